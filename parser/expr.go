@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -410,7 +411,7 @@ func (p *parse) binders() []ast.Binder {
 		}
 		b.At = ast.At{Span: p.since(start)}
 		list = append(list, b)
-		if !p.got(",") {
+		if p.startsOption() && slices.Contains(EventOptions, p.ahead(1).Text) || !p.got(",") {
 			break
 		}
 	}

@@ -122,6 +122,7 @@ type (
 		To       ast.Expr            `parser:"('to' @@)?"`
 		Count    ast.Expr            `parser:"('count' @@)? )"`
 		For      part[[]ast.Binder]  `parser:"@@?"`
+		First    []part[*ast.Option] `parser:"@@*"`
 		Priority ast.Expr            `parser:"('priority' @@)?"`
 		Once     bool                `parser:"@'once'?"`
 		Start    bool                `parser:"@('at' 'start')?"`

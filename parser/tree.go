@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 
@@ -123,7 +124,7 @@ func (p *parse) event(n *eventItem) ast.Item {
 	for _, t := range n.More {
 		e.Times = append(e.Times, t.get().Expr)
 	}
-	for _, o := range n.Options {
+	for _, o := range slices.Concat(n.First, n.Options) {
 		e.Options = append(e.Options, o.get())
 	}
 	return e
