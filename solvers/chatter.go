@@ -104,7 +104,7 @@ func (s *Solver) partner(h *history) string {
 	times := h.times()
 	for i, g := range s.guards {
 		o := s.historyOf(i)
-		if o == h || g.Event < 0 || o.count < 3 || h.count < 3 {
+		if o == h || g.Event < 0 || o.count < 2 || h.count < 3 {
 			continue
 		}
 		if last := o.times(); last[len(last)-1] >= times[len(times)-2] && last[len(last)-2] >= times[len(times)-3] {
