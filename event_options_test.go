@@ -65,7 +65,7 @@ x' = 1
 event a when x > 1 at start { x = 0; n += 1 }
 objective N = final(n)
 objective X = final(x)`, map[string]float64{"N": 5, "X": 0.5}},
-		// An event re-arms where its condition is false, whatever made it so: its own body, that of another event, or the
+		// An event re-arms where its condition is false, whatever made it so: its own body, another event's, or the
 		// flow; and not where its condition stays true.
 		{"its own body arms again", `
 time t from 0 to 3.5
@@ -191,7 +191,7 @@ objective K = final(kept)`, map[string]float64{"N": 0, "K": 2}},
 	}
 }
 
-// TestShuffledTies draws the order of events of equal priority: always the same one for a seed, and all of them for some.
+// TestShuffledTies draws the order of events of equal priority: the same one for a seed, all of them for many.
 func TestShuffledTies(t *testing.T) {
 	const text = `
 time t from 0 to 2
@@ -268,7 +268,8 @@ func TestManyEvents(t *testing.T) {
 	}{
 		{
 			"a neuron", "time t from 0 to 2000\nstate v = 0\nv' = 10\nevent spike when v >= 1 { v = 0 }",
-			"more than max_events = 10000 events and changes of mode happened before t = 1000", "chattering", solvers.Regular,
+			"more than max_events = 10000 events and changes of mode happened before t = 1000", "chattering",
+			solvers.Regular,
 		},
 		{
 			"a neuron, what to do", "time t from 0 to 2000\nstate v = 0\nv' = 10\nevent spike when v >= 1 { v = 0 }",

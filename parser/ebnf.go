@@ -45,7 +45,8 @@ var partOfGrammar = regexp.MustCompile(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 // manualNames are the names of the manual for such parts, where they differ.
 var manualNames = map[string]string{
 	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
-	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`, "unitValue": "Expr", "FnDim": "Dims", "Expr": "Shape",
+	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`,
+	"unitValue": "Expr", "FnDim": "Dims", "Expr": "Shape",
 	"blockWord": `("` + strings.Join(Blocks(), `" | "`) + `")`,
 }
 

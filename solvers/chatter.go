@@ -80,8 +80,8 @@ func (f *history) regular() bool {
 	return kind == Regular
 }
 
-// slidesAlong reports whether on both sides of guard i, that of a mode which is about to change, the field leads back to
-// it. The segment must be entered anew afterwards.
+// slidesAlong reports whether on both sides of guard i, that of a mode which is about to change, the field leads back
+// to it. The segment must be entered anew afterwards.
 func (s *Solver) slidesAlong(i int) bool {
 	rate := func(m []float64) float64 {
 		f := s.rates(s.y, s.d, m)

@@ -67,9 +67,9 @@ func newGroupState(z Size) groupState {
 
 // meet handles everything that happens at the end of the trial step or, when no step is pending, at the start of the
 // run. First come events, in order of priority, file and element, and then modes; then what these set off, round by
-// round, or with Options.Each body by body; then observations; then the end of the run. The first of them ends the trial step. A later one that has a
-// time of its own, because its guard is still zero or an instant sets it, is preceded by a step of length zero, which
-// it ends.
+// round, or with Options.Each body by body; then observations; then the end of the run. The first of them ends the
+// trial step. A later one that has a time of its own, because its guard is still zero or an instant sets it, is
+// preceded by a step of length zero, which it ends.
 func (s *Solver) meet(pending bool) error {
 	length := 0.0
 	y, t := s.y, s.t
@@ -526,7 +526,8 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		h := s.historyOf(m.guard)
 		s.stats.Switches++
 		if h.fired(s.t, s.span) && !h.regular() {
-			return false, s.chatters(s.guardName(m.guard), h, m.guard, 0, "switched 100 times within 1e-9 of the time span")
+			return false, s.chatters(s.guardName(m.guard), h, m.guard, 0,
+				"switched 100 times within 1e-9 of the time span")
 		}
 	}
 	if n := s.stats.Events + s.stats.Switches; n > s.opts.MaxEvents {

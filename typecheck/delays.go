@@ -11,8 +11,8 @@ import (
 
 // An event with a delay is several events, which share hidden discretes:
 //
-//   - its trigger, with the condition or the times of the event, writes the time of an execution, t + delay, into a slot
-//     that is free, and beside it the values that the body needs of the trigger;
+//   - its trigger, with the condition or the times of the event, writes the time of an execution, t + delay, into a
+//     slot that is free, and beside it the values that the body needs of the trigger;
 //   - the execution is at the times of the slots. Its body is that of the event, and frees the slot;
 //   - the lapse, of an event that is not persistent, frees all slots when the condition ceases to hold.
 //
@@ -90,7 +90,8 @@ func (c *checker) slotOf(e *Event, ix *Index) (subs []Sub) {
 // hold declares a hidden discrete of e.
 func (c *checker) hold(e *Event, name string, t types.Type, value Expr) *Symbol {
 	s := &Symbol{
-		Name: e.Name + "." + name, Kind: DiscreteSymbol, Type: t, Span: e.Span, Value: value, Literal: true, Hidden: true,
+		Name: e.Name + "." + name, Kind: DiscreteSymbol, Type: t, Span: e.Span, Value: value, Literal: true,
+		Hidden: true,
 	}
 	c.model.Discretes = append(c.model.Discretes, s)
 	return s
@@ -124,8 +125,8 @@ func (c *checker) capture(e *Event, a *Assign, k int, slot []Sub) (*Assign, bool
 	}
 	whole := slotted(e, t, loops...)
 	if len(whole.Shape) > maxSlotted {
-		c.errorf(CodeShape, a.Span, "the trigger would have to keep an array of %d axes for this assignment, and there "+
-			"are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)
+		c.errorf(CodeShape, a.Span, "the trigger would have to keep an array of %d axes for this assignment, and "+
+			"there are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)
 		return nil, false
 	}
 	zero := Expr(seal(&Const{Base: at(types.Type{Kind: types.Real, Unit: t.Unit}, a.Span), Data: []float64{0}}))

@@ -210,8 +210,8 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 			how = fmt.Sprintf(many+", and the last of them comes faster and faster", e.Max)
 		}
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; its times accumulate at "+
-			"about %s (a Zeno point), which no number of events passes, so raising solver.max_events does not help: end "+
-			"the run with such an event (stop), or let it switch the model to rest",
+			"about %s (a Zeno point), which no number of events passes, so raising solver.max_events does not help: "+
+			"end the run with such an event (stop), or let it switch the model to rest",
 			what, how, times, f.at(&e.Place), f.When(e.Limit))
 	case e.Kind == solvers.Sliding:
 		turn := "on both sides of it the equations lead back to it"
@@ -219,12 +219,12 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 			turn = "it fires in turn with event " + e.Other + ", and each leads back to the other"
 		}
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; %s, so the solution slides "+
-			"along it: give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it, or "+
-			"write noevent(…) around it and accept what the tolerance gives",
+			"along it: give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it, "+
+			"or write noevent(…) around it and accept what the tolerance gives",
 			what, e.Reason, times, f.at(&e.Place), turn)
 	case mode:
-		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; smooth the switch, give it a "+
-			"hysteresis, or write noevent(…) around it and accept what the tolerance gives",
+		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; smooth the switch, give it "+
+			"a hysteresis, or write noevent(…) around it and accept what the tolerance gives",
 			what, e.Reason, times, f.at(&e.Place))
 	default:
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; end the run with such an "+
@@ -233,8 +233,8 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 }
 
 func (f *failure) pending(e *solvers.PendingError) {
-	f.list.Errorf(CodePending, f.eventSpan(e.Event), "more than %d executions of event %s are pending at %s; raise its "+
-		"option pending", e.Max, e.Event, f.at(&e.Place))
+	f.list.Errorf(CodePending, f.eventSpan(e.Event), "more than %d executions of event %s are pending at %s; raise "+
+		"its option pending", e.Max, e.Event, f.at(&e.Place))
 }
 
 func (f *failure) delay(e *solvers.DelayError) {
