@@ -107,7 +107,8 @@ func priceOf(path string) ([]float64, error) {
 }
 
 // against prints how long gradients of the examples take, relative to those of another version's command, both without
-// the defaults: the ratios of the least times, which take turns.
+// the defaults: the ratios of the least times, which take turns. Examples that the other version does not run are left
+// out.
 func (r *runner) against(other string, w io.Writer) error {
 	list, err := models()
 	if err != nil {
@@ -133,6 +134,10 @@ func (r *runner) against(other string, w io.Writer) error {
 	fmt.Fprintf(w, line, "example", "ms", "this", "ratio", "forward", "backward", "steps")
 	digits := func(n int, x float64) string { return fmt.Sprintf("%.*f", n, x) }
 	for _, path := range list {
+		if exec.Command(other, append([]string{"bench", path, "--runs", "1"}, off[0]...)...).Run() != nil {
+			fmt.Fprintf(w, "%-16s not run by %s\n", exampleName(path), other)
+			continue
+		}
 		var least [2]timed
 		for round := range r.rounds {
 			for i, command := range both {
