@@ -64,7 +64,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	}
 	lu := p.first.New()
 	p.order = lu.Order()
-	if z.N <= wholeStates {
+	if z.N <= wholeStates && p.first.HasStraight() {
 		p.matrix = &StepMatrix{
 			Analysis: p.first, NonZeros: pattern.NonZeros(), Flops: lu.Flops(), Factors: lu.NonZeros(),
 			Diagonal: p.diagonal, States: p.states, Outer: p.outer, Times: p.times, All: p.all,

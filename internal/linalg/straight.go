@@ -43,23 +43,18 @@ func Exchanges(f LU, kept []float64) {
 // straightDense is the largest dense matrix that has a Straight: one that solves take as a single block.
 const straightDense = block
 
-// Straight returns the factorisation in the order of the pattern, or with the given exchanges of rows; nil if it is too
-// long, a band or has a tail.
-func (a *Analysis) Straight(exchanges []float64) *Straight {
-	switch {
-	case a.options.Method == Dense && a.p.N <= straightDense:
-		return a.p.straight(exchanges)
-	case a.options.Method == Sparse:
-		return a.straight()
-	}
-	return nil
+// HasStraight reports whether there is a Straight: of small dense matrices, and of sparse ones without a tail.
+func (a *Analysis) HasStraight() bool {
+	return a.options.Method == Dense && a.p.N <= straightDense ||
+		a.options.Method == Sparse && a.structure.tail == a.structure.tailEnd
 }
 
-func (a *Analysis) straight() *Straight {
-	factor, solve, solveT, ok := a.Schedules(nil)
-	if !ok {
-		return nil
+// Straight returns the factorisation in the order of the pattern, or with the given exchanges of rows.
+func (a *Analysis) Straight(exchanges []float64) *Straight {
+	if a.options.Method == Dense {
+		return a.p.straight(exchanges)
 	}
+	factor, solve, solveT, _ := a.Schedules(nil)
 	o, at := a.order, a.order.layout()
 	s := &Straight{Factor: factor, Solve: solve, SolveT: solveT, Kept: at.end - extra, Bound: 1/kept - 1}
 	place := func(i int) int32 { return int32(factor.Values + i) }
@@ -79,7 +74,7 @@ func (a *Analysis) straight() *Straight {
 	return s
 }
 
-// straight is Straight for the method Dense: what columns, solve and solveT of dense do.
+// straight is Analysis.Straight for the method Dense: what columns, solve and solveT of dense do.
 func (p *Pattern) straight(exchanges []float64) *Straight {
 	n := p.N
 	rows := identity(n)

@@ -25,7 +25,12 @@ type solvedSteps struct {
 	kept, runs, failed int // of steps: where their factors are in the output, and how often pivots did not serve
 }
 
+// noSolved has no programs.
+var noSolved = solvedSteps{steps: wholeSteps{never: true}, pulls: wholeSteps{never: true}}
+
 const (
+	// solvedKinds is the most sequences of exchanges, of all methods, that may have programs.
+	solvedKinds = 16
 	// solvedFails is how many steps may be in vain, besides a part of all.
 	solvedFails = 100
 	// solvedWork is the most elements that a step may compute in a lane, nearly each by an instruction: longer code is
@@ -51,6 +56,9 @@ func (w *Worker) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *
 	i := slices.IndexFunc(w.solveds, is)
 	if i < 0 {
 		i = len(w.solveds)
+		if i == solvedKinds {
+			return &noSolved
+		}
 		w.solveds = append(w.solveds, &solvedSteps{
 			form: form, exchanges: slices.Clone(exchanges), name: fmt.Sprint(exchanges),
 		})
@@ -103,9 +111,6 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 // newSolved compiles a step, or its transpose; nil if it would be too large.
 func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *wholeProgram {
 	straight := x.Analysis.Straight(v.exchanges)
-	if straight == nil {
-		return nil
-	}
 	rates, jacobian := k.value.Get(tapec.PartRates).tape, k.value.Get(tapec.PartJacobian).tape
 	m := newSolvedMaker(k.layout, rates, jacobian, v.form, x, straight)
 	out, lanes := &wholeProgram{}, 1
