@@ -13,7 +13,8 @@ func (r *rosenbrockScheme) describe() {
 			Stages: 1 + r.stages, FSAL: r.info.FSAL, Nodes: r.alpha, A: forms(r.a), B: Terms{r.m.row, r.m.c},
 			E: Terms{r.e.row, r.e.c}, At: forms(r.at), Sum: Terms{r.sum.row, r.sum.c},
 		},
-		Inverse: r.inverse, Gamma: r.gamma, Gammas: r.gammas, Same: r.same, C: forms(r.c), Ct: forms(r.ct), Omega: r.omega,
+		Inverse: r.inverse, Gamma: r.gamma, Gammas: r.gammas, Same: r.same, C: forms(r.c), Ct: forms(r.ct),
+		Omega: r.omega,
 	}
 }
 

@@ -65,8 +65,8 @@ func (r *stageWork) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
 	}
 }
 
-// denseTangent writes the tangent of y₀ + h Σ β_j(θ) k_j at a time that moves by td, with the tangents kd of the rows of
-// K.
+// denseTangent writes the tangent of y₀ + h Σ β_j(θ) k_j at a time that moves by td; kd are the tangents of the rows
+// of K.
 func (r *stageWork) denseTangent(s *Step, d *StepTangent, beta, drift *terms, theta float64, kd, td, yd []float64) {
 	beta.combine(yd, d.Y0, s.H, kd, r.w*r.l)
 	r.lengthen(yd, beta, d.H, s.K, r.n)

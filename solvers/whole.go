@@ -94,15 +94,15 @@ type SolvingStepper interface {
 type SolvingStepPuller interface {
 	CotangentJacobianField
 	// PullSolvedStep does for c, which does not want H, what Pull of a method with arithmetic a does, to the same bits,
-	// accumulators of the field included. kept are the factors of the step, as LU.Keep writes them, and then the entries
-	// of the Jacobian. Alternatively it does nothing and reports false.
+	// accumulators of the field included. kept are the factors of the step, as LU.Keep writes them, and then the
+	// entries of the Jacobian. Alternatively it does nothing and reports false.
 	PullSolvedStep(a *SolvedArithmetic, m *StepMatrix, s *Step, c *StepCotangent, kept []float64) bool
 }
 
-// SolvedArithmetic describes, for a SolvingStepper, what a Rosenbrock method does in a step besides evaluating rates and
-// their Jacobian, in double precision. Stages count from 1, as their rows of K do. Its address identifies it, and it
-// never changes. What Arithmetic holds of it are Stages (one more than are solved), Nodes, A, B, E, Sum and At, but row j
-// of At belongs to stage j.
+// SolvedArithmetic describes, for a SolvingStepper, what a Rosenbrock method does in a step besides evaluating rates
+// and their Jacobian, in double precision. Stages count from 1, as their rows of K do. Its address identifies it, and
+// it never changes. What Arithmetic holds of it are Stages (one more than are solved), Nodes, A, B, E, Sum and At, but
+// row j of At belongs to stage j.
 type SolvedArithmetic struct {
 	Arithmetic
 	Inverse, Gamma float64   // 1/γ, γ

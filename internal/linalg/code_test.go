@@ -219,7 +219,8 @@ func TestStraight(t *testing.T) {
 			s := a.Straight(exchanges)
 			count++
 			if s.Kept+len(exchanges) != len(kept) || !slices.Equal(exchanges, kept[s.Kept:]) {
-				t.Fatalf("%s, %v: %d factors and exchanges %v of %d numbers", m.name, method, s.Kept, exchanges, len(kept))
+				t.Fatalf("%s, %v: %d factors and exchanges %v of %d numbers", m.name, method, s.Kept, exchanges,
+					len(kept))
 			}
 			for k, e := range exchanges {
 				if int(e) != k {

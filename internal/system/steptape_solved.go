@@ -267,7 +267,8 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 }
 
 // backward returns the tape of a step's transpose; pull and curl are the transposes of the rates and of their Jacobian,
-// which is nil where that is constant. Inputs and outputs are those of stepMaker.backward and what was kept of the step.
+// which is nil where that is constant. Inputs and outputs are those of stepMaker.backward and what was kept of the
+// step.
 func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string) bool) (t *tape.Tape, sums []string) {
 	y0 := m.stepMaker.states("y", m.input)
 	k := make([]map[string]tape.Value, m.a.Stages)
@@ -404,7 +405,9 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	y0b := map[string]tape.Value{}
 	for _, r := range m.rows {
 		if r.state != "" {
-			y0b[r.name] = m.sum(m.a.Sum, m.one, y1[r.name], r.shape, func(j int) tape.Value { return yb[j][r.name] })
+			y0b[r.name] = m.sum(m.a.Sum, m.one, y1[r.name], r.shape, func(j int) tape.Value {
+				return yb[j][r.name]
+			})
 		}
 	}
 	if curl != nil {
