@@ -33,7 +33,7 @@ type Builder struct {
 	nodes   nodes
 	inputs  []Input
 	inputAt []Value          // of each input
-	byInput map[string]Value // by name
+	byInput map[string]Value // by name; nil until somebody asks
 	shared  map[uint64]Value // the last of the instructions with a hash
 	outputs []Output
 	made    map[string]bool // the names of outputs
@@ -76,7 +76,7 @@ func NewBuilder(name string) *Builder { return NewBuilderWith(name, All) }
 // NewBuilderWith returns an empty Builder with the given rewrites.
 func NewBuilderWith(name string, rewrite Rewrites) *Builder {
 	return &Builder{
-		name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64]Value{},
+		name: name, rewrite: rewrite, shared: map[uint64]Value{},
 		made: map[string]bool{},
 	}
 }
@@ -87,7 +87,7 @@ func (b *Builder) SetSpan(s source.Span) { b.span = s }
 // Input returns the input of that name and adds it if there is none yet. It panics
 // if the input was added before with another shape.
 func (b *Builder) Input(name string, shape Shape, perLane bool) Value {
-	if v, ok := b.byInput[name]; ok {
+	if v, ok := b.HasInput(name); ok {
 		if in := &b.inputs[b.nodes.at(v).input]; !in.Shape.Equal(shape) || in.PerLane != perLane {
 			panic(fmt.Sprintf("tape: input %s was added before with another shape", name))
 		}
@@ -103,8 +103,26 @@ func (b *Builder) Input(name string, shape Shape, perLane bool) Value {
 	return v
 }
 
+// Inputs adds all inputs of a tape to a Builder that has none, and returns their values. They are not copied.
+func (b *Builder) Inputs(list []Input) []Value {
+	if b.nodes.len > 0 {
+		panic("tape: the Builder of " + b.name + " is not empty")
+	}
+	b.inputs, b.inputAt = slices.Clip(list), make([]Value, len(list))
+	for i := range list {
+		b.inputAt[i] = b.nodes.append(node{instr: Instr{Shape: list[i].Shape}, input: int32(i)})
+	}
+	return slices.Clone(b.inputAt)
+}
+
 // HasInput returns the input of that name, if it was added.
 func (b *Builder) HasInput(name string) (Value, bool) {
+	if b.byInput == nil {
+		b.byInput = make(map[string]Value, len(b.inputs))
+		for i, in := range b.inputs {
+			b.byInput[in.Name] = b.inputAt[i]
+		}
+	}
 	v, ok := b.byInput[name]
 	return v, ok
 }

@@ -52,10 +52,7 @@ func rebuild(t *tape.Tape, rewrite tape.Rewrites) *tape.Tape {
 // copyInto appends the inputs and instructions of t to b and returns their values in b.
 func copyInto(b *tape.Builder, t *tape.Tape) []tape.Value {
 	out := make([]tape.Value, t.Values())
-	for i := range t.Inputs {
-		in := &t.Inputs[i]
-		out[i] = b.Input(in.Name, in.Shape, in.PerLane)
-	}
+	copy(out, b.Inputs(t.Inputs))
 	for i := range t.Instrs {
 		out[len(t.Inputs)+i] = b.Emit(mapped(t.Instrs[i], out))
 	}
@@ -67,10 +64,15 @@ func dropInputs(t *tape.Tape) *tape.Tape {
 	need := tape.Needed(t)
 	b := tape.NewBuilderWith(t.Name, 0)
 	v := make([]tape.Value, t.Values())
+	var inputs []tape.Input
+	var at []int
 	for i := range t.Inputs {
-		if in := &t.Inputs[i]; need[i] {
-			v[i] = b.Input(in.Name, in.Shape, in.PerLane)
+		if need[i] {
+			inputs, at = append(inputs, t.Inputs[i]), append(at, i)
 		}
+	}
+	for k, in := range b.Inputs(inputs) {
+		v[at[k]] = in
 	}
 	for i := range t.Instrs {
 		if k := len(t.Inputs) + i; need[k] {
@@ -109,10 +111,7 @@ func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *ta
 	ev := copyInto(eb, t)
 	rb := tape.NewBuilderWith(t.Name, 0)
 	rv := make([]tape.Value, t.Values())
-	for i := range t.Inputs {
-		in := &t.Inputs[i]
-		rv[i] = rb.Input(in.Name, in.Shape, in.PerLane)
-	}
+	copy(rv, rb.Inputs(t.Inputs))
 	count := 0
 	for v := tape.Value(0); int(v) < t.Values(); v++ {
 		if hoisted[v] {
