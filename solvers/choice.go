@@ -53,7 +53,9 @@ const (
 	priceRate   = 8.0  // per element, of a Field that does not say
 	priceSum    = 0.2  // a method's own sums, per element and pair of stages
 	priceFactor = 0.5  // an operation of a factorisation, or of a solution
-	priceMatrix = 4.0  // a Jacobian over a right-hand side, where nobody says
+	priceKernel = 0.12 // one beyond the first priceSmall of a factorisation, which kernels do many of at once
+	priceSmall  = 4e5
+	priceMatrix = 4.0 // a Jacobian over a right-hand side, where nobody says
 )
 
 // Priced is a Field that knows what its values cost, in units of about a nanosecond: a right-hand side and, of a

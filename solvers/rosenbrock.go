@@ -217,6 +217,9 @@ func (r *rosenbrock) price(_, jacobian float64) float64 {
 	factor, elements := min(float64(2*n*n*n/3), float64(100*n)), min(float64(n*n), float64(20*n))
 	if r.lu != nil {
 		factor, elements = float64(r.lu.Flops()), float64(r.lu.NonZeros())
+		if factor > priceSmall {
+			factor = math.FMA(priceKernel/priceFactor, factor-priceSmall, priceSmall)
+		}
 	}
 	return math.FMA(priceFactor, math.FMA(float64(2*r.stages), elements, factor), jacobian)
 }
