@@ -129,7 +129,8 @@ func TestSubset(t *testing.T) {
 	n := len(s.glyphs)
 	if len(tables["loca"]) != 4*(n+1) || len(tables["hmtx"]) != 4*n ||
 		int(binary.BigEndian.Uint16(tables["maxp"][4:])) != n || len(file) > 4000 {
-		t.Errorf("tables of %d glyphs in %d bytes: loca %d, hmtx %d", n, len(file), len(tables["loca"]), len(tables["hmtx"]))
+		t.Errorf("tables of %d glyphs in %d bytes: loca %d, hmtx %d", n, len(file), len(tables["loca"]),
+			len(tables["hmtx"]))
 	}
 	for k := range n {
 		from, to := binary.BigEndian.Uint32(tables["loca"][4*k:]), binary.BigEndian.Uint32(tables["loca"][4*k+4:])
@@ -166,7 +167,8 @@ func TestPaint(t *testing.T) {
 		t.Fatal(img.Bounds())
 	}
 	for _, c := range []struct{ x, y, red, blue int }{
-		{5, 14, 255, 0}, {1, 14, 0, 0}, {5, 5, 0, 0}, {22, 14, 0, 255}, {26, 14, 0, 0}, {30, 15, 0, 255}, {22, 11, 0, 0},
+		{5, 14, 255, 0}, {1, 14, 0, 0}, {5, 5, 0, 0},
+		{22, 14, 0, 255}, {26, 14, 0, 0}, {30, 15, 0, 255}, {22, 11, 0, 0},
 	} {
 		red, _, blue, _ := img.At(c.x, c.y).RGBA()
 		if int(red>>8) != c.red || int(blue>>8) != c.blue {

@@ -195,12 +195,12 @@ func (d *pdf) font(f *pdfFont) (int, error) {
 		"/Ascent %s /Descent %s /CapHeight 700 /StemV 80 /FontFile2 %d 0 R >>", name,
 		coordinate(extents.Ascent.Points()*scale), coordinate(-extents.Descent.Points()*scale), data)
 	letters := d.add("<< /Type /Font /Subtype /CIDFontType2 /BaseFont /%s /CIDSystemInfo << /Registry (Adobe) "+
-		"/Ordering (Identity) /Supplement 0 >> /FontDescriptor %d 0 R /CIDToGIDMap /Identity /W [0 [%s]] >>", name, about,
-		widths.String())
+		"/Ordering (Identity) /Supplement 0 >> /FontDescriptor %d 0 R /CIDToGIDMap /Identity /W [0 [%s]] >>", name,
+		about, widths.String())
 	count := strings.Count(names.String(), "\n")
 	read := d.stream("", fmt.Appendf(nil, "/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"+
-		"/CMapName /odes def /CMapType 2 def\n1 begincodespacerange <0000> <ffff> endcodespacerange\n%d beginbfchar\n%s"+
-		"endbfchar\nendcmap CMapName currentdict /CMap defineresource pop end end\n", count, names.String()))
+		"/CMapName /odes def /CMapType 2 def\n1 begincodespacerange <0000> <ffff> endcodespacerange\n%d beginbfchar\n"+
+		"%sendbfchar\nendcmap CMapName currentdict /CMap defineresource pop end end\n", count, names.String()))
 	return d.add("<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] "+
 		"/ToUnicode %d 0 R >>", name, letters, read), nil
 }
