@@ -2,6 +2,7 @@
 # make install   the command, with its manual pages
 # make site      the documentation site in site/public (with Python)
 # make release   archives for all platforms in dist/, and their checksums (with GNU tar)
+# make vsix      the extension of Visual Studio Code in dist/ (with npm)
 # make sign      signatures of these checksums (with cosign)
 # make image     a container image of the command (with Podman or Docker)
 # make version   print the version; go-version, that of Go
@@ -20,7 +21,7 @@ export CGO_ENABLED = 0
 # are built with -buildvcs=false.
 BUILD := go build -trimpath -ldflags='-s -w -buildid='
 
-.PHONY: all version go-version notes test vet install site release sign image clean $(PLATFORMS)
+.PHONY: all version go-version notes test vet install site release vsix sign image clean $(PLATFORMS)
 
 all:
 	$(BUILD) -o odes ./cmd/odes
@@ -62,6 +63,14 @@ $(SPHINX): site/requirements.txt
 
 release: $(PLATFORMS)
 	cd dist && sha256sum odes_$(VERSION)_*.tar.gz > SHA256SUMS
+
+# The packager is pinned; what goes into the package is pinned by its lock file.
+VSCE := @vscode/vsce@3.9.2
+
+vsix:
+	mkdir -p dist
+	cd editors/vscode && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+	cd editors/vscode && npx --yes $(VSCE) package --allow-missing-repository --out ../../dist/odes_$(VERSION).vsix
 
 # In a workflow the signature is that of its identity; elsewhere cosign asks for one.
 sign:

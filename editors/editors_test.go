@@ -7,8 +7,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +108,103 @@ func TestManifest(t *testing.T) {
 	}
 	var any map[string]any
 	read(m.Contributes.Languages[0].Configuration, &any)
+}
+
+// placeholder is a place of a snippet, with what stands there at first.
+var placeholder = regexp.MustCompile(`\$\{(\d+)(?::((?:[^{}]|\$\{[^{}]*\})*)|\|([^,|]*)[^}]*)?\}`)
+
+// expand writes a snippet as it is before anything is typed.
+func expand(body string) string {
+	first := map[string]string{}
+	for placeholder.MatchString(body) {
+		body = placeholder.ReplaceAllStringFunc(body, func(p string) string {
+			m := placeholder.FindStringSubmatch(p)
+			if m[2]+m[3] != "" {
+				first[m[1]] = m[2] + m[3]
+			}
+			return first[m[1]]
+		})
+	}
+	return body
+}
+
+// TestSnippetsParse: what a snippet inserts is odes as odes fmt writes it.
+func TestSnippetsParse(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("vscode", "snippets.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list map[string]struct {
+		Prefix, Description string
+		Body                []string
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 6 {
+		t.Errorf("%d snippets", len(list))
+	}
+	for name, s := range list {
+		body := expand(strings.Join(s.Body, "\n") + "\n")
+		is, err := parser.Format(name, body)
+		if err != nil || is != body || s.Prefix == "" || s.Description == "" {
+			t.Errorf("%s: %v\n%s\nbecomes\n%s", name, err, body, is)
+		}
+		if name != "model" {
+			continue
+		}
+		if _, err := odes.Parse("snippet.ode", body, odes.ParseOptions{}); err != nil {
+			t.Errorf("the model does not compile: %v", err)
+		}
+	}
+}
+
+// TestPackage: the files of a package are there, its commands are those that the code registers, its licence is that of
+// odes, and the client library is the one that was tried.
+func TestPackage(t *testing.T) {
+	read := func(path ...string) string {
+		text, err := os.ReadFile(filepath.Join(path...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if read("vscode", "LICENSE") != read("..", "LICENSE") {
+		t.Error("the licence is another")
+	}
+	var m struct {
+		Icon         string
+		Dependencies map[string]string
+		Contributes  struct {
+			Commands []struct{ Command, Title string }
+			Snippets []struct{ Path string }
+		}
+	}
+	if err := json.Unmarshal([]byte(read("vscode", "package.json")), &m); err != nil {
+		t.Fatal(err)
+	}
+	code, help := read("vscode", "extension.js"), read("vscode", "README.md")
+	for _, c := range m.Contributes.Commands {
+		if !strings.Contains(code, "registerCommand('"+c.Command+"'") || !strings.Contains(help, "odes: "+c.Title) {
+			t.Errorf("%s is not registered, or the README has no %q", c.Command, c.Title)
+		}
+	}
+	if n := strings.Count(code, "registerCommand("); n != len(m.Contributes.Commands) || n != 2 {
+		t.Errorf("%d commands are registered", n)
+	}
+	read("vscode", m.Contributes.Snippets[0].Path)
+	for name, version := range m.Dependencies {
+		if strings.ContainsAny(version, "^~*><") || !strings.Contains(read("vscode", "package-lock.json"), name) {
+			t.Errorf("%s %s is not pinned", name, version)
+		}
+	}
+	if strings.Contains(read("vscode", "package-lock.json"), "http") {
+		t.Error("the lock file says where packages come from: npm install --omit-lockfile-registry-resolved")
+	}
+	icon, err := png.Decode(strings.NewReader(read("vscode", m.Icon)))
+	if err != nil || icon.Bounds() != image.Rect(0, 0, 256, 256) {
+		t.Errorf("icon: %v, %v", icon.Bounds(), err)
+	}
 }
 
 // TestSnippets: what docs/editors.md tells people to copy starts the server for models, has its brackets in pairs, and
