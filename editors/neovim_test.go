@@ -69,8 +69,8 @@ vim.cmd('qa!')
 	}
 	report := filepath.Join(dir, "report")
 	env := []string{
-		"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "ODES_REPORT=" + report, "XDG_CONFIG_HOME=" + dir,
-		"XDG_DATA_HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_CACHE_HOME=" + dir,
+		"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "ODES_REPORT=" + report,
+		"XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_CACHE_HOME=" + dir,
 	}
 	said := run(env, nvim, "--headless", "-n", "-u", filepath.Join(dir, "init.lua"), "-c", "syntax on",
 		filepath.Join(dir, "m.ode"), "-c", "luafile "+filepath.Join(dir, "script.lua"))

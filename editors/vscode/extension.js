@@ -64,7 +64,8 @@ async function plot() {
       }
       let panel = panels.get(file);
       if (!panel) {
-        panel = window.createWebviewPanel('odes.plot', path.basename(file), ViewColumn.Beside, {});
+        panel = window.createWebviewPanel('odes.plot', path.basename(file),
+          { viewColumn: ViewColumn.Beside, preserveFocus: true }, {});
         panel.onDidDispose(() => panels.delete(file));
         panels.set(file, panel);
       }
@@ -83,7 +84,7 @@ exports.activate = async (context) => {
   try {
     await client.start();
   } catch (error) {
-    window.showErrorMessage(`odes: cannot start "${command} lsp" (${error.message}); set odes.path to the odes command`);
+    window.showErrorMessage(`odes: cannot start "${command} lsp" (${error.message || error}); set odes.path to the odes command`);
   }
 };
 
