@@ -41,6 +41,7 @@ func writeHTML(w io.Writer, s *sheet) error {
 	_, err := fmt.Fprintf(w, `<!doctype html>
 <meta charset="utf-8">
 <title>%s</title>
+<style>svg { max-width: 100%%; height: auto }</style>
 <body style="margin:0;display:grid;place-items:center;min-height:100vh;background:%s">
 %s</body>
 `, html.EscapeString(s.name), hex(s.paper), s.svg())

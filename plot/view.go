@@ -118,7 +118,8 @@ var options = []Option{
 	},
 	{
 		Name: "colours", Value: "HOW", Words: []string{string(Linear), string(Logarithmic), string(Percentile)},
-		Doc: "Colours of heat maps: linear, log (symmetric about zero) or percentile (linear, without the largest 2 %).",
+		Doc: "Colours of heat maps: linear, log (symmetric about zero) or percentile (linear, without the " +
+			"largest 2 %).",
 		set: func(v *View, text string) error {
 			v.Colours = Colour(text)
 			return nil
