@@ -38,8 +38,8 @@ func commands() []command {
 		{"sens", "sens [J, K] [wrt a, b] [in high]", "objectives and their gradients", (*Session).doSens},
 		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [in low, high] " +
 			"[--option …] [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an " +
-			"objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes; of all " +
-			"experiments, or of some (in model: of the run without their changes)", (*Session).doPlot},
+			"objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes; of " +
+			"all experiments, or of some (in model: of the run without their changes)", (*Session).doPlot},
 		{
 			"sweep", "sweep k [from a to b] [points n] [of J, x] [band] [in high] [--option …] [-o file.svg]",
 			"run for many values of a param: results over it, and curves for several values, or what they reach (band)",

@@ -142,7 +142,8 @@ func TestDefinitions(t *testing.T) {
 			var l diag.List
 			ast.Inspect(parser.ParseExpr(source.NewFile(f.Name, rule), &l), func(n ast.Node) bool {
 				// A rule speaks of the arguments, and of nothing else that has no value of its own.
-				if id, ok := n.(*ast.Name); ok && !slices.Contains(f.Args, id.Name) && id.Name != "pi" && id.Name != "digamma" &&
+				id, ok := n.(*ast.Name)
+				if ok && !slices.Contains(f.Args, id.Name) && id.Name != "pi" && id.Name != "digamma" &&
 					len(Named(id.Name)) == 0 {
 					t.Errorf("%s: the rule %q is about %s", f.Name, rule, id.Name)
 				}
