@@ -10,19 +10,30 @@ import (
 
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
 
 // completionCmd is odes completion.
 type completionCmd struct {
 	global
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	Shell string `arg:"" enum:"bash,zsh,fish,names" help:"bash, zsh or fish."`
+	For   string `arg:"" optional:"" hidden:"" help:"With names, of what: of, wrt, set or plot."`
+	Model string `arg:"" optional:"" hidden:"" help:"With names, the model to look in."`
 }
 
 // Run writes a script that completes commands, flags, their values and model files:
 //
 //	source <(odes completion bash)
+//
+// With names it writes what a model has for a flag, one on each line: what such a script asks for.
 func (k *completionCmd) Run(c *call) error {
+	if k.Shell == "names" {
+		return k.names(c)
+	}
+	if k.For != "" {
+		return usagef("%q is one argument too many", k.For)
+	}
 	var cmd commands
 	p, err := newParser(&cmd, c.out, c.err)
 	if err != nil {
@@ -31,6 +42,45 @@ func (k *completionCmd) Run(c *call) error {
 	script := map[string]func(*kong.Node) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[k.Shell]
 	_, err = fmt.Fprint(c.out, script(p.Model.Node))
 	return err
+}
+
+// names writes the names of a model that fit a flag. A model with errors has those that can be read.
+func (k *completionCmd) names(c *call) error {
+	list, ok := namesFor[k.For]
+	if !ok || k.Model == "" {
+		return usagef("write odes completion names of model.ode, or wrt, set, plot in the place of of")
+	}
+	text, name, _, err := c.source(k.Model)
+	if err != nil {
+		return err
+	}
+	items, _ := parser.Outline(name, text)
+	var words []string
+	for _, it := range items {
+		for _, format := range list[it.Kind] {
+			for _, p := range it.Parts {
+				name, _, _ := strings.Cut(strings.TrimSuffix(p.Name, "'"), "[")
+				words = append(words, fmt.Sprintf(format, strings.TrimSpace(name)))
+			}
+		}
+	}
+	slices.Sort(words)
+	words = append(slices.Compact(words), list[""]...)
+	_, err = fmt.Fprintln(c.out, strings.Join(words, "\n"))
+	return err
+}
+
+// namesFor says what may stand behind flags, and behind the model of odes plot: for kinds of items, forms of the names
+// that they declare, and at "" what models do not declare.
+var namesFor = map[string]map[string][]string{
+	"of":  {"objective": {"%s"}},
+	"wrt": {"param": {"%s"}, "state": {"initial(%s)"}},
+	"set": {"param": {"%s="}, "state": {"initial(%s)="}},
+	"plot": {
+		"param": {"%s"}, "state": {"%s"}, "output": {"%s"}, "let": {"%s"}, "discrete": {"%s"}, "experiment": {"%s"},
+		"objective": {"d(%s)", "adjoint(%s)"},
+		"":          {"against", "band", "from", "in", "of", "points", "steps", "sweep", "time", "to"},
+	},
 }
 
 // flagsOf returns the flags of a command.
@@ -70,6 +120,9 @@ func choices(n *kong.Node, f *kong.Flag) string {
 	return ""
 }
 
+// ofModel tells whether a flag takes names of the model.
+func ofModel(f *kong.Flag) bool { return namesFor[f.Name] != nil }
+
 // isFile tells whether a flag names a file.
 func isFile(f *kong.Flag) bool { return f.Name == "output" || f.Name == "stats" }
 
@@ -96,8 +149,14 @@ func subjects(root, n *kong.Node) string {
 
 func bashScript(root *kong.Node) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `_odes() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} flags= words=
+	fmt.Fprintf(&b, `_odes_names() { # what the model on the line has for a flag
+	local w
+	for w in "${COMP_WORDS[@]:2}"; do
+		if [[ $w == *.ode && -f $w ]]; then command odes completion names "$1" "$w" 2>/dev/null; return; fi
+	done
+}
+_odes() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} flags= words= list=
 	# --format=json is three words
 	if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
 	if ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '%s' -- "$cur")); return; fi
@@ -108,6 +167,9 @@ func bashScript(root *kong.Node) string {
 			if words := choices(n, f); words != "" {
 				fmt.Fprintf(&b, "\t%s--%s) words='%s' ;;\n", n.Name, f.Name, words)
 			}
+			if ofModel(f) {
+				fmt.Fprintf(&b, "\t%s--%s) words=$(_odes_names %[2]s) list=%[2]s ;;\n", n.Name, f.Name)
+			}
 			if isFile(f) {
 				fmt.Fprintf(&b, "\t%s--%s%s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n",
 					n.Name, f.Name, short(f, "|"+n.Name+"-"))
@@ -115,6 +177,17 @@ func bashScript(root *kong.Node) string {
 		}
 	}
 	b.WriteString(`	esac
+	if [[ $list ]]; then
+		cur=${cur#[\"\']}
+		case $list in
+		set) compopt -o nospace 2>/dev/null; COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
+		*) # a list with commas
+			local before=
+			if [[ $cur == *,* ]]; then before=${cur%,*},; fi
+			COMPREPLY=($(compgen -P "$before" -W "$words" -- "${cur##*,}")) ;;
+		esac
+		return
+	fi
 	if [[ $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
 	case $command in
 `)
@@ -126,6 +199,7 @@ func bashScript(root *kong.Node) string {
 		fmt.Fprintf(&b, "\t%s) flags='%s' words='%s' ;;\n", n.Name, strings.Join(flags, " "), subjects(root, n))
 	}
 	b.WriteString(`	esac
+	if [[ $command == plot && ! $words ]]; then words=$(_odes_names plot) cur=${cur#[\"\']}; fi
 	if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur")); return; fi
 	if [[ $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
 	COMPREPLY=($(compgen -f -X '!*.ode' -- "$cur") $(compgen -d -- "$cur"))
@@ -150,6 +224,21 @@ func zshScript(root *kong.Node) string {
 	}
 	var b strings.Builder
 	b.WriteString(`#compdef odes
+_odes_names() { # what the model on the line has for a flag
+	local w
+	local -a found
+	for w in $words; do
+		if [[ $w == *.ode && -f $w ]]; then
+			found=(${(f)"$(command odes completion names $1 $w 2>/dev/null)"})
+			break
+		fi
+	done
+	case $1 in
+	set) compadd -S '' -a found ;;
+	plot) compadd -a found ;;
+	*) compset -P '*,'; compadd -q -S ' ' -a found ;;
+	esac
+}
 _odes() {
 	if ((CURRENT == 2)); then
 		local -a commands=(
@@ -172,6 +261,8 @@ _odes() {
 			switch {
 			case choices(n, f) != "":
 				value = ":" + f.Name + ":(" + choices(n, f) + ")"
+			case ofModel(f):
+				value = ":" + f.Name + ": _odes_names " + f.Name
 			case isFile(f):
 				value = ":file:_files"
 			case !f.IsBool():
@@ -195,6 +286,8 @@ _odes() {
 		}
 		if words := subjects(root, n); words != "" {
 			fmt.Fprintf(&b, " \\\n\t\t'1:%s:(%s)'", n.Name, words)
+		} else if n.Name == "plot" {
+			b.WriteString(" \\\n\t\t'1:model:_files -g \"*.ode\"' '*:what: _odes_names plot'")
 		} else {
 			b.WriteString(" \\\n\t\t'*:model:_files -g \"*.ode\"'")
 		}
@@ -215,6 +308,14 @@ func fishScript(root *kong.Node) string {
 		test (count $words) -gt 1; and test $words[2] = $argv[1]
 	end
 end
+function __odes_names
+	for w in (commandline -opc)
+		if string match -q '*.ode' $w; and test -f $w
+			command odes completion names $argv[1] $w 2>/dev/null
+			return
+		end
+	end
+end
 complete -c odes -f
 `)
 	for _, n := range root.Children {
@@ -224,6 +325,9 @@ complete -c odes -f
 			fmt.Fprintf(&b, "%s -a '%s'\n", seen, words)
 		} else {
 			fmt.Fprintf(&b, "%s -k -a '(__fish_complete_suffix .ode)'\n", seen)
+			if n.Name == "plot" {
+				fmt.Fprintf(&b, "%s -a '(__odes_names plot)'\n", seen)
+			}
 		}
 		for _, f := range flagsOf(n) {
 			fmt.Fprintf(&b, "%s -l %s", seen, f.Name)
@@ -233,6 +337,8 @@ complete -c odes -f
 			switch {
 			case choices(n, f) != "":
 				fmt.Fprintf(&b, " -x -a '%s'", choices(n, f))
+			case ofModel(f):
+				fmt.Fprintf(&b, " -x -a '(__odes_names %s)'", f.Name)
 			case isFile(f):
 				b.WriteString(" -rF")
 			case !f.IsBool():

@@ -279,6 +279,14 @@ func TestProgressOfRuns(t *testing.T) {
 	}
 }
 
+// named is a model with names to complete.
+const named = `time t from 0 to 1
+param gravity = 9.81
+state x = 1
+x' = -gravity
+objective height = final(x)
+`
+
 // TestCompletionInZsh presses Tab in a shell that has the script in its fpath, as packages install it.
 func TestCompletionInZsh(t *testing.T) {
 	zsh, err := exec.LookPath("zsh")
@@ -290,7 +298,7 @@ func TestCompletionInZsh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"functions/_odes": string(script), "model.ode": "", "other.txt": ""} {
+	for name, text := range map[string]string{"functions/_odes": string(script), "model.ode": named, "other.txt": ""} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -309,6 +317,10 @@ func TestCompletionInZsh(t *testing.T) {
 		{"odes sens model.ode -o oth\t", "-o other.txt "},
 		{"odes doc dop8\t", "odes doc dop853 "},
 		{"odes man ver\ti\t", "odes man verify "},
+		{"odes sens model.ode --of heig\t", "--of height "},
+		{"odes sens model.ode --wrt gra\t", "--wrt gravity "},
+		{"odes run model.ode --set gra\t", "--set gravity="},
+		{"odes plot model.ode aga\t", "plot model.ode against "},
 	} {
 		x.press(c[0])
 		x.await(c[1])
