@@ -39,8 +39,20 @@ func (e *emitCmd) Run(c *call) error {
 }
 
 // source reads the text of the model at path, where "-" is standard input. Files that the model loads are relative to
-// folder.
+// folder. A pipe that nobody writes to can be left with Ctrl-C.
 func (c *call) source(path string) (text, name, folder string, err error) {
+	var r struct{ text, name, folder string }
+	err = c.work(func() (err error) {
+		r.text, r.name, r.folder, err = c.read(path)
+		return err
+	})
+	if err != nil { // what is still being read may come too late
+		return "", "", "", err
+	}
+	return r.text, r.name, r.folder, nil
+}
+
+func (c *call) read(path string) (text, name, folder string, err error) {
 	if path != "-" {
 		b, err := input.File(path, &c.seen)
 		if err != nil {

@@ -37,7 +37,12 @@ type setFlag struct {
 // assignments reads the values of --set.
 func (f setFlag) assignments(c *call) (all []odes.Assignment, err error) {
 	for _, text := range f.Set {
-		list, err := assignments(text, &c.seen)
+		var list []odes.Assignment
+		err := c.work(func() error { // a pipe that nobody writes to can be left with Ctrl-C
+			read, err := assignments(text, &c.seen)
+			list = read
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
