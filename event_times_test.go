@@ -69,3 +69,30 @@ func TestEventTimesAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestManyEventsKept holds that a run whose steps are packed has the bits of one that is kept whole, and that its
+// record takes little memory for each event.
+func TestManyEventsKept(t *testing.T) {
+	m := fires(t, 8000)
+	run := func(checkpoint string) *odes.Sensitivities {
+		s, err := m.Sensitivities(t.Context(), odes.Options{Events: -1, Settings: []odes.Setting{
+			{Key: "solver.checkpoint", Value: checkpoint}, {Key: "sens.trust", Value: "off"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	whole, few := run("all"), run("binomial(40)")
+	if whole.Stats.Steps < 1<<14 {
+		t.Fatalf("%d steps are too few to be packed", whole.Stats.Steps)
+	}
+	for k, want := range whole.Gradient {
+		if got := few.Gradient[k]; math.Float64bits(got) != math.Float64bits(want) {
+			t.Errorf("derivative %d: %.17g, want %.17g", k, got, want)
+		}
+	}
+	if per := few.Stats.PeakTrajectoryBytes / int64(few.MoreEvents); per > 200 {
+		t.Errorf("the record takes %d bytes for each event", per)
+	}
+}

@@ -267,34 +267,32 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 // block begins.
 func (s *sweep) slopes(res *Result, limit float64) (slopes, error) {
 	if s.timeless {
-		return nil, nil
+		return slopes{}, nil
 	}
-	rates := make(slopes, s.run.Steps())
+	var rates slopes
 	z, l := s.run.Size(), s.l
 	grad := make([]float64, z.N)
-	for i := range rates {
-		e := s.run.End(i)
-		if e.Kind != solvers.EndRoot {
-			continue
-		}
+	err := roots(s.run, &rates, func(i, guard int) error {
 		st := &s.step
 		if _, err := s.read.Load(i, st); err != nil {
-			return nil, err
+			return err
 		}
 		s.sys.Enter(s.run.Held(i))
 		for j := range s.w {
 			s.w[j] = 1
 		}
-		s.pullGuard(e.Index, st)
+		s.pullGuard(guard, st)
 		s.g.WantH = true
 		s.method.Pull(s.field(i, st), st, &s.g)
-		rates[i] = s.g.H[0]
+		rate := s.g.H[0]
+		rates.add(i, rate)
 		for j := range grad {
 			grad[j] = s.gy[j*l]
 		}
-		res.judge(s.sys, e.Index, st, rates[i], grad, limit)
-	}
-	return rates, nil
+		res.judge(s.sys, guard, st, rate, grad, limit)
+		return nil
+	})
+	return rates, err
 }
 
 // field returns the system, within the limits of step i.
@@ -474,7 +472,7 @@ func (s *sweep) cross(i int) error {
 		}
 	case solvers.EndRoot:
 		for j, h := range c.H {
-			s.w[j] = share(h, s.rates[i])
+			s.w[j] = share(h, s.rates.at(i))
 		}
 		s.pullGuard(e.Index, st)
 		s.g.WantH = false

@@ -171,17 +171,13 @@ func (c *Continuous) prepare(f *flow) error {
 
 // fieldSlopes is slopes with the field at the end of the step instead of the step's own derivative by its length.
 func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
-	rates := make(slopes, s.run.Steps())
+	var rates slopes
 	z := s.run.Size()
 	k, grad := make([]float64, z.N+z.Q), make([]float64, z.N)
-	for i := range rates {
-		e := s.run.End(i)
-		if e.Kind != solvers.EndRoot {
-			continue
-		}
+	err := roots(s.run, &rates, func(i, guard int) error {
 		st := &s.step
 		if _, err := s.read.Load(i, st); err != nil {
-			return nil, err
+			return err
 		}
 		s.sys.Enter(s.run.Held(i))
 		b, _ := limitsOf(s.run, i, st)
@@ -189,13 +185,15 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 		for j := range s.w {
 			s.w[j] = 1
 		}
-		s.pullGuard(e.Index, st)
-		rates[i] = s.gt[0]
+		s.pullGuard(guard, st)
+		rate := s.gt[0]
 		for j := range grad {
 			grad[j] = s.gy[j*s.l]
-			rates[i] = math.FMA(grad[j], k[j], rates[i])
+			rate = math.FMA(grad[j], k[j], rate)
 		}
-		res.judge(s.sys, e.Index, st, rates[i], grad, limit)
-	}
-	return rates, nil
+		rates.add(i, rate)
+		res.judge(s.sys, guard, st, rate, grad, limit)
+		return nil
+	})
+	return rates, err
 }

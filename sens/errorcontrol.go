@@ -62,11 +62,8 @@ func (g *ErrorControl) Begin(solvers.System, solvers.Method) error {
 func (g *ErrorControl) Step(s *solvers.Step, e solvers.End) error {
 	i := g.Run.Steps() - 1
 	for _, w := range g.walks {
-		for len(w.rates) <= i {
-			w.rates = append(w.rates, 0)
-		}
 		if e.Kind == solvers.EndRoot {
-			w.rates[i] = w.liveSlope(s, e.Index)
+			w.rates.add(i, w.liveSlope(s, e.Index))
 		}
 		w.flowStep(i, s)
 	}

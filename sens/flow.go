@@ -192,7 +192,7 @@ func (f *flow) enter(i int) error {
 			}
 		case solvers.EndRoot:
 			for j, x := range f.sweep.tb {
-				f.w[j] = share(x, f.rates[i])
+				f.w[j] = share(x, f.rates.at(i))
 			}
 			f.pullGuard(e.Index, st)
 			addTo(f.sweep.yb, f.gy)

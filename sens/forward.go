@@ -69,7 +69,7 @@ func (w *walk) flowStep(i int, st *solvers.Step) {
 		clear(w.w)
 		w.sys.GuardPush(e.Index, st.T1, st.Y1, w.w, w.yd, w.r)
 		for j, x := range w.r {
-			w.td[j] = share(x, w.rates[i])
+			w.td[j] = share(x, w.rates.at(i))
 		}
 	}
 	w.move(st.T1, st.Y1, w.td, 1)

@@ -284,7 +284,7 @@ func newSecondSweep(wk SecondWorker, run *solvers.Trajectory) (*secondSweep, err
 // block takes directions first … first+L-1 through all objectives.
 func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res *Result, out *Products) error {
 	z, l, w := s.run.Size(), s.l, s.walk
-	if w.rates == nil { // nothing moves yet but the ends of steps; warnings are left to the gradient
+	if !w.rated { // nothing moves yet but the ends of steps; warnings are left to the gradient
 		w.res = &Result{}
 		if err := w.slopes((&Options{}).grazingLimit()); err != nil {
 			return err

@@ -2,13 +2,48 @@ package sens
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/solvers"
 )
 
-// slopes are, by step, the rates D = g_t + g_y ∂Φ/∂h at which the guards that ended steps went through zero as the
-// step grew; zero for other steps.
-type slopes []float64
+// slopes are the rates D = g_t + g_y ∂Φ/∂h at which the guards that ended steps went through zero as the step grew.
+type slopes struct {
+	steps []int32 // ascending
+	rates []float64
+}
+
+// add notes the rate of the guard that ended step i, which is later than those before.
+func (s *slopes) add(i int, rate float64) {
+	s.steps, s.rates = append(s.steps, int32(i)), append(s.rates, rate)
+}
+
+// at returns the rate of the guard that ended step i; 0 for a step that ended otherwise.
+func (s *slopes) at(i int) float64 {
+	if k, ok := slices.BinarySearch(s.steps, int32(i)); ok {
+		return s.rates[k]
+	}
+	return 0
+}
+
+// roots calls f with each step of a run that ended at a guard, and the guard. It makes room for that many rates in to.
+func roots(run *solvers.Trajectory, to *slopes, f func(i, guard int) error) error {
+	n := 0
+	for i := range run.Steps() {
+		if run.End(i).Kind == solvers.EndRoot {
+			n++
+		}
+	}
+	*to = slopes{make([]int32, 0, n), make([]float64, 0, n)}
+	for i := range run.Steps() {
+		if e := run.End(i); e.Kind == solvers.EndRoot {
+			if err := f(i, e.Index); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // judge looks at the slope d with which a guard ended step st: an event that is met tangentially has no derivative.
 // The slope is compared with |g_y| times the largest field among the stages, which tells a touch from a crossing in

@@ -69,6 +69,7 @@ type walk struct {
 	stride int
 	ahead  map[int][]float64 // tangents of the times of steps of length zero
 	rates  slopes
+	rated  bool // rates are those of the run
 
 	l        int
 	instants []solvers.Instant
@@ -112,14 +113,10 @@ func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
 // slopes finds the rates of all roots of the run: the tangents in the direction of h alone.
 func (w *walk) slopes(limit float64) error {
 	z, l := w.run.Size(), w.l
-	w.rates = make(slopes, w.run.Steps())
+	w.rated = true
 	grad := make([]float64, z.N)
 	w.sys.SetTangent(w.pd)
-	for i := range w.rates {
-		e := w.run.End(i)
-		if e.Kind != solvers.EndRoot {
-			continue
-		}
+	return roots(w.run, &w.rates, func(i, guard int) error {
 		st := &w.step
 		if _, err := w.read.Load(i, st); err != nil {
 			return err
@@ -127,29 +124,31 @@ func (w *walk) slopes(limit float64) error {
 		w.enterStep(i, st)
 		w.sys.Enter(w.run.Held(i))
 		w.sys.EnterPush(w.dd)
+		rate := 0.0
 		if w.k != nil {
-			w.rates[i] = w.fieldSlope(st, e.Index)
+			rate = w.fieldSlope(st, guard)
 		} else {
 			for j := range w.d.H {
 				w.d.H[j] = 1
 			}
 			w.push(st)
-			w.sys.GuardPush(e.Index, st.T1, st.Y1, w.d.T1, w.d.Y1, w.r)
-			w.rates[i] = w.r[0]
+			w.sys.GuardPush(guard, st.T1, st.Y1, w.d.T1, w.d.Y1, w.r)
+			rate = w.r[0]
 		}
+		w.rates.add(i, rate)
 		// The guard's gradient, a few states at a time.
 		clear(w.w)
 		for n := 0; n < z.N; n += l {
 			for j := 0; j < l && n+j < z.N; j++ {
 				w.yd[(n+j)*l+j] = 1
 			}
-			w.sys.GuardPush(e.Index, st.T1, st.Y1, w.w, w.yd, w.r)
+			w.sys.GuardPush(guard, st.T1, st.Y1, w.w, w.yd, w.r)
 			copy(grad[n:], w.r)
 			clear(w.yd)
 		}
-		w.res.judge(w.sys, e.Index, st, w.rates[i], grad, limit)
-	}
-	return nil
+		w.res.judge(w.sys, guard, st, rate, grad, limit)
+		return nil
+	})
 }
 
 // push moves w.d through a step, from the present tangents and w.d.H.
@@ -317,7 +316,7 @@ func (w *walk) pushStep(i int, st *solvers.Step) {
 		w.push(st)
 		w.sys.GuardPush(e.Index, st.T1, st.Y1, d.T1, d.Y1, w.r)
 		for j, x := range w.r {
-			d.H[j] = share(x, w.rates[i])
+			d.H[j] = share(x, w.rates.at(i))
 		}
 	}
 	w.path.step(i, w.td, w.yd, d.H)

@@ -162,7 +162,7 @@ func (r *Reader) Load(i int, s *Step) (End, error) {
 	if tr.whole {
 		return tr.load(i, s), nil
 	}
-	rec := &tr.steps[i]
+	rec := tr.rec(i)
 	if rec.h == 0 {
 		if err := r.stand(i); err != nil {
 			return End{}, err
@@ -227,7 +227,7 @@ func (r *Reader) LoadMark(i int, m *Mark) (after, first int, err error) {
 
 // leader returns the step of positive length that begins the group of step i, or -1.
 func (tr *Trajectory) leader(i int) int {
-	for i >= 0 && tr.steps[i].h == 0 {
+	for i >= 0 && tr.steps.length(i) == 0 {
 		i--
 	}
 	return i
@@ -235,14 +235,14 @@ func (tr *Trajectory) leader(i int) int {
 
 // follower returns the first step of positive length after step i, or the number of steps.
 func (tr *Trajectory) follower(i int) int {
-	for i++; i < len(tr.steps) && tr.steps[i].h == 0; i++ {
+	for i++; i < tr.steps.n && tr.steps.length(i) == 0; i++ {
 	}
 	return i
 }
 
 // happens returns the first mark at the end of step i or later.
 func (tr *Trajectory) happens(i int) int {
-	return sort.Search(len(tr.marks), func(k int) bool { return int(tr.marks[k].after) >= i })
+	return sort.Search(tr.marks.n, func(k int) bool { return int(tr.marks.at(k).after) >= i })
 }
 
 // need makes sure that unit u is on the tape.
@@ -349,7 +349,7 @@ func (r *Reader) back(u int) error {
 
 // stepOf returns the step that is unit u.
 func (tr *Trajectory) stepOf(u int) int {
-	return tr.leader(sort.Search(len(tr.steps), func(i int) bool { return int(tr.steps[i].unit) > u }) - 1)
+	return tr.leader(sort.Search(tr.steps.n, func(i int) bool { return int(tr.rec(i).unit) > u }) - 1)
 }
 
 // equip makes sure that there are a system and a method.
@@ -382,10 +382,10 @@ func (r *Reader) make(st *Step) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	rec, w := &r.tr.steps[r.at], r.size.N+r.size.Q
+	rec, w := r.tr.rec(r.at), r.size.N+r.size.Q
 	r.enter(rec.span)
 	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.made, rec.made
-	r.ready(st, rec)
+	r.ready(st, &rec)
 	if r.fresh {
 		copy(st.K[:w], r.slope)
 	}
@@ -406,9 +406,9 @@ func (r *Reader) make(st *Step) error {
 func (r *Reader) pass() {
 	tr := r.tr
 	next := tr.follower(r.at)
-	r.fresh = r.fresh && next == r.at+1 && next < len(tr.steps) && tr.steps[next].span == tr.steps[r.at].span
-	for k := tr.happens(r.at); k < len(tr.marks) && int(tr.marks[k].after) < next; k++ {
-		if tr.marks[k].kind == MarkFire {
+	r.fresh = r.fresh && next == r.at+1 && next < tr.steps.n && tr.rec(next).span == tr.rec(r.at).span
+	for k := tr.happens(r.at); k < tr.marks.n && int(tr.marks.at(k).after) < next; k++ {
+		if tr.marks.at(k).kind == MarkFire {
 			if r.site == nil {
 				r.site = r.numbers(r.size.N)
 			}
@@ -421,13 +421,14 @@ func (r *Reader) pass() {
 
 // affect applies the body of mark k to y.
 func (r *Reader) affect(k int, y, to []float64) {
-	m := &r.tr.marks[k]
+	m := r.tr.marks.at(k)
 	if len(r.dp) < r.size.D {
 		r.dp = r.numbers(r.size.D)
 	}
-	r.enter(m.before)
-	d, _ := r.tr.held(m.before)
-	r.sys.Affect(m.firing, m.t, y, d, to, r.dp)
+	before := m.before()
+	r.enter(before)
+	d, _ := r.tr.held(before)
+	r.sys.Affect(m.firing(), m.t, y, d, to, r.dp)
 }
 
 // gather computes the states of the group that step g begins: before all bodies, after the first, and so on.
@@ -437,18 +438,18 @@ func (r *Reader) gather(g int) error {
 	}
 	tr, y := r.tr, r.tr.y0
 	if g >= 0 {
-		if err := r.need(int(tr.steps[g].unit)); err != nil {
+		if err := r.need(int(tr.rec(g).unit)); err != nil {
 			return err
 		}
-		y = r.tape[int(tr.steps[g].unit)-r.from].Y1
+		y = r.tape[int(tr.rec(g).unit)-r.from].Y1
 	} else if err := r.equip(); err != nil {
 		return err
 	}
 	r.group, r.first, r.zeroAt = g, tr.happens(g), -1
 	r.jumps = append(r.jumps[:0], y)
 	next := tr.follower(g)
-	for k := r.first; k < len(tr.marks) && int(tr.marks[k].after) < next; k++ {
-		if tr.marks[k].kind != MarkFire {
+	for k := r.first; k < tr.marks.n && int(tr.marks.at(k).after) < next; k++ {
+		if tr.marks.at(k).kind != MarkFire {
 			continue
 		}
 		n := len(r.jumps)
@@ -464,7 +465,7 @@ func (r *Reader) gather(g int) error {
 // fires counts the bodies of the group before mark k.
 func (r *Reader) fires(k int) (n int) {
 	for i := r.first; i < k; i++ {
-		if r.tr.marks[i].kind == MarkFire {
+		if r.tr.marks.at(i).kind == MarkFire {
 			n++
 		}
 	}
@@ -483,11 +484,11 @@ func (r *Reader) stand(i int) error {
 	if r.zero == nil {
 		r.zero = r.step()
 	}
-	st, rec := r.zero, &tr.steps[i]
+	st, rec := r.zero, tr.rec(i)
 	copy(st.Y0, r.jumps[r.fires(tr.happens(i))])
 	r.enter(rec.span)
 	st.T, st.H, st.T1, st.Made = rec.t, 0, rec.made, rec.made
-	r.ready(st, rec)
+	r.ready(st, &rec)
 	r.method.Step(r.sys, st, false)
 	st.T1 = rec.t1
 	copy(st.Y1, st.Y0)
@@ -507,7 +508,7 @@ func (r *Reader) within(i int, theta float64) ([]float64, error) {
 	if r.site == nil {
 		r.site = r.numbers(r.size.N)
 	}
-	r.enter(r.tr.steps[i].span)
+	r.enter(r.tr.rec(i).span)
 	r.method.Interpolate(r.sys, &r.dense, theta, r.site)
 	return r.site, nil
 }

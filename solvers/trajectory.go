@@ -27,10 +27,11 @@ type Trajectory struct {
 	size   Size
 	info   Info   // of the method
 	each   []Info // of its members
-	steps  []stepRecord
-	marks  []markRecord
-	spans  []span
-	spanAt arena     // per span: d[D], m[M]
+	steps  records
+	marks  list[markRecord]
+	thetas list[float64] // of the sites within steps
+	spans  list[span]
+	spanAt arena     // of spans, one or several in a row: d[D], m[M]
 	group  int       // the first mark of the group that is being recorded
 	units  int       // steps of positive length
 	y0     []float64 // [N] at the start
@@ -67,44 +68,6 @@ type sharing struct {
 	disk    int  // and in a file
 }
 
-// A unit is a step of positive length together with everything that happens at its end: members of a group of events
-// have steps of length zero.
-type stepRecord struct {
-	t, h, t1 float64
-	made     float64 // t1 when the step was made
-	index    int32   // of its end
-	nth      int32
-	span     int32
-	unit     int32 // units before it; of a step of length zero, those before it and its own
-	slot     int32 // among those of its member
-	kind     EndKind
-	member   uint8 // of the method
-	here     bool  // of its end
-}
-
-func (r *stepRecord) end() End {
-	return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth), Here: r.here}
-}
-
-// The bytes that the lists of steps, marks and spans take for each.
-const stepBytes, markBytes, spanBytes = 56, 128, 4
-
-// A span is a stretch of a run without jumps: same discretes, same modes.
-type span struct{ first int32 } // its first step
-
-type markRecord struct {
-	kind           MarkKind
-	stop           bool
-	t              float64
-	firing         Firing
-	guard, instant int32
-	after          int32 // the step at whose end it is, -1 before the first
-	before, behind int32 // spans
-	first          int32 // of a site: the mark that has its left limits, -1 when nothing jumped
-	inside         int32 // of a site within its step: 1 + the slot of its state; otherwise 0
-	theta          float64
-}
-
 // Begin implements Sink.
 func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.size, tr.info, tr.each = sys.Size(), m.Info(), tr.each[:0]
@@ -122,7 +85,10 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 		tr.keepers = append(tr.keepers, k)
 		tr.keepAt[i].n = 0
 	}
-	tr.steps, tr.marks, tr.spans = tr.steps[:0], tr.marks[:0], tr.spans[:0]
+	tr.steps.clear()
+	tr.marks.clear()
+	tr.thetas.clear()
+	tr.spans.clear()
 	tr.spanAt.reset(z.D + z.M)
 	tr.group, tr.units = 0, 0
 	tr.run++
@@ -160,7 +126,7 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 func (tr *Trajectory) Bytes() int64 {
 	return tr.stageBytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() +
 		tr.kept.bytes() + tr.working.Load() +
-		int64(cap(tr.steps))*stepBytes + int64(cap(tr.marks))*markBytes + int64(cap(tr.spans))*spanBytes
+		tr.steps.bytes() + tr.marks.bytes() + tr.thetas.bytes() + tr.spans.bytes()
 }
 
 // stageBytes returns the memory of the steps that are kept with their stages.
@@ -250,12 +216,17 @@ func (tr *Trajectory) Drop() {
 	tr.dropSteps()
 	tr.jumpAt.drop()
 	tr.siteAt.drop()
+	tr.steps.drop()
+	tr.marks.drop()
+	tr.thetas.drop()
+	tr.spans.drop()
+	tr.spanAt.drop()
 }
 
 // Step implements Sink.
 func (tr *Trajectory) Step(s *Step, e End) error {
 	if tr.whole {
-		more := tr.stepAt[s.Member].grows() + tr.notes()
+		more := tr.stepAt[s.Member].grows() + tr.steps.grows()
 		err := tr.fits(more)
 		if err != nil && tr.dropKept() {
 			err = tr.fits(more)
@@ -267,7 +238,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 		}
 	}
 	r := stepRecord{
-		t: s.T, h: s.H, t1: s.T1, made: s.Made, span: int32(len(tr.spans) - 1), unit: int32(tr.units),
+		t: s.T, h: s.H, t1: s.T1, made: s.Made, span: int32(tr.spans.n - 1), unit: int32(tr.units),
 		kind: e.Kind, index: int32(e.Index), nth: int32(e.Nth), member: uint8(s.Member), here: e.Here,
 	}
 	if tr.whole {
@@ -290,10 +261,13 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 			return err
 		}
 	}
-	tr.steps = append(tr.steps, r)
+	tr.steps.add(&r)
+	if !tr.whole {
+		tr.steps.pack()
+	}
 	if s.H > 0 {
 		tr.units++
-		tr.group = len(tr.marks)
+		tr.group = tr.marks.n
 	}
 	return nil
 }
@@ -347,7 +321,7 @@ func (tr *Trajectory) keep(y []float64) error {
 		}
 	}
 	for {
-		more := tr.notes()
+		more := tr.steps.grows()
 		if level >= 0 {
 			more += tr.kept.grows()
 		}
@@ -382,18 +356,6 @@ func (tr *Trajectory) crowded() bool {
 	return more > 0 && kept+more > (tr.Limit-(tr.Bytes()-kept))/2
 }
 
-// notes returns how many bytes the list of steps may grow by at the next one.
-func (tr *Trajectory) notes() int64 {
-	n := cap(tr.steps)
-	switch {
-	case len(tr.steps) < n:
-		return 0
-	case n < 256:
-		return int64(n+64) * stepBytes
-	}
-	return int64(n/2+256) * stepBytes
-}
-
 // thin gives up the stages of all steps, and as many states as it must. Where the run must be kept whole it returns
 // full, the error that is the reason.
 func (tr *Trajectory) thin(full error) error {
@@ -405,8 +367,8 @@ func (tr *Trajectory) thin(full error) error {
 	for tr.stride = 1; int64(units/tr.stride)*each > tr.Limit/4; tr.stride *= 2 {
 	}
 	tr.units = 0
-	for i := range tr.steps {
-		if r := &tr.steps[i]; r.h > 0 {
+	for i := range tr.steps.n {
+		if r := tr.steps.loose.at(i); r.h > 0 {
 			if tr.units > 0 && tr.units%tr.stride == 0 {
 				if err := tr.kept.put(tr.units, 0, tr.state(int32(i)-1, r.span)); err != nil {
 					return err
@@ -415,7 +377,7 @@ func (tr *Trajectory) thin(full error) error {
 			tr.units++
 		}
 		if i > 0 {
-			done := &tr.steps[i-1]
+			done := tr.steps.loose.at(i - 1)
 			tr.stepAt[done.member].release(int(done.slot))
 		}
 	}
@@ -443,53 +405,76 @@ func (tr *Trajectory) Lend(member int) (y1, k []float64) {
 
 // Mark implements Sink.
 func (tr *Trajectory) Mark(m *Mark) error {
-	now := int32(len(tr.spans) - 1)
 	r := markRecord{
-		kind: m.Kind, stop: m.Stop, t: m.T, firing: m.Firing, guard: int32(m.Guard), instant: int32(m.Instant),
-		after: int32(len(tr.steps) - 1), before: now, behind: now,
+		kind: m.Kind, stop: m.Stop, t: m.T, guard: int32(m.Guard), instant: int32(m.Instant),
+		after: int32(tr.steps.n - 1), behind: int32(tr.spans.n - 1),
 	}
 	if tr.whole {
-		if err := tr.fits(tr.jumpAt.grows() + tr.siteAt.grows() + tr.spanAt.grows()); err != nil {
+		if err := tr.fits(tr.jumpAt.grows() + tr.siteAt.grows() + tr.spanAt.grows() + tr.marks.grows()); err != nil {
 			if err := tr.thin(err); err != nil {
 				return err
 			}
 		}
 	}
+	if err := tr.fits(tr.marks.grows()); err != nil {
+		return err
+	}
 	switch m.Kind {
 	case MarkStart, MarkFire, MarkMode, MarkRemode:
-		if err := tr.fits(tr.spanAt.grows()); err != nil {
+		if err := tr.fits(tr.spanAt.grows() + tr.spans.grows()); err != nil {
 			return err
 		}
-		slot, d := tr.spanAt.next(), tr.size.D
-		copy(slot[:d], m.Dp)
-		copy(slot[d:], m.Mp)
 		if tr.whole {
 			copy(tr.jumpAt.next(), m.Yp)
 		}
-		tr.spans = append(tr.spans, span{int32(len(tr.steps))})
-		r.behind = int32(len(tr.spans) - 1)
+		tr.spans.add(span{int32(tr.steps.n), tr.hold(m.Dp, m.Mp)})
+		r.behind = int32(tr.spans.n - 1)
 		if m.Kind == MarkStart {
-			r.before = r.behind
 			tr.y0 = append(tr.y0[:0], m.Yp...)
 		}
+		if f := &m.Firing; m.Kind == MarkFire {
+			r.event, r.elem = int32(f.Event), int32(f.Elem)
+			r.nth, r.slot = int32(f.Nth), int32(f.Slot)
+		}
 	case MarkSite:
-		r.first = -1
+		r.event = -1
 		if m.Inside {
-			r.inside, r.theta = 1, m.Theta
-			if tr.whole {
+			tr.thetas.add(m.Theta)
+			if r.elem = int32(tr.thetas.n); tr.whole {
 				copy(tr.siteAt.next(), m.Yp)
-				r.inside = int32(tr.siteAt.n)
 			}
 			break
 		}
-		for i := tr.group; i < len(tr.marks) && r.first < 0; i++ {
-			if tr.marks[i].kind == MarkFire {
-				r.first = int32(i)
+		for i := tr.group; i < tr.marks.n && r.event < 0; i++ {
+			if tr.marks.at(i).kind == MarkFire {
+				r.event = int32(i)
 			}
 		}
 	}
-	tr.marks = append(tr.marks, r)
+	tr.marks.add(r)
 	return nil
+}
+
+// hold returns the slot of discretes and modes, which often are those of the span before.
+func (tr *Trajectory) hold(d, m []float64) int32 {
+	same := func(x, y []float64) bool {
+		for i, v := range x {
+			if math.Float64bits(v) != math.Float64bits(y[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	k := tr.size.D
+	if n := tr.spanAt.n; n > 0 {
+		if old := tr.spanAt.at(n - 1); same(old[:k], d) && same(old[k:], m) {
+			return int32(n - 1)
+		}
+	}
+	slot := tr.spanAt.next()
+	copy(slot[:k], d)
+	copy(slot[k:], m)
+	return int32(tr.spanAt.n - 1)
 }
 
 // Size returns the lengths of the vectors of the system that was recorded.
@@ -500,39 +485,45 @@ func (tr *Trajectory) Method() Info { return tr.info }
 
 // Member returns which of the method's Members made step i, and what that is.
 func (tr *Trajectory) Member(i int) (int, *Info) {
-	m := int(tr.steps[i].member)
+	m := int(tr.rec(i).member)
 	return m, &tr.each[m]
 }
 
 // Steps returns the number of steps, those of length zero included.
-func (tr *Trajectory) Steps() int { return len(tr.steps) }
+func (tr *Trajectory) Steps() int { return tr.steps.n }
 
 // Marks returns the number of marks.
-func (tr *Trajectory) Marks() int { return len(tr.marks) }
+func (tr *Trajectory) Marks() int { return tr.marks.n }
 
 // Initial returns y at the start, before anything happens there.
 func (tr *Trajectory) Initial() []float64 { return tr.y0 }
 
 // End returns how step i ended.
-func (tr *Trajectory) End(i int) End { return tr.steps[i].end() }
+func (tr *Trajectory) End(i int) End { return tr.steps.end(i) }
 
 // Times returns the start and the end of step i.
-func (tr *Trajectory) Times(i int) (t, t1 float64) { return tr.steps[i].t, tr.steps[i].t1 }
+func (tr *Trajectory) Times(i int) (t, t1 float64) {
+	r := tr.rec(i)
+	return r.t, r.t1
+}
+
+// rec returns what is known of step i.
+func (tr *Trajectory) rec(i int) stepRecord { return tr.steps.at(i, &tr.spans) }
 
 // Length returns the length of step i: 0 between members of a group of events.
-func (tr *Trajectory) Length(i int) float64 { return tr.steps[i].h }
+func (tr *Trajectory) Length(i int) float64 { return tr.steps.length(i) }
 
 // Inside reports whether mark i is a site within its step.
-func (tr *Trajectory) Inside(i int) bool { return tr.marks[i].inside > 0 }
+func (tr *Trajectory) Inside(i int) bool { return tr.marks.at(i).inside() > 0 }
 
 // After returns the step at whose end mark i is, -1 before the first step.
-func (tr *Trajectory) After(i int) int { return int(tr.marks[i].after) }
+func (tr *Trajectory) After(i int) int { return int(tr.marks.at(i).after) }
 
 // Held returns the discretes and modes during step i.
-func (tr *Trajectory) Held(i int) (d, m []float64) { return tr.held(tr.steps[i].span) }
+func (tr *Trajectory) Held(i int) (d, m []float64) { return tr.held(tr.rec(i).span) }
 
 func (tr *Trajectory) held(sp int32) (d, m []float64) {
-	slot := tr.spanAt.at(int(sp))
+	slot := tr.spanAt.at(int(tr.spans.at(int(sp)).slot))
 	k := tr.size.D
 	return slot[:k:k], slot[k:]
 }
@@ -540,17 +531,18 @@ func (tr *Trajectory) held(sp int32) (d, m []float64) {
 // PeekMark makes m mark i without its states, which need no recomputing. after and first are those of
 // Reader.LoadMark.
 func (tr *Trajectory) PeekMark(i int, m *Mark) (after, first int) {
-	r := &tr.marks[i]
-	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing, r.stop
+	r := tr.marks.at(i)
+	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing(), r.stop
 	m.Guard, m.Instant = int(r.guard), int(r.instant)
-	m.Inside, m.Theta = r.inside > 0, r.theta
-	left := r
-	first = -1
-	if r.kind == MarkSite && !m.Inside && r.first >= 0 {
-		first = int(r.first)
-		left = &tr.marks[first]
+	m.Inside, m.Theta = false, 0
+	if k := r.inside(); k > 0 {
+		m.Inside, m.Theta = true, *tr.thetas.at(int(k) - 1)
 	}
-	m.Dm, m.Mm = tr.held(left.before)
+	left := r
+	if first = int(r.first()); first >= 0 {
+		left = tr.marks.at(first)
+	}
+	m.Dm, m.Mm = tr.held(left.before())
 	m.Dp, m.Mp = tr.held(r.behind)
 	return int(r.after), first
 }
@@ -558,7 +550,7 @@ func (tr *Trajectory) PeekMark(i int, m *Mark) (after, first int) {
 // state returns y at the end of step i of a whole run, within span sp.
 func (tr *Trajectory) state(i, sp int32) []float64 {
 	n := tr.size.N
-	if tr.spans[sp].first > i {
+	if tr.spans.at(int(sp)).first > i {
 		return tr.jumpAt.at(int(sp))
 	}
 	return tr.slot(int(i))[:n:n]
@@ -566,13 +558,13 @@ func (tr *Trajectory) state(i, sp int32) []float64 {
 
 // slot returns what is kept of step i of a whole run.
 func (tr *Trajectory) slot(i int) []float64 {
-	r := &tr.steps[i]
+	r := tr.steps.loose.at(i)
 	return tr.stepAt[r.member].at(int(r.slot))
 }
 
 // load makes s step i of a whole run, by reference.
 func (tr *Trajectory) load(i int, s *Step) End {
-	r := &tr.steps[i]
+	r := tr.steps.loose.at(i)
 	n, q := tr.size.N, tr.size.Q
 	slot := tr.slot(i)
 	s.T, s.H, s.T1, s.Made, s.Dense, s.Estimated = r.t, r.h, r.t1, r.made, false, false
@@ -590,17 +582,17 @@ func (tr *Trajectory) load(i int, s *Step) End {
 // loadMark makes m mark i of a whole run, by reference.
 func (tr *Trajectory) loadMark(i int, m *Mark) (after, first int) {
 	after, first = tr.PeekMark(i, m)
-	r := &tr.marks[i]
+	r := tr.marks.at(i)
 	if m.Inside {
-		m.Yp = tr.siteAt.at(int(r.inside) - 1)
+		m.Yp = tr.siteAt.at(int(r.inside()) - 1)
 		m.Ym = m.Yp
 		return after, first
 	}
 	left := r
 	if first >= 0 {
-		left = &tr.marks[first]
+		left = tr.marks.at(first)
 	}
-	m.Ym, m.Yp = tr.state(left.after, left.before), tr.state(r.after, r.behind)
+	m.Ym, m.Yp = tr.state(left.after, left.before()), tr.state(r.after, r.behind)
 	return after, first
 }
 
@@ -611,7 +603,7 @@ func (tr *Trajectory) Replay(ctx context.Context, to Sink) error {
 	var s Step
 	var m Mark
 	at := 0
-	for i := -1; i < len(tr.steps); i++ {
+	for i := -1; i < tr.steps.n; i++ {
 		if i >= 0 {
 			e, err := r.Load(i, &s)
 			if err != nil {
@@ -621,7 +613,7 @@ func (tr *Trajectory) Replay(ctx context.Context, to Sink) error {
 				return err
 			}
 		}
-		for ; at < len(tr.marks) && int(tr.marks[at].after) == i; at++ {
+		for ; at < tr.marks.n && int(tr.marks.at(at).after) == i; at++ {
 			if _, _, err := r.LoadMark(at, &m); err != nil {
 				return err
 			}

@@ -11,12 +11,13 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// TestExperimentsShare holds that experiments that differ in values of params, in rows of data and in times are compiled
-// once: what is made for many of them is what is made for two, but for a few small tapes with the times.
+// TestExperimentsShare holds that experiments that differ in values of params, in rows of data and in times are
+// compiled once: what is made for many of them is what is made for two, but for a few small tapes with the times.
 func TestExperimentsShare(t *testing.T) {
 	made := func(n int, moved bool) int {
 		var b strings.Builder
-		b.WriteString("model Many\ntime t from 0 to 10\nparam k = 0.3, dose = 1, sd = 0.1\nstate a = dose\na' = -k*a*dose\n")
+		b.WriteString("model Many\ntime t from 0 to 10\nparam k = 0.3, dose = 1, sd = 0.1\n")
+		b.WriteString("state a = dose\na' = -k*a*dose\n")
 		var times, values, ids []string
 		for i := range n {
 			for j := range 4 {

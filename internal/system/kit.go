@@ -338,10 +338,11 @@ func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Pa
 // transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
 // products that are cheaper for many stages at once.
 func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with kitWith) error {
-	pull, err := k.family.derived(h.tapes, with.active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+	derive := func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		d.bound = with.bound
 		return d.pull(t, guarded(p))
-	})
+	}
+	pull, err := k.family.derived(h.tapes, with.active, derive)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,290 @@
+package solvers
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// list is a slice that grows in chunks: what is in it does not move, and no memory is kept for what it has outgrown.
+type list[T any] struct {
+	chunks [][]T
+	n      int
+}
+
+const chunkShift = 12 // elements of a chunk, as a power of two; the first one begins small
+
+func (l *list[T]) at(i int) *T { return &l.chunks[i>>chunkShift][i&(1<<chunkShift-1)] }
+
+func (l *list[T]) add(x T) {
+	c := l.n >> chunkShift
+	if c == len(l.chunks) {
+		var chunk []T
+		if c > 0 {
+			chunk = make([]T, 0, 1<<chunkShift)
+		}
+		l.chunks = append(l.chunks, chunk)
+	}
+	k := l.n & (1<<chunkShift - 1)
+	l.chunks[c] = append(l.chunks[c][:k], x)
+	l.n++
+}
+
+// clear forgets all elements and keeps their memory.
+func (l *list[T]) clear() { l.n = 0 }
+
+// drop gives up the memory of all elements.
+func (l *list[T]) drop() { *l = list[T]{} }
+
+// grows returns how many bytes the next element may allocate.
+func (l *list[T]) grows() int64 {
+	var x T
+	c, k := l.n>>chunkShift, l.n&(1<<chunkShift-1)
+	switch {
+	case c < len(l.chunks) && k < cap(l.chunks[c]):
+		return 0
+	case c == 0:
+		return int64(2*k+64) * int64(unsafe.Sizeof(x))
+	}
+	return int64(unsafe.Sizeof(x)) << chunkShift
+}
+
+func (l *list[T]) bytes() (n int64) {
+	var x T
+	for i, c := range l.chunks {
+		n += int64(cap(c)) * int64(unsafe.Sizeof(x))
+		if i > 0 { // the others are like it
+			return n + int64(len(l.chunks)-2)*int64(cap(c))*int64(unsafe.Sizeof(x))
+		}
+	}
+	return n
+}
+
+// A unit is a step of positive length together with everything that happens at its end: members of a group of events
+// have steps of length zero.
+type stepRecord struct {
+	t, h, t1 float64
+	made     float64 // t1 when the step was made
+	index    int32   // of its end
+	nth      int32
+	span     int32
+	unit     int32 // units before it; of a step of length zero, those before it and its own
+	slot     int32 // among those of its member, where stages are kept
+	kind     EndKind
+	member   uint8 // of the method
+	here     bool  // of its end
+}
+
+func (r *stepRecord) end() End {
+	return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth), Here: r.here}
+}
+
+// records are the steps of a run. A run without stages may have many millions of them, and is then packed: of a step
+// that began where the one before ended, has the length that was chosen and ended nowhere in particular, the length
+// alone is written down. What else there is to say of it follows from the steps before it in its block.
+type records struct {
+	n      int
+	loose  list[stepRecord]
+	packed bool
+	blocks list[block]
+	odd    list[oddStep]
+	moved  map[int]float64 // where steps begin that do not begin where the one before ended
+}
+
+const (
+	perBlock = 16
+	packFrom = 1 << 14 // steps
+)
+
+type block struct {
+	t          float64 // at which its first step begins
+	h          [perBlock]float64
+	span, unit int32  // of its first step
+	firstOdd   int32  // of its steps that are not plain
+	odds       uint16 // which of its steps these are
+	member     uint8  // of the others
+}
+
+// oddStep is what is not plain of a step.
+type oddStep struct {
+	t1, made   float64
+	index, nth int32
+	kind       EndKind
+	member     uint8
+	here       bool
+}
+
+func (s *records) clear() {
+	s.n, s.packed, s.moved = 0, false, nil
+	s.loose.clear()
+	s.blocks.clear()
+	s.odd.clear()
+}
+
+// drop gives up the memory of the steps.
+func (s *records) drop() {
+	s.loose.drop()
+	s.blocks.drop()
+	s.odd.drop()
+	s.n, s.packed, s.moved = 0, false, nil
+}
+
+func (s *records) bytes() int64 { return s.loose.bytes() + s.blocks.bytes() + s.odd.bytes() }
+
+// grows returns how many bytes the next step may allocate.
+func (s *records) grows() int64 {
+	if !s.packed {
+		return s.loose.grows()
+	}
+	return s.blocks.grows() + s.odd.grows()
+}
+
+func (s *records) add(r *stepRecord) {
+	if s.n++; !s.packed {
+		s.loose.add(*r)
+		return
+	}
+	s.put(r, s.n-1)
+}
+
+// pack packs the steps, if there are many.
+func (s *records) pack() {
+	if s.packed || s.n < packFrom {
+		return
+	}
+	s.packed = true
+	for i := range s.n {
+		s.put(s.loose.at(i), i)
+	}
+	s.loose.drop()
+}
+
+// put packs step i.
+func (s *records) put(r *stepRecord, i int) {
+	k := i % perBlock
+	plain := r.kind == EndFree && !r.here && r.index == 0 && r.nth == 0 && r.h > 0 && r.made == r.t1 && r.t1 == r.t+r.h
+	if k == 0 {
+		s.blocks.add(block{t: r.t, span: r.span, unit: r.unit, firstOdd: int32(s.odd.n), member: r.member})
+	} else if last := s.at(i-1, nil); last.t1 != r.t {
+		plain = false
+		if s.moved == nil {
+			s.moved = map[int]float64{}
+		}
+		s.moved[i] = r.t
+	}
+	b := s.blocks.at(i / perBlock)
+	if b.h[k] = r.h; plain && r.member == b.member {
+		return
+	}
+	b.odds |= 1 << k
+	s.odd.add(oddStep{r.t1, r.made, r.index, r.nth, r.kind, r.member, r.here})
+}
+
+// length returns the length of step i.
+func (s *records) length(i int) float64 {
+	if !s.packed {
+		return s.loose.at(i).h
+	}
+	return s.blocks.at(i / perBlock).h[i%perBlock]
+}
+
+// end returns how step i ended.
+func (s *records) end(i int) End {
+	if !s.packed {
+		return s.loose.at(i).end()
+	}
+	b, k := s.blocks.at(i/perBlock), i%perBlock
+	if b.odds>>k&1 == 0 {
+		return End{Kind: EndFree}
+	}
+	o := s.odd.at(int(b.firstOdd) + bits.OnesCount16(b.odds&(1<<k-1)))
+	return End{Kind: o.kind, Index: int(o.index), Nth: int(o.nth), Here: o.here}
+}
+
+// at returns step i. spans are those of the run; without them, the record lacks its span.
+func (s *records) at(i int, spans *list[span]) stepRecord {
+	if !s.packed {
+		return *s.loose.at(i)
+	}
+	b, k := s.blocks.at(i/perBlock), i%perBlock
+	r := stepRecord{span: b.span, unit: b.unit}
+	t, odd := b.t, int(b.firstOdd)
+	for j := 0; j < k; j++ {
+		h := b.h[j]
+		if t += h; b.odds>>j&1 != 0 {
+			t = s.odd.at(odd).t1
+			odd++
+		}
+		if h > 0 {
+			r.unit++
+		}
+	}
+	if r.h = b.h[k]; b.odds>>k&1 != 0 {
+		o := s.odd.at(odd)
+		if at, ok := s.moved[i]; ok {
+			t = at
+		}
+		r.t, r.t1, r.made, r.index, r.nth = t, o.t1, o.made, o.index, o.nth
+		r.kind, r.member, r.here = o.kind, o.member, o.here
+	} else {
+		r.t, r.t1, r.kind, r.member = t, t+r.h, EndFree, b.member
+		r.made = r.t1
+	}
+	if spans != nil {
+		for next := int(r.span) + 1; next < spans.n && int(spans.at(next).first) <= i; next++ {
+			r.span++
+		}
+	}
+	return r
+}
+
+// A span is a stretch of a run without jumps: same discretes, same modes.
+type span struct {
+	first int32 // its first step
+	slot  int32 // of its discretes and modes
+}
+
+// markRecord is a mark. Depending on what it is, some fields mean different things.
+type markRecord struct {
+	t      float64
+	after  int32 // the step at whose end it is, -1 before the first
+	behind int32 // the span that it begins or lies in
+	// event is the event of a firing; of a site it is the mark that has its left limits, -1 when nothing jumped. elem
+	// is the element of a firing; of a site within its step it is 1 + the slot of its state, and otherwise 0.
+	event, elem    int32
+	nth, slot      int32 // of a firing
+	guard, instant int32
+	kind           MarkKind
+	stop           bool
+}
+
+// before returns the span that ends at the mark.
+func (r *markRecord) before() int32 {
+	switch r.kind {
+	case MarkFire, MarkMode, MarkRemode:
+		return r.behind - 1
+	}
+	return r.behind
+}
+
+// first returns the mark that has the left limits of a site, or -1.
+func (r *markRecord) first() int32 {
+	if r.kind == MarkSite && r.elem == 0 {
+		return r.event
+	}
+	return -1
+}
+
+// inside returns 1 + the slot of the state of a site within its step, and 0 for anything else.
+func (r *markRecord) inside() int32 {
+	if r.kind == MarkSite {
+		return r.elem
+	}
+	return 0
+}
+
+func (r *markRecord) firing() Firing {
+	if r.kind != MarkFire {
+		return Firing{}
+	}
+	return Firing{Event: int(r.event), Elem: int(r.elem), Nth: int(r.nth), Slot: int(r.slot)}
+}
