@@ -26,8 +26,8 @@ func main() {
 
 func run() error {
 	var j job
-	worker := flag.String("worker", "", "measure in this process: gradients, precision, stiff, evaluations, step or "+
-		"examples")
+	worker := flag.String("worker", "", "measure in this process: gradients, precision, stiff, evaluations, step, "+
+		"examples or growth")
 	flag.StringVar(&j.problem, "problem", "glv", "of the worker")
 	flag.IntVar(&j.n, "n", 10, "size of the worker's problem")
 	flag.Float64Var(&j.tol, "tol", 1e-7, "tolerance, or step, of the worker's problem")
@@ -72,6 +72,8 @@ func run() error {
 		return j.step()
 	case "examples":
 		return examples()
+	case "growth":
+		return j.growth()
 	default:
 		return fmt.Errorf("no worker %q", *worker)
 	}

@@ -27,6 +27,7 @@ var sections = []section{
 	{"examples", (*runner).examples},
 	{"network", (*runner).network},
 	{"scaling", (*runner).scaling},
+	{"growth", (*runner).growth},
 }
 
 func sectionNames() string {
