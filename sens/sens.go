@@ -31,8 +31,8 @@ type Options struct {
 	// Events is how many events and mode changes Result.Events lists at most, from the first on; 0 means all of them,
 	// and a negative number none.
 	Events int
-	// GrazingLimit is the slope of a guard along the trajectory, relative to |g_y|·|f|, below which a warning says
-	// that the derivative of the event hardly exists. 0 means 1e-6.
+	// GrazingLimit is the slope of a guard along the trajectory, relative to its largest slope in the same step, below
+	// which a warning says that the derivative of the event hardly exists. 0 means 1e-6.
 	GrazingLimit float64
 	// Functionals are those of the run, if they were observed while it was made. Without them the run is read for
 	// them.

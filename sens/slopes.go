@@ -45,16 +45,19 @@ func roots(run *solvers.Trajectory, to *slopes, f func(i, guard int) error) erro
 	return nil
 }
 
-// judge looks at the slope d with which a guard ended step st: an event that is met tangentially has no derivative.
-// The slope is compared with |g_y| times the largest field among the stages, which tells a touch from a crossing in
-// one dimension, too.
+// judge looks at the slope d with which a guard ended step st: an event that is met tangentially has no derivative. The
+// slope is compared with the largest one that the guard has among the stages of the step, so that neither units nor
+// states that the guard does not read matter: a guard that is met tangentially was steeper before. gy is its gradient.
 func (res *Result) judge(sys solvers.System, guard int, st *solvers.Step, d float64, gy []float64, limit float64) {
 	n, w := len(st.Y0), len(st.Y0)+len(st.DQ)
+	last := 0.0 // of what the states do to the guard, in the last stage
+	for at := 0; at+w <= len(st.K); at += w {
+		last = inner(gy, st.K[at:at+n])
+	}
 	size := 0.0
 	for at := 0; at+w <= len(st.K); at += w {
-		size = max(size, norm(st.K[at:at+n]))
+		size = max(size, math.Abs(inner(gy, st.K[at:at+n])+(d-last)))
 	}
-	size = float64(size * norm(gy))
 	if !(math.Abs(d) <= float64(limit*size)) {
 		return
 	}
@@ -68,12 +71,12 @@ func (res *Result) judge(sys solvers.System, guard int, st *solvers.Step, d floa
 	})
 }
 
-func norm(x []float64) float64 {
+func inner(x, y []float64) float64 {
 	sum := 0.0
-	for _, v := range x {
-		sum = math.FMA(v, v, sum)
+	for i, v := range x {
+		sum = math.FMA(v, y[i], sum)
 	}
-	return math.Sqrt(sum)
+	return sum
 }
 
 // share returns -x/d, the part that a root takes of a change x. It is zero where the guard does not move with the
