@@ -125,8 +125,12 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 // Bytes returns the memory that the trajectory takes, with that of its Readers.
 func (tr *Trajectory) Bytes() int64 {
 	return tr.stageBytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() +
-		tr.kept.bytes() + tr.working.Load() +
-		tr.steps.bytes() + tr.marks.bytes() + tr.thetas.bytes() + tr.spans.bytes()
+		tr.kept.bytes() + tr.working.Load() + tr.lists()
+}
+
+// lists returns the memory of the lists of steps, marks and spans, which are kept whatever Keep says.
+func (tr *Trajectory) lists() int64 {
+	return tr.steps.bytes() + tr.marks.bytes() + tr.thetas.bytes() + tr.spans.bytes()
 }
 
 // stageBytes returns the memory of the steps that are kept with their stages.
@@ -167,7 +171,7 @@ func (tr *Trajectory) dropSteps() {
 func (tr *Trajectory) fits(more int64) error {
 	if tr.Limit > 0 && more > 0 {
 		if need := tr.Bytes() + more; need > tr.Limit {
-			return &MemoryError{Limit: tr.Limit, Bytes: need, Keep: tr.Kept(), Thinned: tr.Thinned()}
+			return &MemoryError{Limit: tr.Limit, Bytes: need, Keep: tr.Kept(), Thinned: tr.Thinned(), Lists: tr.lists()}
 		}
 	}
 	return nil
