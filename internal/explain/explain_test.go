@@ -70,7 +70,10 @@ func TestFailures(t *testing.T) {
 			"raise solver.max_cascade", false,
 		},
 		{&solvers.MemoryError{Place: at, Limit: 2e6}, explain.CodeMemory, "t", "memory = 2 MB", false},
-		{&solvers.MemoryError{Place: at, Limit: 2e6, Lists: 19e5}, explain.CodeMemory, "t", "kept with every checkpoint", false},
+		{
+			&solvers.MemoryError{Place: at, Limit: 2e6, Lists: 19e5}, explain.CodeMemory, "t",
+			"kept with every checkpoint", false,
+		},
 		{&solvers.DiskError{Op: "write", Err: errors.New("no space")}, explain.CodeMemory, "t", "TMP", true},
 		{
 			&solvers.CancelledError{Place: at, Cause: context.Canceled}, explain.CodeInterrupted, "",

@@ -269,8 +269,8 @@ func (f *failure) memory(e *solvers.MemoryError) {
 		less = "leave checkpoint out, so that less is kept where it must be"
 	}
 	if e.Lists > e.Limit/2 { // nothing else that is kept matters much
-		less = fmt.Sprintf("loosen rtol, or shorten the time span: %s of that is the list of steps and events, which is "+
-			"kept with every checkpoint", diag.Bytes(float64(e.Lists)))
+		less = fmt.Sprintf("loosen rtol, or shorten the time span: %s of that is the list of steps and events, "+
+			"which is kept with every checkpoint", diag.Bytes(float64(e.Lists)))
 	}
 	f.list.Errorf(CodeMemory, f.span, "the trajectory needs more than memory = %s%s at %s; raise "+
 		"solver.memory, or %s", diag.Bytes(float64(e.Limit)), keep, f.at(&e.Place), less)
