@@ -276,7 +276,8 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	return nil
 }
 
-// keepOf keeps what the method, a keeper, keeps of s, which goes to the given slot of its member, as long as there is room.
+// keepOf keeps what the method, a keeper, keeps of s, which goes to the given slot of its member, as long as there is
+// room.
 func (tr *Trajectory) keepOf(s *Step, slot int) {
 	k, at := tr.keepers[s.Member], &tr.keepAt[s.Member]
 	if at.n != slot || tr.crammed {
