@@ -31,6 +31,10 @@ const (
 	looseDerivative, lostDerivative = 1e-3, 0.1
 )
 
+// Where most of an objective's derivatives are loose, if they are so many, the error of any other may be so many times
+// as large as it seems.
+const manyDerivatives, byChance = 8, 30
+
 // Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
 // one of these parts: of the objective's largest relative derivative (derivative times the size of its variable), or of
 // its value. The relative derivatives are compared.
@@ -80,10 +84,21 @@ func (g *grader) grade(x *graded) Trust {
 	}
 	size := math.Abs(x.value)
 	noise := float64(g.rounding * max(most, size))
+	least := max(noise, float64(partOfDerivatives*most), float64(partOfValue*size)) // what does not matter
+	matter, marked := 0, 0
 	for n, v := range g.variables {
 		for k := v.Offset; k < v.Offset+v.Size() && k < len(x.row); k++ {
-			x.trusts[k] = max(x.trusts[k], g.derivative(x.row[k], x.errorOf(k), g.sizes[n], most, size, noise))
+			x.trusts[k] = max(x.trusts[k], g.derivative(x.row[k], x.errorOf(k), g.sizes[n], most, size, least))
+			if float64(math.Abs(x.row[k])*g.sizes[n]) > least {
+				matter++
+				if x.trusts[k] > Sound {
+					marked++
+				}
+			}
 		}
+	}
+	if matter >= manyDerivatives && 2*marked > matter {
+		g.chance(x, most, size, least)
 	}
 	size = max(size, x.least)
 	switch {
@@ -96,15 +111,27 @@ func (g *grader) grade(x *graded) Trust {
 	return Sound
 }
 
-// derivative grades the derivative d with an estimated error by a variable of a size.
-func (g *grader) derivative(d, err, size, most, value, noise float64) Trust {
+// chance makes derivatives loose on which two runs may agree by chance, where most of the others are loose: among
+// numbers whose errors are alike, one difference in thirty is thirty times less than the others.
+func (g *grader) chance(x *graded, most, value, least float64) {
+	for n, v := range g.variables {
+		for k := v.Offset; k < v.Offset+v.Size() && k < len(x.row); k++ {
+			if g.derivative(x.row[k], float64(byChance*x.errorOf(k)), g.sizes[n], most, value, least) > Sound {
+				x.trusts[k] = max(x.trusts[k], Loose)
+			}
+		}
+	}
+}
+
+// derivative grades the derivative d with an estimated error by a variable of a size. Below least its effect does not
+// matter.
+func (g *grader) derivative(d, err, size, most, value, least float64) Trust {
 	if d-d != 0 || err-err != 0 {
 		return Lost
 	}
 	moved := float64(err * size)
 	switch {
-	case err <= float64(looseDerivative*math.Abs(d)), moved <= noise,
-		moved <= max(float64(partOfDerivatives*most), float64(partOfValue*value)):
+	case err <= float64(looseDerivative*math.Abs(d)), moved <= least:
 		return Sound
 	case err > float64(lostDerivative*math.Abs(d)) && moved > g.promised &&
 		moved > max(float64(graveOfDerivatives*most), float64(graveOfValue*value)):

@@ -45,6 +45,45 @@ func TestStrangeEvents(t *testing.T) {
 	}
 }
 
+// TestChance holds that a small difference is no evidence among large ones, if these are most and many.
+func TestChance(t *testing.T) {
+	g := &grader{rounding: 1e-14}
+	for range 9 {
+		g.variables = append(g.variables, Variable{Name: "p", Offset: len(g.variables)})
+		g.sizes = append(g.sizes, 1)
+	}
+	for _, c := range []struct {
+		what    string
+		n, bad  int // variables, and those with large errors
+		off     float64
+		want    Trust // of the last variable, whose error is off
+		nothing int   // variables without effect
+	}{
+		{"most are loose", 9, 5, 1e-4, Loose, 0},
+		{"most are right", 9, 4, 1e-4, Sound, 0},
+		{"much nearer than by chance", 9, 8, 1e-5, Sound, 0},
+		{"few", 7, 6, 1e-4, Sound, 0},
+		{"few that matter", 9, 5, 1e-4, Sound, 2},
+	} {
+		x := &graded{value: 1, row: make([]float64, c.n), errors: make([]float64, c.n), trusts: make([]Trust, c.n)}
+		for i := range c.n {
+			if x.row[i] = 1; i < c.bad {
+				x.errors[i] = 5e-3
+			}
+		}
+		for i := range c.nothing {
+			x.row[c.n-2-i] = 0
+		}
+		x.errors[c.n-1] = c.off
+		y := *g
+		y.variables = g.variables[:c.n]
+		y.grade(x)
+		if got := x.trusts[c.n-1]; got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
 // TestGrades grades numbers by their errors.
 func TestGrades(t *testing.T) {
 	g := &grader{
