@@ -607,3 +607,28 @@ func TestManyOutputs(t *testing.T) {
 		t.Errorf("took %v", d)
 	}
 }
+
+// TestInputs hands the inputs of a tape on: names are known, others can be added, and the first tape stays as it is.
+func TestInputs(t *testing.T) {
+	list := []tape.Input{{Name: "x", Shape: tape.Shape{2}}, {Name: "y", Shape: tape.Shape{2}, PerLane: true}}
+	b := tape.NewBuilder("copy")
+	v := b.Inputs(list)
+	if y := b.Input("y", tape.Shape{2}, true); y != v[1] {
+		t.Errorf("y is value %d, not %d", y, v[1])
+	}
+	z := b.Input("z", tape.Shape{2}, false)
+	b.Output("sum", b.Add(b.Add(v[0], v[1]), z))
+	if got := b.Tape(); len(got.Inputs) != 3 || got.Inputs[2].Name != "z" || len(list) != 2 {
+		t.Errorf("inputs %v", got.Inputs)
+	} else if err := got.Check(); err != nil {
+		t.Error(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a Builder with an input took a list")
+		}
+	}()
+	b = tape.NewBuilder("late")
+	b.Input("x", nil, false)
+	b.Inputs(list)
+}
