@@ -620,7 +620,7 @@ func TestInputs(t *testing.T) {
 	b.Output("sum", b.Add(b.Add(v[0], v[1]), z))
 	if got := b.Tape(); len(got.Inputs) != 3 || got.Inputs[2].Name != "z" || len(list) != 2 {
 		t.Errorf("inputs %v", got.Inputs)
-	} else if err := got.Check(); err != nil {
+	} else if err := tape.Check(got); err != nil {
 		t.Error(err)
 	}
 	defer func() {
