@@ -93,6 +93,23 @@ state q = 1
 q' = -0.3*q/191.5
 objective J = integral(if (t - a)*(t - a - w) < 5e-324 then 1 else 0)
 `,
+	"a period is too short for the time to move": `
+time t from 1.5 to 191.5
+param P = 1e-308
+state x = 0
+event back every P from 0 + P { x = 0 }
+x' = 1
+objective J = final(x)
+`,
+	"a period becomes so short that most of its times are past": `
+time t from 0 to 191.5
+discrete P = 100
+state x = 0
+event shorter at 150 { P = 1e-12 }
+event back every P { x = 0 }
+x' = 1
+objective J = final(x)
+`,
 }
 
 // TestMangledFound runs the models that the search has found.

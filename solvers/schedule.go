@@ -118,6 +118,10 @@ func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 		return err
 	}
 	for _, i := range q.every {
+		if q.occurrence(i) < t-tol { // a new period may be much shorter
+			period := q.times[q.list[i].Period]
+			q.nth[i] = max(q.nth[i], int(math.Ceil((t-tol-q.times[i])/period))-2)
+		}
 		for q.occurrence(i) < t-tol {
 			q.nth[i]++
 		}
@@ -135,6 +139,9 @@ func (q *schedule) check() error {
 	for _, i := range q.every {
 		if p := q.times[q.list[i].Period]; !(p > 0) {
 			what := fmt.Sprintf("the period of event %s is %v; it must be positive", q.name(i), p)
+			return &TimeError{Instant: q.list[i].Period, Value: p, Message: what}
+		} else if last := max(math.Abs(q.times[0]), math.Abs(q.times[1])); p < ulp(last) {
+			what := fmt.Sprintf("the period of event %s is %v, which is lost beside the time %v", q.name(i), p, last)
 			return &TimeError{Instant: q.list[i].Period, Value: p, Message: what}
 		}
 	}
