@@ -31,12 +31,12 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"observe"}, "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside " +
 			"steps): `auto` is `dense` for more than 16 of them, if the method's dense output is good enough"},
 		{[]string{"event_tol", "max_events", "max_cascade"}, "how close in time events are one group (10 units in " +
-			"the last place unless said otherwise); how many events and changes of mode a run may have (10,000 unless " +
-			"said otherwise), and how many rounds one group (100)"},
+			"the last place unless said otherwise); how many events and changes of mode a run may have (10,000 " +
+			"unless said otherwise), and how many rounds one group (100)"},
 		{[]string{"recheck"}, "`round` unless said otherwise: what events of one time set off comes after them; " +
 			"`body`: the conditions are evaluated after every body, and what became true competes by priority"},
-		{[]string{"ties"}, "events of equal priority, at one time: in the order of the `file`, unless said otherwise, " +
-			"or in one that is drawn: `random(seed = 7)`"},
+		{[]string{"ties"}, "events of equal priority, at one time: in the order of the `file`, unless said " +
+			"otherwise, or in one that is drawn: `random(seed = 7)`"},
 		{[]string{"controller"}, "the rule for step lengths: `odes doc pi` and others"},
 		{[]string{"max_growth"}, "how many times longer than the last a step may be: that of the controller unless " +
 			"said otherwise, 10 for `pi` and 5 for most others"},
