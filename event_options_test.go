@@ -332,3 +332,23 @@ func TestRaisedMaxEvents(t *testing.T) {
 		t.Errorf("%v spikes", got["N"])
 	}
 }
+
+// TestTriggersAreNoTies has a trigger at the time of an observation, which sees nothing of it, and an execution at
+// another, which it sees.
+func TestTriggersAreNoTies(t *testing.T) {
+	for delay, want := range map[string]bool{"0.5": false, "1": true} {
+		s, err := sensitivities(t, `
+time t from 0 to 10
+param c = 3
+state x = 0
+x' = 1
+event f when x > c, delay = `+delay+` { x = 0 }
+objective J = sum_at([3, 4], x)`, "adjoint")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warned(s, odes.CodeTie) != want {
+			t.Errorf("delay %s: warnings %v", delay, s.Warnings)
+		}
+	}
+}

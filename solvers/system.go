@@ -178,6 +178,8 @@ type Event struct {
 	// Slots makes the event the trigger of event Then: its body writes the time of an execution, which is that of
 	// instant (Then, element, slot), for a slot whose time is Never. 0 for other events.
 	Slots, Then int
+	// Silent tells that the body changes nothing that is seen at once: only what is pending.
+	Silent bool
 }
 
 // Never is the time of an instant that is not pending.

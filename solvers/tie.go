@@ -61,7 +61,7 @@ func (m *member) cause() Cause {
 func (s *Solver) beside(m *member, what string) {
 	if w := &s.was; w.jumped {
 		for i := range w.fired {
-			if e := &w.fired[i]; s.soon(w.t, m.at, e, m) && s.apartBefore(e, m) {
+			if e := &w.fired[i]; !s.silent(e) && s.soon(w.t, m.at, e, m) && s.apartBefore(e, m) {
 				s.tied(Warning{Kind: Tie, T: m.at, Name: s.memberName(e), Other: what, Apart: true, Value: m.at - w.t},
 					e.cause(), m.cause())
 				return
@@ -72,12 +72,15 @@ func (s *Solver) beside(m *member, what string) {
 		return
 	}
 	for i := range s.fired {
-		if e := &s.fired[i]; s.apart(e, m) {
+		if e := &s.fired[i]; !s.silent(e) && s.apart(e, m) {
 			s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: what, Apart: true}, e.cause(), m.cause())
 			return
 		}
 	}
 }
+
+// silent reports whether nothing that is read at its time depends on whether m has happened.
+func (s *Solver) silent(m *member) bool { return m.kind == MarkFire && s.events[m.firing.Event].Silent }
 
 // before is what happened last before the present group of events, and the left limits there.
 type before struct {
@@ -254,7 +257,7 @@ func (s *Solver) justRead() {
 	}
 	site := member{kind: MarkSite, instant: s.lastSite, guard: -1, at: s.lastRead}
 	for i := range s.fired {
-		if e := &s.fired[i]; s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
+		if e := &s.fired[i]; !s.silent(e) && s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
 			s.tied(Warning{
 				Kind: Tie, T: s.t, Name: s.memberName(e), Other: Observation, Apart: true, Value: s.t - s.lastRead,
 			}, e.cause(), site.cause())

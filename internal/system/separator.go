@@ -2,10 +2,12 @@ package system
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
 )
 
 // Apart implements solvers.Separator. It looks where the two causes come about at other values of the
@@ -21,6 +23,9 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	c := &neighbour{Worker: w, t: t, y: y, d: d}
 	switch {
 	case a.Guard < 0:
+		if w.wanders(a.Instant) != w.wanders(b.Instant) {
+			return true
+		}
 		c.move(0, 1e-3)
 		times := c.times()
 		x, z := c.timeOf(times, a), c.timeOf(times, b)
@@ -29,6 +34,27 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 		return c.leaves(a.Guard, b)
 	}
 	return c.parts(a.Guard, b.Guard)
+}
+
+// wanders reports whether instant i is an execution whose trigger or delay depends on anything. The discretes that hold
+// its time are not moved below.
+func (w *Worker) wanders(i int) bool {
+	in := &w.model.Compiled.InstantList[i]
+	if !in.Pending {
+		return false
+	}
+	events := w.model.Checked.Events
+	of := slices.IndexFunc(events, func(e *typecheck.Event) bool { return e.Execution == events[in.Event] })
+	trigger := events[of]
+	if trigger.When != nil || trigger.Crossing != nil {
+		return true
+	}
+	for _, e := range append([]typecheck.Expr{trigger.Every, trigger.From, w.model.Checked.From}, trigger.Times...) {
+		if e != nil && !typecheck.Static(e) {
+			return true
+		}
+	}
+	return typecheck.Depends(trigger.Body[0].Value)&^typecheck.UsesTime != 0
 }
 
 // neighbour evaluates times and conditions of a model at parameters and states next to those of a run.

@@ -155,7 +155,7 @@ func (w *Worker) Events() []solvers.Event {
 		list[i] = solvers.Event{
 			Name: e.Name, Elems: eventElems(e.Indices), Array: len(e.Indices) > 0,
 			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
-			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol,
+			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
 		}
 		if e.Transient {
 			list[i].Transient, list[i].If = true, slices.Index(w.model.Checked.Events, e.If)
