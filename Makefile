@@ -3,6 +3,7 @@
 # make site      the documentation site in site/public (with Python)
 # make release   archives for all platforms in dist/, and their checksums (with GNU tar)
 # make vsix      the extension of Visual Studio Code in dist/ (with npm)
+# make wheels    Python packages for all platforms in dist/ (with Python 3.11)
 # make sign      signatures of these checksums (with cosign)
 # make image     a container image of the command (with Podman or Docker)
 # make version   print the version; go-version, that of Go
@@ -21,7 +22,7 @@ export CGO_ENABLED = 0
 # are built with -buildvcs=false.
 BUILD := go build -trimpath -ldflags='-s -w -buildid='
 
-.PHONY: all version go-version notes test vet install site release vsix sign image clean $(PLATFORMS)
+.PHONY: all version go-version notes test vet install site release vsix wheels sign image clean $(PLATFORMS)
 
 all:
 	$(BUILD) -o odes ./cmd/odes
@@ -71,6 +72,9 @@ vsix:
 	mkdir -p dist
 	cd editors/vscode && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 	cd editors/vscode && npx --yes $(VSCE) package --allow-missing-repository --out ../../dist/odes_$(VERSION).vsix
+
+wheels:
+	$(PYTHON) python/wheels.py dist
 
 # In a workflow the signature is that of its identity; elsewhere cosign asks for one.
 sign:

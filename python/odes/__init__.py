@@ -1,0 +1,55 @@
+"""Gradients of models made of ordinary differential equations, from a text file.
+
+    >>> import odes
+    >>> m = odes.Model("model.ode")
+    >>> s = m.sens(k=0.3)
+    >>> s["J"].value, s["J"].d["k"]
+
+``odes.jax``, ``odes.torch``, ``odes.pytensor`` and ``odes.scipy`` make functions of a model for these libraries.
+"""
+
+from ._errors import (
+    Diagnostic,
+    Interrupted,
+    ModelError,
+    OdesError,
+    OdesWarning,
+    OutOfMemory,
+    RequestError,
+    RunError,
+    ServerError,
+    Trust,
+    TrustWarning,
+)
+from ._model import Model, Progress, Symbol, version
+from ._results import Event, Objective, Output, Run, Sensitivities, Variable
+from ._scipy import Objective as ScipyObjective
+from ._scipy import scipy_objective
+from ._server import shutdown
+
+__all__ = [
+    "Diagnostic",
+    "Event",
+    "Interrupted",
+    "Model",
+    "ModelError",
+    "Objective",
+    "OdesError",
+    "OdesWarning",
+    "OutOfMemory",
+    "Output",
+    "Progress",
+    "RequestError",
+    "Run",
+    "RunError",
+    "ScipyObjective",
+    "Sensitivities",
+    "ServerError",
+    "Symbol",
+    "Trust",
+    "TrustWarning",
+    "Variable",
+    "scipy_objective",
+    "shutdown",
+    "version",
+]

@@ -1,0 +1,434 @@
+"""Models, and what is asked of them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _server
+from ._errors import Diagnostic, ModelError, OdesWarning, TrustWarning, diagnostic
+from ._results import Array, Layout, Number, Run, Sensitivities, _table
+
+#: What a param can be set to: numbers, or numbers and their unit: ``(1.62, "m/s^2")``.
+Value = Union[npt.ArrayLike, tuple[npt.ArrayLike, str]]
+#: Names of objectives or of variables; one name stands for a list with it.
+Names = Union[str, Sequence[str], None]
+#: Keys of settings blocks: ``{"solver.rtol": 1e-9, "sens.mode": "tangent"}``.
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    phase: str  #: "forward", "adjoint", "second", "experiments" or "check"
+    t: float  #: in the model's unit of time
+    steps: int
+    done: float  #: fraction of the phase
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name that a model declares."""
+
+    kind: str  #: "time", "param", "state", "discrete", "output", "objective" or "event"
+    name: str
+    doc: str
+    unit: str  #: "" when unknown or dimensionless
+    shape: tuple[int, ...]
+    value: Optional[Number] = None  #: of a param, in its shape
+    low: float = -np.inf  #: bounds of a param
+    high: float = np.inf
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What the process keeps ready."""
+
+    server: _server.Server
+    again: bytes  # head of a request
+    layout: Layout
+
+
+_TRUST = frozenset({"trust", "accuracy"})
+_MOST_JOBS = 256
+
+
+class Model:
+    """A model, compiled from a file or a text.
+
+    Args:
+        source: the path of a file; or the text of a model, which is told by its line ends. A ``pathlib.Path`` is
+            always a path.
+        folder: where ``load``, ``csv`` and ``import`` find files; that of the file unless given. A text without a
+            folder has none.
+        name: what messages call the text.
+        experiment: the name of an experiment, for the model of this experiment alone.
+
+    The text is read once. Files that it names are read again if the process that computes had to be started anew.
+    A model can be used by many threads at once, can be pickled, and works in forked processes.
+
+    Raises:
+        ModelError: the text is wrong; the error says where.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(
+        self,
+        source: Union[str, os.PathLike[str]],
+        *,
+        folder: Union[str, os.PathLike[str], None] = None,
+        name: Optional[str] = None,
+        experiment: Optional[str] = None,
+    ) -> None:
+        if isinstance(source, str) and "\n" in source:
+            text, called = source, "model.ode"
+        else:
+            path = Path(source)
+            text, called = path.read_bytes().decode("utf-8", "replace"), str(path)
+            folder = path.parent if folder is None else folder
+        self._load(text, name or called, "" if folder is None else os.path.abspath(folder), experiment or "", 3)
+
+    def _load(self, text: str, name: str, folder: str, experiment: str, level: int) -> None:
+        self._source = (text, name, folder, experiment)
+        request: dict[str, Any] = {"op": "open", "text": text, "name": name, "experiment": experiment}
+        if folder:
+            request["folder"] = folder
+        self._open_request = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+        self._opened: Optional[tuple[_server.Server, int]] = None
+        self._jobs: dict[Any, _Job] = {}
+        server = _server.current()
+        reply = server.call(self._open_request)
+        self._opened = server, reply.head["model"]
+        self._describe(reply)
+        _warn(self.warnings, {}, level + 1)
+
+    def __reduce__(self) -> Any:
+        return _restore, self._source
+
+    def _describe(self, reply: _server.Reply) -> None:
+        h = reply.head
+        self.name: str = h["name"]  #: what it is called
+        self.title: str = h["title"]  #: what it says of itself
+        self.time: str = h["time"]  #: name of the time
+        self.time_unit: str = h["time_unit"]  #: "" when unknown or dimensionless
+        self.experiments: list[str] = h["experiments"]  #: names of the experiments
+        #: Warnings and notes of the compiler.
+        self.warnings: list[Diagnostic] = [diagnostic(d) for d in h["warnings"]]
+        #: All names that the model declares.
+        self.symbols: dict[str, Symbol] = {}
+        values, bounds = reply.arrays["params"], reply.arrays["bounds"]
+        at = count = 0
+        for s in h["symbols"]:
+            shape = tuple(s["shape"])
+            x = Symbol(s["kind"], s["name"], s.get("doc", ""), s.get("unit", ""), shape)
+            if x.kind == "param":
+                n = int(np.prod(shape, dtype=int))
+                part = values[at : at + n].reshape(shape)
+                value = float(part) if part.ndim == 0 else part
+                low, high = bounds[count].tolist()
+                x = Symbol(x.kind, x.name, x.doc, x.unit, shape, value, low, high)
+                at, count = at + n, count + 1
+            self.symbols.setdefault(x.name, x)
+
+    def _of_kind(self, kind: str) -> dict[str, Symbol]:
+        return {s.name: s for s in self.symbols.values() if s.kind == kind}
+
+    @property
+    def text(self) -> str:
+        """The text of the model."""
+        return self._source[0]
+
+    @property
+    def params(self) -> dict[str, Symbol]:
+        """The params, with their values in the text, units and bounds."""
+        return self._of_kind("param")
+
+    @property
+    def states(self) -> dict[str, Symbol]:
+        """The states."""
+        return self._of_kind("state")
+
+    @property
+    def outputs(self) -> dict[str, Symbol]:
+        """The outputs."""
+        return self._of_kind("output")
+
+    @property
+    def objectives(self) -> dict[str, Symbol]:
+        """The objectives."""
+        return self._of_kind("objective")
+
+    @property
+    def events(self) -> dict[str, Symbol]:
+        """The events."""
+        return self._of_kind("event")
+
+    def sens(
+        self,
+        *,
+        of: Names = None,
+        wrt: Names = None,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        trust: Optional[bool] = None,
+        event_times: bool = False,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Sensitivities:
+        """Solve the model and differentiate its objectives.
+
+        Args:
+            of: objectives ("J", "y[3]"); what the sens block says unless given.
+            wrt: variables ("k", "A", "initial(x)"); what the sens block says unless given.
+            set: values by name, for names that are no words of Python ("initial(x)", "A[1,2]").
+            settings: keys of the settings blocks: ``{"solver.rtol": 1e-9}``.
+            trust: whether to compare the result with that of an independent run, which takes about as long again.
+                What the sens block says unless given, where the default is to compare.
+            event_times: whether to differentiate the times of events.
+            progress: called now and then, by the thread that waits.
+            **params: values of params, in their units: a number, an array of the param's shape, or
+                ``(number, "unit")``. A number fills an array.
+
+        Raises:
+            RequestError: there is no such name, or a value or a setting does not fit.
+            RunError: the run failed; the error says where and at which time.
+            OutOfMemory, ServerError: see there.
+
+        Warns:
+            TrustWarning: some numbers are not to be relied on.
+            OdesWarning: anything else that the run warns of.
+        """
+        return self._sens(of, wrt, set, settings, trust, event_times, progress, params, None, {})
+
+    def hessian(
+        self,
+        *,
+        of: Names = None,
+        wrt: Names = None,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        trust: Optional[bool] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Sensitivities:
+        """As sens, with second derivatives: ``s["J"].hessian``, ``s["J"].d2["k", "g"]``.
+
+        They are exact for the computed solution, too.
+        """
+        return self._sens(of, wrt, set, settings, trust, False, progress, params, None, {"sens.order": 2})
+
+    def hvp(
+        self,
+        direction: npt.ArrayLike,
+        *,
+        of: Names = None,
+        wrt: Names = None,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        trust: Optional[bool] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Sensitivities:
+        """As sens, with products of Hessians and a direction [columns]: ``s["J"].product``.
+
+        They cost as much as one column of the Hessians.
+        """
+        v = np.ascontiguousarray(direction, dtype="<f8").ravel()
+        return self._sens(of, wrt, set, settings, trust, False, progress, params, v, {})
+
+    def run(
+        self,
+        times: Optional[npt.ArrayLike] = None,
+        *,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        trust: Optional[bool] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Run:
+        """Solve the model, without derivatives.
+
+        Args:
+            times: where to report outputs, ascending, in the model's unit of time; the ends of all steps unless
+                given. Where an event falls on a time, both limits are reported.
+
+        The other arguments, and what is raised and warned of, are those of sens.
+        """
+        at = None if times is None else np.ascontiguousarray(times, dtype="<f8").ravel()
+        names, values = self._assignments(set, params)
+        request: dict[str, Any] = {"op": "run"}
+        if at is not None:
+            request["times"], values = len(at), values + at.tobytes()
+        reply, layout = self._compute(request, names, values, settings, trust, progress, request.get("times"))
+        out = Run(reply.head, reply.arrays, reply.outputs, layout, self.time, self.time_unit)
+        _warn(reply.head["warnings"], reply.head.get("remarks"), 3)
+        return out
+
+    def _sens(
+        self,
+        of: Names,
+        wrt: Names,
+        set_: Optional[Mapping[str, Value]],
+        settings: Optional[Settings],
+        trust: Optional[bool],
+        event_times: bool,
+        progress: Optional[Callable[[Progress], None]],
+        params: Mapping[str, Value],
+        direction: Optional[Array],
+        more: dict[str, Any],
+    ) -> Sensitivities:
+        names, values = self._assignments(set_, params)
+        request: dict[str, Any] = {"op": "sens"}
+        if of is not None:
+            request["of"] = _names(of)
+        if wrt is not None:
+            request["wrt"] = _names(wrt)
+        if event_times:
+            request["event_times"] = True
+        if direction is not None:
+            request["direction"], values = len(direction), values + direction.tobytes()
+        if more:
+            settings = {**(settings or {}), **more}
+        key = (request.get("of"), request.get("wrt"), event_times, None if direction is None else len(direction))
+        reply, layout = self._compute(request, names, values, settings, trust, progress, key)
+        out = Sensitivities(reply.head, reply.arrays, layout)
+        _warn(reply.head["warnings"], reply.head.get("remarks"), 4)
+        return out
+
+    def _assignments(
+        self, set_: Optional[Mapping[str, Value]], params: Mapping[str, Value]
+    ) -> tuple[tuple[tuple[str, str, int], ...], bytes]:
+        """What is set, as (name, unit, count) each, and all values."""
+        if set_:
+            params = {**set_, **params}
+        names, values = [], []
+        for name, value in params.items():
+            unit = ""
+            if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
+                value, unit = value
+            a = np.asarray(value, dtype="<f8")
+            symbol = self.symbols.get(name)
+            if a.ndim > 0 and symbol is not None and a.shape != symbol.shape and a.ndim > 1:
+                raise ValueError(f"{name} has the shape {symbol.shape}, not {a.shape}")
+            names.append((name, unit, a.size))
+            values.append(a.tobytes())
+        return tuple(names), b"".join(values)
+
+    def _compute(
+        self,
+        request: dict[str, Any],
+        names: tuple[tuple[str, str, int], ...],
+        values: bytes,
+        settings: Optional[Settings],
+        trust: Optional[bool],
+        progress: Optional[Callable[[Progress], None]],
+        key: Any,
+    ) -> tuple[_server.Reply, Layout]:
+        """Computes with what the process keeps ready, or makes that ready."""
+        pairs = tuple((k, _written(v)) for k, v in settings.items()) if settings else ()
+        if trust is not None:
+            pairs = (*pairs, ("sens.trust", "on" if trust else "off"))
+        key = (request["op"], names, pairs, progress is not None, key)
+        tell = None if progress is None else _teller(progress)
+        server = _server.current()
+        job = self._jobs.get(key)
+        if job is not None and job.server is server:
+            try:
+                return server.call(job.again, values, tell), job.layout
+            except _server.Gone:
+                pass
+        request["set"] = [{"name": n, "unit": u, "count": c} for n, u, c in names]
+        request["settings"] = pairs
+        if progress is not None:
+            request["progress"] = True
+        for attempt in (1, 2):
+            request["model"] = self._number(server)
+            try:
+                reply = server.call(json.dumps(request).encode(), values, tell)
+                break
+            except _server.Gone:
+                self._opened = None
+                if attempt == 2:
+                    raise
+        layout = Layout.of(reply.head["layout"])
+        again = {"op": "again", "job": reply.head["job"]}
+        if progress is not None:
+            again["progress"] = True
+        if len(self._jobs) >= _MOST_JOBS:
+            self._jobs = {}
+        self._jobs[key] = _Job(server, json.dumps(again).encode(), layout)
+        return reply, layout
+
+    def _number(self, server: _server.Server) -> int:
+        """The number by which a process knows the model, which it reads if it does not."""
+        opened = self._opened
+        if opened is None or opened[0] is not server:
+            opened = self._opened = server, server.call(self._open_request).head["model"]
+        return opened[1]
+
+    def __repr__(self) -> str:
+        title = f" {self.title!r}" if self.title else ""
+        return f"<odes.Model {self.name}{title}: {len(self.states)} states, {len(self.params)} params>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for s in self.symbols.values():
+            value = "" if s.value is None else f"{s.value:.8g}" if not s.shape else f"array {list(s.shape)}"
+            rows.append([html.escape(x) for x in (s.name, s.kind, value, s.unit, s.doc)])
+        head = f"<p><b>{html.escape(self.name)}</b> {html.escape(self.title)}</p>"
+        return head + _table(["", "is", "value", "unit", ""], rows)
+
+
+def _restore(text: str, name: str, folder: str, experiment: str) -> Model:
+    m = Model.__new__(Model)
+    m._load(text, name, folder, experiment, 3)
+    return m
+
+
+def _names(names: Union[str, Sequence[str]]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _written(value: Any) -> str:
+    """A setting as a model writes it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return str(value)
+
+
+def _teller(progress: Callable[[Progress], None]) -> Callable[[dict[str, Any]], None]:
+    return lambda d: progress(Progress(d["phase"], float(d["t"]), d["steps"], float(d["done"])))
+
+
+def _warn(list_: Sequence[Any], remarks: Optional[Mapping[str, Sequence[str]]], level: int) -> None:
+    """Makes Python warnings of the warnings of a result; notes are in the result."""
+    for d in list_:
+        if isinstance(d, dict):
+            d = diagnostic(d)
+        if d.level == "warning":
+            warnings.warn(d.text, TrustWarning if d.code in _TRUST else OdesWarning, stacklevel=level)
+    for name, texts in (remarks or {}).items():
+        for text in texts:
+            warnings.warn(f"{name}: {text}", TrustWarning, stacklevel=level)
+
+
+def version() -> str:
+    """The version of the command that computes."""
+    return str(_server.current().call(b'{"op":"hello"}').head["odes"])
+
+
+__all__ = ["Model", "ModelError", "Progress", "Settings", "Symbol", "Value", "version"]

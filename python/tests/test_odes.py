@@ -1,0 +1,376 @@
+"""Tests of the package: python3 -m unittest discover -s python/tests -t python/tests"""
+
+import _thread
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import odes
+from odes import _server
+
+ROOT = Path(__file__).resolve().parents[2]
+BOUNCE = ROOT / "examples" / "bounce" / "bounce.ode"
+
+DECAY = """model Decay "something that decays"
+time t : [h] from 0 to T
+param T = 2 [h]
+param k = 0.5 [1/h] in [0, 10]  ## rate
+param a[2,3] = 1
+state x = 1 [mg]
+state y[2,3] = a
+x' = -k*x
+y' = -k*y
+output X = x  ## what is left
+output Y = y
+objective J = final(x)  ## the rest
+objective Z[i] = final(y[1,i]) for i in 1:3
+solver { rtol = 1e-10  atol = 1e-12 }
+"""
+
+ENDLESS = "model M\ntime t from 0 to 1e9\nparam k = 1\nstate x = 1, v = 0\nx' = v\nv' = -k*x\n" \
+    "objective J = final(x)\nsolver { max_steps = 1e12 }\n"
+
+EXPLODES = "model M\ntime t from 0 to 2\nparam a = 0.1\nstate x = 1\nx' = a*x^2\nobjective J = final(x)\n"
+
+
+class Results(unittest.TestCase):
+    def setUp(self):
+        self.m = odes.Model(DECAY, name="decay.ode")
+
+    def test_model(self):
+        m = self.m
+        self.assertEqual((m.name, m.title, m.time, m.time_unit), ("Decay", "something that decays", "t", "h"))
+        k = m.params["k"]
+        self.assertEqual((k.value, k.unit, k.low, k.high, k.doc), (0.5, "1/h", 0, 10, "rate"))
+        self.assertEqual(m.params["a"].value.shape, (2, 3))
+        self.assertEqual(list(m.objectives), ["J", "Z"])
+        self.assertIn("Decay", m._repr_html_())
+        self.assertIn("Decay", repr(m))
+
+    def test_values_and_derivatives(self):
+        s = self.m.sens(k=0.3, wrt=["k", "a", "T", "initial(x)"])
+        rest = np.exp(-0.6)
+        self.assertAlmostEqual(s["J"].value, rest, 8)
+        self.assertAlmostEqual(s["J"].d["k"], -2 * rest, 7)
+        self.assertAlmostEqual(s["J"].d["T"], -0.3 * rest, 7)
+        self.assertAlmostEqual(s["J"].d["initial(x)"], rest, 7)
+        self.assertIsInstance(s["J"].value, float)
+        self.assertEqual((s["J"].unit, s["J"].trust, s["J"].doc), ("mg", "sound", "the rest"))
+        self.assertEqual(s["Z"].value.shape, (3,))
+        self.assertEqual(s["Z"].d["a"].shape, (3, 2, 3))
+        self.assertAlmostEqual(s["Z"].d["a"][1, 0, 1], rest, 7)
+        self.assertEqual(s["Z"].d["a"][1, 1, 1], 0)
+        self.assertEqual(s["Z[2]"].value, s["Z"].value[1])
+        self.assertEqual(list(s), ["J", "Z"])
+        self.assertEqual(s.gradient.shape, (4, len(s.columns)))
+        self.assertEqual(s.columns[1:4], ["a[1,1]", "a[1,2]", "a[1,3]"])
+        self.assertLess(s["J"].d_error["k"], 1e-6)
+        self.assertEqual(s["J"].d_trust["k"], odes.Trust.SOUND)
+        with self.assertRaisesRegex(KeyError, "J, Z"):
+            s["K"]
+        with self.assertRaisesRegex(KeyError, "initial"):
+            s["J"].d["x"]
+        self.assertIn("value", s._repr_html_())
+
+    def test_arrays_and_units_are_set(self):
+        a = np.arange(6.0).reshape(2, 3)
+        s = self.m.sens(a=a, k=(0.005, "1/min"), set={"initial(x)": 2, "a[1,2]": 7}, of=["J", "Z"], wrt="k")
+        self.assertAlmostEqual(s["J"].value, 2 * np.exp(-0.6), 7)
+        s = self.m.sens(a=a, of="Z", wrt="k")
+        np.testing.assert_allclose(s["Z"].value, a[0] * np.exp(-1), rtol=1e-7, atol=1e-12)
+        with self.assertRaises(ValueError):
+            self.m.sens(a=a.T)
+
+    def test_run(self):
+        r = self.m.run([0, 1, 2], k=0.3)
+        np.testing.assert_allclose(r["X"].value, np.exp([0, -0.3, -0.6]), rtol=1e-7)
+        self.assertEqual(r["Y"].value.shape, (3, 2, 3))
+        self.assertEqual((r["X"].unit, r["X"].trust, r.span), ("mg", "sound", (0, 2)))
+        self.assertAlmostEqual(r.objectives["J"].value, np.exp(-0.6), 7)
+        self.assertGreater(len(self.m.run().t), 2)
+        self.assertEqual(len(self.m.run([]).t), 0)
+        self.assertIn("X", r._repr_html_())
+
+    def test_second(self):
+        h = self.m.hessian(of="J", wrt=["k", "a"], k=0.3)["J"]
+        self.assertAlmostEqual(h.d2["k", "k"], 4 * np.exp(-0.6), 6)
+        self.assertEqual(h.d2["k", "a"].shape, (2, 3))
+        v = np.arange(7.0)
+        p = self.m.hvp(v, of="J", wrt=["k", "a"], k=0.3)["J"].product
+        np.testing.assert_allclose(p, h.hessian @ v, rtol=1e-8, atol=1e-12)
+
+    def test_events(self):
+        s = odes.Model(BOUNCE).sens(event_times=True, wrt=["g", "h0"])
+        self.assertEqual([e.name for e in s.events], ["bounce", "bounce"])
+        t, d = s.events[0].t, s.events[0].d
+        self.assertAlmostEqual(t, np.sqrt(2 * 2 / 9.81), 8)
+        self.assertAlmostEqual(d["g"], -t / 2 / 9.81, 7)
+
+    def test_repeated_calls_have_the_same_bits(self):
+        first = self.m.sens(k=0.3).gradient.tobytes()
+        self.m.sens(k=0.4)
+        self.assertEqual(self.m.sens(k=0.3).gradient.tobytes(), first)
+        self.assertEqual(odes.Model(DECAY).sens(k=0.3).gradient.tobytes(), first)
+        _server.current().call(b'{"op":"close","model":%d}' % self.m._opened[1])
+        for job in self.m._jobs.values():
+            _server.current().call(job.again.replace(b'"again"', b'"close"'))
+        self.assertEqual(self.m.sens(k=0.3).gradient.tobytes(), first)
+        self.assertEqual(self.m.sens(k=0.3, set={"initial(x)": 1})["J"].value, self.m.sens(k=0.3)["J"].value)
+
+    def test_pickle(self):
+        m = pickle.loads(pickle.dumps(self.m))
+        self.assertEqual(m.sens(k=0.3).gradient.tobytes(), self.m.sens(k=0.3).gradient.tobytes())
+
+    def test_settings(self):
+        s = self.m.sens(settings={"solver.rtol": 1e-4, "sens.mode": "tangent"}, trust=False)
+        self.assertEqual((s.settings["rtol"], s.settings["mode"]), (1e-4, "tangent"))
+        with self.assertRaises(AttributeError):
+            s["J"].d_error
+
+    def test_views(self):
+        s, r = self.m.sens(k=0.3), self.m.run([0, 1])
+        try:
+            import matplotlib
+            import pandas
+            import xarray
+        except ImportError as e:
+            self.skipTest(f"{e.name} is not installed")
+        del pandas, xarray
+        matplotlib.use("agg")
+        self.assertEqual(s.to_pandas().loc["J", "k"], s["J"].d["k"])
+        self.assertEqual(r.to_pandas()["Y[2,3]"].iloc[0], 1)
+        self.assertEqual(r.to_xarray()["Y"].dims, ("t", "Y_1", "Y_2"))
+        self.assertEqual(s.to_xarray()["gradient"].shape, s.gradient.shape)
+        s.plot()
+        self.assertEqual(len(r.plot("X", "Y").lines), 2 * 3 + 1 + 0)
+
+
+class Errors(unittest.TestCase):
+    def test_model_error_has_its_place(self):
+        with self.assertRaises(odes.ModelError) as c:
+            odes.Model(DECAY.replace("-k*x", "-kk*x"), name="decay.ode")
+        d = c.exception.diagnostics[0]
+        self.assertEqual((d.code, d.level, d.file, d.line, d.column), ("undefined-name", "error", "decay.ode", 8, 7))
+        self.assertIn("^^", str(c.exception))
+        self.assertIn("kk", d.message)
+        again = pickle.loads(pickle.dumps(c.exception))
+        self.assertEqual(again.diagnostics, c.exception.diagnostics)
+
+    def test_file_that_is_not_there(self):
+        with self.assertRaises(FileNotFoundError):
+            odes.Model("nowhere.ode")
+
+    def test_requests(self):
+        m = odes.Model(DECAY)
+        for wrong in ({"kk": 1}, {"of": "K"}, {"wrt": ["z"]}, {"k": (1, "kg")}, {"settings": {"solver.rtol": "no"}}):
+            with self.assertRaises(odes.RequestError, msg=str(wrong)) as c:
+                m.sens(**wrong)
+            self.assertTrue(c.exception.diagnostics)
+        with self.assertRaises(odes.RequestError):
+            m.run([1, 0])
+
+    def test_run_error_says_how_far_it_came(self):
+        m = odes.Model(EXPLODES)
+        self.assertAlmostEqual(m.sens(a=0.1)["J"].value, 1.25, 6)
+        with self.assertRaises(odes.RunError) as c:
+            m.sens(a=1)
+        self.assertEqual(c.exception.start, 0)
+        self.assertAlmostEqual(c.exception.reached, 1, 2)
+        self.assertEqual(c.exception.diagnostics[0].level, "error")
+
+    def test_warnings(self):
+        m = odes.Model(BOUNCE)
+        with warnings.catch_warnings(record=True) as got:
+            warnings.simplefilter("always")
+            m.run([0], g=5)  # with which the ball bounces once
+        trust = [w for w in got if issubclass(w.category, odes.TrustWarning)]
+        self.assertIn("t_second", str(trust[0].message))
+        self.assertEqual(Path(trust[0].filename).name, Path(__file__).name)
+
+
+class Process(unittest.TestCase):
+    def start_endless(self, m):
+        errors = []
+
+        def call():
+            try:
+                m.run([0])
+            except BaseException as e:
+                errors.append(e)
+
+        t = threading.Thread(target=call)
+        t.start()
+        time.sleep(0.5)
+        return t, errors
+
+    def test_progress(self):
+        seen = []
+
+        class Enough(Exception):
+            pass
+
+        def tell(p):
+            seen.append(p)
+            if len(seen) == 3:
+                raise Enough
+
+        with self.assertRaises(Enough):
+            odes.Model(ENDLESS).run([0], progress=tell)
+        self.assertEqual(seen[0].phase, "forward")
+        self.assertGreater(seen[2].steps, seen[0].steps)
+
+    def test_killed_in_a_call(self):
+        m = odes.Model(ENDLESS)
+        small = odes.Model(DECAY)
+        want = small.sens(k=0.3).gradient.tobytes()
+        t, errors = self.start_endless(m)
+        os.kill(_server.current().pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+        t.join(30)
+        self.assertFalse(t.is_alive())
+        self.assertIsInstance(errors[0], odes.ServerError)
+        self.assertEqual(small.sens(k=0.3).gradient.tobytes(), want)
+
+    def test_shutdown(self):
+        m = odes.Model(DECAY)
+        process = _server.current()._process
+        odes.shutdown()
+        self.assertIsNotNone(process.poll())
+        m.sens(k=0.3)
+
+    @unittest.skipIf(os.name == "nt", "Windows has no signal that only one process gets")
+    def test_interrupt_stops_the_run(self):
+        m = odes.Model(ENDLESS)
+        server = _server.current()
+        timer = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            m.run([0])
+        self.assertIs(_server.current(), server)
+        self.assertAlmostEqual(odes.Model(DECAY).sens(k=0.3)["J"].value, np.exp(-0.6), 7)
+        for _ in range(100):  # the run has ended as well
+            if not server._slots:
+                break
+            time.sleep(0.01)
+        cpu = _cpu(server.pid)
+        time.sleep(0.5)
+        self.assertLess(_cpu(server.pid) - cpu, 0.3)
+
+    def test_interrupts_at_any_time(self):
+        m = odes.Model(DECAY)
+        want = m.sens(k=0.3).gradient.tobytes()
+        big = np.ones(300_000)
+        for i in range(60):
+            timer = threading.Timer(0.0005 * i, _thread.interrupt_main)
+            try:
+                timer.start()
+                while True:
+                    m.sens(k=0.3, trust=False)
+                    m.run(np.cumsum(big[:2000]) * 1e-4, trust=False)
+            except KeyboardInterrupt:
+                pass
+            self.assertEqual(m.sens(k=0.3).gradient.tobytes(), want)
+
+    def test_large_requests(self):
+        times = np.linspace(0, 2, 200_001)
+        r = odes.Model(DECAY).run(times, k=0.3, trust=False)
+        np.testing.assert_allclose(r["X"].value, np.exp(-0.3 * times), rtol=1e-6)
+
+    def test_threads(self):
+        m = odes.Model(DECAY)
+        want = {k: m.sens(k=k).gradient.tobytes() for k in (0.1, 0.2, 0.3)}
+        wrong = []
+
+        def work(i):
+            for n in range(50):
+                k = (0.1, 0.2, 0.3)[(i + n) % 3]
+                if m.sens(k=k).gradient.tobytes() != want[k]:
+                    wrong.append(k)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(10)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
+    def test_forks(self):
+        m = odes.Model(DECAY)
+        want = m.sens(k=0.3).gradient.tobytes()
+        ours = _server.current().pid
+        children = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for _ in range(10):
+                pid = os.fork()
+                if pid == 0:
+                    status = 1
+                    try:
+                        ok = all(m.sens(k=0.3).gradient.tobytes() == want for _ in range(5))
+                        status = 0 if ok and _server.current().pid != ours else 2
+                        odes.shutdown()
+                    finally:
+                        os._exit(status)
+                children.append(pid)
+        self.assertEqual(m.sens(k=0.3).gradient.tobytes(), want)
+        self.assertEqual([os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children], [0] * 10)
+        self.assertEqual(_server.current().pid, ours)
+        self.assertEqual(m.sens(k=0.3).gradient.tobytes(), want)
+
+    def test_nothing_is_left_behind(self):
+        code = "import odes; from odes import _server; odes.Model('model M\\ntime t from 0 to 1\\nstate x = 1\\n" \
+            "x\\' = -x\\nobjective J = final(x)\\n').sens(); print(_server.current().pid)"
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(out.stderr, "")
+        if os.path.exists("/proc"):
+            self.assertFalse(os.path.exists(f"/proc/{out.stdout.strip()}"))
+
+    def test_no_command(self):
+        code = "import odes; odes.Model('model M\\n')"
+        env = {**os.environ, "ODES_BINARY": "/nowhere/odes"}
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+        self.assertIn("cannot start /nowhere/odes", out.stderr)
+
+    @unittest.skipUnless(os.path.exists("/proc/self/statm"), "there is no /proc")
+    def test_calls_do_not_grow(self):
+        calls = int(os.environ.get("ODES_CALLS", "3000"))
+        m = odes.Model(BOUNCE)
+
+        def sizes():
+            pages = [int(Path(f"/proc/{p}/statm").read_text().split()[1]) for p in ("self", _server.current().pid)]
+            return np.array(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+        def some(n):
+            for i in range(n):
+                m.sens(g=9 + i % 10 / 10, trust=False)
+
+        some(2000)
+        before = sizes()
+        some(calls)
+        grown = sizes() - before
+        if calls > 10_000:
+            print("after", calls, "calls, MB before:", before, "grown by:", grown)
+        self.assertLess(grown[0], 8)
+        self.assertLess(grown[1], 24)  # of which a collector may not be done with some
+
+
+def _cpu(pid):
+    """Seconds of processor that a process has used; 0 where that is not known."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    unittest.main()
