@@ -311,7 +311,7 @@ func TestCompletionInZsh(t *testing.T) {
 	x.press("cd " + dir + "; fpath=($PWD/functions $fpath); autoload -U compinit; compinit -D -u; PS1='rea''dy> '\r")
 	x.await("ready> ")
 	for _, c := range [][2]string{
-		{"odes se\t", "odes sens "},
+		{"odes sen\t", "odes sens "},
 		{"odes sens mod\t", "odes sens model.ode "},
 		{"odes sens --form\tn\t", "npz "},
 		{"odes sens model.ode -o oth\t", "-o other.txt "},
