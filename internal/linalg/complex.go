@@ -87,8 +87,16 @@ func (p *Pattern) complexNotFinite(values []complex128) error {
 	return nil
 }
 
+// groups returns no columns: complex ones are computed one by one.
+func (f *complexSparse) groups() []columnGroup { return nil }
+
+// eliminateGroup would eliminate the columns of a group.
+func (f *complexSparse) eliminateGroup([]complex128, *columnGroup, float64, bool) (good bool, err error) {
+	return true, nil
+}
+
 // tailColumns computes the columns of the tail. It returns false if watch is set and one of U grows.
-func (f *complexSparse) tailColumns(values []complex128, watch bool) bool {
+func (f *complexSparse) tailColumns(values []complex128, _ []columnGroup, watch bool) bool {
 	for k := int(f.s.tail); k < int(f.s.tailEnd); k++ {
 		if !f.tailColumn(values, k, watch) {
 			return false

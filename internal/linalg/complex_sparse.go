@@ -87,12 +87,13 @@ func (f *complexSparse) Factor(values []complex128) error {
 // small beside the other entries of its column or a column grows.
 func (f *complexSparse) eliminate(values []complex128, size float64, watch bool) (good bool, err error) {
 	o, x := f.o, f.x
-	for k := range f.recip {
+	groups := f.groups()
+	for k := 0; k < len(f.recip); k++ {
 		if f.s.inTail(k) {
 			if k > int(f.s.tail) {
 				continue
 			}
-			if !f.tailColumns(values, watch) {
+			if !f.tailColumns(values, groups, watch) {
 				return false, nil
 			}
 			if err := f.tail.run(size); err != nil {
@@ -100,37 +101,55 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 			}
 			continue
 		}
+		if len(groups) > 0 && int(groups[0].first) == k {
+			if good, err := f.eliminateGroup(values, &groups[0], size, watch); !good || err != nil {
+				return good, err
+			}
+			k = int(groups[0].end) - 1
+			groups = groups[1:]
+			continue
+		}
 		most, upper := f.column(values, k)
-		pivot := x[k]
+		own := x[k]
 		x[k] = 0
-		if complexMagnitude(pivot) < complexMagnitude(f.patch) {
-			pivot = f.patch
-		}
-		r := complexNegativeInverse(pivot)
-		f.recip[k] = r
-		lower := 0.0
-		from, to := o.lStart[k], o.lEnd[k]
-		rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
+		rows := o.lRows[o.lStart[k]:o.lEnd[k]]
+		l := f.l[o.lValue[k]:][:len(rows)]
 		for q, i := range rows {
-			v := x[i]
+			l[q] = x[i]
 			x[i] = 0
-			if v := complexMagnitude(v); v > lower {
-				lower = v
-			}
-			l[q] = complexMul(v, r)
 		}
-		own := complexMagnitude(pivot)
-		if watch && (own < kept*lower || max(own, upper) > growth*most) {
-			return false, nil
-		}
-		if !(own > size*suspicious) || !(own <= math.MaxFloat64) {
-			if err := f.pivotError(k, pivot); err != nil {
-				return false, err
-			}
+		if good, err := f.pivot(k, own, l, most, upper, size, watch); !good || err != nil {
+			return good, err
 		}
 	}
 	for e, at := range o.offValues {
 		f.off[e] = values[at]
+	}
+	return true, nil
+}
+
+// pivot divides what lies below a pivot by it, which gives column k of L. It reports what eliminate does.
+func (f *complexSparse) pivot(k int, pivot complex128, l []complex128, most, upper, size float64, watch bool) (
+	good bool, err error,
+) {
+	if complexMagnitude(pivot) < complexMagnitude(f.patch) {
+		pivot = f.patch
+	}
+	r := complexNegativeInverse(pivot)
+	f.recip[k] = r
+	lower := 0.0
+	for q, v := range l {
+		if v := complexMagnitude(v); v > lower {
+			lower = v
+		}
+		l[q] = complexMul(v, r)
+	}
+	own := complexMagnitude(pivot)
+	if watch && (own < kept*lower || max(own, upper) > growth*most) {
+		return false, nil
+	}
+	if !(own > size*suspicious) || !(own <= math.MaxFloat64) {
+		return true, f.pivotError(k, pivot)
 	}
 	return true, nil
 }

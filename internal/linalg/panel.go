@@ -150,6 +150,15 @@ func (f *sparse) clean(g *columnGroup) {
 	}
 }
 
+// groups returns the columns that are computed together, with room for them.
+func (f *sparse) groups() []columnGroup {
+	if len(f.o.groups) > 0 {
+		f.widen()
+		clear(f.right)
+	}
+	return f.o.groups
+}
+
 // eliminateGroup is what eliminate does for a column, for those of a group.
 func (f *sparse) eliminateGroup(values []float64, g *columnGroup, size float64, watch bool) (good bool, err error) {
 	o := f.o

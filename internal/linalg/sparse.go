@@ -87,11 +87,7 @@ func (f *sparse) Factor(values []float64) error {
 // small beside the other entries of its column or a column grows.
 func (f *sparse) eliminate(values []float64, size float64, watch bool) (good bool, err error) {
 	o, x := f.o, f.x
-	groups := o.groups
-	if len(groups) > 0 {
-		f.widen()
-		clear(f.right)
-	}
+	groups := f.groups()
 	for k := 0; k < len(f.recip); k++ {
 		if f.s.inTail(k) {
 			if k > int(f.s.tail) {
