@@ -229,7 +229,7 @@ objective T = event_time(e, 1)`
 		}
 		compare(t, mode, s, map[string]want{
 			"X": {1, map[string]float64{"tau": -1, "c": -1}},
-			"Y": {2. / 3, map[string]float64{"tau": 1 - 1, "c": 1 - 1}},
+			"Y": {2. / 3, map[string]float64{"tau": 0, "c": 0}},
 			"T": {1, map[string]float64{"tau": 1, "c": 1}},
 		}, 1e-7)
 	}
