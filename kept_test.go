@@ -217,7 +217,7 @@ func TestKeptLess(t *testing.T) {
 		{"all", "with checkpoint = all"},
 		{"binomial(30000)", "revolve(ram = "},
 	} {
-		_, err := get(Setting{"solver.memory", `"300 kB"`}, Setting{"solver.checkpoint", c.settings})
+		_, err := get(Setting{"solver.memory", `"100 kB"`}, Setting{"solver.checkpoint", c.settings})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.settings, err)
 		}

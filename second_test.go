@@ -46,23 +46,6 @@ objective second = event_time(bounce, 2)
 objective speed = at_event(bounce, pre(v)^2)
 objective mean = integral(h*v)
 `},
-	{"events with delays", `
-time t from 0 to 7
-param mu = 0.8, tau = 0.9, a = 0.35, c = 0.6, P = 1.1
-state x = 1.2*a, v = 1.1, y = 0.5
-discrete m = 0.4
-x' = v
-v' = mu*(1 - x^2)*v - x + 0.3*m
-y' = -0.4*y + 0.1*x^2 + (if y > 1.1 then -0.2*x else 0)
-event up when x > c + 0.05*m, delay = tau*(1 + 0.2*v^2) { v -= a*x  m = 0.3 + 0.1*v*t }
-event down when v < -c, delay = 0.4*tau, values = execution, persistent = false { y += a*x^2*t/10 }
-event tick every P from 0.3, delay = 1.7*tau + 0.1*y { y = 0.8*y + a*m*x^2 }
-event coarse when v crosses 0.2*a up, tol = 1e-3 { y += 0.1*v*x }
-objective J = final(x*y)
-objective I = integral(x*v + y^2)
-objective T = event_time(up, 1)
-objective S = at_event(tick, pre(y)*t)
-`},
 	{"two events in sequence, discretes, times that move", `
 time t from t0 to tf
 param t0 = 0.1, tf = 6.2, a = 0.9, b = 0.4, level = 1.1, slope = 0.07, gain = 0.6, tau = 1.3
@@ -188,6 +171,23 @@ y' = abs(sin(P*t))*x + interp(T, R, P*t - lag) + max(x, 1.7*c)
 event e when (if mod(t, P) < w then 1 else 0) > 0 and t > a { x = 0.5*x + 0.1*t }
 objective last = final(t*x + y)
 objective area = integral(x*y)
+`},
+	{"events with delays", `
+time t from 0 to 7
+param mu = 0.8, tau = 0.9, a = 0.35, c = 0.6, P = 1.1
+state x = 1.2*a, v = 1.1, y = 0.5
+discrete m = 0.4
+x' = v
+v' = mu*(1 - x^2)*v - x + 0.3*m
+y' = -0.4*y + 0.1*x^2 + (if y > 1.1 then -0.2*x else 0)
+event up when x > c + 0.05*m, delay = tau*(1 + 0.2*v^2) { v -= a*x  m = 0.3 + 0.1*v*t }
+event down when v < -c, delay = 0.4*tau, values = execution, persistent = false { y += a*x^2*t/10 }
+event tick every P from 0.3, delay = 1.7*tau + 0.1*y { y = 0.8*y + a*m*x^2 }
+event coarse when v crosses 0.2*a up, tol = 1e-3 { y += 0.1*v*x }
+objective J = final(x*y)
+objective I = integral(x*v + y^2)
+objective T = event_time(up, 1)
+objective S = at_event(tick, pre(y)*t)
 `},
 }
 

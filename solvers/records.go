@@ -11,7 +11,7 @@ type list[T any] struct {
 	n      int
 }
 
-const chunkShift = 12 // elements of a chunk, as a power of two; the first one begins small
+const chunkShift = 8 // elements of a chunk, as a power of two; the first one begins small
 
 func (l *list[T]) at(i int) *T { return &l.chunks[i>>chunkShift][i&(1<<chunkShift-1)] }
 

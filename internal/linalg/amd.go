@@ -283,8 +283,8 @@ func (g *quotient) order() []int32 {
 	return append(order, g.late...)
 }
 
-// manyNodes is a number of nodes from which on elimination has panels that are worth while. Fewer ones have machine code,
-// which does without.
+// manyNodes is a number of nodes from which on elimination has panels that are worth while. Fewer ones have machine
+// code, which does without.
 const manyNodes = 256
 
 // eliminationOrder orders the nodes of a graph for elimination. The slices of adj are overwritten.

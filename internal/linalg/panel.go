@@ -46,9 +46,9 @@ func (f *sparse) panel(e, n int) (most float64) {
 	return most
 }
 
-// columnGroup is up to eight neighbouring columns that are computed together, as the lanes of f.right: columns of one panel,
-// or of the tail. Most entries of U in a row must not be zero in several of them; those that are, are zeros like others
-// then.
+// columnGroup is up to eight neighbouring columns that are computed together, as the lanes of f.right: columns of one
+// panel, or of the tail. Most entries of U in a row must not be zero in several of them; those that are, are zeros like
+// others then.
 type columnGroup struct {
 	first, end int32
 	// from are the columns of L that some of the group need and whose forerunner in their panel none needs. All later
@@ -106,15 +106,15 @@ func (o *Order) join(needed []bool, first, end int) {
 	}
 }
 
-// groupColumn is what a column of L costs in rows of it, and groupGain how many times the work of a column that of eight
-// together is. They are fits to measurements.
+// groupColumn is what a column of L costs in rows of it, and groupGain how many times the work of a column that of
+// eight together is. They are fits to measurements.
 const (
 	groupColumn = 4
 	groupGain   = 2
 )
 
-// collect brings the columns of a group into the lanes of f.right, which are zeros, with all that columns of L before it
-// contribute. most are the greatest magnitudes of the columns of the matrix.
+// collect brings the columns of a group into the lanes of f.right, which are zeros, with all that columns of L before
+// it contribute. most are the greatest magnitudes of the columns of the matrix.
 func (f *sparse) collect(values []float64, g *columnGroup) (most [8]float64) {
 	o := f.o
 	for k := g.first; k < g.end; k++ {

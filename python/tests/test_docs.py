@@ -1,4 +1,4 @@
-"""The Python in docs/python.md runs, block after block, in a folder with its model."""
+"""The Python in the documents runs, block after block, in a folder with its model."""
 
 import contextlib
 import importlib.util
@@ -9,15 +9,21 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Page(unittest.TestCase):
-    def test_blocks(self):
-        text = PAGE.read_text(encoding="utf-8")
+    def test_page(self):
+        self.run_blocks(ROOT / "docs" / "python.md", least=6)
+
+    def test_readme(self):
+        self.run_blocks(ROOT / "README.md", least=1)
+
+    def run_blocks(self, page, least):
+        text = page.read_text(encoding="utf-8")
         model = re.search(r"^```odes\n(.*?)^```", text, re.M | re.S).group(1)
         blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-        self.assertGreater(len(blocks), 5)
+        self.assertGreaterEqual(len(blocks), least)
         names = {}
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
@@ -28,7 +34,7 @@ class Page(unittest.TestCase):
                     needs = re.findall(r"^import (\w+)", block, re.M)
                     if all(importlib.util.find_spec(n) for n in needs):
                         with self.subTest(block=block), contextlib.redirect_stdout(io.StringIO()):
-                            exec(compile(block, str(PAGE), "exec"), names)
+                            exec(compile(block, str(page), "exec"), names)
             finally:
                 os.chdir(before)
 

@@ -144,7 +144,8 @@ func products() {
 	kernel("matVecT", "(y, a, x *float64, rows, cols, as, from int)",
 		"matVecT sets y[j] (+)= Σ_i a[i·as + j]·x[i].", emit.MatVecT)
 	kernel("scatterAdd", "(y *float64, row *int32, a, x *float64, n, first, width, as int)",
-		"scatterAdd adds Σ_m a[m·as + q]·x[8m + lane], m < min(width, first + q), to y[8·row[q] + lane].", emit.ScatterAdd)
+		"scatterAdd adds Σ_m a[m·as + q]·x[8m + lane], m < min(width, first + q), to y[8·row[q] + lane].",
+		emit.ScatterAdd)
 }
 
 // wide writes the kernels for AVX-512.
