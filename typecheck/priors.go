@@ -77,6 +77,17 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, v
 		if !ok {
 			return nil, nil, nil, false
 		}
+		if to := priorUnit(row, key, p.sym.Type.Unit); to.Known() && !bare(node) {
+			if node = c.written(to, node, a.Value, s); !node.Type().Unit.Same(to) {
+				c.expectUnit("the "+key+" of the prior", node, to, p.sym.Span)
+				return nil, nil, nil, false
+			}
+			list, ok := c.static(node, nil)
+			if !ok {
+				return nil, nil, nil, false
+			}
+			v = list[0]
+		}
 		args[key], values[key] = node, v
 	}
 	for _, name := range row.Args {
@@ -86,6 +97,21 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, v
 		}
 	}
 	return row, args, values, true
+}
+
+// priorUnit returns the unit of a number of a distribution of a param with unit u.
+func priorUnit(row *stdlib.Func, key string, u units.Unit) units.Unit {
+	switch key {
+	case "lo", "hi":
+		return u
+	case "lambda":
+		return units.One.Div(u)
+	case row.Centre, row.Scale:
+		if !row.Log {
+			return u
+		}
+	}
+	return units.One
 }
 
 // within returns v, the negative log density of y, where y is within the bounds of the param, and infinity elsewhere.
