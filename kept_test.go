@@ -486,3 +486,31 @@ func TestCheckpointSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestWalksAgain holds that a walk backwards costs no more than the first where a gradient is taken again: one that is
+// not finite is, to find out why.
+func TestWalksAgain(t *testing.T) {
+	m, err := Parse("m.ode", `
+time t from 0 to 100
+param a = 1, k = 0
+state x = 1, z = 0
+x' = -0.01*a*x
+z' = k*a
+objective J = final(x + sqrt(z))
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{
+		{"solver.fixed_step", "0.1"}, {"solver.checkpoint", "binomial(20)"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !math.IsInf(s.Gradient[1], 0) && !math.IsNaN(s.Gradient[1]) {
+		t.Fatalf("the gradient is %v, and should not be finite", s.Gradient)
+	}
+	if s.Stats.Steps < 1000 || s.Stats.RecomputedSteps > 20*s.Stats.Steps {
+		t.Errorf("%d steps, of which %d were made again", s.Stats.Steps, s.Stats.RecomputedSteps)
+	}
+}

@@ -62,6 +62,9 @@ func (tr *Trajectory) Share(readers, walks int) {
 		return
 	}
 	s := &tr.shared
+	if tr.Keep.Kind == CheckpointBinomial && s.run == tr.run && s.consume {
+		tr.kept.clear() // the walk before has left its states at the beginning, where they save nothing
+	}
 	*s = sharing{run: tr.run, consume: readers == 1 && walks <= 1, tape: 1}
 	z := &tr.size
 	state := int64(8 * max(z.N, 1))
