@@ -207,7 +207,7 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 	case e.Kind == solvers.Zeno:
 		how := "comes faster and faster"
 		if e.Max > 0 {
-			how = fmt.Sprintf(many+", and the last of them comes faster and faster", e.Max)
+			how = fmt.Sprintf("comes faster and faster, and "+many, e.Max)
 		}
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; its times accumulate at "+
 			"about %s (a Zeno point), which no number of events passes, so raising solver.max_events does not help: "+
