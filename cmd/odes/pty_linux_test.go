@@ -86,7 +86,7 @@ func (x *terminal) press(keys string) {
 // await waits until the text appears after what was waited for before.
 func (x *terminal) await(text string) {
 	x.t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		x.mu.Lock()
 		seen := x.seen.String()
 		x.mu.Unlock()
@@ -110,7 +110,7 @@ func (x *terminal) ends(status int) {
 		if got := x.cmd.ProcessState.ExitCode(); got != status {
 			x.t.Errorf("exit status %d, want %d", got, status)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		x.t.Fatal("the command does not end")
 	}
 }
@@ -218,6 +218,7 @@ func TestPaste(t *testing.T) {
 	}
 	x.press(strings.Repeat("# a comment\r", 50) + "final(x) + 41 [m]\r")
 	x.await("41.79591171 [m]")
+	x.await("odes> ") // before the prompt, the terminal itself takes Ctrl-D, for the end of a line
 	x.press("\x04")
 	x.ends(exitDone)
 }
