@@ -44,6 +44,9 @@ func TestMangled(t *testing.T) {
 	debug.SetTraceback("all") // where a model hangs
 	m := newMangler(t)
 	from, n := *mangledFrom, uint64(*mangledModels)
+	if testing.Short() {
+		n = min(n, 300)
+	}
 	var next, checked, ran, finished atomic.Uint64
 	var workers sync.WaitGroup
 	for range 2 {
