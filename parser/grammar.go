@@ -113,21 +113,24 @@ type (
 		Unit part[*ast.Unit]   `parser:"(':' @@)?"`
 	}
 	eventItem struct {
-		Name     part[optName]       `parser:"'event' @@?"`
-		When     ast.Expr            `parser:"( 'when' @@"`
-		Times    []ast.Expr          `parser:"| 'at' @@"`
-		More     []part[moreTime]    `parser:"@@*"`
-		Every    ast.Expr            `parser:"| 'every' @@"`
-		From     ast.Expr            `parser:"('from' @@)?"`
-		To       ast.Expr            `parser:"('to' @@)?"`
-		Count    ast.Expr            `parser:"('count' @@)? )"`
-		For      part[[]ast.Binder]  `parser:"@@?"`
-		First    []part[*ast.Option] `parser:"@@*"`
-		Priority ast.Expr            `parser:"('priority' @@)?"`
-		Once     bool                `parser:"@'once'?"`
-		Start    bool                `parser:"@('at' 'start')?"`
-		Options  []part[*ast.Option] `parser:"@@*"`
-		Body     []*affect           `parser:"'{' @@* '}'"`
+		Name  part[optName]      `parser:"'event' @@?"`
+		When  ast.Expr           `parser:"( 'when' @@"`
+		Times []ast.Expr         `parser:"| 'at' @@"`
+		More  []part[moreTime]   `parser:"@@*"`
+		Every ast.Expr           `parser:"| 'every' @@"`
+		From  ast.Expr           `parser:"('from' @@)?"`
+		To    ast.Expr           `parser:"('to' @@)?"`
+		Count ast.Expr           `parser:"('count' @@)? )"`
+		For   part[[]ast.Binder] `parser:"@@?"`
+		Words []*eventWord       `parser:"@@*"`
+		Body  []*affect          `parser:"'{' @@* '}'"`
+	}
+	eventWord struct {
+		place
+		Priority ast.Expr          `parser:"( 'priority' @@"`
+		Once     bool              `parser:"| @'once'"`
+		Start    bool              `parser:"| @('at' 'start')"`
+		Option   part[*ast.Option] `parser:"| @@ )"`
 	}
 	affect struct {
 		place
@@ -151,12 +154,15 @@ type (
 	}
 	experimentItem struct {
 		Name  part[newName] `parser:"'experiment' @@"`
+		From  part[newName] `parser:"('from' @@"`
+		By    ast.Expr      `parser:"'by' @@)?"`
 		Items []*expItem    `parser:"'{' @@* '}'"`
 	}
 	expItem struct {
 		place
 		Equil *equilibrateItem `parser:"( @@"`
 		Time  ast.Expr         `parser:"| 'at' @@"`
+		Rows  ast.Expr         `parser:"('where' @@)?"`
 		Body  []*affect        `parser:"'{' @@* '}'"`
 		Use   part[newName]    `parser:"| 'use' @@"`
 		Where ast.Expr         `parser:"('where' @@)?"`

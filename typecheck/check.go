@@ -98,6 +98,7 @@ type checker struct {
 	experiments []*ast.Experiment
 	totals      []*total
 	reads       int                // terms of objectives that are known without the run: totals and priors
+	listed      []*trial           // see trials
 	variant     *variant           // the experiment that this pass is for; nil for the model itself
 	textOf      map[Expr][]string  // by node of texts: the texts
 	read        map[string]csvFile // files read so far, which all passes share

@@ -136,12 +136,8 @@ func limits(below Expr, table *Table) []float64 {
 
 // observedColumn resolves `from D.y`. The column is -1 after an error.
 func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
-	m, is := strip(it.From).(*ast.Member)
-	var n *ast.Name
-	if is {
-		n, is = strip(m.X).(*ast.Name)
-	}
-	if !is {
+	n, column := memberOf(it.From)
+	if n == nil {
 		c.errorf(CodeData, it.From.Pos(), "`from` names the column of a data table: from D.y")
 		return nil, -1
 	}
@@ -149,7 +145,7 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	if g == nil || g.kind != dataName {
 		if g == nil || g.kind != laterName {
 			c.errorf(CodeUndefined, n.Span, "there is no data table %q; add: data %s { time = […] %s = […] }", n.Name,
-				n.Name, m.Name.Name)
+				n.Name, column.Name)
 		}
 		return nil, -1
 	}
@@ -157,7 +153,7 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	if g.table == nil {
 		return nil, -1
 	}
-	k := c.column(g.table, m.Name)
+	k := c.column(g.table, column)
 	if k < 0 {
 		return nil, -1
 	}
@@ -168,6 +164,16 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 		}
 	}
 	return g.table, k
+}
+
+// memberOf returns the parts of D.y, or nil.
+func memberOf(e ast.Expr) (of *ast.Name, name ast.Ident) {
+	if m, ok := strip(e).(*ast.Member); ok {
+		if of, ok = strip(m.X).(*ast.Name); ok {
+			return of, m.Name
+		}
+	}
+	return nil, ast.Ident{}
 }
 
 // withinRun reports observations at times that no run reaches, because the likelihood would have no

@@ -203,10 +203,12 @@ type (
 		Body []*Affect
 	}
 
-	// Experiment is `experiment e { … }`.
+	// Experiment is `experiment e { … }`, or `experiment e from D by D.id { … }`: one for each value of a column.
 	Experiment struct {
 		At
 		Name  Ident
+		From  *Ident
+		By    Expr
 		Items []*ExpItem
 		Doc   string
 	}
@@ -401,7 +403,7 @@ type (
 	ExpItem struct {
 		At
 		Equil *Equilibrate
-		Time  Expr // `at time { Body }`
+		Time  Expr // `at time where Where { Body }`
 		Body  []*Affect
 		Use   *Ident // `use D where Where`
 		Where Expr
