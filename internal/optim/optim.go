@@ -1,7 +1,6 @@
 // Package optim finds minima of smooth functions of many variables within bounds: of sums of squares (LeastSquares),
 // of any function (Minimize), and under constraints (Constrained). It also draws points to start from (LatinHypercube).
 //
-//
 // The functions are expensive, exact to a known noise, and may fail: a simulation that ends early has no value. These
 // three facts shape the package.
 //
@@ -48,7 +47,7 @@ type Point struct {
 	// least that of rounding, some ulps of Value. An evaluation may leave it 0.
 	Noise    float64
 	Gradient []float64 // n
-	Hessian  []float64 // n × n, by rows, symmetric; of the Lagrangian where there are constraints
+	Hessian  []float64 // n × n, by rows, symmetric
 }
 
 // Problem is a smooth function of n variables to be minimised within bounds.
@@ -102,10 +101,8 @@ type ConstrainedProblem struct {
 	Bounds      Bounds
 	// Lo and Hi have one number for each constraint. Equal ones make an equation; an infinite one is none.
 	Lo, Hi []float64
-	// Evaluate fills in at and c; see Problem. When it is asked for Curving, at.Hessian is that of the Lagrangian
-	// f + Σ yᵢ·Cᵢ, with the multipliers y.
-	Evaluate   func(ctx context.Context, x, y []float64, want Want, at *Point, c *Constraints) error
-	HasHessian bool
+	// Evaluate fills in at and c; see Problem. It is not asked for Curving.
+	Evaluate func(ctx context.Context, x []float64, want Want, at *Point, c *Constraints) error
 }
 
 // Options of a search. The zero value is a good choice.
@@ -121,7 +118,7 @@ type Options struct {
 	Feasible float64
 	// Iterations and Evaluations bound the search; 0: 1000 iterations, and no bound of evaluations.
 	Iterations, Evaluations int
-	// Memory is the number of pairs that L-BFGS keeps; 0: 10. Problems with Hessians or products do not use it, unless
+	// Memory is the number of pairs that L-BFGS keeps; 0: 20. Problems with Hessians or products do not use it, unless
 	// FirstOrder is set.
 	Memory     int
 	FirstOrder bool
@@ -196,7 +193,7 @@ type Result struct {
 	Reduction float64
 	// AtBound is −1 where a variable is at its lower bound, 1 at its upper, and 0 otherwise. A fixed variable has 0.
 	AtBound []int8
-	// Multipliers are those of the constraints: the derivatives of the minimum by their limits are −Multipliers.
+	// Multipliers are those of the constraints: the derivatives of the minimum by the limits at which they are.
 	Multipliers []float64
 	Violation   float64 // the largest violation of a constraint, relative as Options.Feasible
 	Status      Status
@@ -233,9 +230,9 @@ func LeastSquares(ctx context.Context, p LeastSquaresProblem, x0 []float64, o Op
 // the result then has status Failed.
 //
 // With Hessians or products it is a trust-region Newton method (TRON; see LeastSquares), whose steps on the free
-// variables are conjugate gradients, truncated as by Steihaug (SIAM J. Numer. Anal. 20 (1983) 626–637,
-// doi:10.1137/0720042). Without, it is L-BFGS with bounds (R. H. Byrd, P. Lu, J. Nocedal, C. Zhu, SIAM J. Sci. Comput.
-// 16 (1995) 1190–1208, doi:10.1137/0916069).
+// variables come from the eigenvalues of the Hessian, or from conjugate gradients that products make, truncated as by
+// T. Steihaug (SIAM J. Numer. Anal. 20 (1983) 626–637, doi:10.1137/0720042). Without, it is the same with a Hessian
+// of limited-memory BFGS.
 func Minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, error) {
 	return minimize(ctx, p, x0, o)
 }
@@ -243,10 +240,10 @@ func Minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, 
 // Constrained searches a minimum of p from x0, which is moved into the bounds and need not satisfy the constraints. The
 // error is one of the start (ErrStart); the result then has status Failed.
 //
-// It is sequential quadratic programming. Its Hessian is that of the Lagrangian, made convex, or a damped BFGS
-// approximation; quadratic programs are solved by a dual active-set method (D. Goldfarb, A. Idnani, Math. Program. 27
-// (1983) 1–33, doi:10.1007/BF02591962). An exact penalty function judges the steps, which are corrected to second
-// order where the curvature of constraints spoils them.
+// It is sequential quadratic programming with a damped BFGS approximation of the Lagrangian's Hessian. Quadratic
+// programs are solved by a dual active-set method (D. Goldfarb, A. Idnani, Math. Program. 27 (1983) 1–33,
+// doi:10.1007/BF02591962). An exact penalty function judges the steps, which are corrected to second order where the
+// curvature of constraints spoils them.
 func Constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Options) (Result, error) {
 	return constrained(ctx, p, x0, o)
 }
