@@ -16,7 +16,7 @@ type sequence struct {
 	weights    []float64 // of violations in the penalty function
 	most       []float64 // the largest size that each constraint has had
 	multiplier []float64 // of the constraints: derivatives of the minimum by their limits
-	bound      []float64 // of the bounds
+	left       []float64 // the parts of violations, in [0, 1], that the last program left
 }
 
 func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Options) (Result, error) {
@@ -26,7 +26,7 @@ func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Opti
 	}
 	s := &sequence{
 		search: search{o: o, n: n, b: p.Bounds}, p: p, d: make([]float64, n), b: make([]float64, n*n),
-		weights: make([]float64, k), most: make([]float64, k), multiplier: make([]float64, k), bound: make([]float64, n),
+		weights: make([]float64, k), most: make([]float64, k), multiplier: make([]float64, k), left: make([]float64, k),
 	}
 	s.at, s.c = room()
 	s.trial, s.to = room()
@@ -65,12 +65,17 @@ func (s *sequence) evaluate(ctx context.Context, x []float64, want Want) error {
 	return nil
 }
 
-// accept makes the point on trial the current one.
-func (s *sequence) accept() {
+// accept makes the point on trial, x, the current one.
+func (s *sequence) accept(x []float64) {
 	s.at, s.trial = s.trial, s.at
 	s.c, s.to = s.to, s.c
 	for i, c := range s.c.C {
-		s.most[i] = math.Max(s.most[i], math.Abs(c))
+		// The size of a constraint is that of what it adds up, which may cancel.
+		size := math.Abs(c)
+		for j, v := range s.c.J[i*s.n : (i+1)*s.n] {
+			size = math.Max(size, math.Abs(float64(v*s.d[j]*x[j])))
+		}
+		s.most[i] = math.Max(s.most[i], size)
 	}
 }
 
@@ -152,8 +157,8 @@ func (s *sequence) update(p, y []float64, fresh bool) {
 }
 
 // program sets p to the step that the quadratic program around x takes; c are the values of the constraints with which
-// it is made. It returns the part of the violations that the step leaves, in [0, 1], and whether there is a step.
-func (s *sequence) program(x, c, p []float64) (left float64, ok bool) {
+// it is made. It sets s.left to the parts of the violations that the step leaves, and reports whether there is a step.
+func (s *sequence) program(x, c, p []float64) (ok bool) {
 	n, k := s.n, len(c)
 	q := program{
 		n: n, k: k, g: s.b, a: s.at.Gradient, lo: make([]float64, n), hi: make([]float64, n),
@@ -166,36 +171,57 @@ func (s *sequence) program(x, c, p []float64) (left float64, ok bool) {
 	for i, v := range c {
 		q.cLo[i], q.cHi[i] = s.p.Lo[i]-v, s.p.Hi[i]-v
 	}
+	clear(s.left)
 	if ok = q.solve(); !ok {
-		// One more variable, from 0 to 1, is the part of the violations that is left. It has a high price.
-		w := q
-		w.n = n + 1
-		w.g, w.a, w.c = make([]float64, (n+1)*(n+1)), make([]float64, n+1), make([]float64, k*(n+1))
-		price := norm(s.at.Gradient)
-		for i := range n {
-			copy(w.g[i*(n+1):], s.b[i*n:(i+1)*n])
-			price = math.Max(price, s.b[i*n+i])
+		if !s.relax(&q, c) {
+			return false
 		}
-		for i := range c {
-			price = math.Max(price, s.weights[i]*math.Abs(s.excess(i, c[i])))
-		}
-		price = 1e3 * math.Max(price, 1e-10)
-		copy(w.a, s.at.Gradient)
-		w.g[n*(n+1)+n], w.a[n] = 1e-2*price, price
-		w.lo, w.hi = append(append([]float64{}, q.lo...), 0), append(append([]float64{}, q.hi...), 1)
-		for i, v := range c {
-			copy(w.c[i*(n+1):], s.c.J[i*n:(i+1)*n])
-			w.c[i*(n+1)+n] = -s.excess(i, v)
-		}
-		if ok = w.solve(); !ok {
-			return 1, false
-		}
-		q.x, q.y, q.z, left = w.x[:n], w.y, w.z[:n], w.x[n]
 	}
 	copy(p, q.x)
 	copy(s.multiplier, q.y)
-	copy(s.bound, q.z)
-	return left, true
+	return true
+}
+
+// relax solves a program that has no solution with one more variable for each violated constraint: the part of its
+// violation that is left, from 0 to 1. Parts have a price, which grows with the multipliers that it leads to.
+func (s *sequence) relax(q *program, c []float64) bool {
+	n, k := q.n, q.k
+	var violated []int
+	price := math.Max(norm(s.at.Gradient), 1e-10)
+	for i, v := range c {
+		if s.excess(i, v) != 0 {
+			violated = append(violated, i)
+		}
+		price = math.Max(price, s.weights[i])
+	}
+	price *= 10
+	m := n + len(violated)
+	w := program{
+		n: m, k: k, g: make([]float64, m*m), a: make([]float64, m), c: make([]float64, k*m), cLo: q.cLo, cHi: q.cHi,
+		lo: append(append([]float64{}, q.lo...), make([]float64, m-n)...), hi: append([]float64{}, q.hi...),
+	}
+	copy(w.a, q.a)
+	for i := range n {
+		copy(w.g[i*m:], q.g[i*n:(i+1)*n])
+	}
+	for i := range k {
+		copy(w.c[i*m:], q.c[i*n:(i+1)*n])
+	}
+	for j, i := range violated {
+		e := s.excess(i, c[i])
+		w.a[n+j] = float64(price * math.Abs(e))
+		w.g[(n+j)*m+n+j] = float64(1e-3 * w.a[n+j])
+		w.c[i*m+n+j] = -e
+		w.hi = append(w.hi, 1)
+	}
+	if !w.solve() {
+		return false
+	}
+	q.x, q.y = w.x[:n], w.y
+	for j, i := range violated {
+		s.left[i] = w.x[n+j]
+	}
+	return true
 }
 
 // projected returns the largest component of the Lagrangian's projected gradient, each times the size of its variable.
@@ -229,7 +255,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		return s.res, startError(err)
 	}
-	s.accept()
+	s.accept(x)
 	limit, least, feasible := s.o.Iterations, s.o.Step, s.o.Feasible
 	if limit == 0 {
 		limit = 1000
@@ -289,8 +315,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 	}
 
 	for {
-		left, ok := s.program(x, s.c.C, p)
-		if !ok {
+		if !s.program(x, s.c.C, p) {
 			if fresh {
 				return end(Stuck)
 			}
@@ -319,7 +344,11 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		multiply(s.b, p, second)
 		bend := dot(p, second)
-		slope := dot(s.at.Gradient, p) - float64((1-left)*s.penalty(s.c.C))
+		slope, left := dot(s.at.Gradient, p), 0.0
+		for i, v := range s.c.C {
+			slope -= float64(s.weights[i] * (1 - s.left[i]) * math.Abs(s.excess(i, v)))
+			left = math.Max(left, s.left[i])
+		}
 		s.res.Reduction = -slope - 0.5*bend
 		short := place(p, 1)
 		if short {
@@ -376,9 +405,9 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 					shifted[i] = s.to.C[i] - linear[i]
 				}
 				keep := append([]float64{}, s.multiplier...)
-				l, ok := s.program(x, shifted, second)
+				ok := s.program(x, shifted, second) && largest(s.left) == 0
 				copy(s.multiplier, keep)
-				if ok && l == 0 {
+				if ok {
 					place(second, 1)
 					if s.evaluate(ctx, next, Slopes) == nil &&
 						s.trial.Value+s.penalty(s.to.C) <= merit+float64(1e-4*math.Min(slope, 0))+slack {
@@ -390,7 +419,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 			rise := now - merit
 			part := 0.5
 			if slope < 0 {
-				part = math.Max(0.1, math.Min(-0.5*slope*t/(rise-slope*t), 0.5))
+				part = math.Max(0.1, math.Min(-0.5*slope*t/(rise-float64(slope*t)), 0.5))
 			}
 			t *= part
 		}
@@ -413,7 +442,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		s.update(old, after, fresh)
 		fresh = false
-		s.accept()
+		s.accept(next)
 		copy(x, next)
 	}
 }

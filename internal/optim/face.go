@@ -51,7 +51,11 @@ func (f *face) step(z []float64, radius float64) (value float64, bounded bool) {
 		copy(f.try, z)
 		bounded = f.q.minimize(f.slope, f.free, f.try, radius)
 		v := f.value(f.try)
-		if v >= value {
+		if !(v < value) {
+			// Rounding of an extreme model leaves nothing of its minimiser.
+			if first {
+				value = f.cauchy(z, radius)
+			}
 			break
 		}
 		part, stop := 1.0, -1
@@ -114,6 +118,9 @@ func (f *face) cauchy(z []float64, radius float64) float64 {
 		z[i] = -f.slope[i]
 	}
 	length := norm(z)
+	if length == 0 {
+		return 0
+	}
 	f.q.apply(z, f.product)
 	t := radius / length
 	if bend := dot(z, f.product); bend > 0 {

@@ -127,7 +127,7 @@ func (f *newton) minimize(slope []float64, free []int, z []float64, radius float
 		if l := length(lower); l < radius {
 			// The hard case: what is left of the radius goes along the direction of least curvature.
 			if e[0] < tiny {
-				w[0] = -math.Copysign(math.Sqrt((radius-l)*(radius+l)+float64(w[0]*w[0])), v[0])
+				w[0] = -math.Copysign(math.Sqrt(float64((radius-l)*(radius+l))+float64(w[0]*w[0])), v[0])
 			}
 			break
 		}
@@ -225,6 +225,9 @@ func conjugate(q quadratic, slope []float64, free []int, z []float64, radius, fr
 		zp, pp, zz := dot(z, p), dot(p, p), dot(z, z)
 		// The way along p to the sphere.
 		room := math.Max((radius-math.Sqrt(zz))*(radius+math.Sqrt(zz)), 0)
+		if room == 0 || pp == 0 {
+			return true
+		}
 		out := room / (zp + math.Sqrt(math.Max(float64(zp*zp)+float64(pp*room), 0)))
 		if zp < 0 {
 			out = (math.Sqrt(math.Max(float64(zp*zp)+float64(pp*room), 0)) - zp) / pp
@@ -255,7 +258,6 @@ type quasiNewton struct {
 	s, y   [][]float64 // scaled steps and differences of slopes
 	a, b   [][]float64
 	gamma  float64
-	began  bool
 }
 
 func (f *quasiNewton) full() (Want, bool) { return Slopes, true }
@@ -296,13 +298,13 @@ func (f *quasiNewton) update() {
 }
 
 func (f *quasiNewton) model(d []float64) quadratic {
-	if !f.began {
+	if len(f.s) == 0 {
 		// The first step goes as far as its radius.
 		g, x := make([]float64, len(d)), make([]float64, len(d))
 		for i := range d {
 			g[i], x[i] = f.now.Gradient[i]/d[i], 1
 		}
-		f.began, f.d = true, d
+		f.d = d
 		f.gamma = norm(g) / (0.1 * norm(x))
 	}
 	return f

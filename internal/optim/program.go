@@ -46,8 +46,7 @@ func (p *program) at(i int) float64 {
 	return dot(p.c[i*p.n:(i+1)*p.n], p.x)
 }
 
-// solve finds the solution by the dual method of Goldfarb and Idnani, and reports whether there is one. sizes are those
-// of the rows of C.
+// solve finds the solution by the dual method of Goldfarb and Idnani, and reports whether there is one.
 func (p *program) solve() bool {
 	n := p.n
 	p.x, p.y, p.z = make([]float64, n), make([]float64, p.k), make([]float64, n)

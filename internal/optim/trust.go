@@ -138,6 +138,7 @@ func (s *search) run(ctx context.Context, x0 []float64) (Result, error) {
 	radius := 0.0
 	eager := true // a step is likely to be accepted: derivatives are asked for at once
 	polish, last := 0, math.Inf(1)
+	still := 0 // steps in a row that gained nothing
 	var failure error
 
 	limit, least := s.o.Iterations, s.o.Step
@@ -178,6 +179,9 @@ func (s *search) run(ctx context.Context, x0 []float64) (Result, error) {
 		if projected <= s.o.Gradient {
 			return end(ByGradient)
 		}
+		if still == 12 {
+			return end(ByNoise) // models promise what is not there
+		}
 		if s.res.Iterations >= limit {
 			return end(Iterations)
 		}
@@ -216,7 +220,7 @@ func (s *search) run(ctx context.Context, x0 []float64) (Result, error) {
 				short = short && math.Abs(trial[i]-x[i]) <= least*s.size(i, x[i])
 			}
 			quiet := promised <= noise // the model promises nothing that could be noticed
-			if promised <= 0 || !moved {
+			if !(promised > 0) || !moved {
 				return end(ByNoise)
 			}
 			if short {
@@ -292,6 +296,9 @@ func (s *search) run(ctx context.Context, x0 []float64) (Result, error) {
 					radius = float64(0.25 * math.Min(radius, length))
 					continue
 				}
+			}
+			if still++; math.Abs(gain) > noise {
+				still = 0
 			}
 			s.f.accept()
 			copy(x, trial)
