@@ -33,6 +33,7 @@ type Model struct {
 	Objectives []*Objective // including constraints
 	// Observations are compared with data. Objectives read them through nll.
 	Observations []*Observation
+	Priors       []*Prior // of params, where an objective reads log_prior
 	Asserts      []*Assert
 	Invariants   []*Invariant
 	Settings     Settings
@@ -320,6 +321,7 @@ type Objective struct {
 	// Relation is "" for an objective, and "==", "<=" or ">=" for a constraint, whose Value is left
 	// minus right.
 	Relation string
+	Terms    *Terms // nil where it is not a sum of what Terms has
 	Doc      string
 	Span     source.Span
 }
@@ -334,8 +336,12 @@ type Observation struct {
 	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
 	// that is known. Nil means that there are none, or that they are not numbers or a column.
 	Limits []float64
-	Doc    string
-	Span   source.Span
+	// Noise is the distribution, and Censored tells that it has a limit of quantification.
+	Noise    *stdlib.Func
+	Censored bool
+	Rows     Rows
+	Doc      string
+	Span     source.Span
 }
 
 // Assert is a condition of parameters and constants, checked at the start of a run.

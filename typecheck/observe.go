@@ -115,6 +115,7 @@ func (c *checker) observation(it *ast.Observe) {
 	c.model.Observations = append(c.model.Observations, &Observation{
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
+		Noise: d.row, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
 	})
 	c.observed = append(c.observed, &observation{
 		name: it.Name.Name, span: it.Name.Span, table: from.Table,
@@ -441,7 +442,7 @@ func (c *checker) nll(e *ast.Call) Expr {
 		if !slices.ContainsFunc(c.observed, func(o *observation) bool { return want == nil || o.table == want }) {
 			return c.nothingObserved(e)
 		}
-		return c.total(e.Span, name)
+		return c.likelihood(c.total(e.Span, name), want)
 	}
 	var total Expr
 	for _, o := range c.observed {
@@ -456,9 +457,9 @@ func (c *checker) nll(e *ast.Call) Expr {
 	}
 	switch {
 	case total != nil:
-		return total
+		return c.likelihood(total, want)
 	case c.variant != nil:
-		return number(0, units.One, e.Span) // the experiment has no such data
+		return c.likelihood(number(0, units.One, e.Span), want) // the experiment has no such data
 	}
 	return c.nothingObserved(e)
 }

@@ -42,7 +42,9 @@ func (c *checker) logPrior(e *ast.Call) Expr {
 			total = c.apply(stdlib.Operator("neg"), e.Span, total)
 		}
 	}
-	return retype(total, types.Type{Kind: types.Real, Unit: units.One})
+	total = retype(total, types.Type{Kind: types.Real, Unit: units.One})
+	c.parts[total] = part{prior: true}
+	return total
 }
 
 // checkPriors checks the priors, whether or not an objective reads them.
