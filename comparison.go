@@ -67,6 +67,7 @@ type Prior struct {
 	Noise      string
 	Parameters []string // their names
 	Args       []float64
+	Mass       float64 // probability of the param's bounds, by which its density is divided
 	Weight     float64 // of its negative logarithm in the objective
 }
 
@@ -154,7 +155,8 @@ func (m *Model) compare(terms *typecheck.Terms, opts Options) (*Comparison, erro
 	if terms.Prior > 0 {
 		for _, p := range m.checked.Priors {
 			c.Priors = append(c.Priors, Prior{
-				Param: p.Param.Name, Noise: p.Noise.Name, Parameters: p.Noise.Args, Args: p.Args, Weight: terms.Prior,
+				Param: p.Param.Name, Noise: p.Noise.Name, Parameters: p.Noise.Args, Args: p.Args, Mass: p.Mass,
+				Weight: terms.Prior,
 			})
 		}
 	}

@@ -222,7 +222,7 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 // value computes the objective and the constraints at the minimum as results are: with an independent run beside it.
 func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 	o := p.opts.Options
-	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, p.names, -1, nil
+	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, []string{}, -1, nil
 	for _, c := range p.constraints {
 		o.Of = append(o.Of, c.Name)
 	}
@@ -279,7 +279,7 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		}
 	}
 	if failed > 0 {
-		note(diag.Note, "%s of %d had no value where it began; the first of these: %s", diag.Count(failed, "search"),
+		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s", diag.Count(failed, "start"),
 			len(out.Starts), why)
 	}
 	for i, at := range m.at {
@@ -300,13 +300,19 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	}
 	for i := range out.Estimates {
 		x := &out.Estimates[i]
-		for side, open := range map[string]string{"lower": x.OpenLower, "upper": x.OpenUpper} {
-			if open == "flat" && !slices.ContainsFunc(out.Unidentified, func(u Combination) bool {
-				return slices.Contains(u.Names, x.Text())
-			}) {
-				note(diag.Warning, "%s is not identifiable from this data: its profile is flat, so its interval has no %s end",
-					x.Text(), side)
-			}
+		if slices.ContainsFunc(out.Unidentified, func(u Combination) bool { return slices.Contains(u.Names, x.Text()) }) {
+			continue // that was said
+		}
+		switch below, above := x.OpenLower == "flat", x.OpenUpper == "flat"; {
+		case below && above:
+			note(diag.Warning, "%s is not identifiable from this data: its profile is flat", x.Text())
+			out.Identifiable = false
+		case below:
+			note(diag.Warning, "the data only tell that %s is at most %s: its profile is flat below", x.Text(),
+				diag.Number(x.Upper))
+		case above:
+			note(diag.Warning, "the data only tell that %s is at least %s: its profile is flat above", x.Text(),
+				diag.Number(x.Lower))
 		}
 	}
 	if len(out.Clusters) > 1 && out.Clusters[0].Starts == 1 && len(out.Starts) > 4 {

@@ -3,11 +3,13 @@ package fit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/lang/diag"
 )
 
 // evaluator computes the objective at one point after another, in one goroutine.
@@ -83,11 +85,38 @@ func (e *evaluator) at(ctx context.Context, x []float64) error {
 	if err == nil {
 		err = e.comparison.Run(ctx)
 	}
+	for i := range e.comparison.Groups {
+		if err == nil {
+			err = impossible(&e.comparison.Groups[i])
+		}
+	}
 	if err != nil {
 		e.bad++
 		return err
 	}
 	e.last = slices.Clone(x)
+	return nil
+}
+
+// impossible returns an error where the data have no density around what the model says.
+func impossible(g *odes.Compared) error {
+	at := ""
+	if g.Experiment != "" {
+		at = " in experiment " + g.Experiment
+	}
+	for k, m := range g.Prediction.Values {
+		switch {
+		case (g.Noise == "lognormal" || g.Noise == "loglaplace") && !(m > 0):
+			return fmt.Errorf("%s is %s at %s%s, and a median of %s noise is positive", g.Observation, diag.Number(m),
+				diag.Number(g.T[k]), at, g.Noise)
+		case squared(g, k) && !(g.Args[0].Values[k] > 0):
+			return fmt.Errorf("the sd of %s is %s at %s%s, and must be positive", g.Observation,
+				diag.Number(g.Args[0].Values[k]), diag.Number(g.T[k]), at)
+		case g.Terms() && math.IsInf(g.Term.Values[k], 0):
+			return fmt.Errorf("the value %s of %s at %s%s has no probability", diag.Number(g.Data[k]), g.Observation,
+				diag.Number(g.T[k]), at)
+		}
+	}
 	return nil
 }
 
@@ -114,7 +143,7 @@ func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals) {
 		slopes[i] = e.p.coords[i].slope(e.p.coords[i].value(x[i]))
 	}
 	s := sums{e: e, want: want, at: at, slopes: slopes}
-	at.Rest = 0
+	at.Rest = e.p.fixed
 	if want >= optim.Slopes {
 		clear(at.Gradient)
 		clear(at.Curvature)

@@ -82,6 +82,7 @@ type Result struct {
 	Predictions   []Prediction
 	Constraints   []odes.Value
 	Settings      odes.FitSettings
+	Algorithm     string // that was used
 	Run           odes.RunSettings
 	Stats         Stats
 	Warnings      []diag.Diagnostic
@@ -176,7 +177,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Settings: p.settings, Factor: 1, Status: "ok"}
+	out := &Result{Settings: p.settings, Algorithm: p.algorithm, Factor: 1, Status: "ok"}
 	out.NLL, out.AIC, out.BIC = math.NaN(), math.NaN(), math.NaN()
 	out.Stats.Seconds.Compile = time.Since(began).Seconds()
 	if err := p.search(ctx, out); err != nil {
@@ -194,4 +195,22 @@ func (o Options) workers() int {
 		return o.Workers
 	}
 	return runtime.GOMAXPROCS(0)
+}
+
+// Assignments are the estimates as values of params and initial values.
+func (r *Result) Assignments() []odes.Assignment {
+	var list []odes.Assignment
+	last := ""
+	for i := range r.Estimates {
+		x := &r.Estimates[i]
+		name := elementName(x.Name, x.Initial, nil)
+		if name == last {
+			a := &list[len(list)-1]
+			a.Values = append(a.Values, x.Value)
+			continue
+		}
+		list = append(list, odes.Assignment{Name: name, Values: []float64{x.Value}})
+		last = name
+	}
+	return list
 }

@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes/internal/optim"
 )
 
-// What priors add to the objective, at a value v of a param: the negative logarithm of the density, up to what does not
-// depend on v. Normal and lognormal ones are squares.
+// What priors add to the objective, at a value v of a param: the negative logarithm of the density. Normal and lognormal
+// ones are squares. What does not depend on v is apart.
 
 // priorRow is ½ square² + rest, with derivatives by v. curve is not negative.
 type priorRow struct {
@@ -75,6 +75,23 @@ var priorRows = map[string]func(v float64, a []float64) priorRow{
 	},
 }
 
+// priorConstants are the parts of the negative logarithms that do not depend on v.
+var priorConstants = map[string]func(a []float64) float64{
+	"normal":      func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
+	"lognormal":   func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
+	"laplace":     func(a []float64) float64 { return elem.Log(2 * a[1]) },
+	"loglaplace":  func(a []float64) float64 { return elem.Log(2 * a[1]) },
+	"uniform":     func(a []float64) float64 { return elem.Log(a[1] - a[0]) },
+	"gamma":       func(a []float64) float64 { return elem.Lgamma(a[0]) - float64(a[0]*elem.Log(a[1])) },
+	"exponential": func(a []float64) float64 { return -elem.Log(a[0]) },
+	"beta": func(a []float64) float64 {
+		return elem.Lgamma(a[0]) + elem.Lgamma(a[1]) - elem.Lgamma(a[0]+a[1])
+	},
+	"student": func(a []float64) float64 {
+		return elem.Lgamma(a[0]/2) - elem.Lgamma((a[0]+1)/2) + elem.Log(a[0]*math.Pi)/2 + elem.Log(a[2])
+	},
+}
+
 // positive makes a density zero where v is not positive.
 func positive(f func(v float64, a []float64) priorRow) func(v float64, a []float64) priorRow {
 	return func(v float64, a []float64) priorRow {
@@ -129,10 +146,37 @@ func (s *sums) priors(x []float64) {
 			}
 			s.row++
 		}
-		s.at.Rest += float64(w * r.rest)
+		s.at.Rest += float64(w * (r.rest + constantOf(prior)))
 		if s.want >= optim.Slopes {
 			s.at.Gradient[i] += float64(w * r.byRest * slope)
 			s.at.Curvature[i*n+i] += float64(w * r.curve * slope * slope)
 		}
 	}
+}
+
+// constantOf is the part of a prior that does not depend on its param.
+func constantOf(p *odes.Prior) float64 { return priorConstants[p.Noise](p.Args) + elem.Log(p.Mass) }
+
+// fixedPriors adds up the priors of params that are not searched for.
+func (p *problem) fixedPriors(c *odes.Comparison) error {
+	symbols, err := p.model.Symbols(p.opts.Set)
+	if err != nil {
+		return err
+	}
+	for k := range c.Priors {
+		prior := &c.Priors[k]
+		if slices.ContainsFunc(p.settings.Over, func(v odes.Variable) bool { return !v.Initial && v.Name == prior.Param }) {
+			continue
+		}
+		for _, x := range symbols {
+			if x.Kind != "param" || x.Name != prior.Param {
+				continue
+			}
+			for _, v := range x.Values {
+				r := priorRows[prior.Noise](v, prior.Args)
+				p.fixed += float64(prior.Weight * (r.square*r.square/2 + r.rest + constantOf(prior)))
+			}
+		}
+	}
+	return nil
 }

@@ -24,6 +24,7 @@ type problem struct {
 	start    []float64 // of the search, as coordinates
 	// squares tells that the objective is read row by row.
 	squares     bool
+	fixed       float64 // what the priors of other params add to the objective
 	algorithm   string
 	constraints []odes.Value
 
@@ -145,7 +146,11 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.squares = e.comparison != nil
+	if p.squares = e.comparison != nil; p.squares {
+		if err := p.fixedPriors(e.comparison); err != nil {
+			return nil, err
+		}
+	}
 	if p.algorithm, err = p.choose(e); err != nil {
 		return nil, err
 	}

@@ -182,7 +182,9 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 		if k >= longest || math.Abs(q.at-m.x[j]) > far*p.sizes(m.x)[j] || c.log && math.Abs(q.at-m.x[j]) > 30 {
 			s.end, s.open = math.Inf(int(s.direction)), "flat"
 			if c.log && s.direction < 0 {
-				s.end = 0
+				if s.end = 0; c.lo == 0 {
+					s.open = "bound"
+				}
 			}
 			return
 		}

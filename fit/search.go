@@ -121,21 +121,12 @@ func (p *problem) noMinimum(starts []Start, causes []error) error {
 // better reports whether a is less than b, or there is no b.
 func better(a, b float64) bool { return a < b || !math.IsNaN(a) && math.IsNaN(b) }
 
-// sameStart reports whether a search that was made before began at x. Its coordinates are found anew.
+// sameStart reports whether a search that was made before began at x.
 func (p *problem) sameStart(s *Start, x []float64) bool {
 	if !slices.Equal(s.From, p.values(x)) || s.Status == "stopped" {
 		return false
 	}
-	if s.To != nil {
-		if len(s.To) != len(x) {
-			return false
-		}
-		s.x = make([]float64, len(x))
-		for i, v := range s.To {
-			s.x[i] = p.coords[i].of(v)
-		}
-	}
-	return true
+	return s.To == nil || len(s.To) == len(x) && len(s.x) == len(x)
 }
 
 // from searches from x.

@@ -25,6 +25,7 @@ type Prior struct {
 	Param *Symbol
 	Noise *stdlib.Func
 	Args  []float64 // in the order of Noise.Args
+	Mass  float64   // the probability of the param's bounds
 }
 
 // Terms are the parts of an objective that is a sum of likelihoods and of a prior, with positive weights.
@@ -71,7 +72,7 @@ func (c *checker) terms(v Expr) *Terms {
 			if !ok {
 				return nil
 			}
-			out := &Prior{Param: p.sym, Noise: row}
+			out := &Prior{Param: p.sym, Noise: row, Mass: priorMass(row.Name, values, p.sym.Lo, p.sym.Hi)}
 			for _, name := range row.Args {
 				out.Args = append(out.Args, values[name])
 			}
