@@ -148,6 +148,18 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	return s
 }
 
+// Wanted returns what runs with opts compute: the objectives, without values, and the variables that they are
+// differentiated by, with the number of columns of a row of the gradient.
+func (m *Model) Wanted(opts Options) (values []Value, variables []Variable, columns int, err error) {
+	var l diag.List
+	s := m.resolve(opts, &l)
+	for _, o := range m.objectivesOf(s.Of, &l) {
+		values = append(values, o.value)
+	}
+	variables, columns = m.variables(s.Wrt, &l)
+	return values, variables, columns, l.Err()
+}
+
 // lanes returns how many of m objectives or variables to sweep together.
 func (opts Options) lanes(m int) int {
 	if opts.Lanes <= 0 {

@@ -189,8 +189,8 @@ var distributions = []*distribution{
 	},
 }
 
-// NewDist returns the distribution of that name with arguments as the language has them, cut off at the bounds lo and hi
-// (±Inf for none).
+// NewDist returns the distribution of that name with arguments as the language has them, cut off at the bounds lo and
+// hi (±Inf for none).
 func NewDist(name string, args []float64, lo, hi float64) (*Dist, error) {
 	at := slices.IndexFunc(distributions, func(d *distribution) bool { return d.name == name })
 	if at < 0 {
@@ -295,8 +295,8 @@ func unorder(k int64) float64 {
 	return math.Float64frombits(uint64(k))
 }
 
-// NormalQuantile returns z below which the standard normal distribution has probability p, where q = 1 - p. The relative
-// error is about 1e-15. It is algorithm AS 241, PPND16 (M. J. Wichura, Appl. Statist. 37:477, 1988,
+// NormalQuantile returns z below which the standard normal distribution has probability p, where q = 1 - p. The
+// relative error is about 1e-15. It is algorithm AS 241, PPND16 (M. J. Wichura, Appl. Statist. 37:477, 1988,
 // doi:10.2307/2347330).
 func NormalQuantile(p, q float64) float64 {
 	if d := p - 0.5; math.Abs(d) <= 0.425 {
@@ -355,8 +355,8 @@ func polynomial(x float64, c []float64) float64 {
 	return s
 }
 
-// gammaCDF returns the regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P, by the series and the continued
-// fraction of Abramowitz and Stegun 6.5.29 and 6.5.31.
+// gammaCDF returns the regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P, by the series and the
+// continued fraction of Abramowitz and Stegun 6.5.29 and 6.5.31.
 func gammaCDF(x, a float64) (p, q float64) {
 	const tiny = 1e-300
 	switch {

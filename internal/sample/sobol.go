@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// joeKuo has a line for each dimension from the second on: a primitive polynomial, as the bits of a number, and the first
-// direction numbers m. It is the beginning of new-joe-kuo-6.21201 (S. Joe, F. Y. Kuo, SIAM J. Sci. Comput. 30:2635, 2008,
-// doi:10.1137/070709359; copyright 2008 by the authors, who let anyone use it with this notice).
+// joeKuo has a line for each dimension from the second on: a primitive polynomial, as the bits of a number, and the
+// first direction numbers m. It is the beginning of new-joe-kuo-6.21201 (S. Joe, F. Y. Kuo, SIAM J. Sci. Comput.
+// 30:2635, 2008, doi:10.1137/070709359; copyright 2008 by the authors, who let anyone use it with this notice).
 //
 //go:embed joe_kuo.txt
 var joeKuo string
@@ -27,8 +27,8 @@ type sobol struct {
 
 // Sobol returns a Sobol sequence in at most MaxSobol dimensions. It has 2³² points; the first 2ᵏ are even in every
 // projection. Its digits are scrambled as by A. B. Owen (J. Complexity 14:466, 1998, doi:10.1006/jcom.1998.0487), with
-// a hash of the seed in place of random trees (B. Burley, J. Comput. Graph. Tech. 9(4), 2020). So sequences of different
-// seeds are independent, and each point by itself is uniform. Seed 0 leaves the digits as they are.
+// a hash of the seed in place of random trees (B. Burley, J. Comput. Graph. Tech. 9(4), 2020). So sequences of
+// different seeds are independent, and each point by itself is uniform. Seed 0 leaves the digits as they are.
 func Sobol(dim int, seed uint64) (Points, error) {
 	if dim > MaxSobol {
 		return nil, fmt.Errorf("Sobol sequences have at most %d dimensions, not %d; choose lhs", MaxSobol, dim)
@@ -89,8 +89,8 @@ func (s *sobol) At(i int, u []float64) {
 	}
 }
 
-// scramble permutes the digits of x, each depending on those before it. The hash of S. Laine and T. Karras (Comput. Graph.
-// Forum 30:1295, 2011) lets each bit depend on lower ones, so the bits are reversed around it.
+// scramble permutes the digits of x, each depending on those before it. The hash of S. Laine and T. Karras (Comput.
+// Graph. Forum 30:1295, 2011) lets each bit depend on lower ones, so the bits are reversed around it.
 func scramble(x, seed uint32) uint32 {
 	x = bits.Reverse32(x)
 	x ^= x * 0x3d20adea
