@@ -42,6 +42,12 @@ var EventOptions = []string{"delay", "values", "persistent", "pending", "tol"}
 // moreTime is a further time of an event.
 type moreTime struct{ ast.Expr }
 
+// drawn is what stands before `~`, and its first name.
+type drawn struct {
+	first ast.Ident
+	ast.Expr
+}
+
 // bounds is `in [lo, hi]`.
 type bounds struct{ lo, hi ast.Expr }
 
@@ -176,8 +182,10 @@ type (
 	}
 	setting struct {
 		place
-		Key   part[keyName] `parser:"@@"`
-		Value ast.Expr      `parser:"'=' @@ ';'?"`
+		Drawn part[drawn]   `parser:"( @@"`
+		Noise ast.Expr      `parser:"'~' @@"`
+		Key   part[keyName] `parser:"| @@"`
+		Value ast.Expr      `parser:"'=' @@ ) ';'?"`
 	}
 	observeItem struct {
 		Name  part[newName]   `parser:"'observe' @@"`
@@ -300,6 +308,7 @@ func grammarOptions(g *grammar) []participle.Option {
 		}),
 		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
 		partOf(g, isBlockWord, func(p *parse) blockWord { return blockWord(p.next().Text) }),
+		partOf(g, anywhere, nil, (*parse).drawn),
 		partOf(g, anywhere, nil, (*parse).key),
 		partOf(g, anywhere, nil, (*parse).lvalue),
 		partOf(g, anywhere, nil, (*parse).specie),

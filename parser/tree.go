@@ -239,7 +239,13 @@ func (p *parse) data(n *dataItem) ast.Item {
 func (p *parse) list(list []*setting) []*ast.Setting {
 	var out []*ast.Setting
 	for _, s := range list {
-		out = append(out, &ast.Setting{At: ast.At{Span: p.of(s.place)}, Key: s.Key.get().Ident, Value: s.Value})
+		at := ast.At{Span: p.of(s.place)}
+		if s.Noise != nil {
+			what := s.Drawn.get()
+			out = append(out, &ast.Setting{At: at, Key: what.first, Drawn: what.Expr, Value: s.Noise})
+			continue
+		}
+		out = append(out, &ast.Setting{At: at, Key: s.Key.get().Ident, Value: s.Value})
 	}
 	return out
 }
@@ -293,6 +299,27 @@ func (p *parse) lvalue() (*ast.LValue, bool) {
 	}
 	v.At = ast.At{Span: p.since(t.Start)}
 	return v, true
+}
+
+// drawn parses what stands before `~` in an ensemble block: k, A[2] or initial(x). It matches where `~` follows.
+func (p *parse) drawn() (drawn, bool) {
+	if !isName(p.peek()) {
+		return drawn{}, false
+	}
+	depth := 0
+	for n := 1; ; n++ {
+		t := p.ahead(n)
+		switch {
+		case isToken(t, "[") || isToken(t, "("):
+			depth++
+		case isToken(t, "]") || isToken(t, ")"):
+			depth--
+		case depth == 0 && isToken(t, "~"):
+			return drawn{p.ident(p.peek()), p.expr(0)}, true
+		case depth == 0 || t.Kind == ast.EOF || isToken(t, "{") || isToken(t, "}"):
+			return drawn{}, false
+		}
+	}
 }
 
 // key parses the key of a setting, which may be a reserved word.

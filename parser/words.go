@@ -243,6 +243,12 @@ var language = []Word{
 		Text: "What an optimiser is to do. It is checked and kept; nothing here acts on it.",
 	},
 	{
+		Name: "ensemble", Kind: BlockWord,
+		Form: "ensemble { n = 1000  k ~ lognormal(0, 1)  seed = 1 }",
+		Text: "What differs between the members that odes ensemble runs: values drawn from distributions (from the " +
+			"priors unless said otherwise), or rows of a table. On the command line: --ensemble.n=1000.",
+	},
+	{
 		Name: "if", Kind: PartWord, In: "expression",
 		belongs: aCondition,
 		Form:    "if x > 0 then a else b",

@@ -7,6 +7,7 @@ package typecheck
 import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
 
@@ -37,6 +38,7 @@ type Model struct {
 	Asserts      []*Assert
 	Invariants   []*Invariant
 	Settings     Settings
+	Draws        []Draw // the priors of params, in file order
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
 }
@@ -357,16 +359,27 @@ type Invariant struct {
 	Span        source.Span
 }
 
-// Settings are the solver, sens and fit blocks. A named block is chosen by its name.
+// Settings are the solver, sens, fit and ensemble blocks. A named block is chosen by its name.
 type Settings struct {
 	Blocks []Block
 }
 
 // Block is one settings block.
 type Block struct {
-	Kind string // "solver", "sens", "fit"
-	Name string // "" for the unnamed one
-	Keys []Setting
+	Kind  string // "solver", "sens", "fit", "ensemble"
+	Name  string // "" for the unnamed one
+	Keys  []Setting
+	Draws []Draw // of an ensemble
+	Rows  *Table // of an ensemble; nil for none
+}
+
+// Draw says from which distribution of the language a value is drawn.
+type Draw struct {
+	Target Target
+	Dist   string
+	Args   []float64 // in the order of the distribution's arguments, in the unit of the target
+	Lo, Hi float64   // the bounds of the param, which cut the distribution off
+	Unit   units.Unit
 }
 
 // Setting is a key and its value.

@@ -86,6 +86,14 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"scatter"}, "`known` unless said otherwise: the standard deviations in the model are right; " +
 			"`estimated`: they are so up to one factor, which the residuals tell"},
 	},
+	"ensemble": {
+		{[]string{"n"}, "how many members: 1000 unless said otherwise, and one for each row where `rows` names a table"},
+		{[]string{"points"}, "`sobol` unless said otherwise: a Sobol sequence, scrambled; `lhs`: a Latin hypercube; " +
+			"`random`: independent draws"},
+		{[]string{"seed"}, "a whole number that changes which values are drawn; 1 unless said otherwise"},
+		{[]string{"rows"}, "a CSV file, `rows = \"sets.csv\"`, whose columns have the names of params: each row is a member"},
+		{[]string{"gradient"}, "`on` unless said otherwise: derivatives of the objectives of every member; `off`: values"},
+	},
 }
 
 // SettingRows explains the keys of a block, one of parser.Blocks. The slice is a copy.

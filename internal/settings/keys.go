@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/sample"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -86,6 +87,24 @@ var blocks = map[string][]key{
 		{name: "level", set: within(least, 1, "must be in (0, 1)", func(s *Settings) *float64 { return &s.Fit.Level })},
 		oneOf("scatter", list("known", "estimated"), notOne, func(s *Settings, w string) { s.Fit.Scatter = w }),
 	},
+	"ensemble": {
+		{name: "n", set: count(func(s *Settings) *int { return &s.Ensemble.N })},
+		oneOf("points", pointWords, notOne, func(s *Settings, w string) { s.Ensemble.Points = w }),
+		{name: "seed", set: whole(func(s *Settings, x float64) { s.Ensemble.Seed = uint64(x) })},
+		{name: "rows", set: func(*Settings, typecheck.SettingValue) string { return "" }}, // Resolve takes the table
+		{
+			name: "gradient", set: onOff(func(s *Settings) *bool { return &s.Ensemble.Gradient }),
+			words: list("on", "off"),
+		},
+	},
+}
+
+// pointWords are the ways to choose points.
+func pointWords() (words []string) {
+	for _, k := range sample.Kinds() {
+		words = append(words, k.Name)
+	}
+	return words
 }
 
 // least is the smallest number above zero.

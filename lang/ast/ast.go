@@ -265,10 +265,10 @@ type (
 		Text *String
 	}
 
-	// Settings is `solver fast { … }`, `sens { … }` or `fit { … }`.
+	// Settings is `solver fast { … }`, or a block of another kind.
 	Settings struct {
 		At
-		Block Ident  // "solver", "sens" or "fit"
+		Block Ident  // "solver", "sens", "fit" or "ensemble"
 		Name  *Ident // nil for the unnamed block
 		List  []*Setting
 	}
@@ -419,9 +419,12 @@ type (
 	}
 
 	// Setting is `key = value`.
+	// Setting is `key = value`, or `k ~ lognormal(0, 1)` in an ensemble block. Drawn is then what is drawn, and Key has
+	// its first name.
 	Setting struct {
 		At
 		Key   Ident
+		Drawn Expr // nil for `key = value`
 		Value Expr
 	}
 )

@@ -276,6 +276,10 @@ func (d *dumper) piece(n Node) {
 	case *Option:
 		d.list(",", name(n.Key), n.Value)
 	case *Setting:
+		if n.Drawn != nil {
+			d.list("~", n.Drawn, n.Value)
+			return
+		}
 		d.list("=", name(n.Key), n.Value)
 	case *Arg:
 		if n.Key == nil {

@@ -316,8 +316,13 @@ func (t *text) expItem(x *ExpItem) {
 func (t *text) settings(list []*Setting) {
 	t.put(" { ")
 	for _, s := range list {
-		t.ident(s.Key)
-		t.value(" = ", s.Value)
+		if s.Drawn != nil {
+			t.value("", s.Drawn)
+			t.value(" ~ ", s.Value)
+		} else {
+			t.ident(s.Key)
+			t.value(" = ", s.Value)
+		}
 		t.put("  ")
 	}
 	t.put("}")

@@ -198,7 +198,11 @@ func (w *walker) piece(n Node) {
 		w.node(&n.Key)
 		w.expr(n.Value)
 	case *Setting:
-		w.node(&n.Key)
+		if n.Drawn != nil {
+			w.expr(n.Drawn)
+		} else {
+			w.node(&n.Key)
+		}
 		w.expr(n.Value)
 	case *Arg:
 		w.ident(n.Key)
