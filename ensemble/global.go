@@ -33,6 +33,16 @@ func (v *Values) Add(c *Chunk) {
 	}
 }
 
+// Of returns the values of objective k, member by member; NaN for those that failed.
+func (v *Values) Of(k int) []float64 {
+	m := len(v.p.Table.Values)
+	list := make([]float64, 0, len(v.list)/max(m, 1))
+	for at := k; at < len(v.list); at += m {
+		list = append(list, v.list[at])
+	}
+	return list
+}
+
 // groups returns the values of objective k in groups of n members, without those that lack a number, and how many lack
 // one. Members that are not there yet belong to no group.
 func (v *Values) groups(k, n int) (list [][]float64, left int) {

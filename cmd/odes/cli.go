@@ -35,6 +35,8 @@ type commands struct {
 	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
 	Fit        fitCmd        `cmd:"" help:"Estimate params from data, with standard errors and intervals."`
 	Predict    predictCmd    `cmd:"" help:"Compare the model with its data, row by row."`
+	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
+	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
@@ -128,8 +130,8 @@ func (c *call) execute(args []string) int {
 	return exitDone
 }
 
-// settable lists the commands that take --solver.key=value, --sens.key=value and --fit.key=value.
-var settable = []string{"sens", "run", "fit", "predict", "plot", "repl", "verify", "bench", "check"}
+// settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
+var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench", "check"}
 
 // newParser describes the command line to kong.
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
@@ -155,6 +157,8 @@ func helpTexts() kong.Vars {
 		"stages":    enumerate(stageNames(), "or"),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
+		"rows":      rowsHelp(),
+		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
 		"set": "Set a param or an initial value: k=3, 'g=1.62 [m/s^2]', A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
 			"@file reads them from a file, one on each line. May be repeated.",
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +

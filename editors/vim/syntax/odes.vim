@@ -4,9 +4,9 @@ if exists("b:current_syntax")
 endif
 
 syn case match
-syn keyword odesItem alg assert const constraint control data discrete equilibrate event experiment fit fn
-syn keyword odesItem import invariant let model objective observe output param reaction sens solver state
-syn keyword odesItem time unit
+syn keyword odesItem alg assert const constraint control data discrete ensemble equilibrate event experiment fit
+syn keyword odesItem fn import invariant let model objective observe output param reaction sens solver
+syn keyword odesItem state time unit
 syn keyword odesWord at else elseif end every for if in rate return stop then
 syn keyword odesWord use when
 syn keyword odesOperatorWord and as crosses not or
