@@ -335,6 +335,8 @@ type Observation struct {
 	As     source.Span // the expression as it is written
 	Table  *Table      // the rows that count: those of the experiment, without missing values
 	Column int
+	Noise  *stdlib.Func    // how the data are distributed around Value
+	Args   map[string]Expr // the arguments of Noise, without its centre
 	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
 	// that is known. Nil means that there are none, or that they are not numbers or a column.
 	Limits []float64

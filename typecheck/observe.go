@@ -115,7 +115,7 @@ func (c *checker) observation(it *ast.Observe) {
 	c.model.Observations = append(c.model.Observations, &Observation{
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
-		Noise: d.row, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
+		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
 	})
 	c.observed = append(c.observed, &observation{
 		name: it.Name.Name, span: it.Name.Span, table: from.Table,
