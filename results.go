@@ -251,7 +251,11 @@ func Interrupted(err error) bool { return explain.Interrupted(err) }
 // failed turns an error of a solver or a sensitivity method, in a run of w, into a RunError. It
 // returns other errors as they are.
 func (r *run) failed(err error, w *system.Worker) error {
-	list, at := r.model.explain.Failure(err, w, r.method(0))
+	method := r.specimen()
+	if w != nil { // which has the work space of a run; nobody else makes steps to explain the error
+		method = r.method(0)
+	}
+	list, at := r.model.explain.Failure(err, w, method)
 	if list == nil {
 		return err
 	}

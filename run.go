@@ -79,7 +79,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	all := r.method(0)
+	all := r.specimen()
 	info := all.Info()
 	r.problem.Stages = info.Stages + info.DenseStages
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
@@ -151,6 +151,9 @@ func systemVariables(list []Variable) []system.Variable {
 	}
 	return out
 }
+
+// specimen returns the run's step method for what there is to know of it, without work space for a long state.
+func (r *run) specimen() solvers.Method { return r.spec.New(solvers.Size{N: 1}, 0) }
 
 // method returns the run's step method with work space for that many lanes.
 func (r *run) method(lanes int) solvers.Method {

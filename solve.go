@@ -32,7 +32,7 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 		return nil, r.refused(err)
 	}
 	if err := r.judgeSolution(ctx, opts, s); err != nil {
-		return nil, err
+		return nil, r.refused(err)
 	}
 	return s, nil
 }

@@ -2,13 +2,14 @@ package typecheck
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -210,7 +211,7 @@ func (c *checker) load(e *ast.Call) Expr {
 	}
 	a, err := data.Load(c.env.Files, name.Value, c.env.MaxElements)
 	if err != nil {
-		c.errorf(CodeFile, name.Span, "%s", fileError(name.Value, err))
+		c.fileError(name.Span, name.Value, err)
 		return bad(e.Span)
 	}
 	t := types.Type{Kind: types.Real, Shape: types.Shape(a.Shape)}
@@ -220,11 +221,17 @@ func (c *checker) load(e *ast.Call) Expr {
 	return seal(&Const{Base: at(t, e.Span), Data: a.Data})
 }
 
-func fileError(name string, err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("there is no file %q in the model's folder", name)
+// fileError says why a file cannot be read. Too little memory is no fault of the model.
+func (c *checker) fileError(at source.Span, name string, err error) {
+	var refused *memory.RefusedError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.errorf(CodeFile, at, "there is no file %q in the model's folder", name)
+	case errors.As(err, &refused):
+		c.errorf(memory.Code, at, "%v", err)
+	default:
+		c.errorf(CodeFile, at, "%v", err)
 	}
-	return err.Error()
 }
 
 // special elaborates noevent, pre, post and functions that are not available.

@@ -339,10 +339,8 @@ type Observation struct {
 	Args   map[string]Expr // the arguments of Noise, without its centre
 	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
 	// that is known. Nil means that there are none, or that they are not numbers or a column.
-	Limits []float64
-	// Noise is the distribution, and Censored tells that it has a limit of quantification.
-	Noise    *stdlib.Func
-	Censored bool
+	Limits   []float64
+	Censored bool // the distribution has a limit of quantification
 	Rows     Rows
 	Doc      string
 	Span     source.Span
