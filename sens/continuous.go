@@ -90,6 +90,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	}
 	run.Share(1, rows)
 	s.read.Open(ctx, run)
+	f.ctx = ctx
 	f.field.Begin(make([][]float64, 1))
 	for b := range rows {
 		if err := s.block(ctx, b); err != nil {
