@@ -105,6 +105,9 @@ func ascending(x []float64) bool {
 	return true
 }
 
+// noValue begins what is said of a value that is not a number.
+const noValue = "no value: "
+
 // valued adds a warning to a value of o that is not a finite number.
 func (r *run) valued(v Value, o objective, functionals []float64) Value {
 	if v.Value-v.Value == 0 {
@@ -120,15 +123,19 @@ func (r *run) valued(v Value, o objective, functionals []float64) Value {
 		if text == "the value is infinite" {
 			text += ": " + nonFinite(from, cause, "infinite")
 		}
+	case infinite && r.lacking != "":
+		text = r.lacking
 	case infinite:
 		text = "the value is infinite"
 	case known && functional >= 0 && !traced:
-		text = fmt.Sprintf("no value: %q did not come about in this run, or is not a number%s", from.Expression(),
+		text = fmt.Sprintf(noValue+"%q did not come about in this run, or is not a number%s", from.Expression(),
 			r.stopped)
 	case known:
-		text = "no value: " + nonFinite(from, cause, "not a number")
+		text = noValue + nonFinite(from, cause, "not a number")
+	case r.lacking != "":
+		text = r.lacking
 	default:
-		text = "no value: something it reads did not come about in this run, or is not a number" + r.stopped
+		text = noValue + "something it reads did not come about in this run, or is not a number" + r.stopped
 	}
 	v.Warnings = append(v.Warnings, text)
 	return v
@@ -140,9 +147,9 @@ func nonFinite(from, cause system.Origin, is string) string {
 	case from.Cause != "":
 		return from.String()
 	case cause.Span.IsZero() || cause.Span == from.Span:
-		return fmt.Sprintf("%q is %s", from.Expression(), is)
+		return fmt.Sprintf("%q is %s%s", from.Expression(), is, cause.Row)
 	}
-	return fmt.Sprintf("%q is %s, since %v", from.Expression(), is, cause)
+	return fmt.Sprintf("%q is %s%s, since %v%s", from.Expression(), is, cause.Row, cause, cause.Needs)
 }
 
 // outOfBounds says of a prior at a place of the text that its param is out of bounds, where it is surely infinite.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"slices"
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/elem"
@@ -316,6 +317,10 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 				return c.inRow(x, k, e.Name.Span)
 			}
 			d := g.table.Data[k]
+			if r := slices.IndexFunc(d, math.IsNaN); r >= 0 && x.place != placeWhere {
+				c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,
+					g.name, e.Name.Name).Relate(g.span, "declared here")
+			}
 			return seal(&Const{Base: at(types.Type{
 				Kind: types.Real, Shape: types.Shape{len(d)},
 				Unit: g.table.units[k],

@@ -247,7 +247,16 @@ type Table struct {
 	Name    string
 	Columns []string
 	Data    [][]float64 // per column; a missing value is NaN
+	Rows    []int       // from 1: which rows these are of the table as it is declared; nil for all
 	Span    source.Span
+}
+
+// Row returns the number of row i, from 0, in the table as it is declared.
+func (t *Table) Row(i int) int {
+	if t.Rows == nil {
+		return i + 1
+	}
+	return t.Rows[i]
 }
 
 // Event is an event with its elements (the values of Indices, row-major).
@@ -337,6 +346,7 @@ type Observation struct {
 	Column int
 	Noise  *stdlib.Func    // how the data are distributed around Value
 	Args   map[string]Expr // the arguments of Noise, without its centre
+	Needs  string          // what the noise demands of its arguments: "normal needs sd > 0"
 	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
 	// that is known. Nil means that there are none, or that they are not numbers or a column.
 	Limits   []float64
@@ -351,6 +361,8 @@ type Assert struct {
 	Cond Expr
 	Text string
 	Span source.Span
+	// Implied tells that the model does not write it: Text is the whole message.
+	Implied bool
 }
 
 // Invariant is Left == Right, checked along the run.

@@ -488,7 +488,9 @@ func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.M
 		}
 	}
 	if !see.seen {
-		x.blameState(d, see.y)
+		if !x.blameGuard(d, w, p, see.y) {
+			x.blameState(d, see.y)
+		}
 		return
 	}
 	from, found := w.NonFinite(see.t, see.y, p.D, p.M)
@@ -506,6 +508,37 @@ func causes(from system.Origin) string {
 		return "%q is " + from.Cause + " at %s; %s"
 	}
 	return "%q is not a finite number at %s; %s"
+}
+
+// blameGuard moves d to the condition of an event that is not a number at the end of the step that failed, at y. It
+// reports whether there is one.
+func (x *Explainer) blameGuard(d *diag.Diagnostic, w *system.Worker, p *solvers.Place, y []float64) bool {
+	if len(y) == 0 {
+		y = p.Y
+	}
+	from, found := w.NonFiniteGuards(p.T+p.H, y, p.D, p.M)
+	if !found {
+		return false
+	}
+	guards := w.Guards()
+	rho, truth := make([]float64, len(guards)), make([]bool, len(guards))
+	w.GuardValues(p.T+p.H, y, rho, truth)
+	i := slices.IndexFunc(rho, func(v float64) bool { return v != v })
+	if i < 0 {
+		return false
+	}
+	d.Relate(d.Span, "while solving over this time span")
+	d.Message = "the condition of " + x.guardName(guards[i]) + " is not a number; " + d.Message
+	x.move(d, from, causes(from), p.T+p.H)
+	return true
+}
+
+// guardName returns what messages call a guard.
+func (x *Explainer) guardName(g solvers.Guard) string {
+	if g.Event < 0 {
+		return g.Name
+	}
+	return x.model.Checked.Events[g.Event].Name
 }
 
 // blameState moves d to the equation of the first of the states y that is not a finite number.
