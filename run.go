@@ -28,11 +28,13 @@ type run struct {
 	settings     settings.Settings // with all choices made
 	problem      *system.Problem
 	objectives   []objective
-	spec         *solvers.Spec      // of the method
-	errorControl *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
-	made         []int              // steps of each member of the method in the last run
-	explicit     bool               // the Jacobian is too large for implicit members of the method
-	stopped      string             // what stopped the last run before its end, in words
+	spec         *solvers.Spec       // of the method
+	errorControl *sens.ErrorControl  // lets derivatives take part in error control; nil where they do not
+	made         []int               // steps of each member of the method in the last run
+	explicit     bool                // the Jacobian is too large for implicit members of the method
+	within       func(int, Progress) // is told how far single experiments are, while they are solved
+	lacking      string              // why an experiment has no value, and which, in words
+	stopped      string              // what stopped the last run before its end, in words
 	warnings     diag.List
 }
 

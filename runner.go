@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"odes.dev/odes/internal/explain"
@@ -209,19 +210,42 @@ func (r *Runner) prepareForward() (err error) {
 	return nil
 }
 
-// tellProgress lets a method that can tell report how far it is, at most ten times a second.
+// tellProgress lets a method that can tell report how far it is, at most ten times a second. While steps of the run are
+// made again, their number grows.
 func (r *Runner) tellProgress() {
-	teller, ok := r.method.(sens.Teller)
-	if !ok || r.opts.Progress == nil {
+	tell := r.opts.Progress
+	if r.trajectory.Tell = nil; tell == nil {
 		return
 	}
+	var mu sync.Mutex
 	var last time.Time
-	teller.SetTell(func(t, done float64, steps int) {
-		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+	at := Progress{Phase: r.settings.Mode, T: math.NaN()}
+	report := func(change func()) {
+		mu.Lock()
+		defer mu.Unlock()
+		change()
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond && at.T == at.T {
 			last = now
-			r.opts.Progress(Progress{Phase: "adjoint", T: t, Steps: steps, Done: done})
+			tell(at)
 		}
-	})
+	}
+	swept := 0
+	if teller, ok := r.method.(sens.Teller); ok {
+		teller.SetTell(func(t, done float64, steps int) {
+			report(func() {
+				at.T, at.Done, swept = t, done, steps
+				at.Steps = swept + r.trajectory.Replayed()
+			})
+		})
+	}
+	r.trajectory.Tell = func(replayed int) {
+		report(func() {
+			if at.T != at.T { // the way back begins
+				at.T = r.trajectory.Ends()
+			}
+			at.Steps = swept + replayed
+		})
+	}
 }
 
 // Sensitivities integrates the model and differentiates its objectives. Where the sens block asks for

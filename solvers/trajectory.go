@@ -21,6 +21,8 @@ type Trajectory struct {
 	// Replayer makes a system and a method like those that make the run, with which a Reader recomputes what is not
 	// kept. Without it every step must be kept.
 	Replayer func() (System, Method)
+	// Tell, if not nil, is told now and then how many steps Readers have recomputed, by their goroutines.
+	Tell func(replayed int)
 	// Open makes a file for states, where Keep wants one.
 	Open func() (Disk, error)
 
@@ -514,6 +516,9 @@ func (tr *Trajectory) Times(i int) (t, t1 float64) {
 
 // rec returns what is known of step i.
 func (tr *Trajectory) rec(i int) stepRecord { return tr.steps.at(i, &tr.spans) }
+
+// Ends returns the time at which the run ends.
+func (tr *Trajectory) Ends() float64 { return tr.marks.at(tr.marks.n - 1).t }
 
 // Length returns the length of step i: 0 between members of a group of events.
 func (tr *Trajectory) Length(i int) float64 { return tr.steps.length(i) }
