@@ -40,6 +40,7 @@ type Runner struct {
 	other, careful *Runner
 	share          float64
 	opinion        *opinion // of the last result; nil for none
+	alone          bool     // nothing is compared with the runs, so what happened in them is only counted
 	keep           bool     // what was recorded is read once more, for second derivatives
 
 	curve curvature
@@ -352,7 +353,8 @@ func (r *Runner) release() {
 
 // first computes values and first derivatives, with what the settings ask for to check them.
 func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
-	if r.last, r.opinion = r, nil; r.settings.Trust || r.shows() {
+	r.last, r.opinion, r.alone = r, nil, !r.settings.Trust && !r.shows()
+	if !r.alone {
 		return r.checked(ctx)
 	}
 	s, err := r.once(ctx)
@@ -391,7 +393,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	r.happened.begin(r.model, r.guards)
-	r.happened.read(&r.trajectory)
+	r.happened.read(&r.trajectory, r.alone)
 	ofRun := doubts(r.warnings.All())
 	half := time.Now()
 	want := sens.Options{
@@ -508,9 +510,9 @@ func (r *Runner) whyNoDerivative(v *Value, o objective) string {
 
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted.
 func (r *Runner) addEvents(out *Sensitivities) {
-	if n := len(r.happened.list); n > 0 {
+	if n := r.happened.n; n > 0 {
 		out.MoreEvents = n - len(r.res.Events)
-		out.LastEvent = r.model.eventRecord(r.happened.list[n-1].event(), r.guards, out.From, out.To)
+		out.LastEvent = r.model.eventRecord(r.happened.last.event(), r.guards, out.From, out.To)
 	}
 	for _, e := range r.res.Events {
 		record := r.model.eventRecord(e, r.guards, out.From, out.To)
