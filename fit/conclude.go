@@ -279,8 +279,8 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		}
 	}
 	if failed > 0 {
-		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s", diag.Count(failed, "start"),
-			len(out.Starts), why)
+		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s",
+			diag.Count(failed, "start"), len(out.Starts), why)
 	}
 	for i, at := range m.at {
 		if at == 0 {
@@ -291,8 +291,8 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		if at > 0 {
 			side, bound = "upper", c.hi
 		}
-		note(diag.Warning, "%s is at its %s bound, %s: the data want it to be %s, and its interval and the errors of the "+
-			"others hold only if the bound is true", c.name, side, diag.Number(bound),
+		note(diag.Warning, "%s is at its %s bound, %s: the data want it to be %s, and its interval and the errors of "+
+			"the others hold only if the bound is true", c.name, side, diag.Number(bound),
 			map[bool]string{true: "greater", false: "less"}[at > 0])
 	}
 	for _, u := range out.Unidentified {
@@ -300,7 +300,9 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	}
 	for i := range out.Estimates {
 		x := &out.Estimates[i]
-		if slices.ContainsFunc(out.Unidentified, func(u Combination) bool { return slices.Contains(u.Names, x.Text()) }) {
+		if slices.ContainsFunc(out.Unidentified, func(u Combination) bool {
+			return slices.Contains(u.Names, x.Text())
+		}) {
 			continue // that was said
 		}
 		switch below, above := x.OpenLower == "flat", x.OpenUpper == "flat"; {
@@ -318,7 +320,9 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	if len(out.Clusters) > 1 && out.Clusters[0].Starts == 1 && len(out.Starts) > 4 {
 		note(diag.Note, "one search of %d came to the best minimum; more starts may find a better one", len(out.Starts))
 	}
-	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int { return strings.Compare(string(a.Code), string(b.Code)) })
+	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int {
+		return strings.Compare(string(a.Code), string(b.Code))
+	})
 }
 
 // String says in words which estimates the data do not tell.

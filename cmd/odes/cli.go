@@ -131,7 +131,7 @@ func (c *call) execute(args []string) int {
 }
 
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
-var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench", "check"}
+var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench"}
 
 // newParser describes the command line to kong.
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {

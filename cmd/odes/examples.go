@@ -32,6 +32,16 @@ var examples = map[string][]example{
 		{"odes sweep model.ode k from 0.1 to 10", "results over a param; the spacing is that of its logarithm"},
 		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg -o grid.csv", "over two, as a heat map and a file"},
 	},
+	"fit": {
+		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},
+		{"odes fit model.ode --starts 50 --resume starts.txt", "from many points; go on from there after Ctrl-C"},
+		{"odes fit model.ode --draw profiles=p.svg --draw waterfall", "with pictures"},
+		{"odes fit model.ode --fit.over=[k1,k2] --format json", "of some params, for other programs"},
+	},
+	"predict": {
+		{"odes predict fitted.ode", "data, what the model says, and residuals"},
+		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
+	},
 	"plot": {
 		{"odes plot model.ode", "all outputs, with data, on the terminal"},
 		{"odes plot model.ode x against v -o phase.svg", "a phase plane, as a file"},
@@ -56,6 +66,7 @@ var examples = map[string][]example{
 	},
 	"check": {
 		{"odes check *.ode", "what is wrong, where, and how to mend it"},
+		{"odes check --identifiable model.ode", "which params its data can tell"},
 	},
 	"verify": {
 		{"odes verify model.ode --directions 10", "check along more directions"},
