@@ -139,6 +139,16 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 			c.errorf(CodeArguments, k.Span, "%s takes no named argument %q; write %s", row.Name, k.Name, signature(row))
 			return bad(e.Span)
 		}
+		if row.Name == "grid" && i < 2 {
+			n := c.expr(x, e.Args[i].Value)
+			if isBad(n) {
+				return bad(e.Span)
+			}
+			if !Static(n) && len(n.Type().Shape) == 0 && len(Free(n)) == 0 && c.numeric(n, "grid", n.Span()) {
+				nodes[i] = n
+				continue
+			}
+		}
 		var ok bool
 		if v[i], nodes[i], ok = c.constant(x, e.Args[i].Value, "argument "+row.Args[i]+" of "+row.Name); !ok {
 			return bad(e.Span)
@@ -179,6 +189,9 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 		if n > float64(c.env.MaxElements) {
 			c.errorf(CodeSize, e.Span, "this has %.3g elements; the limit is %d", n, c.env.MaxElements)
 			return bad(e.Span)
+		}
+		if row.Name == "grid" && !(Static(nodes[0]) && Static(nodes[1])) {
+			return c.variableGrid(nodes[0], nodes[1], int(n), e.Span)
 		}
 		d = make([]float64, int(n))
 		for i := range d {

@@ -268,6 +268,14 @@ func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 	return b.join(first, mean, last)
 }
 
+// times is the product of a matrix and a vector.
+func (b *table1) times(a, v Expr) Expr {
+	return seal(&Call{
+		Base: at(types.Type{Kind: types.Real, Shape: a.Type().Shape[:1:1]}, b.at), Fn: stdlib.Operator("@"),
+		Args: []Expr{a, v},
+	})
+}
+
 // splineSlopes returns the slopes of the natural cubic spline. They are linear in the values, with
 // a matrix that depends on the knots.
 func (b *table1) splineSlopes() Expr {
@@ -292,11 +300,7 @@ func (b *table1) splineSlopes() Expr {
 		}
 		unit[j] = 0
 	}
-	matrix := seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d})
-	return seal(&Call{
-		Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}}, b.at), Fn: stdlib.Operator("@"),
-		Args: []Expr{matrix, b.y},
-	})
+	return b.times(seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d}), b.y)
 }
 
 // naturalSlopes solves the tridiagonal system of the spline through (t, y) whose second derivative

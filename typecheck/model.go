@@ -52,8 +52,7 @@ const (
 	ParamSymbol
 	StateSymbol
 	DiscreteSymbol
-	ControlSymbol // only in a model with Later
-	AlgSymbol     // an algebraic unknown; Value is where its value at the start is sought from
+	AlgSymbol // an algebraic unknown; Value is where its value at the start is sought from
 )
 
 // Symbol is a declared name.
