@@ -56,7 +56,7 @@ type Value struct {
 // EventRecord is an event, or a change of mode, that happened.
 type EventRecord struct {
 	Name  string
-	Kind  string // "event", "if"
+	Kind  string // "event", "if", "control" for an end of a piece of a control
 	Index []int  // of an array event's element, 1-based; nil otherwise
 	T     float64
 	// Params are the derivatives of T by the variables, laid out like a row of the gradient. nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"odes.dev/odes/internal/memory"
@@ -12,6 +14,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
 )
 
 // Solve integrates the model. It reports outputs at the ends of steps or at opts.Times, and the values
@@ -192,7 +195,12 @@ func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to f
 		e.T = from
 	}
 	if e.Mode {
-		return EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
+		r := EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
+		control, _, _ := strings.Cut(r.Name, "[")
+		if slices.ContainsFunc(m.checked.Params, func(p *typecheck.Symbol) bool { return p.Control && p.Name == control }) {
+			r.Kind = "control"
+		}
+		return r
 	}
 	ev := m.checked.Events[e.Firing.Event]
 	r := EventRecord{Name: ev.Name, Kind: "event", T: e.T}

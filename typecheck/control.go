@@ -11,7 +11,7 @@ import (
 // interval of the grid (or each time of it, where the control is linear); an array of controls has its own indices
 // first. The function is what the name stands for in equations.
 
-// grid elaborates the times on which e is piecewise. The result is bad if there was an error.
+// controlGrid elaborates the times on which e is piecewise. The result is bad if there was an error.
 func (c *checker) controlGrid(e *entity) Expr {
 	g := c.expr(context{place: placeTime}, e.control.Grid)
 	if isBad(g) || !c.numeric(g, "on", g.Span()) {
@@ -47,7 +47,7 @@ func (c *checker) control(e *entity, grid Expr) {
 	q := seal(&Ref{Base: at(t.sym.Type, s), Sym: t.sym})
 	e.value = c.quietly(func() Expr {
 		b := &table1{c: c, at: s, t: grid, y: y, n: grid.Type().Shape[0]}
-		v := b.piecewise(q, e.control.Linear)
+		v := b.piecewise(q, e.name, e.control.Linear)
 		u := e.sym.Type
 		u.Kind, u.Shape = types.Real, u.Shape[:len(u.Shape)-1]
 		if len(u.Shape) == 0 {
@@ -63,7 +63,7 @@ func (c *checker) control(e *entity, grid Expr) {
 // A constant piece begins with its knot. The sum over the jumps that lie behind q needs no order of the knots, so that
 // those which are params may be anywhere. Its conditions end steps and have derivatives by the knots, as any condition
 // of an `if`.
-func (b *table1) piecewise(q Expr, linear bool) Expr {
+func (b *table1) piecewise(q Expr, control string, linear bool) Expr {
 	m := b.n - 1
 	if linear && len(b.y.Type().Shape) == 1 {
 		return b.through(q, "linear")
@@ -80,7 +80,7 @@ func (b *table1) piecewise(q Expr, linear bool) Expr {
 	cond := b.c.elementwise(stdlib.Operator("<"), b.at, types.Bool, q, b.part(b.t, 2, m-1))
 	behind := seal(&If{
 		Base: at(types.Type{Kind: types.Real, Shape: types.Shape{m - 1}, Unit: units.One}, b.at),
-		Cond: cond, Then: b.num(0), Else: b.num(1),
+		Cond: cond, Then: b.num(0), Else: b.num(1), Control: control,
 	})
 	jumps := b.op("-", b.last(2, m-1), b.last(1, m-1))
 	if len(b.y.Type().Shape) > 1 {

@@ -213,6 +213,7 @@ func (c *checker) resolveVariable(e *entity) {
 		sym.Kind, where = StateSymbol, placeInitial
 	case controlName:
 		sym.Kind, where, what = ParamSymbol, placeParam, "the values of "+e.name
+		sym.Control = true
 	case algName:
 		sym.Kind, where, what = AlgSymbol, placeInitial, "the guess of "+e.name
 	default:

@@ -69,6 +69,8 @@ type Symbol struct {
 	Literal bool
 	// Hidden tells that the model does not declare it: it belongs to an event with a delay.
 	Hidden bool
+	// Control tells that a param is the values of a control.
+	Control bool
 	// Lo and Hi bound a param (±Inf when not written).
 	Lo, Hi float64
 }
@@ -166,6 +168,7 @@ type (
 		Base
 		Cond, Then, Else Expr
 		Static           bool
+		Control          string // the control whose values it chooses from; "" for any other
 	}
 
 	// Stack is an array literal: its elements along a new first axis, all of one shape.
