@@ -223,9 +223,6 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 	o := p.opts.Options
 	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, []string{}, -1, nil
-	for _, c := range p.constraints {
-		o.Of = append(o.Of, c.Name)
-	}
 	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "sens.order", Value: "1"})
 	values := p.values(m.x)
 	for i, v := range p.settings.Over {
@@ -241,7 +238,20 @@ func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 	if err != nil {
 		return err
 	}
-	out.Objective, out.Constraints, out.Run = s.Values[0], slices.Clone(s.Values[1:]), s.Settings
+	out.Objective, out.Run = s.Values[0], s.Settings
+	if len(p.constraints) > 0 {
+		// That few digits of what is zero are right is no news.
+		o.Of = nil
+		for _, c := range p.constraints {
+			o.Of = append(o.Of, c.Name)
+		}
+		o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
+		c, err := p.model.Sensitivities(ctx, o)
+		if err != nil {
+			return err
+		}
+		out.Constraints = c.Values
+	}
 	for _, d := range s.Warnings {
 		if d.Level == diag.Warning {
 			out.Warnings = append(out.Warnings, d)
@@ -283,7 +293,7 @@ func (p *problem) remarks(m *minimum, out *Result) {
 			diag.Count(failed, "start"), len(out.Starts), why)
 	}
 	for i, at := range m.at {
-		if at == 0 {
+		if at == 0 || out.Rows == 0 { // without data, as in problems of optimal control, bounds are where minima are
 			continue
 		}
 		c := &p.coords[i]
