@@ -341,7 +341,9 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 func marks(events []odes.EventRecord) []plot.Mark {
 	var list []plot.Mark
 	for _, e := range events {
-		list = append(list, plot.Mark{X: e.T, Name: e.Name})
+		if e.Kind != "control" { // the grid of a control shows in its curve
+			list = append(list, plot.Mark{X: e.T, Name: e.Name})
+		}
 	}
 	return list
 }
