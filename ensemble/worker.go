@@ -53,6 +53,29 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 	return c, nil
 }
 
+// CodeAside is the code of a Failure of a chunk that no worker came to an end with.
+const CodeAside = "set-aside"
+
+// Aside returns a chunk of which all members failed, because it was set aside.
+func (p *Problem) Aside(chunk int, why string) *Chunk {
+	from, to := p.Members(chunk)
+	n, width := to-from, p.Table.Width()
+	c := &Chunk{
+		Index: chunk, First: from, Status: make([]Status, n), Steps: make([]int32, n), Rows: make([]float64, n*width),
+	}
+	for i := range c.Rows {
+		c.Rows[i] = math.NaN()
+	}
+	for i := range n {
+		c.Status[i] = Failed
+		for k, a := range p.Assign(from + i) {
+			c.Rows[i*width+k] = a.Values[0]
+		}
+		c.Failures = append(c.Failures, Failure{from + i, CodeAside, why})
+	}
+	return c
+}
+
 // errPanic marks a panic within a member.
 var errPanic = errors.New("internal error")
 

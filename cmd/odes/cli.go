@@ -37,6 +37,8 @@ type commands struct {
 	Predict    predictCmd    `cmd:"" help:"Compare the model with its data, row by row."`
 	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
 	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
+	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
+	Queue      queueCmd      `cmd:"" help:"Look after the queue of workers."`
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`

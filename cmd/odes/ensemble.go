@@ -313,9 +313,11 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 			c.complain("resumed", fmt.Sprintf("note: %d of %d parts were done before, and are kept", n, p.Chunks()))
 		}
 	}
-	if config.Backend, err = f.backend(c, config.Backend); err != nil {
+	var end func()
+	if config.Backend, end, err = f.backend(c, config.Backend); err != nil {
 		return err
 	}
+	defer end()
 	if err := f.compute(c, result, config); err != nil {
 		if c.ctx.Err() != nil {
 			f.interrupted(c, to, result, config.Journal)

@@ -42,6 +42,14 @@ var examples = map[string][]example{
 		{"odes predict fitted.ode", "data, what the model says, and residuals"},
 		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
 	},
+	"worker": {
+		{"odes worker --nats nats://host:4222", "compute for whoever asks with odes ensemble --workers nats://host:4222"},
+	},
+	"queue": {
+		{"odes queue status --nats nats://host:4222", "which jobs there are, and how far they are"},
+		{"odes queue cancel 0123456789abcdef0123456789abcdef", "stop one, on all workers"},
+		{"odes queue serve --listen 0.0.0.0:4222", "a server for a cluster that has none"},
+	},
 	"plot": {
 		{"odes plot model.ode", "all outputs, with data, on the terminal"},
 		{"odes plot model.ode x against v -o phase.svg", "a phase plane, as a file"},
@@ -115,6 +123,8 @@ func (*sensCmd) Help() string       { return exampleHelp("sens") }
 func (*runCmd) Help() string        { return exampleHelp("run") }
 func (*ensembleCmd) Help() string   { return exampleHelp("ensemble") }
 func (*sweepCmd) Help() string      { return exampleHelp("sweep") }
+func (*workerCmd) Help() string     { return exampleHelp("worker") }
+func (*queueCmd) Help() string      { return exampleHelp("queue") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }
 func (*newCmd) Help() string        { return exampleHelp("new") }
