@@ -49,6 +49,7 @@ type Runner struct {
 	solver     *solvers.Solver
 	trajectory solvers.Trajectory
 	recorder   *sens.Recorder
+	observer   *sens.Observer // of Values; nil until it was called
 	reader     solvers.Reader
 	guards     []solvers.Guard
 	chain      *system.Chain
@@ -199,7 +200,7 @@ func (r *Runner) prepareForward() (err error) {
 		return err
 	}
 	r.worker = r.problem.Worker(forward)
-	r.guards = r.worker.Guards()
+	r.guards, r.observer = r.worker.Guards(), nil
 	r.happened = happenings{}
 	r.kinks = r.problem.Kinks()
 	if err := r.controlErrors(r.variables, &r.trajectory); err != nil {

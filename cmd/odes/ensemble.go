@@ -274,7 +274,8 @@ func (f *membersFlags) destination(c *call) (d destination, err error) {
 	case isRows:
 		return d, usagef("%s holds all members: name a file with -o", name)
 	default:
-		return d, usagef("cannot write %q: choose %s", name, enumerate(append([]string{"table", "json"}, rowFormats()...), "or"))
+		names := append([]string{"table", "json"}, rowFormats()...)
+		return d, usagef("cannot write %q: choose %s", name, enumerate(names, "or"))
 	}
 	return d, nil
 }

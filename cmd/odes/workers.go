@@ -71,7 +71,7 @@ func redacted(address string) string {
 
 // workersFlags say who computes.
 type workersFlags struct {
-	Workers string `placeholder:"WHERE" help:"Let workers compute: local:8 starts so many here, nats://host asks a server."`
+	Workers string `placeholder:"WHERE" help:"${workers}"`
 	natsFlags
 }
 
@@ -214,7 +214,7 @@ func (w *workerCmd) Run(c *call) error {
 // queueCmd is odes queue.
 type queueCmd struct {
 	global
-	What string `arg:"" enum:"status,cancel,clean,serve" help:"status, cancel (a job), clean (all jobs), or serve (a queue)."`
+	What string `arg:"" enum:"status,cancel,clean,serve" help:"status, cancel (a job), clean (all jobs) or serve."`
 	Job  string `arg:"" optional:"" help:"Job to cancel, as status names it."`
 	Nats string `placeholder:"URL" default:"nats://127.0.0.1:4222" help:"Address of the NATS server, with JetStream."`
 	natsFlags

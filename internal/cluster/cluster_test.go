@@ -142,8 +142,8 @@ func TestWorkersDie(t *testing.T) {
 	}
 	var text strings.Builder
 	metrics.Write(&text)
-	if !strings.Contains(text.String(), "odes_members_total ") || strings.Contains(text.String(), "odes_chunks_total 0\n") {
-		t.Errorf("metrics:\n%s", &text)
+	if out := text.String(); !strings.Contains(out, "odes_members_total ") || strings.Contains(out, "chunks_total 0\n") {
+		t.Errorf("metrics:\n%s", out)
 	}
 }
 
@@ -166,7 +166,8 @@ func TestGoesOn(t *testing.T) {
 	defer work(t, address, &Worker{Threads: 1, Metrics: metrics})()
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	err = ensemble.Run(ctx, p, ensemble.Config{Backend: &Queue{Conn: connect(t, address)}, Each: func(*ensemble.Chunk) error {
+	b := &Queue{Conn: connect(t, address)}
+	err = ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(*ensemble.Chunk) error {
 		if n++; n == 10 {
 			cancel()
 		}
@@ -254,7 +255,8 @@ func TestPoison(t *testing.T) {
 		t.Cleanup(work(t, address, &Worker{Threads: 1}))
 	})
 	var failures []ensemble.Failure
-	err = ensemble.Run(context.Background(), p, ensemble.Config{Backend: &Queue{Conn: nc}, Each: func(c *ensemble.Chunk) error {
+	b := &Queue{Conn: nc}
+	err = ensemble.Run(context.Background(), p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
 		for _, f := range c.Failures {
 			if f.Code == ensemble.CodeAside {
 				failures = append(failures, f)
