@@ -312,6 +312,8 @@ func method(w io.Writer, name string) bool {
 	switch {
 	case len(m.Members) > 0:
 		fmt.Fprintf(w, "stages: %d to %d, the last of which is the first of the next step", k.Stages, most)
+	case k.Iterates:
+		fmt.Fprintf(w, "stages: %d, which solve nonlinear equations by Newton's method", k.Solved)
 	case k.Solved > 0:
 		fmt.Fprintf(w, "stages: %d, each of which solves linear equations; %d right-hand sides a step",
 			k.Solved, k.Evals)

@@ -11,7 +11,9 @@ import (
 // those of a table do at its knots, and the step has its own side of the jump. Where the end moves with the knot,
 // both sides add up to the same in a discrete method. Where it moves with something else that happens to be there, or
 // does not move, they do not.
-type limits struct{ from, to float64 }
+//
+// A time that is further outside than that is one of a stage beyond the step, and stays.
+type limits struct{ from, to, gap float64 }
 
 // limitsOf returns the limits of step i, and whether there are any.
 func limitsOf(run *solvers.Trajectory, i int, st *solvers.Step) (limits, bool) {
@@ -21,22 +23,30 @@ func limitsOf(run *solvers.Trajectory, i int, st *solvers.Step) (limits, bool) {
 
 // limitsBetween returns the limits of a step from t to t1, the ends of which were chosen or not.
 func limitsBetween(start, end bool, t, t1 float64) (b limits, any bool) {
-	b = limits{math.Inf(-1), math.Inf(1)}
+	b = limits{from: math.Inf(-1), to: math.Inf(1)}
 	if !(t1 > t) {
 		return b, false
 	}
 	// The gap is more than the distance at which two times count as one.
-	gap := min(float64(0x1p-48*max(math.Abs(t), math.Abs(t1))), float64(0.25*(t1-t)))
+	b.gap = min(float64(0x1p-48*max(math.Abs(t), math.Abs(t1))), float64(0.25*(t1-t)))
 	if start {
-		b.from = t + gap
+		b.from = t + b.gap
 	}
 	if end {
-		b.to = t1 - gap
+		b.to = t1 - b.gap
 	}
 	return b, start || end
 }
 
-func (b *limits) within(t float64) float64 { return max(b.from, min(t, b.to)) }
+func (b *limits) within(t float64) float64 {
+	switch {
+	case t < b.from && t > b.from-float64(3*b.gap):
+		return b.from
+	case t > b.to && t < b.to+float64(3*b.gap):
+		return b.to
+	}
+	return t
+}
 
 // limitedTangent is a field whose tangents are pushed within limits.
 type limitedTangent struct {

@@ -7,8 +7,7 @@ import (
 )
 
 // The tests of this package run every registered method, by what it can do: a new method or family joins them by being
-// registered. Tests of tables (order_test.go) run the methods that are tables. An implicit method that only tests have
-// (implicit_test.go) runs along.
+// registered. Tests of tables (order_test.go) run the methods that are tables.
 
 // eachMethod runs a test for every registered method with the given capabilities on every toy.
 func eachMethod(t *testing.T, can Capability, test func(t *testing.T, m *Spec, f *toy)) {
@@ -58,6 +57,9 @@ func growthOf(t *testing.T, m *Spec) float64 {
 	if x := rosenbrockOf(t, m); x != nil {
 		return amplification(&Coefficients{B: x.m, A: x.a})
 	}
+	if x := implicitOf(t, m); x != nil {
+		return amplification(&Coefficients{B: x.b, A: x.a})
+	}
 	return 1
 }
 
@@ -80,6 +82,9 @@ func denseGrowthOf(t *testing.T, m *Spec) float64 {
 	tab := tableOf(m)
 	if x := rosenbrockOf(t, m); x != nil {
 		return amplification(&Coefficients{B: x.m, A: append(x.beta, x.a...)})
+	}
+	if x := implicitOf(t, m); x != nil {
+		return amplification(&Coefficients{B: x.b, A: append(x.beta, x.a...)})
 	}
 	if tab == nil {
 		return 1

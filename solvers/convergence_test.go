@@ -67,6 +67,15 @@ func slope(start, floor float64, err func(k int) (h, e float64)) float64 {
 	return math.Log(e0/e1) / math.Log(h0/h1)
 }
 
+// asymptotic returns the errors between which the order of a method is looked for on these toys. Errors of radau9 begin
+// at 1e-7 with one step, where they vanish more slowly yet.
+func asymptotic(t *testing.T, m *Spec) (start, floor float64) {
+	if m.Name == "radau9" {
+		return 1e-11, 2e-15
+	}
+	return 1e-2, 1e-14 * growthOf(t, m)
+}
+
 // TestConvergence observes the order of the solution and of its adjoint.
 func TestConvergence(t *testing.T) {
 	f := toys["forced"]
@@ -74,9 +83,9 @@ func TestConvergence(t *testing.T) {
 	grid := []int{1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256}
 	for _, m := range testedMethods() {
 		t.Run(m.Name, func(t *testing.T) {
-			floor := 1e-14 * growthOf(t, m)
+			start, floor := asymptotic(t, m)
 			for _, what := range []string{"solution", "adjoint"} {
-				got := slope(1e-2, floor, func(k int) (h, e float64) {
+				got := slope(start, floor, func(k int) (h, e float64) {
 					if k >= len(grid) {
 						return 0, 0
 					}
@@ -104,7 +113,8 @@ func TestStageSums(t *testing.T) {
 			continue
 		}
 		t.Run(m.Name, func(t *testing.T) {
-			got := slope(1e-2, 1e-14*growthOf(t, m), func(k int) (h, e float64) {
+			start, floor := asymptotic(t, m)
+			got := slope(start, floor, func(k int) (h, e float64) {
 				if k >= len(grid) {
 					return 0, 0
 				}

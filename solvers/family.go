@@ -26,6 +26,7 @@ type MethodSetting struct {
 	Name string // "stages"
 	Doc  string // what it does: "chooses the stages of method = rkc2"
 	Not  string // why another method does not take it: "has its own"
+	Any  bool   // it takes any number, and not only whole ones from 1
 }
 
 // Spec is a method whose choices are all made: what it is, what it can do, and how it is made for a system. A Spec is
@@ -51,7 +52,7 @@ type Spec struct {
 func (s *Spec) Info() Info { return s.New(Size{}, 0).Info() }
 
 // families holds every family of methods that users can choose from.
-var families = []*Family{&explicitFamily, &chebyshevFamily, &rosenbrockFamily}
+var families = []*Family{&explicitFamily, &chebyshevFamily, &rosenbrockFamily, &implicitFamily}
 
 // Families returns every family of methods.
 func Families() []*Family { return slices.Clone(families) }

@@ -17,6 +17,7 @@ type Jacobian struct {
 	failed  error
 
 	algebraic consistencyPlan
+	blocks    sync.Map // int → *blockPlan
 }
 
 // JacobianField is a Field whose derivatives by state and time have values of their own: what implicit methods ask for.

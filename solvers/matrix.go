@@ -12,14 +12,19 @@ type ImplicitWork struct {
 	Jacobians      int // evaluations of the entries of the Jacobian
 	Factorisations int
 	Solves         int
+	Further        int // right-hand sides of iterations, besides those that Info counts; Stats.Evals has them
 }
 
 func (w ImplicitWork) plus(v ImplicitWork) ImplicitWork {
-	return ImplicitWork{w.Jacobians + v.Jacobians, w.Factorisations + v.Factorisations, w.Solves + v.Solves}
+	return ImplicitWork{
+		w.Jacobians + v.Jacobians, w.Factorisations + v.Factorisations, w.Solves + v.Solves, w.Further + v.Further,
+	}
 }
 
 func (w ImplicitWork) minus(v ImplicitWork) ImplicitWork {
-	return ImplicitWork{w.Jacobians - v.Jacobians, w.Factorisations - v.Factorisations, w.Solves - v.Solves}
+	return ImplicitWork{
+		w.Jacobians - v.Jacobians, w.Factorisations - v.Factorisations, w.Solves - v.Solves, w.Further - v.Further,
+	}
 }
 
 // NoJacobianError tells that a method needs a JacobianField, and the system is none.
@@ -38,6 +43,7 @@ const (
 	MatrixSingular  MatrixFault = iota
 	MatrixNotFinite             // an entry is infinite or NaN
 	MatrixTooLarge              // its factors need more memory than they may take
+	MatrixDiverged              // Newton's method for the equations of a step does not converge: no matrix is at fault
 )
 
 // MatrixError tells that a step could not be made because of the matrix I/(hγ) - ∂f/∂y. Its rows are the rates of
@@ -45,7 +51,8 @@ const (
 type MatrixError struct {
 	Kind MatrixFault
 	// Of a singular matrix, Rows and Cols are those that depend on each other. Otherwise they are the place of the
-	// entry that is not finite; Rows may be that of a quadrature, N + k, and Cols that of time, N.
+	// entry that is not finite; Rows may be that of a quadrature, N + k, and Cols that of time, N. Where an iteration
+	// does not converge, Cols are the states that it changes most.
 	Rows, Cols []int
 	Value      float64 // of the entry that is not finite
 	// Overflow tells that all entries are finite, and what elimination made of them is not.
@@ -62,6 +69,8 @@ func (e *MatrixError) Error() string {
 				e.Rows[0], e.Cols[0])
 		}
 		return fmt.Sprintf("the derivative of rate %d by state %d is %v", e.Rows[0], e.Cols[0], e.Value)
+	case MatrixDiverged:
+		return fmt.Sprintf("the iteration for the equations of a step does not converge: states %v", e.Cols)
 	case MatrixTooLarge:
 		return fmt.Sprintf("the factors of the matrix of derivatives need %d bytes of memory, more than %d",
 			e.Bytes, e.Limit)

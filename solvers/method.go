@@ -72,6 +72,7 @@ type Info struct {
 	DenseOrder  int       // of Interpolate
 	DenseDegree int       // of Interpolate as a polynomial in theta; 0 where it is none, or the order
 	Solved      int       // stages that solve equations; 0 of explicit methods
+	Iterates    bool      // these are nonlinear
 	FSAL        bool      // the last row that Step fills is f(T1, Y1)
 	Nodes       []float64 // fractions of the step of the stages
 	// Weighted are the nodes of the stages that both Y1 and the error estimate are made of. What happens at other nodes
@@ -80,7 +81,8 @@ type Info struct {
 	// End is the row of K that is f(T1, Y1): the last one that Step fills, or one of the dense rows (once Step.Dense is
 	// set); -1 when no row is.
 	End int
-	// Evals is the number of right-hand sides of a step after the first.
+	// Evals is the number of right-hand sides of a step after the first. Of a method that iterates, these are one for
+	// each row; ImplicitWork counts the others.
 	Evals int
 }
 

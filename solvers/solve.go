@@ -154,6 +154,7 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 	}
 	s.stats.T = s.t
 	s.stats.ImplicitWork = s.implicitWork().minus(s.worked)
+	s.stats.Evals += s.stats.Further
 	if err != nil {
 		return s.stats, s.placed(err)
 	}

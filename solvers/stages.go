@@ -150,8 +150,8 @@ func newDenseDuals(rows, n, l int, dps []int) denseDuals {
 // rows of K, and polynomials the β. θ moves by θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by
 // Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
 func (r *stageWork) sowDual(
-	g *denseDuals, s *Step, d *StepTangent, beta, drift *terms, polynomials [][]float64, theta float64, td, kd []float64,
-	w, tb Dual,
+	g *denseDuals, s *Step, d *StepTangent, beta, drift *terms, polynomials [][]float64, theta float64,
+	td, kd []float64, w, tb Dual,
 ) {
 	n, l := r.n, r.l
 	if !g.seeded {

@@ -26,7 +26,10 @@ func TestTable(t *testing.T) {
 			stages, info.FSAL = fmt.Sprintf("%d to %s", first.Stages, stages), first.FSAL
 			info.DenseStages, tab = first.DenseStages, tableOf(many[0])
 		}
-		if info.Solved > 0 {
+		switch {
+		case info.Iterates:
+			stages = fmt.Sprintf("%d, implicit", info.Solved)
+		case info.Solved > 0:
 			stages = fmt.Sprintf("%d, linearly implicit", info.Solved)
 		}
 		if info.FSAL {

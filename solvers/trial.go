@@ -205,7 +205,7 @@ func (s *Solver) reject(h float64, bad bool) error {
 		return &NonFiniteError{
 			Place: s.place(s.trial), What: "a derivative of the right-hand side", Stage: -1, Matrix: fault,
 		}
-	case fault != nil && fault.Kind == MatrixSingular:
+	case fault != nil && (fault.Kind == MatrixSingular || fault.Kind == MatrixDiverged):
 		s.stats.Singular++
 	case bad:
 		s.stats.NotFinite++

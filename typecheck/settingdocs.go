@@ -15,6 +15,7 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"method"}, "`dopri5` unless said otherwise, and `rodas5p` while a run is stiff; with `auto`, " +
 			"`rtol` chooses the former; docs/methods.md"},
 		{[]string{"stages"}, "of `rkc2`: 2 to 50"},
+		{[]string{"theta"}, "of `theta`: 0.5 to 1"},
 		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = [x = 1e-9, v = 1e-12]` gives states " +
 			"their own and leaves others as they were (of an array all elements, or each: `x = [1e-9, 1e-12]`); so " +
 			"does `[1e-9, 1e-12]`, in the order of declaration"},

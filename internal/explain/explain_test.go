@@ -100,6 +100,11 @@ func TestFailures(t *testing.T) {
 			}}, explain.CodeUnderflow, "v", "those of v overflow there", false,
 		},
 		{
+			&solvers.StepUnderflowError{Place: at, NonFinite: true, Matrix: &solvers.MatrixError{
+				Kind: solvers.MatrixDiverged, Rows: []int{1}, Cols: []int{1},
+			}}, explain.CodeUnderflow, "-9.81", "it goes on to change v; shorter steps", false,
+		},
+		{
 			&solvers.MatrixError{Kind: solvers.MatrixTooLarge, Bytes: 3e9, Limit: 2e9}, explain.CodeMemory, "t",
 			"need more than 3 GB of memory once they are factored, and may take 2 GB; take fewer states", true,
 		},

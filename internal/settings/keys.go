@@ -227,14 +227,19 @@ func methodKeys() []key {
 	var list []key
 	for _, f := range solvers.Families() {
 		for _, own := range f.Settings {
-			list = append(list, key{name: own.Name, set: whole(func(s *Settings, x float64) {
+			keep := func(s *Settings, x float64) {
 				values := maps.Clone(s.OfMethod) // settings are copied
 				if values == nil {
 					values = map[string]float64{}
 				}
 				values[own.Name] = x
 				s.OfMethod = values
-			})})
+			}
+			set := whole(keep)
+			if own.Any {
+				set = number(func(s *Settings, x float64) string { keep(s, x); return "" })
+			}
+			list = append(list, key{name: own.Name, set: set})
 		}
 	}
 	return list

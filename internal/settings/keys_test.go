@@ -113,7 +113,7 @@ func TestLater(t *testing.T) {
 		wrong, notes           int
 	}{
 		{block: "solver { steady = x }", notes: 1},
-		{block: "solver { method = radau5 }", wrong: 1},
+		{block: "solver { method = bdf }", wrong: 1},
 		{override: "solver.steady", value: "x", wrong: 1},
 		{override: "solver.method", value: "bdf", wrong: 1},
 	} {

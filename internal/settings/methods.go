@@ -11,25 +11,31 @@ import (
 )
 
 // laterMethods are names that the language reserves for methods to come.
-var laterMethods = []string{
-	"backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "radau5", "bdf",
-}
+var laterMethods = []string{"bdf"}
 
 // foreignMethods maps other programs' names of methods to the nearest method here.
 var foreignMethods = func() map[string]string {
 	of := map[string]string{}
 	for here, names := range map[string]string{
-		"dopri5": "rk45 ode45 dp5 dopri dormandprince",
-		"bs3":    "rk23 ode23",
-		"vern7":  "adams",
-		"vern8":  "ode78",
-		"vern9":  "ode89 ode113",
-		"dop853": "dop",
-		"rk4":    "rungekutta4 runge_kutta rk",
-		Auto: "lsoda vode cvode cvodes advan13 advan6 ode15s ode23t ode23tb radau stiff implicit gear ida idas " +
-			"kvaerno5 trbdf2 sdirk esdirk",
-		"rosenbrock23": "ode23s rosenbrock",
-		"rodas4":       "rodas",
+		"dopri5":            "rk45 ode45 dp5 dopri dormandprince",
+		"bs3":               "rk23 ode23",
+		"vern7":             "adams",
+		"vern8":             "ode78",
+		"vern9":             "ode89 ode113",
+		"dop853":            "dop",
+		"rk4":               "rungekutta4 runge_kutta rk",
+		Auto:                "lsoda vode cvode cvodes advan13 advan6 ode15s stiff implicit gear ida idas",
+		"rosenbrock23":      "ode23s rosenbrock",
+		"rodas4":            "rodas",
+		"radau5":            "radau radauiia radau_iia radau_iia_5 radauiia5",
+		"radau3":            "radau_iia_3 radauiia3",
+		"radau9":            "radauiia9",
+		"trbdf2":            "ode23tb",
+		"trapezoidal":       "ode23t crank_nicolson cranknicolson cn trapezoid",
+		"backward_euler":    "implicit_euler beuler impliciteuler",
+		"implicit_midpoint": "gauss2 implicitmidpoint",
+		"sdirk4":            "sdirk",
+		"esdirk4":           "esdirk",
 	} {
 		for _, name := range strings.Fields(names) {
 			of[name] = here

@@ -1,0 +1,254 @@
+package solvers
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/linalg"
+)
+
+// implicitComplex is the work space of steps in complex arithmetic.
+type implicitComplex struct {
+	jac    *Jacobian
+	plan   *jacobianPlan
+	solver []*complexBlock // by the number of rows
+	last   []*complexBlock // with the Jacobians at the stages that were found
+	j      []complex128    // [E] at the start
+	js     []complex128    // [sizes][E]
+	y      []complex128    // [n]
+	f      []complex128    // [w]
+}
+
+type complexBlock struct {
+	plan   *blockPlan
+	lu     linalg.ComplexLU
+	order  *linalg.Order
+	matrix []complex128
+	x      []complex128 // [size·n]
+	a      []float64    // of the factors; nil for none
+}
+
+func (r *implicitRungeKutta) readyComplex(jac *Jacobian) (*implicitComplex, error) {
+	if r.z != nil && r.z.jac == jac {
+		return r.z, nil
+	}
+	size := Size{N: r.n, Q: r.q}
+	plan, err := jac.plan(size)
+	if err != nil {
+		return nil, err
+	}
+	v := func(n int) []complex128 { return make([]complex128, n) }
+	z := &implicitComplex{
+		jac: jac, plan: plan, solver: make([]*complexBlock, 1+r.sizes),
+		last: make([]*complexBlock, 1+r.sizes), j: v(plan.entries), js: v(r.sizes * plan.entries), y: v(r.n), f: v(r.w),
+	}
+	for _, b := range r.blocks {
+		m := b.to - b.from
+		if b.explicit || z.solver[m] != nil {
+			continue
+		}
+		p, err := jac.block(size, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, to := range [][]*complexBlock{z.solver, z.last} {
+			lu, err := p.first.NewComplex()
+			if err != nil {
+				return nil, err
+			}
+			to[m] = &complexBlock{plan: p, lu: lu, order: lu.Order(), matrix: v(p.nonZeros), x: v(m * r.n)}
+		}
+	}
+	r.z = z
+	return z, nil
+}
+
+// complexStage returns the time and the value of row i.
+func (r *implicitRungeKutta) complexStage(s *ComplexStep, i int) (t complex128, y []complex128) {
+	t, y = s.T, s.Y0
+	switch c := r.c[i]; c {
+	case 0:
+	case 1:
+		t = s.T1
+	default:
+		t = elem.CFMA(complex(c, 0), s.H, s.T)
+	}
+	if len(r.a[i].c) > 0 {
+		y = r.z.y
+		r.a[i].combineComplex(y, s.Y0, s.H, s.K, r.w)
+	}
+	return t, y
+}
+
+// StepComplex takes a step in complex arithmetic.
+func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
+	w := r.w
+	s.Dense = false
+	f.Eval(s.T, s.Y0, s.K[:w])
+	g := f.(complexJacobian)
+	z, err := r.readyComplex(g.Jacobian())
+	if err == nil {
+		g.EvalJacobian(s.T, s.Y0, z.j)
+		for _, b := range z.solver {
+			if b != nil {
+				b.a = nil
+			}
+		}
+	}
+	done := false
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		if err != nil || !b.explicit && !r.solveComplex(g, s, b) {
+			for _, v := range [][]complex128{s.K[w:], s.Y1, s.DQ} {
+				for i := range v {
+					v[i] = complex(math.NaN(), math.NaN())
+				}
+			}
+			return
+		}
+		if !b.explicit {
+			continue
+		}
+		t, y := r.complexStage(s, b.from)
+		if b.end {
+			r.finishComplex(s)
+			y, done = s.Y1, true
+		}
+		f.Eval(t, y, s.K[b.from*w:(b.from+1)*w])
+	}
+	if !done {
+		r.finishComplex(s)
+	}
+}
+
+func (r *implicitRungeKutta) finishComplex(s *ComplexStep) {
+	r.b.combineComplex(s.Y1, s.Y0, s.H, s.K, r.w)
+	if r.q > 0 {
+		r.b.combineComplex(s.DQ, nil, s.H, s.K[r.n:], r.w)
+	}
+}
+
+// solveComplex finds the slopes of a block. The real parts are iterated as those of the real step are, so that they are
+// the same; then those of the matrix at the stages that belong to the imaginary parts give these. It reports whether it
+// could.
+func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *implicitBlock) bool {
+	n, w, size := r.n, r.w, b.to-b.from
+	lin := r.z.solver[size]
+	for i := b.from; i < b.to; i++ {
+		copy(s.K[i*w:(i+1)*w], s.K[(b.from-1)*w:b.from*w])
+	}
+	if !slices.Equal(lin.a, b.a) && !lin.factor(s.H, b.a, r.z.j, 0) {
+		return false
+	}
+	residual := func(lin *complexBlock) {
+		for i := b.from; i < b.to; i++ {
+			t, y := r.complexStage(s, i)
+			f.Eval(t, y, r.z.f)
+			k, x := s.K[i*w:(i+1)*w], lin.x[(i-b.from)*n:(i-b.from+1)*n]
+			for e, v := range r.z.f[:n] {
+				x[e] = v - k[e]
+			}
+			copy(k[n:], r.z.f[n:])
+		}
+		lin.lu.Solve(lin.x, 1)
+	}
+	var it newton
+	for on := true; on; {
+		residual(lin)
+		switch it.judge(r.changeComplex(s, b, lin.x)) {
+		case newtonFound:
+			on = false
+		case newtonFailed:
+			return false
+		case newtonRenew:
+			if !r.lineariseComplex(f, s, b, lin) {
+				return false
+			}
+		}
+	}
+	lin = r.z.last[size]
+	for range 2 { // the second one for the rounding of the first
+		if !r.lineariseComplex(f, s, b, lin) {
+			return false
+		}
+		residual(lin)
+		for i := b.from; i < b.to; i++ {
+			k := s.K[i*w : i*w+n]
+			for e, v := range lin.x[(i-b.from)*n : (i-b.from+1)*n] {
+				k[e] += complex(0, imag(v))
+			}
+		}
+	}
+	for i := b.from; r.q > 0 && i < b.to; i++ {
+		t, y := r.complexStage(s, i)
+		f.Eval(t, y, r.z.f)
+		copy(s.K[i*w+n:(i+1)*w], r.z.f[n:])
+	}
+	return true
+}
+
+// changeComplex is change of the real parts.
+func (r *implicitRungeKutta) changeComplex(s *ComplexStep, b *implicitBlock, x []complex128) float64 {
+	n, w, most := r.n, r.w, 0.0
+	for i := b.from; i < b.to; i++ {
+		k := s.K[i*w : i*w+n]
+		for e, v := range x[(i-b.from)*n : (i-b.from+1)*n] {
+			k[e] += v
+		}
+	}
+	for i := b.from; i < b.to; i++ {
+		_, y := r.complexStage(s, i)
+		for e, v := range x[(i-b.from)*n : (i-b.from+1)*n] {
+			most = larger(most, real(s.H), real(v), real(y[e]), real(s.Y0[e]))
+		}
+	}
+	return most
+}
+
+// lineariseComplex factors the matrix of a block with the Jacobian at its stages. It reports whether it could.
+func (r *implicitRungeKutta) lineariseComplex(
+	f complexJacobian, s *ComplexStep, b *implicitBlock, lin *complexBlock,
+) bool {
+	step := r.z.plan.entries
+	for i := b.from; i < b.to; i++ {
+		t, y := r.complexStage(s, i)
+		f.EvalJacobian(t, y, r.z.js[(i-b.from)*step:][:step])
+	}
+	return lin.factor(s.H, b.a, r.z.js, step)
+}
+
+// factor makes and factors the matrix for a[size·size]; row i has the entries js[i·step:]. It reports whether it could.
+func (b *complexBlock) factor(h complex128, a []float64, js []complex128, step int) bool {
+	b.a = a
+	b.plan.assembleComplex(b.matrix, h, a, js, step)
+	if b.order != nil {
+		b.lu.SetOrder(b.order)
+	}
+	return b.lu.Factor(b.matrix) == nil
+}
+
+// assembleComplex is assemble in complex arithmetic.
+func (p *blockPlan) assembleComplex(to []complex128, h complex128, a []float64, js []complex128, step int) {
+	clear(to)
+	for _, at := range p.diagonal {
+		to[at] = 1
+	}
+	for i := range p.size {
+		j := js[i*step:]
+		for k := range p.size {
+			v := elem.CMul(complex(-a[i*p.size+k], 0), h)
+			if v == 0 {
+				continue
+			}
+			for _, s := range p.states[i*p.size+k] {
+				to[s.Place] = elem.CFMA(v, j[s.E], to[s.Place])
+			}
+		}
+	}
+}
+
+// InterpolateComplex evaluates the dense output in complex arithmetic.
+func (r *implicitRungeKutta) InterpolateComplex(_ ComplexField, s *ComplexStep, theta complex128, y []complex128) {
+	interpolateComplex(s, theta, y, r.beta, r.dps, r.w)
+}

@@ -1,0 +1,518 @@
+package solvers
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/linalg"
+)
+
+// implicitRungeKutta is the Method of an implicitTable. A row of K that solves equations holds the slope k_i of its
+// stage. It is the unknown of the equations: a right-hand side evaluated at a stage would have the rounding error of
+// what decays fast, multiplied.
+//
+// The equations of a block are solved by Newton's method, to rounding: a step is a function of its arguments alone, and
+// its derivatives are those of the equations, not of the iteration. Newton's matrix I - h A ⊗ J begins with the
+// Jacobian at the start of the step. Its factors serve all iterations of all blocks with the same figures, until changes shrink
+// too slowly: then J is evaluated at the stages, and the matrix factored anew.
+//
+// Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.6 and IV.8; for derivatives,
+// H. Zhang, A. Sandu, SIAM Journal on Scientific Computing 36 (2014) C504–C523, doi:10.1137/130912335 (FATODE).
+type implicitRungeKutta struct {
+	*implicitScheme
+	stageWork
+	theta terms // β(θ)
+	drift terms // β'(θ)
+
+	jac      *Jacobian // what the rest was made for
+	plan     *jacobianPlan
+	solver   []*blockSolver // by the number of rows; nil where no block has so many
+	j        []float64      // [E] entries at the start of a step
+	js       []float64      // [sizes][E] entries at the stages of a block
+	f        []float64      // [w] a right-hand side
+	e0       []float64      // [w] an estimate
+	filtered []float64      // [filters][n] the estimate after each filter
+	dead     []bool         // [rows] that only the estimate depends on
+	fault    error          // why the last step could not be made
+	work     ImplicitWork
+
+	push   implicitPush
+	pull   implicitPull
+	second *implicitSecond
+	z      *implicitComplex
+}
+
+// blockSolver factors and solves I - h A ⊗ J.
+type blockSolver struct {
+	plan   *blockPlan
+	lu     linalg.LU
+	matrix []float64
+	x      []float64 // [size·n·max(l, 1)]
+	a      []float64 // of the factors; nil for none
+	h      float64
+	first  bool // they are those of the Jacobian at the start
+}
+
+func newImplicitRungeKutta(s *implicitScheme, size Size, lanes int) *implicitRungeKutta {
+	r := &implicitRungeKutta{implicitScheme: s, stageWork: newStageWork(size, lanes)}
+	r.f, r.e0, r.dead = make([]float64, r.w), make([]float64, r.w), make([]bool, r.rows)
+	r.filtered = make([]float64, r.filters*r.n)
+	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	r.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	return r
+}
+
+// Info describes the method.
+func (r *implicitRungeKutta) Info() Info { return r.info }
+
+// Prepare implements Implicit.
+func (r *implicitRungeKutta) Prepare(f Field) error {
+	g, ok := f.(JacobianField)
+	if !ok {
+		return &NoJacobianError{Method: r.info.Name}
+	}
+	return r.ready(g.Jacobian())
+}
+
+// Work implements Implicit.
+func (r *implicitRungeKutta) Work() ImplicitWork { return r.work }
+
+// ready makes the work space for the places of a Jacobian.
+func (r *implicitRungeKutta) ready(jac *Jacobian) error {
+	if r.jac == jac {
+		return nil
+	}
+	z := Size{N: r.n, Q: r.q}
+	plan, err := jac.plan(z)
+	if err != nil {
+		return err
+	}
+	solver := make([]*blockSolver, 1+max(r.sizes, 1))
+	for _, b := range r.blocks {
+		size := b.to - b.from
+		if b.explicit || solver[size] != nil {
+			continue
+		}
+		if solver[size], err = newBlockSolver(jac, z, size, r.l); err != nil {
+			return err
+		}
+	}
+	if r.filter != nil && solver[1] == nil {
+		if solver[1], err = newBlockSolver(jac, z, 1, r.l); err != nil {
+			return err
+		}
+	}
+	r.jac, r.plan, r.solver = jac, plan, solver
+	r.j, r.js = make([]float64, plan.entries), make([]float64, r.sizes*plan.entries)
+	r.push.ready, r.pull.ready = false, false // their sizes are those of the entries
+	return nil
+}
+
+func newBlockSolver(jac *Jacobian, z Size, size, lanes int) (*blockSolver, error) {
+	plan, err := jac.block(z, size)
+	if err != nil {
+		return nil, err
+	}
+	return &blockSolver{
+		plan: plan, lu: plan.first.New(), matrix: make([]float64, plan.nonZeros),
+		x: make([]float64, size*z.N*max(lanes, 1)),
+	}, nil
+}
+
+// factor makes and factors the matrix for a[size·size]; row i has the entries js[i·step:].
+func (b *blockSolver) factor(h float64, a, js []float64, step int) error {
+	b.a = nil
+	b.plan.assemble(b.matrix, h, a, js, step)
+	if b.plan.order != nil && b.lu.Order() != b.plan.order {
+		b.lu.SetOrder(b.plan.order)
+	}
+	if err := b.lu.Factor(b.matrix); err != nil {
+		return err
+	}
+	b.a, b.h, b.first = a, h, false
+	return nil
+}
+
+// differentiate evaluates the Jacobian at the start of s, unless it is at hand. It reports whether it could.
+func (r *implicitRungeKutta) differentiate(f Field, s *Step, again bool) bool {
+	g, ok := f.(JacobianField)
+	if !ok {
+		r.fault = &NoJacobianError{Method: r.info.Name}
+		return false
+	}
+	if jac := g.Jacobian(); jac != r.jac {
+		if r.fault = r.ready(jac); r.fault != nil {
+			return false
+		}
+		again = false
+	}
+	r.fault = nil
+	for _, b := range r.solver {
+		if b != nil {
+			b.a = nil
+		}
+	}
+	if !again {
+		g.EvalJacobian(s.T, s.Y0, r.j)
+		r.work.Jacobians++
+	}
+	return true
+}
+
+// start factors the matrix with the Jacobian at the start, unless it is at hand. It reports whether it could.
+func (r *implicitRungeKutta) start(b *blockSolver, h float64, a []float64) bool {
+	if b.a != nil && b.first && b.h == h && slices.Equal(b.a, a) {
+		return true
+	}
+	r.work.Factorisations++
+	r.fault = b.factor(h, a, r.j, 0)
+	b.first = true
+	return r.fault == nil
+}
+
+// linearise factors the matrix of a block with the Jacobian at its stages, which s holds. It reports whether it could.
+// It leaves the entries in js.
+func (r *implicitRungeKutta) linearise(f JacobianField, s *Step, b *implicitBlock) bool {
+	step := r.plan.entries
+	for i := b.from; i < b.to; i++ {
+		f.EvalJacobian(r.time(s, i), r.value(s, i), r.js[(i-b.from)*step:][:step])
+		r.work.Jacobians++
+	}
+	r.work.Factorisations++
+	r.fault = r.solver[b.to-b.from].factor(s.H, b.a, r.js, step)
+	return r.fault == nil
+}
+
+// relinearise makes the factors of the matrix of a block of the finished step s. It reports whether it could.
+func (r *implicitRungeKutta) relinearise(f Field, s *Step, b *implicitBlock) bool {
+	if r.Prepare(f) != nil {
+		return false
+	}
+	return r.linearise(f.(JacobianField), s, b)
+}
+
+// time returns the time of row i.
+func (r *implicitRungeKutta) time(s *Step, i int) float64 { return s.node(r.c[i]) }
+
+// value returns the stage value Y_i.
+func (r *implicitRungeKutta) value(s *Step, i int) []float64 { return r.stage(s, &r.a[i]) }
+
+// Step fills K, Y1 and DQ.
+func (r *implicitRungeKutta) Step(f Field, s *Step, reuse bool) {
+	w := r.w
+	s.Dense, s.Estimated, s.Kept = false, false, nil
+	if !reuse {
+		f.Eval(s.T, s.Y0, s.K[:w:w])
+	}
+	if !r.differentiate(f, s, s.Again) {
+		r.fail(s)
+		return
+	}
+	done := false
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		k := s.K[b.from*w : (b.from+1)*w : (b.from+1)*w]
+		switch {
+		case b.end:
+			r.finish(s)
+			f.Eval(s.T1, s.Y1, k)
+			done = true
+		case b.explicit:
+			f.Eval(r.time(s, b.from), r.value(s, b.from), k)
+		case !r.solve(f.(JacobianField), s, b):
+			r.fail(s)
+			return
+		}
+	}
+	if !done {
+		r.finish(s)
+	}
+	if s.E != nil && len(r.e.c) > 0 {
+		s.Estimated = r.estimate(s, s.E)
+	}
+}
+
+// newton decides on an iteration of Newton's method, by what it changes.
+type newton struct {
+	last   float64 // the last change
+	rate   float64 // and its proportion to the one before with the same matrix; 0 for none
+	fresh  bool    // the matrix is one of the stages
+	tried  bool    // changes were seen with this matrix
+	counts int
+}
+
+// Bounds of Newton's method.
+const (
+	newtonMost  = 30      // iterations of a block
+	newtonDone  = 0x1p-50 // a change that is none, relative to the state
+	newtonNoise = 0x1p-26 // a change that may be rounding, where changes do not shrink any more
+	newtonSlow  = 0.25    // a rate that asks for another matrix
+	newtonAhead = 4       // iterations to come that cost more than another Jacobian
+)
+
+// newtonVerdict says how an iteration goes on.
+type newtonVerdict uint8
+
+const (
+	newtonOn     newtonVerdict = iota
+	newtonRenew                // with another matrix
+	newtonFound                // the slopes are found
+	newtonFailed               // they will not be
+)
+
+// judge takes the largest change of an iteration, relative to the states.
+func (it *newton) judge(change float64) newtonVerdict {
+	before, rate := it.rate, 0.0
+	if it.tried {
+		rate = change / it.last
+	}
+	first := !it.tried
+	it.counts++
+	it.last, it.rate, it.tried = change, rate, true
+	switch {
+	case !(change <= 1): // NaN
+		return newtonFailed
+	case change <= newtonDone, !first && float64(rate*change) <= newtonDone/4:
+		return newtonFound
+	case change < newtonNoise && rate > newtonSlow && (it.fresh || rate > float64(8*before) && before > 0):
+		return newtonFound
+	case it.counts >= newtonMost:
+		return newtonFailed
+	case !first && (rate > newtonSlow || log2(newtonDone/change)/log2(rate) > newtonAhead):
+		it.rate, it.tried, it.fresh = 0, false, true
+		return newtonRenew
+	}
+	return newtonOn
+}
+
+// solve finds the slopes of a block. It reports whether it could. A first guess are the slopes of the row before.
+func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) bool {
+	n, w, size := r.n, r.w, b.to-b.from
+	from := s.K[(b.from-1)*w : b.from*w]
+	for i := b.from; i < b.to; i++ {
+		copy(s.K[i*w:(i+1)*w], from)
+	}
+	lin := r.solver[size]
+	if (lin.h != s.H || !slices.Equal(lin.a, b.a)) && !r.start(lin, s.H, b.a) {
+		return false
+	}
+	var it newton
+	for {
+		for i := b.from; i < b.to; i++ {
+			f.Eval(r.time(s, i), r.value(s, i), r.f)
+			if !finite(r.f[:n]) {
+				return false
+			}
+			x, k := lin.x[(i-b.from)*n:(i-b.from+1)*n], s.K[i*w:(i+1)*w]
+			for e, v := range r.f[:n] {
+				x[e] = v - k[e]
+			}
+		}
+		lin.lu.Solve(lin.x[:size*n], 1)
+		r.work.Solves++
+		switch it.judge(r.change(s, b, lin.x)) {
+		case newtonFound:
+			r.work.Further += size * (it.counts - 1)
+			r.settle(f, s, b)
+			return true
+		case newtonFailed:
+			r.fault = r.diverged(s, b, lin.x)
+			return false
+		case newtonRenew:
+			if !r.linearise(f, s, b) {
+				return false
+			}
+		}
+	}
+}
+
+// change adds the changes x of a block to its slopes. It returns the largest, relative to the states.
+func (r *implicitRungeKutta) change(s *Step, b *implicitBlock, x []float64) float64 {
+	n, w, most := r.n, r.w, 0.0
+	for i := b.from; i < b.to; i++ {
+		k := s.K[i*w : i*w+n]
+		for e, v := range x[(i-b.from)*n : (i-b.from+1)*n] {
+			k[e] += v
+		}
+	}
+	for i := b.from; i < b.to; i++ {
+		y := r.value(s, i)
+		for e, v := range x[(i-b.from)*n : (i-b.from+1)*n] {
+			most = larger(most, s.H, v, y[e], s.Y0[e])
+		}
+	}
+	return most
+}
+
+// larger returns the larger of most and a change v of a slope, relative to the state; NaN where one is.
+func larger(most, h, v, y, y0 float64) float64 {
+	if d := math.Abs(float64(h * v)); d != 0 {
+		if d /= d + math.Abs(y) + math.Abs(y0); !(d <= most) {
+			return d
+		}
+	}
+	return most
+}
+
+// settle completes the rows of a block whose slopes are found.
+func (r *implicitRungeKutta) settle(f Field, s *Step, b *implicitBlock) {
+	if r.q == 0 {
+		return
+	}
+	for i := b.from; i < b.to; i++ {
+		f.Eval(r.time(s, i), r.value(s, i), r.f)
+		copy(s.K[i*r.w+r.n:(i+1)*r.w], r.f[r.n:])
+		r.work.Further++
+	}
+}
+
+// diverged returns the error of an iteration that does not converge: the states that it changes most.
+func (r *implicitRungeKutta) diverged(s *Step, b *implicitBlock, x []float64) error {
+	e := &MatrixError{Kind: MatrixDiverged}
+	worst := 0.0
+	for i := b.from; i < b.to; i++ {
+		y := r.value(s, i)
+		for j, v := range x[(i-b.from)*r.n : (i-b.from+1)*r.n] {
+			if d := larger(worst, s.H, v, y[j], s.Y0[j]); d != worst {
+				worst, e.Rows, e.Cols = d, []int{j}, []int{j}
+			}
+		}
+	}
+	return e
+}
+
+// finish fills Y1 and DQ.
+func (r *implicitRungeKutta) finish(s *Step) {
+	r.b.combine(s.Y1, s.Y0, s.H, s.K, r.w)
+	if r.q > 0 {
+		r.b.combine(s.DQ, r.zero, s.H, s.K[r.n:], r.w)
+	}
+}
+
+// fail makes s a step that could not be made.
+func (r *implicitRungeKutta) fail(s *Step) { spoil(s.K[r.w:], s.Y1, s.DQ) }
+
+// estimate writes the estimate e[N+Q] of the finished step s; the Jacobian at its start must be at hand. It reports
+// whether it could.
+func (r *implicitRungeKutta) estimate(s *Step, e []float64) bool {
+	r.e.combine(e, r.zero, s.H, s.K, r.w)
+	if r.filter == nil {
+		return true
+	}
+	if !r.start(r.solver[1], s.H, r.filter) {
+		return false
+	}
+	for i := range r.filters {
+		r.solver[1].lu.Solve(e[:r.n], 1)
+		r.work.Solves++
+		copy(r.filtered[i*r.n:], e[:r.n])
+	}
+	return true
+}
+
+// Error writes e[N+Q].
+func (r *implicitRungeKutta) Error(s *Step, e []float64) {
+	if s.Estimated {
+		copy(e, s.E)
+		return
+	}
+	r.e.combine(e, r.zero, s.H, s.K, r.w)
+}
+
+// Fault implements Implicit.
+func (r *implicitRungeKutta) Fault() error {
+	if r.fault == nil {
+		for e, v := range r.j {
+			if !finite(r.j[e : e+1]) {
+				at := r.plan.all[e]
+				return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.Row)}, Cols: []int{int(at.Col)}, Value: v}
+			}
+		}
+		return nil
+	}
+	err := matrixError(r.fault)
+	if m, ok := err.(*MatrixError); ok {
+		m.Rows, m.Cols = r.ofStates(m.Rows), r.ofStates(m.Cols)
+	}
+	return err
+}
+
+// ofStates returns the states of unknowns of a block, each once, in order.
+func (r *implicitRungeKutta) ofStates(unknowns []int) (states []int) {
+	for _, i := range unknowns {
+		states = append(states, i%r.n)
+	}
+	slices.Sort(states)
+	return slices.Compact(states)
+}
+
+// Rate implements Implicit.
+func (r *implicitRungeKutta) Rate(f Field, s *Step) float64 {
+	if !r.differentiate(f, s, false) {
+		return math.NaN()
+	}
+	return r.plan.radius(r.j, r.y, r.slope[:r.n])
+}
+
+// price implements pricedSteps: two iterations of each block.
+func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
+	price := jacobian + rates*float64(r.info.Solved)
+	n := float64(r.n)
+	known := 0
+	for _, b := range r.blocks {
+		size := b.to - b.from
+		if b.explicit {
+			continue
+		}
+		m := float64(n * float64(size))
+		factor, elements := min(float64(2*m*m*m/3), float64(100*m)), min(float64(m*m), float64(20*m))
+		if size < len(r.solver) && r.solver[size] != nil {
+			lin := r.solver[size]
+			factor, elements = float64(lin.lu.Flops()), float64(lin.lu.NonZeros())
+			if factor > priceSmall {
+				factor = math.FMA(priceKernel/priceFactor, factor-priceSmall, priceSmall)
+			}
+		}
+		if size == known {
+			factor = 0
+		}
+		known = size
+		price = math.FMA(priceFactor, math.FMA(4, elements, factor), price)
+	}
+	return price
+}
+
+// weigh makes theta the β(θ) and drift the β'(θ).
+func (r *implicitRungeKutta) weigh(theta float64) {
+	for j, p := range r.beta {
+		r.theta.c[j], r.drift.c[j] = poly(p, theta)
+	}
+}
+
+// Interpolate writes y[N] at T + theta·H. Both ends are exact: y is Y0 at 0 and Y1 at 1.
+func (r *implicitRungeKutta) Interpolate(_ Field, s *Step, theta float64, y []float64) {
+	switch theta {
+	case 0:
+		copy(y, s.Y0)
+	case 1:
+		copy(y, s.Y1)
+	default:
+		r.weigh(theta)
+		r.theta.combine(y, s.Y0, s.H, s.K, r.w)
+	}
+}
+
+// InterpolateSlope writes the dense output y[N] at T + theta·H, with the bits of Interpolate, and its derivative by
+// time, yd[N] = Σ β'_i(θ) k_i.
+func (r *implicitRungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64) {
+	r.Interpolate(f, s, theta, y)
+	r.weigh(theta)
+	r.drift.combine(yd, r.zero, 1, s.K, r.w)
+}
+
+// EachStage implements Staged.
+func (r *implicitRungeKutta) EachStage(s *Step, f func(t, weight float64, y []float64)) {
+	for j, i := range r.b.row {
+		f(r.time(s, i), float64(s.H*r.b.c[j]), r.value(s, i))
+	}
+}

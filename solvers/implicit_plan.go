@@ -1,0 +1,83 @@
+package solvers
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/linalg"
+)
+
+// blockPlan is what follows from the places of a Jacobian and the number of rows of a block: the pattern of
+// I - h A ⊗ ∂f/∂y, with unknowns [row][state], and where entries go.
+type blockPlan struct {
+	size     int
+	first    *linalg.Analysis
+	order    *linalg.Order // with which every factorisation begins
+	nonZeros int
+	diagonal []int32        // places of ones
+	states   [][]EntryPlace // [size·size] entries of ∂f/∂y for row i and column j of A
+}
+
+// block returns the plan for blocks of size rows. All goroutines get the same one.
+func (j *Jacobian) block(z Size, size int) (*blockPlan, error) {
+	single, err := j.plan(z)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := j.blocks.Load(size); ok {
+		return p.(*blockPlan), nil
+	}
+	p := &blockPlan{size: size}
+	if size == 1 {
+		p.first, p.diagonal, p.states = single.first, single.diagonal, [][]EntryPlace{single.states}
+		p.nonZeros = single.pattern.NonZeros()
+	} else {
+		var rows, cols []int
+		n := z.N
+		for i := range size {
+			for k := range size {
+				for _, s := range single.states {
+					at := single.all[s.E]
+					rows, cols = append(rows, i*n+int(at.Row)), append(cols, k*n+int(at.Col))
+				}
+			}
+		}
+		for i := range size * n {
+			rows, cols = append(rows, i), append(cols, i)
+		}
+		pattern, places := linalg.NewPattern(size*n, rows, cols)
+		for range size * size {
+			list := make([]EntryPlace, len(single.states))
+			for e, s := range single.states {
+				list[e] = EntryPlace{s.E, places[e]}
+			}
+			p.states, places = append(p.states, list), places[len(list):]
+		}
+		p.diagonal, p.nonZeros = places, pattern.NonZeros()
+		if p.first, err = linalg.Analyze(pattern, linalg.Options{}); err != nil {
+			return nil, matrixError(err)
+		}
+	}
+	p.order = p.first.New().Order()
+	kept, _ := j.blocks.LoadOrStore(size, p)
+	return kept.(*blockPlan), nil
+}
+
+// assemble writes I - h A ⊗ ∂f/∂y for a[size·size]. Row i has the entries js[i·step:].
+func (p *blockPlan) assemble(to []float64, h float64, a, js []float64, step int) {
+	clear(to)
+	for _, at := range p.diagonal {
+		to[at] = 1
+	}
+	for i := range p.size {
+		j := js[i*step:]
+		for k := range p.size {
+			v := float64(h * a[i*p.size+k])
+			if v == 0 {
+				continue
+			}
+			for _, s := range p.states[i*p.size+k] {
+				to[s.Place] = math.FMA(-v, j[s.E], to[s.Place])
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package solvers
+
+import "math"
+
+// implicitPush is the work space of tangents.
+type implicitPush struct {
+	kd    []float64 // [rows][w·l] k̇_i
+	yd    []float64 // [n·l]
+	td    []float64 // [l]
+	raw   []float64 // [E·l] J̇, of PushError
+	ready bool
+}
+
+func (r *implicitRungeKutta) readyPush() {
+	g := &r.push
+	if g.ready {
+		return
+	}
+	v := func(n int) []float64 { return make([]float64, n*r.l) }
+	*g = implicitPush{kd: v(r.rows * r.w), yd: v(r.n), td: v(1), ready: true}
+}
+
+// Push writes the tangent of the step in every lane. With J_i the Jacobian at stage i, and the tangents of f along
+// (ṫ₀ + c_i ḣ, Ẏ_i, ṗ), those of a block solve
+//
+//	k̇_i - h J_i Σ_block a_ij k̇_j = ḟ_i with Ẏ_i = ẏ₀ + h Σ_before a_ij k̇_j + ḣ Σ a_ij k_j,
+//	ẏ₁ = ẏ₀ + h Σ b_i k̇_i + ḣ Σ b_i k_i,   ṫ₁ = ṫ₀ + ḣ.
+func (r *implicitRungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
+	w, l := r.w, r.l
+	if r.Prepare(f) != nil {
+		spoil(d.Y1, d.DQ, d.T1)
+		return
+	}
+	r.readyPush()
+	if !r.tangents(f, s, d, r.push.kd, r.seen) {
+		spoil(d.Y1, d.DQ, d.T1)
+		return
+	}
+	r.b.combine(d.Y1, d.Y0, s.H, r.push.kd, w*l)
+	r.lengthen(d.Y1, &r.b, d.H, s.K, r.n)
+	if r.q > 0 {
+		r.b.combine(d.DQ, r.zero, s.H, r.push.kd[r.n*l:], w*l)
+		r.lengthen(d.DQ, &r.b, d.H, s.K[r.n:], r.q)
+	}
+	for j := range l {
+		d.T1[j] = d.T0[j] + d.H[j]
+	}
+}
+
+// tangents writes the k̇_i of the rows that are wanted. It reports whether it could.
+func (r *implicitRungeKutta) tangents(f TangentField, s *Step, d *StepTangent, kd []float64, want []bool) bool {
+	if want[0] {
+		f.Push(s.T, s.Y0, d.T0, d.Y0, kd[:r.w*r.l])
+	}
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		switch {
+		case !want[b.from]:
+		case b.explicit:
+			r.tangent(f, s, d, b.from, &r.a[b.from], kd)
+		case !r.blockTangent(f, s, d, b, kd):
+			return false
+		}
+	}
+	return true
+}
+
+// tangent writes row i of kd where the tangent of the stage has the terms a.
+func (r *implicitRungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, a *terms, kd []float64) {
+	w, l := r.w, r.l
+	g := &r.push
+	r.stageTangent(s, d, i, a, kd, g.yd)
+	for m := range l {
+		g.td[m] = math.FMA(r.c[i], d.H[m], d.T0[m])
+	}
+	f.Push(r.time(s, i), r.value(s, i), g.td, g.yd, kd[i*w*l:(i+1)*w*l])
+}
+
+// stageTangent writes yd[n·l] = ẏ₀ + h Σ a_j k̇_j + ḣ Σ a_ij k_j.
+func (r *implicitRungeKutta) stageTangent(s *Step, d *StepTangent, i int, a *terms, kd, yd []float64) {
+	a.combine(yd, d.Y0, s.H, kd, r.w*r.l)
+	r.lengthen(yd, &r.a[i], d.H, s.K, r.n)
+}
+
+// blockTangent writes the rows of kd of a block. It reports whether it could.
+func (r *implicitRungeKutta) blockTangent(
+	f TangentField, s *Step, d *StepTangent, b *implicitBlock, kd []float64,
+) bool {
+	n, w, l := r.n, r.w, r.l
+	if !r.relinearise(f, s, b) {
+		return false
+	}
+	lin := r.solver[b.to-b.from]
+	for i := b.from; i < b.to; i++ {
+		r.tangent(f, s, d, i, &r.before[i], kd)
+		copy(lin.x[(i-b.from)*n*l:], kd[i*w*l:i*w*l+n*l])
+	}
+	lin.lu.Solve(lin.x[:(b.to-b.from)*n*l], l)
+	r.work.Solves++
+	for i := b.from; i < b.to; i++ {
+		copy(kd[i*w*l:i*w*l+n*l], lin.x[(i-b.from)*n*l:])
+	}
+	if r.q == 0 {
+		return true
+	}
+	for i := b.from; i < b.to; i++ {
+		r.within[i].combine(r.push.yd, r.zero, s.H, kd, w*l)
+		row, js := kd[i*w*l:(i+1)*w*l], r.js[(i-b.from)*r.plan.entries:]
+		for _, x := range r.plan.outer {
+			v := js[x.E]
+			to, from := row[int(x.Row)*l:][:l], r.push.yd[int(x.Col)*l:][:l]
+			for m, y := range from {
+				to[m] = math.FMA(v, y, to[m])
+			}
+		}
+	}
+	return true
+}
+
+// PushError implements TangentEstimator. A filter solves (I - h φ J) ė = ė' + h φ J̇ e, with e' before it and e after
+// it.
+func (r *implicitRungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []float64) {
+	n, w, l := r.n, r.w, r.l
+	g := &r.push
+	all := r.dead
+	for i := range all {
+		all[i] = !r.seen[i]
+	}
+	if !r.tangents(f, s, d, g.kd, all) || !r.differentiate(f, s, false) || !r.estimate(s, r.e0) {
+		spoil(e)
+		return
+	}
+	r.e.combine(e, r.zero, s.H, g.kd, w*l)
+	if r.filter == nil {
+		return
+	}
+	if len(g.raw) == 0 {
+		g.raw = make([]float64, r.plan.entries*l)
+	}
+	f.(TangentJacobianField).PushJacobian(s.T, s.Y0, d.T0, d.Y0, g.raw)
+	phi := float64(s.H * r.filter[0])
+	for i := range r.filters {
+		for _, x := range r.plan.states {
+			at := &r.plan.all[x.E]
+			v := float64(phi * r.filtered[i*n+int(at.Col)])
+			to, from := e[int(at.Row)*l:][:l], g.raw[int(x.E)*l:][:l]
+			for m, jd := range from {
+				to[m] = math.FMA(v, jd, to[m])
+			}
+		}
+		r.solver[1].lu.Solve(e[:n*l], l)
+	}
+}
+
+// InterpolatePush writes the tangent of the dense output.
+func (r *implicitRungeKutta) InterpolatePush(_ TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
+	r.weigh(theta)
+	r.denseTangent(s, d, &r.theta, &r.drift, theta, r.push.kd, td, yd)
+}

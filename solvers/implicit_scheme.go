@@ -1,0 +1,140 @@
+package solvers
+
+import (
+	"math/big"
+	"slices"
+)
+
+// implicitScheme is an implicitTable in double precision. Rows are those of K.
+type implicitScheme struct {
+	tab  *implicitTable
+	info Info
+	rows int
+
+	c      []float64
+	a      []terms // of the stage values
+	before []terms // what of a belongs to rows before the block
+	within []terms // and to the block itself
+	b, e   terms
+	blocks []implicitBlock
+	sizes  int // rows of the largest block that is solved
+
+	// Transposed: the terms of k̄_i over ȳ₁ (row 0) and Z_j (row 1+j) of all rows, and of those after the block.
+	at, after []terms
+	sum       terms  // ȳ₀ over Z_i
+	live      []bool // y₁ depends on the row
+	seen      []bool // y₁ or the dense output does
+	bi        []float64
+
+	filter  []float64 // φ; nil for none
+	filters int       // how many times it is applied
+	beta    [][]float64
+	dps     []int
+}
+
+// implicitBlock are rows that are solved at once, or one explicit row.
+type implicitBlock struct {
+	from, to int
+	explicit bool
+	end      bool // the row is f(t+h, y₁)
+	a        []float64
+}
+
+// newImplicitScheme panics on a table whose figures are malformed.
+func newImplicitScheme(t *implicitTable) *implicitScheme {
+	x, err := t.figures()
+	if err != nil {
+		panic(err)
+	}
+	n := len(x.a)
+	r := &implicitScheme{
+		tab: t, rows: n, b: sparse(x.b), e: sparse(x.e), before: make([]terms, n), within: make([]terms, n),
+		live: make([]bool, n), seen: make([]bool, n),
+		info: Info{
+			Name: t.Name, Order: t.Order, Embedded: t.Embedded, Stages: n, DenseOrder: t.DenseOrder, FSAL: x.end,
+			End: -1, Evals: n - 1, Iterates: true,
+		},
+	}
+	if x.end {
+		r.info.End = n - 1
+		r.info.Evals--
+	} else {
+		r.info.Evals++ // row 0
+	}
+	if x.filter != nil {
+		r.filter, r.filters = []float64{round(x.filter)}, 1
+		if t.Twice {
+			r.filters = 2
+		}
+	}
+	for i := range n {
+		r.c = append(r.c, round(x.c[i]))
+		r.a = append(r.a, sparse(x.a[i]))
+		r.bi = append(r.bi, round(x.b[i]))
+		if beta := centred(x.beta[i]); slices.ContainsFunc(beta, func(v float64) bool { return v != 0 }) {
+			r.dps, r.beta = append(r.dps, i), append(r.beta, beta)
+			r.info.DenseDegree = max(r.info.DenseDegree, len(x.beta[i]))
+			r.seen[i] = true
+		}
+	}
+	// A stage may lie beyond the step. Nobody looks there for what happens within it.
+	for _, c := range r.c {
+		if c >= 0 && c <= 1 && !slices.Contains(r.info.Nodes, c) {
+			r.info.Nodes = append(r.info.Nodes, c)
+		}
+	}
+	slices.Sort(r.info.Nodes)
+	for _, i := range r.b.row {
+		r.seen[i], r.live[i] = true, true
+		if slices.Contains(r.e.row, i) && slices.Contains(r.info.Nodes, r.c[i]) {
+			r.info.Weighted = append(r.info.Weighted, r.c[i])
+		}
+	}
+	part := func(row []*big.Rat, from, to int) terms {
+		only := zeros(n)
+		copy(only[from:to], row[from:to])
+		return sparse(only)
+	}
+	blockOf := make([]int, n)
+	for _, at := range x.blocks {
+		b := implicitBlock{from: at[0], to: at[1], explicit: x.a[at[0]][at[0]].Sign() == 0 && at[1] == at[0]+1}
+		b.end = x.end && b.to == n
+		for i := b.from; i < b.to; i++ {
+			blockOf[i] = b.to
+			r.before[i], r.within[i] = part(x.a[i], 0, b.from), part(x.a[i], b.from, b.to)
+			for j := b.from; j < b.to; j++ {
+				b.a = append(b.a, round(x.a[i][j]))
+			}
+		}
+		if !b.explicit {
+			r.info.Solved += b.to - b.from
+			r.sizes = max(r.sizes, b.to-b.from)
+		}
+		r.blocks = append(r.blocks, b)
+	}
+	blockOf[0] = 1
+	for range n { // what a row needs is needed as it is itself
+		for i, row := range x.a {
+			for j, v := range row {
+				if v.Sign() != 0 {
+					r.live[j] = r.live[j] || r.live[i]
+					r.seen[j] = r.seen[j] || r.seen[i]
+				}
+			}
+		}
+	}
+	r.at, r.after = make([]terms, n), make([]terms, n)
+	for j := range n {
+		all, after := zeros(1+n), zeros(1+n)
+		all[0], after[0] = x.b[j], x.b[j]
+		for i := range n {
+			all[1+i] = x.a[i][j]
+			if i >= blockOf[j] {
+				after[1+i] = x.a[i][j]
+			}
+		}
+		r.at[j], r.after[j] = sparse(all), sparse(after)
+		r.sum.row, r.sum.c = append(r.sum.row, 1+j), append(r.sum.c, 1)
+	}
+	return r
+}

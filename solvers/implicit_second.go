@@ -1,0 +1,263 @@
+package solvers
+
+import "math"
+
+// implicitSecond is the work space of PullPush.
+type implicitSecond struct {
+	kd   []float64 // [rows][w·l] k̇_i
+	from *Step     // that kd is of, nil for none
+
+	yb    Dual      // [(1 + rows)·n] ȳ₁ and the Z_i
+	x     Dual      // [sizes·n] the μ_i of a block
+	u     Dual      // [n]
+	kb    Dual      // [w]
+	yd    []float64 // [n·l]
+	outer Dual      // [n] ∂r/∂yᵀ h b_i q̄ at a stage
+	raw   []float64 // [sizes][E·l] J̇_i
+	t, tb Dual      // [1]
+
+	denseDuals
+}
+
+func (r *implicitRungeKutta) readySecond() *implicitSecond {
+	if r.second == nil {
+		n, l := r.n, r.l
+		d := func(n int) Dual { return NewDual(n, l) }
+		r.second = &implicitSecond{
+			kd: make([]float64, r.rows*r.w*l), yb: d((1 + r.rows) * n), x: d(r.sizes * n), u: d(n), kb: d(r.w),
+			yd: make([]float64, n*l), outer: d(n), t: d(1), tb: d(1),
+			denseDuals: newDenseDuals(r.rows, n, l, r.dps),
+		}
+	}
+	return r.second
+}
+
+// stages fills kd with the tangents of the rows of s. It reports whether it could.
+func (g *implicitSecond) stages(r *implicitRungeKutta, f TangentField, s *Step, d *StepTangent) bool {
+	if g.from == s {
+		return true
+	}
+	if r.Prepare(f) != nil {
+		return false
+	}
+	r.readyPush()
+	if !r.tangents(f, s, d, g.kd, r.seen) {
+		return false
+	}
+	if n := r.sizes * r.plan.entries * r.l; len(g.raw) != n {
+		g.raw = make([]float64, n)
+	}
+	g.from = s
+	return true
+}
+
+// PullPush differentiates Pull. With w_i and μ_i as there, and J̇_i the tangent of the Jacobian at stage i,
+//
+//	Mᵀ μ̇_j - h Σ_block a_ij J_iᵀ μ̇_i = h ẇ_j + ḣ w_j + Σ_block a_ij (h J̇_i + ḣ J_i)ᵀ μ_i
+//
+// with w_j of rows after the block, and Z_i, τ_i and p̄ move as the field's transpose does along (ṫ₀ + c_i ḣ, Ẏ_i,
+// μ̇_i, ṗ), and h̄ by
+// t̄̇₁ + Σ_i (k̇_i·w_i + k_i·ẇ_i + c_i τ̇_i).
+func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
+	g := r.readySecond()
+	n, w, l := r.n, r.w, r.l
+	seeded, need := g.seeded, r.live
+	if seeded {
+		need = r.seen
+	}
+	ok := g.stages(r, f, s, d)
+	g.from, g.seeded = nil, false
+	fail := func() { spoil(c.Y0.X, c.Y0.D, c.T0.X, c.T0.D, c.H.X, c.H.D) }
+	if !ok {
+		fail()
+		return
+	}
+	g.yb.Clear()
+	g.yb.rows(0, n, l).Copy(c.Y1)
+	c.T0.Copy(c.T1)
+	c.H.Copy(c.T1)
+	if seeded {
+		c.T0.Add(g.t0)
+		c.H.Add(g.h)
+	}
+	for i := len(r.blocks) - 1; i >= -1; i-- {
+		b := &implicitBlock{to: 1, explicit: true} // row 0
+		if i >= 0 {
+			b = &r.blocks[i]
+		}
+		if !need[b.from] {
+			continue
+		}
+		if !b.explicit && !r.multiplierTangents(f, s, d, c, b, seeded) {
+			fail()
+			return
+		}
+		for j := b.from; j < b.to; j++ {
+			states := Dual{g.kb.X[:n], g.kb.D[:n*l]}
+			if b.explicit {
+				r.gather(&r.at[j], j, seeded)
+				r.times(states, g.u, s.H, d.H)
+			} else {
+				states.Copy(g.x.rows(j-b.from, n, l))
+			}
+			for e, q := range c.DQ.X {
+				g.kb.X[n+e] = float64(float64(s.H*r.bi[j]) * q)
+				for m, h := range d.H {
+					g.kb.D[(n+e)*l+m] = float64(r.bi[j] * math.FMA(s.H, c.DQ.D[e*l+m], float64(h*q)))
+				}
+			}
+			r.moveStage(s, d, j)
+			f.PullPush(g.t, Dual{r.value(s, j), g.yd}, g.kb, g.yb.rows(1+j, n, l), g.tb)
+			c.T0.Add(g.tb)
+			if c.WantH && r.c[j] != 0 {
+				c.H.X[0] = math.FMA(r.c[j], g.tb.X[0], c.H.X[0])
+				for m, tau := range g.tb.D {
+					c.H.D[m] = math.FMA(r.c[j], tau, c.H.D[m])
+				}
+			}
+		}
+		if !c.WantH {
+			continue
+		}
+		for j := b.from; j < b.to; j++ {
+			r.gather(&r.at[j], j, seeded)
+			k, kd := s.K[j*w:(j+1)*w], g.kd[j*w*l:(j+1)*w*l]
+			for e, v := range k[:n] {
+				c.H.X[0] = math.FMA(v, g.u.X[e], c.H.X[0])
+			}
+			inner(c.H.D, k[:n], g.u.D)
+			inner(c.H.D, g.u.X, kd[:n*l])
+			for e, q := range c.DQ.X {
+				weight := float64(r.bi[j] * q)
+				c.H.X[0] = math.FMA(weight, k[n+e], c.H.X[0])
+				for m := range l {
+					moved := math.FMA(weight, kd[(n+e)*l+m], float64(float64(r.bi[j]*k[n+e])*c.DQ.D[e*l+m]))
+					c.H.D[m] += moved
+				}
+			}
+		}
+	}
+	r.sum.combine(c.Y0.X, c.Y1.X, 1, g.yb.X, n)
+	r.sum.combine(c.Y0.D, c.Y1.D, 1, g.yb.D, n*l)
+	if seeded {
+		c.Y0.Add(g.y0)
+	}
+}
+
+// gather writes u = Σ at_i (ȳ₁, Z_i), with the seed of row j.
+func (r *implicitRungeKutta) gather(at *terms, j int, seeded bool) {
+	g := r.second
+	n, l := r.n, r.l
+	base := Dual{r.zero[:n], r.zero[:n*l]}
+	if seeded {
+		base = g.seed.rows(j, n, l)
+	}
+	at.combine(g.u.X, base.X, 1, g.yb.X, n)
+	at.combine(g.u.D, base.D, 1, g.yb.D, n*l)
+}
+
+// times writes h u.
+func (r *implicitRungeKutta) times(to, u Dual, h float64, hd []float64) {
+	for e, v := range u.X {
+		to.X[e] = float64(h * v)
+		for m, dot := range hd {
+			at := e*r.l + m
+			to.D[at] = math.FMA(dot, v, float64(h*u.D[at]))
+		}
+	}
+}
+
+// moveStage makes t the time of row j and yd the tangent of its stage value.
+func (r *implicitRungeKutta) moveStage(s *Step, d *StepTangent, j int) {
+	g := r.second
+	g.t.X[0] = r.time(s, j)
+	for m, h := range d.H {
+		g.t.D[m] = math.FMA(r.c[j], h, d.T0[m])
+	}
+	r.stageTangent(s, d, j, &r.a[j], g.kd, g.yd)
+}
+
+// multiplierTangents makes x the μ_i of a block and their tangents. It reports whether it could.
+func (r *implicitRungeKutta) multiplierTangents(
+	f SecondField, s *Step, d *StepTangent, c *StepSecond, b *implicitBlock, seeded bool,
+) bool {
+	g := r.second
+	n, l, size, entries := r.n, r.l, b.to-b.from, r.plan.entries
+	if !r.relinearise(f, s, b) {
+		return false
+	}
+	lu, x := r.solver[size].lu, g.x.rows(0, size*n, l)
+	for j := b.from; j < b.to; j++ {
+		r.gather(&r.after[j], j, seeded)
+		r.times(x.rows(j-b.from, n, l), g.u, s.H, d.H)
+		r.moveStage(s, d, j)
+		raw := g.raw[(j-b.from)*entries*l:][:entries*l]
+		f.(SecondJacobianField).PushJacobian(g.t.X[0], r.value(s, j), g.t.D, g.yd, raw)
+	}
+	// spread adds h Σ a_ij v of row i of the block to x_j.
+	spread := func(i int, v Dual) {
+		for j := range size {
+			to, a := x.rows(j, n, l), b.a[i*size+j]
+			for e, u := range v.X {
+				to.X[e] = math.FMA(float64(s.H*a), u, to.X[e])
+				for m, h := range d.H {
+					at := e*l + m
+					to.D[at] = math.FMA(a, math.FMA(s.H, v.D[at], float64(h*u)), to.D[at])
+				}
+			}
+		}
+	}
+	if r.q > 0 {
+		for i := range size {
+			js, raw, bi := r.js[i*entries:], g.raw[i*entries*l:], r.bi[b.from+i]
+			g.outer.Clear()
+			for _, at := range r.plan.outer {
+				e, q := int(at.Row)-n, js[at.E]
+				qb := c.DQ.X[e]
+				g.outer.X[at.Col] = math.FMA(float64(float64(s.H*bi)*q), qb, g.outer.X[at.Col])
+				for m, h := range d.H {
+					moved := math.FMA(q, c.DQ.D[e*l+m], float64(raw[int(at.E)*l+m]*qb))
+					moved = math.FMA(s.H, moved, float64(float64(h*q)*qb))
+					to := &g.outer.D[int(at.Col)*l+m]
+					*to = math.FMA(bi, moved, *to)
+				}
+			}
+			spread(i, g.outer)
+		}
+	}
+	lu.SolveT(x.X, 1)
+	for i := range size {
+		js, raw, mu := r.js[i*entries:], g.raw[i*entries*l:], x.X[i*n:(i+1)*n]
+		g.outer.Clear()
+		moved := g.outer.D
+		for _, e := range r.plan.states {
+			at := &r.plan.all[e.E]
+			u := mu[at.Row]
+			for m, h := range d.H {
+				to := &moved[int(at.Col)*l+m]
+				*to = math.FMA(math.FMA(s.H, raw[int(e.E)*l+m], float64(h*js[e.E])), u, *to)
+			}
+		}
+		for j := range size {
+			to, a := x.D[j*n*l:(j+1)*n*l], b.a[i*size+j]
+			for at, v := range moved {
+				to[at] = math.FMA(a, v, to[at])
+			}
+		}
+	}
+	lu.SolveT(x.D, l)
+	return true
+}
+
+// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush.
+func (r *implicitRungeKutta) InterpolatePullPush(
+	f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual,
+) {
+	g := r.readySecond()
+	if !g.stages(r, f, s, d) {
+		spoil(tb.X, tb.D)
+		return
+	}
+	r.weigh(theta)
+	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.drift, r.beta, theta, td, g.kd, w, tb)
+}
