@@ -31,6 +31,7 @@ type happenings struct {
 	modes []int32 // of each guard: the first one that has its name
 	// named names one of them.
 	named func(happening) string
+	shows func(sens.EventTime) bool // tells which are events of the model
 }
 
 // begin prepares for a run with these guards.
@@ -48,12 +49,16 @@ func (h *happenings) begin(m *Model, guards []solvers.Guard) {
 			r := m.eventRecord(x.event(), guards, x.t, x.t)
 			return r.named()
 		}
+		h.shows = m.shows
 	}
 	h.list = h.list[:0]
 }
 
 // add adds an event or a change of mode.
 func (h *happenings) add(e sens.EventTime) {
+	if !h.shows(e) {
+		return
+	}
 	x := happening{e.T, int32(e.Firing.Event), int32(e.Firing.Elem)}
 	if e.Mode {
 		x.what, x.elem = -1-h.modes[e.Guard], 0

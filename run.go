@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -81,6 +82,9 @@ func (m *Model) begin(opts Options) (*run, error) {
 	r.problem.Stages = info.Stages + info.DenseStages
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
 	r.problem.Jacobian = r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
+	if err := r.settles(); err != nil {
+		return nil, err
+	}
 	return r, m.explain.Asserts(point)
 }
 
@@ -178,7 +182,7 @@ func (r *run) solve(
 		return stats, err // for needsJacobian
 	}
 	if err != nil {
-		return stats, r.failed(err, w)
+		return stats, r.failed(cmp.Or(r.problem.SteadyError(), err), w)
 	}
 	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)

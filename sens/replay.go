@@ -145,6 +145,9 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 					copy(r.yg, r.y)
 					copy(r.dg, r.d)
 				}
+				for i, y := range m.Yp { // where an event that settles begins its search
+					r.yp[i] = complex(y, 0)
+				}
 				r.System.Affect(m.Firing, t, r.y, r.d, r.yp, r.dp)
 				r.y, r.yp = r.yp, r.y
 				r.d, r.dp = r.dp, r.d

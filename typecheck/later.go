@@ -2,9 +2,9 @@ package typecheck
 
 import "odes.dev/odes/lang/source"
 
-// The language is larger than what this version solves: controls, algebraic unknowns, equilibration
-// and steady states. These are checked like everything else (names, shapes, units), so that a file
-// will mean the same once they are solved. Then each of them is reported, once.
+// The language is larger than what this version solves: controls and algebraic unknowns. These are checked like
+// everything else (names, shapes, units), so that a file will mean the same once they are solved. Then each of them is
+// reported, once.
 
 // unavailable reports a construct that this version does not solve.
 func (c *checker) unavailable(at source.Span, what string) {
@@ -91,19 +91,6 @@ func (c *checker) checkAlgebraic() {
 		c.errorf(CodeNoEquation, first.span, "%s", text)
 	case len(c.algebraic) > 0:
 		c.errorf(CodeNoEquation, c.algebraic[0].Span, "%s", text)
-	}
-}
-
-// checkEquilibrations checks the assignments before a run to the steady state.
-func (c *checker) checkEquilibrations() {
-	for _, it := range c.equilibrations {
-		e := &Event{Name: "equilibrate", Span: it.Span}
-		c.body(context{place: placeEvent}, e, it.Body)
-		for _, a := range it.Body {
-			if a.Stop {
-				c.errorf(CodeTarget, a.Span, "`stop` ends a run, and `equilibrate` is before it; leave it out")
-			}
-		}
 	}
 }
 

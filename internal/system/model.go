@@ -11,9 +11,11 @@ package system
 
 import (
 	"strconv"
+	"sync"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
@@ -36,6 +38,8 @@ type Model struct {
 	fixed      []bool          // per instant: its time depends on nothing
 	unmoved    []bool          // per instant: its time depends on no discrete
 	someNth    bool            // some functional counts only one firing
+
+	conserved func() []steady.Law
 }
 
 // Place is where something lies in a flat vector: elements [Offset, Offset+Len).
@@ -68,6 +72,7 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 		return nil
 	}
 	m.index()
+	m.conserved = sync.OnceValue(m.findLaws)
 	return m
 }
 

@@ -59,6 +59,8 @@ type Worker struct {
 	stops        []bool
 
 	psi []float64 // scratch: the model's objectives, in lanes
+
+	rest *atRest // nil until a steady state is differentiated
 }
 
 // frameVectors are lane vectors of everything that outlives a call.
