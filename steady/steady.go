@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -167,6 +168,39 @@ func (s *search) correct(y []float64) float64 {
 	return size
 }
 
+// rounding estimates, by the factors at hand, how large steps of Newton's method from y are that come of rounding errors
+// of the rates, in units of the tolerances.
+func (s *search) rounding(y []float64) float64 {
+	const some = 16 // times a unit in the last place of the largest term
+	errs := make([]float64, s.n)
+	j := s.sys.Jacobian()
+	for e, x := range s.entries {
+		if row, col := int(j.Rows[e]), int(j.Cols[e]); row < s.n && col < s.n && s.plan.law[row] < 0 {
+			errs[row] = math.FMA(math.Abs(x), math.Abs(y[col]), errs[row])
+		}
+	}
+	for k := range s.plan.Laws {
+		law := &s.plan.Laws[k]
+		for i, state := range law.States {
+			errs[law.Pivot] = math.FMA(math.Abs(law.Coefs[i]), math.Abs(y[state]), errs[law.Pivot])
+		}
+	}
+	most := 0.0
+	for pattern := range 4 {
+		x := slices.Clone(errs)
+		for i := range x {
+			if bits.OnesCount(uint(i*(2*pattern+1)+pattern))%2 == 1 {
+				x[i] = -x[i]
+			}
+		}
+		s.lin.Solve(x, 1)
+		for i, v := range x {
+			most = max(most, math.Abs(v)/s.tolerance(i, y[i]))
+		}
+	}
+	return float64(some * 0x1p-52 * most)
+}
+
 // polish goes on with Newton's method from y, which is close, until rounding ends it. It reports whether it converged.
 // Where steps become shorter by a half each time, or the like, the root is not a simple one.
 func (s *search) polish(y []float64) (bool, error) {
@@ -181,8 +215,11 @@ func (s *search) polish(y []float64) (bool, error) {
 			return false, nil
 		case size <= float64(fast*before):
 			quick = quick || before < math.Inf(1)
-		case size <= s.o.Tol && (quick || size > float64(rounding*before)):
-			return true, nil
+		case quick || size > float64(rounding*before):
+			if size <= s.o.Tol || size <= s.rounding(y) {
+				return true, nil
+			}
+			fallthrough
 		default:
 			if lags++; lags == slow {
 				return false, nil
