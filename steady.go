@@ -2,9 +2,14 @@ package odes
 
 import (
 	"math"
+	"strings"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/steady"
+	"odes.dev/odes/typecheck"
 )
 
 // settles prepares the run for the steady states that the model asks for.
@@ -49,3 +54,57 @@ func (r *run) differentiable() error {
 	}
 	return nil
 }
+
+// lawStates is the most states of a model whose conserved quantities are listed without being asked for.
+const lawStates = 400
+
+// compiledForLaws compiles a model to find its conserved quantities; nil where that would take too long or fails.
+func compiledForLaws(checked *typecheck.Model) *system.Model {
+	n := 0
+	for _, x := range checked.States {
+		n += x.Type.Shape.Size()
+	}
+	if n < 2 || n > lawStates || len(checked.Later) > 0 {
+		return nil
+	}
+	var l diag.List
+	return system.New(checked, &l)
+}
+
+// conserved lists the conserved quantities of the model with their values at the start: "E + ES = 1".
+func (m *Model) conserved() (list []string) {
+	laws := steady.Readable(m.system.Conserved())
+	if len(laws) == 0 {
+		return nil
+	}
+	var l diag.List
+	y := m.system.Initial(m.system.NewPoint(nil, &l))
+	for _, law := range laws {
+		var b strings.Builder
+		for k, i := range law.States {
+			c := law.Coefs[k]
+			switch {
+			case k > 0 && c < 0:
+				b.WriteString(" - ")
+			case k > 0:
+				b.WriteString(" + ")
+			case c < 0:
+				b.WriteString("-")
+			}
+			if c = math.Abs(c); c != 1 {
+				b.WriteString(diag.Number(c) + " ")
+			}
+			b.WriteString(m.system.StateName(i))
+		}
+		if y != nil && l.Err() == nil {
+			b.WriteString(" = " + diag.Number(law.Total(y)))
+			if u := m.system.StateUnit(law.States[0]); u.Known() && !u.Plain() {
+				b.WriteString(" " + unitText(u))
+			}
+		}
+		list = append(list, b.String())
+	}
+	return list
+}
+
+func unitText(u units.Unit) string { return "[" + u.String() + "]" }

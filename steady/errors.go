@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 	case Exploding:
 		return fmt.Sprintf("there is no steady state: %s grows beyond all bounds within a time of about %.6g", names, e.T)
 	case Oscillating:
-		return fmt.Sprintf("there is no steady state: %s oscillates with a period of %.6g (a limit cycle); measure it "+
+		return fmt.Sprintf("there is no steady state: %s oscillates with a period of about %.3g (a limit cycle); measure it "+
 			"in a run, or take the average over a period", names, e.Period)
 	case Slow:
 		return fmt.Sprintf("no steady state was reached within a time of %.4g: %s still moves; let it decay faster, "+

@@ -36,6 +36,9 @@ func (k *checkCmd) Run(c *call) error {
 		if !c.quiet && !c.json {
 			fmt.Fprintf(c.out, "%s: ok: %s, %s, %s, %s\n", i.File, count(i.States, "state"),
 				count(i.Params, "param"), count(i.Events, "event"), count(i.Objectives, "objective"))
+			for _, law := range i.Conserved {
+				fmt.Fprintf(c.out, "conserved: %s\n", law)
+			}
 		}
 	}
 	if worst > 0 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/lang/units"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
@@ -80,6 +81,40 @@ func (m *Model) Span(pt *Point) float64 {
 		return span
 	}
 	return 1
+}
+
+// Initial returns the initial state at pt; nil where it depends on what only a run knows.
+func (m *Model) Initial(pt *Point) []float64 {
+	known := values{vecP: pt.p, vecD: make([]float64, m.layout.nD), vecT: []float64{0}}
+	at := tape.NewEvaluator[float64](m.Compiled.Instants)
+	if !m.load(m.Compiled.Instants, at, &known) {
+		return nil
+	}
+	at.Run()
+	known[vecT][0] = at.Output(tapec.Times.Name().String())[0]
+	t := m.Compiled.Start
+	e := tape.NewEvaluator[float64](t)
+	if !m.load(t, e, &known) {
+		return nil
+	}
+	e.Run()
+	y := make([]float64, m.layout.nY)
+	for _, out := range t.Outputs {
+		if to := m.layout.part(tapec.MustName(out.Name)); to.vec == vecY {
+			copy(y[to.offset:], e.Output(out.Name))
+		}
+	}
+	return y
+}
+
+// StateUnit returns the unit of element i of the state vector.
+func (m *Model) StateUnit(i int) units.Unit {
+	for k, p := range m.layout.states {
+		if i >= p.offset && i < p.offset+p.len {
+			return m.Checked.States[k].Type.Unit
+		}
+	}
+	return units.Unit{}
 }
 
 // Conserved returns the conserved quantities of the model: combinations of the states with whole numbers as
