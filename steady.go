@@ -45,8 +45,8 @@ func (r *run) differentiable() error {
 	for _, s := range r.problem.Resting() {
 		if s.Fired {
 			var l diag.List
-			l.Errorf(explain.CodeSteady, r.model.checked.Time.Span, "the steady state depends on when events fired on the "+
-				"way to it, since they changed what is conserved or a discrete; such a state has a value but no "+
+			l.Errorf(explain.CodeSteady, r.model.checked.Time.Span, "the steady state depends on when events fired on "+
+				"the way to it, since they changed what is conserved or a discrete; such a state has a value but no "+
 				"derivative in this version: put the events into the run proper, and read the state with steady(…)")
 			err := l.Err().(*diag.ListError)
 			return &RunError{List: err, Cause: err, From: math.NaN(), T: math.NaN()}

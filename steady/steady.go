@@ -1,8 +1,8 @@
 // Package steady finds steady states of systems: states whose rates vanish, to which a run leads.
 //
 // The equations are those of the rates, reduced by conserved quantities (Laws): for each law the rate of one state is
-// left out, and the law takes its place. What remains has a regular matrix (Plan, Linear), with which derivatives by the
-// implicit function theorem cost one solution with the matrix or its transpose.
+// left out, and the law takes its place. What remains has a regular matrix (Plan, Linear), with which derivatives by
+// the implicit function theorem cost one solution with the matrix or its transpose.
 //
 // Find follows the run with an implicit method, whose steps grow as the state comes to rest (pseudo-transient
 // continuation, C. T. Kelley and D. E. Keyes, SIAM Journal on Numerical Analysis 35 (1998) 508–523,
@@ -83,8 +83,8 @@ type State struct {
 	Newton  int     // steps of Newton's method
 }
 
-// Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at given
-// times does not happen; events by conditions of states do. Errors are an *Error, or that of the context.
+// Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at
+// given times does not happen; events by conditions of states do. Errors are an *Error, or that of the context.
 func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64, o Options) (*State, error) {
 	s := &search{
 		sys: sys, plan: plan, o: o.withDefaults(), t: t, n: sys.Size().N, from: y,
@@ -168,8 +168,8 @@ func (s *search) correct(y []float64) float64 {
 	return size
 }
 
-// rounding estimates, by the factors at hand, how large steps of Newton's method from y are that come of rounding errors
-// of the rates, in units of the tolerances.
+// rounding estimates, by the factors at hand, how large steps of Newton's method from y are that come of rounding
+// errors of the rates, in units of the tolerances.
 func (s *search) rounding(y []float64) float64 {
 	const some = 16 // times a unit in the last place of the largest term
 	errs := make([]float64, s.n)
