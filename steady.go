@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
@@ -37,6 +38,10 @@ func (r *run) settles() error {
 		o.ATol = []float64{s.Solver.ATol}
 	}
 	o.Span = m.Span(r.problem.Point)
+	r.problem.Shooting = system.Shooting{Method: r.method, Options: s.Solver}
+	if s.Solver.Fixed == 0 {
+		r.problem.Shooting.Control = func(i solvers.Info) solvers.Controller { return s.Rule().Controller(i) }
+	}
 	return nil
 }
 

@@ -55,11 +55,11 @@ func (e *Error) Error() string {
 	case Exploding:
 		return fmt.Sprintf(none+"%s grows beyond all bounds within a time of about %.6g", names, e.T)
 	case Oscillating:
-		return fmt.Sprintf(none+"%s oscillates with a period of about %.3g (a limit cycle); measure it "+
-			"in a run, or take the average over a period", names, e.Period)
+		return fmt.Sprintf(none+"%s oscillates with a period of about %.3g (a limit cycle); measure "+
+			"it in a run, or take the average over a period", names, e.Period)
 	case Slow:
-		return fmt.Sprintf("no steady state was reached within a time of %.4g: these still move: %s; let them decay faster, "+
-			"or read the state after a long run with final(…)", e.T, names)
+		return fmt.Sprintf("no steady state was reached within a time of %.4g: these still move: %s; let them decay "+
+			"faster, or read the state after a long run with final(…)", e.T, names)
 	case Unstable:
 		if e.Period > 0 {
 			return fmt.Sprintf("the steady state is unstable: what is near it leaves it, oscillating with a period of "+

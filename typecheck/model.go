@@ -277,6 +277,7 @@ type Event struct {
 	// Settles tells that the body ends with the steady state that the run would lead to; After, that it is executed
 	// after the end of the run, for what reads it there, and at no time.
 	Settles, After bool
+	Period         Expr // of the steady state; nil where it is a state at rest
 	Resumes        bool // the run proper begins with what it leaves
 	Stop           bool
 	Body           []*Assign // all at once, from left limits

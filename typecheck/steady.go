@@ -72,6 +72,22 @@ func (c *checker) checkEquilibration() {
 			c.errorf(CodeTarget, a.Span, "`stop` ends a run, and `equilibrate` is before it; leave it out")
 		}
 	}
+	if it.Every != nil {
+		if e.Period = c.expr(context{place: placeTime}, it.Every); isBad(e.Period) {
+			return
+		}
+		switch k, is := e.Period.(*Const); {
+		case !c.numeric(e.Period, "every", e.Period.Span()):
+			return
+		case len(e.Period.Type().Shape) > 0:
+			c.errorf(CodeShape, e.Period.Span(), "the period is a single number, and this has shape %s",
+				e.Period.Type().Shape)
+			return
+		case is && !(k.Data[0] > 0):
+			c.errorf(CodeRange, e.Period.Span(), "the period is positive, and this is %g", k.Data[0])
+		}
+		c.timeUnit("the period", e.Period)
+	}
 	c.resumed = &Event{
 		Name: "after equilibrate", Span: it.Span, Times: []Expr{c.model.From}, Priority: math.MaxFloat64, Hidden: true,
 		Resumes: true,

@@ -25,6 +25,8 @@ type Problem struct {
 
 	// Steady says how steady states are found. Problems that have any need a Jacobian.
 	Steady steady.Options
+	// Shooting says how periodic ones are found.
+	Shooting Shooting
 
 	active   []string
 	plan     *plan // of the active params

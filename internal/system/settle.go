@@ -23,6 +23,7 @@ type settling struct {
 	plan   *steady.Plan
 	worker *Worker
 	found  []settled // the last few
+	orbit  *orbit    // the last periodic one
 	err    error     // why the last search failed
 }
 
@@ -198,6 +199,14 @@ func (p *Problem) Resting() (list []*steady.State) {
 
 // settle replaces the state by the steady one. Where there is none, the state is not a number.
 func (w *Worker) settle(f solvers.Firing, t float64, y, d []float64) {
+	if w.periodic(f) {
+		if o, err := w.problem.orbit(f, t, y, d); err != nil {
+			y[0] = math.NaN()
+		} else {
+			copy(y, o.state.Y)
+		}
+		return
+	}
 	state, err := w.problem.settle(t, y, d)
 	if err != nil {
 		for i := range y {
@@ -207,6 +216,22 @@ func (w *Worker) settle(f solvers.Firing, t float64, y, d []float64) {
 	}
 	copy(y, state.Y)
 	copy(d, state.D)
+}
+
+// periodic reports whether an event that settles leads to a periodic state.
+func (w *Worker) periodic(f solvers.Firing) bool {
+	return w.model.Checked.Events[f.Event].Period != nil
+}
+
+// slopesAt returns the derivatives of the periodic steady state after the assignments of f, [N][P].
+func (w *Worker) slopesAt(f solvers.Firing, t float64, ym, dm []float64, way string) []float64 {
+	y, d := slices.Clone(ym), slices.Clone(dm)
+	w.assign(f, t, ym, dm, y, d)
+	o, err := w.problem.orbit(f, t, y, d)
+	if err != nil {
+		panic("system: the run found a periodic state: " + err.Error())
+	}
+	return w.problem.slopes(o, way, w.lanes)
 }
 
 // atRest is what a worker differentiates steady states with.
@@ -252,6 +277,19 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 // settlePush pushes tangents of the state after the assignments of f through the search, by the implicit function
 // theorem: M ẏ* = (-ḟ, C ẏ).
 func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, yd, dd []float64) {
+	if w.periodic(f) {
+		s := w.slopesAt(f, t, ym, dm, byTangent)
+		clear(yd)
+		p, l := w.kit.plan.width, w.lanes
+		for i := range len(yd) / l {
+			for j := range p {
+				for k, x := range w.dot.p[j*l : (j+1)*l] {
+					yd[i*l+k] = math.FMA(s[i*p+j], x, yd[i*l+k])
+				}
+			}
+		}
+		return
+	}
 	r := w.restAt(f, t, ym, dm)
 	w.EnterPush(dd)
 	clear(r.moves)
@@ -265,6 +303,18 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, yd, dd []float6
 
 // settlePull is the transpose of settlePush: it returns cotangents of the state after the assignments of f.
 func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db []float64) (_, _ []float64) {
+	if w.periodic(f) {
+		s := w.slopesAt(f, t, ym, dm, byAdjoint)
+		p, l := w.kit.plan.width, w.lanes
+		for i := range len(yb) / l {
+			for j := range p {
+				for k, x := range yb[i*l : (i+1)*l] {
+					w.later[j*l+k] = math.FMA(s[i*p+j], x, w.later[j*l+k])
+				}
+			}
+		}
+		return make([]float64, len(yb)), db
+	}
 	r := w.restAt(f, t, ym, dm)
 	clear(r.rates)
 	rates := r.rates[:len(yb)]
@@ -310,9 +360,25 @@ func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db solver
 }
 
 // settle is Worker.settle in complex arithmetic: Newton's method from a guess, the steady state of the recorded run.
-func (w *ComplexWorker) settle(_ solvers.Firing, t complex128, guess, y, d []complex128) {
+func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []complex128) {
 	const most = 50
 	p, n := w.problem, len(y)
+	if o := p.settling.orbit; w.model.Checked.Events[f.Event].Period != nil { // to first order
+		s := p.slopes(o, byComplex, 1)
+		for i, x := range o.state.Y {
+			y[i] = complex(x, 0)
+		}
+		for _, name := range p.active {
+			at, from := p.Column(name), w.model.Param(name).Offset
+			for k := range at.Len {
+				move := w.vec[vecP][from+k] - complex(p.Point.p[from+k], 0)
+				for i := range y {
+					y[i] += complex(s[i*p.plan.width+at.Offset+k], 0) * move
+				}
+			}
+		}
+		return
+	}
 	real0 := func(x []complex128) []float64 {
 		out := make([]float64, len(x))
 		for i, v := range x {
