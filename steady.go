@@ -49,8 +49,8 @@ func (r *run) settles() error {
 func (r *run) onceDifferentiable(by string, l *diag.List) {
 	for _, e := range r.model.checked.Events {
 		if e.Period != nil {
-			l.Errorf(CodeNoSuchRun, e.Span, "%s: second derivatives of a periodic steady state are not available in this "+
-				"version", by)
+			l.Errorf(CodeNoSuchRun, e.Span, "%s: second derivatives of a periodic steady state are not available in "+
+				"this version", by)
 		}
 	}
 }

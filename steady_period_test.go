@@ -13,8 +13,8 @@ import (
 	"odes.dev/odes"
 )
 
-// periodic has the models of the cases with doses or forcing, without their params, and objectives by the names of their
-// values.
+// periodic has the models of the cases with doses or forcing, without their params, and objectives by the names of
+// their values.
 var periodic = map[string]string{
 	"iv_bolus": `
 state A = 0
@@ -161,7 +161,9 @@ objective J = initial(A)
 	}
 	t.Log(err)
 	set := []odes.Assignment{{Name: "dose", Values: []float64{100}}}
-	_, err = m.Sensitivities(t.Context(), odes.Options{Set: set, Settings: []odes.Setting{{Key: "sens.order", Value: "2"}}})
+	_, err = m.Sensitivities(t.Context(), odes.Options{
+		Set: set, Settings: []odes.Setting{{Key: "sens.order", Value: "2"}},
+	})
 	if err == nil || !strings.Contains(err.Error(), "second derivatives") {
 		t.Errorf("the error is %v", err)
 	}

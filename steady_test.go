@@ -216,3 +216,85 @@ func (c *steadyCase) compare(t *testing.T, modes []string, limits [2]float64) {
 		}
 	}
 }
+
+// TestSteadyBesides reads steady states beside what else there is: largest values, stops, events on the way, delays,
+// bounds of tolerances and outputs. Adjoint, tangent and complex step agree.
+func TestSteadyBesides(t *testing.T) {
+	const head = "time t from 0 to 2\nparam k = 0.7, a = 2\n"
+	for name, c := range map[string]struct {
+		text  string
+		value float64 // of the first objective
+		wrong string  // what the error says
+	}{
+		"largest value": {
+			text:  "state x = 0\nx' = a - k*x\nobjective J = steady(x) + 3*max_over(x)\n",
+			value: 20.0/7 + 3*20.0/7*(1-math.Exp(-1.4)),
+		},
+		"stop": {
+			text:  "state x = 0\nx' = a - k*x\nevent e when x > 1 { stop }\nobjective J = steady(x) + final(x)\n",
+			value: 20.0/7 + 1,
+		},
+		"event on the way": {
+			text: "state x = 0, y = 0\nx' = a - k*x\ny' = -y\nevent e when x > 1 { y = 5 }\nequilibrate { }\n" +
+				"objective J = initial(x)\n", value: 20.0 / 7,
+		},
+		"total that jumps": {
+			text: "state x = 1, y = 0\nx' = -k*x + y\ny' = k*x - y\nevent e when x < 0.9 { y += 1 }\n" +
+				"equilibrate { }\nobjective J = initial(x)\n", wrong: "depends on when events fired",
+		},
+		"discrete": {
+			text: "state x = 0\ndiscrete d = a\nx' = d - k*x\nequilibrate { d = 3*a }\nevent e at 1 { d = 1 }\n" +
+				"objective J = initial(x) + 10*steady(x)\n", value: 60.0/7 + 100.0/7,
+		},
+		"time": {text: "state x = 0\nx' = a*sin(t) - k*x\nobjective J = steady(x)\n", wrong: "depends on time"},
+		"window": {
+			text:  "state x = 0\nx' = (if t < 1 then 9 else a) - k*x\nobjective J = steady(x)\n",
+			value: 20.0 / 7,
+		},
+		"switch": {
+			text:  "state x = 0\nx' = (if x < 1 then 2*a else a) - k*x\nobjective J = steady(x)\n",
+			value: 20.0 / 7,
+		},
+		"condition": {
+			text:  "state x = 0\nx' = a - k*x\nequilibrate { a = a/2 + k }\nobjective J = initial(x)\n",
+			value: 17.0 / 7,
+		},
+		"array": {
+			text:  "state x[3] = 1\nx[i]' = a*i - k*x[i] for i in 1:3\nobjective J = steady(sum(x))\n",
+			value: 6 * 20.0 / 7,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := odes.Parse("m.ode", head+c.text+"solver { rtol = 1e-10  atol = 1e-12 }\n", odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first []float64
+			for _, mode := range []string{"adjoint", "tangent", "complex", "forward"} {
+				s, err := m.Sensitivities(t.Context(), odes.Options{
+					Threads: 1, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+				})
+				if c.wrong != "" {
+					if err == nil || !strings.Contains(err.Error(), c.wrong) {
+						t.Errorf("%s: the error is %v", mode, err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v := s.Values[0].Value; math.Abs(v-c.value) > 1e-8 {
+					t.Errorf("%s: the value is %v, want %v", mode, v, c.value)
+				}
+				if first == nil {
+					first = slices.Clone(s.Gradient)
+				}
+				for i, x := range s.Gradient {
+					if math.Abs(x-first[i]) > 1e-7 {
+						t.Errorf("%s: derivative %d is %v, by the adjoint %v", mode, i, x, first[i])
+					}
+				}
+			}
+		})
+	}
+}

@@ -131,7 +131,8 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				}
 				r.System.Enter(r.d, m.Mp)
 				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
-			case solvers.MarkFinal:
+			case solvers.MarkFinal: // before what happens after the end
+				peaks = r.readPeaks(peaks, place{r.run.Steps(), 0}, t)
 				r.read(Site{Kind: SiteFinal}, -1, t, r.y, r.d)
 			case solvers.MarkSite:
 				ym, dm := r.y, r.d
@@ -162,7 +163,6 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 			}
 		}
 	}
-	r.readPeaks(peaks, place{r.run.Steps(), 0}, t)
 	r.Objectives.Values(r.f, r.psi)
 	return nil
 }

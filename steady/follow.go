@@ -122,7 +122,7 @@ func (f *follower) Mark(m *solvers.Mark) error {
 	copy(f.d, m.Dp)
 	copy(f.m, m.Mp)
 	if m.Kind == solvers.MarkFire {
-		f.totals = f.plan.Totals(f.y)
+		f.jump(m)
 	}
 	if m.Happens() {
 		f.swing.reset()
@@ -135,6 +135,23 @@ func (f *follower) Mark(m *solvers.Mark) error {
 		}
 	}
 	return nil
+}
+
+// jump notes what the body of an event changed.
+func (f *follower) jump(m *solvers.Mark) {
+	const rounding = 0x1p-45
+	f.fired = f.fired || !slices.Equal(m.Dm, m.Dp)
+	before, after := f.plan.Totals(m.Ym), f.plan.Totals(m.Yp)
+	for k := range f.totals {
+		size, law := 0.0, &f.plan.Laws[k]
+		for i, state := range law.States {
+			size = math.FMA(math.Abs(law.Coefs[i]), math.Abs(m.Yp[state])+math.Abs(m.Ym[state]), size)
+		}
+		if change := after[k] - before[k]; math.Abs(change) > float64(rounding*size) {
+			f.totals[k] += change
+			f.fired = true
+		}
+	}
 }
 
 func resting(f []float64) bool {

@@ -88,7 +88,7 @@ type State struct {
 func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64, o Options) (*State, error) {
 	s := &search{
 		sys: sys, plan: plan, o: o.withDefaults(), t: t, n: sys.Size().N, from: y,
-		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, sys.Size().M), begun: slices.Clone(d),
+		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, sys.Size().M),
 	}
 	z := sys.Size()
 	s.f, s.r, s.delta = make([]float64, z.N+z.Q), make([]float64, z.N), make([]float64, z.N)
@@ -109,7 +109,7 @@ type search struct {
 	t      float64
 	n      int
 	from   []float64
-	begun  []float64 // discretes at the start
+	fired  bool // see State
 	y, d   []float64
 	m      []float64
 	totals []float64
@@ -252,10 +252,7 @@ func (s *search) settle() (*State, error) {
 	}
 	out := &State{
 		Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m), Matrix: s.matrix, Newton: s.iterations,
-	}
-	out.Fired = !slices.Equal(s.d, s.begun)
-	for k, x := range s.plan.Totals(s.from) {
-		out.Fired = out.Fired || x != s.totals[k]
+		Fired: s.fired,
 	}
 	var err error
 	out.Slowest, err = s.stability(y)

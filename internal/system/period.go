@@ -64,7 +64,9 @@ func (p *Problem) overPeriod(w *Worker, of *orbit, y []float64) *overPeriod {
 		}
 	}
 	o.list[1].Fixed = o.list[0].Fixed && o.list[o.every].Fixed
-	o.list = append(o.list, solvers.Instant{Kind: solvers.InstantValue, Event: -1, Period: -1, To: -1, Count: -1, Fixed: true})
+	o.list = append(o.list, solvers.Instant{
+		Kind: solvers.InstantValue, Event: -1, Period: -1, To: -1, Count: -1, Fixed: true,
+	})
 	o.work = make([]float64, len(o.list)*max(w.lanes, 1))
 	return o
 }
@@ -376,7 +378,8 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 		}
 		lu, err := closing(n, byStart)
 		if err != nil {
-			return nil, &steady.Error{Fault: steady.Marginal, States: names(func(i int) float64 { return math.Abs(y[i]) })}
+			most := names(func(i int) float64 { return math.Abs(y[i]) })
+			return nil, &steady.Error{Fault: steady.Marginal, States: most}
 		}
 		delta := slices.Clone(change)
 		lu.Solve(delta, 1)
@@ -409,7 +412,8 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 	moving := names(func(i int) float64 { return math.Abs(change[i]) / tolerance(i) })
 	if grows {
 		worst := slices.IndexFunc(change, func(x float64) bool { return x == slices.Max(change) })
-		return nil, &steady.Error{Fault: steady.Growing, States: moving, Linear: true, Rate: change[worst] / of.length()}
+		rate := change[worst] / of.length()
+		return nil, &steady.Error{Fault: steady.Growing, States: moving, Linear: true, Rate: rate}
 	}
 	return nil, &steady.Error{Fault: steady.Slow, States: moving, T: float64(float64(count) * of.length())}
 }
@@ -430,8 +434,8 @@ func (of *orbit) length() float64 {
 	return t1 - t0
 }
 
-// multipliers refuses a periodic state that is not stable: some multiplier, an eigenvalue of Φ_y, is not within the unit
-// circle.
+// multipliers refuses a periodic state that is not stable: some multiplier, an eigenvalue of Φ_y, is not within the
+// unit circle.
 func multipliers(n int, byStart []float64, names func(size func(i int) float64) []string) error {
 	var eigen mat.Eigen
 	if !eigen.Factorize(mat.NewDense(n, n, slices.Clone(byStart)), mat.EigenRight) {

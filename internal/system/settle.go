@@ -152,6 +152,13 @@ func (p *Problem) SteadyError() error {
 	return p.settling.err
 }
 
+// Search forgets why the last search for a steady state failed: another run begins.
+func (p *Problem) Search() {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	p.settling.err = nil
+}
+
 // settle finds the steady state that a run from (t, y, d) leads to.
 func (p *Problem) settle(t float64, y, d []float64) (*steady.State, error) {
 	s := &p.settling
