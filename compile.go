@@ -92,5 +92,11 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 	if err := list.Err(); err != nil {
 		return Info{}, nil, err
 	}
-	return (&Model{checked: checked}).Info(), list.All(), nil
+	found := list.All()
+	m := &Model{checked: checked}
+	info := m.Info()
+	if m.system = compiledForLaws(checked); m.system != nil {
+		info.Conserved = m.conserved()
+	}
+	return info, found, nil
 }

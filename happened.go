@@ -34,6 +34,7 @@ type happenings struct {
 	modes []int32 // of each guard: the first one that has its name
 	// named names one of them.
 	named func(happening) string
+	shows func(sens.EventTime) bool // tells which are events of the model
 }
 
 // begin prepares for a run with these guards.
@@ -51,13 +52,16 @@ func (h *happenings) begin(m *Model, guards []solvers.Guard) {
 			r := m.eventRecord(x.event(), guards, x.t, x.t)
 			return r.named()
 		}
+		h.shows = m.shows
 	}
 	h.list, h.n = h.list[:0], 0
 }
 
 // add adds an event or a change of mode.
 func (h *happenings) add(e sens.EventTime) {
-	h.list = append(h.list, h.noted(e))
+	if h.shows(e) {
+		h.list = append(h.list, h.noted(e))
+	}
 }
 
 // noted counts an event or a change of mode.
@@ -87,9 +91,12 @@ func (h *happenings) read(run *solvers.Trajectory, count bool) {
 		if run.PeekMark(i, &m); !m.Happens() {
 			continue
 		}
-		x := h.noted(sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T})
-		if !count {
-			h.list = append(h.list, x)
+		e := sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T}
+		switch {
+		case !count:
+			h.add(e)
+		case h.shows(e):
+			h.noted(e)
 		}
 	}
 }

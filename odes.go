@@ -96,6 +96,10 @@ type Info struct {
 
 	// Counts of declarations; an array counts once.
 	States, Algs, Params, Discretes, Events, Outputs, Objectives int
+
+	// Conserved are sums of states that no run changes between two events, with their values at the start, as in
+	// "E + ES = 1". Check fills it in for models of up to a few hundred states.
+	Conserved []string
 }
 
 // Info returns what the model says about itself.

@@ -315,6 +315,7 @@ const (
 	CodeRest        diag.Code = explain.CodeRest        // "resting-event": an event turned back within rounding
 	CodeUnseen      diag.Code = explain.CodeUnseen      // "unseen-peak": fixed steps pass over a peak in time
 	CodeStiff       diag.Code = explain.CodeStiff       // "stiff": stability holds the steps short
+	CodeSteady      diag.Code = explain.CodeSteady      // "steady-state": there is none, or none to rely on
 	CodeHidden      diag.Code = explain.CodeHidden      // "hidden-event": an event that may have been missed
 	CodeUnstable    diag.Code = explain.CodeUnstable    // "unstable": steps of fixed length are not stable
 	CodeNoInfluence diag.Code = explain.CodeNoInfluence // "no-influence": a param that nothing reads

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -86,6 +87,9 @@ func (m *Model) begin(opts Options) (*run, error) {
 	r.problem.Stages = info.Stages + info.DenseStages
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
 	r.problem.Jacobian = m.system.Algebraic() || r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
+	if err := r.settles(); err != nil {
+		return nil, err
+	}
 	return r, m.explain.Asserts(point)
 }
 
@@ -186,6 +190,7 @@ func (r *run) forward(
 func (r *run) solve(
 	ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(Progress), sink solvers.Sink,
 ) (solvers.Stats, error) {
+	r.problem.Search()
 	if list := r.model.explain.Windows(w); list != nil {
 		return solvers.Stats{}, &RunError{List: list, Cause: list, From: math.NaN(), T: math.NaN()}
 	}
@@ -205,7 +210,7 @@ func (r *run) solve(
 		return stats, err // for needsJacobian
 	}
 	if err != nil {
-		return stats, r.failed(err, w)
+		return stats, r.failed(cmp.Or(r.problem.SteadyError(), err), w)
 	}
 	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)

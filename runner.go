@@ -139,6 +139,7 @@ func (r *Runner) checkMethod(l *diag.List) {
 			by = "sens.hvp"
 		}
 		r.require(solvers.SecondOrder, by, l)
+		r.onceDifferentiable(by, l)
 	}
 	if s.Control == settings.ControlOn && s.Solver.Fixed == 0 {
 		r.require(solvers.TangentErrors, "sens.control = on", l)
@@ -393,6 +394,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.differentiable(); err != nil {
+		return nil, err
+	}
 	r.happened.begin(r.model, r.guards)
 	r.happened.read(&r.trajectory, r.alone)
 	ofRun := doubts(r.warnings.All())
@@ -512,10 +516,13 @@ func (r *Runner) whyNoDerivative(v *Value, o objective) string {
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted.
 func (r *Runner) addEvents(out *Sensitivities) {
 	if n := r.happened.n; n > 0 {
-		out.MoreEvents = n - len(r.res.Events)
+		out.MoreEvents = max(n-len(r.res.Events), 0)
 		out.LastEvent = r.model.eventRecord(r.happened.last.event(), r.guards, out.From, out.To)
 	}
 	for _, e := range r.res.Events {
+		if !r.model.shows(e) {
+			continue
+		}
 		record := r.model.eventRecord(e, r.guards, out.From, out.To)
 		if r.opts.EventTimes {
 			r.chain.Pull(e.DP, 1, r.problem.Width())

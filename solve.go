@@ -84,6 +84,9 @@ func (r *run) solutionOnce(ctx context.Context, opts Options) (*Solution, error)
 	guards := w.Guards()
 	out.happened.begin(m, guards)
 	for _, e := range log.events {
+		if !m.shows(e) {
+			continue
+		}
 		out.happened.add(e)
 		out.Events = append(out.Events, m.eventRecord(e, guards, out.From, out.To))
 	}
@@ -186,6 +189,15 @@ func (e *eventLog) Mark(m *solvers.Mark) error {
 		})
 	}
 	return nil
+}
+
+// shows reports whether an event is one of the model, and not a place where steady states are read.
+func (m *Model) shows(e sens.EventTime) bool {
+	if e.Mode {
+		return true
+	}
+	ev := m.checked.Events[e.Firing.Event]
+	return !ev.Resumes && !ev.After
 }
 
 // eventRecord names an event of a run over a time span. An event within rounding of the start is moved
@@ -323,6 +335,12 @@ func (r *recorder) Mark(m *solvers.Mark) error {
 		}
 	case solvers.MarkFire:
 		copy(r.d, m.Dp)
+		switch r.w.Moment(m.Firing.Event) {
+		case system.BeforeStart: // the run begins with what comes of it
+			r.t, r.by, r.rows = r.t[:0], r.by[:0], r.rows[:0]
+		case system.AfterEnd:
+			return nil
+		}
 		if r.times == nil {
 			return r.record(m.T, m.Yp, m.Dp) // the left limit is the step's end
 		}

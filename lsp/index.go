@@ -334,6 +334,9 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.pop()
 	case *ast.Equilibrate:
 		x.body(n.Body, n.Span)
+		if n.Every != nil {
+			x.nodes(n.Every)
+		}
 	case *ast.Fn:
 		x.fn(n)
 	case *ast.Data:

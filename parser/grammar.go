@@ -156,7 +156,8 @@ type (
 	}
 	equilibrateItem struct {
 		place
-		Body []*affect `parser:"'equilibrate' '{' @@* '}'"`
+		Body  []*affect `parser:"'equilibrate' '{' @@* '}'"`
+		Every ast.Expr  `parser:"('every' @@)?"`
 	}
 	experimentItem struct {
 		Name  part[newName] `parser:"'experiment' @@"`

@@ -203,7 +203,7 @@ func (p *parse) reaction(n *reactionItem) ast.Item {
 }
 
 func (p *parse) equilibrate(n *equilibrateItem) *ast.Equilibrate {
-	return &ast.Equilibrate{At: ast.At{Span: p.of(n.place)}, Body: p.body(n.Body)}
+	return &ast.Equilibrate{At: ast.At{Span: p.of(n.place)}, Body: p.body(n.Body), Every: n.Every}
 }
 
 func (p *parse) experiment(n *experimentItem) ast.Item {

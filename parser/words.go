@@ -197,8 +197,9 @@ var language = []Word{
 	{
 		Name: "equilibrate", Kind: ItemWord, body: "an assignment",
 		Form: "equilibrate { S = 0 }",
-		Text: "Assigns, and runs to the steady state before the run proper; at the top level or in an " +
-			"experiment. Checked, and not solved by this version.",
+		Text: "Assigns, and goes on from the steady state that this leads to; at the top level or in an experiment. " +
+			"A param that is set has that value until the run proper begins. Time stands still meanwhile. With " +
+			"`every T` behind it, the state is that which repeats after each T: dosing at steady state.",
 	},
 	{
 		Name: "use", Kind: PartWord, In: "experiment",

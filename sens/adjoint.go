@@ -344,7 +344,6 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	}
 	s.sys.Enter(s.mark.Dp, s.mark.Mp)
 	s.seek(after)
-	s.pullPeaks(place{s.run.Steps(), 0}, s.mark.Yp, s.mark.Dp)
 	for i := after; ; i-- {
 		for ; mk >= 0 && s.run.After(mk) == i && !s.run.Inside(mk); mk-- {
 			_, left, err := s.read.LoadMark(mk, &s.mark)
@@ -536,6 +535,8 @@ func (s *sweep) pullMark(k, left, first int) {
 	site, read := siteOf(m, s.instants, s.obj)
 	switch m.Kind {
 	case solvers.MarkFinal:
+		s.pullPeaks(place{s.run.Steps(), 0}, m.Yp, m.Dp)
+		s.pt = pointOf(m)
 		if read {
 			s.obj.ObservePull(site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 		}

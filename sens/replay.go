@@ -136,7 +136,8 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.System.Enter(r.d, m.Mp)
 				r.consistent(m, t)
 				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
-			case solvers.MarkFinal:
+			case solvers.MarkFinal: // before what happens after the end
+				peaks = r.readPeaks(peaks, place{r.run.Steps(), 0}, t)
 				r.read(Site{Kind: SiteFinal}, -1, t, r.y, r.d)
 			case solvers.MarkSite:
 				ym, dm := r.y, r.d
@@ -149,6 +150,9 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 					r.open = true
 					copy(r.yg, r.y)
 					copy(r.dg, r.d)
+				}
+				for i, y := range m.Yp { // where an event that settles begins its search
+					r.yp[i] = complex(y, 0)
 				}
 				r.System.Affect(m.Firing, t, r.y, r.d, r.yp, r.dp)
 				r.y, r.yp = r.yp, r.y
@@ -167,7 +171,6 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 			}
 		}
 	}
-	r.readPeaks(peaks, place{r.run.Steps(), 0}, t)
 	r.Objectives.Values(r.f, r.psi)
 	return nil
 }

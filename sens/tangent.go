@@ -257,11 +257,13 @@ func (w *walk) along(ctx context.Context, first int) error {
 				w.path.mark(mk, w.w, w.yp, w.dd, w.yp, w.dd)
 				continue
 			}
+			if w.mark.Kind == solvers.MarkFinal { // before what happens after the end
+				if peaks, err = w.pushPeaks(peaks, place{w.run.Steps(), 0}); err != nil {
+					return err
+				}
+			}
 			w.pushMark(mk, left, first)
 		}
-	}
-	if _, err := w.pushPeaks(peaks, place{w.run.Steps(), 0}); err != nil {
-		return err
 	}
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
 	return nil

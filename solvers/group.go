@@ -184,6 +184,11 @@ func (s *Solver) meet(pending bool) error {
 				if s.transient {
 					s.lapse(i+1, tol)
 				}
+				if s.events[m.firing.Event].Settles {
+					if err := s.arm(); err != nil {
+						return err
+					}
+				}
 				if s.opts.Each {
 					s.due(s.t + tol)
 					if len(s.guards) > 0 {
@@ -228,7 +233,10 @@ func (s *Solver) meet(pending bool) error {
 			s.stats.By = s.lastEvent
 		}
 		s.mark = Mark{Kind: MarkFinal, T: s.t, Guard: -1, Instant: 1}
-		return s.emit(s.y, s.d, s.m)
+		if err := s.emit(s.y, s.d, s.m); err != nil {
+			return err
+		}
+		return s.afterwards()
 	}
 	if s.stats.Events+s.stats.Switches > fired && s.ctl != nil {
 		s.ctl.Reset(s.info)
@@ -579,6 +587,20 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		s.noteModeChange(m)
 	}
 	return stop, s.emit(s.ym, s.dm, s.mm)
+}
+
+// afterwards executes the events after the end of the run, each from the state at the end.
+func (s *Solver) afterwards() error {
+	for e := range s.events {
+		if !s.events[e].After {
+			continue
+		}
+		m := member{kind: MarkFire, firing: Firing{Event: e}, guard: -1, instant: -1, caused: true}
+		if _, err := s.apply(&m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // freeSlot returns a slot for what f triggers, or -1.

@@ -178,6 +178,9 @@ type Event struct {
 	// Slots makes the event the trigger of event Then: its body writes the time of an execution, which is that of
 	// instant (Then, element, slot), for a slot whose time is Never. 0 for other events.
 	Slots, Then int
+	// Settles tells that a state after a long time comes of the body: guards then stand as they do at the start of a
+	// run. What has After is executed once the run has ended, after everything else, and at no time.
+	Settles, After bool
 	// Silent tells that the body changes nothing that is seen at once: only what is pending.
 	Silent bool
 }
@@ -305,6 +308,7 @@ type ComplexSystem interface {
 	// Guard returns ρ_i. Its total derivative is left to the caller.
 	Guard(i int, t complex128, y []complex128) complex128
 	Instant(i int) complex128 // at the current discretes
+	// Affect finds the recorded right limits in yp.
 	Affect(f Firing, t complex128, ym, dm, yp, dp []complex128)
 }
 

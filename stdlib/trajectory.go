@@ -46,7 +46,7 @@ var trajectory = []*Func{
 	},
 	{
 		Name: "steady", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the steady state",
-		Doc: "e at the steady state that the run approaches",
+		Doc: "e at the steady state that the run would lead to if it went on after its end, with time standing still",
 	},
 	{
 		Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e",

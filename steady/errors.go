@@ -15,7 +15,7 @@ const (
 	Oscillating              // states oscillate with Period
 	Slow                     // states still move after all steps
 	Unstable                 // the steady state is unstable: Rate is the real part of the eigenvalue
-	Marginal                 // the steady state is not isolated, or what is near it comes nearer more slowly than exponentially
+	Marginal                 // the steady state is not isolated, or does not attract exponentially
 	Timed                    // the rates depend on time
 	Diverged                 // Newton's method did not converge
 	Negative                 // Newton's method led to negative values
@@ -43,22 +43,23 @@ func (e *SingularError) Error() string {
 func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string {
+	const none = "there is no steady state: "
 	names := strings.Join(e.States, ", ")
 	switch e.Fault {
 	case Growing:
 		if e.Linear {
-			return fmt.Sprintf("there is no steady state: %s grows without end, by %.4g per unit of time", names, e.Rate)
+			return fmt.Sprintf(none+"%s grows without end, by %.4g per unit of time", names, e.Rate)
 		}
-		return fmt.Sprintf("there is no steady state: %s grows without end, at a rate of %.4g per unit of time, by "+
-			"a factor e in %.4g", names, e.Rate, 1/e.Rate)
+		return fmt.Sprintf(none+"%s grows without end, at a rate of %.4g per unit of time, "+
+			"by a factor e in %.4g", names, e.Rate, 1/e.Rate)
 	case Exploding:
-		return fmt.Sprintf("there is no steady state: %s grows beyond all bounds within a time of about %.6g", names, e.T)
+		return fmt.Sprintf(none+"%s grows beyond all bounds within a time of about %.6g", names, e.T)
 	case Oscillating:
-		return fmt.Sprintf("there is no steady state: %s oscillates with a period of %.6g (a limit cycle); measure it "+
-			"in a run, or take the average over a period", names, e.Period)
+		return fmt.Sprintf(none+"%s oscillates with a period of about %.3g (a limit cycle); measure "+
+			"it in a run, or take the average over a period", names, e.Period)
 	case Slow:
-		return fmt.Sprintf("no steady state was reached within a time of %.4g: %s still moves; let it decay faster, "+
-			"or read the state after a long run with final(…)", e.T, names)
+		return fmt.Sprintf("no steady state was reached within a time of %.4g: these still move: %s; let them decay "+
+			"faster, or read the state after a long run with final(…)", e.T, names)
 	case Unstable:
 		if e.Period > 0 {
 			return fmt.Sprintf("the steady state is unstable: what is near it leaves it, oscillating with a period of "+
@@ -71,7 +72,7 @@ func (e *Error) Error() string {
 			"to it, and has no derivative of its own; read the state after a long run with final(…), or add what "+
 			"makes it return", names)
 	case Timed:
-		return fmt.Sprintf("there is no steady state: the rate of %s depends on time; for a periodic one write "+
+		return fmt.Sprintf(none+"the rate of %s depends on time; for a periodic one write "+
 			"equilibrate { … } every T", names)
 	case Diverged:
 		return fmt.Sprintf("Newton's method found no steady state from here (still moving: %s); take steady = auto",

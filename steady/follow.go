@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"odes.dev/odes/solvers"
 )
@@ -47,6 +48,15 @@ func (s *still) InstantTimes(d, times []float64) {
 	}
 }
 
+// Events tells of none after the end: the search does not search again.
+func (s *still) Events() []solvers.Event {
+	list := s.System.Events()
+	for i := range list {
+		list[i].After = false
+	}
+	return list
+}
+
 // Priorities implements solvers.Prioritized.
 func (s *still) Priorities(_ float64, y, priorities []float64) {
 	if p, ok := s.System.(solvers.Prioritized); ok {
@@ -70,7 +80,7 @@ type follower struct {
 
 // follow runs to the steady state.
 func (s *search) follow(ctx context.Context) (*State, error) {
-	const far = 1e12
+	const far, enough = 1e12, 1e-7
 	f := &follower{search: s, far: make([]float64, s.n), past: make([]float64, s.n), swing: newSwings(s.n)}
 	for i, y := range s.y {
 		f.far[i] = math.Abs(y)
@@ -83,7 +93,14 @@ func (s *search) follow(ctx context.Context) (*State, error) {
 		RTol: s.o.RTol, ATol: s.o.ATol[0], QuadTol: -1, MaxSteps: s.o.MaxSteps, Quadratures: []int{},
 	}
 	if len(s.o.ATol) == s.n {
-		opts.ATols = s.o.ATol
+		opts.ATols = slices.Clone(s.o.ATol)
+	}
+	if looser := enough / opts.RTol; s.o.Way != Run && looser > 1 { // Newton's method brings the digits
+		opts.RTol = enough
+		opts.ATol *= looser
+		for i := range opts.ATols {
+			opts.ATols[i] *= looser
+		}
 	}
 	stats, err := solvers.Solve(ctx, sys, method, rule.Controller(method.Info()), opts, f)
 	if f.result != nil {
@@ -105,7 +122,7 @@ func (f *follower) Mark(m *solvers.Mark) error {
 	copy(f.d, m.Dp)
 	copy(f.m, m.Mp)
 	if m.Kind == solvers.MarkFire {
-		f.totals = f.plan.Totals(f.y)
+		f.jump(m)
 	}
 	if m.Happens() {
 		f.swing.reset()
@@ -118,6 +135,23 @@ func (f *follower) Mark(m *solvers.Mark) error {
 		}
 	}
 	return nil
+}
+
+// jump notes what the body of an event changed.
+func (f *follower) jump(m *solvers.Mark) {
+	const rounding = 0x1p-45
+	f.fired = f.fired || !slices.Equal(m.Dm, m.Dp)
+	before, after := f.plan.Totals(m.Ym), f.plan.Totals(m.Yp)
+	for k := range f.totals {
+		size, law := 0.0, &f.plan.Laws[k]
+		for i, state := range law.States {
+			size = math.FMA(math.Abs(law.Coefs[i]), math.Abs(m.Yp[state])+math.Abs(m.Ym[state]), size)
+		}
+		if change := after[k] - before[k]; math.Abs(change) > float64(rounding*size) {
+			f.totals[k] += change
+			f.fired = true
+		}
+	}
 }
 
 func resting(f []float64) bool {

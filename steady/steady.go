@@ -1,8 +1,8 @@
 // Package steady finds steady states of systems: states whose rates vanish, to which a run leads.
 //
 // The equations are those of the rates, reduced by conserved quantities (Laws): for each law the rate of one state is
-// left out, and the law takes its place. What remains has a regular matrix (Plan, Linear), with which derivatives by the
-// implicit function theorem cost one solution with the matrix or its transpose.
+// left out, and the law takes its place. What remains has a regular matrix (Plan, Linear), with which derivatives by
+// the implicit function theorem cost one solution with the matrix or its transpose.
 //
 // Find follows the run with an implicit method, whose steps grow as the state comes to rest (pseudo-transient
 // continuation, C. T. Kelley and D. E. Keyes, SIAM Journal on Numerical Analysis 35 (1998) 508–523,
@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -82,12 +83,12 @@ type State struct {
 	Newton  int     // steps of Newton's method
 }
 
-// Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at given
-// times does not happen; events by conditions of states do. Errors are an *Error, or that of the context.
+// Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at
+// given times does not happen; events by conditions of states do. Errors are an *Error, or that of the context.
 func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64, o Options) (*State, error) {
 	s := &search{
 		sys: sys, plan: plan, o: o.withDefaults(), t: t, n: sys.Size().N, from: y,
-		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, sys.Size().M), begun: slices.Clone(d),
+		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, sys.Size().M),
 	}
 	z := sys.Size()
 	s.f, s.r, s.delta = make([]float64, z.N+z.Q), make([]float64, z.N), make([]float64, z.N)
@@ -108,7 +109,7 @@ type search struct {
 	t      float64
 	n      int
 	from   []float64
-	begun  []float64 // discretes at the start
+	fired  bool // see State
 	y, d   []float64
 	m      []float64
 	totals []float64
@@ -167,6 +168,39 @@ func (s *search) correct(y []float64) float64 {
 	return size
 }
 
+// rounding estimates, by the factors at hand, how large steps of Newton's method from y are that come of rounding
+// errors of the rates, in units of the tolerances.
+func (s *search) rounding(y []float64) float64 {
+	const some = 16 // times a unit in the last place of the largest term
+	errs := make([]float64, s.n)
+	j := s.sys.Jacobian()
+	for e, x := range s.entries {
+		if row, col := int(j.Rows[e]), int(j.Cols[e]); row < s.n && col < s.n && s.plan.law[row] < 0 {
+			errs[row] = math.FMA(math.Abs(x), math.Abs(y[col]), errs[row])
+		}
+	}
+	for k := range s.plan.Laws {
+		law := &s.plan.Laws[k]
+		for i, state := range law.States {
+			errs[law.Pivot] = math.FMA(math.Abs(law.Coefs[i]), math.Abs(y[state]), errs[law.Pivot])
+		}
+	}
+	most := 0.0
+	for pattern := range 4 {
+		x := slices.Clone(errs)
+		for i := range x {
+			if bits.OnesCount(uint(i*(2*pattern+1)+pattern))%2 == 1 {
+				x[i] = -x[i]
+			}
+		}
+		s.lin.Solve(x, 1)
+		for i, v := range x {
+			most = max(most, math.Abs(v)/s.tolerance(i, y[i]))
+		}
+	}
+	return float64(some * 0x1p-52 * most)
+}
+
 // polish goes on with Newton's method from y, which is close, until rounding ends it. It reports whether it converged.
 // Where steps become shorter by a half each time, or the like, the root is not a simple one.
 func (s *search) polish(y []float64) (bool, error) {
@@ -181,8 +215,11 @@ func (s *search) polish(y []float64) (bool, error) {
 			return false, nil
 		case size <= float64(fast*before):
 			quick = quick || before < math.Inf(1)
-		case size <= s.o.Tol && (quick || size > float64(rounding*before)):
-			return true, nil
+		case quick || size > float64(rounding*before):
+			if size <= s.o.Tol || size <= s.rounding(y) {
+				return true, nil
+			}
+			fallthrough
 		default:
 			if lags++; lags == slow {
 				return false, nil
@@ -215,10 +252,7 @@ func (s *search) settle() (*State, error) {
 	}
 	out := &State{
 		Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m), Matrix: s.matrix, Newton: s.iterations,
-	}
-	out.Fired = !slices.Equal(s.d, s.begun)
-	for k, x := range s.plan.Totals(s.from) {
-		out.Fired = out.Fired || x != s.totals[k]
+		Fired: s.fired,
 	}
 	var err error
 	out.Slowest, err = s.stability(y)

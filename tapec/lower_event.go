@@ -203,6 +203,10 @@ func (l *schedule) firings(i int, ev *typecheck.Event) {
 		times := l.vector(l.lower(e, s), order, own)
 		l.add(times, Fire, e, func(k int, in *Instant) { in.Event, in.Elem = i, k/own.Size() })
 	}
+	if ev.Period != nil {
+		of := l.vector(l.lower(ev.Period, s), order, nil)
+		l.add(of, ValueOf, ev.Period, func(_ int, in *Instant) { in.Event, in.Elem = i, 0 })
+	}
 	if ev.Every == nil {
 		return
 	}

@@ -61,25 +61,27 @@ type checker struct {
 	modules map[string]*module // by path
 	model   *Model
 
-	equations      []*ast.Equation
-	reactions      []*ast.Reaction
-	events         []*ast.Event
-	objectives     []ast.Item // *ast.Objective, *ast.Constraint
-	observes       []*ast.Observe
-	asserts        []*ast.Assert
-	invariants     []*ast.Invariant
-	algebraic      []*ast.AlgEq
-	settings       []*ast.Settings
-	priors         []prior
-	observed       []*observation
-	asserted       map[Expr]bool // knots of which asserts were made
-	empty          []string      // the columns that are observed and hold nothing
-	nodes          int
-	tooMany        bool
-	equilibrations []*ast.Equilibrate
-	inlining       []*ast.Fn
-	resolving      []*entity
-	unitMode       string
+	equations     []*ast.Equation
+	reactions     []*ast.Reaction
+	events        []*ast.Event
+	objectives    []ast.Item // *ast.Objective, *ast.Constraint
+	observes      []*ast.Observe
+	asserts       []*ast.Assert
+	invariants    []*ast.Invariant
+	algebraic     []*ast.AlgEq
+	settings      []*ast.Settings
+	priors        []prior
+	observed      []*observation
+	asserted      map[Expr]bool // knots of which asserts were made
+	empty         []string      // the columns that are observed and hold nothing
+	nodes         int
+	tooMany       bool
+	equilibration *ast.Equilibrate // of this pass; nil for none
+	resumed       *Event           // where the run goes on after it; nil for none
+	settled       *Event           // the steady state after the end; nil where nothing reads it
+	inlining      []*ast.Fn
+	resolving     []*entity
+	unitMode      string
 
 	sparse map[Expr]*sparse              // the values that are sparse matrices
 	letOf  map[Expr]*entity              // by value: the let that has it and has no unit of its own
@@ -217,14 +219,15 @@ func (c *checker) run() {
 	for _, name := range sortedKeys(c.units) {
 		c.unitNamed(name)
 	}
+	c.conditions()
 	for _, e := range c.order {
 		c.resolve(e)
 	}
 	c.listSymbols()
 	c.checkEquations()
 	c.checkAlgebraic()
+	c.checkEquilibration()
 	c.checkEvents()
-	c.checkEquilibrations()
 	if c.variant != nil {
 		c.chooseRows()
 		if c.variant.alone {

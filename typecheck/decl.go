@@ -271,6 +271,9 @@ func (c *checker) resolveVariable(e *entity) {
 			e.stand = c.stand(e, sym)
 		}
 	}
+	if e.condition {
+		c.holdParam(e)
+	}
 	if v.Prior != nil && e.kind == paramName {
 		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})
 	}
@@ -563,6 +566,9 @@ func (c *checker) listSymbols() {
 	for _, e := range c.order { // after those that all experiments have
 		if e.stand != nil {
 			c.model.Params = append(c.model.Params, e.stand)
+		}
+		if e.held != nil {
+			c.model.Discretes = append(c.model.Discretes, e.held)
 		}
 	}
 	hasTime, hasState := false, false

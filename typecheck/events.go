@@ -359,6 +359,7 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 		return nil
 	case g.kind == laterName:
 		return nil
+	case g.kind == paramName && e.Settles && g.held != nil:
 	case g.kind == paramName || g.kind == constName:
 		c.errorf(CodeTarget, a.Target.Span, "%q is %s and never changes during a run; declare it with `discrete` to "+
 			"change it in an event", name.Name, g.kind).Relate(g.span, "declared here")
@@ -375,6 +376,9 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 		return nil
 	}
 	sym := g.sym
+	if g.held != nil {
+		sym = g.held
+	}
 	subs, out, ok := c.target(y, a.Target, sym.Type.Shape)
 	if !ok {
 		return nil

@@ -190,8 +190,7 @@ func (c *checker) enterExperiment() {
 	for _, it := range v.item.Items {
 		switch {
 		case it.Equil != nil:
-			c.unavailable(it.Equil.Span, "`equilibrate`")
-			c.equilibrations = append(c.equilibrations, it.Equil)
+			c.equilibrate(it.Equil)
 		case it.Time != nil:
 			e := &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Body: it.Body}
 			c.events = append(c.events, e)

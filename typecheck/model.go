@@ -240,7 +240,7 @@ const (
 	SumAt
 	AtEvent
 	EventTime
-	Steady // only in a model with Later
+	Steady // at an Event that settles
 	MaxOver
 )
 
@@ -290,9 +290,14 @@ type Event struct {
 	Execution *Event
 	Pending   bool
 	Hidden    bool // not the event that the model declares
-	Stop      bool
-	Body      []*Assign // all at once, from left limits
-	Doc       string
+	// Settles tells that the body ends with the steady state that the run would lead to; After, that it is executed
+	// after the end of the run, for what reads it there, and at no time.
+	Settles, After bool
+	Period         Expr // of the steady state; nil where it is a state at rest
+	Resumes        bool // the run proper begins with what it leaves
+	Stop           bool
+	Body           []*Assign // all at once, from left limits
+	Doc            string
 }
 
 // Axes returns the indices of the event and, behind them, its slot.

@@ -63,10 +63,13 @@ type entity struct {
 	observe  *ast.Observe
 	output   bool
 
+	condition bool // a param that `equilibrate` sets
+
 	value  Expr    // of consts and lets, and what an experiment gives to a param
-	before Expr    // for a const that the experiment sets: its value without the experiment
 	sym    *Symbol // of params, states, discretes and the time
+	before Expr    // for a const that the experiment sets: its value without the experiment
 	stand  *Symbol // for a param that the experiment sets
+	held   *Symbol // for a param that `equilibrate` sets: the discrete that holds its value
 	event  *Event
 	table  *dataTable
 
@@ -125,8 +128,7 @@ func (c *checker) collect() {
 			c.reactions = append(c.reactions, it)
 			c.declare(it.Name, reactionName)
 		case *ast.Equilibrate:
-			c.unavailable(it.Span, "`equilibrate`")
-			c.equilibrations = append(c.equilibrations, it)
+			c.equilibrate(it)
 		case *ast.Experiment:
 			if e := c.declare(it.Name, experimentName); e != nil {
 				e.doc = it.Doc
@@ -344,18 +346,25 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 		c.checkLimit(x, id, e.value)
 		return e.value
 	}
-	if e.stand != nil {
-		return seal(&Ref{Base: at(e.stand.Type, id.Span), Sym: e.stand})
+	if e.held != nil && x.place.allow&UsesDiscrete != 0 {
+		return seal(&Ref{Base: at(e.held.Type, id.Span), Sym: e.held})
 	}
-	if e.value != nil { // a param that the experiment sets
-		return e.value
-	}
-	if e.sym == nil {
-		return bad(id.Span)
-	}
-	r := seal(&Ref{Base: at(e.sym.Type, id.Span), Sym: e.sym})
+	r := e.current(id.Span)
 	c.checkLimit(x, id, r)
 	return r
+}
+
+// current returns the value of a variable or of the time: for a param, what the experiment gives to it.
+func (e *entity) current(s source.Span) Expr {
+	switch {
+	case e.stand != nil:
+		return seal(&Ref{Base: at(e.stand.Type, s), Sym: e.stand})
+	case e.value != nil:
+		return e.value
+	case e.sym == nil:
+		return bad(s)
+	}
+	return seal(&Ref{Base: at(e.sym.Type, s), Sym: e.sym})
 }
 
 func usesOf(k entityKind) Uses {

@@ -144,8 +144,6 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 		return bad(e.Span)
 	}
 	switch name {
-	case "steady":
-		c.unavailable(e.Span, "`"+name+"`")
 	case "nll":
 		return c.nll(e)
 	case "log_prior":
@@ -168,8 +166,11 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 		f.Kind = Final
 	case "initial":
 		f.Kind = Initial
+		if c.resumed != nil { // the run begins there
+			f.Kind, f.Event = AtEvent, c.resumed
+		}
 	case "steady":
-		f.Kind = Steady
+		f.Kind, f.Event = Steady, c.afterwards(e.Span)
 	case "max_over":
 		f.Kind = MaxOver
 	case "integral":

@@ -23,12 +23,16 @@ type observation struct {
 // rowsOf is the table that an expression may read row by row. Then D.y is the value in the row, not
 // the column.
 type rowsOf struct {
-	from *dataTable
-	rows *Table // the rows that count
+	from  *dataTable
+	rows  *Table // the rows that count
+	fixed int    // the number of the row whose columns are numbers, from 1; 0: a row after the other
 }
 
 // row reads column k of the row.
 func (r *rowsOf) row(k int, s source.Span) Expr {
+	if r.fixed > 0 {
+		return number(r.rows.Data[k][r.fixed-1], r.from.units[k], s)
+	}
 	return seal(&Row{Base: at(types.Type{Kind: types.Real, Unit: r.from.units[k]}, s), Table: r.rows, Column: k})
 }
 
@@ -81,7 +85,7 @@ func (c *checker) observation(it *ast.Observe) {
 		}
 		return
 	}
-	rows := &rowsOf{from, table}
+	rows := &rowsOf{from: from, rows: table}
 	x.rows = rows
 	d := c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, from.units[k], from.Span)
 	if d == nil {
@@ -102,8 +106,30 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
+	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) Expr {
+		y := x.with(it.Name.Name, value, it.Name.Span)
+		y.rows = rows
+		d := c.distribution(y, it.Noise, from.units[k], from.Span)
+		if d == nil {
+			return nil
+		}
+		return c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+	})
 	if !c.withinRun(it, from, table.Data[times]) {
 		return
+	}
+	if len(table.Data[k]) == 0 {
+		c.observed = append(c.observed, &observation{
+			name: it.Name.Name, span: it.Name.Span, table: from.Table, term: steady,
+		})
+		return
+	}
+	if steady != nil { // the table is another one now
+		rows.rows = table
+		if d = c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, from.units[k], from.Span); d == nil {
+			return
+		}
+		body = c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
 	}
 	f := &Functional{
 		Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body,
@@ -119,9 +145,12 @@ func (c *checker) observation(it *ast.Observe) {
 		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
 		Needs: d.row.Name + " needs " + d.row.Domain,
 	})
+	term := Expr(seal(f))
+	if steady != nil {
+		term = c.quietly(func() Expr { return c.apply(stdlib.Operator("+"), it.Name.Span, term, steady) })
+	}
 	c.observed = append(c.observed, &observation{
-		name: it.Name.Name, span: it.Name.Span, table: from.Table,
-		term: seal(f),
+		name: it.Name.Name, span: it.Name.Span, table: from.Table, term: term,
 	})
 }
 
@@ -159,12 +188,6 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	k := c.column(g.table, column)
 	if k < 0 {
 		return nil, -1
-	}
-	for _, t := range g.table.Data[slices.Index(g.table.Columns, "time")] {
-		if math.IsInf(t, 0) {
-			c.unavailable(it.From.Pos(), "an observation at the steady state (time = inf)")
-			return nil, -1
-		}
 	}
 	return g.table, k
 }
@@ -217,15 +240,28 @@ func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, tabl
 
 // present returns the chosen rows of t (nil for all) whose column k is not missing.
 func present(t *Table, k int, chosen []bool) *Table {
-	if !slices.ContainsFunc(t.Data[k], math.IsNaN) && !slices.Contains(chosen, false) {
+	keep := make([]bool, len(t.Data[k]))
+	for r, x := range t.Data[k] {
+		keep[r] = !math.IsNaN(x) && (chosen == nil || chosen[r])
+	}
+	return chosenRows(t, keep)
+}
+
+// chosenRows returns the rows of t that keep tells: t itself if it is all.
+func chosenRows(t *Table, keep []bool) *Table {
+	if !slices.Contains(keep, false) {
 		return t
 	}
 	out := &Table{Name: t.Name, Columns: t.Columns, Data: make([][]float64, len(t.Data)), Span: t.Span}
-	for r, y := range t.Data[k] {
-		if math.IsNaN(y) || chosen != nil && !chosen[r] {
+	for r := range keep {
+		if !keep[r] {
 			continue
 		}
-		out.Rows = append(out.Rows, r+1)
+		row := r + 1
+		if t.Rows != nil {
+			row = t.Rows[r]
+		}
+		out.Rows = append(out.Rows, row)
 		for i, d := range t.Data {
 			out.Data[i] = append(out.Data[i], d[r])
 		}

@@ -136,7 +136,7 @@ func first(k *Const) float64 {
 // rowByRow makes the rows of an observation, whose item was found right.
 func (c *checker) rowByRow(x context, it *ast.Observe, value Expr, from *dataTable, table *Table, k int) Rows {
 	numbered := table.numbered()
-	rows := &rowsOf{from, numbered}
+	rows := &rowsOf{from: from, rows: numbered}
 	x.rows = rows
 	d := c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, from.units[k], from.Span)
 	if d == nil {

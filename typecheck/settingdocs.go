@@ -50,7 +50,10 @@ var settingRows = map[string][]SettingRow{
 			"refuses unknown units as well"},
 		{[]string{"threads", "memory"}, "goroutines, and what may be kept of a run (`\"2 GB\"`; half of the " +
 			"machine's memory unless said otherwise); results do not depend on them"},
-		{[]string{"steady"}, "how steady states are found; not available in this version"},
+		{[]string{"steady"}, "how steady states are found: `auto`, the default, follows the run with growing steps " +
+			"until Newton's method takes over; `newton` begins with that; `run` goes on to the end; docs/steady.md"},
+		{[]string{"steady_tol"}, "the last step of Newton's method to a steady state, in units of " +
+			"`rtol*abs(x) + atol` (1e-3 unless said otherwise)"},
 	},
 	"sens": {
 		{[]string{"of", "wrt"}, "objectives; params and `initial(x)`. Without them: all objectives; all params and " +

@@ -52,6 +52,9 @@ func (k *checkCmd) Run(c *call) error {
 			}
 			fmt.Fprintf(c.out, "%s: ok: %s, %s, %s, %s\n", i.File, states,
 				count(i.Params, "param"), count(i.Events, "event"), count(i.Objectives, "objective"))
+			for _, law := range i.Conserved {
+				fmt.Fprintf(c.out, "conserved: %s\n", law)
+			}
 		}
 	}
 	if worst > 0 {

@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
 
@@ -53,6 +54,7 @@ var failures = []func(*failure, error) bool{
 	explains((*failure).backward),
 	explains((*failure).wrongTime),
 	explains((*failure).incapable),
+	explains((*failure).steady),
 	(*failure).interrupted,
 }
 
@@ -81,6 +83,17 @@ func (x *Explainer) Failure(err error, w *system.Worker, method solvers.Method) 
 		return &diag.ListError{Diagnostics: f.list.All()}, placed.At()
 	}
 	return &diag.ListError{Diagnostics: f.list.All()}, nil
+}
+
+// steady explains why there is no steady state.
+func (f *failure) steady(e *steady.Error) {
+	at := f.span
+	for _, ev := range f.model.Checked.Events {
+		if ev.Settles {
+			at = ev.Span
+		}
+	}
+	f.list.Errorf(CodeSteady, at, "%v", e)
 }
 
 func (f *failure) nonFinite(e *solvers.NonFiniteError) {

@@ -57,7 +57,8 @@ var blocks = map[string][]key{
 		{name: "units", set: word(ignore), words: typecheck.UnitWords}, // the checker acts on it
 		{name: "threads", set: count(func(s *Settings) *int { return &s.Threads })},
 		{name: "memory", set: setMemory},
-		{name: "steady", later: steadyLater},
+		oneOf("steady", steadyWords, notOne, func(s *Settings, w string) { s.Steady = steadyWays[w] }),
+		{name: "steady_tol", set: positive(func(s *Settings) *float64 { return &s.SteadyTol })},
 	}, methodKeys()...),
 	"sens": {
 		{name: "of", set: setOf},

@@ -112,9 +112,7 @@ func TestLater(t *testing.T) {
 		block, override, value string
 		wrong, notes           int
 	}{
-		{block: "solver { steady = x }", notes: 1},
 		{block: "solver { method = bdf }", wrong: 1},
-		{override: "solver.steady", value: "x", wrong: 1},
 		{override: "solver.method", value: "bdf", wrong: 1},
 	} {
 		m, l := checked(t, c.block)

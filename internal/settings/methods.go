@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
 
@@ -92,9 +93,10 @@ func methodLater(v typecheck.SettingValue) (what string, needed bool) {
 	return "solver.method " + v.Word + " is not available in this version; there are " + names, true
 }
 
-func steadyLater(typecheck.SettingValue) (what string, needed bool) {
-	return "solver.steady is not available in this version: no steady state is computed", false
-}
+// steadyWays are the ways to find steady states.
+var steadyWays = map[string]steady.Way{Auto: steady.Auto, "newton": steady.Newton, "run": steady.Run}
+
+func steadyWords() []string { return []string{Auto, "newton", "run"} }
 
 // backwards names the methods that integrate adjoint equations of runs, where that is not the method of the run. The
 // error estimate of ros3p is zero for linear autonomous equations, since both solutions have one stability function;

@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
 
@@ -42,6 +43,8 @@ type Settings struct {
 	Solver     solvers.Options
 	Checkpoint solvers.Checkpoint
 	Threads    int
+	Steady     steady.Way // how steady states are found
+	SteadyTol  float64    // the last step of Newton's method, in units of the tolerances; 0: the default
 
 	Of       []string           // names of objectives; nil: all
 	Wrt      []typecheck.Target // variables; nil: all

@@ -1,6 +1,8 @@
 package system
 
 import (
+	"slices"
+
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -148,8 +150,17 @@ func (w *ComplexWorker) fire(f solvers.Firing, body bool) {
 	w.vec[vecFired][at] = 1
 }
 
-// Affect implements solvers.ComplexSystem.
+// Affect implements solvers.ComplexSystem. The body of an event that settles begins its search at yp.
 func (w *ComplexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
+	guess := slices.Clone(yp)
+	w.assign(f, t, ym, dm, yp, dp)
+	if w.model.Checked.Events[f.Event].Settles {
+		w.settle(f, t, guess, yp, dp)
+	}
+}
+
+// assign executes the assignments of a body.
+func (w *ComplexWorker) assign(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
 	copy(yp, ym)
 	copy(dp, dm)
 	body := w.parts.List(tapec.PartAffects)[f.Event]

@@ -11,10 +11,12 @@ package system
 
 import (
 	"strconv"
+	"sync"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
@@ -38,6 +40,8 @@ type Model struct {
 	unmoved    []bool          // per instant: its time depends on no discrete
 	mass       *solvers.Mass   // nil without algebraic unknowns
 	someNth    bool            // some functional counts only one firing
+
+	conserved func() []steady.Law
 }
 
 // Place is where something lies in a flat vector: elements [Offset, Offset+Len).
@@ -74,6 +78,7 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 	if m.mass != nil && !m.determined(list) {
 		return nil
 	}
+	m.conserved = sync.OnceValue(m.findLaws)
 	return m
 }
 

@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
 )
 
 // Problem is a model at a point, with what is asked of it. The workers of a run share it.
@@ -22,8 +23,14 @@ type Problem struct {
 	// CompileAfter may be changed before workers are made. Results do not depend on it.
 	CompileAfter CompileAfter
 
-	active []string
-	plan   *plan // of the active params
+	// Steady says how steady states are found. Problems that have any need a Jacobian.
+	Steady steady.Options
+	// Shooting says how periodic ones are found.
+	Shooting Shooting
+
+	active   []string
+	plan     *plan // of the active params
+	settling settling
 	// origins say where functionals that are not finite come from, by their elements.
 	origins origins
 }

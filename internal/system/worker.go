@@ -59,6 +59,10 @@ type Worker struct {
 	stops        []bool
 
 	psi []float64 // scratch: the model's objectives, in lanes
+
+	rest  *atRest // nil until a steady state is differentiated
+	rows  [][]float64
+	later []float64 // [P·L] what Finish adds to the rows
 }
 
 // frameVectors are lane vectors of everything that outlives a call.
@@ -213,6 +217,9 @@ func (w *Worker) Started() float64 { return w.started }
 func (w *Worker) Begin(rows [][]float64) {
 	w.refresh()
 	w.book.begin(rows)
+	if w.rows = rows; w.model.Settles() {
+		w.later = append(w.later[:0], make([]float64, w.kit.plan.width*w.lanes)...)
+	}
 	w.visits.step = -1
 	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
 		clear(v)
@@ -238,6 +245,11 @@ func (w *Worker) Finish() {
 		w.pull.Get(tapec.PartRunWork).run(&w.in, &w.out)
 	}
 	w.book.finish()
+	for j, x := range w.later {
+		if row := w.rows[j%w.lanes]; row != nil && x != 0 {
+			row[j/w.lanes] += x
+		}
+	}
 }
 
 // Sound implements sens.Sounder.

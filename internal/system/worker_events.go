@@ -156,6 +156,7 @@ func (w *Worker) Events() []solvers.Event {
 			Name: e.Name, Elems: eventElems(e.Indices), Array: len(e.Indices) > 0,
 			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
 			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
+			Settles: e.Settles, After: e.After,
 		}
 		if e.Transient {
 			list[i].Transient, list[i].If = true, slices.Index(w.model.Checked.Events, e.If)
@@ -194,6 +195,15 @@ func oneHot(e *typecheck.Event, f solvers.Firing, body bool) (n, at int) {
 
 // Affect implements solvers.System.
 func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
+	w.assign(f, t, ym, dm, yp, dp)
+	if w.model.Checked.Events[f.Event].Settles {
+		w.settle(f, t, yp, dp)
+	}
+	return w.stops[f.Event]
+}
+
+// assign executes the assignments of a body.
+func (w *Worker) assign(f solvers.Firing, t float64, ym, dm, yp, dp []float64) {
 	copy(yp, ym)
 	copy(dp, dm)
 	body := w.value.List(tapec.PartAffects)[f.Event]
@@ -206,11 +216,18 @@ func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (
 		body.run(&w.in, &w.out)
 		w.in[tapec.Primal][vecD] = saved
 	}
-	return w.stops[f.Event]
 }
 
 // AffectPush implements solvers.TangentSystem.
 func (w *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
+	w.assignPush(f, t, ym, dm, td, ymd, dmd, ypd, dpd)
+	if w.model.Checked.Events[f.Event].Settles {
+		w.settlePush(f, t, ym, dm, ypd, dpd)
+	}
+}
+
+// assignPush pushes tangents through the assignments of a body.
+func (w *Worker) assignPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
 	copy(ypd, ymd)
 	copy(dpd, dmd)
 	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
@@ -244,6 +261,14 @@ func clearTargets(body *program, y, d []float64, lanes int) {
 
 // AffectPull implements solvers.CotangentSystem.
 func (w *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
+	if w.model.Checked.Events[f.Event].Settles {
+		ypb, dpb = w.settlePull(f, t, ym, dm, ypb, dpb)
+	}
+	w.assignPull(f, t, ym, dm, ypb, dpb, ymb, dmb, tb)
+}
+
+// assignPull transposes the assignments of a body.
+func (w *Worker) assignPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	copy(ymb, ypb)
 	copy(dmb, dpb)
 	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {

@@ -144,6 +144,14 @@ func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 
 // AffectPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
+	if w.model.Checked.Events[f.Event].Settles {
+		ypb, dpb = w.settlePullPush(f, t, ym, dm, ypb, dpb)
+	}
+	w.assignPullPush(f, t, ym, dm, ypb, dpb, ymb, dmb, tb)
+}
+
+// assignPullPush transposes the assignments of a body, with tangents.
+func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
 	ymb.Copy(ypb)
 	dmb.Copy(dpb)
 	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {

@@ -197,10 +197,11 @@ type (
 		Doc         string
 	}
 
-	// Equilibrate is `equilibrate { … }`.
+	// Equilibrate is `equilibrate { … }` or `equilibrate { … } every T`.
 	Equilibrate struct {
 		At
-		Body []*Affect
+		Body  []*Affect
+		Every Expr // nil for a steady state without a period
 	}
 
 	// Experiment is `experiment e { … }`, or `experiment e from D by D.id { … }`: one for each value of a column.

@@ -184,7 +184,7 @@ func (d *dumper) item(item Item) {
 		d.list("reaction", name(n.Name), side(n.Left), map[bool]string{false: "->", true: "<->"}[n.Net], side(n.Right),
 			d.keyed("rate", n.Rate), doc(n.Doc))
 	case *Equilibrate:
-		d.list("equilibrate", d.body(n.Body))
+		d.list("equilibrate", d.body(n.Body), d.keyed("every", n.Every))
 	case *Experiment:
 		d.list("experiment", name(n.Name), optName(n.From), d.keyed("by", n.By),
 			d.each(len(n.Items), func(i int) Node { return n.Items[i] }), doc(n.Doc))

@@ -49,6 +49,10 @@ func (t *text) item(item Item) {
 	case *Equilibrate:
 		t.put("equilibrate ")
 		t.body(n.Body)
+		if n.Every != nil {
+			t.put(" every ")
+			t.expr(n.Every, 0)
+		}
 	case *Experiment:
 		t.put("experiment ")
 		t.ident(n.Name)

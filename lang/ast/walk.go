@@ -110,6 +110,7 @@ func (w *walker) item(n Item) {
 		w.expr(n.Rate)
 	case *Equilibrate:
 		w.body(n.Body)
+		w.expr(n.Every)
 	case *Experiment:
 		w.node(&n.Name)
 		w.ident(n.From)

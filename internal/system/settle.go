@@ -1,0 +1,474 @@
+package system
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Steady states are bodies of events: assignments, then the state that a run would lead to. Everything that repeats or
+// differentiates the event finds the state that was found first for the same values.
+
+// settling is what the workers of a problem know of its steady states.
+type settling struct {
+	mu     sync.Mutex
+	plan   *steady.Plan
+	worker *Worker
+	found  []settled // the last few
+	orbit  *orbit    // the last periodic one
+	err    error     // why the last search failed
+}
+
+// settled is a steady state, and from where it was sought.
+type settled struct {
+	version int
+	t       float64
+	y, d    []float64
+	state   *steady.State
+}
+
+// mostSettled is how many steady states are kept: those of one run, and of one that is compared with it.
+const mostSettled = 4
+
+// Settles reports whether runs of the model find steady states.
+func (m *Model) Settles() bool {
+	for _, e := range m.Checked.Events {
+		if e.Settles {
+			return true
+		}
+	}
+	return false
+}
+
+// Moment says when an event happens beside the run.
+type Moment uint8
+
+// The moments.
+const (
+	Within      Moment = iota // not beside it
+	BeforeStart               // what it leaves is where the run begins
+	AfterEnd                  // only some functionals see it
+)
+
+// Moment returns when event e happens beside the run.
+func (w *Worker) Moment(e int) Moment {
+	switch ev := w.model.Checked.Events[e]; {
+	case ev.After:
+		return AfterEnd
+	case ev.Settles || ev.Resumes:
+		return BeforeStart
+	}
+	return Within
+}
+
+// Span returns the length of the run's time, for params at pt; 1 where it is not known.
+func (m *Model) Span(pt *Point) float64 {
+	t := m.Compiled.Instants
+	e := tape.NewEvaluator[float64](t)
+	if !m.load(t, e, &values{vecP: pt.p, vecD: make([]float64, m.layout.nD)}) {
+		return 1
+	}
+	e.Run()
+	times := e.Output(tapec.Times.Name().String())
+	if span := times[1] - times[0]; span > 0 && !math.IsInf(span, 1) {
+		return span
+	}
+	return 1
+}
+
+// Initial returns the initial state at pt; nil where it depends on what only a run knows.
+func (m *Model) Initial(pt *Point) []float64 {
+	known := values{vecP: pt.p, vecD: make([]float64, m.layout.nD), vecT: []float64{0}}
+	at := tape.NewEvaluator[float64](m.Compiled.Instants)
+	if !m.load(m.Compiled.Instants, at, &known) {
+		return nil
+	}
+	at.Run()
+	known[vecT][0] = at.Output(tapec.Times.Name().String())[0]
+	t := m.Compiled.Start
+	e := tape.NewEvaluator[float64](t)
+	if !m.load(t, e, &known) {
+		return nil
+	}
+	e.Run()
+	y := make([]float64, m.layout.nY)
+	for _, out := range t.Outputs {
+		if to := m.layout.part(tapec.MustName(out.Name)); to.vec == vecY {
+			copy(y[to.offset:], e.Output(out.Name))
+		}
+	}
+	return y
+}
+
+// StateUnit returns the unit of element i of the state vector.
+func (m *Model) StateUnit(i int) units.Unit {
+	for k, p := range m.layout.states {
+		if i >= p.offset && i < p.offset+p.len {
+			return m.Checked.States[k].Type.Unit
+		}
+	}
+	return units.Unit{}
+}
+
+// Conserved returns the conserved quantities of the model: combinations of the states with whole numbers as
+// coefficients that stay what they are whatever the params are, between two events.
+func (m *Model) Conserved() []steady.Law { return m.conserved() }
+
+// findLaws evaluates the rates at random residues.
+func (m *Model) findLaws() []steady.Law {
+	t := m.Compiled.Rates
+	e := tape.NewEvaluator[residue.Number](t)
+	return steady.Laws(m.layout.nY, func(k int, rates []residue.Number) {
+		for i, in := range t.Inputs {
+			values := e.Input(in.Name)
+			for j := range values {
+				values[j] = residue.Hash(residue.Number(k), residue.Number(i), residue.Number(j))
+				if tapec.MustName(in.Name).Role == tapec.HeldMode {
+					values[j] &= 1
+				}
+			}
+		}
+		e.Run()
+		for _, out := range t.Outputs {
+			if at := m.layout.part(tapec.MustName(out.Name)); at.offset < m.layout.nY {
+				copy(rates[at.offset:], e.Output(out.Name))
+			}
+		}
+	})
+}
+
+// SteadyError returns why the last search for a steady state failed; nil if it did not.
+func (p *Problem) SteadyError() error {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	return p.settling.err
+}
+
+// Search forgets why the last search for a steady state failed: another run begins.
+func (p *Problem) Search() {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	p.settling.err = nil
+}
+
+// settle finds the steady state that a run from (t, y, d) leads to.
+func (p *Problem) settle(t float64, y, d []float64) (*steady.State, error) {
+	s := &p.settling
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.found {
+		f := &s.found[i]
+		if f.version == p.Point.version && f.t == t && slices.Equal(f.y, y) && slices.Equal(f.d, d) {
+			s.err = nil
+			return f.state, nil
+		}
+	}
+	if s.worker == nil {
+		k, err := p.Kit(1, Values, false)
+		if err != nil {
+			s.err = err
+			return nil, err
+		}
+		s.worker = p.Worker(k)
+		s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), p.Model.Conserved())
+	}
+	s.worker.refresh()
+	state, err := steady.Find(context.Background(), s.worker, s.plan, t, y, d, p.Steady)
+	if s.err = err; err != nil {
+		return nil, err
+	}
+	if len(s.found) == mostSettled {
+		s.found = slices.Delete(s.found, 0, 1)
+	}
+	s.found = append(s.found, settled{p.Point.version, t, slices.Clone(y), slices.Clone(d), state})
+	return state, nil
+}
+
+// Resting returns the steady states of the last runs.
+func (p *Problem) Resting() (list []*steady.State) {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	for i := range p.settling.found {
+		if f := &p.settling.found[i]; f.version == p.Point.version {
+			list = append(list, f.state)
+		}
+	}
+	return list
+}
+
+// settle replaces the state by the steady one. Where there is none, the state is not a number.
+func (w *Worker) settle(f solvers.Firing, t float64, y, d []float64) {
+	if w.periodic(f) {
+		if o, err := w.problem.orbit(f, t, y, d); err != nil {
+			y[0] = math.NaN()
+		} else {
+			copy(y, o.state.Y)
+		}
+		return
+	}
+	state, err := w.problem.settle(t, y, d)
+	if err != nil {
+		for i := range y {
+			y[i] = math.NaN()
+		}
+		return
+	}
+	copy(y, state.Y)
+	copy(d, state.D)
+}
+
+// periodic reports whether an event that settles leads to a periodic state.
+func (w *Worker) periodic(f solvers.Firing) bool {
+	return w.model.Checked.Events[f.Event].Period != nil
+}
+
+// slopesAt returns the derivatives of the periodic steady state after the assignments of f, [N][P].
+func (w *Worker) slopesAt(f solvers.Firing, t float64, ym, dm []float64, way string) []float64 {
+	y, d := slices.Clone(ym), slices.Clone(dm)
+	w.assign(f, t, ym, dm, y, d)
+	o, err := w.problem.orbit(f, t, y, d)
+	if err != nil {
+		panic("system: the run found a periodic state: " + err.Error())
+	}
+	return w.problem.slopes(o, way, w.lanes)
+}
+
+// atRest is what a worker differentiates steady states with.
+type atRest struct {
+	of     *steady.State
+	linear *steady.Linear
+	y, d   []float64 // after the assignments
+	modes  []float64 // of the left limit
+	rates  []float64 // [(N+Q)·L]
+	moves  []float64 // [max(N, D)·L]
+	time   []float64 // [L]
+	yb, db []float64 // [N·L], [D·L]
+}
+
+// restAt returns the steady state after the assignments of f at (t, ym, dm), and enters it. leave goes back.
+func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
+	r, z := w.rest, w.Size()
+	if r == nil {
+		l := w.lanes
+		r = &atRest{
+			y: make([]float64, z.N), d: make([]float64, z.D), modes: make([]float64, z.M),
+			rates: make([]float64, (z.N+z.Q)*l), moves: make([]float64, z.N*l), time: make([]float64, l),
+			yb: make([]float64, z.N*l), db: make([]float64, z.D*l),
+		}
+		w.rest = r
+	}
+	w.assign(f, t, ym, dm, r.y, r.d)
+	state, err := w.problem.settle(t, r.y, r.d)
+	if err != nil {
+		panic("system: the run found a steady state: " + err.Error())
+	}
+	if r.of != state {
+		if r.linear, err = w.problem.settling.plan.NewLinear(state.Matrix); err != nil {
+			panic("system: the steady state was determined: " + err.Error())
+		}
+		r.of = state
+	}
+	copy(r.modes, w.in[tapec.Primal][vecM])
+	w.Enter(state.D, state.M)
+	return r
+}
+
+// settlePush pushes tangents of the state after the assignments of f through the search, by the implicit function
+// theorem: M ẏ* = (-ḟ, C ẏ).
+func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, yd, dd []float64) {
+	if w.periodic(f) {
+		s := w.slopesAt(f, t, ym, dm, byTangent)
+		clear(yd)
+		p, l := w.kit.plan.width, w.lanes
+		for i := range len(yd) / l {
+			for j := range p {
+				for k, x := range w.dot.p[j*l : (j+1)*l] {
+					yd[i*l+k] = math.FMA(s[i*p+j], x, yd[i*l+k])
+				}
+			}
+		}
+		return
+	}
+	r := w.restAt(f, t, ym, dm)
+	w.EnterPush(dd)
+	clear(r.moves)
+	clear(r.time)
+	w.Push(t, r.of.Y, r.time, r.moves, r.rates)
+	rates := r.rates[:len(yd)]
+	r.linear.Push(rates, yd, w.lanes)
+	copy(yd, rates)
+	w.Enter(dm, r.modes)
+}
+
+// settlePull is the transpose of settlePush: it returns cotangents of the state after the assignments of f.
+func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db []float64) (_, _ []float64) {
+	if w.periodic(f) {
+		s := w.slopesAt(f, t, ym, dm, byAdjoint)
+		p, l := w.kit.plan.width, w.lanes
+		for i := range len(yb) / l {
+			for j := range p {
+				for k, x := range yb[i*l : (i+1)*l] {
+					w.later[j*l+k] = math.FMA(s[i*p+j], x, w.later[j*l+k])
+				}
+			}
+		}
+		return make([]float64, len(yb)), db
+	}
+	r := w.restAt(f, t, ym, dm)
+	clear(r.rates)
+	rates := r.rates[:len(yb)]
+	copy(rates, yb)
+	r.linear.Pull(rates, r.yb, w.lanes)
+	w.Visit(-1)
+	w.Pull(t, r.of.Y, r.rates, r.moves, r.time)
+	copy(r.db, db)
+	w.Leave(r.db)
+	w.Enter(dm, r.modes)
+	return r.yb, r.db
+}
+
+// settlePullPush is settlePull with tangents. With μ = M⁻ᵀȳ, the tangent is μ̇ = M⁻ᵀ(ȳ̇ - Ṁᵀμ).
+func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db solvers.Dual) (_, _ solvers.Dual) {
+	z, l := w.Size(), w.lanes
+	// How the steady state moves.
+	y, dd := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
+	w.assignPush(f, t.X[0], ym.X, dm.X, t.D, ym.D, dm.D, y.D, dd.D)
+	w.settlePush(f, t.X[0], ym.X, dm.X, y.D, dd.D)
+	r := w.restAt(f, t.X[0], ym.X, dm.X)
+	copy(y.X, r.of.Y)
+	w.EnterPush(dd.D)
+	still := solvers.Dual{X: t.X, D: make([]float64, l)}
+
+	rates, turned, time := solvers.NewDual(z.N+z.Q, l), solvers.NewDual(z.N, l), solvers.NewDual(1, l)
+	before := solvers.NewDual(z.N, l)
+	copy(rates.X, yb.X)
+	r.linear.Pull(rates.X[:z.N], before.X, 1)
+	w.PullPush(still, y, rates, turned, time) // with rates that do not move: -Ṁᵀμ, since their sign is turned
+	moved := solvers.NewDual(z.N+z.Q, l)
+	for i := range yb.D {
+		moved.D[i] = yb.D[i] + turned.D[i]
+	}
+	r.linear.Pull(moved.D[:z.N*l], before.D, l)
+	w.PullPush(still, y, moved, turned, time)
+	out := solvers.NewDual(z.D, l)
+	out.Copy(db)
+	w.Leave(out)
+	w.Enter(dm.X, r.modes)
+	w.EnterPush(dm.D)
+	return before, out
+}
+
+// settle is Worker.settle in complex arithmetic: Newton's method from a guess, the steady state of the recorded run.
+func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []complex128) {
+	const most = 50
+	p, n := w.problem, len(y)
+	if o := p.settling.orbit; w.model.Checked.Events[f.Event].Period != nil { // to first order
+		s := p.slopes(o, byComplex, 1)
+		for i, x := range o.state.Y {
+			y[i] = complex(x, 0)
+		}
+		for _, name := range p.active {
+			at, from := p.Column(name), w.model.Param(name).Offset
+			for k := range at.Len {
+				move := w.vec[vecP][from+k] - complex(p.Point.p[from+k], 0)
+				for i := range y {
+					y[i] += complex(s[i*p.plan.width+at.Offset+k], 0) * move
+				}
+			}
+		}
+		return
+	}
+	real0 := func(x []complex128) []float64 {
+		out := make([]float64, len(x))
+		for i, v := range x {
+			out[i] = real(v)
+		}
+		return out
+	}
+	var state *steady.State
+	for _, s := range p.Resting() { // that of the recorded run
+		if slices.Equal(s.Y, real0(guess)) {
+			state = s
+		}
+	}
+	if state == nil {
+		var err error
+		if state, err = p.settle(real(t), real0(y), real0(d)); err != nil {
+			panic("system: the run found a steady state: " + err.Error())
+		}
+	}
+	plan := p.settling.plan
+	savedD, savedM := slices.Clone(w.vec[vecD]), slices.Clone(w.vec[vecM])
+	w.Enter(d, state.M)
+	z := make([]complex128, n)
+	for i, x := range state.Y {
+		z[i] = complex(x, 0)
+	}
+	size := p.Size()
+	rates, entries := make([]complex128, size.N+size.Q), make([]complex128, len(p.places().Rows))
+	both := make([]float64, 2*n)
+	totals := [2][]float64{}
+	parts := func(x []complex128) (re, im []float64) {
+		re, im = make([]float64, len(x)), make([]float64, len(x))
+		for i, v := range x {
+			re[i], im[i] = real(v), imag(v)
+		}
+		return re, im
+	}
+	re, im := parts(y)
+	totals[0], totals[1] = plan.Totals(re), plan.Totals(im)
+	linear, err := plan.NewLinear(state.Matrix)
+	if err != nil {
+		panic("system: the steady state was determined: " + err.Error())
+	}
+	before := math.Inf(1)
+	for range most {
+		w.Eval(complex(real(t), 0), z, rates)
+		w.EvalJacobian(complex(real(t), 0), z, entries)
+		if linear.Factor(plan.Matrix(real0(entries))) != nil {
+			z[0] = complex(math.NaN(), 0)
+			break
+		}
+		fr, fi := parts(rates)
+		zr, zi := parts(z)
+		left := make([]float64, n)
+		plan.Residual(zr, fr, totals[0], left)
+		for i, x := range left {
+			both[2*i] = -x
+		}
+		plan.Residual(zi, fi, totals[1], left)
+		for i, x := range left {
+			both[2*i+1] = -x
+		}
+		linear.Solve(both, 2)
+		change := 0.0
+		for i := range z {
+			z[i] += complex(both[2*i], both[2*i+1])
+			change = max(change, ratio(both[2*i], real(z[i])), ratio(both[2*i+1], imag(z[i])))
+		}
+		if change == 0 || change < 1e-10 && change > before/2 {
+			break
+		}
+		before = change
+	}
+	copy(y, z)
+	copy(w.vec[vecD], savedD)
+	w.vec[vecD] = savedD
+	copy(w.vec[vecM], savedM)
+}
+
+// ratio returns |x/of|, and 0 where x is 0.
+func ratio(x, of float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return math.Abs(x / of)
+}

@@ -1,0 +1,125 @@
+package odes
+
+import (
+	"math"
+	"strings"
+
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
+	"odes.dev/odes/typecheck"
+)
+
+// settles prepares the run for the steady states that the model asks for.
+func (r *run) settles() error {
+	m, s := r.model.system, &r.settings
+	if !m.Settles() {
+		return nil
+	}
+	if m.JacobianTooLarge() {
+		var l diag.List
+		l.Errorf(explain.CodeSteady, r.model.checked.Time.Span, "the derivatives of the rates by the states have too "+
+			"many entries, and steady states need them")
+		return l.Err()
+	}
+	r.problem.Jacobian = true
+	o := &r.problem.Steady
+	o.Way, o.Tol = s.Steady, s.SteadyTol
+	o.RTol, o.ATol = s.Solver.RTol, s.Solver.ATols
+	if s.Solver.RTols != nil {
+		for _, x := range s.Solver.RTols {
+			o.RTol = min(o.RTol, x)
+		}
+	}
+	if o.ATol == nil {
+		o.ATol = []float64{s.Solver.ATol}
+	}
+	o.Span = m.Span(r.problem.Point)
+	r.problem.Shooting = system.Shooting{Method: r.method, Options: s.Solver}
+	if s.Solver.Fixed == 0 {
+		r.problem.Shooting.Control = func(i solvers.Info) solvers.Controller { return s.Rule().Controller(i) }
+	}
+	return nil
+}
+
+// onceDifferentiable reports periodic steady states where second derivatives are asked for by a setting.
+func (r *run) onceDifferentiable(by string, l *diag.List) {
+	for _, e := range r.model.checked.Events {
+		if e.Period != nil {
+			l.Errorf(CodeNoSuchRun, e.Span, "%s: second derivatives of a periodic steady state are not available in "+
+				"this version", by)
+		}
+	}
+}
+
+// differentiable reports steady states without a derivative.
+func (r *run) differentiable() error {
+	for _, s := range r.problem.Resting() {
+		if s.Fired {
+			var l diag.List
+			l.Errorf(explain.CodeSteady, r.model.checked.Time.Span, "the steady state depends on when events fired on "+
+				"the way to it, since they changed what is conserved or a discrete; such a state has a value but no "+
+				"derivative in this version: put the events into the run proper, and read the state with steady(…)")
+			err := l.Err().(*diag.ListError)
+			return &RunError{List: err, Cause: err, From: math.NaN(), T: math.NaN()}
+		}
+	}
+	return nil
+}
+
+// lawStates is the most states of a model whose conserved quantities are listed without being asked for.
+const lawStates = 400
+
+// compiledForLaws compiles a model to find its conserved quantities; nil where that would take too long or fails.
+func compiledForLaws(checked *typecheck.Model) *system.Model {
+	n := 0
+	for _, x := range checked.States {
+		n += x.Type.Shape.Size()
+	}
+	if n < 2 || n > lawStates || len(checked.Later) > 0 {
+		return nil
+	}
+	var l diag.List
+	return system.New(checked, &l)
+}
+
+// conserved lists the conserved quantities of the model with their values at the start: "E + ES = 1".
+func (m *Model) conserved() (list []string) {
+	laws := steady.Readable(m.system.Conserved())
+	if len(laws) == 0 {
+		return nil
+	}
+	var l diag.List
+	y := m.system.Initial(m.system.NewPoint(nil, &l))
+	for _, law := range laws {
+		var b strings.Builder
+		for k, i := range law.States {
+			c := law.Coefs[k]
+			switch {
+			case k > 0 && c < 0:
+				b.WriteString(" - ")
+			case k > 0:
+				b.WriteString(" + ")
+			case c < 0:
+				b.WriteString("-")
+			}
+			if c = math.Abs(c); c != 1 {
+				b.WriteString(diag.Number(c) + " ")
+			}
+			b.WriteString(m.system.StateName(i))
+		}
+		if y != nil && l.Err() == nil {
+			b.WriteString(" = " + diag.Number(law.Total(y)))
+			if u := m.system.StateUnit(law.States[0]); u.Known() && !u.Plain() {
+				b.WriteString(" " + unitText(u))
+			}
+		}
+		list = append(list, b.String())
+	}
+	return list
+}
+
+func unitText(u units.Unit) string { return "[" + u.String() + "]" }

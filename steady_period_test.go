@@ -1,0 +1,170 @@
+package odes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// periodic has the models of the cases with doses or forcing, without their params, and objectives by the names of
+// their values.
+var periodic = map[string]string{
+	"iv_bolus": `
+state A = 0
+A' = -CL/V*A
+event bolus every tau { A += dose }
+equilibrate { } every tau
+objective peak = at_event(bolus, post(A)/V, nth = 1)
+objective trough = initial(A/V)
+objective at_s = sum_at([s], A/V)
+objective auc_tau = integral(A/V, from = 0, to = tau)
+objective average = integral(A/V, from = 0, to = tau)/tau
+`,
+	"infusion": `
+state A = 0
+A' = (if mod(t, tau) < D then dose/D else 0) - CL/V*A
+equilibrate { } every tau
+objective end_of_infusion = sum_at([D], A/V)
+objective trough = initial(A/V)
+objective at_s1 = sum_at([s1], A/V)
+objective at_s2 = sum_at([s2], A/V)
+`,
+	"oral_lag": `
+state depot = 0, A = 0
+depot' = -ka*depot
+A' = ka*depot - CL/V*A
+event oral every tau from lag { depot += dose }
+event top when ka*depot - CL/V*A crosses 0 down { }
+equilibrate { } every tau
+objective at_dose_time = initial(A/V)
+objective at_s1 = sum_at([s1], A/V)
+objective at_s2 = sum_at([s2], A/V)
+objective at_s3 = sum_at([s3], A/V)
+objective time_of_peak = event_time(top, 1)
+objective peak = max_over(A/V)
+`,
+	"bolus_michaelis_menten": `
+state A = 0
+A' = -Vmax*A/(Km + A)
+event bolus every tau { A += dose }
+equilibrate { } every tau
+objective peak = at_event(bolus, post(A), nth = 1)
+objective trough = initial(A)
+`,
+	"forced_linear_oscillator": `
+state x = 0, v = 0
+x' = v
+v' = -2*zeta*w0*v - w0^2*x + F*cos(W*t + phi)
+equilibrate { } every 2*pi/W
+objective x_at_s = sum_at([s], x)
+objective v_at_s = sum_at([s], v)
+objective x_at_0 = initial(x)
+objective v_at_0 = initial(v)
+objective amplitude = max_over(x)
+objective mean_square = integral(x^2, from = 0, to = 2*pi/W)*W/(2*pi)
+`,
+	"forced_duffing": `
+state x = 0, v = 0
+x' = v
+v' = -c*v - k*x - beta*x^3 + F*cos(W*t)
+equilibrate { } every 2*pi/W
+objective x_at_0 = initial(x)
+objective v_at_0 = initial(v)
+`,
+}
+
+// TestPeriodicReference compares periodic steady states with closed forms and reference solutions.
+func TestPeriodicReference(t *testing.T) {
+	text, err := os.ReadFile("testdata/steady/equilibration.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Cases []struct {
+			ID         string               `json:"id"`
+			Parameters map[string]float64   `json:"parameters"`
+			Values     map[string]valueWith `json:"values"`
+		}
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, c := range all.Cases {
+		model, ok := periodic[c.ID]
+		if !ok {
+			continue
+		}
+		found++
+		t.Run(c.ID, func(t *testing.T) {
+			var b strings.Builder
+			b.WriteString("time t from 0 to 12.5\n")
+			for _, p := range slices.Sorted(maps.Keys(c.Parameters)) {
+				fmt.Fprintf(&b, "param %s = %v\n", p, c.Parameters[p])
+			}
+			b.WriteString(model + "solver { method = dop853  rtol = 1e-12  atol = 1e-13 }\nsens { trust = off }\n")
+			m, err := odes.Parse(c.ID+".ode", b.String(), odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, mode := range []string{"adjoint", "tangent", "complex"} {
+				s, err := m.Sensitivities(t.Context(), odes.Options{
+					Threads: 1, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range s.Values {
+					w, ok := c.Values[v.Name]
+					if !ok || !(math.Abs(v.Value-w.Value) <= 1e-9*max(1, math.Abs(w.Value))) {
+						t.Errorf("%s: %s is %v, want %v", mode, v.Name, v.Value, w.Value)
+					}
+					for _, p := range s.Variables {
+						got, d := s.Gradient[i*s.Columns+p.Offset], w.D[p.Name]
+						if !p.Initial && !(math.Abs(got-d) <= 1e-9*max(1, math.Abs(d))) {
+							t.Errorf("%s: the derivative of %s by %s is %v, want %v", mode, v.Name, p.Name, got, d)
+						}
+					}
+				}
+			}
+		})
+	}
+	if found != len(periodic) {
+		t.Errorf("%d of %d cases were found", found, len(periodic))
+	}
+}
+
+// TestPeriodicNone: doses that accumulate without end have no periodic steady state, and second derivatives of one are
+// refused.
+func TestPeriodicNone(t *testing.T) {
+	m, err := odes.Parse("accumulates.ode", `time t from 0 to 12
+param Vmax = 12, Km = 40, tau = 12, dose = 160
+state A = 0
+A' = -Vmax*A/(Km + A)
+event bolus every tau { A += dose }
+equilibrate { } every tau
+objective J = initial(A)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Sensitivities(t.Context(), odes.Options{})
+	if err == nil || !strings.Contains(err.Error(), "A grows without end") {
+		t.Errorf("the error is %v", err)
+	}
+	t.Log(err)
+	set := []odes.Assignment{{Name: "dose", Values: []float64{100}}}
+	_, err = m.Sensitivities(t.Context(), odes.Options{
+		Set: set, Settings: []odes.Setting{{Key: "sens.order", Value: "2"}},
+	})
+	if err == nil || !strings.Contains(err.Error(), "second derivatives") {
+		t.Errorf("the error is %v", err)
+	}
+}
