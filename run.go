@@ -86,6 +86,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	info := all.Info()
 	r.problem.Stages = info.Stages + info.DenseStages
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
+	r.problem.Linear = r.settings.Linear
 	r.problem.Jacobian = m.system.Algebraic() || r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
 	if err := r.settles(); err != nil {
 		return nil, err

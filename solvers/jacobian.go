@@ -1,6 +1,10 @@
 package solvers
 
-import "sync"
+import (
+	"sync"
+
+	"odes.dev/odes/internal/linalg"
+)
 
 // Jacobian says where ∂(f, r)/∂(y, t) of a Field has entries. It never changes. All workers of a model have the same
 // one, so that what follows from the places of entries alone is found once.
@@ -11,6 +15,8 @@ type Jacobian struct {
 	Rows, Cols []int32 // [E]
 	// Mass is the matrix M of a system M y' = f(t, y); nil for the identity.
 	Mass *Mass
+	// Linear is how the matrices of steps are factored, one of LinearMethods; "" chooses by their pattern.
+	Linear string
 
 	once    sync.Once // guards:
 	planned *jacobianPlan
@@ -19,6 +25,10 @@ type Jacobian struct {
 	algebraic consistencyPlan
 	blocks    sync.Map // int → *blockPlan
 }
+
+// LinearMethods returns the ways to solve the linear equations of implicit steps: one that chooses, factorisations, and
+// gmres, which needs no factors.
+func LinearMethods() []string { return linalg.Methods() }
 
 // JacobianField is a Field whose derivatives by state and time have values of their own: what implicit methods ask for.
 type JacobianField interface {

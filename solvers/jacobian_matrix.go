@@ -70,7 +70,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	p.pattern, p.mass = pattern, j.Mass
 	p.diagonal, p.beside = places[len(p.states):last], places[last:]
 	var err error
-	if p.first, err = linalg.Analyze(pattern, linalg.Options{}); err != nil {
+	if p.first, err = linalg.Analyze(pattern, linalg.Options{Method: linalg.MethodOf(j.Linear)}); err != nil {
 		return nil, matrixError(err)
 	}
 	lu := p.first.New()

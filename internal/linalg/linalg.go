@@ -8,7 +8,8 @@
 // x[N][lanes], the lane fastest. The exact transpose is what discrete adjoints need.
 //
 // For grids too large to factor there is GMRES, which needs only products with the matrix, with an
-// incomplete factorisation or block Jacobi as a preconditioner.
+// incomplete factorisation or block Jacobi as a preconditioner. Analyze takes it where factors have no
+// room, or would take many seconds each time.
 //
 // A sparse factorisation that is repeated often gets machine code for its pattern, which gives the same
 // bits. Schedules list the same arithmetic for programs that are to contain it.
@@ -26,6 +27,7 @@ package linalg
 import (
 	"errors"
 	"math"
+	"slices"
 )
 
 // Method is a way to factor a matrix.
@@ -37,9 +39,18 @@ const (
 	Dense
 	Band
 	Sparse
+	Iterative // no factors: GMRES with ILU(0)
 )
 
-func (m Method) String() string { return [...]string{"auto", "dense", "band", "sparse"}[m] }
+var methodNames = []string{"auto", "dense", "band", "sparse", "gmres"}
+
+func (m Method) String() string { return methodNames[m] }
+
+// Methods returns the names of the methods, Auto first.
+func Methods() []string { return slices.Clone(methodNames) }
+
+// MethodOf returns the method with the given name, and Auto for any other.
+func MethodOf(name string) Method { return Method(max(0, slices.Index(methodNames, name))) }
 
 // LU is a factorisation of a matrix A[N][N] with a fixed pattern. It belongs to one goroutine.
 //
@@ -89,6 +100,7 @@ type Analysis struct {
 	order     *Order // nil for Dense, and if it would need too much memory, as tooLarge says
 	tooLarge  *MemoryError
 	band      *bandwidths
+	ilu       *incompletePlan // of Iterative
 }
 
 // Options are what may be asked of an Analysis.
@@ -136,6 +148,10 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	switch bytes := a.bytes(a.options.Method); {
 	case a.options.Method == Sparse && a.order == nil:
 		return nil, a.tooLarge
+	case a.options.Method == Iterative:
+		if a.ilu, err = newIncompletePlan(p); err != nil {
+			return nil, err
+		}
 	case bytes > o.Memory:
 		return nil, &MemoryError{Bytes: bytes, Limit: o.Memory}
 	}
@@ -153,6 +169,8 @@ func (a *Analysis) bytes(m Method) int {
 		return 8 * n * n
 	case m == Band && n*a.band.stride() <= math.MaxInt32:
 		return 8*n*a.band.stride() + a.band.memory()
+	case m == Iterative:
+		return iterativeBytes(a.p)
 	case m != Sparse || a.order == nil: // more than there is
 		return math.MaxInt
 	}
@@ -167,8 +185,15 @@ func (a *Analysis) choose() Method {
 			best, least = m, price
 		}
 	}
+	if least > dearest && a.bytes(Iterative) <= a.options.Memory && a.p.hasDiagonal() {
+		return Iterative
+	}
 	return best
 }
+
+// dearest is the price of a factorisation and its solves, as price has it, from which on GMRES is tried instead. How
+// many iterations it needs depends on the values, so factors that take less are preferred.
+const dearest = 5e12
 
 // price estimates the time of a factorisation and six solves of one lane, a step of a Rosenbrock
 // method, in picoseconds. The numbers are fits to times of BenchmarkLU on one processor of 2024, with
@@ -216,6 +241,8 @@ func (a *Analysis) New() LU {
 		return newDense(a.p)
 	case Band:
 		return newBand(a.band)
+	case Iterative:
+		return newIterative(a.p, a.ilu.new())
 	}
 	return newSparse(a.structure, a.order, a.options.Memory)
 }

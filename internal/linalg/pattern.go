@@ -77,6 +77,16 @@ func (p *Pattern) check() {
 // NonZeros returns the number of entries.
 func (p *Pattern) NonZeros() int { return len(p.Rows) }
 
+// hasDiagonal reports whether all places of the diagonal are in the pattern.
+func (p *Pattern) hasDiagonal() bool {
+	for j := range p.N {
+		if _, ok := slices.BinarySearch(p.column(j), int32(j)); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // column returns the rows of column j.
 func (p *Pattern) column(j int) []int32 { return p.Rows[p.Start[j]:p.Start[j+1]] }
 

@@ -18,10 +18,18 @@ type Preconditioner interface {
 // like those of a sparse factorisation with one block.
 type incomplete struct {
 	*sparse
-	diagonal []int32  // place of the diagonal among the values of each column
-	start    []int32  // of the updates by each value above the diagonal
-	updates  []update // of columns by columns of L
-	column   []float64
+	*incompletePlan
+	column []float64
+}
+
+// incompletePlan is what the pattern alone decides.
+type incompletePlan struct {
+	structure *structure
+	order     *Order
+	diagonal  []int32  // place of the diagonal among the values of each column
+	start     []int32  // of the updates by each value above the diagonal
+	updates   []update // of columns by columns of L
+	longest   int      // entries of a column
 }
 
 // update is one multiply-add: an element of L times the entry above the diagonal that it belongs to
@@ -32,20 +40,34 @@ type update struct{ l, to int32 }
 // a *SingularError if the diagonal has zeros.
 func NewILU(p *Pattern) (Preconditioner, error) {
 	p.check()
+	f, err := newIncompletePlan(p)
+	if err != nil {
+		return nil, err
+	}
+	return f.new(), nil
+}
+
+func (f *incompletePlan) new() *incomplete {
+	return &incomplete{sparse: newSparse(f.structure, f.order, 0), incompletePlan: f, column: make([]float64, f.longest)}
+}
+
+func newIncompletePlan(p *Pattern) (*incompletePlan, error) {
 	n := p.N
 	o := &Order{
 		rows: identity(n), lStart: make([]int32, n), lEnd: make([]int32, n), uStart: make([]int32, n+1),
 		offStart: make([]int32, n+1), codes: &codes{},
 	}
-	f := &incomplete{diagonal: make([]int32, n), start: make([]int32, len(p.Rows)+1)}
-	longest := 0
+	f := &incompletePlan{
+		structure: &structure{p: p, cols: identity(n), start: []int32{0, int32(n)}}, order: o,
+		diagonal: make([]int32, n), start: make([]int32, len(p.Rows)+1),
+	}
 	for k := range n {
 		rows := p.column(k)
 		at, ok := slices.BinarySearch(rows, int32(k))
 		if !ok {
 			return nil, &SingularError{Structural: true, Rows: []int{k}, Cols: []int{k}}
 		}
-		longest = max(longest, len(rows))
+		f.longest = max(f.longest, len(rows))
 		f.diagonal[k] = int32(at)
 		for e, m := range rows[:at] {
 			below := o.lRows[o.lStart[m]:o.lEnd[m]]
@@ -71,8 +93,6 @@ func NewILU(p *Pattern) (Preconditioner, error) {
 	}
 	o.lValue, o.lSize, o.lNonZeros = o.lStart, len(o.lRows), len(o.lRows)
 	o.runs, o.panelEnd = make([]int32, len(o.uRows)), identity(n + 1)[1:]
-	f.column = make([]float64, longest)
-	f.sparse = newSparse(&structure{p: p, cols: identity(n), start: []int32{0, int32(n)}}, o, 0)
 	return f, nil
 }
 

@@ -45,6 +45,7 @@ type Settings struct {
 	Threads    int
 	Steady     steady.Way // how steady states are found
 	SteadyTol  float64    // the last step of Newton's method, in units of the tolerances; 0: the default
+	Linear     string     // how implicit steps solve their linear equations: one of solvers.LinearMethods
 
 	Of       []string           // names of objectives; nil: all
 	Wrt      []typecheck.Target // variables; nil: all
@@ -122,7 +123,7 @@ type GradientCheck struct {
 // defaults are the settings of a model without blocks.
 func defaults() Settings {
 	return Settings{
-		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Trust: true,
+		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Linear: Auto, Trust: true,
 		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
 		Fit:      Fit{Algorithm: Auto, Starts: 1, Seed: 1, Intervals: "profile", Level: 0.95, Scatter: "known"},
 		Ensemble: Ensemble{Points: "sobol", Seed: 1, Gradient: true},

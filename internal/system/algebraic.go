@@ -95,8 +95,8 @@ func (m *Model) determined(list *diag.List) bool {
 	}
 	from, n := m.differential(), m.layout.nY
 	var rows, cols []int
-	for e, row := range j.places.Rows {
-		if r, c := int(row), int(j.places.Cols[e]); r >= from && r < n && c >= from && c < n {
+	for e, row := range j.made.Rows {
+		if r, c := int(row), int(j.made.Cols[e]); r >= from && r < n && c >= from && c < n {
 			rows, cols = append(rows, r-from), append(cols, c-from)
 		}
 	}
@@ -200,8 +200,8 @@ func (m *Model) differentiations(unknowns, equations []int) int {
 	j, _ := m.programs.withJacobian()
 	from, n := m.differential(), m.layout.nY
 	reads := make([][]int, n)
-	for e, row := range j.places.Rows {
-		if c := int(j.places.Cols[e]); int(row) < n && c < n {
+	for e, row := range j.made.Rows {
+		if c := int(j.made.Cols[e]); int(row) < n && c < n {
 			reads[row] = append(reads[row], c)
 		}
 	}

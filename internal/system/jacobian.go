@@ -12,7 +12,7 @@ import (
 // places of its entries. It is made when a problem first asks for it.
 type jacobian struct {
 	hoisted
-	places *solvers.Jacobian
+	places map[string]*solvers.Jacobian // by how its matrices are factored
 	made   *tapec.Jacobian
 }
 
@@ -37,11 +37,11 @@ func newJacobian(m *Model) (*jacobian, error) {
 		return nil, fmt.Errorf("the Jacobian of the rates: %w; explicit methods need none", err)
 	}
 	l.outputs(j.Tape, vecJ)
-	return &jacobian{
-		hoisted: hoistedFrom(m.family, c, l, j.Tape),
-		places:  &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols, Mass: m.mass},
-		made:    j,
-	}, nil
+	places := map[string]*solvers.Jacobian{}
+	for _, linear := range append(solvers.LinearMethods(), "") {
+		places[linear] = &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols, Mass: m.mass, Linear: linear}
+	}
+	return &jacobian{hoisted: hoistedFrom(m.family, c, l, j.Tape), places: places, made: j}, nil
 }
 
 // JacobianTooLarge reports whether the Jacobian of the rates has too many entries to be made. It makes it, once.
@@ -57,7 +57,7 @@ func (p *Problem) places() *solvers.Jacobian {
 	if err != nil {
 		panic("system: " + err.Error())
 	}
-	return j.places
+	return j.places[p.Linear]
 }
 
 // Jacobian implements solvers.JacobianField. It panics unless the problem asked for a Jacobian when the worker's kit
