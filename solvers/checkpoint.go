@@ -118,16 +118,23 @@ func (s *states) place(u int) (level int) {
 	case n == 0:
 		return -1
 	}
+	// Levels do not rise up to the first even of the states, so what comes before these need not be looked at again.
+	s.even = min(max(s.even, 1), n)
+	for s.even < n && s.list[s.even].level <= s.list[s.even-1].level {
+		s.even++
+	}
 	most := s.list[n-1].level
-	for i := n - 2; i >= 0; i-- {
+	for i := n - 2; i >= s.even-1; i-- {
 		if s.list[i].level < most {
 			s.drop(i)
+			s.even = min(s.even, i)
 			return 0
 		}
 		most = s.list[i].level
 	}
 	level = s.list[n-1].level + 1
 	s.drop(n - 1)
+	s.even = min(s.even, n-1)
 	return level
 }
 

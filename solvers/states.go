@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"unsafe"
 )
 
 // Disk is a file that states are kept in.
@@ -20,6 +21,7 @@ type states struct {
 	n         int // numbers of a state
 	ram, disk int // how many there may be
 	list      []keptState
+	even      int // of the list: see place
 	mem       arena
 	free      []int // slots of mem
 	inMemory  int
@@ -48,7 +50,7 @@ func (s *states) reset(n, ram, disk int) {
 		s.n, s.free = n, nil
 	}
 	s.mem.reset(n)
-	s.list, s.free, s.holes = s.list[:0], s.free[:0], s.holes[:0]
+	s.list, s.free, s.holes, s.even = s.list[:0], s.free[:0], s.holes[:0], 0
 	s.ram, s.disk, s.inMemory, s.onDisk, s.used = ram, disk, 0, 0, 0
 }
 
@@ -204,10 +206,12 @@ func (s *states) compact() {
 	s.list, s.free = slices.Clip(s.list), nil
 }
 
+// listed is how many bytes of the list a state takes.
+const listed = int(unsafe.Sizeof(keptState{}))
+
 // bytes returns the memory that the states take.
 func (s *states) bytes() int64 {
-	const each = 32 // of the list
-	return s.mem.bytes() + int64(cap(s.buf)) + int64(cap(s.list))*each
+	return s.mem.bytes() + int64(cap(s.buf)) + int64(cap(s.list)*listed)
 }
 
 // grows returns how many bytes the next state would allocate.

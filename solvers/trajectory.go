@@ -110,7 +110,7 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 		if ram+disk < 0 {
 			ram, disk = math.MaxInt, 0
 			if tr.Limit > 0 {
-				ram = int(tr.Limit / 2 / int64(8*max(z.N, 1)))
+				ram = int(tr.Limit / 2 / int64(8*max(z.N, 1)+listed))
 			}
 		} else if ram < 0 {
 			ram, disk = 0, disk-1
