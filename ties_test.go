@@ -1,6 +1,9 @@
 package odes_test
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -149,6 +152,41 @@ objective J = final(x) + final(y)
 		}
 		if len(ties) != c.ties {
 			t.Errorf("%s\n%d warnings, want %d: %v", c.text, len(ties), c.ties, ties)
+		}
+	}
+}
+
+// TestBrink has bodies that leave the condition of an event within a few ulps of its threshold, where rounding decides
+// whether it fires, and others that leave it exactly there, or clearly off.
+func TestBrink(t *testing.T) {
+	for set, want := range map[string]bool{
+		"step + 0.2": true, // 0.30000000000000004
+		"3*step":     true,
+		"0.3":        false,
+		"0.3 + 1e-9": false,
+		"y + 1":      false,
+	} {
+		m, err := odes.Parse("m.ode", `
+time t from 0 to 10
+param k = 1, step = 0.1
+state x = 0, y = 0
+x' = k
+y' = 0*step
+event a at 2 { y = `+set+` }
+event b when y > 0.3 { x = 0 }
+objective J = final(x)`, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, "leaves its condition at the threshold")
+		})
+		if warned != want {
+			t.Errorf("y = %s: warned %v, want %v: %v", set, warned, want, s.Warnings)
 		}
 	}
 }

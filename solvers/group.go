@@ -618,7 +618,11 @@ func (s *Solver) freeSlot(f Firing) int {
 // rearm reads the guards after a wave, and adds those that the wave made true to the next one. A guard that has fired
 // at this time waits for a step of nonzero length.
 func (s *Solver) rearm() error {
+	copy(s.rhoWas, s.rho)
 	s.sys.GuardValues(s.now(), s.y, s.rho, s.truth)
+	if s.jumped {
+		s.brink(s.rhoWas)
+	}
 	for i, g := range s.guards {
 		a := &s.arms[i]
 		if s.rho[i] != s.rho[i] {

@@ -28,6 +28,8 @@ type guardState struct {
 	skip  []int    // [guards] the last sample of the trial step not to fire at
 	rho   []float64
 	truth []bool // at the present time
+	// rhoWas has the values of guards before a jump.
+	rhoWas []float64
 
 	samples  []*sample // of the trial step, by length; the last is its end
 	low      []float64 // [guards] the range of the values at the start and the nodes of the trial step
@@ -60,7 +62,7 @@ func newGuardState(guards []Guard, members []Info, z Size) guardState {
 	n := len(guards)
 	g := guardState{
 		arms: make([]arming, n), live: make([]arming, n), skip: make([]int, n),
-		rho: make([]float64, n), truth: make([]bool, n),
+		rho: make([]float64, n), truth: make([]bool, n), rhoWas: make([]float64, n),
 		rhoP: make([]float64, n), truthP: make([]bool, n),
 		yi: make([]float64, z.N), lo: newSample(n), hi: newSample(n), mid: newSample(n),
 		reach: make([]float64, n), resting: make([]bool, n), low: make([]float64, n), high: make([]float64, n),

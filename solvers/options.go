@@ -162,6 +162,9 @@ const (
 	// Edge: a condition stands on its threshold at the start. With a tiny change of parameters an event comes or
 	// goes, or the run begins in another mode.
 	Edge
+	// Brink: the body of the event Other left the condition of an event at its threshold but for rounding, Value, which
+	// decides whether it fires.
+	Brink
 	// Outside: an explicit time, Value, lies outside the time span, so it never comes.
 	Outside
 	// Past: the body of the event Other set the explicit time of an event to Value, which is past, so it never comes.

@@ -113,8 +113,9 @@ type oddStep struct {
 	here       bool
 }
 
+// clear forgets all steps. Those of the next run are packed if these were.
 func (s *records) clear() {
-	s.n, s.packed, s.moved = 0, false, nil
+	s.n, s.moved = 0, nil
 	s.loose.clear()
 	s.blocks.clear()
 	s.odd.clear()

@@ -287,7 +287,8 @@ func (s *Solver) emit(y, d, m []float64) error {
 
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
-	if w.Kind == Tie || w.Kind == OneSided || w.Kind == Past || w.Kind == Hidden || w.Kind == Drift {
+	switch w.Kind {
+	case Tie, OneSided, Past, Hidden, Drift, Brink:
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return

@@ -98,6 +98,9 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.replayed.Store(0)
 	kind := tr.Keep.Kind
 	tr.whole = kind == CheckpointAll || kind == CheckpointAuto && !tr.thinned
+	if tr.whole && tr.steps.packed {
+		tr.steps.drop()
+	}
 	tr.jumpAt.reset(z.N)
 	tr.siteAt.reset(z.N)
 	tr.stride = 1

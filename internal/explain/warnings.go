@@ -87,6 +87,11 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run "+
 			"begins on the other side, so derivatives are those of one side",
 			x.condition(w.Name), x.When(w.T))
+	case solvers.Brink:
+		l.Warnf(CodeTie, at, "%s: the body of %s leaves its condition at the threshold, at %s, but for rounding (%s), "+
+			"which decides whether it fires; moved a little, it lies on the other side, so derivatives do not exist "+
+			"there",
+			w.Name, w.Other, x.When(w.T), diag.Number(w.Value))
 	case solvers.OneSided:
 		if reading(w.Other) != "" {
 			l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are "+

@@ -126,6 +126,9 @@ func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (Origin, bool) 
 
 // NonFiniteGuards does the same for the guards.
 func (w *Worker) NonFiniteGuards(t float64, y, d, m []float64) (Origin, bool) {
+	if w.model.Compiled.Guards == nil {
+		return Origin{}, false
+	}
 	return w.nonFinite(w.model.Compiled.Guards, t, y, d, m)
 }
 
