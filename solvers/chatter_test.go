@@ -78,8 +78,39 @@ func TestRelay(t *testing.T) {
 	}}
 	_, err := solver(h, "dopri5", solvers.Options{}).Solve(context.Background(), &log{})
 	var c *solvers.ChatteringError
-	if !errors.As(err, &c) || c.Event != "if@9" || len(c.Times) != 5 {
+	if !errors.As(err, &c) || c.Event != "if@9" || len(c.Times) != 5 || c.Kind != solvers.Sliding {
 		t.Errorf("sliding: %v", err)
+	}
+	// The same by two events that fire in turn: the error names both.
+	h = sys()
+	h.D = 1
+	h.Init = func(_ C, _ *env, y, d []C) { y[0], d[0] = 0, 1 }
+	h.Field = func(_ C, _ []C, e *env, k []C) { k[0] = e.D[0] }
+	turn := func(to C) body { return func(_ int, _ C, _ []C, _ *env, _, dp []C) { dp[0] = to } }
+	event(h, "down", above(1), turn(-1))
+	event(h, "up", func(_ C, y []C, _ *env) C { return 1 - 1e-11 - y[0] }, turn(1))
+	event(h, "rare", above(0.5), nil)
+	_, err = solver(h, "dopri5", solvers.Options{}).Solve(context.Background(), &log{})
+	if both := map[string]string{"down": "up", "up": "down"}; !errors.As(err, &c) || c.Kind != solvers.Sliding ||
+		c.Other == "" || c.Other != both[c.Event] {
+		t.Errorf("two events: %v (%+v)", err, c)
+	}
+}
+
+// TestPatterns tells firings that come at even times from those that come ever faster.
+func TestPatterns(t *testing.T) {
+	h := sys()
+	event(h, "reset", above(1e-5), scale(0))
+	_, err := solver(h, "dopri5", solvers.Options{MaxEvents: 50}).Solve(context.Background(), &log{})
+	var c *solvers.ChatteringError
+	if !errors.As(err, &c) || c.Kind != solvers.Regular || math.Abs(c.Gap-1e-5) > 1e-15 {
+		t.Errorf("even: %v (%+v)", err, c)
+	}
+	h = bounce(0.5, 1, 10)
+	_, err = solver(h, "dopri5", solvers.Options{RTol: 1e-9, ATol: 1e-9, MaxEvents: 15}).
+		Solve(context.Background(), &log{})
+	if !errors.As(err, &c) || c.Kind != solvers.Zeno || math.Abs(c.Limit-3*math.Sqrt(2/9.81)) > 1e-6 {
+		t.Errorf("ever faster: %v (%+v)", err, c)
 	}
 }
 
