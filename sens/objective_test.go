@@ -2,6 +2,7 @@ package sens_test
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers/solvertest"
@@ -18,6 +19,48 @@ type closures struct {
 	psi     func(f, p, psi []C)
 	// missing makes functionals NaN that were not read; may be nil.
 	missing func(f []float64)
+	// heights writes expressions whose largest values are the functionals peaks.
+	heights func(t C, y, p, e []C)
+	peaks   []int
+}
+
+// Peaks implements sens.PeakObjectives.
+func (o *closures) Peaks() []int { return o.peaks }
+
+// Heights implements sens.PeakObjectives.
+func (o *closures) Heights(t float64, y, e []float64) {
+	for i, v := range o.heightsAt(complex(t, 0), lift(y), lift(o.Params)) {
+		e[i] = real(v)
+	}
+}
+
+// Slopes implements sens.PeakObjectives.
+func (o *closures) Slopes(t float64, y, yd, ed []float64) {
+	z := lift(y)
+	for i := range z {
+		z[i] += complex(0, tiny*yd[i])
+	}
+	for i, v := range o.heightsAt(complex(t, tiny), z, lift(o.Params)) {
+		ed[i] = imag(v) / tiny
+	}
+}
+
+func (o *closures) heightsAt(t C, y, p []C) []C {
+	e := make([]C, len(o.peaks))
+	o.heights(t, y, p, e)
+	return e
+}
+
+// look is observe, and reads peaks.
+func (o *closures) look(s sens.Site, t C, ym, dm, yp, dp, p, f []C) {
+	if s.Kind != sens.SitePeak {
+		o.observe(s, t, ym, dm, yp, dp, p, f)
+		return
+	}
+	e := o.heightsAt(t, ym, p)
+	for _, share := range s.Peaks {
+		f[share.Element] += complex(share.Weight, 0) * e[slices.Index(o.peaks, share.Element)]
+	}
 }
 
 const tiny = 0x1p-200
@@ -38,7 +81,7 @@ type arguments [][]C
 
 func (o *closures) site(s sens.Site, a arguments) []C {
 	f := make([]C, o.n)
-	o.observe(s, a[0][0], a[1], a[2], a[3], a[4], a[5], f)
+	o.look(s, a[0][0], a[1], a[2], a[3], a[4], a[5], f)
 	return f
 }
 
@@ -147,7 +190,7 @@ func (c *complexSystem) SetParameters(p []C) {
 }
 
 func (o *complexClosures) Observe(s sens.Site, t C, ym, dm, yp, dp, f []C) {
-	o.observe(s, t, ym, dm, yp, dp, o.sys.p, f)
+	o.look(s, t, ym, dm, yp, dp, o.sys.p, f)
 }
 
 func (o *complexClosures) Values(f, psi []C) { o.psi(f, o.sys.p, psi) }

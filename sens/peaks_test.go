@@ -1,0 +1,232 @@
+package sens_test
+
+import (
+	"context"
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// swing is x = A·sin(ωt + φ), v its rate, with the peaks of x, of −x, of x·v and of t·x, of which the last is largest
+// at the end.
+func swing(tf float64, params ...float64) *problem {
+	p := &problem{}
+	p.Hybrid = &hybrid{}
+	p.N = 2
+	p.Params = params // A, ω, φ
+	p.Times = []instant{fixedAt(solvers.InstantStart, 0), fixedAt(solvers.InstantEnd, tf)}
+	p.Init = func(_ C, e *env, y, _ []C) {
+		a, w, phi := e.P[0], e.P[1], e.P[2]
+		y[0], y[1] = a*cmplx.Sin(phi), a*w*cmplx.Cos(phi)
+	}
+	p.Field = func(_ C, y []C, e *env, k []C) { k[0], k[1] = y[1], -e.P[1]*e.P[1]*y[0] }
+	p.n, p.m, p.peaks = 4, 4, []int{0, 1, 2, 3}
+	p.heights = func(t C, y, _, e []C) { e[0], e[1], e[2], e[3] = y[0], -y[0], y[0]*y[1], t*t*t }
+	p.observe = func(sens.Site, C, []C, []C, []C, []C, []C, []C) {}
+	p.psi = func(f, _, psi []C) { copy(psi, f) }
+	p.opts = solvers.Options{RTol: 1e-10, ATol: 1e-12}
+	return p
+}
+
+// TestPeaks compares the largest values of a swing, and their derivatives, with closed forms, for several methods of
+// dense output, and all ways to differentiate with each other.
+func TestPeaks(t *testing.T) {
+	const a, w, phi, tf = 1.5, 2.0, 0.3, 2.9
+	for _, name := range []string{"dopri5", "dop853", "vern7", "tsit5", "bs3", "rk4"} {
+		p := swing(tf, a, w, phi)
+		tol, exact := 1e-9, 1e-7
+		switch name {
+		case "rk4":
+			p.opts = solvers.Options{Fixed: 0.01}
+		case "bs3":
+			p.opts = solvers.Options{RTol: 1e-8, ATol: 1e-9}
+			exact = 1e-5
+		}
+		tr, st := p.run(t, name)
+		res := p.compare(t, name, tr, st, tol)
+		// sin = 1 at the top, −1 at the bottom; x·v = A²ω sin(2(ωt + φ))/2; t³ is largest at the end.
+		for i, want := range []struct {
+			value, at float64
+			da, dw    float64
+		}{
+			{a, (math.Pi/2 - phi) / w, 1, 0},
+			{a, (3*math.Pi/2 - phi) / w, 1, 0},
+			{a * a * w / 2, (math.Pi/4 - phi) / w, a * w, a * a / 2},
+			{tf * tf * tf, tf, 0, 0},
+		} {
+			what := name + ": peak " + string(rune('0'+i))
+			near(t, what, res.Psi[i], want.value, exact)
+			near(t, what+": by A", res.DP[3*i], want.da, 100*exact)
+			near(t, what+": by ω", res.DP[3*i+1], want.dw, 100*exact)
+			near(t, what+": by φ", res.DP[3*i+2], 0, 100*exact)
+			// x·v is as large once more, half a swing later
+			near(t, what+": when", math.Remainder(res.Peaks[i].T-want.at, math.Pi/w), 0, 1e3*exact)
+			if res.Peaks[i].Element != i {
+				t.Errorf("%s is that of %d", what, res.Peaks[i].Element)
+			}
+		}
+	}
+}
+
+// TestPeaksTie has two tops of a swing, which are as large but for rounding: which is the largest is not decided, and
+// the other is named. After one swing there is no other.
+func TestPeaksTie(t *testing.T) {
+	const w = 2.0
+	for tf, tie := range map[float64]bool{5: true, 2.9: false} {
+		p := swing(tf, 1.5, w, 0.3)
+		p.opts = solvers.Options{RTol: 1e-12, ATol: 1e-13}
+		tr, _ := p.run(t, "vern9")
+		res := sens.Result{}
+		if err := p.adjoint(t, "vern9", 1).Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
+			t.Fatal(err)
+		}
+		first, second := (math.Pi/2-0.3)/w, (5*math.Pi/2-0.3)/w
+		top := res.Peaks[0]
+		if !tie {
+			if !math.IsNaN(top.Other) {
+				t.Errorf("up to %v: as large at %v and %v", tf, top.T, top.Other)
+			}
+			continue
+		}
+		if !(math.Abs(min(top.T, top.Other)-first) < 1e-5 && math.Abs(max(top.T, top.Other)-second) < 1e-5) {
+			t.Errorf("up to %v: tops at %v and %v, want %v and %v", tf, top.T, top.Other, first, second)
+		}
+	}
+}
+
+// TestPeaksObserved finds peaks while a run is made, as a Sink, and without a trajectory.
+func TestPeaksObserved(t *testing.T) {
+	p := swing(2.9, 1.5, 2, 0.3)
+	tr, _ := p.run(t, "dopri5")
+	res := sens.Result{}
+	if err := p.adjoint(t, "dopri5", 1).Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
+		t.Fatal(err)
+	}
+	o := p.with(1)
+	m := p.method(t, "dopri5", 0)
+	ctl, _ := solvers.NewController("", m.Info())
+	seen := sens.NewObserver(o)
+	if _, err := solvers.Solve(context.Background(), o.Hybrid, m, ctl, p.opts, seen); err != nil {
+		t.Fatal(err)
+	}
+	psi := make([]float64, p.m)
+	seen.Values(psi)
+	for i := range psi {
+		if psi[i] != res.Psi[i] {
+			t.Errorf("peak %d is %v as a sink, %v from the trajectory", i, psi[i], res.Psi[i])
+		}
+	}
+}
+
+// growth is x' = k·x from x0, of which final(x) = x0·e^(kT).
+func growth(k, x0, tf float64) *problem {
+	p := swing(tf, k, x0)
+	p.N, p.n, p.m, p.peaks = 1, 1, 1, nil
+	p.Init = func(_ C, e *env, y, _ []C) { y[0] = e.P[1] }
+	p.Field = func(_ C, y []C, e *env, k []C) { k[0] = e.P[0] * y[0] }
+	p.observe = func(s sens.Site, _ C, _, _, yp, _, _, f []C) {
+		if s.Kind == sens.SiteFinal {
+			f[0] += yp[0]
+		}
+	}
+	return p
+}
+
+// TestAlong replays a run along directions: derivatives, values and second derivatives are those of the closed form.
+func TestAlong(t *testing.T) {
+	const k, x0, tf = 0.7, 2.0, 1.5
+	p := growth(k, x0, tf)
+	tr, _ := p.run(t, "dop853")
+	c := p.methods(t, "dop853")[0].(*sens.ComplexStep)
+	ctx := context.Background()
+	end := x0 * math.Exp(k*tf)
+	for _, d := range [][2]float64{{1, 0}, {0, 1}, {0.3, -2}} {
+		got, err := c.Along(ctx, tr, d[:], nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "along", got[0], d[0]*tf*end+d[1]*end/x0, 1e-9)
+		const eps = 1e-3
+		values, err := c.Replays(ctx, tr, d[:], []float64{0.5}, []float64{0, eps, -2 * eps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range []float64{0, eps, -2 * eps} {
+			near(t, "replayed", values[i][0], (x0+e*(d[1]+0.5))*math.Exp((k+e*d[0])*tf), 1e-9)
+		}
+	}
+	moved, err := c.Along(ctx, tr, []float64{0, 0}, []float64{2}, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "along the initial value", moved[0], 2*end/x0, 1e-9)
+	f, err := c.Analytic(ctx, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := sens.Curvature(func(z complex128) ([]complex128, error) {
+		return f.At(ctx, []complex128{k + z, complex(x0, 0)}, nil)
+	}, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the second derivative", second[0], tf*tf*end, 1e-8)
+}
+
+// TestErrorControl lets derivatives take part in the error control of a run whose states are easy and whose derivatives
+// are not: they become as accurate as the tolerance asks, with more steps.
+func TestErrorControl(t *testing.T) {
+	const k, x0, tf = 1e-3, 1e-6, 4.0
+	p := growth(k, x0, tf)
+	p.Field = func(t C, y []C, e *env, k []C) { k[0] = e.P[0] * cmplx.Sin(5*t) * (1 + y[0]) }
+	exact := func() float64 { // of 1 + x = (1 + x0)·exp(k(1 - cos 5t)/5)
+		g := (1 - math.Cos(5*tf)) / 5
+		return (1 + x0) * g * math.Exp(k*g)
+	}()
+	errs, steps := [2]float64{}, [2]int{}
+	for n := range 2 {
+		p.opts = solvers.Options{RTol: 1e-4, ATol: 1e-4}
+		tr := &solvers.Trajectory{}
+		m := p.method(t, "dopri5", 0)
+		ctl, _ := solvers.NewController("", m.Info())
+		sinks := solvers.Sinks{tr}
+		if n == 1 {
+			g := &sens.ErrorControl{
+				Run: tr, Initial: true, RTol: []float64{1e-8}, ATol: []float64{1e-8}, Size: []float64{1, 1},
+				New: func() sens.TangentWorker {
+					o := p.with(2)
+					return sens.TangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, "dopri5", 2)}
+				},
+			}
+			p.opts.Also = g.Norm
+			sinks = append(sinks, g)
+		}
+		st, err := solvers.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, sinks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := sens.Result{}
+		if err := p.adjoint(t, "dopri5", 1).Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
+			t.Fatal(err)
+		}
+		errs[n], steps[n] = math.Abs(res.DP[0]-exact), st.Steps
+	}
+	if !(errs[1] < 1e-7 && errs[0] > 100*errs[1] && steps[1] > 2*steps[0]) {
+		t.Errorf("errors %.2g and %.2g in %d and %d steps", errs[0], errs[1], steps[0], steps[1])
+	}
+}
+
+// TestLookupMode finds the modes by the names that users write.
+func TestLookupMode(t *testing.T) {
+	for _, m := range sens.Modes() {
+		if got, ok := sens.LookupMode(m.Name); !ok || got.Name != m.Name {
+			t.Errorf("%s: %v", m.Name, got)
+		}
+	}
+	if _, ok := sens.LookupMode("none of them"); ok {
+		t.Error("a mode that is none is found")
+	}
+}
