@@ -1,7 +1,9 @@
 package odes_test
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -128,5 +130,49 @@ objective J = nll()`, odes.ParseOptions{})
 		if len(heard) != 2 || heard[0].Done != 0.5 || heard[1].Done != 1 || heard[1].Steps <= heard[0].Steps {
 			t.Errorf("%s: heard %+v", what, heard)
 		}
+	}
+}
+
+// TestWidths: an observation says how its data are distributed, how wide that is, and where most data lie.
+func TestWidths(t *testing.T) {
+	const model = "time t from 0 to 2\nparam s = 0.5\nstate x = 4\nx' = -x\n" +
+		"data D { time = [1, 2]  y = [2, 1]  e = [0.1, 0.2] }\nobjective L = nll()\nobserve o = x ~ "
+	for noise, want := range map[string]struct {
+		width  string
+		widths []float64
+		lo, hi float64 // around 4 with a width of ½
+	}{
+		"normal(s)":                    {"s", nil, 3.5, 4.5},
+		"normal(  s *\n 2 )":           {"s * 2", nil, 3.5, 4.5},
+		"normal(D.e)":                  {"D.e", []float64{0.1, 0.2}, 3.5, 4.5},
+		"laplace(s)":                   {"s", nil, 3.5, 4.5},
+		"student(3, s)":                {"s", nil, 3.5, 4.5},
+		"lognormal(s)":                 {"s", nil, 4 * math.Exp(-0.5), 4 * math.Exp(0.5)},
+		"loglaplace(sd = s)":           {},
+		"poisson()":                    {"", nil, 2, 6},
+		"negbin(s)":                    {"s", nil, -2, 10},
+		"normal(s, below = 0.1)":       {"s", nil, 3.5, 4.5},
+		"lognormal(sd=s, below = 0.1)": {"s", nil, 4 * math.Exp(-0.5), 4 * math.Exp(0.5)},
+	} {
+		m, err := odes.Parse("m.ode", model+noise+" from D.y\n", odes.ParseOptions{})
+		if want.hi == 0 { // loglaplace has no sd
+			if err == nil {
+				t.Errorf("%s is understood", noise)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", noise, err)
+			continue
+		}
+		o := m.Observations()[0]
+		lo, hi := o.Around(4, 0.5)
+		if !strings.HasPrefix(noise, o.Noise) || o.Width != want.width || !slices.Equal(o.Widths, want.widths) ||
+			math.Abs(lo-want.lo) > 1e-14 || math.Abs(hi-want.hi) > 1e-14 {
+			t.Errorf("%s: %s of width %q, %v, from %v to %v; want %+v", noise, o.Noise, o.Width, o.Widths, lo, hi, want)
+		}
+	}
+	if lo, hi := (odes.Observation{}).Around(4, 1); lo != 4 || hi != 4 {
+		t.Errorf("without a distribution: from %v to %v", lo, hi)
 	}
 }

@@ -113,7 +113,7 @@ func TestSecond(t *testing.T) {
 			}
 			for i := range first {
 				if out.HP[i] != first[i] {
-					t.Errorf("%s, %d lanes, %d goroutines: %v, with others %v", name, c.lanes, c.threads, out.HP[i], first[i])
+					t.Errorf("%s, %d lanes, %d goroutines: %v, alone %v", name, c.lanes, c.threads, out.HP[i], first[i])
 				}
 			}
 			if told != 1 && c.threads == 1 {

@@ -223,8 +223,8 @@ func TestPaste(t *testing.T) {
 	x.ends(exitDone)
 }
 
-// TestPasteMegabyte pastes a megabyte, as lines and as one line. It may take seconds and not minutes, no more than a few
-// times that is drawn, and the session goes on.
+// TestPasteMegabyte pastes a megabyte, as lines and as one line. It may take seconds and not minutes, no more than a
+// few times that is drawn, and the session goes on.
 func TestPasteMegabyte(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds")
