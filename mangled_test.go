@@ -114,6 +114,14 @@ objective J = final(a)
 solver { rtol = -0  method = ros3p }
 sens   { mode = continuous }
 `,
+	"the first of a period is more periods before the run than can be counted": `
+time t from 0 to 191.5
+param P = 19.86
+state x = 0
+event back every P from -1e300 + P { x = 0 }
+x' = 1
+objective J = final(x)
+`,
 	"a period becomes so short that most of its times are past": `
 time t from 0 to 191.5
 discrete P = 100

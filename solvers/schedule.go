@@ -82,13 +82,30 @@ func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i i
 			continue
 		}
 		note(i, first)
-		period := q.times[q.list[i].Period]
-		q.nth[i] = max(0, int(math.Ceil((t0-tol-q.times[i])/period))-1)
-		for q.occurrence(i) < t0-tol {
-			q.nth[i]++
+		if err := q.skip(i, t0-tol); err != nil {
+			return err
 		}
 	}
 	q.sort()
+	return nil
+}
+
+// skip leaves out the times of the repeating instant i before t.
+func (q *schedule) skip(i int, t float64) error {
+	if !(q.occurrence(i) < t) {
+		return nil
+	}
+	const most = 1 << 53 // beyond it numbers of periods, and so their times, cannot be told from one another
+	n := math.Ceil((t - q.times[i]) / q.times[q.list[i].Period])
+	if !(n < most) {
+		what := fmt.Sprintf("the first time of event %s, %v, is too many periods before the run to count them", q.name(i),
+			q.times[i])
+		return &TimeError{Instant: i, Value: q.times[i], Message: what}
+	}
+	q.nth[i] = max(q.nth[i], int(n)-2) // but for rounding
+	for q.occurrence(i) < t {
+		q.nth[i]++
+	}
 	return nil
 }
 
@@ -118,12 +135,8 @@ func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 		return err
 	}
 	for _, i := range q.every {
-		if q.occurrence(i) < t-tol { // a new period may be much shorter
-			period := q.times[q.list[i].Period]
-			q.nth[i] = max(q.nth[i], int(math.Ceil((t-tol-q.times[i])/period))-2)
-		}
-		for q.occurrence(i) < t-tol {
-			q.nth[i]++
+		if err := q.skip(i, t-tol); err != nil { // a new period may be much shorter
+			return err
 		}
 	}
 	q.sort()
