@@ -98,8 +98,8 @@ func (q *schedule) skip(i int, t float64) error {
 	const most = 1 << 53 // beyond it numbers of periods, and so their times, cannot be told from one another
 	n := math.Ceil((t - q.times[i]) / q.times[q.list[i].Period])
 	if !(n < most) {
-		what := fmt.Sprintf("the first time of event %s, %v, is too many periods before the run to count them", q.name(i),
-			q.times[i])
+		what := fmt.Sprintf("the first time of event %s, %v, is too many periods before the run to count them",
+			q.name(i), q.times[i])
 		return &TimeError{Instant: i, Value: q.times[i], Message: what}
 	}
 	q.nth[i] = max(q.nth[i], int(n)-2) // but for rounding
