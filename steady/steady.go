@@ -81,6 +81,7 @@ type State struct {
 	T       float64 // how long the run was
 	Steps   int     // of the run
 	Newton  int     // steps of Newton's method
+	Periods int     // of a periodic state: how many it took
 }
 
 // Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at

@@ -201,6 +201,9 @@ func (p *Problem) Resting() (list []*steady.State) {
 			list = append(list, f.state)
 		}
 	}
+	if o := p.settling.orbit; o != nil && o.version == p.Point.version {
+		list = append(list, o.state)
+	}
 	return list
 }
 
@@ -395,7 +398,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	}
 	var state *steady.State
 	for _, s := range p.Resting() { // that of the recorded run
-		if slices.Equal(s.Y, real0(guess)) {
+		if s.Periods == 0 && slices.Equal(s.Y, real0(guess)) {
 			state = s
 		}
 	}
