@@ -234,8 +234,8 @@ func peak(a, b, c, ta, tb, tc float64) (top, at float64) {
 	if !(curve < 0) {
 		return b, tb
 	}
-	at = (ta+tb)/2 - p/(2*curve)
-	return a + (at-ta)*(p+curve*(at-tb)), at
+	at = (ta+tb)/2 - p/float64(2*curve)
+	return math.FMA(at-ta, math.FMA(curve, at-tb, p), a), at
 }
 
 // oscillates is the error for states that swing.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/residue"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/solvers"
@@ -383,7 +384,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 			for k := range at.Len {
 				move := w.vec[vecP][from+k] - complex(p.Point.p[from+k], 0)
 				for i := range y {
-					y[i] += complex(s[i*p.plan.width+at.Offset+k], 0) * move
+					y[i] = elem.CFMA(complex(s[i*p.plan.width+at.Offset+k], 0), move, y[i])
 				}
 			}
 		}
