@@ -186,8 +186,8 @@ func TestEveryBlockIsRun(t *testing.T) {
 	run := map[string]string{ // document and language: where
 		"README.md odes": "TestReadme", "README.md ": "TestReadme", "README.md go": "TestReadmeGo",
 		"docs/language.md odes": "TestDocumentsModels", "docs/language.md ebnf": "TestGrammarInManual",
-		"docs/language.md ":     "TestMessageInManual",
-		"docs/events.md odes":   "TestDocumentsModels",
+		"docs/language.md ":   "TestMessageInManual",
+		"docs/events.md odes": "TestDocumentsModels", "docs/steady.md odes": "TestDocumentsModels",
 		"docs/python.md odes":   "TestDocumentsModels",
 		"docs/python.md python": "python/tests: test_docs.py", "README.md python": "python/tests: test_docs.py",
 		"docs/python.md console": "how to install the package: .ci/run",

@@ -106,6 +106,8 @@ type RunStats struct {
 	// how often it did.
 	Methods []MethodSteps
 	Changes int
+	// What steady states took: steps of the runs to them, steps of Newton's method, and periods of those that repeat.
+	SteadySteps, Newton, Periods int
 	// Check is the time of all runs but the one that made the result.
 	Seconds struct{ Parse, Compile, Forward, Adjoint, Second, Check float64 }
 }
@@ -229,6 +231,9 @@ func (s *RunStats) add(o *RunStats) {
 		s.Drift, s.Drifts = o.Drift, o.Drifts
 	}
 	s.Changes += o.Changes
+	s.SteadySteps += o.SteadySteps
+	s.Newton += o.Newton
+	s.Periods += o.Periods
 	if o.Steps > 0 {
 		s.Methods = nil // of several runs they are not added up
 	}

@@ -388,6 +388,14 @@ func (r *run) stats(s solvers.Stats) RunStats {
 			out.Methods = append(out.Methods, MethodSteps{name, s.Made[i]})
 		}
 	}
+	for _, rest := range r.problem.Resting() {
+		if rest.Periods > 0 {
+			out.Periods += rest.Periods
+			continue
+		}
+		out.SteadySteps += rest.Steps
+		out.Newton += rest.Newton
+	}
 	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.parse, r.model.seconds.compile
 	return out
 }

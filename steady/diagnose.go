@@ -12,9 +12,6 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// eigenStates is the most states of a system whose eigenvalues are all computed.
-const eigenStates = 200
-
 // stability returns the eigenvalue of the Jacobian at y, reduced by the laws, that is nearest to growing. A state that
 // is unstable or marginal is an *Error.
 func (s *search) stability(y []float64) (complex128, error) {
@@ -22,7 +19,7 @@ func (s *search) stability(y []float64) (complex128, error) {
 	if n == 0 {
 		return complex(math.Inf(-1), 0), nil
 	}
-	if n > eigenStates {
+	if n > s.o.eigen {
 		return cmplx.NaN(), nil
 	}
 	s.sys.EvalJacobian(s.t, y, s.entries)
@@ -237,8 +234,8 @@ func peak(a, b, c, ta, tb, tc float64) (top, at float64) {
 	if !(curve < 0) {
 		return b, tb
 	}
-	at = (ta+tb)/2 - p/(2*curve)
-	return a + (at-ta)*(p+curve*(at-tb)), at
+	at = (ta+tb)/2 - p/float64(2*curve)
+	return math.FMA(at-ta, math.FMA(curve, at-tb, p), a), at
 }
 
 // oscillates is the error for states that swing.

@@ -61,6 +61,10 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("no steady state was reached within a time of %.4g: these still move: %s; let them decay "+
 			"faster, or read the state after a long run with final(…)", e.T, names)
 	case Unstable:
+		if e.Rate != e.Rate {
+			return fmt.Sprintf("the steady state is unstable: a run that begins beside it does not return (%s); start "+
+				"elsewhere, or take steady = auto", names)
+		}
 		if e.Period > 0 {
 			return fmt.Sprintf("the steady state is unstable: what is near it leaves it, oscillating with a period of "+
 				"%.4g and growing at a rate of %.4g; start elsewhere", e.Period, e.Rate)

@@ -34,7 +34,7 @@ func (l *Law) Total(y []float64) float64 {
 // say nothing new.
 func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
 	const enough = 3
-	var rows [][]residue.Number // reduced: column pivots[r] of row r is 1, and 0 in others
+	var rows [][]residue.Number // 1 in column pivots[r] of row r, 0 in those of the rows before
 	var pivots []int
 	for k, idle := 0, 0; idle < enough && len(rows) < n; k++ {
 		f := make([]residue.Number, n)
@@ -54,11 +54,6 @@ func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
 		for i, x := range f {
 			f[i] = residue.Mul(x, inverse)
 		}
-		for _, row := range rows {
-			if x := row[p]; x != 0 {
-				subtract(row, x, f)
-			}
-		}
 		rows, pivots = append(rows, f), append(pivots, p)
 	}
 	var laws []Law
@@ -66,12 +61,18 @@ func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
 		if slices.Contains(pivots, j) {
 			continue
 		}
-		column := make([]residue.Number, n)
-		column[j] = 1
-		for r, row := range rows {
-			column[pivots[r]] = residue.Neg(row[j])
+		coefs := make([]residue.Number, n)
+		coefs[j] = 1
+		for r, row := range slices.Backward(rows) {
+			sum := residue.Number(0)
+			for i, x := range row {
+				if x != 0 && coefs[i] != 0 {
+					sum = residue.Add(sum, residue.Mul(x, coefs[i]))
+				}
+			}
+			coefs[pivots[r]] = residue.Neg(sum)
 		}
-		if l, ok := lawOf(column, j); ok {
+		if l, ok := lawOf(coefs, j); ok {
 			laws = append(laws, l)
 		}
 	}

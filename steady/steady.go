@@ -48,6 +48,8 @@ type Options struct {
 	Tol      float64
 	MaxSteps int     // of the run; 0: 20,000
 	Span     float64 // a time over which things happen, to begin with; 0: 1
+
+	eigen int // the most states of a system whose eigenvalues are all computed; 0: 200
 }
 
 func (o Options) withDefaults() Options {
@@ -62,6 +64,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxSteps == 0 {
 		o.MaxSteps = 20_000
+	}
+	if o.eigen == 0 {
+		o.eigen = 200
 	}
 	if !(o.Span > 0) {
 		o.Span = 1
@@ -81,6 +86,7 @@ type State struct {
 	T       float64 // how long the run was
 	Steps   int     // of the run
 	Newton  int     // steps of Newton's method
+	Periods int     // of a periodic state: how many it took
 }
 
 // Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at
@@ -96,7 +102,7 @@ func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64
 	s.totals = plan.Totals(y)
 	s.enter(t, y)
 	if s.o.Way == Newton {
-		return s.newton()
+		return s.newton(ctx)
 	}
 	return s.follow(ctx)
 }
@@ -300,7 +306,7 @@ func (s *search) names(list []int) (names []string) {
 
 // newton is Newton's method from the start. A step is shortened until the next one, with the same factors, would be
 // shorter (P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004, 3.1).
-func (s *search) newton() (*State, error) {
+func (s *search) newton(ctx context.Context) (*State, error) {
 	const most = 200
 	y := s.next
 	copy(y, s.y)
@@ -347,7 +353,46 @@ func (s *search) newton() (*State, error) {
 	if below != nil && !slices.ContainsFunc(s.from, func(x float64) bool { return x < 0 }) {
 		return nil, &Error{Fault: Negative, States: s.names(below)}
 	}
-	return s.settle()
+	out, err := s.settle()
+	if err == nil && out.Slowest != out.Slowest {
+		err = s.returns(ctx, out)
+	}
+	return out, err
+}
+
+// returns looks whether a run that begins beside a steady state returns to it, where there are too many states for a
+// look at all eigenvalues.
+func (s *search) returns(ctx context.Context, to *State) error {
+	const beside, near = 1e-4, 1e-3
+	for i, k := range s.plan.law {
+		if k < 0 {
+			s.y[i] = to.Y[i] + float64(beside*math.Abs(to.Y[i])*float64(1-2*(bits.OnesCount(uint(i))%2)))
+		}
+	}
+	for k := range s.plan.Laws { // the pivot keeps the total
+		law := &s.plan.Laws[k]
+		s.y[law.Pivot] = 0
+		own := law.Coefs[slices.Index(law.States, law.Pivot)]
+		s.y[law.Pivot] = (s.totals[k] - law.Total(s.y)) / own
+	}
+	copy(s.d, to.D)
+	s.enter(s.t, s.y)
+	s.from = slices.Clone(s.y)
+	s.o.Way, s.o.Tol = Run, 1
+	back, err := s.follow(ctx)
+	var why *Error
+	if errors.As(err, &why) {
+		return &Error{Fault: Unstable, States: why.States, Rate: math.NaN()}
+	}
+	if err != nil {
+		return err
+	}
+	for i, y := range back.Y {
+		if math.Abs(y-to.Y[i]) > float64(near*math.Abs(to.Y[i]))+s.tolerance(i, y) {
+			return &Error{Fault: Unstable, States: s.names([]int{i}), Rate: math.NaN()}
+		}
+	}
+	return nil
 }
 
 // moving names the states that move most at y, in units of their tolerances and of the time span.

@@ -143,12 +143,12 @@ func TestLaws(t *testing.T) {
 	sample := func(k int, f []residue.Number) {
 		x := func(i int) residue.Number { return residue.Hash(residue.Number(k), residue.Number(i)) }
 		bind := residue.Sub(residue.Mul(x(0), residue.Mul(x(1), x(2))), residue.Mul(x(3), x(4)))
-		make := residue.Mul(x(5), x(4))
+		turn := residue.Mul(x(5), x(4))
 		pair := residue.Sub(residue.Mul(x(6), residue.Mul(x(7), x(7))), x(8))
-		f[0] = residue.Sub(make, bind) // E
+		f[0] = residue.Sub(turn, bind) // E
 		f[1] = residue.Neg(bind)       // S
-		f[2] = residue.Sub(bind, make) // ES
-		f[3] = make                    // P
+		f[2] = residue.Sub(bind, turn) // ES
+		f[3] = turn                    // P
 		f[4] = residue.Neg(residue.Add(pair, pair))
 		f[5] = pair
 		f[6] = residue.Sub(x(10), x(11))

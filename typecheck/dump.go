@@ -139,7 +139,7 @@ func (d *dumper) event(e *Event) {
 	for _, p := range []struct {
 		word string
 		e    Expr
-	}{{"every", e.Every}, {"from", e.From}, {"to", e.To}, {"count", e.Count}} {
+	}{{"every", e.Every}, {"from", e.From}, {"to", e.To}, {"count", e.Count}, {"period", e.Period}} {
 		if p.e != nil {
 			fmt.Fprintf(&b, " %s %s", p.word, d.expr(p.e))
 		}
@@ -374,7 +374,7 @@ func (d *dumper) text(e Expr) string {
 func (d *dumper) functional(e *Functional) string {
 	var args []string
 	event := ""
-	if e.Event != nil {
+	if e.Event != nil && e.Kind != Steady {
 		event = e.Event.Name
 		if e.Elem != nil {
 			subs := make([]string, len(e.Elem))

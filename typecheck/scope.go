@@ -20,6 +20,7 @@ var (
 	placeParam   = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
 	placeBound   = &place{name: "a bound of a param", knows: "consts", fixed: true}
 	placeTime    = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
+	placePeriod  = &place{name: "the period of a steady state", knows: "consts and params", allow: UsesParam}
 	placeInitial = &place{
 		name: "an initial value", knows: "consts, params, the initial time and other initial values",
 		allow: usesRun,

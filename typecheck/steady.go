@@ -73,7 +73,7 @@ func (c *checker) checkEquilibration() {
 		}
 	}
 	if it.Every != nil {
-		if e.Period = c.expr(context{place: placeTime}, it.Every); isBad(e.Period) {
+		if e.Period = c.expr(context{place: placePeriod}, it.Every); isBad(e.Period) {
 			return
 		}
 		switch k, is := e.Period.(*Const); {

@@ -480,6 +480,9 @@ func (j *jsonWriter) stats(s odes.RunStats) {
 		{"factorisations", int64(s.Factorisations)},
 		{"solves", int64(s.Solves)},
 		{"changes", int64(s.Changes)},
+		{"steady_steps", int64(s.SteadySteps)},
+		{"steady_newton", int64(s.Newton)},
+		{"steady_periods", int64(s.Periods)},
 	}
 	for i, f := range counts {
 		if i > 5 && f.n == 0 {

@@ -397,7 +397,7 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 			if err := multipliers(n, byStart, names); err != nil {
 				return nil, err
 			}
-			of.state = &steady.State{Y: y, D: of.d, Steps: count}
+			of.state = &steady.State{Y: y, D: of.d, Periods: count}
 			return of, nil
 		}
 		for i, x := range delta {

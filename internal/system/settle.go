@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/residue"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/solvers"
@@ -201,6 +202,9 @@ func (p *Problem) Resting() (list []*steady.State) {
 			list = append(list, f.state)
 		}
 	}
+	if o := p.settling.orbit; o != nil && o.version == p.Point.version {
+		list = append(list, o.state)
+	}
 	return list
 }
 
@@ -380,7 +384,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 			for k := range at.Len {
 				move := w.vec[vecP][from+k] - complex(p.Point.p[from+k], 0)
 				for i := range y {
-					y[i] += complex(s[i*p.plan.width+at.Offset+k], 0) * move
+					y[i] = elem.CFMA(complex(s[i*p.plan.width+at.Offset+k], 0), move, y[i])
 				}
 			}
 		}
@@ -395,7 +399,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	}
 	var state *steady.State
 	for _, s := range p.Resting() { // that of the recorded run
-		if slices.Equal(s.Y, real0(guess)) {
+		if s.Periods == 0 && slices.Equal(s.Y, real0(guess)) {
 			state = s
 		}
 	}
