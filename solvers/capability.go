@@ -9,7 +9,7 @@ import (
 type Capability uint
 
 // The capabilities. Each but the last has an interface, which a method with the capability implements and one without
-// it does not. No method has the last yet: it has no interface, and no Field serves it.
+// it does not.
 const (
 	DenseDerivatives Capability = 1 << iota // Interpolant
 	SecondOrder                             // SecondMethod
@@ -19,7 +19,7 @@ const (
 	StiffnessTest                           // StiffnessDetector
 	WholeSteps                              // Arithmetical
 	NeedsJacobian                           // Implicit
-	MassMatrix                              // will mean that it solves M y' = f(t, y) with a matrix M of the Field
+	MassMatrix                              // it solves M y' = f(t, y) with the Mass of a Field, algebraic unknowns and all
 )
 
 // capabilities says of each capability with an interface what it is, for messages, and whether a method has it.

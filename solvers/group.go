@@ -554,6 +554,11 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	if changed {
 		s.sys.Enter(s.d, s.m)
 	}
+	if s.settleState(); s.algebra.solves != nil {
+		if err := s.consist(s.held); err != nil {
+			return false, err
+		}
+	}
 	if m.kind != MarkFire {
 		s.noteModeChange(m)
 	}

@@ -9,10 +9,14 @@ import "sync"
 // Entries at the same place add up. A place without an entry is zero whatever the values are.
 type Jacobian struct {
 	Rows, Cols []int32 // [E]
+	// Mass is the matrix M of a system M y' = f(t, y); nil for the identity.
+	Mass *Mass
 
 	once    sync.Once // guards:
 	planned *jacobianPlan
 	failed  error
+
+	algebraic consistencyPlan
 }
 
 // JacobianField is a Field whose derivatives by state and time have values of their own: what implicit methods ask for.

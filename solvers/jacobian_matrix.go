@@ -6,7 +6,7 @@ import (
 	"odes.dev/odes/internal/linalg"
 )
 
-// jacobianPlan is what follows from the places of a Jacobian alone: the pattern of W = I/γ - h ∂f/∂y and where its
+// jacobianPlan is what follows from the places of a Jacobian alone: the pattern of W = M/γ - h ∂f/∂y and where its
 // entries go.
 type jacobianPlan struct {
 	n, q    int
@@ -15,7 +15,9 @@ type jacobianPlan struct {
 	first   *linalg.Analysis
 	order   *linalg.Order // with which every factorisation begins
 
-	diagonal []int32      // places in the pattern
+	mass     *Mass        // nil for the identity
+	diagonal []int32      // places in the pattern of the ones of M
+	beside   []int32      // and of its other entries
 	states   []EntryPlace // those of ∂f/∂y
 	outer    []Entry      // those of ∂r/∂y
 	times    []Entry      // those of ∂(f, r)/∂t; the column is not used
@@ -51,20 +53,29 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 		}
 	}
 	for i := range z.N {
-		rows, cols = append(rows, i), append(cols, i)
+		if j.Mass == nil || j.Mass.of[i] == 0 {
+			rows, cols = append(rows, i), append(cols, i)
+		}
+	}
+	last := len(rows)
+	if j.Mass != nil {
+		for e, row := range j.Mass.Rows {
+			rows, cols = append(rows, int(row)), append(cols, int(j.Mass.Cols[e]))
+		}
 	}
 	pattern, places := linalg.NewPattern(z.N, rows, cols)
 	for k := range p.states {
 		p.states[k].Place = places[k]
 	}
-	p.pattern, p.diagonal = pattern, places[len(p.states):]
+	p.pattern, p.mass = pattern, j.Mass
+	p.diagonal, p.beside = places[len(p.states):last], places[last:]
 	var err error
 	if p.first, err = linalg.Analyze(pattern, linalg.Options{}); err != nil {
 		return nil, matrixError(err)
 	}
 	lu := p.first.New()
 	p.order = lu.Order()
-	if z.N <= wholeStates && p.first.HasStraight() {
+	if z.N <= wholeStates && p.mass == nil && p.first.HasStraight() {
 		p.matrix = &StepMatrix{
 			Analysis: p.first, NonZeros: pattern.NonZeros(), Flops: lu.Flops(), Factors: lu.NonZeros(),
 			Diagonal: p.diagonal, States: p.states, Outer: p.outer, Times: p.times, All: p.all,
@@ -73,11 +84,14 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	return p, nil
 }
 
-// assemble writes w = I/γ - h ∂f/∂y for the entries j.
+// assemble writes w = M/γ - h ∂f/∂y for the entries j.
 func (p *jacobianPlan) assemble(w []float64, inverse, h float64, j []float64) {
 	clear(w)
 	for _, at := range p.diagonal {
 		w[at] = inverse
+	}
+	for e, at := range p.beside {
+		w[at] = math.FMA(inverse, p.mass.Values[e], w[at])
 	}
 	for _, s := range p.states {
 		w[s.Place] = math.FMA(-h, j[s.E], w[s.Place])

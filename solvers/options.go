@@ -131,6 +131,10 @@ type Stats struct {
 	Sought   int   // of Rejected: to come nearer to an event
 	Made     []int // steps that each member of the method made
 	Changes  int   // of the member of the method that makes the steps
+	// Drift is the most tolerable errors that an algebraic unknown was seen to be off at the end of a step, and Drifts
+	// which one.
+	Drift  float64
+	Drifts int
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
 	// Ties are the pairs of causes of which warnings tell that derivatives are those of one order.
@@ -174,6 +178,8 @@ const (
 	// Hidden: a guard stays so near its root from about T on, or swings so fast beside it, that roots between samples
 	// may be missed.
 	Hidden
+	// Drift: algebraic unknown Name is Value tolerable errors away from what its equations say.
+	Drift
 	// Unstable: steps of fixed length are longer than what is stable, so that what is fast grows where it should die
 	// out. Value is the estimated size of the largest eigenvalue of ∂f/∂y at T.
 	Unstable

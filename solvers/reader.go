@@ -20,6 +20,7 @@ type Reader struct {
 	info Info
 
 	sys     System // for recomputing steps; nil before the first
+	algebra algebra
 	method  Method
 	maker   *Trajectory // whose Replayer made them
 	entered int32       // span
@@ -365,6 +366,10 @@ func (r *Reader) equip() error {
 		return errors.New("the run is not kept whole, and has no Replayer to recompute its steps")
 	}
 	r.sys, r.method = tr.Replayer()
+	r.algebra = algebra{}
+	if err := r.algebra.ready(r.sys, r.size); err != nil {
+		return err
+	}
 	if got, want := r.method.Info().Name, tr.info.Name; got != want {
 		return fmt.Errorf("the run was made by method %s and cannot be recomputed by %s", want, got)
 	}
@@ -411,7 +416,7 @@ func (r *Reader) pass() {
 	next := tr.follower(r.at)
 	r.fresh = r.fresh && next == r.at+1 && next < tr.steps.n && tr.rec(next).span == tr.rec(r.at).span
 	for k := tr.happens(r.at); k < tr.marks.n && int(tr.marks.at(k).after) < next; k++ {
-		if tr.marks.at(k).kind == MarkFire {
+		if r.jump(k) {
 			if r.site == nil {
 				r.site = r.numbers(r.size.N)
 			}
@@ -422,16 +427,36 @@ func (r *Reader) pass() {
 	r.u, r.at = r.u+1, next
 }
 
-// affect applies the body of mark k to y.
+// jump reports whether the state changes at mark k: where a body is applied and, where there are algebraic equations,
+// where modes change.
+func (r *Reader) jump(k int) bool {
+	switch r.tr.marks.at(k).kind {
+	case MarkFire:
+		return true
+	case MarkMode, MarkRemode:
+		return r.algebra.solves != nil
+	}
+	return false
+}
+
+// affect writes the right limits of y at mark k.
 func (r *Reader) affect(k int, y, to []float64) {
 	m := r.tr.marks.at(k)
-	if len(r.dp) < r.size.D {
-		r.dp = r.numbers(r.size.D)
+	if copy(to, y); m.kind == MarkFire {
+		if len(r.dp) < r.size.D {
+			r.dp = r.numbers(r.size.D)
+		}
+		before := m.before()
+		r.enter(before)
+		d, _ := r.tr.held(before)
+		r.sys.Affect(m.firing(), m.t, y, d, to, r.dp)
 	}
-	before := m.before()
-	r.enter(before)
-	d, _ := r.tr.held(before)
-	r.sys.Affect(m.firing(), m.t, y, d, to, r.dp)
+	if r.algebra.solves != nil {
+		r.enter(m.behind)
+		if r.algebra.solves.Solve(r.algebra.field, m.t, to) != nil {
+			spoil(to) // it could be solved when the run was made
+		}
+	}
 }
 
 // gather computes the states of the group that step g begins: before all bodies, after the first, and so on.
@@ -452,7 +477,7 @@ func (r *Reader) gather(g int) error {
 	r.jumps = append(r.jumps[:0], y)
 	next := tr.follower(g)
 	for k := r.first; k < tr.marks.n && int(tr.marks.at(k).after) < next; k++ {
-		if tr.marks.at(k).kind != MarkFire {
+		if !r.jump(k) {
 			continue
 		}
 		n := len(r.jumps)
@@ -465,10 +490,10 @@ func (r *Reader) gather(g int) error {
 	return nil
 }
 
-// fires counts the bodies of the group before mark k.
+// fires counts the jumps of the group before mark k.
 func (r *Reader) fires(k int) (n int) {
 	for i := r.first; i < k; i++ {
-		if r.tr.marks.at(i).kind == MarkFire {
+		if r.jump(i) {
 			n++
 		}
 	}

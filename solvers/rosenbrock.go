@@ -13,10 +13,10 @@ import (
 // derivatives by the states and time at the start of the step,
 //
 //	Y_i = y₀ + h Σ a_ij κ_j,   F_i = F(t + α_i h, Y_i),
-//	κ_i/γ - h J κ_i = F_i + Σ c_ij κ_j + h γ_i F_t,
+//	M κ_i/γ - h J κ_i = F_i + Σ c_ij M κ_j + h γ_i F_t,
 //	y₁ = y₀ + h Σ m_i κ_i,   Δq = h Σ m_i κ_i,   e = h Σ e_i κ_i,   y(t + θh) = y₀ + h Σ β_i(θ) κ_i.
 //
-// The matrix G = I/γ - h ∂f/∂y is factored once a step. Every factorisation begins with the same order of pivots: a
+// M is the identity, or the Mass of the Jacobian. The matrix G = M/γ - h ∂f/∂y is factored once a step. Every factorisation begins with the same order of pivots: a
 // step is a function of its arguments.
 //
 // Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.7; for derivatives, D. N.
@@ -25,6 +25,7 @@ type rosenbrock struct {
 	*rosenbrockScheme
 	stageWork
 	kept  []float64 // [w] a right-hand side that two stages have in common
+	sum   []float64 // [w·l] of rows of K that M multiplies; nil where that is the identity
 	theta terms     // β(θ)
 	drift terms     // β'(θ)
 
@@ -69,7 +70,7 @@ type rosenbrockScheme struct {
 
 	// Transposed: the terms of κ̄_i over ȳ₁ (row 0) and Ȳ_j, and over v_j; the terms of ȳ₀ over Ȳ_i.
 	at, ct []terms
-	sum    terms
+	total  terms
 	// v_i of quadratures are h ω_i q̄, and the right-hand sides of their κ̄_i are h m_i q̄ + ….
 	omega []float64
 	mi    []float64 // [1 + stages]
@@ -152,7 +153,7 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 	}
 	for i := 1; i <= s; i++ {
 		if r.same[i] == i {
-			r.sum.row, r.sum.c = append(r.sum.row, i), append(r.sum.c, 1)
+			r.total.row, r.total.c = append(r.total.row, i), append(r.total.c, 1)
 		}
 	}
 	r.describe()
@@ -267,7 +268,7 @@ func (r *rosenbrock) differentiate(f Field, s *Step, again bool) bool {
 // Rate implements Implicit by the power method. The mean growth over several products leaves out that the first ones
 // depend on the direction and on units.
 func (r *rosenbrock) Rate(f Field, s *Step) float64 {
-	if !r.differentiate(f, s, false) {
+	if !r.differentiate(f, s, false) || r.plan.mass != nil { // these have another eigenvalue problem
 		return math.NaN()
 	}
 	const before, counted = 4, 4
@@ -384,7 +385,7 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 				copy(r.kept, k)
 			}
 		}
-		r.c[i].combine(k, k, 1, s.K, w)
+		r.couple(k, &r.c[i], s.K, 1)
 		if g := float64(h * r.gammas[i]); g != 0 {
 			for _, x := range r.plan.times {
 				k[x.Row] = math.FMA(g, r.j[x.E], k[x.Row])
@@ -402,6 +403,45 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 	if !r.info.FSAL {
 		r.finish(s)
 	}
+}
+
+// couple adds Σ c_j M κ_j to row[w·l].
+func (r *rosenbrock) couple(row []float64, c *terms, rows []float64, l int) {
+	if r.plan.mass == nil {
+		c.combine(row, row, 1, rows, r.w*l)
+		return
+	}
+	if len(c.c) == 0 {
+		return
+	}
+	sum := r.sums(r.w * l)
+	c.combine(sum, r.zero, 1, rows, r.w*l)
+	r.plan.mass.add(row, sum, l, false)
+	for j := r.n * l; j < len(row); j++ {
+		row[j] += sum[j]
+	}
+}
+
+// coupleT adds Σ c_j Mᵀ v_j to x[n·l], where the v_j are rows of w elements.
+func (r *rosenbrock) coupleT(x []float64, c *terms, rows []float64, l int) {
+	if r.plan.mass == nil {
+		c.combine(x, x, 1, rows, r.w*l)
+		return
+	}
+	if len(c.c) == 0 {
+		return
+	}
+	sum := r.sums(r.n * l)
+	c.combine(sum, r.zero, 1, rows, r.w*l)
+	r.plan.mass.add(x, sum, l, true)
+}
+
+// sums returns work space for n numbers.
+func (r *rosenbrock) sums(n int) []float64 {
+	if len(r.sum) == 0 {
+		r.sum = make([]float64, len(r.zero))
+	}
+	return r.sum[:n]
 }
 
 // note remembers that the factors belong to s, and where they are.

@@ -17,6 +17,7 @@ type rosenbrockComplex struct {
 	matrix []complex128
 	y      []complex128 // [n]
 	kept   []complex128 // [w]
+	sum    []complex128 // [w] of rows of K that M multiplies
 }
 
 // complexJacobian is what steps in complex arithmetic ask of a ComplexField.
@@ -59,6 +60,9 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 		for _, at := range z.plan.diagonal {
 			z.matrix[at] = complex(r.inverse, 0)
 		}
+		for e, at := range z.plan.beside {
+			z.matrix[at] += complex(float64(r.inverse*z.plan.mass.Values[e]), 0)
+		}
 		for _, x := range z.plan.states {
 			z.matrix[x.Place] = elem.CFMA(-s.H, z.j[x.E], z.matrix[x.Place])
 		}
@@ -100,7 +104,7 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 				copy(z.kept, k)
 			}
 		}
-		r.c[i].combineComplex(k, k, 1, s.K, w)
+		z.couple(r, k, &r.c[i], s.K)
 		if r.gammas[i] != 0 {
 			for _, x := range z.plan.times {
 				k[x.Row] = elem.CFMA(elem.CMul(complex(r.gammas[i], 0), s.H), z.j[x.E], k[x.Row])
@@ -124,6 +128,28 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 	r.m.combineComplex(s.Y1, s.Y0, s.H, s.K, w)
 	if r.q > 0 {
 		r.m.combineComplex(s.DQ, nil, s.H, s.K[n:], w)
+	}
+}
+
+// couple adds Σ c_j M κ_j to row[w].
+func (z *rosenbrockComplex) couple(r *rosenbrock, row []complex128, c *terms, rows []complex128) {
+	m := z.plan.mass
+	if m == nil {
+		c.combineComplex(row, row, 1, rows, r.w)
+		return
+	}
+	if len(z.sum) == 0 {
+		z.sum = make([]complex128, r.w)
+	}
+	clear(z.sum)
+	c.combineComplex(z.sum, z.sum, 1, rows, r.w)
+	for i, v := range z.sum {
+		if i >= r.n || m.of[i] == 0 {
+			row[i] += v
+		}
+	}
+	for e, c := range m.Values {
+		row[m.Rows[e]] = elem.CFMA(complex(c, 0), z.sum[m.Cols[e]], row[m.Rows[e]])
 	}
 }
 

@@ -17,9 +17,13 @@ func rosenbrockMethods() []*Spec {
 	var list []*Spec
 	for _, t := range rosenbrockTables {
 		read := sync.OnceValue(func() *rosenbrockScheme { return newRosenbrockScheme(t) })
+		can := DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | StageSums | NeedsJacobian
+		if t.Algebraic {
+			can |= MassMatrix
+		}
 		list = append(list, &Spec{
 			Name: t.Name, Title: t.Title, Prose: t.Prose, Source: t.Source, Order: t.Order, Embedded: t.Embedded,
-			Can: DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | StageSums | NeedsJacobian,
+			Can: can,
 			New: func(size Size, lanes int) Method { return newRosenbrock(read(), size, lanes) },
 		})
 	}
@@ -77,7 +81,7 @@ var rodas3 = rosenbrockTable{
 		"right-hand sides a step. The estimate compares with a solution of order 2.",
 	Source: "A. Sandu, J. G. Verwer, J. G. Blom, E. J. Spee, G. R. Carmichael, F. A. Potra, Atmospheric Environment " +
 		"31 (1997) 3459–3472, doi:10.1016/S1352-2310(97)83212-8",
-	Order: 3, Embedded: 2,
+	Order: 3, Embedded: 2, Algebraic: true,
 	Gamma: "1/2",
 	A: `0
 		2 0
@@ -100,7 +104,7 @@ var rodas4 = rosenbrockTable{
 		"step. The estimate compares with a solution of order 3.",
 	Source: "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd edition, Springer 1996, section " +
 		"VI.4, and their code RODAS; dense output of order 3 from there",
-	Order: 4, Embedded: 3,
+	Order: 4, Embedded: 3, Algebraic: true,
 	Gamma: "0.25",
 	A: `1.544
 		0.9466785280815826 0.2557011698983284
@@ -128,7 +132,7 @@ var rodas4p = rosenbrockTable{
 		"solution of order 3.",
 	Source: "G. Steinebach, Order reduction of ROW-methods for DAEs and method of lines applications, " +
 		"preprint 1741, Technische Hochschule Darmstadt, 1995, with its dense output of order 3",
-	Order: 4, Embedded: 3,
+	Order: 4, Embedded: 3, Algebraic: true,
 	Gamma: "0.25",
 	A: `3
 		1.831036793486759 0.4955183967433795
@@ -156,7 +160,7 @@ var rodas5p = rosenbrockTable{
 		"solution of order 4.",
 	Source: "G. Steinebach, BIT Numerical Mathematics 63 (2023) 27, doi:10.1007/s10543-023-00967-x, with its dense " +
 		"output of order 4",
-	Order: 5, Embedded: 4,
+	Order: 5, Embedded: 4, Algebraic: true,
 	Gamma: "0.21193756319429014",
 	A: `3.0
 		2.849394379747939 0.45842242204463923

@@ -32,7 +32,7 @@ func (r *rosenbrock) readyPull() {
 // Pull writes the transpose of Push in every lane. For stages i = s … 1, with w_i = m_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j, and q̄
 // in the place of ȳ₁ for quadratures,
 //
-//	v_i/γ - h Jᵀ v_i = h w_i + Σ_{j>i} c_ji v_j,   Ȳ_i = (∂F/∂y)ᵀ v_i,   τ_i = F_tᵀ v_i,   p̄ += (∂F/∂p)ᵀ v_i,
+//	Mᵀ v_i/γ - h Jᵀ v_i = h w_i + Σ_{j>i} c_ji Mᵀ v_j,   Ȳ_i = (∂F/∂y)ᵀ v_i,   τ_i = F_tᵀ v_i,   p̄ += (∂F/∂p)ᵀ v_i,
 //
 // each of the last three at stage i. J and F_t add, once for all stages, the derivatives by y, t and p of
 // h Σ_i v_iᵀ (J κ_i + γ_i F_t): those of the entries of the Jacobian with the cotangents h Σ_i v_i κ_iᵀ, where time
@@ -101,7 +101,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			}
 		}
 		scale(states, s.H)
-		r.ct[i].combine(states, states, 1, g.v, w*l)
+		r.coupleT(states, &r.ct[i], g.v, l)
 		if r.q > 0 {
 			omega := float64(s.H * r.omega[i])
 			for j, q := range c.DQ {
@@ -138,7 +138,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			}
 		}
 	}
-	r.sum.combine(c.Y0, c.Y1, 1, g.yb, n*l)
+	r.total.combine(c.Y0, c.Y1, 1, g.yb, n*l)
 	if seeded {
 		for i, v := range g.y0 {
 			c.Y0[i] += v

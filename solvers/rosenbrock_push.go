@@ -27,7 +27,7 @@ func (r *rosenbrock) readyPush() {
 
 // Push writes the tangent of the step in every lane. With J̇ the tangent of the Jacobian at the start,
 //
-//	κ̇_i/γ - h J κ̇_i = Ḟ_i + Σ c_ij κ̇_j + (h J̇ + ḣ J) κ_i + γ_i (h Ḟ_t + ḣ F_t),
+//	M κ̇_i/γ - h J κ̇_i = Ḟ_i + Σ c_ij M κ̇_j + (h J̇ + ḣ J) κ_i + γ_i (h Ḟ_t + ḣ F_t),
 //	Ẏ_i = ẏ₀ + h Σ a_ij κ̇_j + ḣ Σ a_ij κ_j,   ẏ₁ = ẏ₀ + h Σ m_i κ̇_i + ḣ Σ m_i κ_i,   ṫ₁ = ṫ₀ + ḣ.
 func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	w, l := r.w, r.l
@@ -90,7 +90,7 @@ func (r *rosenbrock) tangents(f TangentField, s *Step, d *StepTangent, kd []floa
 				copy(g.kept, row)
 			}
 		}
-		r.c[i].combine(row, row, 1, kd, w*l)
+		r.couple(row, &r.c[i], kd, l)
 		k := s.K[i*w : i*w+n]
 		for _, x := range r.plan.all {
 			v := r.gammas[i]

@@ -63,7 +63,7 @@ func (a Dual) rows(i, w, l int) Dual { return Dual{a.X[i*w : (i+1)*w], a.D[i*w*l
 
 // PullPush differentiates Pull. With w_i and v_i as there, and J̇ the tangent of the Jacobian at the start,
 //
-//	v̇_i/γ - h Jᵀ v̇_i = h ẇ_i + ḣ w_i + Σ_{j>i} c_ji v̇_j + (h J̇ + ḣ J)ᵀ v_i,
+//	Mᵀ v̇_i/γ - h Jᵀ v̇_i = h ẇ_i + ḣ w_i + Σ_{j>i} c_ji Mᵀ v̇_j + (h J̇ + ḣ J)ᵀ v_i,
 //
 // Ȳ_i, τ_i and p̄ move as the field's transpose does along (ṫ₀ + α_i ḣ, Ẏ_i, v̇_i, ṗ), the cotangents of the entries of
 // the Jacobian by Σ_i (ḣ v_i κ_iᵀ + h v̇_i κ_iᵀ + h v_i κ̇_iᵀ), and h̄ by
@@ -119,8 +119,8 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 			}
 		}
 		scale(x, s.H)
-		r.ct[i].combine(x, x, 1, g.v.X, w)
-		r.ct[i].combine(xd, xd, 1, g.v.D, w*l)
+		r.coupleT(x, &r.ct[i], g.v.X, 1)
+		r.coupleT(xd, &r.ct[i], g.v.D, l)
 		omega := r.omega[i]
 		for j := range q {
 			u, ud := c.DQ.X[j], c.DQ.D[j*l:(j+1)*l]
@@ -182,8 +182,8 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 			}
 		}
 	}
-	r.sum.combine(c.Y0.X, c.Y1.X, 1, g.yb.X, n)
-	r.sum.combine(c.Y0.D, c.Y1.D, 1, g.yb.D, n*l)
+	r.total.combine(c.Y0.X, c.Y1.X, 1, g.yb.X, n)
+	r.total.combine(c.Y0.D, c.Y1.D, 1, g.yb.D, n*l)
 	if seeded {
 		c.Y0.Add(g.y0)
 	}

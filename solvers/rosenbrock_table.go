@@ -7,9 +7,9 @@ import (
 )
 
 // rosenbrockTable is a Rosenbrock method as data: the figures of its publication in the form that solves without
-// products with the Jacobian, and words about it. With W = I/(hγ) - ∂f/∂y at the start of the step,
+// products with the Jacobian, and words about it. With W = M/(hγ) - ∂f/∂y at the start of the step,
 //
-//	W u_i = f(t + α_i h, y₀ + Σ_{j<i} a_ij u_j) + Σ_{j<i} (c_ij/h) u_j + γ_i h ∂f/∂t,   y₁ = y₀ + Σ m_i u_i,
+//	W u_i = f(t + α_i h, y₀ + Σ_{j<i} a_ij u_j) + Σ_{j<i} (c_ij/h) M u_j + γ_i h ∂f/∂t,   y₁ = y₀ + Σ m_i u_i,
 //
 // and the estimated error is Σ e_i u_i. Figures are written as those of a Tableau. The orders are claims, which tests
 // prove.
@@ -18,6 +18,8 @@ type rosenbrockTable struct {
 
 	Order    int
 	Embedded int
+	// Algebraic tells that it is stiffly accurate and of that order for algebraic unknowns as well.
+	Algebraic bool
 
 	Gamma  string // γ
 	A, C   string // rows of stages 2, 3, …

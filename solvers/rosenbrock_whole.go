@@ -11,7 +11,7 @@ func (r *rosenbrockScheme) describe() {
 	r.whole = SolvedArithmetic{
 		Arithmetic: Arithmetic{
 			Stages: 1 + r.stages, FSAL: r.info.FSAL, Nodes: r.alpha, A: forms(r.a), B: Terms{r.m.row, r.m.c},
-			E: Terms{r.e.row, r.e.c}, At: forms(r.at), Sum: Terms{r.sum.row, r.sum.c},
+			E: Terms{r.e.row, r.e.c}, At: forms(r.at), Sum: Terms{r.total.row, r.total.c},
 		},
 		Inverse: r.inverse, Gamma: r.gamma, Gammas: r.gammas, Same: r.same, C: forms(r.c), Ct: forms(r.ct),
 		Omega: r.omega,

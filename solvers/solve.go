@@ -62,6 +62,7 @@ type Solver struct {
 	err                []float64 // [N+Q]
 	work               []float64 // [2N+Q]
 
+	algebra   algebra
 	choice    choice
 	worked    ImplicitWork // before this run
 	stiff     stiffness
@@ -211,6 +212,9 @@ func (s *Solver) begin() error {
 			return err
 		}
 	}
+	if err := s.algebra.ready(s.sys, s.size); err != nil {
+		return err
+	}
 	s.sys.InstantTimes(s.d, s.sched.times)
 	s.t = s.sched.times[0]
 	if !finite(s.sched.times[:1]) {
@@ -223,6 +227,9 @@ func (s *Solver) begin() error {
 	s.sys.Enter(s.d, s.m)
 	s.sys.Choose(s.t, s.y, nil, s.m)
 	s.sys.Enter(s.d, s.m)
+	if err := s.consist(nil); err != nil {
+		return err
+	}
 	note := func(i int, t float64) {
 		if s.sched.knot(i) || s.sched.list[i].Pending {
 			return
@@ -276,7 +283,7 @@ func (s *Solver) emit(y, d, m []float64) error {
 
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
-	if w.Kind == Tie || w.Kind == OneSided || w.Kind == Past || w.Kind == Hidden {
+	if w.Kind == Tie || w.Kind == OneSided || w.Kind == Past || w.Kind == Hidden || w.Kind == Drift {
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return
@@ -422,6 +429,7 @@ func (s *Solver) accept(e End) error {
 		}
 	}
 	s.integrals.add(tr)
+	s.drift(tr)
 	s.t = tr.T1
 	if s.count++; e.Kind != EndFree || s.cut > 0 {
 		s.anchor, s.count, s.cut = s.t, 0, 0

@@ -31,7 +31,7 @@ func (s *Solver) first() error {
 		limit = min(limit, s.opts.HMax)
 	}
 	s.trial.T = s.t
-	h := InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work)
+	h := s.initialStep(limit)
 	s.stats.Evals++
 	if s.solves != nil {
 		// Where the state rests, its derivatives may not: no error control sees what decays fast in them.
@@ -235,8 +235,16 @@ func (s *Solver) slope(st *Step) []float64 {
 	return nil
 }
 
-// slopeAt returns f(T1, Y1) in any case.
+// slopeAt returns f(T1, Y1) in any case: the rates of the states at the end of st. Those of algebraic unknowns are the
+// slopes of the dense output.
 func (s *Solver) slopeAt(st *Step) []float64 {
+	if s.algebra.solves != nil {
+		f := s.work[s.size.N:]
+		if m, ok := s.choice.members[s.member].(Interpolant); ok {
+			m.InterpolateSlope(s.sys, st, 1, s.algebra.before, f[:s.size.N])
+		}
+		return f
+	}
 	if f := s.slope(st); f != nil {
 		return f
 	}

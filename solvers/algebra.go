@@ -1,0 +1,118 @@
+package solvers
+
+import "errors"
+
+// algebra is the part of a Solver that keeps the algebraic equations of a system with a Mass.
+type algebra struct {
+	solves *Consistency // nil where there are none
+	field  JacobianField
+	before []float64 // [N] the state that a solution is sought from
+	since  int       // steps since the last look at the drift
+}
+
+// ready prepares for a run of sys.
+func (a *algebra) ready(sys System, z Size) error {
+	a.since = 0
+	if a.solves != nil || massOf(sys) == nil {
+		return nil
+	}
+	c, err := NewConsistency(sys, 0)
+	if err != nil {
+		return err
+	}
+	a.solves, a.field, a.before = c, sys.(JacobianField), make([]float64, z.N)
+	return nil
+}
+
+// consistencyRounds is how often modes that read unknowns are chosen anew after these have been solved for; guards do
+// the rest.
+const consistencyRounds = 8
+
+// consist solves the algebraic equations at the present, after the start or a change of states, discretes or modes. The
+// modes that read unknowns are chosen by the solution; held are those that are to stay. The solution is sought from the
+// state before, with the modes that are chosen in the end, so that a Reader finds the same.
+func (s *Solver) consist(held []bool) error {
+	a := &s.algebra
+	if a.solves == nil {
+		return nil
+	}
+	copy(a.before, s.y)
+	for round := 0; ; round++ {
+		copy(s.y, a.before)
+		if err := a.solves.Solve(a.field, s.t, s.y); err != nil {
+			var e *ConsistencyError
+			if errors.As(err, &e) {
+				e.Place, e.After = s.place(nil), s.lastEvent
+				if s.lastTime != s.t {
+					e.After = ""
+				}
+			}
+			return err
+		}
+		if round == consistencyRounds || len(s.m) == 0 {
+			return nil
+		}
+		s.sys.Choose(s.now(), s.y, held, s.mp)
+		if s.same(s.m, s.mp) {
+			return nil
+		}
+		copy(s.m, s.mp)
+		s.sys.Enter(s.d, s.m)
+	}
+}
+
+// initialStep returns the length of a first step. Where there are algebraic equations, the rates of the unknowns follow
+// from those of the states.
+func (s *Solver) initialStep(limit float64) float64 {
+	a := &s.algebra
+	if a.solves == nil {
+		return InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work)
+	}
+	f := &slopes{JacobianField: a.field, solves: a.solves, k: make([]float64, s.size.N+s.size.Q)}
+	st := Step{T: s.trial.T, Y0: s.trial.Y0, K: make([]float64, s.size.N+s.size.Q)}
+	f.Eval(st.T, st.Y0, st.K)
+	if !finite(st.K) {
+		return s.least()
+	}
+	return InitialStep(f, s.info, &s.tol, &st, limit, s.work)
+}
+
+// slopes is a field whose values are the rates of all states, unknowns included.
+type slopes struct {
+	JacobianField
+	solves *Consistency
+	k      []float64 // [N+Q]
+}
+
+// Eval implements Field.
+func (f *slopes) Eval(t float64, y, k []float64) {
+	f.JacobianField.Eval(t, y, f.k)
+	copy(k, f.k)
+	if f.solves.Slope(f.JacobianField, t, y, f.k, k[:len(y)]) != nil {
+		spoil(k)
+	}
+}
+
+// driftEvery is after how many steps the drift is looked at, and driftMost how many tolerable errors it may be.
+const driftEvery, driftMost = 32, 100
+
+// drift looks from time to time how far the unknowns at the end of an accepted step are from what the algebraic
+// equations say.
+func (s *Solver) drift(tr *Step) {
+	a := &s.algebra
+	if a.solves == nil || tr.H == 0 {
+		return
+	}
+	if a.since++; a.since < driftEvery && tr.T1 < s.sched.times[1] {
+		return
+	}
+	a.since = 0
+	most, unknown := a.solves.Drift(a.field, &s.tol, tr.T1, tr.Y1)
+	if !(most > s.stats.Drift) {
+		return
+	}
+	s.stats.Drift, s.stats.Drifts = most, unknown
+	if most > driftMost && s.opts.Fixed == 0 {
+		s.warn(Warning{Kind: Drift, T: tr.T1, Name: s.sys.StateName(unknown), Instant: -1, Value: most})
+	}
+}

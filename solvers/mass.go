@@ -1,0 +1,64 @@
+package solvers
+
+// Mass is the constant matrix M of a system M y' = f(t, y) of index 1, in a form that every such system can be brought
+// to by combining its equations: a row of M that belongs to an unknown is zero, and f there is an algebraic equation;
+// any other row has 1 on the diagonal and, if at all, entries in columns of unknowns. So M is the identity but for
+// these. It never changes.
+//
+// A Field with a Mass gives it with its Jacobian; a nil *Mass stands for the identity. Quadratures have no part in it.
+//
+// The partial derivatives of the algebraic equations by the unknowns, along what M does not see, must be a regular
+// matrix: that is what index 1 means. With the unknowns U, the other states B and C = M_BU it is f_U,U - f_U,B C.
+type Mass struct {
+	Unknowns   []int32 // the states whose rows are zero, ascending
+	Rows, Cols []int32 // places of C, if there is any
+	Values     []float64
+	of         []int32 // [N] 1 + the number of an unknown, 0 for other states; see number
+}
+
+// NewMass returns the matrix for n states with the given unknowns, ascending, and the entries of C.
+func NewMass(n int, unknowns, rows, cols []int32, values []float64) *Mass {
+	m := &Mass{Unknowns: unknowns, Rows: rows, Cols: cols, Values: values, of: make([]int32, n)}
+	for k, i := range unknowns {
+		m.of[i] = 1 + int32(k)
+	}
+	return m
+}
+
+// number returns which unknown state i is, or -1.
+func (m *Mass) number(i int32) int32 { return m.of[i] - 1 }
+
+// add adds M x to y, where both have n elements in l lanes; transposed, Mᵀ x.
+func (m *Mass) add(y, x []float64, l int, transposed bool) {
+	for i, unknown := range m.of {
+		if unknown == 0 {
+			to, from := y[i*l:(i+1)*l], x[i*l:(i+1)*l]
+			for a, v := range from {
+				to[a] += v
+			}
+		}
+	}
+	for e, c := range m.Values {
+		to, from := m.Rows[e], m.Cols[e]
+		if transposed {
+			to, from = from, to
+		}
+		addScaled(y, int(to), c, x, int(from), l)
+	}
+}
+
+// addScaled adds c times element j of x to element i of y, in l lanes.
+func addScaled(y []float64, i int, c float64, x []float64, j, l int) {
+	to, from := y[i*l:(i+1)*l], x[j*l:(j+1)*l]
+	for a, v := range from {
+		to[a] += float64(c * v)
+	}
+}
+
+// massOf returns the mass matrix of a system, or nil.
+func massOf(sys any) *Mass {
+	if s, ok := sys.(interface{ Mass() *Mass }); ok {
+		return s.Mass()
+	}
+	return nil
+}
