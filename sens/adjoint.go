@@ -215,8 +215,9 @@ type sweep struct {
 	instants      []solvers.Instant
 	timeless      bool // no time depends on anything: cotangents of time lead nowhere
 	steps         int
-	owed          []owed            // by steps of length zero
-	revisits      solvers.Revisitor // the system, if it is one
+	owed          []owed               // by steps of length zero
+	revisits      solvers.Revisitor    // the system, if it is one
+	algebra       *solvers.Consistency // nil without algebraic equations
 	via           transport
 	trace         func(t float64, first int, lam []float64)
 	first         int         // row of the block
@@ -255,6 +256,7 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 		rows: make([][]float64, l), group: -1, loaded: -1,
 	}
 	s.revisits, _ = wk.System.(solvers.Revisitor)
+	s.algebra = consistencyOf(wk.System, l)
 	s.via = s
 	moves := func(in solvers.Instant) bool { return !in.Fixed }
 	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, moves)
@@ -556,6 +558,7 @@ func (s *sweep) pullMark(k, left, first int) {
 			s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.do, s.yb, s.db, s.tb)
 		}
 		s.suspect(first)
+		s.pullConsistent()
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
 		s.sys.AffectPull(m.Firing, m.T, m.Ym, m.Dm, s.yb, s.db, s.ym, s.dm, s.tb)
@@ -572,6 +575,7 @@ func (s *sweep) pullMark(k, left, first int) {
 		}
 		s.seed(k, first)
 	case solvers.MarkMode, solvers.MarkRemode:
+		s.pullConsistent()
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
 		s.seed(k, first)
@@ -597,6 +601,7 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	z, l := s.run.Size(), s.l
 	s.settle()
 	s.suspect(first)
+	s.pullConsistent()
 	s.sys.Leave(s.db)
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
 	s.sys.InstantPull(0, s.tb)

@@ -45,6 +45,7 @@ type replay struct {
 	held           []float64
 	heldModes      []float64
 	field          limitedComplex
+	algebra        *solvers.Consistency // nil without algebraic equations
 }
 
 func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
@@ -60,6 +61,7 @@ func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
 		yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
 		f: v(f), psi: v(m), step: solvers.NewComplexStep(w.Method.Info(), z), instants: w.RealSystem.Instants(),
 	}
+	r.algebra = consistencyOf(w.System, 0)
 	for i, x := range w.Params {
 		r.p[i] = complex(x, 0)
 	}
@@ -130,6 +132,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 					r.y[i] += dy
 				}
 				r.System.Enter(r.d, m.Mp)
+				r.consistent(m, t)
 				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
 			case solvers.MarkFinal:
 				r.read(Site{Kind: SiteFinal}, -1, t, r.y, r.d)
@@ -148,14 +151,17 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.System.Affect(m.Firing, t, r.y, r.d, r.yp, r.dp)
 				r.y, r.yp = r.yp, r.y
 				r.d, r.dp = r.dp, r.d
-				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, t, r.yp, r.dp)
 				r.System.Enter(r.d, m.Mp)
+				r.consistent(m, t)
+				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, t, r.yp, r.dp)
 				r.times = append(r.times, t)
 			case solvers.MarkMode:
 				r.System.Enter(r.d, m.Mp)
+				r.consistent(m, t)
 				r.times = append(r.times, t)
 			case solvers.MarkRemode:
 				r.System.Enter(r.d, m.Mp)
+				r.consistent(m, t)
 			}
 		}
 	}

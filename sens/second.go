@@ -198,14 +198,15 @@ func (p *path) markAt(k int) PointTangent {
 // secondSweep walks a trajectory forwards with tangents, and backwards with cotangents and their tangents. Its sweep
 // backwards follows that of sweep line by line.
 type secondSweep struct {
-	sys    solvers.SecondSystem
-	obj    SecondObjectives
-	method solvers.SecondMethod
-	run    *solvers.Trajectory
-	read   solvers.Reader // of run, backwards
-	walk   *walk
-	path   *path
-	rates  []solvers.Dual // per step: D and Ḋ of the guard at its end
+	sys     solvers.SecondSystem
+	obj     SecondObjectives
+	method  solvers.SecondMethod
+	run     *solvers.Trajectory
+	read    solvers.Reader // of run, backwards
+	walk    *walk
+	path    *path
+	algebra *solvers.Consistency // nil without algebraic equations
+	rates   []solvers.Dual       // per step: D and Ḋ of the guard at its end
 
 	l           int
 	instants    []solvers.Instant
@@ -273,7 +274,7 @@ func newSecondSweep(wk SecondWorker, run *solvers.Trajectory) (*secondSweep, err
 		dp: make([]float64, z.P), dy0: make([]float64, z.N),
 		rates: make([]solvers.Dual, run.Steps()),
 	}
-	s.one.X[0] = 1
+	s.one.X[0], s.algebra = 1, consistencyOf(wk.System, l)
 	s.walk.path, s.walk.dy0 = s.path, make([]float64, z.N*l)
 	s.d = solvers.StepTangent{T1: make([]float64, l), Y1: make([]float64, z.N*l), DQ: make([]float64, z.Q*l)}
 	s.c = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
@@ -569,6 +570,7 @@ func (s *secondSweep) pullMark(k, left int) {
 			s.do.Clear()
 			observe(s.yo, s.do)
 		}
+		s.pullConsistent(&dot)
 		s.sys.Leave(s.db)
 		s.enter(m.Dm, m.Mm, dot.Dm)
 		t := [1]float64{m.T}
@@ -589,6 +591,7 @@ func (s *secondSweep) pullMark(k, left int) {
 			s.group = -1
 		}
 	case solvers.MarkMode, solvers.MarkRemode:
+		s.pullConsistent(&dot)
 		s.sys.Leave(s.db)
 		s.enter(m.Dm, m.Mm, dot.Dm)
 	case solvers.MarkStart:
@@ -596,6 +599,7 @@ func (s *secondSweep) pullMark(k, left int) {
 			observe(s.yb, s.db)
 		}
 		s.settle()
+		s.pullConsistent(&dot)
 		s.sys.Leave(s.db)
 		t := [1]float64{m.T}
 		s.sys.StartPullPush(solvers.Dual{X: t[:], D: dot.T}, s.yb, s.db, s.tb)

@@ -60,16 +60,17 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 
 // walk pushes a block of directions along a trajectory.
 type walk struct {
-	sys    solvers.TangentSystem
-	obj    TangentObjectives
-	method solvers.Method
-	run    *solvers.Trajectory
-	read   solvers.Reader // of run
-	res    *Result
-	stride int
-	ahead  map[int][]float64 // tangents of the times of steps of length zero
-	rates  slopes
-	rated  bool // rates are those of the run
+	sys     solvers.TangentSystem
+	obj     TangentObjectives
+	method  solvers.Method
+	run     *solvers.Trajectory
+	read    solvers.Reader // of run
+	res     *Result
+	stride  int
+	ahead   map[int][]float64 // tangents of the times of steps of length zero
+	rates   slopes
+	rated   bool                 // rates are those of the run
+	algebra *solvers.Consistency // nil without algebraic equations
 
 	l        int
 	instants []solvers.Instant
@@ -106,6 +107,7 @@ func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
 		pd: v(z.P), td: v(1), yd: v(z.N), dd: v(z.D), yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
 		fd: v(f), psid: v(m), r: v(1), w: v(1),
 	}
+	w.algebra = consistencyOf(wk.System, l)
 	w.d = solvers.StepTangent{H: v(1), T1: v(1), Y1: v(z.N), DQ: v(z.Q)}
 	return w
 }
@@ -371,6 +373,11 @@ func (w *walk) pushMark(k, left, first int) {
 			copy(w.dg, w.dd)
 		}
 		w.sys.AffectPush(m.Firing, m.T, m.Ym, m.Dm, w.td, w.yd, w.dd, w.yp, w.dp)
+		if w.algebra != nil {
+			w.sys.Enter(m.Dp, m.Mp)
+			w.sys.EnterPush(w.dp)
+			w.pushConsistent(m, w.yp)
+		}
 		w.path.mark(k, w.td, w.yd, w.dd, w.yp, w.dp)
 		if read {
 			w.obj.ObservePush(site, &w.pt, w.td, w.yd, w.dd, w.yp, w.dp, w.fd)
@@ -382,6 +389,7 @@ func (w *walk) pushMark(k, left, first int) {
 		return
 	case solvers.MarkMode, solvers.MarkRemode:
 		w.enter(m)
+		w.pushConsistent(m, w.yd)
 		w.time(k, first)
 	}
 	yg, dg := w.yd, w.dd
@@ -417,6 +425,7 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 		w.yd[i] += x
 	}
 	w.sys.EnterPush(w.dd)
+	w.pushConsistent(m, w.yd)
 	w.predictTimes(-1)
 }
 
