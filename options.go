@@ -192,7 +192,7 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 			add(s.Name, false, s.Type.Unit.String(), s.Type.Shape)
 		}
 		for _, s := range m.checked.States {
-			if s.Literal {
+			if s.Literal && s.Kind == typecheck.StateSymbol {
 				add(s.Name, true, s.Type.Unit.String(), s.Type.Shape)
 			}
 		}
@@ -222,6 +222,11 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 		found := index[key{inner, t.Initial}]
 		for _, i := range found {
 			s := symbols[i]
+			if s.Kind == typecheck.AlgSymbol {
+				l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the alg %q follows from the algebraic "+
+					"equations at the start as well, and its guess has no influence", t.Text, s.Name)
+				continue
+			}
 			add(s.Name, t.Initial, s.Type.Unit.String(), s.Type.Shape)
 		}
 		if len(found) == 0 {

@@ -70,6 +70,9 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if r.spec = spec; opts.spec != nil {
 		r.spec = opts.spec
 	}
+	if m.system.Algebraic() {
+		r.solvesAlgebraic(&l)
+	}
 	if len(r.problem.Peaks) > 0 {
 		r.require(solvers.DenseDerivatives, "max_over", &l)
 	}
@@ -80,8 +83,27 @@ func (m *Model) begin(opts Options) (*run, error) {
 	info := all.Info()
 	r.problem.Stages = info.Stages + info.DenseStages
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
-	r.problem.Jacobian = r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
+	r.problem.Jacobian = m.system.Algebraic() || r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
 	return r, m.explain.Asserts(point)
+}
+
+// solvesAlgebraic reports a method or a mode that is not for models with algebraic unknowns.
+func (r *run) solvesAlgebraic(l *diag.List) {
+	if !r.spec.Can.Has(solvers.MassMatrix) {
+		var able []string
+		for _, m := range solvers.Methods() {
+			if m.Can.Has(solvers.MassMatrix) {
+				able = append(able, m.Name)
+			}
+		}
+		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s does not solve algebraic equations (`0 = …`), which take "+
+			"an implicit method; write method = auto or %s", r.spec.Name, diag.Either(able))
+	}
+	switch mode := r.settings.Mode; mode {
+	case sens.ModeContinuous, sens.ModeBacksolve, sens.ModeForward:
+		l.Errorf(CodeSetting, r.model.checked.Time.Span, "mode = %s integrates derivatives of states by their rates, "+
+			"and algebraic unknowns have none; write mode = adjoint, tangent or complex", mode)
+	}
 }
 
 // require reports what the run's method cannot do of what by asks of it.

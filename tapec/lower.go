@@ -124,14 +124,18 @@ func (c *compiler) finish(l *lowerer) *tape.Tape {
 	return dropInputs(optimize(l.b.Tape(), passes, nil))
 }
 
-// rates writes the derivatives of the states and the integrands.
+// rates writes the derivatives of the states, the residuals of the algebraic equations and the integrands.
 func (c *compiler) rates() *tape.Tape {
 	l := c.lowerer("rates")
 	l.held, l.rates = true, true
-	for i, sym := range c.model.States {
+	for i, sym := range c.model.Differential() {
 		l.span = c.model.Rates[i].Span()
 		x := l.filled(c.model.Rates[i], scope{}, tape.Shape(sym.Type.Shape))
 		l.output(Rate.Called(sym.Name), x.v)
+	}
+	for k, r := range c.model.Residuals {
+		l.span = r.Value.Span()
+		l.output(Residual.Number(k), l.filled(r.Value, scope{}, shapeOf(r.Value)).v)
 	}
 	for _, f := range c.functionals {
 		if f.node.Kind != typecheck.Integral {

@@ -167,11 +167,11 @@ func (l *lowerer) ref(sym *typecheck.Symbol, s scope) array {
 		return input(Time.Name())
 	case typecheck.ParamSymbol:
 		return input(Param.Called(sym.Name))
-	case typecheck.StateSymbol, typecheck.DiscreteSymbol:
+	case typecheck.StateSymbol, typecheck.AlgSymbol, typecheck.DiscreteSymbol:
 		if l.start {
 			return l.filled(sym.Value, scope{}, own)
 		}
-		if sym.Kind == typecheck.StateSymbol {
+		if sym.Kind != typecheck.DiscreteSymbol {
 			return input(state.Called(sym.Name))
 		}
 		return input(discrete.Called(sym.Name))

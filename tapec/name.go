@@ -61,6 +61,7 @@ const (
 
 	// What tapes make of it.
 	Rate         // dy.x
+	Residual     // res.0, by the number of the typecheck.Residual
 	Integrand    // dq.0, by the number of the Functional
 	Functionals  // F.0, by the number of the Functional
 	Objectives   // psi, all elements of all objectives
@@ -112,6 +113,7 @@ var roles = [numRoles]struct {
 	Fired:        {"fired", alone},
 	DataRow:      {"row", alone},
 	Rate:         {"dy", named},
+	Residual:     {"res", numbered},
 	Integrand:    {"dq", numbered},
 	Functionals:  {"F", numbered},
 	Objectives:   {"psi", alone},

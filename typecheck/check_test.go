@@ -214,8 +214,8 @@ func TestConstOverride(t *testing.T) {
 // sane verifies what every user of a model relies on.
 func sane(t testing.TB, m *Model) {
 	t.Helper()
-	if len(m.Rates) != len(m.States) {
-		t.Fatalf("%d rates for %d states", len(m.Rates), len(m.States))
+	if len(m.Rates) != len(m.Differential()) {
+		t.Fatalf("%d rates for %d states", len(m.Rates), len(m.Differential()))
 	}
 	for i, r := range m.Rates {
 		if !r.Type().Shape.Equal(m.States[i].Type.Shape) {

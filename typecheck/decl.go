@@ -543,6 +543,11 @@ func (c *checker) listSymbols() {
 			c.model.Discretes = append(c.model.Discretes, e.sym)
 		}
 	}
+	for _, e := range c.order {
+		if e.sym != nil && e.kind == algName {
+			c.model.States = append(c.model.States, e.sym)
+		}
+	}
 	for _, e := range c.order { // after those that all experiments have
 		if e.stand != nil {
 			c.model.Params = append(c.model.Params, e.stand)

@@ -62,13 +62,20 @@ func (d *dumper) model(m *Model) {
 		d.printf("param %s = %s%s%s", symbolText(p), d.expr(p.Value), bounds, literal(p))
 	}
 	for _, s := range m.States {
-		d.printf("state %s = %s%s", symbolText(s), d.expr(s.Value), literal(s))
+		word := "state"
+		if s.Kind == AlgSymbol {
+			word = "alg"
+		}
+		d.printf("%s %s = %s%s", word, symbolText(s), d.expr(s.Value), literal(s))
 	}
 	for _, s := range m.Discretes {
 		d.printf("discrete %s = %s%s", symbolText(s), d.expr(s.Value), literal(s))
 	}
 	for i, r := range m.Rates {
 		d.printf("%s' = %s", m.States[i].Name, d.expr(r))
+	}
+	for _, r := range m.Residuals {
+		d.printf("0 = %s", d.expr(r.Value))
 	}
 	for _, e := range m.Events {
 		d.event(e)
@@ -211,6 +218,9 @@ func (d *dumper) count(m *Model) {
 		}
 	}
 	roots = append(roots, m.Rates...)
+	for _, r := range m.Residuals {
+		roots = append(roots, r.Value)
+	}
 	for _, e := range m.Events {
 		roots = append(roots, e.Crossing, e.When, e.Every, e.From, e.To, e.Count, e.Rank)
 		roots = append(roots, e.Times...)

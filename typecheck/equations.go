@@ -67,6 +67,9 @@ func (c *checker) checkEquations() {
 		c.reaction(r, changes, failed)
 	}
 	for _, sym := range c.model.States {
+		if sym.Kind == AlgSymbol {
+			break
+		}
 		c.model.Rates = append(c.model.Rates, c.rate(sym, changes[sym], failed[sym.Name]))
 	}
 }

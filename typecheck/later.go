@@ -2,8 +2,7 @@ package typecheck
 
 import "odes.dev/odes/lang/source"
 
-// The language is larger than what this version solves: controls, algebraic unknowns, equilibration
-// and steady states. These are checked like everything else (names, shapes, units), so that a file
+// The language is larger than what this version solves: controls, equilibration and steady states. These are checked like everything else (names, shapes, units), so that a file
 // will mean the same once they are solved. Then each of them is reported, once.
 
 // unavailable reports a construct that this version does not solve.
@@ -47,51 +46,6 @@ func (c *checker) globalTime() *entity {
 		}
 	}
 	return nil
-}
-
-// checkAlgebraic checks `0 = …`: the sides are numbers, and there are as many as unknowns.
-func (c *checker) checkAlgebraic() {
-	unknowns, given := 0, 0
-	var first *entity
-	for _, e := range c.order {
-		if e.kind != algName {
-			continue
-		}
-		if e.sym == nil {
-			return // it was reported
-		}
-		if first == nil {
-			first = e
-		}
-		unknowns += e.sym.Type.Shape.Size()
-	}
-	for _, it := range c.algebraic {
-		x, indices, ok := c.binders(context{place: placeRun}, it.For)
-		if !ok {
-			return
-		}
-		v := c.expr(x, it.Value)
-		if isBad(v) || !c.numeric(v, "0 =", v.Span()) {
-			return
-		}
-		if Depends(v)&UsesState == 0 {
-			c.errorf(CodeTarget, v.Span(), "an algebraic equation is about an unknown, and this reads no `alg` and "+
-				"no state")
-			return
-		}
-		given += v.Type().Shape.Size() * counts(indices)
-	}
-	if unknowns == given || c.unparsed {
-		return
-	}
-	text := plural(given, "algebraic equation", "algebraic equations") + " (`0 = …`) for " +
-		plural(unknowns, "unknown", "unknowns") + " (`alg`); there must be as many"
-	switch {
-	case first != nil:
-		c.errorf(CodeNoEquation, first.span, "%s", text)
-	case len(c.algebraic) > 0:
-		c.errorf(CodeNoEquation, c.algebraic[0].Span, "%s", text)
-	}
 }
 
 // checkEquilibrations checks the assignments before a run to the steady state.

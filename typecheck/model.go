@@ -23,12 +23,14 @@ type Model struct {
 	// order.
 	Totals      []*Symbol
 	Experiments []*Experiment // in file order; if there are none, nll is a functional of the run
-	States      []*Symbol
+	States      []*Symbol     // those with rates, then the algebraic unknowns
 	Discretes   []*Symbol
-	Rates       []Expr // right-hand sides: one for each state, with the shape of the state
-	Events      []*Event
-	Outputs     []*Output
-	Objectives  []*Objective // including constraints
+	Rates       []Expr // right-hand sides: one for each state with a rate, with its shape
+	// Residuals are the algebraic equations, in file order. They have as many elements as the unknowns.
+	Residuals  []*Residual
+	Events     []*Event
+	Outputs    []*Output
+	Objectives []*Objective // including constraints
 	// Observations are compared with data. Objectives read them through nll.
 	Observations []*Observation
 	Asserts      []*Assert
@@ -48,7 +50,7 @@ const (
 	StateSymbol
 	DiscreteSymbol
 	ControlSymbol // only in a model with Later
-	AlgSymbol     // only in a model with Later
+	AlgSymbol     // an algebraic unknown; Value is where its value at the start is sought from
 )
 
 // Symbol is a declared name.

@@ -99,9 +99,6 @@ func (c *checker) collect() {
 		case *ast.Decl:
 			for _, v := range it.Vars {
 				kind := [...]entityKind{constName, paramName, stateName, algName, discreteName}[it.Kind]
-				if it.Kind == ast.Alg {
-					c.unavailable(v.Name.Span, "`alg`")
-				}
 				if e := c.declare(v.Name, kind); e != nil {
 					e.variable, e.doc = v, v.Doc
 				}
@@ -161,7 +158,6 @@ func (c *checker) collect() {
 		case *ast.Settings:
 			c.settings = append(c.settings, it)
 		case *ast.AlgEq:
-			c.unavailable(it.Span, "an algebraic equation (`0 = …`)")
 			c.algebraic = append(c.algebraic, it)
 		case *ast.Equation:
 			c.equations = append(c.equations, it)

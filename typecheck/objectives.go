@@ -467,6 +467,9 @@ func (m *Model) reads(used map[string]bool) {
 	var roots []Expr
 	roots = append(roots, m.From, m.To)
 	roots = append(roots, m.Rates...)
+	for _, r := range m.Residuals {
+		roots = append(roots, r.Value)
+	}
 	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
 		roots = append(roots, s.Value)
 	}

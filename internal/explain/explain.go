@@ -16,29 +16,31 @@ import (
 
 // Codes of run-time failures and warnings.
 const (
-	CodeNonFinite   diag.Code = "non-finite"
-	CodeUnderflow   diag.Code = "step-underflow"
-	CodeTooMany     diag.Code = "too-many-steps"
-	CodeChattering  diag.Code = "chattering"
-	CodeCascade     diag.Code = "cascade"
-	CodePending     diag.Code = "too-many-pending" // executions of an event with a delay
-	CodeMemory      diag.Code = "memory"
-	CodeInterrupted diag.Code = "interrupted"
-	CodeTime        diag.Code = "time-span"
-	CodeIncapable   diag.Code = "incapable" // a method, of what the run asks of it
-	CodeAssert      diag.Code = "assert-failed"
-	CodeGrazing     diag.Code = "grazing"
-	CodeTie         diag.Code = "tie"
-	CodeOutside     diag.Code = "time-outside"
-	CodeRest        diag.Code = "resting-event"
-	CodeStiff       diag.Code = "stiff"
-	CodeUnseen      diag.Code = "unseen-peak"
-	CodeHidden      diag.Code = "hidden-event"
-	CodeUnstable    diag.Code = "unstable"
-	CodeNoInfluence diag.Code = "no-influence"
-	CodeBackward    diag.Code = "backward"
-	CodeKink        diag.Code = "kink"               // a value exactly where a function has no derivative
-	CodeInvariant   diag.Code = "invariant-violated" // an invariant that does not hold
+	CodeNonFinite    diag.Code = "non-finite"
+	CodeUnderflow    diag.Code = "step-underflow"
+	CodeTooMany      diag.Code = "too-many-steps"
+	CodeChattering   diag.Code = "chattering"
+	CodeCascade      diag.Code = "cascade"
+	CodePending      diag.Code = "too-many-pending" // executions of an event with a delay
+	CodeMemory       diag.Code = "memory"
+	CodeInterrupted  diag.Code = "interrupted"
+	CodeTime         diag.Code = "time-span"
+	CodeInconsistent diag.Code = "inconsistent" // algebraic equations without a solution
+	CodeDrift        diag.Code = "drift"        // of algebraic unknowns
+	CodeIncapable    diag.Code = "incapable"    // a method, of what the run asks of it
+	CodeAssert       diag.Code = "assert-failed"
+	CodeGrazing      diag.Code = "grazing"
+	CodeTie          diag.Code = "tie"
+	CodeOutside      diag.Code = "time-outside"
+	CodeRest         diag.Code = "resting-event"
+	CodeStiff        diag.Code = "stiff"
+	CodeUnseen       diag.Code = "unseen-peak"
+	CodeHidden       diag.Code = "hidden-event"
+	CodeUnstable     diag.Code = "unstable"
+	CodeNoInfluence  diag.Code = "no-influence"
+	CodeBackward     diag.Code = "backward"
+	CodeKink         diag.Code = "kink"               // a value exactly where a function has no derivative
+	CodeInvariant    diag.Code = "invariant-violated" // an invariant that does not hold
 )
 
 // Explainer explains runs of one model. Goroutines may share it.

@@ -37,6 +37,7 @@ type failure struct {
 var failures = []func(*failure, error) bool{
 	explains((*failure).nonFinite),
 	explains((*failure).matrix),
+	explains((*failure).inconsistent),
 	explains((*failure).noJacobian),
 	explains((*failure).underflow),
 	explains((*failure).tooMany),
@@ -124,6 +125,40 @@ func (f *failure) matrix(e *solvers.MatrixError) {
 		"rkc2 for diffusion", diag.Bytes(float64(e.Bytes)), diag.Bytes(float64(e.Limit)))
 }
 
+// inconsistent explains algebraic equations without a solution.
+func (f *failure) inconsistent(e *solvers.ConsistencyError) {
+	when := "at the start, " + f.at(&e.Place)
+	from := "the guesses of the unknowns (`alg z = guess`)"
+	if e.After != "" {
+		when, from = "after "+e.After+", "+f.at(&e.Place), "the values before it"
+	} else if e.Step > 0 {
+		when, from = "after a change of mode, "+f.at(&e.Place), "the values before it"
+	}
+	at, name := f.span, "an algebraic equation"
+	if len(e.Rows) > 0 {
+		at, name = f.model.Equation(e.Rows[0])
+	}
+	switch e.Kind {
+	case solvers.ConsistencySingular:
+		var equations []string
+		for _, i := range e.Rows {
+			_, name := f.model.Equation(i)
+			equations = append(equations, name)
+		}
+		f.list.Errorf(CodeInconsistent, at, "the algebraic equations do not determine %s %s: the derivatives of %s by "+
+			"them are linearly dependent there; either another guess leads past that point, or the model is of a "+
+			"higher index there", f.stateNames(e.Cols), when, strings.Join(equations, " and "))
+	case solvers.ConsistencyNotFinite:
+		d := f.list.Errorf(CodeInconsistent, at, "%s, or a derivative of it, is not a finite number %s; give guesses "+
+			"where it is", name, when)
+		f.blame(d, f.worker, f.method, &e.Place)
+	default:
+		f.list.Errorf(CodeInconsistent, at, "no consistent values were found %s: Newton's method from %s comes no "+
+			"nearer, with the largest residual in %s, %s; a guess nearer to the solution may do, or there is no "+
+			"solution", when, from, name, diag.Number(e.Residual))
+	}
+}
+
 func (f *failure) noJacobian(e *solvers.NoJacobianError) {
 	f.list.Errorf(CodeIncapable, f.span, "%s", e.Error())
 }
@@ -133,7 +168,8 @@ func (f *failure) rate(rows []int) source.Span {
 	if len(rows) == 0 || rows[0] >= f.model.States() {
 		return f.span
 	}
-	return f.equation(f.model.StateName(rows[0]))
+	at, _ := f.model.Equation(rows[0])
+	return at
 }
 
 // rateName names a row of the Jacobian: "x'", or an integral.
@@ -141,7 +177,8 @@ func (f *failure) rateName(row int) string {
 	if row >= f.model.States() {
 		return "what an objective integrates"
 	}
-	return f.model.StateName(row) + "'"
+	_, name := f.model.Equation(row)
+	return name
 }
 
 // columnName names a column of the Jacobian.
@@ -361,7 +398,7 @@ func (x *Explainer) blamed(p *solvers.Place) source.Span {
 // equation returns the place of the equation of a state.
 func (x *Explainer) equation(state string) source.Span {
 	base, _, _ := strings.Cut(state, "[")
-	for i, s := range x.model.Checked.States {
+	for i, s := range x.model.Checked.Differential() {
 		if s.Name == base && !x.model.Checked.Rates[i].Span().IsZero() {
 			return x.model.Checked.Rates[i].Span()
 		}

@@ -88,6 +88,9 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 			l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
 				"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",
 				x.condition(w.Name), x.When(w.T))
+		case solvers.Drift:
+			l.Warnf(CodeDrift, at, "the alg %s is %s tolerances away from what the algebraic equations say at %s: a "+
+				"tighter rtol keeps it nearer", w.Name, strconv.FormatFloat(w.Value, 'g', 2, 64), x.When(w.T))
 		case solvers.Unstable:
 			l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
 				"about %s needs shorter ones, or another method",

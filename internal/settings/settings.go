@@ -37,6 +37,7 @@ type Settings struct {
 	Controller string
 	MaxGrowth  float64            // the most that a step may be longer than the one before; 0: the controller's own
 	OfMethod   map[string]float64 // settings that only some methods take (solvers.Family.Settings), as they were given
+	Algebraic  bool               // the model has algebraic unknowns
 	AtMethod   source.Span        // of the last of method and OfMethod; none for an override
 	Solver     solvers.Options
 	Checkpoint solvers.Checkpoint
@@ -126,6 +127,10 @@ const usual = "dopri5"
 // Decide chooses the method where that is open: an explicit one and, for steps where that one would be held short by
 // stability, an implicit one. why says why the explicit one, where auto was asked for.
 func (s *Settings) Decide() (why string) {
+	if s.Algebraic && (s.Method == "" || s.Method == Auto) {
+		s.Method = mainStiff
+		return "for a model with algebraic unknowns"
+	}
 	switch s.Method {
 	case "":
 		s.Method = usual

@@ -39,7 +39,7 @@ func newJacobian(m *Model) (*jacobian, error) {
 	l.outputs(j.Tape, vecJ)
 	return &jacobian{
 		hoisted: hoistedFrom(m.family, c, l, j.Tape),
-		places:  &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols},
+		places:  &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols, Mass: m.mass},
 		made:    j,
 	}, nil
 }
@@ -68,6 +68,12 @@ func (w *Worker) Jacobian() *solvers.Jacobian {
 	}
 	return w.problem.places()
 }
+
+// Mass returns the mass matrix of the model's equations; nil for the identity.
+func (w *Worker) Mass() *solvers.Mass { return w.model.mass }
+
+// Mass is that of Worker.
+func (w *ComplexWorker) Mass() *solvers.Mass { return w.model.mass }
 
 // EvalJacobian implements solvers.JacobianField.
 func (w *Worker) EvalJacobian(t float64, y, j []float64) {

@@ -71,6 +71,15 @@ func newLayout(c *tapec.Compiled) *layout {
 	}}
 	l.nP = l.declare(slices.Concat(c.Model.Params, c.Model.Totals), at{tapec.Param, vecP})
 	l.nY = l.declare(c.Model.States, at{tapec.State, vecY}, at{tapec.LeftState, vecYm}, at{tapec.Rate, vecK})
+	row := 0
+	for _, s := range c.Model.Differential() {
+		row += s.Type.Shape.Size()
+	}
+	for k, r := range c.Model.Residuals { // in the rows of the unknowns
+		size := r.Value.Type().Shape.Size()
+		l.parts[tapec.Residual.Number(k)] = part{vecK, row, size}
+		row += size
+	}
 	l.nD = l.declare(c.Model.Discretes, at{tapec.Discrete, vecD}, at{tapec.LeftDiscrete, vecDm})
 	for _, s := range c.Model.States {
 		l.states = append(l.states, l.part(tapec.State.Called(s.Name)))

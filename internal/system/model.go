@@ -14,6 +14,7 @@ import (
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
@@ -35,6 +36,7 @@ type Model struct {
 	visits     []int           // per functional: at how many instants it is read
 	fixed      []bool          // per instant: its time depends on nothing
 	unmoved    []bool          // per instant: its time depends on no discrete
+	mass       *solvers.Mass   // nil without algebraic unknowns
 	someNth    bool            // some functional counts only one firing
 }
 
@@ -62,12 +64,16 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 		return nil
 	}
 	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled), family: f}
+	m.mass = newMass(m)
 	var err error
 	if m.programs, err = newPrograms(m); err != nil {
 		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
 		return nil
 	}
 	m.index()
+	if m.mass != nil && !m.determined(list) {
+		return nil
+	}
 	return m
 }
 

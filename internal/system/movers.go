@@ -275,7 +275,9 @@ func (x *separation) follow(n tapec.Name) {
 			return
 		}
 		if n.Role == tapec.State {
-			x.followAll(inputsOf(c.Rates, tapec.Rate.Called(n.Of), -1))
+			for _, out := range x.model.equationsOf(n.Of) {
+				x.followAll(inputsOf(c.Rates, out, -1))
+			}
 		}
 		for e, t := range c.Affects {
 			if t == nil {

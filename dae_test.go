@@ -1,0 +1,261 @@
+package odes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// daeCase is a case of dae.json: a model of index 1 and its exact values and derivatives.
+type daeCase struct {
+	ID          string
+	States      []string
+	Algebraic   []string
+	Equations   map[string]string
+	Constraints []string
+	Definitions map[string]string
+	Discrete    map[string]string
+	Parameters  map[string]float64
+	Initial     map[string]string
+	Guess       map[string]string `json:"initial_guess"`
+	Semi        *struct {
+		Equations   map[string]string
+		Constraints []string
+		Initial     map[string]string
+		Guess       map[string]string `json:"initial_guess"`
+		Outputs     map[string]string `json:"in_these"`
+	} `json:"semi_explicit_form"`
+	Events []struct {
+		Name, At, Direction string
+		Guard               string `json:"guard_crosses_zero"`
+		Then                map[string]string
+	}
+	By         []string          `json:"differentiated_with_respect_to"`
+	Costs      map[string]string `json:"trajectory_costs"`
+	Consistent daePoint          `json:"initial_consistent"`
+	Results    []daePoint
+	Log        []struct {
+		Event   string
+		T       float64
+		Dt      map[string]float64
+		Before  map[string]float64            `json:"state_before"`
+		DBefore map[string]map[string]float64 `json:"d_state_before"`
+		After   map[string]float64            `json:"state_after"`
+		DAfter  map[string]map[string]float64 `json:"d_state_after"`
+	} `json:"event_log"`
+}
+
+type daePoint struct {
+	T     float64
+	State map[string]float64
+	D     map[string]map[string]float64
+	Costs map[string]struct {
+		Value float64
+		D     map[string]float64
+	} `json:"trajectory_costs"`
+}
+
+func readDAE(t *testing.T) []daeCase {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "reference", "dae.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct{ Cases []daeCase }
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all.Cases
+}
+
+// model writes the case as a model. Objectives are the values of all states at the start (x_0) and at the end (x_T),
+// before and after events (x_0b, x_0a, by their number), and the costs. The capacitor voltages of the transistor
+// amplifier are its states, since its mass matrix depends on params.
+func (c *daeCase) model() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("model M\ntime t from 0 to T_end\nparam T_end = 1")
+	for _, name := range slices.Sorted(maps.Keys(c.Parameters)) {
+		line("param %s = %.17g", name, c.Parameters[name])
+	}
+	equations, constraints, initial, guess := c.Equations, c.Constraints, c.Initial, c.Guess
+	reported := slices.Concat(c.States, c.Algebraic)
+	if c.Semi != nil {
+		equations, constraints, initial, guess = c.Semi.Equations, c.Semi.Constraints, c.Semi.Initial, c.Semi.Guess
+		for name, value := range c.Semi.Outputs {
+			line("let %s = %s", name, value)
+		}
+	}
+	for name, value := range c.Definitions {
+		line("let %s = %s", name, value)
+	}
+	for name, value := range initial {
+		line("state %s = %s", name, value)
+	}
+	for name, value := range guess {
+		line("alg %s = %s", name, value)
+	}
+	for name, value := range c.Discrete {
+		line("discrete %s = %s", name, value)
+	}
+	for name, value := range equations {
+		line("%s = %s", name, value)
+	}
+	for _, equation := range constraints {
+		line("%s", equation)
+	}
+	for _, e := range c.Events {
+		head := "at " + e.At
+		if e.Guard != "" {
+			way := map[string]string{"falling": "down", "rising": "up"}[e.Direction]
+			head = fmt.Sprintf("when %s crosses 0 %s", e.Guard, way)
+		}
+		line("event %s %s {", e.Name, head)
+		for name, value := range e.Then {
+			line("  %s = %s", name, value)
+		}
+		line("}")
+	}
+	nth := map[string]int{}
+	for i, e := range c.Log {
+		nth[e.Event]++
+		line("objective at_%d = event_time(%s, %d)", i, e.Event, nth[e.Event])
+		for _, name := range reported {
+			line("objective %s_%db = at_event(%s, pre(%s), %d)", name, i, e.Event, name, nth[e.Event])
+			line("objective %s_%da = at_event(%s, post(%s), %d)", name, i, e.Event, name, nth[e.Event])
+		}
+	}
+	for _, name := range reported {
+		line("objective %s_0 = initial(%s)\nobjective %s_T = final(%s)", name, name, name, name)
+	}
+	for name, what := range c.Costs {
+		line("objective %s = integral(%s)", name, regexp.MustCompile(`^integral over \[0,t\] of `).ReplaceAllString(what, ""))
+	}
+	return b.String()
+}
+
+// TestAlgebraicReferences compares values and derivatives of models with algebraic unknowns with multiprecision
+// references, those at the start, before and after events included: values to 1e-8, derivatives to 1e-7, of the largest
+// by the same variable.
+func TestAlgebraicReferences(t *testing.T) {
+	for _, c := range readDAE(t) {
+		for _, mode := range []string{"adjoint", "tangent", "complex"} {
+			if mode != "adjoint" && (testing.Short() || mode == "complex" && len(c.By) > 12) {
+				continue
+			}
+			t.Run(c.ID+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				c.compare(t, mode)
+			})
+		}
+	}
+}
+
+func (c *daeCase) compare(t *testing.T, mode string) {
+	m, err := odes.Parse("m.ode", c.model(), odes.ParseOptions{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, c.model())
+	}
+	var worstValue, worstDerivative float64
+	results := c.Results
+	if mode != "adjoint" {
+		results = results[len(results)-1:]
+	}
+	for _, pt := range results {
+		want := map[string]float64{}
+		derivatives := map[string]map[string]float64{}
+		largest := map[string]float64{}
+		add := func(name string, value float64, d map[string]float64, groups string) {
+			want[name], derivatives[name] = value, d
+			for p, x := range d {
+				largest[groups+p] = max(largest[groups+p], math.Abs(x))
+			}
+		}
+		group := map[string]string{}
+		for name, value := range c.Consistent.State {
+			if strings.HasPrefix(name, "e") && c.Semi != nil {
+				continue
+			}
+			add(name+"_0", value, c.Consistent.D[name], "start ")
+			group[name+"_0"] = "start "
+		}
+		for name, value := range pt.State {
+			add(name+"_T", value, pt.D[name], "end ")
+			group[name+"_T"] = "end "
+		}
+		for name, q := range pt.Costs {
+			add(name, q.Value, q.D, name)
+			group[name] = name
+		}
+		for i, e := range c.Log {
+			if e.T > pt.T {
+				break
+			}
+			at := fmt.Sprintf("at_%d", i)
+			add(at, e.T, e.Dt, at)
+			group[at] = at
+			for name, value := range e.Before {
+				key := fmt.Sprintf("%s_%db", name, i)
+				add(key, value, e.DBefore[name], at+"b")
+				group[key] = at + "b"
+			}
+			for name, value := range e.After {
+				key := fmt.Sprintf("%s_%da", name, i)
+				add(key, value, e.DAfter[name], at+"a")
+				group[key] = at + "a"
+			}
+		}
+		opts := odes.Options{
+			Threads: 1, Of: slices.Sorted(maps.Keys(want)), Wrt: c.By,
+			Set: []odes.Assignment{{Name: "T_end", Values: []float64{pt.T}}},
+			Settings: []odes.Setting{
+				{Key: "solver.rtol", Value: "1e-11"},
+				{Key: "solver.atol", Value: "1e-15"},
+				{Key: "sens.mode", Value: mode},
+				{Key: "sens.trust", Value: "off"},
+				{Key: "sens.control", Value: "auto"},
+			},
+		}
+		got, err := m.Sensitivities(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := map[string]float64{}
+		for name, x := range want {
+			size[group[name]] = max(size[group[name]], math.Abs(x))
+		}
+		for i, v := range got.Values {
+			off := math.Abs(v.Value - want[v.Name])
+			if most := size[group[v.Name]]; most > 0 {
+				off /= most
+			}
+			worstValue = max(worstValue, off)
+			if !(off <= 1e-8) {
+				t.Errorf("t = %g: %s = %.17g, want %.17g: off by %.2g", pt.T, v.Name, v.Value, want[v.Name], off)
+			}
+			for _, x := range got.Variables {
+				d, have := derivatives[v.Name][x.Name], got.Gradient[i*got.Columns+x.Offset]
+				most := largest[group[v.Name]+x.Name]
+				if most == 0 {
+					most = 1
+				}
+				off := math.Abs(have-d) / most
+				worstDerivative = max(worstDerivative, off)
+				if !(off <= 1e-7) {
+					t.Errorf("t = %g: d %s/d %s = %.17g, want %.17g: off by %.2g of %g", pt.T, v.Name, x.Name, have, d,
+						off, most)
+				}
+			}
+		}
+	}
+	t.Logf("values off by %.2g, derivatives by %.2g", worstValue, worstDerivative)
+}

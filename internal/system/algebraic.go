@@ -1,0 +1,226 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
+)
+
+// CodeIndex is the code of models whose algebraic equations do not determine the unknowns.
+const CodeIndex diag.Code = "index"
+
+// newMass returns the mass matrix of a model; nil for one without algebraic unknowns.
+func newMass(m *Model) *solvers.Mass {
+	if len(m.Checked.Residuals) == 0 {
+		return nil
+	}
+	var unknowns []int32
+	for i := m.differential(); i < m.layout.nY; i++ {
+		unknowns = append(unknowns, int32(i))
+	}
+	return solvers.NewMass(m.layout.nY, unknowns, nil, nil, nil)
+}
+
+// differential returns the number of elements of the states that have rates. Those of the unknowns come after them.
+func (m *Model) differential() int {
+	n := 0
+	for _, s := range m.Checked.Differential() {
+		n += s.Type.Shape.Size()
+	}
+	return n
+}
+
+// Algebraic reports whether the model has algebraic unknowns.
+func (m *Model) Algebraic() bool { return m.mass != nil }
+
+// equationsOf returns the outputs of the rates that say how a state moves: its rate or, of an unknown, all algebraic
+// equations.
+func (m *Model) equationsOf(state string) (list []tapec.Name) {
+	for _, s := range m.Checked.Differential() {
+		if s.Name == state {
+			return []tapec.Name{tapec.Rate.Called(state)}
+		}
+	}
+	for k := range m.Checked.Residuals {
+		list = append(list, tapec.Residual.Number(k))
+	}
+	return list
+}
+
+// Equation returns the place of the equation in a row of the rates, and what to call it: that of a state, "x'", or an
+// algebraic one, "0 = … in line 12". It returns "" for a row without a place.
+func (m *Model) Equation(row int) (at source.Span, name string) {
+	if n := m.differential(); row < n {
+		for k, p := range m.layout.states {
+			if row < p.offset+p.len {
+				return m.Checked.Rates[k].Span(), m.StateName(row) + "'"
+			}
+		}
+	} else {
+		row -= n
+	}
+	for _, r := range m.Checked.Residuals {
+		shape := r.Value.Type().Shape
+		if size := shape.Size(); row >= size {
+			row -= size
+			continue
+		}
+		name = "`0 = …` in line " + strconv.Itoa(r.Span.Begin().Line)
+		if len(shape) > 0 {
+			name += ", element " + strings.TrimPrefix(ElementName("", shape, row), "")
+		}
+		return r.Span, name
+	}
+	return source.Span{}, ""
+}
+
+// determined reports to list where the places of the Jacobian's entries alone tell that the algebraic equations do not
+// determine the unknowns, and returns false then.
+//
+// The equations and unknowns that it names are the over- and the underdetermined part of the decomposition of A. L.
+// Dulmage and N. S. Mendelsohn (Canadian Journal of Mathematics 10 (1958) 517–534).
+func (m *Model) determined(list *diag.List) bool {
+	j, err := m.programs.withJacobian()
+	if err != nil {
+		list.Errorf(tapec.CodeUnavailable, m.Checked.Time.Span, "%v", err)
+		return false
+	}
+	from, n := m.differential(), m.layout.nY
+	var rows, cols []int
+	for e, row := range j.places.Rows {
+		if r, c := int(row), int(j.places.Cols[e]); r >= from && r < n && c >= from && c < n {
+			rows, cols = append(rows, r-from), append(cols, c-from)
+		}
+	}
+	short := func(rows, cols []int) []int {
+		p, _ := linalg.NewPattern(n-from, rows, cols)
+		var singular *linalg.SingularError
+		if _, err := linalg.Analyze(p, linalg.Options{}); errors.As(err, &singular) && singular.Structural {
+			return singular.Cols
+		}
+		return nil
+	}
+	unknowns := short(rows, cols)
+	if unknowns == nil {
+		return true
+	}
+	equations := short(cols, rows)
+	var names, lines []string
+	for _, i := range unknowns {
+		names = append(names, m.StateName(from+i))
+	}
+	for _, i := range equations {
+		_, name := m.Equation(from + i)
+		lines = append(lines, name)
+	}
+	at, _ := m.Equation(from + equations[0])
+	d := list.Errorf(CodeIndex, at, "the algebraic equations do not determine %s: %s", some(names),
+		m.shortage(unknowns, equations, rows, cols, lines))
+	for _, s := range m.Checked.States[len(m.Checked.Rates):] {
+		if slices.ContainsFunc(unknowns, func(i int) bool {
+			p := m.State(s.Name)
+			return from+i >= p.Offset && from+i < p.Offset+p.Len
+		}) {
+			d.Relate(s.Span, "%q is declared here", s.Name)
+		}
+	}
+	return false
+}
+
+// shortage says why equations do not determine unknowns, which are numbers from 0 on, and what to do.
+func (m *Model) shortage(unknowns, equations, rows, cols []int, lines []string) string {
+	read := 0 // unknowns that these equations read
+	seen := map[int]bool{}
+	for e, r := range rows {
+		if slices.Contains(equations, r) && !seen[cols[e]] {
+			seen[cols[e]] = true
+			read++
+		}
+	}
+	few := "no unknown"
+	if read > 0 {
+		few = "only " + diag.Count(read, "unknown")
+	}
+	text := fmt.Sprintf("%s %s %s", some(lines), verb(len(lines), "reads", "read"), few)
+	if n := m.differentiations(unknowns, equations); n > 0 {
+		return text + fmt.Sprintf(", and they follow only from the derivatives of %s by time: the index of the model is "+
+			"about %d, and odes solves those of index 1; differentiate %s by time, %s, and replace the rates of states "+
+			"that this brings in by their equations", pronoun(len(lines)), n+1, pronoun(len(lines)),
+			times(n))
+	}
+	return text + "; write as many equations with each group of unknowns as it has unknowns"
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func pronoun(n int) string { return verb(n, "this equation", "these equations") }
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+// some lists names, the first few of them.
+func some(names []string) string {
+	const most = 4
+	if more := len(names) - most; more > 0 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	if n := len(names) - 1; n > 0 {
+		return strings.Join(names[:n], ", ") + " and " + names[n]
+	}
+	return strings.Join(names, "")
+}
+
+// differentiations returns how often some of the equations must be differentiated by time, as far as the places of entries tell,
+// until an unknown appears among those given; 0 if it never does.
+func (m *Model) differentiations(unknowns, equations []int) int {
+	j, _ := m.programs.withJacobian()
+	from, n := m.differential(), m.layout.nY
+	reads := make([][]int, n)
+	for e, row := range j.places.Rows {
+		if c := int(j.places.Cols[e]); int(row) < n && c < n {
+			reads[row] = append(reads[row], c)
+		}
+	}
+	reached := map[int]bool{} // states
+	var next []int
+	for _, i := range equations {
+		next = append(next, reads[from+i]...)
+	}
+	for depth := 1; len(next) > 0; depth++ {
+		var rates []int
+		for _, s := range next {
+			if s >= from || reached[s] {
+				continue
+			}
+			reached[s] = true
+			for _, c := range reads[s] {
+				if c >= from && slices.Contains(unknowns, c-from) {
+					return depth
+				}
+				rates = append(rates, c)
+			}
+		}
+		next = rates
+	}
+	return 0
+}
