@@ -1,18 +1,19 @@
 package solvers
 
-import "errors"
+import (
+	"errors"
+	"math"
+)
 
 // algebra is the part of a Solver that keeps the algebraic equations of a system with a Mass.
 type algebra struct {
 	solves *Consistency // nil where there are none
 	field  JacobianField
 	before []float64 // [N] the state that a solution is sought from
-	since  int       // steps since the last look at the drift
 }
 
 // ready prepares for a run of sys.
 func (a *algebra) ready(sys System, z Size) error {
-	a.since = 0
 	if a.solves != nil || massOf(sys) == nil {
 		return nil
 	}
@@ -93,26 +94,26 @@ func (f *slopes) Eval(t float64, y, k []float64) {
 	}
 }
 
-// driftEvery is after how many steps the drift is looked at, and driftMost how many tolerable errors it may be.
-const driftEvery, driftMost = 32, 100
+// driftMost is how many tolerable errors an unknown may be off before a step is made consistent.
+const driftMost = 100
 
-// drift looks from time to time how far the unknowns at the end of an accepted step are from what the algebraic
-// equations say.
+// drifts is a method that makes the ends of steps consistent, and tells how far it moved the last one.
+type drifts interface{ Drifted() []float64 }
+
+// drift notes how far the algebraic unknowns at the end of the trial step were from what their equations say.
 func (s *Solver) drift(tr *Step) {
-	a := &s.algebra
-	if a.solves == nil || tr.H == 0 {
+	d, ok := s.choice.members[s.member].(drifts)
+	if !ok || s.algebra.solves == nil {
 		return
 	}
-	if a.since++; a.since < driftEvery && tr.T1 < s.sched.times[1] {
-		return
-	}
-	a.since = 0
-	most, unknown := a.solves.Drift(a.field, &s.tol, tr.T1, tr.Y1)
-	if !(most > s.stats.Drift) {
-		return
-	}
-	s.stats.Drift, s.stats.Drifts = most, unknown
-	if most > driftMost && s.opts.Fixed == 0 {
-		s.warn(Warning{Kind: Drift, T: tr.T1, Name: s.sys.StateName(unknown), Instant: -1, Value: most})
+	for i, moved := range d.Drifted() {
+		off := math.Abs(moved) / s.tol.scale(i, tr.Y0[i], tr.Y1[i])
+		if !(off > s.stats.Drift) {
+			continue
+		}
+		s.stats.Drift, s.stats.Drifts = off, i
+		if off > driftMost && s.opts.Fixed == 0 {
+			s.warn(Warning{Kind: Drift, T: tr.T1, Name: s.sys.StateName(i), Instant: -1, Value: off})
+		}
 	}
 }

@@ -110,8 +110,7 @@ func (j *Jacobian) consistency(z Size) (*consistencyPlan, error) {
 // NewConsistency returns what solves the algebraic equations of sys, with tangents and cotangents in so many lanes; nil
 // for a system without any. sys is a JacobianField or a ComplexJacobianField.
 func NewConsistency(sys any, lanes int) (*Consistency, error) {
-	m := massOf(sys)
-	if m == nil {
+	if massOf(sys) == nil {
 		return nil, nil
 	}
 	f, ok := sys.(interface {
@@ -121,7 +120,11 @@ func NewConsistency(sys any, lanes int) (*Consistency, error) {
 	if !ok {
 		return nil, &NoJacobianError{Method: "of algebraic equations"}
 	}
-	z, jac := f.Size(), f.Jacobian()
+	return newConsistency(f.Jacobian(), f.Size(), lanes)
+}
+
+func newConsistency(jac *Jacobian, z Size, lanes int) (*Consistency, error) {
+	m := jac.Mass
 	plan, err := jac.consistency(z)
 	if err != nil {
 		return nil, m.singular(err, nil)
@@ -185,7 +188,7 @@ type ConsistencyError struct {
 	Kind       ConsistencyFault
 	Rows, Cols []int
 	Residual   float64
-	After      string // the event, or "" at the start
+	After      string // the event, or "" elsewhere
 }
 
 func (e *ConsistencyError) Error() string {
@@ -227,6 +230,9 @@ func (c *Consistency) Solve(f JacobianField, t float64, y []float64) error {
 		c.step(c.g, c.move)
 		for i, v := range c.move {
 			c.scale[i] = max(math.Abs(y[i]), math.Abs(v), float64(consistencyNoise*c.noise[i]))
+		}
+		if c.still(y) {
+			return nil
 		}
 		norm := c.norm(c.move)
 		if !(norm <= math.MaxFloat64) {
@@ -335,6 +341,17 @@ func (c *Consistency) roundings(f Field, t float64, y []float64) {
 	}
 }
 
+// still reports whether the present step of Newton's method is within rounding: then y stays as it is, so that what was
+// consistent before keeps its bits.
+func (c *Consistency) still(y []float64) bool {
+	for i, v := range c.move {
+		if !(math.Abs(v) <= max(float64(0x1p-46*math.Abs(y[i])), float64(16*c.noise[i]))) {
+			return false
+		}
+	}
+	return true
+}
+
 // norm returns the largest element of v, each by its scale.
 func (c *Consistency) norm(v []float64) float64 {
 	most := 0.0
@@ -364,21 +381,6 @@ func (c *Consistency) worst(kind ConsistencyFault) error {
 	}
 	e.Rows, e.Residual = []int{int(c.mass.Unknowns[at])}, c.g[at]
 	return e
-}
-
-// Drift returns how far the unknown that is farthest off at (t, y) is from a solution of the algebraic equations, over
-// its tolerable error, and which that is.
-func (c *Consistency) Drift(f JacobianField, tol *Tolerance, t float64, y []float64) (most float64, unknown int) {
-	if !c.residual(f, t, y, c.g) || c.factor(f, t, y) != nil {
-		return math.NaN(), -1
-	}
-	c.step(c.g, c.move)
-	for _, i := range c.mass.Unknowns {
-		if v := math.Abs(c.move[i]) / tol.scale(int(i), y[i], y[i]); v > most {
-			most, unknown = v, int(i)
-		}
-	}
-	return most, unknown
 }
 
 // Slope writes the rates of the states yd[n] at (t, y), where the algebraic equations hold, for the right-hand side k
@@ -499,8 +501,9 @@ type consistencyComplex struct {
 	d            []complex128
 }
 
-// SolveComplex is Solve in complex arithmetic, near what Solve found: the real parts of the unknowns in near[n].
-func (c *Consistency) SolveComplex(f ComplexJacobianField, t complex128, y []complex128, near []float64) {
+// SolveComplex is Solve in complex arithmetic, near what Solve found: the real parts of the unknowns in near[n], or in y
+// where that is nil.
+func (c *Consistency) SolveComplex(f complexJacobian, t complex128, y []complex128, near []float64) {
 	if c.z == nil {
 		lu, err := c.plan.analysis.NewComplex()
 		if err != nil {
@@ -513,10 +516,12 @@ func (c *Consistency) SolveComplex(f ComplexJacobianField, t complex128, y []com
 		}
 	}
 	z := c.z
-	for k, i := range c.mass.Unknowns {
-		z.d[k] = complex(near[i]-real(y[i]), 0)
+	if near != nil {
+		for k, i := range c.mass.Unknowns {
+			z.d[k] = complex(near[i]-real(y[i]), 0)
+		}
+		c.spreadComplex(y, z.d)
 	}
-	c.spreadComplex(y, z.d)
 	for range complexIterations {
 		f.Eval(t, y, z.k)
 		f.EvalJacobian(t, y, z.j)

@@ -1,6 +1,7 @@
 package solvers
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -32,14 +33,15 @@ type rosenbrock struct {
 	byState []float64 // [n + 1][stages] κ_i and γ_i, of outerProduct
 	byRow   []float64 // [w][stages] v_i
 
-	jac    *Jacobian // what the rest was made for
-	plan   *jacobianPlan
-	lu     linalg.LU
-	j      []float64 // [E] entries at the start of a step
-	matrix []float64 // [pattern] G
-	fault  error     // of the last factorisation
-	work   ImplicitWork
-	made   struct { // the step that the factors belong to
+	jac     *Jacobian // what the rest was made for
+	plan    *jacobianPlan
+	lu      linalg.LU
+	j       []float64 // [E] entries at the start of a step
+	matrix  []float64 // [pattern] G
+	fault   error     // of the last factorisation
+	work    ImplicitWork
+	algebra *rosenbrockAlgebraic // nil where M is the identity
+	made    struct {             // the step that the factors belong to
 		k     *float64 // the first of its stages; nil for none
 		t, h  float64
 		whole bool // they are in left
@@ -199,6 +201,10 @@ func (r *rosenbrock) Fault() error {
 		}
 		return nil
 	}
+	var c *ConsistencyError
+	if errors.As(r.fault, &c) {
+		return c
+	}
 	err := matrixError(r.fault)
 	if m, ok := err.(*MatrixError); ok && m.Kind == MatrixSingular {
 		if rows, cols := r.plan.first.Dependent(r.matrix); len(cols) > 0 {
@@ -239,6 +245,11 @@ func (r *rosenbrock) ready(jac *Jacobian) error {
 	r.left = SolvedStep{Entries: r.j}
 	if plan.matrix != nil {
 		r.left.Kept = make([]float64, r.lu.Kept(), r.lu.Kept()+plan.entries)
+	}
+	if r.algebra = nil; jac.Mass != nil {
+		if err := r.readyAlgebraic(jac); err != nil {
+			return err
+		}
 	}
 	r.push.ready, r.pull.ready = false, false // their sizes are those of the entries
 	return nil
@@ -362,6 +373,10 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 	if !reuse {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
+	if r.rests(f, s) {
+		r.rest(s)
+		return
+	}
 	if !r.factor(f, s, s.Again) {
 		r.fail(s)
 		return
@@ -403,6 +418,7 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 	if !r.info.FSAL {
 		r.finish(s)
 	}
+	r.settle(f, s)
 }
 
 // couple adds Σ c_j M κ_j to row[w·l].

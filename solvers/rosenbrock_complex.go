@@ -9,15 +9,16 @@ import (
 
 // rosenbrockComplex is the work space of steps in complex arithmetic.
 type rosenbrockComplex struct {
-	jac    *Jacobian
-	plan   *jacobianPlan
-	lu     linalg.ComplexLU
-	order  *linalg.Order
-	j      []complex128 // [E]
-	matrix []complex128
-	y      []complex128 // [n]
-	kept   []complex128 // [w]
-	sum    []complex128 // [w] of rows of K that M multiplies
+	jac     *Jacobian
+	plan    *jacobianPlan
+	lu      linalg.ComplexLU
+	order   *linalg.Order
+	j       []complex128 // [E]
+	matrix  []complex128
+	y       []complex128 // [n]
+	kept    []complex128 // [w]
+	algebra *Consistency // nil where M is the identity
+	sum     []complex128 // [w] of rows of K that M multiplies
 }
 
 // complexJacobian is what steps in complex arithmetic ask of a ComplexField.
@@ -44,6 +45,11 @@ func (r *rosenbrock) readyComplex(jac *Jacobian) (*rosenbrockComplex, error) {
 		jac: jac, plan: plan, lu: lu, order: lu.Order(), j: v(plan.entries), matrix: v(plan.pattern.NonZeros()),
 		y: v(r.n), kept: v(r.w),
 	}
+	if jac.Mass != nil {
+		if r.z.algebra, err = newConsistency(jac, Size{N: r.n, Q: r.q}, 0); err != nil {
+			return nil, err
+		}
+	}
 	return r.z, nil
 }
 
@@ -54,6 +60,11 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 	f.Eval(s.T, s.Y0, s.K[:w])
 	g := f.(complexJacobian)
 	z, err := r.readyComplex(g.Jacobian())
+	if err == nil && z.algebra != nil && real(s.H) == 0 {
+		z.rest(r, s)
+		z.algebra.SolveComplex(g, s.T1, s.Y1, nil)
+		return
+	}
 	if err == nil {
 		g.EvalJacobian(s.T, s.Y0, z.j)
 		clear(z.matrix)
@@ -128,6 +139,22 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 	r.m.combineComplex(s.Y1, s.Y0, s.H, s.K, w)
 	if r.q > 0 {
 		r.m.combineComplex(s.DQ, nil, s.H, s.K[n:], w)
+	}
+	if z.algebra != nil {
+		z.algebra.SolveComplex(g, s.T1, s.Y1, nil)
+	}
+}
+
+// rest makes a step of length zero but for how that moves; see rosenbrock.rest.
+func (z *rosenbrockComplex) rest(r *rosenbrock, s *ComplexStep) {
+	clear(s.K[r.w:])
+	for i, y := range s.Y0 {
+		if s.Y1[i] = y; z.plan.mass.of[i] == 0 {
+			s.Y1[i] = elem.CFMA(s.H, s.K[i], y)
+		}
+	}
+	for j := range s.DQ {
+		s.DQ[j] = elem.CMul(s.H, s.K[r.n+j])
 	}
 }
 

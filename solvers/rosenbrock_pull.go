@@ -50,6 +50,10 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	if whole && s.Kept != nil && r.pullWhole(f, s, c, s.Kept) {
 		return
 	}
+	if r.rests(f, s) {
+		r.pullRest(s, r.pulled(f, s, c))
+		return
+	}
 	if !r.refactor(f, s) {
 		spoil(c.Y0, c.T0, c.H)
 		return
@@ -58,6 +62,9 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		return
 	}
 	r.readyPull()
+	if r.algebra != nil {
+		c = r.pulled(f, s, c)
+	}
 	copy(g.yb[:n*l], c.Y1)
 	copy(c.T0, c.T1)
 	if c.WantH {

@@ -31,6 +31,10 @@ func (r *rosenbrock) readyPush() {
 //	Ẏ_i = ẏ₀ + h Σ a_ij κ̇_j + ḣ Σ a_ij κ_j,   ẏ₁ = ẏ₀ + h Σ m_i κ̇_i + ḣ Σ m_i κ_i,   ṫ₁ = ṫ₀ + ḣ.
 func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	w, l := r.w, r.l
+	if r.rests(f, s) {
+		r.pushRest(f, s, d)
+		return
+	}
 	if !r.refactor(f, s) {
 		spoil(d.Y1, d.DQ, d.T1)
 		return
@@ -45,6 +49,9 @@ func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	}
 	for j := range l {
 		d.T1[j] = d.T0[j] + d.H[j]
+	}
+	if r.algebra != nil {
+		r.algebra.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
 	}
 }
 

@@ -73,11 +73,19 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 	g := r.readySecond()
 	n, q, w, l := r.n, r.q, r.w, r.l
 	seeded := g.seeded
+	if r.rests(f, s) {
+		g.seeded = false
+		r.pullPushRest(f, s, d, r.pullPushed(f, s, d, nil, c))
+		return
+	}
 	ok := g.stages(r, f, s, d)
 	g.from, g.seeded = nil, false
 	if !ok {
 		spoil(c.Y0.X, c.Y0.D, c.T0.X, c.T0.D, c.H.X, c.H.D)
 		return
+	}
+	if r.algebra != nil {
+		c = r.pullPushed(f, s, d, g.kd, c)
 	}
 	g.yb.rows(0, n, l).Copy(c.Y1)
 	c.T0.Copy(c.T1)

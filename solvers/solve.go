@@ -429,7 +429,6 @@ func (s *Solver) accept(e End) error {
 		}
 	}
 	s.integrals.add(tr)
-	s.drift(tr)
 	s.t = tr.T1
 	if s.count++; e.Kind != EndFree || s.cut > 0 {
 		s.anchor, s.count, s.cut = s.t, 0, 0

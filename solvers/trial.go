@@ -168,6 +168,9 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 		}
 	}
 	ok, next := s.ctl.Judge(tr.H, norm)
+	if ok {
+		s.drift(tr)
+	}
 	if len(s.members) > 1 && ok {
 		k := float64(1 + min(s.info.Order, s.info.Embedded))
 		s.choice.wish = float64(tr.H * min(exp2(-log2(max(norm, 0x1p-100))/k), choiceGrowth))
@@ -208,6 +211,11 @@ func (s *Solver) reject(h float64, bad bool) error {
 		s.stats.NotFinite++
 	}
 	if h < s.least() {
+		var unsolved *ConsistencyError
+		if bad && s.solves != nil && errors.As(s.solves.Fault(), &unsolved) {
+			unsolved.Place = s.place(s.trial)
+			return unsolved
+		}
 		e := &StepUnderflowError{Place: s.place(s.trial), HMin: s.least(), NonFinite: bad, Stage: -1, Matrix: fault}
 		if bad {
 			e.Stage = s.badStage(s.trial)

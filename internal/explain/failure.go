@@ -132,7 +132,7 @@ func (f *failure) inconsistent(e *solvers.ConsistencyError) {
 	if e.After != "" {
 		when, from = "after "+e.After+", "+f.at(&e.Place), "the values before it"
 	} else if e.Step > 0 {
-		when, from = "after a change of mode, "+f.at(&e.Place), "the values before it"
+		when, from = "from "+f.at(&e.Place)+" on", "the values before"
 	}
 	at, name := f.span, "an algebraic equation"
 	if len(e.Rows) > 0 {
