@@ -92,7 +92,7 @@ type Info struct {
 	TimeUnit    string // "" when unknown or dimensionless
 
 	// Counts of declarations; an array counts once.
-	States, Params, Discretes, Events, Outputs, Objectives int
+	States, Algs, Params, Discretes, Events, Outputs, Objectives int
 }
 
 // Info returns what the model says about itself.
@@ -100,7 +100,7 @@ func (m *Model) Info() Info {
 	c := m.checked
 	i := Info{
 		Name: c.Name, Title: c.Title,
-		States: len(c.States), Params: len(c.Params), Outputs: len(c.Outputs), Objectives: len(c.Objectives),
+		States: len(c.Rates), Algs: len(c.States) - len(c.Rates), Params: len(c.Params), Outputs: len(c.Outputs), Objectives: len(c.Objectives),
 	}
 	for _, x := range c.Discretes {
 		if !x.Hidden {
@@ -126,7 +126,7 @@ func (m *Model) Info() Info {
 
 // Symbol describes a name that a model declares.
 type Symbol struct {
-	Kind  string // "time", "param", "state", "discrete", "output", "objective" or "event"
+	Kind  string // "time", "param", "state", "alg", "discrete", "output", "objective" or "event"
 	Name  string
 	Doc   string
 	Unit  string // "" when unknown or dimensionless
@@ -184,7 +184,11 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 		s.Lo, s.Hi, s.Values = p.Lo, p.Hi, pt.Param(p.Name)
 	}
 	for _, x := range c.States {
-		add("state", x.Name, x.Doc, x.Type)
+		kind := "state"
+		if x.Kind == typecheck.AlgSymbol {
+			kind = "alg"
+		}
+		add(kind, x.Name, x.Doc, x.Type)
 	}
 	for _, x := range c.Discretes {
 		if x.Hidden {

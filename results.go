@@ -98,6 +98,10 @@ type RunStats struct {
 	NonFinite, Singular, Sought int
 	// What implicit methods took: Jacobians, factorisations of matrices, and solutions with them.
 	Jacobians, Factorisations, Solves int
+	// Drift is how many tolerances an algebraic unknown, Drifts, was off at most before the end of a step was made
+	// consistent; 0 without algebraic unknowns.
+	Drift  float64
+	Drifts string
 	// Methods made the steps, each so many, where a run went from one to another; nil where one made all. Changes is
 	// how often it did.
 	Methods []MethodSteps
@@ -221,6 +225,9 @@ func (s *RunStats) add(o *RunStats) {
 	s.Jacobians += o.Jacobians
 	s.Factorisations += o.Factorisations
 	s.Solves += o.Solves
+	if o.Drift > s.Drift {
+		s.Drift, s.Drifts = o.Drift, o.Drifts
+	}
 	s.Changes += o.Changes
 	if o.Steps > 0 {
 		s.Methods = nil // of several runs they are not added up

@@ -368,6 +368,9 @@ func (r *run) stats(s solvers.Stats) RunStats {
 		NonFinite: s.NotFinite, Singular: s.Singular, Sought: s.Sought,
 		Jacobians: s.Jacobians, Factorisations: s.Factorisations, Solves: s.Solves,
 	}
+	if out.Drift = s.Drift; s.Drift > 0 {
+		out.Drifts = r.problem.Model.StateName(s.Drifts)
+	}
 	if names := r.changing(); names != nil {
 		out.Changes = s.Changes
 		for i, name := range names {

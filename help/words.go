@@ -92,11 +92,16 @@ var codes = map[string]string{
 	"missing-else":       "An if-expression always needs else.",
 	"missing-equation":   "An element of a state has no equation.",
 	"missing-expression": "Something is missing behind an operator or an equals sign.",
-	"missing-item":       "A model needs time and at least one state; a param needs a value.",
-	"missing-operator":   "There is no multiplication without a sign: write 2*k.",
-	"nested-too-deeply":  "The expression is nested too deeply.",
-	"no-influence":       "Nothing depends on this param, so all its derivatives are 0.",
-	"non-finite":         "The model produced a NaN or infinity; the message names the first expression that did.",
+	"drift":              "An algebraic unknown was far off before a step was made consistent: tolerances are too loose for it.",
+	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg), whatever the values: as a rule the " +
+		"model is of a higher index, and an equation must be differentiated by time.",
+	"inconsistent": "Newton's method found no values of the unknowns (alg) for which the algebraic equations hold, at " +
+		"the start or after an event: give a better guess.",
+	"missing-item":      "A model needs time and at least one state; a param needs a value.",
+	"missing-operator":  "There is no multiplication without a sign: write 2*k.",
+	"nested-too-deeply": "The expression is nested too deeply.",
+	"no-influence":      "Nothing depends on this param, so all its derivatives are 0.",
+	"non-finite":        "The model produced a NaN or infinity; the message names the first expression that did.",
 	"not-available": "The language has this, and this version does not solve it; odes check checks it " +
 		"all the same.",
 	"not-known-here": "What stands here must be known earlier than this name is: shapes before params, " +

@@ -86,8 +86,8 @@ var language = []Word{
 	{
 		Name: "alg", Kind: ItemWord, gives: several,
 		Form: "alg z = 1",
-		Text: "An algebraic unknown and its guess, for equations 0 = g(x, z). Checked, and not solved by this " +
-			"version.",
+		Text: "An algebraic unknown, which follows from equations 0 = g(t, x, z) at all times, and a guess from " +
+			"which its value at the start is sought.",
 	},
 	{
 		Name: "discrete", Kind: ItemWord, gives: several,

@@ -440,6 +440,7 @@ func (s *Session) Greet(w io.Writer) {
 		noun string
 	}{
 		{i.States, "state"},
+		{i.Algs, "alg"},
 		{i.Params, "param"},
 		{i.Discretes, "discrete"},
 		{i.Events, "event"},

@@ -142,7 +142,7 @@ func (s *Session) moving(m *odes.Model) map[string]bool {
 	if list, err := m.Symbols(s.now.set); err == nil {
 		for _, x := range list {
 			switch x.Kind {
-			case "time", "state", "discrete", "output":
+			case "time", "state", "alg", "discrete", "output":
 				names[x.Name] = true
 			}
 		}

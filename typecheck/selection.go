@@ -38,6 +38,11 @@ func (c *checker) selectedName(v SettingValue, name, want string, kinds ...entit
 	if g != nil && (slices.Contains(kinds, g.kind) || g.kind == laterName) {
 		return
 	}
+	if g != nil && g.kind == algName && slices.Contains(kinds, stateName) {
+		c.errorf(CodeSettingValue, v.Span, "%q is an alg: its value at the start follows from the algebraic equations, "+
+			"so its guess has no influence", name).Relate(g.span, "declared here")
+		return
+	}
 	d := c.errorf(CodeSettingValue, v.Span, "%q is not %s", name, want)
 	if g != nil {
 		d.Message += fmt.Sprintf(", but %s", g.kind)

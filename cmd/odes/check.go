@@ -34,7 +34,11 @@ func (k *checkCmd) Run(c *call) error {
 			continue
 		}
 		if !c.quiet && !c.json {
-			fmt.Fprintf(c.out, "%s: ok: %s, %s, %s, %s\n", i.File, count(i.States, "state"),
+			states := count(i.States, "state")
+			if i.Algs > 0 {
+				states += ", " + count(i.Algs, "alg")
+			}
+			fmt.Fprintf(c.out, "%s: ok: %s, %s, %s, %s\n", i.File, states,
 				count(i.Params, "param"), count(i.Events, "event"), count(i.Objectives, "objective"))
 		}
 	}

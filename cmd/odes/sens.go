@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes"
@@ -98,5 +99,9 @@ func (c *call) effort(s odes.RunStats) {
 	add(s.Sought, "step rejected for an event", "steps rejected for events")
 	if len(list) > 0 {
 		fmt.Fprintln(c.err, strings.Join(list, ", "))
+	}
+	if s.Drift > 0 {
+		fmt.Fprintf(c.err, "before steps were made consistent, %s was off by %s tolerances at most\n", s.Drifts,
+			strconv.FormatFloat(s.Drift, 'g', 2, 64))
 	}
 }

@@ -75,7 +75,7 @@ func (m *Model) Equation(row int) (at source.Span, name string) {
 		}
 		name = "`0 = …` in line " + strconv.Itoa(r.Span.Begin().Line)
 		if len(shape) > 0 {
-			name += ", element " + strings.TrimPrefix(ElementName("", shape, row), "")
+			name += ", element " + ElementName("", shape, row)
 		}
 		return r.Span, name
 	}
@@ -150,11 +150,15 @@ func (m *Model) shortage(unknowns, equations, rows, cols []int, lines []string) 
 		few = "only " + diag.Count(read, "unknown")
 	}
 	text := fmt.Sprintf("%s %s %s", some(lines), verb(len(lines), "reads", "read"), few)
+	follow := "it follows"
+	if len(unknowns) > 1 {
+		follow = "these follow"
+	}
 	if n := m.differentiations(unknowns, equations); n > 0 {
-		return text + fmt.Sprintf(", and they follow only from the derivatives of %s by time: the index of the model is "+
+		return text + fmt.Sprintf(", and %s only from derivatives of %s by time: the index of the model is "+
 			"about %d, and odes solves those of index 1; differentiate %s by time, %s, and replace the rates of states "+
-			"that this brings in by their equations", pronoun(len(lines)), n+1, pronoun(len(lines)),
-			times(n))
+			"that this brings in by their equations", follow, pronoun(len(lines)), n+1,
+			pronoun(len(lines)), times(n))
 	}
 	return text + "; write as many equations with each group of unknowns as it has unknowns"
 }

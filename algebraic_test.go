@@ -1,0 +1,195 @@
+package odes_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// converter is a DC-DC converter whose diode conducts or blocks: equations of unknowns with modes that read them.
+const converter = `
+model Converter
+time t from 0 to 3e-4
+param Vin = 12, L = 1e-4, C = 2e-5, R = 50, D = 0.4, Ts = 2e-5, Rs = 0.05, Vf = 0.6, G = 1e-2
+discrete on = 1
+state iL = 0.0, vc = 0
+alg vx = 0
+iL' = (vx - vc)/L
+vc' = (iL - vc/R)/C
+0 = (if on > 0.5 then (Vin - vx)/Rs else G*(Vin - vx)) + (if -vx > Vf then (-vx - Vf)/Rs else G*(-vx - Vf)) - iL
+event close every Ts { on = 1 }
+event open every Ts from D*Ts { on = 0 }
+objective v = final(vc)
+objective x = final(vx)
+objective i2 = integral(iL^2)
+solver { rtol = 1e-8  atol = 1e-10 }
+`
+
+// together has two events at times that move apart, and unknowns between them and in their conditions.
+const together = `
+model Together
+time t from 0 to 2
+param a = 1, b = 1, k = 0.7
+discrete d = 1
+state x = 1, n = 0
+alg z = 1, w = 0
+x' = -k*x*z
+n' = w
+0 = z^3 + z - d*x
+0 = w - z*x
+event first at a { d += 0.5*z }
+event second at b { x += 0.2*w }
+event third when z crosses 0.5 { d *= 1.1 }
+objective J = final(x) + final(z)^2
+objective K = integral(z*w) + final(n)
+objective at3 = event_time(third, 1)
+solver { rtol = 1e-10  atol = 1e-12 }
+`
+
+// TestAlgebraicModes compares the derivatives of the steps that were taken: adjoint, tangent and complex steps agree to
+// rounding, also where bodies, modes and steps of length zero move unknowns.
+func TestAlgebraicModes(t *testing.T) {
+	for name, text := range map[string]string{"converter": converter, "together": together} {
+		m, err := odes.Parse(name, text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want *odes.Sensitivities
+		for _, mode := range []string{"adjoint", "tangent", "complex"} {
+			got, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Settings: []odes.Setting{
+				{Key: "sens.mode", Value: mode}, {Key: "sens.trust", Value: "off"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got
+			}
+			for i, v := range got.Values {
+				a, b := want.Gradient[i*got.Columns:][:got.Columns], got.Gradient[i*got.Columns:][:got.Columns]
+				for _, x := range got.Variables {
+					j := x.Offset
+					if !(math.Abs(a[j]-b[j]) <= 1e-12*max(math.Abs(a[j]), largestOf(a)*1e-6)) {
+						t.Errorf("%s: d %s/d %s = %.17g by %s, %.17g by adjoint", name, v.Name, x.Name, b[j], mode, a[j])
+					}
+				}
+			}
+		}
+	}
+}
+
+func largestOf(x []float64) (most float64) {
+	for _, v := range x {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}
+
+// TestAlgebraicKept compares gradients of runs that are kept in part, bit by bit.
+func TestAlgebraicKept(t *testing.T) {
+	for name, text := range map[string]string{"converter": converter, "together": together} {
+		m, err := odes.Parse(name, text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		for _, keep := range []string{"all", "states", "states(7)", "binomial(4)"} {
+			got, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Settings: []odes.Setting{
+				{Key: "solver.checkpoint", Value: keep}, {Key: "sens.trust", Value: "off"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got.Gradient
+			}
+			if !slices.Equal(got.Gradient, want) {
+				t.Errorf("%s: another gradient with %s", name, keep)
+			}
+		}
+	}
+}
+
+// TestAlgebraicSecond compares Hessians with differences of gradients by complex steps: what odes verify does.
+func TestAlgebraicSecond(t *testing.T) {
+	text := strings.Replace(together, "at b {", "at 1.1*b {", 1) // apart: see the manual on steps of length zero
+	m, err := odes.Parse("together", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.Verify(t.Context(), odes.Options{Of: []string{"J", "K"}, Threads: 1, Settings: []odes.Setting{
+		{Key: "sens.order", Value: "2"},
+	}}, odes.VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range v.Objectives {
+		if o.Outcome != "ok" {
+			t.Errorf("%s: %+v", o.Name, o)
+		}
+	}
+}
+
+// TestAlgebraicMessages looks at what is said of models whose unknowns are not determined or not found.
+func TestAlgebraicMessages(t *testing.T) {
+	for _, c := range []struct{ name, text, settings, code, says string }{
+		{"index 3", `
+state x = 1, y = 0, u = 0, v = 0
+alg lam = 0
+x' = u
+y' = v
+u' = -lam*x
+v' = -lam*y - 9.81
+0 = x^2 + y^2 - 1`, "", "index", "index of the model is about 3"},
+		{"index 2", "state x = 1\nalg z = 0\nx' = z\n0 = x - cos(t)", "", "index", "differentiate this equation by time, once"},
+		{"too many for one", "state x = 1\nalg z = 0, w = 1\nx' = -z\n0 = z - x\n0 = z^2 - x^2", "", "index", "do not determine w"},
+		{"fewer equations", "state x = 1\nalg z = 0, w = 1\nx' = -x*z\n0 = z + w - x", "", "missing-equation", "1 algebraic equation"},
+		{
+			"no solution", "state x = 1\nalg z = 0.3\nx' = -x\n0 = z^2 + x + 1", "", "inconsistent",
+			"Newton's method from the guesses",
+		},
+		{
+			"a singular guess", "state x = 1\nalg z = 0\nx' = -x\n0 = z^2 - x", "", "inconsistent",
+			"do not determine z at the start",
+		},
+		{
+			"dependent equations", "state x = 1\nalg z = 0, w = 0\nx' = -z\n0 = z + w - x\n0 = 2*(z + w) - 2*x", "",
+			"inconsistent", "do not determine z, w",
+		},
+		{"a fold", "state x = 1\nalg z = 1\nx' = -1\n0 = z^2 - x", "", "inconsistent", "from t = 1"},
+		{"an explicit method", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "solver.method=dopri5", "setting", "implicit method"},
+		{"another mode", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "sens.mode=continuous", "setting", "mode = continuous"},
+		{"an initial value", "state x = z\nalg z = 1\nx' = -z\n0 = z - x", "", "not-known-here", "reads the alg"},
+		{"a body", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x\nevent e at 1 { z = 2 }", "", "bad-target", "is an alg"},
+	} {
+		m, err := odes.Parse(c.name, "model M\ntime t from 0 to 2\n"+c.text+"\nobjective J = final(x)\n", odes.ParseOptions{})
+		if err == nil {
+			opts := odes.Options{Threads: 1}
+			if key, value, ok := strings.Cut(c.settings, "="); ok {
+				opts.Settings = []odes.Setting{{Key: key, Value: value}}
+			}
+			_, err = m.Sensitivities(t.Context(), opts)
+		}
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		list := diag.Of(err)
+		if len(list) == 0 || string(list[0].Code) != c.code || !strings.Contains(list[0].Message, c.says) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	m, err := odes.Parse("m", "model M\ntime t from 0 to 2\nstate x = 1\nalg z = 1\nx' = -z\n0 = z - x\nobjective J = final(z)\n",
+		odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"initial(z)"}}); err == nil ||
+		!strings.Contains(err.Error(), "guess has no influence") {
+		t.Errorf("by a guess: %v", err)
+	}
+}
