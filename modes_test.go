@@ -36,6 +36,9 @@ func TestContinuousModes(t *testing.T) {
 		if strings.Contains(file, "512") || strings.Contains(file, "network100") {
 			continue // takes minutes
 		}
+		if odes.AlgebraicExample(file) {
+			continue // these modes do not take them
+		}
 		if testing.Short() && odes.StiffExample(file) {
 			continue // so does the race detector with any of these
 		}
