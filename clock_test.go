@@ -245,6 +245,9 @@ objective J = final(T)
 }
 
 func TestClocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, c := range clockCases {
 		for _, mode := range []string{"adjoint", "tangent", "complex"} {
 			for _, method := range []string{"tsit5", "dopri5", "rk4"} {
@@ -291,6 +294,9 @@ func checkClock(t *testing.T, c clockCase, mode string, settings ...odes.Setting
 
 // TestPeriodicSignals draws periods, widths and lengths of runs at random. The integrals are sums of overlaps.
 func TestPeriodicSignals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := elem.NewRand(11)
 	between := func(lo, hi float64) float64 { return lo + (hi-lo)*r.Float64() }
 	for k := range 60 {

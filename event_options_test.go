@@ -193,6 +193,9 @@ objective K = final(kept)`, map[string]float64{"N": 0, "K": 2}},
 
 // TestShuffledTies draws the order of events of equal priority: the same one for a seed, all of them for many.
 func TestShuffledTies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	const text = `
 time t from 0 to 2
 state x = 0

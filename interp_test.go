@@ -14,6 +14,9 @@ import (
 // PchipInterpolator), and the derivatives by the tabulated values in three modes. The tables are
 // written as constants and as params.
 func TestInterp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	q := []float64{0.3, 1.7, 2.6, 4.9, 5.5, 6.99}
 	for _, c := range []struct {
 		kind, y  string

@@ -37,6 +37,9 @@ solver { method = bs3  rtol = 1e-3  atol = 1e-5  observe = clip }
 // other. Verify must notice each. Every operation is among them, and every function that has a
 // derivative.
 func TestVerifyMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	checked := map[string]int{}
 	mutate(t, "everywhere", everywhere, func(op tape.Op, n int) bool { return n < 2 }, checked)
 	mutate(t, "functions", functions(t), func(op tape.Op, n int) bool { return op == tape.Mul || op == tape.ZeroMul },

@@ -63,6 +63,7 @@ type Model struct {
 
 	experiments  []*experiment // in file order
 	isExperiment bool          // one of those of another model
+	rows         rowModels
 }
 
 // saidBefore are the codes of what runs tell, each with that of what compilation tells of the same place.

@@ -19,8 +19,8 @@ import (
 type Options struct {
 	// Set overrides parameters and initial values, in order. A later assignment wins.
 	Set []Assignment
-	// Solver and Sens choose settings blocks by name. "" is the block without a name.
-	Solver, Sens string
+	// Solver, Sens and Fit choose settings blocks by name. "" is the block without a name.
+	Solver, Sens, Fit string
 	// Settings override keys of the blocks: {"solver.rtol", "1e-9"}, {"sens.mode", "tangent"}. Values
 	// are written as in a model.
 	Settings []Setting
@@ -119,7 +119,7 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if err := simd.Err(); err != nil {
 		l.Errorf(CodeSetting, source.Span{}, "%v", err)
 	}
-	choice := settings.Choice{Solver: opts.Solver, Sens: opts.Sens}
+	choice := settings.Choice{Solver: opts.Solver, Sens: opts.Sens, Fit: opts.Fit}
 	for _, o := range opts.Settings {
 		choice.Overrides = append(choice.Overrides, settings.Override(o))
 	}
@@ -146,6 +146,18 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 		opts.change(&s)
 	}
 	return s
+}
+
+// Wanted returns what runs with opts compute: the objectives, without values, and the variables that they are
+// differentiated by, with the number of columns of a row of the gradient.
+func (m *Model) Wanted(opts Options) (values []Value, variables []Variable, columns int, err error) {
+	var l diag.List
+	s := m.resolve(opts, &l)
+	for _, o := range m.objectivesOf(s.Of, &l) {
+		values = append(values, o.value)
+	}
+	variables, columns = m.variables(s.Wrt, &l)
+	return values, variables, columns, l.Err()
 }
 
 // lanes returns how many of m objectives or variables to sweep together.

@@ -17,6 +17,9 @@ import (
 // of whose numbers have no unit. What messages offer is done until there is nothing left to do. A model that runs then
 // must give the known answer; one that does not must have been refused in all states.
 func TestRandomUnits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	times := []struct {
 		name  string
 		scale float64 // in s

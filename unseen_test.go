@@ -14,6 +14,9 @@ import (
 
 // TestPeaksInTime has right-hand sides with peaks in time that are narrow against the run.
 func TestPeaksInTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	rootPi := math.Sqrt(math.Pi)
 	for _, c := range []struct {
 		name, params, f string
@@ -157,6 +160,9 @@ func TestLargestPeaksInTime(t *testing.T) {
 
 // TestRandomPeaksInTime adds bells, Lorentzians and smooth pulses of random heights and widths to waves and drifts.
 func TestRandomPeaksInTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	r := elem.NewRand(11)
 	u := func(a, b float64) float64 { return a + r.Float64()*(b-a) }
 	methods := []string{"dopri5", "tsit5", "vern7", "vern9", "dop853", "bs3"}

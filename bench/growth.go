@@ -139,7 +139,7 @@ func (j *job) growth() error {
 
 // growth measures all growths and draws a figure of each.
 func (r *runner) growth(b *bytes.Buffer) error {
-	fmt.Fprint(b, `## How cost grows
+	fmt.Fprint(b, `## How cost grows with events, experiments and reactions
 
 Each figure has the time from a text to programs, and the time of one gradient, over the size of a model. Both axes are
 logarithmic: costs in proportion to the size lie on lines of slope 1, like the third line. *Memory* is the most that

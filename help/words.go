@@ -29,6 +29,8 @@ var codes = map[string]string{
 		"not be met.",
 	"trust": "What an independent run says of the numbers of a result: another method, on steps of its own, with " +
 		"tighter tolerances. Numbers that both runs have alike are right; those that differ are marked loose or lost.",
+	"fit": "What there is to say of a fit: searches that failed, estimates at a bound, what the data do not tell; " +
+		"docs/fit.md.",
 	"assert-failed":    "An assert does not hold for the params of this run.",
 	"assertion-failed": "An assert of constants does not hold.",
 	"assigned-twice": "The body of an event assigns to an element twice; all assignments happen at once, " +

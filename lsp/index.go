@@ -488,13 +488,22 @@ func (x *indexer) experimentItem(n *ast.ExpItem) {
 	}
 	x.nodes(n.Time)
 	x.body(n.Body, n.Span)
+	x.push()
 	if n.Use != nil {
 		x.use(*n.Use, asValue, false)
-		x.push()
 		x.columns(&ast.Name{Ident: *n.Use})
-		x.nodes(n.Where)
-		x.pop()
+	} else if n.Where != nil { // of the table whose times these are
+		ast.Inspect(n.Time, func(n ast.Node) bool {
+			if m, ok := n.(*ast.Member); ok {
+				if of, ok := m.X.(*ast.Name); ok {
+					x.columns(of)
+				}
+			}
+			return true
+		})
 	}
+	x.nodes(n.Where)
+	x.pop()
 	if n.Name != nil {
 		x.use(*n.Name, asValue, true)
 	}

@@ -46,7 +46,7 @@ var partOfGrammar = regexp.MustCompile(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 var manualNames = map[string]string{
 	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
 	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`,
-	"unitValue": "Expr", "FnDim": "Dims", "Expr": "Shape",
+	"unitValue": "Expr", "drawn": "Expr", "FnDim": "Dims", "Expr": "Shape",
 	"blockWord": `("` + strings.Join(Blocks(), `" | "`) + `")`,
 }
 

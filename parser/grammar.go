@@ -42,6 +42,12 @@ var EventOptions = []string{"delay", "values", "persistent", "pending", "tol"}
 // moreTime is a further time of an event.
 type moreTime struct{ ast.Expr }
 
+// drawn is what stands before `~`, and its first name.
+type drawn struct {
+	first ast.Ident
+	ast.Expr
+}
+
 // bounds is `in [lo, hi]`.
 type bounds struct{ lo, hi ast.Expr }
 
@@ -113,21 +119,24 @@ type (
 		Unit part[*ast.Unit]   `parser:"(':' @@)?"`
 	}
 	eventItem struct {
-		Name     part[optName]       `parser:"'event' @@?"`
-		When     ast.Expr            `parser:"( 'when' @@"`
-		Times    []ast.Expr          `parser:"| 'at' @@"`
-		More     []part[moreTime]    `parser:"@@*"`
-		Every    ast.Expr            `parser:"| 'every' @@"`
-		From     ast.Expr            `parser:"('from' @@)?"`
-		To       ast.Expr            `parser:"('to' @@)?"`
-		Count    ast.Expr            `parser:"('count' @@)? )"`
-		For      part[[]ast.Binder]  `parser:"@@?"`
-		First    []part[*ast.Option] `parser:"@@*"`
-		Priority ast.Expr            `parser:"('priority' @@)?"`
-		Once     bool                `parser:"@'once'?"`
-		Start    bool                `parser:"@('at' 'start')?"`
-		Options  []part[*ast.Option] `parser:"@@*"`
-		Body     []*affect           `parser:"'{' @@* '}'"`
+		Name  part[optName]      `parser:"'event' @@?"`
+		When  ast.Expr           `parser:"( 'when' @@"`
+		Times []ast.Expr         `parser:"| 'at' @@"`
+		More  []part[moreTime]   `parser:"@@*"`
+		Every ast.Expr           `parser:"| 'every' @@"`
+		From  ast.Expr           `parser:"('from' @@)?"`
+		To    ast.Expr           `parser:"('to' @@)?"`
+		Count ast.Expr           `parser:"('count' @@)? )"`
+		For   part[[]ast.Binder] `parser:"@@?"`
+		Words []*eventWord       `parser:"@@*"`
+		Body  []*affect          `parser:"'{' @@* '}'"`
+	}
+	eventWord struct {
+		place
+		Priority ast.Expr          `parser:"( 'priority' @@"`
+		Once     bool              `parser:"| @'once'"`
+		Start    bool              `parser:"| @('at' 'start')"`
+		Option   part[*ast.Option] `parser:"| @@ )"`
 	}
 	affect struct {
 		place
@@ -151,12 +160,15 @@ type (
 	}
 	experimentItem struct {
 		Name  part[newName] `parser:"'experiment' @@"`
+		From  part[newName] `parser:"('from' @@"`
+		By    ast.Expr      `parser:"'by' @@)?"`
 		Items []*expItem    `parser:"'{' @@* '}'"`
 	}
 	expItem struct {
 		place
 		Equil *equilibrateItem `parser:"( @@"`
 		Time  ast.Expr         `parser:"| 'at' @@"`
+		Rows  ast.Expr         `parser:"('where' @@)?"`
 		Body  []*affect        `parser:"'{' @@* '}'"`
 		Use   part[newName]    `parser:"| 'use' @@"`
 		Where ast.Expr         `parser:"('where' @@)?"`
@@ -170,8 +182,10 @@ type (
 	}
 	setting struct {
 		place
-		Key   part[keyName] `parser:"@@"`
-		Value ast.Expr      `parser:"'=' @@ ';'?"`
+		Drawn part[drawn]   `parser:"( @@"`
+		Noise ast.Expr      `parser:"'~' @@"`
+		Key   part[keyName] `parser:"| @@"`
+		Value ast.Expr      `parser:"'=' @@ ) ';'?"`
 	}
 	observeItem struct {
 		Name  part[newName]   `parser:"'observe' @@"`
@@ -294,6 +308,7 @@ func grammarOptions(g *grammar) []participle.Option {
 		}),
 		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
 		partOf(g, isBlockWord, func(p *parse) blockWord { return blockWord(p.next().Text) }),
+		partOf(g, anywhere, nil, (*parse).drawn),
 		partOf(g, anywhere, nil, (*parse).key),
 		partOf(g, anywhere, nil, (*parse).lvalue),
 		partOf(g, anywhere, nil, (*parse).specie),

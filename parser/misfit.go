@@ -76,6 +76,14 @@ var misfits = []advice{
 		tell:    (*site).otherNotation,
 	},
 	{
+		example: "experiments from D by D.id { }",
+		name:    "experiments",
+		when:    func(s *site) bool { return s.after.Text == "from" },
+		code:    CodeItem,
+		message: "experiments from a table have a name: experiment subject from D by D.id { … }",
+		fix:     replacement{onNext, "experiment subject", "write experiment subject"},
+	},
+	{
 		example: "model M 'a model'",
 		glued:   true,
 		tell:    func(s *site) bool { return s.singleQuoted() },

@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"slices"
 	"sort"
 	"strconv"
 
@@ -119,13 +118,27 @@ func (p *parse) fn(n *fnItem) ast.Item {
 func (p *parse) event(n *eventItem) ast.Item {
 	e := &ast.Event{
 		Name: optional(n.Name), When: n.When, Times: n.Times, Every: n.Every, From: n.From, To: n.To, Count: n.Count,
-		For: value(n.For), Priority: n.Priority, Once: n.Once, Start: n.Start, Body: p.body(n.Body),
+		For: value(n.For), Body: p.body(n.Body),
 	}
 	for _, t := range n.More {
 		e.Times = append(e.Times, t.get().Expr)
 	}
-	for _, o := range slices.Concat(n.First, n.Options) {
-		e.Options = append(e.Options, o.get())
+	for _, w := range n.Words {
+		twice := false
+		switch {
+		case w.Priority != nil:
+			e.Priority, twice = w.Priority, e.Priority != nil
+		case w.Once:
+			e.Once, twice = true, e.Once
+		case w.Start:
+			e.Start, twice = true, e.Start
+		default:
+			e.Options = append(e.Options, w.Option.get())
+		}
+		if twice {
+			at := p.of(w.place)
+			p.complain(CodeUnexpected, at, "this event says %q twice", at.Text())
+		}
 	}
 	return e
 }
@@ -194,11 +207,18 @@ func (p *parse) equilibrate(n *equilibrateItem) *ast.Equilibrate {
 }
 
 func (p *parse) experiment(n *experimentItem) ast.Item {
-	e := &ast.Experiment{Name: n.Name.get().Ident}
+	e := &ast.Experiment{Name: n.Name.get().Ident, By: n.By}
+	if n.From != nil {
+		name := n.From.get().Ident
+		e.From = &name
+	}
 	for _, x := range n.Items {
 		item := &ast.ExpItem{
 			At: ast.At{Span: p.of(x.place)}, Time: x.Time, Body: p.body(x.Body), Where: x.Where,
 			Name: optional(x.Name), Value: x.Value,
+		}
+		if x.Rows != nil {
+			item.Where = x.Rows
 		}
 		if x.Equil != nil {
 			item.Equil = p.equilibrate(x.Equil)
@@ -219,7 +239,13 @@ func (p *parse) data(n *dataItem) ast.Item {
 func (p *parse) list(list []*setting) []*ast.Setting {
 	var out []*ast.Setting
 	for _, s := range list {
-		out = append(out, &ast.Setting{At: ast.At{Span: p.of(s.place)}, Key: s.Key.get().Ident, Value: s.Value})
+		at := ast.At{Span: p.of(s.place)}
+		if s.Noise != nil {
+			what := s.Drawn.get()
+			out = append(out, &ast.Setting{At: at, Key: what.first, Drawn: what.Expr, Value: s.Noise})
+			continue
+		}
+		out = append(out, &ast.Setting{At: at, Key: s.Key.get().Ident, Value: s.Value})
 	}
 	return out
 }
@@ -273,6 +299,27 @@ func (p *parse) lvalue() (*ast.LValue, bool) {
 	}
 	v.At = ast.At{Span: p.since(t.Start)}
 	return v, true
+}
+
+// drawn parses what stands before `~` in an ensemble block: k, A[2] or initial(x). It matches where `~` follows.
+func (p *parse) drawn() (drawn, bool) {
+	if !isName(p.peek()) {
+		return drawn{}, false
+	}
+	depth := 0
+	for n := 1; ; n++ {
+		t := p.ahead(n)
+		switch {
+		case isToken(t, "[") || isToken(t, "("):
+			depth++
+		case isToken(t, "]") || isToken(t, ")"):
+			depth--
+		case depth == 0 && isToken(t, "~"):
+			return drawn{p.ident(p.peek()), p.expr(0)}, true
+		case depth == 0 || t.Kind == ast.EOF || isToken(t, "{") || isToken(t, "}"):
+			return drawn{}, false
+		}
+	}
 }
 
 // key parses the key of a setting, which may be a reserved word.

@@ -191,7 +191,8 @@ var language = []Word{
 		Form: `experiment high { dose = 20 [mg]  at 24 [h] { A += 5 [mg] }  use D where arm == "high" }`,
 		Text: "A run of the model under changes: other values of consts and params, further events at known " +
 			"times, and the rows of data it is compared with. nll adds up over the experiments; everything else " +
-			"in an objective is read from the run without changes.",
+			"in an objective is read from the run without changes. `experiment subject from D by D.id { … }` is one " +
+			"for each value of a column.",
 	},
 	{
 		Name: "equilibrate", Kind: ItemWord, body: "an assignment",
@@ -240,6 +241,12 @@ var language = []Word{
 		Name: "fit", Kind: BlockWord,
 		Form: "fit { minimize = J  over = [k1, k2]  log = [k1] }",
 		Text: "What an optimiser is to do. It is checked and kept; nothing here acts on it.",
+	},
+	{
+		Name: "ensemble", Kind: BlockWord,
+		Form: "ensemble { n = 1000  k ~ lognormal(0, 1)  seed = 1 }",
+		Text: "What differs between the members that odes ensemble runs: values drawn from distributions (from the " +
+			"priors unless said otherwise), or rows of a table. On the command line: --ensemble.n=1000.",
 	},
 	{
 		Name: "if", Kind: PartWord, In: "expression",
@@ -305,10 +312,10 @@ var language = []Word{
 		Text: "Converts a value to another unit of the same dimension.",
 	},
 	{
-		Name: "from", Kind: FreeWord, In: "event time observe import",
+		Name: "from", Kind: FreeWord, In: "event time observe import experiment",
 		Form: "time t from 0 to 10",
 		Text: "Begins the start: of time, of a periodic event, and of the column that is observed (observe … " +
-			"from D.y); also the file of an import.",
+			"from D.y); also the file of an import, and the table that experiments are made from.",
 	},
 	{
 		Name: "to", Kind: FreeWord, In: "event time",
@@ -372,9 +379,17 @@ var language = []Word{
 		Text: "How precisely in time the root of the condition is located; without it to the last digit of the time.",
 	},
 	{
+		Name: "by", Kind: FreeWord, In: "experiment",
+		Form: "experiment subject from D by D.id { wt = D.wt  at D.time where amt > 0 { depot += D.amt } }",
+		Text: "Makes one experiment for each value of a column of a table: subject_1, subject_2 … It is compared " +
+			"with the rows that have this value. In its items a column is a number, which must be the same in all of " +
+			"these rows, or in an event at D.time, which has an element for each row, the one of the row.",
+	},
+	{
 		Name: "where", Kind: FreeWord, In: "experiment",
 		Form: `use D where arm == "high"`,
-		Text: "Begins the condition that rows of a table are chosen by.",
+		Text: "Begins the condition that rows of a table are chosen by: those that an experiment is compared with, " +
+			"and those at whose times an event is (at D.time where amt > 0 { … }).",
 	},
 	{
 		Name: "piecewise", Kind: FreeWord, In: "control",

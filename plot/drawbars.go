@@ -151,7 +151,7 @@ func (h *Heat) draw(c canvas) error {
 	rowStyle, colStyle := c.style(small, draw.XRight, draw.YCenter), c.style(small, draw.XCenter, draw.YTop)
 	for _, i := range places(rows, int((top-bottom)/18)) {
 		y := top - (vg.Length(i)+0.5)*(top-bottom)/vg.Length(rows)
-		c.FillText(rowStyle, vg.Point{X: left - 4, Y: y}, fmt.Sprint(h.FirstRow+i))
+		c.FillText(rowStyle, vg.Point{X: left - 4, Y: y}, h.rowName(i))
 	}
 	apart := 26
 	if h.From != h.To {

@@ -123,10 +123,20 @@ type Heat struct {
 	Values     [][]float64
 	// FirstRow and FirstCol are the indices of the first row and column (usually 1).
 	FirstRow, FirstCol int
-	Colours            Colour
+	// RowNames, if not nil, are what rows are called instead of their indices.
+	RowNames []string
+	Colours  Colour
 	// From and To, where they differ, are what the first and the last column stand for: the axis shows them
 	// instead of indices.
 	From, To float64
+}
+
+// rowName returns what stands before row i, counted from 0.
+func (h *Heat) rowName(i int) string {
+	if i < len(h.RowNames) {
+		return h.RowNames[i]
+	}
+	return fmt.Sprint(h.FirstRow + i)
 }
 
 // columnTicks returns about n labels of columns, at places counted from 0.

@@ -317,7 +317,10 @@ func (h *Heat) text(p *page) {
 		return
 	}
 	cols := len(h.Values[0])
-	left := len(fmt.Sprint(h.FirstRow+rows-1)) + 2
+	left := 0
+	for r := range rows {
+		left = max(left, screen.Width(h.rowName(r))+2)
+	}
 	cell := 2
 	left = min(left, max(1, p.Width-4))
 	if cols*2 > p.Width-left-1 {
@@ -352,7 +355,7 @@ func (h *Heat) text(p *page) {
 		each = rows
 	}
 	for _, r := range places(rows, each) {
-		named[r*len(grid)/rows] = fmt.Sprint(h.FirstRow + r)
+		named[r*len(grid)/rows] = h.rowName(r)
 	}
 	for i, r := range grid {
 		var b strings.Builder

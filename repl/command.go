@@ -51,6 +51,11 @@ func commands() []command {
 			"set results side by side: with the model as it was opened, another model, other values, other methods; " +
 				"or lay curves of each over one another", (*Session).doCompare,
 		},
+		{
+			"fit", "fit [starts n] | waterfall | profiles | data | residuals | predicted [-o file.svg]",
+			"estimate params from data, with standard errors and intervals, and set them; or draw a picture of the last fit",
+			(*Session).doFit,
+		},
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
 		{
 			"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression",
@@ -110,7 +115,7 @@ func commandOf(input string, tokens []ast.Token) (*command, string) {
 		case next.Kind == ast.SignToken && (slices.Contains(assignSigns, next.Text) || next.Text == "'" ||
 			next.Text == "{" || next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
 			return nil, "" // run = 3, sens { … }
-		case word == "time", word == "sens" && len(tokens) > 2 && tokens[2].Text == "{":
+		case word == "time", (word == "sens" || word == "fit") && len(tokens) > 2 && tokens[2].Text == "{":
 			return nil, "" // an item
 		}
 	}

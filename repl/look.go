@@ -20,7 +20,7 @@ type look struct {
 
 // draws tells whether a command draws pictures, and so takes options of these.
 func draws(command string) bool {
-	return slices.Contains([]string{"plot", "sweep", "compare"}, command)
+	return slices.Contains([]string{"plot", "sweep", "compare", "fit"}, command)
 }
 
 // optionAtEnd is the last option of a command, with its value where there is one.

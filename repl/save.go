@@ -148,7 +148,7 @@ func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 	t, _ := typecheck.ParseTarget(a.Name)
 	plain := t.Subscripts == "" && t.String() == a.Name // neither an element nor in backquotes
-	if len(a.Values) != 1 || !plain || s.now.model == nil {
+	if !plain || s.now.model == nil {
 		return text, false
 	}
 	name, kind := t.Name, "param"
@@ -159,9 +159,12 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 	if err != nil {
 		return text, false
 	}
-	value := strconv.FormatFloat(a.Values[0], 'g', -1, 64)
+	value := ""
 	for _, x := range symbols {
-		if x.Kind == kind && x.Name == name && x.Unit != "" {
+		if x.Kind != kind || x.Name != name {
+			continue
+		}
+		if value = written(x.Shape, a.Values); x.Unit != "" {
 			value += " [" + x.Unit + "]"
 		}
 	}
@@ -172,7 +175,7 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 				continue
 			}
 			for _, v := range []string{keepUnit(text[p.ValueStart:p.ValueEnd], a.Values[0]), value} {
-				if v == "" {
+				if v == "" || v != value && len(a.Values) > 1 {
 					continue
 				}
 				next := text[:p.ValueStart] + v + text[p.ValueEnd:]
@@ -183,6 +186,19 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 		}
 	}
 	return text, false
+}
+
+// written writes an array of a shape, row-major; one value fills it.
+func written(shape []int, values []float64) string {
+	if len(shape) == 0 || len(values) == 1 {
+		return strconv.FormatFloat(values[0], 'g', -1, 64)
+	}
+	inner := len(values) / shape[0]
+	parts := make([]string, shape[0])
+	for i := range parts {
+		parts[i] = written(shape[1:], values[i*inner:(i+1)*inner])
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 // keepUnit replaces the number of a literal and keeps its unit as it was written. It returns "" if

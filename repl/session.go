@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
@@ -64,9 +65,10 @@ type Session struct {
 	future  []state // for redo, next one last
 	opened  state   // as first read; the command compare compares with it
 	history []string
-	draft   string // an edited text with errors, for the next edit
-	scope   scope  // of the current entry
-	doubts  doubts // of the last picture
+	draft   string      // an edited text with errors, for the next edit
+	scope   scope       // of the current entry
+	doubts  doubts      // of the last picture
+	fit     *fit.Result // the last; nil for none
 
 	progress func(odes.Progress)        // of the current entry
 	confirm  func(question string) bool // nil where nobody can answer

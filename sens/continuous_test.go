@@ -58,6 +58,9 @@ func worst(p *problem, got, want *sens.Result) float64 {
 // TestContinuousConverges runs the methods that differentiate first on a problem with everything in it: what they
 // give comes closer to the derivatives of an accurate run at the rate of the tolerance.
 func TestContinuousConverges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	kinds := map[string]func(p *problem, name string, tol float64) sens.Method{
 		"forward": func(p *problem, name string, _ float64) sens.Method {
 			return &sens.Forward{New: func() sens.TangentWorker {

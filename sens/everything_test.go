@@ -154,6 +154,9 @@ func everything() *problem {
 }
 
 func TestEverything(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, c := range []struct {
 		name  string
 		fixed float64

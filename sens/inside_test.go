@@ -30,6 +30,9 @@ func observed() (p *problem, sites int) {
 }
 
 func TestObservationsInsideSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, c := range []struct {
 		name  string
 		fixed float64

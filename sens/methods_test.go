@@ -9,6 +9,9 @@ import (
 // TestEveryMethod differentiates runs of every registered method, with events of all kinds and with observations inside
 // steps, by all discrete sensitivity methods. It asks of a step method what these need of it.
 func TestEveryMethod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	const tol = 1e-11 // the coefficients of vern6 and vern8 are in the hundreds, and roundings grow by them
 	for _, m := range solvers.Methods() {
 		if !m.Can.Has(solvers.ComplexSteps) {

@@ -29,10 +29,12 @@ func ramp(tf float64) *solvertest.Hybrid {
 func fired(t *testing.T, h *solvertest.Hybrid, method string, opts solvers.Options) ([]float64, solvers.Stats) {
 	t.Helper()
 	l := &log{}
+	h.Asked = new(int)
 	st, err := solver(h, method, opts).Solve(context.Background(), l)
 	if err != nil {
 		t.Fatalf("%s %+v: %v", method, opts, err)
 	}
+	spent(t, st, *h.Asked, l.lines, l.times, l.final)
 	return l.times, st
 }
 

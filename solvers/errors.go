@@ -71,6 +71,10 @@ type NonFiniteError struct {
 	Stage int
 	// Matrix says why the equations of an implicit step had no solution, where that was the cause.
 	Matrix *MatrixError
+	// Body is the firing whose body made it; Place then has the left limits. Guard is 1 + the guard that it is the
+	// value of. Nil and 0 for neither.
+	Body  *Firing
+	Guard int
 }
 
 func (e *NonFiniteError) Error() string {

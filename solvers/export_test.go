@@ -5,3 +5,5 @@ func (tr *Trajectory) Forget() { tr.kept.spread(0, tr.units) }
 
 // Split is where the next state is kept.
 var Split = split
+
+var Update = update

@@ -35,6 +35,7 @@ type groupState struct {
 	varies      bool  // some priorities do
 	transient   bool  // some events are
 	slots       []int // [events] of a trigger: the first instant of its slots, which follow one another
+	triggered   []int // [instants] of what is pending: how many events had happened when it was triggered
 
 	yp, dp, mp []float64 // right limits of a body
 	ym, dm, mm []float64 // left limits of a member
@@ -410,11 +411,20 @@ func (s *Solver) order(i int) {
 			}
 		}
 		return cmp.Or(-cmp.Compare(a.priority, b.priority), cmp.Compare(a.firing.Event, b.firing.Event),
-			cmp.Compare(a.firing.Elem, b.firing.Elem), cmp.Compare(a.guard, b.guard))
+			cmp.Compare(a.firing.Elem, b.firing.Elem), cmp.Compare(s.triggeredAt(a.instant), s.triggeredAt(b.instant)),
+			cmp.Compare(a.guard, b.guard))
 	})
 	slices.SortStableFunc(s.sites, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.instant, b.instant))
 	})
+}
+
+// triggeredAt tells which of several executions of an element was triggered first. They are at instants.
+func (s *Solver) triggeredAt(instant int) int {
+	if instant < 0 || len(s.triggered) == 0 {
+		return 0
+	}
+	return s.triggered[instant]
 }
 
 func (s *Solver) memberName(m *member) string {
@@ -489,6 +499,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 				e := &s.events[f.Event]
 				return false, &PendingError{Place: s.place(nil), Event: s.events[e.Then].ElemName(f.Elem), Max: e.Slots}
 			}
+			s.triggered[s.slots[f.Event]+f.Elem*s.events[f.Event].Slots+f.Slot] = s.stats.Events
 		}
 		name := s.events[f.Event].ElemName(f.Elem)
 		s.band(m)
@@ -501,7 +512,12 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		copy(s.y, s.yp)
 		copy(s.d, s.dp)
 		if !finite(s.y) || !finite(s.d) {
-			return false, &NonFiniteError{Place: s.place(nil), What: "the state after the body of " + name, Stage: -1}
+			at := s.place(nil)
+			copy(at.Y, s.ym)
+			copy(at.D, s.dm)
+			body := f
+			what := "the state after the body of " + name
+			return false, &NonFiniteError{Place: at, What: what, Stage: -1, Body: &body}
 		}
 		if !m.caused {
 			s.fired = append(s.fired, *m)

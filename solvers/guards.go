@@ -121,7 +121,9 @@ func (s *Solver) arm() error {
 }
 
 func (s *Solver) badGuard(i int, tr *Step) error {
-	return &NonFiniteError{Place: s.place(tr), What: fmt.Sprintf("the condition of %s", s.guardName(i)), Stage: -1}
+	return &NonFiniteError{
+		Place: s.place(tr), What: fmt.Sprintf("the condition of %s", s.guardName(i)), Stage: -1, Guard: i + 1,
+	}
 }
 
 // guardName returns the name, for messages, of what guard i sets off.

@@ -97,3 +97,35 @@ func (p *jacobianPlan) assemble(w []float64, inverse, h float64, j []float64) {
 		w[s.Place] = math.FMA(-h, j[s.E], w[s.Place])
 	}
 }
+
+// radius estimates the size of the largest eigenvalue of ∂f/∂y with the entries j by the power method, with work space
+// x[n] and y[n]. The mean growth over several products leaves out that the first ones depend on the direction and on
+// units.
+func (p *jacobianPlan) radius(j, x, y []float64) float64 {
+	const before, counted = 4, 4
+	for i := range x {
+		x[i] = 1 + float64(0.25*float64(i%3))
+	}
+	grown := 0.0 // log₂
+	for k := range before + counted {
+		clear(y)
+		for _, s := range p.states {
+			at := &p.all[s.E]
+			y[at.Row] = math.FMA(j[s.E], x[at.Col], y[at.Row])
+		}
+		most := 0.0
+		for _, v := range y {
+			most = max(most, math.Abs(v))
+		}
+		if !(most > 0 && most <= math.MaxFloat64) {
+			return most
+		}
+		if k >= before {
+			grown += log2(most)
+		}
+		for i, v := range y {
+			x[i] = v / most
+		}
+	}
+	return exp2(grown / counted)
+}

@@ -276,39 +276,12 @@ func (r *rosenbrock) differentiate(f Field, s *Step, again bool) bool {
 	return true
 }
 
-// Rate implements Implicit by the power method. The mean growth over several products leaves out that the first ones
-// depend on the direction and on units.
+// Rate implements Implicit.
 func (r *rosenbrock) Rate(f Field, s *Step) float64 {
 	if !r.differentiate(f, s, false) || r.plan.mass != nil { // these have another eigenvalue problem
 		return math.NaN()
 	}
-	const before, counted = 4, 4
-	x, y := r.y, r.slope[:r.n]
-	for i := range x {
-		x[i] = 1 + float64(0.25*float64(i%3))
-	}
-	grown := 0.0 // log₂
-	for k := range before + counted {
-		clear(y)
-		for _, s := range r.plan.states {
-			at := &r.plan.all[s.E]
-			y[at.Row] = math.FMA(r.j[s.E], x[at.Col], y[at.Row])
-		}
-		most := 0.0
-		for _, v := range y {
-			most = max(most, math.Abs(v))
-		}
-		if !(most > 0 && most <= math.MaxFloat64) {
-			return most
-		}
-		if k >= before {
-			grown += log2(most)
-		}
-		for i, v := range y {
-			x[i] = v / most
-		}
-	}
-	return exp2(grown / counted)
+	return r.plan.radius(r.j, r.y, r.slope[:r.n])
 }
 
 // factor makes and factors G at the start of s. It reports whether it could.

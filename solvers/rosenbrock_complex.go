@@ -182,16 +182,5 @@ func (z *rosenbrockComplex) couple(r *rosenbrock, row []complex128, c *terms, ro
 
 // InterpolateComplex evaluates the dense output in complex arithmetic.
 func (r *rosenbrock) InterpolateComplex(_ ComplexField, s *ComplexStep, theta complex128, y []complex128) {
-	x := elem.CFMA(2, theta, -1)
-	for i := range y {
-		var sum complex128
-		for j, p := range r.beta {
-			var v complex128
-			for k := len(p) - 1; k >= 0; k-- {
-				v = elem.CFMA(v, x, complex(p[k], 0))
-			}
-			sum = elem.CFMA(elem.CMul(v, theta), s.K[r.dps[j]*r.w+i], sum)
-		}
-		y[i] = elem.CFMA(s.H, sum, s.Y0[i])
-	}
+	interpolateComplex(s, theta, y, r.beta, r.dps, r.w)
 }

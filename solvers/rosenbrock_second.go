@@ -16,14 +16,7 @@ type rosenbrockSecond struct {
 	jb Dual // [E]
 	ob Dual // [n] the cotangents of states from those of quadratures
 
-	seeded bool
-	seed   Dual      // [(1 + stages)·n] Σ β_i(θ) w
-	y0     Dual      // [n] Σ w
-	h, t0  Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
-	rate   Dual      // [n] Σ β'_i κ_i
-	bend   terms     // β″(θ)
-	bends  []float64 // [n]
-	m      []float64 // [l]
+	denseDuals
 }
 
 func (r *rosenbrock) readySecond() *rosenbrockSecond {
@@ -35,8 +28,7 @@ func (r *rosenbrock) readySecond() *rosenbrockSecond {
 	v := func(n int) []float64 { return make([]float64, n) }
 	r.second = &rosenbrockSecond{
 		kd: v(rows * w * l), yb: d(rows * n), v: d(rows * w), kb: d(w), y: v(n * l), t: d(1), tb: d(1),
-		ob: d(n), seed: d(rows * n), y0: d(n), h: d(1), t0: d(1), rate: d(n),
-		bend: terms{row: r.dps, c: v(len(r.dps))}, bends: v(n), m: v(l),
+		ob: d(n), denseDuals: newDenseDuals(rows, n, l, r.dps),
 	}
 	return r.second
 }
@@ -244,51 +236,10 @@ func (r *rosenbrock) InterpolatePullPush(
 	f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual,
 ) {
 	g := r.readySecond()
-	n, l := r.n, r.l
 	if !g.stages(r, f, s, d) {
 		spoil(tb.X, tb.D)
 		return
 	}
 	r.weigh(theta)
-	if !g.seeded {
-		g.seeded = true
-		for _, v := range []Dual{g.seed, g.y0, g.h, g.t0} {
-			v.Clear()
-		}
-	}
-	thetad := g.m
-	for m := range thetad {
-		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
-	}
-	for j, i := range r.dps {
-		beta, drift := r.theta.c[j], r.drift.c[j]
-		seed := g.seed.rows(i, n, l)
-		for e, v := range w.X {
-			seed.X[e] = math.FMA(beta, v, seed.X[e])
-			for m, dot := range thetad {
-				at := e*l + m
-				seed.D[at] = math.FMA(beta, w.D[at], math.FMA(float64(drift*dot), v, seed.D[at]))
-			}
-		}
-	}
-	g.y0.Add(w)
-	for j, p := range r.beta {
-		g.bend.c[j] = secondDerivative(p, theta)
-	}
-	r.drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
-	r.drift.combine(g.rate.D, r.zero, 1, g.kd, r.w*l)
-	g.bend.combine(g.bends, r.zero, 1, s.K, r.w)
-	for e, v := range g.rate.X {
-		move := float64(v * w.X[e])
-		tb.X[0] += move
-		g.t0.X[0] -= move
-		g.h.X[0] = math.FMA(-theta, move, g.h.X[0])
-		for m, dot := range thetad {
-			rated := math.FMA(g.bends[e], dot, g.rate.D[e*l+m])
-			moved := math.FMA(rated, w.X[e], float64(v*w.D[e*l+m]))
-			tb.D[m] += moved
-			g.t0.D[m] -= moved
-			g.h.D[m] -= math.FMA(dot, move, float64(theta*moved))
-		}
-	}
+	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.drift, r.beta, theta, td, g.kd, w, tb)
 }

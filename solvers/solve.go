@@ -120,6 +120,9 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.transient = s.transient || s.events[e].Transient
 		s.varies = s.varies || s.events[e].Varies
 		if s.events[e].Slots > 0 {
+			if s.triggered == nil {
+				s.triggered = make([]int, len(s.sched.list))
+			}
 			s.slots[e] = slices.IndexFunc(s.sched.list, func(in Instant) bool {
 				return in.Pending && in.Event == s.events[e].Then
 			})

@@ -125,3 +125,74 @@ func (r *stageWork) sow(g *denseSeeds, rows int, s *Step, beta, drift *terms, th
 		}
 	}
 }
+
+// denseDuals are denseSeeds with their tangents, which PullPush takes in.
+type denseDuals struct {
+	seeded bool
+	seed   Dual      // [rows of K][n] Σ β_i(θ) w
+	y0     Dual      // [n] Σ w
+	h, t0  Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
+	rate   Dual      // [n] Σ β'_i k_i
+	bend   terms     // β″(θ)
+	bends  []float64 // [n]
+	m      []float64 // [l]
+}
+
+// newDenseDuals has room for so many rows; those in dps have a β.
+func newDenseDuals(rows, n, l int, dps []int) denseDuals {
+	return denseDuals{
+		seed: NewDual(rows*n, l), y0: NewDual(n, l), h: NewDual(1, l), t0: NewDual(1, l), rate: NewDual(n, l),
+		bend: terms{row: dps, c: make([]float64, len(dps))}, bends: make([]float64, n), m: make([]float64, l),
+	}
+}
+
+// sowDual is sow together with its tangent, where the step moves by d and the time by td; kd are the tangents of the
+// rows of K, and polynomials the β. θ moves by θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by
+// Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
+func (r *stageWork) sowDual(
+	g *denseDuals, s *Step, d *StepTangent, beta, drift *terms, polynomials [][]float64, theta float64, td, kd []float64,
+	w, tb Dual,
+) {
+	n, l := r.n, r.l
+	if !g.seeded {
+		g.seeded = true
+		for _, v := range []Dual{g.seed, g.y0, g.h, g.t0} {
+			v.Clear()
+		}
+	}
+	thetad := g.m
+	for m := range thetad {
+		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
+	}
+	for j, i := range beta.row {
+		b, slope := beta.c[j], drift.c[j]
+		seed := g.seed.rows(i, n, l)
+		for e, v := range w.X {
+			seed.X[e] = math.FMA(b, v, seed.X[e])
+			for m, dot := range thetad {
+				at := e*l + m
+				seed.D[at] = math.FMA(b, w.D[at], math.FMA(float64(slope*dot), v, seed.D[at]))
+			}
+		}
+	}
+	g.y0.Add(w)
+	for j, p := range polynomials {
+		g.bend.c[j] = secondDerivative(p, theta)
+	}
+	drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
+	drift.combine(g.rate.D, r.zero, 1, kd, r.w*l)
+	g.bend.combine(g.bends, r.zero, 1, s.K, r.w)
+	for e, v := range g.rate.X {
+		move := float64(v * w.X[e])
+		tb.X[0] += move
+		g.t0.X[0] -= move
+		g.h.X[0] = math.FMA(-theta, move, g.h.X[0])
+		for m, dot := range thetad {
+			rated := math.FMA(g.bends[e], dot, g.rate.D[e*l+m])
+			moved := math.FMA(rated, w.X[e], float64(v*w.D[e*l+m]))
+			tb.D[m] += moved
+			g.t0.D[m] -= moved
+			g.h.D[m] -= math.FMA(dot, move, float64(theta*moved))
+		}
+	}
+}

@@ -159,11 +159,13 @@ func both(t *testing.T, h *solvertest.Hybrid, want string, check func(l *log, st
 		{"rk4, vern7, rkc2", solvers.Options{Fixed: 0.25}},
 	} {
 		l := &log{}
+		h.Asked = new(int)
 		st, err := solver(h, c.name, c.opts).Solve(context.Background(), l)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
+		spent(t, st, *h.Asked, l.lines, l.times, l.final)
 		if l.String() != want {
 			t.Errorf("%s: %s; want %s", c.name, l, want)
 		}

@@ -7,13 +7,15 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/residue"
 )
 
 // Number is a type that tapes can be evaluated in. Ops that are not analytic look at
 // real parts to choose between branches, so that a tiny imaginary part of an input
 // gives a derivative (complex step). Intervals enclose all values that float64 gives.
+// Residues show what is zero whatever the inputs are; see residues.go.
 type Number interface {
-	float64 | complex128 | Interval
+	float64 | complex128 | Interval | residue.Number
 }
 
 // Evaluator runs one lane of a tape and keeps every value. It is written to be
@@ -181,6 +183,8 @@ func toComplex[T Number](x T) complex128 {
 		return x
 	case Interval:
 		return complex(x.Lo, x.Hi)
+	case residue.Number:
+		return complex(float64(x), 0)
 	}
 	panic("unreachable")
 }
@@ -260,6 +264,8 @@ func arithmetic[T Number]() *arith[T] {
 		return any(realArith).(*arith[T])
 	case Interval:
 		return any(intervalArith).(*arith[T])
+	case residue.Number:
+		return any(residueArith).(*arith[T])
 	default:
 		return any(complexArith).(*arith[T])
 	}
@@ -279,6 +285,8 @@ func fill[T Number](out []T, data []float64) {
 			*p = complex(x, 0)
 		case *Interval:
 			*p = Point(x)
+		case *residue.Number:
+			*p = residue.Of(x)
 		}
 	}
 }

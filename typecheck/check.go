@@ -97,7 +97,9 @@ type checker struct {
 
 	experiments []*ast.Experiment
 	totals      []*total
+	parts       map[Expr]part      // the values of nll() and log_prior()
 	reads       int                // terms of objectives that are known without the run: totals and priors
+	listed      []*trial           // see trials
 	variant     *variant           // the experiment that this pass is for; nil for the model itself
 	textOf      map[Expr][]string  // by node of texts: the texts
 	read        map[string]csvFile // files read so far, which all passes share
@@ -114,7 +116,7 @@ func newChecker(f *ast.File, env Env) *checker {
 	return &checker{
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
 		modules: map[string]*module{}, mixtures: map[[2]string]bool{},
-		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{},
+		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{}, parts: map[Expr]part{},
 		tables: map[*ast.Data]*dataTable{},
 	}
 }

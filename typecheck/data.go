@@ -141,6 +141,10 @@ func (t *dataTable) add(name string, d []float64, u units.Unit) {
 // dataColumn reads one column of a table in the file.
 func (c *checker) dataColumn(t *dataTable, s *ast.Setting) bool {
 	name := s.Key.Name
+	if s.Drawn != nil {
+		c.errorf(CodeData, s.Span, "a column is written %s = [1, 2, 3]", name)
+		return false
+	}
 	if t.has(name) {
 		c.errorf(CodeDuplicate, s.Key.Span, "column %q is given twice", name)
 		return false

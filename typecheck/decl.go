@@ -178,6 +178,7 @@ func (c *checker) resolveConst(e *entity) {
 		d = []float64{o}
 	}
 	if it := c.override(e); it != nil {
+		e.before = seal(&Const{Base: at(t, v.Name.Span), Data: slices.Clone(d)})
 		if o := c.overrideConst(it, e, t, d[0]); o != nil {
 			d = o
 		}
@@ -213,7 +214,8 @@ func (c *checker) resolveVariable(e *entity) {
 		c.errorf(CodeMissing, v.Span, "%s %q needs a value: %s %s = …", word, e.name, word, e.name)
 		return
 	}
-	value := c.expr(context{place: where}, v.Value)
+	// What an experiment sets is also a name for its value without the experiment.
+	value := c.expr(context{place: where, before: c.override(e) != nil}, v.Value)
 	if v.Lo != nil && e.kind != paramName && e.kind != controlName {
 		c.errorf(CodeKind, v.Lo.Pos().To(v.Hi.Pos()), "only params have bounds")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
 
@@ -14,7 +15,8 @@ import (
 //   - its trigger, with the condition or the times of the event, writes the time of an execution, t + delay, into a
 //     slot that is free, and beside it the values that the body needs of the trigger;
 //   - the execution is at the times of the slots. Its body is that of the event, and frees the slot;
-//   - the lapse, of an event that is not persistent, frees all slots when the condition ceases to hold.
+//   - the lapse, of an event that is not persistent, frees all slots when the condition ceases to hold. Where nothing
+//     is pending, which another discrete tells, it does not fire.
 //
 // Times and values are discretes, so whatever keeps, repeats or differentiates a run knows of them.
 
@@ -64,12 +66,25 @@ func (c *checker) delayed(e *Event, o *eventOptions) (trigger, lapse *Event, ok 
 	e.Body = append(e.Body, &Assign{Target: when, Subs: slot, Value: never, Span: e.Span})
 	if o.transient {
 		free := &Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+		pending, element, waits := c.waits(e)
+		number := func(x float64) Expr { return number(x, units.One, e.Span) }
+		count := func(op string, x float64) *Assign {
+			return &Assign{
+				Target: pending, Subs: element, Span: e.Span,
+				Value: c.apply(stdlib.Operator(op), e.Span, waits, number(x)),
+			}
+		}
+		trigger.Body = append(trigger.Body, count("+", 1))
+		e.Body = append(e.Body, count("-", 1))
+		some := c.elementwise(stdlib.Operator("<"), e.Span, types.Bool, number(0.5), waits)
 		lapse = &Event{
-			Name: e.Name + ".lapse", Span: e.Span, Hidden: true, Indices: e.Indices, When: c.pushNot(e.When, true),
+			Name: e.Name + ".lapse", Span: e.Span, Hidden: true, Indices: e.Indices,
+			When:     c.elementwise(stdlib.Operator("and"), e.Span, types.Bool, c.pushNot(e.When, true), some),
 			Priority: math.Inf(1), Tol: e.Tol,
-			Body: []*Assign{{
-				Target: when, Indices: []*Index{free}, Subs: c.slotOf(e, free), Value: never, Span: e.Span,
-			}},
+			Body: []*Assign{
+				{Target: when, Indices: []*Index{free}, Subs: c.slotOf(e, free), Value: never, Span: e.Span},
+				{Target: pending, Subs: element, Value: number(0), Span: e.Span},
+			},
 		}
 		e.Transient, e.If = true, trigger
 	}
@@ -79,12 +94,33 @@ func (c *checker) delayed(e *Event, o *eventOptions) (trigger, lapse *Event, ok 
 	return trigger, lapse, true
 }
 
-// slotOf returns the subscripts of what slot ix of an element of e holds.
-func (c *checker) slotOf(e *Event, ix *Index) (subs []Sub) {
+// waits declares the number of executions of e that are pending, of each element. It also returns the subscripts of an
+// element, and its number.
+func (c *checker) waits(e *Event) (sym *Symbol, element []Sub, n Expr) {
+	t := types.Type{Kind: types.Real, Unit: units.One}
+	whole := t
+	for _, i := range e.Indices {
+		whole.Shape = append(whole.Shape, i.Count)
+	}
+	sym = c.hold(e, "waits", whole, number(0, units.One, e.Span))
+	if len(e.Indices) == 0 {
+		return sym, nil, seal(&Ref{Base: at(t, e.Span), Sym: sym})
+	}
+	element = c.elementOf(e)
+	return sym, element, c.held(sym, element, t, e.Span)
+}
+
+// elementOf returns the subscripts of an element of e.
+func (c *checker) elementOf(e *Event) (subs []Sub) {
 	for _, i := range e.Indices {
 		subs = append(subs, Sub{At: c.position(i)})
 	}
-	return append(subs, Sub{At: c.position(ix)})
+	return subs
+}
+
+// slotOf returns the subscripts of what slot ix of an element of e holds.
+func (c *checker) slotOf(e *Event, ix *Index) (subs []Sub) {
+	return append(c.elementOf(e), Sub{At: c.position(ix)})
 }
 
 // hold declares a hidden discrete of e.

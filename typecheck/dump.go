@@ -106,7 +106,7 @@ func (d *dumper) model(m *Model) {
 		if b.Name != "" {
 			name = " " + b.Name
 		}
-		d.printf("%s%s {%s }", b.Kind, name, settingsText(b.Keys))
+		d.printf("%s%s {%s%s }", b.Kind, name, settingsText(b.Keys), drawsText(b))
 	}
 }
 
@@ -449,6 +449,21 @@ func constText(e *Const) string {
 		shape = e.T.Shape.String()
 	}
 	return shape + "[" + strings.Join(list, ", ") + "]"
+}
+
+// drawsText writes what an ensemble draws, and what it reads.
+func drawsText(b Block) string {
+	var out strings.Builder
+	for _, w := range b.Draws {
+		fmt.Fprintf(&out, " %s ~ %s%v", w.Target, w.Dist, w.Args)
+		if !math.IsInf(w.Lo, -1) || !math.IsInf(w.Hi, 1) {
+			fmt.Fprintf(&out, " in [%g, %g]", w.Lo, w.Hi)
+		}
+	}
+	if b.Rows != nil {
+		fmt.Fprintf(&out, " %v %v", b.Rows.Columns, b.Rows.Data)
+	}
+	return out.String()
 }
 
 func settingsText(keys []Setting) string {

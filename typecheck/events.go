@@ -56,6 +56,11 @@ func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
 		return nil, nil
 	}
 	e.Indices = indices
+	if c.variant != nil && c.variant.events[it] != nil {
+		if x, ok = c.experimentEvent(x, e, c.variant.events[it]); !ok {
+			return nil, nil
+		}
+	}
 	switch {
 	case it.When != nil:
 		ok = c.condition(x, e, it.When)

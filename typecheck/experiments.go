@@ -33,11 +33,13 @@ type Experiment struct {
 
 // variant is the subject of one pass over the file: the model, or one of its experiments.
 type variant struct {
-	item      *ast.Experiment
+	*trial
 	overrides map[string]*ast.ExpItem
 	rows      map[string][]bool // per table in use: the chosen rows
-	totals    []string          // tables whose nll is asked for, "" for all tables
-	alone     bool              // the pass has the objectives of the file, not the totals
+	// events has those whose elements are rows of a table, with the items that they were made from.
+	events map[*ast.Event]*ast.ExpItem
+	totals []string // tables whose nll is asked for, "" for all tables
+	alone  bool     // the pass has the objectives of the file, not the totals
 }
 
 // checkExperiments checks the file once more for every experiment.
@@ -46,8 +48,13 @@ func (c *checker) checkExperiments() {
 		return
 	}
 	chosen := map[string][]bool{}
-	for _, it := range c.experiments {
-		x := c.pass(it)
+	var failed *ast.Experiment
+	for _, t := range c.trials() {
+		it := t.item
+		if it == failed {
+			continue // the others from this table would say the same
+		}
+		x := c.pass(t)
 		for _, t := range c.totals {
 			x.variant.totals = append(x.variant.totals, t.table)
 		}
@@ -57,7 +64,7 @@ func (c *checker) checkExperiments() {
 			if !within(d.Span, it.Span) {
 				d.Related = append(slices.Clone(d.Related), diag.Related{
 					Span:    it.Name.Span,
-					Message: fmt.Sprintf("in experiment %q", it.Name.Name),
+					Message: fmt.Sprintf("in experiment %q", t.name),
 				})
 			}
 			c.list.Add(d)
@@ -70,10 +77,12 @@ func (c *checker) checkExperiments() {
 				chosen[name][i] = chosen[name][i] || r
 			}
 		}
-		if !x.list.HasErrors() {
-			c.model.Experiments = append(c.model.Experiments,
-				&Experiment{Name: it.Name.Name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
+		if x.list.HasErrors() {
+			failed = it
+			continue
 		}
+		c.model.Experiments = append(c.model.Experiments,
+			&Experiment{Name: t.name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 	}
 	if !c.lost["experiment"] {
 		c.dataInUse(chosen)
@@ -81,26 +90,30 @@ func (c *checker) checkExperiments() {
 }
 
 // pass returns a checker for a pass over the file with the changes of an experiment.
-func (c *checker) pass(it *ast.Experiment) *checker {
+func (c *checker) pass(t *trial) *checker {
 	x := newChecker(c.file, c.env)
 	x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
 	x.tables = c.tables
-	x.variant = &variant{item: it, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{}}
+	x.variant = &variant{
+		trial: t, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{},
+		events: map[*ast.Event]*ast.ExpItem{},
+	}
 	return x
 }
 
 // alone makes the model that of one experiment. Its errors were reported by checkExperiments.
 func (c *checker) alone(name string) {
-	at := slices.IndexFunc(c.experiments, func(it *ast.Experiment) bool { return it.Name.Name == name })
+	trials := c.trials()
+	at := slices.IndexFunc(trials, func(t *trial) bool { return t.name == name })
 	if at < 0 {
 		var known []string
-		for _, it := range c.experiments {
-			known = append(known, it.Name.Name)
+		for _, t := range trials {
+			known = append(known, t.name)
 		}
 		c.errorf(CodeUndefined, source.Span{}, "there is no experiment %q%s", name, diag.DidYouMean(name, known))
 		return
 	}
-	x := c.pass(c.experiments[at])
+	x := c.pass(trials[at])
 	x.variant.alone = true
 	x.run()
 	for _, d := range x.list.All() {
@@ -180,7 +193,9 @@ func (c *checker) enterExperiment() {
 			c.unavailable(it.Equil.Span, "`equilibrate`")
 			c.equilibrations = append(c.equilibrations, it.Equil)
 		case it.Time != nil:
-			c.events = append(c.events, &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Body: it.Body})
+			e := &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Body: it.Body}
+			c.events = append(c.events, e)
+			v.events[e] = it
 		case it.Name != nil:
 			if old := v.overrides[it.Name.Name]; old != nil {
 				c.errorf(CodeDuplicate, it.Name.Span, "%q is set twice in this experiment", it.Name.Name).
@@ -235,7 +250,8 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 			t.Shape).Relate(e.span, "declared here")
 		return nil
 	}
-	x := context{place: placeConst}.with(e.name, number(value, t.Unit, it.Name.Span), it.Name.Span)
+	x := context{place: placeConst, group: c.variant.group}.
+		with(e.name, number(value, t.Unit, it.Name.Span), it.Name.Span)
 	v, node, ok := c.constant(x, it.Value, "the value of "+e.name)
 	if !ok {
 		return nil
@@ -253,7 +269,7 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 // name is its value outside the experiment.
 func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 	own := seal(&Ref{Base: at(sym.Type, it.Name.Span), Sym: sym})
-	v := c.expr(context{place: placeOverride}.with(e.name, own, it.Name.Span), it.Value)
+	v := c.expr(context{place: placeOverride, group: c.variant.group}.with(e.name, own, it.Name.Span), it.Value)
 	if isBad(v) || !c.numeric(v, "=", v.Span()) {
 		return bad(it.Value.Pos())
 	}
@@ -274,6 +290,11 @@ func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 		}
 		return seal(&Const{Base: at(sym.Type, v.Span()), Data: k.Data})
 	}
+	return c.filling(v, sym)
+}
+
+// filling returns v, which has the shape of sym or fills it, with the type of sym.
+func (c *checker) filling(v Expr, sym *Symbol) Expr {
 	if !v.Type().Shape.Equal(sym.Type.Shape) {
 		ones := seal(&Const{
 			Base: at(types.Type{Kind: types.Real, Shape: sym.Type.Shape, Unit: units.One}, v.Span()),
@@ -284,6 +305,55 @@ func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 	t := sym.Type
 	t.Kind = types.Real
 	return retype(v, t)
+}
+
+// beforeExperiment returns the value that e has without the experiment, if that is another one; otherwise nil.
+func (c *checker) beforeExperiment(e *entity) Expr {
+	switch {
+	case c.override(e) != nil && e.kind == constName:
+		return e.before
+	case c.override(e) != nil && e.sym != nil:
+		return seal(&Ref{Base: at(e.sym.Type, e.span), Sym: e.sym})
+	case !c.readsOverridden(e, map[*entity]bool{}):
+		return nil
+	case e.kind == paramName && e.sym != nil:
+		v := c.expr(context{place: placeParam, before: true}, e.variable.Value)
+		if isBad(v) {
+			return v
+		}
+		return c.filling(c.stated(e.variable.Unit, v, e.variable.Value), e.sym)
+	case e.kind == letName:
+		return c.letValue(context{place: placeLet, before: true}, e.lets)
+	}
+	return nil
+}
+
+// readsOverridden reports whether the value of e follows from something that the experiment sets.
+func (c *checker) readsOverridden(e *entity, seen map[*entity]bool) bool {
+	var from []ast.Expr
+	switch {
+	case seen[e] || e.home != nil:
+		return false
+	case e.kind == paramName || e.kind == constName:
+		from = append(from, e.variable.Value)
+	case e.kind == letName:
+		for _, l := range e.lets {
+			from = append(from, l.Value)
+		}
+	}
+	seen[e] = true
+	found := false
+	for _, v := range from {
+		ast.Inspect(v, func(n ast.Node) bool {
+			if n, ok := n.(*ast.Name); ok {
+				if g := c.globals[n.Name]; g != nil {
+					found = found || c.override(g) != nil || c.readsOverridden(g, seen)
+				}
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // stand returns a param that no user knows of, with the value that the experiment gives to sym. What reads it is then
@@ -330,8 +400,12 @@ func (c *checker) total(s source.Span, table string) Expr {
 func (c *checker) checkTotals() {
 	v := c.variant
 	if len(c.observed) == 0 && len(c.observes) > 0 && !c.list.HasErrors() {
-		c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data; add: use D",
-			v.item.Name.Name)
+		if g := v.group; g != nil {
+			c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data: no row of %q with %s "+
+				"holds an observation", v.name, g.from, g.is)
+		} else {
+			c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data; add: use D", v.name)
+		}
 	}
 	for i, table := range v.totals {
 		var sum Expr
@@ -354,8 +428,16 @@ func (c *checker) checkTotals() {
 	}
 }
 
-// chooseRows works out which rows of which tables the experiment uses.
+// chooseRows works out which rows of which tables the experiment uses. Those of the table that it is made from are
+// in use without `use`, which can leave some of them out.
 func (c *checker) chooseRows() {
+	if g := c.variant.group; g != nil {
+		defer func() {
+			if c.variant.rows[g.from] == nil {
+				c.variant.rows[g.from] = slices.Clone(g.rows)
+			}
+		}()
+	}
 	for _, it := range c.variant.item.Items {
 		if it.Use == nil {
 			continue
@@ -384,8 +466,13 @@ func (c *checker) chooseRows() {
 			continue
 		}
 		if !slices.Contains(rows, true) {
-			c.list.Warnf(CodeData, it.Where.Pos(), "no row of %q is like that", g.name).Relate(g.span, "declared here")
+			at := it.Span
+			if it.Where != nil {
+				at = it.Where.Pos()
+			}
+			c.list.Warnf(CodeData, at, "no row of %q is like that", g.name).Relate(g.span, "declared here")
 		}
+		c.variant.group.among(g.name, rows)
 		old := c.variant.rows[g.name]
 		for i := range old {
 			rows[i] = rows[i] || old[i]
@@ -405,6 +492,9 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 		return rows, true
 	}
 	x := context{place: placeWhere, table: t}
+	if c.variant != nil {
+		x.group = c.variant.group
+	}
 	for k, name := range t.Columns {
 		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: t.units[k]},
 			t.Span), Data: t.Data[k]}), t.Span)

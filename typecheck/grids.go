@@ -292,6 +292,9 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 			if g.table == nil {
 				return bad(e.Span)
 			}
+			if x.group.of(g) && x.table != g.table && (x.dose == nil || x.dose.from != g.table) {
+				return c.covariate(x, g.table, e.Name)
+			}
 			if k := g.table.text(e.Name.Name); k >= 0 && x.place == placeWhere {
 				return c.text(g.table.texts[k].cells, types.Shape{g.table.rows()}, e.Span)
 			}
@@ -301,6 +304,9 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 			}
 			if x.rows != nil && x.rows.from == g.table {
 				return x.rows.row(k, e.Span)
+			}
+			if x.dose != nil && x.dose.from == g.table {
+				return c.inRow(x, k, e.Name.Span)
 			}
 			d := g.table.Data[k]
 			return seal(&Const{Base: at(types.Type{

@@ -7,6 +7,7 @@ package typecheck
 import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
 
@@ -33,9 +34,11 @@ type Model struct {
 	Objectives []*Objective // including constraints
 	// Observations are compared with data. Objectives read them through nll.
 	Observations []*Observation
+	Priors       []*Prior // of params, where an objective reads log_prior
 	Asserts      []*Assert
 	Invariants   []*Invariant
 	Settings     Settings
+	Draws        []Draw // the priors of params, in file order
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
 }
@@ -320,6 +323,7 @@ type Objective struct {
 	// Relation is "" for an objective, and "==", "<=" or ">=" for a constraint, whose Value is left
 	// minus right.
 	Relation string
+	Terms    *Terms // nil where it is not a sum of what Terms has
 	Doc      string
 	Span     source.Span
 }
@@ -334,8 +338,12 @@ type Observation struct {
 	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
 	// that is known. Nil means that there are none, or that they are not numbers or a column.
 	Limits []float64
-	Doc    string
-	Span   source.Span
+	// Noise is the distribution, and Censored tells that it has a limit of quantification.
+	Noise    *stdlib.Func
+	Censored bool
+	Rows     Rows
+	Doc      string
+	Span     source.Span
 }
 
 // Assert is a condition of parameters and constants, checked at the start of a run.
@@ -351,16 +359,27 @@ type Invariant struct {
 	Span        source.Span
 }
 
-// Settings are the solver, sens and fit blocks. A named block is chosen by its name.
+// Settings are the solver, sens, fit and ensemble blocks. A named block is chosen by its name.
 type Settings struct {
 	Blocks []Block
 }
 
 // Block is one settings block.
 type Block struct {
-	Kind string // "solver", "sens", "fit"
-	Name string // "" for the unnamed one
-	Keys []Setting
+	Kind  string // "solver", "sens", "fit", "ensemble"
+	Name  string // "" for the unnamed one
+	Keys  []Setting
+	Draws []Draw // of an ensemble
+	Rows  *Table // of an ensemble; nil for none
+}
+
+// Draw says from which distribution of the language a value is drawn.
+type Draw struct {
+	Target Target
+	Dist   string
+	Args   []float64 // in the order of the distribution's arguments, in the unit of the target
+	Lo, Hi float64   // the bounds of the param, which cut the distribution off
+	Unit   units.Unit
 }
 
 // Setting is a key and its value.

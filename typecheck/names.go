@@ -63,11 +63,12 @@ type entity struct {
 	observe  *ast.Observe
 	output   bool
 
-	value Expr    // of consts and lets, and what an experiment gives to a param
-	sym   *Symbol // of params, states, discretes and the time
-	stand *Symbol // for a param that the experiment sets
-	event *Event
-	table *dataTable
+	value  Expr    // of consts and lets, and what an experiment gives to a param
+	before Expr    // for a const that the experiment sets: its value without the experiment
+	sym    *Symbol // of params, states, discretes and the time
+	stand  *Symbol // for a param that the experiment sets
+	event  *Event
+	table  *dataTable
 
 	module *module // of an `import … as`
 	home   *module // the file that declares it; nil for the model itself
@@ -327,6 +328,11 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 		return bad(id.Span)
 	}
 	c.resolve(e)
+	if x.before {
+		if v := c.beforeExperiment(e); v != nil {
+			return v
+		}
+	}
 	switch e.kind {
 	case constName, letName:
 		if e.value == nil { // part of a cycle, which was reported

@@ -59,6 +59,7 @@ func (c *checker) objective(it *ast.Objective) {
 		return
 	}
 	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
+	terms := c.terms(v)
 	if it.Unit != nil {
 		u := c.unit(it.Unit)
 		if !bare(v) {
@@ -69,7 +70,7 @@ func (c *checker) objective(it *ast.Objective) {
 		v = retype(v, t)
 	}
 	c.model.Objectives = append(c.model.Objectives, &Objective{
-		Name: name, Indices: indices, Value: v, Doc: it.Doc,
+		Name: name, Indices: indices, Value: v, Terms: terms, Doc: it.Doc,
 		Span: it.Target.Span,
 	})
 }

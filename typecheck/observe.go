@@ -115,6 +115,7 @@ func (c *checker) observation(it *ast.Observe) {
 	c.model.Observations = append(c.model.Observations, &Observation{
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
+		Noise: d.row, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
 	})
 	c.observed = append(c.observed, &observation{
 		name: it.Name.Name, span: it.Name.Span, table: from.Table,
@@ -136,12 +137,8 @@ func limits(below Expr, table *Table) []float64 {
 
 // observedColumn resolves `from D.y`. The column is -1 after an error.
 func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
-	m, is := strip(it.From).(*ast.Member)
-	var n *ast.Name
-	if is {
-		n, is = strip(m.X).(*ast.Name)
-	}
-	if !is {
+	n, column := memberOf(it.From)
+	if n == nil {
 		c.errorf(CodeData, it.From.Pos(), "`from` names the column of a data table: from D.y")
 		return nil, -1
 	}
@@ -149,7 +146,7 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	if g == nil || g.kind != dataName {
 		if g == nil || g.kind != laterName {
 			c.errorf(CodeUndefined, n.Span, "there is no data table %q; add: data %s { time = […] %s = […] }", n.Name,
-				n.Name, m.Name.Name)
+				n.Name, column.Name)
 		}
 		return nil, -1
 	}
@@ -157,7 +154,7 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	if g.table == nil {
 		return nil, -1
 	}
-	k := c.column(g.table, m.Name)
+	k := c.column(g.table, column)
 	if k < 0 {
 		return nil, -1
 	}
@@ -168,6 +165,16 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 		}
 	}
 	return g.table, k
+}
+
+// memberOf returns the parts of D.y, or nil.
+func memberOf(e ast.Expr) (of *ast.Name, name ast.Ident) {
+	if m, ok := strip(e).(*ast.Member); ok {
+		if of, ok = strip(m.X).(*ast.Name); ok {
+			return of, m.Name
+		}
+	}
+	return nil, ast.Ident{}
 }
 
 // withinRun reports observations at times that no run reaches, because the likelihood would have no
@@ -435,7 +442,7 @@ func (c *checker) nll(e *ast.Call) Expr {
 		if !slices.ContainsFunc(c.observed, func(o *observation) bool { return want == nil || o.table == want }) {
 			return c.nothingObserved(e)
 		}
-		return c.total(e.Span, name)
+		return c.likelihood(c.total(e.Span, name), want)
 	}
 	var total Expr
 	for _, o := range c.observed {
@@ -450,9 +457,9 @@ func (c *checker) nll(e *ast.Call) Expr {
 	}
 	switch {
 	case total != nil:
-		return total
+		return c.likelihood(total, want)
 	case c.variant != nil:
-		return number(0, units.One, e.Span) // the experiment has no such data
+		return c.likelihood(number(0, units.One, e.Span), want) // the experiment has no such data
 	}
 	return c.nothingObserved(e)
 }

@@ -31,6 +31,10 @@ func ReadSettings(f *ast.File, l *diag.List) Settings {
 		}
 		b := Block{Kind: s.Block.Name}
 		for _, k := range s.List {
+			if k.Drawn != nil {
+				l.Errorf(CodeSetting, k.Span, "what is drawn stands in the model, or after the command")
+				continue
+			}
 			if !slices.Contains(settingKeys[b.Kind], k.Key.Name) {
 				l.Errorf(CodeSetting, k.Key.Span, "`%s` has no setting %q%s; it has %s", b.Kind, k.Key.Name,
 					diag.DidYouMean(k.Key.Name, settingKeys[b.Kind]), strings.Join(settingKeys[b.Kind], ", "))

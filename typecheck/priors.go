@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"strings"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/ast"
@@ -42,14 +43,58 @@ func (c *checker) logPrior(e *ast.Call) Expr {
 			total = c.apply(stdlib.Operator("neg"), e.Span, total)
 		}
 	}
-	return retype(total, types.Type{Kind: types.Real, Unit: units.One})
+	total = retype(total, types.Type{Kind: types.Real, Unit: units.One})
+	c.parts[total] = part{prior: true}
+	return total
 }
 
 // checkPriors checks the priors, whether or not an objective reads them.
 func (c *checker) checkPriors() {
 	for i := range c.priors {
-		c.priorArgs(&c.priors[i])
+		p := &c.priors[i]
+		if row, _, values, ok := c.priorArgs(p); ok {
+			c.model.Draws = append(c.model.Draws, drawOf(Target{Name: p.sym.Name, Text: p.sym.Name}, p.sym, row, values))
+		}
 	}
+}
+
+// drawOf returns how a value of sym, or of a part of it, is drawn.
+func drawOf(t Target, sym *Symbol, row *stdlib.Func, values map[string]float64) Draw {
+	d := Draw{Target: t, Dist: row.Name, Lo: math.Inf(-1), Hi: math.Inf(1), Unit: sym.Type.Unit}
+	if sym.Kind == ParamSymbol {
+		d.Lo, d.Hi = sym.Lo, sym.Hi
+	}
+	for _, name := range row.Args {
+		d.Args = append(d.Args, values[name])
+	}
+	return d
+}
+
+// draw checks `k ~ lognormal(0, 1)` in a settings block.
+func (c *checker) draw(kind string, k *ast.Setting) (d Draw, ok bool) {
+	if kind != "ensemble" {
+		c.errorf(CodeSettingValue, k.Drawn.Pos(), "values are drawn in the block `ensemble`; write %s = …", k.Key.Name)
+		return d, false
+	}
+	v, ok := c.settingValue(k.Drawn)
+	if !ok {
+		return d, false
+	}
+	before := c.list.Len()
+	c.selected("wrt", "~", v)
+	t, ok := ParseTarget(strings.Join(strings.Fields(k.Drawn.Pos().Text()), ""))
+	if !ok || c.list.Len() > before {
+		return d, false
+	}
+	g := c.globals[t.Name]
+	if g == nil || g.sym == nil {
+		return d, false
+	}
+	row, _, values, ok := c.priorArgs(&prior{sym: g.sym, dist: k.Value})
+	if !ok {
+		return d, false
+	}
+	return drawOf(t, g.sym, row, values), true
 }
 
 // priorArgs elaborates a distribution with all its numbers.

@@ -49,10 +49,13 @@ type context struct {
 	guards []guard    // conditions on indices under which it is evaluated
 	rows   *rowsOf    // in the noise of an observation: the table whose columns are read row by row
 	table  *dataTable // in `where`: the table whose columns are names
+	group  *group     // in the items of an experiment that is made from rows of a table
+	dose   *dose      // in those of an event with an element for each row of a table
 	end    int        // value of `end`, 0 outside an index
 
 	sparse bool // a large sparse matrix may stand here
 	looped bool // in an index on the left of a definition, whose values a loop gives
+	before bool // params have the values that they have without the experiment
 
 	body   *Event // inside at_event, for the rule on limits; nil elsewhere
 	limits bool   // pre and post are allowed

@@ -71,9 +71,28 @@ var settingRows = map[string][]SettingRow{
 			"With the modes that differentiate the computed solution; docs/methods.md"},
 	},
 	"fit": {
-		{[]string{"minimize", "maximize"}, "the objective that a fit is of"},
-		{[]string{"over", "log"}, "params that are fitted, and those of them on a logarithmic scale"},
-		{[]string{"algorithm", "starts", "seed", "max_iter"}, "how"},
+		{[]string{"minimize", "maximize"}, "the objective that a fit is of; unless said otherwise the only one, or the " +
+			"only one that is a likelihood"},
+		{[]string{"over"}, "params and initial values, `initial(x)`, that are searched for; unless said otherwise all " +
+			"params with bounds"},
+		{[]string{"log"}, "those of them that are searched for on a logarithmic scale, or `all`"},
+		{[]string{"algorithm"}, "`auto` unless said otherwise: `sqp` with constraints; `least_squares` for " +
+			"likelihoods of data; else `newton`, with exact second derivatives, for up to 30 numbers and `lbfgs` for more"},
+		{[]string{"starts", "seed", "max_iter"}, "how many searches (1 unless said otherwise): the first from the values " +
+			"in the file, others from points that are drawn within the bounds or from the priors; what they are drawn " +
+			"from; and the iterations of each at most"},
+		{[]string{"intervals", "level"}, "`profile` (unless said otherwise), `wald` or `none`: how the intervals of the " +
+			"estimates are found; and their probability, 0.95 unless said otherwise"},
+		{[]string{"scatter"}, "`known` unless said otherwise: the standard deviations in the model are right; " +
+			"`estimated`: they are so up to one factor, which the residuals tell"},
+	},
+	"ensemble": {
+		{[]string{"n"}, "how many members: 1000 unless said otherwise, and one for each row where `rows` names a table"},
+		{[]string{"points"}, "`sobol` unless said otherwise: a Sobol sequence, scrambled; `lhs`: a Latin hypercube; " +
+			"`random`: independent draws"},
+		{[]string{"seed"}, "a whole number that changes which values are drawn; 1 unless said otherwise"},
+		{[]string{"rows"}, "a CSV file, `rows = \"sets.csv\"`, whose columns have the names of params: each row is a member"},
+		{[]string{"gradient"}, "`on` unless said otherwise: derivatives of the objectives of every member; `off`: values"},
 	},
 }
 

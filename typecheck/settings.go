@@ -38,6 +38,12 @@ func (c *checker) checkSettings() {
 		seen[key] = s
 		keys := map[string]*ast.Setting{}
 		for _, k := range s.List {
+			if k.Drawn != nil {
+				if d, ok := c.draw(kind, k); ok {
+					b.Draws = append(b.Draws, d)
+				}
+				continue
+			}
 			if k.Key.Name == "" {
 				continue
 			}
@@ -73,6 +79,9 @@ func (c *checker) checkSettings() {
 			if kind == "fit" {
 				c.fitted(k.Key.Name, v)
 			}
+			if kind == "ensemble" && k.Key.Name == "rows" {
+				b.Rows = c.rows(v)
+			}
 			if k.Key.Name == "units" && !slices.Contains(unitWords, v.Word) {
 				c.errorf(CodeSettingValue, v.Span, "units is %s", diag.Either(unitWords))
 			}
@@ -86,6 +95,29 @@ func (c *checker) checkSettings() {
 	if c.unitMode == "strict" {
 		c.strictUnits()
 	}
+}
+
+// rows reads the file with the rows of an ensemble. It returns nil where it cannot be read.
+func (c *checker) rows(v SettingValue) *Table {
+	if v.Text == "" {
+		c.errorf(CodeSettingValue, v.Span, "rows names a file: rows = \"sets.csv\"")
+		return nil
+	}
+	file, err := c.csv(v.Text)
+	if err != nil {
+		c.errorf(CodeData, v.Span, "%v", err)
+		return nil
+	}
+	t := &Table{Name: v.Text, Columns: file.Columns, Span: v.Span}
+	for k := range file.Columns {
+		numbers, err := file.Numbers(k)
+		if err != nil {
+			c.errorf(CodeData, v.Span, "%v", err)
+			return nil
+		}
+		t.Data = append(t.Data, numbers)
+	}
+	return t
 }
 
 // foreignSettings maps the names that other programs give to settings to ours.

@@ -3,13 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"odes.dev/odes"
+	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/report"
 )
 
 // checkCmd is odes check.
 type checkCmd struct {
 	global
-	Models []string   `arg:"" help:"Model files; - is standard input."`
-	Format formatFlag `placeholder:"FORMAT" help:"table for people, or json: one diagnostic on each line."`
+	Models []string `arg:"" help:"Model files; - is standard input."`
+	setFlag
+	Identifiable bool       `help:"Tell which params of the fit the data can tell, near the values in the model."`
+	Format       formatFlag `placeholder:"FORMAT" help:"table for people, or json: one diagnostic on each line."`
 }
 
 // Run checks every model and says what each is made of.
@@ -33,6 +39,12 @@ func (k *checkCmd) Run(c *call) error {
 			worst = max(worst, exitRun)
 			continue
 		}
+		if k.Identifiable {
+			if err := k.identify(c, path); err != nil {
+				worst = max(worst, c.fail(err))
+				continue
+			}
+		}
 		if !c.quiet && !c.json {
 			states := count(i.States, "state")
 			if i.Algs > 0 {
@@ -46,6 +58,34 @@ func (k *checkCmd) Run(c *call) error {
 		return status(worst)
 	}
 	return nil
+}
+
+// identify tells what the data of a model can tell.
+func (k *checkCmd) identify(c *call, path string) error {
+	set, err := k.assignments(c)
+	if err != nil {
+		return err
+	}
+	quiet := c.quiet
+	c.quiet = true // what there is to say of the model was said
+	m, err := c.load(path)
+	c.quiet = quiet
+	if err != nil {
+		return err
+	}
+	var id *fit.Identification
+	err = c.work(func() (err error) {
+		id, err = fit.Identify(c.ctx, m, fit.Options{Options: odes.Options{Set: set, Settings: c.settings}})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	write := report.IdentifyTable
+	if c.json {
+		write = report.IdentifyJSON
+	}
+	return write(c.out, heading(m), id, c.tableOptions(c.out))
 }
 
 func count(n int, noun string) string {

@@ -33,6 +33,10 @@ const (
 type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Compute objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
+	Fit        fitCmd        `cmd:"" help:"Estimate params from data, with standard errors and intervals."`
+	Predict    predictCmd    `cmd:"" help:"Compare the model with its data, row by row."`
+	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
+	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
@@ -126,8 +130,8 @@ func (c *call) execute(args []string) int {
 	return exitDone
 }
 
-// settable lists the commands that take --solver.key=value and --sens.key=value.
-var settable = []string{"sens", "run", "plot", "repl", "verify", "bench"}
+// settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
+var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench", "check"}
 
 // newParser describes the command line to kong.
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
@@ -153,11 +157,16 @@ func helpTexts() kong.Vars {
 		"stages":    enumerate(stageNames(), "or"),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
+		"rows":      rowsHelp(),
+		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
 		"set": "Set a param or an initial value: k=3, 'g=1.62 [m/s^2]', A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
 			"@file reads them from a file, one on each line. May be repeated.",
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
 			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +
 			"'in low, high' at the end draws these experiments only, 'in model' the run without their changes.",
+		"fitpictures": fitPictures(),
+		"fitoutput": "Write the model with the estimates to this file, if it ends in .ode; otherwise the result. It " +
+			"appears whole or not at all.",
 		"output": "Write to this file, not to standard output; it appears whole or not at all.",
 		"tolerance": "Largest relative error that passes; 0 means 1e-8, or more where rounding or the mode " +
 			"leaves fewer digits.",

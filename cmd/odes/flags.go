@@ -111,11 +111,13 @@ func (f *formatFlag) UnmarshalText(text []byte) error {
 
 // formatted lists the commands that write in formats, each with a test of which formats it writes.
 var formatted = map[string]func(*report.Format) bool{
-	"sens":   report.HasSensitivities,
-	"run":    report.HasSolution,
-	"verify": report.HasVerification,
-	"bench":  report.HasBench,
-	"check":  func(f *report.Format) bool { return f.Messages || f.Name == report.Formats()[0].Name },
+	"sens":    report.HasSensitivities,
+	"run":     report.HasSolution,
+	"verify":  report.HasVerification,
+	"bench":   report.HasBench,
+	"fit":     report.HasFit,
+	"predict": report.HasPredictions,
+	"check":   func(f *report.Format) bool { return f.Messages || f.Name == report.Formats()[0].Name },
 }
 
 // formatsOf returns the formats that a command writes.
@@ -204,9 +206,6 @@ func splitSettings(args []string) (rest []string, settings []odes.Setting, err e
 			}
 			i++
 			m[3] = args[i]
-		}
-		if strings.HasPrefix(m[1], "fit.") {
-			return nil, nil, usagef("--%s: fit is not available in this version", m[1])
 		}
 		if m[1] == "solver.memory" && memorySize.MatchString(m[3]) { // a text, whose quotes shells remove
 			m[3] = strconv.Quote(m[3])

@@ -63,6 +63,15 @@ var errInternal = errors.New("internal error")
 
 // work does f, and returns soon after Ctrl-C even where f does not look at the context.
 func (c *call) work(f func() error) error {
+	err, done := c.workFor(time.Second, f)
+	if done && err == nil && c.ctx.Err() != nil { // done, but too late for the user
+		err = c.ctx.Err()
+	}
+	return err
+}
+
+// workFor is work for what has so long to come to an end after Ctrl-C. It tells whether f has returned.
+func (c *call) workFor(patience time.Duration, f func() error) (err error, returned bool) {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -78,17 +87,14 @@ func (c *call) work(f func() error) error {
 	}()
 	select {
 	case err := <-done:
-		return err
+		return err, true
 	case <-c.ctx.Done():
 	}
 	select {
 	case err := <-done:
-		if err == nil { // done, but too late for the user
-			err = c.ctx.Err()
-		}
-		return err
-	case <-time.After(time.Second):
-		return c.ctx.Err()
+		return err, true
+	case <-time.After(patience):
+		return c.ctx.Err(), false
 	}
 }
 

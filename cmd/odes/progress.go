@@ -20,6 +20,7 @@ type progress struct {
 
 	at    odes.Progress // the last report
 	begun time.Time     // when its phase began, of one of several runs
+	note  string        // behind the line
 }
 
 // attach makes opts report to the terminal, if standard error is one.
@@ -46,7 +47,7 @@ func (p *progress) update(at odes.Progress) {
 		return
 	}
 	p.last, p.shown = now, true
-	line := describe(at, now.Sub(p.begun))
+	line := describe(at, now.Sub(p.begun)) + p.note
 	if n := p.c.screen(p.c.err) - 1; n > 0 && len(line) > n { // a line that wraps cannot be taken back
 		line = line[:n]
 	}
@@ -58,7 +59,7 @@ func describe(at odes.Progress, spent time.Duration) string {
 	line := fmt.Sprintf("%s %3.0f%%, ", at.Phase, 100*at.Done)
 	s := spent.Seconds()
 	switch at.Phase {
-	case odes.PhaseRuns:
+	case odes.PhaseRuns, "searches", "profiles":
 		line += fmt.Sprintf("%d done", at.Steps)
 	case "experiments", "second": // the times of several runs mean nothing together
 		line += fmt.Sprintf("%d steps", at.Steps)
@@ -68,7 +69,7 @@ func describe(at odes.Progress, spent time.Duration) string {
 	if s <= 0.5 {
 		return line
 	}
-	if at.Phase != odes.PhaseRuns {
+	if !strings.HasSuffix(line, " done") {
 		line += ", " + rate(float64(at.Steps)/s)
 	}
 	if left := s * (1 - at.Done) / at.Done; at.Done < 1 && (at.Done > 0.01 || s > 3 && at.Done > 0.0001) {

@@ -67,6 +67,12 @@ func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiment
 	return whole, experiments
 }
 
+// Part compiles a model that was made from that of whole, or from one of its experiments, and shares with it what they
+// have in common. If it cannot be compiled, Part reports that to list and returns nil.
+func Part(whole *system.Model, m *typecheck.Model, list *diag.List) *system.Model {
+	return whole.Experiment(m, list)
+}
+
 // Check looks for errors in a text and its settings, without a run in mind. What the language has but
 // this version does not solve is checked too, with a warning in place of an error. Check returns nil
 // if list holds an error.

@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
 )
 
 // Interrupted reports whether err is a run that its context ended.
@@ -88,7 +89,38 @@ func (f *failure) nonFinite(e *solvers.NonFiniteError) {
 		return
 	}
 	d := f.list.Errorf(CodeNonFinite, f.span, "%s is not a finite number at %s", e.What, f.at(&e.Place))
-	f.blame(d, f.worker, f.method, &e.Place)
+	switch {
+	case f.worker == nil:
+	case e.Body != nil:
+		if a, from := f.worker.NonFiniteBody(*e.Body, e.T, e.Y, e.D); a != nil {
+			f.assigns(d, a, from, e)
+		}
+	case e.Guard > 0:
+		g := f.worker.Guards()[e.Guard-1]
+		if d.Span = f.eventSpan(g.Name); g.Event >= 0 {
+			d.Span = f.model.Checked.Events[g.Event].Span
+		}
+		if from, found := f.worker.NonFiniteGuards(e.T, e.Y, e.D, e.M); found {
+			f.move(d, from, causes(from), e.T)
+		}
+	default:
+		f.blame(d, f.worker, f.method, &e.Place)
+	}
+}
+
+// assigns says which assignment of a body made a number that is not finite, and why.
+func (f *failure) assigns(d *diag.Diagnostic, a *typecheck.Assign, from system.Origin, e *solvers.NonFiniteError) {
+	d.Span = a.Span
+	if v := a.Value.Span(); v.File == a.Span.File {
+		d.Span = a.Span.To(v)
+	}
+	why := ""
+	if !from.Span.IsZero() {
+		why = ": " + from.String()
+	}
+	d.Message = fmt.Sprintf("%q in %s makes %s something that is not a finite number, at %s%s",
+		strings.Join(strings.Fields(d.Span.Text()), " "), strings.TrimPrefix(e.What, "the state after "), a.Target.Name,
+		f.at(&e.Place), why)
 }
 
 // unsolvable explains why the equations of an implicit step at p had no solution.
@@ -465,11 +497,15 @@ func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.M
 		return
 	}
 	d.Relate(d.Span, "while solving over this time span")
-	what := "%q is not a finite number at %s; %s"
+	x.move(d, from, causes(from), see.t)
+}
+
+// causes is the format of move for an origin.
+func causes(from system.Origin) string {
 	if from.Cause != "" {
-		what = "%q is " + from.Cause + " at %s; %s"
+		return "%q is " + from.Cause + " at %s; %s"
 	}
-	x.move(d, from, what, see.t)
+	return "%q is not a finite number at %s; %s"
 }
 
 // blameState moves d to the equation of the first of the states y that is not a finite number.

@@ -35,6 +35,7 @@ func main() {
 	run := flag.String("run", "", "only these tests, as in go test -run")
 	limit := flag.Duration("limit", time.Minute, "how long tests may take; what takes longer counts as noticed")
 	list := flag.Bool("list", false, "list the sample, and run nothing")
+	again := flag.String("again", "", "try only the changes that this `file`, an earlier output, calls survivors")
 	flag.Parse()
 	if flag.NArg() < 1 {
 		fmt.Fprintln(os.Stderr, "usage: go run ./internal/mutate [flags] ./package [file.go …]")
@@ -42,14 +43,27 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := mutate(ctx, flag.Arg(0), flag.Args()[1:], *n, *seed, *list, tests{*run, *limit}); err != nil {
+	var only []byte
+	if *again != "" {
+		var err error
+		if only, err = os.ReadFile(*again); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	pick := func(all []mutant) []mutant { return sample(all, *n, *seed) }
+	if only != nil {
+		pick = func(all []mutant) []mutant { return survivors(all, string(only)) }
+	}
+	if err := mutate(ctx, flag.Arg(0), flag.Args()[1:], pick, *list, tests{*run, *limit}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// mutate tries a sample of the changes to files of a package, or to all of its files where none is named.
-func mutate(ctx context.Context, folder string, names []string, n, seed int, list bool, t tests) error {
+// mutate tries what pick takes of the changes to files of a package, or to all of its files where none is named.
+func mutate(ctx context.Context, folder string, names []string, pick func([]mutant) []mutant, list bool, t tests,
+) error {
 	if len(names) == 0 {
 		all, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil {
@@ -76,7 +90,7 @@ func mutate(ctx context.Context, folder string, names []string, n, seed int, lis
 		}
 		found = append(found, its...)
 	}
-	chosen := sample(found, n, seed)
+	chosen := pick(found)
 	if list {
 		for _, m := range chosen {
 			fmt.Println(m)
@@ -122,6 +136,11 @@ func sample(all []mutant, n, seed int) []mutant {
 		return a.from - b.from
 	})
 	return list
+}
+
+// survivors takes the mutants that an earlier output calls survivors.
+func survivors(all []mutant, output string) []mutant {
+	return slices.DeleteFunc(all, func(m mutant) bool { return !strings.Contains(output, survived+" "+m.String()+"\n") })
 }
 
 // tests are those that have to notice a change.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 )
 
 // Writer writes a result of type R. The heading names its model; opts are for tables alone.
@@ -28,11 +29,13 @@ type Format struct {
 	// Messages tells that users who ask for the format by name want diagnostics on standard error as JSON, too.
 	Messages bool
 
-	// Sensitivities and the next three write one kind of result each. Those that the format does not have are nil.
+	// Sensitivities and the next five write one kind of result each. Those that the format does not have are nil.
 	Sensitivities Writer[*odes.Sensitivities]
 	Solution      Writer[*odes.Solution]
 	Verification  Writer[*odes.Verification]
 	Bench         Writer[*odes.Bench]
+	Fit           Writer[*fit.Result]
+	Predictions   Writer[[]fit.Prediction]
 
 	// FailedSensitivities and FailedSolution tell programs that read standard output that there is no result. They are
 	// nil where nothing is written.
@@ -46,14 +49,19 @@ func Formats() []*Format {
 		{
 			Name: "table", Doc: "for people", Ending: "txt", Abridged: true, EventTimes: true, Remarks: true,
 			Sensitivities: SensTable, Solution: RunTable, Verification: VerifyTable, Bench: benchTable,
+			Fit: FitTable, Predictions: PredictTable,
 		},
 		{
 			Name: "json", Doc: "for programs", EventTimes: true, Remarks: true, Messages: true,
 			Sensitivities: sensJSON, Solution: runJSON, Verification: verifyJSON, Bench: benchJSON,
+			Fit: fitJSON, Predictions: predictJSON,
 			FailedSensitivities: failedSensJSON, FailedSolution: failedRunJSON,
 		},
-		{Name: "csv", Doc: "for spreadsheets", Sensitivities: sensCSV, Solution: runCSV},
-		{Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ},
+		{
+			Name: "csv", Doc: "for spreadsheets", Sensitivities: sensCSV, Solution: runCSV, Fit: fitCSV,
+			Predictions: predictCSV,
+		},
+		{Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ, Fit: fitNPZ},
 	}
 }
 
@@ -80,6 +88,12 @@ func HasVerification(f *Format) bool { return f.Verification != nil }
 
 // HasBench tells whether a format has results of Bench.
 func HasBench(f *Format) bool { return f.Bench != nil }
+
+// HasFit tells whether a format has results of fits.
+func HasFit(f *Format) bool { return f.Fit != nil }
+
+// HasPredictions tells whether a format has predictions.
+func HasPredictions(f *Format) bool { return f.Predictions != nil }
 
 // FormatNamed returns the format of a name; nil when there is none.
 func FormatNamed(name string) *Format {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/sample"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -30,7 +31,7 @@ type setter func(s *Settings, v typecheck.SettingValue) string
 type reservation func(v typecheck.SettingValue) (what string, needed bool)
 
 // blocks are the keys of each block. To add a key, add a row here and one in the checker's table,
-// which documents it. The block fit has no keys here: this version checks it and does not act on it.
+// which documents it.
 var blocks = map[string][]key{
 	"solver": append([]key{
 		oneOf("method", methodWords, noMethod, func(s *Settings, w string) { s.Method = w }).reserve(methodLater),
@@ -60,7 +61,7 @@ var blocks = map[string][]key{
 	}, methodKeys()...),
 	"sens": {
 		{name: "of", set: setOf},
-		{name: "wrt", set: setWrt},
+		{name: "wrt", set: variables("wrt", func(s *Settings) *[]typecheck.Target { return &s.Wrt })},
 		oneOf("mode", modeWords, noMode, func(s *Settings, w string) { s.Mode = w }),
 		{name: "check", set: setCheck},
 		oneOf("control", controlWords, notOne, setControl),
@@ -72,6 +73,38 @@ var blocks = map[string][]key{
 		{name: "order", set: number(setOrder)},
 		{name: "hvp", set: setHVP},
 	},
+	"fit": {
+		{name: "minimize", set: setGoal(false)},
+		{name: "maximize", set: setGoal(true)},
+		{name: "over", set: variables("over", func(s *Settings) *[]typecheck.Target { return &s.Fit.Over })},
+		{name: "log", set: variables("log", func(s *Settings) *[]typecheck.Target { return &s.Fit.Log })},
+		oneOf("algorithm", list(Auto, "least_squares", "newton", "lbfgs", "sqp"), notOne,
+			func(s *Settings, w string) { s.Fit.Algorithm = w }),
+		{name: "starts", set: count(func(s *Settings) *int { return &s.Fit.Starts })},
+		{name: "seed", set: whole(func(s *Settings, x float64) { s.Fit.Seed = uint64(x) })},
+		{name: "max_iter", set: count(func(s *Settings) *int { return &s.Fit.MaxIter })},
+		oneOf("intervals", list("profile", "wald", "none"), notOne, func(s *Settings, w string) { s.Fit.Intervals = w }),
+		{name: "level", set: within(least, 1, "must be in (0, 1)", func(s *Settings) *float64 { return &s.Fit.Level })},
+		oneOf("scatter", list("known", "estimated"), notOne, func(s *Settings, w string) { s.Fit.Scatter = w }),
+	},
+	"ensemble": {
+		{name: "n", set: count(func(s *Settings) *int { return &s.Ensemble.N })},
+		oneOf("points", pointWords, notOne, func(s *Settings, w string) { s.Ensemble.Points = w }),
+		{name: "seed", set: whole(func(s *Settings, x float64) { s.Ensemble.Seed = uint64(x) })},
+		{name: "rows", set: func(*Settings, typecheck.SettingValue) string { return "" }}, // Resolve takes the table
+		{
+			name: "gradient", set: onOff(func(s *Settings) *bool { return &s.Ensemble.Gradient }),
+			words: list("on", "off"),
+		},
+	},
+}
+
+// pointWords are the ways to choose points.
+func pointWords() (words []string) {
+	for _, k := range sample.Kinds() {
+		words = append(words, k.Name)
+	}
+	return words
 }
 
 // least is the smallest number above zero.
@@ -340,13 +373,24 @@ func setOf(s *Settings, v typecheck.SettingValue) string {
 	return ""
 }
 
-func setWrt(s *Settings, v typecheck.SettingValue) string {
-	named, ok := targets(v)
-	if !ok {
-		return "takes params and initial values: wrt = [k, initial(x)]"
+// variables makes the setter of a list of params and initial values.
+func variables(name string, field func(s *Settings) *[]typecheck.Target) setter {
+	return func(s *Settings, v typecheck.SettingValue) string {
+		named, ok := targets(v)
+		if !ok {
+			return "takes params and initial values: " + name + " = [k, initial(x)]"
+		}
+		*field(s) = named
+		return ""
 	}
-	s.Wrt = named
-	return ""
+}
+
+// setGoal makes the setter of the objective of a fit.
+func setGoal(maximize bool) setter {
+	return word(func(s *Settings, w string) string {
+		s.Fit.Objective, s.Fit.Maximize = w, maximize
+		return ""
+	})
 }
 
 // targets reads a name, a call like initial(x), or a list of these.

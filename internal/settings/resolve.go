@@ -11,8 +11,8 @@ import (
 
 // Choice says which blocks of a model to follow, and what overrides them.
 type Choice struct {
-	Solver, Sens string // names of blocks; "" for the unnamed ones alone
-	Overrides    []Override
+	Solver, Sens, Fit, Ensemble string // names of blocks; "" for the unnamed ones alone
+	Overrides                   []Override
 }
 
 // Override is a key ("solver.rtol") and its value as written in a model.
@@ -34,7 +34,9 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic = len(m.Residuals) > 0
 	var wrong diag.List
-	for _, want := range []struct{ kind, name string }{{"solver", choice.Solver}, {"sens", choice.Sens}} {
+	for _, want := range []struct{ kind, name string }{
+		{"solver", choice.Solver}, {"sens", choice.Sens}, {"fit", choice.Fit}, {"ensemble", choice.Ensemble},
+	} {
 		found := want.name == ""
 		for _, b := range m.Settings.Blocks {
 			if b.Kind != want.kind || (b.Name != "" && b.Name != want.name) {
@@ -43,6 +45,10 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 			found = found || b.Name == want.name
 			for _, k := range b.Keys {
 				s.apply(want.kind, k, inModel, &wrong)
+			}
+			s.Ensemble.Draws = append(s.Ensemble.Draws, b.Draws...)
+			if b.Rows != nil {
+				s.Ensemble.Rows = b.Rows
 			}
 		}
 		if !found {

@@ -55,10 +55,37 @@ type Settings struct {
 	Backward Backward
 	Check    *GradientCheck // after the gradient was computed; nil: not asked
 
+	Fit      Fit
+	Ensemble Ensemble
+
 	// Notes tell what the blocks ask for and this version does not do.
 	Notes []diag.Diagnostic
 
 	rtol, atol tolerances // Solver has them for each state
+}
+
+// Fit is the resolved fit block.
+type Fit struct {
+	Objective string // "": the choice is open
+	Maximize  bool
+	Over, Log []typecheck.Target // nil: the choice is open; no param
+	Algorithm string
+	Starts    int
+	Seed      uint64
+	MaxIter   int
+	Intervals string
+	Level     float64
+	Scatter   string
+}
+
+// Ensemble says which members an ensemble has.
+type Ensemble struct {
+	N        int // 0: not said
+	Points   string
+	Seed     uint64
+	Rows     *typecheck.Table // nil for none
+	Gradient bool
+	Draws    []typecheck.Draw
 }
 
 // Control says whether derivatives of the states take part in the error control of a run.
@@ -94,6 +121,8 @@ func defaults() Settings {
 	return Settings{
 		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Trust: true,
 		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
+		Fit:      Fit{Algorithm: Auto, Starts: 1, Seed: 1, Intervals: "profile", Level: 0.95, Scatter: "known"},
+		Ensemble: Ensemble{Points: "sobol", Seed: 1, Gradient: true},
 	}
 }
 

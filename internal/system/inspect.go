@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
 
@@ -121,6 +122,35 @@ func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (Origin, bool) 
 		return Origin{}, false
 	}
 	return w.nonFinite(j.made.Tape, t, y, d, m)
+}
+
+// NonFiniteGuards does the same for the guards.
+func (w *Worker) NonFiniteGuards(t float64, y, d, m []float64) (Origin, bool) {
+	return w.nonFinite(w.model.Compiled.Guards, t, y, d, m)
+}
+
+// NonFiniteBody finds the assignment that makes a number not finite in the body of f at (t, y, d), left limits, and
+// where that number comes from. It returns nil if none does.
+func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*typecheck.Assign, Origin) {
+	of, e := w.model.Compiled.Affects[f.Event], w.model.Checked.Events[f.Event]
+	n, at := oneHot(e, f, true)
+	fired := make([]float64, n)
+	fired[at] = 1
+	run := tape.NewEvaluator[float64](of)
+	w.model.load(of, run, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecFired: fired})
+	run.Run()
+	for _, out := range of.Outputs {
+		if !slices.ContainsFunc(run.Value(out.Value), func(x float64) bool { return x-x != 0 }) {
+			continue
+		}
+		from, _ := originOf(run, out.Value)
+		for _, a := range e.Body {
+			if a.Target.Name == tapec.MustName(out.Name).Of {
+				return a, from
+			}
+		}
+	}
+	return nil, Origin{}
 }
 
 func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (Origin, bool) {

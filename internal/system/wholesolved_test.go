@@ -3,7 +3,6 @@ package system_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -121,61 +120,5 @@ func TestWholeSolvedSteps(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestWholeSolvedStepsAllocateNothing repeats one step and its transpose.
-func TestWholeSolvedStepsAllocateNothing(t *testing.T) {
-	text, err := os.ReadFile("../../examples/robertson/robertson.ode")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := modelOf(t, string(text))
-	p := m.Problem(pointOf(t, m), []int{0, 1, 2}, nil)
-	p.Jacobian = true
-	p.CompileAfter = system.CompileAfter{}
-	var variables []system.Variable
-	for _, name := range []string{"k1", "k2", "k3"} {
-		variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
-	}
-	p.Differentiate(p.Point.Active(variables))
-	spec, _ := solvers.Lookup("rodas5p")
-	info := spec.Info()
-	p.StepStages, p.Stages = info.Stages, info.Stages+info.DenseStages
-	const lanes = 4
-	k, err := p.Kit(lanes, system.Pull, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := p.Worker(k)
-	times, y := w.AtStart()
-	w.Begin(make([][]float64, lanes))
-	n, method := len(y), spec.New(p.Size(), lanes)
-	s := solvers.NewStep(info, w.Size())
-	s.T, s.H = times[solvers.InstantStart], 7e-5
-	s.T1 = s.T + s.H
-	copy(s.Y0, y)
-	w.Eval(s.T, y, s.K[:n+len(s.DQ)])
-	v := func(n int) []float64 { return make([]float64, n*lanes) }
-	c := &solvers.StepCotangent{T1: v(1), Y1: v(n), DQ: v(len(s.DQ)), T0: v(1), H: v(1), Y0: v(n)}
-	both := func() {
-		method.Step(w, s, true)
-		method.Pull(w, s, c)
-	}
-	both()
-	both()
-	if n := testing.AllocsPerRun(100, both); n > 0 {
-		t.Errorf("%v allocations in a step and its transpose", n)
-	}
-	step, back := w.StepStats()
-	if simd.Backend() == simd.Generic {
-		return
-	}
-	if step == nil || back == nil {
-		t.Fatal("they were not compiled")
-	}
-	if a, b := step, back; a.Steps != 1 || b.Steps != 1 || a.Instructions > 500 || b.Instructions > 800 {
-		t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of 456 and 1 of 744",
-			a.Steps, a.Instructions, b.Steps, b.Instructions)
 	}
 }

@@ -203,10 +203,12 @@ type (
 		Body []*Affect
 	}
 
-	// Experiment is `experiment e { … }`.
+	// Experiment is `experiment e { … }`, or `experiment e from D by D.id { … }`: one for each value of a column.
 	Experiment struct {
 		At
 		Name  Ident
+		From  *Ident
+		By    Expr
 		Items []*ExpItem
 		Doc   string
 	}
@@ -263,10 +265,10 @@ type (
 		Text *String
 	}
 
-	// Settings is `solver fast { … }`, `sens { … }` or `fit { … }`.
+	// Settings is `solver fast { … }`, or a block of another kind.
 	Settings struct {
 		At
-		Block Ident  // "solver", "sens" or "fit"
+		Block Ident  // "solver", "sens", "fit" or "ensemble"
 		Name  *Ident // nil for the unnamed block
 		List  []*Setting
 	}
@@ -401,7 +403,7 @@ type (
 	ExpItem struct {
 		At
 		Equil *Equilibrate
-		Time  Expr // `at time { Body }`
+		Time  Expr // `at time where Where { Body }`
 		Body  []*Affect
 		Use   *Ident // `use D where Where`
 		Where Expr
@@ -417,9 +419,12 @@ type (
 	}
 
 	// Setting is `key = value`.
+	// Setting is `key = value`, or `k ~ lognormal(0, 1)` in an ensemble block. Drawn is then what is drawn, and Key has
+	// its first name.
 	Setting struct {
 		At
 		Key   Ident
+		Drawn Expr // nil for `key = value`
 		Value Expr
 	}
 )

@@ -186,7 +186,8 @@ func (d *dumper) item(item Item) {
 	case *Equilibrate:
 		d.list("equilibrate", d.body(n.Body))
 	case *Experiment:
-		d.list("experiment", name(n.Name), d.each(len(n.Items), func(i int) Node { return n.Items[i] }), doc(n.Doc))
+		d.list("experiment", name(n.Name), optName(n.From), d.keyed("by", n.By),
+			d.each(len(n.Items), func(i int) Node { return n.Items[i] }), doc(n.Doc))
 	case *Data:
 		d.list("data", name(n.Name), n.Value, d.settings(n.Settings), doc(n.Doc))
 	case *Observe:
@@ -266,7 +267,7 @@ func (d *dumper) piece(n Node) {
 		case n.Equil != nil:
 			d.node(n.Equil)
 		case n.Time != nil:
-			d.list("at", n.Time, d.body(n.Body))
+			d.list("at", n.Time, d.keyed("where", n.Where), d.body(n.Body))
 		case n.Use != nil:
 			d.list("use", optName(n.Use), d.keyed("where", n.Where))
 		default:
@@ -275,6 +276,10 @@ func (d *dumper) piece(n Node) {
 	case *Option:
 		d.list(",", name(n.Key), n.Value)
 	case *Setting:
+		if n.Drawn != nil {
+			d.list("~", n.Drawn, n.Value)
+			return
+		}
 		d.list("=", name(n.Key), n.Value)
 	case *Arg:
 		if n.Key == nil {

@@ -52,6 +52,11 @@ func (t *text) item(item Item) {
 	case *Experiment:
 		t.put("experiment ")
 		t.ident(n.Name)
+		if n.From != nil {
+			t.put(" from ")
+			t.ident(*n.From)
+			t.value(" by ", n.By)
+		}
 		t.put(" { ")
 		for _, x := range n.Items {
 			t.expItem(x)
@@ -295,6 +300,7 @@ func (t *text) expItem(x *ExpItem) {
 		t.item(x.Equil)
 	case x.Time != nil:
 		t.value("at ", x.Time)
+		t.value(" where ", x.Where)
 		t.put(" ")
 		t.body(x.Body)
 	case x.Use != nil:
@@ -310,8 +316,13 @@ func (t *text) expItem(x *ExpItem) {
 func (t *text) settings(list []*Setting) {
 	t.put(" { ")
 	for _, s := range list {
-		t.ident(s.Key)
-		t.value(" = ", s.Value)
+		if s.Drawn != nil {
+			t.value("", s.Drawn)
+			t.value(" ~ ", s.Value)
+		} else {
+			t.ident(s.Key)
+			t.value(" = ", s.Value)
+		}
 		t.put("  ")
 	}
 	t.put("}")

@@ -112,6 +112,8 @@ func (w *walker) item(n Item) {
 		w.body(n.Body)
 	case *Experiment:
 		w.node(&n.Name)
+		w.ident(n.From)
+		w.expr(n.By)
 		for _, x := range n.Items {
 			w.node(x)
 		}
@@ -187,16 +189,20 @@ func (w *walker) piece(n Node) {
 			w.node(n.Equil)
 		}
 		w.expr(n.Time)
-		w.body(n.Body)
 		w.ident(n.Use)
 		w.expr(n.Where)
+		w.body(n.Body)
 		w.ident(n.Name)
 		w.expr(n.Value)
 	case *Option:
 		w.node(&n.Key)
 		w.expr(n.Value)
 	case *Setting:
-		w.node(&n.Key)
+		if n.Drawn != nil {
+			w.expr(n.Drawn)
+		} else {
+			w.node(&n.Key)
+		}
 		w.expr(n.Value)
 	case *Arg:
 		w.ident(n.Key)

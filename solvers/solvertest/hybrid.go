@@ -58,6 +58,7 @@ type Hybrid struct {
 	// Work space, one set a size.
 	y, k, yp, dp []C
 	Evals        int
+	Asked        *int // counts evaluations of guards, where it is set, those by copies as well
 
 	places *solvers.Jacobian // all places, once a size
 }
@@ -143,6 +144,9 @@ func (h *Hybrid) Guards() []solvers.Guard {
 
 // GuardValues implements solvers.System.
 func (h *Hybrid) GuardValues(t float64, y, rho []float64, truth []bool) {
+	if h.Asked != nil {
+		*h.Asked++
+	}
 	lift(h.y, y)
 	for i, g := range h.Conditions {
 		rho[i] = real(g.Rho(complex(t, 0), h.y, &h.env))

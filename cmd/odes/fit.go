@@ -1,0 +1,294 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"odes.dev/odes"
+	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/input"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/plot"
+	"odes.dev/odes/repl"
+)
+
+// fitCmd is odes fit.
+type fitCmd struct {
+	global
+	Model string `arg:"" help:"Model file; - is standard input."`
+	setFlag
+	solverFlags
+	Solver  string     `placeholder:"NAME" help:"Use this solver block. --solver.rtol=1e-9 sets a key of it."`
+	Fit     string     `placeholder:"NAME" help:"Use this fit block. --fit.over=[a,b] sets a key of it."`
+	Starts  int        `placeholder:"N" help:"How many searches: short for --fit.starts."`
+	Seed    int        `placeholder:"N" help:"Where they start: short for --fit.seed."`
+	Workers int        `placeholder:"N" help:"Searches at once; 0 means one for each core. Results do not depend on it."`
+	Resume  string     `placeholder:"FILE" help:"Keep searches in this file, and do not make again those that it holds."`
+	Draw    []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw ${fitpictures}. May be repeated."`
+	Memory  string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
+	Format  formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
+	Output  string     `short:"o" placeholder:"FILE" help:"${fitoutput}"`
+}
+
+// fitPictures lists the pictures of a fit, for help.
+func fitPictures() string {
+	names, docs := repl.FitPictures()
+	for i := range names {
+		names[i] += " (" + docs[i] + ")"
+	}
+	return enumerate(names, "or") + ", on the terminal or to a file (" + pictureEndings() + ")"
+}
+
+// Run fits the model.
+func (k *fitCmd) Run(c *call) error {
+	model, output := "", k.Output
+	if strings.HasSuffix(output, ".ode") {
+		model, output = output, ""
+	}
+	f, err := c.format("fit", k.Format, output)
+	if err != nil {
+		return err
+	}
+	c.configure(k.global, k.Format)
+	opts, err := k.options(c)
+	if err != nil {
+		return err
+	}
+	pictures, err := k.pictures()
+	if err != nil {
+		return err
+	}
+	text, m, err := k.load(c)
+	if err != nil {
+		return err
+	}
+	out, err := c.open(output)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	kept, err := k.resume(c, text, &opts)
+	if err != nil {
+		return err
+	}
+	bar := c.attach(&opts.Options)
+	if tell := opts.Progress; tell != nil {
+		opts.Progress = nil
+		opts.Told = func(at fit.Progress) {
+			bar.mu.Lock()
+			if bar.note = ""; !math.IsNaN(at.Best) {
+				bar.note = fmt.Sprintf(", best %.8g", at.Best)
+			}
+			bar.mu.Unlock()
+			tell(repl.FitProgress(at))
+		}
+	}
+	var result *fit.Result
+	const patience = time.Minute // for what is told of the best point so far
+	err, returned := c.workFor(patience, func() (err error) {
+		result, err = fit.Run(c.ctx, m, opts)
+		return err
+	})
+	bar.clear()
+	if kept != nil {
+		if e := kept.close(); e != nil && err == nil {
+			err = e
+		}
+	}
+	if err != nil || !returned {
+		return k.failed(c, err)
+	}
+	c.diagnose(result.Warnings)
+	if err := f.Fit(out, heading(m), result, c.tableOptions(out)); err != nil {
+		return out.failure(err)
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	if model != "" {
+		if err := k.save(c, model, text, m, result); err != nil {
+			return err
+		}
+	}
+	for _, p := range pictures {
+		if err := p.draw(c, result); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.ctx.Err() != nil:
+		return status(exitInterrupted)
+	case result.Status != "ok":
+		return status(exitRun)
+	}
+	return nil
+}
+
+// failed returns the error of a fit that has no result.
+func (k *fitCmd) failed(c *call, err error) error {
+	if errors.Is(err, fit.ErrNoMinimum) && c.ctx.Err() == nil {
+		text := err.Error()
+		if list := diag.Of(err); list != nil { // they name the place
+			c.diagnose(list)
+			text, _, _ = strings.Cut(text, ":")
+		}
+		c.complain("fit", text)
+		return status(exitRun)
+	}
+	return err
+}
+
+// options returns those of the fit.
+func (k *fitCmd) options(c *call) (o fit.Options, err error) {
+	flags := modelFlags{setFlag: k.setFlag, solverFlags: k.solverFlags, Solver: k.Solver, Memory: k.Memory}
+	if o.Options, err = flags.options(c); err != nil {
+		return o, err
+	}
+	if k.Starts < 0 || k.Workers < 0 || k.Seed < 0 {
+		return o, usagef("--starts, --workers and --seed take whole numbers from 0")
+	}
+	o.Fit, o.Starts, o.Workers = k.Fit, k.Starts, k.Workers
+	if k.Seed > 0 {
+		o.Settings = append(o.Settings, odes.Setting{Key: "fit.seed", Value: fmt.Sprint(k.Seed)})
+	}
+	return o, nil
+}
+
+// load returns the text of the model and the model.
+func (k *fitCmd) load(c *call) (text string, m *odes.Model, err error) {
+	err = c.work(func() error {
+		t, name, folder, err := c.source(k.Model)
+		if err != nil {
+			return err
+		}
+		text = t
+		m, err = odes.Parse(name, t, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
+		return err
+	})
+	if err != nil {
+		return "", nil, c.modelError(err)
+	}
+	c.diagnose(m.Warnings())
+	return text, m, nil
+}
+
+// save writes the model with the estimates.
+func (k *fitCmd) save(c *call, path, text string, m *odes.Model, r *fit.Result) error {
+	fitted, left := repl.WithValues(m, text, r.Assignments())
+	if err := c.write(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, fitted)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, a := range left {
+		c.complain("fit", fmt.Sprintf("%s has no value in the text that could be replaced: %s is without the estimate",
+			a.Name, path))
+	}
+	return nil
+}
+
+// fitPicture is a picture that was asked for.
+type fitPicture struct{ what, path, format string }
+
+// pictures reads the flags --draw.
+func (k *fitCmd) pictures() (list []fitPicture, err error) {
+	names, _ := repl.FitPictures()
+	for _, text := range k.Draw {
+		var p fitPicture
+		p.what, p.path, _ = strings.Cut(text, "=")
+		if !slices.Contains(names, p.what) {
+			return nil, usagef("--draw %s: there are %s", text, enumerate(names, "and"))
+		}
+		if p.path != "" {
+			at := strings.LastIndexByte(p.path, '.')
+			if p.format = strings.ToLower(p.path[at+1:]); !slices.Contains(plot.Formats(), p.format) {
+				return nil, usagef("cannot tell the format from %q: choose a name that ends in %s", p.path, pictureEndings())
+			}
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// draw draws the picture.
+func (p fitPicture) draw(c *call, r *fit.Result) error {
+	picture, err := repl.FitPicture(r, p.what)
+	if err != nil {
+		c.complain("fit", err.Error())
+		return nil
+	}
+	return c.write(p.path, func(w io.Writer) error {
+		if p.format != "" {
+			return plot.Write(w, p.format, picture, plot.Page{})
+		}
+		return plot.Text(w, picture, plot.Terminal{Width: c.width(c.out), Colour: c.colour(c.out)})
+	})
+}
+
+// keptStarts is the file of --resume. It holds one line for each search, behind one that says what they are of.
+type keptStarts struct {
+	mu   sync.Mutex
+	file *os.File
+	err  error
+}
+
+// resume reads the searches that the file of --resume holds, and lets those to come be added.
+func (k *fitCmd) resume(c *call, text string, o *fit.Options) (*keptStarts, error) {
+	if k.Resume == "" {
+		return nil, nil
+	}
+	h := sha256.New()
+	fmt.Fprint(h, text, "\x00", k.Set, o.Settings, o.Solver, o.Fit)
+	key := "odes fit " + hex.EncodeToString(h.Sum(nil))
+	old, err := os.ReadFile(k.Resume)
+	switch {
+	case err == nil && len(old) > 0:
+		first, rest, _ := strings.Cut(string(old), "\n")
+		if first != key {
+			return nil, usagef("--resume %s: it holds searches of another model, or with other values or settings; name "+
+				"another file, or remove it", k.Resume)
+		}
+		o.Done = fit.ReadStarts(rest)
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, &odes.FileError{Path: k.Resume, Err: err}
+	}
+	file, err := os.OpenFile(k.Resume, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if len(old) == 0 {
+		fmt.Fprintln(file, key)
+	} else if old[len(old)-1] != '\n' { // it ended within a line
+		fmt.Fprintln(file)
+	}
+	kept := &keptStarts{file: file}
+	o.Found = kept.add
+	return kept, nil
+}
+
+func (k *keptStarts) add(s fit.Start) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, err := k.file.WriteString(fit.WriteStart(s)); err != nil && k.err == nil {
+		k.err = err
+	}
+}
+
+func (k *keptStarts) close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.file.Close(); k.err == nil {
+		k.err = err
+	}
+	return k.err
+}

@@ -1,0 +1,345 @@
+package odes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/typecheck"
+)
+
+// A Comparison compares a model with its data, row by row, with derivatives: what methods for least squares need and a
+// likelihood hides. It keeps its memory from run to run, like a Runner. A Comparison belongs to one goroutine.
+type Comparison struct {
+	// Variables are what predictions are differentiated by, and Columns is their number of elements.
+	Variables []Variable
+	Columns   int
+	// Groups are the observations of each experiment, in file order.
+	Groups []Compared
+	// Priors are those of params that the objective reads.
+	Priors []Prior
+	// RTol is the relative tolerance of the runs.
+	RTol float64
+
+	parts   []*comparedPart
+	threads int
+}
+
+// Compared is one observation in one experiment: the rows of its table that count.
+type Compared struct {
+	Experiment  string // "" for a model without experiments
+	Observation string
+	Doc, Unit   string
+	// Noise is the name of the distribution, and Parameters name its numbers besides the centre: normal has "sd".
+	Noise      string
+	Parameters []string
+	Weight     float64 // of the negative log likelihood in the objective
+	T, Data    []float64
+	// Below marks values of which only that is known that they are at most at their limit. Where Unclear, limits depend
+	// on params, and any value may be one of these.
+	Below   []bool
+	Unclear bool
+
+	// The following are overwritten by the next run.
+
+	Prediction Rows   // the centre of the distribution
+	Args       []Rows // its Parameters
+	Term       Rows   // negative log likelihoods; empty unless Terms asks for them
+}
+
+// Rows are numbers, one for each row of a table, and their derivatives.
+type Rows struct {
+	Values []float64
+	Slopes []float64 // [rows][Columns]
+}
+
+// Prior is the distribution that is written behind a param.
+type Prior struct {
+	Param      string
+	Noise      string
+	Parameters []string // their names
+	Args       []float64
+	Mass       float64 // probability of the param's bounds, by which its density is divided
+	Weight     float64 // of its negative logarithm in the objective
+}
+
+// Terms reports whether likelihoods are asked for: those that are more than the distance of data and prediction.
+func (g *Compared) Terms() bool {
+	return g.Unclear || slices.Contains(g.Below, true) || g.Noise != "normal" && g.Noise != "lognormal"
+}
+
+// comparedPart is the runs of one experiment.
+type comparedPart struct {
+	name   string
+	of     *Model
+	runner *Runner
+	err    error
+}
+
+// rowModels returns the models whose objectives are the rows of observations: of the experiments, or of the model
+// itself where it has none. They are compiled when they are first asked for.
+func (m *Model) rowModels() ([]*comparedPart, error) {
+	m.rows.once.Do(func() {
+		var list diag.List
+		add := func(name string, of *Model) {
+			checked := *of.checked
+			checked.Objectives, checked.Totals, checked.Experiments = nil, nil, nil
+			for i, o := range checked.Observations {
+				add := func(what string, e typecheck.Expr) {
+					checked.Objectives = append(checked.Objectives, &typecheck.Objective{
+						Name: fmt.Sprintf("%s'%d.%s", o.Name, i, what), Value: e, Span: o.Span,
+					})
+				}
+				add("prediction", o.Rows.Prediction)
+				for k, e := range o.Rows.Args {
+					add(fmt.Sprint(k), e)
+				}
+				add("term", o.Rows.Term)
+			}
+			if len(checked.Objectives) == 0 {
+				return
+			}
+			compiled := compile.Part(m.system, &checked, &list)
+			if compiled == nil {
+				return
+			}
+			m.rows.parts = append(m.rows.parts, &comparedPart{name: name, of: &Model{
+				checked: &checked, system: compiled, explain: explain.New(compiled), isExperiment: true,
+			}})
+		}
+		if len(m.experiments) == 0 {
+			add("", m)
+		}
+		for _, x := range m.experiments {
+			add(x.name, x.model)
+		}
+		m.rows.err = list.Err()
+	})
+	return m.rows.parts, m.rows.err
+}
+
+// rowModels are the models of Model.rowModels.
+type rowModels struct {
+	once  sync.Once
+	parts []*comparedPart
+	err   error
+}
+
+// Compare prepares comparisons with the data that an objective reads: one that is a sum of nll() or nll(D), and of
+// -log_prior(), with positive weights. For any other objective it returns nil. The error carries all that is wrong with
+// the options, as diagnostics.
+func (m *Model) Compare(objective string, opts Options) (*Comparison, error) {
+	at := slices.IndexFunc(m.checked.Objectives, func(o *typecheck.Objective) bool { return o.Name == objective })
+	if at < 0 || m.checked.Objectives[at].Terms == nil {
+		return nil, nil
+	}
+	return m.compare(m.checked.Objectives[at].Terms, opts)
+}
+
+// CompareAll prepares comparisons with all data of the model, whatever its objectives are. It returns nil if there are
+// none.
+func (m *Model) CompareAll(opts Options) (*Comparison, error) {
+	return m.compare(&typecheck.Terms{Likelihoods: []typecheck.Likelihood{{Weight: 1}}}, opts)
+}
+
+func (m *Model) compare(terms *typecheck.Terms, opts Options) (*Comparison, error) {
+	c := &Comparison{threads: max(1, opts.Threads)}
+	if terms.Prior > 0 {
+		for _, p := range m.checked.Priors {
+			c.Priors = append(c.Priors, Prior{
+				Param: p.Param.Name, Noise: p.Noise.Name, Parameters: p.Noise.Args, Args: p.Args, Mass: p.Mass,
+				Weight: terms.Prior,
+			})
+		}
+	}
+	parts, err := m.rowModels()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if err := c.add(p, terms, opts); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.parts) == 0 {
+		return nil, nil
+	}
+	return c, nil
+}
+
+// add prepares the runs of an experiment.
+func (c *Comparison) add(p *comparedPart, terms *typecheck.Terms, opts Options) error {
+	var names []string
+	first := len(c.Groups)
+	for i, o := range p.of.checked.Observations {
+		weight := 0.0
+		for _, l := range terms.Likelihoods {
+			if l.Table == "" || l.Table == o.Table.Name {
+				weight += l.Weight
+			}
+		}
+		if weight == 0 {
+			continue
+		}
+		g := Compared{
+			Experiment: p.name, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
+			T:    o.Table.Data[slices.Index(o.Table.Columns, "time")],
+			Data: o.Table.Data[o.Column], Unclear: o.Censored && o.Limits == nil,
+		}
+		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
+			g.Unit = u.String()
+		}
+		g.Below = make([]bool, len(g.Data))
+		for k, y := range g.Data {
+			g.Below[k] = o.Limits != nil && y <= o.Limits[k]
+		}
+		name := func(what string) string { return fmt.Sprintf("%s'%d.%s", o.Name, i, what) }
+		names = append(names, name("prediction"))
+		for _, a := range o.Noise.Args {
+			if a != o.Noise.Centre {
+				names = append(names, name(fmt.Sprint(len(g.Parameters))))
+				g.Parameters = append(g.Parameters, a)
+			}
+		}
+		if g.Terms() {
+			names = append(names, name("term"))
+		}
+		g.Args = make([]Rows, len(g.Parameters))
+		c.Groups = append(c.Groups, g)
+	}
+	if first == len(c.Groups) {
+		return nil
+	}
+	opts.Of, opts.Gradient, opts.Times, opts.Events, opts.EventTimes = names, nil, nil, -1, false
+	opts.Direction, opts.Progress = nil, nil
+	opts.Threads = 1
+	opts = opts.changed(func(s *settings.Settings) {
+		s.GradientOnly()
+		if s.Mode == sens.DefaultMode {
+			s.Mode = settings.Auto
+		}
+	})
+	r, err := p.of.Prepare(opts)
+	if err != nil {
+		return (&experiment{name: p.name}).wrapUnless(p.name == "", err)
+	}
+	c.Variables, c.Columns, c.RTol = r.variables, r.columns, r.settings.Solver.RTol
+	c.parts = append(c.parts, &comparedPart{name: p.name, runner: r})
+	return nil
+}
+
+// wrapUnless says in an error in which experiment it came up, unless there is none.
+func (x *experiment) wrapUnless(alone bool, err error) error {
+	if alone {
+		return err
+	}
+	return x.wrap(err)
+}
+
+// Set gives parameters or initial values other values for the runs to come; see Runner.Set.
+func (c *Comparison) Set(set ...Assignment) error {
+	for _, p := range c.parts {
+		if err := p.runner.Set(set...); err != nil {
+			return (&experiment{name: p.name}).wrapUnless(p.name == "", err)
+		}
+	}
+	return nil
+}
+
+// ErrNoValue says that a run came to its end, but that some number that it was made for is none.
+var ErrNoValue = errors.New("a prediction has no value")
+
+// Run makes the runs of all experiments and fills in the Groups. A run that fails is an error, and so is a prediction
+// without a value.
+func (c *Comparison) Run(ctx context.Context) error {
+	if c.threads == 1 || len(c.parts) == 1 {
+		for _, p := range c.parts {
+			if _, p.err = p.runner.Sensitivities(ctx); p.err != nil {
+				break // the others would be for nothing
+			}
+		}
+	} else {
+		var wait sync.WaitGroup
+		places := make(chan struct{}, c.threads)
+		for _, p := range c.parts {
+			places <- struct{}{}
+			wait.Go(func() {
+				_, p.err = p.runner.Sensitivities(ctx)
+				<-places
+			})
+		}
+		wait.Wait()
+	}
+	at := 0
+	for _, p := range c.parts {
+		if p.err != nil {
+			return (&experiment{name: p.name}).wrapUnless(p.name == "", p.err)
+		}
+		row := 0
+		take := func(to *Rows, n int) bool {
+			out := &p.runner.out
+			to.Values = to.Values[:0]
+			for _, v := range out.Values[row : row+n] {
+				if v.Value-v.Value != 0 {
+					return false
+				}
+				to.Values = append(to.Values, v.Value)
+			}
+			to.Slopes = out.Gradient[row*c.Columns : (row+n)*c.Columns]
+			row += n
+			return finite(to.Slopes)
+		}
+		for ; at < len(c.Groups) && c.Groups[at].Experiment == p.name; at++ {
+			g := &c.Groups[at]
+			ok := take(&g.Prediction, len(g.T))
+			for k := range g.Args {
+				ok = ok && take(&g.Args[k], len(g.T))
+			}
+			if g.Terms() {
+				ok = ok && take(&g.Term, len(g.T))
+			}
+			if !ok {
+				return c.noValue(g)
+			}
+		}
+	}
+	return nil
+}
+
+// noValue says which number of g is missing.
+func (c *Comparison) noValue(g *Compared) error {
+	where := ""
+	if g.Experiment != "" {
+		where = " in experiment " + g.Experiment
+	}
+	for i, v := range g.Prediction.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%w: %s at %s%s", ErrNoValue, g.Observation, diag.Number(g.T[i]), where)
+		}
+	}
+	return fmt.Errorf("%w: %s%s, or the noise around it", ErrNoValue, g.Observation, where)
+}
+
+// GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
+func (o Options) GradientOnly() Options {
+	o.Direction, o.Events, o.EventTimes = nil, -1, false
+	return o.changed(func(s *settings.Settings) { s.GradientOnly() })
+}
+
+// SecondOrder returns o for many runs of a search: values, first derivatives and Hessians, and no other runs that check
+// them.
+func (o Options) SecondOrder() Options {
+	o.Direction, o.Events, o.EventTimes = nil, -1, false
+	return o.changed(func(s *settings.Settings) {
+		s.GradientOnly()
+		s.Order = 2
+	})
+}

@@ -1,0 +1,263 @@
+package ensemble
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// DefaultN is how many members an ensemble has, unless something says it.
+const DefaultN = 1000
+
+// DesignOf returns the design that the ensemble block of a model says.
+func DesignOf(m *odes.Model, e *odes.Members) (Design, error) {
+	d := Design{Points: e.Points, N: e.N, Seed: e.Seed}
+	if e.Rows != nil {
+		if len(e.Draws) > 0 {
+			return d, errors.New("the ensemble block names a table and draws values; choose one of these")
+		}
+		return TableDesign(e.Names, e.Rows, e.N), nil
+	}
+	if d.N == 0 {
+		d.N = DefaultN
+	}
+	if len(e.Draws) == 0 {
+		return d, errors.New("nothing says what differs between members: write ensemble { k ~ lognormal(0, 1) }, give " +
+			"params priors, or name values after the model: 'k ~ lognormal(0, 1)' or k from 1 to 2")
+	}
+	symbols, err := m.Symbols(nil)
+	if err != nil {
+		return d, err
+	}
+	for _, draw := range e.Draws {
+		a := Axis{
+			Name: draw.Name, Unit: draw.Unit, Dist: draw.Dist, Args: Reals(draw.Args), Lo: Real(draw.Lo),
+			Hi: Real(draw.Hi),
+		}
+		d.Axes = append(d.Axes, elements(a, symbols)...)
+	}
+	return d, nil
+}
+
+// elements returns an axis for every element of what an axis names.
+func elements(a Axis, symbols []odes.Symbol) []Axis {
+	for _, s := range symbols {
+		if len(s.Shape) == 0 || !(s.Kind == "param" && s.Name == a.Name ||
+			s.Kind == "state" && "initial("+s.Name+")" == a.Name) {
+			continue
+		}
+		list := make([]Axis, size(s.Shape))
+		for i := range list {
+			list[i] = a
+			list[i].Name = element(a.Name, s.Shape, i)
+		}
+		return list
+	}
+	return []Axis{a}
+}
+
+// TableDesign returns a design whose members are the first n rows of a table; all where n is 0. Rows have a number for
+// each name.
+func TableDesign(names []string, rows [][]float64, n int) Design {
+	d := Design{Points: Rows, Names: names}
+	if n > 0 && n < len(rows) {
+		rows = rows[:n]
+	}
+	for _, row := range rows {
+		d.Table = append(d.Table, Reals(row))
+	}
+	return d
+}
+
+// gridPoints is how many values an axis of a grid has, unless something says it.
+const gridPoints = 21
+
+// ReadAxes reads what differs between members, as users write it behind a command:
+//
+//	k from 0.1 to 10 points 20 log, g from 1 [m/s^2] to 20, x ~ normal(0, 1)
+//
+// Commas are optional. A range without ends is that of the param's bounds, or from a tenth to ten times of its value.
+// It is spaced by equal ratios where it is positive and its ends are 30 times apart or more, unless `linear` is said.
+// Distributions are written as in the language, with numbers in units of what they are of.
+func ReadAxes(m *odes.Model, set []odes.Assignment, text string) ([]Axis, error) {
+	symbols, err := m.Symbols(set)
+	if err != nil {
+		return nil, err
+	}
+	words := split(text)
+	var list []Axis
+	for len(words) > 0 {
+		var a []Axis
+		if a, words, err = readAxis(m, symbols, words); err != nil {
+			return nil, err
+		}
+		list = append(list, a...)
+	}
+	for i, a := range list {
+		if slices.ContainsFunc(list[:i], func(b Axis) bool { return b.Name == a.Name }) {
+			return nil, fmt.Errorf("%s is named twice", a.Name)
+		}
+	}
+	return list, nil
+}
+
+// split cuts text at blanks and commas outside of brackets, and around `~`. A bracket after a blank belongs to what is
+// before it: a unit behind a number.
+func split(text string) (words []string) {
+	depth, from := 0, -1
+	end := func(i int) {
+		if from >= 0 {
+			words = append(words, text[from:i])
+		}
+		from = -1
+	}
+	for i, c := range text {
+		switch {
+		case c == '(' || c == '[':
+			if depth == 0 && from < 0 && len(words) > 0 && c == '[' {
+				words[len(words)-1] += " " // joined below
+				from = i
+			}
+			depth++
+		case c == ')' || c == ']':
+			depth--
+		}
+		switch {
+		case depth == 0 && (c == ' ' || c == '\t' || c == ','):
+			end(i)
+		case depth == 0 && c == '~':
+			end(i)
+			words = append(words, "~")
+		case from < 0:
+			from = i
+		}
+	}
+	end(len(text))
+	for i := len(words) - 1; i > 0; i-- { // a unit behind its number
+		if strings.HasPrefix(words[i], "[") {
+			words[i-1] += words[i]
+			words = slices.Delete(words, i, i+1)
+		}
+	}
+	return words
+}
+
+// readAxis reads the first axis of words.
+func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []string, error) {
+	name := strings.TrimSpace(words[0])
+	words = words[1:]
+	at := slices.IndexFunc(symbols, func(s odes.Symbol) bool {
+		return s.Kind == "param" && s.Name == base(name) || s.Kind == "state" && strings.HasPrefix(name, "initial("+s.Name)
+	})
+	if at < 0 {
+		return nil, nil, fmt.Errorf("the model has no param %q; an initial value is written initial(x)", name)
+	}
+	s := symbols[at]
+	a := Axis{Name: name, Unit: s.Unit, Lo: Real(s.Lo), Hi: Real(s.Hi)}
+	if len(words) > 0 && words[0] == "~" {
+		if len(words) < 2 {
+			return nil, nil, fmt.Errorf("after %s ~ stands a distribution, such as normal(0, 1)", name)
+		}
+		err := a.distribution(words[1])
+		return elements(a, symbols), words[2:], err
+	}
+	lo, hi := around(s)
+	given, log, linear := 0, false, false
+	value := func(word, text string) (float64, error) {
+		number, unit, _ := strings.Cut(text, "[")
+		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || x-x != 0 {
+			return 0, fmt.Errorf("%s %s: %q is not a number", name, word, text)
+		}
+		as, err := m.Convert(odes.Assignment{Name: name, Values: []float64{x}, Unit: strings.TrimSuffix(unit, "]")})
+		if err != nil {
+			return 0, err
+		}
+		return as.Values[0], nil
+	}
+	var err error
+	for len(words) > 0 {
+		word := words[0]
+		if word == "log" || word == "linear" {
+			log, linear, words = log || word == "log", linear || word == "linear", words[1:]
+			continue
+		}
+		if word != "from" && word != "to" && word != "points" {
+			break
+		}
+		if len(words) < 2 {
+			return nil, nil, fmt.Errorf("%s: a number follows %s", name, word)
+		}
+		switch word {
+		case "from":
+			lo, err = value(word, words[1])
+			given++
+		case "to":
+			hi, err = value(word, words[1])
+			given++
+		case "points":
+			if a.Count, err = strconv.Atoi(words[1]); err != nil || a.Count < 1 {
+				err = fmt.Errorf("points takes a whole number from 1, not %q", words[1])
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		words = words[2:]
+	}
+	switch {
+	case given < 2 && math.IsNaN(lo+hi):
+		return nil, nil, fmt.Errorf("%s has no range of its own; write %[1]s from 1 to 2", name)
+	case !(hi > lo):
+		return nil, nil, fmt.Errorf("the range of %s from %g to %g is empty; the smaller end comes first", name, lo, hi)
+	case log && !(lo > 0):
+		return nil, nil, fmt.Errorf("a range by equal ratios is positive, and that of %s begins with %g", name, lo)
+	}
+	if a.Count == 0 {
+		a.Count = gridPoints
+	}
+	log = log || !linear && lo > 0 && hi/lo >= 30
+	return elements(Span(a.Name, a.Unit, lo, hi, log, a.Count), symbols), words, nil
+}
+
+// distribution reads "normal(0, 1)".
+func (a *Axis) distribution(text string) error {
+	name, list, ok := strings.Cut(text, "(")
+	list, closed := strings.CutSuffix(list, ")")
+	if !ok || !closed {
+		return fmt.Errorf("%s: after ~ stands a distribution, such as normal(0, 1), and not %q", a.Name, text)
+	}
+	a.Dist = strings.TrimSpace(name)
+	for _, arg := range strings.Split(list, ",") {
+		x, err := strconv.ParseFloat(strings.TrimSpace(arg), 64)
+		if err != nil {
+			return fmt.Errorf("%s ~ %s: %q is not a number", a.Name, text, strings.TrimSpace(arg))
+		}
+		a.Args = append(a.Args, Real(x))
+	}
+	return nil
+}
+
+// around returns a range around the value of a param, within the bounds of its declaration; NaN where there is none.
+func around(s odes.Symbol) (lo, hi float64) {
+	if !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0) {
+		return s.Lo, s.Hi
+	}
+	if len(s.Values) != 1 {
+		return math.NaN(), math.NaN()
+	}
+	switch now := s.Values[0]; {
+	case now > 0:
+		lo, hi = now/10, now*10
+	case now < 0:
+		lo, hi = now*10, now/10
+	default:
+		lo, hi = -1, 1
+	}
+	return max(lo, s.Lo), min(hi, s.Hi)
+}

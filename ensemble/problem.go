@@ -1,0 +1,252 @@
+package ensemble
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// Problem is a job that is ready to be computed. Goroutines may share it.
+type Problem struct {
+	Job   *Job
+	ID    string
+	Model *odes.Model
+	Table Table
+	Chunk int // members in a chunk
+
+	points *points
+	opts   odes.Options
+}
+
+// Table says what a row holds: the numbers of one member, group after group.
+type Table struct {
+	Members int
+	// Params are what members set, Values the objectives, and Gradient their derivatives: those of the first value by
+	// all columns, then of the second. Series are outputs at Times, all elements of one time after the other.
+	Params, Values, Gradient, Series []Column
+	Variables                        []odes.Variable
+	Columns                          int // of a row of the gradient
+	Times                            []float64
+}
+
+// Column is a number of a row.
+type Column struct{ Name, Unit string }
+
+// Width returns how many numbers a row has.
+func (t *Table) Width() int {
+	return len(t.Params) + len(t.Values) + len(t.Gradient) + len(t.Series)*len(t.Times)
+}
+
+// Group is a part of every row.
+type Group struct {
+	Name     string // "param", "value", "gradient" or "series"
+	Columns  []Column
+	At, Size int // where it begins in a row, and how many numbers it has
+	Shape    []int
+}
+
+// Groups returns the parts of rows that there are, in order.
+func (t *Table) Groups() []Group {
+	var list []Group
+	at := 0
+	add := func(name string, columns []Column, shape ...int) {
+		if n := size(shape); n > 0 {
+			list = append(list, Group{name, columns, at, n, shape})
+			at += n
+		}
+	}
+	add("param", t.Params, len(t.Params))
+	add("value", t.Values, len(t.Values))
+	if len(t.Gradient) > 0 {
+		add("gradient", t.Gradient, len(t.Values), t.Columns)
+	}
+	add("series", t.Series, len(t.Times), len(t.Series))
+	return list
+}
+
+// Status is how a member ended.
+type Status uint8
+
+// What Status says.
+const (
+	OK      Status = iota
+	Partial        // some objective has no value, or is not to be trusted
+	Failed         // the run failed: the numbers of the row are not numbers, but for those of the params
+)
+
+func (s Status) String() string { return [...]string{"ok", "partial", "failed"}[s] }
+
+// Failure says why a member failed.
+type Failure struct {
+	Member  int    `json:"member"`
+	Code    string `json:"code"` // of the diagnostic
+	Message string `json:"message"`
+}
+
+// Chunk is what came of some members.
+type Chunk struct {
+	Index, First int
+	Status       []Status
+	Steps        []int32
+	Rows         []float64 // [len(Status)][Table.Width()]
+	Failures     []Failure
+}
+
+// Open compiles the model of a job and checks all that the job says.
+func Open(job *Job) (*Problem, error) {
+	m, err := job.Model.Parse()
+	if err != nil {
+		return nil, err
+	}
+	return OpenModel(job, m)
+}
+
+// OpenModel is Open for a model that is compiled already.
+func OpenModel(job *Job, m *odes.Model) (*Problem, error) {
+	p := &Problem{Job: job, ID: job.ID(), Model: m, Chunk: job.Chunk}
+	var err error
+	if p.points, err = job.Design.open(); err != nil {
+		return nil, err
+	}
+	if p.Chunk <= 0 {
+		p.Chunk = chunkOf(p.points.n)
+	}
+	p.opts = odes.Options{
+		Solver: job.Solver, Sens: job.Sens, Settings: slices.Clone(job.Options), Of: job.Of, Wrt: job.Wrt,
+		Threads: 1, Events: -1,
+	}
+	if !job.Trust {
+		p.opts.Settings = append(p.opts.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
+	}
+	for _, a := range job.Set {
+		p.opts.Set = append(p.opts.Set, odes.Assignment{Name: a.Name, Values: floats(a.Values), Unit: a.Unit})
+	}
+	if len(job.Times) > 0 && job.Gradient {
+		return nil, errors.New("members have derivatives of objectives or outputs at times, not both")
+	}
+	return p, p.describe()
+}
+
+// chunkOf returns how many members to compute at a time: few enough that all cores have work, and many enough that the
+// rest does not count. It depends on the number of members alone.
+func chunkOf(n int) int {
+	size := 1
+	for size < 1024 && size*256 < n {
+		size *= 2
+	}
+	return size
+}
+
+// Chunks returns how many chunks there are.
+func (p *Problem) Chunks() int { return (p.points.n + p.Chunk - 1) / p.Chunk }
+
+// Members returns the range of members of a chunk.
+func (p *Problem) Members(chunk int) (from, to int) {
+	return chunk * p.Chunk, min((chunk+1)*p.Chunk, p.points.n)
+}
+
+// describe finds out what rows hold, and checks names.
+func (p *Problem) describe() error {
+	t := &p.Table
+	t.Members, t.Times = p.points.n, floats(p.Job.Times)
+	symbols, err := p.Model.Symbols(slices.Concat(p.opts.Set, p.Assign(0)))
+	if err != nil {
+		return err
+	}
+	for k, name := range p.points.names {
+		unit := p.points.units[k]
+		for _, s := range symbols {
+			if unit == "" && (s.Kind == "param" && base(name) == s.Name || name == "initial("+s.Name+")") {
+				unit = s.Unit
+			}
+		}
+		t.Params = append(t.Params, Column{name, unit})
+	}
+	values, variables, columns, err := p.Model.Wanted(p.opts)
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		t.Values = append(t.Values, Column{v.Name, known(v.Unit)})
+	}
+	if p.Job.Gradient {
+		t.Variables, t.Columns = variables, columns
+		for _, v := range values {
+			for _, x := range variables {
+				for e := range x.Size() {
+					name := "d(" + v.Name + ")/d(" + element(x.String(), x.Shape, e) + ")"
+					t.Gradient = append(t.Gradient, Column{name, p.Model.DerivativeUnit(v.Name, x)})
+				}
+			}
+		}
+	}
+	if len(t.Times) > 0 {
+		err = p.describeSeries(symbols)
+	}
+	if err == nil && len(t.Values) == 0 && len(t.Series) == 0 {
+		err = errors.New("the model has no objective, so that there is nothing to compute; ask for outputs at times")
+	}
+	return err
+}
+
+// describeSeries finds out which outputs rows hold, or which states where the model names no output.
+func (p *Problem) describeSeries(symbols []odes.Symbol) error {
+	wanted, kind := p.Job.Outputs, "state"
+	if slices.ContainsFunc(symbols, func(s odes.Symbol) bool { return s.Kind == "output" }) {
+		kind = "output"
+	}
+	found := map[string]bool{}
+	for _, s := range symbols {
+		if s.Kind != kind || wanted != nil && !slices.Contains(wanted, s.Name) {
+			continue
+		}
+		found[s.Name] = true
+		for e := range size(s.Shape) {
+			p.Table.Series = append(p.Table.Series, Column{element(s.Name, s.Shape, e), s.Unit})
+		}
+	}
+	for _, name := range wanted {
+		if !found[name] {
+			return fmt.Errorf("the model has no %s %q", kind, name)
+		}
+	}
+	return nil
+}
+
+// base returns the name of the array of an element.
+func base(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return name
+}
+
+func known(unit string) string {
+	if unit == "1" || unit == "?" {
+		return ""
+	}
+	return unit
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// element writes "u[2,5]" for element i, row-major, of an array, and the name for a number.
+func element(name string, shape []int, i int) string {
+	if len(shape) == 0 {
+		return name
+	}
+	subs := make([]string, len(shape))
+	for k := len(shape) - 1; k >= 0; k-- {
+		subs[k] = strconv.Itoa(i%shape[k] + 1)
+		i /= shape[k]
+	}
+	return name + "[" + strings.Join(subs, ",") + "]"
+}

@@ -1,0 +1,197 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+)
+
+// Backend computes chunks somewhere.
+type Backend interface {
+	// Compute computes the chunks that next gives, in any order and as many at a time as it likes, until next gives no
+	// more. It hands each to done, once or more often, from any goroutine. next may wait until other chunks are done.
+	// Compute ends early with an error of done, or with that of ctx.
+	Compute(ctx context.Context, p *Problem, next Next, done func(*Chunk) error) error
+}
+
+// Next gives the next chunk to compute; ok is false where there is none.
+type Next func(ctx context.Context) (chunk int, ok bool)
+
+// Local is the Backend that computes on so many goroutines of this process; 0 means one for each core.
+type Local struct{ Threads int }
+
+// Compute computes chunks.
+func (l Local) Compute(
+	ctx context.Context, p *Problem, next Next, done func(*Chunk) error,
+) error {
+	threads := l.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	threads = max(1, min(threads, p.Chunks()))
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var wait sync.WaitGroup
+	for range threads {
+		wait.Go(func() {
+			w := p.Worker()
+			for {
+				chunk, ok := next(ctx)
+				if !ok || ctx.Err() != nil {
+					return
+				}
+				c, err := w.Compute(ctx, chunk)
+				if err == nil {
+					err = done(c)
+				}
+				if err != nil {
+					stop(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// Config says how a problem is run. The zero value computes on all cores and keeps nothing.
+type Config struct {
+	Backend Backend // nil for Local{}
+	Journal *Journal
+	// Each is called for every chunk, in the order of the members, by one goroutine at a time. The chunk is its own.
+	Each func(*Chunk) error
+	// Progress is called now and then with the number of members that are done, in any order.
+	Progress func(members int)
+}
+
+// ahead bounds how many chunks after the first that is not done are begun.
+const ahead = 256
+
+// Run computes all members. Where it ends early, Each has been called for the first chunks, without gaps; the journal
+// has these and whatever else was done.
+func Run(ctx context.Context, p *Problem, c Config) error {
+	r := &running{p: p, c: c, waiting: map[int]*Chunk{}, begun: 0}
+	r.room = sync.NewCond(&r.mu)
+	backend := c.Backend
+	if backend == nil {
+		backend = Local{}
+	}
+	if err := r.advance(); err != nil {
+		return err
+	}
+	if r.delivered == p.Chunks() {
+		return nil
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.room.Broadcast()
+	})()
+	err := backend.Compute(ctx, p, r.next, func(c *Chunk) error {
+		err := r.done(c)
+		if err != nil {
+			stop(err)
+		}
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err == nil && r.delivered < p.Chunks():
+		return errors.New("some members were never computed")
+	}
+	return err
+}
+
+// running is a run under way.
+type running struct {
+	p *Problem
+	c Config
+
+	mu        sync.Mutex
+	room      *sync.Cond
+	begun     int            // chunks before this one were given out, or were done before
+	delivered int            // chunks before this one were handed to Each
+	waiting   map[int]*Chunk // done, and not delivered yet; nil for those of the journal
+	members   int
+}
+
+// next returns the next chunk to compute.
+func (r *running) next(ctx context.Context) (int, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		for r.c.Journal != nil && r.begun < r.p.Chunks() && r.c.Journal.Has(r.begun) {
+			r.begun++
+		}
+		switch {
+		case ctx.Err() != nil || r.begun >= r.p.Chunks():
+			return 0, false
+		case r.begun < r.delivered+ahead:
+			r.begun++
+			return r.begun - 1, true
+		}
+		r.room.Wait()
+	}
+}
+
+// done takes a chunk.
+func (r *running) done(c *Chunk) error {
+	if !r.p.fits(c) {
+		return errChunk
+	}
+	if r.c.Journal != nil {
+		if err := r.c.Journal.Add(c); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, twice := r.waiting[c.Index]; twice || c.Index < r.delivered {
+		return nil
+	}
+	if r.waiting[c.Index] = c; r.c.Journal != nil {
+		r.waiting[c.Index] = nil // it is read again in its turn
+		if c.Index == r.delivered {
+			r.waiting[c.Index] = c
+		}
+	}
+	if r.members += len(c.Status); r.c.Progress != nil {
+		r.c.Progress(r.members)
+	}
+	return r.advance()
+}
+
+// advance hands over the chunks whose turn it is.
+func (r *running) advance() error {
+	for {
+		c, ok := r.waiting[r.delivered]
+		switch {
+		case ok && c != nil:
+		case r.c.Journal != nil && r.c.Journal.Has(r.delivered):
+			var err error
+			if c, err = r.c.Journal.Read(r.delivered); err != nil {
+				return err
+			}
+			if !ok {
+				r.members += len(c.Status)
+			}
+		default:
+			r.room.Broadcast()
+			return nil
+		}
+		delete(r.waiting, r.delivered)
+		r.delivered++
+		if r.c.Each != nil {
+			if err := r.c.Each(c); err != nil {
+				return err
+			}
+		}
+	}
+}

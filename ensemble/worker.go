@@ -1,0 +1,168 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// Worker computes chunks of a problem. It keeps programs and memory from member to member. It belongs to one goroutine.
+type Worker struct {
+	p      *Problem
+	runner *odes.Runner // nil until a member has made one
+}
+
+// Worker returns a new worker.
+func (p *Problem) Worker() *Worker { return &Worker{p: p} }
+
+// CodeInternal is the code of a Failure that is a bug of odes.
+const CodeInternal = "internal"
+
+// Compute computes a chunk. Members that fail are told in the chunk. The error is that of the context, or says that
+// something is wrong for all members.
+func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
+	from, to := w.p.Members(chunk)
+	n, width := to-from, w.p.Table.Width()
+	c := &Chunk{
+		Index: chunk, First: from, Status: make([]Status, n), Steps: make([]int32, n), Rows: make([]float64, n*width),
+	}
+	for i := range n {
+		row := c.Rows[i*width : (i+1)*width]
+		status, steps, err := w.member(ctx, from+i, row)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			failure, ok := failureOf(from+i, err)
+			if !ok {
+				return nil, err
+			}
+			status = Failed
+			c.Failures = append(c.Failures, failure)
+			for k := len(w.p.Table.Params); k < width; k++ {
+				row[k] = math.NaN()
+			}
+		}
+		c.Status[i], c.Steps[i] = status, int32(min(steps, math.MaxInt32))
+	}
+	return c, nil
+}
+
+// errPanic marks a panic within a member.
+var errPanic = errors.New("internal error")
+
+// failureOf makes a failure of a member of an error that is one. All others concern every member.
+func failureOf(member int, err error) (Failure, bool) {
+	f := Failure{Member: member, Message: err.Error()}
+	list := diag.Of(err)
+	if at := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Level == diag.Error }); at >= 0 {
+		f.Code, f.Message = string(list[at].Code), list[at].Message
+	}
+	var run *odes.RunError
+	switch {
+	case errors.Is(err, errPanic):
+		f.Code = CodeInternal
+	case !errors.As(err, &run) && f.Code != string(odes.CodeAssert) && f.Code != string(odes.CodeInvariant) &&
+		f.Code != string(odes.CodeMemory):
+		return f, false
+	}
+	return f, true
+}
+
+// member computes one member and fills its row.
+func (w *Worker) member(ctx context.Context, i int, row []float64) (status Status, steps int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			w.runner = nil // whose memory may be in any state
+			err = fmt.Errorf("%w: %v", errPanic, r)
+		}
+	}()
+	set := w.p.Assign(i)
+	for k, a := range set {
+		row[k] = a.Values[0]
+	}
+	rest := row[len(set):]
+	if w.p.Job.Gradient {
+		return w.gradient(ctx, set, rest)
+	}
+	opts := w.p.opts
+	opts.Set = slices.Concat(opts.Set, set)
+	if opts.Times = w.p.Table.Times; opts.Times == nil {
+		opts.Times = []float64{} // none, rather than every step
+	}
+	s, err := w.p.Model.Solve(ctx, opts)
+	if err != nil {
+		return Failed, 0, err
+	}
+	w.copyValues(rest, s.Values)
+	w.copySeries(rest[len(s.Values):], s)
+	return statusOf(s.Status), s.Stats.Steps, nil
+}
+
+func statusOf(text string) Status {
+	if text == "ok" {
+		return OK
+	}
+	return Partial
+}
+
+func (w *Worker) copyValues(to []float64, values []odes.Value) {
+	for k, v := range values {
+		to[k] = v.Value
+	}
+}
+
+// gradient computes values and derivatives.
+func (w *Worker) gradient(ctx context.Context, set []odes.Assignment, row []float64) (Status, int, error) {
+	if w.runner == nil {
+		opts := w.p.opts
+		opts.Set = slices.Concat(opts.Set, set)
+		r, err := w.p.Model.Prepare(opts)
+		if err != nil {
+			return Failed, 0, err
+		}
+		w.runner = r
+	} else if err := w.runner.Set(set...); err != nil {
+		return Failed, 0, err
+	}
+	s, err := w.runner.Sensitivities(ctx)
+	if err != nil {
+		return Failed, 0, err
+	}
+	w.copyValues(row, s.Values)
+	copy(row[len(s.Values):], s.Gradient)
+	return statusOf(s.Status), s.Stats.Steps, nil
+}
+
+// copySeries writes outputs at the wanted times. Where a run has two values at a time, at a jump, it takes the later
+// one; after the end of a run that stopped there are none.
+func (w *Worker) copySeries(row []float64, s *odes.Solution) {
+	t := &w.p.Table
+	n := len(t.Series)
+	for k := range row {
+		row[k] = math.NaN()
+	}
+	at := 0
+	for k, time := range s.T {
+		for at+1 < len(t.Times) && t.Times[at] < time {
+			at++
+		}
+		if t.Times[at] != time {
+			continue
+		}
+		col := 0
+		for _, o := range s.Outputs {
+			if w.p.Job.Outputs != nil && !slices.Contains(w.p.Job.Outputs, o.Name) {
+				continue
+			}
+			size := len(o.Values) / len(s.T)
+			copy(row[at*n+col:], o.Values[k*size:(k+1)*size])
+			col += size
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+// minimum is what is known of the best point that was found.
+type minimum struct {
+	x        []float64
+	at       []int     // -1, 0 or 1: which coordinates are at a bound
+	gradient []float64 // by the coordinates, of what is minimised
+	hessian  []float64 // exact; nil where there is none
+	fisher   spectrum  // of the coordinates that are free, by their numbers in keep
+	keep     []int
+	cov      []float64 // [n][n], of the coordinates: Inf on the diagonal of those that are not told, NaN beside it
+	factor   float64   // of standard deviations
+	freedom  int       // rows less estimates
+}
+
+// conclude finds out what there is to know about the best search.
+func (p *problem) conclude(ctx context.Context, out *Result) error {
+	began := time.Now()
+	const again = 3
+	for round := 0; ; round++ {
+		better, err := p.examine(ctx, out)
+		if err != nil {
+			return err
+		}
+		if better == nil || round == again || ctx.Err() != nil {
+			break
+		}
+		// A profile has found its way to a lower point: the fit goes on from there.
+		e, err := p.borrow()
+		if err != nil {
+			return err
+		}
+		s, err := p.from(ctx, e, len(out.Starts), better)
+		p.giveBack(e)
+		out.Stats.Evaluations += s.Evaluations
+		if err != nil || !(s.Value*p.sign() < out.Starts[0].Value*p.sign()) {
+			break
+		}
+		s.Why = "from a point of a profile that was lower; " + s.Why
+		out.Starts = append(out.Starts, s)
+		p.sort(out.Starts)
+		out.Clusters = nil
+		p.cluster(out)
+	}
+	out.Stats.Seconds.Errors = time.Since(began).Seconds() - out.Stats.Seconds.Profiles
+	return nil
+}
+
+// examine fills in all that follows from the best search. It returns a point that is better, if it comes upon one.
+func (p *problem) examine(ctx context.Context, out *Result) (better []float64, err error) {
+	e, err := p.borrow()
+	if err != nil {
+		return nil, err
+	}
+	defer p.giveBack(e)
+	n, bad := e.n, e.bad
+	defer func() {
+		out.Stats.Evaluations += e.n - n
+		out.Stats.Failures += e.bad - bad
+	}()
+	out.Warnings, out.Estimates, out.Unidentified, out.Correlation = nil, nil, nil, nil
+	whole := ctx
+	if ctx.Err() != nil { // what was done is to be told all the same
+		whole = context.WithoutCancel(ctx)
+	}
+	best := &out.Starts[0]
+	m := &minimum{x: slices.Clone(best.x), factor: 1}
+	p.atBounds(m)
+	if ctx.Err() == nil {
+		if err := p.polish(ctx, e, m, best.Status == "converged"); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+		if m.gradient != nil {
+			best.x, best.To = m.x, p.values(m.x)
+		}
+	}
+	if err := p.value(whole, out, m); err != nil {
+		return nil, err
+	}
+	if m.gradient == nil {
+		if err := p.slope(whole, e, m); err != nil {
+			return nil, err
+		}
+	}
+	best.Value = out.Objective.Value
+	sizes := p.sizes(m.x)
+	for _, i := range m.free() {
+		out.GradientNorm = max(out.GradientNorm, math.Abs(m.gradient[i])*sizes[i])
+	}
+	out.Identifiable = true
+	if p.squares && len(p.constraints) == 0 {
+		if err := p.inform(whole, e, m, out); err != nil {
+			return nil, err
+		}
+	}
+	p.estimates(m, out)
+	if p.squares && len(p.constraints) == 0 && p.settings.Intervals == "profile" && ctx.Err() == nil {
+		began := time.Now()
+		better = p.profiles(ctx, m, out)
+		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
+	}
+	if e.comparison != nil {
+		if err := e.at(whole, m.x); err == nil {
+			p.predictions(e, m, out)
+		}
+	}
+	if ctx.Err() != nil || best.Status != "converged" {
+		out.Status = "partial"
+	}
+	p.remarks(m, out)
+	return better, nil
+}
+
+// atBounds finds the coordinates that are at a bound.
+func (p *problem) atBounds(m *minimum) {
+	b := p.bounds()
+	m.at = make([]int, len(m.x))
+	for i, x := range m.x {
+		switch {
+		case b.Lo[i] == b.Hi[i]:
+		case x <= b.Lo[i]:
+			m.at[i] = -1
+		case x >= b.Hi[i]:
+			m.at[i] = 1
+		}
+	}
+}
+
+// free lists the coordinates that are not at a bound.
+func (m *minimum) free() []int {
+	var list []int
+	for i, at := range m.at {
+		if at == 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// slope finds the gradient at the minimum.
+func (p *problem) slope(ctx context.Context, e *evaluator, m *minimum) error {
+	s, err := e.run(ctx, m.x, false)
+	if err != nil {
+		return err
+	}
+	m.gradient = make([]float64, len(m.x))
+	e.gather(s, 0, p.sign(), m.x, m.gradient)
+	return nil
+}
+
+// polish goes on by Newton's method with exact Hessians from where a search has converged: a search stops where the
+// values of the objective tell nothing more, and its derivatives tell more. It leaves the gradient and the Hessian at
+// the minimum in m. Where the method of the model has no second derivatives, it does nothing.
+func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converged bool) error {
+	if len(p.constraints) > 0 || !p.squares && p.algorithm != "newton" || !p.hasHessian() {
+		return nil
+	}
+	n := len(m.x)
+	bounds, sizes := p.bounds(), p.sizes(m.x)
+	keep := m.free()
+	last := math.Inf(1) // what the step before promised
+	x := slices.Clone(m.x)
+	const rounds = 6
+	for round := range rounds {
+		s, err := e.run(ctx, x, true)
+		if err != nil {
+			if m.gradient != nil || ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		gradient, hessian := make([]float64, n), make([]float64, n*n)
+		e.gather(s, 0, p.sign(), x, gradient)
+		e.curvature(s, p.sign(), x, gradient, hessian)
+		inverse := invert(sub(hessian, n, keep), len(keep))
+		if inverse == nil {
+			if m.gradient == nil {
+				m.gradient, m.hessian = gradient, hessian
+			}
+			return nil
+		}
+		promise, longest := 0.0, 0.0
+		step := make([]float64, len(keep))
+		for a := range keep {
+			for b, j := range keep {
+				step[a] -= float64(inverse[a*len(keep)+b] * gradient[j])
+			}
+			promise -= float64(step[a] * gradient[keep[a]])
+			longest = max(longest, math.Abs(step[a])/sizes[keep[a]])
+		}
+		if !(promise < last) {
+			return nil
+		}
+		m.x, m.gradient, m.hessian = slices.Clone(x), gradient, hessian
+		const near = 0.1 // of the size of a coordinate
+		if !converged || round == rounds-1 || longest < 1e-15 || longest > near || promise > last/4 {
+			return nil
+		}
+		last = promise
+		for a, i := range keep {
+			if x[i] += step[a]; x[i] <= bounds.Lo[i] || x[i] >= bounds.Hi[i] {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// value computes the objective and the constraints at the minimum as results are: with an independent run beside it.
+func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
+	o := p.opts.Options
+	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, []string{}, -1, nil
+	for _, c := range p.constraints {
+		o.Of = append(o.Of, c.Name)
+	}
+	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "sens.order", Value: "1"})
+	values := p.values(m.x)
+	for i, v := range p.settings.Over {
+		a := odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())}
+		for k := range p.coords {
+			if c := &p.coords[k]; c.variable == i {
+				a.Values[c.element] = values[k]
+			}
+		}
+		o.Set = append(slices.Clone(o.Set), a)
+	}
+	s, err := p.model.Sensitivities(ctx, o)
+	if err != nil {
+		return err
+	}
+	out.Objective, out.Constraints, out.Run = s.Values[0], slices.Clone(s.Values[1:]), s.Settings
+	for _, d := range s.Warnings {
+		if d.Level == diag.Warning {
+			out.Warnings = append(out.Warnings, d)
+		}
+	}
+	if out.Objective.Trust == odes.Lost {
+		out.Status = "partial"
+	}
+	return nil
+}
+
+// remarks adds what a user should know of the fit as a whole.
+func (p *problem) remarks(m *minimum, out *Result) {
+	note := func(level diag.Level, format string, args ...any) {
+		out.Warnings = append(out.Warnings, diag.Diagnostic{
+			Code: CodeFit, Level: level, Span: source.Span{}, Message: fmt.Sprintf(format, args...),
+		})
+	}
+	best := &out.Starts[0]
+	switch best.Status {
+	case "converged":
+	case "stopped":
+		note(diag.Warning, "the fit was interrupted; the numbers are those of the best point so far")
+	default:
+		note(diag.Warning, "the best search did not come to a minimum: %s", best.Why)
+	}
+	failed := 0
+	why := ""
+	for i := range out.Starts {
+		if out.Starts[i].Status == "failed" {
+			failed++
+			if why == "" {
+				why = out.Starts[i].Why
+			}
+		}
+	}
+	if failed > 0 {
+		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s", diag.Count(failed, "start"),
+			len(out.Starts), why)
+	}
+	for i, at := range m.at {
+		if at == 0 {
+			continue
+		}
+		c := &p.coords[i]
+		side, bound := "lower", c.lo
+		if at > 0 {
+			side, bound = "upper", c.hi
+		}
+		note(diag.Warning, "%s is at its %s bound, %s: the data want it to be %s, and its interval and the errors of the "+
+			"others hold only if the bound is true", c.name, side, diag.Number(bound),
+			map[bool]string{true: "greater", false: "less"}[at > 0])
+	}
+	for _, u := range out.Unidentified {
+		note(diag.Warning, "%s", u.String())
+	}
+	for i := range out.Estimates {
+		x := &out.Estimates[i]
+		if slices.ContainsFunc(out.Unidentified, func(u Combination) bool { return slices.Contains(u.Names, x.Text()) }) {
+			continue // that was said
+		}
+		switch below, above := x.OpenLower == "flat", x.OpenUpper == "flat"; {
+		case below && above:
+			note(diag.Warning, "%s is not identifiable from this data: its profile is flat", x.Text())
+			out.Identifiable = false
+		case below:
+			note(diag.Warning, "the data only tell that %s is at most %s: its profile is flat below", x.Text(),
+				diag.Number(x.Upper))
+		case above:
+			note(diag.Warning, "the data only tell that %s is at least %s: its profile is flat above", x.Text(),
+				diag.Number(x.Lower))
+		}
+	}
+	if len(out.Clusters) > 1 && out.Clusters[0].Starts == 1 && len(out.Starts) > 4 {
+		note(diag.Note, "one search of %d came to the best minimum; more starts may find a better one", len(out.Starts))
+	}
+	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int { return strings.Compare(string(a.Code), string(b.Code)) })
+}
+
+// String says in words which estimates the data do not tell.
+func (c *Combination) String() string {
+	if len(c.Names) == 1 {
+		return fmt.Sprintf("%s is not identifiable from this data: it changes nothing that was measured", c.Names[0])
+	}
+	parts := make([]string, len(c.Names))
+	for i, name := range c.Names {
+		parts[i] = fmt.Sprintf("%s by %+.3g %%", name, c.Weights[i])
+	}
+	return fmt.Sprintf("%s are not identifiable from this data: nothing that was measured changes if %s",
+		join(c.Names), join(parts))
+}
+
+// join lists words: "a, b and c".
+func join(list []string) string {
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}

@@ -1,0 +1,392 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/lang/diag"
+)
+
+// evaluator computes the objective at one point after another, in one goroutine.
+type evaluator struct {
+	p          *problem
+	comparison *odes.Comparison // nil for an objective that is not read row by row
+	gradient   *odes.Runner     // made when it is needed first
+	hessian    *odes.Runner
+
+	set  []odes.Assignment
+	last []float64 // where comparison ran last; nil for nowhere
+	rows int       // that are squares
+	held []float64 // coordinates that are held: NaN for those that are not; nil for none
+	n    int       // evaluations, and failures among them
+	bad  int
+}
+
+func (p *problem) newEvaluator() (*evaluator, error) {
+	e := &evaluator{p: p}
+	for i, v := range p.settings.Over {
+		e.set = append(e.set, odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())})
+	}
+	if p.settings.Maximize {
+		return e, nil
+	}
+	opts := p.runOptions()
+	c, err := p.model.Compare(p.settings.Objective, opts)
+	if err != nil || c == nil {
+		return e, err
+	}
+	e.comparison = c
+	for i := range c.Groups {
+		for k := range c.Groups[i].T {
+			if squared(&c.Groups[i], k) {
+				e.rows++
+			}
+		}
+	}
+	for range p.priorSquares(c) {
+		e.rows++
+	}
+	return e, nil
+}
+
+// runOptions are those of the runs of a search.
+func (p *problem) runOptions() odes.Options {
+	o := p.opts.Options
+	o.Wrt, o.Progress = p.names, nil
+	o.Threads = 1
+	if p.settings.Starts == 1 || p.opts.workers() == 1 { // experiments are what there is to share out
+		o.Threads = p.opts.workers()
+	}
+	return o.GradientOnly()
+}
+
+// move makes x the point of the runs to come.
+func (e *evaluator) move(x []float64) {
+	for i := range x {
+		c := &e.p.coords[i]
+		e.set[c.variable].Values[c.element] = c.value(x[i])
+	}
+}
+
+// at runs the comparison at x.
+func (e *evaluator) at(ctx context.Context, x []float64) error {
+	if e.last != nil && slices.Equal(e.last, x) {
+		return nil
+	}
+	e.last = nil
+	e.n++
+	e.move(x)
+	err := e.comparison.Set(e.set...)
+	if err == nil {
+		err = e.comparison.Run(ctx)
+	}
+	for i := range e.comparison.Groups {
+		if err == nil {
+			err = impossible(&e.comparison.Groups[i])
+		}
+	}
+	if err != nil {
+		e.bad++
+		return err
+	}
+	e.last = slices.Clone(x)
+	return nil
+}
+
+// impossible returns an error where the data have no density around what the model says.
+func impossible(g *odes.Compared) error {
+	at := ""
+	if g.Experiment != "" {
+		at = " in experiment " + g.Experiment
+	}
+	for k, m := range g.Prediction.Values {
+		switch {
+		case (g.Noise == "lognormal" || g.Noise == "loglaplace") && !(m > 0):
+			return fmt.Errorf("%s is %s at %s%s, and a median of %s noise is positive", g.Observation, diag.Number(m),
+				diag.Number(g.T[k]), at, g.Noise)
+		case squared(g, k) && !(g.Args[0].Values[k] > 0):
+			return fmt.Errorf("the sd of %s is %s at %s%s, and must be positive", g.Observation,
+				diag.Number(g.Args[0].Values[k]), diag.Number(g.T[k]), at)
+		case g.Terms() && math.IsInf(g.Term.Values[k], 0):
+			return fmt.Errorf("the value %s of %s at %s%s has no probability", diag.Number(g.Data[k]), g.Observation,
+				diag.Number(g.T[k]), at)
+		}
+	}
+	return nil
+}
+
+// leastSquares returns the problem for optim.LeastSquares.
+func (e *evaluator) leastSquares() optim.LeastSquaresProblem {
+	p := optim.LeastSquaresProblem{
+		Variables: len(e.p.coords), Residuals: e.rows, HasRest: true,
+		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Residuals) error {
+			if err := e.at(ctx, x); err != nil {
+				return err
+			}
+			e.fill(x, want, at)
+			return nil
+		},
+	}
+	return p
+}
+
+// fill writes the residuals, the rest of the objective and their derivatives at x.
+func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals) {
+	n := len(x)
+	slopes := make([]float64, n) // of values by coordinates
+	for i := range x {
+		slopes[i] = e.p.coords[i].slope(e.p.coords[i].value(x[i]))
+	}
+	s := sums{e: e, want: want, at: at, slopes: slopes}
+	at.Rest = e.p.fixed
+	if want >= optim.Slopes {
+		clear(at.Gradient)
+		clear(at.Curvature)
+	}
+	rtol := e.comparison.RTol
+	noise, second := 0.0, 0.0
+	for i := range e.comparison.Groups {
+		g := &e.comparison.Groups[i]
+		for k := range g.T {
+			t := rowOf(g, k)
+			s.add(g, k, &t)
+			d := math.Abs(t.byCentre) * rtol * math.Abs(g.Prediction.Values[k]) * math.Sqrt(g.Weight)
+			noise += float64(t.square * t.square * g.Weight * d * d)
+			second += float64(d * d)
+		}
+	}
+	s.priors(x)
+	at.Noise = math.Sqrt(noise) + second/2
+}
+
+// sums adds rows of the objective to what a search asks for.
+type sums struct {
+	e      *evaluator
+	want   optim.Want
+	at     *optim.Residuals
+	slopes []float64
+	row    int // of at.R
+	work   []float64
+}
+
+// add adds row k of g, whose terms are t.
+func (s *sums) add(g *odes.Compared, k int, t *row) {
+	w := g.Weight
+	root := math.Sqrt(w)
+	n, coords := len(s.slopes), s.e.p.coords
+	columns := s.e.comparison.Columns
+	by := func(r *odes.Rows, i int) float64 {
+		return float64(r.Slopes[k*columns+coords[i].column] * s.slopes[i])
+	}
+	if t.squared {
+		s.at.R[s.row] = float64(root * t.square)
+		if s.want >= optim.Slopes {
+			to := s.at.J[s.row*n : (s.row+1)*n]
+			for i := range to {
+				d := float64(t.byCentre * by(&g.Prediction, i))
+				for a := range g.Args {
+					d += float64(t.byArgs[a] * by(&g.Args[a], i))
+				}
+				to[i] = float64(root * d)
+			}
+		}
+		s.row++
+	}
+	s.at.Rest += float64(w * t.rest)
+	if s.want < optim.Slopes {
+		return
+	}
+	if !t.squared {
+		for i := range n {
+			s.at.Gradient[i] += float64(w * by(&g.Term, i))
+		}
+	} else {
+		for i := range n {
+			for a := range g.Args {
+				s.at.Gradient[i] += float64(w * t.restByArgs[a] * by(&g.Args[a], i))
+			}
+		}
+	}
+	if s.work == nil {
+		s.work = make([]float64, n)
+	}
+	curve := func(weight float64, r *odes.Rows) {
+		if weight == 0 {
+			return
+		}
+		for i := range s.work {
+			s.work[i] = by(r, i)
+		}
+		s.outer(float64(w*weight), s.work)
+	}
+	curve(t.curveCentre, &g.Prediction)
+	for a := range g.Args {
+		curve(t.curveArgs[a], &g.Args[a])
+	}
+	curve(t.curveTerm, &g.Term)
+}
+
+// outer adds weight times the product of v with itself to the curvature.
+func (s *sums) outer(weight float64, v []float64) {
+	n := len(v)
+	for i, x := range v {
+		if x == 0 {
+			continue
+		}
+		for j, y := range v {
+			s.at.Curvature[i*n+j] += float64(weight * x * y)
+		}
+	}
+}
+
+// hasHessian reports whether the model's method makes second derivatives.
+func (p *problem) hasHessian() bool {
+	_, err := p.curved()
+	return err == nil
+}
+
+// curved prepares runs with second derivatives of the objective.
+func (p *problem) curved() (*odes.Runner, error) {
+	o := p.runOptions()
+	o.Of = []string{p.settings.Objective}
+	return p.model.Prepare(o.SecondOrder())
+}
+
+// sign is -1 for an objective that is maximised.
+func (p *problem) sign() float64 {
+	if p.settings.Maximize {
+		return -1
+	}
+	return 1
+}
+
+// run makes a run at x with first derivatives of the objective and the constraints, or with second ones of the former.
+func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.Sensitivities, err error) {
+	r := &e.gradient
+	if second {
+		r = &e.hessian
+	}
+	if *r == nil {
+		if second {
+			*r, err = e.p.curved()
+		} else {
+			o := e.p.runOptions()
+			o.Of = []string{e.p.settings.Objective}
+			for _, c := range e.p.constraints {
+				o.Of = append(o.Of, c.Name)
+			}
+			*r, err = e.p.model.Prepare(o)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	e.n++
+	e.move(x)
+	if err = (*r).Set(e.set...); err == nil {
+		s, err = (*r).Sensitivities(ctx)
+	}
+	if err == nil && math.IsNaN(s.Values[0].Value) {
+		err = errNoValue
+		if len(s.Values[0].Warnings) > 0 {
+			err = errors.New(s.Values[0].Name + " has no value: " + s.Values[0].Warnings[0])
+		}
+	}
+	if err != nil {
+		e.bad++
+	}
+	return s, err
+}
+
+var errNoValue = errors.New("the objective has no value")
+
+// gather writes row i of the gradient of s, by coordinates.
+func (e *evaluator) gather(s *odes.Sensitivities, i int, sign float64, x, to []float64) {
+	for k := range to {
+		c := &e.p.coords[k]
+		to[k] = float64(sign * s.Gradient[i*s.Columns+c.column] * c.slope(c.value(x[k])))
+	}
+}
+
+// curvature writes the Hessian of s by coordinates; grad is its gradient by them.
+func (e *evaluator) curvature(s *odes.Sensitivities, sign float64, x, grad, to []float64) {
+	n := len(x)
+	h := s.Second(0)
+	for i := range n {
+		a := &e.p.coords[i]
+		va := a.slope(a.value(x[i]))
+		for j := range n {
+			b := &e.p.coords[j]
+			to[i*n+j] = float64(sign * h[a.column*s.Columns+b.column] * va * b.slope(b.value(x[j])))
+		}
+		if a.log { // the second derivative of exp is exp
+			to[i*n+i] += grad[i]
+		}
+	}
+}
+
+// noise is the estimated error of a value of the objective.
+func noise(s *odes.Sensitivities) float64 { return math.Abs(s.Values[0].Value) * s.Settings.RTol }
+
+// smooth returns the problem for optim.Minimize.
+func (e *evaluator) smooth() optim.Problem {
+	return optim.Problem{
+		Variables: len(e.p.coords), HasHessian: e.p.algorithm == "newton",
+		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) error {
+			s, err := e.run(ctx, x, want == optim.Curving)
+			if err != nil {
+				return err
+			}
+			sign := e.p.sign()
+			at.Value, at.Noise = float64(sign*s.Values[0].Value), noise(s)
+			if want >= optim.Slopes {
+				e.gather(s, 0, sign, x, at.Gradient)
+			}
+			if want == optim.Curving {
+				e.curvature(s, sign, x, at.Gradient, at.Hessian)
+			}
+			return nil
+		},
+	}
+}
+
+// constrained returns the problem for optim.Constrained.
+func (e *evaluator) constrained() optim.ConstrainedProblem {
+	p := optim.ConstrainedProblem{
+		Variables: len(e.p.coords), Constraints: len(e.p.constraints),
+		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point, c *optim.Constraints) error {
+			s, err := e.run(ctx, x, false)
+			if err != nil {
+				return err
+			}
+			sign := e.p.sign()
+			at.Value, at.Noise = float64(sign*s.Values[0].Value), noise(s)
+			if want >= optim.Slopes {
+				e.gather(s, 0, sign, x, at.Gradient)
+			}
+			for i := range c.C {
+				c.C[i] = s.Values[i+1].Value
+				if want >= optim.Slopes {
+					e.gather(s, i+1, 1, x, c.J[i*len(x):(i+1)*len(x)])
+				}
+			}
+			return nil
+		},
+	}
+	for _, c := range e.p.constraints {
+		lo, hi := 0.0, 0.0
+		switch c.Relation {
+		case "<=":
+			lo = math.Inf(-1)
+		case ">=":
+			hi = math.Inf(1)
+		}
+		p.Lo, p.Hi = append(p.Lo, lo), append(p.Hi, hi)
+	}
+	return p
+}

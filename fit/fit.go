@@ -1,0 +1,216 @@
+// Package fit estimates parameters of models from data, and says how sure they are.
+//
+// Run takes an objective of a model and searches for the params that make it least, from one point or many. What it
+// returns, a Result, has the estimates with their standard errors and intervals, what the data cannot tell, the searches
+// that were made, and the predictions beside the data. Predict and Identify answer two questions without a search: how
+// the model compares with its data as it stands, and which params the data can tell.
+//
+// An objective that is a sum of negative log likelihoods and priors is read row by row (odes.Comparison): a trust-region
+// method for least squares then knows the curvature that the data have, at the price of first derivatives. Any other
+// objective is minimised by its gradient and, where that pays, its exact Hessian; constraints are kept by sequential
+// quadratic programming. The searches are those of internal/optim.
+//
+// A run of the model that fails is a failure of the point at which it was made, never of the fit. Results depend on
+// nothing but the model, the settings and the seed: not on the number of workers, and not on time.
+//
+// docs/fit.md has the formulas and their sources.
+package fit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"time"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// CodeFit is the code of warnings and notes about a fit.
+const CodeFit diag.Code = "fit"
+
+// Options say what to fit and how. The zero value follows the model's fit block.
+type Options struct {
+	// Options are those of the runs: values, settings, blocks. Of, Wrt, Times and Gradient mean nothing here.
+	odes.Options
+	// Starts, if not 0, takes the place of the setting.
+	Starts int
+	// Workers is how many searches go on at once; 0 means one for each core. Results do not depend on it.
+	Workers int
+	// Told, if set, is called after each search, profile and now and then in between, by any goroutine, one at a time.
+	Told func(Progress)
+	// Done are searches that were made before, by their Number: they are not made again. See Start.
+	Done []Start
+	// Found, if set, is called with every search that has ended, one at a time.
+	Found func(Start)
+}
+
+// Progress tells how far a fit is.
+type Progress struct {
+	Phase string // "searches", "profiles"
+	Done  int    // of so many
+	Of    int
+	Best  float64 // of the objective so far; NaN where no search has come to a value
+}
+
+// Result is the result of a fit.
+type Result struct {
+	// Status is "ok", "partial" (it was interrupted, or the best search did not come to a minimum, or numbers of the
+	// objective are not to be trusted) or "failed": no search has come to a value.
+	Status    string
+	Objective odes.Value // at the estimates, with its estimated error
+	// GradientNorm is the largest derivative of the objective by an estimate, times the size of that, at a minimum
+	// within the bounds.
+	GradientNorm float64
+	Estimates    []Estimate
+	// Correlation is that of the estimates, [n][n]; nil where there are no standard errors. Rows and columns of
+	// estimates without one are NaN.
+	Correlation [][]float64
+	// Starts are the searches, the best first; those without a value come last, in the order of their numbers.
+	Starts   []Start
+	Clusters []Cluster
+	// Identifiable tells that the data tell every estimate. Unidentified are the combinations of them that they do not.
+	Identifiable bool
+	Unidentified []Combination
+	// Rows is the number of values that were compared; 0 for an objective that is not read row by row. NLL is the
+	// negative log likelihood of the data, AIC and BIC are criteria made from it, Factor is the common factor of
+	// standard deviations where that was estimated, and 1 otherwise.
+	Rows          int
+	NLL, AIC, BIC float64
+	Factor        float64
+	Predictions   []Prediction
+	Constraints   []odes.Value
+	Settings      odes.FitSettings
+	Algorithm     string // that was used
+	Run           odes.RunSettings
+	Stats         Stats
+	Warnings      []diag.Diagnostic
+}
+
+// Stats count the work of a fit.
+type Stats struct {
+	Evaluations int // of the objective, each with derivatives
+	Failures    int // of these
+	Seconds     struct{ Compile, Searches, Errors, Profiles float64 }
+}
+
+// Estimate is one number that was searched for.
+type Estimate struct {
+	Name    string // of the param or state
+	Initial bool   // the initial value of state Name
+	Index   []int  // of an array's element, 1-based; nil for a scalar
+	Unit    string
+	Log     bool
+	Start   float64 // the value in the model
+	Value   float64
+	StdErr  float64 // NaN where there is none
+	// Lower and Upper are the ends of the interval; ±Inf where the data do not end it, NaN where none was asked for.
+	Lower, Upper float64
+	// LowBound and HighBound are its bounds, and AtBound is -1 or 1 where the estimate is at one of them.
+	LowBound, HighBound float64
+	AtBound             int
+	// Open tells that the interval has no end on a side because of what: "" for none, "bound", "flat" or "failed".
+	OpenLower, OpenUpper string
+	Profile              []ProfilePoint
+}
+
+// Text returns "k", "A[1,2]" or "initial(x)".
+func (e *Estimate) Text() string { return elementName(e.Name, e.Initial, e.Index) }
+
+// ProfilePoint is a point of a profile likelihood: the least value of the objective where an estimate is held at Value,
+// above its minimum.
+type ProfilePoint struct{ Value, Rise float64 }
+
+// Start is a search.
+type Start struct {
+	Number int // 0 is that from the values in the model
+	// Status is "converged", "limit" (of iterations), "stuck", "stopped" or "failed" (there is no value at its start).
+	Status      string
+	Why         string // in words
+	From        []float64
+	To          []float64 // nil where it failed
+	Value       float64   // NaN where it failed
+	Evaluations int
+	Failures    int // of these
+	Iterations  int
+	Seconds     float64
+	Cluster     int // index of Result.Clusters; -1 for none
+
+	x []float64 // To, as it was searched for
+}
+
+// Cluster is a minimum to which searches came: their values agree, and so do their estimates, as far as data tell them.
+type Cluster struct {
+	Value  float64
+	Starts int // how many
+	Best   int // index of Result.Starts
+}
+
+// Combination is a direction in which estimates can move together without a change that the data would show.
+type Combination struct {
+	Names   []string
+	Weights []float64 // relative changes of these, the largest 1
+}
+
+// Prediction is what the model says beside one row of data.
+type Prediction struct {
+	Experiment, Observation string
+	Unit                    string
+	T, Data                 float64
+	Below                   bool // the value is at most Data
+	Value                   float64
+	// Error is the standard error of Value by the estimates; NaN where they have none. Scatter is the standard deviation
+	// of the data around Value; NaN where the distribution has none. Residual is how many of these Data lies from Value.
+	Error, Scatter, Residual float64
+}
+
+// ErrNoMinimum says that no search has come to a value.
+var ErrNoMinimum = errors.New("no search has come to a value of the objective")
+
+// Run fits a model. The error carries all that is wrong with the options, as diagnostics; it is ErrNoMinimum, wrapped
+// around the cause of the first failure, where no search came to a value. If ctx ends, the result is that of what was
+// done until then, with status "partial", and the error is nil, unless nothing was done.
+func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
+	began := time.Now()
+	p, err := newProblem(m, opts)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{Settings: p.settings, Algorithm: p.algorithm, Factor: 1, Status: "ok"}
+	out.NLL, out.AIC, out.BIC = math.NaN(), math.NaN(), math.NaN()
+	out.Stats.Seconds.Compile = time.Since(began).Seconds()
+	if err := p.search(ctx, out); err != nil {
+		return nil, err
+	}
+	if err := p.conclude(ctx, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// workers returns how many goroutines to use.
+func (o Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// Assignments are the estimates as values of params and initial values.
+func (r *Result) Assignments() []odes.Assignment {
+	var list []odes.Assignment
+	last := ""
+	for i := range r.Estimates {
+		x := &r.Estimates[i]
+		name := elementName(x.Name, x.Initial, nil)
+		if name == last {
+			a := &list[len(list)-1]
+			a.Values = append(a.Values, x.Value)
+			continue
+		}
+		list = append(list, odes.Assignment{Name: name, Values: []float64{x.Value}})
+		last = name
+	}
+	return list
+}

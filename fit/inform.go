@@ -1,0 +1,270 @@
+package fit
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/optim"
+)
+
+// spectrum is the singular value decomposition of the rows of the Fisher information: those of which the sums of the
+// products of columns are its elements.
+type spectrum struct {
+	scale  []float64 // norms of the columns; 0 for those that are nothing
+	values []float64 // singular values of the scaled columns, descending
+	v      []float64 // right singular vectors, as rows
+}
+
+// rows evaluates the comparison at x and returns the rows of the Fisher information by the coordinates of keep: those of
+// residuals, and those of which the products are the curvature of the rest. squares is the sum of squared residuals.
+func (e *evaluator) information(ctx context.Context, x []float64, keep []int) (rows [][]float64, squares float64, err error) {
+	if err := e.at(ctx, x); err != nil {
+		return nil, 0, err
+	}
+	n := len(x)
+	at := optim.Residuals{
+		R: make([]float64, e.rows), J: make([]float64, e.rows*n), Gradient: make([]float64, n),
+		Curvature: make([]float64, n*n),
+	}
+	e.fill(x, optim.Slopes, &at)
+	for i, r := range at.R {
+		squares += float64(r * r)
+		row := make([]float64, len(keep))
+		for a, k := range keep {
+			row[a] = at.J[i*n+k]
+		}
+		rows = append(rows, row)
+	}
+	values, vectors := eigen(sub(at.Curvature, n, keep), len(keep))
+	for i, v := range values {
+		if v > 0 {
+			row := slices.Clone(vectors[i*len(keep) : (i+1)*len(keep)])
+			for k := range row {
+				row[k] *= math.Sqrt(v)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, squares, nil
+}
+
+// decompose returns the spectrum of rows with n columns.
+func decompose(rows [][]float64, n int) spectrum {
+	s := spectrum{scale: make([]float64, n)}
+	cols := make([][]float64, n)
+	for j := range cols {
+		cols[j] = make([]float64, len(rows))
+		for i := range rows {
+			cols[j][i] = rows[i][j]
+		}
+		if s.scale[j] = norm(cols[j]); s.scale[j] > 0 {
+			for i := range cols[j] {
+				cols[j][i] /= s.scale[j]
+			}
+		}
+	}
+	s.values, s.v = svd(cols)
+	return s
+}
+
+// inform finds the covariance of the estimates, and what the data do not tell.
+func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Result) error {
+	m.keep = m.free()
+	k, n := len(m.keep), len(m.x)
+	rows, squares, err := e.information(ctx, m.x, m.keep)
+	if err != nil {
+		return err
+	}
+	m.fisher = decompose(rows, k)
+	m.freedom = e.rows - k
+	if p.settings.Scatter == "estimated" && m.freedom > 0 {
+		m.factor = math.Sqrt(squares / float64(m.freedom))
+	}
+	out.Factor = m.factor
+	lost := p.untold(m, out, e.comparison.RTol)
+
+	// The observed information where it can be inverted, the expected one otherwise. Of a common factor of standard
+	// deviations only the latter is known.
+	var inverse []float64
+	if weight, uniform := p.weight(e); m.hessian != nil && p.settings.Scatter == "known" && uniform &&
+		len(out.Unidentified) == 0 {
+		if inverse = invert(sub(m.hessian, n, m.keep), k); inverse != nil {
+			for i := range inverse {
+				inverse[i] *= weight
+			}
+		}
+	}
+	if inverse == nil {
+		inverse = m.fisher.inverse(p.blind(e.comparison.RTol))
+		for i := range inverse {
+			inverse[i] *= float64(m.factor * m.factor)
+		}
+	}
+	m.cov = make([]float64, n*n)
+	for i := range m.cov {
+		m.cov[i] = math.NaN()
+	}
+	for a, i := range m.keep {
+		for b, j := range m.keep {
+			if !lost[a] && !lost[b] {
+				m.cov[i*n+j] = inverse[a*k+b]
+			}
+		}
+		if lost[a] {
+			m.cov[i*n+i] = math.Inf(1)
+		}
+	}
+	out.Correlation = make([][]float64, n)
+	for i := range out.Correlation {
+		out.Correlation[i] = make([]float64, n)
+		for j := range out.Correlation[i] {
+			out.Correlation[i][j] = m.cov[i*n+j] / math.Sqrt(m.cov[i*n+i]*m.cov[j*n+j])
+		}
+	}
+	return nil
+}
+
+// weight returns the weight that all likelihoods have in the objective; false if they differ.
+func (p *problem) weight(e *evaluator) (float64, bool) {
+	w := e.comparison.Groups[0].Weight
+	for i := range e.comparison.Groups {
+		if e.comparison.Groups[i].Weight != w {
+			return 1, false
+		}
+	}
+	return w, true
+}
+
+// blind is the singular value, beside the largest, of what the data do not tell: runs are no more accurate.
+func (p *problem) blind(rtol float64) float64 { return max(1e-8, min(10*rtol, 1e-4)) }
+
+// untold finds the combinations of estimates that the data do not tell, and marks those that belong to one, by their
+// places in keep.
+func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
+	k := len(m.keep)
+	lost = make([]bool, k)
+	limit := p.blind(rtol)
+	sizes := p.sizes(m.x)
+	for r, value := range m.fisher.values {
+		if r > 0 && value > limit*m.fisher.values[0] || r == 0 && value > 0 {
+			continue
+		}
+		change := make([]float64, k) // relative, of the params
+		most := 0.0
+		for a, i := range m.keep {
+			change[a] = m.fisher.v[r*k+a]
+			if m.fisher.scale[a] > 0 {
+				change[a] /= m.fisher.scale[a]
+			}
+			change[a] /= sizes[i]
+			if math.Abs(change[a]) > math.Abs(most) {
+				most = change[a]
+			}
+		}
+		var c Combination
+		for a, i := range m.keep {
+			if w := change[a] / most; math.Abs(w) > 1e-3 {
+				c.Names, c.Weights = append(c.Names, p.coords[i].name), append(c.Weights, w)
+				lost[a] = true
+			}
+		}
+		out.Unidentified = append(out.Unidentified, c)
+	}
+	out.Identifiable = len(out.Unidentified) == 0
+	return lost
+}
+
+// inverse returns the pseudoinverse of the Fisher information. Singular values below limit times the largest are zero.
+func (s *spectrum) inverse(limit float64) []float64 {
+	k := len(s.scale)
+	out := make([]float64, k*k)
+	for r, value := range s.values {
+		if !(value > limit*s.values[0]) {
+			continue
+		}
+		for i := range k {
+			for j := range k {
+				if s.scale[i] > 0 && s.scale[j] > 0 {
+					out[i*k+j] += s.v[r*k+i] / s.scale[i] / value * (s.v[r*k+j] / s.scale[j] / value)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// estimates lists the estimates, with standard errors and Wald's intervals.
+func (p *problem) estimates(m *minimum, out *Result) {
+	n := len(m.x)
+	z := p.quantile(m)
+	values := p.values(m.x)
+	for i := range p.coords {
+		c := &p.coords[i]
+		v := p.settings.Over[c.variable]
+		x := Estimate{
+			Name: v.Name, Initial: v.Initial, Index: c.index, Unit: v.Unit, Log: c.log,
+			Start: c.value(p.start[i]), Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
+			LowBound: c.lo, HighBound: c.hi, AtBound: m.at[i],
+		}
+		if x.Unit == "unknown" {
+			x.Unit = ""
+		}
+		if m.cov != nil && m.at[i] == 0 {
+			se := math.Sqrt(m.cov[i*n+i])
+			x.StdErr = se * math.Abs(c.slope(values[i]))
+			if p.settings.Intervals != "none" {
+				x.Lower, x.Upper = c.value(m.x[i]-z*se), c.value(m.x[i]+z*se)
+			}
+		}
+		out.Estimates = append(out.Estimates, x)
+	}
+}
+
+// quantile returns how many standard errors an interval reaches to each side.
+func (p *problem) quantile(m *minimum) float64 {
+	q := (1 - p.settings.Level) / 2
+	if p.settings.Scatter == "estimated" && m.freedom > 0 {
+		return studentQuantile(float64(m.freedom), q)
+	}
+	return -normalQuantile(q)
+}
+
+// predictions lists the data with what the model says, and the criteria that follow.
+func (p *problem) predictions(e *evaluator, m *minimum, out *Result) {
+	out.Predictions = nil
+	n, nll := len(m.x), 0.0
+	slopes := make([]float64, n)
+	for i := range slopes {
+		slopes[i] = p.coords[i].slope(p.coords[i].value(m.x[i]))
+	}
+	for gi := range e.comparison.Groups {
+		g := &e.comparison.Groups[gi]
+		for k := range g.T {
+			t := rowOf(g, k)
+			nll += t.square*t.square/2 + t.rest
+			row := predictionOf(g, k)
+			if m.cov != nil {
+				sum := 0.0
+				by := func(i int) float64 {
+					return g.Prediction.Slopes[k*e.comparison.Columns+p.coords[i].column] * slopes[i]
+				}
+				for _, i := range m.keep {
+					for _, j := range m.keep {
+						if a, b := by(i), by(j); a != 0 && b != 0 {
+							sum += float64(a * b * m.cov[i*n+j])
+						}
+					}
+				}
+				row.Error = math.Sqrt(sum)
+			}
+			row.Scatter *= m.factor
+			row.Residual /= m.factor
+			out.Predictions = append(out.Predictions, row)
+		}
+	}
+	out.Rows = len(out.Predictions)
+	out.NLL = nll
+	k := float64(n)
+	out.AIC, out.BIC = 2*nll+2*k, 2*nll+k*math.Log(float64(out.Rows))
+}

@@ -1,0 +1,182 @@
+package fit
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/optim"
+)
+
+// What priors add to the objective, at a value v of a param: the negative logarithm of the density. Normal and lognormal
+// ones are squares. What does not depend on v is apart.
+
+// priorRow is ½ square² + rest, with derivatives by v. curve is not negative.
+type priorRow struct {
+	square, bySquare    float64
+	rest, byRest, curve float64
+}
+
+// priorRows are the densities, by name; args are in the order of the language.
+var priorRows = map[string]func(v float64, a []float64) priorRow{
+	"normal": func(v float64, a []float64) priorRow {
+		return priorRow{square: (v - a[0]) / a[1], bySquare: 1 / a[1]}
+	},
+	"lognormal": positive(func(v float64, a []float64) priorRow {
+		return priorRow{
+			square: (elem.Log(v) - a[0]) / a[1], bySquare: 1 / float64(v*a[1]), rest: elem.Log(v), byRest: 1 / v,
+		}
+	}),
+	"laplace": func(v float64, a []float64) priorRow {
+		return priorRow{rest: math.Abs(v-a[0]) / a[1], byRest: math.Copysign(1, v-a[0]) / a[1]}
+	},
+	"loglaplace": positive(func(v float64, a []float64) priorRow {
+		d := elem.Log(v) - a[0]
+		return priorRow{
+			rest: math.Abs(d)/a[1] + elem.Log(v), byRest: (math.Copysign(1, d)/a[1] + 1) / v,
+		}
+	}),
+	"student": func(v float64, a []float64) priorRow {
+		nu, z := a[0], (v-a[1])/a[2]
+		d := 1 + z*z/nu
+		slope := (nu + 1) * z / (nu * d) / a[2]
+		return priorRow{
+			rest: (nu + 1) / 2 * elem.Log(d), byRest: slope, curve: (nu + 1) / ((nu + 3) * float64(a[2]*a[2])),
+		}
+	},
+	"uniform": func(v float64, a []float64) priorRow {
+		if v < a[0] || v > a[1] {
+			return priorRow{rest: math.Inf(1)}
+		}
+		return priorRow{}
+	},
+	"gamma": positive(func(v float64, a []float64) priorRow {
+		return priorRow{
+			rest: a[1]*v - (a[0]-1)*elem.Log(v), byRest: a[1] - (a[0]-1)/v, curve: max((a[0]-1)/float64(v*v), 0),
+		}
+	}),
+	"beta": positive(func(v float64, a []float64) priorRow {
+		if v >= 1 {
+			return priorRow{rest: math.Inf(1)}
+		}
+		w := 1 - v
+		return priorRow{
+			rest:   -(a[0]-1)*elem.Log(v) - (a[1]-1)*elem.Log(w),
+			byRest: -(a[0]-1)/v + (a[1]-1)/w,
+			curve:  max((a[0]-1)/float64(v*v)+(a[1]-1)/float64(w*w), 0),
+		}
+	}),
+	"exponential": func(v float64, a []float64) priorRow {
+		if v < 0 {
+			return priorRow{rest: math.Inf(1)}
+		}
+		return priorRow{rest: a[0] * v, byRest: a[0]}
+	},
+}
+
+// priorConstants are the parts of the negative logarithms that do not depend on v.
+var priorConstants = map[string]func(a []float64) float64{
+	"normal":      func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
+	"lognormal":   func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
+	"laplace":     func(a []float64) float64 { return elem.Log(2 * a[1]) },
+	"loglaplace":  func(a []float64) float64 { return elem.Log(2 * a[1]) },
+	"uniform":     func(a []float64) float64 { return elem.Log(a[1] - a[0]) },
+	"gamma":       func(a []float64) float64 { return elem.Lgamma(a[0]) - float64(a[0]*elem.Log(a[1])) },
+	"exponential": func(a []float64) float64 { return -elem.Log(a[0]) },
+	"beta": func(a []float64) float64 {
+		return elem.Lgamma(a[0]) + elem.Lgamma(a[1]) - elem.Lgamma(a[0]+a[1])
+	},
+	"student": func(a []float64) float64 {
+		return elem.Lgamma(a[0]/2) - elem.Lgamma((a[0]+1)/2) + elem.Log(a[0]*math.Pi)/2 + elem.Log(a[2])
+	},
+}
+
+// positive makes a density zero where v is not positive.
+func positive(f func(v float64, a []float64) priorRow) func(v float64, a []float64) priorRow {
+	return func(v float64, a []float64) priorRow {
+		if !(v > 0) {
+			return priorRow{rest: math.Inf(1)}
+		}
+		return f(v, a)
+	}
+}
+
+// priorsOf yields the coordinates of the params that have priors, with these.
+func (p *problem) priorsOf(c *odes.Comparison) func(func(int, *odes.Prior) bool) {
+	return func(yield func(int, *odes.Prior) bool) {
+		for k := range c.Priors {
+			for i := range p.coords {
+				v := p.settings.Over[p.coords[i].variable]
+				if !v.Initial && v.Name == c.Priors[k].Param && !yield(i, &c.Priors[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+var squaredPriors = []string{"normal", "lognormal"}
+
+// priorSquares yields those of priorsOf that are squares.
+func (p *problem) priorSquares(c *odes.Comparison) func(func(int, *odes.Prior) bool) {
+	return func(yield func(int, *odes.Prior) bool) {
+		for i, prior := range p.priorsOf(c) {
+			if slices.Contains(squaredPriors, prior.Noise) && !yield(i, prior) {
+				return
+			}
+		}
+	}
+}
+
+// priors adds what the priors add to the objective.
+func (s *sums) priors(x []float64) {
+	n := len(x)
+	for i, prior := range s.e.p.priorsOf(s.e.comparison) {
+		v := s.e.p.coords[i].value(x[i])
+		r := priorRows[prior.Noise](v, prior.Args)
+		w, slope := prior.Weight, s.slopes[i]
+		if slices.Contains(squaredPriors, prior.Noise) {
+			root := math.Sqrt(w)
+			s.at.R[s.row] = float64(root * r.square)
+			if s.want >= optim.Slopes {
+				to := s.at.J[s.row*n : (s.row+1)*n]
+				clear(to)
+				to[i] = float64(root * r.bySquare * slope)
+			}
+			s.row++
+		}
+		s.at.Rest += float64(w * (r.rest + constantOf(prior)))
+		if s.want >= optim.Slopes {
+			s.at.Gradient[i] += float64(w * r.byRest * slope)
+			s.at.Curvature[i*n+i] += float64(w * r.curve * slope * slope)
+		}
+	}
+}
+
+// constantOf is the part of a prior that does not depend on its param.
+func constantOf(p *odes.Prior) float64 { return priorConstants[p.Noise](p.Args) + elem.Log(p.Mass) }
+
+// fixedPriors adds up the priors of params that are not searched for.
+func (p *problem) fixedPriors(c *odes.Comparison) error {
+	symbols, err := p.model.Symbols(p.opts.Set)
+	if err != nil {
+		return err
+	}
+	for k := range c.Priors {
+		prior := &c.Priors[k]
+		if slices.ContainsFunc(p.settings.Over, func(v odes.Variable) bool { return !v.Initial && v.Name == prior.Param }) {
+			continue
+		}
+		for _, x := range symbols {
+			if x.Kind != "param" || x.Name != prior.Param {
+				continue
+			}
+			for _, v := range x.Values {
+				r := priorRows[prior.Noise](v, prior.Args)
+				p.fixed += float64(prior.Weight * (r.square*r.square/2 + r.rest + constantOf(prior)))
+			}
+		}
+	}
+	return nil
+}

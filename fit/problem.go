@@ -1,0 +1,260 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+// problem is a fit as the goroutines share it.
+type problem struct {
+	model    *odes.Model
+	opts     Options
+	settings odes.FitSettings
+	names    []string // of the variables
+	coords   []coordinate
+	start    []float64 // of the search, as coordinates
+	// squares tells that the objective is read row by row.
+	squares     bool
+	fixed       float64 // what the priors of other params add to the objective
+	algorithm   string
+	constraints []odes.Value
+
+	telling sync.Mutex
+	idle    chan *evaluator // that no goroutine uses
+}
+
+// coordinate is one number that is searched for, on the scale of the search.
+type coordinate struct {
+	variable, element int // of settings.Over
+	column            int // in a row of derivatives
+	name              string
+	index             []int
+	log               bool
+	lo, hi            float64 // of the param
+}
+
+// of returns the coordinate of a value of the param, and value the value.
+func (c *coordinate) of(v float64) float64 {
+	if c.log {
+		return elem.Log(v)
+	}
+	return v
+}
+
+func (c *coordinate) value(x float64) float64 {
+	if !c.log {
+		return x
+	}
+	switch x { // a bound is met with every bit
+	case c.of(c.lo):
+		return c.lo
+	case c.of(c.hi):
+		return c.hi
+	}
+	return elem.Exp(x)
+}
+
+// slope returns the derivative of the value, v, by the coordinate.
+func (c *coordinate) slope(v float64) float64 {
+	if c.log {
+		return v
+	}
+	return 1
+}
+
+// elementName returns "k", "A[1,2]", "initial(x)" or "initial(x)[2]".
+func elementName(name string, initial bool, index []int) string {
+	if initial {
+		name = "initial(" + name + ")"
+	}
+	if index == nil {
+		return name
+	}
+	return name + "[" + strings.ReplaceAll(strings.Trim(fmt.Sprint(index), "[]"), " ", ",") + "]"
+}
+
+// subscripts returns the 1-based subscripts of element k; nil for a scalar.
+func subscripts(shape []int, k int) []int {
+	if len(shape) == 0 {
+		return nil
+	}
+	list := make([]int, len(shape))
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		list[axis] = k%shape[axis] + 1
+		k /= shape[axis]
+	}
+	return list
+}
+
+// newProblem reads the settings of a fit.
+func newProblem(m *odes.Model, opts Options) (*problem, error) {
+	s, err := m.FitSettings(opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Starts > 0 {
+		s.Starts = opts.Starts
+	}
+	p := &problem{model: m, opts: opts, settings: s, constraints: m.Constraints()}
+	for _, v := range s.Over {
+		p.names = append(p.names, v.String())
+	}
+	opts.Wrt = p.names
+	_, values, err := m.ValuesOf(opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	var l diag.List
+	for i, v := range s.Over {
+		lo, hi := m.Bounds(v)
+		for k := range v.Size() {
+			c := coordinate{
+				variable: i, element: k, column: v.Offset + k, index: subscripts(v.Shape, k),
+				log: s.Log[i], lo: lo, hi: hi,
+			}
+			c.name = elementName(v.Name, v.Initial, c.index)
+			at := values[c.column]
+			if c.log {
+				if !(c.hi > 0) || !(at > 0) {
+					l.Errorf(odes.CodeSetting, source.Span{}, "%s is searched for on a logarithmic scale, and %s is not "+
+						"positive; leave it out of fit.log", c.name, diag.Number(at))
+					continue
+				}
+				c.lo = max(c.lo, 0)
+			}
+			p.coords = append(p.coords, c)
+			p.start = append(p.start, c.of(min(max(at, lo), hi)))
+		}
+		// What follows other params, and initial values, can be set in a Runner only where the options set them, too.
+		p.opts.Set = append(slices.Clone(p.opts.Set), odes.Assignment{
+			Name: v.String(), Values: values[v.Offset : v.Offset+v.Size()],
+		})
+	}
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	e, err := p.newEvaluator()
+	if err != nil {
+		return nil, err
+	}
+	if p.squares = e.comparison != nil; p.squares {
+		if err := p.fixedPriors(e.comparison); err != nil {
+			return nil, err
+		}
+	}
+	if p.algorithm, err = p.choose(e); err != nil {
+		return nil, err
+	}
+	p.idle = make(chan *evaluator, opts.workers()+1)
+	p.idle <- e
+	return p, nil
+}
+
+// choose returns the algorithm of the searches.
+func (p *problem) choose(e *evaluator) (string, error) {
+	const many = 30 // numbers; more, and a Hessian costs more than it is worth
+	refuse := func(why string) (string, error) {
+		var l diag.List
+		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = %s: %s", p.settings.Algorithm, why)
+		return "", l.Err()
+	}
+	asked := p.settings.Algorithm
+	switch {
+	case len(p.constraints) > 0 && asked != "auto" && asked != "sqp":
+		return refuse("the model has constraints, which sqp keeps")
+	case asked == "least_squares" && !p.squares:
+		return refuse("the objective is not a sum of nll() and -log_prior()")
+	case asked != "auto":
+		return asked, nil
+	case len(p.constraints) > 0:
+		return "sqp", nil
+	case p.squares:
+		return "least_squares", nil
+	case len(p.coords) <= many && p.hasHessian():
+		return "newton", nil
+	}
+	return "lbfgs", nil
+}
+
+// bounds returns those of the coordinates.
+func (p *problem) bounds() optim.Bounds {
+	b := optim.Bounds{Lo: make([]float64, len(p.coords)), Hi: make([]float64, len(p.coords))}
+	for i := range p.coords {
+		c := &p.coords[i]
+		b.Lo[i], b.Hi[i] = c.lo, c.hi
+		if c.log {
+			b.Lo[i], b.Hi[i] = math.Inf(-1), math.Inf(1)
+			if c.lo > 0 {
+				b.Lo[i] = c.of(c.lo)
+			}
+			if !math.IsInf(c.hi, 1) {
+				b.Hi[i] = c.of(c.hi)
+			}
+		}
+	}
+	return b
+}
+
+// values returns the values of params at x.
+func (p *problem) values(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i := range x {
+		out[i] = p.coords[i].value(x[i])
+	}
+	return out
+}
+
+// sizes returns a typical size of each coordinate at x: 1 on a logarithmic scale, its own or that of its bounds.
+func (p *problem) sizes(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i := range x {
+		c := &p.coords[i]
+		switch span := c.hi - c.lo; {
+		case c.log:
+			out[i] = 1
+		case x[i] != 0:
+			out[i] = math.Abs(x[i])
+		case span > 0 && !math.IsInf(span, 1):
+			out[i] = span
+		default:
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// borrow returns an evaluator that no other goroutine uses until it is given back.
+func (p *problem) borrow() (*evaluator, error) {
+	select {
+	case e := <-p.idle:
+		return e, nil
+	default:
+		return p.newEvaluator()
+	}
+}
+
+func (p *problem) giveBack(e *evaluator) {
+	select {
+	case p.idle <- e:
+	default:
+	}
+}
+
+// tell passes progress on.
+func (p *problem) tell(at Progress) {
+	if p.opts.Told == nil {
+		return
+	}
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.opts.Told(at)
+}

@@ -1,0 +1,234 @@
+package fit
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"odes.dev/odes/internal/optim"
+)
+
+// A profile likelihood is followed to both sides of an estimate: the estimate is held at one value after another, and
+// the others are searched for anew. Its end is where twice the rise of the objective is the quantile of χ² with one
+// degree of freedom (D. J. Venzon, S. H. Moolgavkar, Appl. Stat. 37 (1988) 87–94, doi:10.2307/2347496), or the square
+// of Student's quantile times the factor of the standard deviations where that is estimated. The root of the rise is
+// almost straight in the estimate, so a secant finds the end in a few steps.
+
+// side is one side of a profile.
+type side struct {
+	coord     int
+	direction float64
+	end       float64
+	open      string
+	points    []ProfilePoint
+	lower     []float64 // a point that is lower than the minimum; nil for none
+	n, bad    int
+}
+
+// profiles finds the ends of all intervals. It returns a point that is lower than the minimum, if there is one.
+func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower []float64) {
+	var list []*side
+	for i := range p.coords {
+		if m.at[i] == 0 {
+			list = append(list, &side{coord: i, direction: -1}, &side{coord: i, direction: 1})
+		} else {
+			list = append(list, &side{coord: i, direction: -float64(m.at[i])})
+		}
+	}
+	weight, _ := func() (float64, bool) {
+		e, err := p.borrow()
+		if err != nil {
+			return 1, false
+		}
+		defer p.giveBack(e)
+		return p.weight(e)
+	}()
+	root := p.quantile(m) * m.factor * math.Sqrt(weight) // of twice the rise at the end
+	at := Progress{Phase: "profiles", Of: len(list), Best: out.Objective.Value}
+	var mu sync.Mutex
+	next := make(chan *side)
+	var wait sync.WaitGroup
+	for range min(p.opts.workers(), len(list)) {
+		wait.Go(func() {
+			e, err := p.borrow()
+			for s := range next {
+				if err != nil {
+					s.open = "failed"
+					continue
+				}
+				n, bad := e.n, e.bad
+				p.follow(ctx, e, m, s, root)
+				s.n, s.bad = e.n-n, e.bad-bad
+				mu.Lock()
+				at.Done++
+				p.tell(at)
+				mu.Unlock()
+			}
+			if err == nil {
+				p.giveBack(e)
+			}
+		})
+	}
+	for _, s := range list {
+		next <- s
+	}
+	close(next)
+	wait.Wait()
+	for i := range out.Estimates {
+		x := &out.Estimates[i]
+		x.Profile = []ProfilePoint{{Value: x.Value}}
+		switch {
+		case x.AtBound < 0:
+			x.Lower, x.OpenLower = x.LowBound, "bound"
+		case x.AtBound > 0:
+			x.Upper, x.OpenUpper = x.HighBound, "bound"
+		}
+	}
+	for _, s := range list {
+		out.Stats.Evaluations += s.n
+		out.Stats.Failures += s.bad
+		x := &out.Estimates[s.coord]
+		x.Profile = append(x.Profile, s.points...)
+		if s.direction < 0 {
+			x.Lower, x.OpenLower = s.end, s.open
+		} else {
+			x.Upper, x.OpenUpper = s.end, s.open
+		}
+		if lower == nil && s.lower != nil {
+			lower = s.lower
+		}
+	}
+	for i := range out.Estimates {
+		slices.SortFunc(out.Estimates[i].Profile, func(a, b ProfilePoint) int { return cmp.Compare(a.Value, b.Value) })
+	}
+	return lower
+}
+
+// follow finds the end of s, where the root of twice the rise is root.
+func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side, root float64) {
+	n, j := len(m.x), s.coord
+	c := &p.coords[j]
+	b := p.bounds()
+	bound := b.Lo[j]
+	if s.direction > 0 {
+		bound = b.Hi[j]
+	}
+	base, ok := p.held(ctx, e, m.x, j, m.x[j])
+	if !ok {
+		s.end, s.open = c.value(bound), "failed"
+		return
+	}
+	// reach is the first step: as far as the standard error says.
+	reach := 0.1 * p.sizes(m.x)[j]
+	if m.cov != nil && m.cov[j*n+j] > 0 && !math.IsInf(m.cov[j*n+j], 1) {
+		reach = root * math.Sqrt(m.cov[j*n+j]) / m.factor
+	}
+	type place struct {
+		at, z float64
+		x     []float64
+	}
+	from := place{at: m.x[j], x: m.x}
+	try := func(at float64, near place) (place, bool) {
+		x := slices.Clone(near.x)
+		x[j] = at
+		r, ok := p.held(ctx, e, x, j, at)
+		if !ok {
+			return place{}, false
+		}
+		rise := r.Value - base.Value
+		s.points = append(s.points, ProfilePoint{c.value(at), rise})
+		if rise < -max(1e-3*root*root, 2*r.Noise) && s.lower == nil {
+			s.lower = r.X
+		}
+		return place{at, math.Sqrt(max(2*rise, 0)), r.X}, true
+	}
+	inside := func(at float64) (float64, bool) {
+		if s.direction*(at-bound) >= 0 {
+			return bound, true
+		}
+		return at, false
+	}
+	const (
+		longest = 40
+		far     = 1e8 // first steps
+	)
+	lo := from
+	var hi place
+	for k := 0; ; k++ {
+		at, last := inside(lo.at + s.direction*reach)
+		near := lo
+		q, ok := try(at, near)
+		if ctx.Err() != nil || !ok && k > 8 {
+			s.end, s.open = c.value(at), "failed"
+			return
+		}
+		if !ok {
+			reach /= 4
+			continue
+		}
+		if q.z >= root {
+			hi = q
+			break
+		}
+		if last {
+			s.end, s.open = c.value(bound), "bound"
+			if math.IsInf(bound, 0) {
+				s.open = "flat"
+			}
+			return
+		}
+		if k >= longest || math.Abs(q.at-m.x[j]) > far*p.sizes(m.x)[j] || c.log && math.Abs(q.at-m.x[j]) > 30 {
+			s.end, s.open = math.Inf(int(s.direction)), "flat"
+			if c.log && s.direction < 0 {
+				if s.end = 0; c.lo == 0 {
+					s.open = "bound"
+				}
+			}
+			return
+		}
+		grown := 2.0
+		if slope := (q.z - lo.z) / math.Abs(q.at-lo.at); slope > 0 {
+			grown = min(max(1.1*(root-q.z)/slope/math.Abs(q.at-lo.at), 0.3), 4)
+		}
+		reach = grown * math.Abs(q.at-lo.at)
+		lo = q
+	}
+	// Illinois: a secant between two places, of which a stubborn one counts half.
+	zl, zh := lo.z-root, hi.z-root
+	for range 30 {
+		if math.Abs(zh) < 1e-7*root || math.Abs(hi.at-lo.at) <= 1e-12*math.Abs(hi.at) {
+			break
+		}
+		at := hi.at - zh*(hi.at-lo.at)/(zh-zl)
+		near := lo
+		if math.Abs(at-hi.at) < math.Abs(at-lo.at) {
+			near = hi
+		}
+		q, ok := try(at, near)
+		if !ok || ctx.Err() != nil {
+			s.open = "failed"
+			break
+		}
+		if zq := q.z - root; zq*zh < 0 {
+			lo, zl = hi, zh
+			hi, zh = q, zq
+		} else {
+			hi, zh = q, zq
+			zl /= 2
+		}
+	}
+	s.end = c.value(hi.at)
+	if ctx.Err() == nil { // for the picture
+		try(m.x[j]+(hi.at-m.x[j])/2, from)
+	}
+}
+
+// held searches for the minimum with coordinate j held at a value.
+func (p *problem) held(ctx context.Context, e *evaluator, x []float64, j int, at float64) (optim.Result, bool) {
+	b := p.bounds()
+	b.Lo[j], b.Hi[j] = at, at
+	r, err := p.minimise(ctx, e, x, b)
+	return r, err == nil && r.X != nil && r.Value-r.Value == 0
+}

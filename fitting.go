@@ -1,0 +1,180 @@
+package odes
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/typecheck"
+)
+
+// FitSettings are the resolved fit block of a model: what a fit searches for and how. Package fit acts on them.
+type FitSettings struct {
+	Objective string
+	Maximize  bool
+	// Over is what is searched for, and Log marks what is on a logarithmic scale.
+	Over []Variable
+	Log  []bool // [len(Over)]
+	// Algorithm is "auto", "least_squares", "newton", "lbfgs" or "sqp".
+	Algorithm string
+	Starts    int
+	Seed      uint64
+	MaxIter   int // of each start; 0 leaves it to the search
+	// Intervals are "profile", "wald" or "none", at the probability Level.
+	Intervals string
+	Level     float64
+	// Scatter is "known" where the standard deviations of the model are right, and "estimated" where they are so up to
+	// a common factor, which the residuals tell.
+	Scatter string
+}
+
+// FitSettings resolves the fit block that opts choose. The error carries all that is wrong with it, as diagnostics.
+func (m *Model) FitSettings(opts Options) (FitSettings, error) {
+	var l diag.List
+	s := m.resolve(opts, &l)
+	if err := l.Err(); err != nil {
+		return FitSettings{}, err
+	}
+	f := s.Fit
+	out := FitSettings{
+		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Seed: f.Seed,
+		MaxIter: f.MaxIter, Intervals: f.Intervals, Level: f.Level, Scatter: f.Scatter,
+	}
+	m.fittedObjective(&out, &l)
+	over := f.Over
+	if over == nil {
+		for _, p := range m.checked.Params {
+			if m.bounded(p) {
+				over = append(over, typecheck.Target{Name: p.Name, Text: p.Name})
+			}
+		}
+		if over == nil {
+			l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to search for: no param has bounds or a prior; "+
+				"write fit { over = [k1, k2] }")
+		}
+	}
+	out.Over, _ = m.variables(over, &l)
+	out.Log = make([]bool, len(out.Over))
+	for _, t := range f.Log {
+		if t.Text == "all" {
+			for i := range out.Log {
+				out.Log[i] = true
+			}
+			continue
+		}
+		at := slices.IndexFunc(out.Over, func(v Variable) bool { return v.Name == t.Name && v.Initial == t.Initial })
+		if at < 0 {
+			l.Errorf(CodeUnknown, source.Span{}, "fit.log names %s, which is not searched for: it is not in fit.over", t.Text)
+			continue
+		}
+		out.Log[at] = true
+	}
+	return out, l.Err()
+}
+
+// bounded reports whether a param has bounds or a prior.
+func (m *Model) bounded(p *typecheck.Symbol) bool {
+	return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) ||
+		slices.ContainsFunc(m.checked.Priors, func(o *typecheck.Prior) bool { return o.Param == p })
+}
+
+// fittedObjective finds the objective of a fit that names none: the only one, or the only likelihood.
+func (m *Model) fittedObjective(f *FitSettings, l *diag.List) {
+	var all, likelihoods []string
+	for _, o := range m.checked.Objectives {
+		if o.Relation != "" {
+			continue
+		}
+		size := o.Value.Type().Shape.Size()
+		for _, ix := range o.Indices {
+			size *= ix.Count
+		}
+		if f.Objective == o.Name && size > 1 {
+			l.Errorf(CodeUnknown, o.Span, "a fit is of one number, and objective %q has %d", o.Name, size)
+		}
+		all = append(all, o.Name)
+		if o.Terms != nil {
+			likelihoods = append(likelihoods, o.Name)
+		}
+	}
+	switch {
+	case f.Objective != "":
+		if !slices.Contains(all, f.Objective) {
+			l.Errorf(CodeUnknown, source.Span{}, "the model has no objective %q%s", f.Objective,
+				diag.DidYouMean(f.Objective, all))
+		}
+	case len(all) == 1:
+		f.Objective = all[0]
+	case len(likelihoods) == 1:
+		f.Objective = likelihoods[0]
+	case len(all) == 0:
+		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to minimise: the model has no objective; for data, "+
+			"add: objective loss = nll()")
+	default:
+		l.Errorf(CodeUnknown, m.checked.Time.Span, "the model has several objectives; say which one: fit { minimize = %s }",
+			all[0])
+	}
+}
+
+// ValuesOf returns the variables that opts.Wrt names, and their values before a run, laid out like a row of a gradient.
+func (m *Model) ValuesOf(opts Options) ([]Variable, []float64, error) {
+	opts.Of = []string{}
+	r, err := m.begin(opts.GradientOnly())
+	if err != nil {
+		return nil, nil, err
+	}
+	var l diag.List
+	list, columns := m.variables(r.settings.Wrt, &l)
+	if err := l.Err(); err != nil {
+		return nil, nil, err
+	}
+	values := make([]float64, columns)
+	var y []float64
+	for _, v := range list {
+		to := values[v.Offset : v.Offset+v.Size()]
+		if !v.Initial {
+			copy(to, r.problem.Point.Param(v.Name))
+			continue
+		}
+		if y == nil {
+			k, err := r.problem.Kit(1, system.Values, false)
+			if err != nil {
+				return nil, nil, r.refused(err)
+			}
+			w := r.problem.Worker(k)
+			z := w.Size()
+			y = make([]float64, z.N)
+			times, d := make([]float64, len(w.Instants())), make([]float64, z.D)
+			w.InstantTimes(d, times)
+			w.Start(times[0], y, d)
+		}
+		copy(to, y[m.system.State(v.Name).Offset:])
+	}
+	return list, values, nil
+}
+
+// Bounds returns the bounds of a variable; ±Inf where there is none.
+func (m *Model) Bounds(v Variable) (lo, hi float64) {
+	if !v.Initial {
+		for _, p := range m.checked.Params {
+			if p.Name == v.Name {
+				return p.Lo, p.Hi
+			}
+		}
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
+// Constraints lists the constraints of the model: one Value for each element, with its Relation and no value.
+func (m *Model) Constraints() []Value {
+	var l diag.List
+	var list []Value
+	for _, o := range m.objectivesOf(nil, &l) {
+		if o.value.Relation != "" {
+			list = append(list, o.value)
+		}
+	}
+	return list
+}

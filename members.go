@@ -1,0 +1,71 @@
+package odes
+
+import (
+	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/typecheck"
+)
+
+// Draw says from which distribution of the language a value is drawn.
+type Draw struct {
+	Name   string // what is drawn, as Assignment.Name: "k", "A[2]" or "initial(x)"
+	Unit   string // "" when unknown or dimensionless
+	Dist   string
+	Args   []float64 // in the order of the distribution's arguments, in units of what is drawn
+	Lo, Hi float64   // cut the distribution off; ±Inf where nothing does
+}
+
+// Members is what the ensemble blocks of a model say of the members of an ensemble.
+type Members struct {
+	N        int    // 0: not said
+	Points   string // how points are chosen: "sobol", "lhs" or "random"
+	Seed     uint64
+	Gradient bool
+	// Draws are those of the block, or the priors of the model where it has none.
+	Draws []Draw
+	// Names and Rows are those of a table whose rows are members; nil for none.
+	Names []string
+	Rows  [][]float64
+}
+
+// Members reads the ensemble block without a name and, if block is not "", the one of that name. Settings override keys
+// of the block: {"ensemble.n", "100"}.
+func (m *Model) Members(block string, list []Setting) (*Members, error) {
+	choice := settings.Choice{Ensemble: block}
+	for _, o := range list {
+		choice.Overrides = append(choice.Overrides, settings.Override(o))
+	}
+	var l diag.List
+	s := settings.Resolve(m.checked, choice, &l)
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	e := s.Ensemble
+	out := &Members{N: e.N, Points: e.Points, Seed: e.Seed, Gradient: e.Gradient}
+	draws := e.Draws
+	if draws == nil && e.Rows == nil {
+		draws = m.checked.Draws
+	}
+	for _, d := range draws {
+		out.Draws = append(out.Draws, drawOf(d))
+	}
+	if e.Rows != nil {
+		out.Names = e.Rows.Columns
+		for i := range e.Rows.Data[0] {
+			row := make([]float64, len(out.Names))
+			for k, column := range e.Rows.Data {
+				row[k] = column[i]
+			}
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	return out, nil
+}
+
+func drawOf(d typecheck.Draw) Draw {
+	out := Draw{Name: d.Target.String(), Dist: d.Dist, Args: d.Args, Lo: d.Lo, Hi: d.Hi}
+	if d.Unit.Known() && !d.Unit.Plain() {
+		out.Unit = d.Unit.String()
+	}
+	return out
+}

@@ -1,0 +1,319 @@
+package steady
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/cmplx"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"odes.dev/odes/solvers"
+)
+
+// eigenStates is the most states of a system whose eigenvalues are all computed.
+const eigenStates = 200
+
+// stability returns the eigenvalue of the Jacobian at y, reduced by the laws, that is nearest to growing. A state that
+// is unstable or marginal is an *Error.
+func (s *search) stability(y []float64) (complex128, error) {
+	n := s.n - len(s.plan.Laws)
+	if n == 0 {
+		return complex(math.Inf(-1), 0), nil
+	}
+	if n > eigenStates {
+		return cmplx.NaN(), nil
+	}
+	s.sys.EvalJacobian(s.t, y, s.entries)
+	reduced, place := make([]float64, n*n), make([]int, s.n)
+	var states []int
+	for i, k := range s.plan.law {
+		if place[i] = -1; k < 0 {
+			place[i] = len(states)
+			states = append(states, i)
+		}
+	}
+	j := s.sys.Jacobian()
+	for e, v := range s.entries {
+		row, col := int(j.Rows[e]), int(j.Cols[e])
+		if row >= s.n || col >= s.n || place[row] < 0 {
+			continue
+		}
+		to := reduced[place[row]*n : (place[row]+1)*n]
+		if place[col] >= 0 {
+			to[place[col]] += v
+			continue
+		}
+		law := &s.plan.Laws[s.plan.law[col]] // by which the pivot moves with the others
+		own := law.Coefs[slices.Index(law.States, col)]
+		for k, i := range law.States {
+			if i != col {
+				to[place[i]] -= float64(v * law.Coefs[k] / own)
+			}
+		}
+	}
+	if !finite(reduced) {
+		return cmplx.NaN(), &Error{Fault: Broken, Cause: errors.New("the derivatives of the rates are not finite")}
+	}
+	balance(reduced, n)
+	var eigen mat.Eigen
+	if !eigen.Factorize(mat.NewDense(n, n, reduced), mat.EigenRight) {
+		return cmplx.NaN(), nil
+	}
+	values := eigen.Values(nil)
+	most, at := 0.0, 0
+	for i, v := range values {
+		most = max(most, cmplx.Abs(v))
+		if real(v) > real(values[at]) {
+			at = i
+		}
+	}
+	var vectors mat.CDense
+	eigen.VectorsTo(&vectors)
+	slowest := values[at]
+	names := func() []string {
+		order := slices.Clone(states)
+		size := func(i int) float64 { return cmplx.Abs(vectors.At(place[i], at)) }
+		slices.SortStableFunc(order, func(a, b int) int { return -cmp.Compare(size(a), size(b)) })
+		for k, i := range order {
+			if size(i) < float64(0.1*size(order[0])) {
+				order = order[:k]
+				break
+			}
+		}
+		return s.names(order)
+	}
+	const rounding = 1e-14
+	switch limit := float64(rounding * float64(n) * most); {
+	case real(slowest) > limit:
+		e := &Error{Fault: Unstable, Rate: real(slowest), States: names()}
+		if imag(slowest) != 0 {
+			e.Period = float64(2 * math.Pi / math.Abs(imag(slowest)))
+		}
+		return slowest, e
+	case real(slowest) >= -limit:
+		return slowest, &Error{Fault: Marginal, States: names()}
+	}
+	return slowest, nil
+}
+
+// balance scales rows and columns of a[n][n] by powers of two until their sizes are alike: eigenvalues stay what they
+// are, and their rounding becomes less (E. E. Osborne, Journal of the ACM 7 (1960) 338–345).
+func balance(a []float64, n int) {
+	for range 10 {
+		done := true
+		for i := range n {
+			row, col := 0.0, 0.0
+			for k := range n {
+				if k != i {
+					row += math.Abs(a[i*n+k])
+					col += math.Abs(a[k*n+i])
+				}
+			}
+			if row == 0 || col == 0 {
+				continue
+			}
+			_, e := math.Frexp(math.Sqrt(row / col))
+			if f := math.Ldexp(1, e-1); f > 1.9 || f < 0.6 {
+				done = false
+				for k := range n {
+					a[i*n+k] /= f
+					a[k*n+i] *= f
+				}
+			}
+		}
+		if done {
+			return
+		}
+	}
+}
+
+// swings watches for states that swing to and fro without coming to rest.
+type swings struct {
+	last   []swing
+	before []float64 // the value of each state a step ago
+	rising []bool
+	begun  bool
+	time   float64
+	length float64
+}
+
+// swing is what is known of one state: the times of its last maxima, and how far it went between them.
+type swing struct {
+	times, heights []float64
+	low            float64
+}
+
+// cycles is how many swings must be alike.
+const cycles = 8
+
+func newSwings(n int) *swings {
+	return &swings{last: make([]swing, n), before: make([]float64, n), rising: make([]bool, n)}
+}
+
+func (w *swings) reset() {
+	w.begun = false
+	for i := range w.last {
+		w.last[i] = swing{}
+	}
+}
+
+// errSwings tells which states swing, and how.
+type errSwings struct {
+	states []int
+	period float64
+}
+
+func (errSwings) Error() string { return "the states swing" }
+
+// step looks at the end of a step. The error is errSwings.
+func (w *swings) step(st *solvers.Step, far []float64) error {
+	var found []int
+	period := 0.0
+	for i, y := range st.Y1 {
+		s := &w.last[i]
+		rises := y > st.Y0[i]
+		if w.begun && w.rising[i] && !rises {
+			// The top of the parabola through the last three points.
+			top, at := peak(w.before[i], st.Y0[i], y, st.T-w.length, st.T, st.T1)
+			s.times, s.heights = append(s.times, at), append(s.heights, top-s.low)
+			if len(s.times) > cycles+1 {
+				s.times, s.heights = s.times[1:], s.heights[1:]
+			}
+			if p, ok := s.regular(far[i]); ok {
+				found, period = append(found, i), p
+			}
+			s.low = y
+		}
+		s.low = min(s.low, y)
+		w.rising[i], w.before[i] = rises, st.Y0[i]
+	}
+	w.begun, w.length = true, st.H
+	if found == nil {
+		return nil
+	}
+	slices.SortStableFunc(found, func(a, b int) int {
+		return -cmp.Compare(w.last[a].size(far[a]), w.last[b].size(far[b]))
+	})
+	return errSwings{found, period}
+}
+
+func (s *swing) size(far float64) float64 { return s.heights[len(s.heights)-1] / far }
+
+// regular returns the period of a state whose last swings were alike.
+func (s *swing) regular(far float64) (period float64, ok bool) {
+	const (
+		alike = 1e-2 // periods and heights
+		fades = 1e-3 // of the height, over all swings
+		slack = 1e-3 // of the state's size: smaller swings may be errors of the run
+	)
+	n := len(s.times)
+	if n < cycles+1 {
+		return 0, false
+	}
+	period = (s.times[n-1] - s.times[0]) / float64(n-1)
+	h := s.heights[n-1]
+	for k := 1; k < n; k++ {
+		if math.Abs(s.times[k]-s.times[k-1]-period) > float64(alike*period) ||
+			math.Abs(s.heights[k]-h) > float64(alike*h) {
+			return 0, false
+		}
+	}
+	// Those that fade, however slowly, come to rest at last: heights go down all the time.
+	half := n / 2
+	first, second := 0.0, 0.0
+	for k := 1; k <= half; k++ {
+		first += s.heights[k]
+		second += s.heights[n-k]
+	}
+	return period, h > float64(slack*far) && first-second < float64(fades*first)
+}
+
+// peak returns the top of the parabola through three points.
+func peak(a, b, c, ta, tb, tc float64) (top, at float64) {
+	p, q := (b-a)/(tb-ta), (c-b)/(tc-tb)
+	curve := (q - p) / (tc - ta)
+	if !(curve < 0) {
+		return b, tb
+	}
+	at = (ta+tb)/2 - p/(2*curve)
+	return a + (at-ta)*(p+curve*(at-tb)), at
+}
+
+// oscillates is the error for states that swing.
+func (f *follower) oscillates(err error) error {
+	var w errSwings
+	errors.As(err, &w)
+	return &Error{Fault: Oscillating, States: f.names(w.states), Period: w.period, T: f.end - f.t}
+}
+
+// grown reports whether a state has become so large that it will not come back.
+func (f *follower) grown() bool {
+	const beyond = 1e12
+	for i, y := range f.y {
+		if math.Abs(y) > float64(beyond*(1+math.Abs(f.from[i]))) {
+			return true
+		}
+	}
+	return false
+}
+
+// diagnose says why the run led to no steady state.
+func (f *follower) diagnose(err error) error {
+	elapsed := f.end - f.t
+	var cancelled *solvers.CancelledError
+	if errors.As(err, &cancelled) {
+		return err
+	}
+	largest := 0
+	for i, y := range f.y {
+		if math.Abs(y)/(1+math.Abs(f.from[i])) > math.Abs(f.y[largest])/(1+math.Abs(f.from[largest])) {
+			largest = i
+		}
+	}
+	f.sys.Eval(f.t, f.y, f.f)
+	var short *solvers.StepUnderflowError
+	var broken *solvers.NonFiniteError
+	name := []string{f.sys.StateName(largest)}
+	switch {
+	case errors.As(err, &short) || errors.As(err, &broken):
+		if math.Abs(f.y[largest]) > float64(1e4*(1+math.Abs(f.from[largest]))) {
+			return &Error{Fault: Exploding, States: name, T: elapsed}
+		}
+		return &Error{Fault: Broken, Cause: err}
+	case f.grown() || math.Abs(f.y[largest]) > float64(1e4*(1+math.Abs(f.from[largest]))) &&
+		float64(f.f[largest]/f.y[largest]*elapsed) > 0.5:
+		e := &Error{Fault: Growing, States: name, T: elapsed}
+		relative := f.f[largest] / f.y[largest]
+		switch folds := float64(relative * elapsed); { // 30 of an exponential
+		case folds > 1000:
+			e.Fault = Exploding
+		case folds > 3:
+			e.Rate = relative
+		default:
+			e.Rate, e.Linear = f.f[largest], true
+		}
+		return e
+	}
+	var many *solvers.TooManyStepsError
+	if err != nil && !errors.As(err, &many) {
+		return &Error{Fault: Broken, Cause: err}
+	}
+	copy(f.next, f.y)
+	if i := f.timed(); i >= 0 {
+		return &Error{Fault: Timed, States: []string{f.sys.StateName(i)}}
+	}
+	if many == nil || f.blank { // the end of time, or nothing to solve: it hardly moves
+		if _, err := f.step(f.next); err != nil {
+			return f.marginal(err)
+		}
+		if _, err := f.stability(f.y); err != nil {
+			return err
+		}
+		if many == nil {
+			return &Error{Fault: Marginal, States: f.moving(f.y)}
+		}
+	}
+	return &Error{Fault: Slow, States: f.moving(f.y), T: elapsed}
+}

@@ -1,0 +1,84 @@
+package steady
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Fault says why there is no steady state to return.
+type Fault uint8
+
+// The faults.
+const (
+	Growing     Fault = iota // states grow without end: Rate is that of the exponential, or the slope
+	Exploding                // states grow beyond all bounds before a finite time, T
+	Oscillating              // states oscillate with Period
+	Slow                     // states still move after all steps
+	Unstable                 // the steady state is unstable: Rate is the real part of the eigenvalue
+	Marginal                 // the steady state is not isolated, or what is near it comes nearer more slowly than exponentially
+	Timed                    // the rates depend on time
+	Diverged                 // Newton's method did not converge
+	Negative                 // Newton's method led to negative values
+	Broken                   // the rates are not finite, or the run failed
+)
+
+// Error tells why there is no steady state to return.
+type Error struct {
+	Fault  Fault
+	States []string // those that move, most first; at most five
+	T      float64  // time since the start of the search
+	Rate   float64
+	Linear bool // of Growing: in proportion to time
+	Period float64
+	Cause  error // of Broken
+}
+
+// SingularError tells that the equations of a steady state have no single solution: the states can move along it.
+type SingularError struct{ States []int }
+
+func (e *SingularError) Error() string {
+	return fmt.Sprintf("the equations of the steady state do not determine states %v", e.States)
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+func (e *Error) Error() string {
+	names := strings.Join(e.States, ", ")
+	switch e.Fault {
+	case Growing:
+		if e.Linear {
+			return fmt.Sprintf("there is no steady state: %s grows without end, by %.4g per unit of time", names, e.Rate)
+		}
+		return fmt.Sprintf("there is no steady state: %s grows without end, at a rate of %.4g per unit of time, by "+
+			"a factor e in %.4g", names, e.Rate, 1/e.Rate)
+	case Exploding:
+		return fmt.Sprintf("there is no steady state: %s grows beyond all bounds within a time of about %.6g", names, e.T)
+	case Oscillating:
+		return fmt.Sprintf("there is no steady state: %s oscillates with a period of %.6g (a limit cycle); measure it "+
+			"in a run, or take the average over a period", names, e.Period)
+	case Slow:
+		return fmt.Sprintf("no steady state was reached within a time of %.4g: %s still moves; let it decay faster, "+
+			"or read the state after a long run with final(…)", e.T, names)
+	case Unstable:
+		if e.Period > 0 {
+			return fmt.Sprintf("the steady state is unstable: what is near it leaves it, oscillating with a period of "+
+				"%.4g and growing at a rate of %.4g; start elsewhere", e.Period, e.Rate)
+		}
+		return fmt.Sprintf("the steady state is unstable: what is near it leaves it at a rate of %.4g, most of all "+
+			"in %s; start elsewhere", e.Rate, names)
+	case Marginal:
+		return fmt.Sprintf("the steady state is marginal: nothing holds %s there, so it depends on the way that led "+
+			"to it, and has no derivative of its own; read the state after a long run with final(…), or add what "+
+			"makes it return", names)
+	case Timed:
+		return fmt.Sprintf("there is no steady state: the rate of %s depends on time; for a periodic one write "+
+			"equilibrate { … } every T", names)
+	case Diverged:
+		return fmt.Sprintf("Newton's method found no steady state from here (still moving: %s); take steady = auto",
+			names)
+	case Negative:
+		return fmt.Sprintf("Newton's method led to a steady state with negative %s, from values that are not; take "+
+			"steady = auto", names)
+	}
+	return fmt.Sprintf("no steady state was found: %v", e.Cause)
+}

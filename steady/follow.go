@@ -1,0 +1,205 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"odes.dev/odes/solvers"
+)
+
+// errSettled ends the run once the steady state is known.
+var errSettled = errors.New("settled")
+
+// still is the system of the run to a steady state: time stands still, and what happens at given times does not.
+type still struct {
+	System
+	t, horizon float64
+	y, d       []float64
+}
+
+func (s *still) Start(_ float64, y, d []float64) {
+	copy(y, s.y)
+	copy(d, s.d)
+}
+
+func (s *still) Eval(_ float64, y, k []float64)         { s.System.Eval(s.t, y, k) }
+func (s *still) EvalJacobian(_ float64, y, j []float64) { s.System.EvalJacobian(s.t, y, j) }
+func (s *still) Choose(_ float64, y []float64, kept []bool, m []float64) {
+	s.System.Choose(s.t, y, kept, m)
+}
+
+func (s *still) GuardValues(_ float64, y, rho []float64, truth []bool) {
+	s.System.GuardValues(s.t, y, rho, truth)
+}
+
+func (s *still) InstantTimes(d, times []float64) {
+	s.System.InstantTimes(d, times)
+	for i, in := range s.Instants() {
+		switch {
+		case in.Kind == solvers.InstantStart:
+			times[i] = s.t
+		case in.Kind == solvers.InstantEnd:
+			times[i] = s.t + s.horizon
+		case in.Kind != solvers.InstantValue && !in.Pending:
+			times[i] = math.Inf(1)
+		}
+	}
+}
+
+// Priorities implements solvers.Prioritized.
+func (s *still) Priorities(_ float64, y, priorities []float64) {
+	if p, ok := s.System.(solvers.Prioritized); ok {
+		p.Priorities(s.t, y, priorities)
+	}
+}
+
+// follower is the sink of that run.
+type follower struct {
+	*search
+	far    []float64 // the largest size of each state so far
+	wait   float64   // no attempt with steps shorter than this
+	steps  int
+	past   []float64 // the state a step ago
+	swing  *swings
+	result *State
+	err    error
+	blank  bool // Newton's equations had no solution
+	end    float64
+}
+
+// follow runs to the steady state.
+func (s *search) follow(ctx context.Context) (*State, error) {
+	const far = 1e12
+	f := &follower{search: s, far: make([]float64, s.n), past: make([]float64, s.n), swing: newSwings(s.n)}
+	for i, y := range s.y {
+		f.far[i] = math.Abs(y)
+	}
+	sys := &still{System: s.sys, t: s.t, horizon: float64(far * s.o.Span), y: s.y, d: s.d}
+	spec, _ := solvers.Lookup("rodas4p")
+	method := spec.New(s.sys.Size(), 0)
+	rule, _ := solvers.LookupController("")
+	opts := solvers.Options{
+		RTol: s.o.RTol, ATol: s.o.ATol[0], QuadTol: -1, MaxSteps: s.o.MaxSteps, Quadratures: []int{},
+	}
+	if len(s.o.ATol) == s.n {
+		opts.ATols = s.o.ATol
+	}
+	stats, err := solvers.Solve(ctx, sys, method, rule.Controller(method.Info()), opts, f)
+	if f.result != nil {
+		f.result.Steps, f.result.T = stats.Steps, stats.T-s.t
+		return f.result, f.err
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return nil, f.diagnose(err)
+}
+
+// Begin implements solvers.Sink.
+func (f *follower) Begin(solvers.System, solvers.Method) error { return nil }
+
+// Mark implements solvers.Sink.
+func (f *follower) Mark(m *solvers.Mark) error {
+	copy(f.y, m.Yp)
+	copy(f.d, m.Dp)
+	copy(f.m, m.Mp)
+	if m.Kind == solvers.MarkFire {
+		f.totals = f.plan.Totals(f.y)
+	}
+	if m.Happens() {
+		f.swing.reset()
+		f.wait = 0
+	}
+	if m.Kind == solvers.MarkStart {
+		f.sys.Eval(f.t, f.y, f.f)
+		if resting(f.f[:f.n]) {
+			return f.attempt()
+		}
+	}
+	return nil
+}
+
+func resting(f []float64) bool {
+	for _, x := range f {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Step implements solvers.Sink.
+func (f *follower) Step(st *solvers.Step, _ solvers.End) error {
+	const small = 1e-2 // of the largest size of a state: the change of a step from which on Newton's method is tried
+	f.steps++
+	copy(f.past, st.Y0)
+	copy(f.y, st.Y1)
+	f.end = st.T1
+	if st.H <= 0 {
+		return nil
+	}
+	change := 0.0
+	for i, y := range st.Y1 {
+		f.far[i] = max(f.far[i], math.Abs(y))
+		change = max(change, math.Abs(y-st.Y0[i])/float64(f.far[i]+f.tolerance(i, 0)))
+	}
+	if err := f.swing.step(st, f.far); err != nil {
+		f.err = f.oscillates(err)
+		return errSettled
+	}
+	if f.grown() {
+		return errSettled // diagnosed there
+	}
+	if change > small || st.H < f.wait {
+		return nil
+	}
+	f.wait = float64(1.5 * st.H)
+	return f.attempt()
+}
+
+// attempt tries whether Newton's method leads from here to a stable state close by.
+func (f *follower) attempt() error {
+	const near = 1e-3 // of the largest size of a state: how near
+	copy(f.next, f.y)
+	if f.o.Way == Run {
+		size, err := f.step(f.next)
+		if err != nil || !(size <= f.o.Tol) {
+			f.blank = f.blank || err != nil
+			return nil
+		}
+	} else {
+		ok, err := f.polish(f.next)
+		if f.blank = err != nil; !ok || err != nil {
+			return nil
+		}
+	}
+	for i, y := range f.next {
+		if d := math.Abs(y - f.y[i]); d > float64(near*f.far[i])+f.tolerance(i, 0) {
+			return nil
+		}
+		if y < -f.tolerance(i, 0) && f.y[i] >= 0 {
+			return nil
+		}
+	}
+	modes := append([]float64(nil), f.m...)
+	f.sys.Choose(f.t, f.next, nil, modes)
+	for k, m := range modes {
+		if m != f.m[k] {
+			return nil
+		}
+	}
+	result, err := f.settle()
+	var unstable *Error
+	if errors.As(err, &unstable) && unstable.Fault == Unstable && f.steps > 0 {
+		f.sys.Eval(f.t, f.y, f.f)
+		if !resting(f.f[:f.n]) { // the run passes it
+			return nil
+		}
+	}
+	f.result, f.err = result, err
+	if f.result == nil && f.err == nil {
+		return nil
+	}
+	return errSettled
+}

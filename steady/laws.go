@@ -1,0 +1,172 @@
+package steady
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/residue"
+)
+
+// Law is a conserved quantity Σ Coefs[k]·y[States[k]] with whole numbers as coefficients: whatever the state and the
+// parameters are, the same sum of the rates is zero. States ascend.
+type Law struct {
+	States []int
+	Coefs  []float64
+	// Pivot is the state whose rate follows from the others by the law. No two laws have the same, and no law reads the
+	// pivot of another.
+	Pivot int
+}
+
+// Total returns the conserved quantity at y.
+func (l *Law) Total(y []float64) float64 {
+	sum := 0.0
+	for k, i := range l.States {
+		sum = math.FMA(l.Coefs[k], y[i], sum)
+	}
+	return sum
+}
+
+// Laws finds all conserved quantities of n states, but for those whose coefficients depend on parameters. The function
+// sample writes the rates at random states and parameters, other ones for each k. There is no rounding: a combination
+// of rates that vanishes at all samples vanishes everywhere, but for a chance of about 2⁻⁵⁰.
+//
+// Rates at a sample are an equation for the coefficients. Equations are eliminated as they come, until three in a row
+// say nothing new.
+func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
+	const enough = 3
+	var rows [][]residue.Number // reduced: column pivots[r] of row r is 1, and 0 in others
+	var pivots []int
+	for k, idle := 0, 0; idle < enough && len(rows) < n; k++ {
+		f := make([]residue.Number, n)
+		sample(k, f)
+		for r, row := range rows {
+			if x := f[pivots[r]]; x != 0 {
+				subtract(f, x, row)
+			}
+		}
+		p := slices.IndexFunc(f, func(x residue.Number) bool { return x != 0 })
+		if p < 0 {
+			idle++
+			continue
+		}
+		idle = 0
+		inverse := residue.Inverse(f[p])
+		for i, x := range f {
+			f[i] = residue.Mul(x, inverse)
+		}
+		for _, row := range rows {
+			if x := row[p]; x != 0 {
+				subtract(row, x, f)
+			}
+		}
+		rows, pivots = append(rows, f), append(pivots, p)
+	}
+	var laws []Law
+	for j := range n {
+		if slices.Contains(pivots, j) {
+			continue
+		}
+		column := make([]residue.Number, n)
+		column[j] = 1
+		for r, row := range rows {
+			column[pivots[r]] = residue.Neg(row[j])
+		}
+		if l, ok := lawOf(column, j); ok {
+			laws = append(laws, l)
+		}
+	}
+	return laws
+}
+
+// subtract subtracts x times row from f.
+func subtract(f []residue.Number, x residue.Number, row []residue.Number) {
+	for i, v := range row {
+		if v != 0 {
+			f[i] = residue.Sub(f[i], residue.Mul(x, v))
+		}
+	}
+}
+
+// lawOf returns the law with these coefficients, made whole numbers without a common factor. It reports false where
+// they are no fractions of small numbers.
+func lawOf(coefs []residue.Number, pivot int) (Law, bool) {
+	l := Law{Pivot: pivot}
+	var nums, dens []int64
+	common := int64(1)
+	for i, c := range coefs {
+		if c == 0 {
+			continue
+		}
+		num, den, ok := residue.Fraction(c)
+		if !ok {
+			return l, false
+		}
+		l.States, nums, dens = append(l.States, i), append(nums, num), append(dens, den)
+		if common = common / divisor(common, den) * den; common > 1<<30 {
+			return l, false
+		}
+	}
+	factor := int64(0)
+	for k := range nums {
+		nums[k] *= common / dens[k]
+		factor = divisor(factor, nums[k])
+	}
+	for _, x := range nums {
+		l.Coefs = append(l.Coefs, float64(x/factor))
+	}
+	return l, true
+}
+
+// divisor returns the greatest common divisor.
+func divisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, -a)
+}
+
+// Readable returns the same laws in a form that is easier to read: without negative coefficients where adding another
+// law some times leaves none, as S + ES + P in place of S + P - E. A law may read the pivots of others then.
+func Readable(laws []Law) []Law {
+	out := slices.Clone(laws)
+	for i := range out {
+		if !slices.ContainsFunc(out[i].Coefs, negative) {
+			continue
+		}
+		for j := range laws {
+			if l, ok := out[i].with(&laws[j]); i != j && ok {
+				out[i] = l
+				break
+			}
+		}
+	}
+	return out
+}
+
+func negative(x float64) bool { return x < 0 }
+
+// with returns l plus as many times o as leaves no negative coefficient, if there is such a number.
+func (l *Law) with(o *Law) (Law, bool) {
+	coefs := map[int]float64{}
+	times := 0.0
+	for k, i := range l.States {
+		coefs[i] = l.Coefs[k]
+		if at := slices.Index(o.States, i); negative(l.Coefs[k]) && at >= 0 && o.Coefs[at] > 0 {
+			times = max(times, math.Ceil(-l.Coefs[k]/o.Coefs[at]))
+		}
+	}
+	for k, i := range o.States {
+		coefs[i] = math.FMA(times, o.Coefs[k], coefs[i])
+	}
+	out := Law{Pivot: l.Pivot}
+	for i, c := range coefs {
+		if c != 0 {
+			out.States = append(out.States, i)
+		}
+	}
+	slices.Sort(out.States)
+	for _, i := range out.States {
+		out.Coefs = append(out.Coefs, coefs[i])
+	}
+	return out, !slices.ContainsFunc(out.Coefs, negative)
+}

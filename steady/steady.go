@@ -1,0 +1,359 @@
+// Package steady finds steady states of systems: states whose rates vanish, to which a run leads.
+//
+// The equations are those of the rates, reduced by conserved quantities (Laws): for each law the rate of one state is
+// left out, and the law takes its place. What remains has a regular matrix (Plan, Linear), with which derivatives by the
+// implicit function theorem cost one solution with the matrix or its transpose.
+//
+// Find follows the run with an implicit method, whose steps grow as the state comes to rest (pseudo-transient
+// continuation, C. T. Kelley and D. E. Keyes, SIAM Journal on Numerical Analysis 35 (1998) 508–523,
+// doi:10.1137/S0036142996304796). Where a Newton step has become small, Newton's method finishes. So the state that is
+// found is the one that the run leads to, in whatever basin it lies, and not any root of the equations.
+//
+// It must not know of the language or of compiled models: it sees a solvers.System with a Jacobian.
+package steady
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"odes.dev/odes/solvers"
+)
+
+// System is what a steady state is sought of.
+type System interface {
+	solvers.System
+	solvers.JacobianField
+}
+
+// Way says how a steady state is found.
+type Way uint8
+
+// The ways.
+const (
+	Auto   Way = iota // follow the run until Newton's method takes over
+	Newton            // Newton's method, damped, from where the run would begin
+	Run               // follow the run to the end; nothing else
+)
+
+// Options say how a steady state is found, and what is good enough.
+type Options struct {
+	Way  Way
+	RTol float64   // of the run; 0: 1e-6
+	ATol []float64 // of each state, or one for all; nil: 1e-9
+	// Tol is how large the last step of Newton's method may be, in units of RTol·|y| + ATol. 0: 1e-3. Newton's method
+	// goes on to the last digits in any case; that is what they are compared with.
+	Tol      float64
+	MaxSteps int     // of the run; 0: 20,000
+	Span     float64 // a time over which things happen, to begin with; 0: 1
+}
+
+func (o Options) withDefaults() Options {
+	if o.RTol == 0 {
+		o.RTol = 1e-6
+	}
+	if o.ATol == nil {
+		o.ATol = []float64{1e-9}
+	}
+	if o.Tol == 0 {
+		o.Tol = 1e-3
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = 20_000
+	}
+	if !(o.Span > 0) {
+		o.Span = 1
+	}
+	return o
+}
+
+// State is a steady state.
+type State struct {
+	Y, D, M []float64 // states, discretes and modes
+	Matrix  []float64 // the derivatives of the equations there; see Plan.Matrix
+	// Fired tells that events on the way changed discretes or conserved quantities. What they are then depends on when
+	// the events fired, of which the equations of the steady state know nothing.
+	Fired bool
+	// Slowest is the eigenvalue of the reduced Jacobian that is nearest to growing; NaN where it was not computed.
+	Slowest complex128
+	T       float64 // how long the run was
+	Steps   int     // of the run
+	Newton  int     // steps of Newton's method
+}
+
+// Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at given
+// times does not happen; events by conditions of states do. Errors are an *Error, or that of the context.
+func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64, o Options) (*State, error) {
+	s := &search{
+		sys: sys, plan: plan, o: o.withDefaults(), t: t, n: sys.Size().N, from: y,
+		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, sys.Size().M), begun: slices.Clone(d),
+	}
+	z := sys.Size()
+	s.f, s.r, s.delta = make([]float64, z.N+z.Q), make([]float64, z.N), make([]float64, z.N)
+	s.next, s.entries = make([]float64, z.N), make([]float64, len(sys.Jacobian().Rows))
+	s.totals = plan.Totals(y)
+	s.enter(t, y)
+	if s.o.Way == Newton {
+		return s.newton()
+	}
+	return s.follow(ctx)
+}
+
+// search is one search for a steady state.
+type search struct {
+	sys    System
+	plan   *Plan
+	o      Options
+	t      float64
+	n      int
+	from   []float64
+	begun  []float64 // discretes at the start
+	y, d   []float64
+	m      []float64
+	totals []float64
+	lin    *Linear
+
+	f, r, delta, next []float64
+	entries           []float64
+	matrix            []float64
+	iterations        int
+}
+
+// enter makes the discretes current, and the modes that hold at y.
+func (s *search) enter(t float64, y []float64) {
+	s.sys.Enter(s.d, s.m)
+	s.sys.Choose(t, y, nil, s.m)
+	s.sys.Enter(s.d, s.m)
+}
+
+// tolerance returns how exactly state i is wanted where its value is y.
+func (s *search) tolerance(i int, y float64) float64 {
+	return math.FMA(s.o.RTol, math.Abs(y), s.o.ATol[min(i, len(s.o.ATol)-1)])
+}
+
+// step writes the step of Newton's method from y to s.delta, and returns its size in units of the tolerances.
+func (s *search) step(y []float64) (float64, error) {
+	s.iterations++
+	s.sys.Eval(s.t, y, s.f)
+	s.plan.Residual(y, s.f, s.totals, s.r)
+	s.sys.EvalJacobian(s.t, y, s.entries)
+	s.matrix = s.plan.Matrix(s.entries)
+	if !finite(s.r) || !finite(s.matrix) {
+		return math.NaN(), nil
+	}
+	if s.lin == nil {
+		s.lin = &Linear{plan: s.plan}
+	}
+	if err := s.lin.Factor(s.matrix); err != nil {
+		return 0, err
+	}
+	return s.correct(y), nil
+}
+
+// correct writes the correction of y by the factors at hand to s.delta, and returns its size.
+func (s *search) correct(y []float64) float64 {
+	size := 0.0
+	for i, r := range s.r {
+		s.delta[i] = -r
+	}
+	s.lin.Solve(s.delta, 1)
+	for i, x := range s.delta {
+		x = math.Abs(x) / s.tolerance(i, y[i])
+		if x > size || x != x {
+			size = x
+		}
+	}
+	return size
+}
+
+// polish goes on with Newton's method from y, which is close, until rounding ends it. It reports whether it converged.
+// Where steps become shorter by a half each time, or the like, the root is not a simple one.
+func (s *search) polish(y []float64) (bool, error) {
+	const most, fast, rounding, slow = 30, 0.1, 0.9, 3
+	before, quick, lags := math.Inf(1), false, 0
+	for range most {
+		size, err := s.step(y)
+		switch {
+		case err != nil:
+			return false, err
+		case !(size < math.Inf(1)):
+			return false, nil
+		case size <= float64(fast*before):
+			quick = quick || before < math.Inf(1)
+		case size <= s.o.Tol && (quick || size > float64(rounding*before)):
+			return true, nil
+		default:
+			if lags++; lags == slow {
+				return false, nil
+			}
+		}
+		for i, x := range s.delta {
+			y[i] += x
+		}
+		if size == 0 {
+			return true, nil
+		}
+		before = size
+	}
+	return false, nil
+}
+
+// settle returns the state s.next as the result.
+func (s *search) settle() (*State, error) {
+	y := s.next
+	if i := s.timed(); i >= 0 {
+		return nil, &Error{Fault: Timed, States: []string{s.sys.StateName(i)}}
+	}
+	for i, x := range y { // rounding of a zero
+		if x < 0 && s.from[i] >= 0 && -x <= float64(s.o.Tol*s.tolerance(i, 0)) {
+			y[i] = 0
+		}
+	}
+	if _, err := s.step(y); err != nil {
+		return nil, s.marginal(err)
+	}
+	out := &State{
+		Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m), Matrix: s.matrix, Newton: s.iterations,
+	}
+	out.Fired = !slices.Equal(s.d, s.begun)
+	for k, x := range s.plan.Totals(s.from) {
+		out.Fired = out.Fired || x != s.totals[k]
+	}
+	var err error
+	out.Slowest, err = s.stability(y)
+	return out, err
+}
+
+// timed returns a state whose rate depends on time, by more than rounding over the time span; -1 for none.
+func (s *search) timed() int {
+	s.sys.Eval(s.t, s.next, s.f)
+	s.sys.EvalJacobian(s.t, s.next, s.entries)
+	size := slices.Clone(s.f)
+	moved := make([]float64, len(s.f))
+	j := s.sys.Jacobian()
+	for e, x := range s.entries {
+		if row, col := j.Rows[e], int(j.Cols[e]); col == s.n {
+			moved[row] += float64(x * s.o.Span)
+		} else {
+			size[row] = math.FMA(math.Abs(x), math.Abs(s.next[col]), math.Abs(size[row]))
+		}
+	}
+	for i, x := range moved[:s.n] {
+		if math.Abs(x) > float64(0x1p-44*math.Abs(size[i])) {
+			return i
+		}
+	}
+	return -1
+}
+
+// marginal returns the error for equations that have no single solution.
+func (s *search) marginal(err error) error {
+	var singular *SingularError
+	if !errors.As(err, &singular) {
+		return &Error{Fault: Broken, Cause: err}
+	}
+	return &Error{Fault: Marginal, States: s.names(singular.States)}
+}
+
+// names returns the names of at most five states.
+func (s *search) names(list []int) (names []string) {
+	for _, i := range list[:min(5, len(list))] {
+		names = append(names, s.sys.StateName(i))
+	}
+	return names
+}
+
+// newton is Newton's method from the start. A step is shortened until the next one, with the same factors, would be
+// shorter (P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004, 3.1).
+func (s *search) newton() (*State, error) {
+	const most = 200
+	y := s.next
+	copy(y, s.y)
+	for range most {
+		s.enter(s.t, y)
+		size, err := s.step(y)
+		if err != nil {
+			return nil, s.marginal(err)
+		}
+		if size <= 1 {
+			break
+		}
+		if size != size {
+			return nil, &Error{Fault: Diverged, States: s.moving(s.y)}
+		}
+		delta, at := slices.Clone(s.delta), slices.Clone(y)
+		accepted := false
+		for lambda := 1.0; lambda > 1e-6 && !accepted; lambda /= 2 {
+			for i, x := range delta {
+				y[i] = math.FMA(lambda, x, at[i])
+			}
+			s.sys.Eval(s.t, y, s.f)
+			s.plan.Residual(y, s.f, s.totals, s.r)
+			accepted = s.correct(at) <= float64((1-lambda/4)*size)
+		}
+		if !accepted {
+			copy(y, at)
+			return nil, &Error{Fault: Diverged, States: s.moving(at)}
+		}
+	}
+	s.enter(s.t, y)
+	switch ok, err := s.polish(y); {
+	case err != nil:
+		return nil, s.marginal(err)
+	case !ok:
+		return nil, &Error{Fault: Diverged, States: s.moving(y)}
+	}
+	var below []int
+	for i, x := range y {
+		if x < -s.tolerance(i, 0) && s.from[i] >= 0 {
+			below = append(below, i)
+		}
+	}
+	if below != nil && !slices.ContainsFunc(s.from, func(x float64) bool { return x < 0 }) {
+		return nil, &Error{Fault: Negative, States: s.names(below)}
+	}
+	return s.settle()
+}
+
+// moving names the states that move most at y, in units of their tolerances and of the time span.
+func (s *search) moving(y []float64) []string {
+	s.sys.Eval(s.t, y, s.f)
+	order := make([]int, s.n)
+	for i := range order {
+		order[i] = i
+	}
+	speed := func(i int) float64 {
+		x := math.Abs(s.f[i]) / s.tolerance(i, y[i])
+		if x != x {
+			return math.Inf(1)
+		}
+		return x
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch x, y := speed(a), speed(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	most := speed(order[0])
+	for k, i := range order {
+		if speed(i) < float64(1e-3*most) {
+			order = order[:k]
+			break
+		}
+	}
+	return s.names(order)
+}
+
+func finite(x []float64) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}

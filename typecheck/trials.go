@@ -1,0 +1,293 @@
+package typecheck
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+)
+
+// `experiment subject from D by D.id { … }` is one experiment for each value in the column id, in the order in which
+// they first come. It is compared with the rows of D that have the value. In its items a column of D is a covariate:
+// the one value that it has in these rows. `at D.time where amt > 0 { depot += D.amt }` is an event with an element for
+// each of the rows that are chosen, and D.amt the value in the row.
+
+// trial is one experiment: an item and, if that is made from a table, the rows of one value.
+type trial struct {
+	item  *ast.Experiment
+	name  string
+	group *group
+}
+
+// group is the rows of a table that hold one value in a column.
+type group struct {
+	from string // the table
+	is   string // what the rows have in common, for messages: "id = 3"
+	rows []bool // of all rows of the table
+}
+
+// of reports whether e is the table of the group.
+func (g *group) of(e *entity) bool { return g != nil && g.from == e.name }
+
+// among leaves only rows of the group, if they are those of its table.
+func (g *group) among(table string, rows []bool) {
+	if g != nil && g.from == table {
+		for i := range rows {
+			rows[i] = rows[i] && i < len(g.rows) && g.rows[i]
+		}
+	}
+}
+
+// trials lists all experiments in the order of the file. The names in the model are resolved.
+func (c *checker) trials() []*trial {
+	if c.listed != nil {
+		return c.listed
+	}
+	for _, it := range c.experiments {
+		if it.From == nil {
+			c.listed = append(c.listed, &trial{item: it, name: it.Name.Name})
+			continue
+		}
+		c.listed = append(c.listed, c.trialsFrom(it)...)
+	}
+	return c.listed
+}
+
+// trialsFrom makes the experiments of `experiment e from D by D.id`.
+func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
+	g := c.globals[it.From.Name]
+	if g == nil || g.kind != dataName {
+		if g == nil || g.kind != laterName {
+			c.errorf(CodeUndefined, it.From.Span, "there is no data table %q", it.From.Name)
+		}
+		return nil
+	}
+	c.resolve(g)
+	t := g.table
+	if t == nil {
+		return nil // reported
+	}
+	of, by := memberOf(it.By)
+	if of == nil || of.Name != it.From.Name {
+		c.errorf(CodeData, it.By.Pos(), "`by` names the column of %q whose values are the experiments: by %s.%s",
+			it.From.Name, it.From.Name, t.anyColumn())
+		return nil
+	}
+	cells, ok := c.cells(t, by)
+	if !ok {
+		return nil
+	}
+	var list []*trial
+	at := map[string]*trial{}
+	names := map[string]bool{}
+	for _, o := range c.experiments {
+		names[o.Name.Name] = true
+	}
+	for i, cell := range cells {
+		if cell == "" {
+			c.errorf(CodeData, it.By.Pos(), "row %d of %q has no %s, so it belongs to no experiment", i+1, t.Name,
+				by.Name).Relate(t.Span, "declared here")
+			return nil
+		}
+		o := at[cell]
+		if o == nil {
+			o = &trial{item: it, name: it.Name.Name + "_" + plainName(cell)}
+			for base, n := o.name, 2; names[o.name]; n++ {
+				o.name = base + "_" + strconv.Itoa(n)
+			}
+			names[o.name] = true
+			o.group = &group{from: t.Name, is: by.Name + " = " + cell, rows: make([]bool, len(cells))}
+			at[cell] = o
+			list = append(list, o)
+		}
+		o.group.rows[i] = true
+	}
+	return list
+}
+
+// cells returns a column of numbers or texts as texts. A missing value is "".
+func (c *checker) cells(t *dataTable, name ast.Ident) ([]string, bool) {
+	if k := t.text(name.Name); k >= 0 {
+		cells := slices.Clone(t.texts[k].cells)
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		return cells, true
+	}
+	k := c.column(t, name)
+	if k < 0 {
+		return nil, false
+	}
+	cells := make([]string, len(t.Data[k]))
+	for i, x := range t.Data[k] {
+		if !math.IsNaN(x) {
+			cells[i] = strconv.FormatFloat(x, 'g', -1, 64)
+		}
+	}
+	return cells, true
+}
+
+// plainName makes a text the end of a name.
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// covariate elaborates D.column in an item of an experiment that is made from D: the value that the rows have in
+// common. A row without a value says nothing.
+func (c *checker) covariate(x context, t *dataTable, name ast.Ident) Expr {
+	g := x.group
+	if k := t.text(name.Name); k >= 0 && x.place == placeWhere {
+		cell, ok := oneOf(c, g, t, name, t.texts[k].cells, func(s string) bool { return s == "" }, strconv.Quote)
+		if !ok {
+			return bad(name.Span)
+		}
+		return c.text([]string{cell}, nil, name.Span)
+	}
+	k := c.column(t, name)
+	if k < 0 {
+		return bad(name.Span)
+	}
+	v, ok := oneOf(c, g, t, name, t.Data[k], math.IsNaN, func(v float64) string { return fmt.Sprintf("%g", v) })
+	if !ok {
+		return bad(name.Span)
+	}
+	return c.given(x, t, k, nil, []float64{v}, name.Span)
+}
+
+// oneOf returns what the rows of a group have in common in a column, or reports that they do not.
+func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, column []T, missing func(T) bool,
+	text func(T) string,
+) (value T, ok bool) {
+	first := -1
+	for i, v := range column {
+		switch {
+		case i >= len(g.rows) || !g.rows[i] || missing(v):
+		case first < 0:
+			first, value = i, v
+		case v != value:
+			c.errorf(CodeData, name.Span, "%q of %q changes within %s: it is %s in row %d and %s in row %d; what "+
+				"changes in time is read at the times of the rows: at %s.time { … }",
+				name.Name, t.Name, g.is, text(value), first+1,
+				text(v), i+1, t.Name).Relate(t.Span, "declared here")
+			return value, false
+		}
+	}
+	if first < 0 {
+		c.errorf(CodeData, name.Span, "no row of %q with %s has a value of %q", t.Name, g.is, name.Name).
+			Relate(t.Span, "declared here")
+	}
+	return value, first >= 0
+}
+
+// given returns values of column k of t. Where a run reads them, they are those of a param that no user knows of: what
+// reads them is then the same for all experiments, and is compiled once.
+func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, values []float64, s source.Span) Expr {
+	typ := types.Type{Kind: types.Real, Shape: shape, Unit: t.units[k]}
+	value := Expr(seal(&Const{Base: at(typ, s), Data: values}))
+	if c.variant.alone || x.place != placeEvent {
+		return value
+	}
+	name := t.Name + "." + t.Columns[k]
+	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params, func(p *Symbol) bool { return p.Name == name }) {
+		name += "'"
+	}
+	sym := &Symbol{
+		Name: name, Kind: ParamSymbol, Type: typ, Span: t.Span, Value: value, Literal: true,
+		Lo: math.Inf(-1), Hi: math.Inf(1),
+	}
+	c.model.Params = append(c.model.Params, sym)
+	return seal(&Ref{Base: at(typ, s), Sym: sym})
+}
+
+// dose is what an event with an element for each row of a table reads of it.
+type dose struct {
+	from   *dataTable
+	rows   []int // from 0
+	index  *Index
+	chosen bool         // some rows were left out by `where`
+	read   map[int]Expr // by column
+}
+
+// inRow elaborates D.column in an event with an element for each row of D.
+func (c *checker) inRow(x context, k int, s source.Span) Expr {
+	d := x.dose
+	whole, known := d.read[k]
+	if !known || x.place != placeEvent {
+		values := make([]float64, len(d.rows))
+		for i, r := range d.rows {
+			if values[i] = d.from.Data[k][r]; math.IsNaN(values[i]) {
+				said := c.errorf(CodeData, s, "row %d of %q has no %s", r+1, d.from.Name, d.from.Columns[k]).
+					Relate(d.from.Span, "declared here")
+				if !d.chosen {
+					said.Message += fmt.Sprintf("; choose rows that have one: at %s.time where %s > 0 { … }",
+						d.from.Name, d.from.Columns[k])
+				}
+				return bad(s)
+			}
+		}
+		whole = c.given(x, d.from, k, types.Shape{len(values)}, values, s)
+		if x.place == placeEvent {
+			d.read[k] = whole
+		}
+	}
+	t := whole.Type()
+	t.Shape = nil
+	return seal(&Access{Base: at(t, s), X: whole, Subs: []Sub{{At: c.position(d.index)}}})
+}
+
+// experimentEvent prepares an event of an experiment. With `where`, and if the experiment is made from the table whose
+// column its time reads, it has an element for each row that is chosen. It reports false for an event without rows,
+// and after an error.
+func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context, bool) {
+	x.group = c.variant.group
+	var from *entity
+	ast.Inspect(it.Time, func(n ast.Node) bool {
+		if m, ok := n.(*ast.Member); ok && from == nil {
+			if n, ok := strip(m.X).(*ast.Name); ok && c.globals[n.Name] != nil && c.globals[n.Name].kind == dataName {
+				from = c.globals[n.Name]
+			}
+		}
+		return true
+	})
+	switch {
+	case from == nil && it.Where != nil:
+		c.errorf(CodeData, it.Where.Pos(), "`where` chooses rows of the table whose times these are: at D.time where "+
+			"… { … }")
+		return x, false
+	case from == nil || it.Where == nil && !x.group.of(from):
+		return x, true
+	}
+	c.resolve(from)
+	if from.table == nil {
+		return x, false
+	}
+	chosen, ok := c.where(from.table, it.Where)
+	if !ok {
+		return x, false
+	}
+	x.group.among(from.name, chosen)
+	d := &dose{from: from.table, chosen: it.Where != nil, read: map[int]Expr{}}
+	for i, in := range chosen {
+		if in {
+			d.rows = append(d.rows, i)
+		}
+	}
+	if len(d.rows) == 0 {
+		return x, false
+	}
+	d.index = &Index{Name: "row", Lo: 1, Step: 1, Count: len(d.rows), Span: it.Span}
+	e.Indices = append(e.Indices, d.index)
+	x.dose = d
+	return x, true
+}
