@@ -53,7 +53,6 @@ func TestManualTellsWhatIsMissing(t *testing.T) {
 	for name, text := range map[string]string{
 		"equilibrate": "equilibrate { }",
 		"control":     "control u = 0 piecewise constant on grid(0, 1, 3)",
-		"alg":         "alg z = 1\n0 = z - x",
 		"steady":      "objective J = steady(x)",
 	} {
 		path := filepath.Join(t.TempDir(), name+".ode")
