@@ -206,8 +206,8 @@ v' = -lam*y - 9.81
 			"bad-bounds", "is zero",
 		},
 		{
-			"a mass of another shape", "state x = 1, y[2] = 0\nx' = -x\ny' = -y\nmass(y) = [1, 2]", "", "shape-mismatch",
-			"shape [2 2]",
+			"a mass of another shape", "state x = 1, y[2] = 0\nx' = -x\ny' = -y\nmass(y) = [1, 2]", "",
+			"shape-mismatch", "shape [2 2]",
 		},
 		{
 			"a singular mass without unknowns to find",
