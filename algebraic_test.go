@@ -243,3 +243,46 @@ v' = -lam*y - 9.81
 		t.Errorf("by a guess: %v", err)
 	}
 }
+
+// TestAlgebraicOrders: methods for algebraic unknowns have their orders there, in states and unknowns.
+func TestAlgebraicOrders(t *testing.T) {
+	m, err := odes.Parse("m", `
+model Order
+time t from 0 to 2
+state x = 0, y = 1
+alg z = 1, w = 0
+x' = z + (y*w - 1)
+y' = -y*z
+0 = z + z*x^2 - cos(t)*(1 + sin(t)^2)
+0 = w + 0.1*w^3 - exp(sin(t)) - 0.1*exp(3*sin(t)) + z - cos(t)
+objective X = final(x)
+objective Y = final(y)
+objective Z = final(z)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact := []float64{math.Sin(2), math.Exp(-math.Sin(2)), math.Cos(2)}
+	for _, c := range []struct {
+		method string
+		order  float64
+	}{{"rodas3", 3}, {"rodas4", 4}, {"rodas4p", 4}, {"rodas5p", 5}} {
+		var off [2][]float64
+		for k, h := range []string{"0.1", "0.05"} {
+			s, err := m.Solve(t.Context(), odes.Options{Settings: []odes.Setting{
+				{Key: "solver.method", Value: c.method}, {Key: "solver.fixed_step", Value: h}, {Key: "sens.trust", Value: "off"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range s.Values {
+				off[k] = append(off[k], math.Abs(v.Value-exact[i]))
+			}
+		}
+		for i := range exact {
+			if order := math.Log2(off[0][i] / off[1][i]); !(order > c.order-0.4) {
+				t.Errorf("%s: order %.2f of objective %d, errors %.2g and %.2g", c.method, order, i, off[0][i], off[1][i])
+			}
+		}
+	}
+}
