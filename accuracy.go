@@ -16,7 +16,7 @@ import (
 // refined returns opts for a run with tolerances multiplied by factor, or with fixed steps halved.
 func (r *run) refined(opts Options, factor float64) Options {
 	opts.Gradient, opts.Progress = nil, nil
-	order := r.method(0).Info().Order
+	order := r.specimen().Info().Order
 	return opts.changed(func(s *settings.Settings) { s.Refine(factor, order) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"odes.dev/odes/internal/explain"
@@ -31,7 +32,15 @@ type contribution struct {
 	gradient []float64 // [totals][columns]
 	stats    RunStats
 	warnings []diag.Diagnostic
+	lacking  string // why a value is not a finite number
 	err      error
+}
+
+// doubt notes why a value is not a finite number.
+func (c *contribution) doubt(v *Value) {
+	if c.lacking == "" && v.Value-v.Value != 0 && len(v.Warnings) > 0 {
+		c.lacking = v.Warnings[0]
+	}
 }
 
 // totals are the sums over all experiments, taken in file order.
@@ -39,6 +48,14 @@ type totals struct {
 	values   []float64
 	gradient []float64 // [totals][columns]; nil when only values were asked for
 	stats    RunStats
+}
+
+// partProgress returns what the i-th experiment tells how far it is, for addUp; nil if nobody wants to know.
+func (r *run) partProgress(i int, tell func(Progress)) func(Progress) {
+	if tell == nil {
+		return nil
+	}
+	return func(p Progress) { r.within(i, p) }
 }
 
 // readsTotals reports whether one of the run's objectives needs the experiments.
@@ -90,16 +107,28 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 	var wait sync.WaitGroup
 	places := make(chan struct{}, max(1, r.settings.Threads))
 	var telling sync.Mutex
-	at := Progress{Phase: "experiments"}
-	done := func(c *contribution) {
+	parts, steps := make([]float64, len(list)), make([]int, len(list))
+	// come tells how far experiment i has come.
+	come := func(i int, part float64, made int) {
 		if tell == nil {
 			return
 		}
 		telling.Lock()
 		defer telling.Unlock()
-		at.Steps += c.stats.Steps
-		at.Done += 1 / float64(len(list))
+		parts[i], steps[i] = max(parts[i], part), max(steps[i], made)
+		at := Progress{Phase: "experiments"}
+		for j := range list {
+			at.Steps += steps[j]
+			at.Done += parts[j] / float64(len(list))
+		}
 		tell(at)
+	}
+	r.within = func(i int, p Progress) {
+		part := p.Done / 2
+		if p.Phase != "forward" {
+			part += 0.5
+		}
+		come(i, min(part, 0.99), p.Steps)
 	}
 	for i := range list {
 		wait.Add(1)
@@ -107,7 +136,7 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 			defer wait.Done()
 			places <- struct{}{}
 			list[i] = contribute(i)
-			done(&list[i])
+			come(i, 1, list[i].stats.Steps)
 			<-places
 		}()
 	}
@@ -120,6 +149,7 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 		})
 	}
 	sum := &totals{values: make([]float64, n), gradient: make([]float64, n*columns)}
+	r.lacking = ""
 	for i := range list {
 		c := &list[i]
 		if c.err != nil {
@@ -132,6 +162,14 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 			sum.gradient[k] += x
 		}
 		sum.stats.add(&c.stats)
+		if r.lacking == "" && c.lacking != "" {
+			none := ""
+			why, cut := strings.CutPrefix(c.lacking, noValue)
+			if cut {
+				none = noValue
+			}
+			r.lacking = fmt.Sprintf("%sin experiment %s, %s", none, m.experiments[i].name, why)
+		}
 		for _, d := range c.warnings {
 			if d.Code == explain.CodeNoInfluence || d.Code == CodeNoSuchRun || d.Code == CodeBounds && said(d) {
 				continue // said of all runs together
@@ -154,7 +192,11 @@ func (r *run) totalValues(ctx context.Context, opts Options) (*totals, error) {
 	}
 	tell := opts.Progress
 	opts = r.partOptions(opts, nil)
-	return r.addUp(0, tell, func(i int) contribution { return m.experiments[i].model.values(ctx, opts) })
+	return r.addUp(0, tell, func(i int) contribution {
+		of := opts
+		of.Progress = r.partProgress(i, tell)
+		return m.experiments[i].model.values(ctx, of)
+	})
 }
 
 // values solves the model for the values of its objectives.
@@ -172,13 +214,17 @@ func (m *Model) values(ctx context.Context, opts Options) contribution {
 		}
 		w := r.problem.Worker(k)
 		observer = sens.NewObserver(w)
-		return r.forward(ctx, w, nil, observer)
+		return r.forward(ctx, w, opts.Progress, observer)
 	})
 	if err != nil {
 		return contribution{err: err}
 	}
 	c := contribution{values: make([]float64, len(r.objectives)), stats: r.stats(stats), warnings: r.warnings.All()}
 	observer.Values(c.values)
+	for i, o := range r.objectives {
+		v := r.valued(Value{Value: c.values[i]}, o, observer.F)
+		c.doubt(&v)
+	}
 	return c
 }
 
@@ -188,7 +234,8 @@ func (r *Runner) prepareParts() error {
 		return nil
 	}
 	opts := r.partOptions(r.opts, r.variables)
-	for _, x := range r.model.experiments {
+	for i, x := range r.model.experiments {
+		opts.Progress = r.partProgress(i, r.opts.Progress)
 		part, err := x.model.Prepare(opts)
 		if err != nil {
 			return x.wrap(err)
@@ -211,6 +258,7 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 		c := contribution{gradient: s.Gradient, stats: s.Stats, warnings: s.Warnings}
 		for _, v := range s.Values {
 			c.values = append(c.values, v.Value)
+			c.doubt(&v)
 		}
 		return c
 	})

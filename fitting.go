@@ -17,7 +17,7 @@ type FitSettings struct {
 	// Over is what is searched for, and Log marks what is on a logarithmic scale.
 	Over []Variable
 	Log  []bool // [len(Over)]
-	// Algorithm is "auto", "least_squares", "newton", "lbfgs" or "sqp".
+	// Algorithm is "auto", "trust", "lbfgsb" or "sqp".
 	Algorithm string
 	Starts    int
 	Seed      uint64
@@ -51,8 +51,8 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 			}
 		}
 		if over == nil {
-			l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to search for: no param has bounds or a prior; "+
-				"write fit { over = [k1, k2] }")
+			l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to search for: no param has bounds or a "+
+				"prior; write fit { over = [k1, k2] }")
 		}
 	}
 	out.Over, _ = m.variables(over, &l)
@@ -66,7 +66,8 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		}
 		at := slices.IndexFunc(out.Over, func(v Variable) bool { return v.Name == t.Name && v.Initial == t.Initial })
 		if at < 0 {
-			l.Errorf(CodeUnknown, source.Span{}, "fit.log names %s, which is not searched for: it is not in fit.over", t.Text)
+			l.Errorf(CodeUnknown, source.Span{}, "fit.log names %s, which is not searched for: it is not in fit.over",
+				t.Text)
 			continue
 		}
 		out.Log[at] = true
@@ -110,11 +111,11 @@ func (m *Model) fittedObjective(f *FitSettings, l *diag.List) {
 	case len(likelihoods) == 1:
 		f.Objective = likelihoods[0]
 	case len(all) == 0:
-		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to minimise: the model has no objective; for data, "+
-			"add: objective loss = nll()")
+		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to minimise: the model has no objective; for "+
+			"data, add: objective loss = nll()")
 	default:
-		l.Errorf(CodeUnknown, m.checked.Time.Span, "the model has several objectives; say which one: fit { minimize = %s }",
-			all[0])
+		l.Errorf(CodeUnknown, m.checked.Time.Span, "the model has several objectives; say which one: fit { minimize = "+
+			"%s }", all[0])
 	}
 }
 

@@ -27,7 +27,10 @@ func (x happening) event() sens.EventTime {
 
 // happenings says what happened in a run, in order.
 type happenings struct {
-	list  []happening
+	list []happening
+	// n is how many there were, and last the last of them, also where they are only counted.
+	n     int
+	last  happening
 	modes []int32 // of each guard: the first one that has its name
 	// named names one of them.
 	named func(happening) string
@@ -49,20 +52,27 @@ func (h *happenings) begin(m *Model, guards []solvers.Guard) {
 			return r.named()
 		}
 	}
-	h.list = h.list[:0]
+	h.list, h.n = h.list[:0], 0
 }
 
 // add adds an event or a change of mode.
 func (h *happenings) add(e sens.EventTime) {
+	h.list = append(h.list, h.noted(e))
+}
+
+// noted counts an event or a change of mode.
+func (h *happenings) noted(e sens.EventTime) happening {
 	x := happening{e.T, int32(e.Firing.Event), int32(e.Firing.Elem)}
 	if e.Mode {
 		x.what, x.elem = -1-h.modes[e.Guard], 0
 	}
-	h.list = append(h.list, x)
+	h.n++
+	h.last = x
+	return x
 }
 
-// read reads all that happened in a recorded run.
-func (h *happenings) read(run *solvers.Trajectory) {
+// read reads all that happened in a recorded run. With count it only counts.
+func (h *happenings) read(run *solvers.Trajectory, count bool) {
 	var m solvers.Mark
 	n := 0
 	for i := range run.Marks() {
@@ -70,10 +80,16 @@ func (h *happenings) read(run *solvers.Trajectory) {
 			n++
 		}
 	}
-	h.list = slices.Grow(h.list, n)
+	if !count {
+		h.list = slices.Grow(h.list, n)
+	}
 	for i := range run.Marks() {
-		if run.PeekMark(i, &m); m.Happens() {
-			h.add(sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T})
+		if run.PeekMark(i, &m); !m.Happens() {
+			continue
+		}
+		x := h.noted(sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T})
+		if !count {
+			h.list = append(h.list, x)
 		}
 	}
 }

@@ -104,6 +104,16 @@ event back every P from 0 + P { x = 0 }
 x' = 1
 objective J = final(x)
 `,
+	"a tolerance of zero asks the adjoint equation for steps without end": `
+time t from 0 to 149.7
+param f = 0.6465, r = 146.4
+state a = 4.1, b = 2.17
+a' = -f*a + r*b
+b' = f*a - r*b
+objective J = final(a)
+solver { rtol = -0  method = ros3p }
+sens   { mode = continuous }
+`,
 	"a period becomes so short that most of its times are past": `
 time t from 0 to 191.5
 discrete P = 100

@@ -3,8 +3,11 @@ package odes_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -77,5 +80,60 @@ func solveAt(times []float64) func(m *odes.Model) error {
 		off := []odes.Setting{{Key: "sens.trust", Value: "off"}}
 		_, err := m.Solve(context.Background(), odes.Options{Times: times, Settings: off})
 		return err
+	}
+}
+
+// spikes is a neuron that fires without end: about 18 steps, and one event, in each 0.7.
+const spikes = `
+time t from 0 to T
+param T = 3600, I = 2
+state v = 0, q = 0
+v' = -v + I
+q' = v - q
+event spike when v > 1 { v = 0 }
+objective J = final(q)
+solver { max_events = 1e7  max_steps = 1e8  rtol = 1e-6 }
+sens { trust = off }
+`
+
+// TestMemoryAdvice runs a model of many events where memory is short: steps are packed early, so little suffices; and
+// where it does not, the message names an amount that does.
+func TestMemoryAdvice(t *testing.T) {
+	m, err := odes.Parse("m.ode", spikes, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(T float64, memory string, more ...odes.Setting) (*odes.Sensitivities, error) {
+		return m.Sensitivities(context.Background(), odes.Options{
+			Set:      []odes.Assignment{{Name: "T", Values: []float64{T}}},
+			Settings: append(more, odes.Setting{Key: "solver.memory", Value: memory}), Events: -1,
+		})
+	}
+	whole, err := run(3600, `"1000 MB"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thinned, err := run(3600, `"1 MB"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Stats.Steps < 40000 || !slices.Equal(whole.Gradient, thinned.Gradient) {
+		t.Errorf("after %d steps %v, thinned %v", whole.Stats.Steps, whole.Gradient, thinned.Gradient)
+	}
+	will := regexp.MustCompile(`memory = ("\d+ MB") will do`)
+	for _, keep := range []string{"", "binomial(50)"} {
+		var more []odes.Setting
+		if keep != "" {
+			more = append(more, odes.Setting{Key: "solver.checkpoint", Value: keep})
+		}
+		_, err := run(7000, `"1 MB"`, more...)
+		said := will.FindStringSubmatch(fmt.Sprint(err))
+		if said == nil {
+			t.Errorf("%s: %v names no amount of memory", keep, err)
+			continue
+		}
+		if _, err := run(7000, said[1], more...); err != nil {
+			t.Errorf("%s: with %s as advised: %v", keep, said[1], err)
+		}
 	}
 }

@@ -37,10 +37,12 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/stdlib"
 	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
@@ -229,6 +231,29 @@ type Observation struct {
 	// is known. Limits is nil when there are none, or when they depend on more than numbers and
 	// columns.
 	Limits []float64
+	// Noise is the name of the distribution of the data around the expression, such as normal. Width is the argument
+	// that says how wide it is, as it stands in the file; "" for those that have none. Widths are its values in the
+	// rows where it is a column of the table, else nil.
+	Noise, Width string
+	Widths       []float64
+}
+
+// Around returns the interval in which most data lie where the expression has the given value: as far as the width of
+// the distribution to each side (a factor of exp(width) for distributions of logarithms), or the standard deviation of
+// counts. Without a distribution nothing is known, and it returns value twice.
+func (o Observation) Around(value, width float64) (lo, hi float64) {
+	f := stdlib.Find(o.Noise, stdlib.Noise)
+	switch {
+	case f == nil:
+		return value, value
+	case f.Log:
+		return float64(value * elem.Exp(-width)), float64(value * elem.Exp(width))
+	case f.Counts && f.Width() == "":
+		width = math.Sqrt(value)
+	case f.Counts:
+		width = math.Sqrt(value + float64(value*value)/width)
+	}
+	return value - width, value + width
 }
 
 // Observations lists what the model compares with data. A model with experiments lists all rows; each
@@ -244,6 +269,13 @@ func (m *Model) Observations() []Observation {
 		}
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			x.Unit = u.String()
+		}
+		x.Noise = o.Noise.Name
+		if w := o.Args[o.Noise.Width()]; w != nil {
+			x.Width = strings.Join(strings.Fields(w.Span().Text()), " ")
+			if row, is := w.(*typecheck.Row); is {
+				x.Widths = slices.Clone(o.Table.Data[row.Column])
+			}
 		}
 		for _, out := range m.checked.Outputs {
 			if o.Value == out.Value || words(o.As.Text()) == words(out.Value.Span().Text()) ||

@@ -56,7 +56,7 @@ type Value struct {
 // EventRecord is an event, or a change of mode, that happened.
 type EventRecord struct {
 	Name  string
-	Kind  string // "event", "if"
+	Kind  string // "event", "if", "control" for an end of a piece of a control
 	Index []int  // of an array event's element, 1-based; nil otherwise
 	T     float64
 	// Params are the derivatives of T by the variables, laid out like a row of the gradient. nil
@@ -258,7 +258,11 @@ func Interrupted(err error) bool { return explain.Interrupted(err) }
 // failed turns an error of a solver or a sensitivity method, in a run of w, into a RunError. It
 // returns other errors as they are.
 func (r *run) failed(err error, w *system.Worker) error {
-	list, at := r.model.explain.Failure(err, w, r.method(0))
+	method := r.specimen()
+	if w != nil { // which has the work space of a run; nobody else makes steps to explain the error
+		method = r.method(0)
+	}
+	list, at := r.model.explain.Failure(err, w, method)
 	if list == nil {
 		return err
 	}

@@ -28,11 +28,13 @@ type run struct {
 	settings     settings.Settings // with all choices made
 	problem      *system.Problem
 	objectives   []objective
-	spec         *solvers.Spec      // of the method
-	errorControl *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
-	made         []int              // steps of each member of the method in the last run
-	explicit     bool               // the Jacobian is too large for implicit members of the method
-	stopped      string             // what stopped the last run before its end, in words
+	spec         *solvers.Spec       // of the method
+	errorControl *sens.ErrorControl  // lets derivatives take part in error control; nil where they do not
+	made         []int               // steps of each member of the method in the last run
+	explicit     bool                // the Jacobian is too large for implicit members of the method
+	within       func(int, Progress) // is told how far single experiments are, while they are solved
+	lacking      string              // why an experiment has no value, and which, in words
+	stopped      string              // what stopped the last run before its end, in words
 	warnings     diag.List
 }
 
@@ -79,7 +81,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	all := r.method(0)
+	all := r.specimen()
 	info := all.Info()
 	r.problem.Stages = info.Stages + info.DenseStages
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
@@ -151,6 +153,9 @@ func systemVariables(list []Variable) []system.Variable {
 	}
 	return out
 }
+
+// specimen returns the run's step method for what there is to know of it, without work space for a long state.
+func (r *run) specimen() solvers.Method { return r.spec.New(solvers.Size{N: 1}, 0) }
 
 // method returns the run's step method with work space for that many lanes.
 func (r *run) method(lanes int) solvers.Method {

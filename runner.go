@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"odes.dev/odes/internal/explain"
@@ -39,6 +40,7 @@ type Runner struct {
 	other, careful *Runner
 	share          float64
 	opinion        *opinion // of the last result; nil for none
+	alone          bool     // nothing is compared with the runs, so what happened in them is only counted
 	keep           bool     // what was recorded is read once more, for second derivatives
 
 	curve curvature
@@ -47,6 +49,7 @@ type Runner struct {
 	solver     *solvers.Solver
 	trajectory solvers.Trajectory
 	recorder   *sens.Recorder
+	observer   *sens.Observer // of Values; nil until it was called
 	reader     solvers.Reader
 	guards     []solvers.Guard
 	chain      *system.Chain
@@ -197,7 +200,7 @@ func (r *Runner) prepareForward() (err error) {
 		return err
 	}
 	r.worker = r.problem.Worker(forward)
-	r.guards = r.worker.Guards()
+	r.guards, r.observer = r.worker.Guards(), nil
 	r.happened = happenings{}
 	r.kinks = r.problem.Kinks()
 	if err := r.controlErrors(r.variables, &r.trajectory); err != nil {
@@ -209,19 +212,42 @@ func (r *Runner) prepareForward() (err error) {
 	return nil
 }
 
-// tellProgress lets a method that can tell report how far it is, at most ten times a second.
+// tellProgress lets a method that can tell report how far it is, at most ten times a second. While steps of the run are
+// made again, their number grows.
 func (r *Runner) tellProgress() {
-	teller, ok := r.method.(sens.Teller)
-	if !ok || r.opts.Progress == nil {
+	tell := r.opts.Progress
+	if r.trajectory.Tell = nil; tell == nil {
 		return
 	}
+	var mu sync.Mutex
 	var last time.Time
-	teller.SetTell(func(t, done float64, steps int) {
-		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+	at := Progress{Phase: r.settings.Mode, T: math.NaN()}
+	report := func(change func()) {
+		mu.Lock()
+		defer mu.Unlock()
+		change()
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond && at.T == at.T {
 			last = now
-			r.opts.Progress(Progress{Phase: "adjoint", T: t, Steps: steps, Done: done})
+			tell(at)
 		}
-	})
+	}
+	swept := 0
+	if teller, ok := r.method.(sens.Teller); ok {
+		teller.SetTell(func(t, done float64, steps int) {
+			report(func() {
+				at.T, at.Done, swept = t, done, steps
+				at.Steps = swept + r.trajectory.Replayed()
+			})
+		})
+	}
+	r.trajectory.Tell = func(replayed int) {
+		report(func() {
+			if at.T != at.T { // the way back begins
+				at.T = r.trajectory.Ends()
+			}
+			at.Steps = swept + replayed
+		})
+	}
 }
 
 // Sensitivities integrates the model and differentiates its objectives. Where the sens block asks for
@@ -328,7 +354,8 @@ func (r *Runner) release() {
 
 // first computes values and first derivatives, with what the settings ask for to check them.
 func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
-	if r.last, r.opinion = r, nil; r.settings.Trust || r.shows() {
+	r.last, r.opinion, r.alone = r, nil, !r.settings.Trust && !r.shows()
+	if !r.alone {
 		return r.checked(ctx)
 	}
 	s, err := r.once(ctx)
@@ -367,7 +394,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	r.happened.begin(r.model, r.guards)
-	r.happened.read(&r.trajectory)
+	r.happened.read(&r.trajectory, r.alone)
 	ofRun := doubts(r.warnings.All())
 	half := time.Now()
 	want := sens.Options{
@@ -484,9 +511,9 @@ func (r *Runner) whyNoDerivative(v *Value, o objective) string {
 
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted.
 func (r *Runner) addEvents(out *Sensitivities) {
-	if n := len(r.happened.list); n > 0 {
+	if n := r.happened.n; n > 0 {
 		out.MoreEvents = n - len(r.res.Events)
-		out.LastEvent = r.model.eventRecord(r.happened.list[n-1].event(), r.guards, out.From, out.To)
+		out.LastEvent = r.model.eventRecord(r.happened.last.event(), r.guards, out.From, out.To)
 	}
 	for _, e := range r.res.Events {
 		record := r.model.eventRecord(e, r.guards, out.From, out.To)

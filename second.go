@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/system"
@@ -113,7 +114,17 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 	if len(r.curve.direction) > 0 {
 		all++
 	}
-	products, stats, err := r.products(ctx, all, of)
+	var tell func(done float64, steps int)
+	if report := r.opts.Progress; report != nil {
+		var last time.Time
+		tell = func(done float64, steps int) {
+			if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+				last = now
+				report(Progress{Phase: "second", Done: done, Steps: steps})
+			}
+		}
+	}
+	products, stats, err := r.products(ctx, all, of, tell)
 	if err != nil {
 		return err
 	}
@@ -171,15 +182,26 @@ func symmetrize(h, sizes []float64) float64 {
 
 // products returns the products of the Hessian of each objective with count directions,
 // [objectives][count][columns], and the number of steps crossed. of(k) is direction k, laid out like a
-// row of the gradient.
-func (r *Runner) products(ctx context.Context, count int, of func(k int) []float64) ([]float64, int, error) {
+// row of the gradient. tell, if not nil, is told how much is done.
+func (r *Runner) products(
+	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int),
+) ([]float64, int, error) {
 	r = r.last
 	m, c := r.model, r.columns
 	// of the experiments: [totals][count][columns], summed in file order
 	var parts []float64
 	steps := 0
+	whole := float64(len(r.parts) + 1)
+	// ofPart is what the i-th of the parts, or after them the model itself, tells.
+	ofPart := func(i int) func(done float64, steps int) {
+		if tell == nil {
+			return nil
+		}
+		before := steps
+		return func(done float64, n int) { tell((float64(i)+done)/whole, before+n) }
+	}
 	for i, part := range r.parts {
-		list, n, err := part.products(ctx, count, of)
+		list, n, err := part.products(ctx, count, of, ofPart(i))
 		if err != nil {
 			return nil, 0, m.experiments[i].wrap(err)
 		}
@@ -207,9 +229,7 @@ func (r *Runner) products(ctx context.Context, count int, of func(k int) []float
 	if err != nil {
 		return nil, 0, err
 	}
-	if tell := r.opts.Progress; tell != nil {
-		method.Tell = func(done float64, steps int) { tell(Progress{Phase: "second", Done: done, Steps: steps}) }
-	}
+	method.Tell = ofPart(len(r.parts))
 	its := sens.Directions{Count: count, Write: func(k int, dp, dy0 []float64) {
 		v, totals := move(k)
 		p, y0 := r.problem.Direction(r.places, v, totals)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"odes.dev/odes/internal/memory"
@@ -12,6 +14,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
 )
 
 // Solve integrates the model. It reports outputs at the ends of steps or at opts.Times, and the values
@@ -32,7 +35,7 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 		return nil, r.refused(err)
 	}
 	if err := r.judgeSolution(ctx, opts, s); err != nil {
-		return nil, err
+		return nil, r.refused(err)
 	}
 	return s, nil
 }
@@ -105,6 +108,9 @@ func ascending(x []float64) bool {
 	return true
 }
 
+// noValue begins what is said of a value that is not a number.
+const noValue = "no value: "
+
 // valued adds a warning to a value of o that is not a finite number.
 func (r *run) valued(v Value, o objective, functionals []float64) Value {
 	if v.Value-v.Value == 0 {
@@ -120,15 +126,19 @@ func (r *run) valued(v Value, o objective, functionals []float64) Value {
 		if text == "the value is infinite" {
 			text += ": " + nonFinite(from, cause, "infinite")
 		}
+	case infinite && r.lacking != "":
+		text = r.lacking
 	case infinite:
 		text = "the value is infinite"
 	case known && functional >= 0 && !traced:
-		text = fmt.Sprintf("no value: %q did not come about in this run, or is not a number%s", from.Expression(),
+		text = fmt.Sprintf(noValue+"%q did not come about in this run, or is not a number%s", from.Expression(),
 			r.stopped)
 	case known:
-		text = "no value: " + nonFinite(from, cause, "not a number")
+		text = noValue + nonFinite(from, cause, "not a number")
+	case r.lacking != "":
+		text = r.lacking
 	default:
-		text = "no value: something it reads did not come about in this run, or is not a number" + r.stopped
+		text = noValue + "something it reads did not come about in this run, or is not a number" + r.stopped
 	}
 	v.Warnings = append(v.Warnings, text)
 	return v
@@ -140,9 +150,9 @@ func nonFinite(from, cause system.Origin, is string) string {
 	case from.Cause != "":
 		return from.String()
 	case cause.Span.IsZero() || cause.Span == from.Span:
-		return fmt.Sprintf("%q is %s", from.Expression(), is)
+		return fmt.Sprintf("%q is %s%s", from.Expression(), is, cause.Row)
 	}
-	return fmt.Sprintf("%q is %s, since %v", from.Expression(), is, cause)
+	return fmt.Sprintf("%q is %s%s, since %v%s", from.Expression(), is, cause.Row, cause, cause.Needs)
 }
 
 // outOfBounds says of a prior at a place of the text that its param is out of bounds, where it is surely infinite.
@@ -185,7 +195,12 @@ func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to f
 		e.T = from
 	}
 	if e.Mode {
-		return EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
+		r := EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
+		control, _, _ := strings.Cut(r.Name, "[")
+		if slices.ContainsFunc(m.checked.Params, func(p *typecheck.Symbol) bool { return p.Control && p.Name == control }) {
+			r.Kind = "control"
+		}
+		return r
 	}
 	ev := m.checked.Events[e.Firing.Event]
 	r := EventRecord{Name: ev.Name, Kind: "event", T: e.T}

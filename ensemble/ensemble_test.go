@@ -114,6 +114,61 @@ func TestBitsOfEachAlone(t *testing.T) {
 	}
 }
 
+// Values without derivatives are those of Solve, for methods that go over to implicit ones as well, and of experiments.
+func TestValuesAlone(t *testing.T) {
+	stiff := `
+time t from 0 to 40
+param k = 1e4
+state a = 1, b = 0, c = 0
+a' = -0.04*a + k*b*c
+b' = 0.04*a - k*b*c - 3e7*b^2
+c' = 3e7*b^2
+objective last = final(c)
+objective middle = integral(b)
+`
+	fit := `
+time t from 0 to 4
+param k = 1, s = 0.1
+state x = 1
+x' = -k*x
+data D { time = [1, 2, 3, 1, 2]  y = [0.4, 0.1, 0.05, 0.2, 0.02]  arm = ["one", "one", "one", "two", "two"] }
+observe y = x ~ normal(s) from D.y
+experiment one { use D where arm == "one" }
+experiment two { k = 2*k  use D where arm == "two" }
+objective loss = nll()
+`
+	for name, text := range map[string]string{"ball": ball, "stiff": stiff, "fit": fit} {
+		axes := []Axis{span("g", 8, 20), span("e", 0.7, 0.9)}
+		switch name {
+		case "stiff":
+			axes = []Axis{span("k", 1e-3, 1e4), span("initial(b)", 0, 0.1)}
+		case "fit":
+			axes = []Axis{span("k", 0.5, 2), span("s", 0.05, 0.2)}
+		}
+		j := job(text, Design{Points: "lhs", N: 30, Seed: 2, Axes: axes})
+		j.Gradient = false
+		p := open(t, j)
+		all := gather(t, p, Config{})
+		width := p.Table.Width()
+		for i := range 30 {
+			s, err := p.Model.Solve(context.Background(), odes.Options{
+				Set: p.Assign(i), Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}}, Threads: 1,
+			})
+			if (err != nil) != (all.Status[i] == Failed) {
+				t.Fatalf("%s, member %d: %v alone, %v among others", name, i, err, all.Status[i])
+			}
+			if err != nil {
+				continue
+			}
+			for k, v := range s.Values {
+				if got := all.Rows[i*width+len(axes)+k]; got != v.Value {
+					t.Errorf("%s, member %d: %s is %g alone and %g among others", name, i, v.Name, v.Value, got)
+				}
+			}
+		}
+	}
+}
+
 // A run that is stopped anywhere, with the journal cut anywhere, goes on with nothing lost or doubled.
 func TestResume(t *testing.T) {
 	p := open(t, ballJob())
@@ -216,5 +271,112 @@ func TestJobIsData(t *testing.T) {
 	}
 	if _, err := Decode([]byte(`{"models":{}}`)); err == nil {
 		t.Error("a job of another version was read")
+	}
+}
+
+// Sobol indices and elementary effects of the function of T. Ishigami and T. Homma (1990), a = 7 and b = 0.1, whose
+// indices are known; and of a model with an event, whose objective is known in closed form.
+func TestGlobalSensitivity(t *testing.T) {
+	const ishigami = `
+time t from 0 to 1
+param x1 = 1, x2 = 1, x3 = 1
+state y = 0
+y' = sin(x1) + 7*sin(x2)^2 + 0.1*x3^4*sin(x1)
+objective f = final(y)
+`
+	axes := []Axis{span("x1", -math.Pi, math.Pi), span("x2", -math.Pi, math.Pi), span("x3", -math.Pi, math.Pi)}
+	v1, v2, v13 := 0.5*math.Pow(1+math.Pow(math.Pi, 4)/50, 2), 49.0/8, 8*math.Pow(math.Pi, 8)/22500
+	variance := v1 + v2 + v13
+	check := func(text string, axes []Axis, n int, first, total []float64) {
+		t.Helper()
+		p := open(t, &Job{
+			Model: Source{Name: "test.ode", Text: text}, Design: Design{Points: Saltelli, N: n, Seed: 1, Axes: axes},
+		})
+		values := NewValues(p)
+		values.Add(gather(t, p, Config{}))
+		list, left := values.Indices()
+		if left != 0 || len(list) != len(axes) {
+			t.Fatalf("%d indices, %d groups left out", len(list), left)
+		}
+		for i, x := range list {
+			within := func(name string, e Estimate, want float64) {
+				if !(e.Lower <= want && want <= e.Upper) || e.Upper-e.Lower > 0.2 || e.Value < e.Lower || e.Value > e.Upper {
+					t.Errorf("%s of %s: %+v, not %.4f", name, x.Axis, e, want)
+				}
+			}
+			within("first order", x.First, first[i])
+			within("first order by Jansen", x.Jansen, first[i])
+			within("total", x.Total, total[i])
+		}
+	}
+	check(ishigami, axes, 2048, []float64{v1 / variance, v2 / variance, 0},
+		[]float64{(v1 + v13) / variance, v2 / variance, v13 / variance})
+
+	// A level rises at speed a until it reaches 1, and then falls at speed b: x(3) = 1 - b(3 - 1/a), with a from 0.5 to
+	// 1 and b from 0.1 to 0.3. Variances follow from E[1/a] = 2 log 2 and E[1/a²] = 2.
+	const tank = `
+time t from 0 to 3
+param a = 0.7, b = 0.2
+state x = 0
+discrete up = 1
+x' = if up > 0.5 then a else -b
+event full when x >= 1 { up = 0 }
+objective level = final(x)
+solver { rtol = 1e-8 }
+`
+	mean, second := 3-2*math.Ln2, 9-12*math.Ln2+2 // of 3 - 1/a, and of its square
+	va := second - mean*mean
+	vb := 0.2 * 0.2 / 12
+	whole := (0.04+vb)*second - 0.04*mean*mean
+	byA, byB := 0.04*va/whole, vb*mean*mean/whole
+	check(tank, []Axis{span("a", 0.5, 1), span("b", 0.1, 0.3)}, 512, []float64{byA, byB}, []float64{1 - byB, 1 - byA})
+}
+
+// Elementary effects of a linear function are its coefficients times the lengths of the axes.
+func TestMorris(t *testing.T) {
+	const linear = `
+time t from 0 to 1
+param p = 1, q = 1, r = 1
+state y = 0
+y' = 2*p - 3*q
+objective f = final(y)
+`
+	p := open(t, &Job{Model: Source{Name: "test.ode", Text: linear}, Design: Design{
+		Points: Morris, N: 10, Seed: 3, Axes: []Axis{span("p", 0, 1), span("q", 0, 2), span("r", 0, 1)},
+	}})
+	values := NewValues(p)
+	values.Add(gather(t, p, Config{}))
+	list, _ := values.Effects()
+	for i, want := range []float64{2, -6, 0} {
+		e := list[i]
+		if math.Abs(e.Mean.Value-want) > 1e-9 || math.Abs(e.Size.Value-math.Abs(want)) > 1e-9 || e.SD.Value > 1e-9 {
+			t.Errorf("%s: %+v, not %g", e.Axis, e, want)
+		}
+	}
+}
+
+// Mean squared derivatives bound total indices; for one axis in a linear function the mean is the square of the slope.
+func TestSlopes(t *testing.T) {
+	const text = `
+time t from 0 to 1
+param p = 1, q = 1
+state y = 0
+y' = 2*p - 3*log(q)
+objective f = final(y)
+`
+	p := open(t, job(text, Design{Points: "lhs", N: 200, Seed: 3, Axes: []Axis{
+		span("p", 0, 1),
+		{Name: "q", Dist: "lognormal", Args: []Real{0, 0.5}, Lo: Real(math.Inf(-1)), Hi: Real(math.Inf(1))},
+	}}))
+	s, err := NewSlopes(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Add(gather(t, p, Config{}))
+	list := s.Derivatives()
+	for i, want := range []float64{4, 9} {
+		if d := list[i]; math.Abs(d.Mean.Value-want) > 1e-6 || !(d.Bound.Value > 0.1) {
+			t.Errorf("%s: %+v, not %g", d.Axis, d, want)
+		}
 	}
 }

@@ -172,7 +172,7 @@ func (v *Values) Effects() (list []Effect, left int) {
 				unit(at+i, u)
 				unit(at+i+1, w)
 				for axis := range d {
-					if step := (w[axis] - u[axis]) * MorrisLevels / (MorrisLevels - 1); step != 0 {
+					if step := w[axis] - u[axis]; step != 0 {
 						g[axis] = (v.list[(at+i+1)*m+k] - v.list[(at+i)*m+k]) / step
 						whole = whole && g[axis]-g[axis] == 0
 					}

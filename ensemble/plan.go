@@ -152,7 +152,8 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 	name := strings.TrimSpace(words[0])
 	words = words[1:]
 	at := slices.IndexFunc(symbols, func(s odes.Symbol) bool {
-		return s.Kind == "param" && s.Name == base(name) || s.Kind == "state" && strings.HasPrefix(name, "initial("+s.Name)
+		return s.Kind == "param" && s.Name == base(name) ||
+			s.Kind == "state" && strings.HasPrefix(name, "initial("+s.Name)
 	})
 	if at < 0 {
 		return nil, nil, fmt.Errorf("the model has no param %q; an initial value is written initial(x)", name)

@@ -87,6 +87,8 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
+func (f Failure) text() string { return f.Code + ": " + f.Message }
+
 // Chunk is what came of some members.
 type Chunk struct {
 	Index, First int

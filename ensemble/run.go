@@ -127,7 +127,8 @@ func (r *running) next(ctx context.Context) (int, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
-		for r.c.Journal != nil && r.begun < r.p.Chunks() && r.c.Journal.Has(r.begun) {
+		r.begun = max(r.begun, r.delivered)
+		for r.begun < r.p.Chunks() && r.has(r.begun) {
 			r.begun++
 		}
 		switch {
@@ -139,6 +140,12 @@ func (r *running) next(ctx context.Context) (int, bool) {
 		}
 		r.room.Wait()
 	}
+}
+
+// has tells whether a chunk is done.
+func (r *running) has(chunk int) bool {
+	_, ok := r.waiting[chunk]
+	return ok || r.c.Journal != nil && r.c.Journal.Has(chunk)
 }
 
 // done takes a chunk.

@@ -53,6 +53,29 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 	return c, nil
 }
 
+// CodeAside is the code of a Failure of a chunk that no worker came to an end with.
+const CodeAside = "set-aside"
+
+// Aside returns a chunk of which all members failed, because it was set aside.
+func (p *Problem) Aside(chunk int, why string) *Chunk {
+	from, to := p.Members(chunk)
+	n, width := to-from, p.Table.Width()
+	c := &Chunk{
+		Index: chunk, First: from, Status: make([]Status, n), Steps: make([]int32, n), Rows: make([]float64, n*width),
+	}
+	for i := range c.Rows {
+		c.Rows[i] = math.NaN()
+	}
+	for i := range n {
+		c.Status[i] = Failed
+		for k, a := range p.Assign(from + i) {
+			c.Rows[i*width+k] = a.Values[0]
+		}
+		c.Failures = append(c.Failures, Failure{from + i, CodeAside, why})
+	}
+	return c
+}
+
 // errPanic marks a panic within a member.
 var errPanic = errors.New("internal error")
 
@@ -87,8 +110,8 @@ func (w *Worker) member(ctx context.Context, i int, row []float64) (status Statu
 		row[k] = a.Values[0]
 	}
 	rest := row[len(set):]
-	if w.p.Job.Gradient {
-		return w.gradient(ctx, set, rest)
+	if w.p.Job.Gradient || len(w.p.Table.Times) == 0 && !w.p.Job.Trust {
+		return w.kept(ctx, set, rest)
 	}
 	opts := w.p.opts
 	opts.Set = slices.Concat(opts.Set, set)
@@ -117,11 +140,14 @@ func (w *Worker) copyValues(to []float64, values []odes.Value) {
 	}
 }
 
-// gradient computes values and derivatives.
-func (w *Worker) gradient(ctx context.Context, set []odes.Assignment, row []float64) (Status, int, error) {
+// kept computes values, and derivatives where they are wanted, with what is kept from member to member.
+func (w *Worker) kept(ctx context.Context, set []odes.Assignment, row []float64) (Status, int, error) {
 	if w.runner == nil {
 		opts := w.p.opts
 		opts.Set = slices.Concat(opts.Set, set)
+		if !w.p.Job.Gradient {
+			opts.Wrt = []string{}
+		}
 		r, err := w.p.Model.Prepare(opts)
 		if err != nil {
 			return Failed, 0, err
@@ -129,6 +155,19 @@ func (w *Worker) gradient(ctx context.Context, set []odes.Assignment, row []floa
 		w.runner = r
 	} else if err := w.runner.Set(set...); err != nil {
 		return Failed, 0, err
+	}
+	if !w.p.Job.Gradient {
+		steps, err := w.runner.Values(ctx, row)
+		if err != nil {
+			return Failed, 0, err
+		}
+		status := OK
+		for _, x := range row {
+			if x-x != 0 {
+				status = Partial
+			}
+		}
+		return status, steps, nil
 	}
 	s, err := w.runner.Sensitivities(ctx)
 	if err != nil {

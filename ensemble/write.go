@@ -38,6 +38,7 @@ func Formats() []Format {
 	return []Format{
 		{"csv", "for spreadsheets", writeCSV},
 		{"npz", "for NumPy", writeNPZ},
+		{"parquet", "for tables of any size", writeParquet},
 	}
 }
 
@@ -96,7 +97,7 @@ func writeCSV(w io.Writer, p *Problem, chunks Chunks) error {
 			}
 			text := ""
 			if len(why) > 0 && why[0].Member == c.First+i {
-				text, why = why[0].Code+": "+why[0].Message, why[1:]
+				text, why = why[0].text(), why[1:]
 			}
 			if err := out.Write(append(line, text)); err != nil {
 				return err

@@ -223,9 +223,6 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 	o := p.opts.Options
 	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, []string{}, -1, nil
-	for _, c := range p.constraints {
-		o.Of = append(o.Of, c.Name)
-	}
 	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "sens.order", Value: "1"})
 	values := p.values(m.x)
 	for i, v := range p.settings.Over {
@@ -241,7 +238,20 @@ func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 	if err != nil {
 		return err
 	}
-	out.Objective, out.Constraints, out.Run = s.Values[0], slices.Clone(s.Values[1:]), s.Settings
+	out.Objective, out.Run = s.Values[0], s.Settings
+	if len(p.constraints) > 0 {
+		// That few digits of what is zero are right is no news.
+		o.Of = nil
+		for _, c := range p.constraints {
+			o.Of = append(o.Of, c.Name)
+		}
+		o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
+		c, err := p.model.Sensitivities(ctx, o)
+		if err != nil {
+			return err
+		}
+		out.Constraints = c.Values
+	}
 	for _, d := range s.Warnings {
 		if d.Level == diag.Warning {
 			out.Warnings = append(out.Warnings, d)
@@ -279,11 +289,11 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		}
 	}
 	if failed > 0 {
-		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s", diag.Count(failed, "start"),
-			len(out.Starts), why)
+		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s",
+			diag.Count(failed, "start"), len(out.Starts), why)
 	}
 	for i, at := range m.at {
-		if at == 0 {
+		if at == 0 || out.Rows == 0 { // without data, as in problems of optimal control, bounds are where minima are
 			continue
 		}
 		c := &p.coords[i]
@@ -291,8 +301,8 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		if at > 0 {
 			side, bound = "upper", c.hi
 		}
-		note(diag.Warning, "%s is at its %s bound, %s: the data want it to be %s, and its interval and the errors of the "+
-			"others hold only if the bound is true", c.name, side, diag.Number(bound),
+		note(diag.Warning, "%s is at its %s bound, %s: the data want it to be %s, and its interval and the errors of "+
+			"the others hold only if the bound is true", c.name, side, diag.Number(bound),
 			map[bool]string{true: "greater", false: "less"}[at > 0])
 	}
 	for _, u := range out.Unidentified {
@@ -300,7 +310,9 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	}
 	for i := range out.Estimates {
 		x := &out.Estimates[i]
-		if slices.ContainsFunc(out.Unidentified, func(u Combination) bool { return slices.Contains(u.Names, x.Text()) }) {
+		if slices.ContainsFunc(out.Unidentified, func(u Combination) bool {
+			return slices.Contains(u.Names, x.Text())
+		}) {
 			continue // that was said
 		}
 		switch below, above := x.OpenLower == "flat", x.OpenUpper == "flat"; {
@@ -318,7 +330,9 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	if len(out.Clusters) > 1 && out.Clusters[0].Starts == 1 && len(out.Starts) > 4 {
 		note(diag.Note, "one search of %d came to the best minimum; more starts may find a better one", len(out.Starts))
 	}
-	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int { return strings.Compare(string(a.Code), string(b.Code)) })
+	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int {
+		return strings.Compare(string(a.Code), string(b.Code))
+	})
 }
 
 // String says in words which estimates the data do not tell.

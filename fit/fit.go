@@ -1,14 +1,14 @@
 // Package fit estimates parameters of models from data, and says how sure they are.
 //
 // Run takes an objective of a model and searches for the params that make it least, from one point or many. What it
-// returns, a Result, has the estimates with their standard errors and intervals, what the data cannot tell, the searches
-// that were made, and the predictions beside the data. Predict and Identify answer two questions without a search: how
-// the model compares with its data as it stands, and which params the data can tell.
+// returns, a Result, has the estimates with their standard errors and intervals, what the data cannot tell, the
+// searches that were made, and the predictions beside the data. Predict and Identify answer two questions without a
+// search: how the model compares with its data as it stands, and which params the data can tell.
 //
-// An objective that is a sum of negative log likelihoods and priors is read row by row (odes.Comparison): a trust-region
-// method for least squares then knows the curvature that the data have, at the price of first derivatives. Any other
-// objective is minimised by its gradient and, where that pays, its exact Hessian; constraints are kept by sequential
-// quadratic programming. The searches are those of internal/optim.
+// An objective that is a sum of negative log likelihoods and priors is read row by row (odes.Comparison): a
+// trust-region method for least squares then knows the curvature that the data have, at the price of first derivatives.
+// Any other objective is minimised by its gradient and, where that pays, its exact Hessian; constraints are kept by
+// sequential quadratic programming. The searches are those of internal/optim.
 //
 // A run of the model that fails is a failure of the point at which it was made, never of the fit. Results depend on
 // nothing but the model, the settings and the seed: not on the number of workers, and not on time.
@@ -160,8 +160,9 @@ type Prediction struct {
 	T, Data                 float64
 	Below                   bool // the value is at most Data
 	Value                   float64
-	// Error is the standard error of Value by the estimates; NaN where they have none. Scatter is the standard deviation
-	// of the data around Value; NaN where the distribution has none. Residual is how many of these Data lies from Value.
+	// Error is the standard error of Value by the estimates; NaN where they have none. Scatter is the standard
+	// deviation of the data around Value; NaN where the distribution has none. Residual is how many of these Data lies
+	// from Value.
 	Error, Scatter, Residual float64
 }
 

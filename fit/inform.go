@@ -16,9 +16,11 @@ type spectrum struct {
 	v      []float64 // right singular vectors, as rows
 }
 
-// rows evaluates the comparison at x and returns the rows of the Fisher information by the coordinates of keep: those of
-// residuals, and those of which the products are the curvature of the rest. squares is the sum of squared residuals.
-func (e *evaluator) information(ctx context.Context, x []float64, keep []int) (rows [][]float64, squares float64, err error) {
+// rows evaluates the comparison at x and returns the rows of the Fisher information by the coordinates of keep: those
+// of residuals, and those of which the products are the curvature of the rest. squares is the sum of squared residuals.
+func (e *evaluator) information(
+	ctx context.Context, x []float64, keep []int,
+) (rows [][]float64, squares float64, err error) {
 	if err := e.at(ctx, x); err != nil {
 		return nil, 0, err
 	}

@@ -15,14 +15,15 @@ func predictionOf(g *odes.Compared, k int) Prediction {
 		residual = math.NaN()
 	}
 	return Prediction{
-		Experiment: g.Experiment, Observation: g.Observation, Unit: g.Unit, T: g.T[k], Data: g.Data[k], Below: g.Below[k],
+		Experiment: g.Experiment, Observation: g.Observation, Unit: g.Unit,
+		T: g.T[k], Data: g.Data[k], Below: g.Below[k],
 		Value: g.Prediction.Values[k], Error: math.NaN(), Scatter: sd, Residual: residual,
 	}
 }
 
 // ErrNoData says that a model has no data to compare with.
-var ErrNoData = errors.New("the model compares nothing with data; add: data D { … }, observe y = … ~ normal(sd) from D.y " +
-	"and objective loss = nll()")
+var ErrNoData = errors.New("the model compares nothing with data; add: data D { … }, observe y = … ~ " +
+	"normal(sd) from D.y and objective loss = nll()")
 
 // Predict compares a model with its data as it stands, row by row.
 func Predict(ctx context.Context, m *odes.Model, opts odes.Options) ([]Prediction, error) {
@@ -64,7 +65,7 @@ func Identify(ctx context.Context, m *odes.Model, opts Options) (*Identification
 		return nil, err
 	}
 	if !p.squares {
-		return nil, errors.New("the objective of the fit is not a likelihood of data: there is nothing that data could tell")
+		return nil, errors.New("the objective of the fit is not a likelihood of data: there is nothing that data tell")
 	}
 	e, err := p.borrow()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes/internal/optim"
 )
 
-// What priors add to the objective, at a value v of a param: the negative logarithm of the density. Normal and lognormal
-// ones are squares. What does not depend on v is apart.
+// What priors add to the objective, at a value v of a param: the negative logarithm of the density. Normal and
+// lognormal ones are squares. What does not depend on v is apart.
 
 // priorRow is ½ square² + rest, with derivatives by v. curve is not negative.
 type priorRow struct {
@@ -165,7 +165,9 @@ func (p *problem) fixedPriors(c *odes.Comparison) error {
 	}
 	for k := range c.Priors {
 		prior := &c.Priors[k]
-		if slices.ContainsFunc(p.settings.Over, func(v odes.Variable) bool { return !v.Initial && v.Name == prior.Param }) {
+		if slices.ContainsFunc(p.settings.Over, func(v odes.Variable) bool {
+			return !v.Initial && v.Name == prior.Param
+		}) {
 			continue
 		}
 		for _, x := range symbols {

@@ -125,8 +125,8 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 			at := values[c.column]
 			if c.log {
 				if !(c.hi > 0) || !(at > 0) {
-					l.Errorf(odes.CodeSetting, source.Span{}, "%s is searched for on a logarithmic scale, and %s is not "+
-						"positive; leave it out of fit.log", c.name, diag.Number(at))
+					l.Errorf(odes.CodeSetting, source.Span{}, "%s is searched for on a logarithmic scale, and %s is "+
+						"not positive; leave it out of fit.log", c.name, diag.Number(at))
 					continue
 				}
 				c.lo = max(c.lo, 0)
@@ -171,18 +171,18 @@ func (p *problem) choose(e *evaluator) (string, error) {
 	switch {
 	case len(p.constraints) > 0 && asked != "auto" && asked != "sqp":
 		return refuse("the model has constraints, which sqp keeps")
-	case asked == "least_squares" && !p.squares:
-		return refuse("the objective is not a sum of nll() and -log_prior()")
-	case asked != "auto":
+	case asked == "sqp" || asked == "lbfgsb":
 		return asked, nil
 	case len(p.constraints) > 0:
 		return "sqp", nil
 	case p.squares:
 		return "least_squares", nil
-	case len(p.coords) <= many && p.hasHessian():
+	case asked == "trust" && !p.hasHessian():
+		return refuse("the method of the solver has no second derivatives")
+	case asked == "trust", len(p.coords) <= many && p.hasHessian():
 		return "newton", nil
 	}
-	return "lbfgs", nil
+	return "lbfgsb", nil
 }
 
 // bounds returns those of the coordinates.

@@ -54,7 +54,8 @@ func betaRatio(a, b, x float64) float64 {
 	if x > (a+1)/(a+b+2) {
 		return 1 - betaRatio(b, a, 1-x)
 	}
-	front := elem.Exp(elem.Lgamma(a+b) - elem.Lgamma(a) - elem.Lgamma(b) + float64(a*elem.Log(x)) + float64(b*elem.Log(1-x)))
+	logs := elem.Lgamma(a+b) - elem.Lgamma(a) - elem.Lgamma(b)
+	front := elem.Exp(logs + float64(a*elem.Log(x)) + float64(b*elem.Log(1-x)))
 	const tiny = 1e-300
 	c, d := 1.0, 1-(a+b)*x/(a+1)
 	if math.Abs(d) < tiny {

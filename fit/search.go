@@ -194,7 +194,7 @@ func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b opt
 	}
 	q := e.smooth()
 	q.Bounds = b
-	o.FirstOrder = p.algorithm == "lbfgs"
+	o.FirstOrder = p.algorithm == "lbfgsb"
 	return optim.Minimize(ctx, q, x, o)
 }
 

@@ -66,8 +66,8 @@ func read(t *testing.T, path string, into any) {
 
 func list(x []float64) string { return strings.ReplaceAll(fmt.Sprint(x), " ", ", ") }
 
-// TestLeastSquares fits problems of which the optimum is known in multiprecision arithmetic: estimates, and the standard
-// errors of Gauss and Newton with the factor that the residuals tell.
+// TestLeastSquares fits problems of which the optimum is known in multiprecision arithmetic: estimates, and the
+// standard errors of Gauss and Newton with the factor that the residuals tell.
 func TestLeastSquares(t *testing.T) {
 	var file struct {
 		Cases []struct {
@@ -130,8 +130,8 @@ func TestLeastSquares(t *testing.T) {
 	}
 }
 
-// TestProfiles fits problems of which the ends of profile likelihoods are known, and the standard errors by the observed
-// information.
+// TestProfiles fits problems of which the ends of profile likelihoods are known, and the standard errors by the
+// observed information.
 func TestProfiles(t *testing.T) {
 	var file struct {
 		Cases []struct {

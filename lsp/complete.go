@@ -472,8 +472,11 @@ var (
 	}
 )
 
-// ofEvents are the functions whose first argument is an event.
-var ofEvents = []string{"at_event", "event_time"}
+// firstArguments are the kinds of names that the first argument of a function is, where that is not any expression.
+var firstArguments = map[string][]string{
+	"at_event": {"event"}, "event_time": {"event"}, "initial": {"state"}, "pre": {"state", "discrete"},
+	"post": {"state", "discrete"}, "nll": {"data table"},
+}
 
 // expression lists what an expression may hold where it stands.
 func (p *completer) expression(survey *typecheck.Survey) {
@@ -488,8 +491,8 @@ func (p *completer) expression(survey *typecheck.Survey) {
 	if !special {
 		kinds = inRun
 	}
-	if c.before(1) == "(" && slices.Contains(ofEvents, c.before(2)) { // what is most likely meant comes first
-		p.names(survey, []string{"event"})
+	if first := firstArguments[c.before(2)]; c.before(1) == "(" && first != nil { // most likely meant: comes first
+		p.names(survey, first)
 		for i := range p.items {
 			p.items[i].SortText = " " + p.items[i].Label
 		}

@@ -80,8 +80,8 @@ var language = []Word{
 	{
 		Name: "control", Kind: ItemWord,
 		Form: "control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)",
-		Text: "A function of time that is given on a grid, piecewise constant or linear: what an optimal " +
-			"control problem looks for. Checked, and not solved by this version.",
+		Text: "A function of time that is given on a grid, piecewise constant or linear: what an optimal control " +
+			"problem looks for. Its values are params: `wrt = u`, `over = u`, `--set u[3]=1`.",
 	},
 	{
 		Name: "alg", Kind: ItemWord, gives: several,

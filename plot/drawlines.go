@@ -421,12 +421,13 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 			continue
 		}
 		entry(k.Name, sample, func(x0, x1, y vg.Length) {
-			if k.Dots {
+			switch {
+			case k.Dots && len(k.PX) == 0:
 				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2, Shape: draw.CircleGlyph{}},
 					vg.Point{X: (x0 + x1) / 2, Y: y})
-				return
+			case !k.Dots:
+				c.StrokeLine2(l.lineStyle(c, i), x0, y, x1, y)
 			}
-			c.StrokeLine2(l.lineStyle(c, i), x0, y, x1, y)
 			if len(k.PX) > 0 {
 				c.DrawGlyph(l.signStyle(c, i), vg.Point{X: (x0 + x1) / 2, Y: y})
 			}
@@ -448,6 +449,9 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		entry(notFinite, 8, func(x0, x1, y vg.Length) { c.DrawGlyph(c.crossStyle(), vg.Point{X: (x0 + x1) / 2, Y: y}) })
 	}
 	for _, b := range l.Bands {
+		if b.Name == "" {
+			continue
+		}
 		entry(b.Name, sample, func(x0, x1, y vg.Length) {
 			c.FillPolygon(c.band, rectangle(vg.Rectangle{
 				Min: vg.Point{X: x0, Y: y - 4},

@@ -230,6 +230,20 @@ func pictures() map[string]Picture {
 			{Name: "high", X: grid, Y: c},
 		},
 	}}})
+	low, wide := make([]float64, len(grid)), make([]float64, len(grid))
+	for i, y := range a {
+		low[i], wide[i] = 0.8*y, 1.2*y
+	}
+	list["residuals"] = View{Residuals: true}.Of(&Lines{
+		Title: "fit", X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "x", Unit: "mg"},
+		Curves: []Curve{
+			{Name: "low", X: grid, Y: a, PX: []float64{2, 9, 15}, PY: []float64{30, 9, 7}, Side: []int{0, 0, -1}},
+			{Name: "mid", X: grid, Y: b, PX: []float64{3, 4.01}, PY: []float64{20, 17}, Spread: []float64{4, 5}},
+			{Name: "high", X: grid, Y: c},
+		},
+		Bands: []Band{{Name: "noise of the data", X: grid, Lo: low, Hi: wide}},
+		Marks: []Mark{{4, "dose"}},
+	})
 	list["zeros"] = &Heat{Values: [][]float64{{0, 0}, {0, math.NaN()}}, FirstRow: 1, FirstCol: 1}
 	list["nothing"] = &Lines{
 		Title: "nothing", X: Axis{Label: "t"},

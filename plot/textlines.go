@@ -57,7 +57,8 @@ type panel struct {
 	left   int // columns before the canvas
 	w, h   int
 	canvas *braille
-	labels []tick // of the upright axis
+	shade  *braille // bands, seen where no curve is
+	labels []tick   // of the upright axis
 }
 
 // yTicks returns the ticks of the upright axis of h rows, and their offset.
@@ -94,7 +95,7 @@ func (l *Lines) text(p *page) {
 		title = strings.TrimSpace(title + " " + number(y.lo-offset, 2) + " to " + number(y.hi-offset, 2))
 	}
 	g.w = max(4, p.Width-g.left-1)
-	g.canvas = newBraille(g.w, g.h)
+	g.canvas, g.shade = newBraille(g.w, g.h), newBraille(g.w, g.h)
 
 	if l.Y.Log {
 		title = strings.TrimPrefix(title+", log scale", ", ")
@@ -223,6 +224,8 @@ func (g *panel) rows(p *page) {
 				b.WriteRune(letters[at])
 			case g.canvas.dots[at] != 0:
 				b.WriteString(p.paint(g.canvas.colour[at], string(rune(0x2800)+rune(g.canvas.dots[at]))))
+			case g.shade.dots[at] != 0:
+				b.WriteString(p.paint(faint, string(rune(0x2800)+rune(g.shade.dots[at]))))
 			case marks[c]:
 				b.WriteString(p.paint(faint, "┊"))
 			case r == zero:
@@ -270,7 +273,7 @@ func (g *panel) band(b Band) {
 			lo, hi := float64(lo0)+f*float64(lo1-lo0), float64(hi0)+f*float64(hi1-hi0)
 			for y := max(0, int(math.Round(lo))); y <= min(4*g.h-1, int(math.Round(hi))); y++ {
 				if x%2 == 0 && y%4 == x/2%2*2 {
-					g.canvas.set(x, y, faint)
+					g.shade.set(x, y, faint)
 				}
 			}
 		}
@@ -436,7 +439,7 @@ func (g *panel) legend(p *page) {
 	}
 	single := lines == 1 && len(g.l.Bands) == 0
 	for i, c := range curves {
-		if single && !c.few() && len(c.PX) == 0 && (c.Name == "" || c.Name == g.l.Y.Label) {
+		if c.Name == "" || single && !c.few() && len(c.PX) == 0 && c.Name == g.l.Y.Label {
 			continue
 		}
 		if len(curves) > maxLegend && i >= maxLegend-1 && i < len(curves)-1 {
@@ -448,6 +451,8 @@ func (g *panel) legend(p *page) {
 		}
 		sample := "──"
 		switch {
+		case c.few() && len(c.PX) > 0:
+			sample = ""
 		case c.few():
 			sample = "●"
 		case c.Dots:
@@ -472,8 +477,8 @@ func (g *panel) legend(p *page) {
 		list = append(list, [2]string{signLost + " " + notFinite, signLost + " " + notFinite})
 	}
 	for _, b := range g.l.Bands {
-		if !g.bands(p) {
-			break
+		if !g.bands(p) || b.Name == "" {
+			continue
 		}
 		list = append(list, [2]string{"⠕⠕ " + b.Name, p.paint(faint, "⠕⠕") + " " + b.Name})
 	}

@@ -16,6 +16,7 @@ type View struct {
 	XRange, YRange Range
 	Columns        int    // of panels; 0: as many as suit them
 	Facets         bool   // a panel for each curve
+	Residuals      bool   // below each panel with data, how far they lie from their curves
 	Colours        Colour // of heat maps
 }
 
@@ -113,6 +114,13 @@ var options = []Option{
 		Name: "facets", Doc: "Draw a panel for each curve or experiment, with the same axes.",
 		set: func(v *View, _ string) error {
 			v.Facets = true
+			return nil
+		},
+	},
+	{
+		Name: "residuals", Doc: "Draw below data how far they lie from their curves.",
+		set: func(v *View, _ string) error {
+			v.Residuals = true
 			return nil
 		},
 	},
@@ -242,8 +250,17 @@ func (v View) shown(p Picture) Picture {
 		if v.YRange.set() {
 			p.Y.Range = v.YRange
 		}
-		if panels := p.facets(); v.Facets && len(panels) > 1 {
-			return &Stack{Title: p.Title, Panels: panels, Columns: v.Columns}
+		panels := []Picture{p}
+		if facets := p.facets(); v.Facets && len(facets) > 1 {
+			panels = facets
+		}
+		if v.Residuals {
+			panels = withResiduals(panels)
+		}
+		if len(panels) > 1 {
+			s := &Stack{Title: p.Title, Panels: panels, Columns: v.Columns}
+			p.Title = ""
+			return s
 		}
 	case *Bars:
 		if v.XRange.set() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"image/png"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,5 +181,46 @@ func TestShading(t *testing.T) {
 	}
 	if s := (&Heat{Values: [][]float64{{1, 2, 3, -1, 2, 50}}}).shading(); s.note() != "" {
 		t.Errorf("a value of 50: %+v", s)
+	}
+}
+
+// TestAt reads curves at times: between points, at them, before a jump, and outside.
+func TestAt(t *testing.T) {
+	xs, ys := []float64{0, 1, 1, 3}, []float64{2, 4, 10, 14}
+	for _, c := range [][2]float64{{0, 2}, {0.5, 3}, {1, 4}, {2, 12}, {3, 14}, {-1, math.NaN()}, {3.1, math.NaN()}} {
+		if got := At(xs, ys, c[0]); got != c[1] && !(math.IsNaN(got) && math.IsNaN(c[1])) {
+			t.Errorf("at %v: %v, want %v", c[0], got, c[1])
+		}
+	}
+	if got := At(nil, nil, 0); !math.IsNaN(got) {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// TestResiduals: they need data in curves over an axis, whose bounds have none.
+func TestResiduals(t *testing.T) {
+	line := func(c Curve) Picture {
+		c.X, c.Y = []float64{0, 1, 2}, []float64{0, 10, 20}
+		return &Stack{Panels: []Picture{&Lines{Curves: []Curve{c}}}}
+	}
+	v := View{Residuals: true}
+	for name, c := range map[string]struct {
+		p    Picture
+		want []float64
+	}{
+		"none":    {line(Curve{}), nil},
+		"bounds":  {line(Curve{PX: []float64{1}, PY: []float64{3}, Side: []int{-1}}), nil},
+		"outside": {line(Curve{PX: []float64{7}, PY: []float64{3}}), nil},
+		"some":    {line(Curve{PX: []float64{0.5, 1.5, 2}, PY: []float64{6, 3, 20}, Side: []int{0, 1, 0}}), []float64{1, 0}},
+		"phase":   {line(Curve{PX: []float64{1}, PY: []float64{3}, Loop: true}), []float64{-7}},
+		"bars":    {&Bars{Items: []Bar{{"a", 1, ""}}}, nil},
+	} {
+		err, got := v.Suits(c.p), []float64(nil)
+		if s, ok := v.Of(c.p).(*Stack); ok && len(s.Panels) == 2 {
+			got = s.Panels[1].(*Lines).Curves[0].PY
+		}
+		if (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
+		}
 	}
 }

@@ -53,7 +53,8 @@ func commands() []command {
 		},
 		{
 			"fit", "fit [starts n] | waterfall | profiles | data | residuals | predicted [-o file.svg]",
-			"estimate params from data, with standard errors and intervals, and set them; or draw a picture of the last fit",
+			"estimate params from data, with standard errors and intervals, and set them; or draw a picture of the " +
+				"last fit",
 			(*Session).doFit,
 		},
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},

@@ -8,8 +8,13 @@ import (
 	"strings"
 	"unicode"
 
+	"odes.dev/odes/data"
 	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck"
 )
 
 // keywords returns the words that complete inside of items and commands.
@@ -21,8 +26,92 @@ func keywords() []string {
 // behindIn matches a line that continues with the name of an experiment, or with its beginning.
 var behindIn = regexp.MustCompile(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
 
-// ofEvent matches a line that continues with the name of an event.
-var ofEvent = regexp.MustCompile(`\b(?:at_event|event_time)\(\s*$`)
+// fitting are the places where names of some kinds alone fit, by what stands before them.
+var fitting = []struct {
+	behind *regexp.Regexp
+	kinds  []string
+}{
+	{regexp.MustCompile(`\b(?:at_event|event_time)\(\s*$`), []string{"event"}},
+	{regexp.MustCompile(`\badjoint\(\s*$`), []string{"objective"}},
+	{regexp.MustCompile(`\binitial\(\s*$`), []string{"state"}},
+	{regexp.MustCompile(`\)\s*/\s*d\(\s*$`), []string{"param"}},
+	{regexp.MustCompile(`^\s*sens\s(?:[^{]*,)?\s*$`), []string{"objective"}},
+	{regexp.MustCompile(`^\s*sens\s[^{]*\swrt\s(?:[^{]*,)?\s*$`), []string{"param"}},
+	{regexp.MustCompile(`^\s*(?:sweep|reset)\s+$`), []string{"param"}},
+}
+
+// fits lists what fits behind a text, where that is names of some kinds, distributions or what a settings block holds.
+func (s *Session) fits(before string) (words []string, ok bool) {
+	for _, f := range fitting {
+		if f.behind.MatchString(before) {
+			return s.named(f.kinds), true
+		}
+	}
+	if strings.HasSuffix(strings.TrimRight(before, " "), "~") {
+		for _, f := range stdlib.Funcs() {
+			if f.Class == stdlib.Noise {
+				words = append(words, f.Name)
+			}
+		}
+		return words, true
+	}
+	block, key, ok := setting(parser.TokensOf(before))
+	switch {
+	case !ok:
+		return nil, false
+	case key == "":
+		for _, r := range typecheck.SettingRows(block) {
+			words = append(words, r.Keys...)
+		}
+	case typecheck.SettingNames(block, key) != nil:
+		words = s.named(typecheck.SettingNames(block, key))
+	default:
+		words = settings.Words(block, key)
+	}
+	return words, len(words) > 0
+}
+
+// named lists the names of some kinds that the text of the model declares.
+func (s *Session) named(kinds []string) (names []string) {
+	items, _ := parser.Outline(s.name(), s.now.text)
+	for _, it := range items {
+		for _, p := range it.Parts {
+			if name, _, _ := strings.Cut(p.Name, "["); slices.Contains(kinds, it.Kind) {
+				names = append(names, strings.TrimSpace(name))
+			}
+		}
+	}
+	return names
+}
+
+// setting returns in which settings block a text ends, and behind the = of which key; "" where a key may stand.
+func setting(tokens []ast.Token) (block, key string, ok bool) {
+	if len(tokens) < 2 || len(typecheck.SettingRows(tokens[0].Text)) == 0 ||
+		tokens[1].Text != "{" && tokens[1].Text != "." {
+		return "", "", false
+	}
+	depth := 0
+	for i, t := range tokens[2:] {
+		switch last := tokens[i+1].Text; {
+		case t.Text == "=" && depth == 0:
+			key = last
+		case t.Text == "[" || t.Text == "(":
+			depth++
+		case t.Text == "]" || t.Text == ")":
+			if depth--; depth == 0 {
+				key = ""
+			}
+		case depth == 0 && last == "=": // the value
+			key = ""
+		case t.Text == "}":
+			return "", "", false
+		}
+	}
+	return tokens[0].Text, key, true
+}
+
+// fileNames matches a line that continues with the name of a file.
+var fileNames = regexp.MustCompile(`(?:\b(csv|load)\(\s*|\bfrom\s+)"([^"]*)$`)
 
 // Complete returns the words that the text before the cursor may become, and how many of its last
 // bytes they replace.
@@ -30,11 +119,15 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	first, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
 	if spaced && slices.Contains([]string{"load", "save"}, first) {
-		return paths(strings.TrimLeft(rest, " ")), len(strings.TrimLeft(rest, " "))
+		return paths("", strings.TrimLeft(rest, " "), modelEndings), len(strings.TrimLeft(rest, " "))
 	}
 	if at := strings.LastIndexByte(rest, ' ') + 1; spaced && first == "compare" &&
 		strings.ContainsAny(rest[at:], "./") {
-		return paths(rest[at:]), len(rest) - at
+		return paths("", rest[at:], modelEndings), len(rest) - at
+	}
+	if in := fileNames.FindStringSubmatch(line); in != nil {
+		endings := map[string][]string{"csv": data.TableEndings(), "load": data.Endings(), "": modelEndings}[in[1]]
+		return paths(filepath.Dir(s.path), in[2], endings), len(in[2])
 	}
 	if in := behindIn.FindStringSubmatch(line); in != nil && s.now.model != nil && len(s.now.model.Experiments()) > 0 {
 		for _, x := range append(s.now.model.Experiments(), unchanged) {
@@ -58,16 +151,9 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		word = word[at+1:]
 	}
 	var all []string
-	switch before := strings.TrimSuffix(line, word); {
-	case ofEvent.MatchString(before):
-		items, _ := parser.Outline(s.name(), s.now.text)
-		for _, it := range items {
-			for _, p := range it.Parts {
-				if it.Kind == "event" {
-					all = append(all, p.Name)
-				}
-			}
-		}
+	switch fitting, ok := s.fits(strings.TrimSuffix(line, word)); {
+	case ok:
+		all = fitting
 	case !spaced && strings.TrimLeft(line, " ") == word:
 		for _, c := range commands() {
 			all = append(all, c.name)
@@ -103,10 +189,15 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	return slices.Compact(words), len(word)
 }
 
-// paths completes the name of a model file.
-func paths(prefix string) []string {
+var modelEndings = []string{".ode"}
+
+// paths completes the name of a file in a folder ("" for that of the process), with one of some endings.
+func paths(folder, prefix string, endings []string) []string {
 	dir, base := filepath.Split(prefix)
 	from := dir
+	if !filepath.IsAbs(dir) {
+		from = filepath.Join(folder, dir)
+	}
 	if from == "" {
 		from = "."
 	}
@@ -121,7 +212,7 @@ func paths(prefix string) []string {
 		case !strings.HasPrefix(name, base) || strings.HasPrefix(name, ".") && base == "":
 		case e.IsDir():
 			list = append(list, dir+name+string(filepath.Separator))
-		case strings.HasSuffix(name, ".ode"):
+		case slices.Contains(endings, filepath.Ext(name)):
 			list = append(list, dir+name)
 		}
 	}

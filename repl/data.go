@@ -1,7 +1,9 @@
 package repl
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"odes.dev/odes"
@@ -21,21 +23,86 @@ func observation(m *odes.Model, name string) (odes.Observation, bool) {
 // measure adds to a curve the data that the model compares it with. Data below the limit of
 // quantification are drawn at the limit. Data of experiments belong to other runs.
 func (c *curves) measure(output string) {
-	if len(c.model.Experiments()) > 0 {
-		return
-	}
-	for _, o := range c.model.Observations() {
-		if !slices.Contains(o.Outputs, output) {
-			continue
-		}
+	for _, o := range c.observed(output) {
 		for i, y := range o.Values {
-			side := 0
+			side, spread := 0, math.NaN()
 			if i < len(o.Limits) && y <= o.Limits[i] {
 				y, side = o.Limits[i], -1
 			}
+			if lo, hi := math.NaN(), math.NaN(); o.Widths != nil {
+				if lo, hi = o.Around(y, o.Widths[i]); hi-y == y-lo {
+					spread = hi - y
+				}
+			}
 			c.MT, c.Measured, c.Side = append(c.MT, o.T[i]), append(c.Measured, y), append(c.Side, side)
+			c.Spread = append(c.Spread, spread)
 		}
 	}
+}
+
+// observed lists the observations of an output in the run of a curve.
+func (c *curves) observed(output string) (list []odes.Observation) {
+	if len(c.model.Experiments()) > 0 {
+		return nil
+	}
+	for _, o := range c.model.Observations() {
+		if slices.Contains(o.Outputs, output) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// surround adds to a curve the interval in which most of its data lie, where that follows from the model alone.
+func (s *Session) surround(ctx context.Context, c *curves, output, run string) error {
+	list := c.observed(output)
+	if len(list) != 1 || list[0].Widths != nil || c.size() > 1 {
+		return nil
+	}
+	o := list[0]
+	width := func(float64) float64 { return 0 }
+	if o.Width != "" {
+		m, err := s.asOutput(o.Width)
+		switch {
+		case hasCode(err, odes.CodeMemory):
+			return err
+		case err != nil:
+			return nil // it depends on the row of the table
+		}
+		names, models := s.runs(m)
+		k := slices.Index(names, run)
+		if k < 0 {
+			return nil
+		}
+		opts := unchecked(s.options())
+		opts.Times = slices.Compact(slices.Clone(c.T))
+		sol, err := models[k].Solve(ctx, opts)
+		if err != nil {
+			return err
+		}
+		values := pick(sol, asked).Values
+		width = func(t float64) float64 { return plot.At(sol.T, values, t) }
+	}
+	for i, t := range c.T {
+		lo, hi := o.Around(c.Values[i], width(t))
+		c.Low, c.High = append(c.Low, lo), append(c.High, hi)
+	}
+	return nil
+}
+
+// bands returns the intervals of curves that share a pair of axes.
+func bands(list []*curves) (out []plot.Band) {
+	for _, c := range list {
+		if c.Low == nil {
+			continue
+		}
+		b := plot.Band{X: c.T, Lo: c.Low, Hi: c.High}
+		if len(out) == 0 { // they look alike
+			b.Name = "noise of the data"
+		}
+		out = append(out, b)
+	}
+	return out
 }
 
 // together arranges the curves of several runs: one panel for each name in their lists, with a
@@ -89,9 +156,11 @@ func laidOver(i odes.Info, runs []string, list []*curves) *plot.Lines {
 		l.Title = fmt.Sprintf("%s, the first %d of %d experiments", list[0].Name, mostLines, n)
 		list = list[:mostLines]
 	}
-	l.Marks = marks(list[0].Events)
+	l.Marks, l.Bands = marks(list[0].Events), bands(list)
 	for k, c := range list {
-		curve := plot.Curve{Name: runs[k], X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured, Side: c.Side, Gaps: c.Gaps}
+		curve := plot.Curve{
+			Name: runs[k], X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured, Side: c.Side, Spread: c.Spread, Gaps: c.Gaps,
+		}
 		if n := len(list); n > mostPanel {
 			curve.Ramp, curve.Of = k+1, n
 		}

@@ -28,6 +28,9 @@ func cutOutput(text string) (rest, path string) {
 
 // deliver shows a picture, or writes it to a file.
 func (s *Session) deliver(w io.Writer, p plot.Picture, l look) error {
+	if err := l.view.Suits(p); err != nil {
+		return err
+	}
 	p = l.view.Of(p)
 	path := l.path
 	if path == "" {
@@ -229,6 +232,9 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 			c := &curves{Series: o, T: sol.T, Events: sol.Events, model: x}
 			c.measure(o.Name)
 			s.heedOutput(sol, o)
+			if err := s.surround(ctx, c, o.Name, names[k]); err != nil {
+				return nil, inExperiment(names[k], err)
+			}
 			lists[k] = append(lists[k], c)
 		}
 	}
@@ -275,6 +281,7 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 	time := plot.Axis{Label: i.Time, Unit: i.TimeUnit}
 	type group struct {
 		lines *plot.Lines
+		list  []*curves
 		top   float64
 		array bool
 	}
@@ -310,7 +317,7 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 		} else {
 			g.lines.Y.Label = ""
 		}
-		g.top = max(g.top, top)
+		g.top, g.list = max(g.top, top), append(g.list, c)
 		for k := range n {
 			y := make([]float64, len(c.T))
 			for j := range y {
@@ -318,13 +325,14 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 			}
 			curve := plot.Curve{Name: elementName(c.Name, c.Shape, k), X: c.T, Y: y, Gaps: c.Gaps}
 			if n == 1 {
-				curve.PX, curve.PY, curve.Side = c.MT, c.Measured, c.Side
+				curve.PX, curve.PY, curve.Side, curve.Spread = c.MT, c.Measured, c.Side, c.Spread
 			}
 			if n > 6 {
 				curve.Ramp, curve.Of = k+1, n
 			}
 			g.lines.Curves = append(g.lines.Curves, curve)
 		}
+		g.lines.Bands = bands(g.list)
 	}
 	return stack
 }
@@ -333,7 +341,9 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 func marks(events []odes.EventRecord) []plot.Mark {
 	var list []plot.Mark
 	for _, e := range events {
-		list = append(list, plot.Mark{X: e.T, Name: e.Name})
+		if e.Kind != "control" { // the grid of a control shows in its curve
+			list = append(list, plot.Mark{X: e.T, Name: e.Name})
+		}
 	}
 	return list
 }

@@ -171,7 +171,7 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 	items, _ := parser.Outline(s.name(), text)
 	for _, it := range items {
 		for _, p := range it.Parts {
-			if it.Kind != kind || p.Name != name || p.ValueEnd == 0 {
+			if it.Kind != kind && (it.Kind != "control" || t.Initial) || p.Name != name || p.ValueEnd == 0 {
 				continue
 			}
 			for _, v := range []string{keepUnit(text[p.ValueStart:p.ValueEnd], a.Values[0]), value} {

@@ -165,6 +165,9 @@ func (s *Session) everywhere(ctx context.Context, entry string, points int) (run
 			}
 		}
 		c, err := s.trace(ctx, x, entry, points)
+		if err == nil {
+			err = s.surround(ctx, c, asked, names[k])
+		}
 		if err != nil {
 			return nil, nil, inExperiment(names[k], err)
 		}

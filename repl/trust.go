@@ -3,6 +3,7 @@ package repl
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"odes.dev/odes"
@@ -64,8 +65,16 @@ func (s *Session) heedCurve(res *odes.Sensitivities, name string, v odes.Variabl
 
 // heedOutput keeps what was found of an output that a picture shows, from a run that was compared with another one.
 func (s *Session) heedOutput(sol *odes.Solution, o odes.Series) {
-	note := caution(o.Trust)
-	if by := sol.Settings.CheckedBy; note != "" && by != "" {
+	note, by := caution(o.Trust), sol.Settings.CheckedBy
+	if note != "" && o.Errors == nil { // there was no other run; a warning says why
+		for _, d := range sol.Warnings {
+			if same := func(x diag.Diagnostic) bool { return x.Message == d.Message }; d.Code == odes.CodeTrust &&
+				!slices.ContainsFunc(s.doubts.list, same) {
+				s.doubts.list = append(s.doubts.list, d)
+			}
+		}
+	}
+	if note != "" && o.Errors != nil && by != "" {
 		s.doubts.list = append(s.doubts.list, diag.Diagnostic{
 			Code: odes.CodeTrust, Level: diag.Warning, Message: o.Name + ": " + note + ", by " + by,
 		})

@@ -282,8 +282,11 @@ type curves struct {
 	model  *odes.Model // with the expression as its output
 	// Measured are data that the model compares the expression with, at the times MT.
 	MT, Measured []float64
-	// Side says of which data only a bound is known, as in plot.Curve.
-	Side []int
+	// Side says of which data only a bound is known, and Spread how far the truth may lie from them, as in plot.Curve.
+	Side   []int
+	Spread []float64
+	// Low and High are the interval around the curve in which most data lie; nil where that is not known.
+	Low, High []float64
 	// AtStart says that a picture of a single time shows the first one, not the last.
 	AtStart bool
 	// Gaps says that the curve is broken where it jumps, as in plot.Curve.
@@ -352,8 +355,9 @@ func (s *Session) dense(ctx context.Context, m *odes.Model, n int) (*odes.Soluti
 	}
 	for i := range smooth.Outputs {
 		smooth.Outputs[i].Trust = sol.Outputs[i].Trust
+		smooth.Outputs[i].Errors = sol.Outputs[i].Errors // that there are some is all that is asked of them
 	}
-	smooth.Settings.CheckedBy = sol.Settings.CheckedBy
+	smooth.Settings.CheckedBy, smooth.Warnings = sol.Settings.CheckedBy, sol.Warnings
 	return smooth, nil
 }
 

@@ -55,8 +55,9 @@ type Adjoint struct {
 	times   func() TangentWorker
 
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
-	tell   func(t, done float64, steps int)
 	common common
+
+	telling
 }
 
 // sweep returns the sweep of goroutine i, ready for run.
@@ -72,9 +73,6 @@ func (a *Adjoint) sweep(ctx context.Context, i int, run *solvers.Trajectory) *sw
 	}
 	return s
 }
-
-// SetTell implements Teller.
-func (a *Adjoint) SetTell(tell func(t, done float64, steps int)) { a.tell = tell }
 
 // Name implements Method.
 func (a *Adjoint) Name() string { return ModeAdjoint }
@@ -114,6 +112,9 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	common.steps.Store(0)
 	if w.tell = nil; a.tell != nil {
 		w.tell = func(i int) {
+			if w.steps%64 != 0 {
+				return
+			}
 			whole := float64(common.next.Load()-1) + float64(run.Steps()-i)/float64(run.Steps())
 			a.tell(w.step.T, min(whole/float64(blocks), 1), w.steps)
 		}
@@ -372,7 +373,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 			s.pullPeaks(place{i, 0}, s.step.Y0, d)
 		}
 		s.steps++
-		if s.tell != nil && s.steps%64 == 0 {
+		if s.tell != nil {
 			s.tell(i)
 		}
 	}

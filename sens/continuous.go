@@ -48,6 +48,8 @@ type Continuous struct {
 	Backsolve bool
 
 	places *transposed // kept from one gradient to the next
+
+	telling
 }
 
 // Name implements Method.
@@ -90,11 +92,17 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	}
 	run.Share(1, rows)
 	s.read.Open(ctx, run)
+	f.ctx = ctx
 	f.field.Begin(make([][]float64, 1))
+	c.begin(rows)
+	if c.tell != nil {
+		s.tell = func(i int) { c.step(run.Steps()-i, run.Steps(), s.step.T) }
+	}
 	for b := range rows {
 		if err := s.block(ctx, b); err != nil {
 			return err
 		}
+		c.done()
 	}
 	res.Stats = Stats{Sweeps: rows, Steps: f.counted}
 	return nil

@@ -1,6 +1,7 @@
 package sens
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -41,7 +42,8 @@ type flow struct {
 	kb       []float64 // [(N+Q)·L]
 	yb, tb   []float64 // [N·L], [L]: not used further
 	counted  int
-	limit    int
+	limit    int // of rejected steps, and of steps within one of the run
+	ctx      context.Context
 	rejected int
 }
 
@@ -293,7 +295,15 @@ func (f *flow) cross(i int) error {
 func (f *flow) back(to float64) error {
 	st := f.st
 	st.Again = false
-	for st.T > to {
+	for n := 0; st.T > to; n++ {
+		if n > f.limit {
+			return &BackwardError{T: st.T, Backsolve: f.backsolve}
+		}
+		if n%1024 == 1023 { // within one step of the run, over which nobody else looks
+			if err := f.ctx.Err(); err != nil {
+				return err
+			}
+		}
 		left := to - st.T
 		if f.ctl != nil && f.h == 0 {
 			f.first(left)

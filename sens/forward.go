@@ -24,6 +24,8 @@ import (
 type Forward struct {
 	// New makes the worker. It is called once per gradient.
 	New func() TangentWorker
+
+	telling
 }
 
 // Name implements Method.
@@ -33,6 +35,7 @@ func (a *Forward) Name() string { return ModeForward }
 func (a *Forward) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
 	w := newWalk(a.New(), run)
 	z := run.Size()
+	w.tells = &a.telling
 	w.k = make([]float64, z.N+z.Q)
 	return w.gradient(ctx, opts, res)
 }

@@ -12,7 +12,11 @@ import (
 // ComplexStep differentiates by replaying the run with one parameter after the other moved by a tiny imaginary
 // amount. It is exact to rounding, at a cost of one complex run per direction. The other methods are checked against
 // it.
-type ComplexStep struct{ New func() ComplexWorker }
+type ComplexStep struct {
+	New func() ComplexWorker
+
+	telling
+}
 
 // Name implements Method.
 func (c *ComplexStep) Name() string { return ModeComplex }
@@ -25,7 +29,8 @@ func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 	if err != nil {
 		return err
 	}
-	return r.directions(ctx, opts, res, func(at int, x float64) error {
+	r.tells = &c.telling
+	return r.directions(ctx, 1, opts, res, func(at int, x float64) error {
 		if at < len(r.p) {
 			r.p[at] += complex(0, tiny)
 			defer func() { r.p[at] = complex(x, 0) }()
@@ -41,6 +46,8 @@ type Differences struct {
 	New func() ComplexWorker
 	// Step is the relative change of a parameter; 0 means 1e-4.
 	Step float64
+
+	telling
 }
 
 // Name implements Method.
@@ -58,7 +65,8 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 		rel = 1e-4
 	}
 	var psi, times []complex128
-	return r.directions(ctx, opts, res, func(at int, x float64) error {
+	r.tells = &c.telling
+	return r.directions(ctx, 4, opts, res, func(at int, x float64) error {
 		psi, times = make([]complex128, len(r.psi)), make([]complex128, len(r.times))
 		h := float64(rel * math.Abs(x))
 		if !(h > 0) { // also for a parameter that is NaN: what does not read it has a derivative
@@ -77,6 +85,7 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 			if err != nil {
 				return err
 			}
+			r.tells.done()
 			c := complex(n.weight/float64(12*h), 0)
 			for i, v := range r.psi {
 				psi[i] = elem.CFMA(c, v, psi[i])
@@ -114,7 +123,7 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 
 // directions moves parameters and, if wanted, initial values one by one, and takes the derivatives from r.psi and
 // r.times.
-func (r *replay) directions(ctx context.Context, opts Options, res *Result,
+func (r *replay) directions(ctx context.Context, repeats int, opts Options, res *Result,
 	move func(at int, x float64) error, part func(complex128) float64,
 ) error {
 	z := r.run.Size()
@@ -122,7 +131,9 @@ func (r *replay) directions(ctx context.Context, opts Options, res *Result,
 	if opts.Initial {
 		n += z.N
 	}
+	r.tells.begin(repeats * n)
 	for at := range n {
+		r.tells.pass = repeats * at
 		x := 0.0
 		if at < z.P {
 			x = r.Params[at]

@@ -46,6 +46,7 @@ type replay struct {
 	heldModes      []float64
 	field          limitedComplex
 	algebra        *solvers.Consistency // nil without algebraic equations
+	tells          *telling             // nil to tell nobody
 }
 
 func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
@@ -99,6 +100,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 			peaks = r.readPeaks(peaks, place{i, 0}, t)
 			t = r.forward(t, e)
 			r.steps++
+			r.tells.step(i, r.run.Steps(), r.rec.T)
 			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
 				theta := complex(peaks[0].theta, 0)
 				r.within(peaks[0].site, elem.CFMA(theta, r.step.H, r.step.T), theta)

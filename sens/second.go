@@ -51,7 +51,7 @@ type Second struct {
 	Threads int
 	// Memory is the number of bytes that the tangents of one sweep may take; 0 for no limit.
 	Memory int64
-	// Tell, if not nil, is told how much is done, by the goroutine of the caller.
+	// Tell, if not nil, is told now and then how much is done, by the goroutine of the caller.
 	Tell func(done float64, steps int)
 }
 
@@ -98,7 +98,16 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	threads := max(1, min(a.Threads, blocks))
 	run.Share(threads, blocks*m)
 	var next, done, steps atomic.Int64
-	work := func(w *secondSweep, tell bool) error {
+	if a.Tell != nil { // a block walks forwards once, and back for each objective
+		its := &telling{}
+		its.begin(1 + m)
+		its.tell = func(_, part float64, n int) {
+			whole := min(float64(done.Load())+part, float64(blocks))
+			a.Tell(whole/float64(blocks), int(steps.Load())+n)
+		}
+		first.tells, first.walk.tells = its, its
+	}
+	work := func(w *secondSweep) error {
 		w.read.Open(ctx, run)
 		w.walk.read.Open(ctx, run)
 		w.functionals = solvers.Dual{X: res.Functionals, D: w.walk.fd}
@@ -110,10 +119,11 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 			if err := w.block(ctx, b*w.l, dirs, &res, out); err != nil {
 				return err
 			}
-			count := steps.Add(int64(w.steps + w.walk.steps))
+			steps.Add(int64(w.steps + w.walk.steps))
 			w.steps, w.walk.steps = 0, 0
-			if n := done.Add(1); tell && a.Tell != nil {
-				a.Tell(float64(n)/float64(blocks), int(count))
+			done.Add(1)
+			if w.tells != nil {
+				w.tells.begin(w.tells.passes)
 			}
 		}
 	}
@@ -128,9 +138,9 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 		workers = append(workers, w)
 	}
 	for i, w := range workers {
-		group.Go(func() { errs[1+i] = work(w, false) })
+		group.Go(func() { errs[1+i] = work(w) })
 	}
-	errs[0] = work(first, true)
+	errs[0] = work(first)
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {
@@ -207,6 +217,7 @@ type secondSweep struct {
 	path    *path
 	algebra *solvers.Consistency // nil without algebraic equations
 	rates   []solvers.Dual       // per step: D and Ḋ of the guard at its end
+	tells   *telling             // nil to tell nobody
 
 	l           int
 	instants    []solvers.Instant
@@ -308,6 +319,7 @@ func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res
 	if err := w.along(ctx, z.P+z.N); err != nil {
 		return err
 	}
+	s.tells.done()
 	if err := s.slopes(); err != nil {
 		return err
 	}
@@ -316,6 +328,7 @@ func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res
 		if err := s.sweep(ctx, o); err != nil {
 			return err
 		}
+		s.tells.done()
 		if first == 0 { // all blocks have the same
 			copy(out.DP[o*z.P:(o+1)*z.P], s.pb.X)
 			copy(out.DY0[o*z.N:(o+1)*z.N], s.yb.X)
@@ -439,6 +452,7 @@ func (s *secondSweep) sweep(ctx context.Context, o int) error {
 			return err
 		}
 		s.steps++
+		s.tells.step(s.run.Steps()-i, s.run.Steps(), s.step.T)
 	}
 }
 

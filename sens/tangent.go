@@ -21,6 +21,8 @@ type TangentWorker struct {
 type Tangent struct {
 	// New makes the worker. It is called once per gradient.
 	New func() TangentWorker
+
+	telling
 }
 
 // Name implements Method.
@@ -28,7 +30,9 @@ func (a *Tangent) Name() string { return ModeTangent }
 
 // Gradient implements Method.
 func (a *Tangent) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
-	return newWalk(a.New(), run).gradient(ctx, opts, res)
+	w := newWalk(a.New(), run)
+	w.tells = &a.telling
+	return w.gradient(ctx, opts, res)
 }
 
 func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
@@ -48,10 +52,14 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 	if opts.Initial {
 		directions += z.N
 	}
+	if w.tells != nil {
+		w.tells.begin((directions + w.l - 1) / w.l)
+	}
 	for first := 0; first < directions; first += w.l {
 		if err := w.block(ctx, first, directions); err != nil {
 			return err
 		}
+		w.tells.done()
 		res.Stats.Sweeps++
 	}
 	res.Stats.Steps = w.steps
@@ -95,6 +103,7 @@ type walk struct {
 	field      solvers.TangentField // sys, within the limits of the present step
 	limited    limitedTangent
 	k          []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
+	tells      *telling  // nil to tell nobody
 	path       *path     // keeps the tangents met; nil to keep none
 }
 
@@ -218,6 +227,7 @@ func (w *walk) along(ctx context.Context, first int) error {
 				w.pushStep(i, st)
 			}
 			w.steps++
+			w.tells.step(i, w.run.Steps(), st.T)
 			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
 				if err := w.pushPeak(&peaks[0]); err != nil {
 					return err

@@ -406,7 +406,9 @@ func (r *Reader) make(st *Step) error {
 		}
 		copy(r.slope, st.K[(info.Stages-1)*w:info.Stages*w])
 	}
-	r.tr.replayed.Add(1)
+	if n := r.tr.replayed.Add(1); r.tr.Tell != nil && n%1024 == 0 {
+		r.tr.Tell(int(n))
+	}
 	return nil
 }
 

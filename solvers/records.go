@@ -146,9 +146,9 @@ func (s *records) add(r *stepRecord) {
 	s.put(r, s.n-1)
 }
 
-// pack packs the steps, if there are many.
-func (s *records) pack() {
-	if s.packed || s.n < packFrom {
+// pack packs the steps, if there are many. Where memory is short, a few hundred are many.
+func (s *records) pack(short bool) {
+	if s.packed || s.n < packFrom && !(short && s.n >= 1<<chunkShift) {
 		return
 	}
 	s.packed = true
@@ -250,11 +250,27 @@ type markRecord struct {
 	behind int32 // the span that it begins or lies in
 	// event is the event of a firing; of a site it is the mark that has its left limits, -1 when nothing jumped. elem
 	// is the element of a firing; of a site within its step it is 1 + the slot of its state, and otherwise 0.
-	event, elem    int32
-	nth, slot      int32 // of a firing
-	guard, instant int32
-	kind           MarkKind
-	stop           bool
+	event, elem int32
+	nth, slot   int32 // of a firing
+	cause       int32 // the guard, or -2 less the instant; -1 for neither
+	kind        MarkKind
+	stop        bool
+}
+
+// causeOf returns what a record has of the guard and the instant of a mark, of which at least one is -1.
+func causeOf(guard, instant int) int32 {
+	if guard >= 0 {
+		return int32(guard)
+	}
+	return int32(-2 - instant)
+}
+
+// by returns the guard and the instant of the mark.
+func (r *markRecord) by() (guard, instant int) {
+	if r.cause >= 0 {
+		return int(r.cause), -1
+	}
+	return -1, int(-2 - r.cause)
 }
 
 // before returns the span that ends at the mark.

@@ -37,7 +37,7 @@ func TestRecordsPacked(t *testing.T) {
 		}
 		loose.add(&s)
 		packed.add(&s)
-		if packed.pack(); packed.packed != (i+1 >= packFrom) {
+		if packed.pack(false); packed.packed != (i+1 >= packFrom) {
 			t.Fatalf("packed after %d steps", i+1)
 		}
 	}

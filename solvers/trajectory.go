@@ -21,6 +21,8 @@ type Trajectory struct {
 	// Replayer makes a system and a method like those that make the run, with which a Reader recomputes what is not
 	// kept. Without it every step must be kept.
 	Replayer func() (System, Method)
+	// Tell, if not nil, is told now and then how many steps Readers have recomputed, by their goroutines.
+	Tell func(replayed int)
 	// Open makes a file for states, where Keep wants one.
 	Open func() (Disk, error)
 
@@ -267,7 +269,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	}
 	tr.steps.add(&r)
 	if !tr.whole {
-		tr.steps.pack()
+		tr.steps.pack(tr.Limit > 0 && tr.steps.bytes() > tr.Limit/16)
 	}
 	if s.H > 0 {
 		tr.units++
@@ -349,6 +351,18 @@ func (tr *Trajectory) keep(y []float64) error {
 	return tr.kept.put(tr.units, level, y)
 }
 
+// squeeze makes room for more, by keeping fewer states of a thinned run. It returns an error if that does not suffice.
+func (tr *Trajectory) squeeze(more func() int64) error {
+	for {
+		err := tr.fits(more())
+		if err == nil || !tr.thinned || tr.stride > tr.units {
+			return err
+		}
+		tr.widen()
+		tr.kept.compact()
+	}
+}
+
 // widen keeps every other state of a thinned run.
 func (tr *Trajectory) widen() {
 	tr.stride *= 2
@@ -386,6 +400,7 @@ func (tr *Trajectory) thin(full error) error {
 			tr.stepAt[done.member].release(int(done.slot))
 		}
 	}
+	tr.steps.pack(true)
 	tr.dropSteps()
 	tr.jumpAt.drop()
 	tr.siteAt.drop()
@@ -411,7 +426,7 @@ func (tr *Trajectory) Lend(member int) (y1, k []float64) {
 // Mark implements Sink.
 func (tr *Trajectory) Mark(m *Mark) error {
 	r := markRecord{
-		kind: m.Kind, stop: m.Stop, t: m.T, guard: int32(m.Guard), instant: int32(m.Instant),
+		kind: m.Kind, stop: m.Stop, t: m.T, cause: causeOf(m.Guard, m.Instant),
 		after: int32(tr.steps.n - 1), behind: int32(tr.spans.n - 1),
 	}
 	if tr.whole {
@@ -421,12 +436,12 @@ func (tr *Trajectory) Mark(m *Mark) error {
 			}
 		}
 	}
-	if err := tr.fits(tr.marks.grows()); err != nil {
+	if err := tr.squeeze(func() int64 { return tr.marks.grows() }); err != nil {
 		return err
 	}
 	switch m.Kind {
 	case MarkStart, MarkFire, MarkMode, MarkRemode:
-		if err := tr.fits(tr.spanAt.grows() + tr.spans.grows()); err != nil {
+		if err := tr.squeeze(func() int64 { return tr.spanAt.grows() + tr.spans.grows() }); err != nil {
 			return err
 		}
 		if tr.whole {
@@ -515,6 +530,9 @@ func (tr *Trajectory) Times(i int) (t, t1 float64) {
 // rec returns what is known of step i.
 func (tr *Trajectory) rec(i int) stepRecord { return tr.steps.at(i, &tr.spans) }
 
+// Ends returns the time at which the run ends.
+func (tr *Trajectory) Ends() float64 { return tr.marks.at(tr.marks.n - 1).t }
+
 // Length returns the length of step i: 0 between members of a group of events.
 func (tr *Trajectory) Length(i int) float64 { return tr.steps.length(i) }
 
@@ -538,7 +556,7 @@ func (tr *Trajectory) held(sp int32) (d, m []float64) {
 func (tr *Trajectory) PeekMark(i int, m *Mark) (after, first int) {
 	r := tr.marks.at(i)
 	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing(), r.stop
-	m.Guard, m.Instant = int(r.guard), int(r.instant)
+	m.Guard, m.Instant = r.by()
 	m.Inside, m.Theta = false, 0
 	if k := r.inside(); k > 0 {
 		m.Inside, m.Theta = true, *tr.thetas.at(int(k) - 1)

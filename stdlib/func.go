@@ -108,6 +108,17 @@ func (f *Func) Definition() *ast.Fn { return f.body.of(f.Name, f.Body) }
 // shared, so it must not be changed.
 func (f *Func) BelowDefinition() *ast.Fn { return f.below.of(f.Name+" below", f.Below) }
 
+// Width returns the parameter of a distribution that says how far from the centre data lie; "" where the centre says
+// that as well.
+func (f *Func) Width() string {
+	for _, a := range f.Args {
+		if a != f.Centre && (f.Scale == "" || a == f.Scale) {
+			return a
+		}
+	}
+	return ""
+}
+
 // Case is an example of a row, which a test runs: f(In…) = Out.
 type Case struct {
 	In  []float64

@@ -123,7 +123,7 @@ type Clock struct {
 // `if`, or of one function that jumps such as floor, in all iterations of the loops
 // around it. A value is 0 or 1 for a condition, the level for a jump.
 type Mode struct {
-	Name   string // "if@12", "floor@7", "window@9" …
+	Name   string // "if@12", "floor@7", "window@9" …, or that of a control
 	Span   source.Span
 	Offset int // of its first element in the flat vector of modes
 	Shape  types.Shape

@@ -105,7 +105,9 @@ func (c *compiler) mode(
 	if call, ok := node.(*typecheck.Call); ok {
 		name = call.Fn.Name
 	}
-	if p := node.Span().Begin(); p.Line > 0 {
+	if choice, ok := node.(*typecheck.If); ok && choice.Control != "" {
+		name = choice.Control
+	} else if p := node.Span().Begin(); p.Line > 0 {
 		name += "@" + strconv.Itoa(p.Line)
 	}
 	m.Mode = Mode{

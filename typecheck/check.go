@@ -74,6 +74,8 @@ type checker struct {
 	settings       []*ast.Settings
 	priors         []prior
 	observed       []*observation
+	asserted       map[Expr]bool // knots of which asserts were made
+	empty          []string      // the columns that are observed and hold nothing
 	nodes          int
 	tooMany        bool
 	equilibrations []*ast.Equilibrate

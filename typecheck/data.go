@@ -203,7 +203,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 	}
 	table, err := c.csv(file.Value)
 	if err != nil {
-		c.errorf(CodeFile, file.Span, "%s", fileError(file.Value, err))
+		c.fileError(file.Span, file.Value, err)
 		return false
 	}
 	taken := map[int]bool{}

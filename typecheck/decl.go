@@ -29,11 +29,8 @@ func (c *checker) resolve(e *entity) {
 	switch e.kind {
 	case constName:
 		c.resolveConst(e)
-	case paramName, stateName, discreteName, algName:
+	case paramName, stateName, discreteName, algName, controlName:
 		c.resolveVariable(e)
-	case controlName:
-		c.resolveVariable(e)
-		c.control(e)
 	case timeName:
 		c.resolveTime(e)
 	case letName:
@@ -195,7 +192,17 @@ func (c *checker) resolveConst(e *entity) {
 // resolveVariable makes the symbol of a param, state or discrete.
 func (c *checker) resolveVariable(e *entity) {
 	v := e.variable
-	shape, ok := c.shape(context{place: placeShape}, v.Dims)
+	declared := v.Dims != nil
+	var shape types.Shape
+	var ok bool
+	if e.kind == controlName {
+		grid := c.controlGrid(e)
+		defer func() { c.control(e, grid) }()
+		declared = true
+		shape, ok = c.controlShape(e, grid)
+	} else {
+		shape, ok = c.shape(context{place: placeShape}, v.Dims)
+	}
 	sym := &Symbol{Name: e.name, Span: v.Name.Span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
 	var where *place
 	what := "the initial value of " + e.name
@@ -204,8 +211,11 @@ func (c *checker) resolveVariable(e *entity) {
 		sym.Kind, where, what = ParamSymbol, placeParam, "the default of "+e.name
 	case stateName:
 		sym.Kind, where = StateSymbol, placeInitial
-	case controlName, algName:
-		sym.Kind, where, what = laterVariable(e.kind, e.name)
+	case controlName:
+		sym.Kind, where, what = ParamSymbol, placeParam, "the values of "+e.name
+		sym.Control = true
+	case algName:
+		sym.Kind, where, what = AlgSymbol, placeInitial, "the guess of "+e.name
 	default:
 		sym.Kind, where = DiscreteSymbol, placeInitial
 	}
@@ -229,12 +239,12 @@ func (c *checker) resolveVariable(e *entity) {
 		// The name remains usable, so that its uses are not errors as well.
 		sym.Type = types.Type{Kind: types.Real, Shape: shape}
 		sym.Value = bad(v.Span)
-		if v.Dims != nil || v.Value == nil {
+		if declared || v.Value == nil {
 			e.sym = sym
 		}
 		return
 	}
-	if v.Dims == nil {
+	if !declared {
 		shape = value.Type().Shape
 	} else if !c.fill(what, value, shape, v.Name.Span) {
 		sym.Type = types.Type{Kind: types.Real, Shape: shape}
@@ -537,7 +547,7 @@ func (c *checker) listSymbols() {
 			continue
 		}
 		switch e.kind {
-		case paramName:
+		case paramName, controlName:
 			c.model.Params = append(c.model.Params, e.sym)
 		case stateName:
 			c.model.States = append(c.model.States, e.sym)

@@ -87,7 +87,7 @@ func computeFacts(e Expr, memo map[Expr]*facts) *facts {
 	case *Const:
 	case *Ref:
 		switch e.Sym.Kind {
-		case TimeSymbol, ControlSymbol:
+		case TimeSymbol:
 			f.uses = UsesTime
 		case ParamSymbol:
 			f.uses = UsesParam

@@ -2,13 +2,15 @@ package typecheck
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -137,6 +139,16 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 			c.errorf(CodeArguments, k.Span, "%s takes no named argument %q; write %s", row.Name, k.Name, signature(row))
 			return bad(e.Span)
 		}
+		if row.Name == "grid" && i < 2 {
+			n := c.expr(x, e.Args[i].Value)
+			if isBad(n) {
+				return bad(e.Span)
+			}
+			if !Static(n) && len(n.Type().Shape) == 0 && len(Free(n)) == 0 && c.numeric(n, "grid", n.Span()) {
+				nodes[i] = n
+				continue
+			}
+		}
 		var ok bool
 		if v[i], nodes[i], ok = c.constant(x, e.Args[i].Value, "argument "+row.Args[i]+" of "+row.Name); !ok {
 			return bad(e.Span)
@@ -178,6 +190,9 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 			c.errorf(CodeSize, e.Span, "this has %.3g elements; the limit is %d", n, c.env.MaxElements)
 			return bad(e.Span)
 		}
+		if row.Name == "grid" && !(Static(nodes[0]) && Static(nodes[1])) {
+			return c.variableGrid(nodes[0], nodes[1], int(n), e.Span)
+		}
 		d = make([]float64, int(n))
 		for i := range d {
 			d[i] = math.FMA((b-a)/(n-1), float64(i), a)
@@ -210,7 +225,7 @@ func (c *checker) load(e *ast.Call) Expr {
 	}
 	a, err := data.Load(c.env.Files, name.Value, c.env.MaxElements)
 	if err != nil {
-		c.errorf(CodeFile, name.Span, "%s", fileError(name.Value, err))
+		c.fileError(name.Span, name.Value, err)
 		return bad(e.Span)
 	}
 	t := types.Type{Kind: types.Real, Shape: types.Shape(a.Shape)}
@@ -220,11 +235,17 @@ func (c *checker) load(e *ast.Call) Expr {
 	return seal(&Const{Base: at(t, e.Span), Data: a.Data})
 }
 
-func fileError(name string, err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("there is no file %q in the model's folder", name)
+// fileError says why a file cannot be read. Too little memory is no fault of the model.
+func (c *checker) fileError(at source.Span, name string, err error) {
+	var refused *memory.RefusedError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.errorf(CodeFile, at, "there is no file %q in the model's folder", name)
+	case errors.As(err, &refused):
+		c.errorf(memory.Code, at, "%v", err)
+	default:
+		c.errorf(CodeFile, at, "%v", err)
 	}
-	return err.Error()
 }
 
 // special elaborates noevent, pre, post and functions that are not available.
@@ -309,6 +330,10 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 				return c.inRow(x, k, e.Name.Span)
 			}
 			d := g.table.Data[k]
+			if r := slices.IndexFunc(d, math.IsNaN); r >= 0 && x.place != placeWhere {
+				c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,
+					g.name, e.Name.Name).Relate(g.span, "declared here")
+			}
 			return seal(&Const{Base: at(types.Type{
 				Kind: types.Real, Shape: types.Shape{len(d)},
 				Unit: g.table.units[k],

@@ -125,7 +125,7 @@ func (c *checker) module(it *ast.Import, dir string) *module {
 			}
 			return nil
 		case err != nil:
-			c.errorf(CodeFile, it.Path.Span, "%s", fileError(name, err))
+			c.fileError(it.Path.Span, name, err)
 			return nil
 		}
 		text = string(b)

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -102,8 +103,48 @@ func (c *checker) knots(t Expr, kind string) bool {
 		c.errorf(CodePlace, t.Span(), "the knots of a spline are consts, because all its slopes depend on all of "+
 			"them; use kind = monotone for knots that are params")
 		return false
+	default:
+		c.ascend(t)
 	}
 	return true
+}
+
+// mostKnots is up to how many knots that are params are checked before every run.
+const mostKnots = 256
+
+// ascend asserts that knots that are params ascend.
+func (c *checker) ascend(t Expr) {
+	n := t.Type().Shape[0]
+	if n > mostKnots || c.asserted[t] {
+		return
+	}
+	if c.asserted == nil {
+		c.asserted = map[Expr]bool{}
+	}
+	c.asserted[t] = true
+	one := t.Type()
+	one.Shape = nil
+	knot := func(i int) (Expr, string) {
+		name := fmt.Sprintf("knot %d", i)
+		if s, ok := t.(*Stack); ok {
+			return s.Elems[i-1], fmt.Sprintf("%s, %q,", name, s.Elems[i-1].Span().Text())
+		}
+		at := Sub{At: number(float64(i), units.Unit{}, t.Span())}
+		return seal(&Access{Base: Base{T: one, S: t.Span()}, X: t, Subs: []Sub{at}}), name
+	}
+	for i := 1; i < n; i++ {
+		a, first := knot(i)
+		b, second := knot(i + 1)
+		cond := c.quietly(func() Expr { return c.elementwise(stdlib.Operator("<"), t.Span(), types.Bool, a, b) })
+		if isBad(cond) || Static(cond) {
+			continue
+		}
+		c.model.Asserts = append(c.model.Asserts, &Assert{
+			Cond: cond, Span: t.Span(), Implied: true,
+			Text: fmt.Sprintf("the knots of interp ascend, but %s does not lie before %s", first,
+				strings.TrimSuffix(second, ",")),
+		})
+	}
 }
 
 // table1 writes the interpolation of one table.
@@ -227,6 +268,14 @@ func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 	return b.join(first, mean, last)
 }
 
+// times is the product of a matrix and a vector.
+func (b *table1) times(a, v Expr) Expr {
+	return seal(&Call{
+		Base: at(types.Type{Kind: types.Real, Shape: a.Type().Shape[:1:1]}, b.at), Fn: stdlib.Operator("@"),
+		Args: []Expr{a, v},
+	})
+}
+
 // splineSlopes returns the slopes of the natural cubic spline. They are linear in the values, with
 // a matrix that depends on the knots.
 func (b *table1) splineSlopes() Expr {
@@ -251,11 +300,7 @@ func (b *table1) splineSlopes() Expr {
 		}
 		unit[j] = 0
 	}
-	matrix := seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d})
-	return seal(&Call{
-		Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}}, b.at), Fn: stdlib.Operator("@"),
-		Args: []Expr{matrix, b.y},
-	})
+	return b.times(seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d}), b.y)
 }
 
 // naturalSlopes solves the tridiagonal system of the spline through (t, y) whose second derivative

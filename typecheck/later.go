@@ -2,8 +2,9 @@ package typecheck
 
 import "odes.dev/odes/lang/source"
 
-// The language is larger than what this version solves: controls, equilibration and steady states. These are checked like everything else (names, shapes, units), so that a file
-// will mean the same once they are solved. Then each of them is reported, once.
+// The language is larger than what this version solves: equilibration and steady states. These are checked like
+// everything else (names, shapes, units), so that a file will mean the same once they are solved. Then each of them is
+// reported, once.
 
 // unavailable reports a construct that this version does not solve.
 func (c *checker) unavailable(at source.Span, what string) {
@@ -13,39 +14,6 @@ func (c *checker) unavailable(at source.Span, what string) {
 	}
 	c.model.Later = append(c.model.Later, at)
 	c.list.Warnf(CodeUnavailable, at, "%s is checked, but this version does not solve it", what)
-}
-
-// control checks the times on which a control is piecewise. Its value and bounds are those of a
-// variable.
-func (c *checker) control(e *entity) {
-	g := c.expr(context{place: placeTime}, e.control.Grid)
-	if isBad(g) || !c.numeric(g, "on", g.Span()) {
-		return
-	}
-	if len(g.Type().Shape) != 1 || g.Type().Shape[0] < 2 {
-		is := "this is one number"
-		if len(g.Type().Shape) > 0 {
-			is = "this has shape " + g.Type().Shape.String()
-		}
-		c.errorf(CodeShape, g.Span(), "a control is given on a vector of times, such as grid(0, 10, 21), and %s", is)
-		return
-	}
-	t := c.globalTime()
-	if t == nil {
-		return
-	}
-	c.resolve(t)
-	c.timeUnit("a time of control "+e.name, g)
-}
-
-// globalTime returns the entity of the time, or nil.
-func (c *checker) globalTime() *entity {
-	for _, e := range c.order {
-		if e.kind == timeName {
-			return e
-		}
-	}
-	return nil
 }
 
 // checkEquilibrations checks the assignments before a run to the steady state.
@@ -59,14 +27,6 @@ func (c *checker) checkEquilibrations() {
 			}
 		}
 	}
-}
-
-// laterVariable says what a control or an algebraic unknown is, for resolveVariable.
-func laterVariable(k entityKind, name string) (SymbolKind, *place, string) {
-	if k == controlName {
-		return ControlSymbol, placeParam, "the value of " + name
-	}
-	return AlgSymbol, placeInitial, "the guess of " + name
 }
 
 // fitted checks the names in a setting of `fit`.

@@ -55,8 +55,7 @@ const (
 	ParamSymbol
 	StateSymbol
 	DiscreteSymbol
-	ControlSymbol // only in a model with Later
-	AlgSymbol     // an algebraic unknown; Value is where its value at the start is sought from
+	AlgSymbol // an algebraic unknown; Value is where its value at the start is sought from
 )
 
 // Symbol is a declared name.
@@ -73,6 +72,8 @@ type Symbol struct {
 	Literal bool
 	// Hidden tells that the model does not declare it: it belongs to an event with a delay.
 	Hidden bool
+	// Control tells that a param is the values of a control.
+	Control bool
 	// Lo and Hi bound a param (±Inf when not written).
 	Lo, Hi float64
 }
@@ -170,6 +171,7 @@ type (
 		Base
 		Cond, Then, Else Expr
 		Static           bool
+		Control          string // the control whose values it chooses from; "" for any other
 	}
 
 	// Stack is an array literal: its elements along a new first axis, all of one shape.
@@ -250,7 +252,16 @@ type Table struct {
 	Name    string
 	Columns []string
 	Data    [][]float64 // per column; a missing value is NaN
+	Rows    []int       // from 1: which rows these are of the table as it is declared; nil for all
 	Span    source.Span
+}
+
+// Row returns the number of row i, from 0, in the table as it is declared.
+func (t *Table) Row(i int) int {
+	if t.Rows == nil {
+		return i + 1
+	}
+	return t.Rows[i]
 }
 
 // Event is an event with its elements (the values of Indices, row-major).
@@ -338,12 +349,13 @@ type Observation struct {
 	As     source.Span // the expression as it is written
 	Table  *Table      // the rows that count: those of the experiment, without missing values
 	Column int
+	Noise  *stdlib.Func    // how the data are distributed around Value
+	Args   map[string]Expr // the arguments of Noise, without its centre
+	Needs  string          // what the noise demands of its arguments: "normal needs sd > 0"
 	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
 	// that is known. Nil means that there are none, or that they are not numbers or a column.
-	Limits []float64
-	// Noise is the distribution, and Censored tells that it has a limit of quantification.
-	Noise    *stdlib.Func
-	Censored bool
+	Limits   []float64
+	Censored bool // the distribution has a limit of quantification
 	Rows     Rows
 	Doc      string
 	Span     source.Span
@@ -354,6 +366,8 @@ type Assert struct {
 	Cond Expr
 	Text string
 	Span source.Span
+	// Implied tells that the model does not write it: Text is the whole message.
+	Implied bool
 }
 
 // Invariant is Left == Right, checked along the run.

@@ -105,7 +105,6 @@ func (c *checker) collect() {
 				}
 			}
 		case *ast.Control:
-			c.unavailable(it.Var.Name.Span, "`control`")
 			if e := c.declare(it.Var.Name, controlName); e != nil {
 				e.variable, e.control, e.doc = it.Var, it, it.Var.Doc
 			}
@@ -336,7 +335,7 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 		}
 	}
 	switch e.kind {
-	case constName, letName:
+	case constName, letName, controlName:
 		if e.value == nil { // part of a cycle, which was reported
 			return bad(id.Span)
 		}
@@ -428,14 +427,14 @@ func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
 func symbolUse(s *Symbol) Uses {
 	return [...]Uses{
 		TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, DiscreteSymbol: UsesDiscrete,
-		ControlSymbol: UsesTime, AlgSymbol: UsesState,
+		AlgSymbol: UsesState,
 	}[s.Kind]
 }
 
 func symbolWord(s *Symbol) string {
 	return [...]string{
 		TimeSymbol: "the time", ParamSymbol: "the param", StateSymbol: "the state",
-		DiscreteSymbol: "the discrete", ControlSymbol: "the control", AlgSymbol: "the alg",
+		DiscreteSymbol: "the discrete", AlgSymbol: "the alg",
 	}[s.Kind]
 }
 

@@ -77,6 +77,7 @@ func (c *checker) observation(it *ast.Observe) {
 		if c.variant == nil {
 			c.list.Warnf(CodeData, it.From.Pos(), "column %q of %q holds only missing values", from.Columns[k],
 				from.Name)
+			c.empty = append(c.empty, from.Name+"."+from.Columns[k])
 		}
 		return
 	}
@@ -115,7 +116,8 @@ func (c *checker) observation(it *ast.Observe) {
 	c.model.Observations = append(c.model.Observations, &Observation{
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
-		Noise: d.row, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
+		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
+		Needs: d.row.Name + " needs " + d.row.Domain,
 	})
 	c.observed = append(c.observed, &observation{
 		name: it.Name.Name, span: it.Name.Span, table: from.Table,
@@ -219,11 +221,13 @@ func present(t *Table, k int, chosen []bool) *Table {
 		return t
 	}
 	out := &Table{Name: t.Name, Columns: t.Columns, Data: make([][]float64, len(t.Data)), Span: t.Span}
-	for i, d := range t.Data {
-		for r, x := range d {
-			if !math.IsNaN(t.Data[k][r]) && (chosen == nil || chosen[r]) {
-				out.Data[i] = append(out.Data[i], x)
-			}
+	for r, y := range t.Data[k] {
+		if math.IsNaN(y) || chosen != nil && !chosen[r] {
+			continue
+		}
+		out.Rows = append(out.Rows, r+1)
+		for i, d := range t.Data {
+			out.Data[i] = append(out.Data[i], d[r])
 		}
 	}
 	return out
@@ -467,6 +471,11 @@ func (c *checker) nll(e *ast.Call) Expr {
 // nothingObserved reports an nll without observations, unless an observation failed and was
 // reported.
 func (c *checker) nothingObserved(e *ast.Call) Expr {
+	if len(c.empty) > 0 && len(c.empty)+len(c.observed) == len(c.observes) {
+		c.errorf(CodeData, e.Span, "there is nothing to compare with: all values of %s are missing",
+			strings.Join(c.empty, " and "))
+		return bad(e.Span)
+	}
 	if len(c.observes) == len(c.observed) && !c.lost["observe"] && !c.lost["data"] {
 		c.errorf(CodeData, e.Span, "no observation reads this data; add: observe y = … ~ normal(sd) from D.y")
 	}

@@ -71,18 +71,19 @@ var settingRows = map[string][]SettingRow{
 			"With the modes that differentiate the computed solution; docs/methods.md"},
 	},
 	"fit": {
-		{[]string{"minimize", "maximize"}, "the objective that a fit is of; unless said otherwise the only one, or the " +
-			"only one that is a likelihood"},
-		{[]string{"over"}, "params and initial values, `initial(x)`, that are searched for; unless said otherwise all " +
-			"params with bounds"},
+		{[]string{"minimize", "maximize"}, "the objective that a fit is of; unless said otherwise the only one, or " +
+			"the only one that is a likelihood"},
+		{[]string{"over"}, "params and initial values, `initial(x)`, that are searched for; unless said otherwise " +
+			"all params with bounds or a prior"},
 		{[]string{"log"}, "those of them that are searched for on a logarithmic scale, or `all`"},
-		{[]string{"algorithm"}, "`auto` unless said otherwise: `sqp` with constraints; `least_squares` for " +
-			"likelihoods of data; else `newton`, with exact second derivatives, for up to 30 numbers and `lbfgs` for more"},
-		{[]string{"starts", "seed", "max_iter"}, "how many searches (1 unless said otherwise): the first from the values " +
-			"in the file, others from points that are drawn within the bounds or from the priors; what they are drawn " +
-			"from; and the iterations of each at most"},
-		{[]string{"intervals", "level"}, "`profile` (unless said otherwise), `wald` or `none`: how the intervals of the " +
-			"estimates are found; and their probability, 0.95 unless said otherwise"},
+		{[]string{"algorithm"}, "`auto` unless said otherwise: `sqp` with constraints, `trust` for likelihoods of " +
+			"data (Gauss and Newton's method in a trust region) and for anything else of up to 30 numbers (with " +
+			"exact second derivatives), `lbfgsb` for more"},
+		{[]string{"starts", "seed", "max_iter"}, "how many searches (1 unless said otherwise): the first from the " +
+			"values in the file, others from points that are drawn within the bounds or from the priors; what they " +
+			"are drawn from; and the iterations of each at most"},
+		{[]string{"intervals", "level"}, "`profile` (unless said otherwise), `wald` or `none`: how the intervals of " +
+			"the estimates are found; and their probability, 0.95 unless said otherwise"},
 		{[]string{"scatter"}, "`known` unless said otherwise: the standard deviations in the model are right; " +
 			"`estimated`: they are so up to one factor, which the residuals tell"},
 	},

@@ -75,7 +75,7 @@ func (k *checkCmd) identify(c *call, path string) error {
 	}
 	var id *fit.Identification
 	err = c.work(func() (err error) {
-		id, err = fit.Identify(c.ctx, m, fit.Options{Options: odes.Options{Set: set, Settings: c.settings}})
+		id, err = fit.Identify(c.ctx, m, fit.Options{Options: odes.Options{Set: set}})
 		return err
 	})
 	if err != nil {

@@ -37,6 +37,8 @@ type commands struct {
 	Predict    predictCmd    `cmd:"" help:"Compare the model with its data, row by row."`
 	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
 	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
+	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
+	Queue      queueCmd      `cmd:"" help:"Look after the queue of workers."`
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
@@ -131,7 +133,7 @@ func (c *call) execute(args []string) int {
 }
 
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
-var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench", "check"}
+var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench"}
 
 // newParser describes the command line to kong.
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
@@ -158,6 +160,7 @@ func helpTexts() kong.Vars {
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
 		"rows":      rowsHelp(),
+		"workers":   "Let workers compute: local:8 starts so many here, nats://host asks those of a server.",
 		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
 		"set": "Set a param or an initial value: k=3, 'g=1.62 [m/s^2]', A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
 			"@file reads them from a file, one on each line. May be repeated.",

@@ -74,12 +74,13 @@ func (k *completionCmd) names(c *call) error {
 // that they declare, and at "" what models do not declare.
 var namesFor = map[string]map[string][]string{
 	"of":  {"objective": {"%s"}},
-	"wrt": {"param": {"%s"}, "state": {"initial(%s)"}},
-	"set": {"param": {"%s="}, "state": {"initial(%s)="}},
+	"wrt": {"param": {"%s"}, "control": {"%s"}, "state": {"initial(%s)"}},
+	"set": {"param": {"%s="}, "control": {"%s="}, "state": {"initial(%s)="}},
 	"plot": {
-		"param": {"%s"}, "state": {"%s"}, "output": {"%s"}, "let": {"%s"}, "discrete": {"%s"}, "experiment": {"%s"},
-		"objective": {"d(%s)", "adjoint(%s)"},
-		"":          {"against", "band", "from", "in", "of", "points", "steps", "sweep", "time", "to"},
+		"param": {"%s"}, "control": {"%s"}, "state": {"%s"}, "output": {"%s"}, "let": {"%s"}, "discrete": {"%s"},
+		"experiment": {"%s"},
+		"objective":  {"d(%s)", "adjoint(%s)"},
+		"":           {"against", "band", "from", "in", "of", "points", "steps", "sweep", "time", "to"},
 	},
 }
 

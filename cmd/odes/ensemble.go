@@ -274,7 +274,8 @@ func (f *membersFlags) destination(c *call) (d destination, err error) {
 	case isRows:
 		return d, usagef("%s holds all members: name a file with -o", name)
 	default:
-		return d, usagef("cannot write %q: choose %s", name, enumerate(append([]string{"table", "json"}, rowFormats()...), "or"))
+		names := append([]string{"table", "json"}, rowFormats()...)
+		return d, usagef("cannot write %q: choose %s", name, enumerate(names, "or"))
 	}
 	return d, nil
 }
@@ -313,9 +314,11 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 			c.complain("resumed", fmt.Sprintf("note: %d of %d parts were done before, and are kept", n, p.Chunks()))
 		}
 	}
-	if config.Backend, err = f.backend(c, config.Backend); err != nil {
+	var end func()
+	if config.Backend, end, err = f.backend(c, config.Backend); err != nil {
 		return err
 	}
+	defer end()
 	if err := f.compute(c, result, config); err != nil {
 		if c.ctx.Err() != nil {
 			f.interrupted(c, to, result, config.Journal)

@@ -32,6 +32,24 @@ var examples = map[string][]example{
 		{"odes sweep model.ode k from 0.1 to 10", "results over a param; the spacing is that of its logarithm"},
 		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg -o grid.csv", "over two, as a heat map and a file"},
 	},
+	"fit": {
+		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},
+		{"odes fit model.ode --starts 50 --resume starts.txt", "from many points; go on from there after Ctrl-C"},
+		{"odes fit model.ode --draw profiles=p.svg --draw waterfall", "with pictures"},
+		{"odes fit model.ode --fit.over=[k1,k2] --format json", "of some params, for other programs"},
+	},
+	"predict": {
+		{"odes predict fitted.ode", "data, what the model says, and residuals"},
+		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
+	},
+	"worker": {
+		{"odes worker --nats nats://host:4222", "compute for whoever asks with odes ensemble --workers nats://host:4222"},
+	},
+	"queue": {
+		{"odes queue status --nats nats://host:4222", "which jobs there are, and how far they are"},
+		{"odes queue cancel 0123456789abcdef0123456789abcdef", "stop one, on all workers"},
+		{"odes queue serve --listen 0.0.0.0:4222", "a server for a cluster that has none"},
+	},
 	"plot": {
 		{"odes plot model.ode", "all outputs, with data, on the terminal"},
 		{"odes plot model.ode x against v -o phase.svg", "a phase plane, as a file"},
@@ -56,6 +74,7 @@ var examples = map[string][]example{
 	},
 	"check": {
 		{"odes check *.ode", "what is wrong, where, and how to mend it"},
+		{"odes check --identifiable model.ode", "which params its data can tell"},
 	},
 	"verify": {
 		{"odes verify model.ode --directions 10", "check along more directions"},
@@ -104,6 +123,8 @@ func (*sensCmd) Help() string       { return exampleHelp("sens") }
 func (*runCmd) Help() string        { return exampleHelp("run") }
 func (*ensembleCmd) Help() string   { return exampleHelp("ensemble") }
 func (*sweepCmd) Help() string      { return exampleHelp("sweep") }
+func (*workerCmd) Help() string     { return exampleHelp("worker") }
+func (*queueCmd) Help() string      { return exampleHelp("queue") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }
 func (*newCmd) Help() string        { return exampleHelp("new") }

@@ -31,8 +31,8 @@ type fitCmd struct {
 	Fit     string     `placeholder:"NAME" help:"Use this fit block. --fit.over=[a,b] sets a key of it."`
 	Starts  int        `placeholder:"N" help:"How many searches: short for --fit.starts."`
 	Seed    int        `placeholder:"N" help:"Where they start: short for --fit.seed."`
-	Workers int        `placeholder:"N" help:"Searches at once; 0 means one for each core. Results do not depend on it."`
-	Resume  string     `placeholder:"FILE" help:"Keep searches in this file, and do not make again those that it holds."`
+	Workers int        `placeholder:"N" help:"Searches at once; 0: one for each core. Results do not depend on it."`
+	Resume  string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
 	Draw    []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw ${fitpictures}. May be repeated."`
 	Memory  string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
 	Format  formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
@@ -212,7 +212,8 @@ func (k *fitCmd) pictures() (list []fitPicture, err error) {
 		if p.path != "" {
 			at := strings.LastIndexByte(p.path, '.')
 			if p.format = strings.ToLower(p.path[at+1:]); !slices.Contains(plot.Formats(), p.format) {
-				return nil, usagef("cannot tell the format from %q: choose a name that ends in %s", p.path, pictureEndings())
+				return nil, usagef("cannot tell the format from %q: choose a name that ends in %s", p.path,
+					pictureEndings())
 			}
 		}
 		list = append(list, p)
@@ -255,8 +256,8 @@ func (k *fitCmd) resume(c *call, text string, o *fit.Options) (*keptStarts, erro
 	case err == nil && len(old) > 0:
 		first, rest, _ := strings.Cut(string(old), "\n")
 		if first != key {
-			return nil, usagef("--resume %s: it holds searches of another model, or with other values or settings; name "+
-				"another file, or remove it", k.Resume)
+			return nil, usagef("--resume %s: it holds searches of another model, or with other values or settings; "+
+				"name another file, or remove it", k.Resume)
 		}
 		o.Done = fit.ReadStarts(rest)
 	case err != nil && !errors.Is(err, os.ErrNotExist):

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"odes.dev/odes"
@@ -48,13 +49,16 @@ func (c *call) inspect(path string) (info odes.Info, err error) {
 	return info, nil
 }
 
-// modelError shows the diagnostics that err carries: the model is wrong.
+// modelError shows the diagnostics that err carries: the model is wrong, or it found too little memory.
 func (c *call) modelError(err error) error {
 	list := diag.Of(err)
 	if list == nil || c.ctx.Err() != nil {
 		return err
 	}
 	c.diagnose(list)
+	if slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == odes.CodeMemory }) {
+		return status(exitRun)
+	}
 	return status(exitModel)
 }
 

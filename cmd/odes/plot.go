@@ -147,6 +147,9 @@ func (p *plotCmd) Run(c *call) error {
 	doubts, lost := s.Doubts()
 	c.diagnose(doubts)
 	var letters []rune
+	if err := view.Suits(picture); err != nil {
+		return usagef("%v", err)
+	}
 	picture = view.Of(picture)
 	err = c.write(p.Output, func(w io.Writer) error {
 		if format != "" {

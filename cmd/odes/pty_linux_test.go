@@ -223,6 +223,37 @@ func TestPaste(t *testing.T) {
 	x.ends(exitDone)
 }
 
+// TestPasteMegabyte pastes a megabyte, as lines and as one line. It may take seconds and not minutes, no more than a few
+// times that is drawn, and the session goes on.
+func TestPasteMegabyte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds")
+	}
+	for _, paste := range []string{
+		strings.Repeat("# "+strings.Repeat("a comment ", 10)+"\r", 10_000),
+		"# " + strings.Repeat("one line ", 115_000) + "\r",
+	} {
+		x := startOnTerminal(t, []string{"TERM=xterm", "ODES_HISTORY=", "NO_COLOR=1"}, "odes", "repl",
+			"../../examples/bounce/bounce.ode")
+		x.await("odes> ")
+		begin := time.Now()
+		go x.press(paste + "final(x) + 41 [m]\r") // it is drawn while it is pasted
+		x.await("41.79591171 [m]")
+		if took := time.Since(begin); took > 20*time.Second {
+			t.Errorf("a megabyte takes %v", took)
+		}
+		x.mu.Lock()
+		drawn := x.seen.Len()
+		x.mu.Unlock()
+		if drawn > 5*len(paste) {
+			t.Errorf("%d bytes were drawn for %d", drawn, len(paste))
+		}
+		x.await("odes> ")
+		x.press("\x04")
+		x.ends(exitDone)
+	}
+}
+
 // TestDumbTerminal: where nothing understands escapes, none are written.
 func TestDumbTerminal(t *testing.T) {
 	x := startOnTerminal(t, []string{"TERM=dumb", "ODES_HISTORY="}, "odes", "repl", "../../examples/bounce/bounce.ode")
@@ -328,6 +359,29 @@ func TestCompletionInZsh(t *testing.T) {
 		x.press("\x15") // the line again
 	}
 	x.press("exit\r")
+}
+
+// TestTenColumns: what no text fits on is drawn and said all the same, and a session takes entries.
+func TestTenColumns(t *testing.T) {
+	x := startOnTerminal(t, []string{"TERM=xterm", "ODES_HISTORY=", "NO_COLOR=1"}, "sh", "-c", "stty cols 10; "+
+		"cd ../../examples; odes sens bounce/bounce.ode; odes run bounce/bounce.ode; odes plot bounce/bounce.ode x; "+
+		"odes check missing.ode; "+
+		"odes --help; odes doc dopri5; echo all do''ne; odes repl bounce/bounce.ode")
+	x.await("dopri5")
+	x.await("all done")
+	x.await("odes> ")
+	x.press("final(x) + 41 [m]\r")
+	x.await("41.795")
+	x.await("odes> ")
+	x.press("plot x\r")
+	x.await("odes> ")
+	x.press("quit\r")
+	x.ends(exitDone)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if seen := x.seen.String(); strings.Contains(seen, "panic") || strings.Contains(seen, "internal error") {
+		t.Errorf("seen\n%s", seen)
+	}
 }
 
 // TestNarrowTerminal: on thirty columns, messages and pictures fit and lose no word.

@@ -9,6 +9,7 @@ package explain
 import (
 	"strings"
 
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -22,7 +23,7 @@ const (
 	CodeChattering   diag.Code = "chattering"
 	CodeCascade      diag.Code = "cascade"
 	CodePending      diag.Code = "too-many-pending" // executions of an event with a delay
-	CodeMemory       diag.Code = "memory"
+	CodeMemory                 = memory.Code
 	CodeInterrupted  diag.Code = "interrupted"
 	CodeTime         diag.Code = "time-span"
 	CodeInconsistent diag.Code = "inconsistent" // algebraic equations without a solution

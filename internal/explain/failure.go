@@ -340,9 +340,27 @@ func (f *failure) memory(e *solvers.MemoryError) {
 	if e.Lists > e.Limit/2 { // nothing else that is kept matters much
 		less = fmt.Sprintf("loosen rtol, or shorten the time span: %s of that is the list of steps and events, "+
 			"which is kept with every checkpoint", diag.Bytes(float64(e.Lists)))
+		if enough := f.enough(e); enough > 0 {
+			less += fmt.Sprintf("; if the rest is like this, memory = \"%d MB\" will do", enough)
+		}
 	}
 	f.list.Errorf(CodeMemory, f.span, "the trajectory needs more than memory = %s%s at %s; raise "+
 		"solver.memory, or %s", diag.Bytes(float64(e.Limit)), keep, f.at(&e.Place), less)
+}
+
+// enough estimates how many megabytes a run needs that outgrew its limit, if the rest of it is like what there is. It
+// returns 0 where that is not known.
+func (f *failure) enough(e *solvers.MemoryError) int {
+	if f.worker == nil {
+		return 0
+	}
+	times, _ := f.worker.AtStart()
+	from, to := times[solvers.InstantStart], times[solvers.InstantEnd]
+	if !(e.T > from && to > e.T) {
+		return 0
+	}
+	// A fifth more, since lists grow in pieces and the way back needs some room.
+	return 1 + int(1.2*float64(e.Limit)*(to-from)/(e.T-from)/1e6)
 }
 
 func (f *failure) refused(e *memory.RefusedError) {
@@ -488,7 +506,9 @@ func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.M
 		}
 	}
 	if !see.seen {
-		x.blameState(d, see.y)
+		if !x.blameGuard(d, w, p, see.y) {
+			x.blameState(d, see.y)
+		}
 		return
 	}
 	from, found := w.NonFinite(see.t, see.y, p.D, p.M)
@@ -506,6 +526,37 @@ func causes(from system.Origin) string {
 		return "%q is " + from.Cause + " at %s; %s"
 	}
 	return "%q is not a finite number at %s; %s"
+}
+
+// blameGuard moves d to the condition of an event that is not a number at the end of the step that failed, at y. It
+// reports whether there is one.
+func (x *Explainer) blameGuard(d *diag.Diagnostic, w *system.Worker, p *solvers.Place, y []float64) bool {
+	if len(y) == 0 {
+		y = p.Y
+	}
+	from, found := w.NonFiniteGuards(p.T+p.H, y, p.D, p.M)
+	if !found {
+		return false
+	}
+	guards := w.Guards()
+	rho, truth := make([]float64, len(guards)), make([]bool, len(guards))
+	w.GuardValues(p.T+p.H, y, rho, truth)
+	i := slices.IndexFunc(rho, func(v float64) bool { return v != v })
+	if i < 0 {
+		return false
+	}
+	d.Relate(d.Span, "while solving over this time span")
+	d.Message = "the condition of " + x.guardName(guards[i]) + " is not a number; " + d.Message
+	x.move(d, from, causes(from), p.T+p.H)
+	return true
+}
+
+// guardName returns what messages call a guard.
+func (x *Explainer) guardName(g solvers.Guard) string {
+	if g.Event < 0 {
+		return g.Name
+	}
+	return x.model.Checked.Events[g.Event].Name
 }
 
 // blameState moves d to the equation of the first of the states y that is not a finite number.

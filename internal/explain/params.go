@@ -16,7 +16,10 @@ func (x *Explainer) Asserts(pt *system.Point) error {
 		if text == "" {
 			text = a.Cond.Span().Text()
 		}
-		l.Errorf(CodeAssert, a.Span, "assertion failed: %s", text)
+		if !a.Implied {
+			text = "assertion failed: " + text
+		}
+		l.Errorf(CodeAssert, a.Span, "%s", text)
 	}
 	return l.Err()
 }

@@ -9,96 +9,130 @@ import (
 
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
-// Warnings turns the solver's warnings into diagnostics.
+// mostAlike is up to how many warnings of one kind about one place are given one by one.
+const mostAlike = 4
+
+// Warnings turns the solver's warnings into diagnostics. Where there are many alike, about elements of one event or
+// times of one table, the first stands for all.
 func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
-	for _, w := range list {
-		at := x.instantSpan(w.Instant, x.eventSpan(w.Name))
-		switch w.Kind {
-		case solvers.Grazing:
-			l.Warnf(CodeGrazing, at, "%s grazes its condition at %s: a small change of parameters makes it come or "+
-				"go, so derivatives do not exist there",
-				w.Name, x.When(w.T))
-		case solvers.Tie:
-			if reading(w.Other) != "" {
-				how := "exactly"
-				if w.Value > 0 {
-					how = "within " + diag.Number(w.Value)
-				}
-				l.Warnf(CodeTie, at, "%s happens %s at %s, %s: moved a little, it lies on the other side, so "+
-					"derivatives do not exist there",
-					w.Name, how, reading(w.Other), x.When(w.T))
-				break
-			}
-			if w.Apart {
-				how := "together"
-				if w.Value > 0 {
-					how = diag.Number(w.Value) + " apart"
-				}
-				l.Warnf(CodeTie, at, "%s and %s happen %s at %s, their order changes the result, and moved a "+
-					"little they come in the other one: derivatives do not exist there",
-					w.Name, w.Other, how, x.When(w.T))
-				break
-			}
-			l.Warnf(CodeTie, at, "%s and %s happen together at %s and their order changes the result: derivatives do "+
-				"not exist there; give one a priority",
-				w.Name, w.Other, x.When(w.T))
-		case solvers.Edge:
-			l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run "+
-				"begins on the other side, so derivatives are those of one side",
-				x.condition(w.Name), x.When(w.T))
-		case solvers.OneSided:
-			if reading(w.Other) != "" {
-				l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are "+
-					"those of the order in which they came, and differ in the other",
-					x.condition(w.Name), reading(w.Other), x.When(w.T))
-				break
-			}
-			l.Warnf(CodeTie, at, "%s and %s happen together at %s: derivatives by what moves one of them alone are "+
-				"those of the order in which they came, and differ in the other",
-				w.Name, w.Other, x.When(w.T))
-		case solvers.Outside:
-			level := diag.Note
-			if x.matters(&w) {
-				level = diag.Warning
-			}
-			l.Add(diag.Diagnostic{
-				Code: CodeOutside, Level: level, Span: at,
-				Message: fmt.Sprintf("%s at %s lies outside the time span and never happens", w.Name, x.When(w.Value)),
-			})
-		case solvers.Past:
-			l.Warnf(CodeOutside, at, "at %s, the body of %s sets the time of %s to %s, which is past: %[3]s does not "+
-				"fire at it", x.When(w.T), w.Other, w.Name, diag.Number(w.Value))
-		case solvers.Stiff:
-			l.Notef(CodeStiff, x.span, "this looks stiff from %s on: steps are held short by stability, not by "+
-				"accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; "+
-				"method = auto takes an implicit method where that pays, and for diffusion on large grids there is "+
-				"method = rkc2",
-				x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
-		case solvers.Unseen:
-			l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
-				"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
-				x.When(w.T))
-		case solvers.Hidden:
-			l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
-				"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",
-				x.condition(w.Name), x.When(w.T))
-		case solvers.Drift:
-			l.Warnf(CodeDrift, at, "the alg %s is %s tolerances away from what the algebraic equations say at %s: a "+
-				"tighter rtol keeps it nearer", w.Name, strconv.FormatFloat(w.Value, 'g', 2, 64), x.When(w.T))
-		case solvers.Unstable:
-			l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
-				"about %s needs shorter ones, or another method",
-				x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
-		case solvers.Rest:
-			l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
-				"was false", w.Name, x.When(w.T))
+	type alike struct {
+		kind    solvers.WarningKind
+		matters bool
+		at      source.Span
+		other   string
+	}
+	keys := make([]alike, len(list))
+	count := map[alike]int{}
+	for i, w := range list {
+		other, _, _ := strings.Cut(w.Other, "[")
+		keys[i] = alike{w.Kind, x.matters(&w), x.instantSpan(w.Instant, x.eventSpan(w.Name)), other}
+		count[keys[i]]++
+	}
+	for i, w := range list {
+		n := count[keys[i]]
+		if n < 0 {
+			continue // the first was given for all
 		}
+		var one diag.List
+		x.warning(&w, keys[i].at, &one)
+		for _, d := range one.All() {
+			if n > mostAlike {
+				count[keys[i]] = -1
+				d.Message += fmt.Sprintf("; and so on, %d in all", n)
+			}
+			l.Add(d)
+		}
+	}
+}
+
+// warning turns a warning about a place into a diagnostic.
+func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
+	switch w.Kind {
+	case solvers.Grazing:
+		l.Warnf(CodeGrazing, at, "%s grazes its condition at %s: a small change of parameters makes it come or "+
+			"go, so derivatives do not exist there",
+			w.Name, x.When(w.T))
+	case solvers.Tie:
+		if reading(w.Other) != "" {
+			how := "exactly"
+			if w.Value > 0 {
+				how = "within " + diag.Number(w.Value)
+			}
+			l.Warnf(CodeTie, at, "%s happens %s at %s, %s: moved a little, it lies on the other side, so "+
+				"derivatives do not exist there",
+				w.Name, how, reading(w.Other), x.When(w.T))
+			break
+		}
+		if w.Apart {
+			how := "together"
+			if w.Value > 0 {
+				how = diag.Number(w.Value) + " apart"
+			}
+			l.Warnf(CodeTie, at, "%s and %s happen %s at %s, their order changes the result, and moved a "+
+				"little they come in the other one: derivatives do not exist there",
+				w.Name, w.Other, how, x.When(w.T))
+			break
+		}
+		l.Warnf(CodeTie, at, "%s and %s happen together at %s and their order changes the result: derivatives do "+
+			"not exist there; give one a priority",
+			w.Name, w.Other, x.When(w.T))
+	case solvers.Edge:
+		l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run "+
+			"begins on the other side, so derivatives are those of one side",
+			x.condition(w.Name), x.When(w.T))
+	case solvers.OneSided:
+		if reading(w.Other) != "" {
+			l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are "+
+				"those of the order in which they came, and differ in the other",
+				x.condition(w.Name), reading(w.Other), x.When(w.T))
+			break
+		}
+		l.Warnf(CodeTie, at, "%s and %s happen together at %s: derivatives by what moves one of them alone are "+
+			"those of the order in which they came, and differ in the other",
+			w.Name, w.Other, x.When(w.T))
+	case solvers.Outside:
+		level := diag.Note
+		if x.matters(w) {
+			level = diag.Warning
+		}
+		l.Add(diag.Diagnostic{
+			Code: CodeOutside, Level: level, Span: at,
+			Message: fmt.Sprintf("%s at %s lies outside the time span and never happens", w.Name, x.When(w.Value)),
+		})
+	case solvers.Past:
+		l.Warnf(CodeOutside, at, "at %s, the body of %s sets the time of %s to %s, which is past: %[3]s does not "+
+			"fire at it", x.When(w.T), w.Other, w.Name, diag.Number(w.Value))
+	case solvers.Stiff:
+		l.Notef(CodeStiff, x.span, "this looks stiff from %s on: steps are held short by stability, not by "+
+			"accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; "+
+			"method = auto takes an implicit method where that pays, and for diffusion on large grids there is "+
+			"method = rkc2",
+			x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
+	case solvers.Unseen:
+		l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
+			"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
+			x.When(w.T))
+	case solvers.Hidden:
+		l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
+			"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",
+			x.condition(w.Name), x.When(w.T))
+	case solvers.Drift:
+		l.Warnf(CodeDrift, at, "the alg %s is %s tolerances away from what the algebraic equations say at %s: a "+
+			"tighter rtol keeps it nearer", w.Name, strconv.FormatFloat(w.Value, 'g', 2, 64), x.When(w.T))
+	case solvers.Unstable:
+		l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
+			"about %s needs shorter ones, or another method",
+			x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
+	case solvers.Rest:
+		l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
+			"was false", w.Name, x.When(w.T))
 	}
 }
 

@@ -1,6 +1,11 @@
 package machine
 
-import "sync"
+import (
+	"errors"
+	"sync"
+
+	"odes.dev/odes/internal/fault"
+)
 
 // Memory is executable code. Free gives its address space back.
 type Memory struct {
@@ -11,8 +16,18 @@ type Memory struct {
 // Args is what code made to be called gets: addresses of vectors.
 type Args [8]*float64
 
+// Refusal lets tests refuse memory for code.
+var Refusal fault.Point
+
+var errRefused = errors.New("no memory for code")
+
 // Map makes a copy of the code executable. It returns an error where the system forbids that.
-func Map(code []byte) (*Memory, error) { return newMemory(code) }
+func Map(code []byte) (*Memory, error) {
+	if Refusal.Refuses() {
+		return nil, errRefused
+	}
+	return newMemory(code)
+}
 
 // Address returns the address of the code that begins at byte at.
 func (m *Memory) Address(at int) uintptr { return m.start + uintptr(at) }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"odes.dev/odes/internal/fault"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -112,6 +113,9 @@ func Used() int64 {
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64() - s[2].Value.Uint64())
 }
 
+// Code is that of diagnostics on too little memory.
+const Code diag.Code = "memory"
+
 // RefusedError says that there is no room.
 type RefusedError struct {
 	Need         float64 // bytes
@@ -132,11 +136,17 @@ func Exhausted() bool {
 	return Used() > Budget()
 }
 
+// Refusal lets tests refuse a question of Ask, however small.
+var Refusal fault.Point
+
 // small is what need not be asked for.
 const small = 1 << 20
 
 // Ask returns a RefusedError unless there is room for n more bytes. Garbage is room.
 func Ask(n float64) error {
+	if Refusal.Refuses() {
+		return &RefusedError{n, Used(), Budget()}
+	}
 	if n <= small || n <= float64(Budget()-Used()) {
 		return nil
 	}

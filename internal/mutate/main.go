@@ -140,7 +140,9 @@ func sample(all []mutant, n, seed int) []mutant {
 
 // survivors takes the mutants that an earlier output calls survivors.
 func survivors(all []mutant, output string) []mutant {
-	return slices.DeleteFunc(all, func(m mutant) bool { return !strings.Contains(output, survived+" "+m.String()+"\n") })
+	return slices.DeleteFunc(all, func(m mutant) bool {
+		return !strings.Contains(output, survived+" "+m.String()+"\n")
+	})
 }
 
 // tests are those that have to notice a change.

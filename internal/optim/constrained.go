@@ -14,7 +14,7 @@ type sequence struct {
 	d          []float64 // inverse sizes of the variables
 	b          []float64 // of the Lagrangian, n × n
 	weights    []float64 // of violations in the penalty function
-	most       []float64 // the largest size that each constraint has had
+	terms      []float64 // sizes of the constraints: of their values and the largest terms of these
 	multiplier []float64 // of the constraints: derivatives of the minimum by their limits
 	left       []float64 // the parts of violations, in [0, 1], that the last program left
 }
@@ -26,7 +26,7 @@ func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Opti
 	}
 	s := &sequence{
 		search: search{o: o, n: n, b: p.Bounds}, p: p, d: make([]float64, n), b: make([]float64, n*n),
-		weights: make([]float64, k), most: make([]float64, k), multiplier: make([]float64, k), left: make([]float64, k),
+		weights: make([]float64, k), terms: make([]float64, k), multiplier: make([]float64, k), left: make([]float64, k),
 	}
 	s.at, s.c = room()
 	s.trial, s.to = room()
@@ -71,11 +71,12 @@ func (s *sequence) accept(x []float64) {
 	s.c, s.to = s.to, s.c
 	for i, c := range s.c.C {
 		// The size of a constraint is that of what it adds up, which may cancel.
-		size := math.Abs(c)
-		for j, v := range s.c.J[i*s.n : (i+1)*s.n] {
+		row := s.c.J[i*s.n : (i+1)*s.n]
+		size := math.Max(math.Abs(c), 1e-3*norm(row))
+		for j, v := range row {
 			size = math.Max(size, math.Abs(float64(v*s.d[j]*x[j])))
 		}
-		s.most[i] = math.Max(s.most[i], size)
+		s.terms[i] = size
 	}
 }
 
@@ -84,11 +85,11 @@ func (s *sequence) excess(i int, c float64) float64 {
 	return math.Min(c-s.p.Lo[i], 0) + math.Max(c-s.p.Hi[i], 0)
 }
 
-// violation returns the largest violation, relative to the largest size of its constraint.
+// violation returns the largest violation, relative to the size of its constraint.
 func (s *sequence) violation(c []float64) float64 {
 	most := 0.0
 	for i, v := range c {
-		size := s.most[i]
+		size := s.terms[i]
 		for _, limit := range []float64{s.p.Lo[i], s.p.Hi[i]} {
 			if !math.IsInf(limit, 0) {
 				size = math.Max(size, math.Abs(limit))
@@ -327,7 +328,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		projected, violation := s.projectedLagrangian(x, old), s.violation(s.c.C)
 		if s.o.Progress != nil {
 			s.o.Progress(Progress{
-				X: x, Value: s.at.Value, Projected: projected, Violation: violation,
+				X: x, Value: s.at.Value, Projected: projected, Violation: violation, Reduction: s.res.Reduction,
 				Iterations: s.res.Iterations, Evaluations: s.res.Evaluations,
 			})
 		}
@@ -344,12 +345,13 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		multiply(s.b, p, second)
 		bend := dot(p, second)
-		slope, left := dot(s.at.Gradient, p), 0.0
+		mended, left := 0.0, 0.0
 		for i, v := range s.c.C {
-			slope -= float64(s.weights[i] * (1 - s.left[i]) * math.Abs(s.excess(i, v)))
+			mended += float64(s.weights[i] * (1 - s.left[i]) * math.Abs(s.excess(i, v)))
 			left = math.Max(left, s.left[i])
 		}
-		s.res.Reduction = -slope - 0.5*bend
+		slope := dot(s.at.Gradient, p) - mended
+		s.res.Reduction = 0.5*bend + mended
 		short := place(p, 1)
 		if short {
 			return end(ByStep)
@@ -357,7 +359,13 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		if left > 1-1e-8 && violation > feasible && norm(p) < 1e-8 {
 			return end(Unsatisfiable)
 		}
-		if math.Abs(s.res.Reduction) <= s.at.Noise && violation <= feasible {
+		// Constraints are rounded like the objective. At a vertex, where nothing curves, their last digits would be
+		// chased forever.
+		noise := s.at.Noise + float64(1e-12*math.Abs(s.at.Value))
+		for i, w := range s.weights {
+			noise += float64(1e-12 * w * s.terms[i])
+		}
+		if s.res.Reduction <= noise && violation <= feasible {
 			quiet++
 		} else {
 			quiet = 0
@@ -440,8 +448,10 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 			after[i] -= old[i]
 			old[i] = (next[i] - x[i]) * s.d[i]
 		}
-		s.update(old, after, fresh)
-		fresh = false
+		if quiet == 0 || fresh {
+			s.update(old, after, fresh)
+			fresh = false
+		}
 		s.accept(next)
 		copy(x, next)
 	}

@@ -565,3 +565,33 @@ func TestConstrainedFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestVertex finds the least time in which a mass goes from rest to rest, with a piecewise constant force within bounds:
+// a minimum at a vertex, where nothing curves. For an even number of pieces it has more active constraints than
+// variables.
+func TestVertex(t *testing.T) {
+	for _, n := range []int{15, 20, 40} {
+		h := hock{
+			f: func(x []complex128) complex128 { return x[0] },
+			c: func(x []complex128) []complex128 {
+				h, s, v := x[0]/c(float64(n)), c(-2.5), c(0)
+				for _, u := range x[1:] {
+					s += v*h + u*h*h/2
+					v += u * h
+				}
+				return []complex128{s, v}
+			},
+			equations: 2, start: all(n+1, 0), lo: all(n+1, -1), hi: all(n+1, 1),
+		}
+		h.start[0], h.lo[0], h.hi[0] = 4, 0.5, 10
+		least := 2 * math.Sqrt(2.5)
+		if n%2 == 1 {
+			least *= float64(n) / math.Sqrt(float64(n*n-1))
+		}
+		res, err := Constrained(t.Context(), h.problem(), h.start, Options{})
+		if err != nil || !res.Status.Converged() || math.Abs(res.Value-least) > 1e-12 || res.Evaluations > 40 {
+			t.Errorf("n = %d: %v, %v, %.15g, not %.15g, after %d evaluations", n, err, res.Status, res.Value, least,
+				res.Evaluations)
+		}
+	}
+}

@@ -9,7 +9,8 @@ func minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, 
 	n := p.Variables
 	room := func() Point { return Point{Gradient: make([]float64, n), Hessian: make([]float64, n*n)} }
 	f := general{ctx: ctx, p: p, now: room(), trial: room(), x: make([]float64, n), to: make([]float64, n)}
-	s := search{o: o, n: n, b: p.Bounds, radius: 1}
+	// The first steps are short, so that a search finds the minimum of the valley that it starts in.
+	s := search{o: o, n: n, b: p.Bounds, radius: 0.1}
 	switch {
 	case o.FirstOrder || !p.HasHessian && p.Product == nil:
 		memory := o.Memory
@@ -17,7 +18,6 @@ func minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, 
 			memory = 20
 		}
 		s.f = &quasiNewton{general: f, memory: memory}
-		s.radius = 0.1
 	case p.HasHessian:
 		s.f = &newton{general: f}
 	default:

@@ -114,7 +114,8 @@ type Options struct {
 	Gradient float64
 	// Step stops a search where no variable changes by more than this fraction of its size; 0: 1e-14.
 	Step float64
-	// Feasible is how far constraints may be violated, relative to the largest size that each has had; 0: 1e-10.
+	// Feasible is how far constraints may be violated, relative to the largest of their value, their limits and the
+	// terms to first order that add up to the value; 0: 1e-10.
 	Feasible float64
 	// Iterations and Evaluations bound the search; 0: 1000 iterations, and no bound of evaluations.
 	Iterations, Evaluations int
@@ -133,6 +134,7 @@ type Progress struct {
 	Value       float64
 	Projected   float64 // as in Result
 	Violation   float64 // as in Result
+	Reduction   float64 // as in Result
 	Iterations  int
 	Evaluations int
 }

@@ -107,6 +107,7 @@ func (p *program) solve() bool {
 			}
 		}
 		if next.i < 0 {
+			p.refine()
 			for k, s := range p.active {
 				if s.i < n {
 					p.z[s.i] = float64(s.sign * p.u[k])
@@ -125,6 +126,25 @@ func (p *program) solve() bool {
 		}
 	}
 	return false
+}
+
+// refine moves x onto the limits of the active constraints, from which rounding has led it where G is badly conditioned.
+func (p *program) refine() {
+	n, q := p.n, len(p.active)
+	for range 2 {
+		for k, s := range p.active {
+			lo, hi := p.limits(s.i)
+			limit := lo
+			if s.sign < 0 {
+				limit = hi
+			}
+			p.w[k] = float64(s.sign * (limit - p.at(s.i)))
+		}
+		forward(p.r, n, q, p.w[:q])
+		for i := range n {
+			p.x[i] += dot(p.inverse[i*n:i*n+q], p.w[:q])
+		}
+	}
 }
 
 // enter makes s active, and what must be for it inactive. It reports false if no point satisfies s and the equations

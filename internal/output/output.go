@@ -67,7 +67,7 @@ func (f *File) create() (err error) {
 	if f.target, err = follow(f.path); err != nil {
 		return err
 	}
-	old, err := os.Stat(f.target)
+	old, err := system.stat(f.target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		old = nil
@@ -78,7 +78,7 @@ func (f *File) create() (err error) {
 	case f.seen.Has(old):
 		return errIsInput
 	default:
-		existing, err := os.OpenFile(f.target, os.O_WRONLY, 0)
+		existing, err := system.open(f.target, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (f *File) create() (err error) {
 	}
 	if old != nil {
 		keepOwner(f.temp, old)
-		if err = f.temp.Chmod(old.Mode().Perm()); err != nil {
+		if err = system.chmod(f.temp, old.Mode().Perm()); err != nil {
 			f.Discard()
 		}
 	}
@@ -110,14 +110,14 @@ var errIsInput = errors.New("what is written there was read from this file; choo
 // follow returns where the links at path lead, if to nothing yet.
 func follow(path string) (string, error) {
 	for range 40 {
-		info, err := os.Lstat(path)
+		info, err := system.lstat(path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
 			return path, nil
 		}
 		if err != nil {
 			return "", err
 		}
-		to, err := os.Readlink(path)
+		to, err := system.readlink(path)
 		if err != nil {
 			return "", err
 		}
@@ -133,7 +133,7 @@ func follow(path string) (string, error) {
 func temporary(folder string) (*os.File, error) {
 	for n := 0; ; n++ {
 		name := filepath.Join(folder, fmt.Sprintf(".odes-%d-%d.tmp", os.Getpid(), n))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := system.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) && n < 100 {
 			continue
 		}
@@ -148,7 +148,7 @@ var leftover = regexp.MustCompile(`^\.odes-\d+-\d+\.tmp$`)
 
 // sweep removes what processes left that were killed while they wrote.
 func sweep(folder string) {
-	dir, err := os.Open(folder)
+	dir, err := system.open(folder, os.O_RDONLY, 0)
 	if err != nil {
 		return
 	}
@@ -159,15 +159,15 @@ func sweep(folder string) {
 			continue
 		}
 		path := filepath.Join(folder, name)
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && abandoned(path, info, time.Now()) {
-			os.Remove(path)
+		if info, err := system.lstat(path); err == nil && info.Mode().IsRegular() && abandoned(path, info, time.Now()) {
+			_ = system.remove(path)
 		}
 	}
 }
 
 // Write adds to the output.
 func (f *File) Write(b []byte) (int, error) {
-	n, err := f.temp.Write(b)
+	n, err := system.write(f.temp, b)
 	if err = Wrap(f.path, err); f.failed == nil {
 		f.failed = err
 	}
@@ -198,28 +198,28 @@ func (f *File) Commit() error {
 // commit keeps the order that a loss of power needs: the contents are on the disk before the name is.
 func (f *File) commit() error {
 	if f.direct {
-		return f.temp.Close()
+		return system.close(f.temp)
 	}
 	temp := f.temp.Name()
-	if now, err := os.Stat(f.target); err == nil && f.seen.Has(now) { // read after the output was begun
+	switch now, err := system.stat(f.target); {
+	case err == nil && f.seen.Has(now): // read after the output was begun
 		return errIsInput
-	}
-	if err := syncFile(f.temp); err != nil {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := f.temp.Close(); err != nil {
+	if err := system.sync(f.temp); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, f.target); err != nil {
+	if err := system.close(f.temp); err != nil {
+		return err
+	}
+	if err := system.rename(temp, f.target); err != nil {
 		return err
 	}
 	f.temp = nil
 	syncFolder(filepath.Dir(f.target))
 	return nil
 }
-
-// syncFile writes a file's contents to the disk; tests make it fail.
-var syncFile = (*os.File).Sync
 
 // Discard removes what was not committed; after Commit it does nothing.
 func (f *File) Discard() {
@@ -228,7 +228,7 @@ func (f *File) Discard() {
 	}
 	f.temp.Close()
 	if !f.direct {
-		os.Remove(f.temp.Name())
+		_ = system.remove(f.temp.Name())
 	}
 	f.temp = nil
 }

@@ -146,8 +146,8 @@ func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	name := put(t, filepath.Join(dir, "a"), "old", 0o644)
 	full := errors.New("no space left on device")
-	whole := syncFile
-	defer func() { syncFile = whole }()
+	whole := system
+	defer func() { system = whole }()
 	for what, fail := range map[string]func() error{
 		"the result": func() error { return Write(name, nil, func(io.Writer) error { return full }) },
 		"writing": func() error {
@@ -158,8 +158,8 @@ func TestFailures(t *testing.T) {
 			})
 		},
 		"syncing": func() error {
-			syncFile = func(f *os.File) error { return &os.PathError{Op: "sync", Path: f.Name(), Err: full} }
-			defer func() { syncFile = whole }()
+			system.sync = func(f *os.File) error { return &os.PathError{Op: "sync", Path: f.Name(), Err: full} }
+			defer func() { system = whole }()
 			return Write(name, nil, write("new"))
 		},
 		"renaming": func() error {

@@ -19,7 +19,7 @@ func abandoned(path string, info fs.FileInfo, now time.Time) bool {
 	if now.Sub(info.ModTime()) < time.Minute {
 		return false
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := system.open(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return false
 	}
@@ -36,8 +36,8 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 
 // syncFolder writes the names of a folder to the disk. The file is there in any case.
 func syncFolder(path string) {
-	if d, err := os.Open(path); err == nil {
-		_ = d.Sync()
+	if d, err := system.open(path, os.O_RDONLY, 0); err == nil {
+		_ = system.sync(d)
 		d.Close()
 	}
 }

@@ -329,7 +329,8 @@ func (p *printer) legend(s odes.RunSettings) {
 
 // events writes a log of events, with the derivatives of their times by the scalar variables of s where they fit.
 func (p *printer) events(h Heading, s *odes.Sensitivities) {
-	list := s.Events
+	// The grid of a control is known without a run.
+	list := slices.DeleteFunc(slices.Clone(s.Events), func(e odes.EventRecord) bool { return e.Kind == "control" })
 	if len(list) == 0 {
 		return
 	}

@@ -197,7 +197,7 @@ func (p *Problem) NonFiniteValue(row int, functionals []float64) (from Origin, f
 		}
 		v, row = next, -1
 	}
-	from, functional = Origin{t.Span(v), tape.Cause(e, v)}, -1
+	from, functional = Origin{Span: t.Span(v), Cause: tape.Cause(e, v)}, -1
 	if int(v) < len(t.Inputs) {
 		if place, ok := p.Model.layout.find(tapec.MustName(t.Inputs[v].Name)); ok && place.vec == vecF {
 			functional = place.offset

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -15,6 +17,8 @@ import (
 type Origin struct {
 	Span  source.Span // of an expression of the text; zero where there is none
 	Cause string      // in words, such as "0/0"; "" where that is not known
+	Row   string      // where it comes from a row of a table: ` in row 2 of "D" (t = 2), where "x" is 0`
+	Needs string      // in that case what the noise demands: "; normal needs sd > 0"
 }
 
 // Expression returns the text of the expression, on one line.
@@ -58,8 +62,8 @@ func (p *Problem) Origin(i int) (Origin, bool) {
 	return o, ok
 }
 
-// trace notes where the number comes from that element j of the functionals has of output i of c.
-func (w *Worker) trace(c *call, i, j int) {
+// trace notes where the number comes from that element j of the functionals has of output i of c, at a site.
+func (w *Worker) trace(c *call, i, j int, s sens.Site) {
 	o := &w.problem.origins
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,11 +73,51 @@ func (w *Worker) trace(c *call, i, j int) {
 	if o.of == nil {
 		o.of = map[int]Origin{}
 	}
-	o.of[j], _ = w.origin(c, c.tape.Outputs[i].Value)
+	e := w.evaluator(c)
+	from, _ := originOf(e, c.tape.Outputs[i].Value)
+	f := &w.model.Compiled.Functionals[w.model.FunctionalAt(j)]
+	if s.Kind == sens.SiteTime && f.Table != nil {
+		row := w.model.Compiled.InstantList[s.Index].Row
+		from.Row = fmt.Sprintf(" in row %d of %q (%s = %s)", f.Table.Row(row), f.Table.Name,
+			w.model.Checked.Time.Name, diag.Number(w.t[0]))
+		for _, x := range w.model.Checked.Observations {
+			if x.Table != f.Table || f.Span.Start < x.Span.Start || f.Span.End > x.Span.End {
+				continue
+			}
+			if v, ok := valueAt(e, x.As); ok {
+				from.Row += fmt.Sprintf(", where %q is %s", short(strings.Join(strings.Fields(x.As.Text()), " ")),
+					diag.Number(v))
+			}
+			if from.Span.File != x.Span.File { // in the density
+				from.Needs = "; " + x.Needs
+			}
+		}
+	}
+	o.of[j] = from
+}
+
+// valueAt returns the value of the scalar expression at a place of the text.
+func valueAt(e *tape.Evaluator[float64], at source.Span) (float64, bool) {
+	t := e.Tape()
+	for v := range tape.Value(t.Values()) {
+		name := ""
+		if int(v) < len(t.Inputs) {
+			name = tapec.MustName(t.Inputs[v].Name).Of
+		}
+		if (name != "" && name == at.Text() || name == "" && t.Span(v) == at) && t.Shape(v).Size() == 1 {
+			return e.Value(v)[0], true
+		}
+	}
+	return 0, false
 }
 
 // origin returns where an output of c, as it would run now, has its first number from that is not finite.
 func (w *Worker) origin(c *call, output tape.Value) (Origin, bool) {
+	return originOf(w.evaluator(c), output)
+}
+
+// evaluator returns what c has computed, or would now, with all that leads to it.
+func (w *Worker) evaluator(c *call) *tape.Evaluator[float64] {
 	e := tape.NewEvaluator[float64](c.tape)
 	for i, b := range c.ins {
 		if from := w.in[b.vary][b.vec]; b.hi <= len(from) {
@@ -81,7 +125,7 @@ func (w *Worker) origin(c *call, output tape.Value) (Origin, bool) {
 		}
 	}
 	e.Run()
-	return originOf(e, output)
+	return e
 }
 
 // Derivatives finds where derivatives come from that are not finite numbers.
@@ -153,7 +197,7 @@ func originOf(e *tape.Evaluator[float64], outputs ...tape.Value) (Origin, bool) 
 		return Origin{}, false
 	}
 	at := e.Tape().Span(v)
-	return Origin{at, tape.Cause(e, v)}, !at.IsZero()
+	return Origin{Span: at, Cause: tape.Cause(e, v)}, !at.IsZero()
 }
 
 // OutputOf returns which output element i of all outputs belongs to.

@@ -90,7 +90,7 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 			for j := b.lo; j < b.hi; j++ {
 				functionals[j] += w.functional[j]
 				if x := w.functional[j]; x-x != 0 {
-					w.trace(c, i, j)
+					w.trace(c, i, j, s)
 				}
 				if elem := selected(f, j-b.lo); elem < 0 || s.Kind != sens.SiteEvent || elem == s.Firing.Elem {
 					w.seen[j]++

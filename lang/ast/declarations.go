@@ -37,7 +37,7 @@ func Declarations(item Item) []Declaration {
 		}
 		return list
 	case *Control:
-		return one("control", it.Var.Name, &it.Var.Doc, nil)
+		return one("control", it.Var.Name, &it.Var.Doc, it.Var.Value)
 	case *Let:
 		return target(it.Keyword(), it.Target, &it.Doc, it.Value)
 	case *Fn:

@@ -62,7 +62,7 @@ class Event:
     """An event, or a change of mode, that happened."""
 
     name: str
-    kind: str  #: "event", or "if" for a change of mode
+    kind: str  #: "event", "if" for a change of mode, or "control" for an end of a piece
     index: Optional[tuple[int, ...]]  #: of the element of an array event, from 1
     t: float
     trust: Trust  #: of t

@@ -1,0 +1,131 @@
+package odes_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// TestCausesAreNamed has models whose runs, or values, come to nothing. Messages name what did it: the assignment, the
+// condition, the knots, the row.
+func TestCausesAreNamed(t *testing.T) {
+	const decay = "time t from 0 to 10\nparam k = 1, p = 0.1\n"
+	const late = decay + "state x = 0\nx' = if t < 3 then 0 else k\nobjective J = nll()\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"a body", `
+time t from 0 to 10
+param a = -1
+state x = 0, nx = 1
+x' = 1
+nx' = 0
+event e when x > 2 { x = 0  nx = sqrt(a) }
+objective J = final(nx)`, `"nx = sqrt(a)" in the body of e makes nx something that is not a finite ` +
+			`number, at t = 2 (step 6, h = 88.901099) with x = 2, nx = 1, after event e at 2: "sqrt(a)" is the ` +
+			`square root of a negative number`},
+		{"an element of a body", `
+time t from 0 to 10
+param a = 1
+state x[3] = 0
+x[i]' = i for i in 1:3
+event e when x[i] > 2 for i in 1:3 { x[i] += a/(i-3) }
+objective J = final(x[1])`, `"x[i] += a/(i-3)" in the body of e[3] makes x something`},
+		{"a guard", `
+time t from 0 to 10
+param a = 1
+state x = 0
+x' = 1
+event e when log(a - 2*x) > 7 { x = -5 }
+objective J = final(x)`, `"log(a - 2*x)" is the logarithm of a negative number at t = 0.5; the condition of e is ` +
+			`not a number`},
+		{"a guard at the start", `
+time t from 0 to 10
+param a = 1
+state x = 2
+x' = 1
+event e when sqrt(a - x) < 0.5 { x = -5 }
+objective J = final(x)`, `"sqrt(a - x)" is the square root of a negative number at t = 0; the condition of e is ` +
+			`not a finite`},
+		{"equal knots", `
+time t from 0 to 10
+param a = 1, b = 2, c = 2
+state x = 0
+x' = interp([a, b, c, 5], [1, 2, 3, 4], t)
+objective J = final(x)`, `the knots of interp ascend, but knot 2, "b", does not lie before knot 3, "c"`},
+		{"equal knots of an array", `
+time t from 0 to 10
+param a[3] = [1, 4, 3]
+state x = 0
+x' = interp(a, [1, 2, 3], t)
+objective J = final(x)`, `the knots of interp ascend, but knot 2 does not lie before knot 3`},
+		{
+			"no data at all", late + "data D { time = [1, 2]  y = [nan, nan] }\nobserve o = x ~ normal(1) from D.y",
+			"there is nothing to compare with: all values of D.y are missing",
+		},
+		{
+			"a negative sd",
+			late + "data D { time = [1, 2, 5]  y = [nan, 1, 2] }\nobserve o = x ~ normal(k - 2) from D.y",
+			`no value: "o" is not a number in row 2 of "D" (t = 2), where "x" is 0, since "log(sd)" is the logarithm ` +
+				`of a negative number; normal needs sd > 0`,
+		},
+		{
+			"a proportional error of nothing",
+			late + "data D { time = [5, 2]  y = [1, 2] }\nobserve o = x ~ normal(p*o) from D.y",
+			`no value: "o" is not a number in row 2 of "D" (t = 2), where "x" is 0, since "(y - mean)/sd" is a ` +
+				`division by 0`,
+		},
+		{
+			"the logarithm of nothing",
+			late + "data D { time = [5, 2]  y = [1, 2] }\nobserve o = x ~ lognormal(p) from D.y",
+			`the value is infinite: "o" is infinite in row 2 of "D" (t = 2), where "x" is 0`,
+		},
+		{
+			"in an experiment",
+			late + "data D { time = [5, 2]  y = [1, 2]  id = [1, 2] }\nobserve o = x ~ normal(p*o) from D.y\n" +
+				"experiment s from D by D.id { }",
+			`no value: in experiment s_2, "o" is not a number in row 2 of "D" (t = 2), where "x" is 0`,
+		},
+		{
+			"a missing amount",
+			decay + "state x = 0\nx' = -k*x\ndata D { time = [1, 2, 3]  amt = [10, nan, 5] }\n" +
+				"event e at D.time[i] for i in 1:3 { x += D.amt[i] }\nobjective J = final(x)",
+			`row 2 of "D" has no amt; what reads it there is not a number`,
+		},
+		{
+			"many times outside",
+			decay + "state x = 1\nx' = -k*x\nconst n = 2000\nevent e at i - 1 + p for i in 1:n { x += 1 }\n" +
+				"objective J = at_event(e, pre(x))",
+			"lies outside the time span and never happens; and so on, 1990 in all",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var said []string
+			keep := func(list []diag.Diagnostic) {
+				for _, d := range list {
+					said = append(said, d.Message)
+				}
+			}
+			m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})
+			keep(diag.Of(err))
+			if err == nil {
+				keep(m.Warnings())
+				s, err := m.Sensitivities(context.Background(), odes.Options{})
+				if keep(diag.Of(err)); err == nil {
+					keep(s.Warnings)
+					for _, v := range s.Values {
+						said = append(said, v.Warnings...)
+					}
+				}
+			}
+			if len(said) > 5 {
+				t.Errorf("%d messages", len(said))
+			}
+			if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, c.want) }) {
+				t.Errorf("said %q, want %q", said, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,376 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"odes.dev/odes/ensemble"
+)
+
+// model has events, failures (an assert) and members that take a few milliseconds.
+const model = `
+time t from 0 to 2
+param g = 9.81
+param e = 0.8
+state x = 2
+state v = 0
+x' = v
+v' = -g
+event bounce when x <= 0 { v = -e*v }
+assert g < 14
+objective height = final(x)
+objective path = integral(x)
+solver { rtol = 1e-9 }
+`
+
+func problem(t *testing.T, text string, n int) *ensemble.Problem {
+	t.Helper()
+	p, err := ensemble.Open(&ensemble.Job{
+		Model: ensemble.Source{Name: "ball.ode", Text: text}, Gradient: true, Chunk: 5,
+		Design: ensemble.Design{Points: "sobol", N: n, Seed: 1, Axes: []ensemble.Axis{
+			ensemble.Span("g", "", 5, 15, false, 0), ensemble.Span("e", "", 0.7, 0.9, false, 0),
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// gather runs a problem and returns its chunks, one after the other, as bytes.
+func gather(ctx context.Context, p *ensemble.Problem, b ensemble.Backend) ([]byte, error) {
+	var out bytes.Buffer
+	err := ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
+		out.Write(c.Encode())
+		return nil
+	}})
+	return out.Bytes(), err
+}
+
+func serve(t *testing.T) (address string) {
+	t.Helper()
+	address, closeServer, err := Serve(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeServer)
+	return address
+}
+
+func connect(t *testing.T, address string) *nats.Conn {
+	t.Helper()
+	nc, err := Connect(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// work runs a worker until stop is called, which loses what it is at, as a death does.
+func work(t *testing.T, address string, w *Worker) (stop func()) {
+	t.Helper()
+	nc, err := Connect(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.Conn = nc
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if err := w.Run(ctx); err != nil && !nc.IsClosed() {
+			t.Error(err)
+		}
+	})
+	return sync.OnceFunc(func() {
+		nc.Close() // first, so that nothing is acknowledged any more
+		cancel()
+		wait.Wait()
+	})
+}
+
+// Results are those of one process, bit for bit, while workers die and others take their place.
+func TestWorkersDie(t *testing.T) {
+	defer shortWaits()()
+	p := problem(t, model, 400)
+	want, err := gather(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t)
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	metrics := &Metrics{}
+	for k := range 2 {
+		wait.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(k)))
+			for {
+				stop := work(t, address, &Worker{Threads: 2, Metrics: metrics})
+				select {
+				case <-done:
+					stop()
+					return
+				case <-time.After(time.Duration(10+r.IntN(60)) * time.Millisecond):
+					stop()
+				}
+			}
+		})
+	}
+	steady := work(t, address, &Worker{Threads: 1, Metrics: metrics})
+	got, err := gather(context.Background(), p, &Queue{Conn: connect(t, address)})
+	close(done)
+	wait.Wait()
+	steady()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the results are not those of one process")
+	}
+	list, err := Status(context.Background(), connect(t, address))
+	if err != nil || len(list) != 0 {
+		t.Errorf("after the run the server still has %v, %v", list, err)
+	}
+	var text strings.Builder
+	metrics.Write(&text)
+	if out := text.String(); !strings.Contains(out, "odes_members_total ") || strings.Contains(out, "chunks_total 0\n") {
+		t.Errorf("metrics:\n%s", out)
+	}
+}
+
+// shortWaits makes the queue impatient.
+func shortWaits() (back func()) {
+	before := ackWait
+	ackWait = 300 * time.Millisecond
+	return func() { ackWait = before }
+}
+
+// A run that is stopped leaves its results with the server, and the same job goes on from there.
+func TestGoesOn(t *testing.T) {
+	p := problem(t, model, 200)
+	want, err := gather(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t)
+	metrics := &Metrics{}
+	defer work(t, address, &Worker{Threads: 1, Metrics: metrics})()
+	ctx, cancel := context.WithCancel(context.Background())
+	n := 0
+	b := &Queue{Conn: connect(t, address)}
+	err = ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(*ensemble.Chunk) error {
+		if n++; n == 10 {
+			cancel()
+		}
+		return nil
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	list, err := Status(context.Background(), connect(t, address))
+	if err != nil || len(list) != 1 || list[0].Done < 10 || list[0].Waiting > 1 || list[0].Model != "ball.ode" {
+		t.Errorf("the server has %+v, %v", list, err)
+	}
+	got, err := gather(context.Background(), p, &Queue{Conn: connect(t, address)})
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the results are not those of one process: %v", err)
+	}
+	if metrics.chunks > p.Chunks()+2 {
+		t.Errorf("%d chunks were computed, of %d", metrics.chunks, p.Chunks())
+	}
+}
+
+// The server may be restarted meanwhile: it keeps what it has, and all others wait for it.
+func TestServerRestarts(t *testing.T) {
+	defer shortWaits()()
+	p := problem(t, model, 400)
+	want, err := gather(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	address, closeServer, err := Serve(folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work(t, address, &Worker{Threads: 1})()
+	var out bytes.Buffer
+	n := 0
+	err = ensemble.Run(context.Background(), p, ensemble.Config{
+		Backend: &Queue{Conn: connect(t, address)}, Each: func(c *ensemble.Chunk) error {
+			if n++; n == 10 || n == 40 {
+				closeServer()
+				if _, closeServer, err = ServeAt(strings.TrimPrefix(address, "nats://"), folder, ""); err != nil {
+					return err
+				}
+			}
+			out.Write(c.Encode())
+			return nil
+		},
+	})
+	if err != nil || !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("the results are not those of one process: %v", err)
+	}
+	closeServer()
+}
+
+// A chunk that nobody comes to an end with is set aside, and the others come.
+func TestPoison(t *testing.T) {
+	address := serve(t)
+	nc := connect(t, address)
+	p := problem(t, model, 50)
+	q, err := open(context.Background(), nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.putJob(context.Background(), p); err != nil {
+		t.Fatal(err)
+	}
+	head, err := said()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.give(context.Background(), p.ID, 3, head); err != nil {
+		t.Fatal(err)
+	}
+	killChunk(t, q, attempts)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() { // once all chunks are in the queue
+		for range 500 {
+			if info, err := q.tasks.Info(context.Background()); err == nil && info.State.Msgs == uint64(p.Chunks()) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Cleanup(work(t, address, &Worker{Threads: 1}))
+	})
+	var failures []ensemble.Failure
+	b := &Queue{Conn: nc}
+	err = ensemble.Run(context.Background(), p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
+		for _, f := range c.Failures {
+			if f.Code == ensemble.CodeAside {
+				failures = append(failures, f)
+			}
+		}
+		return nil
+	}})
+	if err != nil || len(failures) != 5 || failures[0].Member != 15 || !strings.Contains(failures[0].Message, "5 times") {
+		t.Errorf("%v, %+v", err, failures)
+	}
+}
+
+// A worker that computes or speaks otherwise leaves chunks to others, by name.
+func TestRefusal(t *testing.T) {
+	defer shortWaits()()
+	address := serve(t)
+	p := problem(t, model, 40)
+	other := &Worker{Threads: 1, Name: "odd", change: func(h nats.Header) { h.Set(headCanary, "other") }}
+	defer work(t, address, other)()
+	var mu sync.Mutex
+	var said []string
+	refused := make(chan struct{})
+	b := &Queue{Conn: connect(t, address), Notice: func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if said = append(said, text); len(said) == 1 {
+			close(refused)
+		}
+	}}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		<-refused
+		other.Conn.Close()
+		stop := work(t, address, &Worker{Threads: 1})
+		t.Cleanup(stop)
+	})
+	want, err := gather(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := gather(context.Background(), p, b)
+	wait.Wait()
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the results are not those of one process: %v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(said) == 0 || !strings.Contains(said[0], "worker odd refuses: the canary") {
+		t.Errorf("notices: %q", said)
+	}
+}
+
+func TestCancelAndClean(t *testing.T) {
+	address := serve(t)
+	nc := connect(t, address)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	p := problem(t, model, 40)
+	if _, err := gather(ctx, p, &Queue{Conn: nc}); err == nil {
+		t.Fatal("it ended without workers")
+	}
+	if err := Cancel(context.Background(), nc, p.ID); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Clean(context.Background(), nc); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// Results that are too large for a message come through the store of objects.
+func TestLargeResults(t *testing.T) {
+	address := serve(t)
+	p, err := ensemble.Open(&ensemble.Job{
+		Model: ensemble.Source{Name: "b.ode", Text: model}, Times: times(60_000),
+		Design: ensemble.Design{Points: "lhs", N: 10, Seed: 1, Axes: []ensemble.Axis{
+			ensemble.Span("g", "", 5, 15, false, 0),
+		}},
+		Chunk: 10,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work(t, address, &Worker{Threads: 1})()
+	want, err := gather(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := gather(context.Background(), p, &Queue{Conn: connect(t, address)})
+	if err != nil || !bytes.Equal(got, want) || len(got) < maxPayload {
+		t.Error(err, len(got), len(want))
+	}
+}
+
+func times(n int) (list []ensemble.Real) {
+	for i := range n {
+		list = append(list, ensemble.Real(2*float64(i)/float64(n)))
+	}
+	return list
+}
+
+// killChunk takes the only chunk of the queue n times, as workers that die.
+func killChunk(t *testing.T, q *queue, n int) {
+	t.Helper()
+	c, err := q.consume(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		m, err := c.Next()
+		if err != nil {
+			t.Fatal(fmt.Errorf("attempt %d: %w", i, err))
+		}
+		if err := m.Nak(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
