@@ -270,7 +270,9 @@ objective Z = final(z)
 		var off [2][]float64
 		for k, h := range []string{"0.1", "0.05"} {
 			s, err := m.Solve(t.Context(), odes.Options{Settings: []odes.Setting{
-				{Key: "solver.method", Value: c.method}, {Key: "solver.fixed_step", Value: h}, {Key: "sens.trust", Value: "off"},
+				{Key: "solver.method", Value: c.method},
+				{Key: "solver.fixed_step", Value: h},
+				{Key: "sens.trust", Value: "off"},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -281,7 +283,7 @@ objective Z = final(z)
 		}
 		for i := range exact {
 			if order := math.Log2(off[0][i] / off[1][i]); !(order > c.order-0.4) {
-				t.Errorf("%s: order %.2f of objective %d, errors %.2g and %.2g", c.method, order, i, off[0][i], off[1][i])
+				t.Errorf("%s: order %.2f of objective %d, errors %.2g, %.2g", c.method, order, i, off[0][i], off[1][i])
 			}
 		}
 	}
