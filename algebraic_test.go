@@ -50,10 +50,26 @@ objective at3 = event_time(third, 1)
 solver { rtol = 1e-10  atol = 1e-12 }
 `
 
+// matrix has a singular mass matrix with entries in the columns of unknowns.
+const matrix = `
+model Matrix
+time t from 0 to 2
+param k = 1, a = 0.5
+const M[3,3] = [[-1, 1, 0], [1, -1, 0], [0, 0, 2]]
+state x[3] = [1, 0.5, 2]
+mass(x) = M
+x' = [k*x[1] - x[3], x[2]*a + x[2]^3, -k*x[3] + x[1]]
+event e at a + 0.5 { x[3] += 0.5*k }
+objective J = final(x[1])
+objective K = integral(x[2]^2)
+objective I = initial(x[2])
+solver { rtol = 1e-9  atol = 1e-12 }
+`
+
 // TestAlgebraicModes compares the derivatives of the steps that were taken: adjoint, tangent and complex steps agree to
 // rounding, also where bodies, modes and steps of length zero move unknowns.
 func TestAlgebraicModes(t *testing.T) {
-	for name, text := range map[string]string{"converter": converter, "together": together} {
+	for name, text := range map[string]string{"converter": converter, "together": together, "matrix": matrix} {
 		m, err := odes.Parse(name, text, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +90,7 @@ func TestAlgebraicModes(t *testing.T) {
 				for _, x := range got.Variables {
 					j := x.Offset
 					if !(math.Abs(a[j]-b[j]) <= 1e-12*max(math.Abs(a[j]), largestOf(a)*1e-6)) {
-						t.Errorf("%s: d %s/d %s = %.17g by %s, %.17g by adjoint", name, v.Name, x.Name, b[j], mode, a[j])
+						t.Errorf("%s: d %s/d %s = %.17g by %s, not %.17g", name, v.Name, x.Name, b[j], mode, a[j])
 					}
 				}
 			}
@@ -91,7 +107,7 @@ func largestOf(x []float64) (most float64) {
 
 // TestAlgebraicKept compares gradients of runs that are kept in part, bit by bit.
 func TestAlgebraicKept(t *testing.T) {
-	for name, text := range map[string]string{"converter": converter, "together": together} {
+	for name, text := range map[string]string{"converter": converter, "together": together, "matrix": matrix} {
 		m, err := odes.Parse(name, text, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -116,20 +132,22 @@ func TestAlgebraicKept(t *testing.T) {
 
 // TestAlgebraicSecond compares Hessians with differences of gradients by complex steps: what odes verify does.
 func TestAlgebraicSecond(t *testing.T) {
-	text := strings.Replace(together, "at b {", "at 1.1*b {", 1) // apart: see the manual on steps of length zero
-	m, err := odes.Parse("together", text, odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := m.Verify(t.Context(), odes.Options{Of: []string{"J", "K"}, Threads: 1, Settings: []odes.Setting{
-		{Key: "sens.order", Value: "2"},
-	}}, odes.VerifyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range v.Objectives {
-		if o.Outcome != "ok" {
-			t.Errorf("%s: %+v", o.Name, o)
+	apart := strings.Replace(together, "at b {", "at 1.1*b {", 1) // see the manual on steps of length zero
+	for name, text := range map[string]string{"apart": apart, "matrix": matrix} {
+		m, err := odes.Parse(name, text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := m.Verify(t.Context(), odes.Options{Of: []string{"J", "K"}, Threads: 1, Settings: []odes.Setting{
+			{Key: "sens.order", Value: "2"},
+		}}, odes.VerifyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range v.Objectives {
+			if o.Outcome != "ok" {
+				t.Errorf("%s: %s: %+v", name, o.Name, o)
+			}
 		}
 	}
 }
@@ -145,9 +163,18 @@ y' = v
 u' = -lam*x
 v' = -lam*y - 9.81
 0 = x^2 + y^2 - 1`, "", "index", "index of the model is about 3"},
-		{"index 2", "state x = 1\nalg z = 0\nx' = z\n0 = x - cos(t)", "", "index", "differentiate this equation by time, once"},
-		{"too many for one", "state x = 1\nalg z = 0, w = 1\nx' = -z\n0 = z - x\n0 = z^2 - x^2", "", "index", "do not determine w"},
-		{"fewer equations", "state x = 1\nalg z = 0, w = 1\nx' = -x*z\n0 = z + w - x", "", "missing-equation", "1 algebraic equation"},
+		{
+			"index 2", "state x = 1\nalg z = 0\nx' = z\n0 = x - cos(t)", "", "index",
+			"differentiate this equation by time, once",
+		},
+		{
+			"too many for one", "state x = 1\nalg z = 0, w = 1\nx' = -z\n0 = z - x\n0 = z^2 - x^2", "", "index",
+			"do not determine w",
+		},
+		{
+			"fewer equations", "state x = 1\nalg z = 0, w = 1\nx' = -x*z\n0 = z + w - x", "", "missing-equation",
+			"1 algebraic equation",
+		},
 		{
 			"no solution", "state x = 1\nalg z = 0.3\nx' = -x\n0 = z^2 + x + 1", "", "inconsistent",
 			"Newton's method from the guesses",
@@ -161,12 +188,35 @@ v' = -lam*y - 9.81
 			"inconsistent", "do not determine z, w",
 		},
 		{"a fold", "state x = 1\nalg z = 1\nx' = -1\n0 = z^2 - x", "", "inconsistent", "from t = 1"},
-		{"an explicit method", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "solver.method=dopri5", "setting", "implicit method"},
-		{"another mode", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "sens.mode=continuous", "setting", "mode = continuous"},
+		{
+			"an explicit method", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "solver.method=dopri5", "setting",
+			"implicit method",
+		},
+		{
+			"another mode", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "sens.mode=continuous", "setting",
+			"mode = continuous",
+		},
 		{"an initial value", "state x = z\nalg z = 1\nx' = -z\n0 = z - x", "", "not-known-here", "reads the alg"},
-		{"a body", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x\nevent e at 1 { z = 2 }", "", "bad-target", "is an alg"},
+		{
+			"a body", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x\nevent e at 1 { z = 2 }", "", "bad-target",
+			"is an alg",
+		},
+		{
+			"a zero mass", "const Z[2,2] = [[0, 0], [0, 0]]\nstate x = 1, y[2] = 0\nx' = -x\ny' = y\nmass(y) = Z", "",
+			"bad-bounds", "is zero",
+		},
+		{
+			"a mass of another shape", "state x = 1, y[2] = 0\nx' = -x\ny' = -y\nmass(y) = [1, 2]", "",
+			"shape-mismatch", "shape [2 2]",
+		},
+		{
+			"a singular mass without unknowns to find",
+			"const S[2,2] = [[1, 0], [0, 0]]\nstate x = 1, y[2] = 0\nx' = -x\ny' = [x, y[1]]\nmass(y) = S", "", "index",
+			"do not determine y[2]",
+		},
 	} {
-		m, err := odes.Parse(c.name, "model M\ntime t from 0 to 2\n"+c.text+"\nobjective J = final(x)\n", odes.ParseOptions{})
+		text := "model M\ntime t from 0 to 2\n" + c.text + "\nobjective J = final(x)\n"
+		m, err := odes.Parse(c.name, text, odes.ParseOptions{})
 		if err == nil {
 			opts := odes.Options{Threads: 1}
 			if key, value, ok := strings.Cut(c.settings, "="); ok {
@@ -183,13 +233,58 @@ v' = -lam*y - 9.81
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	m, err := odes.Parse("m", "model M\ntime t from 0 to 2\nstate x = 1\nalg z = 1\nx' = -z\n0 = z - x\nobjective J = final(z)\n",
-		odes.ParseOptions{})
+	m, err := odes.Parse("m", "model M\ntime t from 0 to 2\nstate x = 1\nalg z = 1\nx' = -z\n0 = z - x\n"+
+		"objective J = final(z)\n", odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err = m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"initial(z)"}}); err == nil ||
 		!strings.Contains(err.Error(), "guess has no influence") {
 		t.Errorf("by a guess: %v", err)
+	}
+}
+
+// TestAlgebraicOrders: methods for algebraic unknowns have their orders there, in states and unknowns.
+func TestAlgebraicOrders(t *testing.T) {
+	m, err := odes.Parse("m", `
+model Order
+time t from 0 to 2
+state x = 0, y = 1
+alg z = 1, w = 0
+x' = z + (y*w - 1)
+y' = -y*z
+0 = z + z*x^2 - cos(t)*(1 + sin(t)^2)
+0 = w + 0.1*w^3 - exp(sin(t)) - 0.1*exp(3*sin(t)) + z - cos(t)
+objective X = final(x)
+objective Y = final(y)
+objective Z = final(z)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact := []float64{math.Sin(2), math.Exp(-math.Sin(2)), math.Cos(2)}
+	for _, c := range []struct {
+		method string
+		order  float64
+	}{{"rodas3", 3}, {"rodas4", 4}, {"rodas4p", 4}, {"rodas5p", 5}} {
+		var off [2][]float64
+		for k, h := range []string{"0.1", "0.05"} {
+			s, err := m.Solve(t.Context(), odes.Options{Settings: []odes.Setting{
+				{Key: "solver.method", Value: c.method},
+				{Key: "solver.fixed_step", Value: h},
+				{Key: "sens.trust", Value: "off"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range s.Values {
+				off[k] = append(off[k], math.Abs(v.Value-exact[i]))
+			}
+		}
+		for i := range exact {
+			if order := math.Log2(off[0][i] / off[1][i]); !(order > c.order-0.4) {
+				t.Errorf("%s: order %.2f of objective %d, errors %.2g, %.2g", c.method, order, i, off[0][i], off[1][i])
+			}
+		}
 	}
 }

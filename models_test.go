@@ -52,13 +52,8 @@ func TestLanguageModels(t *testing.T) {
 			{"y3_end", "k1", 3.43782212715, 1e-6},
 			{"track", "k1", 0.55309993, 1e-5},
 		}},
-<<<<<<< HEAD
-		{"enzyme", 5, nil},
+		{"enzyme", 1, nil},
 		{"control", 1, nil},
-=======
-		{"enzyme", 2, nil},
-		{"control", 2, nil},
->>>>>>> in-s
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join("parser", "testdata", "models", c.name+".ode")

@@ -313,6 +313,9 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.target(n.Target, true)
 		x.nodes(n.Value)
 		x.pop()
+	case *ast.Mass:
+		x.use(n.Name, asValue, false)
+		x.nodes(n.Value)
 	case *ast.AlgEq:
 		x.loops(n.For, n.Span)
 		x.nodes(n.Value)

@@ -147,6 +147,8 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 		rule = g.items[t.Text]
 	case t.Kind == ast.NumberToken && t.Text == "0" && isToken(p.ahead(1), "="):
 		rule = g.items["0"]
+	case p.startsMass(p.i):
+		rule = g.items["mass"]
 	case isName(t) && isToken(p.ahead(1), "'"):
 		rule = g.items["Target"] // without its "=": the rule says so
 	}

@@ -222,6 +222,10 @@ type (
 		Value ast.Expr           `parser:"'0' '=' @@"`
 		For   part[[]ast.Binder] `parser:"@@?"`
 	}
+	massItem struct {
+		Name  part[newName] `parser:"'mass' '(' @@ ')'"`
+		Value ast.Expr      `parser:"'=' @@"`
+	}
 	equationItem struct {
 		Target part[*ast.LValue]  `parser:"@@"`
 		Op     string             `parser:"Prime @('=' | '+=')"`
@@ -261,6 +265,7 @@ func itemRules() []itemRule {
 		rule((*parse).fn),
 		rule((*parse).equation),
 		rule((*parse).algEq),
+		rule((*parse).mass),
 		rule((*parse).event),
 		rule((*parse).reaction),
 		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }),

@@ -145,7 +145,7 @@ func (p *parse) startsItem(i int) bool {
 		return !isToken(after, "=") && !p.startsPrimed(i) &&
 			(t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
 	case ast.IdentToken, ast.QuotedToken:
-		return p.startsEquation(i)
+		return p.startsEquation(i) || p.startsMass(i)
 	case ast.NumberToken:
 		return t.Text == "0" && i+1 < len(p.tokens) && isToken(&p.tokens[i+1], "=")
 	}
@@ -154,6 +154,13 @@ func (p *parse) startsItem(i int) bool {
 
 // startsEquation reports whether token i starts `x' =` or `x[…]' =`.
 func (p *parse) startsEquation(i int) bool { return isName(&p.tokens[i]) && p.startsPrimed(i) }
+
+// startsMass reports whether token i starts `mass(x) =`.
+func (p *parse) startsMass(i int) bool {
+	t := &p.tokens[i]
+	return t.Kind == ast.IdentToken && t.Text == "mass" && i+4 < len(p.tokens) && isToken(&p.tokens[i+1], "(") &&
+		isName(&p.tokens[i+2]) && isToken(&p.tokens[i+3], ")") && isToken(&p.tokens[i+4], "=")
+}
 
 // maxSubscript bounds the nesting of brackets that startsPrimed looks through,
 // so that it stays cheap on any text.

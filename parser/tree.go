@@ -274,6 +274,10 @@ func (p *parse) settings(n *settingsItem) ast.Item {
 
 func (p *parse) algEq(n *algItem) ast.Item { return &ast.AlgEq{Value: n.Value, For: value(n.For)} }
 
+func (p *parse) mass(n *massItem) ast.Item {
+	return &ast.Mass{Name: n.Name.get().Ident, Value: n.Value}
+}
+
 func (p *parse) equation(n *equationItem) ast.Item {
 	return &ast.Equation{Target: n.Target.get(), Add: n.Op == "+=", Value: n.Value, For: value(n.For)}
 }

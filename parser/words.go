@@ -329,6 +329,11 @@ var language = []Word{
 		Text: "Begins the greatest number of firings of a periodic event.",
 	},
 	{
+		Name: "mass", Kind: FreeWord, In: "equation",
+		Form: "mass(x) = M",
+		Text: "The equations x' = f are M*x' = f, with a matrix of numbers that may be singular.",
+	},
+	{
 		Name: "priority", Kind: FreeWord, In: "event",
 		Form: "event late when x > 10 priority -1 { stop }",
 		Text: "Decides between events at the same time: higher first, 0 without it, then the order of the file.",

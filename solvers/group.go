@@ -578,7 +578,8 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	if changed {
 		s.sys.Enter(s.d, s.m)
 	}
-	if s.settleState(); s.algebra.solves != nil {
+	if s.algebra.solves != nil {
+		s.settleState()
 		if err := s.consist(s.held); err != nil {
 			return false, err
 		}

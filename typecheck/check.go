@@ -69,6 +69,8 @@ type checker struct {
 	asserts       []*ast.Assert
 	invariants    []*ast.Invariant
 	algebraic     []*ast.AlgEq
+	masses        []*ast.Mass
+	massOf        map[*Symbol]*massMatrix
 	settings      []*ast.Settings
 	priors        []prior
 	observed      []*observation
@@ -224,7 +226,9 @@ func (c *checker) run() {
 		c.resolve(e)
 	}
 	c.listSymbols()
+	c.readMasses()
 	c.checkEquations()
+	c.applyMasses()
 	c.checkAlgebraic()
 	c.checkEquilibration()
 	c.checkEvents()

@@ -112,6 +112,9 @@ func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
 	}
 	time, u := c.model.Time, value.Type().Unit
 	want := sym.Type.Unit.Div(time.Type.Unit)
+	if m := c.massOf[sym]; m != nil && want.Known() {
+		want = want.Mul(m.value.Type().Unit)
+	}
 	switch {
 	case !want.Known():
 		c.assume(sym, u.Mul(time.Type.Unit), value.Span())

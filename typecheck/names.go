@@ -159,6 +159,8 @@ func (c *checker) collect() {
 			c.asserts = append(c.asserts, it)
 		case *ast.Settings:
 			c.settings = append(c.settings, it)
+		case *ast.Mass:
+			c.masses = append(c.masses, it)
 		case *ast.AlgEq:
 			c.algebraic = append(c.algebraic, it)
 		case *ast.Equation:

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,24 +40,6 @@ func TestDocFormats(t *testing.T) {
 		}
 		if !strings.Contains(all, " "+name) {
 			t.Errorf("odes doc does not list %s", name)
-		}
-	}
-}
-
-// TestManualTellsWhatIsMissing holds the sentence of docs/language.md about what
-// this version does not have against the checker.
-func TestManualTellsWhatIsMissing(t *testing.T) {
-	const base = "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\n"
-	for name, text := range map[string]string{
-		"control": "control u = 0 piecewise constant on grid(0, 1, 3)",
-		"alg":     "alg z = 1\n0 = z - x",
-	} {
-		path := filepath.Join(t.TempDir(), name+".ode")
-		if err := os.WriteFile(path, []byte(base+text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if status, errs := command(t, "sens", path); status != exitModel || !strings.Contains(errs, "[not-available]") {
-			t.Errorf("%s: the manual says that it is missing, but: status %d\n%s", name, status, errs)
 		}
 	}
 }

@@ -32,7 +32,7 @@ const (
 // order. It reports mistakes to l.
 func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
-	s.Algebraic = len(m.Residuals) > 0
+	s.Algebraic = m.Algebraic()
 	var wrong diag.List
 	for _, want := range []struct{ kind, name string }{
 		{"solver", choice.Solver}, {"sens", choice.Sens}, {"fit", choice.Fit}, {"ensemble", choice.Ensemble},

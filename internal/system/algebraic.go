@@ -19,14 +19,25 @@ const CodeIndex diag.Code = "index"
 
 // newMass returns the mass matrix of a model; nil for one without algebraic unknowns.
 func newMass(m *Model) *solvers.Mass {
-	if len(m.Checked.Residuals) == 0 {
+	if !m.Checked.Algebraic() {
 		return nil
 	}
-	var unknowns []int32
+	var unknowns, rows, cols []int32
+	var values []float64
+	for _, x := range m.Checked.Masses {
+		at := m.State(x.State.Name).Offset
+		for _, i := range x.Unknowns {
+			unknowns = append(unknowns, int32(at+i))
+		}
+		for e, v := range x.Values {
+			rows, cols, values = append(rows, int32(at+x.Rows[e])), append(cols, int32(at+x.Cols[e])), append(values, v)
+		}
+	}
 	for i := m.differential(); i < m.layout.nY; i++ {
 		unknowns = append(unknowns, int32(i))
 	}
-	return solvers.NewMass(m.layout.nY, unknowns, nil, nil, nil)
+	slices.Sort(unknowns)
+	return solvers.NewMass(m.layout.nY, unknowns, rows, cols, values)
 }
 
 // differential returns the number of elements of the states that have rates. Those of the unknowns come after them.
@@ -93,15 +104,29 @@ func (m *Model) determined(list *diag.List) bool {
 		list.Errorf(tapec.CodeUnavailable, m.Checked.Time.Span, "%v", err)
 		return false
 	}
-	from, n := m.differential(), m.layout.nY
+	index := map[int32]int{}
+	for k, i := range m.mass.Unknowns {
+		index[i] = k
+	}
+	coupled := map[int32][]int32{} // by state: the unknowns whose columns its row of M has entries in
+	for e, i := range m.mass.Rows {
+		coupled[i] = append(coupled[i], m.mass.Cols[e])
+	}
 	var rows, cols []int
 	for e, row := range j.made.Rows {
-		if r, c := int(row), int(j.made.Cols[e]); r >= from && r < n && c >= from && c < n {
-			rows, cols = append(rows, r-from), append(cols, c-from)
+		r, ok := index[row]
+		if !ok {
+			continue
+		}
+		col := j.made.Cols[e]
+		for _, c := range append([]int32{col}, coupled[col]...) {
+			if k, ok := index[c]; ok {
+				rows, cols = append(rows, r), append(cols, k)
+			}
 		}
 	}
 	short := func(rows, cols []int) []int {
-		p, _ := linalg.NewPattern(n-from, rows, cols)
+		p, _ := linalg.NewPattern(len(m.mass.Unknowns), rows, cols)
 		var singular *linalg.SingularError
 		if _, err := linalg.Analyze(p, linalg.Options{}); errors.As(err, &singular) && singular.Structural {
 			return singular.Cols
@@ -115,19 +140,19 @@ func (m *Model) determined(list *diag.List) bool {
 	equations := short(cols, rows)
 	var names, lines []string
 	for _, i := range unknowns {
-		names = append(names, m.StateName(from+i))
+		names = append(names, m.StateName(int(m.mass.Unknowns[i])))
 	}
 	for _, i := range equations {
-		_, name := m.Equation(from + i)
+		_, name := m.Equation(int(m.mass.Unknowns[i]))
 		lines = append(lines, name)
 	}
-	at, _ := m.Equation(from + equations[0])
+	at, _ := m.Equation(int(m.mass.Unknowns[equations[0]]))
 	d := list.Errorf(CodeIndex, at, "the algebraic equations do not determine %s: %s", some(names),
 		m.shortage(unknowns, equations, rows, cols, lines))
-	for _, s := range m.Checked.States[len(m.Checked.Rates):] {
+	for _, s := range m.Checked.States {
 		if slices.ContainsFunc(unknowns, func(i int) bool {
-			p := m.State(s.Name)
-			return from+i >= p.Offset && from+i < p.Offset+p.Len
+			p, at := m.State(s.Name), int(m.mass.Unknowns[i])
+			return at >= p.Offset && at < p.Offset+p.Len
 		}) {
 			d.Relate(s.Span, "%q is declared here", s.Name)
 		}
@@ -198,7 +223,10 @@ func some(names []string) string {
 // until an unknown appears among those given; 0 if it never does.
 func (m *Model) differentiations(unknowns, equations []int) int {
 	j, _ := m.programs.withJacobian()
-	from, n := m.differential(), m.layout.nY
+	n, unknown := m.layout.nY, map[int]int{}
+	for k, i := range m.mass.Unknowns {
+		unknown[int(i)] = k
+	}
 	reads := make([][]int, n)
 	for e, row := range j.made.Rows {
 		if c := int(j.made.Cols[e]); int(row) < n && c < n {
@@ -208,17 +236,17 @@ func (m *Model) differentiations(unknowns, equations []int) int {
 	reached := map[int]bool{} // states
 	var next []int
 	for _, i := range equations {
-		next = append(next, reads[from+i]...)
+		next = append(next, reads[m.mass.Unknowns[i]]...)
 	}
 	for depth := 1; len(next) > 0; depth++ {
 		var rates []int
 		for _, s := range next {
-			if s >= from || reached[s] {
+			if _, is := unknown[s]; is || reached[s] {
 				continue
 			}
 			reached[s] = true
 			for _, c := range reads[s] {
-				if c >= from && slices.Contains(unknowns, c-from) {
+				if k, is := unknown[c]; is && slices.Contains(unknowns, k) {
 					return depth
 				}
 				rates = append(rates, c)

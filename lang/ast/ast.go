@@ -281,6 +281,13 @@ type (
 		For   []Binder
 	}
 
+	// Mass is `mass(x) = M`.
+	Mass struct {
+		At
+		Name  Ident
+		Value Expr
+	}
+
 	// Equation is `x[i]' = e for i in 1:n`. Add is set for `+=`.
 	Equation struct {
 		At
@@ -320,6 +327,7 @@ func (*Invariant) Keyword() string   { return "invariant" }
 func (*Assert) Keyword() string      { return "assert" }
 func (n *Settings) Keyword() string  { return n.Block.Name }
 func (*AlgEq) Keyword() string       { return "alg equation" }
+func (*Mass) Keyword() string        { return "mass" }
 func (*Equation) Keyword() string    { return "equation" }
 func (*Bad) Keyword() string         { return "bad" }
 

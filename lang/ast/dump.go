@@ -205,6 +205,8 @@ func (d *dumper) item(item Item) {
 		d.list(n.Block.Name, optName(n.Name), d.settings(n.List))
 	case *AlgEq:
 		d.list("0=", n.Value, d.loop(n.For))
+	case *Mass:
+		d.list("mass", name(n.Name), n.Value)
 	case *Equation:
 		d.list(map[bool]string{false: "'=", true: "'+="}[n.Add], n.Target, n.Value, d.loop(n.For), doc(n.Doc))
 	case *Bad:

@@ -107,6 +107,10 @@ func (t *text) item(item Item) {
 	case *AlgEq:
 		t.value("0 = ", n.Value)
 		t.binders(n.For)
+	case *Mass:
+		t.put("mass(")
+		t.ident(n.Name)
+		t.value(") = ", n.Value)
 	case *Equation:
 		op := "' = "
 		if n.Add {

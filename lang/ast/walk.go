@@ -146,6 +146,9 @@ func (w *walker) item(n Item) {
 	case *AlgEq:
 		w.expr(n.Value)
 		w.binders(n.For)
+	case *Mass:
+		w.node(&n.Name)
+		w.expr(n.Value)
 	case *Equation:
 		w.assignment(n.Target, nil, n.Value, n.For)
 	}

@@ -1,0 +1,242 @@
+package typecheck
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// Mass is the singular mass matrix of the elements of State, once the equations have been combined: rows of Unknowns are
+// zero, all others have 1 on the diagonal and Values at Rows and Cols, the columns of unknowns. Elements count from 0.
+type Mass struct {
+	State      *Symbol
+	Unknowns   []int // ascending
+	Rows, Cols []int
+	Values     []float64
+	Span       source.Span
+}
+
+// massMatrix is an item `mass(x) = M`.
+type massMatrix struct {
+	value Expr
+	data  []float64 // [n][n]
+	span  source.Span
+}
+
+// massLimit is the largest number of elements of a state with a mass matrix, which takes their cube of work.
+const massLimit = 2000
+
+// readMasses checks the mass matrices: numbers, one for each pair of elements of a state.
+func (c *checker) readMasses() {
+	c.massOf = map[*Symbol]*massMatrix{}
+	for _, it := range c.masses {
+		e, ok := c.globals[it.Name.Name]
+		switch {
+		case !ok:
+			c.undefined(context{place: placeConst}, it.Name)
+			continue
+		case e.kind == laterName || e.kind == stateName && e.sym == nil:
+			continue
+		case e.kind != stateName:
+			c.errorf(CodeTarget, it.Name.Span, "%q is %s; a mass matrix is that of a state", it.Name.Name, e.kind).
+				Relate(e.span, "declared here")
+			continue
+		case len(e.sym.Type.Shape) > 1:
+			c.errorf(CodeShape, it.Name.Span, "%q has shape %s; a mass matrix is that of a vector", it.Name.Name,
+				e.sym.Type.Shape)
+			continue
+		}
+		sym, n := e.sym, e.sym.Type.Shape.Size()
+		if old := c.massOf[sym]; old != nil {
+			c.errorf(CodeDuplicate, it.Span, "%q has two mass matrices", sym.Name).Relate(old.span, "first here")
+			continue
+		}
+		if n > massLimit {
+			c.errorf(CodeSize, it.Span, "a mass matrix is for at most %d elements, and %q has %d", massLimit, sym.Name, n)
+			continue
+		}
+		v := c.expr(context{place: placeConst}, it.Value)
+		if isBad(v) || !c.numeric(v, "mass", v.Span()) {
+			continue
+		}
+		want := types.Shape{n, n}
+		if len(sym.Type.Shape) == 0 {
+			want = nil
+		}
+		if !v.Type().Shape.Equal(want) {
+			c.errorf(CodeShape, v.Span(), "the mass matrix of %q must have shape %s, and this has shape %s", sym.Name, want,
+				v.Type().Shape).Relate(sym.Span, "declared here")
+			continue
+		}
+		data, ok := c.static(v, nil)
+		if !ok {
+			continue
+		}
+		if len(data) == 1 && n > 1 { // one number that fills it
+			data = slices.Repeat(data, n*n)
+		}
+		if slices.ContainsFunc(data, func(x float64) bool { return x-x != 0 }) {
+			c.errorf(CodeBounds, v.Span(), "a mass matrix has finite numbers only")
+			continue
+		}
+		c.massOf[sym] = &massMatrix{value: v, data: data, span: it.Span}
+	}
+}
+
+// applyMasses combines the equations of states with mass matrices so that these are in the form of Mass.
+func (c *checker) applyMasses() {
+	for i, sym := range c.model.States {
+		m := c.massOf[sym]
+		if m == nil || i >= len(c.model.Rates) || isBad(c.model.Rates[i]) {
+			continue
+		}
+		n := sym.Type.Shape.Size()
+		by, left := reduceMass(m.data, n)
+		mass := &Mass{State: sym, Span: m.span}
+		for j := range n {
+			if left[j*n+j] == 0 {
+				mass.Unknowns = append(mass.Unknowns, j)
+			}
+			for k := range n {
+				if v := left[j*n+k]; k != j && v != 0 {
+					mass.Rows, mass.Cols, mass.Values = append(mass.Rows, j), append(mass.Cols, k), append(mass.Values, v)
+				}
+			}
+		}
+		if len(mass.Unknowns) == n {
+			c.errorf(CodeBounds, m.span, "the mass matrix of %q is zero; declare it with alg, and write 0 = …", sym.Name)
+			continue
+		}
+		if len(mass.Unknowns) > 0 {
+			c.model.Masses = append(c.model.Masses, mass)
+		}
+		c.model.Rates[i] = c.combined(by, n, sym, c.model.Rates[i], m)
+	}
+}
+
+// combined returns the product of by[n][n] and the right-hand sides of a state.
+func (c *checker) combined(by []float64, n int, sym *Symbol, rate Expr, m *massMatrix) Expr {
+	unit := units.Unit{}
+	if u := m.value.Type().Unit; u.Known() {
+		unit = units.One.Div(u)
+	}
+	constant := func(shape types.Shape, data []float64) Expr {
+		return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: shape, Unit: unit}, m.span), Data: data})
+	}
+	same, diagonal := true, true
+	var list []float64
+	for j := range n {
+		list = append(list, by[j*n+j])
+		for k := range n {
+			v := by[j*n+k]
+			diagonal = diagonal && (j == k || v == 0)
+			same = same && (j == k && v == 1 || j != k && v == 0)
+		}
+	}
+	switch {
+	case same:
+		return rate
+	case len(sym.Type.Shape) == 0:
+		return c.apply(stdlib.Operator("*"), m.span, constant(nil, by), rate)
+	case diagonal:
+		return c.apply(stdlib.Operator("*"), m.span, constant(types.Shape{n}, list), rate)
+	}
+	if len(rate.Type().Shape) == 0 { // a number that fills the state
+		t := rate.Type()
+		t.Shape = types.Shape{n}
+		rate = c.assemble(t, rate.Span(), []Piece{{Value: rate, Span: rate.Span()}})
+	}
+	t := rate.Type()
+	t.Unit = t.Unit.Mul(unit)
+	matrix := constant(types.Shape{n, n}, by)
+	return seal(&Call{Base: at(t, m.span), Fn: stdlib.Operator("@"), Args: []Expr{matrix, rate}})
+}
+
+// reduceMass returns a regular matrix by[n][n] and left = by·m in the form of Mass, by elimination with complete
+// pivoting. What is below 1e-12 of the largest entry counts as zero.
+func reduceMass(m []float64, n int) (by, left []float64) {
+	const zero = 1e-12
+	a, t := slices.Clone(m), make([]float64, n*n)
+	most := 0.0
+	for i := range n {
+		t[i*n+i] = 1
+	}
+	for _, v := range a {
+		most = max(most, math.Abs(v))
+	}
+	rowOf := slices.Repeat([]int{-1}, n) // of a column that pivots
+	used := make([]bool, n)              // rows
+	for range n {
+		row, col, best := -1, -1, float64(zero*most)
+		for i := range n {
+			for j := range n {
+				v := math.Abs(a[i*n+j])
+				if i == j {
+					v *= 2 // rather its own equation for each element
+				}
+				if !used[i] && rowOf[j] < 0 && v > best {
+					row, col, best = i, j, v
+				}
+			}
+		}
+		if row < 0 {
+			break
+		}
+		used[row], rowOf[col] = true, row
+		pivot := a[row*n+col]
+		for j := range n {
+			a[row*n+j] /= pivot
+			t[row*n+j] /= pivot
+		}
+		for i := range n {
+			f := a[i*n+col]
+			if i == row || f == 0 {
+				continue
+			}
+			for j := range n {
+				a[i*n+j] -= float64(f * a[row*n+j])
+				t[i*n+j] -= float64(f * t[row*n+j])
+			}
+			a[i*n+col] = 0
+		}
+	}
+	// What is left over are the equations of unknowns, each its own where it can be.
+	for j := range n {
+		if rowOf[j] < 0 && !used[j] {
+			rowOf[j], used[j] = j, true
+		}
+	}
+	by, left = make([]float64, n*n), make([]float64, n*n)
+	unknown := make([]bool, n)
+	for j := range n {
+		if i := rowOf[j]; i >= 0 && a[i*n+j] == 1 {
+			continue
+		}
+		unknown[j] = true
+	}
+	for j := range n {
+		i := rowOf[j]
+		if i < 0 {
+			i = slices.Index(used, false)
+			used[i] = true
+		}
+		copy(by[j*n:(j+1)*n], t[i*n:(i+1)*n])
+		if unknown[j] {
+			continue
+		}
+		left[j*n+j] = 1
+		for k := range n {
+			if v := a[i*n+k]; unknown[k] && math.Abs(v) > zero {
+				left[j*n+k] = v
+			}
+		}
+	}
+	return by, left
+}
+
+// Algebraic reports whether the model has algebraic equations.
+func (m *Model) Algebraic() bool { return len(m.Residuals) > 0 || len(m.Masses) > 0 }
