@@ -248,7 +248,8 @@ func TestSketch(t *testing.T) {
 		}
 		at := []float64{0, 0.05, 0.5, 0.95, 1}
 		for i, x := range s.Quantiles(at...) {
-			if off := math.Abs(x - at[i]*float64(n-1)); off > 1e-9*float64(n)+s.Error()*float64(n) || s.Error() > 0.005 {
+			off := math.Abs(x - at[i]*float64(n-1))
+			if off > (1e-9+s.Error())*float64(n) || s.Error() > 0.005 {
 				t.Errorf("n = %d: quantile %g is %g, with a bound of %g", n, at[i], x, s.Error())
 			}
 		}
@@ -266,7 +267,8 @@ func TestJobIsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Set = Assignments([]odes.Assignment{{Name: "g", Values: []float64{math.Nextafter(9.81, 10)}}})
-	if back, _ := Decode(j.Encode()); back.ID() != j.ID() || float64(back.Set[0].Values[0]) != math.Nextafter(9.81, 10) {
+	back, _ = Decode(j.Encode())
+	if back.ID() != j.ID() || float64(back.Set[0].Values[0]) != math.Nextafter(9.81, 10) {
 		t.Error("a number has lost bits")
 	}
 	if _, err := Decode([]byte(`{"models":{}}`)); err == nil {
@@ -300,7 +302,8 @@ objective f = final(y)
 		}
 		for i, x := range list {
 			within := func(name string, e Estimate, want float64) {
-				if !(e.Lower <= want && want <= e.Upper) || e.Upper-e.Lower > 0.2 || e.Value < e.Lower || e.Value > e.Upper {
+				if !(e.Lower <= want && want <= e.Upper && e.Lower <= e.Value && e.Value <= e.Upper) ||
+					e.Upper-e.Lower > 0.2 {
 					t.Errorf("%s of %s: %+v, not %.4f", name, x.Axis, e, want)
 				}
 			}

@@ -29,9 +29,9 @@ type parquetColumn struct {
 // parquetChunk says where a column of a row group lies in the file.
 type parquetChunk struct{ offset, size, rows int64 }
 
-// writeParquet writes a table with the columns of the CSV file. Numbers that are missing are null. The file has the plain
-// encoding of version 1 of the format (https://parquet.apache.org/docs/file-format), which every reader knows; a library
-// that writes all of the format would weigh ten times what the rest of this package does.
+// writeParquet writes a table with the columns of the CSV file. Numbers that are missing are null. The file has the
+// plain encoding of version 1 of the format (https://parquet.apache.org/docs/file-format), which every reader knows; a
+// library that writes all of the format would weigh ten times what the rest of this package does.
 func writeParquet(w io.Writer, p *Problem, chunks Chunks) error {
 	columns := []*parquetColumn{
 		{name: "member", kind: parquetInt64}, {name: "status", kind: parquetBytes}, {name: "steps", kind: parquetInt32},

@@ -27,8 +27,8 @@ func DesignOf(m *odes.Model, e *odes.Members) (Design, error) {
 		d.N = DefaultN
 	}
 	if len(e.Draws) == 0 {
-		return d, errors.New("nothing says what differs between members: write ensemble { k ~ lognormal(0, 1) }, give " +
-			"params priors, or name values after the model: 'k ~ lognormal(0, 1)' or k from 1 to 2")
+		return d, errors.New("nothing says what differs between members: write ensemble { k ~ lognormal(0, 1) }, " +
+			"give params priors, or name values after the model: 'k ~ lognormal(0, 1)' or k from 1 to 2")
 	}
 	symbols, err := m.Symbols(nil)
 	if err != nil {

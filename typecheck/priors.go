@@ -53,7 +53,8 @@ func (c *checker) checkPriors() {
 	for i := range c.priors {
 		p := &c.priors[i]
 		if row, _, values, ok := c.priorArgs(p); ok {
-			c.model.Draws = append(c.model.Draws, drawOf(Target{Name: p.sym.Name, Text: p.sym.Name}, p.sym, row, values))
+			t := Target{Name: p.sym.Name, Text: p.sym.Name}
+			c.model.Draws = append(c.model.Draws, drawOf(t, p.sym, row, values))
 		}
 	}
 }

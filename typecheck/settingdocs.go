@@ -95,12 +95,15 @@ var settingRows = map[string][]SettingRow{
 			"`estimated`: they are so up to one factor, which the residuals tell"},
 	},
 	"ensemble": {
-		{[]string{"n"}, "how many members: 1000 unless said otherwise, and one for each row where `rows` names a table"},
+		{[]string{"n"}, "how many members: 1000 unless said otherwise, and one for each row where `rows` names a " +
+			"table"},
 		{[]string{"points"}, "`sobol` unless said otherwise: a Sobol sequence, scrambled; `lhs`: a Latin hypercube; " +
 			"`random`: independent draws"},
 		{[]string{"seed"}, "a whole number that changes which values are drawn; 1 unless said otherwise"},
-		{[]string{"rows"}, "a CSV file, `rows = \"sets.csv\"`, whose columns have the names of params: each row is a member"},
-		{[]string{"gradient"}, "`on` unless said otherwise: derivatives of the objectives of every member; `off`: values"},
+		{[]string{"rows"}, "a CSV file, `rows = \"sets.csv\"`, whose columns have the names of params: each row is a " +
+			"member"},
+		{[]string{"gradient"}, "`on` unless said otherwise: derivatives of the objectives of every member; `off`: " +
+			"values"},
 	},
 }
 

@@ -38,7 +38,8 @@ func TestSlurmScript(t *testing.T) {
 	if err := os.Symlink(program, odes); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "scancel"), []byte("#!/bin/sh\necho $1 > cancelled\n"), 0o755); err != nil {
+	scancel := []byte("#!/bin/sh\necho $1 > cancelled\n")
+	if err := os.WriteFile(filepath.Join(folder, "scancel"), scancel, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +51,8 @@ func TestSlurmScript(t *testing.T) {
 	task := func(id int) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), "bash", script, "ensemble", example, "-n", "64", "-q", "-o", "out.csv")
 		cmd.Dir, cmd.WaitDelay = folder, time.Second
-		cmd.Env = append(os.Environ(), "ODES="+odes, fmt.Sprint("ODES_PORT=", port), fmt.Sprint("SLURM_ARRAY_TASK_ID=", id),
+		cmd.Env = append(os.Environ(), "ODES="+odes, fmt.Sprint("ODES_PORT=", port),
+			fmt.Sprint("SLURM_ARRAY_TASK_ID=", id),
 			"SLURM_ARRAY_JOB_ID=77", "SLURM_CPUS_PER_TASK=1", "PATH="+folder+":"+os.Getenv("PATH"))
 		return cmd
 	}

@@ -39,7 +39,7 @@ type membersFlags struct {
 	Chunk   int    `placeholder:"N" help:"Members that are computed at a time; 0 leaves it to odes."`
 	workersFlags
 	slopes bool   // sum up squared derivatives
-	Plot   string `placeholder:"FILE" help:"Draw a picture: lines or a heat map of a grid, bands of outputs at --times."`
+	Plot   string `placeholder:"FILE" help:"Draw a picture: lines, heat maps, or bands of outputs at --times."`
 	Format string `placeholder:"FORMAT" help:"${rows}"`
 	Output string `short:"o" placeholder:"FILE" help:"Write all members to this file; what is done is kept beside it."`
 }
@@ -51,7 +51,7 @@ type ensembleCmd struct {
 	N        int    `short:"n" placeholder:"N" help:"Members: short for --ensemble.n."`
 	Seed     uint64 `placeholder:"N" help:"Which values are drawn: short for --ensemble.seed."`
 	Points   string `placeholder:"NAME" help:"How values are drawn: ${points}. Short for --ensemble.points."`
-	Rows     string `placeholder:"FILE" help:"Members are the rows of this CSV file, whose columns have names of params."`
+	Rows     string `placeholder:"FILE" help:"Members are the rows of this CSV file; its columns have names of params."`
 	Values   bool   `help:"Compute values without derivatives."`
 	Sobol    bool   `help:"Which values matter: Sobol indices, of n points in each sample."`
 	Morris   bool   `help:"Which values matter: elementary effects, along n paths."`
@@ -415,8 +415,8 @@ func journalAdvice(err error) error {
 // interrupted says what is kept.
 func (f *membersFlags) interrupted(c *call, to destination, e *report.Ensemble, j *ensemble.Journal) {
 	if j != nil {
-		c.complain("kept", fmt.Sprintf("%d of %d parts are done and kept in %s.part; the same command goes on from there",
-			j.Len(), e.Problem.Chunks(), f.Output))
+		const say = "%d of %d parts are done and kept in %s.part; the same command goes on from there"
+		c.complain("kept", fmt.Sprintf(say, j.Len(), e.Problem.Chunks(), f.Output))
 	}
 	if to.rows == nil && to.summary == "table" && e.Statistics.Members() > 0 && f.Output == "" {
 		_ = report.EnsembleTable(c.out, heading(e.Problem.Model), e, c.tableOptions(c.out))

@@ -24,13 +24,13 @@ var examples = map[string][]example{
 	},
 	"ensemble": {
 		{"odes ensemble model.ode", "1000 draws from the priors, or what the ensemble block says"},
-		{"odes ensemble model.ode 'k ~ lognormal(0, 1)' -n 100000 -o out.npz", "every member in a file; stopped, it goes on"},
+		{"odes ensemble model.ode 'k ~ normal(1, 0.1)' -o out.npz", "every member in a file; if stopped, it goes on"},
 		{"odes ensemble model.ode --times 0:0.1:10 --plot bands.svg", "where the outputs of most members are"},
 		{"odes ensemble model.ode 'k ~ uniform(1, 2)' --sobol -n 1024", "how much each value matters"},
 	},
 	"sweep": {
 		{"odes sweep model.ode k from 0.1 to 10", "results over a param; the spacing is that of its logarithm"},
-		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg -o grid.csv", "over two, as a heat map and a file"},
+		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg", "over two, as a heat map"},
 	},
 	"fit": {
 		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},
@@ -43,7 +43,7 @@ var examples = map[string][]example{
 		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
 	},
 	"worker": {
-		{"odes worker --nats nats://host:4222", "compute for whoever asks with odes ensemble --workers nats://host:4222"},
+		{"odes worker --nats nats://host:4222", "compute for those who say --workers nats://host:4222"},
 	},
 	"queue": {
 		{"odes queue status --nats nats://host:4222", "which jobs there are, and how far they are"},

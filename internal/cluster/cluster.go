@@ -2,10 +2,10 @@
 // NATS JetStream, which keeps what there is to do and what is done:
 //
 //   - A Job lies in an object store under the name of its content, and is sent once.
-//   - Every chunk is a message of a work queue. A worker takes one, tells that it is still at it, stores the result, and
-//     only then acknowledges it. The queue gives the chunk of a worker that died to another one.
-//   - A result is a message whose subject names job and chunk, of which the last is kept. Results of the same chunk have
-//     the same bits, so that it does not matter how often one comes.
+//   - Every chunk is a message of a work queue. A worker takes one, tells that it is still at it, stores the result,
+//     and only then acknowledges it. The queue gives the chunk of a worker that died to another one.
+//   - A result is a message whose subject names job and chunk, of which the last is kept. Results of the same chunk
+//     have the same bits, so that it does not matter how often one comes.
 //   - A chunk that was given out too often is set aside, with what went wrong.
 //
 // Whoever asks names protocol, version and canary with every chunk: the bits of a small computation. A worker that

@@ -142,7 +142,8 @@ func TestWorkersDie(t *testing.T) {
 	}
 	var text strings.Builder
 	metrics.Write(&text)
-	if out := text.String(); !strings.Contains(out, "odes_members_total ") || strings.Contains(out, "chunks_total 0\n") {
+	out := text.String()
+	if !strings.Contains(out, "odes_members_total ") || strings.Contains(out, "chunks_total 0\n") {
 		t.Errorf("metrics:\n%s", out)
 	}
 }
@@ -264,7 +265,8 @@ func TestPoison(t *testing.T) {
 		}
 		return nil
 	}})
-	if err != nil || len(failures) != 5 || failures[0].Member != 15 || !strings.Contains(failures[0].Message, "5 times") {
+	if err != nil || len(failures) != 5 || failures[0].Member != 15 ||
+		!strings.Contains(failures[0].Message, "5 times") {
 		t.Errorf("%v, %+v", err, failures)
 	}
 }

@@ -14,8 +14,8 @@ func Serve(folder, token string) (address string, closeServer func(), err error)
 	return ServeAt("127.0.0.1:-1", folder, token)
 }
 
-// ServeAt runs a server within this process, which keeps its queue in folder. Only those who know the token may connect;
-// "" lets everyone in. closeServer ends it.
+// ServeAt runs a server within this process, which keeps its queue in folder. Only those who know the token may
+// connect; "" lets everyone in. closeServer ends it.
 func ServeAt(listen, folder, token string) (address string, closeServer func(), err error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -63,7 +63,9 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cancelled, err := w.Conn.Subscribe(cancelSubject+"*", func(m *nats.Msg) { w.cancel(m.Subject[len(cancelSubject):]) })
+	cancelled, err := w.Conn.Subscribe(cancelSubject+"*", func(m *nats.Msg) {
+		w.cancel(m.Subject[len(cancelSubject):])
+	})
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func GridSize(counts []int) (int, error) {
 	n := 1
 	for _, c := range counts {
 		if c < 1 || n > math.MaxInt/max(c, 1) {
-			return 0, fmt.Errorf("a grid of %v values along its axes has no number of points that can be counted", counts)
+			return 0, fmt.Errorf("a grid of %v values along its axes has more points than can be counted", counts)
 		}
 		n *= c
 	}

@@ -262,7 +262,7 @@ func TestQuantiles(t *testing.T) {
 			continue
 		}
 		if x := d.Quantile(c.u); math.Abs(x-c.x) > 2e-12*math.Abs(c.x)+1e-15 {
-			t.Errorf("%s%v in [%g, %g]: the quantile of %g is %.17g, not %.17g", c.name, c.args, c.lo, c.hi, c.u, x, c.x)
+			t.Errorf("%s%v in [%g, %g]: quantile %g is %.17g, not %.17g", c.name, c.args, c.lo, c.hi, c.u, x, c.x)
 		}
 	}
 }
