@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
@@ -227,36 +228,17 @@ func (v *sweep) options(x float64) odes.Options {
 // goals draws objectives over the param, or the final outputs where there are none.
 func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points int) (plot.Picture, string, error) {
 	xs := v.at(points)
-	var order []string
-	units := map[string]string{}
-	found := make([]map[string]float64, len(xs))
-	failed, first := 0, error(nil)
-	for i, x := range xs {
-		done := v.s.part(i, len(xs))
-		opts := v.options(x)
-		opts.Of = of
-		sol, err := m.Solve(ctx, opts)
-		done()
-		if err != nil {
-			var run *odes.RunError
-			if odes.Interrupted(err) || !errors.As(err, &run) {
-				return nil, "", err
-			}
-			if failed == 0 {
-				first = err
-			}
-			failed++
-			continue
-		}
-		found[i] = map[string]float64{}
-		for _, r := range rowsOf(sol) {
-			if _, known := units[r.name]; !known {
-				units[r.name] = r.unit
-				order = append(order, r.name)
-			}
-			found[i][r.name] = r.value
-		}
+	found := newFound(len(xs))
+	var err error
+	if len(of) > 0 || m.Info().Objectives > 0 {
+		err = v.objectives(ctx, m, of, xs, found)
+	} else {
+		err = v.finals(ctx, m, xs, found)
 	}
+	if err != nil {
+		return nil, "", err
+	}
+	order, units, failed, first := found.order, found.units, found.failed, found.first
 	if failed == len(xs) {
 		return nil, "", first
 	}
@@ -267,7 +249,7 @@ func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points in
 		}
 		y := make([]float64, len(xs))
 		for i := range xs {
-			value, ok := found[i][name]
+			value, ok := found.values[i][name]
 			if !ok {
 				value = math.NaN()
 			}
@@ -290,6 +272,100 @@ func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points in
 		note = strings.TrimSpace(note + fmt.Sprintf("\n%d more not shown; choose with of", len(order)-12))
 	}
 	return stack, note, nil
+}
+
+// found is what a sweep found.
+type found struct {
+	order  []string // names of results
+	units  map[string]string
+	values []map[string]float64 // of every run; nil for those that failed
+	failed int
+	first  error // of the first run that failed
+}
+
+func newFound(n int) *found {
+	return &found{units: map[string]string{}, values: make([]map[string]float64, n)}
+}
+
+func (f *found) add(i int, name, unit string, value float64) {
+	if _, known := f.units[name]; !known {
+		f.units[name] = unit
+		f.order = append(f.order, name)
+	}
+	if f.values[i] == nil {
+		f.values[i] = map[string]float64{}
+	}
+	f.values[i][name] = value
+}
+
+// fail notes that a run failed. Other errors than those of runs end the sweep.
+func (f *found) fail(err error) error {
+	var run *odes.RunError
+	if odes.Interrupted(err) || !errors.As(err, &run) {
+		return err
+	}
+	if f.failed == 0 {
+		f.first = err
+	}
+	f.failed++
+	return nil
+}
+
+// objectives computes objectives as members of an ensemble, on all cores.
+func (v *sweep) objectives(ctx context.Context, m *odes.Model, of []string, xs []float64, f *found) error {
+	rows := make([][]float64, len(xs))
+	for i, x := range xs {
+		rows[i] = []float64{x}
+	}
+	opts := v.s.options()
+	p, err := ensemble.OpenModel(&ensemble.Job{
+		Set: ensemble.Assignments(opts.Set), Options: opts.Settings, Of: of, Chunk: 1,
+		Design: ensemble.TableDesign([]string{v.name}, rows, 0),
+	}, m)
+	if err != nil {
+		return err
+	}
+	config := ensemble.Config{}
+	if tell := v.s.progress; tell != nil {
+		config.Progress = func(n int) {
+			tell(odes.Progress{Phase: odes.PhaseRuns, Steps: n, Done: float64(n) / float64(len(xs))})
+		}
+	}
+	config.Each = func(c *ensemble.Chunk) error {
+		if c.Status[0] == ensemble.Failed { // once more, for an error that says where
+			opts := v.options(xs[c.Index])
+			opts.Of = of
+			_, err := m.Solve(ctx, opts)
+			if err == nil {
+				err = errors.New(c.Failures[0].Message)
+			}
+			return f.fail(err)
+		}
+		for k, column := range p.Table.Values {
+			f.add(c.Index, column.Name, column.Unit, c.Rows[len(p.Table.Params)+k])
+		}
+		return nil
+	}
+	return ensemble.Run(ctx, p, config)
+}
+
+// finals computes the final outputs.
+func (v *sweep) finals(ctx context.Context, m *odes.Model, xs []float64, f *found) error {
+	for i, x := range xs {
+		done := v.s.part(i, len(xs))
+		sol, err := m.Solve(ctx, v.options(x))
+		done()
+		if err != nil {
+			if err := f.fail(err); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, r := range rowsOf(sol) {
+			f.add(i, r.name, r.unit, r.value)
+		}
+	}
+	return nil
 }
 
 // family draws something that changes in time, for several values of the param.
