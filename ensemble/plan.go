@@ -14,9 +14,16 @@ import (
 // DefaultN is how many members an ensemble has, unless something says it.
 const DefaultN = 1000
 
-// DesignOf returns the design that the ensemble block of a model says.
-func DesignOf(m *odes.Model, e *odes.Members) (Design, error) {
+// DesignFor returns the design that the ensemble block of a model says. Axes, if there are any, take the place of what
+// the block draws.
+func DesignFor(m *odes.Model, e *odes.Members, axes []Axis) (Design, error) {
 	d := Design{Points: e.Points, N: e.N, Seed: e.Seed}
+	if len(axes) > 0 {
+		if d.Axes = axes; d.N == 0 {
+			d.N = DefaultN
+		}
+		return d, nil
+	}
 	if e.Rows != nil {
 		if len(e.Draws) > 0 {
 			return d, errors.New("the ensemble block names a table and draws values; choose one of these")

@@ -46,6 +46,11 @@ func commands() []command {
 			(*Session).doSweep,
 		},
 		{
+			"ensemble", "ensemble [k ~ normal(0, 1), e from 0.5 to 1] [members n] [seed n] [--option …] [-o file.svg]",
+			"run for many draws (from the priors, or what the ensemble block says): statistics, or a picture in a file",
+			(*Session).doEnsemble,
+		},
+		{
 			"compare",
 			"compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [in high] [--option …] [-o file.svg]",
 			"set results side by side: with the model as it was opened, another model, other values, other methods; " +
@@ -116,7 +121,7 @@ func commandOf(input string, tokens []ast.Token) (*command, string) {
 		case next.Kind == ast.SignToken && (slices.Contains(assignSigns, next.Text) || next.Text == "'" ||
 			next.Text == "{" || next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
 			return nil, "" // run = 3, sens { … }
-		case word == "time", (word == "sens" || word == "fit") && len(tokens) > 2 && tokens[2].Text == "{":
+		case word == "time", parser.IsBlock(word) && len(tokens) > 2 && tokens[2].Text == "{":
 			return nil, "" // an item
 		}
 	}

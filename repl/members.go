@@ -1,9 +1,12 @@
 package repl
 
 import (
+	"context"
 	"errors"
+	"io"
 	"slices"
 
+	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/plot"
@@ -14,6 +17,66 @@ const (
 	mostPanels = 12
 	mostDots   = 4000
 )
+
+// doEnsemble runs an ensemble and shows its statistics.
+func (s *Session) doEnsemble(ctx context.Context, w io.Writer, rest string) error {
+	rest, l, err := s.cutLook(rest)
+	if err != nil {
+		return err
+	}
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	what, by := clauses(rest, "members", "seed")
+	opts := s.options()
+	settings := opts.Settings
+	for _, c := range []struct{ word, key string }{{"members", "n"}, {"seed", "seed"}} {
+		if by[c.word] != "" {
+			settings = append(slices.Clip(settings), odes.Setting{Key: "ensemble." + c.key, Value: by[c.word]})
+		}
+	}
+	said, err := m.Members("", settings)
+	if err != nil {
+		return err
+	}
+	job := &ensemble.Job{Set: ensemble.Assignments(opts.Set), Options: opts.Settings, Gradient: said.Gradient}
+	axes, err := ensemble.ReadAxes(m, opts.Set, what)
+	if err == nil {
+		job.Design, err = ensemble.DesignFor(m, said, axes)
+	}
+	if err != nil {
+		return err
+	}
+	p, err := ensemble.OpenModel(job, m)
+	if err != nil {
+		return err
+	}
+	e := &report.Ensemble{
+		Problem: p, Status: "ok", Statistics: ensemble.NewStatistics(&p.Table), Values: ensemble.NewValues(p),
+	}
+	config := ensemble.Config{Each: func(c *ensemble.Chunk) error {
+		e.Statistics.Add(c)
+		e.Values.Add(c)
+		return nil
+	}}
+	if tell := s.progress; tell != nil {
+		config.Progress = func(n int) {
+			tell(odes.Progress{Phase: odes.PhaseRuns, Steps: n, Done: float64(n) / float64(p.Table.Members)})
+		}
+	}
+	if err := ensemble.Run(ctx, p, config); err != nil {
+		return err
+	}
+	if l.path == "" {
+		return report.EnsembleTable(w, s.heading(m), e, s.table())
+	}
+	picture, err := Members(e)
+	if err != nil {
+		return err
+	}
+	return s.deliver(w, picture, l)
+}
 
 // Members draws an ensemble: bands of outputs over time, objectives over the axes of a grid (as lines over one, as heat
 // maps over two), and otherwise over each value that differs. The values must have been kept.

@@ -88,8 +88,7 @@ func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case e.Rows != "":
+	if e.Rows != "" {
 		if len(axes) > 0 {
 			return usagef("--rows names a table, and %s is named behind the model; choose one of these", axes[0].Name)
 		}
@@ -97,17 +96,9 @@ func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
 		if said.Names, said.Rows, err = readRows(e.Rows, &c.seen); err != nil {
 			return err
 		}
-	case len(axes) > 0:
-		said.Draws, said.Names, said.Rows = []odes.Draw{}, nil, nil
-		job.Design = ensemble.Design{Points: said.Points, N: said.N, Seed: said.Seed, Axes: axes}
-		if said.N == 0 {
-			job.Design.N = ensemble.DefaultN
-		}
 	}
-	if len(axes) == 0 {
-		if job.Design, err = ensemble.DesignOf(m, said); err != nil {
-			return usagef("%v", err)
-		}
+	if job.Design, err = ensemble.DesignFor(m, said, axes); err != nil {
+		return usagef("%v", err)
 	}
 	asked := 0
 	for _, kind := range []struct {
