@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"odes.dev/odes"
 )
 
 // Journal is a file with the chunks of a problem that are done, in the order in which they came. A chunk that was being
@@ -27,8 +29,9 @@ type place struct {
 
 // journalHead is the first line of the file.
 type journalHead struct {
-	Odes string `json:"odes"` // "ensemble 1"
-	Job  string `json:"job"`
+	Odes    string `json:"odes"`    // "ensemble 1"
+	Version string `json:"version"` // of odes: another one may give other bits
+	Job     string `json:"job"`
 }
 
 const journalKind = "ensemble 1"
@@ -61,7 +64,7 @@ func (j *Journal) open(p *Problem) error {
 	r := bufio.NewReaderSize(j.f, 1<<20)
 	line, err := r.ReadBytes('\n')
 	if err == io.EOF { // new, or cut off within the first line
-		head, _ := json.Marshal(journalHead{journalKind, p.ID})
+		head, _ := json.Marshal(journalHead{journalKind, odes.Version, p.ID})
 		head = append(head, '\n')
 		if info.Size() > int64(len(head)) {
 			return ErrOtherJob
@@ -77,7 +80,7 @@ func (j *Journal) open(p *Problem) error {
 		return err
 	}
 	var head journalHead
-	if json.Unmarshal(line, &head) != nil || head.Odes != journalKind || head.Job != p.ID {
+	if json.Unmarshal(line, &head) != nil || head != (journalHead{journalKind, odes.Version, p.ID}) {
 		return ErrOtherJob
 	}
 	j.end = int64(len(line))

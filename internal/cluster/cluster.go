@@ -221,7 +221,8 @@ func (b *Queue) Compute(
 	defer stop(nil)
 	n := p.Chunks()
 	r := &receiver{
-		b: b, q: q, p: p, done: done, seen: make([]bool, n), given: make([]bool, n), refused: map[string]bool{},
+		b: b, q: q, p: p, done: done, head: head,
+		seen: make([]bool, n), given: make([]bool, n), refused: map[string]bool{},
 	}
 	q.forget(p.ID, asideSubject, refusedSubject) // of an earlier run: it is tried again
 	first, err := r.earlier(ctx)
@@ -340,6 +341,7 @@ type receiver struct {
 	q    *queue
 	p    *ensemble.Problem
 	done func(*ensemble.Chunk) error
+	head nats.Header // of this program
 
 	mu          sync.Mutex
 	seen, given []bool // chunks of which there is a result, and that were given to the queue
@@ -436,6 +438,9 @@ func (r *receiver) take(ctx context.Context, m jetstream.Msg) error {
 			r.refused[text] = true
 			r.b.Notice(text)
 		}
+		return nil
+	}
+	if differs(m.Headers(), r.head) != "" { // left by another version
 		return nil
 	}
 	if r.seen[chunk] { // set by this goroutine alone

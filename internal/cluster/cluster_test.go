@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -146,6 +147,74 @@ func TestWorkersDie(t *testing.T) {
 	if !strings.Contains(out, "odes_members_total ") || strings.Contains(out, "chunks_total 0\n") {
 		t.Errorf("metrics:\n%s", out)
 	}
+}
+
+var die = flag.Duration("die", 0, "how long TestDeaths lasts, in which workers die and the server is restarted")
+
+// TestDeaths takes as long as asked for: go test ./internal/cluster -run TestDeaths -die 10m -timeout 20m. Of three
+// workers two are killed at random, and the server is restarted now and then. Every result comes once, with the bits of
+// one process.
+func TestDeaths(t *testing.T) {
+	if *die == 0 {
+		t.Skip("without -die")
+	}
+	p := problem(t, model, 1_000_000)
+	folder := t.TempDir()
+	address, closeServer, err := Serve(folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	for k := range 2 {
+		wait.Go(func() {
+			r := rand.New(rand.NewPCG(2, uint64(k)))
+			for {
+				stop := work(t, address, &Worker{Threads: 1})
+				select {
+				case <-done:
+					stop()
+					return
+				case <-time.After(time.Duration(50+r.IntN(2000)) * time.Millisecond):
+					stop()
+				}
+			}
+		})
+	}
+	wait.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Second):
+				closeServer()
+				if _, closeServer, err = ServeAt(strings.TrimPrefix(address, "nats://"), folder, ""); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	defer work(t, address, &Worker{Threads: 1})()
+	ctx, cancel := context.WithTimeout(context.Background(), *die)
+	defer cancel()
+	local, chunks := p.Worker(), 0
+	b := &Queue{Conn: connect(t, address)}
+	err = ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
+		if c.Index != chunks {
+			t.Errorf("chunk %d comes after %d others", c.Index, chunks)
+		}
+		chunks++
+		want, err := local.Compute(context.Background(), c.Index)
+		if err == nil && !bytes.Equal(c.Encode(), want.Encode()) {
+			t.Errorf("chunk %d is not that of one process", c.Index)
+		}
+		return err
+	}})
+	close(done)
+	wait.Wait()
+	t.Logf("%d chunks: %v", chunks, err)
+	closeServer()
 }
 
 // shortWaits makes the queue impatient.
