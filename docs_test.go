@@ -52,7 +52,8 @@ func TestDocumentsModels(t *testing.T) {
 				continue
 			}
 			models++
-			m, err := odes.Parse(path, text, odes.ParseOptions{})
+			files := os.DirFS(filepath.Join("docs", "tutorial"))
+			m, err := odes.Parse(path, text, odes.ParseOptions{Files: files})
 			if err != nil {
 				t.Errorf("%v\n%s", err, text)
 				continue

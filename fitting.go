@@ -21,7 +21,7 @@ type FitSettings struct {
 	Algorithm string
 	Starts    int
 	Seed      uint64
-	MaxIter   int // of each start; 0 leaves it to the search
+	MaxIter   int // of each start; 0 means 300
 	// Intervals are "profile", "wald" or "none", at the probability Level.
 	Intervals string
 	Level     float64

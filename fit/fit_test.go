@@ -50,7 +50,8 @@ func TestDistributions(t *testing.T) {
 		model := strings.Replace(decay, "in [1e-3, 10]\n", "in [1e-3, 10] ~ lognormal(-1, 1)\n", 1)
 		over := strings.Join(append([]string{"k", "x0"}, names(c.params)...), ", ")
 		text := fmt.Sprintf("%s%s\nobserve y = x ~ %s from D.y\nobjective loss = %s\n"+
-			"fit { over = [%s] intervals = wald }\nsolver { rtol = 1e-9 atol = 1e-11 }\n", model, c.params, c.noise, c.objective, over)
+			"fit { over = [%s] intervals = wald }\nsolver { rtol = 1e-9 atol = 1e-11 }\n", model, c.params, c.noise,
+			c.objective, over)
 		r := run(t, parse(t, text), fit.Options{})
 		if r.Algorithm != "least_squares" || r.Status != "ok" {
 			t.Errorf("%s %s: %s by %s", c.noise, c.objective, r.Status, r.Algorithm)

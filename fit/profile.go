@@ -108,6 +108,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 
 // follow finds the end of s, where the root of twice the rise is root.
 func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side, root float64) {
+	e.last = nil // a profile depends on nothing that was before
 	n, j := len(m.x), s.coord
 	c := &p.coords[j]
 	b := p.bounds()

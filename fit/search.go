@@ -181,7 +181,8 @@ func unwrap(err error) []error {
 
 // minimise searches from x within bounds with the algorithm of the problem.
 func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
-	o := optim.Options{Scale: p.sizes(x), Iterations: p.settings.MaxIter}
+	const most = 300 // iterations: a search that takes more crawls along a plateau
+	o := optim.Options{Scale: p.sizes(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
 	switch p.algorithm {
 	case "least_squares":
 		q := e.leastSquares()

@@ -269,6 +269,14 @@ var misfits = []advice{
 			"or fn f(x) { let a = x^2  return a }",
 	},
 	{
+		example: "random eta ~ normal(0, 0.3)",
+		name:    "random eta omega",
+		when:    func(s *site) bool { return isName(s.after) },
+		code:    CodeItem,
+		message: "\"{next}\" starts no item; random effects (a population) cannot be fitted in this version: fit the " +
+			"individuals as experiments, or together with a param for each",
+	},
+	{
 		example: "plot x",
 		name:    "plot print show solve simulate run",
 		when:    func(s *site) bool { return s.next.NewLine && isName(s.after) },

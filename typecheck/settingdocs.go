@@ -88,7 +88,7 @@ var settingRows = map[string][]SettingRow{
 			"exact second derivatives), `lbfgsb` for more"},
 		{[]string{"starts", "seed", "max_iter"}, "how many searches (1 unless said otherwise): the first from the " +
 			"values in the file, others from points that are drawn within the bounds or from the priors; what they " +
-			"are drawn from; and the iterations of each at most"},
+			"are drawn from; and the iterations of each at most, 300 unless said otherwise"},
 		{[]string{"intervals", "level"}, "`profile` (unless said otherwise), `wald` or `none`: how the intervals of " +
 			"the estimates are found; and their probability, 0.95 unless said otherwise"},
 		{[]string{"scatter"}, "`known` unless said otherwise: the standard deviations in the model are right; " +

@@ -36,7 +36,7 @@ var examples = map[string][]example{
 		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},
 		{"odes fit model.ode --starts 50 --resume starts.txt", "from many points; go on from there after Ctrl-C"},
 		{"odes fit model.ode --draw profiles=p.svg --draw waterfall", "with pictures"},
-		{"odes fit model.ode --fit.over=[k1,k2] --format json", "of some params, for other programs"},
+		{"odes fit model.ode --set k2=0.3 --format json", "from another start, for other programs"},
 	},
 	"predict": {
 		{"odes predict fitted.ode", "data, what the model says, and residuals"},
@@ -125,6 +125,8 @@ func (*ensembleCmd) Help() string   { return exampleHelp("ensemble") }
 func (*sweepCmd) Help() string      { return exampleHelp("sweep") }
 func (*workerCmd) Help() string     { return exampleHelp("worker") }
 func (*queueCmd) Help() string      { return exampleHelp("queue") }
+func (*fitCmd) Help() string        { return exampleHelp("fit") }
+func (*predictCmd) Help() string    { return exampleHelp("predict") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }
 func (*newCmd) Help() string        { return exampleHelp("new") }

@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 	"odes.dev/odes/repl"
 )
@@ -184,6 +185,11 @@ func (k *fitCmd) load(c *call) (text string, m *odes.Model, err error) {
 // save writes the model with the estimates.
 func (k *fitCmd) save(c *call, path, text string, m *odes.Model, r *fit.Result) error {
 	fitted, left := repl.WithValues(m, text, r.Assignments())
+	if old, err := parser.Format(path, text); err == nil && old == text { // it stays in its standard form
+		if formatted, err := parser.Format(path, fitted); err == nil {
+			fitted = formatted
+		}
+	}
 	if err := c.write(path, func(w io.Writer) error {
 		_, err := io.WriteString(w, fitted)
 		return err
