@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,6 @@ func groups(r *fit.Result) (list []group) {
 // overGroups draws a panel for all groups that have the same observation.
 func overGroups(r *fit.Result, y string, curve func(g *group) plot.Curve, unit bool) plot.Picture {
 	s := &plot.Stack{}
-	var last string
 	for _, g := range groups(r) {
 		name := g.rows[0].Observation
 		k := slices.IndexFunc(s.Panels, func(p plot.Picture) bool { return p.(*plot.Lines).Title == name })
@@ -141,28 +141,25 @@ func overGroups(r *fit.Result, y string, curve func(g *group) plot.Curve, unit b
 		}
 		l := s.Panels[k].(*plot.Lines)
 		l.Curves = append(l.Curves, curve(&g))
-		last = name
 	}
-	if last == "" {
+	if len(s.Panels) == 0 {
 		return nil
 	}
 	return s
 }
 
+// inTime returns the rows of g in the order of their times.
+func (g *group) inTime() []fit.Prediction {
+	rows := slices.Clone(g.rows)
+	slices.SortStableFunc(rows, func(a, b fit.Prediction) int { return cmp.Compare(a.T, b.T) })
+	return rows
+}
+
+// overlay draws the data over what the model says, with a band of two standard errors of that.
 func overlay(r *fit.Result) plot.Picture {
-	return overGroups(r, "value", func(g *group) plot.Curve {
+	p := overGroups(r, "value", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name}
-		rows := slices.Clone(g.rows)
-		slices.SortStableFunc(rows, func(a, b fit.Prediction) int {
-			switch {
-			case a.T < b.T:
-				return -1
-			case a.T > b.T:
-				return 1
-			}
-			return 0
-		})
-		for _, p := range rows {
+		for _, p := range g.inTime() {
 			c.X, c.Y = append(c.X, p.T), append(c.Y, p.Value)
 			c.PX, c.PY = append(c.PX, p.T), append(c.PY, p.Data)
 			side := 0
@@ -173,6 +170,26 @@ func overlay(r *fit.Result) plot.Picture {
 		}
 		return c
 	}, true)
+	if p == nil {
+		return nil
+	}
+	panels := p.(*plot.Stack).Panels
+	for _, g := range groups(r) {
+		band := plot.Band{Name: "± 2 errors of " + g.name}
+		for _, x := range g.inTime() {
+			if x.Error-x.Error == 0 {
+				band.X = append(band.X, x.T)
+				band.Lo = append(band.Lo, x.Value-2*x.Error)
+				band.Hi = append(band.Hi, x.Value+2*x.Error)
+			}
+		}
+		for _, panel := range panels {
+			if l := panel.(*plot.Lines); l.Title == g.rows[0].Observation && len(band.X) > 1 {
+				l.Bands = append(l.Bands, band)
+			}
+		}
+	}
+	return p
 }
 
 func residuals(r *fit.Result) plot.Picture {
