@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/optim"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 )
@@ -219,12 +220,12 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 	return nil
 }
 
-// value computes the objective and the constraints at the minimum as results are: with an independent run beside it.
-func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
+// checkedAt returns options of a run at x of which the objective is compared with that of an independent run.
+func (p *problem) checkedAt(x []float64) odes.Options {
 	o := p.opts.Options
 	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, []string{}, -1, nil
 	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "sens.order", Value: "1"})
-	values := p.values(m.x)
+	values := p.values(x)
 	for i, v := range p.settings.Over {
 		a := odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())}
 		for k := range p.coords {
@@ -234,6 +235,36 @@ func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 		}
 		o.Set = append(slices.Clone(o.Set), a)
 	}
+	return o
+}
+
+// calibrate finds how the error of the objective at the start, by an independent run, compares with what follows from
+// rtol: noise is multiplied by that. Where there is no such run, or where it fails, rtol is believed.
+func (p *problem) calibrate(ctx context.Context) {
+	const least, most = 0.01, 1e4 // what one point says of others
+	s, err := p.model.Sensitivities(ctx, p.checkedAt(p.start))
+	e, none := p.borrow()
+	if err != nil || none != nil {
+		return
+	}
+	defer p.giveBack(e)
+	expected := p.noise(s)
+	if e.comparison != nil {
+		if e.at(ctx, p.start) != nil {
+			return
+		}
+		at := optim.Residuals{R: make([]float64, e.rows)}
+		e.fill(p.start, optim.Values, &at)
+		expected = at.Noise
+	}
+	if known := s.Values[0].Error; known > 0 && expected > 0 && s.Settings.CheckedBy != "" {
+		p.rough = min(max(known/expected, least), most)
+	}
+}
+
+// value computes the objective and the constraints at the minimum as results are: with an independent run beside it.
+func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
+	o := p.checkedAt(m.x)
 	s, err := p.model.Sensitivities(ctx, o)
 	if err != nil {
 		return err

@@ -161,7 +161,7 @@ func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals) {
 		}
 	}
 	s.priors(x)
-	at.Noise = math.Sqrt(noise) + second/2
+	at.Noise = e.p.rough * (math.Sqrt(noise) + second/2)
 }
 
 // sums adds rows of the objective to what a search asks for.
@@ -331,7 +331,9 @@ func (e *evaluator) curvature(s *odes.Sensitivities, sign float64, x, grad, to [
 }
 
 // noise is the estimated error of a value of the objective.
-func noise(s *odes.Sensitivities) float64 { return math.Abs(s.Values[0].Value) * s.Settings.RTol }
+func (p *problem) noise(s *odes.Sensitivities) float64 {
+	return math.Abs(s.Values[0].Value) * s.Settings.RTol * p.rough
+}
 
 // smooth returns the problem for optim.Minimize.
 func (e *evaluator) smooth() optim.Problem {
@@ -343,7 +345,7 @@ func (e *evaluator) smooth() optim.Problem {
 				return err
 			}
 			sign := e.p.sign()
-			at.Value, at.Noise = float64(sign*s.Values[0].Value), noise(s)
+			at.Value, at.Noise = float64(sign*s.Values[0].Value), e.p.noise(s)
 			if want >= optim.Slopes {
 				e.gather(s, 0, sign, x, at.Gradient)
 			}
@@ -365,7 +367,7 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 				return err
 			}
 			sign := e.p.sign()
-			at.Value, at.Noise = float64(sign*s.Values[0].Value), noise(s)
+			at.Value, at.Noise = float64(sign*s.Values[0].Value), e.p.noise(s)
 			if want >= optim.Slopes {
 				e.gather(s, 0, sign, x, at.Gradient)
 			}

@@ -128,6 +128,32 @@ solver { rtol = 1e-9 atol = 1e-11 }`), fit.Options{})
 	}
 }
 
+// TestNoise: with loose tolerances, whose errors make the objective rough, searches end early and at a minimum.
+func TestNoise(t *testing.T) {
+	for _, rtol := range []string{"1e-2", "1e-3", "1e-4"} {
+		r := run(t, parse(t, `
+time t from 0 to 12
+param a = 1 in [0.1, 10], b = 0.3 in [0.01, 10], c = 0.5 in [0.01, 10], d = 0.12 in [0.01, 10]
+state x = 10, y = 5
+x' = a*x - b*x*y
+y' = -c*y + d*x*y
+data D {
+  time = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+  x = [2.92, 0.96, 0.48, 0.48, 0.89, 0.99, 2.1, 4.46, 8.96, 13.8, 7.88, 2.29]
+  y = [5.8, 4.96, 3.47, 2.32, 1.39, 1.07, 1.18, 0.75, 0.91, 2.61, 5.5, 5.91]
+}
+observe u = x ~ normal(0.1) from D.x
+observe v = y ~ normal(0.1) from D.y
+objective loss = nll()
+fit { log = all intervals = wald }
+solver { method = bs3 rtol = `+rtol+` atol = 1e-3 }`), fit.Options{Starts: 4})
+		if s := r.Starts[0]; s.Status != "converged" || s.Evaluations > 60 {
+			t.Errorf("rtol %s: %s after %d evaluations: %s", rtol, s.Status, s.Evaluations, s.Why)
+		}
+		near(t, "a with rtol "+rtol, estimate(t, r, "a").Value, 1.084, 0.05)
+	}
+}
+
 // TestConstraint fits under a constraint.
 func TestConstraint(t *testing.T) {
 	r := run(t, parse(t, decay+`observe y = x ~ normal(0.2) from D.y

@@ -24,6 +24,7 @@ type problem struct {
 	start    []float64 // of the search, as coordinates
 	// squares tells that the objective is read row by row.
 	squares     bool
+	rough       float64 // how the error of the objective compares with that which rtol promises
 	fixed       float64 // what the priors of other params add to the objective
 	algorithm   string
 	constraints []odes.Value
@@ -104,7 +105,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if opts.Starts > 0 {
 		s.Starts = opts.Starts
 	}
-	p := &problem{model: m, opts: opts, settings: s, constraints: m.Constraints()}
+	p := &problem{model: m, opts: opts, settings: s, constraints: m.Constraints(), rough: 1}
 	for _, v := range s.Over {
 		p.names = append(p.names, v.String())
 	}

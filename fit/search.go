@@ -18,6 +18,7 @@ import (
 // search makes the searches, as many at a time as there are workers, and sorts them.
 func (p *problem) search(ctx context.Context, out *Result) error {
 	began := time.Now()
+	p.calibrate(ctx)
 	points := p.points()
 	list := make([]Start, len(points))
 	causes := make([]error, len(points))
