@@ -170,8 +170,9 @@ type Prediction struct {
 var ErrNoMinimum = errors.New("no search has come to a value of the objective")
 
 // Run fits a model. The error carries all that is wrong with the options, as diagnostics; it is ErrNoMinimum, wrapped
-// around the cause of the first failure, where no search came to a value. If ctx ends, the result is that of what was
-// done until then, with status "partial", and the error is nil, unless nothing was done.
+// around the cause of the first failure, where no search came to a value; the result then lists the searches. If ctx
+// ends, the result is that of what was done until then, with status "partial", and the error is nil, unless nothing was
+// done.
 func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	began := time.Now()
 	p, err := newProblem(m, opts)
@@ -181,7 +182,11 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	out := &Result{Settings: p.settings, Algorithm: p.algorithm, Factor: 1, Status: "ok"}
 	out.NLL, out.AIC, out.BIC = math.NaN(), math.NaN(), math.NaN()
 	out.Stats.Seconds.Compile = time.Since(began).Seconds()
-	if err := p.search(ctx, out); err != nil {
+	if err := p.search(ctx, out); errors.Is(err, ErrNoMinimum) {
+		out.Status, out.GradientNorm = "failed", math.NaN()
+		out.Objective = odes.Value{Name: p.settings.Objective, Value: math.NaN(), Error: math.NaN()}
+		return out, err
+	} else if err != nil {
 		return nil, err
 	}
 	if err := p.conclude(ctx, out); err != nil {

@@ -241,7 +241,7 @@ var language = []Word{
 	{
 		Name: "fit", Kind: BlockWord,
 		Form: "fit { minimize = J  over = [k1, k2]  log = [k1] }",
-		Text: "What an optimiser is to do. It is checked and kept; nothing here acts on it.",
+		Text: "What a fit searches for, and how: see odes fit and docs/fit.md.",
 	},
 	{
 		Name: "ensemble", Kind: BlockWord,

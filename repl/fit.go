@@ -80,7 +80,10 @@ func profiles(r *fit.Result) plot.Picture {
 		}
 		c := plot.Curve{Name: "profile"}
 		top := 0.0
-		for _, p := range x.Profile {
+		for k, p := range x.Profile {
+			if k > 0 {
+				rounded(x.Profile[k-1], p, x.Value, &c)
+			}
 			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Rise)
 			for _, e := range []float64{x.Lower, x.Upper} {
 				if p.Value == e {
@@ -105,6 +108,20 @@ func profiles(r *fit.Result) plot.Picture {
 		return nil
 	}
 	return s
+}
+
+// rounded adds points between two of a profile. The root of the rise is almost straight there; at the estimate, it
+// changes its sign.
+func rounded(a, b fit.ProfilePoint, estimate float64, c *plot.Curve) {
+	root := func(p fit.ProfilePoint) float64 {
+		return math.Copysign(math.Sqrt(max(p.Rise, 0)), p.Value-estimate)
+	}
+	const n = 8
+	for i := 1; i < n; i++ {
+		share := float64(i) / n
+		z := root(a) + share*(root(b)-root(a))
+		c.X, c.Y = append(c.X, a.Value+share*(b.Value-a.Value)), append(c.Y, z*z)
+	}
 }
 
 // group is the rows of one observation in one experiment.

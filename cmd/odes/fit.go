@@ -106,6 +106,9 @@ func (k *fitCmd) Run(c *call) error {
 		}
 	}
 	if err != nil || !returned {
+		if returned && result != nil && f.Messages && output == "" { // programs read that it failed
+			_ = f.Fit(out, heading(m), result, c.tableOptions(out)) // the error of the fit is the one to report
+		}
 		return k.failed(c, err)
 	}
 	c.diagnose(result.Warnings)
