@@ -81,7 +81,7 @@ func (tr *trial) fill(seed uint64) {
 	}
 	m := tr.c.model
 	tr.values["t"] = []float64{tr.o.scalar(&typecheck.Const{Data: []float64{next()}}, nil)}
-	for _, s := range m.Params {
+	for _, s := range slices.Concat(m.Params, m.Totals) {
 		v := []float64{0.5}
 		if k, ok := s.Value.(*typecheck.Const); ok {
 			v = k.Data
