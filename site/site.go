@@ -35,7 +35,8 @@ var sections = []struct {
 }{
 	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>"}},
 	{"Use", []string{
-		"docs/language", "docs/events", "docs/repl", "docs/python", "docs/editors", "docs/limits", "docs/serve",
+		"docs/language", "docs/events", "docs/repl", "docs/fit", "docs/python", "docs/editors", "docs/limits",
+		"docs/serve",
 		"Manual pages <docs/man/odes>",
 		"Go API <api/index>",
 	}},
