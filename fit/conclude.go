@@ -309,15 +309,21 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	default:
 		note(diag.Warning, "the best search did not come to a minimum: %s", best.Why)
 	}
-	failed := 0
+	failed, made := 0, 0
 	why := ""
 	for i := range out.Starts {
+		if out.Starts[i].Status != "stopped" {
+			made++
+		}
 		if out.Starts[i].Status == "failed" {
 			failed++
 			if why == "" {
 				why = out.Starts[i].Why
 			}
 		}
+	}
+	if made < p.settings.Starts && best.Status != "stopped" {
+		note(diag.Warning, "the fit was interrupted after %d of %d searches", made, p.settings.Starts)
 	}
 	if failed > 0 {
 		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s",

@@ -312,6 +312,18 @@ func TestInterrupted(t *testing.T) {
 	if err != nil || r.Status != "partial" || len(r.Starts) < 3 || len(r.Starts) > 5 || len(r.Estimates) != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
+	// Searches that end before they have a value are not results.
+	soon, stop := context.WithCancel(context.Background())
+	n = 0
+	r, err = fit.Run(soon, m, fit.Options{Starts: 400, Workers: 8, Found: func(fit.Start) {
+		if n++; n == 5 {
+			stop()
+		}
+	}})
+	if err != nil || r.Starts[0].Status != "converged" || math.Abs(r.Objective.Value-r.Starts[0].Value) > 1e-9 ||
+		estimate(t, r, "k").Value < 0.3 {
+		t.Errorf("%+v, %v", r.Starts[0], err)
+	}
 	cancel()
 	if _, err := fit.Run(ctx, m, fit.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)

@@ -141,8 +141,10 @@ func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float6
 	s.Seconds = time.Since(began).Seconds()
 	s.Why = r.Status.Words()
 	switch {
-	case ctx.Err() != nil && (r.X == nil || r.Status == optim.Stopped):
-		s.Status, s.Why = "stopped", optim.Stopped.Words()
+	case ctx.Err() != nil && (err != nil || r.Status == optim.Stopped):
+		if s.Status, s.Why = "stopped", optim.Stopped.Words(); err != nil { // before it had a value
+			return s, nil
+		}
 	case err != nil:
 		s.Status, s.Why = "failed", reason(err)
 		return s, err
