@@ -3,6 +3,7 @@ package optim
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // sequence is a search by sequential quadratic programming. All but the evaluations is in scaled variables.
@@ -17,6 +18,12 @@ type sequence struct {
 	terms      []float64 // sizes of the constraints: of their values and the largest terms of these
 	multiplier []float64 // of the constraints: derivatives of the minimum by their limits
 	left       []float64 // the parts of violations, in [0, 1], that the last program left
+}
+
+// visited is a point that a search came through.
+type visited struct {
+	value float64
+	c     []float64
 }
 
 func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Options) (Result, error) {
@@ -272,6 +279,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 	fresh := true
 	quiet, stuck := 0, 0
 	var failure error
+	var recent []visited
 	p, second, old, after := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	shifted, linear := make([]float64, len(s.c.C)), make([]float64, len(s.c.C))
 
@@ -370,7 +378,13 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		} else {
 			quiet = 0
 		}
-		merit := s.at.Value + s.penalty(s.c.C)
+		// A step need only be better than the worst of the last points: the way along curved constraints is not a way
+		// down.
+		recent = append(recent[max(0, len(recent)-4):], visited{s.at.Value, slices.Clone(s.c.C)})
+		merit := math.Inf(-1)
+		for _, v := range recent {
+			merit = math.Max(merit, v.value+s.penalty(v.c))
+		}
 		accepted := false
 		corrected := false
 		t := 1.0

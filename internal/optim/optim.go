@@ -245,7 +245,7 @@ func Minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, 
 // It is sequential quadratic programming with a damped BFGS approximation of the Lagrangian's Hessian. Quadratic
 // programs are solved by a dual active-set method (D. Goldfarb, A. Idnani, Math. Program. 27 (1983) 1–33,
 // doi:10.1007/BF02591962). An exact penalty function judges the steps, which are corrected to second order where the
-// curvature of constraints spoils them.
+// curvature of constraints spoils them; a step need not be better than the last point, only than the worst of five.
 func Constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Options) (Result, error) {
 	return constrained(ctx, p, x0, o)
 }
