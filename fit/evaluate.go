@@ -368,6 +368,7 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 			}
 			sign := e.p.sign()
 			at.Value, at.Noise = float64(sign*s.Values[0].Value), e.p.noise(s)
+			c.Noise = s.Settings.RTol
 			if want >= optim.Slopes {
 				e.gather(s, 0, sign, x, at.Gradient)
 			}

@@ -43,7 +43,7 @@ func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Opti
 // evaluate evaluates at x on trial.
 func (s *sequence) evaluate(ctx context.Context, x []float64, want Want) error {
 	s.res.Evaluations++
-	s.trial.Noise = 0
+	s.trial.Noise, s.to.Noise = 0, 0
 	err := s.p.Evaluate(ctx, x, want, &s.trial, &s.to)
 	if err == nil && !(finite([]float64{s.trial.Value}) && finite(s.to.C)) {
 		err = errNotFinite
@@ -301,7 +301,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		if status == Stuck {
 			s.res.Failure = failure
 		}
-		if status.Converged() && s.res.Violation > feasible {
+		if status.Converged() && s.res.Violation > math.Max(feasible, s.c.Noise) {
 			s.res.Status = Unsatisfiable
 		}
 		return s.res, nil
@@ -364,16 +364,17 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		if short {
 			return end(ByStep)
 		}
-		if left > 1-1e-8 && violation > feasible && norm(p) < 1e-8 {
+		if left > 1-1e-8 && violation > math.Max(feasible, s.c.Noise) && norm(p) < 1e-8 {
 			return end(Unsatisfiable)
 		}
 		// Constraints are rounded like the objective. At a vertex, where nothing curves, their last digits would be
 		// chased forever.
 		noise := s.at.Noise + float64(1e-12*math.Abs(s.at.Value))
 		for i, w := range s.weights {
-			noise += float64(1e-12 * w * s.terms[i])
+			noise += float64(math.Max(1e-12, s.c.Noise) * w * s.terms[i])
 		}
-		if s.res.Reduction <= noise && violation <= feasible {
+		satisfied := violation <= math.Max(feasible, s.c.Noise)
+		if s.res.Reduction <= noise && satisfied {
 			quiet++
 		} else {
 			quiet = 0
@@ -413,7 +414,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 					return end(ByNoise)
 				}
 			}
-			slack := s.at.Noise + s.trial.Noise
+			slack := 2 * noise
 			now := s.trial.Value + s.penalty(s.to.C)
 			if now <= merit+float64(1e-4*t*math.Min(slope, 0))+slack {
 				accepted = true
@@ -447,7 +448,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		if !accepted {
 			if stuck++; stuck > 1 || fresh {
-				if quiet > 0 || math.Abs(slope) <= float64(1e3*(s.at.Noise+epsilon*merit)) && violation <= feasible {
+				if quiet > 0 || math.Abs(slope) <= float64(1e3*(noise+epsilon*merit)) && satisfied {
 					return end(ByNoise)
 				}
 				return end(Stuck)

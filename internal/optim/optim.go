@@ -91,6 +91,9 @@ type LeastSquaresProblem struct {
 type Constraints struct {
 	C []float64 // k
 	J []float64 // k × n, by rows
+	// Noise is the estimated relative error of C: relative to the terms that add up to each value. A search takes at
+	// least that of rounding.
+	Noise float64
 }
 
 // ConstrainedProblem is a smooth function to be minimised within bounds, where Lo ≤ C ≤ Hi holds for k smooth
