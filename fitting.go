@@ -3,6 +3,7 @@ package odes
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
@@ -178,4 +179,22 @@ func (m *Model) Constraints() []Value {
 		}
 	}
 	return list
+}
+
+// ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of several
+// maxima becomes the largest.
+func (m *Model) ReadsLargest(name string) bool {
+	base, _, _ := strings.Cut(name, "[")
+	found := false
+	for _, o := range m.checked.Objectives {
+		if o.Name != base {
+			continue
+		}
+		typecheck.Walk(func(e typecheck.Expr) bool {
+			f, ok := e.(*typecheck.Functional)
+			found = found || ok && f.Kind == typecheck.MaxOver
+			return !found
+		}, o.Value)
+	}
+	return found
 }

@@ -390,6 +390,7 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 			hi = math.Inf(1)
 		}
 		p.Lo, p.Hi = append(p.Lo, lo), append(p.Hi, hi)
+		p.Largest = append(p.Largest, e.p.model.ReadsLargest(c.Name))
 	}
 	return p
 }

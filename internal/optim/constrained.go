@@ -17,6 +17,7 @@ type sequence struct {
 	weights    []float64 // of violations in the penalty function
 	terms      []float64 // sizes of the constraints: of their values and the largest terms of these
 	multiplier []float64 // of the constraints: derivatives of the minimum by their limits
+	cuts       []*cut
 	left       []float64 // the parts of violations, in [0, 1], that the last program left
 }
 
@@ -72,10 +73,13 @@ func (s *sequence) evaluate(ctx context.Context, x []float64, want Want) error {
 	return nil
 }
 
-// accept makes the point on trial, x, the current one.
-func (s *sequence) accept(x []float64) {
+// accept makes the point on trial, x, the current one, which was from.
+func (s *sequence) accept(from, x []float64) {
 	s.at, s.trial = s.trial, s.at
 	s.c, s.to = s.to, s.c
+	if from != nil {
+		s.remember(from, &s.to)
+	}
 	for i, c := range s.c.C {
 		// The size of a constraint is that of what it adds up, which may cancel.
 		row := s.c.J[i*s.n : (i+1)*s.n]
@@ -121,6 +125,9 @@ func (s *sequence) penalty(c []float64) float64 {
 // lagrangian sets out to the gradient of the Lagrangian f − yᵀC.
 func (s *sequence) lagrangian(g, jacobian, out []float64) {
 	transposed(jacobian, s.multiplier, out)
+	for _, k := range s.cuts {
+		add(out, k.multiplier, k.row)
+	}
 	for j := range out {
 		out[j] = g[j] - out[j]
 	}
@@ -179,20 +186,36 @@ func (s *sequence) program(x, c, p []float64) (ok bool) {
 	for i, v := range c {
 		q.cLo[i], q.cHi[i] = s.p.Lo[i]-v, s.p.Hi[i]-v
 	}
+	values := slices.Clone(c)
+	if len(s.cuts) > 0 {
+		q.c = slices.Clone(q.c)
+	}
+	for _, k := range s.cuts {
+		v := s.cutAt(k, x)
+		values = append(values, v)
+		q.c = append(q.c, k.row...)
+		q.cLo, q.cHi = append(q.cLo, s.p.Lo[k.i]-v), append(q.cHi, s.p.Hi[k.i]-v)
+	}
+	q.k = len(values)
 	clear(s.left)
 	if ok = q.solve(); !ok {
-		if !s.relax(&q, c) {
+		if !s.relax(&q, values) {
 			return false
 		}
 	}
 	copy(p, q.x)
 	copy(s.multiplier, q.y)
+	for j, k := range s.cuts {
+		k.multiplier = q.y[len(c)+j]
+	}
 	return true
 }
 
 // relax solves a program that has no solution with one more variable for each violated constraint: the part of its
 // violation that is left, from 0 to 1. Parts have a price, which grows with the multipliers that it leads to.
-func (s *sequence) relax(q *program, c []float64) bool {
+// The values of cuts follow those of the constraints; their violations have the same parts left.
+func (s *sequence) relax(q *program, values []float64) bool {
+	c := values[:len(s.c.C)]
 	n, k := q.n, q.k
 	var violated []int
 	price := math.Max(norm(s.at.Gradient), 1e-10)
@@ -220,6 +243,11 @@ func (s *sequence) relax(q *program, c []float64) bool {
 		w.a[n+j] = float64(price * math.Abs(e))
 		w.g[(n+j)*m+n+j] = float64(1e-3 * w.a[n+j])
 		w.c[i*m+n+j] = -e
+		for l, other := range s.cuts {
+			if row := len(c) + l; other.i == i {
+				w.c[row*m+n+j] = -s.excess(i, values[row])
+			}
+		}
 		w.hi = append(w.hi, 1)
 	}
 	if !w.solve() {
@@ -255,7 +283,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 	for i, v := range s.sizes {
 		s.d[i] = 1 / v
 	}
-	s.res = Result{X: x, AtBound: make([]int8, n), Gradient: make([]float64, n), Multipliers: s.multiplier}
+	s.res = Result{X: x, AtBound: make([]int8, n), Gradient: make([]float64, n)}
 	if err := s.evaluate(ctx, x, Slopes); err != nil {
 		s.res.Status, s.res.Failure = Failed, err
 		if ctx.Err() != nil {
@@ -263,7 +291,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		return s.res, startError(err)
 	}
-	s.accept(x)
+	s.accept(nil, x)
 	limit, least, feasible := s.o.Iterations, s.o.Step, s.o.Feasible
 	if limit == 0 {
 		limit = 1000
@@ -297,7 +325,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		s.lagrangian(s.at.Gradient, s.c.J, old)
 		s.res.Projected = s.projectedLagrangian(x, old)
-		s.res.Violation = s.violation(s.c.C)
+		s.res.Violation, s.res.Multipliers = s.violation(s.c.C), s.total()
 		if status == Stuck {
 			s.res.Failure = failure
 		}
@@ -323,6 +351,18 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		return short
 	}
 
+	settled, rounds := math.Inf(1), 0
+	again := func() bool { // without what held it, a search goes on until that gains nothing
+		gained := settled - s.at.Value
+		settled = s.at.Value
+		if rounds++; !s.forget(x) || rounds > 3 && gained <= float64(1e-9*math.Abs(settled))+4*s.at.Noise {
+			return false
+		}
+		quiet, stuck = 0, 0
+		return true
+	}
+
+search:
 	for {
 		if !s.program(x, s.c.C, p) {
 			if fresh {
@@ -347,7 +387,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 			return end(Iterations)
 		}
 		s.res.Iterations++
-		for i, y := range s.multiplier {
+		for i, y := range s.total() {
 			y = math.Abs(y)
 			s.weights[i] = math.Max(1.1*y, 0.5*(s.weights[i]+y))
 		}
@@ -362,6 +402,9 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		s.res.Reduction = 0.5*bend + mended
 		short := place(p, 1)
 		if short {
+			if again() {
+				continue
+			}
 			return end(ByStep)
 		}
 		if left > 1-1e-8 && violation > math.Max(feasible, s.c.Noise) && norm(p) < 1e-8 {
@@ -411,6 +454,9 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 			if quiet > 0 {
 				s.lagrangian(s.trial.Gradient, s.to.J, after)
 				if quiet > 8 || s.projectedLagrangian(next, after) > 0.5*projected && quiet > 2 {
+					if again() {
+						continue search
+					}
 					return end(ByNoise)
 				}
 			}
@@ -427,9 +473,11 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 				for i := range shifted {
 					shifted[i] = s.to.C[i] - linear[i]
 				}
-				keep := append([]float64{}, s.multiplier...)
+				keep, cuts := slices.Clone(s.multiplier), s.cuts
+				s.cuts = nil
 				ok := s.program(x, shifted, second) && largest(s.left) == 0
 				copy(s.multiplier, keep)
+				s.cuts = cuts
 				if ok {
 					place(second, 1)
 					if s.evaluate(ctx, next, Slopes) == nil &&
@@ -439,6 +487,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 					}
 				}
 			}
+			s.remember(next, &s.to)
 			rise := now - merit
 			part := 0.5
 			if slope < 0 {
@@ -448,6 +497,9 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		if !accepted {
 			if stuck++; stuck > 1 || fresh {
+				if again() {
+					continue
+				}
 				if quiet > 0 || math.Abs(slope) <= float64(1e3*(noise+epsilon*merit)) && satisfied {
 					return end(ByNoise)
 				}
@@ -458,16 +510,22 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 			continue
 		}
 		stuck, failure = 0, nil
-		s.lagrangian(s.trial.Gradient, s.to.J, after)
-		for i := range after {
-			after[i] -= old[i]
-			old[i] = (next[i] - x[i]) * s.d[i]
+		for j := range after {
+			after[j] = s.trial.Gradient[j] - s.at.Gradient[j]
+			old[j] = (next[j] - x[j]) * s.d[j]
+		}
+		for i, y := range s.multiplier {
+			// A jump of derivatives is no curvature.
+			if row, to := s.c.row(i, n), s.to.row(i, n); !s.largest(i) || cosine(row, to) > distinct {
+				add(after, y, row)
+				add(after, -y, to)
+			}
 		}
 		if quiet == 0 || fresh {
 			s.update(old, after, fresh)
 			fresh = false
 		}
-		s.accept(next)
+		s.accept(x, next)
 		copy(x, next)
 	}
 }

@@ -595,3 +595,57 @@ func TestVertex(t *testing.T) {
 		}
 	}
 }
+
+// TestLargest keeps the largest of many functions below a limit that most of them reach: a mass moves in a given time
+// with the least energy, and its velocity is bounded after each piece. The derivatives are those of one of the pieces.
+func TestLargest(t *testing.T) {
+	const n = 40
+	fastest := func(x []complex128) complex128 {
+		v, most := c(0), c(0)
+		for _, u := range x {
+			if v += u * 2 / n; real(v) > real(most) {
+				most = v
+			}
+		}
+		return most
+	}
+	h := hock{
+		f: func(x []complex128) complex128 {
+			s := c(0)
+			for _, u := range x {
+				s += u * u * 2 / n
+			}
+			return s
+		},
+		c: func(x []complex128) []complex128 {
+			h, s, v := c(2.0/n), c(-1), c(0)
+			for _, u := range x {
+				s += v*h + u*h*h/2
+				v += u * h
+			}
+			return []complex128{s, v, 0.7 - fastest(x)}
+		},
+		equations: 2, start: all(n, 0), lo: all(n, -6), hi: all(n, 6),
+	}
+	p := h.problem()
+	p.Largest = []bool{false, false, true}
+	res, err := Constrained(t.Context(), p, h.start, Options{})
+	if err != nil || !res.Status.Converged() || res.Violation > 1e-10 || res.Evaluations > 150 {
+		t.Errorf("%v, %v, violation %g, after %d evaluations", err, res.Status, res.Violation, res.Evaluations)
+	}
+	// The same with a constraint for each piece.
+	h.c = func(x []complex128) []complex128 {
+		h, s, v := c(2.0/n), c(-1), c(0)
+		var all []complex128
+		for _, u := range x {
+			s += v*h + u*h*h/2
+			v += u * h
+			all = append(all, 0.7-v)
+		}
+		return append([]complex128{s, v}, all...)
+	}
+	smooth, err := Constrained(t.Context(), h.problem(), h.start, Options{})
+	if err != nil || !smooth.Status.Converged() || math.Abs(res.Value-smooth.Value) > 1e-9 {
+		t.Errorf("%v, %v: %.12g with one constraint, %.12g with many", err, smooth.Status, res.Value, smooth.Value)
+	}
+}

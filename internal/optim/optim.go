@@ -104,6 +104,9 @@ type ConstrainedProblem struct {
 	Bounds      Bounds
 	// Lo and Hi have one number for each constraint. Equal ones make an equation; an infinite one is none.
 	Lo, Hi []float64
+	// Largest tells of each constraint whether it is the largest (for a lower limit: least) of several functions, whose
+	// derivatives jump where another becomes the largest; nil: none is.
+	Largest []bool
 	// Evaluate fills in at and c; see Problem. It is not asked for Curving.
 	Evaluate func(ctx context.Context, x []float64, want Want, at *Point, c *Constraints) error
 }
