@@ -181,8 +181,8 @@ func (m *Model) Constraints() []Value {
 	return list
 }
 
-// ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of several
-// maxima becomes the largest.
+// ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of
+// several maxima becomes the largest.
 func (m *Model) ReadsLargest(name string) bool {
 	base, _, _ := strings.Cut(name, "[")
 	found := false

@@ -52,8 +52,8 @@ func TestLanguageModels(t *testing.T) {
 			{"y3_end", "k1", 3.43782212715, 1e-6},
 			{"track", "k1", 0.55309993, 1e-5},
 		}},
-		{"enzyme", 1, nil},
-		{"control", 1, nil},
+		{"enzyme", 0, nil},
+		{"control", 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join("parser", "testdata", "models", c.name+".ode")

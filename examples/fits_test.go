@@ -39,7 +39,9 @@ func TestControls(t *testing.T) {
 				}
 			}
 			info := m.Info()
-			h := report.Heading{Model: info.Name, File: filepath.Base(info.File), Time: info.Time, TimeUnit: info.TimeUnit}
+			h := report.Heading{
+				Model: info.Name, File: filepath.Base(info.File), Time: info.Time, TimeUnit: info.TimeUnit,
+			}
 			var b bytes.Buffer
 			if err := report.FitTable(&b, h, r, report.TableOptions{}); err != nil {
 				t.Fatal(err)

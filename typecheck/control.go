@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// A control is a param and a function of time. The param has the control's name, unit and bounds, and one value for each
-// interval of the grid (or each time of it, where the control is linear); an array of controls has its own indices
+// A control is a param and a function of time. The param has the control's name, unit and bounds, and one value for
+// each interval of the grid, or each time of it where the control is linear; an array of controls has its own indices
 // first. The function is what the name stands for in equations.
 
 // controlGrid elaborates the times on which e is piecewise. The result is bad if there was an error.
@@ -57,8 +57,8 @@ func (c *checker) control(e *entity, grid Expr) {
 	})
 }
 
-// piecewise is the value at q of a function that is constant between the knots, or linear. The last axis of the values is
-// that of the knots.
+// piecewise is the value at q of a function that is constant between the knots, or linear. The last axis of the values
+// is that of the knots.
 //
 // A constant piece begins with its knot. The sum over the jumps that lie behind q needs no order of the knots, so that
 // those which are params may be anywhere. Its conditions end steps and have derivatives by the knots, as any condition

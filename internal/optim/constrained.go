@@ -34,7 +34,8 @@ func constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Opti
 	}
 	s := &sequence{
 		search: search{o: o, n: n, b: p.Bounds}, p: p, d: make([]float64, n), b: make([]float64, n*n),
-		weights: make([]float64, k), terms: make([]float64, k), multiplier: make([]float64, k), left: make([]float64, k),
+		weights: make([]float64, k), terms: make([]float64, k),
+		multiplier: make([]float64, k), left: make([]float64, k),
 	}
 	s.at, s.c = room()
 	s.trial, s.to = room()

@@ -66,7 +66,9 @@ var hocks = []hock{
 		10,
 		[]float64{-10, 10},
 		func(x []complex128) complex128 { return x[0] - x[1] },
-		func(x []complex128) []complex128 { return []complex128{-3*x[0]*x[0] + 2*x[0]*x[1] - x[1]*x[1] + 1} }, 0, nil, nil,
+		func(x []complex128) []complex128 {
+			return []complex128{-3*x[0]*x[0] + 2*x[0]*x[1] - x[1]*x[1] + 1}
+		}, 0, nil, nil,
 		-1,
 	},
 	{
@@ -137,7 +139,8 @@ var hocks = []hock{
 		func(x []complex128) complex128 { return x[0]*x[0] + x[1]*x[1] },
 		func(x []complex128) []complex128 {
 			return []complex128{
-				x[0] + x[1] - 1, x[0]*x[0] + x[1]*x[1] - 1, 9*x[0]*x[0] + x[1]*x[1] - 9, x[0]*x[0] - x[1], x[1]*x[1] - x[0],
+				x[0] + x[1] - 1, x[0]*x[0] + x[1]*x[1] - 1, 9*x[0]*x[0] + x[1]*x[1] - 9, x[0]*x[0] - x[1],
+				x[1]*x[1] - x[0],
 			}
 		}, 0, all(2, -50), all(2, 50), 2,
 	},
@@ -153,7 +156,9 @@ var hocks = []hock{
 		26,
 		[]float64{-2.6, 2, 2},
 		func(x []complex128) complex128 { return sq(x[0]-x[1]) + sq(sq(x[1]-x[2])) },
-		func(x []complex128) []complex128 { return []complex128{(1+x[1]*x[1])*x[0] + sq(x[2]*x[2]) - 3} }, 1, nil, nil, 0,
+		func(x []complex128) []complex128 {
+			return []complex128{(1+x[1]*x[1])*x[0] + sq(x[2]*x[2]) - 3}
+		}, 1, nil, nil, 0,
 	},
 	{
 		27,
@@ -171,7 +176,9 @@ var hocks = []hock{
 		29,
 		[]float64{1, 1, 1},
 		func(x []complex128) complex128 { return -x[0] * x[1] * x[2] },
-		func(x []complex128) []complex128 { return []complex128{-x[0]*x[0] - 2*x[1]*x[1] - 4*x[2]*x[2] + 48} }, 0, nil, nil,
+		func(x []complex128) []complex128 {
+			return []complex128{-x[0]*x[0] - 2*x[1]*x[1] - 4*x[2]*x[2] + 48}
+		}, 0, nil, nil,
 		-16 * math.Sqrt2,
 	},
 	{
@@ -208,9 +215,15 @@ var hocks = []hock{
 		[]float64{100, 100, 10},
 		-math.Log(math.Log(10)),
 	},
-	{35, []float64{0.5, 0.5, 0.5}, func(x []complex128) complex128 {
-		return 9 - 8*x[0] - 6*x[1] - 4*x[2] + 2*x[0]*x[0] + 2*x[1]*x[1] + x[2]*x[2] + 2*x[0]*x[1] + 2*x[0]*x[2]
-	}, func(x []complex128) []complex128 { return []complex128{3 - x[0] - x[1] - 2*x[2]} }, 0, all(3, 0), all(3, inf), 1.0 / 9},
+	{
+		35,
+		[]float64{0.5, 0.5, 0.5},
+		func(x []complex128) complex128 {
+			return 9 - 8*x[0] - 6*x[1] - 4*x[2] + 2*x[0]*x[0] + 2*x[1]*x[1] + x[2]*x[2] + 2*x[0]*x[1] + 2*x[0]*x[2]
+		}, func(x []complex128) []complex128 { return []complex128{3 - x[0] - x[1] - 2*x[2]} }, 0, all(3, 0), all(3,
+		inf),
+		1.0 / 9,
+	},
 	{
 		36,
 		[]float64{10, 10, 10},
@@ -319,7 +332,8 @@ var hocks = []hock{
 		}, 1, all(4, 1), all(4, 5), 17.0140173,
 	},
 	{76, all(4, 0.5), func(x []complex128) complex128 {
-		return x[0]*x[0] + 0.5*x[1]*x[1] + x[2]*x[2] + 0.5*x[3]*x[3] - x[0]*x[2] + x[2]*x[3] - x[0] - 3*x[1] + x[2] - x[3]
+		return x[0]*x[0] + 0.5*x[1]*x[1] + x[2]*x[2] + 0.5*x[3]*x[3] - x[0]*x[2] + x[2]*x[3] - x[0] - 3*x[1] +
+			x[2] - x[3]
 	}, func(x []complex128) []complex128 {
 		return []complex128{5 - x[0] - 2*x[1] - x[2] - x[3], 4 - 3*x[0] - x[1] - 2*x[2] + x[3], x[1] + 4*x[2] - 1.5}
 	}, 0, all(4, 0), all(4, inf), -4.681818181},
@@ -409,7 +423,8 @@ func TestConstrained(t *testing.T) {
 			h.number, res.Value, h.optimum, res.Iterations, res.Evaluations, res.Status, res.Violation, res.Projected)
 		if !res.Status.Converged() || res.Violation > 1e-9 ||
 			math.Abs(res.Value-h.optimum) > 1e-8*math.Max(math.Abs(h.optimum), 1) {
-			t.Errorf("%d: %.12g, not %.12g; %v, violation %g", h.number, res.Value, h.optimum, res.Status, res.Violation)
+			t.Errorf("%d: %.12g, not %.12g; %v, violation %g", h.number, res.Value, h.optimum, res.Status,
+				res.Violation)
 		}
 		for i := h.equations; i < p.Constraints; i++ {
 			if res.Multipliers[i] < -1e-9 {
@@ -560,15 +575,16 @@ func TestConstrainedFailures(t *testing.T) {
 			t.Errorf("%v %v %g", err, res.Status, res.Value)
 		}
 		p.Evaluate = func(context.Context, []float64, Want, *Point, *Constraints) error { return errors.New("none") }
-		if res, err := Constrained(t.Context(), p, h.start, Options{}); !errors.Is(err, ErrStart) || res.Status != Failed {
+		res, err = Constrained(t.Context(), p, h.start, Options{})
+		if !errors.Is(err, ErrStart) || res.Status != Failed {
 			t.Errorf("%v %v", err, res.Status)
 		}
 	}
 }
 
-// TestVertex finds the least time in which a mass goes from rest to rest, with a piecewise constant force within bounds:
-// a minimum at a vertex, where nothing curves. For an even number of pieces it has more active constraints than
-// variables.
+// TestVertex finds the least time in which a mass goes from rest to rest, with a piecewise constant force within
+// bounds: a minimum at a vertex, where nothing curves. For an even number of pieces it has more active constraints
+// than variables.
 func TestVertex(t *testing.T) {
 	for _, n := range []int{15, 20, 40} {
 		h := hock{

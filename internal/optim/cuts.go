@@ -68,7 +68,9 @@ func (s *sequence) remember(x []float64, c *Constraints) {
 			continue
 		}
 		s.cuts = slices.DeleteFunc(s.cuts, func(k *cut) bool { return k.i == i && cosine(k.row, row) > distinct })
-		s.cuts = append(s.cuts, &cut{i: i, value: v, x: slices.Clone(x), row: slices.Clone(row), born: s.res.Iterations})
+		s.cuts = append(s.cuts, &cut{
+			i: i, value: v, x: slices.Clone(x), row: slices.Clone(row), born: s.res.Iterations,
+		})
 	}
 	s.cuts = slices.DeleteFunc(s.cuts, func(k *cut) bool { return s.res.Iterations-k.born > cutAge })
 	s.cuts = s.cuts[max(0, len(s.cuts)-mostCuts):]

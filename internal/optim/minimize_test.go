@@ -195,10 +195,11 @@ var sums = []sum{
 			r[29], r[30] = x[0], x[1]-x[0]*x[0]-1
 			return r
 		},
-		lo: []float64{-0.015, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1), -0.99}, hi: []float64{math.Inf(1), 0.9, 0.5, 2, math.Inf(1), 0}, bounded: -1,
+		lo: []float64{-0.015, -inf, -inf, -inf, -inf, -0.99}, hi: []float64{inf, 0.9, 0.5, 2, inf, 0}, bounded: -1,
 	},
 	{
-		name: "variably dimensioned", start: []float64{0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0}, least: []float64{0},
+		name: "variably dimensioned", start: []float64{0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0},
+		least: []float64{0},
 		residual: func(x []complex128) []complex128 {
 			r, s := make([]complex128, len(x)+2), c(0)
 			for j, v := range x {
@@ -540,7 +541,8 @@ func TestNoise(t *testing.T) {
 			}
 			exact := real1(f, res.X)
 			if !res.Status.Converged() || exact > 3*noise || res.Evaluations > 100 {
-				t.Errorf("noise %g: %v, %g above the minimum after %d evaluations", noise, res.Status, exact, res.Evaluations)
+				t.Errorf("noise %g: %v, %g above the minimum after %d evaluations", noise, res.Status, exact,
+					res.Evaluations)
 			}
 		}
 	}
@@ -578,7 +580,8 @@ func TestFailures(t *testing.T) {
 		}
 		return evaluate(c, x, want, at)
 	}
-	if res, err := Minimize(ctx, p, []float64{30, -10}, Options{}); err != nil || res.Status != Stopped || res.X == nil {
+	res, err := Minimize(ctx, p, []float64{30, -10}, Options{})
+	if err != nil || res.Status != Stopped || res.X == nil {
 		t.Errorf("%v %v", err, res.Status)
 	}
 }

@@ -156,7 +156,7 @@ const (
 	Iterations                  // it took as many iterations as it may
 	Evaluations                 // or evaluations
 	Stopped                     // the context was done
-	Stuck                       // no step is better, though the gradient promises so: it is wrong, or the function rough
+	Stuck                       // no step is better, though the gradient promises so: it is wrong or the function rough
 	Unsatisfiable               // no point nearby satisfies the constraints better, and this one does not
 	Failed                      // there is no value at the start
 )

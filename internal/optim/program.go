@@ -128,7 +128,8 @@ func (p *program) solve() bool {
 	return false
 }
 
-// refine moves x onto the limits of the active constraints, from which rounding has led it where G is badly conditioned.
+// refine moves x onto the limits of the active constraints, from which rounding has led it where G is badly
+// conditioned.
 func (p *program) refine() {
 	n, q := p.n, len(p.active)
 	for range 2 {
