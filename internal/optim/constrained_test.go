@@ -221,7 +221,7 @@ var hocks = []hock{
 		func(x []complex128) complex128 {
 			return 9 - 8*x[0] - 6*x[1] - 4*x[2] + 2*x[0]*x[0] + 2*x[1]*x[1] + x[2]*x[2] + 2*x[0]*x[1] + 2*x[0]*x[2]
 		}, func(x []complex128) []complex128 { return []complex128{3 - x[0] - x[1] - 2*x[2]} }, 0, all(3, 0), all(3,
-		inf),
+			inf),
 		1.0 / 9,
 	},
 	{
