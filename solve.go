@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/typecheck"
 )
 
 // Solve integrates the model. It reports outputs at the ends of steps or at opts.Times, and the values
@@ -209,8 +207,10 @@ func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to f
 	if e.Mode {
 		r := EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
 		control, _, _ := strings.Cut(r.Name, "[")
-		if slices.ContainsFunc(m.checked.Params, func(p *typecheck.Symbol) bool { return p.Control && p.Name == control }) {
-			r.Kind = "control"
+		for _, p := range m.checked.Params {
+			if p.Control && p.Name == control {
+				r.Kind = "control"
+			}
 		}
 		return r
 	}
