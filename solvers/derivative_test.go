@@ -284,7 +284,7 @@ func TestExactDiscreteDerivatives(t *testing.T) {
 	if err := json.Unmarshal(text, &ref); err != nil {
 		t.Fatal(err)
 	}
-	if len(ref.Methods) != 6 {
+	if len(ref.Methods) != 13 {
 		t.Fatalf("%d methods in the reference", len(ref.Methods))
 	}
 	params := []string{"a", "b", "c", "d", "x0", "y0"}

@@ -173,8 +173,9 @@ func (t *implicitTable) collocation(nodes []*big.Float, phi float64) {
 }
 
 // gaussTable fills in the figures of the Gauss method of s stages. There are rows for the slope at the end and for that
-// at a quarter of the step: the polynomial through the slopes of the stages and of both ends, which is that of the dense
-// output, has another one there. For linear equations it is the one of the stages, so a divided difference would show nothing.
+// at a quarter of the step: the polynomial through the slopes of the stages and of both ends, which is that of the
+// dense output, has another one there. For linear equations it is the one of the stages, so a divided difference
+// would show nothing.
 func gaussTable(t implicitTable, s int) *implicitTable {
 	nodes := legendre(s).roots()
 	t.collocation(nodes, 1/float64(2*s))

@@ -156,13 +156,15 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 	var it newton
 	for on := true; on; {
 		residual(lin)
-		switch it.judge(r.changeComplex(s, b, lin.x)) {
-		case newtonFound:
+		change := r.changeComplex(s, b, lin.x)
+		verdict := it.judge(change)
+		switch {
+		case verdict == newtonFound:
 			on = false
-		case newtonFailed:
+		case !(change <= 1):
 			return false
-		case newtonRenew:
-			if !r.lineariseComplex(f, s, b, lin) {
+		case verdict == newtonRenew || verdict == newtonFailed: // the real step, which is recorded, was found
+			if on = it.counts < 2*newtonMost; !r.lineariseComplex(f, s, b, lin) {
 				return false
 			}
 		}

@@ -13,8 +13,8 @@ import (
 //
 // The equations of a block are solved by Newton's method, to rounding: a step is a function of its arguments alone, and
 // its derivatives are those of the equations, not of the iteration. Newton's matrix I - h A ⊗ J begins with the
-// Jacobian at the start of the step. Its factors serve all iterations of all blocks with the same figures, until changes shrink
-// too slowly: then J is evaluated at the stages, and the matrix factored anew.
+// Jacobian at the start of the step. Its factors serve all iterations of all blocks with the same figures, until
+// changes shrink too slowly: then J is evaluated at the stages, and the matrix factored anew.
 //
 // Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.6 and IV.8; for derivatives,
 // H. Zhang, A. Sandu, SIAM Journal on Scientific Computing 36 (2014) C504–C523, doi:10.1137/130912335 (FATODE).
