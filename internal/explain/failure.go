@@ -154,8 +154,8 @@ func (f *failure) unsolvable(e *solvers.MatrixError, p *solvers.Place) {
 		}
 	case e.Kind == solvers.MatrixDiverged:
 		f.list.Errorf(CodeUnderflow, f.rate(e.Rows), "Newton's method finds no solution of the equations for a step "+
-			"of %s at %s: with h = %s, it goes on to change %s; shorter steps (hmax, fixed_step, rtol), or another method "+
-			"may do without", f.method.Info().Name, f.at(p), diag.Number(p.H), f.stateNames(e.Cols))
+			"of %s at %s: with h = %s, it goes on to change %s; shorter steps (hmax, fixed_step, rtol), or another "+
+			"method may do without", f.method.Info().Name, f.at(p), diag.Number(p.H), f.stateNames(e.Cols))
 	default:
 		why := "are linearly dependent there"
 		if e.Overflow {
