@@ -165,6 +165,11 @@ func TestChoose(t *testing.T) {
 		{"rkc2", "stages", 51, "stages = 51: rkc2 has 2 to 50 stages"},
 		{"rkc2", "stages", 9e6, "stages = 9000000: rkc2 has 2 to 50 stages"},
 		{"tsit5", "stages", 7, "stages fixes the stages of method = rkc2; tsit5 has its own"},
+		{"radau5", "stages", 7, "stages fixes the stages of method = rkc2; radau5 has its own"},
+		{"theta", "theta", 0.3, "theta = 0.3: theta takes 0.5 to 1, where it is stable for whatever decays"},
+		{"theta", "theta", 1.1, "theta = 1.1: theta takes 0.5 to 1, where it is stable for whatever decays"},
+		{"radau5", "theta", 0.6, "theta sets the weight of the end in method = theta; radau5 has none"},
+		{"tsit5", "theta", 0.6, "theta sets the weight of the end in method = theta; tsit5 has none"},
 		{"tsit5", "colour", 7, "colour is a setting of no method"},
 	} {
 		if _, err := Choose(c.name, map[string]float64{c.key: c.value}); err == nil || err.Error() != c.want {
