@@ -119,7 +119,7 @@ func gradientRows(s *odes.Sensitivities, variables int) [][]float64 {
 	return rows
 }
 
-// implicitMethods calls do for every method of runs that solves equations, but for those of order 1: their errors add up
+// implicitMethods calls do for every method of runs that solves equations, but those of order 1: their errors add up
 // to more than these tests allow of any tolerance.
 func implicitMethods(do func(m *solvers.Spec)) {
 	for _, m := range solvers.Methods() {
