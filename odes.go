@@ -107,7 +107,8 @@ func (m *Model) Info() Info {
 	c := m.checked
 	i := Info{
 		Name: c.Name, Title: c.Title,
-		States: len(c.Rates), Algs: len(c.States) - len(c.Rates), Params: len(c.Params), Outputs: len(c.Outputs), Objectives: len(c.Objectives),
+		States: len(c.Rates), Algs: len(c.States) - len(c.Rates), Params: len(c.Params),
+		Outputs: len(c.Outputs), Objectives: len(c.Objectives),
 	}
 	for _, x := range c.Discretes {
 		if !x.Hidden {

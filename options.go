@@ -235,7 +235,8 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 		for _, i := range found {
 			s := symbols[i]
 			if s.Kind == typecheck.AlgSymbol {
-				l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the alg %q follows from the algebraic "+
+				l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the alg %q follows from the "+
+					"algebraic "+
 					"equations at the start as well, and its guess has no influence", t.Text, s.Name)
 				continue
 			}

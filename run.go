@@ -103,7 +103,8 @@ func (r *run) solvesAlgebraic(l *diag.List) {
 				able = append(able, m.Name)
 			}
 		}
-		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s does not solve algebraic equations (`0 = …`), which take "+
+		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s does not solve algebraic equations (`0 = …`), which "+
+			"take "+
 			"an implicit method; write method = auto or %s", r.spec.Name, diag.Either(able))
 	}
 	switch mode := r.settings.Mode; mode {

@@ -106,7 +106,7 @@ func TestBoundIsCheap(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(text), "fixed_step") || strings.Contains(file, "512") ||
-			odes.StiffExample(file) {
+			odes.StiffExample(file) || strings.Contains(string(text), "\ncontrol ") { // each piece looks anew
 			continue
 		}
 		m, err := odes.ParseFile(file)

@@ -96,10 +96,13 @@ var codes = map[string]string{
 	"missing-else":       "An if-expression always needs else.",
 	"missing-equation":   "An element of a state has no equation.",
 	"missing-expression": "Something is missing behind an operator or an equals sign.",
-	"drift":              "An algebraic unknown was far off before a step was made consistent: tolerances are too loose for it.",
-	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg), whatever the values: as a rule the " +
+	"drift": "An algebraic unknown was far off before a step was made consistent: tolerances are too " +
+		"loose for it.",
+	"index": "The algebraic equations (0 = …) do not determine the unknowns (alg), whatever the values: as a rule " +
+		"the " +
 		"model is of a higher index, and an equation must be differentiated by time.",
-	"inconsistent": "Newton's method found no values of the unknowns (alg) for which the algebraic equations hold, at " +
+	"inconsistent": "Newton's method found no values of the unknowns (alg) for which the algebraic equations " +
+		"hold, at " +
 		"the start or after an event: give a better guess.",
 	"missing-item":      "A model needs time and at least one state; a param needs a value.",
 	"missing-operator":  "There is no multiplication without a sign: write 2*k.",

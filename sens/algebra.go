@@ -3,8 +3,8 @@ package sens
 import "odes.dev/odes/solvers"
 
 // Where a system has algebraic equations, its state is made consistent at the start and behind every body and change of
-// modes: the last thing that such a mark does, with the discretes and modes of its right limit. So the tangent of a mark
-// ends with solvers.Consistency.Push, and the transpose of one begins with Pull.
+// modes: the last thing that such a mark does, with the discretes and modes of its right limit. So the tangent of a
+// mark ends with solvers.Consistency.Push, and the transpose of one begins with Pull.
 
 // consistencyOf returns what solves the algebraic equations of sys, of which there was a run, or nil.
 func consistencyOf(sys any, lanes int) *solvers.Consistency {

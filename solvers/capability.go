@@ -19,7 +19,7 @@ const (
 	StiffnessTest                           // StiffnessDetector
 	WholeSteps                              // Arithmetical
 	NeedsJacobian                           // Implicit
-	MassMatrix                              // it solves M y' = f(t, y) with the Mass of a Field, algebraic unknowns and all
+	MassMatrix                              // it solves M y' = f(t, y) with the Mass of a Field
 )
 
 // capabilities says of each capability with an interface what it is, for messages, and whether a method has it.

@@ -212,8 +212,8 @@ const (
 	consistencyNoise = 0x1p30
 )
 
-// Solve moves y so that the algebraic equations hold at t, with the discretes and modes that f has entered. The error is
-// a *ConsistencyError without a place, or that of a matrix that is too large.
+// Solve moves y so that the algebraic equations hold at t, with the discretes and modes that f has entered. The error
+// is a *ConsistencyError without a place, or that of a matrix that is too large.
 //
 // Steps of Newton's method are shortened until the next one, with the same matrix, is shorter: P. Deuflhard, Newton
 // Methods for Nonlinear Problems (Springer 2004), section 3.3 (the natural monotonicity test).
@@ -501,8 +501,8 @@ type consistencyComplex struct {
 	d            []complex128
 }
 
-// SolveComplex is Solve in complex arithmetic, near what Solve found: the real parts of the unknowns in near[n], or in y
-// where that is nil.
+// SolveComplex is Solve in complex arithmetic, near what Solve found: the real parts of the unknowns in near[n], or in
+// y where that is nil.
 func (c *Consistency) SolveComplex(f complexJacobian, t complex128, y []complex128, near []float64) {
 	if c.z == nil {
 		lu, err := c.plan.analysis.NewComplex()

@@ -465,7 +465,7 @@ func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
 			continue
 		}
 		m := float64(n * float64(size))
-		factor, elements := min(float64(2*m*m*m/3), float64(100*m)), min(float64(m*m), float64(20*m))
+		factor, elements := min(float64(2*float64(m*m)*m/3), float64(100*m)), min(float64(m*m), float64(20*m))
 		if size < len(r.solver) && r.solver[size] != nil {
 			lin := r.solver[size]
 			factor, elements = float64(lin.lu.Flops()), float64(lin.lu.NonZeros())

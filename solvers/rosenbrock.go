@@ -17,8 +17,8 @@ import (
 //	M κ_i/γ - h J κ_i = F_i + Σ c_ij M κ_j + h γ_i F_t,
 //	y₁ = y₀ + h Σ m_i κ_i,   Δq = h Σ m_i κ_i,   e = h Σ e_i κ_i,   y(t + θh) = y₀ + h Σ β_i(θ) κ_i.
 //
-// M is the identity, or the Mass of the Jacobian. The matrix G = M/γ - h ∂f/∂y is factored once a step. Every factorisation begins with the same order of pivots: a
-// step is a function of its arguments.
+// M is the identity, or the Mass of the Jacobian. The matrix G = M/γ - h ∂f/∂y is factored once a step. Every
+// factorisation begins with the same order of pivots: a step is a function of its arguments.
 //
 // Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.7; for derivatives, D. N.
 // Daescu, A. Sandu, G. R. Carmichael, Journal of Computational Physics 193 (2003).

@@ -3,8 +3,8 @@ package solvers
 import "math"
 
 // rosenbrockAlgebraic makes the end of a step consistent, where the field has a Mass. So the unknowns are functions of
-// the other states at all times: conditions that read them change where these say, and what happens at a time finds them
-// as they are. A step then is the map of the stages, followed by that of Consistency.
+// the other states at all times: conditions that read them change where these say, and what happens at a time finds
+// them as they are. A step then is the map of the stages, followed by that of Consistency.
 type rosenbrockAlgebraic struct {
 	*Consistency
 	moved []float64 // [n] how far the last step was moved
@@ -152,8 +152,8 @@ func (r *rosenbrock) pullPushed(f SecondField, s *Step, d *StepTangent, kd []flo
 	return &before
 }
 
-// pullPushRest is PullPush for a step that rest made; the end of c was pulled through Consistency. The second derivative
-// by the length is that of Euler's method, zero.
+// pullPushRest is PullPush for a step that rest made; the end of c was pulled through Consistency. The second
+// derivative by the length is that of Euler's method, zero.
 func (r *rosenbrock) pullPushRest(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	a, n, w, l := r.algebra, r.n, r.w, r.l
 	if len(a.drawn.X) == 0 {

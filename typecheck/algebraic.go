@@ -76,7 +76,8 @@ func (c *checker) initialOfStates() {
 		Walk(func(e Expr) bool {
 			r, ok := e.(*Ref)
 			if ok && r.Sym.Kind == AlgSymbol {
-				c.errorf(CodePlace, r.Span(), "the initial value of %q reads the alg %q, which follows from the initial "+
+				c.errorf(CodePlace, r.Span(), "the initial value of %q reads the alg %q, which follows from the "+
+					"initial "+
 					"values; write it with params and states", s.Name, r.Sym.Name).Relate(r.Sym.Span, "declared here")
 				return false
 			}

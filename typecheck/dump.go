@@ -75,7 +75,8 @@ func (d *dumper) model(m *Model) {
 		d.printf("%s' = %s", m.States[i].Name, d.expr(r))
 	}
 	for _, x := range m.Masses {
-		d.printf("mass(%s): unknowns %v, rows %v, columns %v, values %v", x.State.Name, x.Unknowns, x.Rows, x.Cols, x.Values)
+		d.printf("mass(%s): unknowns %v, rows %v, columns %v, values "+
+			"%v", x.State.Name, x.Unknowns, x.Rows, x.Cols, x.Values)
 	}
 	for _, r := range m.Residuals {
 		d.printf("0 = %s", d.expr(r.Value))

@@ -10,8 +10,9 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// Mass is the singular mass matrix of the elements of State, once the equations have been combined: rows of Unknowns are
-// zero, all others have 1 on the diagonal and Values at Rows and Cols, the columns of unknowns. Elements count from 0.
+// Mass is the singular mass matrix of the elements of State, once the equations have been combined: rows of Unknowns
+// are zero, all others have 1 on the diagonal and Values at Rows and Cols, the columns of unknowns. Elements count from
+// 0.
 type Mass struct {
 	State      *Symbol
 	Unknowns   []int // ascending
@@ -56,7 +57,8 @@ func (c *checker) readMasses() {
 			continue
 		}
 		if n > massLimit {
-			c.errorf(CodeSize, it.Span, "a mass matrix is for at most %d elements, and %q has %d", massLimit, sym.Name, n)
+			c.errorf(CodeSize, it.Span, "a mass matrix is for at most %d elements, and %q has "+
+				"%d", massLimit, sym.Name, n)
 			continue
 		}
 		v := c.expr(context{place: placeConst}, it.Value)
@@ -68,7 +70,8 @@ func (c *checker) readMasses() {
 			want = nil
 		}
 		if !v.Type().Shape.Equal(want) {
-			c.errorf(CodeShape, v.Span(), "the mass matrix of %q must have shape %s, and this has shape %s", sym.Name, want,
+			c.errorf(CodeShape, v.Span(), "the mass matrix of %q must have shape %s, and this has shape "+
+				"%s", sym.Name, want,
 				v.Type().Shape).Relate(sym.Span, "declared here")
 			continue
 		}
@@ -103,12 +106,14 @@ func (c *checker) applyMasses() {
 			}
 			for k := range n {
 				if v := left[j*n+k]; k != j && v != 0 {
-					mass.Rows, mass.Cols, mass.Values = append(mass.Rows, j), append(mass.Cols, k), append(mass.Values, v)
+					mass.Rows, mass.Cols = append(mass.Rows, j), append(mass.Cols, k)
+					mass.Values = append(mass.Values, v)
 				}
 			}
 		}
 		if len(mass.Unknowns) == n {
-			c.errorf(CodeBounds, m.span, "the mass matrix of %q is zero; declare it with alg, and write 0 = …", sym.Name)
+			c.errorf(CodeBounds, m.span, "the mass matrix of %q is zero; declare it with alg, and write 0 = "+
+				"…", sym.Name)
 			continue
 		}
 		if len(mass.Unknowns) > 0 {

@@ -27,8 +27,8 @@ type Model struct {
 	States      []*Symbol     // those with rates, then the algebraic unknowns
 	Discretes   []*Symbol
 	Rates       []Expr // right-hand sides: one for each state with a rate, with its shape
-	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form of
-	// solvers.Mass.
+	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form
+	// of solvers.Mass.
 	Masses []*Mass
 	// Residuals are the algebraic equations `0 = …`, in file order. They have as many elements as the algs.
 	Residuals  []*Residual

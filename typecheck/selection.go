@@ -39,7 +39,8 @@ func (c *checker) selectedName(v SettingValue, name, want string, kinds ...entit
 		return
 	}
 	if g != nil && g.kind == algName && slices.Contains(kinds, stateName) {
-		c.errorf(CodeSettingValue, v.Span, "%q is an alg: its value at the start follows from the algebraic equations, "+
+		c.errorf(CodeSettingValue, v.Span, "%q is an alg: its value at the start follows from the algebraic "+
+			"equations, "+
 			"so its guess has no influence", name).Relate(g.span, "declared here")
 		return
 	}

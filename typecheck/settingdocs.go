@@ -54,7 +54,8 @@ var settingRows = map[string][]SettingRow{
 			"until Newton's method takes over; `newton` begins with that; `run` goes on to the end; docs/steady.md"},
 		{[]string{"steady_tol"}, "the last step of Newton's method to a steady state, in units of " +
 			"`rtol*abs(x) + atol` (1e-3 unless said otherwise)"},
-		{[]string{"linear"}, "how implicit methods solve the linear equations of a step: `dense`, `band` and `sparse` " +
+		{[]string{"linear"}, "how implicit methods solve the linear equations of a step: `dense`, `band` and " +
+			"`sparse` " +
 			"factor a matrix; `gmres` needs no factors, only products, for grids whose factors have no room; `auto` " +
 			"chooses by the pattern of the Jacobian; docs/methods.md"},
 	},

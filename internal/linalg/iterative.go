@@ -8,8 +8,8 @@ import (
 
 // iterative stands in for a factorisation that has no room: it solves by GMRES with an incomplete factorisation as the
 // preconditioner, until the residual is so small that the solution is as good as that of factors. Where GMRES does not
-// get there, the solution is NaN: a step that asked for it cannot be made, and a shorter one has a matrix that is closer
-// to the identity. Lanes follow each other.
+// get there, the solution is NaN: a step that asked for it cannot be made, and a shorter one has a matrix that is
+// closer to the identity. Lanes follow each other.
 type iterative struct {
 	p       *Pattern
 	ilu     Preconditioner
@@ -21,8 +21,8 @@ type iterative struct {
 }
 
 const (
-	// converged is the residual, relative to the right-hand side, of a solution that counts as exact: derivatives of a step
-	// agree with its transpose to about this number.
+	// converged is the residual, relative to the right-hand side, of a solution that counts as exact: derivatives of a
+	// step agree with its transpose to about this number.
 	converged = 1e-14
 	// enough is what is accepted where rounding prevents more.
 	enough = 1e-11

@@ -48,7 +48,8 @@ func NewILU(p *Pattern) (Preconditioner, error) {
 }
 
 func (f *incompletePlan) new() *incomplete {
-	return &incomplete{sparse: newSparse(f.structure, f.order, 0), incompletePlan: f, column: make([]float64, f.longest)}
+	numbers := newSparse(f.structure, f.order, 0)
+	return &incomplete{sparse: numbers, incompletePlan: f, column: make([]float64, f.longest)}
 }
 
 func newIncompletePlan(p *Pattern) (*incompletePlan, error) {

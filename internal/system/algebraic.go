@@ -181,7 +181,8 @@ func (m *Model) shortage(unknowns, equations, rows, cols []int, lines []string) 
 	}
 	if n := m.differentiations(unknowns, equations); n > 0 {
 		return text + fmt.Sprintf(", and %s only from derivatives of %s by time: the index of the model is "+
-			"about %d, and odes solves those of index 1; differentiate %s by time, %s, and replace the rates of states "+
+			"about %d, and odes solves those of index 1; differentiate %s by time, %s, and replace the rates of "+
+			"states "+
 			"that this brings in by their equations", follow, pronoun(len(lines)), n+1,
 			pronoun(len(lines)), times(n))
 	}
@@ -219,8 +220,8 @@ func some(names []string) string {
 	return strings.Join(names, "")
 }
 
-// differentiations returns how often some of the equations must be differentiated by time, as far as the places of entries tell,
-// until an unknown appears among those given; 0 if it never does.
+// differentiations returns how often some of the equations must be differentiated by time, as far as the places of
+// entries tell, until an unknown appears among those given; 0 if it never does.
 func (m *Model) differentiations(unknowns, equations []int) int {
 	j, _ := m.programs.withJacobian()
 	n, unknown := m.layout.nY, map[int]int{}

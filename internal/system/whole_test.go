@@ -70,8 +70,10 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 				t.Fatal("they were not compiled")
 			}
 			// What the time of a step is made of: one entry, and so many instructions.
-			if step.Steps != 1 || back.Steps != 1 || step.Instructions > c.step*11/10 || back.Instructions > c.back*11/10 {
-				t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of %d and 1 of %d",
+			if step.Steps != 1 || back.Steps != 1 ||
+				step.Instructions > c.step*11/10 || back.Instructions > c.back*11/10 {
+				t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of %d and "+
+					"1 of %d",
 					step.Steps, step.Instructions, back.Steps, back.Instructions, c.step, c.back)
 			}
 		})

@@ -44,7 +44,8 @@ func (d *draw) unknowns() {
 		d.item("state x%d = %s", j, z0)
 		d.item("alg q%d = %s", j, d.oneOf("0", z0.text, "1"))
 		d.equations = append(d.equations, fmt.Sprintf("x%d' = %s", j, rate))
-		gaps = append(gaps, fmt.Sprintf(d.oneOf("(q%d - x%[1]d - %[2]s)", "(q%d + 0.5*sin(q%[1]d) - x%[1]d - %[2]s - 0.5*sin(x%[1]d + %[2]s))",
+		gaps = append(gaps, fmt.Sprintf(d.oneOf("(q%d - x%[1]d - %[2]s)", "(q%d + 0.5*sin(q%[1]d) - x%[1]d - "+
+			"%[2]s - 0.5*sin(x%[1]d + %[2]s))",
 			"(q%d^3 + q%[1]d - (x%[1]d + %[2]s)^3 - x%[1]d - %[2]s)"), j, c[j]))
 		z = append(z, u.through(k.num, z0.num))
 	}
