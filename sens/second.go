@@ -124,6 +124,7 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 			done.Add(1)
 			if w.tells != nil {
 				w.tells.begin(w.tells.passes)
+				w.tells.tell(0, 0, 0)
 			}
 		}
 	}

@@ -258,7 +258,7 @@ func (tr *trial) start() {
 	todo := slices.Concat(m.States, m.Discretes)
 	for range len(todo) + 1 { // initial values may use each other, in any order
 		for _, s := range todo {
-			name := [...]string{"", "", "y.", "d.", "", "y."}[s.Kind] + s.Name
+			name := [...]string{"", "", "y.", "d.", "y."}[s.Kind] + s.Name
 			func() {
 				defer func() {
 					if p := recover(); p != nil && !strings.Contains(fmt.Sprint(p), "no value") {
@@ -270,7 +270,7 @@ func (tr *trial) start() {
 		}
 	}
 	for _, s := range todo {
-		name := [...]string{"", "", "y.", "d.", "", "y."}[s.Kind] + s.Name
+		name := [...]string{"", "", "y.", "d.", "y."}[s.Kind] + s.Name
 		tr.same("start "+name, tr.out.Start, get(name), inner.values[name])
 	}
 	for _, d := range tr.out.Defaults {
@@ -298,7 +298,7 @@ func (tr *trial) events() {
 		tr.fire(ev, func(_ int, at loops) {
 			want := map[string][]float64{}
 			for _, a := range ev.Body {
-				name := [...]string{"", "", "y.", "d.", "", "y."}[a.Target.Kind] + a.Target.Name
+				name := [...]string{"", "", "y.", "d.", "y."}[a.Target.Kind] + a.Target.Name
 				if want[name] == nil {
 					want[name] = slices.Clone(tr.values[name])
 				}

@@ -59,7 +59,7 @@ func (o *oracle) node(e typecheck.Expr, at loops) []float64 {
 	case *typecheck.Const:
 		return stretch(e.Data, shape.Size())
 	case *typecheck.Ref:
-		prefix := [...]string{"t", "p.", "y.", "d.", "", "y."}[e.Sym.Kind]
+		prefix := [...]string{"t", "p.", "y.", "d.", "y."}[e.Sym.Kind]
 		if e.Sym.Kind == typecheck.TimeSymbol {
 			return o.values["t"]
 		}

@@ -100,8 +100,15 @@ func steadyWords() []string { return []string{Auto, "newton", "run"} }
 
 // backwards names the methods that integrate adjoint equations of runs, where that is not the method of the run. The
 // error estimate of ros3p is zero for linear autonomous equations, since both solutions have one stability function;
-// those of adjoints are linear.
-var backwards = map[string]string{"ros3p": "rodas3"}
+// those of adjoints are linear. Adjoint equations are linear, so that nothing is gained by the iterations of implicit
+// Runge–Kutta methods: a Rosenbrock method takes their place.
+var backwards = map[string]string{
+	"ros3p": "rodas3", "backward_euler": "rosenbrock23", "theta": "rosenbrock23", "trapezoidal": "rosenbrock23",
+	"implicit_midpoint": "rosenbrock23", "sdirk2": "rosenbrock23", "trbdf2": "rosenbrock23", "radau3": "rodas3",
+	"kvaerno3": "rodas3", "esdirk32": "rodas3", "sdirk4": "rodas4", "esdirk4": "rodas4", "gauss4": "rodas4",
+	"lobatto_iiic4": "rodas4", "kvaerno5": "rodas5p", "esdirk54": "rodas5p", "radau5": "rodas5p", "gauss6": "rodas5p",
+	"radau9": "rodas5p",
+}
 
 // Backwards returns the method that integrates adjoint equations over the steps of m: the same, or one like it.
 func Backwards(m *solvers.Spec) *solvers.Spec {
