@@ -32,7 +32,7 @@ var large = map[string]odes.Options{
 var stiff = map[string]bool{
 	"akzo_nobel": true, "converter": true, "pendulum_cartesian": true, "power_fault": true,
 	"transistor_amplifier": true,
-	"brusselator_1d": true, "e5": true, "generator": true, "hires": true, "network20": true, "network100": true,
+	"brusselator_1d":       true, "e5": true, "generator": true, "hires": true, "network20": true, "network100": true,
 	"oregonator": true, "pollution": true, "ring_modulator": true, "robertson": true,
 }
 

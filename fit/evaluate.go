@@ -22,7 +22,6 @@ type evaluator struct {
 	set  []odes.Assignment
 	last []float64 // where comparison ran last; nil for nowhere
 	rows int       // that are squares
-	held []float64 // coordinates that are held: NaN for those that are not; nil for none
 	n    int       // evaluations, and failures among them
 	bad  int
 }

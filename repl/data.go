@@ -29,8 +29,8 @@ func (c *curves) measure(output string) {
 			if i < len(o.Limits) && y <= o.Limits[i] {
 				y, side = o.Limits[i], -1
 			}
-			if lo, hi := math.NaN(), math.NaN(); o.Widths != nil {
-				if lo, hi = o.Around(y, o.Widths[i]); hi-y == y-lo {
+			if o.Widths != nil {
+				if lo, hi := o.Around(y, o.Widths[i]); hi-y == y-lo {
 					spread = hi - y
 				}
 			}

@@ -456,7 +456,7 @@ func (r *implicitRungeKutta) Rate(f Field, s *Step) float64 {
 
 // price implements pricedSteps: two iterations of each block.
 func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
-	price := jacobian + rates*float64(r.info.Solved)
+	price := jacobian + float64(rates*float64(r.info.Solved))
 	n := float64(r.n)
 	known := 0
 	for _, b := range r.blocks {
@@ -465,7 +465,8 @@ func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
 			continue
 		}
 		m := float64(n * float64(size))
-		factor, elements := min(float64(2*float64(m*m)*m/3), float64(100*m)), min(float64(m*m), float64(20*m))
+		squares := float64(m * m)
+		factor, elements := min(float64(squares*m)/1.5, float64(100*m)), min(squares, float64(20*m))
 		if size < len(r.solver) && r.solver[size] != nil {
 			lin := r.solver[size]
 			factor, elements = float64(lin.lu.Flops()), float64(lin.lu.NonZeros())

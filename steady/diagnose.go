@@ -132,7 +132,6 @@ type swings struct {
 	before []float64 // the value of each state a step ago
 	rising []bool
 	begun  bool
-	time   float64
 	length float64
 }
 

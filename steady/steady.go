@@ -17,6 +17,7 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"math/cmplx"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -354,7 +355,7 @@ func (s *search) newton(ctx context.Context) (*State, error) {
 		return nil, &Error{Fault: Negative, States: s.names(below)}
 	}
 	out, err := s.settle()
-	if err == nil && out.Slowest != out.Slowest {
+	if err == nil && cmplx.IsNaN(out.Slowest) {
 		err = s.returns(ctx, out)
 	}
 	return out, err

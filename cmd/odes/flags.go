@@ -188,7 +188,7 @@ var settingFlag = regexp.MustCompile(`^--((?:` + strings.Join(parser.Blocks(), "
 
 var memorySize = regexp.MustCompile(`^[\d.]+ ?[kKMGT]?i?B$`)
 
-// splitSettings takes the flags --solver.key=value and --sens.key=value out of args. kong wants to know all flags
+// splitSettings takes flags such as --solver.key=value out of args. kong wants to know all flags
 // beforehand, and the keys of these belong to package odes.
 func splitSettings(args []string) (rest []string, settings []odes.Setting, err error) {
 	for i := 0; i < len(args); i++ {

@@ -26,7 +26,7 @@ func TestSplitSettings(t *testing.T) {
 	if !reflect.DeepEqual(settings, taken) {
 		t.Errorf("took %v, want %v", settings, taken)
 	}
-	for _, bad := range [][]string{{"--solver.rtol"}, {"--plot.size=3"}} {
+	for _, bad := range [][]string{{"--solver.rtol"}, {"--fit.over"}} {
 		if _, _, err := splitSettings(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}

@@ -86,7 +86,7 @@ func (p *program) solve() bool {
 			least := float64(1e-13 * size)
 			if lo == hi {
 				// Equations come first, and are wanted even where they happen to hold.
-				next, worst = side{i: i, sign: 1, equality: true}, math.Inf(1)
+				next = side{i: i, sign: 1, equality: true}
 				if v > hi {
 					next.sign = -1
 				}

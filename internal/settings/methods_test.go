@@ -36,7 +36,8 @@ func TestBackwards(t *testing.T) {
 		}
 	}
 	// A method of several members has one in the place of each.
-	both := solvers.Switching("both", solvers.Methods()[0], ros3p(t))
+	dopri5, _ := solvers.Lookup("dopri5")
+	both := solvers.Switching("both", dopri5, ros3p(t))
 	back := Backwards(both)
 	if len(back.Members) != len(both.Members) || back.Members[0] != both.Members[0] ||
 		back.Members[len(back.Members)-1].Name != "rodas3" {
