@@ -115,6 +115,7 @@ func (c *checker) observation(it *ast.Observe) {
 		}
 		return c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
 	})
+	c.steadyData = c.steadyData || steady != nil
 	if !c.withinRun(it, from, table.Data[times]) {
 		return
 	}

@@ -62,7 +62,7 @@ func (c *checker) likelihood(e Expr, table *Table) Expr {
 // terms returns what the value of an objective is a sum of; nil if it is anything else.
 func (c *checker) terms(v Expr) *Terms {
 	t := &Terms{}
-	if !c.addTerms(t, v, 1) || len(t.Likelihoods) == 0 {
+	if c.steadyData || !c.addTerms(t, v, 1) || len(t.Likelihoods) == 0 { // data of the steady state are in no Rows
 		return nil
 	}
 	if t.Prior > 0 && c.variant == nil && c.model.Priors == nil {
