@@ -29,7 +29,8 @@ fit { over = [k, s] }
 		}
 		return sum
 	}
-	for _, experiments := range []string{"", "experiment a { use D where id == 1 }\nexperiment b { use D where id == 2 }"} {
+	const two = "experiment a { use D where id == 1 }\nexperiment b { use D where id == 2 }"
+	for _, experiments := range []string{"", two} {
 		m, err := odes.Parse("steady.ode", model+experiments, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
