@@ -16,6 +16,9 @@ import (
 // 95 % of the entries. The truth must not exceed ten times the estimate in more than 5 %. The truth is
 // a run of vern9 at 1e-13, which TestReferences compares with multiprecision.
 func TestErrorEstimates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	files := map[string]bool{}
 	for _, r := range references {
 		files[r.model] = true

@@ -15,6 +15,9 @@ import (
 // TestCodeRefused refuses memory for machine code, at one place after the other: of programs, of whole steps, of the
 // elimination of sparse matrices. Programs then run without, and results have the same bits.
 func TestCodeRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	if vm.Backend() != "native" {
 		t.Skip("no machine code here")
 	}

@@ -9,6 +9,9 @@ import (
 // TestBellsOfEvenStates has narrow peaks of a state that moves evenly, as a clock that is written as a state does, in a
 // rate and in an integral. Events move the state and change its rate.
 func TestBellsOfEvenStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, width := range []float64{2, 0.2, 0.01, 1e-3} {
 		for _, c := range []struct {
 			peak string

@@ -139,6 +139,9 @@ func TestKeptBits(t *testing.T) {
 
 // TestKeptMethods makes this comparison for every method, on the example with the most events.
 func TestKeptMethods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {
 		t.Fatal(err)

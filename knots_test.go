@@ -44,6 +44,9 @@ objective X = final(x)
 // TestKnotAtAnotherTime has a knot where something else happens to end a step. What moves the other
 // must not move the knot.
 func TestKnotAtAnotherTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for name, other := range map[string]string{
 		"event":         "event e at ts { y += 1 }",
 		"fixed event":   "event e at 0.5 { y += 1 }",

@@ -99,6 +99,9 @@ sens { trust = off }
 // TestMemoryAdvice runs a model of many events where memory is short: steps are packed early, so little suffices; and
 // where it does not, the message names an amount that does.
 func TestMemoryAdvice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	m, err := odes.Parse("m.ode", spikes, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)

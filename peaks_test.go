@@ -259,6 +259,9 @@ solver { rtol = 1e-7  atol = 1e-9 }
 // lanes and threads, with those by tangents and complex steps, for methods with dense output of all
 // kinds.
 func TestPeakDerivatives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -368,6 +371,9 @@ func TestPeakVerify(t *testing.T) {
 // TestPeaksWithinSteps samples the dense output much more finely than the search does, and must find
 // nothing larger.
 func TestPeaksWithinSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	const model = `
 time t from 0 to 30
 param a = 10, b = 28, c = 2.6666666666666665

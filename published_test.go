@@ -75,6 +75,9 @@ objective K = final(y)
 
 // TestDelayedWindows compares values and derivatives with closed forms.
 func TestDelayedWindows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, c := range delayed {
 		for _, mode := range []string{"adjoint", "tangent", "complex"} {
 			checkClock(t, c, mode)

@@ -283,6 +283,9 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 // TestSecondOfEveryMethod checks every method, with events and observations: Hessians must be
 // symmetric, and close to those of another method.
 func TestSecondOfEveryMethod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, k := range []int{3, 5} {
 		m, err := Parse("m.ode", secondModels[k].text, ParseOptions{})
 		if err != nil {

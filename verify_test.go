@@ -222,6 +222,9 @@ func TestVerifyApproximations(t *testing.T) {
 // TestVerifyNoise has gradients of which rounding leaves fewer and fewer digits. No comparison may
 // call them wrong.
 func TestVerifyNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	m, err := ParseFile(filepath.Join("examples", "lorenz", "lorenz.ode"))
 	if err != nil {
 		t.Fatal(err)

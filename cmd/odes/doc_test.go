@@ -11,6 +11,9 @@ import (
 
 // TestDoc asks for everything there is help on.
 func TestDoc(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	names := subjectNames()
 	if len(names) < 150 {
 		t.Fatalf("there is help on %d names only", len(names))

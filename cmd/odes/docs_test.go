@@ -14,6 +14,9 @@ import (
 // lines that begin with "odes" or "go run ./cmd/odes". They run in the folder
 // of the document; model.ode and decay.ode are any model.
 func TestDocumentedCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)

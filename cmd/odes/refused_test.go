@@ -31,6 +31,9 @@ solver { method = rodas5p }
 // TestMemoryRefused refuses the memory that commands ask for, one question after the other. Each says so, and ends with
 // the status of a run that failed and writes nothing; where only the independent run had no memory, it ends well.
 func TestMemoryRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"m.ode": experiments, "w.csv": "1,2\n", "a.csv": "time,v\n0.5,0.5\n1,0.2\n", "b.csv": "time,v\n0.5,1\n1,0.5\n",

@@ -17,6 +17,9 @@ var updateTutorial = flag.Bool("update-tutorial", false, "write models and outpu
 // docs/tutorial, by its model's name, and the block behind a command is what
 // the command prints; behind `odes repl` it is a session, whose entries stand behind "odes> ".
 func TestTutorial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	folder, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
 		t.Fatal(err)

@@ -143,15 +143,13 @@ func keepWorker(ctx context.Context, address, token string, notice func(string))
 		cmd.Env = append(os.Environ(), tokenVariable+"="+token)
 		in, err := cmd.StdinPipe() // closes when this process ends, however it does
 		if err == nil {
-			cmd.Stderr = os.Stderr
+			cmd.Stderr, cmd.Cancel, cmd.WaitDelay = os.Stderr, in.Close, 3*time.Second
 			err = cmd.Start()
 		}
 		if err != nil {
 			notice("cannot start a worker: " + err.Error())
 			return
 		}
-		cmd.Cancel = in.Close
-		cmd.WaitDelay = 3 * time.Second
 		err = cmd.Wait()
 		if ctx.Err() != nil {
 			return

@@ -149,7 +149,7 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 			delete(w.busy, job)
 		}
 	}()
-	go beat(ctx, m)
+	go beat(ctx, m, ackWait/4)
 	start := time.Now()
 	c, err := w.compute(ctx, q, job, chunk, own)
 	switch {
@@ -173,9 +173,9 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 	w.Metrics.add(c, time.Since(start))
 }
 
-// beat tells that a chunk is being computed.
-func beat(ctx context.Context, m jetstream.Msg) {
-	t := time.NewTicker(ackWait / 4)
+// beat tells, again and again, that a chunk is being computed.
+func beat(ctx context.Context, m jetstream.Msg, every time.Duration) {
+	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
 		select {
