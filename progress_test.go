@@ -11,6 +11,7 @@ import (
 
 // TestEveryPhaseTells runs what takes long, and expects each phase to tell how far it is.
 func TestEveryPhaseTells(t *testing.T) {
+	defer odes.TellAlways()()
 	const long = `
 time t from 0 to 1500
 param a = 1, b = 2, c = 3

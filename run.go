@@ -364,7 +364,7 @@ func (p *reporter) Step(s *solvers.Step, _ solvers.End) error {
 	if p.steps%64 != 0 {
 		return nil
 	}
-	if now := time.Now(); now.Sub(p.last) > 100*time.Millisecond {
+	if now := time.Now(); now.Sub(p.last) > tellEvery {
 		p.last = now
 		p.tell(Progress{Phase: p.phase, T: s.T1, Steps: p.steps, Done: (s.T1 - p.from) / (p.to - p.from)})
 	}
@@ -448,3 +448,6 @@ func worthTelling(s *solvers.Stats) []solvers.Warning {
 	}
 	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
 }
+
+// tellEvery is how long progress is silent between two reports. Tests make it shorter.
+var tellEvery = 100 * time.Millisecond

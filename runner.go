@@ -227,7 +227,7 @@ func (r *Runner) tellProgress() {
 		mu.Lock()
 		defer mu.Unlock()
 		change()
-		if now := time.Now(); now.Sub(last) > 100*time.Millisecond && at.T == at.T {
+		if now := time.Now(); now.Sub(last) > tellEvery && at.T == at.T {
 			last = now
 			tell(at)
 		}
