@@ -516,6 +516,40 @@ func TestSecondOfRefinedRuns(t *testing.T) {
 	}
 }
 
+// TestDirectionOfConsts writes the direction of a Hessian's product as expressions of consts. J = Σ exp(-2k_i) has the
+// second derivatives 4 exp(-2k_i).
+func TestDirectionOfConsts(t *testing.T) {
+	for _, v := range []struct {
+		text string
+		want [2]float64
+	}{
+		{"w", [2]float64{3, -1}},
+		{"[2*i for i in 1:n]", [2]float64{2, 4}},
+		{"2*w + [i for i in 1:n]", [2]float64{7, 0}},
+		{"ones(n)", [2]float64{1, 1}},
+		{"a", [2]float64{3, -1}},
+		{"k", [2]float64{0.5, 0.25}},
+	} {
+		m, err := Parse("m.ode", "const n = 2, w[n] = [3, -1]\nconst a[1,n] = [[3, -1]]\ntime t from 0 to 1\n"+
+			"param k[n] = [0.5, 0.25]\nstate x[n] = 1\nx' = -k*x\nobjective J = final(sum(x^2))\n"+
+			"sens { wrt = [k]  order = 2  hvp = "+v.text+" }\n", ParseOptions{})
+		if err != nil {
+			t.Errorf("hvp = %s: %v", v.text, err)
+			continue
+		}
+		s, err := m.Sensitivities(t.Context(), Options{})
+		if err != nil {
+			t.Errorf("hvp = %s: %v", v.text, err)
+			continue
+		}
+		for i, k := range []float64{0.5, 0.25} {
+			if want := 4 * math.Exp(-2*k) * v.want[i]; !(math.Abs(s.Products[i]-want) <= 1e-5) {
+				t.Errorf("hvp = %s: product %d is %g, want %g", v.text, i, s.Products[i], want)
+			}
+		}
+	}
+}
+
 func TestSecondRefused(t *testing.T) {
 	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1, v[2] = [1, 2]\nstate x = 1\nx' = -k*x\n"+
 		"objective J = final(x)*(1 + v[1])\nsens { wrt = [k, initial(x)] }\n", ParseOptions{})
@@ -529,6 +563,7 @@ func TestSecondRefused(t *testing.T) {
 		{"sens.hvp", "w", `sens.hvp names no param "w"`},
 		{"sens.hvp", "k", "sens.hvp has 1 number for 2 elements"},
 		{"sens.hvp", `"k"`, "sens.hvp takes a number for each element of wrt"},
+		{"sens.hvp", "ones(3)", "sens.hvp has 3 numbers for 2 elements"},
 		{"sens.hvp", "[1, k]", "sens.hvp takes a number for each element of wrt"},
 		{"sens.hvp", "[1, inf]", "sens.hvp holds something that is not a finite number"},
 	} {

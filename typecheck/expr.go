@@ -574,24 +574,30 @@ func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
 
 // constant elaborates a scalar that is known at compile time and depends on no loop variables.
 func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, bool) {
-	v := c.expr(x.at(&place{name: what, knows: "consts", fixed: true}), e)
-	if isBad(v) || !c.numeric(v, what, v.Span()) {
-		return 0, v, false
-	}
-	if len(v.Type().Shape) != 0 {
+	d, v, ok := c.constants(x, e, what)
+	if ok && len(v.Type().Shape) != 0 {
 		c.errorf(CodeShape, v.Span(), "%s is a single number, and this has shape %s", what, v.Type().Shape)
-		return 0, v, false
+		ok = false
 	}
-	if free := Free(v); len(free) > 0 {
-		c.errorf(CodePlace, v.Span(), "%s is fixed at compile time and cannot use the loop variable %q", what,
-			free[0].Name)
-		return 0, v, false
-	}
-	d, ok := c.static(v, nil)
 	if !ok {
 		return 0, v, false
 	}
 	return d[0], v, true
+}
+
+// constants is constant for arrays too: their elements, row by row.
+func (c *checker) constants(x context, e ast.Expr, what string) ([]float64, Expr, bool) {
+	v := c.expr(x.at(&place{name: what, knows: "consts", fixed: true}), e)
+	if isBad(v) || !c.numeric(v, what, v.Span()) {
+		return nil, v, false
+	}
+	if free := Free(v); len(free) > 0 {
+		c.errorf(CodePlace, v.Span(), "%s is fixed at compile time and cannot use the loop variable %q", what,
+			free[0].Name)
+		return nil, v, false
+	}
+	d, ok := c.static(v, nil)
+	return d, v, ok
 }
 
 // integer is constant for whole numbers within [lo, hi].

@@ -75,7 +75,7 @@ var settingRows = map[string][]SettingRow{
 			"solver's `rtol`, and a thousandth of it of the largest variable so far"},
 		{[]string{"order", "hvp"}, "`order = 2`: the Hessian of every objective comes with its gradient, exact for " +
 			"the computed solution. `hvp = [1, 0, -2]`, with a number for each element of `wrt`, or the name of a " +
-			"param that holds them: the product of the Hessian with that vector, at the cost of one of its columns. " +
+			"const or param that holds them: the product of the Hessian with that vector, at the cost of one of its columns. " +
 			"With the modes that differentiate the computed solution; docs/methods.md"},
 	},
 	"fit": {

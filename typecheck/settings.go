@@ -148,7 +148,13 @@ func blockOf(key string) string {
 
 // setting reads the value of a key of a block. Only tolerances are given by name.
 func (c *checker) setting(kind string, k *ast.Setting) (SettingValue, bool) {
-	v, ok := c.settingValue(k.Value)
+	var v SettingValue
+	var ok bool
+	if _, call := strip(k.Value).(*ast.Call); call && kind == "sens" && k.Key.Name == "hvp" {
+		v, ok = c.settingNumbers(strip(k.Value)) // ones(n); nothing that it takes looks like a call
+	} else {
+		v, ok = c.settingValue(k.Value)
+	}
 	if e := entryOf(v); ok && e != nil && (kind != "solver" || k.Key.Name != "rtol" && k.Key.Name != "atol") {
 		c.errorf(CodeSettingValue, e.Span, "a list for `%s` holds values without names, in the order of what "+
 			"they are for", k.Key.Name)
@@ -256,11 +262,24 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 		}
 		return v, true
 	}
-	x, _, ok := c.constant(context{place: placeConst}, e, "a setting")
-	if !ok {
+	return c.settingNumbers(e)
+}
+
+// settingNumbers reads an expression of consts: a number, or an array as the list of its elements, row by row.
+func (c *checker) settingNumbers(e ast.Expr) (SettingValue, bool) {
+	v := SettingValue{Span: e.Pos()}
+	x, node, ok := c.constants(context{place: placeConst}, e, "a setting")
+	switch {
+	case !ok:
 		return v, false
+	case len(node.Type().Shape) == 0:
+		v.Number = &x[0]
+		return v, true
 	}
-	v.Number = &x
+	v.Array = true
+	for i := range x {
+		v.List = append(v.List, SettingValue{Number: &x[i], Span: v.Span})
+	}
 	return v, true
 }
 

@@ -450,7 +450,7 @@ func setCheck(s *Settings, v typecheck.SettingValue) string {
 
 // setHVP reads a list with a number for each variable, or the name of a param that is one.
 func setHVP(s *Settings, v typecheck.SettingValue) string {
-	const usage = "takes a number for each element of wrt, as hvp = [1, 0, -2], or a param that holds them"
+	const usage = "takes a number for each element of wrt, as hvp = [1, 0, -2], or a const or param that holds them"
 	s.HVP = Vector{Span: v.Span}
 	list := v.List
 	switch {
