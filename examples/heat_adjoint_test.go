@@ -101,3 +101,22 @@ func TestHeatAdjoint(t *testing.T) {
 	}
 	tabled(t, "heat_adjoint/README.md", "errors", []string{"n", "Euler", "Runge–Kutta 4"}, rows)
 }
+
+// TestHeatBacksolve integrates the heat equation backwards, which blows up. Its derivatives must be marked as lost, and
+// the result as partial.
+func TestHeatBacksolve(t *testing.T) {
+	for _, n := range []int{10, 30, 50} {
+		s := studied(t, fmt.Sprintf("heat_adjoint/heat%d.ode", n), "sens.mode", "backsolve", "sens.trust", "on",
+			"sens.of", "mid")
+		const end = 0.01
+		exact := -2 * math.Pi * math.Pi * end * math.Exp(-2*math.Pi*math.Pi*end)
+		right := math.Abs(s.Gradient[0]-exact) < 0.1*math.Abs(exact)
+		if lost := s.Trusts != nil && s.Trusts[0] == odes.Lost; lost == right || lost != (s.Status == "partial") {
+			t.Errorf("n = %d: backsolve gives %.3g, exact %.3g; lost: %v, status %q", n, s.Gradient[0], exact, lost,
+				s.Status)
+		}
+		if right != (n < 50) {
+			t.Errorf("n = %d: backsolve gives %.3g, exact %.3g", n, s.Gradient[0], exact)
+		}
+	}
+}

@@ -216,3 +216,13 @@ func TestVanDerPolWanted(t *testing.T) {
 		t.Logf("sens_tol = %s: %d steps", wanted, s.Stats.Steps)
 	}
 }
+
+// TestVanDerPolHeld holds the number of steps that stability asks of an explicit method to what the README says.
+func TestVanDerPolHeld(t *testing.T) {
+	for _, tol := range []string{"1e-3", "1e-4", "1e-5"} {
+		s := studied(t, "vdp/vdp.ode", "solver.rtol", tol, "solver.atol", tol, "sens.control", "off")
+		if s.Stats.Steps != 396 {
+			t.Errorf("%d steps at %s; vdp/README.md says 396", s.Stats.Steps, tol)
+		}
+	}
+}
