@@ -122,6 +122,15 @@ event back every P from -1e300 + P { x = 0 }
 x' = 1
 objective J = final(x)
 `,
+	"the coefficients of a guard's polynomial overflow": `
+time t from 4081 to 4694.7
+param r = 1e308, c = 0.3974
+state x = 0
+discrete n = 0
+event e when x - floor(x) > c { n += 0.1 }
+x' = r
+objective J = final(n)
+`,
 	"a period becomes so short that most of its times are past": `
 time t from 0 to 191.5
 discrete P = 100

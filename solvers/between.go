@@ -327,11 +327,16 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 			s.off, s.levels, fine, s.smooth = noise, fineLevel, true, true
 		}
 		s.guard, s.a, s.w, s.runs = i, a, w, s.runs[:0]
+		scale := 1.0
+		if largest > 0x1p900 { // sums of such values may overflow, and a NaN has no sign to follow
+			scale = 0x1p-100
+		}
+		s.off *= scale
 		b := s.left[0]
 		for r := range b {
 			sum := 0.0
 			for j, c := range s.bernstein[r*len(values):][:len(values)] {
-				sum += float64(c * values[j])
+				sum += float64(c * float64(scale*values[j]))
 			}
 			b[r] = sum
 		}
