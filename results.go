@@ -108,8 +108,24 @@ type RunStats struct {
 	Changes int
 	// What steady states took: steps of the runs to them, steps of Newton's method, and periods of those that repeat.
 	SteadySteps, Newton, Periods int
+	SteadyFlow                   int // steps of integrations of their derivatives, with sens { steady = run }
+	// Rests are the steady states that the run found.
+	Rests []Rest
 	// Check is the time of all runs but the one that made the result.
 	Seconds struct{ Parse, Compile, Forward, Adjoint, Second, Check float64 }
+}
+
+// Rest says of a steady state that it is stable, and how it was found.
+type Rest struct {
+	// Eigenvalue is that of the Jacobian, reduced by conserved quantities and algebraic equations, that is nearest to
+	// growing, per unit of time. Of a periodic state it is the largest multiplier over a period, of which the absolute
+	// value is below 1. NaN where it is not known; -∞ where the conserved quantities leave nothing free.
+	Eigenvalue complex128
+	// NearZero tells that only eigenvalues near zero were looked at, since there are many.
+	NearZero bool
+	// Time is how long the run to the steady state was; 0 where there was none.
+	Time                   float64
+	Steps, Newton, Periods int // as in RunStats
 }
 
 // MethodSteps says how many steps a method made.
@@ -234,6 +250,8 @@ func (s *RunStats) add(o *RunStats) {
 	s.SteadySteps += o.SteadySteps
 	s.Newton += o.Newton
 	s.Periods += o.Periods
+	s.SteadyFlow += o.SteadyFlow
+	s.Rests = append(s.Rests[:len(s.Rests):len(s.Rests)], o.Rests...)
 	if o.Steps > 0 {
 		s.Methods = nil // of several runs they are not added up
 	}

@@ -390,6 +390,10 @@ func (r *run) stats(s solvers.Stats) RunStats {
 		}
 	}
 	for _, rest := range r.problem.Resting() {
+		out.Rests = append(out.Rests, Rest{
+			Eigenvalue: rest.Slowest, NearZero: rest.NearZero, Time: rest.T, Steps: rest.Steps, Newton: rest.Newton,
+			Periods: rest.Periods,
+		})
 		if rest.Periods > 0 {
 			out.Periods += rest.Periods
 			continue
@@ -397,6 +401,7 @@ func (r *run) stats(s solvers.Stats) RunStats {
 		out.SteadySteps += rest.Steps
 		out.Newton += rest.Newton
 	}
+	out.SteadyFlow = r.problem.Flowed()
 	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.parse, r.model.seconds.compile
 	return out
 }

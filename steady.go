@@ -38,6 +38,15 @@ func (r *run) settles() error {
 		o.ATol = []float64{s.Solver.ATol}
 	}
 	o.Span = m.Span(r.problem.Point)
+	if r.problem.SteadyFlow = 0; s.SteadyFlow {
+		if m.Algebraic() {
+			var l diag.List
+			l.Errorf(CodeSetting, r.model.checked.Time.Span, "sens.steady = run integrates derivatives of states by "+
+				"their rates, and algebraic unknowns have none; leave it out")
+			return l.Err()
+		}
+		r.problem.SteadyFlow = o.RTol
+	}
 	r.problem.Shooting = system.Shooting{Method: r.method, Options: s.Solver}
 	if s.Solver.Fixed == 0 {
 		r.problem.Shooting.Control = func(i solvers.Info) solvers.Controller { return s.Rule().Controller(i) }

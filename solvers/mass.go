@@ -28,6 +28,9 @@ func NewMass(n int, unknowns, rows, cols []int32, values []float64) *Mass {
 // number returns which unknown state i is, or -1.
 func (m *Mass) number(i int32) int32 { return m.of[i] - 1 }
 
+// Add adds M x to y, both [N].
+func (m *Mass) Add(y, x []float64) { m.add(y, x, 1, false) }
+
 // add adds M x to y, where both have n elements in l lanes; transposed, Mᵀ x.
 func (m *Mass) add(y, x []float64, l int, transposed bool) {
 	for i, unknown := range m.of {

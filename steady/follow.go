@@ -48,6 +48,9 @@ func (s *still) InstantTimes(d, times []float64) {
 	}
 }
 
+// Mass is that of the system.
+func (s *still) Mass() *solvers.Mass { return s.System.Jacobian().Mass }
+
 // Events tells of none after the end: the search does not search again.
 func (s *still) Events() []solvers.Event {
 	list := s.System.Events()

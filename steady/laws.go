@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/solvers"
 )
 
 // Law is a conserved quantity Σ Coefs[k]·y[States[k]] with whole numbers as coefficients: whatever the state and the
@@ -24,6 +25,28 @@ func (l *Law) Total(y []float64) float64 {
 		sum = math.FMA(l.Coefs[k], y[i], sum)
 	}
 	return sum
+}
+
+// Of returns the law of a system with a mass matrix: what is conserved is the sum of M y, not of y.
+func (l Law) Of(m *solvers.Mass) Law {
+	at := map[int]float64{}
+	for k, i := range l.States {
+		at[i] = l.Coefs[k]
+	}
+	out := Law{States: slices.Clone(l.States), Coefs: slices.Clone(l.Coefs), Pivot: l.Pivot}
+	more := map[int]float64{}
+	for e, row := range m.Rows {
+		if c := at[int(row)]; c != 0 {
+			more[int(m.Cols[e])] += float64(c * m.Values[e])
+		}
+	}
+	for _, i := range m.Unknowns { // they are no part of a law but by M
+		if c := more[int(i)]; c != 0 {
+			k, _ := slices.BinarySearch(out.States, int(i))
+			out.States, out.Coefs = slices.Insert(out.States, k, int(i)), slices.Insert(out.Coefs, k, c)
+		}
+	}
+	return out
 }
 
 // Laws finds all conserved quantities of n states, but for those whose coefficients depend on parameters. The function

@@ -24,6 +24,13 @@ type Plan struct {
 	once     sync.Once // guards:
 	analysis *linalg.Analysis
 	failed   error
+
+	flowing      sync.Once // guards what a Flow needs:
+	flowPlaces   []int32   // per entry of the Jacobian: its place, or -1
+	flowDiagonal []int32
+	flowPattern  *linalg.Pattern
+	flowAnalysis *linalg.Analysis
+	flowFailed   error
 }
 
 // NewPlan returns the plan of a system with n states.

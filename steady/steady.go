@@ -17,7 +17,6 @@ import (
 	"errors"
 	"math"
 	"math/bits"
-	"math/cmplx"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -50,7 +49,7 @@ type Options struct {
 	MaxSteps int     // of the run; 0: 20,000
 	Span     float64 // a time over which things happen, to begin with; 0: 1
 
-	eigen int // the most states of a system whose eigenvalues are all computed; 0: 200
+	eigen int // as Plan.Spectrum takes it
 }
 
 func (o Options) withDefaults() Options {
@@ -66,9 +65,6 @@ func (o Options) withDefaults() Options {
 	if o.MaxSteps == 0 {
 		o.MaxSteps = 20_000
 	}
-	if o.eigen == 0 {
-		o.eigen = 200
-	}
 	if !(o.Span > 0) {
 		o.Span = 1
 	}
@@ -79,15 +75,19 @@ func (o Options) withDefaults() Options {
 type State struct {
 	Y, D, M []float64 // states, discretes and modes
 	Matrix  []float64 // the derivatives of the equations there; see Plan.Matrix
+	// Jacobian has the entries of the derivatives of the rates there.
+	Jacobian []float64
 	// Fired tells that events on the way changed discretes or conserved quantities. What they are then depends on when
 	// the events fired, of which the equations of the steady state know nothing.
 	Fired bool
-	// Slowest is the eigenvalue of the reduced Jacobian that is nearest to growing; NaN where it was not computed.
-	Slowest complex128
-	T       float64 // how long the run was
-	Steps   int     // of the run
-	Newton  int     // steps of Newton's method
-	Periods int     // of a periodic state: how many it took
+	// Slowest is the eigenvalue of the reduced Jacobian that is nearest to growing; NaN where it was not found.
+	// NearZero tells that only eigenvalues near zero were looked at, since there are many.
+	Slowest  complex128
+	NearZero bool
+	T        float64 // how long the run was
+	Steps    int     // of the run
+	Newton   int     // steps of Newton's method
+	Periods  int     // of a periodic state: how many it took
 }
 
 // Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at
@@ -250,7 +250,7 @@ func (s *search) settle() (*State, error) {
 		return nil, &Error{Fault: Timed, States: []string{s.sys.StateName(i)}}
 	}
 	for i, x := range y { // rounding of a zero
-		if x < 0 && s.from[i] >= 0 && -x <= float64(s.o.Tol*s.tolerance(i, 0)) {
+		if x < 0 && !s.plan.unknown(i) && s.from[i] >= 0 && -x <= float64(s.o.Tol*s.tolerance(i, 0)) {
 			y[i] = 0
 		}
 	}
@@ -258,11 +258,11 @@ func (s *search) settle() (*State, error) {
 		return nil, s.marginal(err)
 	}
 	out := &State{
-		Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m), Matrix: s.matrix, Newton: s.iterations,
-		Fired: s.fired,
+		Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m), Matrix: s.matrix,
+		Jacobian: slices.Clone(s.entries), Newton: s.iterations, Fired: s.fired,
 	}
-	var err error
-	out.Slowest, err = s.stability(y)
+	spectrum, err := s.stability(y)
+	out.Slowest, out.NearZero = spectrum.Slowest(), spectrum == nil || !spectrum.All
 	return out, err
 }
 
@@ -347,7 +347,7 @@ func (s *search) newton(ctx context.Context) (*State, error) {
 	}
 	var below []int
 	for i, x := range y {
-		if x < -s.tolerance(i, 0) && s.from[i] >= 0 {
+		if x < -s.tolerance(i, 0) && s.from[i] >= 0 && !s.plan.unknown(i) {
 			below = append(below, i)
 		}
 	}
@@ -355,7 +355,7 @@ func (s *search) newton(ctx context.Context) (*State, error) {
 		return nil, &Error{Fault: Negative, States: s.names(below)}
 	}
 	out, err := s.settle()
-	if err == nil && cmplx.IsNaN(out.Slowest) {
+	if err == nil && out.NearZero {
 		err = s.returns(ctx, out)
 	}
 	return out, err

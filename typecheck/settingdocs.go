@@ -73,9 +73,13 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"error"}, "`on`: show the estimated error of every derivative, by the independent run of `trust`"},
 		{[]string{"rtol", "atol"}, "of the adjoint variables of `continuous` and `backsolve`; without them, the " +
 			"solver's `rtol`, and a thousandth of it of the largest variable so far"},
+		{[]string{"steady"}, "how first derivatives of steady states are computed: `solve`, the default, solves " +
+			"linear equations; `run` integrates these in time until they come to rest, to be compared with; " +
+			"docs/steady.md"},
 		{[]string{"order", "hvp"}, "`order = 2`: the Hessian of every objective comes with its gradient, exact for " +
 			"the computed solution. `hvp = [1, 0, -2]`, with a number for each element of `wrt`, or the name of a " +
-			"const or param that holds them: the product of the Hessian with that vector, at the cost of one of its columns. " +
+			"const or param that holds them: the product of the Hessian with that vector, at the cost of one of its " +
+			"columns. " +
 			"With the modes that differentiate the computed solution; docs/methods.md"},
 	},
 	"fit": {

@@ -63,7 +63,6 @@ func (c *checker) checkEquilibration() {
 	if it == nil || c.model.From == nil {
 		return
 	}
-	c.settles(it.Span)
 	e := &Event{
 		Name: "equilibrate", Span: it.Span, Times: []Expr{c.model.From}, Priority: math.Inf(1), Settles: true,
 	}
@@ -101,18 +100,9 @@ func (c *checker) checkEquilibration() {
 	c.model.Events = append(c.model.Events, e, c.resumed)
 }
 
-// settles reports a steady state of a model with algebraic equations: the search and its test of stability take every
-// state for one with a rate.
-func (c *checker) settles(at source.Span) {
-	if len(c.model.Residuals) > 0 || len(c.model.Masses) > 0 {
-		c.unavailable(at, "a steady state of a model with algebraic equations")
-	}
-}
-
 // afterwards returns the event of the steady state after the end of the run.
 func (c *checker) afterwards(at source.Span) *Event {
 	if c.settled == nil {
-		c.settles(at)
 		c.settled = &Event{Name: "steady state", Span: at, Hidden: true, Settles: true, After: true}
 		c.model.Events = append(c.model.Events, c.settled)
 	}

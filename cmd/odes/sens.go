@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"math/cmplx"
 	"strconv"
 	"strings"
 
@@ -97,14 +99,42 @@ func (c *call) effort(s odes.RunStats) {
 	add(s.SteadySteps, "step to a steady state", "steps to steady states")
 	add(s.Newton, "step of Newton's method", "steps of Newton's method")
 	add(s.Periods, "period", "periods")
+	add(s.SteadyFlow, "step of derivatives at steady states", "steps of derivatives at steady states")
 	add(s.NonFinite, "step rejected as not finite", "steps rejected as not finite")
 	add(s.Singular, "step rejected as singular", "steps rejected as singular")
 	add(s.Sought, "step rejected for an event", "steps rejected for events")
 	if len(list) > 0 {
 		fmt.Fprintln(c.err, strings.Join(list, ", "))
 	}
+	for _, r := range s.Rests {
+		fmt.Fprintln(c.err, stability(r))
+	}
 	if s.Drift > 0 {
 		fmt.Fprintf(c.err, "before steps were made consistent, %s was off by %s tolerances at most\n", s.Drifts,
 			strconv.FormatFloat(s.Drift, 'g', 2, 64))
 	}
+}
+
+// stability says in words how stable a steady state is.
+func stability(r odes.Rest) string {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+	v := r.Eigenvalue
+	switch {
+	case v != v:
+		return "steady state: the run came to rest; its eigenvalues are not known"
+	case r.Periods > 0:
+		return "periodic steady state: stable; deviations become less by a factor of " + number(cmplx.Abs(v)) +
+			" in a period at least"
+	case math.IsInf(real(v), -1):
+		return "steady state: stable; conserved quantities determine all states"
+	}
+	text := "steady state: stable; the slowest deviations decay at a rate of " + number(-real(v)) +
+		" per unit of time"
+	if imag(v) != 0 {
+		text += ", oscillating with a period of " + number(2*math.Pi/math.Abs(imag(v)))
+	}
+	if r.NearZero {
+		text += " (of the eigenvalues near zero)"
+	}
+	return text
 }

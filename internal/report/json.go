@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes"
@@ -461,6 +462,57 @@ func (j *jsonWriter) settings(s odes.RunSettings) {
 	j.raw("}")
 }
 
+// rests writes what is known of steady states.
+func (j *jsonWriter) rests(list []odes.Rest) {
+	for i, r := range list {
+		j.raw([]string{", \"steady\": [", ", "}[min(i, 1)])
+		key := "eigenvalue"
+		if r.Periods > 0 {
+			key = "multiplier"
+		}
+		j.raw("{")
+		j.text(key)
+		j.raw(": ")
+		j.eigenvalue(r.Eigenvalue)
+		if r.NearZero {
+			j.raw(", \"near_zero\": true")
+		}
+		for _, f := range []struct {
+			key string
+			n   int
+		}{{"steps", r.Steps}, {"newton", r.Newton}, {"periods", r.Periods}} {
+			if f.n > 0 {
+				j.raw(", ")
+				j.text(f.key)
+				j.raw(": ")
+				j.int(int64(f.n))
+			}
+		}
+		j.raw("}")
+	}
+	if len(list) > 0 {
+		j.raw("]")
+	}
+}
+
+// eigenvalue writes the real and the imaginary part, to the digits that mean something.
+func (j *jsonWriter) eigenvalue(v complex128) {
+	j.raw("[")
+	j.number(sixDigits(real(v)))
+	j.raw(", ")
+	j.number(sixDigits(imag(v)))
+	j.raw("]")
+}
+
+// sixDigits returns x to six digits: eigenvalues have no more on every machine.
+func sixDigits(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64)
+	if err != nil {
+		return x
+	}
+	return y
+}
+
 func (j *jsonWriter) stats(s odes.RunStats) {
 	j.raw("{")
 	counts := []struct {
@@ -483,6 +535,7 @@ func (j *jsonWriter) stats(s odes.RunStats) {
 		{"steady_steps", int64(s.SteadySteps)},
 		{"steady_newton", int64(s.Newton)},
 		{"steady_periods", int64(s.Periods)},
+		{"steady_flow", int64(s.SteadyFlow)},
 	}
 	for i, f := range counts {
 		if i > 5 && f.n == 0 {
@@ -504,6 +557,7 @@ func (j *jsonWriter) stats(s odes.RunStats) {
 	if len(s.Methods) > 0 {
 		j.raw("}")
 	}
+	j.rests(s.Rests)
 	j.raw(",\n            \"seconds\": {\"parse\": ")
 	j.number(s.Seconds.Parse)
 	j.raw(", \"compile\": ")

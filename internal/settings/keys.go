@@ -73,6 +73,7 @@ var blocks = map[string][]key{
 			func(s *Settings) *float64 { return &s.Backward.RTol })},
 		{name: "atol", set: positive(func(s *Settings) *float64 { return &s.Backward.ATol })},
 		{name: "order", set: number(setOrder)},
+		oneOf("steady", list("solve", "run"), notOne, func(s *Settings, w string) { s.SteadyFlow = w == "run" }),
 		{name: "hvp", set: setHVP},
 	},
 	"fit": {

@@ -44,6 +44,7 @@ type Settings struct {
 	Checkpoint solvers.Checkpoint
 	Threads    int
 	Steady     steady.Way // how steady states are found
+	SteadyFlow bool       // their derivatives are integrated in time
 	SteadyTol  float64    // the last step of Newton's method, in units of the tolerances; 0: the default
 	Linear     string     // how implicit steps solve their linear equations: one of solvers.LinearMethods
 

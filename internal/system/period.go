@@ -15,10 +15,10 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// A periodic steady state is a fixed point of the map from the start of a period to its end: y* = Φ(y*, p). It is found
-// by shooting: Newton's method with the derivatives of the run over one period. Its own derivatives follow from them:
-// ∂y*/∂p = (I - Φ_y)⁻¹ Φ_p. A period begins where the run proper does, with what happens there; what happens at its end
-// belongs to the next one.
+// A periodic steady state is a fixed point of the map from the start of a period to its end: y* = Φ(y*, p). It is
+// found by shooting: Newton's method with the derivatives of the run over one period. Its own derivatives follow from
+// them: ∂y*/∂p = (I - Φ_y)⁻¹ Φ_p. A period begins where the run proper does, with what happens there; what
+// happens at its end belongs to the next one.
 
 // Shooting says how runs over one period are made.
 type Shooting struct {
@@ -394,10 +394,11 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 			continue
 		}
 		if size <= 1e-3 || size <= 1 && size > last/4 {
-			if err := multipliers(n, byStart, names); err != nil {
+			largest, err := multipliers(n, byStart, names)
+			if err != nil {
 				return nil, err
 			}
-			of.state = &steady.State{Y: y, D: of.d, Periods: count}
+			of.state = &steady.State{Y: y, D: of.d, Periods: count, Slowest: largest}
 			return of, nil
 		}
 		for i, x := range delta {
@@ -434,26 +435,30 @@ func (of *orbit) length() float64 {
 	return t1 - t0
 }
 
-// multipliers refuses a periodic state that is not stable: some multiplier, an eigenvalue of Φ_y, is not within the
-// unit circle.
-func multipliers(n int, byStart []float64, names func(size func(i int) float64) []string) error {
+// multipliers returns the largest multiplier of a periodic state, an eigenvalue of Φ_y; NaN where it was not found. It
+// refuses a state that is not stable: some multiplier is not within the unit circle.
+func multipliers(
+	n int, byStart []float64, names func(size func(i int) float64) []string,
+) (largest complex128, err error) {
 	var eigen mat.Eigen
 	if !eigen.Factorize(mat.NewDense(n, n, slices.Clone(byStart)), mat.EigenRight) {
-		return nil
+		return cmplx.NaN(), nil
 	}
-	values := eigen.Values(nil)
 	var vectors mat.CDense
 	eigen.VectorsTo(&vectors)
-	for k, v := range values {
+	for k, v := range eigen.Values(nil) {
+		if cmplx.Abs(v) > cmplx.Abs(largest) {
+			largest = v
+		}
 		size := func(i int) float64 { return cmplx.Abs(vectors.At(i, k)) }
 		switch r := cmplx.Abs(v); {
 		case r > 1+1e-9:
-			return &steady.Error{Fault: steady.Unstable, Rate: math.Log(r), States: names(size)}
+			return v, &steady.Error{Fault: steady.Unstable, Rate: math.Log(r), States: names(size)}
 		case r > 1-1e-9:
-			return &steady.Error{Fault: steady.Marginal, States: names(size)}
+			return v, &steady.Error{Fault: steady.Marginal, States: names(size)}
 		}
 	}
-	return nil
+	return largest, nil
 }
 
 // orbit returns the periodic steady state that a run from y with discretes d leads to.

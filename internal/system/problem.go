@@ -27,6 +27,9 @@ type Problem struct {
 
 	// Steady says how steady states are found. Problems that have any need a Jacobian.
 	Steady steady.Options
+	// SteadyFlow, if positive, is the relative accuracy to which derivatives of steady states are integrated in time;
+	// otherwise they are solutions of linear equations.
+	SteadyFlow float64
 	// Shooting says how periodic ones are found.
 	Shooting Shooting
 

@@ -24,6 +24,7 @@ type settling struct {
 	plan   *steady.Plan
 	worker *Worker
 	found  []settled // the last few
+	flowed int       // steps of integrations of derivatives at steady states, of this run
 	orbit  *orbit    // the last periodic one
 	err    error     // why the last search failed
 }
@@ -127,7 +128,7 @@ func (m *Model) Conserved() []steady.Law { return m.conserved() }
 func (m *Model) findLaws() []steady.Law {
 	t := m.Compiled.Rates
 	e := tape.NewEvaluator[residue.Number](t)
-	return steady.Laws(m.layout.nY, func(k int, rates []residue.Number) {
+	laws := steady.Laws(m.layout.nY, func(k int, rates []residue.Number) {
 		for i, in := range t.Inputs {
 			values := e.Input(in.Name)
 			for j := range values {
@@ -143,7 +144,19 @@ func (m *Model) findLaws() []steady.Law {
 				copy(rates[at.offset:], e.Output(out.Name))
 			}
 		}
+		if m.mass == nil {
+			return
+		}
+		for _, i := range m.mass.Unknowns { // equations are no rates: numbers that no sum cancels stand for them
+			rates[i] = residue.Hash(residue.Number(k), residue.Number(len(t.Inputs)), residue.Number(i))
+		}
 	})
+	if m.mass != nil {
+		for k := range laws {
+			laws[k] = laws[k].Of(m.mass)
+		}
+	}
+	return laws
 }
 
 // SteadyError returns why the last search for a steady state failed; nil if it did not.
@@ -157,7 +170,14 @@ func (p *Problem) SteadyError() error {
 func (p *Problem) Search() {
 	p.settling.mu.Lock()
 	defer p.settling.mu.Unlock()
-	p.settling.err = nil
+	p.settling.err, p.settling.flowed = nil, 0
+}
+
+// Flowed returns how many steps integrations of derivatives at steady states took in the last run.
+func (p *Problem) Flowed() int {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	return p.settling.flowed
 }
 
 // settle finds the steady state that a run from (t, y, d) leads to.
@@ -220,9 +240,7 @@ func (w *Worker) settle(f solvers.Firing, t float64, y, d []float64) {
 	}
 	state, err := w.problem.settle(t, y, d)
 	if err != nil {
-		for i := range y {
-			y[i] = math.NaN()
-		}
+		spoil(y)
 		return
 	}
 	copy(y, state.Y)
@@ -249,12 +267,13 @@ func (w *Worker) slopesAt(f solvers.Firing, t float64, ym, dm []float64, way str
 type atRest struct {
 	of     *steady.State
 	linear *steady.Linear
-	y, d   []float64 // after the assignments
-	modes  []float64 // of the left limit
-	rates  []float64 // [(N+Q)·L]
-	moves  []float64 // [max(N, D)·L]
-	time   []float64 // [L]
-	yb, db []float64 // [N·L], [D·L]
+	flow   *steady.Flow // in place of linear for first derivatives, if the problem asks for it
+	y, d   []float64    // after the assignments
+	modes  []float64    // of the left limit
+	rates  []float64    // [(N+Q)·L]
+	moves  []float64    // [max(N, D)·L]
+	time   []float64    // [L]
+	yb, db []float64    // [N·L], [D·L]
 }
 
 // restAt returns the steady state after the assignments of f at (t, ym, dm), and enters it. leave goes back.
@@ -277,6 +296,11 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 	if r.of != state {
 		if r.linear, err = w.problem.settling.plan.NewLinear(state.Matrix); err != nil {
 			panic("system: the steady state was determined: " + err.Error())
+		}
+		if r.flow = nil; w.problem.SteadyFlow > 0 {
+			if r.flow, err = w.problem.settling.plan.NewFlow(state, w.problem.SteadyFlow); err != nil {
+				panic("system: the steady state is stable: " + err.Error())
+			}
 		}
 		r.of = state
 	}
@@ -307,7 +331,11 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, yd, dd []float6
 	clear(r.time)
 	w.Push(t, r.of.Y, r.time, r.moves, r.rates)
 	rates := r.rates[:len(yd)]
-	r.linear.Push(rates, yd, w.lanes)
+	if r.flow == nil {
+		r.linear.Push(rates, yd, w.lanes)
+	} else if w.flows(r, r.flow.Push(rates, yd, w.lanes)) != nil {
+		spoil(rates)
+	}
 	copy(yd, rates)
 	w.Enter(dm, r.modes)
 }
@@ -330,13 +358,34 @@ func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db []float6
 	clear(r.rates)
 	rates := r.rates[:len(yb)]
 	copy(rates, yb)
-	r.linear.Pull(rates, r.yb, w.lanes)
+	if r.flow == nil {
+		r.linear.Pull(rates, r.yb, w.lanes)
+	} else if w.flows(r, r.flow.Pull(rates, r.yb, w.lanes)) != nil {
+		spoil(rates)
+	}
 	w.Visit(-1)
 	w.Pull(t, r.of.Y, r.rates, r.moves, r.time)
 	copy(r.db, db)
 	w.Leave(r.db)
 	w.Enter(dm, r.modes)
 	return r.yb, r.db
+}
+
+// flows counts the steps of an integration, and passes on its error.
+func (w *Worker) flows(r *atRest, err error) error {
+	s := &w.problem.settling
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flowed += r.flow.Steps
+	r.flow.Steps = 0
+	return err
+}
+
+// spoil makes derivatives that could not be computed what every reader notices.
+func spoil(x []float64) {
+	for i := range x {
+		x[i] = math.NaN()
+	}
 }
 
 // settlePullPush is settlePull with tangents. With μ = M⁻ᵀȳ, the tangent is μ̇ = M⁻ᵀ(ȳ̇ - Ṁᵀμ).

@@ -1,0 +1,142 @@
+package odes_test
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestSteadyAlgebraic finds steady states of models with algebraic unknowns, in closed form: with all modes, with and
+// without a conserved sum, as `alg` and as a mass matrix, to second order, and with the eigenvalue.
+func TestSteadyAlgebraic(t *testing.T) {
+	const (
+		bound = `model Bound
+time t from 0 to 1
+param k1 = 0.7, k2 = 0.4, K = 0.6, a0 = 1.2, b0 = 0.3
+state A = a0, B = b0
+alg F = 0.5
+A' = -k1*F + k2*B
+B' = k1*F - k2*B
+0 = F*(1 + F/K) - A
+`
+		massive = `model Massive
+time t from 0 to 1
+param k1 = 0.7, k2 = 0.4, K = 0.6, a0 = 1.2, b0 = 0.3
+state x[3] = [a0, b0, 0.5]
+x' = [-k1*x[3] + k2*x[2], k1*x[3] - k2*x[2], x[3]*(1 + x[3]/K) - x[1]]
+mass(x) = [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+`
+	)
+	// k1 F = k2 B and F + F²/K + B = a0 + b0: F = (-q + sqrt(q² + 4(a0 + b0)/K))·K/2 with q = 1 + k1/k2.
+	value := func(p []complex128) (f, b complex128) {
+		q := 1 + p[0]/p[1]
+		f = (cmplx.Sqrt(q*q+4*(p[3]+p[4])/p[2]) - q) * p[2] / 2
+		return f, p[0] * f / p[1]
+	}
+	params := []float64{0.7, 0.4, 0.6, 1.2, 0.3}
+	at := func(k int, h complex128) (f, b complex128) {
+		p := make([]complex128, len(params))
+		for i, x := range params {
+			p[i] = complex(x, 0)
+		}
+		p[k] += h
+		return value(p)
+	}
+	for _, c := range []struct{ text, of string }{
+		{bound + "objective f = initial(F)\nobjective b = steady(B)\nequilibrate { }\n", ""},
+		{massive + "objective f = initial(x[3])\nobjective b = steady(x[2])\nequilibrate { }\n", ""},
+	} {
+		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
+			m, err := odes.Parse("bound.ode", c.text+fmt.Sprintf("sens { mode = %s }\n", mode), odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := m.Sensitivities(t.Context(), odes.Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", mode, err)
+			}
+			limit := 1e-11
+			if mode == "differences" {
+				limit = 1e-6
+			}
+			for k := range params {
+				f, b := at(k, 1e-200i)
+				for i, want := range []complex128{f, b} {
+					d := imag(want) / 1e-200
+					if math.Abs(s.Values[i].Value-real(want)) > 1e-12 || math.Abs(s.Gradient[i*s.Columns+k]-d) > limit {
+						t.Errorf("%s: %v by %v: %v and %v, want %v and %v", mode, s.Values[i].Name, k,
+							s.Values[i].Value, s.Gradient[i*s.Columns+k], real(want), d)
+					}
+				}
+			}
+			if mode != "adjoint" {
+				continue
+			}
+			f, _ := at(0, 0)
+			slope := 1 + 2*real(f)/params[2] // dA/dF
+			want := -params[0]/slope - params[1]
+			if len(s.Stats.Rests) == 0 || math.Abs(real(s.Stats.Rests[0].Eigenvalue)-want) > 1e-9 {
+				t.Errorf("the steady states are %+v, want the eigenvalue %v", s.Stats.Rests, want)
+			}
+		}
+		m, err := odes.Parse("bound.ode", c.text+"sens { order = 2 }\n", odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := s.Columns
+		for k := range params {
+			const h = 1e-4
+			up, _ := at(k, complex(h, 1e-200))
+			down, _ := at(k, complex(-h, 1e-200))
+			want := (imag(up) - imag(down)) / 1e-200 / (2 * h)
+			if got := s.Hessian[k*n+k]; math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
+				t.Errorf("second derivative by %d is %v, want %v", k, got, want)
+			}
+		}
+	}
+}
+
+// TestSteadyModes compares integrated derivatives of steady states with those by one solution, in both directions.
+func TestSteadyModes(t *testing.T) {
+	const text = `model Receptor
+time t from 0 to 2
+param kon = 0.8, koff = 0.35, ki = 0.15, kr = 0.25, L = 1.2, before = 0.3
+state R = 1.5, C = 0, I = 0
+R' = -kon*L*R + koff*C - ki*R + kr*I
+C' = kon*L*R - koff*C
+I' = ki*R - kr*I
+equilibrate { L = before }
+objective s = initial(C)^2 + final(R)
+objective q = steady(R)
+solver { rtol = 1e-9  atol = 1e-12 }
+`
+	gradient := func(sens string) []float64 {
+		m, err := odes.Parse("receptor.ode", text+"sens { trust = off  "+sens+" }\n", odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (s.Stats.SteadyFlow > 0) != (sens[len(sens)-3:] == "run") {
+			t.Errorf("%s: %d steps", sens, s.Stats.SteadyFlow)
+		}
+		return append([]float64(nil), s.Gradient...)
+	}
+	want := gradient("mode = adjoint  steady = solve")
+	for _, sens := range []string{"mode = adjoint  steady = run", "mode = tangent  steady = run"} {
+		for i, x := range gradient(sens) {
+			if math.Abs(x-want[i]) > 1e-7*(math.Abs(want[i])+0.01) {
+				t.Errorf("%s: derivative %d is %v, want %v", sens, i, x, want[i])
+			}
+		}
+	}
+}
