@@ -112,14 +112,14 @@ func (s *Sensitivities) gradeBy(g *grader, o *opinion) {
 	}
 }
 
-// inWords says how r runs: "dop853 with rtol 1e-7".
+// inWords says how r runs, whatever it ran before: "dop853 with rtol 1e-7".
 func (r *run) inWords() string {
 	what, x := "rtol", r.settings.Solver.RTol
 	if h := r.settings.Solver.Fixed; h > 0 {
 		what, x = "steps of", settings.Rounded(h, 2)
 	}
 	text := strings.Replace(diag.Number(x), "e-0", "e-", 1)
-	return fmt.Sprintf("a run of %s with %s %s", r.methods(), what, text)
+	return fmt.Sprintf("a run of %s with %s %s", r.settings.Method, what, text)
 }
 
 // grader returns what grades the result of a run with so many steps. sizes are those of the variables.

@@ -13,8 +13,6 @@ import (
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
@@ -184,48 +182,30 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 	return sum, nil
 }
 
-// totalValues solves the experiments for the values of the totals.
-func (r *run) totalValues(ctx context.Context, opts Options) (*totals, error) {
-	m := r.model
+// simulators returns what solves the experiments for the values of totals; nil where the run reads none.
+func (r *run) simulators(opts Options) ([]*Simulator, error) {
 	if !r.readsTotals() {
-		return &totals{}, nil
+		return nil, nil
 	}
 	tell := opts.Progress
 	opts = r.partOptions(opts, nil)
-	return r.addUp(0, tell, func(i int) contribution {
-		of := opts
-		of.Progress = r.partProgress(i, tell)
-		return m.experiments[i].model.values(ctx, of)
-	})
+	parts := make([]*Simulator, len(r.model.experiments))
+	for i, x := range r.model.experiments {
+		opts.Progress = r.partProgress(i, tell)
+		var err error
+		if parts[i], err = x.model.Simulator(opts); err != nil {
+			return nil, x.wrap(err)
+		}
+	}
+	return parts, nil
 }
 
-// values solves the model for the values of its objectives.
-func (m *Model) values(ctx context.Context, opts Options) contribution {
-	r, err := m.begin(opts)
-	if err != nil {
-		return contribution{err: err}
+// totalValues solves the experiments for the values of the totals.
+func (r *run) totalValues(ctx context.Context, tell func(Progress), parts []*Simulator) (*totals, error) {
+	if parts == nil {
+		return &totals{}, nil
 	}
-	m.explain.Bounds(r.problem.Point, &r.warnings)
-	var observer *sens.Observer
-	stats, err := asNeeded(r, func() (solvers.Stats, error) {
-		k, err := r.problem.Kit(1, system.Values, false)
-		if err != nil {
-			return solvers.Stats{}, err
-		}
-		w := r.problem.Worker(k)
-		observer = sens.NewObserver(w)
-		return r.forward(ctx, w, opts.Progress, observer)
-	})
-	if err != nil {
-		return contribution{err: err}
-	}
-	c := contribution{values: make([]float64, len(r.objectives)), stats: r.stats(stats), warnings: r.warnings.All()}
-	observer.Values(c.values)
-	for i, o := range r.objectives {
-		v := r.valued(Value{Value: c.values[i]}, o, observer.F)
-		c.doubt(&v)
-	}
-	return c
+	return r.addUp(0, tell, func(i int) contribution { return parts[i].contribute(ctx) })
 }
 
 // prepareParts makes the Runners of the experiments.

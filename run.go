@@ -146,6 +146,26 @@ func (m *Model) point(set []Assignment, l *diag.List) *system.Point {
 	return m.system.NewPoint(list, l)
 }
 
+// set gives the run other values, after those of the options that it was made with, and notes them there.
+func (r *run) set(opts *Options, set []Assignment) error {
+	var l diag.List
+	pt := r.model.point(append(append([]Assignment(nil), opts.Set...), set...), &l)
+	if err := l.Err(); err != nil {
+		return err
+	}
+	for _, name := range r.problem.Point.Move(pt) {
+		l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options "+
+			"of Prepare", name)
+	}
+	if err := l.Err(); err != nil {
+		return err
+	}
+	for _, a := range set { // the newest assignment of a name takes the place of older ones
+		opts.Set = append(slices.DeleteFunc(opts.Set, func(b Assignment) bool { return b.Name == a.Name }), a)
+	}
+	return nil
+}
+
 // differentiate tells the problem which params are active: those that derivatives by variables need.
 func (r *run) differentiate(variables []Variable) {
 	r.problem.Differentiate(r.problem.Point.Active(systemVariables(variables)))

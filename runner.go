@@ -282,20 +282,8 @@ func (r *Runner) Settings() RunSettings { return r.report(r.lanes) }
 // options. A param whose default follows others, and an initial value, can only be set here if the
 // options of Prepare set them as well.
 func (r *Runner) Set(set ...Assignment) error {
-	var l diag.List
-	pt := r.model.point(append(append([]Assignment(nil), r.opts.Set...), set...), &l)
-	if err := l.Err(); err != nil {
+	if err := r.set(&r.opts, set); err != nil {
 		return err
-	}
-	for _, name := range r.problem.Point.Move(pt) {
-		l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options "+
-			"of Prepare", name)
-	}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	for _, a := range set { // the newest assignment of a name takes the place of older ones
-		r.opts.Set = append(slices.DeleteFunc(r.opts.Set, func(b Assignment) bool { return b.Name == a.Name }), a)
 	}
 	for i, part := range r.parts {
 		if err := part.Set(set...); err != nil {
@@ -311,6 +299,22 @@ func (r *Runner) Set(set ...Assignment) error {
 		}
 	}
 	return r.model.explain.Asserts(r.problem.Point)
+}
+
+// SetDirection gives Hessians another vector to be multiplied with. It has the length of that of the options, which must
+// have one.
+func (r *Runner) SetDirection(v []float64) error {
+	var l diag.List
+	switch {
+	case len(r.opts.Direction) != len(v):
+		l.Errorf(CodeSetting, source.Span{}, "a direction has %s, not %d", diag.Count(len(r.opts.Direction), "number"),
+			len(v))
+	case !finite(v):
+		l.Errorf(CodeSetting, source.Span{}, "a direction holds something that is not a finite number")
+	default:
+		r.curve.direction = slices.Clone(v)
+	}
+	return l.Err()
 }
 
 func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {

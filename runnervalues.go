@@ -11,7 +11,11 @@ import (
 func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error) {
 	notes := r.warnings // those of Prepare stay
 	defer func() { r.warnings = notes }()
-	if _, err := r.totalValues(ctx, r.opts); err != nil {
+	parts, err := r.simulators(r.opts)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := r.totalValues(ctx, r.opts.Progress, parts); err != nil {
 		return 0, err
 	}
 	solve := func() (int, error) {

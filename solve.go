@@ -1,11 +1,9 @@
 package odes
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/system"
@@ -15,98 +13,12 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Solve integrates the model. It reports outputs at the ends of steps or at opts.Times, and the values
-// of the objectives. Unless the settings say trust = off, it compares them with those of an independent
-// run. The error is a RunError if the run fails, and carries diagnostics (diag.Of).
-func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
-	if opts.Times != nil && !ascending(opts.Times) {
-		var l diag.List
-		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
-		return nil, l.Err()
-	}
-	r, err := m.begin(opts)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.solution(ctx, opts)
-	if err != nil {
-		return nil, r.refused(err)
-	}
-	if err := r.judgeSolution(ctx, opts, s); err != nil {
-		return nil, r.refused(err)
-	}
-	return s, nil
-}
-
-// solution solves once.
-func (r *run) solution(ctx context.Context, opts Options) (*Solution, error) {
-	r.model.explain.Bounds(r.problem.Point, &r.warnings)
-	return asNeeded(r, func() (*Solution, error) { return r.solutionOnce(ctx, opts) })
-}
-
-func (r *run) solutionOnce(ctx context.Context, opts Options) (*Solution, error) {
-	m := r.model
-	k, err := r.problem.Kit(1, system.Values, false)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := r.totalValues(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	w := r.problem.Worker(k)
-	table, observer := newRecorder(w, opts.Times), sens.NewObserver(w)
-	log := &eventLog{}
-	start := time.Now()
-	stats, err := r.forward(ctx, w, opts.Progress, solvers.Sinks{table, observer, log})
-	if err != nil {
-		return nil, err
-	}
-	out := &Solution{
-		Status: "ok", From: w.Started(), To: stats.T, T: table.t, By: r.by(table),
-		Outputs: m.series(table), Settings: r.report(1),
-		Stats: r.stats(stats),
-	}
-	out.Stats.Seconds.Forward = time.Since(start).Seconds()
-	out.Stats.add(&sum.stats)
-	psi := make([]float64, len(r.objectives))
-	observer.Values(psi)
-	for i, o := range r.objectives {
-		v := o.value
-		v.Value = psi[i]
-		if v.Value-v.Value != 0 {
-			out.Status = "partial"
-		}
-		out.Values = append(out.Values, r.valued(v, o, observer.F))
-	}
-	guards := w.Guards()
-	out.happened.begin(m, guards)
-	for _, e := range log.events {
-		if !m.shows(e) {
-			continue
-		}
-		out.happened.add(e)
-		out.Events = append(out.Events, m.eventRecord(e, guards, out.From, out.To))
-	}
-	out.Warnings = r.model.untold(r.warnings.All())
-	return out, nil
-}
-
 // by returns which method made the steps of table; nil where one made all.
 func (r *run) by(table *recorder) []int {
 	if r.changing() == nil {
 		return nil
 	}
 	return table.by
-}
-
-func ascending(x []float64) bool {
-	for i := 1; i < len(x); i++ {
-		if !(x[i] >= x[i-1]) {
-			return false
-		}
-	}
-	return true
 }
 
 // noValue begins what is said of a value that is not a number.

@@ -17,9 +17,9 @@ import (
 // lost. Where outputs cross zero, they have no digits of their own.
 const looseOutput, lostOutput = 1e-3, 0.1
 
-// judgeSolution compares s, the result of r, with that of an independent run, if it is to be compared. It grades the
-// numbers of s and warns of those that are not sound.
-func (r *run) judgeSolution(ctx context.Context, opts Options, s *Solution) error {
+// judge compares s, the result of r, with that of an independent run, if it is to be compared. It grades the numbers of
+// s and warns of those that are not sound.
+func (r *Simulator) judge(ctx context.Context, s *Solution) error {
 	v := &Sensitivities{ // what of s can be graded like a gradient
 		Status: s.Status, From: s.From, To: s.To, Values: s.Values, Events: s.Events, Settings: s.Settings,
 		Stats: s.Stats, Warnings: s.Warnings,
@@ -29,7 +29,7 @@ func (r *run) judgeSolution(ctx context.Context, opts Options, s *Solution) erro
 		var fine *Solution
 		var share float64
 		var err error
-		if o, fine, share, err = r.independentSolution(ctx, opts, s); err != nil {
+		if o, fine, share, err = r.independent(ctx, s); err != nil {
 			return err
 		}
 		if fine != nil {
@@ -53,27 +53,30 @@ func (r *run) judgeSolution(ctx context.Context, opts Options, s *Solution) erro
 	return nil
 }
 
-// independentSolution repeats the run of s by other means. There is no second solution where that run failed.
-func (r *run) independentSolution(ctx context.Context, opts Options, s *Solution) (
+// independent repeats the run of s by other means. There is no second solution where that run failed.
+func (r *Simulator) independent(ctx context.Context, s *Solution) (
 	o *opinion, fine *Solution, share float64, err error,
 ) {
-	opts.spec = nil
-	if tell := opts.Progress; tell != nil {
-		opts.Progress = func(p Progress) {
-			p.Phase = "check"
-			tell(p)
-		}
-	}
-	opts.Times = slices.Compact(slices.Clone(s.T))
 	own := r.settings
 	share = own.Independent(sens.DefaultMode, false)
-	opts = opts.changed(func(s *settings.Settings) { s.Independent(sens.DefaultMode, false) })
-	other, err := r.model.begin(opts)
-	if err != nil {
-		return nil, nil, 0, err
+	if r.other == nil {
+		opts := r.opts.changed(func(s *settings.Settings) { s.Independent(sens.DefaultMode, false) })
+		opts.spec = nil
+		if tell := opts.Progress; tell != nil {
+			opts.Progress = func(p Progress) {
+				p.Phase = "check"
+				tell(p)
+			}
+		}
+		if r.other, err = r.model.Simulator(opts); err != nil {
+			return nil, nil, 0, err
+		}
 	}
+	other := r.other
+	notes := other.warnings
+	defer func() { other.warnings = notes }()
 	o = &opinion{by: other.inWords()}
-	fine, err = other.solution(ctx, opts)
+	fine, err = other.solution(ctx, slices.Compact(slices.Clone(s.T)))
 	var failed *RunError
 	switch {
 	case err == nil:

@@ -298,7 +298,11 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 			}
 			a.parts = append(a.parts, part)
 		}
-		if _, err := r.totalValues(ctx, opts); err != nil {
+		sums, err := r.simulators(opts)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := r.totalValues(ctx, opts.Progress, sums); err != nil {
 			return nil, err
 		}
 	}
