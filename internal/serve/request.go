@@ -171,13 +171,14 @@ type job struct {
 	times  *int // how many
 
 	mu   sync.Mutex
-	idle []*runner
+	idle []*ready
 }
 
-// runner is an odes.Runner that tells how far it is.
-type runner struct {
-	*odes.Runner
-	tell func(odes.Progress) // nil for nobody
+// ready is what computes a job: one of a Runner and a Simulator. It tells how far it is.
+type ready struct {
+	runner    *odes.Runner
+	simulator *odes.Simulator
+	tell      func(odes.Progress) // nil for nobody
 }
 
 // first computes something, and keeps how.
@@ -258,64 +259,74 @@ func (j *job) do(
 	if err != nil {
 		return answer{}, err
 	}
-	opts := j.opts
-	opts.Set = set
+	r, err := j.take(set, direction)
+	if err != nil {
+		return answer{}, err
+	}
+	r.tell = tell
 	if !j.sens {
-		if opts.Times = times; opts.Progress != nil {
-			opts.Progress = tell
-		}
-		s, err := j.model.Solve(ctx, opts)
+		defer j.give(r)
+		s, err := r.simulator.Solve(ctx, times)
 		if err != nil {
 			return answer{}, err
 		}
 		return solution(s), nil
 	}
-	opts.Direction = direction
-	r, err := j.take(opts, direction == nil)
+	s, err := r.runner.Sensitivities(ctx)
 	if err != nil {
-		return answer{}, err
-	}
-	give := func() {}
-	if direction == nil {
-		give = func() { j.give(r) }
-	}
-	r.tell = tell
-	s, err := r.Sensitivities(ctx)
-	if err != nil {
-		give()
+		j.give(r)
 		return answer{}, err
 	}
 	out := sensitivities(s, layout)
-	out.done = give // what the answer shows belongs to the runner
+	out.done = func() { j.give(r) } // what the answer shows belongs to the runner
 	return out, nil
 }
 
-// take returns a runner with the values of opts: one that is idle, if kept says that there may be one, or a new one.
-func (j *job) take(opts odes.Options, kept bool) (*runner, error) {
-	var r *runner
+// take returns what computes with these values: one that is idle, or a new one.
+func (j *job) take(set []odes.Assignment, direction []float64) (*ready, error) {
+	var r *ready
 	j.mu.Lock()
-	if n := len(j.idle); n > 0 && kept {
+	if n := len(j.idle); n > 0 {
 		r, j.idle = j.idle[n-1], j.idle[:n-1]
 	}
 	j.mu.Unlock()
 	if r != nil {
-		if err := r.Set(opts.Set...); err != nil {
+		err := r.set(set, direction)
+		if err != nil {
 			j.give(r)
-			return nil, err
 		}
-		return r, nil
+		return r, err
 	}
-	r = &runner{}
+	r = &ready{}
+	opts := j.opts
+	opts.Set, opts.Direction = set, direction
 	if opts.Progress != nil {
 		opts.Progress = func(p odes.Progress) { r.tell(p) }
 	}
 	var err error
-	r.Runner, err = j.model.Prepare(opts)
+	if j.sens {
+		r.runner, err = j.model.Prepare(opts)
+	} else {
+		r.simulator, err = j.model.Simulator(opts)
+	}
 	return r, err
 }
 
-// give keeps a runner for the next call.
-func (j *job) give(r *runner) {
+// set gives r other values.
+func (r *ready) set(set []odes.Assignment, direction []float64) error {
+	if r.simulator != nil {
+		return r.simulator.Set(set...)
+	}
+	if direction != nil {
+		if err := r.runner.SetDirection(direction); err != nil {
+			return err
+		}
+	}
+	return r.runner.Set(set...)
+}
+
+// give keeps what computes for the next call.
+func (j *job) give(r *ready) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.idle = append(j.idle, r)

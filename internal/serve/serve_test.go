@@ -228,19 +228,29 @@ func TestRun(t *testing.T) {
 		if times != nil {
 			head += fmt.Sprintf(`,"times":%d`, len(times))
 		}
-		r := c.ask(kindResult, head+"}", append([]float64{5}, times...)...)
-		want, err := m.Solve(t.Context(), odes.Options{
-			Set: []odes.Assignment{{Name: "g", Values: []float64{5}}}, Times: times,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(r.arrays["t"]) != len(want.T) {
-			t.Fatalf("%d times, want %d", len(r.arrays["t"]), len(want.T))
-		}
-		if len(want.T) > 0 {
-			same(t, "t", r.arrays["t"], want.T)
-			same(t, "output", r.arrays["output"], want.Outputs[len(want.Outputs)-1].Values)
+		job := uint32(0)
+		for _, g := range []float64{5, 20, 5} {
+			values := append([]float64{g}, times...)
+			var r *reply
+			if job == 0 {
+				r = c.ask(kindResult, head+"}", values...)
+				job = r.number("job")
+			} else {
+				r = c.ask(kindResult, fmt.Sprintf(`{"op":"again","job":%d}`, job), values...)
+			}
+			want, err := m.Solve(t.Context(), odes.Options{
+				Set: []odes.Assignment{{Name: "g", Values: []float64{g}}}, Times: times,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.arrays["t"]) != len(want.T) {
+				t.Fatalf("%d times, want %d", len(r.arrays["t"]), len(want.T))
+			}
+			if len(want.T) > 0 {
+				same(t, "t", r.arrays["t"], want.T)
+				same(t, "output", r.arrays["output"], want.Outputs[len(want.Outputs)-1].Values)
+			}
 		}
 	}
 }
