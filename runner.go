@@ -301,14 +301,14 @@ func (r *Runner) Set(set ...Assignment) error {
 	return r.model.explain.Asserts(r.problem.Point)
 }
 
-// SetDirection gives Hessians another vector to be multiplied with. It has the length of that of the options, which must
-// have one.
+// SetDirection gives Hessians another vector to be multiplied with. It has the length of that of the options, which
+// must have one.
 func (r *Runner) SetDirection(v []float64) error {
 	var l diag.List
 	switch {
 	case len(r.opts.Direction) != len(v):
-		l.Errorf(CodeSetting, source.Span{}, "a direction has %s, not %d", diag.Count(len(r.opts.Direction), "number"),
-			len(v))
+		l.Errorf(CodeSetting, source.Span{}, "a direction has %s, not %d",
+			diag.Count(len(r.opts.Direction), "number"), len(v))
 	case !finite(v):
 		l.Errorf(CodeSetting, source.Span{}, "a direction holds something that is not a finite number")
 	default:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/lang/diag"
 )
@@ -217,12 +218,15 @@ func (h *resultHead) eventsOf(list []odes.EventRecord, columns int) []array {
 
 // layoutOf says what the rows and columns of s are.
 func layoutOf(s *odes.Sensitivities) *layout {
-	l := &layout{Objectives: objectivesOf(s.Values), Variables: []variableHead{}, Columns: s.Columns}
-	for _, v := range s.Variables {
-		shape := append([]int{}, v.Shape...)
-		l.Variables = append(l.Variables, variableHead{v.String(), known(v.Unit), shape, v.Offset})
+	return &layout{Objectives: objectivesOf(s.Values), Variables: variablesOf(s.Variables), Columns: s.Columns}
+}
+
+func variablesOf(variables []odes.Variable) []variableHead {
+	list := []variableHead{}
+	for _, v := range variables {
+		list = append(list, variableHead{v.String(), known(v.Unit), append([]int{}, v.Shape...), v.Offset})
 	}
-	return l
+	return list
 }
 
 func objectivesOf(values []odes.Value) []objectiveHead {
@@ -330,6 +334,8 @@ func failure(err error) answer {
 		if !math.IsNaN(run.T) {
 			out.arrays = []array{{"span", []int{2}, []float64{run.From, run.T}}}
 		}
+	case errors.Is(err, fit.ErrNoMinimum):
+		h.Kind = "run"
 	}
 	return out
 }

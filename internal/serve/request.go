@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"odes.dev/odes"
@@ -25,21 +27,41 @@ type request struct {
 	Folder     string `json:"folder"`
 	Experiment string `json:"experiment"`
 
-	// sens, run; close names a model or a job
-	Model uint32 `json:"model"`
-	Job   uint32 `json:"job"` // of again
+	// all that compute; close names a model or a job
+	Model    uint32      `json:"model"`
+	Job      uint32      `json:"job"` // of again
+	Set      []setting   `json:"set"`
+	Of       []string    `json:"of"`
+	Wrt      []string    `json:"wrt"`
+	Solver   string      `json:"solver"`
+	Sens     string      `json:"sens"`
+	Settings [][2]string `json:"settings"`
+	Times    *int        `json:"times"` // how many; nil: the ends of steps
+	Progress bool        `json:"progress"`
 
-	Set        []setting   `json:"set"`
-	Of         []string    `json:"of"`
-	Wrt        []string    `json:"wrt"`
-	Solver     string      `json:"solver"`
-	Sens       string      `json:"sens"`
-	Settings   [][2]string `json:"settings"`
-	Direction  int         `json:"direction"`   // its length; 0 for none
-	Times      *int        `json:"times"`       // how many; nil: the ends of steps
-	EventTimes bool        `json:"event_times"` // differentiate the times of events
-	Progress   bool        `json:"progress"`
+	// sens
+	Direction  int  `json:"direction"`   // its length; 0 for none
+	EventTimes bool `json:"event_times"` // differentiate the times of events
+
+	// fit
+	Fit string `json:"fit"` // name of a block
+
+	// ensemble
+	Ensemble string   `json:"ensemble"` // name of a block
+	Draw     string   `json:"draw"`     // what differs, as it stands behind the command
+	Columns  []string `json:"columns"`  // what the rows of a table set
+	Rows     int      `json:"rows"`     // of that table
+	Indices  string   `json:"indices"`  // which values matter: "sobol", "morris" or "dgsm"
+	Values   bool     `json:"values"`   // without derivatives
+	Outputs  []string `json:"outputs"`
+	Trust    bool     `json:"trust"`
 }
+
+// Keys of requests that compute.
+var (
+	keysOfRuns = []string{"model", "set", "of", "solver", "settings", "progress"}
+	keysOfSens = append([]string{"wrt", "sens", "direction", "event_times"}, keysOfRuns...)
+)
 
 // setting is what an assignment sets to the next values of a request.
 type setting struct {
@@ -58,6 +80,7 @@ type answer struct {
 // op is what a request can ask for.
 type op struct {
 	name string
+	keys []string // that its head may have
 	do   func(s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress)) (answer, error)
 }
 
@@ -66,12 +89,17 @@ var ops []op
 
 func init() { // since the table and its rows refer to each other
 	ops = []op{
-		{"hello", hello},
-		{"open", open},
-		{"sens", first},
-		{"run", first},
-		{"again", again},
-		{"close", forget},
+		{"hello", nil, hello},
+		{"open", []string{"text", "name", "folder", "experiment"}, open},
+		{"sens", keysOfSens, first},
+		{"run", append([]string{"times"}, keysOfRuns...), first},
+		{"again", []string{"job", "progress"}, again},
+		{"fit", []string{"model", "set", "solver", "fit", "settings", "progress"}, fitted},
+		{"predict", []string{"model", "set", "solver", "settings", "progress"}, predicted},
+		{"ensemble", append([]string{
+			"wrt", "sens", "ensemble", "draw", "columns", "rows", "indices", "values", "times", "outputs", "trust",
+		}, keysOfRuns...), members},
+		{"close", []string{"model", "job"}, forget},
 	}
 }
 
@@ -105,12 +133,20 @@ func parse(head []byte) (*request, *op, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, nil, badRequest("something follows the head of a request")
 	}
-	for i := range ops {
-		if ops[i].name == r.Op {
-			return &r, &ops[i], nil
+	at := slices.IndexFunc(ops, func(o op) bool { return o.name == r.Op })
+	if at < 0 {
+		return nil, nil, badRequest("there is no op %q", r.Op)
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(head, &given); err != nil {
+		return nil, nil, badRequest("cannot read the head of a request: %v", err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if key != "op" && !slices.Contains(ops[at].keys, key) {
+			return nil, nil, badRequest("the op %q has no key %q", r.Op, key)
 		}
 	}
-	return nil, nil, badRequest("there is no op %q", r.Op)
+	return &r, &ops[at], nil
 }
 
 // hello says who answers.
@@ -166,9 +202,7 @@ type job struct {
 	model  *odes.Model
 	sens   bool // gradients; else a run
 	opts   odes.Options
-	set    []setting
-	vector int  // numbers of the direction
-	times  *int // how many
+	counts counts
 
 	mu   sync.Mutex
 	idle []*ready
@@ -185,23 +219,13 @@ type ready struct {
 func first(
 	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
 ) (answer, error) {
-	e := s.store.find(r.Model)
-	if e == nil || e.model == nil {
-		return answer{}, gone("model", r.Model)
+	m, err := s.model(r)
+	if err != nil {
+		return answer{}, err
 	}
-	j := &job{model: e.model, sens: r.Op == "sens", set: r.Set, vector: r.Direction, times: r.Times}
-	j.opts = odes.Options{Solver: r.Solver, Sens: r.Sens, Of: r.Of, Wrt: r.Wrt, EventTimes: r.EventTimes}
-	for _, s := range r.Settings {
-		j.opts.Settings = append(j.opts.Settings, odes.Setting{Key: s[0], Value: s[1]})
-	}
+	j := &job{model: m, sens: r.Op == "sens", counts: r.counts(), opts: r.options()}
 	if r.Progress {
 		j.opts.Progress = func(odes.Progress) {} // made anew for each run
-	}
-	if j.sens && j.times != nil {
-		return answer{}, badRequest("a request for sensitivities has no times")
-	}
-	if !j.sens && (j.vector != 0 || j.opts.Wrt != nil || j.opts.EventTimes) {
-		return answer{}, badRequest("a request for a run has no derivatives")
 	}
 	out, err := j.do(ctx, values, tell, true)
 	if err != nil {
@@ -222,51 +246,93 @@ func again(
 	return e.job.do(ctx, values, tell, false)
 }
 
-// assign cuts values into assignments, and what follows them.
-func (j *job) assign(values []float64) (set []odes.Assignment, direction, times []float64, err error) {
+// model returns the model of a request.
+func (s *server) model(r *request) (*odes.Model, error) {
+	e := s.store.find(r.Model)
+	if e == nil || e.model == nil {
+		return nil, gone("model", r.Model)
+	}
+	return e.model, nil
+}
+
+// options returns what a request says of runs, but for numbers.
+func (r *request) options() odes.Options {
+	o := odes.Options{Solver: r.Solver, Sens: r.Sens, Of: r.Of, Wrt: r.Wrt, EventTimes: r.EventTimes}
+	for _, s := range r.Settings {
+		o.Settings = append(o.Settings, odes.Setting{Key: s[0], Value: s[1]})
+	}
+	return o
+}
+
+// counts say what the values of a request are, one after the other.
+type counts struct {
+	set       []setting
+	direction int
+	times     *int // nil: no times are said
+	table     int
+}
+
+func (r *request) counts() counts {
+	rows := r.Rows
+	if rows < 0 || rows > maxValues {
+		rows = maxValues + 1 // more than there are
+	}
+	return counts{r.Set, r.Direction, r.Times, rows * len(r.Columns)}
+}
+
+// given are the values of a request.
+type given struct {
+	set              []odes.Assignment
+	direction, times []float64 // nil where none are said
+	table            []float64
+}
+
+// cut cuts values into what they are.
+func (c *counts) cut(values []float64) (g given, err error) {
 	rest := values
 	take := func(n int) (part []float64) {
 		if n < 0 || n > len(rest) {
 			err = badRequest("the request has %d values, fewer than it counts", len(values))
-			return nil
+			return []float64{}
 		}
 		part, rest = rest[:n:n], rest[n:]
 		return part
 	}
-	set = make([]odes.Assignment, len(j.set))
-	for i, s := range j.set {
-		set[i] = odes.Assignment{Name: s.Name, Unit: s.Unit, Values: take(s.Count)}
+	g.set = make([]odes.Assignment, len(c.set))
+	for i, s := range c.set {
+		g.set[i] = odes.Assignment{Name: s.Name, Unit: s.Unit, Values: take(s.Count)}
 	}
-	if j.vector != 0 {
-		direction = take(j.vector)
+	if c.direction != 0 {
+		g.direction = take(c.direction)
 	}
-	if j.times != nil {
-		if times = take(*j.times); times == nil {
-			times = []float64{}
+	if c.times != nil {
+		if g.times = take(*c.times); g.times == nil {
+			g.times = []float64{}
 		}
 	}
+	g.table = take(c.table)
 	if err == nil && len(rest) > 0 {
 		err = badRequest("the request has %d values, more than it counts", len(values))
 	}
-	return set, direction, times, err
+	return g, err
 }
 
 // do computes once.
 func (j *job) do(
 	ctx context.Context, values []float64, tell func(odes.Progress), layout bool,
 ) (answer, error) {
-	set, direction, times, err := j.assign(values)
+	g, err := j.counts.cut(values)
 	if err != nil {
 		return answer{}, err
 	}
-	r, err := j.take(set, direction)
+	r, err := j.take(&g)
 	if err != nil {
 		return answer{}, err
 	}
 	r.tell = tell
 	if !j.sens {
 		defer j.give(r)
-		s, err := r.simulator.Solve(ctx, times)
+		s, err := r.simulator.Solve(ctx, g.times)
 		if err != nil {
 			return answer{}, err
 		}
@@ -283,7 +349,7 @@ func (j *job) do(
 }
 
 // take returns what computes with these values: one that is idle, or a new one.
-func (j *job) take(set []odes.Assignment, direction []float64) (*ready, error) {
+func (j *job) take(g *given) (*ready, error) {
 	var r *ready
 	j.mu.Lock()
 	if n := len(j.idle); n > 0 {
@@ -291,7 +357,7 @@ func (j *job) take(set []odes.Assignment, direction []float64) (*ready, error) {
 	}
 	j.mu.Unlock()
 	if r != nil {
-		err := r.set(set, direction)
+		err := r.set(g)
 		if err != nil {
 			j.give(r)
 		}
@@ -299,7 +365,7 @@ func (j *job) take(set []odes.Assignment, direction []float64) (*ready, error) {
 	}
 	r = &ready{}
 	opts := j.opts
-	opts.Set, opts.Direction = set, direction
+	opts.Set, opts.Direction = g.set, g.direction
 	if opts.Progress != nil {
 		opts.Progress = func(p odes.Progress) { r.tell(p) }
 	}
@@ -313,16 +379,16 @@ func (j *job) take(set []odes.Assignment, direction []float64) (*ready, error) {
 }
 
 // set gives r other values.
-func (r *ready) set(set []odes.Assignment, direction []float64) error {
+func (r *ready) set(g *given) error {
 	if r.simulator != nil {
-		return r.simulator.Set(set...)
+		return r.simulator.Set(g.set...)
 	}
-	if direction != nil {
-		if err := r.runner.SetDirection(direction); err != nil {
+	if g.direction != nil {
+		if err := r.runner.SetDirection(g.direction); err != nil {
 			return err
 		}
 	}
-	return r.runner.Set(set...)
+	return r.runner.Set(g.set...)
 }
 
 // give keeps what computes for the next call.

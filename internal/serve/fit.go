@@ -1,0 +1,289 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"sync"
+	"time"
+
+	"odes.dev/odes"
+	"odes.dev/odes/fit"
+)
+
+// fitHead is the head of the result of a fit. What it says of estimates is in the order of their elements.
+type fitHead struct {
+	listed
+	Status       string            `json:"status"`
+	Objective    objectiveHead     `json:"objective"`
+	Value        number            `json:"value"`
+	Error        number            `json:"value_error"`
+	GradientNorm number            `json:"gradient_norm"`
+	Variables    []fitVariable     `json:"variables"`
+	Open         [][2]string       `json:"open"` // why the interval of an estimate has no end: below, above
+	Starts       []startHead       `json:"starts"`
+	Clusters     []clusterHead     `json:"clusters"`
+	Unidentified []combinationHead `json:"unidentified"`
+	Rows         int               `json:"rows"`
+	NLL          number            `json:"nll"`
+	AIC          number            `json:"aic"`
+	BIC          number            `json:"bic"`
+	Factor       number            `json:"factor"`
+	Constraints  []constraintHead  `json:"constraints"`
+	Observations []observationHead `json:"observations"`
+	Warnings     []json.RawMessage `json:"warnings"`
+	Settings     fitSettingsHead   `json:"settings"`
+	Stats        fitStatsHead      `json:"stats"`
+}
+
+type fitVariable struct {
+	variableHead
+	Log bool `json:"log"`
+}
+
+type startHead struct {
+	Number      int    `json:"number"`
+	Status      string `json:"status"`
+	Why         string `json:"why"`
+	Evaluations int    `json:"evaluations"`
+	Failures    int    `json:"failures"`
+	Iterations  int    `json:"iterations"`
+	Seconds     number `json:"seconds"`
+	Cluster     int    `json:"cluster"`
+}
+
+type clusterHead struct {
+	Value  number `json:"value"`
+	Starts int    `json:"starts"`
+	Best   int    `json:"best"`
+}
+
+type combinationHead struct {
+	Names   []string `json:"names"`
+	Weights []number `json:"weights"`
+}
+
+type constraintHead struct {
+	Name     string `json:"name"`
+	Unit     string `json:"unit"`
+	Relation string `json:"relation"`
+	Value    number `json:"value"`
+}
+
+// observationHead says what so many rows of predictions are of, one after the other.
+type observationHead struct {
+	Experiment  string `json:"experiment"`
+	Observation string `json:"observation"`
+	Unit        string `json:"unit"`
+	Rows        int    `json:"rows"`
+}
+
+type fitSettingsHead struct {
+	Objective string       `json:"objective"`
+	Maximize  bool         `json:"maximize"`
+	Algorithm string       `json:"algorithm"`
+	Starts    int          `json:"starts"`
+	Seed      uint64       `json:"seed"`
+	Intervals string       `json:"intervals"`
+	Level     number       `json:"level"`
+	Scatter   string       `json:"scatter"`
+	Run       settingsHead `json:"run"`
+}
+
+type fitStatsHead struct {
+	Evaluations int    `json:"evaluations"`
+	Failures    int    `json:"failures"`
+	Seconds     number `json:"seconds"`
+}
+
+// fitted fits a model.
+func fitted(
+	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
+) (answer, error) {
+	m, err := s.model(r)
+	if err != nil {
+		return answer{}, err
+	}
+	counts := r.counts()
+	g, err := counts.cut(values)
+	if err != nil {
+		return answer{}, err
+	}
+	opts := fit.Options{Options: r.options()}
+	opts.Set, opts.Fit = g.set, r.Fit
+	if r.Progress {
+		tell = seldom(tell)
+		opts.Told = func(p fit.Progress) {
+			tell(odes.Progress{
+				Phase: p.Phase, T: p.Best, Steps: p.Done, Done: float64(p.Done) / float64(max(p.Of, 1)),
+			})
+		}
+	}
+	f, err := fit.Run(ctx, m, opts)
+	if err != nil {
+		return answer{}, err
+	}
+	return fitAnswer(f), nil
+}
+
+// seldom returns what passes progress on ten times a second at most, one at a time.
+func seldom(tell func(odes.Progress)) func(odes.Progress) {
+	var mu sync.Mutex
+	var last time.Time
+	return func(p odes.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+			last = now
+			tell(p)
+		}
+	}
+}
+
+func fitAnswer(f *fit.Result) answer {
+	n := len(f.Estimates)
+	set, run := f.Settings, settingsOf(f.Run)
+	spent := f.Stats.Seconds
+	h := &fitHead{
+		Status: f.Status, Objective: objectivesOf([]odes.Value{f.Objective})[0], Value: number(f.Objective.Value),
+		Error: number(f.Objective.Error), GradientNorm: number(f.GradientNorm), Variables: []fitVariable{},
+		Open: [][2]string{}, Starts: []startHead{}, Clusters: []clusterHead{}, Unidentified: []combinationHead{},
+		Rows: f.Rows, NLL: number(f.NLL), AIC: number(f.AIC), BIC: number(f.BIC), Factor: number(f.Factor),
+		Constraints: []constraintHead{}, Warnings: diagnostics(f.Warnings),
+		Settings: fitSettingsHead{
+			set.Objective, set.Maximize, f.Algorithm, set.Starts, set.Seed, set.Intervals, number(set.Level),
+			set.Scatter, run,
+		},
+		Stats: fitStatsHead{
+			f.Stats.Evaluations, f.Stats.Failures,
+			number(spent.Compile + spent.Searches + spent.Errors + spent.Profiles),
+		},
+	}
+	for i, v := range variablesOf(set.Over) {
+		h.Variables = append(h.Variables, fitVariable{v, set.Log[i]})
+	}
+	columns := make([][]float64, 8)
+	var profile []float64
+	for i, x := range f.Estimates {
+		h.Open = append(h.Open, [2]string{x.OpenLower, x.OpenUpper})
+		for k, v := range []float64{
+			x.Value, x.StdErr, x.Lower, x.Upper, x.Start, x.LowBound, x.HighBound, float64(x.AtBound),
+		} {
+			columns[k] = append(columns[k], v)
+		}
+		for _, p := range x.Profile {
+			profile = append(profile, float64(i), p.Value, p.Rise)
+		}
+	}
+	var arrays []array
+	for k, name := range []string{"estimates", "stderr", "lower", "upper", "before", "low", "high", "at_bound"} {
+		arrays = append(arrays, array{name, []int{n}, columns[k]})
+	}
+	arrays = append(arrays, array{"profile", []int{len(profile) / 3, 3}, profile})
+	if f.Correlation != nil {
+		var list []float64
+		for _, row := range f.Correlation {
+			list = append(list, row...)
+		}
+		arrays = append(arrays, array{"correlation", []int{n, n}, list})
+	}
+	var from, to, at []float64
+	for _, s := range f.Starts {
+		h.Starts = append(h.Starts, startHead{
+			s.Number, s.Status, s.Why, s.Evaluations, s.Failures, s.Iterations, number(s.Seconds), s.Cluster,
+		})
+		at = append(at, s.Value)
+		from = append(from, s.From...)
+		if s.To == nil {
+			s.To = missing(n)
+		}
+		to = append(to, s.To...)
+	}
+	arrays = append(arrays,
+		array{"start_values", []int{len(at)}, at},
+		array{"start_from", []int{len(at), n}, from},
+		array{"start_to", []int{len(at), n}, to})
+	for _, c := range f.Clusters {
+		h.Clusters = append(h.Clusters, clusterHead{number(c.Value), c.Starts, c.Best})
+	}
+	for _, u := range f.Unidentified {
+		c := combinationHead{Names: u.Names}
+		for _, w := range u.Weights {
+			c.Weights = append(c.Weights, number(w))
+		}
+		h.Unidentified = append(h.Unidentified, c)
+	}
+	for _, c := range f.Constraints {
+		h.Constraints = append(h.Constraints, constraintHead{c.Name, known(c.Unit), c.Relation, number(c.Value)})
+	}
+	list, predictions := observations(f.Predictions)
+	h.Observations = list
+	return answer{head: h, arrays: append(arrays, predictions)}
+}
+
+// missing returns n numbers that are not there.
+func missing(n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = math.NaN()
+	}
+	return list
+}
+
+// predictionColumns is how many numbers a row of predictions has.
+const predictionColumns = 7
+
+// observations returns what rows of predictions are of, and the rows: the time, the datum, the prediction, its standard
+// error, the standard deviation of the datum, the residual, and 1 where the datum is a limit from above.
+func observations(list []fit.Prediction) ([]observationHead, array) {
+	heads, rows := []observationHead{}, make([]float64, 0, predictionColumns*len(list))
+	for _, p := range list {
+		of := observationHead{Experiment: p.Experiment, Observation: p.Observation, Unit: known(p.Unit)}
+		last := len(heads) - 1
+		if last >= 0 {
+			of.Rows = heads[last].Rows
+		}
+		if last < 0 || of != heads[last] {
+			of.Rows = 0
+			heads, last = append(heads, of), last+1
+		}
+		heads[last].Rows++
+		below := 0.0
+		if p.Below {
+			below = 1
+		}
+		rows = append(rows, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, below)
+	}
+	return heads, array{"predictions", []int{len(list), predictionColumns}, rows}
+}
+
+// predictHead is the head of the predictions of a model as it stands.
+type predictHead struct {
+	listed
+	Observations []observationHead `json:"observations"`
+}
+
+// predicted compares a model with its data.
+func predicted(
+	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
+) (answer, error) {
+	m, err := s.model(r)
+	if err != nil {
+		return answer{}, err
+	}
+	counts := r.counts()
+	g, err := counts.cut(values)
+	if err != nil {
+		return answer{}, err
+	}
+	opts := r.options()
+	if opts.Set = g.set; r.Progress {
+		opts.Progress = tell
+	}
+	list, err := fit.Predict(ctx, m, opts)
+	if err != nil {
+		return answer{}, err
+	}
+	heads, rows := observations(list)
+	return answer{head: &predictHead{Observations: heads}, arrays: []array{rows}}, nil
+}
