@@ -69,7 +69,8 @@ func TestFit(t *testing.T) {
 			t.Errorf("prediction %d is %v, want %v", i, got, p.Value)
 		}
 	}
-	failed := c.open("model M\ntime t from 0 to 2\nparam a = 1 in [1, 2]\nstate x = 1\nx' = a*x^2\nobjective J = final(x)\n")
+	failed := c.open("model M\ntime t from 0 to 2\nparam a = 1 in [1, 2]\nstate x = 1\nx' = a*x^2\n" +
+		"objective J = final(x)\n")
 	if r := c.ask(kindError, fmt.Sprintf(`{"op":"fit","model":%d}`, failed)); r.head["error"] != "run" {
 		t.Error(r.head)
 	}

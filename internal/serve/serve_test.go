@@ -309,7 +309,10 @@ func TestErrors(t *testing.T) {
 		{name(`{"op":"ensemble","model":MODEL,"draw":"g from 1 to 2","indices":"x"}`), nil, "request", `"x"`},
 		{name(`{"op":"ensemble","model":MODEL,"columns":["g"],"rows":2}`), []float64{1}, "request", "fewer"},
 		{name(`{"op":"ensemble","model":MODEL,"columns":["g"],"rows":-9}`), nil, "request", "fewer"},
-		{name(`{"op":"ensemble","model":MODEL,"columns":["g","e"],"rows":9223372036854775807}`), nil, "request", "fewer"},
+		{
+			name(`{"op":"ensemble","model":MODEL,"columns":["g","e"],"rows":9223372036854775807}`), nil, "request",
+			"fewer",
+		},
 		{
 			name(`{"op":"ensemble","model":MODEL,"columns":["g"],"draw":"g from 1 to 2","rows":1}`),
 			[]float64{1},

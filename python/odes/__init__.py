@@ -8,6 +8,7 @@
 ``odes.jax``, ``odes.torch``, ``odes.pytensor`` and ``odes.scipy`` make functions of a model for these libraries.
 """
 
+from ._ensemble import Ensemble, Failure, Indices, MemberObjective, MemberOutput
 from ._errors import (
     Diagnostic,
     Interrupted,
@@ -21,6 +22,7 @@ from ._errors import (
     Trust,
     TrustWarning,
 )
+from ._fit import Compared, Estimate, Fit, Predictions, Start
 from ._model import Model, Progress, Symbol, version
 from ._results import Event, Objective, Output, Run, Sensitivities, Variable
 from ._scipy import Objective as ScipyObjective
@@ -28,9 +30,17 @@ from ._scipy import scipy_objective
 from ._server import shutdown
 
 __all__ = [
+    "Compared",
     "Diagnostic",
+    "Ensemble",
+    "Estimate",
     "Event",
+    "Failure",
+    "Fit",
+    "Indices",
     "Interrupted",
+    "MemberObjective",
+    "MemberOutput",
     "Model",
     "ModelError",
     "Objective",
@@ -38,6 +48,7 @@ __all__ = [
     "OdesWarning",
     "OutOfMemory",
     "Output",
+    "Predictions",
     "Progress",
     "RequestError",
     "Run",
@@ -45,6 +56,7 @@ __all__ = [
     "ScipyObjective",
     "Sensitivities",
     "ServerError",
+    "Start",
     "Symbol",
     "Trust",
     "TrustWarning",

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _server
+from ._ensemble import Ensemble
 from ._errors import Diagnostic, ModelError, OdesWarning, TrustWarning, diagnostic
-from ._results import Array, Layout, Number, Run, Sensitivities, _table
+from ._fit import Fit, Predictions
+from ._results import Array, Layout, Number, Run, Sensitivities, _table, elements
 
 #: What a param can be set to: numbers, or numbers and their unit: ``(1.62, "m/s^2")``.
 Value = Union[npt.ArrayLike, tuple[npt.ArrayLike, str]]
@@ -30,9 +32,11 @@ Settings = Mapping[str, Any]
 class Progress:
     """How far a run is."""
 
-    phase: str  #: "forward", "adjoint", "second", "experiments" or "check"
-    t: float  #: in the model's unit of time
-    steps: int
+    #: "forward", "adjoint", "second", "experiments" or "check"; "searches" or "profiles" of a fit; "runs" of an
+    #: ensemble
+    phase: str
+    t: float  #: in the model's unit of time; of a fit, the best value of the objective so far
+    steps: int  #: or searches, or members, that are done
     done: float  #: fraction of the phase
 
 
@@ -274,6 +278,196 @@ class Model:
         _warn(reply.head["warnings"], reply.head.get("remarks"), 3)
         return out
 
+    def fit(
+        self,
+        *,
+        over: Names = None,
+        log: Names = None,
+        minimize: Optional[str] = None,
+        maximize: Optional[str] = None,
+        starts: Optional[int] = None,
+        seed: Optional[int] = None,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        block: Optional[str] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Fit:
+        """Search for the values that make an objective least, and say how sure they are.
+
+        What is not said is as the fit block of the model says. docs/fit.md says what is computed.
+
+        Args:
+            over: what to search for: params, controls, and initial values ("initial(x)").
+            log: those to search for on a logarithmic scale; "all".
+            minimize, maximize: an objective.
+            starts: how many searches; the first begins at the values in the model.
+            seed: from which the others' beginnings are drawn. The same seed gives the same bits.
+            set, **params: as for sens: values of what is not searched for, and where the first search begins.
+            settings: keys of blocks: ``{"fit.intervals": "wald", "fit.level": 0.9, "solver.rtol": 1e-9}``.
+            block: the name of a fit block.
+            progress: called now and then, by the thread that waits.
+
+        Raises:
+            RequestError: there is no such name, or a value or a setting does not fit.
+            RunError: no search came to a value of the objective.
+            OutOfMemory, ServerError: see there.
+
+        Warns:
+            OdesWarning: what the fit warns of: estimates at bounds, what the data do not tell.
+        """
+        pairs = {
+            "fit.over": None if over is None else list(_names(over)),
+            "fit.log": log if log is None or log == "all" else list(_names(log)),
+            "fit.minimize": minimize,
+            "fit.maximize": maximize,
+            "fit.starts": starts,
+            "fit.seed": seed,
+        }
+        names, values = self._assignments(set, params)
+        request = {"op": "fit", "settings": _pairs(pairs, settings)}
+        if block:
+            request["fit"] = block
+        reply = self._ask(_server.current(), request, names, values, progress)
+        out = Fit(reply.head, reply.arrays, self.time, self.time_unit)
+        _warn(reply.head["warnings"], None, 3)
+        return out
+
+    def predict(
+        self,
+        *,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Predictions:
+        """What the model says beside its data, as it stands. Arguments and errors are those of sens."""
+        names, values = self._assignments(set, params)
+        request = {"op": "predict", "settings": _pairs({}, settings)}
+        reply = self._ask(_server.current(), request, names, values, progress)
+        return Predictions(reply.head["observations"], reply.arrays["predictions"], self.time, self.time_unit)
+
+    def ensemble(
+        self,
+        n: Optional[int] = None,
+        *,
+        draw: Union[str, Mapping[str, Union[str, tuple[float, float]]], None] = None,
+        rows: Optional[Mapping[str, npt.ArrayLike]] = None,
+        points: Optional[str] = None,
+        seed: Optional[int] = None,
+        indices: Optional[str] = None,
+        of: Names = None,
+        wrt: Names = None,
+        gradient: bool = True,
+        times: Optional[npt.ArrayLike] = None,
+        outputs: Names = None,
+        trust: bool = False,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        block: Optional[str] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Ensemble:
+        """Run the model for many sets of values, on all cores. docs/ensembles.md says what is computed.
+
+        Args:
+            n: how many members; what the ensemble block says unless given, else 1000. For indices, see there.
+            draw: what differs: ``{"k": "lognormal(0, 0.3)", "g": (5, 15)}``, a distribution of the language or a
+                range; or a text as it stands behind ``odes ensemble``. Unless given, what the block draws, or the
+                priors of the params.
+            rows: what differs, as a table: names, each with values [n] + the param's shape. A pandas.DataFrame will
+                do. Values are in the units of the model.
+            points: how values are drawn: "sobol", "lhs" or "random".
+            seed: the same seed gives the same values.
+            indices: which values matter: "sobol" (n (axes + 2) members), "morris" (n (axes + 1)) or "dgsm".
+            of, wrt: as for sens.
+            gradient: whether to compute derivatives.
+            times: outputs at these times, instead of derivatives.
+            outputs: which outputs at times; all unless given.
+            trust: whether to compare every member with an independent run.
+            set, settings, **params: as for sens, of all members.
+            block: the name of an ensemble block.
+            progress: called now and then, by the thread that waits.
+
+        A member has the bits that it has alone. One that fails has NaN for numbers; ``failures`` says why.
+
+        Raises:
+            RequestError: there is no such name, or a value or a setting does not fit.
+            OutOfMemory, ServerError: see there.
+        """
+        pairs = {"ensemble.n": n, "ensemble.seed": seed, "ensemble.points": points}
+        request: dict[str, Any] = {"settings": _pairs(pairs, settings)}
+        if draw is not None:
+            request["draw"] = draw if isinstance(draw, str) else ", ".join(map(_drawn, draw.items()))
+        if indices is not None:
+            request["indices"] = indices
+        if block:
+            request["ensemble"] = block
+        table = {} if rows is None else {str(k): np.asarray(v, dtype="<f8") for k, v in rows.items()}
+        return self._members(request, table, None, of, wrt, gradient, times, outputs, trust, set, progress, params)
+
+    def sweep(
+        self,
+        axes: Mapping[str, npt.ArrayLike],
+        *,
+        of: Names = None,
+        wrt: Names = None,
+        gradient: bool = False,
+        times: Optional[npt.ArrayLike] = None,
+        outputs: Names = None,
+        trust: bool = False,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Ensemble:
+        """Run the model for all combinations of values: ``m.sweep({"g": np.linspace(5, 15, 20), "e": [0.6, 0.9]})``.
+
+        Args:
+            axes: scalar params, elements of arrays and initial values, each with its values [k].
+
+        The other arguments, and what is raised, are those of ensemble. Results have the shape of the grid:
+        ``m.sweep(…)["J"].value[i, j]``.
+        """
+        grid = {name: np.asarray(v, dtype="<f8").ravel() for name, v in axes.items()}
+        table = {n: a.ravel() for n, a in zip(grid, np.meshgrid(*grid.values(), indexing="ij"))}
+        request = {"settings": _pairs({}, settings)}
+        return self._members(request, table, grid, of, wrt, gradient, times, outputs, trust, set, progress, params)
+
+    def _members(
+        self,
+        request: dict[str, Any],
+        table: dict[str, Array],
+        grid: Optional[dict[str, Array]],
+        of: Names,
+        wrt: Names,
+        gradient: bool,
+        times: Optional[npt.ArrayLike],
+        outputs: Names,
+        trust: bool,
+        set_: Optional[Mapping[str, Value]],
+        progress: Optional[Callable[[Progress], None]],
+        params: Mapping[str, Value],
+    ) -> Ensemble:
+        request.update(op="ensemble", values=not gradient, trust=trust)
+        for key, names in (("of", of), ("wrt", wrt), ("outputs", outputs)):
+            if names is not None:
+                request[key] = _names(names)
+        assigned, values = self._assignments(set_, params)
+        if times is not None:
+            at = np.ascontiguousarray(times, dtype="<f8").ravel()
+            request["times"], values = len(at), values + at.tobytes()
+        if table:
+            columns = {e: c for name, a in table.items() for e, c in _columns(name, a)}
+            lengths = {len(c) for c in columns.values()}
+            if len(lengths) != 1:
+                raise ValueError(f"the columns of a table have one length, not {sorted(lengths)}")
+            request["columns"], request["rows"] = list(columns), lengths.pop()
+            values += np.stack(list(columns.values()), axis=1).tobytes()
+        reply = self._ask(_server.current(), request, assigned, values, progress)
+        shapes = {name: s.shape for name, s in self.symbols.items()}
+        return Ensemble(reply.head, reply.arrays, grid, shapes, self.time, self.time_unit)
+
     def _sens(
         self,
         of: Names,
@@ -347,19 +541,8 @@ class Model:
                 return server.call(job.again, values, tell), job.layout
             except _server.Gone:
                 pass
-        request["set"] = [{"name": n, "unit": u, "count": c} for n, u, c in names]
         request["settings"] = pairs
-        if progress is not None:
-            request["progress"] = True
-        for attempt in (1, 2):
-            request["model"] = self._number(server)
-            try:
-                reply = server.call(json.dumps(request).encode(), values, tell)
-                break
-            except _server.Gone:
-                self._opened = None
-                if attempt == 2:
-                    raise
+        reply = self._ask(server, request, names, values, progress)
         layout = Layout.of(reply.head["layout"])
         again = {"op": "again", "job": reply.head["job"]}
         if progress is not None:
@@ -368,6 +551,27 @@ class Model:
             self._jobs = {}
         self._jobs[key] = _Job(server, json.dumps(again).encode(), layout)
         return reply, layout
+
+    def _ask(
+        self,
+        server: _server.Server,
+        request: dict[str, Any],
+        names: tuple[tuple[str, str, int], ...],
+        values: bytes,
+        progress: Optional[Callable[[Progress], None]],
+    ) -> _server.Reply:
+        """Sends a request on the model, which the process reads if it does not know it, or no longer."""
+        request["set"] = [{"name": n, "unit": u, "count": c} for n, u, c in names]
+        tell = None
+        if progress is not None:
+            request["progress"], tell = True, _teller(progress)
+        try:
+            request["model"] = self._number(server)
+            return server.call(json.dumps(request).encode(), values, tell)
+        except _server.Gone:
+            self._opened = None
+            request["model"] = self._number(server)
+            return server.call(json.dumps(request).encode(), values, tell)
 
     def _number(self, server: _server.Server) -> int:
         """The number by which a process knows the model, which it reads if it does not."""
@@ -397,6 +601,28 @@ def _restore(text: str, name: str, folder: str, experiment: str) -> Model:
 
 def _names(names: Union[str, Sequence[str]]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _pairs(own: Mapping[str, Any], settings: Optional[Settings]) -> list[tuple[str, str]]:
+    """Settings as a request has them; those of arguments come last."""
+    both = [*(settings or {}).items(), *((k, v) for k, v in own.items() if v is not None)]
+    return [(k, _written(v)) for k, v in both]
+
+
+def _drawn(item: tuple[str, Union[str, tuple[float, float]]]) -> str:
+    """What differs, as it stands behind the command."""
+    name, how = item
+    if isinstance(how, str):
+        return f"{name} ~ {how.replace(' ', '')}"
+    low, high = how
+    return f"{name} from {float(low)!r} to {float(high)!r} linear"
+
+
+def _columns(name: str, a: Array) -> list[tuple[str, Array]]:
+    """The columns of a table, for values [n] + shape of an array."""
+    if a.ndim == 0:
+        raise ValueError(f"{name} has one value for all members; give it beside the table")
+    return list(zip(elements(name, a.shape[1:]), a.reshape(len(a), -1).T))
 
 
 def _written(value: Any) -> str:

@@ -154,6 +154,189 @@ class Results(unittest.TestCase):
         self.assertEqual(len(r.plot("X", "Y").lines), 2 * 3 + 1 + 0)
 
 
+FIT = """model Fit
+time t : [h] from 0 to 4
+param k = 1 [1/h] in [0.01, 10], c[2] = 1 [mg] in [0.1, 10]
+param rest = 3
+state x = c[1], y = c[2]
+x' = -k*x
+y' = -k*y
+data D {
+  time = [1, 2, 3, 4] [h]
+  x = [1.22, 0.73, 0.45, 0.27] [mg]
+  y = [0.61, 0.365, 0.225, 0.135] [mg]
+}
+observe a = x ~ normal(0.01 [mg]) from D.x
+observe b = y ~ normal(0.01 [mg]) from D.y
+output X = x
+output Y[i] = i*y for i in 1:2
+objective J = nll()
+objective F = final(x)
+fit { minimize = J  starts = 2 }
+ensemble { n = 16  k ~ uniform(0.5, 1.5)  seed = 3 }
+"""
+
+
+class Many(unittest.TestCase):
+    """Fits, ensembles and sweeps."""
+
+    def setUp(self):
+        self.m = odes.Model(FIT)
+
+    def test_fit(self):
+        seen = []
+        f = self.m.fit(over=["k", "c"], log="all", starts=3, seed=5, k=0.7, progress=seen.append)
+        self.assertEqual((f.status, f.objective, list(f), f.names), ("ok", "J", ["k", "c"], ["k", "c[1]", "c[2]"]))
+        # Both decay alike, and c[1] is twice c[2] in the data, so this is a line through logarithms but for the noise.
+        self.assertAlmostEqual(f["k"].value, 0.5, 2)
+        np.testing.assert_allclose(f["c"].value, [2, 1], rtol=0.02)
+        self.assertEqual((f["k"].unit, f["c"].unit, f["k"].before, f["k"].log), ("1/h", "mg", 0.7, True))
+        self.assertEqual((f["k"].low, f["k"].high, f["k"].at_bound), (0.01, 10, 0))
+        self.assertTrue(f["k"].lower < f["k"].value < f["k"].upper)
+        self.assertEqual((f.correlation.shape, len(f.starts), f.rows, f.identifiable), ((3, 3), 3, 8, True))
+        self.assertEqual(f.settings["seed"], 5)
+        self.assertLess(max(s.value for s in f.starts) - f.value, 1e-6)
+        # The minimum is one, for what differentiates as well.
+        s = self.m.sens(of="J", wrt=["k", "c"], set=f.params, trust=False)["J"]
+        self.assertAlmostEqual(s.value, f.value, 9)
+        np.testing.assert_allclose(s.gradient, 0, atol=1e-3)
+        # Wald's standard errors are those of the Hessian, which is J'J but for the residuals.
+        h = self.m.hessian(of="J", wrt=["k", "c"], set=f.params, trust=False)["J"].hessian
+        errors = np.sqrt(np.diag(np.linalg.inv(h)))
+        np.testing.assert_allclose([f["k"].stderr, *f["c"].stderr], errors, rtol=0.05)
+        p = f.predictions
+        self.assertEqual(([o.observation for o in p], p[0].unit), (["a", "b"], "mg"))
+        np.testing.assert_array_equal(p[0].data, [1.22, 0.73, 0.45, 0.27])
+        np.testing.assert_allclose(p[0].residual, (p[0].data - p[0].value) / 0.01, rtol=1e-9)
+        q = self.m.predict(set=f.params)
+        np.testing.assert_allclose(q[1].value, p[1].value, rtol=1e-12)
+        again = self.m.fit(over=["k", "c"], log="all", starts=3, seed=5, k=0.7)
+        self.assertEqual(again["c"].value.tobytes(), f["c"].value.tobytes())
+        self.assertIn("estimate", f._repr_html_())
+        self.assertIn("J", repr(f))
+        for p in seen:
+            self.assertIn(p.phase, ("searches", "profiles"))
+        with self.assertRaisesRegex(KeyError, "k, c"):
+            f["rest"]
+
+    def test_fit_says_what_is_wrong(self):
+        with self.assertRaises(odes.RequestError) as c:
+            self.m.fit(over=["kk"])
+        self.assertTrue(c.exception.diagnostics)
+        with self.assertRaises(odes.RunError):
+            odes.Model(EXPLODES).fit(over="a", minimize="J", a=5)
+        with self.assertRaises(odes.RequestError):
+            odes.Model(DECAY).predict()
+        with warnings.catch_warnings(record=True) as got:
+            warnings.simplefilter("always")
+            f = self.m.fit(over=["k", "rest"])  # rest has no influence
+        self.assertFalse(f.identifiable)
+        self.assertEqual(list(f.unidentified[0]), ["rest"])
+        self.assertTrue(any(issubclass(w.category, odes.OdesWarning) for w in got))
+
+    def test_control(self):
+        m = odes.Model("model M\ntime t from 0 to 1\ncontrol u = 0 in [-9, 9] piecewise constant on grid(0, 1, 6)\n"
+                       "state x = 0\nx' = u\nobjective effort = integral(u^2)\nconstraint there: final(x) == 1\n"
+                       "fit { minimize = effort  over = u }\n")
+        f = m.fit()
+        np.testing.assert_allclose(f["u"].value, 1, atol=1e-6)  # by Cauchy and Schwarz
+        self.assertAlmostEqual(f.value, 1, 6)
+        self.assertAlmostEqual(next(iter(f.constraints.values())), 0, 8)
+
+    def test_ensemble(self):
+        e = self.m.ensemble(of="F", wrt=["k", "c"])
+        self.assertEqual((e.shape, list(e), e.status, e.ok.all(), e["F"].unit), ((16,), ["F"], "ok", True, "mg"))
+        k = e.params["k"]
+        np.testing.assert_allclose(e["F"].value, np.exp(-4 * k), rtol=1e-5)
+        np.testing.assert_allclose(e["F"].d["k"], -4 * np.exp(-4 * k), rtol=1e-4)
+        self.assertEqual(e["F"].d["c"].shape, (16, 2))
+        for i in (0, 15):  # the bits of a run alone
+            s = self.m.sens(of="F", wrt=["k", "c"], k=k[i], trust=False)
+            self.assertEqual(s["F"].gradient.tobytes(), e._arrays["gradient"][i].tobytes())
+        np.testing.assert_array_equal(self.m.ensemble(of="F", seed=3).params["k"], k)
+        e = self.m.ensemble(5, draw={"k": (0.5, 2), "c[2]": "normal(1, 0.1)"}, of="F", gradient=False, points="lhs")
+        self.assertEqual(list(e.params), ["k", "c[2]"])
+        self.assertTrue(((e.params["k"] >= 0.5) & (e.params["k"] <= 2)).all())
+        with self.assertRaises(AttributeError):
+            e["F"].d
+        for wrong in ({"draw": {"kk": (1, 2)}}, {"points": "dance"}, {"indices": "dance"}, {"rows": {"kk": [1]}}):
+            with self.assertRaises(odes.RequestError, msg=str(wrong)):
+                self.m.ensemble(**wrong)
+
+    def test_table(self):
+        c = np.array([[1, 2], [3, 4], [5, 6]])
+        e = self.m.ensemble(rows={"k": [1, 2, 3], "c": c}, times=[0, 1], set={"rest": 4})
+        self.assertEqual(e.outputs["Y"].value.shape, (3, 2, 2))
+        np.testing.assert_allclose(e.outputs["X"].value[:, 1], c[:, 0] * np.exp([-1, -2, -3]), rtol=1e-5)
+        np.testing.assert_allclose(e.outputs["Y"].value[:, 0, 1], 2 * c[:, 1], rtol=1e-12)
+        np.testing.assert_array_equal(e.t, [0, 1])
+        with self.assertRaisesRegex(ValueError, "length"):
+            self.m.ensemble(rows={"k": [1, 2], "c[1]": [1]})
+        m = odes.Model(EXPLODES)
+        e = m.ensemble(rows={"a": [0.1, 1, 0.2]})
+        self.assertEqual((e.status, e.ok.tolist(), e.failures[0].member), ("partial", [True, False, True], 1))
+        self.assertTrue(np.isnan(e["J"].value[1]))
+
+    def test_sweep(self):
+        g, c = np.linspace(0.5, 1, 3), np.array([1.0, 2.0])
+        s = self.m.sweep({"k": g, "c[1]": c}, of="F", wrt="k", gradient=True)
+        self.assertEqual(s.shape, (3, 2))
+        np.testing.assert_allclose(s["F"].value, np.exp(-4 * g)[:, None] * c, rtol=1e-5)
+        np.testing.assert_allclose(s["F"].d["k"], -4 * np.exp(-4 * g)[:, None] * c, rtol=1e-4)
+
+    def test_indices(self):
+        i = self.m.ensemble(256, draw={"k": (0.5, 1.5), "rest": (0, 1)}, of="F", indices="sobol").indices
+        self.assertAlmostEqual(i["F", "k"]["first"], 1, 1)
+        self.assertAlmostEqual(i["F", "rest"]["total"], 0, 12)
+
+    def test_interrupt(self):
+        m = odes.Model(ENDLESS)
+        pid = _server.current().pid
+        for call in (lambda: m.fit(over="k", minimize="J"), lambda: m.ensemble(rows={"k": [1, 2]})):
+            timer = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+        self.assertEqual(_server.current().pid, pid)
+        time.sleep(0.5)  # what was cancelled ends
+        cpu = _cpu(pid)
+        time.sleep(0.5)
+        self.assertLess(_cpu(pid) - cpu, 0.3)
+
+    def test_killed(self):
+        m = odes.Model(ENDLESS)
+        timer = threading.Timer(0.5, lambda: _server.current()._process.kill())
+        timer.start()
+        with self.assertRaises(odes.ServerError):
+            m.ensemble(rows={"k": [1, 2]})
+        self.assertEqual(self.m.ensemble(of="F").status, "ok")
+
+    def test_views(self):
+        try:
+            import matplotlib
+            import pandas as pd
+            import xarray
+        except ImportError as e:
+            self.skipTest(f"{e.name} is not installed")
+        del xarray
+        matplotlib.use("agg")
+        f = self.m.fit(over=["k", "c"])
+        self.assertEqual(f.to_pandas().loc["c[2]", "value"], f["c"].value[1])
+        self.assertEqual(len(f.predictions.to_pandas()), 8)
+        f.plot()
+        e = self.m.ensemble(rows=pd.DataFrame({"k": [1.0, 2.0]}), of="F", wrt="k")
+        self.assertEqual(e.to_pandas()["d(F)/d(k)"].tolist(), e["F"].d["k"].tolist())
+        self.assertEqual(e.to_xarray()["F"].dims, ("member",))
+        e.plot()
+        s = self.m.sweep({"k": [1, 2], "c[1]": [1, 2, 3]}, of="F")
+        self.assertEqual(s.to_xarray()["F"].sizes, {"k": 2, "c[1]": 3})
+        s.plot()
+        o = self.m.ensemble(rows={"k": [1, 2]}, times=[0, 1])
+        self.assertEqual(o.to_xarray()["Y"].dims, ("member", "t", "Y_1"))
+        o.plot("Y")
+        matplotlib.pyplot.close("all")
+
+
 class Errors(unittest.TestCase):
     def test_model_error_has_its_place(self):
         with self.assertRaises(odes.ModelError) as c:
