@@ -141,6 +141,46 @@ func TestPeriodicReference(t *testing.T) {
 	}
 }
 
+// TestPeriodicRefused: executions that wait at the end of a period would be lost, and a period is positive.
+func TestPeriodicRefused(t *testing.T) {
+	m, err := odes.Parse("late.ode", `time t from 0 to 1
+param P = 1, k = 0.8, lag = 0.2, off = 0.6
+state x = 0
+x' = -k*x
+event dose every P from off, delay = lag { x += 1 }
+equilibrate { } every P
+objective J = initial(x)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, want := s.Values[0].Value, math.Exp(-0.8*0.2)/(1-math.Exp(-0.8)); math.Abs(v-want) > 1e-6 {
+		t.Errorf("the value is %v, want %v", v, want)
+	}
+	_, err = m.Sensitivities(t.Context(), odes.Options{Set: []odes.Assignment{{Name: "lag", Values: []float64{0.5}}}})
+	if err == nil || !strings.Contains(err.Error(), "dose is triggered in one period and executed in the next") {
+		t.Errorf("the error is %v", err)
+	}
+	m, err = odes.Parse("never.ode", `time t from 0 to 1
+param P = 0, k = 0.8
+state x = 0
+x' = cos(t) - k*x
+equilibrate { } every P
+objective J = initial(x)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Sensitivities(t.Context(), odes.Options{})
+	if err == nil || !strings.Contains(err.Error(), "the period is 0, and must be positive") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestPeriodicNone: doses that accumulate without end have no periodic steady state, and second derivatives of one are
 // refused.
 func TestPeriodicNone(t *testing.T) {

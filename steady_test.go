@@ -246,6 +246,10 @@ func TestSteadyBesides(t *testing.T) {
 			text: "state x = 0\ndiscrete d = a\nx' = d - k*x\nequilibrate { d = 3*a }\nevent e at 1 { d = 1 }\n" +
 				"objective J = initial(x) + 10*steady(x)\n", value: 60.0/7 + 100.0/7,
 		},
+		"execution long after": {
+			text: "state x = 0\ndiscrete d = 1\nx' = d - k*x\nevent e at 1, delay = 1000 { d = 3 }\n" +
+				"objective J = steady(x)\n", wrong: "depends on when events fired",
+		},
 		"time": {text: "state x = 0\nx' = a*sin(t) - k*x\nobjective J = steady(x)\n", wrong: "depends on time"},
 		"window": {
 			text:  "state x = 0\nx' = (if t < 1 then 9 else a) - k*x\nobjective J = steady(x)\n",

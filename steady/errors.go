@@ -19,13 +19,14 @@ const (
 	Timed                    // the rates depend on time
 	Diverged                 // Newton's method did not converge
 	Negative                 // Newton's method led to negative values
+	Delayed                  // executions of an event, named in States, are pending at the end of a period
 	Broken                   // the rates are not finite, or the run failed
 )
 
 // Error tells why there is no steady state to return.
 type Error struct {
 	Fault  Fault
-	States []string // those that move, most first; at most five
+	States []string // those that move, most first; at most five. Of Delayed an event
 	T      float64  // time since the start of the search
 	Rate   float64
 	Linear bool // of Growing: in proportion to time
@@ -45,6 +46,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 func (e *Error) Error() string {
 	const none = "there is no steady state: "
 	names := strings.Join(e.States, ", ")
+	if names == "" {
+		names = "the state"
+	}
 	switch e.Fault {
 	case Growing:
 		if e.Linear {
@@ -78,6 +82,9 @@ func (e *Error) Error() string {
 	case Timed:
 		return fmt.Sprintf(none+"the rate of %s depends on time; for a periodic one write "+
 			"equilibrate { … } every T", names)
+	case Delayed:
+		return fmt.Sprintf("no periodic state was found: %s is triggered in one period and executed in the next, "+
+			"which is not available in this version; write the times of the executions instead of a delay", names)
 	case Diverged:
 		return fmt.Sprintf("Newton's method found no steady state from here (still moving: %s); take steady = auto",
 			names)

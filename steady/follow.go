@@ -198,6 +198,9 @@ func (f *follower) Step(st *solvers.Step, _ solvers.End) error {
 // attempt tries whether Newton's method leads from here to a stable state close by.
 func (f *follower) attempt() error {
 	const near = 1e-3 // of the largest size of a state: how near
+	if Waiting(f.sys, f.d) {
+		return nil
+	}
 	copy(f.next, f.y)
 	if f.o.Way == Run {
 		size, err := f.step(f.next)

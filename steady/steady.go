@@ -91,7 +91,8 @@ type State struct {
 }
 
 // Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at
-// given times does not happen; events by conditions of states do. Errors are an *Error, or that of the context.
+// given times does not happen; events by conditions of states do, and so do executions that wait. Errors are an
+// *Error, or that of the context.
 func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64, o Options) (*State, error) {
 	s := &search{
 		sys: sys, plan: plan, o: o.withDefaults(), t: t, n: sys.Size().N, from: y,
@@ -102,10 +103,27 @@ func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64
 	s.next, s.entries = make([]float64, z.N), make([]float64, len(sys.Jacobian().Rows))
 	s.totals = plan.Totals(y)
 	s.enter(t, y)
-	if s.o.Way == Newton {
+	if s.o.Way == Newton && !Waiting(sys, s.d) {
 		return s.newton(ctx)
 	}
 	return s.follow(ctx)
+}
+
+// Waiting reports whether an execution of an event is pending, with discretes d: it will come however long the state
+// rests before.
+func Waiting(sys solvers.System, d []float64) bool {
+	list := sys.Instants()
+	if !slices.ContainsFunc(list, func(in solvers.Instant) bool { return in.Pending }) {
+		return false
+	}
+	times := make([]float64, len(list))
+	sys.InstantTimes(d, times)
+	for i, in := range list {
+		if in.Pending && times[i] < solvers.Never {
+			return true
+		}
+	}
+	return false
 }
 
 // search is one search for a steady state.

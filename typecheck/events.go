@@ -3,6 +3,7 @@ package typecheck
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
@@ -465,6 +466,9 @@ func (c *checker) assignedOnce(e *Event) bool {
 			}
 			first, second := e.Body[min(a.by, b.by)].Span, e.Body[max(a.by, b.by)].Span
 			name := sym.Name
+			if sym.Hidden { // what stands for a param while `equilibrate` sets it
+				name = strings.TrimRight(name, "°")
+			}
 			if at := element(a.offset, shape); at != "" {
 				name += "[" + at + "]"
 			}

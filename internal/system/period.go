@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/cmplx"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
@@ -221,6 +223,11 @@ func (p *Problem) record(of *orbit, y []float64) error {
 		return err
 	}
 	sys := p.overPeriod(p.Worker(k), of, y)
+	times := make([]float64, len(sys.list))
+	if sys.InstantTimes(of.d, times); !(times[sys.every] > 0) {
+		what := fmt.Sprintf("the period is %s, and must be positive", diag.Number(times[sys.every]))
+		return &solvers.TimeError{Instant: sys.every, Value: times[sys.every], Message: what}
+	}
 	method := p.Shooting.Method(0)
 	var ctl solvers.Controller
 	if p.Shooting.Control != nil {
@@ -359,6 +366,9 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 			return nil, &steady.Error{Fault: steady.Broken, Cause: err}
 		}
 		count++
+		if name := p.delayed(of); name != "" {
+			return nil, &steady.Error{Fault: steady.Delayed, States: []string{name}}
+		}
 		end = of.end(end)
 		before, change = change, make([]float64, n)
 		rest := 0.0
@@ -426,6 +436,28 @@ func (of *orbit) end(y []float64) []float64 {
 	var m solvers.Mark
 	_, _, _ = r.LoadMark(of.run.Marks()-1, &m)
 	return append(y[:0], m.Yp...)
+}
+
+// delayed returns the name of an event that waits at the end of the recorded period for its execution; "" for none.
+func (p *Problem) delayed(of *orbit) string {
+	var r solvers.Reader
+	r.Open(context.Background(), &of.run)
+	var m solvers.Mark
+	_, _, _ = r.LoadMark(of.run.Marks()-1, &m)
+	k, err := p.Kit(1, Values, false)
+	if err != nil {
+		return ""
+	}
+	w := p.Worker(k)
+	list := w.Instants()
+	times := make([]float64, len(list))
+	w.InstantTimes(m.Dp, times)
+	for i, in := range list {
+		if in.Pending && times[i] < solvers.Never {
+			return p.Model.Checked.Events[in.Event].Name
+		}
+	}
+	return ""
 }
 
 // length returns how long the recorded period is.
