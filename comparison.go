@@ -24,8 +24,8 @@ type Comparison struct {
 	Columns   int
 	// Groups are the observations of each experiment, in file order.
 	Groups []Compared
-	// Priors are those of params that the objective reads.
-	Priors []Prior
+	// PriorWeight is that of the negative logarithm of the priors in the objective; 0 where it reads none.
+	PriorWeight float64
 	// RTol is the relative tolerance of the runs.
 	RTol float64
 
@@ -59,16 +59,6 @@ type Compared struct {
 type Rows struct {
 	Values []float64
 	Slopes []float64 // [rows][Columns]
-}
-
-// Prior is the distribution that is written behind a param.
-type Prior struct {
-	Param      string
-	Noise      string
-	Parameters []string // their names
-	Args       []float64
-	Mass       float64 // probability of the param's bounds, by which its density is divided
-	Weight     float64 // of its negative logarithm in the objective
 }
 
 // Terms reports whether likelihoods are asked for: those that are more than the distance of data and prediction.
@@ -151,15 +141,7 @@ func (m *Model) CompareAll(opts Options) (*Comparison, error) {
 }
 
 func (m *Model) compare(terms *typecheck.Terms, opts Options) (*Comparison, error) {
-	c := &Comparison{threads: max(1, opts.Threads)}
-	if terms.Prior > 0 {
-		for _, p := range m.checked.Priors {
-			c.Priors = append(c.Priors, Prior{
-				Param: p.Param.Name, Noise: p.Noise.Name, Parameters: p.Noise.Args, Args: p.Args, Mass: p.Mass,
-				Weight: terms.Prior,
-			})
-		}
-	}
+	c := &Comparison{PriorWeight: terms.Prior, threads: max(1, opts.Threads)}
 	parts, err := m.rowModels()
 	if err != nil {
 		return nil, err

@@ -21,8 +21,10 @@ type FitSettings struct {
 	// Algorithm is "auto", "trust", "lbfgsb" or "sqp".
 	Algorithm string
 	Starts    int
-	Seed      uint64
-	MaxIter   int // of each start; 0 means 300
+	// Points is how the starts are chosen after the first: "lhs", "sobol" or "random".
+	Points  string
+	Seed    uint64
+	MaxIter int // of each start; 0 means 300
 	// Intervals are "profile", "wald" or "none", at the probability Level.
 	Intervals string
 	Level     float64
@@ -40,8 +42,8 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	}
 	f := s.Fit
 	out := FitSettings{
-		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Seed: f.Seed,
-		MaxIter: f.MaxIter, Intervals: f.Intervals, Level: f.Level, Scatter: f.Scatter,
+		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Points: f.Points,
+		Seed: f.Seed, MaxIter: f.MaxIter, Intervals: f.Intervals, Level: f.Level, Scatter: f.Scatter,
 	}
 	m.fittedObjective(&out, &l)
 	over := f.Over
@@ -79,7 +81,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 // bounded reports whether a param has bounds or a prior.
 func (m *Model) bounded(p *typecheck.Symbol) bool {
 	return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) ||
-		slices.ContainsFunc(m.checked.Priors, func(o *typecheck.Prior) bool { return o.Param == p })
+		slices.ContainsFunc(m.checked.Priors, func(d typecheck.Draw) bool { return d.Target.Name == p.Name })
 }
 
 // fittedObjective finds the objective of a fit that names none: the only one, or the only likelihood.

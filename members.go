@@ -13,6 +13,7 @@ type Draw struct {
 	Dist   string
 	Args   []float64 // in the order of the distribution's arguments, in units of what is drawn
 	Lo, Hi float64   // cut the distribution off; ±Inf where nothing does
+	Mass   float64   // the probability of what is between Lo and Hi, by which its density is divided
 }
 
 // Members is what the ensemble blocks of a model say of the members of an ensemble.
@@ -42,12 +43,8 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 	}
 	e := s.Ensemble
 	out := &Members{N: e.N, Points: e.Points, Seed: e.Seed, Gradient: e.Gradient}
-	draws := e.Draws
-	if draws == nil && e.Rows == nil {
-		draws = m.checked.Draws
-	}
-	for _, d := range draws {
-		out.Draws = append(out.Draws, drawOf(d))
+	if out.Draws = drawsOf(e.Draws); e.Draws == nil && e.Rows == nil {
+		out.Draws = m.Priors()
 	}
 	if e.Rows != nil {
 		out.Names = e.Rows.Columns
@@ -62,10 +59,16 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 	return out, nil
 }
 
-func drawOf(d typecheck.Draw) Draw {
-	out := Draw{Name: d.Target.String(), Dist: d.Dist, Args: d.Args, Lo: d.Lo, Hi: d.Hi}
-	if d.Unit.Known() && !d.Unit.Plain() {
-		out.Unit = d.Unit.String()
+// Priors lists the priors of the params, in file order.
+func (m *Model) Priors() []Draw { return drawsOf(m.checked.Priors) }
+
+func drawsOf(list []typecheck.Draw) (out []Draw) {
+	for _, d := range list {
+		w := Draw{Name: d.Target.String(), Dist: d.Dist, Args: d.Args, Lo: d.Lo, Hi: d.Hi, Mass: d.Mass}
+		if d.Unit.Known() && !d.Unit.Plain() {
+			w.Unit = d.Unit.String()
+		}
+		out = append(out, w)
 	}
 	return out
 }

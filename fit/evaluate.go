@@ -47,8 +47,8 @@ func (p *problem) newEvaluator() (*evaluator, error) {
 			}
 		}
 	}
-	for range p.priorSquares(c) {
-		e.rows++
+	if c.PriorWeight > 0 {
+		e.rows += p.priorSquares()
 	}
 	return e, nil
 }

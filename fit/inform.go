@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/sample"
 )
 
 // spectrum is the singular value decomposition of the rows of the Fisher information: those of which the sums of the
@@ -225,11 +226,14 @@ func (p *problem) estimates(m *minimum, out *Result) {
 
 // quantile returns how many standard errors an interval reaches to each side.
 func (p *problem) quantile(m *minimum) float64 {
-	q := (1 - p.settings.Level) / 2
+	tail := (1 - p.settings.Level) / 2
 	if p.settings.Scatter == "estimated" && m.freedom > 0 {
-		return studentQuantile(float64(m.freedom), q)
+		d, err := sample.NewDist("student", []float64{float64(m.freedom), 0, 1}, math.Inf(-1), math.Inf(1))
+		if err == nil {
+			return -d.Quantile(tail)
+		}
 	}
-	return -normalQuantile(q)
+	return -sample.NormalQuantile(tail, 1-tail)
 }
 
 // predictions lists the data with what the model says, and the criteria that follow.

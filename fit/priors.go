@@ -103,12 +103,11 @@ func positive(f func(v float64, a []float64) priorRow) func(v float64, a []float
 }
 
 // priorsOf yields the coordinates of the params that have priors, with these.
-func (p *problem) priorsOf(c *odes.Comparison) func(func(int, *odes.Prior) bool) {
-	return func(yield func(int, *odes.Prior) bool) {
-		for k := range c.Priors {
+func (p *problem) priorsOf() func(func(int, *odes.Draw) bool) {
+	return func(yield func(int, *odes.Draw) bool) {
+		for k := range p.priors {
 			for i := range p.coords {
-				v := p.settings.Over[p.coords[i].variable]
-				if !v.Initial && v.Name == c.Priors[k].Param && !yield(i, &c.Priors[k]) {
+				if p.names[p.coords[i].variable] == p.priors[k].Name && !yield(i, &p.priors[k]) {
 					return
 				}
 			}
@@ -118,25 +117,28 @@ func (p *problem) priorsOf(c *odes.Comparison) func(func(int, *odes.Prior) bool)
 
 var squaredPriors = []string{"normal", "lognormal"}
 
-// priorSquares yields those of priorsOf that are squares.
-func (p *problem) priorSquares(c *odes.Comparison) func(func(int, *odes.Prior) bool) {
-	return func(yield func(int, *odes.Prior) bool) {
-		for i, prior := range p.priorsOf(c) {
-			if slices.Contains(squaredPriors, prior.Noise) && !yield(i, prior) {
-				return
-			}
+// priorSquares counts those of priorsOf that are squares.
+func (p *problem) priorSquares() int {
+	n := 0
+	for _, prior := range p.priorsOf() {
+		if slices.Contains(squaredPriors, prior.Dist) {
+			n++
 		}
 	}
+	return n
 }
 
 // priors adds what the priors add to the objective.
 func (s *sums) priors(x []float64) {
+	w := s.e.comparison.PriorWeight
+	if w == 0 {
+		return
+	}
 	n := len(x)
-	for i, prior := range s.e.p.priorsOf(s.e.comparison) {
+	for i, prior := range s.e.p.priorsOf() {
 		v := s.e.p.coords[i].value(x[i])
-		r := priorRows[prior.Noise](v, prior.Args)
-		w, slope := prior.Weight, s.slopes[i]
-		if slices.Contains(squaredPriors, prior.Noise) {
+		r, slope := priorRows[prior.Dist](v, prior.Args), s.slopes[i]
+		if slices.Contains(squaredPriors, prior.Dist) {
 			root := math.Sqrt(w)
 			s.at.R[s.row] = float64(root * r.square)
 			if s.want >= optim.Slopes {
@@ -155,28 +157,26 @@ func (s *sums) priors(x []float64) {
 }
 
 // constantOf is the part of a prior that does not depend on its param.
-func constantOf(p *odes.Prior) float64 { return priorConstants[p.Noise](p.Args) + elem.Log(p.Mass) }
+func constantOf(p *odes.Draw) float64 { return priorConstants[p.Dist](p.Args) + elem.Log(p.Mass) }
 
 // fixedPriors adds up the priors of params that are not searched for.
-func (p *problem) fixedPriors(c *odes.Comparison) error {
+func (p *problem) fixedPriors(weight float64) error {
 	symbols, err := p.model.Symbols(p.opts.Set)
 	if err != nil {
 		return err
 	}
-	for k := range c.Priors {
-		prior := &c.Priors[k]
-		if slices.ContainsFunc(p.settings.Over, func(v odes.Variable) bool {
-			return !v.Initial && v.Name == prior.Param
-		}) {
+	for k := range p.priors {
+		prior := &p.priors[k]
+		if slices.Contains(p.names, prior.Name) {
 			continue
 		}
 		for _, x := range symbols {
-			if x.Kind != "param" || x.Name != prior.Param {
+			if x.Kind != "param" || x.Name != prior.Name {
 				continue
 			}
 			for _, v := range x.Values {
-				r := priorRows[prior.Noise](v, prior.Args)
-				p.fixed += float64(prior.Weight * (r.square*r.square/2 + r.rest + constantOf(prior)))
+				r := priorRows[prior.Dist](v, prior.Args)
+				p.fixed += float64(weight * (r.square*r.square/2 + r.rest + constantOf(prior)))
 			}
 		}
 	}

@@ -20,6 +20,7 @@ type problem struct {
 	opts     Options
 	settings odes.FitSettings
 	names    []string // of the variables
+	priors   []odes.Draw
 	coords   []coordinate
 	start    []float64 // of the search, as coordinates
 	// squares tells that the objective is read row by row.
@@ -105,7 +106,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if opts.Starts > 0 {
 		s.Starts = opts.Starts
 	}
-	p := &problem{model: m, opts: opts, settings: s, constraints: m.Constraints(), rough: 1}
+	p := &problem{
+		model: m, opts: opts, settings: s, priors: m.Priors(), constraints: m.Constraints(), rough: 1,
+	}
 	for _, v := range s.Over {
 		p.names = append(p.names, v.String())
 	}
@@ -148,7 +151,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	if p.squares = e.comparison != nil; p.squares {
-		if err := p.fixedPriors(e.comparison); err != nil {
+		if err := p.fixedPriors(e.comparison.PriorWeight); err != nil {
 			return nil, err
 		}
 	}

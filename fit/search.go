@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/sample"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -19,7 +19,10 @@ import (
 func (p *problem) search(ctx context.Context, out *Result) error {
 	began := time.Now()
 	p.calibrate(ctx)
-	points := p.points()
+	points, err := p.points()
+	if err != nil {
+		return err
+	}
 	list := make([]Start, len(points))
 	causes := make([]error, len(points))
 	made := make([]bool, len(points))
@@ -203,82 +206,68 @@ func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b opt
 }
 
 // points returns where searches start: the first from the values in the model, the others drawn.
-func (p *problem) points() [][]float64 {
+func (p *problem) points() ([][]float64, error) {
 	list := [][]float64{p.start}
-	if p.settings.Starts == 1 {
-		return list
+	n := p.settings.Starts - 1
+	if n == 0 {
+		return list, nil
 	}
-	from := p.boxes()
-	for _, u := range optim.LatinHypercube(p.settings.Seed, p.settings.Starts-1, len(p.coords)) {
-		x := make([]float64, len(u))
-		for i := range u {
-			x[i] = from[i].at(u[i])
+	kind, _ := sample.KindNamed(p.settings.Points)
+	cube, err := kind.New(n, len(p.coords), p.settings.Seed)
+	if err != nil {
+		return nil, err
+	}
+	from := p.ranges()
+	u := make([]float64, len(p.coords))
+	for i := range n {
+		cube.At(i, u)
+		x := slices.Clone(p.start)
+		for k, d := range from {
+			if d == nil {
+				continue
+			}
+			if v := p.coords[k].of(d.Quantile(u[k])); v-v == 0 {
+				x[k] = v
+			}
 		}
 		list = append(list, x)
 	}
-	return list
+	return list, nil
 }
 
-// box is where a coordinate is drawn: evenly between lo and hi, or by a prior's quantiles within the bounds.
-type box struct {
-	lo, hi       float64
-	normal       bool // mean and sd are those of a normal distribution of the coordinate
-	mean, sd     float64
-	below, above float64 // its probabilities below lo, and below hi
-}
-
-func (b box) at(u float64) float64 {
-	if !b.normal {
-		return b.lo + float64(u*(b.hi-b.lo))
-	}
-	q := b.below + float64(u*(b.above-b.below))
-	return min(max(b.mean+float64(b.sd*normalQuantile(q)), b.lo), b.hi)
-}
-
-// boxes returns where each coordinate is drawn: by its prior, if that is normal on the scale of the search; else evenly
-// within the bounds, on that scale; and a power of ten to either side of its start where there is none.
-func (p *problem) boxes() []box {
-	bounds := p.bounds()
-	list := make([]box, len(p.coords))
-	for i := range list {
+// ranges returns how the value of each coordinate is drawn: by its prior; else evenly within the bounds, on the scale
+// of the search, and up to a power of ten to a side of its start without a bound. nil stands for one that is not drawn.
+func (p *problem) ranges() []*sample.Dist {
+	list := make([]*sample.Dist, len(p.coords))
+	for i, prior := range p.priorsOf() {
 		c := &p.coords[i]
-		b := box{lo: bounds.Lo[i], hi: bounds.Hi[i]}
-		x := p.start[i]
-		reach := 9 * math.Abs(x)
-		if c.log {
-			reach = elem.Log(10)
+		list[i], _ = sample.NewDist(prior.Dist, prior.Args, c.lo, c.hi)
+	}
+	for i := range list {
+		if list[i] != nil {
+			continue
 		}
+		c := &p.coords[i]
+		at := c.value(p.start[i])
+		reach := 9 * math.Abs(at)
 		if reach == 0 {
 			reach = 1
 		}
-		if math.IsInf(b.lo, -1) {
-			b.lo = x - reach
-			if !c.log && x > 0 {
-				b.lo = x / 10
+		lo, hi, shape := c.lo, c.hi, "uniform"
+		if math.IsInf(lo, -1) || c.log && lo == 0 {
+			if lo = at - reach; at > 0 {
+				lo = at / 10
 			}
 		}
-		if math.IsInf(b.hi, 1) {
-			b.hi = x + reach
-			if !c.log && x < 0 {
-				b.hi = x / 10
+		if math.IsInf(hi, 1) {
+			if hi = at + reach; at < 0 {
+				hi = at / 10
 			}
 		}
-		list[i] = b
-	}
-	e, err := p.borrow()
-	if err != nil || e.comparison == nil {
-		return list
-	}
-	defer p.giveBack(e)
-	for i, prior := range p.priorsOf(e.comparison) {
-		c := &p.coords[i]
-		if prior.Noise == "normal" && !c.log || prior.Noise == "lognormal" && c.log {
-			b := &list[i]
-			b.normal, b.mean, b.sd = true, prior.Args[0], prior.Args[1]
-			b.lo, b.hi = bounds.Lo[i], bounds.Hi[i]
-			b.below, b.above = normalCDF((b.lo-b.mean)/b.sd), normalCDF((b.hi-b.mean)/b.sd)
-			b.below, b.above = max(b.below, 1e-6), min(b.above, 1-1e-6)
+		if c.log {
+			shape = "loguniform"
 		}
+		list[i], _ = sample.NewDist(shape, []float64{lo, hi}, c.lo, c.hi)
 	}
 	return list
 }

@@ -37,11 +37,10 @@ type Model struct {
 	Objectives []*Objective // including constraints
 	// Observations are compared with data. Objectives read them through nll.
 	Observations []*Observation
-	Priors       []*Prior // of params, where an objective reads log_prior
+	Priors       []Draw // of params, in file order
 	Asserts      []*Assert
 	Invariants   []*Invariant
 	Settings     Settings
-	Draws        []Draw // the priors of params, in file order
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
 }
@@ -401,6 +400,7 @@ type Draw struct {
 	Dist   string
 	Args   []float64 // in the order of the distribution's arguments, in the unit of the target
 	Lo, Hi float64   // the bounds of the param, which cut the distribution off
+	Mass   float64   // the probability of these bounds
 	Unit   units.Unit
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/sample"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -51,30 +52,39 @@ func (c *checker) logPrior(e *ast.Call) Expr {
 // checkPriors checks the priors, whether or not an objective reads them.
 func (c *checker) checkPriors() {
 	for i := range c.priors {
-		p := &c.priors[i]
-		if row, _, values, ok := c.priorArgs(p); ok {
-			t := Target{Name: p.sym.Name, Text: p.sym.Name}
-			c.model.Draws = append(c.model.Draws, drawOf(t, p.sym, row, values))
+		if _, _, d, ok := c.priorArgs(&c.priors[i]); ok {
+			c.model.Priors = append(c.model.Priors, d)
 		}
 	}
 }
 
-// drawOf returns how a value of sym, or of a part of it, is drawn.
-func drawOf(t Target, sym *Symbol, row *stdlib.Func, values map[string]float64) Draw {
-	d := Draw{Target: t, Dist: row.Name, Lo: math.Inf(-1), Hi: math.Inf(1), Unit: sym.Type.Unit}
+// drawOf returns how a value of the symbol of p is drawn. It reports arguments that the distribution cannot have.
+func (c *checker) drawOf(p *prior, row *stdlib.Func, values map[string]float64) (d Draw, ok bool) {
+	sym := p.sym
+	d = Draw{
+		Target: Target{Name: sym.Name, Text: sym.Name}, Dist: row.Name, Lo: math.Inf(-1), Hi: math.Inf(1),
+		Unit: sym.Type.Unit,
+	}
 	if sym.Kind == ParamSymbol {
 		d.Lo, d.Hi = sym.Lo, sym.Hi
 	}
 	for _, name := range row.Args {
 		d.Args = append(d.Args, values[name])
 	}
-	return d
+	dist, err := sample.NewDist(d.Dist, d.Args, d.Lo, d.Hi)
+	if err != nil {
+		c.errorf(CodeBounds, p.dist.Pos(), "the distribution of %q: %v", sym.Name, err)
+		return d, false
+	}
+	d.Mass = dist.Mass()
+	return d, true
 }
 
 // draw checks `k ~ lognormal(0, 1)` in a settings block.
 func (c *checker) draw(kind string, k *ast.Setting) (d Draw, ok bool) {
 	if kind != "ensemble" {
-		c.errorf(CodeSettingValue, k.Drawn.Pos(), "values are drawn in the block `ensemble`; write %s = …", k.Key.Name)
+		c.errorf(CodeSettingValue, k.Drawn.Pos(), "values are drawn in the block `ensemble`; write %s = …",
+			k.Key.Name)
 		return d, false
 	}
 	v, ok := c.settingValue(k.Drawn)
@@ -91,26 +101,24 @@ func (c *checker) draw(kind string, k *ast.Setting) (d Draw, ok bool) {
 	if g == nil || g.sym == nil {
 		return d, false
 	}
-	row, _, values, ok := c.priorArgs(&prior{sym: g.sym, dist: k.Value})
-	if !ok {
-		return d, false
-	}
-	return drawOf(t, g.sym, row, values), true
+	_, _, d, ok = c.priorArgs(&prior{sym: g.sym, dist: k.Value})
+	d.Target = t
+	return d, ok
 }
 
-// priorArgs elaborates a distribution with all its numbers.
-func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, values map[string]float64, ok bool) {
+// priorArgs elaborates a distribution with all its numbers, and says how values are drawn from it.
+func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, d Draw, ok bool) {
 	call, row, ok := c.noise(p.dist)
 	s := p.dist.Pos()
 	if !ok {
-		return nil, nil, nil, false
+		return nil, nil, d, false
 	}
 	if len(call.Args) != len(row.Args) || row.Name == "poisson" || row.Name == "negbin" {
 		c.errorf(CodeArguments, s, "a prior is written with all its numbers: %s", signature(row))
-		return nil, nil, nil, false
+		return nil, nil, d, false
 	}
 	args = map[string]Expr{}
-	values = map[string]float64{}
+	values := map[string]float64{}
 	n := 0
 	for i := range call.Args {
 		a := &call.Args[i]
@@ -121,16 +129,16 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, v
 		n++
 		v, node, ok := c.constant(context{place: placeConst}, a.Value, "the "+key+" of a prior")
 		if !ok {
-			return nil, nil, nil, false
+			return nil, nil, d, false
 		}
 		if to := priorUnit(row, key, p.sym.Type.Unit); to.Known() && !bare(node) {
 			if node = c.written(to, node, a.Value, s); !node.Type().Unit.Same(to) {
 				c.expectUnit("the "+key+" of the prior", node, to, p.sym.Span)
-				return nil, nil, nil, false
+				return nil, nil, d, false
 			}
 			list, ok := c.static(node, nil)
 			if !ok {
-				return nil, nil, nil, false
+				return nil, nil, d, false
 			}
 			v = list[0]
 		}
@@ -139,10 +147,11 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, v
 	for _, name := range row.Args {
 		if args[name] == nil {
 			c.errorf(CodeArguments, s, "a prior is written with all its numbers: %s", signature(row))
-			return nil, nil, nil, false
+			return nil, nil, d, false
 		}
 	}
-	return row, args, values, true
+	d, ok = c.drawOf(p, row, values)
+	return row, args, d, ok
 }
 
 // priorUnit returns the unit of a number of a distribution of a param with unit u.
@@ -183,7 +192,7 @@ func (c *checker) within(p *prior, y, v Expr) Expr {
 // priorTerm returns the negative log density of one param, summed over its elements.
 func (c *checker) priorTerm(p *prior) Expr {
 	s := p.dist.Pos()
-	row, args, values, ok := c.priorArgs(p)
+	row, args, d, ok := c.priorArgs(p)
 	if !ok {
 		return bad(s)
 	}
@@ -197,12 +206,8 @@ func (c *checker) priorTerm(p *prior) Expr {
 		if isBad(v) {
 			return v
 		}
-		if mass := priorMass(row.Name, values, p.sym.Lo, p.sym.Hi); mass != 1 {
-			if !(mass > 0) {
-				c.errorf(CodeBounds, s, "the prior of %q gives no probability to its bounds", p.sym.Name)
-				return bad(s)
-			}
-			v = c.apply(stdlib.Operator("+"), s, v, number(elem.Log(mass), units.Unit{}, s))
+		if d.Mass != 1 {
+			v = c.apply(stdlib.Operator("+"), s, v, number(elem.Log(d.Mass), units.Unit{}, s))
 		}
 		v = c.within(p, y, v)
 		switch {

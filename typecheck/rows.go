@@ -10,22 +10,14 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// What fits read of a model besides its objectives: likelihoods row by row, priors, and which objectives are
-// sums of these.
+// What fits read of a model besides its objectives: likelihoods row by row, and which objectives are sums of these
+// and of the priors.
 
 // Rows are functionals, each a vector with one number for each row of the observation's table.
 type Rows struct {
 	Prediction Expr   // what is observed
 	Args       []Expr // the numbers of the distribution, in the order of Noise.Args, without its centre
 	Term       Expr   // the negative logarithm of the likelihood
-}
-
-// Prior is the prior of a param.
-type Prior struct {
-	Param *Symbol
-	Noise *stdlib.Func
-	Args  []float64 // in the order of Noise.Args
-	Mass  float64   // the probability of the param's bounds
 }
 
 // Terms are the parts of an objective that is a sum of likelihoods and of a prior, with positive weights.
@@ -64,20 +56,6 @@ func (c *checker) terms(v Expr) *Terms {
 	t := &Terms{}
 	if c.steadyData || !c.addTerms(t, v, 1) || len(t.Likelihoods) == 0 { // data of the steady state are in no Rows
 		return nil
-	}
-	if t.Prior > 0 && c.variant == nil && c.model.Priors == nil {
-		for i := range c.priors {
-			p := &c.priors[i]
-			row, _, values, ok := c.priorArgs(p)
-			if !ok {
-				return nil
-			}
-			out := &Prior{Param: p.sym, Noise: row, Mass: priorMass(row.Name, values, p.sym.Lo, p.sym.Hi)}
-			for _, name := range row.Args {
-				out.Args = append(out.Args, values[name])
-			}
-			c.model.Priors = append(c.model.Priors, out)
-		}
 	}
 	return t
 }

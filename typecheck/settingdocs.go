@@ -91,9 +91,10 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"algorithm"}, "`auto` unless said otherwise: `sqp` with constraints, `trust` for likelihoods of " +
 			"data (Gauss and Newton's method in a trust region) and for anything else of up to 30 numbers (with " +
 			"exact second derivatives), `lbfgsb` for more"},
-		{[]string{"starts", "seed", "max_iter"}, "how many searches (1 unless said otherwise): the first from the " +
-			"values in the file, others from points that are drawn within the bounds or from the priors; what they " +
-			"are drawn from; and the iterations of each at most, 300 unless said otherwise"},
+		{[]string{"starts", "points", "seed", "max_iter"}, "how many searches (1 unless said otherwise): the first " +
+			"from the values in the file, others from points that are drawn from the priors or within the bounds; " +
+			"how: `lhs` (a Latin hypercube) unless said otherwise, `sobol` or `random`; a whole number that changes " +
+			"which; and the iterations of each at most, 300 unless said otherwise"},
 		{[]string{"intervals", "level"}, "`profile` (unless said otherwise), `wald` or `none`: how the intervals of " +
 			"the estimates are found; and their probability, 0.95 unless said otherwise"},
 		{[]string{"scatter"}, "`known` unless said otherwise: the standard deviations in the model are right; " +

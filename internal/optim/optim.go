@@ -1,5 +1,5 @@
 // Package optim finds minima of smooth functions of many variables within bounds: of sums of squares (LeastSquares),
-// of any function (Minimize), and under constraints (Constrained). It also draws points to start from (LatinHypercube).
+// of any function (Minimize), and under constraints (Constrained).
 //
 // The functions are expensive, exact to a known noise, and may fail: a simulation that ends early has no value. These
 // three facts shape the package.
@@ -228,8 +228,8 @@ func startError(cause error) error { return fmt.Errorf("%w: %w", ErrStart, cause
 // It is a trust-region Gauss–Newton method. The shape of the region follows the largest derivatives so far, as in
 // MINPACK (J. J. Moré, Lecture Notes in Math. 630 (1978) 105–116, doi:10.1007/BFb0067700); steps come from a QR
 // factorisation of J, never from JᵀJ. Bounds are an active set, found by a projected search along the gradient and
-// improved on the variables that it leaves free, as in TRON (C.-J. Lin, J. J. Moré, SIAM J. Optim. 9 (1999) 1100–1127,
-// doi:10.1137/S1052623498345075).
+// improved on the variables that it leaves free, as in TRON (C.-J. Lin, J. J. Moré, SIAM J. Optim. 9 (1999)
+// 1100–1127, doi:10.1137/S1052623498345075).
 func LeastSquares(ctx context.Context, p LeastSquaresProblem, x0 []float64, o Options) (Result, error) {
 	return leastSquares(ctx, p, x0, o)
 }

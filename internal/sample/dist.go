@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/elem"
 )
@@ -17,6 +18,7 @@ type Dist struct {
 	cut    bool    // the bounds take something away
 	below  float64 // probability of values below lo
 	above  float64 // and of those above hi
+	inner  float64 // and of those between
 }
 
 // distribution is a family of distributions. The functions take the arguments of one member.
@@ -206,9 +208,11 @@ func NewDist(name string, args []float64, lo, hi float64) (*Dist, error) {
 		}
 	}
 	if !of.valid(args) {
-		return nil, fmt.Errorf("%s%v needs %s", name, args, of.need)
+		return nil, fmt.Errorf("%s needs %s", call(name, args), of.need)
 	}
-	d := &Dist{Name: name, args: slices.Clone(args), of: of, lo: max(lo, of.lo(args)), hi: min(hi, of.hi(args))}
+	d := &Dist{
+		Name: name, args: slices.Clone(args), of: of, lo: max(lo, of.lo(args)), hi: min(hi, of.hi(args)), inner: 1,
+	}
 	if d.cut = d.lo > of.lo(args) || d.hi < of.hi(args); d.cut {
 		if d.lo > of.lo(args) {
 			d.below, _ = of.cdf(d.lo, args)
@@ -217,19 +221,35 @@ func NewDist(name string, args []float64, lo, hi float64) (*Dist, error) {
 			d.below, _ = of.cdf(math.Ceil(d.lo)-1, args)
 		}
 		_, d.above = of.cdf(d.hi, args)
-		if !(d.lo <= d.hi) || !(1-d.below-d.above > 0) && !(d.hi == d.lo) {
-			return nil, fmt.Errorf("%s%v has nothing within the bounds [%g, %g]", name, args, lo, hi)
+		d.inner = 1 - d.below - d.above
+		switch { // without cancellation where both bounds are on one side of the median
+		case d.below > 0.5:
+			_, q := of.cdf(d.lo, args)
+			d.inner = q - d.above
+		case d.above > 0.5:
+			p, _ := of.cdf(d.hi, args)
+			d.inner = p - d.below
+		}
+		if !(d.lo <= d.hi) || !(d.inner > 0) && !(d.hi == d.lo) {
+			return nil, fmt.Errorf("%s has nothing within the bounds [%g, %g]", call(name, args), lo, hi)
 		}
 	}
 	return d, nil
 }
 
+// call writes a distribution as the language does.
+func call(name string, args []float64) string {
+	return name + strings.NewReplacer("[", "(", "]", ")", " ", ", ").Replace(fmt.Sprint(args))
+}
+
+// Mass returns the probability that the distribution without bounds gives to what is within them.
+func (d *Dist) Mass() float64 { return d.inner }
+
 // Quantile returns the value below which the share u of the distribution is, for u in [0, 1].
 func (d *Dist) Quantile(u float64) float64 {
 	p, q := u, 1-u
 	if d.cut {
-		inner := 1 - d.below - d.above
-		p, q = d.below+float64(u*inner), d.above+float64((1-u)*inner)
+		p, q = d.below+float64(u*d.inner), d.above+float64((1-u)*d.inner)
 	}
 	var x float64
 	switch {

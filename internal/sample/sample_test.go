@@ -34,8 +34,8 @@ func TestSobolFirst(t *testing.T) {
 	}
 }
 
-// Every coordinate of the first 2ᵏ points has one of them in each of 2ᵏ equal parts, scrambled or not; so does every
-// Latin hypercube, for any number of points.
+// Every coordinate of the first 2ᵏ points has one of them in each of 2ᵏ equal parts, scrambled or not; so does
+// every Latin hypercube, for any number of points.
 func TestOneInEachPart(t *testing.T) {
 	check := func(name string, p Points, n int, coordinates []int) {
 		seen := map[[2]int]int{}
@@ -263,6 +263,44 @@ func TestQuantiles(t *testing.T) {
 		}
 		if x := d.Quantile(c.u); math.Abs(x-c.x) > 2e-12*math.Abs(c.x)+1e-15 {
 			t.Errorf("%s%v in [%g, %g]: quantile %g is %.17g, not %.17g", c.name, c.args, c.lo, c.hi, c.u, x, c.x)
+		}
+	}
+}
+
+// Probabilities of bounds are compared with 40-digit values of mpmath 1.3.0.
+func TestMass(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		name   string
+		args   []float64
+		lo, hi float64
+		want   float64
+	}{
+		{"normal", []float64{1, 2}, -1, 2.5, 0.61471739369167475},
+		{"normal", []float64{0, 1}, 6, 8, 9.8658702294164071e-10},
+		{"normal", []float64{0, 1}, -inf, -7, 1.279812543885835e-12},
+		{"lognormal", []float64{0.5, 0.7}, 0.1, 10, 0.99495857625592256},
+		{"lognormal", []float64{0.5, 0.7}, -1, 1, 0.2375252620269765},
+		{"laplace", []float64{1, 0.5}, 0, 3, 0.92317453893732656},
+		{"exponential", []float64{2}, 1, 20, 0.13533528323661269},
+		{"student", []float64{3, 0, 1}, -1, 2.5, 0.76064556701808191},
+		{"student", []float64{3, 0, 1}, 10, 100, 0.0010630972682454826},
+		{"student", []float64{30.5, 0, 1}, 0, 0.3, 0.1168938258484777},
+		{"student", []float64{1, 0, 1}, 0, inf, 0.5},
+		{"gamma", []float64{2.5, 2}, 0.1, 3, 0.96054181272962858},
+		{"gamma", []float64{2.5, 2}, 10, inf, 1.4933679000503952e-7},
+		{"gamma", []float64{0.3, 2}, 0, 0.01, 0.34299751585698791},
+		{"gamma", []float64{50, 1}, 40, 60, 0.84525825224691322},
+		{"beta", []float64{2, 3}, 0.1, 0.6, 0.7685},
+		{"beta", []float64{0.5, 0.5}, 0.9, 1, 0.20483276469913345},
+		{"beta", []float64{20, 3}, 0, 0.5, 6.0558319091796875e-5},
+		{"uniform", []float64{1, 3}, 0, 2, 0.5},
+	} {
+		d, err := NewDist(c.name, c.args, c.lo, c.hi)
+		if err != nil {
+			t.Error(err)
+		} else if got := d.Mass(); !(math.Abs(got-c.want) <= 3e-14*c.want) {
+			t.Errorf("%s in [%g, %g]: %.17g, want %.17g", call(c.name, c.args), c.lo, c.hi, got, c.want)
 		}
 	}
 }

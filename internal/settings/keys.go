@@ -84,6 +84,7 @@ var blocks = map[string][]key{
 		oneOf("algorithm", list(Auto, "trust", "lbfgsb", "sqp"), notOne,
 			func(s *Settings, w string) { s.Fit.Algorithm = w }),
 		{name: "starts", set: count(func(s *Settings) *int { return &s.Fit.Starts })},
+		oneOf("points", pointWords, notOne, func(s *Settings, w string) { s.Fit.Points = w }),
 		{name: "seed", set: whole(func(s *Settings, x float64) { s.Fit.Seed = uint64(x) })},
 		{name: "max_iter", set: count(func(s *Settings) *int { return &s.Fit.MaxIter })},
 		oneOf("intervals", list("profile", "wald", "none"), notOne,

@@ -76,6 +76,7 @@ type Fit struct {
 	Over, Log []typecheck.Target // nil: the choice is open; no param
 	Algorithm string
 	Starts    int
+	Points    string
 	Seed      uint64
 	MaxIter   int
 	Intervals string
@@ -126,7 +127,9 @@ func defaults() Settings {
 	return Settings{
 		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Linear: Auto, Trust: true,
 		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
-		Fit:      Fit{Algorithm: Auto, Starts: 1, Seed: 1, Intervals: "profile", Level: 0.95, Scatter: "known"},
+		Fit: Fit{
+			Algorithm: Auto, Starts: 1, Points: "lhs", Seed: 1, Intervals: "profile", Level: 0.95, Scatter: "known",
+		},
 		Ensemble: Ensemble{Points: "sobol", Seed: 1, Gradient: true},
 	}
 }
