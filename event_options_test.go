@@ -179,6 +179,26 @@ event gone when x >= 1, persistent = false { n += 1 }
 event stays when x >= 1 { kept += 1 }
 objective N = final(n)
 objective K = final(kept)`, map[string]float64{"N": 0, "K": 2}},
+		{"at start, with a condition that never changes", `
+time t from 0 to 2
+param p = 3
+state x = 0
+discrete n = 0, m = 0
+x' = 1
+event a when p > 2 at start { n += 1 }
+event b when 1 > 0 at start { m += 1 }
+event c when p > 2, delay = 1 { m += 10 }
+objective N = final(n)
+objective M = final(m)`, map[string]float64{"N": 1, "M": 1}},
+		// None of them sets another off, so their number is no cascade.
+		{"many at one time, every body", `
+time t from 0 to 2
+state x = 0
+discrete n[150] = 0
+x' = 1
+event e at 1 for i in 1:150, delay = 0 { n[i] += 1 }
+objective N = sum(i*final(n[i]) for i in 1:150)
+solver { recheck = body }`, map[string]float64{"N": 150 * 151 / 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := finals(t, c.text)
@@ -353,5 +373,68 @@ objective J = sum_at([3, 4], x)`, "adjoint")
 		if warned(s, odes.CodeTie) != want {
 			t.Errorf("delay %s: warnings %v", delay, s.Warnings)
 		}
+	}
+}
+
+// TestFairTies draws again each time that two events meet, also for one that was given up the last time.
+func TestFairTies(t *testing.T) {
+	const text = `
+time t from 0 to 40.05
+state x = 0
+discrete last = 0, n = 0, m = 0
+x' = 1
+event a when t - last >= 0.1, delay = 0, persistent = false { last = t  n += 1 }
+event b when t - last >= 0.1, delay = 0, persistent = false { last = t  m += 1 }
+objective N = final(n)
+objective M = final(m)`
+	for seed := range 3 {
+		got := finals(t, text, odes.Setting{Key: "solver.ties", Value: fmt.Sprintf("random(seed = %d)", seed)})
+		if got["N"]+got["M"] != 400 || math.Abs(got["N"]-got["M"]) > 4*20 { // four standard deviations
+			t.Errorf("seed %d: %v", seed, got)
+		}
+	}
+}
+
+// TestNeverFires notes which events cannot fire, and not those that can.
+func TestNeverFires(t *testing.T) {
+	const text = `
+time t from 0 to 2
+param p = 1
+state x = 0
+discrete m = 0
+x' = 1
+event jump at 1 { m = 2 }
+event reached when m crosses 1 up { x = 0 }
+event first when p > 0 at start { x = 0 }
+event none when p > 0 { x = 0 }
+event never when p crosses 2 { x = 0 }
+objective X = final(x)`
+	_, notes, err := odes.Check("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, d := range notes {
+		if d.Code == "event-never-fires" {
+			said = append(said, strings.Fields(d.Message)[1])
+		}
+	}
+	if got := strings.Join(said, " "); got != `"none" "never"` {
+		t.Errorf("noted %s", got)
+	}
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Solve(context.Background(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fired := ""
+	for _, e := range s.Events {
+		fired += e.Name + " "
+	}
+	if fired != "first jump reached " {
+		t.Errorf("fired %s", fired)
 	}
 }

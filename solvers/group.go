@@ -6,6 +6,9 @@ import (
 	"slices"
 )
 
+// manyNames is how many events a CascadeError names.
+const manyNames = 12
+
 // member is something that happens in a group at one time.
 type member struct {
 	kind     MarkKind
@@ -18,6 +21,7 @@ type member struct {
 	here     bool    // the time of the instant was set in this group
 	scale    float64 // of a guard's values within the tolerance of its root
 	priority float64
+	depth    int // 0 for what time or the flow made happen, and one more than what set it off otherwise
 }
 
 // groupState is the part of a Solver that handles what happens at one time.
@@ -32,6 +36,8 @@ type groupState struct {
 	end         member
 	ends        bool
 	names       []string
+	depth       int   // of members that join
+	already     int   // how many events had happened before the group
 	varies      bool  // some priorities do
 	transient   bool  // some events are
 	slots       []int // [events] of a trigger: the first instant of its slots, which follow one another
@@ -82,7 +88,7 @@ func (s *Solver) meet(pending bool) error {
 	s.sight.until = math.Inf(-1)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
-	s.jumped = false
+	s.jumped, s.depth, s.already = false, 0, s.stats.Events
 	s.sched.group++
 	s.due(t + tol)
 	for _, i := range s.starting {
@@ -106,22 +112,7 @@ func (s *Solver) meet(pending bool) error {
 	stopped := false
 	fired := s.stats.Events + s.stats.Switches
 	for round := 0; len(s.wave) > 0; round++ {
-		if round > s.opts.MaxCascade {
-			return &CascadeError{Place: s.place(nil), Events: slices.Clone(s.names), Max: s.opts.MaxCascade}
-		}
-		if round+5 > s.opts.MaxCascade {
-			for i := range s.wave {
-				s.names = append(s.names, s.memberName(&s.wave[i]))
-			}
-		}
-		first := len(s.wave)
 		for i := 0; i < len(s.wave); i++ {
-			if i >= first+s.opts.MaxCascade { // with Each
-				for _, m := range s.wave[i-5:] {
-					s.names = append(s.names, s.memberName(&m))
-				}
-				return &CascadeError{Place: s.place(nil), Events: slices.Clone(s.names), Max: s.opts.MaxCascade}
-			}
 			if s.jumped && s.varies {
 				s.rank(i, s.t, s.y)
 				s.order(i)
@@ -140,6 +131,12 @@ func (s *Solver) meet(pending bool) error {
 				}
 			}
 			m := &s.wave[i] // up to the end of the body
+			if s.depth = m.depth + 1; s.depth+4 > s.opts.MaxCascade && len(s.names) < manyNames {
+				s.names = append(s.names, s.memberName(m))
+			}
+			if m.depth > s.opts.MaxCascade {
+				return &CascadeError{Place: s.place(nil), Events: slices.Clone(s.names), Max: s.opts.MaxCascade}
+			}
 			if err := s.until(m, &pending); err != nil {
 				return err
 			}
@@ -252,7 +249,7 @@ func (s *Solver) due(t float64) {
 			return
 		}
 		in := s.sched.list[i]
-		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i)}
+		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i), depth: s.depth}
 		switch in.Kind {
 		case InstantEnd:
 			s.end, s.ends = m, true
@@ -345,7 +342,7 @@ func (s *Solver) slides(i int) float64 {
 // join adds guard i to the wave.
 func (s *Solver) join(i int, caused bool, scale float64) {
 	g := s.guards[i]
-	m := member{guard: i, instant: -1, caused: caused, scale: scale}
+	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth}
 	if g.Event < 0 {
 		m.kind, m.priority = MarkMode, math.Inf(-1)
 	} else {
@@ -393,11 +390,12 @@ func (s *Solver) rank(i int, t float64, y []float64) {
 	}
 }
 
-// lot draws the place of an event among those of equal priority: always the same for a seed, an element and the number
-// of its firing. It is the finaliser of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014).
+// lot draws the place of an event among those of equal priority: always the same for a seed, an element, the number of
+// its firing and that of all events before the group. It is the finaliser of SplitMix64 (G. L. Steele, D. Lea,
+// C. H. Flood, OOPSLA 2014).
 func (s *Solver) lot(f Firing) uint64 {
 	x := s.opts.Seed
-	for _, v := range [3]int{s.base[f.Event] + f.Elem, s.historyAt(f).count, f.Slot} {
+	for _, v := range [4]int{s.base[f.Event] + f.Elem, s.historyAt(f).count, f.Slot, s.already} {
 		x += uint64(v) + 0x9e3779b97f4a7c15
 		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 		x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -139,7 +139,6 @@ func (c *checker) options(x context, e *Event, it *ast.Event) (*eventOptions, bo
 	if it.Start && !condition {
 		fail("`at start` belongs to a condition: event e when x > 1 at start { … }", e.Span)
 	}
-	e.Start = it.Start
 	return o, ok
 }
 

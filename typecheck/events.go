@@ -39,7 +39,7 @@ func (c *checker) checkEvents() {
 }
 
 func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
-	e := &Event{Span: it.Span, Once: it.Once, Doc: it.Doc}
+	e := &Event{Span: it.Span, Once: it.Once, Start: it.Start, Doc: it.Doc}
 	if it.Name != nil {
 		e.Name, e.Span = it.Name.Name, it.Name.Span
 	} else {
@@ -117,6 +117,7 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 	} else {
 		filters = []ast.Expr{w}
 	}
+	const changing = UsesTime | UsesState | UsesDiscrete
 	if crossing != nil {
 		a, b := c.expr(x, crossing.X), c.expr(x, crossing.Y)
 		if isBad(a) || isBad(b) || !c.numeric(a, "crosses", a.Span()) || !c.numeric(b, "crosses", b.Span()) {
@@ -129,7 +130,7 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 		}
 		e.Crossing = d
 		e.Way = map[string]int8{"up": 1, "down": -1}[crossing.Way]
-		if Depends(d)&(UsesTime|UsesState) == 0 {
+		if Depends(d)&changing == 0 {
 			c.list.Notef(CodeNeverFires, crossing.Span, "event %q never fires: %s does not change along the run",
 				e.Name, crossing.Span.Text())
 		}
@@ -153,7 +154,7 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 			e.When = c.elementwise(stdlib.Operator("and"), w.Pos(), types.Bool, e.When, v)
 		}
 	}
-	if e.Crossing == nil && Depends(e.When)&(UsesTime|UsesState|UsesDiscrete) == 0 {
+	if e.Crossing == nil && !e.Start && Depends(e.When)&changing == 0 {
 		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run",
 			e.Name)
 	}
