@@ -78,8 +78,11 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	return out, l.Err()
 }
 
-// bounded reports whether a param has bounds or a prior.
+// bounded reports whether a param has bounds or a prior, and more than one value.
 func (m *Model) bounded(p *typecheck.Symbol) bool {
+	if p.Lo == p.Hi {
+		return false
+	}
 	return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) ||
 		slices.ContainsFunc(m.checked.Priors, func(d typecheck.Draw) bool { return d.Target.Name == p.Name })
 }

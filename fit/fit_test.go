@@ -213,6 +213,57 @@ func TestIdentifiable(t *testing.T) {
 	}
 }
 
+// TestVanishing: an estimate that runs towards zero, on a logarithmic scale, is not one that the data tell.
+func TestVanishing(t *testing.T) {
+	r := run(t, parse(t, `time t from 0 to 3
+param k = 0.5, sd = 0.1
+state x = 1
+x' = -k*x
+data D { time = [1, 2, 3]  y = [0.61, 0.37, 0.22] }
+observe y = x ~ normal(sd + 0.2) from D.y
+objective loss = nll()
+fit { over = [k, sd]  log = [sd]  intervals = none }
+solver { rtol = 1e-9 atol = 1e-11 }
+`), fit.Options{})
+	if e := estimate(t, r, "sd"); r.Identifiable || !math.IsInf(e.StdErr, 1) {
+		t.Errorf("identifiable %v, sd %+v", r.Identifiable, e)
+	}
+	if e := estimate(t, r, "k"); !(e.StdErr > 0.1 && e.StdErr < 1) {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestPriorEnds: where the density of a prior ends is a bound, from wherever the search begins.
+func TestPriorEnds(t *testing.T) {
+	for _, start := range []string{"0.4", "0.3", "2"} {
+		r := run(t, parse(t, `time t from 0 to 3
+param k = `+start+` ~ uniform(0.1, 0.4)
+state x = 1
+x' = -k*x
+data D { time = [1, 2, 3]  y = [0.61, 0.37, 0.22] }
+observe y = x ~ normal(0.01) from D.y
+objective loss = nll() - log_prior()
+`), fit.Options{})
+		if e := estimate(t, r, "k"); r.Status != "ok" || e.Value != 0.4 || e.AtBound != 1 {
+			t.Errorf("from %s: %s, %+v", start, r.Status, e)
+		}
+	}
+}
+
+// TestOneValue: a param whose bounds leave it one value is not searched for.
+func TestOneValue(t *testing.T) {
+	text := strings.Replace(decay, "x' = -k*x", "param a = 1 in [1, 1]\nx' = -k*a*x", 1) +
+		"observe y = x ~ normal(0.2) from D.y\nobjective loss = nll()\n"
+	r := run(t, parse(t, text), fit.Options{})
+	if slices.ContainsFunc(r.Estimates, func(e fit.Estimate) bool { return e.Name == "a" }) || !r.Identifiable {
+		t.Errorf("%+v", r.Estimates)
+	}
+	_, err := fit.Run(context.Background(), parse(t, text+"fit { over = [k, a] }\n"), fit.Options{})
+	if err == nil || !strings.Contains(err.Error(), "a cannot be searched for: its bounds leave it one value, 1") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestBound: an estimate at a bound has the bound's value, and a warning.
 func TestBound(t *testing.T) {
 	for _, scale := range []string{"[]", "all"} {

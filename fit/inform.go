@@ -71,6 +71,23 @@ func decompose(rows [][]float64, n int) spectrum {
 	return s
 }
 
+// vanished makes columns of rows zero that belong to logarithms of which no change is seen: to an estimate that ran
+// towards zero, such as a standard deviation beside a larger one.
+func (p *problem) vanished(m *minimum, rows [][]float64) {
+	const nothing = 1e-8 // standard deviations of the data, for a change by a factor e
+	for a, i := range m.keep {
+		size := 0.0
+		for _, r := range rows {
+			size = math.Hypot(size, r[a])
+		}
+		if p.coords[i].log && size < nothing {
+			for _, r := range rows {
+				r[a] = 0
+			}
+		}
+	}
+}
+
 // inform finds the covariance of the estimates, and what the data do not tell.
 func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Result) error {
 	m.keep = m.free()
@@ -79,6 +96,7 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 	if err != nil {
 		return err
 	}
+	p.vanished(m, rows)
 	m.fisher = decompose(rows, k)
 	m.freedom = e.rows - k
 	if p.settings.Scatter == "estimated" && m.freedom > 0 {

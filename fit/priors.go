@@ -117,6 +117,22 @@ func (p *problem) priorsOf() func(func(int, *odes.Draw) bool) {
 
 var squaredPriors = []string{"normal", "lognormal"}
 
+// support makes the ends of densities that end at a value bounds of the search.
+func (p *problem) support() {
+	for i, prior := range p.priorsOf() {
+		lo, hi := math.Inf(-1), math.Inf(1)
+		switch prior.Dist {
+		case "uniform":
+			lo, hi = prior.Args[0], prior.Args[1]
+		case "exponential":
+			lo = 0
+		}
+		x := &p.coords[i]
+		x.lo, x.hi = max(x.lo, lo), min(x.hi, hi)
+		p.start[i] = x.of(min(max(x.value(p.start[i]), x.lo), x.hi))
+	}
+}
+
 // priorSquares counts those of priorsOf that are squares.
 func (p *problem) priorSquares() int {
 	n := 0

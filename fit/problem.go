@@ -120,6 +120,11 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	var l diag.List
 	for i, v := range s.Over {
 		lo, hi := m.Bounds(v)
+		if lo == hi {
+			l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for: its bounds leave it one value, %s; "+
+				"leave it out of fit.over, or give it other bounds", v.String(), diag.Number(lo))
+			continue
+		}
 		for k := range v.Size() {
 			c := coordinate{
 				variable: i, element: k, column: v.Offset + k, index: subscripts(v.Shape, k),
@@ -153,6 +158,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if p.squares = e.comparison != nil; p.squares {
 		if err := p.fixedPriors(e.comparison.PriorWeight); err != nil {
 			return nil, err
+		}
+		if e.comparison.PriorWeight > 0 {
+			p.support()
 		}
 	}
 	if p.algorithm, err = p.choose(e); err != nil {

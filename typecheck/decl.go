@@ -305,6 +305,10 @@ func (c *checker) bounds(e *entity, sym *Symbol, v *ast.Var) {
 	if !ok1 || !ok2 {
 		return
 	}
+	if lo != lo || hi != hi {
+		c.errorf(CodeBounds, v.Lo.Pos().To(v.Hi.Pos()), "the bounds %g and %g are not both numbers", lo, hi)
+		return
+	}
 	if !(lo <= hi) {
 		c.errorf(CodeBounds, v.Lo.Pos().To(v.Hi.Pos()), "the lower bound %g is above the upper bound %g; exchange them",
 			lo, hi)

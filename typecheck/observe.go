@@ -177,8 +177,8 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	g := c.globals[n.Name]
 	if g == nil || g.kind != dataName {
 		if g == nil || g.kind != laterName {
-			c.errorf(CodeUndefined, n.Span, "there is no data table %q; add: data %s { time = […] %s = […] }", n.Name,
-				n.Name, column.Name)
+			c.errorf(CodeUndefined, n.Span, "there is no data table %q; add: data %s { time = […] %s = […] }",
+				n.Name, n.Name, column.Name)
 		}
 		return nil, -1
 	}
@@ -226,6 +226,10 @@ func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) b
 func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, table *Table, k int, censored bool) bool {
 	for _, y := range table.Data[k] {
 		switch {
+		case math.IsInf(y, 0):
+			c.errorf(CodeData, it.From.Pos(), "%s.%s holds %g, which nothing can be compared with; write nan for a "+
+				"value that is missing", name, table.Columns[k], y)
+			return false
 		case row.Counts && (!whole(y) || y < 0):
 			c.errorf(CodeData, it.From.Pos(), "%s counts: %s.%s holds %g, which is not a whole number from 0", row.Name,
 				name, table.Columns[k], y)
