@@ -15,10 +15,15 @@ import (
 
 // settles prepares the run for the steady states that the model asks for.
 func (r *run) settles() error {
-	m, s := r.model.system, &r.settings
-	if !m.Settles() {
+	if !r.model.system.Settles() {
 		return nil
 	}
+	return r.seeksSteady()
+}
+
+// seeksSteady prepares the problem for searches for steady states.
+func (r *run) seeksSteady() error {
+	m, s := r.model.system, &r.settings
 	if m.JacobianTooLarge() {
 		var l diag.List
 		l.Errorf(explain.CodeSteady, r.model.checked.Time.Span, "the derivatives of the rates by the states have too "+

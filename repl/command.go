@@ -41,12 +41,15 @@ func commands() []command {
 			"objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes; of " +
 			"all experiments, or of some (in model: of the run without their changes)", (*Session).doPlot},
 		{
-			"sweep", "sweep k [from a to b] [points n] [of J, x] [band] [in high] [--option …] [-o file.svg]",
-			"run for many values of a param: results over it, and curves for several values, or what they reach (band)",
+			"sweep", "sweep k [from a to b] [points n] [of J, x] [band | steady] [in high] [--option …] " +
+				"[-o file.svg]",
+			"run for many values of a param: results over it, and curves for several values, or what they reach " +
+				"(band); or follow the steady state along it, past folds (steady)",
 			(*Session).doSweep,
 		},
 		{
-			"ensemble", "ensemble [k ~ normal(0, 1), e from 0.5 to 1] [members n] [seed n] [--option …] [-o file.svg]",
+			"ensemble", "ensemble [k ~ normal(0, 1), e from 0.5 to 1] [members n] [seed n] [--option …] " +
+				"[-o file.svg]",
 			"run for many draws (from the priors, or what the ensemble block says): statistics, or a picture in a file",
 			(*Session).doEnsemble,
 		},

@@ -39,7 +39,8 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 }
 
 // Sweep draws how results depend on a param, as the text after the command sweep asks for: `k from
-// 0.1 to 10 points 20 of J, x`, or `of x band` to shade the range of x. The note says how many runs
+// 0.1 to 10 points 20 of J, x`, `of x band` to shade the range of x, or `k from
+// 0 to 2 steady` to follow the steady state. The note says how many runs
 // failed.
 func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
 	_, done := s.tell()
@@ -61,7 +62,7 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	if err != nil {
 		return nil, "", err
 	}
-	name, by := clauses(what, "from", "to", "points", "of", "band")
+	name, by := clauses(what, "from", "to", "points", "of", "band", "steady")
 	if name == "" {
 		return nil, "", errors.New("sweep what? sweep k from 0.1 to 10")
 	}
@@ -105,6 +106,9 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	}
 	x := plot.Axis{Label: name, Unit: symbol.Unit, Log: lo > 0 && hi/lo >= 30}
 	sweep := &sweep{s: s, name: name, axis: x, lo: lo, hi: hi, now: now}
+	if _, ok := by["steady"]; ok {
+		return sweep.steady(ctx, m, by["of"])
+	}
 	if by["of"] == "" {
 		return sweep.goals(ctx, m, nil, points)
 	}

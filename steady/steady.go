@@ -94,14 +94,7 @@ type State struct {
 // given times does not happen; events by conditions of states do, and so do executions that wait. Errors are an
 // *Error, or that of the context.
 func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64, o Options) (*State, error) {
-	s := &search{
-		sys: sys, plan: plan, o: o.withDefaults(), t: t, n: sys.Size().N, from: y,
-		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, sys.Size().M),
-	}
-	z := sys.Size()
-	s.f, s.r, s.delta = make([]float64, z.N+z.Q), make([]float64, z.N), make([]float64, z.N)
-	s.next, s.entries = make([]float64, z.N), make([]float64, len(sys.Jacobian().Rows))
-	s.totals = plan.Totals(y)
+	s := newSearch(sys, plan, t, y, d, o)
 	s.enter(t, y)
 	if s.o.Way == Newton && !Waiting(sys, s.d) {
 		return s.newton(ctx)
@@ -124,6 +117,16 @@ func Waiting(sys solvers.System, d []float64) bool {
 		}
 	}
 	return false
+}
+
+func newSearch(sys System, plan *Plan, t float64, y, d []float64, o Options) *search {
+	z := sys.Size()
+	return &search{
+		sys: sys, plan: plan, o: o.withDefaults(), t: t, n: z.N, from: y,
+		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, z.M), totals: plan.Totals(y),
+		f: make([]float64, z.N+z.Q), r: make([]float64, z.N), delta: make([]float64, z.N),
+		next: make([]float64, z.N), entries: make([]float64, len(sys.Jacobian().Rows)),
+	}
 }
 
 // search is one search for a steady state.

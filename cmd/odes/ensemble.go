@@ -154,10 +154,15 @@ type sweepCmd struct {
 	N        int    `short:"n" placeholder:"N" help:"How many points to choose, with --points."`
 	Seed     uint64 `placeholder:"N" default:"1" help:"Which points are chosen, with --points."`
 	Gradient bool   `help:"Compute derivatives as well."`
+	Steady   bool   `help:"Follow the steady state along one range, past folds and through what is unstable."`
+	Down     bool   `help:"With --steady, begin at the upper end of the range."`
 }
 
 // Run computes a sweep.
 func (s *sweepCmd) Run(c *call) error {
+	if s.Steady {
+		return s.follow(c)
+	}
 	return s.run(c, func(m *odes.Model, job *ensemble.Job) error {
 		axes, err := s.axes(m, job)
 		if err != nil {

@@ -31,6 +31,7 @@ var examples = map[string][]example{
 	"sweep": {
 		{"odes sweep model.ode k from 0.1 to 10", "results over a param; the spacing is that of its logarithm"},
 		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg", "over two, as a heat map"},
+		{"odes sweep model.ode k from 0 to 2 --steady --plot folds.svg", "the steady state, past folds"},
 	},
 	"fit": {
 		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"bufio"
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"odes.dev/odes"
+)
+
+// A branch is written as its places, in their order: the param, the states, how many eigenvalues grow, the one that is
+// nearest to growing, and what is special of the place.
+
+// BranchTable writes what is special of a branch, and its ends, as text.
+func BranchTable(w io.Writer, h Heading, b *odes.Branch, opts TableOptions) error {
+	p := &printer{w: bufio.NewWriter(w), opts: opts}
+	name := h.Model
+	if name == "" {
+		name = h.File
+	}
+	p.prose("%s: steady states along %s, %d of them", name, withUnit(b.Param, b.Unit), len(b.Places))
+	p.line("")
+	var places []odes.Place
+	for i, x := range b.Places {
+		if i == 0 || i == len(b.Places)-1 || x.Kind != "" {
+			places = append(places, x)
+		}
+	}
+	lead, kind := column{head: withUnit(b.Param, b.Unit)}, column{left: true}
+	stable := column{head: "eigenvalue", left: true}
+	for k, x := range places {
+		lead.cells = append(lead.cells, rounded(x.X))
+		text := x.Kind
+		switch {
+		case text == "hopf":
+			text = "Hopf point"
+		case k == 0:
+			text = "start"
+		case k == len(places)-1:
+			text = map[string]string{"bound": "end", "closed": "closed", "long": "stopped", "lost": "lost"}[b.End]
+		}
+		kind.cells = append(kind.cells, text)
+		stable.cells = append(stable.cells, eigenvalue(x))
+	}
+	cols := []column{kind, lead}
+	for _, i := range p.picks(len(b.States)) {
+		if i < 0 {
+			cols = append(cols, column{head: "…", cells: make([]string, len(places))})
+			continue
+		}
+		c := column{head: withUnit(b.States[i], b.Units[i])}
+		for _, x := range places {
+			c.cells = append(c.cells, rounded(x.Y[i]))
+		}
+		cols = append(cols, c)
+	}
+	p.columns(append(cols, stable))
+	if b.End == "lost" {
+		p.line("")
+		p.prose("The branch could not be followed further: no step was short enough.")
+	}
+	return p.w.Flush()
+}
+
+// eigenvalue says how stable a place is.
+func eigenvalue(x odes.Place) string {
+	v := x.Eigenvalue
+	text := rounded(real(v))
+	if imag(v) != 0 {
+		text += " ± " + rounded(max(imag(v), -imag(v))) + "i"
+	}
+	switch {
+	case v != v:
+		return "not known"
+	case x.Kind != "":
+		return text
+	case x.Growing == 0:
+		return text + ", stable"
+	case x.Growing > 0:
+		return text + ", unstable"
+	}
+	return text
+}
+
+// BranchCSV writes a row for each place.
+func BranchCSV(w io.Writer, _ Heading, b *odes.Branch, _ TableOptions) error {
+	out := csv.NewWriter(w)
+	row := append([]string{b.Param}, b.States...)
+	out.Write(append(row, "growing", "eigenvalue", "imaginary", "kind"))
+	for _, x := range b.Places {
+		row := []string{plainNumber(x.X)}
+		for _, y := range x.Y {
+			row = append(row, plainNumber(y))
+		}
+		re, im := plainNumber(sixDigits(real(x.Eigenvalue))), plainNumber(sixDigits(imag(x.Eigenvalue)))
+		out.Write(append(row, strconv.Itoa(x.Growing), re, im, x.Kind))
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// BranchJSON writes a branch as JSON.
+func BranchJSON(w io.Writer, h Heading, b *odes.Branch, _ TableOptions) error {
+	j := newJSON(w)
+	j.raw("{\n  \"schema\": 1, \"status\": \"ok\", \"model\": ")
+	j.text(h.Model)
+	j.raw(", \"file\": ")
+	j.text(h.File)
+	j.raw(",\n  \"param\": ")
+	j.text(b.Param)
+	j.raw(", \"unit\": ")
+	j.text(b.Unit)
+	j.raw(", \"states\": ")
+	j.texts(b.States)
+	j.raw(", \"units\": ")
+	j.texts(b.Units)
+	j.raw(", \"end\": ")
+	j.text(b.End)
+	j.raw(",\n  \"places\": [")
+	for i, x := range b.Places {
+		j.separate(i, "\n    ")
+		j.raw("{\"at\": ")
+		j.number(x.X)
+		j.raw(", \"states\": ")
+		j.array([]int{len(x.Y)}, x.Y)
+		j.raw(", \"growing\": ")
+		j.int(int64(x.Growing))
+		j.raw(", \"eigenvalue\": ")
+		j.eigenvalue(x.Eigenvalue)
+		if x.Kind != "" {
+			j.raw(", \"kind\": ")
+			j.text(x.Kind)
+		}
+		j.raw("}")
+	}
+	j.raw("]\n}\n")
+	return j.w.Flush()
+}
