@@ -9,27 +9,38 @@ import (
 )
 
 // TestSteadyData fits data of which some are of the steady state, in one run and in two experiments: the value at the
-// estimates is that of the likelihood of all of them in closed form, and it is least there.
+// estimates is that of the likelihood of all of them in closed form, it is least there, and the standard errors are
+// those of its second derivatives. The noise of each row is its own, and what is observed in one of two observations is
+// of the steady state alone.
 func TestSteadyData(t *testing.T) {
 	const model = `
 time t from 0 to 5
 param k = 0.5 in [0.01, 5], s = 1.5 in [0.1, 10]
 state x = 1
 x' = s - k*x
-data D { time = [0.5, 1, 2, inf, 1]  y = [1.55, 1.99, 2.6, 4.1, 1.9]  id = [1, 1, 1, 1, 2] }
-observe o = x ~ normal(0.1) from D.y
+data D {
+  time = [0.5, inf, 1, 2, 1, inf]  y = [1.55, 4.1, 1.99, 2.6, 1.9, 4.05]  id = [1, 1, 1, 1, 2, 2]
+  sd = [0.1, 0.2, 0.1, 0.15, 0.1, 0.3]
+}
+data E { time = [inf]  z = [8]  id = [1] }
+observe o = x ~ normal(D.sd) from D.y
+observe two = 2*x ~ normal(0.3) from E.z
 objective J = nll()
 fit { over = [k, s] }
+solver { rtol = 1e-9  atol = 1e-11 }
 `
-	times, data := []float64{0.5, 1, 2, math.Inf(1), 1}, []float64{1.55, 1.99, 2.6, 4.1, 1.9}
+	inf := math.Inf(1)
+	times, data := []float64{0.5, inf, 1, 2, 1, inf}, []float64{1.55, 4.1, 1.99, 2.6, 1.9, 4.05}
+	sds := []float64{0.1, 0.2, 0.1, 0.15, 0.1, 0.3}
 	nll := func(k, s float64) (sum float64) {
+		add := func(r, sd float64) { sum += r*r/(2*sd*sd) + math.Log(sd*math.Sqrt(2*math.Pi)) }
 		for i, y := range data {
-			r := (y - s/k - (1-s/k)*math.Exp(-k*times[i])) / 0.1
-			sum += r*r/2 + math.Log(0.1*math.Sqrt(2*math.Pi))
+			add(y-s/k-(1-s/k)*math.Exp(-k*times[i]), sds[i])
 		}
+		add(8-2*s/k, 0.3)
 		return sum
 	}
-	const two = "experiment a { use D where id == 1 }\nexperiment b { use D where id == 2 }"
+	const two = "experiment a { use D where id == 1  use E }\nexperiment b { use D where id == 2 }"
 	for _, experiments := range []string{"", two} {
 		m, err := odes.Parse("steady.ode", model+experiments, odes.ParseOptions{})
 		if err != nil {
@@ -41,7 +52,19 @@ fit { over = [k, s] }
 		}
 		k, s := r.Estimates[0].Value, r.Estimates[1].Value
 		at := nll(k, s)
-		if math.Abs(r.Objective.Value-at) > 1e-4 {
+		const d = 1e-3 // differences of fourth order
+		curve := func(f func(x float64) float64) float64 {
+			return (16*(f(d)+f(-d)) - f(2*d) - f(-2*d) - 30*f(0)) / (12 * d * d)
+		}
+		kk := curve(func(x float64) float64 { return nll(k+x, s) })
+		ss := curve(func(x float64) float64 { return nll(k, s+x) })
+		ks := (curve(func(x float64) float64 { return nll(k+x, s+x) }) - kk - ss) / 2
+		near(t, "the standard error of k", r.Estimates[0].StdErr, math.Sqrt(ss/(kk*ss-ks*ks)), 1e-5)
+		near(t, "the standard error of s", r.Estimates[1].StdErr, math.Sqrt(kk/(kk*ss-ks*ks)), 1e-5)
+		if r.Rows != len(data)+1 || r.Algorithm != "least_squares" {
+			t.Errorf("%d values by %s", r.Rows, r.Algorithm)
+		}
+		if math.Abs(r.Objective.Value-at) > 1e-7 {
 			t.Errorf("J = %v at the estimates, and %v in closed form", r.Objective.Value, at)
 		}
 		for _, h := range []float64{-1e-2, 1e-2} {

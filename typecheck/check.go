@@ -81,7 +81,6 @@ type checker struct {
 	equilibration *ast.Equilibrate // of this pass; nil for none
 	resumed       *Event           // where the run goes on after it; nil for none
 	settled       *Event           // the steady state after the end; nil where nothing reads it
-	steadyData    bool             // some observations are of the steady state
 	inlining      []*ast.Fn
 	resolving     []*entity
 	unitMode      string

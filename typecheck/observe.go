@@ -106,6 +106,7 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
+	all, allLimits := table, limits(d.below, table)
 	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
 		y.rows = rows
@@ -115,14 +116,7 @@ func (c *checker) observation(it *ast.Observe) {
 		}
 		return c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
 	})
-	c.steadyData = c.steadyData || steady != nil
 	if !c.withinRun(it, from, table.Data[times]) {
-		return
-	}
-	if len(table.Data[k]) == 0 {
-		c.observed = append(c.observed, &observation{
-			name: it.Name.Name, span: it.Name.Span, table: from.Table, term: steady,
-		})
 		return
 	}
 	if steady != nil { // the table is another one now
@@ -132,23 +126,28 @@ func (c *checker) observation(it *ast.Observe) {
 		}
 		body = c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
 	}
-	f := &Functional{
-		Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body,
-		Table: table,
-	}
-	f.Times = seal(&Const{Base: at(types.Type{
-		Kind: types.Real, Shape: types.Shape{len(table.Data[times])},
-		Unit: from.units[times],
-	}, it.From.Pos()), Data: table.Data[times]})
+	byRow := c.rowByRow(x, it, value, from, all, k)
+	byRow.Limits = allLimits
 	c.model.Observations = append(c.model.Observations, &Observation{
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
-		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: c.rowByRow(x, it, value, from, table, k),
+		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: byRow,
 		Needs: d.row.Name + " needs " + d.row.Domain,
 	})
-	term := Expr(seal(f))
-	if steady != nil {
-		term = c.quietly(func() Expr { return c.apply(stdlib.Operator("+"), it.Name.Span, term, steady) })
+	term := steady
+	if len(table.Data[k]) > 0 {
+		f := &Functional{
+			Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body,
+			Table: table,
+		}
+		f.Times = seal(&Const{Base: at(types.Type{
+			Kind: types.Real, Shape: types.Shape{len(table.Data[times])},
+			Unit: from.units[times],
+		}, it.From.Pos()), Data: table.Data[times]})
+		if term = seal(f); steady != nil {
+			timed := term
+			term = c.quietly(func() Expr { return c.apply(stdlib.Operator("+"), it.Name.Span, timed, steady) })
+		}
 	}
 	c.observed = append(c.observed, &observation{
 		name: it.Name.Name, span: it.Name.Span, table: from.Table, term: term,

@@ -13,11 +13,14 @@ import (
 // What fits read of a model besides its objectives: likelihoods row by row, and which objectives are sums of these
 // and of the priors.
 
-// Rows are functionals, each a vector with one number for each row of the observation's table.
+// Rows are functionals, each a vector with one number for each row of Table: of the data that count, with those of the
+// steady state, whose time is infinite.
 type Rows struct {
-	Prediction Expr   // what is observed
-	Args       []Expr // the numbers of the distribution, in the order of Noise.Args, without its centre
-	Term       Expr   // the negative logarithm of the likelihood
+	Table      *Table
+	Limits     []float64 // of quantification, if they are numbers or a column
+	Prediction Expr      // what is observed
+	Args       []Expr    // the numbers of the distribution, in the order of Noise.Args, without its centre
+	Term       Expr      // the negative logarithm of the likelihood
 }
 
 // Terms are the parts of an objective that is a sum of likelihoods and of a prior, with positive weights.
@@ -54,7 +57,7 @@ func (c *checker) likelihood(e Expr, table *Table) Expr {
 // terms returns what the value of an objective is a sum of; nil if it is anything else.
 func (c *checker) terms(v Expr) *Terms {
 	t := &Terms{}
-	if c.steadyData || !c.addTerms(t, v, 1) || len(t.Likelihoods) == 0 { // data of the steady state are in no Rows
+	if !c.addTerms(t, v, 1) || len(t.Likelihoods) == 0 {
 		return nil
 	}
 	return t
@@ -111,33 +114,79 @@ func first(k *Const) float64 {
 	return k.Data[0]
 }
 
-// rowByRow makes the rows of an observation, whose item was found right.
+// rowByRow makes the rows of an observation, whose item was found right, and which counts the rows of table.
 func (c *checker) rowByRow(x context, it *ast.Observe, value Expr, from *dataTable, table *Table, k int) Rows {
-	numbered := table.numbered()
-	rows := &rowsOf{from: from, rows: numbered}
-	x.rows = rows
-	d := c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, from.units[k], from.Span)
-	if d == nil {
-		return Rows{}
+	// of returns the numbers of a row: what is observed, those of the distribution, and the term of the likelihood.
+	of := func(rows *rowsOf) []Expr {
+		y := x.with(it.Name.Name, value, it.Name.Span)
+		y.rows = rows
+		d := c.distribution(y, it.Noise, from.units[k], from.Span)
+		if d == nil {
+			return nil
+		}
+		list := []Expr{value}
+		for _, name := range d.row.Args {
+			if name != d.row.Centre {
+				list = append(list, d.args[name])
+			}
+		}
+		at := rows.row(k, it.From.Pos())
+		return append(list, c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, at) }))
 	}
 	s := it.Name.Span
+	numbered := table.numbered()
 	times := numbered.Data[slices.Index(numbered.Columns, "time")]
-	at := seal(&Const{
-		Base: at(types.Type{
-			Kind: types.Real, Shape: types.Shape{len(times)}, Unit: from.units[slices.Index(from.Columns, "time")],
-		}, s),
-		Data: times,
-	})
-	each := func(e Expr) Expr { return c.each(e, numbered, at, s) }
-	out := Rows{Prediction: each(value)}
-	for _, name := range d.row.Args {
-		if name != d.row.Centre {
-			out.Args = append(out.Args, each(d.args[name]))
+	timed := make([]bool, len(times))
+	var list []Expr
+	for i, t := range times {
+		if timed[i] = !isInf(t); !timed[i] {
+			list = c.gather(list, of(&rowsOf{from: from, rows: table, fixed: i + 1}), i, len(times), s)
 		}
 	}
-	y := rows.row(k, it.From.Pos())
-	out.Term = each(c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, y) }))
-	return out
+	for i, e := range list {
+		list[i] = seal(&Functional{Base: at(e.Type(), s), Kind: Steady, Body: e, Event: c.afterwards(s)})
+	}
+	if slices.Contains(timed, true) {
+		some := chosenRows(numbered, timed)
+		at := seal(&Const{
+			Base: at(types.Type{
+				Kind: types.Real, Shape: types.Shape{len(some.Data[0])},
+				Unit: from.units[slices.Index(from.Columns, "time")],
+			}, s),
+			Data: some.Data[slices.Index(some.Columns, "time")],
+		})
+		for i, e := range of(&rowsOf{from: from, rows: some}) {
+			e = c.each(e, some, at, len(times), s)
+			if i < len(list) {
+				list[i] = c.apply(stdlib.Operator("+"), s, e, list[i])
+			} else {
+				list = append(list, e)
+			}
+		}
+	}
+	if len(list) < 2 || slices.ContainsFunc(list, isBad) {
+		return Rows{}
+	}
+	last := len(list) - 1
+	return Rows{Table: table, Prediction: list[0], Args: list[1:last], Term: list[last]}
+}
+
+// gather makes the numbers of row i those of vectors of n numbers, which are zero where nothing was gathered.
+func (c *checker) gather(vectors, row []Expr, i, n int, s source.Span) []Expr {
+	for k, e := range row {
+		if k == len(vectors) {
+			t := e.Type()
+			t.Shape = types.Shape{n}
+			zeros := &Stack{Base: at(t, s)}
+			for range n {
+				zeros.Elems = append(zeros.Elems, number(0, e.Type().Unit, s))
+			}
+			vectors = append(vectors, zeros)
+		}
+		v := vectors[k].(*Stack)
+		v.Elems[i] = e
+	}
+	return vectors
 }
 
 // numbered returns the table with one more column, the last: the numbers of the rows.
@@ -152,15 +201,20 @@ func (t *Table) numbered() *Table {
 	return &out
 }
 
-// each returns a functional whose elements are the values of e in the rows of a numbered table.
-func (c *checker) each(e Expr, table *Table, times Expr, s source.Span) Expr {
+// each returns a functional of as many elements as there are rows: the values of e in those that a numbered table has,
+// and zeros.
+func (c *checker) each(e Expr, table *Table, times Expr, rows int, s source.Span) Expr {
 	last := len(table.Columns) - 1
-	n := types.Shape{len(table.Data[last])}
+	n := types.Shape{rows}
+	numbers := make([]float64, rows)
+	for i := range numbers {
+		numbers[i] = float64(i + 1)
+	}
 	one := types.Type{Kind: types.Real, Unit: units.One}
 	many := one
 	many.Shape = n
 	here := seal(&Row{Base: at(one, s), Table: table, Column: last})
-	all := seal(&Const{Base: at(many, s), Data: table.Data[last]})
+	all := seal(&Const{Base: at(many, s), Data: numbers})
 	cond := c.elementwise(stdlib.Operator("=="), s, types.Bool, here, all)
 	t := types.Type{Kind: types.Real, Shape: n, Unit: e.Type().Unit}
 	body := seal(&If{Base: at(t, s), Cond: cond, Then: e, Else: number(0, e.Type().Unit, s)})
