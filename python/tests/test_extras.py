@@ -39,8 +39,15 @@ class Examples(unittest.TestCase):
     def test_scipy(self):
         self.run_example("fit_scipy.py", "scipy")
 
-    def test_jax(self):
+    # Three samplers of the posterior of late.py, each beside integrals on a grid.
+    def test_blackjax(self):
         self.run_example("posterior_jax.py", "jax", "blackjax")
+
+    def test_numpyro(self):
+        self.run_example("posterior_numpyro.py", "jax", "numpyro")
+
+    def test_pymc(self):
+        self.run_example("posterior_pymc.py", "pymc")
 
     def test_torch(self):
         self.run_example("descent_torch.py", "torch")
