@@ -35,7 +35,7 @@ var sections = []struct {
 }{
 	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>"}},
 	{"Use", []string{
-		"docs/language", "docs/events", "docs/repl", "docs/fit", "docs/python", "docs/editors", "docs/limits",
+		"docs/language", "docs/events", "docs/repl", "docs/fit", "docs/python", "docs/r", "docs/editors", "docs/limits",
 		"docs/serve",
 		"Manual pages <docs/man/odes>",
 		"Go API <api/index>",
