@@ -10,7 +10,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -108,5 +110,18 @@ func run() error {
 		_, err = os.Stdout.Write(page)
 		return err
 	}
-	return os.WriteFile(cmp.Or(*out, "docs/benchmarks.md"), page, 0o644)
+	path := cmp.Or(*out, "docs/benchmarks.md")
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(path, append(page, fromPython(old)...), 0o644)
+}
+
+// fromPython returns the section of a page that python/bench/latency.py writes, which comes last.
+func fromPython(page []byte) []byte {
+	if at := bytes.Index(page, []byte("\n## From Python\n")); at >= 0 {
+		return page[at:]
+	}
+	return nil
 }

@@ -130,10 +130,12 @@ of_sens <- function(model, of, wrt, set, settings, trust, progress, values, more
   columns <- unlist(lapply(h$layout$variables, function(v) elements(v$name, as.integer(unlist(v$shape)))))
   grades <- c("sound", "loose", "lost")
   named <- function(x) if (is.null(x)) NULL else matrix(x, length(rows), dimnames = list(rows, columns))
+  worst <- pmax(a$value_trusts, if (is.null(a$trusts)) 0 else apply(a$trusts, 1, max))
   out <- list(
-    value = stats::setNames(a$values, rows), unit = stats::setNames(vapply(h$layout$objectives, `[[`, "", "unit"), rows),
+    value = stats::setNames(a$values, rows),
+    unit = stats::setNames(vapply(h$layout$objectives, `[[`, "", "unit"), rows),
     gradient = named(a$gradient),
-    trust = stats::setNames(grades[1 + pmax(a$value_trusts, if (is.null(a$trusts)) 0 else apply(a$trusts, 1, max))], rows),
+    trust = stats::setNames(grades[1 + worst], rows),
     events = data.frame(name = vapply(h$events, `[[`, "", "name"), t = a$event_times),
     status = h$status, settings = h$settings, stats = h$stats
   )

@@ -79,9 +79,9 @@ near(odes_predict(f, set = as.list(coef(est)))$value, est$predictions$value)
 stopifnot(nrow(confint(est)) == 2)
 
 # An ensemble.
-e <- odes_ensemble(f, rows = data.frame(k = c(0.5, 1), x0 = c(2, 3)), of = "E", wrt = "k")
-near(e$E, c(2, 3) * exp(-4 * c(0.5, 1)), 1e-5)
-near(e[["d(E)/d(k)"]], -4 * e$E, 1e-4)
+members <- odes_ensemble(f, rows = data.frame(k = c(0.5, 1), x0 = c(2, 3)), of = "E", wrt = "k")
+near(members$E, c(2, 3) * exp(-4 * c(0.5, 1)), 1e-5)
+near(members[["d(E)/d(k)"]], -4 * members$E, 1e-4)
 d <- odes_ensemble(f, 8, draw = "k ~ uniform(0.5, 1)", seed = 3, of = "E", gradient = FALSE)
 stopifnot(identical(d, odes_ensemble(f, 8, draw = "k ~ uniform(0.5, 1)", seed = 3, of = "E", gradient = FALSE)))
 
@@ -126,5 +126,21 @@ solver { rtol = 1e-10  atol = 1e-12 }
   pdf(NULL)
   plot(mine) # a matrix of deSolve, with its pictures
   invisible(dev.off())
+}
+# The page of the documentation, where it is at hand.
+page <- function(name) Filter(file.exists, file.path(c("docs", "../../docs", "../docs"), name))[1]
+if (!is.na(page("r.md"))) {
+  block <- function(name, language) {
+    lines <- readLines(page(name))
+    from <- which(lines == paste0("```", language))[1]
+    lines[(from + 1):(from + which(lines[-(1:from)] == "```")[1] - 1)]
+  }
+  code <- parse(text = block("r.md", "r"))
+  model <- block("python.md", "odes")
+  old <- setwd(tempdir())
+  writeLines(model, "model.ode")
+  for (e in code) eval(e)
+  setwd(old)
+  stopifnot(s$gradient["AUC", "k"] < 0)
 }
 cat("ok\n")
