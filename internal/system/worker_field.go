@@ -101,8 +101,14 @@ func (w *Worker) Forget() {
 	}
 }
 
-// Visit implements solvers.Revisitor.
-func (w *Worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
+// Visit implements solvers.Revisitor. Where there are algebraic equations, a step is pulled at more points than its
+// stages: its end, and any that are observed.
+func (w *Worker) Visit(step int) {
+	if w.model.mass != nil {
+		step = -1
+	}
+	w.visits.step, w.visits.stage = step, 0
+}
 
 // sharedWork returns the work that all sweeps share at the current stage. It is computed on the first
 // visit.
