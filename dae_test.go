@@ -155,13 +155,22 @@ func TestAlgebraicReferences(t *testing.T) {
 			}
 			t.Run(c.ID+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				c.compare(t, mode)
+				c.compare(t, mode, "auto")
+			})
+		}
+		for _, method := range []string{"radau5", "radau9", "kvaerno5"} {
+			if testing.Short() {
+				continue
+			}
+			t.Run(c.ID+"/"+method, func(t *testing.T) {
+				t.Parallel()
+				c.compare(t, "adjoint", method)
 			})
 		}
 	}
 }
 
-func (c *daeCase) compare(t *testing.T, mode string) {
+func (c *daeCase) compare(t *testing.T, mode, method string) {
 	m, err := odes.Parse("m.ode", c.model(), odes.ParseOptions{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, c.model())
@@ -222,6 +231,7 @@ func (c *daeCase) compare(t *testing.T, mode string) {
 				{Key: "solver.rtol", Value: "1e-11"},
 				{Key: "solver.atol", Value: "1e-15"},
 				{Key: "sens.mode", Value: mode},
+				{Key: "solver.method", Value: method},
 				{Key: "sens.trust", Value: "off"},
 				{Key: "sens.control", Value: "auto"},
 			},

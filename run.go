@@ -97,15 +97,8 @@ func (m *Model) begin(opts Options) (*run, error) {
 // solvesAlgebraic reports a method or a mode that is not for models with algebraic unknowns.
 func (r *run) solvesAlgebraic(l *diag.List) {
 	if !r.spec.Can.Has(solvers.MassMatrix) {
-		var able []string
-		for _, m := range solvers.Methods() {
-			if m.Can.Has(solvers.MassMatrix) {
-				able = append(able, m.Name)
-			}
-		}
-		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s does not solve algebraic equations (`0 = …`), which "+
-			"take "+
-			"an implicit method; write method = auto or %s", r.spec.Name, diag.Either(able))
+		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s does not solve algebraic equations (`0 = …`); write "+
+			"method = auto, rodas5p, or an implicit Runge–Kutta method such as radau5", r.spec.Name)
 	}
 	switch mode := r.settings.Mode; mode {
 	case sens.ModeContinuous, sens.ModeBacksolve, sens.ModeForward:

@@ -390,9 +390,13 @@ func (c *Consistency) Slope(f JacobianField, t float64, y, k, yd []float64) erro
 		return err
 	}
 	copy(yd, k[:c.n])
-	for _, i := range c.mass.Unknowns {
-		yd[i] = 0
-	}
+	c.follow(yd)
+	return nil
+}
+
+// follow makes the rates of the unknowns yd those that follow from the others, with the matrix that is factored.
+func (c *Consistency) follow(yd []float64) {
+	c.mass.clear(yd, 1)
 	clear(c.d)
 	for _, e := range c.plan.rows {
 		v := 1.0
@@ -405,7 +409,6 @@ func (c *Consistency) Slope(f JacobianField, t float64, y, k, yd []float64) erro
 	for i, v := range c.move {
 		yd[i] += v
 	}
-	return nil
 }
 
 // Push makes yd[n·L], the tangent of a state before Solve, that of the result y at t, where t moves by td[L].

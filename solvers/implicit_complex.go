@@ -18,6 +18,7 @@ type implicitComplex struct {
 	js     []complex128    // [sizes][E]
 	y      []complex128    // [n]
 	f      []complex128    // [w]
+	ends   *Consistency    // nil where M is the identity
 }
 
 type complexBlock struct {
@@ -60,12 +61,17 @@ func (r *implicitRungeKutta) readyComplex(jac *Jacobian) (*implicitComplex, erro
 			to[m] = &complexBlock{plan: p, lu: lu, order: lu.Order(), matrix: v(p.nonZeros), x: v(m * r.n)}
 		}
 	}
+	if jac.Mass != nil {
+		if z.ends, err = newConsistency(jac, size, 0); err != nil {
+			return nil, err
+		}
+	}
 	r.z = z
 	return z, nil
 }
 
-// complexStage returns the time and the value of row i.
-func (r *implicitRungeKutta) complexStage(s *ComplexStep, i int) (t complex128, y []complex128) {
+// complexStage returns the time and the value of row i; see value.
+func (r *implicitRungeKutta) complexStage(f complexJacobian, s *ComplexStep, i int) (t complex128, y []complex128) {
 	t, y = s.T, s.Y0
 	switch c := r.c[i]; c {
 	case 0:
@@ -77,6 +83,9 @@ func (r *implicitRungeKutta) complexStage(s *ComplexStep, i int) (t complex128, 
 	if len(r.a[i].c) > 0 {
 		y = r.z.y
 		r.a[i].combineComplex(y, s.Y0, s.H, s.K, r.w)
+		if r.z.ends != nil && r.plain[i] {
+			r.z.ends.SolveComplex(f, t, y, nil)
+		}
 	}
 	return t, y
 }
@@ -88,6 +97,14 @@ func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 	f.Eval(s.T, s.Y0, s.K[:w])
 	g := f.(complexJacobian)
 	z, err := r.readyComplex(g.Jacobian())
+	if err == nil && z.ends != nil {
+		if real(s.H) == 0 {
+			z.plan.mass.restComplex(s, r.n, w)
+			z.ends.SolveComplex(g, s.T1, s.Y1, nil)
+			return
+		}
+		z.plan.mass.clearComplex(s.K)
+	}
 	if err == nil {
 		g.EvalJacobian(s.T, s.Y0, z.j)
 		for _, b := range z.solver {
@@ -110,22 +127,29 @@ func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 		if !b.explicit {
 			continue
 		}
-		t, y := r.complexStage(s, b.from)
+		t, y := r.complexStage(g, s, b.from)
 		if b.end {
-			r.finishComplex(s)
+			r.finishComplex(g, s)
 			y, done = s.Y1, true
 		}
-		f.Eval(t, y, s.K[b.from*w:(b.from+1)*w])
+		k := s.K[b.from*w : (b.from+1)*w]
+		f.Eval(t, y, k)
+		if z.ends != nil {
+			z.plan.mass.clearComplex(k)
+		}
 	}
 	if !done {
-		r.finishComplex(s)
+		r.finishComplex(g, s)
 	}
 }
 
-func (r *implicitRungeKutta) finishComplex(s *ComplexStep) {
+func (r *implicitRungeKutta) finishComplex(f complexJacobian, s *ComplexStep) {
 	r.b.combineComplex(s.Y1, s.Y0, s.H, s.K, r.w)
 	if r.q > 0 {
 		r.b.combineComplex(s.DQ, nil, s.H, s.K[r.n:], r.w)
+	}
+	if r.z.ends != nil {
+		r.z.ends.SolveComplex(f, s.T1, s.Y1, nil)
 	}
 }
 
@@ -143,12 +167,11 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 	}
 	residual := func(lin *complexBlock) {
 		for i := b.from; i < b.to; i++ {
-			t, y := r.complexStage(s, i)
+			t, y := r.complexStage(f, s, i)
 			f.Eval(t, y, r.z.f)
 			k, x := s.K[i*w:(i+1)*w], lin.x[(i-b.from)*n:(i-b.from+1)*n]
-			for e, v := range r.z.f[:n] {
-				x[e] = v - k[e]
-			}
+			copy(x, r.z.f[:n])
+			r.z.plan.minusComplex(x, k)
 			copy(k[n:], r.z.f[n:])
 		}
 		lin.lu.Solve(lin.x, 1)
@@ -156,7 +179,7 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 	var it newton
 	for on := true; on; {
 		residual(lin)
-		change := r.changeComplex(s, b, lin.x)
+		change := r.changeComplex(f, s, b, lin.x)
 		verdict := it.judge(change)
 		switch {
 		case verdict == newtonFound:
@@ -183,7 +206,7 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 		}
 	}
 	for i := b.from; r.q > 0 && i < b.to; i++ {
-		t, y := r.complexStage(s, i)
+		t, y := r.complexStage(f, s, i)
 		f.Eval(t, y, r.z.f)
 		copy(s.K[i*w+n:(i+1)*w], r.z.f[n:])
 	}
@@ -191,7 +214,7 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 }
 
 // changeComplex is change of the real parts.
-func (r *implicitRungeKutta) changeComplex(s *ComplexStep, b *implicitBlock, x []complex128) float64 {
+func (r *implicitRungeKutta) changeComplex(f complexJacobian, s *ComplexStep, b *implicitBlock, x []complex128) float64 {
 	n, w, most := r.n, r.w, 0.0
 	for i := b.from; i < b.to; i++ {
 		k := s.K[i*w : i*w+n]
@@ -200,7 +223,7 @@ func (r *implicitRungeKutta) changeComplex(s *ComplexStep, b *implicitBlock, x [
 		}
 	}
 	for i := b.from; i < b.to; i++ {
-		_, y := r.complexStage(s, i)
+		_, y := r.complexStage(f, s, i)
 		for e, v := range x[(i-b.from)*n : (i-b.from+1)*n] {
 			most = larger(most, real(s.H), real(v), real(y[e]), real(s.Y0[e]))
 		}
@@ -214,7 +237,7 @@ func (r *implicitRungeKutta) lineariseComplex(
 ) bool {
 	step := r.z.plan.entries
 	for i := b.from; i < b.to; i++ {
-		t, y := r.complexStage(s, i)
+		t, y := r.complexStage(f, s, i)
 		f.EvalJacobian(t, y, r.z.js[(i-b.from)*step:][:step])
 	}
 	return lin.factor(s.H, b.a, r.z.js, step)
@@ -236,6 +259,11 @@ func (p *blockPlan) assembleComplex(to []complex128, h complex128, a []float64, 
 	for _, at := range p.diagonal {
 		to[at] = 1
 	}
+	for _, places := range p.beside {
+		for e, at := range places {
+			to[at] += complex(p.mass.Values[e], 0)
+		}
+	}
 	for i := range p.size {
 		j := js[i*step:]
 		for k := range p.size {
@@ -251,6 +279,9 @@ func (p *blockPlan) assembleComplex(to []complex128, h complex128, a []float64, 
 }
 
 // InterpolateComplex evaluates the dense output in complex arithmetic.
-func (r *implicitRungeKutta) InterpolateComplex(_ ComplexField, s *ComplexStep, theta complex128, y []complex128) {
+func (r *implicitRungeKutta) InterpolateComplex(f ComplexField, s *ComplexStep, theta complex128, y []complex128) {
 	interpolateComplex(s, theta, y, r.beta, r.dps, r.w)
+	if r.z != nil && r.z.ends != nil {
+		r.z.ends.SolveComplex(f.(complexJacobian), elem.CFMA(theta, s.H, s.T), y, nil)
+	}
 }

@@ -1,6 +1,7 @@
 package solvers
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -11,8 +12,13 @@ import (
 // stage. It is the unknown of the equations: a right-hand side evaluated at a stage would have the rounding error of
 // what decays fast, multiplied.
 //
+// Where M is not the identity, a step is that of the method for the states whose rates M gives, with the unknowns as
+// functions of them at every stage: the slopes of unknowns are whatever makes the stages of a block consistent, and zero
+// in explicit rows, whose values are made consistent, as are ends of steps and the dense output. So all orders are those
+// for ordinary equations, and no stage value depends on the slopes of unknowns before.
+//
 // The equations of a block are solved by Newton's method, to rounding: a step is a function of its arguments alone, and
-// its derivatives are those of the equations, not of the iteration. Newton's matrix I - h A ⊗ J begins with the
+// its derivatives are those of the equations, not of the iteration. Newton's matrix M ⊗ I - h A ⊗ J begins with the
 // Jacobian at the start of the step. Its factors serve all iterations of all blocks with the same figures, until
 // changes shrink too slowly: then J is evaluated at the stages, and the matrix factored anew.
 //
@@ -31,7 +37,11 @@ type implicitRungeKutta struct {
 	js       []float64      // [sizes][E] entries at the stages of a block
 	f        []float64      // [w] a right-hand side
 	e0       []float64      // [w] an estimate
-	filtered []float64      // [filters][n] the estimate after each filter
+	phi      []float64      // φ of the estimate; nil for no filter
+	passes   int            // how often it is filtered
+	filtered []float64      // [passes][n] the estimate after each filter
+	product  []float64      // [n·l] what M multiplies
+	ends     *algebraicEnds // nil where M is the identity
 	dead     []bool         // [rows] that only the estimate depends on
 	fault    error          // why the last step could not be made
 	work     ImplicitWork
@@ -42,7 +52,7 @@ type implicitRungeKutta struct {
 	z      *implicitComplex
 }
 
-// blockSolver factors and solves I - h A ⊗ J.
+// blockSolver factors and solves M ⊗ I - h A ⊗ J.
 type blockSolver struct {
 	plan   *blockPlan
 	lu     linalg.LU
@@ -56,7 +66,6 @@ type blockSolver struct {
 func newImplicitRungeKutta(s *implicitScheme, size Size, lanes int) *implicitRungeKutta {
 	r := &implicitRungeKutta{implicitScheme: s, stageWork: newStageWork(size, lanes)}
 	r.f, r.e0, r.dead = make([]float64, r.w), make([]float64, r.w), make([]bool, r.rows)
-	r.filtered = make([]float64, r.filters*r.n)
 	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
 	r.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
 	return r
@@ -97,7 +106,18 @@ func (r *implicitRungeKutta) ready(jac *Jacobian) error {
 			return err
 		}
 	}
-	if r.filter != nil && solver[1] == nil {
+	r.phi, r.passes = r.filter, r.filters
+	if r.ends = nil; jac.Mass != nil {
+		if r.ends, err = newAlgebraicEnds(jac, &r.stageWork, &r.b); err != nil {
+			return err
+		}
+		if r.phi == nil { // of a diagonally implicit method: the errors of unknowns follow from those of other states
+			r.phi, r.passes = r.own, 1
+		}
+		r.product = make([]float64, r.n*max(r.l, 1))
+	}
+	r.filtered = make([]float64, r.passes*r.n)
+	if r.phi != nil && solver[1] == nil {
 		if solver[1], err = newBlockSolver(jac, z, 1, r.l); err != nil {
 			return err
 		}
@@ -175,7 +195,7 @@ func (r *implicitRungeKutta) start(b *blockSolver, h float64, a []float64) bool 
 func (r *implicitRungeKutta) linearise(f JacobianField, s *Step, b *implicitBlock) bool {
 	step := r.plan.entries
 	for i := b.from; i < b.to; i++ {
-		f.EvalJacobian(r.time(s, i), r.value(s, i), r.js[(i-b.from)*step:][:step])
+		f.EvalJacobian(r.time(s, i), r.value(f, s, i), r.js[(i-b.from)*step:][:step])
 		r.work.Jacobians++
 	}
 	r.work.Factorisations++
@@ -194,8 +214,34 @@ func (r *implicitRungeKutta) relinearise(f Field, s *Step, b *implicitBlock) boo
 // time returns the time of row i.
 func (r *implicitRungeKutta) time(s *Step, i int) float64 { return s.node(r.c[i]) }
 
-// value returns the stage value Y_i.
-func (r *implicitRungeKutta) value(s *Step, i int) []float64 { return r.stage(s, &r.a[i]) }
+// value returns the stage value Y_i, which in an explicit row is made consistent.
+func (r *implicitRungeKutta) value(f Field, s *Step, i int) []float64 {
+	y := r.stage(s, &r.a[i])
+	if r.settled(i) && r.ends.Solve(f.(JacobianField), r.time(s, i), y) != nil {
+		spoil(y)
+	}
+	return y
+}
+
+// settled reports whether the value of row i is made consistent.
+func (r *implicitRungeKutta) settled(i int) bool {
+	return r.ends != nil && r.plain[i] && len(r.a[i].c) > 0
+}
+
+// still makes the slopes k[n·l] of unknowns in an explicit row zero.
+func (r *implicitRungeKutta) still(k []float64, l int) {
+	if r.ends != nil {
+		r.ends.mass.clear(k, l)
+	}
+}
+
+// rests reports whether s is a step of length zero with algebraic equations.
+func (r *implicitRungeKutta) rests(f Field, s *Step) bool {
+	return s.H == 0 && r.Prepare(f) == nil && r.ends != nil
+}
+
+// Drifted implements drifts.
+func (r *implicitRungeKutta) Drifted() []float64 { return r.ends.drifted() }
 
 // Step fills K, Y1 and DQ.
 func (r *implicitRungeKutta) Step(f Field, s *Step, reuse bool) {
@@ -204,28 +250,38 @@ func (r *implicitRungeKutta) Step(f Field, s *Step, reuse bool) {
 	if !reuse {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
+	if r.rests(f, s) {
+		r.ends.rest(s)
+		r.fault = nil
+		return
+	}
 	if !r.differentiate(f, s, s.Again) {
 		r.fail(s)
 		return
 	}
+	r.still(s.K, 1)
 	done := false
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		k := s.K[b.from*w : (b.from+1)*w : (b.from+1)*w]
 		switch {
 		case b.end:
-			r.finish(s)
+			if !r.finish(f, s) {
+				return
+			}
 			f.Eval(s.T1, s.Y1, k)
+			r.still(k, 1)
 			done = true
 		case b.explicit:
-			f.Eval(r.time(s, b.from), r.value(s, b.from), k)
+			f.Eval(r.time(s, b.from), r.value(f, s, b.from), k)
+			r.still(k, 1)
 		case !r.solve(f.(JacobianField), s, b):
 			r.fail(s)
 			return
 		}
 	}
-	if !done {
-		r.finish(s)
+	if !done && !r.finish(f, s) {
+		return
 	}
 	if s.E != nil && len(r.e.c) > 0 {
 		s.Estimated = r.estimate(s, s.E)
@@ -299,27 +355,30 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 	var it newton
 	for {
 		for i := b.from; i < b.to; i++ {
-			f.Eval(r.time(s, i), r.value(s, i), r.f)
+			f.Eval(r.time(s, i), r.value(f, s, i), r.f)
 			if !finite(r.f[:n]) {
 				return false
 			}
 			x, k := lin.x[(i-b.from)*n:(i-b.from+1)*n], s.K[i*w:(i+1)*w]
-			for e, v := range r.f[:n] {
-				x[e] = v - k[e]
-			}
+			copy(x, r.f[:n])
+			r.plan.minus(x, k)
 		}
 		lin.lu.Solve(lin.x[:size*n], 1)
 		r.work.Solves++
-		switch it.judge(r.change(s, b, lin.x)) {
+		switch it.judge(r.change(f, s, b, lin.x)) {
 		case newtonFound:
 			r.work.Further += size * (it.counts - 1)
 			r.settle(f, s, b)
 			return true
 		case newtonFailed:
-			r.fault = r.diverged(s, b, lin.x)
+			r.fault = r.diverged(f, s, b, lin.x)
 			return false
 		case newtonRenew:
 			if !r.linearise(f, s, b) {
+				var infinite *linalg.NotFiniteError
+				if errors.As(r.fault, &infinite) { // on the way, not at the start: a shorter step may do
+					r.fault = r.diverged(f, s, b, lin.x)
+				}
 				return false
 			}
 		}
@@ -327,7 +386,7 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 }
 
 // change adds the changes x of a block to its slopes. It returns the largest, relative to the states.
-func (r *implicitRungeKutta) change(s *Step, b *implicitBlock, x []float64) float64 {
+func (r *implicitRungeKutta) change(f Field, s *Step, b *implicitBlock, x []float64) float64 {
 	n, w, most := r.n, r.w, 0.0
 	for i := b.from; i < b.to; i++ {
 		k := s.K[i*w : i*w+n]
@@ -336,7 +395,7 @@ func (r *implicitRungeKutta) change(s *Step, b *implicitBlock, x []float64) floa
 		}
 	}
 	for i := b.from; i < b.to; i++ {
-		y := r.value(s, i)
+		y := r.value(f, s, i)
 		for e, v := range x[(i-b.from)*n : (i-b.from+1)*n] {
 			most = larger(most, s.H, v, y[e], s.Y0[e])
 		}
@@ -360,18 +419,18 @@ func (r *implicitRungeKutta) settle(f Field, s *Step, b *implicitBlock) {
 		return
 	}
 	for i := b.from; i < b.to; i++ {
-		f.Eval(r.time(s, i), r.value(s, i), r.f)
+		f.Eval(r.time(s, i), r.value(f, s, i), r.f)
 		copy(s.K[i*r.w+r.n:(i+1)*r.w], r.f[r.n:])
 		r.work.Further++
 	}
 }
 
 // diverged returns the error of an iteration that does not converge: the states that it changes most.
-func (r *implicitRungeKutta) diverged(s *Step, b *implicitBlock, x []float64) error {
+func (r *implicitRungeKutta) diverged(f Field, s *Step, b *implicitBlock, x []float64) error {
 	e := &MatrixError{Kind: MatrixDiverged}
 	worst := 0.0
 	for i := b.from; i < b.to; i++ {
-		y := r.value(s, i)
+		y := r.value(f, s, i)
 		for j, v := range x[(i-b.from)*r.n : (i-b.from+1)*r.n] {
 			if d := larger(worst, s.H, v, y[j], s.Y0[j]); d != worst {
 				worst, e.Rows, e.Cols = d, []int{j}, []int{j}
@@ -381,12 +440,16 @@ func (r *implicitRungeKutta) diverged(s *Step, b *implicitBlock, x []float64) er
 	return e
 }
 
-// finish fills Y1 and DQ.
-func (r *implicitRungeKutta) finish(s *Step) {
+// finish fills Y1 and DQ. It reports whether it could.
+func (r *implicitRungeKutta) finish(f Field, s *Step) bool {
 	r.b.combine(s.Y1, s.Y0, s.H, s.K, r.w)
 	if r.q > 0 {
 		r.b.combine(s.DQ, r.zero, s.H, s.K[r.n:], r.w)
 	}
+	if r.fault = r.ends.settle(f, s); r.fault != nil {
+		r.fail(s)
+	}
+	return r.fault == nil
 }
 
 // fail makes s a step that could not be made.
@@ -396,18 +459,29 @@ func (r *implicitRungeKutta) fail(s *Step) { spoil(s.K[r.w:], s.Y1, s.DQ) }
 // whether it could.
 func (r *implicitRungeKutta) estimate(s *Step, e []float64) bool {
 	r.e.combine(e, r.zero, s.H, s.K, r.w)
-	if r.filter == nil {
+	if r.phi == nil {
 		return true
 	}
-	if !r.start(r.solver[1], s.H, r.filter) {
+	if !r.start(r.solver[1], s.H, r.phi) {
 		return false
 	}
-	for i := range r.filters {
+	for i := range r.passes {
+		r.weight(e, 1)
 		r.solver[1].lu.Solve(e[:r.n], 1)
 		r.work.Solves++
 		copy(r.filtered[i*r.n:], e[:r.n])
 	}
 	return true
+}
+
+// weight makes e[n·l] M e.
+func (r *implicitRungeKutta) weight(e []float64, l int) {
+	if r.ends != nil {
+		x := r.product[:r.n*l]
+		copy(x, e)
+		clear(e[:r.n*l])
+		r.ends.mass.add(e, x, l, false)
+	}
 }
 
 // Error writes e[N+Q].
@@ -430,6 +504,10 @@ func (r *implicitRungeKutta) Fault() error {
 		}
 		return nil
 	}
+	var c *ConsistencyError
+	if errors.As(r.fault, &c) {
+		return c
+	}
 	err := matrixError(r.fault)
 	if m, ok := err.(*MatrixError); ok {
 		m.Rows, m.Cols = r.ofStates(m.Rows), r.ofStates(m.Cols)
@@ -448,7 +526,7 @@ func (r *implicitRungeKutta) ofStates(unknowns []int) (states []int) {
 
 // Rate implements Implicit.
 func (r *implicitRungeKutta) Rate(f Field, s *Step) float64 {
-	if !r.differentiate(f, s, false) {
+	if !r.differentiate(f, s, false) || r.ends != nil { // these have another eigenvalue problem
 		return math.NaN()
 	}
 	return r.plan.radius(r.j, r.y, r.slope[:r.n])
@@ -491,7 +569,7 @@ func (r *implicitRungeKutta) weigh(theta float64) {
 }
 
 // Interpolate writes y[N] at T + theta·H. Both ends are exact: y is Y0 at 0 and Y1 at 1.
-func (r *implicitRungeKutta) Interpolate(_ Field, s *Step, theta float64, y []float64) {
+func (r *implicitRungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 	switch theta {
 	case 0:
 		copy(y, s.Y0)
@@ -500,6 +578,9 @@ func (r *implicitRungeKutta) Interpolate(_ Field, s *Step, theta float64, y []fl
 	default:
 		r.weigh(theta)
 		r.theta.combine(y, s.Y0, s.H, s.K, r.w)
+		if r.ends != nil && r.ends.Solve(f.(JacobianField), s.node(theta), y) != nil {
+			spoil(y)
+		}
 	}
 }
 
@@ -509,11 +590,20 @@ func (r *implicitRungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y
 	r.Interpolate(f, s, theta, y)
 	r.weigh(theta)
 	r.drift.combine(yd, r.zero, 1, s.K, r.w)
+	if r.ends == nil {
+		return
+	}
+	r.weight(yd, 1)
+	if r.ends.factor(f.(JacobianField), s.node(theta), y) != nil {
+		spoil(yd)
+		return
+	}
+	r.ends.follow(yd)
 }
 
 // EachStage implements Staged.
 func (r *implicitRungeKutta) EachStage(s *Step, f func(t, weight float64, y []float64)) {
 	for j, i := range r.b.row {
-		f(r.time(s, i), float64(s.H*r.b.c[j]), r.value(s, i))
+		f(r.time(s, i), float64(s.H*r.b.c[j]), r.stage(s, &r.a[i]))
 	}
 }

@@ -99,7 +99,7 @@ func implicitSpec(t implicitTable, table func(t implicitTable) *implicitTable) *
 	read := sync.OnceValue(func() *implicitScheme { return newImplicitScheme(table(t)) })
 	return &Spec{
 		Name: t.Name, Title: t.Title, Prose: t.Prose, Source: t.Source, Order: t.Order, Embedded: t.Embedded,
-		Can: DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | StageSums | NeedsJacobian,
+		Can: DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | StageSums | NeedsJacobian | MassMatrix,
 		New: func(size Size, lanes int) Method { return newImplicitRungeKutta(read(), size, lanes) },
 	}
 }

@@ -7,13 +7,15 @@ import (
 )
 
 // blockPlan is what follows from the places of a Jacobian and the number of rows of a block: the pattern of
-// I - h A ⊗ ∂f/∂y, with unknowns [row][state], and where entries go.
+// M ⊗ I - h A ⊗ ∂f/∂y, with unknowns [row][state], and where entries go.
 type blockPlan struct {
 	size     int
 	first    *linalg.Analysis
 	order    *linalg.Order // with which every factorisation begins
 	nonZeros int
-	diagonal []int32        // places of ones
+	diagonal []int32        // places of the ones of M
+	beside   [][]int32      // [size] and of its other entries
+	mass     *Mass          // nil for the identity
 	states   [][]EntryPlace // [size·size] entries of ∂f/∂y for row i and column j of A
 }
 
@@ -26,10 +28,10 @@ func (j *Jacobian) block(z Size, size int) (*blockPlan, error) {
 	if p, ok := j.blocks.Load(size); ok {
 		return p.(*blockPlan), nil
 	}
-	p := &blockPlan{size: size}
+	p := &blockPlan{size: size, mass: single.mass}
 	if size == 1 {
 		p.first, p.diagonal, p.states = single.first, single.diagonal, [][]EntryPlace{single.states}
-		p.nonZeros = single.pattern.NonZeros()
+		p.nonZeros, p.beside = single.pattern.NonZeros(), [][]int32{single.beside}
 	} else {
 		var rows, cols []int
 		n := z.N
@@ -41,8 +43,19 @@ func (j *Jacobian) block(z Size, size int) (*blockPlan, error) {
 				}
 			}
 		}
+		ones := 0
 		for i := range size * n {
-			rows, cols = append(rows, i), append(cols, i)
+			if p.mass == nil || p.mass.of[i%n] == 0 {
+				rows, cols = append(rows, i), append(cols, i)
+				ones++
+			}
+		}
+		if p.mass != nil {
+			for i := range size {
+				for e, row := range p.mass.Rows {
+					rows, cols = append(rows, i*n+int(row)), append(cols, i*n+int(p.mass.Cols[e]))
+				}
+			}
 		}
 		pattern, places := linalg.NewPattern(size*n, rows, cols)
 		for range size * size {
@@ -52,7 +65,11 @@ func (j *Jacobian) block(z Size, size int) (*blockPlan, error) {
 			}
 			p.states, places = append(p.states, list), places[len(list):]
 		}
-		p.diagonal, p.nonZeros = places, pattern.NonZeros()
+		p.diagonal, p.nonZeros, places = places[:ones], pattern.NonZeros(), places[ones:]
+		for range size {
+			k := len(places) / (size - len(p.beside))
+			p.beside, places = append(p.beside, places[:k]), places[k:]
+		}
 		if p.first, err = linalg.Analyze(pattern, linalg.Options{}); err != nil {
 			return nil, matrixError(err)
 		}
@@ -62,11 +79,16 @@ func (j *Jacobian) block(z Size, size int) (*blockPlan, error) {
 	return kept.(*blockPlan), nil
 }
 
-// assemble writes I - h A ⊗ ∂f/∂y for a[size·size]. Row i has the entries js[i·step:].
+// assemble writes M ⊗ I - h A ⊗ ∂f/∂y for a[size·size]. Row i has the entries js[i·step:].
 func (p *blockPlan) assemble(to []float64, h float64, a, js []float64, step int) {
 	clear(to)
 	for _, at := range p.diagonal {
 		to[at] = 1
+	}
+	for _, places := range p.beside {
+		for e, at := range places {
+			to[at] += p.mass.Values[e]
+		}
 	}
 	for i := range p.size {
 		j := js[i*step:]

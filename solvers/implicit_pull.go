@@ -43,7 +43,14 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		spoil(c.Y0, c.T0, c.H)
 		return
 	}
+	if r.rests(f, s) {
+		r.ends.pullRest(s, r.ends.pulled(f, s, c))
+		return
+	}
 	r.readyPull()
+	if r.ends != nil {
+		c = r.ends.pulled(f, s, c)
+	}
 	copy(g.yb[:n*l], c.Y1)
 	clear(g.yb[n*l:])
 	copy(c.T0, c.T1)
@@ -83,11 +90,16 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			if states := g.kb[:n*l]; b.explicit {
 				r.at[j].combine(states, base(j), 1, g.yb, n*l)
 				scale(states, s.H)
+				r.still(states, l)
 			} else {
 				copy(states, x[(j-b.from)*n*l:])
 			}
 			r.pullQuadratures(s, c, j)
-			f.Pull(r.time(s, j), r.value(s, j), g.kb, g.yb[(1+j)*n*l:(2+j)*n*l], g.tb)
+			t, y, yb := r.time(s, j), r.value(f, s, j), g.yb[(1+j)*n*l:(2+j)*n*l]
+			f.Pull(t, y, g.kb, yb, g.tb)
+			if r.settled(j) {
+				r.ends.Pull(f.(CotangentJacobianField), t, y, yb, g.tb)
+			}
 			for m, tau := range g.tb {
 				c.T0[m] += tau
 				if c.WantH && r.c[j] != 0 {
@@ -170,7 +182,13 @@ func (r *implicitRungeKutta) multipliers(
 }
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
-func (r *implicitRungeKutta) InterpolatePull(_ CotangentField, s *Step, theta float64, w, tb []float64) {
+func (r *implicitRungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64) {
+	if r.Prepare(f) == nil && r.ends != nil {
+		r.Interpolate(f, s, theta, r.y)
+		copy(r.ends.y1, w)
+		w = r.ends.y1
+		r.ends.Pull(f.(CotangentJacobianField), s.node(theta), r.y, w, tb)
+	}
 	r.weigh(theta)
 	r.sow(&r.pull.denseSeeds, r.rows, s, &r.theta, &r.drift, theta, w, tb)
 }

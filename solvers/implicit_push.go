@@ -31,6 +31,10 @@ func (r *implicitRungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 		spoil(d.Y1, d.DQ, d.T1)
 		return
 	}
+	if r.rests(f, s) {
+		r.ends.pushRest(f, s, d)
+		return
+	}
 	r.readyPush()
 	if !r.tangents(f, s, d, r.push.kd, r.seen) {
 		spoil(d.Y1, d.DQ, d.T1)
@@ -45,12 +49,16 @@ func (r *implicitRungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	for j := range l {
 		d.T1[j] = d.T0[j] + d.H[j]
 	}
+	if r.ends != nil {
+		r.ends.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
+	}
 }
 
 // tangents writes the k̇_i of the rows that are wanted. It reports whether it could.
 func (r *implicitRungeKutta) tangents(f TangentField, s *Step, d *StepTangent, kd []float64, want []bool) bool {
 	if want[0] {
 		f.Push(s.T, s.Y0, d.T0, d.Y0, kd[:r.w*r.l])
+		r.still(kd, r.l)
 	}
 	for i := range r.blocks {
 		b := &r.blocks[i]
@@ -73,7 +81,14 @@ func (r *implicitRungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i 
 	for m := range l {
 		g.td[m] = math.FMA(r.c[i], d.H[m], d.T0[m])
 	}
-	f.Push(r.time(s, i), r.value(s, i), g.td, g.yd, kd[i*w*l:(i+1)*w*l])
+	t, y, row := r.time(s, i), r.value(f, s, i), kd[i*w*l:(i+1)*w*l]
+	if r.settled(i) {
+		r.ends.Push(f.(TangentJacobianField), t, y, g.td, g.yd)
+	}
+	f.Push(t, y, g.td, g.yd, row)
+	if r.plain[i] {
+		r.still(row, l)
+	}
 }
 
 // stageTangent writes yd[n·l] = ẏ₀ + h Σ a_j k̇_j + ḣ Σ a_ij k_j.
@@ -117,7 +132,7 @@ func (r *implicitRungeKutta) blockTangent(
 	return true
 }
 
-// PushError implements TangentEstimator. A filter solves (I - h φ J) ė = ė' + h φ J̇ e, with e' before it and e after
+// PushError implements TangentEstimator. A filter solves (M - h φ J) ė = M ė' + h φ J̇ e, with e' before it and e after
 // it.
 func (r *implicitRungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []float64) {
 	n, w, l := r.n, r.w, r.l
@@ -131,15 +146,16 @@ func (r *implicitRungeKutta) PushError(f TangentField, s *Step, d *StepTangent, 
 		return
 	}
 	r.e.combine(e, r.zero, s.H, g.kd, w*l)
-	if r.filter == nil {
+	if r.phi == nil {
 		return
 	}
 	if len(g.raw) == 0 {
 		g.raw = make([]float64, r.plan.entries*l)
 	}
 	f.(TangentJacobianField).PushJacobian(s.T, s.Y0, d.T0, d.Y0, g.raw)
-	phi := float64(s.H * r.filter[0])
-	for i := range r.filters {
+	phi := float64(s.H * r.phi[0])
+	for i := range r.passes {
+		r.weight(e, l)
 		for _, x := range r.plan.states {
 			at := &r.plan.all[x.E]
 			v := float64(phi * r.filtered[i*n+int(at.Col)])
@@ -153,7 +169,23 @@ func (r *implicitRungeKutta) PushError(f TangentField, s *Step, d *StepTangent, 
 }
 
 // InterpolatePush writes the tangent of the dense output.
-func (r *implicitRungeKutta) InterpolatePush(_ TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
+func (r *implicitRungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
+	r.denseStates(f, s, d, theta, r.push.kd, td, yd)
+}
+
+// denseStates writes the tangent yd[n·l] of the dense output, for the tangents kd of the rows of K. It returns the
+// output, where that is made consistent.
+func (r *implicitRungeKutta) denseStates(
+	f TangentField, s *Step, d *StepTangent, theta float64, kd, td, yd []float64,
+) []float64 {
+	if r.ends != nil {
+		r.Interpolate(f, s, theta, r.y)
+	}
 	r.weigh(theta)
-	r.denseTangent(s, d, &r.theta, &r.drift, theta, r.push.kd, td, yd)
+	r.denseTangent(s, d, &r.theta, &r.drift, theta, kd, td, yd)
+	if r.ends == nil {
+		return nil
+	}
+	r.ends.Push(f.(TangentJacobianField), s.node(theta), r.y, td, yd)
+	return r.y
 }

@@ -26,6 +26,8 @@ type implicitScheme struct {
 	seen      []bool // y₁ or the dense output does
 	bi        []float64
 
+	plain   []bool    // the row is explicit
+	own     []float64 // of the rows that are solved one by one: a_ii of the first; nil for none
 	filter  []float64 // φ; nil for none
 	filters int       // how many times it is applied
 	beta    [][]float64
@@ -49,7 +51,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 	n := len(x.a)
 	r := &implicitScheme{
 		tab: t, rows: n, b: sparse(x.b), e: sparse(x.e), before: make([]terms, n), within: make([]terms, n),
-		live: make([]bool, n), seen: make([]bool, n),
+		live: make([]bool, n), seen: make([]bool, n), plain: make([]bool, n),
 		info: Info{
 			Name: t.Name, Order: t.Order, Embedded: t.Embedded, Stages: n, DenseOrder: t.DenseOrder, FSAL: x.end,
 			End: -1, Evals: n - 1, Iterates: true,
@@ -106,13 +108,17 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 				b.a = append(b.a, round(x.a[i][j]))
 			}
 		}
+		r.plain[b.from] = b.explicit
+		if r.own == nil && !b.explicit && b.to == b.from+1 {
+			r.own = b.a
+		}
 		if !b.explicit {
 			r.info.Solved += b.to - b.from
 			r.sizes = max(r.sizes, b.to-b.from)
 		}
 		r.blocks = append(r.blocks, b)
 	}
-	blockOf[0] = 1
+	blockOf[0], r.plain[0] = 1, true
 	for range n { // what a row needs is needed as it is itself
 		for i, row := range x.a {
 			for j, v := range row {

@@ -65,12 +65,20 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 	if seeded {
 		need = r.seen
 	}
+	if r.rests(f, s) {
+		g.from, g.seeded = nil, false
+		r.ends.pullPushRest(f, s, d, r.ends.pullPushed(f, s, d, nil, c))
+		return
+	}
 	ok := g.stages(r, f, s, d)
 	g.from, g.seeded = nil, false
 	fail := func() { spoil(c.Y0.X, c.Y0.D, c.T0.X, c.T0.D, c.H.X, c.H.D) }
 	if !ok {
 		fail()
 		return
+	}
+	if r.ends != nil {
+		c = r.ends.pullPushed(f, s, d, g.kd, c)
 	}
 	g.yb.Clear()
 	g.yb.rows(0, n, l).Copy(c.Y1)
@@ -97,6 +105,8 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 			if b.explicit {
 				r.gather(&r.at[j], j, seeded)
 				r.times(states, g.u, s.H, d.H)
+				r.still(states.X, 1)
+				r.still(states.D, l)
 			} else {
 				states.Copy(g.x.rows(j-b.from, n, l))
 			}
@@ -106,8 +116,12 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 					g.kb.D[(n+e)*l+m] = float64(r.bi[j] * math.FMA(s.H, c.DQ.D[e*l+m], float64(h*q)))
 				}
 			}
-			r.moveStage(s, d, j)
-			f.PullPush(g.t, Dual{r.value(s, j), g.yd}, g.kb, g.yb.rows(1+j, n, l), g.tb)
+			y := Dual{r.moveStage(f, s, d, j), g.yd}
+			yb := g.yb.rows(1+j, n, l)
+			f.PullPush(g.t, y, g.kb, yb, g.tb)
+			if r.settled(j) {
+				r.ends.PullPush(f.(SecondJacobianField), g.t, y, yb, g.tb)
+			}
 			c.T0.Add(g.tb)
 			if c.WantH && r.c[j] != 0 {
 				c.H.X[0] = math.FMA(r.c[j], g.tb.X[0], c.H.X[0])
@@ -167,14 +181,19 @@ func (r *implicitRungeKutta) times(to, u Dual, h float64, hd []float64) {
 	}
 }
 
-// moveStage makes t the time of row j and yd the tangent of its stage value.
-func (r *implicitRungeKutta) moveStage(s *Step, d *StepTangent, j int) {
+// moveStage makes t the time of row j and yd the tangent of its stage value, which it returns.
+func (r *implicitRungeKutta) moveStage(f TangentField, s *Step, d *StepTangent, j int) []float64 {
 	g := r.second
 	g.t.X[0] = r.time(s, j)
 	for m, h := range d.H {
 		g.t.D[m] = math.FMA(r.c[j], h, d.T0[m])
 	}
 	r.stageTangent(s, d, j, &r.a[j], g.kd, g.yd)
+	y := r.value(f, s, j)
+	if r.settled(j) {
+		r.ends.Push(f.(TangentJacobianField), g.t.X[0], y, g.t.D, g.yd)
+	}
+	return y
 }
 
 // multiplierTangents makes x the μ_i of a block and their tangents. It reports whether it could.
@@ -190,9 +209,9 @@ func (r *implicitRungeKutta) multiplierTangents(
 	for j := b.from; j < b.to; j++ {
 		r.gather(&r.after[j], j, seeded)
 		r.times(x.rows(j-b.from, n, l), g.u, s.H, d.H)
-		r.moveStage(s, d, j)
+		y := r.moveStage(f, s, d, j)
 		raw := g.raw[(j-b.from)*entries*l:][:entries*l]
-		f.(SecondJacobianField).PushJacobian(g.t.X[0], r.value(s, j), g.t.D, g.yd, raw)
+		f.(SecondJacobianField).PushJacobian(g.t.X[0], y, g.t.D, g.yd, raw)
 	}
 	// spread adds h Σ a_ij v of row i of the block to x_j.
 	spread := func(i int, v Dual) {
@@ -257,6 +276,12 @@ func (r *implicitRungeKutta) InterpolatePullPush(
 	if !g.stages(r, f, s, d) {
 		spoil(tb.X, tb.D)
 		return
+	}
+	if r.ends != nil {
+		y := Dual{r.denseStates(f, s, d, theta, g.kd, td, g.yd), g.yd}
+		g.u.Copy(w)
+		w = g.u
+		r.ends.PullPush(f.(SecondJacobianField), Dual{[]float64{s.node(theta)}, td}, y, w, tb)
 	}
 	r.weigh(theta)
 	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.drift, r.beta, theta, td, g.kd, w, tb)

@@ -1,5 +1,7 @@
 package solvers
 
+import "odes.dev/odes/internal/elem"
+
 // Mass is the constant matrix M of a system M y' = f(t, y) of index 1, in a form that every such system can be brought
 // to by combining its equations: a row of M that belongs to an unknown is zero, and f there is an algebraic equation;
 // any other row has 1 on the diagonal and, if at all, entries in columns of unknowns. So M is the identity but for
@@ -50,11 +52,63 @@ func (m *Mass) add(y, x []float64, l int, transposed bool) {
 	}
 }
 
+// minus subtracts M k from x[n].
+func (p *jacobianPlan) minus(x, k []float64) {
+	m := p.mass
+	if m == nil {
+		for i, v := range x {
+			x[i] = v - k[i]
+		}
+		return
+	}
+	for i, unknown := range m.of {
+		if unknown == 0 {
+			x[i] -= k[i]
+		}
+	}
+	for e, c := range m.Values {
+		x[m.Rows[e]] -= float64(c * k[m.Cols[e]])
+	}
+}
+
+// minusComplex is minus in complex arithmetic.
+func (p *jacobianPlan) minusComplex(x, k []complex128) {
+	m := p.mass
+	if m == nil {
+		for i, v := range x {
+			x[i] = v - k[i]
+		}
+		return
+	}
+	for i, unknown := range m.of {
+		if unknown == 0 {
+			x[i] -= k[i]
+		}
+	}
+	for e, c := range m.Values {
+		x[m.Rows[e]] = elem.CFMA(complex(-c, 0), k[m.Cols[e]], x[m.Rows[e]])
+	}
+}
+
 // addScaled adds c times element j of x to element i of y, in l lanes.
 func addScaled(y []float64, i int, c float64, x []float64, j, l int) {
 	to, from := y[i*l:(i+1)*l], x[j*l:(j+1)*l]
 	for a, v := range from {
 		to[a] += float64(c * v)
+	}
+}
+
+// clear makes the rows of unknowns of x[n·l] zero.
+func (m *Mass) clear(x []float64, l int) {
+	for _, i := range m.Unknowns {
+		clear(x[int(i)*l : (int(i)+1)*l])
+	}
+}
+
+// clearComplex makes the elements of unknowns of x[n] zero.
+func (m *Mass) clearComplex(x []complex128) {
+	for _, i := range m.Unknowns {
+		x[i] = 0
 	}
 }
 

@@ -40,8 +40,8 @@ type rosenbrock struct {
 	matrix  []float64 // [pattern] G
 	fault   error     // of the last factorisation
 	work    ImplicitWork
-	algebra *rosenbrockAlgebraic // nil where M is the identity
-	made    struct {             // the step that the factors belong to
+	algebra *algebraicEnds // nil where M is the identity
+	made    struct {       // the step that the factors belong to
 		k     *float64 // the first of its stages; nil for none
 		t, h  float64
 		whole bool // they are in left
@@ -247,7 +247,7 @@ func (r *rosenbrock) ready(jac *Jacobian) error {
 		r.left.Kept = make([]float64, r.lu.Kept(), r.lu.Kept()+plan.entries)
 	}
 	if r.algebra = nil; jac.Mass != nil {
-		if err := r.readyAlgebraic(jac); err != nil {
+		if r.algebra, err = newAlgebraicEnds(jac, &r.stageWork, &r.m); err != nil {
 			return err
 		}
 	}
@@ -347,7 +347,8 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
 	if r.rests(f, s) {
-		r.rest(s)
+		r.algebra.rest(s)
+		r.made.k, r.fault = nil, nil
 		return
 	}
 	if !r.factor(f, s, s.Again) {
@@ -391,8 +392,19 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 	if !r.info.FSAL {
 		r.finish(s)
 	}
-	r.settle(f, s)
+	if err := r.algebra.settle(f, s); err != nil {
+		r.fault = err
+		r.fail(s)
+	}
 }
+
+// rests reports whether s is a step of length zero with algebraic equations.
+func (r *rosenbrock) rests(f Field, s *Step) bool {
+	return s.H == 0 && r.Prepare(f) == nil && r.algebra != nil
+}
+
+// Drifted implements drifts.
+func (r *rosenbrock) Drifted() []float64 { return r.algebra.drifted() }
 
 // couple adds Σ c_j M κ_j to row[w·l].
 func (r *rosenbrock) couple(row []float64, c *terms, rows []float64, l int) {
@@ -452,13 +464,7 @@ func (r *rosenbrock) finish(s *Step) {
 }
 
 // fail makes s a step that could not be made.
-func (r *rosenbrock) fail(s *Step) {
-	for _, v := range [][]float64{s.K[r.w:], s.Y1, s.DQ} {
-		for i := range v {
-			v[i] = math.NaN()
-		}
-	}
-}
+func (r *rosenbrock) fail(s *Step) { spoil(s.K[r.w:], s.Y1, s.DQ) }
 
 // Error writes e[N+Q] = h Σ e_i κ_i.
 func (r *rosenbrock) Error(s *Step, e []float64) {

@@ -61,7 +61,7 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 	g := f.(complexJacobian)
 	z, err := r.readyComplex(g.Jacobian())
 	if err == nil && z.algebra != nil && real(s.H) == 0 {
-		z.rest(r, s)
+		z.plan.mass.restComplex(s, r.n, r.w)
 		z.algebra.SolveComplex(g, s.T1, s.Y1, nil)
 		return
 	}
@@ -142,19 +142,6 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 	}
 	if z.algebra != nil {
 		z.algebra.SolveComplex(g, s.T1, s.Y1, nil)
-	}
-}
-
-// rest makes a step of length zero but for how that moves; see rosenbrock.rest.
-func (z *rosenbrockComplex) rest(r *rosenbrock, s *ComplexStep) {
-	clear(s.K[r.w:])
-	for i, y := range s.Y0 {
-		if s.Y1[i] = y; z.plan.mass.of[i] == 0 {
-			s.Y1[i] = elem.CFMA(s.H, s.K[i], y)
-		}
-	}
-	for j := range s.DQ {
-		s.DQ[j] = elem.CMul(s.H, s.K[r.n+j])
 	}
 }
 

@@ -51,7 +51,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		return
 	}
 	if r.rests(f, s) {
-		r.pullRest(s, r.pulled(f, s, c))
+		r.algebra.pullRest(s, r.algebra.pulled(f, s, c))
 		return
 	}
 	if !r.refactor(f, s) {
@@ -63,7 +63,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	r.readyPull()
 	if r.algebra != nil {
-		c = r.pulled(f, s, c)
+		c = r.algebra.pulled(f, s, c)
 	}
 	copy(g.yb[:n*l], c.Y1)
 	copy(c.T0, c.T1)

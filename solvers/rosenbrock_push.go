@@ -32,7 +32,7 @@ func (r *rosenbrock) readyPush() {
 func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	w, l := r.w, r.l
 	if r.rests(f, s) {
-		r.pushRest(f, s, d)
+		r.algebra.pushRest(f, s, d)
 		return
 	}
 	if !r.refactor(f, s) {

@@ -67,7 +67,7 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 	seeded := g.seeded
 	if r.rests(f, s) {
 		g.seeded = false
-		r.pullPushRest(f, s, d, r.pullPushed(f, s, d, nil, c))
+		r.algebra.pullPushRest(f, s, d, r.algebra.pullPushed(f, s, d, nil, c))
 		return
 	}
 	ok := g.stages(r, f, s, d)
@@ -77,7 +77,7 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 		return
 	}
 	if r.algebra != nil {
-		c = r.pullPushed(f, s, d, g.kd, c)
+		c = r.algebra.pullPushed(f, s, d, g.kd, c)
 	}
 	g.yb.rows(0, n, l).Copy(c.Y1)
 	c.T0.Copy(c.T1)

@@ -1,12 +1,18 @@
 package solvers
 
-import "math"
+import (
+	"math"
 
-// rosenbrockAlgebraic makes the end of a step consistent, where the field has a Mass. So the unknowns are functions of
-// the other states at all times: conditions that read them change where these say, and what happens at a time finds
-// them as they are. A step then is the map of the stages, followed by that of Consistency.
-type rosenbrockAlgebraic struct {
+	"odes.dev/odes/internal/elem"
+)
+
+// algebraicEnds makes the ends of steps consistent, where the field has a Mass. So the unknowns are functions of the
+// other states at all times: conditions that read them change where these say, and what happens at a time finds them as
+// they are. A step then is the map of the stages, followed by that of Consistency.
+type algebraicEnds struct {
 	*Consistency
+	work  *stageWork
+	sum   *terms    // of y₁ over the rows of K
 	moved []float64 // [n] how far the last step was moved
 	y1    []float64 // [n·l] ȳ₁ before that
 	t1    []float64 // [l]
@@ -18,99 +24,99 @@ type rosenbrockAlgebraic struct {
 	tb    Dual
 }
 
-func (r *rosenbrock) readyAlgebraic(jac *Jacobian) error {
-	c, err := newConsistency(jac, Size{N: r.n, Q: r.q}, r.l)
+func newAlgebraicEnds(jac *Jacobian, work *stageWork, sum *terms) (*algebraicEnds, error) {
+	c, err := newConsistency(jac, Size{N: work.n, Q: work.q}, work.l)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	v := func(n int) []float64 { return make([]float64, n) }
-	r.algebra = &rosenbrockAlgebraic{Consistency: c, moved: v(r.n), y1: v(r.n * r.l), t1: v(r.l)}
-	return nil
+	return &algebraicEnds{
+		Consistency: c, work: work, sum: sum, moved: v(work.n), y1: v(work.n * work.l), t1: v(work.l),
+	}, nil
 }
 
 // settle makes the end of s consistent.
-func (r *rosenbrock) settle(f Field, s *Step) {
-	a := r.algebra
+func (a *algebraicEnds) settle(f Field, s *Step) error {
 	if a == nil || !finite(s.Y1) {
-		return
+		return nil
 	}
 	copy(a.moved, s.Y1)
 	if err := a.Solve(f.(JacobianField), s.T1, s.Y1); err != nil {
-		r.fault = err
-		r.fail(s)
-		return
+		return err
 	}
 	for i, y := range s.Y1 {
 		a.moved[i] -= y
 	}
+	return nil
 }
 
-// Drifted returns how far the end of the last step was moved to be consistent; nil without algebraic equations.
-func (r *rosenbrock) Drifted() []float64 {
-	if r.algebra == nil {
+// drifted returns how far the end of the last step was moved to be consistent; nil without algebraic equations.
+func (a *algebraicEnds) drifted() []float64 {
+	if a == nil {
 		return nil
 	}
-	return r.algebra.moved
+	return a.moved
 }
 
 // rest makes a step of length zero, whose matrix is singular where there are algebraic equations. The stages then make
 // one of Euler's explicit method, y₀ + h M⁺ f: its derivatives by h are those of the flow, once it is made consistent.
-func (r *rosenbrock) rest(s *Step) {
-	clear(s.K[r.w:])
+func (a *algebraicEnds) rest(s *Step) {
+	clear(s.K[a.work.w:])
 	copy(s.Y1, s.Y0)
 	clear(s.DQ)
-	clear(r.algebra.moved)
-	r.made.k, r.fault = nil, nil
+	clear(a.moved)
 }
 
-// rests reports whether s is a step that rest makes.
-func (r *rosenbrock) rests(f Field, s *Step) bool {
-	if s.H != 0 {
-		return false
+// restComplex makes a step of length zero but for how that moves; K holds the slopes at the start.
+func (m *Mass) restComplex(s *ComplexStep, n, w int) {
+	clear(s.K[w:])
+	for i, y := range s.Y0 {
+		if s.Y1[i] = y; m.of[i] == 0 {
+			s.Y1[i] = elem.CFMA(s.H, s.K[i], y)
+		}
 	}
-	g, ok := f.(JacobianField)
-	return ok && r.ready(g.Jacobian()) == nil && r.algebra != nil
+	for j := range s.DQ {
+		s.DQ[j] = elem.CMul(s.H, s.K[n+j])
+	}
 }
 
 // slopeOf returns f of s in the rows of states that have rates, 0 in those of unknowns, and r.
-func (r *rosenbrock) slopeOf(s *Step) []float64 {
-	copy(r.slope, s.K[:r.w])
-	for _, i := range r.algebra.mass.Unknowns {
-		r.slope[i] = 0
-	}
-	return r.slope
+func (a *algebraicEnds) slopeOf(s *Step) []float64 {
+	slope := a.work.slope
+	copy(slope, s.K[:a.work.w])
+	a.mass.clear(slope, 1)
+	return slope
 }
 
 // pushRest is Push for a step that rest made.
-func (r *rosenbrock) pushRest(f TangentField, s *Step, d *StepTangent) {
-	l, k := r.l, r.slopeOf(s)
-	for a, h := range d.H {
-		d.T1[a] = d.T0[a] + h
-		for i, v := range k[:r.n] {
-			d.Y1[i*l+a] = math.FMA(h, v, d.Y0[i*l+a])
+func (a *algebraicEnds) pushRest(f TangentField, s *Step, d *StepTangent) {
+	l, k := a.l, a.slopeOf(s)
+	for m, h := range d.H {
+		d.T1[m] = d.T0[m] + h
+		for i, v := range k[:a.n] {
+			d.Y1[i*l+m] = math.FMA(h, v, d.Y0[i*l+m])
 		}
-		for j, v := range k[r.n:] {
-			d.DQ[j*l+a] = float64(h * v)
+		for j, v := range k[a.n:] {
+			d.DQ[j*l+m] = float64(h * v)
 		}
 	}
-	r.algebra.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
+	a.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
 }
 
 // pullRest is Pull for a step that rest made; the end of c was pulled through Consistency.
-func (r *rosenbrock) pullRest(s *Step, c *StepCotangent) {
-	k := r.slopeOf(s)
+func (a *algebraicEnds) pullRest(s *Step, c *StepCotangent) {
+	k := a.slopeOf(s)
 	copy(c.Y0, c.Y1)
 	copy(c.T0, c.T1)
 	if c.WantH {
 		copy(c.H, c.T1)
-		inner(c.H, k[:r.n], c.Y1)
-		inner(c.H, k[r.n:], c.DQ)
+		inner(c.H, k[:a.n], c.Y1)
+		inner(c.H, k[a.n:], c.DQ)
 	}
 }
 
 // pulled returns c with the cotangents of the end of s before it was made consistent.
-func (r *rosenbrock) pulled(f CotangentField, s *Step, c *StepCotangent) *StepCotangent {
-	a := r.algebra
+func (a *algebraicEnds) pulled(f CotangentField, s *Step, c *StepCotangent) *StepCotangent {
 	copy(a.y1, c.Y1)
 	copy(a.t1, c.T1)
 	a.Pull(f.(CotangentJacobianField), s.T1, s.Y1, a.y1, a.t1)
@@ -121,17 +127,17 @@ func (r *rosenbrock) pulled(f CotangentField, s *Step, c *StepCotangent) *StepCo
 
 // pullPushed returns c with the cotangents of the end of s before it was made consistent, and their tangents. kd holds
 // the tangents of the stages; nil for a step that rest made.
-func (r *rosenbrock) pullPushed(f SecondField, s *Step, d *StepTangent, kd []float64, c *StepSecond) *StepSecond {
-	a, n, l := r.algebra, r.n, r.l
+func (a *algebraicEnds) pullPushed(f SecondField, s *Step, d *StepTangent, kd []float64, c *StepSecond) *StepSecond {
+	r, n, l := a.work, a.n, a.l
 	if len(a.end.X) == 0 {
 		a.end, a.bar, a.bart = NewDual(n, l), NewDual(n, l), NewDual(1, l)
 	}
 	copy(a.end.X, s.Y1)
 	if kd != nil {
-		r.m.combine(a.end.D, d.Y0, s.H, kd, r.w*l)
-		r.lengthen(a.end.D, &r.m, d.H, s.K, n)
+		a.sum.combine(a.end.D, d.Y0, s.H, kd, r.w*l)
+		r.lengthen(a.end.D, a.sum, d.H, s.K, n)
 	} else {
-		k := r.slopeOf(s)
+		k := a.slopeOf(s)
 		for i := range n {
 			for j, h := range d.H {
 				a.end.D[i*l+j] = math.FMA(h, k[i], d.Y0[i*l+j])
@@ -154,8 +160,8 @@ func (r *rosenbrock) pullPushed(f SecondField, s *Step, d *StepTangent, kd []flo
 
 // pullPushRest is PullPush for a step that rest made; the end of c was pulled through Consistency. The second
 // derivative by the length is that of Euler's method, zero.
-func (r *rosenbrock) pullPushRest(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
-	a, n, w, l := r.algebra, r.n, r.w, r.l
+func (a *algebraicEnds) pullPushRest(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
+	n, w, l := a.n, a.work.w, a.l
 	if len(a.drawn.X) == 0 {
 		a.drawn, a.yb, a.tb = NewDual(w, l), NewDual(n, l), NewDual(1, l)
 	}
@@ -166,10 +172,8 @@ func (r *rosenbrock) pullPushRest(f SecondField, s *Step, d *StepTangent, c *Ste
 	copy(a.drawn.X[n:], c.DQ.X)
 	copy(a.drawn.D, c.Y1.D)
 	copy(a.drawn.D[n*l:], c.DQ.D)
-	for _, i := range a.mass.Unknowns {
-		a.drawn.X[i] = 0
-		clear(a.drawn.D[int(i)*l : (int(i)+1)*l])
-	}
+	a.mass.clear(a.drawn.X, 1)
+	a.mass.clear(a.drawn.D, l)
 	if c.WantH {
 		kd := make([]float64, w*l)
 		f.Push(s.T, s.Y0, d.T0, d.Y0, kd)
