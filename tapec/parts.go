@@ -18,7 +18,9 @@ const (
 	PartRunWork     // what the rates compute of params alone; empty until Split takes it out of them
 	PartSegmentWork // what they compute of values that change at events only; likewise
 	PartRates
-	PartJacobian // of the rates; empty unless a method asks for it
+	PartJacobian // of the rates, or of their implicit part; empty unless a method asks for it
+	PartImplicit // the parts of the rates for methods that split them; likewise
+	PartExplicit
 	PartInstants
 	PartChoose
 	PartGuards
@@ -47,6 +49,8 @@ var partNames = [numParts]string{
 	PartSegmentWork: "segment work",
 	PartRates:       "rates",
 	PartJacobian:    "jacobian",
+	PartImplicit:    "implicit",
+	PartExplicit:    "explicit",
 	PartInstants:    "instants",
 	PartChoose:      "choose",
 	PartGuards:      "guards",
@@ -74,6 +78,7 @@ func (p Part) String() string {
 // partOrder is the order in which Parts.All goes through all parts.
 var partOrder = [numParts]Part{
 	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates, PartJacobian,
+	PartImplicit, PartExplicit,
 	PartInstants, PartChoose, PartGuards, PartClocks, PartPriorities, PartAffects,
 	PartInitial, PartAtTimes, PartAtEvents, PartFinal, PartPeaks,
 	PartObjective, PartOutputs, PartInvariants,
