@@ -81,6 +81,20 @@ func (f *limitedComplex) Eval(t complex128, y, k []complex128) {
 	f.ComplexField.Eval(complex(f.within(real(t)), imag(t)), y, k)
 }
 
+// The fields within, for what limits have no part in.
+
+// Unwrap returns the field within.
+func (f *limitedTangent) Unwrap() any { return f.TangentField }
+
+// Unwrap returns the field within.
+func (f *limitedCotangent) Unwrap() any { return f.CotangentField }
+
+// Unwrap returns the field within.
+func (f *limitedComplex) Unwrap() any { return f.ComplexField }
+
+// Unwrap returns the field within.
+func (f *limitedSecond) Unwrap() any { return f.SecondField }
+
 // The Jacobians of these fields. Their entries are those of the step, and only their derivatives are taken within
 // limits.
 

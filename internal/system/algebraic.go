@@ -99,7 +99,7 @@ func (m *Model) Equation(row int) (at source.Span, name string) {
 // The equations and unknowns that it names are the over- and the underdetermined part of the decomposition of A. L.
 // Dulmage and N. S. Mendelsohn (Canadian Journal of Mathematics 10 (1958) 517–534).
 func (m *Model) determined(list *diag.List) bool {
-	j, err := m.programs.withJacobian()
+	j, err := m.programs.withJacobian(false)
 	if err != nil {
 		list.Errorf(tapec.CodeUnavailable, m.Checked.Time.Span, "%v", err)
 		return false
@@ -223,7 +223,7 @@ func some(names []string) string {
 // differentiations returns how often some of the equations must be differentiated by time, as far as the places of
 // entries tell, until an unknown appears among those given; 0 if it never does.
 func (m *Model) differentiations(unknowns, equations []int) int {
-	j, _ := m.programs.withJacobian()
+	j, _ := m.programs.withJacobian(false)
 	n, unknown := m.layout.nY, map[int]int{}
 	for k, i := range m.mass.Unknowns {
 		unknown[int(i)] = k

@@ -17,6 +17,7 @@ type ComplexWorker struct {
 	model   *Model
 	parts   *tapec.Parts[*evaluation]
 	vec     [numVectors][]complex128
+	rates   tapec.Part // see Take
 }
 
 // evaluation is a tape's evaluator with the places its inputs and outputs bind to.
@@ -35,14 +36,14 @@ func (p *Problem) ComplexWorker() *ComplexWorker {
 	m := p.Model
 	h := &m.programs.hoisted
 	if p.Jacobian {
-		j, err := m.programs.withJacobian()
+		j, err := m.programs.withJacobian(p.Split)
 		if err != nil {
 			panic("system: " + err.Error()) // the run that is repeated had it
 		}
 		h = &j.hoisted
 	}
 	l := h.layout
-	w := &ComplexWorker{problem: p, model: m}
+	w := &ComplexWorker{problem: p, model: m, rates: tapec.PartRates}
 	tapes := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
 		tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs, tapec.PartInvariants)
 	tapes.Set(tapec.PartRates, h.rates)
@@ -128,7 +129,7 @@ func (w *ComplexWorker) Enter(d []complex128, m []float64) {
 func (w *ComplexWorker) Eval(t complex128, y, k []complex128) {
 	w.vec[vecT][0], w.vec[vecY] = t, y
 	out := [numVectors][]complex128{vecK: k}
-	w.run(w.parts.Get(tapec.PartRates), &out, false)
+	w.run(w.parts.Get(w.rates), &out, false)
 }
 
 // Guard implements solvers.ComplexSystem.

@@ -10,7 +10,7 @@ func (w *Worker) CompiledFromFirst() bool {
 
 // ReferenceJacobian returns the entries of the Jacobian as the reference evaluator gives them.
 func (w *Worker) ReferenceJacobian(t float64, y, d, m []float64) []float64 {
-	made, err := w.model.programs.withJacobian()
+	made, err := w.model.programs.withJacobian(false)
 	if err != nil {
 		panic(err)
 	}
@@ -26,7 +26,7 @@ func (w *Worker) ReferenceJacobian(t float64, y, d, m []float64) []float64 {
 
 // JacobianTape returns the tape of the Jacobian.
 func (m *Model) JacobianTape() *tape.Tape {
-	made, err := m.programs.withJacobian()
+	made, err := m.programs.withJacobian(false)
 	if err != nil {
 		panic(err)
 	}

@@ -117,7 +117,7 @@ func (w *Worker) NonFinite(t float64, y, d, m []float64) (Origin, bool) {
 
 // NonFiniteJacobian does the same for the Jacobian of the rates.
 func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (Origin, bool) {
-	j, err := w.model.programs.withJacobian()
+	j, err := w.model.programs.withJacobian(w.problem.Split)
 	if err != nil {
 		return Origin{}, false
 	}

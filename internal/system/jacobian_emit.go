@@ -14,7 +14,7 @@ import (
 // EmitJacobian writes the Jacobian of the rates: its pattern, how its entries are made and what another way would
 // cost, where the entries of each output of its tape stand, and the tape.
 func (m *Model) EmitJacobian(w io.Writer) error {
-	made, err := m.programs.withJacobian()
+	made, err := m.programs.withJacobian(false)
 	if err != nil {
 		return err
 	}

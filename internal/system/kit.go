@@ -15,7 +15,7 @@ import (
 // parameters. Goroutines may share them.
 type programs struct {
 	hoisted
-	withJacobian func() (*jacobian, error)
+	withJacobian func(split bool) (*jacobian, error)
 	slopes       *tape.Tape // of the peaks, as time passes and the state moves; nil for none
 	bent         *bentGuards
 	clocks       *byTime // the margins of conditions of time alone; nil where all are affine
@@ -45,6 +45,7 @@ type kitKey struct {
 	dir      Direction
 	many     bool
 	jacobian bool
+	split    bool
 	active   string // names of the active params; "" for values only
 	bound    float64
 }
@@ -87,7 +88,14 @@ func newPrograms(m *Model) (*programs, error) {
 		return nil, err
 	}
 	p := &programs{hoisted: hoistedFrom(m.family, c, m.layout, nil), slopes: slopes, kits: map[kitKey]*Kit{}}
-	p.withJacobian = sync.OnceValues(func() (*jacobian, error) { return newJacobian(m) })
+	whole := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, false) })
+	parts := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, true) })
+	p.withJacobian = func(split bool) (*jacobian, error) {
+		if split {
+			return parts()
+		}
+		return whole()
+	}
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
 		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name(), nil, nil)
 	}
@@ -147,12 +155,12 @@ func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
 	case PullStates:
 		active, dir = nil, Pull
 	}
-	return p.Model.programs.kit(kitWith{lanes, active, dir, many, p.Jacobian, 0})
+	return p.Model.programs.kit(kitWith{lanes, active, dir, many, p.Jacobian, p.Split, 0})
 }
 
 // Bounded returns the kit of transposes in which bound stands for derivatives that are not finite where values are.
 func (p *Problem) Bounded(lanes int, many bool, bound float64) (*Kit, error) {
-	return p.Model.programs.kit(kitWith{lanes, p.active, Pull, many, p.Jacobian, bound})
+	return p.Model.programs.kit(kitWith{lanes, p.active, Pull, many, p.Jacobian, p.Split, bound})
 }
 
 // kitWith says what a kit is for: see Kit and Bounded.
@@ -162,6 +170,7 @@ type kitWith struct {
 	dir      Direction
 	many     bool
 	jacobian bool
+	split    bool // see Problem
 	bound    float64
 }
 
@@ -169,7 +178,7 @@ type kitWith struct {
 func (p *programs) kit(w kitWith) (*Kit, error) {
 	key := kitKey{
 		lanes: w.lanes, dir: w.dir, many: w.many, jacobian: w.jacobian, active: strings.Join(w.active, "\n"),
-		bound: w.bound,
+		split: w.split, bound: w.bound,
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +190,7 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	}
 	h := &p.hoisted
 	if w.jacobian {
-		j, err := p.withJacobian()
+		j, err := p.withJacobian(w.split)
 		if err != nil {
 			return nil, err
 		}
@@ -324,11 +333,14 @@ func (k *Kit) secondOrder(h *hoisted, active []string) error {
 	return err
 }
 
+// atStages are the parts that steps evaluate at their stages.
+var atStages = []tapec.Part{tapec.PartRates, tapec.PartJacobian, tapec.PartImplicit, tapec.PartExplicit}
+
 // transposes compiles transposes. They add to the cotangents that they write, with two exceptions:
 // each functional has one reader, and a stage overwrites the cotangents of state and time.
 func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Parts[*program], error) {
 	return tapec.Transform(tapes, func(at tapec.PartIndex, t *tape.Tape) (*program, error) {
-		ofStage := at.Part == tapec.PartRates || at.Part == tapec.PartJacobian
+		ofStage := slices.Contains(atStages, at.Part)
 		return k.family.program(t, find, k.lanes, func(v vector) bool {
 			return ofStage && v != vecY && v != vecT || !ofStage && v != vecF
 		})

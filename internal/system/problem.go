@@ -20,6 +20,8 @@ type Problem struct {
 	Free []Place
 	// Jacobian tells that programs are wanted for the Jacobian of the rates, too. It may be set before kits are made.
 	Jacobian bool
+	// Split tells that the Jacobian is that of the implicit part of the rates, and that programs are wanted for both.
+	Split bool
 	// Linear is that of solvers.Jacobian.
 	Linear string
 	// CompileAfter may be changed before workers are made. Results do not depend on it.

@@ -39,7 +39,8 @@ type Worker struct {
 	bends   *bends   // nil for none
 	signals *signals // of the rates; nil for none
 
-	peakSignals *signals // of the largest values; nil for none
+	rates       tapec.Part // see Take
+	peakSignals *signals   // of the largest values; nil for none
 	t           [1]float64
 	started     float64 // t0 of the last run
 	fired       []float64
@@ -83,7 +84,7 @@ type visits struct {
 // Worker returns a worker for the problem with the programs of k.
 func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
-	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1}
+	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
 	w.psi = make([]float64, l.objectives*k.lanes)
 	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil }
 	for _, s := range []struct {

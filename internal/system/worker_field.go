@@ -1,6 +1,9 @@
 package system
 
-import "odes.dev/odes/tapec"
+import (
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
+)
 
 // Binding the vectors of a small model costs more than running its calls, so its vectors are copied to
 // memory that stays bound. These are the largest vectors for which that pays.
@@ -27,8 +30,35 @@ func newSmallVectors(w *Worker) (s smallVectors) {
 	return s
 }
 
+// splitParts are the parts of models that are the parts of rates.
+var splitParts = [...]tapec.Part{
+	solvers.WholeRates: tapec.PartRates, solvers.ImplicitRates: tapec.PartImplicit,
+	solvers.ExplicitRates: tapec.PartExplicit,
+}
+
+// Take implements solvers.SplitField.
+func (w *Worker) Take(part solvers.RatesPart) { w.rates = splitParts[part] }
+
+// Take implements solvers.SplitField.
+func (w *ComplexWorker) Take(part solvers.RatesPart) { w.rates = splitParts[part] }
+
+// Splits implements solvers.SplitField.
+func (w *Worker) Splits() bool { return w.problem.Split }
+
+// Splits implements solvers.SplitField.
+func (w *ComplexWorker) Splits() bool { return w.problem.Split }
+
+var (
+	_ solvers.SplitField = (*Worker)(nil)
+	_ solvers.SplitField = (*ComplexWorker)(nil)
+)
+
 // Eval implements solvers.Field.
 func (w *Worker) Eval(t float64, y, k []float64) {
+	if w.rates != tapec.PartRates {
+		w.evalPart(w.value.Get(w.rates), vecK, t, y, k)
+		return
+	}
 	w.t[0] = t
 	if s := &w.small; s.y != nil {
 		copy(s.y, y)
@@ -44,6 +74,10 @@ func (w *Worker) Eval(t float64, y, k []float64) {
 
 // Push implements solvers.TangentField.
 func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
+	if w.rates != tapec.PartRates {
+		w.pushPart(w.push.Get(w.rates), vecK, t, y, td, yd, kd)
+		return
+	}
 	if w.push.Get(tapec.PartRates) == nil {
 		clear(kd)
 		return
@@ -60,6 +94,10 @@ func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
 
 // Pull implements solvers.CotangentField.
 func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
+	if w.rates != tapec.PartRates {
+		w.pullPart(w.pull.Get(w.rates), vecK, t, y, kb, yb, tb)
+		return
+	}
 	rates := w.pull.Get(tapec.PartRates)
 	if rates == nil {
 		clear(yb)

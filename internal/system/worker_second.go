@@ -79,7 +79,7 @@ func (w *SecondWorker) Begin() {
 
 // PullPush implements solvers.SecondField.
 func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
-	w.pullPush(w.second.Get(tapec.PartRates), vecK, t, y, kb, yb, tb)
+	w.pullPush(w.second.Get(w.rates), vecK, t, y, kb, yb, tb)
 }
 
 // pullPush runs c, a transpose of something at (t, y) with its tangents: from the cotangents seeds of vec to yb and tb.
