@@ -147,6 +147,9 @@ func TestKeptMethods(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tab := range solvers.Methods() {
+		if tab.Can.Has(solvers.SplitRates) { // imex_test.go
+			continue
+		}
 		get := func(checkpoint string) *Sensitivities {
 			t.Helper()
 			settings := []Setting{

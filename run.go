@@ -76,6 +76,9 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if m.system.Algebraic() {
 		r.solvesAlgebraic(&l)
 	}
+	if r.spec.Can.Has(solvers.SplitRates) {
+		r.splits(&l)
+	}
 	if len(r.problem.Peaks) > 0 {
 		r.require(solvers.DenseDerivatives, "max_over", &l)
 	}
@@ -87,6 +90,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	r.problem.Stages = info.Stages + info.DenseStages
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
 	r.problem.Linear = r.settings.Linear
+	r.problem.Split = r.spec.Can.Has(solvers.SplitRates)
 	r.problem.Jacobian = m.system.Algebraic() || r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
 	if err := r.settles(); err != nil {
 		return nil, err
@@ -104,6 +108,28 @@ func (r *run) solvesAlgebraic(l *diag.List) {
 	case sens.ModeContinuous, sens.ModeBacksolve, sens.ModeForward:
 		l.Errorf(CodeSetting, r.model.checked.Time.Span, "mode = %s integrates derivatives of states by their rates, "+
 			"and algebraic unknowns have none; write mode = adjoint, tangent or complex", mode)
+	}
+}
+
+// splits reports what is against a method that solves equations with a part of the rates.
+func (r *run) splits(l *diag.List) {
+	var none *system.NoImplicitPartError
+	switch err := r.model.system.Splits(); {
+	case errors.As(err, &none):
+		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s solves equations with the terms of the rates that are "+
+			"linear in the states, and there are none; write method = auto", r.spec.Name)
+		return
+	case err != nil:
+		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s: %v", r.spec.Name, err)
+		return
+	}
+	switch mode := r.settings.Mode; {
+	case mode == sens.ModeContinuous || mode == sens.ModeBacksolve || mode == sens.ModeForward:
+		l.Errorf(CodeSetting, r.model.checked.Time.Span, "mode = %s integrates by the rates as a whole, and method %s "+
+			"splits them; write mode = adjoint, tangent or complex", mode, r.spec.Name)
+	case r.model.system.Settles():
+		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s splits the rates, and steady states are sought by "+
+			"them as a whole; write method = auto", r.spec.Name)
 	}
 }
 

@@ -123,6 +123,9 @@ func gradientRows(s *odes.Sensitivities, variables int) [][]float64 {
 // to more than these tests allow of any tolerance.
 func implicitMethods(do func(m *solvers.Spec)) {
 	for _, m := range solvers.Methods() {
+		if m.Can.Has(solvers.SplitRates) { // imex_test.go
+			continue
+		}
 		if m.Can.Has(solvers.NeedsJacobian) && m.Order > 1 {
 			do(m)
 		}

@@ -60,6 +60,9 @@ func TestStiffModesAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, method := range solvers.Methods() {
+			if method.Can.Has(solvers.SplitRates) { // imex_test.go
+				continue
+			}
 			if !method.Can.Has(solvers.NeedsJacobian) {
 				continue
 			}

@@ -14,6 +14,9 @@ func TestEveryMethod(t *testing.T) {
 	}
 	const tol = 1e-11 // the coefficients of vern6 and vern8 are in the hundreds, and roundings grow by them
 	for _, m := range solvers.Methods() {
+		if m.Can.Has(solvers.SplitRates) { // imex_test.go
+			continue
+		}
 		if !m.Can.Has(solvers.ComplexSteps) {
 			continue // the sensitivity methods are compared with the complex step
 		}

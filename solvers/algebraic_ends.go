@@ -59,7 +59,8 @@ func (a *algebraicEnds) drifted() []float64 {
 }
 
 // rest makes a step of length zero, whose matrix is singular where there are algebraic equations. The stages then make
-// one of Euler's explicit method, y₀ + h M⁺ f: its derivatives by h are those of the flow, once it is made consistent.
+// one of Euler's explicit method, y₀ + h M⁺ f: its derivatives by h are those of the flow, once it is made
+// consistent.
 func (a *algebraicEnds) rest(s *Step) {
 	clear(s.K[a.work.w:])
 	copy(s.Y1, s.Y0)

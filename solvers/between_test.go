@@ -68,6 +68,9 @@ func product(roots []float64) func(x float64) float64 {
 // TestParabolas has dips and windows much shorter than the steps, of every method, with steps of any length.
 func TestParabolas(t *testing.T) {
 	for _, spec := range solvers.Methods() {
+		if spec.Can.Has(solvers.SplitRates) { // imex_test.go
+			continue
+		}
 		info := spec.New(ramp(1).Size(), 0).Info()
 		for _, w := range []float64{1e-2, 1e-4, 1e-6} {
 			for _, fixed := range []float64{0, 0.7, 10} {

@@ -8,8 +8,8 @@ import (
 // Capability is a set of what a method can do besides what every Method can, and of what it asks for.
 type Capability uint
 
-// The capabilities. Each but the last has an interface, which a method with the capability implements and one without
-// it does not.
+// The capabilities. Each but the last two has an interface, which a method with the capability implements and one
+// without it does not.
 const (
 	DenseDerivatives Capability = 1 << iota // Interpolant
 	SecondOrder                             // SecondMethod
@@ -19,6 +19,7 @@ const (
 	StiffnessTest                           // StiffnessDetector
 	WholeSteps                              // Arithmetical
 	NeedsJacobian                           // Implicit
+	SplitRates                              // it takes a SplitField
 	MassMatrix                              // it solves M y' = f(t, y) with the Mass of a Field
 )
 
@@ -159,8 +160,8 @@ type Implicit interface {
 	// Prepare makes the method ready for steps of f. The error is a *NoJacobianError or a *MatrixError. Without it, the
 	// first step of a Field makes the method ready, or cannot be made.
 	Prepare(f Field) error
-	// Rate estimates the size of the largest eigenvalue of ∂f/∂y at the start of s; NaN where it cannot tell. A Step
-	// that follows may be told that it is tried again.
+	// Rate estimates the size of the largest eigenvalue of ∂f/∂y at the start of s; NaN where it cannot tell. A
+	// Step that follows may be told that it is tried again.
 	Rate(f Field, s *Step) float64
 	// Fault returns why the last Step could not be made, where that was for its equations, and otherwise nil. It may
 	// look at what the step left.

@@ -184,6 +184,9 @@ func crowd() *solvertest.Hybrid {
 
 func TestKeptRunsAreTheRun(t *testing.T) {
 	for _, m := range solvers.Methods() {
+		if m.Can.Has(solvers.SplitRates) { // imex_test.go
+			continue
+		}
 		h := crowd()
 		s := solver(h, m.Name, solvers.Options{Fixed: 0.05})
 		sameKept(t, s, h, m.Name)

@@ -52,7 +52,7 @@ type Spec struct {
 func (s *Spec) Info() Info { return s.New(Size{}, 0).Info() }
 
 // families holds every family of methods that users can choose from.
-var families = []*Family{&explicitFamily, &chebyshevFamily, &rosenbrockFamily, &implicitFamily}
+var families = []*Family{&explicitFamily, &chebyshevFamily, &rosenbrockFamily, &implicitFamily, &additiveFamily}
 
 // Families returns every family of methods.
 func Families() []*Family { return slices.Clone(families) }

@@ -94,6 +94,7 @@ func (r *implicitRungeKutta) complexStage(f complexJacobian, s *ComplexStep, i i
 func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 	w := r.w
 	s.Dense = false
+	defer r.whole(f)
 	f.Eval(s.T, s.Y0, s.K[:w])
 	g := f.(complexJacobian)
 	z, err := r.readyComplex(g.Jacobian())
@@ -133,6 +134,7 @@ func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 			y, done = s.Y1, true
 		}
 		k := s.K[b.from*w : (b.from+1)*w]
+		r.take(f, b.from)
 		f.Eval(t, y, k)
 		if z.ends != nil {
 			z.plan.mass.clearComplex(k)
@@ -160,7 +162,8 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 	n, w, size := r.n, r.w, b.to-b.from
 	lin := r.z.solver[size]
 	for i := b.from; i < b.to; i++ {
-		copy(s.K[i*w:(i+1)*w], s.K[(b.from-1)*w:b.from*w])
+		guess := r.tab.guess(b.from)
+		copy(s.K[i*w:(i+1)*w], s.K[guess*w:(guess+1)*w])
 	}
 	if !slices.Equal(lin.a, b.a) && !lin.factor(s.H, b.a, r.z.j, 0) {
 		return false
@@ -168,6 +171,7 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 	residual := func(lin *complexBlock) {
 		for i := b.from; i < b.to; i++ {
 			t, y := r.complexStage(f, s, i)
+			r.take(f, i)
 			f.Eval(t, y, r.z.f)
 			k, x := s.K[i*w:(i+1)*w], lin.x[(i-b.from)*n:(i-b.from+1)*n]
 			copy(x, r.z.f[:n])
@@ -207,6 +211,7 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 	}
 	for i := b.from; r.q > 0 && i < b.to; i++ {
 		t, y := r.complexStage(f, s, i)
+		r.take(f, i)
 		f.Eval(t, y, r.z.f)
 		copy(s.K[i*w+n:(i+1)*w], r.z.f[n:])
 	}
@@ -214,7 +219,9 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 }
 
 // changeComplex is change of the real parts.
-func (r *implicitRungeKutta) changeComplex(f complexJacobian, s *ComplexStep, b *implicitBlock, x []complex128) float64 {
+func (r *implicitRungeKutta) changeComplex(
+	f complexJacobian, s *ComplexStep, b *implicitBlock, x []complex128,
+) float64 {
 	n, w, most := r.n, r.w, 0.0
 	for i := b.from; i < b.to; i++ {
 		k := s.K[i*w : i*w+n]
@@ -243,7 +250,8 @@ func (r *implicitRungeKutta) lineariseComplex(
 	return lin.factor(s.H, b.a, r.z.js, step)
 }
 
-// factor makes and factors the matrix for a[size·size]; row i has the entries js[i·step:]. It reports whether it could.
+// factor makes and factors the matrix for a[size·size]; row i has the entries js[i·step:]. It reports whether it
+// could.
 func (b *complexBlock) factor(h complex128, a []float64, js []complex128, step int) bool {
 	b.a = a
 	b.plan.assembleComplex(b.matrix, h, a, js, step)

@@ -13,9 +13,9 @@ import (
 // what decays fast, multiplied.
 //
 // Where M is not the identity, a step is that of the method for the states whose rates M gives, with the unknowns as
-// functions of them at every stage: the slopes of unknowns are whatever makes the stages of a block consistent, and zero
-// in explicit rows, whose values are made consistent, as are ends of steps and the dense output. So all orders are those
-// for ordinary equations, and no stage value depends on the slopes of unknowns before.
+// functions of them at every stage: the slopes of unknowns are whatever makes the stages of a block consistent, and
+// zero in explicit rows, whose values are made consistent, as are ends of steps and the dense output. So all orders
+// are those for ordinary equations, and no stage value depends on the slopes of unknowns before.
 //
 // The equations of a block are solved by Newton's method, to rounding: a step is a function of its arguments alone, and
 // its derivatives are those of the equations, not of the iteration. Newton's matrix M ⊗ I - h A ⊗ J begins with the
@@ -79,6 +79,9 @@ func (r *implicitRungeKutta) Prepare(f Field) error {
 	g, ok := f.(JacobianField)
 	if !ok {
 		return &NoJacobianError{Method: r.info.Name}
+	}
+	if r.tab.parts != nil && splitOf(f) == nil {
+		return &NoSplitError{Method: r.info.Name}
 	}
 	return r.ready(g.Jacobian())
 }
@@ -247,6 +250,8 @@ func (r *implicitRungeKutta) Drifted() []float64 { return r.ends.drifted() }
 func (r *implicitRungeKutta) Step(f Field, s *Step, reuse bool) {
 	w := r.w
 	s.Dense, s.Estimated, s.Kept = false, false, nil
+	r.fault = nil
+	defer r.whole(f)
 	if !reuse {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
@@ -255,7 +260,10 @@ func (r *implicitRungeKutta) Step(f Field, s *Step, reuse bool) {
 		r.fault = nil
 		return
 	}
-	if !r.differentiate(f, s, s.Again) {
+	if r.tab.parts != nil {
+		r.fault = r.Prepare(f)
+	}
+	if r.fault != nil || !r.differentiate(f, s, s.Again) {
 		r.fail(s)
 		return
 	}
@@ -273,6 +281,7 @@ func (r *implicitRungeKutta) Step(f Field, s *Step, reuse bool) {
 			r.still(k, 1)
 			done = true
 		case b.explicit:
+			r.take(f, b.from)
 			f.Eval(r.time(s, b.from), r.value(f, s, b.from), k)
 			r.still(k, 1)
 		case !r.solve(f.(JacobianField), s, b):
@@ -341,10 +350,11 @@ func (it *newton) judge(change float64) newtonVerdict {
 	return newtonOn
 }
 
-// solve finds the slopes of a block. It reports whether it could. A first guess are the slopes of the row before.
+// solve finds the slopes of a block. It reports whether it could. A first guess are the slopes of a row before.
 func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) bool {
 	n, w, size := r.n, r.w, b.to-b.from
-	from := s.K[(b.from-1)*w : b.from*w]
+	guess := r.tab.guess(b.from)
+	from := s.K[guess*w : (guess+1)*w]
 	for i := b.from; i < b.to; i++ {
 		copy(s.K[i*w:(i+1)*w], from)
 	}
@@ -355,6 +365,7 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 	var it newton
 	for {
 		for i := b.from; i < b.to; i++ {
+			r.take(f, i)
 			f.Eval(r.time(s, i), r.value(f, s, i), r.f)
 			if !finite(r.f[:n]) {
 				return false
@@ -419,6 +430,7 @@ func (r *implicitRungeKutta) settle(f Field, s *Step, b *implicitBlock) {
 		return
 	}
 	for i := b.from; i < b.to; i++ {
+		r.take(f, i)
 		f.Eval(r.time(s, i), r.value(f, s, i), r.f)
 		copy(s.K[i*r.w+r.n:(i+1)*r.w], r.f[r.n:])
 		r.work.Further++
@@ -604,6 +616,9 @@ func (r *implicitRungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y
 // EachStage implements Staged.
 func (r *implicitRungeKutta) EachStage(s *Step, f func(t, weight float64, y []float64)) {
 	for j, i := range r.b.row {
+		if r.tab.parts != nil && r.tab.parts[i] != ImplicitRates {
+			continue // of the same value
+		}
 		f(r.time(s, i), float64(s.H*r.b.c[j]), r.stage(s, &r.a[i]))
 	}
 }

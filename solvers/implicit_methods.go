@@ -89,9 +89,9 @@ const (
 		"doi:10.1016/S0377-0427(99)00134-X; estimate: as in their code RADAU5, and derived for odes, docs/methods.md"
 	lobattoProse = "For stiff models at moderate tolerances: L-stable, algebraically stable and stiffly accurate, " +
 		"with stages at both ends, all solved at once. The estimate is the difference of the slopes at the start."
-	lobattoSource = "F. H. Chipman, BIT Numerical Mathematics 11 (1971) 384–388, doi:10.1007/BF01939405; E. Hairer, " +
-		"G. Wanner, Solving Ordinary Differential Equations II, section IV.5; estimate: derived for odes, " +
-		"docs/methods.md"
+	lobattoSource = "F. H. Chipman, BIT Numerical Mathematics 11 (1971) 384–388, doi:10.1007/BF01939405; " +
+		"E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.5; estimate: derived for " +
+		"odes, docs/methods.md"
 )
 
 // implicitSpec returns the method of a table, whose figures are found when the method is first made.
@@ -106,9 +106,9 @@ func implicitSpec(t implicitTable, table func(t implicitTable) *implicitTable) *
 
 var thetaWords = implicitTable{
 	Name: "theta", Title: "θ-method 1(2)",
-	Prose: "For parabolic equations at crude tolerances: y₁ = y₀ + h ((1-θ) f₀ + θ f₁), from the trapezoidal rule " +
-		"at the setting theta = 0.5, which it is without one, to backward Euler at 1. What decays fast is " +
-		"multiplied by 1 - 1/θ. The estimate compares with Simpson's rule.",
+	Prose: "For parabolic equations at crude tolerances: y₁ = y₀ + h ((1-θ) f₀ + θ f₁), from the " +
+		"trapezoidal rule at the setting theta = 0.5, which it is without one, to backward Euler at 1. What " +
+		"decays fast is multiplied by 1 - 1/θ. The estimate compares with Simpson's rule.",
 	Source: "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.3; estimate: derived for " +
 		"odes, docs/methods.md",
 	Order: 1, Embedded: 2, DenseOrder: 1,

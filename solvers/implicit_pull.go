@@ -28,7 +28,8 @@ func (r *implicitRungeKutta) readyPull() {
 //
 //	Mᵀ μ_j - h Σ_block a_ij J_iᵀ μ_i = h (b_j ȳ₁ + Σ_after a_ij Z_i),
 //	Z_i = J_iᵀ μ_i,   τ_i = f_tᵀ μ_i,   p̄ += f_pᵀ μ_i,
-//	ȳ₀ = ȳ₁ + Σ Z_i,   t̄₀ = t̄₁ + Σ τ_i,   h̄ = t̄₁ + Σ_i (k_i·(b_i ȳ₁ + Σ_j a_ji Z_j) + c_i τ_i).
+//	ȳ₀ = ȳ₁ + Σ Z_i,
+//	t̄₀ = t̄₁ + Σ τ_i,   h̄ = t̄₁ + Σ_i (k_i·(b_i ȳ₁ + Σ_j a_ji Z_j) + c_i τ_i).
 //
 // The matrix is the transpose of that of Push, so these are exact: nothing is iterated. The rows of quadratures enter
 // with h b_i q̄ in the place of μ_i. Where M depends on parameters, p̄ has -Σ μ_iᵀ M_p k_i, too.
@@ -47,6 +48,7 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		r.ends.pullRest(s, r.ends.pulled(f, s, c))
 		return
 	}
+	defer r.whole(f)
 	r.readyPull()
 	if r.ends != nil {
 		c = r.ends.pulled(f, s, c)
@@ -96,6 +98,7 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			}
 			r.pullQuadratures(s, c, j)
 			t, y, yb := r.time(s, j), r.value(f, s, j), g.yb[(1+j)*n*l:(2+j)*n*l]
+			r.take(f, j)
 			f.Pull(t, y, g.kb, yb, g.tb)
 			if r.settled(j) {
 				r.ends.Pull(f.(CotangentJacobianField), t, y, yb, g.tb)

@@ -56,6 +56,7 @@ func (r *implicitRungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 
 // tangents writes the k̇_i of the rows that are wanted. It reports whether it could.
 func (r *implicitRungeKutta) tangents(f TangentField, s *Step, d *StepTangent, kd []float64, want []bool) bool {
+	defer r.whole(f)
 	if want[0] {
 		f.Push(s.T, s.Y0, d.T0, d.Y0, kd[:r.w*r.l])
 		r.still(kd, r.l)
@@ -85,6 +86,7 @@ func (r *implicitRungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i 
 	if r.settled(i) {
 		r.ends.Push(f.(TangentJacobianField), t, y, g.td, g.yd)
 	}
+	r.take(f, i)
 	f.Push(t, y, g.td, g.yd, row)
 	if r.plain[i] {
 		r.still(row, l)
@@ -132,8 +134,8 @@ func (r *implicitRungeKutta) blockTangent(
 	return true
 }
 
-// PushError implements TangentEstimator. A filter solves (M - h φ J) ė = M ė' + h φ J̇ e, with e' before it and e after
-// it.
+// PushError implements TangentEstimator. A filter solves (M - h φ J) ė = M ė' + h φ J̇ e, with e' before it and e
+// after it.
 func (r *implicitRungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []float64) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.push

@@ -26,6 +26,9 @@ func relaxation(rate float64) *solvertest.Hybrid {
 func TestNoJacobian(t *testing.T) {
 	h := relaxation(1e3).With(1)
 	for _, m := range solvers.Methods() {
+		if m.Can.Has(solvers.SplitRates) { // imex_test.go
+			continue
+		}
 		if !m.Can.Has(solvers.NeedsJacobian) {
 			continue
 		}

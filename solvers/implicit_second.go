@@ -55,9 +55,8 @@ func (g *implicitSecond) stages(r *implicitRungeKutta, f TangentField, s *Step, 
 //
 //	Mᵀ μ̇_j - h Σ_block a_ij J_iᵀ μ̇_i = h ẇ_j + ḣ w_j + Σ_block a_ij (h J̇_i + ḣ J_i)ᵀ μ_i
 //
-// with w_j of rows after the block, and Z_i, τ_i and p̄ move as the field's transpose does along (ṫ₀ + c_i ḣ, Ẏ_i,
-// μ̇_i, ṗ), and h̄ by
-// t̄̇₁ + Σ_i (k̇_i·w_i + k_i·ẇ_i + c_i τ̇_i).
+// with w_j of rows after the block, and Z_i, τ_i and p̄ move as the field's transpose does along (ṫ₀ + c_i ḣ,
+// Ẏ_i, μ̇_i, ṗ), and h̄ by t̄̇₁ + Σ_i (k̇_i·w_i + k_i·ẇ_i + c_i τ̇_i).
 func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, w, l := r.n, r.w, r.l
@@ -80,6 +79,7 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 	if r.ends != nil {
 		c = r.ends.pullPushed(f, s, d, g.kd, c)
 	}
+	defer r.whole(f)
 	g.yb.Clear()
 	g.yb.rows(0, n, l).Copy(c.Y1)
 	c.T0.Copy(c.T1)
@@ -118,6 +118,7 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 			}
 			y := Dual{r.moveStage(f, s, d, j), g.yd}
 			yb := g.yb.rows(1+j, n, l)
+			r.take(f, j)
 			f.PullPush(g.t, y, g.kb, yb, g.tb)
 			if r.settled(j) {
 				r.ends.PullPush(f.(SecondJacobianField), g.t, y, yb, g.tb)

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// implicitTable is an implicit Runge–Kutta method as data. Row 0 is f(t, y₀); with nodes c_i = Σ_j a_ij, the others are
+// implicitTable is an implicit Runge–Kutta method as data. Row 0 is f(t, y₀); with nodes c_i = Σ_j a_ij, the
+// others are
 //
 //	Y_i = y₀ + h Σ_j a_ij k_j,   M k_i = f(t + c_i h, Y_i),   y₁ = y₀ + h Σ_i b_i k_i.
 //
@@ -22,11 +23,13 @@ type implicitTable struct {
 	B string // figures of rows 0, 1, …
 
 	// E are the weights of the estimate, e = h (e₀ k₀ + M Σ e_i k_i). With a Filter φ it is the solution of
-	// (M/φ - h J) e = (h/φ) …, with the Jacobian J at the start: where y₀ is off what decays fast, k₀ is large and says
-	// nothing of y₁ (L. F. Shampine, L. S. Baca, ACM Transactions on Mathematical Software 10 (1984) 378–388,
-	// doi:10.1145/2701.356102).
+	// (M/φ - h J) e = (h/φ) …, with the Jacobian J at the start: where y₀ is off what decays fast, k₀ is large
+	// and says nothing of y₁ (L. F. Shampine, L. S. Baca, ACM Transactions on Mathematical Software 10 (1984)
+	// 378–388, doi:10.1145/2701.356102).
 	E, Filter string
 	Twice     bool // the filter is applied twice, where an explicit row multiplies k₀ once more
+
+	parts []RatesPart // of the rows, 0 among them; nil where all are those of the whole
 
 	DenseOrder int
 	DenseB     string // row i: coefficients of θ, θ², … in β_i of y(t + θh) = y₀ + h Σ β_i(θ) k_i
@@ -61,8 +64,10 @@ func (t *implicitTable) figures() (*implicitFigures, error) {
 	}
 	for i, row := range x.a {
 		x.c[i] = new(big.Rat)
-		for _, v := range row {
-			x.c[i].Add(x.c[i], v)
+		for j, v := range row {
+			if t.parts == nil || t.parts[j] == ExplicitRates { // the nodes of both parts are the same
+				x.c[i].Add(x.c[i], v)
+			}
 		}
 	}
 	if x.b, err = weights(t.B, s); err != nil {
@@ -100,7 +105,7 @@ func (t *implicitTable) figures() (*implicitFigures, error) {
 		from = to
 	}
 	last := x.a[s-1]
-	x.end = s > 1 && last[s-1].Sign() == 0 &&
+	x.end = s > 1 && t.parts == nil && last[s-1].Sign() == 0 &&
 		slices.EqualFunc(last, x.b, func(v, w *big.Rat) bool { return v.Cmp(w) == 0 })
 	return x, nil
 }

@@ -11,6 +11,9 @@ import (
 // testedMethods are the registered methods, and a member of those that have members.
 func testedMethods() (list []*Spec) {
 	for _, m := range Methods() {
+		if m.Can.Has(SplitRates) { // these have tests of their own
+			continue
+		}
 		if len(m.Members) > 0 {
 			list = append(list, m.Members[len(m.Members)/4])
 		}

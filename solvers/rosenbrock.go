@@ -9,9 +9,9 @@ import (
 	"odes.dev/odes/internal/linalg"
 )
 
-// rosenbrock is the Method of a rosenbrockTable. Row i of K is κ_i = u_i/h, so that nothing is divided by the length of
-// a step. For the states, and with the quadratures as states that nothing depends on, with F = (f, r) and J and F_t its
-// derivatives by the states and time at the start of the step,
+// rosenbrock is the Method of a rosenbrockTable. Row i of K is κ_i = u_i/h, so that nothing is divided by the length
+// of a step. For the states, and with the quadratures as states that nothing depends on, with F = (f, r) and J and F_t
+// its derivatives by the states and time at the start of the step,
 //
 //	Y_i = y₀ + h Σ a_ij κ_j,   F_i = F(t + α_i h, Y_i),
 //	M κ_i/γ - h J κ_i = F_i + Σ c_ij M κ_j + h γ_i F_t,

@@ -29,16 +29,18 @@ func (r *rosenbrock) readyPull() {
 	g.jb, g.outer, g.tb, g.ready = v(r.plan.entries), v(r.n), v(1), true
 }
 
-// Pull writes the transpose of Push in every lane. For stages i = s … 1, with w_i = m_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j, and q̄
-// in the place of ȳ₁ for quadratures,
+// Pull writes the transpose of Push in every lane. For stages i = s … 1, with w_i = m_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j,
+// and q̄ in the place of ȳ₁ for quadratures,
 //
-//	Mᵀ v_i/γ - h Jᵀ v_i = h w_i + Σ_{j>i} c_ji Mᵀ v_j,   Ȳ_i = (∂F/∂y)ᵀ v_i,   τ_i = F_tᵀ v_i,   p̄ += (∂F/∂p)ᵀ v_i,
+//	Mᵀ v_i/γ - h Jᵀ v_i = h w_i + Σ_{j>i} c_ji Mᵀ v_j,   Ȳ_i = (∂F/∂y)ᵀ v_i,
+//	τ_i = F_tᵀ v_i,   p̄ += (∂F/∂p)ᵀ v_i,
 //
 // each of the last three at stage i. J and F_t add, once for all stages, the derivatives by y, t and p of
-// h Σ_i v_iᵀ (J κ_i + γ_i F_t): those of the entries of the Jacobian with the cotangents h Σ_i v_i κ_iᵀ, where time
-// counts as a state with κ_i = γ_i. Then
+// h Σ_i v_iᵀ (J κ_i + γ_i F_t): those of the entries of the Jacobian with the cotangents h Σ_i v_i κ_iᵀ, where
+// time counts as a state with κ_i = γ_i. Then
 //
-//	ȳ₀ = ȳ₁ + Σ Ȳ_i + …,   t̄₀ = t̄₁ + Σ τ_i + …,   h̄ = t̄₁ + Σ_i (κ_i·w_i + α_i τ_i + v_iᵀ (J κ_i + γ_i F_t)).
+//	ȳ₀ = ȳ₁ + Σ Ȳ_i + …,
+//	t̄₀ = t̄₁ + Σ τ_i + …,   h̄ = t̄₁ + Σ_i (κ_i·w_i + α_i τ_i + v_iᵀ (J κ_i + γ_i F_t)).
 //
 // Stages with the same right-hand side are pulled at once, with the sum of their v_i.
 func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {

@@ -57,10 +57,11 @@ func (a Dual) rows(i, w, l int) Dual { return Dual{a.X[i*w : (i+1)*w], a.D[i*w*l
 //
 //	Mᵀ v̇_i/γ - h Jᵀ v̇_i = h ẇ_i + ḣ w_i + Σ_{j>i} c_ji Mᵀ v̇_j + (h J̇ + ḣ J)ᵀ v_i,
 //
-// Ȳ_i, τ_i and p̄ move as the field's transpose does along (ṫ₀ + α_i ḣ, Ẏ_i, v̇_i, ṗ), the cotangents of the entries of
-// the Jacobian by Σ_i (ḣ v_i κ_iᵀ + h v̇_i κ_iᵀ + h v_i κ̇_iᵀ), and h̄ by
+// Ȳ_i, τ_i and p̄ move as the field's transpose does along (ṫ₀ + α_i ḣ, Ẏ_i, v̇_i, ṗ), the cotangents of
+// the entries of the Jacobian by Σ_i (ḣ v_i κ_iᵀ + h v̇_i κ_iᵀ + h v_i κ̇_iᵀ), and h̄ by
 //
-//	t̄̇₁ + Σ_i (κ̇_i·w_i + κ_i·ẇ_i + α_i τ̇_i + v̇_iᵀ (J κ_i + γ_i F_t) + v_iᵀ (J̇ κ_i + γ_i Ḟ_t + J κ̇_i)).
+//	t̄̇₁ + Σ_i (κ̇_i·w_i + κ_i·ẇ_i + α_i τ̇_i + v̇_iᵀ (J κ_i
+//	   + γ_i F_t) + v_iᵀ (J̇ κ_i + γ_i Ḟ_t + J κ̇_i)).
 func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, q, w, l := r.n, r.q, r.w, r.l

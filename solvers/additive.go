@@ -1,0 +1,132 @@
+package solvers
+
+import (
+	"cmp"
+	"strings"
+)
+
+// additiveTable is an additive Runge–Kutta method as data: for f = f_I + f_E,
+//
+//	Y_i = y₀ + h Σ_{j≤i} a_ij f_I(t + c_j h, Y_j) + h Σ_{j<i} â_ij f_E(t + c_j h, Y_j),
+//	y₁ = y₀ + h Σ (b_i f_I(t + c_i h, Y_i) + b̂_i f_E(t + c_i h, Y_i)).
+//
+// Stages are diagonally implicit. Figures are written as those of a Tableau.
+type additiveTable struct {
+	Name, Title, Tolerances, Source string
+
+	Order, Embedded, DenseOrder int
+
+	Implicit, Explicit string // rows of a and â
+	B, BE              string // b and b̂; BE is empty where they are the same
+	E, EE              string // weights of the estimate
+	DenseB, DenseE     string // as those of an implicitTable
+}
+
+const arsSource = "U. M. Ascher, S. J. Ruuth, R. J. Spiteri, Applied Numerical Mathematics 25 (1997) 151–167, " +
+	"doi:10.1016/S0168-9274(97)00056-1; estimate and extension: derived for odes, docs/methods.md"
+
+// additiveFamily holds the methods that solve equations with a part of the rates.
+var additiveFamily = Family{
+	Name: "additive Runge–Kutta",
+	Doc: "Methods that solve equations with the terms of the rates that are linear in the states, as diffusion, and " +
+		"evaluate the others (IMEX).",
+	Methods: additiveMethods(),
+}
+
+func additiveMethods() []*Spec {
+	var list []*Spec
+	for _, a := range []*additiveTable{&ars222, &ars343, &kencarp3, &kencarp4, &kencarp5} {
+		words := implicitTable{
+			Name: a.Name, Title: a.Title, Source: a.Source, Order: a.Order, Embedded: a.Embedded,
+			Prose: "For large models at " + a.Tolerances + " tolerances whose linear terms are stiff and whose " +
+				"others are not, as diffusion with mild reactions: the matrix of the linear terms is the only one. " +
+				"Nothing but error control keeps the explicit part stable.",
+		}
+		m := implicitSpec(words, func(t implicitTable) *implicitTable { return a.expand(t) })
+		m.Can = m.Can&^MassMatrix | SplitRates
+		list = append(list, m)
+	}
+	return list
+}
+
+// expand fills in the figures of the method as one whose rows belong to a part each: of every stage the implicit row,
+// which is solved for the slope f_I, and the explicit one, of the same value. Rows that nothing needs are left out.
+func (a *additiveTable) expand(t implicitTable) *implicitTable {
+	or := func(s, other string) []string { return strings.Split(cmp.Or(s, other), "\n") }
+	rows := [2][]string{strings.Split(a.Implicit, "\n"), strings.Split(a.Explicit, "\n")}
+	b := [2][]string{strings.Fields(a.B), strings.Fields(cmp.Or(a.BE, a.B))}
+	e := [2][]string{strings.Fields(a.E), strings.Fields(cmp.Or(a.EE, a.E))}
+	dense := [2][]string{or(a.DenseB, ""), or(a.DenseE, a.DenseB)}
+	figure := func(list []string, j int) string {
+		if j < len(list) {
+			return list[j]
+		}
+		return "0"
+	}
+	stages := len(rows[0])
+	type place struct{ stage, side int }
+	var places []place
+	for i := range stages {
+		for side := range 2 {
+			need := figure(b[side], i) != "0" || figure(e[side], i) != "0"
+			for _, row := range rows[side] {
+				need = need || figure(strings.Fields(row), i) != "0"
+			}
+			if need {
+				places = append(places, place{i, side})
+			}
+		}
+	}
+	line := func(of func(p place) string) string {
+		list := []string{"0"} // of row 0
+		for _, p := range places {
+			list = append(list, of(p))
+		}
+		return strings.Join(list, " ")
+	}
+	var figures []string
+	betas := []string{"0"}
+	t.parts = []RatesPart{WholeRates}
+	for _, p := range places {
+		figures = append(figures, line(func(q place) string {
+			return figure(strings.Fields(rows[q.side][p.stage]), q.stage)
+		}))
+		betas = append(betas, figure(dense[p.side], p.stage))
+		t.parts = append(t.parts, []RatesPart{ImplicitRates, ExplicitRates}[p.side])
+	}
+	t.A, t.DenseB = strings.Join(figures, "\n"), strings.Join(betas, "\n")
+	t.B = line(func(p place) string { return figure(b[p.side], p.stage) })
+	t.E = line(func(p place) string { return figure(e[p.side], p.stage) })
+	t.DenseOrder = a.DenseOrder
+	return &t
+}
+
+// guess returns the row whose slope is the first guess of row i.
+func (t *implicitTable) guess(i int) int {
+	for j := i - 1; j > 0 && t.parts != nil; j-- {
+		if t.parts[j] == t.parts[i] {
+			return j
+		}
+	}
+	if t.parts != nil {
+		return 0
+	}
+	return i - 1
+}
+
+// take makes f that of the part of row i.
+func (r *implicitRungeKutta) take(f any, i int) {
+	if r.tab.parts != nil {
+		splitOf(f).Take(r.tab.parts[i])
+	}
+}
+
+// whole makes f whole again.
+func (r *implicitRungeKutta) whole(f any) {
+	if r.tab.parts == nil {
+		return
+	}
+	if s := splitOf(f); s != nil {
+		s.Take(WholeRates)
+	}
+}
