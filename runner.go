@@ -452,12 +452,7 @@ func (r *Runner) transposes() int {
 	if len(r.made) < 2 || steps == 0 {
 		return r.res.Stats.Steps * r.problem.StepStages
 	}
-	stages := 0
-	for i := range steps {
-		_, info := r.trajectory.Member(i)
-		stages += info.Stages
-	}
-	return r.res.Stats.Steps * stages / steps
+	return r.res.Stats.Steps * r.trajectory.Stages() / steps
 }
 
 // warnOfDerivatives adds what the sensitivity method warns of; ofRun are the warnings of the solver.

@@ -23,7 +23,7 @@ type choice struct {
 	ready   []bool              // [members] Prepare was called, of implicit ones
 	kind    bool                // the members differ in kind
 	long    [][]float64         // [now][other] how much longer accuracy lets steps of the other be
-	wish    float64             // the length that the error of the last step allows
+	made    madeStep            // the last step
 
 	better int // steps in succession for which another member would have been cheaper
 	other  int // that member
@@ -32,6 +32,17 @@ type choice struct {
 	try    int // after how many of them another member is tried in any case
 	since  int // steps since the last change
 	turns  int // steps that each member makes in its turn, whatever the price; 0: they do not take turns
+}
+
+// madeStep is a step of length h whose error, of this norm, vanishes like that power of h.
+type madeStep struct {
+	h, norm float64
+	power   int
+}
+
+// wish returns the length that the error allows. It takes a power, and few steps are asked for it.
+func (m *madeStep) wish() float64 {
+	return float64(m.h * min(exp2(-log2(max(m.norm, 0x1p-100))/float64(m.power)), choiceGrowth))
 }
 
 const (
@@ -128,7 +139,7 @@ func (c *choice) value(member int, sys Field, known bool) {
 }
 
 func (c *choice) reset() {
-	c.wish, c.better, c.other, c.wait, c.since = 0, 0, 0, choiceWait, 0
+	c.made, c.better, c.other, c.wait, c.since = madeStep{}, 0, 0, choiceWait, 0
 	c.held, c.try = 0, choiceTry
 	copy(c.price, c.guess)
 	clear(c.ready)
@@ -274,8 +285,8 @@ func (s *Solver) use(member int) {
 // short, its error tells.
 func (s *Solver) wishes(stop float64) float64 {
 	h := s.h
-	if s.longest < math.Inf(1) && s.choice.wish > 0 {
-		h = max(s.choice.wish, s.longest)
+	if made := &s.choice.made; s.longest < math.Inf(1) && made.h > 0 {
+		h = max(made.wish(), s.longest)
 	}
 	h = min(h, stop-s.t)
 	if s.opts.HMax > 0 {

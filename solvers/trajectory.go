@@ -36,6 +36,7 @@ type Trajectory struct {
 	spanAt arena     // of spans, one or several in a row: d[D], m[M]
 	group  int       // the first mark of the group that is being recorded
 	units  int       // steps of positive length
+	made   []int     // steps of each member of the method, those of length zero included
 	y0     []float64 // [N] at the start
 
 	whole  bool    // every step is kept with its stages, in:
@@ -79,6 +80,7 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 		tr.stepAt, tr.keepAt = make([]arena, len(members)), make([]arena, len(members))
 	}
 	tr.keepers, tr.crammed = tr.keepers[:0], false
+	tr.made = append(tr.made[:0], make([]int, len(members))...)
 	for i, one := range members {
 		info := one.Info()
 		tr.each = append(tr.each, info)
@@ -271,6 +273,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 		}
 	}
 	tr.steps.add(&r)
+	tr.made[s.Member]++
 	if !tr.whole {
 		tr.steps.pack(tr.Limit > 0 && tr.steps.bytes() > tr.Limit/16)
 	}
@@ -510,6 +513,14 @@ func (tr *Trajectory) Method() Info { return tr.info }
 func (tr *Trajectory) Member(i int) (int, *Info) {
 	m := int(tr.rec(i).member)
 	return m, &tr.each[m]
+}
+
+// Stages returns how many stages all steps have, those of length zero included.
+func (tr *Trajectory) Stages() (stages int) {
+	for i, n := range tr.made {
+		stages += n * tr.each[i].Stages
+	}
+	return stages
 }
 
 // Steps returns the number of steps, those of length zero included.

@@ -172,8 +172,7 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 		s.drift(tr)
 	}
 	if len(s.members) > 1 && ok {
-		k := float64(1 + min(s.info.Order, s.info.Embedded))
-		s.choice.wish = float64(tr.H * min(exp2(-log2(max(norm, 0x1p-100))/k), choiceGrowth))
+		s.choice.made = madeStep{tr.H, norm, 1 + min(s.info.Order, s.info.Embedded)}
 	}
 	if !ok {
 		return false, s.reject(next, norm != norm || norm > math.MaxFloat64)
