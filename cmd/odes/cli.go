@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -108,8 +109,8 @@ func (c *call) execute(args []string) int {
 	}
 	c.settings = settings
 
-	var cmd commands
-	parser, err := newParser(&cmd, c.out, c.err)
+	rest = versionHabit(rest)
+	parser, err := newParser(only(rest), c.out, c.err)
 	if err != nil {
 		return c.fail(err)
 	}
@@ -135,11 +136,31 @@ func (c *call) execute(args []string) int {
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
 var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench"}
 
-// newParser describes the command line to kong.
-func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
+// allCommands returns the whole command line, for newParser.
+func allCommands() any { return &commands{Plot: plotCmd{viewFlags: newViewFlags()}} }
+
+// only returns, for newParser, the command that args begin with, without the others: to read the descriptions of all
+// commands takes longer than a small model. It returns all of them where args begin with none.
+func only(args []string) any {
+	all := allCommands()
+	if len(args) == 0 {
+		return all
+	}
+	v := reflect.ValueOf(all).Elem()
+	for i := range v.NumField() {
+		if field := v.Type().Field(i); strings.ToLower(field.Name) == args[0] {
+			one := reflect.New(reflect.StructOf([]reflect.StructField{field}))
+			one.Elem().Field(0).Set(v.Field(i))
+			return one.Interface()
+		}
+	}
+	return all
+}
+
+// newParser describes commands to kong: allCommands, or only one.
+func newParser(cmd any, out, errs io.Writer) (*kong.Kong, error) {
 	modes := settings.Words("sens", "mode")
 	last := len(modes) - 1
-	cmd.Plot.viewFlags = newViewFlags()
 	return kong.New(cmd,
 		kong.Vars{"modes": strings.Join(modes[:last], ", ") + " or " + modes[last]},
 		kong.Name("odes"),
@@ -206,13 +227,19 @@ func parse(p *kong.Kong, args []string) (ctx *kong.Context, err error) {
 	return p.Parse(habits(p, args))
 }
 
-// habits writes as commands what users type by habit: odes --version, odes help, odes help sens.
+// versionHabit writes as a command what users type by habit: odes --version.
+func versionHabit(args []string) []string {
+	if len(args) > 0 && args[0] == "--version" {
+		return append([]string{"version"}, args[1:]...)
+	}
+	return args
+}
+
+// habits likewise: odes help, odes help sens.
 func habits(p *kong.Kong, args []string) []string {
 	switch {
 	case len(args) == 0, len(args) == 1 && args[0] == "help":
 		return []string{"--help"}
-	case args[0] == "--version":
-		return append([]string{"version"}, args[1:]...)
 	case args[0] != "help":
 		return args
 	case slices.ContainsFunc(p.Model.Children, func(n *kong.Node) bool { return n.Name == args[1] }):

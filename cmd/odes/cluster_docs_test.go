@@ -87,8 +87,7 @@ func TestKubernetesArguments(t *testing.T) {
 		t.Fatalf("%d command lines", len(lists))
 	}
 	for _, l := range lists {
-		var cmd commands
-		p, err := newParser(&cmd, io.Discard, io.Discard)
+		p, err := newParser(allCommands(), io.Discard, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

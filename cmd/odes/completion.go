@@ -34,8 +34,7 @@ func (k *completionCmd) Run(c *call) error {
 	if k.For != "" {
 		return usagef("%q is one argument too many", k.For)
 	}
-	var cmd commands
-	p, err := newParser(&cmd, c.out, c.err)
+	p, err := newParser(allCommands(), c.out, c.err)
 	if err != nil {
 		return err
 	}

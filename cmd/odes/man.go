@@ -54,8 +54,7 @@ var environment = []variable{
 // Run prints a manual page, made of the same descriptions as --help.
 func (k *manCmd) Run(c *call) error {
 	c.configure(k.global, formatFlag{})
-	var cmd commands
-	p, err := newParser(&cmd, c.out, c.err)
+	p, err := newParser(allCommands(), c.out, c.err)
 	if err != nil {
 		return err
 	}

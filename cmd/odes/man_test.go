@@ -42,8 +42,7 @@ func TestManPages(t *testing.T) {
 
 // TestExamples parses the examples of --help and of the manual pages.
 func TestExamples(t *testing.T) {
-	var cmd commands
-	p, err := newParser(&cmd, io.Discard, io.Discard)
+	p, err := newParser(allCommands(), io.Discard, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
