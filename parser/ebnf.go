@@ -27,8 +27,8 @@ func Grammar() string {
 			}
 		}
 	}
-	for _, build := range itemRules() {
-		_, ebnf := build(g, options)
+	for _, rule := range itemRules() {
+		_, ebnf := rule.build(g, options)
 		add(ebnf)
 	}
 	out.WriteString("(" + strings.Join(names, " | ") + ") \";\"? .\n" + strings.Join(rules, "\n") + "\n" + byHand)

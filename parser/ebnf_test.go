@@ -41,6 +41,23 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
+// TestStarts: what rules say that their items start with is what their grammars do.
+func TestStarts(t *testing.T) {
+	g := newGrammar()
+	for _, rule := range itemRules() {
+		_, ebnf := rule.build(g, grammarOptions(g))
+		first, _, _ := strings.Cut(ebnf, "\n")
+		_, production, _ := strings.Cut(readable(first), " = ")
+		var starts []string
+		for _, start := range firsts(production) {
+			starts = append(starts, strings.Trim(start, `"`))
+		}
+		if !slices.Equal(starts, rule.starts) {
+			t.Errorf("an item starts with %q; its rule says %q", starts, rule.starts)
+		}
+	}
+}
+
 // TestWords: each word has an example that holds it, and what it means. A word that starts no item has a place, and one
 // that does has a grammar, which nothing else has.
 func TestWords(t *testing.T) {
@@ -48,7 +65,7 @@ func TestWords(t *testing.T) {
 	for _, w := range ItemWords() {
 		places[w] = true
 	}
-	starts := newGrammar().items
+	starts := newGrammar().rules
 	for _, w := range language {
 		if !slices.ContainsFunc(TokensOf(w.Form), func(t ast.Token) bool { return t.Text == w.Name }) || w.Text == "" {
 			t.Errorf("%s: the example %q, the text %q", w.Name, w.Form, w.Text)

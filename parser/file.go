@@ -140,17 +140,17 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 	var rule production
 	switch {
 	case p.startsEquation(p.i):
-		rule = g.items["Target"]
+		rule = g.parser("Target")
 	case t.Kind == ast.KeywordToken && p.startsPrimed(p.i):
-		rule = g.items["Target"] // of a reserved word: the name says so
+		rule = g.parser("Target") // of a reserved word: the name says so
 	case t.Kind == ast.KeywordToken:
-		rule = g.items[t.Text]
+		rule = g.parser(t.Text)
 	case t.Kind == ast.NumberToken && t.Text == "0" && isToken(p.ahead(1), "="):
-		rule = g.items["0"]
+		rule = g.parser("0")
 	case p.startsMass(p.i):
-		rule = g.items["mass"]
+		rule = g.parser("mass")
 	case isName(t) && isToken(p.ahead(1), "'"):
-		rule = g.items["Target"] // without its "=": the rule says so
+		rule = g.parser("Target") // without its "=": the rule says so
 	}
 	if rule == nil {
 		p.misfit()

@@ -3,7 +3,6 @@ package parser
 import (
 	"errors"
 	"reflect"
-	"strings"
 	"sync"
 
 	"github.com/alecthomas/participle/v2"
@@ -236,8 +235,10 @@ type (
 
 // grammar holds the participle parsers, bound to one parse at a time.
 type grammar struct {
-	p     *parse
-	items map[string]production // by what an item starts with: a reserved word, "0" or "Target"
+	p       *parse
+	options []participle.Option
+	rules   map[string]*itemRule // by what an item starts with
+	made    map[*itemRule]production
 }
 
 // production parses one item from lex.
@@ -249,49 +250,68 @@ var grammars = sync.Pool{New: func() any { return newGrammar() }}
 // errReported ends an item whose error a part has reported.
 var errReported = errors.New("reported")
 
-// itemRule builds the parser of an item for g, and returns its grammar in EBNF.
-type itemRule func(g *grammar, options []participle.Option) (production, string)
+// itemRule is the rule of an item.
+type itemRule struct {
+	starts []string // what the item starts with: reserved words, "0" or "Target"
+	// build makes the parser of the item for g, and returns its grammar in EBNF.
+	build func(g *grammar, options []participle.Option) (production, string)
+}
 
 // itemRules are the rules of all items, in the order of the manual.
 func itemRules() []itemRule {
 	return []itemRule{
-		rule((*parse).model),
-		rule((*parse).imports),
-		rule((*parse).unitDecl),
-		rule((*parse).time),
-		rule((*parse).decl),
-		rule((*parse).control),
-		rule(func(p *parse, n *letItem) ast.Item { return p.let(n) }),
-		rule((*parse).fn),
-		rule((*parse).equation),
-		rule((*parse).algEq),
-		rule((*parse).mass),
-		rule((*parse).event),
-		rule((*parse).reaction),
-		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }),
-		rule((*parse).experiment),
-		rule((*parse).data),
-		rule((*parse).observe),
-		rule((*parse).objective),
-		rule((*parse).constraint),
-		rule((*parse).invariant),
-		rule((*parse).assert),
-		rule((*parse).settings),
+		rule((*parse).model, "model"),
+		rule((*parse).imports, "import"),
+		rule((*parse).unitDecl, "unit"),
+		rule((*parse).time, "time"),
+		rule((*parse).decl, "const", "param", "state", "alg", "discrete"),
+		rule((*parse).control, "control"),
+		rule(func(p *parse, n *letItem) ast.Item { return p.let(n) }, "let", "output"),
+		rule((*parse).fn, "fn"),
+		rule((*parse).equation, "Target"),
+		rule((*parse).algEq, "0"),
+		rule((*parse).mass, "mass"),
+		rule((*parse).event, "event"),
+		rule((*parse).reaction, "reaction"),
+		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }, "equilibrate"),
+		rule((*parse).experiment, "experiment"),
+		rule((*parse).data, "data"),
+		rule((*parse).observe, "observe"),
+		rule((*parse).objective, "objective"),
+		rule((*parse).constraint, "constraint"),
+		rule((*parse).invariant, "invariant"),
+		rule((*parse).assert, "assert"),
+		rule((*parse).settings, Blocks()...),
 	}
 }
 
 func newGrammar() *grammar {
-	g := &grammar{items: map[string]production{}}
-	options := grammarOptions(g)
-	for _, build := range itemRules() {
-		parse, ebnf := build(g, options)
-		first, _, _ := strings.Cut(ebnf, "\n")
-		_, production, _ := strings.Cut(readable(first), " = ")
-		for _, start := range firsts(production) {
-			g.items[strings.Trim(start, `"`)] = parse
+	g := &grammar{rules: map[string]*itemRule{}, made: map[*itemRule]production{}}
+	rules := itemRules()
+	for i := range rules {
+		for _, start := range rules[i].starts {
+			g.rules[start] = &rules[i]
 		}
 	}
 	return g
+}
+
+// parser returns that of items that start in this way; nil for none. It is built when it is wanted first, since
+// most files have few kinds of items.
+func (g *grammar) parser(start string) production {
+	rule := g.rules[start]
+	if rule == nil {
+		return nil
+	}
+	parse, ok := g.made[rule]
+	if !ok {
+		if g.options == nil {
+			g.options = grammarOptions(g)
+		}
+		parse, _ = rule.build(g, g.options)
+		g.made[rule] = parse
+	}
+	return parse
 }
 
 // grammarOptions make the parts of the grammar that are parsed by hand.
@@ -328,9 +348,10 @@ func grammarOptions(g *grammar) []participle.Option {
 	}
 }
 
-// rule joins the parser of G with what makes a tree of it. A grammar that does not build is a mistake in this file.
-func rule[G any](tree func(*parse, *G) ast.Item) itemRule {
-	return func(g *grammar, options []participle.Option) (production, string) {
+// rule joins the parser of G with what makes a tree of it, and with what G starts with. A grammar that does not build
+// is a mistake in this file.
+func rule[G any](tree func(*parse, *G) ast.Item, starts ...string) itemRule {
+	return itemRule{starts, func(g *grammar, options []participle.Option) (production, string) {
 		parser, err := participle.Build[G](options...)
 		if err != nil {
 			panic("parser: grammar of " + reflect.TypeFor[G]().Name() + ": " + err.Error())
@@ -342,7 +363,7 @@ func rule[G any](tree func(*parse, *G) ast.Item) itemRule {
 			}
 			return tree(g.p, v), nil
 		}, parser.String()
-	}
+	}}
 }
 
 func isBlockWord(t *ast.Token) bool { return t.Kind == ast.KeywordToken && IsBlock(t.Text) }

@@ -28,22 +28,22 @@ var behindIn = regexp.MustCompile(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
 
 // fitting are the places where names of some kinds alone fit, by what stands before them.
 var fitting = []struct {
-	behind *regexp.Regexp
+	behind string // a regular expression
 	kinds  []string
 }{
-	{regexp.MustCompile(`\b(?:at_event|event_time)\(\s*$`), []string{"event"}},
-	{regexp.MustCompile(`\badjoint\(\s*$`), []string{"objective"}},
-	{regexp.MustCompile(`\binitial\(\s*$`), []string{"state"}},
-	{regexp.MustCompile(`\)\s*/\s*d\(\s*$`), []string{"param"}},
-	{regexp.MustCompile(`^\s*sens\s(?:[^{]*,)?\s*$`), []string{"objective"}},
-	{regexp.MustCompile(`^\s*sens\s[^{]*\swrt\s(?:[^{]*,)?\s*$`), []string{"param"}},
-	{regexp.MustCompile(`^\s*(?:sweep|reset)\s+$`), []string{"param"}},
+	{`\b(?:at_event|event_time)\(\s*$`, []string{"event"}},
+	{`\badjoint\(\s*$`, []string{"objective"}},
+	{`\binitial\(\s*$`, []string{"state"}},
+	{`\)\s*/\s*d\(\s*$`, []string{"param"}},
+	{`^\s*sens\s(?:[^{]*,)?\s*$`, []string{"objective"}},
+	{`^\s*sens\s[^{]*\swrt\s(?:[^{]*,)?\s*$`, []string{"param"}},
+	{`^\s*(?:sweep|reset)\s+$`, []string{"param"}},
 }
 
 // fits lists what fits behind a text, where that is names of some kinds, distributions or what a settings block holds.
 func (s *Session) fits(before string) (words []string, ok bool) {
 	for _, f := range fitting {
-		if f.behind.MatchString(before) {
+		if regexp.MustCompile(f.behind).MatchString(before) {
 			return s.named(f.kinds), true
 		}
 	}

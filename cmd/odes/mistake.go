@@ -11,39 +11,39 @@ import (
 
 // rewordings turn messages of kong's parser into words of ours. A message that none of them matches is shown as it is.
 var rewordings = []struct {
-	found *regexp.Regexp
+	found string // a regular expression
 	as    func(m []string) string
 }{
-	{regexp.MustCompile(`^--([\w.-]+): (?:expected \w+ value but got "EOL"|missing value)`), func(m []string) string {
+	{`^--([\w.-]+): (?:expected \w+ value but got "EOL"|missing value)`, func(m []string) string {
 		return fmt.Sprintf("--%s needs a value: --%[1]s=…", m[1])
 	}},
-	{regexp.MustCompile(`^--([\w.-]+): expected a valid \d+ bit u?int but got ("[^"]*")$`), func(m []string) string {
+	{`^--([\w.-]+): expected a valid \d+ bit u?int but got ("[^"]*")$`, func(m []string) string {
 		return fmt.Sprintf("--%s takes a whole number, not %s", m[1], m[2])
 	}},
-	{regexp.MustCompile(`^--([\w.-]+): expected a float but got ("[^"]*").*$`), func(m []string) string {
+	{`^--([\w.-]+): expected a float but got ("[^"]*").*$`, func(m []string) string {
 		return fmt.Sprintf("--%s takes a number, not %s", m[1], m[2])
 	}},
-	{regexp.MustCompile(`^--([\w.-]+): bool value must be .*$`), func(m []string) string {
+	{`^--([\w.-]+): bool value must be .*$`, func(m []string) string {
 		return fmt.Sprintf("--%s takes no value", m[1])
 	}},
-	{regexp.MustCompile(`^expected one of (.+)$`), func(m []string) string {
+	{`^expected one of (.+)$`, func(m []string) string {
 		return "a command is missing: one of " + strings.ReplaceAll(m[1], `"`, "")
 	}},
-	{regexp.MustCompile(`^expected "<([\w-]+)>( \.\.\.)?.*"$`), func(m []string) string {
+	{`^expected "<([\w-]+)>( \.\.\.)?.*"$`, func(m []string) string {
 		return fmt.Sprintf("the %s is missing", m[1])
 	}},
-	{regexp.MustCompile(`^<([\w-]+)> must be one of (.+) but got ("[^"]*")$`), func(m []string) string {
+	{`^<([\w-]+)> must be one of (.+) but got ("[^"]*")$`, func(m []string) string {
 		values := strings.NewReplacer(`"`, "", ",", ", ").Replace(m[2])
 		return fmt.Sprintf("there is no %s %s, only %s", m[1], m[3], values)
 	}},
-	{regexp.MustCompile(`^unexpected argument ([^,]+)(, did you mean (.+))?$`), func(m []string) string {
+	{`^unexpected argument ([^,]+)(, did you mean (.+))?$`, func(m []string) string {
 		if m[3] == "" {
 			return fmt.Sprintf("%q is one argument too many", m[1])
 		}
 		near := strings.TrimSuffix(strings.ReplaceAll(m[3], `"`, ""), "?")
 		return fmt.Sprintf("there is no command %q; did you mean %s", m[1], near)
 	}},
-	{regexp.MustCompile(`^unknown flag ([^,]+)(, did you mean (.+))?$`), func(m []string) string {
+	{`^unknown flag ([^,]+)(, did you mean (.+))?$`, func(m []string) string {
 		text := "there is no flag " + m[1]
 		if m[3] != "" {
 			text += "; did you mean " + strings.TrimSuffix(strings.ReplaceAll(m[3], `"`, ""), "?")
@@ -55,7 +55,7 @@ var rewordings = []struct {
 // reword returns what a message of the command line's parser means.
 func reword(message string) string {
 	for _, r := range rewordings {
-		if m := r.found.FindStringSubmatch(message); m != nil {
+		if m := regexp.MustCompile(r.found).FindStringSubmatch(message); m != nil {
 			return r.as(m)
 		}
 	}
