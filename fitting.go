@@ -25,8 +25,9 @@ type FitSettings struct {
 	Points  string
 	Seed    uint64
 	MaxIter int // of each start; 0 means 300
-	// Intervals are "profile", "wald" or "none", at the probability Level.
+	// Intervals are "profile", "wald", "bootstrap", from so many refits, or "none", at the probability Level.
 	Intervals string
+	Bootstrap int
 	Level     float64
 	// Scatter is "known" where the standard deviations of the model are right, and "estimated" where they are so up to
 	// a common factor, which the residuals tell.
@@ -43,7 +44,8 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	f := s.Fit
 	out := FitSettings{
 		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Points: f.Points,
-		Seed: f.Seed, MaxIter: f.MaxIter, Intervals: f.Intervals, Level: f.Level, Scatter: f.Scatter,
+		Seed: f.Seed, MaxIter: f.MaxIter, Intervals: f.Intervals, Bootstrap: f.Bootstrap, Level: f.Level,
+		Scatter: f.Scatter,
 	}
 	m.fittedObjective(&out, &l)
 	over := f.Over

@@ -113,6 +113,13 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		better = p.profiles(ctx, m, out)
 		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
 	}
+	if p.settings.Intervals == "bootstrap" && ctx.Err() == nil {
+		began := time.Now()
+		if err := p.bootstrap(ctx, m, out); err != nil {
+			return nil, err
+		}
+		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
+	}
 	if e.comparison != nil {
 		if err := e.at(whole, m.x); err == nil {
 			p.predictions(e, m, out)
@@ -341,6 +348,10 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		note(diag.Warning, "%s is at its %s bound, %s: the data want it to be %s, and its interval and the errors of "+
 			"the others hold only if the bound is true", c.name, side, diag.Number(bound),
 			map[bool]string{true: "greater", false: "less"}[at > 0])
+	}
+	if lost := p.settings.Bootstrap - len(out.Bootstrap); p.settings.Intervals == "bootstrap" && lost > 0 {
+		note(diag.Note, "%s of %d came to no minimum and does not count", diag.Count(lost, "refit"),
+			p.settings.Bootstrap)
 	}
 	for _, u := range out.Unidentified {
 		note(diag.Warning, "%s", u.String())

@@ -21,9 +21,11 @@ type evaluator struct {
 
 	set  []odes.Assignment
 	last []float64 // where comparison ran last; nil for nowhere
-	rows int       // that are squares
-	n    int       // evaluations, and failures among them
-	bad  int
+	// counts are how often each row of each group counts; nil: once.
+	counts [][]float64
+	rows   int // that are squares
+	n      int // evaluations, and failures among them
+	bad    int
 }
 
 func (p *problem) newEvaluator() (*evaluator, error) {
@@ -153,9 +155,13 @@ func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals) {
 		g := &e.comparison.Groups[i]
 		for k := range g.T {
 			t := rowOf(g, k)
-			s.add(g, k, &t)
-			d := math.Abs(t.byCentre) * rtol * math.Abs(g.Prediction.Values[k]) * math.Sqrt(g.Weight)
-			noise += float64(t.square * t.square * g.Weight * d * d)
+			w := g.Weight
+			if e.counts != nil {
+				w *= e.counts[i][k]
+			}
+			s.add(g, k, &t, w)
+			d := math.Abs(t.byCentre) * rtol * math.Abs(g.Prediction.Values[k]) * math.Sqrt(w)
+			noise += float64(t.square * t.square * w * d * d)
 			second += float64(d * d)
 		}
 	}
@@ -173,9 +179,8 @@ type sums struct {
 	work   []float64
 }
 
-// add adds row k of g, whose terms are t.
-func (s *sums) add(g *odes.Compared, k int, t *row) {
-	w := g.Weight
+// add adds row k of g, whose terms are t, with weight w.
+func (s *sums) add(g *odes.Compared, k int, t *row, w float64) {
 	root := math.Sqrt(w)
 	n, coords := len(s.slopes), s.e.p.coords
 	columns := s.e.comparison.Columns

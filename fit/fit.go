@@ -48,7 +48,7 @@ type Options struct {
 
 // Progress tells how far a fit is.
 type Progress struct {
-	Phase string // "searches", "profiles"
+	Phase string // "searches", "profiles", "refits"
 	Done  int    // of so many
 	Of    int
 	Best  float64 // of the objective so far; NaN where no search has come to a value
@@ -70,6 +70,8 @@ type Result struct {
 	// Starts are the searches, the best first; those without a value come last, in the order of their numbers.
 	Starts   []Start
 	Clusters []Cluster
+	// Bootstrap are the estimates of refits, [refit][estimate], without those that came to no minimum.
+	Bootstrap [][]float64
 	// Identifiable tells that the data tell every estimate. Unidentified are the combinations of them that they do not.
 	Identifiable bool
 	Unidentified []Combination

@@ -166,6 +166,11 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if p.algorithm, err = p.choose(e); err != nil {
 		return nil, err
 	}
+	if s.Intervals == "bootstrap" && (!p.squares || len(p.constraints) > 0) {
+		l.Errorf(odes.CodeSetting, source.Span{}, "fit.intervals = bootstrap draws rows of data, and is for "+
+			"likelihoods of data without constraints")
+		return nil, l.Err()
+	}
 	p.idle = make(chan *evaluator, opts.workers()+1)
 	p.idle <- e
 	return p, nil

@@ -185,10 +185,15 @@ func unwrap(err error) []error {
 	return nil
 }
 
+// searchOptions are those of a search from x.
+func (p *problem) searchOptions(x []float64) optim.Options {
+	const most = 300 // iterations: a search that takes more crawls along a plateau
+	return optim.Options{Scale: p.sizes(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
+}
+
 // minimise searches from x within bounds with the algorithm of the problem.
 func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
-	const most = 300 // iterations: a search that takes more crawls along a plateau
-	o := optim.Options{Scale: p.sizes(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
+	o := p.searchOptions(x)
 	switch p.algorithm {
 	case "least_squares":
 		q := e.leastSquares()

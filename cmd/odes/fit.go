@@ -32,6 +32,7 @@ type fitCmd struct {
 	Fit     string     `placeholder:"NAME" help:"Use this fit block. --fit.over=[a,b] sets a key of it."`
 	Starts  int        `placeholder:"N" help:"How many searches: short for --fit.starts."`
 	Seed    int        `placeholder:"N" help:"Where they start: short for --fit.seed."`
+	Refits  int        `name:"bootstrap" placeholder:"N" help:"Intervals from so many refits to rows drawn again."`
 	Workers int        `placeholder:"N" help:"Searches at once; 0: one for each core. Results do not depend on it."`
 	Resume  string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
 	Draw    []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw ${fitpictures}. May be repeated."`
@@ -157,12 +158,16 @@ func (k *fitCmd) options(c *call) (o fit.Options, err error) {
 	if o.Options, err = flags.options(c); err != nil {
 		return o, err
 	}
-	if k.Starts < 0 || k.Workers < 0 || k.Seed < 0 {
-		return o, usagef("--starts, --workers and --seed take whole numbers from 0")
+	if k.Starts < 0 || k.Workers < 0 || k.Seed < 0 || k.Refits < 0 {
+		return o, usagef("--starts, --workers, --seed and --bootstrap take whole numbers from 0")
 	}
 	o.Fit, o.Starts, o.Workers = k.Fit, k.Starts, k.Workers
 	if k.Seed > 0 {
 		o.Settings = append(o.Settings, odes.Setting{Key: "fit.seed", Value: fmt.Sprint(k.Seed)})
+	}
+	if k.Refits > 0 {
+		o.Settings = append(o.Settings, odes.Setting{Key: "fit.intervals", Value: "bootstrap"},
+			odes.Setting{Key: "fit.bootstrap", Value: fmt.Sprint(k.Refits)})
 	}
 	return o, nil
 }

@@ -91,6 +91,14 @@ func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
 		j.raw("}")
 	}
 	j.raw("],\n  ")
+	if r.Bootstrap != nil {
+		j.raw("\"bootstrap\": [")
+		for i, x := range r.Bootstrap {
+			j.comma(i)
+			j.array([]int{len(x)}, x)
+		}
+		j.raw("],\n  ")
+	}
 	j.untold(r.Unidentified)
 	j.raw(",\n  \"rows\": ")
 	j.int(int64(r.Rows))
@@ -413,6 +421,9 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 	for _, c := range r.Constraints {
 		p.prose("constraint %s: %s %s 0", c.Name, significant(c.Value, 4), c.Relation)
 	}
+	if r.Bootstrap != nil {
+		p.prose("intervals from %s to rows of data drawn with replacement", countOf(len(r.Bootstrap), "refit"))
+	}
 	p.searches(r)
 	p.prose("%s by %s, %s: %s", r.Algorithm, r.Run.Method, "rtol "+plainNumber(r.Run.RTol),
 		countOf(r.Stats.Evaluations, "evaluation"))
@@ -540,8 +551,8 @@ func fitCSV(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 }
 
 // fitNPZ writes a NumPy archive: value[n], stderr[n], lower[n], upper[n] and correlation[n, n] of the estimates that
-// estimates.txt names; starts_value[s] and starts_to[s, n] of the searches; and t, data, prediction, stderr_prediction,
-// sd and residual of the rows of data, of which rows.txt has experiment and observation.
+// estimates.txt names; bootstrap[b, n], of refits; starts_value[s] and starts_to[s, n] of the searches; and t, data,
+// prediction, stderr_prediction, sd and residual of the rows of data, of which rows.txt has experiment and observation.
 func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 	z := zip.NewWriter(w)
 	n := len(r.Estimates)
@@ -590,6 +601,9 @@ func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 		}
 		return r.Starts[i].To
 	})
+	if err == nil && r.Bootstrap != nil {
+		err = npyMember(z, "bootstrap", []int{len(r.Bootstrap), n}, func(i int) []float64 { return r.Bootstrap[i] })
+	}
 	if err == nil && r.Correlation != nil {
 		err = npyMember(z, "correlation", []int{n, n}, func(i int) []float64 { return r.Correlation[i] })
 	}
