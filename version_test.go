@@ -42,6 +42,11 @@ func TestVersion(t *testing.T) {
 		t.Errorf("editors/vscode/package.json has version %q", manifest.Version)
 	}
 
+	base, _, _ := strings.Cut(odes.Version, "-") // R has no pre-releases
+	if !strings.Contains(read("r/DESCRIPTION"), "\nVersion: "+base+"\n") {
+		t.Errorf("r/DESCRIPTION has not the version %s", base)
+	}
+
 	pages, err := filepath.Glob(filepath.Join("docs", "man", "*.1"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("%d manual pages: %v", len(pages), err)
