@@ -622,6 +622,8 @@ def _columns(name: str, a: Array) -> list[tuple[str, Array]]:
     """The columns of a table, for values [n] + shape of an array."""
     if a.ndim == 0:
         raise ValueError(f"{name} has one value for all members; give it beside the table")
+    if not a.size:
+        raise ValueError(f"{name} has no values")
     return list(zip(elements(name, a.shape[1:]), a.reshape(len(a), -1).T))
 
 

@@ -272,6 +272,8 @@ class Many(unittest.TestCase):
         np.testing.assert_array_equal(e.t, [0, 1])
         with self.assertRaisesRegex(ValueError, "length"):
             self.m.ensemble(rows={"k": [1, 2], "c[1]": [1]})
+        with self.assertRaisesRegex(ValueError, "no values"):
+            self.m.ensemble(rows={"k": []})
         m = odes.Model(EXPLODES)
         e = m.ensemble(rows={"a": [0.1, 1, 0.2]})
         self.assertEqual((e.status, e.ok.tolist(), e.failures[0].member), ("partial", [True, False, True], 1))
