@@ -139,7 +139,6 @@ func (r *Runner) checkMethod(l *diag.List) {
 			by = "sens.hvp"
 		}
 		r.require(solvers.SecondOrder, by, l)
-		r.onceDifferentiable(by, l)
 	}
 	if s.Control == settings.ControlOn && s.Solver.Fixed == 0 {
 		r.require(solvers.TangentErrors, "sens.control = on", l)

@@ -59,16 +59,6 @@ func (r *run) seeksSteady() error {
 	return nil
 }
 
-// onceDifferentiable reports periodic steady states where second derivatives are asked for by a setting.
-func (r *run) onceDifferentiable(by string, l *diag.List) {
-	for _, e := range r.model.checked.Events {
-		if e.Period != nil {
-			l.Errorf(CodeNoSuchRun, e.Span, "%s: second derivatives of a periodic steady state are not available in "+
-				"this version", by)
-		}
-	}
-}
-
 // differentiable reports steady states without a derivative.
 func (r *run) differentiable() error {
 	for _, s := range r.problem.Resting() {

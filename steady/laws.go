@@ -157,8 +157,8 @@ func Readable(laws []Law) []Law {
 		if !slices.ContainsFunc(out[i].Coefs, negative) {
 			continue
 		}
-		for j := range laws {
-			if l, ok := out[i].with(&laws[j]); i != j && ok {
+		for j := range out { // as they are by now, so that no two become the same
+			if l, ok := out[i].with(&out[j]); i != j && ok {
 				out[i] = l
 				break
 			}

@@ -38,6 +38,7 @@ type orbit struct {
 	state   *steady.State
 	run     solvers.Trajectory // one period
 	by      map[string][]float64
+	bends   []float64 // second derivatives, once they were wanted
 }
 
 // overPeriod is a worker over one period. It begins at y, with the discretes that the assignments leave.

@@ -390,6 +390,9 @@ func spoil(x []float64) {
 
 // settlePullPush is settlePull with tangents. With μ = M⁻ᵀȳ, the tangent is μ̇ = M⁻ᵀ(ȳ̇ - Ṁᵀμ).
 func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db solvers.Dual) (_, _ solvers.Dual) {
+	if w.periodic(f) {
+		return w.periodPullPush(f, t, ym, dm, yb, db)
+	}
 	z, l := w.Size(), w.lanes
 	// How the steady state moves.
 	y, dd := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
