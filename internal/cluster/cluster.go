@@ -85,7 +85,8 @@ type queue struct {
 	jobs, bulk     jetstream.ObjectStore
 }
 
-// open makes what the server lacks.
+// open makes what the server lacks. Of several who do so at the same time a server may refuse all but one, so they try
+// again.
 func open(ctx context.Context, nc *nats.Conn) (q *queue, err error) {
 	q = &queue{nc: nc}
 	if q.js, err = jetstream.New(nc); err != nil {
@@ -93,6 +94,20 @@ func open(ctx context.Context, nc *nats.Conn) (q *queue, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	for try := 1; ; try++ {
+		var api *jetstream.APIError
+		if err = q.equip(ctx); err == nil {
+			return q, nil
+		}
+		if try == attempts || !errors.As(err, &api) || api.Code < 500 {
+			return nil, fmt.Errorf("the server does not keep queues (is JetStream on?): %w", err)
+		}
+		pause(ctx)
+	}
+}
+
+// equip makes the streams and stores that the server lacks.
+func (q *queue) equip(ctx context.Context) (err error) {
 	q.tasks, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: taskStream, Subjects: []string{taskSubject + ">"}, Retention: jetstream.WorkQueuePolicy,
 		Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
@@ -113,10 +128,7 @@ func open(ctx context.Context, nc *nats.Conn) (q *queue, err error) {
 			})
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the server does not keep queues (is JetStream on?): %w", err)
-	}
-	return q, nil
+	return err
 }
 
 // place returns the end of the subject of a chunk.
