@@ -70,6 +70,38 @@ func TestEventTimesAlike(t *testing.T) {
 	}
 }
 
+// TestEventTimesContinuous holds the same of the modes that integrate adjoint equations: few events or many, their times
+// have the derivatives that the discrete adjoint finds, and many take no sweep each.
+func TestEventTimesContinuous(t *testing.T) {
+	m := fires(t, 100)
+	of := func(mode string, events int) *odes.Sensitivities {
+		s, err := m.Sensitivities(t.Context(), odes.Options{Events: events, EventTimes: true, Settings: []odes.Setting{
+			{Key: "sens.mode", Value: mode}, {Key: "sens.trust", Value: "off"}, {Key: "solver.rtol", Value: "1e-9"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	want := of("adjoint", 0)
+	for _, mode := range []string{"continuous", "backsolve"} {
+		few, many := of(mode, 10), of(mode, 0)
+		for i, e := range many.Events {
+			for k, w := range want.Events[i].Params {
+				if math.Abs(e.Params[k]-w) > 1e-5*math.Abs(w) {
+					t.Errorf("%s, event %d: %.10g, want %.10g", mode, i, e.Params[k], w)
+				}
+				if i < len(few.Events) && math.Abs(few.Events[i].Params[k]-w) > 1e-5*math.Abs(w) {
+					t.Errorf("%s, event %d of few: %.10g, want %.10g", mode, i, few.Events[i].Params[k], w)
+				}
+			}
+		}
+		if n := len(many.Events); n < 90 || many.Stats.VJP > 3*few.Stats.VJP {
+			t.Errorf("%s: %d events, %d transposes; with ten events %d", mode, n, many.Stats.VJP, few.Stats.VJP)
+		}
+	}
+}
+
 // TestManyEventsKept holds that a run whose steps are packed has the bits of one that is kept whole, and that its
 // record takes little memory for each event.
 func TestManyEventsKept(t *testing.T) {

@@ -59,14 +59,20 @@ func (r *run) adjointMethod(lanes int) (sens.Method, error) {
 		k, err := r.problem.Bounded(lanes, many, bound)
 		return workers(k), err
 	}
-	times := func() (func() sens.TangentWorker, error) {
+	return &sens.Adjoint{
+		Threads: r.settings.Threads, New: workers(k), Bounded: bounded, TimesForwards: r.timesForwards(),
+	}, nil
+}
+
+// timesForwards makes what differentiates the times of many events.
+func (r *run) timesForwards() sens.TimesForwards {
+	return sens.TimesForwards{Times: func() (func() sens.TangentWorker, error) {
 		t, err := r.tangentMethod(chooseLanes(r.problem.Width()), system.PushElements)
 		if err != nil {
 			return nil, err
 		}
 		return t.New, nil
-	}
-	return &sens.Adjoint{Threads: r.settings.Threads, New: workers(k), Bounded: bounded, Times: times}, nil
+	}}
 }
 
 // tangentMethod makes the discrete tangent, along single elements or along any directions.
@@ -136,7 +142,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 	if atols == nil {
 		atols = []float64{s.Solver.ATol}
 	}
-	return &sens.Continuous{Backsolve: backsolve, New: func() sens.ContinuousWorker {
+	return &sens.Continuous{Backsolve: backsolve, TimesForwards: r.timesForwards(), New: func() sens.ContinuousWorker {
 		w := r.problem.Worker(counted)
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},

@@ -43,20 +43,16 @@ type Adjoint struct {
 	// after the call.
 	Trace func(t float64, first int, lam []float64)
 
-	// Times, if not nil, returns what makes the worker that differentiates the times of events, where there are more of
-	// them than parameters. It is called once, when that is wanted first.
-	Times func() (func() TangentWorker, error)
-
 	// Bounded, if not nil, returns a New whose workers take bound for each derivative that is not finite where the
 	// value is. It is called where derivatives come out that are not finite, with two bounds, once each.
 	Bounded func(bound float64) (func() CotangentWorker, error)
 
 	bounded [2]*bounded
-	times   func() TangentWorker
 
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
 	common common
 
+	TimesForwards
 	telling
 }
 
@@ -81,13 +77,7 @@ func (a *Adjoint) Name() string { return ModeAdjoint }
 func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
 	w := a.sweep(ctx, 0, run)
 	_, m := w.obj.Counts()
-	times := opts.EventTimes
-	opts.EventTimes = false
-	res.prepare(run, m, opts)
-	forwards := times && a.Times != nil && manyTimes(len(res.Events), run.Size().P)
-	if opts.EventTimes = times && !forwards; opts.EventTimes {
-		res.allot(run.Size().P)
-	}
+	forwards := a.plan(run, m, &opts, res)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
 	res.Sound = append(res.Sound, make([]bool, m)...)
 	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &opts); err != nil {
@@ -130,19 +120,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	if err := a.resolve(ctx, run, opts, res); err != nil || !forwards {
 		return err
 	}
-	return a.timesForwards(ctx, run, res)
-}
-
-// timesForwards differentiates the times of all events in the direction of one block of parameters after the other.
-// Nothing there needs to be resolved: tangents see what they are not moved along.
-func (a *Adjoint) timesForwards(ctx context.Context, run *solvers.Trajectory, res *Result) (err error) {
-	if a.times == nil {
-		if a.times, err = a.Times(); err != nil {
-			return err
-		}
-	}
-	res.allot(run.Size().P)
-	return newWalk(a.times(), run).times(ctx, res, a.common.rates)
+	return a.differentiate(ctx, run, a.common.rates, false, res)
 }
 
 // common is shared by the goroutines of one gradient.

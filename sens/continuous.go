@@ -49,6 +49,7 @@ type Continuous struct {
 
 	places *transposed // kept from one gradient to the next
 
+	TimesForwards
 	telling
 }
 
@@ -75,7 +76,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	}
 	s := f.sweep
 	_, m := s.obj.Counts()
-	res.prepare(run, m, opts)
+	forwards := c.plan(run, m, &opts, res)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
 	res.Sound = append(res.Sound, make([]bool, m)...)
 	if err := res.observe(ctx, run, s.sys, s.method, s.obj, &opts); err != nil {
@@ -105,7 +106,10 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 		c.done()
 	}
 	res.Stats = Stats{Sweeps: rows, Steps: f.counted}
-	return nil
+	if !forwards {
+		return nil
+	}
+	return c.differentiate(ctx, run, s.rates, true, res)
 }
 
 func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*flow, error) {

@@ -146,11 +146,6 @@ func (res *Result) allot(p int) {
 	}
 }
 
-// manyTimes reports whether the times of so many events are differentiated forwards: in one walk for each block of
-// parameters, instead of one sweep back from each block of events. What decides does not depend on the number of lanes,
-// and nor do the bits of a result.
-func manyTimes(events, params int) bool { return events > max(params, 64) }
-
 // Observer is a solvers.Sink that adds up the functionals of a run as it is made.
 type Observer struct {
 	obj      Objectives
