@@ -190,6 +190,17 @@ event b when 1 > 0 at start { m += 1 }
 event c when p > 2, delay = 1 { m += 10 }
 objective N = final(n)
 objective M = final(m)`, map[string]float64{"N": 1, "M": 1}},
+		{"a condition of time, at the time of one that reads a state as well", `
+time t from 0 to 7
+state x = -0.7
+discrete n = 0, m = 0, k = 0
+x' = 0.1
+event a when x < 0.6 and t > 3.75 { n += 1 }
+event b when t > 3.75 { m += 1 }
+event c when t > 3.75 and x < 0.6 priority 1 { k += 1 }
+objective N = final(n)
+objective M = final(m)
+objective K = final(k)`, map[string]float64{"N": 1, "M": 1, "K": 1}},
 		// None of them sets another off, so their number is no cascade.
 		{"many at one time, every body", `
 time t from 0 to 2

@@ -81,6 +81,9 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 		if g.Watch {
 			continue
 		}
+		if g.Clock { // it did not take part, and may fire at this time as well
+			*a, _ = s.play(i, at)
+		}
 		if s.fires(i, a, s.hi.rho[i], s.hi.truth[i]) {
 			s.credit[i] = fullCredit
 		} else {
