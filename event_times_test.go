@@ -70,7 +70,7 @@ func TestEventTimesAlike(t *testing.T) {
 	}
 }
 
-// TestEventTimesContinuous holds the same of the modes that integrate adjoint equations: few events or many, their times
+// TestEventTimesContinuous holds the same of modes that integrate adjoint equations: few events or many, their times
 // have the derivatives that the discrete adjoint finds, and many take no sweep each.
 func TestEventTimesContinuous(t *testing.T) {
 	m := fires(t, 100)

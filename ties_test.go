@@ -190,3 +190,46 @@ objective J = final(x)`, odes.ParseOptions{})
 		}
 	}
 }
+
+// TestTieOfSetTimes has events at times that bodies set, just when the state is observed. They move away from it where
+// what was set depends on anything, also by way of another discrete or of the event that sets it.
+func TestTieOfSetTimes(t *testing.T) {
+	for set, want := range map[string]bool{
+		"event s at 0.5 { T = 4*t*k }":                         true,
+		"event s at 0.5*k { T = t + 1.5 }":                     true,
+		"event s when x > 0.5 { T = 2 }":                       false,
+		"event s when x > 0.5 { T = t + 1.5 }":                 true,
+		"event s at 0.5 { T = 4*t }":                           false,
+		"event s at 0.5 { a = k }  event r at 1 { T = 2*a }":   true,
+		"event s at 0.5 { a = 1 }  event r at 1 { T = 2*a }":   false,
+		"event s at 0.5 { T = T - 8 }":                         false,
+		"event s at 0.5 { a = a*1 }  event r at 1 { T = 2*a }": false,
+	} {
+		m, err := odes.Parse("m.ode", `
+time t from 0 to 3
+param k = 1
+state x = 0
+discrete T = 10, a = 1
+x' = k
+data D { time = [2]  y = [1.5] }
+`+strings.ReplaceAll(set, "  event", "\nevent")+`
+event e at T { x = 0 }
+observe o = x ~ normal(1) from D.y
+objective L = nll()`, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{
+			Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, "exactly at the time of an observation")
+		})
+		if warned != want {
+			t.Errorf("%s: warned %v, want %v: %v", set, warned, want, s.Warnings)
+		}
+	}
+}

@@ -5,6 +5,8 @@
 package typecheck
 
 import (
+	"slices"
+
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -300,6 +302,14 @@ type Event struct {
 	Stop           bool
 	Body           []*Assign // all at once, from left limits
 	Doc            string
+}
+
+// At returns what an explicit event's times are made of.
+func (e *Event) At() []Expr {
+	if e.Every == nil {
+		return slices.Clone(e.Times)
+	}
+	return append([]Expr{e.Every, e.From}, e.Times...)
 }
 
 // Axes returns the indices of the event and, behind them, its slot.

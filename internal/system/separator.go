@@ -36,25 +36,54 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	return c.parts(a.Guard, b.Guard)
 }
 
-// wanders reports whether instant i is an execution whose trigger or delay depends on anything. The discretes that hold
-// its time are not moved below.
+// wanders reports whether the time of instant i moves with discretes that bodies set, which are not moved below: it is
+// an execution whose trigger or delay depends on anything, or an event at a time that a body sets.
 func (w *Worker) wanders(i int) bool {
 	in := &w.model.Compiled.InstantList[i]
-	if !in.Pending {
+	events := w.model.Checked.Events
+	if in.Kind != tapec.Fire {
 		return false
 	}
-	events := w.model.Checked.Events
+	if !in.Pending {
+		return slices.ContainsFunc(events[in.Event].At(), func(e typecheck.Expr) bool { return w.set(e, nil) })
+	}
 	of := slices.IndexFunc(events, func(e *typecheck.Event) bool { return e.Execution == events[in.Event] })
-	trigger := events[of]
-	if trigger.When != nil || trigger.Crossing != nil {
+	return w.moves(events[of], nil) || typecheck.Depends(events[of].Body[0].Value)&^typecheck.UsesTime != 0
+}
+
+// moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
+func (w *Worker) moves(e *typecheck.Event, seen []*typecheck.Symbol) bool {
+	if e.When != nil || e.Crossing != nil {
 		return true
 	}
-	for _, e := range append([]typecheck.Expr{trigger.Every, trigger.From, w.model.Checked.From}, trigger.Times...) {
-		if e != nil && !typecheck.Static(e) {
-			return true
-		}
+	const fixed = typecheck.UsesTime | typecheck.UsesDiscrete
+	return slices.ContainsFunc(append(e.At(), w.model.Checked.From), func(x typecheck.Expr) bool {
+		return x != nil && (typecheck.Depends(x)&^fixed != 0 || w.set(x, seen))
+	})
+}
+
+// set reports whether an expression reads a discrete that a body sets to something that moves.
+func (w *Worker) set(x typecheck.Expr, seen []*typecheck.Symbol) bool {
+	if x == nil || typecheck.Depends(x)&typecheck.UsesDiscrete == 0 {
+		return false
 	}
-	return typecheck.Depends(trigger.Body[0].Value)&^typecheck.UsesTime != 0
+	found := false
+	typecheck.Walk(func(x typecheck.Expr) bool {
+		ref, is := x.(*typecheck.Ref)
+		if found || !is || ref.Sym.Kind != typecheck.DiscreteSymbol || slices.Contains(seen, ref.Sym) {
+			return !found
+		}
+		within := append(seen, ref.Sym)
+		for _, e := range w.model.Checked.Events {
+			for _, a := range e.Body {
+				uses := typecheck.Depends(a.Value)
+				found = found || a.Target == ref.Sym && (uses&^(typecheck.UsesTime|typecheck.UsesDiscrete) != 0 ||
+					uses&typecheck.UsesTime != 0 && w.moves(e, within) || w.set(a.Value, within))
+			}
+		}
+		return !found
+	}, x)
+	return found
 }
 
 // neighbour evaluates times and conditions of a model at parameters and states next to those of a run.
