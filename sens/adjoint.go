@@ -120,7 +120,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	if err := a.resolve(ctx, run, opts, res); err != nil || !forwards {
 		return err
 	}
-	return a.differentiate(ctx, run, a.common.rates, false, res)
+	return a.differentiate(ctx, run, a.common.rates, false, &a.telling, res)
 }
 
 // common is shared by the goroutines of one gradient.

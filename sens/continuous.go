@@ -109,7 +109,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	if !forwards {
 		return nil
 	}
-	return c.differentiate(ctx, run, s.rates, true, res)
+	return c.differentiate(ctx, run, s.rates, true, &c.telling, res)
 }
 
 func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*flow, error) {

@@ -52,9 +52,7 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 	if opts.Initial {
 		directions += z.N
 	}
-	if w.tells != nil {
-		w.tells.begin((directions + w.l - 1) / w.l)
-	}
+	w.tells.begin((directions + w.l - 1) / w.l)
 	for first := 0; first < directions; first += w.l {
 		if err := w.block(ctx, first, directions); err != nil {
 			return err
@@ -460,6 +458,7 @@ func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 	w.res, w.stride, w.rates = res, w.run.Size().P, rates
 	w.read.Open(ctx, w.run)
 	z := w.run.Size()
+	w.tells.begin((z.P + w.l - 1) / w.l)
 	for first := 0; first < z.P; first += w.l {
 		clear(w.pd)
 		for j := 0; j < w.l && first+j < z.P; j++ {
@@ -468,6 +467,7 @@ func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 		if err := w.along(ctx, first); err != nil {
 			return err
 		}
+		w.tells.done()
 		res.Stats.Sweeps++
 	}
 	res.Stats.Steps += w.steps

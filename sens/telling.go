@@ -12,7 +12,11 @@ type telling struct {
 func (s *telling) SetTell(tell func(t, done float64, steps int)) { s.tell = tell }
 
 // begin begins a gradient of so many passes.
-func (s *telling) begin(passes int) { s.passes, s.pass, s.steps = passes, 0, 0 }
+func (s *telling) begin(passes int) {
+	if s != nil {
+		s.passes, s.pass, s.steps = passes, 0, 0
+	}
+}
 
 // step tells, now and then, that i of the n steps of the present pass are done, up to time t.
 func (s *telling) step(i, n int, t float64) {

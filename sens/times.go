@@ -35,9 +35,9 @@ func (f *TimesForwards) plan(run *solvers.Trajectory, objectives int, opts *Opti
 
 // differentiate differentiates the times of all events in the direction of one block of parameters after the other;
 // rates are those of the roots of the run. With field, derivatives are moved along by the field, as in mode forward.
-// Nothing here needs to be resolved: tangents see what they are not moved along.
+// tells is told of the passes. Nothing here needs to be resolved: tangents see what they are not moved along.
 func (f *TimesForwards) differentiate(
-	ctx context.Context, run *solvers.Trajectory, rates slopes, field bool, res *Result,
+	ctx context.Context, run *solvers.Trajectory, rates slopes, field bool, tells *telling, res *Result,
 ) (err error) {
 	if f.worker == nil {
 		if f.worker, err = f.Times(); err != nil {
@@ -47,6 +47,7 @@ func (f *TimesForwards) differentiate(
 	z := run.Size()
 	res.allot(z.P)
 	w := newWalk(f.worker(), run)
+	w.tells = tells
 	if field {
 		w.k = make([]float64, z.N+z.Q)
 	}
