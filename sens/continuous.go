@@ -33,9 +33,9 @@ type ContinuousWorker struct {
 //
 //	τ̄ = λ·f⁻ + r⁻·q̄ + t̄,   λ += -(τ̄/D) g_y,   p̄ += -(τ̄/D) g_p,
 //
-// where t̄ is what the right limit leaves, -(λ⁺·f⁺ + r⁺·q̄), after the transpose of the body. At a time T(p),
-// T̄ = τ̄ instead. The result is not the derivative of the computed numbers. It approximates that of the exact ones, and
-// converges to what the other methods give as both tolerances go to zero.
+// where t̄ is what the right limit leaves, -(λ⁺·f⁺ + r⁺·q̄), after the transpose of the body. At a time
+// T(p), T̄ = τ̄ instead. The result is not the derivative of the computed numbers. It approximates that of the
+// exact ones, and converges to what the other methods give as both tolerances go to zero.
 //
 // Source: Sandu, Daescu, Carmichael, Atmospheric Environment 37 (2003) 5083–5096; Alexe, Sandu, ACM Transactions on
 // Mathematical Software 37 (2010) (DENSERKS).

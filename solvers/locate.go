@@ -362,7 +362,8 @@ func (s *Solver) graze(length float64) {
 }
 
 // beyond estimates how far guard i, at the end of st with field f, goes beyond its root before it turns:
-// ρ'²/(2|ρ″|) along the flow, by differences over parts of length. It is infinite where the guard does not slow down.
+// ρ'²/(2|ρ″|) along the flow, by differences over parts of length. It is infinite where the guard does not slow
+// down.
 func (s *Solver) beyond(i int, st *Step, f []float64, length float64) float64 {
 	const part, small = 0x1p-3, 0x1p-8 // rounding must not show in differences of differences
 	n := s.size.N
