@@ -16,8 +16,8 @@ type TangentWorker struct {
 
 // Tangent is the discrete tangent: the run differentiated forwards, for all objectives at once, in as many parameter
 // directions as there are lanes. With ṫ and ẏ at the start of a step, its length moves by ḣ = 0 for an ordinary
-// step, by Ṫ - ṫ for one that ends at a time T, and by -ġ/D for one that ends at a root, with ġ the tangent of the
-// guard at ḣ = 0 and D its rate in h.
+// step, by Ṫ - ṫ for one that ends at a time T, and by -ġ/D for one that ends at a root, with ġ the tangent of
+// the guard at ḣ = 0 and D its rate in h.
 type Tangent struct {
 	// New makes the worker. It is called once per gradient.
 	New func() TangentWorker
