@@ -63,6 +63,7 @@ func implicitMethods() []*Spec {
 		{2, radauTable, 3, "radau3", "Radau IIA 3(2)", radauProse, radauSource},
 		{3, radauTable, 5, "radau5", "Radau IIA 5(3)", radauProse, radauSource},
 		{5, radauTable, 9, "radau9", "Radau IIA 9(5)", radauProse, radauSource},
+		{7, radauTable, 13, "radau13", "Radau IIA 13(7)", radauProse, radauSource},
 		{3, lobattoTable, 4, "lobatto_iiic4", "Lobatto IIIC 4(3)", lobattoProse, lobattoSource},
 	} {
 		w := implicitTable{Name: m.name, Title: m.title, Prose: m.prose, Source: m.source, Order: m.order}

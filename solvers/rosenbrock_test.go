@@ -276,7 +276,8 @@ func (f linear) Eval(_ complex128, y, k []complex128)         { k[0] = f.lambda 
 func (f linear) Jacobian() *Jacobian                          { return &Jacobian{Rows: []int32{0}, Cols: []int32{0}} }
 func (f linear) EvalJacobian(_ complex128, _, j []complex128) { j[0] = f.lambda }
 
-// prothero is the problem of Prothero and Robinson, y' = λ (y - φ(t)) + φ'(t) with φ = sin(t + π/4), whose solution
+// prothero is the problem of Prothero and Robinson, y' = λ (y - φ(t)) + φ'(t) with φ = sin(t + π/4), whose
+// solution
 // from φ(0) on is φ.
 type prothero struct{ lambda float64 }
 
@@ -292,13 +293,14 @@ func (f prothero) EvalJacobian(t float64, _, j []float64) {
 
 var protheroPlaces = &Jacobian{Rows: []int32{0, 0}, Cols: []int32{0, 1}}
 
-// stiffOrders are the orders that methods keep where |λ|h is 10⁴ and more. Those of implicit Runge–Kutta methods are
+// stiffOrders are the orders that methods keep where |λ|h is 10⁴ and more. Those of implicit Runge–Kutta methods
+// are
 // the orders of their stages; errors of stiffly accurate ones are smaller by hλ.
 var stiffOrders = map[string]float64{
 	"rosenbrock23": 2, "ros3p": 2, "rodas3": 1, "rodas4": 1, "rodas4p": 3, "rodas5p": 3,
 	"backward_euler": 1, "implicit_midpoint": 2, "trapezoidal": 2, "theta": 2, "sdirk2": 1, "sdirk4": 1, "trbdf2": 2,
 	"kvaerno3": 2, "esdirk32": 2, "esdirk4": 2, "kvaerno5": 2, "esdirk54": 2, "gauss4": 2, "gauss6": 4, "radau3": 2,
-	"radau5": 3, "radau9": 5, "lobatto_iiic4": 2,
+	"radau5": 3, "radau9": 5, "radau13": 7, "lobatto_iiic4": 2,
 }
 
 // TestStiffOrder observes the order of methods for a stiff problem, unless their errors are rounding.

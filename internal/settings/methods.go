@@ -107,7 +107,8 @@ var backwards = map[string]string{
 	"implicit_midpoint": "rosenbrock23", "sdirk2": "rosenbrock23", "trbdf2": "rosenbrock23", "radau3": "rodas3",
 	"kvaerno3": "rodas3", "esdirk32": "rodas3", "sdirk4": "rodas4", "esdirk4": "rodas4", "gauss4": "rodas4",
 	"lobatto_iiic4": "rodas4", "kvaerno5": "rodas5p", "esdirk54": "rodas5p", "radau5": "rodas5p", "gauss6": "rodas5p",
-	"radau9": "rodas5p", "ars222": "rosenbrock23", "ars343": "rodas3", "kencarp3": "rodas3", "kencarp4": "rodas4",
+	"radau9": "rodas5p", "radau13": "rodas5p",
+	"ars222": "rosenbrock23", "ars343": "rodas3", "kencarp3": "rodas3", "kencarp4": "rodas4",
 	"kencarp5": "rodas5p",
 }
 
