@@ -78,7 +78,7 @@ func Continue(ctx context.Context, sys Family, plan *Plan, t float64, o BranchOp
 		return nil, err
 	}
 	s := newSearch(sys, plan, t, y, d, o.Options)
-	b := &brancher{search: s, family: sys, o: o, range_: math.Abs(o.To - o.From)}
+	b := &brancher{search: s, family: sys, o: o, width: math.Abs(o.To - o.From)}
 	if b.o.Points == 0 {
 		b.o.Points = 100
 	}
@@ -91,7 +91,7 @@ type brancher struct {
 	*search
 	family Family
 	o      BranchOptions
-	range_ float64
+	width  float64 // of the range of the number
 
 	analysis *linalg.Analysis
 	lu       linalg.LU
@@ -149,7 +149,7 @@ func (b *brancher) residual(x float64, y, r []float64) error {
 // assemble factors the derivatives of the equations at u, with row as the last one.
 func (b *brancher) assemble(u, row []float64) (ok bool, err error) {
 	x, y := u[b.n], u[:b.n]
-	h := float64(1e-6 * b.range_)
+	h := float64(1e-6 * b.width)
 	if err := b.residual(x+h, y, b.up); err != nil {
 		return false, err
 	}
@@ -218,7 +218,7 @@ func (b *brancher) rescale(u []float64) {
 	for i := range b.n {
 		b.size[i] = max(b.far[i], float64(1e-3*largest))
 	}
-	b.size[b.n] = b.range_
+	b.size[b.n] = b.width
 }
 
 // along returns the row of the condition that a solution lies at a distance along direction v.
@@ -338,14 +338,14 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 	u := append(slices.Clone(y), b.o.From)
 	b.rescale(u)
 	start := make([]float64, b.n+1)
-	start[b.n] = math.Copysign(b.range_, b.o.To-b.o.From)
+	start[b.n] = math.Copysign(b.width, b.o.To-b.o.From)
 	v, err := b.tangent(u, start)
 	if err != nil {
 		return nil, err
 	}
 	if v != nil && v[b.n] != 0 { // a state that is small at the start is measured by how it changes
 		for i := range b.n {
-			b.far[i] = max(b.far[i], math.Abs(float64(soon*v[i]/v[b.n]*b.range_)))
+			b.far[i] = max(b.far[i], math.Abs(float64(soon*v[i]/v[b.n]*b.width)))
 		}
 		b.rescale(u)
 		if v, err = b.tangent(u, start); err != nil {
@@ -453,8 +453,8 @@ func (b *brancher) atBound(p, next *Place, x float64) (*Place, error) {
 	}
 	u[b.n] = x
 	row := make([]float64, b.n+1)
-	row[b.n] = 1 / b.range_
-	if steps, err := b.correct(u, row, x/b.range_); err != nil || steps == 0 {
+	row[b.n] = 1 / b.width
+	if steps, err := b.correct(u, row, x/b.width); err != nil || steps == 0 {
 		return nil, err
 	}
 	u[b.n] = x
@@ -485,7 +485,7 @@ func (b *brancher) between(p, next *Place, h float64) ([]Place, error) {
 		return nil
 	}
 	if folds {
-		err := add(Fold, func(q *Place, _ *Spectrum) float64 { return q.tangent[b.n] / b.range_ },
+		err := add(Fold, func(q *Place, _ *Spectrum) float64 { return q.tangent[b.n] / b.width },
 			func(q *Place, _ *Spectrum) { q.Growing, q.Slowest = max(p.Growing, next.Growing), 0 })
 		if err != nil {
 			return nil, err
@@ -555,14 +555,14 @@ func (b *brancher) locate(
 	if err != nil || best == nil || !(flo*fhi < 0) {
 		return nil, nil, err
 	}
-	width, least, size := h, math.Abs(fhi), max(math.Abs(flo), math.Abs(fhi))
+	bracket, least, size := h, math.Abs(fhi), max(math.Abs(flo), math.Abs(fhi))
 	for k := range most {
 		x := hi - fhi*(hi-lo)/(fhi-flo)
-		if k%3 == 2 && hi-lo > width/2 {
+		if k%3 == 2 && hi-lo > bracket/2 {
 			x = lo + (hi-lo)/2
 		}
 		if k%3 == 2 {
-			width = hi - lo
+			bracket = hi - lo
 		}
 		if !(x > lo && x < hi) || hi-lo <= float64(1e-15*h) {
 			break
