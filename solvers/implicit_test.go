@@ -137,8 +137,7 @@ func TestImplicitOrders(t *testing.T) {
 
 // simplified proves the order of a method of s stages and order 2s - 1, and that of its dense output, by Butcher's
 // simplifying assumptions: with B(p), C(η) and D(ζ), where p is at most η + ζ + 1 and 2η + 2, the order is p
-// (Hairer,
-// Nørsett, Wanner I, theorem II.7.4). The slopes of row 0 have no part in the step.
+// (Hairer, Nørsett, Wanner I, theorem II.7.4). The slopes of row 0 have no part in the step.
 func simplified(t *testing.T, m *Spec, x *implicitFigures) {
 	stages := len(x.a) - 1
 	eta, zeta := stages, stages-1

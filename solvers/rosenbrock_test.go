@@ -277,8 +277,7 @@ func (f linear) Jacobian() *Jacobian                          { return &Jacobian
 func (f linear) EvalJacobian(_ complex128, _, j []complex128) { j[0] = f.lambda }
 
 // prothero is the problem of Prothero and Robinson, y' = λ (y - φ(t)) + φ'(t) with φ = sin(t + π/4), whose
-// solution
-// from φ(0) on is φ.
+// solution from φ(0) on is φ.
 type prothero struct{ lambda float64 }
 
 func (f prothero) Size() Size            { return Size{N: 1} }
@@ -294,8 +293,7 @@ func (f prothero) EvalJacobian(t float64, _, j []float64) {
 var protheroPlaces = &Jacobian{Rows: []int32{0, 0}, Cols: []int32{0, 1}}
 
 // stiffOrders are the orders that methods keep where |λ|h is 10⁴ and more. Those of implicit Runge–Kutta methods
-// are
-// the orders of their stages; errors of stiffly accurate ones are smaller by hλ.
+// are the orders of their stages; errors of stiffly accurate ones are smaller by hλ.
 var stiffOrders = map[string]float64{
 	"rosenbrock23": 2, "ros3p": 2, "rodas3": 1, "rodas4": 1, "rodas4p": 3, "rodas5p": 3,
 	"backward_euler": 1, "implicit_midpoint": 2, "trapezoidal": 2, "theta": 2, "sdirk2": 1, "sdirk4": 1, "trbdf2": 2,
