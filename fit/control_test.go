@@ -115,3 +115,43 @@ func TestControls(t *testing.T) {
 		})
 	}
 }
+
+// TestControlsOfExperiments: experiments give a control values of their own, a vector, a number for all intervals, or
+// what follows from those of the model; a fit to exact data finds what these were made with.
+func TestControlsOfExperiments(t *testing.T) {
+	const k = 0.7
+	at := []float64{1, 4, 6, 9}
+	var times, values, ids []float64
+	for id, u := range [][2]float64{{1, 2}, {3, 3}, {-1, -1}, {0.5, 0.5}} {
+		for _, s := range at {
+			x := u[0]/k + (1-u[0]/k)*math.Exp(-k*min(s, 5))
+			if s > 5 {
+				x = u[1]/k + (x-u[1]/k)*math.Exp(-k*(s-5))
+			}
+			times, values, ids = append(times, s), append(values, x), append(ids, float64(id))
+		}
+	}
+	m := parse(t, fmt.Sprintf(`
+time t from 0 to 10
+param k = 2 in [0.1, 10]
+control u = 0.5 piecewise constant on grid(0, 10, 3)
+state x = 1
+x' = -k*x + u
+data D { time = %s  y = %s  id = %s }
+observe seen = x ~ normal(0.1) from D.y
+experiment a { use D where id == 0  u = [1, 2] }
+experiment b { use D where id == 1  u = 3 }
+experiment c { use D where id == 2  u = -2*u }
+experiment d { use D where id == 3 }
+objective loss = nll()
+fit { over = [k]  intervals = wald }
+solver { rtol = 1e-10  atol = 1e-12 }
+`, list(times), list(values), list(ids)))
+	r := run(t, m, fit.Options{})
+	near(t, "k", r.Estimates[0].Value, k, 1e-8)
+	for _, p := range r.Predictions {
+		if math.Abs(p.Value-p.Data) > 1e-8 {
+			t.Errorf("%s at %v: %v, not %v", p.Experiment, p.T, p.Value, p.Data)
+		}
+	}
+}

@@ -38,12 +38,19 @@ func (c *checker) controlGrid(e *entity) Expr {
 // control makes the function of time that the control e is.
 func (c *checker) control(e *entity, grid Expr) {
 	t := c.globalTime()
-	if e.sym == nil || isBad(e.sym.Value) || isBad(grid) || t == nil || t.sym == nil {
+	if e.sym == nil || isBad(e.sym.Value) || isBad(grid) || t == nil || t.sym == nil ||
+		c.override(e) != nil && (e.value == nil || isBad(e.value)) {
 		e.value = bad(e.span)
 		return
 	}
 	s := e.span
-	y := seal(&Ref{Base: at(e.sym.Type, s), Sym: e.sym})
+	y := Expr(seal(&Ref{Base: at(e.sym.Type, s), Sym: e.sym}))
+	switch { // an experiment may give it other values
+	case e.stand != nil:
+		y = seal(&Ref{Base: at(e.stand.Type, s), Sym: e.stand})
+	case c.override(e) != nil:
+		y = e.value
+	}
 	q := seal(&Ref{Base: at(t.sym.Type, s), Sym: t.sym})
 	e.value = c.quietly(func() Expr {
 		b := &table1{c: c, at: s, t: grid, y: y, n: grid.Type().Shape[0]}
@@ -137,8 +144,8 @@ func (c *checker) globalTime() *entity {
 	return nil
 }
 
-// variableGrid is grid(a, b, n) with ends that are not constants: a·(1 − w) + b·w at n points w from 0 to 1, which is a
-// and b exactly at the ends.
+// variableGrid is grid(a, b, n) with ends that are not constants: a·(1 − w) + b·w at n points w from 0 to 1, which is
+// a and b exactly at the ends.
 func (c *checker) variableGrid(a, b Expr, n int, s source.Span) Expr {
 	u := c.joinUnits("grid", s, a, b)
 	w, v := make([]float64, n), make([]float64, n)

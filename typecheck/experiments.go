@@ -226,8 +226,8 @@ func (c *checker) overridable(id ast.Ident) bool {
 		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params, and changes states at a time: "+
 			"at t0 { %s = … }", id.Name, e.kind, id.Name).Relate(e.span, "declared here")
 		return false
-	case e.kind != constName && e.kind != paramName:
-		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params", id.Name, e.kind).
+	case e.kind != constName && e.kind != paramName && e.kind != controlName:
+		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts, params and controls", id.Name, e.kind).
 			Relate(e.span, "declared here")
 		return false
 	}

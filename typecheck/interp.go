@@ -80,8 +80,12 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// knots checks the knots of a table.
+// knots checks the knots of a table, of interp or of a control.
 func (c *checker) knots(t Expr, kind string) bool {
+	of := "interp"
+	if kind == "control" {
+		of = "a control"
+	}
 	k, is := t.(*Const)
 	switch {
 	case is:
@@ -97,14 +101,14 @@ func (c *checker) knots(t Expr, kind string) bool {
 			return false
 		}
 	case Depends(t)&^UsesParam != 0:
-		c.errorf(CodePlace, t.Span(), "the knots of interp are consts or params")
+		c.errorf(CodePlace, t.Span(), "the knots of %s are consts or params", of)
 		return false
 	case kind == "spline":
 		c.errorf(CodePlace, t.Span(), "the knots of a spline are consts, because all its slopes depend on all of "+
 			"them; use kind = monotone for knots that are params")
 		return false
 	default:
-		c.ascend(t)
+		c.ascend(t, of)
 	}
 	return true
 }
@@ -112,8 +116,8 @@ func (c *checker) knots(t Expr, kind string) bool {
 // mostKnots is up to how many knots that are params are checked before every run.
 const mostKnots = 256
 
-// ascend asserts that knots that are params ascend.
-func (c *checker) ascend(t Expr) {
+// ascend asserts that knots that are params ascend. They belong to what of says.
+func (c *checker) ascend(t Expr, of string) {
 	n := t.Type().Shape[0]
 	if n > mostKnots || c.asserted[t] {
 		return
@@ -141,7 +145,7 @@ func (c *checker) ascend(t Expr) {
 		}
 		c.model.Asserts = append(c.model.Asserts, &Assert{
 			Cond: cond, Span: t.Span(), Implied: true,
-			Text: fmt.Sprintf("the knots of interp ascend, but %s does not lie before %s", first,
+			Text: fmt.Sprintf("the knots of %s ascend, but %s does not lie before %s", of, first,
 				strings.TrimSuffix(second, ",")),
 		})
 	}
