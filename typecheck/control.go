@@ -144,8 +144,8 @@ func (c *checker) globalTime() *entity {
 	return nil
 }
 
-// variableGrid is grid(a, b, n) with ends that are not constants: a·(1 − w) + b·w at n points w from 0 to 1, which is
-// a and b exactly at the ends.
+// variableGrid is grid(a, b, n) with ends that are not constants: a·(1 − w) + b·w at n points w from 0 to 1, which
+// is a and b exactly at the ends.
 func (c *checker) variableGrid(a, b Expr, n int, s source.Span) Expr {
 	u := c.joinUnits("grid", s, a, b)
 	w, v := make([]float64, n), make([]float64, n)
