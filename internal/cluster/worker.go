@@ -165,7 +165,9 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 		return
 	}
 	if err := w.store(ctx, q, job, c); err != nil {
-		w.notice("the result of chunk %d is not stored: %v", chunk, err)
+		if ctx.Err() == nil { // otherwise the run is over, or this worker ends
+			w.notice("the result of chunk %d is not stored: %v", chunk, err)
+		}
 		_ = m.NakWithDelay(retryTime)
 		return
 	}
