@@ -17,7 +17,7 @@ var explicitTables = []*Tableau{
 	&fehlberg2, &bs3, &ssprk3,
 	&rk4, &rk38,
 	&rkf45, &ck45, &dopri5, &tsit5, &bs5,
-	&rk6, &vern6, &vern7, &vern8, &rkf78, &dopri8, &dop853, &vern9,
+	&rk6, &rk6fm, &vern6, &vern7, &vern8, &rkf78, &dopri8, &dop853, &vern9,
 }
 
 func explicitMethods() []*Spec {
