@@ -27,7 +27,7 @@ var modeMethods = map[string]func(r *run, lanes int) (sens.Method, error){
 	sens.ModeComplex: func(r *run, _ int) (sens.Method, error) { return r.complexStep() },
 	sens.ModeDifferences: func(r *run, _ int) (sens.Method, error) {
 		workers, err := r.complexWorkers()
-		return &sens.Differences{New: workers}, err
+		return &sens.Differences{New: workers, Bump: r.settings.Bump}, err
 	},
 }
 
@@ -154,7 +154,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 				}
 				return m, s.Rule().Controller(m.Info())
 			},
-			RTol: rtol, ATol: s.Backward.ATol, StateATol: atols,
+			RTol: rtol, ATol: s.Backward.ATol, StateATol: atols, Norm: s.Rule().Norm,
 		}
 	}}, nil
 }

@@ -212,6 +212,7 @@ func (r *run) solver(w *system.Worker) *solvers.Solver {
 	method := r.method(0)
 	controller := r.settings.Rule().Controller(method.Info())
 	opts := r.settings.Solver
+	opts.Norm = r.settings.Rule().Norm
 	opts.Quadratures = r.problem.Integrals
 	opts.NoJacobian, opts.Explicit = !r.problem.Jacobian, r.explicit
 	if r.errorControl != nil {

@@ -25,6 +25,7 @@ type ContinuousWorker struct {
 	// StateATol are the absolute tolerances of the states, one for all or one for each, where the states are
 	// integrated back.
 	StateATol []float64
+	Norm      solvers.NormKind // of the errors of both
 }
 
 // Continuous is the continuous adjoint. It differentiates the objectives of the exact solution: the adjoint equation
@@ -136,7 +137,7 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*fl
 	}
 	f.st = solvers.NewStep(f.method.Info(), size)
 	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
-	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N)}
+	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N), Kind: wk.Norm}
 	for i := range size.N - z.N*s.l {
 		f.tol.Abs[i] = wk.StateATol[min(i, len(wk.StateATol)-1)]
 	}

@@ -41,11 +41,13 @@ func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 }
 
 // Differences differentiates by central differences over the replayed run, extrapolated once (Richardson): they are
-// of order four in the step.
+// of order four in the step. With a Bump they are plain central differences.
 type Differences struct {
 	New func() ComplexWorker
 	// Step is the relative change of a parameter; 0 means 1e-4.
 	Step float64
+	// Bump is the change of every parameter and initial value, in their units; 0 means Step, extrapolated.
+	Bump float64
 
 	telling
 }
@@ -64,16 +66,23 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 	if rel == 0 {
 		rel = 1e-4
 	}
+	// ψ' ≈ (8 (ψ(h) - ψ(-h)) - (ψ(2h) - ψ(-2h))) / 12h, or (ψ(h) - ψ(-h)) / 2h.
+	points, per := []struct{ step, weight float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}}, 12.0
+	if c.Bump > 0 {
+		points, per = []struct{ step, weight float64 }{{1, 1}, {-1, -1}}, 2
+	}
 	var psi, times []complex128
 	r.tells = &c.telling
-	return r.directions(ctx, 4, opts, res, func(at int, x float64) error {
+	return r.directions(ctx, len(points), opts, res, func(at int, x float64) error {
 		psi, times = make([]complex128, len(r.psi)), make([]complex128, len(r.times))
 		h := float64(rel * math.Abs(x))
 		if !(h > 0) { // also for a parameter that is NaN: what does not read it has a derivative
 			h = rel
 		}
-		// ψ' ≈ (8 (ψ(h) - ψ(-h)) - (ψ(2h) - ψ(-2h))) / 12h.
-		for _, n := range []struct{ step, weight float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}} {
+		if c.Bump > 0 {
+			h = c.Bump
+		}
+		for _, n := range points {
 			move, err := complex(float64(n.step*h), 0), error(nil)
 			if at < len(r.p) {
 				r.p[at] = complex(x, 0) + move
@@ -86,7 +95,7 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 				return err
 			}
 			r.tells.done()
-			c := complex(n.weight/float64(12*h), 0)
+			c := complex(n.weight/float64(per*h), 0)
 			for i, v := range r.psi {
 				psi[i] = elem.CFMA(c, v, psi[i])
 			}

@@ -37,6 +37,8 @@ type Rule struct {
 	Alpha [2]float64
 
 	Safety, Shrink, Grow float64
+
+	Norm NormKind // by which the rule's source measures errors
 }
 
 // rules holds every filter that users can name.
@@ -88,8 +90,9 @@ var rules = []Rule{
 	{
 		Name: "odeint", Title: "the rule of Boost.odeint",
 		Source: "K. Ahnert, M. Mulansky, AIP Conference Proceedings 1389 (2011) 1586–1589, " +
-			"and Boost.odeint's default_step_adjuster",
-		Safety: 0.9, Shrink: 0.2, Grow: 4.5,
+			"and Boost.odeint's default_step_adjuster and default_error_checker, whose norm is the largest " +
+			"|e|/(atol + rtol (|y| + |h y'|)), with y and y' at the start of the step",
+		Safety: 0.9, Shrink: 0.2, Grow: 4.5, Norm: NormOdeint,
 	},
 }
 

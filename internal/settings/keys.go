@@ -72,6 +72,7 @@ var blocks = map[string][]key{
 		{name: "rtol", set: within(least, 1, "must be in (0, 1)",
 			func(s *Settings) *float64 { return &s.Backward.RTol })},
 		{name: "atol", set: positive(func(s *Settings) *float64 { return &s.Backward.ATol })},
+		{name: "bump", set: positive(func(s *Settings) *float64 { return &s.Bump })},
 		{name: "order", set: number(setOrder)},
 		oneOf("steady", list("solve", "run"), notOne, func(s *Settings, w string) { s.SteadyFlow = w == "run" }),
 		{name: "hvp", set: setHVP},

@@ -58,6 +58,7 @@ type Settings struct {
 	Errors   bool               // of derivatives are shown
 	SensTol  float64            // what the relative accuracy of derivatives must be; 0: not asked
 	Backward Backward
+	Bump     float64        // of the mode differences; 0: a part of each variable
 	Check    *GradientCheck // after the gradient was computed; nil: not asked
 
 	Fit      Fit
