@@ -87,13 +87,16 @@ sens   { trust = off }
 	}
 	for _, tol := range []float64{1e-4, 1e-6, 1e-8, 1e-10} {
 		text := fmt.Sprint(tol)
-		s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"solver.rtol", text}, {"solver.atol", text}}})
+		s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{
+			{"solver.rtol", text}, {"solver.atol", text},
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		steps, x := odeintSteps(tol, 1e-3, 20)
 		if s.Stats.Steps != steps || !(math.Abs(s.Values[0].Value-x[0]) <= 1e-9*x[0]) {
-			t.Errorf("at %g: %d steps to x = %.12g, want %d to %.12g", tol, s.Stats.Steps, s.Values[0].Value, steps, x[0])
+			t.Errorf("at %g: %d steps to x = %.12g, want %d to %.12g", tol, s.Stats.Steps, s.Values[0].Value, steps,
+				x[0])
 		}
 	}
 }

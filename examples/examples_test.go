@@ -43,6 +43,11 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(models) < 20 {
 		t.Fatalf("found %d models: %v", len(models), err)
 	}
+	papers, err := filepath.Glob(filepath.Join("papers", "*", "*.ode"))
+	if err != nil || len(papers) < 3 {
+		t.Fatalf("found %d models of papers: %v", len(papers), err)
+	}
+	models = append(models, papers...)
 	for _, path := range models {
 		base := strings.TrimSuffix(path, ".ode")
 		t.Run(filepath.Base(base), func(t *testing.T) {

@@ -19,7 +19,8 @@ type Controller interface {
 
 // Rule is a controller as data: a recursive digital filter after Söderlind,
 //
-//	h_{n+1} = ε_n^(-β₁/k) ε_{n-1}^(-β₂/k) ε_{n-2}^(-β₃/k) (h_n/h_{n-1})^(-α₂) (h_{n-1}/h_{n-2})^(-α₃) · h_n,
+//	h_{n+1} = ε_n^(-β₁/k) ε_{n-1}^(-β₂/k) ε_{n-2}^(-β₃/k)
+//	          (h_n/h_{n-1})^(-α₂) (h_{n-1}/h_{n-2})^(-α₃) · h_n,
 //
 // with ε the error over S^k in units of the tolerance and k the power of h with which it vanishes. Where nothing
 // changes, the step settles at S times the one that would just be accepted, whatever the filter. The quotient

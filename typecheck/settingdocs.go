@@ -76,8 +76,8 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"steady"}, "how first derivatives of steady states are computed: `solve`, the default, solves " +
 			"linear equations; `run` integrates these in time until they come to rest, to be compared with; " +
 			"docs/steady.md"},
-		{[]string{"bump"}, "of `differences`: by how much each variable is moved up and down, in its unit. Without it " +
-			"the differences are extrapolated from four moves, by 1e-4 and 2e-4 of the variable"},
+		{[]string{"bump"}, "of `differences`: by how much each variable is moved up and down, in its unit. Without " +
+			"it the differences are extrapolated from four moves, by 1e-4 and 2e-4 of the variable"},
 		{[]string{"order", "hvp"}, "`order = 2`: the Hessian of every objective comes with its gradient, exact for " +
 			"the computed solution. `hvp = [1, 0, -2]`, with a number for each element of `wrt`, or the name of a " +
 			"const or param that holds them: the product of the Hessian with that vector, at the cost of one of its " +
