@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -93,6 +94,33 @@ func tabled(t *testing.T, path, name string, heads []string, rows [][]string) {
 		t.Fatalf("%s has no place for the table %q", path, name)
 	}
 	held(t, path, []byte(before+"<!-- "+name+" -->\n"+b.String()+"<!-- end "+name+" -->\n"+after))
+}
+
+// whole asks for studies that take minutes as a whole. Without it they are made in part.
+var whole = flag.Bool("whole", false, "make studies of papers as a whole (minutes), not in part")
+
+// rowed compares rows with those that the table called name in a document has. Rows of the document that are not
+// among them are left alone, unless the study was made as a whole.
+func rowed(t *testing.T, path, name string, heads []string, rows [][]string) {
+	t.Helper()
+	if *whole {
+		tabled(t, path, name, heads, rows)
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "<!-- "+name+" -->\n")
+	table, _, found := strings.Cut(rest, "<!-- end "+name+" -->\n")
+	if !found || len(rows) == 0 {
+		t.Fatalf("%s has no table %q, or there is nothing to compare with", path, name)
+	}
+	for _, row := range rows {
+		if want := "| " + strings.Join(row, " | ") + " |\n"; !strings.Contains(table, want) {
+			t.Errorf("%s: the table %q lacks the row %s", path, name, want)
+		}
+	}
 }
 
 // drawn writes a figure with -update. Otherwise it only looks for the curves in the file. A table
