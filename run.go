@@ -342,6 +342,7 @@ func (r *run) controlErrors(variables []Variable, record *solvers.Trajectory) er
 // record prepares tr to record the run. Programs of k recompute what tr does not keep.
 func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 	tr.Keep, tr.Open, tr.Limit = r.settings.Checkpoint, scratch, r.settings.TrajectoryLimit()
+	tr.Fixed = r.settings.Solver.Fixed
 	if r.settings.Solver.Memory == 0 { // the rest is for gradients, and for the run that results are compared with
 		tr.Limit = min(tr.Limit, max(memory.Budget()-memory.Used(), 0)/3)
 	}

@@ -57,13 +57,12 @@ type Adjoint struct {
 }
 
 // sweep returns the sweep of goroutine i, ready for run.
-func (a *Adjoint) sweep(ctx context.Context, i int, run *solvers.Trajectory) *sweep {
+func (a *Adjoint) sweep(i int, run *solvers.Trajectory) *sweep {
 	if i == len(a.sweeps) {
 		a.sweeps = append(a.sweeps, newSweep(a.New(), run))
 	}
 	s := a.sweeps[i]
 	s.run, s.steps, s.group = run, 0, -1
-	s.read.Open(ctx, run)
 	if s.revisits != nil {
 		s.revisits.Forget()
 	}
@@ -75,9 +74,17 @@ func (a *Adjoint) Name() string { return ModeAdjoint }
 
 // Gradient implements Method.
 func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
-	w := a.sweep(ctx, 0, run)
+	w := a.sweep(0, run)
 	_, m := w.obj.Counts()
 	forwards := a.plan(run, m, &opts, res)
+	rows := m
+	if opts.EventTimes {
+		rows += len(res.Events)
+	}
+	blocks := (rows + w.l - 1) / w.l
+	threads := max(min(a.Threads, blocks), 1)
+	run.Share(threads, blocks)
+	w.read.Open(ctx, run)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
 	res.Sound = append(res.Sound, make([]bool, m)...)
 	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &opts); err != nil {
@@ -89,14 +96,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	if common.rates, err = w.slopes(res, opts.grazingLimit()); err != nil {
 		return err
 	}
-	rows := m
-	if opts.EventTimes {
-		rows += len(res.Events)
-	}
-	blocks := (rows + w.l - 1) / w.l
 	common.blocks = blocks
-	threads := max(min(a.Threads, blocks), 1)
-	run.Share(threads, blocks)
 	w.read.Open(ctx, run)
 	common.next.Store(0)
 	common.steps.Store(0)
@@ -153,7 +153,8 @@ func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *
 	var group sync.WaitGroup
 	errs := make([]error, threads)
 	for i := 1; i < threads; i++ {
-		w := a.sweep(ctx, i, run)
+		w := a.sweep(i, run)
+		w.read.Open(ctx, run)
 		group.Go(func() { errs[i] = a.work(ctx, w) })
 	}
 	errs[0] = a.work(ctx, first)

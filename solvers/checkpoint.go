@@ -108,11 +108,18 @@ func beta(s, r int) int {
 // dispensable when a later one has a higher level. While there is room, a new state gets level 0. Otherwise it takes
 // the place of a dispensable state; and if there is none, that of the last state, and its level is one higher.
 //
+// Where the number of units is known, up to that number only those states are kept that the way back wants first.
+//
 // Source: Wang, Moin, Iaccarino, SIAM Journal on Scientific Computing 31 (2009) 2549–2567; see Stumm, Walther, SIAM
 // Journal on Scientific Computing 32 (2010) 836–854.
 func (s *states) place(u int) (level int) {
 	n := len(s.list)
 	switch {
+	case u < s.next:
+		return -1
+	case u < s.expected:
+		s.next = s.after(u, s.room()-n-1)
+		return 0
 	case n < s.room():
 		return 0
 	case n == 0:
@@ -136,6 +143,20 @@ func (s *states) place(u int) (level int) {
 	s.drop(n - 1)
 	s.even = min(s.even, n-1)
 	return level
+}
+
+// expect places states for a run of so many units; 0 for a number that is not known.
+func (s *states) expect(units int) {
+	s.expected = units
+	s.next = s.after(0, s.room())
+}
+
+// after returns the unit after u before which a state is kept, with room for so many more; expected where none is.
+func (s *states) after(u, room int) int {
+	if left := s.expected - u; left > 1 && room > 0 {
+		return u + split(left, min(room, left)+1)
+	}
+	return s.expected
 }
 
 // spread drops states until at most n are left, spread evenly over all units.

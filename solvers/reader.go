@@ -254,6 +254,9 @@ func (r *Reader) need(u int) error {
 	if r.from <= u && u < r.to {
 		return nil
 	}
+	if tr := r.tr; r.backwards && u == tr.units-1 && u == tr.kept.expected-1 && len(tr.last.Y0) == r.size.N {
+		return r.begin(u)
+	}
 	if err := r.equip(); err != nil {
 		return err
 	}
@@ -278,6 +281,23 @@ func (r *Reader) need(u int) error {
 		r.pass()
 	}
 	return nil
+}
+
+// begin puts unit u, the last of the run, on the tape, as it was recorded.
+func (r *Reader) begin(u int) error {
+	if len(r.tape) == 0 {
+		r.tape = append(r.tape, r.step())
+	}
+	st, last := r.tape[0], &r.tr.last
+	rec := r.tr.rec(r.tr.stepOf(u))
+	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.t1, rec.made
+	r.ready(st, &rec)
+	copy(st.Y0, last.Y0)
+	copy(st.Y1, last.Y1)
+	copy(st.DQ, last.DQ)
+	copy(st.K, last.K)
+	r.from, r.to, r.group, r.denseAt, r.valid = u, u+1, -2, -1, false
+	return r.equip()
 }
 
 // approach goes to a unit from which the tape reaches u, and keeps states on the way.

@@ -19,6 +19,8 @@ type Disk interface {
 // the first of them are in a file, since the way back needs these last.
 type states struct {
 	n         int // numbers of a state
+	expected  int // units, where their number is known; 0 where it is not
+	next      int // the next unit that a state is kept before, up to expected
 	ram, disk int // how many there may be
 	list      []keptState
 	even      int // of the list: see place
@@ -52,6 +54,7 @@ func (s *states) reset(n, ram, disk int) {
 	s.mem.reset(n)
 	s.list, s.free, s.holes, s.even = s.list[:0], s.free[:0], s.holes[:0], 0
 	s.ram, s.disk, s.inMemory, s.onDisk, s.used = ram, disk, 0, 0, 0
+	s.expected, s.next = 0, 0
 }
 
 // room returns how many states there may be.

@@ -25,6 +25,9 @@ type Trajectory struct {
 	Tell func(replayed int)
 	// Open makes a file for states, where Keep wants one.
 	Open func() (Disk, error)
+	// Fixed is the length of the steps, where all but the last are equal; 0 where they are not. The number of steps is
+	// then known if nothing happens on the way, and states of CheckpointBinomial are placed for it from the start.
+	Fixed float64
 
 	size   Size
 	info   Info   // of the method
@@ -38,6 +41,7 @@ type Trajectory struct {
 	units  int       // steps of positive length
 	made   []int     // steps of each member of the method, those of length zero included
 	y0     []float64 // [N] at the start
+	last   Step      // the last unit, where their number was known: the way back begins with it
 
 	whole  bool    // every step is kept with its stages, in:
 	stepAt []arena // per member of the method, and step of it: y1[N], dq[Q], k[stages][N+Q]
@@ -123,10 +127,26 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	}
 	tr.kept.tr = tr
 	tr.kept.reset(z.N, ram, disk)
+	if tr.last.Y0 = tr.last.Y0[:0]; kind == CheckpointBinomial {
+		tr.kept.expect(tr.expected(sys))
+	}
 	if tr.Limit > 0 && tr.Bytes() > tr.Limit { // Readers of the last run left more states than the next one may have
 		tr.kept.mem.drop()
 	}
 	return nil
+}
+
+// expected returns how many units the run will have, 0 where that is not known.
+func (tr *Trajectory) expected(sys System) int {
+	if tr.Fixed == 0 || tr.size.D > 0 || len(sys.Guards()) > 0 || len(sys.Instants()) != 2 {
+		return 0
+	}
+	var times [2]float64
+	sys.InstantTimes(nil, times[:])
+	if n := math.Ceil((times[1]-times[0])/tr.Fixed - 1e-6); n >= 1 && n < math.MaxInt32 {
+		return int(n)
+	}
+	return 0
 }
 
 // Bytes returns the memory that the trajectory takes, with that of its Readers.
@@ -145,7 +165,7 @@ func (tr *Trajectory) stageBytes() (bytes int64) {
 	for i := range tr.stepAt {
 		bytes += tr.stepAt[i].bytes()
 	}
-	return bytes + tr.keptBytes()
+	return bytes + tr.keptBytes() + int64(8*(cap(tr.last.Y0)+cap(tr.last.Y1)+cap(tr.last.DQ)+cap(tr.last.K)))
 }
 
 // keptBytes returns the memory of what methods keep of steps.
@@ -270,6 +290,12 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	} else if s.H > 0 {
 		if err := tr.keep(s.Y0); err != nil {
 			return err
+		}
+		if tr.units == tr.kept.expected-1 {
+			l := &tr.last
+			l.Y0, l.Y1 = append(l.Y0[:0], s.Y0...), append(l.Y1[:0], s.Y1...)
+			rows := tr.each[s.Member].Stages
+			l.DQ, l.K = append(l.DQ[:0], s.DQ...), append(l.K[:0], s.K[:rows*(tr.size.N+tr.size.Q)]...)
 		}
 	}
 	tr.steps.add(&r)
