@@ -8,7 +8,9 @@ import (
 
 // TestPaperHeat repeats tables 1 to 3 of the VectorizedAdjoint paper: errors of the derivative of the heat equation's
 // solution by the diffusivity, against that of the partial differential equation, by scheme, grid, step and mode. All
-// but differences must agree with closed forms of the scheme. The whole tables: go test ./examples -run PaperHeat -whole.
+// but differences must agree with closed forms of the scheme. The whole tables:
+//
+//	go test ./examples -run PaperHeat -whole
 func TestPaperHeat(t *testing.T) {
 	const end, paper = 0.01, "papers/vectorized_adjoint/README.md"
 	exact := math.Exp(-2 * math.Pi * math.Pi * end) // of u(T)/u0
@@ -40,7 +42,8 @@ func TestPaperHeat(t *testing.T) {
 				row := []string{fmt.Sprint(dt), fmt.Sprint(n)}
 				for i, mode := range modes {
 					set := []string{
-						"solver.method", scheme, "solver.fixed_step", fmt.Sprint(dt), "sens.of", "mid", "sens.mode", mode,
+						"solver.method", scheme, "solver.fixed_step", fmt.Sprint(dt), "sens.of", "mid",
+						"sens.mode", mode,
 					}
 					want, within := derivative, 1e-11
 					var bump float64
