@@ -119,7 +119,7 @@ func (p *problem) noMinimum(starts []Start, causes []error) error {
 	if len(starts) == 1 {
 		return fmt.Errorf("%w: the run at the start failed: %w", ErrNoMinimum, first)
 	}
-	return fmt.Errorf("%w from %d starts, where all runs failed; the first: %w", ErrNoMinimum, len(starts), first)
+	return fmt.Errorf("%w from %d starts: all runs failed, the first with %w", ErrNoMinimum, len(starts), first)
 }
 
 // better reports whether a is less than b, or there is no b.
