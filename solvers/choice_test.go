@@ -22,7 +22,7 @@ func TestPriceOfFactors(t *testing.T) {
 	spec, _ := Lookup("rodas5p")
 	r := spec.New(Size{N: 4}, 1).(*rosenbrock)
 	price := func(flops int) float64 {
-		r.lu = sized{flops: flops}
+		r.plan, r.lu = &jacobianPlan{}, sized{flops: flops}
 		return r.price(1, 0)
 	}
 	if price(200_000) != 1e5 || price(400_000) != 2e5 {

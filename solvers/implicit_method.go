@@ -142,13 +142,19 @@ func newBlockSolver(jac *Jacobian, z Size, size, lanes int) (*blockSolver, error
 	}, nil
 }
 
+// begin takes the order with which every factorisation begins.
+func (b *blockSolver) begin() {
+	if b.plan.order != nil && b.lu.Order() != b.plan.order {
+		b.lu.SetOrder(b.plan.order)
+		b.a = nil
+	}
+}
+
 // factor makes and factors the matrix for a[size·size]; row i has the entries js[i·step:].
 func (b *blockSolver) factor(h float64, a, js []float64, step int) error {
 	b.a = nil
 	b.plan.assemble(b.matrix, h, a, js, step)
-	if b.plan.order != nil && b.lu.Order() != b.plan.order {
-		b.lu.SetOrder(b.plan.order)
-	}
+	b.begin()
 	if err := b.lu.Factor(b.matrix); err != nil {
 		return err
 	}
@@ -559,6 +565,7 @@ func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
 		factor, elements := min(float64(squares*m)/1.5, float64(100*m)), min(squares, float64(20*m))
 		if size < len(r.solver) && r.solver[size] != nil {
 			lin := r.solver[size]
+			lin.begin() // whatever another run came to
 			factor, elements = float64(lin.lu.Flops()), float64(lin.lu.NonZeros())
 			if factor > priceSmall {
 				factor = math.FMA(priceKernel/priceFactor, factor-priceSmall, priceSmall)

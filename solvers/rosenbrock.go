@@ -223,6 +223,7 @@ func (r *rosenbrock) price(_, jacobian float64) float64 {
 	n := float64(r.n)
 	factor, elements := min(float64(2*n*n*n/3), float64(100*n)), min(float64(n*n), float64(20*n))
 	if r.lu != nil {
+		r.order() // whatever another run came to
 		factor, elements = float64(r.lu.Flops()), float64(r.lu.NonZeros())
 		if factor > priceSmall {
 			factor = math.FMA(priceKernel/priceFactor, factor-priceSmall, priceSmall)
@@ -290,12 +291,17 @@ func (r *rosenbrock) factor(f Field, s *Step, again bool) bool {
 		return false
 	}
 	r.plan.assemble(r.matrix, r.inverse, s.H, r.j)
-	if r.plan.order != nil && r.lu.Order() != r.plan.order {
-		r.lu.SetOrder(r.plan.order)
-	}
+	r.order()
 	r.work.Factorisations++
 	r.fault = r.lu.Factor(r.matrix)
 	return r.fault == nil
+}
+
+// order takes the order with which every factorisation begins.
+func (r *rosenbrock) order() {
+	if r.plan.order != nil && r.lu.Order() != r.plan.order {
+		r.lu.SetOrder(r.plan.order)
+	}
 }
 
 // refactor makes the factors of the recorded step s again, or takes what was kept of them.
