@@ -3,6 +3,7 @@ package odes_test
 import (
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -74,5 +75,22 @@ func TestContinue(t *testing.T) {
 			math.Abs(imag(list[0].Eigenvalue)) < a-1e-9 {
 			t.Errorf("a = %v: %+v", a, list)
 		}
+	}
+}
+
+// TestContinueTimed: rates that depend on time have no steady states, also where they do not at the start.
+func TestContinueTimed(t *testing.T) {
+	m, err := odes.Parse("drive.ode", `time t from 0 to 1
+param a = 0
+state x = 0.1
+x' = a*sin(t) - x
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	along := odes.Continuation{Param: "a", From: 0, To: 1}
+	if _, err := m.Continue(t.Context(), along, odes.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "the rate of x depends on time") {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -292,6 +292,10 @@ func (b *brancher) place(u, v []float64) (*Place, *Spectrum, error) {
 	if err := b.residual(p.X, p.Y, b.r); err != nil {
 		return nil, nil, err
 	}
+	copy(b.next, p.Y)
+	if i := b.timed(); i >= 0 { // where the branch began it may not have been seen
+		return nil, nil, &Error{Fault: Timed, States: []string{b.sys.StateName(i)}}
+	}
 	b.sys.EvalJacobian(b.t, p.Y, b.entries)
 	s, err := b.plan.Spectrum(b.entries, b.o.eigen)
 	if err == nil && s != nil {
