@@ -90,7 +90,6 @@ type sbml struct {
 	ruled, rated map[string]*node
 	set          map[string]bool
 	initial      map[string]*node
-	constant     map[string]string // value of a parameter or a compartment that nothing changes, by symbol
 	out          strings.Builder
 }
 

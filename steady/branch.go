@@ -503,7 +503,7 @@ func (b *brancher) between(p, next *Place, h float64) ([]Place, error) {
 	critical := func(s *Spectrum) complex128 {
 		at := cmplx.NaN()
 		for _, v := range s.Values {
-			if (imag(v) != 0) == pair && (at != at || math.Abs(real(v)) < math.Abs(real(at))) {
+			if (imag(v) != 0) == pair && (cmplx.IsNaN(at) || math.Abs(real(v)) < math.Abs(real(at))) {
 				at = v
 			}
 		}

@@ -120,7 +120,7 @@ func stability(r odes.Rest) string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 	v := r.Eigenvalue
 	switch {
-	case v != v:
+	case cmplx.IsNaN(v):
 		return "steady state: the run came to rest; its eigenvalues are not known"
 	case r.Periods > 0:
 		return "periodic steady state: stable; deviations become less by a factor of " + number(cmplx.Abs(v)) +

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/csv"
 	"io"
+	"math/cmplx"
 	"strconv"
 
 	"odes.dev/odes"
@@ -71,7 +72,7 @@ func eigenvalue(x odes.Place) string {
 		text += " ± " + rounded(max(imag(v), -imag(v))) + "i"
 	}
 	switch {
-	case v != v:
+	case cmplx.IsNaN(v):
 		return "not known"
 	case x.Kind != "":
 		return text
