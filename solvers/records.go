@@ -88,6 +88,7 @@ type records struct {
 	blocks list[block]
 	odd    list[oddStep]
 	moved  map[int]float64 // where steps begin that do not begin where the one before ended
+	late   map[int]float64 // stepRecord.made of steps where that is not t1
 }
 
 const (
@@ -106,7 +107,7 @@ type block struct {
 
 // oddStep is what is not plain of a step.
 type oddStep struct {
-	t1, made   float64
+	t1         float64
 	index, nth int32
 	kind       EndKind
 	member     uint8
@@ -115,7 +116,7 @@ type oddStep struct {
 
 // clear forgets all steps. Those of the next run are packed if these were.
 func (s *records) clear() {
-	s.n, s.moved = 0, nil
+	s.n, s.moved, s.late = 0, nil, nil
 	s.loose.clear()
 	s.blocks.clear()
 	s.odd.clear()
@@ -126,7 +127,7 @@ func (s *records) drop() {
 	s.loose.drop()
 	s.blocks.drop()
 	s.odd.drop()
-	s.n, s.packed, s.moved = 0, false, nil
+	s.n, s.packed, s.moved, s.late = 0, false, nil, nil
 }
 
 func (s *records) bytes() int64 { return s.loose.bytes() + s.blocks.bytes() + s.odd.bytes() }
@@ -177,7 +178,13 @@ func (s *records) put(r *stepRecord, i int) {
 		return
 	}
 	b.odds |= 1 << k
-	s.odd.add(oddStep{r.t1, r.made, r.index, r.nth, r.kind, r.member, r.here})
+	if r.made != r.t1 {
+		if s.late == nil {
+			s.late = map[int]float64{}
+		}
+		s.late[i] = r.made
+	}
+	s.odd.add(oddStep{r.t1, r.index, r.nth, r.kind, r.member, r.here})
 }
 
 // length returns the length of step i.
@@ -224,7 +231,10 @@ func (s *records) at(i int, spans *list[span]) stepRecord {
 		if at, ok := s.moved[i]; ok {
 			t = at
 		}
-		r.t, r.t1, r.made, r.index, r.nth = t, o.t1, o.made, o.index, o.nth
+		r.t, r.t1, r.made, r.index, r.nth = t, o.t1, o.t1, o.index, o.nth
+		if made, ok := s.late[i]; ok {
+			r.made = made
+		}
 		r.kind, r.member, r.here = o.kind, o.member, o.here
 	} else {
 		r.t, r.t1, r.kind, r.member = t, t+r.h, EndFree, b.member
