@@ -66,10 +66,41 @@ func (s *site) addExamples(odes string) error {
 		fmt.Fprintf(&gallery, card, title, base, title, base, picture.file, title, firstSentence(introduction))
 	}
 	gallery.WriteString("::::\n")
-	toctree(&gallery, "", children)
+	papers, err := s.addPapers(&gallery)
+	if err != nil {
+		return err
+	}
+	toctree(&gallery, "", append(children, papers...))
 	s.add("", "examples/index.md", gallery.String())
 	s.target["examples"] = "examples/index.md"
 	return nil
+}
+
+// addPapers adds a page for every folder of a paper, with its models, and a list of them to the gallery. It returns the
+// pages as the gallery names them.
+func (s *site) addPapers(gallery *strings.Builder) (children []string, err error) {
+	names, err := fs.Glob(os.DirFS(s.root), "examples/papers/*/README.md")
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	gallery.WriteString("\n## Papers\n\nWhat papers report, beside what odes computes.\n\n")
+	for _, name := range names {
+		text, err := s.read(name)
+		if err != nil {
+			return nil, err
+		}
+		folder := path.Dir(name)
+		models, err := s.models(folder)
+		if err != nil {
+			return nil, err
+		}
+		s.add(name, folder+"/index.md", text+models)
+		s.target[folder] = folder + "/index.md"
+		child := strings.TrimPrefix(folder, "examples/") + "/index"
+		children = append(children, child)
+		fmt.Fprintf(gallery, "- [%s](%s.md)\n", heading(text), child)
+	}
+	return children, nil
 }
 
 // A picture is a file in the folder of an example's page, and the command that
@@ -112,12 +143,14 @@ func (s *site) draw(odes, folder string) (picture, error) {
 	return p, nil
 }
 
-// models returns the section that shows the models of a folder, and copies
-// them.
+// models returns the section that shows the models of a folder, "" for none, and copies them.
 func (s *site) models(folder string) (string, error) {
 	list, err := s.glob(folder, "*.ode")
 	if err != nil {
 		return "", err
+	}
+	if len(list) == 0 {
+		return "", nil
 	}
 	var b strings.Builder
 	b.WriteString("\n## The model\n")
