@@ -15,12 +15,12 @@ best = m.fit(over=names, minimize="L", log="all", settings={"fit.intervals": "wa
 mode = np.log([best[n].value for n in names])
 
 
-def grid(points=25):
+def grid(points=61):
     """Means and standard deviations of the params [3]."""
     p = np.exp(mode)
     f = odes.scipy_objective(m, of="L", wrt=names, trust=False)
     hessian = f.hessian(p) * np.outer(p, p) + np.diag(f(p)[1] * p)
-    axis = np.linspace(-4.5, 4.5, points)
+    axis = np.linspace(-8, 8, points)  # there is a long tail
     u = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
     z = mode + u @ np.linalg.inv(np.linalg.cholesky(hessian))
     values = m.ensemble(rows=dict(zip(names, np.exp(z).T)), of="L", gradient=False)["L"].value
