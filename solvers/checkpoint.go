@@ -28,6 +28,9 @@ type Checkpoint struct {
 	// Of CheckpointBinomial: the number of states in memory and in a file, the state at the start included. If both
 	// are 0, half of Trajectory.Limit is filled with states in memory.
 	RAM, Disk int
+	// Of CheckpointBinomial: what is kept are whole steps, each with its stages and its end. They are not recomputed
+	// for their stages. RAM and Disk then count steps; the state at the start is kept besides.
+	Stages bool
 }
 
 // String returns the policy as a settings block has it.
@@ -37,16 +40,22 @@ func (c Checkpoint) String() string {
 		return fmt.Sprintf("states(%d)", c.Every)
 	case c.Kind == CheckpointEvery:
 		return "states"
-	case c.Kind == CheckpointBinomial && c.Disk > 0 && c.RAM == 0:
-		return fmt.Sprintf("revolve(disk = %d)", c.Disk)
-	case c.Kind == CheckpointBinomial && c.Disk > 0:
-		return fmt.Sprintf("revolve(ram = %d, disk = %d)", c.RAM, c.Disk)
-	case c.Kind == CheckpointBinomial && c.RAM > 0:
-		return fmt.Sprintf("binomial(%d)", c.RAM)
-	case c.Kind == CheckpointBinomial:
-		return "binomial"
+	case c.Kind != CheckpointBinomial:
+		return "all"
 	}
-	return "all"
+	word, one := "revolve", "binomial"
+	if c.Stages {
+		word, one = "stages", "stages"
+	}
+	switch {
+	case c.Disk > 0 && c.RAM == 0:
+		return fmt.Sprintf("%s(disk = %d)", word, c.Disk)
+	case c.Disk > 0:
+		return fmt.Sprintf("%s(ram = %d, disk = %d)", word, c.RAM, c.Disk)
+	case c.RAM > 0:
+		return fmt.Sprintf("%s(%d)", one, c.RAM)
+	}
+	return one
 }
 
 // Replays returns the least number of steps to recompute in order to have the states before all of n steps one after
@@ -66,6 +75,23 @@ func Replays(n, s int) int {
 	}
 	r := repetitions(n, s)
 	return r*n - beta(s+1, r-1)
+}
+
+// ReplaysOfStages returns the least number of steps to recompute in order to have all of n steps with their stages one
+// after the other, from the last to the first, once they have been made: with room for s steps, and the state at the
+// start at hand. A step that is kept ends in a state to go on from and needs no recomputing. With m steps made before
+// the first of those that are kept,
+//
+//	F(n, s) = min over m: m + F(n-m, s-1) + F(m-1, s),   F(n, 0) = n (n+1)/2,
+//
+// counts the n steps of the run as well. That is the recursion of [Replays]: F(n, s) = t(n+1, s+1).
+//
+// Source: Zhang, Constantinescu, Optimal checkpointing for adjoint multistage time-stepping schemes, arXiv 2106.13879.
+func ReplaysOfStages(n, s int) int {
+	if n <= 1 {
+		return 0
+	}
+	return Replays(n+1, min(s, n)+1) - n
 }
 
 // split returns the number m of steps, out of n > 1, after which the next state is kept, with room for s > 1 states.
@@ -154,9 +180,18 @@ func (s *states) expect(units int) {
 // after returns the unit after u before which a state is kept, with room for so many more; expected where none is.
 func (s *states) after(u, room int) int {
 	if left := s.expected - u; left > 1 && room > 0 {
-		return u + split(left, min(room, left)+1)
+		return u + s.split(left, room)
 	}
 	return s.expected
+}
+
+// split returns the number of steps, out of so many that are left, after which the next state is kept, with room for
+// so many more.
+func (s *states) split(left, room int) int {
+	if s.whole {
+		left++ // see ReplaysOfStages
+	}
+	return split(left, min(room, left)+1)
 }
 
 // spread drops states until at most n are left, spread evenly over all units.

@@ -26,6 +26,10 @@ var schedules = []solvers.Checkpoint{
 	{Kind: solvers.CheckpointBinomial, RAM: 10},
 	{Kind: solvers.CheckpointBinomial, RAM: 2, Disk: 4},
 	{Kind: solvers.CheckpointBinomial, Disk: 5},
+	{Kind: solvers.CheckpointBinomial, Stages: true, RAM: 1},
+	{Kind: solvers.CheckpointBinomial, Stages: true, RAM: 4},
+	{Kind: solvers.CheckpointBinomial, Stages: true, RAM: 2, Disk: 3},
+	{Kind: solvers.CheckpointBinomial, Stages: true, Disk: 5},
 }
 
 // file is a Disk in memory, which may have no room or lose what was written.
@@ -214,6 +218,76 @@ func TestReplays(t *testing.T) {
 					t.Fatalf("split(%d, %d) = %d costs %d, the best %d", n, s, m, got, best)
 				}
 			}
+		}
+	}
+}
+
+// TestReplaysOfStages compares the formula with the least cost by enumeration, and with runs of known length that are
+// read backwards. Ten steps with three of them kept take 6 more.
+func TestReplaysOfStages(t *testing.T) {
+	const most = 60
+	best := [most][9]int{} // [n][s], the steps of the run counted
+	for n := 1; n < most; n++ {
+		for s := range best[n] {
+			best[n][s] = n * (n + 1) / 2
+			for m := 1; m < n && s > 0; m++ {
+				best[n][s] = min(best[n][s], m+best[n-m][s-1]+best[m-1][s])
+			}
+			if got := solvers.ReplaysOfStages(n, s); got != best[n][s]-n {
+				t.Fatalf("%d steps, %d of them kept: %d, want %d", n, s, got, best[n][s]-n)
+			}
+		}
+	}
+	if got := solvers.ReplaysOfStages(10, 3); got != 6 {
+		t.Errorf("10 steps, 3 of them kept: %d, want 6", got)
+	}
+	for _, n := range []int{1, 2, 3, 10, 33, 100, 333} {
+		for _, c := range []solvers.Checkpoint{{RAM: 1}, {RAM: 3}, {RAM: 10}, {RAM: 2, Disk: 4}, {RAM: 50}} {
+			c.Kind, c.Stages = solvers.CheckpointBinomial, true
+			h := sys()
+			tr := replayable(&solvers.Trajectory{Fixed: 2 / float64(n), Keep: c}, h, "rk4")
+			s := solver(h, "rk4", solvers.Options{Fixed: tr.Fixed})
+			if _, err := s.Solve(context.Background(), tr); err != nil {
+				t.Fatal(err)
+			}
+			tr.Share(1, 1)
+			if got, want := backwards(t, tr), solvers.ReplaysOfStages(n, c.RAM+c.Disk); got != want {
+				t.Errorf("%d steps, %s: %d steps recomputed, want %d", n, c, got, want)
+			}
+		}
+	}
+}
+
+// TestPlacesChosen holds that binomial without a number keeps whole steps where fewer steps are then recomputed: with
+// much room, but not with little.
+func TestPlacesChosen(t *testing.T) {
+	h := wide(1000)
+	h.Times = h.Times[:2]
+	for _, c := range []struct {
+		limit  int64
+		stages bool
+	}{{200_000, false}, {2_000_000, true}, {12_000_000, true}} {
+		const n = 100
+		tr := replayable(&solvers.Trajectory{
+			Limit: c.limit, Fixed: 2. / n, Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial},
+		}, h, "rk4")
+		if _, err := solver(h, "rk4", solvers.Options{Fixed: tr.Fixed}).Solve(context.Background(), tr); err != nil {
+			t.Fatal(err)
+		}
+		tr.Share(1, 1)
+		// A state is 1000 numbers, a step without its stages 2001; half of the memory is for them.
+		stages := int64(method("rk4").Info().Stages)
+		states, steps := int(c.limit/2/8032), int(c.limit/2/(8*(2001+stages*1001)+32))
+		want := solvers.Replays(n, states+1)
+		whole := solvers.ReplaysOfStages(n, steps)
+		if c.stages != (whole < want) {
+			t.Fatalf("%d bytes: %d steps with states, %d with stages", c.limit, want, whole)
+		}
+		if c.stages {
+			want = whole
+		}
+		if got := backwards(t, tr); got != want {
+			t.Errorf("%d bytes: %d steps recomputed, want %d", c.limit, got, want)
 		}
 	}
 }

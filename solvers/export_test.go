@@ -12,7 +12,7 @@ var Update = update
 // for so many beside the start.
 func Places(units, room int, each func(unit int, kept []int)) {
 	s := &states{tr: &Trajectory{}}
-	s.reset(1, room, 0)
+	s.reset(1, false, room, 0)
 	var kept []int
 	for u := 1; u < units; u++ {
 		if level := s.place(u); level >= 0 {

@@ -6,7 +6,7 @@ import "testing"
 func TestPlaceLooksAtAll(t *testing.T) {
 	for _, room := range []int{1, 2, 3, 7, 40, 200} {
 		s := &states{tr: &Trajectory{}}
-		s.reset(1, room, 0)
+		s.reset(1, false, room, 0)
 		var all []keptState
 		for u := 1; u < 3000; u++ {
 			level, drop := 0, -1

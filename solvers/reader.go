@@ -115,7 +115,7 @@ func (r *Reader) Open(ctx context.Context, tr *Trajectory) {
 		tr.working.Add(r.bytes)
 	}
 	r.private.tr = tr
-	r.private.reset(r.size.N, tr.shared.spare, tr.shared.disk)
+	r.private.reset(tr.kept.n, tr.kept.whole, tr.shared.spare, tr.shared.disk)
 	if r.own = &r.private; tr.shared.consume {
 		r.own = &tr.kept
 	}
@@ -260,6 +260,9 @@ func (r *Reader) need(u int) error {
 	if err := r.equip(); err != nil {
 		return err
 	}
+	if done, err := r.kept(u); done || err != nil {
+		return err
+	}
 	if !r.valid || u != r.u { // otherwise it is the next one on a way forwards
 		if err := r.approach(u); err != nil {
 			return err
@@ -285,19 +288,46 @@ func (r *Reader) need(u int) error {
 
 // begin puts unit u, the last of the run, on the tape, as it was recorded.
 func (r *Reader) begin(u int) error {
-	if len(r.tape) == 0 {
-		r.tape = append(r.tape, r.step())
-	}
-	st, last := r.tape[0], &r.tr.last
-	rec := r.tr.rec(r.tr.stepOf(u))
-	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.t1, rec.made
-	r.ready(st, &rec)
+	st, last := r.taped(u), &r.tr.last
 	copy(st.Y0, last.Y0)
 	copy(st.Y1, last.Y1)
 	copy(st.DQ, last.DQ)
 	copy(st.K, last.K)
-	r.from, r.to, r.group, r.denseAt, r.valid = u, u+1, -2, -1, false
 	return r.equip()
+}
+
+// kept puts unit u on the tape if it was kept with its stages.
+func (r *Reader) kept(u int) (bool, error) {
+	from := &r.tr.kept
+	if !from.whole {
+		return false, nil
+	}
+	i := from.exact(u + 1)
+	if k := r.private.exact(u + 1); k >= 0 {
+		from, i = &r.private, k
+	}
+	if i < 0 {
+		return false, nil
+	}
+	st := r.taped(u)
+	if err := from.load(i, &r.buf, st.Y1, st.Y0, st.DQ, st.K); err != nil {
+		r.to = r.from
+		return false, err
+	}
+	return true, nil
+}
+
+// taped makes the tape that of unit u alone, and returns its step, whose numbers are to be filled in.
+func (r *Reader) taped(u int) *Step {
+	if len(r.tape) == 0 {
+		r.tape = append(r.tape, r.step())
+	}
+	st := r.tape[0]
+	rec := r.tr.rec(r.tr.stepOf(u))
+	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.t1, rec.made
+	r.ready(st, &rec)
+	r.from, r.to, r.group, r.denseAt, r.valid = u, u+1, -2, -1, false
+	return st
 }
 
 // approach goes to a unit from which the tape reaches u, and keeps states on the way.
@@ -316,30 +346,45 @@ func (r *Reader) approach(u int) error {
 		}
 		m := left - tape
 		if room > 0 {
-			m = tape * split((left+tape-1)/tape, min(room, left)+1)
+			m = tape * r.own.split((left+tape-1)/tape, room)
 		}
-		for range m {
-			if r.work == nil {
-				r.work = r.step()
-			}
-			r.work.Y0, r.y = r.y, r.work.Y0
-			if err := r.make(r.work); err != nil {
+		if r.work == nil {
+			r.work = r.step()
+		}
+		for n := range m {
+			w := r.work
+			w.Y0, r.y = r.y, w.Y0
+			if err := r.make(w); err != nil {
 				r.valid = false
 				return err
 			}
-			r.work.Y1, r.y = r.y, r.work.Y1
-			r.pass()
-		}
-		if room > 0 {
-			for n := len(r.own.list); n >= r.own.room(); n-- {
-				r.own.drop(n - 1) // the way back has passed it
+			keep := room > 0 && n == m-1
+			if keep && r.own.whole {
+				if err := r.put(w.Y1, w.Y0, w.DQ, w.K); err != nil {
+					return err
+				}
 			}
-			if err := r.own.put(r.u, 0, r.y); err != nil {
-				return err
+			w.Y1, r.y = r.y, w.Y1
+			if r.pass(); keep && !r.own.whole {
+				if err := r.put(r.y); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// put keeps the state before the unit after a step that was just made: y, or that step, before it is passed.
+func (r *Reader) put(y ...[]float64) error {
+	for n := len(r.own.list); n >= r.own.room(); n-- {
+		r.own.drop(n - 1) // the way back has passed it
+	}
+	u := r.u
+	if r.own.whole {
+		u++
+	}
+	return r.own.put(u, 0, y...)
 }
 
 // back goes to the last state up to unit u that is at hand.
@@ -358,11 +403,14 @@ func (r *Reader) back(u int) error {
 	}
 	r.fresh = false
 	if i >= 0 {
-		if err := from.load(i, r.y, &r.buf); err != nil {
+		if err := from.load(i, &r.buf, r.y); err != nil {
 			r.valid = false
 			return err
 		}
-		r.u, r.at, r.valid = at, r.tr.stepOf(at), true
+		if r.u, r.at, r.valid = at, r.tr.stepOf(at), true; from.whole { // what is kept ends before what happens there
+			r.u, r.at = at-1, r.tr.stepOf(at-1)
+			r.pass()
+		}
 		return nil
 	}
 	copy(r.y, r.tr.y0)

@@ -18,10 +18,11 @@ type Disk interface {
 // states are copies of the state of a run before some of its units. They are in memory and, where there are too many,
 // the first of them are in a file, since the way back needs these last.
 type states struct {
-	n         int // numbers of a state
-	expected  int // units, where their number is known; 0 where it is not
-	next      int // the next unit that a state is kept before, up to expected
-	ram, disk int // how many there may be
+	n         int  // numbers of a state, or of what is kept with it
+	whole     bool // the step before each state is kept with it: y1[N], y0[N], dq[Q], k[stages][N+Q]
+	expected  int  // units, where their number is known; 0 where it is not
+	next      int  // the next unit that a state is kept before, up to expected
+	ram, disk int  // how many there may be
 	list      []keptState
 	even      int // of the list: see place
 	mem       arena
@@ -42,8 +43,8 @@ type keptState struct {
 	away        bool // in the file
 }
 
-// reset forgets all states, and the file; n is the length of one.
-func (s *states) reset(n, ram, disk int) {
+// reset forgets all states, and the file; n is the length of one, whole that the step before each is kept with it.
+func (s *states) reset(n int, whole bool, ram, disk int) {
 	if s.file != nil {
 		_ = s.file.Close() // what is in it is no longer wanted
 		s.file = nil
@@ -51,6 +52,7 @@ func (s *states) reset(n, ram, disk int) {
 	if n != s.n {
 		s.n, s.free = n, nil
 	}
+	s.whole = whole
 	s.mem.reset(n)
 	s.list, s.free, s.holes, s.even = s.list[:0], s.free[:0], s.holes[:0], 0
 	s.ram, s.disk, s.inMemory, s.onDisk, s.used = ram, disk, 0, 0, 0
@@ -82,8 +84,17 @@ func (s *states) find(u int) int {
 	return i - 1
 }
 
-// put keeps y as the state before unit u. There must be room.
-func (s *states) put(u, level int, y []float64) error {
+// exact returns the index of the state before unit u, or -1.
+func (s *states) exact(u int) int {
+	if i := s.find(u); i >= 0 && s.list[i].unit == u {
+		return i
+	}
+	return -1
+}
+
+// put keeps y as the state before unit u. Of states with steps, y are the parts of the step before it, in the order of
+// step. There must be room.
+func (s *states) put(u, level int, y ...[]float64) error {
 	at := s.find(u)
 	if at >= 0 && s.list[at].unit == u {
 		return nil
@@ -106,7 +117,7 @@ func (s *states) put(u, level int, y []float64) error {
 		}
 	}
 	if k.away {
-		to, err := s.write(y)
+		to, err := s.write(y...)
 		if err != nil {
 			return err
 		}
@@ -119,32 +130,45 @@ func (s *states) put(u, level int, y []float64) error {
 			s.mem.next()
 			k.slot = s.mem.n - 1
 		}
-		copy(s.mem.at(k.slot), y)
+		to := s.mem.at(k.slot)
+		for _, part := range y {
+			to = to[copy(to, part):]
+		}
 		s.inMemory++
 	}
 	s.list = slices.Insert(s.list, at+1, k)
 	return nil
 }
 
-// load copies state i to y. Several goroutines may do so at once, with a buffer each.
-func (s *states) load(i int, y []float64, buf *[]byte) error {
+// load copies state i to y, in one part or several. Several goroutines may do so at once, with a buffer each.
+func (s *states) load(i int, buf *[]byte, y ...[]float64) error {
 	k := &s.list[i]
 	if !k.away {
-		copy(y, s.mem.at(k.slot))
+		from := s.mem.at(k.slot)
+		for _, part := range y {
+			from = from[copy(part, from):]
+		}
 		return nil
 	}
-	b := need(buf, 8*s.n)
-	if _, err := s.file.ReadAt(b, int64(k.slot)*int64(len(b))); err != nil {
+	n := 0
+	for _, part := range y {
+		n += len(part)
+	}
+	b := need(buf, 8*n)
+	if _, err := s.file.ReadAt(b, int64(k.slot)*int64(8*s.n)); err != nil {
 		return &DiskError{Op: "read", Err: err}
 	}
-	for i := range y {
-		y[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	for _, part := range y {
+		for i := range part {
+			part[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
+			b = b[8:]
+		}
 	}
 	return nil
 }
 
 // write writes y to the file and returns its slot there.
-func (s *states) write(y []float64) (slot int, err error) {
+func (s *states) write(y ...[]float64) (slot int, err error) {
 	if s.file == nil {
 		if s.file, err = s.tr.open(); err != nil {
 			s.file = nil
@@ -152,8 +176,12 @@ func (s *states) write(y []float64) (slot int, err error) {
 		}
 	}
 	b := need(&s.buf, 8*s.n)
-	for i, v := range y {
-		binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(v))
+	at := b
+	for _, part := range y {
+		for _, v := range part {
+			binary.LittleEndian.PutUint64(at, math.Float64bits(v))
+			at = at[8:]
+		}
 	}
 	slot = s.used
 	if n := len(s.holes); n > 0 {

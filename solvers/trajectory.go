@@ -110,30 +110,65 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.jumpAt.reset(z.N)
 	tr.siteAt.reset(z.N)
 	tr.stride = 1
-	ram, disk := math.MaxInt, 0
+	ram, disk, expected, stages := math.MaxInt, 0, 0, false
 	switch kind {
 	case CheckpointEvery:
 		tr.stride = max(tr.Keep.Every, 1)
 	case CheckpointBinomial:
-		ram, disk = tr.Keep.RAM-1, tr.Keep.Disk
-		if ram+disk < 0 {
-			ram, disk = math.MaxInt, 0
-			if tr.Limit > 0 {
-				ram = int(tr.Limit / 2 / int64(8*max(z.N, 1)+listed))
-			}
-		} else if ram < 0 {
-			ram, disk = 0, disk-1
-		}
+		expected = tr.expected(sys)
+		ram, disk, stages = tr.places(expected)
 	}
 	tr.kept.tr = tr
-	tr.kept.reset(z.N, ram, disk)
+	tr.kept.reset(tr.length(stages), stages, ram, disk)
 	if tr.last.Y0 = tr.last.Y0[:0]; kind == CheckpointBinomial {
-		tr.kept.expect(tr.expected(sys))
+		tr.kept.expect(expected)
 	}
 	if tr.Limit > 0 && tr.Bytes() > tr.Limit { // Readers of the last run left more states than the next one may have
 		tr.kept.mem.drop()
 	}
 	return nil
+}
+
+// length returns how many numbers a state takes, without or with the step before it.
+func (tr *Trajectory) length(stages bool) int {
+	z, n := &tr.size, tr.size.N
+	if !stages {
+		return n
+	}
+	most := 0
+	for i := range tr.each {
+		most = max(most, tr.each[i].Stages)
+	}
+	return 2*n + z.Q + most*(n+z.Q)
+}
+
+// places returns how many states of CheckpointBinomial may be in memory and in a file beside that at the start, and
+// whether each is kept with the step before it. Where Keep names no number, the run is of a known number of units and
+// whole steps leave less to recompute, although fewer have room, they are kept.
+func (tr *Trajectory) places(expected int) (ram, disk int, stages bool) {
+	ram, disk, stages = tr.Keep.RAM, tr.Keep.Disk, tr.Keep.Stages
+	fit := func(stages bool) int {
+		if tr.Limit == 0 {
+			return math.MaxInt
+		}
+		return int(tr.Limit / 2 / int64(8*max(tr.length(stages), 1)+listed))
+	}
+	switch {
+	case ram+disk == 0 && stages:
+		return fit(true), 0, true
+	case ram+disk == 0:
+		ram = fit(false)
+		if whole := fit(true); expected > 0 && tr.Limit > 0 &&
+			ReplaysOfStages(expected, whole) < Replays(expected, ram+1) {
+			return whole, 0, true
+		}
+		return ram, 0, false
+	case stages:
+		return ram, disk, true
+	case ram == 0:
+		return 0, disk - 1, false
+	}
+	return ram - 1, disk, false
 }
 
 // expected returns how many units the run will have, 0 where that is not known.
@@ -288,8 +323,10 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 			tr.keepOf(s, int(r.slot))
 		}
 	} else if s.H > 0 {
-		if err := tr.keep(s.Y0); err != nil {
-			return err
+		if !tr.kept.whole {
+			if err := tr.keep(tr.units, s.Y0); err != nil {
+				return err
+			}
 		}
 		if tr.units == tr.kept.expected-1 {
 			l := &tr.last
@@ -306,6 +343,9 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	if s.H > 0 {
 		tr.units++
 		tr.group = tr.marks.n
+		if !tr.whole && tr.kept.whole && tr.units != tr.kept.expected {
+			return tr.keep(tr.units, s.Y1, s.Y0, s.DQ, s.K[:tr.each[s.Member].Stages*(tr.size.N+tr.size.Q)])
+		}
 	}
 	return nil
 }
@@ -343,14 +383,15 @@ func (tr *Trajectory) keepOf(s *Step, slot int) {
 // keptLimit is how many bytes may be used for what only saves work.
 const keptLimit = 1 << 30
 
-// keep decides whether to keep y, the state before the next unit, and keeps it.
-func (tr *Trajectory) keep(y []float64) error {
+// keep decides whether to keep y, the state before unit u, which is the next one, and keeps it. Where the step before
+// it is kept as well, y are the parts of that.
+func (tr *Trajectory) keep(u int, y ...[]float64) error {
 	level := 0
 	switch {
-	case tr.units == 0: // the start is kept in any case
+	case u == 0: // the start is kept in any case
 		level = -1
 	case tr.Keep.Kind == CheckpointBinomial:
-		level = tr.kept.place(tr.units)
+		level = tr.kept.place(u)
 	default:
 		for tr.units%tr.stride == 0 && tr.thinned && tr.stride <= tr.units && tr.crowded() {
 			tr.widen()
@@ -380,7 +421,7 @@ func (tr *Trajectory) keep(y []float64) error {
 	if level < 0 {
 		return nil
 	}
-	return tr.kept.put(tr.units, level, y)
+	return tr.kept.put(u, level, y...)
 }
 
 // squeeze makes room for more, by keeping fewer states of a thinned run. It returns an error if that does not suffice.

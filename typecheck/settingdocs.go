@@ -43,9 +43,10 @@ var settingRows = map[string][]SettingRow{
 			"said otherwise, 10 for `pi` and 5 for most others"},
 		{[]string{"checkpoint"}, "what is kept of a run for its gradient; what is not is computed again, to the same " +
 			"bits: `all` (the stages of every step), `states`, `states(k)` (one in k), `binomial(n)` or `revolve(ram " +
-			"= n, disk = m)` (so many states, placed for the least work, m of them in a file; `binomial` alone: as " +
-			"many as half of `memory` holds). Unless said otherwise all is kept, and where `memory` is too small for " +
-			"it states only, then one in 2, 4 …; docs/methods.md"},
+			"= n, disk = m)` (so many states, placed for the least work, m of them in a file), `stages(n)` or " +
+			"`stages(ram = n, disk = m)` (so many steps with their stages); without a number as many as half of " +
+			"`memory` holds. Unless said otherwise all is kept, and where `memory` is too small for it states only, " +
+			"then one in 2, 4 …; docs/methods.md"},
 		{[]string{"units"}, "`off`, `warn` or `strict`: contradictions are errors unless said otherwise; `strict` " +
 			"refuses unknown units as well"},
 		{[]string{"threads", "memory"}, "goroutines, and what may be kept of a run (`\"2 GB\"`; half of the " +

@@ -350,6 +350,9 @@ func (f *failure) memory(e *solvers.MemoryError) {
 	case e.Keep.Kind == solvers.CheckpointBinomial:
 		keep = fmt.Sprintf(" with checkpoint = %s", e.Keep)
 		less = "keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
+		if e.Keep.Stages {
+			less = "keep fewer steps there, or some on disk: stages(ram = 20, disk = 200)"
+		}
 	default:
 		keep = fmt.Sprintf(" with checkpoint = %s", e.Keep)
 		less = "leave checkpoint out, so that less is kept where it must be"

@@ -8,14 +8,16 @@ import (
 )
 
 // checkpointUsage explains what solver.checkpoint may be.
-const checkpointUsage = "is all, states, states(k) for one in k, binomial, binomial(n) or " +
-	"revolve(ram = n, disk = m), with whole numbers from 1 to 2147483647"
+const checkpointUsage = "is all, states, states(k) for one in k, binomial, binomial(n), " +
+	"revolve(ram = n, disk = m), stages, stages(n) or stages(ram = n, disk = m), with whole numbers from 1 to " +
+	"2147483647"
 
 // checkpointForms are the forms that solver.checkpoint takes. The numbers of a call go to fields of
 // the result.
 var checkpointForms = []struct {
 	word   string
 	kind   solvers.CheckpointKind
+	stages bool               // of CheckpointBinomial
 	alone  bool               // the word stands for a value by itself
 	number countOf            // where the number of word(n) goes; nil: there is none
 	named  map[string]countOf // where the numbers of word(name = n, …) go
@@ -25,6 +27,10 @@ var checkpointForms = []struct {
 	{word: "binomial", kind: solvers.CheckpointBinomial, alone: true, number: ram},
 	{
 		word: "revolve", kind: solvers.CheckpointBinomial, number: ram,
+		named: map[string]countOf{"ram": ram, "disk": disk},
+	},
+	{
+		word: "stages", kind: solvers.CheckpointBinomial, stages: true, alone: true, number: ram,
 		named: map[string]countOf{"ram": ram, "disk": disk},
 	},
 }
@@ -65,7 +71,7 @@ func readCheckpoint(v typecheck.SettingValue) (c solvers.Checkpoint, ok bool) {
 		if f.word != v.Word {
 			continue
 		}
-		c.Kind = f.kind
+		c.Kind, c.Stages = f.kind, f.stages
 		if !v.Call {
 			return c, f.alone
 		}
