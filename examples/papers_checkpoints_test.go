@@ -3,6 +3,9 @@ package examples_test
 import (
 	"fmt"
 	"testing"
+
+	"odes.dev/odes/plot"
+	"odes.dev/odes/solvers"
 )
 
 // TestPaperCheckpoints counts the steps that are made again for a gradient of a run of known length, by states kept,
@@ -57,4 +60,75 @@ func TestPaperCheckpoints(t *testing.T) {
 	tabled(t, folder+"README.md", "counts", []string{
 		"states", "10 steps", "by formula", "100 steps", "by formula",
 	}, rows)
+}
+
+// TestPaperStages counts the same where whole steps are kept with their stages, and draws all counts over the memory
+// that is kept.
+func TestPaperStages(t *testing.T) {
+	const folder = "papers/tsadjoint/"
+	least := func(n, c int) int { // by enumeration, without the n steps of the run
+		best := make([][]int, c+1)
+		for s := range best {
+			best[s] = make([]int, n+1)
+			for m := 1; m <= n; m++ {
+				best[s][m] = m * (m + 1) / 2
+				for i := 1; i < m && s > 0; i++ {
+					best[s][m] = min(best[s][m], i+best[s-1][m-i]+best[s][i-1])
+				}
+			}
+		}
+		return best[c][n] - n
+	}
+	count := func(model, keep string, n int) int {
+		s := studied(t, folder+model, "solver.checkpoint", keep, "solver.fixed_step", fmt.Sprint(1/float64(n)))
+		if s.Stats.Steps != n {
+			t.Fatalf("%d steps, want %d", s.Stats.Steps, n)
+		}
+		return s.Stats.RecomputedSteps
+	}
+	var rows [][]string
+	for _, c := range []int{1, 2, 3, 4, 5, 6, 8, 10} {
+		row := []string{fmt.Sprint(c)}
+		for _, n := range []int{10, 100} {
+			got, want := count("decay.ode", fmt.Sprintf("stages(%d)", c), n), least(n, c)
+			if got != want {
+				t.Errorf("%d steps, %d of them kept: %d are made again, want %d", n, c, got, want)
+			} else if n == 10 && c == 3 && got != 6 {
+				t.Errorf("10 steps, 3 of them kept: %d are made again, want 6", got)
+			}
+			row = append(row, fmt.Sprint(got), fmt.Sprint(want))
+		}
+		rows = append(rows, row)
+	}
+	tabled(t, folder+"README.md", "stages", []string{
+		"steps kept", "10 steps", "by enumeration", "100 steps", "by enumeration",
+	}, rows)
+
+	picture := &plot.Lines{
+		Title: "100 steps of rk4",
+		X:     plot.Axis{Label: "memory, in states", Log: true}, Y: plot.Axis{Label: "steps made again", Log: true},
+		Curves: []plot.Curve{
+			{Name: "states, number of steps known"}, {Name: "states, not known"}, {Name: "steps with stages"},
+		},
+	}
+	rk4, _ := solvers.Lookup("rk4")
+	each := rk4.Info().Stages + 2 // states that a step takes, with its ends
+	for c := 1; c <= 90; c += 1 + c/8 {
+		for i, row := range []struct {
+			model, keep string
+			memory      int
+		}{
+			{"decay.ode", "binomial(%d)", c},
+			{"decay_seen.ode", "binomial(%d)", c},
+			{"decay.ode", "stages(%d)", 1 + c*each},
+		} {
+			curve := &picture.Curves[i]
+			if row.memory > 100 {
+				continue
+			}
+			curve.X = append(curve.X, float64(row.memory))
+			curve.Y = append(curve.Y, float64(count(row.model, fmt.Sprintf(row.keep, c), 100)))
+		}
+	}
+	drawn(t, folder+"checkpoints.svg", picture)
 }
