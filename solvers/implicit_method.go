@@ -309,6 +309,7 @@ type newton struct {
 	rate   float64 // and its proportion to the one before with the same matrix; 0 for none
 	fresh  bool    // the matrix is one of the stages
 	tried  bool    // changes were seen with this matrix
+	slow   bool    // changes shrink too slowly, or not at all
 	counts int
 }
 
@@ -317,6 +318,7 @@ const (
 	newtonMost  = 30      // iterations of a block
 	newtonDone  = 0x1p-50 // a change that is none, relative to the state
 	newtonNoise = 0x1p-26 // a change that may be rounding, where changes do not shrink any more
+	newtonLeft  = 0x1p-48 // what is left of an equation that holds to rounding, relative to its terms
 	newtonSlow  = 0.25    // a rate that asks for another matrix
 	newtonAhead = 4       // iterations to come that cost more than another Jacobian
 )
@@ -339,7 +341,7 @@ func (it *newton) judge(change float64) newtonVerdict {
 	}
 	first := !it.tried
 	it.counts++
-	it.last, it.rate, it.tried = change, rate, true
+	it.last, it.rate, it.tried, it.slow = change, rate, true, rate > newtonSlow
 	switch {
 	case !(change <= 1): // NaN
 		return newtonFailed
@@ -382,7 +384,11 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 		}
 		lin.lu.Solve(lin.x[:size*n], 1)
 		r.work.Solves++
-		switch it.judge(r.change(f, s, b, lin.x)) {
+		verdict := it.judge(r.change(f, s, b, lin.x))
+		if verdict > newtonOn && verdict != newtonFound && it.slow && r.holds(f, s, b, it.fresh) {
+			verdict = newtonFound
+		}
+		switch verdict {
 		case newtonFound:
 			r.work.Further += size * (it.counts - 1)
 			r.settle(f, s, b)
@@ -400,6 +406,32 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 			}
 		}
 	}
+}
+
+// holds reports whether the equations of a block hold to rounding: what is left of each is no more than the rounding
+// of its terms. That is how a state is known whose value is rounding itself, such as a current that others cancel:
+// relative to that state no change ever becomes small. The terms are those of the linearised equation, with the
+// Jacobian at the stages or, as far as that matters for their size, at the start.
+func (r *implicitRungeKutta) holds(f Field, s *Step, b *implicitBlock, fresh bool) bool {
+	left, terms := r.f[:r.n], r.e0[:r.n]
+	for i := b.from; i < b.to; i++ {
+		k, j := s.K[i*r.w:i*r.w+r.n], r.j
+		if fresh {
+			j = r.js[(i-b.from)*r.plan.entries:]
+		}
+		y := r.value(f, s, i)
+		r.take(f, i)
+		f.Eval(r.time(s, i), y, r.f)
+		r.work.Further++
+		r.plan.minus(left, k)
+		r.plan.sizes(terms, j, y, s.Y0, k)
+		for e, v := range left {
+			if !(math.Abs(v) <= newtonLeft*terms[e]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // change adds the changes x of a block to its slopes. It returns the largest, relative to the states.

@@ -1,6 +1,10 @@
 package solvers
 
-import "odes.dev/odes/internal/elem"
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+)
 
 // Mass is the constant matrix M of a system M y' = f(t, y) of index 1, in a form that every such system can be brought
 // to by combining its equations: a row of M that belongs to an unknown is zero, and f there is an algebraic equation;
@@ -68,6 +72,25 @@ func (p *jacobianPlan) minus(x, k []float64) {
 	}
 	for e, c := range m.Values {
 		x[m.Rows[e]] -= float64(c * k[m.Cols[e]])
+	}
+}
+
+// sizes writes the sizes of the terms of f(y) - M k into to[n], with the entries j of J:
+// Σ |J| (|y| + |y0|) + |M| |k|.
+func (p *jacobianPlan) sizes(to, j, y, y0, k []float64) {
+	for i, v := range k {
+		if to[i] = math.Abs(v); p.mass != nil && p.mass.of[i] != 0 {
+			to[i] = 0
+		}
+	}
+	if m := p.mass; m != nil {
+		for e, c := range m.Values {
+			to[m.Rows[e]] += math.Abs(float64(c * k[m.Cols[e]]))
+		}
+	}
+	for _, s := range p.states {
+		at := &p.all[s.E]
+		to[at.Row] = math.FMA(math.Abs(j[s.E]), math.Abs(y[at.Col])+math.Abs(y0[at.Col]), to[at.Row])
 	}
 }
 
