@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"strings"
 )
 
@@ -16,6 +17,8 @@ type mutant struct {
 	from, to int
 	was      string
 	other    string
+	within   string // the declaration around it
+	nth      int    // of the same changes there
 }
 
 func (m mutant) String() string {
@@ -29,9 +32,10 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s → %s", m.path, m.line, short(m.was), short(m.other))
 }
 
-// hash orders mutants in a way that lines above do not change.
+// hash orders mutants in a way that does not depend on other declarations: a sample stays what it is, but for those
+// that change.
 func (m mutant) hash(seed int) []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %d %s", seed, m.path, m.was, m.from, m.other))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %s %d %s", seed, m.path, m.within, m.was, m.nth, m.other))
 	return sum[:]
 }
 
@@ -62,9 +66,17 @@ func mutants(path string, text []byte) ([]mutant, error) {
 		return nil, err
 	}
 	var list []mutant
+	type change struct{ within, was, other string }
+	seen := map[change]int{}
+	within := "" // which of the file's declarations
 	add := func(from token.Pos, was, other string) {
 		place := set.Position(from)
-		list = append(list, mutant{path, place.Line, place.Offset, place.Offset + len(was), was, other})
+		nth := seen[change{within, was, other}]
+		seen[change{within, was, other}]++
+		list = append(list, mutant{
+			path: path, line: place.Line, from: place.Offset, to: place.Offset + len(was),
+			was: was, other: other, within: within, nth: nth,
+		})
 	}
 	between := func(n ast.Node) string {
 		return string(text[set.Position(n.Pos()).Offset:set.Position(n.End()).Offset])
@@ -74,7 +86,7 @@ func mutants(path string, text []byte) ([]mutant, error) {
 			add(at, is.String(), t.String())
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
+	look := func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			return n.Body != nil && n.Name.Name != "String" && n.Name.Name != "Error"
@@ -113,8 +125,30 @@ func mutants(path string, text []byte) ([]mutant, error) {
 			}
 		}
 		return true
-	})
+	}
+	for _, d := range file.Decls {
+		within = name(d)
+		ast.Inspect(d, look)
+	}
 	return list, nil
+}
+
+// name returns that of a declaration: of a function with its receiver, of variables that of the first.
+func name(d ast.Decl) string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil {
+			return types.ExprString(d.Recv.List[0].Type) + "." + d.Name.Name
+		}
+		return d.Name.Name
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			if v, ok := s.(*ast.ValueSpec); ok {
+				return v.Names[0].Name
+			}
+		}
+	}
+	return ""
 }
 
 // speaks tells whether a call writes a message or ends the program.
