@@ -61,12 +61,7 @@ var kindsOfIndices = []kindOfIndices{
 func members(
 	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
 ) (answer, error) {
-	m, err := s.model(r)
-	if err != nil {
-		return answer{}, err
-	}
-	counts := r.counts()
-	g, err := counts.cut(values)
+	m, g, err := s.open(r, values)
 	if err != nil {
 		return answer{}, err
 	}

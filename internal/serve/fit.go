@@ -100,12 +100,7 @@ type fitStatsHead struct {
 func fitted(
 	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
 ) (answer, error) {
-	m, err := s.model(r)
-	if err != nil {
-		return answer{}, err
-	}
-	counts := r.counts()
-	g, err := counts.cut(values)
+	m, g, err := s.open(r, values)
 	if err != nil {
 		return answer{}, err
 	}
@@ -267,12 +262,7 @@ type predictHead struct {
 func predicted(
 	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
 ) (answer, error) {
-	m, err := s.model(r)
-	if err != nil {
-		return answer{}, err
-	}
-	counts := r.counts()
-	g, err := counts.cut(values)
+	m, g, err := s.open(r, values)
 	if err != nil {
 		return answer{}, err
 	}

@@ -317,6 +317,17 @@ func (c *counts) cut(values []float64) (g given, err error) {
 	return g, err
 }
 
+// open returns the model that a request is about, and its values.
+func (s *server) open(r *request, values []float64) (*odes.Model, given, error) {
+	m, err := s.model(r)
+	if err != nil {
+		return nil, given{}, err
+	}
+	counts := r.counts()
+	g, err := counts.cut(values)
+	return m, g, err
+}
+
 // do computes once.
 func (j *job) do(
 	ctx context.Context, values []float64, tell func(odes.Progress), layout bool,
