@@ -109,7 +109,7 @@ func (c *call) execute(args []string) int {
 	}
 	c.settings = settings
 
-	rest = versionHabit(rest)
+	rest = negative(versionHabit(rest))
 	parser, err := newParser(only(rest), c.out, c.err)
 	if err != nil {
 		return c.fail(err)
@@ -231,6 +231,18 @@ func parse(p *kong.Kong, args []string) (ctx *kong.Context, err error) {
 func versionHabit(args []string) []string {
 	if len(args) > 0 && args[0] == "--version" {
 		return append([]string{"version"}, args[1:]...)
+	}
+	return args
+}
+
+// negative keeps the ends of ranges from being read as flags: odes sweep model.ode k from -1 to 1.
+func negative(args []string) []string {
+	args = slices.Clone(args)
+	for i := 1; i < len(args); i++ {
+		if a := args[i]; (args[i-1] == "from" || args[i-1] == "to") && len(a) > 1 && a[0] == '-' &&
+			strings.IndexByte(".0123456789", a[1]) >= 0 {
+			args[i] = " " + a
+		}
 	}
 	return args
 }

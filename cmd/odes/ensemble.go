@@ -144,6 +144,11 @@ func readRows(path string, seen *input.Seen) (names []string, rows [][]float64, 
 		}
 		names = append(names, name)
 	}
+	if len(rows) == 0 {
+		return nil, nil, &odes.FileError{
+			Path: path, Err: errors.New("it has no rows, only a heading; each row has the values of one member"),
+		}
+	}
 	return names, rows, nil
 }
 
