@@ -15,6 +15,8 @@ import (
 type FitSettings struct {
 	Objective string
 	Maximize  bool
+	// Unchosen are the names of the model's fit blocks, where each has one and none was chosen: none of them holds.
+	Unchosen []string
 	// Over is what is searched for, and Log marks what is on a logarithmic scale.
 	Over []Variable
 	Log  []bool // [len(Over)]
@@ -47,6 +49,9 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		Seed: f.Seed, MaxIter: f.MaxIter, Intervals: f.Intervals, Bootstrap: f.Bootstrap, Level: f.Level,
 		Scatter: f.Scatter,
 	}
+	if opts.Fit == "" {
+		out.Unchosen = m.namedFits()
+	}
 	m.fittedObjective(&out, &l)
 	over := f.Over
 	if over == nil {
@@ -78,6 +83,20 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		out.Log[at] = true
 	}
 	return out, l.Err()
+}
+
+// namedFits returns the names of the fit blocks, if all have one.
+func (m *Model) namedFits() (names []string) {
+	for _, b := range m.checked.Settings.Blocks {
+		if b.Kind != "fit" {
+			continue
+		}
+		if b.Name == "" {
+			return nil
+		}
+		names = append(names, b.Name)
+	}
+	return names
 }
 
 // bounded reports whether a param has bounds or a prior, and more than one value.
@@ -191,6 +210,23 @@ func (m *Model) Constraints() []Value {
 // ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of
 // several maxima becomes the largest.
 func (m *Model) ReadsLargest(name string) bool {
+	return m.reads(name, func(e typecheck.Expr) bool {
+		f, ok := e.(*typecheck.Functional)
+		return ok && f.Kind == typecheck.MaxOver
+	})
+}
+
+// ReadsExperiments reports whether an objective or a constraint reads a likelihood that adds up over the experiments
+// of the model. Any other one is that of the run without their changes.
+func (m *Model) ReadsExperiments(name string) bool {
+	return m.reads(name, func(e typecheck.Expr) bool {
+		r, ok := e.(*typecheck.Ref)
+		return ok && slices.Contains(m.checked.Totals, r.Sym)
+	})
+}
+
+// reads reports whether is holds for a part of an objective or a constraint.
+func (m *Model) reads(name string, is func(typecheck.Expr) bool) bool {
 	base, _, _ := strings.Cut(name, "[")
 	found := false
 	for _, o := range m.checked.Objectives {
@@ -198,8 +234,7 @@ func (m *Model) ReadsLargest(name string) bool {
 			continue
 		}
 		typecheck.Walk(func(e typecheck.Expr) bool {
-			f, ok := e.(*typecheck.Functional)
-			found = found || ok && f.Kind == typecheck.MaxOver
+			found = found || is(e)
 			return !found
 		}, o.Value)
 	}

@@ -316,6 +316,13 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	default:
 		note(diag.Warning, "the best search did not come to a minimum: %s", best.Why)
 	}
+	if names := p.settings.Unchosen; len(names) > 0 {
+		note(diag.Note, "no fit block holds: each has a name (%s) and none was asked for", strings.Join(names, ", "))
+	}
+	if names := p.model.Experiments(); len(names) > 0 && !p.model.ReadsExperiments(p.settings.Objective) {
+		note(diag.Note, "%s is that of the run without changes: it has no nll(), which alone adds up over %s (%s)",
+			p.settings.Objective, diag.Count(len(names), "experiment"), strings.Join(names, ", "))
+	}
 	failed, made := 0, 0
 	why := ""
 	for i := range out.Starts {

@@ -264,6 +264,43 @@ func TestOneValue(t *testing.T) {
 	}
 }
 
+// TestUnread: a note says which parts of the model a fit leaves out: blocks that all have names, where none is asked
+// for, and experiments that the objective does not read.
+func TestUnread(t *testing.T) {
+	const (
+		noBlock       = "no fit block holds: each has a name (one, two)"
+		noExperiments = "J is that of the run without changes"
+		low           = "experiment low { x0 = 4  use D }\n"
+		three         = "fit { minimize = J  max_iter = 3 }\n"
+	)
+	text := decay + "observe y = x ~ normal(0.2) from D.y\n" + low + "objective J = final(x)^2\n" +
+		"objective loss = nll()\nobjective both = nll() + 0*final(x)\n"
+	named := "fit one { minimize = loss }\nfit two { minimize = loss  over = k }\n"
+	for _, c := range []struct {
+		text, block string
+		want        []string
+	}{
+		{text + named, "", []string{noBlock}},
+		{text + named, "two", nil},
+		{text + named + "fit { minimize = loss }\n", "", nil},
+		{text + three, "", []string{noExperiments}},
+		{text + "fit { minimize = both  max_iter = 3 }\n", "", nil},
+		{strings.Replace(text, low, "", 1) + three, "", nil},
+	} {
+		opts := fit.Options{}
+		opts.Fit = c.block
+		r := run(t, parse(t, c.text), opts)
+		for _, say := range []string{noBlock, noExperiments} {
+			said := slices.ContainsFunc(r.Warnings, func(d diag.Diagnostic) bool {
+				return d.Level == diag.Note && strings.HasPrefix(d.Message, say)
+			})
+			if said != slices.Contains(c.want, say) {
+				t.Errorf("%q is said: %t, block %q of\n%s", say, said, c.block, c.text)
+			}
+		}
+	}
+}
+
 // TestBound: an estimate at a bound has the bound's value, and a warning.
 func TestBound(t *testing.T) {
 	for _, scale := range []string{"[]", "all"} {
