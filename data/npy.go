@@ -9,9 +9,10 @@ import (
 	"io"
 	"iter"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"odes.dev/odes/internal/lazy"
 )
 
 // npyMagic starts every file of NumPy's format:
@@ -19,9 +20,9 @@ import (
 const npyMagic = "\x93NUMPY"
 
 var (
-	npyDescr   = regexp.MustCompile(`'descr'\s*:\s*'([^']*)'`)
-	npyFortran = regexp.MustCompile(`'fortran_order'\s*:\s*(True|False)`)
-	npyShape   = regexp.MustCompile(`'shape'\s*:\s*\(([^)]*)\)`)
+	npyDescr   = lazy.Regexp(`'descr'\s*:\s*'([^']*)'`)
+	npyFortran = lazy.Regexp(`'fortran_order'\s*:\s*(True|False)`)
+	npyShape   = lazy.Regexp(`'shape'\s*:\s*\(([^)]*)\)`)
 )
 
 // npy reads NumPy's format, versions 1 to 3: floats, integers and booleans of either byte order, row- or column-major,
@@ -51,8 +52,8 @@ func npy(name string, file []byte, limit int) (Array, error) {
 		return fail("the header is cut off")
 	}
 	header, body := string(rest[:n]), rest[n:]
-	descr, fortran := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header)
-	shape := npyShape.FindStringSubmatch(header)
+	descr, fortran := npyDescr().FindStringSubmatch(header), npyFortran().FindStringSubmatch(header)
+	shape := npyShape().FindStringSubmatch(header)
 	if descr == nil || fortran == nil || shape == nil {
 		return fail("the header %q is not understood", header)
 	}

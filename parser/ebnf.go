@@ -2,8 +2,9 @@ package parser
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
+
+	"odes.dev/odes/internal/lazy"
 )
 
 // Grammar returns the grammar of the language in EBNF: the items as the parser
@@ -40,7 +41,7 @@ func Grammar() string {
 }
 
 // partOfGrammar is how participle names a part that is parsed by hand, by its Go type.
-var partOfGrammar = regexp.MustCompile(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
+var partOfGrammar = lazy.Regexp(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 
 // manualNames are the names of the manual for such parts, where they differ.
 var manualNames = map[string]string{
@@ -51,17 +52,17 @@ var manualNames = map[string]string{
 }
 
 var (
-	itemOfGrammar = regexp.MustCompile(`\b(\w+)Item\b`)
+	itemOfGrammar = lazy.Regexp(`\b(\w+)Item\b`)
 	otherNames    = strings.NewReplacer("UnitItem", "UnitDecl", "<prime>", `"'"`)
 )
 
 // readable writes a production with the names of the manual.
 func readable(line string) string {
-	line = partOfGrammar.ReplaceAllStringFunc(line, func(s string) string {
-		name := partOfGrammar.FindStringSubmatch(s)[1]
+	line = partOfGrammar().ReplaceAllStringFunc(line, func(s string) string {
+		name := partOfGrammar().FindStringSubmatch(s)[1]
 		return cmp.Or(manualNames[name], name)
 	})
-	return itemOfGrammar.ReplaceAllString(otherNames.Replace(line), "$1")
+	return itemOfGrammar().ReplaceAllString(otherNames.Replace(line), "$1")
 }
 
 // byHand is the grammar of the parts that hand-written routines parse. A number in brackets tells how tightly an

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 )
@@ -21,9 +22,9 @@ func nearest(word string) string {
 }
 
 var (
-	derivative = regexp.MustCompile(`^(?:der|dot|ddt|D|Differential)\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
-	quotient   = regexp.MustCompile(`^d\s*/\s*dt\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
-	leibniz    = regexp.MustCompile(`^d([\pL_][\pL\p{Nd}_]*)\s*/\s*d[\pL_]+`)
+	derivative = lazy.Regexp(`^(?:der|dot|ddt|D|Differential)\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
+	quotient   = lazy.Regexp(`^d\s*/\s*dt\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
+	leibniz    = lazy.Regexp(`^d([\pL_][\pL\p{Nd}_]*)\s*/\s*d[\pL_]+`)
 )
 
 // otherDerivative returns the state and the text of a derivative in another
@@ -34,8 +35,8 @@ func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
 	}
 	rest := p.file.Text()[t.Start:]
 	rest = rest[:min(len(rest), 200)]
-	for _, form := range []*regexp.Regexp{derivative, quotient, leibniz} {
-		if m := form.FindStringSubmatch(rest); m != nil {
+	for _, form := range []func() *regexp.Regexp{derivative, quotient, leibniz} {
+		if m := form().FindStringSubmatch(rest); m != nil {
 			return m[1], m[0]
 		}
 	}

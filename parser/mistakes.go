@@ -1,9 +1,9 @@
 package parser
 
 import (
-	"regexp"
 	"strings"
 
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 )
@@ -19,12 +19,12 @@ var partNames = map[string]string{
 	"VarDecl": "a name", "FnParam": "a parameter", "Prime": "'",
 }
 
-var expectedPart = regexp.MustCompile(`(?s)\(expected (.*)\)$`)
+var expectedPart = lazy.Regexp(`(?s)\(expected (.*)\)$`)
 
 // expectation turns participle's account of what it wanted, a production in
 // its own notation, into the tokens or parts that could have come next.
 func expectation(message string) []string {
-	if m := expectedPart.FindStringSubmatch(message); m != nil {
+	if m := expectedPart().FindStringSubmatch(message); m != nil {
 		return firsts(m[1])
 	}
 	return nil

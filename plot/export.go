@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
@@ -90,7 +91,8 @@ func (f *format) draw(p Picture, look Page) (*sheet, error) {
 
 const border = 8 * vg.Inch / 72
 
-var fonts = font.NewCache(liberation.Collection())
+// fonts are parsed for the first picture.
+var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
 
 // canvas is where a picture is drawn, and with which inks.
 type canvas struct {
@@ -101,7 +103,7 @@ type canvas struct {
 // style is a text style; x and y say which side of the text stands at its point.
 func (n *inks) style(size vg.Length, x draw.XAlignment, y draw.YAlignment) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-	letters := &lettering{text.Plain{Fonts: fonts}, n.format, n.lost}
+	letters := &lettering{text.Plain{Fonts: fonts()}, n.format, n.lost}
 	return text.Style{Color: n.ink, Font: f, XAlign: x, YAlign: y, Handler: letters}
 }
 

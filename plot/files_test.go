@@ -99,7 +99,7 @@ func TestPDF(t *testing.T) {
 
 // TestSubset: the part of a font that a document gets is a whole font file, in which the parts of letters are there.
 func TestSubset(t *testing.T) {
-	face := fonts.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, 10)
+	face := fonts().Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, 10)
 	s := newSubset(face.Face)
 	var b sfnt.Buffer
 	for _, r := range "aé Жµ" {

@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
@@ -24,7 +25,7 @@ func keywords() []string {
 }
 
 // behindIn matches a line that continues with the name of an experiment, or with its beginning.
-var behindIn = regexp.MustCompile(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
+var behindIn = lazy.Regexp(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
 
 // fitting are the places where names of some kinds alone fit, by what stands before them.
 var fitting = []struct {
@@ -111,7 +112,7 @@ func setting(tokens []ast.Token) (block, key string, ok bool) {
 }
 
 // fileNames matches a line that continues with the name of a file.
-var fileNames = regexp.MustCompile(`(?:\b(csv|load)\(\s*|\bfrom\s+)"([^"]*)$`)
+var fileNames = lazy.Regexp(`(?:\b(csv|load)\(\s*|\bfrom\s+)"([^"]*)$`)
 
 // Complete returns the words that the text before the cursor may become, and how many of its last
 // bytes they replace.
@@ -125,11 +126,12 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		strings.ContainsAny(rest[at:], "./") {
 		return paths("", rest[at:], modelEndings), len(rest) - at
 	}
-	if in := fileNames.FindStringSubmatch(line); in != nil {
+	if in := fileNames().FindStringSubmatch(line); in != nil {
 		endings := map[string][]string{"csv": data.TableEndings(), "load": data.Endings(), "": modelEndings}[in[1]]
 		return paths(filepath.Dir(s.path), in[2], endings), len(in[2])
 	}
-	if in := behindIn.FindStringSubmatch(line); in != nil && s.now.model != nil && len(s.now.model.Experiments()) > 0 {
+	in := behindIn().FindStringSubmatch(line)
+	if in != nil && s.now.model != nil && len(s.now.model.Experiments()) > 0 {
 		for _, x := range append(s.now.model.Experiments(), unchanged) {
 			if strings.HasPrefix(x, in[1]) && x != in[1] {
 				words = append(words, x)

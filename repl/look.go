@@ -3,10 +3,10 @@ package repl
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
@@ -24,15 +24,15 @@ func draws(command string) bool {
 }
 
 // optionAtEnd is the last option of a command, with its value where there is one.
-var optionAtEnd = regexp.MustCompile(`(?:^|\s)--([a-z]+)(?:(?:\s*=\s*|\s+)("[^"]*"|[^\s"]\S*))?\s*$`)
+var optionAtEnd = lazy.Regexp(`(?:^|\s)--([a-z]+)(?:(?:\s*=\s*|\s+)("[^"]*"|[^\s"]\S*))?\s*$`)
 
 // optionAnywhere is what looks like an option.
-var optionAnywhere = regexp.MustCompile(`(?:^|\s)--([\pL_]+)`)
+var optionAnywhere = lazy.Regexp(`(?:^|\s)--([\pL_]+)`)
 
 // lastOption returns where the last word of a command begins that says how to draw, the option and its value; nil where
 // there is none.
 func lastOption(text string) (at int, o *plot.Option, value string) {
-	m := optionAtEnd.FindStringSubmatchIndex(text)
+	m := optionAtEnd().FindStringSubmatchIndex(text)
 	if m == nil {
 		return 0, nil, ""
 	}
@@ -53,7 +53,7 @@ func splitLook(text string) (rest, tail string) {
 	for {
 		if at, o, _ := lastOption(rest); o != nil {
 			rest = strings.TrimRight(text[:at], " \t\n")
-		} else if m := outputFlag.FindStringIndex(rest); m != nil {
+		} else if m := outputFlag().FindStringIndex(rest); m != nil {
 			rest = strings.TrimRight(text[:m[0]], " \t\n")
 		} else {
 			return rest, text[len(rest):]
@@ -74,7 +74,7 @@ func (s *Session) cutLook(text string) (rest string, l look, err error) {
 		}
 		tail, l.path = cutOutput(tail)
 	}
-	if m := optionAnywhere.FindStringSubmatch(rest); m != nil && !slices.Contains(s.declared(), m[1]) {
+	if m := optionAnywhere().FindStringSubmatch(rest); m != nil && !slices.Contains(s.declared(), m[1]) {
 		return "", l, misfit(m[1])
 	}
 	return strings.TrimSpace(rest), l, l.view.Check()

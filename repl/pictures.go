@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/output"
 	"odes.dev/odes/plot"
 )
 
-var outputFlag = regexp.MustCompile(`(?:^|\s)-o[ =]*("[^"]+"|\S+)\s*$`)
+var outputFlag = lazy.Regexp(`(?:^|\s)-o[ =]*("[^"]+"|\S+)\s*$`)
 
 // cutOutput removes `-o file` from the end of a command.
 func cutOutput(text string) (rest, path string) {
-	m := outputFlag.FindStringSubmatchIndex(text)
+	m := outputFlag().FindStringSubmatchIndex(text)
 	if m == nil {
 		return text, ""
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
@@ -60,8 +60,8 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool { return d.Level != diag.Error })
 	for i := range list {
 		// a place in the model's text; the caret shows the place in the entry
-		list[i].Message = place.ReplaceAllString(list[i].Message, "")
-		list[i].Message = carrier.ReplaceAllString(list[i].Message, "a result") // the item that carries the question
+		list[i].Message = place().ReplaceAllString(list[i].Message, "")
+		list[i].Message = carrier().ReplaceAllString(list[i].Message, "a result") // the item that carries the question
 	}
 	return nil, &diag.ListError{Diagnostics: s.remap(list, source.NewFile(Entry, q.entry), pieces)}
 }
@@ -123,9 +123,9 @@ func (s *Session) spelled(q *question) (string, []piece) {
 }
 
 // carrier matches the item that a question is asked as.
-var carrier = regexp.MustCompile(`"(objective|output)"`)
+var carrier = lazy.Regexp(`"(objective|output)"`)
 
-var place = regexp.MustCompile(` opened at \d+:\d+`)
+var place = lazy.Regexp(` opened at \d+:\d+`)
 
 func hasCode(err error, code diag.Code) bool {
 	for _, d := range diag.Of(err) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sync"
 )
 
 // rungeKutta is the Method of an explicit Tableau. The exact coefficients are rounded to double precision once. All
@@ -49,9 +50,9 @@ type scheme struct {
 	at  []terms
 	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
 
-	reach float64                    // where the method is stable on the negative real axis
-	rays  [stabilityRays + 1]float64 // where it is nearly stable along others
-	pair  [2]int                     // two stages at one node; equal when there are none
+	reach float64                            // where the method is stable on the negative real axis
+	rays  func() *[stabilityRays + 1]float64 // where it is nearly stable along others
+	pair  [2]int                             // two stages at one node; equal when there are none
 	whole Arithmetic
 }
 
@@ -132,6 +133,7 @@ func newScheme(t *Tableau) *scheme {
 		r.node = append(r.node, at)
 	}
 	r.findStability()
+	r.rays = sync.OnceValue(r.findRays)
 	r.describe()
 	return r
 }

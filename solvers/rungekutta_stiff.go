@@ -13,7 +13,8 @@ func (r *rungeKutta) StableAlong(cos float64) float64 {
 		return r.reach
 	}
 	i := int(x)
-	return math.FMA(x-float64(i), r.rays[i+1]-r.rays[i], r.rays[i])
+	rays := r.rays()
+	return math.FMA(x-float64(i), rays[i+1]-rays[i], rays[i])
 }
 
 // Rays along which methods are stable are known at these many cosines, equally spaced from 0, and at rayEnd.
@@ -66,20 +67,25 @@ func (r *scheme) findStability() {
 		}
 		return math.Abs(along(&r.b, x)) <= 1
 	}
-	last := func(stable func(x float64) bool) (reach float64) {
-		for {
-			next := reach + max(1.0/64, reach/256)
-			if !stable(next) {
-				return reach
-			}
-			reach = next
-		}
-	}
-	r.reach = last(stable)
+	r.reach = lastStable(stable)
+}
 
-	// The same for y' = z y with z = x (-cos + i sin).
-	u := make([]float64, r.info.Stages)
-	for i := range r.rays {
+// lastStable returns how far from 0 something is stable, in small steps.
+func lastStable(stable func(x float64) bool) (reach float64) {
+	for {
+		next := reach + max(1.0/64, reach/256)
+		if !stable(next) {
+			return reach
+		}
+		reach = next
+	}
+}
+
+// findRays finds where the scheme is nearly stable along y' = z y with z = x (-cos + i sin).
+func (r *scheme) findRays() *[stabilityRays + 1]float64 {
+	rays := new([stabilityRays + 1]float64)
+	y, u := make([]float64, r.info.Stages), make([]float64, r.info.Stages)
+	for i := range rays {
 		cos := float64(float64(i) * rayEnd / stabilityRays)
 		sin := math.Sqrt(math.FMA(-cos, cos, 1))
 		grown := func(t *terms, x float64) (re, im float64) {
@@ -92,7 +98,7 @@ func (r *scheme) findStability() {
 			im = float64(x * math.FMA(sin, a, -float64(cos*b)))
 			return re, im
 		}
-		r.rays[i] = min(r.reach, last(func(x float64) bool {
+		rays[i] = min(r.reach, lastStable(func(x float64) bool {
 			for k := range y {
 				y[k], u[k] = grown(&r.a[k], x)
 			}
@@ -100,4 +106,5 @@ func (r *scheme) findStability() {
 			return math.FMA(re, re, float64(im*im)) <= 1.01*1.01
 		}))
 	}
+	return rays
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/parser"
 )
@@ -184,9 +184,9 @@ func (f modelFlags) options(c *call) (odes.Options, error) {
 	return o, err
 }
 
-var settingFlag = regexp.MustCompile(`^--((?:` + strings.Join(parser.Blocks(), "|") + `)\.[\pL_][\pL\pN_]*)(=(.*))?$`)
+var settingFlag = lazy.Regexp(`^--((?:` + strings.Join(parser.Blocks(), "|") + `)\.[\pL_][\pL\pN_]*)(=(.*))?$`)
 
-var memorySize = regexp.MustCompile(`^[\d.]+ ?[kKMGT]?i?B$`)
+var memorySize = lazy.Regexp(`^[\d.]+ ?[kKMGT]?i?B$`)
 
 // splitSettings takes flags such as --solver.key=value out of args. kong wants to know all flags
 // beforehand, and the keys of these belong to package odes.
@@ -195,7 +195,10 @@ func splitSettings(args []string) (rest []string, settings []odes.Setting, err e
 		if args[i] == "--" {
 			return append(rest, args[i:]...), settings, nil
 		}
-		m := settingFlag.FindStringSubmatch(args[i])
+		var m []string
+		if strings.HasPrefix(args[i], "--") && strings.Contains(args[i], ".") {
+			m = settingFlag().FindStringSubmatch(args[i])
+		}
 		switch {
 		case m == nil:
 			rest = append(rest, args[i])
@@ -207,7 +210,7 @@ func splitSettings(args []string) (rest []string, settings []odes.Setting, err e
 			i++
 			m[3] = args[i]
 		}
-		if m[1] == "solver.memory" && memorySize.MatchString(m[3]) { // a text, whose quotes shells remove
+		if m[1] == "solver.memory" && memorySize().MatchString(m[3]) { // a text, whose quotes shells remove
 			m[3] = strconv.Quote(m[3])
 		}
 		settings = append(settings, odes.Setting{Key: m[1], Value: m[3]})
@@ -248,7 +251,7 @@ func assignment(text string) (odes.Assignment, error) {
 		return odes.Assignment{}, usagef("--set %s: write name=value", text)
 	}
 	unit := ""
-	if m := withUnit.FindStringSubmatch(value); m != nil {
+	if m := withUnit().FindStringSubmatch(value); m != nil {
 		value, unit = m[1], m[2]
 	}
 	values, err := numbers(value)
@@ -259,7 +262,7 @@ func assignment(text string) (odes.Assignment, error) {
 }
 
 // withUnit is a number or a list of them, and a unit behind: 1.62 [m/s^2]. No list of numbers ends like that.
-var withUnit = regexp.MustCompile(`^(.*[^\s\[,].*?)\s*\[([^\[\],]*)\]\s*$`)
+var withUnit = lazy.Regexp(`^(.*[^\s\[,].*?)\s*\[([^\[\],]*)\]\s*$`)
 
 // numbers reads a number, or a list of them in brackets; nested lists are read row by row.
 func numbers(text string) ([]float64, error) {

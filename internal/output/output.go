@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/lazy"
 )
 
 // Error says that an output could not be written.
@@ -144,7 +144,7 @@ func temporary(folder string) (*os.File, error) {
 	}
 }
 
-var leftover = regexp.MustCompile(`^\.odes-\d+-\d+\.tmp$`)
+var leftover = lazy.Regexp(`^\.odes-\d+-\d+\.tmp$`)
 
 // sweep removes what processes left that were killed while they wrote.
 func sweep(folder string) {
@@ -155,7 +155,7 @@ func sweep(folder string) {
 	names, _ := dir.Readdirnames(-1)
 	dir.Close()
 	for _, name := range names {
-		if !leftover.MatchString(name) {
+		if !leftover().MatchString(name) {
 			continue
 		}
 		path := filepath.Join(folder, name)
