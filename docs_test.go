@@ -186,6 +186,7 @@ objective left = final(A)
 func TestEveryBlockIsRun(t *testing.T) {
 	run := map[string]string{ // document and language: where
 		"README.md odes": "TestReadme", "README.md ": "TestReadme", "README.md go": "TestReadmeGo",
+		"docs/go.md go":         "rhs: Example and TestDocument",
 		"docs/language.md odes": "TestDocumentsModels", "docs/language.md ebnf": "TestGrammarInManual",
 		"docs/language.md ":   "TestMessageInManual",
 		"docs/events.md odes": "TestDocumentsModels", "docs/steady.md odes": "TestDocumentsModels",
