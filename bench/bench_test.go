@@ -73,6 +73,7 @@ func TestProblems(t *testing.T) {
 		{"vdp", 2, 1e-6, 1.3001429e-06, 1e-3},
 		{"grayscott", 100, 0, 88.2971052214834, 1e-12},
 		{"grayscott", 16, 0, 0, 0},
+		{"grayscott-cn", 64, 0, 56.5092291972523, 1e-10},
 		{"network", 20, 0, 0, 0},
 	} {
 		p, opts, err := named(c.name, c.n, c.tol)

@@ -127,6 +127,9 @@ func named(name string, n int, tol float64) (problem, odes.Options, error) {
 		p = vdp(tol)
 	case "grayscott":
 		p = grayScott(n)
+	case "grayscott-cn": // Crank–Nicolson's scheme
+		p = grayScott(n)
+		p.text = strings.Replace(p.text, "method = rk4", "method = trapezoidal", 1)
 	case "network":
 		p = newNetwork(n, 5*n/2).problem("method = dopri5  rtol = 1e-6  atol = 1e-9")
 	case "network-step":

@@ -212,6 +212,19 @@ is the norm of the gradient.
 		r.peer("PETSc", "petsc_grayscott", "-reps", 12),
 	)
 	standings(b, entrants, "PETSc", ms, "ms")
+	fmt.Fprint(b, `On 64 × 64 points, ten steps are made by Crank–Nicolson's scheme, as in PETSc's tutorials. The
+steps are short: the diagonal of the matrix dominates, and odes makes no factors
+([methods](methods.md#linear-equations)). It solves stages to rounding, and PETSc to 1e-8, with
+factors by default. The last row is PETSc's when it is told to take GMRES with ILU(0).
+
+`)
+	cn := []any{"-problem", "grayscott64", "-method", "cn", "-steps", 10, "-reps"}
+	entrants = r.race(
+		r.own("odes, 1 thread", job{problem: "grayscott-cn", n: 64, runs: 30}),
+		r.peer("PETSc", "petsc_stiff", append(cn, 5)...),
+		r.peer("PETSc, GMRES", "petsc_stiff", append(cn, 12, "-ksp_type", "gmres", "-pc_type", "ilu")...),
+	)
+	standings(b, entrants, "PETSc", ms, "ms")
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"odes.dev/odes"
 )
 
-// sample is one line of a program: one gradient.
+// sample is one line of a program: one gradient, or the least time and the median of many.
 type sample struct {
 	Peer     string  `json:"peer"`
 	Steps    float64 `json:"steps"`
@@ -21,6 +21,8 @@ type sample struct {
 	Adjoint  float64 `json:"adjoint_s"`
 	Total    float64 `json:"total_s"`
 	Checksum float64 `json:"checksum"`
+	Median   float64 `json:"total_median_s"` // 0: of one gradient
+	Norm     float64 `json:"gradnorm"`       // the checksum of many
 }
 
 // job is what a process of our own is asked to do.

@@ -54,13 +54,14 @@ type implicitRungeKutta struct {
 
 // blockSolver factors and solves M ⊗ I - h A ⊗ J.
 type blockSolver struct {
-	plan   *blockPlan
-	lu     linalg.LU
-	matrix []float64
-	x      []float64 // [size·n·max(l, 1)]
-	a      []float64 // of the factors; nil for none
-	h      float64
-	first  bool // they are those of the Jacobian at the start
+	plan    *blockPlan
+	lu      linalg.LU
+	inexact linalg.Inexact // lu, where that may have no factors
+	matrix  []float64
+	x       []float64 // [size·n·max(l, 1)]
+	a       []float64 // of the factors; nil for none
+	h       float64
+	first   bool // they are those of the Jacobian at the start
 }
 
 func newImplicitRungeKutta(s *implicitScheme, size Size, lanes int) *implicitRungeKutta {
@@ -136,10 +137,12 @@ func newBlockSolver(jac *Jacobian, z Size, size, lanes int) (*blockSolver, error
 	if err != nil {
 		return nil, err
 	}
-	return &blockSolver{
+	b := &blockSolver{
 		plan: plan, lu: plan.first.New(), matrix: make([]float64, plan.nonZeros),
 		x: make([]float64, size*z.N*max(lanes, 1)),
-	}, nil
+	}
+	b.inexact, _ = b.lu.(linalg.Inexact)
+	return b, nil
 }
 
 // begin takes the order with which every factorisation begins.
@@ -148,6 +151,16 @@ func (b *blockSolver) begin() {
 		b.lu.SetOrder(b.plan.order)
 		b.a = nil
 	}
+}
+
+// change replaces a residual by a change of slopes, and an error by a filtered one. Where there are no factors it is
+// about that: the next change mends a change, and of errors a few digits count.
+func (b *blockSolver) change(x []float64) {
+	if b.inexact != nil {
+		b.inexact.SolveTo(x, 1, newtonInexact)
+		return
+	}
+	b.lu.Solve(x, 1)
 }
 
 // factor makes and factors the matrix for a[size·size]; row i has the entries js[i·step:].
@@ -315,12 +328,14 @@ type newton struct {
 
 // Bounds of Newton's method.
 const (
-	newtonMost  = 30      // iterations of a block
-	newtonDone  = 0x1p-50 // a change that is none, relative to the state
-	newtonNoise = 0x1p-26 // a change that may be rounding, where changes do not shrink any more
-	newtonLeft  = 0x1p-48 // what is left of an equation that holds to rounding, relative to its terms
-	newtonSlow  = 0.25    // a rate that asks for another matrix
-	newtonAhead = 4       // iterations to come that cost more than another Jacobian
+	newtonMost    = 30      // iterations of a block
+	newtonDone    = 0x1p-50 // a change that is none, relative to the state
+	newtonNoise   = 0x1p-26 // a change that may be rounding, where changes do not shrink any more
+	newtonLeft    = 0x1p-48 // what is left of an equation that holds to rounding, relative to its terms
+	newtonSlow    = 0.25    // a rate that asks for another matrix
+	newtonAhead   = 4       // iterations to come that cost more than another Jacobian
+	newtonInexact = 0x1p-13 // residual of a change that is found without factors
+	newtonFront   = 0x1p-20 // of the largest state: what is smaller is not known better by a solution without factors
 )
 
 // newtonVerdict says how an iteration goes on.
@@ -382,7 +397,7 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 			copy(x, r.f[:n])
 			r.plan.minus(x, k)
 		}
-		lin.lu.Solve(lin.x[:size*n], 1)
+		lin.change(lin.x[:size*n])
 		r.work.Solves++
 		verdict := it.judge(r.change(f, s, b, lin.x))
 		if verdict > newtonOn && verdict != newtonFound && it.slow && r.holds(f, s, b, it.fresh) {
@@ -443,10 +458,16 @@ func (r *implicitRungeKutta) change(f Field, s *Step, b *implicitBlock, x []floa
 			k[e] += v
 		}
 	}
+	least := 0.0
+	if lu := r.solver[b.to-b.from].inexact; lu != nil && !lu.Exact() {
+		for _, v := range s.Y0 {
+			least = max(least, float64(newtonFront*math.Abs(v)))
+		}
+	}
 	for i := b.from; i < b.to; i++ {
 		y := r.value(f, s, i)
 		for e, v := range x[(i-b.from)*n : (i-b.from+1)*n] {
-			most = larger(most, s.H, v, y[e], s.Y0[e])
+			most = larger(most, s.H, v, y[e], max(math.Abs(s.Y0[e]), least))
 		}
 	}
 	return most
@@ -517,7 +538,7 @@ func (r *implicitRungeKutta) estimate(s *Step, e []float64) bool {
 	}
 	for i := range r.passes {
 		r.weight(e, 1)
-		r.solver[1].lu.Solve(e[:r.n], 1)
+		r.solver[1].change(e[:r.n])
 		r.work.Solves++
 		copy(r.filtered[i*r.n:], e[:r.n])
 	}

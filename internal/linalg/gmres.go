@@ -80,6 +80,17 @@ func (g *GMRES) Solve(s System, x, b []float64, tolerance float64, most int) (it
 	}
 }
 
+// Improve sets x[N] to a solution whose residual has about the tolerance times the norm of b, or what the iterations
+// up to a restart come to. The residual is not computed.
+func (g *GMRES) Improve(s System, x, b []float64, tolerance float64) {
+	x, b = x[:g.n], b[:g.n]
+	clear(x)
+	if size := norm(b); size > 0 {
+		copy(g.v, b)
+		g.cycle(s, x, size, float64(tolerance*size), g.restart)
+	}
+}
+
 // cycle improves x by up to most iterations. The residual is in the first vector of the basis and
 // has norm left.
 func (g *GMRES) cycle(s System, x []float64, left, enough float64, most int) int {

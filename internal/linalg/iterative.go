@@ -6,18 +6,34 @@ import (
 	"odes.dev/odes/internal/simd"
 )
 
-// iterative stands in for a factorisation that has no room: it solves by GMRES with an incomplete factorisation as the
-// preconditioner, until the residual is so small that the solution is as good as that of factors. Where GMRES does not
-// get there, the solution is NaN: a step that asked for it cannot be made, and a shorter one has a matrix that is
-// closer to the identity. Lanes follow each other.
+// Inexact is an LU that may have no factors, and then solves by iteration, as far as it is asked to.
+type Inexact interface {
+	LU
+	// Exact reports whether the last Factor made factors.
+	Exact() bool
+	// SolveTo is Solve with an error of about the tolerance times the solution.
+	SolveTo(x []float64, lanes int, tolerance float64)
+}
+
+// iterative stands in for a factorisation that has no room. Where the diagonal of the matrix does not dominate, it
+// solves by GMRES with an incomplete factorisation as the preconditioner, until the residual is so small that the
+// solution is as good as that of factors. Where GMRES does not get there, the solution is NaN: a step that asked for it
+// cannot be made, and a shorter one has a matrix that is closer to the identity. Lanes follow each other.
 type iterative struct {
-	p       *Pattern
-	ilu     Preconditioner
+	easy    *dominated
+	mild    bool // easy solves
+	ilu     *incomplete
 	gmres   *GMRES
-	values  []float64
 	x, b    []float64
 	forward System
 	back    System
+}
+
+// iterativePlan is what the pattern alone decides.
+type iterativePlan struct {
+	p    *Pattern
+	ilu  *incompletePlan
+	runs *diagonals
 }
 
 const (
@@ -31,41 +47,66 @@ const (
 	iterations = 1200
 )
 
-func newIterative(p *Pattern, ilu Preconditioner) *iterative {
-	n := p.N
+func newIterativePlan(p *Pattern) (*iterativePlan, error) {
+	ilu, err := newIncompletePlan(p)
+	if err != nil {
+		return nil, err
+	}
+	return &iterativePlan{p: p, ilu: ilu, runs: newDiagonals(p)}, nil
+}
+
+func newIterative(plan *iterativePlan) *iterative {
+	n := plan.p.N
 	f := &iterative{
-		p: p, ilu: ilu, gmres: NewGMRES(n, restart), values: make([]float64, len(p.Rows)),
+		easy: newDominated(plan.p, plan.runs), ilu: plan.ilu.new(), gmres: NewGMRES(n, restart),
 		x: make([]float64, n), b: make([]float64, n),
 	}
-	f.forward = System{
-		Product:      func(y, x []float64) { p.Product(y, f.values, x, 1) },
-		Precondition: func(x []float64) { ilu.Solve(x, 1) },
-	}
-	f.back = System{
-		Product:      func(y, x []float64) { p.ProductT(y, f.values, x, 1) },
-		Precondition: func(x []float64) { ilu.SolveT(x, 1) },
-	}
+	f.forward = System{Product: f.easy.product, Precondition: func(x []float64) { f.ilu.Solve(x, 1) }}
+	f.back = System{Product: f.easy.productT, Precondition: func(x []float64) { f.ilu.SolveT(x, 1) }}
 	return f
 }
 
 func (f *iterative) Factor(values []float64) error {
-	copy(f.values, values)
-	return f.ilu.Factor(f.values)
+	values = values[:len(f.easy.values)]
+	if _, finite := largest(values); !finite {
+		return f.easy.p.notFinite(values)
+	}
+	if f.mild = f.easy.take(values); f.mild {
+		return nil
+	}
+	f.easy.hold(values)
+	return f.ilu.Factor(values)
 }
 
-func (f *iterative) Solve(x []float64, lanes int)  { f.solve(&f.forward, x, lanes) }
-func (f *iterative) SolveT(x []float64, lanes int) { f.solve(&f.back, x, lanes) }
+func (f *iterative) Solve(x []float64, lanes int)  { f.solve(&f.forward, x, lanes, 0) }
+func (f *iterative) SolveT(x []float64, lanes int) { f.solve(&f.back, x, lanes, 0) }
 
-func (f *iterative) solve(s *System, x []float64, lanes int) {
+func (f *iterative) SolveTo(x []float64, lanes int, tolerance float64) {
+	f.solve(&f.forward, x, lanes, tolerance)
+}
+
+// Exact implements Inexact.
+func (f *iterative) Exact() bool { return false }
+
+// solve solves to about the tolerance, and, where that is 0, as well as factors would.
+func (f *iterative) solve(s *System, x []float64, lanes int, tolerance float64) {
+	if f.mild {
+		f.easy.solve(x, lanes, s == &f.back, max(tolerance, exactly))
+		return
+	}
 	for a := range lanes {
 		for i := range f.b {
 			f.b[i] = x[i*lanes+a]
 		}
 		copy(f.x, f.b)
 		s.Precondition(f.x)
-		if _, err := f.gmres.Solve(*s, f.x, f.b, converged, iterations); err != nil && !(f.residual(s) <= enough) {
-			for i := range f.x {
-				f.x[i] = math.NaN()
+		if tolerance > 0 {
+			f.gmres.Improve(*s, f.x, f.b, tolerance)
+		} else if _, err := f.gmres.Solve(*s, f.x, f.b, converged, iterations); err != nil {
+			if !(f.residual(s) <= enough) {
+				for i := range f.x {
+					f.x[i] = math.NaN()
+				}
 			}
 		}
 		for i, v := range f.x {
@@ -85,22 +126,19 @@ func (f *iterative) residual(s *System) float64 {
 func (f *iterative) Order() *Order   { return nil }
 func (f *iterative) SetOrder(*Order) {}
 
-func (f *iterative) Kept() int { return len(f.values) }
+func (f *iterative) Kept() int { return len(f.easy.values) }
 
 func (f *iterative) Keep(to []float64) bool {
-	copy(to, f.values)
+	f.easy.give(to)
 	return true
 }
 
-func (f *iterative) Restore(from []float64) {
-	copy(f.values, from)
-	_ = f.ilu.Factor(f.values) // it could be factored before
-}
+func (f *iterative) Restore(from []float64) { _ = f.Factor(from) } // it could be factored before
 
 func (f *iterative) Method() Method { return Iterative }
-func (f *iterative) NonZeros() int  { return len(f.values) }
-func (f *iterative) Flops() int     { return 2 * len(f.values) }
-func (f *iterative) Memory() int    { return iterativeBytes(f.p) }
+func (f *iterative) NonZeros() int  { return len(f.easy.values) }
+func (f *iterative) Flops() int     { return 2 * len(f.easy.values) }
+func (f *iterative) Memory() int    { return iterativeBytes(f.easy.p) }
 
 // iterativeBytes returns about how much memory an iterative solution takes.
-func iterativeBytes(p *Pattern) int { return 40*len(p.Rows) + 8*p.N*(restart+8) }
+func iterativeBytes(p *Pattern) int { return 48*len(p.Rows) + 8*p.N*(restart+12) }

@@ -39,7 +39,7 @@ const (
 	Dense
 	Band
 	Sparse
-	Iterative // no factors: GMRES with ILU(0)
+	Iterative // no factors: GMRES
 )
 
 var methodNames = []string{"auto", "dense", "band", "sparse", "gmres"}
@@ -100,7 +100,9 @@ type Analysis struct {
 	order     *Order // nil for Dense, and if it would need too much memory, as tooLarge says
 	tooLarge  *MemoryError
 	band      *bandwidths
-	ilu       *incompletePlan // of Iterative
+	products  *iterativePlan // of Iterative
+	easy      bool           // factors are made only where the diagonal does not dominate
+	runs      *diagonals     // of these
 }
 
 // Options are what may be asked of an Analysis.
@@ -149,7 +151,7 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	case a.options.Method == Sparse && a.order == nil:
 		return nil, a.tooLarge
 	case a.options.Method == Iterative:
-		if a.ilu, err = newIncompletePlan(p); err != nil {
+		if a.products, err = newIterativePlan(p); err != nil {
 			return nil, err
 		}
 	case bytes > o.Memory:
@@ -157,6 +159,9 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	}
 	if a.options.Method != Band {
 		a.band = nil
+	}
+	if o.Method == Auto && a.options.Method == Sparse && a.order.flops > easyFrom && p.hasDiagonal() {
+		a.easy, a.runs = true, newDiagonals(p)
 	}
 	return a, nil
 }
@@ -242,9 +247,13 @@ func (a *Analysis) New() LU {
 	case Band:
 		return newBand(a.band)
 	case Iterative:
-		return newIterative(a.p, a.ilu.new())
+		return newIterative(a.products)
 	}
-	return newSparse(a.structure, a.order, a.options.Memory)
+	f := newSparse(a.structure, a.order, a.options.Memory)
+	if a.easy {
+		return &hybrid{sparse: f, easy: newDominated(a.p, a.runs)}
+	}
+	return f
 }
 
 // Method returns the method of the factorisations.

@@ -1,0 +1,200 @@
+package linalg
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/simd"
+)
+
+// dominated solves systems whose diagonal D is larger than all other entries N of its row together, and of its column,
+// as those of short steps on grids. No factors are needed then: x = D⁻¹(b - N x) is iterated (C. G. J. Jacobi,
+// Astronomische Nachrichten 22, 1845). An error becomes smaller by the ratio with each iteration, so that their number
+// is known before. No norm is taken: scales of states do not matter, beside those of the sums, and small elements of a
+// solution are as accurate as large ones but for what comes from farther than there are iterations.
+type dominated struct {
+	p      *Pattern
+	runs   *diagonals // nil where they are short
+	values []float64  // in the order of the pattern, or of the runs
+	recip  []float64  // of the diagonal
+	sums   []float64
+	x, b   []float64 // one lane
+	ratio  float64   // of the other entries to the diagonal, the largest
+}
+
+// dominant is the largest ratio that is used.
+const dominant = 0.35
+
+func newDominated(p *Pattern, runs *diagonals) *dominated {
+	n := p.N
+	return &dominated{
+		p: p, runs: runs, values: make([]float64, len(p.Rows)), recip: make([]float64, n), sums: make([]float64, n),
+		x: make([]float64, n), b: make([]float64, n),
+	}
+}
+
+// take takes the values of a matrix. It reports whether the diagonal dominates.
+func (d *dominated) take(values []float64) bool {
+	d.ratio = 0
+	clear(d.sums) // of rows
+	for j := range d.recip {
+		diagonal, sum := 0.0, 0.0
+		for e := d.p.Start[j]; e < d.p.Start[j+1]; e++ {
+			v := math.Abs(values[e])
+			if i := int(d.p.Rows[e]); i == j {
+				diagonal, d.recip[j] = v, 1/values[e]
+			} else {
+				sum += v
+				d.sums[i] += v
+			}
+		}
+		if !(sum <= float64(dominant*diagonal)) {
+			return false
+		}
+		d.ratio = max(d.ratio, sum/diagonal)
+	}
+	for i, sum := range d.sums {
+		ratio := float64(sum * math.Abs(d.recip[i]))
+		if !(ratio <= dominant) {
+			return false
+		}
+		d.ratio = max(d.ratio, ratio)
+	}
+	d.hold(values)
+	return true
+}
+
+// hold takes the values for products, and give gives them back in the order of the pattern.
+func (d *dominated) hold(values []float64) {
+	if d.runs == nil {
+		copy(d.values, values)
+		return
+	}
+	for k, e := range d.runs.place {
+		d.values[k] = values[e]
+	}
+}
+
+func (d *dominated) give(to []float64) {
+	if d.runs == nil {
+		copy(to, d.values)
+		return
+	}
+	for k, e := range d.runs.place {
+		to[e] = d.values[k]
+	}
+}
+
+// iterations returns how many make an error smaller by the tolerance.
+func (d *dominated) iterations(tolerance float64) int {
+	if d.ratio == 0 {
+		return 0
+	}
+	return int(math.Ceil(elem.Log(tolerance) / elem.Log(d.ratio)))
+}
+
+// product and productT set y[N] to A·x and Aᵀ·x.
+func (d *dominated) product(y, x []float64) {
+	if d.runs != nil {
+		d.runs.product(y, d.values, x)
+	} else {
+		d.p.Product(y, d.values, x, 1)
+	}
+}
+
+func (d *dominated) productT(y, x []float64) {
+	if d.runs != nil {
+		d.runs.productT(y, d.values, x)
+	} else {
+		d.p.ProductT(y, d.values, x, 1)
+	}
+}
+
+// solve replaces x[N][lanes] by the solution of the system, or of the transposed one.
+func (d *dominated) solve(x []float64, lanes int, transposed bool, tolerance float64) {
+	for lane := range lanes {
+		to, b := x, d.b
+		if lanes > 1 {
+			to = d.x
+		}
+		for i := range b {
+			b[i] = x[i*lanes+lane]
+		}
+		simd.Binary(simd.Mul, to, b, d.recip)
+		for range d.iterations(tolerance) {
+			if w := d.sums; transposed {
+				d.productT(w, to)
+			} else {
+				d.product(w, to)
+			}
+			simd.Binary(simd.Sub, d.sums, b, d.sums)
+			simd.Ternary(simd.FMA, to, d.sums, d.recip, to)
+		}
+		if lanes > 1 {
+			for i, v := range to {
+				x[i*lanes+lane] = v
+			}
+		}
+	}
+}
+
+// hybrid is a sparse factorisation that is not made where the diagonal dominates and iterations cost less than solves
+// with factors.
+type hybrid struct {
+	*sparse
+	easy *dominated
+	mild bool // easy solves
+}
+
+func (f *hybrid) Factor(values []float64) error {
+	f.mild = false
+	if f.easy.take(values) {
+		work := f.easy.iterations(exactly) * len(f.easy.values)
+		if f.easy.runs != nil {
+			work /= kernelFaster
+		}
+		if f.mild = work < f.NonZeros(); f.mild {
+			return nil
+		}
+	}
+	return f.sparse.Factor(values)
+}
+
+const (
+	// exactly is how much smaller an error becomes that is rounding then.
+	exactly = 0x1p-54
+	// kernelFaster is how much faster products along diagonals are than single entries.
+	kernelFaster = 4
+	// easyFrom is the number of operations of a factorisation from which on it is looked whether one is needed.
+	easyFrom = codeFlops
+)
+
+func (f *hybrid) Solve(x []float64, lanes int) { f.SolveTo(x, lanes, exactly) }
+
+func (f *hybrid) SolveTo(x []float64, lanes int, tolerance float64) {
+	if f.mild {
+		f.easy.solve(x, lanes, false, tolerance)
+	} else {
+		f.sparse.Solve(x, lanes)
+	}
+}
+
+func (f *hybrid) SolveT(x []float64, lanes int) {
+	if f.mild {
+		f.easy.solve(x, lanes, true, exactly)
+	} else {
+		f.sparse.SolveT(x, lanes)
+	}
+}
+
+// Exact implements Inexact.
+func (f *hybrid) Exact() bool { return !f.mild }
+
+func (f *hybrid) Keep(to []float64) bool { return !f.mild && f.sparse.Keep(to) }
+
+func (f *hybrid) Restore(from []float64) {
+	f.mild = false
+	f.sparse.Restore(from)
+}
+
+func (f *hybrid) Memory() int { return f.sparse.Memory() + 8*(len(f.easy.values)+4*f.easy.p.N) }
