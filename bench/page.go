@@ -72,7 +72,7 @@ Written by `+"`bench/run`"+` on %s; do not edit. Version %s, backend %s.
 | C | %s |
 | load before and after | %s; %s |
 
-To measure again, run `+"`bench/run`"+`, or `+"`PEERS=/path/to/peers bench/run`"+` to measure other programs beside it.
+To measure again, run `+"`bench/run`"+`. The other programs are in [bench/peers](../bench/peers/README.md).
 
 - Programs with one thread are bound to one core. All programs of a table take turns, %d turns each, with a new
   process for each turn. The first gradient of each process is dropped.

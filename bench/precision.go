@@ -133,15 +133,16 @@ func (d *diagram) own(mode, method string) *curve {
 // rivals are the curves of other programs that are there.
 func (d *diagram) rivals(r *runner) []*curve {
 	n, reps := d.n, max(2, 400/(d.n*d.n/10+10))
-	petsc := func(rk, variant string) func(tol float64, dump string) *entrant {
+	petsc := func(rk, params string) func(tol float64, dump string) *entrant {
 		return func(tol float64, dump string) *entrant {
-			return r.peer("", "petsc_glv", "-n", n, "-tol", tol, "-dt0", 0.1, "-reps", reps, "-rk", rk, "-variant",
-				variant, "-dump", dump)
+			return r.peer("", "petsc_glv", "-n", n, "-rtol", tol, "-first", 0.1, "-reps", reps, "-rk", rk, "-params",
+				params, "-dump", dump)
 		}
 	}
-	cvodes := func(reps int, mode, quadratures string) func(tol float64, dump string) *entrant {
+	cvodes := func(reps int, mode string) func(tol float64, dump string) *entrant {
 		return func(tol float64, dump string) *entrant {
-			return r.peer("", "cvodes_glv", n, tol, reps, "adams", mode, "polynomial", quadratures, dump)
+			return r.peer("", "cvodes_glv", "-n", n, "-rtol", tol, "-reps", reps, "-mode", mode, "-interpolation",
+				"polynomial", "-dump", dump)
 		}
 	}
 	slowly := max(1, min(reps, 100/n))
@@ -170,14 +171,14 @@ func (d *diagram) rivals(r *runner) []*curve {
 		}
 		list = append(list, c)
 	}
-	add("PETSc, 5dp", false, petsc("5dpfix", "mu"))
+	add("PETSc, 5dp", false, petsc("dormand_prince", "mu"))
 	add("PETSc, 7vr, sums put off", false, petsc("7vr", "deferred"))
-	add("CVODES, adjoint", n >= 100, cvodes(slowly, "multi", "off"))
+	add("CVODES, adjoint", n >= 100, cvodes(slowly, "adjoint"))
 	if n <= 100 {
-		add("CVODES, adjoint, all at once", n >= 100, cvodes(slowly, "batched", "off"))
+		add("CVODES, adjoint, all at once", n >= 100, cvodes(slowly, "together"))
 	}
 	if n <= 40 {
-		add("CVODES, forward", n >= 30, cvodes(slowly, "forward", "on"))
+		add("CVODES, forward", n >= 30, cvodes(slowly, "forward"))
 	}
 	return list
 }

@@ -152,9 +152,7 @@ Written by `+"`bench/run -precision`"+` on %s; do not edit. Version %s, backend 
 | C | %s |
 | load before and after | %s; %s |
 
-To measure again, run `+"`bench/run -precision`"+`, or `+"`PEERS=/path/to/peers bench/run -precision`"+
-		` to measure other
-programs beside it.
+To measure again, run `+"`bench/run -precision`"+`. The other programs are in [bench/peers](../bench/peers/README.md).
 
 What does a gradient of a given accuracy cost? Each mark of a figure is one tolerance, from 1e-2 to 1e-13, with
 `+"`rtol = atol`"+`. The horizontal axis is the time of the gradient, and the vertical axis is its error, so the lower

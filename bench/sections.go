@@ -58,10 +58,9 @@ between the products. The rows *AVX2*, here and below, do without both (`+"`ODES
 			r.own("odes, 1 thread, growth ≤ 10", job{problem: "glv-grow", n: n, tol: 1e-7, runs: k}),
 			r.own("odes, 2 threads", job{problem: "glv", n: n, tol: 1e-7, runs: k, threads: 2}),
 			narrow(r.own("odes, 1 thread, AVX2", job{problem: "glv", n: n, tol: 1e-7, runs: k})),
-			r.peer("limit", "glv_limit", n, 1e-7, k),
-			r.peer("PETSc", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", max(k/4, 2), "-rk", "5dpfix", "-variant",
-				"mu"),
-			slow(r.peer("CVODES", "cvodes_glv", n, 1e-7, 2, "adams", "multi", "hermite", "off")),
+			r.peer("limit", "glv_limit", "-n", n, "-rtol", 1e-7, "-reps", k),
+			r.peer("PETSc", "petsc_glv", "-n", n, "-rtol", 1e-7, "-reps", max(k/4, 2)),
+			slow(r.peer("CVODES", "cvodes_glv", "-n", n, "-rtol", 1e-7, "-reps", 2)),
 		)
 		if len(entrants) == 0 {
 			return fmt.Errorf("nothing ran for n = %d", n)
@@ -161,11 +160,12 @@ reference is odes at tolerance 1e-13 with a method of order 9. The last row of e
 			file("odes")); err != nil {
 			return err
 		}
-		if err := row("PETSc", r.peer("", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", 1, "-rk", "5dpfix", "-variant",
-			"mu"), "-dump", file("petsc")); err != nil {
+		if err := row("PETSc", r.peer("", "petsc_glv", "-n", n, "-rtol", 1e-7, "-reps", 1), "-dump",
+			file("petsc")); err != nil {
 			return err
 		}
-		if err := row("reference, RK4", r.peer("", "glv_reference", n, 1000), file("rk4")); err != nil {
+		if err := row("reference, RK4", r.peer("", "glv_limit", "-n", n, "-fixed", 1000), "-dump",
+			file("rk4")); err != nil {
 			return err
 		}
 		os.Remove(file("tight"))
@@ -187,8 +187,8 @@ advantage of an implicit method.
 	entrants := r.race(
 		r.own("odes", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100}),
 		narrow(r.own("odes, AVX2", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100})),
-		r.peer("PETSc", "petsc_vdp", "-tol", 1e-6, "-reps", 5, "-rk", "5dpfix"),
-		r.peer("CVODES, BDF", "cvodes_vdp", 1e-6, 5, "bdf", "adjoint", "hermite"),
+		r.peer("PETSc", "petsc_vdp", "-rtol", 1e-6, "-reps", 5),
+		r.peer("CVODES, BDF", "cvodes_vdp", "-rtol", 1e-6, "-reps", 5),
 	)
 	standings(b, entrants, "", ms, "ms")
 	f := entrants[0].figure()

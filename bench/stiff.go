@@ -121,7 +121,7 @@ func (r *runner) stiffDiagram(p *stiffProblem) (*stiffDiagram, error) {
 	}
 	add("CVODES, BDF", "cvodes_stiff", stiffTols, p.cvodes...)
 	if p.petsc {
-		add("PETSc, CN", "petsc_stiff", stiffTols[:6], "-method", "cn")
+		add("PETSc, CN", "petsc_stiff", stiffTols[:6])
 	}
 	return d, nil
 }

@@ -41,9 +41,8 @@ Written by `+"`bench/run -stiff`"+` on %s; do not edit. Version %s, backend %s.
 | C | %s |
 | load before and after | %s; %s |
 
-To measure again, run `+"`bench/run -stiff`"+`, or `+"`PEERS=/path/to/peers FATODE=/path/to/FATODE bench/run -stiff`"+
-		`
-to measure other programs beside it.
+To measure again, run `+"`FATODE=/path/to/FATODE bench/run -stiff`"+`. The other programs are in
+[bench/peers](../bench/peers/README.md).
 
 What does the gradient of a stiff model cost at a given accuracy? One objective, a value at the end, is differentiated
 by all rate constants and all initial values. Each mark of a figure is one tolerance. The horizontal axis is the time
