@@ -231,8 +231,7 @@ func (r *rosenbrock) jacobianCotangents(s *Step, d *StepTangent, c *StepSecond) 
 	}
 }
 
-// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush; see that of explicit
-// methods.
+// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush.
 func (r *rosenbrock) InterpolatePullPush(
 	f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual,
 ) {

@@ -13,15 +13,7 @@ type secondWork struct {
 	y, t    Dual      // [n], [1] a stage
 	tb      Dual      // [1]
 
-	seeded           bool
-	seed             []float64 // [all stages][n] Σ β_i(θ) w
-	seedD            []float64 // [all stages][n·l]
-	y0               Dual      // [n] Σ w
-	h, t0            Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
-	rate             Dual      // [n] Σ β'_i k_i
-	secondDerivative terms     // β''(θ)
-	secondRate       []float64 // [n]
-	m                []float64 // [l]
+	denseDuals
 }
 
 func (r *rungeKutta) readySecond() *secondWork {
@@ -34,8 +26,7 @@ func (r *rungeKutta) readySecond() *secondWork {
 	r.secondOrder = &secondWork{
 		kd: v(total * w * l), yb: v((1 + total) * n), ybd: v((1 + total) * n * l),
 		u: NewDual(w, l), k: NewDual(w, l), y: Dual{D: v(n * l)}, t: NewDual(1, l), tb: NewDual(1, l),
-		seed: v(total * n), seedD: v(total * n * l), y0: NewDual(n, l), h: NewDual(1, l), t0: NewDual(1, l),
-		rate: NewDual(n, l), secondDerivative: terms{row: r.dps, c: v(len(r.dps))}, secondRate: v(n), m: v(l),
+		denseDuals: newDenseDuals(total, n, l, r.dps),
 	}
 	return r.secondOrder
 }
@@ -93,12 +84,12 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 		if !seeded && !r.live[i] {
 			continue
 		}
-		base, baseD := r.zero[:n], r.zero[:n*l]
+		base := Dual{r.zero[:n], r.zero[:n*l]}
 		if seeded {
-			base, baseD = g.seed[i*n:(i+1)*n], g.seedD[i*n*l:(i+1)*n*l]
+			base = g.seed.rows(i, n, l)
 		}
-		at[i].combine(g.u.X[:n], base, 1, g.yb, n)
-		at[i].combine(g.u.D[:n*l], baseD, 1, g.ybd, n*l)
+		at[i].combine(g.u.X[:n], base.X, 1, g.yb, n)
+		at[i].combine(g.u.D[:n*l], base.D, 1, g.ybd, n*l)
 		b := 0.0
 		if t := &at[i]; len(t.row) > 0 && t.row[0] == 0 {
 			b = t.c[0]
@@ -161,62 +152,16 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 	}
 }
 
-// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush. θ moves by θ̇ = (ṫ*
-// - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output
-// moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
+// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush.
 func (r *rungeKutta) InterpolatePullPush(
 	f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual,
 ) {
 	g := r.readySecond()
-	n, l := r.n, r.l
 	r.extend(f, s)
 	r.weigh(theta)
 	if r.dense.at == nil {
 		r.transposeDense()
 	}
 	g.stages(r, f, s, d, true)
-	if !g.seeded {
-		g.seeded = true
-		clear(g.seed)
-		clear(g.seedD)
-		for _, v := range []Dual{g.y0, g.h, g.t0} {
-			v.Clear()
-		}
-	}
-	thetad := g.m
-	for m := range thetad {
-		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
-	}
-	for j, i := range r.dps {
-		beta, drift := r.theta.c[j], r.dense.drift.c[j]
-		seed, seedD := g.seed[i*n:(i+1)*n], g.seedD[i*n*l:(i+1)*n*l]
-		for e, v := range w.X {
-			seed[e] = math.FMA(beta, v, seed[e])
-			for m, dot := range thetad {
-				at := e*l + m
-				seedD[at] = math.FMA(beta, w.D[at], math.FMA(float64(drift*dot), v, seedD[at]))
-			}
-		}
-	}
-	g.y0.Add(w)
-	for j, p := range r.beta {
-		g.secondDerivative.c[j] = secondDerivative(p, theta)
-	}
-	drift := &r.dense.drift
-	drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
-	drift.combine(g.rate.D, r.zero, 1, g.kd, r.w*l)
-	g.secondDerivative.combine(g.secondRate, r.zero, 1, s.K, r.w)
-	for e, v := range g.rate.X {
-		move := float64(v * w.X[e])
-		tb.X[0] += move
-		g.t0.X[0] -= move
-		g.h.X[0] = math.FMA(-theta, move, g.h.X[0])
-		for m, dot := range thetad {
-			rated := math.FMA(g.secondRate[e], dot, g.rate.D[e*l+m])
-			moved := math.FMA(rated, w.X[e], float64(v*w.D[e*l+m]))
-			tb.D[m] += moved
-			g.t0.D[m] -= moved
-			g.h.D[m] -= math.FMA(dot, move, float64(theta*moved))
-		}
-	}
+	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.dense.drift, r.beta, theta, td, g.kd, w, tb)
 }
