@@ -19,7 +19,8 @@ func StiffExample(file string) bool {
 // AlgebraicExample reports whether an example has algebraic unknowns, which not all methods and modes take.
 func AlgebraicExample(file string) bool {
 	switch name := strings.TrimSuffix(filepath.Base(file), ".ode"); name {
-	case "akzo_nobel", "converter", "nine_buses", "pendulum_cartesian", "power_fault", "transistor_amplifier":
+	case "akzo_nobel", "battery", "converter", "nine_buses", "pendulum_cartesian", "power_fault",
+		"transistor_amplifier":
 		return true
 	}
 	return false

@@ -20,8 +20,8 @@ y' = lambda*(y - sin(t + pi/4)) + cos(t + pi/4)
 objective y_T = final(y)
 `
 
-// stiffOrdersKept are the orders that are left where |λ|h is large: of Runge–Kutta methods those of their stages, one
-// where no other is listed. The errors of radau9 and radau13 are rounding there.
+// stiffOrdersKept are the orders that are left where |λ|h is large: of Runge–Kutta methods those of their stages;
+// one where no other is listed. Errors of radau9 and radau13 are rounding.
 var stiffOrdersKept = map[string]float64{
 	"rosenbrock23": 2, "ros3p": 2, "rodas4p": 3, "rodas5p": 3, "implicit_midpoint": 2, "trapezoidal": 2, "theta": 2,
 	"trbdf2": 2, "kvaerno3": 2, "esdirk32": 2, "esdirk4": 2, "kvaerno5": 2, "esdirk54": 2, "gauss4": 2, "gauss6": 4,
