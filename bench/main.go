@@ -1,5 +1,5 @@
 // Command bench measures odes and writes docs/benchmarks.md, or with -precision docs/precision.md, or with -stiff
-// docs/stiff.md. bench/run builds and starts it.
+// docs/stiff.md, or with -families docs/families.md. bench/run builds and starts it.
 //
 // It holds the problems (models.go, network.go, stiff_problems.go) and runs odes and other programs in turns, each in a
 // process of its own. The other programs are looked for in a folder. Each prints a JSON line per gradient
@@ -48,8 +48,8 @@ func run() error {
 	flag.StringVar(&r.peers, "peers", "", "folder with the programs to compare with")
 	flag.StringVar(&r.work, "work", os.TempDir(), "folder for what is built on the way")
 	flag.StringVar(&r.core, "core", "1", "core for programs with one thread; empty: any")
-	flag.IntVar(&r.rounds, "rounds", 0, "turns that every program gets; 0: 7, or 3 with -precision or "+
-		"-stiff")
+	flag.IntVar(&r.rounds, "rounds", 0, "turns that every program gets; 0: 7, 3 with -precision or -stiff, "+
+		"2 with -families")
 	out := flag.String("out", "", "page to write; empty: docs/benchmarks.md, docs/precision.md or docs/stiff.md")
 	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames()+
 		"; with -precision one diagram; with -stiff some, with commas between")
@@ -59,6 +59,8 @@ func run() error {
 	other := flag.String("against", "", "compare the examples with this command, odes of another version, and print it")
 	stiff := flag.Bool("stiff", false, "measure error against time of stiff models instead, and write docs/stiff.md "+
 		"and its figures")
+	kinds := flag.Bool("families", false, "measure error against time of families of methods instead, and write "+
+		"docs/families.md and its figures")
 	flag.Parse()
 	switch *worker {
 	case "":
@@ -100,6 +102,10 @@ func run() error {
 	if *stiff {
 		r.rounds = cmp.Or(r.rounds, 3)
 		return r.writeStiff(*out, *only)
+	}
+	if *kinds {
+		r.rounds = cmp.Or(r.rounds, 2)
+		return r.writeFamilies(*out, *only)
 	}
 	r.rounds = cmp.Or(r.rounds, 7)
 	page, err := r.page(*only)

@@ -75,28 +75,9 @@ func (d *stiffDiagram) figure() string { return "stiff_" + d.problem.name + ".sv
 // stiffDiagram prepares the curves of all that take part, and the reference.
 func (r *runner) stiffDiagram(p *stiffProblem) (*stiffDiagram, error) {
 	d := &stiffDiagram{problem: p}
-	m, err := p.parse()
-	if err != nil {
+	var err error
+	if d.states, d.params, err = p.sizes(); err != nil {
 		return nil, err
-	}
-	symbols, err := m.Symbols(p.set)
-	if err != nil {
-		return nil, err
-	}
-	size := func(shape []int) int {
-		n := 1
-		for _, k := range shape {
-			n *= k
-		}
-		return n
-	}
-	for _, s := range symbols {
-		switch {
-		case s.Kind == "state":
-			d.states += size(s.Shape)
-		case s.Kind == "param" && slices.Contains(p.wrt, s.Name):
-			d.params += size(s.Shape)
-		}
 	}
 	if d.ref, d.foreign, err = r.stiffReference(p, d.params); err != nil {
 		return nil, err
@@ -119,11 +100,36 @@ func (r *runner) stiffDiagram(p *stiffProblem) (*stiffDiagram, error) {
 	if p.fatode {
 		add("FATODE, Rodas4", "fatode_stiff_ros", stiffTols)
 	}
-	add("CVODES, BDF", "cvodes_stiff", stiffTols, p.cvodes...)
+	add(bdf, "cvodes_stiff", stiffTols, p.cvodes...)
 	if p.petsc {
 		add("PETSc, CN", "petsc_stiff", stiffTols[:6])
 	}
 	return d, nil
+}
+
+// sizes returns how many states the model has, and by how many params it is differentiated.
+func (p *stiffProblem) sizes() (states, params int, err error) {
+	m, err := p.parse()
+	if err != nil {
+		return 0, 0, err
+	}
+	symbols, err := m.Symbols(p.set)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, s := range symbols {
+		n := 1
+		for _, k := range s.Shape {
+			n *= k
+		}
+		switch {
+		case s.Kind == "state":
+			states += n
+		case s.Kind == "param" && slices.Contains(p.wrt, s.Name):
+			params += n
+		}
+	}
+	return states, params, nil
 }
 
 // stiffReference returns a file of the gradient that errors are measured by: that of the peers if they have one, else

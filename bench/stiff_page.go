@@ -12,6 +12,9 @@ import (
 	"odes.dev/odes"
 )
 
+// bdf is the curve of CVODES.
+const bdf = "CVODES, BDF"
+
 // base is the curve of odes that others are compared with: auto, or without it the first.
 func (d *stiffDiagram) base() *curve {
 	for _, c := range d.curves {
@@ -64,6 +67,7 @@ of the gradient, and the vertical axis is its error, so the lower left is best.
 `, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(),
 		strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds, referenceNote(list))
 	stiffRatios(&b, list)
+	multistep(&b, list)
 	for _, d := range list {
 		d.write(&b)
 	}
@@ -123,6 +127,68 @@ gradient. A dash: it does not reach this error, or does not take part.
 		}
 	}
 	table(b, heads, rows)
+}
+
+// large is the number of states from which a model counts as large for multistep.
+const large = 400
+
+// multistep says whether a multistep method costs less on large sparse models: CVODES beside odes.
+func multistep(b *bytes.Buffer, list []*stiffDiagram) {
+	steps := func(c *curve) string {
+		for _, p := range c.points {
+			if math.Abs(p.Tol-1e-6) < 1e-9 {
+				return fmt.Sprintf("%d, %.0e", p.Steps, p.Error)
+			}
+		}
+		return "–"
+	}
+	var rows [][]string
+	lost, least := 0, math.Inf(1)
+	for _, d := range list {
+		i := slices.IndexFunc(d.curves, func(c *curve) bool { return c.name == bdf })
+		base := d.base()
+		if d.states < large || i < 0 || base == nil {
+			continue
+		}
+		for _, e := range d.problem.errors {
+			own, other := base.at(e), d.curves[i].at(e)
+			if math.IsInf(own, 1) {
+				continue
+			}
+			row := []string{
+				d.problem.title, fmt.Sprint(d.states), fmt.Sprintf("%.0e", e), ms(own), "–", "–", steps(base),
+				steps(d.curves[i]),
+			}
+			if !math.IsInf(other, 1) {
+				row[4], row[5] = ms(other), ratio(other, own)
+				if least = min(least, other/own); other < own {
+					lost++
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprint(b, `## Multistep methods
+
+Large sparse models with smooth solutions are what multistep methods such as BDF are made for: a step solves equations
+of the size of the model once, with factors that serve many steps. odes has methods of one step only. Beside CVODES,
+whose BDF has orders 1 to 5 and steps of any length, and whose adjoint is continuous:
+
+`)
+	table(b, []string{
+		"", "states", "error", "odes, ms", "CVODES, ms", "ratio", "steps and error of odes at 1e-6", "of CVODES",
+	}, rows)
+	if lost == 0 {
+		fmt.Fprintf(b, `At the same error of the gradient CVODES took at least %s times as long. A step of BDF
+is cheaper, but at the same tolerance there are more of them, and the gradient has a larger error. So odes has no BDF.
+
+`, digits(least, 2))
+	} else {
+		fmt.Fprintf(b, "At the same error of the gradient CVODES took less time in %d of %d rows.\n\n", lost, len(rows))
+	}
 }
 
 // write shows one diagram.

@@ -130,6 +130,11 @@ func stiffNamed(name string) (*stiffProblem, error) {
 			return p, nil
 		}
 	}
+	for _, p := range mildProblems() {
+		if p.name == name {
+			return p, nil
+		}
+	}
 	if n, ok := strings.CutPrefix(name, "network"); ok {
 		if n, err := strconv.Atoi(n); err == nil && n > 1 {
 			return stiffNetworkProblem(n), nil

@@ -69,6 +69,10 @@ func (j *job) stiff() error {
 			}
 			continue
 		}
+		if math.IsNaN(pt.Error) || math.IsInf(pt.Error, 0) { // an unstable method
+			failed = fmt.Errorf("%s by %s at %s: the gradient is no number", p.name, j.method, tol)
+			continue
+		}
 		pt.Tol, pt.Compile = rtol, compiled
 		points++
 		if err := json.NewEncoder(os.Stdout).Encode(pt); err != nil {

@@ -119,8 +119,8 @@ func inverse(t *testing.T, a [][]*big.Float) [][]*big.Float {
 }
 
 // worstMixed returns the largest defects of the conditions of each order up to most, of y and of z, of weights b at θ.
-// A vertex with one branch has the coefficients β = α + γ, others α, and a fat one with several branches β⁻¹ before
-// them (Hairer, Wanner II, theorem VI.4.6).
+// A vertex with one branch has the coefficients β = α + γ, others α, and a fat one with several branches β⁻¹ in
+// front of them (Hairer, Wanner II, section VI.4).
 func (m *rowMethod) worstMixed(t *testing.T, b []*big.Float, theta float64, most int) (y, z []float64) {
 	t.Helper()
 	beta := make([][]*big.Float, m.s)
@@ -223,11 +223,11 @@ func TestAlgebraicOrderConditions(t *testing.T) {
 	})
 }
 
-// TestAlgebraicRungeKutta: with the stages of an implicit Runge–Kutta method, A A⁻¹ takes every fat vertex away, so the
-// conditions of y are those of y' = f(y, z(y)), and hold as those do. Where a method is stiffly accurate, b A⁻¹ chooses
-// the last stage, and the conditions of z are products of those of y: it has the same order there. So the test requires
-// what is said of methods whose matrix is regular to be true of the trees. Where the first stage is the start of the
-// step, consistent by assumption, it requires that the last stage is the end.
+// TestAlgebraicRungeKutta: with the stages of an implicit Runge–Kutta method, A A⁻¹ takes fat vertices away. So the
+// conditions of y are those of y' = f(y, z(y)), and hold as those do. Where a method is stiffly accurate, b A⁻¹
+// chooses the last stage, and the conditions of z are products of those of y: it has the same order there. The test
+// requires what is said of methods whose matrix is regular to be true of the trees. Where the first stage is the start
+// of the step, consistent by assumption, it requires that the last stage is the end.
 func TestAlgebraicRungeKutta(t *testing.T) {
 	accurate := map[string]bool{}
 	eachImplicit(t, func(t *testing.T, m *Spec, x *implicitFigures, tol float64) {
