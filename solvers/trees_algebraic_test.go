@@ -223,8 +223,8 @@ func TestAlgebraicOrderConditions(t *testing.T) {
 	})
 }
 
-// TestAlgebraicRungeKutta: with the stages of an implicit Runge–Kutta method, A A⁻¹ takes fat vertices away. So the
-// conditions of y are those of y' = f(y, z(y)), and hold as those do. Where a method is stiffly accurate, b A⁻¹
+// TestAlgebraicRungeKutta: with the stages of an implicit Runge–Kutta method, A A⁻¹ takes fat vertices away. So
+// the conditions of y are those of y' = f(y, z(y)), and hold as those do. Where a method is stiffly accurate, b A⁻¹
 // chooses the last stage, and the conditions of z are products of those of y: it has the same order there. The test
 // requires what is said of methods whose matrix is regular to be true of the trees. Where the first stage is the start
 // of the step, consistent by assumption, it requires that the last stage is the end.
