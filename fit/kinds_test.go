@@ -61,3 +61,23 @@ solver { rtol = 1e-9  atol = 1e-11 }
 		t.Errorf("max_over: k = %v", e)
 	}
 }
+
+// TestFields searches for initial values on a grid, many of them next to nothing at the start. A search measures all of
+// a field by the largest, so that these move as well; each by itself they would take hundreds of iterations.
+func TestFields(t *testing.T) {
+	m := parse(t, `
+time t from 0 to 1
+const n = 64
+state u[n] = [sin(pi*i/n)^40 for i in 1:n]
+u' = -0.1*u
+objective loss = final(sum((u[i] - i/n)^2 for i in 1:n))
+fit { over = initial(u)  intervals = none }
+`)
+	r := run(t, m, fit.Options{})
+	if s := r.Starts[0]; s.Status != "converged" || s.Iterations > 20 {
+		t.Errorf("%s after %d iterations", s.Status, s.Iterations)
+	}
+	for i, e := range r.Estimates {
+		near(t, fmt.Sprintf("u[%d]", i+1), e.Value, float64(i+1)/64*math.Exp(0.1), 1e-5)
+	}
+}

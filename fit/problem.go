@@ -249,6 +249,26 @@ func (p *problem) sizes(x []float64) []float64 {
 	return out
 }
 
+// scales returns the sizes by which a search from x measures its steps. The elements of the initial value of an array
+// are numbers of one kind, a field at its points, and have the size of the largest of them. Those of other arrays may
+// be rates of several magnitudes; each has its own.
+func (p *problem) scales(x []float64) []float64 {
+	out := p.sizes(x)
+	largest := make([]float64, len(p.settings.Over))
+	for i, v := range x {
+		c := &p.coords[i]
+		if c.index != nil && !c.log && p.settings.Over[c.variable].Initial {
+			largest[c.variable] = max(largest[c.variable], math.Abs(v))
+		}
+	}
+	for i := range out {
+		if most := largest[p.coords[i].variable]; most > 0 {
+			out[i] = most
+		}
+	}
+	return out
+}
+
 // borrow returns an evaluator that no other goroutine uses until it is given back.
 func (p *problem) borrow() (*evaluator, error) {
 	select {

@@ -188,7 +188,7 @@ func unwrap(err error) []error {
 // searchOptions are those of a search from x.
 func (p *problem) searchOptions(x []float64) optim.Options {
 	const most = 300 // iterations: a search that takes more crawls along a plateau
-	return optim.Options{Scale: p.sizes(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
+	return optim.Options{Scale: p.scales(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
 }
 
 // minimise searches from x within bounds with the algorithm of the problem.
