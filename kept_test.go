@@ -18,7 +18,7 @@ import (
 // keptWays are settings of solver.checkpoint; every gradient must have the bits that it has with "all".
 var keptWays = []string{
 	"states", "states(3)", "states(64)", "binomial", "binomial(4)", "binomial(20)", "revolve(ram = 2, disk = 7)",
-	"revolve(disk = 5)", "revolve(12)", "stages", "stages(1)", "stages(9)", "stages(ram = 2, disk = 7)",
+	"revolve(disk = 5)", "revolve(12)", "stages(1)", "stages(ram = 2, disk = 7)",
 }
 
 // keptModels have events, modes, discretes, windows, data, experiments and many parameters.
