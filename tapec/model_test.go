@@ -535,12 +535,17 @@ func (tr *trial) rest() {
 // large finds the sizes in the text of a model that make the oracle slow.
 var large = regexp.MustCompile(`\b(n\w?) = ([3-9]\d{2}|\d{4,})\b`)
 
-// Every tape of every example agrees with the oracle.
+// Every tape of every example agrees with the oracle, and of the models that have everything.
 func TestExamplesAgainstOracle(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/*.ode")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d examples found, %v", len(files), err)
 	}
+	own, err := filepath.Glob("testdata/work/*.ode")
+	if err != nil || len(own) < 3 {
+		t.Fatalf("%d models found, %v", len(own), err)
+	}
+	files = append(files, own...)
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".ode"), func(t *testing.T) {
 			text, err := os.ReadFile(f)
