@@ -1,0 +1,10 @@
+package sens_test
+
+import (
+	"testing"
+
+	"odes.dev/odes/internal/runstest"
+)
+
+// TestModels compares derivatives of whole models, in all modes, with a file.
+func TestModels(t *testing.T) { runstest.Compare(t, "testdata/models", *update) }

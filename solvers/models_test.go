@@ -1,0 +1,11 @@
+package solvers_test
+
+import (
+	"testing"
+
+	"odes.dev/odes/internal/runstest"
+	"odes.dev/odes/solvers"
+)
+
+// TestModels compares runs of whole models, with events of all kinds, with a file.
+func TestModels(t *testing.T) { runstest.Compare(t, "testdata/models", *solvers.Update) }
