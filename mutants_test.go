@@ -2,6 +2,7 @@ package odes
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,27 +12,14 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// everywhere reads parameters in every part of a model, and through every operation of arrays.
-const everywhere = `
-param a = 0.7, b = 0.4, c = 1.1, s = 0.9, T = 2, w[3] = [0.5, 0.8, 1.2]
-param M[3,3] = [[0.2, -0.5, 0.3], [0.4, 0.1, -0.2], [-0.3, 0.6, 0.2]]
-param tq[4] = [0, 0.6, 1.3, 2.5], vq[4] = [0.2, 0.9, -0.4, 0.6]
-time t from 0.1*b to T
-state x = 1.3*a, y = 0.5 + b*c
-state u[3] = [a, b, c]
-discrete n = 0.3*a, h[3] = w
-x' = -a*x + b*sin(y)*n + interp(tq, vq, t) + (if x*s > 0.8 then b*x else c) + noevent(max(0.3*x*a, 0.2*y))
-y' = -c*y + norm(u)*b + prod(u + 2*w)*0.05 + dot(u, w)*0.3 - mean(h*u) + c/(2 + x^2) +
-  (a + 1.5)^x*0.1 - atan2(x, y + 2)*a
-u' = -w*u + 0.2*tanh(M @ u) + 0.1*(u @ M) - 0.1*u[2]*h + 0.05*transpose(M)[:, 1]*x
-event kick when y > 0.9*c { x = 0.5*x + b*y; n = n + 0.2*a*x*t; u[1] = u[1]*c + 0.1 }
-event dose at 0.5*s + 0.1*n { y = 0.6*y*s; u[i] = 0.7*u[4-i] + 0.1*w[i] for i in 1:3; h = 0.5*h + 0.1*u }
-event tick every 0.45*c from 0.3*b count 2 { x += 0.1*w[2] }
-objective J = final(x*a + y^2) + integral(x*u[1] + c*y, from = 0.2*s, to = 1.5*c)
-objective K = sum_at([0.7*s, 1.1], x*y*b) + at_event(kick, post(x)*t, nth = 1) * event_time(dose, 1)
-objective I = log(1 + initial(x*u[2] + a)^2) + final(sum(exp(-u)*w)) + max(final(n), 0.1) + 0.2*final(dot(h, h))
-solver { method = bs3  rtol = 1e-3  atol = 1e-5  observe = clip }
-`
+// everywhere is a model that reads parameters in every part, and through every operation of arrays.
+func everywhere(t *testing.T) string {
+	text, err := os.ReadFile("tapec/testdata/work/everywhere.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // TestVerifyMutants makes the transposes of a model wrong by a thousandth, one instruction after the
 // other. Verify must notice each. Every operation is among them, and every function that has a
@@ -41,7 +29,7 @@ func TestVerifyMutants(t *testing.T) {
 		t.Skip("it starts no goroutines that others do not start")
 	}
 	checked := map[string]int{}
-	mutate(t, "everywhere", everywhere, func(op tape.Op, n int) bool { return n < 2 }, checked)
+	mutate(t, "everywhere", everywhere(t), func(op tape.Op, n int) bool { return n < 2 }, checked)
 	mutate(t, "functions", functions(t), func(op tape.Op, n int) bool { return op == tape.Mul || op == tape.ZeroMul },
 		checked)
 	total := 0

@@ -22,7 +22,8 @@ import (
 	"odes.dev/odes/tape/tapetest"
 )
 
-// wholeModels compiles the models of testdata/lower and testdata/work, and the examples with small arrays, which is done once.
+// wholeModels compiles the models of testdata/lower and testdata/work, and the examples with small arrays. That is done
+// once.
 func wholeModels(t *testing.T) (own, examples map[string]*Compiled) {
 	t.Helper()
 	compiledModels.Do(func() {
