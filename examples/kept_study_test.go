@@ -12,7 +12,7 @@ func TestKeptSteps(t *testing.T) {
 	var rows [][]string
 	var first []float64
 	for _, keep := range []string{
-		"all", "states", "states(30)", "binomial(100)", "binomial(20)", "binomial(5)",
+		"all", "states", "states(30)", "states(every = 30, ram = 1)", "binomial(100)", "binomial(20)", "binomial(5)",
 		"revolve(ram = 5, disk = 95)", "",
 	} {
 		how := []string{"solver.fixed_step", "0.04", "solver.method", "dopri5", "sens.wrt", "gamma"}

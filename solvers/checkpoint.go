@@ -26,7 +26,8 @@ type Checkpoint struct {
 	Kind  CheckpointKind
 	Every int // of CheckpointEvery: k; 0 and 1 mean every state
 	// Of CheckpointBinomial: the number of states in memory and in a file, the state at the start included. If both
-	// are 0, half of Trajectory.Limit is filled with states in memory.
+	// are 0, half of Trajectory.Limit is filled with states in memory. Of CheckpointEvery: with RAM above 0 only so
+	// many states, the last ones, are in memory, and all others are in a file.
 	RAM, Disk int
 	// Of CheckpointBinomial: what is kept are whole steps, each with its stages and its end. They are not recomputed
 	// for their stages. RAM and Disk then count steps; the state at the start is kept besides.
@@ -36,6 +37,8 @@ type Checkpoint struct {
 // String returns the policy as a settings block has it.
 func (c Checkpoint) String() string {
 	switch {
+	case c.Kind == CheckpointEvery && c.RAM > 0:
+		return fmt.Sprintf("states(every = %d, ram = %d)", max(c.Every, 1), c.RAM)
 	case c.Kind == CheckpointEvery && c.Every > 1:
 		return fmt.Sprintf("states(%d)", c.Every)
 	case c.Kind == CheckpointEvery:

@@ -195,3 +195,38 @@ func derivative(p []*big.Rat, d int, theta *big.Rat) *big.Rat {
 	}
 	return v
 }
+
+// TestHermite compares the dense outputs with Hermite's formula, of the values and slopes at both ends of a step.
+func TestHermite(t *testing.T) {
+	if rodas, _ := Lookup("rodas5p"); Hermite(rodas) != nil {
+		t.Error("rodas5p is no explicit method")
+	}
+	for _, own := range explicitFamily.Methods {
+		m := Hermite(own)
+		if m == nil || m != Hermite(own) || m.Name != own.Name {
+			t.Fatalf("%s: %v", own.Name, m)
+		}
+		for name, f := range toys {
+			r, s := stepOf[Interpolant](m, f, 1)
+			slope := func(time float64, y []float64) []float64 {
+				k := make([]float64, f.size.N+f.size.Q)
+				f.Eval(time, y, k)
+				return k
+			}
+			k0, k1, y := slope(s.T, s.Y0), slope(s.T1, s.Y1), make([]float64, f.size.N)
+			for _, x := range []float64{0.2, 0.5, 0.9} {
+				r.Interpolate(f, s, x, y)
+				for i := range y {
+					want := (1+2*x)*(1-x)*(1-x)*s.Y0[i] + x*(1-x)*(1-x)*s.H*k0[i] + x*x*(3-2*x)*s.Y1[i] -
+						x*x*(1-x)*s.H*k1[i]
+					if !near(y[i], want, 1e-13) {
+						t.Errorf("%s, %s at θ = %v: y[%d] = %v, want %v", m.Name, name, x, i, y[i], want)
+					}
+				}
+			}
+		}
+		if info := m.Info(); info.DenseOrder != min(3, info.Order) || info.Order != own.Info().Order {
+			t.Errorf("%s: order %d, %d inside", m.Name, info.Order, info.DenseOrder)
+		}
+	}
+}

@@ -14,7 +14,7 @@ var explicitFamily = Family{
 var explicitTables = []*Tableau{
 	&euler,
 	&heun, &midpoint, &ralston,
-	&fehlberg2, &bs3, &ssprk3,
+	&fehlberg2, &heun3, &bs3, &ssprk3,
 	&rk4, &rk38,
 	&rkf45, &ck45, &dopri5, &tsit5, &bs5,
 	&rk6, &rk6fm, &vern6, &vern7, &vern8, &rkf78, &dopri8, &dop853, &vern9,
@@ -36,6 +36,25 @@ func Explicit(t *Tableau) *Spec {
 	s.Order, s.Embedded = t.Order, t.Embedded
 	return s
 }
+
+// Hermite returns m with Hermite's cubic in the place of its own dense output: an explicit Runge–Kutta method, and the
+// same Spec for the same one; nil for other methods. Steps do not change, but what is read between their ends is of
+// order 3.
+func Hermite(m *Spec) *Spec { return hermites()[m] }
+
+var hermites = sync.OnceValue(func() map[*Spec]*Spec {
+	of := map[*Spec]*Spec{}
+	for i, t := range explicitTables {
+		own := explicitFamily.Methods[i]
+		of[own] = own
+		if t.Dense != (Dense{}) {
+			cubic := *t
+			cubic.Dense = Dense{}
+			of[own] = Explicit(&cubic)
+		}
+	}
+	return of
+})
 
 // explicitSpec returns a Spec without words for the method of a table, which is asked for when the method is first
 // made: rational arithmetic takes longer than solving a small model.

@@ -89,7 +89,8 @@ func (tr *Trajectory) Share(readers, walks int) {
 			s.spare = int(max(each-int64(s.tape)*step, 0) / state)
 		}
 	}
-	if tr.kept.ram = len(tr.kept.list); s.consume {
+	tr.kept.disk = tr.kept.onDisk
+	if tr.kept.ram = tr.kept.inMemory; s.consume {
 		tr.kept.ram += s.spare
 	}
 }

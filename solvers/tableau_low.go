@@ -61,6 +61,19 @@ var fehlberg2 = Tableau{
 	BHat: `1/6 1/6 2/3`,
 }
 
+var heun3 = Tableau{
+	Name:  "heun3",
+	Title: "Heun 3(2)",
+	Prose: "Heun's method of order 3. The estimate compares with a method of order 2 on the same stages.",
+	Source: "K. Heun, Zeitschrift für Mathematik und Physik 45 (1900) 23–38; estimate: M. Alexe, A. Sandu, DENSERKS, " +
+		"Virginia Polytechnic Institute, 2007",
+	Order: 3, Embedded: 2,
+	A: `1/3
+	    0   2/3`,
+	B:    `1/4 0   3/4`,
+	BHat: `0   1/2 1/2`,
+}
+
 // bs3's interpolant is the cubic Hermite one.
 var bs3 = Tableau{
 	Name:  "bs3",

@@ -114,6 +114,9 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	switch kind {
 	case CheckpointEvery:
 		tr.stride = max(tr.Keep.Every, 1)
+		if tr.Keep.RAM > 0 {
+			ram, disk = tr.Keep.RAM, math.MaxInt
+		}
 	case CheckpointBinomial:
 		expected = tr.expected(sys)
 		ram, disk, stages = tr.places(expected)

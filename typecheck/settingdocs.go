@@ -29,6 +29,8 @@ var settingRows = map[string][]SettingRow{
 			"docs/methods.md"},
 		{[]string{"stability"}, "`on` unless said otherwise: no step of an explicit method is longer than what is " +
 			"stable; `off`: as long as its error allows"},
+		{[]string{"dense"}, "between the ends of steps: `own`, the dense output of the method, unless said " +
+			"otherwise; `hermite`: Hermite's cubic, of order 3, in explicit Runge–Kutta methods"},
 		{[]string{"observe"}, "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside " +
 			"steps): `auto` is `dense` for more than 16 of them, if the method's dense output is good enough"},
 		{[]string{"event_tol", "max_events", "max_cascade"}, "how close in time events are one group (10 units in " +
@@ -42,8 +44,9 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"max_growth"}, "how many times longer than the last a step may be: that of the controller unless " +
 			"said otherwise, 10 for `pi` and 5 for most others"},
 		{[]string{"checkpoint"}, "what is kept of a run for its gradient; what is not is computed again, to the same " +
-			"bits: `all` (the stages of every step), `states`, `states(k)` (one in k), `binomial(n)` or `revolve(ram " +
-			"= n, disk = m)` (so many states, placed for the least work, m of them in a file), `stages(n)` or " +
+			"bits: `all` (the stages of every step), `states`, `states(k)` (one in k), `states(every = k, ram = n)` " +
+			"(the last n of them in memory and the others in a file), `binomial(n)` or `revolve(ram = n, disk = m)` " +
+			"(so many states, placed for the least work, m of them in a file), `stages(n)` or " +
 			"`stages(ram = n, disk = m)` (so many steps with their stages); without a number as many as half of " +
 			"`memory` holds. Unless said otherwise all is kept, and where `memory` is too small for it states only, " +
 			"then one in 2, 4 …; docs/methods.md"},

@@ -8,7 +8,7 @@ import (
 )
 
 // checkpointUsage explains what solver.checkpoint may be.
-const checkpointUsage = "is all, states, states(k) for one in k, binomial, binomial(n), " +
+const checkpointUsage = "is all, states, states(k) for one in k, states(every = k, ram = n), binomial, binomial(n), " +
 	"revolve(ram = n, disk = m), stages, stages(n) or stages(ram = n, disk = m), with whole numbers from 1 to " +
 	"2147483647"
 
@@ -23,7 +23,10 @@ var checkpointForms = []struct {
 	named  map[string]countOf // where the numbers of word(name = n, …) go
 }{
 	{word: "all", kind: solvers.CheckpointAll, alone: true},
-	{word: "states", kind: solvers.CheckpointEvery, alone: true, number: every},
+	{
+		word: "states", kind: solvers.CheckpointEvery, alone: true, number: every,
+		named: map[string]countOf{"every": every, "ram": ram},
+	},
 	{word: "binomial", kind: solvers.CheckpointBinomial, alone: true, number: ram},
 	{
 		word: "revolve", kind: solvers.CheckpointBinomial, number: ram,

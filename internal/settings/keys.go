@@ -45,6 +45,7 @@ var blocks = map[string][]key{
 		{name: "fixed_step", set: positive(func(s *Settings) *float64 { return &s.Solver.Fixed })},
 		{name: "quad_tol", set: setQuadTol, words: list("off")},
 		{name: "stability", set: setStability, words: list("on", "off")},
+		oneOf("dense", list("own", "hermite"), notOne, func(s *Settings, w string) { s.Hermite = w == "hermite" }),
 		oneOf("linear", solvers.LinearMethods, notOne, func(s *Settings, w string) { s.Linear = w }),
 		oneOf("observe", observeWords, notOne, setObserve),
 		{name: "event_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.EventTol })},

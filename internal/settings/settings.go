@@ -46,6 +46,7 @@ type Settings struct {
 	Steady     steady.Way // how steady states are found
 	SteadyFlow bool       // their derivatives are integrated in time
 	SteadyTol  float64    // the last step of Newton's method, in units of the tolerances; 0: the default
+	Hermite    bool       // Hermite's cubic takes the place of the method's own dense output
 	Linear     string     // how implicit steps solve their linear equations: one of solvers.LinearMethods
 
 	Of       []string           // names of objectives; nil: all
@@ -154,6 +155,13 @@ func (s Settings) Spec() (*solvers.Spec, error) {
 	m, err := solvers.Choose(cmp.Or(s.Method, usual), s.OfMethod)
 	if err != nil {
 		return nil, fmt.Errorf("solver.%w", err)
+	}
+	if s.Hermite {
+		own := m
+		if m = solvers.Hermite(own); m == nil {
+			return nil, fmt.Errorf("solver.dense = hermite is for explicit Runge–Kutta methods; %s has its own",
+				own.Name)
+		}
 	}
 	if stiff, ok := solvers.Lookup(s.Stiff); ok {
 		m = solvers.Switching(m.Name, m, stiff)
