@@ -2,6 +2,7 @@ package solvers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +37,7 @@ var capabilities = []struct {
 	{StageSums, "sums over its stages", is[Staged]},
 	{StiffnessTest, "a test of stiffness", is[StiffnessDetector]},
 	{WholeSteps, "steps as one program", is[Arithmetical]},
-	{NeedsJacobian, "steps that solve equations", is[Implicit]},
+	{NeedsJacobian, "steps that solve equations", solves},
 }
 
 // is reports whether m is an M, with all of its members.
@@ -52,6 +53,14 @@ func is[M Method](m Method) bool {
 		}
 	}
 	return true
+}
+
+// solves reports whether a step of m may solve equations.
+func solves(m Method) bool {
+	return slices.ContainsFunc(Members(m), func(one Method) bool {
+		_, ok := one.(Implicit)
+		return ok
+	})
 }
 
 // Has reports whether c has all of what.

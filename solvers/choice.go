@@ -25,6 +25,11 @@ type choice struct {
 	long    [][]float64         // [now][other] how much longer accuracy lets steps of the other be
 	made    madeStep            // the last step
 
+	orders  bool    // the members solve equations and differ in their order, which ascends; see climb
+	judged  bool    // a step was made since the order was last thought of
+	failed  bool    // the equations of that had no solution
+	shrinks float64 // its contraction
+
 	better int // steps in succession for which another member would have been cheaper
 	other  int // that member
 	wait   int // how many it takes
@@ -100,6 +105,7 @@ func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 			c.price[i] = math.Inf(1)
 		}
 	}
+	c.orders = c.turns == 0 && len(c.members) > 1 && c.widest == nil
 	c.guess = slices.Clone(c.price)
 	for _, now := range c.members {
 		var row []float64
@@ -141,6 +147,7 @@ func (c *choice) value(member int, sys Field, known bool) {
 func (c *choice) reset() {
 	c.made, c.better, c.other, c.wait, c.since = madeStep{}, 0, 0, choiceWait, 0
 	c.held, c.try = 0, choiceTry
+	c.judged, c.failed = false, false
 	copy(c.price, c.guess)
 	clear(c.ready)
 }
@@ -245,6 +252,59 @@ func (s *Solver) choose(h float64) error {
 		s.h = float64(h * c.long[was][next])
 	}
 	return nil
+}
+
+// contracting is a Method whose steps iterate.
+type contracting interface {
+	// contraction returns how much smaller the second change of an iteration of the last step was than the first.
+	contraction() float64
+}
+
+// Where Newton's method converges so fast, steps are short for how the model changes, and a higher order pays; where it
+// converges so slowly, they are long, and a lower one does (E. Hairer, G. Wanner, Journal of Computational and Applied
+// Mathematics 111 (1999) 93–111, section 4, doi:10.1016/S0377-0427(99)00134-X).
+const (
+	climbUp   = 0.002
+	climbDown = 0.25
+	climbWait = 10 // steps of an order before a higher one
+)
+
+// climb changes the order of the next step, where that pays.
+func (s *Solver) climb() {
+	c := &s.choice
+	if !c.judged || s.opts.Fixed > 0 {
+		return
+	}
+	c.judged = false
+	c.since++
+	now, next := s.member, s.member
+	switch {
+	case c.failed || c.shrinks > climbDown:
+		next--
+	case c.shrinks < climbUp && c.since >= climbWait:
+		next++
+	}
+	if c.failed = false; next == now || next < 0 || next == len(c.members) {
+		return
+	}
+	if next > now {
+		for _, m := range []int{now, next} {
+			if !c.ready[m] {
+				c.ready[m] = true
+				if c.value(m, s.sys, true); c.members[m].(Implicit).Prepare(s.sys) != nil {
+					c.price[m] = math.Inf(1)
+				}
+			}
+		}
+		if !(c.price[next] < float64(c.price[now]*c.long[now][next])) {
+			return
+		}
+	}
+	s.use(next)
+	s.stats.Changes++
+	s.ctl.Reset(s.info)
+	s.h = float64(s.h * c.long[now][next])
+	c.since = 0
 }
 
 // without makes the explicit members make all steps to come, where the present one solves equations that have no

@@ -241,7 +241,7 @@ func TestInterpolate(t *testing.T) {
 				x := exact(t, tab)
 				large = amplification(&Coefficients{A: append(x.DenseB, x.DenseA...)})
 			}
-			p := float64(1 + m.Info().DenseOrder)
+			p := float64(1 + Members(m.New(Size{}, 0))[0].Info().DenseOrder) // of what makes the first step
 			best := 0.0
 			for _, f := range toys {
 				best = max(best, slope(1e-4, 1e-15*large, func(k int) (h, e float64) {

@@ -45,6 +45,7 @@ type implicitRungeKutta struct {
 	dead     []bool         // [rows] that only the estimate depends on
 	fault    error          // why the last step could not be made
 	work     ImplicitWork
+	shrinks  float64 // how much the second change of Newton's method was smaller than the first; the worst
 
 	push   implicitPush
 	pull   implicitPull
@@ -269,7 +270,7 @@ func (r *implicitRungeKutta) Drifted() []float64 { return r.ends.drifted() }
 func (r *implicitRungeKutta) Step(f Field, s *Step, reuse bool) {
 	w := r.w
 	s.Dense, s.Estimated, s.Kept = false, false, nil
-	r.fault = nil
+	r.fault, r.shrinks = nil, 0
 	defer r.whole(f)
 	if !reuse {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
@@ -324,6 +325,7 @@ type newton struct {
 	tried  bool    // changes were seen with this matrix
 	slow   bool    // changes shrink too slowly, or not at all
 	counts int
+	second float64 // the second change over the first; 0 where one was enough
 }
 
 // Bounds of Newton's method.
@@ -357,6 +359,9 @@ func (it *newton) judge(change float64) newtonVerdict {
 	first := !it.tried
 	it.counts++
 	it.last, it.rate, it.tried, it.slow = change, rate, true, rate > newtonSlow
+	if it.counts == 2 {
+		it.second = rate
+	}
 	switch {
 	case !(change <= 1): // NaN
 		return newtonFailed
@@ -386,6 +391,7 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 		return false
 	}
 	var it newton
+	defer func() { r.shrinks = max(r.shrinks, it.second) }()
 	for {
 		for i := b.from; i < b.to; i++ {
 			r.take(f, i)
@@ -563,6 +569,9 @@ func (r *implicitRungeKutta) Error(s *Step, e []float64) {
 	}
 	r.e.combine(e, r.zero, s.H, s.K, r.w)
 }
+
+// contraction implements contracting.
+func (r *implicitRungeKutta) contraction() float64 { return r.shrinks }
 
 // Fault implements Implicit.
 func (r *implicitRungeKutta) Fault() error {

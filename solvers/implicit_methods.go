@@ -3,6 +3,7 @@ package solvers
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 )
 
@@ -75,7 +76,7 @@ func implicitMethods() []*Spec {
 		}
 		list = append(list, implicitSpec(w, func(t implicitTable) *implicitTable { return m.table(t, m.stages) }))
 	}
-	return list
+	return append(list, radauMethod(list))
 }
 
 const (
@@ -94,6 +95,19 @@ const (
 		"E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.5; estimate: derived for " +
 		"odes, docs/methods.md"
 )
+
+// radauMethod returns the method whose order follows the run, of those in the list.
+func radauMethod(list []*Spec) *Spec {
+	var members []*Spec
+	for _, name := range []string{"radau5", "radau9", "radau13"} {
+		members = append(members, list[slices.IndexFunc(list, func(m *Spec) bool { return m.Name == name })])
+	}
+	m := Switching("radau", members...)
+	m.Title = "Radau IIA 5, 9, 13"
+	m.Prose = "For stiff models at tight tolerances: each step has order 5, 9 or 13. The order becomes higher where " +
+		"Newton's method converges fast, and lower where it converges slowly. With steps of fixed length it is 5."
+	return m
+}
 
 // implicitSpec returns the method of a table, whose figures are found when the method is first made.
 func implicitSpec(t implicitTable, table func(t implicitTable) *implicitTable) *Spec {

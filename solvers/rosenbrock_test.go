@@ -298,7 +298,7 @@ var stiffOrders = map[string]float64{
 	"rosenbrock23": 2, "ros3p": 2, "rodas3": 1, "rodas4": 1, "rodas4p": 3, "rodas5p": 3,
 	"backward_euler": 1, "implicit_midpoint": 2, "trapezoidal": 2, "theta": 2, "sdirk2": 1, "sdirk4": 1, "trbdf2": 2,
 	"kvaerno3": 2, "esdirk32": 2, "esdirk4": 2, "kvaerno5": 2, "esdirk54": 2, "gauss4": 2, "gauss6": 4, "radau3": 2,
-	"radau5": 3, "radau9": 5, "radau13": 7, "lobatto_iiic4": 2,
+	"radau5": 3, "radau9": 5, "radau13": 7, "radau": 3, "lobatto_iiic4": 2,
 }
 
 // TestStiffOrder observes the order of methods for a stiff problem, unless their errors are rounding.

@@ -330,8 +330,11 @@ func (s *Solver) step() error {
 			return err
 		}
 	}
-	if s.choice.turns > 0 {
+	switch {
+	case s.choice.turns > 0:
 		s.turn()
+	case s.choice.orders:
+		s.climb()
 	}
 	tr, stop := s.trial, s.sched.next()
 	if s.clock.sys != nil {

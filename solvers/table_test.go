@@ -24,7 +24,10 @@ func TestTable(t *testing.T) {
 		if many := m.Members; many != nil {
 			first := many[0].Info()
 			stages, info.FSAL = fmt.Sprintf("%d to %s", first.Stages, stages), first.FSAL
-			info.DenseStages, tab = first.DenseStages, tableOf(many[0])
+			info.DenseStages, info.DenseOrder, tab = first.DenseStages, first.DenseOrder, tableOf(many[0])
+			if first.Iterates {
+				stages = fmt.Sprintf("%d to %d, implicit", first.Solved, many[len(many)-1].Info().Solved)
+			}
 		}
 		switch {
 		case info.Iterates:

@@ -17,6 +17,13 @@ func (s *Solver) first() error {
 	if !finite(s.trial.K[:w]) {
 		return &NonFiniteError{Place: s.place(nil), What: "the right-hand side", Stage: 0}
 	}
+	if s.choice.orders && s.restart && s.member != 0 { // what comes may differ from what was
+		s.use(0)
+		s.stats.Changes++
+		if s.ctl != nil {
+			s.ctl.Reset(s.info)
+		}
+	}
 	s.restart = false
 	if s.opts.Fixed > 0 {
 		s.h = s.opts.Fixed
@@ -171,6 +178,10 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	if ok {
 		s.drift(tr)
 	}
+	if s.choice.orders && ok {
+		s.choice.judged = true
+		s.choice.shrinks = s.choice.members[s.member].(contracting).contraction()
+	}
 	if len(s.members) > 1 && ok {
 		s.choice.made = madeStep{tr.H, norm, 1 + min(s.info.Order, s.info.Embedded)}
 	}
@@ -194,6 +205,7 @@ func (s *Solver) reject(h float64, bad bool) error {
 	var fault *MatrixError
 	if bad {
 		fault = s.fault()
+		s.choice.judged, s.choice.failed = true, true
 	}
 	switch {
 	case fault != nil && s.without():

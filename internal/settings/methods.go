@@ -28,7 +28,7 @@ var foreignMethods = func() map[string]string {
 		Auto:                "lsoda vode cvode cvodes advan13 advan6 ode15s stiff implicit gear ida idas",
 		"rosenbrock23":      "ode23s rosenbrock",
 		"rodas4":            "rodas",
-		"radau5":            "radau radauiia radau_iia radau_iia_5 radauiia5",
+		"radau5":            "radauiia radau_iia radau_iia_5 radauiia5",
 		"radau3":            "radau_iia_3 radauiia3",
 		"radau9":            "radauiia9",
 		"trbdf2":            "ode23tb",
