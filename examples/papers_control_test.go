@@ -171,7 +171,7 @@ func misfit(t *testing.T, m *odes.Model) float64 {
 // for the start of the wave from its end.
 func TestPaperBurgers(t *testing.T) {
 	const folder = "papers/tsadjoint/"
-	const model = folder + "burgers.ode"
+	const model = folder + "burgers_elements.ode"
 	var rows [][]string
 	last := 0.0
 	for _, n := range []int{20, 40, 80} {
