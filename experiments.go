@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/settings"
@@ -102,8 +103,6 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 	m := r.model
 	n := len(m.checked.Totals)
 	list := make([]contribution, len(m.experiments))
-	var wait sync.WaitGroup
-	places := make(chan struct{}, max(1, r.settings.Threads))
 	var telling sync.Mutex
 	parts, steps := make([]float64, len(list)), make([]int, len(list))
 	// come tells how far experiment i has come.
@@ -128,17 +127,10 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 		}
 		come(i, min(part, 0.99), p.Steps)
 	}
-	for i := range list {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			places <- struct{}{}
-			list[i] = contribute(i)
-			come(i, 1, list[i].stats.Steps)
-			<-places
-		}()
-	}
-	wait.Wait()
+	parallel(r.settings.Threads, len(list), func(i int) {
+		list[i] = contribute(i)
+		come(i, 1, list[i].stats.Steps)
+	})
 
 	ofAll := r.warnings.All()
 	said := func(d diag.Diagnostic) bool {
@@ -180,6 +172,22 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 		r.problem.Point.SetTotal(k, sum.values[k])
 	}
 	return sum, nil
+}
+
+// parallel calls do with 0 … n−1, from as many goroutines as there are threads.
+func parallel(threads, n int, do func(i int)) {
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			do(i)
+		}
+	}
+	var wait sync.WaitGroup
+	for range min(threads, n) - 1 {
+		wait.Go(work)
+	}
+	work()
+	wait.Wait()
 }
 
 // simulators returns what solves the experiments for the values of totals; nil where the run reads none.

@@ -350,7 +350,7 @@ func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 		tr.Limit /= int64(n + 1)
 	}
 	tr.Replayer = func() (solvers.System, solvers.Method) {
-		return r.problem.Replayer(k), r.method(0)
+		return r.problem.Worker(k), r.method(0)
 	}
 }
 

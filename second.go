@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"odes.dev/odes/internal/explain"
@@ -124,7 +125,7 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 			}
 		}
 	}
-	products, stats, err := r.products(ctx, all, of, tell)
+	products, stats, err := r.products(ctx, all, of, tell, 1)
 	if err != nil {
 		return err
 	}
@@ -182,36 +183,16 @@ func symmetrize(h, sizes []float64) float64 {
 
 // products returns the products of the Hessian of each objective with count directions,
 // [objectives][count][columns], and the number of steps crossed. of(k) is direction k, laid out like a
-// row of the gradient. tell, if not nil, is told how much is done.
+// row of the gradient. tell, if not nil, is told how much is done, by one goroutine at a time. So many Runners share the
+// memory.
 func (r *Runner) products(
-	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int),
+	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int), sharing int,
 ) ([]float64, int, error) {
 	r = r.last
 	m, c := r.model, r.columns
-	// of the experiments: [totals][count][columns], summed in file order
-	var parts []float64
-	steps := 0
-	whole := float64(len(r.parts) + 1)
-	// ofPart is what the i-th of the parts, or after them the model itself, tells.
-	ofPart := func(i int) func(done float64, steps int) {
-		if tell == nil {
-			return nil
-		}
-		before := steps
-		return func(done float64, n int) { tell((float64(i)+done)/whole, before+n) }
-	}
-	for i, part := range r.parts {
-		list, n, err := part.products(ctx, count, of, ofPart(i))
-		if err != nil {
-			return nil, 0, m.experiments[i].wrap(err)
-		}
-		if parts == nil {
-			parts = make([]float64, len(list))
-		}
-		for k, x := range list {
-			parts[k] += x
-		}
-		steps += n
+	parts, steps, err := r.productsOfParts(ctx, count, of, tell)
+	if err != nil {
+		return nil, 0, err
 	}
 	move := func(k int) (v, totals []float64) {
 		v = of(k)
@@ -225,14 +206,18 @@ func (r *Runner) products(
 		}
 		return v, totals
 	}
-	method, err := r.second(count)
+	method, err := r.second(count, sharing)
 	if err != nil {
 		return nil, 0, err
 	}
-	method.Tell = ofPart(len(r.parts))
+	if tell != nil {
+		before, whole := steps, float64(len(r.parts)+1)
+		method.Tell = func(done float64, n int) { tell((whole-1+done)/whole, before+n) }
+	}
+	direction := r.problem.Directions(r.places)
 	its := sens.Directions{Count: count, Write: func(k int, dp, dy0 []float64) {
 		v, totals := move(k)
-		p, y0 := r.problem.Direction(r.places, v, totals)
+		p, y0 := direction(v, totals)
 		copy(dp, p)
 		copy(dy0, y0)
 	}}
@@ -251,7 +236,7 @@ func (r *Runner) products(
 	for k := range count {
 		clear(dot)
 		v, totals := move(k)
-		p, _ := r.problem.Direction(r.places, v, totals)
+		p, _ := direction(v, totals)
 		copy(dot, p)
 		for i := range r.objectives {
 			copy(bar, res.DP[i*width:(i+1)*width])
@@ -283,11 +268,65 @@ func (r *Runner) products(
 	return out, steps + res.Stats.Steps, nil
 }
 
-// second makes the method for count directions. It takes fewer lanes, then fewer threads, where the
-// memory for what it keeps along the run asks for that.
-func (r *Runner) second(count int) (*sens.Second, error) {
+// productsOfParts returns the products of the Hessians of the totals, [totals][count][columns], and the number of steps
+// crossed. Experiments are added in file order.
+func (r *Runner) productsOfParts(
+	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int),
+) (sum []float64, steps int, err error) {
+	type contribution struct {
+		products []float64
+		steps    int
+		err      error
+	}
+	threads := max(1, r.settings.Threads)
+	list := make([]contribution, min(4*threads, len(r.parts))) // not those of all, which may be large
+	var telling sync.Mutex
+	done, crossed := make([]float64, len(r.parts)), make([]int, len(r.parts))
+	// come tells how far experiment i has come.
+	come := func(i int) func(part float64, n int) {
+		if tell == nil {
+			return nil
+		}
+		return func(part float64, n int) {
+			telling.Lock()
+			defer telling.Unlock()
+			done[i], crossed[i] = part, n
+			all, made := 0.0, 0
+			for j := range done {
+				all += done[j] / float64(len(r.parts)+1)
+				made += crossed[j]
+			}
+			tell(all, made)
+		}
+	}
+	for from := 0; from < len(r.parts); from += len(list) {
+		some := r.parts[from:min(from+len(list), len(r.parts))]
+		parallel(threads, len(some), func(i int) {
+			c := &list[i]
+			c.products, c.steps, c.err = some[i].products(ctx, count, of, come(from+i), threads)
+		})
+		for i := range some {
+			c := &list[i]
+			if c.err != nil {
+				return nil, 0, r.model.experiments[from+i].wrap(c.err)
+			}
+			if sum == nil {
+				sum = make([]float64, len(c.products))
+			}
+			for k, x := range c.products {
+				sum[k] += x
+			}
+			steps += c.steps
+		}
+	}
+	return sum, steps, nil
+}
+
+// second makes the method for count directions. It takes fewer lanes, then fewer threads, where the memory for what it
+// keeps along the run asks for that. So many Runners share the memory.
+func (r *Runner) second(count, sharing int) (*sens.Second, error) {
 	lanes := r.opts.lanes(count)
-	limit := r.settings.MemoryLimit()
+	limit := r.settings.MemoryLimit() / int64(sharing)
 	threads := max(1, r.settings.Threads)
 	for lanes > 1 && sens.PathBytes(&r.trajectory, lanes)*int64(threads) > limit {
 		lanes /= 2

@@ -387,7 +387,7 @@ func (a *along) moves(ctx context.Context, variables []Variable, v []float64, at
 			totals[k] += x
 		}
 	}
-	dp, dy0 = a.run.problem.Direction(systemVariables(variables), v, totals)
+	dp, dy0 = a.run.problem.Directions(systemVariables(variables))(v, totals)
 	return dp, dy0, nil
 }
 

@@ -5,7 +5,7 @@ import "odes.dev/odes/tape"
 // CompiledFromFirst reports whether the worker ran even its first step by a program of whole steps of
 // a small model.
 func (w *Worker) CompiledFromFirst() bool {
-	return len(w.wholes) == 1 && w.whole.steps.call != nil && w.whole.steps.made == 1
+	return len(w.wholes) == 1 && w.whole.steps.call != nil && w.whole.steps.first
 }
 
 // ReferenceJacobian returns the entries of the Jacobian as the reference evaluator gives them.

@@ -82,9 +82,15 @@ func (w *Worker) StepStats() (step, transpose *vm.Stats) {
 func (m *Model) StepPrograms() (steps, transposes, noting int) {
 	m.programs.mu.Lock()
 	defer m.programs.mu.Unlock()
+	seen := map[*program]bool{}
 	for _, k := range m.programs.kits {
-		k.mu.Lock()
-		for key, p := range k.wholes {
+		of := k.value.Get(tapec.PartRates)
+		if seen[of] {
+			continue
+		}
+		seen[of] = true
+		of.wholes.mu.Lock()
+		for key, p := range of.wholes.programs {
 			switch {
 			case p == nil, key.guards:
 			case !key.back:
@@ -96,7 +102,7 @@ func (m *Model) StepPrograms() (steps, transposes, noting int) {
 				}
 			}
 		}
-		k.mu.Unlock()
+		of.wholes.mu.Unlock()
 	}
 	return steps, transposes, noting
 }

@@ -75,9 +75,6 @@ type Kit struct {
 	nW     int
 	sides  []sides // of the parameters whose tangents move one element at a time
 	nSides int
-
-	mu     sync.Mutex
-	wholes map[wholeKey]*wholeProgram
 }
 
 func newPrograms(m *Model) (*programs, error) {

@@ -237,7 +237,7 @@ func (p *Problem) record(of *orbit, y []float64) error {
 	opts := p.Shooting.Options
 	opts.QuadTol, opts.Quadratures, opts.Also = -1, []int{}, nil
 	of.run.Replayer = func() (solvers.System, solvers.Method) {
-		return p.overPeriod(p.Replayer(k), of, y), p.Shooting.Method(0)
+		return p.overPeriod(p.Worker(k), of, y), p.Shooting.Method(0)
 	}
 	_, err = solvers.Solve(context.Background(), sys, method, ctl, opts, &of.run)
 	return err

@@ -118,36 +118,58 @@ func (p *Problem) Gather(row []float64, variables []Variable, byParams, byInitia
 	}
 }
 
-// Direction turns a direction v, laid out like a row of the gradient, into the tangents of the active
-// params and of the initial state. Params that follow others move with them. initial is nil if no
-// variable is an initial value. totals are the tangents of the totals.
-func (p *Problem) Direction(variables []Variable, v, totals []float64) (active, initial []float64) {
+// Directions returns what turns a direction v, laid out like a row of the gradient, into the tangents of the active
+// params and of the initial state. Params that follow others move with them. initial is nil if no variable is an initial
+// value. totals are the tangents of the totals. Goroutines may share the function.
+func (p *Problem) Directions(variables []Variable) func(v, totals []float64) (active, initial []float64) {
 	const tiny = 0x1p-100
 	m := p.Model
-	moved := make([]float64, m.layout.nP)
-	for _, x := range variables {
-		from := v[x.Offset : x.Offset+x.Len]
+	places := make([]Place, len(variables)) // among the params, or the states
+	for i, x := range variables {
 		if x.Initial {
-			if initial == nil {
-				initial = make([]float64, m.layout.nY)
-			}
-			copy(initial[m.State(x.Name).Offset:], from)
-			continue
+			places[i] = m.State(x.Name)
+		} else {
+			places[i] = m.Param(x.Name)
 		}
-		copy(moved[m.Param(x.Name).Offset:], from)
 	}
+	sums := make([]Place, len(m.Checked.Totals))
 	for k, t := range m.Checked.Totals {
-		moved[m.Param(t.Name).Offset] = totals[k]
+		sums[k] = m.Param(t.Name)
 	}
-	at := make([]complex128, len(moved))
-	for i, x := range p.Point.p {
-		at[i] = complex(x, float64(tiny*moved[i]))
+	columns, from := make([]Place, len(p.active)), make([]Place, len(p.active))
+	for i, name := range p.active {
+		columns[i], from[i] = p.Column(name), m.Param(name)
 	}
-	follow(p.Point, at, func(i int, x complex128) {
-		moved[i] += imag(x) / tiny
-		at[i] = complex(p.Point.p[i], float64(tiny*moved[i]))
-	})
-	return activeOf(p, moved), initial
+	return func(v, totals []float64) (active, initial []float64) {
+		moved := make([]float64, m.layout.nP)
+		for i, x := range variables {
+			of := v[x.Offset : x.Offset+x.Len]
+			if x.Initial {
+				if initial == nil {
+					initial = make([]float64, m.layout.nY)
+				}
+				copy(initial[places[i].Offset:], of)
+				continue
+			}
+			copy(moved[places[i].Offset:], of)
+		}
+		for k, at := range sums {
+			moved[at.Offset] = totals[k]
+		}
+		at := make([]complex128, len(moved))
+		for i, x := range p.Point.p {
+			at[i] = complex(x, float64(tiny*moved[i]))
+		}
+		follow(p.Point, at, func(i int, x complex128) {
+			moved[i] += imag(x) / tiny
+			at[i] = complex(p.Point.p[i], float64(tiny*moved[i]))
+		})
+		active = make([]float64, p.plan.width)
+		for i, to := range columns {
+			copy(active[to.Offset:to.Offset+to.Len], moved[from[i].Offset:])
+		}
+		return active, initial
+	}
 }
 
 // Displaced returns the active params and the change of the initial state after a move by dz, laid out
@@ -179,12 +201,4 @@ func (p *Problem) Displaced(variables []Variable, dz, totals []complex128) (acti
 		at[m.Param(m.Checked.Totals[k].Name).Offset] = x
 	}
 	return activeOf(p, at), initial
-}
-
-// Replayer returns a worker that repeats the steps of others with the programs of k. It uses programs
-// that the others had compiled from its first step on.
-func (p *Problem) Replayer(k *Kit) *Worker {
-	w := p.Worker(k)
-	w.repeats = true
-	return w
 }

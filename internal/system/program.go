@@ -14,7 +14,7 @@ import (
 type frame [tapec.NumVariations][numVectors][]float64
 
 // program is a tape ready to run: compiled for a lane count, with the places
-// its inputs and outputs bind to. It is immutable and shared.
+// its inputs and outputs bind to. It is shared, and immutable but for whole steps, which are compiled later.
 type program struct {
 	code      *vm.Program
 	lanes     int
@@ -23,6 +23,7 @@ type program struct {
 	moves     []int                                // links to moving vectors
 	written   [tapec.NumVariations][numVectors]int // elements of outputs
 	tape      *tape.Tape
+	wholes    wholes // of rates
 }
 
 // binding ties an input or output of a program to elements [lo, hi) of a vector

@@ -149,7 +149,7 @@ func TestChain(t *testing.T) {
 			w[i] = random.NormFloat64()
 		}
 		v := []float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64()}
-		forward, _ := p.Direction(variables, v, nil)
+		forward, _ := p.Directions(variables)(v, nil)
 		want := 0.0
 		for i, x := range forward {
 			want += w[i] * x
@@ -225,7 +225,7 @@ func adjoint(
 	rule, _ := solvers.LookupController("")
 	solver := solvers.NewSolver(p.Worker(values), spec.New(p.Size(), 0), rule.Controller(info), o)
 	record.Replayer = func() (solvers.System, solvers.Method) {
-		return p.Replayer(values), spec.New(p.Size(), 0)
+		return p.Worker(values), spec.New(p.Size(), 0)
 	}
 	method := &sens.Adjoint{Threads: 1, New: func() sens.CotangentWorker {
 		w := p.Worker(pull)

@@ -2,6 +2,8 @@ package system
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/solvers"
@@ -9,12 +11,13 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Steps of a small model cost more between its right-hand sides than in them. A worker that has made
-// many steps therefore has whole steps compiled, and their transposes. Each is one program (steptape.go)
-// that gives the bits of the stages one by one.
+// Steps of a small model cost more between its right-hand sides than in them. After many steps whole steps
+// are therefore compiled, and their transposes. Each is one program (steptape.go) that gives the bits of the
+// stages one by one. Workers with the same rates share it, and count their steps together: those of a model and
+// of its experiments.
 
-// CompileAfter says after how many steps a worker has whole steps compiled. By then, compiling costs
-// no more than it saves; both grow with the size of the model.
+// CompileAfter says after how many steps whole steps are compiled. By then, compiling costs no more than it
+// saves; both grow with the size of the model.
 type CompileAfter struct {
 	Small int // steps of a small model
 	Large int // steps of a large model whose instructions compute largeMean elements each; see there
@@ -45,44 +48,65 @@ type noteAt struct {
 	to, n   int
 }
 
-// whole returns the program of a step, of its transpose or of the readings of guards; nil if it would be too large.
-func (k *Kit) whole(key wholeKey) *wholeProgram {
-	return k.wholeOnce(key, func() *wholeProgram {
-		if key.guards {
-			return k.newReading(key.form)
-		}
-		return k.newWhole(key.form, key.back)
-	})
+// wholes are the programs of whole steps that belong to one program of rates, and how many steps have been made
+// without them. Goroutines may share them.
+type wholes struct {
+	mu       sync.Mutex
+	programs map[wholeKey]*wholeProgram // nil for one that would be too large
+	steps    map[wholeKey]*atomic.Int64
 }
 
-// wholeOnce returns the program with a key. It is compiled once.
-func (k *Kit) wholeOnce(key wholeKey, compile func() *wholeProgram) *wholeProgram {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	p, ok := k.wholes[key]
-	if !ok {
-		p = compile()
-		if k.wholes == nil {
-			k.wholes = map[wholeKey]*wholeProgram{}
-		}
-		k.wholes[key] = p
-	}
-	return p
-}
-
-// has reports whether wholeOnce has been asked for the program with a key.
-func (k *Kit) has(key wholeKey) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	_, ok := k.wholes[key]
-	return ok
-}
-
+// wholeKey says what a program of whole steps is of, besides the rates.
 type wholeKey struct {
 	form        *solvers.Arithmetic
 	back, fresh bool // fresh: with the first row of K
 	exchanges   string
-	guards      bool // their readings, not a step
+	guards      bool     // their readings, not a step
+	with        *program // the guards, or the transpose of the rates; nil for neither
+	kit         *Kit     // of steps that solve equations, which depend on more of it; else nil
+}
+
+// ofGuards, ofStep and ofTranspose return the keys of programs of k.
+func (k *Kit) ofGuards(form *solvers.Arithmetic) wholeKey {
+	return wholeKey{form: form, guards: true, with: k.value.Get(tapec.PartGuards)}
+}
+
+func (k *Kit) ofStep(form *solvers.Arithmetic) wholeKey { return wholeKey{form: form} }
+
+func (k *Kit) ofTranspose(form *solvers.Arithmetic) wholeKey {
+	return wholeKey{form: form, back: true, with: k.pull.Get(tapec.PartRates)}
+}
+
+// whole returns the program with a key. It is compiled once.
+func (k *Kit) whole(key wholeKey, compile func() *wholeProgram) *wholeProgram {
+	w := &k.value.Get(tapec.PartRates).wholes
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, ok := w.programs[key]
+	if !ok {
+		p = compile()
+		if w.programs == nil {
+			w.programs = map[wholeKey]*wholeProgram{}
+		}
+		w.programs[key] = p
+	}
+	return p
+}
+
+// steps returns the count of steps made without the program with a key.
+func (k *Kit) steps(key wholeKey) *atomic.Int64 {
+	w := &k.value.Get(tapec.PartRates).wholes
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.steps[key]
+	if n == nil {
+		n = new(atomic.Int64)
+		if w.steps == nil {
+			w.steps = map[wholeKey]*atomic.Int64{}
+		}
+		w.steps[key] = n
+	}
+	return n
 }
 
 // newReading compiles the readings of guards at all points of a step by form.
@@ -179,9 +203,10 @@ func elements(t *tape.Tape, lanes int) int {
 type wholeSteps struct {
 	*call
 	stages  int
-	made    int  // steps without it
-	after   int  // how many of them are enough
-	never   bool // there is none
+	made    *atomic.Int64 // steps without it; nil before the first
+	after   int           // how many of them are enough
+	first   bool          // it was there for the first step
+	never   bool          // there is none
 	in, bar []float64
 	out     []float64
 	plain   []float64
@@ -192,12 +217,18 @@ type wholeSteps struct {
 // sumAt is an accumulator: where it is, where the program reads it, and where the program writes it.
 type sumAt struct{ at, in, out []float64 }
 
-// waits sets how many steps are made without the program of key: after, or none for a worker that
-// repeats steps for which another worker has the program.
-func (v *wholeSteps) waits(w *Worker, key wholeKey, after int) {
-	if v.after = after; w.repeats && w.kit.has(key) {
-		v.after = 0
+// due counts a step without the program of key, and reports whether there have been enough of them. after says how many
+// are.
+func (v *wholeSteps) due(w *Worker, key wholeKey, after int) bool {
+	begun := v.made == nil
+	if begun {
+		v.made, v.after = w.kit.steps(key), after
 	}
+	if v.never || v.made.Add(1) <= int64(v.after) {
+		return false
+	}
+	v.first = begun
+	return true
 }
 
 // ready reports whether there is the program of key. It compiles the program when enough steps have been made.
@@ -205,10 +236,7 @@ func (v *wholeSteps) ready(w *Worker, key wholeKey) bool {
 	if v.call != nil {
 		return true
 	}
-	if v.made == 0 {
-		v.waits(w, key, w.problem.CompileAfter.Small)
-	}
-	if v.made++; v.never || v.made <= v.after {
+	if !v.due(w, key, w.problem.CompileAfter.Small) {
 		return false
 	}
 	v.never = true
@@ -220,7 +248,13 @@ func (v *wholeSteps) ready(w *Worker, key wholeKey) bool {
 		key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
-	if q := w.kit.whole(key); q != nil {
+	q := w.kit.whole(key, func() *wholeProgram {
+		if key.guards {
+			return w.kit.newReading(key.form)
+		}
+		return w.kit.newWhole(key.form, key.back)
+	})
+	if q != nil {
 		v.stages = key.form.Stages
 		v.bind(w, q, key.back, w.Size().N)
 	}
@@ -326,7 +360,7 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 		return w.makeLarge(form, s, reuse)
 	}
 	v := &w.by(form).steps
-	if v.call == nil && !v.ready(w, wholeKey{form: form}) {
+	if v.call == nil && !v.ready(w, w.kit.ofStep(form)) {
 		return false
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
@@ -354,7 +388,7 @@ func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 		return w.pullLarge(form, s, c)
 	}
 	v := &w.by(form).pulls
-	if v.call == nil && !v.ready(w, wholeKey{form: form, back: true}) {
+	if v.call == nil && !v.ready(w, w.kit.ofTranspose(form)) {
 		return false
 	}
 	copy(v.in[3+len(s.Y0):], s.K)
@@ -398,7 +432,7 @@ func (w *Worker) ReadGuards(form *solvers.Arithmetic, s *solvers.Step, rho []flo
 		return false // few of them are read, as a rule
 	}
 	v := &w.by(form).guards
-	if v.call == nil && !v.ready(w, wholeKey{form: form, guards: true}) {
+	if v.call == nil && !v.ready(w, w.kit.ofGuards(form)) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1

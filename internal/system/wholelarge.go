@@ -32,16 +32,16 @@ type largeSteps struct {
 type largeProgram struct{ wholeSteps }
 
 // ready reports whether the program exists. It compiles the program when enough steps have been made.
-func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) bool {
+func (v *largeProgram) ready(w *Worker, key wholeKey) bool {
 	if v.call != nil {
 		return true
 	}
-	key.form = form
-	if v.made == 0 {
+	after := v.after
+	if v.made == nil {
 		rates := w.kit.value.Get(tapec.PartRates).tape
-		v.waits(w, key, w.problem.CompileAfter.Large*largeMean*len(rates.Instrs)/max(elements(rates, 1), 1))
+		after = w.problem.CompileAfter.Large * largeMean * len(rates.Instrs) / max(elements(rates, 1), 1)
 	}
-	if v.made++; v.never || v.made <= v.after {
+	if !v.due(w, key, after) {
 		return false
 	}
 	v.never = true
@@ -53,9 +53,7 @@ func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) 
 	if key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.record > 0) {
 		return false
 	}
-	p := w.kit.wholeOnce(key, func() *wholeProgram {
-		return w.kit.newLarge(form, key)
-	})
+	p := w.kit.whole(key, func() *wholeProgram { return w.kit.newLarge(key) })
 	if p != nil {
 		v.bind(w, p, key.back, 0)
 	}
@@ -69,8 +67,9 @@ func (v *largeProgram) run(w *Worker) {
 	v.call.run(&w.in, &w.out)
 }
 
-// newLarge compiles a step by form, or its transpose. It returns nil if that is not worth the time.
-func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
+// newLarge compiles a step, or its transpose. It returns nil if that is not worth the time.
+func (k *Kit) newLarge(key wholeKey) *wholeProgram {
+	form := key.form
 	rates, pull := k.value.Get(tapec.PartRates).tape, (*tape.Tape)(nil)
 	if key.back {
 		pull = k.pull.Get(tapec.PartRates).tape
@@ -109,7 +108,8 @@ func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool
 	if reuse {
 		v, known = &w.by(form).large.next, len(s.Y0)+len(s.DQ)
 	}
-	if !v.ready(w, form, wholeKey{fresh: !reuse}) {
+	key := w.kit.ofStep(form)
+	if key.fresh = !reuse; !v.ready(w, key) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
@@ -123,7 +123,7 @@ func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool
 // pullLarge is PullStep of a large model.
 func (w *Worker) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
 	v := &w.by(form).large.back
-	if !v.ready(w, form, wholeKey{back: true}) {
+	if !v.ready(w, w.kit.ofTranspose(form)) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1

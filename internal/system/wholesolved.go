@@ -76,16 +76,16 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 	if p.never {
 		return p.call != nil
 	}
-	key := wholeKey{form: &v.form.Arithmetic, back: back, exchanges: v.name}
-	if p.made == 0 {
+	key := wholeKey{form: &v.form.Arithmetic, back: back, exchanges: v.name, kit: w.kit}
+	after := p.after
+	if p.made == nil {
 		work := w.work(v.form, m)
 		if p.never = work > solvedWork; p.never {
 			return false
 		}
-		after := float64(w.problem.CompileAfter.Small) * float64(max(work, solvedMean)) / solvedMean
-		p.waits(w, key, int(min(after, 1e15)))
+		after = int(min(float64(w.problem.CompileAfter.Small)*float64(max(work, solvedMean))/solvedMean, 1e15))
 	}
-	if p.made++; p.made <= p.after {
+	if !p.due(w, key, after) {
 		return false
 	}
 	p.never = true
@@ -94,7 +94,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 		back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
-	q := w.kit.wholeOnce(key, func() *wholeProgram { return w.kit.newSolved(v, m, back) })
+	q := w.kit.whole(key, func() *wholeProgram { return w.kit.newSolved(v, m, back) })
 	if q == nil {
 		return false
 	}

@@ -25,9 +25,8 @@ type Worker struct {
 	shared *call
 	slopes *call // of the peaks; nil for none
 
-	repeats bool      // the steps that another worker of the kit has made
-	wholes  []*formed // what is known of whole steps, by the arithmetic of their method
-	whole   *formed   // that of the last step
+	wholes []*formed // what is known of whole steps, by the arithmetic of their method
+	whole  *formed   // that of the last step
 
 	solveds []*solvedSteps // likewise of steps that solve equations
 	solved  *solvedSteps
