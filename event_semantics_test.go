@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,6 +55,50 @@ func TestEventSemantics(t *testing.T) {
 			}
 			if !found {
 				t.Errorf("%s: no objective %s", path, w[1])
+			}
+		}
+	}
+}
+
+// TestBodiesSeeConditionsAsGuards has a condition of time alone that changes one float behind another event or an
+// observation, in their group. The body of what it sets off reads the branch that set it off, as it does where nothing
+// else happens.
+func TestBodiesSeeConditionsAsGuards(t *testing.T) {
+	for _, other := range []string{
+		"", "event g at ta { w = 5 }", "event g at ta priority -1 { w = 5 }", "event g at ta { w = q }",
+		"objective s = sum_at([ta], q)", "discrete z = 0\nevent g when t >= ta { z = 1 }",
+	} {
+		for when, want := range map[string]float64{
+			"t > ta": 21.8, "t >= ta": 21.8, "q > 1": 21.8, "q crosses 1": 21.8, "q > 1, delay = 0.1*q": 21.4,
+		} {
+			m, err := odes.Parse("conditions.ode", fmt.Sprintf(`
+time t from 0 to 2
+param ta = 1.1
+state x = 0.3, y = 0, w = 0
+let q = if t > ta then 2 else 0.5
+x' = x
+y' = q
+w' = 0
+%s
+event e when %s { y = 10*q }
+objective J = final(y)
+objective P = at_event(e, pre(q))
+`, other, when), odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, mode := range []string{"adjoint", "tangent", "complex"} {
+				s, err := m.Sensitivities(t.Context(), odes.Options{
+					Of: []string{"J", "P"}, Wrt: []string{"ta"}, Settings: []odes.Setting{{"sens.mode", mode}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if j, p := s.Values[0].Value, s.Values[1].Value; !near(j, want, 1e-9) || p != 2 ||
+					!near(s.Gradient[0], -2, 1e-9) {
+					t.Errorf("%q, when %s, %s: J = %v, by ta %v, instead of %v, -2; q was %v", other, when, mode, j,
+						s.Gradient[0], want, p)
+				}
 			}
 		}
 	}

@@ -509,7 +509,10 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		}
 		name := s.events[f.Event].ElemName(f.Elem)
 		s.band(m)
-		stop = s.sys.Affect(f, s.t, s.ym, s.dm, s.yp, s.dp)
+		if m.guard >= 0 { // the body sees conditions of time as the guard does
+			s.mark.T = s.now()
+		}
+		stop = s.sys.Affect(f, s.mark.T, s.ym, s.dm, s.yp, s.dp)
 		s.mark.Firing, s.mark.Stop = f, stop
 		s.stats.Events++
 		s.lastEvent, s.lastTime = name, s.t
