@@ -183,8 +183,8 @@ func symmetrize(h, sizes []float64) float64 {
 
 // products returns the products of the Hessian of each objective with count directions,
 // [objectives][count][columns], and the number of steps crossed. of(k) is direction k, laid out like a
-// row of the gradient. tell, if not nil, is told how much is done, by one goroutine at a time. So many Runners share the
-// memory.
+// row of the gradient. tell, if not nil, is told how much is done, by one goroutine at a time. sharing Runners share
+// the memory.
 func (r *Runner) products(
 	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int), sharing int,
 ) ([]float64, int, error) {
@@ -323,7 +323,7 @@ func (r *Runner) productsOfParts(
 }
 
 // second makes the method for count directions. It takes fewer lanes, then fewer threads, where the memory for what it
-// keeps along the run asks for that. So many Runners share the memory.
+// keeps along the run asks for that. sharing Runners share the memory.
 func (r *Runner) second(count, sharing int) (*sens.Second, error) {
 	lanes := r.opts.lanes(count)
 	limit := r.settings.MemoryLimit() / int64(sharing)

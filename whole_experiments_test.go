@@ -18,8 +18,9 @@ func TestExperimentsShareSteps(t *testing.T) {
 	}
 	const n = 9
 	var b strings.Builder
-	b.WriteString("time t from 0 to 4\nparam k = 0.7, s = 0.2, d = 1\nstate x = d, y = 0\nx' = -k*x\ny' = k*x - s*y*y\n" +
-		"data D { time = [1, 3]  v = [0.4, 0.5] }\nobserve o = y ~ normal(0.1) from D.v\nobjective J = nll()\n")
+	b.WriteString("time t from 0 to 4\nparam k = 0.7, s = 0.2, d = 1\nstate x = d, y = 0\n" +
+		"x' = -k*x\ny' = k*x - s*y*y\n" + "data D { time = [1, 3]  v = [0.4, 0.5] }\n" +
+		"observe o = y ~ normal(0.1) from D.v\nobjective J = nll()\n")
 	for i := range n {
 		fmt.Fprintf(&b, "experiment e%d { d = %d  use D }\n", i, i+1)
 	}
@@ -59,7 +60,8 @@ func TestExperimentsShareSteps(t *testing.T) {
 				}
 			}
 			if compiled < n/2 && after == 100 || compiled > 0 && after != 100 {
-				t.Errorf("%d threads, after %d steps: %d of %d experiments have whole steps", threads, after, compiled, n)
+				t.Errorf("%d threads, after %d steps: %d of %d experiments have whole steps", threads, after,
+					compiled, n)
 			}
 		}
 	}

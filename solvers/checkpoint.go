@@ -142,7 +142,7 @@ func beta(s, r int) int {
 // Source: Wang, Moin, Iaccarino, SIAM Journal on Scientific Computing 31 (2009) 2549–2567; see Stumm, Walther, SIAM
 // Journal on Scientific Computing 32 (2010) 836–854.
 func (s *states) place(u int) (level int) {
-	n := len(s.list)
+	n := len(s.list) - s.gaps
 	switch {
 	case u < s.next:
 		return -1
@@ -154,23 +154,32 @@ func (s *states) place(u int) (level int) {
 	case n == 0:
 		return -1
 	}
-	// Levels do not rise up to the first even of the states, so what comes before these need not be looked at again.
-	s.even = min(max(s.even, 1), n)
-	for s.even < n && s.list[s.even].level <= s.list[s.even-1].level {
-		s.even++
+	// The last of the dispensable states goes. A state of level 0 behind the others makes none of them dispensable: the
+	// search goes on where it found the one before.
+	last := len(s.list) - 1
+	if s.scanned < 0 {
+		s.scanned, s.most = last, s.list[last].level
 	}
-	most := s.list[n-1].level
-	for i := n - 2; i >= s.even-1; i-- {
-		if s.list[i].level < most {
-			s.drop(i)
-			s.even = min(s.even, i)
+	for s.scanned > 0 {
+		s.scanned--
+		k := &s.list[s.scanned]
+		switch {
+		case k.gone:
+		case k.level < s.most:
+			s.release(k)
+			k.gone = true
+			if s.gaps++; s.gaps > len(s.list)/8 {
+				s.settle() // what comes before the gaps stays where it is
+			}
 			return 0
+		default:
+			s.most = k.level
 		}
-		most = s.list[i].level
 	}
-	level = s.list[n-1].level + 1
-	s.drop(n - 1)
-	s.even = min(s.even, n-1)
+	s.settle() // the next search passes all of them
+	last = len(s.list) - 1
+	level = s.list[last].level + 1
+	s.drop(last)
 	return level
 }
 
@@ -199,6 +208,7 @@ func (s *states) split(left, room int) int {
 
 // spread drops states until at most n are left, spread evenly over all units.
 func (s *states) spread(n, units int) {
+	s.settle()
 	if len(s.list) <= n {
 		return
 	}
@@ -216,6 +226,7 @@ func (s *states) spread(n, units int) {
 
 // strided drops the states of units that are not multiples of stride.
 func (s *states) strided(stride int) {
+	s.settle()
 	s.list = slices.DeleteFunc(s.list, func(k keptState) bool {
 		if k.unit%stride == 0 {
 			return false

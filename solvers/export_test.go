@@ -22,7 +22,9 @@ func Places(units, room int, each func(unit int, kept []int)) {
 		}
 		kept = kept[:0]
 		for _, k := range s.list {
-			kept = append(kept, k.unit)
+			if !k.gone {
+				kept = append(kept, k.unit)
+			}
 		}
 		each(u+1, kept)
 	}

@@ -30,10 +30,18 @@ func TestPlaceLooksAtAll(t *testing.T) {
 			if err := s.put(u, level, []float64{0}); err != nil {
 				t.Fatal(err)
 			}
-			for i, k := range s.list {
-				if k.unit != all[i].unit {
-					t.Fatalf("room for %d, unit %d: state %d is of unit %d, want %d", room, u, i, k.unit, all[i].unit)
+			left := all
+			for _, k := range s.list {
+				if k.gone {
+					continue
 				}
+				if k.unit != left[0].unit {
+					t.Fatalf("room for %d, unit %d: a state is of unit %d, want %d", room, u, k.unit, left[0].unit)
+				}
+				left = left[1:]
+			}
+			if len(left) > 0 || s.inMemory != len(all) {
+				t.Fatalf("room for %d, unit %d: %d states are missing, %d have memory", room, u, len(left), s.inMemory)
 			}
 		}
 	}

@@ -62,6 +62,7 @@ func (tr *Trajectory) Share(readers, walks int) {
 	if tr.whole {
 		return
 	}
+	tr.kept.settle()
 	s := &tr.shared
 	if tr.Keep.Kind == CheckpointBinomial && s.run == tr.run && s.consume {
 		tr.kept.clear() // the walk before has left its states at the beginning, where they save nothing

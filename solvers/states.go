@@ -24,7 +24,9 @@ type states struct {
 	next      int  // the next unit that a state is kept before, up to expected
 	ram, disk int  // how many there may be
 	list      []keptState
-	even      int // of the list: see place
+	scanned   int // of the list: place has looked at the states from here on; -1 for none
+	most      int // the highest level of these
+	gaps      int // how many of the list are gone
 	mem       arena
 	free      []int // slots of mem
 	inMemory  int
@@ -41,6 +43,7 @@ type keptState struct {
 	unit, level int
 	slot        int
 	away        bool // in the file
+	gone        bool // dropped by place: the list is closed up now and then, see settle
 }
 
 // reset forgets all states, and the file; n is the length of one, whole that the step before each is kept with it.
@@ -54,7 +57,7 @@ func (s *states) reset(n int, whole bool, ram, disk int) {
 	}
 	s.whole = whole
 	s.mem.reset(n)
-	s.list, s.free, s.holes, s.even = s.list[:0], s.free[:0], s.holes[:0], 0
+	s.list, s.free, s.holes, s.gaps, s.scanned = s.list[:0], s.free[:0], s.holes[:0], 0, -1
 	s.ram, s.disk, s.inMemory, s.onDisk, s.used = ram, disk, 0, 0, 0
 	s.expected, s.next = 0, 0
 }
@@ -102,7 +105,7 @@ func (s *states) put(u, level int, y ...[]float64) error {
 	k := keptState{unit: u, level: level, slot: -1}
 	if s.inMemory >= s.ram {
 		// The first one in memory moves to the file.
-		i := slices.IndexFunc(s.list, func(k keptState) bool { return !k.away })
+		i := slices.IndexFunc(s.list, func(k keptState) bool { return !k.away && !k.gone })
 		if i < 0 || s.list[i].unit > u {
 			k.away = true
 		} else {
@@ -198,18 +201,27 @@ func (s *states) write(y ...[]float64) (slot int, err error) {
 	return slot, nil
 }
 
+// settle closes up the list where place has dropped states. Whoever reads the list does that first.
+func (s *states) settle() {
+	if s.gaps > 0 {
+		s.list, s.gaps = slices.DeleteFunc(s.list, func(k keptState) bool { return k.gone }), 0
+	}
+}
+
 // drop forgets state i.
 func (s *states) drop(i int) {
+	s.scanned = -1
 	s.release(&s.list[i])
 	s.list = slices.Delete(s.list, i, i+1)
 }
 
 // clear drops all states; their memory stays.
 func (s *states) clear() {
+	s.settle()
 	for i := range s.list {
 		s.release(&s.list[i])
 	}
-	s.list = s.list[:0]
+	s.list, s.scanned = s.list[:0], -1
 }
 
 // release gives the slot of k back.
@@ -225,6 +237,7 @@ func (s *states) release(k *keptState) {
 
 // compact moves the states in memory to as little memory as they need.
 func (s *states) compact() {
+	s.settle()
 	old := s.mem
 	s.mem = arena{slot: -1}
 	s.mem.reset(s.n)

@@ -119,8 +119,8 @@ func (p *Problem) Gather(row []float64, variables []Variable, byParams, byInitia
 }
 
 // Directions returns what turns a direction v, laid out like a row of the gradient, into the tangents of the active
-// params and of the initial state. Params that follow others move with them. initial is nil if no variable is an initial
-// value. totals are the tangents of the totals. Goroutines may share the function.
+// params and of the initial state. Params that follow others move with them. initial is nil if no variable is an
+// initial value. totals are the tangents of the totals. Goroutines may share the function.
 func (p *Problem) Directions(variables []Variable) func(v, totals []float64) (active, initial []float64) {
 	const tiny = 0x1p-100
 	m := p.Model
