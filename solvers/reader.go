@@ -379,12 +379,13 @@ func (r *Reader) approach(u int) error {
 
 // put keeps the state before the unit after a step that was just made: y, or that step, before it is passed.
 func (r *Reader) put(y ...[]float64) error {
-	for n := len(r.own.list); n >= r.own.room(); n-- {
-		r.own.drop(n - 1) // the way back has passed it
-	}
 	u := r.u
 	if r.own.whole {
 		u++
+	}
+	list := &r.own.list
+	for n := len(*list); n >= r.own.room() || r.backwards && n > 0 && (*list)[n-1].unit > u; n-- {
+		r.own.drop(n - 1) // the way back has passed it
 	}
 	return r.own.put(u, 0, y...)
 }
