@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -314,6 +315,9 @@ func (c *call) fail(err error) int {
 	}
 	if s, ok := c.out.(*stream); ok && s.failed != nil && errors.Is(err, s.failed) {
 		err = cannotPrint(s.failed)
+	}
+	if p, ok := err.(*fs.PathError); ok && p.Op == "write" {
+		err = fmt.Errorf("cannot write %s: %w", p.Path, p.Err)
 	}
 	c.complain("file", err.Error())
 	return exitRun

@@ -31,16 +31,25 @@ var Machine = sync.OnceValue(func() int64 {
 		}
 	}
 	take(debug.SetMemoryLimit(-1))
-	take(number(read("/proc/meminfo"), "MemTotal:") << 10)
-	for _, file := range groups(read("/proc/self/cgroup")) {
-		take(number(read(file), ""))
-	}
+	take(system("/"))
 	take(processLimit())
 	if all == math.MaxInt64 {
 		return unknown
 	}
 	return all
 })
+
+// system returns the least of the machine's memory and of what control groups leave, as the files below root say; 0
+// where they say nothing.
+func system(root string) int64 {
+	least := number(read(path.Join(root, "/proc/meminfo")), "MemTotal:") << 10
+	for _, file := range groups(read(path.Join(root, "/proc/self/cgroup"))) {
+		if n := number(read(path.Join(root, file)), ""); n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
 
 // read returns the text of a file of the system; "" if there is none.
 func read(file string) string {

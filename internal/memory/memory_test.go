@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,6 +40,48 @@ func TestGroups(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestMachine reads the limits of trees as systems have them: the least one holds, of the group and of those around it.
+func TestMachine(t *testing.T) {
+	const (
+		info, group = "proc/meminfo", "proc/self/cgroup"
+		machine     = "MemTotal:       8000000 kB\nMemFree:  1 kB\n"
+		all, some   = 8000000 << 10, 300 << 20
+		limit       = "314572800\n"
+	)
+	for name, c := range map[string]struct {
+		files []string // each with its text
+		want  int64
+	}{
+		"nothing":   {nil, 0},
+		"no group":  {[]string{info, machine}, all},
+		"no limit":  {[]string{info, machine, group, "0::/\n", "sys/fs/cgroup/memory.max", "max\n"}, all},
+		"too much":  {[]string{info, machine, group, "0::/\n", "sys/fs/cgroup/memory.max", "99999999999\n"}, all},
+		"version 2": {[]string{info, machine, group, "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max", limit}, some},
+		"around it": {[]string{
+			info, machine, group, "0::/a/b\n",
+			"sys/fs/cgroup/a/b/memory.max", "max\n", "sys/fs/cgroup/a/memory.max", limit,
+		}, some},
+		"container": {[]string{info, machine, group, "0::/outside\n", "sys/fs/cgroup/memory.max", limit}, some},
+		"version 1": {[]string{
+			info, machine, group, "4:memory:/x\n0::/\n", "sys/fs/cgroup/memory/x/memory.limit_in_bytes", limit,
+		}, some},
+	} {
+		root := t.TempDir()
+		for i := 0; i < len(c.files); i += 2 {
+			at := filepath.Join(root, c.files[i])
+			if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(at, []byte(c.files[i+1]), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := system(root); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }
 
