@@ -7,7 +7,13 @@ import (
 
 func minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, error) {
 	n := p.Variables
-	room := func() Point { return Point{Gradient: make([]float64, n), Hessian: make([]float64, n*n)} }
+	room := func() Point {
+		at := Point{Gradient: make([]float64, n)}
+		if p.HasHessian && !o.FirstOrder {
+			at.Hessian = make([]float64, n*n)
+		}
+		return at
+	}
 	f := general{ctx: ctx, p: p, now: room(), trial: room(), x: make([]float64, n), to: make([]float64, n)}
 	// The first steps are short, so that a search finds the minimum of the valley that it starts in.
 	s := search{o: o, n: n, b: p.Bounds, radius: 0.1}
