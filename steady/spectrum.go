@@ -174,20 +174,31 @@ func (p *Plan) spectrum(entries []float64) (*Spectrum, error) {
 		}
 	}
 	balance(reduced, n)
+	matrix := mat.NewDense(n, n, reduced)
 	var eigen mat.Eigen
-	if !eigen.Factorize(mat.NewDense(n, n, reduced), mat.EigenRight) {
+	if !eigen.Factorize(matrix, mat.EigenNone) {
 		return nil, nil
 	}
-	var vectors mat.CDense
-	eigen.VectorsTo(&vectors)
-	s := &Spectrum{Values: eigen.Values(nil), All: true, vector: func(k int) func(i int) float64 {
+	s := &Spectrum{Values: eigen.Values(nil), All: true}
+	values := s.Values
+	s.vector = func(k int) func(i int) float64 { // they cost more than the values, and few are looked at
+		var vectors mat.CDense
+		at, nearest := -1, 0.0
+		if eigen.Factorize(matrix, mat.EigenRight) {
+			eigen.VectorsTo(&vectors)
+			for j, v := range eigen.Values(nil) {
+				if d := cmplx.Abs(v - values[k]); at < 0 || d < nearest {
+					at, nearest = j, d
+				}
+			}
+		}
 		return func(i int) float64 {
-			if place[i] < 0 {
+			if place[i] < 0 || at < 0 {
 				return 0
 			}
-			return cmplx.Abs(vectors.At(place[i], k))
+			return cmplx.Abs(vectors.At(place[i], at))
 		}
-	}}
+	}
 	s.order()
 	return s, nil
 }

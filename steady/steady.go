@@ -48,6 +48,12 @@ type Options struct {
 	Tol      float64
 	MaxSteps int     // of the run; 0: 20,000
 	Span     float64 // a time over which things happen, to begin with; 0: 1
+	// From, if not nil, is a steady state for values close by, and the search is a warm one: Newton's method begins
+	// there. Its first step is what the derivatives of the state predict. The state that it comes to need not be the
+	// one that the run leads to, so whoever warms searches has that confirmed by others. Where Newton's method does not
+	// converge at once to a state that passes all checks, and where a run could not do without the way (events by
+	// conditions, executions that wait, the way Run), the search is an ordinary one.
+	From []float64
 
 	eigen int // as Plan.Spectrum takes it
 }
@@ -88,13 +94,28 @@ type State struct {
 	Steps    int     // of the run
 	Newton   int     // steps of Newton's method
 	Periods  int     // of a periodic state: how many it took
+	Warm     bool    // it was found from Options.From, without a run
+	Saved    int     // steps that such a run would have taken, for those who know
 }
 
 // Find finds the steady state that the run from (t, y, d) leads to. Time stands still at t, so that what happens at
 // given times does not happen; events by conditions of states do, and so do executions that wait. Errors are an
 // *Error, or that of the context.
 func Find(ctx context.Context, sys System, plan *Plan, t float64, y, d []float64, o Options) (*State, error) {
+	tried := 0
+	if o.From != nil && o.Way != Run && followable(sys, d) {
+		s := newSearch(sys, plan, t, y, d, o)
+		out, err := s.warm(ctx)
+		if err == nil {
+			return out, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		tried = s.iterations
+	}
 	s := newSearch(sys, plan, t, y, d, o)
+	s.iterations = tried
 	s.enter(t, y)
 	if s.o.Way == Newton && !Waiting(sys, s.d) {
 		return s.newton(ctx)
@@ -117,6 +138,17 @@ func Waiting(sys solvers.System, d []float64) bool {
 		}
 	}
 	return false
+}
+
+// followable reports whether a run from discretes d comes to rest without an event: what these leave is no matter of
+// equations.
+func followable(sys solvers.System, d []float64) bool {
+	for _, e := range sys.Events() {
+		if !e.Explicit {
+			return false
+		}
+	}
+	return !Waiting(sys, d)
 }
 
 func newSearch(sys System, plan *Plan, t float64, y, d []float64, o Options) *search {
@@ -359,11 +391,51 @@ func (s *search) newton(ctx context.Context) (*State, error) {
 			return nil, &Error{Fault: Diverged, States: s.moving(at)}
 		}
 	}
+	return s.finish(ctx, y)
+}
+
+// warm is Newton's method from Options.From, for as long as every step is at most half as long as the one before: then
+// the state is the one that belongs to From, and not any other. Conserved quantities are those of the start.
+func (s *search) warm(ctx context.Context) (*State, error) {
+	const most, contraction = 12, 0.5
+	y := s.next
+	copy(y, s.o.From)
+	before := math.Inf(1)
+	for range most {
+		s.enter(s.t, y)
+		size, err := s.step(y)
+		if err != nil {
+			return nil, s.marginal(err)
+		}
+		if !(size <= float64(contraction*before)) {
+			break
+		}
+		if size <= 1 {
+			out, err := s.finish(ctx, y)
+			if err == nil {
+				out.Warm = true
+			}
+			return out, err
+		}
+		for i, x := range s.delta {
+			y[i] += x
+		}
+		before = size
+	}
+	return nil, &Error{Fault: Diverged, States: s.moving(y)}
+}
+
+// finish returns the state that Newton's method leads to from y, which is close to it.
+func (s *search) finish(ctx context.Context, y []float64) (*State, error) {
 	s.enter(s.t, y)
 	switch ok, err := s.polish(y); {
 	case err != nil:
 		return nil, s.marginal(err)
 	case !ok:
+		return nil, &Error{Fault: Diverged, States: s.moving(y)}
+	}
+	modes := slices.Clone(s.m)
+	if s.sys.Choose(s.t, y, nil, modes); !slices.Equal(modes, s.m) { // no root where other modes hold
 		return nil, &Error{Fault: Diverged, States: s.moving(y)}
 	}
 	var below []int
