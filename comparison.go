@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/typecheck"
@@ -31,6 +32,7 @@ type Comparison struct {
 
 	parts   []*comparedPart
 	threads int
+	answers *system.Answers // of all parts
 }
 
 // Compared is one observation in one experiment: the rows of its table that count.
@@ -141,7 +143,7 @@ func (m *Model) CompareAll(opts Options) (*Comparison, error) {
 }
 
 func (m *Model) compare(terms *typecheck.Terms, opts Options) (*Comparison, error) {
-	c := &Comparison{PriorWeight: terms.Prior, threads: max(1, opts.Threads)}
+	c := &Comparison{PriorWeight: terms.Prior, threads: max(1, opts.Threads), answers: &system.Answers{}}
 	parts, err := m.rowModels()
 	if err != nil {
 		return nil, err
@@ -213,6 +215,7 @@ func (c *Comparison) add(p *comparedPart, terms *typecheck.Terms, opts Options) 
 	if err != nil {
 		return (&experiment{name: p.name}).wrapUnless(p.name == "", err)
 	}
+	r.problem.Answers = c.answers
 	c.Variables, c.Columns, c.RTol = r.variables, r.columns, r.settings.Solver.RTol
 	c.parts = append(c.parts, &comparedPart{name: p.name, runner: r})
 	return nil
@@ -228,6 +231,7 @@ func (x *experiment) wrapUnless(alone bool, err error) error {
 
 // Set gives parameters or initial values other values for the runs to come; see Runner.Set.
 func (c *Comparison) Set(set ...Assignment) error {
+	c.answers.Next()
 	for _, p := range c.parts {
 		if err := p.runner.Set(set...); err != nil {
 			return (&experiment{name: p.name}).wrapUnless(p.name == "", err)
@@ -242,8 +246,21 @@ var ErrNoValue = errors.New("a prediction has no value")
 // Run makes the runs of all experiments and fills in the Groups. A run that fails is an error, and so is a prediction
 // without a value.
 func (c *Comparison) Run(ctx context.Context) error {
-	if c.threads == 1 || len(c.parts) == 1 {
-		for _, p := range c.parts {
+	list := make([]*run, len(c.parts))
+	for i, p := range c.parts {
+		list[i] = p.runner.run
+	}
+	rest := c.parts
+	if firstAlone(list) {
+		if _, rest[0].err = rest[0].runner.Sensitivities(ctx); rest[0].err == nil {
+			fromFirst(list)
+			rest = rest[1:]
+		} else {
+			rest = nil // the others would be for nothing
+		}
+	}
+	if c.threads == 1 || len(rest) == 1 {
+		for _, p := range rest {
 			if _, p.err = p.runner.Sensitivities(ctx); p.err != nil {
 				break // the others would be for nothing
 			}
@@ -251,7 +268,7 @@ func (c *Comparison) Run(ctx context.Context) error {
 	} else {
 		var wait sync.WaitGroup
 		places := make(chan struct{}, c.threads)
-		for _, p := range c.parts {
+		for _, p := range rest {
 			places <- struct{}{}
 			wait.Go(func() {
 				_, p.err = p.runner.Sensitivities(ctx)

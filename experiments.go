@@ -97,14 +97,16 @@ func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	return opts
 }
 
-// addUp makes the contributions of all experiments, as many at a time as there are threads, and sums
-// them in file order. It tells how many are done.
-func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) contribution) (*totals, error) {
+// addUp makes the contributions of all experiments, whose runs are parts, as many at a time as there are threads, and
+// sums them in file order. It tells how many are done.
+func (r *run) addUp(
+	columns int, tell func(Progress), parts []*run, contribute func(i int) contribution,
+) (*totals, error) {
 	m := r.model
 	n := len(m.checked.Totals)
 	list := make([]contribution, len(m.experiments))
 	var telling sync.Mutex
-	parts, steps := make([]float64, len(list)), make([]int, len(list))
+	done, steps := make([]float64, len(list)), make([]int, len(list))
 	// come tells how far experiment i has come.
 	come := func(i int, part float64, made int) {
 		if tell == nil {
@@ -112,11 +114,11 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 		}
 		telling.Lock()
 		defer telling.Unlock()
-		parts[i], steps[i] = max(parts[i], part), max(steps[i], made)
+		done[i], steps[i] = max(done[i], part), max(steps[i], made)
 		at := Progress{Phase: "experiments"}
 		for j := range list {
 			at.Steps += steps[j]
-			at.Done += parts[j] / float64(len(list))
+			at.Done += done[j] / float64(len(list))
 		}
 		tell(at)
 	}
@@ -127,10 +129,17 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 		}
 		come(i, min(part, 0.99), p.Steps)
 	}
-	parallel(r.settings.Threads, len(list), func(i int) {
+	one := func(i int) {
 		list[i] = contribute(i)
 		come(i, 1, list[i].stats.Steps)
-	})
+	}
+	rest := 0
+	if firstAlone(parts) {
+		one(0)
+		fromFirst(parts)
+		rest = 1
+	}
+	parallel(r.settings.Threads, len(list)-rest, func(i int) { one(rest + i) })
 
 	ofAll := r.warnings.All()
 	said := func(d diag.Diagnostic) bool {
@@ -204,6 +213,7 @@ func (r *run) simulators(opts Options) ([]*Simulator, error) {
 		if parts[i], err = x.model.Simulator(opts); err != nil {
 			return nil, x.wrap(err)
 		}
+		parts[i].problem.Answers = r.problem.Answers
 	}
 	return parts, nil
 }
@@ -213,7 +223,11 @@ func (r *run) totalValues(ctx context.Context, tell func(Progress), parts []*Sim
 	if parts == nil {
 		return &totals{}, nil
 	}
-	return r.addUp(0, tell, func(i int) contribution { return parts[i].contribute(ctx) })
+	list := make([]*run, len(parts))
+	for i, part := range parts {
+		list[i] = part.run
+	}
+	return r.addUp(0, tell, list, func(i int) contribution { return parts[i].contribute(ctx) })
 }
 
 // prepareParts makes the Runners of the experiments.
@@ -228,6 +242,7 @@ func (r *Runner) prepareParts() error {
 		if err != nil {
 			return x.wrap(err)
 		}
+		part.problem.Answers = r.problem.Answers
 		r.parts = append(r.parts, part)
 	}
 	return nil
@@ -238,7 +253,11 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 	if len(r.parts) == 0 {
 		return &totals{}, nil
 	}
-	return r.addUp(r.columns, r.opts.Progress, func(i int) contribution {
+	list := make([]*run, len(r.parts))
+	for i, part := range r.parts {
+		list[i] = part.run
+	}
+	return r.addUp(r.columns, r.opts.Progress, list, func(i int) contribution {
 		s, err := r.parts[i].first(ctx)
 		if err != nil {
 			return contribution{err: err}

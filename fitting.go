@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -34,6 +35,9 @@ type FitSettings struct {
 	// Scatter is "known" where the standard deviations of the model are right, and "estimated" where they are so up to
 	// a common factor, which the residuals tell.
 	Scatter string
+	// Warm tells that runs of a search may begin at the steady states of others: solver { steady_start = … } is not
+	// own, and the model has some.
+	Warm bool
 }
 
 // FitSettings resolves the fit block that opts choose. The error carries all that is wrong with it, as diagnostics.
@@ -47,7 +51,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	out := FitSettings{
 		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Points: f.Points,
 		Seed: f.Seed, MaxIter: f.MaxIter, Intervals: f.Intervals, Bootstrap: f.Bootstrap, Level: f.Level,
-		Scatter: f.Scatter,
+		Scatter: f.Scatter, Warm: m.system.Settles() && s.SteadyStart != settings.OwnStart,
 	}
 	if opts.Fit == "" {
 		out.Unchosen = m.namedFits()

@@ -3,12 +3,14 @@ package odes
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
 
@@ -108,7 +110,12 @@ type RunStats struct {
 	Changes int
 	// What steady states took: steps of the runs to them, steps of Newton's method, and periods of those that repeat.
 	SteadySteps, Newton, Periods int
-	SteadyFlow                   int // steps of integrations of their derivatives, with sens { steady = run }
+	// SteadyWarm searches began at a steady state for other values, and SteadyKnown were not made, since another
+	// experiment had the same steady state. SteadySaved is how many steps of runs that saved, if runs in their place
+	// had taken as many as those before.
+	SteadyWarm, SteadyKnown, SteadySaved int
+
+	SteadyFlow int // steps of integrations of their derivatives, with sens { steady = run }
 	// Rests are the steady states that the run found.
 	Rests []Rest
 	// Check is the time of all runs but the one that made the result.
@@ -126,6 +133,12 @@ type Rest struct {
 	// Time is how long the run to the steady state was; 0 where there was none.
 	Time                   float64
 	Steps, Newton, Periods int // as in RunStats
+	// Warm tells that the search began at a steady state for other values. The state is stable, but need not be the one
+	// that the run leads to: solver { steady_start = warm }.
+	Warm  bool
+	Saved int // steps of a run that this saved
+
+	of *steady.State // experiments may share one
 }
 
 // MethodSteps says how many steps a method made.
@@ -247,11 +260,8 @@ func (s *RunStats) add(o *RunStats) {
 		s.Drift, s.Drifts = o.Drift, o.Drifts
 	}
 	s.Changes += o.Changes
-	s.SteadySteps += o.SteadySteps
-	s.Newton += o.Newton
-	s.Periods += o.Periods
 	s.SteadyFlow += o.SteadyFlow
-	s.Rests = append(s.Rests[:len(s.Rests):len(s.Rests)], o.Rests...)
+	s.rested(o.Rests)
 	if o.Steps > 0 {
 		s.Methods = nil // of several runs they are not added up
 	}
@@ -259,6 +269,29 @@ func (s *RunStats) add(o *RunStats) {
 	s.Seconds.Forward += o.Seconds.Forward
 	s.Seconds.Adjoint += o.Seconds.Adjoint
 	s.Seconds.Check += o.Seconds.Check
+}
+
+// rested adds steady states, and what they took: once where experiments share one.
+func (s *RunStats) rested(list []Rest) {
+	before := len(s.Rests)
+	s.Rests = append(s.Rests[:before:before], list...)
+	for i, r := range list {
+		if slices.ContainsFunc(s.Rests[:before+i], func(o Rest) bool { return o.of == r.of }) {
+			s.SteadyKnown++
+			s.SteadySaved += r.Steps + r.Saved
+			continue
+		}
+		if r.Warm {
+			s.SteadyWarm++
+			s.SteadySaved += r.Saved
+		}
+		if r.Periods > 0 {
+			s.Periods += r.Periods
+			continue
+		}
+		s.SteadySteps += r.Steps
+		s.Newton += r.Newton
+	}
 }
 
 // RunError is a run that failed. Its diagnostics name the time, the state and the place in the text.

@@ -35,6 +35,7 @@ type run struct {
 	explicit     bool                // the Jacobian is too large for implicit members of the method
 	within       func(int, Progress) // is told how far single experiments are, while they are solved
 	lacking      string              // why an experiment has no value, and which, in words
+	chained      bool                // the run is one of several that follow one another; see Runner.Warm
 	stopped      string              // what stopped the last run before its end, in words
 	warnings     diag.List
 }
@@ -178,6 +179,9 @@ func (r *run) set(opts *Options, set []Assignment) error {
 	}
 	if err := l.Err(); err != nil {
 		return err
+	}
+	if !r.model.isExperiment { // otherwise it is for those who run them all
+		r.problem.Answers.Next()
 	}
 	for _, a := range set { // the newest assignment of a name takes the place of older ones
 		opts.Set = append(slices.DeleteFunc(opts.Set, func(b Assignment) bool { return b.Name == a.Name }), a)
@@ -430,18 +434,14 @@ func (r *run) stats(s solvers.Stats) RunStats {
 			out.Methods = append(out.Methods, MethodSteps{name, s.Made[i]})
 		}
 	}
+	var rests []Rest
 	for _, rest := range r.problem.Resting() {
-		out.Rests = append(out.Rests, Rest{
+		rests = append(rests, Rest{
 			Eigenvalue: rest.Slowest, NearZero: rest.NearZero, Time: rest.T, Steps: rest.Steps, Newton: rest.Newton,
-			Periods: rest.Periods,
+			Periods: rest.Periods, Warm: rest.Warm, Saved: rest.Saved, of: rest,
 		})
-		if rest.Periods > 0 {
-			out.Periods += rest.Periods
-			continue
-		}
-		out.SteadySteps += rest.Steps
-		out.Newton += rest.Newton
 	}
+	out.rested(rests)
 	out.SteadyFlow = r.problem.Flowed()
 	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.parse, r.model.seconds.compile
 	return out

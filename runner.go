@@ -438,6 +438,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.Seconds.Adjoint = time.Since(half).Seconds()
 	out.Stats.Seconds.Compile += r.compile
 	out.Stats.add(&sum.stats)
+	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())
 	if out.allSided = before > 0 || doubts(out.Warnings) > ofRun; !out.allSided && len(stats.Ties) > 0 {
 		out.sided = r.worker.Moves(stats.Ties, r.places, r.columns)

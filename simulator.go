@@ -131,6 +131,7 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*Solution, e
 			out.Status = "partial"
 		}
 	}
+	s.warnWarm(&out.Stats)
 	guards := s.worker.Guards()
 	out.happened.begin(m, guards)
 	for _, e := range log.events {

@@ -133,6 +133,14 @@ func (d *Design) open() (*points, error) {
 	return p, nil
 }
 
+// row returns how many members of a grid follow one another along its last axis; 0 for other designs.
+func (d *Design) row() int {
+	if d.Points != Grid || len(d.Axes) == 0 {
+		return 0
+	}
+	return d.Axes[len(d.Axes)-1].Count
+}
+
 // saltelli returns points in groups of dim + 2: a point of the sample A, one of B, and for each axis that of A with
 // this coordinate of B (A. Saltelli et al., Comput. Phys. Commun. 181:259, 2010, doi:10.1016/j.cpc.2009.09.018).
 func (d *Design) saltelli(dim int) (func(i int, u []float64), error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
 )
 
 // Problem is a job that is ready to be computed. Goroutines may share it.
@@ -20,6 +21,7 @@ type Problem struct {
 
 	points *points
 	opts   odes.Options
+	warm   bool // see chain
 }
 
 // Table says what a row holds: the numbers of one member, group after group.
@@ -130,7 +132,35 @@ func OpenModel(job *Job, m *odes.Model) (*Problem, error) {
 	if len(job.Times) > 0 && job.Gradient {
 		return nil, errors.New("members have derivatives of objectives or outputs at times, not both")
 	}
+	if p.warm = m.WarmStarts(p.opts); p.warm {
+		p.Chunk = (p.Chunk + chain - 1) / chain * chain
+	}
 	return p, p.describe()
+}
+
+// chain is how many members follow one another, with solver { steady_start = warm }: searches for steady states in the
+// first one are ordinary, and those in each of the others begin at what was found for the one before. So results do not
+// depend on which worker computes what.
+const chain = 16
+
+// begins reports whether member i begins a chain. The first one along the last axis of a grid does, and so does the
+// first one of every chunk, since chunks hold whole chains.
+func (p *Problem) begins(i int) bool {
+	row := p.Job.Design.row()
+	return p.warm && (i%chain == 0 || row > 0 && i%row == 0)
+}
+
+// Warnings returns what is to be told of all members: with warm starts, that nothing confirms what they find.
+func (p *Problem) Warnings() []diag.Diagnostic {
+	if !p.warm || p.Job.Trust || len(p.Table.Times) > 0 {
+		return nil
+	}
+	return []diag.Diagnostic{{
+		Code: odes.CodeSteady, Level: diag.Warning,
+		Message: fmt.Sprintf("searches for steady states began at that of the member before (steady_start = warm), in "+
+			"chains of %d, and nothing confirms what they found: each state is stable, but the run from its own "+
+			"initial values may lead to another; take --trust, or steady_start = own", chain),
+	}}
 }
 
 // chunkOf returns how many members to compute at a time: few enough that all cores have work, and many enough that the

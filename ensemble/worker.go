@@ -109,6 +109,9 @@ func (w *Worker) member(ctx context.Context, i int, row []float64) (status Statu
 	for k, a := range set {
 		row[k] = a.Values[0]
 	}
+	if w.runner != nil && w.p.begins(i) {
+		w.runner.Chain()
+	}
 	rest := row[len(set):]
 	if w.p.Job.Gradient || len(w.p.Table.Times) == 0 && !w.p.Job.Trust {
 		return w.kept(ctx, set, rest)
@@ -153,6 +156,7 @@ func (w *Worker) kept(ctx context.Context, set []odes.Assignment, row []float64)
 			return Failed, 0, err
 		}
 		w.runner = r
+		r.Chain()
 	} else if err := w.runner.Set(set...); err != nil {
 		return Failed, 0, err
 	}

@@ -56,6 +56,10 @@ var settingRows = map[string][]SettingRow{
 			"machine's memory unless said otherwise); results do not depend on them"},
 		{[]string{"steady"}, "how steady states are found: `auto`, the default, follows the run with growing steps " +
 			"until Newton's method takes over; `newton` begins with that; `run` goes on to the end; docs/steady.md"},
+		{[]string{"steady_start"}, "where searches for steady states begin: `own`, where the run is; `warm`, at the " +
+			"steady state of the first experiment, of the member before in a sweep, or of the last iteration of a " +
+			"fit; `auto`, the default: `warm` within fits, whose results are confirmed, and `own` elsewhere; " +
+			"docs/steady.md"},
 		{[]string{"steady_tol"}, "the last step of Newton's method to a steady state, in units of " +
 			"`rtol*abs(x) + atol` (1e-3 unless said otherwise)"},
 		{[]string{"linear"}, "how implicit methods solve the linear equations of a step: `dense`, `band` and " +

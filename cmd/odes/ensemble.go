@@ -326,6 +326,7 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 		}
 		return err
 	}
+	c.diagnose(p.Warnings())
 	if f.Plot != "" {
 		picture, err := repl.Members(result)
 		if err != nil {

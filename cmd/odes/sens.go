@@ -99,6 +99,10 @@ func (c *call) effort(s odes.RunStats) {
 	add(s.SteadySteps, "step to a steady state", "steps to steady states")
 	add(s.Newton, "step of Newton's method", "steps of Newton's method")
 	add(s.Periods, "period", "periods")
+	add(s.SteadyWarm, "steady state sought from that of another experiment",
+		"steady states sought from that of another experiment")
+	add(s.SteadyKnown, "steady state known from another experiment", "steady states known from other experiments")
+	add(s.SteadySaved, "step to steady states saved by that", "steps to steady states saved by that")
 	add(s.SteadyFlow, "step of derivatives at steady states", "steps of derivatives at steady states")
 	add(s.NonFinite, "step rejected as not finite", "steps rejected as not finite")
 	add(s.Singular, "step rejected as singular", "steps rejected as singular")

@@ -278,6 +278,9 @@ func EnsembleJSON(w io.Writer, h Heading, e *Ensemble, _ TableOptions) error {
 		j.raw("]")
 	}
 	j.estimates(e)
+	if list := e.Problem.Warnings(); list != nil {
+		j.warnings(list)
+	}
 	j.raw(",\n  \"failures\": [")
 	for k, f := range s.Failures {
 		j.separate(k, "\n    ")

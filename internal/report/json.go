@@ -535,6 +535,9 @@ func (j *jsonWriter) stats(s odes.RunStats) {
 		{"steady_steps", int64(s.SteadySteps)},
 		{"steady_newton", int64(s.Newton)},
 		{"steady_periods", int64(s.Periods)},
+		{"steady_warm", int64(s.SteadyWarm)},
+		{"steady_known", int64(s.SteadyKnown)},
+		{"steady_saved", int64(s.SteadySaved)},
 		{"steady_flow", int64(s.SteadyFlow)},
 	}
 	for i, f := range counts {

@@ -60,6 +60,7 @@ var blocks = map[string][]key{
 		{name: "threads", set: count(func(s *Settings) *int { return &s.Threads })},
 		{name: "memory", set: setMemory},
 		oneOf("steady", steadyWords, notOne, func(s *Settings, w string) { s.Steady = steadyWays[w] }),
+		oneOf("steady_start", steadyStarts, notOne, func(s *Settings, w string) { s.SteadyStart = w }),
 		{name: "steady_tol", set: positive(func(s *Settings) *float64 { return &s.SteadyTol })},
 	}, methodKeys()...),
 	"sens": {

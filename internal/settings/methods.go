@@ -98,6 +98,12 @@ var steadyWays = map[string]steady.Way{Auto: steady.Auto, "newton": steady.Newto
 
 func steadyWords() []string { return []string{Auto, "newton", "run"} }
 
+// Where searches for steady states begin: where the run is, or, if they are warm, at steady states for other values.
+// Auto: warm searches are for fits, whose results are confirmed.
+const OwnStart, WarmStart = "own", "warm"
+
+func steadyStarts() []string { return []string{Auto, OwnStart, WarmStart} }
+
 // backwards names the methods that integrate adjoint equations of runs, where that is not the method of the run. The
 // error estimate of ros3p is zero for linear autonomous equations, since both solutions have one stability function;
 // those of adjoints are linear. Adjoint equations are linear, so that nothing is gained by the iterations of implicit

@@ -44,10 +44,12 @@ type Settings struct {
 	Checkpoint solvers.Checkpoint
 	Threads    int
 	Steady     steady.Way // how steady states are found
-	SteadyFlow bool       // their derivatives are integrated in time
-	SteadyTol  float64    // the last step of Newton's method, in units of the tolerances; 0: the default
-	Hermite    bool       // Hermite's cubic takes the place of the method's own dense output
-	Linear     string     // how implicit steps solve their linear equations: one of solvers.LinearMethods
+	// SteadyStart says at what searches for steady states begin: Auto, "own" or "warm".
+	SteadyStart string
+	SteadyFlow  bool    // their derivatives are integrated in time
+	SteadyTol   float64 // the last step of Newton's method, in units of the tolerances; 0: the default
+	Hermite     bool    // Hermite's cubic takes the place of the method's own dense output
+	Linear      string  // how implicit steps solve their linear equations: one of solvers.LinearMethods
 
 	Of       []string           // names of objectives; nil: all
 	Wrt      []typecheck.Target // variables; nil: all

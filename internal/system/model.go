@@ -42,6 +42,7 @@ type Model struct {
 	someNth    bool            // some functional counts only one firing
 
 	conserved func() []steady.Law
+	asked     func() asked
 }
 
 // Place is where something lies in a flat vector: elements [Offset, Offset+Len).
@@ -79,6 +80,7 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 		return nil
 	}
 	m.conserved = sync.OnceValue(m.findLaws)
+	m.asked = sync.OnceValue(m.asks)
 	return m
 }
 

@@ -337,13 +337,15 @@ func closing(n int, byStart []float64) (linalg.LU, error) {
 	return lu, lu.Factor(values)
 }
 
-// shoot finds the periodic steady state that a run from y with discretes d leads to.
-func (p *Problem) shoot(f solvers.Firing, t float64, y, d []float64) (*orbit, error) {
+// shoot finds the periodic steady state that a run from y with discretes d leads to. A warm search begins at from,
+// a periodic state for other values; where that does not lead to one at once, it fails.
+func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*orbit, error) {
 	const (
-		ahead = 3   // periods before Newton's method
-		more  = 20  // periods after a step that led nowhere
-		most  = 400 // periods
+		ahead  = 3  // periods before Newton's method
+		atOnce = 10 // of a warm search
+		more   = 20 // periods after a step that led nowhere
 	)
+	most := 400 // periods
 	of := &orbit{version: p.Point.version, firing: f, t: t, d: slices.Clone(d), by: map[string][]float64{}}
 	n := len(y)
 	tolerance := func(i int) float64 {
@@ -361,6 +363,10 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 		return []string{p.Model.StateName(worst)}
 	}
 	plain, count, last := ahead, 0, math.Inf(1)
+	if from != nil {
+		plain, most = 0, atOnce
+		copy(y, from)
+	}
 	var end, change, before []float64
 	for count < most {
 		if err := p.record(of, y); err != nil {
@@ -503,10 +509,26 @@ func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 		s.err = nil
 		return o, nil
 	}
-	o, err := p.shoot(f, t, y, d)
+	near := s.near
+	if s.orbit != nil {
+		near = s.orbit.state.Y
+	}
+	var o *orbit
+	err := error(nil)
+	done := SteadyWork{Searches: 1}
+	if p.Warm && p.Steady.Way != steady.Run && len(near) == len(y) {
+		if o, err = p.shoot(f, t, y, d, near); err == nil {
+			o.state.Warm, done.Warm = true, 1
+		}
+	}
+	if o == nil || err != nil {
+		o, err = p.shoot(f, t, y, d, nil)
+	}
 	if s.err = err; err != nil {
 		return nil, err
 	}
+	done.Periods = o.state.Periods
+	p.Answers.count(done)
 	s.orbit = o
 	return o, nil
 }

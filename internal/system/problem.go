@@ -32,6 +32,10 @@ type Problem struct {
 	// SteadyFlow, if positive, is the relative accuracy to which derivatives of steady states are integrated in time;
 	// otherwise they are solutions of linear equations.
 	SteadyFlow float64
+	// Answers are the steady states that are known. Problems of one purpose may share them.
+	Answers *Answers
+	// Warm lets a search for a steady state begin at what the last one found, for other values; see steady.Options.
+	Warm bool
 	// Shooting says how periodic ones are found.
 	Shooting Shooting
 
@@ -46,7 +50,7 @@ type Problem struct {
 func (m *Model) Problem(pt *Point, rows, peaks []int) *Problem {
 	return &Problem{
 		Model: m, Point: pt, Rows: rows, Peaks: peaks, plan: newPlan(m.layout, nil),
-		CompileAfter: compileAfter,
+		CompileAfter: compileAfter, Answers: &Answers{},
 	}
 }
 

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"context"
 	"math"
 	"slices"
 	"sync"
@@ -26,7 +25,9 @@ type settling struct {
 	found  []settled // the last few
 	flowed int       // steps of integrations of derivatives at steady states, of this run
 	orbit  *orbit    // the last periodic one
-	err    error     // why the last search failed
+	near   []float64 // where a warm search for the first periodic one begins; nil for nowhere
+	rests  [AfterEnd + 1]rest
+	err    error // why the last search failed
 }
 
 // settled is a steady state, and from where it was sought.
@@ -61,8 +62,10 @@ const (
 )
 
 // Moment returns when event e happens beside the run.
-func (w *Worker) Moment(e int) Moment {
-	switch ev := w.model.Checked.Events[e]; {
+func (w *Worker) Moment(e int) Moment { return w.model.moment(e) }
+
+func (m *Model) moment(e int) Moment {
+	switch ev := m.Checked.Events[e]; {
 	case ev.After:
 		return AfterEnd
 	case ev.Settles || ev.Resumes:
@@ -180,8 +183,8 @@ func (p *Problem) Flowed() int {
 	return p.settling.flowed
 }
 
-// settle finds the steady state that a run from (t, y, d) leads to.
-func (p *Problem) settle(t float64, y, d []float64) (*steady.State, error) {
+// settle finds the steady state that a run from (t, y, d) leads to, at a moment.
+func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, error) {
 	s := &p.settling
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,8 +204,7 @@ func (p *Problem) settle(t float64, y, d []float64) (*steady.State, error) {
 		s.worker = p.Worker(k)
 		s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), p.Model.Conserved())
 	}
-	s.worker.refresh()
-	state, err := steady.Find(context.Background(), s.worker, s.plan, t, y, d, p.Steady)
+	state, err := p.search(at, t, y, d)
 	if s.err = err; err != nil {
 		return nil, err
 	}
@@ -238,7 +240,7 @@ func (w *Worker) settle(f solvers.Firing, t float64, y, d []float64) {
 		}
 		return
 	}
-	state, err := w.problem.settle(t, y, d)
+	state, err := w.problem.settle(w.Moment(f.Event), t, y, d)
 	if err != nil {
 		spoil(y)
 		return
@@ -289,7 +291,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 		w.rest = r
 	}
 	w.assign(f, t, ym, dm, r.y, r.d)
-	state, err := w.problem.settle(t, r.y, r.d)
+	state, err := w.problem.settle(w.Moment(f.Event), t, r.y, r.d)
 	if err != nil {
 		panic("system: the run found a steady state: " + err.Error())
 	}
@@ -457,7 +459,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	}
 	if state == nil {
 		var err error
-		if state, err = p.settle(real(t), real0(y), real0(d)); err != nil {
+		if state, err = p.settle(w.model.moment(f.Event), real(t), real0(y), real0(d)); err != nil {
 			panic("system: the run found a steady state: " + err.Error())
 		}
 	}
