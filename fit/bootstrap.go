@@ -30,10 +30,13 @@ func (p *problem) bootstrap(ctx context.Context, m *minimum, out *Result) error 
 			for i := range next {
 				var x []float64
 				evaluations, bad := 0, 0
+				var rests SteadyWork
 				if err == nil {
 					evaluations, bad = e.n, e.bad
+					before := e.steadyWork()
 					x = p.refit(ctx, e, m.x, i)
 					evaluations, bad = e.n-evaluations, e.bad-bad
+					rests.add(e.steadyWork(), before)
 				}
 				mu.Lock()
 				if err != nil {
@@ -42,6 +45,7 @@ func (p *problem) bootstrap(ctx context.Context, m *minimum, out *Result) error 
 				found[i] = x
 				out.Stats.Evaluations += evaluations
 				out.Stats.Failures += bad
+				out.Stats.Steady.add(rests, SteadyWork{})
 				at.Done++
 				p.tell(at)
 				mu.Unlock()
@@ -91,10 +95,12 @@ func (p *problem) refit(ctx context.Context, e *evaluator, x []float64, number i
 			e.counts[g][draw.Uint64()%uint64(n)]++
 		}
 	}
-	e.last = nil
-	q := e.leastSquares()
-	q.Bounds = p.bounds()
-	r, err := optim.LeastSquares(ctx, q, x, p.searchOptions(x))
+	e.forget()
+	r, err := p.confirmed(ctx, e, true, func() (optim.Result, error) {
+		q := e.leastSquares()
+		q.Bounds = p.bounds()
+		return optim.LeastSquares(ctx, q, x, p.searchOptions(x))
+	})
 	e.counts = nil
 	if err != nil || !r.Status.Converged() {
 		return nil

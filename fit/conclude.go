@@ -47,6 +47,7 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 		s, err := p.from(ctx, e, len(out.Starts), better)
 		p.giveBack(e)
 		out.Stats.Evaluations += s.Evaluations
+		out.Stats.Steady.add(s.steady, SteadyWork{})
 		if err != nil || !(s.Value*p.sign() < out.Starts[0].Value*p.sign()) {
 			break
 		}
@@ -67,8 +68,10 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		return nil, err
 	}
 	defer p.giveBack(e)
-	n, bad := e.n, e.bad
+	e.forget()
+	n, bad, rests := e.n, e.bad, e.steadyWork()
 	defer func() {
+		out.Stats.Steady.add(e.steadyWork(), rests)
 		out.Stats.Evaluations += e.n - n
 		out.Stats.Failures += e.bad - bad
 	}()
@@ -232,6 +235,7 @@ func (p *problem) checkedAt(x []float64) odes.Options {
 	o := p.opts.Options
 	o.Of, o.Wrt, o.Events, o.Progress = []string{p.settings.Objective}, []string{}, -1, nil
 	o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "sens.order", Value: "1"})
+	o.Settings = append(o.Settings, odes.Setting{Key: "solver.steady_start", Value: "own"})
 	values := p.values(x)
 	for i, v := range p.settings.Over {
 		a := odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())}

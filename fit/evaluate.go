@@ -24,7 +24,9 @@ type evaluator struct {
 	// counts are how often each row of each group counts; nil: once.
 	counts [][]float64
 	rows   int // that are squares
-	n      int // evaluations, and failures among them
+	warm   bool
+	steady SteadyWork // Confirmed and Repeated
+	n      int        // evaluations, and failures among them
 	bad    int
 }
 
@@ -62,6 +64,9 @@ func (p *problem) runOptions() odes.Options {
 	o.Threads = 1
 	if p.settings.Starts == 1 || p.opts.workers() == 1 { // experiments are what there is to share out
 		o.Threads = p.opts.workers()
+	}
+	if p.settings.Warm { // where warm runs begin is for searches to say
+		o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "solver.steady_start", Value: "auto"})
 	}
 	return o.GradientOnly()
 }
@@ -289,6 +294,7 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		if err != nil {
 			return nil, err
 		}
+		(*r).Warm(e.warm)
 	}
 	e.n++
 	e.move(x)

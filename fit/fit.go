@@ -94,6 +94,7 @@ type Result struct {
 type Stats struct {
 	Evaluations int // of the objective, each with derivatives
 	Failures    int // of these
+	Steady      SteadyWork
 	Seconds     struct{ Compile, Searches, Errors, Profiles float64 }
 }
 
@@ -139,7 +140,8 @@ type Start struct {
 	Seconds     float64
 	Cluster     int // index of Result.Clusters; -1 for none
 
-	x []float64 // To, as it was searched for
+	x      []float64 // To, as it was searched for
+	steady SteadyWork
 }
 
 // Cluster is a minimum to which searches came: their values agree, and so do their estimates, as far as data tell them.

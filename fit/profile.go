@@ -25,6 +25,7 @@ type side struct {
 	points    []ProfilePoint
 	lower     []float64 // a point that is lower than the minimum; nil for none
 	n, bad    int
+	steady    SteadyWork
 }
 
 // profiles finds the ends of all intervals. It returns a point that is lower than the minimum, if there is one.
@@ -58,9 +59,10 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 					s.open = "failed"
 					continue
 				}
-				n, bad := e.n, e.bad
+				n, bad, rests := e.n, e.bad, e.steadyWork()
 				p.follow(ctx, e, m, s, root)
 				s.n, s.bad = e.n-n, e.bad-bad
+				s.steady.add(e.steadyWork(), rests)
 				mu.Lock()
 				at.Done++
 				p.tell(at)
@@ -89,6 +91,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 	for _, s := range list {
 		out.Stats.Evaluations += s.n
 		out.Stats.Failures += s.bad
+		out.Stats.Steady.add(s.steady, SteadyWork{})
 		x := &out.Estimates[s.coord]
 		x.Profile = append(x.Profile, s.points...)
 		if s.direction < 0 {
@@ -108,7 +111,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 
 // follow finds the end of s, where the root of twice the rise is root.
 func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side, root float64) {
-	e.last = nil // a profile depends on nothing that was before
+	e.forget() // a profile depends on nothing that was before
 	n, j := len(m.x), s.coord
 	c := &p.coords[j]
 	b := p.bounds()

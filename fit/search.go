@@ -91,6 +91,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 			out.Starts = append(out.Starts, list[i])
 			out.Stats.Evaluations += list[i].Evaluations
 			out.Stats.Failures += list[i].Failures
+			out.Stats.Steady.add(list[i].steady, SteadyWork{})
 		}
 	}
 	p.sort(out.Starts)
@@ -137,10 +138,11 @@ func (p *problem) sameStart(s *Start, x []float64) bool {
 func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float64) (Start, error) {
 	began := time.Now()
 	s := Start{Number: number, From: p.values(x), Value: math.NaN(), Cluster: -1}
-	n, bad := e.n, e.bad
-	e.last = nil // a search depends on nothing that was before
+	n, bad, rests := e.n, e.bad, e.steadyWork()
+	e.forget() // a search depends on nothing that was before
 	r, err := p.minimise(ctx, e, x, p.bounds())
 	s.Evaluations, s.Failures, s.Iterations = e.n-n, e.bad-bad, r.Iterations
+	s.steady.add(e.steadyWork(), rests)
 	s.Seconds = time.Since(began).Seconds()
 	s.Why = r.Status.Words()
 	switch {
@@ -193,6 +195,13 @@ func (p *problem) searchOptions(x []float64) optim.Options {
 
 // minimise searches from x within bounds with the algorithm of the problem.
 func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
+	return p.confirmed(ctx, e, p.algorithm == "least_squares", func() (optim.Result, error) {
+		return p.descend(ctx, e, x, b)
+	})
+}
+
+// descend is the search, whatever the runs begin at.
+func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
 	o := p.searchOptions(x)
 	switch p.algorithm {
 	case "least_squares":

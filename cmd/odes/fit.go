@@ -113,6 +113,9 @@ func (k *fitCmd) Run(c *call) error {
 		return k.failed(c, err)
 	}
 	c.diagnose(result.Warnings)
+	if w := result.Stats.Steady; w.Searches > 0 && c.verbose && !c.quiet {
+		fmt.Fprintln(c.err, steadyWork(w))
+	}
 	if err := f.Fit(out, heading(m), result, c.tableOptions(out)); err != nil {
 		return out.failure(err)
 	}
@@ -136,6 +139,32 @@ func (k *fitCmd) Run(c *call) error {
 		return status(exitRun)
 	}
 	return nil
+}
+
+// steadyWork says what searches for steady states took.
+func steadyWork(w fit.SteadyWork) string {
+	count := func(n int, one, many string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", n, many)
+	}
+	text := count(w.Searches, "steady state", "steady states") + ": " +
+		count(w.Steps, "step of runs", "steps of runs") + ", " +
+		count(w.Newton, "step of Newton's method", "steps of Newton's method")
+	if w.Periods > 0 {
+		text += ", " + count(w.Periods, "period", "periods")
+	}
+	if w.Warm+w.Known == 0 {
+		return text
+	}
+	text += fmt.Sprintf("; %d began at that of the last values, and %d were known, which saved about %s", w.Warm,
+		w.Known, count(w.Saved, "step", "steps"))
+	text += "; " + count(w.Confirmed, "minimum was", "minima were") + " confirmed by runs from the initial values"
+	if w.Repeated > 0 {
+		text += ", and " + count(w.Repeated, "search was", "searches were") + " made anew"
+	}
+	return text
 }
 
 // failed returns the error of a fit that has no result.

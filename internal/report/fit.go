@@ -146,6 +146,28 @@ func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
 	j.int(int64(r.Stats.Evaluations))
 	j.raw(", \"failures\": ")
 	j.int(int64(r.Stats.Failures))
+	if w := r.Stats.Steady; w.Searches > 0 {
+		for i, c := range []struct {
+			key string
+			n   int
+		}{
+			{"searches", w.Searches},
+			{"known", w.Known},
+			{"warm", w.Warm},
+			{"steps", w.Steps},
+			{"newton", w.Newton},
+			{"periods", w.Periods},
+			{"saved", w.Saved},
+			{"confirmed", w.Confirmed},
+			{"repeated", w.Repeated},
+		} {
+			j.raw([]string{", \"steady\": {", ", "}[min(i, 1)])
+			j.text(c.key)
+			j.raw(": ")
+			j.int(int64(c.n))
+		}
+		j.raw("}")
+	}
 	spent := r.Stats.Seconds
 	j.raw(", \"seconds\": {\"compile\": ")
 	j.number(spent.Compile)
