@@ -17,7 +17,7 @@ func TestPeersAreHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := regexp.MustCompile(`r\.peer\("[^"]*", "(\w+)"|add\("[^"]+", "(\w+)"`)
+	asked := regexp.MustCompile(`r\.peer\("[^"]*", "(\w+)"|add\((?:\w+|"[^"]+"), "(\w+)"`)
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
