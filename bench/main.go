@@ -29,7 +29,7 @@ func main() {
 func run() error {
 	var j job
 	worker := flag.String("worker", "", "measure in this process: gradients, precision, stiff, evaluations, step, "+
-		"examples or growth")
+		"examples, growth or repeat")
 	flag.StringVar(&j.problem, "problem", "glv", "of the worker")
 	flag.IntVar(&j.n, "n", 10, "size of the worker's problem")
 	flag.Float64Var(&j.tol, "tol", 1e-7, "tolerance, or step, of the worker's problem")
@@ -61,6 +61,8 @@ func run() error {
 		"and its figures")
 	kinds := flag.Bool("families", false, "measure error against time of families of methods instead, and write "+
 		"docs/families.md and its figures")
+	papers := flag.Bool("papers", false, "measure the tables of times in examples/papers, and write them; with -only "+
+		"one of them")
 	flag.Parse()
 	switch *worker {
 	case "":
@@ -78,6 +80,8 @@ func run() error {
 		return examples()
 	case "growth":
 		return j.growth()
+	case "repeat":
+		return j.repeat()
 	default:
 		return fmt.Errorf("no worker %q", *worker)
 	}
@@ -94,6 +98,10 @@ func run() error {
 	if *other != "" {
 		r.rounds = cmp.Or(r.rounds, 7)
 		return r.against(*other, os.Stdout)
+	}
+	if *papers {
+		r.rounds = cmp.Or(r.rounds, 3)
+		return r.papers(*only)
 	}
 	if *study {
 		r.rounds = cmp.Or(r.rounds, 3)

@@ -53,6 +53,26 @@ solver { %s }
 `, n, solver), []odes.Assignment{{Name: "A", Values: a}}}
 }
 
+// drawnGLV is the model with other draws: of A by seed, and of r, which are between 0.05 and 0.15.
+func drawnGLV(n int, seed uint64, solver string) problem {
+	p := glv(n, solver)
+	s := lcg(seed)
+	for range 8 { // nearby seeds part
+		s.next()
+	}
+	a, r := p.set[0].Values, make([]float64, n)
+	for i := range a {
+		if g := 2*s.next() - 1; i/n != i%n {
+			a[i] = 0.05 * g / math.Sqrt(float64(n))
+		}
+	}
+	for i := range r {
+		r[i] = 0.05 + 0.1*s.next()
+	}
+	p.set = append(p.set, odes.Assignment{Name: "r", Values: r})
+	return p
+}
+
 // lotkaVolterra is the classical model of two species over about two cycles.
 const lotkaVolterra = `model LotkaVolterra
 time t from 0 to 20
@@ -134,6 +154,10 @@ func named(name string, n int, tol float64) (problem, odes.Options, error) {
 		p = newNetwork(n, 5*n/2).problem("method = dopri5  rtol = 1e-6  atol = 1e-9")
 	case "network-step":
 		p = newNetwork(n, 5*n/2).problem(fmt.Sprintf("method = euler  fixed_step = %g", networkEnd))
+	case "glv-paper1", "glv-paper2", "glv-paper3":
+		p = drawnGLV(n, uint64(name[len(name)-1]-'0'), paperSolver(tol))
+	case "controlled", "controlled-product":
+		p = controlled(n, name == "controlled-product")
 	default:
 		return p, odes.Options{}, fmt.Errorf("no problem %q", name)
 	}
