@@ -73,11 +73,14 @@ func told(m *odes.Model, settings []string) string {
 	opts := odes.Options{Threads: 1, EventTimes: true}
 	for _, s := range settings {
 		key, value, _ := strings.Cut(s, "=")
-		if key == "lanes" {
+		switch key {
+		case "lanes":
 			fmt.Sscan(value, &opts.Lanes)
-			continue
+		case "threads":
+			fmt.Sscan(value, &opts.Threads)
+		default:
+			opts.Settings = append(opts.Settings, odes.Setting{Key: key, Value: value})
 		}
-		opts.Settings = append(opts.Settings, odes.Setting{Key: key, Value: value})
 	}
 	r, err := m.Sensitivities(context.Background(), opts)
 	if err != nil {
