@@ -14,6 +14,7 @@ import (
 type mutant struct {
 	path     string
 	line     int
+	column   int
 	from, to int
 	was      string
 	other    string
@@ -29,7 +30,7 @@ func (m mutant) String() string {
 		}
 		return s
 	}
-	return fmt.Sprintf("%s:%d: %s → %s", m.path, m.line, short(m.was), short(m.other))
+	return fmt.Sprintf("%s:%d:%d: %s → %s", m.path, m.line, m.column, short(m.was), short(m.other))
 }
 
 // hash orders mutants in a way that does not depend on other declarations: a sample stays what it is, but for those
@@ -74,7 +75,7 @@ func mutants(path string, text []byte) ([]mutant, error) {
 		nth := seen[change{within, was, other}]
 		seen[change{within, was, other}]++
 		list = append(list, mutant{
-			path: path, line: place.Line, from: place.Offset, to: place.Offset + len(was),
+			path: path, line: place.Line, column: place.Column, from: place.Offset, to: place.Offset + len(was),
 			was: was, other: other, within: within, nth: nth,
 		})
 	}

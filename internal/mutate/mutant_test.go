@@ -33,14 +33,14 @@ func (x t) String() string { return "a" + "b" }
 		got = append(got, m.String())
 	}
 	wanted := []string{
-		"p.go:8: a < 2 → !(a < 2)",
-		"p.go:8: < → <=",
-		"p.go:8: < → >=",
-		"p.go:8: 2 → 2+1",
-		"p.go:9: += → -=",
-		"p.go:9: b += 1 → _ = 0",
-		"p.go:9: 1 → 1+1",
-		"p.go:12: * → /",
+		"p.go:8:5: a < 2 → !(a < 2)",
+		"p.go:8:7: < → <=",
+		"p.go:8:7: < → >=",
+		"p.go:8:9: 2 → 2+1",
+		"p.go:9:5: += → -=",
+		"p.go:9:3: b += 1 → _ = 0",
+		"p.go:9:8: 1 → 1+1",
+		"p.go:12:11: * → /",
 	}
 	if !slices.Equal(got, wanted) {
 		t.Errorf("got %q", got)
