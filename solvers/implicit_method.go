@@ -58,6 +58,8 @@ type blockSolver struct {
 	plan    *blockPlan
 	lu      linalg.LU
 	inexact linalg.Inexact // lu, where that may have no factors
+	modes   *blockModes    // with the Jacobian at the start; nil where lu does that as well
+	rest    []float64      // [size·n·max(l, 1)] of modes
 	matrix  []float64
 	x       []float64 // [size·n·max(l, 1)]
 	a       []float64 // of the factors; nil for none
@@ -107,7 +109,7 @@ func (r *implicitRungeKutta) ready(jac *Jacobian) error {
 		if b.explicit || solver[size] != nil {
 			continue
 		}
-		if solver[size], err = newBlockSolver(jac, z, size, r.l); err != nil {
+		if solver[size], err = newBlockSolver(jac, z, b.a, size, r.l); err != nil {
 			return err
 		}
 	}
@@ -123,7 +125,7 @@ func (r *implicitRungeKutta) ready(jac *Jacobian) error {
 	}
 	r.filtered = make([]float64, r.passes*r.n)
 	if r.phi != nil && solver[1] == nil {
-		if solver[1], err = newBlockSolver(jac, z, 1, r.l); err != nil {
+		if solver[1], err = newBlockSolver(jac, z, nil, 1, r.l); err != nil {
 			return err
 		}
 	}
@@ -133,7 +135,7 @@ func (r *implicitRungeKutta) ready(jac *Jacobian) error {
 	return nil
 }
 
-func newBlockSolver(jac *Jacobian, z Size, size, lanes int) (*blockSolver, error) {
+func newBlockSolver(jac *Jacobian, z Size, a []float64, size, lanes int) (*blockSolver, error) {
 	plan, err := jac.block(z, size)
 	if err != nil {
 		return nil, err
@@ -143,6 +145,12 @@ func newBlockSolver(jac *Jacobian, z Size, size, lanes int) (*blockSolver, error
 		x: make([]float64, size*z.N*max(lanes, 1)),
 	}
 	b.inexact, _ = b.lu.(linalg.Inexact)
+	if b.modes, err = newBlockModes(jac, z, a, size, lanes, b.lu.Flops()); err != nil {
+		return nil, err
+	}
+	if b.modes != nil {
+		b.rest = make([]float64, len(b.x))
+	}
 	return b, nil
 }
 
@@ -157,11 +165,14 @@ func (b *blockSolver) begin() {
 // change replaces a residual by a change of slopes, and an error by a filtered one. Where there are no factors it is
 // about that: the next change mends a change, and of errors a few digits count.
 func (b *blockSolver) change(x []float64) {
-	if b.inexact != nil {
+	switch {
+	case b.modes != nil && b.first:
+		b.modes.solve(x, b.rest, 1, false)
+	case b.inexact != nil:
 		b.inexact.SolveTo(x, 1, newtonInexact)
-		return
+	default:
+		b.lu.Solve(x, 1)
 	}
-	b.lu.Solve(x, 1)
 }
 
 // factor makes and factors the matrix for a[size·size]; row i has the entries js[i·step:].
@@ -208,9 +219,14 @@ func (r *implicitRungeKutta) start(b *blockSolver, h float64, a []float64) bool 
 		return true
 	}
 	r.work.Factorisations++
-	r.fault = b.factor(h, a, r.j, 0)
-	b.first = true
-	return r.fault == nil
+	if b.modes != nil {
+		r.fault = b.modes.factor(h, r.j)
+		b.a, b.h = a, h
+	} else {
+		r.fault = b.factor(h, a, r.j, 0)
+	}
+	b.first = r.fault == nil
+	return b.first
 }
 
 // linearise factors the matrix of a block with the Jacobian at its stages, which s holds. It reports whether it could.
