@@ -181,8 +181,9 @@ func (m *blockModes) solve(x, from []float64, l int, transposed bool) {
 	}
 }
 
-// eigenvalues returns those of a[n·n], which are simple, by the characteristic polynomial (U. J. J. Le Verrier's way, as
-// D. K. Faddeev has it) and the iteration of E. Durand and I. O. Kerner for its roots. One that is nearly real is real.
+// eigenvalues returns those of a[n·n], which are simple, by the characteristic polynomial (U. J. J. Le
+// Verrier's way, as D. K. Faddeev has it) and the iteration of E. Durand and I. O. Kerner for its roots. One
+// that is nearly real is real.
 func eigenvalues(a []float64, n int) []complex128 {
 	poly := make([]float64, n+1) // ascending
 	poly[n] = 1
