@@ -170,5 +170,10 @@ func digestOf(t *tape.Tape, file func(*source.File) uint64) (d digest) {
 	return d
 }
 
-// how says in words what something is made with.
-func how(what string, with ...any) string { return what + fmt.Sprintf("%+v", with) }
+// how says in words what something is made with, where the family shares what is made.
+func (f *family) how(what string, with ...any) string {
+	if f == nil {
+		return ""
+	}
+	return what + fmt.Sprintf("%+v", with)
+}

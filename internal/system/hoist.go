@@ -103,7 +103,7 @@ func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 		return nil, nil
 	}
 	wrt := d.wrt(t)
-	v, err := shared(d.family, how("transpose", wrt, guarded, d.bound), func() (*tape.Tape, error) {
+	v, err := shared(d.family, d.family.how("transpose", wrt, guarded, d.bound), func() (*tape.Tape, error) {
 		return tapec.BoundedVJP(t, differentiable(t), wrt, guarded, d.bound)
 	}, t)
 	if err != nil {
@@ -120,7 +120,7 @@ func (d *derivatives) push(t *tape.Tape) (*tape.Tape, error) {
 		return nil, nil
 	}
 	wrt := d.wrt(t)
-	v, err := shared(d.family, how("tangent", wrt), func() (*tape.Tape, error) {
+	v, err := shared(d.family, d.family.how("tangent", wrt), func() (*tape.Tape, error) {
 		return tapec.JVP(t, differentiable(t), wrt)
 	}, t)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *derivatives) second(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 		return nil, nil
 	}
 	wrt := d.wrt(t)
-	v, err := shared(d.family, how("second", wrt, guarded), func() (*tape.Tape, error) {
+	v, err := shared(d.family, d.family.how("second", wrt, guarded), func() (*tape.Tape, error) {
 		return tapec.SecondVJP(t, differentiable(t), wrt, guarded)
 	}, t)
 	if err != nil {

@@ -47,7 +47,7 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.nY})
 		}
 	}
-	j, err := shared(m.family, how("jacobian", of, wrt), func() (*tapec.Jacobian, error) {
+	j, err := shared(m.family, m.family.how("jacobian", of, wrt), func() (*tapec.Jacobian, error) {
 		return tapec.NewJacobian(from, of, wrt)
 	}, from)
 	if err != nil {

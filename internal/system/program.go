@@ -128,7 +128,7 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 		p.written[b.vary][b.vec] += b.hi - b.lo
 		outs = append(outs, p.place(b, true))
 	}
-	return shared(f, how("program", lanes, ins, outs), func() (*program, error) {
+	return shared(f, f.how("program", lanes, ins, outs), func() (*program, error) {
 		code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
 		if err != nil {
 			return nil, fmt.Errorf("tape %s: %w", t.Name, err)
