@@ -146,7 +146,10 @@ logarithmic: costs in proportion to the size lie on lines of slope 1, like the t
 the process had from the system, its own programs included.
 
 - *Events* are spikes of a neuron, with the record of the run kept by `+"`binomial(50)`"+`.
-- *Experiments* have a dose and eight rows of data each, and differ in nothing else.
+- *Experiments* have a dose and eight rows of data each, and differ in nothing else. The gradient is the first one of a
+  process. As commands, start and compilation included, a hundred take less than 30 times the processor time of one,
+  and so do Hessians. In a process that is warm each is a run of its own, and nothing is left to share: a hundred take
+  75 to 100 times the processor time of one, about 8 ms beside 0.09 ms, and their Hessians 40 times.
 - *Reactions* are written one by one, each with a rate constant of its own.
 
 `)
