@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -21,6 +22,8 @@ type membersHead struct {
 	Series   []columnHead  `json:"series"`
 	Failures []failureHead `json:"failures"`
 	Indices  *indicesHead  `json:"indices,omitempty"`
+	// Warnings are those of all members.
+	Warnings []json.RawMessage `json:"warnings,omitempty"`
 }
 
 // columnHead is a number of every member.
@@ -131,6 +134,7 @@ func compute(
 	}
 	h := &membersHead{
 		Members: n, Params: columnsOf(t.Params), Series: columnsOf(t.Series), Failures: []failureHead{},
+		Warnings: diagnostics(p.Warnings()),
 	}
 	var err error
 	if h.Layout, err = layoutOfMembers(p); err != nil {
