@@ -106,7 +106,7 @@ func (r *run) solvesAlgebraic(l *diag.List) {
 			"method = auto, rodas5p, or an implicit Runge–Kutta method such as radau5", r.spec.Name)
 	}
 	switch mode := r.settings.Mode; mode {
-	case sens.ModeContinuous, sens.ModeBacksolve, sens.ModeForward:
+	case sens.ModeContinuous, sens.ModeBacksolve:
 		l.Errorf(CodeSetting, r.model.checked.Time.Span, "mode = %s integrates derivatives of states by their rates, "+
 			"and algebraic unknowns have none; write mode = adjoint, tangent or complex", mode)
 	}

@@ -12,7 +12,7 @@ import (
 //	S' = f_y S + f_p,   S(t0) = ∂y0/∂p - f ∂t0/∂p,
 //
 // are solved by the method of the run over its steps. S is the derivative of the state at a fixed time. Where an
-// event ends a step, with f⁻ and f⁺ the fields at its limits and D = g_y f⁻ + g_t,
+// event ends a step, with f⁻ and f⁺ the rates of the state at its limits and D = g_y f⁻ + g_t,
 //
 //	ṫ = -(g_y S⁻ + g_p)/D,   ẏ⁻ = S⁻ + f⁻ ṫ,   ẏ⁺ = the tangent of the body,   S⁺ = ẏ⁺ - f⁺ ṫ;
 //
@@ -78,9 +78,17 @@ func (w *walk) flowStep(i int, st *solvers.Step) {
 	w.move(st.T1, st.Y1, w.td, 1)
 }
 
+// slope makes w.k the rates of states and quadratures at (t, y): those of unknowns follow from the algebraic equations.
+func (w *walk) slope(t float64, y []float64) {
+	w.sys.Eval(t, y, w.k)
+	if w.algebra != nil {
+		w.algebra.Rates(w.sys.(solvers.JacobianField), t, y, w.k)
+	}
+}
+
 // move adds way·f td at (t, y) to the tangents of the state, and way·r td to those of the quadratures.
 func (w *walk) move(t float64, y, td []float64, way float64) {
-	w.sys.Eval(w.limited.within(t), y, w.k)
+	w.slope(w.limited.within(t), y)
 	n := len(y)
 	for i, v := range w.k {
 		to, at := w.yd, i
@@ -101,7 +109,7 @@ func (w *walk) flowInside(method solvers.Interpolant, r *innerReading) {
 		return
 	}
 	w.sys.InstantPush(r.instant, w.w)
-	w.sys.Eval(r.t, w.pt.Yp, w.k)
+	w.slope(r.t, w.pt.Yp)
 	for i := range w.pt.Yp {
 		for j, x := range w.w {
 			w.yp[i*w.l+j] = math.FMA(w.k[i], x, w.yp[i*w.l+j])
@@ -112,7 +120,7 @@ func (w *walk) flowInside(method solvers.Interpolant, r *innerReading) {
 // fieldSlope returns the rate of a guard with the field at the end of the step instead of the step's own derivative
 // by its length.
 func (w *walk) fieldSlope(st *solvers.Step, guard int) float64 {
-	w.sys.Eval(w.limited.within(st.T1), st.Y1, w.k)
+	w.slope(w.limited.within(st.T1), st.Y1)
 	l := w.l
 	for i, v := range w.k[:len(st.Y0)] {
 		for j := range l {

@@ -394,6 +394,16 @@ func (c *Consistency) Slope(f JacobianField, t float64, y, k, yd []float64) erro
 	return nil
 }
 
+// Rates makes the right-hand side k[n] at (t, y), where the algebraic equations hold, the rates of the states; NaN where
+// the equations do not determine those of the unknowns.
+func (c *Consistency) Rates(f JacobianField, t float64, y, k []float64) {
+	if c.factor(f, t, y) != nil {
+		spoil(k)
+		return
+	}
+	c.follow(k[:c.n])
+}
+
 // follow makes the rates of the unknowns yd those that follow from the others, with the matrix that is factored.
 func (c *Consistency) follow(yd []float64) {
 	c.mass.clear(yd, 1)
