@@ -123,6 +123,61 @@ func algebraicModels(t *testing.T, test func(t *testing.T, name, method string, 
 	}
 }
 
+// TestAlgebraicContinuous compares the ways that differentiate the equations with the discrete adjoint: with events
+// whose times depend on unknowns, modes that read them, and readings inside steps.
+func TestAlgebraicContinuous(t *testing.T) {
+	inside := strings.Replace(together, "objective at3", "objective S = sum_at([0.3, 0.9, 1.7], z*w)\nobjective P = "+
+		"max_over(w)\nobjective at3", 1)
+	for name, text := range map[string]string{"together": inside, "converter": converter, "matrix": matrix} {
+		m, err := odes.Parse(name, text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{"auto", "radau5", "trapezoidal"} {
+			if method != "auto" && (testing.Short() || name == "converter") {
+				continue
+			}
+			get := func(mode string) *odes.Sensitivities {
+				got, err := m.Sensitivities(t.Context(), odes.Options{
+					Threads: 1, EventTimes: true, Settings: []odes.Setting{
+						{Key: "sens.mode", Value: mode},
+						{Key: "sens.trust", Value: "off"},
+						{Key: "solver.method", Value: method},
+					},
+				})
+				if err != nil {
+					t.Fatalf("%s by %s, %s: %v", name, method, mode, err)
+				}
+				return got
+			}
+			want := get("adjoint")
+			for _, mode := range []string{"forward", "continuous"} {
+				if name == "matrix" && mode == "continuous" {
+					continue
+				}
+				got := get(mode)
+				for i, v := range got.Values {
+					a, b := want.Gradient[i*got.Columns:][:got.Columns], got.Gradient[i*got.Columns:][:got.Columns]
+					for j := range a {
+						if !(math.Abs(a[j]-b[j]) <= 2e-6*largestOf(a)) {
+							t.Errorf("%s by %s: derivative %d of %s = %.12g by %s, not %.12g", name, method, j, v.Name,
+								b[j], mode, a[j])
+						}
+					}
+				}
+				for i, e := range got.Events {
+					for j, x := range e.Params {
+						if y := want.Events[i].Params[j]; !(math.Abs(x-y) <= 2e-6*max(largestOf(e.Params), 1e-6)) {
+							t.Errorf("%s by %s: derivative %d of the time of %s = %.12g by %s, not %.12g", name, method,
+								j, e.Name, x, mode, y)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func largestOf(x []float64) (most float64) {
 	for _, v := range x {
 		most = max(most, math.Abs(v))
@@ -230,8 +285,13 @@ v' = -lam*y - 9.81
 			"solver.method=ros3p", "setting", "method ros3p does not solve algebraic equations",
 		},
 		{
-			"another mode", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "sens.mode=continuous", "setting",
-			"mode = continuous",
+			"another mode", "state x = 1\nalg z = 1\nx' = -z\n0 = z - x", "sens.mode=backsolve", "setting",
+			"mode = backsolve integrates the states back",
+		},
+		{
+			"the adjoint equation of a mass matrix that combines unknowns",
+			"const M[2,2] = [[1, -1], [-1, 1]]\nstate x = 1, y[2] = 1\nx' = -x\ny' = [-y[1], y[2] - x]\nmass(y) = M",
+			"sens.mode=continuous", "setting", "mode = continuous does not take a mass matrix",
 		},
 		{"an initial value", "state x = z\nalg z = 1\nx' = -z\n0 = z - x", "", "not-known-here", "reads the alg"},
 		{

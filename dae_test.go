@@ -149,7 +149,7 @@ func (c *daeCase) model() string {
 // by the same variable.
 func TestAlgebraicReferences(t *testing.T) {
 	for _, c := range readDAE(t) {
-		for _, mode := range []string{"adjoint", "tangent", "complex"} {
+		for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
 			if mode != "adjoint" && (testing.Short() || mode == "complex" && len(c.By) > 12) {
 				continue
 			}

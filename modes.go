@@ -133,7 +133,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, back := r.settings, settings.Backwards(r.spec)
+	s, back := r.settings, settings.Backwards(r.spec, r.model.system.Algebraic())
 	rtol := s.Backward.RTol
 	if rtol == 0 {
 		rtol = s.Solver.RTol

@@ -105,10 +105,13 @@ func (r *run) solvesAlgebraic(l *diag.List) {
 		l.Errorf(CodeSetting, r.settings.AtMethod, "method %s does not solve algebraic equations (`0 = …`); write "+
 			"method = auto, rodas5p, or an implicit Runge–Kutta method such as radau5", r.spec.Name)
 	}
-	switch mode := r.settings.Mode; mode {
-	case sens.ModeContinuous, sens.ModeBacksolve:
-		l.Errorf(CodeSetting, r.model.checked.Time.Span, "mode = %s integrates derivatives of states by their rates, "+
-			"and algebraic unknowns have none; write mode = adjoint, tangent or complex", mode)
+	switch mode := r.settings.Mode; {
+	case mode == sens.ModeBacksolve:
+		l.Errorf(CodeSetting, r.model.checked.Time.Span, "mode = backsolve integrates the states back by their rates, "+
+			"and algebraic unknowns have none; write mode = continuous or adjoint")
+	case mode == sens.ModeContinuous && r.model.system.Combined():
+		l.Errorf(CodeSetting, r.model.checked.Time.Span, "mode = continuous does not take a mass matrix that combines "+
+			"algebraic unknowns with rates of states; write mode = adjoint, tangent or forward")
 	}
 }
 

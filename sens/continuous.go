@@ -37,8 +37,12 @@ type ContinuousWorker struct {
 // where t̄ is what the right limit leaves, -(λ⁺·f⁺ + r⁺·q̄), after the transpose of the body. At a time
 // T(p), T̄ = τ̄ instead. The result is not the derivative of the computed numbers. It approximates that of the
 // exact ones, and converges to what the other methods give as both tolerances go to zero.
+// With algebraic unknowns z, 0 = g(t, x, z), the adjoint equation has as many, μ: λ' = -f_xᵀ λ - g_xᵀ μ and
+// 0 = f_zᵀ λ + g_zᵀ μ, which is -Jᵀ (λ, μ) with the Jacobian J of (f, g). What reads z has the transpose of
+// z(t, x, p) as its cotangent of x, p and t, so λ never has a part along z.
 //
-// Source: Sandu, Daescu, Carmichael, Atmospheric Environment 37 (2003) 5083–5096; Alexe, Sandu, ACM Transactions on
+// Source: Sandu, Daescu, Carmichael, Atmospheric Environment 37 (2003) 5083–5096; Cao, Li, Petzold, Serban, SIAM
+// Journal on Scientific Computing 24 (2003) 1076–1089, for systems of index 1; Alexe, Sandu, ACM Transactions on
 // Mathematical Software 37 (2010) (DENSERKS).
 type Continuous struct {
 	// New makes the worker. All gradients are of runs of one system.
@@ -114,9 +118,8 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 }
 
 func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*flow, error) {
-	pair := &twin{wk.System, wk.Field}
 	cw := wk.CotangentWorker
-	cw.System = pair
+	cw.System = twinOf(wk.System, wk.Field)
 	s := newSweep(cw, run)
 	z := run.Size()
 	f := &flow{
@@ -136,12 +139,28 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*fl
 		return nil, fmt.Errorf("method %s cannot go back over the steps of %s", method.Info().Name, run.Method().Name)
 	}
 	f.st = solvers.NewStep(f.method.Info(), size)
+	f.between = make([]float64, size.N)
 	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
 	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N), Kind: wk.Norm}
 	for i := range size.N - z.N*s.l {
 		f.tol.Abs[i] = wk.StateATol[min(i, len(wk.StateATol)-1)]
 	}
-	return f, c.prepare(f)
+	if err := c.prepare(f); err != nil || s.algebra == nil {
+		return f, err
+	}
+	for _, m := range solvers.Members(s.method) { // whose dense output makes unknowns consistent
+		if m, ok := m.(solvers.Implicit); ok {
+			if err := m.Prepare(s.sys); err != nil {
+				return f, err
+			}
+		}
+	}
+	f.unknown = make([]bool, size.N)
+	for _, i := range f.Mass().Unknowns {
+		f.unknown[i], f.tol.Abs[i] = true, negligible
+	}
+	f.own, err = solvers.NewConsistency(f, 0)
+	return f, err
 }
 
 // prepare makes the implicit members of a flow's method ready.
@@ -195,6 +214,9 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 		s.sys.Enter(s.run.Held(i))
 		b, _ := limitsOf(s.run, i, st)
 		s.sys.Eval(b.within(st.T1), st.Y1, k)
+		if s.algebra != nil {
+			s.algebra.Rates(s.sys.(solvers.JacobianField), b.within(st.T1), st.Y1, k)
+		}
 		for j := range s.w {
 			s.w[j] = 1
 		}

@@ -18,11 +18,14 @@ type flow struct {
 	*sweep
 	field     solvers.CotangentSystem // pulls that are not counted
 	method    solvers.Staged
-	members   []solvers.Method   // of method
-	info      solvers.Info       // of the present one, which is that of the step that is being crossed
-	solves    solvers.Implicit   // the present one, if it solves equations; otherwise nil
-	ctl       solvers.Controller // nil: one step for each recorded one
-	derive    *differentiator    // for implicit methods; otherwise nil
+	members   []solvers.Method     // of method
+	info      solvers.Info         // of the present one, which is that of the step that is being crossed
+	solves    solvers.Implicit     // the present one, if it solves equations; otherwise nil
+	ctl       solvers.Controller   // nil: one step for each recorded one
+	derive    *differentiator      // for implicit methods; otherwise nil
+	own       *solvers.Consistency // finds μ; nil without algebraic equations
+	unknown   []bool               // [N] the elements of μ; nil without
+	between   []float64            // [N] a stage
 	rtol      float64
 	atol      float64
 	backsolve bool // the state is integrated back along with λ
@@ -72,6 +75,26 @@ type twin struct {
 func (t *twin) Enter(d, m []float64) {
 	t.CotangentSystem.Enter(d, m)
 	t.field.Enter(d, m)
+}
+
+// negligible is the tolerance of what has no part in the error.
+const negligible = 0x1p+960
+
+// solvingTwin is a twin that has algebraic equations.
+type solvingTwin struct {
+	*twin
+	solvers.CotangentJacobianField // the system of the twin
+}
+
+// Mass returns the mass matrix.
+func (t *solvingTwin) Mass() *solvers.Mass { return t.Jacobian().Mass }
+
+func twinOf(sys, field solvers.CotangentSystem) solvers.CotangentSystem {
+	t := &twin{sys, field}
+	if m, ok := sys.(interface{ Mass() *solvers.Mass }); ok && m.Mass() != nil {
+		return &solvingTwin{t, sys.(solvers.CotangentJacobianField)}
+	}
+	return t
 }
 
 // Size returns the size of what goes backwards: (y, λ), or λ alone.
@@ -181,6 +204,7 @@ func (f *flow) enter(i int) error {
 	if st.H > 0 {
 		f.settle()
 	}
+	f.project(st.T1, st.Y1, f.sweep.yb, f.sweep.tb)
 	if e.Kind != solvers.EndFree {
 		f.move(st.T1, st.Y1, 1)
 		switch e.Kind {
@@ -197,6 +221,7 @@ func (f *flow) enter(i int) error {
 				f.w[j] = share(x, f.rates.at(i))
 			}
 			f.pullGuard(e.Index, st)
+			f.project(st.T1, st.Y1, f.gy, f.tb)
 			addTo(f.sweep.yb, f.gy)
 		}
 		f.restart()
@@ -211,7 +236,38 @@ func (f *flow) enter(i int) error {
 	}
 	copy(z, f.sweep.yb)
 	f.st.T = st.T1
+	if st.H > 0 {
+		return f.complete(f.st.T, z)
+	}
 	return nil
+}
+
+// Mass returns that of the run: μ stands where its unknowns do.
+func (f *flow) Mass() *solvers.Mass { return f.derive.places.Mass }
+
+// project makes yb, a cotangent of the state y at t, one of the states that are no unknowns: the transpose of their
+// being functions of t, the others and the parameters.
+func (f *flow) project(t float64, y, yb, tb []float64) {
+	if f.algebra != nil {
+		f.algebra.Pull(f.sys.(solvers.CotangentJacobianField), f.within(t), y, yb, tb)
+	}
+}
+
+// complete finds μ for the λ of z at t.
+func (f *flow) complete(t float64, z []float64) error {
+	if f.own == nil {
+		return nil
+	}
+	return f.own.Solve(f, t, z)
+}
+
+// bare makes the elements of μ in z zero: they are no cotangents.
+func (f *flow) bare(z []float64) {
+	for i, u := range f.unknown {
+		if u {
+			z[i] = 0
+		}
+	}
 }
 
 // move adds way·(f·λ + r·q̄) at (t, y) to the cotangent of time.
@@ -242,6 +298,7 @@ func (f *flow) inside(i int, r *innerReading) error {
 	clear(f.yo)
 	clear(f.w)
 	f.obj.ObservePull(r.site, &f.pt, f.fb, f.yo, f.db, f.yo, f.db, f.w)
+	f.project(r.t, f.pt.Yp, f.yo, f.w)
 	if r.instant >= 0 {
 		f.sys.Eval(r.t, f.pt.Yp, f.k)
 		for n, v := range f.k[:f.n] {
@@ -255,9 +312,10 @@ func (f *flow) inside(i int, r *innerReading) error {
 	if f.backsolve {
 		z = z[f.n:]
 	}
+	f.bare(z)
 	addTo(z, f.yo)
 	f.jumped()
-	return nil
+	return f.complete(f.st.T, z)
 }
 
 // jumped forgets the slope of λ. Where it is stiff, the part of a jump that decays fast is gone after a step of any
@@ -285,6 +343,7 @@ func (f *flow) cross(i int) error {
 		z = z[f.n:]
 	}
 	copy(f.sweep.yb, z)
+	f.bare(f.sweep.yb)
 	if i == 0 || f.run.End(i-1).Kind != solvers.EndFree {
 		f.move(f.dense.T, f.dense.Y0, -1)
 	}
@@ -364,15 +423,19 @@ func (f *flow) scale(z []float64) {
 	if f.backsolve {
 		z = z[f.n:]
 	}
-	for _, x := range z {
-		f.size = max(f.size, math.Abs(x))
+	for i, x := range z {
+		if f.unknown == nil || !f.unknown[i] {
+			f.size = max(f.size, math.Abs(x))
+		}
 	}
 	abs := f.atol
 	if abs == 0 {
 		abs = max(float64(float64(1e-3*f.rtol)*f.size), f.least)
 	}
 	for i := len(f.tol.Abs) - f.n*f.l; i < len(f.tol.Abs); i++ {
-		f.tol.Abs[i] = abs
+		if f.unknown == nil || !f.unknown[i] { // the errors of μ follow from those of λ
+			f.tol.Abs[i] = abs
+		}
 	}
 }
 
@@ -405,6 +468,12 @@ func (f *flow) gather() {
 		if f.backsolve {
 			y, z = z[:f.n], z[f.n:]
 		} else {
+			if f.own != nil {
+				z = f.between[:copy(f.between, z)]
+				if f.complete(t, z) != nil {
+					z[0] = math.NaN()
+				}
+			}
 			f.recorded(t)
 		}
 		for i, x := range z {

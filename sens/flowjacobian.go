@@ -8,7 +8,8 @@ import (
 )
 
 // transposed says where the derivatives of what goes backwards have entries, and which of the model's own they are
-// made of. With F = (f, r), μ = (λ, q̄) and H = Σ μ_k ∂²F_k/∂y², those of λ' = -F_yᵀ μ along the solution are
+// made of. With F = (f, r), μ = (λ, q̄) and H = Σ μ_k ∂²F_k/∂y², those of λ' = -F_yᵀ μ along the
+// solution are
 //
 //	by λ: -f_yᵀ,   by t: -d/dt F_yᵀ μ = -(H y' + Σ μ_k ∂²F_k/∂y∂t),
 //
@@ -16,9 +17,11 @@ import (
 //
 //	by y: f_y and -H,   by λ: 0 and -f_yᵀ,   by t: f_t and -Σ μ_k ∂²F_k/∂y∂t.
 //
-// The second derivatives of F are exact: H v + Σ μ_k ∂²F_k/∂y∂t v_t is the transpose of the Jacobian's entries, applied
-// to the products of μ and (v, v_t). It takes one of them for time, and for H as many as it has columns that share no
-// row, in colours.
+// With algebraic equations, f includes them, λ their unknowns μ, and both systems have the same mass matrix.
+//
+// The second derivatives of F are exact: H v + Σ μ_k ∂²F_k/∂y∂t v_t is the transpose of the entries of the
+// Jacobian, applied to the products of μ and (v, v_t). It takes one of them for time, and for H as many as it has
+// columns that share no row, in colours.
 type transposed struct {
 	of     *solvers.Jacobian // of the model
 	places *solvers.Jacobian
@@ -34,7 +37,7 @@ type element struct{ row, col int32 }
 
 // transpose finds the places for n states. Entries are in the order direct, states, second, time.
 func transpose(of *solvers.Jacobian, n int, backsolve bool) *transposed {
-	p := &transposed{of: of, places: &solvers.Jacobian{}}
+	p := &transposed{of: of, places: &solvers.Jacobian{Mass: of.Mass, Direct: true}}
 	add := func(row, col int32) {
 		p.places.Rows, p.places.Cols = append(p.places.Rows, row), append(p.places.Cols, col)
 	}

@@ -14,7 +14,7 @@ import (
 // are solved by the method of the run over its steps. S is the derivative of the state at a fixed time. Where an
 // event ends a step, with f⁻ and f⁺ the rates of the state at its limits and D = g_y f⁻ + g_t,
 //
-//	ṫ = -(g_y S⁻ + g_p)/D,   ẏ⁻ = S⁻ + f⁻ ṫ,   ẏ⁺ = the tangent of the body,   S⁺ = ẏ⁺ - f⁺ ṫ;
+//	ṫ = -(g_y S⁻ + g_p)/D,  ẏ⁻ = S⁻ + f⁻ ṫ,  ẏ⁺ = tangent of the body,  S⁺ = ẏ⁺ - f⁺ ṫ;
 //
 // at a time T(p), ṫ = Ṫ instead. Within smooth stretches it is the same as Tangent. At events it is not the
 // derivative of the computed numbers, but converges to the same limit.

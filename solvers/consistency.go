@@ -25,6 +25,7 @@ type Consistency struct {
 	mass    *Mass
 	plan    *consistencyPlan
 	n, q, l int
+	direct  bool // the equations are linear in the unknowns
 
 	lu     linalg.LU
 	j      []float64 // [E]
@@ -134,7 +135,7 @@ func newConsistency(jac *Jacobian, z Size, lanes int) (*Consistency, error) {
 	c := &Consistency{
 		mass: m, plan: plan, n: z.N, q: z.Q, l: lanes, lu: plan.analysis.New(), j: v(len(jac.Rows)),
 		matrix: v(plan.nonZeros), k: v(z.N + z.Q), g: v(k), d: v(k), r: v(k * max(lanes, 1)), move: v(z.N),
-		next: v(z.N), try: v(z.N), noise: v(z.N), scale: v(z.N),
+		next: v(z.N), try: v(z.N), noise: v(z.N), scale: v(z.N), direct: jac.Direct,
 	}
 	if lanes > 0 {
 		c.kl, c.yl, c.tl = v((z.N+z.Q)*lanes), v(z.N*lanes), v(lanes)
@@ -218,6 +219,9 @@ const (
 // Steps of Newton's method are shortened until the next one, with the same matrix, is shorter: P. Deuflhard, Newton
 // Methods for Nonlinear Problems (Springer 2004), section 3.3 (the natural monotonicity test).
 func (c *Consistency) Solve(f JacobianField, t float64, y []float64) error {
+	if c.direct {
+		return c.solveDirectly(f, t, y)
+	}
 	way := 1.0
 	for range consistencyMost {
 		if !c.residual(f, t, y, c.g) {
@@ -262,6 +266,24 @@ func (c *Consistency) Solve(f JacobianField, t float64, y []float64) error {
 		copy(y, c.try)
 	}
 	return c.worst(ConsistencyStuck)
+}
+
+// solveDirectly is Solve of equations that are linear in the unknowns: two steps of Newton's method, the second for the
+// rounding of the first.
+func (c *Consistency) solveDirectly(f JacobianField, t float64, y []float64) error {
+	if err := c.factor(f, t, y); err != nil {
+		return err
+	}
+	for range 2 {
+		if !c.residual(f, t, y, c.g) {
+			return c.worst(ConsistencyNotFinite)
+		}
+		c.step(c.g, c.move)
+		for i, v := range c.move {
+			y[i] += v
+		}
+	}
+	return nil
 }
 
 // residual writes the algebraic equations g[K] at (t, y), and reports whether they are finite.
@@ -394,8 +416,8 @@ func (c *Consistency) Slope(f JacobianField, t float64, y, k, yd []float64) erro
 	return nil
 }
 
-// Rates makes the right-hand side k[n] at (t, y), where the algebraic equations hold, the rates of the states; NaN where
-// the equations do not determine those of the unknowns.
+// Rates makes the right-hand side k[n] at (t, y), where the algebraic equations hold, the rates of the states; NaN
+// where the equations do not determine those of the unknowns.
 func (c *Consistency) Rates(f JacobianField, t float64, y, k []float64) {
 	if c.factor(f, t, y) != nil {
 		spoil(k)

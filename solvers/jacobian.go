@@ -6,8 +6,8 @@ import (
 	"odes.dev/odes/internal/linalg"
 )
 
-// Jacobian says where ∂(f, r)/∂(y, t) of a Field has entries. It never changes. All workers of a model have the same
-// one, so that what follows from the places of entries alone is found once.
+// Jacobian says where ∂(f, r)/∂(y, t) of a Field has entries. It never changes. All workers of a model have the
+// same one, so that what follows from the places of entries alone is found once.
 //
 // Row i is that of state i, and row N+k that of quadrature k. Column j is that of state j, and column N that of time.
 // Entries at the same place add up. A place without an entry is zero whatever the values are.
@@ -17,6 +17,8 @@ type Jacobian struct {
 	Mass *Mass
 	// Linear is how the matrices of steps are factored, one of LinearMethods; "" chooses by their pattern.
 	Linear string
+	// Direct tells that the algebraic equations are linear in the unknowns, which are then found directly.
+	Direct bool
 
 	once    sync.Once // guards:
 	planned *jacobianPlan
@@ -43,8 +45,8 @@ type JacobianField interface {
 type TangentJacobianField interface {
 	TangentField
 	JacobianField
-	// PushJacobian writes jd[E·L], the tangents of the entries, where (t, y) moves by td[L], yd[N·L] and the discretes
-	// and parameters by their current tangents.
+	// PushJacobian writes jd[E·L], the tangents of the entries, where (t, y) moves by td[L], yd[N·L] and the
+	// discretes and parameters by their current tangents.
 	PushJacobian(t float64, y, td, yd, jd []float64)
 }
 

@@ -119,16 +119,20 @@ var backwards = map[string]string{
 }
 
 // Backwards returns the method that integrates adjoint equations over the steps of m: the same, or one like it.
-func Backwards(m *solvers.Spec) *solvers.Spec {
+// Where there are algebraic equations it solves those of the adjoint, too.
+func Backwards(m *solvers.Spec, algebraic bool) *solvers.Spec {
 	if len(m.Members) == 0 {
 		if other, ok := solvers.Lookup(backwards[m.Name]); ok {
-			return other
+			m = other
+		}
+		if algebraic && !m.Can.Has(solvers.MassMatrix) {
+			m, _ = solvers.Lookup("rodas3")
 		}
 		return m
 	}
 	members := make([]*solvers.Spec, len(m.Members))
 	for i, own := range m.Members {
-		members[i] = Backwards(own)
+		members[i] = Backwards(own, algebraic)
 	}
 	if slices.Equal(members, m.Members) {
 		return m

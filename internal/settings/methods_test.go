@@ -31,14 +31,14 @@ func TestBackwards(t *testing.T) {
 		}
 		// Implicit Runge–Kutta methods iterate, which is not worth while for linear equations.
 		direct := m.Can.Has(solvers.WholeSteps) || !m.Can.Has(solvers.NeedsJacobian)
-		if back := Backwards(m); !sees(back) || back != m && sees(m) && direct {
+		if back := Backwards(m, false); !sees(back) || back != m && sees(m) && direct {
 			t.Errorf("runs by %s go back with %s", m.Name, back.Name)
 		}
 	}
 	// A method of several members has one in the place of each.
 	dopri5, _ := solvers.Lookup("dopri5")
 	both := solvers.Switching("both", dopri5, ros3p(t))
-	back := Backwards(both)
+	back := Backwards(both, false)
 	if len(back.Members) != len(both.Members) || back.Members[0] != both.Members[0] ||
 		back.Members[len(back.Members)-1].Name != "rodas3" {
 		t.Errorf("%v in the place of %v", back.Members, both.Members)

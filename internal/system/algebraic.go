@@ -52,6 +52,10 @@ func (m *Model) differential() int {
 // Algebraic reports whether the model has algebraic unknowns.
 func (m *Model) Algebraic() bool { return m.mass != nil }
 
+// Combined reports whether combinations of equations are algebraic, by a mass matrix, or rates of unknowns stand in
+// others: then the unknowns are not functions of the other states.
+func (m *Model) Combined() bool { return m.mass != nil && len(m.mass.Values) > 0 }
+
 // equationsOf returns the outputs of the rates that say how a state moves: its rate or, of an unknown, all algebraic
 // equations.
 func (m *Model) equationsOf(state string) (list []tapec.Name) {
