@@ -25,7 +25,7 @@ objective y_T = final(y)
 var stiffOrdersKept = map[string]float64{
 	"rosenbrock23": 2, "ros3p": 2, "rodas4p": 3, "rodas5p": 3, "implicit_midpoint": 2, "trapezoidal": 2, "theta": 2,
 	"trbdf2": 2, "kvaerno3": 2, "esdirk32": 2, "esdirk4": 2, "kvaerno5": 2, "esdirk54": 2, "gauss4": 2, "gauss6": 4,
-	"radau3": 2, "radau5": 3, "lobatto_iiic4": 2,
+	"radau3": 2, "radau": 3, "radau5": 3, "lobatto_iiic4": 2,
 }
 
 // TestStiffOrders observes the orders of implicit methods on a problem that is not stiff, and on the same one where it
