@@ -35,12 +35,15 @@ var sections = []struct {
 }{
 	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>"}},
 	{"Use", []string{
-		"docs/language", "docs/events", "docs/repl", "docs/fit", "docs/python", "docs/r", "docs/editors", "docs/limits",
-		"docs/serve",
+		"docs/language", "docs/events", "docs/repl", "docs/fit", "docs/python", "docs/r", "docs/go", "docs/editors",
+		"docs/limits", "docs/serve",
 		"Manual pages <docs/man/odes>",
 		"Go API <api/index>",
 	}},
-	{understand, []string{"docs/methods", "docs/precision", "docs/stiff", "docs/benchmarks", "docs/architecture"}},
+	{understand, []string{
+		"docs/methods", "docs/precision", "docs/stiff", "docs/benchmarks", "Other programs <bench/peers/README>",
+		"docs/architecture",
+	}},
 	{"Project", []string{"docs/compatibility", "CONTRIBUTING", "CHANGELOG", "SECURITY"}},
 }
 
@@ -72,10 +75,10 @@ func (s *site) addFile(source, target string) error {
 	return nil
 }
 
-// addDocuments adds the home page, which is the README, and the documents of
-// the repository's folder and of docs.
+// addDocuments adds the home page, which is the README, the documents of the
+// repository's folder and of docs, and what is said of other programs.
 func (s *site) addDocuments() error {
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "bench/peers/README.md"} {
 		names, err := fs.Glob(os.DirFS(s.root), pattern)
 		if err != nil {
 			return err
