@@ -171,7 +171,11 @@ func sameKept(t *testing.T, s *solvers.Solver, h *solvertest.Hybrid, name string
 		tr.Share(1, 1)
 		sameRun(t, what+" backwards once", whole, tr, true)
 		sameRun(t, what+" backwards after that", whole, tr, true)
-		if units := tr.Replayed(); whole.Steps() > 0 && units == 0 && !tr.Thinned() {
+		room := 0 // for whole steps, with the last one
+		if tr.Keep.Stages {
+			room = tr.Keep.RAM + tr.Keep.Disk + 1
+		}
+		if whole.Units() > room && tr.Replayed() == 0 && !tr.Thinned() {
 			t.Errorf("%s: no step was recomputed", what)
 		}
 	}

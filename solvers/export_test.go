@@ -3,6 +3,9 @@ package solvers
 // Forget drops the states that tr keeps, but for the one at the start.
 func (tr *Trajectory) Forget() { tr.kept.spread(0, tr.units) }
 
+// Units returns how many steps of positive length tr has.
+func (tr *Trajectory) Units() int { return tr.units }
+
 // Split is where the next state is kept.
 var Split = split
 
