@@ -285,3 +285,40 @@ solver { rtol = 1e-9  atol = 1e-11 }
 		}
 	}
 }
+
+// TestKnownMasses: experiments that differ only in the mass matrix have steady states of their own. With algebraic
+// equations, x[1] + c x[2] + x[3] is conserved, and x[2] comes to (2 + c)/(4 + c).
+func TestKnownMasses(t *testing.T) {
+	const text = `
+time t from 0 to 1
+param k = 1
+const c = 1
+const M = [[1, c, 0], [0, 0, 0], [0, 0, 1]]
+state x[3] = [2, 1, 0]
+mass(x) = M
+x' = [-k*(x[1] - x[3]), x[1] - 2*x[2], k*(x[1] - x[3])]
+equilibrate { }
+data D { time = [0.5]  y = [0] }
+observe o = x[2] ~ normal(1) from D.y
+experiment same { use D }
+experiment two { c = 2  use D }
+experiment four { c = 4  use D }
+objective J = nll()
+`
+	m, err := odes.Parse("warm.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := m.CompareAll(odes.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, mass := range []float64{1, 2, 4} {
+		if got, want := c.Groups[i].Prediction.Values[0], (2+mass)/(4+mass); math.Abs(got-want) > 1e-9 {
+			t.Errorf("c = %v: x[2] = %v, want %v", mass, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -138,8 +139,8 @@ func (a *Answers) about(q *question) *answer {
 	return x
 }
 
-// asks returns a digest of all tapes that a search for a steady state runs, and which params they read. Models of one
-// file with the same digest have the same steady states for the same values.
+// asks returns a digest of the mass matrix and of all tapes that a search for a steady state runs, and which params
+// they read. Models of one file with the same digest have the same steady states for the same values.
 func (m *Model) asks() (out asked) {
 	c := m.Compiled
 	tapes := []*tape.Tape{c.Rates, c.Choose, c.Guards, c.Clocks, c.Priorities}
@@ -179,6 +180,9 @@ func (m *Model) asks() (out asked) {
 	}
 	for _, s := range slices.Concat(c.Model.States, c.Model.Discretes) { // vectors are laid out alike
 		_, _ = h.Write(binary.LittleEndian.AppendUint64([]byte(s.Name), uint64(s.Type.Shape.Size())))
+	}
+	if mass := m.mass; mass != nil { // an experiment may set consts of it, and conserved sums are those of M y
+		_, _ = h.Write(fmt.Append(nil, mass.Unknowns, mass.Rows, mass.Cols, mass.Values))
 	}
 	h.Sum(out.digest[:0])
 	for p := range read {
