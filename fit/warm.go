@@ -91,8 +91,8 @@ func (p *problem) confirmed(
 	return search()
 }
 
-// confirms reports whether runs that are not warm give the minimum of a warm search its value, and makes their value
-// that of the result.
+// confirms reports whether runs that are not warm give the objective and the constraints at the minimum of a warm
+// search their values, and makes this value of the objective that of the result.
 func (p *problem) confirms(ctx context.Context, e *evaluator, squares bool, r *optim.Result) bool {
 	const (
 		errors = 10   // times the estimated one of a value
@@ -115,6 +115,12 @@ func (p *problem) confirms(ctx context.Context, e *evaluator, squares bool, r *o
 			return false
 		}
 		value, noise = float64(p.sign()*s.Values[0].Value), p.noise(s)
+		for i, c := range r.Constraints {
+			off := math.Abs(s.Values[i+1].Value - c)
+			if !(off <= float64(max(float64(errors*s.Settings.RTol), part)*r.Sizes[i])) {
+				return false
+			}
+		}
 	}
 	if !(math.Abs(value-r.Value) <= max(float64(errors*noise), float64(part*math.Abs(value)))) {
 		return false

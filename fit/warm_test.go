@@ -53,6 +53,34 @@ fit { intervals = none }
 	}
 }
 
+// TestWarmConstraint fits a datum that does not see the switch, with a constraint that does. Along its upper state the
+// datum is met with the constraint kept, where runs from the initial value lead to the lower one. The objective has the
+// same value on both, so it is the constraint that refuses the minimum of the warm search.
+func TestWarmConstraint(t *testing.T) {
+	const text = `
+time t from 0 to 1
+param feed = 0.7 in [0.1, 1]
+state x = 0, w = 0
+x' = feed + 3*x^2 - x^3 - 2.52*x
+w' = feed - w
+data D { time = [inf]  y = [0.6] }
+observe o = w ~ normal(0.1) from D.y
+objective J = nll()
+constraint high: steady(x) >= 1
+fit { intervals = none  max_iter = 20 }
+`
+	own, warm := startingAt(t, text, "own", fit.Options{}), startingAt(t, text, "auto", fit.Options{})
+	if w := warm.Stats.Steady; w.Warm == 0 || w.Repeated != 1 || w.Confirmed != 0 {
+		t.Errorf("%+v", w)
+	}
+	if x, y := warm.Estimates[0].Value, own.Estimates[0].Value; x != y {
+		t.Errorf("feed = %v, and %v without warm starts", x, y)
+	}
+	if x, y := warm.Constraints[0].Value, own.Constraints[0].Value; x != y || x < 0 {
+		t.Errorf("steady(x) - 1 = %v, and %v without warm starts", x, y)
+	}
+}
+
 // TestWarmFit fits rates and a total that is conserved to data of experiments that begin in equilibrium, by squares
 // and by gradients, with profiles and refits. The results are those of a fit without warm starts, and have the same
 // bits with one worker and with many.

@@ -97,18 +97,23 @@ func (s *sequence) excess(i int, c float64) float64 {
 	return math.Min(c-s.p.Lo[i], 0) + math.Max(c-s.p.Hi[i], 0)
 }
 
+// extent returns what violations of constraint i are relative to.
+func (s *sequence) extent(i int) float64 {
+	size := math.Max(s.terms[i], math.SmallestNonzeroFloat64)
+	for _, limit := range []float64{s.p.Lo[i], s.p.Hi[i]} {
+		if !math.IsInf(limit, 0) {
+			size = math.Max(size, math.Abs(limit))
+		}
+	}
+	return size
+}
+
 // violation returns the largest violation, relative to the size of its constraint.
 func (s *sequence) violation(c []float64) float64 {
 	most := 0.0
 	for i, v := range c {
-		size := s.terms[i]
-		for _, limit := range []float64{s.p.Lo[i], s.p.Hi[i]} {
-			if !math.IsInf(limit, 0) {
-				size = math.Max(size, math.Abs(limit))
-			}
-		}
 		if e := math.Abs(s.excess(i, v)); e > 0 {
-			most = math.Max(most, e/math.Max(size, math.SmallestNonzeroFloat64))
+			most = math.Max(most, e/s.extent(i))
 		}
 	}
 	return most
@@ -326,6 +331,10 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		}
 		s.lagrangian(s.at.Gradient, s.c.J, old)
 		s.res.Projected = s.projectedLagrangian(x, old)
+		s.res.Constraints, s.res.Sizes = slices.Clone(s.c.C), make([]float64, len(s.c.C))
+		for i := range s.res.Sizes {
+			s.res.Sizes[i] = s.extent(i)
+		}
 		s.res.Violation, s.res.Multipliers = s.violation(s.c.C), s.total()
 		if status == Stuck {
 			s.res.Failure = failure

@@ -203,12 +203,14 @@ type Result struct {
 	AtBound []int8
 	// Multipliers are those of the constraints: the derivatives of the minimum by the limits at which they are.
 	Multipliers []float64
-	Violation   float64 // the largest violation of a constraint, relative as Options.Feasible
-	Status      Status
-	Iterations  int
-	Evaluations int // calls of Evaluate
-	Slopes      int // of these, with derivatives
-	Failures    int // of these, those that had no value
+	// Constraints are their values at X, and Sizes what violations are relative to; see Options.Feasible.
+	Constraints, Sizes []float64
+	Violation          float64 // the largest violation of a constraint, relative to its size
+	Status             Status
+	Iterations         int
+	Evaluations        int // calls of Evaluate
+	Slopes             int // of these, with derivatives
+	Failures           int // of these, those that had no value
 	// Failure is the last failure of an evaluation, if it is what a search ended for; else nil.
 	Failure error
 }
