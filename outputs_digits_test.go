@@ -48,7 +48,8 @@ func TestDigitsOfOutputs(t *testing.T) {
 		for k, want := range []float64{math.Exp(-now), (1e-12-c)*math.Exp(-now/9) + c*math.Exp(-now)} {
 			got, err := strconv.ParseFloat(f[k+1], 64)
 			if err != nil {
-				if f[k+1] == "~0" && want < 1e-8 {
+				about, err := strconv.ParseFloat(strings.TrimPrefix(f[k+1], "~"), 64)
+				if err == nil && want < 1e-8 && (about == 0 || math.Abs(about-want) < want) {
 					continue
 				}
 				t.Fatal(line)

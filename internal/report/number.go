@@ -68,12 +68,17 @@ func uncertain(x, e float64, n int) string {
 var marks = map[odes.Trust]string{odes.Loose: "?", odes.Lost: "!"}
 
 // graded writes x, whose error is estimated as e, with its mark. It has at most n significant digits, and none that the
-// error makes wrong. Errors are not shown. What is zero but for its error is "~0".
+// error makes wrong. Errors are not shown. What is zero but for its error is "~0". Where the only digit may be wrong,
+// but not the sign, "~" stands before it.
 func graded(x, e float64, t odes.Trust, n int) string {
 	if e > 0 && x-x == 0 && x != 0 && !math.IsInf(e, 0) {
 		n = min(n, floorExponent(math.Abs(x))-floorExponent(4*e)) // the last place is at least four times the error
-		if n < 1 && t == odes.Sound {
+		switch {
+		case n >= 1 || t != odes.Sound:
+		case math.Abs(x) <= 4*e:
 			return "~0"
+		default:
+			return "~" + significant(x, 1)
 		}
 	}
 	return significant(x, max(n, 1)) + marks[t]

@@ -268,6 +268,27 @@ func TestUncertain(t *testing.T) {
 	}
 }
 
+func TestGraded(t *testing.T) {
+	for _, c := range []struct {
+		x, e  float64
+		trust odes.Trust
+		want  string
+	}{
+		{0.041152345, 3e-5, odes.Sound, "0.041"},
+		{8.1e-10, 1e-11, odes.Sound, "8e-10"},
+		{8.1e-10, 4.3e-11, odes.Sound, "~8e-10"},
+		{-8.1e-10, 1.9e-10, odes.Sound, "~-8e-10"},
+		{8.1e-10, 2.1e-10, odes.Sound, "~0"},
+		{8.1e-10, 1, odes.Sound, "~0"},
+		{8.1e-10, 1, odes.Lost, "8e-10!"},
+		{0, 1e-3, odes.Sound, "0"},
+	} {
+		if got := graded(c.x, c.e, c.trust, 8); got != c.want {
+			t.Errorf("graded(%g, %g, %v) = %q, want %q", c.x, c.e, c.trust, got, c.want)
+		}
+	}
+}
+
 // TestRounding: what is left over where a quantity ought to be zero has no digits worth reading.
 func TestRounding(t *testing.T) {
 	s := &odes.Solution{
