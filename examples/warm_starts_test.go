@@ -21,7 +21,6 @@ type warmCase struct {
 	name, model string
 	dose        string // a param, which differs from one experiment to the next
 	doses       []float64
-	inside      string   // what each experiment has beside its dose
 	seen        []string // what is observed
 	times       string   // of the data
 	over        []string // what is searched for
