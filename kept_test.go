@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
 
@@ -436,6 +438,137 @@ func TestKeptSecond(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSecondInFile computes Hessians of a run of many steps whose states are in a file. The tangents along the run are
+// in files as well, which take what they have room for, and are closed afterwards; the bits are those of a run in
+// memory. The memory does not grow with the number of steps. A file that fails is an error.
+func TestSecondInFile(t *testing.T) {
+	const long = `model Long
+time t from 0 to 2
+param k = 1.3, x0 = 0.2
+state x = x0
+x' = k*x*(1 - x)
+event when x crosses 0.5 up { x = 0.9*x }
+objective a = final(x)^2
+objective b = integral(x^3) + sum_at([0.3, 1.7], x^2)
+sens { order = 2 trust = off }
+solver { method = rk4 }
+`
+	m, err := Parse("m.ode", long, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepare := func(way, step string, lanes, threads int, open func() (solvers.Disk, error)) *Runner {
+		r, err := m.Prepare(Options{Lanes: lanes, Threads: threads, Settings: []Setting{
+			{"solver.checkpoint", way}, {"solver.fixed_step", step},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open != nil {
+			r.trajectory.Open = open
+		}
+		return r
+	}
+	second := func(r *Runner) []float64 {
+		t.Helper()
+		s, err := r.Sensitivities(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]float64(nil), s.Hessian...)
+	}
+	whole := prepare("all", "4e-4", 2, 1, nil)
+	want := second(whole)
+	if len(want) != 8 {
+		t.Fatalf("%d second derivatives", len(want))
+	}
+	for _, c := range []struct {
+		way            string
+		lanes, threads int
+	}{
+		{"states(every = 100, ram = 2)", 2, 1},
+		{"revolve(ram = 3, disk = 90)", 2, 2},
+		{"stages(ram = 3, disk = 90)", 2, 1},
+	} {
+		var opened diskCounts
+		r := prepare(c.way, "4e-4", c.lanes, c.threads, opened.open)
+		for range 2 {
+			for i, x := range second(r) {
+				if math.Float64bits(x) != math.Float64bits(want[i]) {
+					t.Fatalf("%+v: second derivative %d is %v, want %v", c, i, x, want[i])
+				}
+			}
+		}
+		few := sens.PathBytes(&r.trajectory, c.lanes)
+		if all := int64(r.trajectory.Steps()) * int64(8*c.lanes*(1+2)); opened.written < all || few > all {
+			t.Errorf("%+v: %d bytes in files and %d in memory, of %d", c, opened.written, few, all)
+		}
+		fine := prepare(c.way, "2e-4", c.lanes, c.threads, nil)
+		second(fine)
+		if b := sens.PathBytes(&fine.trajectory, c.lanes); b != few {
+			t.Errorf("%+v: the memory grows from %d to %d bytes", c, few, b)
+		}
+		r.trajectory.Close()
+		if opened.files < 3 || opened.closed != opened.files {
+			t.Errorf("%+v: %d files opened, %d closed", c, opened.files, opened.closed)
+		}
+
+		broken := diskCounts{most: opened.written / 4}
+		_, err := prepare(c.way, "4e-4", c.lanes, c.threads, broken.open).Sensitivities(t.Context())
+		var disk *solvers.DiskError
+		if !errors.As(err, &disk) {
+			t.Errorf("%+v: a full disk: %v", c, err)
+		}
+	}
+}
+
+// diskCounts opens files in memory and counts them, and what is written to them. They take at most most bytes; 0 is no
+// limit.
+type diskCounts struct {
+	sync.Mutex
+	files, closed int
+	written, most int64
+}
+
+type countedDisk struct {
+	data   []byte
+	counts *diskCounts
+	closed bool
+}
+
+func (c *diskCounts) open() (solvers.Disk, error) {
+	c.Lock()
+	defer c.Unlock()
+	c.files++
+	return &countedDisk{counts: c}, nil
+}
+
+func (d *countedDisk) WriteAt(p []byte, off int64) (int, error) {
+	d.counts.Lock()
+	defer d.counts.Unlock()
+	if d.counts.written += int64(len(p)); d.counts.most > 0 && d.counts.written > d.counts.most {
+		return 0, errors.New("no space left")
+	}
+	d.data = append(d.data, make([]byte, max(0, int(off)+len(p)-len(d.data)))...)
+	return copy(d.data[off:], p), nil
+}
+
+func (d *countedDisk) ReadAt(p []byte, off int64) (int, error) {
+	d.counts.Lock()
+	defer d.counts.Unlock()
+	return copy(p, d.data[off:]), nil
+}
+
+func (d *countedDisk) Close() error {
+	d.counts.Lock()
+	defer d.counts.Unlock()
+	if !d.closed {
+		d.closed = true
+		d.counts.closed++
+	}
+	return nil
 }
 
 // TestCheckpointSettings checks what solver.checkpoint may be, and what it may not.

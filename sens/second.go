@@ -71,12 +71,6 @@ type Products struct {
 	Stats Stats
 }
 
-// PathBytes returns the memory, in bytes, that the tangents of one sweep take in so many lanes.
-func PathBytes(run *solvers.Trajectory, lanes int) int64 {
-	z := run.Size()
-	return 8 * int64(lanes) * (int64(run.Steps())*int64(z.N+2) + int64(run.Marks())*int64(2*(z.N+z.D)+1))
-}
-
 // Products computes the products of the Hessian of every objective with every direction.
 func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Directions, out *Products) error {
 	first, err := newSecondSweep(a.New(), run)
@@ -131,6 +125,12 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	var group sync.WaitGroup
 	errs := make([]error, threads)
 	var workers []*secondSweep
+	defer func() {
+		first.path.close()
+		for _, w := range workers {
+			w.path.close()
+		}
+	}()
 	for range threads - 1 {
 		w, err := newSecondSweep(a.New(), run)
 		if err != nil {
@@ -150,60 +150,6 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	}
 	out.Stats = Stats{Sweeps: blocks * m, Steps: int(steps.Load())}
 	return nil
-}
-
-// path keeps the tangents of a walk: at the start of each step, and at each mark. A nil path keeps nothing.
-type path struct {
-	n, d, l int
-	steps   []float64 // [steps][1 + N + 1][L]: ṫ, ẏ, ḣ
-	marks   []float64 // [marks][1 + 2(N + D)][L]: ṫ, left limits, right limits
-}
-
-func newPath(run *solvers.Trajectory, lanes int) *path {
-	z := run.Size()
-	p := &path{n: z.N * lanes, d: z.D * lanes, l: lanes}
-	p.steps = make([]float64, run.Steps()*(2*p.l+p.n))
-	p.marks = make([]float64, run.Marks()*(p.l+2*(p.n+p.d)))
-	return p
-}
-
-func (p *path) step(i int, td, yd, hd []float64) {
-	if p == nil {
-		return
-	}
-	t, y, h := p.stepAt(i)
-	copy(t, td)
-	copy(y, yd)
-	copy(h, hd)
-}
-
-func (p *path) stepAt(i int) (td, yd, hd []float64) {
-	w := 2*p.l + p.n
-	at := p.steps[i*w : (i+1)*w]
-	return at[:p.l], at[p.l : p.l+p.n], at[p.l+p.n:]
-}
-
-func (p *path) mark(k int, td, ymd, dmd, ypd, dpd []float64) {
-	if p == nil {
-		return
-	}
-	m := p.markAt(k)
-	copy(m.T, td)
-	copy(m.Ym, ymd)
-	copy(m.Dm, dmd)
-	copy(m.Yp, ypd)
-	copy(m.Dp, dpd)
-}
-
-func (p *path) markAt(k int) PointTangent {
-	w := p.l + 2*(p.n+p.d)
-	at := p.marks[k*w : (k+1)*w]
-	take := func(n int) []float64 {
-		x := at[:n:n]
-		at = at[n:]
-		return x
-	}
-	return PointTangent{T: take(p.l), Ym: take(p.n), Dm: take(p.d), Yp: take(p.n), Dp: take(p.d)}
 }
 
 // secondSweep walks a trajectory forwards with tangents, and backwards with cotangents and their tangents. Its sweep
@@ -320,6 +266,9 @@ func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res
 	if err := w.along(ctx, z.P+z.N); err != nil {
 		return err
 	}
+	if err := s.path.err; err != nil {
+		return err
+	}
 	s.tells.done()
 	if err := s.slopes(); err != nil {
 		return err
@@ -405,7 +354,7 @@ func (s *secondSweep) slopes() error {
 		s.method.PullPush(field, st, dot, &s.g)
 		s.rates[i].Copy(s.g.H)
 	}
-	return nil
+	return s.path.err
 }
 
 // shareSecond makes w the share -h/D of a root and its tangent.
@@ -450,6 +399,9 @@ func (s *secondSweep) sweep(ctx context.Context, o int) error {
 			return err
 		}
 		if err := s.cross(i); err != nil {
+			return err
+		}
+		if err := s.path.err; err != nil {
 			return err
 		}
 		s.steps++

@@ -34,6 +34,9 @@ type Checkpoint struct {
 	Stages bool
 }
 
+// InFile reports whether some of the states are in a file, however few they are.
+func (c Checkpoint) InFile() bool { return c.Disk > 0 || c.Kind == CheckpointEvery && c.RAM > 0 }
+
 // String returns the policy as a settings block has it.
 func (c Checkpoint) String() string {
 	switch {

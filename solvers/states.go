@@ -15,6 +15,45 @@ type Disk interface {
 	io.Closer
 }
 
+// WriteDisk writes the numbers of x to f, from byte at on. buf is work space, which grows as needed.
+func WriteDisk(f Disk, at int64, buf *[]byte, x ...[]float64) error {
+	b := need(buf, 8*numbers(x))
+	to := b
+	for _, part := range x {
+		for _, v := range part {
+			binary.LittleEndian.PutUint64(to, math.Float64bits(v))
+			to = to[8:]
+		}
+	}
+	if _, err := f.WriteAt(b, at); err != nil {
+		return &DiskError{Op: "write", Err: err}
+	}
+	return nil
+}
+
+// ReadDisk reads what WriteDisk wrote. Several goroutines may do so at once, with a buffer each.
+func ReadDisk(f Disk, at int64, buf *[]byte, x ...[]float64) error {
+	b := need(buf, 8*numbers(x))
+	if _, err := f.ReadAt(b, at); err != nil {
+		return &DiskError{Op: "read", Err: err}
+	}
+	for _, part := range x {
+		for i := range part {
+			part[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
+			b = b[8:]
+		}
+	}
+	return nil
+}
+
+// numbers returns how many x has.
+func numbers(x [][]float64) (n int) {
+	for _, part := range x {
+		n += len(part)
+	}
+	return n
+}
+
 // states are copies of the state of a run before some of its units. They are in memory and, where there are too many,
 // the first of them are in a file, since the way back needs these last.
 type states struct {
@@ -153,21 +192,7 @@ func (s *states) load(i int, buf *[]byte, y ...[]float64) error {
 		}
 		return nil
 	}
-	n := 0
-	for _, part := range y {
-		n += len(part)
-	}
-	b := need(buf, 8*n)
-	if _, err := s.file.ReadAt(b, int64(k.slot)*int64(8*s.n)); err != nil {
-		return &DiskError{Op: "read", Err: err}
-	}
-	for _, part := range y {
-		for i := range part {
-			part[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
-			b = b[8:]
-		}
-	}
-	return nil
+	return ReadDisk(s.file, int64(k.slot)*int64(8*s.n), buf, y...)
 }
 
 // write writes y to the file and returns its slot there.
@@ -175,23 +200,15 @@ func (s *states) write(y ...[]float64) (slot int, err error) {
 	if s.file == nil {
 		if s.file, err = s.tr.open(); err != nil {
 			s.file = nil
-			return 0, &DiskError{Op: "open", Err: err}
-		}
-	}
-	b := need(&s.buf, 8*s.n)
-	at := b
-	for _, part := range y {
-		for _, v := range part {
-			binary.LittleEndian.PutUint64(at, math.Float64bits(v))
-			at = at[8:]
+			return 0, err
 		}
 	}
 	slot = s.used
 	if n := len(s.holes); n > 0 {
 		slot = s.holes[n-1]
 	}
-	if _, err := s.file.WriteAt(b, int64(slot)*int64(len(b))); err != nil {
-		return 0, &DiskError{Op: "write", Err: err}
+	if err := WriteDisk(s.file, int64(slot)*int64(8*s.n), &s.buf, y...); err != nil {
+		return 0, err
 	}
 	if slot == s.used {
 		s.used++

@@ -256,12 +256,21 @@ func (tr *Trajectory) Thinned() bool { return tr.thinned && !tr.whole }
 // Replayed returns how many steps Readers have recomputed since the run began.
 func (tr *Trajectory) Replayed() int { return int(tr.replayed.Load()) }
 
-// open makes a file that Close closes.
-func (tr *Trajectory) open() (Disk, error) {
+// Scratch makes a file, which its caller closes.
+func (tr *Trajectory) Scratch() (Disk, error) {
 	if tr.Open == nil {
-		return nil, errors.New("there is nobody who opens files")
+		return nil, &DiskError{Op: "open", Err: errors.New("there is nobody who opens files")}
 	}
 	f, err := tr.Open()
+	if err != nil {
+		return nil, &DiskError{Op: "open", Err: err}
+	}
+	return f, nil
+}
+
+// open makes a file that Close closes.
+func (tr *Trajectory) open() (Disk, error) {
+	f, err := tr.Scratch()
 	if err != nil {
 		return nil, err
 	}
