@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -83,6 +85,15 @@ func TestErrorEstimates(t *testing.T) {
 	}
 	t.Logf("%d entries: %.2f %% bounded, %.2f %% within a factor of ten", entries,
 		100*float64(bounded)/float64(entries), 100*float64(sharp)/float64(entries))
+	entry := fmt.Sprintf("%d,%03d\nderivatives). %.1f %% of them are within a factor of ten of the true error. "+
+		"Ten times the estimate bounds %.1f %% of the\nerrors.", entries/1000, entries%1000,
+		100*float64(sharp)/float64(entries), 100*float64(bounded)/float64(entries))
+	if text, err := os.ReadFile("docs/methods.md"); err != nil || !strings.Contains(string(text), entry) {
+		t.Errorf("docs/methods.md does not say %q (%v)", entry, err)
+	}
+	if n := len(files); n != 19 {
+		t.Errorf("docs/methods.md says 19 models, there are %d", n)
+	}
 	if entries < 1000 || float64(bounded) < 0.95*float64(entries) || float64(sharp) < 0.95*float64(entries) {
 		t.Errorf("of %d estimates %d bound the error and %d are within a factor of ten", entries, bounded, sharp)
 	}
