@@ -16,7 +16,7 @@ type Point struct {
 //
 //   - Functions write the whole of their results, the same ones each time, and change nothing else.
 //   - Push agrees with differences of the values, to what differences can tell.
-//   - Pull is the transpose of Push, to rounding, and adds to what it is given.
+//   - Pull is the transpose of Push, to rounding, and adds to what it is given. Both are linear.
 //   - Jacobian has the derivatives that Push has, where Places says, and there are no others.
 //
 // Points should be where nothing is zero by chance; where a function is not differentiable, differences cannot agree.
@@ -188,6 +188,16 @@ func (f *function) check() (found []error) {
 		w[k] = 1
 		x, row, more := append([]float64(nil), f.x...), make([]float64, n), make([]float64, n)
 		f.pull(x, w, row)
+		for i, v := range x {
+			if v != f.x[i] {
+				return append(found, fmt.Errorf("%sPull changes its argument %s", f.name, f.inputs(i)))
+			}
+		}
+		for i, v := range w {
+			if i == k && v != 1 || i != k && v != 0 {
+				return append(found, fmt.Errorf("%sPull changes the weight of element %d", f.name, i))
+			}
+		}
 		for i := range more {
 			more[i] = 1
 		}
@@ -214,28 +224,53 @@ func (f *function) check() (found []error) {
 			found = append(found, f.differ(i, column, "Pull")...)
 		}
 	}
-	return found
+	return append(found, f.linearPull(pulled)...)
 }
 
 // linear returns an error where Push along several inputs is not the sum of those along each.
 func (f *function) linear(columns [][]float64) []error {
-	d, want, size := make([]float64, len(f.x)), make([]float64, f.out), make([]float64, f.out)
-	for i := range d {
-		d[i] = 1 / float64(3+i) * float64(1-2*(i%2))
-		for k, v := range columns[i] {
-			want[k] += d[i] * v
-			size[k] += math.Abs(d[i] * v)
-		}
-	}
-	got := make([]float64, f.out)
+	d, got := several(len(f.x)), make([]float64, f.out)
 	f.push(f.x, d, got)
 	for k, v := range got {
-		if !(math.Abs(v-want[k]) <= 1e-12*size[k]) {
+		want, size := 0.0, 0.0
+		for i, column := range columns {
+			want += d[i] * column[k]
+			size += math.Abs(d[i] * column[k])
+		}
+		if !(math.Abs(v-want) <= 1e-12*size) {
 			return []error{fmt.Errorf("%sPush is not linear: element %d is %v along several inputs, want %v",
-				f.name, k, v, want[k])}
+				f.name, k, v, want)}
 		}
 	}
 	return nil
+}
+
+// linearPull returns an error where Pull with several weights is not the sum of those with each; columns has what it
+// gives for each input, by elements.
+func (f *function) linearPull(columns [][]float64) []error {
+	w, got := several(f.out), make([]float64, len(f.x))
+	f.pull(append([]float64(nil), f.x...), append([]float64(nil), w...), got)
+	for i, v := range got {
+		want, size := 0.0, 0.0
+		for k, d := range columns[i] {
+			want += w[k] * d
+			size += math.Abs(w[k] * d)
+		}
+		if !(math.Abs(v-want) <= 1e-12*size) {
+			return []error{fmt.Errorf("%sPull is not linear: with several weights it gives %v for %s, want %v",
+				f.name, v, f.inputs(i), want)}
+		}
+	}
+	return nil
+}
+
+// several returns n numbers of different sizes, negative ones, since the others that are tried are positive.
+func several(n int) []float64 {
+	d := make([]float64, n)
+	for i := range d {
+		d[i] = -1 / float64(3+i)
+	}
+	return d
 }
 
 // differ compares the derivatives by input i with differences of two lengths, whose difference tells how far they are

@@ -157,6 +157,35 @@ func TestCheck(t *testing.T) {
 				kd[0] += yd[0] * yd[1]
 			}
 		}, "RatesPush is not linear"},
+		"linear pull": {func(b *rhs.Problem) {
+			f := b.RatesPull
+			b.RatesPull = func(t float64, y, p, kb, yb, pb []float64) float64 {
+				pb[0] += kb[0] * kb[1]
+				return f(t, y, p, kb, yb, pb)
+			}
+		}, "RatesPull is not linear"},
+		"size of weights": {func(b *rhs.Problem) {
+			f := b.RatesPull
+			b.RatesPull = func(t float64, y, p, kb, yb, pb []float64) float64 {
+				return f(t, y, p, []float64{kb[0], math.Abs(kb[1]), kb[2]}, yb, pb)
+			}
+		}, "RatesPull is not linear"},
+		"weights": {func(b *rhs.Problem) {
+			f := b.RatesPull
+			b.RatesPull = func(t float64, y, p, kb, yb, pb []float64) float64 {
+				tb := f(t, y, p, kb, yb, pb)
+				kb[0] *= 2
+				return tb
+			}
+		}, "RatesPull changes the weight of element 0"},
+		"argument of pull": {func(b *rhs.Problem) {
+			f := b.RatesPull
+			b.RatesPull = func(t float64, y, p, kb, yb, pb []float64) float64 {
+				tb := f(t, y, p, kb, yb, pb)
+				p[0] = 0
+				return tb
+			}
+		}, "RatesPull changes its argument p[0]"},
 		"second": {func(b *rhs.Problem) {
 			f := b.JacobianPull
 			b.JacobianPull = func(t float64, y, p, jb, yb, pb []float64) float64 {
