@@ -57,6 +57,10 @@ func TestPaperCheckpoints(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
+	seen := studied(t, folder+"decay_seen.ode", "solver.checkpoint", "binomial(3)", "solver.fixed_step", "0.1")
+	if s := seen.Stats; s.Steps != 10 || s.RecomputedSteps != 19 {
+		t.Errorf("unknown number of steps: %d of %d are made again, want 19 of 10", s.RecomputedSteps, s.Steps)
+	}
 	tabled(t, folder+"README.md", "counts", []string{
 		"states", "10 steps", "by formula", "100 steps", "by formula",
 	}, rows)
