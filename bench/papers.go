@@ -211,11 +211,7 @@ func (r *runner) cpu(j job) (seconds, steps float64, err error) {
 
 // repeat makes as many results as it is asked for, with one Runner, and prints the number of steps.
 func (j *job) repeat() error {
-	p, opts, err := j.options()
-	if err != nil {
-		return err
-	}
-	m, err := p.parse(j.problem)
+	m, opts, err := j.model()
 	if err != nil {
 		return err
 	}

@@ -36,11 +36,7 @@ var tight = []odes.Setting{
 // precision prints a point for each of the tolerances: the least time of the whole call, from
 // parameters to the finished gradient, and the error by a run of order 9.
 func (j *job) precision() error {
-	p, opts, err := j.options()
-	if err != nil {
-		return err
-	}
-	m, err := p.parse(j.problem)
+	m, opts, err := j.model()
 	if err != nil {
 		return err
 	}

@@ -42,8 +42,12 @@ type job struct {
 	wanted             bool // the tolerance is asked of the derivatives, too
 }
 
-func (j *job) options() (problem, odes.Options, error) {
+// model parses the model of the job.
+func (j *job) model() (*odes.Model, odes.Options, error) {
 	p, opts, err := named(j.problem, j.n, j.tol)
+	if err != nil {
+		return nil, opts, err
+	}
 	opts.Threads, opts.Lanes = j.threads, j.lanes
 	if j.of != "" {
 		opts.Of = strings.Split(j.of, ",")
@@ -51,17 +55,14 @@ func (j *job) options() (problem, odes.Options, error) {
 	if j.wrt != "" {
 		opts.Wrt = strings.Split(j.wrt, ",")
 	}
-	return p, opts, err
+	m, err := p.parse(j.problem)
+	return m, opts, err
 }
 
 // gradients prints one line per gradient, made by one Runner. The first pays
 // for the first use of memory and is to be thrown away.
 func (j *job) gradients() error {
-	p, opts, err := j.options()
-	if err != nil {
-		return err
-	}
-	m, err := p.parse(j.problem)
+	m, opts, err := j.model()
 	if err != nil {
 		return err
 	}
@@ -117,11 +118,7 @@ func dump(path string, s *odes.Sensitivities) error {
 
 // evaluations prints the cost of one right-hand side and one transpose.
 func (j *job) evaluations() error {
-	p, opts, err := j.options()
-	if err != nil {
-		return err
-	}
-	m, err := p.parse(j.problem)
+	m, opts, err := j.model()
 	if err != nil {
 		return err
 	}
@@ -137,11 +134,7 @@ type evaluation struct{ RHS, VJP odes.BenchProgram }
 // step prints, for the network, what one step of Euler's method and its
 // transpose say about the right-hand side: the sums that the C program prints.
 func (j *job) step() error {
-	p, opts, err := j.options()
-	if err != nil {
-		return err
-	}
-	m, err := p.parse(j.problem)
+	m, opts, err := j.model()
 	if err != nil {
 		return err
 	}
