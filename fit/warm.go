@@ -10,8 +10,8 @@ import (
 
 // Searches for steady states within a search for estimates are warm: each begins at what was found for the last
 // values. What they find need not be the states that the runs lead to. So the minimum that a search comes to is
-// evaluated once more without that, and where this has another value, the search is made anew without that. All that is
-// said of a minimum is computed so. A search depends on nothing that was found before it.
+// evaluated once more without that, and where the objective or a constraint has another value then, the search is made
+// anew without that. All that is said of a minimum is computed so. A search depends on nothing that was found before.
 
 // SteadyWork counts searches for steady states within the searches for estimates.
 type SteadyWork struct {
