@@ -158,8 +158,10 @@ func steadyWork(w fit.SteadyWork) string {
 	if w.Warm+w.Known == 0 {
 		return text
 	}
-	text += fmt.Sprintf("; %d began at that of the last values, and %d were known, which saved about %s", w.Warm,
-		w.Known, count(w.Saved, "step", "steps"))
+	text += fmt.Sprintf("; %d began at that of the last values, and %d were known", w.Warm, w.Known)
+	if w.Saved > 0 { // periods are not counted
+		text += ", which saved about " + count(w.Saved, "step", "steps")
+	}
 	text += "; " + count(w.Confirmed, "minimum was", "minima were") + " confirmed by runs from the initial values"
 	if w.Repeated > 0 {
 		text += ", and " + count(w.Repeated, "search was", "searches were") + " made anew"
