@@ -2,6 +2,9 @@ package examples_test
 
 import (
 	"fmt"
+	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"odes.dev/odes/plot"
@@ -133,6 +136,16 @@ func TestPaperStages(t *testing.T) {
 			curve.X = append(curve.X, float64(row.memory))
 			curve.Y = append(curve.Y, float64(count(row.model, fmt.Sprintf(row.keep, c), 100)))
 		}
+	}
+	fewest, most := math.Inf(1), 0.0
+	for i, known := range picture.Curves[0].Y {
+		more := 100 * (picture.Curves[1].Y[i]/known - 1)
+		fewest, most = min(fewest, more), max(most, more)
+	}
+	text, err := os.ReadFile(folder + "README.md")
+	if want := fmt.Sprintf("makes\n%.0f to %.0f %% more again", fewest, most); err != nil ||
+		!strings.Contains(string(text), want) {
+		t.Errorf("the README does not say %q (%v)", want, err)
 	}
 	drawn(t, folder+"checkpoints.svg", picture)
 }

@@ -22,7 +22,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	var documents []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md", "examples/papers/*/*.md"} {
 		list, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
@@ -67,6 +67,12 @@ func TestDocumentedCommands(t *testing.T) {
 				continue // a minute or more
 			}
 			ran++
+			for i, arg := range args {
+				args[i] = strings.ReplaceAll(arg, "'", "") // a shell takes them off
+				if file, ok := strings.CutPrefix(arg, "--stats="); ok {
+					args[i] = "--stats=" + filepath.Join(fits, file)
+				}
+			}
 			folder := filepath.Dir(path)
 			switch {
 			case fit.MatchString(line):
