@@ -27,6 +27,7 @@ type implicitScheme struct {
 	bi        []float64
 
 	plain   []bool    // the row is explicit
+	closes  bool      // y₁ is a stage whose equations are solved: the method is stiffly accurate
 	own     []float64 // of the rows that are solved one by one: a_ii of the first; nil for none
 	filter  []float64 // φ; nil for none
 	filters int       // how many times it is applied
@@ -119,6 +120,11 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 		r.blocks = append(r.blocks, b)
 	}
 	blockOf[0], r.plain[0] = 1, true
+	for i, row := range r.a {
+		if !r.plain[i] && slices.Equal(row.row, r.b.row) && slices.Equal(row.c, r.b.c) {
+			r.closes = true
+		}
+	}
 	for range n { // what a row needs is needed as it is itself
 		for i, row := range x.a {
 			for j, v := range row {
