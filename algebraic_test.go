@@ -272,6 +272,14 @@ v' = -lam*y - 9.81
 			"do not determine z at the start",
 		},
 		{
+			"one equation", "state x = 1\nalg z = 0\nx' = -x\n0 = z^2 - x", "", "inconsistent",
+			"the derivative of `0 = …` in line 6 by it is zero there; either another guess",
+		},
+		{
+			"no solution after an event", "state x = 1\nalg z = 1\nx' = -x\n0 = z^2 - x\nevent e at 1 { x = -1 }", "",
+			"inconsistent", "in line 6, 1; the nearest solution may be far from there, or there is none",
+		},
+		{
 			"dependent equations", "state x = 1\nalg z = 0, w = 0\nx' = -z\n0 = z + w - x\n0 = 2*(z + w) - 2*x", "",
 			"inconsistent", "do not determine z, w",
 		},

@@ -178,6 +178,12 @@ func (f *failure) matrix(e *solvers.MatrixError) {
 func (f *failure) inconsistent(e *solvers.ConsistencyError) {
 	when := "at the start, " + f.at(&e.Place)
 	from := "the guesses of the unknowns (`alg z = guess`)"
+	finite, regular := "give guesses where it is", "either another guess leads past that point"
+	solved := "a guess nearer to the solution may do"
+	if e.After != "" || e.Step > 0 { // no guess has a part in it
+		finite, regular = "keep away from there", "either solutions meet at that point"
+		solved = "the nearest solution may be far from there"
+	}
 	if e.After != "" {
 		when, from = "after "+e.After+", "+f.at(&e.Place), "the values before it"
 	} else if e.Step > 0 {
@@ -194,17 +200,20 @@ func (f *failure) inconsistent(e *solvers.ConsistencyError) {
 			_, name := f.model.Equation(i)
 			equations = append(equations, name)
 		}
-		f.list.Errorf(CodeInconsistent, at, "the algebraic equations do not determine %s %s: the derivatives of %s by "+
-			"them are linearly dependent there; either another guess leads past that point, or the model is of a "+
-			"higher index there", f.stateNames(e.Cols), when, strings.Join(equations, " and "))
+		why := "the derivatives of " + strings.Join(equations, " and ") + " by them are linearly dependent there"
+		if len(e.Rows) == 1 && len(e.Cols) == 1 {
+			why = "the derivative of " + equations[0] + " by it is zero there"
+		}
+		f.list.Errorf(CodeInconsistent, at, "the algebraic equations do not determine %s %s: %s; %s, or the model is "+
+			"of a higher index there", f.stateNames(e.Cols), when, why, regular)
 	case solvers.ConsistencyNotFinite:
-		d := f.list.Errorf(CodeInconsistent, at, "%s, or a derivative of it, is not a finite number %s; give guesses "+
-			"where it is", name, when)
+		d := f.list.Errorf(CodeInconsistent, at, "%s, or a derivative of it, is not a finite number %s; %s", name,
+			when, finite)
 		f.blame(d, f.worker, f.method, &e.Place)
 	default:
 		f.list.Errorf(CodeInconsistent, at, "no consistent values were found %s: Newton's method from %s comes no "+
-			"nearer, with the largest residual in %s, %s; a guess nearer to the solution may do, or there is no "+
-			"solution", when, from, name, diag.Number(e.Residual))
+			"nearer, with the largest residual in %s, %s; %s, or there is none", when, from, name,
+			diag.Number(e.Residual), solved)
 	}
 }
 
