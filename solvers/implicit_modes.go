@@ -233,7 +233,7 @@ func eigenvalues(a []float64, n int) []complex128 {
 	return roots
 }
 
-// eigenvector returns the one of a[n·n], or of its transpose, for an eigenvalue: by two steps of inverse iteration.
+// eigenvector returns the one of a[n·n], or of its transpose, for an eigenvalue: by three steps of inverse iteration.
 func eigenvector(a []float64, n int, value complex128, transposed bool) []complex128 {
 	v := make([]complex128, n)
 	for i := range v {

@@ -48,7 +48,7 @@ func (d *dominated) take(values []float64) bool {
 				d.sums[i] += v
 			}
 		}
-		if !(sum <= float64(dominant*diagonal)) {
+		if diagonal == 0 || !(sum <= float64(dominant*diagonal)) {
 			return false
 		}
 		d.ratio = max(d.ratio, sum/diagonal)

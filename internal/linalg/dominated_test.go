@@ -30,6 +30,19 @@ func torus(m int, diffusion, scale float64) matrix {
 	})
 }
 
+// TestNoDiagonal: a column of zeros is no matter of its other entries.
+func TestNoDiagonal(t *testing.T) {
+	m := build("no diagonal", 2, func(add func(i, j int, v float64)) {
+		add(0, 0, 1)
+		add(0, 1, 0)
+	})
+	d := newDominated(m.p, nil)
+	d.recip[1] = 1 // of the matrix before
+	if d.take(m.values) {
+		t.Error("a singular matrix is taken")
+	}
+}
+
 // TestDiagonals holds that products along diagonals have the bits of those by entries.
 func TestDiagonals(t *testing.T) {
 	for _, m := range []matrix{torus(20, 0.1, 1), grid(40)} {
