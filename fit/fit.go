@@ -139,6 +139,8 @@ type Start struct {
 	Iterations  int
 	Seconds     float64
 	Cluster     int // index of Result.Clusters; -1 for none
+	// Violated tells that constraints do not hold where it ended. It is behind all searches that ended where they do.
+	Violated bool
 
 	x      []float64 // To, as it was searched for
 	steady SteadyWork

@@ -171,6 +171,27 @@ solver { rtol = 1e-9 atol = 1e-11 }`), fit.Options{})
 	}
 }
 
+// TestViolated: a search that ends where a constraint does not hold is behind those that end where all do, however much
+// less its value is, also after it was read back. From below, the constraint is nearest to holding at a = -1.
+func TestViolated(t *testing.T) {
+	model := parse(t, `model Violated
+time t from 0 to 1
+param a = 3 in [-3, 4]
+state x = 0
+x' = a
+objective J = final(x)
+constraint g: final(x)^3 - 3*final(x) - 3 >= 0
+fit { minimize = J  starts = 6 }`)
+	var kept strings.Builder
+	r := run(t, model, fit.Options{Found: func(s fit.Start) { kept.WriteString(fit.WriteStart(s)) }})
+	for _, r := range []*fit.Result{r, run(t, model, fit.Options{Done: fit.ReadStarts(kept.String())})} {
+		last := r.Starts[len(r.Starts)-1]
+		if math.Abs(r.Starts[0].Value-2.1038034) > 1e-6 || r.Starts[0].Violated || !last.Violated || last.Value > 0 {
+			t.Errorf("%+v", r.Starts)
+		}
+	}
+}
+
 // TestIdentifiable: what the data do not tell is said, and what they tell is told all the same.
 func TestIdentifiable(t *testing.T) {
 	text := strings.ReplaceAll(decay, "x' = -k*x",

@@ -19,13 +19,14 @@ type kept struct {
 	Failures    int       `json:"failures"`
 	Iterations  int       `json:"iterations"`
 	Seconds     float64   `json:"seconds"`
+	Violated    bool      `json:"violated,omitempty"`
 }
 
 // WriteStart returns a line that holds a search, for ReadStarts.
 func WriteStart(s Start) string {
 	k := kept{
 		Number: s.Number, Status: s.Status, Why: s.Why, From: s.From, X: s.x, To: s.To, Evaluations: s.Evaluations,
-		Failures: s.Failures, Iterations: s.Iterations, Seconds: s.Seconds,
+		Failures: s.Failures, Iterations: s.Iterations, Seconds: s.Seconds, Violated: s.Violated,
 	}
 	if !math.IsNaN(s.Value) {
 		k.Value = &s.Value
@@ -48,6 +49,7 @@ func ReadStarts(text string) []Start {
 		s := Start{
 			Number: k.Number, Status: k.Status, Why: k.Why, From: k.From, x: k.X, To: k.To, Value: math.NaN(),
 			Evaluations: k.Evaluations, Failures: k.Failures, Iterations: k.Iterations, Seconds: k.Seconds, Cluster: -1,
+			Violated: k.Violated,
 		}
 		if k.Value != nil {
 			s.Value = *k.Value

@@ -162,7 +162,7 @@ func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float6
 	}
 	if r.X != nil && r.Value-r.Value == 0 {
 		s.x, s.To = r.X, p.values(r.X)
-		s.Value = float64(p.sign() * r.Value)
+		s.Value, s.Violated = float64(p.sign()*r.Value), r.Violated
 	}
 	return s, nil
 }
@@ -286,7 +286,7 @@ func (p *problem) ranges() []*sample.Dist {
 	return list
 }
 
-// sort puts the best search first, and those without a value last.
+// sort puts the best search first, those that violate constraints behind the others, and those without a value last.
 func (p *problem) sort(list []Start) {
 	slices.SortStableFunc(list, func(a, b Start) int {
 		switch {
@@ -294,6 +294,8 @@ func (p *problem) sort(list []Start) {
 			if math.IsNaN(a.Value) != math.IsNaN(b.Value) {
 				return map[bool]int{true: 1, false: -1}[math.IsNaN(a.Value)]
 			}
+		case a.Violated != b.Violated:
+			return map[bool]int{true: 1, false: -1}[a.Violated]
 		case a.Value != b.Value:
 			return cmp.Compare(a.Value*p.sign(), b.Value*p.sign())
 		}
@@ -310,7 +312,8 @@ func (p *problem) cluster(out *Result) {
 			continue
 		}
 		last := len(out.Clusters) - 1
-		if last >= 0 && math.Abs(s.Value-out.Clusters[last].Value) <= p.alike(s.Value) {
+		if last >= 0 && math.Abs(s.Value-out.Clusters[last].Value) <= p.alike(s.Value) &&
+			s.Violated == out.Starts[out.Clusters[last].Best].Violated {
 			out.Clusters[last].Starts++
 		} else {
 			out.Clusters = append(out.Clusters, Cluster{Value: s.Value, Starts: 1, Best: i})

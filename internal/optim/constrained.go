@@ -339,7 +339,8 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		if status == Stuck {
 			s.res.Failure = failure
 		}
-		if status.Converged() && s.res.Violation > math.Max(feasible, s.c.Noise) {
+		s.res.Violated = s.res.Violation > math.Max(feasible, s.c.Noise)
+		if status.Converged() && s.res.Violated {
 			s.res.Status = Unsatisfiable
 		}
 		return s.res, nil

@@ -206,6 +206,7 @@ type Result struct {
 	// Constraints are their values at X, and Sizes what violations are relative to; see Options.Feasible.
 	Constraints, Sizes []float64
 	Violation          float64 // the largest violation of a constraint, relative to its size
+	Violated           bool    // Violation is more than what was allowed and what rounding makes
 	Status             Status
 	Iterations         int
 	Evaluations        int // calls of Evaluate

@@ -536,13 +536,21 @@ func (p *printer) searches(r *fit.Result) {
 	}
 	p.prose("%d searches: %s", len(r.Starts), strings.Join(parts, ", "))
 	const most = 6
-	cols := []column{{head: "minimum"}, {head: "searches"}}
+	cols := []column{{head: "minimum"}, {head: "searches"}, {head: "constraints"}}
 	for i, c := range r.Clusters {
 		if i == most {
 			break
 		}
 		cols[0].cells = append(cols[0].cells, significant(c.Value, 8))
 		cols[1].cells = append(cols[1].cells, strconv.Itoa(c.Starts))
+		state := "hold"
+		if r.Starts[c.Best].Violated {
+			state = "violated"
+		}
+		cols[2].cells = append(cols[2].cells, state)
+	}
+	if !slices.Contains(cols[2].cells, "violated") {
+		cols = cols[:2]
 	}
 	p.columns(cols)
 	if n := len(r.Clusters) - most; n > 0 {
