@@ -3,6 +3,7 @@ package parser
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +31,9 @@ func (p *parse) number() ast.Expr {
 	return &ast.Binary{At: ast.At{Span: p.since(n.Span.Start)}, Op: ast.Mul, OpAt: p.span(t.Start, t.Start), X: n, Y: y}
 }
 
+// memoryUnits are units of memory, which settings have in texts.
+var memoryUnits = []string{"kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB"}
+
 // glued reports a number with something directly behind it. Where a product was meant, the expression goes on.
 func (p *parse) glued(n *ast.Number, t *ast.Token) {
 	at := n.Span.To(p.at(t))
@@ -48,6 +52,9 @@ func (p *parse) glued(n *ast.Number, t *ast.Token) {
 		p.fail(CodeNumber, at, "\"%s\": digits are not grouped with _", text)
 	case t.Text == "e" || t.Text == "E":
 		p.fail(CodeNumber, at, "\"%s\": the exponent has no digits", text)
+	case slices.Contains(memoryUnits, t.Text):
+		p.fail(CodeMissingOperator, at, "\"%s\": a size of memory is a text; write \"%s\" with its quotes", text, text).
+			Fix(at, strconv.Quote(text), "quote")
 	case n.Unit != nil:
 		p.complain(CodeMissingOperator, at, "missing operator between the unit and \"%s\"", t.Text)
 	default:
