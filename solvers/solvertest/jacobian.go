@@ -52,13 +52,14 @@ func along(f func(out []C), move func(z C), out []C) {
 		move(radius * z)
 		clear(work)
 		f(work)
+		back := cmplx.Conj(z) // 1/z, and products take a fraction of the time of quotients
 		for i, v := range work {
-			out[i] += v / z
+			out[i] += v * back
 		}
 	}
 	move(0)
-	for i := range out {
-		out[i] /= points * radius
+	for i, v := range out {
+		out[i] = complex(real(v)/(points*radius), imag(v)/(points*radius))
 	}
 }
 
