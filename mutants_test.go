@@ -14,7 +14,7 @@ import (
 
 // everywhere is a model that reads parameters in every part, and through every operation of arrays.
 func everywhere(t *testing.T) string {
-	text, err := os.ReadFile("tapec/testdata/work/everywhere.ode")
+	text, err := os.ReadFile("tapec/testdata/whole/everywhere.ode")
 	if err != nil {
 		t.Fatal(err)
 	}

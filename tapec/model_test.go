@@ -541,7 +541,7 @@ func TestExamplesAgainstOracle(t *testing.T) {
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d examples found, %v", len(files), err)
 	}
-	own, err := filepath.Glob("testdata/work/*.ode")
+	own, err := filepath.Glob("testdata/whole/*.ode")
 	if err != nil || len(own) < 3 {
 		t.Fatalf("%d models found, %v", len(own), err)
 	}

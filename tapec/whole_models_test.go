@@ -22,14 +22,14 @@ import (
 	"odes.dev/odes/tape/tapetest"
 )
 
-// wholeModels compiles the models of testdata/lower and testdata/work, and the examples with small arrays. That is done
+// wholeModels compiles the models of testdata/lower and testdata/whole, and the examples with small arrays. That is done
 // once.
 func wholeModels(t *testing.T) (own, examples map[string]*Compiled) {
 	t.Helper()
 	compiledModels.Do(func() {
 		compiledModels.own, compiledModels.examples = map[string]*Compiled{}, map[string]*Compiled{}
 		for pattern, to := range map[string]map[string]*Compiled{
-			"testdata/lower/*.txtar": compiledModels.own, "testdata/work/*.ode": compiledModels.own,
+			"testdata/lower/*.txtar": compiledModels.own, "testdata/whole/*.ode": compiledModels.own,
 			"../examples/*/*.ode": compiledModels.examples,
 		} {
 			files, err := filepath.Glob(pattern)
