@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -62,35 +60,10 @@ func familyProblems() []*stiffProblem {
 // writeFamilies measures one curve for each method, and writes the page with its figures and numbers.
 func (r *runner) writeFamilies(out, only string) error {
 	out = cmp.Or(out, "docs/families.md")
-	before := load()
-	var diagrams []*stiffDiagram
-	for _, p := range familyProblems() {
-		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
-			continue
-		}
-		start := time.Now()
-		d, err := r.familyDiagram(p)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		d.measure(r)
-		diagrams = append(diagrams, d)
-		fmt.Fprintf(os.Stderr, "%s: %.1f s\n", p.name, time.Since(start).Seconds())
-	}
-	folder := filepath.Join(filepath.Dir(out), "figures")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "families.csv"), stiffTable(diagrams), 0o644); err != nil {
-		return err
-	}
-	for _, d := range diagrams {
-		if err := drawCurves(filepath.Join(folder, familyFigure(d)), d.problem.title, d.curves,
-			func(c *curve) string { return c.name }); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(out, r.familyPage(diagrams, before), 0o644)
+	list := slices.DeleteFunc(familyProblems(), func(p *stiffProblem) bool {
+		return only != "" && !slices.Contains(strings.Split(only, ","), p.name)
+	})
+	return r.writeDiagrams(out, "families.csv", list, r.familyDiagram, familyFigure, r.familyPage)
 }
 
 func familyFigure(d *stiffDiagram) string { return "families_" + d.problem.name + ".svg" }

@@ -42,11 +42,20 @@ func (r *runner) writeStiff(out, only string) error {
 			list = append(list, p)
 		}
 	}
+	return r.writeDiagrams(out, "stiff.csv", list, r.stiffDiagram, (*stiffDiagram).figure, r.stiffPage)
+}
+
+// writeDiagrams measures problems one after the other, and writes a page, with its figures and a table of its numbers
+// in a folder beside it.
+func (r *runner) writeDiagrams(
+	out, table string, list []*stiffProblem, prepare func(*stiffProblem) (*stiffDiagram, error),
+	figure func(*stiffDiagram) string, page func(d []*stiffDiagram, before string) []byte,
+) error {
 	before := load()
 	var diagrams []*stiffDiagram
 	for _, p := range list {
 		start := time.Now()
-		d, err := r.stiffDiagram(p)
+		d, err := prepare(p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -58,16 +67,16 @@ func (r *runner) writeStiff(out, only string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "stiff.csv"), stiffTable(diagrams), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, table), stiffTable(diagrams), 0o644); err != nil {
 		return err
 	}
 	for _, d := range diagrams {
-		if err := drawCurves(filepath.Join(folder, d.figure()), d.problem.title, d.curves,
+		if err := drawCurves(filepath.Join(folder, figure(d)), d.problem.title, d.curves,
 			func(c *curve) string { return c.name }); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(out, r.stiffPage(diagrams, before), 0o644)
+	return os.WriteFile(out, page(diagrams, before), 0o644)
 }
 
 func (d *stiffDiagram) figure() string { return "stiff_" + d.problem.name + ".svg" }
