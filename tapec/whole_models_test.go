@@ -22,7 +22,7 @@ import (
 	"odes.dev/odes/tape/tapetest"
 )
 
-// wholeModels compiles the models of testdata/lower and testdata/whole, and the examples with small arrays. That is done
+// wholeModels compiles the models of testdata/lower and testdata/whole, and small examples. That is done
 // once.
 func wholeModels(t *testing.T) (own, examples map[string]*Compiled) {
 	t.Helper()
