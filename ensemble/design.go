@@ -83,7 +83,7 @@ func (d *Design) open() (*points, error) {
 	var dists []*sample.Dist
 	var counts []int
 	for _, a := range d.Axes {
-		dist, err := sample.NewDist(a.Dist, floats(a.Args), float64(a.Lo), float64(a.Hi))
+		dist, err := sample.NewDist(a.Dist, Floats(a.Args), float64(a.Lo), float64(a.Hi))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Name, err)
 		}

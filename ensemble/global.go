@@ -246,7 +246,7 @@ func NewSlopes(p *Problem) (*Slopes, error) {
 			return nil, fmt.Errorf("there is no derivative by %s: name it with --wrt", a.Name)
 		}
 		x := slope{column: at, param: k, constant: math.NaN()}
-		args := floats(a.Args)
+		args := Floats(a.Args)
 		switch a.Dist {
 		case "uniform":
 			w := min(args[1], float64(a.Hi)) - max(args[0], float64(a.Lo))

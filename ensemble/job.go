@@ -62,6 +62,11 @@ func Assignments(list []odes.Assignment) []Assignment {
 	return out
 }
 
+// Odes returns what a run sets.
+func (a Assignment) Odes() odes.Assignment {
+	return odes.Assignment{Name: a.Name, Values: Floats(a.Values), Unit: a.Unit}
+}
+
 // Real is a number that is written so that it can be read back, infinities included.
 type Real float64
 
@@ -92,7 +97,8 @@ func Reals(list []float64) []Real {
 	return out
 }
 
-func floats(list []Real) []float64 {
+// Floats converts numbers back.
+func Floats(list []Real) []float64 {
 	if list == nil {
 		return nil
 	}

@@ -127,7 +127,7 @@ func OpenModel(job *Job, m *odes.Model) (*Problem, error) {
 		p.opts.Settings = append(p.opts.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
 	}
 	for _, a := range job.Set {
-		p.opts.Set = append(p.opts.Set, odes.Assignment{Name: a.Name, Values: floats(a.Values), Unit: a.Unit})
+		p.opts.Set = append(p.opts.Set, a.Odes())
 	}
 	if len(job.Times) > 0 && job.Gradient {
 		return nil, errors.New("members have derivatives of objectives or outputs at times, not both")
@@ -184,7 +184,7 @@ func (p *Problem) Members(chunk int) (from, to int) {
 // describe finds out what rows hold, and checks names.
 func (p *Problem) describe() error {
 	t := &p.Table
-	t.Members, t.Times = p.points.n, floats(p.Job.Times)
+	t.Members, t.Times = p.points.n, Floats(p.Job.Times)
 	symbols, err := p.Model.Symbols(slices.Concat(p.opts.Set, p.Assign(0)))
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/optim"
@@ -17,54 +16,22 @@ import (
 
 // bootstrap makes the refits. Each depends on the seed and its number alone.
 func (p *problem) bootstrap(ctx context.Context, m *minimum, out *Result) error {
-	n := p.settings.Bootstrap
-	found := make([][]float64, n)
-	at := Progress{Phase: "refits", Of: n, Best: out.Objective.Value}
-	var mu sync.Mutex
-	var failed error
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range min(p.opts.workers(), n) {
-		wait.Go(func() {
-			e, err := p.borrow()
-			for i := range next {
-				var x []float64
-				evaluations, bad := 0, 0
-				var rests SteadyWork
-				if err == nil {
-					evaluations, bad = e.n, e.bad
-					before := e.steadyWork()
-					x = p.refit(ctx, e, m.x, i)
-					evaluations, bad = e.n-evaluations, e.bad-bad
-					rests.add(e.steadyWork(), before)
-				}
-				mu.Lock()
-				if err != nil {
-					failed = err
-				}
-				found[i] = x
-				out.Stats.Evaluations += evaluations
-				out.Stats.Failures += bad
-				out.Stats.Steady.add(rests, SteadyWork{})
-				at.Done++
-				p.tell(at)
-				mu.Unlock()
-			}
-			if err == nil {
-				p.giveBack(e)
-			}
-		})
+	all := p.refits(m.x)
+	numbers := make([]int, all.n)
+	for i := range numbers {
+		numbers[i] = i
 	}
-	for i := range n {
-		if ctx.Err() != nil {
-			break
+	found := make([][]float64, all.n)
+	at := Progress{Phase: "refits", Of: all.n, Best: out.Objective.Value}
+	if err := p.make(ctx, all, numbers, func(s Start) {
+		if s.Status == "converged" {
+			found[s.Number] = s.To
 		}
-		next <- i
-	}
-	close(next)
-	wait.Wait()
-	if failed != nil {
-		return failed
+		out.Stats.add(&s)
+		at.Done++
+		p.tell(at)
+	}); err != nil {
+		return err
 	}
 	out.Bootstrap = slices.DeleteFunc(found, func(x []float64) bool { return x == nil })
 	tail := (1 - p.settings.Level) / 2
@@ -84,8 +51,8 @@ func (p *problem) bootstrap(ctx context.Context, m *minimum, out *Result) error 
 	return nil
 }
 
-// refit searches from x with the rows that belong to a number. It returns nil where it comes to no minimum.
-func (p *problem) refit(ctx context.Context, e *evaluator, x []float64, number int) []float64 {
+// refit searches from x with the rows that belong to a number.
+func (p *problem) refit(ctx context.Context, e *evaluator, x []float64, number int) Start {
 	draw := elem.NewRand(p.settings.Seed*0x9e3779b97f4a7c15 + uint64(number) + 1)
 	e.counts = make([][]float64, len(e.comparison.Groups))
 	for g := range e.counts {
@@ -95,17 +62,14 @@ func (p *problem) refit(ctx context.Context, e *evaluator, x []float64, number i
 			e.counts[g][draw.Uint64()%uint64(n)]++
 		}
 	}
-	e.forget()
-	r, err := p.confirmed(ctx, e, true, func() (optim.Result, error) {
-		q := e.leastSquares()
-		q.Bounds = p.bounds()
-		return optim.LeastSquares(ctx, q, x, p.searchOptions(x))
+	defer func() { e.counts = nil }()
+	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) {
+		return p.confirmed(ctx, e, true, func() (optim.Result, error) {
+			q := e.leastSquares()
+			q.Bounds = p.bounds()
+			return optim.LeastSquares(ctx, q, x, p.searchOptions(x))
+		})
 	})
-	e.counts = nil
-	if err != nil || !r.Status.Converged() {
-		return nil
-	}
-	return p.values(r.X)
 }
 
 // quantile returns that of sorted numbers, between two of them as on a line.

@@ -44,11 +44,10 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 		if err != nil {
 			return err
 		}
-		s, err := p.from(ctx, e, len(out.Starts), better)
+		s := p.from(ctx, e, len(out.Starts), better)
 		p.giveBack(e)
-		out.Stats.Evaluations += s.Evaluations
-		out.Stats.Steady.add(s.steady, SteadyWork{})
-		if err != nil || !(s.Value*p.sign() < out.Starts[0].Value*p.sign()) {
+		out.Stats.add(&s)
+		if !(s.Value*p.sign() < out.Starts[0].Value*p.sign()) {
 			break
 		}
 		s.Why = "from a point of a profile that was lower; " + s.Why

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -44,6 +45,10 @@ type Options struct {
 	Done []Start
 	// Found, if set, is called with every search that has ended, one at a time.
 	Found func(Start)
+	// Backend, if set, makes searches and refits elsewhere, and needs the Source of the model. Workers does not count
+	// then.
+	Backend Backend
+	Source  ensemble.Source
 }
 
 // Progress tells how far a fit is.
@@ -144,6 +149,7 @@ type Start struct {
 
 	x      []float64 // To, as it was searched for
 	steady SteadyWork
+	err    error // why it failed; nil where that was read
 }
 
 // Cluster is a minimum to which searches came: their values agree, and so do their estimates, as far as data tell them.

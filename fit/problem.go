@@ -18,6 +18,7 @@ import (
 type problem struct {
 	model    *odes.Model
 	opts     Options
+	asked    Options // opts, before the problem set anything
 	settings odes.FitSettings
 	names    []string // of the variables
 	priors   []odes.Draw
@@ -107,7 +108,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		s.Starts = opts.Starts
 	}
 	p := &problem{
-		model: m, opts: opts, settings: s, priors: m.Priors(), constraints: m.Constraints(), rough: 1,
+		model: m, opts: opts, asked: opts, settings: s, priors: m.Priors(), constraints: m.Constraints(), rough: 1,
 	}
 	for _, v := range s.Over {
 		p.names = append(p.names, v.String())

@@ -8,18 +8,19 @@ import (
 
 // kept is a search as it is written down. Numbers that JSON lacks are left out.
 type kept struct {
-	Number      int       `json:"number"`
-	Status      string    `json:"status"`
-	Why         string    `json:"why"`
-	From        []float64 `json:"from"`
-	X           []float64 `json:"x,omitempty"`
-	To          []float64 `json:"to,omitempty"`
-	Value       *float64  `json:"value,omitempty"`
-	Evaluations int       `json:"evaluations"`
-	Failures    int       `json:"failures"`
-	Iterations  int       `json:"iterations"`
-	Seconds     float64   `json:"seconds"`
-	Violated    bool      `json:"violated,omitempty"`
+	Number      int        `json:"number"`
+	Status      string     `json:"status"`
+	Why         string     `json:"why"`
+	From        []float64  `json:"from"`
+	X           []float64  `json:"x,omitempty"`
+	To          []float64  `json:"to,omitempty"`
+	Value       *float64   `json:"value,omitempty"`
+	Evaluations int        `json:"evaluations"`
+	Failures    int        `json:"failures"`
+	Iterations  int        `json:"iterations"`
+	Seconds     float64    `json:"seconds"`
+	Violated    bool       `json:"violated,omitempty"`
+	Steady      SteadyWork `json:"steady,omitzero"`
 }
 
 // WriteStart returns a line that holds a search, for ReadStarts.
@@ -27,6 +28,7 @@ func WriteStart(s Start) string {
 	k := kept{
 		Number: s.Number, Status: s.Status, Why: s.Why, From: s.From, X: s.x, To: s.To, Evaluations: s.Evaluations,
 		Failures: s.Failures, Iterations: s.Iterations, Seconds: s.Seconds, Violated: s.Violated,
+		Steady: s.steady,
 	}
 	if !math.IsNaN(s.Value) {
 		k.Value = &s.Value
@@ -49,7 +51,7 @@ func ReadStarts(text string) []Start {
 		s := Start{
 			Number: k.Number, Status: k.Status, Why: k.Why, From: k.From, x: k.X, To: k.To, Value: math.NaN(),
 			Evaluations: k.Evaluations, Failures: k.Failures, Iterations: k.Iterations, Seconds: k.Seconds, Cluster: -1,
-			Violated: k.Violated,
+			Violated: k.Violated, steady: k.Steady,
 		}
 		if k.Value != nil {
 			s.Value = *k.Value

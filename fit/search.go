@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"odes.dev/odes/internal/optim"
@@ -15,84 +14,44 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// search makes the searches, as many at a time as there are workers, and sorts them.
+// search makes the searches that were not made before, and sorts them.
 func (p *problem) search(ctx context.Context, out *Result) error {
 	began := time.Now()
 	p.calibrate(ctx)
-	points, err := p.points()
+	all, err := p.searches()
 	if err != nil {
 		return err
 	}
-	list := make([]Start, len(points))
-	causes := make([]error, len(points))
-	made := make([]bool, len(points))
-	for _, s := range p.opts.Done {
-		if s.Number >= 0 && s.Number < len(points) && p.sameStart(&s, points[s.Number]) {
-			list[s.Number], made[s.Number] = s, true
-		}
-	}
-	at := Progress{Phase: "searches", Of: len(points), Best: math.NaN()}
-	var mu sync.Mutex
-	done := func(s *Start) {
-		mu.Lock()
-		defer mu.Unlock()
+	at := Progress{Phase: "searches", Of: all.n, Best: math.NaN()}
+	add := func(s Start) {
+		out.Starts = append(out.Starts, s)
+		out.Stats.add(&s)
 		at.Done++
 		if better(s.Value*p.sign(), at.Best*p.sign()) {
 			at.Best = s.Value
 		}
+	}
+	made := make([]bool, all.n)
+	for _, s := range p.opts.Done {
+		if s.Number >= 0 && s.Number < all.n && !made[s.Number] && p.sameStart(&s, all.points[s.Number]) {
+			made[s.Number] = true
+			add(s)
+		}
+	}
+	var numbers []int
+	for i := range made {
+		if !made[i] {
+			numbers = append(numbers, i)
+		}
+	}
+	if err := p.make(ctx, all, numbers, func(s Start) {
+		add(s)
 		p.tell(at)
 		if p.opts.Found != nil && s.Status != "stopped" {
-			p.opts.Found(*s)
+			p.opts.Found(s)
 		}
-	}
-	for i := range list {
-		if made[i] {
-			at.Done++
-			if better(list[i].Value*p.sign(), at.Best*p.sign()) {
-				at.Best = list[i].Value
-			}
-		}
-	}
-	next := make(chan int)
-	var wait sync.WaitGroup
-	var failed error
-	for range min(p.opts.workers(), len(points)) {
-		wait.Go(func() {
-			e, err := p.borrow()
-			if err != nil {
-				mu.Lock()
-				failed = err
-				mu.Unlock()
-				for range next { //nolint:revive // the others are let go
-				}
-				return
-			}
-			defer p.giveBack(e)
-			for i := range next {
-				list[i], causes[i] = p.from(ctx, e, i, points[i])
-				made[i] = true
-				done(&list[i])
-			}
-		})
-	}
-	for i := range points {
-		if made[i] || ctx.Err() != nil {
-			continue
-		}
-		next <- i
-	}
-	close(next)
-	wait.Wait()
-	if failed != nil {
-		return failed
-	}
-	for i := range list {
-		if made[i] {
-			out.Starts = append(out.Starts, list[i])
-			out.Stats.Evaluations += list[i].Evaluations
-			out.Stats.Failures += list[i].Failures
-			out.Stats.Steady.add(list[i].steady, SteadyWork{})
-		}
+	}); err != nil {
+		return err
 	}
 	p.sort(out.Starts)
 	p.cluster(out)
@@ -101,7 +60,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return p.noMinimum(out.Starts, causes)
+		return noMinimum(out.Starts)
 	}
 	if ctx.Err() != nil {
 		out.Status = "partial"
@@ -109,13 +68,18 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 	return nil
 }
 
-// noMinimum says why no search came to a value.
-func (p *problem) noMinimum(starts []Start, causes []error) error {
-	first := causes[0]
-	for _, err := range causes {
-		if first == nil {
-			first = err
-		}
+// add counts the work of a piece.
+func (s *Stats) add(piece *Start) {
+	s.Evaluations += piece.Evaluations
+	s.Failures += piece.Failures
+	s.Steady.add(piece.steady, SteadyWork{})
+}
+
+// noMinimum says why no search came to a value. Searches without one are in the order of their numbers.
+func noMinimum(starts []Start) error {
+	first := starts[0].err
+	if first == nil { // it was made before, or elsewhere
+		first = errors.New(starts[0].Why)
 	}
 	if len(starts) == 1 {
 		return fmt.Errorf("%w: the run at the start failed: %w", ErrNoMinimum, first)
@@ -135,12 +99,21 @@ func (p *problem) sameStart(s *Start, x []float64) bool {
 }
 
 // from searches from x.
-func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float64) (Start, error) {
+func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float64) Start {
+	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) {
+		return p.minimise(ctx, e, x, p.bounds())
+	})
+}
+
+// ended makes a search that begins at some values, and says how it ended.
+func (p *problem) ended(
+	ctx context.Context, e *evaluator, number int, from []float64, search func() (optim.Result, error),
+) Start {
 	began := time.Now()
-	s := Start{Number: number, From: p.values(x), Value: math.NaN(), Cluster: -1}
+	s := Start{Number: number, From: from, Value: math.NaN(), Cluster: -1}
 	n, bad, rests := e.n, e.bad, e.steadyWork()
 	e.forget() // a search depends on nothing that was before
-	r, err := p.minimise(ctx, e, x, p.bounds())
+	r, err := search()
 	s.Evaluations, s.Failures, s.Iterations = e.n-n, e.bad-bad, r.Iterations
 	s.steady.add(e.steadyWork(), rests)
 	s.Seconds = time.Since(began).Seconds()
@@ -148,11 +121,11 @@ func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float6
 	switch {
 	case ctx.Err() != nil && (err != nil || r.Status == optim.Stopped):
 		if s.Status, s.Why = "stopped", optim.Stopped.Words(); err != nil { // before it had a value
-			return s, nil
+			return s
 		}
 	case err != nil:
-		s.Status, s.Why = "failed", reason(err)
-		return s, err
+		s.Status, s.Why, s.err = "failed", reason(err), err
+		return s
 	case r.Status.Converged():
 		s.Status = "converged"
 	case r.Status == optim.Iterations || r.Status == optim.Evaluations:
@@ -164,7 +137,7 @@ func (p *problem) from(ctx context.Context, e *evaluator, number int, x []float6
 		s.x, s.To = r.X, p.values(r.X)
 		s.Value, s.Violated = float64(p.sign()*r.Value), r.Violated
 	}
-	return s, nil
+	return s
 }
 
 // reason returns what an error says, without the words of package optim around it.

@@ -9,11 +9,13 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/diag"
@@ -28,17 +30,18 @@ type fitCmd struct {
 	Model string `arg:"" help:"Model file; - is standard input."`
 	setFlag
 	solverFlags
-	Solver  string     `placeholder:"NAME" help:"Use this solver block. --solver.rtol=1e-9 sets a key of it."`
-	Fit     string     `placeholder:"NAME" help:"Use this fit block. --fit.over=[a,b] sets a key of it."`
-	Starts  int        `placeholder:"N" help:"How many searches: short for --fit.starts."`
-	Seed    int        `placeholder:"N" help:"Where they start: short for --fit.seed."`
-	Refits  int        `name:"bootstrap" placeholder:"N" help:"Intervals from so many refits to rows drawn again."`
-	Workers int        `placeholder:"N" help:"Searches at once; 0: one for each core. Results do not depend on it."`
-	Resume  string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
-	Draw    []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw ${fitpictures}. May be repeated."`
-	Memory  string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
-	Format  formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
-	Output  string     `short:"o" placeholder:"FILE" help:"${fitoutput}"`
+	Solver  string `placeholder:"NAME" help:"Use this solver block. --solver.rtol=1e-9 sets a key of it."`
+	Fit     string `placeholder:"NAME" help:"Use this fit block. --fit.over=[a,b] sets a key of it."`
+	Starts  int    `placeholder:"N" help:"How many searches: short for --fit.starts."`
+	Seed    int    `placeholder:"N" help:"Where they start: short for --fit.seed."`
+	Refits  int    `name:"bootstrap" placeholder:"N" help:"Intervals from so many refits to rows drawn again."`
+	Workers string `placeholder:"WHERE" default:"0" help:"${searchers}"`
+	natsFlags
+	Resume string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
+	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw ${fitpictures}. May be repeated."`
+	Memory string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
+	Format formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
+	Output string     `short:"o" placeholder:"FILE" help:"${fitoutput}"`
 }
 
 // fitPictures lists the pictures of a fit, for help.
@@ -69,7 +72,7 @@ func (k *fitCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
-	text, m, err := k.load(c)
+	m, source, err := k.load(c)
 	if err != nil {
 		return err
 	}
@@ -78,10 +81,18 @@ func (k *fitCmd) Run(c *call) error {
 		return err
 	}
 	defer out.discard()
-	kept, err := k.resume(c, text, &opts)
+	kept, err := k.resume(c, source.Text, &opts)
 	if err != nil {
 		return err
 	}
+	end := func() {}
+	if k.elsewhere() {
+		if opts.Backend, end, err = k.searchers(c, k.Workers); err != nil {
+			return err
+		}
+		opts.Source = source
+	}
+	defer end()
 	bar := c.attach(&opts.Options)
 	if tell := opts.Progress; tell != nil {
 		opts.Progress = nil
@@ -123,7 +134,7 @@ func (k *fitCmd) Run(c *call) error {
 		return err
 	}
 	if model != "" {
-		if err := k.save(c, model, text, m, result); err != nil {
+		if err := k.save(c, model, source.Text, m, result); err != nil {
 			return err
 		}
 	}
@@ -189,10 +200,15 @@ func (k *fitCmd) options(c *call) (o fit.Options, err error) {
 	if o.Options, err = flags.options(c); err != nil {
 		return o, err
 	}
-	if k.Starts < 0 || k.Workers < 0 || k.Seed < 0 || k.Refits < 0 {
-		return o, usagef("--starts, --workers, --seed and --bootstrap take whole numbers from 0")
+	if k.Starts < 0 || k.Seed < 0 || k.Refits < 0 {
+		return o, usagef("--starts, --seed and --bootstrap take whole numbers from 0")
 	}
-	o.Fit, o.Starts, o.Workers = k.Fit, k.Starts, k.Workers
+	if !k.elsewhere() {
+		if o.Workers, err = strconv.Atoi(k.Workers); err != nil || o.Workers < 0 {
+			return o, usagef("--workers takes a whole number from 0, local:8 or nats://host, not %q", k.Workers)
+		}
+	}
+	o.Fit, o.Starts = k.Fit, k.Starts
 	if k.Seed > 0 {
 		o.Settings = append(o.Settings, odes.Setting{Key: "fit.seed", Value: fmt.Sprint(k.Seed)})
 	}
@@ -203,22 +219,24 @@ func (k *fitCmd) options(c *call) (o fit.Options, err error) {
 	return o, nil
 }
 
-// load returns the text of the model and the model.
-func (k *fitCmd) load(c *call) (text string, m *odes.Model, err error) {
+// elsewhere tells whether others make the searches.
+func (k *fitCmd) elsewhere() bool { return strings.Contains(k.Workers, ":") }
+
+// load returns the model, and what it was read from.
+func (k *fitCmd) load(c *call) (m *odes.Model, source ensemble.Source, err error) {
 	err = c.work(func() error {
-		t, name, folder, err := c.source(k.Model)
+		text, name, folder, err := c.source(k.Model)
 		if err != nil {
 			return err
 		}
-		text = t
-		m, err = odes.Parse(name, t, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
+		m, source, err = ensemble.ReadSource(name, text, input.Folder(folder, &c.seen))
 		return err
 	})
 	if err != nil {
-		return "", nil, c.modelError(err)
+		return nil, source, c.modelError(err)
 	}
 	c.diagnose(m.Warnings())
-	return text, m, nil
+	return m, source, nil
 }
 
 // save writes the model with the estimates.

@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"odes.dev/odes/ensemble"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/cluster"
 )
 
@@ -80,10 +81,28 @@ func (f workersFlags) backend(c *call, local ensemble.Backend) (b ensemble.Backe
 	if f.Workers == "" {
 		return local, func() {}, nil
 	}
+	q, end, err := f.queue(c, f.Workers)
+	if err != nil {
+		return nil, nil, err
+	}
+	return q, end, nil
+}
+
+// searchers returns who makes the searches of a fit, and what ends it.
+func (f natsFlags) searchers(c *call, where string) (b fit.Backend, end func(), err error) {
+	q, end, err := f.queue(c, where)
+	if err != nil {
+		return nil, nil, err
+	}
+	return q, end, nil
+}
+
+// queue connects to workers, and starts them where they are local.
+func (f natsFlags) queue(c *call, where string) (q *cluster.Queue, end func(), err error) {
 	notice := func(text string) { c.complain("workers", text) }
-	number, isLocal := strings.CutPrefix(f.Workers, "local:")
+	number, isLocal := strings.CutPrefix(where, "local:")
 	if !isLocal {
-		nc, err := f.connect(f.Workers)
+		nc, err := f.connect(where)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -97,7 +116,7 @@ func (f workersFlags) backend(c *call, local ensemble.Backend) (b ensemble.Backe
 }
 
 // localWorkers starts a server within this process, and workers beside it.
-func localWorkers(c *call, n int, notice func(string)) (b ensemble.Backend, end func(), err error) {
+func localWorkers(c *call, n int, notice func(string)) (q *cluster.Queue, end func(), err error) {
 	folder, err := os.MkdirTemp("", "odes-queue-*")
 	if err != nil {
 		return nil, nil, err

@@ -2,10 +2,14 @@
 
 package main
 
-import "odes.dev/odes/ensemble"
+import (
+	"odes.dev/odes/ensemble"
+	"odes.dev/odes/fit"
+)
 
-// workersFlags, workerCmd and queueCmd are not part of this build.
+// workersFlags, natsFlags, workerCmd and queueCmd are not part of this build.
 type (
+	natsFlags    struct{}
 	workersFlags struct{}
 	workerCmd    struct{}
 	queueCmd     struct{}
@@ -13,6 +17,10 @@ type (
 
 func (workersFlags) backend(_ *call, local ensemble.Backend) (b ensemble.Backend, end func(), err error) {
 	return local, func() {}, nil
+}
+
+func (natsFlags) searchers(*call, string) (fit.Backend, func(), error) {
+	return nil, nil, usagef("this build of odes has no workers; --workers takes the number of searches at once")
 }
 
 func (workerCmd) Run() error { return usagef("this build of odes has no workers") }

@@ -1,7 +1,7 @@
-// Package cluster computes ensembles on many machines. Between those who ask and those who compute stands a server of
-// NATS JetStream, which keeps what there is to do and what is done:
+// Package cluster computes ensembles, and the searches of fits, on many machines. Between those who ask and those who
+// compute stands a server of NATS JetStream, which keeps what there is to do and what is done:
 //
-//   - A Job lies in an object store under the name of its content, and is sent once.
+//   - A job lies in an object store under the name of its content, and is sent once. Jobs come in kinds, see kinds.
 //   - Every chunk is a message of a work queue. A worker takes one, tells that it is still at it, stores the result,
 //     and only then acknowledges it. The queue gives the chunk of a worker that died to another one.
 //   - A result is a message whose subject names job and chunk, of which the last is kept. Results of the same chunk
@@ -32,7 +32,7 @@ import (
 )
 
 // Protocol is the version of what is said between those who ask and those who compute.
-const Protocol = "1"
+const Protocol = "2"
 
 // Names of streams, stores and consumers, and beginnings of subjects. A subject goes on with job and chunk.
 const (
@@ -203,7 +203,7 @@ func differs(h nats.Header, own nats.Header) string {
 	return ""
 }
 
-// Queue is an ensemble.Backend that lets workers compute.
+// Queue lets workers compute. It is the Backend of ensembles and of fits.
 type Queue struct {
 	Conn *nats.Conn
 	// Notice is told what users should know: workers that refuse, chunks that were set aside. It may be nil.
@@ -213,10 +213,10 @@ type Queue struct {
 // perSubject is what a server says of a chunk that is in the queue already.
 const perSubject = "maximum messages per subject"
 
-// Compute lets workers compute chunks. When ctx ends, what was not begun is taken out of the queue; what is done stays
-// there, for another run of the same job to find.
-func (b *Queue) Compute(
-	ctx context.Context, p *ensemble.Problem, next ensemble.Next, done func(*ensemble.Chunk) error,
+// run lets workers compute chunks of a job. done has the result of a chunk, or why it was set aside. When ctx ends,
+// what was not begun is taken out of the queue; what is done stays there, for another run of the same job to find.
+func (b *Queue) run(
+	ctx context.Context, t task, next ensemble.Next, done func(chunk int, result []byte, aside string) error,
 ) error {
 	q, err := open(ctx, b.Conn)
 	if err != nil {
@@ -226,24 +226,24 @@ func (b *Queue) Compute(
 	if err != nil {
 		return err
 	}
-	if err := q.putJob(ctx, p); err != nil {
+	if err := q.putJob(ctx, t); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	n := p.Chunks()
+	n, id := t.chunks(), t.id()
 	r := &receiver{
-		b: b, q: q, p: p, done: done, head: head,
+		b: b, q: q, job: id, done: done, head: head,
 		seen: make([]bool, n), given: make([]bool, n), refused: map[string]bool{},
 	}
-	q.forget(p.ID, asideSubject, refusedSubject) // of an earlier run: it is tried again
+	q.forget(id, asideSubject, refusedSubject) // of an earlier run: it is tried again
 	first, err := r.earlier(ctx)
 	if err != nil {
 		return err
 	}
 	results, err := q.js.OrderedConsumer(ctx, resultStream, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{
-			resultSubject + p.ID + ".*", asideSubject + p.ID + ".*", refusedSubject + p.ID + ".*",
+			resultSubject + id + ".*", asideSubject + id + ".*", refusedSubject + id + ".*",
 		},
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first,
 	})
@@ -266,7 +266,7 @@ func (b *Queue) Compute(
 				return
 			}
 			r.gives(chunk)
-			if err := q.give(ctx, p.ID, chunk, head); err != nil {
+			if err := q.give(ctx, id, chunk, head); err != nil {
 				stop(err)
 				return
 			}
@@ -278,21 +278,22 @@ func (b *Queue) Compute(
 	}
 	wait.Wait()
 	if ctx.Err() != nil {
-		q.forget(p.ID, taskSubject)
+		q.forget(id, taskSubject)
 		return context.Cause(ctx)
 	}
 	if err == nil {
-		q.forget(p.ID, taskSubject, resultSubject, asideSubject, refusedSubject)
+		_ = b.Conn.Publish(cancelSubject+id, nil) // workers may be at a chunk of which the result has come
+		q.forget(id, taskSubject, resultSubject, asideSubject, refusedSubject)
 	}
 	return err
 }
 
 // putJob stores a job, unless the server has it.
-func (q *queue) putJob(ctx context.Context, p *ensemble.Problem) error {
-	if _, err := q.jobs.GetInfo(ctx, p.ID); err == nil {
+func (q *queue) putJob(ctx context.Context, t task) error {
+	if _, err := q.jobs.GetInfo(ctx, t.id()); err == nil {
 		return nil
 	}
-	_, err := q.jobs.PutBytes(ctx, p.ID, p.Job.Encode())
+	_, err := q.jobs.PutBytes(ctx, t.id(), encode(t))
 	return err
 }
 
@@ -351,8 +352,8 @@ func (q *queue) forget(job string, subjects ...string) {
 type receiver struct {
 	b    *Queue
 	q    *queue
-	p    *ensemble.Problem
-	done func(*ensemble.Chunk) error
+	job  string
+	done func(chunk int, result []byte, aside string) error
 	head nats.Header // of this program
 
 	mu          sync.Mutex
@@ -371,7 +372,7 @@ func (r *receiver) earlier(ctx context.Context) (first uint64, err error) {
 	}
 	first = info.State.LastSeq + 1
 	c, err := r.q.results.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		FilterSubject: resultSubject + r.p.ID + ".*", AckPolicy: jetstream.AckNonePolicy,
+		FilterSubject: resultSubject + r.job + ".*", AckPolicy: jetstream.AckNonePolicy,
 		InactiveThreshold: time.Minute,
 	})
 	if err != nil {
@@ -458,11 +459,11 @@ func (r *receiver) take(ctx context.Context, m jetstream.Msg) error {
 	if r.seen[chunk] { // set by this goroutine alone
 		return nil
 	}
-	c, err := r.chunk(ctx, m, chunk)
+	text, aside, err := r.result(ctx, m)
 	if err != nil {
 		return err
 	}
-	if err := r.done(c); err != nil {
+	if err := r.done(chunk, text, aside); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -473,17 +474,14 @@ func (r *receiver) take(ctx context.Context, m jetstream.Msg) error {
 	return nil
 }
 
-// chunk reads a result, or makes one of a chunk that was set aside.
-func (r *receiver) chunk(ctx context.Context, m jetstream.Msg, chunk int) (*ensemble.Chunk, error) {
+// result reads a result, or why a chunk was set aside.
+func (r *receiver) result(ctx context.Context, m jetstream.Msg) (text []byte, aside string, err error) {
 	if strings.HasPrefix(m.Subject(), asideSubject) {
-		return r.p.Aside(chunk, string(m.Data())), nil
+		return nil, string(m.Data()), nil
 	}
-	text := m.Data()
 	if name := m.Headers().Get(headObject); name != "" {
-		var err error
-		if text, err = r.q.bulk.GetBytes(ctx, name); err != nil {
-			return nil, err
-		}
+		text, err = r.q.bulk.GetBytes(ctx, name)
+		return text, "", err
 	}
-	return ensemble.DecodeChunk(text)
+	return m.Data(), "", nil
 }

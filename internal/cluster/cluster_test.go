@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"odes.dev/odes/ensemble"
+	"odes.dev/odes/fit"
 )
 
 // model has events, failures (an assert) and members that take a few milliseconds.
@@ -308,7 +311,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := q.putJob(context.Background(), p); err != nil {
+	if err := q.putJob(context.Background(), members{p}); err != nil {
 		t.Fatal(err)
 	}
 	head, err := said()
@@ -448,6 +451,68 @@ func killChunk(t *testing.T, q *queue, n int) {
 		}
 		if err := m.Nak(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// fitted has several minima, a search that may fail, and refits.
+const fitted = `
+time t from 0 to 2
+param a = 1 in [0.1, 10]
+param b = 1 in [0.1, 10]
+state x = a
+x' = -b*x + 0.1*sin(a*t)
+data D { time = [0.3, 0.6, 0.9, 1.2, 1.5, 1.8]  y = [1.6, 1.25, 0.9, 0.75, 0.55, 0.5] }
+observe y = x ~ normal(0.1) from D.y
+objective loss = nll()
+fit { over = [a, b]  log = [b]  starts = 30  intervals = bootstrap  bootstrap = 60  seed = 2 }
+`
+
+// Searches and refits of a fit are those of one process, bit for bit, while workers die and others take their place.
+func TestFit(t *testing.T) {
+	defer shortWaits()()
+	m, source, err := ensemble.ReadSource("fitted.ode", fitted, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := fit.Run(context.Background(), m, fit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t)
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		r := rand.New(rand.NewPCG(3, 1))
+		for {
+			stop := work(t, address, &Worker{Threads: 2})
+			select {
+			case <-done:
+				stop()
+				return
+			case <-time.After(time.Duration(10+r.IntN(60)) * time.Millisecond):
+				stop()
+			}
+		}
+	})
+	steady := work(t, address, &Worker{Threads: 1})
+	got, err := fit.Run(context.Background(), m, fit.Options{
+		Backend: &Queue{Conn: connect(t, address)}, Source: source,
+	})
+	close(done)
+	wait.Wait()
+	steady()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Starts) != len(want.Starts) || !reflect.DeepEqual(got.Bootstrap, want.Bootstrap) {
+		t.Fatalf("%d searches, %d refits; not %d, %d", len(got.Starts), len(got.Bootstrap), len(want.Starts),
+			len(want.Bootstrap))
+	}
+	for i, s := range want.Starts {
+		g := got.Starts[i]
+		if g.Number != s.Number || g.Value != s.Value || g.Evaluations != s.Evaluations || !slices.Equal(g.To, s.To) {
+			t.Errorf("search %d is %+v, not %+v", i, g, s)
 		}
 	}
 }

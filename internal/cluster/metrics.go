@@ -5,8 +5,6 @@ import (
 	"io"
 	"sync"
 	"time"
-
-	"odes.dev/odes/ensemble"
 )
 
 // Metrics count what a worker does. The zero value is ready to use, and nil counts nothing.
@@ -16,18 +14,16 @@ type Metrics struct {
 	seconds                                  float64
 }
 
-func (m *Metrics) add(c *ensemble.Chunk, took time.Duration) {
+func (m *Metrics) add(r result, took time.Duration) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.chunks++
-	m.members += len(c.Status)
-	m.failures += len(c.Failures)
-	for _, n := range c.Steps {
-		m.steps += int(n)
-	}
+	m.members += r.members
+	m.failures += r.failures
+	m.steps += r.steps
 	m.seconds += took.Seconds()
 }
 
@@ -49,8 +45,8 @@ func (m *Metrics) Write(w io.Writer) {
 		value      any
 	}{
 		{"odes_chunks_total", "Chunks computed and stored.", m.chunks},
-		{"odes_members_total", "Members of these chunks.", m.members},
-		{"odes_failed_members_total", "Members that failed.", m.failures},
+		{"odes_members_total", "Members of these chunks, and searches.", m.members},
+		{"odes_failed_members_total", "Members and searches that failed.", m.failures},
 		{"odes_steps_total", "Steps of all members.", m.steps},
 		{"odes_chunks_set_aside_total", "Chunks that were set aside.", m.asides},
 		{"odes_chunk_seconds_total", "Seconds that chunks took, over all threads.", m.seconds},

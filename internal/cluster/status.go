@@ -9,8 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"odes.dev/odes/ensemble"
 )
 
 // JobStatus says what a server has of a job.
@@ -62,9 +60,7 @@ func Status(ctx context.Context, nc *nats.Conn) ([]JobStatus, error) {
 	var list []JobStatus
 	for _, s := range jobs {
 		if text, err := q.jobs.GetBytes(ctx, s.Job); err == nil {
-			if j, err := ensemble.Decode(text); err == nil {
-				s.Model = j.Model.Name
-			}
+			s.Model = modelOf(text)
 		}
 		list = append(list, *s)
 	}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"odes.dev/odes/ensemble"
 )
 
 // Worker computes chunks of any job.
@@ -35,10 +33,10 @@ const keptJobs = 8
 
 // jobEntry is a job that is compiled once for all threads.
 type jobEntry struct {
-	once    sync.Once
-	problem *ensemble.Problem
-	err     error
-	used    time.Time
+	once sync.Once
+	task task
+	err  error
+	used time.Time
 }
 
 // Run computes chunks until ctx ends.
@@ -73,7 +71,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	var wait sync.WaitGroup
 	for range max(1, w.Threads) {
 		wait.Go(func() {
-			own := map[string]*ensemble.Worker{}
+			own := map[string]computer{}
 			for ctx.Err() == nil {
 				m, err := cons.Next(jetstream.FetchContext(ctx))
 				if err != nil {
@@ -115,7 +113,7 @@ func (w *Worker) cancel(job string) {
 }
 
 // task does what a message asks.
-func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[string]*ensemble.Worker) {
+func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[string]computer) {
 	job, chunk, ok := placeOf(m.Subject())
 	if !ok {
 		_ = m.Term()
@@ -151,7 +149,7 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 	}()
 	go beat(ctx, m, ackWait/4)
 	start := time.Now()
-	c, err := w.compute(ctx, q, job, chunk, own)
+	done, err := w.compute(ctx, q, job, chunk, own)
 	switch {
 	case ctx.Err() != nil: // cancelled, or this worker ends: another one may have it at once
 		_ = m.Nak()
@@ -164,7 +162,7 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 		w.setAside(ctx, q, m, err.Error())
 		return
 	}
-	if err := w.store(ctx, q, job, c); err != nil {
+	if err := w.store(ctx, q, place(job, chunk), done.text); err != nil {
 		if ctx.Err() == nil { // otherwise the run is over, or this worker ends
 			w.notice("the result of chunk %d is not stored: %v", chunk, err)
 		}
@@ -172,7 +170,7 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 		return
 	}
 	_ = m.Ack() // otherwise it comes again, to the same result
-	w.Metrics.add(c, time.Since(start))
+	w.Metrics.add(done, time.Since(start))
 }
 
 // beat tells, again and again, that a chunk is being computed.
@@ -194,26 +192,26 @@ var errTransport = errors.New("cannot read from the queue")
 
 // compute computes a chunk.
 func (w *Worker) compute(
-	ctx context.Context, q *queue, job string, chunk int, own map[string]*ensemble.Worker,
-) (*ensemble.Chunk, error) {
-	p, err := w.problem(ctx, q, job)
+	ctx context.Context, q *queue, job string, chunk int, own map[string]computer,
+) (result, error) {
+	t, err := w.open(ctx, q, job)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
-	if chunk >= p.Chunks() {
-		return nil, fmt.Errorf("the job has no chunk %d", chunk)
+	if chunk >= t.chunks() {
+		return result{}, fmt.Errorf("the job has no chunk %d", chunk)
 	}
 	if own[job] == nil {
 		if len(own) >= keptJobs {
 			clear(own)
 		}
-		own[job] = p.Worker()
+		own[job] = t.computer()
 	}
-	return own[job].Compute(ctx, chunk)
+	return own[job](ctx, chunk)
 }
 
-// problem returns a compiled job.
-func (w *Worker) problem(ctx context.Context, q *queue, job string) (*ensemble.Problem, error) {
+// open returns a compiled job.
+func (w *Worker) open(ctx context.Context, q *queue, job string) (task, error) {
 	w.mu.Lock()
 	e := w.jobs[job]
 	if e == nil {
@@ -237,21 +235,16 @@ func (w *Worker) problem(ctx context.Context, q *queue, job string) (*ensemble.P
 			e.err = fmt.Errorf("%w: job %s: %w", errTransport, job, err)
 			return
 		}
-		j, err := ensemble.Decode(text)
-		if err == nil && j.ID() != job {
-			err = errors.New("the job is not what its name says")
+		if e.task, e.err = decode(text); e.err == nil && e.task.id() != job {
+			e.err = errors.New("the job is not what its name says")
 		}
-		if err == nil {
-			e.problem, err = ensemble.Open(j)
-		}
-		e.err = err
 	})
 	if errors.Is(e.err, errTransport) { // try again next time
 		w.mu.Lock()
 		delete(w.jobs, job)
 		w.mu.Unlock()
 	}
-	return e.problem, e.err
+	return e.task, e.err
 }
 
 // publish stores a message of results.
@@ -263,22 +256,20 @@ func (q *queue) publish(ctx context.Context, subject string, data []byte, head n
 }
 
 // store stores a result. It returns when the server has it.
-func (w *Worker) store(ctx context.Context, q *queue, job string, c *ensemble.Chunk) error {
-	text := c.Encode()
+func (w *Worker) store(ctx context.Context, q *queue, name string, text []byte) error {
 	head := nats.Header{}
 	for k, v := range w.head {
 		head[k] = v
 	}
 	const rest = 4096 // of a message, for its subject and headers
 	if int64(len(text))+rest > w.Conn.MaxPayload() {
-		name := place(job, c.Index)
 		if _, err := q.bulk.PutBytes(ctx, name, text); err != nil {
 			return err
 		}
 		head.Set(headObject, name)
 		text = nil
 	}
-	return q.publish(ctx, resultSubject+place(job, c.Index), text, head)
+	return q.publish(ctx, resultSubject+name, text, head)
 }
 
 // setAside takes a chunk out of the queue and says why.
