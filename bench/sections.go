@@ -47,8 +47,10 @@ as long as the one before, the usual bound of integral control. PETSc lets it gr
 steps. The row *growth ≤ 10* is odes with PETSc's bound (`+"`max_growth = 10`"+`). Compare it with PETSc, at the same
 number of steps, and the row above it with *limit*. The ratio per step compares all programs.
 
-Where the processor has AVX-512, odes uses it in products with matrices. It also writes machine code for what lies
-between the products. The rows *AVX2*, here and below, do without both (`+"`ODES_BACKEND=avx2`"+`).
+Where the processor has AVX-512, odes uses it, in products with matrices and in the machine code that it writes for
+what lies between them. The rows *AVX2*, here and below, are what processors without AVX-512 run
+(`+"`ODES_BACKEND=native256`"+`). The rows *no machine code* are what is left where the system does not let programs
+make code (`+"`ODES_BACKEND=avx2`"+`).
 
 `)
 	for _, n := range glvSizes {
@@ -57,7 +59,8 @@ between the products. The rows *AVX2*, here and below, do without both (`+"`ODES
 			r.own("odes, 1 thread", job{problem: "glv", n: n, tol: 1e-7, runs: k}),
 			r.own("odes, 1 thread, growth ≤ 10", job{problem: "glv-grow", n: n, tol: 1e-7, runs: k}),
 			r.own("odes, 2 threads", job{problem: "glv", n: n, tol: 1e-7, runs: k, threads: 2}),
-			narrow(r.own("odes, 1 thread, AVX2", job{problem: "glv", n: n, tol: 1e-7, runs: k})),
+			with(narrow, r.own("odes, 1 thread, AVX2", job{problem: "glv", n: n, tol: 1e-7, runs: k})),
+			with(codeless, r.own("odes, 1 thread, no machine code", job{problem: "glv", n: n, tol: 1e-7, runs: k})),
 			r.peer("limit", "glv_limit", "-n", n, "-rtol", 1e-7, "-reps", k),
 			r.peer("PETSc", "petsc_glv", "-n", n, "-rtol", 1e-7, "-reps", max(k/4, 2)),
 			slow(r.peer("CVODES", "cvodes_glv", "-n", n, "-rtol", 1e-7, "-reps", 2)),
@@ -71,14 +74,17 @@ between the products. The rows *AVX2*, here and below, do without both (`+"`ODES
 	return nil
 }
 
-// narrow keeps e to vectors of four and to code that was there before.
-func narrow(e *entrant) *entrant {
-	e.args = append(without, e.args...)
+// with starts e by a command.
+func with(command []string, e *entrant) *entrant {
+	e.args = append(slices.Clip(command), e.args...)
 	return e
 }
 
-// without starts a program without AVX-512 and native code.
-var without = []string{"env", "ODES_BACKEND=avx2"}
+// narrow starts a program without AVX-512, and codeless one without machine code as well.
+var (
+	narrow   = []string{"env", "ODES_BACKEND=native256"}
+	codeless = []string{"env", "ODES_BACKEND=avx2"}
+)
 
 func slow(e *entrant) *entrant {
 	if e != nil {
@@ -186,7 +192,8 @@ advantage of an implicit method.
 `)
 	entrants := r.race(
 		r.own("odes", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100}),
-		narrow(r.own("odes, AVX2", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100})),
+		with(narrow, r.own("odes, AVX2", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100})),
+		with(codeless, r.own("odes, no machine code", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100})),
 		r.peer("PETSc", "petsc_vdp", "-rtol", 1e-6, "-reps", 5),
 		r.peer("CVODES, BDF", "cvodes_vdp", "-rtol", 1e-6, "-reps", 5),
 	)
@@ -208,7 +215,8 @@ is the norm of the gradient.
 	entrants := r.race(
 		r.own("odes, 1 thread", job{problem: "grayscott", n: 100, runs: 60}),
 		r.own("odes, 2 threads", job{problem: "grayscott", n: 100, runs: 60, threads: 2}),
-		narrow(r.own("odes, 1 thread, AVX2", job{problem: "grayscott", n: 100, runs: 60})),
+		with(narrow, r.own("odes, 1 thread, AVX2", job{problem: "grayscott", n: 100, runs: 60})),
+		with(codeless, r.own("odes, 1 thread, no machine code", job{problem: "grayscott", n: 100, runs: 60})),
 		r.peer("PETSc", "petsc_grayscott", "-reps", 12),
 	)
 	standings(b, entrants, "PETSc", ms, "ms")
@@ -233,13 +241,13 @@ func (r *runner) examples(b *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	narrow, err := r.measured(without...)
+	without, err := r.measured(narrow...)
 	if err != nil {
 		return err
 	}
 	var one, eight [][]string
 	for i, e := range list {
-		w := narrow[i].One
+		w := without[i].One
 		one = append(one, []string{
 			e.Name, fmt.Sprint(e.Steps), fmt.Sprint(e.Columns), ms(e.One.Forward), ms(e.One.Adjoint),
 			ratio(e.One.Adjoint, e.One.Forward),
@@ -349,7 +357,7 @@ nanoseconds, the least of several batches.
 	}
 	type kind struct{ rhs, vjp, vjp8 float64 } // least times
 	never := kind{math.Inf(1), math.Inf(1), math.Inf(1)}
-	inC, own := never, [2]kind{never, never} // with native code, and without
+	inC, own := never, [2]kind{never, never} // with AVX-512, and without
 	for range min(r.rounds, 4) {
 		if _, err := os.Stat(program); err == nil {
 			out, err := r.output([]string{program}, 1)
@@ -361,7 +369,7 @@ nanoseconds, the least of several batches.
 			}
 			inC = kind{min(inC.rhs, c.RHS), min(inC.vjp, c.VJP1), min(inC.vjp8, c.VJP8)}
 		}
-		for i, command := range [][]string{{"env"}, without} {
+		for i, command := range [][]string{{"env"}, narrow} {
 			for _, lanes := range []int{1, 8} {
 				out, err := r.output(append(slices.Clip(command), r.self, "-worker", "evaluations", "-problem",
 					"network", "-n", fmt.Sprint(species), "-lanes", fmt.Sprint(lanes)), 1)
