@@ -54,7 +54,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		Scatter: f.Scatter, Warm: m.system.Settles() && s.SteadyStart != settings.OwnStart,
 	}
 	if opts.Fit == "" {
-		out.Unchosen = m.namedFits()
+		out.Unchosen = settings.Unchosen(m.checked, "fit")
 	}
 	m.fittedObjective(&out, &l)
 	over := f.Over
@@ -86,21 +86,10 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		}
 		out.Log[at] = true
 	}
-	return out, l.Err()
-}
-
-// namedFits returns the names of the fit blocks, if all have one.
-func (m *Model) namedFits() (names []string) {
-	for _, b := range m.checked.Settings.Blocks {
-		if b.Kind != "fit" {
-			continue
-		}
-		if b.Name == "" {
-			return nil
-		}
-		names = append(names, b.Name)
+	if l.HasErrors() && out.Unchosen != nil {
+		l.Add(settings.NoneChosen("fit", out.Unchosen))
 	}
-	return names
+	return out, l.Err()
 }
 
 // bounded reports whether a param has bounds or a prior, and more than one value.

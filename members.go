@@ -27,6 +27,8 @@ type Members struct {
 	// Names and Rows are those of a table whose rows are members; nil for none.
 	Names []string
 	Rows  [][]float64
+	// Notes tell that none of the model's ensemble blocks holds, where each has a name and none was chosen.
+	Notes []diag.Diagnostic
 }
 
 // Members reads the ensemble block without a name and, if block is not "", the one of that name. Settings override keys
@@ -43,6 +45,9 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 	}
 	e := s.Ensemble
 	out := &Members{N: e.N, Points: e.Points, Seed: e.Seed, Gradient: e.Gradient}
+	if names := settings.Unchosen(m.checked, "ensemble"); names != nil && block == "" {
+		out.Notes = append(out.Notes, settings.NoneChosen("ensemble", names))
+	}
 	if out.Draws = drawsOf(e.Draws); e.Draws == nil && e.Rows == nil {
 		out.Draws = m.Priors()
 	}

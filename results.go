@@ -345,6 +345,7 @@ const (
 	CodeSetting   diag.Code = settings.CodeSetting     // "setting": a value that a setting does not take
 	CodeNoSuchRun diag.Code = settings.CodeUnavailable // "unavailable": this version does not do it
 	CodeOverride  diag.Code = system.CodeOverride      // "override": values that do not fit what they set
+	CodeUnchosen  diag.Code = settings.CodeUnchosen    // "unchosen": all settings blocks of a kind have names
 	CodeUnknown   diag.Code = typecheck.CodeUnknown    // "unknown-name": the model has no such name
 	CodeBounds    diag.Code = typecheck.CodeBounds     // "bad-bounds": a warning where a value is outside its bounds
 
@@ -377,6 +378,7 @@ const (
 	CodeNoInfluence diag.Code = explain.CodeNoInfluence // "no-influence": a param that nothing reads
 	CodeKink        diag.Code = explain.CodeKink        // "kink": a value where a function has no derivative
 	CodeAuto        diag.Code = "auto"                  // what auto chose
+	CodeUnused      diag.Code = "unused-experiments"    // nothing that is differentiated has a part in the experiments
 	CodeChecked     diag.Code = "gradient-check"        // what check = fd(…) found
 	CodeAccuracy    diag.Code = "accuracy"              // of derivatives
 	CodeTrust       diag.Code = "trust"                 // what an independent run says of the numbers

@@ -99,6 +99,33 @@ func (m *Model) begin(opts Options) (*run, error) {
 	return r, m.explain.Asserts(point)
 }
 
+// leftOut notes what the model says that derivatives have no part in: sens blocks whose names were not asked for, and
+// experiments.
+func (r *run) leftOut(sens string, l *diag.List) {
+	if r.model.isExperiment {
+		return
+	}
+	if names := settings.Unchosen(r.model.checked, "sens"); names != nil && sens == "" {
+		l.Add(settings.NoneChosen("sens", names))
+	}
+	if names := r.model.Experiments(); len(names) > 0 && !r.readsTotals() {
+		l.Notef(CodeUnused, source.Span{}, "nothing here is of the experiments (%s), all is of the run without changes: "+
+			"only nll() adds up over experiments", listed(names))
+	}
+}
+
+// LeftOut returns notes on what the model says that derivatives for opts have no part in: settings blocks whose names
+// were not asked for, and experiments. Runner and Model.Sensitivities tell it by themselves.
+func (m *Model) LeftOut(opts Options) []diag.Diagnostic {
+	r, err := m.begin(opts)
+	if err != nil {
+		return nil
+	}
+	l := r.warnings
+	r.leftOut(opts.Sens, &l)
+	return l.All()
+}
+
 // solvesAlgebraic reports a method or a mode that is not for models with algebraic unknowns.
 func (r *run) solvesAlgebraic(l *diag.List) {
 	if !r.spec.Can.Has(solvers.MassMatrix) {

@@ -112,6 +112,7 @@ func (r *Runner) ready() (err error) {
 		experiments[i] = x.model.system
 	}
 	r.model.explain.NoInfluence(r.places, experiments, &r.warnings)
+	r.leftOut(r.opts.Sens, &r.warnings)
 	return r.prepareParts()
 }
 

@@ -34,8 +34,12 @@ func DesignFor(m *odes.Model, e *odes.Members, axes []Axis) (Design, error) {
 		d.N = DefaultN
 	}
 	if len(e.Draws) == 0 {
-		return d, errors.New("nothing says what differs between members: write ensemble { k ~ lognormal(0, 1) }, " +
-			"give params priors, or name values after the model: 'k ~ lognormal(0, 1)' or k from 1 to 2")
+		say := "nothing says what differs between members: write ensemble { k ~ lognormal(0, 1) }, " +
+			"give params priors, or name values after the model: 'k ~ lognormal(0, 1)' or k from 1 to 2"
+		for _, d := range e.Notes {
+			say += "; " + d.Message
+		}
+		return d, errors.New(say)
 	}
 	symbols, err := m.Symbols(nil)
 	if err != nil {

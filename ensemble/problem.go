@@ -150,17 +150,19 @@ func (p *Problem) begins(i int) bool {
 	return p.warm && (i%chain == 0 || row > 0 && i%row == 0)
 }
 
-// Warnings returns what is to be told of all members: with warm starts, that nothing confirms what they find.
+// Warnings returns what is to be told of all members: what the model says that they have no part in, and with warm
+// starts that nothing confirms what they find.
 func (p *Problem) Warnings() []diag.Diagnostic {
+	list := p.Model.LeftOut(p.opts)
 	if !p.warm || p.Job.Trust || len(p.Table.Times) > 0 {
-		return nil
+		return list
 	}
-	return []diag.Diagnostic{{
+	return append(list, diag.Diagnostic{
 		Code: odes.CodeSteady, Level: diag.Warning,
 		Message: fmt.Sprintf("searches for steady states began at that of the member before (steady_start = warm), in "+
 			"chains of %d, and nothing confirms what they found: each state is stable, but the run from its own "+
 			"initial values may lead to another; take --trust, or steady_start = own", chain),
-	}}
+	})
 }
 
 // chunkOf returns how many members to compute at a time: few enough that all cores have work, and many enough that the

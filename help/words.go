@@ -142,6 +142,8 @@ var codes = map[string]string{
 	"type-mismatch":       "A condition stands where a number is needed, or the other way round.",
 	"unavailable": "A setting asks for what this version does not do; the message says what " +
 		"happens instead.",
+	"unchosen": "All settings blocks of a kind have names, so that none holds until it is asked for by its name: " +
+		"--solver fast, --sens fast, --fit fast or --ensemble fast. A block without a name always holds.",
 	"unclosed-bracket":    "A bracket is not closed.",
 	"uncovered-element":   "A definition given element by element leaves some out.",
 	"undefined-name":      "Nothing of that name is declared.",
@@ -156,6 +158,8 @@ var codes = map[string]string{
 	"unreadable-file":     "A file that the model loads cannot be read.",
 	"unstable":            "Steps of fixed length are longer than what is stable for this method.",
 	"unterminated-string": "A string is not closed on its line.",
+	"unused-experiments": "The model has experiments, and nothing that is differentiated has a part in them: only " +
+		"nll() adds up over experiments. Everything else is that of the run without their changes.",
 	"value-of-trajectory": "An objective needs to know when: final(x), initial(x), integral(x) ….",
 	"wrong-arguments":     "A function got too many, too few or misnamed arguments.",
 	"wrong-kind":          "A name stands where something of another kind belongs.",

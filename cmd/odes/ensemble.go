@@ -100,6 +100,7 @@ func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
 	if job.Design, err = ensemble.DesignFor(m, said, axes); err != nil {
 		return usagef("%v", err)
 	}
+	c.diagnose(said.Notes)
 	asked := 0
 	for _, kind := range []struct {
 		on     bool

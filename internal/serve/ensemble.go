@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/lang/diag"
 )
 
 // membersHead is the head of the result of an ensemble.
@@ -118,12 +119,13 @@ func members(
 	if err != nil {
 		return answer{}, err
 	}
-	return compute(ctx, p, kind, r.Progress, tell)
+	return compute(ctx, p, kind, said.Notes, r.Progress, tell)
 }
 
 // compute runs all members of p.
 func compute(
-	ctx context.Context, p *ensemble.Problem, kind int, progress bool, tell func(odes.Progress),
+	ctx context.Context, p *ensemble.Problem, kind int, notes []diag.Diagnostic, progress bool,
+	tell func(odes.Progress),
 ) (answer, error) {
 	t := &p.Table
 	n, width := t.Members, t.Width()
@@ -134,7 +136,7 @@ func compute(
 	}
 	h := &membersHead{
 		Members: n, Params: columnsOf(t.Params), Series: columnsOf(t.Series), Failures: []failureHead{},
-		Warnings: diagnostics(p.Warnings()),
+		Warnings: diagnostics(slices.Concat(notes, p.Warnings())),
 	}
 	var err error
 	if h.Layout, err = layoutOfMembers(p); err != nil {

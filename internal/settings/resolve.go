@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"strings"
 
 	"odes.dev/odes/lang/diag"
@@ -51,6 +52,9 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 				s.Ensemble.Rows = b.Rows
 			}
 		}
+		if names := Unchosen(m, want.kind); want.kind == "solver" && want.name == "" && names != nil {
+			s.Notes = append(s.Notes, NoneChosen(want.kind, names))
+		}
 		if !found {
 			wrong.Errorf(typecheck.CodeUnknown, source.Span{}, "the model has no %s block named %q", want.kind,
 				want.name)
@@ -66,6 +70,26 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 		l.Add(d)
 	}
 	return s
+}
+
+// Unchosen returns the names of the blocks of a kind, if all have one: none of them holds unless it is asked for.
+func Unchosen(m *typecheck.Model, kind string) (names []string) {
+	for _, b := range m.Settings.Blocks {
+		switch {
+		case b.Kind != kind:
+		case b.Name == "":
+			return nil
+		default:
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
+// NoneChosen is the note that none of the blocks of a kind holds, which have these names.
+func NoneChosen(kind string, names []string) diag.Diagnostic {
+	return diag.Diagnostic{Code: CodeUnchosen, Level: diag.Note, Message: fmt.Sprintf("no %s block holds: each has a "+
+		"name (%s) and none was asked for", kind, strings.Join(names, ", "))}
 }
 
 // keyForms are the forms of keys that can be overridden: those of all blocks that this version acts on.

@@ -25,6 +25,7 @@ import (
 const (
 	CodeSetting     diag.Code = "setting"
 	CodeUnavailable diag.Code = "unavailable"
+	CodeUnchosen    diag.Code = "unchosen"
 )
 
 // Auto is the method, and the mode, that leaves the choice to odes.

@@ -10,6 +10,7 @@ from typing import Any, Optional
 import numpy as np
 import numpy.typing as npt
 
+from ._errors import Diagnostic, diagnostic
 from ._results import Array, Layout, Number, _axes, _ByVariable, _table, elements
 
 
@@ -179,6 +180,11 @@ class Ensemble(Mapping[str, MemberObjective]):
             return None
         a = self._arrays["indices"]
         return Indices(h["of"], h["axes"], h["what"], a[..., 0], a[..., 1], a[..., 2], h["left"])
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Warnings and notes of all members."""
+        return [diagnostic(d) for d in self._head.get("warnings", [])]
 
     def _columns(self) -> dict[str, Array]:
         out = {c["name"]: self._arrays["param"][:, i] for i, c in enumerate(self._head["params"])}

@@ -465,6 +465,7 @@ class Model:
             request["columns"], request["rows"] = list(columns), lengths.pop()
             values += np.stack(list(columns.values()), axis=1).tobytes()
         reply = self._ask(_server.current(), request, assigned, values, progress)
+        _warn(reply.head.get("warnings", []), None, 4)
         shapes = {name: s.shape for name, s in self.symbols.items()}
         return Ensemble(reply.head, reply.arrays, grid, shapes, self.time, self.time_unit)
 

@@ -177,6 +177,16 @@ ensemble { n = 16  k ~ uniform(0.5, 1.5)  seed = 3 }
 """
 
 
+SWITCH = """model Switch
+time t from 0 to 1
+param k = 1
+state x = 0
+x' = k - x
+objective J = steady(x)
+solver fine { rtol = 1e-9 }
+"""
+
+
 class Many(unittest.TestCase):
     """Fits, ensembles and sweeps."""
 
@@ -243,6 +253,17 @@ class Many(unittest.TestCase):
         self.assertAlmostEqual(f.value, 1, 6)
         self.assertAlmostEqual(next(iter(f.constraints.values())), 0, 8)
 
+    def test_warnings_of_members(self):
+        m = odes.Model(SWITCH)
+        with self.assertWarnsRegex(odes.OdesWarning, "nothing confirms what they found") as told:
+            e = m.sweep({"k": [1, 2, 3]}, settings={"solver.steady_start": "warm"})
+        self.assertEqual(told.filename, __file__)
+        self.assertEqual([w.level for w in e.warnings], ["note", "warning"])
+        self.assertIn("no solver block holds", e.warnings[0].message)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # notes are in the result only
+            self.assertEqual(len(m.sweep({"k": [1, 2, 3]}).warnings), 1)
+
     def test_ensemble(self):
         e = self.m.ensemble(of="F", wrt=["k", "c"])
         self.assertEqual((e.shape, list(e), e.status, e.ok.all(), e["F"].unit), ((16,), ["F"], "ok", True, "mg"))
@@ -254,6 +275,7 @@ class Many(unittest.TestCase):
             s = self.m.sens(of="F", wrt=["k", "c"], k=k[i], trust=False)
             self.assertEqual(s["F"].gradient.tobytes(), e._arrays["gradient"][i].tobytes())
         np.testing.assert_array_equal(self.m.ensemble(of="F", seed=3).params["k"], k)
+        self.assertEqual(e.warnings, [])
         e = self.m.ensemble(5, draw={"k": (0.5, 2), "c[2]": "normal(1, 0.1)"}, of="F", gradient=False, points="lhs")
         self.assertEqual(list(e.params), ["k", "c[2]"])
         self.assertTrue(((e.params["k"] >= 0.5) & (e.params["k"] <= 2)).all())
