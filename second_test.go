@@ -238,6 +238,10 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	scales, err := m.scales(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	f, err := a.analytic(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -246,10 +250,8 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 	random := elem.NewRand(7)
 	for range 3 {
 		v := make([]float64, c)
-		for _, x := range s.Variables {
-			for k := range x.Size() {
-				v[x.Offset+k] = float64(random.Norm() * sizeOf(a.run.problem.Point, x, k))
-			}
+		for k, scale := range scales {
+			v[k] = random.Norm() * scale
 		}
 		want, doubt, err := f.curvatures(ctx, s.Variables, v)
 		if err != nil {

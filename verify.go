@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/sample"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
@@ -399,7 +400,11 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 	if err != nil {
 		return err
 	}
-	if err := a.verifyCurvature(ctx, how, s, out); err != nil {
+	scales, err := m.scales(opts)
+	if err != nil {
+		return err
+	}
+	if err := a.verifyCurvature(ctx, how, s, scales, out); err != nil {
 		return err
 	}
 	if s.Columns > crossCheckColumns {
@@ -409,10 +414,8 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 	for n := range how.Directions {
 		// Relative changes of size one, so that parameters of all scales count.
 		v := make([]float64, s.Columns)
-		for _, x := range s.Variables {
-			for k := range x.Size() {
-				v[x.Offset+k] = float64(random.Norm() * sizeOf(a.run.problem.Point, x, k))
-			}
+		for k, scale := range scales {
+			v[k] = float64(random.Norm() * scale)
 		}
 		psi, err := a.by(ctx, s.Variables, v, 0)
 		if err != nil {
@@ -509,13 +512,55 @@ func worse(err, off, size float64) float64 {
 	return err
 }
 
-// sizeOf returns the size of element k of a variable: its absolute value, at least 1e-3; 1 for initial
-// values.
-func sizeOf(pt *system.Point, v Variable, k int) float64 {
+// scales returns how far a move of length one takes each element of the variables, laid out like a row of the gradient.
+// Of a param that is its absolute value, whatever its scale: what is far longer would leave the values for which a model
+// is made. Of zero it is the largest value of the array, else the scale of the prior or half the width of the bounds, but
+// at most 1e-3. The elements of an initial value are a field at its points, and move by the largest of them; by 1 where
+// all are zero.
+func (m *Model) scales(opts Options) ([]float64, error) {
+	variables, values, err := m.ValuesOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range variables {
+		of := values[v.Offset : v.Offset+v.Size()]
+		largest := 0.0
+		for k, x := range of {
+			if of[k] = math.Abs(x); of[k] < math.Inf(1) {
+				largest = max(largest, of[k])
+			}
+		}
+		if largest == 0 {
+			largest = m.scaleAtZero(v)
+		}
+		for k, x := range of {
+			if v.Initial || !(x > 0 && x < math.Inf(1)) {
+				of[k] = largest
+			}
+		}
+	}
+	return values, nil
+}
+
+// scaleAtZero returns the scale of a variable whose value is zero.
+func (m *Model) scaleAtZero(v Variable) float64 {
 	if v.Initial {
 		return 1
 	}
-	return max(math.Abs(pt.Param(v.Name)[k]), 1e-3)
+	size := 1e-3
+	for _, d := range m.checked.Priors {
+		if d.Target.Name != v.Name {
+			continue
+		}
+		if prior, err := sample.NewDist(d.Dist, d.Args, d.Lo, d.Hi); err == nil {
+			size = min(size, (prior.Quantile(0.75)-prior.Quantile(0.25))/2)
+		}
+	}
+	lo, hi := m.Bounds(v)
+	if size = min(size, (hi-lo)/2); size > 0 {
+		return size
+	}
+	return 1e-3 // bounds that leave no room say nothing of the scale
 }
 
 // crossCheck computes the gradient by the mode that checks that of s, and returns it.
@@ -523,8 +568,10 @@ func (m *Model) crossCheck(
 	ctx context.Context, opts Options, s *Sensitivities, out *Verification,
 ) ([]float64, error) {
 	out.CrossCheck = modeOf(s.Settings.Mode).CrossCheck
-	var l diag.List
-	pt := m.point(opts.Set, &l)
+	scales, err := m.scales(opts)
+	if err != nil {
+		return nil, err
+	}
 	first := append([]float64(nil), s.Gradient...) // it may be overwritten
 	by := out.CrossCheck
 	opts = opts.changed(func(s *settings.Settings) { s.Mode = by })
@@ -540,11 +587,8 @@ func (m *Model) crossCheck(
 			size = max(size, math.Abs(a), math.Abs(other[k]))
 		}
 		worst := 0.0
-		for _, x := range s.Variables {
-			for k := range x.Size() {
-				least := out.Objectives[i].negligible() / sizeOf(pt, x, k)
-				worst = worse(worst, math.Abs(row[x.Offset+k]-other[x.Offset+k]), max(size, least))
-			}
+		for k, scale := range scales {
+			worst = worse(worst, math.Abs(row[k]-other[k]), max(size, out.Objectives[i].negligible()/scale))
 		}
 		out.Objectives[i].CrossCheck = worst
 	}
@@ -693,7 +737,9 @@ func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []flo
 
 // verifyCurvature compares second derivatives along directions with differences over repetitions of
 // the run. Hessians are checked along random directions, products along their own.
-func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensitivities, out *Verification) error {
+func (a *along) verifyCurvature(
+	ctx context.Context, how VerifyOptions, s *Sensitivities, scales []float64, out *Verification,
+) error {
 	if s.Hessian == nil && s.Products == nil {
 		return nil
 	}
@@ -728,10 +774,8 @@ func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensi
 			break
 		}
 		v := make([]float64, c)
-		for _, x := range s.Variables {
-			for k := range x.Size() {
-				v[x.Offset+k] = float64(random.Norm() * sizeOf(a.run.problem.Point, x, k))
-			}
+		for k, scale := range scales {
+			v[k] = float64(random.Norm() * scale)
 		}
 		if err := compare(v, func(i, j int) float64 {
 			sum := 0.0

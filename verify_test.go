@@ -244,3 +244,46 @@ func TestVerifyNoise(t *testing.T) {
 		}
 	}
 }
+
+// TestScales has params of all sizes, and zeros: a move of length one takes each by its own size, so that remainders of
+// moves vanish like their squares whatever the unit of a param is.
+func TestScales(t *testing.T) {
+	m, err := Parse("m.ode", `model M
+time t from 0 to 1
+param d = 1e-14, r = 3e-7, k[3] = [0, 2e-9, 1e5], z = 0, p = 0 ~ normal(0, 1e-9), b = 0 in [0, 1e-6], w = 0 in [0, 8]
+state x = 0, y[2] = [0, 1e-4]
+x' = -(d/r^2)*x + k[2]*1e9*sqrt(1 + d/1e-14) + z + p + b + w
+y' = -k[3]*1e-5*y + k[1]
+objective J = final(x)*sum(final(y))
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scales, err := m.scales(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A quarter of the standard normal distribution is above 0.67449.
+	want := []float64{1e-14, 3e-7, 1e5, 2e-9, 1e5, 1e-3, 0.6744897501960817e-9, 5e-7, 1e-3, 1, 1e-4, 1e-4}
+	if len(scales) != len(want) {
+		t.Fatalf("%v", scales)
+	}
+	for i, x := range want {
+		if !(math.Abs(scales[i]-x) <= 1e-13*x) {
+			t.Errorf("scale %d is %v, not %v", i, scales[i], x)
+		}
+	}
+
+	if m, err = ParseFile(filepath.Join("examples", "battery", "battery.ode")); err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Directions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range v.Objectives {
+		if o.Outcome != "ok" || !(math.Abs(o.Order-2) < 0.1) {
+			t.Errorf("%s: %s, remainders %.2g of order %.3g", o.Name, o.Outcome, o.Remainders, o.Order)
+		}
+	}
+}
