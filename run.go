@@ -109,8 +109,8 @@ func (r *run) leftOut(sens string, l *diag.List) {
 		l.Add(settings.NoneChosen("sens", names))
 	}
 	if names := r.model.Experiments(); len(names) > 0 && !r.readsTotals() {
-		l.Notef(CodeUnused, source.Span{}, "nothing here is of the experiments (%s), all is of the run without changes: "+
-			"only nll() adds up over experiments", listed(names))
+		l.Notef(CodeUnused, source.Span{}, "nothing here is of the experiments (%s), all is of the run without "+
+			"changes: only nll() adds up over experiments", listed(names))
 	}
 }
 

@@ -17,7 +17,7 @@ func TestUnread(t *testing.T) {
 			"data D { time = [1, 2]  c = [0.4, 0.1] }\nobserve y = x ~ normal(sd) from D.c\n" +
 			"experiment a { use D }\nexperiment b { k = 2*k  use D }\nobjective J = final(x)\n"
 		likelihood = "objective L = nll()\n"
-		named      = "solver tight { rtol = 1e-12  atol = 1e-14 }\nsolver loose { rtol = 1e-3 }\nsens one { of = [J] }\n"
+		named      = "solver tight { rtol = 1e-12 }\nsolver loose { rtol = 1e-3 }\nsens one { of = [J] }\n"
 
 		noSolver = "no solver block holds: each has a name (tight, loose)"
 		noSens   = "no sens block holds: each has a name (one)"
@@ -62,8 +62,8 @@ func TestUnread(t *testing.T) {
 				want = 1
 			}
 			if got, left := count(s.Warnings), count(m.LeftOut(c.opts)); got != want || left != want {
-				t.Errorf("%q is said %d times by derivatives, %d by LeftOut, not %d: %+v of\n%s", say, got, left, want, c.opts,
-					c.text)
+				t.Errorf("%q is said %d times by derivatives, %d by LeftOut, not %d: %+v of\n%s", say, got, left, want,
+					c.opts, c.text)
 			}
 			if say != noSolver {
 				want = 0 // a run has neither derivatives nor objectives

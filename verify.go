@@ -512,11 +512,11 @@ func worse(err, off, size float64) float64 {
 	return err
 }
 
-// scales returns how far a move of length one takes each element of the variables, laid out like a row of the gradient.
-// Of a param that is its absolute value, whatever its scale: what is far longer would leave the values for which a model
-// is made. Of zero it is the largest value of the array, else the scale of the prior or half the width of the bounds, but
-// at most 1e-3. The elements of an initial value are a field at its points, and move by the largest of them; by 1 where
-// all are zero.
+// scales returns how far a move of length one takes each element of the variables, laid out like a row of the
+// gradient. Of a param that is its absolute value: what goes far beyond leaves the values for which a model is made. Of
+// zero it is the largest value of the array, else the scale of the prior or half the width of the bounds, but at most
+// 1e-3. The elements of an initial value are a field at its points, and move by the largest of them; by 1 where all are
+// zero.
 func (m *Model) scales(opts Options) ([]float64, error) {
 	variables, values, err := m.ValuesOf(opts)
 	if err != nil {
