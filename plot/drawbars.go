@@ -153,11 +153,11 @@ func (h *Heat) draw(c canvas) error {
 		y := top - (vg.Length(i)+0.5)*(top-bottom)/vg.Length(rows)
 		c.FillText(rowStyle, vg.Point{X: left - 4, Y: y}, h.rowName(i))
 	}
-	apart := 26
+	apart := colStyle.Width(fmt.Sprint(h.FirstCol+cols-1)) + 12
 	if h.From != h.To {
 		apart = 55
 	}
-	for _, t := range h.columnTicks(cols, int((right-left)/vg.Length(apart))) {
+	for _, t := range h.columnTicks(cols, int((right-left)/apart)) {
 		x := left + vg.Length(t.at+0.5)*(right-left)/vg.Length(cols)
 		c.StrokeLine2(frame, x, bottom, x, bottom-2)
 		c.FillText(colStyle, vg.Point{X: x, Y: bottom - 3}, t.label)

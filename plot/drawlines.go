@@ -364,8 +364,18 @@ func (c canvas) inside(line []vg.Point) [][]vg.Point {
 	return slices.DeleteFunc(append(list, now), func(l []vg.Point) bool { return len(l) < 2 })
 }
 
+// bandInk is the colour of a band: that of its curve, so light that others show through.
+func (l *Lines) bandInk(c canvas, b Band) color.Color {
+	if b.Curve == 0 {
+		return c.band
+	}
+	ink := l.lineStyle(c, b.Curve-1).Color.(color.NRGBA)
+	ink.A = c.band.A
+	return ink
+}
+
 func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
-	fill := c.band
+	fill := l.bandInk(c, b)
 	var lower, upper []vg.Point
 	flush := func() {
 		if len(lower) > 1 {
@@ -453,7 +463,7 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 			continue
 		}
 		entry(b.Name, sample, func(x0, x1, y vg.Length) {
-			c.FillPolygon(c.band, rectangle(vg.Rectangle{
+			c.FillPolygon(l.bandInk(c, b), rectangle(vg.Rectangle{
 				Min: vg.Point{X: x0, Y: y - 4},
 				Max: vg.Point{X: x1, Y: y + 4},
 			}))
@@ -519,15 +529,21 @@ const roomInFiles = mostColumns
 
 // panels returns the size of the panels together.
 func (s *Stack) panels() (w, h vg.Length) {
+	least := vg.Length(0)
+	for _, p := range s.Panels {
+		if h, ok := p.(*Heat); !ok || h.From != h.To { // cells that are square leave a wider page empty
+			least = pageWidth
+		}
+	}
 	for _, row := range s.rows(roomInFiles) {
 		var wide, tall vg.Length
 		for _, p := range row {
 			pw, ph := s.panel(p)
-			wide, tall = wide+max(pw, pageWidth)*s.shrunk(len(row)), max(tall, ph)
+			wide, tall = wide+max(pw, least)*s.shrunk(len(row)), max(tall, ph)
 		}
 		w, h = max(w, wide), h+tall
 	}
-	return max(w, pageWidth), h
+	return max(w, least), h
 }
 
 // shrunk is how wide panels in n columns are: narrower than a picture of its own, so that the page does not become

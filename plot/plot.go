@@ -92,6 +92,7 @@ type Curve struct {
 type Band struct {
 	Name      string
 	X, Lo, Hi []float64
+	Curve     int // the curve that it surrounds, counted from 1, and has the colour of; 0 for none
 }
 
 // Mark is an upright line at X, such as an event.

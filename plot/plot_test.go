@@ -241,7 +241,7 @@ func pictures() map[string]Picture {
 			{Name: "mid", X: grid, Y: b, PX: []float64{3, 4.01}, PY: []float64{20, 17}, Spread: []float64{4, 5}},
 			{Name: "high", X: grid, Y: c},
 		},
-		Bands: []Band{{Name: "noise of the data", X: grid, Lo: low, Hi: wide}},
+		Bands: []Band{{Name: "noise of the data", X: grid, Lo: low, Hi: wide, Curve: 1}},
 		Marks: []Mark{{4, "dose"}},
 	})
 	list["zeros"] = &Heat{Values: [][]float64{{0, 0}, {0, math.NaN()}}, FirstRow: 1, FirstCol: 1}
@@ -384,6 +384,9 @@ func TestTicks(t *testing.T) {
 		{span{-1e6 - 2, -1e6}, false, 4, "-2.0 -1.5 -1.0 -0.5 0", -1e6},
 		{span{1e-3, 1e-3 + 1e-12}, false, 2, "0 5e-13 1e-12", 1e-3},
 		{span{1e6, 1e9}, true, 4, "1e6 1e7 1e8 1e9", 0},
+		{span{1e6 - 1, 1e6 + 1}, false, 2, "-1 0 1", 1e6},
+		{span{1e6, 2e6}, false, 2, "1e6 1.5e6 2e6", 0},
+		{span{0.004, 0.7}, true, 4, "0.005 0.01 0.02 0.05 0.1 0.2 0.5", 0},
 	} {
 		var got []string
 		ticks, offset := c.s.ticks(Axis{Log: c.log}, c.n)

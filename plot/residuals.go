@@ -33,8 +33,8 @@ func withResiduals(panels []Picture) (list []Picture) {
 	return list
 }
 
-// residuals returns a picture of data less their curves, and of their bands; nil where there are no data. Of data that
-// are bounds no difference is known.
+// residuals returns a picture of data less their curves, and of the bands around these, which have their points; nil
+// where there are no data. Of data that are bounds no difference is known.
 func (l *Lines) residuals() *Lines {
 	x, _, ok := l.spans()
 	if !ok || l.turns() {
@@ -58,30 +58,19 @@ func (l *Lines) residuals() *Lines {
 	if !some {
 		return nil
 	}
-	r.Curves = append(r.Curves, Curve{X: []float64{x.lo, x.hi}, Y: []float64{0, 0}, Ramp: 1, Of: 1}) // zero
+	r.Bands = append(r.Bands, Band{X: []float64{x.lo, x.hi}, Lo: []float64{0, 0}, Hi: []float64{0, 0}}) // shows zero
 	for _, b := range l.Bands {
-		c := slices.IndexFunc(l.Curves, func(c Curve) bool { return slices.Equal(c.X, b.X) && liesIn(c.Y, b) })
-		if c < 0 {
+		if b.Curve == 0 {
 			continue
 		}
-		y := l.Curves[c].Y
-		d := Band{Name: b.Name, X: b.X, Lo: make([]float64, len(y)), Hi: make([]float64, len(y))}
+		y := l.Curves[b.Curve-1].Y // at the points of the band
+		d := Band{Name: b.Name, X: b.X, Lo: make([]float64, len(y)), Hi: make([]float64, len(y)), Curve: b.Curve}
 		for i := range y {
 			d.Lo[i], d.Hi[i] = b.Lo[i]-y[i], b.Hi[i]-y[i]
 		}
 		r.Bands = append(r.Bands, d)
 	}
 	return r
-}
-
-// liesIn reports whether a curve lies in a band.
-func liesIn(y []float64, b Band) bool {
-	for i := range y {
-		if !(b.Lo[i] <= y[i] && y[i] <= b.Hi[i]) && finite(y[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // Suits tells what v asks for that a picture cannot show.

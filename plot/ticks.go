@@ -19,8 +19,11 @@ func (s span) ticks(a Axis, n int) (list []tick, offset float64) {
 	if step == 0 {
 		return list, 0
 	}
-	const longest = 7 // digits of a label
+	longest := 7.0 // digits of a label
 	big := max(math.Abs(s.lo), math.Abs(s.hi))
+	if big >= powers {
+		longest = 4 // and a power of ten
+	}
 	if len(list) == 0 || math.Floor(math.Log10(big))-math.Floor(math.Log10(step)+1e-9)+1 <= longest {
 		return list, 0
 	}
@@ -28,6 +31,12 @@ func (s span) ticks(a Axis, n int) (list []tick, offset float64) {
 	offset = math.Floor(list[0].at/round+1e-9) * round
 	if last := list[len(list)-1].at; last <= 0 {
 		offset = math.Ceil(last/round-1e-9) * round
+	}
+	for e := math.Log10(round) + 1; e <= math.Log10(big); e++ { // 1e6 rather than 999990, where it is in s
+		p := math.Pow(10, math.Round(e))
+		if k, last := s.multiples(p); k <= last && k != 0 {
+			offset = k * p
+		}
 	}
 	rest := make([]float64, len(list))
 	for i, t := range list {
@@ -96,7 +105,7 @@ func roundStep(x float64) float64 {
 func (s span) decades(n int) []tick {
 	lo, hi := math.Floor(math.Log10(s.lo)), math.Ceil(math.Log10(s.hi))
 	factors := []float64{1}
-	if hi-lo <= 2 {
+	if math.Floor(math.Log10(s.hi))-math.Ceil(math.Log10(s.lo)) < 2 { // one or two powers of ten
 		factors = []float64{1, 2, 5}
 	}
 	every := max(1, math.Ceil((hi-lo)/float64(max(1, n))))
@@ -115,6 +124,9 @@ func (s span) decades(n int) []tick {
 	return list
 }
 
+// powers is from where labels are written with powers of ten.
+const powers = 1e6
+
 // labelled writes the places of ticks with the decimals that their step needs.
 func labelled(list []float64, step float64) []tick {
 	big := 0.0
@@ -128,7 +140,7 @@ func labelled(list []float64, step float64) []tick {
 		switch {
 		case x == 0:
 			out[i].label = "0"
-		case big >= 1e6 || big < 1e-3:
+		case big >= powers || big < 1e-3:
 			digits := int(max(0, math.Floor(math.Log10(math.Abs(x)))-math.Floor(math.Log10(step)+1e-9)))
 			out[i].label = exponent(strconv.FormatFloat(x, 'e', min(digits, 15), 64))
 		default:

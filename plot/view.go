@@ -296,15 +296,37 @@ func (l *Lines) facets() []Picture {
 		return nil
 	}
 	var list []Picture
-	for _, c := range l.Curves {
+	for k, c := range l.Curves {
 		if c.few() {
 			continue
 		}
 		panel := *l
 		panel.Title = ""
 		panel.X.Range, panel.Y.Range = Range{x.lo, x.hi}, Range{y.lo, y.hi}
-		panel.Curves = []Curve{c}
+		if panel.Y.Label == "" {
+			panel.Y.Label = c.Name
+		}
+		panel.Curves, panel.Bands = []Curve{c}, l.around(k)
 		list = append(list, &panel)
+	}
+	return list
+}
+
+// around returns the bands of curve k, counted from 0, and those of no curve, for a picture of that curve alone. Bands
+// that look alike share the name of the first one of them.
+func (l *Lines) around(k int) (list []Band) {
+	name := ""
+	for _, b := range l.Bands {
+		switch {
+		case b.Name != "":
+			name = b.Name
+		case len(list) == 0:
+			b.Name = name
+		}
+		if b.Curve == 0 || b.Curve == k+1 {
+			b.Curve = min(b.Curve, 1)
+			list = append(list, b)
+		}
 	}
 	return list
 }

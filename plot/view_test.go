@@ -3,6 +3,7 @@ package plot
 import (
 	"bytes"
 	"errors"
+	"image/color"
 	"image/png"
 	"math"
 	"slices"
@@ -224,5 +225,70 @@ func TestResiduals(t *testing.T) {
 		if (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
 		}
+	}
+}
+
+// TestFacets: a panel has its curve's name and bands, not those of others; bands have the colours of their curves; what
+// is left of the data without its curve shows zero.
+func TestFacets(t *testing.T) {
+	x := []float64{0, 1, 2}
+	p := func() *Lines {
+		return &Lines{
+			Curves: []Curve{{Name: "a", X: x, Y: []float64{5, 5, 5}}, {
+				Name: "b", X: x, Y: []float64{6, 6, 6}, PX: []float64{1}, PY: []float64{6.5},
+			}},
+			Bands: []Band{
+				{Name: "all", X: x, Lo: []float64{0, 0, 0}, Hi: []float64{9, 9, 9}},
+				{Name: "noise", X: x, Lo: []float64{4, 4, 4}, Hi: []float64{8, 8, 8}, Curve: 1}, // b lies within
+				{X: x, Lo: []float64{5, 5, 5}, Hi: []float64{8, 8, 8}, Curve: 2},
+			},
+		}
+	}
+	panels := View{Facets: true, Residuals: true}.Of(p()).(*Stack).Panels
+	if len(panels) != 3 {
+		t.Fatalf("%d panels", len(panels))
+	}
+	a, b, rest := panels[0].(*Lines), panels[1].(*Lines), panels[2].(*Lines)
+	for _, c := range []struct {
+		of    *Lines
+		label string
+		low   []float64
+	}{{a, "a", []float64{0, 4}}, {b, "b", []float64{0, 5}}, {rest, "data − curve", []float64{0, -1}}} {
+		var low []float64
+		for _, band := range c.of.Bands {
+			low = append(low, band.Lo[0])
+		}
+		if c.of.Y.Label != c.label || !slices.Equal(low, c.low) || c.of.Bands[1].Curve != 1 {
+			t.Errorf("%q with bands from %v, not %q with %v: %+v", c.of.Y.Label, low, c.label, c.low, c.of.Bands)
+		}
+	}
+	if _, y, ok := rest.spans(); !ok || y.lo > 0 || y.hi < 0 {
+		t.Errorf("what is left of data is drawn from %v to %v", y.lo, y.hi)
+	}
+	alone := p()
+	alone.Bands = alone.Bands[1:]
+	if got := alone.around(1); len(got) != 1 || got[0].Name != "noise" {
+		t.Errorf("bands that look alike have one name: %+v", got)
+	}
+	c := canvas{inks: inksOf(Page{})}
+	inks := map[color.Color]bool{}
+	for _, band := range p().Bands {
+		ink := p().bandInk(c, band)
+		if inks[ink] = true; ink.(color.NRGBA).A != c.band.A {
+			t.Errorf("the band from %v is %v", band.Lo[0], ink)
+		}
+	}
+	if len(inks) != 2 { // no curve and the first one have the same
+		t.Errorf("%d colours of bands", len(inks))
+	}
+}
+
+// TestHeatPage: the page of a matrix is as wide as its square cells, one of curves is not.
+func TestHeatPage(t *testing.T) {
+	h := &Heat{Values: [][]float64{{1, 2}, {3, 4}}}
+	w, _ := (&Stack{Panels: []Picture{h}}).size()
+	both, _ := (&Stack{Panels: []Picture{h, &Lines{}}}).size()
+	if own, _ := h.size(); w != own || both != pageWidth {
+		t.Errorf("pages %v and %v wide, cells %v", w, both, own)
 	}
 }

@@ -92,11 +92,11 @@ func (s *Session) surround(ctx context.Context, c *curves, output, run string) e
 
 // bands returns the intervals of curves that share a pair of axes.
 func bands(list []*curves) (out []plot.Band) {
-	for _, c := range list {
+	for k, c := range list {
 		if c.Low == nil {
 			continue
 		}
-		b := plot.Band{X: c.T, Lo: c.Low, Hi: c.High}
+		b := plot.Band{X: c.T, Lo: c.Low, Hi: c.High, Curve: k + 1}
 		if len(out) == 0 { // they look alike
 			b.Name = "noise of the data"
 		}

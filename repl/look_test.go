@@ -46,7 +46,7 @@ func TestLook(t *testing.T) {
 		{`plot x --title=fall --logy`, "x, log scale", ""},
 		{`plot x, y --xrange 0:1 --size 40x4`, "1.0", "4 "},
 		{`plot x, y in model --logy`, "log scale", "error"},
-		{`plot x, y --facets`, "── x", "error"},
+		{`plot x, y --facets`, "\n    y\n1.0 ┤", "error"},
 		{`sweep a from 0.1 to 1 points 3 of x --title fan`, "fan", "error"},
 		{`plot x -o ` + file + ` --size 300x200`, "wrote", ""},
 		{`plot x --size 300x200 -o ` + file, "wrote", ""},
