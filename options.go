@@ -113,6 +113,11 @@ type Progress struct {
 // PhaseRuns is the phase of a Progress that tells of many runs, one after the other: Steps counts those that are done.
 const PhaseRuns = "runs"
 
+// Memory returns how many bytes solver.memory names; 0 where nothing does.
+func (m *Model) Memory(opts Options) int64 {
+	return m.resolve(opts, &diag.List{}).Solver.Memory
+}
+
 // resolve returns the settings that the blocks of the model and opts lead to. It reports mistakes in
 // them to l.
 func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {

@@ -403,6 +403,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	r.happened.begin(r.model, r.guards)
 	r.happened.read(&r.trajectory, r.alone)
+	if err := r.trajectory.Err(); err != nil {
+		return nil, r.failed(err, r.worker)
+	}
 	ofRun := doubts(r.warnings.All())
 	half := time.Now()
 	want := sens.Options{

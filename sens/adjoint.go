@@ -117,10 +117,11 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 		return err
 	}
 	res.Stats = Stats{Sweeps: blocks, Steps: int(common.steps.Load())}
+	defer func() { common.rates = slopes{} }() // there may be millions
 	if err := a.resolve(ctx, run, opts, res); err != nil || !forwards {
 		return err
 	}
-	return a.differentiate(ctx, run, a.common.rates, false, &a.telling, res)
+	return a.differentiate(ctx, run, common.rates, false, &a.telling, res)
 }
 
 // common is shared by the goroutines of one gradient.

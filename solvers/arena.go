@@ -2,17 +2,18 @@ package solvers
 
 import "math/bits"
 
-// arena hands out slots of equal size from chunks that hold a power of two of them.
+// arena hands out slots of equal size from chunks that hold a power of two of them. Full chunks may move to a shelf.
 type arena struct {
 	slot   int
 	shift  uint
-	chunks [][]float64
+	chunks [][]float64 // nil where they are on a shelf, or were given up
 	n      int
+	away   *shelved[float64] // nil while none are on a shelf
 }
 
 func (a *arena) reset(slot int) {
 	a.n = 0
-	if slot == a.slot {
+	if slot == a.slot && a.away == nil {
 		return
 	}
 	*a = arena{slot: slot}
@@ -23,8 +24,12 @@ func (a *arena) reset(slot int) {
 }
 
 func (a *arena) at(i int) []float64 {
+	c := a.chunks[i>>a.shift]
+	if c == nil && a.away != nil {
+		c = a.away.chunk(i >> a.shift)
+	}
 	lo := (i & (1<<a.shift - 1)) * a.slot
-	return a.chunks[i>>a.shift][lo : lo+a.slot : lo+a.slot]
+	return c[lo : lo+a.slot : lo+a.slot]
 }
 
 // grows returns how many bytes the next slot would allocate.
@@ -43,7 +48,26 @@ func (a *arena) next() []float64 {
 	return a.at(a.n - 1)
 }
 
-func (a *arena) bytes() int64 { return int64(len(a.chunks)) * int64(a.slot) << a.shift * 8 }
+func (a *arena) bytes() int64 {
+	return int64(len(a.chunks)-a.away.count())*int64(a.slot)<<a.shift*8 + a.away.bytes()
+}
+
+// shelve moves all full chunks to a shelf, but not the last slot.
+func (a *arena) shelve(to *shelf) error {
+	if a.slot == 0 {
+		return nil
+	}
+	for c := a.away.count(); c < (a.n-1)>>a.shift; c++ {
+		if a.away == nil {
+			a.away = &shelved[float64]{shelf: to}
+		}
+		if err := a.away.put(a.chunks[c]); err != nil {
+			return err
+		}
+		a.chunks[c] = nil
+	}
+	return nil
+}
 
 // release lets the memory of slots up to i be collected, where no later slot shares it. They may not be used any
 // more.
@@ -54,4 +78,4 @@ func (a *arena) release(i int) {
 }
 
 // drop gives up all memory.
-func (a *arena) drop() { a.chunks, a.n = nil, 0 }
+func (a *arena) drop() { a.chunks, a.n, a.away = nil, 0, nil }

@@ -586,6 +586,55 @@ func TestKeptBytes(t *testing.T) {
 	}
 }
 
+// TestListsInFile reads a run with many steps and events, whose lists are in a file, against one that is kept whole.
+func TestListsInFile(t *testing.T) {
+	h := sys()
+	h.N, h.D = 1, 1
+	h.Field = func(_ C, _ []C, _ *env, k []C) { k[0] = 1 }
+	event(h, "wrap", above(1), func(_ int, _ C, ym []C, e *env, yp, dp []C) {
+		yp[0], dp[0] = ym[0]-1, e.D[0]+1
+	})
+	h.Times[1] = instant(solvers.InstantEnd, 400)
+	s := solver(h, "rk4", solvers.Options{Fixed: 0.01})
+	whole := &solvers.Trajectory{}
+	if _, err := s.Solve(context.Background(), whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []solvers.Checkpoint{
+		{Kind: solvers.CheckpointAuto},
+		{Kind: solvers.CheckpointEvery, Every: 7},
+		{Kind: solvers.CheckpointBinomial, RAM: 20},
+	} {
+		for _, op := range []string{"", "open", "write", "read"} {
+			tr := replayable(&solvers.Trajectory{Keep: keep, Limit: 600_000}, h, "rk4")
+			disk := &file{lost: op == "read"}
+			tr.Open = func() (solvers.Disk, error) { return disk, nil }
+			switch op {
+			case "open":
+				tr.Open = func() (solvers.Disk, error) { return nil, errFull }
+			case "write":
+				disk.full = 1000
+			}
+			_, err := s.Solve(context.Background(), tr)
+			if op == "" {
+				if err != nil || len(disk.data) < 300_000 || tr.Bytes() > tr.Limit {
+					t.Fatalf("%v: %v, %d bytes in the file, %d in memory", keep, err, len(disk.data), tr.Bytes())
+				}
+				sameRun(t, keep.String(), whole, tr, false)
+				sameRun(t, keep.String()+" back", whole, tr, true)
+				continue
+			}
+			if op == "read" && err == nil {
+				err = tr.Replay(context.Background(), &solvers.Trajectory{})
+			}
+			var failed *solvers.DiskError
+			if !errors.As(err, &failed) || failed.Op != op {
+				t.Errorf("%v: %v, want an error of %s", keep, err, op)
+			}
+		}
+	}
+}
+
 // TestDiskFails has files that cannot be made, are full, or lose what they had.
 func TestDiskFails(t *testing.T) {
 	h := wide(10)

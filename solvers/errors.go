@@ -214,8 +214,6 @@ type MemoryError struct {
 	Keep  Checkpoint // what was kept
 	// Thinned tells that Limit allowed no more than this, though more was asked for.
 	Thinned bool
-	// Lists is how many of the bytes the lists of steps and events take, which no Checkpoint makes shorter.
-	Lists int64
 }
 
 func (e *MemoryError) Error() string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sort"
 )
 
 // Reader reads a recorded run in one goroutine, forwards or backwards. What the Trajectory does not keep, the Reader
@@ -169,6 +168,9 @@ func (r *Reader) Load(i int, s *Step) (End, error) {
 		return tr.load(i, s), nil
 	}
 	rec := tr.rec(i)
+	if err := tr.Err(); err != nil {
+		return End{}, err
+	}
 	if rec.h == 0 {
 		if err := r.stand(i); err != nil {
 			return End{}, err
@@ -212,6 +214,9 @@ func (r *Reader) LoadMark(i int, m *Mark) (after, first int, err error) {
 		return after, first, nil
 	}
 	after, first = tr.PeekMark(i, m)
+	if err := tr.Err(); err != nil {
+		return after, first, err
+	}
 	if m.Inside {
 		m.Yp, err = r.within(after, m.Theta)
 		m.Ym = m.Yp
@@ -248,7 +253,7 @@ func (tr *Trajectory) follower(i int) int {
 
 // happens returns the first mark at the end of step i or later.
 func (tr *Trajectory) happens(i int) int {
-	return sort.Search(tr.marks.n, func(k int) bool { return int(tr.marks.at(k).after) >= i })
+	return tr.marks.search(func(m *markRecord) bool { return int(m.after) >= i })
 }
 
 // need makes sure that unit u is on the tape.
@@ -424,7 +429,7 @@ func (r *Reader) back(u int) error {
 
 // stepOf returns the step that is unit u.
 func (tr *Trajectory) stepOf(u int) int {
-	return tr.leader(sort.Search(tr.steps.n, func(i int) bool { return int(tr.rec(i).unit) > u }) - 1)
+	return tr.leader(tr.steps.after(u) - 1)
 }
 
 // equip makes sure that there are a system and a method.

@@ -2,24 +2,34 @@ package solvers
 
 import (
 	"math/bits"
+	"sort"
 	"unsafe"
 )
 
 // list is a slice that grows in chunks: what is in it does not move, and no memory is kept for what it has outgrown.
+// Full chunks may move to a shelf; what at returned before is valid nevertheless.
 type list[T any] struct {
-	chunks [][]T
+	chunks [][]T // nil where they are on a shelf
 	n      int
+	away   *shelved[T] // nil while all are in memory
+	spare  []T         // a chunk that moved, to be filled again
 }
 
 const chunkShift = 8 // elements of a chunk, as a power of two; the first one begins small
 
-func (l *list[T]) at(i int) *T { return &l.chunks[i>>chunkShift][i&(1<<chunkShift-1)] }
+func (l *list[T]) at(i int) *T {
+	c := l.chunks[i>>chunkShift]
+	if c == nil {
+		c = l.away.chunk(i >> chunkShift)
+	}
+	return &c[i&(1<<chunkShift-1)]
+}
 
 func (l *list[T]) add(x T) {
 	c := l.n >> chunkShift
 	if c == len(l.chunks) {
-		var chunk []T
-		if c > 0 {
+		chunk := l.spare[:0]
+		if l.spare = nil; c > 0 && chunk == nil {
 			chunk = make([]T, 0, 1<<chunkShift)
 		}
 		l.chunks = append(l.chunks, chunk)
@@ -29,8 +39,45 @@ func (l *list[T]) add(x T) {
 	l.n++
 }
 
+// first returns the first element of chunk c.
+func (l *list[T]) first(c int) *T {
+	if l.chunks[c] == nil {
+		return &l.away.pages[c].first
+	}
+	return &l.chunks[c][0]
+}
+
+// search returns the index of the first element that f holds for, and n where it holds for none, like sort.Search. It
+// reads no more than one chunk from a shelf.
+func (l *list[T]) search(f func(*T) bool) int {
+	c := sort.Search((l.n+1<<chunkShift-1)>>chunkShift, func(c int) bool { return f(l.first(c)) })
+	if c == 0 {
+		return 0
+	}
+	from, to := (c-1)<<chunkShift+1, min(c<<chunkShift, l.n)
+	return from + sort.Search(to-from, func(k int) bool { return f(l.at(from + k)) })
+}
+
+// shelve moves all full chunks to a shelf, but not the last element, which may still change.
+func (l *list[T]) shelve(to *shelf) error {
+	for c := l.away.count(); c < (l.n-1)>>chunkShift; c++ {
+		if l.away == nil {
+			l.away = &shelved[T]{shelf: to}
+		}
+		if err := l.away.put(l.chunks[c]); err != nil {
+			return err
+		}
+		l.chunks[c], l.spare = nil, l.chunks[c]
+	}
+	return nil
+}
+
 // clear forgets all elements and keeps their memory.
-func (l *list[T]) clear() { l.n = 0 }
+func (l *list[T]) clear() {
+	if l.n = 0; l.away != nil {
+		l.drop()
+	}
+}
 
 // drop gives up the memory of all elements.
 func (l *list[T]) drop() { *l = list[T]{} }
@@ -48,15 +95,16 @@ func (l *list[T]) grows() int64 {
 	return int64(unsafe.Sizeof(x)) << chunkShift
 }
 
-func (l *list[T]) bytes() (n int64) {
-	var x T
-	for i, c := range l.chunks {
-		n += int64(cap(c)) * int64(unsafe.Sizeof(x))
-		if i > 0 { // the others are like it
-			return n + int64(len(l.chunks)-2)*int64(cap(c))*int64(unsafe.Sizeof(x))
-		}
+func (l *list[T]) bytes() int64 {
+	if len(l.chunks) == 0 {
+		return 0
 	}
-	return n
+	var x T
+	n := cap(l.chunks[0]) + (len(l.chunks)-1)<<chunkShift
+	if moved := l.away.count(); moved > 0 {
+		n = (len(l.chunks)-moved)<<chunkShift + cap(l.spare)
+	}
+	return int64(n)*int64(unsafe.Sizeof(x)) + l.away.bytes()
 }
 
 // A unit is a step of positive length together with everything that happens at its end: members of a group of events
@@ -246,6 +294,27 @@ func (s *records) at(i int, spans *list[span]) stepRecord {
 		}
 	}
 	return r
+}
+
+// after returns the first step with more than u units before it, n where there is none.
+func (s *records) after(u int) int {
+	if !s.packed {
+		return s.loose.search(func(r *stepRecord) bool { return int(r.unit) > u })
+	}
+	b := s.blocks.search(func(b *block) bool { return int(b.unit) > u })
+	i := max(b-1, 0) * perBlock
+	for i < s.n && int(s.at(i, nil).unit) <= u {
+		i++
+	}
+	return i
+}
+
+// shelve moves packed steps to a shelf.
+func (s *records) shelve(to *shelf) error {
+	if err := s.blocks.shelve(to); err != nil {
+		return err
+	}
+	return s.odd.shelve(to)
 }
 
 // A span is a stretch of a run without jumps: same discretes, same modes.

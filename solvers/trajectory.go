@@ -59,6 +59,8 @@ type Trajectory struct {
 
 	opening sync.Mutex
 	files   []Disk
+	shelf   shelf // for lists that take too much of Limit
+	shelves bool  // they do, in this run
 
 	run      int          // counts the runs
 	working  atomic.Int64 // bytes of the Readers
@@ -99,6 +101,9 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.spans.clear()
 	tr.spanAt.reset(z.D + z.M)
 	tr.group, tr.units = 0, 0
+	tr.shelves = false
+	tr.shelf.tr = tr
+	tr.shelf.clear()
 	tr.run++
 	tr.working.Store(0)
 	tr.replayed.Store(0)
@@ -189,13 +194,12 @@ func (tr *Trajectory) expected(sys System) int {
 
 // Bytes returns the memory that the trajectory takes, with that of its Readers.
 func (tr *Trajectory) Bytes() int64 {
-	return tr.stageBytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() +
-		tr.kept.bytes() + tr.working.Load() + tr.lists()
+	return tr.stageBytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.kept.bytes() + tr.working.Load() + tr.lists()
 }
 
 // lists returns the memory of the lists of steps, marks and spans, which are kept whatever Keep says.
 func (tr *Trajectory) lists() int64 {
-	return tr.steps.bytes() + tr.marks.bytes() + tr.thetas.bytes() + tr.spans.bytes()
+	return tr.steps.bytes() + tr.marks.bytes() + tr.thetas.bytes() + tr.spans.bytes() + tr.spanAt.bytes()
 }
 
 // stageBytes returns the memory of the steps that are kept with their stages.
@@ -236,7 +240,7 @@ func (tr *Trajectory) dropSteps() {
 func (tr *Trajectory) fits(more int64) error {
 	if tr.Limit > 0 && more > 0 {
 		if need := tr.Bytes() + more; need > tr.Limit {
-			return &MemoryError{Limit: tr.Limit, Bytes: need, Keep: tr.Kept(), Thinned: tr.Thinned(), Lists: tr.lists()}
+			return &MemoryError{Limit: tr.Limit, Bytes: need, Keep: tr.Kept(), Thinned: tr.Thinned()}
 		}
 	}
 	return nil
@@ -280,13 +284,43 @@ func (tr *Trajectory) open() (Disk, error) {
 	return f, nil
 }
 
-// Close closes the files that states are kept in; the run cannot be read any more.
+// Close closes the files that the run is kept in; it cannot be read any more.
 func (tr *Trajectory) Close() {
 	for _, f := range tr.files {
 		_ = f.Close() // its contents are not needed any more
 	}
-	tr.files = tr.files[:0]
+	tr.files, tr.shelf.file = tr.files[:0], nil
 }
+
+// Lists move to a file where they take more than a part of Limit, 1/listsPart, and are worth it.
+const listsPart, listsLeast = 8, 1 << 18
+
+// shelve moves the lists to a file, where they take more than their part of Limit. Runs that are kept whole are not
+// that long.
+func (tr *Trajectory) shelve() error {
+	if tr.whole || tr.Limit == 0 || tr.Open == nil || !tr.steps.packed ||
+		!tr.shelves && tr.lists() <= max(tr.Limit/listsPart, listsLeast) {
+		return nil
+	}
+	tr.shelves = true
+	if err := tr.steps.shelve(&tr.shelf); err != nil {
+		return err
+	}
+	if err := tr.marks.shelve(&tr.shelf); err != nil {
+		return err
+	}
+	if err := tr.thetas.shelve(&tr.shelf); err != nil {
+		return err
+	}
+	if err := tr.spans.shelve(&tr.shelf); err != nil {
+		return err
+	}
+	return tr.spanAt.shelve(&tr.shelf)
+}
+
+// Err returns the error of the file that lists of the run are kept in, if something could not be read. What was read
+// since then means nothing.
+func (tr *Trajectory) Err() error { return tr.shelf.failed() }
 
 // Drop gives up the memory of the states; the run cannot be read any more. The next run is recorded as if this one had
 // not been dropped.
@@ -351,6 +385,11 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	tr.made[s.Member]++
 	if !tr.whole {
 		tr.steps.pack(tr.Limit > 0 && tr.steps.bytes() > tr.Limit/16)
+		if tr.steps.n&(1<<chunkShift-1) == 0 {
+			if err := tr.shelve(); err != nil {
+				return err
+			}
+		}
 	}
 	if s.H > 0 {
 		tr.units++
@@ -556,7 +595,9 @@ func (tr *Trajectory) Mark(m *Mark) error {
 			}
 		}
 	}
-	tr.marks.add(r)
+	if tr.marks.add(r); tr.marks.n&(1<<chunkShift-1) == 0 {
+		return tr.shelve()
+	}
 	return nil
 }
 

@@ -52,8 +52,8 @@ var settingRows = map[string][]SettingRow{
 			"then one in 2, 4 …; docs/methods.md"},
 		{[]string{"units"}, "`off`, `warn` or `strict`: contradictions are errors unless said otherwise; `strict` " +
 			"refuses unknown units as well"},
-		{[]string{"threads", "memory"}, "goroutines, and what may be kept of a run (`\"2 GB\"`; half of the " +
-			"machine's memory unless said otherwise); results do not depend on them"},
+		{[]string{"threads", "memory"}, "goroutines, and what a run and its results may take (`\"2 GB\"`; " +
+			"docs/limits.md has the default); results do not depend on them"},
 		{[]string{"steady"}, "how steady states are found: `auto`, the default, follows the run with growing steps " +
 			"until Newton's method takes over; `newton` begins with that; `run` goes on to the end; docs/steady.md"},
 		{[]string{"steady_start"}, "where searches for steady states begin: `own`, where the run is; `warm`, at the " +

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
 )
@@ -43,6 +44,7 @@ func (j job[R]) do(c *call) (result R, err error) {
 	if err != nil {
 		return result, err
 	}
+	memory.Keep(m.Memory(opts))
 	out, err := c.open(output)
 	if err != nil {
 		return result, err

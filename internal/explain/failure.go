@@ -366,30 +366,8 @@ func (f *failure) memory(e *solvers.MemoryError) {
 		keep = fmt.Sprintf(" with checkpoint = %s", e.Keep)
 		less = "leave checkpoint out, so that less is kept where it must be"
 	}
-	if e.Lists > e.Limit/2 { // nothing else that is kept matters much
-		less = fmt.Sprintf("loosen rtol, or shorten the time span: %s of that is the list of steps and events, "+
-			"which is kept with every checkpoint", diag.Bytes(float64(e.Lists)))
-		if enough := f.enough(e); enough > 0 {
-			less += fmt.Sprintf("; if the rest is like this, memory = \"%d MB\" will do", enough)
-		}
-	}
-	f.list.Errorf(CodeMemory, f.span, "the trajectory needs more than memory = %s%s at %s; raise "+
+	f.list.Errorf(CodeMemory, f.span, "the trajectory needs more than the %s that memory leaves it%s at %s; raise "+
 		"solver.memory, or %s", diag.Bytes(float64(e.Limit)), keep, f.at(&e.Place), less)
-}
-
-// enough estimates how many megabytes a run needs that outgrew its limit, if the rest of it is like what there is. It
-// returns 0 where that is not known.
-func (f *failure) enough(e *solvers.MemoryError) int {
-	if f.worker == nil {
-		return 0
-	}
-	times, _ := f.worker.AtStart()
-	from, to := times[solvers.InstantStart], times[solvers.InstantEnd]
-	if !(e.T > from && to > e.T) {
-		return 0
-	}
-	// A fifth more, since lists grow in pieces and the way back needs some room.
-	return 1 + int(1.2*float64(e.Limit)*(to-from)/(e.T-from)/1e6)
 }
 
 func (f *failure) refused(e *memory.RefusedError) {

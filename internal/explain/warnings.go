@@ -218,7 +218,7 @@ func (x *Explainer) Thinned(run *solvers.Trajectory, l *diag.List) {
 		what = fmt.Sprintf("one state in %d", k)
 	}
 	l.Notef(CodeMemory, x.span,
-		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same "+
-			"result; more solver.memory makes it faster",
+		"the steps of the run do not fit into the %s that memory leaves them: %s is kept, and %d steps were computed "+
+			"again, to the same result; more solver.memory makes it faster",
 		diag.Bytes(float64(run.Limit)), what, run.Replayed())
 }

@@ -111,6 +111,17 @@ func Force(n int64) (restore func()) {
 	return func() { forced.Store(before) }
 }
 
+// beside is what Go's runtime does not count of a process: programs.
+const beside = 56 << 20
+
+// Keep has garbage collected as often as it takes to have no more than n bytes, programs included, as far as that is
+// possible. It is for commands: it changes the whole process.
+func Keep(n int64) {
+	if n > 0 {
+		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), max(n-beside, n/2)))
+	}
+}
+
 // Used returns how many bytes the process has.
 func Used() int64 {
 	s := []metrics.Sample{

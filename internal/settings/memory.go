@@ -20,10 +20,14 @@ func (s Settings) MemoryLimit() int64 {
 	return min(defaultMemory, memory.Budget())
 }
 
-// TrajectoryLimit returns how many bytes the record of a run may take.
+// What a process takes beside the record of a run, and how much of memory is for the record even where that is more.
+const besideRecord, leastRecord = 125e6, 32e6
+
+// TrajectoryLimit returns how many bytes the record of a run may take. Where memory is less than a process has, it is
+// for the record alone.
 func (s Settings) TrajectoryLimit() int64 {
-	if s.Solver.Memory > 0 {
-		return s.Solver.Memory
+	if all := s.Solver.Memory; all > 0 {
+		return max(min(all, leastRecord), all-besideRecord, all-all/8*5)
 	}
 	return memory.Budget() / 2
 }
