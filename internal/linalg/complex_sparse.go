@@ -114,11 +114,16 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 		x[k] = 0
 		rows := o.lRows[o.lStart[k]:o.lEnd[k]]
 		l := f.l[o.lValue[k]:][:len(rows)]
+		lower := 0.0
 		for q, i := range rows {
-			l[q] = x[i]
+			v := x[i]
+			l[q] = v
 			x[i] = 0
+			if v := complexMagnitude(v); v > lower {
+				lower = v
+			}
 		}
-		if good, err := f.pivot(k, own, l, most, upper, size, watch); !good || err != nil {
+		if good, err := f.pivot(k, own, l, lower, most, upper, size, watch); !good || err != nil {
 			return good, err
 		}
 	}
@@ -128,8 +133,9 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 	return true, nil
 }
 
-// pivot divides what lies below a pivot by it, which gives column k of L. It reports what eliminate does.
-func (f *complexSparse) pivot(k int, pivot complex128, l []complex128, most, upper, size float64, watch bool) (
+// pivot divides what lies below a pivot by it, which gives column k of L. lower is the greatest magnitude of that. It
+// reports what eliminate does.
+func (f *complexSparse) pivot(k int, pivot complex128, l []complex128, lower, most, upper, size float64, watch bool) (
 	good bool, err error,
 ) {
 	if complexMagnitude(pivot) < complexMagnitude(f.patch) {
@@ -137,11 +143,7 @@ func (f *complexSparse) pivot(k int, pivot complex128, l []complex128, most, upp
 	}
 	r := complexNegativeInverse(pivot)
 	f.recip[k] = r
-	lower := 0.0
 	for q, v := range l {
-		if v := complexMagnitude(v); v > lower {
-			lower = v
-		}
 		l[q] = complexMul(v, r)
 	}
 	own := complexMagnitude(pivot)

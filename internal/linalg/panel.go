@@ -119,11 +119,16 @@ func (f *sparse) collect(values []float64, g *columnGroup) (most [8]float64) {
 	o := f.o
 	for k := g.first; k < g.end; k++ {
 		lane := k - g.first
-		for e := o.inStart[k]; e < o.inStart[k+1]; e++ {
-			v := values[o.inValues[e]]
-			f.at(int(o.inRows[e]))[lane] = v
-			most[lane] = max(most[lane], math.Abs(v))
+		to, largest := f.right[lane:], 0.0
+		at := o.inValues[o.inStart[k]:o.inStart[k+1]]
+		for e, i := range o.inRows[o.inStart[k]:o.inStart[k+1]] {
+			v := values[at[e]]
+			to[8*int(i)] = v
+			if v := math.Abs(v); v > largest {
+				largest = v
+			}
 		}
+		most[lane] = largest
 	}
 	for _, m := range g.from {
 		f.lowerWide(int(m), int(g.first))
@@ -133,10 +138,17 @@ func (f *sparse) collect(values []float64, g *columnGroup) (most [8]float64) {
 
 // upper takes column k of U from a lane, and returns the greatest magnitude.
 func (f *sparse) upper(k, lane int) (most float64) {
-	for e := f.o.uStart[k]; e < f.o.uStart[k+1]; e++ {
-		u := f.at(int(f.o.uRows[e]))[lane]
-		f.u[e] = u
-		if v := math.Abs(u); v > most {
+	from, to := f.o.uStart[k], f.o.uStart[k+1]
+	return fromLane(f.u[from:to], f.o.uRows[from:to], f.right[lane:])
+}
+
+// fromLane takes the rows of to from a lane, and returns the greatest magnitude.
+func fromLane(to []float64, rows []int32, lane []float64) (most float64) {
+	to = to[:len(rows)]
+	for q, i := range rows {
+		v := lane[8*int(i)]
+		to[q] = v
+		if v := math.Abs(v); v > most {
 			most = v
 		}
 	}
@@ -170,10 +182,8 @@ func (f *sparse) eliminateGroup(values []float64, g *columnGroup, size float64, 
 		own := f.at(k)
 		rows := o.lRows[o.lStart[k]:o.lEnd[k]]
 		l := f.l[o.lValue[k]:][:len(rows)]
-		for q, i := range rows {
-			l[q] = f.at(int(i))[lane]
-		}
-		good, err = f.pivot(k, own[lane], l, most[lane], upper, size, watch)
+		lower := fromLane(l, rows, f.right[lane:])
+		good, err = f.pivot(k, own[lane], l, lower, most[lane], upper, size, watch)
 		clear(own[:lane+1]) // the columns that are left
 		simd.ScatterAdd(f.right, rows, l, own[:], 1, 1, 1)
 	}
@@ -204,9 +214,9 @@ func (f *sparse) tailColumns(values []float64, groups []columnGroup, watch bool)
 		for ; k < int(g.end); k++ {
 			lane := k - int(g.first)
 			upper := f.upper(k, lane)
-			to := f.tail.a[(k-int(s.tail))*n:][:n]
+			to, from := f.tail.a[(k-int(s.tail))*n:][:n], f.right[8*int(s.tail)+lane:]
 			for i := range to {
-				to[i] = f.at(int(s.tail) + i)[lane]
+				to[i] = from[8*i]
 			}
 			good = good && (!watch || !(upper > growth*most[lane]))
 		}

@@ -114,11 +114,16 @@ func (f *sparse) eliminate(values []float64, size float64, watch bool) (good boo
 		x[k] = 0
 		rows := o.lRows[o.lStart[k]:o.lEnd[k]]
 		l := f.l[o.lValue[k]:][:len(rows)]
+		lower := 0.0
 		for q, i := range rows {
-			l[q] = x[i]
+			v := x[i]
+			l[q] = v
 			x[i] = 0
+			if v := magnitude(v); v > lower {
+				lower = v
+			}
 		}
-		if good, err := f.pivot(k, own, l, most, upper, size, watch); !good || err != nil {
+		if good, err := f.pivot(k, own, l, lower, most, upper, size, watch); !good || err != nil {
 			return good, err
 		}
 	}
@@ -128,8 +133,9 @@ func (f *sparse) eliminate(values []float64, size float64, watch bool) (good boo
 	return true, nil
 }
 
-// pivot divides what lies below a pivot by it, which gives column k of L. It reports what eliminate does.
-func (f *sparse) pivot(k int, pivot float64, l []float64, most, upper, size float64, watch bool) (
+// pivot divides what lies below a pivot by it, which gives column k of L. lower is the greatest magnitude of that. It
+// reports what eliminate does.
+func (f *sparse) pivot(k int, pivot float64, l []float64, lower, most, upper, size float64, watch bool) (
 	good bool, err error,
 ) {
 	if magnitude(pivot) < magnitude(f.patch) {
@@ -137,11 +143,7 @@ func (f *sparse) pivot(k int, pivot float64, l []float64, most, upper, size floa
 	}
 	r := negativeInverse(pivot)
 	f.recip[k] = r
-	lower := 0.0
 	for q, v := range l {
-		if v := magnitude(v); v > lower {
-			lower = v
-		}
 		l[q] = mul(v, r)
 	}
 	own := magnitude(pivot)
