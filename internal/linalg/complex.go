@@ -125,6 +125,6 @@ func (f *complexSparse) SolveT(x []complex128, lanes int) {
 }
 
 func (f *complexSparse) Memory() int {
-	values := cap(f.m) + len(f.x) + len(f.w)
+	values := cap(f.own) + len(f.x) + len(f.w)
 	return 16*values + f.o.memory()
 }

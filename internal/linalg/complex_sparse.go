@@ -15,7 +15,8 @@ type complexSparse struct {
 	patch  complex128 // what takes the place of smaller pivots; 0 for errors
 	first  *Order     // that of the pattern
 	o      *Order
-	m      []complex128  // the following four, as the order lays them out
+	own    []complex128  // memory for factors
+	m      []complex128  // the following four, as the order lays them out: in own, or where factors were kept
 	l, u   []complex128  // −L and U, as in the order
 	recip  []complex128  // −1 over the diagonal of U
 	off    []complex128  // above the blocks
@@ -41,12 +42,18 @@ func (f *complexSparse) SetOrder(o *Order) {
 		return
 	}
 	f.forget()
-	at := o.layout()
-	f.o, f.m = o, resize(f.m, at.end)
-	clear(f.m) // L may have places that nothing is written to
-	f.l, f.u, f.off, f.recip = f.m[:at.u], f.m[at.u:at.off], f.m[at.off:at.recip], f.m[at.recip:at.pivot]
+	f.o, f.own = o, resize(f.own, o.layout().end)
+	clear(f.own) // L may have places that nothing is written to
+	f.use(f.own)
+}
+
+// use makes m the memory of the factors.
+func (f *complexSparse) use(m []complex128) {
+	at := f.o.layout()
+	f.m = m
+	f.l, f.u, f.off, f.recip = m[:at.u], m[at.u:at.off], m[at.off:at.recip], m[at.recip:at.pivot]
 	if f.tail != nil {
-		f.tail.a = f.m[at.tail : at.end-extra]
+		f.tail.a = m[at.tail : at.end-extra]
 	}
 }
 
@@ -54,6 +61,9 @@ func (f *complexSparse) Order() *Order { return f.o }
 
 func (f *complexSparse) Factor(values []complex128) error {
 	values = values[:len(f.s.p.Rows)]
+	if len(f.m) < len(f.own) {
+		f.use(f.own)
+	}
 	if f.fast(values) {
 		return nil
 	}

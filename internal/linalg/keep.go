@@ -66,7 +66,7 @@ func (f *sparse) Keep(to []float64) bool {
 	if f.o != f.first {
 		return false
 	}
-	to = store(to, f.m[:len(f.m)-extra])
+	to = store(to, f.m[:f.o.layout().end-extra])
 	if f.tail != nil {
 		storePivots(store(to, f.tail.recip), f.tail.pivot)
 	}
@@ -75,7 +75,9 @@ func (f *sparse) Keep(to []float64) bool {
 
 func (f *sparse) Restore(from []float64) {
 	f.SetOrder(f.first)
-	from = load(from, f.m[:len(f.m)-extra])
+	n := f.o.layout().end - extra
+	f.use(from[:n])
+	from = from[n:]
 	if f.tail != nil {
 		loadPivots(load(from, f.tail.recip), f.tail.pivot)
 	}

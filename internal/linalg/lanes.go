@@ -218,7 +218,7 @@ func (f *sparse) widen() {
 func (l *lanes) at(k int) *[8]float64 { return (*[8]float64)(l.right[8*k:]) }
 
 func (f *sparse) Memory() int {
-	values := cap(f.m) + len(f.x) + len(f.w) + len(f.right) + len(f.below) + len(f.upwards)
+	values := cap(f.own) + len(f.x) + len(f.w) + len(f.right) + len(f.below) + len(f.upwards)
 	values += len(f.between)
 	if f.tail != nil {
 		values += len(f.tail.recip) + len(f.tail.work)

@@ -80,7 +80,8 @@ type LU interface {
 
 	// Keep copies the factors of the last Factor, which are Kept numbers. It returns false if they have another order
 	// of pivots than the pattern's, and take other room. Restore makes the LU solve as if its last Factor had been that
-	// of the LU of the same Analysis that kept them, with its bits.
+	// of the LU of the same Analysis that kept them, with its bits. They are not to change until the next Factor or
+	// Restore, since large ones are read where they are.
 	Kept() int
 	Keep(to []float64) bool
 	Restore(from []float64)

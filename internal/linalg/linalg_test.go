@@ -523,7 +523,8 @@ func TestDependent(t *testing.T) {
 	}
 }
 
-// TestKeep requires an LU that gets the factors of another one to have the bits of its solutions.
+// TestKeep requires an LU that gets the factors of another one to have the bits of its solutions, and to leave these
+// factors as they are when it factors again.
 func TestKeep(t *testing.T) {
 	for _, m := range matrices() {
 		n := m.p.N
@@ -557,6 +558,17 @@ func TestKeep(t *testing.T) {
 				if !slices.Equal(x, y) {
 					t.Errorf("%s, %v: %d lanes differ", m.name, method, lanes)
 				}
+			}
+			before := slices.Clone(kept)
+			double := slices.Clone(m.values)
+			for e := range double {
+				double[e] *= 2
+			}
+			if err := other.Factor(double); err != nil {
+				t.Errorf("%s, %v: %v", m.name, method, err)
+			}
+			if !slices.Equal(kept, before) {
+				t.Errorf("%s, %v: a factorisation changes the factors that were kept of another", m.name, method)
 			}
 		}
 	}
