@@ -22,6 +22,8 @@ type jacobianPlan struct {
 	outer    []Entry      // those of ∂r/∂y
 	times    []Entry      // those of ∂(f, r)/∂t; the column is not used
 	all      []Entry      // every one; column n is time
+	leading  []Entry      // those of all that no other one of ∂f/∂y at the same place comes before
+	copies   [][2]int32   // the others, each after the leading one at its place
 
 	matrix *StepMatrix // nil where whole steps would be too long
 }
@@ -67,6 +69,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	for k := range p.states {
 		p.states[k].Place = places[k]
 	}
+	p.gather(pattern.NonZeros())
 	p.pattern, p.mass = pattern, j.Mass
 	p.diagonal, p.beside = places[len(p.states):last], places[last:]
 	var err error
@@ -82,6 +85,24 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 		}
 	}
 	return p, nil
+}
+
+// gather finds the entries at the same place of a pattern with so many.
+func (p *jacobianPlan) gather(places int) {
+	first := make([]int32, places) // by place: the entry, + 1
+	states := p.states
+	for e, at := range p.all {
+		if len(states) > 0 && int(states[0].E) == e {
+			to := &first[states[0].Place]
+			states = states[1:]
+			if *to > 0 {
+				p.copies = append(p.copies, [2]int32{*to - 1, int32(e)})
+				continue
+			}
+			*to = int32(e) + 1
+		}
+		p.leading = append(p.leading, at)
+	}
 }
 
 // assemble writes w = M/γ - h ∂f/∂y for the entries j.

@@ -180,8 +180,11 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 		kt[n*m+i-1] = r.gammas[i]
 	}
 	if l > 1 {
-		for _, x := range r.plan.all {
+		for _, x := range r.plan.leading {
 			simd.Combine(jb[int(x.E)*l:][:l], r.zero[:l], h, kt[int(x.Col)*m:][:m], r.rows, v[int(x.Row)*l:], w*l)
+		}
+		for _, e := range r.plan.copies {
+			copy(jb[int(e[1])*l:][:l], jb[int(e[0])*l:][:l])
 		}
 		return
 	}
@@ -191,13 +194,16 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 			vt[j*m+i-1] = u
 		}
 	}
-	for _, x := range r.plan.all {
+	for _, x := range r.plan.leading {
 		k, u := kt[int(x.Col)*m:][:m], vt[int(x.Row)*m:][:m]
 		sum := float64(k[0] * u[0])
 		for i := 1; i < len(k); i++ {
 			sum = math.FMA(k[i], u[i], sum)
 		}
 		jb[x.E] = math.FMA(h, sum, 0)
+	}
+	for _, e := range r.plan.copies {
+		jb[e[1]] = jb[e[0]]
 	}
 }
 
