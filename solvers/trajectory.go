@@ -432,7 +432,7 @@ func (tr *Trajectory) keepOf(s *Step, slot int) {
 }
 
 // keptLimit is how many bytes may be used for what only saves work.
-const keptLimit = 1 << 30
+const keptLimit = 2 << 30
 
 // keep decides whether to keep y, the state before unit u, which is the next one, and keeps it. Where the step before
 // it is kept as well, y are the parts of that.
