@@ -180,7 +180,7 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 		}
 		lin.lu.Solve(lin.x, 1)
 	}
-	var it newton
+	it := newton{ahead: newtonAhead}
 	for on := true; on; {
 		residual(lin)
 		change := r.changeComplex(f, s, b, lin.x)

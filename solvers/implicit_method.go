@@ -346,6 +346,7 @@ type newton struct {
 	fresh  bool    // the matrix is one of the stages
 	tried  bool    // changes were seen with this matrix
 	slow   bool    // changes shrink too slowly, or not at all
+	ahead  float64 // iterations to come that cost more than another matrix
 	counts int
 	second float64 // the second change over the first; 0 where one was enough
 }
@@ -357,7 +358,8 @@ const (
 	newtonNoise   = 0x1p-26 // a change that may be rounding, where changes do not shrink any more
 	newtonLeft    = 0x1p-48 // what is left of an equation that holds to rounding, relative to its terms
 	newtonSlow    = 0.25    // a rate that asks for another matrix
-	newtonAhead   = 4       // iterations to come that cost more than another Jacobian
+	newtonAhead   = 4       // iterations to come that cost more than another matrix
+	newtonModes   = 12      // and more than a coupled one, where the eigenvalues of the table serve the first
 	newtonInexact = 0x1p-13 // residual of a change that is found without factors
 	newtonFront   = 0x1p-20 // of the largest state: what is smaller is not known better by a solution without factors
 )
@@ -393,7 +395,7 @@ func (it *newton) judge(change float64) newtonVerdict {
 		return newtonFound
 	case it.counts >= newtonMost:
 		return newtonFailed
-	case !first && (rate > newtonSlow || log2(newtonDone/change)/log2(rate) > newtonAhead):
+	case !first && (rate > newtonSlow || log2(newtonDone/change)/log2(rate) > it.ahead):
 		it.rate, it.tried, it.fresh = 0, false, true
 		return newtonRenew
 	}
@@ -412,7 +414,10 @@ func (r *implicitRungeKutta) solve(f JacobianField, s *Step, b *implicitBlock) b
 	if (lin.h != s.H || !slices.Equal(lin.a, b.a)) && !r.start(lin, s.H, b.a) {
 		return false
 	}
-	var it newton
+	it := newton{ahead: newtonAhead}
+	if lin.modes != nil && lin.first {
+		it.ahead = newtonModes
+	}
 	defer func() { r.shrinks = max(r.shrinks, it.second) }()
 	for {
 		for i := b.from; i < b.to; i++ {
