@@ -33,7 +33,8 @@ func nineBuses(t *testing.T) *odes.Model {
 
 // TestNineBusesPETSc compares with what PETSc's programs print that solve the model by the trapezoidal rule with steps
 // of 0.01 s (src/ts/tutorials/power_grid/stability_9bus/output): ex9busopt the objective at two sets of powers, of
-// which the second is printed to six digits, and ex9bus when a regulator meets its limit.
+// which the second is printed to six digits, and its differences by the powers at the first (-tao_test_gradient), and
+// ex9bus when a regulator meets its limit.
 func TestNineBusesPETSc(t *testing.T) {
 	steps := []odes.Setting{
 		{Key: "solver.method", Value: "trapezoidal"},
@@ -61,6 +62,24 @@ func TestNineBusesPETSc(t *testing.T) {
 		}
 		if got := s.Values[0].Value; !(math.Abs(got-c.cost) <= c.most) {
 			t.Errorf("powers %v cost %.9g, by PETSc %g", c.powers, got, c.cost)
+		}
+	}
+	for _, mode := range []string{"adjoint", "complex"} {
+		g, err := m.Sensitivities(t.Context(), odes.Options{
+			Threads: 1, Of: []string{"cost"}, Wrt: []string{"PG"},
+			Settings: append([]odes.Setting{{Key: "sens.mode", Value: mode}}, steps...),
+			Set: []odes.Assignment{
+				{Name: "VRmax", Values: []float64{100}},
+				{Name: "VRmin", Values: []float64{-100}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []float64{0.00419441, 0.00514051, 0.0136655} { // differences of PETSc's objective
+			if got := g.Gradient[i]; !(math.Abs(got-want) <= 1e-5*want) {
+				t.Errorf("%s: the derivative by PG[%d] is %.9g, not %g", mode, i+1, got, want)
+			}
 		}
 	}
 	s, err := m.Solve(t.Context(), odes.Options{Threads: 1, Of: []string{"Eq1"}, Set: []odes.Assignment{
