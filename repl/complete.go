@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/compile"
@@ -22,6 +23,51 @@ import (
 func keywords() []string {
 	words := parser.WordsOf(parser.PartWord, parser.OperatorWord, parser.FreeWord)
 	return append(words, "wrt", "against", "of", "points")
+}
+
+// expressionWords returns what may stand in expressions, besides names of the model.
+func expressionWords() (words []string) {
+	for _, f := range stdlib.Funcs() {
+		if first, _ := utf8.DecodeRuneInString(f.Name); f.Class != stdlib.Noise && unicode.IsLetter(first) {
+			words = append(words, f.Name)
+		}
+	}
+	return append(words, parser.WordsIn("expression")...)
+}
+
+// argumentWords returns the words that a command takes besides names and expressions.
+func (s *Session) argumentWords(c *command) (words []string) {
+	switch c.name {
+	case "run":
+		if s.now.model != nil && len(s.now.model.Experiments()) > 0 {
+			words = []string{"in"}
+		}
+		return words
+	case "help":
+		for _, c := range commands() {
+			words = append(words, c.name)
+		}
+		return words
+	case "emit":
+		return compile.Stages()
+	case "doc":
+		return append(slices.Clone(s.cfg.Words), parser.ItemWords()...)
+	case "text", "remove", "reset":
+		return s.declared()
+	case "plot":
+		words = []string{"against", "adjoint", "steps", "time", "in"}
+	case "sens":
+		return []string{"wrt", "in"}
+	case "sweep":
+		words = []string{"from", "to", "points", "of", "band", "steady", "in"}
+	case "ensemble":
+		words = []string{"from", "to", "members", "seed"}
+	case "compare":
+		words = append(slices.Clone(s.cfg.Words), "of", "in")
+	case "fit":
+		return []string{"starts", "waterfall", "profiles", "data", "residuals", "predicted"}
+	}
+	return slices.Concat(words, s.declared(), expressionWords())
 }
 
 // behindIn matches a line that continues with the name of an experiment, or with its beginning.
@@ -111,6 +157,9 @@ func setting(tokens []ast.Token) (block, key string, ok bool) {
 	return tokens[0].Text, key, true
 }
 
+// numberAtEnd matches a line that ends in a number.
+var numberAtEnd = lazy.Regexp(`(?:^|[^\pL\pN_])[0-9][0-9.]*$`)
+
 // fileNames matches a line that continues with the name of a file.
 var fileNames = lazy.Regexp(`(?:\b(csv|load)\(\s*|\bfrom\s+)"([^"]*)$`)
 
@@ -152,10 +201,14 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	if at := strings.LastIndexByte(word, '-'); at >= 0 && first != "doc" {
 		word = word[at+1:]
 	}
+	before = strings.TrimSuffix(line, word)
 	var all []string
-	switch fitting, ok := s.fits(strings.TrimSuffix(line, word)); {
+	at := slices.IndexFunc(commands(), func(c command) bool { return spaced && c.name == first })
+	switch fitting, ok := s.fits(before); {
 	case ok:
 		all = fitting
+	case strings.HasSuffix(before, "--") || numberAtEnd().MatchString(before) && word == "":
+		// no option, and no more of a number, is known
 	case !spaced && strings.TrimLeft(line, " ") == word:
 		for _, c := range commands() {
 			all = append(all, c.name)
@@ -163,17 +216,10 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		all = append(all, parser.ItemWords()...)
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)
-	case first == "emit":
-		all = compile.Stages()
-	case first == "plot":
-		all = append(s.declared(), s.cfg.Words...)
-		all = append(all, "against", "adjoint", "steps", "time")
-	case first == "help":
-		for _, c := range commands() {
-			all = append(all, c.name)
+	case at >= 0:
+		if c := commands()[at]; c.form != c.name {
+			all = s.argumentWords(&c)
 		}
-	case first == "doc":
-		all = append(slices.Clone(s.cfg.Words), parser.ItemWords()...)
 	default:
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)

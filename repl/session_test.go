@@ -204,6 +204,20 @@ func TestComplete(t *testing.T) {
 		"load ../examples/boun":       "../examples/bounce" + string(filepath.Separator) + " 16",
 		"x-h":                         "h0 height 1",
 		"zzz":                         " 3",
+		"run ":                        " 0",
+		"undo ":                       " 0",
+		"run --":                      " 0",
+		"sens --o":                    " 1",
+		"e = 0.":                      " 0",
+		"plot hei":                    "height 3",
+		"plot wee":                    " 3", // a unit
+		"plot aga":                    "against 3",
+		"plot x aga":                  "against 3",
+		"sens height w":               "wrt 1",
+		"compare bs3, dopri":          "dopri5 5",
+		"fit st":                      "starts 2",
+		"text hei":                    "height 3",
+		"help sw":                     "sweep 2",
 		"at_event(":                   "bounce 0",
 		"2*event_time( bou":           "bounce 3",
 		"plot adjoint(":               "area area2 height lost path t_second velocity 0",
@@ -234,6 +248,7 @@ func TestComplete(t *testing.T) {
 	for before, want := range map[string]string{
 		"plot C in ":       "high low model 0",
 		"run in hi":        "high 2",
+		"run ":             "in 0",
 		"plot C in low, h": "high 1",
 	} {
 		words, n := s.Complete(before)
