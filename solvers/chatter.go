@@ -83,20 +83,18 @@ func (f *history) regular() bool {
 // slidesAlong reports whether on both sides of guard i, that of a mode which is about to change, the field leads back
 // to it. The segment must be entered anew afterwards.
 func (s *Solver) slidesAlong(i int) bool {
-	rate := func(m []float64) float64 {
+	ahead := func(m []float64) float64 {
 		f := s.rates(s.y, s.d, m)
 		eps := float64(0x1p-20 * s.span)
-		s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
-		here := s.rhoP[i]
 		for n := range s.yi {
 			s.yi[n] = math.FMA(eps, f[n], s.y[n])
 		}
 		s.sys.GuardValues(s.t+eps, s.yi, s.rhoP, s.truthP)
-		return s.rhoP[i] - here
+		return s.rhoP[i]
 	}
 	before := append([]float64(nil), s.m...)
 	behind := s.ahead(s.y, s.d, before)
-	return !s.same(before, behind) && rate(before) > 0 && rate(behind) > 0
+	return !s.same(before, behind) && ahead(before) > 0 && ahead(behind) > 0
 }
 
 // partner returns the event that fires in turn with the one of history h, or "".

@@ -39,8 +39,8 @@ type enclosures struct {
 	used           int         // parts that were looked at in this step
 	credit         int
 	limit          float64 // behind it nothing matters: something fires there
-	settled        float64 // nothing is hidden before it
-	level          int     // of the part where nothing more may be looked at
+	settled        float64 // where nothing more may be looked at; nothing is hidden before it
+	level          int     // of the part that begins there
 	retaken        int     // trial steps in a row that retakes ended
 	retakes        int     // trial steps that it ended in this run
 	broken         bool
@@ -109,7 +109,7 @@ func (s *Solver) hidden() (ok bool, err error) {
 			e.left[0][j*(n+1)+r] = sum
 		}
 	}
-	e.used, e.limit, e.settled, e.broken, e.err = 0, 1, 0, false, nil
+	e.used, e.limit, e.broken, e.err = 0, 1, false, nil
 	if !s.doubtful(e.left[0], 0, 1, 0) {
 		return true, nil
 	}
@@ -236,14 +236,10 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 	}
 	middle := float64(0.5 * (lo + hi))
 	if simple || level == partLevel || !(float64((hi-lo)*s.trial.H) > float64(2*ulp(s.trial.T1))) {
-		if !small && hi < e.limit && !s.shows(hi) {
-			return false
-		}
-		e.settled = hi
-		return true
+		return small || hi >= e.limit || s.shows(hi)
 	}
 	if e.used >= min(mostBoxes, e.credit) {
-		e.level = level
+		e.level, e.settled = level, lo
 		return false
 	}
 	// The mean value, with the slopes over the whole part.
@@ -264,7 +260,6 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 		}
 		s.add(p)
 		if clear {
-			e.settled = hi
 			return true
 		}
 	}
@@ -278,20 +273,10 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 			}
 		}
 	}
-	if s.doubtful(l, lo, middle, level+1) {
-		if !s.part(l, lo, middle, level+1) {
-			return false
-		}
+	if s.doubtful(l, lo, middle, level+1) && !s.part(l, lo, middle, level+1) {
+		return false
 	}
-	e.settled = middle
-	if middle >= e.limit {
-		return true
-	}
-	if s.doubtful(r, middle, hi, level+1) {
-		return s.part(r, middle, hi, level+1)
-	}
-	e.settled = hi
-	return true
+	return middle >= e.limit || !s.doubtful(r, middle, hi, level+1) || s.part(r, middle, hi, level+1)
 }
 
 // shows adds a sample at theta if it differs from the one before. It returns false where a guard is not a number.

@@ -200,13 +200,7 @@ func (s *Solver) shrink(taken bool, width float64) bool {
 		if !(c > s.lo.h && c < s.hi.h) {
 			return true
 		}
-		ok := false
-		if taken {
-			ok = s.real(c)
-		} else {
-			ok = s.seen(c)
-		}
-		if !ok {
+		if !(taken && s.real(c) || !taken && s.seen(c)) {
 			return false
 		}
 		now := -1

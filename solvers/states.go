@@ -64,7 +64,7 @@ type states struct {
 	ram, disk int  // how many there may be
 	list      []keptState
 	scanned   int // of the list: place has looked at the states from here on; -1 for none
-	most      int // the highest level of these
+	most      int // the level that makes those before dispensable
 	gaps      int // how many of the list are gone
 	mem       arena
 	free      []int // slots of mem
