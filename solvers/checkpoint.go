@@ -73,14 +73,12 @@ func (c Checkpoint) String() string {
 //
 // Source: Griewank, Walther, ACM Transactions on Mathematical Software 26 (2000) 19–45 (algorithm 799).
 func Replays(n, s int) int {
-	if n <= 1 {
-		return 0
+	s = max(s, 1)
+	steps := 0
+	for r := 0; beta(s, r) < n; r++ {
+		steps += n - beta(s, r) // β(s+1, r-1) is the sum of β(s, i) for i < r
 	}
-	if s = min(s, n); s <= 1 {
-		return n * (n - 1) / 2
-	}
-	r := repetitions(n, s)
-	return r*n - beta(s+1, r-1)
+	return steps
 }
 
 // ReplaysOfStages returns the least number of steps to recompute in order to have all of n steps with their stages one
@@ -94,9 +92,6 @@ func Replays(n, s int) int {
 //
 // Source: Zhang, Constantinescu, Optimal checkpointing for adjoint multistage time-stepping schemes, arXiv 2106.13879.
 func ReplaysOfStages(n, s int) int {
-	if n <= 1 {
-		return 0
-	}
 	return Replays(n+1, min(s, n)+1) - n
 }
 
@@ -158,25 +153,21 @@ func (s *states) place(u int) (level int) {
 		return -1
 	}
 	// The last of the dispensable states goes. A state of level 0 behind the others makes none of them dispensable: the
-	// search goes on where it found the one before.
+	// search goes on where it found the one before. Nor does one that is not dispensable: when it was the last of all,
+	// those of lower levels before it went.
 	last := len(s.list) - 1
 	if s.scanned < 0 {
 		s.scanned, s.most = last, s.list[last].level
 	}
 	for s.scanned > 0 {
 		s.scanned--
-		k := &s.list[s.scanned]
-		switch {
-		case k.gone:
-		case k.level < s.most:
+		if k := &s.list[s.scanned]; !k.gone && k.level < s.most {
 			s.release(k)
 			k.gone = true
 			if s.gaps++; s.gaps > len(s.list)/8 {
 				s.settle() // what comes before the gaps stays where it is
 			}
 			return 0
-		default:
-			s.most = k.level
 		}
 	}
 	s.settle() // the next search passes all of them
