@@ -178,6 +178,7 @@ func sameKept(t *testing.T, s *solvers.Solver, h *solvertest.Hybrid, name string
 		if whole.Units() > room && tr.Replayed() == 0 && !tr.Thinned() {
 			t.Errorf("%s: no step was recomputed", what)
 		}
+		workOf(t).again += tr.Replayed()
 	}
 	for _, c := range schedules {
 		keep(name+" "+c.String(), &solvers.Trajectory{Keep: c})
@@ -224,6 +225,58 @@ func TestReplays(t *testing.T) {
 					t.Fatalf("split(%d, %d) = %d costs %d, the best %d", n, s, m, got, best)
 				}
 			}
+		}
+	}
+}
+
+// TestReplaysOfMany has so many steps that binomial coefficients are large: with room for one state all steps before
+// each are repeated, and for two the formula is written out.
+func TestReplaysOfMany(t *testing.T) {
+	for _, n := range []int{65_000, 100_000, 3_000_000} {
+		if got := solvers.Replays(n, 1); got != n*(n-1)/2 {
+			t.Errorf("%d steps with one state: %d", n, got)
+		}
+		r := 0 // the least with n ≤ β(2, r)
+		for (r+1)*(r+2)/2 < n {
+			r++
+		}
+		least := r*n - r*(r+1)*(r+2)/6
+		if got := solvers.Replays(n, 2); got != least {
+			t.Errorf("%d steps with two states: %d, want %d", n, got, least)
+		}
+	}
+	for n := range 10 {
+		if solvers.Replays(n, 0) != solvers.Replays(n, 1) {
+			t.Errorf("%d steps without a state", n)
+		}
+	}
+}
+
+// TestCheckpointWords writes policies as a settings block has them.
+func TestCheckpointWords(t *testing.T) {
+	const every, binomial = solvers.CheckpointEvery, solvers.CheckpointBinomial
+	for _, c := range []struct {
+		keep solvers.Checkpoint
+		want string
+		file bool
+	}{
+		{solvers.Checkpoint{}, "all", false},
+		{solvers.Checkpoint{Kind: solvers.CheckpointAll}, "all", false},
+		{solvers.Checkpoint{Kind: every}, "states", false},
+		{solvers.Checkpoint{Kind: every, Every: 1}, "states", false},
+		{solvers.Checkpoint{Kind: every, Every: 2}, "states(2)", false},
+		{solvers.Checkpoint{Kind: every, RAM: 1}, "states(every = 1, ram = 1)", true},
+		{solvers.Checkpoint{Kind: every, Every: 5, RAM: 3}, "states(every = 5, ram = 3)", true},
+		{solvers.Checkpoint{Kind: binomial}, "binomial", false},
+		{solvers.Checkpoint{Kind: binomial, RAM: 1}, "binomial(1)", false},
+		{solvers.Checkpoint{Kind: binomial, Disk: 1}, "revolve(disk = 1)", true},
+		{solvers.Checkpoint{Kind: binomial, RAM: 1, Disk: 1}, "revolve(ram = 1, disk = 1)", true},
+		{solvers.Checkpoint{Kind: binomial, Stages: true}, "stages", false},
+		{solvers.Checkpoint{Kind: binomial, Stages: true, RAM: 4}, "stages(4)", false},
+		{solvers.Checkpoint{Kind: binomial, Stages: true, RAM: 4, Disk: 2}, "stages(ram = 4, disk = 2)", true},
+	} {
+		if got := c.keep.String(); got != c.want || c.keep.InFile() != c.file {
+			t.Errorf("%+v: %s, in a file: %v", c.keep, got, c.keep.InFile())
 		}
 	}
 }

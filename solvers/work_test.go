@@ -20,16 +20,15 @@ const workFile = "testdata/work.txt"
 
 // work is what the runs of a test cost.
 type work struct {
-	runs, steps, rejected, evals, guards, events, switches, located, sought, warnings int
-	bits                                                                              uint64
+	runs, steps, rejected, evals, guards, events, switches, located, sought, warnings, again int
+	bits                                                                                     uint64
 }
 
 // works are those of the tests that are running, by name.
 var works = map[string]*work{}
 
-// spent adds a run to the work of a test, which is compared at its end, and what it found. asked counts evaluations of
-// guards.
-func spent(t *testing.T, st solvers.Stats, asked int, found ...any) {
+// workOf returns the work of a test, which is compared at its end.
+func workOf(t *testing.T) *work {
 	t.Helper()
 	w := works[t.Name()]
 	if w == nil {
@@ -42,6 +41,13 @@ func spent(t *testing.T, st solvers.Stats, asked int, found ...any) {
 			}
 		})
 	}
+	return w
+}
+
+// spent adds a run to the work of a test, and what it found. asked counts evaluations of guards.
+func spent(t *testing.T, st solvers.Stats, asked int, found ...any) {
+	t.Helper()
+	w := workOf(t)
 	w.runs++
 	w.steps += st.Steps
 	w.rejected += st.Rejected
@@ -60,8 +66,9 @@ func spent(t *testing.T, st solvers.Stats, asked int, found ...any) {
 // line is how the file has it.
 func (w *work) line(name string) string {
 	return fmt.Sprintf("%s, %d runs: %d steps, %d rejected, %d evaluations, %d of guards, %d events, %d switches, "+
-		"%d located, %d sought, %d warnings, bits %016x", name, w.runs, w.steps, w.rejected, w.evals, w.guards,
-		w.events, w.switches, w.located, w.sought, w.warnings, w.bits)
+		"%d located, %d sought, %d warnings, %d steps again, bits %016x", name, w.runs, w.steps, w.rejected, w.evals,
+		w.guards,
+		w.events, w.switches, w.located, w.sought, w.warnings, w.again, w.bits)
 }
 
 func (w *work) compare(t *testing.T) {
