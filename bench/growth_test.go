@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -25,5 +27,13 @@ func TestGrowths(t *testing.T) {
 		if s.Status != "ok" {
 			t.Errorf("%s: status %s, %v", g.name, s.Status, s.Warnings)
 		}
+	}
+}
+
+// TestGrowthSection holds that docs/benchmarks.md has the section that is measured alone.
+func TestGrowthSection(t *testing.T) {
+	page, err := os.ReadFile("../docs/benchmarks.md")
+	if err != nil || strings.Count(string(page), growthHeading) != 1 {
+		t.Errorf("no section %q: %v", growthHeading, err)
 	}
 }

@@ -63,6 +63,8 @@ func run() error {
 		"docs/families.md and its figures")
 	papers := flag.Bool("papers", false, "measure the tables of times in examples/papers, and write them; with -only "+
 		"one of them")
+	growth := flag.Bool("growth", false, "measure how cost grows, and write that section of docs/benchmarks.md and "+
+		"its figures")
 	flag.Parse()
 	switch *worker {
 	case "":
@@ -115,6 +117,10 @@ func run() error {
 		r.rounds = cmp.Or(r.rounds, 2)
 		return r.writeFamilies(*out, *only)
 	}
+	path := cmp.Or(*out, "docs/benchmarks.md")
+	if *growth {
+		return r.rewriteGrowth(path)
+	}
 	r.rounds = cmp.Or(r.rounds, 7)
 	page, err := r.page(*only)
 	if err != nil {
@@ -124,7 +130,6 @@ func run() error {
 		_, err = os.Stdout.Write(page)
 		return err
 	}
-	path := cmp.Or(*out, "docs/benchmarks.md")
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
