@@ -101,12 +101,16 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	common.next.Store(0)
 	common.steps.Store(0)
 	if w.tell = nil; a.tell != nil {
+		all := float64(blocks)
+		if forwards {
+			all *= 2
+		}
 		w.tell = func(i int) {
 			if w.steps%64 != 0 {
 				return
 			}
 			whole := float64(common.next.Load()-1) + float64(run.Steps()-i)/float64(run.Steps())
-			a.tell(w.step.T, min(whole/float64(blocks), 1), w.steps)
+			a.tell(w.step.T, min(whole/all, 1), w.steps)
 		}
 	}
 	if threads > 1 {
@@ -121,6 +125,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	if err := a.resolve(ctx, run, opts, res); err != nil || !forwards {
 		return err
 	}
+	a.telling.steps = w.steps
 	return a.differentiate(ctx, run, common.rates, false, &a.telling, res)
 }
 

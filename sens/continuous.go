@@ -100,7 +100,9 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	s.read.Open(ctx, run)
 	f.ctx = ctx
 	f.field.Begin(make([][]float64, 1))
-	c.begin(rows)
+	if c.begin(rows); forwards {
+		c.passes *= 2
+	}
 	if c.tell != nil {
 		s.tell = func(i int) { c.step(run.Steps()-i, run.Steps(), s.step.T) }
 	}
@@ -124,8 +126,8 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*fl
 	z := run.Size()
 	f := &flow{
 		sweep: s, field: wk.Field, rtol: wk.RTol, atol: wk.ATol, backsolve: c.Backsolve, n: z.N, q: z.Q, limit: 100_000,
-		y: make([]float64, z.N), k: make([]float64, z.N+z.Q), kb: make([]float64, (z.N+z.Q)*s.l),
-		yb: make([]float64, z.N*s.l), tb: make([]float64, s.l),
+		y: make([]float64, z.N), k: make([]float64, z.N+z.Q), kb: make([]float64, z.N+z.Q),
+		yb: make([]float64, z.N), tb: make([]float64, 1),
 	}
 	s.via = f
 	size := f.Size()
@@ -142,7 +144,7 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*fl
 	f.between = make([]float64, size.N)
 	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
 	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N), Kind: wk.Norm}
-	for i := range size.N - z.N*s.l {
+	for i := range size.N - z.N {
 		f.tol.Abs[i] = wk.StateATol[min(i, len(wk.StateATol)-1)]
 	}
 	if err := c.prepare(f); err != nil || s.algebra == nil {
@@ -205,7 +207,7 @@ func (c *Continuous) prepare(f *flow) error {
 func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 	var rates slopes
 	z := s.run.Size()
-	k, grad := make([]float64, z.N+z.Q), make([]float64, z.N)
+	k := make([]float64, z.N+z.Q)
 	err := roots(s.run, &rates, func(i, guard int) error {
 		st := &s.step
 		if _, err := s.read.Load(i, st); err != nil {
@@ -217,17 +219,14 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 		if s.algebra != nil {
 			s.algebra.Rates(s.sys.(solvers.JacobianField), b.within(st.T1), st.Y1, k)
 		}
-		for j := range s.w {
-			s.w[j] = 1
-		}
+		s.w[0] = 1
 		s.pullGuard(guard, st)
 		rate := s.gt[0]
-		for j := range grad {
-			grad[j] = s.gy[j*s.l]
-			rate = math.FMA(grad[j], k[j], rate)
+		for j, x := range s.gy {
+			rate = math.FMA(x, k[j], rate)
 		}
 		rates.add(i, rate)
-		res.judge(s.sys, guard, st, rate, grad, limit)
+		res.judge(s.sys, guard, st, rate, s.gy, limit)
 		return nil
 	})
 	return rates, err

@@ -13,7 +13,7 @@ import (
 //	λ' = -f_yᵀ λ - r_yᵀ q̄,   p̄' = -f_pᵀ λ - r_pᵀ q̄
 //
 // backwards, one recorded step after the other, each in as many steps of its own as its tolerance asks for. It is the
-// transport of the continuous methods.
+// transport of the continuous methods, which sweep one objective at a time.
 type flow struct {
 	*sweep
 	field     solvers.CotangentSystem // pulls that are not counted
@@ -42,8 +42,8 @@ type flow struct {
 	err      []float64
 	work     []float64
 	y, k     []float64 // [N], [N+Q]
-	kb       []float64 // [(N+Q)·L]
-	yb, tb   []float64 // [N·L], [L]: not used further
+	kb       []float64 // [N+Q]
+	yb, tb   []float64 // [N], [1]: not used further
 	counted  int
 	limit    int // of rejected steps, and of steps within one of the run
 	ctx      context.Context
@@ -99,11 +99,10 @@ func twinOf(sys, field solvers.CotangentSystem) solvers.CotangentSystem {
 
 // Size returns the size of what goes backwards: (y, λ), or λ alone.
 func (f *flow) Size() solvers.Size {
-	n := f.n * f.l
 	if f.backsolve {
-		n += f.n
+		return solvers.Size{N: 2 * f.n}
 	}
-	return solvers.Size{N: n}
+	return solvers.Size{N: f.n}
 }
 
 // theta returns where t is in the recorded step.
@@ -200,7 +199,7 @@ func (f *flow) enter(i int) error {
 		}
 	}
 	f.limits, _ = limitsOf(f.run, i, st)
-	copy(f.kb[f.n*f.l:], f.fb[:f.q*f.l])
+	copy(f.kb[f.n:], f.fb[:f.q])
 	if st.H > 0 {
 		f.settle()
 	}
@@ -217,9 +216,7 @@ func (f *flow) enter(i int) error {
 				f.pullClip(e, f.sweep.tb)
 			}
 		case solvers.EndRoot:
-			for j, x := range f.sweep.tb {
-				f.w[j] = share(x, f.rates.at(i))
-			}
+			f.w[0] = share(f.sweep.tb[0], f.rates.at(i))
 			f.pullGuard(e.Index, st)
 			f.project(st.T1, st.Y1, f.gy, f.tb)
 			addTo(f.sweep.yb, f.gy)
@@ -274,14 +271,11 @@ func (f *flow) bare(z []float64) {
 func (f *flow) move(t float64, y []float64, way float64) {
 	f.sys.Eval(f.within(t), y, f.k)
 	for i, v := range f.k {
-		from := f.sweep.yb
-		at := i
+		from, at := f.sweep.yb, i
 		if i >= f.n {
 			from, at = f.fb, i-f.n
 		}
-		for j := range f.l {
-			f.sweep.tb[j] = math.FMA(float64(way*v), from[at*f.l+j], f.sweep.tb[j])
-		}
+		f.sweep.tb[0] = math.FMA(float64(way*v), from[at], f.sweep.tb[0])
 	}
 }
 
@@ -302,9 +296,7 @@ func (f *flow) inside(i int, r *innerReading) error {
 	if r.instant >= 0 {
 		f.sys.Eval(r.t, f.pt.Yp, f.k)
 		for n, v := range f.k[:f.n] {
-			for j := range f.l {
-				f.w[j] = math.FMA(v, f.yo[n*f.l+j], f.w[j])
-			}
+			f.w[0] = math.FMA(v, f.yo[n], f.w[0])
 		}
 		f.sys.InstantPull(r.instant, f.w)
 	}
@@ -432,7 +424,7 @@ func (f *flow) scale(z []float64) {
 	if abs == 0 {
 		abs = max(float64(float64(1e-3*f.rtol)*f.size), f.least)
 	}
-	for i := len(f.tol.Abs) - f.n*f.l; i < len(f.tol.Abs); i++ {
+	for i := len(f.tol.Abs) - f.n; i < len(f.tol.Abs); i++ {
 		if f.unknown == nil || !f.unknown[i] { // the errors of μ follow from those of λ
 			f.tol.Abs[i] = abs
 		}
@@ -479,11 +471,11 @@ func (f *flow) gather() {
 		for i, x := range z {
 			f.kb[i] = float64(-weight * x)
 		}
-		tail := f.kb[f.n*f.l:]
-		for i, x := range f.fb[:f.q*f.l] {
+		tail := f.kb[f.n:]
+		for i, x := range f.fb[:f.q] {
 			tail[i] = float64(-weight * x)
 		}
 		f.sys.Pull(f.within(t), y, f.kb, f.yb, f.tb)
-		copy(tail, f.fb[:f.q*f.l])
+		copy(tail, f.fb[:f.q])
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -68,6 +69,107 @@ func TestPeaks(t *testing.T) {
 				t.Errorf("%s is that of %d", what, res.Peaks[i].Element)
 			}
 		}
+	}
+}
+
+// TestPeakOfKink: min(a t, b - c t) is largest where the two meet, at b/(a + c), and there it is ab/(a + c). The
+// derivatives are those of this, which neither branch has.
+func TestPeakOfKink(t *testing.T) {
+	const a, b, c = 2.0, 3.0, 0.5
+	p := swing(3, a, b, c)
+	p.Init = func(_ C, e *env, y, _ []C) { y[0], y[1] = 0, e.P[1] }
+	p.Field = func(_ C, _ []C, e *env, k []C) { k[0], k[1] = e.P[0], -e.P[2] }
+	p.n, p.m, p.peaks = 1, 1, []int{0}
+	p.heights = func(_ C, y, _, e []C) {
+		if e[0] = y[0]; real(y[1]) < real(y[0]) {
+			e[0] = y[1]
+		}
+	}
+	const s = a + c
+	for _, fixed := range []float64{0.15, 0.4} {
+		p.opts = solvers.Options{Fixed: fixed}
+		tr, _ := p.run(t, "rk4")
+		methods := p.methods(t, "rk4")[:4] // differences would move to the other branch
+		for _, m := range p.continuousMethods(t, "rk4") {
+			methods = append(methods, m)
+		}
+		for _, m := range methods {
+			var res sens.Result
+			if err := m.Gradient(t.Context(), tr, sens.Options{}, &res); err != nil {
+				t.Fatal(err)
+			}
+			near(t, m.Name()+": value", res.Psi[0], a*b/s, 1e-12)
+			near(t, m.Name()+": time", res.Peaks[0].T, b/s, 1e-12)
+			for i, want := range []float64{b * c / (s * s), a / s, -a * b / (s * s)} {
+				near(t, m.Name()+": derivative", res.DP[i], want, 1e-9)
+			}
+		}
+	}
+}
+
+// TestPeakAlone: one peak within a step, and nothing else.
+func TestPeakAlone(t *testing.T) {
+	const a, w, phi = 1.5, 2.0, 0.3
+	p := swing(1, a, w, phi)
+	p.n, p.m, p.peaks = 1, 1, []int{0}
+	p.heights = func(_ C, y, _, e []C) { e[0] = y[0] }
+	tr, st := p.run(t, "dopri5")
+	res := p.compare(t, "dopri5", tr, st, 1e-9)
+	near(t, "value", res.Psi[0], a, 1e-8)
+	for i, want := range []float64{1, 0, 0} {
+		near(t, "derivative", res.DP[i], want, 1e-7)
+	}
+}
+
+// TestPeakAtEnd: what an event at the end of the run makes largest is read behind it.
+func TestPeakAtEnd(t *testing.T) {
+	p := line(1, 0.5, 0.7)
+	p.Times = append(p.Times, firing(fixedAt(solvers.InstantFire, 2),
+		p.event("lift", func(_ C, ym []C, e *env, yp, _ []C) { yp[0] = ym[0] + e.P[2] }), 0))
+	p.observe, p.peaks = func(sens.Site, C, []C, []C, []C, []C, []C, []C) {}, []int{0}
+	p.heights = func(_ C, y, _, e []C) { e[0] = y[0] }
+	p.exact(t, []float64{2, 1, 1})
+}
+
+// TestPeaksOfCubics: a polynomial of degree 3 is searched exactly, wherever in a step it rises and falls. Its
+// derivatives by its coefficients are the powers of the time at which it is largest.
+func TestPeaksOfCubics(t *testing.T) {
+	p := swing(1, 0, 0, 0)
+	p.Field = func(_ C, _ []C, _ *env, k []C) { k[0], k[1] = 0, 0 }
+	p.Params = make([]float64, 3)
+	p.opts = solvers.Options{Fixed: 0.5}
+	p.n, p.m, p.peaks = 1, 1, []int{0}
+	p.heights = func(t C, _, p, e []C) { e[0] = t * (p[0] + t*(p[1]+t*p[2])) }
+	r := elem.NewRand(5)
+	inside := 0
+	for range 500 {
+		// It turns at u and v, which are within a sixth of the step more often than not.
+		u := r.Float64()
+		v := u + (r.Float64()-0.5)*[...]float64{2, 0.2, 0.02}[r.Uint64()%3]
+		c := 20*r.Float64() - 10
+		p.Params[0], p.Params[1], p.Params[2] = c*u*v, -c*(u+v)/2, c/3
+		value := func(t float64) float64 { return t * (p.Params[0] + t*(p.Params[1]+t*p.Params[2])) }
+		best := 0.0
+		for _, at := range []float64{u, v, 1} {
+			if at > 0 && at <= 1 && value(at) > value(best) {
+				best = at
+			}
+		}
+		if best > 0 && best < 1 {
+			inside++
+		}
+		tr, _ := p.run(t, "rk4")
+		var res sens.Result
+		if err := p.adjoint(t, "rk4", 1).Gradient(t.Context(), tr, sens.Options{}, &res); err != nil {
+			t.Fatal(err)
+		}
+		if d := res.Psi[0] - value(best); !(math.Abs(d) <= 1e-13) {
+			t.Fatalf("turns at %v and %v, factor %v: largest value is %v at %v, want %v at %v", u, v, c, res.Psi[0],
+				res.Peaks[0].T, value(best), best)
+		}
+	}
+	if inside < 60 {
+		t.Errorf("only %d peaks within the run", inside)
 	}
 }
 

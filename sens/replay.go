@@ -123,8 +123,6 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 			}
 			switch m.Kind {
 			case solvers.MarkStart:
-				clear(r.d)
-				r.System.Enter(r.d, m.Mp)
 				t = r.System.Instant(0)
 				r.System.Start(t, r.y, r.d)
 				if at >= 0 {

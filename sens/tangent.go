@@ -458,7 +458,7 @@ func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 	w.res, w.stride, w.rates = res, w.run.Size().P, rates
 	w.read.Open(ctx, w.run)
 	z := w.run.Size()
-	w.tells.begin((z.P + w.l - 1) / w.l)
+	w.tells.behind((z.P + w.l - 1) / w.l)
 	for first := 0; first < z.P; first += w.l {
 		clear(w.pd)
 		for j := 0; j < w.l && first+j < z.P; j++ {

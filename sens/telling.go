@@ -18,6 +18,9 @@ func (s *telling) begin(passes int) {
 	}
 }
 
+// behind begins so many passes that come after others. Those count for the first half of the whole.
+func (s *telling) behind(passes int) { s.passes, s.pass = 2*passes, passes }
+
 // step tells, now and then, that i of the n steps of the present pass are done, up to time t.
 func (s *telling) step(i, n int, t float64) {
 	if s == nil || s.tell == nil {

@@ -177,8 +177,22 @@ func (p *problem) when(event int, rho func(t C, y []C, e *env) C) {
 	p.Conditions = append(p.Conditions, guard{Guard: solvers.Guard{Event: event}, Rho: rho})
 }
 
+// continuousMethods are those that differentiate the equations. They are exact where the solution is a polynomial.
+func (p *problem) continuousMethods(t *testing.T, name string) map[string]sens.Method {
+	forward := func(lanes int) sens.Method {
+		return &sens.Forward{New: func() sens.TangentWorker {
+			o := p.with(lanes)
+			return sens.TangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, name, lanes)}
+		}}
+	}
+	return map[string]sens.Method{
+		"forward": forward(1), "forward in two lanes": forward(2),
+		"continuous": p.continuous(t, name, 1e-10, false), "backsolve": p.continuous(t, name, 1e-10, true),
+	}
+}
+
 // exact runs a problem fixed and adaptively, by all methods, and compares the
-// gradients of its objectives with closed forms.
+// gradients of its objectives with closed forms. Its solution is a polynomial of low degree.
 func (p *problem) exact(t *testing.T, want ...[]float64) {
 	t.Helper()
 	for _, fixed := range []float64{0, 0.15} {
@@ -191,6 +205,19 @@ func (p *problem) exact(t *testing.T, want ...[]float64) {
 		for o, row := range want {
 			for j, x := range row {
 				near(t, fmt.Sprintf("%s: dψ%d/dp%d", name, o, j), res.DP[o*len(row)+j], x, 1e-12)
+			}
+		}
+		for kind, m := range p.continuousMethods(t, name) {
+			var got sens.Result
+			opts := sens.Options{Initial: true, EventTimes: true}
+			if err := m.Gradient(t.Context(), tr, opts, &got); err != nil {
+				t.Fatalf("%s, %s: %v", name, kind, err)
+			}
+			what := name + ", " + kind
+			rows(t, what+": dψ/dp", got.DP, res.DP, p.m, 1e-11)
+			rows(t, what+": dψ/dy0", got.DY0, res.DY0, p.m, 1e-11)
+			for e := range got.Events {
+				rows(t, fmt.Sprintf("%s: dt(%d)/dp", what, e), got.Events[e].DP, res.Events[e].DP, 1, 1e-11)
 			}
 		}
 	}
@@ -272,6 +299,72 @@ func TestObservationAtEvent(t *testing.T) {
 	}
 	// After te = (2 - p1)/p0 = 1.5: x = 6 + p0 (t - te), read at t = p2 = te; x⁻ is 2 whatever happens.
 	p.exact(t, []float64{1.5, 1, 1}, []float64{0, 0, 0})
+}
+
+// TestLimitsOfGroups reads limits at two events. Left limits are those before the group of the event at which they are
+// read: x triples at te = (2 - p1)/p0 = 1.5 and doubles at p3 = 1.75, and is read at p2 = te and p4 = p3.
+func TestLimitsOfGroups(t *testing.T) {
+	p := line(1, 0.5, 1.5, 1.75, 1.75)
+	p.when(p.event("triple", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = 3 * ym[0] }),
+		func(_ C, y []C, _ *env) C { return y[0] - 2 })
+	double := p.event("double", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = 2 * ym[0] })
+	p.Times = append(p.Times,
+		firing(at(solvers.InstantFire, func(e *env) C { return e.P[3] }), double, 0),
+		bySite(at(solvers.InstantSite, func(e *env) C { return e.P[2] }), 0),
+		bySite(at(solvers.InstantSite, func(e *env) C { return e.P[4] }), 1))
+	p.n, p.m = 4, 4
+	p.observe = func(s sens.Site, _ C, ym, _, yp, _, _, f []C) {
+		if s.Kind == sens.SiteTime {
+			f[2*s.Index] += yp[0]
+			f[2*s.Index+1] += ym[0] * ym[0]
+		}
+	}
+	// Between them x = 6 + p0 (t - te), which is 6.25 at p3; after that 2 x(p3) + p0 (t - p3). Left limits move with the
+	// event.
+	p.exact(t,
+		[]float64{1.5, 1, 1, 0, 0}, []float64{0, 0, 0, 0, 0},
+		[]float64{2 * 1.75, 2, 0, 1, 1}, []float64{12.5 * 1.75, 12.5, 0, 12.5, 0})
+}
+
+// TestTimesOfAGroup: two events at one time, p2 and p3. The first moves the discrete that set the time of the second,
+// which still happens at what that was before, and once more at what it is then.
+func TestTimesOfAGroup(t *testing.T) {
+	p := line(1, 0.5, 1.25, 1.25, 0.5)
+	p.D = 1
+	p.Init = func(_ C, e *env, y, d []C) { y[0], d[0] = e.P[1], e.P[3] }
+	first := p.event("first", func(_ C, ym []C, e *env, yp, dp []C) {
+		yp[0] = ym[0] + 1
+		dp[0] = e.D[0] + e.P[4]*e.P[0]
+	})
+	second := p.event("second", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * t })
+	p.Times = append(p.Times,
+		firing(at(solvers.InstantFire, func(e *env) C { return e.P[2] }), first, 0),
+		firing(at(solvers.InstantFire, func(e *env) C { return e.D[0] }), second, 0))
+	// x(2) = (((p1 + p0 p3 + 1) p3 + p0 p4 p0) u + p0 (2 - u) at u = p3 + p4 p0 = 1.75.
+	const u = 1.75
+	at3 := (0.5 + 1.25 + 1) * 1.25
+	p.exact(t, []float64{
+		(1.25*1.25+2*0.5)*u + (at3+0.5)*0.5 + (2 - u) - 0.5,
+		1.25 * u,
+		0,
+		(2.75+1.25)*u + at3 + 0.5 - 1,
+		u + (at3 + 0.5) - 1,
+	})
+}
+
+// TestObservedInside reads within steps, at a time that is fixed and at one that moves: x = p1 + p0 t.
+func TestObservedInside(t *testing.T) {
+	p := line(1, 0.5, 1.1)
+	p.opts.Observe = solvers.ObserveDense
+	p.Times = append(p.Times, bySite(fixedAt(solvers.InstantSite, 0.5), 0),
+		bySite(at(solvers.InstantSite, func(e *env) C { return e.P[2] }), 1))
+	p.n, p.m = 2, 2
+	p.observe = func(s sens.Site, t C, _, _, yp, _, _, f []C) {
+		if s.Kind == sens.SiteTime {
+			f[s.Index] += yp[0] * t
+		}
+	}
+	p.exact(t, []float64{0.25, 0.5, 0}, []float64{1.1 * 1.1, 1.1, 0.5 + 2*1.1})
 }
 
 // TestStop: the run ends at te = (2 - p1)/p0, where x is 2 and doubles.
@@ -358,12 +451,55 @@ func TestGrazing(t *testing.T) {
 		if err := m.Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
 			t.Fatal(err)
 		}
-		if len(res.Warnings) != 1 || res.Warnings[0].Kind != solvers.Grazing || res.Warnings[0].Name != "touch" {
-			t.Errorf("%s: warnings %v", m.Name(), res.Warnings)
+		if len(res.Warnings) != 1 || res.Warnings[0].Kind != solvers.Grazing || res.Warnings[0].Name != "touch" ||
+			res.Warnings[0].Instant != -1 {
+			t.Errorf("%s: warnings %+v", m.Name(), res.Warnings)
 		}
 		for i, x := range res.DP {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
 				t.Errorf("%s: derivative %d is %v", m.Name(), i, x)
+			}
+		}
+	}
+}
+
+// TestGrazingSlope: what a warning says of a guard that reads the last of five states does not depend on how many
+// lanes there are. Its slope is p0 (1 - t) at the time of the event, where it is a hundredth of what it was at the
+// start of the step. The other states move fast.
+func TestGrazingSlope(t *testing.T) {
+	p := line(1, 0.5)
+	p.N = 5
+	p.Init = func(_ C, e *env, y, _ []C) { y[4] = e.P[1] }
+	p.Field = func(t C, _ []C, e *env, k []C) {
+		for i := range 4 {
+			k[i] = 100
+		}
+		k[4] = e.P[0] * (1 - t)
+	}
+	const level = 0.5 + 0.5 - 0.5*0.01*0.01 // where t is 0.99
+	p.when(p.event("touch", nil), func(_ C, y []C, _ *env) C { return y[4] - level })
+	p.opts.Fixed = 2
+	tr, st := p.run(t, "rk4")
+	if st.Events != 1 {
+		t.Fatalf("%d events", st.Events)
+	}
+	for lanes := range 7 {
+		var m sens.Method = p.adjoint(t, "rk4", max(lanes, 1))
+		if lanes > 0 {
+			m = &sens.Tangent{New: func() sens.TangentWorker {
+				o := p.with(lanes)
+				return sens.TangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, "rk4", lanes)}
+			}}
+		}
+		for limit, some := range map[float64]bool{0.0101: true, 0.0099: false} {
+			var res sens.Result
+			if err := m.Gradient(t.Context(), tr, sens.Options{GrazingLimit: limit}, &res); err != nil {
+				t.Fatal(err)
+			}
+			if (len(res.Warnings) == 1) != some {
+				t.Errorf("%s, %d lanes, limit %v: warnings %v", m.Name(), lanes, limit, res.Warnings)
+			} else if some {
+				near(t, m.Name()+": relative slope", res.Warnings[0].Value, 0.01, 1e-9)
 			}
 		}
 	}

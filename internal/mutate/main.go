@@ -33,6 +33,7 @@ func main() {
 	n := flag.Int("n", 40, "how many changes to try; 0: all")
 	seed := flag.Int("seed", 1, "which sample of them")
 	run := flag.String("run", "", "only these tests, as in go test -run")
+	long := flag.Bool("long", false, "also the tests that -short leaves out")
 	limit := flag.Duration("limit", time.Minute, "how long tests may take; what takes longer counts as noticed")
 	list := flag.Bool("list", false, "list the sample, and run nothing")
 	again := flag.String("again", "", "try only the changes that this `file`, an earlier output, calls survivors")
@@ -55,7 +56,7 @@ func main() {
 	if only != nil {
 		pick = func(all []mutant) []mutant { return survivors(all, string(only)) }
 	}
-	if err := mutate(ctx, flag.Arg(0), flag.Args()[1:], pick, *list, tests{*run, *limit}); err != nil {
+	if err := mutate(ctx, flag.Arg(0), flag.Args()[1:], pick, *list, tests{*run, *long, *limit}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -148,6 +149,7 @@ func survivors(all []mutant, output string) []mutant {
 // tests are those that have to notice a change.
 type tests struct {
 	run   string
+	long  bool
 	limit time.Duration
 }
 
@@ -181,8 +183,8 @@ func (t tests) on(ctx context.Context, dir, folder string, texts map[string][]by
 	if err != nil {
 		return invalid, out
 	}
-	script := fmt.Sprintf(`ulimit -v %d; exec "$0" -test.short -test.failfast -test.run "$1" -test.timeout %s`,
-		memoryLimit, t.limit)
+	script := fmt.Sprintf(`ulimit -v %d; exec "$0" -test.short=%t -test.failfast -test.run "$1" -test.timeout %s`,
+		memoryLimit, !t.long, t.limit)
 	cmd := exec.CommandContext(ctx, "sh", "-c", script, binary, t.run)
 	cmd.Dir = folder
 	if out, err = cmd.CombinedOutput(); err != nil {
