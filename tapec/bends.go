@@ -13,7 +13,7 @@ func Bends(t *tape.Tape, list []Guard) (bends *tape.Tape, guards []int, jumps []
 	}
 	margins, _ := t.Output(Margins.Name().String())
 	parts := []tape.Value{margins}
-	if in := t.Instr(margins); in != nil && in.Op == tape.Concat && in.Attr.Axis == 0 {
+	if in := t.Instr(margins); in != nil && in.Op == tape.Concat {
 		parts = in.Args
 	}
 	b := tape.NewBuilder("bends")

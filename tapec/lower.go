@@ -73,8 +73,7 @@ func (c *compiler) run() (out *Compiled) {
 	return c.out
 }
 
-func errorsIn(l *diag.List) int {
-	n := 0
+func errorsIn(l *diag.List) (n int) {
 	for _, d := range l.All() {
 		if d.Level == diag.Error {
 			n++

@@ -289,7 +289,6 @@ func (l *lowerer) structure(e *typecheck.Call, s scope) array {
 			every[i] = i * (n + 1)
 		}
 		if len(x.own) == 2 {
-			l.deep(lead + 2)
 			v := l.reshape(x.v, join(front, tape.Shape{n * n}))
 			return array{v: l.emit().Take(v, lead, every), ax: x.ax, own: tape.Shape{n}}
 		}

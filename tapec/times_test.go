@@ -1,0 +1,308 @@
+package tapec
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// TestAffineClocks: which margins of conditions are affine in time between two events. Those that are said to be lie on
+// a line.
+func TestAffineClocks(t *testing.T) {
+	affine := map[string]bool{
+		"t > a": true, "2 - t < a": true, "-t < -a": true, "a*t > 3": true, "t*a*2 > 3": true, "t/a > 1": true,
+		"a + t*2 - t/3 > 4": true, "dot(b, [t, 2*t, 1]) > 4": true, "mean([t, a]) > 3": true, "sum(t*b) > 6": true,
+		"sum(b[i]*t for i in 1:3) > 5": true, "mod(t, 2) < 1": true, "b[2]*t > 3": true,
+		"(if a > 1 then t else 2*t) > 3": true, "sum([t, a, 2*t]) > 4": true,
+		"sum([2*t + i for i in 1:3]) > 9": true, "n*t > 3": true,
+		"(if t > 1 then t else a) > 2": true,
+
+		"t*t > 3": false, "3/t > 1": false, "sin(t) > 0.1": false, "t^2 > 4": false, "exp(t) > 9": false,
+		"dot([t, 1, t], [t, t, 1]) > 4": false, "prod([t, a]) > 2": false, "max([t, a]) > 3": false,
+		"norm([t, a]) > 3": false, "abs(t - 2) > 1": false, "mod(3, t) < 1": false, "t*(a + t) > 3": false,
+		"noevent(if t > 1 then t else a) > 2": false, "noevent(floor(t)) > 2": false, "min(b*t) > 3": false,
+		"sum([t, a, t*t]) > 4": false,
+	}
+	var text strings.Builder
+	text.WriteString("time t from 0 to 5\nparam a = 1.3, b[3] = [0.7, 1.1, 0.4]\nstate x = 1\ndiscrete n = 2\nx' = -x\n")
+	for i, cond := range slices.Sorted(maps.Keys(affine)) {
+		text.WriteString("event e" + string(rune('a'+i/26)) + string(rune('a'+i%26)) + " when " + cond + " { n = n + 1 }\n")
+	}
+	c := try(t, check(t, "clocks.ode", text.String()))
+	said := map[string]bool{}
+	values := map[string][]float64{"p.a": {1.3}, "p.b": {0.7, 1.1, 0.4}, "y.x": {1}, "d.n": {2}, "t": {2.2}}
+	if c.Choose != nil {
+		get := run(t, c.Choose, values)
+		for _, o := range c.Choose.Outputs {
+			values[o.Name] = get(o.Name)
+		}
+	}
+	var margins [3][]float64
+	for k := range margins {
+		values["t"] = []float64{2 + float64(k)/4}
+		margins[k] = slices.Clone(run(t, c.Clocks, values)(ClockMargins.Name().String()))
+	}
+	for i, clock := range c.ClockList {
+		cond := clock.Span.Text()
+		m := [3]float64{margins[0][i], margins[1][i], margins[2][i]}
+		if clock.Affine && !(math.Abs(m[0]+m[2]-2*m[1]) <= 1e-13) {
+			t.Errorf("%s is said to be affine, and is %v", cond, m)
+		}
+		if want, ok := affine[cond]; ok {
+			said[cond] = true
+			if clock.Affine != want {
+				t.Errorf("%s: affine is %v", cond, clock.Affine)
+			}
+		}
+	}
+	for cond := range affine {
+		if !said[cond] {
+			t.Errorf("%s is no clock", cond)
+		}
+	}
+}
+
+// TestKinksOfNumbers: where nothing moves, there is nothing to look for. Kinks of time are clocks, or instants if they
+// are known; those of states are guards.
+func TestKinksOfNumbers(t *testing.T) {
+	for rate, want := range map[string]struct{ guards, clocks, instants int }{
+		"-x*abs(p) + min(p, n) + max(q[1], 2)": {},
+		"-abs(x)":                              {guards: 1},
+		"min(x, p) + max(x, q[2])*abs(q[1])":   {guards: 2},
+		"abs(sin(t)) - min(p, t^2)":            {guards: 2, clocks: 2},
+		"abs(t - p) - min(p, 2*t)":             {instants: 2},
+		"noevent(abs(x)) + noevent(abs(t^2))":  {},
+		"sum(abs(x - q[i]) for i in 1:2)":      {guards: 2},
+	} {
+		text := "time t from 0 to 5\nparam p = 1.3, q[2] = [0.7, 1.1]\nstate x = 1\ndiscrete n = 2\nx' = " + rate + "\n"
+		c := try(t, check(t, "kinks.ode", text))
+		if g, k, i := len(c.GuardList), len(c.ClockList), len(c.InstantList)-2; g != want.guards || k != want.clocks ||
+			i != want.instants {
+			t.Errorf("%s: %d guards, %d clocks and %d instants, want %+v", rate, g, k, i, want)
+		}
+		for _, g := range c.GuardList {
+			if !g.Kink {
+				t.Errorf("%s: a guard that is no kink", rate)
+			}
+		}
+	}
+}
+
+// TestCornerTimes: the times at which ramps meet what they are compared with.
+func TestCornerTimes(t *testing.T) {
+	const p, q = 1.3, -2.0
+	for expr, want := range map[string]float64{
+		"abs(t)": 0, "abs(t - p)": p, "abs(p - t)": p, "abs(2*t - p)": p / 2, "abs(p*t - 1)": 1 / p,
+		"abs(t/q + 1)": -q, "abs(-t + 3)": 3, "min(t, p)": p, "max(p, 2*t)": p / 2, "max(q*t + 1, p)": (p - 1) / q,
+		"abs(one*t - p)": p, "abs(none*t - p)": math.Inf(1), "min(3 - t*p, 1)": 2 / p, "abs(t*one)": 0,
+		"abs(p + 2*(t - 1))": 1 - p/2,
+	} {
+		text := "time t from 0 to 5\nparam p = 1.3, q = -2, one = 1, none = 0\nstate x = 1\nx' = " + expr + "\n"
+		c := try(t, check(t, "corners.ode", text))
+		values := map[string][]float64{"p.p": {p}, "p.q": {q}, "p.one": {1}, "p.none": {0}}
+		times := run(t, c.Instants, values)("T")
+		if len(times) != 3 || c.InstantList[2].Kind != Remode {
+			t.Fatalf("%s: instants %+v at %v", expr, c.InstantList, times)
+		}
+		if got := times[2]; !(math.Abs(got-want) <= 1e-14) && got != want {
+			t.Errorf("%s: a corner at %v, want %v", expr, got, want)
+		}
+	}
+}
+
+// TestSharedTimes: functionals that are read at the same times share their sites; those of other times do not.
+func TestSharedTimes(t *testing.T) {
+	m := check(t, "shared.ode", "time t from 0 to 5\nstate x = 1\nx' = -x\nobjective J = final(x)\n")
+	moments := func(at ...float64) typecheck.Expr {
+		return &typecheck.Const{Base: base(types.Real, len(at)), Data: at}
+	}
+	x := ref(m.States[0])
+	sum := func(body, times typecheck.Expr) typecheck.Expr {
+		return &typecheck.Functional{Base: base(types.Real), Kind: typecheck.SumAt, Body: body, Times: times}
+	}
+	shared := moments(1, 2, 3)
+	m.Objectives[0].Value = apply("+", apply("*", sum(x, shared), sum(apply("*", x, x), shared)),
+		apply("+", sum(x, moments(1.5)), sum(apply("sin", x), shared)))
+	c := try(t, m)
+	sites := 0
+	for _, in := range c.InstantList {
+		if in.Kind == Site {
+			sites++
+		}
+	}
+	if len(c.AtTimes) != 2 || sites != 4 {
+		t.Errorf("%d groups of %d sites, want 2 of 4", len(c.AtTimes), sites)
+	}
+}
+
+// TestBendOfOneGuard: the only guard of a model is no vector that is put together.
+func TestBendOfOneGuard(t *testing.T) {
+	c := try(t, check(t, "one.ode", `time t from 0 to 5
+param p = 2
+state x = 1, y = 0.5
+x' = -y
+y' = x
+event e when x*y > p { x = 0 }
+`))
+	bends, guards, _ := Bends(c.Guards, c.GuardList)
+	if !slices.Equal(guards, []int{0}) {
+		t.Fatalf("guards %v", guards)
+	}
+	e := runTape(t, bends, map[string][]float64{"p.p": {2}, "y.x": {3}, "y.y": {5}},
+		map[string][]float64{"dot.y.x": {0.5}, "dot.y.y": {-1}})
+	if rho, dot := e.Output("rho"), e.Output("dot.rho"); !slices.Equal(rho, []float64{13}) ||
+		!slices.Equal(dot, []float64{-0.5}) {
+		t.Errorf("margin %v and slope %v", rho, dot)
+	}
+}
+
+// TestRuns: what ascends in equal steps is a slice.
+func TestRuns(t *testing.T) {
+	for _, c := range []struct {
+		at  []int
+		run bool
+	}{
+		{[]int{4}, true},
+		{[]int{3, 4, 5}, true},
+		{[]int{0, 2, 4, 6}, true},
+		{[]int{3, 9}, true},
+		{[]int{2, 2}, false},
+		{[]int{2, 1}, false},
+		{[]int{0, 1, 3}, false},
+		{[]int{0, 2, 3}, false},
+		{[]int{0, 1, 2, 1}, false},
+	} {
+		if got := isRun(c.at); got != c.run {
+			t.Errorf("%v: %v", c.at, got)
+		}
+	}
+}
+
+// TestTiles: the cotangents of pieces that lie side by side are put together, and those that overlap are added.
+func TestTiles(t *testing.T) {
+	ops := func(t0 *tape.Tape) map[tape.Op]int {
+		n := map[tape.Op]int{}
+		for i := range t0.Instrs {
+			n[t0.Instrs[i].Op]++
+		}
+		return n
+	}
+	for _, pieces := range [][][2]int{{{0, 4}, {4, 10}}, {{0, 3}, {3, 7}, {7, 10}}, {{1, 4}, {6, 10}}} {
+		b := tape.NewBuilder("pieces")
+		x := b.Input("x", tape.Shape{10}, false)
+		var parts []tape.Value
+		for k := len(pieces) - 1; k >= 0; k-- {
+			p := pieces[k]
+			part := b.Slice(x, []int{p[0]}, tape.Shape{p[1] - p[0]}, nil)
+			parts = append(parts, b.Mul(part, b.Scalar(float64(k+2))))
+		}
+		b.Output("y", b.Concat(0, parts...))
+		tp := b.Tape()
+		v := vjp(t, tp)
+		if n := ops(v); n[tape.Concat] != 1 || n[tape.Pad]+n[tape.Put]+n[tape.Add] > 0 {
+			t.Errorf("%v: not put together\n%s", pieces, v)
+		}
+		checkDerivatives(t, tp, map[string][]float64{"x": count1(10)}, 1e-13)
+	}
+}
+
+// TestStretchedTwice: what is stretched along axes of two elements gets the sum of two cotangents, also where one number
+// stands for all of them.
+func TestStretchedTwice(t *testing.T) {
+	for _, to := range []tape.Shape{{2, 3}, {2, 1}, {3, 2}, {2, 2}} {
+		for _, from := range []tape.Shape{{1, 1}, {1, to[1]}, {to[0], 1}, nil} {
+			for _, axes := range [][]int{{0, 1}, {0}, {1}} {
+				b := tape.NewBuilder("stretched")
+				x := b.Input("x", from, false)
+				b.Output("y", b.SumAxes(b.Broadcast(x, to), axes...))
+				inputs := map[string][]float64{"x": count1(from.Size())}
+				checkDerivatives(t, b.Tape(), inputs, 1e-13)
+				v := vjp(t, b.Tape())
+				bars := map[string][]float64{"bar.y": make([]float64, b.Tape().Shape(b.Tape().Outputs[0].Value).Size())}
+				for i := range bars["bar.y"] {
+					bars["bar.y"][i] = 1
+				}
+				for _, got := range runTape(t, v, inputs, bars).Output("bar.x") {
+					if want := float64(to.Size() / from.Size()); got != want {
+						t.Errorf("from %v to %v, sum over %v: %v, want %v\n%s", from, to, axes, got, want, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestGuardedProducts: with cotangents that are 0 where a factor is infinite, the transpose of products is that without
+// the infinite factor, for matrices and vectors of all shapes, transposed and not.
+func TestGuardedProducts(t *testing.T) {
+	const n, inner, outer = 2, 3, 4
+	for flags := range 4 {
+		for vectors := range 3 {
+			ta, tb := flags&1 > 0, flags&2 > 0
+			shapes := [2]tape.Shape{{n, inner}, {inner, outer}}
+			for i, flip := range [2]bool{ta, tb} {
+				if vectors == i+1 {
+					shapes[i] = tape.Shape{inner}
+				} else if flip {
+					shapes[i][0], shapes[i][1] = shapes[i][1], shapes[i][0]
+				}
+			}
+			if vectors == 1 && ta || vectors == 2 && tb {
+				continue
+			}
+			b := tape.NewBuilder("product")
+			x, y := b.Input("x", shapes[0], false), b.Input("y", shapes[1], false)
+			b.Output("z", b.MatMul(b.Op1(tape.Log, x), b.Op1(tape.Log, y), ta, tb))
+			tp := b.Tape()
+			v, err := GuardedVJP(tp, []string{"z"}, []string{"x", "y"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := vjp(t, tp)
+			for zero := range 2 { // the operand of which an element is log(0)
+				names := [2]string{"x", "y"}
+				inputs := map[string][]float64{"x": count1(shapes[0].Size()), "y": count1(shapes[1].Size())}
+				inputs["x"][0], inputs["y"][0] = 2.5, 3.5 // their logarithms are not 0
+				bar := map[string][]float64{"bar.z": count1(tp.Shape(tp.Outputs[0].Value).Size())}
+				want := runTape(t, plain, inputs, bar)
+				got := runTape(t, v, inputs, bar)
+				for _, name := range names {
+					if g, w := got.Output("bar."+name), want.Output("bar."+name); !nearly(g, w) {
+						t.Errorf("flags %d, vectors %d: %s is %v, want %v", flags, vectors, name, g, w)
+					}
+				}
+				// The outputs that read the element have no cotangent.
+				inputs[names[zero]][1] = 1 // whose logarithm is 0
+				for i := range bar["bar.z"] {
+					step := map[string][]float64{}
+					for _, in := range names {
+						step["dot."+in] = make([]float64, len(inputs[in]))
+					}
+					step["dot."+names[zero]][1] = 1
+					if complexStep(t, tp, inputs, step)["dot.z"][i] != 0 {
+						bar["bar.z"][i] = 0
+					}
+				}
+				want = runTape(t, plain, inputs, bar)
+				wanted := [2][]float64{}
+				for i, name := range names {
+					wanted[i] = slices.Clone(want.Output("bar." + name))
+				}
+				inputs[names[zero]][1] = 0
+				got = runTape(t, v, inputs, bar)
+				for i, name := range names {
+					if g := got.Output("bar." + name); !nearly(g, wanted[i]) {
+						t.Errorf("flags %d, vectors %d, 0 in %s: %s is %v, want %v", flags, vectors, names[zero], name, g,
+							wanted[i])
+					}
+				}
+			}
+		}
+	}
+}
