@@ -165,7 +165,7 @@ func (f *flow) restart() {
 // rounding errors, as where the adjoint of an integral begins with zeros.
 func (f *flow) rounding() (float64, error) {
 	value := 1.0
-	if o := f.sweep.first; o < f.objectives {
+	if o := f.sweep.first; o < f.objectives && !notFinite(f.res.Psi[o]) {
 		value = math.Abs(f.res.Psi[o])
 	}
 	if n := f.run.Steps(); n > 0 {
@@ -177,10 +177,7 @@ func (f *flow) rounding() (float64, error) {
 	for _, y := range f.sweep.step.Y1 {
 		size = max(size, math.Abs(y))
 	}
-	if least := float64(0x1p-52*value) / size; least < math.MaxFloat64 {
-		return least, nil
-	}
-	return 0, nil
+	return float64(0x1p-52*value) / size, nil
 }
 
 // enter starts to cross step i backwards. Where the end of the step moves, λ takes its part of that.

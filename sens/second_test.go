@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/sens"
@@ -64,6 +65,33 @@ func (s *logistic) ObservePullPush(site sens.Site, _ *sens.Point, _ *sens.PointT
 	}
 }
 
+// TestSecondKept: products of a Hessian with one vector take few more steps again than a gradient does on its way back
+// and a walk forwards does, since the way back may use up what is kept of the run.
+func TestSecondKept(t *testing.T) {
+	p := logisticProblem(1.3, 0.2, 2)
+	p.opts.Fixed = 0.02
+	for _, ram := range []int{4, 10} {
+		keep := solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: ram}
+		tr := p.kept(t, "rk4", keep, 0)
+		if err := p.adjoint(t, "rk4", 1).Gradient(t.Context(), tr, sens.Options{}, &sens.Result{}); err != nil {
+			t.Fatal(err)
+		}
+		again := tr.Replayed()
+		tr = p.kept(t, "rk4", keep, 0)
+		second := &sens.Second{New: func() sens.SecondWorker {
+			s := &logistic{p.with(1), solvers.NewDual(2, 1)}
+			return sens.SecondWorker{System: s, Objectives: s, Method: p.method(t, "rk4", 1)}
+		}}
+		dirs := sens.Directions{Count: 1, Write: func(_ int, dp, _ []float64) { dp[0] = 1 }}
+		if err := second.Products(t.Context(), tr, dirs, &sens.Products{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := tr.Replayed(); got > again+tr.Steps()*3/2 {
+			t.Errorf("%d states in memory: %d of %d steps were made again, %d by a gradient", ram, got, tr.Steps(), again)
+		}
+	}
+}
+
 // TestSecond compares products of a Hessian with vectors, in any number of lanes and goroutines and however the run is
 // kept, with the closed form.
 func TestSecond(t *testing.T) {
@@ -86,9 +114,9 @@ func TestSecond(t *testing.T) {
 		tr, _ := p.run(t, name)
 		var first []float64
 		for _, c := range []struct{ lanes, threads int }{{1, 1}, {2, 1}, {3, 2}, {1, 3}} {
-			var told float64
+			told := []float64{0}
 			second := &sens.Second{
-				Threads: c.threads, Tell: func(done float64, _ int) { told = done },
+				Threads: c.threads, Tell: func(done float64, _ int) { told = append(told, done) },
 				New: func() sens.SecondWorker {
 					o := p.with(c.lanes)
 					s := &logistic{o, solvers.NewDual(2, c.lanes)}
@@ -116,8 +144,13 @@ func TestSecond(t *testing.T) {
 					t.Errorf("%s, %d lanes, %d goroutines: %v, alone %v", name, c.lanes, c.threads, out.HP[i], first[i])
 				}
 			}
-			if told != 1 && c.threads == 1 {
+			if !slices.IsSorted(told) || c.threads == 1 && told[len(told)-1] != 1 {
 				t.Errorf("told %v of the work", told)
+			}
+			for i, x := range told[1:] { // on the way forwards and on that back
+				if name == "rk4" && c.threads == 1 && x-told[i] > 0.1 {
+					t.Errorf("told %v after %v of the work", x, told[i])
+				}
 			}
 			second.Memory = sens.PathBytes(tr, c.lanes) - 1
 			var little *solvers.MemoryError

@@ -407,7 +407,11 @@ func TestMissingFiring(t *testing.T) {
 		}
 	}
 	tr, _ := p.run(t, "dopri5")
-	for _, m := range p.methods(t, "dopri5") {
+	methods := p.methods(t, "dopri5")
+	for _, m := range p.continuousMethods(t, "dopri5") {
+		methods = append(methods, m)
+	}
+	for _, m := range methods {
 		var res sens.Result
 		if err := m.Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
 			t.Fatal(err)
