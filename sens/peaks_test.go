@@ -173,6 +173,33 @@ func TestPeaksOfCubics(t *testing.T) {
 	}
 }
 
+// TestPeakSearchEnds: a saw with a hundred thousand teeth rises at every point and falls on the whole, so that each part
+// of a step looks as if it turned twice. The search divides it a few times and is content.
+func TestPeakSearchEnds(t *testing.T) {
+	p := swing(1, 1)
+	p.Init = func(_ C, _ *env, y, _ []C) { y[0], y[1] = 0, 0 }
+	p.Field = func(_ C, _ []C, _ *env, k []C) { k[0], k[1] = 0, 0 }
+	p.opts = solvers.Options{Fixed: 0.25}
+	p.n, p.m, p.peaks = 1, 1, []int{0}
+	asked := 0
+	p.heights = func(t C, _, p, e []C) {
+		asked++
+		const teeth = 1e5
+		e[0] = p[0]*t - complex(2*math.Floor(real(t)*teeth)/teeth, 0)
+	}
+	tr, _ := p.run(t, "rk4")
+	var res sens.Result
+	if err := p.adjoint(t, "rk4", 1).Gradient(t.Context(), tr, sens.Options{}, &res); err != nil {
+		t.Fatal(err)
+	}
+	// Each look asks for the value and for the slope: at the ends of three parts of each of four steps, and at 7 places
+	// within them.
+	if most := 2*4*(4+3*7) + 20; asked > most {
+		t.Errorf("asked for %d values and slopes, want at most %d", asked, most)
+	}
+	near(t, "value", res.Psi[0], 0, 1e-5)
+}
+
 // TestPeaksTie has two tops of a swing, which are as large but for rounding: which is the largest is not decided, and
 // the other is named. After one swing there is no other.
 func TestPeaksTie(t *testing.T) {
