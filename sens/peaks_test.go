@@ -173,8 +173,8 @@ func TestPeaksOfCubics(t *testing.T) {
 	}
 }
 
-// TestPeakSearchEnds: a saw with a hundred thousand teeth rises at every point and falls on the whole, so that each part
-// of a step looks as if it turned twice. The search divides it a few times and is content.
+// TestPeakSearchEnds: a saw with a hundred thousand teeth rises at every point and falls on the whole, so that each
+// part of a step looks as if it turned twice. The search divides it a few times and is content.
 func TestPeakSearchEnds(t *testing.T) {
 	p := swing(1, 1)
 	p.Init = func(_ C, _ *env, y, _ []C) { y[0], y[1] = 0, 0 }

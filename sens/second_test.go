@@ -87,7 +87,8 @@ func TestSecondKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := tr.Replayed(); got > again+tr.Steps()*3/2 {
-			t.Errorf("%d states in memory: %d of %d steps were made again, %d by a gradient", ram, got, tr.Steps(), again)
+			t.Errorf("%d states in memory: %d of %d steps were made again, %d by a gradient", ram, got, tr.Steps(),
+				again)
 		}
 	}
 }

@@ -319,8 +319,8 @@ func TestLimitsOfGroups(t *testing.T) {
 			f[2*s.Index+1] += ym[0] * ym[0]
 		}
 	}
-	// Between them x = 6 + p0 (t - te), which is 6.25 at p3; after that 2 x(p3) + p0 (t - p3). Left limits move with the
-	// event.
+	// Between them x = 6 + p0 (t - te), which is 6.25 at p3; after that 2 x(p3) + p0 (t - p3). Left limits move with
+	// the event.
 	p.exact(t,
 		[]float64{1.5, 1, 1, 0, 0}, []float64{0, 0, 0, 0, 0},
 		[]float64{2 * 1.75, 2, 0, 1, 1}, []float64{12.5 * 1.75, 12.5, 0, 12.5, 0})

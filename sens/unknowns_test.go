@@ -64,7 +64,8 @@ solver { rtol = 1e-10  atol = 1e-12 }
 			for i, row := range want {
 				for j, x := range row {
 					if got := r.Gradient[len(r.Gradient)/3*i+j]; !(math.Abs(got-x) <= 1e-7*(1+math.Abs(x))) {
-						t.Errorf("%v, %d lanes: objective %d by param %d is %.10g, want %.10g", set, lanes, i, j, got, x)
+						t.Errorf("%v, %d lanes: objective %d by param %d is %.10g, want %.10g", set, lanes, i, j,
+							got, x)
 					}
 				}
 			}

@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/tape/tapetest"
 )
 
-// exactPlaces requires that there is an entry by the first input exactly where the derivative is not zero, and that both
-// ways to make entries give the derivative. Numbers in tp must be positive, so that nothing cancels.
+// exactPlaces requires that there is an entry by the first input exactly where the derivative is not zero, and that
+// both ways to make entries give the derivative. Numbers in tp must be positive, so that nothing cancels.
 func exactPlaces(t *testing.T, what string, tp *tape.Tape) {
 	t.Helper()
 	inputs := tapetest.Fill(tp, 7)
@@ -33,7 +33,7 @@ func exactPlaces(t *testing.T, what string, tp *tape.Tape) {
 		for e, r := range j.Rows {
 			has[[2]int32{r, j.Cols[e]}] = true
 			if c := int(j.Cols[e]); c < tp.Inputs[0].Shape.Size() && want[c][r] == 0 {
-				t.Fatalf("%s, direct is %v: an entry at (%d, %d), where nothing is\n%s", what, j.Direct, r, j.Cols[e], tp)
+				t.Fatalf("%s, direct is %v: an entry at (%d, %d), where nothing is\n%s", what, j.Direct, r, c, tp)
 			}
 		}
 		for c, column := range want {
@@ -97,8 +97,8 @@ var makers = []struct {
 		for k, n := range shape {
 			part[k], step[k] = (n+1)/2, 2
 		}
-		return b.Pad(b.Reshape(b.Slice(x, []int{1}, tape.Shape{part.Size()}, nil), part), shape, make([]int, len(shape)),
-			step)
+		coarse := b.Reshape(b.Slice(x, []int{1}, tape.Shape{part.Size()}, nil), part)
+		return b.Pad(coarse, shape, make([]int, len(shape)), step)
 	}},
 	{"a diagonal", func(b *tape.Builder, x tape.Value, shape tape.Shape) tape.Value {
 		if len(shape) == 1 {
@@ -172,8 +172,8 @@ func TestProducts(t *testing.T) {
 						} else {
 							b.Output("z", b.MatMul(args[0], args[1], ta, tb))
 						}
-						what := fmt.Sprintf("%s, operand %d, flags %d, vectors %d, constant %v", m.name, k, flags, vectors,
-							constant)
+						what := fmt.Sprintf("%s, operand %d, flags %d, vectors %d, constant %v", m.name, k, flags,
+							vectors, constant)
 						exactPlaces(t, what, b.Tape())
 					}
 				}

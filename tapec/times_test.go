@@ -1,6 +1,7 @@
 package tapec
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -30,9 +31,10 @@ func TestAffineClocks(t *testing.T) {
 		"sum([t, a, t*t]) > 4": false,
 	}
 	var text strings.Builder
-	text.WriteString("time t from 0 to 5\nparam a = 1.3, b[3] = [0.7, 1.1, 0.4]\nstate x = 1\ndiscrete n = 2\nx' = -x\n")
+	text.WriteString("time t from 0 to 5\nparam a = 1.3, b[3] = [0.7, 1.1, 0.4]\n")
+	text.WriteString("state x = 1\ndiscrete n = 2\nx' = -x\n")
 	for i, cond := range slices.Sorted(maps.Keys(affine)) {
-		text.WriteString("event e" + string(rune('a'+i/26)) + string(rune('a'+i%26)) + " when " + cond + " { n = n + 1 }\n")
+		fmt.Fprintf(&text, "event e%d when %s { n = n + 1 }\n", i, cond)
 	}
 	c := try(t, check(t, "clocks.ode", text.String()))
 	said := map[string]bool{}
@@ -213,8 +215,8 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestStretchedTwice: what is stretched along axes of two elements gets the sum of two cotangents, also where one number
-// stands for all of them.
+// TestStretchedTwice: what is stretched along axes of two elements gets the sum of two cotangents, also where one
+// number stands for all of them.
 func TestStretchedTwice(t *testing.T) {
 	for _, to := range []tape.Shape{{2, 3}, {2, 1}, {3, 2}, {2, 2}} {
 		for _, from := range []tape.Shape{{1, 1}, {1, to[1]}, {to[0], 1}, nil} {
@@ -299,8 +301,8 @@ func TestGuardedProducts(t *testing.T) {
 				got = runTape(t, v, inputs, bar)
 				for i, name := range names {
 					if g := got.Output("bar." + name); !nearly(g, wanted[i]) {
-						t.Errorf("flags %d, vectors %d, 0 in %s: %s is %v, want %v", flags, vectors, names[zero], name, g,
-							wanted[i])
+						t.Errorf("flags %d, vectors %d, 0 in %s: %s is %v, want %v", flags, vectors, names[zero],
+							name, g, wanted[i])
 					}
 				}
 			}

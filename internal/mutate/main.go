@@ -103,13 +103,30 @@ func mutate(ctx context.Context, folder string, names []string, pick func([]muta
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if got, out := t.on(ctx, dir, folder, nil); got != survived {
+	w, err := newWeaver(folder)
+	if err != nil {
+		return err
+	}
+	woven, alone := w.weave(chosen)
+	binary := filepath.Join(dir, "woven")
+	if out, err := build(ctx, dir, folder, woven, binary); err != nil {
+		return fmt.Errorf("the package does not compile:\n%s", out)
+	}
+	if got, out := t.on(ctx, binary, folder, 0); got != survived {
 		return fmt.Errorf("the tests fail without any change:\n%s", out)
 	}
 	count := map[string]int{}
-	for _, m := range chosen {
-		changed := map[string][]byte{m.path: m.apply(texts[m.path])}
-		got, _ := t.on(ctx, dir, folder, changed)
+	for i, m := range chosen {
+		of, got := binary, invalid
+		if slices.Contains(alone, i+1) {
+			of = filepath.Join(dir, "alone")
+			if _, err := build(ctx, dir, folder, map[string][]byte{m.path: m.apply(texts[m.path])}, of); err != nil {
+				of = ""
+			}
+		}
+		if of != "" {
+			got, _ = t.on(ctx, of, folder, i+1)
+		}
 		if ctx.Err() != nil {
 			break
 		}
@@ -156,39 +173,40 @@ type tests struct {
 // memoryLimit bounds the address space of tests, in KiB: a change may make a loop endless that allocates.
 const memoryLimit = 8 << 20
 
-// on runs the tests of a package with other texts in place of files.
-func (t tests) on(ctx context.Context, dir, folder string, texts map[string][]byte) (outcome string, output []byte) {
+// build builds the tests of a package with other texts in place of files.
+func build(ctx context.Context, dir, folder string, texts map[string][]byte, binary string) (output []byte, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for path, text := range texts {
 		whole, err := filepath.Abs(path)
 		if err != nil {
-			return invalid, []byte(err.Error())
+			return nil, err
 		}
 		other := filepath.Join(dir, filepath.Base(path))
 		if err := os.WriteFile(other, text, 0o666); err != nil {
-			return invalid, []byte(err.Error())
+			return nil, err
 		}
 		overlay.Replace[whole] = other
 	}
 	table, err := json.Marshal(overlay)
 	if err != nil {
-		return invalid, []byte(err.Error())
+		return nil, err
 	}
-	file, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "tests")
+	file := filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(file, table, 0o666); err != nil {
-		return invalid, []byte(err.Error())
+		return nil, err
 	}
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", file, "-o", binary,
+	return exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", file, "-o", binary,
 		folder).CombinedOutput()
-	if err != nil {
-		return invalid, out
-	}
+}
+
+// on runs the tests of a package that were built with changes, of which the k-th is made.
+func (t tests) on(ctx context.Context, binary, folder string, k int) (outcome string, output []byte) {
 	script := fmt.Sprintf(`ulimit -v %d; exec "$0" -test.short=%t -test.failfast -test.run "$1" -test.timeout %s`,
 		memoryLimit, !t.long, t.limit)
 	cmd := exec.CommandContext(ctx, "sh", "-c", script, binary, t.run)
-	cmd.Dir = folder
-	if out, err = cmd.CombinedOutput(); err != nil {
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), fmt.Sprintf("MUTANT=%d", k))
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return killed, out
 	}
-	return survived, out
+	return survived, nil
 }

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -41,9 +42,11 @@ func (m mutant) hash(seed int) []byte {
 }
 
 func (m mutant) apply(text []byte) []byte {
-	out := append([]byte(nil), text[:m.from]...)
-	out = append(out, m.other...)
-	return append(out, text[m.to:]...)
+	other := m.other
+	if strings.HasSuffix(other, "+1") {
+		other = "(" + other + ")"
+	}
+	return slices.Concat(text[:m.from], []byte(other), text[m.to:])
 }
 
 // swaps lists what is written instead of an operator.
