@@ -34,7 +34,7 @@ func main() {
 	seed := flag.Int("seed", 1, "which sample of them")
 	run := flag.String("run", "", "only these tests, as in go test -run")
 	long := flag.Bool("long", false, "also the tests that -short leaves out")
-	limit := flag.Duration("limit", time.Minute, "how long tests may take; what takes longer counts as noticed")
+	limit := flag.Duration("limit", time.Minute, "how much processor time tests may take; more counts as noticed")
 	list := flag.Bool("list", false, "list the sample, and run nothing")
 	again := flag.String("again", "", "try only the changes that this `file`, an earlier output, calls survivors")
 	flag.Parse()
@@ -201,8 +201,9 @@ func build(ctx context.Context, dir, folder string, texts map[string][]byte, bin
 
 // on runs the tests of a package that were built with changes, of which the k-th is made.
 func (t tests) on(ctx context.Context, binary, folder string, k int) (outcome string, output []byte) {
-	script := fmt.Sprintf(`ulimit -v %d; exec "$0" -test.short=%t -test.failfast -test.run "$1" -test.timeout %s`,
-		memoryLimit, !t.long, t.limit)
+	script := fmt.Sprintf(`ulimit -v %d; ulimit -t %d
+exec "$0" -test.short=%t -test.failfast -test.run "$1" -test.timeout %s`,
+		memoryLimit, int(t.limit.Seconds()), !t.long, 20*t.limit)
 	cmd := exec.CommandContext(ctx, "sh", "-c", script, binary, t.run)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), fmt.Sprintf("MUTANT=%d", k))
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -55,5 +57,38 @@ func (x t) String() string { return "a" + "b" }
 	}
 	if slices.Equal(few, sample(all, 3, 2)) && slices.Equal(few, sample(all, 3, 3)) {
 		t.Error("the seed changes nothing")
+	}
+}
+
+// TestWeave: all changes but that of the length of an array are in one program, and each is made where it is told to be.
+func TestWeave(t *testing.T) {
+	w, err := newWeaver("testdata/small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "testdata/small/small.go"
+	all, err := mutants(path, w.texts[path])
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, alone := w.weave(all)
+	if len(alone) != 1 || all[alone[0]-1].was != "2" {
+		t.Errorf("alone are %v", alone)
+	}
+	text := string(texts[path])
+	for i, m := range all {
+		if strings.Contains(text, fmt.Sprintf("mutantIs(%d)", i+1)) == slices.Contains(alone, i+1) {
+			t.Errorf("%s is woven: %v", m, !slices.Contains(alone, i+1))
+		}
+	}
+	for _, want := range []string{
+		"if mutantIs(17) { break }; continue",
+		"func() bool { if mutantIs(11) { return (a) < (b) }; if mutantIs(12) { return (a) > (b) }; return (a) <= (b) }()",
+		"i += func() int { if mutantIs(6) { return -1 }; return 1 }()",
+		"if (yes) != mutantIs(33) {",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,29 +41,35 @@ type weaver struct {
 // newWeaver reads and checks the package in folder.
 func newWeaver(folder string) (*weaver, error) {
 	w := &weaver{folder: folder, set: token.NewFileSet(), texts: map[string][]byte{}, files: map[string]*ast.File{}}
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles", folder).Output()
+	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,GoFiles,DepOnly,Standard",
+		"os", "strconv", ".") // the switch imports two
+	list.Dir = folder
+	out, err := list.Output()
 	if err != nil {
 		return nil, err
 	}
 	exports := map[string]string{}
-	var last struct {
-		ImportPath, Export, Dir string
-		GoFiles                 []string
-	}
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		last.Export = ""
-		if err := d.Decode(&last); errors.Is(err, io.EOF) {
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var one struct {
+			ImportPath, Export string
+			GoFiles            []string
+			DepOnly, Standard  bool
+		}
+		if err := d.Decode(&one); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return nil, err
 		}
-		exports[last.ImportPath] = last.Export
-	}
-	w.path = last.ImportPath // the package comes after what it imports
-	for _, name := range last.GoFiles {
-		path := filepath.Join(folder, name)
-		if w.texts[path], err = os.ReadFile(path); err != nil {
-			return nil, err
+		exports[one.ImportPath] = one.Export
+		if one.DepOnly || one.Standard {
+			continue
+		}
+		w.path = one.ImportPath
+		for _, name := range one.GoFiles {
+			path := filepath.Join(folder, name)
+			if w.texts[path], err = os.ReadFile(path); err != nil {
+				return nil, err
+			}
 		}
 	}
 	w.conf = types.Config{Importer: importer.ForCompiler(w.set, "gc", func(path string) (io.ReadCloser, error) {
@@ -107,20 +114,16 @@ func mutantIs(k int) bool { return mutantNow == k }
 // themselves.
 func (w *weaver) weave(list []mutant) (texts map[string][]byte, alone []int) {
 	chosen := map[int]mutant{}
-	for i, m := range list {
-		if _, err := w.check(w.with(map[int]mutant{i + 1: m}), nil); err != nil {
-			alone = append(alone, i+1)
-		} else {
-			chosen[i+1] = m
-		}
-	}
 	texts = w.with(chosen)
-	if _, err := w.check(texts, nil); err != nil { // changes that do not agree with each other
-		alone = nil
-		for i := range list {
+	for i, m := range list {
+		chosen[i+1] = m
+		more := w.with(chosen)
+		if _, err := w.check(more, nil); err != nil {
+			delete(chosen, i+1)
 			alone = append(alone, i+1)
+			continue
 		}
-		return nil, alone
+		texts = more
 	}
 	return texts, alone
 }
