@@ -304,7 +304,18 @@ func TestObservationAtEvent(t *testing.T) {
 // TestLimitsOfGroups reads limits at two events. Left limits are those before the group of the event at which they are
 // read: x triples at te = (2 - p1)/p0 = 1.5 and doubles at p3 = 1.75, and is read at p2 = te and p4 = p3.
 func TestLimitsOfGroups(t *testing.T) {
-	p := line(1, 0.5, 1.5, 1.75, 1.75)
+	both := groups(1.5)
+	// Between them x = 6 + p0 (t - te), which is 6.25 at p3; after that 2 x(p3) + p0 (t - p3). Left limits move with
+	// the event.
+	doubled, before := []float64{2 * 1.75, 2, 0, 1, 1}, []float64{12.5 * 1.75, 12.5, 0, 12.5, 0}
+	both.exact(t, []float64{1.5, 1, 1, 0, 0}, []float64{0, 0, 0, 0, 0}, doubled, before)
+	second := groups(3) // nothing is read at the first event
+	second.exact(t, []float64{0, 0, 0, 0, 0}, []float64{0, 0, 0, 0, 0}, doubled, before)
+}
+
+// groups is the problem of TestLimitsOfGroups, with a time p2.
+func groups(p2 float64) *problem {
+	p := line(1, 0.5, p2, 1.75, 1.75)
 	p.when(p.event("triple", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = 3 * ym[0] }),
 		func(_ C, y []C, _ *env) C { return y[0] - 2 })
 	double := p.event("double", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = 2 * ym[0] })
@@ -319,11 +330,7 @@ func TestLimitsOfGroups(t *testing.T) {
 			f[2*s.Index+1] += ym[0] * ym[0]
 		}
 	}
-	// Between them x = 6 + p0 (t - te), which is 6.25 at p3; after that 2 x(p3) + p0 (t - p3). Left limits move with
-	// the event.
-	p.exact(t,
-		[]float64{1.5, 1, 1, 0, 0}, []float64{0, 0, 0, 0, 0},
-		[]float64{2 * 1.75, 2, 0, 1, 1}, []float64{12.5 * 1.75, 12.5, 0, 12.5, 0})
+	return p
 }
 
 // TestTimesOfAGroup: two events at one time, p2 and p3. The first moves the discrete that set the time of the second,
