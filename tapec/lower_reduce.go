@@ -223,7 +223,7 @@ func (l *lowerer) closest(xs []labelled) (int, int) {
 func (l *lowerer) matrixProduct(x, y labelled, k *axis) labelled {
 	xo, yo := without(x.ax, k), without(y.ax, k)
 	// The operand whose axes come first stands on the left, but a vector on the right.
-	if len(xo) == 0 && len(yo) > 0 || len(xo) > 0 && len(yo) > 0 && before(yo[0], xo[0]) {
+	if len(xo) == 0 && len(yo) > 0 || len(xo) > 0 && len(yo) > 0 && yo[0].ord < xo[0].ord {
 		x, y, xo, yo = y, x, yo, xo
 	}
 	left, ta := l.matrix(x, xo, k)
@@ -243,8 +243,6 @@ func (l *lowerer) matrixProduct(x, y labelled, k *axis) labelled {
 	l.deep(len(ax))
 	return labelled{l.reshape(v, lengths(ax)), ax}
 }
-
-func before(a, b *axis) bool { return a.ord < b.ord || a.ord == b.ord && a.id < b.id }
 
 // matrix returns x as a matrix over its other axes and k, or as a vector if it has no
 // other axes. It reports whether k is the first dimension of the matrix.
