@@ -60,7 +60,8 @@ func (x t) String() string { return "a" + "b" }
 	}
 }
 
-// TestWeave: all changes but that of the length of an array are in one program, and each is made where it is told to be.
+// TestWeave: all changes but that of the length of an array are in one program, and each is made where it is told to
+// be.
 func TestWeave(t *testing.T) {
 	w, err := newWeaver("testdata/small")
 	if err != nil {
@@ -83,7 +84,7 @@ func TestWeave(t *testing.T) {
 	}
 	for _, want := range []string{
 		"if mutantIs(17) { break }; continue",
-		"func() bool { if mutantIs(11) { return (a) < (b) }; if mutantIs(12) { return (a) > (b) }; return (a) <= (b) }()",
+		"func() bool { if mutantIs(11) { return (a) < (b) }; if mutantIs(12) { return (a) > (b) }; return (a) <= (b) }",
 		"i += func() int { if mutantIs(6) { return -1 }; return 1 }()",
 		"if (yes) != mutantIs(33) {",
 	} {
