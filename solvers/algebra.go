@@ -102,8 +102,11 @@ type drifts interface{ Drifted() []float64 }
 
 // drift notes how far the algebraic unknowns at the end of the trial step were from what their equations say.
 func (s *Solver) drift(tr *Step) {
+	if s.algebra.solves == nil {
+		return
+	}
 	d, ok := s.choice.members[s.member].(drifts)
-	if !ok || s.algebra.solves == nil {
+	if !ok {
 		return
 	}
 	for i, moved := range d.Drifted() {

@@ -147,6 +147,7 @@ type filter struct {
 	err      [2]float64 // log₂ ε_{n-1}, log₂ ε_{n-2}
 	h        float64    // h_{n-1}
 	grown    float64    // log₂ h_{n-1}/h_{n-2}
+	now      [2]float64 // log₂ ε_n and log₂ h_n/h_{n-1}, from power to judged
 	rejected bool       // the last trial step was rejected
 }
 
@@ -166,16 +167,23 @@ func (c *filter) Reset(m Info) {
 
 // Judge applies the rule.
 func (c *filter) Judge(h, err float64) (bool, float64) {
-	r := &c.rule
 	if !(err <= math.MaxFloat64) {
 		c.rejected = true
-		return false, float64(h * r.Shrink)
+		return false, float64(h * c.rule.Shrink)
 	}
-	// The logarithm of an error too small to matter is taken to be that of 2⁻¹⁰⁰.
-	e := log2(max(err, 0x1p-100)) - c.safe
+	return c.judged(h, err, exp2(c.power(h, err, log2(leastError(err)))))
+}
+
+// leastError returns err, or what errors too small to matter are taken to be.
+func leastError(err float64) float64 { return max(err, 0x1p-100) }
+
+// power returns the power of two that a step of length h with the finite error err is multiplied by, before it is
+// confined; log is log2(leastError(err)). It is followed by judged.
+func (c *filter) power(h, err, log float64) float64 {
+	r := &c.rule
+	e := log - c.safe
 	if err > 1 {
-		c.rejected = true
-		return false, float64(h * max(exp2(-e/c.k), r.Shrink))
+		return -e / c.k
 	}
 	x := float64(r.Beta[0] * e)
 	x = math.FMA(r.Beta[1], c.err[0], x)
@@ -187,15 +195,26 @@ func (c *filter) Judge(h, err float64) (bool, float64) {
 		x = math.FMA(-r.Alpha[0], grown, x)
 		x = math.FMA(-r.Alpha[1], c.grown, x)
 	}
-	factor := min(max(exp2(x), r.Shrink), r.Grow)
+	c.now = [2]float64{e, grown}
+	return x
+}
+
+// judged is Judge for the factor that power says.
+func (c *filter) judged(h, err, factor float64) (bool, float64) {
+	r := &c.rule
+	if err > 1 {
+		c.rejected = true
+		return false, float64(h * max(factor, r.Shrink))
+	}
+	factor = min(max(factor, r.Shrink), r.Grow)
 	if c.rejected {
 		factor = min(factor, 1)
 		c.rejected = false
 	}
 	// A history of errors far below the tolerance would make the next step timid or bold without reason. As in DOPRI5
 	// they count as 1e-4.
-	c.err[0], c.err[1] = max(e, -13.28771237954945), c.err[0]
-	c.h, c.grown = h, grown
+	c.err[0], c.err[1] = max(c.now[0], -13.28771237954945), c.err[0]
+	c.h, c.grown = h, c.now[1]
 	c.steps = min(c.steps+1, 2)
 	return true, float64(h * factor)
 }

@@ -17,6 +17,8 @@ func (r *scheme) describe() {
 	}
 	if len(r.e3.c) == 0 {
 		r.whole.E = form(r.e)
+	} else {
+		r.whole.Combined = [2]Terms{form(r.e), form(r.e3)}
 	}
 	r.whole.Rows = len(r.a)
 	for i := stages; i < len(r.read); i++ {

@@ -52,6 +52,7 @@ type Solver struct {
 	inner     []int // sites within the trial step
 	lastEvent string
 
+	lane               *lane // where the run is made beside others; nil for one that is made alone
 	trial, kept, spare *Step
 	lender             Lender    // nil for none
 	lent               bool      // trial.K and trial.Y1 are the lender's
@@ -447,3 +448,6 @@ func (s *Solver) accept(e End) error {
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	return nil
 }
+
+// Stats returns what the last run did.
+func (s *Solver) Stats() Stats { return s.stats }

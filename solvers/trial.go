@@ -129,6 +129,7 @@ func (s *Solver) stay(stop float64) error {
 		h = s.wishes(stop)
 	}
 	if seen := s.stats.Events + s.stats.Switches; !s.spectrum.knows(h, seen) {
+		s.lane.settle()
 		if !s.fresh {
 			w := s.size.N + s.size.Q
 			s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
@@ -161,6 +162,11 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	}
 	s.method.Error(tr, s.err)
 	norm := s.tol.Norm(tr, s.err)
+	return s.decide(tr, norm)
+}
+
+// decide is judge for a step of adaptive length whose error has this norm.
+func (s *Solver) decide(tr *Step, norm float64) (ok bool, err error) {
 	if !finite(tr.DQ) {
 		norm = math.NaN()
 	}
@@ -175,6 +181,11 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 		}
 	}
 	ok, next := s.ctl.Judge(tr.H, norm)
+	return s.decided(tr, norm, ok, next)
+}
+
+// decided notes what the controller said of the trial step: whether it is accepted, and the length to try next.
+func (s *Solver) decided(tr *Step, norm float64, ok bool, next float64) (bool, error) {
 	if ok {
 		s.drift(tr)
 	}

@@ -62,7 +62,9 @@ type Arithmetic struct {
 	A     []Terms // of the stage values, over the rows of K and Y0
 	B     Terms   // of Y1, over Y0, and of DQ, over 0
 	E     Terms   // of E, over 0; empty if there is no estimate or it is not such a sum
-	Live  []bool  // stages on which Y1 depends: the others are not pulled
+	// Combined are the two sums that an estimate is made of that is not one; see Tableau.E3.
+	Combined [2]Terms
+	Live     []bool // stages on which Y1 depends: the others are not pulled
 
 	// The cotangent of stage i is 0 + H·At[i], over the cotangents of Y1 (row 0) and of the stage values (row 1+j for
 	// stage j). For a quadrature it is H·(b·q̄), with b the coefficient of row 0, or 0. The cotangent of Y0 is that

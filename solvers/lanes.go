@@ -1,0 +1,430 @@
+package solvers
+
+import (
+	"context"
+	"errors"
+	"math"
+)
+
+// LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.
+const (
+	LaneCount  = 8
+	LaneStates = 16
+)
+
+// LaneRows says where the numbers of a step are in a block: a step of LaneCount runs, laid out [row][lane].
+type LaneRows struct {
+	N, Q, W int // states, quadratures, N+Q
+	Stages  int
+	FSAL    bool
+	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error and of its
+	// norm. A step writes the rows from Made on. Mask is 1 in lanes that made a step, and else 0.
+	Y0, K, Made, Y1, DQ, E, Norm, Mask int
+	All                                int
+}
+
+// NewLaneRows returns the rows of steps by form.
+func NewLaneRows(form *Arithmetic, z Size) LaneRows {
+	w := z.N + z.Q
+	r := LaneRows{N: z.N, Q: z.Q, W: w, Stages: form.Stages, FSAL: form.FSAL, Y0: 3, K: 3 + z.N}
+	r.Made = r.K
+	if r.FSAL {
+		r.Made += w
+	}
+	r.Y1 = r.K + r.Stages*w
+	r.DQ = r.Y1 + z.N
+	r.E = r.DQ + z.Q
+	r.Norm = r.E + w
+	r.Mask = r.Norm + 1
+	r.All = r.Mask + 1
+	return r
+}
+
+// Block returns how many numbers a block has.
+func (r *LaneRows) Block() int { return r.All * LaneCount }
+
+// LaneStepper makes steps of several runs at once, one in each lane, and their transposes. A lane has the bits that
+// Method.Step, Tolerance.Norm and Method.Pull give to its run. Where something is not finite, the norm is not.
+type LaneStepper interface {
+	Rows() *LaneRows
+	// Enter gives a lane the parameters, discretes and modes that are current in sys.
+	Enter(lane int, sys System)
+	// Step writes the rows of a block from Made on, but for Mask, from those before.
+	Step(block []float64)
+	// Lay gives a lane the cotangents of the state, of the quadratures and of time, and those that sys has gathered.
+	Lay(lane int, sys CotangentSystem, yb, qb, tb []float64)
+	// Pull transposes the steps of a block, in the lanes that its Mask names.
+	Pull(block []float64)
+	// Take takes back what Lay gave, as it has become.
+	Take(lane int, sys CotangentSystem, yb, tb []float64)
+}
+
+// Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.
+//
+//	in lanes                          stages, the new state, the norm of the error; the transpose of all of it
+//	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what functions
+//	                                  of time do within a step, observations, the start and the end
+//	not at all; the run is made alone conditions of states, events, instants that move, methods that solve equations,
+//	                                  errors
+//
+// The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
+// numbers, which is kept for the way back as it is. In a lane without an accepted step the block is masked, and the
+// next one begins where it began.
+type Lanes struct {
+	step    LaneStepper
+	rows    *LaneRows
+	lanes   [LaneCount]lane
+	pieces  [][]float64 // blocks, pieceBlocks in each
+	blocks  int
+	present int // the block of the steps that are made
+}
+
+const pieceBlocks = 64
+
+// lane is a run in a lane.
+type lane struct {
+	s      *Solver
+	filter *filter // its controller, if it is one
+	rows   *LaneRows
+	block  []float64 // the present one
+	stop   float64   // the next explicit time
+	clip   bool      // the trial step ends there
+	moved  bool      // the solver has the present state and slope, and the lane does not
+	empty  bool      // there are no more runs for it
+}
+
+// errAside is the error of a run that is to be made alone.
+var errAside = errors.New("not side by side")
+
+// NewLanes returns what makes the runs of solvers with these programs.
+func NewLanes(step LaneStepper) *Lanes { return &Lanes{step: step, rows: step.Rows()} }
+
+// Side reports whether runs of s can be made side by side, and returns the arithmetic of its steps and how errors are
+// measured.
+func (s *Solver) Side() (*Arithmetic, *Tolerance, bool) {
+	m, ok := s.choice.members[0].(Arithmetical)
+	if !ok || s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil ||
+		len(s.guards) > 0 || s.choice.turns > 0 || s.choice.orders ||
+		s.size.N == 0 || s.size.N > LaneStates {
+		return nil, nil, false
+	}
+	for i := range s.sched.list {
+		switch in := &s.sched.list[i]; {
+		case !in.Fixed, in.Kind == InstantSite && s.sched.inside:
+			return nil, nil, false
+		case in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite:
+			return nil, nil, false
+		}
+	}
+	return m.Arithmetic(), &s.tol, true
+}
+
+// RelOf and AbsOf return the tolerances of state i.
+func (tol *Tolerance) RelOf(i int) float64 { return tol.rel(i) }
+
+// AbsOf returns the absolute tolerance of state i.
+func (tol *Tolerance) AbsOf(i int) float64 { return tol.abs(i) }
+
+// Block returns block i of the last runs.
+func (l *Lanes) Block(i int) []float64 {
+	n := l.rows.Block()
+	at := i % pieceBlocks * n
+	return l.pieces[i/pieceBlocks][at : at+n : at+n]
+}
+
+// Present returns the block of the steps that are being made, -1 at the start.
+func (l *Lanes) Present() int { return l.present }
+
+// Bytes returns how much memory the blocks take.
+func (l *Lanes) Bytes() int { return 8 * l.blocks * l.rows.Block() }
+
+// Stepper returns what makes the steps.
+func (l *Lanes) Stepper() LaneStepper { return l.step }
+
+// LaneSource gives lanes their runs.
+type LaneSource interface {
+	// Next prepares the system of a lane for another run, and returns the sink of that; nil where there are no more.
+	// The step of the run that comes first is in block Present()+1. Steps that end at no time, and have no quadratures,
+	// do not go to the sink.
+	Next(lane int) Sink
+	// Done tells that the run of a lane has ended. If it has an error, it is to be made by Solver.Solve, and nothing
+	// that its sink has seen counts.
+	Done(lane int, err error)
+}
+
+// Solve makes runs side by side, each by the solver of its lane, until there are no more.
+func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
+	l.blocks, l.present = 0, -1
+	for i, s := range solvers {
+		l.lanes[i] = lane{rows: l.rows}
+		l.next(i, s, from)
+	}
+	next := l.grow()
+	for ctx.Err() == nil {
+		block, live := next, false
+		for i, s := range solvers {
+			a := &l.lanes[i]
+			for a.s != nil {
+				a.block = block[i:]
+				err := l.aim(i, a)
+				if err == nil {
+					break
+				}
+				a.leave()
+				from.Done(i, err)
+				l.next(i, s, from)
+			}
+			live = live || a.s != nil
+		}
+		if !live {
+			break
+		}
+		l.step.Step(block)
+		l.present++
+		next = l.grow()
+		l.judge(block, next, from)
+		for i, s := range solvers {
+			if a := &l.lanes[i]; a.s == nil && !a.empty {
+				l.next(i, s, from)
+			}
+		}
+	}
+	for i := range solvers {
+		if a := &l.lanes[i]; a.s != nil {
+			a.leave()
+			from.Done(i, context.Cause(ctx))
+		}
+	}
+}
+
+// next begins another run in lane i.
+func (l *Lanes) next(i int, s *Solver, from LaneSource) {
+	a := &l.lanes[i]
+	for {
+		sink := from.Next(i)
+		if a.empty = sink == nil; a.empty {
+			return
+		}
+		a.s, a.moved, s.sink, s.lane = s, true, sink, a
+		a.filter, _ = s.ctl.(*filter)
+		err := s.begin()
+		s.lender = nil
+		if err == nil && !s.done {
+			return
+		}
+		a.leave()
+		from.Done(i, err)
+	}
+}
+
+// leave ends the run of a lane.
+func (a *lane) leave() {
+	if a.s != nil {
+		a.s.lane, a.s = nil, nil
+	}
+}
+
+// grow begins another block.
+func (l *Lanes) grow() []float64 {
+	if l.blocks/pieceBlocks == len(l.pieces) {
+		l.pieces = append(l.pieces, make([]float64, pieceBlocks*l.rows.Block()))
+	}
+	l.blocks++
+	return l.Block(l.blocks - 1)
+}
+
+// aim decides about the next step of lane i: what Solver.step does before a step.
+func (l *Lanes) aim(i int, a *lane) error {
+	s, r := a.s, l.rows
+	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps {
+		return errAside
+	}
+	if s.restart || s.h == 0 {
+		a.settle()
+		if err := s.first(); err != nil {
+			return err
+		}
+	}
+	if a.moved {
+		a.stop = s.sched.next()
+	}
+	if s.spectrum.reach > 0 {
+		if err := s.stay(a.stop); err != nil {
+			return err
+		}
+		if s.member != 0 {
+			return errAside
+		}
+	}
+	if a.moved {
+		if r.FSAL && !s.fresh {
+			s.sys.Eval(s.t, s.y, s.trial.K[:r.W:r.W])
+			s.stats.Evals++
+			s.fresh = true
+		}
+		a.moved = false
+		l.step.Enter(i, s.sys)
+		scatter(a.block[r.Y0*LaneCount:], s.y)
+		if r.FSAL {
+			scatter(a.block[r.K*LaneCount:], s.trial.K[:r.W])
+		}
+	}
+	tr := s.trial
+	a.clip = s.aim(tr, a.stop)
+	if s.sight.signals != nil && tr.T1 > s.sight.until {
+		gather(tr.Y0, a.block[r.Y0*LaneCount:])
+		a.clip = !s.shorten(tr) && a.clip
+	}
+	tr.Made = tr.T1
+	a.block[0], a.block[LaneCount], a.block[2*LaneCount] = tr.T, tr.H, tr.T1
+	return nil
+}
+
+// judge does for all lanes what Solver.step does after a step, and begins the next block.
+func (l *Lanes) judge(block, next []float64, from LaneSource) {
+	r := l.rows
+	mask := block[r.Mask*LaneCount:][:LaneCount]
+	norms := block[r.Norm*LaneCount:][:LaneCount]
+	all := true
+	var factors [LaneCount]float64
+	l.factors(norms, &factors)
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		mask[i] = 0
+		if a.s == nil { // it stands still, so that its numbers remain ordinary ones
+			all = false
+			continue
+		}
+		s := a.s
+		s.fresh = true
+		ok, err := a.accepts(r, norms[i], factors[i])
+		if err == nil && ok {
+			mask[i] = 1
+			err = a.accept(r)
+		}
+		if err != nil || s.done {
+			a.leave()
+			from.Done(i, err)
+		}
+		all = all && ok
+	}
+	n := r.N * LaneCount
+	y0, y1 := next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:]
+	copy(y0, y1[:n])
+	w := 0
+	if r.FSAL {
+		w = r.W * LaneCount
+		copy(next[r.K*LaneCount:][:w], block[(r.K+(r.Stages-1)*r.W)*LaneCount:])
+	}
+	if all {
+		return
+	}
+	for i, m := range mask {
+		if m != 0 {
+			continue
+		}
+		for j := i; j < n+w; j += LaneCount { // K comes behind Y0
+			next[r.Y0*LaneCount+j] = block[r.Y0*LaneCount+j]
+		}
+	}
+}
+
+// factors writes by how much the controller of each lane would have its step longer. One after the other, most of the
+// time would be waiting for polynomials; these do not depend on one another.
+func (l *Lanes) factors(norms []float64, f *[LaneCount]float64) {
+	for i := range f {
+		f[i] = log2(leastError(norms[i]))
+	}
+	for i := range f {
+		if a := &l.lanes[i]; a.s != nil && a.filter != nil {
+			f[i] = a.filter.power(a.s.trial.H, norms[i], f[i])
+		}
+	}
+	for i := range f {
+		f[i] = exp2(f[i])
+	}
+}
+
+// accepts decides about the trial step. factor is what factors says; it counts where the error is that of the states
+// alone.
+func (a *lane) accepts(r *LaneRows, norm, factor float64) (bool, error) {
+	s := a.s
+	if r.Q > 0 {
+		gather(s.trial.DQ, a.block[r.DQ*LaneCount:])
+		gather(s.err[r.N:], a.block[(r.E+r.N)*LaneCount:])
+	} else if a.filter != nil && norm <= math.MaxFloat64 {
+		ok, next := a.filter.judged(s.trial.H, norm, factor)
+		return s.decided(s.trial, norm, ok, next)
+	}
+	if !(norm <= math.MaxFloat64) { // see to it as if the run were alone
+		a.load(r)
+		return s.judge(s.trial)
+	}
+	return s.decide(s.trial, norm)
+}
+
+// accept hands over the trial step.
+func (a *lane) accept(r *LaneRows) error {
+	s := a.s
+	s.stats.Steps++
+	if s.stiff.method != nil && !s.stiff.found {
+		if s.spectrum.reach == 0 {
+			a.load(r)
+		}
+		if s.stiff.look(s.trial, &s.spectrum) {
+			s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
+		}
+	}
+	if a.clip {
+		a.load(r)
+		a.moved = true
+		return s.meet(true)
+	}
+	tr := s.trial
+	s.again = false
+	s.stats.Made[s.member]++
+	if r.Q > 0 {
+		if err := s.sink.Step(tr, End{}); err != nil {
+			return err
+		}
+		s.integrals.add(tr)
+	}
+	s.t, s.tiedTo = tr.T1, false
+	s.count++
+	s.fresh = r.FSAL
+	return nil
+}
+
+// settle gives the solver the present state, and the slope where the lane has it.
+func (a *lane) settle() {
+	if a == nil || a.moved {
+		return
+	}
+	r := a.rows
+	gather(a.s.y, a.block[r.Y0*LaneCount:])
+	if a.s.fresh = r.FSAL; r.FSAL {
+		gather(a.s.trial.K[:r.W], a.block[r.K*LaneCount:])
+	}
+}
+
+// load gives the solver the step.
+func (a *lane) load(r *LaneRows) {
+	tr := a.s.trial
+	gather(tr.Y0, a.block[r.Y0*LaneCount:])
+	gather(tr.K[:r.Stages*r.W], a.block[r.K*LaneCount:])
+	gather(tr.Y1, a.block[r.Y1*LaneCount:])
+	gather(tr.DQ, a.block[r.DQ*LaneCount:])
+	tr.Dense, tr.Estimated = false, false
+}
+
+func scatter(to, x []float64) {
+	for i, v := range x {
+		to[i*LaneCount] = v
+	}
+}
+
+func gather(x, from []float64) {
+	for i := range x {
+		x[i] = from[i*LaneCount]
+	}
+}
