@@ -243,3 +243,62 @@ func (pt *Point) FailedAsserts() []int {
 	}
 	return failed
 }
+
+// Setter writes values that were assigned to a Point before.
+type Setter struct {
+	point *Point
+	to    []*float64
+}
+
+// Setter returns what writes other values to pt for the same names, without looking at them again. It is nil if one of
+// them is an array, or if a param follows others.
+func (pt *Point) Setter(names []string) *Setter {
+	m := pt.model
+	if slices.ContainsFunc(m.Compiled.Defaults, func(d tapec.Default) bool { return usesOthers(&d) }) {
+		return nil
+	}
+	s := &Setter{point: pt}
+	for _, name := range names {
+		t, ok := typecheck.ParseTarget(name)
+		subs, numbers := t.Index()
+		list, vec, place := m.Checked.Params, pt.p, m.Param
+		if t.Initial {
+			list, vec, place = m.Checked.States, pt.initial, m.State
+		}
+		i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == t.Name })
+		if !ok || !numbers || i < 0 {
+			return nil
+		}
+		at := place(t.Name)
+		if len(subs) > 0 {
+			k, wrong := flatIndex(list[i].Type.Shape, subs)
+			if wrong != "" {
+				return nil
+			}
+			at.Offset, at.Len = at.Offset+k, 1
+		}
+		if at.Len != 1 {
+			return nil
+		}
+		s.to = append(s.to, &vec[at.Offset])
+	}
+	return s
+}
+
+// Set writes the value of the k-th name.
+func (s *Setter) Set(k int, x float64) {
+	*s.to[k] = x
+	s.point.version++
+}
+
+// Values returns all values of pt, appended to list.
+func (pt *Point) Values(list []float64) []float64 {
+	return append(append(list, pt.p...), pt.initial...)
+}
+
+// SetValues sets all values.
+func (pt *Point) SetValues(list []float64) {
+	copy(pt.p, list)
+	copy(pt.initial, list[len(pt.p):])
+	pt.version++
+}

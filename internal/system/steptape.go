@@ -27,6 +27,11 @@ type stepMaker struct {
 	inPlace bool // states and rows of K stand where the solver has them
 	from    int  // the first row of K that a step computes
 
+	// Of steps of several runs, each of which is a lane (lanes.go):
+	members bool               // all inputs are per lane
+	tol     *solvers.Tolerance // by which errors are measured
+	mask    tape.Value         // of a transpose: 0 in lanes that make no step
+
 	t, h, t1 tape.Value
 	zero     tape.Value
 }
@@ -48,7 +53,14 @@ type stepRow struct {
 }
 
 func newStepMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic) *stepMaker {
-	m := &stepMaker{b: tape.NewBuilder("step"), form: form, rates: rates, places: map[tapec.Name]part{}, from: 1}
+	return newMaker(l, rates, form, false)
+}
+
+// newMaker begins a tape of steps, each of which is a lane where there are several.
+func newMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic, members bool) *stepMaker {
+	m := &stepMaker{
+		b: tape.NewBuilder("step"), form: form, rates: rates, places: map[tapec.Name]part{}, from: 1, members: members,
+	}
 	for _, o := range rates.Outputs {
 		name := tapec.MustName(o.Name)
 		row := stepRow{name: o.Name, part: l.part(name), shape: rates.Shape(o.Value)}
@@ -67,7 +79,7 @@ func newStepMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic) *stepMa
 func (m *stepMaker) input(name string, shape tape.Shape, home *part) tape.Value {
 	n := tapec.Step.Called(name)
 	m.place(n, vecStep, &m.shared, shape.Size(), home)
-	return m.b.Input(n.String(), shape, false)
+	return m.b.Input(n.String(), shape, m.members)
 }
 
 // cotangent adds an input with a copy for each lane.
@@ -191,7 +203,7 @@ func (m *stepMaker) at(t *tape.Tape, node float64, y, bar map[string]tape.Value)
 		if v, ok := bar[in.Name]; ok {
 			return v
 		}
-		return m.b.Input(in.Name, in.Shape, in.PerLane)
+		return m.b.Input(in.Name, in.Shape, in.PerLane || m.members)
 	})
 }
 
@@ -216,14 +228,25 @@ func (m *stepMaker) forward() *tape.Tape {
 			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len, m.stageHome(i, &r))
 		}
 	}
+	ends, errors := map[string]tape.Value{}, map[string]tape.Value{}
 	for _, r := range m.rows {
-		m.output(tapec.Primal, "end."+r.name, end(&r), r.len, m.stateHome(&r))
+		ends[r.name] = end(&r)
+		m.output(tapec.Primal, "end."+r.name, ends[r.name], r.len, m.stateHome(&r))
 	}
-	if len(m.form.E.C) > 0 && !m.inPlace {
+	if (len(m.form.E.C) > 0 || m.members) && !m.inPlace {
 		for _, r := range m.rows {
-			e := m.sum(m.form.E, m.h, m.zero, r.shape, func(j int) tape.Value { return k[j][r.name] })
-			m.output(tapec.Primal, "error."+r.name, e, r.len, nil)
+			row := func(j int) tape.Value { return k[j][r.name] }
+			if p := m.form.Combined; len(p[0].C) > 0 {
+				e5 := m.sum(p[0], m.h, m.zero, r.shape, row)
+				errors[r.name] = m.combined(e5, m.sum(p[1], m.h, m.zero, r.shape, row))
+			} else {
+				errors[r.name] = m.sum(m.form.E, m.h, m.zero, r.shape, row)
+			}
+			m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
 		}
+	}
+	if m.members {
+		m.measured(y0, ends, errors)
 	}
 	return m.b.Tape()
 }
@@ -282,8 +305,9 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			dq[r.name] = m.cotangent("dq."+r.name, r.shape, nil)
 		}
 	}
-	t0 := m.cotangent("t1", nil, nil)
-	acc := map[string]tape.Value{}
+	t1 := m.cotangent("t1", nil, nil)
+	t0 := t1
+	acc, before := map[string]tape.Value{}, map[string]tape.Value{}
 	moves, perLane := false, tape.PerLane(pull)
 	timeBar := tapec.Time.Name().Bar().String()
 	var factors []tape.Output
@@ -296,6 +320,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		case tapec.MustName(o.Name).Role != tapec.State:
 			sums = append(sums, o.Name)
 			acc[o.Name] = m.cotangent(o.Name, pull.Shape(o.Value), nil)
+			before[o.Name] = acc[o.Name]
 		}
 	}
 	yb := make([]map[string]tape.Value, m.form.Stages)
@@ -337,6 +362,15 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			y0b[r.name] = m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value {
 				return yb[j-1][r.name]
 			})
+		}
+	}
+	if m.members { // a lane without a step keeps what it has
+		for name, v := range y0b {
+			y0b[name] = m.b.Select(m.mask, v, y1[name])
+		}
+		t0 = m.b.Select(m.mask, t0, t1)
+		for name, v := range acc {
+			acc[name] = m.b.Select(m.mask, v, before[name])
 		}
 	}
 	m.ended(y0b, t0, sums, acc)

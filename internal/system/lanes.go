@@ -1,0 +1,268 @@
+package system
+
+import (
+	"slices"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/vm"
+)
+
+// Lanes makes whole steps of several runs of one model at once, and their transposes: each in a lane of its own, with
+// its own time, length and params. Its programs are those of single steps (steptape.go), of which every input has a
+// copy for each lane; so a lane has the bits that its run has alone. It implements solvers.LaneStepper.
+type Lanes struct {
+	rows solvers.LaneRows
+	step laneCall
+	back laneCall // of a zero value where no derivatives are wanted
+
+	// params, modes and what is hoisted from them: [elements][lanes]
+	steady [numVectors][]float64
+	sums   []laneSum // the accumulators of the transpose
+	bar    []float64 // [rows][lanes] what the transpose reads: cotangents of Y1, DQ and T1, and the accumulators
+	made   []float64 // and what it writes: those of Y0 and T0, and the accumulators
+	size   solvers.Size
+}
+
+// laneSum is an accumulator: its name, and its first row among all.
+type laneSum struct {
+	name  string
+	at, n int
+}
+
+// laneCall is a program of lanes with its machine.
+type laneCall struct {
+	machine  *vm.Machine
+	in, made int // the vectors of a block: what is read, and what is written
+}
+
+// laneSteady are the vectors that stay the same from step to step.
+var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
+
+// Lanes returns what makes steps of the problem by form side by side. Errors are measured by tol. values is the kit of
+// runs, and pull that of transposes in one lane, nil for values alone. The result is nil where there is no such thing:
+// for large models, and where a rate is a constant.
+func (p *Problem) Lanes(values, pull *Kit, form *solvers.Arithmetic, tol *solvers.Tolerance) *Lanes {
+	rates := values.value.Get(tapec.PartRates)
+	size := p.Size()
+	switch {
+	case size.N > solvers.LaneStates || len(p.Peaks) > 0,
+		!rates.covers(tapec.Primal, vecK, size.N+size.Q),
+		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil):
+		return nil
+	}
+	m := newMaker(values.layout, rates.tape, form, true)
+	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
+	if !form.FSAL {
+		m.from = 0
+	}
+	m.tol = tol
+	t := m.forward()
+	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+		return nil
+	}
+	for v, n := range map[vector]int{
+		vecP: values.layout.nP, vecD: values.layout.nD, vecM: values.layout.nM, vecC: values.layout.nC,
+		vecE: values.layout.nE,
+	} {
+		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
+	}
+	var ok bool
+	if l.step, ok = l.compile(t, m.find(values.layout.find)); !ok {
+		return nil
+	}
+	if pull == nil {
+		return l
+	}
+	m = newMaker(pull.layout, rates.tape, form, true)
+	mask := part{vecStep, l.rows.Mask, 1}
+	m.mask = m.input("mask", nil, &mask)
+	t, sums := m.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+	if !everyLane(t) {
+		return nil
+	}
+	at := size.N + size.Q + 1
+	for _, name := range sums {
+		v, _ := t.Output(tapec.Made.Called(name).As(tapec.Cotangent).String())
+		s := laneSum{name, at, t.Shape(v).Size()}
+		at += s.n
+		l.sums = append(l.sums, s)
+	}
+	l.bar = make([]float64, at*solvers.LaneCount)
+	l.made = make([]float64, (at-size.Q)*solvers.LaneCount)
+	if l.back, ok = l.compile(t, m.find(pull.layout.find)); !ok {
+		return nil
+	}
+	return l
+}
+
+// everyLane reports whether each output of t has a copy for each lane.
+func everyLane(t *tape.Tape) bool {
+	each := tape.PerLane(t)
+	return !slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return !each[o.Value] })
+}
+
+// compile compiles t.
+func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
+	type link struct {
+		output, bar bool
+		vec         vector
+	}
+	var links []link
+	put := func(name string, output bool) (at vm.Place, ok bool) {
+		n, p, err := place(name, find)
+		if err != nil {
+			return at, false
+		}
+		k := link{output, n.Variation == tapec.Cotangent, p.vec}
+		i := slices.Index(links, k)
+		if i < 0 {
+			i = len(links)
+			links = append(links, k)
+		}
+		return vm.Place{Vector: i, Offset: p.offset * solvers.LaneCount}, true
+	}
+	ins, outs := make([]vm.Place, len(t.Inputs)), make([]vm.Place, len(t.Outputs))
+	for i, in := range t.Inputs {
+		if ins[i], ok = put(in.Name, false); !ok {
+			return c, false
+		}
+	}
+	for i, out := range t.Outputs {
+		if outs[i], ok = put(out.Name, true); !ok {
+			return c, false
+		}
+	}
+	code, err := vm.Compile(t, vm.Options{Lanes: solvers.LaneCount, Inputs: ins, Outputs: outs})
+	if err != nil {
+		return c, false // steps one by one do as well
+	}
+	c = laneCall{machine: code.NewMachine(), in: -1, made: -1}
+	for i, k := range links {
+		switch {
+		case k.vec == vecStep && !k.bar:
+			c.in = i
+		case k.vec == vecStep:
+			c.machine.SetVector(i, l.bar)
+		case k.vec == vecMade && !k.bar:
+			c.made = i
+		case k.vec == vecMade:
+			c.machine.SetVector(i, l.made)
+		case l.steady[k.vec] != nil && !k.output:
+			c.machine.SetVector(i, l.steady[k.vec])
+		default:
+			return c, false
+		}
+	}
+	return c, true
+}
+
+// Rows implements solvers.LaneStepper.
+func (l *Lanes) Rows() *solvers.LaneRows { return &l.rows }
+
+// Enter implements solvers.LaneStepper. sys is a Worker of the model.
+func (l *Lanes) Enter(lane int, sys solvers.System) {
+	w := sys.(*Worker)
+	for _, v := range laneSteady {
+		to := l.steady[v]
+		for i, x := range w.in[tapec.Primal][v] {
+			to[i*solvers.LaneCount+lane] = x
+		}
+	}
+}
+
+// Step implements solvers.LaneStepper.
+func (l *Lanes) Step(block []float64) {
+	at := l.rows.Made * solvers.LaneCount
+	l.step.machine.MoveVector(l.step.in, block[:at:at])
+	l.step.machine.MoveVector(l.step.made, block[at:])
+	l.step.machine.Run()
+}
+
+// Pull implements solvers.LaneStepper.
+func (l *Lanes) Pull(block []float64) {
+	l.back.machine.MoveVector(l.back.in, block)
+	l.back.machine.Run()
+	n := l.size.N * solvers.LaneCount
+	copy(l.bar[:n], l.made)
+	copy(l.bar[n+l.size.Q*solvers.LaneCount:], l.made[n:])
+}
+
+// Lay implements solvers.LaneStepper. sys is a Worker of the model, with one lane.
+func (l *Lanes) Lay(lane int, sys solvers.CotangentSystem, yb, qb, tb []float64) {
+	at := lane
+	for _, v := range [][]float64{yb, qb, tb} {
+		for _, x := range v {
+			l.bar[at] = x
+			at += solvers.LaneCount
+		}
+	}
+	w := sys.(*Worker)
+	for _, s := range l.sums {
+		b := w.accumulator(s.name)
+		for i, x := range w.out[b.vary][b.vec][b.lo:b.hi] {
+			l.bar[(s.at+i)*solvers.LaneCount+lane] = x
+		}
+	}
+}
+
+// Take implements solvers.LaneStepper.
+func (l *Lanes) Take(lane int, sys solvers.CotangentSystem, yb, tb []float64) {
+	for i := range yb {
+		yb[i] = l.bar[i*solvers.LaneCount+lane]
+	}
+	tb[0] = l.bar[(l.size.N+l.size.Q)*solvers.LaneCount+lane]
+	w := sys.(*Worker)
+	for _, s := range l.sums {
+		b := w.accumulator(s.name)
+		to := w.out[b.vary][b.vec][b.lo:b.hi]
+		for i := range to {
+			to[i] = l.bar[(s.at+i)*solvers.LaneCount+lane]
+		}
+	}
+}
+
+// measured adds the norm of the error to the outputs of a step: the sums of solvers.Tolerance.Norm, in root mean
+// square. Where a scale is not finite, it is NaN.
+func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
+	var square [8]tape.Value
+	for i := range square {
+		square[i] = m.zero
+	}
+	n := 0
+	for _, r := range m.rows {
+		if r.state == "" {
+			continue
+		}
+		for i := range r.len {
+			element := func(x tape.Value) tape.Value {
+				if len(r.shape) == 0 {
+					return x
+				}
+				return m.b.Element(m.b.Reshape(x, tape.Shape{r.len}), i)
+			}
+			y0, y1 := m.b.Op1(tape.Abs, element(began[r.name])), m.b.Op1(tape.Abs, element(ends[r.name]))
+			sc := m.b.Op3(tape.FMA, m.b.Scalar(m.tol.RelOf(n)), m.b.Op2(tape.Max, y0, y1), m.b.Scalar(m.tol.AbsOf(n)))
+			x := m.b.Div(m.b.Op1(tape.Abs, element(errors[r.name])), sc)
+			x = m.b.Add(x, m.b.Sub(sc, sc))
+			if square[n&7] == m.zero {
+				square[n&7] = m.b.Mul(x, x)
+			} else {
+				square[n&7] = m.b.Op3(tape.FMA, x, x, square[n&7])
+			}
+			n++
+		}
+	}
+	add, s := m.b.Add, square
+	tree := add(add(add(s[0], s[4]), add(s[2], s[6])), add(add(s[1], s[5]), add(s[3], s[7])))
+	m.output(tapec.Primal, "norm", m.b.Op1(tape.Sqrt, m.b.Div(tree, m.b.Scalar(float64(n)))), 1, nil)
+}
+
+// combined returns the estimate of a pair of sums, as Tableau.E3 says: |e5|·(|e5|/√(e5² + 0.01 e3²)), in ratios.
+func (m *stepMaker) combined(e5, e3 tape.Value) tape.Value {
+	size := m.b.Op1(tape.Abs, e5)
+	ratio := m.b.Div(m.b.Op1(tape.Abs, e3), size)
+	root := m.b.Op1(tape.Sqrt, m.b.Op3(tape.FMA, m.b.Mul(m.b.Scalar(0.01), ratio), ratio, m.b.Scalar(1)))
+	return m.b.Select(e5, m.b.Div(size, root), e5)
+}
