@@ -1,0 +1,259 @@
+package sens
+
+import (
+	"context"
+	"errors"
+
+	"odes.dev/odes/solvers"
+)
+
+// LaneRuns makes runs of one system side by side, each with its own values, and the discrete adjoint of each: in a lane
+// of solvers.Lanes what Solver and Adjoint make alone, to the same bits. It belongs to one goroutine.
+//
+// When the run of a lane has ended, the next one takes its place. On the way back each lane walks through its runs, the
+// last one first, and all of them through the same blocks.
+type LaneRuns struct {
+	runs  *solvers.Lanes
+	lanes []LaneWorker
+	opts  Options
+
+	solvers []*solvers.Solver
+	sweeps  []*sweep
+	record  solvers.Trajectory // for the sweeps, which ask it for sizes
+	at      []*laneRun         // the present run of each lane
+	present []*laneRun         // and on the way back
+
+	list []*laneRun // all runs
+	n    int        // how many there are now
+	next func(lane int) bool
+}
+
+// LaneWorker is what makes the runs of a lane.
+type LaneWorker struct {
+	Solver     *solvers.Solver
+	Objectives Objectives      // of its system
+	Back       CotangentWorker // with one lane; without a System for values alone
+	// Resume gives the systems the values of run i, which they had when it was made.
+	Resume func(i int)
+}
+
+// laneRun is a run with its marks. It is a solvers.Sink.
+type laneRun struct {
+	*Observer
+	of    *LaneRuns
+	i     int // among all
+	lane  int
+	err   error
+	marks []laneMark
+	n     int
+	next  int // on the way back: the mark that comes next, -1 before the first and after the last
+	steps int
+	res   Result
+	prev  *laneRun // in its lane
+}
+
+// laneMark is a mark and the block that it comes after.
+type laneMark struct {
+	after int
+	mark  solvers.Mark
+}
+
+// NewLaneRuns returns what makes runs with step in lanes. What opts say of events is not for them.
+func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
+	l := &LaneRuns{runs: solvers.NewLanes(step), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
+	for _, w := range lanes {
+		l.solvers = append(l.solvers, w.Solver)
+		if w.Back.System == nil {
+			continue
+		}
+		if err := l.record.Begin(w.Back.System, w.Back.Method); err != nil {
+			return nil, err
+		}
+		l.sweeps = append(l.sweeps, newSweep(w.Back, &l.record))
+	}
+	return l, nil
+}
+
+// errLane is the error of a sink that is told what lanes do not do.
+var errLane = errors.New("sens: not side by side")
+
+// Begin implements solvers.Sink.
+func (r *laneRun) Begin(sys solvers.System, m solvers.Method) error {
+	r.n = 0
+	return r.Observer.Begin(sys, m)
+}
+
+// Step implements solvers.Sink.
+func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
+	if !(s.H > 0) {
+		return errLane
+	}
+	return r.Observer.Step(s, e)
+}
+
+// Mark implements solvers.Sink.
+func (r *laneRun) Mark(m *solvers.Mark) error {
+	switch m.Kind {
+	case solvers.MarkStart, solvers.MarkSite, solvers.MarkFinal:
+	default:
+		return errLane
+	}
+	if m.Inside {
+		return errLane
+	}
+	if r.n == len(r.marks) {
+		r.marks = append(r.marks, laneMark{})
+	}
+	to := &r.marks[r.n]
+	r.n++
+	was := to.mark
+	to.mark, to.after = *m, r.of.runs.Present()
+	for _, v := range []struct{ to, was *[]float64 }{
+		{&to.mark.Ym, &was.Ym},
+		{&to.mark.Dm, &was.Dm},
+		{&to.mark.Mm, &was.Mm},
+		{&to.mark.Yp, &was.Yp},
+		{&to.mark.Dp, &was.Dp},
+		{&to.mark.Mp, &was.Mp},
+	} {
+		*v.to = append((*v.was)[:0], *v.to...)
+	}
+	return r.Observer.Mark(m)
+}
+
+// Run makes runs, with derivatives if there are workers for them. next prepares a lane for the next run, of which it
+// reports whether there is one. Runs are numbered in the order in which next is asked for them.
+func (l *LaneRuns) Run(ctx context.Context, next func(lane int) bool) {
+	l.n, l.next = 0, next
+	clear(l.at)
+	l.runs.Solve(ctx, l.solvers, l)
+	if len(l.sweeps) == 0 || ctx.Err() != nil {
+		return
+	}
+	_, objectives := l.lanes[0].Objectives.Counts()
+	for first := range objectives {
+		l.back(first, objectives)
+	}
+}
+
+// Next implements solvers.LaneSource.
+func (l *LaneRuns) Next(lane int) solvers.Sink {
+	if !l.next(lane) {
+		return nil
+	}
+	if l.n == len(l.list) {
+		l.list = append(l.list, &laneRun{Observer: &Observer{}, of: l})
+	}
+	r := l.list[l.n]
+	r.i, r.lane, r.prev, r.err = l.n, lane, l.at[lane], nil
+	obj := l.lanes[lane].Objectives
+	f, _ := obj.Counts()
+	r.obj, r.instants, r.F = obj, nil, need(r.F, f)
+	l.n++
+	l.at[lane] = r
+	return r
+}
+
+// Done implements solvers.LaneSource.
+func (l *LaneRuns) Done(lane int, err error) {
+	r := l.at[lane]
+	r.err, r.steps = err, l.solvers[lane].Stats().Steps
+	_, m := r.obj.Counts()
+	r.res.Psi, r.res.Functionals = need(r.res.Psi, m), need(r.res.Functionals, len(r.F))
+	copy(r.res.Functionals, r.F)
+	if err != nil {
+		l.at[lane] = r.prev // it is not walked through
+		return
+	}
+	r.Values(r.res.Psi)
+}
+
+// back makes the derivatives of one objective of each run.
+func (l *LaneRuns) back(first, objectives int) {
+	present, last := l.present[:0], -1
+	for _, r := range l.at {
+		if present = append(present, r); r != nil {
+			r.next = -1
+			last = max(last, r.end())
+		}
+	}
+	l.present = present
+	for j := last; ; j-- {
+		for i, s := range l.sweeps {
+			for r := present[i]; r != nil; r = present[i] {
+				if r.next < 0 && r.end() == j {
+					r.begin(s, first, objectives)
+				}
+				if r.next < 0 || r.marks[r.next].after != j {
+					break
+				}
+				if r.pull(s, j, first); r.next >= 0 {
+					break
+				}
+				if present[i] = r.prev; r.prev != nil {
+					r.prev.next = -1
+				}
+			}
+		}
+		if j < 0 {
+			return
+		}
+		l.runs.Stepper().Pull(l.runs.Block(j))
+	}
+}
+
+// end returns the last block of a run.
+func (r *laneRun) end() int { return r.marks[r.n-1].after }
+
+// begin begins the sweep of a run.
+func (r *laneRun) begin(s *sweep, first, objectives int) {
+	l := r.of
+	s.res = &r.res
+	if first == 0 {
+		r.res.prepare(&l.record, objectives, l.opts)
+		r.res.Suspect = append(r.res.Suspect, make([]bool, objectives)...)
+		r.res.Sound = append(r.res.Sound, make([]bool, objectives)...)
+	}
+	l.lanes[r.lane].Resume(r.i)
+	s.objectives, s.stride, s.first, s.group = objectives, l.opts.stride(l.record.Size()), first, -1
+	s.rows[0] = r.res.row(first, l.record.Size().P, s.stride)
+	s.sys.Begin(s.rows)
+	s.obj.ValuesPull(r.res.Functionals, first, s.fb)
+	clear(s.yb)
+	clear(s.tb)
+	clear(s.db)
+	r.next = r.n - 1
+	m := &r.marks[r.next].mark
+	s.sys.Enter(m.Dp, m.Mp)
+	l.runs.Stepper().Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+}
+
+// pull transposes the marks after block j.
+func (r *laneRun) pull(s *sweep, j, first int) {
+	step := r.of.runs.Stepper()
+	step.Take(r.lane, s.sys, s.yb, s.tb)
+	for ; r.next >= 0 && r.marks[r.next].after == j; r.next-- {
+		s.mark = r.marks[r.next].mark
+		s.pullMark(r.next, -1, first)
+	}
+	if r.next >= 0 {
+		step.Enter(r.lane, s.sys)
+		step.Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+	}
+}
+
+// Runs returns how many runs there were.
+func (l *LaneRuns) Runs() int { return l.n }
+
+// Result returns what came of run i, in how many steps. A run with an error is to be made alone.
+func (l *LaneRuns) Result(i int) (res *Result, steps int, err error) {
+	r := l.list[i]
+	return &r.res, r.steps, r.err
+}
+
+// Room reports whether the blocks of another run are to be kept.
+func (l *LaneRuns) Room() bool { return l.runs.Bytes() < laneBytes }
+
+// laneBytes is about how much the blocks of runs that are made together should take: what a processor has of memory
+// near it.
+const laneBytes = 512 << 10
