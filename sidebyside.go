@@ -1,0 +1,166 @@
+package odes
+
+import (
+	"context"
+	"slices"
+
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// Lanes runs one model for many sets of values, several at once, with the bits that a Runner gives for each. It belongs
+// to one goroutine.
+type Lanes struct {
+	runners []*Runner
+	setters [LaneCount]*system.Setter // nil where params follow others
+	values  [][]float64               // of the points of all runs
+	runs    *sens.LaneRuns
+	back    bool
+	names   []string // of the values that setters set
+}
+
+// LaneCount is how many runs Lanes makes at a time.
+const LaneCount = solvers.LaneCount
+
+// Lanes returns what runs the model for sets of values with the names of those in the options; with derivatives if
+// gradient. It is nil where nothing is gained, or where single runs can do what it cannot: it takes methods with
+// explicit stages, for models without conditions of states whose times are known.
+func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
+	l := &Lanes{back: gradient}
+	var step *system.Lanes
+	var workers []sens.LaneWorker
+	for i := range solvers.LaneCount {
+		r, err := m.Prepare(opts)
+		if err != nil {
+			return nil, err
+		}
+		if !r.sideBySide(gradient) {
+			return nil, nil
+		}
+		form, tol, ok := r.solver.Side()
+		if !ok {
+			return nil, nil
+		}
+		w := sens.LaneWorker{Solver: r.solver, Objectives: r.worker, Resume: func(i int) {
+			r.problem.Point.SetValues(l.values[i])
+		}}
+		var pull *system.Kit
+		if gradient {
+			if pull, err = r.problem.Kit(1, system.Pull, false); err != nil {
+				return nil, err
+			}
+			back := r.problem.Worker(pull)
+			w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.run.method(1)}
+		}
+		if i == 0 {
+			values, err := r.problem.Kit(1, system.Values, false)
+			if err != nil {
+				return nil, err
+			}
+			if step = r.problem.Lanes(values, pull, form, tol); step == nil {
+				return nil, nil
+			}
+		}
+		l.runners, workers = append(l.runners, r), append(workers, w)
+	}
+	first := l.runners[0]
+	want := sens.Options{GrazingLimit: grazingLimit, Tie: first.settings.Solver.RTol, Initial: first.byInitial}
+	var err error
+	l.runs, err = sens.NewLaneRuns(step, workers, want)
+	return l, err
+}
+
+// sideBySide reports whether nothing but a run, and its discrete adjoint, is asked for.
+func (r *Runner) sideBySide(gradient bool) bool {
+	return len(r.parts) == 0 && !r.settings.Trust && !r.shows() && !r.wantsSecond() && r.errorControl == nil &&
+		!r.model.system.Settles() && r.model.system.Compiled.Invariants == nil &&
+		(!gradient || r.settings.Mode == sens.ModeAdjoint)
+}
+
+// Run runs the model for n sets of values. It writes a row for each: the values of the objectives, and then, if Lanes
+// has derivatives, those of the first value, of the second and so on. steps[n] says how many steps a run took. It is -1
+// for a run that is to be made by a Runner: it failed, something in it is not a finite number, or it is one of those
+// that cannot be made side by side.
+func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, row func(i int) []float64, steps []int) {
+	var made []int
+	for i := range n {
+		steps[i] = -1
+	}
+	for at := 0; at < n && ctx.Err() == nil; {
+		made = made[:0]
+		l.runs.Run(ctx, func(lane int) bool {
+			for at < n && (len(made) < len(l.runners) || l.runs.Room()) {
+				i := at
+				at++
+				if r := l.runners[lane]; l.set(lane, set(i)) != nil || r.model.explain.Windows(r.worker) != nil {
+					continue
+				}
+				k := len(made)
+				if made = append(made, i); k == len(l.values) {
+					l.values = append(l.values, nil)
+				}
+				l.values[k] = l.runners[lane].problem.Point.Values(l.values[k][:0])
+				return true
+			}
+			return false
+		})
+		for k, i := range made {
+			if res, taken, err := l.runs.Result(k); err == nil {
+				r := l.runners[0]
+				r.problem.Point.SetValues(l.values[k])
+				if r.row(res, row(i), l.back) {
+					steps[i] = taken
+				}
+			}
+		}
+	}
+}
+
+// set gives a lane values.
+func (l *Lanes) set(lane int, set []Assignment) error {
+	r := l.runners[lane]
+	plain := func(a Assignment, name string) bool { return a.Name == name && a.Unit == "" && len(a.Values) == 1 }
+	if s := l.setters[lane]; s != nil && slices.EqualFunc(set, l.names, plain) {
+		for k, a := range set {
+			s.Set(k, a.Values[0])
+		}
+		return r.model.explain.Asserts(r.problem.Point)
+	}
+	l.setters[lane] = nil
+	if err := r.Set(set...); err != nil {
+		return err
+	}
+	if l.names == nil {
+		for _, a := range set {
+			l.names = append(l.names, a.Name)
+		}
+	}
+	if slices.EqualFunc(set, l.names, plain) {
+		l.setters[lane] = r.problem.Point.Setter(l.names)
+	}
+	return nil
+}
+
+// row writes what came of a run, and reports whether all of it is finite.
+func (r *Runner) row(res *sens.Result, to []float64, gradient bool) bool {
+	m := len(r.objectives)
+	copy(to[:m], res.Psi)
+	if !gradient {
+		return finite(to[:m])
+	}
+	width := r.problem.Width()
+	if !finite(res.DP[:m*width]) {
+		return false
+	}
+	r.chain.Pull(res.DP, m, width)
+	for i := range m {
+		var byInitial []float64
+		if n := r.model.system.States(); r.byInitial {
+			byInitial = res.DY0[i*n : (i+1)*n]
+		}
+		row := to[m+i*r.columns : m+(i+1)*r.columns]
+		r.problem.Gather(row, r.places, res.DP[i*width:(i+1)*width], byInitial)
+	}
+	return finite(to) && !slices.Contains(res.Suspect, true)
+}

@@ -1,0 +1,232 @@
+package odes_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// sideBySide runs n members of a model in lanes, with values that value gives, and compares each with a run of its own,
+// bit for bit. It returns how many were made in lanes.
+func sideBySide(
+	t *testing.T, m *odes.Model, opts odes.Options, n int, gradient bool, value func(i int) []odes.Assignment,
+) (made int) {
+	t.Helper()
+	opts.Set = value(0)
+	opts.Threads = 1
+	opts.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "sens.trust", Value: "off"})
+	if !gradient {
+		opts.Wrt = []string{}
+	}
+	lanes, err := m.Lanes(opts, gradient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lanes == nil {
+		return 0
+	}
+	alone, err := m.Prepare(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, _, columns, err := m.Wanted(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	width := len(values)
+	if gradient {
+		width *= 1 + columns
+	}
+	rows, steps := make([][]float64, n), make([]int, n)
+	for i := range rows {
+		rows[i] = make([]float64, width)
+	}
+	lanes.Run(t.Context(), n, value, func(i int) []float64 { return rows[i] }, steps)
+	want := make([]float64, width)
+	for i, got := range rows {
+		if steps[i] < 0 {
+			continue
+		}
+		made++
+		if err := alone.Set(value(i)...); err != nil {
+			t.Fatal(err)
+		}
+		taken := 0
+		if gradient {
+			s, err := alone.Sensitivities(t.Context())
+			if err != nil {
+				t.Fatalf("member %d: alone %v", i, err)
+			}
+			for k, v := range s.Values {
+				want[k] = v.Value
+			}
+			copy(want[len(values):], s.Gradient)
+			taken = s.Stats.Steps
+		} else if taken, err = alone.Values(t.Context(), want); err != nil {
+			t.Fatalf("member %d: alone %v", i, err)
+		}
+		if steps[i] != taken {
+			t.Errorf("member %d of %d: %d steps, alone %d", i, n, steps[i], taken)
+		}
+		for k := range want {
+			if math.Float64bits(got[k]) != math.Float64bits(want[k]) {
+				t.Fatalf("member %d of %d: number %d is %v, alone %v", i, n, k, got[k], want[k])
+			}
+		}
+	}
+	return made
+}
+
+// Models for lanes: every kind of rate, objective and observation that they take.
+var laneModels = map[string]string{
+	"predators": `
+time t from 0 to 6
+param a = 1.5, b = 1, c = 3, d = 1
+state x = 1
+state y = a/2
+x' = a*x - b*x*y
+y' = -c*y + d*x*y
+objective J = final(x) + final(y)^2
+objective K = integral(x*y)
+objective L = max(final(x), 2)/b
+`,
+	"functions": `
+time t from 0 to 3
+param a = 0.7, b = 1.2, c = 0.4, d = 2
+param f = a*b
+state x = 0.3
+state y = 1
+state z = d
+x' = sin(a*t) - b*tanh(x) + exp(-c*y)
+y' = f*x/(1 + y^2) - z
+z' = -c*z^1.5 + log(1 + d + x^2)
+objective J = final(x*y*z)
+objective K = integral(exp(-t)*x^2)
+`,
+	"array": `
+time t from 0 to 2
+param a = 0.5, b = 1, c = 2, d = 0.1
+param A[3,3] = [[-1, a, 0], [0.2, -1.5, 0.3], [d, 0.1, -2]]
+state u[3] = [1, 0.5, c]
+u' = A@u + b*u*(1 - u)
+objective J = final(sum(u^2))
+`,
+	"chirp": `
+time t from 0 to 4
+param a = 1, b = 3, c = 0.5, d = 1
+state x = d
+x' = -a*x + c*sin(b*t)
+observe measured = x ~ normal(0.1) from Seen.x
+data Seen { time = [0, 0.5, 1.7, 3, 4]  x = [1, 0.7, 0.5, 0.1, 0.2] }
+objective L = nll()
+`,
+}
+
+// laneValues are values of the params of laneModels.
+func laneValues(i int) []odes.Assignment {
+	r := rand.New(rand.NewPCG(uint64(i), 7))
+	set := func(name string, around float64) odes.Assignment {
+		return odes.Assignment{Name: name, Values: []float64{around * (0.8 + 0.4*r.Float64())}}
+	}
+	return []odes.Assignment{set("a", 1.5), set("b", 1), set("c", 1.5), set("d", 1)}
+}
+
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	for name, text := range laneModels {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, method := range []string{"dopri5", "", "dop853", "tsit5", "bs3", "rk6"} {
+				opts := odes.Options{Settings: []odes.Setting{
+					{Key: "sens.mode", Value: "adjoint"}, {Key: "solver.rtol", Value: "1e-7"},
+				}}
+				if method != "" {
+					opts.Settings = append(opts.Settings, odes.Setting{Key: "solver.method", Value: method})
+				}
+				n := 1 + (7*i+len(text))%17
+				for _, gradient := range []bool{true, false} {
+					if got := sideBySide(t, m, opts, n, gradient, laneValues); got != n {
+						t.Errorf("%s: %d of %d in lanes", method, got, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSideBySideFailures lets some members leave the numbers, and others become stiff.
+func TestSideBySideFailures(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 2
+param a = 1
+param k = 1
+state x = 1
+state y = 1
+x' = a*x^2
+y' = -k*(y - cos(t)) + sqrt(3 - x)*0
+objective J = final(y) + final(x)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 17; n++ {
+		value := func(i int) []odes.Assignment {
+			a, k := 0.1+0.01*float64(i), 1+float64(i)
+			if i%5 == 3 {
+				a = 0.6 // the solution ends before the run
+			}
+			if i%7 == 4 {
+				k = 1e6
+			}
+			return []odes.Assignment{{Name: "a", Values: []float64{a}}, {Name: "k", Values: []float64{k}}}
+		}
+		opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: "adjoint"}}}
+		want := 0
+		for i := range n {
+			if i%5 != 3 && i%7 != 4 {
+				want++
+			}
+		}
+		if got := sideBySide(t, m, opts, n, true, value); got != want {
+			t.Errorf("%d of %d in lanes, want %d", got, n, want)
+		}
+	}
+}
+
+// TestNotSideBySide has models that lanes do not take.
+func TestNotSideBySide(t *testing.T) {
+	t.Parallel()
+	for name, item := range map[string]string{
+		"event": "event e when x < 0.5 { x = 1 }", "dose": "event e at 0.5 { x += 1 }", "end": "param T = 1",
+		"steady": "",
+	} {
+		end := "1"
+		if name == "end" {
+			end = "T"
+		}
+		text := fmt.Sprintf("time t from 0 to %s\nparam k = 1\n%s\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n",
+			end, item)
+		if name == "steady" {
+			text = strings.Replace(text, "final(x)", "steady(x)", 1)
+			text = strings.Replace(text, "-k*x", "1 - k*x", 1)
+		}
+		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		opts := odes.Options{Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}}}
+		if l, err := m.Lanes(opts, true); err != nil || l != nil {
+			t.Errorf("%s: lanes %v, error %v", name, l, err)
+		}
+	}
+}
