@@ -114,6 +114,48 @@ func TestBitsOfEachAlone(t *testing.T) {
 	}
 }
 
+// Members that are run side by side have the bytes that they have one by one, beside others that fail.
+func TestSideBySide(t *testing.T) {
+	const text = `
+time t from 0 to 2
+param a = 0.4
+param b = 1
+state x = 1
+state y = 0
+x' = a*x^2
+y' = x - b*y
+assert b < 1.9
+objective last = final(x)
+objective sum = integral(x*y)
+`
+	for _, gradient := range []bool{true, false} {
+		j := job(text, Design{Points: "random", N: 300, Seed: 1, Axes: []Axis{
+			span("a", 0.1, 0.55), span("b", 0.5, 2), span("initial(y)", 0, 1),
+		}})
+		j.Gradient, j.Chunk = gradient, 61
+		p := open(t, j)
+		lanes, alone := p.Worker(), p.Worker()
+		alone.tried = true
+		failed := 0
+		for i := range p.Chunks() {
+			got, err := lanes.Compute(t.Context(), i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := alone.Compute(t.Context(), i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failed += len(got.Failures); !bytes.Equal(got.Encode(), want.Encode()) {
+				t.Errorf("gradient %v: chunk %d differs", gradient, i)
+			}
+		}
+		if lanes.lanes == nil || failed < 10 || failed > 100 {
+			t.Errorf("gradient %v: lanes %v, %d failures", gradient, lanes.lanes != nil, failed)
+		}
+	}
+}
+
 // Values without derivatives are those of Solve, for methods that go over to implicit ones as well, and of experiments.
 func TestValuesAlone(t *testing.T) {
 	stiff := `

@@ -15,6 +15,8 @@ import (
 type Worker struct {
 	p      *Problem
 	runner *odes.Runner // nil until a member has made one
+	lanes  *odes.Lanes  // nil where members are run one by one
+	tried  bool         // whether they can be run side by side is known
 }
 
 // Worker returns a new worker.
@@ -31,7 +33,13 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 	c := &Chunk{
 		Index: chunk, First: from, Status: make([]Status, n), Steps: make([]int32, n), Rows: make([]float64, n*width),
 	}
+	if err := w.sideBySide(ctx, c); err != nil {
+		return nil, err
+	}
 	for i := range n {
+		if c.Steps[i] > 0 {
+			continue
+		}
 		row := c.Rows[i*width : (i+1)*width]
 		status, steps, err := w.member(ctx, from+i, row)
 		if err != nil {
@@ -51,6 +59,53 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 		c.Status[i], c.Steps[i] = status, int32(min(steps, math.MaxInt32))
 	}
 	return c, nil
+}
+
+// fewMembers is how many members are run one by one: it takes time to make what runs them side by side.
+const fewMembers = 256
+
+// sideBySide computes the members of c that can be run side by side. Of the others Steps stays 0.
+func (w *Worker) sideBySide(ctx context.Context, c *Chunk) error {
+	if !w.p.Job.Gradient && len(w.p.Table.Times) > 0 || w.p.Job.Trust || w.p.warm || w.p.Table.Members < fewMembers {
+		return nil
+	}
+	if !w.tried {
+		w.tried = true
+		opts := w.p.opts
+		opts.Set = slices.Concat(opts.Set, w.p.Assign(c.First))
+		if !w.p.Job.Gradient {
+			opts.Wrt = []string{}
+		}
+		var err error
+		if w.lanes, err = w.p.Model.Lanes(opts, w.p.Job.Gradient); err != nil {
+			w.lanes = nil
+			return nil // the first member tells
+		}
+	}
+	if w.lanes == nil {
+		return nil
+	}
+	width, params := w.p.Table.Width(), len(w.p.Table.Params)
+	steps := make([]int, len(c.Status))
+	w.lanes.Run(ctx, len(steps), func(i int) []odes.Assignment {
+		set := w.p.Assign(c.First + i)
+		for k, a := range set {
+			c.Rows[i*width+k] = a.Values[0]
+		}
+		return set
+	}, func(i int) []float64 {
+		return c.Rows[i*width+params : (i+1)*width]
+	}, steps)
+	alone := 0
+	for i, n := range steps {
+		if c.Steps[i] = int32(min(max(n, 0), math.MaxInt32)); n <= 0 {
+			alone++
+		}
+	}
+	if 2*alone > len(steps) { // they are not made for this model
+		w.lanes = nil
+	}
+	return ctx.Err()
 }
 
 // CodeAside is the code of a Failure of a chunk that no worker came to an end with.
