@@ -39,7 +39,7 @@ func along(t *tape.Tape, output string, wrt []string) (*tape.Tape, [][]tape.Valu
 			out = with
 		}
 	}
-	out = dropInputs(optimize(out, passes, nil))
+	out = dropInputs(out)
 	v, _ := out.Output(output)
 	moves := tape.DependsOn(out, wrt...)
 	parts := []tape.Value{v}

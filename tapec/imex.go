@@ -34,7 +34,7 @@ func LinearPart(rates *tape.Tape) (implicit, explicit *tape.Tape) {
 			s.b.Output(part+o.Name, v)
 		}
 	}
-	both := optimize(s.b.Tape(), passes, nil)
+	both := s.b.Tape()
 	pick := func(part string) *tape.Tape {
 		one := *both
 		one.Outputs = nil

@@ -118,9 +118,9 @@ func (c *compiler) compile() {
 	out.Invariants = c.invariants()
 }
 
-// finish returns the tape that l built, after the passes.
+// finish returns the tape that l built, without inputs that it does not need.
 func (c *compiler) finish(l *lowerer) *tape.Tape {
-	return dropInputs(optimize(l.b.Tape(), passes, nil))
+	return dropInputs(l.b.Tape())
 }
 
 // rates writes the derivatives of the states, the residuals of the algebraic equations and the integrands.

@@ -1,88 +1,79 @@
 package tapec
 
-import "odes.dev/odes/tape"
+import (
+	"slices"
 
-// pass is a transformation of tapes that does not change a bit of their results.
-type pass struct {
-	Name string
-	Run  func(*tape.Tape) *tape.Tape
-}
-
-// passes are the passes that every tape goes through before it becomes a program.
-var passes = []pass{
-	{"fold", fold},
-	{"simplify", simplify},
-	{"share", share},
-	{"dead-code", deadCode},
-}
-
-// optimize runs passes on t. If see is not nil, it is called with the tape after each.
-func optimize(t *tape.Tape, passes []pass, see func(pass string, t *tape.Tape)) *tape.Tape {
-	for _, p := range passes {
-		t = p.Run(t)
-		if see != nil {
-			see(p.Name, t)
-		}
-	}
-	return t
-}
-
-// fold evaluates instructions whose operands are constants.
-func fold(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Fold) }
-
-// simplify applies algebraic identities that are exact.
-func simplify(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Simplify) }
-
-// share makes equal instructions one.
-func share(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Share) }
-
-// deadCode drops instructions that no output needs.
-func deadCode(t *tape.Tape) *tape.Tape { return rebuild(t, 0) }
-
-// rebuild makes t anew with a Builder that does the given rewrites.
-func rebuild(t *tape.Tape, rewrite tape.Rewrites) *tape.Tape {
-	b := tape.NewBuilderWith(t.Name, rewrite)
-	v := copyInto(b, t)
-	for _, o := range t.Outputs {
-		b.Output(o.Name, v[o.Value])
-	}
-	return b.Tape()
-}
+	"odes.dev/odes/tape"
+)
 
 // copyInto appends the inputs and instructions of t to b and returns their values in b.
 func copyInto(b *tape.Builder, t *tape.Tape) []tape.Value {
 	out := make([]tape.Value, t.Values())
 	copy(out, b.Inputs(t.Inputs))
+	operands := 0
 	for i := range t.Instrs {
-		out[len(t.Inputs)+i] = b.Emit(mapped(t.Instrs[i], out))
+		operands += len(t.Instrs[i].Args)
+	}
+	args := make([]tape.Value, 0, operands) // of all
+	for i := range t.Instrs {
+		in := t.Instrs[i]
+		from := len(args)
+		for _, a := range in.Args {
+			args = append(args, out[a])
+		}
+		in.Args = args[from:len(args):len(args)]
+		out[len(t.Inputs)+i] = b.Emit(in)
 	}
 	return out
 }
 
+// deadCode returns t without the instructions that no output needs.
+func deadCode(t *tape.Tape) *tape.Tape { return needed(t, true) }
+
 // dropInputs returns t without the inputs and instructions that no output needs.
-func dropInputs(t *tape.Tape) *tape.Tape {
+func dropInputs(t *tape.Tape) *tape.Tape { return needed(t, false) }
+
+// needed returns t without the instructions that no output needs and, unless inputs is set, without such inputs.
+func needed(t *tape.Tape, inputs bool) *tape.Tape {
 	need := tape.Needed(t)
-	b := tape.NewBuilderWith(t.Name, 0)
-	v := make([]tape.Value, t.Values())
-	var inputs []tape.Input
-	var at []int
+	at := make([]tape.Value, t.Values())
+	out := &tape.Tape{Name: t.Name, Outputs: slices.Clone(t.Outputs)}
 	for i := range t.Inputs {
-		if need[i] {
-			inputs, at = append(inputs, t.Inputs[i]), append(at, i)
+		if inputs || need[i] {
+			at[i] = tape.Value(len(out.Inputs))
+			out.Inputs = append(out.Inputs, t.Inputs[i])
 		}
 	}
-	for k, in := range b.Inputs(inputs) {
-		v[at[k]] = in
-	}
+	count, operands := 0, 0
 	for i := range t.Instrs {
-		if k := len(t.Inputs) + i; need[k] {
-			v[k] = b.Emit(mapped(t.Instrs[i], v))
+		if need[len(t.Inputs)+i] {
+			count++
+			operands += len(t.Instrs[i].Args)
 		}
 	}
-	for _, o := range t.Outputs {
-		b.Output(o.Name, v[o.Value])
+	if count == len(t.Instrs) && len(out.Inputs) == len(t.Inputs) {
+		return t
 	}
-	return b.Tape()
+	out.Instrs = make([]tape.Instr, 0, count)
+	args := make([]tape.Value, 0, operands)
+	for i := range t.Instrs {
+		v := len(t.Inputs) + i
+		if !need[v] {
+			continue
+		}
+		in := t.Instrs[i]
+		from := len(args)
+		for _, a := range in.Args {
+			args = append(args, at[a])
+		}
+		in.Args = args[from:len(args):len(args)]
+		at[v] = tape.Value(len(out.Inputs) + len(out.Instrs))
+		out.Instrs = append(out.Instrs, in)
+	}
+	for k := range out.Outputs {
+		out.Outputs[k].Value = at[out.Outputs[k].Value]
+	}
+	return out
 }
 
 // Only returns t with those of its outputs that want picks, and without what these do not need.
@@ -106,6 +97,9 @@ func Only(t *tape.Tape, want func(output string) bool) *tape.Tape {
 // What is cheap stays in rest: constants, slices, reshapes and broadcasts.
 func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *tape.Tape) {
 	hoisted, kept := hoistable(t, late)
+	if !slices.Contains(hoisted, true) {
+		return &tape.Tape{Name: t.Name + ".early"}, dropInputs(t)
+	}
 	lane := tape.PerLane(t)
 	eb := tape.NewBuilderWith(t.Name+".early", 0)
 	ev := copyInto(eb, t)

@@ -26,7 +26,7 @@ func Even(rates *tape.Tape) (states []Name, makes *tape.Tape) {
 	if len(states) == 0 {
 		return nil, nil
 	}
-	return states, dropInputs(optimize(&only, passes, nil))
+	return states, dropInputs(&only)
 }
 
 // Signals returns a tape that makes the signals of t: what depends on time and even states, but on no other state, and
@@ -76,7 +76,7 @@ func Signals(t *tape.Tape, even []Name) (signals *tape.Tape, readers [][]Name) {
 		}
 	}
 	b.Output(SignalValues.Name().String(), b.Concat(0, list...))
-	return dropInputs(optimize(b.Tape(), passes, nil)), readers
+	return dropInputs(b.Tape()), readers
 }
 
 // degrees returns, for each value of t, 0 if it depends on no input that is among those in question, 1 if it is affine
