@@ -131,20 +131,28 @@ func (m *Model) Conserved() []steady.Law { return m.conserved() }
 func (m *Model) findLaws() []steady.Law {
 	t := m.Compiled.Rates
 	e := tape.NewEvaluator[residue.Number](t)
+	held := make([]bool, len(t.Inputs))
+	for i, in := range t.Inputs {
+		held[i] = tapec.MustName(in.Name).Role == tapec.HeldMode
+	}
+	at := make([]part, len(t.Outputs))
+	for i, out := range t.Outputs {
+		at[i] = m.layout.part(tapec.MustName(out.Name))
+	}
 	laws := steady.Laws(m.layout.nY, func(k int, rates []residue.Number) {
-		for i, in := range t.Inputs {
-			values := e.Input(in.Name)
+		for i := range t.Inputs {
+			values := e.Value(tape.Value(i))
 			for j := range values {
 				values[j] = residue.Hash(residue.Number(k), residue.Number(i), residue.Number(j))
-				if tapec.MustName(in.Name).Role == tapec.HeldMode {
+				if held[i] {
 					values[j] &= 1
 				}
 			}
 		}
 		e.Run()
-		for _, out := range t.Outputs {
-			if at := m.layout.part(tapec.MustName(out.Name)); at.offset < m.layout.nY {
-				copy(rates[at.offset:], e.Output(out.Name))
+		for i, out := range t.Outputs {
+			if at[i].offset < m.layout.nY {
+				copy(rates[at[i].offset:], e.Value(out.Value))
 			}
 		}
 		if m.mass == nil {
