@@ -88,14 +88,14 @@ func (e *FileError) Unwrap() error { return e.Err }
 // model says about itself, and warnings and notes. The error carries the diagnostics (diag.Of).
 func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error) {
 	var list diag.List
-	checked := compile.Check(name, text, opts.Files, &list)
+	checked, whole := compile.Check(name, text, opts.Files, &list)
 	if err := list.Err(); err != nil {
 		return Info{}, nil, err
 	}
 	found := list.All()
 	m := &Model{checked: checked}
 	info := m.Info()
-	if m.system = compiledForLaws(checked); m.system != nil {
+	if m.system = whole; whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
 		info.Conserved = m.conserved()
 	}
 	return info, found, nil

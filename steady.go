@@ -10,7 +10,6 @@ import (
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/typecheck"
 )
 
 // settles prepares the run for the steady states that the model asks for.
@@ -76,19 +75,6 @@ func (r *run) differentiable() error {
 
 // lawStates is the most states of a model whose conserved quantities are listed without being asked for.
 const lawStates = 400
-
-// compiledForLaws compiles a model to find its conserved quantities; nil where that would take too long or fails.
-func compiledForLaws(checked *typecheck.Model) *system.Model {
-	n := 0
-	for _, x := range checked.States {
-		n += x.Type.Shape.Size()
-	}
-	if n < 2 || n > lawStates || len(checked.Later) > 0 {
-		return nil
-	}
-	var l diag.List
-	return system.New(checked, &l)
-}
 
 // conserved lists the conserved quantities of the model with their values at the start: "E + ES = 1".
 func (m *Model) conserved() (list []string) {

@@ -74,27 +74,28 @@ func Part(whole *system.Model, m *typecheck.Model, list *diag.List) *system.Mode
 }
 
 // Check looks for errors in a text and its settings, without a run in mind. What the language has but
-// this version does not solve is checked too, with a warning in place of an error. Check returns nil
-// if list holds an error.
-func Check(name, text string, files fs.FS, list *diag.List) *typecheck.Model {
-	m, _ := Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
+// this version does not solve is checked too, with a warning in place of an error; whole is nil then.
+// Check returns nil if list holds an error.
+func Check(name, text string, files fs.FS, list *diag.List) (m *typecheck.Model, whole *system.Model) {
+	m, _ = Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
 	if list.HasErrors() {
-		return nil
+		return nil, nil
 	}
-	finish(m, true, list)
+	whole = finish(m, true, list)
 	if list.HasErrors() {
-		return nil
+		return nil, nil
 	}
-	return m
+	return m, whole
 }
 
 // finish reports what the checker leaves open: settings that do not fit the model and, with compiled,
-// indices that depend on all values of a loop.
-func finish(m *typecheck.Model, compiled bool, list *diag.List) {
+// indices that depend on all values of a loop. It returns what it compiled.
+func finish(m *typecheck.Model, compiled bool, list *diag.List) (whole *system.Model) {
 	settings.CheckStates(m, list)
 	if compiled && len(m.Later) == 0 {
-		Model(m, list)
+		whole, _ = Model(m, list)
 	}
+	return whole
 }
 
 // Findings are what Examine finds out about a file.

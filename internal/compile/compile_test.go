@@ -39,8 +39,8 @@ func TestCheck(t *testing.T) {
 		decay + "solver { rtol = [1, 2] }\n": "rtol",
 	} {
 		var list diag.List
-		m := compile.Check("m.ode", text, nil, &list)
-		if (m == nil) != list.HasErrors() {
+		m, whole := compile.Check("m.ode", text, nil, &list)
+		if (m == nil) != list.HasErrors() || (whole == nil) != list.HasErrors() {
 			t.Errorf("%q: a model, and errors: %v", text, list.All())
 		}
 		if err := list.Err(); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
