@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/tape"
+	"odes.dev/odes/vm/internal/native"
 )
 
 // compiler turns a tape into a Program in three passes. The pass views decides which values own
@@ -24,13 +25,15 @@ type compiler struct {
 	p       *Program
 	native  *assembler // nil: no native code is made
 	block   openBlock
-	joining map[int][]int // by root: outputs that are added to their place in its loop
+	values  []native.Value // room for those of blocks
+	joining map[int][]int  // by root: outputs that are added to their place in its loop
 	thread  threader
 	file    int            // register that stands for the whole register file; 0: none yet
 	numbers int            // register of single constants; 0: none yet
 	placeOf map[uint64]int // of a single constant in it, by its bits
 	nothing int            // register of zeros; 0: none yet
 	in      []int          // the group that computes a root, by value
+	read    []int          // what reads returned last
 	reg     []int          // of a root, by value; -1: none yet
 	base    []int          // of a root: its first element in the register
 }
@@ -315,14 +318,15 @@ func (c *compiler) lastUse() []int {
 	return last
 }
 
-// reads lists the roots that the step of v reads.
+// reads lists the roots that the step of v reads. The next call overwrites the list.
 func (c *compiler) reads(v int) []int {
-	var out []int
+	out := c.read[:0]
 	for k := range c.t.Instr(tape.Value(v)).Args {
 		if r := c.operandView(v, k).root; !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}
+	c.read = out
 	return out
 }
 

@@ -83,7 +83,7 @@ func (c *compiler) emit() {
 	}
 	for g := range c.groups {
 		gr := &c.groups[g]
-		local := map[int]bool{} // values that nothing outside the loop reads
+		local := make(map[int]bool, len(gr.values)) // values that nothing outside the loop reads
 		for _, v := range gr.values {
 			if gr.loop && last[v] == g && !gr.functions {
 				local[v] = true
@@ -147,7 +147,7 @@ func (c *compiler) emit() {
 
 // directOutputs returns, by root, the output that the root is as it stands.
 func (c *compiler) directOutputs() map[int]int {
-	out := map[int]int{}
+	out := make(map[int]int, len(c.t.Outputs))
 	for i, o := range c.t.Outputs {
 		w := c.where[o.Value]
 		if _, ok := out[w.root]; !ok && c.fold[w.root] && c.whole(w) && !c.p.outputs[i].place.Add {

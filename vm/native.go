@@ -22,8 +22,9 @@ const (
 
 // openBlock is the block of native code that instructions are appended to.
 type openBlock struct {
-	body  *native.Body           // nil: none is open
-	parts map[int][]native.Value // by computed root: the vectors that it consists of
+	body  *native.Body     // nil or empty: none is open
+	parts [][]native.Value // by computed root: the vectors that it consists of
+	roots []int            // that have parts
 }
 
 // chunk is one vector of a value: n elements side by side. A shared value gives it elements from at
@@ -166,6 +167,7 @@ func (c *compiler) inRegisters(v, k int) bool {
 // groups as the order of instructions allows.
 func (c *compiler) groupNative() {
 	var out []group
+	after := make([]int, len(c.fold))
 	for i := 0; i < len(c.groups); {
 		j := i
 		for j < len(c.groups) && c.groups[j].loop && c.small(c.groups[j].values[0]) {
@@ -176,40 +178,41 @@ func (c *compiler) groupNative() {
 			i++
 			continue
 		}
-		out = append(out, c.alternate(c.groups[i:j])...)
+		out = append(out, c.alternate(c.groups[i:j], after)...)
 		i = j
 	}
 	c.groups = out
 	c.enumerate()
 }
 
-// alternate arranges the values of several groups in alternating groups.
-func (c *compiler) alternate(groups []group) (out []group) {
+// alternate arranges the values of several groups in alternating groups. after is 0 for each value, and used for the
+// stage from which on a value can be read.
+func (c *compiler) alternate(groups []group, after []int) (out []group) {
 	type stage struct{ native, other []int }
 	var stages []stage
-	level := map[int]int{}
-	isNative := map[int]bool{}
 	for _, gr := range groups {
 		for _, v := range gr.values {
-			isNative[v] = c.isNative(v)
 			at := 0
 			for _, r := range c.reads(v) {
-				if l, ok := level[r]; ok {
-					if !isNative[r] {
-						l++
-					}
-					at = max(at, l)
-				}
+				at = max(at, after[r])
 			}
-			level[v] = at
+			native := c.isNative(v)
+			if after[v] = at; !native {
+				after[v]++
+			}
 			for at >= len(stages) {
 				stages = append(stages, stage{})
 			}
-			if isNative[v] {
+			if native {
 				stages[at].native = append(stages[at].native, v)
 			} else {
 				stages[at].other = append(stages[at].other, v)
 			}
+		}
+	}
+	for _, gr := range groups {
+		for _, v := range gr.values {
+			after[v] = 0
 		}
 	}
 	for _, s := range stages {
@@ -266,7 +269,11 @@ func (c *compiler) emitNative(gr *group, local map[int]bool) {
 		c.p.flops += c.size(v) * in.Op.Row().Flops
 		op, _ := nativeOp(in)
 		parts := c.partsOf(c.size(v), c.width(v))
-		values := make([]native.Value, len(parts))
+		if len(c.values) < len(parts) {
+			c.values = make([]native.Value, max(len(parts), 1<<10))
+		}
+		values := c.values[:len(parts):len(parts)]
+		c.values = c.values[len(parts):]
 		for i, p := range parts {
 			var x [3]native.Value
 			for k := range in.Args {
@@ -283,6 +290,7 @@ func (c *compiler) emitNative(gr *group, local map[int]bool) {
 			}
 		}
 		c.block.parts[v] = values
+		c.block.roots = append(c.block.roots, v)
 	}
 }
 
@@ -291,10 +299,11 @@ func (p chunk) offset(lanes int) int { return p.at*lanes + p.lane }
 
 // blockBody returns the body of the open block, and opens one if there is none.
 func (c *compiler) blockBody() *native.Body {
-	if c.block.body == nil {
-		c.block = openBlock{native.NewBody(), map[int][]native.Value{}}
+	b := &c.block
+	if b.body == nil {
+		b.body, b.parts = native.NewBody(), make([][]native.Value, len(c.fold))
 	}
-	return c.block.body
+	return b.body
 }
 
 // nativePlace returns a place in a register. The register file is one slice.
@@ -306,7 +315,7 @@ func (c *compiler) nativePlace(reg, off int) native.Place {
 // readNative returns a vector of a root.
 func (c *compiler) readNative(root int, s source) native.Value {
 	b := c.block.body
-	if values, ok := c.block.parts[root]; ok {
+	if values := c.block.parts[root]; values != nil {
 		if i := c.partIndex(root, s); i >= 0 {
 			if s.repeat {
 				return b.Dup(s.n, values[i])
@@ -363,8 +372,13 @@ func (c *compiler) nativeMove(w view, dst dense, lane, add bool) bool {
 
 // closeBlock ends the open block.
 func (c *compiler) closeBlock() {
-	if b := c.block.body; b != nil {
-		c.block = openBlock{}
-		c.appendNative(4*b.Len(), nil, c.native.Block(b, c.spillRegister()))
+	if b := &c.block; b.body != nil && b.body.Len() > 0 {
+		length, code := b.body.Len(), c.native.Block(b.body, c.spillRegister())
+		for _, v := range b.roots {
+			b.parts[v] = nil
+		}
+		b.roots = b.roots[:0]
+		b.body.Clear()
+		c.appendNative(4*length, nil, code)
 	}
 }

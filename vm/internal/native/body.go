@@ -50,8 +50,9 @@ type Value int32
 // Body is a list of operations, each on values listed before it.
 type Body struct {
 	ops       []op
-	masks     []bool // by operation: in each element of its result all bits are set, or none
-	same      map[op]Value
+	masks     []bool              // by operation: in each element of its result all bits are set, or none
+	same      []int32             // hash table, with open addressing, of shared values: 1 + the value, 0 for none
+	shares    int                 // values in it
 	stored    map[element]storing // by element that is stored to: its last store
 	constants literals
 }
@@ -109,7 +110,20 @@ const none = Value(-1)
 
 // NewBody returns an empty body.
 func NewBody() *Body {
-	return &Body{same: map[op]Value{}, stored: map[element]storing{}}
+	return &Body{stored: map[element]storing{}}
+}
+
+// Clear makes b empty. It keeps as much memory as its operations took.
+func (b *Body) Clear() {
+	if 8*b.shares < len(b.same) {
+		b.same = nil
+	}
+	clear(b.same)
+	if len(b.stored) < 100 {
+		b.stored = map[element]storing{}
+	}
+	clear(b.stored)
+	b.ops, b.masks, b.shares, b.constants = b.ops[:0], b.masks[:0], 0, literals{}
 }
 
 // Len returns the number of operations.
@@ -126,12 +140,50 @@ func (b *Body) put(o op) Value {
 
 // shared returns the value of an operation: one value for all that are the same.
 func (b *Body) shared(o op) Value {
-	if v, ok := b.same[o]; ok {
-		return v
+	if 2*b.shares >= len(b.same) {
+		b.enlarge()
+	}
+	at := b.slot(&o)
+	if v := b.same[at]; v > 0 {
+		return Value(v - 1)
 	}
 	v := b.put(o)
-	b.same[o] = v
+	b.same[at] = int32(v) + 1
+	b.shares++
 	return v
+}
+
+// slot returns where the table has o, or where it belongs.
+func (b *Body) slot(o *op) uint64 {
+	mask := uint64(len(b.same) - 1)
+	at := o.hash() & mask
+	for b.same[at] > 0 && b.ops[b.same[at]-1] != *o {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+// enlarge makes the table twice as large.
+func (b *Body) enlarge() {
+	old := b.same
+	b.same = make([]int32, max(2*len(old), 64))
+	for _, v := range old {
+		if v > 0 {
+			b.same[b.slot(&b.ops[v-1])] = v
+		}
+	}
+}
+
+func (o *op) hash() uint64 {
+	h := uint64(o.code)<<8 | uint64(o.width)
+	for _, x := range [...]uint64{
+		uint64(o.imm), uint64(uint32(o.a)), uint64(uint32(o.b)), uint64(uint32(o.c)), uint64(o.at.Slice),
+		uint64(o.at.Off), uint64(uint32(o.literal)), uint64(uint32(o.serial)),
+	} {
+		h = (h ^ x) * 0x9e3779b97f4a7c15
+		h ^= h >> 32
+	}
+	return h
 }
 
 // Load reads width elements. It sees what the body stored there before.
