@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"odes.dev/odes/internal/memory"
 )
@@ -21,18 +22,29 @@ func main() {
 	// A second Ctrl-C ends the process at once, whatever it is doing.
 	context.AfterFunc(ctx, stop)
 	debug.SetMemoryLimit(memory.Budget()) // garbage is collected sooner where memory is short
-	collectLater()
+	collectLater(min(garbage, memory.Budget()/16))
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// collectLater lets the first collection of garbage wait for 32 MB, rather than 4: most commands are done before. From
-// then on collections come as often as always.
-func collectLater() {
+// garbage is how much of it may wait for a collection, where memory is not short.
+const garbage = 256 << 20
+
+// collectLater lets the first collection of garbage wait for 32 MB, rather than 4: most commands are done before. Later
+// ones wait until there is as much garbage as there is anything else, as always, or as much as may wait: half of the
+// collections while a large model is compiled would find little.
+func collectLater(most int64) {
 	usual := debug.SetGCPercent(800)
 	if usual != 100 { // the user says what is to be
 		debug.SetGCPercent(usual)
 		return
 	}
-	first := new([64]byte)
-	runtime.SetFinalizer(first, func(*[64]byte) { debug.SetGCPercent(usual) })
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	var collected func(*[64]byte)
+	next := func() { runtime.SetFinalizer(new([64]byte), collected) }
+	collected = func(*[64]byte) {
+		metrics.Read(live)
+		debug.SetGCPercent(int(max(100, min(100*most/max(int64(live[0].Value.Uint64()), 1), 800))))
+		next()
+	}
+	next()
 }
