@@ -248,6 +248,9 @@ const (
 // judge fills in the outcome. With strict, rounding excuses nothing.
 func (v *Verdict) judge(tolerance float64, strict bool) {
 	slack := float64(noisy * v.Noise)
+	if math.IsNaN(slack) { // rounding leads to where there is no value
+		slack = math.Inf(1)
+	}
 	if slack > digits {
 		v.Order = math.NaN()
 	}

@@ -287,3 +287,33 @@ objective J = final(x)*sum(final(y))
 		}
 	}
 }
+
+// TestVerifyEdge: at the edge of where an objective has a value, rounding leads to where it has none. Then nothing can
+// be compared well, which is no sign of a wrong gradient.
+func TestVerifyEdge(t *testing.T) {
+	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1, y = 0\nx' = -k\ny' = x\n"+
+		"objective S = sqrt(final(x) - k + 1)\n", ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.Verify(t.Context(), Options{}, VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := v.Objectives[0]
+	if !math.IsNaN(o.Noise) {
+		t.Errorf("this is no edge: value %g, noise %g", o.Value, o.Noise)
+	}
+	if o.Outcome != "discrete only" {
+		t.Errorf("%s", o.Outcome)
+	}
+	for _, c := range []struct {
+		off  float64
+		want string
+	}{{1e-12, "ok"}, {1, "undecided"}} {
+		o := Verdict{Value: 1, Complex: c.off, CrossCheck: c.off, Noise: math.NaN()}
+		if o.judge(1e-8, false); o.Outcome != c.want {
+			t.Errorf("off by %g: %s", c.off, o.Outcome)
+		}
+	}
+}
