@@ -124,9 +124,10 @@ func (r *Runner) checkGradientSize(l *diag.List) {
 	}
 	limit := r.settings.MemoryLimit()
 	if bytes := 8 * float64(r.columns) * float64(len(r.objectives)); bytes > float64(limit) {
-		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more "+
-			"than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
-			len(r.objectives), r.columns, diag.Bytes(bytes), diag.Bytes(float64(limit)))
+		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %s by %s needs %s, more than memory = %s; choose "+
+			"fewer with --of and --wrt (or the sens block), or raise solver.memory",
+			diag.Count(len(r.objectives), "objective"), diag.Count(r.columns, "variable"), diag.Bytes(bytes),
+			diag.Bytes(float64(limit)))
 	}
 }
 
