@@ -180,3 +180,50 @@ func TestLotkaVolterra200(t *testing.T) {
 		}
 	}
 }
+
+// TestTeamsDoNotShow checks that results have the same bits where threads share the work on long arrays: stencils,
+// stages, and a product with a matrix.
+func TestTeamsDoNotShow(t *testing.T) {
+	m, err := odes.Parse("team.ode", `
+const n = 150
+time t from 0 to 0.2
+param D = 0.16, F = 0.035, k = 0.06
+let a[i,j] = exp(-((i - n/2)^2 + (j - n/2)^2)/50) for i in 1:n, j in 1:n
+state u[n,n] = 1 - 0.5*a, v[n,n] = 0.25*a
+u[i,j]' = D*(u[wrap(i+1, n),j] + u[wrap(i-1, n),j] + u[i,wrap(j+1, n)] + u[i,wrap(j-1, n)] - 4*u[i,j])
+        - u[i,j]*v[i,j]^2 + F*(1 - u[i,j]) for i in 1:n, j in 1:n
+v[i,j]' = 0.5*D*(v[wrap(i+1, n),j] + v[wrap(i-1, n),j] + v[i,wrap(j+1, n)] + v[i,wrap(j-1, n)] - 4*v[i,j])
+        + u[i,j]*v[i,j]^2 - (F + k)*v[i,j] for i in 1:n, j in 1:n
+objective J = final(sum(u^2)) + integral(mean(v))
+sens { wrt = [D, F, k, initial(u)] }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"dopri5", "rk4", "rkc2"} {
+		var first *odes.Sensitivities
+		for _, threads := range []int{1, 2, 3} {
+			s, err := m.Sensitivities(context.Background(), odes.Options{Threads: threads, Settings: []odes.Setting{
+				{Key: "solver.method", Value: method},
+				{Key: "solver.fixed_step", Value: "0.05"},
+				{Key: "sens.trust", Value: "off"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = s
+				continue
+			}
+			if s.Values[0].Value != first.Values[0].Value {
+				t.Errorf("%s, %d threads: J = %v, not %v", method, threads, s.Values[0].Value, first.Values[0].Value)
+			}
+			for i, x := range s.Gradient {
+				if math.Float64bits(x) != math.Float64bits(first.Gradient[i]) {
+					t.Fatalf("%s, %d threads: derivative %d is %v, with one %v", method, threads, i, x,
+						first.Gradient[i])
+				}
+			}
+		}
+	}
+}

@@ -51,8 +51,8 @@ func (r *run) adjointMethod(lanes int) (sens.Method, error) {
 	}
 	workers := func(k *system.Kit) func() sens.CotangentWorker {
 		return func() sens.CotangentWorker {
-			w := r.problem.Worker(k)
-			return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+			w := r.spread(r.problem.Worker(k), lanes, r.sweepers(lanes))
+			return sens.CotangentWorker{System: w, Objectives: w, Method: alike(r.method(lanes), w)}
 		}
 	}
 	bounded := func(bound float64) (func() sens.CotangentWorker, error) {

@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/team"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
@@ -241,9 +242,35 @@ func (r *run) method(lanes int) solvers.Method {
 	return r.spec.New(r.problem.Size(), lanes)
 }
 
+// sharedStates is how many numbers a state vector has, in all lanes, whose work is worth sharing out.
+const sharedStates = 1 << 15
+
+// spread lets a worker with lanes, one of several goroutines, share its work out to the threads that are left.
+func (r *run) spread(w *system.Worker, lanes, goroutines int) *system.Worker {
+	if r.problem.Size().N*max(lanes, 1) >= sharedStates {
+		w.Share(team.New(r.settings.Threads / max(goroutines, 1)))
+	}
+	return w
+}
+
+// alike lets a method share its work out as a worker does.
+func alike(m solvers.Method, w *system.Worker) solvers.Method {
+	for _, member := range solvers.Members(m) {
+		if s, ok := member.(solvers.Sharing); ok {
+			s.Share(w.Team())
+		}
+	}
+	return m
+}
+
+// sweepers returns how many goroutines sweep the objectives backwards, so many at a time.
+func (r *run) sweepers(lanes int) int {
+	return min(r.settings.Threads, (len(r.objectives)+lanes-1)/lanes)
+}
+
 // solver returns a solver for w with the run's settings.
 func (r *run) solver(w *system.Worker) *solvers.Solver {
-	method := r.method(0)
+	method := alike(r.method(0), w)
 	controller := r.settings.Rule().Controller(method.Info())
 	opts := r.settings.Solver
 	opts.Norm = r.settings.Rule().Norm
@@ -384,7 +411,8 @@ func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 		tr.Limit /= int64(n + 1)
 	}
 	tr.Replayer = func() (solvers.System, solvers.Method) {
-		return r.problem.Worker(k), r.method(0)
+		w := r.spread(r.problem.Worker(k), 1, r.sweepers(chooseLanes(len(r.objectives))))
+		return w, alike(r.method(0), w)
 	}
 }
 

@@ -201,7 +201,7 @@ func (r *Runner) prepareForward() (err error) {
 	if err != nil {
 		return err
 	}
-	r.worker = r.problem.Worker(forward)
+	r.worker = r.spread(r.problem.Worker(forward), 1, 1)
 	r.guards, r.observer = r.worker.Guards(), nil
 	r.happened = happenings{}
 	r.kinks = r.problem.Kinks()

@@ -154,7 +154,7 @@ func (s *Simulator) forward(ctx context.Context, sink func() solvers.Sink) (solv
 			if err != nil {
 				return solvers.Stats{}, err
 			}
-			s.worker = s.problem.Worker(k)
+			s.worker = s.spread(s.problem.Worker(k), 1, 1)
 			s.solver, s.observer = s.run.solver(s.worker), sens.NewObserver(s.worker)
 		}
 		return s.solve(ctx, s.solver, s.worker, s.opts.Progress, sink())

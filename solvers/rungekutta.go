@@ -212,9 +212,9 @@ func (r *rungeKutta) Step(f Field, s *Step, reuse bool) {
 	for i := 1; i < last; i++ {
 		f.Eval(r.time(s, i), r.value(s, i), s.K[i*w:(i+1)*w:(i+1)*w])
 	}
-	r.b.combine(s.Y1, s.Y0, s.H, s.K, w)
+	r.combine(&r.b, s.Y1, s.Y0, s.H, s.K, w)
 	if r.q > 0 {
-		r.b.combine(s.DQ, r.zero, s.H, s.K[r.n:], w)
+		r.combine(&r.b, s.DQ, r.zero, s.H, s.K[r.n:], w)
 	}
 	if r.info.FSAL {
 		f.Eval(s.T1, s.Y1, s.K[last*w:stages*w:stages*w])
@@ -228,11 +228,11 @@ func (r *rungeKutta) Error(s *Step, e []float64) {
 		copy(e, s.E)
 		return
 	}
-	r.e.combine(e, r.zero, s.H, s.K, r.w)
+	r.combine(&r.e, e, r.zero, s.H, s.K, r.w)
 	if len(r.e3.c) == 0 {
 		return
 	}
-	r.e3.combine(r.slope, r.zero, s.H, s.K, r.w)
+	r.combine(&r.e3, r.slope, r.zero, s.H, s.K, r.w)
 	for i, e5 := range e {
 		// |e5|·(|e5|/√(e5² + 0.01 e3²)), in ratios so that nothing overflows or underflows.
 		ratio := math.Abs(r.slope[i]) / math.Abs(e5)

@@ -32,7 +32,7 @@ func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		if !r.live[i] {
 			continue
 		}
-		r.at[i].combine(r.kb[:n*l], r.zero, h, r.yb, n*l)
+		r.combine(&r.at[i], r.kb[:n*l], r.zero, h, r.yb, n*l)
 		r.quadratures(&r.at[i], h, c.DQ)
 		if c.WantH {
 			inner(c.H, s.K[i*w:(i+1)*w], r.kb)
@@ -48,7 +48,7 @@ func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			}
 		}
 	}
-	r.sum.combine(c.Y0, c.Y1, 1, r.yb, n*l)
+	r.combine(&r.sum, c.Y0, c.Y1, 1, r.yb, n*l)
 }
 
 // quadratures writes the last rows of kb: h b_i q̄, with b_i in the terms t of the stage's cotangent.

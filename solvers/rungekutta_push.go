@@ -18,10 +18,10 @@ func (r *rungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 		}
 		r.tangent(f, s, d, i, r.kd)
 	}
-	r.b.combine(d.Y1, d.Y0, s.H, r.kd, w*l)
+	r.combine(&r.b, d.Y1, d.Y0, s.H, r.kd, w*l)
 	r.lengthen(d.Y1, &r.b, d.H, s.K, n)
 	if r.q > 0 {
-		r.b.combine(d.DQ, r.zero, s.H, r.kd[n*l:], w*l)
+		r.combine(&r.b, d.DQ, r.zero, s.H, r.kd[n*l:], w*l)
 		r.lengthen(d.DQ, &r.b, d.H, s.K[n:], r.q)
 	}
 	for j := range l {
@@ -34,7 +34,7 @@ func (r *rungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd 
 	w, l := r.w, r.l
 	yd := d.Y0
 	if len(r.a[i].c) > 0 {
-		r.a[i].combine(r.yd, d.Y0, s.H, kd, w*l)
+		r.combine(&r.a[i], r.yd, d.Y0, s.H, kd, w*l)
 		r.lengthen(r.yd, &r.a[i], d.H, s.K, r.n)
 		yd = r.yd
 	}
@@ -52,14 +52,14 @@ func (r *rungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []floa
 			r.tangent(f, s, d, i, r.kd)
 		}
 	}
-	r.e.combine(e, r.zero, s.H, r.kd, r.w*r.l)
+	r.combine(&r.e, e, r.zero, s.H, r.kd, r.w*r.l)
 	if len(r.e3.c) == 0 {
 		return
 	}
 	if len(r.pushed) == 0 {
 		r.pushed = make([]float64, r.w*r.l)
 	}
-	r.e3.combine(r.pushed, r.zero, s.H, r.kd, r.w*r.l)
+	r.combine(&r.e3, r.pushed, r.zero, s.H, r.kd, r.w*r.l)
 	for i, e5 := range e {
 		if e5 != 0 {
 			ratio := math.Abs(r.pushed[i]) / math.Abs(e5)

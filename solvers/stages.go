@@ -1,6 +1,10 @@
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/team"
+)
 
 // stageWork is the work space that methods share whose steps are sums of the rows of K.
 type stageWork struct {
@@ -11,6 +15,9 @@ type stageWork struct {
 	y     []float64 // [n] a stage value
 	slope []float64 // [w] a sum of rows
 	zero  []float64 // [w·max(l, 1)]
+
+	team   *team.Team // that shares combinations of long vectors; nil for this goroutine alone
+	shared sharedCombination
 }
 
 func newStageWork(z Size, lanes int) stageWork {
@@ -40,7 +47,7 @@ func (r *stageWork) stage(s *Step, a *terms) []float64 {
 	if len(a.c) == 0 {
 		return s.Y0
 	}
-	a.combine(r.y, s.Y0, s.H, s.K, r.w)
+	r.combine(a, r.y, s.Y0, s.H, s.K, r.w)
 	return r.y
 }
 

@@ -184,13 +184,18 @@ type outerStep struct {
 	n, m   int
 	lanes  int
 	al, bl bool
+	each   int // rows of a part that a team can share; 0 where there is but one
 }
 
 func (c *outerStep) run(m *Machine) {
+	if m.team != nil && c.each > 0 {
+		m.runShared(c)
+		return
+	}
 	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
 	L := c.lanes
 	if m.p.fast {
-		c.fast(m, d, a, b)
+		c.fast(m, d, a, b, 0, c.n)
 		return
 	}
 	for i := range c.n {
@@ -228,11 +233,17 @@ func (c *outerStep) records(*compiler) (code []kernel.Record, ok bool) {
 	return code, true
 }
 
-// fast runs the step by the kernels of package simd, row by row of the result.
-func (c *outerStep) fast(m *Machine, d, a, b []float64) {
+func (c *outerStep) parts() int { return (c.n + c.each - 1) / c.each }
+
+func (c *outerStep) part(m *Machine, i int) {
+	c.fast(m, c.dst.of(m), c.a.of(m), c.b.of(m), i*c.each, min((i+1)*c.each, c.n))
+}
+
+// fast runs some rows of the step by the kernels of package simd, row by row of the result.
+func (c *outerStep) fast(m *Machine, d, a, b []float64, first, end int) {
 	L := c.lanes
 	w := c.m * L
-	for i := range c.n {
+	for i := first; i < end; i++ {
 		row := d[i*w : (i+1)*w]
 		switch {
 		case !c.al: // one factor for the row

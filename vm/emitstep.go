@@ -55,7 +55,10 @@ func (c *compiler) emitStep(v int) {
 		c.p.wide = max(c.p.wide, max(outerStrip/width, 1)*width)
 		s = &outerStep{
 			dst, args[0], args[1], shapes[0].Size(), shapes[1].Size(), width, c.lane[in.Args[0]],
-			c.lane[in.Args[1]],
+			c.lane[in.Args[1]], 0,
+		}
+		if o := s.(*outerStep); c.p.fast && o.n > max(nestWork/(o.m*width), 1) {
+			o.each, c.p.shares = max(nestWork/(o.m*width), 1), true
 		}
 	default:
 		panic("vm: no step for " + in.Op.String())
@@ -149,5 +152,6 @@ func (c *compiler) matmul(v int, in *tape.Instr, shapes []tape.Shape, args []den
 	}
 	c.p.flops += 2 * s.n * s.m * s.inner * s.lanes
 	s.plan(c.p, [2]bool{c.steady(in.Args[0]), c.steady(in.Args[1])})
+	s.split(c.p)
 	return s
 }

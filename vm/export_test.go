@@ -48,3 +48,13 @@ func Misnamed() (list []simd.Op) {
 	}
 	return list
 }
+
+// SmallParts makes the parts that a team shares small, until restore is called.
+func SmallParts() (restore func()) {
+	saved := nestWork
+	nestWork = 1 << 10
+	return func() { nestWork = saved }
+}
+
+// Shares reports whether a team can share some of the program's steps.
+func (p *Program) Shares() bool { return p.shares }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"odes.dev/odes/internal/team"
 	"odes.dev/odes/vm/internal/kernel"
 )
 
@@ -24,6 +25,13 @@ type Machine struct {
 	indirect []int // vectors of outputs whose results go to own memory first
 	scratch  []float64
 	packed   bool // the packed matrices are those of the present constant inputs
+
+	team    *team.Team  // that shares steps on long arrays; nil for this goroutine alone
+	peers   []*Machine  // of those who help
+	sharing sharedStep  // what they are at
+	common  [][]float64 // registers when it began
+	pieces  int         // how many there were
+	private []private   // registers of a peer
 }
 
 // memory is a part of the address space.
@@ -42,22 +50,30 @@ func (p *Program) NewMachine() *Machine {
 		changed: true,
 	}
 	file := make([]float64, p.heap)
-	strips := make([]float64, p.stripElements())
 	for i, r := range p.regs {
 		switch r.kind {
 		case heap:
 			m.regs[i] = file[r.at : r.at+r.size : r.at+r.size]
 		case everything:
 			m.regs[i] = file
-		case strip:
-			m.regs[i], strips = strips[:p.strip:p.strip], strips[p.stripStride():]
 		case constant:
 			m.regs[i] = r.data
+		}
+	}
+	m.temporaries(make([]float64, p.stripElements()))
+	return m
+}
+
+// temporaries makes the registers that live within a part of a step.
+func (m *Machine) temporaries(strips []float64) {
+	for i, r := range m.p.regs {
+		switch r.kind {
+		case strip:
+			m.regs[i], strips = strips[:m.p.strip:m.p.strip], strips[m.p.stripStride():]
 		case spilled:
 			m.regs[i] = make([]float64, r.size)
 		}
 	}
-	return m
 }
 
 // Program returns the program.

@@ -5,8 +5,9 @@ import (
 	"odes.dev/odes/vm/internal/native"
 )
 
-// nestWork is the approximate number of operations on single elements in a record of a nest.
-const nestWork = 1 << 18
+// nestWork is the approximate number of operations on single elements in a record of a nest, and in a part of any step
+// that a team can share. Tests make it small.
+var nestWork = 1 << 18
 
 // addNest writes the loop of a group as native code. It returns false if that is not possible.
 func (c *compiler) addNest(gr *group, local map[int]bool) bool {
@@ -33,6 +34,11 @@ func (c *compiler) addNest(gr *group, local map[int]bool) bool {
 		c.p.ops++
 		c.p.flops += c.size(v) * c.t.Instr(tape.Value(v)).Op.Row().Flops
 	}
+	first, alone := len(c.p.steps), len(gr.dots) > 0 || b.n*b.lanes*len(b.lines) < 2*nestWork
+	if !alone {
+		c.flush()
+		first = len(c.p.steps)
+	}
 	most := max(nestWork/len(b.lines), segmentMost)
 	for from := 0; from < len(b.first); {
 		list, elements := []uint32(nil), 0
@@ -41,6 +47,12 @@ func (c *compiler) addNest(gr *group, local map[int]bool) bool {
 			elements += b.count(from)
 		}
 		c.appendNative(elements*len(b.lines)/4, append(list, 0), at)
+		if !alone {
+			c.flush()
+		}
+	}
+	if !alone {
+		c.shareThreads(first)
 	}
 	return true
 }

@@ -18,9 +18,14 @@ type matmulStep struct {
 	packed         int  // register of the packed matrix; -1: none
 	left           bool // the packed matrix meets a as its vector
 	work           int  // elements of scratch
+	each           int  // rows of a part that a team can share; 0 where there is but one
 }
 
 func (c *matmulStep) run(m *Machine) {
+	if m.team != nil && c.each > 0 {
+		m.runShared(c)
+		return
+	}
 	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
 	L := c.lanes
 	switch {
@@ -39,6 +44,45 @@ func (c *matmulStep) run(m *Machine) {
 		c.lanesRight(d, a, b)
 	default:
 		c.shared(d, a, b)
+	}
+}
+
+// split decides how a product with one vector is shared: by elements of the result, so many that their kernels begin at
+// the same places as without a team.
+func (c *matmulStep) split(p *Program) {
+	const block = 64
+	if !p.fast || c.al || c.bl || c.n > 1 && c.m > 1 || c.bk != 1 && c.m == 1 || c.ak != 1 && c.n == 1 {
+		return
+	}
+	n := c.n * c.m
+	if each := max(nestWork/max(c.inner, 1)/block, 1) * block; each < n {
+		c.each, p.shares = each, true
+	}
+}
+
+func (c *matmulStep) parts() int { return (c.n*c.m + c.each - 1) / c.each }
+
+// part computes some elements of a product with one vector.
+func (c *matmulStep) part(m *Machine, i int) {
+	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
+	from := i * c.each
+	d = d[from:min(from+c.each, len(d))]
+	n := len(d)
+	switch {
+	case c.packed >= 0:
+		x := b
+		if c.left {
+			x = a
+		}
+		simd.MatVecT(d, m.regs[c.packed][from:], x, c.inner, n, simd.ColumnsStride(c.n*c.m), false)
+	case c.m == 1 && c.ak == 1:
+		simd.MatVec(d, a[from*c.ai:], b, n, c.inner, c.ai, false)
+	case c.m == 1:
+		simd.MatVecT(d, a[from*c.ai:], b, c.inner, n, c.ak, false)
+	case c.bk == 1:
+		simd.MatVec(d, b[from*c.bj:], a, n, c.inner, c.bj, false)
+	default:
+		simd.MatVecT(d, b[from*c.bj:], a, c.inner, n, c.bk, false)
 	}
 }
 

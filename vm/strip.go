@@ -8,6 +8,7 @@ type stripLoop struct {
 	*loop
 	cursors    []cursor
 	code, tail []step // for a whole strip, and for the rest at the end
+	each       int    // elements, whole strips, of a part that a team can share; 0 where there is but one
 }
 
 // cursor is a register that follows an array from strip to strip.
@@ -20,11 +21,24 @@ type cursor struct {
 }
 
 func (l *stripLoop) run(m *Machine) {
+	if m.team != nil && l.each > 0 {
+		m.runShared(l)
+		return
+	}
+	l.strips(m, 0, l.n)
+}
+
+func (l *stripLoop) parts() int { return (l.n + l.each - 1) / l.each }
+
+func (l *stripLoop) part(m *Machine, i int) { l.strips(m, i*l.each, min((i+1)*l.each, l.n)) }
+
+// strips runs the strips that begin with elements from first to end - 1.
+func (l *stripLoop) strips(m *Machine, first, end int) {
 	for i := range l.once {
 		l.fill(m, &l.once[i], 0, min(l.strip, l.n))
 	}
 	code := l.code
-	for k, s := 0, 0; s < l.n; k, s = k+1, s+l.strip {
+	for k, s := first/l.strip, first; s < end; k, s = k+1, s+l.strip {
 		n := l.strip
 		if n > l.n-s {
 			n, code = l.n-s, l.tail
@@ -106,6 +120,10 @@ func (c *compiler) addStrips(l *loop) {
 	s.code = c.unroll(body, l.strip, l.lanes)
 	if rest := l.n % l.strip; rest > 0 {
 		s.tail = c.unroll(body, rest, l.lanes)
+	}
+	if strips := max(nestWork/(l.strip*len(l.body)), 1); strips*l.strip < l.n {
+		s.each = strips * l.strip
+		c.p.shares = true
 	}
 	c.inGo(s)
 }

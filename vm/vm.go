@@ -83,6 +83,7 @@ type Program struct {
 	wide  int        // elements of scratch that contractions need
 
 	packings []packing
+	shares   bool // it has steps that a team can share
 
 	ops   int
 	flops int

@@ -3,6 +3,7 @@ package system
 import (
 	"slices"
 
+	"odes.dev/odes/internal/team"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
@@ -59,6 +60,8 @@ type Worker struct {
 	stops        []bool
 
 	psi []float64 // scratch: the model's objectives, in lanes
+
+	team *team.Team // that shares the work on long arrays; nil for this goroutine alone
 
 	rest  *atRest // nil until a steady state is differentiated
 	rows  [][]float64
@@ -164,6 +167,25 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	}
 	return w
 }
+
+// Share lets a team of the worker's goroutine share what the rates and their derivatives do on long arrays, with the
+// same bits; nil for this goroutine alone.
+func (w *Worker) Share(t *team.Team) {
+	w.team = t
+	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+		for _, c := range calls.All() {
+			if c != nil {
+				c.machine.Share(t)
+			}
+		}
+	}
+	if w.shared != nil {
+		w.shared.machine.Share(t)
+	}
+}
+
+// Team returns what Share was given.
+func (w *Worker) Team() *team.Team { return w.team }
 
 // refresh redoes the work that was hoisted on the parameters, after they changed.
 func (w *Worker) refresh() {

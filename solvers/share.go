@@ -1,0 +1,44 @@
+package solvers
+
+import "odes.dev/odes/internal/team"
+
+// Sharing is a Method whose work on long vectors a team may share, with the same bits.
+type Sharing interface {
+	// Share lets a team that belongs to the method's goroutine do so; nil for this goroutine alone.
+	Share(t *team.Team)
+}
+
+// sharedCombination is a combination of stages in parts.
+type sharedCombination struct {
+	t      *terms
+	out    []float64
+	base   []float64
+	h      float64
+	k      []float64
+	stride int
+}
+
+// combinationPart is how many elements make a part: enough to take longer than handing it over, and few enough that
+// what is read and written stays in a cache.
+const combinationPart = 1 << 13
+
+// Part implements team.Work.
+func (c *sharedCombination) Part(i, _ int) {
+	from := i * combinationPart
+	to := min(from+combinationPart, len(c.out))
+	c.t.combine(c.out[from:to], c.base[from:to], c.h, c.k[from:], c.stride)
+}
+
+// combine is t.combine, by the team where the vector is long.
+func (r *stageWork) combine(t *terms, out, base []float64, h float64, k []float64, stride int) {
+	if r.team == nil || len(out) < 2*combinationPart {
+		t.combine(out, base, h, k, stride)
+		return
+	}
+	c := &r.shared
+	c.t, c.out, c.base, c.h, c.k, c.stride = t, out, base, h, k, stride
+	r.team.Do((len(out)+combinationPart-1)/combinationPart, c)
+}
+
+// Share implements Sharing.
+func (r *stageWork) Share(t *team.Team) { r.team = t }

@@ -1,0 +1,93 @@
+package vm
+
+import "odes.dev/odes/internal/team"
+
+// Steps on long arrays are done in parts, which depend on nothing but their place in the arrays: segments of a loop in
+// native code, strips, rows of a product. So a team may share the parts, with the same bits.
+
+// sharedStep is a step in parts.
+type sharedStep interface {
+	step
+	parts() int
+	part(m *Machine, i int)
+}
+
+// Share lets a team do the parts of steps on long arrays; nil for this goroutine alone. The team belongs to the
+// goroutine that runs the machine.
+func (m *Machine) Share(t *team.Team) {
+	if !m.p.shares || t == nil {
+		m.team, m.peers, m.common = nil, nil, nil
+		return
+	}
+	m.team, m.peers, m.common = t, make([]*Machine, t.Size()-1), make([][]float64, len(m.regs))
+	for i := range m.peers {
+		m.peers[i] = m.p.newPeer()
+	}
+}
+
+// newPeer returns a machine that has its own temporaries and no other memory.
+func (p *Program) newPeer() *Machine {
+	m := &Machine{p: p, regs: make([][]float64, len(p.regs)), scratch: make([]float64, p.wide)}
+	m.temporaries(make([]float64, p.stripElements()))
+	for i := range p.regs {
+		if m.regs[i] != nil {
+			m.private = append(m.private, private{i, m.regs[i]})
+		}
+	}
+	return m
+}
+
+// private is a register that a peer does not share.
+type private struct {
+	reg  int
+	data []float64
+}
+
+// runShared runs a step in parts.
+func (m *Machine) runShared(s sharedStep) {
+	m.sharing = s
+	m.pieces++
+	copy(m.common, m.regs) // this machine's own cursors move while peers begin
+	m.team.Do(s.parts(), m)
+}
+
+// Part implements team.Work.
+func (m *Machine) Part(part, who int) {
+	w := m
+	if who > 0 {
+		if w = m.peers[who-1]; w.pieces != m.pieces {
+			w.pieces = m.pieces
+			copy(w.regs, m.common)
+			for _, x := range w.private {
+				w.regs[x.reg] = x.data
+			}
+		}
+	}
+	m.sharing.part(w, part)
+}
+
+// sharedThreads are the segments of a loop in native code, some in each thread.
+type sharedThreads []*thread
+
+func (s sharedThreads) parts() int             { return len(s) }
+func (s sharedThreads) part(m *Machine, i int) { s[i].run(m) }
+
+func (s sharedThreads) run(m *Machine) {
+	if m.team != nil {
+		m.runShared(s)
+		return
+	}
+	for _, t := range s {
+		t.run(m)
+	}
+}
+
+// shareThreads joins the steps from number first on, which are threads that do not depend on one another.
+func (c *compiler) shareThreads(first int) {
+	s := make(sharedThreads, 0, len(c.p.steps)-first)
+	for _, x := range c.p.steps[first:] {
+		s = append(s, x.(*thread))
+	}
+	c.p.steps = append(c.p.steps[:first], s)
+	c.p.shares = true
+}

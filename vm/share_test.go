@@ -1,0 +1,109 @@
+package vm_test
+
+import (
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/team"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm"
+	"odes.dev/odes/vm/vmtest"
+)
+
+// TestShared runs random tapes on long arrays by teams. The bits are those of one goroutine.
+func TestShared(t *testing.T) {
+	defer vm.SmallParts()()
+	r := elem.NewRand(12)
+	shared := map[string]int{}
+	rounds := 60
+	if testing.Short() {
+		rounds = 20
+	}
+	for round := range rounds {
+		tp := randomGrid(r, 4+round/2)
+		lanes := []int{1, 2, 3, 4, 8}[round%5]
+		in := vmtest.Inputs(tp, lanes, uint64(round), round%4 == 0)
+		for _, name := range backends() {
+			b := func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
+				p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name})
+				if err != nil {
+					return nil, err
+				}
+				if p.Shares() {
+					shared[name]++
+				}
+				m := p.NewMachine()
+				m.Share(team.New(2 + round%3))
+				return m, nil
+			}
+			if err := vmtest.Agree(b, tp, lanes, in, round%2 == 0); err != nil {
+				t.Fatalf("%s, %d lanes, round %d: %v\n%s", name, lanes, round, err, tp)
+			}
+		}
+	}
+	for _, name := range backends()[1:] { // the one in Go shares nothing
+		if shared[name] < 2*rounds/3 {
+			t.Errorf("%s: only %d tapes were shared", name, shared[name])
+		}
+	}
+}
+
+// TestSharedProducts shares products of matrices with one vector, and outer products.
+func TestSharedProducts(t *testing.T) {
+	defer vm.SmallParts()()
+	tp := parse(t, `tape products
+ in A [203 57]
+ in B [57 203]
+ in x [57]
+ in z [203]
+ in l [57] lane
+ %5 = matmul A x : [203]
+ %6 = matmul A z ta : [57]
+ %7 = matmul x B : [203]
+ %8 = matmul z B tb : [57]
+ %9 = outer z x : [203 57]
+ %10 = outer z l : [203 57] lane
+ %11 = matmul A l : [203] lane
+ out a %5
+ out b %6
+ out c %7
+ out d %8
+ out e %9
+ out f %10
+ out g %11
+`)
+	for _, name := range backends() {
+		for _, constant := range []bool{false, true} {
+			for _, lanes := range []int{1, 4, 8} {
+				b := func(tp *tape.Tape, lanes int) (vmtest.Machine, error) {
+					opts := vm.Options{Lanes: lanes, Backend: name}
+					if !constant {
+						p, err := vm.CompileOn(tp, opts)
+						if err != nil {
+							return nil, err
+						}
+						if name != "generic" && !p.Shares() {
+							t.Errorf("%s shares nothing", name)
+						}
+						m := p.NewMachine()
+						m.Share(team.New(3))
+						return m, nil
+					}
+					m, err := placedOn(name)(tp, lanes)
+					if err == nil {
+						for _, one := range m.(*placed).machines {
+							one.Share(team.New(3))
+						}
+					}
+					return m, err
+				}
+				for seed := range uint64(5) {
+					in := vmtest.Inputs(tp, lanes, seed, false)
+					if err := vmtest.Agree(b, tp, lanes, in, seed%2 == 0); err != nil {
+						t.Fatalf("%s, %d lanes: %v", name, lanes, err)
+					}
+				}
+			}
+		}
+	}
+}
