@@ -22,11 +22,22 @@ type jacobianPlan struct {
 	outer    []Entry      // those of ∂r/∂y
 	times    []Entry      // those of ∂(f, r)/∂t; the column is not used
 	all      []Entry      // every one; column n is time
-	leading  []Entry      // those of all that no other one of ∂f/∂y at the same place comes before
-	copies   [][2]int32   // the others, each after the leading one at its place
+	runs     []entryRun   // those of all that are parts of long runs
+	single   []Entry      // and the others
 
 	matrix *StepMatrix // nil where whole steps would be too long
 }
+
+// entryRun is a number of entries that follow each other, each a row, a column or both after the one before it. Those of
+// grids do, where a point has the same neighbours as the next one, and those of integrals over them.
+type entryRun struct {
+	Entry
+	n          int
+	rows, cols int32 // 0 or 1: what each is after the one before it
+}
+
+// longRun is a number of entries of a run from which on a kernel is faster.
+const longRun = 16
 
 // wholeStates is the most states of a step that can be made as a whole.
 const wholeStates = 64
@@ -69,7 +80,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	for k := range p.states {
 		p.states[k].Place = places[k]
 	}
-	p.gather(pattern.NonZeros())
+	p.findRuns()
 	p.pattern, p.mass = pattern, j.Mass
 	p.diagonal, p.beside = places[len(p.states):last], places[last:]
 	var err error
@@ -87,21 +98,23 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	return p, nil
 }
 
-// gather finds the entries at the same place of a pattern with so many.
-func (p *jacobianPlan) gather(places int) {
-	first := make([]int32, places) // by place: the entry, + 1
-	states := p.states
-	for e, at := range p.all {
-		if len(states) > 0 && int(states[0].E) == e {
-			to := &first[states[0].Place]
-			states = states[1:]
-			if *to > 0 {
-				p.copies = append(p.copies, [2]int32{*to - 1, int32(e)})
-				continue
-			}
-			*to = int32(e) + 1
+// findRuns finds the long runs among the entries.
+func (p *jacobianPlan) findRuns() {
+	for list := p.all; len(list) > 0; {
+		x := entryRun{Entry: list[0], n: 1}
+		if len(list) > 1 {
+			x.rows, x.cols = list[1].Row-x.Row, list[1].Col-x.Col
 		}
-		p.leading = append(p.leading, at)
+		for k := int32(1); int(k) < len(list) && list[k] == (Entry{x.E + k, x.Row + k*x.rows, x.Col + k*x.cols}); k++ {
+			x.n++
+		}
+		steps := uint32(x.rows|x.cols) == 1
+		if ends := int(x.Col)+x.n > p.n; x.n >= longRun && steps && !(ends && x.cols == 1) { // time is no state
+			p.runs = append(p.runs, x)
+		} else {
+			p.single = append(p.single, list[:x.n]...)
+		}
+		list = list[x.n:]
 	}
 }
 

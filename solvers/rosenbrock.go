@@ -389,8 +389,13 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 		r.lu.Solve(k[:n], 1)
 		r.work.Solves++
 		if r.q > 0 {
-			for _, x := range r.plan.outer {
-				k[x.Row] = math.FMA(float64(h*r.j[x.E]), k[x.Col], k[x.Row])
+			for outer := r.plan.outer; len(outer) > 0; {
+				row := outer[0].Row
+				sum, e := k[row], 0
+				for ; e < len(outer) && outer[e].Row == row; e++ {
+					sum = math.FMA(float64(h*r.j[outer[e].E]), k[outer[e].Col], sum)
+				}
+				k[row], outer = sum, outer[e:]
 			}
 			scale(k[n:], r.gamma)
 		}

@@ -173,19 +173,24 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 	n, w, m := r.n, r.w, r.stages
 	kt := r.byState
-	for i := 1; i <= m; i++ {
-		for j, k := range s.K[i*w : i*w+n] {
-			kt[j*m+i-1] = k
+	if l > 1 || len(r.plan.single) > 0 {
+		for i := 1; i <= m; i++ {
+			for j, k := range s.K[i*w : i*w+n] {
+				kt[j*m+i-1] = k
+			}
+			kt[n*m+i-1] = r.gammas[i]
 		}
-		kt[n*m+i-1] = r.gammas[i]
 	}
 	if l > 1 {
-		for _, x := range r.plan.leading {
+		for _, x := range r.plan.all {
 			simd.Combine(jb[int(x.E)*l:][:l], r.zero[:l], h, kt[int(x.Col)*m:][:m], r.rows, v[int(x.Row)*l:], w*l)
 		}
-		for _, e := range r.plan.copies {
-			copy(jb[int(e[1])*l:][:l], jb[int(e[0])*l:][:l])
-		}
+		return
+	}
+	for i := range r.plan.runs {
+		r.outerRun(s, jb, v, h, &r.plan.runs[i])
+	}
+	if len(r.plan.single) == 0 {
 		return
 	}
 	vt := r.byRow
@@ -194,7 +199,7 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 			vt[j*m+i-1] = u
 		}
 	}
-	for _, x := range r.plan.leading {
+	for _, x := range r.plan.single {
 		k, u := kt[int(x.Col)*m:][:m], vt[int(x.Row)*m:][:m]
 		sum := float64(k[0] * u[0])
 		for i := 1; i < len(k); i++ {
@@ -202,8 +207,33 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 		}
 		jb[x.E] = math.FMA(h, sum, 0)
 	}
-	for _, e := range r.plan.copies {
-		jb[e[1]] = jb[e[0]]
+}
+
+// outerRun is outerProduct for a run of entries and one lane: the same sums, by vectors.
+func (r *rosenbrock) outerRun(s *Step, jb, v []float64, h float64, x *entryRun) {
+	w, m, row, col := r.w, r.stages, int(x.Row), int(x.Col)
+	to, fixed := jb[x.E:][:x.n], r.byRow[:m]
+	switch {
+	case x.rows == 0:
+		for i := range fixed {
+			fixed[i] = v[(i+1)*w+row]
+		}
+		simd.Combine(to, r.zero[:x.n], h, fixed, r.rows, s.K[col:], w)
+	case x.cols == 0:
+		if copy(fixed, r.gammas[1:]); col < r.n {
+			for i := range fixed {
+				fixed[i] = s.K[(i+1)*w+col]
+			}
+		}
+		simd.Combine(to, r.zero[:x.n], h, fixed, r.rows, v[row:], w)
+	default:
+		simd.Binary(simd.Mul, to, s.K[w+col:], v[w+row:])
+		for i := 2; i <= m; i++ {
+			simd.Ternary(simd.FMA, to, s.K[i*w+col:], v[i*w+row:], to)
+		}
+		for i, sum := range to {
+			to[i] = math.FMA(h, sum, 0)
+		}
 	}
 }
 
