@@ -28,8 +28,8 @@ type jacobianPlan struct {
 	matrix *StepMatrix // nil where whole steps would be too long
 }
 
-// entryRun is a number of entries that follow each other, each a row, a column or both after the one before it. Those of
-// grids do, where a point has the same neighbours as the next one, and those of integrals over them.
+// entryRun is a number of entries that follow each other, each a row, a column or both after the one before it. Those
+// of grids do, where a point has the same neighbours as the next one, and those of integrals over them.
 type entryRun struct {
 	Entry
 	n          int
