@@ -65,7 +65,12 @@ func run() error {
 		"one of them")
 	growth := flag.Bool("growth", false, "measure how cost grows, and write that section of docs/benchmarks.md and "+
 		"its figures")
+	drawn := flag.Bool("draw", false, "draw the figures of docs/precision.md, docs/stiff.md and docs/families.md "+
+		"anew, from the tables of numbers beside them")
 	flag.Parse()
+	if *drawn {
+		return redraw("docs/figures")
+	}
 	switch *worker {
 	case "":
 	case "gradients":

@@ -69,6 +69,10 @@ func (d *diagram) draw(folder string) error {
 	return nil
 }
 
+// mostError is the largest relative error that a figure shows: a gradient that is further off has no digit, and an axis
+// up to there has no room for those that have some.
+const mostError = 100
+
 // drawCurves writes a figure of curves, error over time.
 func drawCurves(path, title string, curves []*curve, name func(*curve) string) error {
 	l := &plot.Lines{
@@ -79,7 +83,9 @@ func drawCurves(path, title string, curves []*curve, name func(*curve) string) e
 	for _, c := range curves {
 		k := plot.Curve{Name: name(c), Loop: true}
 		for _, p := range c.points {
-			k.X, k.Y = append(k.X, 1e3*p.Seconds), append(k.Y, p.Error)
+			if p.Error <= mostError {
+				k.X, k.Y = append(k.X, 1e3*p.Seconds), append(k.Y, p.Error)
+			}
 		}
 		k.PX, k.PY = k.X, k.Y
 		l.Curves = append(l.Curves, k)

@@ -424,9 +424,13 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		if k.Name == "" || lines == 1 && len(l.Bands) == 0 && !k.few() && len(k.PX) == 0 && k.Name == l.Y.Label {
 			continue
 		}
-		if n := len(l.Curves); n > maxLegend && i >= maxLegend-1 && i < n-1 {
-			if i == maxLegend-1 {
-				entry(fmt.Sprintf("… %d more", n-maxLegend), 0, func(_, _, _ vg.Length) {})
+		most := maxLegend
+		if k.Ramp == 0 { // the first and the last say nothing of those between
+			most = 12
+		}
+		if n := len(l.Curves); n > most && i >= most-1 && i < n-1 {
+			if i == most-1 {
+				entry(fmt.Sprintf("… %d more", n-most), 0, func(_, _, _ vg.Length) {})
 			}
 			continue
 		}

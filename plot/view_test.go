@@ -292,3 +292,23 @@ func TestHeatPage(t *testing.T) {
 		t.Errorf("pages %v and %v wide, cells %v", w, both, own)
 	}
 }
+
+// TestLegend: a legend names all of twelve curves, unless they are shades of one range.
+func TestLegend(t *testing.T) {
+	for _, c := range []struct {
+		n, of int
+		more  bool
+	}{{12, 0, false}, {13, 0, true}, {12, 12, true}} {
+		l := &Lines{}
+		for i := range c.n {
+			l.Curves = append(l.Curves, Curve{
+				Name: string(rune('a' + i)), X: []float64{0, 1}, Y: []float64{0, float64(i)}, Ramp: min(i+1, c.of),
+				Of: c.of,
+			})
+		}
+		var b bytes.Buffer
+		if err := Write(&b, "svg", l, Page{}); err != nil || strings.Contains(b.String(), "more<") != c.more {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
