@@ -502,6 +502,45 @@ func TestReplayWalks(t *testing.T) {
 	}
 }
 
+// TestReplayShares holds that each way back is shared out anew: a Reader that goes back once makes room as it goes, and
+// the next one does as well as the first; and that without any word there is one Reader that goes back more than once.
+func TestReplayShares(t *testing.T) {
+	for _, c := range []solvers.Checkpoint{
+		{Kind: solvers.CheckpointBinomial, RAM: 12},
+		{Kind: solvers.CheckpointBinomial, Stages: true, RAM: 12},
+		{Kind: solvers.CheckpointBinomial, RAM: 4, Disk: 9},
+	} {
+		h := sys()
+		run := func() *solvers.Trajectory {
+			tr := replayable(&solvers.Trajectory{Keep: c}, h, "rk4")
+			s := solver(h, "rk4", solvers.Options{Fixed: 2. / 700})
+			if _, err := s.Solve(context.Background(), tr); err != nil {
+				t.Fatal(err)
+			}
+			return tr
+		}
+		cost := func(readers, walks int) int {
+			tr := run()
+			tr.Share(readers, walks)
+			return backwards(t, tr)
+		}
+		once := cost(1, 1)
+		tr := run()
+		var costs [3]int
+		for i := range costs {
+			tr.Share(1, 1)
+			costs[i] = backwards(t, tr)
+		}
+		// Of the states kept on the way forward none is left: they cost one more.
+		if costs[0] != once || costs[1] != costs[2] || costs[1] > once+tr.Units() {
+			t.Errorf("%s: %v steps recomputed on ways shared out anew, %d on one alone", c, costs, once)
+		}
+		if said, unsaid := cost(1, 2), backwards(t, run()); said != unsaid || said >= cost(2, 2) {
+			t.Errorf("%s: %d steps recomputed for one reader, %d unsaid, %d for two", c, said, unsaid, cost(2, 2))
+		}
+	}
+}
+
 // wide is a run of n states with many steps, a kick and observations inside steps.
 func wide(n int) *solvertest.Hybrid {
 	h := &solvertest.Hybrid{

@@ -189,6 +189,38 @@ func TestTranspose(t *testing.T) {
 	})
 }
 
+// TestPullNotAsked requires that the cotangent of the step size stays as it is where it is not asked for, and that all
+// others are the same.
+func TestPullNotAsked(t *testing.T) {
+	eachMethod(t, 0, func(t *testing.T, m *Spec, f *toy) {
+		const l = 2
+		g, z := f.with(l), f.size
+		method, s := stepOf[Method](m, g, l)
+		a, b := newCotangent(z, l), newCotangent(z, l)
+		for _, c := range []*StepCotangent{a, b} {
+			for i := range c.Y1 {
+				c.Y1[i] = float64(1 + i)
+			}
+			for i := range c.H {
+				c.H[i] = 7
+			}
+		}
+		a.WantH, b.WantH = true, false
+		method.Pull(g, s, a)
+		method.Pull(g, s, b)
+		for i, h := range b.H {
+			if h != 7 || a.H[i] == 7 {
+				t.Errorf("h: %v where it is not asked for, %v where it is", h, a.H[i])
+			}
+		}
+		for i := range a.Y0 {
+			if math.Abs(a.Y0[i]-b.Y0[i]) > 1e-12*(1+math.Abs(a.Y0[i])) {
+				t.Errorf("y0: %v, and %v with h", b.Y0, a.Y0)
+			}
+		}
+	})
+}
+
 // TestLanesSameBits requires of every lane the bits that it has alone, with
 // and without the cotangent of the step size.
 func TestLanesSameBits(t *testing.T) {

@@ -272,7 +272,7 @@ func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 	tiny := float64(2 * ulp(max(math.Abs(tr.T), math.Abs(tr.T1))))
 	stride := tiny
 	for i := range s.guards {
-		if s.live[i].on && slope > 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+		if slope > 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
 			stride = max(stride, float64(2*math.Abs(s.mid.rho[i]))/slope)
 		}
 	}

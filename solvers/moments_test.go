@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes/solvers"
@@ -68,6 +69,25 @@ func TestClock(t *testing.T) {
 	if most := 2*len(times) + 4; c.asked > most || st.Steps < 200 {
 		t.Errorf("the clock was read %d times in %d steps; %d are enough", c.asked, st.Steps, most)
 	}
+}
+
+// TestClockAtEnd has conditions of time that change at the end of a run and just before it: they are one group.
+func TestClockAtEnd(t *testing.T) {
+	times := []float64{math.Nextafter(2, 0), 2}
+	h := sys()
+	for i, name := range []string{"a", "b"} {
+		event(h, name, func(t C, _ []C, _ *env) C { return complex(real(t)-times[i], 0) }, add(1))
+		h.Conditions[i].Clock = true
+	}
+	l := &clockLog{}
+	c := &clocked{Hybrid: h.With(1), at: times}
+	if _, err := fixedSolver(c, "rk4", 0.3).Solve(context.Background(), l); err != nil {
+		t.Fatal(err)
+	}
+	if story := strings.ReplaceAll(l.String(), "0 ", ""); story != "a b end" {
+		t.Error(story)
+	}
+	close(t, "x", l.final[0], 4)
 }
 
 // signalled is a system with a signal of time that has peaks at given times, and is flat elsewhere.

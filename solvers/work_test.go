@@ -67,8 +67,7 @@ func spent(t *testing.T, st solvers.Stats, asked int, found ...any) {
 func (w *work) line(name string) string {
 	return fmt.Sprintf("%s, %d runs: %d steps, %d rejected, %d evaluations, %d of guards, %d events, %d switches, "+
 		"%d located, %d sought, %d warnings, %d steps again, bits %016x", name, w.runs, w.steps, w.rejected, w.evals,
-		w.guards,
-		w.events, w.switches, w.located, w.sought, w.warnings, w.again, w.bits)
+		w.guards, w.events, w.switches, w.located, w.sought, w.warnings, w.again, w.bits)
 }
 
 func (w *work) compare(t *testing.T) {
