@@ -62,8 +62,8 @@ type LaneStepper interface {
 // Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.
 //
 //	in lanes                          stages, the new state, the norm of the error; the transpose of all of it
-//	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what functions
-//	                                  of time do within a step, observations, the start and the end
+//	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what
+//	                                  functions of time do within a step, observations, the start and the end
 //	not at all; the run is made alone conditions of states, events, instants that move, methods that solve equations,
 //	                                  errors
 //
