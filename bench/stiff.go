@@ -93,7 +93,9 @@ func (r *runner) stiffDiagram(p *stiffProblem) (*stiffDiagram, error) {
 	}
 	for _, method := range stiffMethods {
 		c := &curve{name: "odes, " + method, ours: true, auto: method == "auto", tols: stiffTols}
-		c.run = func(r *runner, tols []float64) ([]point, error) { return r.stiffOwn(p, method, d.ref, tols) }
+		c.run = func(r *runner, tols []float64) ([]point, error) {
+			return r.stiffOwn(p, method, d.ref, tols, slowest)
+		}
 		d.curves = append(d.curves, c)
 	}
 	add := func(name, program string, tols []float64, args ...any) {
@@ -179,15 +181,15 @@ func (r *runner) stiffReference(p *stiffProblem, params int) (path string, forei
 	return path, false, err
 }
 
-// stiffOwn measures odes at some tolerances.
-func (r *runner) stiffOwn(p *stiffProblem, method, ref string, tols []float64) ([]point, error) {
+// stiffOwn measures odes at some tolerances, up to where a gradient takes longer than most seconds.
+func (r *runner) stiffOwn(p *stiffProblem, method, ref string, tols []float64, most float64) ([]point, error) {
 	var list []string
 	for _, tol := range tols {
 		list = append(list, fmt.Sprint(tol))
 	}
 	out, err := r.output([]string{
 		r.self, "-worker", "stiff", "-problem", p.name, "-method", method, "-ref", ref, "-tols",
-		strings.Join(list, ","),
+		strings.Join(list, ","), "-slowest", fmt.Sprint(most),
 	}, 1)
 	if err != nil {
 		return nil, err
@@ -217,7 +219,7 @@ func (r *runner) stiffRival(p *stiffProblem, program string, args []any, ref str
 		e := r.peer("", program, append([]any{
 			"-problem", p.name, "-rtol", tol, "-reps", reps, "-ref", ref,
 		}, args...)...)
-		out, err := r.output(append([]string{"timeout", fmt.Sprint(2 * patience)}, e.args...), 1)
+		out, err := r.output(append([]string{"timeout", fmt.Sprint(2 * patience * slowest)}, e.args...), 1)
 		if err != nil {
 			failed = err // at this tolerance
 			if i < len(known) {

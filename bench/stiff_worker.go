@@ -18,8 +18,8 @@ import (
 const (
 	// slowest is how long a gradient may take; tighter tolerances are left out then.
 	slowest = 12.0
-	// patience is after how many seconds a gradient is given up.
-	patience = 60
+	// patience is after how many times that a gradient is given up.
+	patience = 5
 	// closest is the error below which a curve ends.
 	closest = 1e-9
 )
@@ -60,7 +60,7 @@ func (j *job) stiff() error {
 			return err
 		}
 		compiled := parsed + time.Since(begin).Seconds()
-		pt, err := p.point(r, scales, j.ref, j.dump)
+		pt, err := p.point(r, scales, j)
 		if err != nil {
 			failed = fmt.Errorf("%s by %s at %s: %w", p.name, j.method, tol, err)
 			fmt.Fprintln(os.Stderr, failed)
@@ -78,7 +78,7 @@ func (j *job) stiff() error {
 		if err := json.NewEncoder(os.Stdout).Encode(pt); err != nil {
 			return err
 		}
-		if j.dump != "" || pt.Seconds > slowest || pt.Error < closest {
+		if j.dump != "" || pt.Seconds > j.slowest || pt.Error < closest {
 			break
 		}
 	}
@@ -106,12 +106,14 @@ func (p *stiffProblem) options(method, mode string, rtol float64) odes.Options {
 }
 
 // point measures gradients by one Runner; scales are the values of the params.
-func (p *stiffProblem) point(r *odes.Runner, scales []float64, path, dump string) (point, error) {
+func (p *stiffProblem) point(r *odes.Runner, scales []float64, j *job) (point, error) {
 	pt := point{Seconds: math.Inf(1)}
+	most := time.Duration(j.slowest * patience * float64(time.Second))
+	spell := time.Duration(j.slowest / slowest * float64(16*pointTime))
 	// The first run makes programs that nothing else has asked for, and takes memory from the system.
-	for start, i := time.Now(), 0; i < 2 || i < 8000 && time.Since(start) < 16*pointTime; i++ {
+	for start, i := time.Now(), 0; i < 2 || i < 8000 && time.Since(start) < spell; i++ {
 		begin := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), patience*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), most)
 		s, err := r.Sensitivities(ctx)
 		cancel()
 		if err != nil {
@@ -122,20 +124,20 @@ func (p *stiffProblem) point(r *odes.Runner, scales []float64, path, dump string
 		if i == 0 {
 			pt.Steps = s.Stats.Steps
 			g := p.gradient(s)
-			if dump != "" {
-				return pt, g.write(dump)
+			if j.dump != "" {
+				return pt, g.write(j.dump)
 			}
-			ref, err := readGradient(path, len(g.params))
+			ref, err := readGradient(j.ref, len(g.params))
 			if err != nil {
 				return pt, err
 			}
 			if len(ref.initial) != len(g.initial) {
-				return pt, fmt.Errorf("%s has %d derivatives by initial values, not %d", path, len(ref.initial),
+				return pt, fmt.Errorf("%s has %d derivatives by initial values, not %d", j.ref, len(ref.initial),
 					len(g.initial))
 			}
 			pt.Error = g.apart(ref, scales)
 		}
-		if took > slowest || i > 0 && took > 0.5 {
+		if took > j.slowest || i > 0 && took > 0.5 {
 			break
 		}
 	}

@@ -40,6 +40,7 @@ type job struct {
 	// of a work–precision diagram: method and mode of its curve, and the tolerances, with commas between
 	method, mode, tols string
 	wanted             bool // the tolerance is asked of the derivatives, too
+	slowest            float64
 }
 
 // model parses the model of the job.
