@@ -178,3 +178,41 @@ func TestAdditiveHeat(t *testing.T) {
 		}
 	}
 }
+
+// TestAdditiveStability requires derivatives of a state that rests at what decays fast and is not in the implicit part:
+// steps that accuracy alone bounds would make them huge, while the state shows nothing.
+func TestAdditiveStability(t *testing.T) {
+	m, err := odes.Parse("rests", `
+model Rests
+time t from 0 to 5
+param a = 1
+state x = 1, z = 1
+x' = -1000*(x^2 - a)
+z' = -z
+objective X = final(x)
+sens { of = [X]  wrt = [a, initial(x)] }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range additive {
+		got, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Settings: []odes.Setting{
+			{Key: "solver.method", Value: method},
+			{Key: "solver.rtol", Value: "1e-4"},
+			{Key: "sens.trust", Value: "off"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := got.Gradient; !(math.Abs(g[0]-0.5) < 1e-6 && math.Abs(g[1]) < 1e-6) {
+			t.Errorf("%s: derivatives %g, not 0.5 and 0", method, g)
+		}
+		stiff := false
+		for _, w := range got.Warnings {
+			stiff = stiff || w.Code == odes.CodeStiff
+		}
+		if !stiff {
+			t.Errorf("%s does not say that stability holds its steps short", method)
+		}
+	}
+}

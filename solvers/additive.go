@@ -2,7 +2,9 @@ package solvers
 
 import (
 	"cmp"
+	"math"
 	"strings"
+	"sync"
 )
 
 // additiveTable is an additive Runge–Kutta method as data: for f = f_I + f_E,
@@ -40,13 +42,53 @@ func additiveMethods() []*Spec {
 			Name: a.Name, Title: a.Title, Source: a.Source, Order: a.Order, Embedded: a.Embedded,
 			Prose: "For large models at " + a.Tolerances + " tolerances whose linear terms are stiff and whose " +
 				"others are not, as diffusion with mild reactions: the matrix of the linear terms is the only one. " +
-				"Nothing but error control keeps the explicit part stable.",
+				"Steps are as short as keeps the others stable.",
 		}
 		m := implicitSpec(words, func(t implicitTable) *implicitTable { return a.expand(t) })
-		m.Can = m.Can&^MassMatrix | SplitRates
+		m.Can = m.Can&^MassMatrix | SplitRates | StiffnessTest
+		whole := m.New
+		explicit := sync.OnceValue(func() *scheme { return whole(Size{}, 0).(*implicitRungeKutta).explicitPart() })
+		m.New = func(size Size, lanes int) Method {
+			return &additive{whole(size, lanes).(*implicitRungeKutta), explicit()}
+		}
 		list = append(list, m)
 	}
 	return list
+}
+
+// additive is the Method of an additiveTable. The part that it evaluates has a stability interval, as explicit methods
+// have.
+type additive struct {
+	*implicitRungeKutta
+	explicit *scheme
+}
+
+// StabilityInterval implements StiffnessDetector.
+func (a *additive) StabilityInterval() float64 { return a.explicit.StabilityInterval() }
+
+// StableAlong implements StiffnessDetector.
+func (a *additive) StableAlong(cos float64) float64 { return a.explicit.StableAlong(cos) }
+
+// Eigenvalue implements StiffnessDetector: the steps do not tell.
+func (a *additive) Eigenvalue(*Step) float64 { return math.NaN() }
+
+// explicitPart returns the method that is left where the implicit part of the rates is zero: what bounds the steps.
+func (r *implicitScheme) explicitPart() *scheme {
+	own := func(t terms) (out terms) {
+		for k, i := range t.row {
+			if r.tab.parts[i] == ExplicitRates {
+				out.row, out.c = append(out.row, i), append(out.c, t.c[k])
+			}
+		}
+		return out
+	}
+	s := &scheme{info: Info{Stages: r.rows}, c: r.c, b: own(r.b)}
+	for _, a := range r.a {
+		s.a = append(s.a, own(a))
+	}
+	s.findStability()
+	s.rays = sync.OnceValue(s.findRays)
+	return s
 }
 
 // expand fills in the figures of the method as one whose rows belong to a part each: of every stage the implicit row,

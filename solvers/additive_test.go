@@ -49,7 +49,7 @@ func TestAdditiveOrders(t *testing.T) {
 	}
 	for _, m := range additiveFamily.Methods {
 		x := implicitOf(t, m)
-		parts := m.New(Size{}, 0).(*implicitRungeKutta).tab.parts
+		parts := m.New(Size{}, 0).(*additive).tab.parts
 		rows := len(x.a)
 		phi := make([][]float64, len(all)) // of each tree, by rows: what hangs below a vertex there
 		for k, tr := range all {

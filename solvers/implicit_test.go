@@ -56,7 +56,11 @@ func TestUnsolvableStep(t *testing.T) {
 // implicitOf returns the figures of an implicit Runge–Kutta method, nil where it is none.
 func implicitOf(t *testing.T, m *Spec) *implicitFigures {
 	t.Helper()
-	r, ok := m.New(Size{}, 0).(*implicitRungeKutta)
+	method := m.New(Size{}, 0)
+	if a, ok := method.(*additive); ok {
+		method = a.implicitRungeKutta
+	}
+	r, ok := method.(*implicitRungeKutta)
 	if !ok {
 		return nil
 	}

@@ -3,11 +3,11 @@ package solvers
 import "math"
 
 // StabilityInterval implements StiffnessDetector.
-func (r *rungeKutta) StabilityInterval() float64 { return r.reach }
+func (r *scheme) StabilityInterval() float64 { return r.reach }
 
 // StableAlong implements StiffnessDetector. It interpolates between rays; near the real axis, where an estimate of the
 // angle tells little, it is the interval.
-func (r *rungeKutta) StableAlong(cos float64) float64 {
+func (r *scheme) StableAlong(cos float64) float64 {
 	x := float64(max(cos, 0) * stabilityRays / rayEnd)
 	if !(x < stabilityRays) { // or not known, because numbers are too large
 		return r.reach

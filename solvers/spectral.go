@@ -14,6 +14,8 @@ import "math"
 // that of the eigenvalues: of v₂ = τ v₁ - ρ² v₀, τ is twice their real part.
 type spectrum struct {
 	sys    Field
+	split  SplitField // of methods whose steps are bounded by the explicit part alone; nil otherwise
+	own    []float64  // [N+Q] of that part, the slope at the present point
 	tol    *Tolerance
 	method StiffnessDetector
 	reach  float64    // the bound of |h|ρ; 0 where there is nothing to bound by
@@ -55,10 +57,14 @@ func newSpectrum(sys Field, m StiffnessDetector, o *Options, tol *Tolerance, z S
 	if m == nil || o.Unbounded || z.N == 0 {
 		return spectrum{}
 	}
-	return spectrum{
+	c := spectrum{
 		sys: sys, tol: tol, method: m, slow: max(1, 6/m.Info().Evals), fixed: o.Fixed > 0,
 		v: make([]float64, z.N), per: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
 	}
+	if _, ok := m.(*additive); ok {
+		c.split, c.own = splitOf(sys), make([]float64, z.N+z.Q)
+	}
+	return c
 }
 
 func (c *spectrum) reset() {
@@ -85,6 +91,13 @@ func (c *spectrum) knows(h float64, seen int) bool {
 // took.
 func (c *spectrum) look(t, h float64, y, f []float64, seen int) (evals int) {
 	before := c.rho
+	if c.split != nil {
+		c.split.Take(ExplicitRates)
+		defer c.split.Take(WholeRates)
+		c.sys.Eval(t, y, c.own)
+		f = c.own[:len(f)]
+		evals++
+	}
 	c.steady = c.steady && seen == c.seen
 	for {
 		evals++
