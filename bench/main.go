@@ -44,7 +44,7 @@ func run() error {
 	flag.BoolVar(&j.wanted, "wanted", false, "ask for the worker's tolerance as sens_tol, too (worker precision)")
 	flag.StringVar(&j.tols, "tols", "1e-6", "tolerances of the worker, with commas between (worker precision)")
 	flag.StringVar(&j.ref, "ref", "", "a gradient, a number a line, that errors are measured by (worker stiff)")
-	flag.Float64Var(&j.slowest, "slowest", slowest, "seconds that a gradient may take; a curve ends there (worker stiff)")
+	flag.Float64Var(&j.slowest, "slowest", slowest, "seconds of a gradient at which a curve ends (worker stiff)")
 	r := &runner{}
 	flag.StringVar(&r.peers, "peers", "", "folder with the programs to compare with")
 	flag.StringVar(&r.work, "work", os.TempDir(), "folder for what is built on the way")
