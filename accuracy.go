@@ -15,7 +15,7 @@ import (
 
 // refined returns opts for a run with tolerances multiplied by factor, or with fixed steps halved.
 func (r *run) refined(opts Options, factor float64) Options {
-	opts.Gradient, opts.Progress = nil, nil
+	opts.Gradient = nil
 	order := r.specimen().Info().Order
 	return opts.changed(func(s *settings.Settings) { s.Refine(factor, order) })
 }
@@ -36,14 +36,8 @@ func (r *Runner) independent() (share float64, err error) {
 	if r.other != nil {
 		return r.other.share, nil
 	}
-	opts := r.opts
+	opts := r.opts.inPhase("check")
 	opts.Gradient, opts.spec = nil, nil
-	if tell := opts.Progress; tell != nil {
-		opts.Progress = func(p Progress) {
-			p.Phase = "check"
-			tell(p)
-		}
-	}
 	mode, kinks := r.settings.Mode, r.model.system.Compiled.KinksLeft
 	own := r.settings
 	share = own.Independent(mode, kinks)

@@ -110,6 +110,17 @@ type Progress struct {
 	Finish bool
 }
 
+// inPhase returns o with all phases of its runs told as one.
+func (o Options) inPhase(phase string) Options {
+	if tell := o.Progress; tell != nil {
+		o.Progress = func(p Progress) {
+			p.Phase = phase
+			tell(p)
+		}
+	}
+	return o
+}
+
 // PhaseRuns is the phase of a Progress that tells of many runs, one after the other: Steps counts those that are done.
 const PhaseRuns = "runs"
 

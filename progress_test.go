@@ -51,6 +51,7 @@ solver { rtol = 1e-8 }
 		{"experiments", many, "experiments", nil},
 		{"second of experiments", many, "second", []odes.Setting{{"sens.order", "2"}}},
 		{"check", long, "check", nil},
+		{"check of the gradient", long, "check", []odes.Setting{{"sens.check", "fd(directions = 1, tol = 1e-5)"}, {"sens.trust", "off"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})
@@ -70,11 +71,7 @@ solver { rtol = 1e-8 }
 					t.Errorf("reported %+v", p)
 				}
 			}}
-			r, err := m.Prepare(opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := r.Sensitivities(context.Background()); err != nil {
+			if _, err := m.Sensitivities(context.Background(), opts); err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("%d reports up to %.2g", reports, most)

@@ -452,10 +452,14 @@ type reporter struct {
 	from, to float64
 	steps    int
 	last     time.Time
+	looked   time.Time // at the clock
+	stride   int       // steps from one look at it to the next: fewer where each takes long
+	look     int       // step of the next
 }
 
 func (p *reporter) Begin(sys solvers.System, _ solvers.Method) error {
-	p.steps, p.last = 0, time.Now()
+	p.steps, p.last, p.stride, p.look = 0, time.Now(), 1, 1
+	p.looked = p.last
 	times := make([]float64, len(sys.Instants()))
 	sys.InstantTimes(make([]float64, sys.Size().D), times)
 	p.from, p.to = times[0], times[1]
@@ -464,10 +468,15 @@ func (p *reporter) Begin(sys solvers.System, _ solvers.Method) error {
 
 func (p *reporter) Step(s *solvers.Step, _ solvers.End) error {
 	p.steps++
-	if p.steps%64 != 0 {
+	if p.steps < p.look {
 		return nil
 	}
-	if now := time.Now(); now.Sub(p.last) > tellEvery {
+	now := time.Now()
+	if p.stride = min(2*p.stride, 64); now.Sub(p.looked) > tellEvery/16 {
+		p.stride = 1
+	}
+	p.looked, p.look = now, p.steps+p.stride
+	if now.Sub(p.last) > tellEvery {
 		p.last = now
 		p.tell(Progress{Phase: p.phase, T: s.T1, Steps: p.steps, Done: (s.T1 - p.from) / (p.to - p.from)})
 	}
@@ -551,6 +560,20 @@ func worthTelling(s *solvers.Stats) []solvers.Warning {
 		return s.Warnings
 	}
 	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
+}
+
+// seldom returns what passes on how far a method is in a phase, at most ten times a second; nil where tell is.
+func seldom(tell func(Progress), phase string) func(t, done float64, steps int) {
+	if tell == nil {
+		return nil
+	}
+	var last time.Time
+	return func(t, done float64, steps int) {
+		if now := time.Now(); now.Sub(last) > tellEvery {
+			last = now
+			tell(Progress{Phase: phase, T: t, Done: done, Steps: steps})
+		}
+	}
 }
 
 // tellEvery is how long progress is silent between two reports. Tests make it shorter.

@@ -60,14 +60,10 @@ func (r *Simulator) independent(ctx context.Context, s *Solution) (
 	own := r.settings
 	share = own.Independent(sens.DefaultMode, false)
 	if r.other == nil {
-		opts := r.opts.changed(func(s *settings.Settings) { s.Independent(sens.DefaultMode, false) })
+		opts := r.opts.inPhase("check").changed(func(s *settings.Settings) {
+			s.Independent(sens.DefaultMode, false)
+		})
 		opts.spec = nil
-		if tell := opts.Progress; tell != nil {
-			opts.Progress = func(p Progress) {
-				p.Phase = "check"
-				tell(p)
-			}
-		}
 		if r.other, err = r.model.Simulator(opts); err != nil {
 			return nil, nil, 0, err
 		}

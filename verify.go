@@ -130,6 +130,7 @@ func (m *Model) verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	if err != nil {
 		return nil, err
 	}
+	opts = opts.inPhase("check")
 	opts.change = r.last.opts.change // with the tolerances that sens_tol took
 	opts = opts.changed((*settings.Settings).GradientOnly)
 	out := &Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
@@ -295,6 +296,7 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 	a := &along{run: r}
 	if r.readsTotals() {
 		its := r.partOptions(opts, variables)
+		its.Progress = opts.Progress
 		for _, x := range m.experiments {
 			part, err := x.model.along(ctx, its, variables)
 			if err != nil {
@@ -322,7 +324,7 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 		if err := r.controlErrors(variables, a.record); err != nil {
 			return solvers.Stats{}, err
 		}
-		return r.forward(ctx, a.worker, nil, a.record)
+		return r.forward(ctx, a.worker, opts.Progress, a.record)
 	})
 	if err != nil {
 		return nil, err
@@ -332,6 +334,9 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 	}
 	if a.tangent, err = r.tangentMethod(1, system.Push); err != nil {
 		return nil, err
+	}
+	for _, method := range []sens.Teller{a.method, a.tangent} {
+		method.SetTell(seldom(opts.Progress, r.settings.Mode))
 	}
 	return a, nil
 }
@@ -601,8 +606,8 @@ func (m *Model) crossCheck(
 // checkGradient verifies the gradient in s as the sens block asks for it. It adds the result to the
 // warnings of s: a note that the gradient is right, or warnings.
 func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.GradientCheck, s *Sensitivities) error {
-	opts.Gradient, opts.EventTimes, opts.Progress = nil, false, nil
-	opts = opts.changed(func(s *settings.Settings) { s.Trust = false }) // s was compared with an independent run
+	opts.Gradient, opts.EventTimes = nil, false
+	opts = opts.inPhase("check").changed(func(s *settings.Settings) { s.Trust = false }) // s was compared with an independent run
 	v, err := m.verify(ctx, opts, VerifyOptions{Directions: how.Directions, Tolerance: how.Tolerance})
 	if err != nil {
 		return err

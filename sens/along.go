@@ -20,6 +20,8 @@ func (c *ComplexStep) Along(
 	if err != nil {
 		return nil, err
 	}
+	r.tells = &c.telling
+	r.tells.begin(1)
 	for i, d := range dp {
 		r.p[i] += complex(float64(at*d), tiny*d)
 	}
@@ -48,6 +50,8 @@ func (c *ComplexStep) Replays(
 	if err != nil {
 		return nil, err
 	}
+	r.tells = &c.telling
+	r.tells.begin(len(steps))
 	r.dy0 = make([]complex128, len(dy0))
 	out := make([][]float64, len(steps))
 	for k, eps := range steps {
@@ -63,6 +67,7 @@ func (c *ComplexStep) Replays(
 		for _, v := range r.psi {
 			out[k] = append(out[k], real(v))
 		}
+		r.tells.done()
 	}
 	return out, nil
 }
@@ -75,7 +80,8 @@ func (a *Tangent) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []
 	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &Options{}); err != nil {
 		return nil, err
 	}
-	w.res = &res
+	w.res, w.tells = &res, &a.telling
+	w.tells.begin(1)
 	if dy0 != nil {
 		w.dy0 = make([]float64, len(dy0)*w.l)
 		for i, x := range dy0 {
