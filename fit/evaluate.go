@@ -86,6 +86,7 @@ func (e *evaluator) at(ctx context.Context, x []float64) error {
 	}
 	e.last = nil
 	e.n++
+	defer e.p.evaluated()
 	e.move(x)
 	err := e.comparison.Set(e.set...)
 	if err == nil {
@@ -297,6 +298,7 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 		(*r).Warm(e.warm)
 	}
 	e.n++
+	defer e.p.evaluated()
 	e.move(x)
 	if err = (*r).Set(e.set...); err == nil {
 		s, err = (*r).Sensitivities(ctx)

@@ -39,7 +39,7 @@ type Options struct {
 	Starts int
 	// Workers is how many searches go on at once; 0 means one for each core. Results do not depend on it.
 	Workers int
-	// Told, if set, is called after each search, profile and now and then in between, by any goroutine, one at a time.
+	// Told, if set, is called after each run, search and profile, by any goroutine, one at a time.
 	Told func(Progress)
 	// Done are searches that were made before, by their Number: they are not made again. See Start.
 	Done []Start
@@ -57,6 +57,8 @@ type Progress struct {
 	Done  int    // of so many
 	Of    int
 	Best  float64 // of the objective so far; NaN where no search has come to a value
+	// Evaluations counts the runs of this process, those of searches that go on included.
+	Evaluations int
 }
 
 // Result is the result of a fit.

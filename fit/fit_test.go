@@ -374,9 +374,18 @@ objective loss = nll()
 func TestWorkers(t *testing.T) {
 	text := decay + "param sd = 0.4 in [1e-3, 10]\nobserve y = x ~ normal(sd) from D.y\nobjective loss = nll()\n"
 	var kept []fit.Start
+	told := 0 // runs, before the first search ended
 	one := run(t, parse(t, text), fit.Options{
 		Starts: 9, Workers: 1, Found: func(s fit.Start) { kept = append(kept, s) },
+		Told: func(at fit.Progress) {
+			if at.Phase == "searches" && at.Done == 0 {
+				told = at.Evaluations
+			}
+		},
 	})
+	if told < 2 {
+		t.Errorf("%d runs were told of before a search ended", told)
+	}
 	two := run(t, parse(t, text), fit.Options{Starts: 9, Workers: 4})
 	lines := ""
 	for _, s := range kept[:5] {

@@ -32,6 +32,7 @@ type problem struct {
 	constraints []odes.Value
 
 	telling sync.Mutex
+	told    Progress        // last
 	idle    chan *evaluator // that no goroutine uses
 }
 
@@ -294,5 +295,19 @@ func (p *problem) tell(at Progress) {
 	}
 	p.telling.Lock()
 	defer p.telling.Unlock()
+	at.Evaluations = p.told.Evaluations
+	p.told = at
 	p.opts.Told(at)
+}
+
+// evaluated tells that a run was made, if a phase has begun.
+func (p *problem) evaluated() {
+	if p.opts.Told == nil {
+		return
+	}
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	if p.told.Evaluations++; p.told.Phase != "" {
+		p.opts.Told(p.told)
+	}
 }

@@ -44,6 +44,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 			numbers = append(numbers, i)
 		}
 	}
+	p.tell(at)
 	if err := p.make(ctx, all, numbers, func(s Start) {
 		add(s)
 		p.tell(at)

@@ -98,8 +98,11 @@ func (k *fitCmd) Run(c *call) error {
 		opts.Progress = nil
 		opts.Told = func(at fit.Progress) {
 			bar.mu.Lock()
-			if bar.note = ""; !math.IsNaN(at.Best) {
-				bar.note = fmt.Sprintf(", best %.8g", at.Best)
+			if bar.note = ""; at.Evaluations > 0 {
+				bar.note = ", " + count(at.Evaluations, "run")
+			}
+			if !math.IsNaN(at.Best) {
+				bar.note += fmt.Sprintf(", best %.8g", at.Best)
 			}
 			bar.mu.Unlock()
 			tell(repl.FitProgress(at))
