@@ -77,10 +77,13 @@ func (k *checkCmd) identify(c *call, path string) error {
 		return err
 	}
 	var id *fit.Identification
+	opts := odes.Options{Set: set}
+	bar := c.attach(&opts)
 	err = c.work(func() (err error) {
-		id, err = fit.Identify(c.ctx, m, fit.Options{Options: odes.Options{Set: set}})
+		id, err = fit.Identify(c.ctx, m, fit.Options{Options: opts})
 		return err
 	})
+	bar.clear()
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 // load compiles the model at path, where "-" is standard input, and shows its warnings and notes.
 func (c *call) load(path string) (m *odes.Model, err error) {
+	bar := c.reading(path, "compiling")
 	err = c.work(func() (err error) {
 		text, name, folder, err := c.source(path)
 		if err != nil {
@@ -24,6 +25,7 @@ func (c *call) load(path string) (m *odes.Model, err error) {
 		m, err = odes.Parse(name, text, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
 		return err
 	})
+	bar.clear()
 	if err != nil {
 		return nil, c.modelError(err)
 	}
@@ -31,9 +33,18 @@ func (c *call) load(path string) (m *odes.Model, err error) {
 	return m, nil
 }
 
+// reading is watch while a model is read, but for one that is being typed.
+func (c *call) reading(path, doing string) *progress {
+	if path == "-" {
+		return &progress{c: c}
+	}
+	return c.watch(doing)
+}
+
 // inspect checks all of the model at path, whatever a run would use of it.
 func (c *call) inspect(path string) (info odes.Info, err error) {
 	var found []diag.Diagnostic
+	bar := c.reading(path, "checking")
 	err = c.work(func() error {
 		text, name, folder, err := c.source(path)
 		if err != nil {
@@ -42,6 +53,7 @@ func (c *call) inspect(path string) (info odes.Info, err error) {
 		info, found, err = odes.Check(name, text, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
 		return err
 	})
+	bar.clear()
 	if err != nil {
 		return info, c.modelError(err)
 	}

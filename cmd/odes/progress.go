@@ -10,7 +10,8 @@ import (
 	"odes.dev/odes"
 )
 
-// progress shows how far a run has come: one line on a terminal, after a second of work.
+// progress shows how far a run has come: one line on a terminal, after a second of work. While nothing is reported, the
+// line says how long the work has gone on.
 type progress struct {
 	c     *call
 	mu    sync.Mutex
@@ -21,15 +22,61 @@ type progress struct {
 	at    odes.Progress // the last report
 	begun time.Time     // when its phase began, of one of several runs
 	note  string        // behind the line
+
+	line string        // the last report, or what is being done
+	quit chan struct{} // stops the clock; nil where there is none
 }
+
+// silence is how long after a line the next one says that the work goes on.
+const silence = 2 * time.Second
 
 // attach makes opts report to the terminal, if standard error is one.
 func (c *call) attach(opts *odes.Options) *progress {
-	p := &progress{c: c, start: time.Now()}
-	if !c.quiet && isTerminal(c.err) && os.Getenv("TERM") != "dumb" {
+	p := c.watch("working")
+	if p.quit != nil {
 		opts.Progress = p.update
 	}
 	return p
+}
+
+// watch shows that something is being done, if standard error is a terminal, until clear is called.
+func (c *call) watch(doing string) *progress {
+	p := &progress{c: c, start: time.Now(), line: doing}
+	if c.quiet || !isTerminal(c.err) || os.Getenv("TERM") == "dumb" {
+		return p
+	}
+	p.quit = make(chan struct{})
+	go func() {
+		tick := time.NewTicker(time.Second / 4)
+		defer tick.Stop()
+		for {
+			select {
+			case <-p.quit:
+				return
+			case now := <-tick.C:
+				p.goesOn(now)
+			}
+		}
+	}()
+	return p
+}
+
+// goesOn shows how long the work has gone on, where that is a second, and nothing was reported for a while.
+func (p *progress) goesOn(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if spent := now.Sub(p.start); spent >= time.Second && (!p.shown || now.Sub(p.last) >= silence) {
+		p.show(now, fmt.Sprintf("%s (%s)", p.line, spent.Round(time.Second)))
+	}
+}
+
+// show shows a line.
+func (p *progress) show(now time.Time, line string) {
+	p.last, p.shown = now, true
+	if n := p.c.screen(p.c.err) - 1; n > 0 && len(line) > n { // a line that wraps cannot be taken back
+		line = line[:n]
+	}
+	fmt.Fprintf(p.c.err, "\r\x1b[K%s", line)
 }
 
 func (p *progress) update(at odes.Progress) {
@@ -43,15 +90,11 @@ func (p *progress) update(at odes.Progress) {
 		}
 	}
 	p.at = at
+	p.line = describe(at, now.Sub(p.begun)) + p.note
 	if now.Sub(p.start) < time.Second || now.Sub(p.last) < 100*time.Millisecond {
 		return
 	}
-	p.last, p.shown = now, true
-	line := describe(at, now.Sub(p.begun)) + p.note
-	if n := p.c.screen(p.c.err) - 1; n > 0 && len(line) > n { // a line that wraps cannot be taken back
-		line = line[:n]
-	}
-	fmt.Fprintf(p.c.err, "\r\x1b[K%s", line)
+	p.show(now, p.line)
 }
 
 // describe says how far a phase has come that began some time ago.
@@ -100,10 +143,14 @@ func remaining(s float64) string {
 	return max(time.Duration(s*float64(time.Second)).Round(time.Second), time.Second).String()
 }
 
-// clear removes the line.
+// clear removes the line, and stops the clock.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.quit != nil {
+		close(p.quit)
+		p.quit = nil
+	}
 	if p.shown {
 		fmt.Fprint(p.c.err, "\r\x1b[K")
 		p.shown = false

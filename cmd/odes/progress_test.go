@@ -1,11 +1,37 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"odes.dev/odes"
 )
+
+// TestGoesOn says how long the work has gone on where nothing is reported: a second after the beginning, and two
+// seconds after each line.
+func TestGoesOn(t *testing.T) {
+	var shown strings.Builder
+	start := time.Now()
+	p := &progress{c: &call{err: &shown}, start: start, line: "compiling"}
+	see := func(after time.Duration, want string) {
+		t.Helper()
+		if p.goesOn(start.Add(after)); shown.String() != want {
+			t.Errorf("after %v: %q, want %q", after, shown.String(), want)
+		}
+		shown.Reset()
+	}
+	see(900*time.Millisecond, "")
+	see(1100*time.Millisecond, "\r\x1b[Kcompiling (1s)")
+	see(2900*time.Millisecond, "")
+	see(3200*time.Millisecond, "\r\x1b[Kcompiling (3s)")
+	p.update(odes.Progress{Phase: "forward", Done: 0.5, T: 2, Steps: 7})
+	shown.Reset()
+	see(9*time.Second, "\r\x1b[Kforward  50%, t = 2, 7 steps (9s)")
+	p.clear()
+	shown.Reset()
+	see(20*time.Second, "")
+}
 
 func TestDescribe(t *testing.T) {
 	at := odes.Progress{Phase: "forward", T: 2.5, Steps: 3000, Done: 0.25}
