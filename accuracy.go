@@ -54,6 +54,8 @@ func (r *Runner) independent() (share float64, err error) {
 // judged compares s, the result that r made last, with that of an independent run. It writes estimated errors to s,
 // and grades all of its numbers. sizes are those of the variables.
 func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) (*opinion, error) {
+	start := time.Now()
+	defer func() { s.Stats.Seconds.Check += time.Since(start).Seconds() }()
 	o := &opinion{sizes: sizes}
 	share, err := r.independent()
 	if err != nil {
@@ -148,7 +150,6 @@ func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
 		}
 	}
 	s.compareEvents(fine, estimate)
-	s.Stats.Seconds.Check += fine.Stats.Seconds.Forward + fine.Stats.Seconds.Adjoint
 	return nil
 }
 

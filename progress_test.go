@@ -51,7 +51,9 @@ solver { rtol = 1e-8 }
 		{"experiments", many, "experiments", nil},
 		{"second of experiments", many, "second", []odes.Setting{{"sens.order", "2"}}},
 		{"check", long, "check", nil},
-		{"check of the gradient", long, "check", []odes.Setting{{"sens.check", "fd(directions = 1, tol = 1e-5)"}, {"sens.trust", "off"}}},
+		{"check of the gradient", long, "check", []odes.Setting{
+			{"sens.check", "fd(directions = 1, tol = 1e-5)"}, {"sens.trust", "off"},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})

@@ -607,7 +607,8 @@ func (m *Model) crossCheck(
 // warnings of s: a note that the gradient is right, or warnings.
 func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.GradientCheck, s *Sensitivities) error {
 	opts.Gradient, opts.EventTimes = nil, false
-	opts = opts.inPhase("check").changed(func(s *settings.Settings) { s.Trust = false }) // s was compared with an independent run
+	opts = opts.inPhase("check") // s was compared with an independent run
+	opts = opts.changed(func(s *settings.Settings) { s.Trust = false })
 	v, err := m.verify(ctx, opts, VerifyOptions{Directions: how.Directions, Tolerance: how.Tolerance})
 	if err != nil {
 		return err
