@@ -67,6 +67,8 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 	if !r.keep {
 		r.makeRoom()
 	}
+	log := s.log != nil
+	b.logged = &log
 	fine, err := b.once(ctx)
 	if !r.keep {
 		b.release()
@@ -148,6 +150,9 @@ func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
 		if x, y := s.Values[i].Value, fine.Values[i].Value; !math.IsNaN(x) || !math.IsNaN(y) {
 			s.Values[i].Error = estimate(x, y)
 		}
+	}
+	if s.log != nil && fine.log != nil {
+		s.log.twin, s.log.estimate = fine.log, estimate
 	}
 	s.compareEvents(fine, estimate)
 	return nil
@@ -549,11 +554,11 @@ func (s *Sensitivities) count() (lost, loose int) {
 	for _, v := range s.Values {
 		add(v.Trust)
 	}
-	for _, e := range s.Events {
+	s.everyEvent(func(e *EventRecord) {
 		for _, t := range e.Trusts {
 			add(t)
 		}
-	}
+	})
 	return lost, loose
 }
 

@@ -44,6 +44,9 @@ type Options struct {
 	// negative number none. EventTimes asks for the derivatives of the times of these as well.
 	Events     int
 	EventTimes bool
+	// EventLog allows the result not to list the events where it is asked for all of them, with derivatives of their
+	// times, and there are thousands. EachEvent then reads them, from a file.
+	EventLog bool
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)
 

@@ -182,7 +182,8 @@ type Sensitivities struct {
 	Products  []float64
 	Direction []float64
 	// Events are those that Options.Events asks for, MoreEvents is how many came after them, and LastEvent is the last
-	// of all, without the derivatives of its time.
+	// of all, without the derivatives of its time. Where Options.EventLog allows it, Events may be nil, and EachEvent
+	// reads them.
 	Events     []EventRecord
 	MoreEvents int
 	LastEvent  EventRecord
@@ -192,7 +193,8 @@ type Sensitivities struct {
 	Stats      RunStats
 	Warnings   []diag.Diagnostic
 
-	finite bool // all values and derivatives are known to be finite
+	finite bool          // all values and derivatives are known to be finite
+	log    *loggedEvents // of the events; nil where they are listed
 }
 
 // Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in

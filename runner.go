@@ -59,7 +59,9 @@ type Runner struct {
 	lanes      int
 	compile    float64 // seconds
 	gradient   []float64
-	happened   happenings // in the last run
+	happened   happenings    // in the last run
+	events     *loggedEvents // of the last run; nil where its events are listed
+	logged     *bool         // whether the run that this one is compared with has a log; nil where it is none of these
 	res        sens.Result
 	out        Sensitivities
 }
@@ -331,8 +333,14 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	defer r.release()
 	s, err := r.first(ctx)
-	if err != nil || !r.wantsSecond() {
-		return s, err
+	if err != nil {
+		return nil, err
+	}
+	if err := s.log.failed(); err != nil {
+		return nil, r.failed(err, r.worker)
+	}
+	if !r.wantsSecond() {
+		return s, nil
 	}
 	start := time.Now()
 	if err := r.differentiateTwice(ctx, s); err != nil {
@@ -403,7 +411,8 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	r.happened.begin(r.model, r.guards)
-	r.happened.read(&r.trajectory, r.alone)
+	log := r.logsEvents()
+	r.happened.read(&r.trajectory, r.alone && !log)
 	if err := r.trajectory.Err(); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
@@ -416,6 +425,11 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
 	}
+	r.events.close()
+	if r.events = nil; log {
+		r.events = r.newLoggedEvents()
+		want.EventTimes, want.Events, want.Time = false, -1, r.events.add
+	}
 	if err := r.method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
@@ -424,11 +438,14 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
-		Gradient: r.gradient, finite: true,
+		Gradient: r.gradient, finite: true, log: r.events,
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	r.addValues(out, want.Stride)
 	r.addEvents(out)
+	if log {
+		r.events.out, out.MoreEvents = out, 0
+	}
 	if err := r.model.explain.Kinks(
 		ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings,
 	); err != nil {
@@ -449,6 +466,20 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		out.sided = r.worker.Moves(stats.Ties, r.places, r.columns)
 	}
 	return out, nil
+}
+
+// logsEvents tells whether the events of the run that was recorded are logged, since they are too many to be listed.
+func (r *Runner) logsEvents() bool {
+	if !r.opts.EventLog || !r.opts.EventTimes || r.opts.Events != 0 || !modeOf(r.settings.Mode).Logs {
+		return false
+	}
+	if r.logged != nil {
+		return *r.logged
+	}
+	r.happened.read(&r.trajectory, true)
+	many := r.happened.n > manyEvents
+	r.happened.begin(r.model, r.guards)
+	return many
 }
 
 // transposes returns how many stages were differentiated.

@@ -258,10 +258,10 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	for i := range s.Events {
 		e := &s.Events[i]
 		e.Trusts = make([]Trust, len(e.Params))
-		e.Trust = g.grade(&graded{
-			value: e.T, err: e.Error, least: float64(1e-3 * math.Abs(s.To-s.From)), row: e.Params, errors: e.Errors,
-			trusts: e.Trusts,
-		})
+		s.gradeEvent(g, e)
+	}
+	if s.log != nil {
+		s.log.grader = g
 	}
 	if s.allSided || s.sided != nil {
 		for i := range s.Values {
@@ -273,6 +273,14 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 			s.doubt(i, Loose, true)
 		}
 	}
+}
+
+// gradeEvent fills in the grades of an event.
+func (s *Sensitivities) gradeEvent(g *grader, e *EventRecord) {
+	e.Trust = g.grade(&graded{
+		value: e.T, err: e.Error, least: float64(1e-3 * math.Abs(s.To-s.From)), row: e.Params, errors: e.Errors,
+		trusts: e.Trusts,
+	})
 }
 
 // allFinite reports whether all values and derivatives are finite.
@@ -324,9 +332,7 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	for i := range s.Values {
 		worst = max(worst, s.trust(i))
 	}
-	for _, e := range s.Events {
-		worst = max(worst, e.trust())
-	}
+	s.everyEvent(func(e *EventRecord) { worst = max(worst, e.trust()) })
 	others := ""
 	if s.doubted() {
 		others = " and the warnings above"
@@ -376,19 +382,18 @@ func (s *Sensitivities) sudden(sizes []float64) bool {
 	if s.MoreEvents > 0 {
 		return true
 	}
-	for _, e := range s.Events {
-		if e.Params == nil {
-			return true
+	found := false
+	s.everyEvent(func(e *EventRecord) {
+		if found = found || e.Params == nil; found {
+			return
 		}
 		for n, v := range s.Variables {
 			for k := v.Offset; k < v.Offset+v.Size(); k++ {
-				if math.Abs(e.Params[k])*sizes[n] > float64(fast*math.Abs(s.To-s.From)) {
-					return true
-				}
+				found = found || math.Abs(e.Params[k])*sizes[n] > float64(fast*math.Abs(s.To-s.From))
 			}
 		}
-	}
-	return false
+	})
+	return found
 }
 
 // trust returns the worst grade of the time of an event and of its derivatives.
@@ -421,12 +426,12 @@ func (s *Sensitivities) graded(t Trust, judged bool) (names []string) {
 		}
 	}
 	seen := map[string]bool{}
-	for _, e := range s.Events {
-		if name := "the time of " + e.Name; e.trust() == t && !seen[name] {
-			seen[name] = true
-			names = append(names, name)
+	s.everyEvent(func(e *EventRecord) {
+		if e.trust() == t && !seen[e.Name] {
+			seen[e.Name] = true
+			names = append(names, "the time of "+e.Name)
 		}
-	}
+	})
 	return names
 }
 

@@ -126,7 +126,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 		return err
 	}
 	a.telling.steps = w.steps
-	return a.differentiate(ctx, run, common.rates, false, &a.telling, res)
+	return a.differentiate(ctx, run, common.rates, false, &a.telling, &opts, res)
 }
 
 // common is shared by the goroutines of one gradient.

@@ -116,7 +116,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	if !forwards {
 		return nil
 	}
-	return c.differentiate(ctx, run, s.rates, true, &c.telling, res)
+	return c.differentiate(ctx, run, s.rates, true, &c.telling, &opts, res)
 }
 
 func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*flow, error) {

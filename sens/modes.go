@@ -31,7 +31,9 @@ type Mode struct {
 	CrossCheck string
 	// Needs is what the mode asks of step methods.
 	Needs solvers.Capability
-	Doc   string // for users: sentences
+	// Logs: it calls Options.Time.
+	Logs bool
+	Doc  string // for users: sentences
 }
 
 // Lanes says what a sweep over the run carries side by side.
@@ -47,27 +49,27 @@ const (
 // modes are all modes. A mode joins by a row here and one with its constructor, in the package that runs models.
 var modes = []Mode{
 	{
-		Name: ModeAdjoint, Exact: true, Lanes: LanesObjectives, CrossCheck: ModeTangent,
+		Name: ModeAdjoint, Exact: true, Lanes: LanesObjectives, CrossCheck: ModeTangent, Logs: true,
 		Doc: "The transposes of the steps taken, backwards: " +
 			"exact for the computed run, at a cost that does not grow with the number of parameters. The default.",
 	},
 	{
-		Name: ModeTangent, Exact: true, Lanes: LanesColumns, CrossCheck: ModeAdjoint,
+		Name: ModeTangent, Exact: true, Lanes: LanesColumns, CrossCheck: ModeAdjoint, Logs: true,
 		Doc: "The tangents of the steps taken, forwards: " +
 			"the same derivatives, at a cost that does not grow with the number of objectives.",
 	},
 	{
-		Name: ModeForward, Lanes: LanesColumns, CrossCheck: ModeTangent,
+		Name: ModeForward, Lanes: LanesColumns, CrossCheck: ModeTangent, Logs: true,
 		Doc: "Integrates the sensitivity equations with the method and " +
 			"on the steps of the run.",
 	},
 	{
-		Name: ModeContinuous, Needs: solvers.StageSums, CrossCheck: ModeTangent,
+		Name: ModeContinuous, Needs: solvers.StageSums, CrossCheck: ModeTangent, Logs: true,
 		Doc: "Integrates the adjoint equations backwards along the dense output of the run, " +
 			"one objective at a time, in steps of their own.",
 	},
 	{
-		Name: ModeBacksolve, Needs: solvers.StageSums, CrossCheck: ModeTangent,
+		Name: ModeBacksolve, Needs: solvers.StageSums, CrossCheck: ModeTangent, Logs: true,
 		Doc: "Integrates the adjoint equations and the states backwards together, without the run. " +
 			"It fails where the way back is unstable; it is here to be compared with.",
 	},

@@ -31,6 +31,9 @@ type Options struct {
 	// Events is how many events and mode changes Result.Events lists at most, from the first on; 0 means all of them,
 	// and a negative number none.
 	Events int
+	// Time, if not nil, is called with the derivatives of the times of all events and mode changes, in place of those
+	// of Result.Events: by parameters from first on, td[L], of one event after the other, and then by the next ones.
+	Time func(e EventTime, first int, td []float64)
 	// GrazingLimit is the slope of a guard along the trajectory, relative to its largest slope in the same step, below
 	// which a warning says that the derivative of the event hardly exists. 0 means 1e-6.
 	GrazingLimit float64
@@ -129,13 +132,16 @@ func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options
 		if !m.Happens() {
 			continue
 		}
-		res.Events = append(res.Events, EventTime{
-			Mark: i, Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T,
-		})
+		res.Events = append(res.Events, eventTime(i, &m))
 	}
 	if opts.EventTimes {
 		res.allot(z.P)
 	}
+}
+
+// eventTime returns what is known of the event or mode change of mark k, m.
+func eventTime(k int, m *solvers.Mark) EventTime {
+	return EventTime{Mark: k, Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T}
 }
 
 // allot makes room for the derivatives of the times of events by p parameters.

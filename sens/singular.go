@@ -32,7 +32,7 @@ func (a *Adjoint) resolve(ctx context.Context, run *solvers.Trajectory, opts Opt
 		return nil
 	}
 	stride := opts.stride(run.Size())
-	opts.Stride, opts.Functionals = 0, nil
+	opts.Stride, opts.Functionals, opts.Time = 0, nil, nil
 	for i, bound := range bounds {
 		b := a.bounded[i]
 		if b == nil {

@@ -42,7 +42,7 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &opts); err != nil {
 		return err
 	}
-	w.res, w.stride = res, opts.stride(run.Size())
+	w.res, w.stride, w.tellTime = res, opts.stride(run.Size()), opts.Time
 	w.read.Open(ctx, run)
 	if err := w.slopes(opts.grazingLimit()); err != nil {
 		return err
@@ -82,6 +82,7 @@ type walk struct {
 	instants []solvers.Instant
 	steps    int
 	event    int // the first of res.Events that the walk has not passed
+	tellTime func(e EventTime, first int, td []float64)
 
 	step  solvers.Step
 	dense solvers.Step // with stages of its own, to be interpolated
@@ -441,6 +442,12 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 
 // time writes the derivatives of the time of event mark k.
 func (w *walk) time(k, first int) {
+	if w.tellTime != nil {
+		if w.mark.Happens() && first < w.run.Size().P {
+			w.tellTime(eventTime(k, &w.mark), first, w.td)
+		}
+		return
+	}
 	list := w.res.Events
 	for ; w.event < len(list) && list[w.event].Mark < k; w.event++ {
 	}

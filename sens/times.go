@@ -23,6 +23,10 @@ func manyTimes(events, params int) bool { return events > max(params, 64) }
 // plan prepares res and reports whether the times of its events are differentiated forwards. Then opts does not ask for
 // them any more.
 func (f *TimesForwards) plan(run *solvers.Trajectory, objectives int, opts *Options, res *Result) (forwards bool) {
+	if opts.Time != nil {
+		res.prepare(run, objectives, *opts)
+		return true
+	}
 	times := opts.EventTimes
 	opts.EventTimes = false
 	res.prepare(run, objectives, *opts)
@@ -37,7 +41,8 @@ func (f *TimesForwards) plan(run *solvers.Trajectory, objectives int, opts *Opti
 // rates are those of the roots of the run. With field, derivatives are moved along by the field, as in mode forward.
 // tells is told of the passes. Nothing here needs to be resolved: tangents see what they are not moved along.
 func (f *TimesForwards) differentiate(
-	ctx context.Context, run *solvers.Trajectory, rates slopes, field bool, tells *telling, res *Result,
+	ctx context.Context, run *solvers.Trajectory, rates slopes, field bool, tells *telling, opts *Options,
+	res *Result,
 ) (err error) {
 	if f.worker == nil {
 		if f.worker, err = f.Times(); err != nil {
@@ -45,8 +50,11 @@ func (f *TimesForwards) differentiate(
 		}
 	}
 	z := run.Size()
-	res.allot(z.P)
+	if opts.Time == nil {
+		res.allot(z.P)
+	}
 	w := newWalk(f.worker(), run)
+	w.tellTime = opts.Time
 	w.tells = tells
 	if field {
 		w.k = make([]float64, z.N+z.Q)

@@ -47,6 +47,7 @@ func (s *sensCmd) Run(c *call) error {
 			return err
 		}
 	}
+	result.Close()
 	c.seconds(result.Stats)
 	if result.Status != "ok" {
 		return status(exitRun)

@@ -73,7 +73,7 @@ func (f *Format) Want(o *odes.Options, opts TableOptions) {
 	case f.Abridged && !opts.All:
 		o.Events = maxEvents
 	default:
-		o.Events = 0
+		o.Events, o.EventLog = 0, !f.Abridged
 	}
 }
 

@@ -163,7 +163,9 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 		j.raw("\n  ")
 	}
 	j.raw("],\n  \"events\": ")
-	j.events(s.Variables, s.Events, s.Settings.Errors)
+	if err := j.eventsOf(s); err != nil {
+		return err
+	}
 	j.warnings(slices.Concat(h.Warnings, s.Warnings))
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)
@@ -321,7 +323,7 @@ func runJSON(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 		j.raw("\n  ")
 	}
 	j.raw("],\n  \"events\": ")
-	j.events(nil, s.Events, false)
+	j.events(s.Events)
 	j.warnings(slices.Concat(h.Warnings, s.Warnings))
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)
@@ -363,59 +365,83 @@ func Stats(w io.Writer, s *odes.Sensitivities) error {
 	j.raw(",\n  \"stats\": ")
 	j.stats(s.Stats)
 	j.raw(",\n  \"events\": ")
-	j.events(s.Variables, s.Events, s.Settings.Errors)
+	if err := j.eventsOf(s); err != nil {
+		return err
+	}
 	j.raw("\n}\n")
 	return j.w.Flush()
 }
 
-// events writes a log of events, with estimated errors if they are asked for.
-func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord, errors bool) {
+// eventsOf writes the events of s, one after the other, with estimated errors if they are asked for.
+func (j *jsonWriter) eventsOf(s *odes.Sensitivities) error {
 	j.raw("[")
-	for i, e := range list {
-		if i > 0 {
-			j.raw(",")
-		}
-		j.raw("\n    {\"name\": ")
-		j.text(e.Name)
-		j.raw(", \"kind\": ")
-		j.text(e.Kind)
-		j.raw(", \"index\": ")
-		if len(e.Index) == 0 {
-			j.raw("null")
-		} else {
-			j.raw("[")
-			for k, n := range e.Index {
-				if k > 0 {
-					j.raw(", ")
-				}
-				j.int(int64(n))
-			}
-			j.raw("]")
-		}
-		j.raw(", \"t\": ")
-		j.number(e.T)
-		if e.Params != nil {
-			j.raw(", \"params\": ")
-			j.derivatives(vars, e.Params, false)
-		}
-		j.eventTrust(vars, e)
-		if e.Errors != nil && errors {
-			j.raw(", \"error\": {\"t\": ")
-			j.number(e.Error)
-			j.raw(", \"params\": ")
-			j.derivatives(vars, e.Errors, false)
-			j.raw("}")
-		}
-		j.raw("}")
+	n := 0
+	err := s.EachEvent(func(e *odes.EventRecord) error {
+		j.event(n, s.Variables, e, s.Settings.Errors)
+		n++
+		return nil
+	})
+	j.endOfEvents(n)
+	return err
+}
+
+// events writes the events of a run without derivatives.
+func (j *jsonWriter) events(list []odes.EventRecord) {
+	j.raw("[")
+	for i := range list {
+		j.event(i, nil, &list[i], false)
 	}
-	if len(list) > 0 {
+	j.endOfEvents(len(list))
+}
+
+func (j *jsonWriter) endOfEvents(n int) {
+	if n > 0 {
 		j.raw("\n  ")
 	}
 	j.raw("]")
 }
 
+// event writes the event at place i of a list.
+func (j *jsonWriter) event(i int, vars []odes.Variable, e *odes.EventRecord, errors bool) {
+	if i > 0 {
+		j.raw(",")
+	}
+	j.raw("\n    {\"name\": ")
+	j.text(e.Name)
+	j.raw(", \"kind\": ")
+	j.text(e.Kind)
+	j.raw(", \"index\": ")
+	if len(e.Index) == 0 {
+		j.raw("null")
+	} else {
+		j.raw("[")
+		for k, n := range e.Index {
+			if k > 0 {
+				j.raw(", ")
+			}
+			j.int(int64(n))
+		}
+		j.raw("]")
+	}
+	j.raw(", \"t\": ")
+	j.number(e.T)
+	if e.Params != nil {
+		j.raw(", \"params\": ")
+		j.derivatives(vars, e.Params, false)
+	}
+	j.eventTrust(vars, e)
+	if e.Errors != nil && errors {
+		j.raw(", \"error\": {\"t\": ")
+		j.number(e.Error)
+		j.raw(", \"params\": ")
+		j.derivatives(vars, e.Errors, false)
+		j.raw("}")
+	}
+	j.raw("}")
+}
+
 // eventTrust writes which numbers of an event are not sound: {"k": "lost", "t": "loose"}.
-func (j *jsonWriter) eventTrust(vars []odes.Variable, e odes.EventRecord) {
+func (j *jsonWriter) eventTrust(vars []odes.Variable, e *odes.EventRecord) {
 	sep := ", \"trust\": {"
 	add := func(name string, t odes.Trust) {
 		if t == odes.Sound {
