@@ -106,6 +106,13 @@ func TestBeside(t *testing.T) {
 		event(h, "level", above(c), scale(2))
 		return h
 	}
+	first := func(b body, c C) *solvertest.Hybrid { // the event at a level is the first of the file
+		h := sys()
+		event(h, "level", above(c), scale(2))
+		event(h, "e", nil, b)
+		h.Times = append(h.Times, at(1, fire(1, 0)))
+		return h
+	}
 	rate := func(before, after C, c C) *solvertest.Hybrid { // the event changes the slope, and a level is just above
 		h := late(1, func(_ int, _ C, ym []C, _ *env, yp, dp []C) { yp[0], dp[0] = ym[0]+1, after }, c)
 		h.D = 1
@@ -179,6 +186,7 @@ func TestBeside(t *testing.T) {
 		"nothing changes at the end": {ends(with(2, add(0)), 2), nil},
 
 		"prevents a level":            {late(1, add(-0.5), 1+1e-7), []want{{solvers.Tie, "e", "level", 2e-6}}},
+		"prevents the first event":    {first(add(-0.5), 1+1e-7), []want{{solvers.Tie, "e", "level", 2e-6}}},
 		"prevents a level far off":    {late(1, add(-0.5), 1+1e-5), nil},
 		"reaches a level":             {late(1, add(0.5), 1.2), nil}, // by its jump: no other order is near
 		"a level just after":          {late(1, nil, 1+1e-7), nil},   // e does nothing
