@@ -333,29 +333,27 @@ func groups(p2 float64) *problem {
 	return p
 }
 
-// TestTimesOfAGroup: two events at one time, p2 and p3. The first moves the discrete that set the time of the second,
-// which still happens at what that was before, and once more at what it is then.
+// TestTimesOfAGroup: three events at one time, p2, p3 and p5. The first moves the discretes that set the times of the
+// others. They still happen at what these were before; the second does so once more, and the third is too late for that.
 func TestTimesOfAGroup(t *testing.T) {
-	p := line(1, 0.5, 1.25, 1.25, 0.5)
-	p.D = 1
-	p.Init = func(_ C, e *env, y, d []C) { y[0], d[0] = e.P[1], e.P[3] }
+	const u = 1.75 // p3 + p4 p0, when the second happens again
+	p := line(1, 0.5, 1.25, 1.25, 0.5, 1.25)
+	p.D = 2
+	p.Init = func(_ C, e *env, y, d []C) { y[0], d[0], d[1] = e.P[1], e.P[3], e.P[5] }
 	first := p.event("first", func(_ C, ym []C, e *env, yp, dp []C) {
 		yp[0] = ym[0] + 1
-		dp[0] = e.D[0] + e.P[4]*e.P[0]
+		dp[0], dp[1] = e.D[0]+e.P[4]*e.P[0], e.D[1]+2*e.P[4]*e.P[0]
 	})
 	second := p.event("second", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * t })
+	third := p.event("third", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] + t*t })
 	p.Times = append(p.Times,
 		firing(at(solvers.InstantFire, func(e *env) C { return e.P[2] }), first, 0),
-		firing(at(solvers.InstantFire, func(e *env) C { return e.D[0] }), second, 0))
-	// x(2) = (((p1 + p0 p3 + 1) p3 + p0 p4 p0) u + p0 (2 - u) at u = p3 + p4 p0 = 1.75.
-	const u = 1.75
-	at3 := (0.5 + 1.25 + 1) * 1.25
+		firing(at(solvers.InstantFire, func(e *env) C { return e.D[0] }), second, 0),
+		firing(at(solvers.InstantFire, func(e *env) C { return e.D[1] }), third, 0))
+	// x(2) = x(u) u + p0 (2 - u) with x(u) = (p1 + p0 p3 + 1) p3 + p5² + p0 (u - p3).
+	const x = 2.75*1.25 + 1.25*1.25 + 0.5
 	p.exact(t, []float64{
-		(1.25*1.25+2*0.5)*u + (at3+0.5)*0.5 + (2 - u) - 0.5,
-		1.25 * u,
-		0,
-		(2.75+1.25)*u + at3 + 0.5 - 1,
-		u + (at3 + 0.5) - 1,
+		(1.25*1.25+0.5+0.5)*u + x*0.5 + (2 - u) - 0.5, 1.25 * u, 0, (2.75+1.25)*u + x - 1, u + x - 1, 2.5 * u,
 	})
 }
 

@@ -1,6 +1,7 @@
 package tapec
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -31,7 +32,11 @@ func exactPlaces(t *testing.T, what string, tp *tape.Tape) {
 		checkEntries(t, tp, j, inputs, 1e-11)
 		has := map[[2]int32]bool{}
 		for e, r := range j.Rows {
-			has[[2]int32{r, j.Cols[e]}] = true
+			at := [2]int32{r, j.Cols[e]}
+			if has[at] && !j.Direct {
+				t.Fatalf("%s: two entries at %v\n%s", what, at, tp)
+			}
+			has[at] = true
 			if c := int(j.Cols[e]); c < tp.Inputs[0].Shape.Size() && want[c][r] == 0 {
 				t.Fatalf("%s, direct is %v: an entry at (%d, %d), where nothing is\n%s", what, j.Direct, r, c, tp)
 			}
@@ -100,6 +105,13 @@ var makers = []struct {
 		coarse := b.Reshape(b.Slice(x, []int{1}, tape.Shape{part.Size()}, nil), part)
 		return b.Pad(coarse, shape, make([]int, len(shape)), step)
 	}},
+	{"a coarse grid of one", func(b *tape.Builder, x tape.Value, shape tape.Shape) tape.Value {
+		part, step := make(tape.Shape, len(shape)), make([]int, len(shape))
+		for k, n := range shape {
+			part[k], step[k] = (n+1)/2, 2
+		}
+		return b.Pad(b.Broadcast(b.Element(x, 1), part), shape, make([]int, len(shape)), step)
+	}},
 	{"a diagonal", func(b *tape.Builder, x tape.Value, shape tape.Shape) tape.Value {
 		if len(shape) == 1 {
 			return b.Slice(x, []int{0}, shape, nil)
@@ -112,6 +124,14 @@ var makers = []struct {
 		n := tape.Shape{shape.Size()}
 		shifted := b.Add(b.Slice(x, []int{0}, n, nil), b.Slice(x, []int{2}, n, nil))
 		return b.Reshape(b.Add(shifted, b.Element(x, 0)), shape)
+	}},
+	{"sums at one place", func(b *tape.Builder, x tape.Value, shape tape.Shape) tape.Value {
+		index := make([]int, shape.Size())
+		for i := range index {
+			index[i] = i - i%2
+		}
+		n := tape.Shape{shape.Size()}
+		return b.Reshape(b.Add(b.Slice(x, []int{0}, n, nil), b.Mul(b.Take(x, 0, index), b.Scalar(3))), shape)
 	}},
 	{"squares", func(b *tape.Builder, x tape.Value, shape tape.Shape) tape.Value {
 		return b.Reshape(b.Op1(tape.Sqr, b.Slice(x, []int{1}, tape.Shape{shape.Size()}, nil)), shape)
@@ -200,6 +220,19 @@ func TestDenseProducts(t *testing.T) {
 		y := b.Input("y", tape.Shape{n, shape[0]}, false)
 		b.Output("z", b.MatMul(y, v, false, false))
 		exactPlaces(t, fmt.Sprint(shape), b.Tape())
+	}
+}
+
+// TestTooManyEntries: a Jacobian that would take gigabytes is refused before it is begun.
+func TestTooManyEntries(t *testing.T) {
+	const n = 6000
+	b := tape.NewBuilder("large")
+	x := b.Input("x", tape.Shape{n}, false)
+	b.Output("y", b.SumAxes(b.Outer(x, x), 0))
+	var many *TooManyEntriesError
+	_, err := NewJacobian(b.Tape(), []Placed{{"y", 0}}, []Placed{{"x", 0}})
+	if !errors.As(err, &many) || many.Entries != 2*n*n {
+		t.Errorf("%v", err)
 	}
 }
 

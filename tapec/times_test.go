@@ -96,6 +96,85 @@ func TestKinksOfNumbers(t *testing.T) {
 	}
 }
 
+// TestManyKinks: steps end at 32 kinks of states and not at 33.
+func TestManyKinks(t *testing.T) {
+	for n, left := range map[string]bool{"32": false, "33": true} {
+		text := "time t from 0 to 5\nstate x[" + n + "] = 1\nx' = -abs(x)\n"
+		if c := try(t, check(t, "many.ode", text)); c.KinksLeft != left || (len(c.GuardList) == 0) != left {
+			t.Errorf("%s kinks: %d guards, left is %v", n, len(c.GuardList), c.KinksLeft)
+		}
+	}
+}
+
+// TestWindows: the modes that are said to tell the windows of integrals do, in each slot, and the instants of the bounds
+// name those that change there.
+func TestWindows(t *testing.T) {
+	c := try(t, check(t, "windows.ode", `time t from 0 to 5
+const n = 2
+param from[2] = [0.5, 2], to[2] = [1.5, 3]
+state x = 1, u[3] = 1
+x' = -x*(if t > 1.2 then 1 else 2)
+u' = -u
+objective A = integral(x, from = 1, to = 2.5) + integral(x)
+objective B[i,j] = integral(x*i, from = from[i], to = to[j] + 1) for i in 1:n, j in 1:n
+objective C[i] = sum(integral(u, to = to[i])) for i in 1:n
+`))
+	values := map[string][]float64{"p.from": {0.5, 2}, "p.to": {1.5, 3}, "y.x": {1}, "y.u": {1, 1, 1}}
+	modes := func(now float64) (flat []float64) {
+		values["t"] = []float64{now}
+		get := run(t, c.Choose, values)
+		for i := range c.Modes {
+			flat = append(flat, get(HeldMode.Number(i).String())...)
+		}
+		return flat
+	}
+	windows := [][2]float64{{1, 2.5}, {0, 5}, {0.5, 2.5}, {0.5, 4}, {2, 2.5}, {2, 4}, {0, 1.5}, {0, 3}}
+	for now := 0.05; now < 5; now += 0.1 {
+		held := modes(now)
+		k := 0 // of the windows
+		for _, f := range c.Functionals {
+			slots := f.Shape.Size()
+			if f.Shape.Size() == 6 { // of three elements in each window
+				slots = 2
+			}
+			for s := range slots {
+				w := windows[k]
+				k++
+				if f.Window == nil {
+					continue
+				}
+				at := f.Window[s*f.Shape.Size()/slots]
+				if open := held[at] != 0; open != (now >= w[0] && now < w[1]) {
+					t.Errorf("at %v: mode %d says that window %v is open: %v", now, at, w, open)
+				}
+			}
+		}
+		if k != len(windows) {
+			t.Fatalf("%d windows of %d", k, len(windows))
+		}
+	}
+	times := run(t, c.Instants, values)("T")
+	bounds := 0
+	for i, in := range c.InstantList {
+		if in.Bound == NoBound {
+			continue
+		}
+		bounds++
+		before, after := modes(times[i]-1e-9), modes(times[i]+1e-9)
+		for _, k := range in.Modes {
+			if before[k] == after[k] || in.Bound == WindowFrom && after[k] == 0 || in.Bound == WindowTo && after[k] != 0 {
+				t.Errorf("instant %d at %v: mode %d changes from %v to %v", i, times[i], k, before[k], after[k])
+			}
+		}
+		if len(in.Modes) == 0 {
+			t.Errorf("instant %d changes no mode", i)
+		}
+	}
+	if bounds == 0 {
+		t.Error("no bounds")
+	}
+}
+
 // TestCornerTimes: the times at which ramps meet what they are compared with.
 func TestCornerTimes(t *testing.T) {
 	const p, q = 1.3, -2.0
