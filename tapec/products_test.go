@@ -223,6 +223,39 @@ func TestDenseProducts(t *testing.T) {
 	}
 }
 
+// TestSamePlaces: terms whose places differ in any way are not added, even if their hashes were the same.
+func TestSamePlaces(t *testing.T) {
+	make := func(shape tape.Shape, offset int, cols ...int32) *term {
+		r := inOrder(shape)
+		r.offset = offset
+		return &term{shape: shape, rows: r, cols: newColumns(cols)}
+	}
+	one := make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 4, 5)
+	listed := make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 4, 5)
+	listed.rows = rowsAt([]int32{0, 1, 2, 3, 4, 5})
+	strided := make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 4, 5)
+	strided.rows.by = []int{6, 2}
+	other := make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 4, 5)
+	other.rows = rowsAt([]int32{0, 1, 2, 3, 4, 6})
+	all := []*term{
+		one, listed, strided, other, make(tape.Shape{3, 2}, 0, 0, 1, 2, 3, 4, 5), make(tape.Shape{2, 3}, 1, 0, 1, 2, 3, 4, 5),
+		make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 5, 4),
+	}
+	for i, x := range all {
+		for k, y := range all {
+			if got := samePlaces(x, y); got != (i == k) {
+				t.Errorf("terms %d and %d: %v", i, k, got)
+			}
+			if (x.hash() == y.hash()) != (i == k) {
+				t.Errorf("hashes of terms %d and %d", i, k)
+			}
+		}
+	}
+	if again := make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 4, 5); !samePlaces(one, again) || one.hash() != again.hash() {
+		t.Error("terms of the same places are not")
+	}
+}
+
 // TestTooManyEntries: a Jacobian that would take gigabytes is refused before it is begun.
 func TestTooManyEntries(t *testing.T) {
 	const n = 6000

@@ -106,6 +106,47 @@ func TestManyKinks(t *testing.T) {
 	}
 }
 
+// TestJumpsByTime: what an element may jump with are levels and conditions that move, but not what these are made of.
+func TestJumpsByTime(t *testing.T) {
+	tp := parseTape(t, `tape jumps
+in t
+in p.p
+%2 = less t p.p
+%3 = select %2 t p.p
+%4 = floor t
+%5 = less %4 p.p
+%6 = select %5 t p.p
+%7 = mul %4 t
+%8 = floor p.p
+%9 = mul %8 t
+%10 = reshape %3 : [1]
+%11 = reshape %6 : [1]
+%12 = reshape %7 : [1]
+%13 = reshape %9 : [1]
+%14 = reshape t : [1]
+%15 = concat %10 %11 %12 %13 %14 axis=0 : [5]
+out v %15
+`)
+	out, jumps := ByTime(tp, "v", nil)
+	var got [][]tape.Op
+	for _, list := range jumps {
+		var ops []tape.Op
+		for _, v := range list {
+			ops = append(ops, out.Instr(v).Op)
+		}
+		got = append(got, ops)
+	}
+	want := [][]tape.Op{{tape.Less}, {tape.Less}, {tape.Floor}, nil, nil}
+	if !slices.EqualFunc(got, want, slices.Equal[[]tape.Op]) {
+		t.Errorf("jumps %v, want %v\n%s", got, want, out)
+	}
+	e := runTape(t, out, map[string][]float64{"t": {2.5}, "p.p": {3.5}, "dot.t": {1}})
+	if v, d := e.Output("v"), e.Output("dot.v"); !slices.Equal(v, []float64{2.5, 2.5, 5, 7.5, 2.5}) ||
+		!slices.Equal(d, []float64{1, 1, 2, 3, 1}) {
+		t.Errorf("values %v and slopes %v", v, d)
+	}
+}
+
 // TestWindows: the modes that are said to tell the windows of integrals do, in each slot, and the instants of the bounds
 // name those that change there.
 func TestWindows(t *testing.T) {
