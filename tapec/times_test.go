@@ -431,3 +431,20 @@ func TestGuardedProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestModesOfOneCondition: a condition that is the same in all iterations of a loop has a value in each of them.
+func TestModesOfOneCondition(t *testing.T) {
+	c := try(t, check(t, "one.ode", `time t from 0 to 5
+state x[3] = 1
+x[i]' = (if x[min(i,1)] + t > 2 then -x[i] else i) + floor(x[max(i,3)])*i for i in 1:3
+`))
+	for i, m := range c.Modes {
+		v, ok := c.Choose.Output(HeldMode.Number(i).String())
+		if n := c.Choose.Shape(v).Size(); !ok || n != m.Shape.Size() || n != 3 {
+			t.Errorf("mode %s has %d values, of shape %v", m.Name, n, m.Shape)
+		}
+	}
+	if len(c.Modes) != 2 {
+		t.Errorf("%d modes", len(c.Modes))
+	}
+}
