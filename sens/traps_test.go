@@ -334,7 +334,7 @@ func groups(p2 float64) *problem {
 }
 
 // TestTimesOfAGroup: three events at one time, p2, p3 and p5. The first moves the discretes that set the times of the
-// others. They still happen at what these were before; the second does so once more, and the third is too late for that.
+// others. They still happen at what these were before. The second happens once more; for the third that is too late.
 func TestTimesOfAGroup(t *testing.T) {
 	const u = 1.75 // p3 + p4 p0, when the second happens again
 	p := line(1, 0.5, 1.25, 1.25, 0.5, 1.25)

@@ -238,8 +238,8 @@ func TestSamePlaces(t *testing.T) {
 	other := make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 4, 5)
 	other.rows = rowsAt([]int32{0, 1, 2, 3, 4, 6})
 	all := []*term{
-		one, listed, strided, other, make(tape.Shape{3, 2}, 0, 0, 1, 2, 3, 4, 5), make(tape.Shape{2, 3}, 1, 0, 1, 2, 3, 4, 5),
-		make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 5, 4),
+		one, listed, strided, other, make(tape.Shape{3, 2}, 0, 0, 1, 2, 3, 4, 5),
+		make(tape.Shape{2, 3}, 1, 0, 1, 2, 3, 4, 5), make(tape.Shape{2, 3}, 0, 0, 1, 2, 3, 5, 4),
 	}
 	for i, x := range all {
 		for k, y := range all {

@@ -147,8 +147,8 @@ out v %15
 	}
 }
 
-// TestWindows: the modes that are said to tell the windows of integrals do, in each slot, and the instants of the bounds
-// name those that change there.
+// TestWindows: the modes that are said to tell the windows of integrals do, in each slot, and the instants of the
+// bounds name those that change there.
 func TestWindows(t *testing.T) {
 	c := try(t, check(t, "windows.ode", `time t from 0 to 5
 const n = 2
@@ -205,7 +205,7 @@ objective C[i] = sum(integral(u, to = to[i])) for i in 1:n
 		bounds++
 		before, after := modes(times[i]-1e-9), modes(times[i]+1e-9)
 		for _, k := range in.Modes {
-			if before[k] == after[k] || in.Bound == WindowFrom && after[k] == 0 || in.Bound == WindowTo && after[k] != 0 {
+			if before[k] == after[k] || (in.Bound == WindowFrom) != (after[k] != 0) {
 				t.Errorf("instant %d at %v: mode %d changes from %v to %v", i, times[i], k, before[k], after[k])
 			}
 		}
