@@ -108,16 +108,10 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 	r.n++
 	was := to.mark
 	to.mark, to.after = *m, r.of.runs.Present()
-	for _, v := range []struct{ to, was *[]float64 }{
-		{&to.mark.Ym, &was.Ym},
-		{&to.mark.Dm, &was.Dm},
-		{&to.mark.Mm, &was.Mm},
-		{&to.mark.Yp, &was.Yp},
-		{&to.mark.Dp, &was.Dp},
-		{&to.mark.Mp, &was.Mp},
-	} {
-		*v.to = append((*v.was)[:0], *v.to...)
-	}
+	// Nothing jumps: the limits from the left are those from the right.
+	to.mark.Yp = append(was.Yp[:0], m.Yp...)
+	to.mark.Dp, to.mark.Mp = append(was.Dp[:0], m.Dp...), append(was.Mp[:0], m.Mp...)
+	to.mark.Ym, to.mark.Dm, to.mark.Mm = to.mark.Yp, to.mark.Dp, to.mark.Mp
 	return r.Observer.Mark(m)
 }
 
@@ -225,6 +219,7 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 	r.next = r.n - 1
 	m := &r.marks[r.next].mark
 	s.sys.Enter(m.Dp, m.Mp)
+	l.runs.Stepper().Enter(r.lane, s.sys)
 	l.runs.Stepper().Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
@@ -237,7 +232,6 @@ func (r *laneRun) pull(s *sweep, j, first int) {
 		s.pullMark(r.next, -1, first)
 	}
 	if r.next >= 0 {
-		step.Enter(r.lane, s.sys)
 		step.Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 	}
 }
@@ -256,4 +250,4 @@ func (l *LaneRuns) Room() bool { return l.runs.Bytes() < laneBytes }
 
 // laneBytes is about how much the blocks of runs that are made together should take: what a processor has of memory
 // near it.
-const laneBytes = 512 << 10
+const laneBytes = 128 << 10

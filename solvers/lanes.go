@@ -17,8 +17,9 @@ type LaneRows struct {
 	N, Q, W int // states, quadratures, N+Q
 	Stages  int
 	FSAL    bool
-	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error and of its
-	// norm. A step writes the rows from Made on. Mask is 1 in lanes that made a step, and else 0.
+	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error if there are
+	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
+	// made a step, and else 0.
 	Y0, K, Made, Y1, DQ, E, Norm, Mask int
 	All                                int
 }
@@ -34,7 +35,9 @@ func NewLaneRows(form *Arithmetic, z Size) LaneRows {
 	r.Y1 = r.K + r.Stages*w
 	r.DQ = r.Y1 + z.N
 	r.E = r.DQ + z.Q
-	r.Norm = r.E + w
+	if r.Norm = r.E; r.Q > 0 {
+		r.Norm += w
+	}
 	r.Mask = r.Norm + 1
 	r.All = r.Mask + 1
 	return r
@@ -83,14 +86,15 @@ const pieceBlocks = 64
 
 // lane is a run in a lane.
 type lane struct {
-	s      *Solver
-	filter *filter // its controller, if it is one
-	rows   *LaneRows
-	block  []float64 // the present one
-	stop   float64   // the next explicit time
-	clip   bool      // the trial step ends there
-	moved  bool      // the solver has the present state and slope, and the lane does not
-	empty  bool      // there are no more runs for it
+	s       *Solver
+	filter  *filter // its controller, if it is one
+	rows    *LaneRows
+	block   []float64 // the present one
+	stop    float64   // the next explicit time
+	clip    bool      // the trial step ends there
+	moved   bool      // the solver has the present state and slope, and the lane does not
+	empty   bool      // there are no more runs for it
+	entered bool      // it has the parameters of its run; nothing on the way changes them
 }
 
 // errAside is the error of a run that is to be made alone.
@@ -205,7 +209,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 		if a.empty = sink == nil; a.empty {
 			return
 		}
-		a.s, a.moved, s.sink, s.lane = s, true, sink, a
+		a.s, a.moved, a.entered, s.sink, s.lane = s, true, false, sink, a
 		a.filter, _ = s.ctl.(*filter)
 		err := s.begin()
 		s.lender = nil
@@ -262,8 +266,10 @@ func (l *Lanes) aim(i int, a *lane) error {
 			s.stats.Evals++
 			s.fresh = true
 		}
-		a.moved = false
-		l.step.Enter(i, s.sys)
+		if a.moved = false; !a.entered {
+			a.entered = true
+			l.step.Enter(i, s.sys)
+		}
 		scatter(a.block[r.Y0*LaneCount:], s.y)
 		if r.FSAL {
 			scatter(a.block[r.K*LaneCount:], s.trial.K[:r.W])

@@ -199,7 +199,7 @@ func (s *Solver) decided(tr *Step, norm float64, ok bool, next float64) (bool, e
 	if !ok {
 		return false, s.reject(next, norm != norm || norm > math.MaxFloat64)
 	}
-	if next < tr.H || tr.H >= s.h {
+	if tr.H >= s.h || next < tr.H {
 		s.h = next
 	} else {
 		// A step that was cut short to meet a time says little against the length chosen before.

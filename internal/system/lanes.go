@@ -14,15 +14,19 @@ import (
 // copy for each lane; so a lane has the bits that its run has alone. It implements solvers.LaneStepper.
 type Lanes struct {
 	rows solvers.LaneRows
+	size solvers.Size
 	step laneCall
 	back laneCall // of a zero value where no derivatives are wanted
 
 	// params, modes and what is hoisted from them: [elements][lanes]
 	steady [numVectors][]float64
-	sums   []laneSum // the accumulators of the transpose
-	bar    []float64 // [rows][lanes] what the transpose reads: cotangents of Y1, DQ and T1, and the accumulators
-	made   []float64 // and what it writes: those of Y0 and T0, and the accumulators
-	size   solvers.Size
+	// The accumulators of the transpose, and where they are in each lane: those of the Worker of.
+	sums []laneSum
+	at   [solvers.LaneCount][][]float64
+	of   [solvers.LaneCount]*Worker
+	// What the transpose reads, [rows][lanes]: cotangents of Y1, DQ and T1, and the accumulators.
+	bar  []float64
+	made []float64 // and what it writes: those of Y0 and T0, and the accumulators
 }
 
 // laneSum is an accumulator: its name, and its first row among all.
@@ -198,13 +202,25 @@ func (l *Lanes) Lay(lane int, sys solvers.CotangentSystem, yb, qb, tb []float64)
 			at += solvers.LaneCount
 		}
 	}
-	w := sys.(*Worker)
-	for _, s := range l.sums {
-		b := w.accumulator(s.name)
-		for i, x := range w.out[b.vary][b.vec][b.lo:b.hi] {
+	for k, from := range l.accumulators(lane, sys) {
+		s := &l.sums[k]
+		for i, x := range from {
 			l.bar[(s.at+i)*solvers.LaneCount+lane] = x
 		}
 	}
+}
+
+// accumulators returns those of sys in the order of sums.
+func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 {
+	w := sys.(*Worker)
+	if l.of[lane] != w {
+		l.of[lane], l.at[lane] = w, nil
+		for _, s := range l.sums {
+			b := w.accumulator(s.name)
+			l.at[lane] = append(l.at[lane], w.out[b.vary][b.vec][b.lo:b.hi])
+		}
+	}
+	return l.at[lane]
 }
 
 // Take implements solvers.LaneStepper.
@@ -213,10 +229,8 @@ func (l *Lanes) Take(lane int, sys solvers.CotangentSystem, yb, tb []float64) {
 		yb[i] = l.bar[i*solvers.LaneCount+lane]
 	}
 	tb[0] = l.bar[(l.size.N+l.size.Q)*solvers.LaneCount+lane]
-	w := sys.(*Worker)
-	for _, s := range l.sums {
-		b := w.accumulator(s.name)
-		to := w.out[b.vary][b.vec][b.lo:b.hi]
+	for k, to := range l.accumulators(lane, sys) {
+		s := &l.sums[k]
 		for i := range to {
 			to[i] = l.bar[(s.at+i)*solvers.LaneCount+lane]
 		}

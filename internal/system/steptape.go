@@ -229,6 +229,7 @@ func (m *stepMaker) forward() *tape.Tape {
 		}
 	}
 	ends, errors := map[string]tape.Value{}, map[string]tape.Value{}
+	quadratures := slices.ContainsFunc(m.rows, func(r stepRow) bool { return r.state == "" })
 	for _, r := range m.rows {
 		ends[r.name] = end(&r)
 		m.output(tapec.Primal, "end."+r.name, ends[r.name], r.len, m.stateHome(&r))
@@ -242,7 +243,9 @@ func (m *stepMaker) forward() *tape.Tape {
 			} else {
 				errors[r.name] = m.sum(m.form.E, m.h, m.zero, r.shape, row)
 			}
-			m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
+			if !m.members || quadratures {
+				m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
+			}
 		}
 	}
 	if m.members {
