@@ -239,6 +239,49 @@ func TestKeptLess(t *testing.T) {
 	}
 }
 
+// TestFactorsGiveWay has memory for the stages of a run with many events, and not for the factors of its steps as well,
+// which only save work: they are given up, also where it is an event that finds no room. Nothing is computed again, and
+// checkpoint = all is no error.
+func TestFactorsGiveWay(t *testing.T) {
+	m, err := Parse("m.ode", `
+time t from 0 to 3
+const n = 30
+param D = 20, s = 1
+state u[n] = [1 + 0.3*sin(i) for i in 1:n]
+u[1]' = D*(u[2] - u[1]) + s
+u[n]' = D*(u[n-1] - u[n]) - 3*u[n]^2
+u[i]' = D*(u[i-1] - 2*u[i] + u[i+1]) + s*cos(40*t) for i in 2:n-1
+event tick every 0.05 { u[3] = u[3] + 0.01*s }
+objective J = integral(sum(u*u))
+solver { method = rodas4  rtol = 1e-5 }
+sens { trust = off  error = off }
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(memory, checkpoint string) *Sensitivities {
+		t.Helper()
+		s, err := m.Sensitivities(t.Context(), Options{Threads: 1, Settings: []Setting{
+			{"solver.memory", memory},
+			{"solver.checkpoint", checkpoint},
+		}})
+		if err != nil {
+			t.Fatal(memory, err)
+		}
+		return s
+	}
+	want := get(`"10 MB"`, "all")
+	most := want.Stats.PeakTrajectoryBytes
+	for part := 0.6; part < 1; part += 0.05 {
+		memory := fmt.Sprintf(`"%d B"`, int64(part*float64(most)))
+		got := get(memory, "all")
+		sameBits(t, memory, got, want)
+		if got.Stats.RecomputedSteps > 0 || got.Stats.PeakTrajectoryBytes > int64(0.6*float64(most)) {
+			t.Errorf("%s of %d: %+v", memory, most, got.Stats)
+		}
+	}
+}
+
 // TestNotesStay runs a Runner many times. The notes of a run must not replace those of Prepare.
 func TestNotesStay(t *testing.T) {
 	m, err := Parse("m.ode", hundred, ParseOptions{})

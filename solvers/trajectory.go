@@ -337,17 +337,8 @@ func (tr *Trajectory) Drop() {
 
 // Step implements Sink.
 func (tr *Trajectory) Step(s *Step, e End) error {
-	if tr.whole {
-		more := tr.stepAt[s.Member].grows() + tr.steps.grows()
-		err := tr.fits(more)
-		if err != nil && tr.dropKept() {
-			err = tr.fits(more)
-		}
-		if err != nil {
-			if err := tr.thin(err); err != nil {
-				return err
-			}
-		}
+	if err := tr.makeRoom(tr.stepAt[s.Member].grows() + tr.steps.grows()); err != nil {
+		return err
 	}
 	r := stepRecord{
 		t: s.T, h: s.H, t1: s.T1, made: s.Made, span: int32(tr.spans.n - 1), unit: int32(tr.units),
@@ -532,6 +523,22 @@ func (tr *Trajectory) thin(full error) error {
 	return nil
 }
 
+// makeRoom makes room for so many bytes more in a run that is kept whole: what methods keep of steps is given up, and
+// if that does not suffice, the stages.
+func (tr *Trajectory) makeRoom(more int64) error {
+	if !tr.whole {
+		return nil
+	}
+	err := tr.fits(more)
+	if err != nil && tr.dropKept() {
+		err = tr.fits(more)
+	}
+	if err != nil {
+		err = tr.thin(err)
+	}
+	return err
+}
+
 // lendFrom is the number of doubles in the stages of a step from which lending is faster than copying.
 const lendFrom = 1 << 12
 
@@ -553,12 +560,9 @@ func (tr *Trajectory) Mark(m *Mark) error {
 		kind: m.Kind, stop: m.Stop, t: m.T, cause: causeOf(m.Guard, m.Instant),
 		after: int32(tr.steps.n - 1), behind: int32(tr.spans.n - 1),
 	}
-	if tr.whole {
-		if err := tr.fits(tr.jumpAt.grows() + tr.siteAt.grows() + tr.spanAt.grows() + tr.marks.grows()); err != nil {
-			if err := tr.thin(err); err != nil {
-				return err
-			}
-		}
+	more := tr.jumpAt.grows() + tr.siteAt.grows() + tr.thetas.grows() + tr.spanAt.grows() + tr.spans.grows()
+	if err := tr.makeRoom(more + tr.marks.grows()); err != nil {
+		return err
 	}
 	if err := tr.squeeze(func() int64 { return tr.marks.grows() }); err != nil {
 		return err
