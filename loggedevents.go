@@ -38,13 +38,6 @@ type loggedEvents struct {
 // loggedRows is how many rows are in memory at once.
 const loggedRows = 1024
 
-// newLoggedEvents returns a log of what happened in the last run of r, whose derivatives are to be added.
-func (r *Runner) newLoggedEvents() *loggedEvents {
-	l := &loggedEvents{run: r, n: len(r.happened.list), width: r.problem.Width(), first: -1}
-	l.file, l.err = scratch()
-	return l
-}
-
 // close closes the file.
 func (l *loggedEvents) close() {
 	if l != nil && l.file != nil {

@@ -2,6 +2,7 @@ package odes
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 )
 
@@ -63,5 +64,25 @@ func TestLoggedEvents(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLogWithoutFile has many events where no file can be made: they are listed.
+func TestLogWithoutFile(t *testing.T) {
+	defer func(n int) { manyEvents = n }(manyEvents)
+	manyEvents = 0
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", missing)
+	t.Setenv("TMP", missing) // of Windows
+	m, err := ParseFile("examples/bounce/bounce.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), Options{EventTimes: true, EventLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.log != nil || len(s.Events) == 0 || s.Events[0].Errors == nil {
+		t.Errorf("logged %v, %d events", s.log != nil, len(s.Events))
 	}
 }

@@ -411,8 +411,12 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	r.happened.begin(r.model, r.guards)
-	log := r.logsEvents()
-	r.happened.read(&r.trajectory, r.alone && !log)
+	r.events.close()
+	if r.events, err = r.logOfEvents(); err != nil {
+		return nil, r.failed(err, r.worker)
+	}
+	log := r.events
+	r.happened.read(&r.trajectory, r.alone && log == nil)
 	if err := r.trajectory.Err(); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
@@ -425,10 +429,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
 	}
-	r.events.close()
-	if r.events = nil; log {
-		r.events = r.newLoggedEvents()
-		want.EventTimes, want.Events, want.Time = false, -1, r.events.add
+	if log != nil {
+		log.n = len(r.happened.list)
+		want.EventTimes, want.Events, want.Time = false, -1, log.add
 	}
 	if err := r.method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
 		return nil, r.failed(err, r.worker)
@@ -438,13 +441,13 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
-		Gradient: r.gradient, finite: true, log: r.events,
+		Gradient: r.gradient, finite: true, log: log,
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	r.addValues(out, want.Stride)
 	r.addEvents(out)
-	if log {
-		r.events.out, out.MoreEvents = out, 0
+	if log != nil {
+		log.out, out.MoreEvents = out, 0
 	}
 	if err := r.model.explain.Kinks(
 		ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings,
@@ -468,18 +471,29 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	return out, nil
 }
 
-// logsEvents tells whether the events of the run that was recorded are logged, since they are too many to be listed.
-func (r *Runner) logsEvents() bool {
+// logOfEvents returns a log for the events of the run that was recorded, without them, if they are too many to list;
+// nil if they are not, or where no file can be made. A run that another one is compared with has a log if that has one.
+func (r *Runner) logOfEvents() (*loggedEvents, error) {
 	if !r.opts.EventLog || !r.opts.EventTimes || r.opts.Events != 0 || !modeOf(r.settings.Mode).Logs {
-		return false
+		return nil, nil
 	}
-	if r.logged != nil {
-		return *r.logged
+	many := r.logged != nil && *r.logged
+	if r.logged == nil {
+		r.happened.read(&r.trajectory, true)
+		many = r.happened.n > manyEvents
+		r.happened.begin(r.model, r.guards)
 	}
-	r.happened.read(&r.trajectory, true)
-	many := r.happened.n > manyEvents
-	r.happened.begin(r.model, r.guards)
-	return many
+	if !many {
+		return nil, nil
+	}
+	file, err := r.trajectory.Scratch()
+	switch {
+	case err == nil:
+		return &loggedEvents{run: r, width: r.problem.Width(), first: -1, file: file}, nil
+	case r.logged == nil:
+		return nil, nil
+	}
+	return nil, err
 }
 
 // transposes returns how many stages were differentiated.
