@@ -73,7 +73,7 @@ func (c Checkpoint) String() string {
 //
 // Source: Griewank, Walther, ACM Transactions on Mathematical Software 26 (2000) 19–45 (algorithm 799).
 func Replays(n, s int) int {
-	s = max(s, 1)
+	s = max(min(s, n), 1) // more states save nothing
 	steps := 0
 	for r := 0; beta(s, r) < n; r++ {
 		steps += n - beta(s, r) // β(s+1, r-1) is the sum of β(s, i) for i < r

@@ -246,6 +246,9 @@ func TestReplaysOfMany(t *testing.T) {
 		}
 	}
 	for n := range 10 {
+		if got := solvers.Replays(n, math.MaxInt); got != max(n-1, 0) {
+			t.Errorf("Replays(%d, any number) = %d", n, got)
+		}
 		if solvers.Replays(n, 0) != solvers.Replays(n, 1) {
 			t.Errorf("%d steps without a state", n)
 		}
