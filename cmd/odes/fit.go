@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -81,7 +82,7 @@ func (k *fitCmd) Run(c *call) error {
 		return err
 	}
 	defer out.discard()
-	kept, err := k.resume(c, source.Text, &opts)
+	kept, err := k.resume(source, &opts)
 	if err != nil {
 		return err
 	}
@@ -310,20 +311,23 @@ type keptStarts struct {
 }
 
 // resume reads the searches that the file of --resume holds, and lets those to come be added.
-func (k *fitCmd) resume(c *call, text string, o *fit.Options) (*keptStarts, error) {
+func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, error) {
 	if k.Resume == "" {
 		return nil, nil
 	}
 	h := sha256.New()
-	fmt.Fprint(h, text, "\x00", k.Set, o.Settings, o.Solver, o.Fit)
+	fmt.Fprint(h, source.Text, "\x00", k.Set, o.Settings, o.Solver, o.Fit)
+	for _, name := range slices.Sorted(maps.Keys(source.Files)) { // data, among others
+		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(source.Files[name]), source.Files[name])
+	}
 	key := "odes fit " + hex.EncodeToString(h.Sum(nil))
 	old, err := os.ReadFile(k.Resume)
 	switch {
 	case err == nil && len(old) > 0:
 		first, rest, _ := strings.Cut(string(old), "\n")
 		if first != key {
-			return nil, usagef("--resume %s: it holds searches of another model, or with other values or settings; "+
-				"name another file, or remove it", k.Resume)
+			return nil, usagef("--resume %s: it holds searches of another model, or with other data, values or "+
+				"settings; name another file, or remove it", k.Resume)
 		}
 		o.Done = fit.ReadStarts(rest)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
