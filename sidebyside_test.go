@@ -203,6 +203,36 @@ objective J = final(y) + final(x)
 	}
 }
 
+// TestSideBySideLong has a member of so many steps that their blocks would fill the memory.
+func TestSideBySideLong(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 1
+param w = 1
+state u[8] = 1, v[8] = 0
+u' = w*v
+v' = -w*u
+objective J = final(u[1])
+solver { method = dop853  rtol = 1e-9 }
+sens { mode = adjoint }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := func(i int) []odes.Assignment {
+		w := 1 + float64(i)
+		if i == 3 {
+			w = 3e4
+		}
+		return []odes.Assignment{{Name: "w", Values: []float64{w}}}
+	}
+	for _, gradient := range []bool{false, true} {
+		if got := sideBySide(t, m, odes.Options{}, 10, gradient, value); got != 9 {
+			t.Errorf("%d of 10 in lanes, want 9", got)
+		}
+	}
+}
+
 // TestNotSideBySide has models that lanes do not take.
 func TestNotSideBySide(t *testing.T) {
 	t.Parallel()

@@ -80,9 +80,14 @@ type Lanes struct {
 	pieces  [][]float64 // blocks, pieceBlocks in each
 	blocks  int
 	present int // the block of the steps that are made
+	longest int // steps of a run, those that are rejected among them
 }
 
 const pieceBlocks = 64
+
+// laneMemory is how much the blocks of one run may take. A longer run is made alone, where it keeps to the memory that
+// is allowed.
+const laneMemory = 64 << 20
 
 // lane is a run in a lane.
 type lane struct {
@@ -101,7 +106,10 @@ type lane struct {
 var errAside = errors.New("not side by side")
 
 // NewLanes returns what makes the runs of solvers with these programs.
-func NewLanes(step LaneStepper) *Lanes { return &Lanes{step: step, rows: step.Rows()} }
+func NewLanes(step LaneStepper) *Lanes {
+	rows := step.Rows()
+	return &Lanes{step: step, rows: rows, longest: laneMemory / (8 * rows.Block())}
+}
 
 // Side reports whether runs of s can be made side by side, and returns the arithmetic of its steps and how errors are
 // measured.
@@ -240,7 +248,7 @@ func (l *Lanes) grow() []float64 {
 // aim decides about the next step of lane i: what Solver.step does before a step.
 func (l *Lanes) aim(i int, a *lane) error {
 	s, r := a.s, l.rows
-	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps {
+	if s.stats.Steps+s.stats.Rejected >= min(s.opts.MaxSteps, l.longest) {
 		return errAside
 	}
 	if s.restart || s.h == 0 {
