@@ -43,7 +43,7 @@ type Options struct {
 	Told func(Progress)
 	// Done are searches that were made before, by their Number: they are not made again. See Start.
 	Done []Start
-	// Found, if set, is called with every search that has ended, one at a time.
+	// Found, if set, is called with every search that has ended, one at a time; not with those that a worker lost.
 	Found func(Start)
 	// Backend, if set, makes searches and refits elsewhere, and needs the Source of the model. Workers does not count
 	// then.
@@ -152,6 +152,7 @@ type Start struct {
 	x      []float64 // To, as it was searched for
 	steady SteadyWork
 	err    error // why it failed; nil where that was read
+	lost   bool  // nobody came to an end with it
 }
 
 // Cluster is a minimum to which searches came: their values agree, and so do their estimates, as far as data tell them.

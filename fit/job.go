@@ -124,5 +124,5 @@ func (w *Pieces) Make(ctx context.Context, number int) (s Start, err error) {
 
 // Lost returns a search that came to no end, and why.
 func Lost(number int, why string) Start {
-	return Start{Number: number, Status: "failed", Why: why, Value: math.NaN(), Cluster: -1}
+	return Start{Number: number, Status: "failed", Why: why, Value: math.NaN(), Cluster: -1, lost: true}
 }

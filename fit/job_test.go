@@ -42,7 +42,11 @@ func (f far) Make(ctx context.Context, j *fit.Job, numbers []int, made func(fit.
 					s = fit.Lost(i, err.Error())
 				}
 				mu.Lock()
-				for _, s := range fit.ReadStarts(fit.WriteStart(s)) {
+				list := []fit.Start{s}
+				if i != f.lose {
+					list = fit.ReadStarts(fit.WriteStart(s))
+				}
+				for _, s := range list {
 					made(s)
 					if i%3 == 0 {
 						made(s)
@@ -105,9 +109,18 @@ func TestElsewhere(t *testing.T) {
 	}
 	// A search that is lost fails alone.
 	o.Done, o.Backend = nil, far{lose: 3}
+	found := 0
+	o.Found = func(s fit.Start) {
+		if found++; s.Number == 3 {
+			t.Error("the search that was lost is kept")
+		}
+	}
 	lossy := run(t, parse(t, pulse), o)
 	last := lossy.Starts[len(lossy.Starts)-1]
-	if len(lossy.Starts) != 7 || last.Number != 3 || last.Status != "failed" || last.Why != "the worker fell silent" {
+	if len(lossy.Starts) != 7 || found != 6 {
+		t.Errorf("%d searches, of which %d are kept", len(lossy.Starts), found)
+	}
+	if last.Number != 3 || last.Status != "failed" || last.Why != "the worker fell silent" {
 		t.Errorf("the search that was lost: %+v", last)
 	}
 	for i, s := range here.Starts {

@@ -48,7 +48,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 	if err := p.make(ctx, all, numbers, func(s Start) {
 		add(s)
 		p.tell(at)
-		if p.opts.Found != nil && s.Status != "stopped" {
+		if p.opts.Found != nil && s.Status != "stopped" && !s.lost {
 			p.opts.Found(s)
 		}
 	}); err != nil {

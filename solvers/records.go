@@ -7,7 +7,7 @@ import (
 )
 
 // list is a slice that grows in chunks: what is in it does not move, and no memory is kept for what it has outgrown.
-// Full chunks may move to a shelf; what at returned before is valid nevertheless.
+// Full chunks may move to a shelf; what at returned is valid until something is added.
 type list[T any] struct {
 	chunks [][]T // nil where they are on a shelf
 	n      int

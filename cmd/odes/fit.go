@@ -40,7 +40,7 @@ type fitCmd struct {
 	natsFlags
 	Resume string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
 	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw ${fitpictures}. May be repeated."`
-	Memory string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
+	Memory string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
 	Format formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
 	Output string     `short:"o" placeholder:"FILE" help:"${fitoutput}"`
 }

@@ -24,7 +24,7 @@ type modelFlags struct {
 	Sens    string     `placeholder:"NAME" help:"Use this sens block. --sens.mode=tangent sets a key of it."`
 	Threads int        `placeholder:"N" help:"Threads; 0 means one for each core. Results do not depend on it."`
 	Lanes   int        `placeholder:"N" help:"Objectives in a sweep; 0 leaves it to odes. Results do not depend on it."`
-	Memory  string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
+	Memory  string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
 	Format  formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
 	Output  string     `short:"o" placeholder:"FILE" help:"${output}"`
 }
