@@ -22,9 +22,10 @@ type Work interface {
 type Team struct {
 	size  int
 	work  Work
-	state atomic.Uint64 // number of the piece, parts of it that nobody has taken: see pack
-	done  atomic.Int64  // parts of the piece
-	awake []atomic.Bool // by helper
+	state atomic.Uint64       // number of the piece, parts of it that nobody has taken: see leftBits
+	done  atomic.Int64        // parts of the piece
+	awake []atomic.Bool       // by helper
+	fault atomic.Pointer[any] // what a part panicked with
 }
 
 // New returns a team of so many, with the one who asks; nil for fewer than two.
@@ -49,7 +50,7 @@ const leftBits = 24
 // MaxParts is the most parts that a piece of work may have.
 const MaxParts = 1<<leftBits - 1
 
-// Do does all parts of a piece of work, and returns when they are done.
+// Do does all parts of a piece of work, and returns when they are done. A panic in a part goes on here then.
 func (t *Team) Do(parts int, w Work) {
 	if t == nil || parts < 2 {
 		for i := range parts {
@@ -71,6 +72,9 @@ func (t *Team) Do(parts int, w Work) {
 	for t.done.Load() < int64(parts) {
 		pause()
 	}
+	if fault := t.fault.Swap(nil); fault != nil {
+		panic(*fault)
+	}
 }
 
 // take does a part of a piece, and reports whether there was one left.
@@ -82,11 +86,21 @@ func (t *Team) take(piece uint64, who int) bool {
 			return false
 		}
 		if t.state.CompareAndSwap(s, s-1) {
-			t.work.Part(int(left)-1, who)
-			t.done.Add(1)
+			t.part(int(left)-1, who)
 			return true
 		}
 	}
+}
+
+// part does a part. A panic waits until all parts are done.
+func (t *Team) part(part, who int) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.fault.Store(&r)
+		}
+		t.done.Add(1)
+	}()
+	t.work.Part(part, who)
 }
 
 // patience is how often a helper looks for work before it ends.

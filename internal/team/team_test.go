@@ -51,3 +51,38 @@ func TestDo(t *testing.T) {
 		}
 	}
 }
+
+// faulty panics in parts that helpers do, and waits in others until one has.
+type faulty struct{ helped atomic.Bool }
+
+func (w *faulty) Part(_, who int) {
+	if who > 0 {
+		w.helped.Store(true)
+		panic("out of order")
+	}
+	for end := time.Now().Add(5 * time.Second); !w.helped.Load() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestPanic: a panic of a helper is one of whoever asked, and the team goes on.
+func TestPanic(t *testing.T) {
+	crew := team.New(3)
+	for range 3 {
+		func() {
+			defer func() {
+				if r := recover(); r != "out of order" {
+					t.Errorf("the panic of a helper came as %v", r)
+				}
+			}()
+			crew.Do(8, &faulty{})
+		}()
+	}
+	w := &tally{done: make([]atomic.Int32, 9)}
+	crew.Do(9, w)
+	for i := range w.done {
+		if w.done[i].Load() != 1 {
+			t.Errorf("part %d was done %d times", i, w.done[i].Load())
+		}
+	}
+}
