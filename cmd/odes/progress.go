@@ -45,13 +45,14 @@ func (c *call) watch(doing string) *progress {
 	if c.quiet || !isTerminal(c.err) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
-	p.quit = make(chan struct{})
+	quit := make(chan struct{})
+	p.quit = quit
 	go func() {
 		tick := time.NewTicker(time.Second / 4)
 		defer tick.Stop()
 		for {
 			select {
-			case <-p.quit:
+			case <-quit:
 				return
 			case now := <-tick.C:
 				p.goesOn(now)
