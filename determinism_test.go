@@ -202,7 +202,7 @@ sens { wrt = [D, F, k, initial(u)] }
 	}
 	for _, method := range []string{"dopri5", "rk4", "rkc2"} {
 		var first *odes.Sensitivities
-		for _, threads := range []int{1, 2, 3} {
+		for _, threads := range []int{1, 2, 3, 1 << 30} {
 			s, err := m.Sensitivities(context.Background(), odes.Options{Threads: threads, Settings: []odes.Setting{
 				{Key: "solver.method", Value: method},
 				{Key: "solver.fixed_step", Value: "0.05"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -247,8 +248,9 @@ const sharedStates = 1 << 15
 
 // spread lets a worker with lanes, one of several goroutines, share its work out to the threads that are left.
 func (r *run) spread(w *system.Worker, lanes, goroutines int) *system.Worker {
+	const few = 4 // that any machine may be asked for
 	if r.problem.Size().N*max(lanes, 1) >= sharedStates {
-		w.Share(team.New(r.settings.Threads / max(goroutines, 1)))
+		w.Share(team.New(min(r.settings.Threads/max(goroutines, 1), max(runtime.NumCPU(), few))))
 	}
 	return w
 }
