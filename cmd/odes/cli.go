@@ -123,7 +123,7 @@ func (c *call) execute(args []string) int {
 		return exitUsage
 	}
 	if err != nil {
-		return c.fail(usagef("%s; see %s", reword(err.Error()), helpFor(err)))
+		return c.fail(usagef("%s; see %s", reword(err), helpFor(err)))
 	}
 	if len(settings) > 0 && !slices.Contains(settable, commandName(asked)) {
 		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
