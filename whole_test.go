@@ -57,8 +57,7 @@ func TestWholeSteps(t *testing.T) {
 				if step, _ := r.worker.StepStats(); step != nil {
 					steps++
 				}
-				_, n, _ := m.system.StepPrograms()
-				transposes += n
+				transposes += m.system.StepPrograms().Transposes
 				return s
 			}
 			want, got := run(math.MaxInt), run(0)

@@ -21,6 +21,8 @@ type rungeKutta struct {
 	kb    []float64 // [w·l] cotangent of a stage
 	tb    []float64 // [l]
 
+	pushedStages bool // kd is of the last Push
+
 	dense dense
 	z     []complex128 // [n] a complex stage value
 	other []float64    // [n] a second stage value

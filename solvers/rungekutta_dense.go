@@ -40,6 +40,7 @@ func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, th
 		if len(g.kd) == 0 {
 			g.kd = make([]float64, total*w*l)
 		}
+		r.pushStages(f, s, d)
 		copy(g.kd, r.kd)
 		for i := range total {
 			if i >= stages || !r.live[i] {

@@ -11,13 +11,11 @@ import "math"
 func (r *rungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	n, w, l := r.n, r.w, r.l
 	r.readyPush()
-	r.dense.fresh = false
-	for i, live := range r.live {
-		if !live {
-			continue
-		}
-		r.tangent(f, s, d, i, r.kd)
+	r.dense.fresh, r.pushedStages = false, false
+	if whole, ok := f.(TangentStepper); ok && !moves(d.H) && whole.PushStep(&r.whole, s, d) {
+		return
 	}
+	r.pushStages(f, s, d)
 	r.combine(&r.b, d.Y1, d.Y0, s.H, r.kd, w*l)
 	r.lengthen(d.Y1, &r.b, d.H, s.K, n)
 	if r.q > 0 {
@@ -27,6 +25,29 @@ func (r *rungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	for j := range l {
 		d.T1[j] = d.T0[j] + d.H[j]
 	}
+}
+
+// pushStages makes kd the tangents of the stages that the last Push was asked for, unless it has made them.
+func (r *rungeKutta) pushStages(f TangentField, s *Step, d *StepTangent) {
+	if r.pushedStages {
+		return
+	}
+	r.pushedStages = true
+	for i, live := range r.live {
+		if live {
+			r.tangent(f, s, d, i, r.kd)
+		}
+	}
+}
+
+// moves reports whether the length of a step moves in any lane, by its tangents.
+func moves(hd []float64) bool {
+	for _, h := range hd {
+		if h != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // tangent writes row i of kd from the rows before it.
@@ -47,6 +68,7 @@ func (r *rungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd 
 // PushError implements TangentEstimator. The estimate is linear in the stages, and so is its tangent. The exception
 // is the combination of two estimates that Tableau.E3 describes; it is made of the tangents of both.
 func (r *rungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []float64) {
+	r.pushStages(f, s, d)
 	for i, live := range r.live {
 		if !live {
 			r.tangent(f, s, d, i, r.kd)

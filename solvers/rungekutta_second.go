@@ -62,7 +62,12 @@ func (g *secondWork) stages(r *rungeKutta, f TangentField, s *Step, d *StepTange
 func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, w, l := r.n, r.w, r.l
-	at, sum, seeded := r.at, &r.sum, g.seeded
+	at, sum, seeded, moves := r.at, &r.sum, g.seeded, moves(d.H)
+	if whole, ok := f.(SecondStepPuller); ok && !c.WantH && !seeded && !moves && whole.PullPushStep(&r.whole, s, d, c) {
+		g.from = nil
+		c.H.Copy(c.T1)
+		return
+	}
 	if seeded {
 		at, sum = r.dense.at, &r.dense.sum
 	}
@@ -75,10 +80,6 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 	if seeded {
 		c.T0.Add(g.t0)
 		c.H.Add(g.h)
-	}
-	moves := false
-	for _, h := range d.H {
-		moves = moves || h != 0
 	}
 	for i := len(at) - 1; i >= 0; i-- {
 		if !seeded && !r.live[i] {

@@ -53,11 +53,7 @@ func (r *stageWork) stage(s *Step, a *terms) []float64 {
 
 // lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it is, whatever the other lanes do.
 func (r *stageWork) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
-	moves := false
-	for _, h := range hd {
-		moves = moves || h != 0
-	}
-	if !moves {
+	if !moves(hd) {
 		return
 	}
 	slope := r.slope[:n]

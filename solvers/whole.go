@@ -19,6 +19,23 @@ type StepPuller interface {
 	PullStep(a *Arithmetic, s *Step, c *StepCotangent) bool
 }
 
+// TangentStepper is a TangentField that can push tangents through whole steps.
+type TangentStepper interface {
+	TangentField
+	// PushStep writes to T1, Y1 and DQ of d, whose H is zero, what Push of a method with arithmetic a writes, to the
+	// same bits. Alternatively it writes nothing and reports false.
+	PushStep(a *Arithmetic, s *Step, d *StepTangent) bool
+}
+
+// SecondStepPuller is a SecondField that can push tangents through transposes of whole steps.
+type SecondStepPuller interface {
+	SecondField
+	// PullPushStep does for d, whose H is zero, and c, which does not want H, what PullPush of a method with arithmetic
+	// a does, to the same bits, accumulators of the field included. It leaves H of c alone. Alternatively it does
+	// nothing and reports false.
+	PullPushStep(a *Arithmetic, s *Step, d *StepTangent, c *StepSecond) bool
+}
+
 // GuardReader is a System that can read its guards at all points of a step at once.
 type GuardReader interface {
 	System

@@ -77,9 +77,15 @@ func (w *Worker) StepStats() (step, transpose *vm.Stats) {
 	return stats(a), stats(b)
 }
 
-// StepPrograms counts the programs that the model's workers have compiled: of whole steps, of their
-// transposes, and of those among the transposes that record factors of products.
-func (m *Model) StepPrograms() (steps, transposes, noting int) {
+// StepPrograms counts programs of whole steps.
+type StepPrograms struct {
+	Steps, Transposes int
+	Noting            int // of the transposes: those that record factors of products
+	Tangents, Seconds int // tangents of steps, and of transposes
+}
+
+// StepPrograms counts the programs of whole steps that the model's workers have compiled.
+func (m *Model) StepPrograms() (n StepPrograms) {
 	m.programs.mu.Lock()
 	defer m.programs.mu.Unlock()
 	seen := map[*program]bool{}
@@ -93,18 +99,22 @@ func (m *Model) StepPrograms() (steps, transposes, noting int) {
 		for key, p := range of.wholes.programs {
 			switch {
 			case p == nil, key.guards:
+			case key.tangent && key.back:
+				n.Seconds++
+			case key.tangent:
+				n.Tangents++
 			case !key.back:
-				steps++
+				n.Steps++
 			default:
-				transposes++
+				n.Transposes++
 				if len(p.notes) > 0 {
-					noting++
+					n.Noting++
 				}
 			}
 		}
 		of.wholes.mu.Unlock()
 	}
-	return steps, transposes, noting
+	return n
 }
 
 func stats(p *program) *vm.Stats {

@@ -68,6 +68,7 @@ type Kit struct {
 	value, pull, push *tapec.Parts[*program]
 	// the transposes with their tangents, of tapes from which nothing is hoisted
 	second *tapec.Parts[*program]
+	moved  finder   // of push and second
 	slopes *program // of one lane; nil for none
 
 	plan   *plan    // of the parameters' cotangents, or their order as tangents
@@ -293,7 +294,8 @@ func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements
 	if err != nil {
 		return err
 	}
-	k.push, err = k.family.compile(push, k.find(places, k.plan.moved()), k.lanes, nil)
+	k.moved = k.find(places, k.plan.moved())
+	k.push, err = k.family.compile(push, k.moved, k.lanes, nil)
 	return err
 }
 
@@ -326,7 +328,7 @@ func (k *Kit) secondOrder(h *hoisted, active []string) error {
 	if err != nil {
 		return err
 	}
-	k.second, err = k.transposes(second, k.find(nil, k.plan.moved()))
+	k.second, err = k.transposes(second, k.moved)
 	return err
 }
 

@@ -37,6 +37,8 @@ type wholeProgram struct {
 
 	kept  int             // where the factors of a solved step are in what it makes
 	fixed map[int]float64 // those that are constants
+
+	moved movedProgram // of tangents
 }
 
 // noteAt says where a factor is in the memory of the program, and where it goes in a stage's record of
@@ -60,9 +62,10 @@ type wholes struct {
 type wholeKey struct {
 	form        *solvers.Arithmetic
 	back, fresh bool // fresh: with the first row of K
+	tangent     bool // the tangent of a step, or of its transpose
 	exchanges   string
 	guards      bool     // their readings, not a step
-	with        *program // the guards, or the transpose of the rates; nil for neither
+	with        *program // the guards, or a derivative of the rates; nil for neither
 	kit         *Kit     // of steps that solve equations, which depend on more of it; else nil
 }
 
@@ -303,6 +306,8 @@ type formed struct {
 	steps, pulls wholeSteps
 	large        largeSteps
 	guards       wholeSteps // their readings
+	pushes       movedSteps // tangents
+	seconds      movedSteps // tangents of transposes
 }
 
 // all returns the use of each program.
@@ -310,6 +315,7 @@ func (f *formed) all() []*wholeSteps {
 	l := &f.large
 	return []*wholeSteps{
 		&f.steps, &l.first.wholeSteps, &l.next.wholeSteps, &f.pulls, &l.back.wholeSteps, &f.guards,
+		&f.pushes.wholeSteps, &f.seconds.wholeSteps,
 	}
 }
 

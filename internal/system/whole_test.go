@@ -121,7 +121,7 @@ objective area = integral(x[1] * x[2])
 				}
 			}
 		}
-		if _, _, noting := m.StepPrograms(); noting == 0 && simd.Backend() != simd.Generic {
+		if m.StepPrograms().Noting == 0 && simd.Backend() != simd.Generic {
 			t.Error("no transpose that notes factors was compiled")
 		}
 	}
