@@ -40,7 +40,7 @@ type enclosures struct {
 	credit         int
 	limit          float64 // behind it nothing matters: something fires there
 	settled        float64 // where nothing more may be looked at; nothing is hidden before it
-	level          int     // of the part that begins there
+	open           []bool  // [guards] that may be hidden behind it
 	retaken        int     // trial steps in a row that retakes ended
 	retakes        int     // trial steps that it ended in this run
 	broken         bool
@@ -70,6 +70,7 @@ func newEnclosures(sys System, members []Info) enclosures {
 	e.off, e.y, e.yd = make([]float64, n), make([]Range, n), make([]Range, n)
 	e.ends, e.spare = make([]Range, g), make([]Range, g)
 	e.rho, e.slope, e.noise = make([]Range, g), make([]Range, g), make([]float64, g)
+	e.open = make([]bool, g)
 	return e
 }
 
@@ -110,6 +111,7 @@ func (s *Solver) hidden() (ok bool, err error) {
 		}
 	}
 	e.used, e.limit, e.broken, e.err = 0, 1, false, nil
+	clear(e.open)
 	if !s.doubtful(e.left[0], 0, 1, 0) {
 		return true, nil
 	}
@@ -130,7 +132,7 @@ func (s *Solver) hidden() (ok bool, err error) {
 			}
 		}
 		for g, i := range e.guards {
-			if e.doubt[e.level][g] && !s.guards[i].Kink {
+			if e.open[g] && !s.guards[i].Kink {
 				s.warn(Warning{
 					Kind: Hidden, T: math.FMA(e.settled, s.trial.H, s.trial.T), Name: s.guardName(i), Instant: -1,
 				})
@@ -239,7 +241,8 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 		return small || hi >= e.limit || s.shows(hi)
 	}
 	if e.used >= min(mostBoxes, e.credit) {
-		e.level, e.settled = level, lo
+		e.settled = lo
+		s.leaveOpen(level)
 		return false
 	}
 	// The mean value, with the slopes over the whole part.
@@ -274,9 +277,19 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 		}
 	}
 	if s.doubtful(l, lo, middle, level+1) && !s.part(l, lo, middle, level+1) {
+		if middle < e.limit && s.doubtful(r, middle, hi, level+1) {
+			s.leaveOpen(level + 1)
+		}
 		return false
 	}
 	return middle >= e.limit || !s.doubtful(r, middle, hi, level+1) || s.part(r, middle, hi, level+1)
+}
+
+// leaveOpen notes the guards in doubt in the part of a level that was looked at last.
+func (s *Solver) leaveOpen(level int) {
+	for g, doubt := range s.boxes.doubt[level] {
+		s.boxes.open[g] = s.boxes.open[g] || doubt
+	}
 }
 
 // shows adds a sample at theta if it differs from the one before. It returns false where a guard is not a number.
@@ -300,11 +313,9 @@ func (s *Solver) add(p *sample) {
 			max(math.Abs(p.rho[i]), math.Abs(before.rho[i])) <= e.noise[g] {
 			continue
 		}
-		if p.theta > before.theta {
-			s.insert(p)
-			s.firstFires()
-			e.credit = fullBoxes
-		}
+		s.insert(p)
+		s.firstFires()
+		e.credit = fullBoxes
 		return
 	}
 	s.used--

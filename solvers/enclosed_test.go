@@ -207,6 +207,30 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
+// TestHiddenBehindAnother has a guard of which nothing is known, on which a search spends all that it may, and a narrow
+// peak behind the place where it ends: the peak is found, or a warning names it as well.
+func TestHiddenBehindAnother(t *testing.T) {
+	for _, m := range enclosedMethods {
+		e := &enclosed{Hybrid: ramp(10)}
+		event(e.Hybrid, "wild", ofX(func(x float64) float64 { return x - 20 }), nil)
+		nothing := func(span) span { return span{math.NaN(), math.NaN()} }
+		e.bent = []bend{{guard: 0, rho: nothing, slope: nothing}}
+		e.withBump("peak", 0, 9.1, 1e-4, nil)
+		l := &log{}
+		st, err := e.solve(t, m.name, m.opts, l)
+		if err != nil {
+			t.Fatalf("%s: %v", m.name, err)
+		}
+		told := len(l.times) == 1
+		for _, w := range st.Warnings {
+			told = told || w.Kind == solvers.Hidden && w.Name == "peak"
+		}
+		if !told {
+			t.Errorf("%s %+v: %v, warnings %+v", m.name, m.opts, l, st.Warnings)
+		}
+	}
+}
+
 // TestNotANumberWithin has a guard that is not a number for a small part of a step, which only its enclosure shows.
 func TestNotANumberWithin(t *testing.T) {
 	for _, m := range enclosedMethods {
