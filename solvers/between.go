@@ -585,7 +585,7 @@ func (s *Solver) touch(lo, at, hi float64, side int8) (ok bool, err error) {
 	for range 12 {
 		l, r := x[1]-x[0], x[2]-x[1]
 		dl, dr := (v[1]-v[0])/l, (v[2]-v[1])/r
-		if !(dr > dl) || !(v[1] <= v[0] || v[1] <= v[2]) {
+		if !(dr > dl) {
 			return true, nil
 		}
 		z := float64(0.5*(x[0]+x[1])) - float64(float64(0.5*(l+r))*dl)/(dr-dl)

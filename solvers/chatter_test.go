@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/solvers"
@@ -43,6 +44,10 @@ func testRest(t *testing.T, crossing bool) {
 			}
 			h := bounce(e, 1, 400)
 			h.Conditions[0].Crossing = crossing
+			if e < 0.5 { // one guard of several
+				event(h, "never", above(1e9), nil)
+				slices.Reverse(h.Conditions)
+			}
 			_, err := solver(h, name, opts).Solve(context.Background(), &log{})
 			var c *solvers.ChatteringError
 			if !errors.As(err, &c) {

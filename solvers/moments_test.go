@@ -90,6 +90,30 @@ func TestClockAtEnd(t *testing.T) {
 	close(t, "x", l.final[0], 4)
 }
 
+// TestClockCrowd has more changes within the tolerance than are looked for at once.
+func TestClockCrowd(t *testing.T) {
+	h := sys()
+	event(h, "first", func(t C, _ []C, _ *env) C { return t - 1 }, nil)
+	h.Conditions[0].Clock = true
+	c := &clocked{Hybrid: h.With(1)}
+	for i := range 150 {
+		c.at = append(c.at, 1+float64(i)*0x1p-40)
+	}
+	s := solvers.NewSolver(c, method("rk4").New(c.Size(), 0), nil, solvers.Options{Fixed: 0.3, EventTol: 0x1p-32})
+	tr := &solvers.Trajectory{}
+	if _, err := s.Solve(context.Background(), tr); err != nil {
+		t.Fatal(err)
+	}
+	var ends []float64
+	for i := range tr.Steps() {
+		_, t1 := tr.Times(i)
+		ends = append(ends, t1)
+	}
+	if !slices.Contains(ends, 1) || !slices.Contains(ends, c.at[100]) {
+		t.Errorf("steps end at %v, want at 1, and at %v", ends, c.at[100])
+	}
+}
+
 // signalled is a system with a signal of time that has peaks at given times, and is flat elsewhere.
 type signalled struct {
 	*solvertest.Hybrid
