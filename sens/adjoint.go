@@ -491,7 +491,7 @@ func (s *sweep) pullClip(e solvers.End, h []float64) {
 		return
 	}
 	s.sys.InstantPull(e.Index, h)
-	if in.Kind == solvers.InstantEvery && e.Nth > 0 {
+	if e.Nth > 0 {
 		for j, x := range h {
 			s.w[j] = float64(float64(e.Nth) * x)
 		}

@@ -486,7 +486,7 @@ func (s *secondSweep) pullClip(e solvers.End, h solvers.Dual) {
 		return
 	}
 	s.sys.InstantPullPush(e.Index, h)
-	if in.Kind == solvers.InstantEvery && e.Nth > 0 {
+	if e.Nth > 0 {
 		n := float64(e.Nth)
 		s.w.X[0] = float64(n * h.X[0])
 		for j, x := range h.D {

@@ -345,8 +345,8 @@ func (w *walk) pushStep(i int, st *solvers.Step) {
 // instant writes the tangent of the time that e ends a step at, by the present discretes.
 func (w *walk) instant(e solvers.End, td []float64) {
 	w.sys.InstantPush(e.Index, td)
-	if in := &w.instants[e.Index]; in.Kind == solvers.InstantEvery && e.Nth > 0 {
-		w.sys.InstantPush(in.Period, w.r)
+	if e.Nth > 0 {
+		w.sys.InstantPush(w.instants[e.Index].Period, w.r)
 		for j, x := range w.r {
 			td[j] += float64(float64(e.Nth) * x)
 		}
