@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/solvertest"
 )
 
 // continuous returns the continuous adjoint of p, with its own tolerance.
@@ -200,6 +201,88 @@ func TestBackwardJacobians(t *testing.T) {
 		}
 		if c.seen == 0 {
 			t.Error("nothing was compared")
+		}
+	}
+}
+
+// counted is a field that counts what is asked of it.
+type counted struct {
+	*solvertest.Hybrid
+	work *[4]int // evaluations, transposes, Jacobians, transposed Jacobians
+}
+
+func (c counted) Eval(t float64, y, k []float64) {
+	c.work[0]++
+	c.Hybrid.Eval(t, y, k)
+}
+
+func (c counted) Pull(t float64, y, kb, yb, tb []float64) {
+	c.work[1]++
+	c.Hybrid.Pull(t, y, kb, yb, tb)
+}
+
+func (c counted) EvalJacobian(t float64, y, j []float64) {
+	c.work[2]++
+	c.Hybrid.EvalJacobian(t, y, j)
+}
+
+func (c counted) PullJacobian(t float64, y, jb, yb, tb []float64) {
+	c.work[3]++
+	c.Hybrid.PullJacobian(t, y, jb, yb, tb)
+}
+
+// fast is growth with a rate that changes: the way back has steps that are rejected.
+func fast() *problem {
+	p := growth(1.2, 0.5, 2)
+	p.Field = func(t C, y []C, e *env, k []C) { k[0] = e.P[0]*y[0] - (5+4*t*t)*(y[0]*y[0]-1/(0.02+(t-1)*(t-1))) }
+	p.psi = func(f, _, psi []C) { psi[0] = f[0] * f[0] }
+	return p
+}
+
+// TestBackwardsWork counts what the way back of the continuous methods evaluates: no slope twice that is known from the
+// step before, or from a trial of other length.
+func TestBackwardsWork(t *testing.T) {
+	for _, c := range []struct {
+		of        func() *problem
+		name      string
+		backsolve bool
+		fixed     float64
+		steps     int
+		work      [4]int
+	}{
+		{everything, "dopri5", false, 0, 243, [4]int{0, 1614, 0, 0}},
+		{everything, "dopri5", true, 0, 244, [4]int{1620, 1620, 0, 0}},
+		{everything, "dopri5", false, 0.15, 250, [4]int{0, 1575, 0, 0}},
+		{everything, "rk4", false, 0.15, 250, [4]int{0, 1075, 0, 0}},
+		{everything, "bs3", false, 0, 842, [4]int{0, 2709, 0, 0}},
+		{everything, "bs3, dop853", false, 0, 674, [4]int{0, 4116, 0, 0}},
+		{fast, "dopri5, rkc2", false, 0, 383, [4]int{0, 5684, 0, 0}},
+		{fast, "rodas4", false, 0, 704, [4]int{0, 4230, 704, 704}},
+		{func() *problem { return ball(2) }, "rodas4", true, 0, 68, [4]int{420, 420, 68, 204}},
+		{fast, "dopri5, rodas4", false, 0, 350, [4]int{0, 2194, 170, 170}},
+		{fast, "trbdf2", false, 0, 238, [4]int{0, 1848, 348, 348}},
+	} {
+		p := c.of()
+		p.opts = solvers.Options{RTol: 1e-4, ATol: 1e-6, Fixed: c.fixed}
+		tr, _ := p.run(t, c.name)
+		m := p.continuous(t, c.name, 1e-5, c.backsolve)
+		make := m.New
+		var work [4]int
+		m.New = func() sens.ContinuousWorker {
+			w := make()
+			w.Field = counted{w.Field.(*solvertest.Hybrid), &work}
+			return w
+		}
+		var res sens.Result
+		if err := m.Gradient(t.Context(), tr, sens.Options{}, &res); err != nil {
+			t.Fatal(err)
+		}
+		off := max(0, res.Stats.Steps-c.steps, c.steps-res.Stats.Steps)
+		for k, n := range work {
+			off = max(off, n-c.work[k], c.work[k]-n)
+		}
+		if off > max(2, c.work[1]/200) { // rounding decides where a step is long enough
+			t.Errorf("%q, %v, %v, %d, [4]int%v,", c.name, c.backsolve, c.fixed, res.Stats.Steps, work)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/cmplx"
+	"math/rand/v2"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -227,6 +228,23 @@ func TestPeaksTie(t *testing.T) {
 	}
 }
 
+// TestPeaksNearlyTie: two tops count as equal within Options.Tie.
+func TestPeaksNearlyTie(t *testing.T) {
+	p := swing(5, 1.5, 2, 0.3)
+	p.heights = func(t C, y, _, e []C) { e[0], e[1], e[2], e[3] = y[0]*(1-0.002*t), 0, 0, 0 }
+	tr, _ := p.run(t, "dopri5")
+	// They differ by 0.0063 of the larger.
+	for tie, both := range map[float64]bool{0: false, 1e-3: false, 0.01: true, 0.5: true} {
+		var res sens.Result
+		if err := p.adjoint(t, "dopri5", 1).Gradient(t.Context(), tr, sens.Options{Tie: tie}, &res); err != nil {
+			t.Fatal(err)
+		}
+		if top := res.Peaks[0]; math.IsNaN(top.Other) == both || top.T > 1 {
+			t.Errorf("tie %v: tops at %v and %v", tie, top.T, top.Other)
+		}
+	}
+}
+
 // TestPeaksObserved finds peaks while a run is made, as a Sink, and without a trajectory.
 func TestPeaksObserved(t *testing.T) {
 	p := swing(2.9, 1.5, 2, 0.3)
@@ -304,6 +322,117 @@ func TestAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "the second derivative", second[0], tf*tf*end, 1e-8)
+}
+
+// looking counts the points at which expressions are looked at.
+type looking struct {
+	*closures
+	looks *int
+}
+
+func (l looking) Heights(t float64, y, e []float64) {
+	*l.looks++
+	l.closures.Heights(t, y, e)
+}
+
+// TestPeaksWork counts the points at which a search looks: samples, and few more where something turns.
+func TestPeaksWork(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		heights func(t C, y, p, e []C)
+		looks   [3]int
+	}{
+		{"even", func(t C, _, _, e []C) { e[0] = t }, [3]int{86, 333, 33}},
+		{"level", func(_ C, _, _, e []C) { e[0] = 1 }, [3]int{86, 333, 33}},
+		{"swing", func(_ C, y, _, e []C) { e[0] = y[0] }, [3]int{89, 337, 37}},
+		{"flat", func(_ C, y, _, e []C) { e[0] = 1 - y[0]*y[0]*y[0]*y[0] }, [3]int{181, 419, 130}},
+		{"steep", func(t C, y, _, e []C) { e[0] = elem.CExp(4*t) * y[0] }, [3]int{93, 341, 40}},
+		{"waves", func(t C, y, _, e []C) { e[0] = elem.CSin(15*t) + y[0] }, [3]int{147, 384, 79}},
+		{"narrow", func(t C, y, _, e []C) { e[0] = 1/(0.003+(t-1.1)*(t-1.1)) + y[1] }, [3]int{95, 343, 42}},
+		{"kink", func(t C, y, _, e []C) { e[0] = elem.CAbs(y[0]-0.5) + 0.2*t }, [3]int{95, 341, 42}},
+		{"clipped", func(_ C, y, _, e []C) { e[0] = elem.CMin(y[0], 0.7) }, [3]int{86, 336, 33}},
+		{"root", func(_ C, y, _, e []C) { e[0] = elem.CSqrt(1.6 - y[0]) }, [3]int{90, 337, 38}},
+	} {
+		var got [3]int
+		for i, name := range []string{"dopri5", "bs3", "rk4"} {
+			p := swing(2.9, 1.5, 2, 0.3)
+			p.opts = solvers.Options{RTol: 1e-5, ATol: 1e-5}
+			if name == "rk4" {
+				p.opts = solvers.Options{Fixed: 0.4}
+			}
+			p.n, p.m, p.peaks, p.heights = 1, 1, []int{0}, c.heights
+			tr, _ := p.run(t, name)
+			o := p.with(1)
+			var res sens.Result
+			a := &sens.Adjoint{New: func() sens.CotangentWorker {
+				counts := looking{o, &got[i]}
+				return sens.CotangentWorker{System: o.Hybrid, Objectives: counts, Method: p.method(t, name, 1)}
+			}}
+			if err := a.Gradient(t.Context(), tr, sens.Options{}, &res); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, n := range got {
+			if d := n - c.looks[i]; d*d > 4 { // rounding decides where a search ends
+				t.Errorf("%s: %v looks, want %v", c.name, got, c.looks)
+			}
+		}
+	}
+}
+
+// TestAlongTangent: the tangent, the complex step and the gradient of the adjoint agree on the derivatives along random
+// directions of params and initial values, of a run that has everything.
+func TestAlongTangent(t *testing.T) {
+	p := everything()
+	p.opts.Fixed = 0.11
+	tr, _ := p.run(t, "rk4")
+	all := p.methods(t, "rk4")
+	var res sens.Result
+	if err := all[1].Gradient(t.Context(), tr, sens.Options{Initial: true}, &res); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for round := range 4 {
+		dp, dy0 := make([]float64, len(p.Params)), make([]float64, p.N)
+		for i := range dp {
+			dp[i] = r.NormFloat64()
+		}
+		for i := range dy0 {
+			dy0[i] = r.NormFloat64()
+		}
+		if round == 0 {
+			dy0 = nil
+		}
+		var calls int
+		all[3].(*sens.Tangent).SetTell(func(float64, float64, int) { calls++ })
+		pushed, err := all[3].(*sens.Tangent).Along(t.Context(), tr, dp, dy0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, err := all[0].(*sens.ComplexStep).Along(t.Context(), tr, dp, dy0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := tr.Steps() / 64; calls != want {
+			t.Errorf("told %d times in %d steps", calls, tr.Steps())
+		}
+		for o := range p.m {
+			want, size := 0.0, 0.0
+			for i, d := range dp {
+				want += d * res.DP[o*len(dp)+i]
+				size += math.Abs(d * res.DP[o*len(dp)+i])
+			}
+			for i, d := range dy0 {
+				want += d * res.DY0[o*p.N+i]
+				size += math.Abs(d * res.DY0[o*p.N+i])
+			}
+			for _, got := range []float64{pushed[o], exact[o]} {
+				if !(math.Abs(got-want) <= 1e-13*size) {
+					t.Errorf("objective %d along direction %d: %v, by the gradient %v", o, round, got, want)
+				}
+			}
+		}
+	}
 }
 
 // TestErrorControl lets derivatives take part in the error control of a run whose states are easy and whose derivatives

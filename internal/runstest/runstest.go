@@ -42,7 +42,7 @@ func Compare(t *testing.T, folder string, update bool) {
 			if settings, ok := strings.CutPrefix(strings.TrimSpace(line), "# run"); ok {
 				runs++
 				fmt.Fprintf(&got, "%s%s: %s\n", strings.TrimSuffix(filepath.Base(file), ".ode"), settings,
-					told(m, strings.Fields(settings)))
+					Told(m, strings.Fields(settings)...))
 			}
 		}
 		if runs == 0 {
@@ -68,8 +68,8 @@ func Compare(t *testing.T, folder string, update bool) {
 	}
 }
 
-// told makes a run and says what it cost and found.
-func told(m *odes.Model, settings []string) string {
+// Told makes a run of m and says what it cost and found.
+func Told(m *odes.Model, settings ...string) string {
 	opts := odes.Options{Threads: 1, EventTimes: true}
 	for _, s := range settings {
 		key, value, _ := strings.Cut(s, "=")
