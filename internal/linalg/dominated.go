@@ -138,26 +138,55 @@ func (d *dominated) solve(x []float64, lanes int, transposed bool, tolerance flo
 	}
 }
 
-// hybrid is a sparse factorisation that is not made where the diagonal dominates and iterations cost less than solves
-// with factors.
+// hybrid is a sparse factorisation that is not made where iterations cost less: where the diagonal dominates, or where
+// solutions by incomplete factors are refined in a few iterations. The second way is tried before factors are made if
+// these take long, and otherwise if the pivots of the pattern do not serve. What the matrix is decides that, and
+// nothing that came before.
 type hybrid struct {
 	*sparse
-	easy *dominated
-	mild bool // easy solves
+	easy    *dominated
+	refined *refined // nil for none
+	eager   bool     // refined is tried first
+	way     hybridWay
+	made    bool // factors of a matrix that refined solves
 }
 
+// hybridWay is what solves the equations.
+type hybridWay uint8
+
+const (
+	byFactors hybridWay = iota
+	byDiagonal
+	byRefinement
+)
+
 func (f *hybrid) Factor(values []float64) error {
-	f.mild = false
+	f.way, f.made = byFactors, false
 	if f.easy.take(values) {
 		work := f.easy.iterations(exactly) * len(f.easy.values)
 		if f.easy.runs != nil {
 			work /= kernelFaster
 		}
-		if f.mild = work < f.NonZeros(); f.mild {
+		if work < f.NonZeros() {
+			f.way = byDiagonal
 			return nil
 		}
 	}
-	return f.sparse.Factor(values)
+	if f.refined == nil {
+		return f.sparse.Factor(values)
+	}
+	if f.eager && f.refined.take(values) {
+		f.way = byRefinement
+		return nil
+	}
+	if good, err := f.sparse.try(values); good || err != nil {
+		return err
+	}
+	if !f.eager && f.refined.take(values) {
+		f.way = byRefinement
+		return nil
+	}
+	return f.sparse.repivot(values)
 }
 
 const (
@@ -172,29 +201,95 @@ const (
 func (f *hybrid) Solve(x []float64, lanes int) { f.SolveTo(x, lanes, exactly) }
 
 func (f *hybrid) SolveTo(x []float64, lanes int, tolerance float64) {
-	if f.mild {
+	switch f.way {
+	case byDiagonal:
 		f.easy.solve(x, lanes, false, tolerance)
-	} else {
+	case byRefinement:
+		f.refine(x, lanes, false, tolerance)
+	default:
 		f.sparse.Solve(x, lanes)
 	}
 }
 
 func (f *hybrid) SolveT(x []float64, lanes int) {
-	if f.mild {
+	switch f.way {
+	case byDiagonal:
 		f.easy.solve(x, lanes, true, exactly)
-	} else {
+	case byRefinement:
+		f.refine(x, lanes, true, exactly)
+	default:
 		f.sparse.SolveT(x, lanes)
 	}
 }
 
-// Exact implements Inexact.
-func (f *hybrid) Exact() bool { return !f.mild }
+// refine solves lane by lane. Where refinements do not converge, factors are made for that lane; if there are none, its
+// solution is NaN, and the step cannot be made.
+func (f *hybrid) refine(x []float64, lanes int, transposed bool, tolerance float64) {
+	for a := range lanes {
+		if f.refined.solve(x, a, lanes, transposed, tolerance) {
+			continue
+		}
+		if !f.made {
+			f.sparse.SetOrder(f.first)
+			if f.sparse.Factor(f.refined.values) != nil {
+				for i := range f.refined.b {
+					x[i*lanes+a] = math.NaN()
+				}
+				continue
+			}
+			f.made = true
+		}
+		w := f.refined.b
+		for i := range w {
+			w[i] = x[i*lanes+a]
+		}
+		if transposed {
+			f.sparse.SolveT(w, 1)
+		} else {
+			f.sparse.Solve(w, 1)
+		}
+		for i, v := range w {
+			x[i*lanes+a] = v
+		}
+	}
+}
 
-func (f *hybrid) Keep(to []float64) bool { return !f.mild && f.sparse.Keep(to) }
+// Exact implements Inexact.
+func (f *hybrid) Exact() bool { return f.way == byFactors }
+
+// Kept, Keep and Restore are for the way that is tried first.
+func (f *hybrid) Kept() int {
+	if f.eager {
+		return len(f.refined.values)
+	}
+	return f.sparse.Kept()
+}
+
+func (f *hybrid) Keep(to []float64) bool {
+	switch {
+	case f.eager && f.way == byRefinement:
+		copy(to, f.refined.values)
+		return true
+	case !f.eager && f.way == byFactors:
+		return f.sparse.Keep(to)
+	}
+	return false
+}
 
 func (f *hybrid) Restore(from []float64) {
-	f.mild = false
+	if f.eager {
+		f.way, f.made = byRefinement, false
+		f.refined.hold(from) // it could be factored before
+		return
+	}
+	f.way = byFactors
 	f.sparse.Restore(from)
 }
 
-func (f *hybrid) Memory() int { return f.sparse.Memory() + 8*(len(f.easy.values)+4*f.easy.p.N) }
+func (f *hybrid) Memory() int {
+	n := f.sparse.Memory() + 8*(len(f.easy.values)+4*f.easy.p.N)
+	if f.refined != nil {
+		n += f.refined.memory()
+	}
+	return n
+}

@@ -104,6 +104,8 @@ type Analysis struct {
 	products  *iterativePlan // of Iterative
 	easy      bool           // factors are made only where the diagonal does not dominate
 	runs      *diagonals     // of these
+	refined   *refinedPlan   // of these; nil for none
+	eager     bool           // refinements are tried before factors
 }
 
 // Options are what may be asked of an Analysis.
@@ -162,7 +164,8 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 		a.band = nil
 	}
 	if o.Method == Auto && a.options.Method == Sparse && a.order.flops > easyFrom && p.hasDiagonal() {
-		a.easy, a.runs = true, newDiagonals(p)
+		a.easy, a.runs, a.refined = true, newDiagonals(p), newRefinedPlan(p)
+		a.eager = a.refined != nil && a.refined.price() < a.price(Sparse)/2
 	}
 	return a, nil
 }
@@ -252,7 +255,11 @@ func (a *Analysis) New() LU {
 	}
 	f := newSparse(a.structure, a.order, a.options.Memory)
 	if a.easy {
-		return &hybrid{sparse: f, easy: newDominated(a.p, a.runs)}
+		h := &hybrid{sparse: f, easy: newDominated(a.p, a.runs), eager: a.eager}
+		if a.refined != nil {
+			h.refined = a.refined.new()
+		}
+		return h
 	}
 	return f
 }

@@ -1,0 +1,112 @@
+package linalg
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// ring is the matrix of a step of n species, most of which react with neighbours on a ring, with rates of many sizes. A
+// share of the reactions is with species anywhere. Units of species differ by the scale.
+func ring(n int, far, scale float64) matrix {
+	r := elem.NewRand(5)
+	unit := func(i int) float64 {
+		if i%3 == 0 {
+			return scale
+		}
+		return 1
+	}
+	return build("ring", n, func(add func(i, j int, v float64)) {
+		for j := range n {
+			add(j, j, 1)
+			for q := range 6 {
+				i := (j + 1 + int(16*r.Float64())) % n
+				if r.Float64() < far {
+					i = int(float64(n) * r.Float64())
+				}
+				rate := elem.Exp(float64(9*r.Float64()) - 6)
+				add(j, j, rate)
+				if i != j && q < 5 {
+					add(i, j, -rate*unit(i)/unit(j))
+				}
+			}
+		}
+	})
+}
+
+// TestRefined compares solutions that are refined with those by factors, both ways. They have the same bits after
+// Restore, and in other units.
+func TestRefined(t *testing.T) {
+	const n, lanes, scale = 4000, 2, 0x1p27
+	refined := func(m matrix) *hybrid {
+		f := analyzed(t, m, Auto).(*hybrid)
+		if err := f.Factor(m.values); err != nil {
+			t.Fatal(err)
+		}
+		if !f.eager || f.way != byRefinement {
+			t.Fatalf("eager: %t, solved by %d", f.eager, f.way)
+		}
+		return f
+	}
+	m := ring(n, 0.02, 1)
+	f, scaled, g := refined(m), refined(ring(n, 0.02, scale)), analyzed(t, m, Sparse)
+	if err := g.Factor(m.values); err != nil {
+		t.Fatal(err)
+	}
+	kept := make([]float64, f.Kept())
+	if !f.Keep(kept) {
+		t.Fatal("nothing is kept")
+	}
+	again := analyzed(t, m, Auto)
+	again.Restore(kept)
+	// Every third species has the other unit; by is what that makes of a vector.
+	in := func(x []float64, by float64) []float64 {
+		x = slices.Clone(x)
+		for k := range x {
+			if k/lanes%3 == 0 {
+				x[k] *= by
+			}
+		}
+		return x
+	}
+	r := elem.NewRand(3)
+	b := make([]float64, n*lanes)
+	for i := range b {
+		b[i] = r.Norm()
+	}
+	for _, c := range []struct {
+		name  string
+		by    float64 // of right-hand sides and solutions
+		solve func(LU, []float64)
+	}{
+		{"solve", scale, func(lu LU, x []float64) { lu.Solve(x, lanes) }},
+		{"transpose", 1 / scale, func(lu LU, x []float64) { lu.SolveT(x, lanes) }},
+	} {
+		x, want, second, other := slices.Clone(b), slices.Clone(b), slices.Clone(b), in(b, c.by)
+		c.solve(f, x)
+		c.solve(g, want)
+		c.solve(again, second)
+		c.solve(scaled, other)
+		same(t, c.name+" after Restore", second, x)
+		same(t, c.name+" in other units", in(other, 1/c.by), x)
+		for i, v := range want {
+			if !(math.Abs(x[i]-v) <= 1e-12*(1+math.Abs(v))) {
+				t.Fatalf("%s: element %d is %v, not %v", c.name, i, x[i], v)
+			}
+		}
+	}
+}
+
+// TestRefinedNotConverging holds that a matrix that refinements would take long for is factored.
+func TestRefinedNotConverging(t *testing.T) {
+	m := torus(60, 1e4, 1)
+	f := analyzed(t, m, Auto).(*hybrid)
+	if err := f.Factor(m.values); err != nil {
+		t.Fatal(err)
+	}
+	if f.way != byFactors {
+		t.Errorf("solved by %d", f.way)
+	}
+}
