@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,11 +121,17 @@ func (r *runner) against(other string, w io.Writer) error {
 	}
 	defer os.Remove(ours)
 	both := [2]string{other, ours}
+	known := slices.IndexFunc(list, func(path string) bool { // an example that both versions can read
+		return exec.Command(other, "bench", path, "--runs", "1").Run() == nil
+	})
+	if known < 0 {
+		return fmt.Errorf("%s runs none of the examples", other)
+	}
 	var off [2][]string
 	for i, command := range both {
 		for _, key := range defaults { // those that the version knows
 			flag := "--" + key + "=off"
-			if exec.Command(command, "bench", list[0], "--runs", "1", flag).Run() == nil {
+			if exec.Command(command, "bench", list[known], "--runs", "1", flag).Run() == nil {
 				off[i] = append(off[i], flag)
 			}
 		}
