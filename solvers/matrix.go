@@ -57,8 +57,9 @@ type MatrixError struct {
 	Value      float64 // of the entry that is not finite
 	// Overflow tells that all entries are finite, and what elimination made of them is not.
 	Overflow bool
-	// Of a matrix that is too large, in bytes.
+	// Of a matrix that is too large, in bytes. Iterative tells that GMRES, which has no factors, has room.
 	Bytes, Limit int
+	Iterative    bool
 }
 
 func (e *MatrixError) Error() string {
@@ -92,7 +93,7 @@ func matrixError(err error) error {
 			Overflow: infinite.Overflow,
 		}
 	case errors.As(err, &large):
-		return &MatrixError{Kind: MatrixTooLarge, Bytes: large.Bytes, Limit: large.Limit}
+		return &MatrixError{Kind: MatrixTooLarge, Bytes: large.Bytes, Limit: large.Limit, Iterative: large.Iterative}
 	}
 	return err
 }

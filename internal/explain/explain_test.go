@@ -78,7 +78,7 @@ func TestFailures(t *testing.T) {
 		{
 			&solvers.StepUnderflowError{Place: at, NonFinite: true, Matrix: &solvers.MatrixError{
 				Kind: solvers.MatrixSingular, Rows: []int{1}, Cols: []int{0, 1},
-			}}, explain.CodeUnderflow, "-9.81", "those of x, v are linearly dependent there", false,
+			}}, explain.CodeUnderflow, "-9.81", "they do not determine x, v", false,
 		},
 		{
 			&solvers.NonFiniteError{Place: at, Matrix: &solvers.MatrixError{
@@ -103,6 +103,10 @@ func TestFailures(t *testing.T) {
 		{
 			&solvers.MatrixError{Kind: solvers.MatrixTooLarge, Bytes: 3e9, Limit: 2e9}, explain.CodeMemory, "t",
 			"need more than 3 GB of memory once they are factored, and may take 2 GB; take fewer states", true,
+		},
+		{
+			&solvers.MatrixError{Kind: solvers.MatrixTooLarge, Bytes: 3e9, Limit: 2e9, Iterative: true},
+			explain.CodeMemory, "t", "take linear = gmres, which has no factors, fewer states", true,
 		},
 		{&solvers.NoJacobianError{Method: "rodas4"}, explain.CodeIncapable, "t", "method rodas4 needs the", true},
 		{&sens.BackwardError{T: 0.3}, explain.CodeBackward, "t", "0.3", true},

@@ -157,21 +157,25 @@ func (f *failure) unsolvable(e *solvers.MatrixError, p *solvers.Place) {
 			"of %s at %s: with h = %s, it goes on to change %s; shorter steps (hmax, fixed_step, rtol), or another "+
 			"method may do without", f.method.Info().Name, f.at(p), diag.Number(p.H), f.stateNames(e.Cols))
 	default:
-		why := "are linearly dependent there"
+		why := "they do not determine " + f.stateNames(e.Cols)
 		if e.Overflow {
-			why = "overflow there"
+			why = "those of " + f.stateNames(e.Cols) + " overflow there"
 		}
 		f.list.Errorf(CodeUnderflow, f.rate(e.Rows), "the equations for a step of %s have no solution at %s: with "+
-			"h = %s, those of %s %s; another length of steps, rtol, or another method may do without",
-			f.method.Info().Name, f.at(p), diag.Number(p.H), f.stateNames(e.Cols), why)
+			"h = %s, %s; another length of steps, rtol, or another method may do without",
+			f.method.Info().Name, f.at(p), diag.Number(p.H), why)
 	}
 }
 
 // matrix explains a matrix that has no room.
 func (f *failure) matrix(e *solvers.MatrixError) {
+	instead := ""
+	if e.Iterative {
+		instead = "linear = gmres, which has no factors, "
+	}
 	f.list.Errorf(CodeMemory, f.span, "the equations for a step of an implicit method need more than %s of memory "+
-		"once they are factored, and may take %s; take fewer states, a coarser grid, or an explicit method: method = "+
-		"rkc2 for diffusion", diag.Bytes(float64(e.Bytes)), diag.Bytes(float64(e.Limit)))
+		"once they are factored, and may take %s; take %sfewer states, a coarser grid, or an explicit method: "+
+		"method = rkc2 for diffusion", diag.Bytes(float64(e.Bytes)), diag.Bytes(float64(e.Limit)), instead)
 }
 
 // inconsistent explains algebraic equations without a solution.

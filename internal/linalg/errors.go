@@ -58,8 +58,9 @@ func (e *NotFiniteError) Error() string {
 
 // MemoryError says that a factorisation would need more memory than it may take.
 type MemoryError struct {
-	Bytes int // at least
-	Limit int
+	Bytes     int // at least
+	Limit     int
+	Iterative bool // that method, which has no factors, has room
 }
 
 func (e *MemoryError) Error() string {

@@ -136,7 +136,7 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 		if err == nil && a.structure.setTail(a.order) {
 			a.order, err = a.structure.order(nil, o.Memory)
 		}
-		if errors.As(err, &a.tooLarge) && m != Sparse {
+		if errors.As(err, &a.tooLarge) {
 			err = nil
 		}
 		if err != nil {
@@ -152,13 +152,16 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	}
 	switch bytes := a.bytes(a.options.Method); {
 	case a.options.Method == Sparse && a.order == nil:
+		a.tooLarge.Iterative = a.iterates()
 		return nil, a.tooLarge
 	case a.options.Method == Iterative:
 		if a.products, err = newIterativePlan(p); err != nil {
 			return nil, err
 		}
 	case bytes > o.Memory:
-		return nil, &MemoryError{Bytes: bytes, Limit: o.Memory}
+		return nil, &MemoryError{
+			Bytes: 8 * a.places(a.options.Method), Limit: min(o.Memory, 8*math.MaxInt32), Iterative: a.iterates(),
+		}
 	}
 	if a.options.Method != Band {
 		a.band = nil
@@ -172,18 +175,33 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 
 // bytes returns about how much memory a factorisation takes. Places are 32 bits long.
 func (a *Analysis) bytes(m Method) int {
-	n := a.p.N
 	switch {
-	case m == Dense && n*n <= math.MaxInt32:
-		return 8 * n * n
-	case m == Band && n*a.band.stride() <= math.MaxInt32:
-		return 8*n*a.band.stride() + a.band.memory()
+	case m == Dense && a.places(m) <= math.MaxInt32:
+		return 8 * a.places(m)
+	case m == Band && a.places(m) <= math.MaxInt32:
+		return 8*a.places(m) + a.band.memory()
 	case m == Iterative:
 		return iterativeBytes(a.p)
 	case m != Sparse || a.order == nil: // more than there is
 		return math.MaxInt
 	}
-	return 8*(a.order.lSize+len(a.order.uRows)) + a.order.memory()
+	return 8*a.places(m) + a.order.memory()
+}
+
+// places returns how many numbers the factors have. Those of a sparse matrix must have been ordered.
+func (a *Analysis) places(m Method) int {
+	switch m {
+	case Dense:
+		return a.p.N * a.p.N
+	case Band:
+		return a.p.N * a.band.stride()
+	}
+	return a.order.lSize + len(a.order.uRows)
+}
+
+// iterates reports whether Iterative would have room where another method was asked for.
+func (a *Analysis) iterates() bool {
+	return a.p.hasDiagonal() && a.bytes(Iterative) <= a.options.Memory
 }
 
 // choose returns the method that should be fastest.

@@ -417,6 +417,27 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestTooLarge holds that the memory of factors that nothing could hold is told as it is, and that what needs none is
+// offered where it has room.
+func TestTooLarge(t *testing.T) {
+	const n = 64000
+	m := build("diagonal", n, func(add func(i, j int, v float64)) {
+		for i := range n {
+			add(i, i, 4)
+			if i > 0 {
+				add(i, i-1, 1)
+			}
+		}
+	})
+	for _, memory := range []int{500_000, 1 << 30, 1 << 40} {
+		_, err := Analyze(m.p, Options{Method: Dense, Memory: memory})
+		var e *MemoryError
+		if !errors.As(err, &e) || e.Bytes != 8*n*n || e.Limit >= e.Bytes || e.Iterative != (memory > 500_000) {
+			t.Errorf("dense in %d bytes: %+v", memory, e)
+		}
+	}
+}
+
 // TestChoice checks which method is chosen. The species of the reaction–diffusion line lie one array
 // after the other, and its cells in a random order, so that its band has to be found.
 func TestChoice(t *testing.T) {
