@@ -25,7 +25,7 @@ const LaneCount = solvers.LaneCount
 
 // Lanes returns what runs the model for sets of values with the names of those in the options; with derivatives if
 // gradient. It is nil where nothing is gained, or where single runs can do what it cannot: it takes methods with
-// explicit stages, for models without conditions of states whose times are known.
+// explicit stages.
 func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 	l := &Lanes{back: gradient}
 	var step *system.Lanes

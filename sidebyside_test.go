@@ -1,11 +1,9 @@
 package odes_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -127,6 +125,88 @@ objective L = nll()
 `,
 }
 
+// Models whose steps end at times that move, and what happens there.
+var movingModels = map[string]string{
+	"end": `
+time t from 0 to T
+param T = 3, a = 1.5, b = 1, c = 3, d = 1
+state x = 1
+state y = a/2
+x' = a*x - b*x*y
+y' = -c*y + d*x*y
+objective J = final(x) + final(y)^2
+objective K = integral(x*y)
+`,
+	"start": `
+time t from b to 2*d + 3
+param a = 1.5, b = 1, c = 3, d = 1
+state x = 1
+state y = a/2
+x' = a*x - b*x*y*(1 + 0.1*sin(t))
+y' = -c*y + d*x*y
+objective J = final(x)
+objective K = integral(x*y, from = b + 0.5, to = d + 2)
+`,
+	"doses": `
+time t from 0 to 5
+param a = 1, b = 3, c = 0.5, d = 1
+state x = 0
+state y = d
+x' = -a*x
+y' = a*x - c*y
+event first at 0 { x += 2*b }
+event later at 1 { x += b }
+event again every 1.5 from 2 { x = x + d  y = y*0.9 }
+objective J = final(y)
+objective K = integral(y^2) + at_event(again, pre(y)*post(x))
+`,
+	"moving doses": `
+time t from 0 to 4 + c
+param a = 1, b = 3, c = 0.5, d = 1
+state x = 0
+state y = d
+x' = -a*x + 0.1*cos(b*t)
+y' = a*x - c*y
+discrete n = 0
+event first at d { x += 2*b  n += x }
+event again every c + 0.3 from d { x = x + d + 0.01*n  y = y*0.9 }
+objective J = final(y) + final(n)
+objective K = integral(y^2) + event_time(again, 2)
+`,
+	"guard": `
+time t from 0 to 6
+param a = 1.5, b = 1, c = 3, d = 1
+state x = 1
+state y = a/2
+discrete hits = 0
+x' = a*x - b*x*y
+y' = -c*y + d*x*y
+event low when x < 0.4*b { x = x + 0.1  hits += d }
+event high when y > 2 { y = y - 0.5*d }
+objective J = final(x) + final(y)^2 + final(hits)
+objective K = integral(x*y)
+objective L = at_event(low, post(x)*pre(y)) + at_event(high, pre(x)*t)
+`,
+	"modes": `
+time t from 0 to 5
+param a = 1.5, b = 1, c = 3, d = 1
+state x = d
+state v = 0
+x' = v
+v' = if x > 0.1*b then -a*x - 0.1*v + sin(c*t) else -5*x - d*v
+objective J = final(x)
+objective K = integral(max(x, 0.2)) + integral(abs(v))
+`,
+	"window": `
+time t from 0 to 5
+param a = 1.5, b = 1, c = 3, d = 1
+state x = d
+x' = -a*x + (if t > b and t < b + c/2 then c else 0)
+objective J = final(x)
+objective K = integral(x*t, from = b)
+`,
+}
+
 // laneValues are values of the params of laneModels.
 func laneValues(i int) []odes.Assignment {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
@@ -153,6 +233,34 @@ func TestSideBySide(t *testing.T) {
 					opts.Settings = append(opts.Settings, odes.Setting{Key: "solver.method", Value: method})
 				}
 				n := 1 + (7*i+len(text))%17
+				for _, gradient := range []bool{true, false} {
+					if got := sideBySide(t, m, opts, n, gradient, laneValues); got != n {
+						t.Errorf("%s: %d of %d in lanes", method, got, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSideBySideMoving has models whose steps end at times that move.
+func TestSideBySideMoving(t *testing.T) {
+	t.Parallel()
+	for name, text := range movingModels {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, method := range []string{"dopri5", "", "dop853", "tsit5", "bs3", "rk6"} {
+				opts := odes.Options{Settings: []odes.Setting{
+					{Key: "sens.mode", Value: "adjoint"}, {Key: "solver.rtol", Value: "1e-7"},
+				}}
+				if method != "" {
+					opts.Settings = append(opts.Settings, odes.Setting{Key: "solver.method", Value: method})
+				}
+				n := 1 + (7*i+len(text))%37
 				for _, gradient := range []bool{true, false} {
 					if got := sideBySide(t, m, opts, n, gradient, laneValues); got != n {
 						t.Errorf("%s: %d of %d in lanes", method, got, n)
@@ -236,21 +344,13 @@ sens { mode = adjoint }
 // TestNotSideBySide has models that lanes do not take.
 func TestNotSideBySide(t *testing.T) {
 	t.Parallel()
-	for name, item := range map[string]string{
-		"event": "event e when x < 0.5 { x = 1 }", "dose": "event e at 0.5 { x += 1 }", "end": "param T = 1",
-		"steady": "",
+	for name, text := range map[string]string{
+		"steady":   "x' = 1 - k*x\nobjective J = steady(x)\n",
+		"peak":     "x' = 1 - k*x\nobjective J = max_over(x)\n",
+		"implicit": "x' = 1 - k*x\nobjective J = final(x)\nsolver { method = rodas5p }\n",
+		"many":     "x' = 1 - k*x\nstate u[17] = 1\nu' = -u*x\nobjective J = final(x)\n",
 	} {
-		end := "1"
-		if name == "end" {
-			end = "T"
-		}
-		text := fmt.Sprintf("time t from 0 to %s\nparam k = 1\n%s\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n",
-			end, item)
-		if name == "steady" {
-			text = strings.Replace(text, "final(x)", "steady(x)", 1)
-			text = strings.Replace(text, "-k*x", "1 - k*x", 1)
-		}
-		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\n"+text, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(name, err)
 		}

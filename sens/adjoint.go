@@ -258,29 +258,36 @@ func (s *sweep) slopes(res *Result, limit float64) (slopes, error) {
 		return slopes{}, nil
 	}
 	var rates slopes
-	z, l := s.run.Size(), s.l
-	grad := make([]float64, z.N)
 	err := roots(s.run, &rates, func(i, guard int) error {
 		st := &s.step
 		if _, err := s.read.Load(i, st); err != nil {
 			return err
 		}
 		s.sys.Enter(s.run.Held(i))
-		for j := range s.w {
-			s.w[j] = 1
-		}
-		s.pullGuard(guard, st)
-		s.g.WantH = true
-		s.method.Pull(s.field(i, st), st, &s.g)
-		rate := s.g.H[0]
-		rates.add(i, rate)
-		for j := range grad {
-			grad[j] = s.gy[j*l]
-		}
-		res.judge(s.sys, guard, st, rate, grad, limit)
+		rates.add(i, s.slope(res, guard, st, s.field(i, st), limit))
 		return nil
 	})
 	return rates, err
+}
+
+// slope returns the rate of the guard that ended st, and judges it.
+func (s *sweep) slope(
+	res *Result, guard int, st *solvers.Step, field solvers.CotangentField, limit float64,
+) float64 {
+	for j := range s.w {
+		s.w[j] = 1
+	}
+	s.pullGuard(guard, st)
+	s.g.WantH = true
+	s.method.Pull(field, st, &s.g)
+	rate := s.g.H[0]
+	for j := range s.ym {
+		if j%s.l == 0 {
+			s.ym[j/s.l] = s.gy[j]
+		}
+	}
+	res.judge(s.sys, guard, st, rate, s.ym[:len(s.ym)/s.l], limit)
+	return rate
 }
 
 // field returns the system, within the limits of step i.
@@ -288,7 +295,13 @@ func (s *sweep) field(i int, st *solvers.Step) solvers.CotangentField {
 	if s.timeless {
 		return s.sys
 	}
-	if b, any := limitsOf(s.run, i, st); any {
+	b, any := limitsOf(s.run, i, st)
+	return s.limit(b, any)
+}
+
+// limit returns the system, within b if there are any limits.
+func (s *sweep) limit(b limits, any bool) solvers.CotangentField {
+	if any && !s.timeless {
 		s.limited = limitedCotangent{s.sys, b}
 		return &s.limited
 	}
@@ -420,7 +433,7 @@ func interpolant(m solvers.Method) (solvers.Interpolant, error) {
 
 // cross transposes step i.
 func (s *sweep) cross(i int) error {
-	st, c := &s.step, &s.c
+	st := &s.step
 	e, err := s.read.Load(i, st)
 	if err != nil {
 		return err
@@ -430,13 +443,22 @@ func (s *sweep) cross(i int) error {
 		s.loaded = -1
 	}
 	seeded := st == &s.dense
+	s.transpose(i, st, e, s.field(i, st), s.rates.at(i), seeded)
+	return nil
+}
+
+// transpose transposes st, step i, -1 for one that no system keeps anything of. rate is that of the guard that ended
+// it. If seeded, something was read within it.
+func (s *sweep) transpose(
+	i int, st *solvers.Step, e solvers.End, field solvers.CotangentField, rate float64, seeded bool,
+) {
+	c := &s.c
 	if st.H > 0 && len(s.owed) > 0 {
 		s.settle()
 	}
 	s.visit(i)
 	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
 	c.WantH = e.Kind != solvers.EndFree && !s.timeless
-	field := s.field(i, st)
 	s.method.Pull(field, st, c)
 	if seeded {
 		addTo(c.T0, s.th)
@@ -459,7 +481,7 @@ func (s *sweep) cross(i int) error {
 		}
 	case solvers.EndRoot:
 		for j, h := range c.H {
-			s.w[j] = share(h, s.rates.at(i))
+			s.w[j] = share(h, rate)
 		}
 		s.pullGuard(e.Index, st)
 		s.g.WantH = false
@@ -481,7 +503,6 @@ func (s *sweep) cross(i int) error {
 	}
 	s.yb, c.Y0 = c.Y0, s.yb
 	s.tb, c.T0 = c.T0, s.tb
-	return nil
 }
 
 // pullClip transposes the time that e ends a step at, at the present discretes.

@@ -37,26 +37,45 @@ type LaneWorker struct {
 	Resume func(i int)
 }
 
-// laneRun is a run with its marks. It is a solvers.Sink.
+// laneRun is a run with its marks, and with its steps that are in no block. It is a solvers.Sink.
 type laneRun struct {
 	*Observer
 	of    *LaneRuns
 	i     int // among all
 	lane  int
 	err   error
-	marks []laneMark
+	items []laneItem
 	n     int
-	next  int // on the way back: the mark that comes next, -1 before the first and after the last
+	next  int // on the way back: the item that comes next, -1 before the first and after the last
 	steps int
 	res   Result
 	prev  *laneRun // in its lane
 }
 
-// laneMark is a mark and the block that it comes after.
-type laneMark struct {
-	after int
-	mark  solvers.Mark
+// laneItem is a mark or a step, and the block that it comes after: for a step the one in which its lane is masked.
+type laneItem struct {
+	after  int
+	stands bool // it is a step
+	mark   solvers.Mark
+	left   int // the mark whose left limits it reads, or -1
+	// The states, discretes and modes of the mark.
+	before, right held
+
+	step solvers.Step
+	end  solvers.End
+	from bool    // its start was chosen
+	rate float64 // of the guard that ended it
 }
+
+// held are a state, discretes and modes.
+type held struct{ y, d, m []float64 }
+
+func (h *held) copy(y, d, m []float64) {
+	h.y, h.d, h.m = append(h.y[:0], y...), append(h.d[:0], d...), append(h.m[:0], m...)
+}
+
+// laneItems is how many items a run may have.
+const laneItems = 1 << 12
 
 // NewLaneRuns returns what makes runs with step in lanes. What opts say of events is not for them.
 func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
@@ -74,7 +93,7 @@ func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*L
 	return l, nil
 }
 
-// errLane is the error of a sink that is told what lanes do not do.
+// errLane is the error of a run with too many items.
 var errLane = errors.New("sens: not side by side")
 
 // Begin implements solvers.Sink.
@@ -85,34 +104,79 @@ func (r *laneRun) Begin(sys solvers.System, m solvers.Method) error {
 
 // Step implements solvers.Sink.
 func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
-	if !(s.H > 0) {
-		return errLane
+	if own, after := r.of.runs.Own(r.lane); len(r.of.sweeps) > 0 && (own || !(s.H > 0)) {
+		to, err := r.item()
+		if err != nil {
+			return err
+		}
+		was, before := to.step, r.n-2
+		for before >= 0 && !r.items[before].stands {
+			before--
+		}
+		to.stands, to.end, to.step = true, e, *s
+		to.from = !after && (before < 0 || r.items[before].end.Kind != solvers.EndFree)
+		rows := r.of.runs.Stepper().Rows()
+		to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
+		to.step.DQ, to.step.K = append(was.DQ[:0], s.DQ...), append(was.K[:0], s.K[:rows.Stages*rows.W]...)
+		to.step.Kept, to.step.E, to.step.Dense, to.step.Estimated = nil, nil, false, false
 	}
 	return r.Observer.Step(s, e)
 }
 
+// item returns the next item, after the present block.
+func (r *laneRun) item() (*laneItem, error) {
+	if r.n == laneItems {
+		return nil, errLane
+	}
+	if r.n == len(r.items) {
+		r.items = append(r.items, laneItem{})
+	}
+	to := &r.items[r.n]
+	r.n++
+	to.after = r.of.runs.Present()
+	return to, nil
+}
+
 // Mark implements solvers.Sink.
 func (r *laneRun) Mark(m *solvers.Mark) error {
-	switch m.Kind {
-	case solvers.MarkStart, solvers.MarkSite, solvers.MarkFinal:
-	default:
-		return errLane
-	}
 	if m.Inside {
 		return errLane
 	}
-	if r.n == len(r.marks) {
-		r.marks = append(r.marks, laneMark{})
+	to, err := r.item()
+	if err != nil {
+		return err
 	}
-	to := &r.marks[r.n]
-	r.n++
-	was := to.mark
-	to.mark, to.after = *m, r.of.runs.Present()
-	// Nothing jumps: the limits from the left are those from the right.
-	to.mark.Yp = append(was.Yp[:0], m.Yp...)
-	to.mark.Dp, to.mark.Mp = append(was.Dp[:0], m.Dp...), append(was.Mp[:0], m.Mp...)
-	to.mark.Ym, to.mark.Dm, to.mark.Mm = to.mark.Yp, to.mark.Dp, to.mark.Mp
+	to.mark, to.stands, to.left = *m, false, -1
+	x := &to.mark
+	to.right.copy(m.Yp, m.Dp, m.Mp)
+	x.Yp, x.Dp, x.Mp = to.right.y, to.right.d, to.right.m
+	x.Ym, x.Dm, x.Mm = x.Yp, x.Dp, x.Mp
+	switch m.Kind {
+	case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
+		to.before.copy(m.Ym, m.Dm, m.Mm)
+		x.Ym, x.Dm, x.Mm = to.before.y, to.before.d, to.before.m
+	case solvers.MarkSite:
+		if to.left = r.leader(); to.left >= 0 {
+			b := &r.items[to.left].before
+			x.Ym, x.Dm, x.Mm = b.y, b.d, b.m
+		}
+	}
 	return r.Observer.Mark(m)
+}
+
+// leader returns the first event of the group of the mark that is added last, or -1.
+func (r *laneRun) leader() int {
+	first, after := -1, r.items[r.n-1].after
+	for k := r.n - 2; k >= 0 && r.items[k].after == after; k-- {
+		it := &r.items[k]
+		if it.stands && it.step.H > 0 {
+			break
+		}
+		if !it.stands && it.mark.Kind == solvers.MarkFire {
+			first = k
+		}
+	}
+	return first
 }
 
 // Run makes runs, with derivatives if there are workers for them. next prepares a lane for the next run, of which it
@@ -178,7 +242,7 @@ func (l *LaneRuns) back(first, objectives int) {
 				if r.next < 0 && r.end() == j {
 					r.begin(s, first, objectives)
 				}
-				if r.next < 0 || r.marks[r.next].after != j {
+				if r.next < 0 || r.items[r.next].after != j {
 					break
 				}
 				if r.pull(s, j, first); r.next >= 0 {
@@ -197,7 +261,7 @@ func (l *LaneRuns) back(first, objectives int) {
 }
 
 // end returns the last block of a run.
-func (r *laneRun) end() int { return r.marks[r.n-1].after }
+func (r *laneRun) end() int { return r.items[r.n-1].after }
 
 // begin begins the sweep of a run.
 func (r *laneRun) begin(s *sweep, first, objectives int) {
@@ -209,6 +273,9 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 		r.res.Sound = append(r.res.Sound, make([]bool, objectives)...)
 	}
 	l.lanes[r.lane].Resume(r.i)
+	if first == 0 {
+		r.slopes(s)
+	}
 	s.objectives, s.stride, s.first, s.group = objectives, l.opts.stride(l.record.Size()), first, -1
 	s.rows[0] = r.res.row(first, l.record.Size().P, s.stride)
 	s.sys.Begin(s.rows)
@@ -217,23 +284,61 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 	clear(s.tb)
 	clear(s.db)
 	r.next = r.n - 1
-	m := &r.marks[r.next].mark
+	m := &r.items[r.next].mark
 	s.sys.Enter(m.Dp, m.Mp)
 	l.runs.Stepper().Enter(r.lane, s.sys)
 	l.runs.Stepper().Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
-// pull transposes the marks after block j.
+// slopes finds the rates of all roots of the run. What gathers in the system meanwhile is discarded.
+func (r *laneRun) slopes(s *sweep) {
+	s.rows[0] = r.res.row(0, r.of.record.Size().P, r.of.opts.stride(r.of.record.Size()))
+	s.sys.Begin(s.rows)
+	var m *solvers.Mark
+	for k := range r.items[:r.n] {
+		switch it := &r.items[k]; {
+		case !it.stands:
+			m = &it.mark
+		case it.end.Kind == solvers.EndRoot:
+			s.sys.Enter(m.Dp, m.Mp)
+			it.rate = s.slope(&r.res, it.end.Index, &it.step, it.field(s), r.of.opts.grazingLimit())
+		}
+	}
+}
+
+// field returns the system of a step, within its limits.
+func (it *laneItem) field(s *sweep) solvers.CotangentField {
+	return s.limit(limitsBetween(it.from, it.end.Kind != solvers.EndFree, it.step.T, it.step.T1))
+}
+
+// pull transposes the items after block j.
 func (r *laneRun) pull(s *sweep, j, first int) {
 	step := r.of.runs.Stepper()
 	step.Take(r.lane, s.sys, s.yb, s.tb)
-	for ; r.next >= 0 && r.marks[r.next].after == j; r.next-- {
-		s.mark = r.marks[r.next].mark
-		s.pullMark(r.next, -1, first)
+	entered := false
+	for ; r.next >= 0 && r.items[r.next].after == j; r.next-- {
+		it := &r.items[r.next]
+		if it.stands {
+			s.transpose(-1, &it.step, it.end, it.field(s), it.rate, false)
+			continue
+		}
+		s.mark = it.mark
+		s.pullMark(r.next, it.left, first)
+		switch it.mark.Kind {
+		case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
+			entered = true
+		}
 	}
-	if r.next >= 0 {
-		step.Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+	if r.next < 0 {
+		return
 	}
+	if len(s.owed) > 0 {
+		s.settle()
+	}
+	if entered {
+		step.Enter(r.lane, s.sys)
+	}
+	step.Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
 // Runs returns how many runs there were.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 )
 
 // LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.
@@ -17,6 +18,7 @@ type LaneRows struct {
 	N, Q, W int // states, quadratures, N+Q
 	Stages  int
 	FSAL    bool
+	Timed   bool // the rates read the time
 	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error if there are
 	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
 	// made a step, and else 0.
@@ -66,21 +68,24 @@ type LaneStepper interface {
 //
 //	in lanes                          stages, the new state, the norm of the error; the transpose of all of it
 //	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what
-//	                                  functions of time do within a step, observations, the start and the end
-//	not at all; the run is made alone conditions of states, events, instants that move, methods that solve equations,
-//	                                  errors
+//	                                  functions of time do within a step, guards, events, observations, the start and
+//	                                  the end
+//	not at all; the run is made alone methods that solve equations, observations within steps, errors
 //
 // The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
 // numbers, which is kept for the way back as it is. In a lane without an accepted step the block is masked, and the
-// next one begins where it began.
+// next one begins where it began. So it is in a lane whose step ends at a time that may move: such a step is the
+// Solver's, and its sink keeps it.
 type Lanes struct {
 	step    LaneStepper
 	rows    *LaneRows
 	lanes   [LaneCount]lane
 	pieces  [][]float64 // blocks, pieceBlocks in each
 	blocks  int
-	present int // the block of the steps that are made
-	longest int // steps of a run, those that are rejected among them
+	present int  // the block of the steps that are made
+	longest int  // steps of a run, those that are rejected among them
+	moves   bool // some steps end at times that depend on something
+	jumps   bool // something may change discretes or modes
 }
 
 const pieceBlocks = 64
@@ -99,7 +104,9 @@ type lane struct {
 	clip    bool      // the trial step ends there
 	moved   bool      // the solver has the present state and slope, and the lane does not
 	empty   bool      // there are no more runs for it
-	entered bool      // it has the parameters of its run; nothing on the way changes them
+	entered bool      // it has the parameters, discretes and modes of its run
+	chosen  bool      // the present step may begin at a time that was chosen: the step before it is in no block
+	own     bool      // the steps that go to the sink are not in blocks
 }
 
 // errAside is the error of a run that is to be made alone.
@@ -116,15 +123,12 @@ func NewLanes(step LaneStepper) *Lanes {
 func (s *Solver) Side() (*Arithmetic, *Tolerance, bool) {
 	m, ok := s.choice.members[0].(Arithmetical)
 	if !ok || s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil ||
-		len(s.guards) > 0 || s.choice.turns > 0 || s.choice.orders ||
+		s.choice.turns > 0 || s.choice.orders ||
 		s.size.N == 0 || s.size.N > LaneStates {
 		return nil, nil, false
 	}
 	for i := range s.sched.list {
-		switch in := &s.sched.list[i]; {
-		case !in.Fixed, in.Kind == InstantSite && s.sched.inside:
-			return nil, nil, false
-		case in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite:
+		if s.sched.list[i].Kind == InstantSite && s.sched.inside {
 			return nil, nil, false
 		}
 	}
@@ -150,14 +154,18 @@ func (l *Lanes) Present() int { return l.present }
 // Bytes returns how much memory the blocks take.
 func (l *Lanes) Bytes() int { return 8 * l.blocks * l.rows.Block() }
 
+// Own reports whether the step that the sink of a lane is given is not in a block, and after whether its start is the
+// end of one that is.
+func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.lanes[lane].chosen }
+
 // Stepper returns what makes the steps.
 func (l *Lanes) Stepper() LaneStepper { return l.step }
 
 // LaneSource gives lanes their runs.
 type LaneSource interface {
 	// Next prepares the system of a lane for another run, and returns the sink of that; nil where there are no more.
-	// The step of the run that comes first is in block Present()+1. Steps that end at no time, and have no quadratures,
-	// do not go to the sink.
+	// The step of the run that comes first is in block Present()+1. Steps of blocks go to the sink only if there are
+	// quadratures.
 	Next(lane int) Sink
 	// Done tells that the run of a lane has ended. If it has an error, it is to be made by Solver.Solve, and nothing
 	// that its sink has seen counts.
@@ -167,6 +175,7 @@ type LaneSource interface {
 // Solve makes runs side by side, each by the solver of its lane, until there are no more.
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	l.blocks, l.present = 0, -1
+	l.moves, l.jumps = solvers[0].moves(), solvers[0].jumps()
 	for i, s := range solvers {
 		l.lanes[i] = lane{rows: l.rows}
 		l.next(i, s, from)
@@ -217,7 +226,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 		if a.empty = sink == nil; a.empty {
 			return
 		}
-		a.s, a.moved, a.entered, s.sink, s.lane = s, true, false, sink, a
+		a.s, a.moved, a.entered, a.chosen, a.own, s.sink, s.lane = s, true, false, true, true, sink, a
 		a.filter, _ = s.ctl.(*filter)
 		err := s.begin()
 		s.lender = nil
@@ -259,6 +268,9 @@ func (l *Lanes) aim(i int, a *lane) error {
 	}
 	if a.moved {
 		a.stop = s.sched.next()
+	}
+	if s.clock.sys != nil {
+		a.stop = s.stop(s.sched.next())
 	}
 	if s.spectrum.reach > 0 {
 		if err := s.stay(a.stop); err != nil {
@@ -313,8 +325,11 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		s.fresh = true
 		ok, err := a.accepts(r, norms[i], factors[i])
 		if err == nil && ok {
+			ok, err = a.accept(r, l.moves)
+			a.entered = a.entered && !(a.moved && l.jumps)
+		}
+		if ok && err == nil {
 			mask[i] = 1
-			err = a.accept(r)
 		}
 		if err != nil || s.done {
 			a.leave()
@@ -377,36 +392,75 @@ func (a *lane) accepts(r *LaneRows, norm, factor float64) (bool, error) {
 	return s.decide(s.trial, norm)
 }
 
-// accept hands over the trial step.
-func (a *lane) accept(r *LaneRows) error {
+// accept hands over the trial step. It reports whether the step of the block is that of the run; with moves, steps that
+// end at times that were chosen are not.
+func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	s := a.s
+	located := false
+	if len(s.guards) > 0 {
+		a.load(r)
+		s.method.Error(s.trial, s.err)
+		length := s.trial
+		switch verdict, err := s.watch(); {
+		case err != nil || verdict == retry:
+			return false, err
+		case verdict == found:
+			located = true
+			a.clip = a.clip && s.trial.T1 == length.T1
+		}
+	}
 	s.stats.Steps++
 	if s.stiff.method != nil && !s.stiff.found {
-		if s.spectrum.reach == 0 {
+		if s.spectrum.reach == 0 && !located {
 			a.load(r)
 		}
 		if s.stiff.look(s.trial, &s.spectrum) {
 			s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
 		}
 	}
-	if a.clip {
-		a.load(r)
-		a.moved = true
-		return s.meet(true)
+	limited := moves && r.Timed && a.chosen
+	if located || a.clip || limited {
+		if !located {
+			a.load(r)
+		}
+		a.moved, a.own = true, moves
+		if located || a.clip {
+			err = s.meet(true)
+		} else {
+			err = s.accept(End{})
+		}
+		a.own, a.chosen = true, located || a.clip
+		return !moves, err
 	}
 	tr := s.trial
-	s.again = false
+	s.again, a.chosen = false, false
 	s.stats.Made[s.member]++
 	if r.Q > 0 {
-		if err := s.sink.Step(tr, End{}); err != nil {
-			return err
+		a.own = false
+		err = s.sink.Step(tr, End{})
+		if a.own = true; err != nil {
+			return false, err
 		}
 		s.integrals.add(tr)
 	}
 	s.t, s.tiedTo = tr.T1, false
-	s.count++
+	if s.count++; s.cut > 0 {
+		s.anchor, s.count, s.cut = s.t, 0, 0
+	}
 	s.fresh = r.FSAL
-	return nil
+	return true, nil
+}
+
+// moves reports whether some steps may end at times that depend on something.
+func (s *Solver) moves() bool {
+	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool { return !in.Fixed })
+}
+
+// jumps reports whether something may change discretes or modes on the way.
+func (s *Solver) jumps() bool {
+	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool {
+		return in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite
+	})
 }
 
 // settle gives the solver the present state, and the slope where the lane has it.

@@ -58,6 +58,9 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.Arithmetic, tol *solver
 	}
 	m := newMaker(values.layout, rates.tape, form, true)
 	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
+	l.rows.Timed = slices.ContainsFunc(rates.tape.Inputs, func(in tape.Input) bool {
+		return tapec.MustName(in.Name).Role == tapec.Time
+	})
 	if !form.FSAL {
 		m.from = 0
 	}
