@@ -156,6 +156,28 @@ objective sum = integral(x*y)
 	}
 }
 
+// A panic in what runs members side by side ends neither the process nor the chunk: they are run one by one.
+func TestSideBySidePanic(t *testing.T) {
+	j := ballJob()
+	j.Chunk = 40
+	p := open(t, j)
+	broken, alone := p.Worker(), p.Worker()
+	broken.tried, broken.lanes = true, new(odes.Lanes) // without anything that it needs
+	alone.tried = true
+	p.Table.Members = max(p.Table.Members, fewMembers)
+	got, err := broken.Compute(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := alone.Compute(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Encode(), want.Encode()) || broken.lanes != nil {
+		t.Errorf("%v, one by one %v", got, want)
+	}
+}
+
 // Values without derivatives are those of Solve, for methods that go over to implicit ones as well, and of experiments.
 func TestValuesAlone(t *testing.T) {
 	stiff := `

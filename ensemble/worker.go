@@ -85,8 +85,29 @@ func (w *Worker) sideBySide(ctx context.Context, c *Chunk) error {
 	if w.lanes == nil {
 		return nil
 	}
+	steps, err := w.inLanes(ctx, c)
+	alone := 0
+	for i, n := range steps {
+		if c.Steps[i] = int32(min(max(n, 0), math.MaxInt32)); n <= 0 {
+			alone++
+		}
+	}
+	if err != nil || 2*alone > len(steps) { // they are not made for this model
+		w.lanes = nil
+	}
+	return ctx.Err()
+}
+
+// inLanes runs the members of c in lanes. It returns how many steps they took, and the error of a panic: the members
+// without steps are then run one by one, where a panic is a failure of one of them.
+func (w *Worker) inLanes(ctx context.Context, c *Chunk) (steps []int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", errPanic, r)
+		}
+	}()
 	width, params := w.p.Table.Width(), len(w.p.Table.Params)
-	steps := make([]int, len(c.Status))
+	steps = make([]int, len(c.Status))
 	w.lanes.Run(ctx, len(steps), func(i int) []odes.Assignment {
 		set := w.p.Assign(c.First + i)
 		for k, a := range set {
@@ -96,16 +117,7 @@ func (w *Worker) sideBySide(ctx context.Context, c *Chunk) error {
 	}, func(i int) []float64 {
 		return c.Rows[i*width+params : (i+1)*width]
 	}, steps)
-	alone := 0
-	for i, n := range steps {
-		if c.Steps[i] = int32(min(max(n, 0), math.MaxInt32)); n <= 0 {
-			alone++
-		}
-	}
-	if 2*alone > len(steps) { // they are not made for this model
-		w.lanes = nil
-	}
-	return ctx.Err()
+	return steps, nil
 }
 
 // CodeAside is the code of a Failure of a chunk that no worker came to an end with.
