@@ -21,7 +21,9 @@ type spectrum struct {
 	reach  float64    // the bound of |h|ρ; 0 where there is nothing to bound by
 	v      []float64  // [N] the direction
 	per    []float64  // [N] one over the sizes of tolerable changes
-	x, k   []float64  // [N], [N+Q] a point beside the present and the right-hand side there
+	x, k   []float64  // [N], [N+Q] a point beside the present and the right-hand side there, or work space
+	sum    float64    // of the squares of v in sizes of tolerable changes
+	far    float64    // its largest element in these
 	age    int        // products since the direction was drawn, or mixed with a new one
 	turn   uint64     // directions drawn
 	pure   int        // steps since the last
@@ -99,9 +101,14 @@ func (c *spectrum) look(t, h float64, y, f []float64, seen int) (evals int) {
 		evals++
 	}
 	c.steady = c.steady && seen == c.seen
+	c.measure(h, y, f)
+	if c.age == 0 || c.pure >= spectrumMix*c.slow {
+		c.mix()
+	}
+	_, c.sum, c.far = sums(c.v, c.per, c.per)
 	for {
 		evals++
-		if !c.multiply(t, h, y, f) {
+		if !c.multiply(t, y, f) {
 			break
 		}
 		if c.age >= spectrumYoung && (c.bound || c.steady || c.share(h) <= 1 || evals >= 3 && c.age >= spectrumSure) {
@@ -151,33 +158,26 @@ func (c *spectrum) tooLong(h float64) bool {
 //
 // Sizes are those of a tolerable change, sc_i = atol + rtol max(|y_i|, |h f_i|): v is measured in them, and no element
 // moves by more than one of them for the difference.
-func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
-	if c.age == 0 || c.pure >= spectrumMix*c.slow {
-		c.mix(h, y, f)
-	}
-	sum, far := c.measure(h, y, f)
-	if !(sum > 0 && sum <= math.MaxFloat64) {
+func (c *spectrum) multiply(t float64, y, f []float64) bool {
+	if !(c.sum > 0 && c.sum <= math.MaxFloat64) {
 		c.age = 0
 		return false
 	}
-	step := 1 / far
+	step := 1 / c.far
 	for i, v := range c.v {
 		c.x[i] = math.FMA(step, v, y[i])
 	}
 	c.sys.Eval(t, c.x, c.k)
-	size := math.Sqrt(sum)
-	by := far / size
-	// Sums of several chains do not wait for one another.
-	var grew, dot [4]float64
-	k, v, per := c.k[:len(f)], c.v[:len(f)], c.per[:len(f)]
+	size := math.Sqrt(c.sum)
+	by := c.far / size
+	n := len(f)
+	k, v, per, x := c.k[:n], c.v[:n], c.per[:n], c.x[:n]
 	for i, g := range f {
-		d := float64((k[i] - g) * by) // J·v/‖v‖
-		x := float64(d * per[i])
-		grew[i&3] = math.FMA(x, x, grew[i&3])
-		dot[i&3] = math.FMA(x, float64(v[i]*per[i]), dot[i&3])
-		v[i] = d
+		v[i], x[i] = float64((k[i]-g)*by), float64(v[i]*per[i]) // J·v/‖v‖
 	}
-	grown := math.Sqrt((grew[0] + grew[2]) + (grew[1] + grew[3]))
+	var dot float64
+	dot, c.sum, c.far = sums(v, per, x)
+	grown := math.Sqrt(c.sum)
 	switch {
 	case !(grown <= math.MaxFloat64): // the point is outside the domain of the right-hand side
 		c.age = 0
@@ -187,7 +187,7 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 		return false
 	}
 	c.growth[0], c.growth[1] = c.growth[1], grown
-	c.along[0], c.along[1] = c.along[1], ((dot[0]+dot[2])+(dot[1]+dot[3]))/size
+	c.along[0], c.along[1] = c.along[1], dot/size
 	if c.age++; c.age >= spectrumYoung {
 		c.rho = float64(math.Sqrt(c.growth[0]) * math.Sqrt(c.growth[1]))
 		// -τ/2ρ with τ = v₁·v₂/‖v₁‖² + ρ² v₀·v₁/‖v₁‖².
@@ -198,39 +198,55 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 	return true
 }
 
-// measure writes one over the sizes of tolerable changes to per, and returns the sum of squares of v in these sizes and
-// its largest element.
-func (c *spectrum) measure(h float64, y, f []float64) (sum, far float64) {
-	var squares [4]float64
+// measure writes the sizes of tolerable changes to x, and one over them to per.
+func (c *spectrum) measure(h float64, y, f []float64) {
 	rel, abs := max(c.tol.Rel, 1e-10), max(c.tol.abs(0), 1e-100)
 	alike := c.tol.Rels == nil && len(c.tol.Abs) == 1
-	f, per := f[:len(y)], c.per[:len(y)]
-	for i, v := range c.v[:len(y)] {
-		p := 0.0
-		if alike { // scale, without its calls
-			most := math.Abs(y[i])
-			if g := math.Abs(float64(h * f[i])); g > most || g != g {
-				most = g
-			}
-			p = 1 / math.FMA(rel, most, abs)
-		} else {
-			p = 1 / c.scale(i, h, y[i], f[i])
+	f, x, per := f[:len(y)], c.x[:len(y)], c.per[:len(y)]
+	for i, v := range y {
+		if !alike {
+			rel, abs = max(c.tol.rel(i), 1e-10), max(c.tol.abs(i), 1e-100)
 		}
-		per[i] = p
-		x := math.Abs(float64(v * p))
-		squares[i&3] = math.FMA(x, x, squares[i&3])
-		if x > far {
-			far = x
-		}
+		x[i] = math.FMA(rel, max(math.Abs(v), math.Abs(float64(h*f[i]))), abs)
+		per[i] = 1 / x[i]
 	}
-	return (squares[0] + squares[2]) + (squares[1] + squares[3]), far
 }
 
-// mix adds a new direction to v; at age zero there is none yet.
-func (c *spectrum) mix(h float64, y, f []float64) {
+// greater is max, which takes several times as long for what is not a number. There it returns b.
+func greater(a, b float64) float64 {
+	if a > b {
+		return a
+	}
+	return b
+}
+
+// sums returns Σ v per x, Σ (v per)² and the largest |v per|. Sums of several chains do not wait for one another.
+func sums(v, per, x []float64) (dot, square, far float64) {
+	var d0, d1, d2, d3, s0, s1, s2, s3 float64
+	per, x = per[:len(v)], x[:len(v)]
+	i := 0
+	for ; i+4 <= len(v); i += 4 {
+		a, b := float64(v[i]*per[i]), float64(v[i+1]*per[i+1])
+		c, d := float64(v[i+2]*per[i+2]), float64(v[i+3]*per[i+3])
+		d0, d1 = math.FMA(a, x[i], d0), math.FMA(b, x[i+1], d1)
+		d2, d3 = math.FMA(c, x[i+2], d2), math.FMA(d, x[i+3], d3)
+		s0, s1, s2, s3 = math.FMA(a, a, s0), math.FMA(b, b, s1), math.FMA(c, c, s2), math.FMA(d, d, s3)
+		far = greater(math.Abs(a), greater(math.Abs(b), greater(math.Abs(c), greater(math.Abs(d), far))))
+	}
+	d, s := [4]float64{d0, d1, d2, d3}, [4]float64{s0, s1, s2, s3}
+	for ; i < len(v); i++ {
+		a := float64(v[i] * per[i])
+		d[i&3], s[i&3] = math.FMA(a, x[i], d[i&3]), math.FMA(a, a, s[i&3])
+		far = greater(math.Abs(a), far)
+	}
+	return (d[0] + d[2]) + (d[1] + d[3]), (s[0] + s[2]) + (s[1] + s[3]), far
+}
+
+// mix adds a new direction to v, in the sizes that measure wrote; at age zero there is none yet.
+func (c *spectrum) mix() {
 	c.pure, c.turn = 0, c.turn+1
 	// The size of v is the last growth, that of numbers evenly spread over [-1, 1) about √(n/3).
-	fresh, by := c.age == 0, float64(spectrumNew*c.growth[1])*math.Sqrt(3/float64(len(y)))
+	fresh, by := c.age == 0, float64(spectrumNew*c.growth[1])*math.Sqrt(3/float64(len(c.v)))
 	if fresh {
 		by = 1
 	}
@@ -244,11 +260,6 @@ func (c *spectrum) mix(h float64, y, f []float64) {
 		if fresh {
 			v = 0
 		}
-		c.v[i] = math.FMA(float64(u*by), c.scale(i, h, y[i], f[i]), v)
+		c.v[i] = math.FMA(float64(u*by), c.x[i], v)
 	}
-}
-
-// scale returns a tolerable change of state i, which is y and changes by h f.
-func (c *spectrum) scale(i int, h, y, f float64) float64 {
-	return math.FMA(max(c.tol.rel(i), 1e-10), max(math.Abs(y), math.Abs(float64(h*f))), max(c.tol.abs(i), 1e-100))
 }
