@@ -24,7 +24,8 @@ type Controller interface {
 //
 // with ε the error over S^k in units of the tolerance and k the power of h with which it vanishes. Where nothing
 // changes, the step settles at S times the one that would just be accepted, whatever the filter. The quotient
-// h_{n+1}/h_n is confined to [Shrink, Grow]. Factors of steps that do not exist yet are left out.
+// h_{n+1}/h_n is confined to [Shrink, Grow]. Factors of steps that do not exist yet are left out, and the first step
+// has a β₁ of at most 1.
 //
 // A step is rejected if its error is above the tolerance. It is tried anew with the factor ε^(-1/k), at least Shrink,
 // whatever the filter. It leaves no trace in the history, except that the next accepted step may not grow. A step
@@ -61,6 +62,12 @@ var rules = []Rule{
 		Source: "A. C. Hindmarsh and others, ACM Transactions on Mathematical Software 31 (2005) 363–396, " +
 			"as in ARKODE: 0.58, -0.21, 0.1",
 		Beta: [3]float64{0.58, -0.21, 0.1}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "predictive", Title: "predictive control, for stiff models",
+		Source: "K. Gustafsson, ACM Transactions on Mathematical Software 20 (1994) 496–517, " +
+			"doi:10.1145/198429.198437; Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8",
+		Beta: [3]float64{2, -1}, Alpha: [2]float64{-1}, Safety: 0.9, Shrink: 0.2, Grow: 10,
 	},
 	{
 		Name: "h211b", Title: "digital filter H211b with b = 4",
@@ -185,7 +192,11 @@ func (c *filter) power(h, err, log float64) float64 {
 	if err > 1 {
 		return -e / c.k
 	}
-	x := float64(r.Beta[0] * e)
+	beta := r.Beta[0]
+	if c.steps == 0 { // what is above 1 is for a trend of errors, and one error is none
+		beta = min(beta, 1)
+	}
+	x := float64(beta * e)
 	x = math.FMA(r.Beta[1], c.err[0], x)
 	x = math.FMA(r.Beta[2], c.err[1], x)
 	x = -x / c.k

@@ -145,13 +145,18 @@ func TestControllerFormulas(t *testing.T) {
 		"h211b": 0.11 * pow(s, 0.5) * pow(e3, -0.05) * pow(e2, -0.05) * pow(0.11/0.12, -0.25),
 		"h312b": 0.11 * pow(s, 0.5) * pow(e3, -0.025) * pow(e2, -0.05) * pow(e1, -0.025) * pow(0.11/0.12, -0.375) *
 			pow(0.12/0.1, -0.125),
-		"odeint": 0.11,
+		"predictive": 0.11 * s * pow(e3, -0.4) * pow(e2, 0.2) * 0.11 / 0.12,
+		"odeint":     0.11,
 	} {
 		if got := third(name); !near(got, want, 1e-9) {
 			t.Errorf("%q: %v, want %v", name, got, want)
 		}
 	}
-	c, _ := NewController("odeint", m)
+	c, _ := NewController("predictive", m)
+	if _, h := c.Judge(0.1, e1); !near(h, 0.1*s*pow(e1, -0.2), 1e-9) {
+		t.Errorf("predictive has a first step of %v", h)
+	}
+	c, _ = NewController("odeint", m)
 	if _, h := c.Judge(1, 0.4); !near(h, 0.9*pow(0.4, -0.2), 1e-9) {
 		t.Errorf("odeint grows to %v", h)
 	}
