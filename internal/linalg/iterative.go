@@ -48,7 +48,7 @@ const (
 )
 
 func newIterativePlan(p *Pattern) (*iterativePlan, error) {
-	ilu, err := newIncompletePlan(p)
+	ilu, err := newIncompletePlan(p, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}

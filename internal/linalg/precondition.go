@@ -1,6 +1,9 @@
 package linalg
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Preconditioner is an approximate factorisation: its solves stand in for those with the matrix. An
 // LU is one, too.
@@ -40,7 +43,7 @@ type update struct{ l, to int32 }
 // a *SingularError if the diagonal has zeros.
 func NewILU(p *Pattern) (Preconditioner, error) {
 	p.check()
-	f, err := newIncompletePlan(p)
+	f, err := newIncompletePlan(p, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +55,8 @@ func (f *incompletePlan) new() *incomplete {
 	return &incomplete{sparse: numbers, incompletePlan: f, column: make([]float64, f.longest)}
 }
 
-func newIncompletePlan(p *Pattern) (*incompletePlan, error) {
+// newIncompletePlan returns nil without an error if a factorisation has more updates than most.
+func newIncompletePlan(p *Pattern, most int) (*incompletePlan, error) {
 	n := p.N
 	o := &Order{
 		rows: identity(n), lStart: make([]int32, n), lEnd: make([]int32, n), uStart: make([]int32, n+1),
@@ -72,14 +76,19 @@ func newIncompletePlan(p *Pattern) (*incompletePlan, error) {
 		f.diagonal[k] = int32(at)
 		for e, m := range rows[:at] {
 			below := o.lRows[o.lStart[m]:o.lEnd[m]]
-			to := e + 1
-			for q, i := range below {
-				for to < len(rows) && rows[to] < i {
-					to++
-				}
-				if to < len(rows) && rows[to] == i {
+			for q, to := 0, e+1; q < len(below) && to < len(rows); {
+				switch i := rows[to]; {
+				case below[q] < i:
+					q = seek(below, q+1, i)
+				case below[q] > i:
+					to = seek(rows, to+1, below[q])
+				default:
 					f.updates = append(f.updates, update{l: o.lStart[m] + int32(q), to: int32(to)})
+					q, to = q+1, to+1
 				}
+			}
+			if len(f.updates) > most {
+				return nil, nil
 			}
 			f.start[int(p.Start[k])+e+1] = int32(len(f.updates))
 		}
@@ -95,6 +104,17 @@ func newIncompletePlan(p *Pattern) (*incompletePlan, error) {
 	o.lValue, o.lSize, o.lNonZeros = o.lStart, len(o.lRows), len(o.lRows)
 	o.runs, o.panelEnd = make([]int32, len(o.uRows)), identity(n + 1)[1:]
 	return f, nil
+}
+
+// seek returns the place of the first row from a place on that is not below i. It is fast where that is near, and where
+// it is far: columns of species that react with all others are long.
+func seek(rows []int32, from int, i int32) int {
+	end := from
+	for step := 1; end < len(rows) && rows[end] < i; step *= 2 {
+		from, end = end+1, end+step
+	}
+	at, _ := slices.BinarySearch(rows[from:min(end, len(rows))], i)
+	return from + at
 }
 
 func (f *incomplete) Factor(values []float64) error {

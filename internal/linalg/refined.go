@@ -26,10 +26,12 @@ type refinedPlan struct {
 }
 
 const (
-	// fillLevel is the level of fill that is kept, and fillMost how many times the entries of the matrix the factors
-	// may have; where they have more, a lower level is kept.
-	fillLevel = 3
-	fillMost  = 4
+	// fillLevel is the level of fill that is kept, fillMost how many times the entries of the matrix the factors may
+	// have, and updatesMost how many updates there may be for each entry of the factors. Where there are more, a lower
+	// level is kept. Updates take memory, and rows and columns that are full have many even without fill.
+	fillLevel   = 3
+	fillMost    = 4
+	updatesMost = 8
 
 	// refineDone is a residual that is rounding, and refineEnough one that counts where it does not become smaller.
 	refineDone   = 0x1p-50
@@ -48,9 +50,12 @@ func newRefinedPlan(p *Pattern) *refinedPlan {
 		if q == nil {
 			continue
 		}
-		ilu, err := newIncompletePlan(q)
+		ilu, err := newIncompletePlan(q, updatesMost*len(q.Rows))
 		if err != nil {
 			return nil
+		}
+		if ilu == nil {
+			continue
 		}
 		plan := &refinedPlan{p: p, ilu: ilu}
 		for j := range p.N {
@@ -290,5 +295,7 @@ func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance fl
 	return true
 }
 
-// memory returns the bytes of one refined.
-func (f *refined) memory() int { return 8 * (len(f.values) + len(f.filled)*2 + 5*f.p.N) }
+// memory returns the bytes of one refined, with those of its plan.
+func (f *refined) memory() int {
+	return 8*(len(f.values)+len(f.filled)*2+5*f.p.N+len(f.ilu.updates)) + 4*(len(f.places)+3*len(f.filled))
+}

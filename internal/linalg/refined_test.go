@@ -110,3 +110,27 @@ func TestRefinedNotConverging(t *testing.T) {
 		t.Errorf("solved by %d", f.way)
 	}
 }
+
+// TestRefinedHubs holds that a few species that react with all others take neither memory nor time beside the factors:
+// updates of incomplete factors would be a hundred for each entry.
+func TestRefinedHubs(t *testing.T) {
+	const n, hubs = 3000, 100
+	for _, first := range []int{0, n - hubs} {
+		m := build("hubs", n, func(add func(i, j int, v float64)) {
+			for i := range n {
+				add(i, i, 1000)
+				for h := first; h < first+hubs; h++ {
+					add(i, h, 0.5)
+					add(h, i, 0.1)
+				}
+			}
+		})
+		a, err := Analyze(m.p, Options{Method: Auto})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Method() != Sparse || a.refined != nil {
+			t.Errorf("hubs from %d on: %v, refined: %t", first, a.Method(), a.refined != nil)
+		}
+	}
+}
