@@ -148,7 +148,8 @@ type hybrid struct {
 	refined *refined // nil for none
 	eager   bool     // refined is tried first
 	way     hybridWay
-	made    bool // factors of a matrix that refined solves
+	tried   bool // to factor a matrix that refined solves
+	none    bool // that could not be done
 }
 
 // hybridWay is what solves the equations.
@@ -161,7 +162,7 @@ const (
 )
 
 func (f *hybrid) Factor(values []float64) error {
-	f.way, f.made = byFactors, false
+	f.way, f.tried = byFactors, false
 	if f.easy.take(values) {
 		work := f.easy.iterations(exactly) * len(f.easy.values)
 		if f.easy.runs != nil {
@@ -229,15 +230,15 @@ func (f *hybrid) refine(x []float64, lanes int, transposed bool, tolerance float
 		if f.refined.solve(x, a, lanes, transposed, tolerance) {
 			continue
 		}
-		if !f.made {
+		if !f.tried {
 			f.sparse.SetOrder(f.first)
-			if f.sparse.Factor(f.refined.values) != nil {
-				for i := range f.refined.b {
-					x[i*lanes+a] = math.NaN()
-				}
-				continue
+			f.tried, f.none = true, f.sparse.Factor(f.refined.values) != nil
+		}
+		if f.none {
+			for i := range f.refined.b {
+				x[i*lanes+a] = math.NaN()
 			}
-			f.made = true
+			continue
 		}
 		w := f.refined.b
 		for i := range w {
@@ -278,7 +279,7 @@ func (f *hybrid) Keep(to []float64) bool {
 
 func (f *hybrid) Restore(from []float64) {
 	if f.eager {
-		f.way, f.made = byRefinement, false
+		f.way, f.tried = byRefinement, false
 		f.refined.hold(from) // it could be factored before
 		return
 	}

@@ -225,13 +225,21 @@ func (f *refined) refine(transposed bool, done float64, most int) (left float64)
 		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) {
 			break
 		}
-		last = left
+		if last = left; left != left { // it stays so
+			break
+		}
 	}
 	return left
 }
 
-// tiny is below what rounding of numbers without an exponent of their own may leave.
-const tiny = 0x1p-960
+const (
+	// tiny is below what rounding of numbers without an exponent of their own may leave.
+	tiny = 0x1p-960
+
+	// Right-hand sides that are small throughout, as of a likelihood, are raised: tiny is to be nothing beside them.
+	small = 0x1p-480
+	raise = 0x1p480
+)
 
 // residual sets r to b - A x, and returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if there is one.
 func (f *refined) residual() float64 {
@@ -271,8 +279,8 @@ func (f *refined) most() (left float64) {
 	for i, v := range f.r {
 		if v := math.Abs(v); !(v <= float64(left*f.sum[i])) && !(v <= tiny) {
 			left = v / f.sum[i]
-			if left != left {
-				return left
+			if left != left || f.sum[i] > math.MaxFloat64 { // nothing is small beside what is too large
+				return math.NaN()
 			}
 		}
 	}
@@ -282,15 +290,24 @@ func (f *refined) most() (left float64) {
 // solve replaces lane a of x[N][lanes] by the solution, with an error of about the tolerance or of rounding. It reports
 // whether refinements converged, and leaves x as it is otherwise.
 func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance float64) bool {
+	largest := 0.0
 	for i := range f.b {
 		f.b[i] = x[i*lanes+a]
+		largest = max(largest, math.Abs(f.b[i]))
+	}
+	by := 1.0
+	if largest < small {
+		by = raise
+		for i := range f.b {
+			f.b[i] *= by
+		}
 	}
 	done := max(tolerance, refineDone)
 	if left := f.refine(transposed, done, refineMost); !(left <= max(done, refineEnough)) {
 		return false
 	}
 	for i, v := range f.x {
-		x[i*lanes+a] = v
+		x[i*lanes+a] = v / by
 	}
 	return true
 }

@@ -85,12 +85,25 @@ func TestRefined(t *testing.T) {
 		{"transpose", 1 / scale, func(lu LU, x []float64) { lu.SolveT(x, lanes) }},
 	} {
 		x, want, second, other := slices.Clone(b), slices.Clone(b), slices.Clone(b), in(b, c.by)
+		small := slices.Clone(b)
+		for i := range small {
+			small[i] *= 0x1p-980
+		}
+		c.solve(f, small)
+		for i := range small {
+			small[i] *= 0x1p980
+		}
 		c.solve(f, x)
 		c.solve(g, want)
 		c.solve(again, second)
 		c.solve(scaled, other)
 		same(t, c.name+" after Restore", second, x)
 		same(t, c.name+" in other units", in(other, 1/c.by), x)
+		for i, v := range x { // some of the small ones have fewer digits
+			if !(math.Abs(small[i]-v) <= 1e-12*math.Max(1e-2, math.Abs(v))) {
+				t.Fatalf("%s, small: element %d is %v, not %v", c.name, i, small[i], v)
+			}
+		}
 		for i, v := range want {
 			if !(math.Abs(x[i]-v) <= 1e-12*(1+math.Abs(v))) {
 				t.Fatalf("%s: element %d is %v, not %v", c.name, i, x[i], v)
@@ -108,6 +121,28 @@ func TestRefinedNotConverging(t *testing.T) {
 	}
 	if f.way != byFactors {
 		t.Errorf("solved by %d", f.way)
+	}
+}
+
+// TestRefinedNaN holds that a lane without a solution is NaN, and that the others have the bits that they have alone.
+func TestRefinedNaN(t *testing.T) {
+	m := ring(4000, 0.02, 1)
+	f := analyzed(t, m, Auto).(*hybrid)
+	if err := f.Factor(m.values); err != nil {
+		t.Fatal(err)
+	}
+	n := m.p.N
+	b, alone := make([]float64, 2*n), make([]float64, n)
+	for i := range alone {
+		b[2*i], alone[i] = math.NaN(), float64(i%7)
+		b[2*i+1] = alone[i]
+	}
+	f.Solve(b, 2)
+	f.Solve(alone, 1)
+	for i, v := range alone {
+		if !math.IsNaN(b[2*i]) || math.Float64bits(b[2*i+1]) != math.Float64bits(v) {
+			t.Fatalf("element %d is %v and %v, not NaN and %v", i, b[2*i], b[2*i+1], v)
+		}
 	}
 }
 
