@@ -60,25 +60,37 @@ func (f *complexSparse) use(m []complex128) {
 func (f *complexSparse) Order() *Order { return f.o }
 
 func (f *complexSparse) Factor(values []complex128) error {
+	if good, err := f.try(values); good || err != nil {
+		return err
+	}
+	return f.repivot(values)
+}
+
+// try factors with the pivots of its order, or with those of the pattern. It reports whether they serve.
+func (f *complexSparse) try(values []complex128) (good bool, err error) {
 	values = values[:len(f.s.p.Rows)]
 	if len(f.m) < len(f.own) {
 		f.use(f.own)
 	}
 	if f.fast(values) {
-		return nil
+		return true, nil
 	}
 	size, finite := complexLargest(values)
 	if !finite {
-		return f.s.p.complexNotFinite(values)
+		return false, f.s.p.complexNotFinite(values)
 	}
-	good, err := f.eliminate(values, size, true)
+	good, err = f.eliminate(values, size, true)
 	if f.o != f.first && (!good || err != nil) { // it fills least
 		f.SetOrder(f.first)
 		good, err = f.eliminate(values, size, true)
 	}
-	if good && err == nil {
-		return nil
-	}
+	return good && err == nil, nil
+}
+
+// repivot factors with new pivots.
+func (f *complexSparse) repivot(values []complex128) (err error) {
+	values = values[:len(f.s.p.Rows)]
+	size, _ := complexLargest(values)
 	for k, threshold := range thresholds {
 		c := &complexPivoting{values: values, threshold: threshold, x: make([]complex128, f.s.p.N)}
 		o, failed := f.s.order(c, f.memory)
@@ -86,6 +98,7 @@ func (f *complexSparse) Factor(values []complex128) error {
 			return failed
 		}
 		f.SetOrder(o)
+		good := false
 		if good, err = f.eliminate(values, size, k+1 < len(thresholds)); good && err == nil {
 			return nil
 		}
