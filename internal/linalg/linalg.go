@@ -159,9 +159,10 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 			return nil, err
 		}
 	case bytes > o.Memory:
-		return nil, &MemoryError{
-			Bytes: 8 * a.places(a.options.Method), Limit: min(o.Memory, 8*math.MaxInt32), Iterative: a.iterates(),
+		if bytes == math.MaxInt { // more places than 32 bits name
+			bytes = 8 * a.places(a.options.Method)
 		}
+		return nil, &MemoryError{Bytes: bytes, Limit: min(o.Memory, 8*math.MaxInt32), Iterative: a.iterates()}
 	}
 	if a.options.Method != Band {
 		a.band = nil

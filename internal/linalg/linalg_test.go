@@ -415,6 +415,12 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%v in %d bytes: %v", c.method, c.memory, err)
 		}
 	}
+	for memory := 100_000; memory < 500_000; memory += 4000 { // its factors may have room, and their order none
+		var e *MemoryError
+		if _, err := Analyze(m.p, Options{Method: Sparse, Memory: memory}); errors.As(err, &e) && e.Bytes <= memory {
+			t.Errorf("%d bytes are more than %d", e.Bytes, memory)
+		}
+	}
 }
 
 // TestTooLarge holds that the memory of factors that nothing could hold is told as it is, and that what needs none is
