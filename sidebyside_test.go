@@ -341,6 +341,38 @@ sens { mode = adjoint }
 	}
 }
 
+// TestSideBySideKept has members whose events change so many discretes that what is kept of them would fill the memory.
+// Values alone keep nothing.
+func TestSideBySideKept(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 1
+param w = 0.1
+state x = 1
+discrete n[1000] = 0
+x' = -w*x + sin(t)
+event e every w from w { n = n + x }
+objective J = final(sum(n))
+solver { method = dopri5 }
+sens { mode = adjoint }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := func(i int) []odes.Assignment {
+		w := 0.1 + 0.001*float64(i)
+		if i%4 == 3 {
+			w = 0.0021 // 16 MB
+		}
+		return []odes.Assignment{{Name: "w", Values: []float64{w}}}
+	}
+	for gradient, want := range map[bool]int{false: 12, true: 9} {
+		if got := sideBySide(t, m, odes.Options{}, 12, gradient, value); got != want {
+			t.Errorf("gradient %t: %d of 12 in lanes, want %d", gradient, got, want)
+		}
+	}
+}
+
 // TestNotSideBySide has models that lanes do not take.
 func TestNotSideBySide(t *testing.T) {
 	t.Parallel()

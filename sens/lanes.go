@@ -25,6 +25,7 @@ type LaneRuns struct {
 
 	list []*laneRun // all runs
 	n    int        // how many there are now
+	kept int        // bytes of their items
 	next func(lane int) bool
 }
 
@@ -46,6 +47,7 @@ type laneRun struct {
 	err   error
 	items []laneItem
 	n     int
+	kept  int // bytes that items refer to
 	next  int // on the way back: the item that comes next, -1 before the first and after the last
 	steps int
 	res   Result
@@ -74,8 +76,12 @@ func (h *held) copy(y, d, m []float64) {
 	h.y, h.d, h.m = append(h.y[:0], y...), append(h.d[:0], d...), append(h.m[:0], m...)
 }
 
-// laneItems is how many items a run may have.
-const laneItems = 1 << 12
+// laneItems is how many items a run may have, and laneKept about how many bytes these may take. A run with more is made
+// alone, where it keeps to the memory that is allowed.
+const (
+	laneItems = 1 << 12
+	laneKept  = 4 << 20
+)
 
 // NewLaneRuns returns what makes runs with step in lanes. What opts say of events is not for them.
 func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
@@ -98,7 +104,7 @@ var errLane = errors.New("sens: not side by side")
 
 // Begin implements solvers.Sink.
 func (r *laneRun) Begin(sys solvers.System, m solvers.Method) error {
-	r.n = 0
+	r.n, r.kept = 0, 0
 	return r.Observer.Begin(sys, m)
 }
 
@@ -119,13 +125,14 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 		to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
 		to.step.DQ, to.step.K = append(was.DQ[:0], s.DQ...), append(was.K[:0], s.K[:rows.Stages*rows.W]...)
 		to.step.Kept, to.step.E, to.step.Dense, to.step.Estimated = nil, nil, false, false
+		r.keep(to.step.Y0, to.step.Y1, to.step.DQ, to.step.K)
 	}
 	return r.Observer.Step(s, e)
 }
 
 // item returns the next item, after the present block.
 func (r *laneRun) item() (*laneItem, error) {
-	if r.n == laneItems {
+	if r.n == laneItems || r.kept > laneKept {
 		return nil, errLane
 	}
 	if r.n == len(r.items) {
@@ -137,10 +144,21 @@ func (r *laneRun) item() (*laneItem, error) {
 	return to, nil
 }
 
+// keep counts the memory of what an item refers to.
+func (r *laneRun) keep(vectors ...[]float64) {
+	for _, v := range vectors {
+		r.kept += 8 * len(v)
+		r.of.kept += 8 * len(v)
+	}
+}
+
 // Mark implements solvers.Sink.
 func (r *laneRun) Mark(m *solvers.Mark) error {
 	if m.Inside {
 		return errLane
+	}
+	if len(r.of.sweeps) == 0 {
+		return r.Observer.Mark(m)
 	}
 	to, err := r.item()
 	if err != nil {
@@ -149,11 +167,13 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 	to.mark, to.stands, to.left = *m, false, -1
 	x := &to.mark
 	to.right.copy(m.Yp, m.Dp, m.Mp)
+	r.keep(m.Yp, m.Dp, m.Mp)
 	x.Yp, x.Dp, x.Mp = to.right.y, to.right.d, to.right.m
 	x.Ym, x.Dm, x.Mm = x.Yp, x.Dp, x.Mp
 	switch m.Kind {
 	case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
 		to.before.copy(m.Ym, m.Dm, m.Mm)
+		r.keep(m.Ym, m.Dm, m.Mm)
 		x.Ym, x.Dm, x.Mm = to.before.y, to.before.d, to.before.m
 	case solvers.MarkSite:
 		if to.left = r.leader(); to.left >= 0 {
@@ -182,7 +202,7 @@ func (r *laneRun) leader() int {
 // Run makes runs, with derivatives if there are workers for them. next prepares a lane for the next run, of which it
 // reports whether there is one. Runs are numbered in the order in which next is asked for them.
 func (l *LaneRuns) Run(ctx context.Context, next func(lane int) bool) {
-	l.n, l.next = 0, next
+	l.n, l.kept, l.next = 0, 0, next
 	clear(l.at)
 	l.runs.Solve(ctx, l.solvers, l)
 	if len(l.sweeps) == 0 || ctx.Err() != nil {
@@ -350,9 +370,9 @@ func (l *LaneRuns) Result(i int) (res *Result, steps int, err error) {
 	return &r.res, r.steps, r.err
 }
 
-// Room reports whether the blocks of another run are to be kept.
-func (l *LaneRuns) Room() bool { return l.runs.Bytes() < laneBytes }
+// Room reports whether the blocks and items of another run are to be kept.
+func (l *LaneRuns) Room() bool { return l.runs.Bytes()+l.kept < laneBytes }
 
-// laneBytes is about how much the blocks of runs that are made together should take: what a processor has of memory
-// near it.
+// laneBytes is about how much the blocks and items of runs that are made together should take: what a processor has of
+// memory near it.
 const laneBytes = 128 << 10
