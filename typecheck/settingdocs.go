@@ -40,9 +40,10 @@ var settingRows = map[string][]SettingRow{
 			"`body`: the conditions are evaluated after every body, and what became true competes by priority"},
 		{[]string{"ties"}, "events of equal priority, at one time: in the order of the `file`, unless said " +
 			"otherwise, or in one that is drawn: `random(seed = 7)`"},
-		{[]string{"controller"}, "the rule for step lengths: `odes doc pi` and others"},
+		{[]string{"controller"}, "the rule for step lengths: `pi` unless said otherwise; `predictive` suits stiff " +
+			"models; `odes doc pi` and others"},
 		{[]string{"max_growth"}, "how many times longer than the last a step may be: that of the controller unless " +
-			"said otherwise, 10 for `pi` and 5 for most others"},
+			"said otherwise, 10 for `pi` and `predictive`, and 5 for most others"},
 		{[]string{"checkpoint"}, "what is kept of a run for its gradient; what is not is computed again, to the same " +
 			"bits: `all` (the stages of every step), `states`, `states(k)` (one in k), `states(every = k, ram = n)` " +
 			"(the last n of them in memory and the others in a file), `binomial(n)` or `revolve(ram = n, disk = m)` " +
