@@ -37,7 +37,7 @@ notes:
 	@awk '/^## / { inside = index($$0, "[$(VERSION)]"); next } inside' CHANGELOG.md
 
 test:
-	go test ./...
+	go test -timeout 30m ./...
 
 # On every platform that is released, whatever this one is.
 vet:
