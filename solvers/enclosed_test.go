@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -227,6 +228,38 @@ func TestHiddenBehindAnother(t *testing.T) {
 		}
 		if !told {
 			t.Errorf("%s %+v: %v, warnings %+v", m.name, m.opts, l, st.Warnings)
+		}
+	}
+}
+
+// TestBehindWhatPasses has a level that the dense output of a step reaches, and real steps do not, or the other way
+// round. A bump that comes later in the same step is found either way.
+func TestBehindWhatPasses(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 9))
+	for n := range 200 {
+		top := 0.1 + 0.2*r.Float64() // of x
+		h := sys()
+		h.N = 3
+		h.Init = func(_ C, _ *env, y, _ []C) {
+			y[0], y[1], y[2] = complex(math.Cos(top), 0), complex(math.Sin(top), 0), 0
+		}
+		h.Field = func(_ C, y []C, _ *env, k []C) { k[0], k[1], k[2] = y[1], -y[0], 1 }
+		event(h, "level", above(complex(1+math.Pow(10, -3-6*r.Float64())*float64(1-n%2*2), 0)), nil)
+		e := &enclosed{Hybrid: h}
+		w := math.Pow(10, -2-5*r.Float64())
+		c := top + 0.05 + 0.3*r.Float64()
+		e.withBump("bump", 2, c, w, nil)
+		for _, k := range []int{0, 4} {
+			m := enclosedMethods[k]
+			l := &log{}
+			st, err := e.solve(t, m.name, m.opts, l)
+			if err != nil {
+				t.Fatalf("%s: %v", m.name, err)
+			}
+			at := slices.Index(l.lines, "bump")
+			if want := c - w*math.Sqrt(math.Ln2); at < 0 || math.Abs(l.times[at]-want) > 1e-9 {
+				t.Errorf("%d, %s: %v at %v, want the bump at %v; %v", n, m.name, l.lines, l.times, want, st.Warnings)
+			}
 		}
 	}
 }

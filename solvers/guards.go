@@ -288,7 +288,14 @@ func (s *Solver) watch() (verdict, error) {
 			at = min(at, j)
 		}
 		if at == len(s.samples) {
-			break
+			if !inside || len(s.boxes.guards) == 0 || s.boxes.limit == 1 {
+				break
+			}
+			// Where the search for hidden roots ended nothing fires, so it goes on behind it.
+			if ok, err := s.hidden(); !ok {
+				return retry, err
+			}
+			continue
 		}
 		retake := s.retakes(at)
 		v, err := s.find(at)
