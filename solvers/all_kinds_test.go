@@ -181,8 +181,13 @@ func drawVaried(r *rand.Rand) *varied {
 		times = append(times, at)
 		return at
 	}
+	var levels []C
 	for range 2 + r.IntN(4) {
 		c := number(-0.8, 0.8)
+		if len(levels) > 0 && r.IntN(4) == 0 { // where another is, or almost
+			c = levels[r.IntN(len(levels))] + complex([3]float64{0, 1e-11, -1e-9}[r.IntN(3)]*r.Float64(), 0)
+		}
+		levels = append(levels, c)
 		at := draw(0.1, tf) // of the ramp
 		if r.IntN(4) == 0 {
 			at = times[r.IntN(len(times))] * (1 + [3]float64{0, 1e-6, -1e-7}[r.IntN(3)]*r.Float64())
@@ -200,10 +205,13 @@ func drawVaried(r *rand.Rand) *varied {
 			}
 		case 2: // elements, at one time or not
 			n := add(func(ev *solvers.Event) { ev.Elems, ev.Array = 2, true })
-			first := r.IntN(2)
+			first, state, level := r.IntN(2), r.IntN(3), c
+			if state == 2 {
+				level = complex(at, 0)
+			}
 			for k := range 2 {
 				shift := complex(float64(k*r.IntN(2))*width, 0)
-				guard(solvers.Guard{Event: n, Elem: k ^ first}, false, of(2, complex(at, 0)+shift))
+				guard(solvers.Guard{Event: n, Elem: k ^ first}, false, of(state, level+shift))
 			}
 		case 3: // a peak, enclosed
 			f, rho, slope := bump(at, width)
@@ -332,15 +340,15 @@ func variedOptions(r *rand.Rand, n int) (string, solvers.Options) {
 	return name, opts
 }
 
-// TestVaried repeats runs of systems that are drawn. What they cost, and every bit of them, stays; a solver that was
-// used before, or stopped on its way, makes the same run; and between the events of each run, at many places in each
-// step, no condition is found that became true unnoticed.
+// TestVaried makes runs of systems that are drawn. What they cost, and every bit of them, stays. Of each fifth, a
+// solver that was used before, or stopped on its way, makes the same run; and between the events of the run, at many
+// places in each step, no condition is found that became true unnoticed.
 func TestVaried(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 20))
 	done, kept := 0, 0
-	draws := 2000
+	draws := 10_000
 	if testing.Short() {
-		draws = 600
+		draws = 3000
 	}
 	for n := range draws {
 		v := drawVaried(r)
@@ -356,6 +364,9 @@ func TestVaried(t *testing.T) {
 		l, tr := &trail{}, &solvers.Trajectory{}
 		st, err := s.Solve(context.Background(), l)
 		spent(t, st, *v.Asked, l.lines, l.times, l.ends, l.final, *v.calls, err)
+		if n%5 > 0 {
+			continue
+		}
 		stop := &stops{left: r.IntN(2 + st.Steps)}
 		if _, err := s.Solve(context.Background(), stop); !errors.Is(err, errEnough) && stop.left < 0 {
 			t.Errorf("run %d: %v where it was to stop", n, err)
@@ -371,7 +382,7 @@ func TestVaried(t *testing.T) {
 			continue
 		}
 		done++
-		if n%10 == 0 {
+		if n%50 == 0 {
 			kept++
 			wander(t, r, s, v, tr, name)
 		}
@@ -384,7 +395,7 @@ func TestVaried(t *testing.T) {
 		}
 		unnoticed(t, fmt.Sprintf("run %d, %s %+v", n, name, opts), v, tr, m, warned)
 	}
-	if done < draws/2 || kept < draws/20 {
+	if done < draws/10 || kept < draws/100 {
 		t.Errorf("%d runs went to their end, and %d were kept in other ways", done, kept)
 	}
 }
