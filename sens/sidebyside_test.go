@@ -33,6 +33,21 @@ x' = -a*x + c*cos(b*t) + n
 objective J = sum_at([0, 0.4, 1.1, 2], x^2*n)
 objective K = sum_at([0.4, 0.9], x*a) + final(x)
 `,
+		"events": `
+time t from 0 to 3
+param a = 1, b = 0.8, c = 0.5
+state x = 0.1*b, y = a
+discrete n = 0.3*a
+x' = a*(if y > 0.9*c then 1 + n else 0.7*c) - 0.1*x*y
+y' = -b*y + 0.3*c*cos(3*t)
+event up when x > 1 + 0.2*c*t { x = b*x/4; n = n + 0.2*y }
+event down when y < 0.6*c*b once { y += 0.5*a + 0.1*t }
+event kick at 0.4 + 0.3*b { y = y + c*x; n = n*a }
+objective J = final(x*n) + integral(x*y)
+objective K = event_time(kick, 1)*b + at_event(kick, pre(x)*post(y) + t, nth = 1)
+objective L = sum_at([0.3, 0.5*a, 1.7], x^2)
+objective M = integral(x^2, from = 0.2*a, to = 2*b)
+`,
 		"fails": `
 time t from 0 to 2
 param a = 1, b = 0.8, c = 0.5

@@ -2,6 +2,7 @@ package sens_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -68,6 +69,45 @@ solver { rtol = 1e-10  atol = 1e-12 }
 							got, x)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestUnknownsBetweenSteps: modes that read the run between its steps solve for the unknown there. Of z + z³ = w the
+// root is 2/√3·sinh(asinh(3√3/2·w)/3), so the same can be written without it.
+func TestUnknownsBetweenSteps(t *testing.T) {
+	const text = `
+time t from 0 to 2
+param a = 0.7, b = 1.5
+state x = 1
+%s
+x' = -z
+objective J = final(z)
+objective K = integral(z^2)
+sens { trust = off }
+`
+	gradient := func(of string, settings ...odes.Setting) []float64 {
+		t.Helper()
+		m, err := odes.Parse("unknowns.ode", fmt.Sprintf(text, of), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Settings: settings})
+		if err != nil {
+			t.Fatalf("%v: %v", settings, err)
+		}
+		return s.Gradient
+	}
+	set := func(key, value string) odes.Setting { return odes.Setting{Key: key, Value: value} }
+	want := gradient("let u = 1.5*sqrt(3)*a*x*(1 + b*x)\nlet z = 2/sqrt(3)*sinh(log(u + sqrt(1 + u^2))/3)",
+		set("solver.rtol", "1e-11"), set("solver.atol", "1e-13"))
+	for _, method := range []string{"rodas5p", "rodas4", "radau5", "esdirk4"} {
+		got := gradient("alg z = 0.5\n0 = z + z^3 - a*x*(1 + b*x)", set("solver.method", method),
+			set("sens.mode", "continuous"), set("solver.rtol", "1e-4"), set("solver.atol", "1e-6"))
+		for i, x := range want {
+			if !(math.Abs(got[i]-x) <= 2e-5) {
+				t.Errorf("%s: derivative %d is %.9g, want %.9g", method, i, got[i], x)
 			}
 		}
 	}
