@@ -106,6 +106,25 @@ func TestPeaksBetweenFixedSteps(t *testing.T) {
 	}
 }
 
+// TestEventsBetweenLongSteps holds that a step whose dense output puts an event far from where steps put it says so:
+// the second event here lies between the two.
+func TestEventsBetweenLongSteps(t *testing.T) {
+	for length, warned := range map[string]bool{"10": true, "0.05": false} {
+		got := largest(t, "time t from 0 to 10\ndiscrete n = 0\nstate x = 0\nx' = cos(t)\n"+
+			"event up when x >= 0.9 { n = n + 1 }\nevent other when x >= 0.95 { n = n + 10 }\n"+
+			"objective J = final(n)", "solver.method", "rk4", "solver.fixed_step", length)
+		found := slices.ContainsFunc(got.Warnings, func(d diag.Diagnostic) bool {
+			return d.Code == odes.CodeHidden && strings.Contains(d.Message, "too long to tell when")
+		})
+		if found != warned {
+			t.Errorf("steps of %s: warned: %v, want %v: %v", length, found, warned, got.Warnings)
+		}
+		if !warned && got.Values[0].Value != 22 {
+			t.Errorf("n = %v, want 22", got.Values[0].Value)
+		}
+	}
+}
+
 // TestLargestPeaksInTime has largest values of functions of time with narrow peaks, and of what they are part of.
 func TestLargestPeaksInTime(t *testing.T) {
 	for _, c := range []struct {

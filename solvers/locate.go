@@ -57,6 +57,7 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	if !s.shrink(false, float64(1e-7*tr.H)) {
 		return retry, s.broken()
 	}
+	seen := s.hi.h
 	v, err := s.enclose(floor, at, watch)
 	if v != found || err != nil {
 		return v, err
@@ -75,6 +76,7 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 		return quiet, nil
 	}
 	s.graze(tr.H)
+	s.dispute(seen)
 	s.trial, s.kept = s.kept, s.trial
 	for i, g := range s.guards {
 		a := &s.live[i]
@@ -320,6 +322,23 @@ func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 		if s.anyFires(s.mid) {
 			s.raise()
 			return found, nil
+		}
+	}
+}
+
+// dispute warns when the root is far from where the interpolant has one, at length seen: what other guards do between
+// the two was not looked for.
+func (s *Solver) dispute(seen float64) {
+	tr := s.trial
+	if math.Abs(s.hi.h-seen) <= float64(tr.H/64) {
+		return
+	}
+	for i, g := range s.guards {
+		if !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			s.warn(Warning{
+				Kind: Disputed, T: tr.T + s.hi.h, Name: s.guardName(i), Instant: -1, Value: tr.T + seen,
+			})
+			return
 		}
 	}
 }

@@ -181,6 +181,9 @@ const (
 	// Hidden: a guard stays so near its root from about T on, or swings so fast beside it, that roots between samples
 	// may be missed.
 	Hidden
+	// Disputed: a step is so long that its dense output has the root of a guard at Value, far from T, where steps have
+	// it. Other guards may have changed between the two without being seen.
+	Disputed
 	// Drift: algebraic unknown Name is Value tolerable errors away from what its equations say.
 	Drift
 	// Unstable: steps of fixed length are longer than what is stable, so that what is fast grows where it should die

@@ -289,7 +289,7 @@ func (s *Solver) emit(y, d, m []float64) error {
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
 	switch w.Kind {
-	case Tie, OneSided, Past, Hidden, Drift, Brink:
+	case Tie, OneSided, Past, Hidden, Disputed, Drift, Brink:
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return

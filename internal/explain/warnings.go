@@ -128,6 +128,10 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
 			"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",
 			x.condition(w.Name), x.When(w.T))
+	case solvers.Disputed:
+		l.Warnf(CodeHidden, at, "the step in which %s came is too long to tell when: at %s by the step, at %s by its "+
+			"dense output; what else changed between may not have been seen; shorter steps agree",
+			x.condition(w.Name), x.When(w.T), x.When(w.Value))
 	case solvers.Drift:
 		l.Warnf(CodeDrift, at, "the alg %s is %s tolerances away from what the algebraic equations say at %s: a "+
 			"tighter rtol keeps it nearer", w.Name, strconv.FormatFloat(w.Value, 'g', 2, 64), x.When(w.T))
