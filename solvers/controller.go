@@ -169,7 +169,11 @@ func newFilter(r Rule, m Info) *filter {
 // Reset forgets all earlier steps.
 func (c *filter) Reset(m Info) {
 	k := float64(1 + min(m.Order, m.Embedded))
-	*c = filter{rule: c.rule, k: k, safe: float64(k * log2(c.rule.Safety))}
+	safe := c.safe
+	if k != c.k {
+		safe = float64(k * log2(c.rule.Safety))
+	}
+	*c = filter{rule: c.rule, k: k, safe: safe}
 }
 
 // Judge applies the rule.
@@ -182,7 +186,7 @@ func (c *filter) Judge(h, err float64) (bool, float64) {
 }
 
 // leastError returns err, or what errors too small to matter are taken to be.
-func leastError(err float64) float64 { return max(err, 0x1p-100) }
+func leastError(err float64) float64 { return atLeast(err, 0x1p-100) }
 
 // power returns the power of two that a step of length h with the finite error err is multiplied by, before it is
 // confined; log is log2(leastError(err)). It is followed by judged.
@@ -217,14 +221,14 @@ func (c *filter) judged(h, err, factor float64) (bool, float64) {
 		c.rejected = true
 		return false, float64(h * max(factor, r.Shrink))
 	}
-	factor = min(max(factor, r.Shrink), r.Grow)
+	factor = atMost(atLeast(factor, r.Shrink), r.Grow)
 	if c.rejected {
-		factor = min(factor, 1)
+		factor = atMost(factor, 1)
 		c.rejected = false
 	}
 	// A history of errors far below the tolerance would make the next step timid or bold without reason. As in DOPRI5
 	// they count as 1e-4.
-	c.err[0], c.err[1] = max(c.now[0], -13.28771237954945), c.err[0]
+	c.err[0], c.err[1] = atLeast(c.now[0], -13.28771237954945), c.err[0]
 	c.h, c.grown = h, c.now[1]
 	c.steps = min(c.steps+1, 2)
 	return true, float64(h * factor)

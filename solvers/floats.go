@@ -20,6 +20,29 @@ func finite(x []float64) bool {
 	return zero == 0
 }
 
+// atLeast returns x, and low where x is less. In a chain of operations it costs nothing where x is not less, as max
+// does. It returns NaN for a NaN x; low is not NaN.
+func atLeast(x, low float64) float64 {
+	if x < low {
+		return low
+	}
+	return x
+}
+
+// atMost returns x, and high where x is more. What holds for atLeast holds for it.
+func atMost(x, high float64) float64 {
+	if x > high {
+		return high
+	}
+	return x
+}
+
+// largerSize returns |x| or |y|, whichever is larger, and NaN if either is.
+func largerSize(x, y float64) float64 { // the order of integers, in which NaN comes last
+	const sign = 1 << 63
+	return math.Float64frombits(max(math.Float64bits(x)&^sign, math.Float64bits(y)&^sign))
+}
+
 // ulp returns the distance from |x| to the next larger double.
 func ulp(x float64) float64 {
 	x = math.Abs(x)

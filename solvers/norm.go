@@ -28,7 +28,7 @@ type Tolerance struct {
 
 // scale returns sc_i for a state that moves from y0 to y1.
 func (tol *Tolerance) scale(i int, y0, y1 float64) float64 {
-	return math.FMA(tol.rel(i), max(math.Abs(y0), math.Abs(y1)), tol.abs(i))
+	return math.FMA(tol.rel(i), largerSize(y0, y1), tol.abs(i))
 }
 
 // rel returns the relative tolerance of state i.

@@ -30,7 +30,7 @@ func log2(x float64) float64 {
 
 // exp2 returns 2^x with a relative error below 1e-9; beyond ±1000 it returns 2^±1000.
 func exp2(x float64) float64 {
-	x = min(max(x, -1000), 1000)
+	x = atMost(atLeast(x, -1000), 1000)
 	k := math.Floor(x + 0.5)
 	const ln2 = 0.6931471805599453
 	r := float64((x - k) * ln2)

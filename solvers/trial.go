@@ -82,7 +82,7 @@ func (s *Solver) hand(st *Step) {
 }
 
 // least returns the smallest step that error control may take.
-func (s *Solver) least() float64 { return max(s.opts.HMin, float64(4*ulp(s.t))) }
+func (s *Solver) least() float64 { return atLeast(float64(4*ulp(s.t)), s.opts.HMin) }
 
 // aim sets the length of the trial step towards stop, the next explicit time, and reports whether it ends there. The
 // last two steps before stop get about the same length, so that no sliver is left.
@@ -107,7 +107,7 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 	if s.opts.HMax > 0 {
 		most = min(most, s.opts.HMax)
 	}
-	h := min(s.h, most)
+	h := atMost(s.h, most)
 	if h >= left || (left < float64(1.01*h) && left <= most) {
 		tr.H, tr.T1 = left, stop
 		return true
@@ -206,7 +206,7 @@ func (s *Solver) decided(tr *Step, norm float64, ok bool, next float64) (bool, e
 		s.h = max(next, s.h)
 	}
 	// Where errors shrink faster than steps, as those of implicit methods do before a pole, no step is rejected.
-	s.h = max(s.h, s.least())
+	s.h = atLeast(s.h, s.least())
 	return true, nil
 }
 
