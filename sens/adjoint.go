@@ -342,13 +342,16 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	}
 	s.sys.Enter(s.mark.Dp, s.mark.Mp)
 	s.seek(after)
+	at := after // the step that mark mk belongs to
 	for i := after; ; i-- {
-		for ; mk >= 0 && s.run.After(mk) == i && !s.run.Inside(mk); mk-- {
+		for at == i && !s.run.Inside(mk) {
 			_, left, err := s.read.LoadMark(mk, &s.mark)
 			if err != nil {
 				return err
 			}
 			s.pullMark(mk, left, first)
+			mk--
+			at = s.markedStep(mk)
 		}
 		if i < 0 {
 			break
@@ -356,8 +359,11 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.pullWithin(i, &mk); err != nil {
-			return err
+		if at == i || s.peaks > 0 {
+			if err := s.pullWithin(i, &mk); err != nil {
+				return err
+			}
+			at = s.markedStep(mk)
 		}
 		if err := s.via.cross(i); err != nil {
 			return err
@@ -375,6 +381,14 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		}
 	}
 	return nil
+}
+
+// markedStep returns the step at whose end or within which mark mk is, -1 before the first step; -2 if there is none.
+func (s *sweep) markedStep(mk int) int {
+	if mk < 0 {
+		return -2
+	}
+	return s.run.After(mk)
 }
 
 // visit tells the system which step's stages are pulled next.

@@ -333,7 +333,7 @@ func (f *flow) cross(i int) error {
 	}
 	copy(f.sweep.yb, z)
 	f.bare(f.sweep.yb)
-	if i == 0 || f.run.End(i-1).Kind != solvers.EndFree {
+	if i == 0 || !f.run.Free(i-1) {
 		f.move(f.dense.T, f.dense.Y0, -1)
 	}
 	return nil

@@ -44,7 +44,7 @@ func (a *Forward) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 func (w *walk) flowStep(i int, st *solvers.Step) {
 	d, e := &w.d, w.run.End(i)
 	w.enterStep(i, st)
-	if i == 0 || w.run.End(i-1).Kind != solvers.EndFree {
+	if i == 0 || !w.run.Free(i-1) {
 		w.move(st.T, st.Y0, w.td, -1)
 	}
 	clear(w.td)

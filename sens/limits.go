@@ -17,8 +17,11 @@ type limits struct{ from, to, gap float64 }
 
 // limitsOf returns the limits of step i, and whether there are any.
 func limitsOf(run *solvers.Trajectory, i int, st *solvers.Step) (limits, bool) {
-	start := i == 0 || run.End(i-1).Kind != solvers.EndFree
-	return limitsBetween(start, run.End(i).Kind != solvers.EndFree, st.T, st.T1)
+	start, end := i == 0 || !run.Free(i-1), !run.Free(i)
+	if !start && !end {
+		return limits{from: math.Inf(-1), to: math.Inf(1)}, false
+	}
+	return limitsBetween(start, end, st.T, st.T1)
 }
 
 // limitsBetween returns the limits of a step from t to t1, the ends of which were chosen or not.

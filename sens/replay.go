@@ -96,7 +96,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.open = false
 			}
 			r.held, r.heldModes = r.run.Held(i)
-			r.start = i == 0 || r.run.End(i-1).Kind != solvers.EndFree
+			r.start = i == 0 || !r.run.Free(i-1)
 			peaks = r.readPeaks(peaks, place{i, 0}, t)
 			t = r.forward(t, e)
 			r.steps++

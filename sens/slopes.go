@@ -28,15 +28,13 @@ func (s *slopes) at(i int) float64 {
 
 // roots calls f with each step of a run that ended at a guard, and the guard. It makes room for that many rates in to.
 func roots(run *solvers.Trajectory, to *slopes, f func(i, guard int) error) error {
-	n := 0
-	for i := range run.Steps() {
-		if run.End(i).Kind == solvers.EndRoot {
-			n++
-		}
+	left := run.Roots()
+	if *to = (slopes{}); left > 0 {
+		*to = slopes{make([]int32, 0, left), make([]float64, 0, left)}
 	}
-	*to = slopes{make([]int32, 0, n), make([]float64, 0, n)}
-	for i := range run.Steps() {
+	for i := 0; left > 0; i++ {
 		if e := run.End(i); e.Kind == solvers.EndRoot {
+			left--
 			if err := f(i, e.Index); err != nil {
 				return err
 			}

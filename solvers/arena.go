@@ -32,6 +32,12 @@ func (a *arena) at(i int) []float64 {
 	return c[lo : lo+a.slot : lo+a.slot]
 }
 
+// near is at for an arena without a shelf, and small enough to need no call.
+func (a *arena) near(i int) []float64 {
+	lo := (i & (1<<a.shift - 1)) * a.slot
+	return a.chunks[i>>a.shift][lo : lo+a.slot : lo+a.slot]
+}
+
 // grows returns how many bytes the next slot would allocate.
 func (a *arena) grows() int64 {
 	if a.n>>a.shift < len(a.chunks) {
@@ -45,7 +51,7 @@ func (a *arena) next() []float64 {
 		a.chunks = append(a.chunks, make([]float64, a.slot<<a.shift))
 	}
 	a.n++
-	return a.at(a.n - 1)
+	return a.near(a.n - 1)
 }
 
 func (a *arena) bytes() int64 {

@@ -25,8 +25,20 @@ func (l *list[T]) at(i int) *T {
 	return &c[i&(1<<chunkShift-1)]
 }
 
-func (l *list[T]) add(x T) {
-	c := l.n >> chunkShift
+// near is at for a list without a shelf, and small enough to need no call.
+func (l *list[T]) near(i int) *T { return &l.chunks[i>>chunkShift][i&(1<<chunkShift-1)] }
+
+func (l *list[T]) add(x T) { *l.room() = x }
+
+// room adds an element and returns where it goes. What is there is not zero.
+func (l *list[T]) room() *T {
+	c, k := l.n>>chunkShift, l.n&(1<<chunkShift-1)
+	l.n++
+	if c < len(l.chunks) && k < cap(l.chunks[c]) {
+		chunk := l.chunks[c][:k+1]
+		l.chunks[c] = l.chunks[c][:k+1]
+		return &chunk[k]
+	}
 	if c == len(l.chunks) {
 		chunk := l.spare[:0]
 		if l.spare = nil; c > 0 && chunk == nil {
@@ -34,9 +46,9 @@ func (l *list[T]) add(x T) {
 		}
 		l.chunks = append(l.chunks, chunk)
 	}
-	k := l.n & (1<<chunkShift - 1)
+	var x T
 	l.chunks[c] = append(l.chunks[c][:k], x)
-	l.n++
+	return &l.chunks[c][k]
 }
 
 // first returns the first element of chunk c.
@@ -131,7 +143,7 @@ func (r *stepRecord) end() End {
 // alone is written down. What else there is to say of it follows from the steps before it in its block.
 type records struct {
 	n      int
-	loose  list[stepRecord]
+	loose  list[stepRecord] // never on a shelf
 	packed bool
 	blocks list[block]
 	odd    list[oddStep]
@@ -188,11 +200,18 @@ func (s *records) grows() int64 {
 	return s.blocks.grows() + s.odd.grows()
 }
 
+// room adds a step that is not packed, and returns where it goes. What is there is not zero.
+func (s *records) room() *stepRecord {
+	s.n++
+	return s.loose.room()
+}
+
 func (s *records) add(r *stepRecord) {
-	if s.n++; !s.packed {
-		s.loose.add(*r)
+	if !s.packed {
+		*s.room() = *r
 		return
 	}
+	s.n++
 	s.put(r, s.n-1)
 }
 
@@ -203,7 +222,7 @@ func (s *records) pack(short bool) {
 	}
 	s.packed = true
 	for i := range s.n {
-		s.put(s.loose.at(i), i)
+		s.put(s.loose.near(i), i)
 	}
 	s.loose.drop()
 }
@@ -238,15 +257,23 @@ func (s *records) put(r *stepRecord, i int) {
 // length returns the length of step i.
 func (s *records) length(i int) float64 {
 	if !s.packed {
-		return s.loose.at(i).h
+		return s.loose.near(i).h
 	}
 	return s.blocks.at(i / perBlock).h[i%perBlock]
+}
+
+// free reports whether step i ended nowhere in particular.
+func (s *records) free(i int) bool {
+	if !s.packed {
+		return s.loose.near(i).kind == EndFree
+	}
+	return s.end(i).Kind == EndFree
 }
 
 // end returns how step i ended.
 func (s *records) end(i int) End {
 	if !s.packed {
-		return s.loose.at(i).end()
+		return s.loose.near(i).end()
 	}
 	b, k := s.blocks.at(i/perBlock), i%perBlock
 	if b.odds>>k&1 == 0 {
@@ -259,7 +286,7 @@ func (s *records) end(i int) End {
 // at returns step i. spans are those of the run; without them, the record lacks its span.
 func (s *records) at(i int, spans *list[span]) stepRecord {
 	if !s.packed {
-		return *s.loose.at(i)
+		return *s.loose.near(i)
 	}
 	b, k := s.blocks.at(i/perBlock), i%perBlock
 	r := stepRecord{span: b.span, unit: b.unit}

@@ -69,6 +69,9 @@ type Sink interface {
 // output.
 type Lender interface {
 	Sink
+	// Lends reports whether there will be anything to lend in the run that began. It is asked once, and then Lend is
+	// called for each step or not at all.
+	Lends() bool
 	// Lend returns memory for y1 and the stages of the next step that is passed, which that member of the method makes,
 	// or nil. It may be called more than once for the same step. What was passed may be read from there until the run
 	// ends.

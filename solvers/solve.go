@@ -260,7 +260,9 @@ func (s *Solver) begin() error {
 	}
 	s.lender = nil
 	if len(s.guards) == 0 { // with guards, steps are retaken and several are under way at once
-		s.lender, _ = s.sink.(Lender)
+		if l, ok := s.sink.(Lender); ok && l.Lends() {
+			s.lender = l
+		}
 	}
 	s.mark = Mark{Kind: MarkStart, T: s.t, Guard: -1, Instant: 0}
 	if err := s.emit(s.y, s.d, s.m); err != nil {

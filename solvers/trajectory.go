@@ -39,6 +39,7 @@ type Trajectory struct {
 	spanAt arena     // of spans, one or several in a row: d[D], m[M]
 	group  int       // the first mark of the group that is being recorded
 	units  int       // steps of positive length
+	roots  int       // steps that ended at a guard
 	made   []int     // steps of each member of the method, those of length zero included
 	y0     []float64 // [N] at the start
 	last   Step      // the last unit, where their number was known: the way back begins with it
@@ -100,7 +101,7 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.thetas.clear()
 	tr.spans.clear()
 	tr.spanAt.reset(z.D + z.M)
-	tr.group, tr.units = 0, 0
+	tr.group, tr.units, tr.roots = 0, 0, 0
 	tr.shelves = false
 	tr.shelf.tr = tr
 	tr.shelf.clear()
@@ -337,17 +338,16 @@ func (tr *Trajectory) Drop() {
 
 // Step implements Sink.
 func (tr *Trajectory) Step(s *Step, e End) error {
-	if err := tr.makeRoom(tr.stepAt[s.Member].grows() + tr.steps.grows()); err != nil {
-		return err
+	if more := tr.stepAt[s.Member].grows() + tr.steps.grows(); more > 0 {
+		if err := tr.makeRoom(more); err != nil {
+			return err
+		}
 	}
-	r := stepRecord{
-		t: s.T, h: s.H, t1: s.T1, made: s.Made, span: int32(tr.spans.n - 1), unit: int32(tr.units),
-		kind: e.Kind, index: int32(e.Index), nth: int32(e.Nth), member: uint8(s.Member), here: e.Here,
-	}
+	kept := 0
 	if tr.whole {
 		n, q := tr.size.N, tr.size.Q
 		at := &tr.stepAt[s.Member]
-		r.slot = int32(at.n)
+		kept = at.n
 		slot := at.next()
 		if n > 0 && &slot[0] != &s.Y1[0] { // otherwise it was lent
 			copy(slot[:n], s.Y1)
@@ -357,7 +357,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 			copy(k, s.K)
 		}
 		if tr.keepers[s.Member] != nil {
-			tr.keepOf(s, int(r.slot))
+			tr.keepOf(s, kept)
 		}
 	} else if s.H > 0 {
 		if !tr.kept.whole {
@@ -372,7 +372,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 			l.DQ, l.K = append(l.DQ[:0], s.DQ...), append(l.K[:0], s.K[:rows*(tr.size.N+tr.size.Q)]...)
 		}
 	}
-	tr.steps.add(&r)
+	tr.note(s, e, kept)
 	tr.made[s.Member]++
 	if !tr.whole {
 		tr.steps.pack(tr.Limit > 0 && tr.steps.bytes() > tr.Limit/16)
@@ -390,6 +390,24 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 		}
 	}
 	return nil
+}
+
+// note adds the record of a step whose stages, if they are kept, are in the given slot of its member.
+func (tr *Trajectory) note(s *Step, e End, slot int) {
+	var packed stepRecord
+	r := &packed
+	if !tr.steps.packed { // to write there what would be read at once is a wait for the processor
+		r = tr.steps.room()
+	}
+	r.t, r.h, r.t1, r.made = s.T, s.H, s.T1, s.Made
+	r.index, r.nth, r.span, r.unit = int32(e.Index), int32(e.Nth), int32(tr.spans.n-1), int32(tr.units)
+	r.slot, r.kind, r.member, r.here = int32(slot), e.Kind, uint8(s.Member), e.Here
+	if tr.steps.packed {
+		tr.steps.add(r)
+	}
+	if e.Kind == EndRoot {
+		tr.roots++
+	}
 }
 
 // keepOf keeps what the method, a keeper, keeps of s, which goes to the given slot of its member, as long as there is
@@ -502,7 +520,7 @@ func (tr *Trajectory) thin(full error) error {
 	}
 	tr.units = 0
 	for i := range tr.steps.n {
-		if r := tr.steps.loose.at(i); r.h > 0 {
+		if r := tr.steps.loose.near(i); r.h > 0 {
 			if tr.units > 0 && tr.units%tr.stride == 0 {
 				if err := tr.kept.put(tr.units, 0, tr.state(int32(i)-1, r.span)); err != nil {
 					return err
@@ -511,7 +529,7 @@ func (tr *Trajectory) thin(full error) error {
 			tr.units++
 		}
 		if i > 0 {
-			done := tr.steps.loose.at(i - 1)
+			done := tr.steps.loose.near(i - 1)
 			tr.stepAt[done.member].release(int(done.slot))
 		}
 	}
@@ -542,11 +560,26 @@ func (tr *Trajectory) makeRoom(more int64) error {
 // lendFrom is the number of doubles in the stages of a step from which lending is faster than copying.
 const lendFrom = 1 << 12
 
+// Lends implements Lender.
+func (tr *Trajectory) Lends() bool {
+	for i := range tr.each {
+		if tr.lends(&tr.each[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// lends reports whether there are stages to lend for steps of m.
+func (tr *Trajectory) lends(m *Info) bool {
+	return tr.whole && m.Stages*(tr.size.N+tr.size.Q) >= lendFrom
+}
+
 // Lend implements Lender.
 func (tr *Trajectory) Lend(member int) (y1, k []float64) {
 	n, q := tr.size.N, tr.size.Q
 	at := &tr.stepAt[member]
-	if !tr.whole || tr.each[member].Stages*(n+q) < lendFrom || tr.fits(at.grows()) != nil {
+	if !tr.lends(&tr.each[member]) || tr.fits(at.grows()) != nil {
 		return nil, nil
 	}
 	slot := at.next()
@@ -561,16 +594,20 @@ func (tr *Trajectory) Mark(m *Mark) error {
 		after: int32(tr.steps.n - 1), behind: int32(tr.spans.n - 1),
 	}
 	more := tr.jumpAt.grows() + tr.siteAt.grows() + tr.thetas.grows() + tr.spanAt.grows() + tr.spans.grows()
-	if err := tr.makeRoom(more + tr.marks.grows()); err != nil {
-		return err
-	}
-	if err := tr.squeeze(func() int64 { return tr.marks.grows() }); err != nil {
-		return err
+	if more += tr.marks.grows(); more > 0 {
+		if err := tr.makeRoom(more); err != nil {
+			return err
+		}
+		if err := tr.squeeze(func() int64 { return tr.marks.grows() }); err != nil {
+			return err
+		}
 	}
 	switch m.Kind {
 	case MarkStart, MarkFire, MarkMode, MarkRemode:
-		if err := tr.squeeze(func() int64 { return tr.spanAt.grows() + tr.spans.grows() }); err != nil {
-			return err
+		if more > 0 {
+			if err := tr.squeeze(func() int64 { return tr.spanAt.grows() + tr.spans.grows() }); err != nil {
+				return err
+			}
 		}
 		if tr.whole {
 			copy(tr.jumpAt.next(), m.Yp)
@@ -650,6 +687,9 @@ func (tr *Trajectory) Stages() (stages int) {
 // Steps returns the number of steps, those of length zero included.
 func (tr *Trajectory) Steps() int { return tr.steps.n }
 
+// Roots returns the number of steps that ended at a guard.
+func (tr *Trajectory) Roots() int { return tr.roots }
+
 // Marks returns the number of marks.
 func (tr *Trajectory) Marks() int { return tr.marks.n }
 
@@ -658,6 +698,9 @@ func (tr *Trajectory) Initial() []float64 { return tr.y0 }
 
 // End returns how step i ended.
 func (tr *Trajectory) End(i int) End { return tr.steps.end(i) }
+
+// Free reports whether step i ended nowhere in particular: End(i).Kind is EndFree.
+func (tr *Trajectory) Free(i int) bool { return tr.steps.free(i) }
 
 // Times returns the start and the end of step i.
 func (tr *Trajectory) Times(i int) (t, t1 float64) {
@@ -711,29 +754,26 @@ func (tr *Trajectory) PeekMark(i int, m *Mark) (after, first int) {
 // state returns y at the end of step i of a whole run, within span sp.
 func (tr *Trajectory) state(i, sp int32) []float64 {
 	n := tr.size.N
-	if tr.spans.at(int(sp)).first > i {
-		return tr.jumpAt.at(int(sp))
+	if tr.spans.near(int(sp)).first > i {
+		return tr.jumpAt.near(int(sp))
 	}
-	return tr.slot(int(i))[:n:n]
+	return tr.slot(tr.steps.loose.near(int(i)))[:n:n]
 }
 
-// slot returns what is kept of step i of a whole run.
-func (tr *Trajectory) slot(i int) []float64 {
-	r := tr.steps.loose.at(i)
-	return tr.stepAt[r.member].at(int(r.slot))
-}
+// slot returns what is kept of a step of a whole run.
+func (tr *Trajectory) slot(r *stepRecord) []float64 { return tr.stepAt[r.member].near(int(r.slot)) }
 
 // load makes s step i of a whole run, by reference.
 func (tr *Trajectory) load(i int, s *Step) End {
-	r := tr.steps.loose.at(i)
+	r := tr.steps.loose.near(i)
 	n, q := tr.size.N, tr.size.Q
-	slot := tr.slot(i)
+	slot := tr.slot(r)
 	s.T, s.H, s.T1, s.Made, s.Dense, s.Estimated = r.t, r.h, r.t1, r.made, false, false
 	s.Member = int(r.member)
 	s.Y0 = tr.state(int32(i)-1, r.span)
 	s.Y1, s.DQ, s.K, s.Kept = slot[:n:n], slot[n:n+q:n+q], slot[n+q:], nil
 	if at := &tr.keepAt[r.member]; int(r.slot) < at.n {
-		if kept := at.at(int(r.slot)); kept[0] == 1 {
+		if kept := at.near(int(r.slot)); kept[0] == 1 {
 			s.Kept = kept[1:]
 		}
 	}
