@@ -43,7 +43,7 @@ func (s *Solver) consist(held []bool) error {
 		if err := a.solves.Solve(a.field, s.t, s.y); err != nil {
 			var e *ConsistencyError
 			if errors.As(err, &e) {
-				e.Place, e.After = s.place(nil), s.lastEvent
+				e.Place, e.After = s.place(nil), s.lastEvent()
 				if s.lastTime != s.t {
 					e.After = ""
 				}

@@ -25,7 +25,7 @@ func (s *Solver) brink(was []float64) {
 		}
 		if rho <= float64(4*math.Abs(s.rhoP[i]-s.rho[i])) {
 			s.warn(Warning{
-				Kind: Brink, T: s.t, Name: s.guardName(i), Other: s.lastEvent, Value: rho, Instant: -1,
+				Kind: Brink, T: s.t, Name: s.guardName(i), Other: s.lastEvent(), Value: rho, Instant: -1,
 			})
 		}
 	}

@@ -261,7 +261,7 @@ func (s *Solver) place(trial *Step) Place {
 	p := Place{
 		T: s.t, H: s.h, Step: s.stats.Steps,
 		Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(s.m),
-		LastEvent: s.lastEvent, LastTime: s.lastTime,
+		LastEvent: s.lastEvent(), LastTime: s.lastTime,
 	}
 	if trial != nil {
 		p.H = trial.H

@@ -174,7 +174,7 @@ func (s *Solver) meet(pending bool) error {
 						}
 					}
 					s.warn(Warning{
-						Kind: Past, T: s.t, Name: s.sched.name(i), Other: s.lastEvent, Instant: i,
+						Kind: Past, T: s.t, Name: s.sched.name(i), Other: s.lastEvent(), Instant: i,
 						Value: s.sched.times[i],
 					})
 				}
@@ -227,7 +227,7 @@ func (s *Solver) meet(pending bool) error {
 	if s.ends || stopped {
 		s.done, s.stats.Stopped = true, stopped
 		if stopped {
-			s.stats.By = s.lastEvent
+			s.stats.By = s.lastEvent()
 		}
 		s.mark = Mark{Kind: MarkFinal, T: s.t, Guard: -1, Instant: 1}
 		if err := s.emit(s.y, s.d, s.m); err != nil {
@@ -507,7 +507,6 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 			}
 			s.triggered[s.slots[f.Event]+f.Elem*s.events[f.Event].Slots+f.Slot] = s.stats.Events
 		}
-		name := s.events[f.Event].ElemName(f.Elem)
 		s.band(m)
 		if m.guard >= 0 { // the body sees conditions of time as the guard does
 			s.mark.T = s.now()
@@ -515,7 +514,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		stop = s.sys.Affect(f, s.mark.T, s.ym, s.dm, s.yp, s.dp)
 		s.mark.Firing, s.mark.Stop = f, stop
 		s.stats.Events++
-		s.lastEvent, s.lastTime = name, s.t
+		s.lastFired, s.lastTime = f, s.t
 		crowd := h.fired(s.t, s.span)
 		s.settleState()
 		copy(s.y, s.yp)
@@ -525,17 +524,17 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 			copy(at.Y, s.ym)
 			copy(at.D, s.dm)
 			body := f
-			what := "the state after the body of " + name
+			what := "the state after the body of " + s.lastEvent()
 			return false, &NonFiniteError{Place: at, What: what, Stage: -1, Body: &body}
 		}
 		if !m.caused {
 			s.fired = append(s.fired, *m)
 		}
 		if crowd && m.guard >= 0 && !h.regular() {
-			return false, s.chatters(name, h, m.guard, 0, "fired 100 times within 1e-9 of the time span")
+			return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fired 100 times within 1e-9 of the time span")
 		}
 		if m.guard >= 0 && h.stutters() {
-			return false, s.chatters(name, h, m.guard, 0, "fired three times within rounding")
+			return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fired three times within rounding")
 		}
 		if s.events[f.Event].Once {
 			s.sched.over(f.Event, f.Elem)

@@ -49,8 +49,8 @@ type Solver struct {
 	tiedTo   bool // the present time is that of a fixed instant
 	lastTime float64
 
-	inner     []int // sites within the trial step
-	lastEvent string
+	inner     []int  // sites within the trial step
+	lastFired Firing // its Event is -1 before the first one
 
 	lane               *lane // where the run is made beside others; nil for one that is made alone
 	trial, kept, spare *Step
@@ -193,7 +193,7 @@ func (s *Solver) begin() error {
 	clear(s.m)
 	clear(s.err)
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
-	s.lastEvent, s.lastTime, s.cut = "", 0, 0
+	s.lastFired, s.lastTime, s.cut = Firing{Event: -1}, 0, 0
 	s.inner = s.inner[:0]
 	s.clock.unknown, s.clock.near = true, math.Inf(1)
 	s.sight.warned, s.sight.until = false, math.Inf(-1)
@@ -286,6 +286,14 @@ func (s *Solver) emit(y, d, m []float64) error {
 	s.mark.Ym, s.mark.Dm, s.mark.Mm = y, d, m
 	s.mark.Yp, s.mark.Dp, s.mark.Mp = s.y, s.d, s.m
 	return s.sink.Mark(&s.mark)
+}
+
+// lastEvent returns the name of the event that fired last; "" for none.
+func (s *Solver) lastEvent() string {
+	if s.lastFired.Event < 0 {
+		return ""
+	}
+	return s.events[s.lastFired.Event].ElemName(s.lastFired.Elem)
 }
 
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
