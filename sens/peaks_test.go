@@ -1,12 +1,17 @@
 package sens_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
+	"odes.dev/odes"
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -242,6 +247,102 @@ func TestPeaksNearlyTie(t *testing.T) {
 		if top := res.Peaks[0]; math.IsNaN(top.Other) == both || top.T > 1 {
 			t.Errorf("tie %v: tops at %v and %v", tie, top.T, top.Other)
 		}
+	}
+}
+
+// TestPeaksTieOfCubics has cubics of time, which have two tops or one: at the start, within a step, or at the end. The
+// lower one is named if it is within Options.Tie, however steps divide the time.
+func TestPeaksTieOfCubics(t *testing.T) {
+	const tie = 0.2
+	r := rand.New(rand.NewPCG(5, 21))
+	named, alone := 0, 0
+	for n := range 500 {
+		u := 0.6 * r.Float64()
+		v, k := u+0.2+0.5*r.Float64(), 80*r.Float64()-40
+		f := func(t float64) float64 { return 0.5 + k*t*(u*v+t*(t/3-(u+v)/2)) } // it turns at u and v
+		slope := func(t float64) float64 { return k * (t - u) * (t - v) }
+		var tops []float64
+		for _, at := range []float64{0, u, v, 1} {
+			if at <= 1 && (at == 0 || slope(at-1e-6) >= 0) && (at == 1 || slope(at+1e-6) <= 0) {
+				tops = append(tops, at)
+			}
+		}
+		slices.SortFunc(tops, func(a, b float64) int { return cmp.Compare(f(b), f(a)) })
+		other := math.NaN()
+		if len(tops) > 1 {
+			size := max(math.Abs(f(0)), math.Abs(f(1)), math.Abs(f(u)), math.Abs(f(min(v, 1))))
+			deep := f(tops[1]) - low(f, tops[0], tops[1])
+			off := f(tops[0]) - f(tops[1])
+			// How deep the expression must be in between is measured with what was large so far.
+			soFar := min(math.Abs(f(tops[0])), math.Abs(f(tops[1])))
+			if far := tie * size; math.Abs(off-far) < 0.1*far || deep > 0.9*tie*soFar && deep < 1.1*far {
+				continue
+			} else if off < far && deep > far {
+				other = tops[1]
+			}
+		}
+		p := swing(1, 1, 1, 0)
+		p.heights = func(t C, y, _, e []C) {
+			u, v, k := complex(u, 0), complex(v, 0), complex(k, 0)
+			e[0], e[1], e[2], e[3] = 0.5+k*t*(u*v+t*(t/3-(u+v)/2)), 0, 0, 0
+		}
+		for _, fixed := range []float64{1, 0.37} {
+			p.opts = solvers.Options{Fixed: fixed}
+			tr, _ := p.run(t, "rk4")
+			var res sens.Result
+			if err := p.adjoint(t, "rk4", 1).Gradient(t.Context(), tr, sens.Options{Tie: tie}, &res); err != nil {
+				t.Fatal(err)
+			}
+			top := res.Peaks[0]
+			same := math.IsNaN(top.Other) && math.IsNaN(other) || math.Abs(top.Other-other) < 1e-6
+			if math.Abs(top.T-tops[0]) > 1e-6 || !same {
+				t.Errorf("%d, steps of %v, turns at %v and %v, factor %v: tops at %v and %v, want %v and %v", n, fixed,
+					u, v, k, top.T, top.Other, tops, other)
+			}
+		}
+		if math.IsNaN(other) {
+			alone++
+		} else {
+			named++
+		}
+	}
+	if min(named, alone) < 20 {
+		t.Errorf("%d with another top, %d without", named, alone)
+	}
+}
+
+// low returns about the least value of f between a and b.
+func low(f func(float64) float64, a, b float64) float64 {
+	least := f(a)
+	for k := range 1001 {
+		least = min(least, f(a+(b-a)*float64(k)/1000))
+	}
+	return least
+}
+
+// TestPeaksOfTime has functions of time with peaks that are much narrower than steps. The highest is found.
+func TestPeaksOfTime(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 22))
+	for n := range 30 {
+		var sum []string
+		best := 0.0
+		for k := range 1 + r.IntN(4) {
+			height, at := 0.5+r.Float64(), float64(k)+0.1+0.8*r.Float64()
+			best = max(best, height)
+			narrow := math.Pow(10, 1.3+4*r.Float64())
+			sum = append(sum, fmt.Sprintf("%.17g*exp(-((t - %.17g)*%.17g)^2)", height, at, narrow))
+		}
+		m, err := odes.Parse("m.ode", fmt.Sprintf("time t from 0 to 4\nparam a = 1\nstate x = a\nx' = -x\n"+
+			"objective J = max_over(a*(%s))\nsens { trust = off }\n", strings.Join(sum, " + ")), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, fmt.Sprint(n, ": ", sum), s.Values[0].Value, best, 1e-9)
+		near(t, fmt.Sprint(n, ": derivative of ", sum), s.Gradient[0], best, 1e-9)
 	}
 }
 
