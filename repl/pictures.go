@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/output"
+	"odes.dev/odes/internal/report"
 	"odes.dev/odes/plot"
 )
 
@@ -491,6 +492,9 @@ func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error
 		list = append(list, stepSizes(sol, x)...)
 		title = fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps,
 			sol.Stats.Rejected, short(sol.Settings.RTol, 3))
+		if also := append(report.ImplicitWork(sol.Stats), report.Rejections(sol.Stats)...); len(also) > 0 {
+			title += "; " + strings.Join(also, ", ")
+		}
 		if len(models) > 1 {
 			title = fmt.Sprintf("steps of %s, rtol %s", sol.Settings.Method, short(sol.Settings.RTol, 3))
 		}

@@ -94,9 +94,7 @@ func (c *call) effort(s odes.RunStats) {
 		add(m.Steps, "step by "+m.Name, "steps by "+m.Name)
 	}
 	add(s.Changes, "change of method", "changes of method")
-	add(s.Jacobians, "Jacobian", "Jacobians")
-	add(s.Factorisations, "factorisation", "factorisations")
-	add(s.Solves, "solution", "solutions")
+	list = append(list, report.ImplicitWork(s)...)
 	add(s.SteadySteps, "step to a steady state", "steps to steady states")
 	add(s.Newton, "step of Newton's method", "steps of Newton's method")
 	add(s.Periods, "period", "periods")
@@ -105,9 +103,7 @@ func (c *call) effort(s odes.RunStats) {
 	add(s.SteadyKnown, "steady state known from another experiment", "steady states known from other experiments")
 	add(s.SteadySaved, "step to steady states saved by that", "steps to steady states saved by that")
 	add(s.SteadyFlow, "step of derivatives at steady states", "steps of derivatives at steady states")
-	add(s.NonFinite, "step rejected as not finite", "steps rejected as not finite")
-	add(s.Singular, "step rejected as singular", "steps rejected as singular")
-	add(s.Sought, "step rejected for an event", "steps rejected for events")
+	list = append(list, report.Rejections(s)...)
 	if len(list) > 0 {
 		fmt.Fprintln(c.err, strings.Join(list, ", "))
 	}
