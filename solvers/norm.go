@@ -59,16 +59,37 @@ func (tol *Tolerance) abs(i int) float64 {
 // Norm returns the norm of the estimated error e[N] of the states over a finished step. The result is NaN if an error
 // is, or if the step left the finite numbers.
 func (tol *Tolerance) Norm(s *Step, e []float64) float64 {
+	norm, _ := tol.norms(s, e)
+	return norm
+}
+
+// oneOfMany times its tolerance is the most that the error of a state may be in a step that solves equations.
+const oneOfMany = 6
+
+// NormOf is Norm for a step of m. A mean over many states hides the error of a few, and derivatives may come from just
+// these. So where a step solves equations, a root mean square is at least the largest error over oneOfMany, which
+// changes nothing with up to oneOfMany² states.
+func (tol *Tolerance) NormOf(m *Info, s *Step, e []float64) float64 {
+	norm, most := tol.norms(s, e)
+	if tol.Kind == NormRMS && m.Solved > 0 {
+		return max(norm, most/oneOfMany)
+	}
+	return norm
+}
+
+// norms returns the norm, and the largest |e_i|/sc_i of five states or more.
+func (tol *Tolerance) norms(s *Step, e []float64) (norm, most float64) {
 	n := len(s.Y0)
 	var a accumulator
 	if tol.Kind == NormRMS && n >= 8 && tol.Rels == nil { // the same sums, by vectors; NaN in e stays in them
-		if _, finite := simd.ScaledSquares(&a.square, e[:n], s.Y0, s.Y1, tol.Abs, tol.Rel); !finite {
-			return math.NaN()
+		most, finite := simd.ScaledSquares(&a.square, e[:n], s.Y0, s.Y1, tol.Abs, tol.Rel)
+		if !finite {
+			return math.NaN(), most
 		}
-		return a.norm(tol.Kind, n)
+		return a.norm(tol.Kind, n), most
 	}
 	if tol.Kind == NormRMS && n <= 4 {
-		return tol.few(s, e)
+		return tol.few(s, e), 0
 	}
 	for i, y := range s.Y0 {
 		sc := tol.scale(i, y, s.Y1[i])
@@ -79,11 +100,11 @@ func (tol *Tolerance) Norm(s *Step, e []float64) float64 {
 			finite = sc <= math.MaxFloat64 && math.Abs(s.Y1[i]) <= math.MaxFloat64
 		}
 		if !finite {
-			return math.NaN()
+			return math.NaN(), a.most
 		}
 		a.add(i, quotient(e[i], sc))
 	}
-	return a.norm(tol.Kind, n)
+	return a.norm(tol.Kind, n), a.most
 }
 
 // few is Norm in root mean square for one to four states: the same sums.
