@@ -125,6 +125,18 @@ func TestEventsBetweenLongSteps(t *testing.T) {
 	}
 }
 
+// TestEventAloneIsNotDisputed holds that where the only condition is met nearly tangentially, as when a tank runs dry,
+// nothing is said of other events that may have come between.
+func TestEventAloneIsNotDisputed(t *testing.T) {
+	for _, rtol := range []string{"1e-3", "1e-6", "1e-9"} {
+		got := largest(t, "time t from 0 to 3\nstate y = 1\ny' = -sqrt(max(y, 0))\nobjective J = integral(y)",
+			"solver.rtol", rtol)
+		if slices.ContainsFunc(got.Warnings, func(d diag.Diagnostic) bool { return d.Code == odes.CodeHidden }) {
+			t.Errorf("rtol %s: %v", rtol, got.Warnings)
+		}
+	}
+}
+
 // TestLargestPeaksInTime has largest values of functions of time with narrow peaks, and of what they are part of.
 func TestLargestPeaksInTime(t *testing.T) {
 	for _, c := range []struct {

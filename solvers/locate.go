@@ -327,10 +327,11 @@ func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 }
 
 // dispute warns when the root is far from where the interpolant has one, at length seen: what other guards do between
-// the two was not looked for.
+// the two was not looked for. A guard that is alone has no others, and steps under control are too short for it to fire
+// twice there.
 func (s *Solver) dispute(seen float64) {
 	tr := s.trial
-	if math.Abs(s.hi.h-seen) <= float64(tr.H/64) {
+	if math.Abs(s.hi.h-seen) <= float64(tr.H/64) || len(s.guards) == 1 && s.opts.Fixed == 0 {
 		return
 	}
 	for i, g := range s.guards {
