@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"odes.dev/odes"
@@ -59,6 +60,9 @@ func (c *call) read(path string) (text, name, folder string, err error) {
 			return "", "", "", &odes.FileError{Path: path, Err: err}
 		}
 		return string(b), path, filepath.Dir(path), nil
+	}
+	if f, ok := c.in.(*os.File); ok {
+		c.seen.AddOpen(f)
 	}
 	b, err := input.Stream(c.in, input.MaxText)
 	if err != nil {

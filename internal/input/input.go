@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +29,7 @@ const (
 type Seen struct {
 	mu   sync.Mutex
 	list map[string]fs.FileInfo // by absolute path
+	open []fs.FileInfo          // without a name
 }
 
 func (s *Seen) add(name string, info fs.FileInfo) {
@@ -43,6 +45,18 @@ func (s *Seen) add(name string, info fs.FileInfo) {
 	s.list[full] = info
 }
 
+// AddOpen adds a file that was opened by someone else, such as standard input, and stays open: nobody knows its name,
+// but its number belongs to no other file. What is no file, such as a terminal, is not added: it may be written too.
+func (s *Seen) AddOpen(f *os.File) {
+	info, err := f.Stat()
+	if s == nil || err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = append(s.open, info)
+}
+
 // Has reports whether the file was read, by whatever name. A file that has since been replaced was not: its number may
 // belong to another file now.
 func (s *Seen) Has(info fs.FileInfo) bool {
@@ -51,6 +65,9 @@ func (s *Seen) Has(info fs.FileInfo) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.open, func(old fs.FileInfo) bool { return os.SameFile(old, info) }) {
+		return true
+	}
 	for name, old := range s.list {
 		if os.SameFile(old, info) {
 			if now, err := os.Stat(name); err == nil && os.SameFile(old, now) {

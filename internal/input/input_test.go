@@ -116,7 +116,15 @@ func TestSeen(t *testing.T) {
 	if _, err := Read(Folder(dir, &seen), "b", MaxText); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{a: true, b: true, other: false, filepath.Join(dir, "d"): true} {
+	open, err := os.Open(put(t, filepath.Join(dir, "e"), "e"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	seen.AddOpen(open)
+	for name, want := range map[string]bool{
+		a: true, b: true, other: false, filepath.Join(dir, "d"): true, open.Name(): true,
+	} {
 		info, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)
@@ -124,6 +132,15 @@ func TestSeen(t *testing.T) {
 		if seen.Has(info) != want {
 			t.Errorf("%s: seen is %v", name, !want)
 		}
+	}
+	device, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	seen.AddOpen(device)
+	if info, err := device.Stat(); err != nil || seen.Has(info) {
+		t.Errorf("what is read from a device may not be written there: %v", err)
 	}
 }
 
