@@ -70,6 +70,14 @@ func (s *Session) argumentWords(c *command) (words []string) {
 	return slices.Concat(words, s.declared(), expressionWords())
 }
 
+// inExpression reports whether a text is an expression, an assignment or an equation, outside of the brackets of a
+// unit. Methods, units and words that start items do not fit there.
+func inExpression(before string) bool {
+	tokens := parser.TokensOf(before)
+	return len(tokens) > 0 && !slices.Contains(parser.ItemWords(), tokens[0].Text) &&
+		strings.LastIndexByte(before, '[') <= strings.LastIndexByte(before, ']')
+}
+
 // behindIn matches a line that continues with the name of an experiment, or with its beginning.
 var behindIn = lazy.Regexp(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
 
@@ -220,6 +228,8 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		if c := commands()[at]; c.form != c.name {
 			all = s.argumentWords(&c)
 		}
+	case inExpression(before):
+		all = slices.Concat(s.declared(), expressionWords(), keywords())
 	default:
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)

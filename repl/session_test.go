@@ -187,7 +187,7 @@ func TestIncomplete(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
-	s := New(Config{Words: []string{"sqrt", "dopri5", "sq-code"}})
+	s := New(Config{Words: []string{"sqrt", "dopri5", "sq-code", "minute"}})
 	if err := s.Open("../examples/bounce/bounce.ode"); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,11 @@ func TestComplete(t *testing.T) {
 		"doc sq-":                     "sq-code 3",
 		"emit to":                     "tokens 2",
 		"load ../examples/boun":       "../examples/bounce" + string(filepath.Separator) + " 16",
-		"x-h":                         "h0 height 1",
+		"x-h":                         "h0 height hypot 1",
+		"e = dop":                     " 3", // a method
+		"final(minu":                  " 4", // a unit
+		"e = 2 [minu":                 "minute 4",
+		"state y = 1 [minu":           "minute 4",
 		"zzz":                         " 3",
 		"run ":                        " 0",
 		"undo ":                       " 0",
