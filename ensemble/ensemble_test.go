@@ -178,6 +178,18 @@ func TestSideBySidePanic(t *testing.T) {
 	}
 }
 
+// TestUnitsUnknown checks that columns have no unit where the model does not say one.
+func TestUnitsUnknown(t *testing.T) {
+	series := ballJob()
+	series.Gradient, series.Times = false, []Real{0, 1}
+	a, b := open(t, ballJob()).Table, open(t, series).Table
+	for _, c := range slices.Concat(a.Params, a.Values, a.Gradient, b.Series) {
+		if c.Unit != "" {
+			t.Errorf("%s has the unit %q", c.Name, c.Unit)
+		}
+	}
+}
+
 // Values without derivatives are those of Solve, for methods that go over to implicit ones as well, and of experiments.
 func TestValuesAlone(t *testing.T) {
 	stiff := `

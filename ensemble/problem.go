@@ -244,7 +244,7 @@ func (p *Problem) describeSeries(symbols []odes.Symbol) error {
 		}
 		found[s.Name] = true
 		for e := range size(s.Shape) {
-			p.Table.Series = append(p.Table.Series, Column{element(s.Name, s.Shape, e), s.Unit})
+			p.Table.Series = append(p.Table.Series, Column{element(s.Name, s.Shape, e), known(s.Unit)})
 		}
 	}
 	for _, name := range wanted {
@@ -261,8 +261,9 @@ func base(name string) string {
 	return name
 }
 
+// known returns a unit, or "" if it says nothing.
 func known(unit string) string {
-	if unit == "1" || unit == "?" {
+	if unit == "1" || unit == "?" || unit == "unknown" {
 		return ""
 	}
 	return unit
