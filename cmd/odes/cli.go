@@ -297,7 +297,7 @@ func (c *call) fail(err error) int {
 		return int(done)
 	case errors.Is(context.Cause(c.ctx), errMemory):
 		const say = "this takes more than the %s of memory that odes may use; docs/limits.md says where that comes from"
-		c.complain("memory", fmt.Sprintf(say, diag.Bytes(float64(memory.Budget()))))
+		c.complain("memory", fmt.Sprintf(say, diag.Bytes(float64(memory.Most()))))
 		return exitRun
 	case c.ctx.Err() != nil:
 		if list := diag.Of(err); list != nil { // says where it was

@@ -114,12 +114,28 @@ func Force(n int64) (restore func()) {
 // beside is what Go's runtime does not count of a process: programs.
 const beside = 56 << 20
 
+// kept, if not 0, is what Keep leaves of the budget.
+var kept atomic.Int64
+
+// leastKept is what suffices for models that are not large. Less than that is for the record of a run alone.
+const leastKept = 300e6
+
 // Keep has garbage collected as often as it takes to have no more than n bytes, programs included, as far as that is
-// possible. It is for commands: it changes the whole process.
+// possible. What would take a quarter more, and more than leastKept, is refused. It is for commands: it changes the
+// whole process.
 func Keep(n int64) {
 	if n > 0 {
 		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), max(n-beside, n/2)))
+		kept.Store(max(n+min(n/4, math.MaxInt64-n), leastKept))
 	}
+}
+
+// Most returns how many bytes the process may take: the budget, or what Keep leaves of it.
+func Most() int64 {
+	if n := kept.Load(); n > 0 {
+		return min(n, Budget())
+	}
+	return Budget()
 }
 
 // Used returns how many bytes the process has.
@@ -147,13 +163,13 @@ func (e *RefusedError) Error() string {
 		diag.Bytes(e.Need), diag.Bytes(float64(e.Used)), diag.Bytes(float64(e.Budget)))
 }
 
-// Exhausted reports whether the process has more than its budget, not counting garbage.
+// Exhausted reports whether the process has more than Most, not counting garbage.
 func Exhausted() bool {
-	if Used() <= Budget() {
+	if Used() <= Most() {
 		return false
 	}
 	debug.FreeOSMemory()
-	return Used() > Budget()
+	return Used() > Most()
 }
 
 // Refusal lets tests refuse a question of Ask, however small.
@@ -165,13 +181,13 @@ const small = 1 << 20
 // Ask returns a RefusedError unless there is room for n more bytes. Garbage is room.
 func Ask(n float64) error {
 	if Refusal.Refuses() {
-		return &RefusedError{n, Used(), Budget()}
+		return &RefusedError{n, Used(), Most()}
 	}
-	if n <= small || n <= float64(Budget()-Used()) {
+	if n <= small || n <= float64(Most()-Used()) {
 		return nil
 	}
 	debug.FreeOSMemory() // collects garbage
-	budget, used := Budget(), Used()
+	budget, used := Most(), Used()
 	if n <= float64(budget-used) {
 		return nil
 	}
