@@ -106,29 +106,46 @@ func open(ctx context.Context, nc *nats.Conn) (q *queue, err error) {
 	}
 }
 
-// equip makes the streams and stores that the server lacks.
+// equip looks up the streams and stores, and makes those that the server lacks. What is there stays as it is: to update
+// it while others use it gains nothing, and the server has a race of its own there.
 func (q *queue) equip(ctx context.Context) (err error) {
-	q.tasks, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	q.tasks, err = q.stream(ctx, jetstream.StreamConfig{
 		Name: taskStream, Subjects: []string{taskSubject + ">"}, Retention: jetstream.WorkQueuePolicy,
 		Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 	})
 	if err == nil {
-		q.results, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		q.results, err = q.stream(ctx, jetstream.StreamConfig{
 			Name: resultStream, Subjects: []string{resultSubject + ">", asideSubject + ">", refusedSubject + ">"},
 			Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, MaxAge: keepFor,
 		})
 	}
-	for _, store := range []struct {
-		name string
-		to   *jetstream.ObjectStore
-	}{{jobStore, &q.jobs}, {bulkStore, &q.bulk}} {
-		if err == nil {
-			*store.to, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
-				Bucket: store.name, TTL: keepFor, Storage: jetstream.FileStorage,
-			})
-		}
+	if err == nil {
+		q.jobs, err = q.store(ctx, jobStore)
+	}
+	if err == nil {
+		q.bulk, err = q.store(ctx, bulkStore)
 	}
 	return err
+}
+
+// stream returns the stream of that name.
+func (q *queue) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := q.js.Stream(ctx, cfg.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return q.js.CreateStream(ctx, cfg)
+	}
+	return s, err
+}
+
+// store returns the store of objects of that name.
+func (q *queue) store(ctx context.Context, name string) (jetstream.ObjectStore, error) {
+	s, err := q.js.ObjectStore(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket: name, TTL: keepFor, Storage: jetstream.FileStorage,
+		})
+	}
+	return s, err
 }
 
 // place returns the end of the subject of a chunk.

@@ -90,10 +90,14 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 
 // consume returns what gives chunks to all workers.
 func (q *queue) consume(ctx context.Context) (jetstream.Consumer, error) {
-	return q.tasks.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1,
-		MaxAckPending: 100_000,
-	})
+	c, err := q.tasks.Consumer(ctx, consumer)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return q.tasks.CreateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1,
+			MaxAckPending: 100_000,
+		})
+	}
+	return c, err
 }
 
 func (w *Worker) notice(format string, args ...any) {
