@@ -166,12 +166,12 @@ func (p *Problem) Warnings() []diag.Diagnostic {
 }
 
 // chunkOf returns how many members to compute at a time: few enough that all cores have work, and many enough that the
-// rest does not count. Where there are some hundreds of members, chunks fill the eight lanes of a run side by side. It
-// depends on the number of members alone.
+// rest does not count. Where members are run side by side, chunks fill the lanes. It depends on the number of members
+// alone.
 func chunkOf(n int) int {
 	size := 1
-	if n >= 256 {
-		size = 8
+	if n >= fewMembers {
+		size = odes.LaneCount
 	}
 	for size < 1024 && size*256 < n {
 		size *= 2
