@@ -160,23 +160,20 @@ func only(args []string) any {
 
 // newParser describes commands to kong: allCommands, or only one.
 func newParser(cmd any, out, errs io.Writer) (*kong.Kong, error) {
-	modes := settings.Words("sens", "mode")
-	last := len(modes) - 1
 	return kong.New(cmd,
-		kong.Vars{"modes": strings.Join(modes[:last], ", ") + " or " + modes[last]},
 		kong.Name("odes"),
 		kong.Description("Gradients of ODE models from a text file.\n\nTry: odes sens examples/bounce/bounce.ode"),
 		kong.Writers(out, errs),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
-		helpTexts(),
-		kong.PostBuild(describeFormats),
+		kong.PostBuild(fillHelp),
 	)
 }
 
-// helpTexts are the parts of help that come from tables, and those that are too long for a struct tag.
-func helpTexts() kong.Vars {
-	return kong.Vars{
+// helpTexts are the parts of help that come from tables, and those that are too long for a struct tag. A tag names them
+// in braces.
+func helpTexts() map[string]string {
+	return map[string]string{
 		"modes":     enumerate(settings.Words("sens", "mode"), "or"),
 		"stages":    enumerate(stageNames(), "or"),
 		"templates": enumerate(templateNames(), "or"),
@@ -202,16 +199,28 @@ func helpTexts() kong.Vars {
 	}
 }
 
-// describeFormats writes the help on --format, which differs from command to command, unless the flag has its own.
-func describeFormats(k *kong.Kong) error {
-	for _, n := range k.Model.Children {
-		for _, f := range n.Flags {
-			if f.Name == "format" && f.Help == "" {
-				f.Help = formatHelp(n.Name)
-			}
-		}
+// fillHelp writes helpTexts into the help on flags and arguments, and the help on --format, which differs from command
+// to command, unless the flag has its own. Variables of kong, which are its way, cost short commands a twentieth: it
+// looks for variables in all texts, for each flag anew.
+func fillHelp(k *kong.Kong) error {
+	var pairs []string
+	for name, text := range helpTexts() {
+		pairs = append(pairs, "{"+name+"}", text)
 	}
-	return nil
+	texts := strings.NewReplacer(pairs...)
+	return kong.Visit(k.Model, func(at kong.Visitable, next kong.Next) error {
+		switch at := at.(type) {
+		case *kong.Node:
+			for _, f := range at.Flags {
+				if f.Name == "format" && f.Help == "" {
+					f.Help = formatHelp(at.Name)
+				}
+			}
+		case *kong.Value:
+			at.Help = texts.Replace(at.Help)
+		}
+		return next(nil)
+	})
 }
 
 // errHelped ends parsing after --help was printed, where kong by itself would end the process.

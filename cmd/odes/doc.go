@@ -17,7 +17,7 @@ import (
 // docCmd is odes doc.
 type docCmd struct {
 	global
-	Name string `arg:"" optional:"" help:"${subject}"`
+	Name string `arg:"" optional:"" help:"{subject}"`
 }
 
 // Run explains a name, or lists all there are.

@@ -31,7 +31,7 @@ type membersFlags struct {
 	Sens    string `placeholder:"NAME" help:"Use this sens block. --sens.mode=tangent sets a key of it."`
 	Of      string `placeholder:"NAMES" help:"Objectives, separated by commas; without it, those of the sens block."`
 	Wrt     string `placeholder:"NAMES" help:"What to differentiate by, separated by commas: k1,A,initial(x)."`
-	Mode    string `placeholder:"MODE" help:"How to differentiate: ${modes}."`
+	Mode    string `placeholder:"MODE" help:"How to differentiate: {modes}."`
 	Times   string `placeholder:"LIST" help:"Outputs at these times instead of derivatives: from:step:to, or a list."`
 	Outputs string `placeholder:"NAMES" help:"Which outputs at --times, separated by commas; without it, all."`
 	Trust   bool   `help:"Compare every member with an independent run, which takes about as long again."`
@@ -40,7 +40,7 @@ type membersFlags struct {
 	workersFlags
 	slopes bool   // sum up squared derivatives
 	Plot   string `placeholder:"FILE" help:"Draw a picture: lines, heat maps, or bands of outputs at --times."`
-	Format string `placeholder:"FORMAT" help:"${rows}"`
+	Format string `placeholder:"FORMAT" help:"{rows}"`
 	Output string `short:"o" placeholder:"FILE" help:"Write all members to this file; what is done is kept beside it."`
 }
 
@@ -50,7 +50,7 @@ type ensembleCmd struct {
 	Ensemble string `placeholder:"NAME" help:"Use this ensemble block. --ensemble.n=100 sets a key of it."`
 	N        int    `short:"n" placeholder:"N" help:"Members: short for --ensemble.n."`
 	Seed     uint64 `placeholder:"N" help:"Which values are drawn: short for --ensemble.seed."`
-	Points   string `placeholder:"NAME" help:"How values are drawn: ${points}. Short for --ensemble.points."`
+	Points   string `placeholder:"NAME" help:"How values are drawn: {points}. Short for --ensemble.points."`
 	Rows     string `placeholder:"FILE" help:"Members are the rows of this CSV file; its columns have names of params."`
 	Values   bool   `help:"Compute values without derivatives."`
 	Sobol    bool   `help:"Which values matter: Sobol indices, of n points in each sample."`
@@ -156,7 +156,7 @@ func readRows(path string, seen *input.Seen) (names []string, rows [][]float64, 
 // sweepCmd is odes sweep.
 type sweepCmd struct {
 	membersFlags
-	Points   string `placeholder:"NAME" help:"Choose points within the ranges instead of a grid: ${points}."`
+	Points   string `placeholder:"NAME" help:"Choose points within the ranges instead of a grid: {points}."`
 	N        int    `short:"n" placeholder:"N" help:"How many points to choose, with --points."`
 	Seed     uint64 `placeholder:"N" default:"1" help:"Which points are chosen, with --points."`
 	Gradient bool   `help:"Compute derivatives as well."`

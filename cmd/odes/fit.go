@@ -36,13 +36,13 @@ type fitCmd struct {
 	Starts  int    `placeholder:"N" help:"How many searches: short for --fit.starts."`
 	Seed    int    `placeholder:"N" help:"Where they start: short for --fit.seed."`
 	Refits  int    `name:"bootstrap" placeholder:"N" help:"Intervals from so many refits to rows drawn again."`
-	Workers string `placeholder:"WHERE" default:"0" help:"${searchers}"`
+	Workers string `placeholder:"WHERE" default:"0" help:"{searchers}"`
 	natsFlags
 	Resume string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
-	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw ${fitpictures}. May be repeated."`
+	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw {fitpictures}. May be repeated."`
 	Memory string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
 	Format formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
-	Output string     `short:"o" placeholder:"FILE" help:"${fitoutput}"`
+	Output string     `short:"o" placeholder:"FILE" help:"{fitoutput}"`
 }
 
 // fitPictures lists the pictures of a fit, for help.

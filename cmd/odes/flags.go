@@ -26,12 +26,12 @@ type modelFlags struct {
 	Lanes   int        `placeholder:"N" help:"Objectives in a sweep; 0 leaves it to odes. Results do not depend on it."`
 	Memory  string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
 	Format  formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
-	Output  string     `short:"o" placeholder:"FILE" help:"${output}"`
+	Output  string     `short:"o" placeholder:"FILE" help:"{output}"`
 }
 
 // setFlag sets parameters and initial values.
 type setFlag struct {
-	Set []string `sep:"none" placeholder:"NAME=VALUE" help:"${set}"`
+	Set []string `sep:"none" placeholder:"NAME=VALUE" help:"{set}"`
 }
 
 // assignments reads the values of --set.
@@ -77,7 +77,7 @@ func (f solverFlags) settings(c *call) []odes.Setting {
 type derivativeFlags struct {
 	Of    string `placeholder:"NAMES" help:"Objectives, separated by commas; without it, those of the sens block."`
 	Wrt   string `placeholder:"NAMES" help:"What to differentiate by, separated by commas: k1,A,initial(x)."`
-	Mode  string `placeholder:"MODE" help:"How to differentiate: ${modes}."`
+	Mode  string `placeholder:"MODE" help:"How to differentiate: {modes}."`
 	Error bool   `help:"Estimate the error of every derivative, at the cost of another, more accurate run."`
 }
 

@@ -18,7 +18,7 @@ import (
 type newCmd struct {
 	global
 	File     string `arg:"" optional:"" help:"File to write; - is standard output. Without it, list the templates."`
-	Template string `placeholder:"NAME" default:"mechanics" help:"Template to start from: ${templates}."`
+	Template string `placeholder:"NAME" default:"mechanics" help:"Template to start from: {templates}."`
 	Force    bool   `help:"Replace a file that exists."`
 }
 

@@ -19,11 +19,11 @@ import (
 type plotCmd struct {
 	global
 	Model string   `arg:"" help:"Model file; - is standard input."`
-	What  []string `arg:"" optional:"" help:"${what}"`
+	What  []string `arg:"" optional:"" help:"{what}"`
 	setFlag
 	solverFlags
 	viewFlags
-	Output string `short:"o" placeholder:"FILE" help:"File to write (${pictures}); without it, draw on the terminal."`
+	Output string `short:"o" placeholder:"FILE" help:"File to write ({pictures}); without it, draw on the terminal."`
 	Dark   bool   `help:"Draw light on dark, in a file."`
 	Width  int    `placeholder:"N" help:"Columns of a picture on the terminal; 0 means all that it has."`
 	Height int    `placeholder:"N" help:"Rows of a picture on the terminal; 0 leaves that to odes."`

@@ -12,7 +12,7 @@ import (
 // runCmd is odes run.
 type runCmd struct {
 	modelFlags
-	Times string `placeholder:"FROM:STEP:TO" help:"${times}"`
+	Times string `placeholder:"FROM:STEP:TO" help:"{times}"`
 }
 
 // Run solves a model and writes its outputs.

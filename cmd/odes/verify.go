@@ -14,7 +14,7 @@ type verifyCmd struct {
 	derivativeFlags
 	Directions int     `placeholder:"N" default:"3" help:"Number of random directions."`
 	Seed       uint64  `placeholder:"N" default:"1" help:"Seed of the random directions."`
-	Tolerance  float64 `placeholder:"X" default:"0" help:"${tolerance}"`
+	Tolerance  float64 `placeholder:"X" default:"0" help:"{tolerance}"`
 }
 
 // Run checks gradients; a wrong one is exit status 4.

@@ -72,7 +72,7 @@ func redacted(address string) string {
 
 // workersFlags say who computes.
 type workersFlags struct {
-	Workers string `placeholder:"WHERE" help:"${workers}"`
+	Workers string `placeholder:"WHERE" help:"{workers}"`
 	natsFlags
 }
 
