@@ -25,7 +25,7 @@ const LaneCount = solvers.LaneCount
 
 // Lanes returns what runs the model for sets of values with the names of those in the options; with derivatives if
 // gradient. It is nil where nothing is gained, or where single runs can do what it cannot: it takes methods with
-// explicit stages.
+// explicit stages, and Rosenbrock methods.
 func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 	l := &Lanes{back: gradient}
 	var step *system.Lanes
@@ -38,8 +38,8 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 		if !r.sideBySide(gradient) {
 			return nil, nil
 		}
-		form, tol, ok := r.solver.Side()
-		if !ok {
+		form := r.solver.Side()
+		if form == nil {
 			return nil, nil
 		}
 		w := sens.LaneWorker{Solver: r.solver, Objectives: r.worker, Resume: func(i int) {
@@ -58,7 +58,7 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 			if err != nil {
 				return nil, err
 			}
-			if step = r.problem.Lanes(values, pull, form, tol); step == nil {
+			if step = r.problem.Lanes(values, pull, form); step == nil {
 				return nil, nil
 			}
 		}

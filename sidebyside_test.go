@@ -379,7 +379,7 @@ func TestNotSideBySide(t *testing.T) {
 	for name, text := range map[string]string{
 		"steady":   "x' = 1 - k*x\nobjective J = steady(x)\n",
 		"peak":     "x' = 1 - k*x\nobjective J = max_over(x)\n",
-		"implicit": "x' = 1 - k*x\nobjective J = final(x)\nsolver { method = rodas5p }\n",
+		"implicit": "x' = 1 - k*x\nobjective J = final(x)\nsolver { method = radau5 }\n",
 		"many":     "x' = 1 - k*x\nstate u[17] = 1\nu' = -u*x\nobjective J = final(x)\n",
 	} {
 		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\n"+text, odes.ParseOptions{})

@@ -63,7 +63,7 @@ objective K = integral(x*y)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, method := range []string{"dopri5", "bs3", "tsit5"} {
+		for i, method := range []string{"dopri5", "bs3", "tsit5", "rodas5p", "rosenbrock23"} {
 			opts := odes.Options{Threads: 1, Settings: []odes.Setting{
 				{Key: "solver.method", Value: method}, {Key: "sens.trust", Value: "off"},
 			}}

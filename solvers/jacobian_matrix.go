@@ -92,6 +92,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	if z.N <= wholeStates && p.mass == nil && p.first.HasStraight() {
 		p.matrix = &StepMatrix{
 			Analysis: p.first, NonZeros: pattern.NonZeros(), Flops: lu.Flops(), Factors: lu.NonZeros(),
+			Kept:     lu.Kept() - p.first.Exchanges(),
 			Diagonal: p.diagonal, States: p.states, Outer: p.outer, Times: p.times, All: p.all,
 		}
 	}

@@ -23,14 +23,29 @@ type LaneRows struct {
 	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
 	// made a step, and else 0.
 	Y0, K, Made, Y1, DQ, E, Norm, Mask int
-	All                                int
+	// Of steps that solve equations there are more, else these are 0. Serve is the number of the program whose pivots
+	// served, from 1, and 0 where they did not. Then come the factors without the exchanges of rows, and those entries
+	// of the Jacobian that are StepMatrix.Outer.
+	Serve, Factors, Outer int
+	All                   int
+}
+
+// LaneForm is how the steps of a Solver are made side by side.
+type LaneForm struct {
+	*Arithmetic
+	Solved    *SolvedArithmetic // that Arithmetic is a part of, where steps solve equations; else nil
+	Matrix    *StepMatrix       // of these
+	Tolerance *Tolerance        // by which errors are measured
 }
 
 // NewLaneRows returns the rows of steps by form.
-func NewLaneRows(form *Arithmetic, z Size) LaneRows {
+func NewLaneRows(form *LaneForm, z Size) LaneRows {
 	w := z.N + z.Q
 	r := LaneRows{N: z.N, Q: z.Q, W: w, Stages: form.Stages, FSAL: form.FSAL, Y0: 3, K: 3 + z.N}
 	r.Made = r.K
+	if form.Solved != nil && r.FSAL {
+		r.Stages++ // the rates at the end, which SolvedArithmetic does not count
+	}
 	if r.FSAL {
 		r.Made += w
 	}
@@ -42,6 +57,12 @@ func NewLaneRows(form *Arithmetic, z Size) LaneRows {
 	}
 	r.Mask = r.Norm + 1
 	r.All = r.Mask + 1
+	if form.Solved != nil {
+		r.Serve = r.All
+		r.Factors = r.Serve + 1
+		r.Outer = r.Factors + form.Matrix.Kept
+		r.All = r.Outer + len(form.Matrix.Outer)
+	}
 	return r
 }
 
@@ -54,8 +75,11 @@ type LaneStepper interface {
 	Rows() *LaneRows
 	// Enter gives a lane the parameters, discretes and modes that are current in sys.
 	Enter(lane int, sys System)
-	// Step writes the rows of a block from Made on, but for Mask, from those before.
+	// Step writes the rows of a block from Made on, but for Mask, from those before. Where Serve is 0, the lane has
+	// nothing of its step.
 	Step(block []float64)
+	// Exchanged tells how rows were exchanged, as LU.Keep writes it, in a step of a lane whose Serve was 0.
+	Exchanged(lane int, exchanges []float64)
 	// Lay gives a lane the cotangents of the state, of the quadratures and of time, and those that sys has gathered.
 	Lay(lane int, sys CotangentSystem, yb, qb, tb []float64)
 	// Pull transposes the steps of a block, in the lanes that its Mask names.
@@ -69,13 +93,13 @@ type LaneStepper interface {
 //	in lanes                          stages, the new state, the norm of the error; the transpose of all of it
 //	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what
 //	                                  functions of time do within a step, guards, events, observations, the start and
-//	                                  the end
-//	not at all; the run is made alone methods that solve equations, observations within steps, errors
+//	                                  the end; steps whose pivots are not those of the programs
+//	not at all; the run is made alone methods that iterate, observations within steps, errors
 //
 // The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
 // numbers, which is kept for the way back as it is. In a lane without an accepted step the block is masked, and the
-// next one begins where it began. So it is in a lane whose step ends at a time that may move: such a step is the
-// Solver's, and its sink keeps it.
+// next one begins where it began. So it is in a lane whose step ends at a time that may move, or was made by the
+// Solver: such a step is the Solver's, and its sink keeps it.
 type Lanes struct {
 	step    LaneStepper
 	rows    *LaneRows
@@ -107,6 +131,7 @@ type lane struct {
 	entered bool      // it has the parameters, discretes and modes of its run
 	chosen  bool      // the present step may begin at a time that was chosen: the step before it is in no block
 	own     bool      // the steps that go to the sink are not in blocks
+	apart   bool      // the solver has made the trial step
 }
 
 // errAside is the error of a run that is to be made alone.
@@ -118,21 +143,29 @@ func NewLanes(step LaneStepper) *Lanes {
 	return &Lanes{step: step, rows: rows, longest: laneMemory / (8 * rows.Block())}
 }
 
-// Side reports whether runs of s can be made side by side, and returns the arithmetic of its steps and how errors are
-// measured.
-func (s *Solver) Side() (*Arithmetic, *Tolerance, bool) {
-	m, ok := s.choice.members[0].(Arithmetical)
-	if !ok || s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil ||
+// Side returns how runs of s can be made side by side; nil if they cannot.
+func (s *Solver) Side() *LaneForm {
+	if s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil ||
 		s.choice.turns > 0 || s.choice.orders ||
 		s.size.N == 0 || s.size.N > LaneStates {
-		return nil, nil, false
+		return nil
 	}
 	for i := range s.sched.list {
 		if s.sched.list[i].Kind == InstantSite && s.sched.inside {
-			return nil, nil, false
+			return nil
 		}
 	}
-	return m.Arithmetic(), &s.tol, true
+	switch m := s.choice.members[0].(type) {
+	case Arithmetical:
+		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol}
+	case *rosenbrock:
+		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
+			return &LaneForm{
+				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol,
+			}
+		}
+	}
+	return nil
 }
 
 // RelOf and AbsOf return the tolerances of state i.
@@ -323,7 +356,14 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		}
 		s := a.s
 		s.fresh = true
-		ok, err := a.accepts(r, norms[i], factors[i])
+		a.apart = false
+		var ok bool
+		var err error
+		if r.Serve > 0 && (block[r.Serve*LaneCount+i] == 0 || !(norms[i] <= math.MaxFloat64)) {
+			ok, err = l.alone(i, a)
+		} else {
+			ok, err = a.accepts(r, norms[i], factors[i])
+		}
 		if err == nil && ok {
 			ok, err = a.accept(r, l.moves)
 			a.entered = a.entered && !(a.moved && l.jumps)
@@ -392,14 +432,29 @@ func (a *lane) accepts(r *LaneRows, norm, factor float64) (bool, error) {
 	return s.decide(s.trial, norm)
 }
 
-// accept hands over the trial step. It reports whether the step of the block is that of the run; with moves, steps that
-// end at times that were chosen are not.
+// alone has the solver make the trial step of lane i, which solves equations, and decides about it.
+func (l *Lanes) alone(i int, a *lane) (bool, error) {
+	s := a.s
+	a.settle()
+	s.trial.Again = false // the Jacobian at hand is that of another step
+	s.method.Step(s.sys, s.trial, s.fresh)
+	s.fresh, a.apart = true, true
+	if m := s.choice.members[s.member].(*rosenbrock); m.fault == nil {
+		l.step.Exchanged(i, m.exchanged())
+	}
+	return s.judge(s.trial)
+}
+
+// accept hands over the trial step. It reports whether the step of the block is that of the run. Those that the solver
+// made are not, nor are, with moves, those that end at times that were chosen.
 func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	s := a.s
 	located := false
 	if len(s.guards) > 0 {
-		a.load(r)
-		s.method.Error(s.trial, s.err)
+		if !a.apart {
+			a.load(r)
+			s.method.Error(s.trial, s.err)
+		}
 		length := s.trial
 		switch verdict, err := s.watch(); {
 		case err != nil || verdict == retry:
@@ -419,18 +474,19 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 		}
 	}
 	limited := moves && r.Timed && a.chosen
-	if located || a.clip || limited {
-		if !located {
+	if located || a.clip || limited || a.apart {
+		if !located && !a.apart {
 			a.load(r)
 		}
-		a.moved, a.own = true, moves
+		own := moves || a.apart
+		a.moved, a.own = true, own
 		if located || a.clip {
 			err = s.meet(true)
 		} else {
 			err = s.accept(End{})
 		}
 		a.own, a.chosen = true, located || a.clip
-		return !moves, err
+		return !own, err
 	}
 	tr := s.trial
 	s.again, a.chosen = false, false
@@ -474,6 +530,9 @@ func (a *lane) settle() {
 		gather(a.s.trial.K[:r.W], a.block[r.K*LaneCount:])
 	}
 }
+
+// made reports whether the solver has made the trial step itself.
+func (a *lane) made() bool { return a == nil || a.apart }
 
 // load gives the solver the step.
 func (a *lane) load(r *LaneRows) {

@@ -139,7 +139,7 @@ func (s *Solver) real(h float64) bool {
 	}
 	st.Made = st.T1
 	s.ready(st)
-	st.Again = tr.Member == st.Member
+	st.Again = tr.Member == st.Member && s.lane.made()
 	w := s.size.N + s.size.Q
 	copy(st.K[:w], tr.K[:w])
 	s.method.Step(s.sys, st, true)

@@ -35,6 +35,9 @@ func (r *rosenbrock) makeWhole(f Field, s *Step, reuse bool) bool {
 	return true
 }
 
+// exchanged returns the exchanges of rows of the last step, as LU.Keep writes them.
+func (r *rosenbrock) exchanged() []float64 { return r.left.Kept[r.plan.matrix.Kept:] }
+
 // pullWhole pulls the step as a whole, with what was kept of it, if f can. It reports whether it did.
 func (r *rosenbrock) pullWhole(f Field, s *Step, c *StepCotangent, kept []float64) bool {
 	g, ok := f.(SolvingStepPuller)

@@ -139,6 +139,7 @@ type StepMatrix struct {
 	NonZeros int
 	Flops    int          // of a factorisation
 	Factors  int          // elements of the factors
+	Kept     int          // numbers that LU.Keep writes before the exchanges of rows
 	Diagonal []int32      // places in the matrix
 	States   []EntryPlace // entries of ∂f/∂y
 	Outer    []Entry      // those of the derivatives of quadratures by states

@@ -15,8 +15,13 @@ import (
 type Lanes struct {
 	rows solvers.LaneRows
 	size solvers.Size
-	step laneCall
-	back laneCall // of a zero value where no derivatives are wanted
+	// Programs of steps that solve equations exchange rows in one way each; others have one. Lanes that want another
+	// way than the rest are given it by a further run of the block.
+	ways  []laneWay
+	way   [solvers.LaneCount]int // of each lane: that of its last step
+	asked []askedWay
+	write func(exchanges []float64) bool // appends to ways
+	other []float64                      // what a further run makes
 
 	// params, modes and what is hoisted from them: [elements][lanes]
 	steady [numVectors][]float64
@@ -35,6 +40,28 @@ type laneSum struct {
 	at, n int
 }
 
+// laneWay are the programs of steps and of their transposes with one sequence of exchanges of rows.
+type laneWay struct {
+	exchanges []float64
+	step      laneCall
+	back      laneCall // of a zero value where no derivatives are wanted
+}
+
+// askedWay is a sequence of exchanges without programs, and how many steps would have needed them.
+type askedWay struct {
+	exchanges []float64
+	steps     int
+}
+
+const (
+	// laneWays is how many sequences of exchanges may have programs. With more, lanes would seldom agree.
+	laneWays = 6
+	// laneAsked is how many steps are made one by one before there are programs for them.
+	laneAsked = 200
+	// laneAskedKinds is how many sequences are counted.
+	laneAskedKinds = 64
+)
+
 // laneCall is a program of lanes with its machine.
 type laneCall struct {
 	machine  *vm.Machine
@@ -44,10 +71,10 @@ type laneCall struct {
 // laneSteady are the vectors that stay the same from step to step.
 var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 
-// Lanes returns what makes steps of the problem by form side by side. Errors are measured by tol. values is the kit of
-// runs, and pull that of transposes in one lane, nil for values alone. The result is nil where there is no such thing:
-// for large models, and where a rate is a constant.
-func (p *Problem) Lanes(values, pull *Kit, form *solvers.Arithmetic, tol *solvers.Tolerance) *Lanes {
+// Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and pull that of
+// transposes in one lane, nil for values alone. The result is nil where there is no such thing: for large models, and
+// where a rate is a constant.
+func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 	rates := values.value.Get(tapec.PartRates)
 	size := p.Size()
 	switch {
@@ -56,40 +83,124 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.Arithmetic, tol *solver
 		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil):
 		return nil
 	}
-	m := newMaker(values.layout, rates.tape, form, true)
 	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
 	l.rows.Timed = slices.ContainsFunc(rates.tape.Inputs, func(in tape.Input) bool {
 		return tapec.MustName(in.Name).Role == tapec.Time
 	})
-	if !form.FSAL {
-		m.from = 0
-	}
-	m.tol = tol
-	t := m.forward()
-	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
-		return nil
-	}
 	for v, n := range map[vector]int{
 		vecP: values.layout.nP, vecD: values.layout.nD, vecM: values.layout.nM, vecC: values.layout.nC,
 		vecE: values.layout.nE,
 	} {
 		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
 	}
-	var ok bool
-	if l.step, ok = l.compile(t, m.find(values.layout.find)); !ok {
+	l.write = func(exchanges []float64) bool {
+		way := laneWay{exchanges: exchanges}
+		var tapes laneTapes
+		if form.Solved == nil {
+			tapes = l.explicit(values, pull, form)
+		} else {
+			tapes = l.solved(values, pull, form, exchanges)
+		}
+		var ok bool
+		if tapes.step == nil {
+			return false
+		}
+		if way.step, ok = l.compile(tapes.step, tapes.stepFind); !ok {
+			return false
+		}
+		if pull != nil {
+			l.summed(tapes.back, tapes.sums)
+			if way.back, ok = l.compile(tapes.back, tapes.backFind); !ok {
+				return false
+			}
+		}
+		l.ways = append(l.ways, way)
+		return true
+	}
+	var first []float64
+	if form.Solved != nil { // no exchanges
+		l.other = make([]float64, l.rows.Block())
+		for k := range form.Matrix.Analysis.Exchanges() {
+			first = append(first, float64(k))
+		}
+	}
+	if !l.write(first) {
 		return nil
 	}
-	if pull == nil {
-		return l
+	return l
+}
+
+// laneTapes are the tapes of a step and of its transpose, and where their names lie. There are none where they would be
+// too large.
+type laneTapes struct {
+	step, back         *tape.Tape
+	stepFind, backFind finder
+	sums               []string
+}
+
+// explicit returns the tapes of methods with explicit stages.
+func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes) {
+	rates := values.value.Get(tapec.PartRates).tape
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	if !form.FSAL {
+		m.from = 0
 	}
-	m = newMaker(pull.layout, rates.tape, form, true)
-	mask := part{vecStep, l.rows.Mask, 1}
-	m.mask = m.input("mask", nil, &mask)
-	t, sums := m.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
-	if !everyLane(t) {
-		return nil
+	m.tol = form.Tolerance
+	step := m.forward()
+	if !everyLane(step) || elements(step, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+		return t
 	}
-	at := size.N + size.Q + 1
+	if pull != nil {
+		back := newMaker(pull.layout, rates, form.Arithmetic, true)
+		mask := part{vecStep, l.rows.Mask, 1}
+		back.mask = back.input("mask", nil, &mask)
+		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+		if !everyLane(t.back) {
+			return t
+		}
+		t.backFind = back.find(pull.layout.find)
+	}
+	t.step, t.stepFind = step, m.find(values.layout.find)
+	return t
+}
+
+// solved returns the tapes of methods that solve equations, with these exchanges of rows.
+func (l *Lanes) solved(values, pull *Kit, form *solvers.LaneForm, exchanges []float64) (t laneTapes) {
+	straight := form.Matrix.Analysis.Straight(exchanges)
+	rates, jacobian := values.value.Get(tapec.PartRates).tape, values.value.Get(tapec.PartJacobian)
+	if jacobian == nil {
+		return t
+	}
+	lanes := &solvedLanes{rows: &l.rows, number: len(l.ways) + 1, fixed: map[int]float64{}}
+	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+	m.tol = form.Tolerance
+	step, _ := m.forward()
+	if !everyLane(step) || elements(step, solvers.LaneCount) > solvers.LaneCount*solvedWork {
+		return t
+	}
+	if pull != nil {
+		curl := pull.pull.Get(tapec.PartJacobian)
+		if curl == nil {
+			curl = &program{}
+		}
+		back := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+		never := func(string) bool { return false }
+		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
+		if !everyLane(t.back) {
+			return t
+		}
+		t.backFind = back.find(pull.layout.find)
+	}
+	t.step, t.stepFind = step, m.find(values.layout.find)
+	return t
+}
+
+// summed gives the accumulators of a transpose their rows, unless they have them.
+func (l *Lanes) summed(t *tape.Tape, sums []string) {
+	if l.bar != nil {
+		return
+	}
+	at := l.size.N + l.size.Q + 1
 	for _, name := range sums {
 		v, _ := t.Output(tapec.Made.Called(name).As(tapec.Cotangent).String())
 		s := laneSum{name, at, t.Shape(v).Size()}
@@ -97,11 +208,7 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.Arithmetic, tol *solver
 		l.sums = append(l.sums, s)
 	}
 	l.bar = make([]float64, at*solvers.LaneCount)
-	l.made = make([]float64, (at-size.Q)*solvers.LaneCount)
-	if l.back, ok = l.compile(t, m.find(pull.layout.find)); !ok {
-		return nil
-	}
-	return l
+	l.made = make([]float64, (at-l.size.Q)*solvers.LaneCount)
 }
 
 // everyLane reports whether each output of t has a copy for each lane.
@@ -181,16 +288,90 @@ func (l *Lanes) Enter(lane int, sys solvers.System) {
 
 // Step implements solvers.LaneStepper.
 func (l *Lanes) Step(block []float64) {
+	var count [laneWays]int
+	most := 0
+	for _, w := range l.way {
+		if count[w]++; count[w] > count[most] {
+			most = w
+		}
+	}
 	at := l.rows.Made * solvers.LaneCount
-	l.step.machine.MoveVector(l.step.in, block[:at:at])
-	l.step.machine.MoveVector(l.step.made, block[at:])
-	l.step.machine.Run()
+	l.ways[most].run(block, block[at:], at)
+	if count[most] == solvers.LaneCount {
+		return
+	}
+	for w := range l.ways {
+		if w == most || count[w] == 0 {
+			continue
+		}
+		l.ways[w].run(block, l.other[at:], at)
+		for lane, own := range l.way {
+			if own == w {
+				l.take(block, lane, l.rows.Made, l.rows.Mask)
+				l.take(block, lane, l.rows.Serve, l.rows.All)
+			}
+		}
+	}
+}
+
+// run makes a step of what is in a block, whose first numbers are read.
+func (w *laneWay) run(block, made []float64, first int) {
+	w.step.machine.MoveVector(w.step.in, block[:first:first])
+	w.step.machine.MoveVector(w.step.made, made)
+	w.step.machine.Run()
+}
+
+// take gives a block some rows of a lane of the further run.
+func (l *Lanes) take(block []float64, lane, from, to int) {
+	for i := from*solvers.LaneCount + lane; i < to*solvers.LaneCount; i += solvers.LaneCount {
+		block[i] = l.other[i]
+	}
+}
+
+// Exchanged implements solvers.LaneStepper.
+func (l *Lanes) Exchanged(lane int, exchanges []float64) {
+	w := slices.IndexFunc(l.ways, func(w laneWay) bool { return slices.Equal(w.exchanges, exchanges) })
+	if w >= 0 {
+		l.way[lane] = w
+		return
+	}
+	k := slices.IndexFunc(l.asked, func(a askedWay) bool { return slices.Equal(a.exchanges, exchanges) })
+	if k < 0 {
+		if k = len(l.asked); k == laneAskedKinds {
+			return
+		}
+		l.asked = append(l.asked, askedWay{exchanges: slices.Clone(exchanges)})
+	}
+	a := &l.asked[k]
+	if a.steps++; a.steps == laneAsked && len(l.ways) < laneWays && l.write(a.exchanges) {
+		l.way[lane] = len(l.ways) - 1
+	}
 }
 
 // Pull implements solvers.LaneStepper.
 func (l *Lanes) Pull(block []float64) {
-	l.back.machine.MoveVector(l.back.in, block)
-	l.back.machine.Run()
+	if l.rows.Serve == 0 {
+		l.pull(0, block)
+		return
+	}
+	var used [laneWays]bool
+	for lane, m := range block[l.rows.Mask*solvers.LaneCount:][:solvers.LaneCount] {
+		if m != 0 {
+			used[int(block[l.rows.Serve*solvers.LaneCount+lane])-1] = true
+		}
+	}
+	for w, is := range used {
+		if is {
+			l.pull(w, block)
+		}
+	}
+}
+
+// pull transposes the steps of a block that were made in one way.
+func (l *Lanes) pull(way int, block []float64) {
+	back := &l.ways[way].back
+	back.machine.MoveVector(back.in, block)
+	back.machine.Run()
 	n := l.size.N * solvers.LaneCount
 	copy(l.bar[:n], l.made)
 	copy(l.bar[n+l.size.Q*solvers.LaneCount:], l.made[n:])

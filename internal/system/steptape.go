@@ -367,17 +367,25 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			})
 		}
 	}
-	if m.members { // a lane without a step keeps what it has
-		for name, v := range y0b {
-			y0b[name] = m.b.Select(m.mask, v, y1[name])
-		}
-		t0 = m.b.Select(m.mask, t0, t1)
-		for name, v := range acc {
-			acc[name] = m.b.Select(m.mask, v, before[name])
-		}
+	if m.members {
+		t0 = m.masked(y0b, y1, t0, t1, acc, before)
 	}
 	m.ended(y0b, t0, sums, acc)
 	return m.b.Tape(), sums
+}
+
+// masked has a lane without a step keep what it has: the cotangents of the state, of time, which is returned, and the
+// accumulators.
+func (m *stepMaker) masked(
+	y0, y1 map[string]tape.Value, t0, t1 tape.Value, acc, before map[string]tape.Value,
+) tape.Value {
+	for name, v := range y0 {
+		y0[name] = m.b.Select(m.mask, v, y1[name])
+	}
+	for name, v := range acc {
+		acc[name] = m.b.Select(m.mask, v, before[name])
+	}
+	return m.b.Select(m.mask, t0, t1)
 }
 
 // ended adds the outputs of a transpose: the cotangents of Y0 and T0, the accumulators and the notes.

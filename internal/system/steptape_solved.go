@@ -23,6 +23,14 @@ type solvedMaker struct {
 	states, all int // elements of the state and of a row of K
 	kept        int // where the factors are in what a step makes
 	one         tape.Value
+	lanes       *solvedLanes // of steps of several runs; else nil
+}
+
+// solvedLanes are the rows of steps of several runs that solve equations, by one sequence of exchanges.
+type solvedLanes struct {
+	rows   *solvers.LaneRows
+	number int             // of the sequence
+	fixed  map[int]float64 // rows that are constants, which a step does not write
 }
 
 // entriesAt is an output of the Jacobian's tape and the first of its entries.
@@ -33,11 +41,14 @@ type entriesAt struct {
 }
 
 func newSolvedMaker(l *layout, rates, jacobian *tape.Tape, a *solvers.SolvedArithmetic, x *solvers.StepMatrix,
-	straight *linalg.Straight,
+	straight *linalg.Straight, lanes *solvedLanes,
 ) *solvedMaker {
 	m := &solvedMaker{
-		stepMaker: newStepMaker(l, rates, &a.Arithmetic), a: a, matrix: x, straight: straight, jacobian: jacobian,
-		states: l.nY,
+		stepMaker: newMaker(l, rates, &a.Arithmetic, lanes != nil), a: a, matrix: x, straight: straight,
+		jacobian: jacobian, states: l.nY, lanes: lanes,
+	}
+	if lanes != nil && !a.FSAL {
+		m.from = 0
 	}
 	m.all = m.width()
 	for _, o := range jacobian.Outputs {
@@ -169,13 +180,24 @@ func (m *solvedMaker) factor(j []tape.Value) (places []tape.Value, serve tape.Va
 	return places, serve
 }
 
-// forward returns the tape of a step. Its inputs are the times, Y0 and row 0 of K. Its outputs are the other rows of K,
-// Y1, DQ, E, the entries of the Jacobian, the factors and whether its pivots serve. fixed are the factors that are
-// constants, which have no outputs.
+// forward returns the tape of a step. Its inputs are the times, Y0 and, if it is known before, row 0 of K. Its outputs
+// are the rows of K from m.from on, Y1, DQ, E, the entries of the Jacobian, the factors and whether its pivots serve.
+// fixed are the factors that are constants, which have no outputs. The outputs for several runs are solvers.LaneRows.
 func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	y0 := m.stepMaker.states("y", m.input)
-	k := []map[string]tape.Value{m.derivatives("k", 0)}
-	start := m.stage(0, y0, k)
+	save := func(i int, row map[string]tape.Value) {
+		for _, r := range m.rows {
+			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, row[r.name], r.len, nil)
+		}
+	}
+	start := m.stage(0, y0, nil)
+	var k []map[string]tape.Value
+	if m.from > 0 {
+		k = append(k, m.derivatives("k", 0))
+	} else {
+		k = append(k, m.at(m.rates, 0, start, nil))
+		save(0, k[0])
+	}
 	got := m.at(m.jacobian, 0, start, nil)
 	var j []tape.Value
 	for _, o := range m.entries {
@@ -193,11 +215,6 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 			out[r.name] = m.sum(m.a.B, m.h, base, r.shape, func(j int) tape.Value { return k[j][r.name] })
 		}
 		return out
-	}
-	save := func(i int, row map[string]tape.Value) {
-		for _, r := range m.rows {
-			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, row[r.name], r.len, nil)
-		}
 	}
 	rates := make([]map[string]tape.Value, m.a.Stages+1)
 	rates[1] = k[0]
@@ -244,9 +261,17 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	for _, r := range m.rows {
 		m.output(tapec.Primal, "end."+r.name, y1[r.name], r.len, nil)
 	}
+	errors := map[string]tape.Value{}
 	for _, r := range m.rows {
-		e := m.sum(m.a.E, m.h, m.zero, r.shape, func(j int) tape.Value { return k[j][r.name] })
-		m.output(tapec.Primal, "error."+r.name, e, r.len, nil)
+		errors[r.name] = m.sum(m.a.E, m.h, m.zero, r.shape, func(j int) tape.Value { return k[j][r.name] })
+		if m.lanes == nil || m.states < m.all {
+			m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
+		}
+	}
+	if m.lanes != nil {
+		m.measured(y0, y1, errors)
+		m.leave(j, places, serve)
+		return m.b.Tape(), nil
 	}
 	for i, v := range j {
 		m.output(tapec.Primal, "entry."+strconv.Itoa(i), v, 1, nil)
@@ -266,6 +291,63 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	return m.b.Tape(), fixed
 }
 
+// leave writes what the transpose of a step of several runs needs besides the stages.
+func (m *solvedMaker) leave(j, places []tape.Value, serve tape.Value) {
+	rows := m.lanes.rows
+	put := func(name string, i, row int, v tape.Value) {
+		if c, ok := m.b.Uniform(v); ok {
+			m.lanes.fixed[row] = c
+			return
+		}
+		m.output(tapec.Primal, name+strconv.Itoa(i), v, 1, &part{vecMade, row - rows.Made, 1})
+	}
+	serve = m.b.Mul(serve, m.b.Scalar(float64(m.lanes.number)))
+	m.output(tapec.Primal, "serve", serve, 1, &part{vecMade, rows.Serve - rows.Made, 1})
+	for i, v := range places[m.straight.Factor.Values:][:m.straight.Kept] {
+		if v == 0 { // nothing is written there
+			v = m.zero
+		}
+		put("factor.", i, rows.Factors+i, v)
+	}
+	for i, e := range m.matrix.Outer {
+		put("entry.", i, rows.Outer+i, j[e.E])
+	}
+}
+
+// kepts adds inputs for what was kept of a step: its factors, and those entries of the Jacobian that are needed.
+func (m *solvedMaker) kepts(factors []tape.Value, entries map[int32]tape.Value) {
+	if m.lanes != nil {
+		for i := range m.straight.Kept {
+			factors[i] = m.left(m.lanes.rows.Factors + i)
+		}
+		for i, e := range m.matrix.Outer {
+			entries[e.E] = m.left(m.lanes.rows.Outer + i)
+		}
+		return
+	}
+	kept := func(i int) tape.Value {
+		return m.input("kept."+strconv.Itoa(i), nil, &part{vecStep, m.shared + i, 1})
+	}
+	for i := range m.straight.Kept {
+		factors[i] = kept(i)
+	}
+	first := m.straight.Kept + m.matrix.Analysis.Exchanges()
+	for _, e := range m.matrix.Outer {
+		if _, ok := entries[e.E]; !ok {
+			entries[e.E] = kept(first + int(e.E))
+		}
+	}
+	m.shared += first + len(m.matrix.All)
+}
+
+// left returns what leave has written to a row.
+func (m *solvedMaker) left(row int) tape.Value {
+	if c, ok := m.lanes.fixed[row]; ok {
+		return m.b.Scalar(c)
+	}
+	return m.input("row."+strconv.Itoa(row), nil, &part{vecStep, row, 1})
+}
+
 // backward returns the tape of a step's transpose; pull and curl are the transposes of the rates and of their Jacobian,
 // which is nil where that is constant. Inputs and outputs are those of stepMaker.backward and what was kept of the
 // step.
@@ -277,20 +359,8 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	}
 	f := m.straight.Factor
 	places := make([]tape.Value, f.Values+f.Factors+2*f.N)
-	kept := func(i int) tape.Value {
-		return m.input("kept."+strconv.Itoa(i), nil, &part{vecStep, m.shared + i, 1})
-	}
-	for i := range m.straight.Kept {
-		places[f.Values+i] = kept(i)
-	}
 	j := map[int32]tape.Value{}
-	entries := m.straight.Kept + m.matrix.Analysis.Exchanges()
-	for _, e := range m.matrix.Outer {
-		if _, ok := j[e.E]; !ok {
-			j[e.E] = kept(entries + int(e.E))
-		}
-	}
-	m.shared += entries + len(m.matrix.All)
+	m.kepts(places[f.Values:], j)
 
 	y1 := m.stepMaker.states("y1", m.cotangent)
 	dq := make([]tape.Value, m.all)
@@ -299,8 +369,9 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 			copy(dq[r.offset:], m.flat(m.cotangent("dq."+r.name, r.shape, nil), r.shape))
 		}
 	}
-	t0 := m.cotangent("t1", nil, nil)
-	acc := map[string]tape.Value{}
+	t1 := m.cotangent("t1", nil, nil)
+	t0 := t1
+	acc, before := map[string]tape.Value{}, map[string]tape.Value{}
 	timeBar := tapec.Time.Name().Bar().String()
 	perLane := tape.PerLane(pull)
 	var factors []tape.Output
@@ -316,6 +387,7 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 			case acc[o.Name] == 0:
 				sums = append(sums, o.Name)
 				acc[o.Name] = m.cotangent(o.Name, from.Shape(o.Value), nil)
+				before[o.Name] = acc[o.Name]
 			}
 		}
 	}
@@ -415,6 +487,12 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 		for name, x := range more {
 			y0b[name] = m.b.Add(y0b[name], x)
 		}
+	}
+	if m.lanes != nil {
+		rows := m.lanes.rows
+		of := m.b.Op2(tape.Equal, m.left(rows.Serve), m.b.Scalar(float64(m.lanes.number)))
+		m.mask = m.b.Mul(of, m.left(rows.Mask))
+		t0 = m.masked(y0b, y1, t0, t1, acc, before)
 	}
 	m.ended(y0b, t0, sums, acc)
 	return m.b.Tape(), sums

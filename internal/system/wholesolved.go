@@ -112,7 +112,7 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *wholeProgram {
 	straight := x.Analysis.Straight(v.exchanges)
 	rates, jacobian := k.value.Get(tapec.PartRates).tape, k.value.Get(tapec.PartJacobian).tape
-	m := newSolvedMaker(k.layout, rates, jacobian, v.form, x, straight)
+	m := newSolvedMaker(k.layout, rates, jacobian, v.form, x, straight, nil)
 	out, lanes := &wholeProgram{}, 1
 	var t *tape.Tape
 	var sums []string

@@ -1,0 +1,176 @@
+package odes_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// rosenbrocks are the Rosenbrock methods.
+var rosenbrocks = []string{"rodas5p", "rodas4", "rodas4p", "ros3p", "rodas3", "rosenbrock23"}
+
+// stiffLanes are stiff models: with rows that are exchanged now and then, integrals, and what else happens in a run.
+var stiffLanes = map[string]string{
+	"reactions": `
+time t from 0 to 40
+param a = 1.5, b = 1, c = 1.5, d = 1
+state A = b, B = 0, C = 0
+A' = -0.04*a*A + 1e4*B*C
+B' = 0.04*a*A - 1e4*B*C - 3e7*c*B^2
+C' = 3e7*c*B^2
+objective J = final(A) + d*final(B)*1e4
+objective K = integral(C)
+`,
+	"relaxation": `
+time t from 0 to 3
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = 2*b, y = 0
+x' = y
+y' = 1000*((1 - x^2)*y - a*x) + c*sin(3*t)
+objective J = final(x) + d*final(y)
+objective K = integral(x^2)
+`,
+	"oregonator": `
+time t from 0 to 320
+param a = 1.5, b = 1, c = 1.5, d = 1
+state X = 1, Y = 2*b, Z = 3
+X' = 51*a*(Y - X*Y + X - 8.375e-6*X^2)
+Y' = (Z - Y - X*Y)/(51*c)
+Z' = 0.161*d*(X - Z)
+objective J = final(log(X))
+`,
+	"one": `
+time t from 0 to 2
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d
+x' = -1e4*a*(x - cos(b*t)) + c
+objective J = final(x)
+objective K = integral(x*t)
+`,
+	"events": `
+time t from 0 to 2
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d, y = 0
+discrete n = 0
+x' = -1000*a*(x - y) - (if x > 0.4*b then 0.1 else 0.3*c)
+y' = 500*(x - y) - 0.2*y*b
+event low when x < 0.3*b { x = x + 0.2*d  n += y }
+event dose every 0.3*c from 0.1 { y = y + 0.1*a  x = 0.9*x }
+event late at d { x += 0.5 }
+objective J = final(x) + final(n)
+objective K = integral(x*y, from = 0.2*a, to = 1.1 + 0.1*b) + at_event(dose, pre(x)*post(y), nth = 1)
+`,
+	"observed": `
+time t from 0.1*b to 1 + d
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d, y = a
+x' = -2000*a*(x - y^2) + c
+y' = -y*b + 0.1*x
+objective J = sum_at([0.3, 0.5*a, 1.3], x*y)
+objective K = integral(exp(-t)*x)
+`,
+}
+
+func TestSideBySideRosenbrock(t *testing.T) {
+	t.Parallel()
+	for name, text := range stiffLanes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, method := range rosenbrocks {
+				rtol := []string{"1e-6", "1e-4"}[i%2]
+				opts := odes.Options{Settings: []odes.Setting{
+					{Key: "sens.mode", Value: "adjoint"},
+					{Key: "solver.rtol", Value: rtol},
+					{Key: "solver.method", Value: method},
+					{Key: "solver.atol", Value: "1e-9"},
+				}}
+				n := 11 + 7*i
+				for _, gradient := range []bool{true, false} {
+					if got := sideBySide(t, m, opts, n, gradient, laneValues); got != n {
+						t.Errorf("%s, gradient %t: %d of %d in lanes", method, gradient, got, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSideBySideRandom draws stiff models of up to eight states and makes many members of each. The linear part of the
+// rates has large elements everywhere, so that the pivots of members differ.
+func TestSideBySideRandom(t *testing.T) {
+	t.Parallel()
+	models, members := 40, 60
+	if testing.Short() {
+		models, members = 10, 20
+	}
+	for seed := range models {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(uint64(seed), 11))
+			text := skewModel(r, 1+seed%8)
+			m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err, text)
+			}
+			opts := odes.Options{Settings: []odes.Setting{
+				{Key: "sens.mode", Value: "adjoint"},
+				{Key: "solver.rtol", Value: "1e-5"},
+				{Key: "solver.method", Value: rosenbrocks[seed%len(rosenbrocks)]},
+			}}
+			if got := sideBySide(t, m, opts, members, seed%3 > 0, laneValues); got != members {
+				t.Errorf("%d of %d in lanes\n%s", got, members, text)
+			}
+		})
+	}
+}
+
+// skewModel draws a model of n states x' = -(D + S)·x + …, with D > 0 diagonal and S skew.
+func skewModel(r *rand.Rand, n int) string {
+	var b strings.Builder
+	b.WriteString("time t from 0 to 1\nparam a = 1.5, b = 1, c = 1.5, d = 1\n")
+	size := func() float64 { return math.Round(math.Pow(10, 4*r.Float64())) }
+	skew := make([][]float64, n)
+	for i := range skew {
+		skew[i] = make([]float64, n)
+		for j := range i {
+			if r.IntN(3) > 0 {
+				skew[i][j] = size() * float64(1-2*r.IntN(2))
+			}
+			skew[j][i] = -skew[i][j]
+		}
+	}
+	param := func() string { return []string{"a", "b", "c", "d"}[r.IntN(4)] }
+	for i := range n {
+		fmt.Fprintf(&b, "state x%d = %.2f*%s\n", i, 2*r.Float64()-1, param())
+	}
+	for i := range n {
+		sum := 0.0 // what keeps oscillations damped
+		for _, v := range skew[i] {
+			sum += math.Abs(v)
+		}
+		fmt.Fprintf(&b, "x%d' = -%g*%s*x%d", i, math.Round(0.1*sum+size()), param(), i)
+		for j := range n {
+			if skew[i][j] != 0 {
+				fmt.Fprintf(&b, " + %g*%s*x%d", skew[i][j], "a", j)
+			}
+		}
+		fmt.Fprintf(&b, " - x%d^3 + %s*sin(%s*t)", i, param(), param())
+		if n > 1 {
+			fmt.Fprintf(&b, " + x%d/(1 + x%d^2)", r.IntN(n), r.IntN(n))
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "objective J = final(x%d)*d + final(x0)^2\n", n-1)
+	if r.IntN(2) == 0 {
+		fmt.Fprintf(&b, "objective K = integral(x0*x%d*t + %s)\n", n-1, param())
+	}
+	return b.String()
+}
