@@ -17071,6 +17071,72 @@ TEXT ·scatterAdd(SB), NOSPLIT, $0-64
 	SHLQ $0x03, R8
 	MOVQ width+48(FP), R9
 
+begin:
+	CMPQ DI, R9
+	JNE  row
+
+four:
+	SUBQ    $0x04, SI
+	JL      few
+	MOVLQSX (CX), R10
+	SHLQ    $0x06, R10
+	ADDQ    AX, R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+	MOVLQSX 4(CX), R11
+	SHLQ    $0x06, R11
+	ADDQ    AX, R11
+	VMOVUPD (R11), Y2
+	VMOVUPD 32(R11), Y3
+	MOVLQSX 8(CX), R12
+	SHLQ    $0x06, R12
+	ADDQ    AX, R12
+	VMOVUPD (R12), Y4
+	VMOVUPD 32(R12), Y5
+	MOVLQSX 12(CX), R13
+	SHLQ    $0x06, R13
+	ADDQ    AX, R13
+	VMOVUPD (R13), Y6
+	VMOVUPD 32(R13), Y7
+	MOVQ    DX, R14
+	MOVQ    BX, R15
+
+fourterms:
+	VMOVUPD      (R15), Y8
+	VMOVUPD      32(R15), Y9
+	VBROADCASTSD (R14), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(R14), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R14), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(R14), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         R8, R14
+	ADDQ         $0x40, R15
+	DECQ         DI
+	JNZ          fourterms
+	VMOVUPD      Y0, (R10)
+	VMOVUPD      Y1, 32(R10)
+	VMOVUPD      Y2, (R11)
+	VMOVUPD      Y3, 32(R11)
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 32(R12)
+	VMOVUPD      Y6, (R13)
+	VMOVUPD      Y7, 32(R13)
+	MOVQ         R9, DI
+	ADDQ         $0x20, DX
+	ADDQ         $0x10, CX
+	JMP          four
+
+few:
+	ADDQ $0x04, SI
+	JZ   done
+
 row:
 	MOVLQSX (CX), R10
 	SHLQ    $0x06, R10
@@ -17096,6 +17162,11 @@ term:
 	CMPQ         DI, R9
 	ADCQ         $0x00, DI
 	DECQ         SI
-	JNZ          row
+	JZ           done
+	CMPQ         SI, $0x04
+	JGE          begin
+	JMP          row
+
+done:
 	VZEROUPPER
 	RET

@@ -392,7 +392,7 @@ func MatVecT(y, a, x []float64, rows, cols, stride int, accumulate bool) {
 
 // ScatterAdd adds A·x[width][8] to the rows of y[][8] that row names, all different, one after the other. Row q of A is
 // a[q], a[stride + q], …: first of these for row 0, one more for each row after it, and at most width. So y may be x
-// itself, as in a triangular solve. The rows must lie in y.
+// itself, as in a triangular solve, where rows that have all terms lie behind x. The rows must lie in y.
 func ScatterAdd(y []float64, row []int32, a, x []float64, first, width, stride int) {
 	n := len(row)
 	if n == 0 || width == 0 {

@@ -165,25 +165,25 @@ func TestScatterAdd(t *testing.T) {
 	})
 }
 
-// TestScatterAddInPlace solves with a unit triangle: what is found is used at once.
+// TestScatterAddInPlace solves with a unit triangle, with rows below it: what is found is used at once.
 func TestScatterAddInPlace(t *testing.T) {
 	withBackend(t, func(t *testing.T) {
-		const n = 9
+		const n, all = 9, 20
 		r := elem.NewRand(18)
-		a, x := tame(r, n*n), tame(r, 8*n)
-		row := make([]int32, n-1)
+		a, x := tame(r, n*all), tame(r, 8*all)
+		row := make([]int32, all-1)
 		for q := range row {
 			row[q] = int32(q + 1)
 		}
 		want := slices.Clone(x)
-		for i := 1; i < n; i++ {
+		for i := 1; i < all; i++ {
 			for l := range 8 {
-				want[8*i+l] = chain(want[8*i+l], true, i, func(m int) float64 { return a[m*(n-1)+i-1] },
+				want[8*i+l] = chain(want[8*i+l], true, min(i, n), func(m int) float64 { return a[m*(all-1)+i-1] },
 					func(m int) float64 { return want[8*m+l] })
 			}
 		}
-		ScatterAdd(x, row, a, x, 1, n-1, n-1)
-		compare(t, x, want, "a triangle of %d", n)
+		ScatterAdd(x, row, a, x, 1, n, all-1)
+		compare(t, x, want, "a triangle of %d and %d rows", n, all-n)
 	})
 }
 

@@ -2465,6 +2465,55 @@ TEXT ·scatterAddWide(SB), NOSPLIT, $0-64
 	SHLQ $0x03, R8
 	MOVQ width+48(FP), R9
 
+begin:
+	CMPQ DI, R9
+	JNE  row
+
+four:
+	SUBQ    $0x04, SI
+	JL      few
+	MOVLQSX (CX), R10
+	SHLQ    $0x06, R10
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z0
+	MOVLQSX 4(CX), R11
+	SHLQ    $0x06, R11
+	ADDQ    AX, R11
+	VMOVUPD (R11), Z1
+	MOVLQSX 8(CX), R12
+	SHLQ    $0x06, R12
+	ADDQ    AX, R12
+	VMOVUPD (R12), Z2
+	MOVLQSX 12(CX), R13
+	SHLQ    $0x06, R13
+	ADDQ    AX, R13
+	VMOVUPD (R13), Z3
+	MOVQ    DX, R14
+	MOVQ    BX, R15
+
+fourterms:
+	VMOVUPD          (R15), Z4
+	VFMADD231PD.BCST (R14), Z4, Z0
+	VFMADD231PD.BCST 8(R14), Z4, Z1
+	VFMADD231PD.BCST 16(R14), Z4, Z2
+	VFMADD231PD.BCST 24(R14), Z4, Z3
+	ADDQ             R8, R14
+	ADDQ             $0x40, R15
+	DECQ             DI
+	JNZ              fourterms
+	VMOVUPD          Z0, (R10)
+	VMOVUPD          Z1, (R11)
+	VMOVUPD          Z2, (R12)
+	VMOVUPD          Z3, (R13)
+	MOVQ             R9, DI
+	ADDQ             $0x20, DX
+	ADDQ             $0x10, CX
+	JMP              four
+
+few:
+	ADDQ $0x04, SI
+	JZ   done
+
 row:
 	MOVLQSX (CX), R10
 	SHLQ    $0x06, R10
@@ -2487,7 +2536,12 @@ term:
 	CMPQ         DI, R9
 	ADCQ         $0x00, DI
 	DECQ         SI
-	JNZ          row
+	JZ           done
+	CMPQ         SI, $0x04
+	JGE          begin
+	JMP          row
+
+done:
 	VZEROUPPER
 	RET
 

@@ -223,12 +223,26 @@ func PackPanels(args Args) {
 // lanes: arguments y, row, a, x, n, first, width and as. The rows are numbers of 32 bits.
 func ScatterAdd(args Args) { scatterAdd(args, func() reg.VecVirtual { return YMM() }, 2) }
 
-// scatterAdd is ScatterAdd with a number of vectors.
+// scatterAdd is ScatterAdd with a number of vectors. Rows that have all terms are done four at a time.
 func scatterAdd(args Args, vector func() reg.VecVirtual, vectors int) {
 	p := pointers(args, "y", "row", "a", "x")
 	y, row, a, x := p[0], p[1], p[2], p[3]
 	n, terms, as := args.Load("n"), args.Load("first"), bytes(args, "as")
 	width := args.Load("width")
+	Label("begin")
+	CMPQ(terms, width)
+	JNE(LabelRef("row"))
+	Label("four")
+	SUBQ(Imm(4), n)
+	JL(LabelRef("few"))
+	scatterAddFour(y, row, a, x, terms, as, vector, vectors)
+	MOVQ(width, terms)
+	ADDQ(Imm(32), a)
+	ADDQ(Imm(16), row)
+	JMP(LabelRef("four"))
+	Label("few")
+	ADDQ(Imm(4), n)
+	JZ(LabelRef("done"))
 	Label("row")
 	to := GP64()
 	MOVLQSX(Mem{Base: row}, to)
@@ -261,5 +275,56 @@ func scatterAdd(args Args, vector func() reg.VecVirtual, vectors int) {
 	CMPQ(terms, width)
 	ADCQ(Imm(0), terms) // one more while they are fewer
 	DECQ(n)
-	JNZ(LabelRef("row"))
+	JZ(LabelRef("done"))
+	CMPQ(n, Imm(4))
+	JGE(LabelRef("begin"))
+	JMP(LabelRef("row"))
+	Label("done")
+}
+
+// scatterAddFour is scatterAdd for four rows. It counts terms down to zero.
+func scatterAddFour(
+	y, row, a, x, terms, as reg.Register, vector func() reg.VecVirtual, vectors int,
+) {
+	var to [4]reg.GPVirtual
+	var sum [4][]reg.VecVirtual
+	for r := range to {
+		to[r] = GP64()
+		MOVLQSX(Mem{Base: row, Disp: 4 * r}, to[r])
+		SHLQ(Imm(6), to[r])
+		ADDQ(y, to[r])
+		for v := range vectors {
+			sum[r] = append(sum[r], vector())
+			VMOVUPD(Mem{Base: to[r], Disp: 32 * v}, sum[r][v])
+		}
+	}
+	coefficient, from := GP64(), GP64()
+	MOVQ(a, coefficient)
+	MOVQ(x, from)
+	Label("fourterms")
+	in := make([]reg.VecVirtual, vectors)
+	for v := range in {
+		in[v] = vector()
+		VMOVUPD(Mem{Base: from, Disp: 32 * v}, in[v])
+	}
+	for r := range sum {
+		if at := (Mem{Base: coefficient, Disp: 8 * r}); vectors == 1 {
+			VFMADD231PD_BCST(at, in[0], sum[r][0])
+		} else {
+			s := vector()
+			VBROADCASTSD(at, s)
+			for v := range in {
+				VFMADD231PD(in[v], s, sum[r][v])
+			}
+		}
+	}
+	ADDQ(as, coefficient)
+	ADDQ(Imm(64), from)
+	DECQ(terms)
+	JNZ(LabelRef("fourterms"))
+	for r := range sum {
+		for v := range vectors {
+			VMOVUPD(sum[r][v], Mem{Base: to[r], Disp: 32 * v})
+		}
+	}
 }
