@@ -103,6 +103,31 @@ func TestSideBySideRosenbrock(t *testing.T) {
 	}
 }
 
+// TestSideBySideTies has two rows that are equally good for a pivot, in nearly every step. No program serves there, so
+// solvers make the steps, and from some number of them on whole runs.
+func TestSideBySideTies(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 20
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d, y = 0, z = 0
+x' = -(y + z) - 0.1*x + b*sin(t)
+y' = 1000*a*x - 2000*y + c*z
+z' = 1000*a*x - 3000*z + c*y
+objective J = final(y)
+objective K = integral(y)
+sens { mode = adjoint }
+solver { method = rodas5p  rtol = 1e-8 }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 40
+	if got := sideBySide(t, m, odes.Options{}, n, true, laneValues); got == 0 || got == n {
+		t.Errorf("%d of %d in lanes", got, n)
+	}
+}
+
 // TestSideBySideRandom draws stiff models of up to eight states and makes many members of each. The linear part of the
 // rates has large elements everywhere, so that the pivots of members differ.
 func TestSideBySideRandom(t *testing.T) {

@@ -110,6 +110,8 @@ type Lanes struct {
 	longest int  // steps of a run, those that are rejected among them
 	moves   bool // some steps end at times that depend on something
 	jumps   bool // something may change discretes or modes
+
+	tried, apart int // steps of all runs, and those of them that solvers made
 }
 
 const pieceBlocks = 64
@@ -117,6 +119,10 @@ const pieceBlocks = 64
 // laneMemory is how much the blocks of one run may take. A longer run is made alone, where it keeps to the memory that
 // is allowed.
 const laneMemory = 64 << 20
+
+// apartMost is how many steps solvers may make, or a quarter of all if that is more. Beyond that, runs that need one
+// are made alone, which costs less.
+const apartMost = 4000
 
 // lane is a run in a lane.
 type lane struct {
@@ -359,6 +365,7 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		a.apart = false
 		var ok bool
 		var err error
+		l.tried++
 		if r.Serve > 0 && (block[r.Serve*LaneCount+i] == 0 || !(norms[i] <= math.MaxFloat64)) {
 			ok, err = l.alone(i, a)
 		} else {
@@ -434,6 +441,9 @@ func (a *lane) accepts(r *LaneRows, norm, factor float64) (bool, error) {
 
 // alone has the solver make the trial step of lane i, which solves equations, and decides about it.
 func (l *Lanes) alone(i int, a *lane) (bool, error) {
+	if l.apart++; l.apart > apartMost && l.apart > l.tried/4 {
+		return false, errAside
+	}
 	s := a.s
 	a.settle()
 	s.trial.Again = false // the Jacobian at hand is that of another step
