@@ -71,11 +71,11 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 	return l, err
 }
 
-// sideBySide reports whether nothing but a run, and its discrete adjoint, is asked for.
+// sideBySide reports whether nothing but a run, and its discrete adjoint, is asked for. Invariants make no difference:
+// they lead to warnings alone, which rows do not hold.
 func (r *Runner) sideBySide(gradient bool) bool {
 	return len(r.parts) == 0 && !r.settings.Trust && !r.shows() && !r.wantsSecond() && r.errorControl == nil &&
-		!r.model.system.Settles() && r.model.system.Compiled.Invariants == nil &&
-		(!gradient || r.settings.Mode == sens.ModeAdjoint)
+		!r.model.system.Settles() && (!gradient || r.settings.Mode == sens.ModeAdjoint)
 }
 
 // Run runs the model for n sets of values. It writes a row for each: the values of the objectives, and then, if Lanes

@@ -22,6 +22,7 @@ state A = b, B = 0, C = 0
 A' = -0.04*a*A + 1e4*B*C
 B' = 0.04*a*A - 1e4*B*C - 3e7*c*B^2
 C' = 3e7*c*B^2
+invariant A + B + C == b
 objective J = final(A) + d*final(B)*1e4
 objective K = integral(C)
 `,
