@@ -200,3 +200,55 @@ func skewModel(r *rand.Rand, n int) string {
 	}
 	return b.String()
 }
+
+// BenchmarkSideBySide is the time of the gradient of one objective, in lanes and alone: one operation is a member.
+func BenchmarkSideBySide(b *testing.B) {
+	for _, model := range []struct{ name, of string }{{"robertson", "A_T"}, {"hires", "dose"}, {"oregonator", "X_T"}} {
+		m, err := odes.ParseFile("examples/" + model.name + "/" + model.name + ".ode")
+		if err != nil {
+			b.Fatal(err)
+		}
+		params := map[string][]string{
+			"robertson": {"k1", "k2", "k3"}, "hires": {"p1", "p5", "p10"}, "oregonator": {"s", "w", "q"},
+		}[model.name]
+		around := map[string]float64{
+			"k1": 0.04, "k2": 3e7, "k3": 1e4, "p1": 1.71, "p5": 8.75, "p10": 280, "s": 77.27, "w": 0.161, "q": 8.375e-6,
+		}
+		value := func(i int) (list []odes.Assignment) {
+			r := rand.New(rand.NewPCG(uint64(i), 5))
+			for _, p := range params {
+				list = append(list, odes.Assignment{Name: p, Values: []float64{around[p] * (0.75 + 0.5*r.Float64())}})
+			}
+			return list
+		}
+		opts := odes.Options{Threads: 1, Of: []string{model.of}, Wrt: params, Set: value(0), Settings: []odes.Setting{
+			{Key: "solver.method", Value: "rodas5p"},
+			{Key: "sens.mode", Value: "adjoint"},
+			{Key: "sens.trust", Value: "off"},
+		}}
+		b.Run(model.name+"/lanes", func(b *testing.B) {
+			lanes, err := m.Lanes(opts, true)
+			if lanes == nil || err != nil {
+				b.Fatal(lanes, err)
+			}
+			row := make([]float64, 1+len(params))
+			b.ResetTimer()
+			lanes.Run(b.Context(), b.N, value, func(int) []float64 { return row }, make([]int, b.N))
+		})
+		b.Run(model.name+"/alone", func(b *testing.B) {
+			alone, err := m.Prepare(opts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ResetTimer()
+			for i := range b.N {
+				if err := alone.Set(value(i)...); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := alone.Sensitivities(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
