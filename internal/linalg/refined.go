@@ -3,6 +3,8 @@ package linalg
 import (
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/simd"
 )
 
 // refined solves systems by an incomplete factorisation that keeps fill of a few levels, whose solutions are refined
@@ -12,10 +14,11 @@ import (
 // like the square of their size and more, but an incomplete factorisation of a step is close to the whole one.
 type refined struct {
 	*refinedPlan
-	ilu          *incomplete
-	values       []float64 // of the matrix
-	filled       []float64 // in the pattern of the factors
-	x, b, r, sum []float64
+	ilu     *incomplete
+	values  []float64 // of the matrix
+	filled  []float64 // in the pattern of the factors
+	b, x, r []float64 // x and r have a zero behind them
+	ways    [2]refinedWay
 }
 
 // refinedPlan is what the pattern alone decides.
@@ -23,6 +26,13 @@ type refinedPlan struct {
 	p      *Pattern
 	ilu    *incompletePlan
 	places []int32 // of the values among those of the factors
+	ways   [2]struct{ factors, matrix *fours }
+}
+
+// refinedWay is a matrix or its transpose, as solutions with it read it.
+type refinedWay struct {
+	made            bool // of the last values
+	factors, matrix [][4]float64
 }
 
 const (
@@ -64,6 +74,9 @@ func newRefinedPlan(p *Pattern) *refinedPlan {
 				plan.places = append(plan.places, q.Start[j]+int32(at))
 			}
 		}
+		for w := range plan.ways {
+			plan.ways[w].factors, plan.ways[w].matrix = ilu.substitution(w == 1), p.byRows(w == 1)
+		}
 		return plan
 	}
 	return nil
@@ -74,7 +87,7 @@ func (plan *refinedPlan) new() *refined {
 	return &refined{
 		refinedPlan: plan, ilu: plan.ilu.new(), values: make([]float64, len(plan.p.Rows)),
 		filled: make([]float64, len(plan.ilu.structure.p.Rows)),
-		x:      make([]float64, n), b: make([]float64, n), r: make([]float64, n), sum: make([]float64, n),
+		b:      make([]float64, n), x: make([]float64, n+1), r: make([]float64, n+1),
 	}
 }
 
@@ -199,29 +212,39 @@ func (f *refined) hold(values []float64) error {
 	for e, at := range f.places {
 		f.filled[at] = f.values[e]
 	}
+	f.ways[0].made, f.ways[1].made = false, false
 	return f.ilu.Factor(f.filled)
+}
+
+// way returns the matrix or its transpose, and how it is laid out.
+func (f *refined) way(transposed bool) (w *refinedWay, factors, matrix *fours) {
+	k := 0
+	if transposed {
+		k = 1
+	}
+	w, factors, matrix = &f.ways[k], f.refinedPlan.ways[k].factors, f.refinedPlan.ways[k].matrix
+	if !w.made {
+		if w.made = true; w.factors == nil {
+			w.factors, w.matrix = make([][4]float64, len(factors.at)), make([][4]float64, len(matrix.at))
+		}
+		factors.put(w.factors, f.ilu.m, 1) // L and U follow each other
+		matrix.put(w.matrix, f.values, -1)
+	}
+	return w, factors, matrix
 }
 
 // refine sets x to a solution for b, or one of the transposed system, in so many refinements or until the residual is
 // done. It returns the residual, over the terms of its equation.
 func (f *refined) refine(transposed bool, done float64, most int) (left float64) {
+	w, factors, matrix := f.way(transposed)
 	clear(f.x)
 	copy(f.r, f.b)
+	x, r := f.x[:len(f.b)], f.r[:len(f.b)]
 	last := math.Inf(1)
 	for range most {
-		if transposed {
-			f.ilu.SolveT(f.r, 1)
-		} else {
-			f.ilu.Solve(f.r, 1)
-		}
-		for i, v := range f.r {
-			f.x[i] += v
-		}
-		if transposed {
-			left = f.residualT()
-		} else {
-			left = f.residual()
-		}
+		factors.solve(f.r, w.factors, f.ilu.recip, transposed)
+		simd.Binary(simd.Add, x, x, r)
+		left = matrix.residual(r, f.b, f.x, w.matrix)
 		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) {
 			break
 		}
@@ -240,52 +263,6 @@ const (
 	small = 0x1p-480
 	raise = 0x1p480
 )
-
-// residual sets r to b - A x, and returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if there is one.
-func (f *refined) residual() float64 {
-	for i, v := range f.b {
-		f.r[i], f.sum[i] = v, math.Abs(v)
-	}
-	for j, s := range f.x {
-		from, to := f.p.Start[j], f.p.Start[j+1]
-		rows, values := f.p.Rows[from:to], f.values[from:to]
-		size := math.Abs(s)
-		for e, i := range rows {
-			v := values[e]
-			f.r[i] = math.FMA(-v, s, f.r[i])
-			f.sum[i] = math.FMA(math.Abs(v), size, f.sum[i])
-		}
-	}
-	return f.most()
-}
-
-// residualT is residual for the transposed matrix.
-func (f *refined) residualT() float64 {
-	for j, b := range f.b {
-		from, to := f.p.Start[j], f.p.Start[j+1]
-		rows, values := f.p.Rows[from:to], f.values[from:to]
-		sum := math.Abs(b)
-		for e, i := range rows {
-			v, x := values[e], f.x[i]
-			b = math.FMA(-v, x, b)
-			sum = math.FMA(math.Abs(v), math.Abs(x), sum)
-		}
-		f.r[j], f.sum[j] = b, sum
-	}
-	return f.most()
-}
-
-func (f *refined) most() (left float64) {
-	for i, v := range f.r {
-		if v := math.Abs(v); !(v <= float64(left*f.sum[i])) && !(v <= tiny) {
-			left = v / f.sum[i]
-			if left != left || f.sum[i] > math.MaxFloat64 { // nothing is small beside what is too large
-				return math.NaN()
-			}
-		}
-	}
-	return left
-}
 
 // solve replaces lane a of x[N][lanes] by the solution, with an error of about the tolerance or of rounding. It reports
 // whether refinements converged, and leaves x as it is otherwise.
@@ -306,13 +283,17 @@ func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance fl
 	if left := f.refine(transposed, done, refineMost); !(left <= max(done, refineEnough)) {
 		return false
 	}
-	for i, v := range f.x {
-		x[i*lanes+a] = v / by
+	for i := range f.b {
+		x[i*lanes+a] = f.x[i] / by
 	}
 	return true
 }
 
 // memory returns the bytes of one refined, with those of its plan.
 func (f *refined) memory() int {
-	return 8*(len(f.values)+len(f.filled)*2+5*f.p.N+len(f.ilu.updates)) + 4*(len(f.places)+3*len(f.filled))
+	bytes := 8*(len(f.values)+len(f.filled)*2+3*f.p.N+len(f.ilu.updates)) + 4*(len(f.places)+3*len(f.filled))
+	for w, way := range f.refinedPlan.ways {
+		bytes += way.factors.memory() + way.matrix.memory() + 32*(len(f.ways[w].factors)+len(f.ways[w].matrix))
+	}
+	return bytes
 }
