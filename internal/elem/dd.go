@@ -62,6 +62,13 @@ func (a dd) div(b dd) dd {
 	return quickTwoSum(q, r/b.hi)
 }
 
+// quotient returns div rounded to one word, with the same bits: div is a sum of two floats exactly.
+func (a dd) quotient(b dd) float64 {
+	q := a.hi / b.hi
+	r := math.FMA(-q, b.hi, a.hi) + math.FMA(-q, b.lo, a.lo)
+	return q + r/b.hi
+}
+
 // sqrt returns √a to about 2⁻¹⁰²; a > 0.
 func (a dd) sqrt() dd {
 	s := math.Sqrt(a.hi)

@@ -99,6 +99,15 @@ func expm1DD(x float64) dd {
 	return quickTwoSum(v.hi, math.FMA(s, q.lo, v.lo+u.lo))
 }
 
+// growth is expm1DD for x ≥ 0, where the greater terms of sums are known.
+func growth(x float64) dd {
+	k, q := expReduce(x, 0)
+	s := pow2(int(k))
+	u := quickTwoSum(s, -1)
+	v := quickTwoSum(u.hi, float64(s*q.hi))
+	return quickTwoSum(v.hi, math.FMA(s, q.lo, v.lo+u.lo))
+}
+
 // Expm1 returns exp(a) - 1, accurate near 0. Error ≤ 0.9 ULP.
 func Expm1(a float64) float64 {
 	x := a
@@ -133,7 +142,7 @@ func Sinh(a float64) float64 {
 	case a != a || x < 0x1p-28: // x²/6 is below a quarter ulp
 		return a
 	case x < 40:
-		e := expm1DD(x)
+		e := growth(x)
 		r = float64(0.5 * e.add(e.div(e.addFloat(1))).float())
 	default:
 		r = halfExp(x)
@@ -170,8 +179,8 @@ func Tanh(a float64) float64 {
 	if !(x < 22) { // also for NaN
 		x = 22
 	}
-	e := expm1DD(x + x)
-	r := math.Copysign(e.div(e.addFloat(2)).float(), a)
+	e := growth(x + x)
+	r := math.Copysign(e.quotient(e.addFloat(2)), a)
 	if a != a || math.Abs(a) < 0x1p-28 { // x²/3 is below half an ulp
 		r = a
 	}
@@ -190,7 +199,9 @@ func Sigmoid(a float64) float64 {
 	if a < 0 {
 		num = e
 	}
-	r := num.div(e.addFloat(1)).float()
+	d := quickTwoSum(1, e.hi)
+	d = quickTwoSum(d.hi, d.lo+e.lo)
+	r := num.quotient(d)
 	switch {
 	case a < -60: // 1 + exp(a) rounds to 1
 		r = Exp(a)

@@ -168,5 +168,5 @@ func Tan(a float64) float64 {
 	if n&1 == 1 {
 		num, den = den.neg(), num
 	}
-	return num.div(den).float()
+	return num.quotient(den)
 }

@@ -7317,18 +7317,11 @@ compute:
 	VPADDQ       cbcc80000000003ff<>+0(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
 	VADDPD       cbff0000000000000<>+0(SB), Y3, Y6
-	VSUBPD       Y3, Y6, Y7
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y3, Y8
-	VMOVUPD      cbff0000000000000<>+0(SB), Y9
-	VSUBPD       Y7, Y9, Y7
-	VADDPD       Y7, Y8, Y7
+	VSUBPD       Y6, Y3, Y7
+	VADDPD       cbff0000000000000<>+0(SB), Y7, Y7
 	VMULPD       Y5, Y3, Y5
 	VADDPD       Y5, Y6, Y8
-	VSUBPD       Y6, Y8, Y9
-	VSUBPD       Y9, Y8, Y10
-	VSUBPD       Y10, Y6, Y6
-	VSUBPD       Y9, Y5, Y5
+	VSUBPD       Y8, Y6, Y6
 	VADDPD       Y5, Y6, Y5
 	VADDPD       Y7, Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
@@ -7594,18 +7587,11 @@ compute:
 	VPADDQ       cbcc80000000003ff<>+0(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
 	VADDPD       cbff0000000000000<>+0(SB), Y4, Y6
-	VSUBPD       Y4, Y6, Y7
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y4, Y8
-	VMOVUPD      cbff0000000000000<>+0(SB), Y9
-	VSUBPD       Y7, Y9, Y7
-	VADDPD       Y7, Y8, Y7
+	VSUBPD       Y6, Y4, Y7
+	VADDPD       cbff0000000000000<>+0(SB), Y7, Y7
 	VMULPD       Y3, Y4, Y3
 	VADDPD       Y3, Y6, Y8
-	VSUBPD       Y6, Y8, Y9
-	VSUBPD       Y9, Y8, Y10
-	VSUBPD       Y10, Y6, Y6
-	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y8, Y6, Y6
 	VADDPD       Y3, Y6, Y3
 	VADDPD       Y7, Y3, Y3
 	VFMADD231PD  Y5, Y4, Y3
@@ -7628,10 +7614,7 @@ compute:
 	VFNMADD231PD Y5, Y6, Y3
 	VADDPD       Y3, Y4, Y3
 	VDIVPD       Y7, Y3, Y3
-	VADDPD       Y3, Y6, Y4
-	VSUBPD       Y4, Y6, Y5
-	VADDPD       Y3, Y5, Y3
-	VADDPD       Y3, Y4, Y3
+	VADDPD       Y3, Y6, Y3
 	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
 	VANDPD       c8000000000000000<>+0(SB), Y1, Y4
 	VORPD        Y4, Y3, Y3
@@ -7736,12 +7719,9 @@ compute:
 	VMOVUPD      c0000000000000000<>+0(SB), Y6
 	VBLENDVPD    Y3, Y2, Y6, Y3
 	VADDPD       c3ff0000000000000<>+0(SB), Y4, Y6
-	VSUBPD       Y4, Y6, Y7
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y4, Y4
-	VMOVUPD      c3ff0000000000000<>+0(SB), Y8
-	VSUBPD       Y7, Y8, Y7
-	VADDPD       Y7, Y4, Y4
+	VMOVUPD      c3ff0000000000000<>+0(SB), Y7
+	VSUBPD       Y6, Y7, Y7
+	VADDPD       Y4, Y7, Y4
 	VADDPD       Y2, Y4, Y2
 	VADDPD       Y2, Y6, Y4
 	VSUBPD       Y4, Y6, Y6
@@ -7751,10 +7731,7 @@ compute:
 	VFNMADD231PD Y2, Y6, Y3
 	VADDPD       Y3, Y5, Y2
 	VDIVPD       Y4, Y2, Y2
-	VADDPD       Y2, Y6, Y3
-	VSUBPD       Y3, Y6, Y4
-	VADDPD       Y2, Y4, Y2
-	VADDPD       Y2, Y3, Y2
+	VADDPD       Y2, Y6, Y2
 	VCMPPD       $0x03, Y1, Y1, Y3
 	VBLENDVPD    Y3, Y1, Y2, Y2
 	VCMPPD       $0x11, cc04e000000000000<>+0(SB), Y1, Y1
@@ -9506,10 +9483,7 @@ compute:
 	VFNMADD231PD Y3, Y4, Y9
 	VADDPD       Y9, Y6, Y3
 	VDIVPD       Y5, Y3, Y3
-	VADDPD       Y3, Y4, Y5
-	VSUBPD       Y5, Y4, Y4
 	VADDPD       Y3, Y4, Y3
-	VADDPD       Y3, Y5, Y3
 	VCMPPD       $0x11, c3e30000000000000<>+0(SB), Y2, Y4
 	VBLENDVPD    Y4, Y1, Y3, Y1
 	VCMPPD       $0x15, c41a0000000000000<>+0(SB), Y2, Y2

@@ -11567,18 +11567,11 @@ TEXT ·hSinhV1(SB), NOSPLIT, $0-32
 	VPADDQ       cbcc80000000003ff<>+0(SB), Y2, Y2
 	VPSLLQ       $0x34, Y2, Y2
 	VADDPD       cbff0000000000000<>+0(SB), Y2, Y5
-	VSUBPD       Y2, Y5, Y6
-	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y2, Y7
-	VMOVUPD      cbff0000000000000<>+0(SB), Y8
-	VSUBPD       Y6, Y8, Y6
-	VADDPD       Y6, Y7, Y6
+	VSUBPD       Y5, Y2, Y6
+	VADDPD       cbff0000000000000<>+0(SB), Y6, Y6
 	VMULPD       Y4, Y2, Y4
 	VADDPD       Y4, Y5, Y7
-	VSUBPD       Y5, Y7, Y8
-	VSUBPD       Y8, Y7, Y9
-	VSUBPD       Y9, Y5, Y5
-	VSUBPD       Y8, Y4, Y4
+	VSUBPD       Y7, Y5, Y5
 	VADDPD       Y4, Y5, Y4
 	VADDPD       Y6, Y4, Y4
 	VFMADD231PD  Y3, Y2, Y4
@@ -11718,18 +11711,11 @@ compute:
 	VPADDQ       cbcc80000000003ff<>+0(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
 	VADDPD       cbff0000000000000<>+0(SB), Y3, Y6
-	VSUBPD       Y3, Y6, Y7
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y3, Y8
-	VMOVUPD      cbff0000000000000<>+0(SB), Y9
-	VSUBPD       Y7, Y9, Y7
-	VADDPD       Y7, Y8, Y7
+	VSUBPD       Y6, Y3, Y7
+	VADDPD       cbff0000000000000<>+0(SB), Y7, Y7
 	VMULPD       Y5, Y3, Y5
 	VADDPD       Y5, Y6, Y8
-	VSUBPD       Y6, Y8, Y9
-	VSUBPD       Y9, Y8, Y10
-	VSUBPD       Y10, Y6, Y6
-	VSUBPD       Y9, Y5, Y5
+	VSUBPD       Y8, Y6, Y6
 	VADDPD       Y5, Y6, Y5
 	VADDPD       Y7, Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
@@ -12098,18 +12084,11 @@ TEXT ·hTanhV1(SB), NOSPLIT, $0-32
 	VPADDQ       cbcc80000000003ff<>+0(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
 	VADDPD       cbff0000000000000<>+0(SB), Y3, Y5
-	VSUBPD       Y3, Y5, Y6
-	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y3, Y7
-	VMOVUPD      cbff0000000000000<>+0(SB), Y8
-	VSUBPD       Y6, Y8, Y6
-	VADDPD       Y6, Y7, Y6
+	VSUBPD       Y5, Y3, Y6
+	VADDPD       cbff0000000000000<>+0(SB), Y6, Y6
 	VMULPD       Y2, Y3, Y2
 	VADDPD       Y2, Y5, Y7
-	VSUBPD       Y5, Y7, Y8
-	VSUBPD       Y8, Y7, Y9
-	VSUBPD       Y9, Y5, Y5
-	VSUBPD       Y8, Y2, Y2
+	VSUBPD       Y7, Y5, Y5
 	VADDPD       Y2, Y5, Y2
 	VADDPD       Y6, Y2, Y2
 	VFMADD231PD  Y4, Y3, Y2
@@ -12132,10 +12111,7 @@ TEXT ·hTanhV1(SB), NOSPLIT, $0-32
 	VFNMADD231PD Y4, Y5, Y2
 	VADDPD       Y2, Y3, Y2
 	VDIVPD       Y6, Y2, Y2
-	VADDPD       Y2, Y5, Y3
-	VSUBPD       Y3, Y5, Y4
-	VADDPD       Y2, Y4, Y2
-	VADDPD       Y2, Y3, Y2
+	VADDPD       Y2, Y5, Y2
 	VANDPD       c7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD       c8000000000000000<>+0(SB), Y0, Y3
 	VORPD        Y3, Y2, Y2
@@ -12216,18 +12192,11 @@ compute:
 	VPADDQ       cbcc80000000003ff<>+0(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
 	VADDPD       cbff0000000000000<>+0(SB), Y4, Y6
-	VSUBPD       Y4, Y6, Y7
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y4, Y8
-	VMOVUPD      cbff0000000000000<>+0(SB), Y9
-	VSUBPD       Y7, Y9, Y7
-	VADDPD       Y7, Y8, Y7
+	VSUBPD       Y6, Y4, Y7
+	VADDPD       cbff0000000000000<>+0(SB), Y7, Y7
 	VMULPD       Y3, Y4, Y3
 	VADDPD       Y3, Y6, Y8
-	VSUBPD       Y6, Y8, Y9
-	VSUBPD       Y9, Y8, Y10
-	VSUBPD       Y10, Y6, Y6
-	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y8, Y6, Y6
 	VADDPD       Y3, Y6, Y3
 	VADDPD       Y7, Y3, Y3
 	VFMADD231PD  Y5, Y4, Y3
@@ -12250,10 +12219,7 @@ compute:
 	VFNMADD231PD Y5, Y6, Y3
 	VADDPD       Y3, Y4, Y3
 	VDIVPD       Y7, Y3, Y3
-	VADDPD       Y3, Y6, Y4
-	VSUBPD       Y4, Y6, Y5
-	VADDPD       Y3, Y5, Y3
-	VADDPD       Y3, Y4, Y3
+	VADDPD       Y3, Y6, Y3
 	VANDPD       c7fffffffffffffff<>+0(SB), Y3, Y3
 	VANDPD       c8000000000000000<>+0(SB), Y1, Y4
 	VORPD        Y4, Y3, Y3
@@ -12347,12 +12313,9 @@ TEXT ·hSigmoidV1(SB), NOSPLIT, $0-32
 	VMOVUPD      c0000000000000000<>+0(SB), Y5
 	VBLENDVPD    Y2, Y1, Y5, Y2
 	VADDPD       c3ff0000000000000<>+0(SB), Y3, Y5
-	VSUBPD       Y3, Y5, Y6
-	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y3, Y3
-	VMOVUPD      c3ff0000000000000<>+0(SB), Y7
-	VSUBPD       Y6, Y7, Y6
-	VADDPD       Y6, Y3, Y3
+	VMOVUPD      c3ff0000000000000<>+0(SB), Y6
+	VSUBPD       Y5, Y6, Y6
+	VADDPD       Y3, Y6, Y3
 	VADDPD       Y1, Y3, Y1
 	VADDPD       Y1, Y5, Y3
 	VSUBPD       Y3, Y5, Y5
@@ -12362,10 +12325,7 @@ TEXT ·hSigmoidV1(SB), NOSPLIT, $0-32
 	VFNMADD231PD Y1, Y5, Y2
 	VADDPD       Y2, Y4, Y1
 	VDIVPD       Y3, Y1, Y1
-	VADDPD       Y1, Y5, Y2
-	VSUBPD       Y2, Y5, Y3
-	VADDPD       Y1, Y3, Y1
-	VADDPD       Y1, Y2, Y1
+	VADDPD       Y1, Y5, Y1
 	VCMPPD       $0x03, Y0, Y0, Y2
 	VBLENDVPD    Y2, Y0, Y1, Y1
 	VCMPPD       $0x11, cc04e000000000000<>+0(SB), Y0, Y0
@@ -12454,12 +12414,9 @@ compute:
 	VMOVUPD      c0000000000000000<>+0(SB), Y6
 	VBLENDVPD    Y3, Y2, Y6, Y3
 	VADDPD       c3ff0000000000000<>+0(SB), Y4, Y6
-	VSUBPD       Y4, Y6, Y7
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y4, Y4
-	VMOVUPD      c3ff0000000000000<>+0(SB), Y8
-	VSUBPD       Y7, Y8, Y7
-	VADDPD       Y7, Y4, Y4
+	VMOVUPD      c3ff0000000000000<>+0(SB), Y7
+	VSUBPD       Y6, Y7, Y7
+	VADDPD       Y4, Y7, Y4
 	VADDPD       Y2, Y4, Y2
 	VADDPD       Y2, Y6, Y4
 	VSUBPD       Y4, Y6, Y6
@@ -12469,10 +12426,7 @@ compute:
 	VFNMADD231PD Y2, Y6, Y3
 	VADDPD       Y3, Y5, Y2
 	VDIVPD       Y4, Y2, Y2
-	VADDPD       Y2, Y6, Y3
-	VSUBPD       Y3, Y6, Y4
-	VADDPD       Y2, Y4, Y2
-	VADDPD       Y2, Y3, Y2
+	VADDPD       Y2, Y6, Y2
 	VCMPPD       $0x03, Y1, Y1, Y3
 	VBLENDVPD    Y3, Y1, Y2, Y2
 	VCMPPD       $0x11, cc04e000000000000<>+0(SB), Y1, Y1
@@ -15505,10 +15459,7 @@ TEXT ·hTanV1(SB), NOSPLIT, $0-32
 	VFNMADD231PD Y2, Y3, Y8
 	VADDPD       Y8, Y5, Y2
 	VDIVPD       Y4, Y2, Y2
-	VADDPD       Y2, Y3, Y4
-	VSUBPD       Y4, Y3, Y3
 	VADDPD       Y2, Y3, Y2
-	VADDPD       Y2, Y4, Y2
 	VCMPPD       $0x11, c3e30000000000000<>+0(SB), Y1, Y3
 	VBLENDVPD    Y3, Y0, Y2, Y0
 	VCMPPD       $0x15, c41a0000000000000<>+0(SB), Y1, Y1
@@ -15622,10 +15573,7 @@ compute:
 	VFNMADD231PD Y3, Y4, Y9
 	VADDPD       Y9, Y6, Y3
 	VDIVPD       Y5, Y3, Y3
-	VADDPD       Y3, Y4, Y5
-	VSUBPD       Y5, Y4, Y4
 	VADDPD       Y3, Y4, Y3
-	VADDPD       Y3, Y5, Y3
 	VCMPPD       $0x11, c3e30000000000000<>+0(SB), Y2, Y4
 	VBLENDVPD    Y4, Y1, Y3, Y1
 	VCMPPD       $0x15, c41a0000000000000<>+0(SB), Y2, Y2

@@ -61,6 +61,13 @@ func (f *Body) DivDD(a, b DD) DD {
 	return f.QuickTwoSum(q, f.Div(r, b.Hi))
 }
 
+// Quotient is a/b, rounded.
+func (f *Body) Quotient(a, b DD) V {
+	q := f.Div(a.Hi, b.Hi)
+	r := f.Add(f.Fma(f.Neg(q), b.Hi, a.Hi), f.Fma(f.Neg(q), b.Lo, a.Lo))
+	return f.Add(q, f.Div(r, b.Hi))
+}
+
 // SqrtDD is √a.
 func (f *Body) SqrtDD(a DD) DD {
 	s := f.Sqrt(a.Hi)

@@ -99,6 +99,15 @@ func (f *Body) expm1DD(x V) DD {
 	return f.QuickTwoSum(v.Hi, f.Fma(s, k.q.Lo, f.Add(v.Lo, u.Lo)))
 }
 
+// growth is expm1DD for x ≥ 0.
+func (f *Body) growth(x V) DD {
+	k := f.expReduce(x, f.Num(0))
+	s := f.power(k.bits)
+	u := f.QuickTwoSum(s, f.Num(-1))
+	v := f.QuickTwoSum(u.Hi, f.Mul(s, k.q.Hi))
+	return f.QuickTwoSum(v.Hi, f.Fma(s, k.q.Lo, f.Add(v.Lo, u.Lo)))
+}
+
 // Expm1 is exp(a) - 1.
 func (f *Body) Expm1(a V) (V, V) {
 	x := f.Greater(f.Lesser(a, f.Num(60)), f.Num(-60))
@@ -109,7 +118,7 @@ func (f *Body) Expm1(a V) (V, V) {
 // Sinh is the hyperbolic sine.
 func (f *Body) Sinh(a V) (V, V) {
 	x := f.Abs(a)
-	e := f.expm1DD(x)
+	e := f.growth(x)
 	r := f.Mul(f.Num(0.5), f.Float(f.AddDD(e, f.DivDD(e, f.AddFloat(e, f.Num(1))))))
 	return f.Where(f.NotGe(x, f.Num(0x1p-28)), a, f.Copysign(r, a)), f.Ge(x, f.Num(40))
 }
@@ -126,8 +135,8 @@ func (f *Body) Cosh(a V) (V, V) {
 // Tanh is the hyperbolic tangent.
 func (f *Body) Tanh(a V) (V, V) {
 	x := f.Lesser(f.Abs(a), f.Num(22))
-	e := f.expm1DD(f.Add(x, x))
-	r := f.Copysign(f.Float(f.DivDD(e, f.AddFloat(e, f.Num(2)))), a)
+	e := f.growth(f.Add(x, x))
+	r := f.Copysign(f.Quotient(e, f.AddFloat(e, f.Num(2))), a)
 	return f.Where(f.NotGe(f.Abs(a), f.Num(0x1p-28)), a, r), None
 }
 
@@ -137,6 +146,8 @@ func (f *Body) Sigmoid(a V) (V, V) {
 	k := f.expReduce(x, f.Num(0))
 	e := f.Scale(f.onePlus(k.q), f.power(k.bits))
 	num := f.WhereDD(f.Lt(a, f.Num(0)), e, DD{f.Num(1), f.Num(0)})
-	r := f.Float(f.DivDD(num, f.AddFloat(e, f.Num(1))))
+	d := f.QuickTwoSum(f.Num(1), e.Hi)
+	d = f.QuickTwoSum(d.Hi, f.Add(d.Lo, e.Lo))
+	r := f.Quotient(num, d)
 	return f.Where(f.IsNaN(a), a, r), f.Lt(a, f.Num(-60))
 }

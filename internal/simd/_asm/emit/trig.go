@@ -63,7 +63,7 @@ func (f *Body) Tan(a V) (V, V) {
 	s, c := f.sinKernel(r), f.cosKernel(r)
 	odd := f.ShiftLeft(n, 63)
 	num, den := f.WhereDD(odd, f.NegDD(c), s), f.WhereDD(odd, s, c)
-	y := f.Float(f.DivDD(num, den))
+	y := f.Quotient(num, den)
 	return f.Where(f.Lt(x, f.Num(0x1p-28)), a, y), f.NotLt(x, f.Num(trigBig))
 }
 
