@@ -257,6 +257,9 @@ func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
 	} else if rows > 1 && shared != 0 {
 		return r, false
 	}
+	if isFunction(u.op) && l.n > 4 && simd.Wide() {
+		name += " wide"
+	}
 	return r, r.Handle(name)
 }
 

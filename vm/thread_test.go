@@ -2,6 +2,7 @@ package vm_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"runtime"
 	"runtime/pprof"
@@ -50,6 +51,45 @@ func TestElementsOutsideTheMainPath(t *testing.T) {
 					if err := vmtest.Agree(on(b), tp, lanes, in, false); err != nil {
 						t.Errorf("%s, %d lanes, %v in lane %d: %v", b, lanes, special, l, err)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestFunctionsInGroups has arrays of two vectors of eight and a rest, and a special value at each place in turn. With
+// two operands, each may be one number for all.
+func TestFunctionsInGroups(t *testing.T) {
+	const n = 19
+	for _, op := range tape.Ops() {
+		row := op.Row()
+		if !row.Elementwise() || row.Arity > 2 {
+			continue
+		}
+		b := tape.NewBuilderWith("one", 0)
+		x, y, s := b.Input("x", tape.Shape{n}, false), b.Input("y", tape.Shape{n}, false), b.Input("s", nil, false)
+		attr := tape.Attr{}
+		if op == tape.Powi {
+			attr.Power = -3
+		}
+		for i, args := range [][]tape.Value{{x, y}, {x, s}, {s, y}}[:2*row.Arity-1] {
+			in := tape.Instr{Op: op, Args: args[:row.Arity], Shape: tape.Shape{n}, Attr: attr}
+			b.Output(fmt.Sprint(i), b.Emit(in))
+		}
+		tp, r := b.Tape(), elem.NewRand(uint64(op))
+		for place := range n {
+			in := [][]float64{make([]float64, n), make([]float64, n), {1 + r.Float64()}}
+			for k := range in[:2] {
+				for i := range in[k] {
+					in[k][i] = math.Exp(3*r.Norm()) * (1 - 2*float64(place&1))
+				}
+			}
+			in[place&1][place] = []float64{
+				math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e300, 5e-324, -1e9, 1, 30, 1e-9,
+			}[place%11]
+			for _, backend := range backends() {
+				if err := vmtest.Agree(on(backend), tp, 1, in, false); err != nil {
+					t.Errorf("%s, %s, place %d: %v", backend, op, place, err)
 				}
 			}
 		}

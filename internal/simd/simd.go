@@ -5,7 +5,8 @@
 // AVX2 with FMA that give the same bits (any NaN equals any NaN). Which of the two runs is chosen
 // once, when the program starts: the kernels where the processor can run them, unless the
 // environment variable ODES_BACKEND says generic. Products with matrices use AVX-512 where the
-// processor has it, unless ODES_BACKEND says avx2 or native256. The build tag purego leaves the
+// processor has it, unless ODES_BACKEND says avx2 or native256. So do elementary functions in the
+// machine's threaded code, whose bodies are written here. The build tag purego leaves the
 // kernels out.
 //
 // Nothing here allocates. One kernel call takes about a millisecond at most, so that the garbage
@@ -29,7 +30,7 @@ const (
 	Native  = "native"
 )
 
-// avx512 is a value of ODES_BACKEND: avx2 with vectors of eight in the products of matrices. The
+// avx512 is a value of ODES_BACKEND: avx2 with vectors of eight in products of matrices and in functions. The
 // backend native has these by itself where the processor does. Nothing else depends on the
 // difference, so Backend calls it avx2.
 const avx512 = "avx512"
@@ -84,7 +85,7 @@ func Backend() string {
 	return Generic
 }
 
-// Wide reports whether products of matrices use vectors of eight.
+// Wide reports whether products of matrices, and functions in threaded code, use vectors of eight.
 func Wide() bool { return useAVX512 }
 
 // Err returns an error if the environment variable ODES_BACKEND asks for a backend that does not

@@ -711,11 +711,17 @@ func hExpV1(code *uintptr, table *[]float64) (at int, done int)
 // hExpV is the handler of exp V.
 func hExpV(code *uintptr, table *[]float64) (at int, done int)
 
+// hExpVWide is the handler of exp V wide.
+func hExpVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hExpm1V1 is the handler of expm1 V/1.
 func hExpm1V1(code *uintptr, table *[]float64) (at int, done int)
 
 // hExpm1V is the handler of expm1 V.
 func hExpm1V(code *uintptr, table *[]float64) (at int, done int)
+
+// hExpm1VWide is the handler of expm1 V wide.
+func hExpm1VWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hSinhV1 is the handler of sinh V/1.
 func hSinhV1(code *uintptr, table *[]float64) (at int, done int)
@@ -723,11 +729,17 @@ func hSinhV1(code *uintptr, table *[]float64) (at int, done int)
 // hSinhV is the handler of sinh V.
 func hSinhV(code *uintptr, table *[]float64) (at int, done int)
 
+// hSinhVWide is the handler of sinh V wide.
+func hSinhVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hCoshV1 is the handler of cosh V/1.
 func hCoshV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hCoshV is the handler of cosh V.
 func hCoshV(code *uintptr, table *[]float64) (at int, done int)
+
+// hCoshVWide is the handler of cosh V wide.
+func hCoshVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hTanhV1 is the handler of tanh V/1.
 func hTanhV1(code *uintptr, table *[]float64) (at int, done int)
@@ -735,11 +747,17 @@ func hTanhV1(code *uintptr, table *[]float64) (at int, done int)
 // hTanhV is the handler of tanh V.
 func hTanhV(code *uintptr, table *[]float64) (at int, done int)
 
+// hTanhVWide is the handler of tanh V wide.
+func hTanhVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hSigmoidV1 is the handler of sigmoid V/1.
 func hSigmoidV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hSigmoidV is the handler of sigmoid V.
 func hSigmoidV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSigmoidVWide is the handler of sigmoid V wide.
+func hSigmoidVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hLogV1 is the handler of log V/1.
 func hLogV1(code *uintptr, table *[]float64) (at int, done int)
@@ -747,11 +765,17 @@ func hLogV1(code *uintptr, table *[]float64) (at int, done int)
 // hLogV is the handler of log V.
 func hLogV(code *uintptr, table *[]float64) (at int, done int)
 
+// hLogVWide is the handler of log V wide.
+func hLogVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hLog1pV1 is the handler of log1p V/1.
 func hLog1pV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hLog1pV is the handler of log1p V.
 func hLog1pV(code *uintptr, table *[]float64) (at int, done int)
+
+// hLog1pVWide is the handler of log1p V wide.
+func hLog1pVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hLog10V1 is the handler of log10 V/1.
 func hLog10V1(code *uintptr, table *[]float64) (at int, done int)
@@ -759,11 +783,17 @@ func hLog10V1(code *uintptr, table *[]float64) (at int, done int)
 // hLog10V is the handler of log10 V.
 func hLog10V(code *uintptr, table *[]float64) (at int, done int)
 
+// hLog10VWide is the handler of log10 V wide.
+func hLog10VWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hAsinhV1 is the handler of asinh V/1.
 func hAsinhV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hAsinhV is the handler of asinh V.
 func hAsinhV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAsinhVWide is the handler of asinh V wide.
+func hAsinhVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hAcoshV1 is the handler of acosh V/1.
 func hAcoshV1(code *uintptr, table *[]float64) (at int, done int)
@@ -771,11 +801,17 @@ func hAcoshV1(code *uintptr, table *[]float64) (at int, done int)
 // hAcoshV is the handler of acosh V.
 func hAcoshV(code *uintptr, table *[]float64) (at int, done int)
 
+// hAcoshVWide is the handler of acosh V wide.
+func hAcoshVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hAtanhV1 is the handler of atanh V/1.
 func hAtanhV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hAtanhV is the handler of atanh V.
 func hAtanhV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAtanhVWide is the handler of atanh V wide.
+func hAtanhVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hSinV1 is the handler of sin V/1.
 func hSinV1(code *uintptr, table *[]float64) (at int, done int)
@@ -783,11 +819,17 @@ func hSinV1(code *uintptr, table *[]float64) (at int, done int)
 // hSinV is the handler of sin V.
 func hSinV(code *uintptr, table *[]float64) (at int, done int)
 
+// hSinVWide is the handler of sin V wide.
+func hSinVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hCosV1 is the handler of cos V/1.
 func hCosV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hCosV is the handler of cos V.
 func hCosV(code *uintptr, table *[]float64) (at int, done int)
+
+// hCosVWide is the handler of cos V wide.
+func hCosVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hTanV1 is the handler of tan V/1.
 func hTanV1(code *uintptr, table *[]float64) (at int, done int)
@@ -795,11 +837,17 @@ func hTanV1(code *uintptr, table *[]float64) (at int, done int)
 // hTanV is the handler of tan V.
 func hTanV(code *uintptr, table *[]float64) (at int, done int)
 
+// hTanVWide is the handler of tan V wide.
+func hTanVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hAsinV1 is the handler of asin V/1.
 func hAsinV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hAsinV is the handler of asin V.
 func hAsinV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAsinVWide is the handler of asin V wide.
+func hAsinVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hAcosV1 is the handler of acos V/1.
 func hAcosV1(code *uintptr, table *[]float64) (at int, done int)
@@ -807,11 +855,17 @@ func hAcosV1(code *uintptr, table *[]float64) (at int, done int)
 // hAcosV is the handler of acos V.
 func hAcosV(code *uintptr, table *[]float64) (at int, done int)
 
+// hAcosVWide is the handler of acos V wide.
+func hAcosVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hAtanV1 is the handler of atan V/1.
 func hAtanV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hAtanV is the handler of atan V.
 func hAtanV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAtanVWide is the handler of atan V wide.
+func hAtanVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hCbrtV1 is the handler of cbrt V/1.
 func hCbrtV1(code *uintptr, table *[]float64) (at int, done int)
@@ -819,11 +873,17 @@ func hCbrtV1(code *uintptr, table *[]float64) (at int, done int)
 // hCbrtV is the handler of cbrt V.
 func hCbrtV(code *uintptr, table *[]float64) (at int, done int)
 
+// hCbrtVWide is the handler of cbrt V wide.
+func hCbrtVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hErfV1 is the handler of erf V/1.
 func hErfV1(code *uintptr, table *[]float64) (at int, done int)
 
 // hErfV is the handler of erf V.
 func hErfV(code *uintptr, table *[]float64) (at int, done int)
+
+// hErfVWide is the handler of erf V wide.
+func hErfVWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hErfcV1 is the handler of erfc V/1.
 func hErfcV1(code *uintptr, table *[]float64) (at int, done int)
@@ -831,11 +891,17 @@ func hErfcV1(code *uintptr, table *[]float64) (at int, done int)
 // hErfcV is the handler of erfc V.
 func hErfcV(code *uintptr, table *[]float64) (at int, done int)
 
+// hErfcVWide is the handler of erfc V wide.
+func hErfcVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hRecip2V1 is the handler of recip2 V/1.
 func hRecip2V1(code *uintptr, table *[]float64) (at int, done int)
 
 // hRecip2V is the handler of recip2 V.
 func hRecip2V(code *uintptr, table *[]float64) (at int, done int)
+
+// hRecip2VWide is the handler of recip2 V wide.
+func hRecip2VWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hRecip3V1 is the handler of recip3 V/1.
 func hRecip3V1(code *uintptr, table *[]float64) (at int, done int)
@@ -843,11 +909,17 @@ func hRecip3V1(code *uintptr, table *[]float64) (at int, done int)
 // hRecip3V is the handler of recip3 V.
 func hRecip3V(code *uintptr, table *[]float64) (at int, done int)
 
+// hRecip3VWide is the handler of recip3 V wide.
+func hRecip3VWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hRecip4V1 is the handler of recip4 V/1.
 func hRecip4V1(code *uintptr, table *[]float64) (at int, done int)
 
 // hRecip4V is the handler of recip4 V.
 func hRecip4V(code *uintptr, table *[]float64) (at int, done int)
+
+// hRecip4VWide is the handler of recip4 V wide.
+func hRecip4VWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hPowVV1 is the handler of pow VV/1.
 func hPowVV1(code *uintptr, table *[]float64) (at int, done int)
@@ -855,11 +927,20 @@ func hPowVV1(code *uintptr, table *[]float64) (at int, done int)
 // hPowVV is the handler of pow VV.
 func hPowVV(code *uintptr, table *[]float64) (at int, done int)
 
+// hPowVVWide is the handler of pow VV wide.
+func hPowVVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hPowSV is the handler of pow SV.
 func hPowSV(code *uintptr, table *[]float64) (at int, done int)
 
+// hPowSVWide is the handler of pow SV wide.
+func hPowSVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hPowVS is the handler of pow VS.
 func hPowVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hPowVSWide is the handler of pow VS wide.
+func hPowVSWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hAtan2VV1 is the handler of atan2 VV/1.
 func hAtan2VV1(code *uintptr, table *[]float64) (at int, done int)
@@ -867,11 +948,20 @@ func hAtan2VV1(code *uintptr, table *[]float64) (at int, done int)
 // hAtan2VV is the handler of atan2 VV.
 func hAtan2VV(code *uintptr, table *[]float64) (at int, done int)
 
+// hAtan2VVWide is the handler of atan2 VV wide.
+func hAtan2VVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hAtan2SV is the handler of atan2 SV.
 func hAtan2SV(code *uintptr, table *[]float64) (at int, done int)
 
+// hAtan2SVWide is the handler of atan2 SV wide.
+func hAtan2SVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hAtan2VS is the handler of atan2 VS.
 func hAtan2VS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAtan2VSWide is the handler of atan2 VS wide.
+func hAtan2VSWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hHypotVV1 is the handler of hypot VV/1.
 func hHypotVV1(code *uintptr, table *[]float64) (at int, done int)
@@ -879,11 +969,20 @@ func hHypotVV1(code *uintptr, table *[]float64) (at int, done int)
 // hHypotVV is the handler of hypot VV.
 func hHypotVV(code *uintptr, table *[]float64) (at int, done int)
 
+// hHypotVVWide is the handler of hypot VV wide.
+func hHypotVVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hHypotSV is the handler of hypot SV.
 func hHypotSV(code *uintptr, table *[]float64) (at int, done int)
 
+// hHypotSVWide is the handler of hypot SV wide.
+func hHypotSVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hHypotVS is the handler of hypot VS.
 func hHypotVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hHypotVSWide is the handler of hypot VS wide.
+func hHypotVSWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hModVV1 is the handler of mod VV/1.
 func hModVV1(code *uintptr, table *[]float64) (at int, done int)
@@ -891,11 +990,20 @@ func hModVV1(code *uintptr, table *[]float64) (at int, done int)
 // hModVV is the handler of mod VV.
 func hModVV(code *uintptr, table *[]float64) (at int, done int)
 
+// hModVVWide is the handler of mod VV wide.
+func hModVVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hModSV is the handler of mod SV.
 func hModSV(code *uintptr, table *[]float64) (at int, done int)
 
+// hModSVWide is the handler of mod SV wide.
+func hModSVWide(code *uintptr, table *[]float64) (at int, done int)
+
 // hModVS is the handler of mod VS.
 func hModVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hModVSWide is the handler of mod VS wide.
+func hModVSWide(code *uintptr, table *[]float64) (at int, done int)
 
 // hMove is the handler of move.
 func hMove(code *uintptr, table *[]float64) (at int, done int)

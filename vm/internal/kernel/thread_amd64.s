@@ -11312,6 +11312,115 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hExpVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hExpVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VMINPD.BCST       c40862e42fefa39ef<>+0(SB), Z0, Z1
+	VMAXPD.BCST       cc0874910d52d3052<>+0(SB), Z1, Z1
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z4
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z1, Z4
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z4, Z5
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z5, Z1
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z6
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z5, Z6
+	VSUBPD            Z6, Z1, Z5
+	VSUBPD            Z5, Z1, Z1
+	VSUBPD            Z6, Z1, Z1
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z6
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z5, Z6
+	VMULPD            Z5, Z5, Z7
+	VMOVAPD           Z1, Z8
+	VFMADD231PD       Z5, Z1, Z8
+	VFMADD231PD       Z6, Z7, Z8
+	VADDPD            Z8, Z5, Z1
+	VSUBPD            Z1, Z5, Z5
+	VADDPD            Z8, Z5, Z5
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z1, Z6
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z7
+	VSUBPD            Z6, Z7, Z7
+	VADDPD            Z1, Z7, Z1
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z1, Z6, Z1
+	VPADDQ.BCST       cbcc8000000000800<>+0(SB), Z4, Z4
+	VPSRLQ            $0x01, Z4, Z5
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z5, Z6
+	VPSLLQ            $0x34, Z6, Z6
+	VPSUBQ            Z5, Z4, Z4
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z4, Z4
+	VPSLLQ            $0x34, Z4, Z4
+	VMULPD            Z6, Z1, Z1
+	VMULPD            Z4, Z1, Z1
+	VCMPPD.BCST       $0x1e, c40862e42fefa39ef<>+0(SB), Z0, K2
+	VBLENDMPD.BCST    c7ff0000000000000<>+0(SB), Z1, K2, Z2
+	VCMPPD.BCST       $0x11, cc0874910d52d3052<>+0(SB), Z0, K2
+	KNOTW             K2, K2
+	VMOVUPD.Z         Z2, K2, Z1
+	VCMPPD            $0x03, Z0, Z0, K2
+	VBLENDMPD         Z0, Z1, K2, Z3
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z3, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z3, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hExpm1V1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hExpm1V1(SB), NOSPLIT, $0-32
@@ -11512,6 +11621,122 @@ short:
 last:
 	VMASKMOVPD Y2, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hExpm1VWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hExpm1VWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VMINPD.BCST       c404e000000000000<>+0(SB), Z0, Z1
+	VMAXPD.BCST       cc04e000000000000<>+0(SB), Z1, Z1
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z3
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z1, Z3
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z3, Z4
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z4, Z1
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z5
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z4, Z5
+	VSUBPD            Z5, Z1, Z4
+	VSUBPD            Z4, Z1, Z1
+	VSUBPD            Z5, Z1, Z1
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z5
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z4, Z5
+	VMULPD            Z4, Z4, Z6
+	VMOVAPD           Z1, Z7
+	VFMADD231PD       Z4, Z1, Z7
+	VFMADD231PD       Z5, Z6, Z7
+	VADDPD            Z7, Z4, Z1
+	VSUBPD            Z1, Z4, Z4
+	VADDPD            Z7, Z4, Z4
+	VPADDQ.BCST       cbcc80000000003ff<>+0(SB), Z3, Z3
+	VPSLLQ            $0x34, Z3, Z3
+	VADDPD.BCST       cbff0000000000000<>+0(SB), Z3, Z5
+	VSUBPD            Z3, Z5, Z6
+	VSUBPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z3, Z7
+	VBROADCASTSD      cbff0000000000000<>+0(SB), Z8
+	VSUBPD            Z6, Z8, Z6
+	VADDPD            Z6, Z7, Z6
+	VMULPD            Z1, Z3, Z1
+	VADDPD            Z1, Z5, Z7
+	VSUBPD            Z5, Z7, Z8
+	VSUBPD            Z8, Z7, Z9
+	VSUBPD            Z9, Z5, Z5
+	VSUBPD            Z8, Z1, Z1
+	VADDPD            Z1, Z5, Z1
+	VADDPD            Z6, Z1, Z1
+	VFMADD231PD       Z4, Z3, Z1
+	VADDPD            Z1, Z7, Z3
+	VSUBPD            Z3, Z7, Z4
+	VADDPD            Z1, Z4, Z1
+	VADDPD            Z1, Z3, Z1
+	VCMPPD.BCST       $0x08, c0000000000000000<>+0(SB), Z0, K2
+	VBLENDMPD         Z0, Z1, K2, Z2
+	VCMPPD.BCST       $0x1e, c404e000000000000<>+0(SB), Z0, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z2, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z2, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -11810,6 +12035,159 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hSinhVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hSinhVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z1
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z2
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z1, Z2
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z2, Z3
+	VMOVAPD           Z1, Z4
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z3, Z4
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z5
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z3, Z5
+	VSUBPD            Z5, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VSUBPD            Z5, Z4, Z4
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z5
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z3, Z5
+	VMULPD            Z3, Z3, Z7
+	VMOVAPD           Z4, Z8
+	VFMADD231PD       Z3, Z4, Z8
+	VFMADD231PD       Z5, Z7, Z8
+	VADDPD            Z8, Z3, Z4
+	VSUBPD            Z4, Z3, Z3
+	VADDPD            Z8, Z3, Z3
+	VPADDQ.BCST       cbcc80000000003ff<>+0(SB), Z2, Z2
+	VPSLLQ            $0x34, Z2, Z2
+	VADDPD.BCST       cbff0000000000000<>+0(SB), Z2, Z5
+	VSUBPD            Z5, Z2, Z7
+	VADDPD.BCST       cbff0000000000000<>+0(SB), Z7, Z7
+	VMULPD            Z4, Z2, Z4
+	VADDPD            Z4, Z5, Z8
+	VSUBPD            Z8, Z5, Z5
+	VADDPD            Z4, Z5, Z4
+	VADDPD            Z7, Z4, Z4
+	VFMADD231PD       Z3, Z2, Z4
+	VADDPD            Z4, Z8, Z2
+	VSUBPD            Z2, Z8, Z3
+	VADDPD            Z4, Z3, Z3
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z2, Z4
+	VSUBPD            Z2, Z4, Z5
+	VSUBPD            Z5, Z4, Z7
+	VSUBPD            Z7, Z2, Z7
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z8
+	VSUBPD            Z5, Z8, Z5
+	VADDPD            Z5, Z7, Z5
+	VADDPD            Z3, Z5, Z5
+	VADDPD            Z5, Z4, Z7
+	VSUBPD            Z7, Z4, Z4
+	VADDPD            Z5, Z4, Z4
+	VDIVPD            Z7, Z2, Z5
+	VMOVAPD           Z2, Z8
+	VFNMADD231PD      Z7, Z5, Z8
+	VFNMADD213PD      Z3, Z5, Z4
+	VADDPD            Z4, Z8, Z4
+	VDIVPD            Z7, Z4, Z4
+	VADDPD            Z4, Z5, Z7
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z4, Z5, Z4
+	VADDPD            Z7, Z2, Z5
+	VSUBPD            Z2, Z5, Z8
+	VSUBPD            Z8, Z5, Z9
+	VSUBPD            Z9, Z2, Z2
+	VSUBPD            Z8, Z7, Z7
+	VADDPD            Z7, Z2, Z2
+	VADDPD            Z4, Z3, Z7
+	VSUBPD            Z3, Z7, Z8
+	VSUBPD            Z8, Z7, Z9
+	VSUBPD            Z9, Z3, Z3
+	VSUBPD            Z8, Z4, Z4
+	VADDPD            Z4, Z3, Z3
+	VADDPD            Z7, Z2, Z2
+	VADDPD            Z2, Z5, Z4
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z2, Z5, Z2
+	VADDPD            Z2, Z3, Z2
+	VADDPD            Z2, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VADDPD            Z2, Z3, Z2
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z2, Z2
+	VCMPPD.BCST       $0x19, c3e30000000000000<>+0(SB), Z1, K2
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z2, Z2
+	VPANDQ.BCST       c8000000000000000<>+0(SB), Z0, Z3
+	VPORQ             Z3, Z2, Z2
+	VBLENDMPD         Z0, Z2, K2, Z6
+	VCMPPD.BCST       $0x1d, c4044000000000000<>+0(SB), Z1, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z6, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z6, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hCoshV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hCoshV1(SB), NOSPLIT, $0-32
@@ -12043,6 +12421,140 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hCoshVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hCoshVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z0
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z1
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z0, Z1
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z1, Z2
+	VMOVAPD           Z0, Z3
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z2, Z3
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z4
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z2, Z4
+	VSUBPD            Z4, Z3, Z2
+	VSUBPD            Z2, Z3, Z3
+	VSUBPD            Z4, Z3, Z3
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z4
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z2, Z4
+	VMULPD            Z2, Z2, Z5
+	VMOVAPD           Z3, Z6
+	VFMADD231PD       Z2, Z3, Z6
+	VFMADD231PD       Z4, Z5, Z6
+	VADDPD            Z6, Z2, Z3
+	VSUBPD            Z3, Z2, Z2
+	VADDPD            Z6, Z2, Z2
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z3, Z4
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z5
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z2, Z3, Z2
+	VPADDQ.BCST       cbcc80000000003ff<>+0(SB), Z1, Z1
+	VPSLLQ            $0x34, Z1, Z1
+	VMULPD            Z1, Z4, Z3
+	VMULPD            Z1, Z2, Z1
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z2
+	VDIVPD            Z3, Z2, Z2
+	VMOVAPD           Z2, Z4
+	VFNMADD213PD.BCST c3ff0000000000000<>+0(SB), Z3, Z4
+	VMOVAPD           Z2, Z5
+	VFNMADD213PD.BCST c0000000000000000<>+0(SB), Z1, Z5
+	VADDPD            Z5, Z4, Z4
+	VDIVPD            Z3, Z4, Z4
+	VADDPD            Z4, Z2, Z5
+	VSUBPD            Z5, Z2, Z2
+	VADDPD            Z4, Z2, Z2
+	VADDPD            Z5, Z3, Z4
+	VSUBPD            Z3, Z4, Z6
+	VSUBPD            Z6, Z4, Z7
+	VSUBPD            Z7, Z3, Z3
+	VSUBPD            Z6, Z5, Z5
+	VADDPD            Z5, Z3, Z3
+	VADDPD            Z2, Z1, Z5
+	VSUBPD            Z1, Z5, Z6
+	VSUBPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z1, Z1
+	VSUBPD            Z6, Z2, Z2
+	VADDPD            Z2, Z1, Z1
+	VADDPD            Z5, Z3, Z2
+	VADDPD            Z2, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VADDPD            Z2, Z1, Z1
+	VADDPD            Z1, Z3, Z2
+	VSUBPD            Z2, Z3, Z3
+	VADDPD            Z1, Z3, Z1
+	VADDPD            Z1, Z2, Z1
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z1, Z1
+	VCMPPD.BCST       $0x15, c4044000000000000<>+0(SB), Z0, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z1, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hTanhV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hTanhV1(SB), NOSPLIT, $0-32
@@ -12261,6 +12773,130 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hTanhVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hTanhVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z1
+	VMINPD.BCST       c4036000000000000<>+0(SB), Z1, Z2
+	VADDPD            Z2, Z2, Z2
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z4
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z2, Z4
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z4, Z5
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z5, Z2
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z6
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z5, Z6
+	VSUBPD            Z6, Z2, Z5
+	VSUBPD            Z5, Z2, Z2
+	VSUBPD            Z6, Z2, Z2
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z6
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z5, Z6
+	VMULPD            Z5, Z5, Z7
+	VMOVAPD           Z2, Z8
+	VFMADD231PD       Z5, Z2, Z8
+	VFMADD231PD       Z6, Z7, Z8
+	VADDPD            Z8, Z5, Z2
+	VSUBPD            Z2, Z5, Z5
+	VADDPD            Z8, Z5, Z5
+	VPADDQ.BCST       cbcc80000000003ff<>+0(SB), Z4, Z4
+	VPSLLQ            $0x34, Z4, Z4
+	VADDPD.BCST       cbff0000000000000<>+0(SB), Z4, Z6
+	VSUBPD            Z6, Z4, Z7
+	VADDPD.BCST       cbff0000000000000<>+0(SB), Z7, Z7
+	VMULPD            Z2, Z4, Z2
+	VADDPD            Z2, Z6, Z8
+	VSUBPD            Z8, Z6, Z6
+	VADDPD            Z2, Z6, Z2
+	VADDPD            Z7, Z2, Z2
+	VFMADD231PD       Z5, Z4, Z2
+	VADDPD            Z2, Z8, Z4
+	VSUBPD            Z4, Z8, Z5
+	VADDPD            Z2, Z5, Z2
+	VADDPD.BCST       c4000000000000000<>+0(SB), Z4, Z5
+	VSUBPD            Z4, Z5, Z6
+	VSUBPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z4, Z7
+	VBROADCASTSD      c4000000000000000<>+0(SB), Z8
+	VSUBPD            Z6, Z8, Z6
+	VADDPD            Z6, Z7, Z6
+	VADDPD            Z2, Z6, Z6
+	VADDPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z6, Z5, Z5
+	VDIVPD            Z7, Z4, Z6
+	VFNMADD231PD      Z7, Z6, Z4
+	VFNMADD231PD      Z5, Z6, Z2
+	VADDPD            Z2, Z4, Z2
+	VDIVPD            Z7, Z2, Z2
+	VADDPD            Z2, Z6, Z2
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z2, Z2
+	VPANDQ.BCST       c8000000000000000<>+0(SB), Z0, Z4
+	VPORQ             Z4, Z2, Z2
+	VCMPPD.BCST       $0x19, c3e30000000000000<>+0(SB), Z1, K2
+	VBLENDMPD         Z0, Z2, K2, Z3
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z3, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z3, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hSigmoidV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hSigmoidV1(SB), NOSPLIT, $0-32
@@ -12455,6 +13091,128 @@ short:
 last:
 	VMASKMOVPD Y2, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hSigmoidVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hSigmoidVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPORQ.BCST        c8000000000000000<>+0(SB), Z0, Z1
+	VMAXPD.BCST       cc04e000000000000<>+0(SB), Z1, Z1
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z5
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z1, Z5
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z5, Z6
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z6, Z1
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z7
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z6, Z7
+	VSUBPD            Z7, Z1, Z6
+	VSUBPD            Z6, Z1, Z1
+	VSUBPD            Z7, Z1, Z1
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z7
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z6, Z7
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z6, Z7
+	VMULPD            Z6, Z6, Z8
+	VMOVAPD           Z1, Z9
+	VFMADD231PD       Z6, Z1, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VADDPD            Z9, Z6, Z1
+	VSUBPD            Z1, Z6, Z6
+	VADDPD            Z9, Z6, Z6
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z1, Z7
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z8
+	VSUBPD            Z7, Z8, Z8
+	VADDPD            Z1, Z8, Z1
+	VADDPD            Z6, Z1, Z1
+	VPADDQ.BCST       cbcc80000000003ff<>+0(SB), Z5, Z5
+	VPSLLQ            $0x34, Z5, Z5
+	VMULPD            Z5, Z7, Z6
+	VMULPD            Z5, Z1, Z1
+	VCMPPD.BCST       $0x11, c0000000000000000<>+0(SB), Z0, K2
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z5
+	VBLENDMPD         Z6, Z5, K2, Z2
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z5
+	VBLENDMPD         Z1, Z5, K2, Z3
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z6, Z5
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z7
+	VSUBPD            Z5, Z7, Z7
+	VADDPD            Z6, Z7, Z6
+	VADDPD            Z1, Z6, Z1
+	VADDPD            Z1, Z5, Z6
+	VSUBPD            Z6, Z5, Z5
+	VADDPD            Z1, Z5, Z1
+	VDIVPD            Z6, Z2, Z5
+	VFNMADD231PD      Z6, Z5, Z2
+	VFNMADD231PD      Z1, Z5, Z3
+	VADDPD            Z3, Z2, Z1
+	VDIVPD            Z6, Z1, Z1
+	VADDPD            Z1, Z5, Z1
+	VCMPPD            $0x03, Z0, Z0, K2
+	VBLENDMPD         Z0, Z1, K2, Z4
+	VCMPPD.BCST       $0x11, cc04e000000000000<>+0(SB), Z0, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z4, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z4, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -12713,6 +13471,100 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hLogVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hLogVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPADDQ.BCST      c00095f619980c433<>+0(SB), Z0, Z1
+	VPSRLQ           $0x34, Z1, Z2
+	VPORQ.BCST       c4330000000000000<>+0(SB), Z2, Z2
+	VSUBPD.BCST      c43300000000003ff<>+0(SB), Z2, Z2
+	VPANDQ.BCST      c000fffffffffffff<>+0(SB), Z1, Z1
+	VPADDQ.BCST      c3fe6a09e667f3bcd<>+0(SB), Z1, Z1
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z1, Z1
+	VMULPD.BCST      c3fe0000000000000<>+0(SB), Z1, Z3
+	VMULPD           Z1, Z3, Z3
+	VADDPD.BCST      c4000000000000000<>+0(SB), Z1, Z4
+	VDIVPD           Z4, Z1, Z4
+	VMULPD           Z4, Z4, Z5
+	VBROADCASTSD     c3fc0fbe83c2cbcf3<>+0(SB), Z6
+	VFMADD231PD.BCST c3fc0c04595972ab8<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST c3fc3b1c360763b8a<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST c3fc745cf901605f7<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST c3fcc71c720160b47<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST c3fd2492492476c87<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST c3fd9999999999a38<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST c3fe5555555555555<>+0(SB), Z5, Z6
+	VFMADD213PD      Z3, Z6, Z5
+	VMULPD           Z5, Z4, Z4
+	VFMADD231PD.BCST c3d2ef35793c76730<>+0(SB), Z2, Z4
+	VMULPD.BCST      c3fe62e42fefa3800<>+0(SB), Z2, Z2
+	VADDPD           Z1, Z2, Z5
+	VSUBPD           Z5, Z2, Z2
+	VADDPD           Z1, Z2, Z1
+	VSUBPD           Z3, Z4, Z2
+	VADDPD           Z2, Z1, Z1
+	VADDPD           Z1, Z5, Z1
+	VCMPPD.BCST      $0x19, c0010000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST      $0x16, c7fefffffffffffff<>+0(SB), Z0, K3
+	KORW             K3, K2, K2
+	KANDW            K1, K2, K2
+	KMOVW            K2, DI
+	TESTL            DI, DI
+	JNZ              done
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z1, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hLog1pV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hLog1pV1(SB), NOSPLIT, $0-32
@@ -12887,6 +13739,119 @@ short:
 last:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hLog1pVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hLog1pVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z0, Z1
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z1, Z2
+	VSUBPD           Z2, Z1, Z3
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z4
+	VSUBPD           Z3, Z4, Z3
+	VSUBPD           Z2, Z0, Z2
+	VADDPD           Z2, Z3, Z2
+	VPADDQ.BCST      c00095f619980c433<>+0(SB), Z1, Z1
+	VPSRLQ           $0x34, Z1, Z3
+	VPORQ.BCST       c4330000000000000<>+0(SB), Z3, Z3
+	VSUBPD.BCST      c43300000000003ff<>+0(SB), Z3, Z3
+	VPANDQ.BCST      c000fffffffffffff<>+0(SB), Z1, Z1
+	VPADDQ.BCST      c3fe6a09e667f3bcd<>+0(SB), Z1, Z1
+	VCMPPD.BCST      $0x1e, c404e000000000000<>+0(SB), Z3, K2
+	KNOTW            K2, K2
+	VMOVUPD.Z        Z2, K2, Z2
+	VMINPD.BCST      c404e000000000000<>+0(SB), Z3, Z4
+	VBROADCASTSD     c43300000000003ff<>+0(SB), Z6
+	VSUBPD           Z4, Z6, Z4
+	VPSLLQ           $0x34, Z4, Z4
+	VMULPD           Z4, Z2, Z2
+	VDIVPD           Z1, Z2, Z2
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z1, Z1
+	VMULPD.BCST      c3fe0000000000000<>+0(SB), Z1, Z4
+	VMULPD           Z1, Z4, Z4
+	VADDPD.BCST      c4000000000000000<>+0(SB), Z1, Z6
+	VDIVPD           Z6, Z1, Z6
+	VMULPD           Z6, Z6, Z7
+	VBROADCASTSD     c3fc0fbe83c2cbcf3<>+0(SB), Z8
+	VFMADD231PD.BCST c3fc0c04595972ab8<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST c3fc3b1c360763b8a<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST c3fc745cf901605f7<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST c3fcc71c720160b47<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST c3fd2492492476c87<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST c3fd9999999999a38<>+0(SB), Z7, Z8
+	VFMADD213PD.BCST c3fe5555555555555<>+0(SB), Z7, Z8
+	VFMADD213PD      Z4, Z8, Z7
+	VMULPD           Z7, Z6, Z6
+	VFMADD231PD.BCST c3d2ef35793c76730<>+0(SB), Z3, Z6
+	VADDPD           Z2, Z6, Z2
+	VMULPD.BCST      c3fe62e42fefa3800<>+0(SB), Z3, Z3
+	VADDPD           Z1, Z3, Z6
+	VSUBPD           Z6, Z3, Z3
+	VADDPD           Z1, Z3, Z1
+	VSUBPD           Z4, Z2, Z2
+	VADDPD           Z2, Z1, Z1
+	VADDPD           Z1, Z6, Z1
+	VCMPPD.BCST      $0x1a, cbff0000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST      $0x16, c7fefffffffffffff<>+0(SB), Z0, K3
+	KORW             K3, K2, K2
+	VCMPPD.BCST      $0x00, c0000000000000000<>+0(SB), Z0, K3
+	VBLENDMPD        Z0, Z1, K3, Z5
+	KANDW            K1, K2, K2
+	KMOVW            K2, DI
+	TESTL            DI, DI
+	JNZ              done
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z5, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z5, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -13340,6 +14305,211 @@ short:
 last:
 	VMASKMOVPD Y2, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hLog10VWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hLog10VWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPADDQ.BCST       c00095f619980c433<>+0(SB), Z0, Z1
+	VPSRLQ            $0x34, Z1, Z2
+	VPORQ.BCST        c4330000000000000<>+0(SB), Z2, Z2
+	VSUBPD.BCST       c43300000000003ff<>+0(SB), Z2, Z2
+	VPANDQ.BCST       c000fffffffffffff<>+0(SB), Z1, Z1
+	VPADDQ.BCST       c3fe6a09e667f3bcd<>+0(SB), Z1, Z1
+	VSUBPD.BCST       c3ff0000000000000<>+0(SB), Z1, Z1
+	VADDPD.BCST       c4000000000000000<>+0(SB), Z1, Z3
+	VBROADCASTSD      c4000000000000000<>+0(SB), Z4
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z1, Z4, Z4
+	VADDPD.BCST       c0000000000000000<>+0(SB), Z4, Z4
+	VDIVPD            Z3, Z1, Z5
+	VFNMADD231PD      Z3, Z5, Z1
+	VFNMADD213PD.BCST c0000000000000000<>+0(SB), Z5, Z4
+	VADDPD            Z4, Z1, Z1
+	VDIVPD            Z3, Z1, Z1
+	VADDPD            Z1, Z5, Z3
+	VSUBPD            Z3, Z5, Z4
+	VADDPD            Z1, Z4, Z1
+	VMULPD            Z3, Z3, Z4
+	VMOVAPD           Z4, Z5
+	VFMSUB231PD       Z3, Z3, Z5
+	VMULPD            Z3, Z1, Z6
+	VFMADD231PD       Z1, Z3, Z6
+	VADDPD            Z6, Z5, Z5
+	VADDPD            Z5, Z4, Z6
+	VSUBPD            Z6, Z4, Z4
+	VADDPD            Z5, Z4, Z4
+	VBROADCASTSD      c3fbacf8448fda674<>+0(SB), Z5
+	VFMADD231PD.BCST  c3fbb2e0d3d38f395<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST  c3fbe1effabc4b093<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST  c3fc1110f80547523<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST  c3fc3b13b16b4b833<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST  c3fc745d1745a3ef0<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST  c3fcc71c71c71c822<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST  c3fd2492492492492<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST  cbc7999999999999a<>+0(SB), Z6, Z5
+	VADDPD.BCST       c3fd999999999999a<>+0(SB), Z5, Z7
+	VBROADCASTSD      c3fd999999999999a<>+0(SB), Z8
+	VSUBPD            Z7, Z8, Z8
+	VADDPD            Z5, Z8, Z5
+	VMULPD            Z6, Z7, Z8
+	VMOVAPD           Z8, Z9
+	VFMSUB231PD       Z6, Z7, Z9
+	VMULPD            Z6, Z5, Z5
+	VFMADD231PD       Z4, Z7, Z5
+	VADDPD            Z5, Z9, Z5
+	VADDPD            Z5, Z8, Z7
+	VSUBPD            Z7, Z8, Z8
+	VADDPD            Z5, Z8, Z5
+	VADDPD.BCST       c3fe5555555555555<>+0(SB), Z7, Z8
+	VBROADCASTSD      c3fe5555555555555<>+0(SB), Z9
+	VSUBPD            Z8, Z9, Z9
+	VADDPD            Z7, Z9, Z7
+	VADDPD.BCST       c3c85555555555555<>+0(SB), Z5, Z5
+	VADDPD            Z5, Z8, Z9
+	VSUBPD            Z8, Z9, Z10
+	VSUBPD            Z10, Z9, Z11
+	VSUBPD            Z11, Z8, Z8
+	VSUBPD            Z10, Z5, Z5
+	VADDPD            Z5, Z8, Z5
+	VADDPD            Z7, Z5, Z5
+	VADDPD            Z5, Z9, Z7
+	VSUBPD            Z7, Z9, Z8
+	VADDPD            Z5, Z8, Z5
+	VMULPD            Z6, Z7, Z8
+	VMOVAPD           Z8, Z9
+	VFMSUB231PD       Z6, Z7, Z9
+	VMULPD            Z6, Z5, Z5
+	VFMADD231PD       Z4, Z7, Z5
+	VADDPD            Z5, Z9, Z4
+	VADDPD            Z4, Z8, Z5
+	VSUBPD            Z5, Z8, Z6
+	VADDPD            Z4, Z6, Z4
+	VMULPD            Z3, Z5, Z6
+	VMOVAPD           Z6, Z7
+	VFMSUB231PD       Z3, Z5, Z7
+	VMULPD            Z3, Z4, Z4
+	VFMADD231PD       Z1, Z5, Z4
+	VADDPD            Z4, Z7, Z4
+	VADDPD            Z4, Z6, Z5
+	VSUBPD            Z5, Z6, Z6
+	VADDPD            Z4, Z6, Z4
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z3, Z3
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z1, Z1
+	VADDPD            Z5, Z3, Z6
+	VSUBPD            Z3, Z6, Z7
+	VSUBPD            Z7, Z6, Z8
+	VSUBPD            Z8, Z3, Z3
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z5, Z3, Z3
+	VADDPD            Z4, Z1, Z5
+	VSUBPD            Z1, Z5, Z7
+	VSUBPD            Z7, Z5, Z8
+	VSUBPD            Z8, Z1, Z1
+	VSUBPD            Z7, Z4, Z4
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z3, Z3
+	VADDPD            Z3, Z6, Z4
+	VSUBPD            Z4, Z6, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z3, Z1, Z1
+	VADDPD            Z1, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z1, Z4, Z1
+	VMULPD.BCST       c3fe62e42fefa3800<>+0(SB), Z2, Z4
+	VMULPD.BCST       c3d2ef35793c76730<>+0(SB), Z2, Z2
+	VADDPD            Z2, Z4, Z5
+	VSUBPD            Z5, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VADDPD            Z3, Z5, Z4
+	VSUBPD            Z5, Z4, Z6
+	VSUBPD            Z6, Z4, Z7
+	VSUBPD            Z7, Z5, Z5
+	VSUBPD            Z6, Z3, Z3
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z1, Z2, Z5
+	VSUBPD            Z2, Z5, Z6
+	VSUBPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z2, Z2
+	VSUBPD            Z6, Z1, Z1
+	VADDPD            Z1, Z2, Z1
+	VADDPD            Z5, Z3, Z2
+	VADDPD            Z2, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VADDPD            Z2, Z1, Z1
+	VADDPD            Z1, Z3, Z2
+	VSUBPD            Z2, Z3, Z3
+	VADDPD            Z1, Z3, Z1
+	VMULPD.BCST       c3fdbcb7b1526e50e<>+0(SB), Z2, Z3
+	VMOVAPD           Z3, Z4
+	VFMSUB231PD.BCST  c3fdbcb7b1526e50e<>+0(SB), Z2, Z4
+	VMULPD.BCST       c3fdbcb7b1526e50e<>+0(SB), Z1, Z1
+	VFMADD231PD.BCST  c3c695355baaafad3<>+0(SB), Z2, Z1
+	VADDPD            Z1, Z4, Z1
+	VADDPD            Z1, Z3, Z2
+	VSUBPD            Z2, Z3, Z3
+	VADDPD            Z1, Z3, Z1
+	VADDPD            Z1, Z2, Z1
+	VCMPPD.BCST       $0x19, c0010000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST       $0x16, c7fefffffffffffff<>+0(SB), Z0, K3
+	KORW              K3, K2, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z1, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -13880,6 +15050,280 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hAsinhVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAsinhVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z1
+	VMULPD           Z1, Z1, Z2
+	VMOVAPD          Z2, Z3
+	VFMSUB231PD      Z1, Z1, Z3
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z2, Z4
+	VSUBPD           Z2, Z4, Z5
+	VSUBPD           Z5, Z4, Z6
+	VSUBPD           Z6, Z2, Z6
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z8
+	VSUBPD           Z5, Z8, Z5
+	VADDPD           Z5, Z6, Z5
+	VADDPD           Z3, Z5, Z5
+	VADDPD           Z5, Z4, Z6
+	VSUBPD           Z6, Z4, Z4
+	VADDPD           Z5, Z4, Z4
+	VSQRTPD          Z6, Z5
+	VFNMADD231PD     Z5, Z5, Z6
+	VADDPD           Z4, Z6, Z4
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z5, Z6
+	VDIVPD           Z6, Z4, Z4
+	VADDPD           Z4, Z5, Z6
+	VSUBPD           Z6, Z5, Z5
+	VADDPD           Z4, Z5, Z4
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z6, Z5
+	VSUBPD           Z6, Z5, Z8
+	VSUBPD           Z8, Z5, Z9
+	VSUBPD           Z9, Z6, Z6
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z9
+	VSUBPD           Z8, Z9, Z8
+	VADDPD           Z8, Z6, Z6
+	VADDPD           Z4, Z6, Z4
+	VADDPD           Z4, Z5, Z6
+	VSUBPD           Z6, Z5, Z5
+	VADDPD           Z4, Z5, Z4
+	VDIVPD           Z6, Z2, Z5
+	VFNMADD231PD     Z6, Z5, Z2
+	VFNMADD231PD     Z4, Z5, Z3
+	VADDPD           Z3, Z2, Z2
+	VDIVPD           Z6, Z2, Z2
+	VADDPD           Z2, Z5, Z3
+	VSUBPD           Z3, Z5, Z4
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z1, Z3, Z4
+	VSUBPD           Z3, Z4, Z5
+	VSUBPD           Z5, Z4, Z6
+	VSUBPD           Z6, Z3, Z3
+	VSUBPD           Z5, Z1, Z5
+	VADDPD           Z5, Z3, Z3
+	VADDPD           Z2, Z3, Z2
+	VADDPD           Z2, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z2, Z4, Z2
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z3, Z4
+	VSUBPD           Z3, Z4, Z5
+	VSUBPD           Z5, Z4, Z6
+	VSUBPD           Z6, Z3, Z3
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z6
+	VSUBPD           Z5, Z6, Z5
+	VADDPD           Z5, Z3, Z3
+	VADDPD           Z2, Z3, Z2
+	VADDPD           Z2, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z2, Z4, Z2
+	VPADDQ.BCST      c00095f619980c433<>+0(SB), Z3, Z3
+	VPSRLQ           $0x34, Z3, Z4
+	VPORQ.BCST       c4330000000000000<>+0(SB), Z4, Z5
+	VSUBPD.BCST      c43300000000003ff<>+0(SB), Z5, Z5
+	VPANDQ.BCST      c000fffffffffffff<>+0(SB), Z3, Z3
+	VPADDQ.BCST      c3fe6a09e667f3bcd<>+0(SB), Z3, Z3
+	VBROADCASTSD     c0000000000000bff<>+0(SB), Z6
+	VPSUBQ           Z4, Z6, Z4
+	VCMPPD.BCST      $0x04, c0000000000000000<>+0(SB), Z2, K2
+	VPSRLQ           $0x01, Z4, Z6
+	VPADDQ.BCST      cffffffffffffffff<>+0(SB), Z6, Z8
+	VPSLLQ           $0x34, Z8, Z8
+	VPSUBQ           Z6, Z4, Z4
+	VPADDQ.BCST      cffffffffffffffff<>+0(SB), Z4, Z4
+	VPSLLQ           $0x34, Z4, Z4
+	VMULPD           Z8, Z2, Z2
+	VMULPD           Z4, Z2, Z2
+	VMOVUPD.Z        Z2, K2, Z2
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z3, Z3
+	VADDPD.BCST      c4000000000000000<>+0(SB), Z3, Z4
+	VBROADCASTSD     c4000000000000000<>+0(SB), Z6
+	VSUBPD           Z4, Z6, Z6
+	VADDPD           Z3, Z6, Z6
+	VADDPD           Z2, Z6, Z6
+	VDIVPD           Z4, Z3, Z8
+	VFNMADD231PD     Z4, Z8, Z3
+	VFNMADD231PD     Z6, Z8, Z2
+	VADDPD           Z2, Z3, Z2
+	VDIVPD           Z4, Z2, Z2
+	VADDPD           Z2, Z8, Z3
+	VSUBPD           Z3, Z8, Z4
+	VADDPD           Z2, Z4, Z2
+	VMULPD           Z3, Z3, Z4
+	VMOVAPD          Z4, Z6
+	VFMSUB231PD      Z3, Z3, Z6
+	VMULPD           Z3, Z2, Z8
+	VFMADD231PD      Z2, Z3, Z8
+	VADDPD           Z8, Z6, Z6
+	VADDPD           Z6, Z4, Z8
+	VSUBPD           Z8, Z4, Z4
+	VADDPD           Z6, Z4, Z4
+	VBROADCASTSD     c3fbacf8448fda674<>+0(SB), Z6
+	VFMADD231PD.BCST c3fbb2e0d3d38f395<>+0(SB), Z8, Z6
+	VFMADD213PD.BCST c3fbe1effabc4b093<>+0(SB), Z8, Z6
+	VFMADD213PD.BCST c3fc1110f80547523<>+0(SB), Z8, Z6
+	VFMADD213PD.BCST c3fc3b13b16b4b833<>+0(SB), Z8, Z6
+	VFMADD213PD.BCST c3fc745d1745a3ef0<>+0(SB), Z8, Z6
+	VFMADD213PD.BCST c3fcc71c71c71c822<>+0(SB), Z8, Z6
+	VFMADD213PD.BCST c3fd2492492492492<>+0(SB), Z8, Z6
+	VFMADD213PD.BCST cbc7999999999999a<>+0(SB), Z8, Z6
+	VADDPD.BCST      c3fd999999999999a<>+0(SB), Z6, Z9
+	VBROADCASTSD     c3fd999999999999a<>+0(SB), Z10
+	VSUBPD           Z9, Z10, Z10
+	VADDPD           Z6, Z10, Z6
+	VMULPD           Z8, Z9, Z10
+	VMOVAPD          Z10, Z11
+	VFMSUB231PD      Z8, Z9, Z11
+	VMULPD           Z8, Z6, Z6
+	VFMADD231PD      Z4, Z9, Z6
+	VADDPD           Z6, Z11, Z6
+	VADDPD           Z6, Z10, Z9
+	VSUBPD           Z9, Z10, Z10
+	VADDPD           Z6, Z10, Z6
+	VADDPD.BCST      c3fe5555555555555<>+0(SB), Z9, Z10
+	VBROADCASTSD     c3fe5555555555555<>+0(SB), Z11
+	VSUBPD           Z10, Z11, Z11
+	VADDPD           Z9, Z11, Z9
+	VADDPD.BCST      c3c85555555555555<>+0(SB), Z6, Z6
+	VADDPD           Z6, Z10, Z11
+	VSUBPD           Z10, Z11, Z12
+	VSUBPD           Z12, Z11, Z13
+	VSUBPD           Z13, Z10, Z10
+	VSUBPD           Z12, Z6, Z6
+	VADDPD           Z6, Z10, Z6
+	VADDPD           Z9, Z6, Z6
+	VADDPD           Z6, Z11, Z9
+	VSUBPD           Z9, Z11, Z10
+	VADDPD           Z6, Z10, Z6
+	VMULPD           Z8, Z9, Z10
+	VMOVAPD          Z10, Z11
+	VFMSUB231PD      Z8, Z9, Z11
+	VMULPD           Z8, Z6, Z6
+	VFMADD231PD      Z4, Z9, Z6
+	VADDPD           Z6, Z11, Z4
+	VADDPD           Z4, Z10, Z6
+	VSUBPD           Z6, Z10, Z8
+	VADDPD           Z4, Z8, Z4
+	VMULPD           Z3, Z6, Z8
+	VMOVAPD          Z8, Z9
+	VFMSUB231PD      Z3, Z6, Z9
+	VMULPD           Z3, Z4, Z4
+	VFMADD231PD      Z2, Z6, Z4
+	VADDPD           Z4, Z9, Z4
+	VADDPD           Z4, Z8, Z6
+	VSUBPD           Z6, Z8, Z8
+	VADDPD           Z4, Z8, Z4
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z3, Z3
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z2, Z2
+	VADDPD           Z6, Z3, Z8
+	VSUBPD           Z3, Z8, Z9
+	VSUBPD           Z9, Z8, Z10
+	VSUBPD           Z10, Z3, Z3
+	VSUBPD           Z9, Z6, Z6
+	VADDPD           Z6, Z3, Z3
+	VADDPD           Z4, Z2, Z6
+	VSUBPD           Z2, Z6, Z9
+	VSUBPD           Z9, Z6, Z10
+	VSUBPD           Z10, Z2, Z2
+	VSUBPD           Z9, Z4, Z4
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z6, Z3, Z3
+	VADDPD           Z3, Z8, Z4
+	VSUBPD           Z4, Z8, Z6
+	VADDPD           Z3, Z6, Z3
+	VADDPD           Z3, Z2, Z2
+	VADDPD           Z2, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z2, Z4, Z2
+	VMULPD.BCST      c3fe62e42fefa3800<>+0(SB), Z5, Z4
+	VMULPD.BCST      c3d2ef35793c76730<>+0(SB), Z5, Z5
+	VADDPD           Z5, Z4, Z6
+	VSUBPD           Z6, Z4, Z4
+	VADDPD           Z5, Z4, Z4
+	VADDPD           Z3, Z6, Z5
+	VSUBPD           Z6, Z5, Z8
+	VSUBPD           Z8, Z5, Z9
+	VSUBPD           Z9, Z6, Z6
+	VSUBPD           Z8, Z3, Z3
+	VADDPD           Z3, Z6, Z3
+	VADDPD           Z2, Z4, Z6
+	VSUBPD           Z4, Z6, Z8
+	VSUBPD           Z8, Z6, Z9
+	VSUBPD           Z9, Z4, Z4
+	VSUBPD           Z8, Z2, Z2
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z6, Z3, Z3
+	VADDPD           Z3, Z5, Z4
+	VSUBPD           Z4, Z5, Z5
+	VADDPD           Z3, Z5, Z3
+	VADDPD           Z3, Z2, Z2
+	VADDPD           Z2, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z2, Z3, Z2
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z2, Z2
+	VPANDQ.BCST      c8000000000000000<>+0(SB), Z0, Z3
+	VPORQ            Z3, Z2, Z2
+	VCMPPD.BCST      $0x19, c3e30000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z0, Z2, K2, Z7
+	VCMPPD.BCST      $0x1e, c41d0000000000000<>+0(SB), Z1, K2
+	KANDW            K1, K2, K2
+	KMOVW            K2, DI
+	TESTL            DI, DI
+	JNZ              done
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z7, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z7, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hAcoshV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hAcoshV1(SB), NOSPLIT, $0-32
@@ -14393,6 +15837,280 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hAcoshVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAcoshVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VADDPD.BCST      cbff0000000000000<>+0(SB), Z0, Z1
+	VSUBPD           Z0, Z1, Z2
+	VSUBPD           Z2, Z1, Z3
+	VSUBPD           Z3, Z0, Z3
+	VBROADCASTSD     cbff0000000000000<>+0(SB), Z4
+	VSUBPD           Z2, Z4, Z2
+	VADDPD           Z2, Z3, Z2
+	VADDPD.BCST      c4000000000000000<>+0(SB), Z1, Z3
+	VSUBPD           Z1, Z3, Z4
+	VSUBPD           Z4, Z3, Z5
+	VSUBPD           Z5, Z1, Z5
+	VBROADCASTSD     c4000000000000000<>+0(SB), Z6
+	VSUBPD           Z4, Z6, Z4
+	VADDPD           Z4, Z5, Z4
+	VADDPD           Z2, Z4, Z4
+	VADDPD           Z4, Z3, Z5
+	VSUBPD           Z5, Z3, Z3
+	VADDPD           Z4, Z3, Z3
+	VMULPD           Z5, Z1, Z4
+	VMOVAPD          Z4, Z6
+	VFMSUB231PD      Z5, Z1, Z6
+	VMULPD           Z5, Z2, Z5
+	VFMADD231PD      Z3, Z1, Z5
+	VADDPD           Z5, Z6, Z3
+	VADDPD           Z3, Z4, Z5
+	VSUBPD           Z5, Z4, Z4
+	VADDPD           Z3, Z4, Z3
+	VSQRTPD          Z5, Z4
+	VFNMADD231PD     Z4, Z4, Z5
+	VADDPD           Z3, Z5, Z3
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z4, Z5
+	VDIVPD           Z5, Z3, Z3
+	VADDPD           Z3, Z4, Z5
+	VSUBPD           Z5, Z4, Z4
+	VADDPD           Z3, Z4, Z3
+	VADDPD           Z5, Z1, Z4
+	VSUBPD           Z1, Z4, Z6
+	VSUBPD           Z6, Z4, Z7
+	VSUBPD           Z7, Z1, Z1
+	VSUBPD           Z6, Z5, Z5
+	VADDPD           Z5, Z1, Z1
+	VADDPD           Z3, Z2, Z5
+	VSUBPD           Z2, Z5, Z6
+	VSUBPD           Z6, Z5, Z7
+	VSUBPD           Z7, Z2, Z2
+	VSUBPD           Z6, Z3, Z3
+	VADDPD           Z3, Z2, Z2
+	VADDPD           Z5, Z1, Z1
+	VADDPD           Z1, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z1, Z4, Z1
+	VADDPD           Z1, Z2, Z1
+	VADDPD           Z1, Z3, Z2
+	VSUBPD           Z2, Z3, Z3
+	VADDPD           Z1, Z3, Z1
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z2, Z3
+	VSUBPD           Z2, Z3, Z4
+	VSUBPD           Z4, Z3, Z5
+	VSUBPD           Z5, Z2, Z2
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z5
+	VSUBPD           Z4, Z5, Z4
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z1, Z2, Z1
+	VADDPD           Z1, Z3, Z2
+	VSUBPD           Z2, Z3, Z3
+	VADDPD           Z1, Z3, Z1
+	VPADDQ.BCST      c00095f619980c433<>+0(SB), Z2, Z2
+	VPSRLQ           $0x34, Z2, Z3
+	VPORQ.BCST       c4330000000000000<>+0(SB), Z3, Z4
+	VSUBPD.BCST      c43300000000003ff<>+0(SB), Z4, Z4
+	VPANDQ.BCST      c000fffffffffffff<>+0(SB), Z2, Z2
+	VPADDQ.BCST      c3fe6a09e667f3bcd<>+0(SB), Z2, Z2
+	VBROADCASTSD     c0000000000000bff<>+0(SB), Z5
+	VPSUBQ           Z3, Z5, Z3
+	VCMPPD.BCST      $0x04, c0000000000000000<>+0(SB), Z1, K2
+	VPSRLQ           $0x01, Z3, Z5
+	VPADDQ.BCST      cffffffffffffffff<>+0(SB), Z5, Z6
+	VPSLLQ           $0x34, Z6, Z6
+	VPSUBQ           Z5, Z3, Z3
+	VPADDQ.BCST      cffffffffffffffff<>+0(SB), Z3, Z3
+	VPSLLQ           $0x34, Z3, Z3
+	VMULPD           Z6, Z1, Z1
+	VMULPD           Z3, Z1, Z1
+	VMOVUPD.Z        Z1, K2, Z1
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z2, Z2
+	VADDPD.BCST      c4000000000000000<>+0(SB), Z2, Z3
+	VBROADCASTSD     c4000000000000000<>+0(SB), Z5
+	VSUBPD           Z3, Z5, Z5
+	VADDPD           Z2, Z5, Z5
+	VADDPD           Z1, Z5, Z5
+	VDIVPD           Z3, Z2, Z6
+	VFNMADD231PD     Z3, Z6, Z2
+	VFNMADD231PD     Z5, Z6, Z1
+	VADDPD           Z1, Z2, Z1
+	VDIVPD           Z3, Z1, Z1
+	VADDPD           Z1, Z6, Z2
+	VSUBPD           Z2, Z6, Z3
+	VADDPD           Z1, Z3, Z1
+	VMULPD           Z2, Z2, Z3
+	VMOVAPD          Z3, Z5
+	VFMSUB231PD      Z2, Z2, Z5
+	VMULPD           Z2, Z1, Z6
+	VFMADD231PD      Z1, Z2, Z6
+	VADDPD           Z6, Z5, Z5
+	VADDPD           Z5, Z3, Z6
+	VSUBPD           Z6, Z3, Z3
+	VADDPD           Z5, Z3, Z3
+	VBROADCASTSD     c3fbacf8448fda674<>+0(SB), Z5
+	VFMADD231PD.BCST c3fbb2e0d3d38f395<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST c3fbe1effabc4b093<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST c3fc1110f80547523<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST c3fc3b13b16b4b833<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST c3fc745d1745a3ef0<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST c3fcc71c71c71c822<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST c3fd2492492492492<>+0(SB), Z6, Z5
+	VFMADD213PD.BCST cbc7999999999999a<>+0(SB), Z6, Z5
+	VADDPD.BCST      c3fd999999999999a<>+0(SB), Z5, Z7
+	VBROADCASTSD     c3fd999999999999a<>+0(SB), Z8
+	VSUBPD           Z7, Z8, Z8
+	VADDPD           Z5, Z8, Z5
+	VMULPD           Z6, Z7, Z8
+	VMOVAPD          Z8, Z9
+	VFMSUB231PD      Z6, Z7, Z9
+	VMULPD           Z6, Z5, Z5
+	VFMADD231PD      Z3, Z7, Z5
+	VADDPD           Z5, Z9, Z5
+	VADDPD           Z5, Z8, Z7
+	VSUBPD           Z7, Z8, Z8
+	VADDPD           Z5, Z8, Z5
+	VADDPD.BCST      c3fe5555555555555<>+0(SB), Z7, Z8
+	VBROADCASTSD     c3fe5555555555555<>+0(SB), Z9
+	VSUBPD           Z8, Z9, Z9
+	VADDPD           Z7, Z9, Z7
+	VADDPD.BCST      c3c85555555555555<>+0(SB), Z5, Z5
+	VADDPD           Z5, Z8, Z9
+	VSUBPD           Z8, Z9, Z10
+	VSUBPD           Z10, Z9, Z11
+	VSUBPD           Z11, Z8, Z8
+	VSUBPD           Z10, Z5, Z5
+	VADDPD           Z5, Z8, Z5
+	VADDPD           Z7, Z5, Z5
+	VADDPD           Z5, Z9, Z7
+	VSUBPD           Z7, Z9, Z8
+	VADDPD           Z5, Z8, Z5
+	VMULPD           Z6, Z7, Z8
+	VMOVAPD          Z8, Z9
+	VFMSUB231PD      Z6, Z7, Z9
+	VMULPD           Z6, Z5, Z5
+	VFMADD231PD      Z3, Z7, Z5
+	VADDPD           Z5, Z9, Z3
+	VADDPD           Z3, Z8, Z5
+	VSUBPD           Z5, Z8, Z6
+	VADDPD           Z3, Z6, Z3
+	VMULPD           Z2, Z5, Z6
+	VMOVAPD          Z6, Z7
+	VFMSUB231PD      Z2, Z5, Z7
+	VMULPD           Z2, Z3, Z3
+	VFMADD231PD      Z1, Z5, Z3
+	VADDPD           Z3, Z7, Z3
+	VADDPD           Z3, Z6, Z5
+	VSUBPD           Z5, Z6, Z6
+	VADDPD           Z3, Z6, Z3
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z2, Z2
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z1, Z1
+	VADDPD           Z5, Z2, Z6
+	VSUBPD           Z2, Z6, Z7
+	VSUBPD           Z7, Z6, Z8
+	VSUBPD           Z8, Z2, Z2
+	VSUBPD           Z7, Z5, Z5
+	VADDPD           Z5, Z2, Z2
+	VADDPD           Z3, Z1, Z5
+	VSUBPD           Z1, Z5, Z7
+	VSUBPD           Z7, Z5, Z8
+	VSUBPD           Z8, Z1, Z1
+	VSUBPD           Z7, Z3, Z3
+	VADDPD           Z3, Z1, Z1
+	VADDPD           Z5, Z2, Z2
+	VADDPD           Z2, Z6, Z3
+	VSUBPD           Z3, Z6, Z5
+	VADDPD           Z2, Z5, Z2
+	VADDPD           Z2, Z1, Z1
+	VADDPD           Z1, Z3, Z2
+	VSUBPD           Z2, Z3, Z3
+	VADDPD           Z1, Z3, Z1
+	VMULPD.BCST      c3fe62e42fefa3800<>+0(SB), Z4, Z3
+	VMULPD.BCST      c3d2ef35793c76730<>+0(SB), Z4, Z4
+	VADDPD           Z4, Z3, Z5
+	VSUBPD           Z5, Z3, Z3
+	VADDPD           Z4, Z3, Z3
+	VADDPD           Z2, Z5, Z4
+	VSUBPD           Z5, Z4, Z6
+	VSUBPD           Z6, Z4, Z7
+	VSUBPD           Z7, Z5, Z5
+	VSUBPD           Z6, Z2, Z2
+	VADDPD           Z2, Z5, Z2
+	VADDPD           Z1, Z3, Z5
+	VSUBPD           Z3, Z5, Z6
+	VSUBPD           Z6, Z5, Z7
+	VSUBPD           Z7, Z3, Z3
+	VSUBPD           Z6, Z1, Z1
+	VADDPD           Z1, Z3, Z1
+	VADDPD           Z5, Z2, Z2
+	VADDPD           Z2, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z2, Z1, Z1
+	VADDPD           Z1, Z3, Z2
+	VSUBPD           Z2, Z3, Z3
+	VADDPD           Z1, Z3, Z1
+	VADDPD           Z1, Z2, Z1
+	VCMPPD.BCST      $0x1a, c3ff0000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST      $0x1e, c41d0000000000000<>+0(SB), Z0, K3
+	KORW             K3, K2, K2
+	KANDW            K1, K2, K2
+	KMOVW            K2, DI
+	TESTL            DI, DI
+	JNZ              done
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z1, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hAtanhV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hAtanhV1(SB), NOSPLIT, $0-32
@@ -14830,6 +16548,242 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hAtanhVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAtanhVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z1
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z1, Z2
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z2, Z3
+	VSUBPD           Z3, Z2, Z4
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z5
+	VSUBPD           Z4, Z5, Z4
+	VSUBPD           Z3, Z1, Z3
+	VADDPD           Z3, Z4, Z3
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z1, Z4
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z4, Z5
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z5, Z7
+	VSUBPD           Z7, Z5, Z8
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z9
+	VSUBPD           Z8, Z9, Z8
+	VSUBPD           Z7, Z4, Z4
+	VADDPD           Z4, Z8, Z4
+	VDIVPD           Z5, Z2, Z7
+	VFNMADD231PD     Z5, Z7, Z2
+	VFNMADD231PD     Z4, Z7, Z3
+	VADDPD           Z3, Z2, Z2
+	VDIVPD           Z5, Z2, Z2
+	VADDPD           Z2, Z7, Z3
+	VSUBPD           Z3, Z7, Z4
+	VADDPD           Z2, Z4, Z2
+	VPADDQ.BCST      c00095f619980c433<>+0(SB), Z3, Z3
+	VPSRLQ           $0x34, Z3, Z4
+	VPORQ.BCST       c4330000000000000<>+0(SB), Z4, Z5
+	VSUBPD.BCST      c43300000000003ff<>+0(SB), Z5, Z5
+	VPANDQ.BCST      c000fffffffffffff<>+0(SB), Z3, Z3
+	VPADDQ.BCST      c3fe6a09e667f3bcd<>+0(SB), Z3, Z3
+	VBROADCASTSD     c0000000000000bff<>+0(SB), Z7
+	VPSUBQ           Z4, Z7, Z4
+	VCMPPD.BCST      $0x04, c0000000000000000<>+0(SB), Z2, K2
+	VPSRLQ           $0x01, Z4, Z7
+	VPADDQ.BCST      cffffffffffffffff<>+0(SB), Z7, Z8
+	VPSLLQ           $0x34, Z8, Z8
+	VPSUBQ           Z7, Z4, Z4
+	VPADDQ.BCST      cffffffffffffffff<>+0(SB), Z4, Z4
+	VPSLLQ           $0x34, Z4, Z4
+	VMULPD           Z8, Z2, Z2
+	VMULPD           Z4, Z2, Z2
+	VMOVUPD.Z        Z2, K2, Z2
+	VSUBPD.BCST      c3ff0000000000000<>+0(SB), Z3, Z3
+	VADDPD.BCST      c4000000000000000<>+0(SB), Z3, Z4
+	VBROADCASTSD     c4000000000000000<>+0(SB), Z7
+	VSUBPD           Z4, Z7, Z7
+	VADDPD           Z3, Z7, Z7
+	VADDPD           Z2, Z7, Z7
+	VDIVPD           Z4, Z3, Z8
+	VFNMADD231PD     Z4, Z8, Z3
+	VFNMADD231PD     Z7, Z8, Z2
+	VADDPD           Z2, Z3, Z2
+	VDIVPD           Z4, Z2, Z2
+	VADDPD           Z2, Z8, Z3
+	VSUBPD           Z3, Z8, Z4
+	VADDPD           Z2, Z4, Z2
+	VMULPD           Z3, Z3, Z4
+	VMOVAPD          Z4, Z7
+	VFMSUB231PD      Z3, Z3, Z7
+	VMULPD           Z3, Z2, Z8
+	VFMADD231PD      Z2, Z3, Z8
+	VADDPD           Z8, Z7, Z7
+	VADDPD           Z7, Z4, Z8
+	VSUBPD           Z8, Z4, Z4
+	VADDPD           Z7, Z4, Z4
+	VBROADCASTSD     c3fbacf8448fda674<>+0(SB), Z7
+	VFMADD231PD.BCST c3fbb2e0d3d38f395<>+0(SB), Z8, Z7
+	VFMADD213PD.BCST c3fbe1effabc4b093<>+0(SB), Z8, Z7
+	VFMADD213PD.BCST c3fc1110f80547523<>+0(SB), Z8, Z7
+	VFMADD213PD.BCST c3fc3b13b16b4b833<>+0(SB), Z8, Z7
+	VFMADD213PD.BCST c3fc745d1745a3ef0<>+0(SB), Z8, Z7
+	VFMADD213PD.BCST c3fcc71c71c71c822<>+0(SB), Z8, Z7
+	VFMADD213PD.BCST c3fd2492492492492<>+0(SB), Z8, Z7
+	VFMADD213PD.BCST cbc7999999999999a<>+0(SB), Z8, Z7
+	VADDPD.BCST      c3fd999999999999a<>+0(SB), Z7, Z9
+	VBROADCASTSD     c3fd999999999999a<>+0(SB), Z10
+	VSUBPD           Z9, Z10, Z10
+	VADDPD           Z7, Z10, Z7
+	VMULPD           Z8, Z9, Z10
+	VMOVAPD          Z10, Z11
+	VFMSUB231PD      Z8, Z9, Z11
+	VMULPD           Z8, Z7, Z7
+	VFMADD231PD      Z4, Z9, Z7
+	VADDPD           Z7, Z11, Z7
+	VADDPD           Z7, Z10, Z9
+	VSUBPD           Z9, Z10, Z10
+	VADDPD           Z7, Z10, Z7
+	VADDPD.BCST      c3fe5555555555555<>+0(SB), Z9, Z10
+	VBROADCASTSD     c3fe5555555555555<>+0(SB), Z11
+	VSUBPD           Z10, Z11, Z11
+	VADDPD           Z9, Z11, Z9
+	VADDPD.BCST      c3c85555555555555<>+0(SB), Z7, Z7
+	VADDPD           Z7, Z10, Z11
+	VSUBPD           Z10, Z11, Z12
+	VSUBPD           Z12, Z11, Z13
+	VSUBPD           Z13, Z10, Z10
+	VSUBPD           Z12, Z7, Z7
+	VADDPD           Z7, Z10, Z7
+	VADDPD           Z9, Z7, Z7
+	VADDPD           Z7, Z11, Z9
+	VSUBPD           Z9, Z11, Z10
+	VADDPD           Z7, Z10, Z7
+	VMULPD           Z8, Z9, Z10
+	VMOVAPD          Z10, Z11
+	VFMSUB231PD      Z8, Z9, Z11
+	VMULPD           Z8, Z7, Z7
+	VFMADD231PD      Z4, Z9, Z7
+	VADDPD           Z7, Z11, Z4
+	VADDPD           Z4, Z10, Z7
+	VSUBPD           Z7, Z10, Z8
+	VADDPD           Z4, Z8, Z4
+	VMULPD           Z3, Z7, Z8
+	VMOVAPD          Z8, Z9
+	VFMSUB231PD      Z3, Z7, Z9
+	VMULPD           Z3, Z4, Z4
+	VFMADD231PD      Z2, Z7, Z4
+	VADDPD           Z4, Z9, Z4
+	VADDPD           Z4, Z8, Z7
+	VSUBPD           Z7, Z8, Z8
+	VADDPD           Z4, Z8, Z4
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z3, Z3
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z2, Z2
+	VADDPD           Z7, Z3, Z8
+	VSUBPD           Z3, Z8, Z9
+	VSUBPD           Z9, Z8, Z10
+	VSUBPD           Z10, Z3, Z3
+	VSUBPD           Z9, Z7, Z7
+	VADDPD           Z7, Z3, Z3
+	VADDPD           Z4, Z2, Z7
+	VSUBPD           Z2, Z7, Z9
+	VSUBPD           Z9, Z7, Z10
+	VSUBPD           Z10, Z2, Z2
+	VSUBPD           Z9, Z4, Z4
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z7, Z3, Z3
+	VADDPD           Z3, Z8, Z4
+	VSUBPD           Z4, Z8, Z7
+	VADDPD           Z3, Z7, Z3
+	VADDPD           Z3, Z2, Z2
+	VADDPD           Z2, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z2, Z4, Z2
+	VMULPD.BCST      c3fe62e42fefa3800<>+0(SB), Z5, Z4
+	VMULPD.BCST      c3d2ef35793c76730<>+0(SB), Z5, Z5
+	VADDPD           Z5, Z4, Z7
+	VSUBPD           Z7, Z4, Z4
+	VADDPD           Z5, Z4, Z4
+	VADDPD           Z3, Z7, Z5
+	VSUBPD           Z7, Z5, Z8
+	VSUBPD           Z8, Z5, Z9
+	VSUBPD           Z9, Z7, Z7
+	VSUBPD           Z8, Z3, Z3
+	VADDPD           Z3, Z7, Z3
+	VADDPD           Z2, Z4, Z7
+	VSUBPD           Z4, Z7, Z8
+	VSUBPD           Z8, Z7, Z9
+	VSUBPD           Z9, Z4, Z4
+	VSUBPD           Z8, Z2, Z2
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z7, Z3, Z3
+	VADDPD           Z3, Z5, Z4
+	VSUBPD           Z4, Z5, Z5
+	VADDPD           Z3, Z5, Z3
+	VADDPD           Z3, Z2, Z2
+	VADDPD           Z2, Z4, Z3
+	VSUBPD           Z3, Z4, Z4
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z2, Z3, Z2
+	VMULPD.BCST      c3fe0000000000000<>+0(SB), Z2, Z2
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z2, Z2
+	VPANDQ.BCST      c8000000000000000<>+0(SB), Z0, Z3
+	VPORQ            Z3, Z2, Z2
+	VCMPPD.BCST      $0x19, c3e30000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z0, Z2, K2, Z6
+	VCMPPD.BCST      $0x1d, c3ff0000000000000<>+0(SB), Z1, K2
+	KANDW            K1, K2, K2
+	KMOVW            K2, DI
+	TESTL            DI, DI
+	JNZ              done
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z6, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z6, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hSinV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hSinV1(SB), NOSPLIT, $0-32
@@ -15167,6 +17121,130 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hSinVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hSinVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z1
+	VFMADD231PD.BCST  c3fe45f306dc9c883<>+0(SB), Z0, Z1
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z1, Z2
+	VMOVAPD           Z0, Z3
+	VFNMADD231PD.BCST c3ff921fb54442d18<>+0(SB), Z2, Z3
+	VMULPD.BCST       c3c91a62633145c07<>+0(SB), Z2, Z4
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z4, Z5
+	VFMSUB231PD.BCST  c3c91a62633145c07<>+0(SB), Z2, Z4
+	VADDPD            Z5, Z3, Z6
+	VSUBPD            Z3, Z6, Z7
+	VSUBPD            Z7, Z6, Z8
+	VSUBPD            Z8, Z3, Z3
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z5, Z3, Z3
+	VFMADD231PD.BCST  cb91f1976b7ed8fbc<>+0(SB), Z2, Z4
+	VSUBPD            Z4, Z3, Z2
+	VADDPD            Z2, Z6, Z3
+	VSUBPD            Z3, Z6, Z4
+	VADDPD            Z2, Z4, Z2
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z4
+	VCMPPD.BCST       $0x11, c3e40000000000000<>+0(SB), Z4, K2
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      c3de61217f0b1f8ae<>+0(SB), Z6
+	VFMADD231PD.BCST  cbd6ab17d3cbfa665<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  cbe5ae645412c4e6f<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3ec71de3a5460956<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  cbf2a01a01a019938<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f81111111111110<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  cbfc5555555555555<>+0(SB), Z5, Z6
+	VMULPD            Z3, Z5, Z7
+	VMULPD.BCST       cbfe0000000000000<>+0(SB), Z5, Z8
+	VFMADD213PD       Z2, Z2, Z8
+	VFMADD231PD       Z6, Z7, Z8
+	VADDPD            Z8, Z3, Z6
+	VMOVAPD           Z5, Z7
+	VFMSUB231PD       Z3, Z3, Z7
+	VBROADCASTSD      cbda9394ba0c81135<>+0(SB), Z8
+	VFMADD231PD.BCST  c3d2ab785ace18b85<>+0(SB), Z5, Z8
+	VFMADD213PD.BCST  c3e21eed8deb97735<>+0(SB), Z5, Z8
+	VFMADD213PD.BCST  cbe927e4fb7712d63<>+0(SB), Z5, Z8
+	VFMADD213PD.BCST  c3efa01a01a019d0a<>+0(SB), Z5, Z8
+	VFMADD213PD.BCST  cbf56c16c16c16c16<>+0(SB), Z5, Z8
+	VFMADD213PD.BCST  c3fa5555555555555<>+0(SB), Z5, Z8
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z5, Z11
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z12
+	VSUBPD            Z11, Z12, Z12
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z13
+	VSUBPD            Z12, Z13, Z13
+	VSUBPD            Z11, Z13, Z11
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z7, Z7
+	VFMADD231PD       Z2, Z3, Z7
+	VSUBPD            Z7, Z11, Z2
+	VMULPD            Z5, Z5, Z3
+	VFMADD231PD       Z8, Z3, Z2
+	VADDPD            Z2, Z12, Z2
+	VPSLLQ            $0x3f, Z1, Z3
+	VPTESTMQ.BCST     c8000000000000000<>+0(SB), Z3, K3
+	VBLENDMPD         Z2, Z6, K3, Z9
+	VPSLLQ            $0x3e, Z1, Z1
+	VPANDQ.BCST       c8000000000000000<>+0(SB), Z1, Z1
+	VPXORQ            Z1, Z9, Z1
+	VBLENDMPD         Z0, Z1, K2, Z10
+	VCMPPD.BCST       $0x15, c41a0000000000000<>+0(SB), Z4, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z10, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z10, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hCosV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hCosV1(SB), NOSPLIT, $0-32
@@ -15367,6 +17445,129 @@ short:
 last:
 	VMASKMOVPD Y2, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hCosVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hCosVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z1
+	VFMADD231PD.BCST  c3fe45f306dc9c883<>+0(SB), Z0, Z1
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z1, Z2
+	VMOVAPD           Z0, Z3
+	VFNMADD231PD.BCST c3ff921fb54442d18<>+0(SB), Z2, Z3
+	VMULPD.BCST       c3c91a62633145c07<>+0(SB), Z2, Z4
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z4, Z5
+	VFMSUB231PD.BCST  c3c91a62633145c07<>+0(SB), Z2, Z4
+	VADDPD            Z5, Z3, Z6
+	VSUBPD            Z3, Z6, Z7
+	VSUBPD            Z7, Z6, Z8
+	VSUBPD            Z8, Z3, Z3
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z5, Z3, Z3
+	VFMADD231PD.BCST  cb91f1976b7ed8fbc<>+0(SB), Z2, Z4
+	VSUBPD            Z4, Z3, Z2
+	VADDPD            Z2, Z6, Z3
+	VSUBPD            Z3, Z6, Z4
+	VADDPD            Z2, Z4, Z2
+	VPADDQ.BCST       c0000000000000001<>+0(SB), Z1, Z1
+	VMULPD            Z3, Z3, Z4
+	VBROADCASTSD      c3de61217f0b1f8ae<>+0(SB), Z5
+	VFMADD231PD.BCST  cbd6ab17d3cbfa665<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  cbe5ae645412c4e6f<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3ec71de3a5460956<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  cbf2a01a01a019938<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  c3f81111111111110<>+0(SB), Z4, Z5
+	VFMADD213PD.BCST  cbfc5555555555555<>+0(SB), Z4, Z5
+	VMULPD            Z3, Z4, Z6
+	VMULPD.BCST       cbfe0000000000000<>+0(SB), Z4, Z7
+	VFMADD213PD       Z2, Z2, Z7
+	VFMADD231PD       Z5, Z6, Z7
+	VADDPD            Z7, Z3, Z5
+	VMOVAPD           Z4, Z6
+	VFMSUB231PD       Z3, Z3, Z6
+	VBROADCASTSD      cbda9394ba0c81135<>+0(SB), Z7
+	VFMADD231PD.BCST  c3d2ab785ace18b85<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  c3e21eed8deb97735<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  cbe927e4fb7712d63<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  c3efa01a01a019d0a<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  cbf56c16c16c16c16<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST  c3fa5555555555555<>+0(SB), Z4, Z7
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z4, Z8
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z10
+	VSUBPD            Z8, Z10, Z10
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z11
+	VSUBPD            Z10, Z11, Z11
+	VSUBPD            Z8, Z11, Z8
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z6, Z6
+	VFMADD231PD       Z2, Z3, Z6
+	VSUBPD            Z6, Z8, Z2
+	VMULPD            Z4, Z4, Z3
+	VFMADD231PD       Z7, Z3, Z2
+	VADDPD            Z2, Z10, Z2
+	VPSLLQ            $0x3f, Z1, Z3
+	VPTESTMQ.BCST     c8000000000000000<>+0(SB), Z3, K2
+	VBLENDMPD         Z2, Z5, K2, Z9
+	VPSLLQ            $0x3e, Z1, Z1
+	VPANDQ.BCST       c8000000000000000<>+0(SB), Z1, Z1
+	VPXORQ            Z1, Z9, Z1
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z0
+	VCMPPD.BCST       $0x15, c41a0000000000000<>+0(SB), Z0, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z1, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -15602,6 +17803,145 @@ short:
 last:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hTanVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hTanVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z1
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z2
+	VFMADD231PD.BCST  c3fe45f306dc9c883<>+0(SB), Z0, Z2
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z2, Z3
+	VMOVAPD           Z0, Z4
+	VFNMADD231PD.BCST c3ff921fb54442d18<>+0(SB), Z3, Z4
+	VMULPD.BCST       c3c91a62633145c07<>+0(SB), Z3, Z5
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z5, Z6
+	VFMSUB231PD.BCST  c3c91a62633145c07<>+0(SB), Z3, Z5
+	VADDPD            Z6, Z4, Z7
+	VSUBPD            Z4, Z7, Z8
+	VSUBPD            Z8, Z7, Z9
+	VSUBPD            Z9, Z4, Z4
+	VSUBPD            Z8, Z6, Z6
+	VADDPD            Z6, Z4, Z4
+	VFMADD231PD.BCST  cb91f1976b7ed8fbc<>+0(SB), Z3, Z5
+	VSUBPD            Z5, Z4, Z3
+	VADDPD            Z3, Z7, Z4
+	VSUBPD            Z4, Z7, Z5
+	VADDPD            Z3, Z5, Z3
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      c3de61217f0b1f8ae<>+0(SB), Z6
+	VFMADD231PD.BCST  cbd6ab17d3cbfa665<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  cbe5ae645412c4e6f<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3ec71de3a5460956<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  cbf2a01a01a019938<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  c3f81111111111110<>+0(SB), Z5, Z6
+	VFMADD213PD.BCST  cbfc5555555555555<>+0(SB), Z5, Z6
+	VMULPD            Z4, Z5, Z7
+	VMULPD.BCST       cbfe0000000000000<>+0(SB), Z5, Z8
+	VFMADD213PD       Z3, Z3, Z8
+	VFMADD231PD       Z6, Z7, Z8
+	VADDPD            Z8, Z4, Z6
+	VSUBPD            Z6, Z4, Z7
+	VADDPD            Z8, Z7, Z7
+	VMOVAPD           Z5, Z8
+	VFMSUB231PD       Z4, Z4, Z8
+	VBROADCASTSD      cbda9394ba0c81135<>+0(SB), Z9
+	VFMADD231PD.BCST  c3d2ab785ace18b85<>+0(SB), Z5, Z9
+	VFMADD213PD.BCST  c3e21eed8deb97735<>+0(SB), Z5, Z9
+	VFMADD213PD.BCST  cbe927e4fb7712d63<>+0(SB), Z5, Z9
+	VFMADD213PD.BCST  c3efa01a01a019d0a<>+0(SB), Z5, Z9
+	VFMADD213PD.BCST  cbf56c16c16c16c16<>+0(SB), Z5, Z9
+	VFMADD213PD.BCST  c3fa5555555555555<>+0(SB), Z5, Z9
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z5, Z15
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z16
+	VSUBPD            Z15, Z16, Z16
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z17
+	VSUBPD            Z16, Z17, Z17
+	VSUBPD            Z15, Z17, Z15
+	VMULPD.BCST       c3fe0000000000000<>+0(SB), Z8, Z8
+	VFMADD231PD       Z3, Z4, Z8
+	VSUBPD            Z8, Z15, Z3
+	VMULPD            Z5, Z5, Z4
+	VFMADD231PD       Z9, Z4, Z3
+	VADDPD            Z3, Z16, Z4
+	VSUBPD            Z4, Z16, Z5
+	VADDPD            Z3, Z5, Z3
+	VPSLLQ            $0x3f, Z2, Z2
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z4, Z5
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z3, Z8
+	VPTESTMQ.BCST     c8000000000000000<>+0(SB), Z2, K2
+	VBLENDMPD         Z5, Z6, K2, Z10
+	VPTESTMQ.BCST     c8000000000000000<>+0(SB), Z2, K2
+	VBLENDMPD         Z8, Z7, K2, Z11
+	VPTESTMQ.BCST     c8000000000000000<>+0(SB), Z2, K2
+	VBLENDMPD         Z6, Z4, K2, Z12
+	VPTESTMQ.BCST     c8000000000000000<>+0(SB), Z2, K2
+	VBLENDMPD         Z7, Z3, K2, Z13
+	VDIVPD            Z12, Z10, Z2
+	VFNMADD231PD      Z12, Z2, Z10
+	VFNMADD231PD      Z13, Z2, Z11
+	VADDPD            Z11, Z10, Z3
+	VDIVPD            Z12, Z3, Z3
+	VADDPD            Z3, Z2, Z2
+	VCMPPD.BCST       $0x11, c3e30000000000000<>+0(SB), Z1, K2
+	VBLENDMPD         Z0, Z2, K2, Z14
+	VCMPPD.BCST       $0x15, c41a0000000000000<>+0(SB), Z1, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, DI
+	TESTL             DI, DI
+	JNZ               done
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z14, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z14, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -15915,6 +18255,137 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hAsinVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAsinVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z1
+	VCMPPD.BCST      $0x12, c3fe0000000000000<>+0(SB), Z1, K2
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z2
+	VSUBPD           Z1, Z2, Z2
+	VMULPD.BCST      c3fe0000000000000<>+0(SB), Z2, Z2
+	VSQRTPD          Z2, Z7
+	VMOVAPD          Z2, Z8
+	VFNMADD231PD     Z7, Z7, Z8
+	VADDPD.BCST      c0000000000000000<>+0(SB), Z8, Z8
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z7, Z9
+	VDIVPD           Z9, Z8, Z8
+	VADDPD           Z8, Z7, Z9
+	VSUBPD           Z9, Z7, Z7
+	VADDPD           Z8, Z7, Z7
+	VCMPPD.BCST      $0x00, c0000000000000000<>+0(SB), Z2, K3
+	KNOTW            K3, K4
+	VMOVUPD.Z        Z9, K4, Z8
+	VBLENDMPD        Z1, Z8, K2, Z3
+	KNOTW            K3, K3
+	VMOVUPD.Z        Z7, K3, Z7
+	KNOTW            K2, K3
+	VMOVUPD.Z        Z7, K3, Z7
+	VMULPD           Z1, Z1, Z8
+	VBLENDMPD        Z8, Z2, K2, Z4
+	VBROADCASTSD     cbf93b42ecac1cf26<>+0(SB), Z2
+	VFMADD231PD.BCST c3f9e52abe00cea2e<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f940629bafc56fe<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f68f15e811765cc<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f831625ae873d84<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f83b49d5006874b<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f87b0280006d830<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f8c990ad26615f4<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f91c4efce2d0601<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f96e8ba123df0bc<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3f9f1c71c7a52d73<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3fa6db6db6dac1dd<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3fb3333333333388<>+0(SB), Z4, Z2
+	VFMADD213PD.BCST c3fc5555555555555<>+0(SB), Z4, Z2
+	VMULPD           Z4, Z3, Z8
+	VFMADD231PD      Z2, Z8, Z7
+	VADDPD           Z7, Z3, Z2
+	VSUBPD           Z2, Z3, Z8
+	VADDPD           Z7, Z8, Z7
+	VMULPD.BCST      cc000000000000000<>+0(SB), Z2, Z8
+	VMULPD.BCST      cc000000000000000<>+0(SB), Z7, Z7
+	VADDPD.BCST      c3ff921fb54442d18<>+0(SB), Z8, Z9
+	VSUBPD.BCST      c3ff921fb54442d18<>+0(SB), Z9, Z10
+	VSUBPD           Z10, Z9, Z11
+	VBROADCASTSD     c3ff921fb54442d18<>+0(SB), Z12
+	VSUBPD           Z11, Z12, Z11
+	VSUBPD           Z10, Z8, Z8
+	VADDPD           Z8, Z11, Z8
+	VADDPD.BCST      c3c91a62633145c07<>+0(SB), Z7, Z10
+	VSUBPD.BCST      c3c91a62633145c07<>+0(SB), Z10, Z11
+	VSUBPD           Z11, Z10, Z12
+	VBROADCASTSD     c3c91a62633145c07<>+0(SB), Z13
+	VSUBPD           Z12, Z13, Z12
+	VSUBPD           Z11, Z7, Z7
+	VADDPD           Z7, Z12, Z7
+	VADDPD           Z10, Z8, Z8
+	VADDPD           Z8, Z9, Z10
+	VSUBPD           Z10, Z9, Z9
+	VADDPD           Z8, Z9, Z8
+	VADDPD           Z8, Z7, Z7
+	VADDPD           Z7, Z10, Z8
+	VSUBPD           Z8, Z10, Z9
+	VADDPD           Z7, Z9, Z7
+	VADDPD           Z7, Z8, Z7
+	VBLENDMPD        Z2, Z7, K2, Z5
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z5, Z2
+	VPANDQ.BCST      c8000000000000000<>+0(SB), Z0, Z7
+	VPORQ            Z7, Z2, Z2
+	VCMPPD.BCST      $0x19, c3e40000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z0, Z2, K2, Z6
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z6, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z6, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hAcosV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
 TEXT ·hAcosV1(SB), NOSPLIT, $0-32
@@ -16142,6 +18613,145 @@ short:
 last:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hAcosVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAcosVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z1
+	VCMPPD.BCST      $0x12, c3fe0000000000000<>+0(SB), Z1, K2
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z2
+	VSUBPD           Z1, Z2, Z2
+	VMULPD.BCST      c3fe0000000000000<>+0(SB), Z2, Z2
+	VSQRTPD          Z2, Z10
+	VMOVAPD          Z2, Z11
+	VFNMADD231PD     Z10, Z10, Z11
+	VADDPD.BCST      c0000000000000000<>+0(SB), Z11, Z11
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z10, Z12
+	VDIVPD           Z12, Z11, Z11
+	VADDPD           Z11, Z10, Z12
+	VSUBPD           Z12, Z10, Z10
+	VADDPD           Z11, Z10, Z10
+	VCMPPD.BCST      $0x00, c0000000000000000<>+0(SB), Z2, K3
+	KNOTW            K3, K4
+	VMOVUPD.Z        Z12, K4, Z11
+	VBLENDMPD        Z1, Z11, K2, Z3
+	KNOTW            K3, K3
+	VMOVUPD.Z        Z10, K3, Z10
+	KNOTW            K2, K3
+	VMOVUPD.Z        Z10, K3, Z10
+	VMULPD           Z1, Z1, Z1
+	VBLENDMPD        Z1, Z2, K2, Z4
+	VBROADCASTSD     cbf93b42ecac1cf26<>+0(SB), Z1
+	VFMADD231PD.BCST c3f9e52abe00cea2e<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f940629bafc56fe<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f68f15e811765cc<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f831625ae873d84<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f83b49d5006874b<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f87b0280006d830<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f8c990ad26615f4<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f91c4efce2d0601<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f96e8ba123df0bc<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3f9f1c71c7a52d73<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3fa6db6db6dac1dd<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3fb3333333333388<>+0(SB), Z4, Z1
+	VFMADD213PD.BCST c3fc5555555555555<>+0(SB), Z4, Z1
+	VMULPD           Z4, Z3, Z2
+	VFMADD231PD      Z1, Z2, Z10
+	VADDPD           Z10, Z3, Z1
+	VSUBPD           Z1, Z3, Z2
+	VADDPD           Z10, Z2, Z2
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z1, Z10
+	VMULPD.BCST      c4000000000000000<>+0(SB), Z2, Z11
+	VCMPPD.BCST      $0x1e, c0000000000000000<>+0(SB), Z0, K3
+	VBROADCASTSD.Z   c8000000000000000<>+0(SB), K3, Z12
+	VPXORQ           Z12, Z1, Z1
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z10, Z13
+	VBLENDMPD        Z1, Z13, K2, Z5
+	VPXORQ           Z12, Z2, Z1
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z11, Z2
+	VBLENDMPD        Z1, Z2, K2, Z6
+	VBROADCASTSD     c400921fb54442d18<>+0(SB), Z1
+	VBLENDMPD.BCST   c3ff921fb54442d18<>+0(SB), Z1, K2, Z7
+	VBROADCASTSD     c3ca1a62633145c07<>+0(SB), Z1
+	VBLENDMPD.BCST   c3c91a62633145c07<>+0(SB), Z1, K2, Z8
+	VADDPD           Z5, Z7, Z1
+	VSUBPD           Z7, Z1, Z2
+	VSUBPD           Z2, Z1, Z12
+	VSUBPD           Z12, Z7, Z12
+	VSUBPD           Z2, Z5, Z2
+	VADDPD           Z2, Z12, Z2
+	VADDPD           Z6, Z8, Z12
+	VSUBPD           Z8, Z12, Z13
+	VSUBPD           Z13, Z12, Z14
+	VSUBPD           Z14, Z8, Z14
+	VSUBPD           Z13, Z6, Z13
+	VADDPD           Z13, Z14, Z13
+	VADDPD           Z12, Z2, Z2
+	VADDPD           Z2, Z1, Z12
+	VSUBPD           Z12, Z1, Z1
+	VADDPD           Z2, Z1, Z1
+	VADDPD           Z1, Z13, Z1
+	VADDPD           Z1, Z12, Z2
+	VSUBPD           Z2, Z12, Z12
+	VADDPD           Z1, Z12, Z1
+	VADDPD           Z1, Z2, Z1
+	VCMPPD.BCST      $0x1d, c0000000000000000<>+0(SB), Z0, K3
+	KANDNW           K3, K2, K2
+	VADDPD           Z11, Z10, Z0
+	VBLENDMPD        Z0, Z1, K2, Z9
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z9, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z9, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -16489,6 +19099,152 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hAtanVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAtanVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z1
+	VMINPD.BCST       c43b0000000000000<>+0(SB), Z1, Z2
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z3
+	VDIVPD            Z2, Z3, Z3
+	VCMPPD.BCST       $0x1e, c3ff0000000000000<>+0(SB), Z2, K2
+	VBLENDMPD         Z3, Z2, K2, Z4
+	VFNMADD213PD.BCST c3ff0000000000000<>+0(SB), Z2, Z3
+	VDIVPD            Z2, Z3, Z2
+	VMOVUPD.Z         Z2, K2, Z2
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z3
+	VFMADD231PD.BCST  c4010000000000000<>+0(SB), Z4, Z3
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z3, Z8
+	VMULPD.BCST       c3fd0000000000000<>+0(SB), Z8, Z8
+	VMULPD            Z8, Z4, Z9
+	VMOVAPD           Z9, Z10
+	VFMSUB231PD       Z8, Z4, Z10
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z9, Z11
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z12
+	VSUBPD            Z11, Z12, Z12
+	VADDPD            Z9, Z12, Z9
+	VFMADD231PD       Z8, Z2, Z10
+	VADDPD            Z10, Z9, Z9
+	VSUBPD            Z8, Z4, Z8
+	VDIVPD            Z11, Z8, Z10
+	VFNMADD231PD      Z11, Z10, Z8
+	VFNMADD231PD      Z9, Z10, Z2
+	VADDPD            Z2, Z8, Z2
+	VDIVPD            Z11, Z2, Z2
+	VMULPD            Z10, Z10, Z8
+	VBROADCASTSD      c3fb3acdfd3ba71ca<>+0(SB), Z9
+	VFMADD231PD.BCST  cbfb044574cbfb7cf<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  cbfb745c5a08c2c43<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  c3fbc71c70bed425b<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  cbfc249249243a4f9<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  c3fc999999999983a<>+0(SB), Z8, Z9
+	VFMADD213PD.BCST  cbfd5555555555555<>+0(SB), Z8, Z9
+	VPANDQ.BCST       c0000000000000007<>+0(SB), Z3, Z3
+	MOVQ              $-1, DI
+	KMOVW             DI, K3
+	LEAQ              atanHi<>+0(SB), DI
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z11
+	VGATHERQPD        (DI)(Z3*8), K3, Z11
+	VADDPD            Z10, Z11, Z12
+	VSUBPD            Z12, Z11, Z11
+	VADDPD            Z10, Z11, Z11
+	VMULPD            Z8, Z10, Z8
+	MOVQ              $-1, DI
+	KMOVW             DI, K3
+	LEAQ              atanLo<>+0(SB), DI
+	VBROADCASTSD      c0000000000000000<>+0(SB), Z10
+	VGATHERQPD        (DI)(Z3*8), K3, Z10
+	VADDPD            Z2, Z10, Z2
+	VFMADD231PD       Z9, Z8, Z2
+	VADDPD            Z2, Z11, Z2
+	VADDPD            Z2, Z12, Z3
+	VSUBPD            Z3, Z12, Z8
+	VADDPD            Z2, Z8, Z2
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z3, Z8
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z2, Z9
+	VADDPD.BCST       c3ff921fb54442d18<>+0(SB), Z8, Z10
+	VSUBPD.BCST       c3ff921fb54442d18<>+0(SB), Z10, Z11
+	VSUBPD            Z11, Z10, Z12
+	VBROADCASTSD      c3ff921fb54442d18<>+0(SB), Z13
+	VSUBPD            Z12, Z13, Z12
+	VSUBPD            Z11, Z8, Z8
+	VADDPD            Z8, Z12, Z8
+	VADDPD.BCST       c3c91a62633145c07<>+0(SB), Z9, Z11
+	VSUBPD.BCST       c3c91a62633145c07<>+0(SB), Z11, Z12
+	VSUBPD            Z12, Z11, Z13
+	VBROADCASTSD      c3c91a62633145c07<>+0(SB), Z14
+	VSUBPD            Z13, Z14, Z13
+	VSUBPD            Z12, Z9, Z9
+	VADDPD            Z9, Z13, Z9
+	VADDPD            Z11, Z8, Z8
+	VADDPD            Z8, Z10, Z11
+	VSUBPD            Z11, Z10, Z10
+	VADDPD            Z8, Z10, Z8
+	VADDPD            Z8, Z9, Z8
+	VADDPD            Z8, Z11, Z9
+	VSUBPD            Z9, Z11, Z10
+	VADDPD            Z8, Z10, Z8
+	VBLENDMPD         Z9, Z3, K2, Z5
+	VBLENDMPD         Z8, Z2, K2, Z6
+	VADDPD            Z6, Z5, Z2
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z2, Z2
+	VPANDQ.BCST       c8000000000000000<>+0(SB), Z0, Z3
+	VPORQ             Z3, Z2, Z2
+	VCMPPD.BCST       $0x19, c3e30000000000000<>+0(SB), Z1, K2
+	VBLENDMPD         Z0, Z2, K2, Z7
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z7, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z7, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hCbrtV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hCbrtV1(SB), NOSPLIT, $0-32
@@ -16731,6 +19487,122 @@ short:
 last:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hCbrtVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hCbrtVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z1
+	VPSRLQ           $0x34, Z1, Z2
+	VPORQ.BCST       c4330000000000000<>+0(SB), Z2, Z2
+	VSUBPD.BCST      c432ffffffffff004<>+0(SB), Z2, Z2
+	VMULPD.BCST      c3fd5555555555556<>+0(SB), Z2, Z7
+	VRNDSCALEPD      $0x09, Z7, Z7
+	VFMADD231PD.BCST cc008000000000000<>+0(SB), Z7, Z2
+	VCMPPD.BCST      $0x00, c3ff0000000000000<>+0(SB), Z2, K2
+	VCMPPD.BCST      $0x00, c4000000000000000<>+0(SB), Z2, K3
+	VPANDQ.BCST      c000fffffffffffff<>+0(SB), Z1, Z2
+	VPORQ.BCST       c3ff0000000000000<>+0(SB), Z2, Z2
+	VBROADCASTSD     cbfc44f0d2e8403a6<>+0(SB), Z8
+	VFMADD231PD.BCST c3f96ae260afe5091<>+0(SB), Z2, Z8
+	VFMADD213PD.BCST c3fe296213a52f037<>+0(SB), Z2, Z8
+	VFMADD213PD.BCST c3fe1c90a1fb8969f<>+0(SB), Z2, Z8
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z9
+	VBLENDMPD.BCST   c3ff428a2f98d728b<>+0(SB), Z9, K2, Z3
+	VBLENDMPD.BCST   c3ff965fea53d6e3d<>+0(SB), Z3, K3, Z4
+	VMULPD           Z4, Z8, Z8
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z9
+	VBLENDMPD.BCST   c4000000000000000<>+0(SB), Z9, K2, Z5
+	VBLENDMPD.BCST   c4010000000000000<>+0(SB), Z5, K3, Z6
+	VMULPD           Z6, Z2, Z2
+	VMULPD           Z8, Z8, Z9
+	VMULPD           Z9, Z8, Z9
+	VADDPD           Z2, Z2, Z10
+	VADDPD           Z10, Z9, Z10
+	VMULPD           Z10, Z8, Z8
+	VADDPD           Z2, Z9, Z10
+	VADDPD           Z10, Z9, Z9
+	VDIVPD           Z9, Z8, Z8
+	VMULPD           Z8, Z8, Z9
+	VMOVAPD          Z9, Z10
+	VFMSUB231PD      Z8, Z8, Z10
+	VMULPD           Z8, Z9, Z11
+	VMOVAPD          Z11, Z12
+	VFMSUB231PD      Z8, Z9, Z12
+	VFMADD231PD      Z8, Z10, Z12
+	VADDPD           Z12, Z11, Z10
+	VSUBPD           Z10, Z11, Z11
+	VADDPD           Z12, Z11, Z11
+	VSUBPD           Z10, Z2, Z2
+	VSUBPD           Z11, Z2, Z2
+	VMULPD.BCST      c4008000000000000<>+0(SB), Z9, Z9
+	VDIVPD           Z9, Z2, Z2
+	VADDPD           Z2, Z8, Z2
+	VADDPD.BCST      c4330000000000000<>+0(SB), Z7, Z7
+	VPSLLQ           $0x34, Z7, Z7
+	VMULPD           Z7, Z2, Z2
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z2, Z2
+	VPANDQ.BCST      c8000000000000000<>+0(SB), Z0, Z0
+	VPORQ            Z0, Z2, Z0
+	VCMPPD.BCST      $0x19, c0010000000000000<>+0(SB), Z1, K2
+	VCMPPD.BCST      $0x16, c7fefffffffffffff<>+0(SB), Z1, K3
+	KORW             K3, K2, K2
+	KANDW            K1, K2, K2
+	KMOVW            K2, DI
+	TESTL            DI, DI
+	JNZ              done
+	CMPQ             DX, $0x00
+	JL               last
+	VMOVUPD          Z0, (AX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z0, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -17322,6 +20194,195 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hErfVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hErfVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z1
+	VCMPPD.BCST       $0x1e, c4018000000000000<>+0(SB), Z1, K2
+	VSUBPD.BCST       c4010000000000000<>+0(SB), Z1, Z2
+	VADDPD.BCST       c4010000000000000<>+0(SB), Z1, Z3
+	VDIVPD            Z3, Z2, Z2
+	VBROADCASTSD      cbe44b9f9f4f16542<>+0(SB), Z3
+	VFMADD231PD.BCST  c3e20dfda8356c02a<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbe53bd47c8d78956<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3e7bb796a644b068<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3e743ba3f7063ea8<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbeab7f7f6721ba0a<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3e93ac5f5a5c124b<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3ed7ef4cab4caa97<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbee78897f736b663<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbef9954da84115cb<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f23be05579d16a4<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf2a1df44dc2b137<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf48d4a9b1930f9e<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f749c672aa18854<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf909623883eaff1<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3fa3079edf61e415<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbfb0fb06dfe4e683<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3fb7fee004e14c52<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbfb9ddb23c3e8df2<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3fb16ecefcfa52b5<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f8f7f5df66fd76b<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbfc1df1ad154a28e<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbc8a7b9252ba3459<>+0(SB), Z3, Z2
+	VADDPD.BCST       c3ff3ba5916e9fd7f<>+0(SB), Z2, Z3
+	VSUBPD.BCST       c3ff3ba5916e9fd7f<>+0(SB), Z3, Z7
+	VSUBPD            Z7, Z3, Z8
+	VBROADCASTSD      c3ff3ba5916e9fd7f<>+0(SB), Z9
+	VSUBPD            Z8, Z9, Z8
+	VSUBPD            Z7, Z2, Z2
+	VADDPD            Z2, Z8, Z2
+	VADDPD            Z1, Z1, Z7
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z7, Z8
+	VSUBPD.BCST       c3ff0000000000000<>+0(SB), Z8, Z9
+	VSUBPD            Z9, Z8, Z10
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z11
+	VSUBPD            Z10, Z11, Z10
+	VSUBPD            Z9, Z7, Z7
+	VADDPD            Z7, Z10, Z7
+	VDIVPD            Z8, Z3, Z9
+	VFNMADD231PD      Z8, Z9, Z3
+	VFNMADD231PD      Z7, Z9, Z2
+	VADDPD            Z2, Z3, Z2
+	VDIVPD            Z8, Z2, Z2
+	VADDPD            Z2, Z9, Z3
+	VSUBPD            Z3, Z9, Z7
+	VADDPD            Z2, Z7, Z2
+	VMULPD            Z1, Z1, Z7
+	VMOVAPD           Z7, Z8
+	VFMSUB231PD       Z1, Z1, Z8
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z8, Z8
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z9
+	VFNMADD231PD.BCST c3ff71547652b82fe<>+0(SB), Z7, Z9
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z9, Z10
+	VFNMSUB231PD.BCST c3fe62e42fefa3800<>+0(SB), Z10, Z7
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z10, Z8
+	VSUBPD            Z8, Z7, Z10
+	VSUBPD            Z10, Z7, Z7
+	VSUBPD            Z8, Z7, Z7
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z8
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z10, Z8
+	VMULPD            Z10, Z10, Z11
+	VMOVAPD           Z7, Z12
+	VFMADD231PD       Z10, Z7, Z12
+	VFMADD231PD       Z8, Z11, Z12
+	VADDPD            Z12, Z10, Z7
+	VSUBPD            Z7, Z10, Z8
+	VADDPD            Z12, Z8, Z8
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z7, Z10
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z11
+	VSUBPD            Z10, Z11, Z11
+	VADDPD            Z7, Z11, Z7
+	VADDPD            Z8, Z7, Z7
+	VMULPD            Z3, Z10, Z8
+	VMOVAPD           Z8, Z11
+	VFMSUB231PD       Z3, Z10, Z11
+	VMULPD            Z3, Z7, Z3
+	VFMADD231PD       Z2, Z10, Z3
+	VADDPD            Z3, Z11, Z2
+	VADDPD            Z2, Z8, Z3
+	VSUBPD            Z3, Z8, Z7
+	VADDPD            Z2, Z7, Z2
+	VADDPD            Z2, Z3, Z2
+	VPADDQ.BCST       cbcc8000000000800<>+0(SB), Z9, Z3
+	VPSRLQ            $0x01, Z3, Z7
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z7, Z8
+	VPSLLQ            $0x34, Z8, Z8
+	VPSUBQ            Z7, Z3, Z3
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z3, Z3
+	VPSLLQ            $0x34, Z3, Z3
+	VMULPD            Z8, Z2, Z2
+	VMULPD            Z3, Z2, Z2
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z3
+	VSUBPD            Z2, Z3, Z2
+	VBLENDMPD.BCST    c3ff0000000000000<>+0(SB), Z2, K2, Z4
+	VMULPD            Z0, Z0, Z2
+	VBROADCASTSD      cbe1389c36ba235e9<>+0(SB), Z3
+	VFMADD231PD.BCST  c3dd05fccb83cf37b<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3e4f7b46724de981<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbe85f1ec38082bdc<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3ebb9df216542643<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbeef4d1e306e0024<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f1f9a321d4dab9d<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf4c02db3dabced8<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f7565bcd0dba7ce<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf9b82ce31284df1<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3fbce2f21a042b2f<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbfd812746b0379e6<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3c7187b3666c921f<>+0(SB), Z3, Z2
+	VMULPD            Z2, Z0, Z2
+	VFMADD231PD.BCST  c3ff20dd750429b6d<>+0(SB), Z0, Z2
+	VCMPPD.BCST       $0x12, c3feae147ae147ae1<>+0(SB), Z1, K2
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z4, Z1
+	VPANDQ.BCST       c8000000000000000<>+0(SB), Z0, Z3
+	VPORQ             Z3, Z1, Z1
+	VBLENDMPD         Z2, Z1, K2, Z5
+	VCMPPD.BCST       $0x08, c0000000000000000<>+0(SB), Z0, K2
+	VBLENDMPD         Z0, Z5, K2, Z6
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z6, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z6, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hErfcV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hErfcV1(SB), NOSPLIT, $0-32
@@ -17718,6 +20779,221 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hErfcVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hErfcVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VPANDQ.BCST       c7fffffffffffffff<>+0(SB), Z0, Z1
+	VSUBPD.BCST       c4010000000000000<>+0(SB), Z1, Z2
+	VADDPD.BCST       c4010000000000000<>+0(SB), Z1, Z3
+	VDIVPD            Z3, Z2, Z2
+	VBROADCASTSD      cbe44b9f9f4f16542<>+0(SB), Z3
+	VFMADD231PD.BCST  c3e20dfda8356c02a<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbe53bd47c8d78956<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3e7bb796a644b068<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3e743ba3f7063ea8<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbeab7f7f6721ba0a<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3e93ac5f5a5c124b<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3ed7ef4cab4caa97<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbee78897f736b663<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbef9954da84115cb<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f23be05579d16a4<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf2a1df44dc2b137<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf48d4a9b1930f9e<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f749c672aa18854<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbf909623883eaff1<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3fa3079edf61e415<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbfb0fb06dfe4e683<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3fb7fee004e14c52<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbfb9ddb23c3e8df2<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3fb16ecefcfa52b5<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  c3f8f7f5df66fd76b<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbfc1df1ad154a28e<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST  cbc8a7b9252ba3459<>+0(SB), Z3, Z2
+	VADDPD.BCST       c3ff3ba5916e9fd7f<>+0(SB), Z2, Z3
+	VSUBPD.BCST       c3ff3ba5916e9fd7f<>+0(SB), Z3, Z8
+	VSUBPD            Z8, Z3, Z9
+	VBROADCASTSD      c3ff3ba5916e9fd7f<>+0(SB), Z10
+	VSUBPD            Z9, Z10, Z9
+	VSUBPD            Z8, Z2, Z2
+	VADDPD            Z2, Z9, Z2
+	VADDPD            Z1, Z1, Z8
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z8, Z9
+	VSUBPD.BCST       c3ff0000000000000<>+0(SB), Z9, Z10
+	VSUBPD            Z10, Z9, Z11
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z12
+	VSUBPD            Z11, Z12, Z11
+	VSUBPD            Z10, Z8, Z8
+	VADDPD            Z8, Z11, Z8
+	VDIVPD            Z9, Z3, Z10
+	VFNMADD231PD      Z9, Z10, Z3
+	VFNMADD231PD      Z8, Z10, Z2
+	VADDPD            Z2, Z3, Z2
+	VDIVPD            Z9, Z2, Z2
+	VADDPD            Z2, Z10, Z3
+	VSUBPD            Z3, Z10, Z8
+	VADDPD            Z2, Z8, Z2
+	VMULPD            Z1, Z1, Z8
+	VMOVAPD           Z8, Z9
+	VFMSUB231PD       Z1, Z1, Z9
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z9, Z1
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z9
+	VFNMADD231PD.BCST c3ff71547652b82fe<>+0(SB), Z8, Z9
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z9, Z10
+	VFNMSUB231PD.BCST c3fe62e42fefa3800<>+0(SB), Z10, Z8
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z10, Z1
+	VSUBPD            Z1, Z8, Z10
+	VSUBPD            Z10, Z8, Z8
+	VSUBPD            Z1, Z8, Z1
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z8
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z10, Z8
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z10, Z8
+	VMULPD            Z10, Z10, Z11
+	VMOVAPD           Z1, Z12
+	VFMADD231PD       Z10, Z1, Z12
+	VFMADD231PD       Z8, Z11, Z12
+	VADDPD            Z12, Z10, Z1
+	VSUBPD            Z1, Z10, Z8
+	VADDPD            Z12, Z8, Z8
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z1, Z10
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z11
+	VSUBPD            Z10, Z11, Z11
+	VADDPD            Z1, Z11, Z1
+	VADDPD            Z8, Z1, Z1
+	VMULPD            Z3, Z10, Z8
+	VMOVAPD           Z8, Z11
+	VFMSUB231PD       Z3, Z10, Z11
+	VMULPD            Z3, Z1, Z1
+	VFMADD231PD       Z2, Z10, Z1
+	VADDPD            Z1, Z11, Z1
+	VADDPD            Z1, Z8, Z2
+	VSUBPD            Z2, Z8, Z3
+	VADDPD            Z1, Z3, Z1
+	VADDPD            Z1, Z2, Z1
+	VPADDQ.BCST       cbcc8000000000800<>+0(SB), Z9, Z2
+	VPSRLQ            $0x01, Z2, Z3
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z3, Z8
+	VPSLLQ            $0x34, Z8, Z8
+	VPSUBQ            Z3, Z2, Z2
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z2, Z2
+	VPSLLQ            $0x34, Z2, Z2
+	VMULPD            Z8, Z1, Z1
+	VMULPD            Z2, Z1, Z1
+	VBROADCASTSD      c4000000000000000<>+0(SB), Z2
+	VSUBPD            Z1, Z2, Z2
+	VPTESTMQ.BCST     c8000000000000000<>+0(SB), Z0, K2
+	VBLENDMPD         Z2, Z1, K2, Z4
+	VCMPPD.BCST       $0x1e, c403c000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST       $0x11, cc018000000000000<>+0(SB), Z0, K3
+	VBLENDMPD.BCST    c4000000000000000<>+0(SB), Z4, K3, Z5
+	KNOTW             K2, K2
+	VMOVUPD.Z         Z5, K2, Z1
+	VMULPD            Z0, Z0, Z2
+	VMULPD.BCST       c3ff20dd750429b6d<>+0(SB), Z0, Z3
+	VMOVAPD           Z3, Z8
+	VFMSUB231PD.BCST  c3ff20dd750429b6d<>+0(SB), Z0, Z8
+	VBROADCASTSD      cbe1389c36ba235e9<>+0(SB), Z9
+	VFMADD231PD.BCST  c3dd05fccb83cf37b<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  c3e4f7b46724de981<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  cbe85f1ec38082bdc<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  c3ebb9df216542643<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  cbeef4d1e306e0024<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  c3f1f9a321d4dab9d<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  cbf4c02db3dabced8<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  c3f7565bcd0dba7ce<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  cbf9b82ce31284df1<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  c3fbce2f21a042b2f<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  cbfd812746b0379e6<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST  c3c7187b3666c921f<>+0(SB), Z9, Z2
+	VFMADD231PD       Z2, Z0, Z8
+	VADDPD            Z8, Z3, Z2
+	VSUBPD            Z3, Z2, Z9
+	VSUBPD            Z9, Z2, Z10
+	VSUBPD            Z10, Z3, Z3
+	VSUBPD            Z9, Z8, Z8
+	VADDPD            Z8, Z3, Z3
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z2, Z2
+	VPXORQ.BCST       c8000000000000000<>+0(SB), Z3, Z3
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z2, Z8
+	VSUBPD            Z2, Z8, Z9
+	VSUBPD            Z9, Z8, Z10
+	VSUBPD            Z10, Z2, Z2
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z10
+	VSUBPD            Z9, Z10, Z9
+	VADDPD            Z9, Z2, Z2
+	VADDPD            Z3, Z2, Z2
+	VADDPD            Z2, Z8, Z3
+	VSUBPD            Z3, Z8, Z8
+	VADDPD            Z2, Z8, Z2
+	VADDPD            Z2, Z3, Z2
+	VCMPPD.BCST       $0x1d, cbff0000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST       $0x12, c3fe0000000000000<>+0(SB), Z0, K3
+	KANDW             K3, K2, K2
+	VBLENDMPD         Z2, Z1, K2, Z6
+	VCMPPD            $0x03, Z0, Z0, K2
+	VBLENDMPD         Z0, Z6, K2, Z7
+	CMPQ              DX, $0x00
+	JL                last
+	VMOVUPD           Z7, (AX)(BX*8)
+	ADDQ              $0x08, BX
+	SUBQ              $0x08, DX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z7, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hRecip2V1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX
 TEXT ·hRecip2V1(SB), NOSPLIT, $0-32
@@ -17816,6 +21092,74 @@ short:
 last:
 	VMASKMOVPD Y2, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hRecip2VWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hRecip2VWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VMULPD       Z0, Z0, Z0
+	VBROADCASTSD c3ff0000000000000<>+0(SB), Z1
+	VDIVPD       Z0, Z1, Z1
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z0, Z0
+	VCMPPD.BCST  $0x1a, c07b0000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST  $0x15, c7830000000000000<>+0(SB), Z0, K3
+	KORW         K3, K2, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, DI
+	TESTL        DI, DI
+	JNZ          done
+	CMPQ         DX, $0x00
+	JL           last
+	VMOVUPD      Z1, (AX)(BX*8)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, DX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -17934,6 +21278,75 @@ outside:
 	MOVQ BX, done+24(FP)
 	RET
 
+// func hRecip3VWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hRecip3VWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VMULPD       Z0, Z0, Z1
+	VMULPD       Z0, Z1, Z0
+	VBROADCASTSD c3ff0000000000000<>+0(SB), Z1
+	VDIVPD       Z0, Z1, Z1
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z0, Z0
+	VCMPPD.BCST  $0x1a, c07b0000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST  $0x15, c7830000000000000<>+0(SB), Z0, K3
+	KORW         K3, K2, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, DI
+	TESTL        DI, DI
+	JNZ          done
+	CMPQ         DX, $0x00
+	JL           last
+	VMOVUPD      Z1, (AX)(BX*8)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, DX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
 // func hRecip4V1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX
 TEXT ·hRecip4V1(SB), NOSPLIT, $0-32
@@ -18022,6 +21435,75 @@ short:
 last:
 	VMASKMOVPD Y2, Y0, (AX)(BX*8)
 	LEAQ       4(BX)(DX*1), BX
+
+done:
+	CMPQ BX, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ BX, done+24(FP)
+	RET
+
+// func hRecip4VWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hRecip4VWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  40(SI), DX
+	XORL  BX, BX
+	MOVQ  $-1, DI
+	KMOVW DI, K1
+	SUBQ  $0x08, DX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(BX*8), Z0
+
+compute:
+	VMULPD       Z0, Z0, Z0
+	VMULPD       Z0, Z0, Z0
+	VBROADCASTSD c3ff0000000000000<>+0(SB), Z1
+	VDIVPD       Z0, Z1, Z1
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z0, Z0
+	VCMPPD.BCST  $0x1a, c07b0000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST  $0x15, c7830000000000000<>+0(SB), Z0, K3
+	KORW         K3, K2, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, DI
+	TESTL        DI, DI
+	JNZ          done
+	CMPQ         DX, $0x00
+	JL           last
+	VMOVUPD      Z1, (AX)(BX*8)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, DX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, DX
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, DX
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(BX*8)
+	LEAQ    8(BX)(DX*1), BX
 
 done:
 	CMPQ BX, 40(SI)
@@ -18512,6 +21994,256 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hPowVVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hPowVVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVL  24(SI), DX
+	MOVQ  (R13)(DX*1), DX
+	MOVL  28(SI), BX
+	LEAQ  (DX)(BX*1), DX
+	MOVQ  40(SI), BX
+	XORL  DI, DI
+	MOVQ  $-1, R8
+	KMOVW R8, K1
+	SUBQ  $0x08, BX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VPADDQ.BCST       c00095f619980c433<>+0(SB), Z0, Z2
+	VPSRLQ            $0x34, Z2, Z3
+	VPORQ.BCST        c4330000000000000<>+0(SB), Z3, Z3
+	VSUBPD.BCST       c43300000000003ff<>+0(SB), Z3, Z3
+	VPANDQ.BCST       c000fffffffffffff<>+0(SB), Z2, Z2
+	VPADDQ.BCST       c3fe6a09e667f3bcd<>+0(SB), Z2, Z2
+	VSUBPD.BCST       c3ff0000000000000<>+0(SB), Z2, Z2
+	VADDPD.BCST       c4000000000000000<>+0(SB), Z2, Z4
+	VBROADCASTSD      c4000000000000000<>+0(SB), Z5
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z2, Z5, Z5
+	VADDPD.BCST       c0000000000000000<>+0(SB), Z5, Z5
+	VDIVPD            Z4, Z2, Z6
+	VFNMADD231PD      Z4, Z6, Z2
+	VFNMADD213PD.BCST c0000000000000000<>+0(SB), Z6, Z5
+	VADDPD            Z5, Z2, Z2
+	VDIVPD            Z4, Z2, Z2
+	VADDPD            Z2, Z6, Z4
+	VSUBPD            Z4, Z6, Z5
+	VADDPD            Z2, Z5, Z2
+	VMULPD            Z4, Z4, Z5
+	VMOVAPD           Z5, Z6
+	VFMSUB231PD       Z4, Z4, Z6
+	VMULPD            Z4, Z2, Z7
+	VFMADD231PD       Z2, Z4, Z7
+	VADDPD            Z7, Z6, Z6
+	VADDPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z6, Z5, Z5
+	VBROADCASTSD      c3fbacf8448fda674<>+0(SB), Z6
+	VFMADD231PD.BCST  c3fbb2e0d3d38f395<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fbe1effabc4b093<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc1110f80547523<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc3b13b16b4b833<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc745d1745a3ef0<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fcc71c71c71c822<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fd2492492492492<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  cbc7999999999999a<>+0(SB), Z7, Z6
+	VADDPD.BCST       c3fd999999999999a<>+0(SB), Z6, Z8
+	VBROADCASTSD      c3fd999999999999a<>+0(SB), Z9
+	VSUBPD            Z8, Z9, Z9
+	VADDPD            Z6, Z9, Z6
+	VMULPD            Z7, Z8, Z9
+	VMOVAPD           Z9, Z10
+	VFMSUB231PD       Z7, Z8, Z10
+	VMULPD            Z7, Z6, Z6
+	VFMADD231PD       Z5, Z8, Z6
+	VADDPD            Z6, Z10, Z6
+	VADDPD            Z6, Z9, Z8
+	VSUBPD            Z8, Z9, Z9
+	VADDPD            Z6, Z9, Z6
+	VADDPD.BCST       c3fe5555555555555<>+0(SB), Z8, Z9
+	VBROADCASTSD      c3fe5555555555555<>+0(SB), Z10
+	VSUBPD            Z9, Z10, Z10
+	VADDPD            Z8, Z10, Z8
+	VADDPD.BCST       c3c85555555555555<>+0(SB), Z6, Z6
+	VADDPD            Z6, Z9, Z10
+	VSUBPD            Z9, Z10, Z11
+	VSUBPD            Z11, Z10, Z12
+	VSUBPD            Z12, Z9, Z9
+	VSUBPD            Z11, Z6, Z6
+	VADDPD            Z6, Z9, Z6
+	VADDPD            Z8, Z6, Z6
+	VADDPD            Z6, Z10, Z8
+	VSUBPD            Z8, Z10, Z9
+	VADDPD            Z6, Z9, Z6
+	VMULPD            Z7, Z8, Z9
+	VMOVAPD           Z9, Z10
+	VFMSUB231PD       Z7, Z8, Z10
+	VMULPD            Z7, Z6, Z6
+	VFMADD231PD       Z5, Z8, Z6
+	VADDPD            Z6, Z10, Z5
+	VADDPD            Z5, Z9, Z6
+	VSUBPD            Z6, Z9, Z7
+	VADDPD            Z5, Z7, Z5
+	VMULPD            Z4, Z6, Z7
+	VMOVAPD           Z7, Z8
+	VFMSUB231PD       Z4, Z6, Z8
+	VMULPD            Z4, Z5, Z5
+	VFMADD231PD       Z2, Z6, Z5
+	VADDPD            Z5, Z8, Z5
+	VADDPD            Z5, Z7, Z6
+	VSUBPD            Z6, Z7, Z7
+	VADDPD            Z5, Z7, Z5
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z4, Z4
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z2, Z2
+	VADDPD            Z6, Z4, Z7
+	VSUBPD            Z4, Z7, Z8
+	VSUBPD            Z8, Z7, Z9
+	VSUBPD            Z9, Z4, Z4
+	VSUBPD            Z8, Z6, Z6
+	VADDPD            Z6, Z4, Z4
+	VADDPD            Z5, Z2, Z6
+	VSUBPD            Z2, Z6, Z8
+	VSUBPD            Z8, Z6, Z9
+	VSUBPD            Z9, Z2, Z2
+	VSUBPD            Z8, Z5, Z5
+	VADDPD            Z5, Z2, Z2
+	VADDPD            Z6, Z4, Z4
+	VADDPD            Z4, Z7, Z5
+	VSUBPD            Z5, Z7, Z6
+	VADDPD            Z4, Z6, Z4
+	VADDPD            Z4, Z2, Z2
+	VADDPD            Z2, Z5, Z4
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z2, Z5, Z2
+	VMULPD.BCST       c3fe62e42fefa3800<>+0(SB), Z3, Z5
+	VMULPD.BCST       c3d2ef35793c76730<>+0(SB), Z3, Z3
+	VADDPD            Z3, Z5, Z6
+	VSUBPD            Z6, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z4, Z6, Z5
+	VSUBPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z5, Z8
+	VSUBPD            Z8, Z6, Z6
+	VSUBPD            Z7, Z4, Z4
+	VADDPD            Z4, Z6, Z4
+	VADDPD            Z2, Z3, Z6
+	VSUBPD            Z3, Z6, Z7
+	VSUBPD            Z7, Z6, Z8
+	VSUBPD            Z8, Z3, Z3
+	VSUBPD            Z7, Z2, Z2
+	VADDPD            Z2, Z3, Z2
+	VADDPD            Z6, Z4, Z3
+	VADDPD            Z3, Z5, Z4
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z3, Z2, Z2
+	VADDPD            Z2, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VMULPD            Z1, Z3, Z4
+	VFMSUB213PD       Z4, Z1, Z3
+	VCMPPD.BCST       $0x19, c0010000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST       $0x16, c7fefffffffffffff<>+0(SB), Z0, K3
+	KORW              K3, K2, K2
+	VCMPPD.BCST       $0x19, cc087c00000000000<>+0(SB), Z4, K3
+	VCMPPD.BCST       $0x16, c4086800000000000<>+0(SB), Z4, K4
+	KORW              K4, K3, K3
+	KORW              K3, K2, K2
+	VFMADD231PD       Z1, Z2, Z3
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z0
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z4, Z0
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z0, Z1
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z1, Z4
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z1, Z3
+	VSUBPD            Z3, Z4, Z1
+	VSUBPD            Z1, Z4, Z2
+	VSUBPD            Z3, Z2, Z2
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z3
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z1, Z3
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z1, Z3
+	VMULPD            Z1, Z1, Z4
+	VMOVAPD           Z2, Z5
+	VFMADD231PD       Z1, Z2, Z5
+	VFMADD231PD       Z3, Z4, Z5
+	VADDPD            Z5, Z1, Z2
+	VSUBPD            Z2, Z1, Z1
+	VADDPD            Z5, Z1, Z1
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z2, Z3
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z4
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VADDPD            Z1, Z2, Z1
+	VADDPD            Z1, Z3, Z1
+	VPADDQ.BCST       cbcc8000000000800<>+0(SB), Z0, Z0
+	VPSRLQ            $0x01, Z0, Z2
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z2, Z3
+	VPSLLQ            $0x34, Z3, Z3
+	VPSUBQ            Z2, Z0, Z0
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z0, Z0
+	VPSLLQ            $0x34, Z0, Z0
+	VMULPD            Z3, Z1, Z1
+	VMULPD            Z0, Z1, Z0
+	KANDW             K1, K2, K2
+	KMOVW             K2, R8
+	TESTL             R8, R8
+	JNZ               done
+	CMPQ              BX, $0x00
+	JL                last
+	VMOVUPD           Z0, (AX)(DI*8)
+	ADDQ              $0x08, DI
+	SUBQ              $0x08, BX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     BX, R8, R8
+	KMOVW     R8, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z0, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hPowSV(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hPowSV(SB), NOSPLIT, $0-32
@@ -18761,6 +22493,255 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hPowSVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hPowSVWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (CX), Z0
+	MOVQ         $-1, CX
+	KMOVW        CX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VPADDQ.BCST       c00095f619980c433<>+0(SB), Z0, Z2
+	VPSRLQ            $0x34, Z2, Z3
+	VPORQ.BCST        c4330000000000000<>+0(SB), Z3, Z3
+	VSUBPD.BCST       c43300000000003ff<>+0(SB), Z3, Z3
+	VPANDQ.BCST       c000fffffffffffff<>+0(SB), Z2, Z2
+	VPADDQ.BCST       c3fe6a09e667f3bcd<>+0(SB), Z2, Z2
+	VSUBPD.BCST       c3ff0000000000000<>+0(SB), Z2, Z2
+	VADDPD.BCST       c4000000000000000<>+0(SB), Z2, Z4
+	VBROADCASTSD      c4000000000000000<>+0(SB), Z5
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z2, Z5, Z5
+	VADDPD.BCST       c0000000000000000<>+0(SB), Z5, Z5
+	VDIVPD            Z4, Z2, Z6
+	VFNMADD231PD      Z4, Z6, Z2
+	VFNMADD213PD.BCST c0000000000000000<>+0(SB), Z6, Z5
+	VADDPD            Z5, Z2, Z2
+	VDIVPD            Z4, Z2, Z2
+	VADDPD            Z2, Z6, Z4
+	VSUBPD            Z4, Z6, Z5
+	VADDPD            Z2, Z5, Z2
+	VMULPD            Z4, Z4, Z5
+	VMOVAPD           Z5, Z6
+	VFMSUB231PD       Z4, Z4, Z6
+	VMULPD            Z4, Z2, Z7
+	VFMADD231PD       Z2, Z4, Z7
+	VADDPD            Z7, Z6, Z6
+	VADDPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z6, Z5, Z5
+	VBROADCASTSD      c3fbacf8448fda674<>+0(SB), Z6
+	VFMADD231PD.BCST  c3fbb2e0d3d38f395<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fbe1effabc4b093<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc1110f80547523<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc3b13b16b4b833<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc745d1745a3ef0<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fcc71c71c71c822<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fd2492492492492<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  cbc7999999999999a<>+0(SB), Z7, Z6
+	VADDPD.BCST       c3fd999999999999a<>+0(SB), Z6, Z8
+	VBROADCASTSD      c3fd999999999999a<>+0(SB), Z9
+	VSUBPD            Z8, Z9, Z9
+	VADDPD            Z6, Z9, Z6
+	VMULPD            Z7, Z8, Z9
+	VMOVAPD           Z9, Z10
+	VFMSUB231PD       Z7, Z8, Z10
+	VMULPD            Z7, Z6, Z6
+	VFMADD231PD       Z5, Z8, Z6
+	VADDPD            Z6, Z10, Z6
+	VADDPD            Z6, Z9, Z8
+	VSUBPD            Z8, Z9, Z9
+	VADDPD            Z6, Z9, Z6
+	VADDPD.BCST       c3fe5555555555555<>+0(SB), Z8, Z9
+	VBROADCASTSD      c3fe5555555555555<>+0(SB), Z10
+	VSUBPD            Z9, Z10, Z10
+	VADDPD            Z8, Z10, Z8
+	VADDPD.BCST       c3c85555555555555<>+0(SB), Z6, Z6
+	VADDPD            Z6, Z9, Z10
+	VSUBPD            Z9, Z10, Z11
+	VSUBPD            Z11, Z10, Z12
+	VSUBPD            Z12, Z9, Z9
+	VSUBPD            Z11, Z6, Z6
+	VADDPD            Z6, Z9, Z6
+	VADDPD            Z8, Z6, Z6
+	VADDPD            Z6, Z10, Z8
+	VSUBPD            Z8, Z10, Z9
+	VADDPD            Z6, Z9, Z6
+	VMULPD            Z7, Z8, Z9
+	VMOVAPD           Z9, Z10
+	VFMSUB231PD       Z7, Z8, Z10
+	VMULPD            Z7, Z6, Z6
+	VFMADD231PD       Z5, Z8, Z6
+	VADDPD            Z6, Z10, Z5
+	VADDPD            Z5, Z9, Z6
+	VSUBPD            Z6, Z9, Z7
+	VADDPD            Z5, Z7, Z5
+	VMULPD            Z4, Z6, Z7
+	VMOVAPD           Z7, Z8
+	VFMSUB231PD       Z4, Z6, Z8
+	VMULPD            Z4, Z5, Z5
+	VFMADD231PD       Z2, Z6, Z5
+	VADDPD            Z5, Z8, Z5
+	VADDPD            Z5, Z7, Z6
+	VSUBPD            Z6, Z7, Z7
+	VADDPD            Z5, Z7, Z5
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z4, Z4
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z2, Z2
+	VADDPD            Z6, Z4, Z7
+	VSUBPD            Z4, Z7, Z8
+	VSUBPD            Z8, Z7, Z9
+	VSUBPD            Z9, Z4, Z4
+	VSUBPD            Z8, Z6, Z6
+	VADDPD            Z6, Z4, Z4
+	VADDPD            Z5, Z2, Z6
+	VSUBPD            Z2, Z6, Z8
+	VSUBPD            Z8, Z6, Z9
+	VSUBPD            Z9, Z2, Z2
+	VSUBPD            Z8, Z5, Z5
+	VADDPD            Z5, Z2, Z2
+	VADDPD            Z6, Z4, Z4
+	VADDPD            Z4, Z7, Z5
+	VSUBPD            Z5, Z7, Z6
+	VADDPD            Z4, Z6, Z4
+	VADDPD            Z4, Z2, Z2
+	VADDPD            Z2, Z5, Z4
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z2, Z5, Z2
+	VMULPD.BCST       c3fe62e42fefa3800<>+0(SB), Z3, Z5
+	VMULPD.BCST       c3d2ef35793c76730<>+0(SB), Z3, Z3
+	VADDPD            Z3, Z5, Z6
+	VSUBPD            Z6, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z4, Z6, Z5
+	VSUBPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z5, Z8
+	VSUBPD            Z8, Z6, Z6
+	VSUBPD            Z7, Z4, Z4
+	VADDPD            Z4, Z6, Z4
+	VADDPD            Z2, Z3, Z6
+	VSUBPD            Z3, Z6, Z7
+	VSUBPD            Z7, Z6, Z8
+	VSUBPD            Z8, Z3, Z3
+	VSUBPD            Z7, Z2, Z2
+	VADDPD            Z2, Z3, Z2
+	VADDPD            Z6, Z4, Z3
+	VADDPD            Z3, Z5, Z4
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z3, Z2, Z2
+	VADDPD            Z2, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VMULPD            Z1, Z3, Z4
+	VFMSUB213PD       Z4, Z1, Z3
+	VCMPPD.BCST       $0x19, c0010000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST       $0x16, c7fefffffffffffff<>+0(SB), Z0, K3
+	KORW              K3, K2, K2
+	VCMPPD.BCST       $0x19, cc087c00000000000<>+0(SB), Z4, K3
+	VCMPPD.BCST       $0x16, c4086800000000000<>+0(SB), Z4, K4
+	KORW              K4, K3, K3
+	KORW              K3, K2, K2
+	VFMADD231PD       Z1, Z2, Z3
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z1
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z4, Z1
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z1, Z2
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z2, Z4
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z2, Z3
+	VSUBPD            Z3, Z4, Z2
+	VSUBPD            Z2, Z4, Z4
+	VSUBPD            Z3, Z4, Z3
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z4
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z2, Z4
+	VMULPD            Z2, Z2, Z5
+	VMOVAPD           Z3, Z6
+	VFMADD231PD       Z2, Z3, Z6
+	VFMADD231PD       Z4, Z5, Z6
+	VADDPD            Z6, Z2, Z3
+	VSUBPD            Z3, Z2, Z2
+	VADDPD            Z6, Z2, Z2
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z3, Z4
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z5
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z2, Z3, Z2
+	VADDPD            Z2, Z4, Z2
+	VPADDQ.BCST       cbcc8000000000800<>+0(SB), Z1, Z1
+	VPSRLQ            $0x01, Z1, Z3
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z3, Z4
+	VPSLLQ            $0x34, Z4, Z4
+	VPSUBQ            Z3, Z1, Z1
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z1, Z1
+	VPSLLQ            $0x34, Z1, Z1
+	VMULPD            Z4, Z2, Z2
+	VMULPD            Z1, Z2, Z1
+	KANDW             K1, K2, K2
+	KMOVW             K2, CX
+	TESTL             CX, CX
+	JNZ               done
+	CMPQ              BX, $0x00
+	JL                last
+	VMOVUPD           Z1, (AX)(DI*8)
+	ADDQ              $0x08, DI
+	SUBQ              $0x08, BX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, CX
+	BZHIQ     BX, CX, CX
+	KMOVW     CX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hPowVS(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hPowVS(SB), NOSPLIT, $0-32
@@ -18995,6 +22976,255 @@ short:
 last:
 	VMASKMOVPD Y3, Y0, (AX)(DI*8)
 	LEAQ       4(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
+// func hPowVSWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hPowVSWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (DX), Z1
+	MOVQ         $-1, DX
+	KMOVW        DX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+
+compute:
+	VPADDQ.BCST       c00095f619980c433<>+0(SB), Z0, Z2
+	VPSRLQ            $0x34, Z2, Z3
+	VPORQ.BCST        c4330000000000000<>+0(SB), Z3, Z3
+	VSUBPD.BCST       c43300000000003ff<>+0(SB), Z3, Z3
+	VPANDQ.BCST       c000fffffffffffff<>+0(SB), Z2, Z2
+	VPADDQ.BCST       c3fe6a09e667f3bcd<>+0(SB), Z2, Z2
+	VSUBPD.BCST       c3ff0000000000000<>+0(SB), Z2, Z2
+	VADDPD.BCST       c4000000000000000<>+0(SB), Z2, Z4
+	VBROADCASTSD      c4000000000000000<>+0(SB), Z5
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z2, Z5, Z5
+	VADDPD.BCST       c0000000000000000<>+0(SB), Z5, Z5
+	VDIVPD            Z4, Z2, Z6
+	VFNMADD231PD      Z4, Z6, Z2
+	VFNMADD213PD.BCST c0000000000000000<>+0(SB), Z6, Z5
+	VADDPD            Z5, Z2, Z2
+	VDIVPD            Z4, Z2, Z2
+	VADDPD            Z2, Z6, Z4
+	VSUBPD            Z4, Z6, Z5
+	VADDPD            Z2, Z5, Z2
+	VMULPD            Z4, Z4, Z5
+	VMOVAPD           Z5, Z6
+	VFMSUB231PD       Z4, Z4, Z6
+	VMULPD            Z4, Z2, Z7
+	VFMADD231PD       Z2, Z4, Z7
+	VADDPD            Z7, Z6, Z6
+	VADDPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z5, Z5
+	VADDPD            Z6, Z5, Z5
+	VBROADCASTSD      c3fbacf8448fda674<>+0(SB), Z6
+	VFMADD231PD.BCST  c3fbb2e0d3d38f395<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fbe1effabc4b093<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc1110f80547523<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc3b13b16b4b833<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fc745d1745a3ef0<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fcc71c71c71c822<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  c3fd2492492492492<>+0(SB), Z7, Z6
+	VFMADD213PD.BCST  cbc7999999999999a<>+0(SB), Z7, Z6
+	VADDPD.BCST       c3fd999999999999a<>+0(SB), Z6, Z8
+	VBROADCASTSD      c3fd999999999999a<>+0(SB), Z9
+	VSUBPD            Z8, Z9, Z9
+	VADDPD            Z6, Z9, Z6
+	VMULPD            Z7, Z8, Z9
+	VMOVAPD           Z9, Z10
+	VFMSUB231PD       Z7, Z8, Z10
+	VMULPD            Z7, Z6, Z6
+	VFMADD231PD       Z5, Z8, Z6
+	VADDPD            Z6, Z10, Z6
+	VADDPD            Z6, Z9, Z8
+	VSUBPD            Z8, Z9, Z9
+	VADDPD            Z6, Z9, Z6
+	VADDPD.BCST       c3fe5555555555555<>+0(SB), Z8, Z9
+	VBROADCASTSD      c3fe5555555555555<>+0(SB), Z10
+	VSUBPD            Z9, Z10, Z10
+	VADDPD            Z8, Z10, Z8
+	VADDPD.BCST       c3c85555555555555<>+0(SB), Z6, Z6
+	VADDPD            Z6, Z9, Z10
+	VSUBPD            Z9, Z10, Z11
+	VSUBPD            Z11, Z10, Z12
+	VSUBPD            Z12, Z9, Z9
+	VSUBPD            Z11, Z6, Z6
+	VADDPD            Z6, Z9, Z6
+	VADDPD            Z8, Z6, Z6
+	VADDPD            Z6, Z10, Z8
+	VSUBPD            Z8, Z10, Z9
+	VADDPD            Z6, Z9, Z6
+	VMULPD            Z7, Z8, Z9
+	VMOVAPD           Z9, Z10
+	VFMSUB231PD       Z7, Z8, Z10
+	VMULPD            Z7, Z6, Z6
+	VFMADD231PD       Z5, Z8, Z6
+	VADDPD            Z6, Z10, Z5
+	VADDPD            Z5, Z9, Z6
+	VSUBPD            Z6, Z9, Z7
+	VADDPD            Z5, Z7, Z5
+	VMULPD            Z4, Z6, Z7
+	VMOVAPD           Z7, Z8
+	VFMSUB231PD       Z4, Z6, Z8
+	VMULPD            Z4, Z5, Z5
+	VFMADD231PD       Z2, Z6, Z5
+	VADDPD            Z5, Z8, Z5
+	VADDPD            Z5, Z7, Z6
+	VSUBPD            Z6, Z7, Z7
+	VADDPD            Z5, Z7, Z5
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z4, Z4
+	VMULPD.BCST       c4000000000000000<>+0(SB), Z2, Z2
+	VADDPD            Z6, Z4, Z7
+	VSUBPD            Z4, Z7, Z8
+	VSUBPD            Z8, Z7, Z9
+	VSUBPD            Z9, Z4, Z4
+	VSUBPD            Z8, Z6, Z6
+	VADDPD            Z6, Z4, Z4
+	VADDPD            Z5, Z2, Z6
+	VSUBPD            Z2, Z6, Z8
+	VSUBPD            Z8, Z6, Z9
+	VSUBPD            Z9, Z2, Z2
+	VSUBPD            Z8, Z5, Z5
+	VADDPD            Z5, Z2, Z2
+	VADDPD            Z6, Z4, Z4
+	VADDPD            Z4, Z7, Z5
+	VSUBPD            Z5, Z7, Z6
+	VADDPD            Z4, Z6, Z4
+	VADDPD            Z4, Z2, Z2
+	VADDPD            Z2, Z5, Z4
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z2, Z5, Z2
+	VMULPD.BCST       c3fe62e42fefa3800<>+0(SB), Z3, Z5
+	VMULPD.BCST       c3d2ef35793c76730<>+0(SB), Z3, Z3
+	VADDPD            Z3, Z5, Z6
+	VSUBPD            Z6, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z4, Z6, Z5
+	VSUBPD            Z6, Z5, Z7
+	VSUBPD            Z7, Z5, Z8
+	VSUBPD            Z8, Z6, Z6
+	VSUBPD            Z7, Z4, Z4
+	VADDPD            Z4, Z6, Z4
+	VADDPD            Z2, Z3, Z6
+	VSUBPD            Z3, Z6, Z7
+	VSUBPD            Z7, Z6, Z8
+	VSUBPD            Z8, Z3, Z3
+	VSUBPD            Z7, Z2, Z2
+	VADDPD            Z2, Z3, Z2
+	VADDPD            Z6, Z4, Z3
+	VADDPD            Z3, Z5, Z4
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z3, Z2, Z2
+	VADDPD            Z2, Z4, Z3
+	VSUBPD            Z3, Z4, Z4
+	VADDPD            Z2, Z4, Z2
+	VMULPD            Z1, Z3, Z4
+	VFMSUB213PD       Z4, Z1, Z3
+	VCMPPD.BCST       $0x19, c0010000000000000<>+0(SB), Z0, K2
+	VCMPPD.BCST       $0x16, c7fefffffffffffff<>+0(SB), Z0, K3
+	KORW              K3, K2, K2
+	VCMPPD.BCST       $0x19, cc087c00000000000<>+0(SB), Z4, K3
+	VCMPPD.BCST       $0x16, c4086800000000000<>+0(SB), Z4, K4
+	KORW              K4, K3, K3
+	KORW              K3, K2, K2
+	VFMADD231PD       Z1, Z2, Z3
+	VBROADCASTSD      c4338000000000000<>+0(SB), Z0
+	VFMADD231PD.BCST  c3ff71547652b82fe<>+0(SB), Z4, Z0
+	VSUBPD.BCST       c4338000000000000<>+0(SB), Z0, Z2
+	VFNMADD231PD.BCST c3fe62e42fefa3800<>+0(SB), Z2, Z4
+	VFMSUB231PD.BCST  c3d2ef35793c76730<>+0(SB), Z2, Z3
+	VSUBPD            Z3, Z4, Z2
+	VSUBPD            Z2, Z4, Z4
+	VSUBPD            Z3, Z4, Z3
+	VBROADCASTSD      c3e21f7f21622928f<>+0(SB), Z4
+	VFMADD231PD.BCST  c3de61bfa3a67e590<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3e5ae642c86649d1<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3e927e4d41cb06bf<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3ec71de3a5aa713c<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3efa01a01a9e8574<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f2a01a01a0196ae<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f56c16c16c15a6b<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3f81111111111111<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fa5555555555557<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fc5555555555555<>+0(SB), Z2, Z4
+	VFMADD213PD.BCST  c3fe0000000000000<>+0(SB), Z2, Z4
+	VMULPD            Z2, Z2, Z5
+	VMOVAPD           Z3, Z6
+	VFMADD231PD       Z2, Z3, Z6
+	VFMADD231PD       Z4, Z5, Z6
+	VADDPD            Z6, Z2, Z3
+	VSUBPD            Z3, Z2, Z2
+	VADDPD            Z6, Z2, Z2
+	VADDPD.BCST       c3ff0000000000000<>+0(SB), Z3, Z4
+	VBROADCASTSD      c3ff0000000000000<>+0(SB), Z5
+	VSUBPD            Z4, Z5, Z5
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z2, Z3, Z2
+	VADDPD            Z2, Z4, Z2
+	VPADDQ.BCST       cbcc8000000000800<>+0(SB), Z0, Z0
+	VPSRLQ            $0x01, Z0, Z3
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z3, Z4
+	VPSLLQ            $0x34, Z4, Z4
+	VPSUBQ            Z3, Z0, Z0
+	VPADDQ.BCST       cffffffffffffffff<>+0(SB), Z0, Z0
+	VPSLLQ            $0x34, Z0, Z0
+	VMULPD            Z4, Z2, Z2
+	VMULPD            Z0, Z2, Z0
+	KANDW             K1, K2, K2
+	KMOVW             K2, DX
+	TESTL             DX, DX
+	JNZ               done
+	CMPQ              BX, $0x00
+	JL                last
+	VMOVUPD           Z0, (AX)(DI*8)
+	ADDQ              $0x08, DI
+	SUBQ              $0x08, BX
+	JGE               loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, DX
+	BZHIQ     BX, DX, DX
+	KMOVW     DX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z0, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
 
 done:
 	CMPQ DI, 40(SI)
@@ -19365,6 +23595,198 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hAtan2VVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAtan2VVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVL  24(SI), DX
+	MOVQ  (R13)(DX*1), DX
+	MOVL  28(SI), BX
+	LEAQ  (DX)(BX*1), DX
+	MOVQ  40(SI), BX
+	XORL  DI, DI
+	MOVQ  $-1, R8
+	KMOVW R8, K1
+	SUBQ  $0x08, BX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z1, Z2
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z3
+	VCMPPD           $0x1e, Z2, Z3, K2
+	VBLENDMPD        Z2, Z3, K2, Z4
+	VBLENDMPD        Z3, Z2, K2, Z5
+	VDIVPD           Z5, Z4, Z2
+	VMULPD.BCST      c3e10000000000000<>+0(SB), Z5, Z3
+	VCMPPD           $0x11, Z3, Z4, K3
+	VCMPPD.BCST      $0x11, c20b0000000000000<>+0(SB), Z4, K4
+	KANDNW           K4, K3, K4
+	VCMPPD.BCST      $0x16, c5f30000000000000<>+0(SB), Z5, K5
+	VCMPPD           $0x03, Z0, Z1, K6
+	KORW             K6, K5, K5
+	KORW             K4, K5, K4
+	VFNMADD231PD     Z5, Z2, Z4
+	VDIVPD           Z5, Z4, Z3
+	VBROADCASTSD     c4338000000000000<>+0(SB), Z11
+	VFMADD231PD.BCST c4010000000000000<>+0(SB), Z2, Z11
+	VSUBPD.BCST      c4338000000000000<>+0(SB), Z11, Z12
+	VMULPD.BCST      c3fd0000000000000<>+0(SB), Z12, Z12
+	VMULPD           Z12, Z2, Z13
+	VMOVAPD          Z13, Z14
+	VFMSUB231PD      Z12, Z2, Z14
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z13, Z15
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z16
+	VSUBPD           Z15, Z16, Z16
+	VADDPD           Z13, Z16, Z13
+	VFMADD231PD      Z12, Z3, Z14
+	VADDPD           Z14, Z13, Z13
+	VSUBPD           Z12, Z2, Z12
+	VDIVPD           Z15, Z12, Z14
+	VFNMADD231PD     Z15, Z14, Z12
+	VFNMADD231PD     Z13, Z14, Z3
+	VADDPD           Z3, Z12, Z3
+	VDIVPD           Z15, Z3, Z3
+	VMULPD           Z14, Z14, Z12
+	VBROADCASTSD     c3fb3acdfd3ba71ca<>+0(SB), Z13
+	VFMADD231PD.BCST cbfb044574cbfb7cf<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfb745c5a08c2c43<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST c3fbc71c70bed425b<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfc249249243a4f9<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST c3fc999999999983a<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfd5555555555555<>+0(SB), Z12, Z13
+	VPANDQ.BCST      c0000000000000007<>+0(SB), Z11, Z11
+	MOVQ             $-1, R8
+	KMOVW            R8, K5
+	LEAQ             atanHi<>+0(SB), R8
+	VBROADCASTSD     c0000000000000000<>+0(SB), Z15
+	VGATHERQPD       (R8)(Z11*8), K5, Z15
+	VADDPD           Z14, Z15, Z16
+	VSUBPD           Z16, Z15, Z15
+	VADDPD           Z14, Z15, Z15
+	VMULPD           Z12, Z14, Z12
+	MOVQ             $-1, R8
+	KMOVW            R8, K5
+	LEAQ             atanLo<>+0(SB), R8
+	VBROADCASTSD     c0000000000000000<>+0(SB), Z14
+	VGATHERQPD       (R8)(Z11*8), K5, Z14
+	VADDPD           Z3, Z14, Z3
+	VFMADD231PD      Z13, Z12, Z3
+	VADDPD           Z3, Z15, Z3
+	VADDPD           Z3, Z16, Z11
+	VSUBPD           Z11, Z16, Z12
+	VADDPD           Z3, Z12, Z3
+	VBLENDMPD        Z2, Z11, K3, Z6
+	KNOTW            K3, K3
+	VMOVUPD.Z        Z3, K3, Z2
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z6, Z3
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z2, Z11
+	VADDPD.BCST      c3ff921fb54442d18<>+0(SB), Z3, Z12
+	VSUBPD.BCST      c3ff921fb54442d18<>+0(SB), Z12, Z13
+	VSUBPD           Z13, Z12, Z14
+	VBROADCASTSD     c3ff921fb54442d18<>+0(SB), Z15
+	VSUBPD           Z14, Z15, Z14
+	VSUBPD           Z13, Z3, Z3
+	VADDPD           Z3, Z14, Z3
+	VADDPD.BCST      c3c91a62633145c07<>+0(SB), Z11, Z13
+	VSUBPD.BCST      c3c91a62633145c07<>+0(SB), Z13, Z14
+	VSUBPD           Z14, Z13, Z15
+	VBROADCASTSD     c3c91a62633145c07<>+0(SB), Z16
+	VSUBPD           Z15, Z16, Z15
+	VSUBPD           Z14, Z11, Z11
+	VADDPD           Z11, Z15, Z11
+	VADDPD           Z13, Z3, Z3
+	VADDPD           Z3, Z12, Z13
+	VSUBPD           Z13, Z12, Z12
+	VADDPD           Z3, Z12, Z3
+	VADDPD           Z3, Z11, Z3
+	VADDPD           Z3, Z13, Z11
+	VSUBPD           Z11, Z13, Z12
+	VADDPD           Z3, Z12, Z3
+	VBLENDMPD        Z11, Z6, K2, Z7
+	VBLENDMPD        Z3, Z2, K2, Z8
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z7, Z2
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z8, Z3
+	VADDPD.BCST      c400921fb54442d18<>+0(SB), Z2, Z11
+	VSUBPD.BCST      c400921fb54442d18<>+0(SB), Z11, Z12
+	VSUBPD           Z12, Z11, Z13
+	VBROADCASTSD     c400921fb54442d18<>+0(SB), Z14
+	VSUBPD           Z13, Z14, Z13
+	VSUBPD           Z12, Z2, Z2
+	VADDPD           Z2, Z13, Z2
+	VADDPD.BCST      c3ca1a62633145c07<>+0(SB), Z3, Z12
+	VSUBPD.BCST      c3ca1a62633145c07<>+0(SB), Z12, Z13
+	VSUBPD           Z13, Z12, Z14
+	VBROADCASTSD     c3ca1a62633145c07<>+0(SB), Z15
+	VSUBPD           Z14, Z15, Z14
+	VSUBPD           Z13, Z3, Z3
+	VADDPD           Z3, Z14, Z3
+	VADDPD           Z12, Z2, Z2
+	VADDPD           Z2, Z11, Z12
+	VSUBPD           Z12, Z11, Z11
+	VADDPD           Z2, Z11, Z2
+	VADDPD           Z2, Z3, Z2
+	VADDPD           Z2, Z12, Z3
+	VSUBPD           Z3, Z12, Z11
+	VADDPD           Z2, Z11, Z2
+	VPTESTMQ.BCST    c8000000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z3, Z7, K2, Z9
+	VPTESTMQ.BCST    c8000000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z2, Z8, K2, Z10
+	VADDPD           Z10, Z9, Z1
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z1, Z1
+	VPANDQ.BCST      c8000000000000000<>+0(SB), Z0, Z0
+	VPORQ            Z0, Z1, Z0
+	KANDW            K1, K4, K2
+	KMOVW            K2, R8
+	TESTL            R8, R8
+	JNZ              done
+	CMPQ             BX, $0x00
+	JL               last
+	VMOVUPD          Z0, (AX)(DI*8)
+	ADDQ             $0x08, DI
+	SUBQ             $0x08, BX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     BX, R8, R8
+	KMOVW     R8, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z0, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hAtan2SV(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hAtan2SV(SB), NOSPLIT, $0-32
@@ -19536,6 +23958,197 @@ short:
 last:
 	VMASKMOVPD Y2, Y0, (AX)(DI*8)
 	LEAQ       4(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
+// func hAtan2SVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAtan2SVWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (CX), Z0
+	MOVQ         $-1, CX
+	KMOVW        CX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z1, Z2
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z3
+	VCMPPD           $0x1e, Z2, Z3, K2
+	VBLENDMPD        Z2, Z3, K2, Z4
+	VBLENDMPD        Z3, Z2, K2, Z5
+	VDIVPD           Z5, Z4, Z2
+	VMULPD.BCST      c3e10000000000000<>+0(SB), Z5, Z3
+	VCMPPD           $0x11, Z3, Z4, K3
+	VCMPPD.BCST      $0x11, c20b0000000000000<>+0(SB), Z4, K4
+	KANDNW           K4, K3, K4
+	VCMPPD.BCST      $0x16, c5f30000000000000<>+0(SB), Z5, K5
+	VCMPPD           $0x03, Z0, Z1, K6
+	KORW             K6, K5, K5
+	KORW             K4, K5, K4
+	VFNMADD231PD     Z5, Z2, Z4
+	VDIVPD           Z5, Z4, Z3
+	VBROADCASTSD     c4338000000000000<>+0(SB), Z11
+	VFMADD231PD.BCST c4010000000000000<>+0(SB), Z2, Z11
+	VSUBPD.BCST      c4338000000000000<>+0(SB), Z11, Z12
+	VMULPD.BCST      c3fd0000000000000<>+0(SB), Z12, Z12
+	VMULPD           Z12, Z2, Z13
+	VMOVAPD          Z13, Z14
+	VFMSUB231PD      Z12, Z2, Z14
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z13, Z15
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z16
+	VSUBPD           Z15, Z16, Z16
+	VADDPD           Z13, Z16, Z13
+	VFMADD231PD      Z12, Z3, Z14
+	VADDPD           Z14, Z13, Z13
+	VSUBPD           Z12, Z2, Z12
+	VDIVPD           Z15, Z12, Z14
+	VFNMADD231PD     Z15, Z14, Z12
+	VFNMADD231PD     Z13, Z14, Z3
+	VADDPD           Z3, Z12, Z3
+	VDIVPD           Z15, Z3, Z3
+	VMULPD           Z14, Z14, Z12
+	VBROADCASTSD     c3fb3acdfd3ba71ca<>+0(SB), Z13
+	VFMADD231PD.BCST cbfb044574cbfb7cf<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfb745c5a08c2c43<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST c3fbc71c70bed425b<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfc249249243a4f9<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST c3fc999999999983a<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfd5555555555555<>+0(SB), Z12, Z13
+	VPANDQ.BCST      c0000000000000007<>+0(SB), Z11, Z11
+	MOVQ             $-1, CX
+	KMOVW            CX, K5
+	LEAQ             atanHi<>+0(SB), CX
+	VBROADCASTSD     c0000000000000000<>+0(SB), Z15
+	VGATHERQPD       (CX)(Z11*8), K5, Z15
+	VADDPD           Z14, Z15, Z16
+	VSUBPD           Z16, Z15, Z15
+	VADDPD           Z14, Z15, Z15
+	VMULPD           Z12, Z14, Z12
+	MOVQ             $-1, CX
+	KMOVW            CX, K5
+	LEAQ             atanLo<>+0(SB), CX
+	VBROADCASTSD     c0000000000000000<>+0(SB), Z14
+	VGATHERQPD       (CX)(Z11*8), K5, Z14
+	VADDPD           Z3, Z14, Z3
+	VFMADD231PD      Z13, Z12, Z3
+	VADDPD           Z3, Z15, Z3
+	VADDPD           Z3, Z16, Z11
+	VSUBPD           Z11, Z16, Z12
+	VADDPD           Z3, Z12, Z3
+	VBLENDMPD        Z2, Z11, K3, Z6
+	KNOTW            K3, K3
+	VMOVUPD.Z        Z3, K3, Z2
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z6, Z3
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z2, Z11
+	VADDPD.BCST      c3ff921fb54442d18<>+0(SB), Z3, Z12
+	VSUBPD.BCST      c3ff921fb54442d18<>+0(SB), Z12, Z13
+	VSUBPD           Z13, Z12, Z14
+	VBROADCASTSD     c3ff921fb54442d18<>+0(SB), Z15
+	VSUBPD           Z14, Z15, Z14
+	VSUBPD           Z13, Z3, Z3
+	VADDPD           Z3, Z14, Z3
+	VADDPD.BCST      c3c91a62633145c07<>+0(SB), Z11, Z13
+	VSUBPD.BCST      c3c91a62633145c07<>+0(SB), Z13, Z14
+	VSUBPD           Z14, Z13, Z15
+	VBROADCASTSD     c3c91a62633145c07<>+0(SB), Z16
+	VSUBPD           Z15, Z16, Z15
+	VSUBPD           Z14, Z11, Z11
+	VADDPD           Z11, Z15, Z11
+	VADDPD           Z13, Z3, Z3
+	VADDPD           Z3, Z12, Z13
+	VSUBPD           Z13, Z12, Z12
+	VADDPD           Z3, Z12, Z3
+	VADDPD           Z3, Z11, Z3
+	VADDPD           Z3, Z13, Z11
+	VSUBPD           Z11, Z13, Z12
+	VADDPD           Z3, Z12, Z3
+	VBLENDMPD        Z11, Z6, K2, Z7
+	VBLENDMPD        Z3, Z2, K2, Z8
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z7, Z2
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z8, Z3
+	VADDPD.BCST      c400921fb54442d18<>+0(SB), Z2, Z11
+	VSUBPD.BCST      c400921fb54442d18<>+0(SB), Z11, Z12
+	VSUBPD           Z12, Z11, Z13
+	VBROADCASTSD     c400921fb54442d18<>+0(SB), Z14
+	VSUBPD           Z13, Z14, Z13
+	VSUBPD           Z12, Z2, Z2
+	VADDPD           Z2, Z13, Z2
+	VADDPD.BCST      c3ca1a62633145c07<>+0(SB), Z3, Z12
+	VSUBPD.BCST      c3ca1a62633145c07<>+0(SB), Z12, Z13
+	VSUBPD           Z13, Z12, Z14
+	VBROADCASTSD     c3ca1a62633145c07<>+0(SB), Z15
+	VSUBPD           Z14, Z15, Z14
+	VSUBPD           Z13, Z3, Z3
+	VADDPD           Z3, Z14, Z3
+	VADDPD           Z12, Z2, Z2
+	VADDPD           Z2, Z11, Z12
+	VSUBPD           Z12, Z11, Z11
+	VADDPD           Z2, Z11, Z2
+	VADDPD           Z2, Z3, Z2
+	VADDPD           Z2, Z12, Z3
+	VSUBPD           Z3, Z12, Z11
+	VADDPD           Z2, Z11, Z2
+	VPTESTMQ.BCST    c8000000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z3, Z7, K2, Z9
+	VPTESTMQ.BCST    c8000000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z2, Z8, K2, Z10
+	VADDPD           Z10, Z9, Z1
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z1, Z1
+	VPANDQ.BCST      c8000000000000000<>+0(SB), Z0, Z2
+	VPORQ            Z2, Z1, Z1
+	KANDW            K1, K4, K2
+	KMOVW            K2, CX
+	TESTL            CX, CX
+	JNZ              done
+	CMPQ             BX, $0x00
+	JL               last
+	VMOVUPD          Z1, (AX)(DI*8)
+	ADDQ             $0x08, DI
+	SUBQ             $0x08, BX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, CX
+	BZHIQ     BX, CX, CX
+	KMOVW     CX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z1, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
 
 done:
 	CMPQ DI, 40(SI)
@@ -19737,6 +24350,197 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hAtan2VSWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hAtan2VSWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (DX), Z1
+	MOVQ         $-1, DX
+	KMOVW        DX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+
+compute:
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z1, Z2
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z0, Z3
+	VCMPPD           $0x1e, Z2, Z3, K2
+	VBLENDMPD        Z2, Z3, K2, Z4
+	VBLENDMPD        Z3, Z2, K2, Z5
+	VDIVPD           Z5, Z4, Z2
+	VMULPD.BCST      c3e10000000000000<>+0(SB), Z5, Z3
+	VCMPPD           $0x11, Z3, Z4, K3
+	VCMPPD.BCST      $0x11, c20b0000000000000<>+0(SB), Z4, K4
+	KANDNW           K4, K3, K4
+	VCMPPD.BCST      $0x16, c5f30000000000000<>+0(SB), Z5, K5
+	VCMPPD           $0x03, Z0, Z1, K6
+	KORW             K6, K5, K5
+	KORW             K4, K5, K4
+	VFNMADD231PD     Z5, Z2, Z4
+	VDIVPD           Z5, Z4, Z3
+	VBROADCASTSD     c4338000000000000<>+0(SB), Z11
+	VFMADD231PD.BCST c4010000000000000<>+0(SB), Z2, Z11
+	VSUBPD.BCST      c4338000000000000<>+0(SB), Z11, Z12
+	VMULPD.BCST      c3fd0000000000000<>+0(SB), Z12, Z12
+	VMULPD           Z12, Z2, Z13
+	VMOVAPD          Z13, Z14
+	VFMSUB231PD      Z12, Z2, Z14
+	VADDPD.BCST      c3ff0000000000000<>+0(SB), Z13, Z15
+	VBROADCASTSD     c3ff0000000000000<>+0(SB), Z16
+	VSUBPD           Z15, Z16, Z16
+	VADDPD           Z13, Z16, Z13
+	VFMADD231PD      Z12, Z3, Z14
+	VADDPD           Z14, Z13, Z13
+	VSUBPD           Z12, Z2, Z12
+	VDIVPD           Z15, Z12, Z14
+	VFNMADD231PD     Z15, Z14, Z12
+	VFNMADD231PD     Z13, Z14, Z3
+	VADDPD           Z3, Z12, Z3
+	VDIVPD           Z15, Z3, Z3
+	VMULPD           Z14, Z14, Z12
+	VBROADCASTSD     c3fb3acdfd3ba71ca<>+0(SB), Z13
+	VFMADD231PD.BCST cbfb044574cbfb7cf<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfb745c5a08c2c43<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST c3fbc71c70bed425b<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfc249249243a4f9<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST c3fc999999999983a<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST cbfd5555555555555<>+0(SB), Z12, Z13
+	VPANDQ.BCST      c0000000000000007<>+0(SB), Z11, Z11
+	MOVQ             $-1, DX
+	KMOVW            DX, K5
+	LEAQ             atanHi<>+0(SB), DX
+	VBROADCASTSD     c0000000000000000<>+0(SB), Z15
+	VGATHERQPD       (DX)(Z11*8), K5, Z15
+	VADDPD           Z14, Z15, Z16
+	VSUBPD           Z16, Z15, Z15
+	VADDPD           Z14, Z15, Z15
+	VMULPD           Z12, Z14, Z12
+	MOVQ             $-1, DX
+	KMOVW            DX, K5
+	LEAQ             atanLo<>+0(SB), DX
+	VBROADCASTSD     c0000000000000000<>+0(SB), Z14
+	VGATHERQPD       (DX)(Z11*8), K5, Z14
+	VADDPD           Z3, Z14, Z3
+	VFMADD231PD      Z13, Z12, Z3
+	VADDPD           Z3, Z15, Z3
+	VADDPD           Z3, Z16, Z11
+	VSUBPD           Z11, Z16, Z12
+	VADDPD           Z3, Z12, Z3
+	VBLENDMPD        Z2, Z11, K3, Z6
+	KNOTW            K3, K3
+	VMOVUPD.Z        Z3, K3, Z2
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z6, Z3
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z2, Z11
+	VADDPD.BCST      c3ff921fb54442d18<>+0(SB), Z3, Z12
+	VSUBPD.BCST      c3ff921fb54442d18<>+0(SB), Z12, Z13
+	VSUBPD           Z13, Z12, Z14
+	VBROADCASTSD     c3ff921fb54442d18<>+0(SB), Z15
+	VSUBPD           Z14, Z15, Z14
+	VSUBPD           Z13, Z3, Z3
+	VADDPD           Z3, Z14, Z3
+	VADDPD.BCST      c3c91a62633145c07<>+0(SB), Z11, Z13
+	VSUBPD.BCST      c3c91a62633145c07<>+0(SB), Z13, Z14
+	VSUBPD           Z14, Z13, Z15
+	VBROADCASTSD     c3c91a62633145c07<>+0(SB), Z16
+	VSUBPD           Z15, Z16, Z15
+	VSUBPD           Z14, Z11, Z11
+	VADDPD           Z11, Z15, Z11
+	VADDPD           Z13, Z3, Z3
+	VADDPD           Z3, Z12, Z13
+	VSUBPD           Z13, Z12, Z12
+	VADDPD           Z3, Z12, Z3
+	VADDPD           Z3, Z11, Z3
+	VADDPD           Z3, Z13, Z11
+	VSUBPD           Z11, Z13, Z12
+	VADDPD           Z3, Z12, Z3
+	VBLENDMPD        Z11, Z6, K2, Z7
+	VBLENDMPD        Z3, Z2, K2, Z8
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z7, Z2
+	VPXORQ.BCST      c8000000000000000<>+0(SB), Z8, Z3
+	VADDPD.BCST      c400921fb54442d18<>+0(SB), Z2, Z11
+	VSUBPD.BCST      c400921fb54442d18<>+0(SB), Z11, Z12
+	VSUBPD           Z12, Z11, Z13
+	VBROADCASTSD     c400921fb54442d18<>+0(SB), Z14
+	VSUBPD           Z13, Z14, Z13
+	VSUBPD           Z12, Z2, Z2
+	VADDPD           Z2, Z13, Z2
+	VADDPD.BCST      c3ca1a62633145c07<>+0(SB), Z3, Z12
+	VSUBPD.BCST      c3ca1a62633145c07<>+0(SB), Z12, Z13
+	VSUBPD           Z13, Z12, Z14
+	VBROADCASTSD     c3ca1a62633145c07<>+0(SB), Z15
+	VSUBPD           Z14, Z15, Z14
+	VSUBPD           Z13, Z3, Z3
+	VADDPD           Z3, Z14, Z3
+	VADDPD           Z12, Z2, Z2
+	VADDPD           Z2, Z11, Z12
+	VSUBPD           Z12, Z11, Z11
+	VADDPD           Z2, Z11, Z2
+	VADDPD           Z2, Z3, Z2
+	VADDPD           Z2, Z12, Z3
+	VSUBPD           Z3, Z12, Z11
+	VADDPD           Z2, Z11, Z2
+	VPTESTMQ.BCST    c8000000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z3, Z7, K2, Z9
+	VPTESTMQ.BCST    c8000000000000000<>+0(SB), Z1, K2
+	VBLENDMPD        Z2, Z8, K2, Z10
+	VADDPD           Z10, Z9, Z2
+	VPANDQ.BCST      c7fffffffffffffff<>+0(SB), Z2, Z2
+	VPANDQ.BCST      c8000000000000000<>+0(SB), Z0, Z0
+	VPORQ            Z0, Z2, Z0
+	KANDW            K1, K4, K2
+	KMOVW            K2, DX
+	TESTL            DX, DX
+	JNZ              done
+	CMPQ             BX, $0x00
+	JL               last
+	VMOVUPD          Z0, (AX)(DI*8)
+	ADDQ             $0x08, DI
+	SUBQ             $0x08, BX
+	JGE              loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, DX
+	BZHIQ     BX, DX, DX
+	KMOVW     DX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z0, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hHypotVV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
 TEXT ·hHypotVV1(SB), NOSPLIT, $0-32
@@ -19914,6 +24718,104 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hHypotVVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hHypotVVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVL  24(SI), DX
+	MOVQ  (R13)(DX*1), DX
+	MOVL  28(SI), BX
+	LEAQ  (DX)(BX*1), DX
+	MOVQ  40(SI), BX
+	XORL  DI, DI
+	MOVQ  $-1, R8
+	KMOVW R8, K1
+	SUBQ  $0x08, BX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z0, Z0
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x1e, Z0, Z1, K2
+	VBLENDMPD    Z1, Z0, K2, Z2
+	VBLENDMPD    Z0, Z1, K2, Z3
+	VMULPD.BCST  c3c90000000000000<>+0(SB), Z2, Z5
+	VCMPPD       $0x12, Z5, Z3, K2
+	VMULPD       Z3, Z3, Z5
+	VFMADD231PD  Z2, Z2, Z5
+	VSQRTPD      Z5, Z5
+	VMULPD       Z5, Z5, Z6
+	VMULPD       Z2, Z2, Z7
+	VSUBPD       Z7, Z6, Z8
+	VFNMADD231PD Z3, Z3, Z8
+	VFMSUB231PD  Z5, Z5, Z6
+	VADDPD       Z6, Z8, Z6
+	VFMSUB231PD  Z2, Z2, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD.BCST  c4000000000000000<>+0(SB), Z5, Z7
+	VDIVPD       Z7, Z6, Z6
+	VSUBPD       Z6, Z5, Z5
+	VCMPPD.BCST  $0x1e, c5fd0000000000000<>+0(SB), Z2, K3
+	VCMPPD.BCST  $0x11, c23d0000000000000<>+0(SB), Z3, K4
+	KORW         K4, K3, K3
+	VCMPPD.BCST  $0x16, c7fefffffffffffff<>+0(SB), Z2, K4
+	VCMPPD       $0x03, Z1, Z0, K5
+	KORW         K5, K4, K4
+	KANDNW       K3, K2, K3
+	KORW         K3, K4, K3
+	VADDPD       Z3, Z2, Z0
+	VBLENDMPD    Z0, Z5, K2, Z4
+	KANDW        K1, K3, K2
+	KMOVW        K2, R8
+	TESTL        R8, R8
+	JNZ          done
+	CMPQ         BX, $0x00
+	JL           last
+	VMOVUPD      Z4, (AX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, BX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     BX, R8, R8
+	KMOVW     R8, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z4, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hHypotSV(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
 TEXT ·hHypotSV(SB), NOSPLIT, $0-32
@@ -20011,6 +24913,103 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hHypotSVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hHypotSVWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (CX), Z0
+	MOVQ         $-1, CX
+	KMOVW        CX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z0, Z2
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x1e, Z2, Z1, K2
+	VBLENDMPD    Z1, Z2, K2, Z3
+	VBLENDMPD    Z2, Z1, K2, Z4
+	VMULPD.BCST  c3c90000000000000<>+0(SB), Z3, Z6
+	VCMPPD       $0x12, Z6, Z4, K2
+	VMULPD       Z4, Z4, Z6
+	VFMADD231PD  Z3, Z3, Z6
+	VSQRTPD      Z6, Z6
+	VMULPD       Z6, Z6, Z7
+	VMULPD       Z3, Z3, Z8
+	VSUBPD       Z8, Z7, Z9
+	VFNMADD231PD Z4, Z4, Z9
+	VFMSUB231PD  Z6, Z6, Z7
+	VADDPD       Z7, Z9, Z7
+	VFMSUB231PD  Z3, Z3, Z8
+	VSUBPD       Z8, Z7, Z7
+	VMULPD.BCST  c4000000000000000<>+0(SB), Z6, Z8
+	VDIVPD       Z8, Z7, Z7
+	VSUBPD       Z7, Z6, Z6
+	VCMPPD.BCST  $0x1e, c5fd0000000000000<>+0(SB), Z3, K3
+	VCMPPD.BCST  $0x11, c23d0000000000000<>+0(SB), Z4, K4
+	KORW         K4, K3, K3
+	VCMPPD.BCST  $0x16, c7fefffffffffffff<>+0(SB), Z3, K4
+	VCMPPD       $0x03, Z1, Z2, K5
+	KORW         K5, K4, K4
+	KANDNW       K3, K2, K3
+	KORW         K3, K4, K3
+	VADDPD       Z4, Z3, Z1
+	VBLENDMPD    Z1, Z6, K2, Z5
+	KANDW        K1, K3, K2
+	KMOVW        K2, CX
+	TESTL        CX, CX
+	JNZ          done
+	CMPQ         BX, $0x00
+	JL           last
+	VMOVUPD      Z5, (AX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, BX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, CX
+	BZHIQ     BX, CX, CX
+	KMOVW     CX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z5, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hHypotVS(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
 TEXT ·hHypotVS(SB), NOSPLIT, $0-32
@@ -20093,6 +25092,103 @@ short:
 last:
 	VMASKMOVPD Y3, Y0, (AX)(DI*8)
 	LEAQ       4(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
+// func hHypotVSWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hHypotVSWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (DX), Z1
+	MOVQ         $-1, DX
+	KMOVW        DX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+
+compute:
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z0, Z0
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z5
+	VCMPPD       $0x1e, Z0, Z5, K2
+	VBLENDMPD    Z5, Z0, K2, Z2
+	VBLENDMPD    Z0, Z5, K2, Z3
+	VMULPD.BCST  c3c90000000000000<>+0(SB), Z2, Z6
+	VCMPPD       $0x12, Z6, Z3, K2
+	VMULPD       Z3, Z3, Z6
+	VFMADD231PD  Z2, Z2, Z6
+	VSQRTPD      Z6, Z6
+	VMULPD       Z6, Z6, Z7
+	VMULPD       Z2, Z2, Z8
+	VSUBPD       Z8, Z7, Z9
+	VFNMADD231PD Z3, Z3, Z9
+	VFMSUB231PD  Z6, Z6, Z7
+	VADDPD       Z7, Z9, Z7
+	VFMSUB231PD  Z2, Z2, Z8
+	VSUBPD       Z8, Z7, Z7
+	VMULPD.BCST  c4000000000000000<>+0(SB), Z6, Z8
+	VDIVPD       Z8, Z7, Z7
+	VSUBPD       Z7, Z6, Z6
+	VCMPPD.BCST  $0x1e, c5fd0000000000000<>+0(SB), Z2, K3
+	VCMPPD.BCST  $0x11, c23d0000000000000<>+0(SB), Z3, K4
+	KORW         K4, K3, K3
+	VCMPPD.BCST  $0x16, c7fefffffffffffff<>+0(SB), Z2, K4
+	VCMPPD       $0x03, Z5, Z0, K5
+	KORW         K5, K4, K4
+	KANDNW       K3, K2, K3
+	KORW         K3, K4, K3
+	VADDPD       Z3, Z2, Z0
+	VBLENDMPD    Z0, Z6, K2, Z4
+	KANDW        K1, K3, K2
+	KMOVW        K2, DX
+	TESTL        DX, DX
+	JNZ          done
+	CMPQ         BX, $0x00
+	JL           last
+	VMOVUPD      Z4, (AX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, BX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, DX
+	BZHIQ     BX, DX, DX
+	KMOVW     DX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z4, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
 
 done:
 	CMPQ DI, 40(SI)
@@ -20247,6 +25343,94 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hModVVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hModVVWide(SB), NOSPLIT, $0-32
+	MOVL  8(SI), AX
+	MOVQ  (R13)(AX*1), AX
+	MOVL  12(SI), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVL  16(SI), CX
+	MOVQ  (R13)(CX*1), CX
+	MOVL  20(SI), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVL  24(SI), DX
+	MOVQ  (R13)(DX*1), DX
+	MOVL  28(SI), BX
+	LEAQ  (DX)(BX*1), DX
+	MOVQ  40(SI), BX
+	XORL  DI, DI
+	MOVQ  $-1, R8
+	KMOVW R8, K1
+	SUBQ  $0x08, BX
+	JL    short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VDIVPD       Z1, Z0, Z2
+	VRNDSCALEPD  $0x09, Z2, Z2
+	VFNMADD231PD Z1, Z2, Z0
+	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z1, K2
+	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z1, K3
+	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z0, K4
+	KANDW        K4, K2, K4
+	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z0, K5
+	KANDW        K5, K3, K5
+	KORW         K5, K4, K4
+	VCMPPD       $0x1d, Z1, Z0, K5
+	KANDW        K5, K2, K2
+	VCMPPD       $0x12, Z1, Z0, K5
+	KANDW        K5, K3, K3
+	KORW         K3, K2, K2
+	VADDPD       Z1, Z0, Z2
+	VSUBPD       Z1, Z0, Z5
+	VBLENDMPD    Z5, Z0, K2, Z3
+	VBLENDMPD    Z2, Z3, K4, Z4
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z0
+	VCMPPD.BCST  $0x1e, c7fefffffffffffff<>+0(SB), Z0, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, R8
+	TESTL        R8, R8
+	JNZ          done
+	CMPQ         BX, $0x00
+	JL           last
+	VMOVUPD      Z4, (AX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, BX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     BX, R8, R8
+	KMOVW     R8, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z4, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hModSV(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
 TEXT ·hModSV(SB), NOSPLIT, $0-32
@@ -20334,6 +25518,93 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hModSVWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hModSVWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (CX), Z0
+	MOVQ         $-1, CX
+	KMOVW        CX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (DX)(DI*8), Z1
+
+compute:
+	VDIVPD       Z1, Z0, Z2
+	VRNDSCALEPD  $0x09, Z2, Z2
+	VFNMADD213PD Z0, Z1, Z2
+	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z1, K2
+	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z1, K3
+	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z2, K4
+	KANDW        K4, K2, K4
+	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z2, K5
+	KANDW        K5, K3, K5
+	KORW         K5, K4, K4
+	VCMPPD       $0x1d, Z1, Z2, K5
+	KANDW        K5, K2, K2
+	VCMPPD       $0x12, Z1, Z2, K5
+	KANDW        K5, K3, K3
+	KORW         K3, K2, K2
+	VADDPD       Z1, Z2, Z5
+	VSUBPD       Z1, Z2, Z6
+	VBLENDMPD    Z6, Z2, K2, Z3
+	VBLENDMPD    Z5, Z3, K4, Z4
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD.BCST  $0x1e, c7fefffffffffffff<>+0(SB), Z1, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, CX
+	TESTL        CX, CX
+	JNZ          done
+	CMPQ         BX, $0x00
+	JL           last
+	VMOVUPD      Z4, (AX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, BX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, CX
+	BZHIQ     BX, CX, CX
+	KMOVW     CX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	JMP       compute
+
+last:
+	VMOVUPD Z4, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
 // func hModVS(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
 TEXT ·hModVS(SB), NOSPLIT, $0-32
@@ -20406,6 +25677,93 @@ short:
 last:
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 	LEAQ       4(DI)(BX*1), DI
+
+done:
+	CMPQ DI, 40(SI)
+	JNE  outside
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+outside:
+	MOVQ 56(SI), AX
+	VZEROUPPER
+	MOVQ AX, at+16(FP)
+	MOVQ DI, done+24(FP)
+	RET
+
+// func hModVSWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·hModVSWide(SB), NOSPLIT, $0-32
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	LEAQ         (AX)(CX*1), AX
+	MOVL         16(SI), CX
+	MOVQ         (R13)(CX*1), CX
+	MOVL         20(SI), DX
+	LEAQ         (CX)(DX*1), CX
+	MOVL         24(SI), DX
+	MOVQ         (R13)(DX*1), DX
+	MOVL         28(SI), BX
+	LEAQ         (DX)(BX*1), DX
+	MOVQ         40(SI), BX
+	XORL         DI, DI
+	VBROADCASTSD (DX), Z1
+	MOVQ         $-1, DX
+	KMOVW        DX, K1
+	SUBQ         $0x08, BX
+	JL           short
+
+loop:
+	VMOVUPD (CX)(DI*8), Z0
+
+compute:
+	VDIVPD       Z1, Z0, Z2
+	VRNDSCALEPD  $0x09, Z2, Z2
+	VFNMADD231PD Z1, Z2, Z0
+	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z1, K2
+	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z1, K3
+	VCMPPD.BCST  $0x11, c0000000000000000<>+0(SB), Z0, K4
+	KANDW        K4, K2, K4
+	VCMPPD.BCST  $0x1e, c0000000000000000<>+0(SB), Z0, K5
+	KANDW        K5, K3, K5
+	KORW         K5, K4, K4
+	VCMPPD       $0x1d, Z1, Z0, K5
+	KANDW        K5, K2, K2
+	VCMPPD       $0x12, Z1, Z0, K5
+	KANDW        K5, K3, K3
+	KORW         K3, K2, K2
+	VADDPD       Z1, Z0, Z2
+	VSUBPD       Z1, Z0, Z5
+	VBLENDMPD    Z5, Z0, K2, Z3
+	VBLENDMPD    Z2, Z3, K4, Z4
+	VPANDQ.BCST  c7fffffffffffffff<>+0(SB), Z1, Z0
+	VCMPPD.BCST  $0x1e, c7fefffffffffffff<>+0(SB), Z0, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, DX
+	TESTL        DX, DX
+	JNZ          done
+	CMPQ         BX, $0x00
+	JL           last
+	VMOVUPD      Z4, (AX)(DI*8)
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, BX
+	JGE          loop
+
+short:
+	ADDQ      $0x08, BX
+	JZ        done
+	MOVQ      $-1, DX
+	BZHIQ     BX, DX, DX
+	KMOVW     DX, K1
+	SUBQ      $0x08, BX
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	JMP       compute
+
+last:
+	VMOVUPD Z4, K1, (AX)(DI*8)
+	LEAQ    8(DI)(BX*1), DI
 
 done:
 	CMPQ DI, 40(SI)
@@ -26256,148 +31614,220 @@ TEXT ·addresses(SB), NOSPLIT, $0-8
 	MOVQ CX, 1856(AX)
 	LEAQ ·hExpV+0(SB), CX
 	MOVQ CX, 1864(AX)
-	LEAQ ·hExpm1V1+0(SB), CX
+	LEAQ ·hExpVWide+0(SB), CX
 	MOVQ CX, 1872(AX)
-	LEAQ ·hExpm1V+0(SB), CX
+	LEAQ ·hExpm1V1+0(SB), CX
 	MOVQ CX, 1880(AX)
-	LEAQ ·hSinhV1+0(SB), CX
+	LEAQ ·hExpm1V+0(SB), CX
 	MOVQ CX, 1888(AX)
-	LEAQ ·hSinhV+0(SB), CX
+	LEAQ ·hExpm1VWide+0(SB), CX
 	MOVQ CX, 1896(AX)
-	LEAQ ·hCoshV1+0(SB), CX
+	LEAQ ·hSinhV1+0(SB), CX
 	MOVQ CX, 1904(AX)
-	LEAQ ·hCoshV+0(SB), CX
+	LEAQ ·hSinhV+0(SB), CX
 	MOVQ CX, 1912(AX)
-	LEAQ ·hTanhV1+0(SB), CX
+	LEAQ ·hSinhVWide+0(SB), CX
 	MOVQ CX, 1920(AX)
-	LEAQ ·hTanhV+0(SB), CX
+	LEAQ ·hCoshV1+0(SB), CX
 	MOVQ CX, 1928(AX)
-	LEAQ ·hSigmoidV1+0(SB), CX
+	LEAQ ·hCoshV+0(SB), CX
 	MOVQ CX, 1936(AX)
-	LEAQ ·hSigmoidV+0(SB), CX
+	LEAQ ·hCoshVWide+0(SB), CX
 	MOVQ CX, 1944(AX)
-	LEAQ ·hLogV1+0(SB), CX
+	LEAQ ·hTanhV1+0(SB), CX
 	MOVQ CX, 1952(AX)
-	LEAQ ·hLogV+0(SB), CX
+	LEAQ ·hTanhV+0(SB), CX
 	MOVQ CX, 1960(AX)
-	LEAQ ·hLog1pV1+0(SB), CX
+	LEAQ ·hTanhVWide+0(SB), CX
 	MOVQ CX, 1968(AX)
-	LEAQ ·hLog1pV+0(SB), CX
+	LEAQ ·hSigmoidV1+0(SB), CX
 	MOVQ CX, 1976(AX)
-	LEAQ ·hLog10V1+0(SB), CX
+	LEAQ ·hSigmoidV+0(SB), CX
 	MOVQ CX, 1984(AX)
-	LEAQ ·hLog10V+0(SB), CX
+	LEAQ ·hSigmoidVWide+0(SB), CX
 	MOVQ CX, 1992(AX)
-	LEAQ ·hAsinhV1+0(SB), CX
+	LEAQ ·hLogV1+0(SB), CX
 	MOVQ CX, 2000(AX)
-	LEAQ ·hAsinhV+0(SB), CX
+	LEAQ ·hLogV+0(SB), CX
 	MOVQ CX, 2008(AX)
-	LEAQ ·hAcoshV1+0(SB), CX
+	LEAQ ·hLogVWide+0(SB), CX
 	MOVQ CX, 2016(AX)
-	LEAQ ·hAcoshV+0(SB), CX
+	LEAQ ·hLog1pV1+0(SB), CX
 	MOVQ CX, 2024(AX)
-	LEAQ ·hAtanhV1+0(SB), CX
+	LEAQ ·hLog1pV+0(SB), CX
 	MOVQ CX, 2032(AX)
-	LEAQ ·hAtanhV+0(SB), CX
+	LEAQ ·hLog1pVWide+0(SB), CX
 	MOVQ CX, 2040(AX)
-	LEAQ ·hSinV1+0(SB), CX
+	LEAQ ·hLog10V1+0(SB), CX
 	MOVQ CX, 2048(AX)
-	LEAQ ·hSinV+0(SB), CX
+	LEAQ ·hLog10V+0(SB), CX
 	MOVQ CX, 2056(AX)
-	LEAQ ·hCosV1+0(SB), CX
+	LEAQ ·hLog10VWide+0(SB), CX
 	MOVQ CX, 2064(AX)
-	LEAQ ·hCosV+0(SB), CX
+	LEAQ ·hAsinhV1+0(SB), CX
 	MOVQ CX, 2072(AX)
-	LEAQ ·hTanV1+0(SB), CX
+	LEAQ ·hAsinhV+0(SB), CX
 	MOVQ CX, 2080(AX)
-	LEAQ ·hTanV+0(SB), CX
+	LEAQ ·hAsinhVWide+0(SB), CX
 	MOVQ CX, 2088(AX)
-	LEAQ ·hAsinV1+0(SB), CX
+	LEAQ ·hAcoshV1+0(SB), CX
 	MOVQ CX, 2096(AX)
-	LEAQ ·hAsinV+0(SB), CX
+	LEAQ ·hAcoshV+0(SB), CX
 	MOVQ CX, 2104(AX)
-	LEAQ ·hAcosV1+0(SB), CX
+	LEAQ ·hAcoshVWide+0(SB), CX
 	MOVQ CX, 2112(AX)
-	LEAQ ·hAcosV+0(SB), CX
+	LEAQ ·hAtanhV1+0(SB), CX
 	MOVQ CX, 2120(AX)
-	LEAQ ·hAtanV1+0(SB), CX
+	LEAQ ·hAtanhV+0(SB), CX
 	MOVQ CX, 2128(AX)
-	LEAQ ·hAtanV+0(SB), CX
+	LEAQ ·hAtanhVWide+0(SB), CX
 	MOVQ CX, 2136(AX)
-	LEAQ ·hCbrtV1+0(SB), CX
+	LEAQ ·hSinV1+0(SB), CX
 	MOVQ CX, 2144(AX)
-	LEAQ ·hCbrtV+0(SB), CX
+	LEAQ ·hSinV+0(SB), CX
 	MOVQ CX, 2152(AX)
-	LEAQ ·hErfV1+0(SB), CX
+	LEAQ ·hSinVWide+0(SB), CX
 	MOVQ CX, 2160(AX)
-	LEAQ ·hErfV+0(SB), CX
+	LEAQ ·hCosV1+0(SB), CX
 	MOVQ CX, 2168(AX)
-	LEAQ ·hErfcV1+0(SB), CX
+	LEAQ ·hCosV+0(SB), CX
 	MOVQ CX, 2176(AX)
-	LEAQ ·hErfcV+0(SB), CX
+	LEAQ ·hCosVWide+0(SB), CX
 	MOVQ CX, 2184(AX)
-	LEAQ ·hRecip2V1+0(SB), CX
+	LEAQ ·hTanV1+0(SB), CX
 	MOVQ CX, 2192(AX)
-	LEAQ ·hRecip2V+0(SB), CX
+	LEAQ ·hTanV+0(SB), CX
 	MOVQ CX, 2200(AX)
-	LEAQ ·hRecip3V1+0(SB), CX
+	LEAQ ·hTanVWide+0(SB), CX
 	MOVQ CX, 2208(AX)
-	LEAQ ·hRecip3V+0(SB), CX
+	LEAQ ·hAsinV1+0(SB), CX
 	MOVQ CX, 2216(AX)
-	LEAQ ·hRecip4V1+0(SB), CX
+	LEAQ ·hAsinV+0(SB), CX
 	MOVQ CX, 2224(AX)
-	LEAQ ·hRecip4V+0(SB), CX
+	LEAQ ·hAsinVWide+0(SB), CX
 	MOVQ CX, 2232(AX)
-	LEAQ ·hPowVV1+0(SB), CX
+	LEAQ ·hAcosV1+0(SB), CX
 	MOVQ CX, 2240(AX)
-	LEAQ ·hPowVV+0(SB), CX
+	LEAQ ·hAcosV+0(SB), CX
 	MOVQ CX, 2248(AX)
-	LEAQ ·hPowSV+0(SB), CX
+	LEAQ ·hAcosVWide+0(SB), CX
 	MOVQ CX, 2256(AX)
-	LEAQ ·hPowVS+0(SB), CX
+	LEAQ ·hAtanV1+0(SB), CX
 	MOVQ CX, 2264(AX)
-	LEAQ ·hAtan2VV1+0(SB), CX
+	LEAQ ·hAtanV+0(SB), CX
 	MOVQ CX, 2272(AX)
-	LEAQ ·hAtan2VV+0(SB), CX
+	LEAQ ·hAtanVWide+0(SB), CX
 	MOVQ CX, 2280(AX)
-	LEAQ ·hAtan2SV+0(SB), CX
+	LEAQ ·hCbrtV1+0(SB), CX
 	MOVQ CX, 2288(AX)
-	LEAQ ·hAtan2VS+0(SB), CX
+	LEAQ ·hCbrtV+0(SB), CX
 	MOVQ CX, 2296(AX)
-	LEAQ ·hHypotVV1+0(SB), CX
+	LEAQ ·hCbrtVWide+0(SB), CX
 	MOVQ CX, 2304(AX)
-	LEAQ ·hHypotVV+0(SB), CX
+	LEAQ ·hErfV1+0(SB), CX
 	MOVQ CX, 2312(AX)
-	LEAQ ·hHypotSV+0(SB), CX
+	LEAQ ·hErfV+0(SB), CX
 	MOVQ CX, 2320(AX)
-	LEAQ ·hHypotVS+0(SB), CX
+	LEAQ ·hErfVWide+0(SB), CX
 	MOVQ CX, 2328(AX)
-	LEAQ ·hModVV1+0(SB), CX
+	LEAQ ·hErfcV1+0(SB), CX
 	MOVQ CX, 2336(AX)
-	LEAQ ·hModVV+0(SB), CX
+	LEAQ ·hErfcV+0(SB), CX
 	MOVQ CX, 2344(AX)
-	LEAQ ·hModSV+0(SB), CX
+	LEAQ ·hErfcVWide+0(SB), CX
 	MOVQ CX, 2352(AX)
-	LEAQ ·hModVS+0(SB), CX
+	LEAQ ·hRecip2V1+0(SB), CX
 	MOVQ CX, 2360(AX)
-	LEAQ ·hMove+0(SB), CX
+	LEAQ ·hRecip2V+0(SB), CX
 	MOVQ CX, 2368(AX)
-	LEAQ ·hMatvec+0(SB), CX
+	LEAQ ·hRecip2VWide+0(SB), CX
 	MOVQ CX, 2376(AX)
-	LEAQ ·hMatvecTransposed+0(SB), CX
+	LEAQ ·hRecip3V1+0(SB), CX
 	MOVQ CX, 2384(AX)
-	LEAQ ·hMatvecTransposedWide+0(SB), CX
+	LEAQ ·hRecip3V+0(SB), CX
 	MOVQ CX, 2392(AX)
-	LEAQ ·hMatvecLanes4+0(SB), CX
+	LEAQ ·hRecip3VWide+0(SB), CX
 	MOVQ CX, 2400(AX)
-	LEAQ ·hMatvecLanes8+0(SB), CX
+	LEAQ ·hRecip4V1+0(SB), CX
 	MOVQ CX, 2408(AX)
-	LEAQ ·hMatvecLanes8Wide+0(SB), CX
+	LEAQ ·hRecip4V+0(SB), CX
 	MOVQ CX, 2416(AX)
-	LEAQ ·hMatvecLanesWide+0(SB), CX
+	LEAQ ·hRecip4VWide+0(SB), CX
 	MOVQ CX, 2424(AX)
-	LEAQ ·hSum+0(SB), CX
+	LEAQ ·hPowVV1+0(SB), CX
 	MOVQ CX, 2432(AX)
-	LEAQ ·hDot+0(SB), CX
+	LEAQ ·hPowVV+0(SB), CX
 	MOVQ CX, 2440(AX)
+	LEAQ ·hPowVVWide+0(SB), CX
+	MOVQ CX, 2448(AX)
+	LEAQ ·hPowSV+0(SB), CX
+	MOVQ CX, 2456(AX)
+	LEAQ ·hPowSVWide+0(SB), CX
+	MOVQ CX, 2464(AX)
+	LEAQ ·hPowVS+0(SB), CX
+	MOVQ CX, 2472(AX)
+	LEAQ ·hPowVSWide+0(SB), CX
+	MOVQ CX, 2480(AX)
+	LEAQ ·hAtan2VV1+0(SB), CX
+	MOVQ CX, 2488(AX)
+	LEAQ ·hAtan2VV+0(SB), CX
+	MOVQ CX, 2496(AX)
+	LEAQ ·hAtan2VVWide+0(SB), CX
+	MOVQ CX, 2504(AX)
+	LEAQ ·hAtan2SV+0(SB), CX
+	MOVQ CX, 2512(AX)
+	LEAQ ·hAtan2SVWide+0(SB), CX
+	MOVQ CX, 2520(AX)
+	LEAQ ·hAtan2VS+0(SB), CX
+	MOVQ CX, 2528(AX)
+	LEAQ ·hAtan2VSWide+0(SB), CX
+	MOVQ CX, 2536(AX)
+	LEAQ ·hHypotVV1+0(SB), CX
+	MOVQ CX, 2544(AX)
+	LEAQ ·hHypotVV+0(SB), CX
+	MOVQ CX, 2552(AX)
+	LEAQ ·hHypotVVWide+0(SB), CX
+	MOVQ CX, 2560(AX)
+	LEAQ ·hHypotSV+0(SB), CX
+	MOVQ CX, 2568(AX)
+	LEAQ ·hHypotSVWide+0(SB), CX
+	MOVQ CX, 2576(AX)
+	LEAQ ·hHypotVS+0(SB), CX
+	MOVQ CX, 2584(AX)
+	LEAQ ·hHypotVSWide+0(SB), CX
+	MOVQ CX, 2592(AX)
+	LEAQ ·hModVV1+0(SB), CX
+	MOVQ CX, 2600(AX)
+	LEAQ ·hModVV+0(SB), CX
+	MOVQ CX, 2608(AX)
+	LEAQ ·hModVVWide+0(SB), CX
+	MOVQ CX, 2616(AX)
+	LEAQ ·hModSV+0(SB), CX
+	MOVQ CX, 2624(AX)
+	LEAQ ·hModSVWide+0(SB), CX
+	MOVQ CX, 2632(AX)
+	LEAQ ·hModVS+0(SB), CX
+	MOVQ CX, 2640(AX)
+	LEAQ ·hModVSWide+0(SB), CX
+	MOVQ CX, 2648(AX)
+	LEAQ ·hMove+0(SB), CX
+	MOVQ CX, 2656(AX)
+	LEAQ ·hMatvec+0(SB), CX
+	MOVQ CX, 2664(AX)
+	LEAQ ·hMatvecTransposed+0(SB), CX
+	MOVQ CX, 2672(AX)
+	LEAQ ·hMatvecTransposedWide+0(SB), CX
+	MOVQ CX, 2680(AX)
+	LEAQ ·hMatvecLanes4+0(SB), CX
+	MOVQ CX, 2688(AX)
+	LEAQ ·hMatvecLanes8+0(SB), CX
+	MOVQ CX, 2696(AX)
+	LEAQ ·hMatvecLanes8Wide+0(SB), CX
+	MOVQ CX, 2704(AX)
+	LEAQ ·hMatvecLanesWide+0(SB), CX
+	MOVQ CX, 2712(AX)
+	LEAQ ·hSum+0(SB), CX
+	MOVQ CX, 2720(AX)
+	LEAQ ·hDot+0(SB), CX
+	MOVQ CX, 2728(AX)
 	RET

@@ -1,5 +1,5 @@
-// Package emit holds the parts that vector kernels are made of: bodies of four-lane expressions,
-// the elementary functions of internal/elem, loads and stores with masked ends, and tiles of matrix
+// Package emit holds the parts that vector kernels are made of: bodies of expressions of four or eight
+// lanes, the elementary functions of internal/elem, loads and stores with masked ends, and tiles of matrix
 // products. A part writes instructions into the avo function that is open. It knows neither the
 // arguments nor the loops around it, so stand-alone kernels and the handlers of a threaded program
 // are made of the same parts.
@@ -17,13 +17,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Body records an expression over vectors of four float64 and writes it as instructions. Each value
-// is written once, and unused ones not at all. Values that are no longer needed give their register
+// Body records an expression over vectors of four or eight float64 and writes it as instructions. Each
+// value is written once, and unused ones not at all. Values that are no longer needed give their register
 // to the result.
 type Body struct {
 	values []value
 	same   map[key]V
 	coef   Coefficients
+	wide   bool // vectors of eight, by AVX-512F alone
 }
 
 // V is a value of a body.
@@ -54,13 +55,14 @@ type key struct {
 type value struct {
 	key
 	reg  reg.VecVirtual
+	bits reg.OpmaskVirtual // instead of reg: a mask of vectors of eight
 	mem  Mem
 	uses int
 	done bool
 }
 
-// NewBody returns an empty body. The coefficients may be nil where no elementary function is
-// needed.
+// NewBody returns an empty body of vectors of four. The coefficients may be nil where no elementary
+// function is needed.
 func NewBody(coef Coefficients) *Body { return &Body{same: map[key]V{}, coef: coef} }
 
 func (f *Body) add(v value) V {
@@ -199,6 +201,16 @@ func (f *Body) Lookup(table Mem, i V) V {
 
 // Emit writes the instructions for outs and returns their registers.
 func (f *Body) Emit(outs ...V) []reg.VecVirtual {
+	f.write(outs...)
+	regs := make([]reg.VecVirtual, len(outs))
+	for i, v := range outs {
+		regs[i] = f.load(v)
+	}
+	return regs
+}
+
+// write writes the instructions for outs.
+func (f *Body) write(outs ...V) {
 	for _, v := range outs {
 		f.use(v)
 	}
@@ -207,11 +219,6 @@ func (f *Body) Emit(outs ...V) []reg.VecVirtual {
 			f.lower(V(i))
 		}
 	}
-	regs := make([]reg.VecVirtual, len(outs))
-	for i, v := range outs {
-		regs[i] = f.load(v)
-	}
-	return regs
 }
 
 // use counts the uses of the values that v needs.
@@ -233,10 +240,25 @@ func (f *Body) use(id V) {
 
 func (f *Body) isMem(v V) bool { return f.values[v].kind == memory }
 
+// vector returns a new register.
+func (f *Body) vector() reg.VecVirtual {
+	if f.wide {
+		return ZMM()
+	}
+	return YMM()
+}
+
 // load returns v in a register.
 func (f *Body) load(v V) reg.VecVirtual {
 	x := &f.values[v]
-	if x.kind == memory {
+	switch {
+	case f.isMask(v):
+		panic("emit: a mask is no number")
+	case x.kind == memory && f.wide:
+		r := ZMM()
+		Broadcast(x.mem, r)
+		return r
+	case x.kind == memory:
 		r := YMM()
 		VMOVUPD(x.mem, r)
 		return r
@@ -249,7 +271,7 @@ func (f *Body) operand(v V) Op {
 	if x := &f.values[v]; x.kind == memory {
 		return x.mem
 	}
-	return f.values[v].reg
+	return f.load(v)
 }
 
 // last reports whether this is the last use of v and its register is free to be overwritten.
@@ -268,6 +290,10 @@ func (f *Body) lower(id V) {
 	v := &f.values[id]
 	switch v.kind {
 	case binary:
+		if f.wide && f.lowerMasked(id) {
+			f.release(v.a, v.b)
+			break
+		}
 		v.reg = f.lowerBinary(v)
 		f.release(v.a, v.b)
 	case unary:
@@ -277,85 +303,132 @@ func (f *Body) lower(id V) {
 		v.reg = f.lowerFused(v)
 		f.release(v.a, v.b, v.c)
 	case blend:
-		v.reg = YMM()
-		VBLENDVPD(f.load(v.c), f.operand(v.a), f.load(v.b), v.reg)
+		v.reg = f.vector()
+		if f.wide {
+			f.put(instruction{eight: VBLENDMPD, one: VBLENDMPD_BCST}, v.a, f.load(v.b), f.mask(v.c), v.reg)
+		} else {
+			VBLENDVPD(f.load(v.c), f.operand(v.a), f.load(v.b), v.reg)
+		}
 		f.release(v.a, v.b, v.c)
 	case gather:
-		v.reg = YMM()
-		mask, base := YMM(), GP64()
-		LEAQ(v.mem, base)
-		VMOVUPD(Words(1<<64-1), mask)
-		VMOVUPD(Words(0), v.reg)
-		VGATHERQPD(mask, Mem{Base: base, Index: f.load(v.a), Scale: 8}, v.reg)
+		v.reg = f.vector()
+		base := GP64()
+		if f.wide {
+			mask := K()
+			all(mask)
+			LEAQ(v.mem, base)
+			Broadcast(Words(0), v.reg)
+			VGATHERQPD(Mem{Base: base, Index: f.load(v.a), Scale: 8}, mask, v.reg)
+		} else {
+			mask := YMM()
+			LEAQ(v.mem, base)
+			VMOVUPD(Words(1<<64-1), mask)
+			VMOVUPD(Words(0), v.reg)
+			VGATHERQPD(mask, Mem{Base: base, Index: f.load(v.a), Scale: 8}, v.reg)
+		}
 		f.release(v.a)
 	}
 	v.done = true
 }
 
+// instruction is how an operation is written for vectors of four and of eight; one is eight with a first
+// operand in memory that is one element for all.
+type instruction struct{ four, eight, one func(...Op) }
+
+// put writes an instruction with the operand x, which may be memory, before the others.
+func (f *Body) put(in instruction, x V, others ...Op) {
+	ops := append([]Op{f.operand(x)}, others...)
+	switch {
+	case !f.wide:
+		in.four(ops...)
+	case f.isMem(x):
+		in.one(ops...)
+	default:
+		in.eight(ops...)
+	}
+}
+
+// immediate gives an instruction a number in front.
+func immediate(n uint8, in instruction) instruction {
+	with := func(g func(...Op)) func(...Op) {
+		return func(ops ...Op) { g(append([]Op{Imm(uint64(n))}, ops...)...) }
+	}
+	return instruction{with(in.four), with(in.eight), with(in.one)}
+}
+
 var commutes = map[string]bool{"add": true, "mul": true, "and": true, "or": true, "xor": true, "addi": true}
+
+var binaries = map[string]instruction{
+	"add":  {VADDPD, VADDPD, VADDPD_BCST},
+	"sub":  {VSUBPD, VSUBPD, VSUBPD_BCST},
+	"mul":  {VMULPD, VMULPD, VMULPD_BCST},
+	"div":  {VDIVPD, VDIVPD, VDIVPD_BCST},
+	"min":  {VMINPD, VMINPD, VMINPD_BCST},
+	"max":  {VMAXPD, VMAXPD, VMAXPD_BCST},
+	"and":  {VANDPD, VPANDQ, VPANDQ_BCST},
+	"andn": {VANDNPD, VPANDNQ, VPANDNQ_BCST},
+	"or":   {VORPD, VPORQ, VPORQ_BCST},
+	"xor":  {VXORPD, VPXORQ, VPXORQ_BCST},
+	"addi": {VPADDQ, VPADDQ, VPADDQ_BCST},
+	"subi": {VPSUBQ, VPSUBQ, VPSUBQ_BCST},
+	"cmp":  {VCMPPD, VCMPPD, VCMPPD_BCST},
+}
 
 func (f *Body) lowerBinary(v *value) reg.VecVirtual {
 	a, b := v.a, v.b
 	if f.isMem(a) && commutes[v.name] {
 		a, b = b, a
 	}
-	x, y, r := f.load(a), f.operand(b), YMM()
-	switch v.name {
-	case "add":
-		VADDPD(y, x, r)
-	case "sub":
-		VSUBPD(y, x, r)
-	case "mul":
-		VMULPD(y, x, r)
-	case "div":
-		VDIVPD(y, x, r)
-	case "min":
-		VMINPD(y, x, r)
-	case "max":
-		VMAXPD(y, x, r)
-	case "and":
-		VANDPD(y, x, r)
-	case "andn":
-		VANDNPD(y, x, r)
-	case "or":
-		VORPD(y, x, r)
-	case "xor":
-		VXORPD(y, x, r)
-	case "addi":
-		VPADDQ(y, x, r)
-	case "subi":
-		VPSUBQ(y, x, r)
-	case "cmp":
-		VCMPPD(Imm(uint64(v.imm)), y, x, r)
+	in := binaries[v.name]
+	if v.name == "cmp" {
+		in = immediate(v.imm, in)
 	}
+	x, r := f.load(a), f.vector()
+	f.put(in, b, x, r)
 	return r
 }
 
 func (f *Body) lowerUnary(v *value) reg.VecVirtual {
-	r := YMM()
+	r := f.vector()
 	switch v.name {
 	case "shl":
 		VPSLLQ(Imm(uint64(v.imm)), f.load(v.a), r)
 	case "shr":
 		VPSRLQ(Imm(uint64(v.imm)), f.load(v.a), r)
 	case "sqrt":
-		VSQRTPD(f.operand(v.a), r)
+		f.put(instruction{VSQRTPD, VSQRTPD, VSQRTPD_BCST}, v.a, r)
 	case "round":
-		VROUNDPD(Imm(uint64(v.imm)), f.operand(v.a), r)
+		f.put(immediate(v.imm, rounding), v.a, r)
 	case "neg":
-		VXORPD(Words(signBit), f.load(v.a), r)
+		if f.wide {
+			VPXORQ_BCST(Words(signBit), f.load(v.a), r)
+		} else {
+			VXORPD(Words(signBit), f.load(v.a), r)
+		}
 	}
 	return r
 }
 
+var rounding = instruction{
+	func(ops ...Op) { VROUNDPD(ops[0], ops[1], ops[2]) }, VRNDSCALEPD, VRNDSCALEPD_BCST,
+}
+
 // fma3 holds the three forms of each fused instruction.
-type fma3 struct{ f132, f213, f231 func(...Op) }
+type fma3 struct{ f132, f213, f231 instruction }
+
+func fused3(f132, f213, f231, one132, one213, one231 func(...Op)) fma3 {
+	return fma3{instruction{f132, f132, one132}, instruction{f213, f213, one213}, instruction{f231, f231, one231}}
+}
 
 var forms = map[[2]bool]fma3{ // by negated product, negated addend
-	{false, false}: {VFMADD132PD, VFMADD213PD, VFMADD231PD},
-	{true, false}:  {VFNMADD132PD, VFNMADD213PD, VFNMADD231PD},
-	{false, true}:  {VFMSUB132PD, VFMSUB213PD, VFMSUB231PD},
-	{true, true}:   {VFNMSUB132PD, VFNMSUB213PD, VFNMSUB231PD},
+	{false, false}: fused3(VFMADD132PD, VFMADD213PD, VFMADD231PD,
+		VFMADD132PD_BCST, VFMADD213PD_BCST, VFMADD231PD_BCST),
+	{true, false}: fused3(VFNMADD132PD, VFNMADD213PD, VFNMADD231PD,
+		VFNMADD132PD_BCST, VFNMADD213PD_BCST, VFNMADD231PD_BCST),
+	{false, true}: fused3(VFMSUB132PD, VFMSUB213PD, VFMSUB231PD,
+		VFMSUB132PD_BCST, VFMSUB213PD_BCST, VFMSUB231PD_BCST),
+	{true, true}: fused3(VFNMSUB132PD, VFNMSUB213PD, VFNMSUB231PD,
+		VFNMSUB132PD_BCST, VFNMSUB213PD_BCST, VFNMSUB231PD_BCST),
 }
 
 // lowerFused chooses the form by which operand is memory and which register is free.
@@ -370,7 +443,7 @@ func (f *Body) lowerFused(v *value) reg.VecVirtual {
 		if f.isMem(x) {
 			return f.load(x)
 		}
-		r := YMM()
+		r := f.vector()
 		VMOVAPD(f.load(x), r)
 		return r
 	}
@@ -384,24 +457,24 @@ func (f *Body) lowerFused(v *value) reg.VecVirtual {
 		if !free(a) {
 			ra = fresh(a)
 		}
-		form.f213(f.operand(c), f.load(b), ra)
+		f.put(form.f213, c, f.load(b), ra)
 		return ra
 	case f.isMem(b) && !f.isMem(c) && !free(c) && free(a):
-		form.f132(f.operand(b), f.load(c), ra)
+		f.put(form.f132, b, f.load(c), ra)
 		return ra
 	case !f.isMem(b) && !free(c) && free(a):
-		form.f213(f.load(c), f.load(b), ra)
+		f.put(form.f213, c, f.load(b), ra)
 		return ra
 	case !f.isMem(b) && !free(c) && free(b):
 		rb := f.load(b)
-		form.f213(f.load(c), ra, rb)
+		f.put(form.f213, c, ra, rb)
 		return rb
 	}
 	rc := f.load(c)
 	if !free(c) && !f.isMem(c) {
 		rc = fresh(c)
 	}
-	form.f231(f.operand(b), ra, rc)
+	f.put(form.f231, b, ra, rc)
 	return rc
 }
 

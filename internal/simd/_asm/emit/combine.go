@@ -11,17 +11,12 @@ import (
 // Combine is out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first
 // product rounded: arguments out, base, h, c, row, terms > 0, k, stride, n.
 func Combine(args Args) {
-	combine(args, shape{32, YMM, LoadMasked, StoreMasked, Mask}, []int{6, 1})
+	combine(args, four, []int{6, 1})
 }
 
 // CombineWide is Combine with vectors of eight.
 func CombineWide(args Args) {
-	combine(args, shape{
-		64, ZMM,
-		func(m Mem, mask, to reg.VecVirtual) { VMOVUPD_Z(m, wideMask, to) },
-		func(x, mask reg.VecVirtual, m Mem) { VMOVUPD(x, wideMask, m) },
-		func(n reg.Register, _ reg.VecVirtual) { setWideMask(n) },
-	}, []int{6, 2, 1})
+	combine(args, eight, []int{6, 2, 1})
 }
 
 // wideMask is the mask of the last vector of eight.
@@ -46,6 +41,17 @@ type shape struct {
 	store func(x, mask reg.VecVirtual, m Mem)
 	mask  func(n reg.Register, to reg.VecVirtual) // of the first n elements
 }
+
+// The vectors of four, and those of eight, whose mask is always in wideMask.
+var (
+	four  = shape{32, YMM, LoadMasked, StoreMasked, Mask}
+	eight = shape{
+		64, ZMM,
+		func(m Mem, mask, to reg.VecVirtual) { VMOVUPD_Z(m, wideMask, to) },
+		func(x, mask reg.VecVirtual, m Mem) { VMOVUPD(x, wideMask, m) },
+		func(n reg.Register, _ reg.VecVirtual) { setWideMask(n) },
+	}
+)
 
 // combine processes the elements in blocks; blocks lists their lengths in vectors.
 func combine(args Args, is shape, blocks []int) {

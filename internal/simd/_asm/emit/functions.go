@@ -59,36 +59,57 @@ var Functions = []Elementary{
 // elements done. If not all are done, the group of four after them has a lane outside the main
 // path.
 func (fn Elementary) Along(args Args, coef Coefficients, scalar int) reg.GPVirtual {
+	return fn.along(args, coef, scalar, four)
+}
+
+// AlongWide is Along by groups of eight.
+func (fn Elementary) AlongWide(args Args, coef Coefficients, scalar int) reg.GPVirtual {
+	return fn.along(args, coef, scalar, eight)
+}
+
+// along is Along by vectors of a shape.
+func (fn Elementary) along(args Args, coef Coefficients, scalar int, is shape) reg.GPVirtual {
 	out, in := args.Load("out"), pointers(args, Operands[:fn.Arity]...)
 	n := args.Load("n")
 	i := GP64()
 	zero(i)
-	mask := YMM()
+	group, wide := is.bytes/8, is.bytes == 64
+	var mask reg.VecVirtual
+	if !wide {
+		mask = YMM()
+	}
 	x := make([]reg.VecVirtual, fn.Arity)
 	for k := range x {
-		x[k] = YMM()
+		x[k] = is.reg()
 		if scalar>>k&1 == 1 {
 			Broadcast(Mem{Base: in[k]}, x[k])
 		}
+	}
+	lanes := reg.Register(mask)
+	if wide {
+		lanes = wideMask
+		all(lanes)
+	} else {
+		VMOVUPD(Words(1<<64-1), mask)
 	}
 	load := func(masked bool) {
 		for k, p := range in {
 			switch m := At(p, i); {
 			case scalar>>k&1 == 1:
 			case masked:
-				LoadMasked(m, mask, x[k])
+				is.load(m, mask, x[k])
 			default:
 				VMOVUPD(m, x[k])
 			}
 		}
 	}
-	VMOVUPD(Words(1<<64-1), mask)
-	SUBQ(Imm(4), n)
+	SUBQ(Imm(uint64(group)), n)
 	JL(LabelRef("short"))
 	Label("loop")
 	load(false)
 	Label("compute")
 	f := NewBody(coef)
+	f.wide = wide
 	operands := make([]V, fn.Arity)
 	for k := range x {
 		if scalar>>k&1 == 1 {
@@ -98,33 +119,23 @@ func (fn Elementary) Along(args Args, coef Coefficients, scalar int) reg.GPVirtu
 		}
 	}
 	y, bad := fn.Emit(f, operands)
-	var r []reg.VecVirtual
-	if bad == None {
-		r = f.Emit(y)
-	} else {
-		r = f.Emit(y, bad)
-		b := GP64()
-		VANDPD(mask, r[1], r[1])
-		VMOVMSKPD(r[1], b.As32())
-		TESTL(b.As32(), b.As32())
-		JNZ(LabelRef("done"))
-	}
+	r := f.within(y, bad, lanes, "done")
 	CMPQ(n, Imm(0))
 	JL(LabelRef("last"))
-	VMOVUPD(r[0], At(out, i))
-	ADDQ(Imm(4), i)
-	SUBQ(Imm(4), n)
+	VMOVUPD(r, At(out, i))
+	ADDQ(Imm(uint64(group)), i)
+	SUBQ(Imm(uint64(group)), n)
 	JGE(LabelRef("loop"))
 	Label("short")
-	ADDQ(Imm(4), n)
+	ADDQ(Imm(uint64(group)), n)
 	JZ(LabelRef("done"))
-	Mask(n, mask)
-	SUBQ(Imm(4), n)
+	is.mask(n, mask)
+	SUBQ(Imm(uint64(group)), n)
 	load(true)
 	JMP(LabelRef("compute"))
 	Label("last")
-	StoreMasked(r[0], mask, At(out, i))
-	LEAQ(Mem{Base: i, Index: n, Scale: 1, Disp: 4}, i)
+	is.store(r, mask, At(out, i))
+	LEAQ(Mem{Base: i, Index: n, Scale: 1, Disp: group}, i)
 	Label("done")
 	return i
 }

@@ -220,14 +220,18 @@ func function(fn emit.Elementary, coef emit.Coefficients) {
 		stop(done)
 	})
 	for set := range 1<<fn.Arity - 1 {
-		handler(fn.Name+" "+form(fn.Arity, set), func() {
-			done := fn.Along(record{}, coef, set)
-			CMPQ(done, Mem{Base: code, Disp: integers["n"]})
-			JNE(LabelRef("outside"))
-			next()
-			Label("outside")
-			stop(done)
-		})
+		along := func(wide string, along func(emit.Args, emit.Coefficients, int) reg.GPVirtual) {
+			handler(fn.Name+" "+form(fn.Arity, set)+wide, func() {
+				done := along(record{}, coef, set)
+				CMPQ(done, Mem{Base: code, Disp: integers["n"]})
+				JNE(LabelRef("outside"))
+				next()
+				Label("outside")
+				stop(done)
+			})
+		}
+		along("", fn.Along)
+		along(" wide", fn.AlongWide)
 	}
 }
 
