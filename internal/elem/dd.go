@@ -62,11 +62,12 @@ func (a dd) div(b dd) dd {
 	return quickTwoSum(q, r/b.hi)
 }
 
-// quotient returns div rounded to one word, with the same bits: div is a sum of two floats exactly.
+// quotient returns a/b, rounded once from about 2⁻¹⁰⁰.
 func (a dd) quotient(b dd) float64 {
-	q := a.hi / b.hi
+	inv := 1 / b.hi
+	q := float64(a.hi * inv)
 	r := math.FMA(-q, b.hi, a.hi) + math.FMA(-q, b.lo, a.lo)
-	return q + r/b.hi
+	return math.FMA(r, inv, q)
 }
 
 // sqrt returns √a to about 2⁻¹⁰²; a > 0.

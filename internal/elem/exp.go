@@ -173,18 +173,30 @@ func halfExp(x float64) float64 {
 	return expScale(e.hi+e.lo, k-1)
 }
 
-// Tanh returns the hyperbolic tangent. Error ≤ 0.8 ULP.
+// Tanh returns the hyperbolic tangent, (e - 1)/(e + 1) with e = exp(2a). Error ≤ 0.8 ULP.
+//
+// With e = 2ᵏ·(1 + s + t), numerator and denominator are 2ᵏ·s and greater numbers, 2ᵏ ∓ 1. What their sums lose enters
+// the quotient. Where 2ᵏ ∓ 1 may not be exact, the result is 1 - 2/(e + 1).
 func Tanh(a float64) float64 {
 	x := math.Abs(a)
 	if !(x < 22) { // also for NaN
 		x = 22
 	}
-	e := growth(x + x)
-	r := math.Copysign(e.quotient(e.addFloat(2)), a)
-	if a != a || math.Abs(a) < 0x1p-28 { // x²/3 is below half an ulp
-		r = a
+	x += x
+	k, p := expReduce(x, 0)
+	two := pow2(int(k))
+	s, t := float64(p.hi*two), float64(p.lo*two)
+	num := quickTwoSum(two-1, s)
+	den := quickTwoSum(two+1, s)
+	y := dd{num.hi, num.lo + t}.quotient(dd{den.hi, den.lo + t})
+	if x > 32 {
+		y = math.FMA(-2, 1/den.hi, 1)
 	}
-	return r
+	y = math.Copysign(y, a)
+	if a != a || math.Abs(a) < 0x1p-28 { // x²/3 is below half an ulp
+		y = a
+	}
+	return y
 }
 
 // Sigmoid returns 1/(1 + exp(-a)). Error ≤ 0.7 ULP (1 ULP where the result is denormal).

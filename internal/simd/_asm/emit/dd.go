@@ -61,11 +61,12 @@ func (f *Body) DivDD(a, b DD) DD {
 	return f.QuickTwoSum(q, f.Div(r, b.Hi))
 }
 
-// Quotient is a/b, rounded.
+// Quotient is a/b, rounded once.
 func (f *Body) Quotient(a, b DD) V {
-	q := f.Div(a.Hi, b.Hi)
+	inv := f.Div(f.Num(1), b.Hi)
+	q := f.Mul(a.Hi, inv)
 	r := f.Add(f.Fma(f.Neg(q), b.Hi, a.Hi), f.Fma(f.Neg(q), b.Lo, a.Lo))
-	return f.Add(q, f.Div(r, b.Hi))
+	return f.Fma(r, inv, q)
 }
 
 // SqrtDD is √a.

@@ -135,9 +135,15 @@ func (f *Body) Cosh(a V) (V, V) {
 // Tanh is the hyperbolic tangent.
 func (f *Body) Tanh(a V) (V, V) {
 	x := f.Lesser(f.Abs(a), f.Num(22))
-	e := f.growth(f.Add(x, x))
-	r := f.Copysign(f.Quotient(e, f.AddFloat(e, f.Num(2))), a)
-	return f.Where(f.NotGe(f.Abs(a), f.Num(0x1p-28)), a, r), None
+	x = f.Add(x, x)
+	k := f.expReduce(x, f.Num(0))
+	two := f.power(k.bits)
+	e := f.Scale(k.q, two)
+	num := f.QuickTwoSum(f.Sub(two, f.Num(1)), e.Hi)
+	den := f.QuickTwoSum(f.Add(two, f.Num(1)), e.Hi)
+	y := f.Quotient(DD{num.Hi, f.Add(num.Lo, e.Lo)}, DD{den.Hi, f.Add(den.Lo, e.Lo)})
+	y = f.Where(f.Gt(x, f.Num(32)), f.Fma(f.Num(-2), f.Div(f.Num(1), den.Hi), f.Num(1)), y)
+	return f.Where(f.NotGe(f.Abs(a), f.Num(0x1p-28)), a, f.Copysign(y, a)), None
 }
 
 // Sigmoid is 1/(1 + exp(-a)).
