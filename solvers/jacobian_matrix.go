@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/simd"
 )
 
 // jacobianPlan is what follows from the places of a Jacobian alone: the pattern of W = M/γ - h ∂f/∂y and where its
@@ -23,7 +24,7 @@ type jacobianPlan struct {
 	times    []Entry      // those of ∂(f, r)/∂t; the column is not used
 	all      []Entry      // every one; column n is time
 	runs     []entryRun   // those of all that are parts of long runs
-	single   []Entry      // and the others
+	single   []simd.Place // and the others: of columns X and rows Y
 
 	matrix *StepMatrix // nil where whole steps would be too long
 }
@@ -113,7 +114,9 @@ func (p *jacobianPlan) findRuns() {
 		if ends := int(x.Col)+x.n > p.n; x.n >= longRun && steps && !(ends && x.cols == 1) { // time is no state
 			p.runs = append(p.runs, x)
 		} else {
-			p.single = append(p.single, list[:x.n]...)
+			for _, x := range list[:x.n] {
+				p.single = append(p.single, simd.Place{To: x.E, X: x.Col, Y: x.Row})
+			}
 		}
 		list = list[x.n:]
 	}

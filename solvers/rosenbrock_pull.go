@@ -174,12 +174,8 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 	n, w, m := r.n, r.w, r.stages
 	kt := r.byState
 	if l > 1 || len(r.plan.single) > 0 {
-		for i := 1; i <= m; i++ {
-			for j, k := range s.K[i*w : i*w+n] {
-				kt[j*m+i-1] = k
-			}
-			kt[n*m+i-1] = r.gammas[i]
-		}
+		r.byPlace(kt, s.K, n)
+		copy(kt[n*m:], r.gammas[1:])
 	}
 	if l > 1 {
 		for _, x := range r.plan.all {
@@ -193,19 +189,22 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 	if len(r.plan.single) == 0 {
 		return
 	}
-	vt := r.byRow
-	for i := 1; i <= m; i++ {
-		for j, u := range v[i*w : (i+1)*w] {
-			vt[j*m+i-1] = u
+	r.byPlace(r.byRow, v, w)
+	simd.PairedDots(jb, r.plan.single, kt, r.byRow, m, h)
+}
+
+// byPlace writes the first n elements of all stages, rows of w numbers, as to[n][stages]: some at a time, so that what
+// is written stays at hand.
+func (r *rosenbrock) byPlace(to, stages []float64, n int) {
+	const some = 64
+	w, m := r.w, r.stages
+	for first := 0; first < n; first += some {
+		for i := range m {
+			to := to[first*m+i:]
+			for j, x := range stages[(i+1)*w+first : (i+1)*w+min(first+some, n)] {
+				to[j*m] = x
+			}
 		}
-	}
-	for _, x := range r.plan.single {
-		k, u := kt[int(x.Col)*m:][:m], vt[int(x.Row)*m:][:m]
-		sum := float64(k[0] * u[0])
-		for i := 1; i < len(k); i++ {
-			sum = math.FMA(k[i], u[i], sum)
-		}
-		jb[x.E] = math.FMA(h, sum, 0)
 	}
 }
 

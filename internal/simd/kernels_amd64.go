@@ -618,3 +618,8 @@ func matVecT(y *float64, a *float64, x *float64, rows int, cols int, as int, fro
 //
 //go:noescape
 func scatterAdd(y *float64, row *int32, a *float64, x *float64, n int, first int, width int, as int)
+
+// pairedDots sets out[at.To] = h·Σ_k x[at.X·n + k]·y[at.Y·n + k], fused, the first product rounded.
+//
+//go:noescape
+func pairedDots(out *float64, at *int32, x *float64, y *float64, count int, n int, h float64)

@@ -17147,3 +17147,87 @@ term:
 done:
 	VZEROUPPER
 	RET
+
+// func pairedDots(out *float64, at *int32, x *float64, y *float64, count int, n int, h float64)
+// Requires: AVX, FMA3
+TEXT ·pairedDots(SB), NOSPLIT, $0-56
+	MOVQ   out+0(FP), AX
+	MOVQ   at+8(FP), CX
+	MOVQ   x+16(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   count+32(FP), SI
+	MOVQ   n+40(FP), DI
+	SHLQ   $0x03, DI
+	VMOVSD h+48(FP), X0
+	VXORPD X1, X1, X1
+	JMP    next
+
+two:
+	MOVLQSX 4(CX), R8
+	IMULQ   DI, R8
+	ADDQ    DX, R8
+	MOVLQSX 8(CX), R9
+	IMULQ   DI, R9
+	ADDQ    BX, R9
+	VMOVSD  (R8), X2
+	VMULSD  (R9), X2, X2
+	MOVLQSX 16(CX), R10
+	IMULQ   DI, R10
+	ADDQ    DX, R10
+	MOVLQSX 20(CX), R11
+	IMULQ   DI, R11
+	ADDQ    BX, R11
+	VMOVSD  (R10), X3
+	VMULSD  (R11), X3, X3
+	MOVQ    $+8, R12
+	JMP     twobegun
+
+twoterm:
+	VMOVSD      (R8)(R12*1), X4
+	VFMADD231SD (R9)(R12*1), X4, X2
+	VMOVSD      (R10)(R12*1), X4
+	VFMADD231SD (R11)(R12*1), X4, X3
+	ADDQ        $0x08, R12
+
+twobegun:
+	CMPQ        R12, DI
+	JLT         twoterm
+	VFMADD213SD X1, X0, X2
+	MOVLQSX     (CX), R8
+	VMOVSD      X2, (AX)(R8*8)
+	VFMADD213SD X1, X0, X3
+	MOVLQSX     12(CX), R10
+	VMOVSD      X3, (AX)(R10*8)
+	ADDQ        $0x18, CX
+
+next:
+	SUBQ    $0x02, SI
+	JGE     two
+	ADDQ    $0x02, SI
+	JZ      done
+	MOVLQSX 4(CX), SI
+	IMULQ   DI, SI
+	ADDQ    DX, SI
+	MOVLQSX 8(CX), DX
+	IMULQ   DI, DX
+	ADDQ    BX, DX
+	VMOVSD  (SI), X2
+	VMULSD  (DX), X2, X2
+	MOVQ    $+8, BX
+	JMP     onebegun
+
+oneterm:
+	VMOVSD      (SI)(BX*1), X3
+	VFMADD231SD (DX)(BX*1), X3, X2
+	ADDQ        $0x08, BX
+
+onebegun:
+	CMPQ        BX, DI
+	JLT         oneterm
+	VFMADD213SD X1, X0, X2
+	MOVLQSX     (CX), SI
+	VMOVSD      X2, (AX)(SI*8)
+
+done:
+	VZEROUPPER
+	RET

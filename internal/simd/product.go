@@ -424,6 +424,29 @@ func ScatterAdd(y []float64, row []int32, a, x []float64, first, width, stride i
 	}
 }
 
+// Place names an element of a result and the rows that it is made of.
+type Place struct{ To, X, Y int32 }
+
+// PairedDots sets out[at.To] = h Σ_k x[at.X][k]·y[at.Y][k] + 0 for all places, where x and y have rows of n ≥ 1
+// elements. The sum is one chain of fused multiply-adds that begins with the rounded product of the first elements. The
+// places must lie in the vectors.
+func PairedDots(out []float64, at []Place, x, y []float64, n int, h float64) {
+	if useAVX2 {
+		for step := max(1, most/(4*n)); len(at) > 0; at = at[min(step, len(at)):] {
+			pairedDots(&out[0], &at[0].To, &x[0], &y[0], min(step, len(at)), n, h)
+		}
+		return
+	}
+	for _, p := range at {
+		a, b := x[int(p.X)*n:][:n], y[int(p.Y)*n:][:n]
+		sum := float64(a[0] * b[0])
+		for k := 1; k < n; k++ {
+			sum = math.FMA(a[k], b[k], sum)
+		}
+		out[p.To] = math.FMA(h, sum, 0)
+	}
+}
+
 // matVecGeneric sets y[i] (+)= Σ_k a[i·ri + k·rk]·x[k].
 func matVecGeneric(y, a, x []float64, ri, rk int, accumulate bool) {
 	if !accumulate {

@@ -187,6 +187,34 @@ func TestScatterAddInPlace(t *testing.T) {
 	})
 }
 
+func TestPairedDots(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(19)
+		for _, n := range []int{1, 2, 3, 6, 8} {
+			for _, count := range []int{0, 1, 2, 3, 8, 21} {
+				const rows = 10
+				x, y := tame(r, rows*n), tame(r, rows*n)
+				h := tame(r, 1)[0]
+				out, intact := guarded(2*count, 3)
+				copy(out, tame(r, len(out)))
+				want := slices.Clone(out)
+				var at []Place
+				for e := range count {
+					p := Place{To: int32(2*count - 1 - 2*e), X: int32(r.Uint64() % rows), Y: int32(r.Uint64() % rows)}
+					at = append(at, p)
+					want[p.To] = math.FMA(h, chain(0, false, n, func(k int) float64 { return x[int(p.X)*n+k] },
+						func(k int) float64 { return y[int(p.Y)*n+k] }), 0)
+				}
+				PairedDots(out, at, x, y, n, h)
+				compare(t, out, want, "%d places, rows of %d", count, n)
+				if !intact() {
+					t.Fatalf("%d places, rows of %d: wrote outside", count, n)
+				}
+			}
+		}
+	})
+}
+
 func TestMatVec(t *testing.T) {
 	withBackend(t, func(t *testing.T) {
 		r := elem.NewRand(13)

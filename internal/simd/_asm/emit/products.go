@@ -328,3 +328,58 @@ func scatterAddFour(
 		}
 	}
 }
+
+// PairedDots is out[at.To] = h Σ_k x[at.X·n + k]·y[at.Y·n + k] for a number of places, each a chain: arguments out, at,
+// x, y, count, n and h. Two go side by side.
+func PairedDots(args Args) {
+	p := pointers(args, "out", "at", "x", "y")
+	out, at, x, y := p[0], p[1], p[2], p[3]
+	count, n := args.Load("count"), bytes(args, "n")
+	h, none := XMM(), XMM()
+	VMOVSD(args.Float("h"), h)
+	VXORPD(none, none, none)
+	dots := func(label string, number int) {
+		var a, b [2]reg.GPVirtual
+		var sum [2]reg.VecVirtual
+		for r := range number {
+			a[r], b[r], sum[r] = GP64(), GP64(), XMM()
+			MOVLQSX(Mem{Base: at, Disp: 12*r + 4}, a[r])
+			IMULQ(n, a[r])
+			ADDQ(x, a[r])
+			MOVLQSX(Mem{Base: at, Disp: 12*r + 8}, b[r])
+			IMULQ(n, b[r])
+			ADDQ(y, b[r])
+			VMOVSD(Mem{Base: a[r]}, sum[r])
+			VMULSD(Mem{Base: b[r]}, sum[r], sum[r])
+		}
+		k := GP64()
+		MOVQ(I32(8), k)
+		JMP(LabelRef(label + "begun"))
+		Label(label + "term")
+		for r := range number {
+			v := XMM()
+			VMOVSD(Mem{Base: a[r], Index: k, Scale: 1}, v)
+			VFMADD231SD(Mem{Base: b[r], Index: k, Scale: 1}, v, sum[r])
+		}
+		ADDQ(Imm(8), k)
+		Label(label + "begun")
+		CMPQ(k, n)
+		JLT(LabelRef(label + "term"))
+		for r := range number {
+			VFMADD213SD(none, h, sum[r])
+			MOVLQSX(Mem{Base: at, Disp: 12 * r}, a[r])
+			VMOVSD(sum[r], Mem{Base: out, Index: a[r], Scale: 8})
+		}
+	}
+	JMP(LabelRef("next"))
+	Label("two")
+	dots("two", 2)
+	ADDQ(Imm(24), at)
+	Label("next")
+	SUBQ(Imm(2), count)
+	JGE(LabelRef("two"))
+	ADDQ(Imm(2), count)
+	JZ(LabelRef("done"))
+	dots("one", 1)
+	Label("done")
+}
