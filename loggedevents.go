@@ -101,7 +101,7 @@ func (l *loggedEvents) row(i int, params, work []float64) {
 	r := l.run
 	r.chain.Pull(work, 1, l.width)
 	clear(params)
-	r.problem.Gather(params, r.places, work, nil)
+	r.gatherer.Gather(params, work, nil)
 }
 
 // record returns what is known of the time of event i.

@@ -25,6 +25,7 @@ type Runner struct {
 	opts      Options
 	variables []Variable
 	places    []system.Variable // the variables as package system knows them
+	gatherer  system.Gatherer   // by them
 	columns   int               // of a row of the gradient
 	placed    bool              // a row of the sweep's derivatives by params begins a row of the gradient
 
@@ -173,6 +174,7 @@ func (r *Runner) chooseModeAndLanes() error {
 // placeVariables tells the problem where derivatives by the variables go.
 func (r *Runner) placeVariables() {
 	r.places = systemVariables(r.variables)
+	r.gatherer = r.problem.Gatherer(r.places)
 	r.placed = r.problem.Fits(r.places)
 	for _, v := range r.places {
 		if v.Initial {
@@ -533,7 +535,7 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		if n := r.model.system.States(); r.byInitial && len(r.res.DY0) > 0 {
 			byInitial = r.res.DY0[i*n : (i+1)*n]
 		}
-		r.problem.Gather(row, r.places, byParams, byInitial)
+		r.gatherer.Gather(row, byParams, byInitial)
 		r.sum.chain(r.problem, row, r.res.DP[i*stride:])
 		v = r.valued(v, o, r.res.Functionals)
 		finite := r.finite(i, stride, row, byInitial)
@@ -576,7 +578,7 @@ func (r *Runner) addEvents(out *Sensitivities) {
 		if r.opts.EventTimes {
 			r.chain.Pull(e.DP, 1, r.problem.Width())
 			record.Params = make([]float64, r.columns)
-			r.problem.Gather(record.Params, r.places, e.DP, nil)
+			r.gatherer.Gather(record.Params, e.DP, nil)
 		}
 		out.Events = append(out.Events, record)
 	}

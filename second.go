@@ -247,7 +247,7 @@ func (r *Runner) products(
 			if r.byInitial {
 				byInitial = res.HY0[(i*count+k)*n:]
 			}
-			r.problem.Gather(to, r.places, row, byInitial)
+			r.gatherer.Gather(to, row, byInitial)
 			for j, t := range m.checked.Totals {
 				if len(parts) == 0 {
 					break

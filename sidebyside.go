@@ -160,7 +160,7 @@ func (r *Runner) row(res *sens.Result, to []float64, gradient bool) bool {
 			byInitial = res.DY0[i*n : (i+1)*n]
 		}
 		row := to[m+i*r.columns : m+(i+1)*r.columns]
-		r.problem.Gather(row, r.places, res.DP[i*width:(i+1)*width], byInitial)
+		r.gatherer.Gather(row, res.DP[i*width:(i+1)*width], byInitial)
 	}
 	return finite(to) && !slices.Contains(res.Suspect, true)
 }

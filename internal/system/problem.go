@@ -108,16 +108,35 @@ func (p *Problem) Fits(variables []Variable) bool {
 	return n == p.plan.width
 }
 
-// Gather writes derivatives by the active params, and by the initial state, into a row of the gradient
-// by variables. Where one of them is nil, its part of the row stays as it is.
-func (p *Problem) Gather(row []float64, variables []Variable, byParams, byInitial []float64) {
-	for _, v := range variables {
-		to := row[v.Offset : v.Offset+v.Len]
-		switch {
-		case v.Initial && byInitial != nil:
-			copy(to, byInitial[p.Model.State(v.Name).Offset:])
-		case !v.Initial && byParams != nil:
-			copy(to, byParams[p.Column(v.Name).Offset:])
+// Gatherer writes rows of the gradient by variables. Goroutines may share it.
+type Gatherer struct {
+	variables []Variable
+	from      []int // where each stands among the active params, or the states
+}
+
+// Gatherer returns what writes rows of the gradient by variables.
+func (p *Problem) Gatherer(variables []Variable) Gatherer {
+	g := Gatherer{variables, make([]int, len(variables))}
+	for i, v := range variables {
+		if v.Initial {
+			g.from[i] = p.Model.State(v.Name).Offset
+		} else {
+			g.from[i] = p.Column(v.Name).Offset
+		}
+	}
+	return g
+}
+
+// Gather writes derivatives by the active params, and by the initial state, into a row of the gradient. Where one of
+// them is nil, its part of the row stays as it is.
+func (g *Gatherer) Gather(row, byParams, byInitial []float64) {
+	for i := range g.variables {
+		v, by := &g.variables[i], byParams
+		if v.Initial {
+			by = byInitial
+		}
+		if by != nil {
+			copy(row[v.Offset:v.Offset+v.Len], by[g.from[i]:])
 		}
 	}
 }

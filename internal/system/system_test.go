@@ -156,7 +156,8 @@ func TestChain(t *testing.T) {
 		}
 		chain.Pull(w, 1, len(w))
 		row := make([]float64, 3)
-		p.Gather(row, variables, w, nil)
+		g := p.Gatherer(variables)
+		g.Gather(row, w, nil)
 		got := row[0]*v[0] + row[1]*v[1] + row[2]*v[2]
 		if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
 			t.Errorf("%v: %v backwards, %v forwards", set, got, want)
@@ -256,7 +257,8 @@ func TestWorker(t *testing.T) {
 	p.Differentiate(p.Point.Active(variables))
 	res := adjoint(t, p, "dopri5", solvers.Options{RTol: 1e-10, ATol: 1e-12}, 1, &solvers.Trajectory{})()
 	row := make([]float64, 2)
-	p.Gather(row, variables, res.DP, nil)
+	g := p.Gatherer(variables)
+	g.Gather(row, res.DP, nil)
 	decay := math.Exp(-0.7)
 	for i, want := range []float64{-3 * decay, decay} {
 		if math.Abs(row[i]-want) > 1e-8 {
