@@ -139,20 +139,7 @@ func (f *sparse) collect(values []float64, g *columnGroup) (most [8]float64) {
 // upper takes column k of U from a lane, and returns the greatest magnitude.
 func (f *sparse) upper(k, lane int) (most float64) {
 	from, to := f.o.uStart[k], f.o.uStart[k+1]
-	return fromLane(f.u[from:to], f.o.uRows[from:to], f.right[lane:])
-}
-
-// fromLane takes the rows of to from a lane, and returns the greatest magnitude.
-func fromLane(to []float64, rows []int32, lane []float64) (most float64) {
-	to = to[:len(rows)]
-	for q, i := range rows {
-		v := lane[8*int(i)]
-		to[q] = v
-		if v := math.Abs(v); v > most {
-			most = v
-		}
-	}
-	return most
+	return simd.TakeLane(f.u[from:to], f.o.uRows[from:to], f.right[lane:])
 }
 
 // clean makes zeros of what collect has touched before the columns of the group.
@@ -182,7 +169,7 @@ func (f *sparse) eliminateGroup(values []float64, g *columnGroup, size float64, 
 		own := f.at(k)
 		rows := o.lRows[o.lStart[k]:o.lEnd[k]]
 		l := f.l[o.lValue[k]:][:len(rows)]
-		lower := fromLane(l, rows, f.right[lane:])
+		lower := simd.TakeLane(l, rows, f.right[lane:])
 		good, err = f.pivot(k, own[lane], l, lower, most[lane], upper, size, watch)
 		clear(own[:lane+1]) // the columns that are left
 		simd.ScatterAdd(f.right, rows, l, own[:], 1, 1, 1)

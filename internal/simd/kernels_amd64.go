@@ -619,6 +619,11 @@ func matVecT(y *float64, a *float64, x *float64, rows int, cols int, as int, fro
 //go:noescape
 func scatterAdd(y *float64, row *int32, a *float64, x *float64, n int, first int, width int, as int)
 
+// takeLane sets out[q] = from[8·row[q]], and most to the greatest magnitude of these.
+//
+//go:noescape
+func takeLane(out *float64, row *int32, from *float64, most *float64, n int)
+
 // pairedDots sets out[at.To] = h·Σ_k x[at.X·n + k]·y[at.Y·n + k], fused, the first product rounded.
 //
 //go:noescape

@@ -17148,6 +17148,54 @@ done:
 	VZEROUPPER
 	RET
 
+// func takeLane(out *float64, row *int32, from *float64, most *float64, n int)
+// Requires: AVX
+TEXT ·takeLane(SB), NOSPLIT, $0-40
+	MOVQ     out+0(FP), AX
+	MOVQ     row+8(FP), CX
+	MOVQ     from+16(FP), DX
+	MOVQ     most+24(FP), BX
+	MOVQ     n+32(FP), SI
+	VPCMPEQD X0, X0, X0
+	VPSRLQ   $0x01, X0, X0
+	VXORPD   X1, X1, X1
+	VXORPD   X2, X2, X2
+	JMP      next
+
+two:
+	MOVLQSX (CX), DI
+	SHLQ    $0x06, DI
+	VMOVSD  (DX)(DI*1), X3
+	VMOVSD  X3, (AX)
+	VANDPD  X0, X3, X3
+	VMAXSD  X1, X3, X1
+	MOVLQSX 4(CX), DI
+	SHLQ    $0x06, DI
+	VMOVSD  (DX)(DI*1), X3
+	VMOVSD  X3, 8(AX)
+	VANDPD  X0, X3, X3
+	VMAXSD  X2, X3, X2
+	ADDQ    $0x08, CX
+	ADDQ    $0x10, AX
+
+next:
+	SUBQ    $0x02, SI
+	JGE     two
+	ADDQ    $0x02, SI
+	JZ      done
+	MOVLQSX (CX), CX
+	SHLQ    $0x06, CX
+	VMOVSD  (DX)(CX*1), X3
+	VMOVSD  X3, (AX)
+	VANDPD  X0, X3, X3
+	VMAXSD  X1, X3, X1
+
+done:
+	VMAXSD X1, X2, X1
+	VMOVSD X1, (BX)
+	VZEROUPPER
+	RET
+
 // func pairedDots(out *float64, at *int32, x *float64, y *float64, count int, n int, h float64)
 // Requires: AVX, FMA3
 TEXT ·pairedDots(SB), NOSPLIT, $0-56

@@ -57,6 +57,8 @@ func matVec(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }
 
 func matVecT(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }
 
+func takeLane(out *float64, row *int32, from, most *float64, n int) { panic(noKernels) }
+
 func pairedDots(out *float64, at *int32, x, y *float64, count, n int, h float64) { panic(noKernels) }
 
 func scatterAddWide(y *float64, row *int32, a, x *float64, n, first, width, as int) { panic(noKernels) }

@@ -424,6 +424,28 @@ func ScatterAdd(y []float64, row []int32, a, x []float64, first, width, stride i
 	}
 }
 
+// TakeLane sets out[q] = from[8·row[q]] for all rows, and returns the greatest magnitude of these that is a number; 0
+// for none. The rows must lie in from, whose first element is the lane of row 0.
+func TakeLane(out []float64, row []int32, from []float64) (most float64) {
+	n := len(row)
+	if n == 0 {
+		return 0
+	}
+	out = out[:n]
+	if useAVX2 {
+		takeLane(&out[0], &row[0], &from[0], &most, n)
+		return most
+	}
+	for q, i := range row {
+		v := from[8*int(i)]
+		out[q] = v
+		if v := math.Abs(v); v > most {
+			most = v
+		}
+	}
+	return most
+}
+
 // Place names an element of a result and the rows that it is made of.
 type Place struct{ To, X, Y int32 }
 

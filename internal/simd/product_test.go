@@ -187,6 +187,39 @@ func TestScatterAddInPlace(t *testing.T) {
 	})
 }
 
+func TestTakeLane(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(20)
+		for _, n := range []int{0, 1, 2, 3, 4, 21} {
+			for range 4 {
+				const rows = 30
+				from := tame(r, 8*rows)
+				row, want, most := make([]int32, n), make([]float64, n), 0.0
+				for q := range row {
+					row[q] = int32(r.Uint64() % rows)
+				}
+				if n > 2 {
+					from[8*row[1]] = math.NaN()
+				}
+				for q, i := range row {
+					want[q] = from[8*i]
+					if !math.IsNaN(want[q]) {
+						most = max(most, math.Abs(want[q]))
+					}
+				}
+				out, intact := guarded(n, 3)
+				if got := TakeLane(out, row, from); got != most {
+					t.Fatalf("the greatest of %d is %v, want %v", n, got, most)
+				}
+				compare(t, out, want, "%d rows", n)
+				if !intact() {
+					t.Fatalf("%d rows: wrote outside", n)
+				}
+			}
+		}
+	})
+}
+
 func TestPairedDots(t *testing.T) {
 	withBackend(t, func(t *testing.T) {
 		r := elem.NewRand(19)

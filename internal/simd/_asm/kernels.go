@@ -146,6 +146,8 @@ func products() {
 	kernel("scatterAdd", "(y *float64, row *int32, a, x *float64, n, first, width, as int)",
 		"scatterAdd adds Σ_m a[m·as + q]·x[8m + lane], m < min(width, first + q), to y[8·row[q] + lane].",
 		emit.ScatterAdd)
+	kernel("takeLane", "(out *float64, row *int32, from, most *float64, n int)",
+		"takeLane sets out[q] = from[8·row[q]], and most to the greatest magnitude of these.", emit.TakeLane)
 	kernel("pairedDots", "(out *float64, at *int32, x, y *float64, count, n int, h float64)",
 		"pairedDots sets out[at.To] = h·Σ_k x[at.X·n + k]·y[at.Y·n + k], fused, the first product rounded.",
 		emit.PairedDots)

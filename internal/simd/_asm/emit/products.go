@@ -329,6 +329,45 @@ func scatterAddFour(
 	}
 }
 
+// TakeLane is out[q] = from[8·row[q]] for q < n, n > 0; most is the greatest magnitude: arguments out, row, from, most
+// and n. Magnitudes go two side by side.
+func TakeLane(args Args) {
+	p := pointers(args, "out", "row", "from", "most")
+	out, row, from := p[0], p[1], p[2]
+	n := args.Load("n")
+	mask := XMM()
+	VPCMPEQD(mask, mask, mask)
+	VPSRLQ(Imm(1), mask, mask)
+	most := [2]reg.VecVirtual{XMM(), XMM()}
+	for _, most := range most {
+		VXORPD(most, most, most)
+	}
+	take := func(k int) {
+		at, v := GP64(), XMM()
+		MOVLQSX(Mem{Base: row, Disp: 4 * k}, at)
+		SHLQ(Imm(6), at)
+		VMOVSD(Mem{Base: from, Index: at, Scale: 1}, v)
+		VMOVSD(v, Mem{Base: out, Disp: 8 * k})
+		VANDPD(mask, v, v)
+		VMAXSD(most[k], v, most[k]) // what is no number is left out
+	}
+	JMP(LabelRef("next"))
+	Label("two")
+	take(0)
+	take(1)
+	ADDQ(Imm(8), row)
+	ADDQ(Imm(16), out)
+	Label("next")
+	SUBQ(Imm(2), n)
+	JGE(LabelRef("two"))
+	ADDQ(Imm(2), n)
+	JZ(LabelRef("done"))
+	take(0)
+	Label("done")
+	VMAXSD(most[0], most[1], most[0])
+	VMOVSD(most[0], Mem{Base: p[3]})
+}
+
 // PairedDots is out[at.To] = h Σ_k x[at.X·n + k]·y[at.Y·n + k] for a number of places, each a chain: arguments out, at,
 // x, y, count, n and h. Two go side by side.
 func PairedDots(args Args) {
