@@ -168,22 +168,36 @@ func PackPanels(packed, x []float64, inner, cols, stride int, transposed bool) {
 		}
 		return
 	}
-	rk, rj := stride, 1
-	if transposed {
-		rk, rj = 1, stride
-	}
 	for j := 0; j < cols; j += panelCols {
-		n := min(panelCols, cols-j)
+		n, panel := min(panelCols, cols-j), packed[:panelCols*inner]
+		packed = packed[panelCols*inner:]
+		if n < panelCols {
+			clear(panel)
+		}
+		if transposed {
+			packTransposed(panel, x[j*stride:], inner, n, stride)
+			continue
+		}
 		for k := range inner {
-			to := packed[:panelCols:panelCols]
-			packed = packed[panelCols:]
-			from := x[k*rk+j*rj:]
-			for c := range to {
-				to[c] = 0
-				if c < n {
-					to[c] = from[c*rj]
-				}
-			}
+			copy(panel[k*panelCols:], x[k*stride+j:][:n])
+		}
+	}
+}
+
+// packTransposed writes the first n columns of a panel from as many rows of x, four at a time.
+func packTransposed(panel, x []float64, inner, n, stride int) {
+	row := func(c int) []float64 { return x[c*stride:][:inner] }
+	c := 0
+	for ; c+4 <= n; c += 4 {
+		r0, r1, r2, r3 := row(c), row(c+1), row(c+2), row(c+3)
+		for k, v := range r0 {
+			to := panel[k*panelCols+c:][:4:4]
+			to[0], to[1], to[2], to[3] = v, r1[k], r2[k], r3[k]
+		}
+	}
+	for ; c < n; c++ {
+		for k, v := range row(c) {
+			panel[k*panelCols+c] = v
 		}
 	}
 }
