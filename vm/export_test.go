@@ -58,3 +58,20 @@ func SmallParts() (restore func()) {
 
 // Shares reports whether a team can share some of the program's steps.
 func (p *Program) Shares() bool { return p.shares }
+
+// InGo returns how many steps of the program only Go can run.
+func (p *Program) InGo() (n int) {
+	for _, s := range p.steps {
+		t, ok := s.(*thread)
+		if !ok {
+			n++
+			continue
+		}
+		for _, s := range t.steps {
+			if s, ok := s.(plainSteps); ok {
+				n += len(s)
+			}
+		}
+	}
+	return n
+}

@@ -257,10 +257,8 @@ func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
 	} else if rows > 1 && shared != 0 {
 		return r, false
 	}
-	if isFunction(u.op) && l.n > 4 && simd.Wide() {
-		name += " wide"
-	}
-	return r, r.Handle(name)
+	wide := isFunction(u.op) && l.n > 4 && simd.Wide() // powers that are products have no such handler
+	return r, wide && r.Handle(name+" wide") || r.Handle(name)
 }
 
 func (o operand) ref() kernel.Ref { return kernel.NewRef(o.reg, o.off) }

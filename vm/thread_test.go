@@ -96,6 +96,29 @@ func TestFunctionsInGroups(t *testing.T) {
 	}
 }
 
+// TestPowersAreThreaded holds that products, as y², are threaded code for vectors of any length, like y⁻³.
+func TestPowersAreThreaded(t *testing.T) {
+	for _, n := range []int{1, 2, 4, 5, 16} {
+		b := tape.NewBuilderWith("powers", 0)
+		x := b.Input("x", tape.Shape{n}, false)
+		for _, power := range []int{-4, -3, -2, -1, 2, 3, 4} {
+			in := tape.Instr{
+				Op: tape.Powi, Args: []tape.Value{x}, Shape: tape.Shape{n}, Attr: tape.Attr{Power: power},
+			}
+			b.Output(fmt.Sprint(power), b.Emit(in))
+		}
+		for _, backend := range backends()[1:] {
+			p, err := vm.CompileOn(b.Tape(), vm.Options{Backend: backend})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k := p.InGo(); k > 0 {
+				t.Errorf("%s, %d elements: %d steps in Go", backend, n, k)
+			}
+		}
+	}
+}
+
 // TestProfiled runs machines while the profiler interrupts them and the collector runs. Results
 // must stay the same, and nothing may crash.
 func TestProfiled(t *testing.T) {
