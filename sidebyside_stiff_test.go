@@ -123,7 +123,7 @@ solver { method = rodas5p  rtol = 1e-8 }
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 40
+	n := 70
 	if got := sideBySide(t, m, odes.Options{}, n, true, laneValues); got == 0 || got == n {
 		t.Errorf("%d of %d in lanes", got, n)
 	}

@@ -122,7 +122,7 @@ const laneMemory = 64 << 20
 
 // apartMost is how many steps solvers may make, or a quarter of all if that is more. Beyond that, runs that need one
 // are made alone, which costs less.
-const apartMost = 4000
+const apartMost = 10000
 
 // lane is a run in a lane.
 type lane struct {

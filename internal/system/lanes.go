@@ -56,8 +56,9 @@ type askedWay struct {
 const (
 	// laneWays is how many sequences of exchanges may have programs. With more, lanes would seldom agree.
 	laneWays = 6
-	// laneAsked is how many steps are made one by one before there are programs for them.
-	laneAsked = 200
+	// laneAsked is how many steps are made one by one before there are programs for them. By then, compiling costs
+	// about what it may save.
+	laneAsked = 1000
 	// laneAskedKinds is how many sequences are counted.
 	laneAskedKinds = 64
 )
