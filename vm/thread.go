@@ -73,6 +73,7 @@ const (
 	recordsEach = 64 // of one instruction at most
 
 	functionWork = 16 // additions that take as long as one elementary function
+	functionWide = 16 // elements of a function for which vectors of eight pay: a part of one takes as long
 )
 
 // add appends a step.
@@ -257,7 +258,7 @@ func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
 	} else if rows > 1 && shared != 0 {
 		return r, false
 	}
-	wide := isFunction(u.op) && l.n > 4 && simd.Wide() // powers that are products have no such handler
+	wide := isFunction(u.op) && l.n >= functionWide && simd.Wide() // powers that are products have no such handler
 	return r, wide && r.Handle(name+" wide") || r.Handle(name)
 }
 
