@@ -45,6 +45,10 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 		w := sens.LaneWorker{Solver: r.solver, Objectives: r.worker, Resume: func(i int) {
 			r.problem.Point.SetValues(l.values[i])
 		}}
+		watch := r.model.explain.Invariants(r.worker, r.settings.Solver.RTol, r.settings.Solver.ATol)
+		if watch != nil {
+			w.Start = watch.Start
+		}
 		var pull *system.Kit
 		if gradient {
 			if pull, err = r.problem.Kit(1, system.Pull, false); err != nil {
@@ -71,8 +75,8 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 	return l, err
 }
 
-// sideBySide reports whether nothing but a run, and its discrete adjoint, is asked for. Invariants make no difference:
-// they lead to warnings alone, which rows do not hold.
+// sideBySide reports whether nothing but a run, and its discrete adjoint, is asked for. Invariants are checked at the
+// start alone: that one is lost on the way is a warning, which rows do not hold.
 func (r *Runner) sideBySide(gradient bool) bool {
 	return len(r.parts) == 0 && !r.settings.Trust && !r.shows() && !r.wantsSecond() && r.errorControl == nil &&
 		!r.model.system.Settles() && (!gradient || r.settings.Mode == sens.ModeAdjoint)

@@ -311,6 +311,40 @@ objective J = final(y) + final(x)
 	}
 }
 
+// TestSideBySideInvariants has members whose invariant does not hold at the start. Alone they fail, so they are in no
+// lane. That others lose it on the way is no more than a warning.
+func TestSideBySideInvariants(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"dopri5", "rodas5p"} {
+		m, err := odes.Parse("m.ode", `
+time t from 0 to 1
+param a = 1, k = 0
+state x = a, y = 0
+x' = -10*x + y
+y' = 10*x - y + k
+invariant x + y == 1
+objective J = final(x)
+sens { mode = adjoint }
+solver { method = `+method+` }
+`, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := func(i int) []odes.Assignment {
+			a := 1.0
+			if i%4 == 3 {
+				a = 1.1
+			}
+			return []odes.Assignment{{Name: "a", Values: []float64{a}}, {Name: "k", Values: []float64{float64(i % 3)}}}
+		}
+		for _, gradient := range []bool{false, true} {
+			if got := sideBySide(t, m, odes.Options{}, 20, gradient, value); got != 15 {
+				t.Errorf("%s, gradient %t: %d of 20 in lanes, want 15", method, gradient, got)
+			}
+		}
+	}
+}
+
 // TestSideBySideLong has a member of so many steps that their blocks would fill the memory.
 func TestSideBySideLong(t *testing.T) {
 	t.Parallel()

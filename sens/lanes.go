@@ -36,6 +36,8 @@ type LaneWorker struct {
 	Back       CotangentWorker // with one lane; without a System for values alone
 	// Resume gives the systems the values of run i, which they had when it was made.
 	Resume func(i int)
+	// Start sees the start of every run, unless it is nil. A run of which it returns an error is to be made alone.
+	Start func(m *solvers.Mark) error
 }
 
 // laneRun is a run with its marks, and with its steps that are in no block. It is a solvers.Sink.
@@ -156,6 +158,11 @@ func (r *laneRun) keep(vectors ...[]float64) {
 func (r *laneRun) Mark(m *solvers.Mark) error {
 	if m.Inside {
 		return errLane
+	}
+	if start := r.of.lanes[r.lane].Start; start != nil && m.Kind == solvers.MarkStart {
+		if err := start(m); err != nil {
+			return err
+		}
 	}
 	if len(r.of.sweeps) == 0 {
 		return r.Observer.Mark(m)

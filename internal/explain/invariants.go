@@ -60,10 +60,7 @@ func (v *Invariants) measure(t float64, y, d []float64) {
 }
 
 // Begin implements solvers.Sink.
-func (v *Invariants) Begin(solvers.System, solvers.Method) error {
-	clear(v.lost)
-	return nil
-}
+func (v *Invariants) Begin(solvers.System, solvers.Method) error { return nil }
 
 // Step implements solvers.Sink.
 func (v *Invariants) Step(s *solvers.Step, _ solvers.End) error {
@@ -77,9 +74,7 @@ func (v *Invariants) Step(s *solvers.Step, _ solvers.End) error {
 func (v *Invariants) Mark(m *solvers.Mark) error {
 	switch m.Kind {
 	case solvers.MarkStart:
-		copy(v.d, m.Dp)
-		v.measure(m.T, m.Yp, m.Dp)
-		return v.atStart(m.T)
+		return v.Start(m)
 	case solvers.MarkFire:
 		copy(v.d, m.Dp)
 		v.measure(m.T, m.Yp, m.Dp)
@@ -87,15 +82,18 @@ func (v *Invariants) Mark(m *solvers.Mark) error {
 	return nil
 }
 
-// atStart returns the error of invariants that do not hold at the start.
-func (v *Invariants) atStart(t float64) error {
+// Start returns the error of invariants that do not hold at the start of a run, which m is.
+func (v *Invariants) Start(m *solvers.Mark) error {
+	clear(v.lost)
+	copy(v.d, m.Dp)
+	v.measure(m.T, m.Yp, m.Dp)
 	var l diag.List
 	for i, lost := range v.lost {
 		if lost.found {
 			inv := v.model.Checked.Invariants[i]
 			l.Errorf(CodeInvariant, inv.Span, "the invariant does not hold at the start, %s: its sides differ by %s; "+
 				"mend the initial values, or the invariant",
-				v.When(t), diag.Number(lost.gap))
+				v.When(m.T), diag.Number(lost.gap))
 		}
 	}
 	return l.Err()
