@@ -23,6 +23,10 @@ type Lanes struct {
 // LaneCount is how many runs Lanes makes at a time.
 const LaneCount = solvers.LaneCount
 
+// solvedPairs is how many states times objectives the gradients of Rosenbrock runs may have. Single runs have the lanes
+// for the objectives; beyond about this many they are quicker.
+const solvedPairs = 32
+
 // Lanes returns what runs the model for sets of values with the names of those in the options; with derivatives if
 // gradient. It is nil where nothing is gained, or where single runs can do what it cannot: it takes methods with
 // explicit stages, and Rosenbrock methods.
@@ -39,7 +43,7 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 			return nil, nil
 		}
 		form := r.solver.Side()
-		if form == nil {
+		if form == nil || gradient && form.Solved != nil && r.model.system.States()*len(r.objectives) > solvedPairs {
 			return nil, nil
 		}
 		w := sens.LaneWorker{Solver: r.solver, Objectives: r.worker, Resume: func(i int) {

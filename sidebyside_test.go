@@ -345,7 +345,7 @@ solver { method = `+method+` }
 	}
 }
 
-// TestSideBySideLong has a member of so many steps that their blocks would fill the memory.
+// TestSideBySideLong has a member of so many steps that their blocks would fill the memory. Values alone keep none.
 func TestSideBySideLong(t *testing.T) {
 	t.Parallel()
 	m, err := odes.Parse("m.ode", `
@@ -369,8 +369,12 @@ sens { mode = adjoint }
 		return []odes.Assignment{{Name: "w", Values: []float64{w}}}
 	}
 	for _, gradient := range []bool{false, true} {
-		if got := sideBySide(t, m, odes.Options{}, 10, gradient, value); got != 9 {
-			t.Errorf("%d of 10 in lanes, want 9", got)
+		want := 10
+		if gradient {
+			want = 9
+		}
+		if got := sideBySide(t, m, odes.Options{}, 10, gradient, value); got != want {
+			t.Errorf("gradient %t: %d of 10 in lanes, want %d", gradient, got, want)
 		}
 	}
 }
@@ -414,7 +418,9 @@ func TestNotSideBySide(t *testing.T) {
 		"steady":   "x' = 1 - k*x\nobjective J = steady(x)\n",
 		"peak":     "x' = 1 - k*x\nobjective J = max_over(x)\n",
 		"implicit": "x' = 1 - k*x\nobjective J = final(x)\nsolver { method = radau5 }\n",
-		"many":     "x' = 1 - k*x\nstate u[17] = 1\nu' = -u*x\nobjective J = final(x)\n",
+		"pairs": "x' = 1 - k*x\nstate u[7] = 1\nu' = -1e3*u*x\nobjective J[i] = final(u[i]) for i in 1:5\n" +
+			"solver { method = rodas5p }\n",
+		"many": "x' = 1 - k*x\nstate u[17] = 1\nu' = -u*x\nobjective J = final(x)\n",
 	} {
 		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\n"+text, odes.ParseOptions{})
 		if err != nil {

@@ -87,7 +87,8 @@ const (
 
 // NewLaneRuns returns what makes runs with step in lanes. What opts say of events is not for them.
 func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
-	l := &LaneRuns{runs: solvers.NewLanes(step), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
+	back := len(lanes) > 0 && lanes[0].Back.System != nil
+	l := &LaneRuns{runs: solvers.NewLanes(step, back), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
 	for _, w := range lanes {
 		l.solvers = append(l.solvers, w.Solver)
 		if w.Back.System == nil {

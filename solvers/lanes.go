@@ -97,27 +97,28 @@ type LaneStepper interface {
 //	not at all; the run is made alone methods that iterate, observations within steps, errors
 //
 // The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
-// numbers, which is kept for the way back as it is. In a lane without an accepted step the block is masked, and the
-// next one begins where it began. So it is in a lane whose step ends at a time that may move, or was made by the
-// Solver: such a step is the Solver's, and its sink keeps it.
+// numbers. With a way back it is kept for that as it is, else two blocks take turns. In a lane without an accepted step
+// the block is masked, and the next one begins where it began. So it is in a lane whose step ends at a time that may
+// move, or was made by the Solver: such a step is the Solver's, and its sink keeps it.
 type Lanes struct {
 	step    LaneStepper
 	rows    *LaneRows
 	lanes   [LaneCount]lane
+	keep    bool        // blocks are kept
 	pieces  [][]float64 // blocks, pieceBlocks in each
-	blocks  int
-	present int  // the block of the steps that are made
-	longest int  // steps of a run, those that are rejected among them
-	moves   bool // some steps end at times that depend on something
-	jumps   bool // something may change discretes or modes
+	blocks  int         // that were begun
+	present int         // the block of the steps that are made
+	longest int         // steps of a run, those that are rejected among them
+	moves   bool        // some steps end at times that depend on something
+	jumps   bool        // something may change discretes or modes
 
 	tried, apart int // steps of all runs, and those of them that solvers made
 }
 
 const pieceBlocks = 64
 
-// laneMemory is how much the blocks of one run may take. A longer run is made alone, where it keeps to the memory that
-// is allowed.
+// laneMemory is how much the blocks of one run may take where they are kept. A longer run is made alone, where it keeps
+// to the memory that is allowed.
 const laneMemory = 64 << 20
 
 // apartMost is how many steps solvers may make, or a quarter of all if that is more. Beyond that, runs that need one
@@ -143,10 +144,13 @@ type lane struct {
 // errAside is the error of a run that is to be made alone.
 var errAside = errors.New("not side by side")
 
-// NewLanes returns what makes the runs of solvers with these programs.
-func NewLanes(step LaneStepper) *Lanes {
-	rows := step.Rows()
-	return &Lanes{step: step, rows: rows, longest: laneMemory / (8 * rows.Block())}
+// NewLanes returns what makes the runs of solvers with these programs. keep tells that there will be a way back.
+func NewLanes(step LaneStepper, keep bool) *Lanes {
+	l := &Lanes{step: step, rows: step.Rows(), keep: keep, longest: math.MaxInt}
+	if keep {
+		l.longest = laneMemory / (8 * l.rows.Block())
+	}
+	return l
 }
 
 // Side returns how runs of s can be made side by side; nil if they cannot.
@@ -180,9 +184,12 @@ func (tol *Tolerance) RelOf(i int) float64 { return tol.rel(i) }
 // AbsOf returns the absolute tolerance of state i.
 func (tol *Tolerance) AbsOf(i int) float64 { return tol.abs(i) }
 
-// Block returns block i of the last runs.
+// Block returns block i of the last runs; one of the last two where they are not kept.
 func (l *Lanes) Block(i int) []float64 {
 	n := l.rows.Block()
+	if !l.keep {
+		i %= 2
+	}
 	at := i % pieceBlocks * n
 	return l.pieces[i/pieceBlocks][at : at+n : at+n]
 }
@@ -191,7 +198,13 @@ func (l *Lanes) Block(i int) []float64 {
 func (l *Lanes) Present() int { return l.present }
 
 // Bytes returns how much memory the blocks take.
-func (l *Lanes) Bytes() int { return 8 * l.blocks * l.rows.Block() }
+func (l *Lanes) Bytes() int {
+	n := l.blocks
+	if !l.keep {
+		n = min(n, 2)
+	}
+	return 8 * n * l.rows.Block()
+}
 
 // Own reports whether the step that the sink of a lane is given is not in a block, and after whether its start is the
 // end of one that is.
@@ -286,8 +299,11 @@ func (a *lane) leave() {
 
 // grow begins another block.
 func (l *Lanes) grow() []float64 {
-	if l.blocks/pieceBlocks == len(l.pieces) {
-		l.pieces = append(l.pieces, make([]float64, pieceBlocks*l.rows.Block()))
+	switch n := l.rows.Block(); {
+	case l.keep && l.blocks/pieceBlocks == len(l.pieces):
+		l.pieces = append(l.pieces, make([]float64, pieceBlocks*n))
+	case !l.keep && l.pieces == nil:
+		l.pieces = [][]float64{make([]float64, 2*n)}
 	}
 	l.blocks++
 	return l.Block(l.blocks - 1)
