@@ -41,7 +41,7 @@ type fitCmd struct {
 	Resume string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
 	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw {fitpictures}. May be repeated."`
 	Memory string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
-	Format formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
+	Format formatFlag `placeholder:"FORMAT"` // fillHelp adds the help
 	Output string     `short:"o" placeholder:"FILE" help:"{fitoutput}"`
 }
 

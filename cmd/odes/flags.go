@@ -25,7 +25,7 @@ type modelFlags struct {
 	Threads int        `placeholder:"N" help:"Threads; 0 means one for each core. Results do not depend on it."`
 	Lanes   int        `placeholder:"N" help:"Objectives in a sweep; 0 leaves it to odes. Results do not depend on it."`
 	Memory  string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
-	Format  formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
+	Format  formatFlag `placeholder:"FORMAT"` // fillHelp adds the help
 	Output  string     `short:"o" placeholder:"FILE" help:"{output}"`
 }
 

@@ -18,7 +18,7 @@ import (
 // load compiles the model at path, where "-" is standard input, and shows its warnings and notes.
 func (c *call) load(path string) (m *odes.Model, err error) {
 	bar := c.reading(path, "compiling")
-	go settings.Derive()
+	go settings.Derive() // runs that follow would wait for it
 	err = c.work(func() (err error) {
 		text, name, folder, err := c.source(path)
 		if err != nil {
