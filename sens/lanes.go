@@ -14,6 +14,7 @@ import (
 // last one first, and all of them through the same blocks.
 type LaneRuns struct {
 	runs  *solvers.Lanes
+	moves bool // steps whose ends move are transposed in lanes
 	lanes []LaneWorker
 	opts  Options
 
@@ -49,8 +50,9 @@ type laneRun struct {
 	err   error
 	items []laneItem
 	n     int
-	kept  int // bytes that items refer to
-	next  int // on the way back: the item that comes next, -1 before the first and after the last
+	kept  int  // bytes that items refer to
+	next  int  // on the way back: the item that comes next, -1 before the first and after the last
+	ends  bool // and that is a step of the present block
 	steps int
 	res   Result
 	prev  *laneRun // in its lane
@@ -65,10 +67,14 @@ type laneItem struct {
 	// The states, discretes and modes of the mark.
 	before, right held
 
-	step solvers.Step
+	step solvers.Step // its times alone, if it is laid
+	laid bool         // it is in block after, in which its lane is masked
 	end  solvers.End
 	from bool    // its start was chosen
 	rate float64 // of the guard that ended it
+	// The cotangents of the state and of time from that guard, while the rate is not known.
+	gy []float64
+	gt [1]float64
 }
 
 // held are a state, discretes and modes.
@@ -98,6 +104,7 @@ func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*L
 			return nil, err
 		}
 		l.sweeps = append(l.sweeps, newSweep(w.Back, &l.record))
+		l.moves = step.Ends() != nil
 	}
 	return l, nil
 }
@@ -122,8 +129,14 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 		for before >= 0 && !r.items[before].stands {
 			before--
 		}
-		to.stands, to.end, to.step = true, e, *s
+		to.stands, to.end = true, e
 		to.from = !after && (before < 0 || r.items[before].end.Kind != solvers.EndFree)
+		if to.laid = s.H > 0 && r.of.moves; to.laid {
+			to.step.T, to.step.H, to.step.T1 = s.T, s.H, s.T1
+			r.of.runs.Put(r.lane, s)
+			return r.Observer.Step(s, e)
+		}
+		to.step = *s
 		rows := r.of.runs.Stepper().Rows()
 		to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
 		to.step.DQ, to.step.K = append(was.DQ[:0], s.DQ...), append(was.K[:0], s.K[:rows.Stages*rows.W]...)
@@ -172,7 +185,7 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 	if err != nil {
 		return err
 	}
-	to.mark, to.stands, to.left = *m, false, -1
+	to.mark, to.stands, to.laid, to.left = *m, false, false, -1
 	x := &to.mark
 	to.right.copy(m.Yp, m.Dp, m.Mp)
 	r.keep(m.Yp, m.Dp, m.Mp)
@@ -265,6 +278,7 @@ func (l *LaneRuns) back(first, objectives int) {
 	}
 	l.present = present
 	for j := last; ; j-- {
+		ends := false
 		for i, s := range l.sweeps {
 			for r := present[i]; r != nil; r = present[i] {
 				if r.next < 0 && r.end() == j {
@@ -274,6 +288,7 @@ func (l *LaneRuns) back(first, objectives int) {
 					break
 				}
 				if r.pull(s, j, first); r.next >= 0 {
+					ends = ends || r.ends
 					break
 				}
 				if present[i] = r.prev; r.prev != nil {
@@ -284,7 +299,82 @@ func (l *LaneRuns) back(first, objectives int) {
 		if j < 0 {
 			return
 		}
+		if ends {
+			l.ends(j, first)
+		}
 		l.runs.Stepper().Pull(l.runs.Block(j))
+	}
+}
+
+// ends transposes the steps of block j that runs have come to whose ends move: what sweep.transpose does.
+func (l *LaneRuns) ends(j, first int) {
+	step, block := l.runs.Stepper(), l.runs.Block(j)
+	mask, times := step.Ends()[:solvers.LaneCount], step.Ends()[solvers.LaneCount:]
+	clear(mask)
+	rates := false
+	for i, s := range l.sweeps {
+		r := l.present[i]
+		if r == nil || !r.ends {
+			continue
+		}
+		it := &r.items[r.next]
+		it.times(times[i:], step.Rows())
+		if first == 0 && it.end.Kind == solvers.EndRoot {
+			rates, mask[i] = true, 1
+			step.Lay(i, s.sys, it.gy, s.gq, it.gt[:])
+		}
+	}
+	if rates {
+		for i, h := range step.PullEnds(block) {
+			if mask[i] != 0 {
+				l.present[i].items[l.present[i].next].rate = h
+			}
+		}
+	}
+	for i, s := range l.sweeps {
+		if r := l.present[i]; r != nil && r.ends {
+			mask[i] = 1
+			step.Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+		}
+	}
+	lengths := step.PullEnds(block)
+	roots := false
+	for i, s := range l.sweeps {
+		if mask[i] == 0 {
+			continue
+		}
+		r := l.present[i]
+		it := &r.items[r.next]
+		step.Take(i, s.sys, s.yb, s.tb)
+		s.c.H[0] = lengths[i]
+		mask[i] = 0
+		switch it.end.Kind {
+		case solvers.EndClip:
+			s.tb[0] -= s.c.H[0]
+			s.pullClip(it.end, s.c.H)
+		case solvers.EndRoot:
+			s.w[0] = share(s.c.H[0], it.rate)
+			s.pullGuard(it.end.Index, r.load(it))
+			step.Lay(i, s.sys, s.gy, s.gq, s.gt)
+			roots, mask[i] = true, 1
+		}
+	}
+	if roots {
+		step.PullEnds(block)
+	}
+	for i, s := range l.sweeps {
+		r := l.present[i]
+		if r == nil || !r.ends {
+			continue
+		}
+		if mask[i] != 0 {
+			step.Take(i, s.sys, s.gy, s.gt)
+			addTo(s.tb, s.gt)
+			addTo(s.yb, s.gy)
+		}
+		step.Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+		r.ends = false
+		r.next--
 	}
 }
 
@@ -327,7 +417,13 @@ func (r *laneRun) slopes(s *sweep) {
 		switch it := &r.items[k]; {
 		case !it.stands:
 			m = &it.mark
-		case it.end.Kind == solvers.EndRoot:
+		case it.end.Kind != solvers.EndRoot:
+		case it.laid:
+			s.sys.Enter(m.Dp, m.Mp)
+			s.w[0] = 1
+			s.pullGuard(it.end.Index, r.load(it))
+			it.gy, it.gt[0] = append(it.gy[:0], s.gy...), s.gt[0]
+		default:
 			s.sys.Enter(m.Dp, m.Mp)
 			it.rate = s.slope(&r.res, it.end.Index, &it.step, it.field(s), r.of.opts.grazingLimit())
 		}
@@ -335,8 +431,31 @@ func (r *laneRun) slopes(s *sweep) {
 }
 
 // field returns the system of a step, within its limits.
-func (it *laneItem) field(s *sweep) solvers.CotangentField {
-	return s.limit(limitsBetween(it.from, it.end.Kind != solvers.EndFree, it.step.T, it.step.T1))
+func (it *laneItem) field(s *sweep) solvers.CotangentField { return s.limit(it.limits()) }
+
+func (it *laneItem) limits() (b limits, any bool) {
+	return limitsBetween(it.from, it.end.Kind != solvers.EndFree, it.step.T, it.step.T1)
+}
+
+// times writes the times that the stages of a step are transposed at, for its lane.
+func (it *laneItem) times(to []float64, rows *solvers.LaneRows) {
+	if !rows.Timed {
+		return
+	}
+	b, any := it.limits()
+	for k, c := range rows.Nodes {
+		t := it.step.Node(c)
+		if any {
+			t = b.within(t)
+		}
+		to[k*solvers.LaneCount] = t
+	}
+}
+
+// load returns a step that is laid, with the state at its end.
+func (r *laneRun) load(it *laneItem) *solvers.Step {
+	it.step.Y1 = r.of.runs.End(r.lane, it.after, it.step.Y1)
+	return &it.step
 }
 
 // pull transposes the items after block j.
@@ -346,6 +465,9 @@ func (r *laneRun) pull(s *sweep, j, first int) {
 	entered := false
 	for ; r.next >= 0 && r.items[r.next].after == j; r.next-- {
 		it := &r.items[r.next]
+		if r.ends = it.laid; r.ends {
+			break
+		}
 		if it.stands {
 			s.transpose(-1, &it.step, it.end, it.field(s), it.rate, false)
 			continue
@@ -365,6 +487,9 @@ func (r *laneRun) pull(s *sweep, j, first int) {
 	}
 	if entered {
 		step.Enter(r.lane, s.sys)
+	}
+	if r.ends {
+		return
 	}
 	step.Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }

@@ -251,7 +251,7 @@ func (r *implicitRungeKutta) relinearise(f Field, s *Step, b *implicitBlock) boo
 }
 
 // time returns the time of row i.
-func (r *implicitRungeKutta) time(s *Step, i int) float64 { return s.node(r.c[i]) }
+func (r *implicitRungeKutta) time(s *Step, i int) float64 { return s.Node(r.c[i]) }
 
 // value returns the stage value Y_i, which in an explicit row is made consistent.
 func (r *implicitRungeKutta) value(f Field, s *Step, i int) []float64 {
@@ -698,7 +698,7 @@ func (r *implicitRungeKutta) Interpolate(f Field, s *Step, theta float64, y []fl
 	default:
 		r.weigh(theta)
 		r.theta.combine(y, s.Y0, s.H, s.K, r.w)
-		if r.ends != nil && r.ends.Solve(f.(JacobianField), s.node(theta), y) != nil {
+		if r.ends != nil && r.ends.Solve(f.(JacobianField), s.Node(theta), y) != nil {
 			spoil(y)
 		}
 	}
@@ -714,7 +714,7 @@ func (r *implicitRungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y
 		return
 	}
 	r.weight(yd, 1)
-	if r.ends.factor(f.(JacobianField), s.node(theta), y) != nil {
+	if r.ends.factor(f.(JacobianField), s.Node(theta), y) != nil {
 		spoil(yd)
 		return
 	}

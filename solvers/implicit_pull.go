@@ -190,7 +190,7 @@ func (r *implicitRungeKutta) InterpolatePull(f CotangentField, s *Step, theta fl
 		r.Interpolate(f, s, theta, r.y)
 		copy(r.ends.y1, w)
 		w = r.ends.y1
-		r.ends.Pull(f.(CotangentJacobianField), s.node(theta), r.y, w, tb)
+		r.ends.Pull(f.(CotangentJacobianField), s.Node(theta), r.y, w, tb)
 	}
 	r.weigh(theta)
 	r.sow(&r.pull.denseSeeds, r.rows, s, &r.theta, &r.drift, theta, w, tb)

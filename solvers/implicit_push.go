@@ -188,6 +188,6 @@ func (r *implicitRungeKutta) denseStates(
 	if r.ends == nil {
 		return nil
 	}
-	r.ends.Push(f.(TangentJacobianField), s.node(theta), r.y, td, yd)
+	r.ends.Push(f.(TangentJacobianField), s.Node(theta), r.y, td, yd)
 	return r.y
 }

@@ -282,7 +282,7 @@ func (r *implicitRungeKutta) InterpolatePullPush(
 		y := Dual{r.denseStates(f, s, d, theta, g.kd, td, g.yd), g.yd}
 		g.u.Copy(w)
 		w = g.u
-		r.ends.PullPush(f.(SecondJacobianField), Dual{[]float64{s.node(theta)}, td}, y, w, tb)
+		r.ends.PullPush(f.(SecondJacobianField), Dual{[]float64{s.Node(theta)}, td}, y, w, tb)
 	}
 	r.weigh(theta)
 	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.drift, r.beta, theta, td, g.kd, w, tb)

@@ -18,7 +18,8 @@ type LaneRows struct {
 	N, Q, W int // states, quadratures, N+Q
 	Stages  int
 	FSAL    bool
-	Timed   bool // the rates read the time
+	Timed   bool      // the rates read the time
+	Nodes   []float64 // of the stages, as Arithmetic has them
 	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error if there are
 	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
 	// made a step, and else 0.
@@ -36,12 +37,15 @@ type LaneForm struct {
 	Solved    *SolvedArithmetic // that Arithmetic is a part of, where steps solve equations; else nil
 	Matrix    *StepMatrix       // of these
 	Tolerance *Tolerance        // by which errors are measured
+	Moves     bool              // some steps end at times that depend on something
 }
 
 // NewLaneRows returns the rows of steps by form.
 func NewLaneRows(form *LaneForm, z Size) LaneRows {
 	w := z.N + z.Q
-	r := LaneRows{N: z.N, Q: z.Q, W: w, Stages: form.Stages, FSAL: form.FSAL, Y0: 3, K: 3 + z.N}
+	r := LaneRows{
+		N: z.N, Q: z.Q, W: w, Stages: form.Stages, FSAL: form.FSAL, Nodes: form.Nodes, Y0: 3, K: 3 + z.N,
+	}
 	r.Made = r.K
 	if form.Solved != nil && r.FSAL {
 		r.Stages++ // the rates at the end, which SolvedArithmetic does not count
@@ -86,6 +90,12 @@ type LaneStepper interface {
 	Pull(block []float64)
 	// Take takes back what Lay gave, as it has become.
 	Take(lane int, sys CotangentSystem, yb, tb []float64)
+	// Ends returns what PullEnds reads besides a block, in rows of LaneCount: 1 in lanes whose steps are transposed and 0
+	// in others; then, if the rates read the time, the times that the stages are transposed at. It is nil where PullEnds
+	// cannot be called.
+	Ends() []float64
+	// PullEnds is Pull for steps whose ends may move. It returns the cotangents of their lengths, [LaneCount].
+	PullEnds(block []float64) []float64
 }
 
 // Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.
@@ -99,7 +109,7 @@ type LaneStepper interface {
 // The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
 // numbers. With a way back it is kept for that as it is, else two blocks take turns. In a lane without an accepted step
 // the block is masked, and the next one begins where it began. So it is in a lane whose step ends at a time that may
-// move, or was made by the Solver: such a step is the Solver's, and its sink keeps it.
+// move, or was made by the Solver: such a step is the Solver's. Its sink keeps it, or has it put into the block.
 type Lanes struct {
 	step    LaneStepper
 	rows    *LaneRows
@@ -167,11 +177,12 @@ func (s *Solver) Side() *LaneForm {
 	}
 	switch m := s.choice.members[0].(type) {
 	case Arithmetical:
-		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol}
+		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol, Moves: s.moves()}
 	case *rosenbrock:
 		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
 			return &LaneForm{
 				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol,
+				Moves: s.moves(),
 			}
 		}
 	}
@@ -209,6 +220,23 @@ func (l *Lanes) Bytes() int {
 // Own reports whether the step that the sink of a lane is given is not in a block, and after whether its start is the
 // end of one that is.
 func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.lanes[lane].chosen }
+
+// Put writes a step that the sink of a lane is given, and that is not in a block, into the present one.
+func (l *Lanes) Put(lane int, st *Step) {
+	r, b := l.rows, l.Block(l.present)[lane:]
+	b[0], b[LaneCount], b[2*LaneCount] = st.T, st.H, st.T1
+	scatter(b[r.Y0*LaneCount:], st.Y0)
+	scatter(b[r.K*LaneCount:], st.K[:r.Stages*r.W])
+	scatter(b[r.Y1*LaneCount:], st.Y1)
+	scatter(b[r.DQ*LaneCount:], st.DQ)
+}
+
+// End returns the state at the end of the step of a lane in block i, in y.
+func (l *Lanes) End(lane, i int, y []float64) []float64 {
+	y = slices.Grow(y[:0], l.rows.N)[:l.rows.N]
+	gather(y, l.Block(i)[l.rows.Y1*LaneCount+lane:])
+	return y
+}
 
 // Stepper returns what makes the steps.
 func (l *Lanes) Stepper() LaneStepper { return l.step }

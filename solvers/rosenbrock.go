@@ -337,7 +337,7 @@ func (r *rosenbrock) keepFactors(s *Step, to []float64) bool {
 }
 
 // time returns the time of stage i.
-func (r *rosenbrock) time(s *Step, i int) float64 { return s.node(r.alpha[i]) }
+func (r *rosenbrock) time(s *Step, i int) float64 { return s.Node(r.alpha[i]) }
 
 // value returns the stage value Y_i.
 func (r *rosenbrock) value(s *Step, i int) []float64 { return r.stage(s, &r.a[i]) }

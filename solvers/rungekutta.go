@@ -192,7 +192,7 @@ func sparse(row []*big.Rat) terms {
 func (r *rungeKutta) Info() Info { return r.info }
 
 // time returns the time of stage i.
-func (r *rungeKutta) time(s *Step, i int) float64 { return s.node(r.c[i]) }
+func (r *rungeKutta) time(s *Step, i int) float64 { return s.Node(r.c[i]) }
 
 // value returns the stage value Y_i.
 func (r *rungeKutta) value(s *Step, i int) []float64 { return r.stage(s, &r.a[i]) }

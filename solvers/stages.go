@@ -28,9 +28,9 @@ func newStageWork(z Size, lanes int) stageWork {
 	}
 }
 
-// node returns the time t + c h. Nodes at the end are at T1 itself, which may differ from the rounded sum when the step
+// Node returns the time t + c h. Nodes at the end are at T1 itself, which may differ from the rounded sum when the step
 // was clipped to a given time.
-func (s *Step) node(c float64) float64 {
+func (s *Step) Node(c float64) float64 {
 	switch c {
 	case 0:
 		return s.T

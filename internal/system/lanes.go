@@ -29,9 +29,10 @@ type Lanes struct {
 	sums []laneSum
 	at   [solvers.LaneCount][][]float64
 	of   [solvers.LaneCount]*Worker
-	// What the transpose reads, [rows][lanes]: cotangents of Y1, DQ and T1, and the accumulators.
+	// What the transpose reads, [rows][lanes]: cotangents of Y1, DQ and T1, and the accumulators; then what Ends returns.
 	bar  []float64
-	made []float64 // and what it writes: those of Y0 and T0, and the accumulators
+	made []float64 // and what it writes: those of Y0 and T0, and the accumulators; then those of the lengths of steps
+	ends int       // where in bar the rows of Ends begin; 0 where there are none
 }
 
 // laneSum is an accumulator: its name, and its first row among all.
@@ -45,6 +46,7 @@ type laneWay struct {
 	exchanges []float64
 	step      laneCall
 	back      laneCall // of a zero value where no derivatives are wanted
+	ends      laneCall // and of steps whose ends move, where there are such
 }
 
 // askedWay is a sequence of exchanges without programs, and how many steps would have needed them.
@@ -114,6 +116,11 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 			if way.back, ok = l.compile(tapes.back, tapes.backFind); !ok {
 				return false
 			}
+			if tapes.ends != nil {
+				if way.ends, ok = l.compile(tapes.ends, tapes.endsFind); !ok {
+					return false
+				}
+			}
 		}
 		l.ways = append(l.ways, way)
 		return true
@@ -134,9 +141,9 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 // laneTapes are the tapes of a step and of its transpose, and where their names lie. There are none where they would be
 // too large.
 type laneTapes struct {
-	step, back         *tape.Tape
-	stepFind, backFind finder
-	sums               []string
+	step, back, ends             *tape.Tape
+	stepFind, backFind, endsFind finder
+	sums                         []string
 }
 
 // explicit returns the tapes of methods with explicit stages.
@@ -160,6 +167,12 @@ func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes
 			return t
 		}
 		t.backFind = back.find(pull.layout.find)
+		if form.Moves {
+			ends := newMaker(pull.layout, rates, form.Arithmetic, true)
+			ends.moving = true
+			t.ends, _ = ends.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+			t.endsFind = ends.find(pull.layout.find)
+		}
 	}
 	t.step, t.stepFind = step, m.find(values.layout.find)
 	return t
@@ -208,8 +221,9 @@ func (l *Lanes) summed(t *tape.Tape, sums []string) {
 		at += s.n
 		l.sums = append(l.sums, s)
 	}
-	l.bar = make([]float64, at*solvers.LaneCount)
-	l.made = make([]float64, (at-l.size.Q)*solvers.LaneCount)
+	l.made = make([]float64, (at-l.size.Q+1)*solvers.LaneCount)
+	l.ends = at * solvers.LaneCount
+	l.bar = make([]float64, l.ends+(1+l.rows.Stages)*solvers.LaneCount)
 }
 
 // everyLane reports whether each output of t has a copy for each lane.
@@ -370,12 +384,30 @@ func (l *Lanes) Pull(block []float64) {
 
 // pull transposes the steps of a block that were made in one way.
 func (l *Lanes) pull(way int, block []float64) {
-	back := &l.ways[way].back
-	back.machine.MoveVector(back.in, block)
-	back.machine.Run()
+	l.transpose(&l.ways[way].back, block)
+}
+
+// transpose runs a program of transposes.
+func (l *Lanes) transpose(c *laneCall, block []float64) {
+	c.machine.MoveVector(c.in, block)
+	c.machine.Run()
 	n := l.size.N * solvers.LaneCount
 	copy(l.bar[:n], l.made)
-	copy(l.bar[n+l.size.Q*solvers.LaneCount:], l.made[n:])
+	copy(l.bar[n+l.size.Q*solvers.LaneCount:l.ends], l.made[n:])
+}
+
+// Ends implements solvers.LaneStepper.
+func (l *Lanes) Ends() []float64 {
+	if l.ways[0].ends.machine == nil {
+		return nil
+	}
+	return l.bar[l.ends:]
+}
+
+// PullEnds implements solvers.LaneStepper.
+func (l *Lanes) PullEnds(block []float64) []float64 {
+	l.transpose(&l.ways[0].ends, block)
+	return l.made[len(l.made)-solvers.LaneCount:]
 }
 
 // Lay implements solvers.LaneStepper. sys is a Worker of the model, with one lane.

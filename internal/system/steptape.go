@@ -31,6 +31,7 @@ type stepMaker struct {
 	members bool               // all inputs are per lane
 	tol     *solvers.Tolerance // by which errors are measured
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
+	moving  bool               // of a transpose: the ends of the steps move
 
 	t, h, t1 tape.Value
 	zero     tape.Value
@@ -191,17 +192,18 @@ func (m *stepMaker) stage(i int, y0 map[string]tape.Value, k []map[string]tape.V
 	return y
 }
 
-// at inlines t at a node. bar holds the cotangents of its rates; nil for none.
+// at inlines t at a node. bar holds the cotangents of its rates, and the time if that is not the one of the node; nil for
+// none.
 func (m *stepMaker) at(t *tape.Tape, node float64, y, bar map[string]tape.Value) map[string]tape.Value {
 	return tapec.Inline(m.b, t, func(in *tape.Input) tape.Value {
-		if in.Name == tapec.Time.Name().String() {
-			return m.time(node)
-		}
 		if v, ok := y[in.Name]; ok {
 			return v
 		}
 		if v, ok := bar[in.Name]; ok {
 			return v
+		}
+		if in.Name == tapec.Time.Name().String() {
+			return m.time(node)
 		}
 		return m.b.Input(in.Name, in.Shape, in.PerLane || m.members)
 	})
@@ -294,7 +296,8 @@ func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
 // backward returns the tape of a step's transpose; pull is the transpose of the rates. It computes the
 // cotangents of Y0 and T0 and the new values of the accumulators from the cotangents of Y1, DQ and T1
 // and the old values. It also outputs the factors that every stage has for the ledger. sums lists the
-// accumulators: the outputs of pull that are added up.
+// accumulators: the outputs of pull that are added up. Where ends move, it has the cotangent of the length, too, and the
+// times of the stages are inputs.
 func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (t *tape.Tape, sums []string) {
 	y0 := m.states("y", m.input)
 	k := make([]map[string]tape.Value, m.form.Stages)
@@ -326,6 +329,14 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			before[o.Name] = acc[o.Name]
 		}
 	}
+	h, length := m.h, t1
+	var nodes []tape.Value
+	if m.moving {
+		h, m.mask = m.b.Scalar(1), m.cotangent("mask", nil, nil)
+		for i := range m.form.Stages {
+			nodes = append(nodes, m.cotangent("node."+strconv.Itoa(i), nil, nil))
+		}
+	}
 	yb := make([]map[string]tape.Value, m.form.Stages)
 	for i := m.form.Stages - 1; i >= 0; i-- {
 		if !m.form.Live[i] {
@@ -333,7 +344,15 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		}
 		bar := map[string]tape.Value{}
 		for _, r := range m.rows {
-			bar[tapec.Cotangent.Of(r.name)] = m.cotangentOf(i, &r, y1, dq, yb)
+			v := m.cotangentOf(i, h, &r, y1, dq, yb)
+			if m.moving {
+				length = m.inner(k[i][r.name], v, r.shape, length)
+				v = m.b.Mul(m.h, v)
+			}
+			bar[tapec.Cotangent.Of(r.name)] = v
+		}
+		if nodes != nil {
+			bar[tapec.Time.Name().String()] = nodes[i]
 		}
 		got := m.at(pull, m.form.Nodes[i], m.stage(i, y0, k), bar)
 		yb[i] = map[string]tape.Value{}
@@ -347,10 +366,13 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			}
 			yb[i][r.name] = v
 		}
+		move := m.zero
 		if moves {
-			t0 = m.b.Add(t0, got[timeBar])
-		} else {
-			t0 = m.b.Add(t0, m.zero)
+			move = got[timeBar]
+		}
+		t0 = m.b.Add(t0, move)
+		if c := m.form.Nodes[i]; m.moving && c != 0 {
+			length = m.b.Op3(tape.FMA, m.b.Scalar(c), move, length)
 		}
 		for _, name := range sums {
 			acc[name] = m.b.Add(acc[name], got[name])
@@ -371,7 +393,23 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		t0 = m.masked(y0b, y1, t0, t1, acc, before)
 	}
 	m.ended(y0b, t0, sums, acc)
+	if m.moving {
+		m.output(tapec.Cotangent, "h", length, 1, nil)
+	}
 	return m.b.Tape(), sums
+}
+
+// inner adds the products of the elements of x and y to sum, one after the other.
+func (m *stepMaker) inner(x, y tape.Value, shape tape.Shape, sum tape.Value) tape.Value {
+	if len(shape) == 0 {
+		return m.b.Op3(tape.FMA, x, y, sum)
+	}
+	n := shape.Size()
+	x, y = m.b.Reshape(x, tape.Shape{n}), m.b.Reshape(y, tape.Shape{n})
+	for e := range n {
+		sum = m.b.Op3(tape.FMA, m.b.Element(x, e), m.b.Element(y, e), sum)
+	}
+	return sum
 }
 
 // masked has a lane without a step keep what it has: the cotangents of the state, of time, which is returned, and the
@@ -410,8 +448,8 @@ func (m *stepMaker) ended(y0 map[string]tape.Value, t0 tape.Value, sums []string
 	}
 }
 
-// cotangentOf returns the cotangent of row r of stage i.
-func (m *stepMaker) cotangentOf(i int, r *stepRow, y1, dq map[string]tape.Value,
+// cotangentOf returns the cotangent of row r of stage i of a step of length h.
+func (m *stepMaker) cotangentOf(i int, h tape.Value, r *stepRow, y1, dq map[string]tape.Value,
 	yb []map[string]tape.Value,
 ) tape.Value {
 	at := m.form.At[i]
@@ -420,9 +458,9 @@ func (m *stepMaker) cotangentOf(i int, r *stepRow, y1, dq map[string]tape.Value,
 		if at.Row[0] == 0 {
 			b = at.C[0]
 		}
-		return m.b.Mul(m.h, m.b.Mul(m.b.Scalar(b), dq[r.name]))
+		return m.b.Mul(h, m.b.Mul(m.b.Scalar(b), dq[r.name]))
 	}
-	return m.sum(at, m.h, m.zero, r.shape, func(j int) tape.Value {
+	return m.sum(at, h, m.zero, r.shape, func(j int) tape.Value {
 		if j == 0 {
 			return y1[r.name]
 		}
