@@ -488,11 +488,7 @@ func (s *sweep) transpose(
 		for j, h := range c.H {
 			c.T0[j] -= h
 		}
-		if st.H == 0 && !e.Here { // its time was set by the discretes before the group
-			s.owed = append(s.owed, owed{e, append([]float64(nil), c.H...)})
-		} else {
-			s.pullClip(e, c.H)
-		}
+		s.owe(e, st.H, c.H)
 	case solvers.EndRoot:
 		for j, h := range c.H {
 			s.w[j] = share(h, rate)
@@ -517,6 +513,15 @@ func (s *sweep) transpose(
 	}
 	s.yb, c.Y0 = c.Y0, s.yb
 	s.tb, c.T0 = c.T0, s.tb
+}
+
+// owe transposes the time that e ends a step of length h at, when the discretes that set it are reached.
+func (s *sweep) owe(e solvers.End, h float64, hb []float64) {
+	if h == 0 && !e.Here { // those before the group
+		s.owed = append(s.owed, owed{e, append([]float64(nil), hb...)})
+	} else {
+		s.pullClip(e, hb)
+	}
 }
 
 // pullClip transposes the time that e ends a step at, at the present discretes.

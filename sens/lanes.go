@@ -23,6 +23,8 @@ type LaneRuns struct {
 	record  solvers.Trajectory // for the sweeps, which ask it for sizes
 	at      []*laneRun         // the present run of each lane
 	present []*laneRun         // and on the way back
+	only    []int              // the number of each lane
+	ending  []int              // the lanes whose steps of the present block have ends that move
 
 	list []*laneRun // all runs
 	n    int        // how many there are now
@@ -50,9 +52,8 @@ type laneRun struct {
 	err   error
 	items []laneItem
 	n     int
-	kept  int  // bytes that items refer to
-	next  int  // on the way back: the item that comes next, -1 before the first and after the last
-	ends  bool // and that is a step of the present block
+	kept  int // bytes that items refer to
+	next  int // on the way back: the item that comes next, -1 before the first and after the last
 	steps int
 	res   Result
 	prev  *laneRun // in its lane
@@ -67,7 +68,7 @@ type laneItem struct {
 	// The states, discretes and modes of the mark.
 	before, right held
 
-	step solvers.Step // its times alone, if it is laid
+	step solvers.Step // its times and Y1 alone, if it is laid
 	laid bool         // it is in block after, in which its lane is masked
 	end  solvers.End
 	from bool    // its start was chosen
@@ -105,6 +106,7 @@ func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*L
 		}
 		l.sweeps = append(l.sweeps, newSweep(w.Back, &l.record))
 		l.moves = step.Ends() != nil
+		l.only = append(l.only, len(l.only))
 	}
 	return l, nil
 }
@@ -133,6 +135,8 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 		to.from = !after && (before < 0 || r.items[before].end.Kind != solvers.EndFree)
 		if to.laid = s.H > 0 && r.of.moves; to.laid {
 			to.step.T, to.step.H, to.step.T1 = s.T, s.H, s.T1
+			to.step.Y1 = append(was.Y1[:0], s.Y1...)
+			r.keep(to.step.Y1)
 			r.of.runs.Put(r.lane, s)
 			return r.Observer.Step(s, e)
 		}
@@ -278,7 +282,7 @@ func (l *LaneRuns) back(first, objectives int) {
 	}
 	l.present = present
 	for j := last; ; j-- {
-		ends := false
+		l.ending = l.ending[:0]
 		for i, s := range l.sweeps {
 			for r := present[i]; r != nil; r = present[i] {
 				if r.next < 0 && r.end() == j {
@@ -288,7 +292,6 @@ func (l *LaneRuns) back(first, objectives int) {
 					break
 				}
 				if r.pull(s, j, first); r.next >= 0 {
-					ends = ends || r.ends
 					break
 				}
 				if present[i] = r.prev; r.prev != nil {
@@ -299,25 +302,27 @@ func (l *LaneRuns) back(first, objectives int) {
 		if j < 0 {
 			return
 		}
-		if ends {
-			l.ends(j, first)
+		if len(l.ending) > 0 {
+			l.ends(l.runs.Block(j), l.ending, first)
+			for _, i := range l.ending {
+				s := l.sweeps[i]
+				l.runs.Stepper().Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+				present[i].next--
+			}
 		}
 		l.runs.Stepper().Pull(l.runs.Block(j))
 	}
 }
 
-// ends transposes the steps of block j that runs have come to whose ends move: what sweep.transpose does.
-func (l *LaneRuns) ends(j, first int) {
-	step, block := l.runs.Stepper(), l.runs.Block(j)
+// ends transposes steps of a block whose ends move: the next items of the runs in some lanes. It does what
+// sweep.transpose does.
+func (l *LaneRuns) ends(block []float64, lanes []int, first int) {
+	step := l.runs.Stepper()
 	mask, times := step.Ends()[:solvers.LaneCount], step.Ends()[solvers.LaneCount:]
 	clear(mask)
 	rates := false
-	for i, s := range l.sweeps {
-		r := l.present[i]
-		if r == nil || !r.ends {
-			continue
-		}
-		it := &r.items[r.next]
+	for _, i := range lanes {
+		it, s := l.present[i].coming(), l.sweeps[i]
 		it.times(times[i:], step.Rows())
 		if first == 0 && it.end.Kind == solvers.EndRoot {
 			rates, mask[i] = true, 1
@@ -325,36 +330,31 @@ func (l *LaneRuns) ends(j, first int) {
 		}
 	}
 	if rates {
-		for i, h := range step.PullEnds(block) {
+		h := step.PullEnds(block)
+		for _, i := range lanes {
 			if mask[i] != 0 {
-				l.present[i].items[l.present[i].next].rate = h
+				l.present[i].coming().rate = h[i]
 			}
 		}
 	}
-	for i, s := range l.sweeps {
-		if r := l.present[i]; r != nil && r.ends {
-			mask[i] = 1
-			step.Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
-		}
+	for _, i := range lanes {
+		s := l.sweeps[i]
+		mask[i] = 1
+		step.Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 	}
-	lengths := step.PullEnds(block)
+	h := step.PullEnds(block)
 	roots := false
-	for i, s := range l.sweeps {
-		if mask[i] == 0 {
-			continue
-		}
-		r := l.present[i]
-		it := &r.items[r.next]
+	for _, i := range lanes {
+		s, it := l.sweeps[i], l.present[i].coming()
 		step.Take(i, s.sys, s.yb, s.tb)
-		s.c.H[0] = lengths[i]
 		mask[i] = 0
-		switch it.end.Kind {
+		switch s.c.H[0] = h[i]; it.end.Kind {
 		case solvers.EndClip:
-			s.tb[0] -= s.c.H[0]
-			s.pullClip(it.end, s.c.H)
+			s.tb[0] -= h[i]
+			s.owe(it.end, it.step.H, s.c.H)
 		case solvers.EndRoot:
-			s.w[0] = share(s.c.H[0], it.rate)
-			s.pullGuard(it.end.Index, r.load(it))
+			s.w[0] = share(h[i], it.rate)
+			s.pullGuard(it.end.Index, &it.step)
 			step.Lay(i, s.sys, s.gy, s.gq, s.gt)
 			roots, mask[i] = true, 1
 		}
@@ -362,21 +362,17 @@ func (l *LaneRuns) ends(j, first int) {
 	if roots {
 		step.PullEnds(block)
 	}
-	for i, s := range l.sweeps {
-		r := l.present[i]
-		if r == nil || !r.ends {
-			continue
-		}
-		if mask[i] != 0 {
+	for _, i := range lanes {
+		if s := l.sweeps[i]; mask[i] != 0 {
 			step.Take(i, s.sys, s.gy, s.gt)
 			addTo(s.tb, s.gt)
 			addTo(s.yb, s.gy)
 		}
-		step.Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
-		r.ends = false
-		r.next--
 	}
 }
+
+// coming returns the item that comes next on the way back.
+func (r *laneRun) coming() *laneItem { return &r.items[r.next] }
 
 // end returns the last block of a run.
 func (r *laneRun) end() int { return r.items[r.n-1].after }
@@ -418,10 +414,10 @@ func (r *laneRun) slopes(s *sweep) {
 		case !it.stands:
 			m = &it.mark
 		case it.end.Kind != solvers.EndRoot:
-		case it.laid:
+		case r.of.moves:
 			s.sys.Enter(m.Dp, m.Mp)
 			s.w[0] = 1
-			s.pullGuard(it.end.Index, r.load(it))
+			s.pullGuard(it.end.Index, &it.step)
 			it.gy, it.gt[0] = append(it.gy[:0], s.gy...), s.gt[0]
 		default:
 			s.sys.Enter(m.Dp, m.Mp)
@@ -452,21 +448,26 @@ func (it *laneItem) times(to []float64, rows *solvers.LaneRows) {
 	}
 }
 
-// load returns a step that is laid, with the state at its end.
-func (r *laneRun) load(it *laneItem) *solvers.Step {
-	it.step.Y1 = r.of.runs.End(r.lane, it.after, it.step.Y1)
-	return &it.step
-}
-
 // pull transposes the items after block j.
 func (r *laneRun) pull(s *sweep, j, first int) {
 	step := r.of.runs.Stepper()
 	step.Take(r.lane, s.sys, s.yb, s.tb)
-	entered := false
+	entered, laid := false, false
 	for ; r.next >= 0 && r.items[r.next].after == j; r.next-- {
 		it := &r.items[r.next]
-		if r.ends = it.laid; r.ends {
+		if it.laid {
+			r.of.ending = append(r.of.ending, r.lane)
+			laid = true
 			break
+		}
+		if it.stands && r.of.moves {
+			r.of.runs.PutAside(r.lane, &it.step)
+			if entered {
+				step.Enter(r.lane, s.sys)
+				entered = false
+			}
+			r.of.ends(r.of.runs.Aside(), r.of.only[r.lane:r.lane+1], first)
+			continue
 		}
 		if it.stands {
 			s.transpose(-1, &it.step, it.end, it.field(s), it.rate, false)
@@ -488,7 +489,7 @@ func (r *laneRun) pull(s *sweep, j, first int) {
 	if entered {
 		step.Enter(r.lane, s.sys)
 	}
-	if r.ends {
+	if laid {
 		return
 	}
 	step.Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)

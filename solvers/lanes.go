@@ -90,9 +90,9 @@ type LaneStepper interface {
 	Pull(block []float64)
 	// Take takes back what Lay gave, as it has become.
 	Take(lane int, sys CotangentSystem, yb, tb []float64)
-	// Ends returns what PullEnds reads besides a block, in rows of LaneCount: 1 in lanes whose steps are transposed and 0
-	// in others; then, if the rates read the time, the times that the stages are transposed at. It is nil where PullEnds
-	// cannot be called.
+	// Ends returns what PullEnds reads besides a block, in rows of LaneCount: 1 in lanes whose steps are transposed and
+	// 0 in others; then, if the rates read the time, the times that the stages are transposed at. It is nil where
+	// PullEnds cannot be called.
 	Ends() []float64
 	// PullEnds is Pull for steps whose ends may move. It returns the cotangents of their lengths, [LaneCount].
 	PullEnds(block []float64) []float64
@@ -116,6 +116,7 @@ type Lanes struct {
 	lanes   [LaneCount]lane
 	keep    bool        // blocks are kept
 	pieces  [][]float64 // blocks, pieceBlocks in each
+	aside   []float64   // a block
 	blocks  int         // that were begun
 	present int         // the block of the steps that are made
 	longest int         // steps of a run, those that are rejected among them
@@ -222,20 +223,25 @@ func (l *Lanes) Bytes() int {
 func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.lanes[lane].chosen }
 
 // Put writes a step that the sink of a lane is given, and that is not in a block, into the present one.
-func (l *Lanes) Put(lane int, st *Step) {
-	r, b := l.rows, l.Block(l.present)[lane:]
+func (l *Lanes) Put(lane int, st *Step) { l.rows.put(l.Block(l.present)[lane:], st) }
+
+// PutAside writes a step into a block of its own, Aside.
+func (l *Lanes) PutAside(lane int, st *Step) {
+	if l.aside == nil {
+		l.aside = make([]float64, l.rows.Block())
+	}
+	l.rows.put(l.aside[lane:], st)
+}
+
+// Aside returns the block of PutAside.
+func (l *Lanes) Aside() []float64 { return l.aside }
+
+func (r *LaneRows) put(b []float64, st *Step) {
 	b[0], b[LaneCount], b[2*LaneCount] = st.T, st.H, st.T1
 	scatter(b[r.Y0*LaneCount:], st.Y0)
 	scatter(b[r.K*LaneCount:], st.K[:r.Stages*r.W])
 	scatter(b[r.Y1*LaneCount:], st.Y1)
 	scatter(b[r.DQ*LaneCount:], st.DQ)
-}
-
-// End returns the state at the end of the step of a lane in block i, in y.
-func (l *Lanes) End(lane, i int, y []float64) []float64 {
-	y = slices.Grow(y[:0], l.rows.N)[:l.rows.N]
-	gather(y, l.Block(i)[l.rows.Y1*LaneCount+lane:])
-	return y
 }
 
 // Stepper returns what makes the steps.

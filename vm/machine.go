@@ -130,7 +130,11 @@ func (m *Machine) rebind(v int, x []float64) {
 }
 
 // Refresh says that elements of constant inputs have changed.
-func (m *Machine) Refresh() { m.packed, m.changed = false, true }
+func (m *Machine) Refresh() {
+	if len(m.p.packings) > 0 { // others read them in place
+		m.packed, m.changed = false, true
+	}
+}
 
 // SetInput binds input i of a Program without Places to x, of InputSize(i) elements, as SetVector
 // does.

@@ -29,7 +29,7 @@ type Lanes struct {
 	sums []laneSum
 	at   [solvers.LaneCount][][]float64
 	of   [solvers.LaneCount]*Worker
-	// What the transpose reads, [rows][lanes]: cotangents of Y1, DQ and T1, and the accumulators; then what Ends returns.
+	// What the transpose reads, [rows][lanes]: cotangents of Y1, DQ and T1, and the accumulators; then those of Ends.
 	bar  []float64
 	made []float64 // and what it writes: those of Y0 and T0, and the accumulators; then those of the lengths of steps
 	ends int       // where in bar the rows of Ends begin; 0 where there are none

@@ -192,8 +192,8 @@ func (m *stepMaker) stage(i int, y0 map[string]tape.Value, k []map[string]tape.V
 	return y
 }
 
-// at inlines t at a node. bar holds the cotangents of its rates, and the time if that is not the one of the node; nil for
-// none.
+// at inlines t at a node. bar holds the cotangents of its rates, and the time if that is not the one of the node; nil
+// for none.
 func (m *stepMaker) at(t *tape.Tape, node float64, y, bar map[string]tape.Value) map[string]tape.Value {
 	return tapec.Inline(m.b, t, func(in *tape.Input) tape.Value {
 		if v, ok := y[in.Name]; ok {
@@ -296,8 +296,8 @@ func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
 // backward returns the tape of a step's transpose; pull is the transpose of the rates. It computes the
 // cotangents of Y0 and T0 and the new values of the accumulators from the cotangents of Y1, DQ and T1
 // and the old values. It also outputs the factors that every stage has for the ledger. sums lists the
-// accumulators: the outputs of pull that are added up. Where ends move, it has the cotangent of the length, too, and the
-// times of the stages are inputs.
+// accumulators: the outputs of pull that are added up. Where ends move, it has the cotangent of the length, too, and
+// the times of the stages are inputs.
 func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (t *tape.Tape, sums []string) {
 	y0 := m.states("y", m.input)
 	k := make([]map[string]tape.Value, m.form.Stages)
