@@ -1,6 +1,10 @@
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/simd"
+)
 
 // spectrum estimates the spectral radius ρ of J = ∂f/∂y along a run and bounds steps by it: a step h with |h|ρ beyond
 // the stability interval of an explicit method multiplies what is fast by a number above one. Where that rests, the
@@ -105,7 +109,7 @@ func (c *spectrum) look(t, h float64, y, f []float64, seen int) (evals int) {
 	if c.age == 0 || c.pure >= spectrumMix*c.slow {
 		c.mix()
 	}
-	_, c.sum, c.far = sums(c.v, c.per, c.per)
+	c.sum, c.far = simd.Measure(c.v, c.per)
 	for {
 		evals++
 		if !c.multiply(t, y, f) {
@@ -163,20 +167,11 @@ func (c *spectrum) multiply(t float64, y, f []float64) bool {
 		c.age = 0
 		return false
 	}
-	step := 1 / c.far
-	for i, v := range c.v {
-		c.x[i] = math.FMA(step, v, y[i])
-	}
+	simd.Combine(c.x, y, 1/c.far, []float64{1}, []int{0}, c.v, 0) // each moves by a tolerable change at most
 	c.sys.Eval(t, c.x, c.k)
 	size := math.Sqrt(c.sum)
-	by := c.far / size
-	n := len(f)
-	k, v, per, x := c.k[:n], c.v[:n], c.per[:n], c.x[:n]
-	for i, g := range f {
-		v[i], x[i] = float64((k[i]-g)*by), float64(v[i]*per[i]) // J·v/‖v‖
-	}
-	var dot float64
-	dot, c.sum, c.far = sums(v, per, x)
+	by, dot := c.far/size, 0.0
+	dot, c.sum, c.far = simd.Turn(c.v, c.k, f, c.per, by) // J·v/‖v‖
 	grown := math.Sqrt(c.sum)
 	switch {
 	case !(grown <= math.MaxFloat64): // the point is outside the domain of the right-hand side
@@ -202,44 +197,14 @@ func (c *spectrum) multiply(t float64, y, f []float64) bool {
 func (c *spectrum) measure(h float64, y, f []float64) {
 	rel, abs := max(c.tol.Rel, 1e-10), max(c.tol.abs(0), 1e-100)
 	alike := c.tol.Rels == nil && len(c.tol.Abs) == 1
-	f, x, per := f[:len(y)], c.x[:len(y)], c.per[:len(y)]
-	for i, v := range y {
-		if !alike {
-			rel, abs = max(c.tol.rel(i), 1e-10), max(c.tol.abs(i), 1e-100)
-		}
-		x[i] = math.FMA(rel, max(math.Abs(v), math.Abs(float64(h*f[i]))), abs)
-		per[i] = 1 / x[i]
+	if alike {
+		simd.Tolerable(c.x, c.per, y, f, h, rel, abs)
+		return
 	}
-}
-
-// greater is max, which takes several times as long for what is not a number. There it returns b.
-func greater(a, b float64) float64 {
-	if a > b {
-		return a
+	for i := range y {
+		rel, abs = max(c.tol.rel(i), 1e-10), max(c.tol.abs(i), 1e-100)
+		simd.Tolerable(c.x[i:i+1], c.per[i:i+1], y[i:i+1], f[i:i+1], h, rel, abs)
 	}
-	return b
-}
-
-// sums returns Σ v per x, Σ (v per)² and the largest |v per|. Sums of several chains do not wait for one another.
-func sums(v, per, x []float64) (dot, square, far float64) {
-	var d0, d1, d2, d3, s0, s1, s2, s3 float64
-	per, x = per[:len(v)], x[:len(v)]
-	i := 0
-	for ; i+4 <= len(v); i += 4 {
-		a, b := float64(v[i]*per[i]), float64(v[i+1]*per[i+1])
-		c, d := float64(v[i+2]*per[i+2]), float64(v[i+3]*per[i+3])
-		d0, d1 = math.FMA(a, x[i], d0), math.FMA(b, x[i+1], d1)
-		d2, d3 = math.FMA(c, x[i+2], d2), math.FMA(d, x[i+3], d3)
-		s0, s1, s2, s3 = math.FMA(a, a, s0), math.FMA(b, b, s1), math.FMA(c, c, s2), math.FMA(d, d, s3)
-		far = greater(math.Abs(a), greater(math.Abs(b), greater(math.Abs(c), greater(math.Abs(d), far))))
-	}
-	d, s := [4]float64{d0, d1, d2, d3}, [4]float64{s0, s1, s2, s3}
-	for ; i < len(v); i++ {
-		a := float64(v[i] * per[i])
-		d[i&3], s[i&3] = math.FMA(a, x[i], d[i&3]), math.FMA(a, a, s[i&3])
-		far = greater(math.Abs(a), far)
-	}
-	return (d[0] + d[2]) + (d[1] + d[3]), (s[0] + s[2]) + (s[1] + s[3]), far
 }
 
 // mix adds a new direction to v, in the sizes that measure wrote; at age zero there is none yet.

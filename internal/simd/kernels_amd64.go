@@ -564,6 +564,21 @@ func normV(square *float64, most *float64, e *float64, y0 *float64, y1 *float64,
 //go:noescape
 func normS(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
 
+// turn sets v[i] = (k[i] - f[i])·by and measures it; n is a multiple of four.
+//
+//go:noescape
+func turn(dot *float64, square *float64, most *float64, v *float64, k *float64, f *float64, per *float64, by float64, n int)
+
+// measure adds (v[i]·per[i])² to square[i mod 4] and takes |v[i]·per[i]| into most; n is a multiple of four.
+//
+//go:noescape
+func measure(square *float64, most *float64, v *float64, per *float64, n int)
+
+// tolerable sets size[i] = abs + rel·max(|y[i]|, |h·f[i]|) and per[i] = 1/size[i]; n is a multiple of four.
+//
+//go:noescape
+func tolerable(size *float64, per *float64, y *float64, f *float64, h float64, rel float64, abs float64, n int)
+
 // combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.
 //
 //go:noescape

@@ -13695,6 +13695,129 @@ done:
 	MOVQ      AX, bad+64(FP)
 	RET
 
+// func turn(dot *float64, square *float64, most *float64, v *float64, k *float64, f *float64, per *float64, by float64, n int)
+// Requires: AVX, FMA3
+TEXT ·turn(SB), NOSPLIT, $0-72
+	MOVQ         square+8(FP), AX
+	MOVQ         most+16(FP), CX
+	MOVQ         dot+0(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         per+48(FP), SI
+	MOVQ         k+32(FP), DI
+	MOVQ         f+40(FP), R8
+	VBROADCASTSD by+56(FP), Y0
+	VMOVUPD      (AX), Y1
+	VMOVUPD      (CX), Y2
+	VMOVUPD      (DX), Y3
+	MOVQ         n+64(FP), R9
+	SUBQ         $0x04, R9
+	JL           done
+
+four:
+	VMOVUPD     (SI), Y4
+	VMOVUPD     (BX), Y5
+	VMOVUPD     (DI), Y6
+	VMOVUPD     (R8), Y7
+	VMULPD      Y4, Y5, Y5
+	VSUBPD      Y7, Y6, Y6
+	VMULPD      Y0, Y6, Y6
+	VMULPD      Y4, Y6, Y4
+	VMOVAPD     Y1, Y1
+	VFMADD231PD Y4, Y4, Y1
+	VANDPD      c7fffffffffffffff<>+0(SB), Y4, Y7
+	VMAXPD      Y2, Y7, Y2
+	VFMADD213PD Y3, Y5, Y4
+	VMOVAPD     Y1, Y1
+	VMOVAPD     Y2, Y2
+	VMOVAPD     Y4, Y3
+	VMOVUPD     Y6, (BX)
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	ADDQ        $0x20, R8
+	SUBQ        $0x04, R9
+	JGE         four
+
+done:
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y2, (CX)
+	VMOVUPD Y3, (DX)
+	VZEROUPPER
+	RET
+
+// func measure(square *float64, most *float64, v *float64, per *float64, n int)
+// Requires: AVX, FMA3
+TEXT ·measure(SB), NOSPLIT, $0-40
+	MOVQ    square+0(FP), AX
+	MOVQ    most+8(FP), CX
+	MOVQ    v+16(FP), DX
+	MOVQ    per+24(FP), BX
+	VMOVUPD (AX), Y0
+	VMOVUPD (CX), Y1
+	MOVQ    n+32(FP), SI
+	SUBQ    $0x04, SI
+	JL      done
+
+four:
+	VMOVUPD     (BX), Y2
+	VMOVUPD     (DX), Y3
+	VMULPD      Y2, Y3, Y2
+	VMOVAPD     Y0, Y0
+	VFMADD231PD Y2, Y2, Y0
+	VANDPD      c7fffffffffffffff<>+0(SB), Y2, Y2
+	VMAXPD      Y1, Y2, Y1
+	VMOVAPD     Y0, Y0
+	VMOVAPD     Y1, Y1
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
+	SUBQ        $0x04, SI
+	JGE         four
+
+done:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, (CX)
+	VZEROUPPER
+	RET
+
+// func tolerable(size *float64, per *float64, y *float64, f *float64, h float64, rel float64, abs float64, n int)
+// Requires: AVX, FMA3
+TEXT ·tolerable(SB), NOSPLIT, $0-64
+	MOVQ         size+0(FP), AX
+	MOVQ         per+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         f+24(FP), BX
+	VBROADCASTSD h+32(FP), Y0
+	VBROADCASTSD rel+40(FP), Y1
+	VBROADCASTSD abs+48(FP), Y2
+	MOVQ         n+56(FP), SI
+	SUBQ         $0x04, SI
+	JL           done
+
+four:
+	VMOVUPD     (BX), Y3
+	VMOVUPD     (DX), Y4
+	VMULPD      Y3, Y0, Y3
+	VANDPD      c7fffffffffffffff<>+0(SB), Y3, Y3
+	VANDPD      c7fffffffffffffff<>+0(SB), Y4, Y4
+	VCMPPD      $0x03, Y3, Y3, Y5
+	VMAXPD      Y4, Y3, Y4
+	VBLENDVPD   Y5, Y3, Y4, Y3
+	VFMADD213PD Y2, Y1, Y3
+	VMOVUPD     c3ff0000000000000<>+0(SB), Y4
+	VDIVPD      Y3, Y4, Y4
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, (CX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
+	SUBQ        $0x04, SI
+	JGE         four
+
+done:
+	VZEROUPPER
+	RET
+
 // func combine(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
 // Requires: AVX, FMA3
 TEXT ·combine(SB), NOSPLIT, $0-72

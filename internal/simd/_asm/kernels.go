@@ -119,6 +119,19 @@ func reductions() {
 	}
 }
 
+// directions writes the kernels of a power iteration.
+func directions() {
+	kernel("turn", "(dot, square, most, v, k, f, per *float64, by float64, n int)",
+		"turn sets v[i] = (k[i] - f[i])·by and measures it; n is a multiple of four.",
+		func(args emit.Args) { emit.Turn(args, true) })
+	kernel("measure", "(square, most, v, per *float64, n int)",
+		"measure adds (v[i]·per[i])² to square[i mod 4] and takes |v[i]·per[i]| into most; n is a multiple of four.",
+		func(args emit.Args) { emit.Turn(args, false) })
+	kernel("tolerable", "(size, per, y, f *float64, h, rel, abs float64, n int)",
+		"tolerable sets size[i] = abs + rel·max(|y[i]|, |h·f[i]|) and per[i] = 1/size[i]; n is a multiple of four.",
+		emit.Tolerable)
+}
+
 func combinations() {
 	kernel("combine", "(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int)",
 		"combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.",

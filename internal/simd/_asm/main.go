@@ -31,6 +31,7 @@ func main() {
 	elementwise()
 	functions(coef)
 	reductions()
+	directions()
 	combinations()
 	products()
 	text, err := dispatch()
