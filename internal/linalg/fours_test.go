@@ -19,7 +19,7 @@ func TestResidual(t *testing.T) {
 	b[7] = 0
 	for _, transposed := range []bool{false, true} {
 		f := m.p.byRows(transposed)
-		values := make([][4]float64, len(f.at))
+		values := make([][4]float64, len(f.At))
 		f.put(values, m.values, -1)
 		want, size := append([]float64(nil), b...), make([]float64, len(b))
 		for i, v := range b {
@@ -36,7 +36,7 @@ func TestResidual(t *testing.T) {
 			}
 		}
 		got := make([]float64, len(b))
-		left, most := f.residual(got, b, x, values), 0.0
+		left, most := f.Residual(got, b, x, values, tiny), 0.0
 		for i, v := range want {
 			if !(math.Abs(got[i]-v) <= 1e-14*size[i]) {
 				t.Errorf("transposed %t: residual %d is %v, not %v", transposed, i, got[i], v)
@@ -49,7 +49,7 @@ func TestResidual(t *testing.T) {
 		for _, v := range []float64{math.Inf(1), math.NaN(), math.MaxFloat64} {
 			wrong := append([]float64(nil), x...)
 			wrong[3], wrong[4] = v, v
-			if left := f.residual(got, b, wrong, values); left == left {
+			if left := f.Residual(got, b, wrong, values, tiny); left == left {
 				t.Errorf("transposed %t: with %v the largest is %v", transposed, v, left)
 			}
 		}

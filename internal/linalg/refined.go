@@ -225,7 +225,7 @@ func (f *refined) way(transposed bool) (w *refinedWay, factors, matrix *fours) {
 	w, factors, matrix = &f.ways[k], f.refinedPlan.ways[k].factors, f.refinedPlan.ways[k].matrix
 	if !w.made {
 		if w.made = true; w.factors == nil {
-			w.factors, w.matrix = make([][4]float64, len(factors.at)), make([][4]float64, len(matrix.at))
+			w.factors, w.matrix = make([][4]float64, len(factors.At)), make([][4]float64, len(matrix.At))
 		}
 		factors.put(w.factors, f.ilu.m, 1) // L and U follow each other
 		matrix.put(w.matrix, f.values, -1)
@@ -244,7 +244,7 @@ func (f *refined) refine(transposed bool, done float64, most int) (left float64)
 	for range most {
 		factors.solve(f.r, w.factors, f.ilu.recip, transposed)
 		simd.Binary(simd.Add, x, x, r)
-		left = matrix.residual(r, f.b, f.x, w.matrix)
+		left = matrix.Residual(r, f.b, f.x, w.matrix, tiny)
 		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) {
 			break
 		}

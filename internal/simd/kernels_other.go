@@ -111,3 +111,11 @@ func rankUpdateWide7(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
 func rankUpdateWide8(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
 	panic(noKernels)
 }
+
+func substituteFours(w, recip, row *float64, at *int32, values *float64, start *int32, step, count int) {
+	panic(noKernels)
+}
+
+func residualFours(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int) {
+	panic(noKernels)
+}

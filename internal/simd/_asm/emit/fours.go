@@ -1,0 +1,133 @@
+package emit
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// fourChains adds the terms of a row of fours to four chains, the first of which has a value already: at and values
+// point to the first four, and move on behind the last; left is how many there are, which becomes 0.
+func fourChains(label string, x, at, values, left reg.Register, sum [4]reg.VecVirtual) {
+	for _, s := range sum[1:] {
+		VXORPD(s, s, s)
+	}
+	TESTL(left, left)
+	JZ(LabelRef(label + "none"))
+	Label(label + "four")
+	for k, s := range sum {
+		i, v := GP64(), XMM()
+		MOVLQSX(Mem{Base: at, Disp: 4 * k}, i)
+		VMOVSD(Mem{Base: values, Disp: 8 * k}, v)
+		VFMADD231SD(Mem{Base: x, Index: i, Scale: 8}, v, s)
+	}
+	ADDQ(Imm(16), at)
+	ADDQ(Imm(32), values)
+	DECL(left)
+	JNZ(LabelRef(label + "four"))
+	Label(label + "none")
+}
+
+// rowLength loads how many fours the row has at whose start the pointer is, and moves the pointer to the next.
+func rowLength(start reg.Register) reg.Register {
+	left := GP32()
+	MOVL(Mem{Base: start, Disp: 4}, left)
+	SUBL(Mem{Base: start}, left)
+	ADDQ(Imm(4), start)
+	return left
+}
+
+// SubstituteFours is w[j] ← w[j] + Σ v·w[at] for a number of rows, or, if there is recip, recip[j] (Σ v·w[at] - w[j]).
+// Arguments are w, recip, which may be 0, row, which is the address of the first w[j], at, values and start of the
+// first row, step, from one row to the next, and count.
+func SubstituteFours(args Args) {
+	p := pointers(args, "w", "recip", "row", "at", "values", "start")
+	w, recip, row, at, values, start := p[0], p[1], p[2], p[3], p[4], p[5]
+	step, count := bytes(args, "step"), args.Load("count")
+	sign := XMM()
+	VPCMPEQD(sign, sign, sign)
+	VPSLLQ(Imm(63), sign, sign)
+	rows := func(label string, scaled bool) {
+		var sum [4]reg.VecVirtual
+		for k := range sum {
+			sum[k] = XMM()
+		}
+		Label(label)
+		left := rowLength(start)
+		VMOVSD(Mem{Base: row}, sum[0])
+		if scaled {
+			VXORPD(sign, sum[0], sum[0])
+		}
+		fourChains(label, w, at, values, left, sum)
+		VADDSD(sum[2], sum[0], sum[0])
+		VADDSD(sum[3], sum[1], sum[1])
+		VADDSD(sum[1], sum[0], sum[0])
+		if scaled {
+			VMULSD(Mem{Base: row, Index: recip, Scale: 1}, sum[0], sum[0])
+		}
+		VMOVSD(sum[0], Mem{Base: row})
+		ADDQ(step, row)
+		DECQ(count)
+		JNZ(LabelRef(label))
+	}
+	TESTQ(recip, recip)
+	JZ(LabelRef("plain"))
+	SUBQ(w, recip)
+	rows("scaled", true)
+	JMP(LabelRef("done"))
+	rows("plain", false)
+	Label("done")
+}
+
+// ResidualFours is r[j] = b[j] + Σ v·x[at], row by row, as long as |r[j]| is at most limit[0] times the sum of the
+// sizes of the row's chains, where that is at most limit[1], or |r[j]| is at most limit[2]. Arguments are r, b, x, at,
+// values and start of the first row, limit and count. count becomes what is left of it, the row that ends the loop
+// included.
+func ResidualFours(args Args) {
+	p := pointers(args, "r", "b", "x", "at", "values", "start", "limit", "count")
+	r, b, x, at, values, start, limit, number := p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]
+	count := GP64()
+	MOVQ(Mem{Base: number}, count)
+	size := XMM()
+	VPCMPEQD(size, size, size)
+	VPSRLQ(Imm(1), size, size)
+	var limits [3]reg.VecVirtual
+	for k := range limits {
+		limits[k] = XMM()
+		VMOVSD(Mem{Base: limit, Disp: 8 * k}, limits[k])
+	}
+	var sum, sizes [4]reg.VecVirtual
+	for k := range sum {
+		sum[k], sizes[k] = XMM(), XMM()
+	}
+	Label("row")
+	left := rowLength(start)
+	VMOVSD(Mem{Base: b}, sum[0])
+	fourChains("row", x, at, values, left, sum)
+	for k, s := range sum {
+		VANDPD(size, s, sizes[k])
+	}
+	for _, of := range [2][4]reg.VecVirtual{sum, sizes} {
+		VADDSD(of[2], of[0], of[0])
+		VADDSD(of[3], of[1], of[1])
+		VADDSD(of[1], of[0], of[0])
+	}
+	own, least := sum[0], sizes[0]
+	VMOVSD(own, Mem{Base: r})
+	VANDPD(size, own, own)
+	VUCOMISD(least, limits[1])
+	JCS(LabelRef("large"))
+	VMULSD(limits[0], least, least)
+	VUCOMISD(own, least)
+	JCC(LabelRef("next"))
+	Label("large")
+	VUCOMISD(own, limits[2])
+	JCS(LabelRef("done"))
+	Label("next")
+	ADDQ(Imm(8), r)
+	ADDQ(Imm(8), b)
+	DECQ(count)
+	JNZ(LabelRef("row"))
+	Label("done")
+	MOVQ(count, Mem{Base: number})
+}

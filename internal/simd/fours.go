@@ -1,0 +1,116 @@
+package simd
+
+import (
+	"math"
+	"slices"
+)
+
+// Fours are sparse rows, laid out for sums of products with a vector: terms lie one after the other in the order in
+// which they are read, four by four, so that a row is four chains that do not wait for one another. What is left of
+// the last four of a row is zero, times an element of the vector that is zero as well.
+type Fours struct {
+	Start []int32    // [rows+1] the first four of each row
+	At    [][4]int32 // [fours] which elements of the vector the terms have
+}
+
+// chains adds the terms of row j, with values, to four chains, the first of which begins with s.
+func (f *Fours) chains(j int, s float64, x []float64, values [][4]float64) (s0, s1, s2, s3 float64) {
+	at := f.At[f.Start[j]:f.Start[j+1]]
+	v := values[f.Start[j]:][:len(at)]
+	for e := range at {
+		i, v := &at[e], &v[e]
+		s = math.FMA(v[0], x[i[0]], s)
+		s1 = math.FMA(v[1], x[i[1]], s1)
+		s2 = math.FMA(v[2], x[i[2]], s2)
+		s3 = math.FMA(v[3], x[i[3]], s3)
+	}
+	return s, s1, s2, s3
+}
+
+// Substitute solves with a triangle whose rows begin at row first: w[j] ← w[j] + Σ v·w[at] or, where recip is not nil,
+// recip[j] (Σ v·w[at] - w[j]). The rows are those of w[0], w[1], … w[n-1], or backwards those of w[n-1], … w[0]. Each
+// may use what is solved before it, and the zero w[n].
+func (f *Fours) Substitute(w []float64, values [][4]float64, recip []float64, first int, backwards bool) {
+	n := len(w) - 1
+	j, step := 0, 1
+	if backwards {
+		j, step = n-1, -1
+	}
+	if useAVX2 && len(f.At) > 0 {
+		var scale *float64
+		if recip != nil {
+			scale = &recip[0]
+		}
+		for row, end := first, first+n; row < end; {
+			at, rows := f.run(row, end)
+			substituteFours(&w[0], scale, &w[j], &f.At[at][0], &values[at][0], &f.Start[row], step, rows)
+			row, j = row+rows, j+rows*step
+		}
+		return
+	}
+	for row := first; row < first+n; row, j = row+1, j+step {
+		s := w[j]
+		if recip != nil {
+			s = -s
+		}
+		s, s1, s2, s3 := f.chains(row, s, w, values)
+		if s = (s + s2) + (s1 + s3); recip != nil {
+			s = float64(s * recip[j])
+		}
+		w[j] = s
+	}
+}
+
+// run returns the first four of rows, and how many rows up to an end one call of a kernel may take.
+func (f *Fours) run(row, end int) (at, rows int) {
+	from, end := f.Start[row], min(end, row+most/4)
+	rows, _ = slices.BinarySearch(f.Start[row+1:end+1], from+most/4+1)
+	return min(int(from), len(f.At)-1), max(rows, 1) // rows without terms may be behind all others
+}
+
+// Residual sets r to b + A x, where x has a zero behind it. It returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if
+// there is one, or if a sum of sizes is too large for a number. An |r_i| of at most tiny does not count.
+func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny float64) (left float64) {
+	// Sizes are summed up only where that can matter: they are at least the sum of the chains' sizes.
+	limit := [3]float64{0, math.MaxFloat64, tiny}
+	for j := f.within(r, b, x, values, 0, &limit); j < len(b); j = f.within(r, b, x, values, j+1, &limit) {
+		size := math.Abs(b[j])
+		for e := f.Start[j]; e < f.Start[j+1]; e++ {
+			for q, i := range f.At[e] {
+				size += math.Abs(float64(values[e][q] * x[i]))
+			}
+		}
+		left = max(left, math.Abs(r[j])/size)
+		if left != left || size > math.MaxFloat64 { // nothing is small beside what is too large
+			return math.NaN()
+		}
+		limit[0] = left
+	}
+	return left
+}
+
+// within sets r from row j on, and returns the first row beyond the limits: its |r| is above limit[0] times the sum of
+// the chains' sizes, or that is above limit[1], and |r| is above limit[2].
+func (f *Fours) within(r, b, x []float64, values [][4]float64, j int, limit *[3]float64) int {
+	if useAVX2 && len(f.At) > 0 {
+		for j < len(b) {
+			at, rows := f.run(j, len(b))
+			left := rows
+			residualFours(&r[j], &b[j], &x[0], &f.At[at][0], &values[at][0], &f.Start[j], &limit[0], &left)
+			if j += rows - left; left > 0 {
+				break
+			}
+		}
+		return j
+	}
+	for ; j < len(b); j++ {
+		s, s1, s2, s3 := f.chains(j, b[j], x, values)
+		least := (math.Abs(s) + math.Abs(s2)) + (math.Abs(s1) + math.Abs(s3))
+		s = (s + s2) + (s1 + s3)
+		r[j] = s
+		if s = math.Abs(s); !(s <= float64(limit[0]*least) && least <= limit[1] || s <= limit[2]) {
+			break
+		}
+	}
+	return j
+}

@@ -1,0 +1,170 @@
+package simd
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// drawFours returns rows with up to so many terms, which read the elements that may(row) says, and their values. A zero
+// is at place n.
+func drawFours(
+	r *elem.Rand, rows, longest, n int, number func(*elem.Rand) float64, may func(row int) []int,
+) (f *Fours, values [][4]float64) {
+	f = &Fours{Start: []int32{0}}
+	for j := range rows {
+		from := may(j)
+		terms := int(r.Uint64() % uint64(longest+1))
+		if len(from) == 0 {
+			terms = 0
+		}
+		for e := range terms {
+			if e%4 == 0 {
+				f.At = append(f.At, [4]int32{int32(n), int32(n), int32(n), int32(n)})
+				values = append(values, [4]float64{})
+			}
+			last := len(f.At) - 1
+			f.At[last][e%4] = int32(from[r.Uint64()%uint64(len(from))])
+			values[last][e%4] = number(r)
+		}
+		f.Start = append(f.Start, int32(len(f.At)))
+	}
+	return f, values
+}
+
+// fourSum is s and the terms of a row, and the sum of the sizes of its chains.
+func fourSum(f *Fours, row int, s float64, x []float64, values [][4]float64) (sum, sizes float64) {
+	c := [4]float64{s}
+	for e := f.Start[row]; e < f.Start[row+1]; e++ {
+		for k, i := range f.At[e] {
+			c[k] = math.FMA(values[e][k], x[i], c[k])
+		}
+	}
+	return (c[0] + c[2]) + (c[1] + c[3]), (math.Abs(c[0]) + math.Abs(c[2])) + (math.Abs(c[1]) + math.Abs(c[3]))
+}
+
+func TestSubstitute(t *testing.T) {
+	one := func(r *elem.Rand) float64 { return tame(r, 1)[0] }
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(31)
+		for _, n := range []int{0, 1, 2, 7, 60} {
+			for _, longest := range []int{0, 1, 4, 30} {
+				for _, backwards := range modes {
+					for _, scaled := range modes {
+						const first = 3
+						f, values := drawFours(r, first+n+2, longest, n, one, func(row int) (solved []int) {
+							for k := range min(max(row-first, 0), n) {
+								if backwards {
+									k = n - 1 - k
+								}
+								solved = append(solved, k)
+							}
+							return solved
+						})
+						x, recip := append(tame(r, n), 0), []float64(nil)
+						if scaled {
+							recip = tame(r, n)
+						}
+						got, intact := guarded(n+1, 5)
+						copy(got, x)
+						f.Substitute(got, values, recip, first, backwards)
+						for k := range n {
+							j := k
+							if backwards {
+								j = n - 1 - k
+							}
+							if scaled {
+								x[j], _ = fourSum(f, first+k, -x[j], x, values)
+								x[j] *= recip[j]
+							} else {
+								x[j], _ = fourSum(f, first+k, x[j], x, values)
+							}
+						}
+						compare(t, got, x, "%d rows of up to %d terms, backwards %t, scaled %t",
+							n, longest, backwards, scaled)
+						if !intact() {
+							t.Fatalf("%d rows: wrote outside", n)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestResidualOfFours(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(33)
+		for _, n := range []int{0, 1, 5, 200} {
+			for _, longest := range []int{0, 3, 12} {
+				all := make([]int, n)
+				for i := range all {
+					all[i] = i
+				}
+				f, values := drawFours(r, n, longest, n, (*elem.Rand).Norm, func(int) []int { return all })
+				b, x := make([]float64, n), make([]float64, n+1)
+				for i := range b {
+					b[i], x[i] = r.Norm(), r.Norm()
+				}
+				if n > 4 {
+					b[1], b[2] = 0, 1e-300
+				}
+				for _, tiny := range []float64{0x1p-960, 1e-5, math.MaxFloat64} {
+					want, least := make([]float64, n), 0.0
+					for j := range want {
+						s, sizes := fourSum(f, j, b[j], x, values)
+						if want[j] = s; math.Abs(s) > tiny {
+							size := math.Abs(b[j])
+							for e := f.Start[j]; e < f.Start[j+1]; e++ {
+								for k, i := range f.At[e] {
+									size += math.Abs(values[e][k] * x[i])
+								}
+							}
+							if !(math.Abs(s) <= least*sizes) {
+								least = max(least, math.Abs(s)/size)
+							}
+						}
+					}
+					got, intact := guarded(n, 7)
+					if left := f.Residual(got, b, x, values, tiny); left != least {
+						t.Errorf("%d rows: the largest is %v, want %v", n, left, least)
+					}
+					compare(t, got, want, "%d rows of up to %d terms", n, longest)
+					if !intact() {
+						t.Fatalf("%d rows: wrote outside", n)
+					}
+				}
+				if n < 2 || longest == 0 {
+					continue
+				}
+				for _, v := range []float64{math.NaN(), math.Inf(1), math.MaxFloat64} {
+					wrong := slices.Clone(b)
+					wrong[n/2] = v
+					left := f.Residual(slices.Clone(b), wrong, x, values, 1e-5)
+					if v != math.MaxFloat64 && left == left {
+						t.Errorf("%d rows: with %v the largest is %v", n, v, left)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestFourRuns cuts rows for kernels: all of them, in their order, and none that would take long.
+func TestFourRuns(t *testing.T) {
+	f := &Fours{Start: []int32{0, 0, 5, most / 4, most/4 + 1, most, most, most + 3, most + 3}}
+	f.At = make([][4]int32, most+3)
+	var rows []int
+	for row := 0; row < len(f.Start)-1; {
+		at, n := f.run(row, len(f.Start)-1)
+		if want := min(int(f.Start[row]), len(f.At)-1); at != want {
+			t.Errorf("row %d begins at %d, want %d", row, at, want)
+		}
+		rows, row = append(rows, n), row+n
+	}
+	if want := []int{3, 1, 1, 3}; !slices.Equal(rows, want) {
+		t.Errorf("runs of %d rows, want %d", rows, want)
+	}
+}
