@@ -3,6 +3,8 @@ package linalg
 import (
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/simd"
 )
 
 // Preconditioner is an approximate factorisation: its solves stand in for those with the matrix. An
@@ -29,15 +31,11 @@ type incomplete struct {
 type incompletePlan struct {
 	structure *structure
 	order     *Order
-	diagonal  []int32  // place of the diagonal among the values of each column
-	start     []int32  // of the updates by each value above the diagonal
-	updates   []update // of columns by columns of L
-	longest   int      // entries of a column
+	diagonal  []int32            // place of the diagonal among the values of each column
+	start     []int32            // of the updates by each value above the diagonal
+	updates   []simd.Elimination // of columns by columns of L
+	longest   int                // entries of a column
 }
-
-// update is one multiply-add: an element of L times the entry above the diagonal that it belongs to
-// goes to an entry of the same column.
-type update struct{ l, to int32 }
 
 // NewILU returns the incomplete factorisation ILU(0) of matrices with the given pattern. The error is
 // a *SingularError if the diagonal has zeros.
@@ -83,7 +81,7 @@ func newIncompletePlan(p *Pattern, most int) (*incompletePlan, error) {
 				case below[q] > i:
 					to = seek(rows, to+1, below[q])
 				default:
-					f.updates = append(f.updates, update{l: o.lStart[m] + int32(q), to: int32(to)})
+					f.updates = append(f.updates, simd.Elimination{L: o.lStart[m] + int32(q), To: int32(to)})
 					q, to = q+1, to+1
 				}
 			}
@@ -127,14 +125,7 @@ func (f *incomplete) Factor(values []float64) error {
 	for k := range p.N {
 		from, at := p.Start[k], f.diagonal[k]
 		c := f.column[:copy(f.column, values[from:p.Start[k+1]])]
-		us := f.u[o.uStart[k]:]
-		for e := range at {
-			u := c[e]
-			us[e] = u
-			for _, d := range f.updates[f.start[from+e]:f.start[from+e+1]] {
-				c[d.to] = fma(f.l[d.l], u, c[d.to])
-			}
-		}
+		simd.EliminateColumn(c, f.u[o.uStart[k]:], f.l, f.updates, f.start[from:from+at+1])
 		pivot := c[at]
 		if !(magnitude(pivot) > size*0x1p-1000) { // a NaN, too
 			return &SingularError{Rows: []int{k}, Cols: []int{k}}

@@ -114,3 +114,30 @@ func (f *Fours) within(r, b, x []float64, values [][4]float64, j int, limit *[3]
 	}
 	return j
 }
+
+// Elimination is a multiply-add: an element of L times one of U goes to an entry of a column.
+type Elimination struct{ L, To int32 }
+
+// EliminateColumn subtracts earlier columns from one, c. Its first entries are those of U, in the order of elimination:
+// u[e] becomes c[e], and then c[To] grows by l[L]·u[e], fused, for the updates from start[e] to start[e+1], for all e
+// below len(start) - 1. Updates of e go to entries of c behind e.
+func EliminateColumn(c, u, l []float64, updates []Elimination, start []int32) {
+	n := len(start) - 1
+	if useAVX2 && len(updates) > 0 && len(l) > 0 {
+		for k := 0; k < n; {
+			rows, _ := slices.BinarySearch(start[k+1:], start[k]+most/4+1)
+			rows = max(rows, 1)
+			first := min(int(start[k]), len(updates)-1) // the last entries may have no updates
+			eliminateColumn(&c[0], &c[k], &u[k], &l[0], &updates[first].L, &start[k], rows)
+			k += rows
+		}
+		return
+	}
+	for e := range n {
+		by := c[e]
+		u[e] = by
+		for _, d := range updates[start[e]:start[e+1]] {
+			c[d.To] = math.FMA(l[d.L], by, c[d.To])
+		}
+	}
+}

@@ -152,6 +152,49 @@ func TestResidualOfFours(t *testing.T) {
 	})
 }
 
+func TestEliminateColumn(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(35)
+		for _, n := range []int{1, 2, 9, 40} {
+			for _, longest := range []int{0, 1, 30} {
+				for _, upper := range []int{0, n / 2, n} {
+					l, c := tame(r, 50), tame(r, n)
+					var updates []Elimination
+					start := []int32{0}
+					if r.Uint64()%2 == 0 { // those of another column
+						updates, start = make([]Elimination, 3), []int32{3}
+					}
+					for e := range upper {
+						for range r.Uint64() % uint64(longest+1) {
+							if e+1 < n {
+								to := e + 1 + int(r.Uint64()%uint64(n-1-e))
+								updates = append(updates, Elimination{L: int32(r.Uint64() % 50), To: int32(to)})
+							}
+						}
+						start = append(start, int32(len(updates)))
+					}
+					want, wantU := slices.Clone(c), make([]float64, upper)
+					for e := range wantU {
+						wantU[e] = want[e]
+						for _, d := range updates[start[e]:start[e+1]] {
+							want[d.To] = math.FMA(l[d.L], want[e], want[d.To])
+						}
+					}
+					got, intact := guarded(n, 5)
+					copy(got, c)
+					u, intactU := guarded(upper, 3)
+					EliminateColumn(got, u, l, updates, start)
+					compare(t, got, want, "column of %d with %d above", n, upper)
+					compare(t, u, wantU, "U of a column of %d with %d above", n, upper)
+					if !intact() || !intactU() {
+						t.Fatalf("column of %d: wrote outside", n)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestFourRuns cuts rows for kernels: all of them, in their order, and none that would take long.
 func TestFourRuns(t *testing.T) {
 	f := &Fours{Start: []int32{0, 0, 5, most / 4, most/4 + 1, most, most, most + 3, most + 3}}

@@ -653,3 +653,8 @@ func substituteFours(w *float64, recip *float64, row *float64, at *int32, values
 //
 //go:noescape
 func residualFours(r *float64, b *float64, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)
+
+// eliminateColumn sets u[e] = own[e], and c[to] += l[from]·u[e] for the pairs of updates of e.
+//
+//go:noescape
+func eliminateColumn(c *float64, own *float64, u *float64, l *float64, updates *int32, start *int32, count int)

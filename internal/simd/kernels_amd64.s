@@ -17584,3 +17584,42 @@ done:
 	MOVQ R10, (R9)
 	VZEROUPPER
 	RET
+
+// func eliminateColumn(c *float64, own *float64, u *float64, l *float64, updates *int32, start *int32, count int)
+// Requires: AVX, FMA3
+TEXT ·eliminateColumn(SB), NOSPLIT, $0-56
+	MOVQ c+0(FP), AX
+	MOVQ own+8(FP), CX
+	MOVQ u+16(FP), DX
+	MOVQ l+24(FP), BX
+	MOVQ updates+32(FP), SI
+	MOVQ start+40(FP), DI
+	MOVQ count+48(FP), R8
+
+entry:
+	VMOVSD (CX), X0
+	VMOVSD X0, (DX)
+	ADDQ   $0x08, CX
+	ADDQ   $0x08, DX
+	MOVL   4(DI), R9
+	SUBL   (DI), R9
+	ADDQ   $0x04, DI
+	TESTL  R9, R9
+	JZ     none
+
+update:
+	MOVQ        (SI), R11
+	MOVL        R11, R10
+	SHRQ        $0x20, R11
+	VMOVSD      (AX)(R11*8), X1
+	VFMADD231SD (BX)(R10*8), X0, X1
+	VMOVSD      X1, (AX)(R11*8)
+	ADDQ        $0x08, SI
+	DECL        R9
+	JNZ         update
+
+none:
+	DECQ R8
+	JNZ  entry
+	VZEROUPPER
+	RET

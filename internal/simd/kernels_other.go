@@ -119,3 +119,5 @@ func substituteFours(w, recip, row *float64, at *int32, values *float64, start *
 func residualFours(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int) {
 	panic(noKernels)
 }
+
+func eliminateColumn(c, own, u, l *float64, updates, start *int32, count int) { panic(noKernels) }

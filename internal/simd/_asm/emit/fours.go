@@ -131,3 +131,34 @@ func ResidualFours(args Args) {
 	Label("done")
 	MOVQ(count, Mem{Base: number})
 }
+
+// EliminateColumn is u[e] = own[e] for e < count, and behind each of these c[to] += l[from]·u[e] for the pairs (from,
+// to) of updates between start[e] and start[e+1]. Arguments are c, own, which is the address of an element of c, u, l,
+// updates, of which the first is the one at start[0], start and count.
+func EliminateColumn(args Args) {
+	p := pointers(args, "c", "own", "u", "l", "updates", "start")
+	c, own, u, l, updates, start := p[0], p[1], p[2], p[3], p[4], p[5]
+	count, by := args.Load("count"), XMM()
+	Label("entry")
+	VMOVSD(Mem{Base: own}, by)
+	VMOVSD(by, Mem{Base: u})
+	ADDQ(Imm(8), own)
+	ADDQ(Imm(8), u)
+	left := rowLength(start)
+	TESTL(left, left)
+	JZ(LabelRef("none"))
+	Label("update")
+	from, to, sum := GP64(), GP64(), XMM()
+	MOVQ(Mem{Base: updates}, to)
+	MOVL(to.As32(), from.As32())
+	SHRQ(Imm(32), to)
+	VMOVSD(Mem{Base: c, Index: to, Scale: 8}, sum)
+	VFMADD231SD(Mem{Base: l, Index: from, Scale: 8}, by, sum)
+	VMOVSD(sum, Mem{Base: c, Index: to, Scale: 8})
+	ADDQ(Imm(8), updates)
+	DECL(left)
+	JNZ(LabelRef("update"))
+	Label("none")
+	DECQ(count)
+	JNZ(LabelRef("entry"))
+}
