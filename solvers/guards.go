@@ -254,7 +254,8 @@ const (
 func (s *Solver) watch() (verdict, error) {
 	s.recycle()
 	inside := s.inside()
-	if inside {
+	if inside && s.known() {
+	} else if s.lane.load(); inside {
 		s.atNodes()
 	} else {
 		s.samples = append(s.samples, s.take(1))
@@ -267,6 +268,7 @@ func (s *Solver) watch() (verdict, error) {
 		s.arrive()
 		return quiet, nil
 	}
+	s.lane.load()
 	if s.anyRest {
 		if v, err := s.leave(); v == retry || err != nil {
 			return retry, err
@@ -370,11 +372,7 @@ func (s *Solver) atNodes() {
 			s.stats.Evals += s.info.DenseStages
 		}
 		if ok {
-			for _, theta := range nodes {
-				p := s.spareSample()
-				p.theta, p.h = theta, float64(theta*tr.H)
-				s.samples = append(s.samples, p)
-			}
+			s.sampled()
 			return
 		}
 	}
@@ -386,6 +384,54 @@ func (s *Solver) atNodes() {
 		} else {
 			s.keep(k+1, tr.Y1)
 		}
+	}
+}
+
+// calm reports whether the lane of the run shows that survey would find the trial step still, and does then what watch
+// does. It takes no samples, of which the end of a step may want to know.
+func (s *Solver) calm() bool {
+	a, n := s.lane, len(s.guards)
+	if a == nil || a.apart || a.guards == nil || s.anyRest || len(s.boxes.guards) > 0 || !s.inside() {
+		return false
+	}
+	end := (len(s.nodes) - 2) * n
+	ranges := a.guards[2*(end+n)*LaneCount:]
+	at := func(row, i int) float64 { return ranges[(row*n+i)*LaneCount] }
+	for i, start := range s.rho {
+		truth := 0.0
+		if s.truth[i] {
+			truth = 1
+		}
+		if at(2, i) != truth || at(3, i) != truth {
+			return false
+		}
+		low, high := at(0, i), at(1, i)
+		if s.low[i], s.high[i] = min(low, start), max(high, start); !s.still(i) {
+			return false
+		}
+		s.reach[i] = max(s.reach[i], high, -low)
+	}
+	gather(s.rho, a.guards[end*LaneCount:])
+	s.boxes.retaken = 0
+	return true
+}
+
+// known has the guards at the nodes of the trial step from the lane of the run, if that knows them.
+func (s *Solver) known() bool {
+	n := (len(s.nodes) - 1) * len(s.guards)
+	if !s.lane.readGuards(s.nodeRho[:n], s.nodeTruth[:n]) {
+		return false
+	}
+	s.sampled()
+	return true
+}
+
+// sampled takes the values at the nodes of the trial step, which are known, for its samples.
+func (s *Solver) sampled() {
+	for _, theta := range s.nodes[1:] {
+		p := s.spareSample()
+		p.theta, p.h = theta, float64(theta*s.trial.H)
+		s.samples = append(s.samples, p)
 	}
 }
 

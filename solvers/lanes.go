@@ -82,6 +82,11 @@ type LaneStepper interface {
 	// Step writes the rows of a block from Made on, but for Mask, from those before. Where Serve is 0, the lane has
 	// nothing of its step.
 	Step(block []float64)
+	// ReadGuards reads the guards at the points of a step, Arithmetic.Points, in all lanes. Its result is laid out
+	// [row][lane] and stays until the next call: ρ at each point, the truths, 1 or 0, at each point, and then, for each
+	// guard, the least and the largest of the ρ, and of the truths. The last are NaN where some ρ is not finite. The
+	// result is nil where guards cannot be read so.
+	ReadGuards(block []float64) []float64
 	// Exchanged tells how rows were exchanged, as LU.Keep writes it, in a step of a lane whose Serve was 0.
 	Exchanged(lane int, exchanges []float64)
 	// Lay gives a lane the cotangents of the state, of the quadratures and of time, and those that sys has gathered.
@@ -100,10 +105,11 @@ type LaneStepper interface {
 
 // Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.
 //
-//	in lanes                          stages, the new state, the norm of the error; the transpose of all of it
+//	in lanes                          stages, the new state, the norm of the error, guards at the points where they
+//	                                  are read; the transpose of all steps, those among them whose ends move
 //	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what
-//	                                  functions of time do within a step, guards, events, observations, the start and
-//	                                  the end; steps whose pivots are not those of the programs
+//	                                  functions of time do within a step, when guards fire, events, observations, the
+//	                                  start and the end; steps whose pivots are not those of the programs
 //	not at all; the run is made alone methods that iterate, observations within steps, errors
 //
 // The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
@@ -120,6 +126,7 @@ type Lanes struct {
 	blocks  int         // that were begun
 	present int         // the block of the steps that are made
 	longest int         // steps of a run, those that are rejected among them
+	reads   bool        // guards are read in lanes
 	moves   bool        // some steps end at times that depend on something
 	jumps   bool        // something may change discretes or modes
 
@@ -150,6 +157,8 @@ type lane struct {
 	chosen  bool      // the present step may begin at a time that was chosen: the step before it is in no block
 	own     bool      // the steps that go to the sink are not in blocks
 	apart   bool      // the solver has made the trial step
+	loaded  bool      // the solver has the trial step
+	guards  []float64 // what ReadGuards says of it; nil for nothing
 }
 
 // errAside is the error of a run that is to be made alone.
@@ -262,6 +271,7 @@ type LaneSource interface {
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	l.blocks, l.present = 0, -1
 	l.moves, l.jumps = solvers[0].moves(), solvers[0].jumps()
+	l.reads = len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0 && solvers[0].info.DenseStages == 0
 	for i, s := range solvers {
 		l.lanes[i] = lane{rows: l.rows}
 		l.next(i, s, from)
@@ -403,6 +413,10 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 	all := true
 	var factors [LaneCount]float64
 	l.factors(norms, &factors)
+	var guards []float64
+	if l.reads {
+		guards = l.step.ReadGuards(block)
+	}
 	for i := range l.lanes {
 		a := &l.lanes[i]
 		mask[i] = 0
@@ -412,7 +426,10 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		}
 		s := a.s
 		s.fresh = true
-		a.apart = false
+		a.apart, a.loaded = false, false
+		if a.guards = nil; guards != nil {
+			a.guards = guards[i:]
+		}
 		var ok bool
 		var err error
 		l.tried++
@@ -483,7 +500,7 @@ func (a *lane) accepts(r *LaneRows, norm, factor float64) (bool, error) {
 		return s.decided(s.trial, norm, ok, next)
 	}
 	if !(norm <= math.MaxFloat64) { // see to it as if the run were alone
-		a.load(r)
+		a.load()
 		return s.judge(s.trial)
 	}
 	return s.decide(s.trial, norm)
@@ -510,11 +527,7 @@ func (l *Lanes) alone(i int, a *lane) (bool, error) {
 func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	s := a.s
 	located := false
-	if len(s.guards) > 0 {
-		if !a.apart {
-			a.load(r)
-			s.method.Error(s.trial, s.err)
-		}
+	if len(s.guards) > 0 && (a.clip || !s.calm()) {
 		length := s.trial
 		switch verdict, err := s.watch(); {
 		case err != nil || verdict == retry:
@@ -527,7 +540,7 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	s.stats.Steps++
 	if s.stiff.method != nil && !s.stiff.found {
 		if s.spectrum.reach == 0 && !located {
-			a.load(r)
+			a.load()
 		}
 		if s.stiff.look(s.trial, &s.spectrum) {
 			s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
@@ -535,8 +548,8 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	}
 	limited := moves && r.Timed && a.chosen
 	if located || a.clip || limited || a.apart {
-		if !located && !a.apart {
-			a.load(r)
+		if !located {
+			a.load()
 		}
 		own := moves || a.apart
 		a.moved, a.own = true, own
@@ -594,14 +607,33 @@ func (a *lane) settle() {
 // made reports whether the solver has made the trial step itself.
 func (a *lane) made() bool { return a == nil || a.apart }
 
-// load gives the solver the step.
-func (a *lane) load(r *LaneRows) {
-	tr := a.s.trial
+// load gives the solver the step, with the estimate of its error if there are guards.
+func (a *lane) load() {
+	if a == nil || a.apart || a.loaded {
+		return
+	}
+	s, r, tr := a.s, a.rows, a.s.trial
+	a.loaded = true
 	gather(tr.Y0, a.block[r.Y0*LaneCount:])
 	gather(tr.K[:r.Stages*r.W], a.block[r.K*LaneCount:])
 	gather(tr.Y1, a.block[r.Y1*LaneCount:])
 	gather(tr.DQ, a.block[r.DQ*LaneCount:])
 	tr.Dense, tr.Estimated = false, false
+	if len(s.guards) > 0 {
+		s.method.Error(tr, s.err)
+	}
+}
+
+// readGuards writes what the lane knows of the guards at points of the trial step, and reports whether it does.
+func (a *lane) readGuards(rho []float64, truth []bool) bool {
+	if a == nil || a.apart || a.loaded || a.guards == nil {
+		return false
+	}
+	gather(rho, a.guards)
+	for i, at := 0, len(rho)*LaneCount; i < len(truth); i, at = i+1, at+LaneCount {
+		truth[i] = a.guards[at] != 0
+	}
+	return true
 }
 
 func scatter(to, x []float64) {

@@ -22,6 +22,8 @@ type Lanes struct {
 	asked []askedWay
 	write func(exchanges []float64) bool // appends to ways
 	other []float64                      // what a further run makes
+	reads laneCall                       // of guards; of a zero value where they cannot be read in lanes
+	read  []float64                      // what it writes: ρ at each point and then the truths
 
 	// params, modes and what is hoisted from them: [elements][lanes]
 	steady [numVectors][]float64
@@ -135,7 +137,22 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 	if !l.write(first) {
 		return nil
 	}
+	if guards := values.value.Get(tapec.PartGuards); guards != nil && form.Solved == nil && form.Rows == form.Stages {
+		l.guards(values, guards.tape, rates.tape, form)
+	}
 	return l
+}
+
+// guards compiles what reads the guards, if they differ from lane to lane. A block has its inputs in their order.
+func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.LaneForm) {
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	t := m.reading(guards)
+	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+		return
+	}
+	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
+		l.reads, l.read = c, make([]float64, m.made*solvers.LaneCount)
+	}
 }
 
 // laneTapes are the tapes of a step and of its transpose, and where their names lie. There are none where they would be
@@ -327,6 +344,17 @@ func (l *Lanes) Step(block []float64) {
 			}
 		}
 	}
+}
+
+// ReadGuards implements solvers.LaneStepper.
+func (l *Lanes) ReadGuards(block []float64) []float64 {
+	if l.read == nil {
+		return nil
+	}
+	l.reads.machine.MoveVector(l.reads.in, block)
+	l.reads.machine.MoveVector(l.reads.made, l.read)
+	l.reads.machine.Run()
+	return l.read
 }
 
 // run makes a step of what is in a block, whose first numbers are read.

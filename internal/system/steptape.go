@@ -1,6 +1,7 @@
 package system
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -257,7 +258,8 @@ func (m *stepMaker) forward() *tape.Tape {
 }
 
 // reading returns the tape that reads the guards at all points of a step. Its inputs are the times, Y0, K with the rows
-// of the dense output, and Y1. Its outputs are ρ at each point, then the truths.
+// of the dense output, and Y1. Its outputs are ρ at each point, then the truths; of steps of several runs also what
+// solvers.LaneStepper has of them.
 func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
 	y0 := m.states("y", m.input)
 	k := make([]map[string]tape.Value, m.form.Rows)
@@ -290,7 +292,31 @@ func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
 			m.output(tapec.Primal, strconv.Itoa(i)+"."+name, v, m.b.Shape(v).Size(), nil)
 		}
 	}
+	if m.members {
+		m.ranges(got, margins, truths)
+	}
 	return m.b.Tape()
+}
+
+// ranges adds the least and the largest of what was got by these names to the outputs. Those of the truths are NaN
+// where a margin is not finite.
+func (m *stepMaker) ranges(got []map[string]tape.Value, margins, truths string) {
+	odd := m.b.Sub(got[0][margins], got[0][margins])
+	for _, v := range got[1:] {
+		odd = m.b.Add(odd, m.b.Sub(v[margins], v[margins]))
+	}
+	for _, name := range []string{margins, truths} {
+		for _, op := range []tape.Op{tape.Min, tape.Max} {
+			v := got[0][name]
+			for _, next := range got[1:] {
+				v = m.b.Op2(op, v, next[name])
+			}
+			if name == truths {
+				v = m.b.Add(v, odd)
+			}
+			m.output(tapec.Primal, fmt.Sprint(op, name), v, m.b.Shape(v).Size(), nil)
+		}
+	}
 }
 
 // backward returns the tape of a step's transpose; pull is the transpose of the rates. It computes the
