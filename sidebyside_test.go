@@ -1,9 +1,12 @@
 package odes_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -196,6 +199,26 @@ x' = v
 v' = if x > 0.1*b then -a*x - 0.1*v + sin(c*t) else -5*x - d*v
 objective J = final(x)
 objective K = integral(max(x, 0.2)) + integral(abs(v))
+`,
+	"corners": `
+time t from 0 to 3
+param a = 1.5, b = 1, c = 3, d = 1
+state x = 1
+x' = -a*x + d*abs(t - b) + max(t^2, c) + interp([0, b, 2, 3], [0, 1, c, d], t)
+event kick at b { x += d*t }
+objective J = final(x)
+objective K = integral(x*abs(t - 2*b), from = b)
+`,
+	"together": `
+time t from 0 to 3
+param a = 1.5, b = 1, c = 3, d = 1
+state x = 1
+discrete n = a, m = 0.5*b
+x' = -c*x + d
+event first at 0.5*a*b { n = 2*n  m = 0.5*m  x += 0.1 }
+event second at n*m { x = x + 0.2*t }
+objective J = final(x)
+objective K = integral(x^2) + event_time(second, 1)
 `,
 	"window": `
 time t from 0 to 5
@@ -430,5 +453,100 @@ func TestNotSideBySide(t *testing.T) {
 		if l, err := m.Lanes(opts, true); err != nil || l != nil {
 			t.Errorf("%s: lanes %v, error %v", name, l, err)
 		}
+	}
+}
+
+// drawnEvents writes a model with events, conditions and observations of all kinds that lanes take, and random numbers
+// in it. Params are those of laneValues.
+func drawnEvents(r *rand.Rand) string {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	num := func(from, to float64) string { return fmt.Sprintf("%.3f", from+(to-from)*r.Float64()) }
+	var b strings.Builder
+	b.WriteString("time t from " + pick("0", "0.1*b", "0") + " to " + pick("3", "2 + c", "3*d") + "\n")
+	b.WriteString("param a = 1.5, b = 1, c = 1.5, d = 1\n")
+	b.WriteString("state x = " + num(0.2, 1) + "*d\nstate y = " + pick("a", "0.5", "b*c") + "\n")
+	b.WriteString("discrete n = " + pick("0", "0.2*a") + "\n")
+	drive := pick("", " + "+num(0.1, 1)+"*sin("+num(1, 5)+"*t)", " + c*cos(b*t)", " + 0.3*n", " + max(0.2, x)*0.1",
+		" + d*abs(t - b)", " + interp([0, 0.7, b, 2, 9], [0, a, 1, c, d], t)")
+	switch r.IntN(4) {
+	case 0:
+		b.WriteString("x' = y\ny' = -9*a" + drive + "\n")
+	case 1:
+		b.WriteString("x' = a*x - b*x*y" + drive + "\ny' = -c*y + d*x*y\n")
+	case 2:
+		b.WriteString("x' = y + 0*a\ny' = " + num(1, 9) + "*(c - x) - 0.2*b*y" + drive + "\n")
+	default:
+		b.WriteString("x' = (if y > 0.7*c then a else -b)" + drive + "\ny' = -d*y + x^2/(1 + x^2)\n")
+	}
+	body := func() string {
+		return pick("x += 0.1*d", "y = -0.7*y", "n += b  y = y*0.9", "x = 0.5*x + 0.2  n = n + t", "y = y + 0.2*c*x",
+			"x = abs(x) + 0.1  y = -d*y")
+	}
+	var events []string
+	for i := range 1 + r.IntN(3) {
+		name := string(rune('e' + i))
+		when := ""
+		switch r.IntN(6) {
+		case 0:
+			when = "when x <= " + num(-0.2, 0.6)
+		case 1:
+			when = "when y > " + num(0.5, 2) + "*d"
+		case 2:
+			when = "when x*y > " + num(0.3, 1) + "*c" + pick("", " once")
+		case 3:
+			when = pick("at "+num(0.3, 2), "at b + 0.2", "at 0")
+		case 4:
+			when = "every " + pick("0.7", "0.5*c") + " from " + pick("0.4", "b")
+		default:
+			when = "when x crosses " + num(0.3, 1) + "*a"
+		}
+		b.WriteString("event " + name + " " + when + " { " + body() + " }\n")
+		events = append(events, name)
+	}
+	e := pick(events...)
+	for i := range 1 + r.IntN(3) {
+		b.WriteString("objective J" + strconv.Itoa(i) + " = " + pick(
+			"final(x) + final(y)^2", "integral(x*y)", "integral(x^2, from = 0.5*b, to = 2)", "final(n) + final(x)*b",
+			"at_event("+e+", pre(x)*post(y) + t)", "event_time("+e+", 1)", "sum_at([0.5, a, 1.9], x*y)",
+			"integral(x, from = 0.7)",
+		) + "\n")
+	}
+	return b.String()
+}
+
+// TestSideBySideDrawn has models with events that are drawn by the hundred.
+func TestSideBySideDrawn(t *testing.T) {
+	t.Parallel()
+	models := 300
+	if testing.Short() {
+		models = 60
+	}
+	made, refused := 0, 0
+	for k := range models {
+		r := rand.New(rand.NewPCG(uint64(k), 11))
+		text := drawnEvents(r)
+		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		opts := odes.Options{Settings: []odes.Setting{
+			{Key: "sens.mode", Value: "adjoint"},
+			{Key: "solver.rtol", Value: "1e-6"},
+			{Key: "solver.method", Value: []string{"dopri5", "tsit5", "dop853", "bs3", "rodas5p"}[k%5]},
+		}}
+		n := 1 + r.IntN(19)
+		t.Run(strconv.Itoa(k), func(t *testing.T) {
+			got := sideBySide(t, m, opts, n, k%7 != 3, laneValues)
+			if made += got; got == 0 {
+				refused++
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+	t.Logf("%d runs in lanes; of %d models of %d, none", made, refused, models)
+	if refused > models/2 {
+		t.Errorf("of %d models of %d, no run was made in lanes", refused, models)
 	}
 }
