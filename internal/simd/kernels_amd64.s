@@ -15306,7 +15306,7 @@ done:
 	RET
 
 // func rankUpdate1(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·rankUpdate1(SB), NOSPLIT, $0-88
 	MOVQ to+0(FP), AX
 	MOVQ y+8(FP), CX
@@ -15335,9 +15335,11 @@ panel:
 	JMP     panelbegun
 
 panelzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 
 panelbegun:
 	MOVQ inner+32(FP), R9
@@ -15406,9 +15408,11 @@ short:
 	JMP        shortbegun
 
 shortzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 
 shortbegun:
 	MOVQ inner+32(FP), R9
@@ -15472,7 +15476,7 @@ next:
 	RET
 
 // func rankUpdate2(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·rankUpdate2(SB), NOSPLIT, $0-88
 	MOVQ to+0(FP), AX
 	MOVQ y+8(FP), CX
@@ -15504,12 +15508,16 @@ panel:
 	JMP     panelbegun
 
 panelzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 64(R10)(DX*1)
 
 panelbegun:
 	MOVQ inner+32(FP), R11
@@ -15588,12 +15596,16 @@ short:
 	JMP        shortbegun
 
 shortzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 64(R10)(DX*1)
 
 shortbegun:
 	MOVQ inner+32(FP), R11
@@ -15664,7 +15676,7 @@ next:
 	RET
 
 // func rankUpdate3(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·rankUpdate3(SB), NOSPLIT, $0-88
 	MOVQ to+0(FP), AX
 	MOVQ y+8(FP), CX
@@ -15699,15 +15711,21 @@ panel:
 	JMP     panelbegun
 
 panelzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 64(R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+	PREFETCHT0 64(R10)(DX*2)
 
 panelbegun:
 	MOVQ inner+32(FP), R11
@@ -15796,15 +15814,21 @@ short:
 	JMP        shortbegun
 
 shortzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 64(R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+	PREFETCHT0 64(R10)(DX*2)
 
 shortbegun:
 	MOVQ inner+32(FP), R11
@@ -15882,7 +15906,7 @@ next:
 	RET
 
 // func rankUpdate4(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·rankUpdate4(SB), NOSPLIT, $0-88
 	MOVQ to+0(FP), AX
 	MOVQ y+8(FP), CX
@@ -15922,18 +15946,26 @@ panel:
 	JMP     panelbegun
 
 panelzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 64(R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+	PREFETCHT0 64(R10)(DX*2)
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 
 panelbegun:
 	MOVQ inner+32(FP), R12
@@ -16036,18 +16068,26 @@ short:
 	JMP        shortbegun
 
 shortzero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 64(R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+	PREFETCHT0 64(R10)(DX*2)
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 
 shortbegun:
 	MOVQ inner+32(FP), R12

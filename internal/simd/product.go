@@ -262,15 +262,21 @@ func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
 	}
 }
 
-// rankUpdateWide is RankUpdate by vectors of eight, eight rows at a time.
+// rankUpdateWide is RankUpdate by vectors of eight, eight rows at a time. Four need twice the reading of X for each
+// addition. Where additions are no faster than with vectors of four there is time for that, and less waits for the end
+// of a block.
 func rankUpdateWide(u *Update, g, y, packed []float64, from int) {
 	const pair = 2 * panelCols
 	step := max(1, most/(2*pair*u.Inner)) * pair
-	for i := 0; i < u.Rows; i += 8 {
+	rows := 8
+	if u.Rows*u.Cols*u.Inner >= 1<<14 && halved() {
+		rows = 4
+	}
+	for i := 0; i < u.Rows; i += rows {
 		for l := range u.Lanes {
 			for j := 0; j < u.Cols; j += step {
 				to, left, x, n := &g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner], min(step, u.Cols-j)
-				switch u.Rows - i {
+				switch min(rows, u.Rows-i) {
 				default:
 					rankUpdateWide8(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
 				case 7:

@@ -8,8 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// begin starts a tile from memory, or from zero where the argument from is 0.
-func begin(args Args, t *Tile, at func(int) Mem, masks []reg.VecVirtual, label string) {
+// begin starts a tile from memory, or from zero where the argument from is 0. Then it asks for that many lines of each
+// row while sums are made: where the result is larger than the caches, stores would wait for them.
+func begin(args Args, t *Tile, at func(int) Mem, masks []reg.VecVirtual, label string, lines int) {
 	from := args.Load("from")
 	TESTQ(from, from)
 	JZ(LabelRef(label + "zero"))
@@ -17,6 +18,11 @@ func begin(args Args, t *Tile, at func(int) Mem, masks []reg.VecVirtual, label s
 	JMP(LabelRef(label + "begun"))
 	Label(label + "zero")
 	t.Zero()
+	for r := range t.acc {
+		for i := range lines {
+			PREFETCHT0(at(r).Offset(64 * i))
+		}
+	}
 	Label(label + "begun")
 }
 
@@ -78,7 +84,7 @@ func laneRowsOf(args Args, t *Tile, n int, y, a reg.Register, masks []reg.VecVir
 	at := GP64()
 	MOVQ(y, at)
 	out := NewRows(at, ys, n)
-	begin(args, t, out.At, masks, label)
+	begin(args, t, out.At, masks, label, 0)
 	z, zs, k := args.Load("z"), bytes(args, "zs"), args.Load("inner")
 	as := bytes(args, "as")
 	front := GP64()
@@ -129,7 +135,7 @@ func RankUpdate(args Args, rows int) {
 	dst := NewRows(at, gs, rows)
 	tile := func(label string, masks func() []reg.VecVirtual) {
 		t := NewTile(rows, updateCols/4)
-		begin(args, t, dst.At, masks(), label)
+		begin(args, t, dst.At, masks(), label, 2)
 		k := args.Load("inner")
 		yAt := GP64()
 		MOVQ(y, yAt)

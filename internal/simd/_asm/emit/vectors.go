@@ -93,7 +93,7 @@ func MatVec(args Args) {
 	Label("blocks")
 	{
 		t := NewTile(1, blocks)
-		begin(args, t, func(int) Mem { return Mem{Base: y} }, nil, "blocks")
+		begin(args, t, func(int) Mem { return Mem{Base: y} }, nil, "blocks", 0)
 		base := make([]reg.Register, blocks)
 		for b := range base {
 			base[b] = GP64()
@@ -137,7 +137,7 @@ func MatVec(args Args) {
 		mask := YMM()
 		Mask(n, mask)
 		t := NewTile(1, 1)
-		begin(args, t, func(int) Mem { return Mem{Base: y} }, []reg.VecVirtual{mask}, "block")
+		begin(args, t, func(int) Mem { return Mem{Base: y} }, []reg.VecVirtual{mask}, "block", 0)
 		row := make([]reg.Register, 4)
 		for r := range row {
 			row[r] = GP64()

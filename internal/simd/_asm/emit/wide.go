@@ -62,7 +62,7 @@ func RankUpdateWide(args Args, rows int) {
 	tile := func(label string, vecs int, masks []reg.Register, load func(in []reg.VecVirtual)) {
 		t := NewWideTile(rows, vecs)
 		t.masks = masks
-		begin(args, t, dst.At, nil, label)
+		begin(args, t, dst.At, nil, label, vecs)
 		k := args.Load("inner")
 		src := NewRows(args.Load("y"), bytes(args, "yi"), rows)
 		Label(label + "step")
