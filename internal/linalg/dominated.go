@@ -140,16 +140,18 @@ func (d *dominated) solve(x []float64, lanes int, transposed bool, tolerance flo
 
 // hybrid is a sparse factorisation that is not made where iterations cost less: where the diagonal dominates, or where
 // solutions by incomplete factors are refined in a few iterations. The second way is tried before factors are made if
-// these take long, and otherwise if the pivots of the pattern do not serve. What the matrix is decides that, and
-// nothing that came before.
+// these take long. Where the pivots of the pattern do not serve, solutions by them are refined, too: new pivots would
+// be sought for each matrix, and fill more (X. S. Li and J. W. Demmel, ACM Trans. Math. Softw. 29, 2003). What the
+// matrix is decides all that, and nothing that came before.
 type hybrid struct {
 	*sparse
 	easy    *dominated
-	refined *refined // nil for none
-	eager   bool     // refined is tried first
+	refined *refined
+	filled  *filled // nil where factors are made before anything is refined
 	way     hybridWay
-	tried   bool // to factor a matrix that refined solves
-	none    bool // that could not be done
+	spare   *sparse // factors in whose place others approximate; nil before they are needed
+	tried   bool    // to factor a matrix that refined solves
+	none    bool    // that could not be done
 }
 
 // hybridWay is what solves the equations.
@@ -173,21 +175,26 @@ func (f *hybrid) Factor(values []float64) error {
 			return nil
 		}
 	}
-	if f.refined == nil {
-		return f.sparse.Factor(values)
-	}
-	if f.eager && f.refined.take(values) {
-		f.way = byRefinement
+	if f.filled != nil && f.filled.factor(values) == nil && f.refines(values, f.filled) {
 		return nil
 	}
 	if good, err := f.sparse.try(values); good || err != nil {
 		return err
 	}
-	if !f.eager && f.refined.take(values) {
-		f.way = byRefinement
+	if f.sparse.force(values) && f.refines(values, f.sparse) {
 		return nil
 	}
 	return f.sparse.repivot(values)
+}
+
+// refines reports whether solutions with the approximation are refined in a few iterations, and lets it solve then.
+func (f *hybrid) refines(values []float64, by approximation) bool {
+	f.refined.hold(values, by)
+	if !f.refined.converges() {
+		return false
+	}
+	f.way = byRefinement
+	return true
 }
 
 const (
@@ -231,8 +238,11 @@ func (f *hybrid) refine(x []float64, lanes int, transposed bool, tolerance float
 			continue
 		}
 		if !f.tried {
-			f.sparse.SetOrder(f.first)
-			f.tried, f.none = true, f.sparse.Factor(f.refined.values) != nil
+			if f.spare == nil {
+				f.spare = newSparse(f.s, f.first, f.sparse.memory)
+			}
+			f.spare.SetOrder(f.first)
+			f.tried, f.none = true, f.spare.Factor(f.refined.values) != nil
 		}
 		if f.none {
 			for i := range f.refined.b {
@@ -245,9 +255,9 @@ func (f *hybrid) refine(x []float64, lanes int, transposed bool, tolerance float
 			w[i] = x[i*lanes+a]
 		}
 		if transposed {
-			f.sparse.SolveT(w, 1)
+			f.spare.SolveT(w, 1)
 		} else {
-			f.sparse.Solve(w, 1)
+			f.spare.Solve(w, 1)
 		}
 		for i, v := range w {
 			x[i*lanes+a] = v
@@ -260,7 +270,7 @@ func (f *hybrid) Exact() bool { return f.way == byFactors }
 
 // Kept, Keep and Restore are for the way that is tried first.
 func (f *hybrid) Kept() int {
-	if f.eager {
+	if f.filled != nil {
 		return len(f.refined.values)
 	}
 	return f.sparse.Kept()
@@ -268,19 +278,20 @@ func (f *hybrid) Kept() int {
 
 func (f *hybrid) Keep(to []float64) bool {
 	switch {
-	case f.eager && f.way == byRefinement:
+	case f.filled != nil && f.way == byRefinement && f.refined.by == approximation(f.filled):
 		copy(to, f.refined.values)
 		return true
-	case !f.eager && f.way == byFactors:
+	case f.filled == nil && f.way == byFactors:
 		return f.sparse.Keep(to)
 	}
 	return false
 }
 
 func (f *hybrid) Restore(from []float64) {
-	if f.eager {
+	if f.filled != nil {
 		f.way, f.tried = byRefinement, false
-		f.refined.hold(from) // it could be factored before
+		f.refined.hold(from, f.filled)
+		f.filled.factor(from) // it could be factored before
 		return
 	}
 	f.way = byFactors
@@ -288,9 +299,12 @@ func (f *hybrid) Restore(from []float64) {
 }
 
 func (f *hybrid) Memory() int {
-	n := f.sparse.Memory() + 8*(len(f.easy.values)+4*f.easy.p.N)
-	if f.refined != nil {
-		n += f.refined.memory()
+	n := f.sparse.Memory() + 8*(len(f.easy.values)+4*f.easy.p.N) + f.refined.memory()
+	if f.filled != nil {
+		n += f.filled.memory()
+	}
+	if f.spare != nil {
+		n += f.spare.Memory()
 	}
 	return n
 }

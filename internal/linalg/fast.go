@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -143,10 +144,38 @@ func (f *sparse) fast(values []float64) bool {
 	return f.tail == nil || f.tail.run(report[reportSize]) == nil
 }
 
-// smallPivots reports whether pivots can be used that may be nothing but rounding.
+// force factors with the pivots of the pattern, however small they are beside the other entries of their columns. It
+// reports whether they are more than rounding.
+func (f *sparse) force(values []float64) bool {
+	f.SetOrder(f.first)
+	if c := f.ready[codeFactor]; c != nil {
+		c.run(values, f.m, nil, nil)
+		at := f.o.layout()
+		size := f.m[at.end-extra+reportSize]
+		return f.smallPivots(f.m[at.pivot:at.tail], size) && (f.tail == nil || f.tail.run(size) == nil)
+	}
+	size, _ := largest(values)
+	good, err := f.eliminate(values, size, false)
+	return good && err == nil
+}
+
+// approximate implements approximation.
+func (f *sparse) approximate(x []float64, transposed bool) {
+	if x = x[:f.s.p.N]; transposed {
+		f.SolveT(x, 1)
+	} else {
+		f.Solve(x, 1)
+	}
+}
+
+// smallPivots reports whether pivots can be used that may be nothing but rounding, or too large.
 func (f *sparse) smallPivots(pivots []float64, size float64) bool {
 	for k, pivot := range pivots {
-		if !f.s.inTail(k) && !(magnitude(pivot) > size*suspicious) && f.pivotError(k, pivot) != nil {
+		own := magnitude(pivot)
+		if f.s.inTail(k) || own > size*suspicious && own <= math.MaxFloat64 {
+			continue
+		}
+		if f.pivotError(k, pivot) != nil {
 			return false
 		}
 	}

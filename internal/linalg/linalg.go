@@ -16,8 +16,8 @@
 //
 // Every factorisation pivots. A matrix that is singular, or cannot be told from a singular one by its
 // rounded elimination, is an error that names a row and a column, so that the caller can name
-// equations and states; Analysis.Dependent finds all that depend on each other. Solutions are not
-// refined behind the caller's back: what Solve returns is one pass through the factors.
+// equations and states; Analysis.Dependent finds all that depend on each other. What solves with other
+// factors than whole ones of good pivots is refined until residuals are rounding.
 //
 // All elements of factors and solutions are chains of fused multiply-adds in an order that depends
 // on the pattern and the pivots only. They have the same bits on every processor, on every backend
@@ -104,8 +104,8 @@ type Analysis struct {
 	products  *iterativePlan // of Iterative
 	easy      bool           // factors are made only where the diagonal does not dominate
 	runs      *diagonals     // of these
-	refined   *refinedPlan   // of these; nil for none
-	eager     bool           // refinements are tried before factors
+	refined   *refinedPlan   // of these
+	filled    *filledPlan    // of these; nil where factors take less
 }
 
 // Options are what may be asked of an Analysis.
@@ -169,7 +169,10 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	}
 	if o.Method == Auto && a.options.Method == Sparse && a.order.flops > easyFrom && p.hasDiagonal() {
 		a.easy, a.runs, a.refined = true, newDiagonals(p), newRefinedPlan(p)
-		a.eager = a.refined != nil && a.refined.price() < a.price(Sparse)/2
+		if f := newFilledPlan(p); f != nil && f.price() < a.price(Sparse)/2 {
+			f.lay()
+			a.filled = f
+		}
 	}
 	return a, nil
 }
@@ -274,9 +277,9 @@ func (a *Analysis) New() LU {
 	}
 	f := newSparse(a.structure, a.order, a.options.Memory)
 	if a.easy {
-		h := &hybrid{sparse: f, easy: newDominated(a.p, a.runs), eager: a.eager}
-		if a.refined != nil {
-			h.refined = a.refined.new()
+		h := &hybrid{sparse: f, easy: newDominated(a.p, a.runs), refined: a.refined.new()}
+		if a.filled != nil {
+			h.filled = a.filled.new()
 		}
 		return h
 	}

@@ -7,32 +7,74 @@ import (
 	"odes.dev/odes/internal/simd"
 )
 
-// refined solves systems by an incomplete factorisation that keeps fill of a few levels, whose solutions are refined
-// (J. H. Wilkinson, Rounding Errors in Algebraic Processes, 1963): x grows by P⁻¹(b - A x) until each residual is
-// rounding beside the terms of its own equation (M. Arioli, J. W. Demmel and I. S. Duff, SIAM J. Matrix Anal. Appl. 10,
-// 1989). Neither the factors nor that measure depend on the units of states. Networks of reactions fill their factors
-// like the square of their size and more, but an incomplete factorisation of a step is close to the whole one.
+// refined solves systems by approximate factors, whose solutions are refined (J. H. Wilkinson, Rounding Errors in
+// Algebraic Processes, 1963): x grows by P⁻¹(b - A x) until each residual is rounding beside the terms of its own
+// equation (M. Arioli, J. W. Demmel and I. S. Duff, SIAM J. Matrix Anal. Appl. 10, 1989). That measure does not depend
+// on the units of states.
 type refined struct {
 	*refinedPlan
-	ilu     *incomplete
+	by      approximation
 	values  []float64 // of the matrix
-	filled  []float64 // in the pattern of the factors
 	b, x, r []float64 // x and r have a zero behind them
-	ways    [2]refinedWay
+	rows    [2]laid   // of the matrix, and of its transpose
+}
+
+// approximation are factors of a matrix, or of nearly that.
+type approximation interface {
+	// approximate replaces x[N], which has a zero behind it, by about the solution, or that of the transposed system.
+	approximate(x []float64, transposed bool)
 }
 
 // refinedPlan is what the pattern alone decides.
 type refinedPlan struct {
-	p      *Pattern
-	ilu    *incompletePlan
-	places []int32 // of the values among those of the factors
-	ways   [2]struct{ factors, matrix *fours }
+	p    *Pattern
+	rows [2]*fours
 }
 
-// refinedWay is a matrix or its transpose, as solutions with it read it.
-type refinedWay struct {
-	made            bool // of the last values
-	factors, matrix [][4]float64
+func newRefinedPlan(p *Pattern) *refinedPlan {
+	return &refinedPlan{p: p, rows: [2]*fours{p.byRows(false), p.byRows(true)}}
+}
+
+func (plan *refinedPlan) new() *refined {
+	n := plan.p.N
+	return &refined{
+		refinedPlan: plan, values: make([]float64, len(plan.p.Rows)),
+		b: make([]float64, n), x: make([]float64, n+1), r: make([]float64, n+1),
+	}
+}
+
+// laid are values as rows of fours have them.
+type laid struct {
+	made   bool // of the last values
+	values [][4]float64
+}
+
+// as returns the values, times a sign, in the layout of f. It is made once for all solutions with them.
+func (w *laid) as(f *fours, values []float64, sign float64) [][4]float64 {
+	if !w.made {
+		if w.made = true; w.values == nil {
+			w.values = make([][4]float64, len(f.At))
+		}
+		f.put(w.values, values, sign)
+	}
+	return w.values
+}
+
+// filled is an incomplete factorisation that keeps fill of a few levels. Networks of reactions fill their factors like
+// the square of their size and more, but an incomplete factorisation of a step is close to the whole one. The factors
+// do not depend on the units of states.
+type filled struct {
+	*filledPlan
+	ilu    *incomplete
+	values []float64 // of the matrix, in the pattern of the factors
+	rows   [2]laid   // of the factors, and of those of the transpose
+}
+
+// filledPlan is what the pattern alone decides.
+type filledPlan struct {
+	ilu    *incompletePlan
+	places []int32 // of the values of the matrix among those of the factors
+	rows   [2]*fours
 }
 
 const (
@@ -53,8 +95,8 @@ const (
 	trialLeft        = 0x1p-16
 )
 
-// newRefinedPlan returns nil where factors of no level are small.
-func newRefinedPlan(p *Pattern) *refinedPlan {
+// newFilledPlan returns nil where factors of no level are small.
+func newFilledPlan(p *Pattern) *filledPlan {
 	for level := fillLevel; level >= 0; level-- {
 		q := p.filled(level, fillMost*len(p.Rows))
 		if q == nil {
@@ -67,33 +109,33 @@ func newRefinedPlan(p *Pattern) *refinedPlan {
 		if ilu == nil {
 			continue
 		}
-		plan := &refinedPlan{p: p, ilu: ilu}
+		plan := &filledPlan{ilu: ilu}
 		for j := range p.N {
 			for _, i := range p.column(j) {
 				at, _ := slices.BinarySearch(q.column(j), i)
 				plan.places = append(plan.places, q.Start[j]+int32(at))
 			}
 		}
-		for w := range plan.ways {
-			plan.ways[w].factors, plan.ways[w].matrix = ilu.substitution(w == 1), p.byRows(w == 1)
-		}
 		return plan
 	}
 	return nil
 }
 
-func (plan *refinedPlan) new() *refined {
-	n := plan.p.N
-	return &refined{
-		refinedPlan: plan, ilu: plan.ilu.new(), values: make([]float64, len(plan.p.Rows)),
-		filled: make([]float64, len(plan.ilu.structure.p.Rows)),
-		b:      make([]float64, n), x: make([]float64, n+1), r: make([]float64, n+1),
+// lay lays out the rows of the factors, which only those need who solve with them.
+func (plan *filledPlan) lay() {
+	plan.rows = [2]*fours{plan.ilu.substitution(false), plan.ilu.substitution(true)}
+}
+
+func (plan *filledPlan) new() *filled {
+	return &filled{
+		filledPlan: plan, ilu: plan.ilu.new(), values: make([]float64, len(plan.ilu.structure.p.Rows)),
 	}
 }
 
 // price estimates the time of a factorisation and six solves of one lane in picoseconds, as Analysis.price does.
-func (plan *refinedPlan) price() int64 {
-	n, own, filled := int64(plan.p.N), int64(len(plan.p.Rows)), int64(len(plan.ilu.structure.p.Rows))
+func (plan *filledPlan) price() int64 {
+	p := plan.ilu.structure.p
+	n, own, filled := int64(p.N), int64(len(plan.places)), int64(len(p.Rows))
 	const refinements = 5
 	return 1000*int64(len(plan.ilu.updates)) + (6*refinements+trialRefinements)*(900*filled+1000*own+3000*n)
 }
@@ -188,12 +230,40 @@ func (h *rowHeap) pop() int32 {
 	return least
 }
 
-// take takes the values of a matrix. It reports whether refinements of a solution converge fast. Of that the values
-// alone decide.
-func (f *refined) take(values []float64) bool {
-	if f.hold(values) != nil {
-		return false
+// factor makes the incomplete factors of the matrix.
+func (f *filled) factor(values []float64) error {
+	clear(f.values)
+	for e, at := range f.places {
+		f.values[at] = values[e]
 	}
+	f.rows[0].made, f.rows[1].made = false, false
+	return f.ilu.Factor(f.values)
+}
+
+// approximate implements approximation.
+func (f *filled) approximate(x []float64, transposed bool) {
+	way := direction(transposed)
+	rows := f.filledPlan.rows[way]
+	rows.solve(x, f.rows[way].as(rows, f.ilu.m, 1), f.ilu.recip, transposed) // L and U follow each other
+}
+
+// direction is 1 for what is transposed, and 0 otherwise.
+func direction(transposed bool) int {
+	if transposed {
+		return 1
+	}
+	return 0
+}
+
+// hold takes the values of a matrix, and what solves with about that.
+func (f *refined) hold(values []float64, by approximation) {
+	copy(f.values, values)
+	f.by, f.rows[0].made, f.rows[1].made = by, false, false
+}
+
+// converges reports whether refinements of a solution converge fast. Of that the values and the approximation alone
+// decide.
+func (f *refined) converges() bool {
 	bits := uint32(1)
 	for i := range f.b { // signs as if by chance
 		bits = bits*1664525 + 1013904223
@@ -205,46 +275,20 @@ func (f *refined) take(values []float64) bool {
 	return f.refine(false, trialLeft, trialRefinements) <= trialLeft
 }
 
-// hold takes the values of a matrix, and makes its incomplete factors.
-func (f *refined) hold(values []float64) error {
-	copy(f.values, values)
-	clear(f.filled)
-	for e, at := range f.places {
-		f.filled[at] = f.values[e]
-	}
-	f.ways[0].made, f.ways[1].made = false, false
-	return f.ilu.Factor(f.filled)
-}
-
-// way returns the matrix or its transpose, and how it is laid out.
-func (f *refined) way(transposed bool) (w *refinedWay, factors, matrix *fours) {
-	k := 0
-	if transposed {
-		k = 1
-	}
-	w, factors, matrix = &f.ways[k], f.refinedPlan.ways[k].factors, f.refinedPlan.ways[k].matrix
-	if !w.made {
-		if w.made = true; w.factors == nil {
-			w.factors, w.matrix = make([][4]float64, len(factors.At)), make([][4]float64, len(matrix.At))
-		}
-		factors.put(w.factors, f.ilu.m, 1) // L and U follow each other
-		matrix.put(w.matrix, f.values, -1)
-	}
-	return w, factors, matrix
-}
-
 // refine sets x to a solution for b, or one of the transposed system, in so many refinements or until the residual is
 // done. It returns the residual, over the terms of its equation.
 func (f *refined) refine(transposed bool, done float64, most int) (left float64) {
-	w, factors, matrix := f.way(transposed)
+	way := direction(transposed)
+	rows := f.refinedPlan.rows[way]
+	values := f.rows[way].as(rows, f.values, -1)
 	clear(f.x)
 	copy(f.r, f.b)
 	x, r := f.x[:len(f.b)], f.r[:len(f.b)]
 	last := math.Inf(1)
 	for range most {
-		factors.solve(f.r, w.factors, f.ilu.recip, transposed)
+		f.by.approximate(f.r, transposed)
 		simd.Binary(simd.Add, x, x, r)
-		left = matrix.Residual(r, f.b, f.x, w.matrix, tiny)
+		left = rows.Residual(r, f.b, f.x, values, tiny)
 		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) {
 			break
 		}
@@ -291,9 +335,18 @@ func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance fl
 
 // memory returns the bytes of one refined, with those of its plan.
 func (f *refined) memory() int {
-	bytes := 8*(len(f.values)+len(f.filled)*2+3*f.p.N+len(f.ilu.updates)) + 4*(len(f.places)+3*len(f.filled))
-	for w, way := range f.refinedPlan.ways {
-		bytes += way.factors.memory() + way.matrix.memory() + 32*(len(f.ways[w].factors)+len(f.ways[w].matrix))
+	bytes := 8 * (len(f.values) + 3*f.p.N)
+	for w, rows := range f.refinedPlan.rows {
+		bytes += rows.memory() + 32*len(f.rows[w].values)
+	}
+	return bytes
+}
+
+// memory returns the bytes of one filled, with those of its plan.
+func (f *filled) memory() int {
+	bytes := 8*(len(f.values)*2+len(f.ilu.updates)) + 4*(len(f.places)+3*len(f.values))
+	for w, rows := range f.filledPlan.rows {
+		bytes += rows.memory() + 32*len(f.rows[w].values)
 	}
 	return bytes
 }

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -45,8 +46,8 @@ func TestRefined(t *testing.T) {
 		if err := f.Factor(m.values); err != nil {
 			t.Fatal(err)
 		}
-		if !f.eager || f.way != byRefinement {
-			t.Fatalf("eager: %t, solved by %d", f.eager, f.way)
+		if f.filled == nil || f.way != byRefinement {
+			t.Fatalf("incomplete factors: %t, solved by %d", f.filled != nil, f.way)
 		}
 		return f
 	}
@@ -112,6 +113,78 @@ func TestRefined(t *testing.T) {
 	}
 }
 
+// TestForced compares solutions with pivots of the pattern that do not serve, which are refined, with those of new
+// pivots. They have the same bits with machine code as without, and a lane has those that it has alone.
+func TestForced(t *testing.T) {
+	const n, lanes = 1100, 3
+	m := ring(n, 0.02, 0x1p27)
+	f, g := analyzed(t, m, Auto).(*hybrid), analyzed(t, m, Sparse)
+	if err := g.Factor(m.values); err != nil {
+		t.Fatal(err)
+	}
+	r := elem.NewRand(3)
+	b := make([]float64, n*lanes)
+	for i := range b {
+		b[i] = r.Norm()
+	}
+	var first [2][]float64
+	for turn := range 3000 { // machine code is made meanwhile
+		if turn > 0 && turn%500 != 0 {
+			f.sparse.try(m.values)
+			continue
+		}
+		if err := f.Factor(m.values); err != nil {
+			t.Fatal(err)
+		}
+		if f.filled != nil || f.way != byRefinement || f.Order() != f.first || g.Order() == f.first {
+			t.Fatalf("turn %d: solved by %d, new pivots: %t", turn, f.way, f.Order() != f.first)
+		}
+		for k, transposed := range []bool{false, true} {
+			x, alone := slices.Clone(b), make([]float64, n)
+			for i := range alone {
+				alone[i] = b[i*lanes+1]
+			}
+			if transposed {
+				f.SolveT(x, lanes)
+				f.SolveT(alone, 1)
+			} else {
+				f.Solve(x, lanes)
+				f.Solve(alone, 1)
+			}
+			for i, v := range alone {
+				if x[i*lanes+1] != v {
+					t.Fatalf("element %d is %v in lanes, and %v alone", i, x[i*lanes+1], v)
+				}
+			}
+			if first[k] == nil {
+				first[k] = x
+				want := solution(g, &m, b, 1, lanes, transposed)
+				for i, v := range want {
+					if !(math.Abs(alone[i]-v) <= 1e-12*math.Abs(v)) && math.Abs(v) > 1e-3 {
+						t.Fatalf("transposed %t: element %d is %v, not %v", transposed, i, alone[i], v)
+					}
+				}
+			}
+			same(t, "later", x, first[k])
+		}
+	}
+	if hasCode() && f.ready[codeFactor] == nil {
+		t.Error("no machine code was made")
+	}
+}
+
+// TestForcedSingular holds that a singular matrix is an error as before: its pivots are neither forced nor refined.
+func TestForcedSingular(t *testing.T) {
+	m := ring(1500, 0.02, 0x1p27)
+	for e := m.p.Start[7]; e < m.p.Start[8]; e++ {
+		m.values[e] = 0
+	}
+	var singular *SingularError
+	if err := analyzed(t, m, Auto).Factor(m.values); !errors.As(err, &singular) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestRefinedNotConverging holds that a matrix that refinements would take long for is factored.
 func TestRefinedNotConverging(t *testing.T) {
 	m := torus(60, 1e4, 1)
@@ -164,8 +237,8 @@ func TestRefinedHubs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Method() != Sparse || a.refined != nil {
-			t.Errorf("hubs from %d on: %v, refined: %t", first, a.Method(), a.refined != nil)
+		if a.Method() != Sparse || a.filled != nil {
+			t.Errorf("hubs from %d on: %v, filled: %t", first, a.Method(), a.filled != nil)
 		}
 	}
 }
