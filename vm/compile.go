@@ -55,7 +55,7 @@ func newCompiler(t *tape.Tape, lanes int) *compiler {
 		t: t, lanes: lanes, lane: tape.PerLane(t), needed: tape.Needed(t),
 		where: make([]view, n), fold: make([]bool, n), splat: make([]bool, n), reg: make([]int, n),
 		base: make([]int, n), placeOf: map[uint64]int{},
-		p: &Program{lanes: lanes, names: map[string]int{}, results: map[string]int{}},
+		p: &Program{lanes: lanes},
 	}
 	for i := range c.reg {
 		c.reg[i] = -1
@@ -218,6 +218,9 @@ func (c *compiler) operandView(v, k int) view {
 	return w
 }
 
+// operandRoot returns the root of the view that operandView returns.
+func (c *compiler) operandRoot(v, k int) int { return c.where[c.t.Instr(tape.Value(v)).Args[k]].root }
+
 // aligned reports whether operand k of elementwise v has an array element i for each element i of
 // the result.
 func (c *compiler) aligned(v, k int) bool {
@@ -240,7 +243,7 @@ func (c *compiler) schedule() {
 	state := make([]byte, n)
 	ready := func(v int, open bool) bool {
 		for k := range c.t.Instr(tape.Value(v)).Args {
-			r := c.operandView(v, k).root
+			r := c.operandRoot(v, k)
 			switch {
 			case !c.fold[r] || state[r] == done:
 			case open && state[r] == member && c.aligned(v, k) && c.whole(c.where[r]) && c.operandView(v, k).off == 0 &&
@@ -287,7 +290,10 @@ func (c *compiler) schedule() {
 // enumerate notes which group computes each root.
 func (c *compiler) enumerate() {
 	for i, g := range c.groups {
-		for _, v := range slices.Concat(g.values, g.dots) {
+		for _, v := range g.values {
+			c.in[v] = i
+		}
+		for _, v := range g.dots {
 			c.in[v] = i
 		}
 	}
@@ -301,9 +307,11 @@ func (c *compiler) lastUse() []int {
 		last[i] = -1
 	}
 	for g, gr := range c.groups {
-		for _, v := range slices.Concat(gr.values, gr.dots) {
-			for _, r := range c.reads(v) {
-				last[r] = g
+		for _, list := range [2][]int{gr.values, gr.dots} {
+			for _, v := range list {
+				for _, r := range c.reads(v) {
+					last[r] = g
+				}
 			}
 		}
 	}
@@ -322,7 +330,7 @@ func (c *compiler) lastUse() []int {
 func (c *compiler) reads(v int) []int {
 	out := c.read[:0]
 	for k := range c.t.Instr(tape.Value(v)).Args {
-		if r := c.operandView(v, k).root; !slices.Contains(out, r) {
+		if r := c.operandRoot(v, k); !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}

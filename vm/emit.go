@@ -81,9 +81,9 @@ func (c *compiler) emit() {
 			c.register(v)
 		}
 	}
+	local := make([]bool, len(c.fold)) // by value: nothing outside the loop at hand reads it
 	for g := range c.groups {
 		gr := &c.groups[g]
-		local := make(map[int]bool, len(gr.values)) // values that nothing outside the loop reads
 		for _, v := range gr.values {
 			if gr.loop && last[v] == g && !gr.functions {
 				local[v] = true
@@ -124,13 +124,18 @@ func (c *compiler) emit() {
 		}
 		// Values that were read for the last time give their places back, and so do those that
 		// nobody reads.
-		for _, v := range slices.Concat(gr.values, gr.dots) {
-			for _, r := range append(c.reads(v), v) {
-				if c.fold[r] && !local[r] && last[r] == g && c.reg[r] >= 0 && c.p.regs[c.reg[r]].kind == heap {
-					file.give(c.p.regs[c.reg[r]].at, c.size(r))
-					last[r] = -2
+		for _, list := range [2][]int{gr.values, gr.dots} {
+			for _, v := range list {
+				for _, r := range append(c.reads(v), v) {
+					if c.fold[r] && !local[r] && last[r] == g && c.reg[r] >= 0 && c.p.regs[c.reg[r]].kind == heap {
+						file.give(c.p.regs[c.reg[r]].at, c.size(r))
+						last[r] = -2
+					}
 				}
 			}
+		}
+		for _, v := range gr.values {
+			local[v] = false
 		}
 	}
 	c.p.heap = file.end
@@ -202,7 +207,7 @@ func (c *compiler) root(v int) dense {
 // written.
 func (c *compiler) dying(gr *group, pos, v int, last []int, g int) (int, bool) {
 	for k := range c.t.Instr(tape.Value(v)).Args {
-		r := c.operandView(v, k).root
+		r := c.operandRoot(v, k)
 		if !c.fold[r] || last[r] != g || c.size(r) != c.size(v) || c.lane[r] != c.lane[v] ||
 			slices.Contains(gr.values, r) {
 			continue

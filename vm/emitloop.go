@@ -48,7 +48,7 @@ const minRow = 64
 const rowsElements = stripElements
 
 // emitLoop writes the loop of a group.
-func (c *compiler) emitLoop(gr *group, local map[int]bool) {
+func (c *compiler) emitLoop(gr *group, local []bool) {
 	if c.addNest(gr, local) {
 		return
 	}
@@ -145,7 +145,7 @@ const (
 
 // forms returns how the operands of elementwise v are given to kernels that can repeat elements. At
 // least one operand is whole, and those that are not have the same form.
-func (c *compiler) forms(v int, local map[int]bool) [3]form {
+func (c *compiler) forms(v int, local []bool) [3]form {
 	var f [3]form
 	in := c.t.Instr(tape.Value(v))
 	if !c.p.fast || !hasKernel(in.Op) {
@@ -180,7 +180,7 @@ func (c *compiler) forms(v int, local map[int]bool) [3]form {
 func (c *compiler) args(v int) []int {
 	var out []int
 	for k := range c.t.Instr(tape.Value(v)).Args {
-		out = append(out, c.operandView(v, k).root)
+		out = append(out, c.operandRoot(v, k))
 	}
 	return out
 }

@@ -136,7 +136,7 @@ func (c *compiler) arguments(f *call, k int, file *allotter) operand {
 
 // handOver adds values to local, the values of native group g that nothing outside reads: those
 // that the functions right behind it take from registers.
-func (c *compiler) handOver(g int, local map[int]bool, last []int) {
+func (c *compiler) handOver(g int, local []bool, last []int) {
 	if g+1 == len(c.groups) || !c.groups[g+1].functions {
 		return
 	}
@@ -148,8 +148,8 @@ func (c *compiler) handOver(g int, local map[int]bool, last []int) {
 	}
 	for _, v := range next.values {
 		for k := range c.t.Instr(tape.Value(v)).Args {
-			if r := c.operandView(v, k).root; local[r] && !c.inRegisters(v, k) {
-				delete(local, r)
+			if r := c.operandRoot(v, k); local[r] && !c.inRegisters(v, k) {
+				local[r] = false
 			}
 		}
 	}

@@ -32,13 +32,25 @@ type openBlock struct {
 type chunk struct{ at, lane, n int }
 
 // partsOf splits a value into vectors, the same way wherever it is read. A vector of a value with
-// lanes does not reach from one element to the next.
-func (c *compiler) partsOf(size, lanes int) (parts []chunk) {
-	key := [2]int{size, lanes}
-	if parts, ok := c.native.parts[key]; ok {
-		return parts
+// lanes does not reach from one element to the next. lanes are one or those of the program.
+func (c *compiler) partsOf(size, lanes int) []chunk {
+	if size <= nativeElements {
+		few := &c.native.few[min(lanes, 2)-1][size]
+		if *few == nil {
+			*few = c.split(size, lanes)
+		}
+		return *few
 	}
-	defer func() { c.native.parts[key] = parts }()
+	key := [2]int{size, lanes}
+	parts, ok := c.native.parts[key]
+	if !ok {
+		parts = c.split(size, lanes)
+		c.native.parts[key] = parts
+	}
+	return parts
+}
+
+func (c *compiler) split(size, lanes int) (parts []chunk) {
 	widest := c.native.target.Widest()
 	n := size
 	if lanes > 1 {
@@ -247,18 +259,18 @@ func (c *compiler) alternate(groups []group, after []int) (out []group) {
 
 // keepInRegisters removes values from local, the values that nothing outside of a group reads:
 // those that native code of the group cannot read from registers.
-func (c *compiler) keepInRegisters(gr *group, local map[int]bool) {
+func (c *compiler) keepInRegisters(gr *group, local []bool) {
 	for _, v := range gr.values {
 		for k := range c.t.Instr(tape.Value(v)).Args {
-			if r := c.operandView(v, k).root; local[r] && !c.inRegisters(v, k) {
-				delete(local, r)
+			if r := c.operandRoot(v, k); local[r] && !c.inRegisters(v, k) {
+				local[r] = false
 			}
 		}
 	}
 }
 
 // emitNative appends the instructions of a group to the open block.
-func (c *compiler) emitNative(gr *group, local map[int]bool) {
+func (c *compiler) emitNative(gr *group, local []bool) {
 	if b := c.block.body; b != nil && b.Len() > nativeBlock {
 		c.closeBlock()
 	}
@@ -278,7 +290,7 @@ func (c *compiler) emitNative(gr *group, local map[int]bool) {
 			var x [3]native.Value
 			for k := range in.Args {
 				s, _ := c.source(c.operandView(v, k), p, c.lane[v])
-				x[k] = c.readNative(c.operandView(v, k).root, s)
+				x[k] = c.readNative(c.operandRoot(v, k), s)
 			}
 			values[i] = b.Apply(op, x[:len(in.Args)]...)
 			if !local[v] {

@@ -15,7 +15,10 @@ type assembler struct {
 	target native.Target
 	spill  int    // register for values that get no register of the processor
 	links  []link // records of finished threads
-	parts  map[[2]int][]chunk
+
+	// The vectors of values: of few elements, by their size, without lanes and with them; of more, by size and lanes.
+	few   [2][nativeElements + 1][]chunk
+	parts map[[2]int][]chunk
 }
 
 // link is a record whose handler is native code.

@@ -68,7 +68,7 @@ type nester struct {
 	*nest
 	c       *compiler
 	gr      *group
-	local   map[int]bool
+	local   []bool
 	lineOf  map[int]ref    // by value: the line that computes it
 	known   map[string]ref // operands
 	numbers map[uint64]ref
@@ -79,7 +79,7 @@ type nester struct {
 }
 
 // nestOf returns the loop of a group as a nest. The result ok is false if it cannot be one.
-func (c *compiler) nestOf(gr *group, local map[int]bool) (b *nester, ok bool) {
+func (c *compiler) nestOf(gr *group, local []bool) (b *nester, ok bool) {
 	v := gr.values[0]
 	b = &nester{
 		nest: &nest{n: c.t.Shape(tape.Value(v)).Size(), lanes: c.width(v)},

@@ -10,7 +10,7 @@ import (
 var nestWork = 1 << 18
 
 // addNest writes the loop of a group as native code. It returns false if that is not possible.
-func (c *compiler) addNest(gr *group, local map[int]bool) bool {
+func (c *compiler) addNest(gr *group, local []bool) bool {
 	if c.native == nil || c.size(gr.values[0]) < nestLeast {
 		return false
 	}

@@ -69,7 +69,7 @@ func (c *compiler) dotLoop(in *tape.Instr) int {
 
 // emitDots writes a loop with products. If it cannot be native code, the products are steps of
 // their own behind it.
-func (c *compiler) emitDots(gr *group, local map[int]bool, direct map[int]int, file *allotter) {
+func (c *compiler) emitDots(gr *group, local []bool, direct map[int]int, file *allotter) {
 	for _, v := range gr.dots {
 		if o, ok := direct[v]; ok {
 			at := c.p.outputs[o].place
@@ -96,7 +96,7 @@ func (c *compiler) emitDots(gr *group, local map[int]bool, direct map[int]int, f
 		for _, v := range gr.dots {
 			for _, r := range c.reads(v) {
 				if local[r] {
-					delete(local, r)
+					local[r] = false
 					c.reg[r] = c.newRegister(register{kind: heap, at: file.take(c.size(r)), size: c.size(r)})
 				}
 			}

@@ -107,8 +107,9 @@ func TestPowersAreThreaded(t *testing.T) {
 			}
 			b.Output(fmt.Sprint(power), b.Emit(in))
 		}
+		powers := b.Tape()
 		for _, backend := range backends()[1:] {
-			p, err := vm.CompileOn(b.Tape(), vm.Options{Backend: backend})
+			p, err := vm.CompileOn(powers, vm.Options{Backend: backend})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -70,10 +70,8 @@ type Program struct {
 	inputs  []port
 	outputs []port
 	vectors []vector
-	ins     []int          // vectors of inputs
-	outs    []int          // vectors of outputs
-	names   map[string]int // indices of inputs
-	results map[string]int // indices of outputs
+	ins     []int // vectors of inputs
+	outs    []int // vectors of outputs
 
 	steps []step
 	only  *thread    // the only step, if it is a thread
@@ -156,14 +154,15 @@ func Compile(t *tape.Tape, opts Options) (*Program, error) {
 
 func compile(t *tape.Tape, opts Options) (*Program, error) {
 	lanes := max(opts.Lanes, 1)
-	c := newCompiler(t, lanes)
+	var code *assembler
+	lifted := t
 	if opts.Backend == simd.Native {
-		code := newAssembler(opts.narrow)
-		if code.suits(lanes) {
-			c = newCompiler(lift(t), lanes)
+		if code = newAssembler(opts.narrow); code.suits(lanes) {
+			lifted = lift(t)
 		}
-		c.native = code
 	}
+	c := newCompiler(lifted, lanes)
+	c.native = code
 	c.p.backend, c.p.fast = opts.Backend, opts.Backend != simd.Generic
 	if err := c.place(opts.Inputs, opts.Outputs); err != nil {
 		return nil, err
@@ -171,6 +170,9 @@ func compile(t *tape.Tape, opts Options) (*Program, error) {
 	c.views()
 	c.schedule()
 	c.emit()
+	if c.block.body != nil {
+		c.block.body.Free()
+	}
 	if reach := c.p.reach(); opts.Backend == simd.Native && reach > nativeReach {
 		opts.Backend = simd.AVX2
 		return compile(t, opts)
@@ -242,13 +244,13 @@ func (c *compiler) place(inputs, outputs []Place) error {
 		return fmt.Errorf("%d inputs and %d outputs have %d and %d places; give each one", len(t.Inputs),
 			len(t.Outputs), len(inputs), len(outputs))
 	}
+	p.inputs, p.outputs = make([]port, 0, len(t.Inputs)), make([]port, 0, len(t.Outputs))
 	for i, in := range t.Inputs {
 		q := port{in.Name, c.size(i), in.PerLane, inputs[i]}
 		if err := p.occupy(&q, false); err != nil {
 			return err
 		}
 		p.inputs = append(p.inputs, q)
-		p.names[in.Name] = i
 		c.reg[i], c.base[i] = q.place.Vector, q.place.Offset
 	}
 	for i, out := range t.Outputs {
@@ -258,7 +260,6 @@ func (c *compiler) place(inputs, outputs []Place) error {
 			return err
 		}
 		p.outputs = append(p.outputs, q)
-		p.results[out.Name] = i
 	}
 	for v, vec := range p.vectors {
 		switch {
@@ -300,14 +301,17 @@ func (p *Program) Lanes() int { return p.lanes }
 
 // Input returns the index of an input.
 func (p *Program) Input(name string) (index int, ok bool) {
-	index, ok = p.names[name]
-	return index, ok
+	return portOf(p.inputs, name)
 }
 
 // Output returns the index of an output.
 func (p *Program) Output(name string) (index int, ok bool) {
-	index, ok = p.results[name]
-	return index, ok
+	return portOf(p.outputs, name)
+}
+
+func portOf(list []port, name string) (index int, ok bool) {
+	index = slices.IndexFunc(list, func(q port) bool { return q.name == name })
+	return max(index, 0), index >= 0
 }
 
 // InputSize returns the number of elements of input i, all lanes of it.

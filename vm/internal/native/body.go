@@ -14,6 +14,7 @@ package native
 
 import (
 	"math"
+	"sync"
 )
 
 // Target is an instruction set.
@@ -55,6 +56,27 @@ type Body struct {
 	shares    int                 // values in it
 	stored    map[element]storing // by element that is stored to: its last store
 	constants literals
+	room      room
+}
+
+// room is memory that the writing of one body after another takes.
+type room struct {
+	reg                       []int16
+	homes                     []home
+	next, uses, reads, cursor []int32
+	order, stack              []Value
+	pinned, early, keeps, did []bool
+	needs                     []uint8
+}
+
+// zeros returns n zeros. It takes the memory of s where that suffices, and leaves it there otherwise.
+func zeros[T any](s *[]T, n int) []T {
+	if cap(*s) < n {
+		*s = make([]T, n, n+n/4)
+	}
+	*s = (*s)[:n]
+	clear(*s)
+	return *s
 }
 
 // element is one element of a slice of the table.
@@ -108,9 +130,16 @@ const (
 
 const none = Value(-1)
 
+// bodies are those that were given back: large programs are compiled one after another.
+var bodies = sync.Pool{New: func() any { return &Body{stored: map[element]storing{}} }}
+
 // NewBody returns an empty body.
-func NewBody() *Body {
-	return &Body{stored: map[element]storing{}}
+func NewBody() *Body { return bodies.Get().(*Body) }
+
+// Free gives b back, whose memory another body then takes. It must not be used afterwards.
+func (b *Body) Free() {
+	b.Clear()
+	bodies.Put(b)
 }
 
 // Clear makes b empty. It keeps as much memory as its operations took.

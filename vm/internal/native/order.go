@@ -16,11 +16,12 @@ func (c opcode) isMemory() bool { return c <= opConst }
 // the order of the stores, so that values live shortly. A load happens where its value is read. If
 // a store is about to overwrite the memory first, the load happens just before that store.
 func (b *Body) newPlan() *plan {
-	p := &plan{early: make([]bool, len(b.ops)), keeps: make([]bool, len(b.ops))}
+	n := len(b.ops)
+	p := &plan{early: zeros(&b.room.early, n), keeps: zeros(&b.room.keeps, n), order: b.room.order[:0]}
 	hazards, readers := b.hazards(p)
-	done := make([]bool, len(b.ops))
+	done := zeros(&b.room.did, n)
 	need := b.needs()
-	var stack []Value
+	stack := b.room.stack[:0]
 	demand := func(v Value) {
 		stack = append(stack, v)
 		for len(stack) > 0 {
@@ -66,13 +67,14 @@ func (b *Body) newPlan() *plan {
 		}
 		demand(Value(i))
 	}
+	b.room.order, b.room.stack = p.order, stack
 	p.count(b)
 	return p
 }
 
 // needs estimates how many registers the computation of each value takes.
 func (b *Body) needs() []uint8 {
-	n := make([]uint8, len(b.ops))
+	n := zeros(&b.room.needs, len(b.ops))
 	for i := range b.ops {
 		o := &b.ops[i]
 		if o.code.isMemory() {
@@ -146,7 +148,7 @@ func (b *Body) hazards(p *plan) (loads, readers map[Value][]Value) {
 
 // count lists the reads of each value.
 func (p *plan) count(b *Body) {
-	p.uses = make([]int32, len(b.ops)+1)
+	p.uses = zeros(&b.room.uses, len(b.ops)+1)
 	each := func(visit func(x Value, at int32)) {
 		for at, v := range p.order {
 			o := &b.ops[v]
@@ -161,8 +163,8 @@ func (p *plan) count(b *Body) {
 	for i := range b.ops {
 		p.uses[i+1] += p.uses[i]
 	}
-	p.reads = make([]int32, p.uses[len(b.ops)])
-	at := make([]int32, len(b.ops))
+	p.reads = zeros(&b.room.reads, int(p.uses[len(b.ops)]))
+	at := zeros(&b.room.cursor, len(b.ops))
 	copy(at, p.uses)
 	each(func(x Value, pos int32) {
 		p.reads[at[x]] = pos

@@ -70,8 +70,9 @@ func (c *Code) newWriter(b *Body, width, spill int) *writer {
 	n := len(b.ops)
 	w := &writer{
 		Code: c, b: b, p: b.newPlan(), width: width, spill: spill,
-		reg: make([]int16, n), homes: make([]home, n), next: make([]int32, n), pinned: make([]bool, n),
-		base: map[int]machine.Reg{}, ready: map[int]bool{}, holds: -1,
+		reg: zeros(&b.room.reg, n), homes: zeros(&b.room.homes, n), next: zeros(&b.room.next, n),
+		pinned: zeros(&b.room.pinned, n),
+		base:   map[int]machine.Reg{}, ready: map[int]bool{}, holds: -1,
 	}
 	for i := range w.in {
 		w.in[i] = none
