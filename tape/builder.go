@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"odes.dev/odes/lang/source"
 )
@@ -34,7 +35,7 @@ type Builder struct {
 	inputs  []Input
 	inputAt []Value          // of each input
 	byInput map[string]Value // by name; nil until somebody asks
-	shared  map[uint64]Value // the last of the instructions with a hash
+	shared  table
 	outputs []Output
 	made    map[string]bool // the names of outputs
 }
@@ -43,7 +44,6 @@ type Builder struct {
 type node struct {
 	instr Instr // of an input Op is Invalid, and Shape alone is set
 	input int32 // its place among the inputs
-	alike Value // the instruction before that has the same hash; -1 for none
 }
 
 // nodes is a list in pieces: a long one is not copied while it grows.
@@ -64,10 +64,71 @@ func (n *nodes) append(x node) Value {
 	case at == 0: // most tapes are short
 		n.pieces = append(n.pieces, []node{x})
 	default:
-		n.pieces = append(n.pieces, append(make([]node, 0, 1<<pieceBits), x))
+		piece := spare.Get().(*[1 << pieceBits]node)
+		n.pieces = append(n.pieces, append(piece[:0], x))
 	}
 	n.len++
 	return v
+}
+
+// spare has pieces that are free: each pass over a long tape fills many, for a short time.
+var spare = sync.Pool{New: func() any { return new([1 << pieceBits]node) }}
+
+// free gives the pieces back.
+func (n *nodes) free() {
+	for _, p := range n.pieces {
+		if cap(p) == 1<<pieceBits {
+			clear(p)
+			spare.Put((*[1 << pieceBits]node)(p[:1<<pieceBits]))
+		}
+	}
+	*n = nodes{}
+}
+
+// table finds instructions by their hash. It is a hash table with open addressing; an entry has the upper half of a
+// hash, and in its lower half the value that has it, plus 1. 0 is no entry.
+type table struct {
+	entries []uint64
+	len     int
+}
+
+// find returns the entry of a value with hash h for which same reports true, or that of no value, where add puts one.
+func (t *table) find(h uint64, same func(Value) bool) (entry *uint64) {
+	if 2*t.len >= len(t.entries) {
+		t.enlarge()
+	}
+	mask := uint64(len(t.entries) - 1)
+	for i := h >> 32 & mask; ; i = (i + 1) & mask {
+		switch e := &t.entries[i]; {
+		case *e == 0, *e>>32 == h>>32 && same(valueOf(*e)):
+			return e
+		}
+	}
+}
+
+// add makes v the value of an entry that has none.
+func (t *table) add(entry *uint64, h uint64, v Value) {
+	*entry = h>>32<<32 | uint64(v+1)
+	t.len++
+}
+
+func valueOf(entry uint64) Value { return Value(entry&(1<<32-1)) - 1 }
+
+// enlarge makes the table twice as large.
+func (t *table) enlarge() {
+	old := t.entries
+	t.entries = make([]uint64, max(2*len(old), 64))
+	mask := uint64(len(t.entries) - 1)
+	for _, e := range old {
+		if e == 0 {
+			continue
+		}
+		i := e >> 32 & mask
+		for t.entries[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.entries[i] = e
+	}
 }
 
 // NewBuilder returns an empty Builder of a tape called name, with all rewrites.
@@ -75,10 +136,7 @@ func NewBuilder(name string) *Builder { return NewBuilderWith(name, All) }
 
 // NewBuilderWith returns an empty Builder with the given rewrites.
 func NewBuilderWith(name string, rewrite Rewrites) *Builder {
-	return &Builder{
-		name: name, rewrite: rewrite, shared: map[uint64]Value{},
-		made: map[string]bool{},
-	}
+	return &Builder{name: name, rewrite: rewrite, made: map[string]bool{}}
 }
 
 // SetSpan sets the place in the source of the instructions that are added from now on.
@@ -199,29 +257,27 @@ func (b *Builder) Emit(in Instr) Value {
 
 // add appends in as it is, unless an equal instruction is there and may be shared.
 func (b *Builder) add(in Instr) Value {
-	var h uint64
-	last := Value(-1)
-	if b.rewrite&Share != 0 {
-		h = hash(&in)
-		if v, ok := b.shared[h]; ok {
-			last = v
-		}
-		for v := last; v >= 0; v = b.nodes.at(v).alike {
-			if same(&b.nodes.at(v).instr, &in) {
-				return v
-			}
-		}
+	if b.rewrite&Share == 0 {
+		return b.nodes.append(node{instr: in})
 	}
-	v := b.nodes.append(node{instr: in, alike: last})
-	if b.rewrite&Share != 0 {
-		b.shared[h] = v
+	h := hash(&in)
+	entry := b.shared.find(h, func(v Value) bool { return same(&b.nodes.at(v).instr, &in) })
+	if *entry != 0 {
+		return valueOf(*entry)
 	}
+	v := b.nodes.append(node{instr: in})
+	b.shared.add(entry, h, v)
 	return v
 }
 
 // Tape returns what was built: all inputs, the outputs, and the instructions
 // that the outputs need. The Builder must not be used afterwards.
-func (b *Builder) Tape() *Tape {
+func (b *Builder) Tape() *Tape { return b.tape(true) }
+
+// Needed is Tape without the inputs that no output needs.
+func (b *Builder) Needed() *Tape { return b.tape(false) }
+
+func (b *Builder) tape(all bool) *Tape {
 	needed := make([]bool, b.nodes.len)
 	for _, o := range b.outputs {
 		needed[o.Value] = true
@@ -240,13 +296,16 @@ func (b *Builder) Tape() *Tape {
 			needed[a] = true
 		}
 	}
-	t := &Tape{Name: b.name, Inputs: b.inputs, Instrs: make([]Instr, 0, count)}
+	t := &Tape{Name: b.name, Instrs: make([]Instr, 0, count)}
 	args, number := make([]Value, 0, operands), make([]Value, b.nodes.len)
 	for i, v := range b.inputAt {
-		number[v] = Value(i)
+		if all || needed[v] {
+			number[v] = Value(len(t.Inputs))
+			t.Inputs = append(t.Inputs, b.inputs[i])
+		}
 	}
 	for v := range number {
-		in := b.nodes.at(Value(v)).instr
+		in := &b.nodes.at(Value(v)).instr
 		if !needed[v] || in.Op == Invalid {
 			continue
 		}
@@ -255,11 +314,13 @@ func (b *Builder) Tape() *Tape {
 		for _, a := range in.Args {
 			args = append(args, number[a])
 		}
-		in.Args = args[from:len(args):len(args)]
-		t.Instrs = append(t.Instrs, in)
+		t.Instrs = append(t.Instrs, *in)
+		t.Instrs[len(t.Instrs)-1].Args = args[from:len(args):len(args)]
 	}
-	for _, o := range b.outputs {
-		t.Outputs = append(t.Outputs, Output{Name: o.Name, Value: number[o.Value]})
+	b.nodes.free()
+	t.Outputs = b.outputs
+	for i := range t.Outputs {
+		t.Outputs[i].Value = number[t.Outputs[i].Value]
 	}
 	return t
 }
@@ -310,7 +371,7 @@ func hash(in *Instr) uint64 {
 		}
 		mix(math.Float64bits(x))
 	}
-	return h
+	return h * 0x9e3779b97f4a7c15 // for its upper half
 }
 
 // uniform returns one element of data if all elements are the same, else data.

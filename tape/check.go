@@ -24,7 +24,7 @@ func (c checker) check() error {
 	if err := checkName(t.Name); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
+	seen := make(map[string]bool, max(len(t.Inputs), len(t.Outputs)))
 	for i := range t.Inputs {
 		in := &t.Inputs[i]
 		if err := checkName(in.Name); err != nil {

@@ -34,7 +34,7 @@ func Bends(t *tape.Tape, list []Guard) (bends *tape.Tape, guards []int, jumps []
 		return nil, nil, nil
 	}
 	b.Output(Margins.Name().String(), b.Concat(0, bent...))
-	bends = dropInputs(b.Tape())
+	bends = b.Needed()
 	var wrt []string
 	for i := range bends.Inputs {
 		if n := MustName(bends.Inputs[i].Name); n == Time.Name() || n.Role == State {

@@ -77,7 +77,7 @@ type derivation struct {
 
 // newDerivation copies t without its outputs into a new Builder.
 func newDerivation(t *tape.Tape, name string) *derivation {
-	d := &derivation{t: t, b: tape.NewBuilder(name), inputs: map[string]tape.Value{}}
+	d := &derivation{t: t, b: tape.NewBuilder(name), inputs: make(map[string]tape.Value, len(t.Inputs))}
 	for i := range t.Inputs {
 		d.inputs[t.Inputs[i].Name] = tape.Value(i)
 	}
@@ -97,7 +97,11 @@ func mapped(in tape.Instr, to []tape.Value) tape.Instr {
 
 // args returns the copies of the operands of in.
 func (d *derivation) args(in *tape.Instr) []tape.Value {
-	return mapped(*in, d.prim).Args
+	args := make([]tape.Value, len(in.Args))
+	for k, a := range in.Args {
+		args[k] = d.prim[a]
+	}
+	return args
 }
 
 // active tells for each value whether its derivative by one of the inputs wrt may
@@ -140,12 +144,12 @@ func zeroDerivative(in *tape.Instr, k int) bool {
 
 // outputs returns the values of the named outputs.
 func (d *derivation) outputs(of []string) ([]tape.Value, error) {
-	values := map[string]tape.Value{}
+	values := make(map[string]tape.Value, len(d.t.Outputs))
 	for _, o := range d.t.Outputs {
 		values[o.Name] = o.Value
 	}
 	out := make([]tape.Value, len(of))
-	named := map[string]bool{}
+	named := make(map[string]bool, len(of))
 	for i, name := range of {
 		v, ok := values[name]
 		if !ok {
@@ -171,25 +175,40 @@ func (d *derivation) seed(name string, shape tape.Shape) (tape.Value, error) {
 // partial compiles the derivative of in by operand k, where y is the result of in. Its
 // shape may be smaller than that of y.
 func (d *derivation) partial(in *tape.Instr, k int, y tape.Value) tape.Value {
-	return d.scope(in, y).compile(rules()[in.Op][k].expr)
+	s := d.scope(in, y)
+	return s.compile(rules()[in.Op][k].expr)
 }
 
 // scope binds the names in the expressions of derivatives of in.
-func (d *derivation) scope(in *tape.Instr, y tape.Value) *bindings {
-	s := &bindings{b: d.b, names: map[string]tape.Value{"y": y}}
-	for k, a := range d.args(in) {
-		s.names[string(rune('a'+k))] = a
-	}
+func (d *derivation) scope(in *tape.Instr, y tape.Value) bindings {
+	s := bindings{b: d.b, y: y, operands: in.Args, prim: d.prim, n: none}
 	if in.Op == tape.Powi {
-		s.names["n"] = d.b.Scalar(float64(in.Attr.Power))
+		s.n = d.b.Scalar(float64(in.Attr.Power))
 	}
 	return s
 }
 
-// bindings holds the values of names in an expression of the table of ops.
+// bindings holds the values of names in an expression of the table of ops: a, b and c are the operands, y is the result
+// and n the power.
 type bindings struct {
-	b     *tape.Builder
-	names map[string]tape.Value
+	b        *tape.Builder
+	operands []tape.Value // of the tape that is differentiated
+	prim     []tape.Value // their copies
+	y, n     tape.Value
+}
+
+// value returns what a name stands for, or none.
+func (s *bindings) value(name string) tape.Value {
+	switch name {
+	case "y":
+		return s.y
+	case "n":
+		return s.n
+	}
+	if k := int(name[0] - 'a'); len(name) == 1 && k < len(s.operands) {
+		return s.prim[s.operands[k]]
+	}
+	return none
 }
 
 var binaryOps = map[ast.Op]tape.Op{
@@ -204,7 +223,7 @@ func (s *bindings) compile(e ast.Expr) tape.Value {
 	case *ast.Number:
 		return b.Scalar(e.Value)
 	case *ast.Name:
-		if v, ok := s.names[e.Name]; ok {
+		if v := s.value(e.Name); v != none {
 			return v
 		}
 	case *ast.Paren:

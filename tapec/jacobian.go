@@ -153,7 +153,7 @@ func direct(t *tape.Tape, of, wrt []Placed, most int) (*Jacobian, error) {
 			f.write(j, f.compacted(f.lists[v], t.Shape(v)), of[i].At)
 		}
 	}
-	j.Tape = dropInputs(d.b.Tape())
+	j.Tape = d.b.Needed()
 	if !pattern {
 		j.Terms = operations(j.Tape, func(tape.Value) bool { return true })
 	}

@@ -130,6 +130,6 @@ func coloured(t *tape.Tape, of, wrt []Placed, pattern *Jacobian) (*Jacobian, err
 			}
 		}
 	}
-	out.Tape = dropInputs(b.Tape())
+	out.Tape = b.Needed()
 	return out, nil
 }

@@ -81,7 +81,7 @@ func tangent(t *tape.Tape, of, wrt []string, keep bool) (*tape.Tape, error) {
 			d.b.Output(Tangent.Of(of[i]), d.full(tan[v], t.Shape(v)))
 		}
 	}
-	return dropInputs(d.b.Tape()), nil
+	return d.b.Needed(), nil
 }
 
 // push returns the tangent of in, whose result is y, from those of its operands.

@@ -120,7 +120,7 @@ func (c *compiler) compile() {
 
 // finish returns the tape that l built, without inputs that it does not need.
 func (c *compiler) finish(l *lowerer) *tape.Tape {
-	return dropInputs(l.b.Tape())
+	return l.b.Needed()
 }
 
 // rates writes the derivatives of the states, the residuals of the algebraic equations and the integrands.

@@ -127,7 +127,7 @@ func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *ta
 	for _, o := range t.Outputs {
 		rb.Output(o.Name, rv[o.Value])
 	}
-	return dropInputs(eb.Tape()), dropInputs(rb.Tape())
+	return eb.Needed(), rb.Needed()
 }
 
 // hoistable tells which values of t come out of Split's first tape, and which

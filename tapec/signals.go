@@ -76,7 +76,7 @@ func Signals(t *tape.Tape, even []Name) (signals *tape.Tape, readers [][]Name) {
 		}
 	}
 	b.Output(SignalValues.Name().String(), b.Concat(0, list...))
-	return dropInputs(b.Tape()), readers
+	return b.Needed(), readers
 }
 
 // degrees returns, for each value of t, 0 if it depends on no input that is among those in question, 1 if it is affine

@@ -347,9 +347,10 @@ func TestStretchedTwice(t *testing.T) {
 				x := b.Input("x", from, false)
 				b.Output("y", b.SumAxes(b.Broadcast(x, to), axes...))
 				inputs := map[string][]float64{"x": count1(from.Size())}
-				checkDerivatives(t, b.Tape(), inputs, 1e-13)
-				v := vjp(t, b.Tape())
-				bars := map[string][]float64{"bar.y": make([]float64, b.Tape().Shape(b.Tape().Outputs[0].Value).Size())}
+				y := b.Tape()
+				checkDerivatives(t, y, inputs, 1e-13)
+				v := vjp(t, y)
+				bars := map[string][]float64{"bar.y": make([]float64, y.Shape(y.Outputs[0].Value).Size())}
 				for i := range bars["bar.y"] {
 					bars["bar.y"][i] = 1
 				}

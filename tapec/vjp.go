@@ -78,7 +78,7 @@ func transpose(t *tape.Tape, of, wrt []string, open bool, bound float64) (*tape.
 			d.b.Output(Cotangent.Of(name), d.full(bar, t.Shape(v)))
 		}
 	}
-	return dropInputs(d.b.Tape()), nil
+	return d.b.Needed(), nil
 }
 
 // reverse is the state of a VJP. Its slices are indexed by the values of t.
@@ -150,7 +150,8 @@ func (r *reverse) pullElementwise(in *tape.Instr, k int, v, bar tape.Value, guar
 	arg := r.t.Shape(in.Args[k])
 	rule := &rules()[in.Op][k]
 	if rule.mask {
-		c := r.scope(in, y).compile(rule.cond)
+		s := r.scope(in, y)
+		c := s.compile(rule.cond)
 		return r.unstretch(b.Select(c, r.scaled(bar, rule.yes), r.scaled(bar, rule.no)), in.Shape, arg)
 	}
 	if in.Op == tape.ZeroMul {
