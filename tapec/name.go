@@ -217,16 +217,21 @@ func (n Name) Number() int {
 	return i
 }
 
+// VariationOf returns the variation of the name that a text is of.
+func VariationOf(text string) Variation {
+	for v := CotangentTangent; v > Primal; v-- { // the longest prefix first
+		if strings.HasPrefix(text, variations[v]) {
+			return v
+		}
+	}
+	return Primal
+}
+
 // ParseName reads the text of a name. An error tells of text that names nothing:
 // of a role that does not exist, or that has another form.
 func ParseName(text string) (Name, error) {
-	n, rest := Name{}, text
-	for v := CotangentTangent; v > Primal; v-- { // the longest prefix first
-		if of, ok := strings.CutPrefix(text, variations[v]); ok {
-			n.Variation, rest = v, of
-			break
-		}
-	}
+	n := Name{Variation: VariationOf(text)}
+	rest := text[len(variations[n.Variation]):]
 	prefix, of, dotted := strings.Cut(rest, ".")
 	for r := noRole + 1; r < numRoles; r++ {
 		if row := &roles[r]; row.prefix == prefix && (row.form != alone) == dotted {

@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/vm"
 )
 
 // A family is what a model and its experiments share. They are made from one text, and most of their tapes are the
@@ -176,4 +177,24 @@ func (f *family) how(what string, with ...any) string {
 		return ""
 	}
 	return what + fmt.Sprintf("%+v", with)
+}
+
+// placed is how for programs, whose inputs and outputs lie at places.
+func (f *family) placed(lanes int, lists ...[]vm.Place) string {
+	if f == nil {
+		return ""
+	}
+	w := &writer{Hash: sha256.New()}
+	w.num(uint64(lanes))
+	for _, list := range lists {
+		w.num(uint64(len(list)))
+		for _, p := range list {
+			w.num(uint64(p.Vector))
+			w.num(uint64(p.Offset))
+			w.flag(p.Constant)
+			w.flag(p.Add)
+		}
+	}
+	w.flush()
+	return "program" + string(w.Sum(nil))
 }

@@ -195,13 +195,14 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 		h = &j.hoisted
 	}
 	k := &Kit{lanes: w.lanes, layout: h.layout, family: h.family, plan: newPlan(h.layout, w.active)}
+	values := alongside(len(h.rates.Instrs) > longRates, func() (err error) {
+		if k.value, err = h.family.compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
+			return err
+		}
+		k.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil)
+		return err
+	})
 	var err error
-	if k.value, err = h.family.compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
-		return nil, err
-	}
-	if k.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil); err != nil {
-		return nil, err
-	}
 	switch w.dir {
 	case Pull:
 		err = k.transposed(h, p.mutant, w)
@@ -212,11 +213,40 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 			err = k.secondOrder(h, w.active)
 		}
 	}
+	if err := values(); err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, err
 	}
 	p.kits[key] = k
 	return k, memory.Ask(k.bytes())
+}
+
+// longRates is from how many instructions on the programs of the values are made while their derivatives are.
+const longRates = 500
+
+// alongside runs f, in a goroutine if apart is set. wait returns its error; a panic of f goes on there.
+func alongside(apart bool, f func() error) (wait func() error) {
+	if !apart {
+		err := f()
+		return func() error { return err }
+	}
+	var err error
+	var fault any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { fault = recover() }()
+		err = f()
+	}()
+	return func() error {
+		<-done
+		if fault != nil {
+			panic(fault)
+		}
+		return err
+	}
 }
 
 // bytes returns about how much memory the vectors of a worker and its method take: those of the state's length, in

@@ -2,7 +2,6 @@ package system
 
 import (
 	"math"
-	"slices"
 
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
@@ -75,38 +74,38 @@ func (p *plan) moved() map[tapec.Name]part {
 // gather gives places to the parameters whose cotangents are summed element by element. It completes
 // the plan, so all deferred products must be known.
 func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec.Name]part {
-	written := map[string]bool{}
+	made := map[string]bool{}
 	for _, t := range tapes.All() {
 		if t != nil {
 			for _, o := range t.Outputs {
-				written[o.Name] = true
+				made[o.Name] = true
 			}
 		}
 	}
 	parts := map[tapec.Name]part{}
+	written := map[int]bool{} // by column
+	for _, d := range p.deferred {
+		written[d.column] = true
+	}
 	for _, name := range active {
 		param := tapec.Param.Called(name)
-		if !written[param.Bar().String()] {
+		if !made[param.Bar().String()] {
 			continue
 		}
 		column := p.columns[name]
 		parts[param] = part{vecP, p.gathered, column.len}
-		p.direct = append(p.direct, direct{p.gathered, column.len, column.offset, p.defersTo(column.offset)})
+		p.direct = append(p.direct, direct{p.gathered, column.len, column.offset, written[column.offset]})
 		p.gathered += column.len
 	}
+	for _, d := range p.direct {
+		written[d.column] = true
+	}
 	for _, c := range p.columns {
-		if !p.defersTo(c.offset) && !slices.ContainsFunc(p.direct, func(d direct) bool {
-			return d.column == c.offset
-		}) {
+		if !written[c.offset] {
 			p.empty = append(p.empty, c)
 		}
 	}
 	return parts
-}
-
-// defersTo reports whether products for a column are deferred.
-func (p *plan) defersTo(column int) bool {
-	return slices.ContainsFunc(p.deferred, func(d deferral) bool { return d.column == column })
 }
 
 // defers plans the products of a transpose. It returns where their factors lie in a record.

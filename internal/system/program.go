@@ -81,7 +81,8 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 		return nil, nil
 	}
 	p := &program{lanes: lanes, tape: t}
-	ins, outs := []vm.Place{}, []vm.Place{}
+	ins, outs := make([]vm.Place, 0, len(t.Inputs)), make([]vm.Place, 0, len(t.Outputs))
+	p.ins, p.outs = make([]binding, 0, len(t.Inputs)), make([]binding, 0, len(t.Outputs))
 	for _, in := range t.Inputs {
 		name, at, err := place(in.Name, find)
 		if err != nil {
@@ -99,7 +100,7 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 	perLane := tape.PerLane(t)
 	// In the derivative of a transpose there is one cotangent, and only its tangent has lanes.
 	second := slices.ContainsFunc(t.Outputs, func(o tape.Output) bool {
-		return tapec.MustName(o.Name).Variation == tapec.CotangentTangent
+		return tapec.VariationOf(o.Name) == tapec.CotangentTangent
 	})
 	for _, out := range t.Outputs {
 		name, at, err := place(out.Name, find)
@@ -128,7 +129,7 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 		p.written[b.vary][b.vec] += b.hi - b.lo
 		outs = append(outs, p.place(b, true))
 	}
-	return shared(f, f.how("program", lanes, ins, outs), func() (*program, error) {
+	return shared(f, f.placed(lanes, ins, outs), func() (*program, error) {
 		code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
 		if err != nil {
 			return nil, fmt.Errorf("tape %s: %w", t.Name, err)
