@@ -30,7 +30,7 @@ func Grammar() string {
 	}
 	for _, rule := range itemRules() {
 		_, ebnf := rule.build(g, options)
-		add(ebnf)
+		add(ebnf())
 	}
 	out.WriteString("(" + strings.Join(names, " | ") + ") \";\"? .\n" + strings.Join(rules, "\n") + "\n" + byHand)
 	var wrapped strings.Builder

@@ -46,7 +46,7 @@ func TestStarts(t *testing.T) {
 	g := newGrammar()
 	for _, rule := range itemRules() {
 		_, ebnf := rule.build(g, grammarOptions(g))
-		first, _, _ := strings.Cut(ebnf, "\n")
+		first, _, _ := strings.Cut(ebnf(), "\n")
 		_, production, _ := strings.Cut(readable(first), " = ")
 		var starts []string
 		for _, start := range firsts(production) {

@@ -35,7 +35,7 @@ func parseFile(p *parse, f *source.File, l *diag.List) *ast.File {
 		}
 		l.Add(d)
 	}
-	g := grammars.Get().(*grammar)
+	g := readyGrammar()
 	g.p = p
 	file.Items = g.file(l.Len())
 	g.p = nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
@@ -247,14 +248,45 @@ type production func(lex *lexer.PeekingLexer) (ast.Item, error)
 // grammars are built once per goroutine that parses, not once per file.
 var grammars = sync.Pool{New: func() any { return newGrammar() }}
 
+// early is the grammar that Prepare builds, until somebody takes it.
+var early atomic.Pointer[promise]
+
+type promise struct {
+	grammar *grammar
+	kept    chan struct{} // closed when the grammar is there
+}
+
+// Prepare builds the parsers of what most models have; the next call of Parse waits for them. A program that knows that
+// it will parse a text can prepare for it while it does something else.
+func Prepare() {
+	p := &promise{kept: make(chan struct{})}
+	if !early.CompareAndSwap(nil, p) {
+		return
+	}
+	defer close(p.kept)
+	p.grammar = newGrammar()
+	for _, start := range []string{"time", "param", "Target", "objective", "solver"} {
+		p.grammar.parser(start)
+	}
+}
+
+// readyGrammar returns a grammar that nobody uses.
+func readyGrammar() *grammar {
+	if p := early.Swap(nil); p != nil {
+		<-p.kept
+		return p.grammar
+	}
+	return grammars.Get().(*grammar)
+}
+
 // errReported ends an item whose error a part has reported.
 var errReported = errors.New("reported")
 
 // itemRule is the rule of an item.
 type itemRule struct {
 	starts []string // what the item starts with: reserved words, "0" or "Target"
-	// build makes the parser of the item for g, and returns its grammar in EBNF.
-	build func(g *grammar, options []participle.Option) (production, string)
+	// build makes the parser of the item for g. ebnf writes its grammar.
+	build func(g *grammar, options []participle.Option) (parse production, ebnf func() string)
 }
 
 // itemRules are the rules of all items, in the order of the manual.
@@ -351,7 +383,7 @@ func grammarOptions(g *grammar) []participle.Option {
 // rule joins the parser of G with what makes a tree of it, and with what G starts with. A grammar that does not build
 // is a mistake in this file.
 func rule[G any](tree func(*parse, *G) ast.Item, starts ...string) itemRule {
-	return itemRule{starts, func(g *grammar, options []participle.Option) (production, string) {
+	return itemRule{starts, func(g *grammar, options []participle.Option) (production, func() string) {
 		parser, err := participle.Build[G](options...)
 		if err != nil {
 			panic("parser: grammar of " + reflect.TypeFor[G]().Name() + ": " + err.Error())
@@ -362,7 +394,7 @@ func rule[G any](tree func(*parse, *G) ast.Item, starts ...string) itemRule {
 				return nil, err
 			}
 			return tree(g.p, v), nil
-		}, parser.String()
+		}, parser.String
 	}}
 }
 

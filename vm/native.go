@@ -15,6 +15,7 @@ import (
 // Bounds of native code.
 const (
 	nativeElements = 128     // of a value
+	fewElements    = 8       // of a value, which are found faster
 	nativeParts    = 32      // vectors of a value
 	nativeGroup    = 1 << 13 // vectors of a group
 	nativeBlock    = 1 << 15 // operations after which a block ends
@@ -34,7 +35,7 @@ type chunk struct{ at, lane, n int }
 // partsOf splits a value into vectors, the same way wherever it is read. A vector of a value with
 // lanes does not reach from one element to the next. lanes are one or those of the program.
 func (c *compiler) partsOf(size, lanes int) []chunk {
-	if size <= nativeElements {
+	if size <= fewElements {
 		few := &c.native.few[min(lanes, 2)-1][size]
 		if *few == nil {
 			*few = c.split(size, lanes)

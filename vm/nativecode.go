@@ -17,7 +17,7 @@ type assembler struct {
 	links  []link // records of finished threads
 
 	// The vectors of values: of few elements, by their size, without lanes and with them; of more, by size and lanes.
-	few   [2][nativeElements + 1][]chunk
+	few   [2][fewElements + 1][]chunk
 	parts map[[2]int][]chunk
 }
 
