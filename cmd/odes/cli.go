@@ -18,6 +18,7 @@ import (
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
 )
 
@@ -92,6 +93,9 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 // run executes the command line args and returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	standard := &stream{Writer: out}
+	if len(args) > 1 { // most commands with an argument read a model
+		go parser.Prepare()
+	}
 	whole := ctx
 	ctx, stop := withinMemory(ctx)
 	defer stop()

@@ -101,6 +101,7 @@ func (c *call) workFor(patience time.Duration, f func() error) (err error, retur
 				done <- fmt.Errorf("%w: %s", errInternal, text)
 			}
 		}()
+		deepen(false)
 		done <- f()
 	}()
 	select {
@@ -115,6 +116,21 @@ func (c *call) workFor(patience time.Duration, f func() error) (err error, retur
 		return c.ctx.Err(), false
 	}
 }
+
+// deepen makes room on the stack for all that a model needs. Otherwise the stack would be copied each time that it is
+// full, with more and more calls on it, and a small model would wait for that longer than for its solution.
+//
+//go:noinline
+func deepen(use bool) (last byte) {
+	if use { // never, as it would write all of the room
+		var room [50 << 10]byte
+		last = touch(&room)
+	}
+	return last
+}
+
+//go:noinline
+func touch(room *[50 << 10]byte) byte { return room[len(room)/2] }
 
 // heading says which model a result belongs to.
 func heading(m *odes.Model) report.Heading {
