@@ -129,12 +129,15 @@ func (m *Machine) rebind(v int, x []float64) {
 	m.changed = true
 }
 
-// Refresh says that elements of constant inputs have changed.
+// Refresh says that elements of constant inputs have changed. Only a machine that Keeps some need be told.
 func (m *Machine) Refresh() {
-	if len(m.p.packings) > 0 { // others read them in place
+	if m.Keeps() {
 		m.packed, m.changed = false, true
 	}
 }
+
+// Keeps reports whether the machine keeps constant inputs in another form. Others are read in place.
+func (m *Machine) Keeps() bool { return len(m.p.packings) > 0 }
 
 // SetInput binds input i of a Program without Places to x, of InputSize(i) elements, as SetVector
 // does.

@@ -57,6 +57,7 @@ type Worker struct {
 
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
+	keeps        []*call           // that are to be told of new parameters
 	stops        []bool
 
 	psi []float64 // scratch: the model's objectives, in lanes
@@ -157,6 +158,13 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		w.shared = k.shared.call()
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
 	}
+	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+		for _, c := range calls.All() {
+			w.keep(c)
+		}
+	}
+	w.keep(w.slopes)
+	w.keep(w.shared)
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
 	w.bends = newBends(m.programs.bent, m.layout)
@@ -166,6 +174,13 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		w.peakSignals = newSignals(m.programs.peakSignals, m.layout, peakLeeway)
 	}
 	return w
+}
+
+// keep notes a call that is to be told of new parameters.
+func (w *Worker) keep(c *call) {
+	if c != nil && c.machine.Keeps() {
+		w.keeps = append(w.keeps, c)
+	}
 }
 
 // Share lets a team of the worker's goroutine share what the rates and their derivatives do on long arrays, with the
@@ -193,13 +208,8 @@ func (w *Worker) refresh() {
 		return
 	}
 	w.version = w.problem.Point.version
-	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
-		for _, c := range calls.All() {
-			c.refresh()
-		}
-	}
-	for _, c := range []*call{w.shared, w.slopes} {
-		c.refresh()
+	for _, c := range w.keeps {
+		c.machine.Refresh()
 	}
 	for _, f := range w.wholes {
 		for _, v := range f.all() {
