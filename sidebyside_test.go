@@ -117,6 +117,17 @@ state u[3] = [1, 0.5, c]
 u' = A@u + b*u*(1 - u)
 objective J = final(sum(u^2))
 `,
+	"constants": `
+time t from 0 to 2
+param a = 0.5, b = 1, c = 2, d = 0.1
+state x = d, z = 0
+state u[2] = [a, b]
+x' = -a*x + z*u[2]
+z' = 1
+u' = [0.5, -2]
+objective J = final(x*z)
+objective K = integral(1) + integral(x^2) + final(u[1])*c
+`,
 	"chirp": `
 time t from 0 to 4
 param a = 1, b = 3, c = 0.5, d = 1
@@ -478,6 +489,9 @@ func drawnEvents(r *rand.Rand) string {
 	default:
 		b.WriteString("x' = (if y > 0.7*c then a else -b)" + drive + "\ny' = -d*y + x^2/(1 + x^2)\n")
 	}
+	if r.IntN(3) == 0 {
+		b.WriteString("state z = 0\nz' = " + pick("1", "-0.5", "0") + "\n")
+	}
 	body := func() string {
 		return pick("x += 0.1*d", "y = -0.7*y", "n += b  y = y*0.9", "x = 0.5*x + 0.2  n = n + t", "y = y + 0.2*c*x",
 			"x = abs(x) + 0.1  y = -d*y")
@@ -517,9 +531,9 @@ func drawnEvents(r *rand.Rand) string {
 // TestSideBySideDrawn has models with events that are drawn by the hundred.
 func TestSideBySideDrawn(t *testing.T) {
 	t.Parallel()
-	models := 300
+	models := 150
 	if testing.Short() {
-		models = 60
+		models = 40
 	}
 	made, refused := 0, 0
 	for k := range models {

@@ -77,8 +77,7 @@ type laneCall struct {
 var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 
 // Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and pull that of
-// transposes in one lane, nil for values alone. The result is nil where there is no such thing: for large models, and
-// where a rate is a constant.
+// transposes in one lane, nil for values alone. The result is nil where there is no such thing, as for large models.
 func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 	rates := values.value.Get(tapec.PartRates)
 	size := p.Size()

@@ -226,7 +226,7 @@ func (m *stepMaker) forward() *tape.Tape {
 		return m.sum(m.form.B, m.h, base, r.shape, func(j int) tape.Value { return k[j][r.name] })
 	}
 	for i := m.from; i < m.form.Stages; i++ {
-		k = append(k, m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil))
+		k = append(k, m.each(m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil)))
 		for _, r := range m.rows {
 			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len, m.stageHome(i, &r))
 		}
@@ -255,6 +255,21 @@ func (m *stepMaker) forward() *tape.Tape {
 		m.measured(y0, ends, errors)
 	}
 	return m.b.Tape()
+}
+
+// each gives every run its own copy of rates that are constants. No step has the length 0.
+func (m *stepMaker) each(k map[string]tape.Value) map[string]tape.Value {
+	if !m.members {
+		return k
+	}
+	varies := tape.DependsOnFunc(m.rates, func(string) bool { return true })
+	for _, o := range m.rates.Outputs {
+		if v := k[o.Name]; !varies[o.Value] {
+			shape := m.b.Shape(v)
+			k[o.Name] = m.b.Select(m.b.Broadcast(m.h, shape), v, m.b.Broadcast(m.t, shape))
+		}
+	}
+	return k
 }
 
 // reading returns the tape that reads the guards at all points of a step. Its inputs are the times, Y0, K with the rows

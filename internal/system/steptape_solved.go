@@ -195,7 +195,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	if m.from > 0 {
 		k = append(k, m.derivatives("k", 0))
 	} else {
-		k = append(k, m.at(m.rates, 0, start, nil))
+		k = append(k, m.each(m.at(m.rates, 0, start, nil)))
 		save(0, k[0])
 	}
 	got := m.at(m.jacobian, 0, start, nil)
@@ -229,7 +229,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 			} else {
 				y = m.stage(i, y0, k)
 			}
-			rates[same] = m.at(m.rates, m.form.Nodes[i], y, nil)
+			rates[same] = m.each(m.at(m.rates, m.form.Nodes[i], y, nil))
 		}
 		row := map[string]tape.Value{}
 		for _, r := range m.rows {
