@@ -24,10 +24,12 @@ event bounce when x <= 0 { v = -v }
 objective J = integral(x, from = 0.2, to = 0.8)
 `
 
-func explainer(t *testing.T) *explain.Explainer {
+func explainer(t *testing.T) *explain.Explainer { return explainerOf(t, ball) }
+
+func explainerOf(t *testing.T, text string) *explain.Explainer {
 	t.Helper()
 	var list diag.List
-	checked, _ := compile.Text("ball.ode", ball, typecheck.Env{}, &list)
+	checked, _ := compile.Text("ball.ode", text, typecheck.Env{}, &list)
 	m, _ := compile.Model(checked, &list)
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
@@ -135,6 +137,20 @@ func TestFailures(t *testing.T) {
 	}
 	if list, place := explainer(t).Failure(errors.New("something else"), nil, nil); list != nil || place != nil {
 		t.Errorf("an error of nobody's: %v, %v", list, place)
+	}
+}
+
+// TestManyStates holds that the states that keep steps small come with their values where a place cannot show all.
+func TestManyStates(t *testing.T) {
+	list, _ := explainerOf(t, "time t from 0 to 1\nstate x[5] = 1\nx' = -x\n").Failure(&solvers.StepUnderflowError{
+		Place: solvers.Place{
+			T: 0.5, Y: []float64{1, 2, 3, 4, -5e9},
+			Worst: []solvers.WorstState{{Name: "x[5]", Value: -5e9, Scaled: 64}},
+		},
+	}, nil, nil)
+	want := "x[4] = 4, … (5 states); kept small by x[5] = -5e+09 (error 64 × tolerance)"
+	if m := list.Diagnostics[0].Message; !strings.Contains(m, want) {
+		t.Errorf("%s\nwithout: %s", m, want)
 	}
 }
 

@@ -409,19 +409,22 @@ func (f *failure) interrupted(err error) bool {
 	return true
 }
 
+// shownStates is how many states a place shows.
+const shownStates = 4
+
 // at says where a run was: the time, the step, the last event and a few states.
 func (x *Explainer) at(p *solvers.Place) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s = %s (step %d, h = %s)", x.time, diag.Number(p.T), p.Step+1, diag.Number(p.H))
 	if n := len(p.Y); n > 0 {
 		b.WriteString(" with ")
-		for i := range min(n, 4) {
+		for i := range min(n, shownStates) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
 			fmt.Fprintf(&b, "%s = %s", x.model.StateName(i), diag.Number(p.Y[i]))
 		}
-		if n > 4 {
+		if n > shownStates {
 			fmt.Fprintf(&b, ", … (%d states)", n)
 		}
 	}
@@ -443,7 +446,11 @@ func (x *Explainer) worst(p *solvers.Place) string {
 	}
 	parts := make([]string, len(p.Worst))
 	for i, w := range p.Worst {
-		parts[i] = fmt.Sprintf("%s (error %s × tolerance)", w.Name, strconv.FormatFloat(w.Scaled, 'g', 3, 64))
+		value := ""
+		if len(p.Y) > shownStates { // the place may not show it
+			value = " = " + diag.Number(w.Value)
+		}
+		parts[i] = fmt.Sprintf("%s%s (error %s × tolerance)", w.Name, value, strconv.FormatFloat(w.Scaled, 'g', 3, 64))
 	}
 	return "; kept small by " + strings.Join(parts, ", ") + stiff
 }
