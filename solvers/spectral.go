@@ -211,20 +211,11 @@ func (c *spectrum) measure(h float64, y, f []float64) {
 func (c *spectrum) mix() {
 	c.pure, c.turn = 0, c.turn+1
 	// The size of v is the last growth, that of numbers evenly spread over [-1, 1) about √(n/3).
-	fresh, by := c.age == 0, float64(spectrumNew*c.growth[1])*math.Sqrt(3/float64(len(c.v)))
-	if fresh {
+	by := float64(spectrumNew*c.growth[1]) * math.Sqrt(3/float64(len(c.v)))
+	if c.age == 0 {
 		by = 1
+		clear(c.v)
 	}
 	c.age = 0
-	for i, v := range c.v {
-		// The finalizer of SplitMix64 makes numbers in [-1, 1) out of counters.
-		x := (c.turn<<32 + uint64(i) + 1) * 0x9e3779b97f4a7c15
-		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-		x = (x ^ x>>27) * 0x94d049bb133111eb
-		u := float64(float64(int64(x^x>>31)) * 0x1p-63)
-		if fresh {
-			v = 0
-		}
-		c.v[i] = math.FMA(float64(u*by), c.x[i], v)
-	}
+	simd.Perturb(c.v, c.x, by, c.turn<<32+1)
 }

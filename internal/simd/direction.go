@@ -64,6 +64,32 @@ func Tolerable(size, per, y, f []float64, h, rel, abs float64) {
 	}
 }
 
+// splitMix is the step of SplitMix64.
+const splitMix = 0x9e3779b97f4a7c15
+
+// Perturb adds u·by, rounded, times size[i] to v[i], fused, with numbers u in [-1, 1) that the finalizer of SplitMix64
+// makes of counters: that of element i is count + i.
+func Perturb(v, size []float64, by float64, count uint64) {
+	n := len(v)
+	size = size[:n]
+	i := 0
+	if useAVX2 && n >= 4 {
+		for ; i+4 <= n; i += chunk {
+			first := count + uint64(i)
+			seeds := [4]uint64{first * splitMix, (first + 1) * splitMix, (first + 2) * splitMix, (first + 3) * splitMix}
+			perturb(&v[i], &size[i], by, &seeds[0], min(n-i, chunk)&^3)
+		}
+		i = n &^ 3
+	}
+	for ; i < n; i++ {
+		x := (count + uint64(i)) * splitMix
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		u := float64(float64(int64(x^x>>31)) * 0x1p-63)
+		v[i] = math.FMA(float64(u*by), size[i], v[i])
+	}
+}
+
 func ofChains(s *[4]float64) float64 { return (s[0] + s[2]) + (s[1] + s[3]) }
 
 func greatest(m *[4]float64) float64 { return max(m[0], m[1], m[2], m[3]) }

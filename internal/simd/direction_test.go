@@ -58,7 +58,18 @@ func TestDirections(t *testing.T) {
 			square, most := Measure(v, per)
 			compare(t, []float64{square, most}, []float64{sum(before), mostBefore}, "%d elements", n)
 			dot, square, most := Turn(v, k, f, per, by)
+			count := r.Uint64()
+			perturbed := make([]float64, n)
+			for i := range n {
+				x := (count + uint64(i)) * splitMix
+				x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+				x = (x ^ x>>27) * 0x94d049bb133111eb
+				u := float64(int64(x^x>>31)) * 0x1p-63
+				perturbed[i] = math.FMA(float64(u*by), per[i], turned[i])
+			}
 			compare(t, append(v, dot, square, most), append(turned, sum(d), sum(after), mostAfter), "%d turned", n)
+			Perturb(v, per, by, count)
+			compare(t, v, perturbed, "%d perturbed", n)
 		}
 	})
 }

@@ -579,6 +579,11 @@ func measure(square *float64, most *float64, v *float64, per *float64, n int)
 //go:noescape
 func tolerable(size *float64, per *float64, y *float64, f *float64, h float64, rel float64, abs float64, n int)
 
+// perturb adds pseudo-random numbers in [-by, by) times size[i] to v[i]; n is a multiple of four.
+//
+//go:noescape
+func perturb(v *float64, size *float64, by float64, seeds *uint64, n int)
+
 // combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.
 //
 //go:noescape

@@ -130,6 +130,9 @@ func directions() {
 	kernel("tolerable", "(size, per, y, f *float64, h, rel, abs float64, n int)",
 		"tolerable sets size[i] = abs + rel·max(|y[i]|, |h·f[i]|) and per[i] = 1/size[i]; n is a multiple of four.",
 		emit.Tolerable)
+	kernel("perturb", "(v, size *float64, by float64, seeds *uint64, n int)",
+		"perturb adds pseudo-random numbers in [-by, by) times size[i] to v[i]; n is a multiple of four.",
+		emit.Perturb)
 }
 
 func combinations() {

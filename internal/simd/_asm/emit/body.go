@@ -128,6 +128,21 @@ func (f *Body) Xor(a, b V) V    { return f.bin("xor", a, b) }
 func (f *Body) AddInt(a, b V) V { return f.bin("addi", a, b) }
 func (f *Body) SubInt(a, b V) V { return f.bin("subi", a, b) }
 
+// MulInt is the product by c of integers of 64 bits, modulo 2⁶⁴: instructions multiply their halves.
+func (f *Body) MulInt(a V, c uint64) V {
+	low, high := f.Bits(c&(1<<32-1)), f.Bits(c>>32)
+	cross := f.AddInt(f.bin("muli", f.ShiftRight(a, 32), low), f.bin("muli", a, high))
+	return f.AddInt(f.bin("muli", a, low), f.ShiftLeft(cross, 32))
+}
+
+// ToFloat rounds signed integers of 64 bits to float64. Their halves become exact numbers, which are added.
+func (f *Body) ToFloat(a V) V {
+	const two84, two52 = 0x4530_0000_0000_0000, 0x4330_0000_0000_0000
+	a = f.Xor(a, f.Bits(signBit)) // 2⁶³ more, without a sign
+	high := f.Sub(f.Or(f.ShiftRight(a, 32), f.Bits(two84)), f.Num(0x1p84+0x1p63+0x1p52))
+	return f.Add(high, f.Or(f.And(a, f.Bits(1<<32-1)), f.Bits(two52)))
+}
+
 // ShiftLeft and ShiftRight move the 64 bits of each lane and fill with zeros.
 func (f *Body) ShiftLeft(a V, n uint8) V {
 	return f.op(key{kind: unary, name: "shl", a: a, imm: n})
@@ -371,6 +386,7 @@ var binaries = map[string]instruction{
 	"xor":  {VXORPD, VPXORQ, VPXORQ_BCST},
 	"addi": {VPADDQ, VPADDQ, VPADDQ_BCST},
 	"subi": {VPSUBQ, VPSUBQ, VPSUBQ_BCST},
+	"muli": {VPMULUDQ, VPMULUDQ, VPMULUDQ_BCST}, // of the lower halves
 	"cmp":  {VCMPPD, VCMPPD, VCMPPD_BCST},
 }
 

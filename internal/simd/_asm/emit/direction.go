@@ -95,3 +95,32 @@ func Tolerable(args Args) {
 		VMOVUPD(out[1], Mem{Base: p[1]})
 	})
 }
+
+// Constants of SplitMix64.
+const (
+	splitMixStep = 0x9e3779b97f4a7c15
+	splitMix1    = 0xbf58476d1ce4e5b9
+	splitMix2    = 0x94d049bb133111eb
+)
+
+// Perturb adds u·by, rounded, times size[i] to v[i], fused: u in [-1, 1) is what the finalizer of SplitMix64 makes of a
+// number that begins at seed and grows by its step from element to element. Arguments v, size, by, seeds, which are
+// those of the first four, n.
+func Perturb(args Args) {
+	p := pointers(args, "v", "size")
+	by, seed, step := YMM(), YMM(), YMM()
+	Broadcast(args.Float("by"), by)
+	VMOVUPD(Mem{Base: args.Load("seeds")}, seed)
+	const four = splitMixStep * 4 % (1 << 64)
+	VMOVUPD(Words(four), step)
+	inFours(args.Load("n"), p, func() {
+		f := NewBody(nil)
+		x := f.Pinned(seed)
+		x = f.MulInt(f.Xor(x, f.ShiftRight(x, 30)), splitMix1)
+		x = f.MulInt(f.Xor(x, f.ShiftRight(x, 27)), splitMix2)
+		u := f.Mul(f.ToFloat(f.Xor(x, f.ShiftRight(x, 31))), f.Num(0x1p-63))
+		out := f.Emit(f.Fma(f.Mul(u, f.Pinned(by)), here(f, p[1]), here(f, p[0])))
+		VMOVUPD(out[0], Mem{Base: p[0]})
+		VPADDQ(step, seed, seed)
+	})
+}
