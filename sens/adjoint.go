@@ -641,7 +641,11 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 			break
 		}
 		s.res.Sound[o] = sound
-		if len(s.res.DY0) > 0 {
+		switch {
+		case len(s.res.DY0) == 0:
+		case l == 1:
+			copy(s.res.DY0[o*z.N:], s.yb[:z.N])
+		default:
 			for i := range z.N {
 				s.res.DY0[o*z.N+i] = s.yb[i*l+j]
 			}

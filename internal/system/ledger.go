@@ -276,6 +276,12 @@ func (b *ledger) finish() {
 				continue
 			}
 			to, from := row[d.column:d.column+d.len], b.sums[d.at*b.lanes:]
+			if b.lanes == 1 && !d.also {
+				copy(to, from)
+				sum := simd.Sum(to)
+				b.finite = b.finite && sum-sum == 0
+				continue
+			}
 			for i := range to {
 				x := from[i*b.lanes+l]
 				if d.also {
