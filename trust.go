@@ -76,9 +76,11 @@ type grader struct {
 func (g *grader) grade(x *graded) Trust {
 	most := 0.0 // what is certain of the largest relative derivative
 	for n, v := range g.variables {
-		for k := v.Offset; k < v.Offset+v.Size() && k < len(x.row); k++ {
-			if sure := math.Abs(x.row[k]) - x.errorOf(k); sure > 0 && !math.IsInf(sure, 0) {
-				most = max(most, float64(sure*g.sizes[n]))
+		size := g.sizes[n]
+		for k, end := v.Offset, x.end(v); k < end; k++ {
+			sure := math.Abs(x.row[k]) - x.errorOf(k)
+			if by := float64(sure * size); by > most && sure <= math.MaxFloat64 {
+				most = by
 			}
 		}
 	}
@@ -87,9 +89,13 @@ func (g *grader) grade(x *graded) Trust {
 	least := max(noise, float64(partOfDerivatives*most), float64(partOfValue*size)) // what does not matter
 	matter, marked := 0, 0
 	for n, v := range g.variables {
-		for k := v.Offset; k < v.Offset+v.Size() && k < len(x.row); k++ {
-			x.trusts[k] = max(x.trusts[k], g.derivative(x.row[k], x.errorOf(k), g.sizes[n], most, size, least))
-			if float64(math.Abs(x.row[k])*g.sizes[n]) > least {
+		by := g.sizes[n]
+		for k, end := v.Offset, x.end(v); k < end; k++ {
+			d, err := x.row[k], x.errorOf(k)
+			if !(err <= float64(looseDerivative*math.Abs(d)) && math.Abs(d) <= math.MaxFloat64) { // else it is sound
+				x.trusts[k] = max(x.trusts[k], g.derivative(d, err, by, most, size, least))
+			}
+			if float64(math.Abs(d)*by) > least {
 				matter++
 				if x.trusts[k] > Sound {
 					marked++
@@ -115,7 +121,7 @@ func (g *grader) grade(x *graded) Trust {
 // numbers whose errors are alike, one difference in thirty is thirty times less than the others.
 func (g *grader) chance(x *graded, most, value, least float64) {
 	for n, v := range g.variables {
-		for k := v.Offset; k < v.Offset+v.Size() && k < len(x.row); k++ {
+		for k, end := v.Offset, x.end(v); k < end; k++ {
 			if g.derivative(x.row[k], float64(byChance*x.errorOf(k)), g.sizes[n], most, value, least) > Sound {
 				x.trusts[k] = max(x.trusts[k], Loose)
 			}
@@ -182,6 +188,9 @@ func (x *seconds) grade(value float64, of func(k int) (size float64, sided bool)
 
 // isSided reports whether derivatives by column k are those of one side.
 func (s *Sensitivities) isSided(k int) bool { return s.allSided || s.sided != nil && s.sided[k] }
+
+// end returns where the derivatives by v end.
+func (x *graded) end(v Variable) int { return min(v.Offset+v.Size(), len(x.row)) }
 
 func (x *graded) errorOf(k int) float64 {
 	if x.errors == nil {
