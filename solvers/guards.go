@@ -254,10 +254,11 @@ const (
 func (s *Solver) watch() (verdict, error) {
 	s.recycle()
 	inside := s.inside()
-	if inside && s.known() {
-	} else if s.lane.load(); inside {
+	switch {
+	case inside && s.known():
+	case inside:
 		s.atNodes()
-	} else {
+	default:
 		s.samples = append(s.samples, s.take(1))
 	}
 	still, ok, err := s.survey()
@@ -268,7 +269,6 @@ func (s *Solver) watch() (verdict, error) {
 		s.arrive()
 		return quiet, nil
 	}
-	s.lane.load()
 	if s.anyRest {
 		if v, err := s.leave(); v == retry || err != nil {
 			return retry, err
@@ -349,6 +349,7 @@ func (s *Solver) inside() bool {
 
 // take reads the guards at a fraction of the trial step.
 func (s *Solver) take(theta float64) *sample {
+	s.lane.load()
 	tr := s.trial
 	p := s.spareSample()
 	p.theta, p.h = theta, tr.H
@@ -364,6 +365,7 @@ func (s *Solver) take(theta float64) *sample {
 
 // atNodes reads the guards at the nodes of the trial step: all at once, where the system can.
 func (s *Solver) atNodes() {
+	s.lane.load()
 	tr, nodes := s.trial, s.nodes[1:]
 	if s.reads != nil && len(s.boxes.states) == 0 {
 		made := tr.Dense
@@ -541,6 +543,7 @@ func (s *Solver) unknown(i int) error {
 }
 
 func (s *Solver) interpolate(tr *Step, theta float64) {
+	s.lane.load()
 	if !tr.Dense && theta > 0 && theta < 1 {
 		s.stats.Evals += s.info.DenseStages
 	}
@@ -553,6 +556,7 @@ func (s *Solver) interpolate(tr *Step, theta float64) {
 // would fire without end (a ball coming to rest).
 func (s *Solver) leave() (verdict, error) {
 	s.anyRest = false
+	s.lane.load()
 	tr := s.trial
 	for i, g := range s.guards {
 		if !s.resting[i] || s.arms[i].dead {

@@ -607,7 +607,7 @@ func (a *lane) settle() {
 // made reports whether the solver has made the trial step itself.
 func (a *lane) made() bool { return a == nil || a.apart }
 
-// load gives the solver the step, with the estimate of its error if there are guards.
+// load gives the solver the step, with the estimate of its error if there are guards, as soon as either is wanted.
 func (a *lane) load() {
 	if a == nil || a.apart || a.loaded {
 		return

@@ -8,6 +8,7 @@ import "math"
 // result is quiet where real steps disagree with the interpolant or a filter forbids the crossing; the guards that
 // seemed to fire then pass this sample.
 func (s *Solver) find(at int) (verdict, error) {
+	s.lane.load()
 	if s.anyWatch {
 		if v, err := s.seek(at, true); v != quiet || err != nil {
 			return v, err
