@@ -175,22 +175,23 @@ func (f *hybrid) Factor(values []float64) error {
 			return nil
 		}
 	}
-	if f.filled != nil && f.filled.factor(values) == nil && f.refines(values, f.filled) {
+	if f.filled != nil && f.filled.factor(values) == nil &&
+		f.refines(values, f.filled, trialLeft, trialRefinements) {
 		return nil
 	}
 	if good, err := f.sparse.try(values); good || err != nil {
 		return err
 	}
-	if f.sparse.force(values) && f.refines(values, f.sparse) {
+	if f.sparse.force(values) && f.refines(values, f.sparse, forcedLeft, forcedRefinements) {
 		return nil
 	}
 	return f.sparse.repivot(values)
 }
 
-// refines reports whether solutions with the approximation are refined in a few iterations, and lets it solve then.
-func (f *hybrid) refines(values []float64, by approximation) bool {
+// refines reports whether so many refinements with the approximation leave no more of a residual. Then it solves.
+func (f *hybrid) refines(values []float64, by approximation, left float64, refinements int) bool {
 	f.refined.hold(values, by)
-	if !f.refined.converges() {
+	if !f.refined.converges(left, refinements) {
 		return false
 	}
 	f.way = byRefinement

@@ -90,9 +90,14 @@ const (
 	refineEnough = 0x1p-46
 	refineMost   = 24 // refinements
 
-	// A matrix is taken if as many refinements as trialRefinements leave at most trialLeft of a residual.
+	// Incomplete factors are taken if as many refinements as trialRefinements leave at most trialLeft of a residual.
 	trialRefinements = 3
 	trialLeft        = 0x1p-16
+
+	// Whole factors have to leave rounding, in as many refinements as are needed at that rate. Those of a singular
+	// matrix may have rounding for a last pivot: residuals are small beside a solution that is large then, and remain.
+	forcedRefinements = 9
+	forcedLeft        = refineEnough
 )
 
 // newFilledPlan returns nil where factors of no level are small.
@@ -261,9 +266,9 @@ func (f *refined) hold(values []float64, by approximation) {
 	f.by, f.rows[0].made, f.rows[1].made = by, false, false
 }
 
-// converges reports whether refinements of a solution converge fast. Of that the values and the approximation alone
-// decide.
-func (f *refined) converges() bool {
+// converges reports whether so many refinements of a solution leave no more of a residual. Of that the values and the
+// approximation alone decide.
+func (f *refined) converges(left float64, refinements int) bool {
 	bits := uint32(1)
 	for i := range f.b { // signs as if by chance
 		bits = bits*1664525 + 1013904223
@@ -272,7 +277,7 @@ func (f *refined) converges() bool {
 			f.b[i] = -1
 		}
 	}
-	return f.refine(false, trialLeft, trialRefinements) <= trialLeft
+	return f.refine(false, left, refinements) <= left
 }
 
 // refine sets x to a solution for b, or one of the transposed system, in so many refinements or until the residual is
