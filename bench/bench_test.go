@@ -117,10 +117,10 @@ func TestNetworkProgram(t *testing.T) {
 // TestFromPython: what another program wrote stays where the page is written anew.
 func TestFromPython(t *testing.T) {
 	const section = "\n## From Python\n\nnumbers\n"
-	if got := string(fromPython([]byte("# Benchmarks\n\n## One\n" + section))); got != section {
+	if got := string(kept([]byte("# Benchmarks\n\n## One\n" + section))); got != section {
 		t.Errorf("%q", got)
 	}
-	if got := fromPython([]byte("# Benchmarks\n")); got != nil {
+	if got := kept([]byte("# Benchmarks\n")); got != nil {
 		t.Errorf("%q", got)
 	}
 }

@@ -140,13 +140,16 @@ func run() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(path, append(page, fromPython(old)...), 0o644)
+	return os.WriteFile(path, append(page, kept(old)...), 0o644)
 }
 
-// fromPython returns the section of a page that python/bench/latency.py writes, which comes last.
-func fromPython(page []byte) []byte {
-	if at := bytes.Index(page, []byte("\n## From Python\n")); at >= 0 {
-		return page[at:]
+// kept returns the last sections of a page, which are not written here: what was measured on another processor, and
+// what python/bench/latency.py writes.
+func kept(page []byte) []byte {
+	for _, section := range []string{"\n## On a processor that halves AVX-512\n", "\n## From Python\n"} {
+		if at := bytes.Index(page, []byte(section)); at >= 0 {
+			return page[at:]
+		}
 	}
 	return nil
 }
