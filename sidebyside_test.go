@@ -1,6 +1,7 @@
 package odes_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -562,5 +563,57 @@ func TestSideBySideDrawn(t *testing.T) {
 	t.Logf("%d runs in lanes; of %d models of %d, none", made, refused, models)
 	if refused > models/2 {
 		t.Errorf("of %d models of %d, no run was made in lanes", refused, models)
+	}
+}
+
+// TestSideBySideCanceled ends a context while runs are made. What counts as made nevertheless is what runs give that
+// nothing stops, and the lanes go on with others as if nothing had been.
+func TestSideBySideCanceled(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", movingModels["guard"], odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := odes.Options{Threads: 1, Set: laneValues(0), Settings: []odes.Setting{
+		{Key: "sens.mode", Value: "adjoint"},
+		{Key: "sens.trust", Value: "off"},
+		{Key: "solver.method", Value: "dopri5"},
+	}}
+	lanes, err := m.Lanes(opts, true)
+	if err != nil || lanes == nil {
+		t.Fatal(lanes, err)
+	}
+	values, _, columns, err := m.Wanted(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 40
+	run := func(cancelAt int) (rows [n][]float64, steps []int) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for i := range rows {
+			rows[i] = make([]float64, len(values)*(1+columns))
+		}
+		steps = make([]int, n)
+		lanes.Run(ctx, n, func(i int) []odes.Assignment {
+			if i == cancelAt {
+				cancel()
+			}
+			return laneValues(i)
+		}, func(i int) []float64 { return rows[i] }, steps)
+		return rows, steps
+	}
+	want, all := run(-1)
+	for at := range n {
+		rows, steps := run(at)
+		for i, s := range steps {
+			if s >= 0 && (s != all[i] || !slices.Equal(rows[i], want[i])) {
+				t.Fatalf("canceled at member %d: member %d has %v, want %v", at, i, rows[i], want[i])
+			}
+		}
+	}
+	rows, steps := run(-1)
+	if !slices.Equal(steps, all) || !slices.EqualFunc(rows[:], want[:], slices.Equal[[]float64]) {
+		t.Error("lanes differ after they were canceled")
 	}
 }

@@ -225,12 +225,19 @@ func (r *laneRun) leader() int {
 }
 
 // Run makes runs, with derivatives if there are workers for them. next prepares a lane for the next run, of which it
-// reports whether there is one. Runs are numbered in the order in which next is asked for them.
+// reports whether there is one. Runs are numbered in the order in which next is asked for them. If ctx ends before all
+// derivatives are made, no run has a result that counts.
 func (l *LaneRuns) Run(ctx context.Context, next func(lane int) bool) {
 	l.n, l.kept, l.next = 0, 0, next
 	clear(l.at)
 	l.runs.Solve(ctx, l.solvers, l)
-	if len(l.sweeps) == 0 || ctx.Err() != nil {
+	if len(l.sweeps) == 0 {
+		return
+	}
+	if ctx.Err() != nil { // runs that had ended have no derivatives
+		for _, r := range l.list[:l.n] {
+			r.err = context.Cause(ctx)
+		}
 		return
 	}
 	_, objectives := l.lanes[0].Objectives.Counts()
