@@ -30,6 +30,7 @@ func (c *compiler) addNest(gr *group, local []bool) bool {
 	p := b.pointers()
 	l := p.loop(b, width)
 	at := c.native.Loop(l, c.spillRegister())
+	l.Free()
 	for _, v := range gr.values {
 		c.p.ops++
 		c.p.flops += c.size(v) * c.t.Instr(tape.Value(v)).Op.Row().Flops

@@ -234,6 +234,31 @@ func TestRandomBodies(t *testing.T) {
 	}
 }
 
+// TestFreedBodies writes bodies in the memory of others, in two orders. The code must be the same.
+func TestFreedBodies(t *testing.T) {
+	for _, target := range targets(t) {
+		code := func(seed uint64) string {
+			x := newTrial(seed, target, 9)
+			defer x.b.Free()
+			for range 3 + 37*(seed%5) {
+				x.step()
+			}
+			c := native.NewCode(target)
+			c.Block(x.b, 9)
+			return string(c.Code)
+		}
+		var first [60]string
+		for seed := range first {
+			first[seed] = code(uint64(seed))
+		}
+		for seed := len(first) - 1; seed >= 0; seed-- {
+			if code(uint64(seed)) != first[seed] {
+				t.Errorf("target %d, seed %d: the code depends on the body before", target, seed)
+			}
+		}
+	}
+}
+
 // TestOperations runs each operation on all pairs of special values, in all widths.
 func TestOperations(t *testing.T) {
 	n := len(specials)
