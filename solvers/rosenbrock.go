@@ -317,7 +317,7 @@ func (r *rosenbrock) refactor(f Field, s *Step) bool {
 }
 
 func (r *rosenbrock) factors() int {
-	if r.lu == nil {
+	if r.lu == nil || r.lu.Kept() == 0 {
 		return 0
 	}
 	return r.lu.Kept() + len(r.j)

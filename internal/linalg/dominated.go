@@ -269,32 +269,20 @@ func (f *hybrid) refine(x []float64, lanes int, transposed bool, tolerance float
 // Exact implements Inexact.
 func (f *hybrid) Exact() bool { return f.way == byFactors }
 
-// Kept, Keep and Restore are for the way that is tried first.
+// Kept is 0 where incomplete factors are tried first: to make these again takes no longer than to write what they are
+// made of to fresh memory, and to read it.
 func (f *hybrid) Kept() int {
 	if f.filled != nil {
-		return len(f.refined.values)
+		return 0
 	}
 	return f.sparse.Kept()
 }
 
 func (f *hybrid) Keep(to []float64) bool {
-	switch {
-	case f.filled != nil && f.way == byRefinement && f.refined.by == approximation(f.filled):
-		copy(to, f.refined.values)
-		return true
-	case f.filled == nil && f.way == byFactors:
-		return f.sparse.Keep(to)
-	}
-	return false
+	return f.filled == nil && f.way == byFactors && f.sparse.Keep(to)
 }
 
 func (f *hybrid) Restore(from []float64) {
-	if f.filled != nil {
-		f.way, f.tried = byRefinement, false
-		f.refined.hold(from, f.filled)
-		f.filled.factor(from) // it could be factored before
-		return
-	}
 	f.way = byFactors
 	f.sparse.Restore(from)
 }

@@ -78,10 +78,10 @@ type LU interface {
 	Order() *Order
 	SetOrder(o *Order)
 
-	// Keep copies the factors of the last Factor, which are Kept numbers. It returns false if they have another order
-	// of pivots than the pattern's, and take other room. Restore makes the LU solve as if its last Factor had been that
-	// of the LU of the same Analysis that kept them, with its bits. They are not to change until the next Factor or
-	// Restore, since large ones are read where they are.
+	// Keep copies the factors of the last Factor, which are Kept numbers; 0 where none are worth keeping. It returns
+	// false if they have another order of pivots than the pattern's, and take other room. Restore makes the LU solve as
+	// if its last Factor had been that of the LU of the same Analysis that kept them, with its bits. They are not to
+	// change until the next Factor or Restore, since large ones are read where they are.
 	Kept() int
 	Keep(to []float64) bool
 	Restore(from []float64)
