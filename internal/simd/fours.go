@@ -62,10 +62,15 @@ func (f *Fours) Substitute(w []float64, values [][4]float64, recip []float64, fi
 }
 
 // run returns the first four of rows, and how many rows up to an end one call of a kernel may take.
-func (f *Fours) run(row, end int) (at, rows int) {
-	from, end := f.Start[row], min(end, row+most/4)
-	rows, _ = slices.BinarySearch(f.Start[row+1:end+1], from+most/4+1)
-	return min(int(from), len(f.At)-1), max(rows, 1) // rows without terms may be behind all others
+func (f *Fours) run(row, end int) (at, rows int) { return run(f.Start[row:end+1], len(f.At)) }
+
+// run returns where the first of several lists begins, which start delimits among so many items, and how many lists one
+// call of a kernel may take. Lists without items may be behind all of them; they begin at the last one.
+func run(start []int32, items int) (at, lists int) {
+	from := start[0]
+	start = start[1:]
+	lists, _ = slices.BinarySearch(start[:min(len(start), most/4)], from+most/4+1)
+	return min(int(from), items-1), max(lists, 1)
 }
 
 // Residual sets r to b + A x, where x has a zero behind it. It returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if
@@ -125,11 +130,9 @@ func EliminateColumn(c, u, l []float64, updates []Elimination, start []int32) {
 	n := len(start) - 1
 	if useAVX2 && len(updates) > 0 && len(l) > 0 {
 		for k := 0; k < n; {
-			rows, _ := slices.BinarySearch(start[k+1:], start[k]+most/4+1)
-			rows = max(rows, 1)
-			first := min(int(start[k]), len(updates)-1) // the last entries may have no updates
-			eliminateColumn(&c[0], &c[k], &u[k], &l[0], &updates[first].L, &start[k], rows)
-			k += rows
+			at, entries := run(start[k:], len(updates))
+			eliminateColumn(&c[0], &c[k], &u[k], &l[0], &updates[at].L, &start[k], entries)
+			k += entries
 		}
 		return
 	}
