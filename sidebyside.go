@@ -55,11 +55,12 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 		}
 		var pull *system.Kit
 		if gradient {
-			if pull, err = r.problem.Kit(1, system.Pull, false); err != nil {
+			lanes := min(chooseLanes(len(r.objectives)), 8)
+			if pull, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
 				return nil, err
 			}
 			back := r.problem.Worker(pull)
-			w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.run.method(1)}
+			w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.run.method(lanes)}
 		}
 		if i == 0 {
 			values, err := r.problem.Kit(1, system.Values, false)

@@ -519,7 +519,11 @@ func drawnEvents(r *rand.Rand) string {
 		events = append(events, name)
 	}
 	e := pick(events...)
-	for i := range 1 + r.IntN(3) {
+	objectives := 1 + r.IntN(3)
+	if r.IntN(6) == 0 { // more than are swept together
+		objectives = 5 + r.IntN(6)
+	}
+	for i := range objectives {
 		b.WriteString("objective J" + strconv.Itoa(i) + " = " + pick(
 			"final(x) + final(y)^2", "integral(x*y)", "integral(x^2, from = 0.5*b, to = 2)", "final(n) + final(x)*b",
 			"at_event("+e+", pre(x)*post(y) + t)", "event_time("+e+", 1)", "sum_at([0.5, a, 1.9], x*y)",

@@ -274,10 +274,7 @@ func (s *sweep) slopes(res *Result, limit float64) (slopes, error) {
 func (s *sweep) slope(
 	res *Result, guard int, st *solvers.Step, field solvers.CotangentField, limit float64,
 ) float64 {
-	for j := range s.w {
-		s.w[j] = 1
-	}
-	s.pullGuard(guard, st)
+	s.slant(guard, st)
 	s.g.WantH = true
 	s.method.Pull(field, st, &s.g)
 	rate := s.g.H[0]
@@ -308,6 +305,14 @@ func (s *sweep) limit(b limits, any bool) solvers.CotangentField {
 	return s.sys
 }
 
+// slant makes s.g the slopes of a guard at the end of st.
+func (s *sweep) slant(guard int, st *solvers.Step) {
+	for j := range s.w {
+		s.w[j] = 1
+	}
+	s.pullGuard(guard, st)
+}
+
 // pullGuard makes s.g the cotangents of the end of st from a guard there, weighted by s.w.
 func (s *sweep) pullGuard(guard int, st *solvers.Step) {
 	clear(s.gy)
@@ -318,14 +323,8 @@ func (s *sweep) pullGuard(guard int, st *solvers.Step) {
 
 // block sweeps for rows first … first+L-1: objectives, and beyond them the times of events.
 func (s *sweep) block(ctx context.Context, first int) error {
-	for j := range s.rows {
-		s.rows[j] = s.res.row(first+j, s.run.Size().P, s.stride)
-	}
-	s.sys.Begin(s.rows)
-	s.obj.ValuesPull(s.res.Functionals, first, s.fb)
-	clear(s.yb)
-	clear(s.tb)
-	clear(s.db)
+	s.aimed(first)
+	s.begins(first)
 	s.loaded, s.first = -1, first
 	s.read.Back()
 	if err := s.via.begin(); err != nil {
@@ -381,6 +380,22 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		}
 	}
 	return nil
+}
+
+// aimed has the derivatives go to the rows from first on.
+func (s *sweep) aimed(first int) {
+	for j := range s.rows {
+		s.rows[j] = s.res.row(first+j, s.run.Size().P, s.stride)
+	}
+}
+
+// begins makes the cotangents those of the rows from first on, behind everything that happens.
+func (s *sweep) begins(first int) {
+	s.sys.Begin(s.rows)
+	s.obj.ValuesPull(s.res.Functionals, first, s.fb)
+	clear(s.yb)
+	clear(s.tb)
+	clear(s.db)
 }
 
 // markedStep returns the step at whose end or within which mark mk is, -1 before the first step; -2 if there is none.

@@ -24,6 +24,7 @@ type LaneRuns struct {
 	at      []*laneRun         // the present run of each lane
 	present []*laneRun         // and on the way back
 	only    []int              // the number of each lane
+	width   int                // objectives that are swept together
 	ending  []int              // the lanes whose steps of the present block have ends that move
 
 	list []*laneRun // all runs
@@ -36,7 +37,7 @@ type LaneRuns struct {
 type LaneWorker struct {
 	Solver     *solvers.Solver
 	Objectives Objectives      // of its system
-	Back       CotangentWorker // with one lane; without a System for values alone
+	Back       CotangentWorker // without a System for values alone
 	// Resume gives the systems the values of run i, which they had when it was made.
 	Resume func(i int)
 	// Start sees the start of every run, unless it is nil. A run of which it returns an error is to be made alone.
@@ -74,8 +75,7 @@ type laneItem struct {
 	from bool    // its start was chosen
 	rate float64 // of the guard that ended it
 	// The cotangents of the state and of time from that guard, while the rate is not known.
-	gy []float64
-	gt [1]float64
+	gy, gt []float64
 }
 
 // held are a state, discretes and modes.
@@ -105,7 +105,7 @@ func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*L
 			return nil, err
 		}
 		l.sweeps = append(l.sweeps, newSweep(w.Back, &l.record))
-		l.moves = step.Ends() != nil
+		l.moves, l.width = step.Ends() != nil, w.Back.System.Lanes()
 		l.only = append(l.only, len(l.only))
 	}
 	return l, nil
@@ -241,7 +241,7 @@ func (l *LaneRuns) Run(ctx context.Context, next func(lane int) bool) {
 		return
 	}
 	_, objectives := l.lanes[0].Objectives.Counts()
-	for first := range objectives {
+	for first := 0; first < objectives; first += l.width {
 		l.back(first, objectives)
 	}
 }
@@ -278,8 +278,9 @@ func (l *LaneRuns) Done(lane int, err error) {
 	r.Values(r.res.Psi)
 }
 
-// back makes the derivatives of one objective of each run.
+// back makes the derivatives of some objectives of each run, from first on.
 func (l *LaneRuns) back(first, objectives int) {
+	n := min(l.width, objectives-first)
 	present, last := l.present[:0], -1
 	for _, r := range l.at {
 		if present = append(present, r); r != nil {
@@ -298,7 +299,7 @@ func (l *LaneRuns) back(first, objectives int) {
 				if r.next < 0 || r.items[r.next].after != j {
 					break
 				}
-				if r.pull(s, j, first); r.next >= 0 {
+				if r.pull(s, j, first, n); r.next >= 0 {
 					break
 				}
 				if present[i] = r.prev; r.prev != nil {
@@ -310,20 +311,20 @@ func (l *LaneRuns) back(first, objectives int) {
 			return
 		}
 		if len(l.ending) > 0 {
-			l.ends(l.runs.Block(j), l.ending, first)
+			l.ends(l.runs.Block(j), l.ending, first, n)
 			for _, i := range l.ending {
 				s := l.sweeps[i]
-				l.runs.Stepper().Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+				l.runs.Stepper().Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 				present[i].next--
 			}
 		}
-		l.runs.Stepper().Pull(l.runs.Block(j))
+		l.runs.Stepper().Pull(l.runs.Block(j), n)
 	}
 }
 
-// ends transposes steps of a block whose ends move: the next items of the runs in some lanes. It does what
-// sweep.transpose does.
-func (l *LaneRuns) ends(block []float64, lanes []int, first int) {
+// ends transposes steps of a block whose ends move, for n objectives: the next items of the runs in some lanes. It does
+// what sweep.transpose does.
+func (l *LaneRuns) ends(block []float64, lanes []int, first, n int) {
 	step := l.runs.Stepper()
 	mask, times := step.Ends()[:solvers.LaneCount], step.Ends()[solvers.LaneCount:]
 	clear(mask)
@@ -333,11 +334,11 @@ func (l *LaneRuns) ends(block []float64, lanes []int, first int) {
 		it.times(times[i:], step.Rows())
 		if first == 0 && it.end.Kind == solvers.EndRoot {
 			rates, mask[i] = true, 1
-			step.Lay(i, s.sys, it.gy, s.gq, it.gt[:])
+			step.Lay(i, 1, s.sys, it.gy, s.gq, it.gt)
 		}
 	}
 	if rates {
-		h := step.PullEnds(block)
+		h := step.PullEnds(block, 1)
 		for _, i := range lanes {
 			if mask[i] != 0 {
 				l.present[i].coming().rate = h[i]
@@ -347,31 +348,39 @@ func (l *LaneRuns) ends(block []float64, lanes []int, first int) {
 	for _, i := range lanes {
 		s := l.sweeps[i]
 		mask[i] = 1
-		step.Lay(i, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+		step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 	}
-	h := step.PullEnds(block)
+	h := step.PullEnds(block, n)
 	roots := false
 	for _, i := range lanes {
 		s, it := l.sweeps[i], l.present[i].coming()
-		step.Take(i, s.sys, s.yb, s.tb)
+		step.Take(i, n, s.sys, s.yb, s.tb)
 		mask[i] = 0
-		switch s.c.H[0] = h[i]; it.end.Kind {
+		for j := range n {
+			s.c.H[j] = h[j*solvers.LaneCount+i]
+		}
+		switch it.end.Kind {
 		case solvers.EndClip:
-			s.tb[0] -= h[i]
+			for j, x := range s.c.H[:n] {
+				s.tb[j] -= x
+			}
 			s.owe(it.end, it.step.H, s.c.H)
 		case solvers.EndRoot:
-			s.w[0] = share(h[i], it.rate)
+			for j, x := range s.c.H[:n] {
+				s.w[j] = share(x, it.rate)
+			}
+			clear(s.w[n:])
 			s.pullGuard(it.end.Index, &it.step)
-			step.Lay(i, s.sys, s.gy, s.gq, s.gt)
+			step.Lay(i, n, s.sys, s.gy, s.gq, s.gt)
 			roots, mask[i] = true, 1
 		}
 	}
 	if roots {
-		step.PullEnds(block)
+		step.PullEnds(block, n)
 	}
 	for _, i := range lanes {
 		if s := l.sweeps[i]; mask[i] != 0 {
-			step.Take(i, s.sys, s.gy, s.gt)
+			step.Take(i, n, s.sys, s.gy, s.gt)
 			addTo(s.tb, s.gt)
 			addTo(s.yb, s.gy)
 		}
@@ -394,26 +403,21 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 		r.res.Sound = append(r.res.Sound, make([]bool, objectives)...)
 	}
 	l.lanes[r.lane].Resume(r.i)
+	s.objectives, s.stride, s.first, s.group = objectives, l.opts.stride(l.record.Size()), first, -1
+	s.aimed(first)
 	if first == 0 {
 		r.slopes(s)
 	}
-	s.objectives, s.stride, s.first, s.group = objectives, l.opts.stride(l.record.Size()), first, -1
-	s.rows[0] = r.res.row(first, l.record.Size().P, s.stride)
-	s.sys.Begin(s.rows)
-	s.obj.ValuesPull(r.res.Functionals, first, s.fb)
-	clear(s.yb)
-	clear(s.tb)
-	clear(s.db)
+	s.begins(first)
 	r.next = r.n - 1
 	m := &r.items[r.next].mark
 	s.sys.Enter(m.Dp, m.Mp)
 	l.runs.Stepper().Enter(r.lane, s.sys)
-	l.runs.Stepper().Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+	l.runs.Stepper().Lay(r.lane, min(l.width, objectives-first), s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
 // slopes finds the rates of all roots of the run. What gathers in the system meanwhile is discarded.
 func (r *laneRun) slopes(s *sweep) {
-	s.rows[0] = r.res.row(0, r.of.record.Size().P, r.of.opts.stride(r.of.record.Size()))
 	s.sys.Begin(s.rows)
 	var m *solvers.Mark
 	for k := range r.items[:r.n] {
@@ -423,9 +427,8 @@ func (r *laneRun) slopes(s *sweep) {
 		case it.end.Kind != solvers.EndRoot:
 		case r.of.moves:
 			s.sys.Enter(m.Dp, m.Mp)
-			s.w[0] = 1
-			s.pullGuard(it.end.Index, &it.step)
-			it.gy, it.gt[0] = append(it.gy[:0], s.gy...), s.gt[0]
+			s.slant(it.end.Index, &it.step)
+			it.gy, it.gt = append(it.gy[:0], s.gy...), append(it.gt[:0], s.gt...)
 		default:
 			s.sys.Enter(m.Dp, m.Mp)
 			it.rate = s.slope(&r.res, it.end.Index, &it.step, it.field(s), r.of.opts.grazingLimit())
@@ -455,10 +458,10 @@ func (it *laneItem) times(to []float64, rows *solvers.LaneRows) {
 	}
 }
 
-// pull transposes the items after block j.
-func (r *laneRun) pull(s *sweep, j, first int) {
+// pull transposes the items after block j, for n objectives.
+func (r *laneRun) pull(s *sweep, j, first, n int) {
 	step := r.of.runs.Stepper()
-	step.Take(r.lane, s.sys, s.yb, s.tb)
+	step.Take(r.lane, n, s.sys, s.yb, s.tb)
 	entered, laid := false, false
 	for ; r.next >= 0 && r.items[r.next].after == j; r.next-- {
 		it := &r.items[r.next]
@@ -473,7 +476,7 @@ func (r *laneRun) pull(s *sweep, j, first int) {
 				step.Enter(r.lane, s.sys)
 				entered = false
 			}
-			r.of.ends(r.of.runs.Aside(), r.of.only[r.lane:r.lane+1], first)
+			r.of.ends(r.of.runs.Aside(), r.of.only[r.lane:r.lane+1], first, n)
 			continue
 		}
 		if it.stands {
@@ -499,7 +502,7 @@ func (r *laneRun) pull(s *sweep, j, first int) {
 	if laid {
 		return
 	}
-	step.Lay(r.lane, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+	step.Lay(r.lane, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
 // Runs returns how many runs there were.

@@ -89,18 +89,19 @@ type LaneStepper interface {
 	ReadGuards(block []float64) []float64
 	// Exchanged tells how rows were exchanged, as LU.Keep writes it, in a step of a lane whose Serve was 0.
 	Exchanged(lane int, exchanges []float64)
-	// Lay gives a lane the cotangents of the state, of the quadratures and of time, and those that sys has gathered.
-	Lay(lane int, sys CotangentSystem, yb, qb, tb []float64)
-	// Pull transposes the steps of a block, in the lanes that its Mask names.
-	Pull(block []float64)
+	// Lay gives a lane the cotangents of the first n objectives, of as many as sys sweeps together: those of the state,
+	// of the quadratures and of time, and those that sys has gathered.
+	Lay(lane, n int, sys CotangentSystem, yb, qb, tb []float64)
+	// Pull transposes the steps of a block for n objectives, in the lanes that its Mask names.
+	Pull(block []float64, n int)
 	// Take takes back what Lay gave, as it has become.
-	Take(lane int, sys CotangentSystem, yb, tb []float64)
+	Take(lane, n int, sys CotangentSystem, yb, tb []float64)
 	// Ends returns what PullEnds reads besides a block, in rows of LaneCount: 1 in lanes whose steps are transposed and
 	// 0 in others; then, if the rates read the time, the times that the stages are transposed at. It is nil where
 	// PullEnds cannot be called.
 	Ends() []float64
-	// PullEnds is Pull for steps whose ends may move. It returns the cotangents of their lengths, [LaneCount].
-	PullEnds(block []float64) []float64
+	// PullEnds is Pull for steps whose ends may move. It returns the cotangents of their lengths, [n][LaneCount].
+	PullEnds(block []float64, n int) []float64
 }
 
 // Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.

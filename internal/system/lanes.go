@@ -31,10 +31,13 @@ type Lanes struct {
 	sums []laneSum
 	at   [solvers.LaneCount][][]float64
 	of   [solvers.LaneCount]*Worker
-	// What the transpose reads, [rows][lanes]: cotangents of Y1, DQ and T1, and the accumulators; then those of Ends.
-	bar  []float64
-	made []float64 // and what it writes: those of Y0 and T0, and the accumulators; then those of the lengths of steps
-	ends int       // where in bar the rows of Ends begin; 0 where there are none
+	// What the transpose reads for each of the objectives that are swept together, [rows][lanes]: cotangents of Y1, DQ
+	// and T1, and the accumulators; then those of Ends, which are written for the first.
+	bars [][]float64
+	// What it writes: those of Y0 and T0, and the accumulators; then those of the lengths of steps.
+	made    []float64
+	ends    int       // where in bars the rows of Ends begin; 0 where there are none
+	lengths []float64 // [objectives][lanes] cotangents of the lengths of steps
 }
 
 // laneSum is an accumulator: its name, and its first row among all.
@@ -69,15 +72,16 @@ const (
 
 // laneCall is a program of lanes with its machine.
 type laneCall struct {
-	machine  *vm.Machine
-	in, made int // the vectors of a block: what is read, and what is written
+	machine       *vm.Machine
+	in, made, bar int // the vectors of a block: what is read, and what is written; and what a transpose reads besides
 }
 
 // laneSteady are the vectors that stay the same from step to step.
 var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 
 // Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and pull that of
-// transposes in one lane, nil for values alone. The result is nil where there is no such thing, as for large models.
+// transposes, of as many objectives at once as it has lanes; nil for values alone. The result is nil where there is no
+// such thing, as for large models.
 func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 	rates := values.value.Get(tapec.PartRates)
 	size := p.Size()
@@ -113,7 +117,7 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 			return false
 		}
 		if pull != nil {
-			l.summed(tapes.back, tapes.sums)
+			l.summed(tapes.back, tapes.sums, pull.lanes)
 			if way.back, ok = l.compile(tapes.back, tapes.backFind); !ok {
 				return false
 			}
@@ -225,9 +229,9 @@ func (l *Lanes) solved(values, pull *Kit, form *solvers.LaneForm, exchanges []fl
 	return t
 }
 
-// summed gives the accumulators of a transpose their rows, unless they have them.
-func (l *Lanes) summed(t *tape.Tape, sums []string) {
-	if l.bar != nil {
+// summed gives the accumulators of a transpose, for so many objectives, their rows, unless they have them.
+func (l *Lanes) summed(t *tape.Tape, sums []string, objectives int) {
+	if l.bars != nil {
 		return
 	}
 	at := l.size.N + l.size.Q + 1
@@ -239,7 +243,10 @@ func (l *Lanes) summed(t *tape.Tape, sums []string) {
 	}
 	l.made = make([]float64, (at-l.size.Q+1)*solvers.LaneCount)
 	l.ends = at * solvers.LaneCount
-	l.bar = make([]float64, l.ends+(1+l.rows.Stages)*solvers.LaneCount)
+	for range objectives {
+		l.bars = append(l.bars, make([]float64, l.ends+(1+l.rows.Stages)*solvers.LaneCount))
+	}
+	l.lengths = make([]float64, objectives*solvers.LaneCount)
 }
 
 // everyLane reports whether each output of t has a copy for each lane.
@@ -283,13 +290,13 @@ func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 	if err != nil {
 		return c, false // steps one by one do as well
 	}
-	c = laneCall{machine: code.NewMachine(), in: -1, made: -1}
+	c = laneCall{machine: code.NewMachine(), in: -1, made: -1, bar: -1}
 	for i, k := range links {
 		switch {
 		case k.vec == vecStep && !k.bar:
 			c.in = i
 		case k.vec == vecStep:
-			c.machine.SetVector(i, l.bar)
+			c.bar = i
 		case k.vec == vecMade && !k.bar:
 			c.made = i
 		case k.vec == vecMade:
@@ -391,9 +398,9 @@ func (l *Lanes) Exchanged(lane int, exchanges []float64) {
 }
 
 // Pull implements solvers.LaneStepper.
-func (l *Lanes) Pull(block []float64) {
+func (l *Lanes) Pull(block []float64, n int) {
 	if l.rows.Serve == 0 {
-		l.pull(0, block)
+		l.pull(0, block, n)
 		return
 	}
 	var used [laneWays]bool
@@ -404,23 +411,26 @@ func (l *Lanes) Pull(block []float64) {
 	}
 	for w, is := range used {
 		if is {
-			l.pull(w, block)
+			l.pull(w, block, n)
 		}
 	}
 }
 
 // pull transposes the steps of a block that were made in one way.
-func (l *Lanes) pull(way int, block []float64) {
-	l.transpose(&l.ways[way].back, block)
+func (l *Lanes) pull(way int, block []float64, n int) {
+	for _, bar := range l.bars[:n] {
+		l.transpose(&l.ways[way].back, block, bar)
+	}
 }
 
-// transpose runs a program of transposes.
-func (l *Lanes) transpose(c *laneCall, block []float64) {
+// transpose runs a program of transposes for one objective.
+func (l *Lanes) transpose(c *laneCall, block, bar []float64) {
 	c.machine.MoveVector(c.in, block)
+	c.machine.MoveVector(c.bar, bar)
 	c.machine.Run()
 	n := l.size.N * solvers.LaneCount
-	copy(l.bar[:n], l.made)
-	copy(l.bar[n+l.size.Q*solvers.LaneCount:l.ends], l.made[n:])
+	copy(bar[:n], l.made)
+	copy(bar[n+l.size.Q*solvers.LaneCount:l.ends], l.made[n:])
 }
 
 // Ends implements solvers.LaneStepper.
@@ -428,28 +438,38 @@ func (l *Lanes) Ends() []float64 {
 	if l.ways[0].ends.machine == nil {
 		return nil
 	}
-	return l.bar[l.ends:]
+	return l.bars[0][l.ends:]
 }
 
 // PullEnds implements solvers.LaneStepper.
-func (l *Lanes) PullEnds(block []float64) []float64 {
-	l.transpose(&l.ways[0].ends, block)
-	return l.made[len(l.made)-solvers.LaneCount:]
+func (l *Lanes) PullEnds(block []float64, n int) []float64 {
+	for k, bar := range l.bars[:n] {
+		if k > 0 {
+			copy(bar[l.ends:], l.bars[0][l.ends:])
+		}
+		l.transpose(&l.ways[0].ends, block, bar)
+		copy(l.lengths[k*solvers.LaneCount:], l.made[len(l.made)-solvers.LaneCount:])
+	}
+	return l.lengths[:n*solvers.LaneCount]
 }
 
-// Lay implements solvers.LaneStepper. sys is a Worker of the model, with one lane.
-func (l *Lanes) Lay(lane int, sys solvers.CotangentSystem, yb, qb, tb []float64) {
-	at := lane
-	for _, v := range [][]float64{yb, qb, tb} {
-		for _, x := range v {
-			l.bar[at] = x
-			at += solvers.LaneCount
+// Lay implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of transposes.
+func (l *Lanes) Lay(lane, n int, sys solvers.CotangentSystem, yb, qb, tb []float64) {
+	sums, width := l.accumulators(lane, sys), len(l.bars)
+	for k, bar := range l.bars[:n] {
+		at := lane
+		for _, v := range [...][]float64{yb, qb, tb} {
+			for i := k; i < len(v); i += width {
+				bar[at] = v[i]
+				at += solvers.LaneCount
+			}
 		}
-	}
-	for k, from := range l.accumulators(lane, sys) {
-		s := &l.sums[k]
-		for i, x := range from {
-			l.bar[(s.at+i)*solvers.LaneCount+lane] = x
+		for j, from := range sums {
+			at := l.sums[j].at*solvers.LaneCount + lane
+			for i := k; i < len(from); i += width {
+				bar[at] = from[i]
+				at += solvers.LaneCount
+			}
 		}
 	}
 }
@@ -468,15 +488,21 @@ func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 
 }
 
 // Take implements solvers.LaneStepper.
-func (l *Lanes) Take(lane int, sys solvers.CotangentSystem, yb, tb []float64) {
-	for i := range yb {
-		yb[i] = l.bar[i*solvers.LaneCount+lane]
-	}
-	tb[0] = l.bar[(l.size.N+l.size.Q)*solvers.LaneCount+lane]
-	for k, to := range l.accumulators(lane, sys) {
-		s := &l.sums[k]
-		for i := range to {
-			to[i] = l.bar[(s.at+i)*solvers.LaneCount+lane]
+func (l *Lanes) Take(lane, n int, sys solvers.CotangentSystem, yb, tb []float64) {
+	sums, width := l.accumulators(lane, sys), len(l.bars)
+	for k, bar := range l.bars[:n] {
+		at := lane
+		for i := k; i < len(yb); i += width {
+			yb[i] = bar[at]
+			at += solvers.LaneCount
+		}
+		tb[k] = bar[at+l.size.Q*solvers.LaneCount]
+		for j, to := range sums {
+			at := l.sums[j].at*solvers.LaneCount + lane
+			for i := k; i < len(to); i += width {
+				to[i] = bar[at]
+				at += solvers.LaneCount
+			}
 		}
 	}
 }
