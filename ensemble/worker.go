@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
+	"runtime"
 	"slices"
+	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
@@ -33,7 +36,8 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 	c := &Chunk{
 		Index: chunk, First: from, Status: make([]Status, n), Steps: make([]int32, n), Rows: make([]float64, n*width),
 	}
-	if err := w.sideBySide(ctx, c); err != nil {
+	fault, err := w.sideBySide(ctx, c)
+	if err != nil {
 		return nil, err
 	}
 	for i := range n {
@@ -58,16 +62,21 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 		}
 		c.Status[i], c.Steps[i] = status, int32(min(steps, math.MaxInt32))
 	}
+	internal := func(f Failure) bool { return f.Code == CodeInternal }
+	if fault != nil && !slices.ContainsFunc(c.Failures, internal) { // else the fault is told as that of a member
+		return nil, fmt.Errorf("members %d to %d side by side: %w; please report it, with the model", from, to-1, fault)
+	}
 	return c, nil
 }
 
 // fewMembers is how many members are run one by one: it takes time to make what runs them side by side.
 const fewMembers = 256
 
-// sideBySide computes the members of c that can be run side by side. Of the others Steps stays 0.
-func (w *Worker) sideBySide(ctx context.Context, c *Chunk) error {
+// sideBySide computes the members of c that can be run side by side. Of the others Steps stays 0. fault is the error of
+// a panic on the way.
+func (w *Worker) sideBySide(ctx context.Context, c *Chunk) (fault, err error) {
 	if !w.p.Job.Gradient && len(w.p.Table.Times) > 0 || w.p.Job.Trust || w.p.warm || w.p.Table.Members < fewMembers {
-		return nil
+		return nil, nil
 	}
 	if !w.tried {
 		w.tried = true
@@ -76,26 +85,25 @@ func (w *Worker) sideBySide(ctx context.Context, c *Chunk) error {
 		if !w.p.Job.Gradient {
 			opts.Wrt = []string{}
 		}
-		var err error
 		if w.lanes, err = w.p.Model.Lanes(opts, w.p.Job.Gradient); err != nil {
 			w.lanes = nil
-			return nil // the first member tells
+			return nil, nil // the first member tells
 		}
 	}
 	if w.lanes == nil {
-		return nil
+		return nil, nil
 	}
-	steps, err := w.inLanes(ctx, c)
+	steps, fault := w.inLanes(ctx, c)
 	alone := 0
 	for i, n := range steps {
 		if c.Steps[i] = int32(min(max(n, 0), math.MaxInt32)); n <= 0 {
 			alone++
 		}
 	}
-	if err != nil || 2*alone > len(steps) { // they are not made for this model
+	if fault != nil || 2*alone > len(steps) { // they are not made for this model
 		w.lanes = nil
 	}
-	return ctx.Err()
+	return fault, ctx.Err()
 }
 
 // inLanes runs the members of c in lanes. It returns how many steps they took, and the error of a panic: the members
@@ -103,7 +111,7 @@ func (w *Worker) sideBySide(ctx context.Context, c *Chunk) error {
 func (w *Worker) inLanes(ctx context.Context, c *Chunk) (steps []int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", errPanic, r)
+			err = panicked(r)
 		}
 	}()
 	width, params := w.p.Table.Width(), len(w.p.Table.Params)
@@ -143,8 +151,27 @@ func (p *Problem) Aside(chunk int, why string) *Chunk {
 	return c
 }
 
-// errPanic marks a panic within a member.
+// errPanic marks a panic.
 var errPanic = errors.New("internal error")
+
+// panicked returns the error of a panic, with the function and the line where it began. It is called by the deferred
+// function that has recovered r.
+func panicked(r any) error {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	began, at := false, "?"
+	for {
+		f, more := frames.Next()
+		if library := strings.HasPrefix(f.Function, "runtime."); began && !library {
+			at = fmt.Sprintf("%s, %s:%d", path.Base(f.Function), path.Base(f.File), f.Line)
+			break
+		} else if !more {
+			break
+		}
+		began = began || f.Function == "runtime.gopanic"
+	}
+	return fmt.Errorf("%w: %v (%s)", errPanic, r, at)
+}
 
 // failureOf makes a failure of a member of an error that is one. All others concern every member.
 func failureOf(member int, err error) (Failure, bool) {
@@ -169,7 +196,7 @@ func (w *Worker) member(ctx context.Context, i int, row []float64) (status Statu
 	defer func() {
 		if r := recover(); r != nil {
 			w.runner = nil // whose memory may be in any state
-			err = fmt.Errorf("%w: %v", errPanic, r)
+			err = panicked(r)
 		}
 	}()
 	set := w.p.Assign(i)
