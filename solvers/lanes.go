@@ -412,8 +412,16 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 	mask := block[r.Mask*LaneCount:][:LaneCount]
 	norms := block[r.Norm*LaneCount:][:LaneCount]
 	all := true
-	var factors [LaneCount]float64
-	l.factors(norms, &factors)
+	var overall, factors [LaneCount]float64
+	for i := range l.lanes {
+		overall[i] = norms[i]
+		if a := &l.lanes[i]; r.Q > 0 && a.s != nil && !(r.Serve > 0 && block[r.Serve*LaneCount+i] == 0) {
+			gather(a.s.trial.DQ, block[r.DQ*LaneCount+i:])
+			gather(a.s.err[r.N:], block[(r.E+r.N)*LaneCount+i:])
+			overall[i] = a.s.overall(a.s.trial, norms[i])
+		}
+	}
+	l.factors(&overall, &factors)
 	var guards []float64
 	if l.reads {
 		guards = l.step.ReadGuards(block)
@@ -437,7 +445,7 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		if r.Serve > 0 && (block[r.Serve*LaneCount+i] == 0 || !(norms[i] <= math.MaxFloat64)) {
 			ok, err = l.alone(i, a)
 		} else {
-			ok, err = a.accepts(r, norms[i], factors[i])
+			ok, err = a.accepts(norms[i], overall[i], factors[i])
 		}
 		if err == nil && ok {
 			ok, err = a.accept(r, l.moves)
@@ -475,7 +483,7 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 
 // factors writes by how much the controller of each lane would have its step longer. One after the other, most of the
 // time would be waiting for polynomials; these do not depend on one another.
-func (l *Lanes) factors(norms []float64, f *[LaneCount]float64) {
+func (l *Lanes) factors(norms, f *[LaneCount]float64) {
 	for i := range f {
 		f[i] = log2(leastError(norms[i]))
 	}
@@ -489,22 +497,20 @@ func (l *Lanes) factors(norms []float64, f *[LaneCount]float64) {
 	}
 }
 
-// accepts decides about the trial step. factor is what factors says; it counts where the error is that of the states
-// alone.
-func (a *lane) accepts(r *LaneRows, norm, factor float64) (bool, error) {
+// accepts decides about the trial step, whose error has the norm overall, and that of the states has norm. factor is
+// what factors says.
+func (a *lane) accepts(norm, overall, factor float64) (bool, error) {
 	s := a.s
-	if r.Q > 0 {
-		gather(s.trial.DQ, a.block[r.DQ*LaneCount:])
-		gather(s.err[r.N:], a.block[(r.E+r.N)*LaneCount:])
-	} else if a.filter != nil && norm <= math.MaxFloat64 {
-		ok, next := a.filter.judged(s.trial.H, norm, factor)
-		return s.decided(s.trial, norm, ok, next)
-	}
-	if !(norm <= math.MaxFloat64) { // see to it as if the run were alone
+	switch {
+	case !(norm <= math.MaxFloat64): // see to it as if the run were alone
 		a.load()
 		return s.judge(s.trial)
+	case a.filter != nil && overall <= math.MaxFloat64:
+		ok, next := a.filter.judged(s.trial.H, overall, factor)
+		return s.decided(s.trial, overall, ok, next)
 	}
-	return s.decide(s.trial, norm)
+	ok, next := s.ctl.Judge(s.trial.H, overall)
+	return s.decided(s.trial, overall, ok, next)
 }
 
 // alone has the solver make the trial step of lane i, which solves equations, and decides about it.

@@ -165,8 +165,15 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	return s.decide(tr, norm)
 }
 
-// decide is judge for a step of adaptive length whose error has this norm.
+// decide is judge for a step of adaptive length whose error has this norm, that of the states.
 func (s *Solver) decide(tr *Step, norm float64) (ok bool, err error) {
+	norm = s.overall(tr, norm)
+	ok, next := s.ctl.Judge(tr.H, norm)
+	return s.decided(tr, norm, ok, next)
+}
+
+// overall returns the norm of the error of the trial step, where that of the states has this norm.
+func (s *Solver) overall(tr *Step, norm float64) float64 {
 	if !finite(tr.DQ) {
 		norm = math.NaN()
 	}
@@ -180,8 +187,7 @@ func (s *Solver) decide(tr *Step, norm float64) (ok bool, err error) {
 			norm = also
 		}
 	}
-	ok, next := s.ctl.Judge(tr.H, norm)
-	return s.decided(tr, norm, ok, next)
+	return norm
 }
 
 // decided notes what the controller said of the trial step: whether it is accepted, and the length to try next.
