@@ -66,7 +66,9 @@ func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i i
 	clear(q.nth)
 	clear(q.set)
 	q.group = 1
-	sys.InstantTimes(d, q.times)
+	if len(d) > 0 { // otherwise they are those of d already
+		sys.InstantTimes(d, q.times)
+	}
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -113,8 +115,11 @@ func (q *schedule) skip(i int, t float64) error {
 // past by more than tol never comes. q.lost lists those of events, but for times before the start of the run: an event
 // that is to wait is put there, since discretes are finite.
 func (q *schedule) update(sys System, d []float64, t, tol float64) error {
-	sys.InstantTimes(d, q.fresh)
 	q.lost = q.lost[:0]
+	if len(d) == 0 { // bodies change no time
+		return nil
+	}
+	sys.InstantTimes(d, q.fresh)
 	changed := false
 	for i, x := range q.fresh {
 		if math.Float64bits(x) == math.Float64bits(q.times[i]) {

@@ -375,13 +375,13 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 		w.Eval(s.T, s.Y0, s.K[:k:k])
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
-	copy(v.in[3:], s.Y0)
-	copy(v.in[3+n:], s.K[:k])
+	copyFew(v.in[3:], s.Y0)
+	copyFew(v.in[3+n:], s.K[:k])
 	v.runBound(&w.in, &w.out)
 	end := (v.stages - 1) * k
 	copy(s.K[k:], v.out[:end])
-	copy(s.Y1, v.out[end:])
-	copy(s.DQ, v.out[end+n:])
+	copyFew(s.Y1, v.out[end:end+n])
+	copyFew(s.DQ, v.out[end+n:end+k])
 	if e := v.out[end+k:]; len(e) > 0 && len(s.E) > 0 {
 		s.Estimated = true
 		copy(s.E, e)

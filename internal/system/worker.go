@@ -57,6 +57,7 @@ type Worker struct {
 
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
+	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
 	keeps        []*call           // that are to be told of new parameters
 	stops        []bool
 
@@ -121,6 +122,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	guards, instants := len(c.GuardList), len(c.InstantList)
 	w.rho, w.truth = make([]float64, guards), make([]float64, guards)
 	w.one = make([]float64, max(guards, instants, 1)*lanes)
+	w.instantTimes = make([]float64, instants)
 	w.functional = make([]float64, l.nF*max(lanes, 1))
 	w.seen = make([]int, l.nF)
 	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {

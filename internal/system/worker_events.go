@@ -34,21 +34,21 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 		return
 	}
 	w.t[0] = t
-	w.out[tapec.Primal][vecTruth] = w.truth
+	guards := w.value.Get(tapec.PartGuards)
 	if s := &w.small; s.y != nil {
-		//lint:ignore S1001 a copy of a few takes longer
-		for i, x := range y {
-			s.y[i] = x
+		copyFew(s.y, y)
+		if guards.bound {
+			guards.machine.Run()
+		} else {
+			w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = s.y, w.rho
+			w.out[tapec.Primal][vecTruth] = w.truth
+			guards.runBound(&w.in, &w.out)
 		}
-		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = s.y, w.rho
-		w.value.Get(tapec.PartGuards).runBound(&w.in, &w.out)
-		//lint:ignore S1001 a copy of a few takes longer
-		for i, x := range w.rho {
-			rho[i] = x
-		}
+		copyFew(rho, w.rho)
 	} else {
 		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = y, rho
-		w.value.Get(tapec.PartGuards).run(&w.in, &w.out)
+		w.out[tapec.Primal][vecTruth] = w.truth
+		guards.run(&w.in, &w.out)
 	}
 	for i, x := range w.truth {
 		truth[i] = x != 0
@@ -110,10 +110,13 @@ func (w *Worker) Instants() []solvers.Instant {
 // InstantTimes implements solvers.System.
 func (w *Worker) InstantTimes(d, times []float64) {
 	saved := w.in[tapec.Primal][vecD]
-	w.in[tapec.Primal][vecD] = d
-	w.out[tapec.Primal][vecTimes] = times
+	if w.instantsMove {
+		w.in[tapec.Primal][vecD] = d
+	}
+	w.out[tapec.Primal][vecTimes] = w.instantTimes
 	w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
 	w.in[tapec.Primal][vecD] = saved
+	copy(times, w.instantTimes)
 }
 
 // InstantPush implements solvers.TangentSystem.

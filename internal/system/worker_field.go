@@ -30,6 +30,15 @@ func newSmallVectors(w *Worker) (s smallVectors) {
 	return s
 }
 
+// copyFew copies from to to, which is as long. A copy of a few numbers takes longer.
+func copyFew(to, from []float64) {
+	to = to[:len(from)]
+	//lint:ignore S1001 see above
+	for i, x := range from {
+		to[i] = x
+	}
+}
+
 // splitParts are the parts of models that are the parts of rates.
 var splitParts = [...]tapec.Part{
 	solvers.WholeRates: tapec.PartRates, solvers.ImplicitRates: tapec.PartImplicit,
@@ -61,10 +70,14 @@ func (w *Worker) Eval(t float64, y, k []float64) {
 	}
 	w.t[0] = t
 	if s := &w.small; s.y != nil {
-		copy(s.y, y)
-		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecK] = s.y, s.k
-		w.value.Get(tapec.PartRates).runBound(&w.in, &w.out)
-		copy(k, s.k)
+		copyFew(s.y, y[:len(s.y)])
+		if c := w.value.Get(tapec.PartRates); c.bound {
+			c.machine.Run()
+		} else {
+			w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecK] = s.y, s.k
+			c.runBound(&w.in, &w.out)
+		}
+		copyFew(k, s.k)
 		return
 	}
 	w.in[tapec.Primal][vecY] = y
