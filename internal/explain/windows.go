@@ -23,7 +23,7 @@ func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 	slack := float64(system.WindowSlack * max(math.Abs(t0), math.Abs(tf)))
 	var l diag.List
 	begin := map[int]float64{} // of the windows that modes hold; lower bounds precede upper ones
-	reported := map[source.Span]bool{}
+	var reported map[source.Span]bool
 	for i, in := range list {
 		if in.Bound == tapec.NoBound {
 			continue
@@ -47,6 +47,9 @@ func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 				diag.Number(from))
 		default:
 			continue
+		}
+		if reported == nil {
+			reported = map[source.Span]bool{}
 		}
 		reported[in.Span] = true
 	}
