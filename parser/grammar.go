@@ -256,18 +256,20 @@ type promise struct {
 	kept    chan struct{} // closed when the grammar is there
 }
 
-// Prepare builds the parsers of what most models have; the next call of Parse waits for them. A program that knows that
-// it will parse a text can prepare for it while it does something else.
+// Prepare begins to build the parsers of what most models have; the next call of Parse waits for them. A program that
+// knows that it will parse a text can so prepare for it while it does something else.
 func Prepare() {
 	p := &promise{kept: make(chan struct{})}
 	if !early.CompareAndSwap(nil, p) {
 		return
 	}
-	defer close(p.kept)
-	p.grammar = newGrammar()
-	for _, start := range []string{"time", "param", "Target", "objective", "solver"} {
-		p.grammar.parser(start)
-	}
+	go func() {
+		defer close(p.kept)
+		p.grammar = newGrammar()
+		for _, start := range []string{"time", "param", "Target", "objective", "solver"} {
+			p.grammar.parser(start)
+		}
+	}()
 }
 
 // readyGrammar returns a grammar that nobody uses.

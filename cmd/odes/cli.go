@@ -94,7 +94,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	standard := &stream{Writer: out}
 	if len(args) > 1 { // most commands with an argument read a model
-		go parser.Prepare()
+		parser.Prepare()
 	}
 	whole := ctx
 	ctx, stop := withinMemory(ctx)
@@ -147,19 +147,16 @@ func allCommands() any { return &commands{Plot: plotCmd{viewFlags: newViewFlags(
 // only returns, for newParser, the command that args begin with, without the others: to read the descriptions of all
 // commands takes longer than a small model. It returns all of them where args begin with none.
 func only(args []string) any {
-	all := allCommands()
-	if len(args) == 0 {
-		return all
-	}
-	v := reflect.ValueOf(all).Elem()
-	for i := range v.NumField() {
-		if field := v.Type().Field(i); strings.ToLower(field.Name) == args[0] {
+	for field := range reflect.TypeFor[commands]().Fields() {
+		if len(args) > 0 && strings.ToLower(field.Name) == args[0] {
 			one := reflect.New(reflect.StructOf([]reflect.StructField{field}))
-			one.Elem().Field(0).Set(v.Field(i))
+			if p, ok := one.Elem().Field(0).Addr().Interface().(*plotCmd); ok {
+				p.viewFlags = newViewFlags()
+			}
 			return one.Interface()
 		}
 	}
-	return all
+	return allCommands()
 }
 
 // newParser describes commands to kong: allCommands, or only one.
