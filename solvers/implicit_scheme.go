@@ -51,7 +51,8 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 	}
 	n := len(x.a)
 	r := &implicitScheme{
-		tab: t, rows: n, b: sparse(x.b), e: sparse(x.e), before: make([]terms, n), within: make([]terms, n),
+		tab: t, rows: n, b: sparse(roundAll(x.b)), e: sparse(roundAll(x.e)),
+		before: make([]terms, n), within: make([]terms, n),
 		live: make([]bool, n), seen: make([]bool, n), plain: make([]bool, n),
 		info: Info{
 			Name: t.Name, Order: t.Order, Embedded: t.Embedded, Stages: n, DenseOrder: t.DenseOrder, FSAL: x.end,
@@ -72,7 +73,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 	}
 	for i := range n {
 		r.c = append(r.c, round(x.c[i]))
-		r.a = append(r.a, sparse(x.a[i]))
+		r.a = append(r.a, sparse(roundAll(x.a[i])))
 		r.bi = append(r.bi, round(x.b[i]))
 		if beta := centred(x.beta[i]); slices.ContainsFunc(beta, func(v float64) bool { return v != 0 }) {
 			r.dps, r.beta = append(r.dps, i), append(r.beta, beta)
@@ -96,7 +97,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 	part := func(row []*big.Rat, from, to int) terms {
 		only := zeros(n)
 		copy(only[from:to], row[from:to])
-		return sparse(only)
+		return sparse(roundAll(only))
 	}
 	blockOf := make([]int, n)
 	for _, at := range x.blocks {
@@ -145,7 +146,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 				after[1+i] = x.a[i][j]
 			}
 		}
-		r.at[j], r.after[j] = sparse(all), sparse(after)
+		r.at[j], r.after[j] = sparse(roundAll(all)), sparse(roundAll(after))
 		r.sum.row, r.sum.c = append(r.sum.row, 1+j), append(r.sum.c, 1)
 	}
 	return r

@@ -3,7 +3,6 @@ package solvers
 import (
 	"errors"
 	"math"
-	"math/big"
 	"slices"
 
 	"odes.dev/odes/internal/linalg"
@@ -85,13 +84,10 @@ type rosenbrockScheme struct {
 
 // newRosenbrockScheme panics on a table whose figures are malformed.
 func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
-	x, err := t.figures()
-	if err != nil {
-		panic(err)
-	}
+	x := t.rounded()
 	s := len(x.m)
 	r := &rosenbrockScheme{
-		tab: t, stages: s, gamma: round(x.gamma), inverse: round(new(big.Rat).Inv(x.gamma)),
+		tab: t, stages: s, gamma: x.gamma, inverse: x.inverse,
 		alpha: make([]float64, 1+s), gammas: make([]float64, 1+s), a: make([]terms, 1+s), c: make([]terms, 1+s),
 		same: make([]int, 1+s), keep: make([]bool, 1+s), at: make([]terms, 1+s), ct: make([]terms, 1+s),
 		omega: make([]float64, 1+s), mi: make([]float64, 1+s),
@@ -100,7 +96,7 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 			FSAL: x.end, End: -1,
 		},
 	}
-	shift := func(row []*big.Rat) terms {
+	shift := func(row []float64) terms {
 		t := sparse(row)
 		for k := range t.row {
 			t.row[k]++
@@ -110,7 +106,7 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 	evals := 0
 	for i := 1; i <= s; i++ {
 		r.rows = append(r.rows, i)
-		r.alpha[i], r.gammas[i], r.mi[i] = round(x.alpha[i-1]), round(x.gammas[i-1]), round(x.m[i-1])
+		r.alpha[i], r.gammas[i], r.mi[i] = x.alpha[i-1], x.gammas[i-1], x.m[i-1]
 		r.a[i], r.c[i] = shift(x.a[i-1]), shift(x.c[i-1])
 		r.same[i] = i
 		for j := i - 1; j >= 1; j-- {
@@ -137,9 +133,10 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 	}
 	r.m, r.e = shift(x.m), shift(x.e)
 	for j := s; j >= 1; j-- {
-		col, over := []*big.Rat{x.m[j-1]}, []*big.Rat{new(big.Rat)}
-		for i := range s {
-			col, over = append(col, new(big.Rat)), append(over, x.c[i][j-1])
+		col, over := make([]float64, 1+s), make([]float64, 1+s)
+		col[0] = x.m[j-1]
+		for i := 1; i <= s; i++ {
+			over[i] = x.c[i-1][j-1]
 		}
 		for i := 1; i <= s; i++ { // Ȳ belongs to the first of the stages with this right-hand side
 			if r.same[i] == i {
@@ -159,11 +156,10 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 		}
 	}
 	r.describe()
-	for i, p := range x.beta {
-		beta := centred(p)
+	for i, beta := range x.beta {
 		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
 			r.dps, r.beta = append(r.dps, 1+i), append(r.beta, beta)
-			r.info.DenseDegree = max(r.info.DenseDegree, len(p))
+			r.info.DenseDegree = max(r.info.DenseDegree, len(beta))
 		}
 	}
 	return r

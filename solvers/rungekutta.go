@@ -34,6 +34,7 @@ type rungeKutta struct {
 // scheme is a Tableau in double precision.
 type scheme struct {
 	tab  *Tableau
+	in   *rounded // tab
 	info Info
 
 	c    []float64   // [stages + dense stages]
@@ -66,32 +67,25 @@ func newRungeKutta(s *scheme, size Size, lanes int) *rungeKutta {
 
 // newScheme panics on a table whose figures are malformed.
 func newScheme(t *Tableau) *scheme {
-	x, err := t.Coefficients()
-	if err != nil {
-		panic(err)
-	}
-	s, dense := len(x.B), len(x.DenseA)
+	x := t.rounded()
+	s := len(x.b)
 	r := &scheme{
-		tab: t,
+		tab: t, in: x,
 		info: Info{
 			Name: t.Name, Order: t.Order, Embedded: t.Embedded,
-			Stages: s, DenseStages: dense, DenseOrder: x.DenseOrder,
-			FSAL: x.FSAL, End: x.end(), Evals: s,
+			Stages: s, DenseStages: len(x.a) - s, DenseOrder: x.denseOrder,
+			FSAL: x.fsal, End: x.end, Evals: s,
 		},
+		c: x.c,
 	}
-	if x.FSAL {
+	if x.fsal {
 		r.info.Evals--
 	}
-	for i := range s {
-		r.c = append(r.c, round(x.C[i]))
-		r.a = append(r.a, sparse(x.A[i]))
-	}
 	r.info.Nodes = r.c[:s:s]
-	for i := range dense {
-		r.c = append(r.c, round(x.DenseC[i]))
-		r.a = append(r.a, sparse(x.DenseA[i]))
+	for _, row := range x.a {
+		r.a = append(r.a, sparse(row))
 	}
-	r.b, r.e, r.e3 = sparse(x.B), sparse(x.E), sparse(x.E3)
+	r.b, r.e, r.e3 = sparse(x.b), sparse(x.e), sparse(x.e3)
 	for _, i := range r.b.row {
 		if len(r.e.row) == 0 || slices.Contains(r.e.row, i) {
 			r.info.Weighted = append(r.info.Weighted, r.c[i])
@@ -100,14 +94,12 @@ func newScheme(t *Tableau) *scheme {
 	r.live = make([]bool, s)
 	r.at = make([]terms, s)
 	for j := s - 1; j >= 0; j-- {
-		col := make([]*big.Rat, 1, s+1)
-		col[0] = x.B[j]
-		for i := range s {
-			v := new(big.Rat)
-			if i > j && r.live[i] {
-				v = x.A[i][j]
+		col := make([]float64, 1+s)
+		col[0] = x.b[j]
+		for i := j + 1; i < s; i++ {
+			if r.live[i] {
+				col[1+i] = x.a[i][j]
 			}
-			col = append(col, v)
 		}
 		r.at[j] = sparse(col)
 		r.live[j] = len(r.at[j].c) > 0
@@ -118,12 +110,11 @@ func newScheme(t *Tableau) *scheme {
 			r.sum.c = append(r.sum.c, 1)
 		}
 	}
-	for i, p := range x.DenseB {
-		beta := centred(p)
+	for i, beta := range x.beta {
 		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
 			r.dps = append(r.dps, i)
 			r.beta = append(r.beta, beta)
-			r.info.DenseDegree = max(r.info.DenseDegree, len(p))
+			r.info.DenseDegree = max(r.info.DenseDegree, len(beta))
 		}
 	}
 	r.read = append(slices.Clone(r.info.Nodes), basisOf(guardDegree(r.info)).nodes...)
@@ -176,13 +167,25 @@ func round(x *big.Rat) float64 {
 	return v
 }
 
+// roundAll returns the doubles nearest to figures; nil for nil.
+func roundAll(row []*big.Rat) []float64 {
+	if row == nil {
+		return nil
+	}
+	out := make([]float64, len(row))
+	for i, x := range row {
+		out[i] = round(x)
+	}
+	return out
+}
+
 // sparse returns the terms of a row whose coefficients are not zero.
-func sparse(row []*big.Rat) terms {
+func sparse(row []float64) terms {
 	var t terms
 	for j, x := range row {
-		if x.Sign() != 0 {
+		if x != 0 {
 			t.row = append(t.row, j)
-			t.c = append(t.c, round(x))
+			t.c = append(t.c, x)
 		}
 	}
 	return t

@@ -2,7 +2,6 @@ package solvers
 
 import (
 	"math"
-	"math/big"
 )
 
 // dense is the work space of the tangent and transpose of the interpolant. It is allocated at their first use, since
@@ -65,25 +64,17 @@ func (r *rungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w
 // transposeDense lists the columns of the whole table, with the stages of the dense output and those on which only
 // the interpolant depends.
 func (r *rungeKutta) transposeDense() {
-	x, err := r.tab.Coefficients()
-	if err != nil {
-		panic(err) // newScheme has read the same table
-	}
 	g := &r.dense
 	n, l, stages, total := r.n, r.l, r.info.Stages, len(r.a)
-	rows := append(append([][]*big.Rat(nil), x.A...), x.DenseA...)
 	g.at = make([]terms, total)
 	for j := range total {
-		col := make([]*big.Rat, 1+total)
-		for i := range col {
-			col[i] = new(big.Rat)
-		}
+		col := make([]float64, 1+total)
 		if j < stages {
-			col[0] = x.B[j]
+			col[0] = r.in.b[j]
 		}
 		for i := j + 1; i < total; i++ {
-			if j < len(rows[i]) {
-				col[1+i] = rows[i][j]
+			if row := r.in.a[i]; j < len(row) {
+				col[1+i] = row[j]
 			}
 		}
 		g.at[j] = sparse(col)

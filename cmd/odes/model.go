@@ -11,14 +11,12 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
-	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
 )
 
 // load compiles the model at path, where "-" is standard input, and shows its warnings and notes.
 func (c *call) load(path string) (m *odes.Model, err error) {
 	bar := c.reading(path, "compiling")
-	go settings.Derive() // runs that follow would wait for it
 	err = c.work(func() (err error) {
 		text, name, folder, err := c.source(path)
 		if err != nil {

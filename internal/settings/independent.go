@@ -37,16 +37,6 @@ var judges = map[string]string{
 	"rkc2":    "rkc2", // methods of high order would crawl where it is chosen
 }
 
-// Derive works out the coefficients of the methods of runs that name none, which finds them made. From exact fractions
-// that takes as long as to read a small model, so it can be done meanwhile.
-func Derive() {
-	for _, name := range []string{usual, judge, mainStiff, otherStiff} {
-		if m, ok := solvers.Lookup(name); ok {
-			m.Info()
-		}
-	}
-}
-
 // Independent changes s into the settings of a run that shares no discrete decision with that of s, which
 // differentiated in the given mode. kinks tells that some lie inside steps. Independent returns which part of the error
 // of the run of s the difference of the two is.
