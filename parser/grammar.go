@@ -238,8 +238,14 @@ type (
 type grammar struct {
 	p       *parse
 	options []participle.Option
-	rules   map[string]*itemRule // by what an item starts with
-	made    map[*itemRule]production
+	rules   map[string]*madeRule // by what an item starts with
+}
+
+// madeRule is a rule with its parser, which is made when it is wanted first: most files have few kinds of items.
+type madeRule struct {
+	itemRule
+	once  sync.Once
+	parse production
 }
 
 // production parses one item from lex.
@@ -249,34 +255,27 @@ type production func(lex *lexer.PeekingLexer) (ast.Item, error)
 var grammars = sync.Pool{New: func() any { return newGrammar() }}
 
 // early is the grammar that Prepare builds, until somebody takes it.
-var early atomic.Pointer[promise]
+var early atomic.Pointer[grammar]
 
-type promise struct {
-	grammar *grammar
-	kept    chan struct{} // closed when the grammar is there
-}
-
-// Prepare begins to build the parsers of what most models have; the next call of Parse waits for them. A program that
-// knows that it will parse a text can so prepare for it while it does something else.
+// Prepare begins to build the parsers of what most models have, for the next call of Parse. A program that knows that
+// it will parse a text can so prepare for it while it does something else. Whoever parses meanwhile makes what is not
+// begun.
 func Prepare() {
-	p := &promise{kept: make(chan struct{})}
-	if !early.CompareAndSwap(nil, p) {
+	g := newGrammar()
+	if !early.CompareAndSwap(nil, g) {
 		return
 	}
 	go func() {
-		defer close(p.kept)
-		p.grammar = newGrammar()
 		for _, start := range []string{"time", "param", "Target", "objective", "solver"} {
-			p.grammar.parser(start)
+			g.parser(start)
 		}
 	}()
 }
 
-// readyGrammar returns a grammar that nobody uses.
+// readyGrammar returns a grammar that nobody parses with.
 func readyGrammar() *grammar {
-	if p := early.Swap(nil); p != nil {
-		<-p.kept
-		return p.grammar
+	if g := early.Swap(nil); g != nil {
+		return g
 	}
 	return grammars.Get().(*grammar)
 }
@@ -320,32 +319,25 @@ func itemRules() []itemRule {
 }
 
 func newGrammar() *grammar {
-	g := &grammar{rules: map[string]*itemRule{}, made: map[*itemRule]production{}}
-	rules := itemRules()
-	for i := range rules {
-		for _, start := range rules[i].starts {
-			g.rules[start] = &rules[i]
+	g := &grammar{rules: map[string]*madeRule{}}
+	g.options = grammarOptions(g)
+	for _, r := range itemRules() {
+		rule := &madeRule{itemRule: r}
+		for _, start := range r.starts {
+			g.rules[start] = rule
 		}
 	}
 	return g
 }
 
-// parser returns that of items that start in this way; nil for none. It is built when it is wanted first, since
-// most files have few kinds of items.
+// parser returns that of items that start in this way; nil for none.
 func (g *grammar) parser(start string) production {
 	rule := g.rules[start]
 	if rule == nil {
 		return nil
 	}
-	parse, ok := g.made[rule]
-	if !ok {
-		if g.options == nil {
-			g.options = grammarOptions(g)
-		}
-		parse, _ = rule.build(g, g.options)
-		g.made[rule] = parse
-	}
-	return parse
+	rule.once.Do(func() { rule.parse, _ = rule.build(g, g.options) })
+	return rule.parse
 }
 
 // grammarOptions make the parts of the grammar that are parsed by hand.
