@@ -61,12 +61,12 @@ func (p *Pattern) byRows(transposed bool) *fours {
 
 // substitution returns the rows of L and U as solve reads them: those of the triangle that is solved first, and then
 // those of the other, both in the order in which they are solved. What was found last comes last in a row: nothing
-// else of the row waits for it.
-func (f *incompletePlan) substitution(transposed bool) *fours {
+// else of the row waits for it. order[k] is the place in a vector of unknown k of the factors.
+func (f *incompletePlan) substitution(order []int32, transposed bool) *fours {
 	o := f.order
 	n, l := len(o.rows), len(o.lRows)
 	rows := make([][]fourTerm, 2*n)
-	add := func(j int, at int32, value int) { rows[j] = append(rows[j], fourTerm{at, int32(value)}) }
+	add := func(row int, k int32, value int) { rows[row] = append(rows[row], fourTerm{order[k], int32(value)}) }
 	for k := range n {
 		if transposed {
 			for e := int(o.uStart[k]); e < int(o.uStart[k+1]); e++ {
@@ -89,12 +89,12 @@ func (f *incompletePlan) substitution(transposed bool) *fours {
 }
 
 // solve replaces w[N], and a zero behind it, by the solution with both triangles. values are -L and U, and recip −1
-// over the diagonal of U.
-func (f *fours) solve(w []float64, values [][4]float64, recip []float64, transposed bool) {
+// over the diagonal of U, which belong to unknowns in the order.
+func (f *fours) solve(w []float64, values [][4]float64, order []int32, recip []float64, transposed bool) {
 	first, last := []float64(nil), recip
 	if transposed {
 		first, last = recip, nil
 	}
-	f.Substitute(w, values, first, 0, false)
-	f.Substitute(w, values, last, len(recip), true)
+	f.Substitute(w, values, order, first, 0, false)
+	f.Substitute(w, values, order, last, len(order), true)
 }

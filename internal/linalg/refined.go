@@ -73,6 +73,7 @@ type filled struct {
 // filledPlan is what the pattern alone decides.
 type filledPlan struct {
 	ilu    *incompletePlan
+	order  []int32 // of elimination
 	places []int32 // of the values of the matrix among those of the factors
 	rows   [2]*fours
 }
@@ -84,6 +85,10 @@ const (
 	fillLevel   = 3
 	fillMost    = 4
 	updatesMost = 8
+
+	// strips is how many parts of the unknowns are eliminated side by side. What is solved one after the other belongs
+	// to different parts then, and need not wait, where neighbours in the numbering are what reacts with each other.
+	strips = 4
 
 	// refineDone is a residual that is rounding, and refineEnough one that counts where it does not become smaller.
 	refineDone   = 0x1p-50
@@ -102,8 +107,20 @@ const (
 
 // newFilledPlan returns nil where factors of no level are small.
 func newFilledPlan(p *Pattern) *filledPlan {
+	order := sideBySide(p.N, strips)
+	at := make([]int, p.N) // of each unknown in the order
+	for k, j := range order {
+		at[j] = k
+	}
+	var rows, cols []int
+	for j := range p.N {
+		for _, i := range p.column(j) {
+			rows, cols = append(rows, at[i]), append(cols, at[j])
+		}
+	}
+	ordered, _ := NewPattern(p.N, rows, cols)
 	for level := fillLevel; level >= 0; level-- {
-		q := p.filled(level, fillMost*len(p.Rows))
+		q := ordered.filled(level, fillMost*len(p.Rows))
 		if q == nil {
 			continue
 		}
@@ -114,21 +131,32 @@ func newFilledPlan(p *Pattern) *filledPlan {
 		if ilu == nil {
 			continue
 		}
-		plan := &filledPlan{ilu: ilu}
-		for j := range p.N {
-			for _, i := range p.column(j) {
-				at, _ := slices.BinarySearch(q.column(j), i)
-				plan.places = append(plan.places, q.Start[j]+int32(at))
-			}
+		plan := &filledPlan{ilu: ilu, order: order}
+		for e, j := range cols {
+			at, _ := slices.BinarySearch(q.column(j), int32(rows[e]))
+			plan.places = append(plan.places, q.Start[j]+int32(at))
 		}
 		return plan
 	}
 	return nil
 }
 
+// sideBySide returns 0, …, n−1 in an order that takes one number of each of so many parts in turn.
+func sideBySide(n, parts int) []int32 {
+	order := make([]int32, 0, n)
+	for i := range (n + parts - 1) / parts {
+		for part := range parts {
+			if j := part*n/parts + i; j < (part+1)*n/parts {
+				order = append(order, int32(j))
+			}
+		}
+	}
+	return order
+}
+
 // lay lays out the rows of the factors, which only those need who solve with them.
 func (plan *filledPlan) lay() {
-	plan.rows = [2]*fours{plan.ilu.substitution(false), plan.ilu.substitution(true)}
+	plan.rows = [2]*fours{plan.ilu.substitution(plan.order, false), plan.ilu.substitution(plan.order, true)}
 }
 
 func (plan *filledPlan) new() *filled {
@@ -249,7 +277,7 @@ func (f *filled) factor(values []float64) error {
 func (f *filled) approximate(x []float64, transposed bool) {
 	way := direction(transposed)
 	rows := f.filledPlan.rows[way]
-	rows.solve(x, f.rows[way].as(rows, f.ilu.m, 1), f.ilu.recip, transposed) // L and U follow each other
+	rows.solve(x, f.rows[way].as(rows, f.ilu.m, 1), f.order, f.ilu.recip, transposed) // L and U follow each other
 }
 
 // direction is 1 for what is transposed, and 0 otherwise.
@@ -349,7 +377,7 @@ func (f *refined) memory() int {
 
 // memory returns the bytes of one filled, with those of its plan.
 func (f *filled) memory() int {
-	bytes := 8*(len(f.values)*2+len(f.ilu.updates)) + 4*(len(f.places)+3*len(f.values))
+	bytes := 8*(len(f.values)*2+len(f.ilu.updates)) + 4*(len(f.order)+len(f.places)+3*len(f.values))
 	for w, rows := range f.filledPlan.rows {
 		bytes += rows.memory() + 32*len(f.rows[w].values)
 	}

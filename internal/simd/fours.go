@@ -28,34 +28,37 @@ func (f *Fours) chains(j int, s float64, x []float64, values [][4]float64) (s0, 
 }
 
 // Substitute solves with a triangle whose rows begin at row first: w[j] ← w[j] + Σ v·w[at] or, where recip is not nil,
-// recip[j] (Σ v·w[at] - w[j]). The rows are those of w[0], w[1], … w[n-1], or backwards those of w[n-1], … w[0]. Each
-// may use what is solved before it, and the zero w[n].
-func (f *Fours) Substitute(w []float64, values [][4]float64, recip []float64, first int, backwards bool) {
-	n := len(w) - 1
-	j, step := 0, 1
+// recip[k] (Σ v·w[at] - w[j]), with j = order[k]. The rows are those of k = 0, 1, … n-1, or backwards those of n-1, …
+// 0. Each may use what is solved before it, and the zero w[n].
+func (f *Fours) Substitute(
+	w []float64, values [][4]float64, order []int32, recip []float64, first int, backwards bool,
+) {
+	n := len(order)
+	k, step := 0, 1
 	if backwards {
-		j, step = n-1, -1
+		k, step = n-1, -1
 	}
 	if useAVX2 && len(f.At) > 0 {
-		var scale *float64
-		if recip != nil {
-			scale = &recip[0]
-		}
 		for row, end := first, first+n; row < end; {
+			var scale *float64
+			if recip != nil {
+				scale = &recip[k]
+			}
 			at, rows := f.run(row, end)
-			substituteFours(&w[0], scale, &w[j], &f.At[at][0], &values[at][0], &f.Start[row], step, rows)
-			row, j = row+rows, j+rows*step
+			substituteFours(&w[0], scale, &order[k], &f.At[at][0], &values[at][0], &f.Start[row], step, rows)
+			row, k = row+rows, k+rows*step
 		}
 		return
 	}
-	for row := first; row < first+n; row, j = row+1, j+step {
+	for row := first; row < first+n; row, k = row+1, k+step {
+		j := order[k]
 		s := w[j]
 		if recip != nil {
 			s = -s
 		}
 		s, s1, s2, s3 := f.chains(row, s, w, values)
 		if s = (s + s2) + (s1 + s3); recip != nil {
-			s = float64(s * recip[j])
+			s = float64(s * recip[k])
 		}
 		w[j] = s
 	}

@@ -54,12 +54,16 @@ func TestSubstitute(t *testing.T) {
 				for _, backwards := range modes {
 					for _, scaled := range modes {
 						const first = 3
+						order := make([]int32, n) // neighbours are not next to each other
+						for k := range order {
+							order[k] = int32(k * 37 % max(n, 1))
+						}
 						f, values := drawFours(r, first+n+2, longest, n, one, func(row int) (solved []int) {
 							for k := range min(max(row-first, 0), n) {
 								if backwards {
 									k = n - 1 - k
 								}
-								solved = append(solved, k)
+								solved = append(solved, int(order[k]))
 							}
 							return solved
 						})
@@ -69,17 +73,18 @@ func TestSubstitute(t *testing.T) {
 						}
 						got, intact := guarded(n+1, 5)
 						copy(got, x)
-						f.Substitute(got, values, recip, first, backwards)
-						for k := range n {
-							j := k
+						f.Substitute(got, values, order, recip, first, backwards)
+						for row := range n {
+							k := row
 							if backwards {
-								j = n - 1 - k
+								k = n - 1 - k
 							}
+							j := order[k]
 							if scaled {
-								x[j], _ = fourSum(f, first+k, -x[j], x, values)
-								x[j] *= recip[j]
+								x[j], _ = fourSum(f, first+row, -x[j], x, values)
+								x[j] *= recip[k]
 							} else {
-								x[j], _ = fourSum(f, first+k, x[j], x, values)
+								x[j], _ = fourSum(f, first+row, x[j], x, values)
 							}
 						}
 						compare(t, got, x, "%d rows of up to %d terms, backwards %t, scaled %t",

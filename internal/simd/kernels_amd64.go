@@ -649,10 +649,10 @@ func takeLane(out *float64, row *int32, from *float64, most *float64, n int)
 //go:noescape
 func pairedDots(out *float64, at *int32, x *float64, y *float64, count int, n int, h float64)
 
-// substituteFours sets w[j] = w[j] + Σ v·w[at], or recip[j] (Σ v·w[at] - w[j]), row by row.
+// substituteFours sets w[j] = w[j] + Σ v·w[at], or recip (Σ v·w[at] - w[j]), row by row.
 //
 //go:noescape
-func substituteFours(w *float64, recip *float64, row *float64, at *int32, values *float64, start *int32, step int, count int)
+func substituteFours(w *float64, recip *float64, order *int32, at *int32, values *float64, start *int32, step int, count int)
 
 // residualFours sets r[j] = b[j] + Σ v·x[at] until a row is larger than the limits.
 //

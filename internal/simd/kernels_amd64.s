@@ -17554,109 +17554,103 @@ done:
 	VZEROUPPER
 	RET
 
-// func substituteFours(w *float64, recip *float64, row *float64, at *int32, values *float64, start *int32, step int, count int)
+// func substituteFours(w *float64, recip *float64, order *int32, at *int32, values *float64, start *int32, step int, count int)
 // Requires: AVX, FMA3
 TEXT ·substituteFours(SB), NOSPLIT, $0-64
 	MOVQ     w+0(FP), AX
 	MOVQ     recip+8(FP), CX
-	MOVQ     row+16(FP), DX
+	MOVQ     order+16(FP), DX
 	MOVQ     at+24(FP), BX
 	MOVQ     values+32(FP), SI
 	MOVQ     start+40(FP), DI
 	MOVQ     step+48(FP), R8
-	SHLQ     $0x03, R8
 	MOVQ     count+56(FP), R9
 	VPCMPEQD X0, X0, X0
 	VPSLLQ   $0x3f, X0, X0
+	VMOVQ    X0, X0
 	TESTQ    CX, CX
 	JZ       plain
-	SUBQ     AX, CX
 
 scaled:
-	MOVL   4(DI), R10
-	SUBL   (DI), R10
-	ADDQ   $0x04, DI
-	VMOVSD (DX), X1
-	VXORPD X0, X1, X1
-	VXORPD X2, X2, X2
-	VXORPD X3, X3, X3
-	VXORPD X4, X4, X4
-	TESTL  R10, R10
-	JZ     scalednone
+	MOVL    4(DI), R11
+	SUBL    (DI), R11
+	ADDQ    $0x04, DI
+	MOVLQSX (DX), R10
+	VMOVSD  (AX)(R10*8), X1
+	VXORPD  X0, X1, X1
+	TESTL   R11, R11
+	JZ      scalednone
 
 scaledfour:
-	MOVLQSX     (BX), R11
-	VMOVSD      (SI), X5
-	VFMADD231SD (AX)(R11*8), X5, X1
-	MOVLQSX     4(BX), R11
-	VMOVSD      8(SI), X5
-	VFMADD231SD (AX)(R11*8), X5, X2
-	MOVLQSX     8(BX), R11
-	VMOVSD      16(SI), X5
-	VFMADD231SD (AX)(R11*8), X5, X3
-	MOVLQSX     12(BX), R11
-	VMOVSD      24(SI), X5
-	VFMADD231SD (AX)(R11*8), X5, X4
+	MOVLQSX     (BX), R12
+	MOVLQSX     4(BX), R13
+	VMOVSD      (AX)(R12*8), X2
+	VMOVHPD     (AX)(R13*8), X2, X2
+	MOVLQSX     8(BX), R12
+	MOVLQSX     12(BX), R13
+	VMOVSD      (AX)(R12*8), X3
+	VMOVHPD     (AX)(R13*8), X3, X3
+	VINSERTF128 $0x01, X3, Y2, Y2
+	VFMADD231PD (SI), Y2, Y1
 	ADDQ        $0x10, BX
 	ADDQ        $0x20, SI
-	DECL        R10
+	DECL        R11
 	JNZ         scaledfour
 
 scalednone:
-	VADDSD X3, X1, X1
-	VADDSD X4, X2, X2
-	VADDSD X2, X1, X1
-	VMULSD (DX)(CX*1), X1, X1
-	VMOVSD X1, (DX)
-	ADDQ   R8, DX
-	DECQ   R9
-	JNZ    scaled
-	JMP    done
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPD       X2, X1, X1
+	VUNPCKHPD    X1, X1, X2
+	VADDSD       X2, X1, X1
+	VMULSD       (CX), X1, X1
+	LEAQ         (CX)(R8*8), CX
+	VMOVSD       X1, (AX)(R10*8)
+	LEAQ         (DX)(R8*4), DX
+	DECQ         R9
+	JNZ          scaled
+	JMP          done
 
 plain:
-	MOVL   4(DI), CX
-	SUBL   (DI), CX
-	ADDQ   $0x04, DI
-	VMOVSD (DX), X0
-	VXORPD X1, X1, X1
-	VXORPD X2, X2, X2
-	VXORPD X3, X3, X3
-	TESTL  CX, CX
-	JZ     plainnone
+	MOVL    4(DI), R10
+	SUBL    (DI), R10
+	ADDQ    $0x04, DI
+	MOVLQSX (DX), CX
+	VMOVSD  (AX)(CX*8), X0
+	TESTL   R10, R10
+	JZ      plainnone
 
 plainfour:
-	MOVLQSX     (BX), R10
-	VMOVSD      (SI), X4
-	VFMADD231SD (AX)(R10*8), X4, X0
-	MOVLQSX     4(BX), R10
-	VMOVSD      8(SI), X4
-	VFMADD231SD (AX)(R10*8), X4, X1
-	MOVLQSX     8(BX), R10
-	VMOVSD      16(SI), X4
-	VFMADD231SD (AX)(R10*8), X4, X2
-	MOVLQSX     12(BX), R10
-	VMOVSD      24(SI), X4
-	VFMADD231SD (AX)(R10*8), X4, X3
+	MOVLQSX     (BX), R11
+	MOVLQSX     4(BX), R12
+	VMOVSD      (AX)(R11*8), X1
+	VMOVHPD     (AX)(R12*8), X1, X1
+	MOVLQSX     8(BX), R11
+	MOVLQSX     12(BX), R12
+	VMOVSD      (AX)(R11*8), X2
+	VMOVHPD     (AX)(R12*8), X2, X2
+	VINSERTF128 $0x01, X2, Y1, Y1
+	VFMADD231PD (SI), Y1, Y0
 	ADDQ        $0x10, BX
 	ADDQ        $0x20, SI
-	DECL        CX
+	DECL        R10
 	JNZ         plainfour
 
 plainnone:
-	VADDSD X2, X0, X0
-	VADDSD X3, X1, X1
-	VADDSD X1, X0, X0
-	VMOVSD X0, (DX)
-	ADDQ   R8, DX
-	DECQ   R9
-	JNZ    plain
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (AX)(CX*8)
+	LEAQ         (DX)(R8*4), DX
+	DECQ         R9
+	JNZ          plain
 
 done:
 	VZEROUPPER
 	RET
 
 // func residualFours(r *float64, b *float64, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)
-// Requires: AVX, FMA3
+// Requires: AVX, AVX2, FMA3
 TEXT ·residualFours(SB), NOSPLIT, $0-64
 	MOVQ     r+0(FP), AX
 	MOVQ     b+8(FP), CX
@@ -17667,8 +17661,8 @@ TEXT ·residualFours(SB), NOSPLIT, $0-64
 	MOVQ     limit+48(FP), R8
 	MOVQ     count+56(FP), R9
 	MOVQ     (R9), R10
-	VPCMPEQD X0, X0, X0
-	VPSRLQ   $0x01, X0, X0
+	VPCMPEQD Y0, Y0, Y0
+	VPSRLQ   $0x01, Y0, Y0
 	VMOVSD   (R8), X1
 	VMOVSD   8(R8), X2
 	VMOVSD   16(R8), X3
@@ -17678,48 +17672,42 @@ row:
 	SUBL   (DI), R8
 	ADDQ   $0x04, DI
 	VMOVSD (CX), X4
-	VXORPD X6, X6, X6
-	VXORPD X8, X8, X8
-	VXORPD X10, X10, X10
 	TESTL  R8, R8
 	JZ     rownone
 
 rowfour:
 	MOVLQSX     (BX), R11
-	VMOVSD      (SI), X5
-	VFMADD231SD (DX)(R11*8), X5, X4
-	MOVLQSX     4(BX), R11
-	VMOVSD      8(SI), X5
-	VFMADD231SD (DX)(R11*8), X5, X6
+	MOVLQSX     4(BX), R12
+	VMOVSD      (DX)(R11*8), X6
+	VMOVHPD     (DX)(R12*8), X6, X6
 	MOVLQSX     8(BX), R11
-	VMOVSD      16(SI), X5
-	VFMADD231SD (DX)(R11*8), X5, X8
-	MOVLQSX     12(BX), R11
-	VMOVSD      24(SI), X5
-	VFMADD231SD (DX)(R11*8), X5, X10
+	MOVLQSX     12(BX), R12
+	VMOVSD      (DX)(R11*8), X5
+	VMOVHPD     (DX)(R12*8), X5, X5
+	VINSERTF128 $0x01, X5, Y6, Y6
+	VFMADD231PD (SI), Y6, Y4
 	ADDQ        $0x10, BX
 	ADDQ        $0x20, SI
 	DECL        R8
 	JNZ         rowfour
 
 rownone:
-	VANDPD   X0, X4, X5
-	VANDPD   X0, X6, X7
-	VANDPD   X0, X8, X9
-	VANDPD   X0, X10, X11
-	VADDSD   X8, X4, X4
-	VADDSD   X10, X6, X6
-	VADDSD   X6, X4, X4
-	VADDSD   X9, X5, X5
-	VADDSD   X11, X7, X7
-	VADDSD   X7, X5, X5
-	VMOVSD   X4, (AX)
-	VANDPD   X0, X4, X4
-	VUCOMISD X5, X2
-	JCS      large
-	VMULSD   X1, X5, X5
-	VUCOMISD X4, X5
-	JCC      next
+	VANDPD       Y0, Y4, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VADDPD       X6, X4, X4
+	VUNPCKHPD    X4, X4, X6
+	VADDSD       X6, X4, X4
+	VEXTRACTF128 $0x01, Y5, X6
+	VADDPD       X6, X5, X5
+	VUNPCKHPD    X5, X5, X6
+	VADDSD       X6, X5, X5
+	VMOVSD       X4, (AX)
+	VANDPD       X0, X4, X4
+	VUCOMISD     X5, X2
+	JCS          large
+	VMULSD       X1, X5, X5
+	VUCOMISD     X4, X5
+	JCC          next
 
 large:
 	VUCOMISD X4, X3

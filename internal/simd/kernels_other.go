@@ -113,7 +113,7 @@ func rankUpdateWide8(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
 	panic(noKernels)
 }
 
-func substituteFours(w, recip, row *float64, at *int32, values *float64, start *int32, step, count int) {
+func substituteFours(w, recip *float64, order, at *int32, values *float64, start *int32, step, count int) {
 	panic(noKernels)
 }
 

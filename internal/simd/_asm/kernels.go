@@ -167,8 +167,8 @@ func products() {
 	kernel("pairedDots", "(out *float64, at *int32, x, y *float64, count, n int, h float64)",
 		"pairedDots sets out[at.To] = h·Σ_k x[at.X·n + k]·y[at.Y·n + k], fused, the first product rounded.",
 		emit.PairedDots)
-	kernel("substituteFours", "(w, recip, row *float64, at *int32, values *float64, start *int32, step, count int)",
-		"substituteFours sets w[j] = w[j] + Σ v·w[at], or recip[j] (Σ v·w[at] - w[j]), row by row.",
+	kernel("substituteFours", "(w, recip *float64, order, at *int32, values *float64, start *int32, step, count int)",
+		"substituteFours sets w[j] = w[j] + Σ v·w[at], or recip (Σ v·w[at] - w[j]), row by row.",
 		emit.SubstituteFours)
 	kernel("residualFours", "(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)",
 		"residualFours sets r[j] = b[j] + Σ v·x[at] until a row is larger than the limits.", emit.ResidualFours)

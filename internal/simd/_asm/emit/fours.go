@@ -6,26 +6,37 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fourChains adds the terms of a row of fours to four chains, the first of which has a value already: at and values
-// point to the first four, and move on behind the last; left is how many there are, which becomes 0.
-func fourChains(label string, x, at, values, left reg.Register, sum [4]reg.VecVirtual) {
-	for _, s := range sum[1:] {
-		VXORPD(s, s, s)
-	}
+// fourChains adds the terms of a row of fours to four chains, side by side in sum, the first of which has a value
+// already and the others 0: at and values point to the first four, and move on behind the last; left is how many there
+// are, which becomes 0.
+func fourChains(label string, x, at, values, left reg.Register, sum reg.VecVirtual) {
 	TESTL(left, left)
 	JZ(LabelRef(label + "none"))
 	Label(label + "four")
-	for k, s := range sum {
-		i, v := GP64(), XMM()
-		MOVLQSX(Mem{Base: at, Disp: 4 * k}, i)
-		VMOVSD(Mem{Base: values, Disp: 8 * k}, v)
-		VFMADD231SD(Mem{Base: x, Index: i, Scale: 8}, v, s)
+	terms, upper := YMM(), XMM()
+	for k, to := range []reg.VecVirtual{terms.AsX().(reg.VecVirtual), upper} {
+		first, second := GP64(), GP64()
+		MOVLQSX(Mem{Base: at, Disp: 8 * k}, first)
+		MOVLQSX(Mem{Base: at, Disp: 8*k + 4}, second)
+		VMOVSD(Mem{Base: x, Index: first, Scale: 8}, to)
+		VMOVHPD(Mem{Base: x, Index: second, Scale: 8}, to, to)
 	}
+	VINSERTF128(Imm(1), upper, terms, terms)
+	VFMADD231PD(Mem{Base: values}, terms, sum)
 	ADDQ(Imm(16), at)
 	ADDQ(Imm(32), values)
 	DECL(left)
 	JNZ(LabelRef(label + "four"))
 	Label(label + "none")
+}
+
+// chainSum replaces the first of four chains by (s₀ + s₂) + (s₁ + s₃).
+func chainSum(sum reg.VecVirtual) {
+	low, upper := sum.AsX(), XMM()
+	VEXTRACTF128(Imm(1), sum, upper)
+	VADDPD(upper, low, low)
+	VUNPCKHPD(low, low, upper)
+	VADDSD(upper, low, low)
 }
 
 // rowLength loads how many fours the row has at whose start the pointer is, and moves the pointer to the next.
@@ -37,42 +48,40 @@ func rowLength(start reg.Register) reg.Register {
 	return left
 }
 
-// SubstituteFours is w[j] ← w[j] + Σ v·w[at] for a number of rows, or, if there is recip, recip[j] (Σ v·w[at] - w[j]).
-// Arguments are w, recip, which may be 0, row, which is the address of the first w[j], at, values and start of the
-// first row, step, from one row to the next, and count.
+// SubstituteFours is w[j] ← w[j] + Σ v·w[at] for the j of a number of rows, or, if there is recip, recip times
+// Σ v·w[at] - w[j]. Arguments are w, recip, which may be 0, and order, the addresses of recip and j of the first row,
+// at, values and start of the first row, step, of recip and order from one row to the next, and count.
 func SubstituteFours(args Args) {
-	p := pointers(args, "w", "recip", "row", "at", "values", "start")
-	w, recip, row, at, values, start := p[0], p[1], p[2], p[3], p[4], p[5]
-	step, count := bytes(args, "step"), args.Load("count")
-	sign := XMM()
+	p := pointers(args, "w", "recip", "order", "at", "values", "start")
+	w, recip, order, at, values, start := p[0], p[1], p[2], p[3], p[4], p[5]
+	step, count := args.Load("step"), args.Load("count")
+	sign := XMM() // of the first chain
 	VPCMPEQD(sign, sign, sign)
 	VPSLLQ(Imm(63), sign, sign)
+	VMOVQ(sign, sign)
 	rows := func(label string, scaled bool) {
-		var sum [4]reg.VecVirtual
-		for k := range sum {
-			sum[k] = XMM()
-		}
+		sum, j := YMM(), GP64()
+		own := sum.AsX()
 		Label(label)
 		left := rowLength(start)
-		VMOVSD(Mem{Base: row}, sum[0])
+		MOVLQSX(Mem{Base: order}, j)
+		VMOVSD(Mem{Base: w, Index: j, Scale: 8}, own)
 		if scaled {
-			VXORPD(sign, sum[0], sum[0])
+			VXORPD(sign, own, own)
 		}
 		fourChains(label, w, at, values, left, sum)
-		VADDSD(sum[2], sum[0], sum[0])
-		VADDSD(sum[3], sum[1], sum[1])
-		VADDSD(sum[1], sum[0], sum[0])
+		chainSum(sum)
 		if scaled {
-			VMULSD(Mem{Base: row, Index: recip, Scale: 1}, sum[0], sum[0])
+			VMULSD(Mem{Base: recip}, own, own)
+			LEAQ(Mem{Base: recip, Index: step, Scale: 8}, recip)
 		}
-		VMOVSD(sum[0], Mem{Base: row})
-		ADDQ(step, row)
+		VMOVSD(own, Mem{Base: w, Index: j, Scale: 8})
+		LEAQ(Mem{Base: order, Index: step, Scale: 4}, order)
 		DECQ(count)
 		JNZ(LabelRef(label))
 	}
 	TESTQ(recip, recip)
 	JZ(LabelRef("plain"))
-	SUBQ(w, recip)
 	rows("scaled", true)
 	JMP(LabelRef("done"))
 	rows("plain", false)
@@ -88,7 +97,7 @@ func ResidualFours(args Args) {
 	r, b, x, at, values, start, limit, number := p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]
 	count := GP64()
 	MOVQ(Mem{Base: number}, count)
-	size := XMM()
+	size := YMM()
 	VPCMPEQD(size, size, size)
 	VPSRLQ(Imm(1), size, size)
 	var limits [3]reg.VecVirtual
@@ -96,25 +105,17 @@ func ResidualFours(args Args) {
 		limits[k] = XMM()
 		VMOVSD(Mem{Base: limit, Disp: 8 * k}, limits[k])
 	}
-	var sum, sizes [4]reg.VecVirtual
-	for k := range sum {
-		sum[k], sizes[k] = XMM(), XMM()
-	}
+	sum, sizes := YMM(), YMM()
+	own, least := sum.AsX(), sizes.AsX()
 	Label("row")
 	left := rowLength(start)
-	VMOVSD(Mem{Base: b}, sum[0])
+	VMOVSD(Mem{Base: b}, own)
 	fourChains("row", x, at, values, left, sum)
-	for k, s := range sum {
-		VANDPD(size, s, sizes[k])
-	}
-	for _, of := range [2][4]reg.VecVirtual{sum, sizes} {
-		VADDSD(of[2], of[0], of[0])
-		VADDSD(of[3], of[1], of[1])
-		VADDSD(of[1], of[0], of[0])
-	}
-	own, least := sum[0], sizes[0]
+	VANDPD(size, sum, sizes)
+	chainSum(sum)
+	chainSum(sizes)
 	VMOVSD(own, Mem{Base: r})
-	VANDPD(size, own, own)
+	VANDPD(size.AsX(), own, own)
 	VUCOMISD(least, limits[1])
 	JCS(LabelRef("large"))
 	VMULSD(limits[0], least, least)
