@@ -21,8 +21,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), append(endings(), os.Interrupt)...)
 	// A second Ctrl-C ends the process at once, whatever it is doing.
 	context.AfterFunc(ctx, stop)
-	debug.SetMemoryLimit(memory.Budget()) // garbage is collected sooner where memory is short
-	collectLater(min(garbage, memory.Budget()/16))
+	collectLater()
+	// Garbage is collected sooner where memory is short. What the system says of that takes a while to read.
+	go func() { debug.SetMemoryLimit(memory.Budget()) }()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -32,7 +33,7 @@ const garbage = 128 << 20
 // collectLater lets the first collection of garbage wait for 32 MB, rather than 4: most commands are done before. Later
 // ones wait until there is as much garbage as there is anything else, as always, or as much as may wait: half of the
 // collections while a large model is compiled would find little.
-func collectLater(most int64) {
+func collectLater() {
 	usual := debug.SetGCPercent(800)
 	if usual != 100 { // the user says what is to be
 		debug.SetGCPercent(usual)
@@ -43,6 +44,7 @@ func collectLater(most int64) {
 	next := func() { runtime.SetFinalizer(new([64]byte), collected) }
 	collected = func(*[64]byte) {
 		metrics.Read(live)
+		most := min(garbage, memory.Budget()/16)
 		debug.SetGCPercent(int(max(100, min(100*most/max(int64(live[0].Value.Uint64()), 1), 800))))
 		next()
 	}
