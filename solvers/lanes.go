@@ -159,6 +159,8 @@ type lane struct {
 	own     bool      // the steps that go to the sink are not in blocks
 	apart   bool      // the solver has made the trial step
 	loaded  bool      // the solver has the trial step
+	ok      bool      // the trial step is not rejected
+	located bool      // the trial step was cut to end at a root
 	guards  []float64 // what ReadGuards says of it; nil for nothing
 }
 
@@ -412,6 +414,7 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 	mask := block[r.Mask*LaneCount:][:LaneCount]
 	norms := block[r.Norm*LaneCount:][:LaneCount]
 	all := true
+	var errs [LaneCount]error
 	var overall, factors [LaneCount]float64
 	for i := range l.lanes {
 		overall[i] = norms[i]
@@ -439,14 +442,24 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		if a.guards = nil; guards != nil {
 			a.guards = guards[i:]
 		}
-		var ok bool
-		var err error
 		l.tried++
 		if r.Serve > 0 && (block[r.Serve*LaneCount+i] == 0 || !(norms[i] <= math.MaxFloat64)) {
-			ok, err = l.alone(i, a)
+			a.ok, errs[i] = l.alone(i, a)
 		} else {
-			ok, err = a.accepts(norms[i], overall[i], factors[i])
+			a.ok, errs[i] = a.accepts(norms[i], overall[i], factors[i])
 		}
+	}
+	for i := range l.lanes { // lane after lane does the same, while the processor has its code at hand
+		if a := &l.lanes[i]; a.s != nil && a.ok && errs[i] == nil {
+			a.ok, errs[i] = a.watch()
+		}
+	}
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		if a.s == nil {
+			continue
+		}
+		ok, err := a.ok, errs[i]
 		if err == nil && ok {
 			ok, err = a.accept(r, l.moves)
 			a.entered = a.entered && !(a.moved && l.jumps)
@@ -454,7 +467,7 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		if ok && err == nil {
 			mask[i] = 1
 		}
-		if err != nil || s.done {
+		if err != nil || a.s.done {
 			a.leave()
 			from.Done(i, err)
 		}
@@ -529,21 +542,28 @@ func (l *Lanes) alone(i int, a *lane) (bool, error) {
 	return s.judge(s.trial)
 }
 
+// watch watches the guards over the trial step. It reports whether that is not rejected.
+func (a *lane) watch() (bool, error) {
+	s := a.s
+	a.located = false
+	if len(s.guards) == 0 || !a.clip && s.calm() {
+		return true, nil
+	}
+	length := s.trial
+	verdict, err := s.watch()
+	if err != nil || verdict == retry {
+		return false, err
+	}
+	if a.located = verdict == found; a.located {
+		a.clip = a.clip && s.trial.T1 == length.T1
+	}
+	return true, nil
+}
+
 // accept hands over the trial step. It reports whether the step of the block is that of the run. Those that the solver
 // made are not, nor are, with moves, those that end at times that were chosen.
 func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
-	s := a.s
-	located := false
-	if len(s.guards) > 0 && (a.clip || !s.calm()) {
-		length := s.trial
-		switch verdict, err := s.watch(); {
-		case err != nil || verdict == retry:
-			return false, err
-		case verdict == found:
-			located = true
-			a.clip = a.clip && s.trial.T1 == length.T1
-		}
-	}
+	s, located := a.s, a.located
 	s.stats.Steps++
 	if s.stiff.method != nil && !s.stiff.found {
 		if s.spectrum.reach == 0 && !located {
