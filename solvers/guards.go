@@ -43,6 +43,7 @@ type guardState struct {
 	resting  []bool    // [guards] fired in the group just before this step
 	anyRest  bool
 	anyWatch bool
+	anyKink  bool
 	kinks    int // that ended steps soon after one another: 3 for each, less 1 for each other step
 	kinked   int // the last step that one of them ended
 	kink     int // that ends the trial step, or -1
@@ -71,7 +72,7 @@ func newGuardState(guards []Guard, members []Info, z Size) guardState {
 		g.polynomial = newPolynomial(guards, members)
 	}
 	for _, x := range guards {
-		g.anyWatch = g.anyWatch || x.Watch
+		g.anyWatch, g.anyKink = g.anyWatch || x.Watch, g.anyKink || x.Kink
 	}
 	return g
 }

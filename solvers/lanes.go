@@ -235,7 +235,14 @@ func (l *Lanes) Bytes() int {
 func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.lanes[lane].chosen }
 
 // Put writes a step that the sink of a lane is given, and that is not in a block, into the present one.
-func (l *Lanes) Put(lane int, st *Step) { l.rows.put(l.Block(l.present)[lane:], st) }
+func (l *Lanes) Put(lane int, st *Step) {
+	b := l.Block(l.present)[lane:]
+	if a := &l.lanes[lane]; a.located || a.apart {
+		l.rows.put(b, st)
+	} else { // it is there, but its end may be later by rounding
+		b[0], b[LaneCount], b[2*LaneCount] = st.T, st.H, st.T1
+	}
+}
 
 // PutAside writes a step into a block of its own, Aside.
 func (l *Lanes) PutAside(lane int, st *Step) {
@@ -634,7 +641,7 @@ func (a *lane) settle() {
 // made reports whether the solver has made the trial step itself.
 func (a *lane) made() bool { return a == nil || a.apart }
 
-// load gives the solver the step, with the estimate of its error if there are guards, as soon as either is wanted.
+// load gives the solver the step, with the estimate of its error if kinks want it, as soon as either is wanted.
 func (a *lane) load() {
 	if a == nil || a.apart || a.loaded {
 		return
@@ -646,7 +653,7 @@ func (a *lane) load() {
 	gather(tr.Y1, a.block[r.Y1*LaneCount:])
 	gather(tr.DQ, a.block[r.DQ*LaneCount:])
 	tr.Dense, tr.Estimated = false, false
-	if len(s.guards) > 0 {
+	if s.anyKink {
 		s.method.Error(tr, s.err)
 	}
 }
