@@ -47,6 +47,10 @@ func (r *Runner) independent() (share float64, err error) {
 		return 0, err
 	}
 	other.share = share
+	if r.trajectory.Stock == nil {
+		r.drawFrom(&solvers.Stock{Most: 2 * room})
+	}
+	other.drawFrom(r.trajectory.Stock)
 	r.other = other
 	return share, nil
 }
@@ -295,13 +299,25 @@ func (r *Runner) sizes() []float64 {
 	return out
 }
 
-// room is the memory of a recorded run from which it is given up before another run is recorded.
-const room = 16 << 20
+// room is the memory of a recorded run from which it is given up before another run is recorded, and recycled that from
+// which its steps are recorded where others were: runs that fit the caches side by side need not share.
+const room, recycled = 16 << 20, 4 << 20
+
+// drawFrom lets the runs of r and its parts be recorded in memory of s.
+func (r *Runner) drawFrom(s *solvers.Stock) {
+	r.trajectory.Stock = s
+	for _, part := range r.parts {
+		part.drawFrom(s)
+	}
+}
 
 // makeRoom gives up the memory of the runs that r and its parts recorded last, where it is large.
 func (r *Runner) makeRoom() {
-	if r.trajectory.Bytes() > room {
+	switch bytes := r.trajectory.Bytes(); {
+	case bytes > room:
 		r.trajectory.Drop()
+	case bytes > recycled:
+		r.trajectory.Recycle()
 	}
 	for _, part := range r.parts {
 		part.makeRoom()
@@ -408,6 +424,7 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 			return nil, err
 		}
 		r.careful.keep = r.keep
+		r.careful.drawFrom(r.trajectory.Stock)
 	}
 	if !r.keep {
 		r.makeRoom()

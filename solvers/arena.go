@@ -9,6 +9,7 @@ type arena struct {
 	chunks [][]float64 // nil where they are on a shelf, or were given up
 	n      int
 	away   *shelved[float64] // nil while none are on a shelf
+	stock  *Stock            // that chunks are taken from; nil for new ones
 }
 
 func (a *arena) reset(slot int) {
@@ -16,7 +17,7 @@ func (a *arena) reset(slot int) {
 	if slot == a.slot && a.away == nil {
 		return
 	}
-	*a = arena{slot: slot}
+	*a = arena{slot: slot, stock: a.stock}
 	// Chunks of about eight thousand numbers.
 	if per := 1 << 13 / max(slot, 1); per > 1 {
 		a.shift = uint(min(bits.Len(uint(per))-1, 10))
@@ -48,7 +49,7 @@ func (a *arena) grows() int64 {
 
 func (a *arena) next() []float64 {
 	if a.n>>a.shift == len(a.chunks) {
-		a.chunks = append(a.chunks, make([]float64, a.slot<<a.shift))
+		a.chunks = append(a.chunks, a.stock.take(a.slot<<a.shift))
 	}
 	a.n++
 	return a.near(a.n - 1)

@@ -14,12 +14,10 @@ type copier struct{ *solvers.Trajectory }
 
 func (copier) Lend(int) (y1, k []float64) { return nil, nil }
 
-// TestLend holds that a run whose stages were computed in the trajectory's own
-// memory is the run that was copied there: through rejected steps, a kick at a
-// given time, and again with the same solver.
-func TestLend(t *testing.T) {
+// kicked returns a chain of 1500 states, which begins again at a given time.
+func kicked() *solvertest.Hybrid {
 	const n = 1500
-	h := &solvertest.Hybrid{
+	return &solvertest.Hybrid{
 		N:      n,
 		Params: []float64{3},
 		Init: func(_ solvertest.C, _ *solvertest.Env, y, _ []solvertest.C) {
@@ -55,6 +53,13 @@ func TestLend(t *testing.T) {
 			},
 		}},
 	}
+}
+
+// TestLend holds that a run whose stages were computed in the trajectory's own
+// memory is the run that was copied there: through rejected steps, a kick at a
+// given time, and again with the same solver.
+func TestLend(t *testing.T) {
+	h := kicked()
 	for _, method := range []string{"dopri5", "rk4", "bs3", "rkc2", "bs3, tsit5"} {
 		opts := solvers.Options{RTol: 1e-6, ATol: 1e-9, H0: 0.2}
 		if method == "rk4" {

@@ -28,6 +28,8 @@ type Trajectory struct {
 	// Fixed is the length of the steps, where all but the last are equal; 0 where they are not. The number of steps is
 	// then known if nothing happens on the way, and states of CheckpointBinomial are placed for it from the start.
 	Fixed float64
+	// Stock, if not nil, is where the memory of steps that are kept with their stages comes from.
+	Stock *Stock
 
 	size   Size
 	info   Info   // of the method
@@ -91,6 +93,7 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	for i, one := range members {
 		info := one.Info()
 		tr.each = append(tr.each, info)
+		tr.stepAt[i].stock = tr.Stock
 		tr.stepAt[i].reset(z.N + z.Q + info.Stages*(z.N+z.Q))
 		k, _ := one.(keeper)
 		tr.keepers = append(tr.keepers, k)
@@ -323,10 +326,19 @@ func (tr *Trajectory) shelve() error {
 // since then means nothing.
 func (tr *Trajectory) Err() error { return tr.shelf.failed() }
 
-// Drop gives up the memory of the states; the run cannot be read any more. The next run is recorded as if this one had
-// not been dropped.
+// Recycle gives the memory of steps that are kept with their stages to Stock; the run cannot be read any more.
+func (tr *Trajectory) Recycle() {
+	for i := range tr.stepAt {
+		tr.Stock.give(tr.stepAt[i].chunks)
+		tr.stepAt[i].drop()
+	}
+}
+
+// Drop gives up the memory of the states, some of it to Stock; the run cannot be read any more. The next run is
+// recorded as if this one had not been dropped.
 func (tr *Trajectory) Drop() {
-	tr.dropSteps()
+	tr.Recycle()
+	tr.dropKept()
 	tr.jumpAt.drop()
 	tr.siteAt.drop()
 	tr.steps.drop()
