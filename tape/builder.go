@@ -52,7 +52,10 @@ type nodes struct {
 	len    int
 }
 
-const pieceBits = 9
+const (
+	pieceBits  = 9
+	shortPiece = 32 // the first piece to begin with: most tapes are short
+)
 
 func (n *nodes) at(v Value) *node { return &n.pieces[v>>pieceBits][v&(1<<pieceBits-1)] }
 
@@ -61,8 +64,9 @@ func (n *nodes) append(x node) Value {
 	switch at := n.len >> pieceBits; {
 	case at < len(n.pieces):
 		n.pieces[at] = append(n.pieces[at], x)
-	case at == 0: // most tapes are short
-		n.pieces = append(n.pieces, []node{x})
+	case at == 0:
+		piece := short.Get().(*[shortPiece]node)
+		n.pieces = append(n.pieces, append(piece[:0], x))
 	default:
 		piece := spare.Get().(*[1 << pieceBits]node)
 		n.pieces = append(n.pieces, append(piece[:0], x))
@@ -71,15 +75,21 @@ func (n *nodes) append(x node) Value {
 	return v
 }
 
-// spare has pieces that are free: each pass over a long tape fills many, for a short time.
-var spare = sync.Pool{New: func() any { return new([1 << pieceBits]node) }}
+// spare and short have pieces that are free: each pass over a long tape fills many, for a short time, and to compile a
+// small model makes dozens of short ones.
+var (
+	spare = sync.Pool{New: func() any { return new([1 << pieceBits]node) }}
+	short = sync.Pool{New: func() any { return new([shortPiece]node) }}
+)
 
 // free gives the pieces back.
 func (n *nodes) free() {
 	for _, p := range n.pieces {
-		if cap(p) == 1<<pieceBits {
-			clear(p)
+		switch clear(p); cap(p) {
+		case 1 << pieceBits:
 			spare.Put((*[1 << pieceBits]node)(p[:1<<pieceBits]))
+		case shortPiece:
+			short.Put((*[shortPiece]node)(p[:shortPiece]))
 		}
 	}
 	*n = nodes{}
