@@ -1023,20 +1023,22 @@ done:
 	RET
 
 // func laneProductTwo(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int, lanes int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, FMA3
 TEXT ·laneProductTwo(SB), NOSPLIT, $0-80
 	MOVQ  lanes+72(FP), AX
 	SUBQ  $0x08, AX
 	MOVQ  $-1, CX
 	BZHIQ AX, CX, CX
 	KMOVW CX, K1
+	CMPQ  AX, $0x04
+	JG    two
 	MOVQ  y+0(FP), AX
 	MOVQ  a+8(FP), CX
 	MOVQ  rows+24(FP), DX
 
-rows6:
+halfrows6:
 	CMPQ      DX, $0x06
-	JL        rows6none
+	JL        halfrows6none
 	MOVQ      ys+40(FP), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
@@ -1044,7 +1046,7 @@ rows6:
 	LEAQ      (SI)(DI*1), DI
 	MOVQ      from+64(FP), R8
 	TESTQ     R8, R8
-	JZ        rows6zero
+	JZ        halfrows6zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
@@ -1057,9 +1059,9 @@ rows6:
 	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
 	VMOVUPD   (DI)(BX*2), Z10
 	VMOVUPD.Z 64(DI)(BX*2), K1, Z11
-	JMP       rows6begun
+	JMP       halfrows6begun
 
-rows6zero:
+halfrows6zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1073,7 +1075,7 @@ rows6zero:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-rows6begun:
+halfrows6begun:
 	MOVQ z+16(FP), R8
 	MOVQ zs+56(FP), R9
 	SHLQ $0x03, R9
@@ -1082,7 +1084,430 @@ rows6begun:
 	SHLQ $0x03, R11
 	MOVQ CX, R12
 
-rows6step:
+halfrows6step:
+	VMOVUPD      (R8), Z12
+	VMOVUPD.Z    64(R8), K1, Z13
+	VBROADCASTSD (R12), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R12), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 16(R12), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 24(R12), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 32(R12), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 40(R12), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          halfrows6step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	VMOVUPD      Z10, (DI)(BX*2)
+	VMOVUPD      Z11, K1, 64(DI)(BX*2)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x06, DX
+	JMP          halfrows6
+
+halfrows6none:
+	CMPQ      DX, $0x05
+	JL        halfrows5none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      from+64(FP), R8
+	TESTQ     R8, R8
+	JZ        halfrows5zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	JMP       halfrows5begun
+
+halfrows5zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+halfrows5begun:
+	MOVQ z+16(FP), R8
+	MOVQ zs+56(FP), R9
+	SHLQ $0x03, R9
+	MOVQ inner+32(FP), R10
+	MOVQ as+48(FP), R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+halfrows5step:
+	VMOVUPD      (R8), Z10
+	VMOVUPD.Z    64(R8), K1, Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(R12), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 16(R12), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R12), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          halfrows5step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x05, DX
+	JMP          halfdone
+
+halfrows5none:
+	CMPQ      DX, $0x04
+	JL        halfrows4none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      from+64(FP), R8
+	TESTQ     R8, R8
+	JZ        halfrows4zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	JMP       halfrows4begun
+
+halfrows4zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+halfrows4begun:
+	MOVQ z+16(FP), R8
+	MOVQ zs+56(FP), R9
+	SHLQ $0x03, R9
+	MOVQ inner+32(FP), R10
+	MOVQ as+48(FP), R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+halfrows4step:
+	VMOVUPD      (R8), Z8
+	VMOVUPD.Z    64(R8), K1, Z9
+	VBROADCASTSD (R12), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(R12), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R12), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(R12), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          halfrows4step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x04, DX
+	JMP          halfdone
+
+halfrows4none:
+	CMPQ      DX, $0x03
+	JL        halfrows3none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        halfrows3zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	JMP       halfrows3begun
+
+halfrows3zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+halfrows3begun:
+	MOVQ z+16(FP), DI
+	MOVQ zs+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ inner+32(FP), R9
+	MOVQ as+48(FP), R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+halfrows3step:
+	VMOVUPD      (DI), Z6
+	VMOVUPD.Z    64(DI), K1, Z7
+	VBROADCASTSD (R11), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD 8(R11), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 16(R11), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          halfrows3step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x03, DX
+	JMP          halfdone
+
+halfrows3none:
+	CMPQ      DX, $0x02
+	JL        halfrows2none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        halfrows2zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	JMP       halfrows2begun
+
+halfrows2zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+halfrows2begun:
+	MOVQ z+16(FP), DI
+	MOVQ zs+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ inner+32(FP), R9
+	MOVQ as+48(FP), R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+halfrows2step:
+	VMOVUPD      (DI), Z4
+	VMOVUPD.Z    64(DI), K1, Z5
+	VBROADCASTSD (R11), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(R11), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          halfrows2step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x02, DX
+	JMP          halfdone
+
+halfrows2none:
+	CMPQ      DX, $0x01
+	JL        halfrows1none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        halfrows1zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	JMP       halfrows1begun
+
+halfrows1zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+halfrows1begun:
+	MOVQ z+16(FP), DI
+	MOVQ zs+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ inner+32(FP), R9
+	MOVQ as+48(FP), R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+halfrows1step:
+	VMOVUPD      (DI), Z2
+	VMOVUPD.Z    64(DI), K1, Z3
+	VBROADCASTSD (R11), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          halfrows1step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	SUBQ         $0x01, DX
+	JMP          halfdone
+
+halfrows1none:
+halfdone:
+	JMP end
+
+two:
+	MOVQ y+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ rows+24(FP), DX
+
+tworows6:
+	CMPQ      DX, $0x06
+	JL        tworows6none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      from+64(FP), R8
+	TESTQ     R8, R8
+	JZ        tworows6zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	VMOVUPD   (DI)(BX*2), Z10
+	VMOVUPD.Z 64(DI)(BX*2), K1, Z11
+	JMP       tworows6begun
+
+tworows6zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+tworows6begun:
+	MOVQ z+16(FP), R8
+	MOVQ zs+56(FP), R9
+	SHLQ $0x03, R9
+	MOVQ inner+32(FP), R10
+	MOVQ as+48(FP), R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+tworows6step:
 	VMOVUPD      (R8), Z12
 	VMOVUPD.Z    64(R8), K1, Z13
 	VBROADCASTSD (R12), Z14
@@ -1106,7 +1531,7 @@ rows6step:
 	ADDQ         $0x30, R12
 	ADDQ         R9, R8
 	DECQ         R10
-	JNZ          rows6step
+	JNZ          tworows6step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -1127,11 +1552,11 @@ rows6step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x06, DX
-	JMP          rows6
+	JMP          tworows6
 
-rows6none:
+tworows6none:
 	CMPQ      DX, $0x05
-	JL        rows5none
+	JL        tworows5none
 	MOVQ      ys+40(FP), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
@@ -1139,7 +1564,7 @@ rows6none:
 	LEAQ      (SI)(DI*1), DI
 	MOVQ      from+64(FP), R8
 	TESTQ     R8, R8
-	JZ        rows5zero
+	JZ        tworows5zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
@@ -1150,9 +1575,9 @@ rows6none:
 	VMOVUPD.Z 64(DI), K1, Z7
 	VMOVUPD   (DI)(BX*1), Z8
 	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
-	JMP       rows5begun
+	JMP       tworows5begun
 
-rows5zero:
+tworows5zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1164,7 +1589,7 @@ rows5zero:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-rows5begun:
+tworows5begun:
 	MOVQ z+16(FP), R8
 	MOVQ zs+56(FP), R9
 	SHLQ $0x03, R9
@@ -1173,7 +1598,7 @@ rows5begun:
 	SHLQ $0x03, R11
 	MOVQ CX, R12
 
-rows5step:
+tworows5step:
 	VMOVUPD      (R8), Z10
 	VMOVUPD.Z    64(R8), K1, Z11
 	VBROADCASTSD (R12), Z12
@@ -1194,7 +1619,7 @@ rows5step:
 	ADDQ         $0x30, R12
 	ADDQ         R9, R8
 	DECQ         R10
-	JNZ          rows5step
+	JNZ          tworows5step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -1212,11 +1637,11 @@ rows5step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x05, DX
-	JMP          done
+	JMP          twodone
 
-rows5none:
+tworows5none:
 	CMPQ      DX, $0x04
-	JL        rows4none
+	JL        tworows4none
 	MOVQ      ys+40(FP), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
@@ -1224,7 +1649,7 @@ rows5none:
 	LEAQ      (SI)(DI*1), DI
 	MOVQ      from+64(FP), R8
 	TESTQ     R8, R8
-	JZ        rows4zero
+	JZ        tworows4zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
@@ -1233,9 +1658,9 @@ rows5none:
 	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
 	VMOVUPD   (DI), Z6
 	VMOVUPD.Z 64(DI), K1, Z7
-	JMP       rows4begun
+	JMP       tworows4begun
 
-rows4zero:
+tworows4zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1245,7 +1670,7 @@ rows4zero:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-rows4begun:
+tworows4begun:
 	MOVQ z+16(FP), R8
 	MOVQ zs+56(FP), R9
 	SHLQ $0x03, R9
@@ -1254,7 +1679,7 @@ rows4begun:
 	SHLQ $0x03, R11
 	MOVQ CX, R12
 
-rows4step:
+tworows4step:
 	VMOVUPD      (R8), Z8
 	VMOVUPD.Z    64(R8), K1, Z9
 	VBROADCASTSD (R12), Z10
@@ -1272,7 +1697,7 @@ rows4step:
 	ADDQ         $0x30, R12
 	ADDQ         R9, R8
 	DECQ         R10
-	JNZ          rows4step
+	JNZ          tworows4step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -1287,26 +1712,26 @@ rows4step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x04, DX
-	JMP          done
+	JMP          twodone
 
-rows4none:
+tworows4none:
 	CMPQ      DX, $0x03
-	JL        rows3none
+	JL        tworows3none
 	MOVQ      ys+40(FP), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
 	MOVQ      from+64(FP), DI
 	TESTQ     DI, DI
-	JZ        rows3zero
+	JZ        tworows3zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
 	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
 	VMOVUPD   (SI)(BX*2), Z4
 	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
-	JMP       rows3begun
+	JMP       tworows3begun
 
-rows3zero:
+tworows3zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1314,7 +1739,7 @@ rows3zero:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-rows3begun:
+tworows3begun:
 	MOVQ z+16(FP), DI
 	MOVQ zs+56(FP), R8
 	SHLQ $0x03, R8
@@ -1323,7 +1748,7 @@ rows3begun:
 	SHLQ $0x03, R10
 	MOVQ CX, R11
 
-rows3step:
+tworows3step:
 	VMOVUPD      (DI), Z6
 	VMOVUPD.Z    64(DI), K1, Z7
 	VBROADCASTSD (R11), Z8
@@ -1338,7 +1763,7 @@ rows3step:
 	ADDQ         $0x30, R11
 	ADDQ         R8, DI
 	DECQ         R9
-	JNZ          rows3step
+	JNZ          tworows3step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -1350,30 +1775,30 @@ rows3step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x03, DX
-	JMP          done
+	JMP          twodone
 
-rows3none:
+tworows3none:
 	CMPQ      DX, $0x02
-	JL        rows2none
+	JL        tworows2none
 	MOVQ      ys+40(FP), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
 	MOVQ      from+64(FP), DI
 	TESTQ     DI, DI
-	JZ        rows2zero
+	JZ        tworows2zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
 	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
-	JMP       rows2begun
+	JMP       tworows2begun
 
-rows2zero:
+tworows2zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-rows2begun:
+tworows2begun:
 	MOVQ z+16(FP), DI
 	MOVQ zs+56(FP), R8
 	SHLQ $0x03, R8
@@ -1382,7 +1807,7 @@ rows2begun:
 	SHLQ $0x03, R10
 	MOVQ CX, R11
 
-rows2step:
+tworows2step:
 	VMOVUPD      (DI), Z4
 	VMOVUPD.Z    64(DI), K1, Z5
 	VBROADCASTSD (R11), Z6
@@ -1394,7 +1819,7 @@ rows2step:
 	ADDQ         $0x30, R11
 	ADDQ         R8, DI
 	DECQ         R9
-	JNZ          rows2step
+	JNZ          tworows2step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -1403,26 +1828,26 @@ rows2step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x02, DX
-	JMP          done
+	JMP          twodone
 
-rows2none:
+tworows2none:
 	CMPQ      DX, $0x01
-	JL        rows1none
+	JL        tworows1none
 	MOVQ      ys+40(FP), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
 	MOVQ      from+64(FP), DI
 	TESTQ     DI, DI
-	JZ        rows1zero
+	JZ        tworows1zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
-	JMP       rows1begun
+	JMP       tworows1begun
 
-rows1zero:
+tworows1zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-rows1begun:
+tworows1begun:
 	MOVQ z+16(FP), DI
 	MOVQ zs+56(FP), R8
 	SHLQ $0x03, R8
@@ -1431,7 +1856,7 @@ rows1begun:
 	SHLQ $0x03, R10
 	MOVQ CX, R11
 
-rows1step:
+tworows1step:
 	VMOVUPD      (DI), Z2
 	VMOVUPD.Z    64(DI), K1, Z3
 	VBROADCASTSD (R11), Z4
@@ -1440,16 +1865,17 @@ rows1step:
 	ADDQ         $0x30, R11
 	ADDQ         R8, DI
 	DECQ         R9
-	JNZ          rows1step
+	JNZ          tworows1step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	ADDQ         R10, CX
 	ADDQ         BX, AX
 	SUBQ         $0x01, DX
-	JMP          done
+	JMP          twodone
 
-rows1none:
-done:
+tworows1none:
+twodone:
+end:
 	VZEROUPPER
 	RET
 
@@ -2546,7 +2972,7 @@ done:
 	RET
 
 // func rankUpdateWide1(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide1(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -2694,10 +3120,10 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Y7
-	VBROADCASTSD (BX), Z3
-	VFMADD231PD  Z2, Z3, Z0
-	VFMADD231PD  Z7, Z3, Z1
+	VMOVUPD      64(CX), Y3
+	VBROADCASTSD (BX), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Y3, Y4, Y1
 	ADDQ         $0x60, CX
 	ADDQ         SI, BX
 	DECQ         DX
@@ -2741,7 +3167,7 @@ done:
 	RET
 
 // func rankUpdateWide2(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide2(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -2927,13 +3353,13 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Y10
-	VBROADCASTSD (SI), Z5
-	VFMADD231PD  Z4, Z5, Z0
-	VFMADD231PD  Z10, Z5, Z1
-	VBROADCASTSD (SI)(R8*1), Z5
-	VFMADD231PD  Z4, Z5, Z2
-	VFMADD231PD  Z10, Z5, Z3
+	VMOVUPD      64(DX), Y5
+	VBROADCASTSD (SI), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (SI)(R8*1), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $0x60, DX
 	ADDQ         DI, SI
 	DECQ         BX
@@ -2985,7 +3411,7 @@ done:
 	RET
 
 // func rankUpdateWide3(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide3(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -3209,16 +3635,16 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (DX), Z6
-	VMOVUPD      64(DX), Y13
-	VBROADCASTSD (SI), Z7
-	VFMADD231PD  Z6, Z7, Z0
-	VFMADD231PD  Z13, Z7, Z1
-	VBROADCASTSD (SI)(R8*1), Z7
-	VFMADD231PD  Z6, Z7, Z2
-	VFMADD231PD  Z13, Z7, Z3
-	VBROADCASTSD (SI)(R8*2), Z7
-	VFMADD231PD  Z6, Z7, Z4
-	VFMADD231PD  Z13, Z7, Z5
+	VMOVUPD      64(DX), Y7
+	VBROADCASTSD (SI), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (SI)(R8*1), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (SI)(R8*2), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $0x60, DX
 	ADDQ         DI, SI
 	DECQ         BX
@@ -3278,7 +3704,7 @@ done:
 	RET
 
 // func rankUpdateWide4(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide4(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -3551,19 +3977,19 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (BX), Z8
-	VMOVUPD      64(BX), Y16
-	VBROADCASTSD (DI), Z9
-	VFMADD231PD  Z8, Z9, Z0
-	VFMADD231PD  Z16, Z9, Z1
-	VBROADCASTSD (DI)(R9*1), Z9
-	VFMADD231PD  Z8, Z9, Z2
-	VFMADD231PD  Z16, Z9, Z3
-	VBROADCASTSD (DI)(R9*2), Z9
-	VFMADD231PD  Z8, Z9, Z4
-	VFMADD231PD  Z16, Z9, Z5
-	VBROADCASTSD (R10), Z9
-	VFMADD231PD  Z8, Z9, Z6
-	VFMADD231PD  Z16, Z9, Z7
+	VMOVUPD      64(BX), Y9
+	VBROADCASTSD (DI), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (DI)(R9*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (DI)(R9*2), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R10), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $0x60, BX
 	ADDQ         R8, DI
 	ADDQ         R8, R10
@@ -3635,7 +4061,7 @@ done:
 	RET
 
 // func rankUpdateWide5(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide5(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -3946,22 +4372,22 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (BX), Z10
-	VMOVUPD      64(BX), Y19
-	VBROADCASTSD (DI), Z11
-	VFMADD231PD  Z10, Z11, Z0
-	VFMADD231PD  Z19, Z11, Z1
-	VBROADCASTSD (DI)(R9*1), Z11
-	VFMADD231PD  Z10, Z11, Z2
-	VFMADD231PD  Z19, Z11, Z3
-	VBROADCASTSD (DI)(R9*2), Z11
-	VFMADD231PD  Z10, Z11, Z4
-	VFMADD231PD  Z19, Z11, Z5
-	VBROADCASTSD (R10), Z11
-	VFMADD231PD  Z10, Z11, Z6
-	VFMADD231PD  Z19, Z11, Z7
-	VBROADCASTSD (R10)(R9*1), Z11
-	VFMADD231PD  Z10, Z11, Z8
-	VFMADD231PD  Z19, Z11, Z9
+	VMOVUPD      64(BX), Y11
+	VBROADCASTSD (DI), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD (DI)(R9*1), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD (DI)(R9*2), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD (R10), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD (R10)(R9*1), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $0x60, BX
 	ADDQ         R8, DI
 	ADDQ         R8, R10
@@ -4041,7 +4467,7 @@ done:
 	RET
 
 // func rankUpdateWide6(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide6(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -4390,25 +4816,25 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (BX), Z12
-	VMOVUPD      64(BX), Y22
-	VBROADCASTSD (DI), Z13
-	VFMADD231PD  Z12, Z13, Z0
-	VFMADD231PD  Z22, Z13, Z1
-	VBROADCASTSD (DI)(R9*1), Z13
-	VFMADD231PD  Z12, Z13, Z2
-	VFMADD231PD  Z22, Z13, Z3
-	VBROADCASTSD (DI)(R9*2), Z13
-	VFMADD231PD  Z12, Z13, Z4
-	VFMADD231PD  Z22, Z13, Z5
-	VBROADCASTSD (R10), Z13
-	VFMADD231PD  Z12, Z13, Z6
-	VFMADD231PD  Z22, Z13, Z7
-	VBROADCASTSD (R10)(R9*1), Z13
-	VFMADD231PD  Z12, Z13, Z8
-	VFMADD231PD  Z22, Z13, Z9
-	VBROADCASTSD (R10)(R9*2), Z13
-	VFMADD231PD  Z12, Z13, Z10
-	VFMADD231PD  Z22, Z13, Z11
+	VMOVUPD      64(BX), Y13
+	VBROADCASTSD (DI), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (DI)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (DI)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (R10), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (R10)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (R10)(R9*2), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $0x60, BX
 	ADDQ         R8, DI
 	ADDQ         R8, R10
@@ -4496,7 +4922,7 @@ done:
 	RET
 
 // func rankUpdateWide7(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide7(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -4890,28 +5316,28 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (SI), Z14
-	VMOVUPD      64(SI), Y25
-	VBROADCASTSD (R8), Z15
-	VFMADD231PD  Z14, Z15, Z0
-	VFMADD231PD  Z25, Z15, Z1
-	VBROADCASTSD (R8)(R10*1), Z15
-	VFMADD231PD  Z14, Z15, Z2
-	VFMADD231PD  Z25, Z15, Z3
-	VBROADCASTSD (R8)(R10*2), Z15
-	VFMADD231PD  Z14, Z15, Z4
-	VFMADD231PD  Z25, Z15, Z5
-	VBROADCASTSD (R12), Z15
-	VFMADD231PD  Z14, Z15, Z6
-	VFMADD231PD  Z25, Z15, Z7
-	VBROADCASTSD (R12)(R10*1), Z15
-	VFMADD231PD  Z14, Z15, Z8
-	VFMADD231PD  Z25, Z15, Z9
-	VBROADCASTSD (R12)(R10*2), Z15
-	VFMADD231PD  Z14, Z15, Z10
-	VFMADD231PD  Z25, Z15, Z11
-	VBROADCASTSD (R11), Z15
-	VFMADD231PD  Z14, Z15, Z12
-	VFMADD231PD  Z25, Z15, Z13
+	VMOVUPD      64(SI), Y15
+	VBROADCASTSD (R8), Z16
+	VFMADD231PD  Z14, Z16, Z0
+	VFMADD231PD  Y15, Y16, Y1
+	VBROADCASTSD (R8)(R10*1), Z16
+	VFMADD231PD  Z14, Z16, Z2
+	VFMADD231PD  Y15, Y16, Y3
+	VBROADCASTSD (R8)(R10*2), Z16
+	VFMADD231PD  Z14, Z16, Z4
+	VFMADD231PD  Y15, Y16, Y5
+	VBROADCASTSD (R12), Z16
+	VFMADD231PD  Z14, Z16, Z6
+	VFMADD231PD  Y15, Y16, Y7
+	VBROADCASTSD (R12)(R10*1), Z16
+	VFMADD231PD  Z14, Z16, Z8
+	VFMADD231PD  Y15, Y16, Y9
+	VBROADCASTSD (R12)(R10*2), Z16
+	VFMADD231PD  Z14, Z16, Z10
+	VFMADD231PD  Y15, Y16, Y11
+	VBROADCASTSD (R11), Z16
+	VFMADD231PD  Z14, Z16, Z12
+	VFMADD231PD  Y15, Y16, Y13
 	ADDQ         $0x60, SI
 	ADDQ         R9, R8
 	ADDQ         R9, R12
@@ -5010,7 +5436,7 @@ done:
 	RET
 
 // func rankUpdateWide8(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+
 TEXT ·rankUpdateWide8(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
@@ -5442,31 +5868,31 @@ singlebegun:
 
 singlestep:
 	VMOVUPD      (SI), Z16
-	VMOVUPD      64(SI), Y28
-	VBROADCASTSD (R8), Z17
-	VFMADD231PD  Z16, Z17, Z0
-	VFMADD231PD  Z28, Z17, Z1
-	VBROADCASTSD (R8)(R10*1), Z17
-	VFMADD231PD  Z16, Z17, Z2
-	VFMADD231PD  Z28, Z17, Z3
-	VBROADCASTSD (R8)(R10*2), Z17
-	VFMADD231PD  Z16, Z17, Z4
-	VFMADD231PD  Z28, Z17, Z5
-	VBROADCASTSD (R12), Z17
-	VFMADD231PD  Z16, Z17, Z6
-	VFMADD231PD  Z28, Z17, Z7
-	VBROADCASTSD (R12)(R10*1), Z17
-	VFMADD231PD  Z16, Z17, Z8
-	VFMADD231PD  Z28, Z17, Z9
-	VBROADCASTSD (R12)(R10*2), Z17
-	VFMADD231PD  Z16, Z17, Z10
-	VFMADD231PD  Z28, Z17, Z11
-	VBROADCASTSD (R11), Z17
-	VFMADD231PD  Z16, Z17, Z12
-	VFMADD231PD  Z28, Z17, Z13
-	VBROADCASTSD (R11)(R10*1), Z17
-	VFMADD231PD  Z16, Z17, Z14
-	VFMADD231PD  Z28, Z17, Z15
+	VMOVUPD      64(SI), Y17
+	VBROADCASTSD (R8), Z18
+	VFMADD231PD  Z16, Z18, Z0
+	VFMADD231PD  Y17, Y18, Y1
+	VBROADCASTSD (R8)(R10*1), Z18
+	VFMADD231PD  Z16, Z18, Z2
+	VFMADD231PD  Y17, Y18, Y3
+	VBROADCASTSD (R8)(R10*2), Z18
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Y17, Y18, Y5
+	VBROADCASTSD (R12), Z18
+	VFMADD231PD  Z16, Z18, Z6
+	VFMADD231PD  Y17, Y18, Y7
+	VBROADCASTSD (R12)(R10*1), Z18
+	VFMADD231PD  Z16, Z18, Z8
+	VFMADD231PD  Y17, Y18, Y9
+	VBROADCASTSD (R12)(R10*2), Z18
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Y17, Y18, Y11
+	VBROADCASTSD (R11), Z18
+	VFMADD231PD  Z16, Z18, Z12
+	VFMADD231PD  Y17, Y18, Y13
+	VBROADCASTSD (R11)(R10*1), Z18
+	VFMADD231PD  Z16, Z18, Z14
+	VFMADD231PD  Y17, Y18, Y15
 	ADDQ         $0x60, SI
 	ADDQ         R9, R8
 	ADDQ         R9, R12

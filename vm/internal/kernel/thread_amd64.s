@@ -30490,7 +30490,7 @@ done:
 	JMP  AX
 
 // func hMatvecLanesWide(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX512F, BMI2
+// Requires: AVX512F, BMI2, FMA3
 TEXT ·hMatvecLanesWide(SB), NOSPLIT, $0-32
 	MOVQ  SI, at+16(FP)
 	MOVQ  at+16(FP), AX
@@ -30499,6 +30499,8 @@ TEXT ·hMatvecLanesWide(SB), NOSPLIT, $0-32
 	MOVQ  $-1, CX
 	BZHIQ AX, CX, CX
 	KMOVW CX, K1
+	CMPQ  AX, $0x04
+	JG    two
 	MOVQ  at+16(FP), CX
 	MOVL  8(CX), AX
 	MOVQ  table+8(FP), DX
@@ -30514,9 +30516,9 @@ TEXT ·hMatvecLanesWide(SB), NOSPLIT, $0-32
 	MOVQ  at+16(FP), DX
 	MOVQ  40(DX), DX
 
-rows6:
+halfrows6:
 	CMPQ      DX, $0x06
-	JL        rows6none
+	JL        halfrows6none
 	MOVQ      at+16(FP), BX
 	MOVQ      32(BX), BX
 	SHLQ      $0x03, BX
@@ -30525,7 +30527,7 @@ rows6:
 	LEAQ      (SI)(DI*1), DI
 	MOVQ      $0x00000000, R8
 	TESTQ     R8, R8
-	JZ        rows6zero
+	JZ        halfrows6zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
@@ -30538,9 +30540,9 @@ rows6:
 	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
 	VMOVUPD   (DI)(BX*2), Z10
 	VMOVUPD.Z 64(DI)(BX*2), K1, Z11
-	JMP       rows6begun
+	JMP       halfrows6begun
 
-rows6zero:
+halfrows6zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -30554,7 +30556,7 @@ rows6zero:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-rows6begun:
+halfrows6begun:
 	MOVQ at+16(FP), R9
 	MOVL 24(R9), R8
 	MOVQ table+8(FP), R10
@@ -30573,7 +30575,507 @@ rows6begun:
 	SHLQ $0x03, R11
 	MOVQ CX, R12
 
-rows6step:
+halfrows6step:
+	VMOVUPD      (R8), Z12
+	VMOVUPD.Z    64(R8), K1, Z13
+	VBROADCASTSD (R12), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R12), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 16(R12), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 24(R12), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 32(R12), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 40(R12), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          halfrows6step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	VMOVUPD      Z10, (DI)(BX*2)
+	VMOVUPD      Z11, K1, 64(DI)(BX*2)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x06, DX
+	JMP          halfrows6
+
+halfrows6none:
+	CMPQ      DX, $0x05
+	JL        halfrows5none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      $0x00000000, R8
+	TESTQ     R8, R8
+	JZ        halfrows5zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	JMP       halfrows5begun
+
+halfrows5zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+halfrows5begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ at+16(FP), R9
+	MOVQ 32(R9), R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+halfrows5step:
+	VMOVUPD      (R8), Z10
+	VMOVUPD.Z    64(R8), K1, Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(R12), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 16(R12), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R12), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          halfrows5step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x05, DX
+	JMP          halfdone
+
+halfrows5none:
+	CMPQ      DX, $0x04
+	JL        halfrows4none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      $0x00000000, R8
+	TESTQ     R8, R8
+	JZ        halfrows4zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	JMP       halfrows4begun
+
+halfrows4zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+halfrows4begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ at+16(FP), R9
+	MOVQ 32(R9), R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+halfrows4step:
+	VMOVUPD      (R8), Z8
+	VMOVUPD.Z    64(R8), K1, Z9
+	VBROADCASTSD (R12), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(R12), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R12), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(R12), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          halfrows4step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x04, DX
+	JMP          halfdone
+
+halfrows4none:
+	CMPQ      DX, $0x03
+	JL        halfrows3none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      $0x00000000, DI
+	TESTQ     DI, DI
+	JZ        halfrows3zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	JMP       halfrows3begun
+
+halfrows3zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+halfrows3begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ at+16(FP), R8
+	MOVQ 32(R8), R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+halfrows3step:
+	VMOVUPD      (DI), Z6
+	VMOVUPD.Z    64(DI), K1, Z7
+	VBROADCASTSD (R11), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD 8(R11), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 16(R11), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          halfrows3step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x03, DX
+	JMP          halfdone
+
+halfrows3none:
+	CMPQ      DX, $0x02
+	JL        halfrows2none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      $0x00000000, DI
+	TESTQ     DI, DI
+	JZ        halfrows2zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	JMP       halfrows2begun
+
+halfrows2zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+halfrows2begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ at+16(FP), R8
+	MOVQ 32(R8), R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+halfrows2step:
+	VMOVUPD      (DI), Z4
+	VMOVUPD.Z    64(DI), K1, Z5
+	VBROADCASTSD (R11), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(R11), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          halfrows2step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x02, DX
+	JMP          halfdone
+
+halfrows2none:
+	CMPQ      DX, $0x01
+	JL        halfrows1none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      $0x00000000, DI
+	TESTQ     DI, DI
+	JZ        halfrows1zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	JMP       halfrows1begun
+
+halfrows1zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+halfrows1begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ at+16(FP), R8
+	MOVQ 32(R8), R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+halfrows1step:
+	VMOVUPD      (DI), Z2
+	VMOVUPD.Z    64(DI), K1, Z3
+	VBROADCASTSD (R11), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          halfrows1step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	SUBQ         $0x01, DX
+	JMP          halfdone
+
+halfrows1none:
+halfdone:
+	JMP end
+
+two:
+	MOVQ at+16(FP), CX
+	MOVL 8(CX), AX
+	MOVQ table+8(FP), DX
+	MOVQ (DX)(AX*1), AX
+	MOVL 12(CX), CX
+	LEAQ (AX)(CX*1), AX
+	MOVQ at+16(FP), DX
+	MOVL 16(DX), CX
+	MOVQ table+8(FP), BX
+	MOVQ (BX)(CX*1), CX
+	MOVL 20(DX), DX
+	LEAQ (CX)(DX*1), CX
+	MOVQ at+16(FP), DX
+	MOVQ 40(DX), DX
+
+tworows6:
+	CMPQ      DX, $0x06
+	JL        tworows6none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      $0x00000000, R8
+	TESTQ     R8, R8
+	JZ        tworows6zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	VMOVUPD   (DI)(BX*2), Z10
+	VMOVUPD.Z 64(DI)(BX*2), K1, Z11
+	JMP       tworows6begun
+
+tworows6zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+tworows6begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ at+16(FP), R9
+	MOVQ 32(R9), R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+tworows6step:
 	VMOVUPD      (R8), Z12
 	VMOVUPD.Z    64(R8), K1, Z13
 	VBROADCASTSD (R12), Z14
@@ -30597,7 +31099,7 @@ rows6step:
 	ADDQ         $0x30, R12
 	ADDQ         R9, R8
 	DECQ         R10
-	JNZ          rows6step
+	JNZ          tworows6step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -30618,11 +31120,11 @@ rows6step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x06, DX
-	JMP          rows6
+	JMP          tworows6
 
-rows6none:
+tworows6none:
 	CMPQ      DX, $0x05
-	JL        rows5none
+	JL        tworows5none
 	MOVQ      at+16(FP), BX
 	MOVQ      32(BX), BX
 	SHLQ      $0x03, BX
@@ -30631,7 +31133,7 @@ rows6none:
 	LEAQ      (SI)(DI*1), DI
 	MOVQ      $0x00000000, R8
 	TESTQ     R8, R8
-	JZ        rows5zero
+	JZ        tworows5zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
@@ -30642,9 +31144,9 @@ rows6none:
 	VMOVUPD.Z 64(DI), K1, Z7
 	VMOVUPD   (DI)(BX*1), Z8
 	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
-	JMP       rows5begun
+	JMP       tworows5begun
 
-rows5zero:
+tworows5zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -30656,7 +31158,7 @@ rows5zero:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-rows5begun:
+tworows5begun:
 	MOVQ at+16(FP), R9
 	MOVL 24(R9), R8
 	MOVQ table+8(FP), R10
@@ -30675,7 +31177,7 @@ rows5begun:
 	SHLQ $0x03, R11
 	MOVQ CX, R12
 
-rows5step:
+tworows5step:
 	VMOVUPD      (R8), Z10
 	VMOVUPD.Z    64(R8), K1, Z11
 	VBROADCASTSD (R12), Z12
@@ -30696,7 +31198,7 @@ rows5step:
 	ADDQ         $0x30, R12
 	ADDQ         R9, R8
 	DECQ         R10
-	JNZ          rows5step
+	JNZ          tworows5step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -30714,11 +31216,11 @@ rows5step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x05, DX
-	JMP          done
+	JMP          twodone
 
-rows5none:
+tworows5none:
 	CMPQ      DX, $0x04
-	JL        rows4none
+	JL        tworows4none
 	MOVQ      at+16(FP), BX
 	MOVQ      32(BX), BX
 	SHLQ      $0x03, BX
@@ -30727,7 +31229,7 @@ rows5none:
 	LEAQ      (SI)(DI*1), DI
 	MOVQ      $0x00000000, R8
 	TESTQ     R8, R8
-	JZ        rows4zero
+	JZ        tworows4zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
@@ -30736,9 +31238,9 @@ rows5none:
 	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
 	VMOVUPD   (DI), Z6
 	VMOVUPD.Z 64(DI), K1, Z7
-	JMP       rows4begun
+	JMP       tworows4begun
 
-rows4zero:
+tworows4zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -30748,7 +31250,7 @@ rows4zero:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-rows4begun:
+tworows4begun:
 	MOVQ at+16(FP), R9
 	MOVL 24(R9), R8
 	MOVQ table+8(FP), R10
@@ -30767,7 +31269,7 @@ rows4begun:
 	SHLQ $0x03, R11
 	MOVQ CX, R12
 
-rows4step:
+tworows4step:
 	VMOVUPD      (R8), Z8
 	VMOVUPD.Z    64(R8), K1, Z9
 	VBROADCASTSD (R12), Z10
@@ -30785,7 +31287,7 @@ rows4step:
 	ADDQ         $0x30, R12
 	ADDQ         R9, R8
 	DECQ         R10
-	JNZ          rows4step
+	JNZ          tworows4step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -30800,27 +31302,27 @@ rows4step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x04, DX
-	JMP          done
+	JMP          twodone
 
-rows4none:
+tworows4none:
 	CMPQ      DX, $0x03
-	JL        rows3none
+	JL        tworows3none
 	MOVQ      at+16(FP), BX
 	MOVQ      32(BX), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
 	MOVQ      $0x00000000, DI
 	TESTQ     DI, DI
-	JZ        rows3zero
+	JZ        tworows3zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
 	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
 	VMOVUPD   (SI)(BX*2), Z4
 	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
-	JMP       rows3begun
+	JMP       tworows3begun
 
-rows3zero:
+tworows3zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -30828,7 +31330,7 @@ rows3zero:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-rows3begun:
+tworows3begun:
 	MOVQ at+16(FP), R8
 	MOVL 24(R8), DI
 	MOVQ table+8(FP), R9
@@ -30847,7 +31349,7 @@ rows3begun:
 	SHLQ $0x03, R10
 	MOVQ CX, R11
 
-rows3step:
+tworows3step:
 	VMOVUPD      (DI), Z6
 	VMOVUPD.Z    64(DI), K1, Z7
 	VBROADCASTSD (R11), Z8
@@ -30862,7 +31364,7 @@ rows3step:
 	ADDQ         $0x30, R11
 	ADDQ         R8, DI
 	DECQ         R9
-	JNZ          rows3step
+	JNZ          tworows3step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -30874,31 +31376,31 @@ rows3step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x03, DX
-	JMP          done
+	JMP          twodone
 
-rows3none:
+tworows3none:
 	CMPQ      DX, $0x02
-	JL        rows2none
+	JL        tworows2none
 	MOVQ      at+16(FP), BX
 	MOVQ      32(BX), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
 	MOVQ      $0x00000000, DI
 	TESTQ     DI, DI
-	JZ        rows2zero
+	JZ        tworows2zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
 	VMOVUPD   (SI)(BX*1), Z2
 	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
-	JMP       rows2begun
+	JMP       tworows2begun
 
-rows2zero:
+tworows2zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-rows2begun:
+tworows2begun:
 	MOVQ at+16(FP), R8
 	MOVL 24(R8), DI
 	MOVQ table+8(FP), R9
@@ -30917,7 +31419,7 @@ rows2begun:
 	SHLQ $0x03, R10
 	MOVQ CX, R11
 
-rows2step:
+tworows2step:
 	VMOVUPD      (DI), Z4
 	VMOVUPD.Z    64(DI), K1, Z5
 	VBROADCASTSD (R11), Z6
@@ -30929,7 +31431,7 @@ rows2step:
 	ADDQ         $0x30, R11
 	ADDQ         R8, DI
 	DECQ         R9
-	JNZ          rows2step
+	JNZ          tworows2step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	VMOVUPD      Z2, (SI)(BX*1)
@@ -30938,27 +31440,27 @@ rows2step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x02, DX
-	JMP          done
+	JMP          twodone
 
-rows2none:
+tworows2none:
 	CMPQ      DX, $0x01
-	JL        rows1none
+	JL        tworows1none
 	MOVQ      at+16(FP), BX
 	MOVQ      32(BX), BX
 	SHLQ      $0x03, BX
 	MOVQ      AX, SI
 	MOVQ      $0x00000000, DI
 	TESTQ     DI, DI
-	JZ        rows1zero
+	JZ        tworows1zero
 	VMOVUPD   (SI), Z0
 	VMOVUPD.Z 64(SI), K1, Z1
-	JMP       rows1begun
+	JMP       tworows1begun
 
-rows1zero:
+tworows1zero:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-rows1begun:
+tworows1begun:
 	MOVQ at+16(FP), R8
 	MOVL 24(R8), DI
 	MOVQ table+8(FP), R9
@@ -30977,7 +31479,7 @@ rows1begun:
 	SHLQ $0x03, R10
 	MOVQ CX, R11
 
-rows1step:
+tworows1step:
 	VMOVUPD      (DI), Z2
 	VMOVUPD.Z    64(DI), K1, Z3
 	VBROADCASTSD (R11), Z4
@@ -30986,16 +31488,17 @@ rows1step:
 	ADDQ         $0x30, R11
 	ADDQ         R8, DI
 	DECQ         R9
-	JNZ          rows1step
+	JNZ          tworows1step
 	VMOVUPD      Z0, (SI)
 	VMOVUPD      Z1, K1, 64(SI)
 	ADDQ         R10, CX
 	ADDQ         BX, AX
 	SUBQ         $0x01, DX
-	JMP          done
+	JMP          twodone
 
-rows1none:
-done:
+tworows1none:
+twodone:
+end:
 	MOVQ at+16(FP), SI
 	MOVQ table+8(FP), R13
 	MOVQ 64(SI), AX

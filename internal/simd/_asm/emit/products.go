@@ -34,23 +34,23 @@ const laneRows = 6
 // of rows of y and z and as of panels of a, in elements, and from, which is 0 to
 // start from zero.
 func LaneProduct8(args Args) {
-	laneProduct(args, 1, func(n int, y, a reg.Register, label string) { laneTile(args, n, 2, y, a, nil, label) })
+	laneProduct(args, 1, "", func(n int, y, a reg.Register, label string) { laneTile(args, n, 2, y, a, nil, label) })
 }
 
 // LaneProduct4 is LaneProduct8 for the first lanes ≤ 4 lanes.
 func LaneProduct4(args Args) {
 	mask := YMM()
 	Mask(args.Load("lanes"), mask)
-	laneProduct(args, 2, func(n int, y, a reg.Register, label string) { laneTile(args, n, 1, y, a, &mask, label) })
+	laneProduct(args, 2, "", func(n int, y, a reg.Register, label string) { laneTile(args, n, 1, y, a, &mask, label) })
 }
 
-// laneProduct writes the panels. Several are done at once where one has too few chains.
-func laneProduct(args Args, panels int, tile func(n int, y, a reg.Register, label string)) {
-	p := pointers(args, "y", "a")
+// laneProduct writes the panels. Several are done at once where one has too few chains. Labels begin with label.
+func laneProduct(args Args, panels int, label string, tile func(n int, y, a reg.Register, label string)) {
+	p, done := pointers(args, "y", "a"), label+"done"
 	y, a := p[0], p[1]
 	rows := args.Load("rows")
 	for n := panels * laneRows; n > 0; n-- {
-		label := fmt.Sprintf("rows%d", n)
+		label := fmt.Sprintf("%srows%d", label, n)
 		Label(label)
 		CMPQ(rows, Imm(uint64(n)))
 		JL(LabelRef(label + "none"))
@@ -59,11 +59,11 @@ func laneProduct(args Args, panels int, tile func(n int, y, a reg.Register, labe
 		if n == panels*laneRows {
 			JMP(LabelRef(label))
 		} else {
-			JMP(LabelRef("done"))
+			JMP(LabelRef(done))
 		}
 		Label(label + "none")
 	}
-	Label("done")
+	Label(done)
 }
 
 // laneTile computes n rows and advances y and a.

@@ -8,7 +8,7 @@ import (
 
 // LaneProductWide is LaneProduct8 with vectors of eight.
 func LaneProductWide(args Args) {
-	laneProduct(args, 2, func(n int, y, a reg.Register, label string) {
+	laneProduct(args, 2, "", func(n int, y, a reg.Register, label string) {
 		t := NewWideTile(n, 1)
 		laneRowsOf(args, t, n, y, a, nil, label, func(scalar func(int) Mem, z Mem) {
 			in := ZMM()
@@ -26,7 +26,18 @@ func LaneProductTwo(args Args) {
 	more := args.Load("lanes")
 	SUBQ(Imm(8), more)
 	setWideMask(more)
-	laneProduct(args, 1, func(n int, y, a reg.Register, label string) {
+	CMPQ(more, Imm(4))
+	JG(LabelRef("two"))
+	laneProductTwo(args, "half", true)
+	JMP(LabelRef("end"))
+	Label("two")
+	laneProductTwo(args, "two", false)
+	Label("end")
+}
+
+// laneProductTwo is LaneProductTwo; with half set the second vector has four elements at most.
+func laneProductTwo(args Args, label string, half bool) {
+	laneProduct(args, 1, label, func(n int, y, a reg.Register, label string) {
 		t := NewWideTile(n, 2)
 		t.masks = []reg.Register{nil, wideMask}
 		laneRowsOf(args, t, n, y, a, nil, label, func(scalar func(int) Mem, z Mem) {
@@ -36,12 +47,22 @@ func LaneProductTwo(args Args) {
 			for r, row := range t.acc {
 				s := ZMM()
 				Broadcast(scalar(r), s)
-				for v, acc := range row {
-					VFMADD231PD(in[v], s, acc)
-				}
+				addRow(in, s, row, half)
 			}
 		})
 	})
+}
+
+// addRow adds the products of s and the vectors in to a row of a tile. With half set the last of these has four
+// elements at most: some processors do a vector of eight in two halves.
+func addRow(in []reg.VecVirtual, s reg.VecVirtual, row []reg.VecVirtual, half bool) {
+	for v, acc := range row {
+		if half && v == len(row)-1 {
+			VFMADD231PD(in[v].AsY(), s.AsY(), acc.AsY())
+		} else {
+			VFMADD231PD(in[v], s, acc)
+		}
+	}
 }
 
 // MatVecTWide is MatVecT with vectors of eight.
@@ -74,9 +95,7 @@ func RankUpdateWide(args Args, rows int) {
 		for r, row := range t.acc {
 			s := ZMM()
 			VBROADCASTSD(src.At(r), s)
-			for v, acc := range row {
-				VFMADD231PD(in[v], s, acc)
-			}
+			addRow(in, s, row, vecs == 2)
 		}
 		ADDQ(Imm(8*updateCols), x)
 		if vecs == 3 {
