@@ -265,8 +265,8 @@ func Prepare() {
 	if !early.CompareAndSwap(nil, g) {
 		return
 	}
-	go func() {
-		for _, start := range []string{"time", "param", "Target", "objective", "solver"} {
+	go func() { // the rule that takes longest goes first
+		for _, start := range []string{"event", "time", "param", "Target", "objective", "solver"} {
 			g.parser(start)
 		}
 	}()
