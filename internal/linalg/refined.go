@@ -88,7 +88,7 @@ const (
 
 	// strips is how many parts of the unknowns are eliminated side by side. What is solved one after the other belongs
 	// to different parts then, and need not wait, where neighbours in the numbering are what reacts with each other.
-	strips = 4
+	strips = 2
 
 	// refineDone is a residual that is rounding, and refineEnough one that counts where it does not become smaller.
 	refineDone   = 0x1p-50
