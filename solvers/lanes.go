@@ -587,12 +587,16 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 		}
 		own := moves || a.apart
 		a.moved, a.own = true, own
+		tr := s.trial
 		if located || a.clip {
 			err = s.meet(true)
 		} else {
 			err = s.accept(End{})
 		}
 		a.own, a.chosen = true, located || a.clip
+		if !own {
+			a.block[2*LaneCount] = tr.T1 // an event may have made it later by a rounding
+		}
 		return !own, err
 	}
 	tr := s.trial
