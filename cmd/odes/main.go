@@ -22,8 +22,7 @@ func main() {
 	// A second Ctrl-C ends the process at once, whatever it is doing.
 	context.AfterFunc(ctx, stop)
 	collectLater()
-	// Garbage is collected sooner where memory is short. What the system says of that takes a while to read.
-	go func() { debug.SetMemoryLimit(memory.Budget()) }()
+	go memory.Spare() // beside the command: what the system says of memory takes a while to read
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

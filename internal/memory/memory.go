@@ -111,6 +111,21 @@ func Force(n int64) (restore func()) {
 	return func() { forced.Store(before) }
 }
 
+// Spare has garbage collected sooner where the budget is short. Keep may have asked for less before, which stays. Like
+// Keep it is for commands.
+func Spare() { lower(Budget()) }
+
+// lowering is held while the limit of the garbage collector is lowered: who sets it last must not raise it again.
+var lowering sync.Mutex
+
+// lower makes n the limit of the garbage collector, unless that is less.
+func lower(n int64) {
+	lowering.Lock()
+	defer lowering.Unlock()
+	Machine() // reads the limit that the user set, which is still there
+	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), n))
+}
+
 // beside is what Go's runtime does not count of a process: programs.
 const beside = 56 << 20
 
@@ -125,7 +140,7 @@ const leastKept = 300e6
 // whole process.
 func Keep(n int64) {
 	if n > 0 {
-		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), max(n-beside, n/2)))
+		lower(max(n-beside, n/2))
 		kept.Store(max(n+min(n/4, math.MaxInt64-n), leastKept))
 	}
 }

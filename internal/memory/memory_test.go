@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -112,6 +113,25 @@ var keep []byte
 func refused(err error) bool {
 	var e *RefusedError
 	return errors.As(err, &e)
+}
+
+// TestKeepStays holds that the limit of Keep is not raised again by what runs beside a command.
+func TestKeepStays(t *testing.T) {
+	user, left := debug.SetMemoryLimit(-1), kept.Load()
+	defer func() {
+		debug.SetMemoryLimit(user)
+		kept.Store(left)
+	}()
+	defer Force(4 << 30)()
+	for _, order := range [][]func(){{Spare, func() { Keep(1 << 30) }}, {func() { Keep(1 << 30) }, Spare}} {
+		debug.SetMemoryLimit(user)
+		for _, set := range order {
+			set()
+		}
+		if got, want := debug.SetMemoryLimit(-1), min(user, 1<<30-beside); got != want {
+			t.Errorf("the limit is %d, want %d", got, want)
+		}
+	}
 }
 
 // TestLimits has a process that may have 400 MB.
