@@ -117,3 +117,50 @@ experiment same { use D }
 		}
 	}
 }
+
+// TestWindowAtTheStart has bounds of integrals at the start of the run, and at one another. They move by themselves, so
+// that derivatives are those by which the integral begins later or ends later.
+func TestWindowAtTheStart(t *testing.T) {
+	const model = `
+time t from s to 2
+param s = 0, a = 0, b = 0, c = 1.5, d = 1.5, k = 0.7
+state x = 1
+x' = -k*x
+objective J = integral(x, from = a)
+objective K = integral(x, to = b)
+objective L = integral(x, from = a, to = b)
+objective M = integral(x, from = c, to = d)
+objective N = integral(x, from = s)
+`
+	x := func(t float64) float64 { return math.Exp(-0.7 * t) }
+	all := (1 - x(2)) / 0.7
+	want := [][5]float64{ // by s, a, b, c, d
+		{0.7 * all, -1, 0, 0, 0},
+		{-1, 0, 1, 0, 0},
+		{0, -1, 1, 0, 0},
+		{0, 0, 0, -x(1.5), x(1.5)},
+		{0.7*all - 1, 0, 0, 0, 0},
+	}
+	for _, method := range []string{"dopri5", "rodas5p", "radau5"} {
+		for _, mode := range []string{
+			"adjoint", "tangent", "complex", "differences", "forward", "continuous", "backsolve",
+		} {
+			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method},
+				odes.Setting{Key: "solver.rtol", Value: "1e-9"})
+			if err != nil {
+				t.Fatal(method, mode, err)
+			}
+			for i, row := range want {
+				if v := [5]float64{all, 0, 0, 0, all}[i]; math.Abs(s.Values[i].Value-v) > 1e-7 {
+					t.Errorf("%s, %s: %s = %v, want %v", method, mode, s.Values[i].Name, s.Values[i].Value, v)
+				}
+				for k, v := range row {
+					if got := s.Gradient[i*s.Columns+k]; math.Abs(got-v) > 1e-6 {
+						t.Errorf("%s, %s: d%s/d%s = %v, want %v", method, mode, s.Values[i].Name,
+							s.Variables[k].Name, got, v)
+					}
+				}
+			}
+		}
+	}
+}

@@ -569,6 +569,13 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.clock.unknown = true
 	s.sys.Enter(s.d, s.m)
 	s.sys.Choose(s.now(), s.y, s.held, s.mp)
+	if m.kind == MarkRemode && s.sched.list[m.instant].Opens {
+		for _, k := range s.sched.list[m.instant].Modes {
+			if s.held[k] { // what closes it comes at the same time, and moves by itself
+				s.mp[k] = 1
+			}
+		}
+	}
 	changed := false
 	for i := range s.m {
 		if math.Float64bits(s.m[i]) != math.Float64bits(s.mp[i]) {

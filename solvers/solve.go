@@ -244,6 +244,7 @@ func (s *Solver) begin() error {
 	if err := s.sched.start(s.sys, s.d, s.t, s.eventTol(s.t, 0), note); err != nil {
 		return err
 	}
+	s.unopened()
 	tf := s.sched.times[1]
 	switch {
 	case !finite(s.sched.times[1:2]):
@@ -279,6 +280,31 @@ func (s *Solver) begin() error {
 		return s.meet(false)
 	}
 	return nil
+}
+
+// unopened gives windows that open or close at the start the modes of before it, so that what happens there changes
+// them as it does at any other time, and derivatives by their bounds have two limits. Where start and bound are fixed
+// there are no such derivatives.
+func (s *Solver) unopened() {
+	until, some := s.t+s.eventTol(s.t, 0), false
+	for _, opens := range [2]bool{false, true} { // what does both is shut
+		before := 1.0
+		if opens {
+			before = 0
+		}
+		for i, in := range s.sched.list {
+			if in.Kind != InstantRemode || in.Opens != opens || s.sched.came[i] || !(s.sched.times[i] <= until) ||
+				in.Fixed && s.sched.list[0].Fixed {
+				continue
+			}
+			for _, k := range in.Modes {
+				s.m[k], some = before, true
+			}
+		}
+	}
+	if some {
+		s.sys.Enter(s.d, s.m)
+	}
 }
 
 // emit hands s.mark to the sink, with the left limits y, d, m; the right limits are the present.

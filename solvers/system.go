@@ -230,6 +230,8 @@ type Instant struct {
 	// Modes are the elements of m that an InstantRemode changes. They keep their values until it comes, whatever else
 	// happens at its time.
 	Modes []int
+	// Opens tells that the Modes, those of integrals between bounds, become 1 at the instant. Others become 0.
+	Opens bool
 	// Fixed tells that the time, and the period of an InstantEvery, depend on neither parameters nor discretes. It
 	// only saves work: fixed instants at one time share a step, and their times are not differentiated.
 	Fixed bool

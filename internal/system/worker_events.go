@@ -100,6 +100,7 @@ func (w *Worker) Instants() []solvers.Instant {
 		list[i] = solvers.Instant{
 			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Slot: in.Slot, Pending: in.Pending, Site: i,
 			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes,
+			Opens: in.Bound == tapec.WindowFrom,
 			Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
 		}
 	}
