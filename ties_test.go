@@ -191,6 +191,31 @@ objective J = final(x)`, odes.ParseOptions{})
 	}
 }
 
+// TestBrinkOfLapses has triggers at roots, where the lapse of what they trigger stands at the same root. It is not the
+// body of the trigger that leaves it there.
+func TestBrinkOfLapses(t *testing.T) {
+	for _, th := range []string{"0.3", "0.4", "0.5", "0.55", "0.6"} {
+		m, err := odes.Parse("m.ode", `
+time t from 0 to 4
+param th = `+th+`, lag = 0.4
+state x = 0, y = 0
+x' = 1.4*sin(3*t) - 0.7*x
+y' = -y
+event up when x > th, delay = lag, persistent = false { y += 1 }
+objective J = final(y)`, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Warnings) > 0 {
+			t.Errorf("th = %s: %v", th, s.Warnings)
+		}
+	}
+}
+
 // TestTieOfSetTimes has events at times that bodies set, just when the state is observed. They move away from it where
 // what was set depends on anything, also by way of another discrete or of the event that sets it.
 func TestTieOfSetTimes(t *testing.T) {

@@ -4,8 +4,14 @@ import "math"
 
 // brink warns of events whose condition a jump has left at its threshold but for rounding: not on it, and by no more
 // than the last digits of the state make. was has the values of the guards before the jump.
+//
+// A wave whose last body is silent has only such bodies, since triggers and lapses come first. They move no state: a
+// lapse that a trigger makes possible stands at the root that the trigger was found at.
 func (s *Solver) brink(was []float64) {
 	const near = 0x1p-44
+	if e := s.lastFired.Event; e >= 0 && s.events[e].Silent && s.lastTime == s.t {
+		return
+	}
 	known := false
 	for i, g := range s.guards {
 		rho := math.Abs(s.rho[i])
