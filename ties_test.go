@@ -216,6 +216,38 @@ objective J = final(y)`, odes.ParseOptions{})
 	}
 }
 
+// TestTieOfUnknowns has an event at the bound of an integral of an algebraic unknown, which follows the state that the
+// event moves. Derivatives by the two times are those of one side.
+func TestTieOfUnknowns(t *testing.T) {
+	for body, want := range map[string]odes.Trust{"x += 1": odes.Loose, "x += 0*k": odes.Sound} {
+		m, err := odes.Parse("m.ode", `
+time t from 0 to 2
+param td = 1, b = 1, k = 0.5
+state x = 1
+alg z = 1
+x' = -k*x
+0 = z - x
+event e at td { `+body+` }
+objective J = integral(z, from = b)`, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range s.Variables {
+			expected := odes.Sound
+			if v.Name == "b" || v.Name == "td" && want != odes.Sound {
+				expected = want
+			}
+			if got := s.Trust(0, v); got != expected {
+				t.Errorf("%s: dJ/d%s is %v, want %v; %v", body, v.Name, got, expected, s.Warnings)
+			}
+		}
+	}
+}
+
 // TestTieOfSetTimes has events at times that bodies set, just when the state is observed. They move away from it where
 // what was set depends on anything, also by way of another discrete or of the event that sets it.
 func TestTieOfSetTimes(t *testing.T) {

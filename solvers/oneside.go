@@ -110,6 +110,13 @@ func (s *Solver) crossModeChange(a, b *member) {
 		s.sys.Affect(f, s.t, y, s.d, yp, dp)
 		return yp, dp
 	}
+	if s.algebra.solves != nil { // rates follow unknowns, and these both the body and the modes
+		if yp, dp := body(s.y); !alike(yp, s.y) || !alike(dp, s.d) {
+			s.tied(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b)}, a.cause(), b.cause())
+		}
+		s.sys.Enter(s.d, s.m)
+		return
+	}
 	_, n := pair(s.y, s.d, s.m)
 	for i := range n { // other modes are as before
 		if !changes(i) {
