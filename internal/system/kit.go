@@ -27,6 +27,7 @@ type programs struct {
 
 	mu     sync.Mutex
 	kits   map[kitKey]*Kit
+	values map[valueKey]valuePrograms            // that kits share
 	mutant func(transpose *tape.Tape) *tape.Tape // see Mutate; nil for none
 }
 
@@ -38,6 +39,18 @@ func (m *Model) Mutate(mutant func(transpose *tape.Tape) *tape.Tape) {
 	defer p.mu.Unlock()
 	p.mutant = mutant
 	maps.DeleteFunc(p.kits, func(k kitKey, _ *Kit) bool { return k.dir == Pull })
+}
+
+// valueKey says what programs of values are for. Kits with one key share them, whatever derivatives they hold.
+type valueKey struct {
+	lanes           int
+	jacobian, split bool
+}
+
+// valuePrograms are those programs of a kit that a run without derivatives needs.
+type valuePrograms struct {
+	of     *tapec.Parts[*program]
+	slopes *program // of the peaks, of one lane; nil for none
 }
 
 type kitKey struct {
@@ -85,7 +98,10 @@ func newPrograms(m *Model) (*programs, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &programs{hoisted: hoistedFrom(m.family, c, m.layout, nil), slopes: slopes, kits: map[kitKey]*Kit{}}
+	p := &programs{
+		hoisted: hoistedFrom(m.family, c, m.layout, nil), slopes: slopes,
+		kits: map[kitKey]*Kit{}, values: map[valueKey]valuePrograms{},
+	}
 	whole := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, false) })
 	parts := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, true) })
 	p.withJacobian = func(split bool) (*jacobian, error) {
@@ -195,11 +211,9 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 		h = &j.hoisted
 	}
 	k := &Kit{lanes: w.lanes, layout: h.layout, family: h.family, plan: newPlan(h.layout, w.active)}
-	values := alongside(len(h.rates.Instrs) > longRates, func() (err error) {
-		if k.value, err = h.family.compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
-			return err
-		}
-		k.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil)
+	values := alongside(len(h.rates.Instrs) > longRates, func() error {
+		made, err := p.valuesFor(h, w)
+		k.value, k.slopes = made.of, made.slopes
 		return err
 	})
 	var err error
@@ -221,6 +235,23 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	}
 	p.kits[key] = k
 	return k, memory.Ask(k.bytes())
+}
+
+// valuesFor returns the programs of values for w, of the tapes of h. It makes them once: with one objective, the run
+// and its transpose both have one lane.
+func (p *programs) valuesFor(h *hoisted, w kitWith) (made valuePrograms, err error) {
+	key := valueKey{w.lanes, w.jacobian, w.split}
+	if made, ok := p.values[key]; ok {
+		return made, nil
+	}
+	if made.of, err = h.family.compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
+		return made, err
+	}
+	if made.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil); err != nil {
+		return made, err
+	}
+	p.values[key] = made
+	return made, nil
 }
 
 // longRates is from how many instructions on the programs of the values are made while their derivatives are.
