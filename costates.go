@@ -46,14 +46,13 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	if err != nil {
 		return nil, err
 	}
-	adjoint := r.method.(*sens.Adjoint)
 	rows, n := len(r.objectives), m.system.States()
 	var times []float64 // descending
 	var trace []float64 // [len(times)][rows][n]
 	block, at := -1, 0  // the first row of the block that is swept, and its next time
 	limit := r.settings.MemoryLimit()
 	full := false
-	adjoint.Trace = func(t float64, first int, lam []float64) {
+	r.trace = func(t float64, first int, lam []float64) {
 		if full = full || float64(len(trace)+rows*n)*8 > float64(limit); full {
 			return
 		}
@@ -75,7 +74,7 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	defer r.release()
 	s, err := r.once(ctx)
 	if err != nil {
-		return nil, err
+		return nil, r.refused(err)
 	}
 	if full {
 		l.Errorf(CodeMemory, source.Span{}, "the adjoint states of %d objectives by %d numbers of the state over %d "+

@@ -28,6 +28,32 @@ objective second = event_time(bounce, 2)
 solver { rtol = 1e-10  atol = 1e-12 }
 `
 
+// TestCostatesOfStiffRun has a run that changes to an implicit method: its adjoint states are those of all its steps.
+func TestCostatesOfStiffRun(t *testing.T) {
+	const text = "time t from 0 to 1\nparam k = 1e4\nstate x = 2\nx' = -k*(x - exp(-t))\nobjective J = final(x)\n"
+	m, err := odes.Parse("stiff.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Solve(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Stats.Changes == 0 {
+		t.Fatal("the run does not change its method")
+	}
+	c, err := m.Costates(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(c.T); n == 0 || c.T[0] != 0 || c.T[n-1] != 1 || len(c.Of[0][0].Values) != n {
+		t.Fatalf("%d times: %v", n, c.T)
+	}
+	if last := c.Of[0][0].Values[len(c.T)-1]; last != 1 {
+		t.Errorf("∂J/∂x at the end is %g", last)
+	}
+}
+
 // TestCostates compares adjoint states of the bouncing ball, at every limit of the run, with the
 // derivatives of a run that starts there.
 func TestCostates(t *testing.T) {

@@ -44,7 +44,7 @@ func (r *run) sensitivityMethod(lanes int) (sens.Method, error) {
 
 // adjointMethod makes the discrete adjoint.
 func (r *run) adjointMethod(lanes int) (sens.Method, error) {
-	many := len(r.objectives) > lanes
+	many := r.sweepsFollow(lanes)
 	k, err := r.problem.Kit(lanes, system.Pull, many)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,20 @@ func (r *run) adjointMethod(lanes int) (sens.Method, error) {
 	}
 	return &sens.Adjoint{
 		Threads: r.settings.Threads, New: workers(k), Bounded: bounded, TimesForwards: r.timesForwards(),
+		Trace: r.trace,
 	}, nil
+}
+
+// sweepsFollow reports whether several sweeps back over a run follow each other.
+func (r *run) sweepsFollow(lanes int) bool { return len(r.objectives) > lanes }
+
+// beginAdjoint has the programs of transposes made while the run is, where there is a thread for it. A run that may
+// still turn stiff would want others.
+func (r *run) beginAdjoint(lanes int) {
+	settled := r.problem.Jacobian || r.explicit || r.settings.Stiff == ""
+	if settled && r.settings.Threads > 1 && r.settings.Mode == sens.ModeAdjoint {
+		r.problem.Begin(lanes, system.Pull, r.sweepsFollow(lanes))
+	}
 }
 
 // timesForwards makes what differentiates the times of many events.

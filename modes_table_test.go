@@ -21,8 +21,12 @@ func TestModeMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.method.Name() != mode.Name {
-			t.Errorf("mode %s is made by %s", mode.Name, r.method.Name())
+		method, err := r.differentiator()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method.Name() != mode.Name {
+			t.Errorf("mode %s is made by %s", mode.Name, method.Name())
 		}
 	}
 }

@@ -40,6 +40,9 @@ type run struct {
 	chained      bool                // the run is one of several that follow one another; see Runner.Warm
 	stopped      string              // what stopped the last run before its end, in words
 	warnings     diag.List
+
+	// trace is told the adjoint states, as sens.Adjoint says; nil for nobody.
+	trace func(t float64, first int, lam []float64)
 }
 
 // begin resolves opts. The error carries all that is wrong with them.

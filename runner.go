@@ -56,7 +56,7 @@ type Runner struct {
 	chain      *system.Chain
 	kinks      *system.Kinks
 	search     *system.Derivatives // why some are not finite; nil until one was not
-	method     sens.Method
+	method     sens.Method         // nil until it is needed; see differentiator
 	lanes      int
 	compile    float64 // seconds
 	gradient   []float64
@@ -189,11 +189,22 @@ func (r *Runner) equip() (err error) {
 	if err = r.prepareForward(); err != nil {
 		return err
 	}
-	if r.method, err = r.sensitivityMethod(r.lanes); err != nil {
-		return err
-	}
-	r.tellProgress()
+	r.method, r.trajectory.Tell = nil, nil
 	return nil
+}
+
+// differentiator returns the sensitivity method of the run's mode. It makes it when a run has ended that is to be
+// differentiated: one that turns stiff needs other programs, and one that fails none.
+func (r *Runner) differentiator() (sens.Method, error) {
+	if r.method == nil {
+		method, err := r.sensitivityMethod(r.lanes)
+		if err != nil {
+			return nil, err // no RunError: the run itself did not fail
+		}
+		r.method = method
+		r.tellProgress()
+	}
+	return r.method, nil
 }
 
 // prepareForward makes what solves the model and records the run.
@@ -222,7 +233,7 @@ func (r *Runner) prepareForward() (err error) {
 // made again, their number grows.
 func (r *Runner) tellProgress() {
 	tell := r.opts.Progress
-	if r.trajectory.Tell = nil; tell == nil {
+	if tell == nil {
 		return
 	}
 	var mu sync.Mutex
@@ -336,7 +347,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	defer r.release()
 	s, err := r.first(ctx)
 	if err != nil {
-		return nil, err
+		return nil, r.refused(err)
 	}
 	if err := s.log.failed(); err != nil {
 		return nil, r.failed(err, r.worker)
@@ -398,6 +409,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	before := doubts(r.warnings.All())
 	start := time.Now()
 	solve := func() (solvers.Stats, error) {
+		if r.method == nil {
+			r.beginAdjoint(r.lanes)
+		}
 		return r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, r.recorder)
 	}
 	stats, err := solve()
@@ -423,6 +437,11 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, r.failed(err, r.worker)
 	}
 	ofRun := doubts(r.warnings.All())
+	ended := time.Now()
+	method, err := r.differentiator()
+	if err != nil {
+		return nil, err
+	}
 	half := time.Now()
 	want := sens.Options{
 		EventTimes: r.opts.EventTimes, Events: r.opts.Events, GrazingLimit: grazingLimit,
@@ -435,7 +454,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		log.n = len(r.happened.list)
 		want.EventTimes, want.Events, want.Time = false, -1, log.add
 	}
-	if err := r.method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
+	if err := method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
 	r.warnOfDerivatives(stats.Warnings)
@@ -461,9 +480,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.VJP = r.transposes()
 	out.Stats.RecomputedSteps = r.trajectory.Replayed()
 	out.Stats.PeakTrajectoryBytes = r.trajectory.Bytes()
-	out.Stats.Seconds.Forward = half.Sub(start).Seconds()
+	out.Stats.Seconds.Forward = ended.Sub(start).Seconds()
 	out.Stats.Seconds.Adjoint = time.Since(half).Seconds()
-	out.Stats.Seconds.Compile += r.compile
+	out.Stats.Seconds.Compile += r.compile + half.Sub(ended).Seconds()
 	out.Stats.add(&sum.stats)
 	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())

@@ -162,6 +162,23 @@ type sides struct {
 // Kit returns the programs of the problem for that many lanes. many tells that several sweeps over one
 // run will follow each other.
 func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
+	return p.Model.programs.kit(p.kitWith(lanes, dir, many))
+}
+
+// Begin makes what Kit will be asked for in a goroutine, if that takes long. Whoever asks waits for it, and is told
+// what is against it. The problem may change meanwhile.
+func (p *Problem) Begin(lanes int, dir Direction, many bool) {
+	programs, with := p.Model.programs, p.kitWith(lanes, dir, many)
+	if len(programs.rates.Instrs) <= longRates {
+		return
+	}
+	go func() {
+		defer func() { _ = recover() }() // it comes again where the kit is asked for
+		_, _ = programs.kit(with)
+	}()
+}
+
+func (p *Problem) kitWith(lanes int, dir Direction, many bool) kitWith {
 	active := p.active
 	switch dir {
 	case Values:
@@ -169,7 +186,7 @@ func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
 	case PullStates:
 		active, dir = nil, Pull
 	}
-	return p.Model.programs.kit(kitWith{lanes, active, dir, many, p.Jacobian, p.Split, 0})
+	return kitWith{lanes, active, dir, many, p.Jacobian, p.Split, 0}
 }
 
 // Bounded returns the kit of transposes in which bound stands for derivatives that are not finite where values are.
