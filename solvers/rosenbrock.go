@@ -35,9 +35,10 @@ type rosenbrock struct {
 	jac     *Jacobian // what the rest was made for
 	plan    *jacobianPlan
 	lu      linalg.LU
-	j       []float64 // [E] entries at the start of a step
-	matrix  []float64 // [pattern] G
-	fault   error     // of the last factorisation
+	trial   linalg.Trial // lu, where that tries something; of a step that was served, that alone is kept: one number
+	j       []float64    // [E] entries at the start of a step
+	matrix  []float64    // [pattern] G
+	fault   error        // of the last factorisation
 	work    ImplicitWork
 	algebra *algebraicEnds // nil where M is the identity
 	made    struct {       // the step that the factors belong to
@@ -238,6 +239,9 @@ func (r *rosenbrock) ready(jac *Jacobian) error {
 		return err
 	}
 	r.jac, r.plan, r.lu = jac, plan, plan.first.New()
+	if r.trial, _ = r.lu.(linalg.Trial); r.trial != nil && !r.trial.Tries() {
+		r.trial = nil
+	}
 	r.j, r.matrix = make([]float64, plan.entries), make([]float64, plan.pattern.NonZeros())
 	r.left = SolvedStep{Entries: r.j}
 	if plan.matrix != nil {
@@ -289,7 +293,11 @@ func (r *rosenbrock) factor(f Field, s *Step, again bool) bool {
 	r.plan.assemble(r.matrix, r.inverse, s.H, r.j)
 	r.order()
 	r.work.Factorisations++
-	r.fault = r.lu.Factor(r.matrix)
+	if r.trial != nil && len(s.Kept) == 1 {
+		r.fault = r.trial.FactorServed(r.matrix)
+	} else {
+		r.fault = r.lu.Factor(r.matrix)
+	}
 	return r.fault == nil
 }
 
@@ -302,7 +310,7 @@ func (r *rosenbrock) order() {
 
 // refactor makes the factors of the recorded step s again, or takes what was kept of them.
 func (r *rosenbrock) refactor(f Field, s *Step) bool {
-	if s.Kept == nil || r.Prepare(f) != nil {
+	if s.Kept == nil || r.Prepare(f) != nil || r.trial != nil {
 		return r.factor(f, s, false)
 	}
 	n := r.lu.Kept()
@@ -313,7 +321,10 @@ func (r *rosenbrock) refactor(f Field, s *Step) bool {
 }
 
 func (r *rosenbrock) factors() int {
-	if r.lu == nil || r.lu.Kept() == 0 {
+	switch {
+	case r.trial != nil:
+		return 1
+	case r.lu == nil || r.lu.Kept() == 0:
 		return 0
 	}
 	return r.lu.Kept() + len(r.j)
@@ -322,6 +333,9 @@ func (r *rosenbrock) factors() int {
 func (r *rosenbrock) keepFactors(s *Step, to []float64) bool {
 	if len(s.K) == 0 || r.made.k != &s.K[0] || r.made.t != s.T || r.made.h != s.H {
 		return false
+	}
+	if r.trial != nil {
+		return r.trial.Served()
 	}
 	n := r.lu.Kept()
 	copy(to[n:], r.j)

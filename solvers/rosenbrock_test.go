@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"slices"
 	"testing"
+
+	"odes.dev/odes/internal/elem"
 )
 
 // number256 is arithmetic with 256 bits, far more than the figures of any table have.
@@ -324,5 +326,97 @@ func TestStiffOrder(t *testing.T) {
 				t.Errorf("errors %.3g and %.3g: order %v, want %v", a, b, got, want)
 			}
 		})
+	}
+}
+
+// chain is y' = J y, with a J of many species most of which react with neighbours on a ring.
+type chain struct {
+	places Jacobian
+	n      int
+	values []float64
+}
+
+func newChain(n int) *chain {
+	f, r := &chain{n: n}, elem.NewRand(5)
+	add := func(i, j int, v float64) {
+		f.places.Rows, f.places.Cols = append(f.places.Rows, int32(i)), append(f.places.Cols, int32(j))
+		f.values = append(f.values, v)
+	}
+	for j := range n {
+		out := 0.0
+		for range 5 {
+			i := (j + 1 + int(16*r.Float64())) % n
+			if r.Float64() < 0.02 {
+				i = int(float64(n) * r.Float64())
+			}
+			rate := elem.Exp(float64(9*r.Float64()) - 6)
+			out += rate
+			add(i, j, rate)
+		}
+		add(j, j, -out)
+	}
+	return f
+}
+
+func (f *chain) Size() Size { return Size{N: f.n} }
+func (f *chain) Lanes() int { return 1 }
+func (f *chain) Eval(_ float64, y, k []float64) {
+	clear(k)
+	for e, v := range f.values {
+		k[f.places.Rows[e]] = math.FMA(v, y[f.places.Cols[e]], k[f.places.Rows[e]])
+	}
+}
+
+func (f *chain) Pull(_ float64, _, kb, yb, tb []float64) {
+	clear(yb)
+	clear(tb)
+	for e, v := range f.values {
+		yb[f.places.Cols[e]] = math.FMA(v, kb[f.places.Rows[e]], yb[f.places.Cols[e]])
+	}
+}
+
+func (f *chain) Jacobian() *Jacobian                    { return &f.places }
+func (f *chain) EvalJacobian(_ float64, _, j []float64) { copy(j, f.values) }
+func (f *chain) PullJacobian(_ float64, _, _, yb, tb []float64) {
+	clear(yb)
+	clear(tb)
+}
+
+// TestKeptTrial holds that of a large step that refinement solves, no factors are kept, but that incomplete ones serve:
+// transposes have the same bits with that as without.
+func TestKeptTrial(t *testing.T) {
+	f := newChain(4000)
+	spec, _ := Lookup("rodas4")
+	m := spec.New(f.Size(), 1)
+	s := NewStep(m.Info(), f.Size())
+	for _, step := range []struct {
+		h      float64
+		served bool
+	}{{1, true}, {100, false}} {
+		for i := range s.Y0 {
+			s.Y0[i] = 1 + float64(i%7)
+		}
+		s.T, s.H, s.T1 = 0, step.h, step.h
+		m.Step(f, s, false)
+		k := m.(keeper)
+		kept := make([]float64, k.factors())
+		if len(kept) != 1 || k.keepFactors(s, kept) != step.served {
+			t.Fatalf("step %g: %d numbers are kept; not served: %t", step.h, len(kept), step.served)
+		}
+		pull := func() []float64 {
+			c := StepCotangent{
+				T1: []float64{0}, Y1: s.Y0, T0: []float64{0}, H: []float64{0}, Y0: make([]float64, f.n),
+			}
+			m.Pull(f, s, &c)
+			return c.Y0
+		}
+		s.Kept = nil
+		want := pull()
+		if step.served {
+			s.Kept = kept
+		}
+		if got := pull(); !slices.Equal(got, want) || !finite(got) {
+			t.Errorf("step %g: other bits", step.h)
+		}
 	}
 }

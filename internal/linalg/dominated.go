@@ -163,7 +163,10 @@ const (
 	byRefinement
 )
 
-func (f *hybrid) Factor(values []float64) error {
+func (f *hybrid) Factor(values []float64) error { return f.factor(values, false) }
+
+// factor is Factor. If served is set, incomplete factors are known to serve, and are not tried.
+func (f *hybrid) factor(values []float64, served bool) error {
 	f.way, f.tried = byFactors, false
 	if f.easy.take(values) {
 		work := f.easy.iterations(exactly) * len(f.easy.values)
@@ -175,9 +178,15 @@ func (f *hybrid) Factor(values []float64) error {
 			return nil
 		}
 	}
-	if f.filled != nil && f.filled.factor(values) == nil &&
-		f.refines(values, f.filled, trialLeft, trialRefinements) {
-		return nil
+	if f.filled != nil && f.filled.factor(values) == nil {
+		if served {
+			f.refined.hold(values, f.filled)
+			f.way = byRefinement
+			return nil
+		}
+		if f.refines(values, f.filled, trialLeft, trialRefinements) {
+			return nil
+		}
 	}
 	if good, err := f.sparse.try(values); good || err != nil {
 		return err
@@ -268,6 +277,17 @@ func (f *hybrid) refine(x []float64, lanes int, transposed bool, tolerance float
 
 // Exact implements Inexact.
 func (f *hybrid) Exact() bool { return f.way == byFactors }
+
+// Tries implements Trial.
+func (f *hybrid) Tries() bool { return f.filled != nil }
+
+// Served implements Trial.
+func (f *hybrid) Served() bool {
+	return f.filled != nil && f.way == byRefinement && f.refined.by == approximation(f.filled)
+}
+
+// FactorServed implements Trial.
+func (f *hybrid) FactorServed(values []float64) error { return f.factor(values, true) }
 
 // Kept is 0 where incomplete factors are tried first: to make these again takes no longer than to write what they are
 // made of to fresh memory, and to read it.

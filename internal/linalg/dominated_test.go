@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -186,5 +187,42 @@ func TestDominated(t *testing.T) {
 				t.Errorf("%v: solves to %.2g where it was to solve to 1e-5", c.method, far/size)
 			}
 		}
+	}
+}
+
+// TestServed holds that what the trial of a matrix found saves it later, with the same bits.
+func TestServed(t *testing.T) {
+	m := ring(4000, 0.02, 1)
+	first, again := analyzed(t, m, Auto).(Trial), analyzed(t, m, Auto).(Trial)
+	if !first.Tries() || first.Served() {
+		t.Fatal("nothing is tried, or was before")
+	}
+	if err := errors.Join(first.Factor(m.values), again.FactorServed(m.values)); err != nil || !first.Served() {
+		t.Fatal(err, first.Served())
+	}
+	for _, solve := range []func(LU, []float64){
+		func(f LU, x []float64) { f.SolveT(x, 1) }, func(f LU, x []float64) { f.Solve(x, 1) },
+	} {
+		want, x := make([]float64, m.p.N), make([]float64, m.p.N)
+		for i := range x {
+			want[i], x[i] = float64(i%7), float64(i%7)
+		}
+		solve(first, want)
+		solve(again, x)
+		same(t, "served", x, want)
+	}
+	for e := range m.values { // of a step that is a hundred times as long: it does not serve, and is not tried
+		m.values[e] *= 100
+	}
+	for j := range m.p.N {
+		for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
+			if int(m.p.Rows[e]) == j {
+				m.values[e] -= 99
+			}
+		}
+	}
+	if err := errors.Join(first.Factor(m.values), again.FactorServed(m.values)); err != nil || first.Served() ||
+		again.(*hybrid).way != byRefinement {
+		t.Fatal(err, first.Served(), again.(*hybrid).way)
 	}
 }

@@ -3,6 +3,18 @@ package linalg
 // Factors as plain numbers, from which another LU of the Analysis goes on: what is solved on the way back of an
 // adjoint need not be factored again.
 
+// Trial is an LU that may try whether something serves a matrix before it takes it. Where no factors are kept, what the
+// trial found can be: whoever factors a matrix again saves it then.
+type Trial interface {
+	LU
+	// Tries reports whether Factor tries anything.
+	Tries() bool
+	// Served reports whether what the last Factor tried serves its matrix.
+	Served() bool
+	// FactorServed is Factor, with its bits, for the values of a matrix that was served.
+	FactorServed(values []float64) error
+}
+
 // store copies the parts one after the other, with what follows in integers.
 func store(to []float64, parts ...[]float64) []float64 {
 	for _, p := range parts {

@@ -108,6 +108,62 @@ func TestRefined(t *testing.T) {
 	}
 }
 
+// TestRefinedResidual holds that solutions leave rounding, also where the last refinement is not looked at: as steps
+// grow, and refinements gain less.
+func TestRefinedResidual(t *testing.T) {
+	const n = 4000
+	r := elem.NewRand(8)
+	b := make([]float64, n)
+	for i := range b {
+		b[i] = r.Norm()
+	}
+	for _, far := range []float64{0.02, 0.1} {
+		for _, step := range []float64{0.03, 0.1, 0.3} {
+			m := ring(n, far, 1)
+			for j := range n { // I + step J
+				for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
+					if v := &m.values[e]; int(m.p.Rows[e]) == j {
+						*v = 1 + float64(step*(*v-1))
+					} else {
+						*v *= step
+					}
+				}
+			}
+			f := analyzed(t, m, Auto).(*hybrid)
+			if err := f.Factor(m.values); err != nil {
+				t.Fatal(err)
+			}
+			if f.filled == nil || f.way != byRefinement {
+				t.Fatalf("far %g, step %g: incomplete: %t, solved by %d", far, step, f.filled != nil, f.way)
+			}
+			for _, transposed := range []bool{false, true} {
+				x, size, left := slices.Clone(b), make([]float64, n), slices.Clone(b)
+				if transposed {
+					f.SolveT(x, 1)
+				} else {
+					f.Solve(x, 1)
+				}
+				for j := range n {
+					for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
+						row, col := int(m.p.Rows[e]), j
+						if transposed {
+							row, col = col, row
+						}
+						left[row] = math.FMA(-m.values[e], x[col], left[row])
+						size[row] += math.Abs(m.values[e] * x[col])
+					}
+				}
+				for i, v := range left {
+					if !(math.Abs(v) <= 0x1p-49*(size[i]+math.Abs(b[i]))) {
+						t.Fatalf("far %g, step %g, transposed %t: equation %d leaves %g of %g",
+							far, step, transposed, i, v, size[i])
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestForced compares solutions with pivots of the pattern that do not serve, which are refined, with those of new
 // pivots. They have the same bits with machine code as without, and a lane has those that it has alone.
 func TestForced(t *testing.T) {
