@@ -200,6 +200,19 @@ event sooner at 1.0000000000000007 priority 5 { y = 0.5*y + x }
 objective J = final(y)
 objective K = integral(x*y*t)
 `,
+	"a moment later": `
+time t from 0 to 3
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d
+state y = b
+x' = -a*x + 0.1*sin(7*c*t)
+y' = x*cos(b*t) - y*t*c
+event first at 1 { x += b }
+event sooner at 1.005 priority 5 { y = 0.5*y + x }
+objective J = final(y)
+objective K = integral(x*y*t)
+solver { event_tol = 0.01 }
+`,
 	"guard": `
 time t from 0 to 6
 param a = 1.5, b = 1, c = 3, d = 1

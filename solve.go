@@ -222,7 +222,7 @@ func (r *recorder) Step(s *solvers.Step, _ solvers.End) error {
 		r.next++
 		y := s.Y1
 		if t != s.T1 {
-			r.method.Interpolate(r.w, s, (t-s.T)/(s.T1-s.T), r.y)
+			r.method.Interpolate(r.w, s, max((t-s.T)/(s.T1-s.T), 0), r.y) // events that count as one take time
 			y = r.y
 		}
 		if err := r.record(t, y, r.d); err != nil {

@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -287,6 +288,86 @@ objective L = nll()`, odes.ParseOptions{})
 		})
 		if warned != want {
 			t.Errorf("%s: warned %v, want %v: %v", set, warned, want, s.Warnings)
+		}
+	}
+}
+
+// TestTimeOfAGroup has two events that event_tol makes one. They happen at the time of the later one, with the state at
+// the earlier one. The later one has priority and ends the step. Rates that read the time are differentiated where they
+// were read: derivatives by what moves neither event are those of the closed form, in every mode.
+func TestTimeOfAGroup(t *testing.T) {
+	const k, a, b, end = 0.7, 0.5, 0.505, 2.0
+	const text = "time t from 0 to 2\nparam a = 0.5, b = 0.505, k = 0.7\nstate x = 1\nx' = -k*x*t\n" +
+		"event e at a { x += 0.3*t }\nevent f at b priority 1 { x *= 1.5 }\n" +
+		"objective J = final(x)\nobjective K = sum_at([0.25, 0.503, 1], x)\n" +
+		"sens { trust = off }\nsolver { event_tol = 1e-2  rtol = 1e-12  atol = 1e-14 }"
+	at := func(from, to float64) float64 { return math.Exp(-k * (to*to - from*from) / 2) }
+	byK := -1.5*at(0, a)*at(b, end)*(a*a+end*end-b*b)/2 - 0.3*b*at(b, end)*(end*end-b*b)/2
+	for _, method := range []string{"dopri5", "dop853", "rodas5p", "radau5", "rk4"} {
+		var want []float64
+		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
+			settings := []string{"sens.mode", mode, "solver.method", method}
+			if method == "rk4" {
+				settings = append(settings, "solver.fixed_step", "0.01")
+			}
+			s := largest(t, text, settings...)
+			if got := s.Derivative(0, s.Variables[2])[0]; math.Abs(got-byK) > 1e-8*math.Abs(byK) {
+				t.Errorf("%s, %s: dJ/dk = %v, want %v", method, mode, got, byK)
+			}
+			if want == nil {
+				want = s.Gradient
+			}
+			for i, got := range s.Gradient {
+				if math.Abs(got-want[i]) > 1e-7*math.Abs(want[i]) {
+					t.Errorf("%s: derivative %d is %v by %s, and %v by adjoint", method, i, got, mode, want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestModesOfAGroup has things happen up to event_tol behind what ends the step before them, in the order of their
+// times: a body, an observation, and a condition of time. The last happens once, and no mode sees another time.
+func TestModesOfAGroup(t *testing.T) {
+	const head = "time t from 0 to 3\nparam s = 2, c = 1.005\nstate x = 1\nx' = -x*t\ndiscrete n = 0, m = 0\n" +
+		"event z at 2 { x *= 1.5 }\nsens { trust = off }\n" +
+		"solver { event_tol = 1e-2  rtol = 1e-9  atol = 1e-11 }\nobjective J = final(x)\nobjective N = final(n)\n"
+	for _, text := range []string{
+		"event a at 1 { x += s*t }\nevent e at c { x *= s; n += 1 }",
+		"objective S = sum_at([0.003, 1], x*t)\nevent e at c { x *= s; n += 1 }",
+		"event a at 1 { m = 1 }\nevent e when t >= c { x *= s*t; n += 1 }\nobjective S = at_event(e, pre(x)*t)",
+		"event a at 1 { m = 1 }\nevent e when t crosses c up { x *= s*t; n += 1 }",
+		"objective S = sum_at([1], x*t)\nevent e when t >= c { x *= s*t; n += 1 }",
+	} {
+		var want []float64
+		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
+			s := largest(t, head+text, "sens.mode", mode)
+			if n := s.Values[1].Value; n != 1 {
+				t.Errorf("%s\n%s: it happens %v times", text, mode, n)
+			}
+			if want == nil {
+				want = s.Gradient
+			}
+			for i, got := range s.Gradient {
+				if math.Abs(got-want[i]) > 1e-7*(1+math.Abs(want[i])) {
+					t.Errorf("%s\nderivative %d is %v by %s, and %v by adjoint", text, i, got, mode, want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestConsistentBehindAGroup has a body that reads the time of its condition, within event_tol behind that at which the
+// run goes on. Its states are made consistent where the run was, also where that is repeated.
+func TestConsistentBehindAGroup(t *testing.T) {
+	const text = "time t from 0 to 3\nparam c = 0.605, k = 0.7\nstate x = 1, y = 0.4\nx' = -k*x*t\n" +
+		"y' = z*cos(t) - y\nalg z = 1\n0 = z + 0.1*z^3 - x - 0.5*t\n" +
+		"event b at 0.6 { x += 0.1 }\nevent e when t >= c { y = 0.5*y + x*t }\n" +
+		"objective J = final(x*y)\nsens { trust = off }\nsolver { method = rodas5p  event_tol = 1e-2 }"
+	want := largest(t, text).Gradient
+	for _, kept := range []string{"states", "states(7)", "binomial(3)", "stages(4)"} {
+		if got := largest(t, text, "solver.checkpoint", kept).Gradient; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, and %v where all is kept", kept, got, want)
 		}
 	}
 }

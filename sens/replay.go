@@ -2,6 +2,7 @@ package sens
 
 import (
 	"context"
+	"math"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/solvers"
@@ -44,6 +45,8 @@ type replay struct {
 	start          bool // the step begins where it was chosen to
 	held           []float64
 	heldModes      []float64
+	heldBefore     []float64 // the present group
+	planning       []float64 // times of the instants
 	field          limitedComplex
 	algebra        *solvers.Consistency // nil without algebraic equations
 	tells          *telling             // nil to tell nobody
@@ -62,14 +65,12 @@ func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
 		yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
 		f: v(f), psi: v(m), step: solvers.NewComplexStep(w.Method.Info(), z), instants: w.RealSystem.Instants(),
 	}
-	r.algebra = consistencyOf(w.System, 0)
+	r.algebra, r.planning = consistencyOf(w.System, 0), make([]float64, len(r.instants))
 	for i, x := range w.Params {
 		r.p[i] = complex(x, 0)
 	}
-	if n := run.Steps(); n > 0 {
-		t0, _ := run.Times(0)
-		_, tf := run.Times(n - 1)
-		r.span = tf - t0
+	if run.Steps() > 0 {
+		r.span = run.Ends() - run.Begins()
 	}
 	return r, nil
 }
@@ -98,7 +99,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 			r.held, r.heldModes = r.run.Held(i)
 			r.start = i == 0 || !r.run.Free(i-1)
 			peaks = r.readPeaks(peaks, place{i, 0}, t)
-			t = r.forward(t, e)
+			t = r.forward(i, t, e)
 			r.steps++
 			r.tells.step(i, r.run.Steps(), r.rec.T)
 			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
@@ -148,16 +149,18 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 					r.open = true
 					copy(r.yg, r.y)
 					copy(r.dg, r.d)
+					r.heldBefore = append(r.heldBefore[:0], m.Dm...)
 				}
 				for i, y := range m.Yp { // where an event that settles begins its search
 					r.yp[i] = complex(y, 0)
 				}
-				r.System.Affect(m.Firing, t, r.y, r.d, r.yp, r.dp)
+				at := t + complex(r.run.Ahead(m.T, i), 0)
+				r.System.Affect(m.Firing, at, r.y, r.d, r.yp, r.dp)
 				r.y, r.yp = r.yp, r.y
 				r.d, r.dp = r.dp, r.d
 				r.System.Enter(r.d, m.Mp)
 				r.consistent(m, t)
-				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, t, r.yp, r.dp)
+				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, at, r.yp, r.dp)
 				r.times = append(r.times, t)
 			case solvers.MarkMode:
 				r.System.Enter(r.d, m.Mp)
@@ -195,8 +198,8 @@ func (r *replay) read(s Site, event int, t complex128, ym, dm []complex128) {
 	}
 }
 
-// forward repeats the step r.rec from t and returns its end.
-func (r *replay) forward(t complex128, e solvers.End) complex128 {
+// forward repeats step i, which is r.rec, from t. It returns the time at which the run goes on.
+func (r *replay) forward(i int, t complex128, e solvers.End) complex128 {
 	s := r.step
 	s.T, s.Member = t, r.rec.Member
 	copy(s.Y0, r.y)
@@ -215,8 +218,13 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 		if grouped {
 			r.System.Enter(r.d, r.mark.Mp)
 		}
-		// The recorded step may miss the time by rounding. The length of a step of zero length is only its change.
-		s.H, s.T1 = end-t, end
+		// Events that count as one happen at the time of the last, and a step may miss its time by rounding. So the end
+		// of the recorded step changes as its time does. The length of a step of zero length is only its change,
+		// however much later than its start it ends.
+		s.T1 = complex(r.rec.T1, 0) + (end - complex(r.planned(e, grouped), 0))
+		if s.H = s.T1 - t; r.rec.H == 0 {
+			s.H -= complex(r.rec.T1-r.rec.T, 0)
+		}
 		r.retake(true)
 	case solvers.EndRoot:
 		r.take(r.root(e.Index), true)
@@ -225,7 +233,22 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	for i, dq := range s.DQ {
 		r.f[i] += dq
 	}
-	return s.T1
+	return s.T1 + complex(r.run.Late(i), 0)
+}
+
+// planned returns the time of the instant that ended the recorded step, before anything changed.
+func (r *replay) planned(e solvers.End, grouped bool) float64 {
+	d, m := r.held, r.heldModes
+	if grouped {
+		d = r.heldBefore
+	}
+	r.RealSystem.Enter(d, m)
+	r.RealSystem.InstantTimes(d, r.planning)
+	in := &r.instants[e.Index]
+	if in.Kind == solvers.InstantEvery {
+		return math.FMA(float64(e.Nth), r.planning[in.Period], r.planning[e.Index])
+	}
+	return r.planning[e.Index]
 }
 
 // take makes a step of length h, whose end was chosen or not.
@@ -240,10 +263,11 @@ func (r *replay) retake(end bool) {
 	r.method.StepComplex(&r.field, r.step)
 }
 
-// rest returns what was left of guard i at the end of the recorded step, where its event has a tolerance.
+// rest returns what was left of guard i at the end of the recorded step, where its event has a tolerance, or where a
+// condition of time changes within the tolerance behind that.
 func (r *replay) rest(i int) complex128 {
 	guards := r.RealSystem.Guards()
-	if e := guards[i].Event; e < 0 || r.RealSystem.Events()[e].Tol == 0 {
+	if e := guards[i].Event; !guards[i].Clock && (e < 0 || r.RealSystem.Events()[e].Tol == 0) {
 		return 0
 	}
 	rho, truth := make([]float64, len(guards)), make([]bool, len(guards))

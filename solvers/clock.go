@@ -9,6 +9,7 @@ type clock struct {
 	unknown bool    // next must be looked for
 	near    float64 // the time at which the step is to end for a change or an instant
 	last    float64 // the last change within the tolerance behind near
+	past    float64 // the present step begins behind all changes up to here, even if that is later than its start
 }
 
 // stop returns the time at which the trial step must end: at, that of the next instant, or that at which a condition of
@@ -16,6 +17,7 @@ type clock struct {
 func (s *Solver) stop(at float64) float64 {
 	c := &s.clock
 	now, end := s.now(), s.sched.times[1]
+	c.past = now
 	if c.unknown || c.next <= now {
 		c.next, c.unknown = c.sys.NextSwitch(now, end), false
 		c.near = math.Inf(1)
@@ -36,7 +38,7 @@ func (s *Solver) stop(at float64) float64 {
 // tolerance behind the time at which a step was to end change there, too: with what else happens in the group.
 func (s *Solver) now() float64 {
 	if s.t < s.clock.near {
-		return s.t
+		return max(s.t, s.clock.past)
 	}
 	return max(s.t, s.clock.last)
 }

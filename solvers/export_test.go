@@ -45,3 +45,9 @@ func (s *Stock) Spoil() (sizes []int) {
 	}
 	return sizes
 }
+
+// Times returns the start and the end of step i.
+func (tr *Trajectory) Times(i int) (t, t1 float64) {
+	r := tr.rec(i)
+	return r.t, r.t1
+}

@@ -451,13 +451,11 @@ func (s *Solver) until(m *member, pending *bool) error {
 	}
 	if *pending {
 		*pending = false
-		late := e.Kind == EndClip && m.at > s.trial.T1
-		if late {
-			s.trial.T1 = m.at
+		if err := s.accept(e); err != nil || e.Kind != EndClip || !(m.at > s.t) {
+			return err
 		}
-		err := s.accept(e)
-		s.fresh = s.fresh && !late
-		return err
+		s.t, s.anchor, s.fresh = m.at, m.at, false // the state is that of the end of the step
+		return nil
 	}
 	t1 := s.t
 	switch {
@@ -478,7 +476,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 		s.kept, s.spare = s.newStep(), s.newStep()
 	}
 	st := s.kept
-	st.T, st.H, st.T1, st.Made, st.Y0 = s.t, 0, t1, t1, s.y
+	st.T, st.H, st.T1, st.Y0 = s.t, 0, t1, s.y
 	s.ready(st)
 	st.Again, s.again = false, false
 	s.method.Step(s.sys, st, false)

@@ -207,8 +207,8 @@ func (s *Solver) play(i, n int) (a arming, at int) {
 		if !g.Clock && j > s.skip[i] && s.fires(i, &a, rho, truth) && (s.passes(i, truth) || before) {
 			return a, j
 		}
-		if g.Clock && s.fires(i, &a, rho, truth) {
-			continue // it is on for the end of the step
+		if g.Clock && (s.trial.T+s.samples[j].h < s.clock.past || s.fires(i, &a, rho, truth)) {
+			continue // it has changed before its time, or is on for the end of the step
 		}
 		s.settle(i, &a, rho, truth, j)
 		before = truth

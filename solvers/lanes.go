@@ -236,11 +236,8 @@ func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.l
 
 // Put writes a step that the sink of a lane is given, and that is not in a block, into the present one.
 func (l *Lanes) Put(lane int, st *Step) {
-	b := l.Block(l.present)[lane:]
 	if a := &l.lanes[lane]; a.located || a.apart {
-		l.rows.put(b, st)
-	} else { // it is there, but its end may be later by rounding
-		b[0], b[LaneCount], b[2*LaneCount] = st.T, st.H, st.T1
+		l.rows.put(l.Block(l.present)[lane:], st)
 	}
 }
 
@@ -410,7 +407,6 @@ func (l *Lanes) aim(i int, a *lane) error {
 		gather(tr.Y0, a.block[r.Y0*LaneCount:])
 		a.clip = !s.shorten(tr) && a.clip
 	}
-	tr.Made = tr.T1
 	a.block[0], a.block[LaneCount], a.block[2*LaneCount] = tr.T, tr.H, tr.T1
 	return nil
 }
@@ -587,16 +583,12 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 		}
 		own := moves || a.apart
 		a.moved, a.own = true, own
-		tr := s.trial
 		if located || a.clip {
 			err = s.meet(true)
 		} else {
 			err = s.accept(End{})
 		}
 		a.own, a.chosen = true, located || a.clip
-		if !own {
-			a.block[2*LaneCount] = tr.T1 // an event may have made it later by a rounding
-		}
 		return !own, err
 	}
 	tr := s.trial

@@ -138,7 +138,6 @@ func (s *Solver) real(h float64) bool {
 	if h == tr.H {
 		st.T1 = tr.T1
 	}
-	st.Made = st.T1
 	s.ready(st)
 	st.Again = tr.Member == st.Member && s.lane.made()
 	w := s.size.N + s.size.Q

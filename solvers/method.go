@@ -2,11 +2,11 @@ package solvers
 
 // Step is one step of a Method and what its tangent and transpose need of it.
 type Step struct {
-	T  float64 // start
-	H  float64 // length
-	T1 float64 // end: fl(T+H), or exactly the time that the step was clipped to
-	// Made is T1 when the step was made. An event at the end may move T1 by a rounding, to the time of another event.
-	Made float64
+	T float64 // start
+	H float64 // length
+	// T1 is the end: fl(T+H), or exactly the time that the step was clipped to. Events that count as one happen at the
+	// time of the last: it may be later, and so may be the T of the next step.
+	T1 float64
 	// Member is which of the method's Members makes the step, or has made it; 0 for a method that does not switch.
 	Member int
 	// Again tells that T, Y0 and the right-hand side are those of the last Step of the method, or of its last look at

@@ -331,7 +331,7 @@ func (r *Reader) taped(u int) *Step {
 	}
 	st := r.tape[0]
 	rec := r.tr.rec(r.tr.stepOf(u))
-	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.t1, rec.made
+	st.T, st.H, st.T1 = rec.t, rec.h, rec.t1
 	r.ready(st, &rec)
 	r.from, r.to, r.group, r.denseAt, r.valid = u, u+1, -2, -1, false
 	return st
@@ -468,15 +468,14 @@ func (r *Reader) make(st *Step) error {
 	}
 	rec, w := r.tr.rec(r.at), r.size.N+r.size.Q
 	r.enter(rec.span)
-	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.made, rec.made
+	st.T, st.H, st.T1 = rec.t, rec.h, rec.t1
 	r.ready(st, &rec)
 	if r.fresh {
 		copy(st.K[:w], r.slope)
 	}
 	r.method.Step(r.sys, st, r.fresh)
-	st.T1 = rec.t1
 	info := &r.tr.each[rec.member]
-	if r.fresh = info.FSAL && rec.t1 == rec.made; r.fresh {
+	if r.fresh = info.FSAL; r.fresh {
 		if len(r.slope) == 0 {
 			r.slope = r.numbers(w)
 		}
@@ -492,7 +491,10 @@ func (r *Reader) make(st *Step) error {
 func (r *Reader) pass() {
 	tr := r.tr
 	next := tr.follower(r.at)
-	r.fresh = r.fresh && next == r.at+1 && next < tr.steps.n && tr.rec(next).span == tr.rec(r.at).span
+	if r.fresh = r.fresh && next == r.at+1 && next < tr.steps.n; r.fresh {
+		a, b := tr.rec(r.at), tr.rec(next)
+		r.fresh = b.span == a.span && b.t == a.t1
+	}
 	for k := tr.happens(r.at); k < tr.marks.n && int(tr.marks.at(k).after) < next; k++ {
 		if r.jump(k) {
 			if r.site == nil {
@@ -531,7 +533,7 @@ func (r *Reader) affect(k int, y, to []float64) {
 	}
 	if r.algebra.solves != nil {
 		r.enter(m.behind)
-		if r.algebra.solves.Solve(r.algebra.field, m.t, to) != nil {
+		if r.algebra.solves.Solve(r.algebra.field, r.tr.resumes(int(m.after)), to) != nil {
 			spoil(to) // it could be solved when the run was made
 		}
 	}
@@ -593,10 +595,9 @@ func (r *Reader) stand(i int) error {
 	st, rec := r.zero, tr.rec(i)
 	copy(st.Y0, r.jumps[r.fires(tr.happens(i))])
 	r.enter(rec.span)
-	st.T, st.H, st.T1, st.Made = rec.t, 0, rec.made, rec.made
+	st.T, st.H, st.T1 = rec.t, 0, rec.t1
 	r.ready(st, &rec)
 	r.method.Step(r.sys, st, false)
-	st.T1 = rec.t1
 	copy(st.Y1, st.Y0)
 	clear(st.DQ)
 	r.zeroAt = i

@@ -123,8 +123,7 @@ func (l *list[T]) bytes() int64 {
 // have steps of length zero.
 type stepRecord struct {
 	t, h, t1 float64
-	made     float64 // t1 when the step was made
-	index    int32   // of its end
+	index    int32 // of its end
 	nth      int32
 	span     int32
 	unit     int32 // units before it; of a step of length zero, those before it and its own
@@ -148,7 +147,6 @@ type records struct {
 	blocks list[block]
 	odd    list[oddStep]
 	moved  map[int]float64 // where steps begin that do not begin where the one before ended
-	late   map[int]float64 // stepRecord.made of steps where that is not t1
 }
 
 const (
@@ -176,7 +174,7 @@ type oddStep struct {
 
 // clear forgets all steps. Those of the next run are packed if these were.
 func (s *records) clear() {
-	s.n, s.moved, s.late = 0, nil, nil
+	s.n, s.moved = 0, nil
 	s.loose.clear()
 	s.blocks.clear()
 	s.odd.clear()
@@ -187,7 +185,7 @@ func (s *records) drop() {
 	s.loose.drop()
 	s.blocks.drop()
 	s.odd.drop()
-	s.n, s.packed, s.moved, s.late = 0, false, nil, nil
+	s.n, s.packed, s.moved = 0, false, nil
 }
 
 func (s *records) bytes() int64 { return s.loose.bytes() + s.blocks.bytes() + s.odd.bytes() }
@@ -230,7 +228,7 @@ func (s *records) pack(short bool) {
 // put packs step i.
 func (s *records) put(r *stepRecord, i int) {
 	k := i % perBlock
-	plain := r.kind == EndFree && !r.here && r.index == 0 && r.nth == 0 && r.h > 0 && r.made == r.t1 && r.t1 == r.t+r.h
+	plain := r.kind == EndFree && !r.here && r.index == 0 && r.nth == 0 && r.h > 0 && r.t1 == r.t+r.h
 	if k == 0 {
 		s.blocks.add(block{t: r.t, span: r.span, unit: r.unit, firstOdd: int32(s.odd.n), member: r.member})
 	} else if last := s.at(i-1, nil); last.t1 != r.t {
@@ -245,12 +243,6 @@ func (s *records) put(r *stepRecord, i int) {
 		return
 	}
 	b.odds |= 1 << k
-	if r.made != r.t1 {
-		if s.late == nil {
-			s.late = map[int]float64{}
-		}
-		s.late[i] = r.made
-	}
 	s.odd.add(oddStep{r.t1, r.index, r.nth, r.kind, r.member, r.here})
 }
 
@@ -306,14 +298,10 @@ func (s *records) at(i int, spans *list[span]) stepRecord {
 		if at, ok := s.moved[i]; ok {
 			t = at
 		}
-		r.t, r.t1, r.made, r.index, r.nth = t, o.t1, o.t1, o.index, o.nth
-		if made, ok := s.late[i]; ok {
-			r.made = made
-		}
+		r.t, r.t1, r.index, r.nth = t, o.t1, o.index, o.nth
 		r.kind, r.member, r.here = o.kind, o.member, o.here
 	} else {
 		r.t, r.t1, r.kind, r.member = t, t+r.h, EndFree, b.member
-		r.made = r.t1
 	}
 	if spans != nil {
 		for next := int(r.span) + 1; next < spans.n && int(spans.at(next).first) <= i; next++ {

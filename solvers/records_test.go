@@ -21,15 +21,14 @@ func TestRecordsPacked(t *testing.T) {
 		}
 		s := stepRecord{t: now, h: r.Float64(), span: int32(spans.n - 1), unit: units}
 		s.t1 = s.t + s.h
-		s.made = s.t1
 		switch r.IntN(12) {
 		case 0:
 			s.kind, s.index, s.nth, s.t1 = EndRoot, r.Int32N(5), r.Int32N(9), s.t1*(1+1e-15)
 		case 1:
-			s.kind, s.h, s.t1, s.made = EndClip, 0, s.t, s.t
+			s.kind, s.h, s.t1 = EndClip, 0, s.t
 		case 2:
 			s.member = 1
-		case 3:
+		case 3: // events that count as one happen at the last
 			s.t *= 1 + 1e-14
 		}
 		if now = s.t1; s.h > 0 {

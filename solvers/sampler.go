@@ -58,9 +58,7 @@ func (p *Sampler) Step(s *Step, _ End) error {
 	for ; p.next < len(p.Times) && p.Times[p.next] <= s.T1; p.next++ {
 		t, y := p.Times[p.next], s.Y1
 		switch {
-		case t < s.T:
-			continue
-		case t < s.T1:
+		case t < s.T1: // or before s.T, where events that count as one take time
 			y = p.y
 			p.method.Interpolate(p.sys, s, min(max((t-s.T)/s.H, 0), 1), y)
 		}

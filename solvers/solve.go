@@ -195,7 +195,7 @@ func (s *Solver) begin() error {
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastFired, s.lastTime, s.cut = Firing{Event: -1}, 0, 0
 	s.inner = s.inner[:0]
-	s.clock.unknown, s.clock.near = true, math.Inf(1)
+	s.clock.unknown, s.clock.near, s.clock.past = true, math.Inf(1), math.Inf(-1)
 	s.sight.warned, s.sight.until = false, math.Inf(-1)
 	s.starting = s.starting[:0]
 	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], -1
@@ -386,7 +386,6 @@ func (s *Solver) step() error {
 	if s.sight.signals != nil && s.shorten(tr) {
 		clipped = false
 	}
-	tr.Made = tr.T1
 	s.ready(tr)
 	if s.lender != nil && !s.lent {
 		s.borrow(tr)

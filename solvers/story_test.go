@@ -33,8 +33,11 @@ func (l *log) Begin(sys solvers.System, _ solvers.Method) error {
 	return nil
 }
 
+// now reports whether t is the end of the last step, or just after it: events that count as one happen at the last.
+func (l *log) now(t float64) bool { return t >= l.at && t-l.at < 1e-9 }
+
 func (l *log) Step(s *solvers.Step, e solvers.End) error {
-	if s.H < 0 || s.T1 < s.T || s.T != l.at {
+	if s.H < 0 || s.T1 < s.T || !l.now(s.T) {
 		return fmt.Errorf("step from %v by %v to %v after %v", s.T, s.H, s.T1, l.at)
 	}
 	l.at = s.T1
@@ -66,7 +69,7 @@ func (l *log) Mark(m *solvers.Mark) error {
 		line = "end"
 		l.final = slices.Clone(m.Yp)
 	}
-	if m.T != l.at {
+	if !l.now(m.T) {
 		return fmt.Errorf("%s at %v, but the last step ended at %v", line, m.T, l.at)
 	}
 	l.lines = append(l.lines, line)

@@ -411,7 +411,7 @@ func (tr *Trajectory) note(s *Step, e End, slot int) {
 	if !tr.steps.packed { // to write there what would be read at once is a wait for the processor
 		r = tr.steps.room()
 	}
-	r.t, r.h, r.t1, r.made = s.T, s.H, s.T1, s.Made
+	r.t, r.h, r.t1 = s.T, s.H, s.T1
 	r.index, r.nth, r.span, r.unit = int32(e.Index), int32(e.Nth), int32(tr.spans.n-1), int32(tr.units)
 	r.slot, r.kind, r.member, r.here = int32(slot), e.Kind, uint8(s.Member), e.Here
 	if tr.steps.packed {
@@ -714,14 +714,27 @@ func (tr *Trajectory) End(i int) End { return tr.steps.end(i) }
 // Free reports whether step i ended nowhere in particular: End(i).Kind is EndFree.
 func (tr *Trajectory) Free(i int) bool { return tr.steps.free(i) }
 
-// Times returns the start and the end of step i.
-func (tr *Trajectory) Times(i int) (t, t1 float64) {
-	r := tr.rec(i)
-	return r.t, r.t1
-}
-
 // rec returns what is known of step i.
 func (tr *Trajectory) rec(i int) stepRecord { return tr.steps.at(i, &tr.spans) }
+
+// Begins returns the time at which the run begins.
+func (tr *Trajectory) Begins() float64 { return tr.marks.at(0).t }
+
+// Late returns how much later than at the end of step i the run went on, as events that count as one happen at the time
+// of the last.
+func (tr *Trajectory) Late(i int) float64 { return tr.resumes(i) - tr.rec(i).t1 }
+
+// Ahead returns how much later than the run a mark after step i, or at the start where i is -1, happened at time t:
+// what a condition of time sets off happens when that changes, within the tolerance behind the others.
+func (tr *Trajectory) Ahead(t float64, i int) float64 { return t - tr.resumes(i) }
+
+// resumes returns the time at which the run goes on after step i, or begins where i is -1.
+func (tr *Trajectory) resumes(i int) float64 {
+	if i+1 < tr.steps.n {
+		return tr.rec(i + 1).t
+	}
+	return tr.Ends()
+}
 
 // Ends returns the time at which the run ends.
 func (tr *Trajectory) Ends() float64 { return tr.marks.at(tr.marks.n - 1).t }
@@ -780,7 +793,7 @@ func (tr *Trajectory) load(i int, s *Step) End {
 	r := tr.steps.loose.near(i)
 	n, q := tr.size.N, tr.size.Q
 	slot := tr.slot(r)
-	s.T, s.H, s.T1, s.Made, s.Dense, s.Estimated = r.t, r.h, r.t1, r.made, false, false
+	s.T, s.H, s.T1, s.Dense, s.Estimated = r.t, r.h, r.t1, false, false
 	s.Member = int(r.member)
 	s.Y0 = tr.state(int32(i)-1, r.span)
 	s.Y1, s.DQ, s.K, s.Kept = slot[:n:n], slot[n:n+q:n+q], slot[n+q:], nil

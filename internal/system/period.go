@@ -468,11 +468,7 @@ func (p *Problem) delayed(of *orbit) string {
 }
 
 // length returns how long the recorded period is.
-func (of *orbit) length() float64 {
-	t0, _ := of.run.Times(0)
-	_, t1 := of.run.Times(of.run.Steps() - 1)
-	return t1 - t0
-}
+func (of *orbit) length() float64 { return of.run.Ends() - of.run.Begins() }
 
 // multipliers returns the largest multiplier of a periodic state, an eigenvalue of Φ_y; NaN where it was not found. It
 // refuses a state that is not stable: some multiplier is not within the unit circle.
