@@ -94,8 +94,6 @@ const (
 	refineDone   = 0x1p-50
 	refineEnough = 0x1p-46
 	refineMost   = 24 // refinements
-	// foreseen is how far below what is done a residual has to be that is foreseen only.
-	foreseen = 0x1p-6
 
 	// Incomplete factors are taken if as many refinements as trialRefinements leave at most trialLeft of a residual.
 	trialRefinements = 3
@@ -307,28 +305,28 @@ func (f *refined) converges(left float64, refinements int) bool {
 			f.b[i] = -1
 		}
 	}
-	return f.refine(false, left, refinements, false) <= left
+	return f.refine(false, left, refinements) <= left
 }
 
 // refine sets x to a solution for b, or one of the transposed system, in so many refinements or until the residual is
-// done. It returns the residual, over the terms of its equation. Each refinement makes that smaller by about the same
-// factor. If foresee is set, the last one is therefore not looked at where those before say that it is far below done.
-func (f *refined) refine(transposed bool, done float64, most int, foresee bool) float64 {
+// done. It returns the residual, over the terms of its equation. None is left out: that the first refinements gained
+// much does not say that the last does, where fast pairs of unknowns hide what they do together.
+func (f *refined) refine(transposed bool, done float64, most int) (left float64) {
 	way := direction(transposed)
 	rows := f.refinedPlan.rows[way]
 	values := f.rows[way].as(rows, f.values, -1)
 	clear(f.x)
 	copy(f.r, f.b)
 	x, r := f.x[:len(f.b)], f.r[:len(f.b)]
-	left, last := 1.0, 1.0 // of x = 0
+	last := math.Inf(1)
 	for range most {
 		f.by.approximate(f.r, transposed)
 		simd.Binary(simd.Add, x, x, r)
-		if next := float64(left * (left / last)); foresee && next <= float64(foreseen*done) {
-			return next
+		left = rows.Residual(r, f.b, f.x, values, tiny)
+		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) {
+			break
 		}
-		last, left = left, rows.Residual(r, f.b, f.x, values, tiny)
-		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) || left != left { // a NaN stays so
+		if last = left; left != left { // it stays so
 			break
 		}
 	}
@@ -360,7 +358,7 @@ func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance fl
 		}
 	}
 	done := max(tolerance, refineDone)
-	if left := f.refine(transposed, done, refineMost, true); !(left <= max(done, refineEnough)) {
+	if left := f.refine(transposed, done, refineMost); !(left <= max(done, refineEnough)) {
 		return false
 	}
 	for i := range f.b {
