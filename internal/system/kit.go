@@ -228,9 +228,12 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 		h = &j.hoisted
 	}
 	k := &Kit{lanes: w.lanes, layout: h.layout, family: h.family, plan: newPlan(h.layout, w.active)}
-	values := alongside(len(h.rates.Instrs) > longRates, func() error {
-		made, err := p.valuesFor(h, w)
-		k.value, k.slopes = made.of, made.slopes
+	of := valueKey{w.lanes, w.jacobian, w.split}
+	made, found := p.values[of] // with one objective, the run and its transpose both have one lane
+	values := alongside(!found && len(h.rates.Instrs) > longRates, func() (err error) {
+		if !found {
+			made, err = p.valuesOf(h, w.lanes)
+		}
 		return err
 	})
 	var err error
@@ -250,25 +253,18 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.kits[key] = k
+	k.value, k.slopes = made.of, made.slopes
+	p.values[of], p.kits[key] = made, k
 	return k, memory.Ask(k.bytes())
 }
 
-// valuesFor returns the programs of values for w, of the tapes of h. It makes them once: with one objective, the run
-// and its transpose both have one lane.
-func (p *programs) valuesFor(h *hoisted, w kitWith) (made valuePrograms, err error) {
-	key := valueKey{w.lanes, w.jacobian, w.split}
-	if made, ok := p.values[key]; ok {
-		return made, nil
-	}
-	if made.of, err = h.family.compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
+// valuesOf makes the programs of values of the tapes of h.
+func (p *programs) valuesOf(h *hoisted, lanes int) (made valuePrograms, err error) {
+	if made.of, err = h.family.compile(h.tapes, h.layout.find, lanes, nil); err != nil {
 		return made, err
 	}
-	if made.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil); err != nil {
-		return made, err
-	}
-	p.values[key] = made
-	return made, nil
+	made.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil)
+	return made, err
 }
 
 // longRates is from how many instructions on the programs of the values are made while their derivatives are.

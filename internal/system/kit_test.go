@@ -1,18 +1,28 @@
 package system
 
 import (
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
+	"odes.dev/odes/tape"
 	"odes.dev/odes/typecheck"
 )
 
 // decaying returns a problem with one param by which derivatives are wanted.
 func decaying(t *testing.T) *Problem {
 	t.Helper()
-	const text = "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x^2\nobjective J = final(x)\n"
+	return problemOf(t, "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x^2\nobjective J = final(x)\n")
+}
+
+// problemOf returns a problem of the model with that text, whose derivatives by k are wanted.
+func problemOf(t *testing.T, text string) *Problem {
+	t.Helper()
 	var l diag.List
 	checked := typecheck.Check(parser.Parse(source.NewFile("m.ode", text), &l), typecheck.Env{}, &l)
 	if l.HasErrors() {
@@ -44,5 +54,56 @@ func TestKitsShareValues(t *testing.T) {
 	stiff := kit(1, Values)
 	if stiff.value == run.value || kit(1, Pull).value != stiff.value {
 		t.Error("programs with the Jacobian and without it are not told apart")
+	}
+}
+
+// TestPanicInKit has the making of transposes panic while programs of values are made beside it. Nothing is written to
+// what kits share when the lock is free again. In the goroutine of Begin it does no harm.
+func TestPanicInKit(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("time t from 0 to 1\nparam k = 2\n")
+	const n = 400
+	for i := range n {
+		fmt.Fprintf(&b, "state x%d = 1\nx%d' = -k*x%d*x%d + exp(-x%d)/%d\n", i, i, i, (i+7)%n, i, i+1)
+	}
+	b.WriteString("objective J = final(x1)\n")
+	p := problemOf(t, b.String())
+	programs := p.Model.programs
+	if got := len(programs.rates.Instrs); got <= longRates {
+		t.Fatalf("%d instructions", got)
+	}
+	const fault = "a fault"
+	p.Model.Mutate(func(*tape.Tape) *tape.Tape { panic(fault) })
+	before := runtime.NumGoroutine()
+	alone := func() {
+		t.Helper()
+		for range 10_000 {
+			if runtime.NumGoroutine() <= before {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Fatal("a goroutine does not end")
+	}
+	func() {
+		defer func() {
+			if got := recover(); got != fault {
+				t.Errorf("the panic is %v", got)
+			}
+		}()
+		_, _ = p.Kit(1, Pull, false)
+	}()
+	programs.mu.Lock()
+	found := len(programs.values)
+	alone()
+	if len(programs.values) != found {
+		t.Error("programs of values are noted without the lock")
+	}
+	programs.mu.Unlock()
+	p.Begin(1, Pull, false)
+	alone()
+	p.Model.Mutate(nil)
+	if k, err := p.Kit(1, Pull, false); err != nil || k.value == nil || k.pull == nil {
+		t.Errorf("%v, %v", k, err)
 	}
 }
