@@ -13,7 +13,6 @@ import (
 func (c *ComplexStep) Along(
 	ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64, at float64,
 ) ([]float64, error) {
-	const tiny = 0x1p-100
 	w := c.New()
 	var res Result
 	r, err := begin(ctx, &w, run, Options{}, &res)

@@ -40,7 +40,6 @@ var stencil = [...]float64{4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280}
 // with spacing r, of their first derivatives by complex step. Their error is r⁸/630 times the ninth derivatives of
 // these, and rounding over r.
 func Curvature(f func(z complex128) ([]complex128, error), r float64) ([]float64, error) {
-	const tiny = 0x1p-100
 	var out []float64
 	for k, c := range stencil {
 		for _, sign := range []float64{1, -1} {

@@ -9,6 +9,10 @@ import (
 	"odes.dev/odes/solvers"
 )
 
+// tiny is what complex steps move by. An imaginary part is to be felt to first order only, also where derivatives grow
+// on the way, as they do near an unstable equilibrium. With this one they may grow to 1e110, and be as small as 1e-180.
+const tiny = 0x1p-400
+
 // ComplexStep differentiates by replaying the run with one parameter after the other moved by a tiny imaginary
 // amount. It is exact to rounding, at a cost of one complex run per direction. The other methods are checked against
 // it.
@@ -23,13 +27,12 @@ func (c *ComplexStep) Name() string { return ModeComplex }
 
 // Gradient implements Method.
 func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
-	const tiny = 0x1p-100
 	w := c.New()
 	r, err := begin(ctx, &w, run, opts, res)
 	if err != nil {
 		return err
 	}
-	r.tells = &c.telling
+	r.tells, r.pinned = &c.telling, true
 	return r.directions(ctx, 1, opts, res, func(at int, x float64) error {
 		if at < len(r.p) {
 			r.p[at] += complex(0, tiny)

@@ -50,6 +50,9 @@ type replay struct {
 	field          limitedComplex
 	algebra        *solvers.Consistency // nil without algebraic equations
 	tells          *telling             // nil to tell nobody
+	// pinned tells that imaginary parts alone were moved. Real parts are then those of the recorded run: rounding
+	// cannot lead the replay away from it where that is unstable, nor to the other side of a kink.
+	pinned bool
 }
 
 func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
@@ -132,8 +135,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				for i, dy := range r.dy0 {
 					r.y[i] += dy
 				}
-				r.System.Enter(r.d, m.Mp)
-				r.consistent(m, t)
+				r.land(m, t)
 				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
 			case solvers.MarkFinal: // before what happens after the end
 				peaks = r.readPeaks(peaks, place{r.run.Steps(), 0}, t)
@@ -158,22 +160,42 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.System.Affect(m.Firing, at, r.y, r.d, r.yp, r.dp)
 				r.y, r.yp = r.yp, r.y
 				r.d, r.dp = r.dp, r.d
-				r.System.Enter(r.d, m.Mp)
-				r.consistent(m, t)
+				r.land(m, t)
 				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, at, r.yp, r.dp)
 				r.times = append(r.times, t)
 			case solvers.MarkMode:
-				r.System.Enter(r.d, m.Mp)
-				r.consistent(m, t)
+				r.land(m, t)
 				r.times = append(r.times, t)
 			case solvers.MarkRemode:
-				r.System.Enter(r.d, m.Mp)
-				r.consistent(m, t)
+				r.land(m, t)
 			}
 		}
 	}
 	r.Objectives.Values(r.f, r.psi)
 	return nil
+}
+
+// land goes on from what a mark leaves.
+func (r *replay) land(m *solvers.Mark, t complex128) {
+	r.pin(r.d, m.Dp)
+	r.System.Enter(r.d, m.Mp)
+	r.consistent(m, t)
+	r.pin(r.y, m.Yp)
+}
+
+// pin gives v the real parts of the recorded run, if they are to be those.
+func (r *replay) pin(v []complex128, to []float64) {
+	for i, x := range to {
+		v[i] = r.as(v[i], x)
+	}
+}
+
+// as returns v with the real part x of the recorded run, if it is to be that.
+func (r *replay) as(v complex128, x float64) complex128 {
+	if !r.pinned {
+		return v
+	}
+	return complex(x, imag(v))
 }
 
 // within lets the objectives observe a site within the last step, at theta of its length.
@@ -201,6 +223,7 @@ func (r *replay) read(s Site, event int, t complex128, ym, dm []complex128) {
 // forward repeats step i, which is r.rec, from t. It returns the time at which the run goes on.
 func (r *replay) forward(i int, t complex128, e solvers.End) complex128 {
 	s := r.step
+	t = r.as(t, r.rec.T)
 	s.T, s.Member = t, r.rec.Member
 	copy(s.Y0, r.y)
 	switch e.Kind {
@@ -225,11 +248,15 @@ func (r *replay) forward(i int, t complex128, e solvers.End) complex128 {
 		if s.H = s.T1 - t; r.rec.H == 0 {
 			s.H -= complex(r.rec.T1-r.rec.T, 0)
 		}
+		s.H, s.T1 = r.as(s.H, r.rec.H), r.as(s.T1, r.rec.T1)
 		r.retake(true)
 	case solvers.EndRoot:
-		r.take(r.root(e.Index), true)
+		s.H = r.root(e.Index)
+		s.T1 = r.as(t+s.H, r.rec.T1)
+		r.retake(true)
 	}
 	copy(r.y, s.Y1)
+	r.pin(r.y, r.rec.Y1)
 	for i, dq := range s.DQ {
 		r.f[i] += dq
 	}
@@ -277,7 +304,8 @@ func (r *replay) rest(i int) complex128 {
 }
 
 // root returns the length at which guard i is zero at the end of the step: a few Newton iterations from the recorded
-// length, with the slope by a difference.
+// length, with the slope by a difference. Of imaginary parts alone the guard is a linear function, so two values give
+// its slope to rounding, also where the guard bends within the difference.
 func (r *replay) root(i int) complex128 {
 	guard := func(h complex128) complex128 {
 		r.take(h, true)
@@ -286,13 +314,20 @@ func (r *replay) root(i int) complex128 {
 	rest := r.rest(i)
 	h := complex(r.rec.H, 0)
 	d := complex(float64(1e-7*max(r.rec.H, float64(1e-4*r.span))), 0)
-	for range 6 {
-		g := guard(h) - rest
-		slope := elem.CDiv(guard(h+d)-guard(h-d), d+d)
+	var slope, first, from complex128
+	for n := range 6 {
+		g := r.as(guard(h)-rest, 0)
+		switch {
+		case n == 0 || !r.pinned:
+			slope = elem.CDiv(guard(h+d)-guard(h-d), d+d)
+			first, from = g, h
+		case n == 1 && h != from:
+			slope = elem.CDiv(g-first, h-from)
+		}
 		if g == 0 || slope == 0 {
 			break
 		}
-		h -= elem.CDiv(g, slope)
+		h = r.as(h-elem.CDiv(g, slope), r.rec.H)
 	}
 	return h
 }
