@@ -521,3 +521,47 @@ objective L = max_over(z*y)
 		}
 	}
 }
+
+// TestHeldPeaks: a largest value that is held for a while has derivatives of one side, by whatever moves its beginning
+// otherwise than its end. Where both move alike it has a derivative.
+func TestHeldPeaks(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		sound      map[string]bool
+	}{
+		{"at rest", `
+time t from 0 to 2
+param k = 1.5
+state x = 1
+x' = k*(1 - x)
+objective J = -max_over(-x)
+sens { wrt = [k, initial(x)] }`, map[string]bool{"k": true, "initial(x)": false}},
+		{"without a rate", `
+time t from 0 to 3
+param k = 0
+state x = 1.13
+x' = k
+objective J = max_over(x)
+sens { wrt = [k, initial(x)] }`, map[string]bool{"k": false, "initial(x)": true}},
+		{"come to rest", `
+time t from 0 to 60
+param k = 1.5, s = 0.7
+state x = 0
+x' = k*(s - x)
+objective J = max_over(x)
+sens { wrt = [k, s, initial(x)] }`, map[string]bool{"k": true, "s": true, "initial(x)": true}},
+	} {
+		for _, mode := range []string{"adjoint", "tangent"} {
+			s := largest(t, c.text, "sens.mode", mode)
+			for _, v := range s.Variables {
+				want := odes.Loose
+				if c.sound[v.String()] {
+					want = odes.Sound
+				}
+				if got := s.Trust(0, v); got != want {
+					t.Errorf("%s, %s: derivative by %s is %v, not %v", c.name, mode, v, got, want)
+				}
+			}
+		}
+	}
+}

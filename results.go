@@ -189,6 +189,7 @@ type Sensitivities struct {
 	LastEvent  EventRecord
 	sided      []bool // columns of derivatives that ties make those of one side; nil for none
 	allSided   bool   // something else makes all of them so
+	held       []bool // values that read a largest value which is held for a while; nil for none
 	Settings   RunSettings
 	Stats      RunStats
 	Warnings   []diag.Diagnostic

@@ -446,6 +446,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	want := sens.Options{
 		EventTimes: r.opts.EventTimes, Events: r.opts.Events, GrazingLimit: grazingLimit,
 		Functionals: r.recorder.Functionals(), Tie: r.settings.Solver.RTol, Initial: r.byInitial,
+		LatePeak: r.settings.LatePeak,
 	}
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
@@ -540,6 +541,10 @@ func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) {
 func (r *Runner) addValues(out *Sensitivities, stride int) {
 	written := stride > 0
 	stride = max(stride, r.problem.Width())
+	held := slices.ContainsFunc(r.res.Peaks, func(p sens.Peak) bool { return p.Held })
+	if held {
+		out.held = make([]bool, len(r.objectives))
+	}
 	for i, o := range r.objectives {
 		v := o.value
 		v.Value = r.res.Psi[i]
@@ -561,6 +566,9 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		out.finite = out.finite && finite && v.Value-v.Value == 0
 		if !math.IsNaN(v.Value) && !finite {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: "+r.whyNoDerivative(&v, o))
+		}
+		if held {
+			out.held[i] = r.model.ReadsLargest(v.Name)
 		}
 		out.Values = append(out.Values, v)
 	}

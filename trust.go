@@ -260,6 +260,9 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 			x.row = nil
 		}
 		v.Trust = g.grade(&x)
+		if s.held != nil && s.held[i] {
+			x.ofOneSide()
+		}
 	}
 	if !judged {
 		return
@@ -280,6 +283,16 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	if s.warned(CodeHidden) {
 		for i := range s.Values {
 			s.doubt(i, Loose, true)
+		}
+	}
+}
+
+// ofOneSide makes those derivatives loose that would be lost for being those of one side, as of a largest value that is
+// held: they are right there.
+func (x *graded) ofOneSide() {
+	for k, d := range x.row {
+		if err := x.errorOf(k); x.trusts[k] == Lost && d-d == 0 && err-err == 0 {
+			x.trusts[k] = Loose
 		}
 	}
 }

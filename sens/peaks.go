@@ -40,6 +40,9 @@ type Peak struct {
 	// Other is the time of another maximum that is as large, within Options.Tie; NaN where there is none. Which of
 	// the two is the largest is then not decided, and the derivatives are those of the one at T.
 	Other float64
+	// Held tells that the expression kept the value after T. Derivatives are those at T, and at the last such time with
+	// Options.LatePeak.
+	Held bool
 
 	at place
 	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
@@ -106,6 +109,7 @@ type peakFinder struct {
 	method solvers.Interpolant
 	sys    solvers.System
 	tie    float64
+	late   bool // Options.LatePeak
 
 	n     int         // peaks
 	parts int         // of a step
@@ -137,7 +141,9 @@ type top struct {
 
 // newPeakFinder returns nil when obj has no peaks. The error is that of a method without derivatives of its dense
 // output.
-func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System, tie float64) (*peakFinder, error) {
+func newPeakFinder(
+	obj Objectives, method solvers.Method, sys solvers.System, opts *Options,
+) (*peakFinder, error) {
 	peaks, ok := obj.(PeakObjectives)
 	if !ok || len(peaks.Peaks()) == 0 {
 		return nil, nil
@@ -147,7 +153,7 @@ func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System, ti
 		return nil, fmt.Errorf("%w, by which largest values are found; take another method", err)
 	}
 	c := &peakFinder{
-		obj: peaks, method: inner, sys: sys, tie: tie,
+		obj: peaks, method: inner, sys: sys, tie: opts.tie(), late: opts.LatePeak,
 		n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder),
 	}
 	c.hidden, _ = obj.(PeakSignals)
@@ -420,8 +426,15 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 			top.Other, top.other = t, v
 		}
 	}
-	if top.some && !(v > top.Value) {
+	switch {
+	case top.some && v == top.Value && !(top.low < v):
+		if top.Held = true; !c.late {
+			return false
+		}
+	case top.some && !(v > top.Value):
 		return false
+	default:
+		top.Held = false
 	}
 	top.some, top.low = true, v
 	top.Value, top.T, top.at, top.share, top.timeBefore = v, t, place{c.step, theta}, 0, t

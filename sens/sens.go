@@ -44,6 +44,9 @@ type Options struct {
 	Stride int
 	// Tie is the part of the largest value of an expression within which two maxima count as equal. 0 means 1e-12.
 	Tie float64
+	// LatePeak reads an expression that keeps its largest value, as one at rest does, at the last time that it has it,
+	// and not at the first. Derivatives that depend on which are those of one side.
+	LatePeak bool
 }
 
 func (o *Options) stride(z solvers.Size) int { return max(o.Stride, z.P) }
@@ -182,7 +185,7 @@ func (o *Observer) begin(sys solvers.System, m solvers.Method, opts *Options) (e
 		o.instants = sys.Instants()
 	}
 	clear(o.F)
-	o.peakFinder, err = newPeakFinder(o.obj, m, sys, opts.tie())
+	o.peakFinder, err = newPeakFinder(o.obj, m, sys, opts)
 	return err
 }
 

@@ -45,6 +45,7 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 	s.Decide()
 	s.Hermite = false
 	s.SteadyStart = OwnStart
+	s.LatePeak = true
 	// The transpose, or the tangent, of the steps taken: modes that differentiate the equations first are compared
 	// with one that does not.
 	s.Mode = sens.ModeAdjoint

@@ -49,6 +49,7 @@ type Settings struct {
 	SteadyStart string
 	SteadyFlow  bool    // their derivatives are integrated in time
 	SteadyTol   float64 // the last step of Newton's method, in units of the tolerances; 0: the default
+	LatePeak    bool    // sens.Options.LatePeak
 	Hermite     bool    // Hermite's cubic takes the place of the method's own dense output
 	Linear      string  // how implicit steps solve their linear equations: one of solvers.LinearMethods
 
