@@ -1,6 +1,9 @@
 package odes_test
 
 import (
+	"context"
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -44,6 +47,54 @@ objective L = final(c)
 			return d.Code == odes.CodeKink
 		}); got != want {
 			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
+// TestCutOfAngles: atan2 jumps where its second argument is negative and the first one passes 0. Along a line, the
+// derivative of the integral by where it begins is the difference of the angles at the ends over the speed.
+func TestCutOfAngles(t *testing.T) {
+	for _, c := range []struct{ y, v, x float64 }{{-0.636, 1.7, -0.983}, {0.636, -1.7, -0.983}, {-0.636, 1.7, 0.983}} {
+		m, err := odes.Parse("cut.ode", fmt.Sprintf(`
+time t from 0 to 1
+param v = %v
+state y = %v, x = %v, n = 0, s = 0
+y' = v
+x' = 0
+s' = atan2(y, x)
+n' = atan2(v*t + %v, x)
+objective J = integral(atan2(y, x))
+objective K = final(s)
+objective L = final(n)
+sens { wrt = [initial(y), v] }
+`, c.v, c.y, c.x, c.y), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := c.y + c.v
+		dy := (math.Atan2(to, c.x) - math.Atan2(c.y, c.x)) / c.v
+		// ∫θ dt = (Θ(to) - Θ(y))/v with Θ = yθ - x log(y²+x²)/2, which is continuous at y = 0.
+		area := func(y float64) float64 { return y*math.Atan2(y, c.x) - c.x*math.Log(y*y+c.x*c.x)/2 }
+		value := (area(to) - area(c.y)) / c.v
+		dv := (math.Atan2(to, c.x) - value) / c.v
+		for _, mode := range []string{"adjoint", "tangent", "complex", "continuous", "forward"} {
+			s, err := m.Sensitivities(context.Background(), odes.Options{
+				Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range s.Values {
+				want := []float64{dy, dv}
+				if v.Name == "L" {
+					want[0] = 0
+				}
+				got := s.Gradient[i*s.Columns : (i+1)*s.Columns]
+				off := max(math.Abs(v.Value-value), math.Abs(got[0]-want[0]), math.Abs(got[1]-want[1]))
+				if !(off <= 1e-5) {
+					t.Errorf("%v %s: %s = %g, %v, want %g, %v", c, mode, v.Name, v.Value, got, value, want)
+				}
+			}
 		}
 	}
 }

@@ -70,8 +70,8 @@ var elementwise = []*Func{
 		Cases: []Case{{in(1), 0.7853981633974483}},
 	},
 	{
-		Name: "atan2", Args: []string{"y", "x"}, Op: tape.Atan2, Units: UnitsSameToNo, Value: "angle of (x, y)",
-		Domain: "(x, y) ≠ (0, 0)", Kinks: "jumps by 2π where y = 0, x < 0",
+		Name: "atan2", Args: []string{"y", "x"}, Op: tape.Atan2, Units: UnitsSameToNo, Mode: true,
+		Value: "angle of (x, y)", Domain: "(x, y) ≠ (0, 0)", Kinks: "jumps by 2π where y = 0, x < 0",
 		Doc: "angle of the point (x, y), in (-π, π]", Cases: []Case{{in(1, 1), 0.7853981633974483}},
 	},
 	{

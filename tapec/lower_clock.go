@@ -35,7 +35,7 @@ func (c *compiler) flow(e typecheck.Expr, plain bool) typecheck.Uses {
 		}
 	case *typecheck.Call:
 		uses = 0
-		if !isJump(x.Fn) || plain || x.Fn.Op == tape.Mod {
+		if !isJump(x.Fn) || plain || isSawtooth(x.Fn) {
 			for _, a := range x.Args {
 				uses |= c.flow(a, plain)
 			}

@@ -205,7 +205,7 @@ func (l *lowerer) all(es []typecheck.Expr, s scope) []array {
 }
 
 func (l *lowerer) call(e *typecheck.Call, s scope) array {
-	if isJump(e.Fn) && l.held && !s.plain && switches(e) {
+	if isJump(e.Fn) && l.held && !s.plain && switches(e) && !still(e) {
 		return l.jump(e, s)
 	}
 	switch e.Fn.Class {
@@ -231,6 +231,11 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 // constants only, there is nothing to hold.
 func switches(e typecheck.Expr) bool {
 	return typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState|typecheck.UsesDiscrete|typecheck.UsesParam) != 0
+}
+
+// still reports whether e is an angle that turns at events alone, if at all: it has no way on which to jump.
+func still(e *typecheck.Call) bool {
+	return e.Fn.Op == tape.Atan2 && typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState) == 0
 }
 
 // reduction applies the reduction called name to all own dimensions of x.

@@ -15,7 +15,7 @@ type modeKind uint8
 
 const (
 	kindIf     modeKind = iota // the truth of a condition
-	kindJump                   // the level of a jump: the value of floor, sign and so on, of mod that of its floor
+	kindJump                   // the level of a jump: the value of floor, sign and so on; see level
 	kindWindow                 // whether time is between the bounds of an integral
 )
 
@@ -136,21 +136,32 @@ func (l *lowerer) mode(m *mode) array {
 // jump lowers a call of a function that jumps, with its level held.
 func (l *lowerer) jump(e *typecheck.Call, s scope) array {
 	level := l.mode(l.c.jumpMode(e, s))
-	if e.Fn.Op != tape.Mod {
+	if !isSawtooth(e.Fn) {
 		return level
 	}
+	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	a, b := l.lower(e.Args[0], s), l.lower(e.Args[1], s)
-	return l.elementwise(tape.Sub, a, l.elementwise(tape.Mul, b, level))
+	if e.Fn.Op == tape.Mod {
+		return op(tape.Sub, a, op(tape.Mul, b, level))
+	}
+	// Left of the origin, beyond the cut from the half that is held, the angle goes on by a turn.
+	half := op(tape.Select, op(tape.Less, b, l.number(0)), l.number(math.Pi), l.number(0))
+	return op(tape.Add, op(tape.Atan2, a, b), op(tape.Mul, half, op(tape.Sub, level, l.level(e, s))))
 }
 
-// level returns the level of a jump as it is now, from its argument; of mod, from both.
+// level returns the level of a jump as it is now: the value of the function, of mod that of its floor, and of atan2 the
+// sign of π on the negative axis.
 func (l *lowerer) level(e *typecheck.Call, s scope) array {
+	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	x := l.lower(e.Args[0], s)
-	if e.Fn.Op != tape.Mod {
-		return l.elementwise(e.Fn.Op, x)
+	switch e.Fn.Op {
+	default:
+		return op(e.Fn.Op, x)
+	case tape.Atan2:
+		return op(tape.Select, op(tape.Less, x, l.number(0)), l.number(-1), l.number(1))
+	case tape.Mod:
 	}
 	// The quotient may be rounded to the next level. What is left above the level tells.
-	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	n := op(tape.Floor, op(tape.Div, x, l.lower(e.Args[1], s)))
 	high := op(tape.Less, l.above(e, n, s), l.number(0))
 	low := op(tape.LessEq, l.number(0), l.above(e, op(tape.Add, n, l.number(1)), s))
@@ -389,7 +400,7 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 		return [][2]array{{above, op(tape.LessEq, zero, above)}, {op(tape.Neg, below), op(tape.Less, below, zero)}}
 	}
 	x, now := l.lower(call.Args[0], m.s), l.level(call, m.s)
-	if call.Fn.Op == tape.Sign {
+	if call.Fn.Op == tape.Sign || call.Fn.Op == tape.Atan2 {
 		// A level of ±1 ends where x passes 0, a level of 0 where x is anything else.
 		r := op(tape.Select, held, op(tape.Neg, op(tape.Mul, held, x)), op(tape.Abs, x))
 		return [][2]array{{r, op(tape.Or, op(tape.Less, now, held), op(tape.Less, held, now))}}
@@ -502,3 +513,6 @@ func (l *lowerer) vector(x array, order []*axis, own tape.Shape) tape.Value {
 
 // isJump reports whether fn jumps and lowering knows how to hold its level.
 func isJump(fn *stdlib.Func) bool { return fn.Mode && fn.Op.Valid() }
+
+// isSawtooth reports whether fn, which jumps, moves between its jumps.
+func isSawtooth(fn *stdlib.Func) bool { return fn.Op == tape.Mod || fn.Op == tape.Atan2 }
