@@ -178,7 +178,7 @@ func NewLanes(step LaneStepper, keep bool) *Lanes {
 
 // Side returns how runs of s can be made side by side; nil if they cannot.
 func (s *Solver) Side() *LaneForm {
-	if s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil ||
+	if s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil || s.opts.Traces ||
 		s.choice.turns > 0 || s.choice.orders ||
 		s.size.N == 0 || s.size.N > LaneStates {
 		return nil

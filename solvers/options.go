@@ -24,6 +24,9 @@ type Options struct {
 	// Explicit tells that the implicit members of a method are to make no steps.
 	Explicit bool
 
+	// Traces lets steps follow states that are small beside their absolute tolerance, to a hundredth of their size:
+	// what grows out of them may matter later.
+	Traces bool
 	// Also, when set, gives a second norm of the error of a trial step, in units of the tolerance. The larger norm
 	// counts.
 	Also func(s *Step) float64

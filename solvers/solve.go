@@ -71,6 +71,7 @@ type Solver struct {
 	longest   float64 // stable step
 	integrals quadratures
 	clock     clock
+	traces    traces
 	guardState
 	groupState
 }
@@ -201,6 +202,7 @@ func (s *Solver) begin() error {
 	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], -1
 	s.stiff.reset()
 	s.integrals.reset()
+	s.traces.reset(s.size.N)
 	s.spectrum.reset()
 	s.longest = math.Inf(1)
 	s.choice.reset()

@@ -182,6 +182,9 @@ func (s *Solver) overall(tr *Step, norm float64) float64 {
 			norm = also
 		}
 	}
+	if s.opts.Traces && norm <= 1 {
+		norm = s.traces.also(&s.tol, tr, s.err, norm)
+	}
 	if s.opts.Also != nil && norm <= 1 {
 		if also := s.opts.Also(tr); also != also || also > norm {
 			norm = also

@@ -83,7 +83,7 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		share *= besideKinks
 	}
 	s.scale(factor)
-	s.Solver.Unbounded = false
+	s.Solver.Unbounded, s.Solver.Traces = false, true
 	if s.Solver.QuadTol <= 0 {
 		s.Solver.QuadTol = s.Solver.RTol
 	}

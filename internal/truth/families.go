@@ -67,6 +67,7 @@ var Families = []Family{
 	{"exchange", 0.9, stiffly((*draw).exchange)},
 	{"diffusion", 0.8, stiffly((*draw).diffusion)},
 	{"fast chains", 0.8, stiffly((*draw).fastChain)},
+	{"traces", 0.3, (*draw).traces},
 	{"unknowns", 0.75, (*draw).unknowns},
 }
 
