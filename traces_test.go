@@ -83,3 +83,28 @@ objective J = final(y) + final(x)`, math.Exp(-1), true},
 		}
 	}
 }
+
+// TestLostLargest: a derivative of which no digit is right is not large, so errors of others are not small beside it.
+func TestLostLargest(t *testing.T) {
+	const x0, a, span = 1.589874054701292e-70, 0.4337, 7.342
+	s := trusted(t, `
+time t from 0 to 7.342
+param x0 = 1.589874054701292e-70
+param c = 0.5861
+param a = 0.4337
+param lam = 362.8
+state x = x0
+state w = c
+x' = a*x*log(1/x)
+w' = lam*(c + x - w)
+objective J = final(x)
+solver { rtol = 1e-5 }`)
+	if _, trust := by(t, s, 0, "c"); trust != odes.Lost {
+		t.Errorf("the derivative by c is %v, so nothing is tested", trust)
+	}
+	decay := math.Exp(-a * span)
+	want := -math.Exp(math.Log(x0)*decay) * math.Log(x0) * span * decay
+	if d, trust := by(t, s, 0, "a"); trust == odes.Sound && math.Abs(d[0]-want) > 1e-2*want {
+		t.Errorf("derivative %v in place of %v, without a mark", d[0], want)
+	}
+}

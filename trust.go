@@ -74,11 +74,11 @@ type grader struct {
 
 // grade fills in the grades of derivatives and returns that of the value.
 func (g *grader) grade(x *graded) Trust {
-	most := 0.0 // what is certain of the largest relative derivative
+	most := 0.0 // what is certain of the largest relative derivative; of one with an error that loses it, nothing is
 	for n, v := range g.variables {
 		size := g.sizes[n]
 		for k, end := v.Offset, x.end(v); k < end; k++ {
-			sure := math.Abs(x.row[k]) - x.errorOf(k)
+			sure := math.Abs(x.row[k]) - x.errorOf(k)/lostDerivative
 			if by := float64(sure * size); by > most && sure <= math.MaxFloat64 {
 				most = by
 			}
