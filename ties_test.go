@@ -50,6 +50,19 @@ objective J = final(x) + final(y) + 0*final(n)
 		{"event a at 2 { x = x }", 0},
 		{"event a at 2 { n = 1 }", 1},
 		{"event a every tf/4 from tf/4 { x += 1 }", 0},
+		// the start, before which nothing happens
+		{"event a at ts - tt { x += 1 }", 1},
+		{"event a at ts - tt { n = 1 }\nevent b at 1 { x += n }", 1},
+		{"event a at ts - tt { x = 1 }", 1}, // it takes back what was before
+		{"event a at ts - tt { x = x }", 0},
+		{"event a at ts - tt { stop }", 1},
+		{"event a at 0 { x += 1 }", 0},
+		{"event a every P from 0 to 1 { x += 1 }", 0},
+		{"event a every 0.3 from ts - tt { x += 1 }", 1},
+		{"event a at ts - tt + 1e-12 { x += 1 }", 1},
+		{"event a at ts - tt + 1e-7 { x += 1 }", 0},
+		{"event a when x > 0.5 { x += 1 }", 0},
+		{"discrete T = 9\nevent a at 0 { T = t + 1e-13 }\nevent b at T { x *= 2 }", 0},
 		// nearly at one time: the order decides
 		{"event a at ts { x += 1 }\nevent b at tt + 1e-13 { x *= 2 }", 1},
 		{"event a at ts { x += 1 }\nevent b at tt - 1e-13 { x *= 2 }", 1},

@@ -214,6 +214,7 @@ func (s *Solver) meet(pending bool) error {
 		s.justRead()
 		s.prevented()
 	}
+	s.besideStart(stopped)
 	if err := s.observe(s.jumped, &pending); err != nil {
 		return err
 	}

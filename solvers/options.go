@@ -202,9 +202,11 @@ type Meeting struct {
 }
 
 // Observation is the Other of a warning about an event and an observation whose times can come apart: on one side of
-// the event the observation sees the jump. Finish is that of a warning about an event and the end of the run.
+// the event the observation sees the jump. Start and Finish are those of warnings about an event and the start, or the
+// end, of the run.
 const (
 	Observation = "an observation"
+	Start       = "the start"
 	Finish      = "the end"
 )
 

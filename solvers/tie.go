@@ -79,6 +79,47 @@ func (s *Solver) beside(m *member, what string) {
 	}
 }
 
+// besideStart warns of events of the group whose times can come to lie before the start, where they do not happen, if
+// that changes something. Conditions that hold at the start have no such time, nor has what a body sets.
+func (s *Solver) besideStart(stopped bool) {
+	since := s.t - s.sched.times[InstantStart]
+	if !(s.span > 0) || since > float64(closeBy*s.span) {
+		return
+	}
+	start := member{kind: MarkStart, instant: int(InstantStart), guard: -1, at: s.t}
+	changed := stopped || !alike(s.y, s.yg) || !alike(s.d, s.dg)
+	for i := range s.fired {
+		e := &s.fired[i]
+		if e.guard >= 0 || s.sched.set[e.instant] > 0 || s.sched.list[e.instant].Pending || s.silent(e) ||
+			!s.apart(e, &start) || !changed && !s.undoes(e) {
+			continue
+		}
+		s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: Start, Apart: true, Value: since},
+			e.cause(), start.cause())
+		return
+	}
+}
+
+// undoes reports whether the body B of e, which changes nothing of the state y before the group, would take back what
+// the field f does until a later time: whether B'(y) f(y) and f(y) differ.
+func (s *Solver) undoes(e *member) bool {
+	f := Firing{Event: e.firing.Event, Elem: e.firing.Elem, Nth: s.historyAt(e.firing).count - 1}
+	eps := float64(0x1p-20 * s.span)
+	rate := s.rates(s.yg, s.dg, s.mg)
+	y, yp, dp := make([]float64, s.size.N), make([]float64, s.size.N), make([]float64, s.size.D)
+	for i := range y {
+		y[i] = math.FMA(eps, rate[i], s.yg[i])
+	}
+	s.sys.Affect(f, s.t+eps, y, s.dg, yp, dp)
+	s.sys.Enter(s.d, s.m)
+	for i := range y {
+		if differ((yp[i]-s.yg[i])/eps, rate[i], math.Abs(s.yg[i])/s.span) {
+			return true
+		}
+	}
+	return !alike(dp, s.dg)
+}
+
 // silent reports whether nothing that is read at its time depends on whether m has happened.
 func (s *Solver) silent(m *member) bool { return m.kind == MarkFire && s.events[m.firing.Event].Silent }
 

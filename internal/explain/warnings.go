@@ -169,8 +169,8 @@ func reading(other string) string {
 	switch other {
 	case solvers.Observation:
 		return "the time of an observation"
-	case solvers.Finish:
-		return "the end"
+	case solvers.Start, solvers.Finish:
+		return other
 	}
 	return ""
 }
