@@ -357,11 +357,11 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	}
 	start := time.Now()
 	if err := r.differentiateTwice(ctx, s); err != nil {
-		return nil, err
+		return nil, r.refused(err)
 	}
 	s.Stats.Seconds.Second = time.Since(start).Seconds()
 	if err := r.judgeSecond(ctx, s); err != nil {
-		return nil, err
+		return nil, r.refused(err)
 	}
 	return s, nil
 }
