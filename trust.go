@@ -107,6 +107,7 @@ func (g *grader) grade(x *graded) Trust {
 		g.chance(x, most, size, least)
 	}
 	size = max(size, x.least)
+	noise = min(noise, g.promised) // beyond that, rounding has been amplified: digits are wrong all the same
 	switch {
 	case x.value-x.value != 0 || x.err-x.err != 0,
 		x.err > float64(lostValue*size) && x.err > float64(graveForValue*most) && x.err > g.promised:

@@ -109,6 +109,8 @@ func TestGrades(t *testing.T) {
 		{"zero but for rounding", 1, 0, []float64{1e-15, 1e-18}, []float64{1e-15, 1e-18}, Sound, []Trust{Sound, Sound}},
 		{"a difference", 1e-7, 1e-8, []float64{1, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
 		{"less than atol", 1e-12, 1e-10, []float64{1e-12, 0}, []float64{1e-10, 0}, Loose, []Trust{Loose, Sound}},
+		{"a value of rounding", 1e-15, 2e-15, []float64{1, 0}, []float64{0, 0}, Sound, []Trust{Sound, Sound}},
+		{"amplified rounding", 0.7, 0.05, []float64{1e15, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
 		{"garbage hides nothing", 2, 0.1, []float64{1e46, 1}, []float64{1e46, 0}, Lost, []Trust{Lost, Sound}},
 	} {
 		x := &graded{value: c.value, err: c.err, row: c.row, errors: c.off, trusts: make([]Trust, 2)}
