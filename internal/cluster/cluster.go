@@ -66,6 +66,10 @@ const (
 	retryTime = 500 * time.Millisecond
 )
 
+// mostGiven is how many times a chunk is given out before it is set aside. Tests in which workers die by chance allow
+// more, since a chunk may be with each of those.
+var mostGiven uint64 = attempts
+
 // ackWait is how long a worker may be silent, before its chunk goes to another one. Tests make it shorter.
 var ackWait = 20 * time.Second
 

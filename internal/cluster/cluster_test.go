@@ -107,7 +107,7 @@ func work(t *testing.T, address string, w *Worker) (stop func()) {
 
 // Results are those of one process, bit for bit, while workers die and others take their place.
 func TestWorkersDie(t *testing.T) {
-	defer shortWaits()()
+	defer manyDeaths()()
 	p := problem(t, model, 400)
 	want, err := gather(context.Background(), p, nil)
 	if err != nil {
@@ -231,6 +231,16 @@ func shortWaits() (back func()) {
 	before := ackWait
 	ackWait = 300 * time.Millisecond
 	return func() { ackWait = before }
+}
+
+// manyDeaths is shortWaits for workers that die by chance: one chunk may be with any number of them.
+func manyDeaths() (back func()) {
+	waits := shortWaits()
+	mostGiven = 1 << 20
+	return func() {
+		mostGiven = attempts
+		waits()
+	}
 }
 
 // A run that is stopped leaves its results with the server, and the same job goes on from there.
@@ -470,7 +480,7 @@ fit { over = [a, b]  log = [b]  starts = 30  intervals = bootstrap  bootstrap = 
 
 // Searches and refits of a fit are those of one process, bit for bit, while workers die and others take their place.
 func TestFit(t *testing.T) {
-	defer shortWaits()()
+	defer manyDeaths()()
 	m, source, err := ensemble.ReadSource("fitted.ode", fitted, nil)
 	if err != nil {
 		t.Fatal(err)

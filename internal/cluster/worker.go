@@ -130,8 +130,8 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 		_ = m.NakWithDelay(retryTime)
 		return
 	}
-	if meta, err := m.Metadata(); err == nil && meta.NumDelivered > attempts {
-		w.setAside(ctx, q, m, fmt.Sprintf("given out %d times, and no worker came to an end with it", attempts))
+	if meta, err := m.Metadata(); err == nil && meta.NumDelivered > mostGiven {
+		w.setAside(ctx, q, m, fmt.Sprintf("given out %d times, and no worker came to an end with it", mostGiven))
 		return
 	}
 	ctx, stop := context.WithCancel(ctx)
