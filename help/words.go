@@ -129,7 +129,7 @@ var codes = map[string]string{
 	"stiff": "Stability, not accuracy, holds the steps of this explicit method short: the model " +
 		"has a mode that dies out much faster than the solution changes. Leave the method to odes (method = auto): " +
 		"it takes an implicit one for such steps. For diffusion on large grids there is rkc2.",
-	"tie": "Events or changes of mode at the same time as another event, an observation or the " +
+	"tie": "Events or changes of mode at the same time as another event, an observation, the start or the " +
 		"end, or a condition on its threshold at the start: in the other order the result differs, or changes at " +
 		"another rate. The gradient is that of the order taken.",
 	"time-outside":        "An explicit time lies outside the run, or a body set it to one that is past.",
