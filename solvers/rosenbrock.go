@@ -294,7 +294,7 @@ func (r *rosenbrock) factor(f Field, s *Step, again bool) bool {
 	r.order()
 	r.work.Factorisations++
 	if r.trial != nil && len(s.Kept) == 1 {
-		r.fault = r.trial.FactorServed(r.matrix)
+		r.fault = r.trial.FactorServed(r.matrix, linalg.Serving(s.Kept[0]))
 	} else {
 		r.fault = r.lu.Factor(r.matrix)
 	}
@@ -335,7 +335,9 @@ func (r *rosenbrock) keepFactors(s *Step, to []float64) bool {
 		return false
 	}
 	if r.trial != nil {
-		return r.trial.Served()
+		by := r.trial.Served()
+		to[0] = float64(by)
+		return by != linalg.NothingServes
 	}
 	n := r.lu.Kept()
 	copy(to[n:], r.j)

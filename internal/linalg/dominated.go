@@ -163,10 +163,10 @@ const (
 	byRefinement
 )
 
-func (f *hybrid) Factor(values []float64) error { return f.factor(values, false) }
+func (f *hybrid) Factor(values []float64) error { return f.FactorServed(values, NothingServes) }
 
-// factor is Factor. If served is set, incomplete factors are known to serve, and are not tried.
-func (f *hybrid) factor(values []float64, served bool) error {
+// FactorServed implements Trial.
+func (f *hybrid) FactorServed(values []float64, by Serving) error {
 	f.way, f.tried = byFactors, false
 	if f.easy.take(values) {
 		work := f.easy.iterations(exactly) * len(f.easy.values)
@@ -179,13 +179,16 @@ func (f *hybrid) factor(values []float64, served bool) error {
 		}
 	}
 	if f.filled != nil && f.filled.factor(values) == nil {
-		if served {
-			f.refined.hold(values, f.filled)
-			f.way = byRefinement
-			return nil
-		}
-		if f.refines(values, f.filled, trialLeft, trialRefinements) {
-			return nil
+		for _, c := range f.filled.trials() {
+			f.filled.short = c.by == ShortServes
+			if c.by == by {
+				f.refined.hold(values, f.filled)
+				f.way = byRefinement
+				return nil
+			}
+			if by == NothingServes && f.refines(values, f.filled, c.left, c.refinements) {
+				return nil
+			}
 		}
 	}
 	if good, err := f.sparse.try(values); good || err != nil {
@@ -282,12 +285,15 @@ func (f *hybrid) Exact() bool { return f.way == byFactors }
 func (f *hybrid) Tries() bool { return f.filled != nil }
 
 // Served implements Trial.
-func (f *hybrid) Served() bool {
-	return f.filled != nil && f.way == byRefinement && f.refined.by == approximation(f.filled)
+func (f *hybrid) Served() Serving {
+	switch {
+	case f.filled == nil || f.way != byRefinement || f.refined.by != approximation(f.filled):
+		return NothingServes
+	case f.filled.short:
+		return ShortServes
+	}
+	return IncompleteServes
 }
-
-// FactorServed implements Trial.
-func (f *hybrid) FactorServed(values []float64) error { return f.factor(values, true) }
 
 // Kept is 0 where incomplete factors are tried first: to make these again takes no longer than to write what they are
 // made of to fresh memory, and to read it.

@@ -190,39 +190,42 @@ func TestDominated(t *testing.T) {
 	}
 }
 
-// TestServed holds that what the trial of a matrix found saves it later, with the same bits.
+// TestServed holds that what the trial of a matrix found saves it later, with the same bits. Single precision serves
+// where rates are alike, and not where pairs of unknowns exchange much faster than all else happens.
 func TestServed(t *testing.T) {
-	m := ring(4000, 0.02, 1)
-	first, again := analyzed(t, m, Auto).(Trial), analyzed(t, m, Auto).(Trial)
-	if !first.Tries() || first.Served() {
-		t.Fatal("nothing is tried, or was before")
-	}
-	if err := errors.Join(first.Factor(m.values), again.FactorServed(m.values)); err != nil || !first.Served() {
-		t.Fatal(err, first.Served())
-	}
-	for _, solve := range []func(LU, []float64){
-		func(f LU, x []float64) { f.SolveT(x, 1) }, func(f LU, x []float64) { f.Solve(x, 1) },
+	for _, c := range []struct {
+		m  matrix
+		by Serving
+	}{
+		{stepped(ring(4000, 0.02, 1), 0.1), ShortServes}, {paired(stepped(ring(4000, 0.1, 1), 0.3), 1e4, 1), IncompleteServes},
 	} {
-		want, x := make([]float64, m.p.N), make([]float64, m.p.N)
-		for i := range x {
-			want[i], x[i] = float64(i%7), float64(i%7)
+		m := c.m
+		first, again := analyzed(t, m, Auto).(Trial), analyzed(t, m, Auto).(Trial)
+		if !first.Tries() || first.Served() != NothingServes {
+			t.Fatal("nothing is tried, or was before")
 		}
-		solve(first, want)
-		solve(again, x)
-		same(t, "served", x, want)
-	}
-	for e := range m.values { // of a step that is a hundred times as long: it does not serve, and is not tried
-		m.values[e] *= 100
-	}
-	for j := range m.p.N {
-		for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
-			if int(m.p.Rows[e]) == j {
-				m.values[e] -= 99
+		if err := errors.Join(first.Factor(m.values), again.FactorServed(m.values, c.by)); err != nil ||
+			first.Served() != c.by || again.Served() != c.by {
+			t.Fatalf("%s: %v; served by %d and %d, not %d", m.name, err, first.Served(), again.Served(), c.by)
+		}
+		for _, solve := range []func(LU, []float64){
+			func(f LU, x []float64) { f.SolveT(x, 1) }, func(f LU, x []float64) { f.Solve(x, 1) },
+		} {
+			want, x := make([]float64, m.p.N), make([]float64, m.p.N)
+			for i := range x {
+				want[i], x[i] = float64(i%7), float64(i%7)
 			}
+			solve(first, want)
+			solve(again, x)
+			same(t, "served", x, want)
 		}
 	}
-	if err := errors.Join(first.Factor(m.values), again.FactorServed(m.values)); err != nil || first.Served() ||
-		again.(*hybrid).way != byRefinement {
-		t.Fatal(err, first.Served(), again.(*hybrid).way)
+	m := stepped(ring(4000, 0.02, 1), 100) // nothing serves
+	f := analyzed(t, m, Auto).(*hybrid)
+	if err := f.Factor(m.values); err != nil || f.Served() != NothingServes {
+		t.Fatal(err, f.Served())
+	}
+	if err := f.FactorServed(m.values, IncompleteServes); err != nil || f.way != byRefinement { // it is not tried
+		t.Fatal(err, f.way)
 	}
 }

@@ -35,12 +35,12 @@ func newFours(rows [][]fourTerm, values, n int) *fours {
 }
 
 // memory returns the bytes of f.
-func (f *fours) memory() int { return 16*len(f.At) + 4*(len(f.Start)+len(f.place)) }
+func (f *fours) memory() int { return 16*len(f.At) + 8*len(f.Short) + 4*(len(f.Start)+len(f.place)) }
 
 // put writes values, times a sign, to their terms, to[fours].
-func (f *fours) put(to [][4]float64, values []float64, sign float64) {
+func put[V float64 | float32](f *fours, to [][4]V, values []float64, sign float64) {
 	for e, at := range f.place {
-		to[at>>2][at&3] = float64(sign * values[e])
+		to[at>>2][at&3] = V(sign * values[e])
 	}
 }
 
@@ -90,11 +90,14 @@ func (f *incompletePlan) substitution(order []int32, transposed bool) *fours {
 
 // solve replaces w[N], and a zero behind it, by the solution with both triangles. values are -L and U, and recip −1
 // over the diagonal of U, which belong to unknowns in the order.
-func (f *fours) solve(w []float64, values [][4]float64, order []int32, recip []float64, transposed bool) {
+func solve[V float64 | float32](
+	substitute func(f *simd.Fours, w []float64, values [][4]V, order []int32, recip []float64, first int, back bool),
+	f *fours, w []float64, values [][4]V, order []int32, recip []float64, transposed bool,
+) {
 	first, last := []float64(nil), recip
 	if transposed {
 		first, last = recip, nil
 	}
-	f.Substitute(w, values, order, first, 0, false)
-	f.Substitute(w, values, order, last, len(order), true)
+	substitute(&f.Fours, w, values, order, first, 0, false)
+	substitute(&f.Fours, w, values, order, last, len(order), true)
 }

@@ -20,7 +20,7 @@ func TestResidual(t *testing.T) {
 	for _, transposed := range []bool{false, true} {
 		f := m.p.byRows(transposed)
 		values := make([][4]float64, len(f.At))
-		f.put(values, m.values, -1)
+		put(f, values, m.values, -1)
 		want, size := append([]float64(nil), b...), make([]float64, len(b))
 		for i, v := range b {
 			size[i] = math.Abs(v)

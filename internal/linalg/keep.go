@@ -9,11 +9,21 @@ type Trial interface {
 	LU
 	// Tries reports whether Factor tries anything.
 	Tries() bool
-	// Served reports whether what the last Factor tried serves its matrix.
-	Served() bool
-	// FactorServed is Factor, with its bits, for the values of a matrix that was served.
-	FactorServed(values []float64) error
+	// Served returns what the last Factor tried that serves its matrix.
+	Served() Serving
+	// FactorServed is Factor, with its bits, for the values of a matrix that is known to be served by something.
+	FactorServed(values []float64, by Serving) error
 }
+
+// Serving is what was tried and serves a matrix.
+type Serving uint8
+
+// Incomplete factors, rounded to single precision or as they are.
+const (
+	NothingServes Serving = iota
+	ShortServes
+	IncompleteServes
+)
 
 // store copies the parts one after the other, with what follows in integers.
 func store(to []float64, parts ...[]float64) []float64 {

@@ -43,22 +43,38 @@ func (plan *refinedPlan) new() *refined {
 	}
 }
 
-// laid are values as rows of fours have them.
+// laid are values as rows of fours have them, of either precision.
 type laid struct {
-	made   bool // of the last values
-	values [][4]float64
+	made, madeShort bool // of the last values
+	values          [][4]float64
+	short           [][4]float32
 }
 
 // as returns the values, times a sign, in the layout of f. It is made once for all solutions with them.
 func (w *laid) as(f *fours, values []float64, sign float64) [][4]float64 {
-	if !w.made {
-		if w.made = true; w.values == nil {
-			w.values = make([][4]float64, len(f.At))
-		}
-		f.put(w.values, values, sign)
-	}
-	return w.values
+	return lay(&w.made, &w.values, f, values, sign)
 }
+
+// asShort is as in single precision.
+func (w *laid) asShort(f *fours, values []float64) [][4]float32 {
+	return lay(&w.madeShort, &w.short, f, values, 1)
+}
+
+func lay[V float64 | float32](made *bool, to *[][4]V, f *fours, values []float64, sign float64) [][4]V {
+	if !*made {
+		if *made = true; *to == nil {
+			*to = make([][4]V, len(f.At))
+		}
+		put(f, *to, values, sign)
+	}
+	return *to
+}
+
+// forget is for other values.
+func (w *laid) forget() { w.made, w.madeShort = false, false }
+
+// memory returns the bytes of w.
+func (w *laid) memory() int { return 32*len(w.values) + 16*len(w.short) }
 
 // filled is an incomplete factorisation that keeps fill of a few levels. Networks of reactions fill their factors like
 // the square of their size and more, but an incomplete factorisation of a step is close to the whole one. The factors
@@ -67,6 +83,7 @@ type filled struct {
 	*filledPlan
 	ilu    *incomplete
 	values []float64 // of the matrix, in the pattern of the factors
+	short  bool      // solve with factors of single precision
 	rows   [2]laid   // of the factors, and of those of the transpose
 }
 
@@ -98,6 +115,12 @@ const (
 	// Incomplete factors are taken if as many refinements as trialRefinements leave at most trialLeft of a residual.
 	trialRefinements = 3
 	trialLeft        = 0x1p-16
+
+	// In single precision they have to leave rounding after shortRefinements. A residual that is small says less than
+	// one that goes on to become smaller: where species exchange much faster than all else happens, it is small from
+	// the beginning, and rounding of the factors may be more than all else.
+	shortRefinements = 6
+	shortLeft        = refineEnough
 
 	// Whole factors have to leave rounding, in as many refinements as are needed at that rate. Those of a singular
 	// matrix may have rounding for a last pivot: residuals are small beside a solution that is large then, and remain.
@@ -157,6 +180,29 @@ func sideBySide(n, parts int) []int32 {
 // lay lays out the rows of the factors, which only those need who solve with them.
 func (plan *filledPlan) lay() {
 	plan.rows = [2]*fours{plan.ilu.substitution(plan.order, false), plan.ilu.substitution(plan.order, true)}
+	for _, rows := range plan.rows {
+		rows.Shorten(len(plan.order) + 1)
+	}
+}
+
+// trial is what is tried, and how little of a residual so many refinements have to leave.
+type trial struct {
+	by          Serving
+	left        float64
+	refinements int
+}
+
+var trials = []trial{
+	{ShortServes, shortLeft, shortRefinements},
+	{IncompleteServes, trialLeft, trialRefinements},
+}
+
+// trials returns what is tried, in this order.
+func (plan *filledPlan) trials() []trial {
+	if plan.rows[0].Short == nil {
+		return trials[1:]
+	}
+	return trials
 }
 
 func (plan *filledPlan) new() *filled {
@@ -269,15 +315,20 @@ func (f *filled) factor(values []float64) error {
 	for e, at := range f.places {
 		f.values[at] = values[e]
 	}
-	f.rows[0].made, f.rows[1].made = false, false
+	f.rows[0].forget()
+	f.rows[1].forget()
 	return f.ilu.Factor(f.values)
 }
 
 // approximate implements approximation.
 func (f *filled) approximate(x []float64, transposed bool) {
 	way := direction(transposed)
-	rows := f.filledPlan.rows[way]
-	rows.solve(x, f.rows[way].as(rows, f.ilu.m, 1), f.order, f.ilu.recip, transposed) // L and U follow each other
+	rows, values := f.filledPlan.rows[way], f.ilu.m // L and U follow each other
+	if laid := &f.rows[way]; f.short {
+		solve((*simd.Fours).SubstituteShort, rows, x, laid.asShort(rows, values), f.order, f.ilu.recip, transposed)
+	} else {
+		solve((*simd.Fours).Substitute, rows, x, laid.as(rows, values, 1), f.order, f.ilu.recip, transposed)
+	}
 }
 
 // direction is 1 for what is transposed, and 0 otherwise.
@@ -291,7 +342,9 @@ func direction(transposed bool) int {
 // hold takes the values of a matrix, and what solves with about that.
 func (f *refined) hold(values []float64, by approximation) {
 	copy(f.values, values)
-	f.by, f.rows[0].made, f.rows[1].made = by, false, false
+	f.by = by
+	f.rows[0].forget()
+	f.rows[1].forget()
 }
 
 // converges reports whether so many refinements of a solution leave no more of a residual. Of that the values and the
@@ -371,7 +424,7 @@ func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance fl
 func (f *refined) memory() int {
 	bytes := 8 * (len(f.values) + 3*f.p.N)
 	for w, rows := range f.refinedPlan.rows {
-		bytes += rows.memory() + 32*len(f.rows[w].values)
+		bytes += rows.memory() + f.rows[w].memory()
 	}
 	return bytes
 }
@@ -380,7 +433,7 @@ func (f *refined) memory() int {
 func (f *filled) memory() int {
 	bytes := 8*(len(f.values)*2+len(f.ilu.updates)) + 4*(len(f.order)+len(f.places)+3*len(f.values))
 	for w, rows := range f.filledPlan.rows {
-		bytes += rows.memory() + 32*len(f.rows[w].values)
+		bytes += rows.memory() + f.rows[w].memory()
 	}
 	return bytes
 }

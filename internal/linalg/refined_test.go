@@ -108,15 +108,34 @@ func TestRefined(t *testing.T) {
 	}
 }
 
-// paired adds exchanges to m, at a rate within each pair of unknowns that is far beyond all others.
-func paired(m matrix, rate float64) matrix {
+// stepped makes I + step J of m = I + J.
+func stepped(m matrix, step float64) matrix {
+	for j := range m.p.N {
+		for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
+			if v := &m.values[e]; int(m.p.Rows[e]) == j {
+				*v = 1 + float64(step*(*v-1))
+			} else {
+				*v *= step
+			}
+		}
+	}
+	return m
+}
+
+// paired adds exchanges to m, at a rate within each pair of unknowns that is far beyond all others. That back is as
+// large, times a factor.
+func paired(m matrix, rate, back float64) matrix {
 	return build("paired "+m.name, m.p.N, func(add func(i, j int, v float64)) {
 		for j := range m.p.N {
 			for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
 				add(int(m.p.Rows[e]), j, m.values[e])
 			}
-			add(j, j, rate)
-			add(j^1, j, -rate)
+			by := rate
+			if j&1 == 1 {
+				by *= back
+			}
+			add(j, j, by)
+			add(j^1, j, -by)
 		}
 	})
 }
@@ -125,29 +144,38 @@ func paired(m matrix, rate float64) matrix {
 // the terms of its equation says little: the first refinement solves what pairs exchange, and leaves what all of them
 // do together. That the first gained much does not say that the next one will.
 func TestRefinedPairs(t *testing.T) {
-	const n, rate = 4000, 1e9
-	m := paired(ring(n, 0.1, 1), rate)
-	f, g := analyzed(t, m, Auto).(*hybrid), analyzed(t, m, Sparse)
-	if err := errors.Join(f.Factor(m.values), g.Factor(m.values)); err != nil {
-		t.Fatal(err)
-	}
-	if f.filled == nil || f.way != byRefinement {
-		t.Fatalf("incomplete: %t, solved by %d", f.filled != nil, f.way)
-	}
-	r := elem.NewRand(9)
-	b := make([]float64, n)
-	for i := range b {
-		b[i] = rate*float64(1-2*(i&1)) + r.Norm()
-	}
-	for _, solve := range []func(LU, []float64){
-		func(f LU, x []float64) { f.Solve(x, 1) }, func(f LU, x []float64) { f.SolveT(x, 1) },
-	} {
-		x, want := slices.Clone(b), slices.Clone(b)
-		solve(f, x)
-		solve(g, want)
-		for i, v := range x {
-			if math.Abs(v-want[i]) > 1e-6*slices.Max(want) {
-				t.Fatalf("unknown %d is %g, and %g by factors", i, v, want[i])
+	const n = 4000
+	for _, rate := range []float64{1, 1e2, 1e4, 1e6, 1e9} {
+		for _, back := range []float64{1, 0.37} {
+			m := paired(stepped(ring(n, 0.1, 1), 0.3), rate, back)
+			f, g := analyzed(t, m, Auto).(*hybrid), analyzed(t, m, Sparse)
+			if err := errors.Join(f.Factor(m.values), g.Factor(m.values)); err != nil {
+				t.Fatal(err)
+			}
+			if f.filled == nil || f.way != byRefinement {
+				t.Fatalf("incomplete: %t, solved by %d", f.filled != nil, f.way)
+			}
+			r := elem.NewRand(9)
+			b := make([]float64, n)
+			for i := range b {
+				b[i] = rate*float64(1-2*(i&1)) + r.Norm()
+			}
+			for _, solve := range []func(LU, []float64){
+				func(f LU, x []float64) { f.Solve(x, 1) }, func(f LU, x []float64) { f.SolveT(x, 1) },
+			} {
+				x, want := slices.Clone(b), slices.Clone(b)
+				solve(f, x)
+				solve(g, want)
+				off, size := 0.0, 0.0
+				for i, v := range x {
+					off, size = max(off, math.Abs(v-want[i])), max(size, math.Abs(want[i]))
+				}
+				if !(off <= 1e-14*rate*size) {
+					t.Errorf("rates %g and %g, served by %d: off by %g", rate, back*rate, f.Served(), off/size)
+				}
+				if f.tried {
+					t.Errorf("rates %g and %g: whole factors were made", rate, back*rate)
+				}
 			}
 		}
 	}
@@ -163,16 +191,7 @@ func TestRefinedResidual(t *testing.T) {
 	}
 	for _, far := range []float64{0.02, 0.1} {
 		for _, step := range []float64{0.03, 0.1, 0.3} {
-			m := ring(n, far, 1)
-			for j := range n { // I + step J
-				for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
-					if v := &m.values[e]; int(m.p.Rows[e]) == j {
-						*v = 1 + float64(step*(*v-1))
-					} else {
-						*v *= step
-					}
-				}
-			}
+			m := stepped(ring(n, far, 1), step)
 			f := analyzed(t, m, Auto).(*hybrid)
 			if err := f.Factor(m.values); err != nil {
 				t.Fatal(err)

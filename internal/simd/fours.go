@@ -9,20 +9,39 @@ import (
 // which they are read, four by four, so that a row is four chains that do not wait for one another. What is left of
 // the last four of a row is zero, times an element of the vector that is zero as well.
 type Fours struct {
-	Start []int32    // [rows+1] the first four of each row
-	At    [][4]int32 // [fours] which elements of the vector the terms have
+	Start []int32     // [rows+1] the first four of each row
+	At    [][4]int32  // [fours] which elements of the vector the terms have
+	Short [][4]uint16 // At for SubstituteShort; nil where nobody calls that
 }
 
-// chains adds the terms of row j, with values, to four chains, the first of which begins with s.
-func (f *Fours) chains(j int, s float64, x []float64, values [][4]float64) (s0, s1, s2, s3 float64) {
-	at := f.At[f.Start[j]:f.Start[j+1]]
-	v := values[f.Start[j]:][:len(at)]
+// shortMost is how many elements a vector may have for places of 16 bits.
+const shortMost = 1 << 16
+
+// Shorten fills Short for vectors of n elements. It reports whether it could.
+func (f *Fours) Shorten(n int) bool {
+	if n > shortMost {
+		return false
+	}
+	f.Short = make([][4]uint16, len(f.At))
+	for e, at := range f.At {
+		for q, i := range at {
+			f.Short[e][q] = uint16(i)
+		}
+	}
+	return true
+}
+
+// chains adds terms to four chains, the first of which begins with s.
+func chains[P int32 | uint16, V float64 | float32](
+	s float64, x []float64, at [][4]P, values [][4]V,
+) (s0, s1, s2, s3 float64) {
+	values = values[:len(at)]
 	for e := range at {
-		i, v := &at[e], &v[e]
-		s = math.FMA(v[0], x[i[0]], s)
-		s1 = math.FMA(v[1], x[i[1]], s1)
-		s2 = math.FMA(v[2], x[i[2]], s2)
-		s3 = math.FMA(v[3], x[i[3]], s3)
+		i, v := &at[e], &values[e]
+		s = math.FMA(float64(v[0]), x[i[0]], s)
+		s1 = math.FMA(float64(v[1]), x[i[1]], s1)
+		s2 = math.FMA(float64(v[2]), x[i[2]], s2)
+		s3 = math.FMA(float64(v[3]), x[i[3]], s3)
 	}
 	return s, s1, s2, s3
 }
@@ -33,19 +52,35 @@ func (f *Fours) chains(j int, s float64, x []float64, values [][4]float64) (s0, 
 func (f *Fours) Substitute(
 	w []float64, values [][4]float64, order []int32, recip []float64, first int, backwards bool,
 ) {
+	substitute(f, f.At, values, substituteFours, w, order, recip, first, backwards)
+}
+
+// SubstituteShort is Substitute with values of single precision. It reads half as many bytes: triangles of large
+// systems do not stay in the second cache, and then that is what it waits for.
+func (f *Fours) SubstituteShort(
+	w []float64, values [][4]float32, order []int32, recip []float64, first int, backwards bool,
+) {
+	substitute(f, f.Short, values, substituteShort, w, order, recip, first, backwards)
+}
+
+func substitute[P int32 | uint16, V float64 | float32](
+	f *Fours, at [][4]P, values [][4]V,
+	kernel func(w, recip *float64, order *int32, at *P, values *V, start *int32, step, count int),
+	w []float64, order []int32, recip []float64, first int, backwards bool,
+) {
 	n := len(order)
 	k, step := 0, 1
 	if backwards {
 		k, step = n-1, -1
 	}
-	if useAVX2 && len(f.At) > 0 {
+	if useAVX2 && len(at) > 0 {
 		for row, end := first, first+n; row < end; {
 			var scale *float64
 			if recip != nil {
 				scale = &recip[k]
 			}
-			at, rows := f.run(row, end)
-			substituteFours(&w[0], scale, &order[k], &f.At[at][0], &values[at][0], &f.Start[row], step, rows)
+			from, rows := f.run(row, end)
+			kernel(&w[0], scale, &order[k], &at[from][0], &values[from][0], &f.Start[row], step, rows)
 			row, k = row+rows, k+rows*step
 		}
 		return
@@ -56,7 +91,8 @@ func (f *Fours) Substitute(
 		if recip != nil {
 			s = -s
 		}
-		s, s1, s2, s3 := f.chains(row, s, w, values)
+		from, end := f.Start[row], f.Start[row+1]
+		s, s1, s2, s3 := chains(s, w, at[from:end], values[from:end])
 		if s = (s + s2) + (s1 + s3); recip != nil {
 			s = float64(s * recip[k])
 		}
@@ -112,7 +148,8 @@ func (f *Fours) within(r, b, x []float64, values [][4]float64, j int, limit *[3]
 		return j
 	}
 	for ; j < len(b); j++ {
-		s, s1, s2, s3 := f.chains(j, b[j], x, values)
+		from, end := f.Start[j], f.Start[j+1]
+		s, s1, s2, s3 := chains(b[j], x, f.At[from:end], values[from:end])
 		least := (math.Abs(s) + math.Abs(s2)) + (math.Abs(s1) + math.Abs(s3))
 		s = (s + s2) + (s1 + s3)
 		r[j] = s

@@ -89,6 +89,22 @@ func TestSubstitute(t *testing.T) {
 						}
 						compare(t, got, x, "%d rows of up to %d terms, backwards %t, scaled %t",
 							n, longest, backwards, scaled)
+						short := make([][4]float32, len(values)) // values that single precision has
+						for e, four := range values {
+							for q, v := range four {
+								short[e][q] = float32(v)
+								values[e][q] = float64(short[e][q])
+							}
+						}
+						if !f.Shorten(n + 1) {
+							t.Fatalf("vectors of %d are too long", n+1)
+						}
+						whole := append(tame(r, n), 0)
+						copy(got, whole)
+						f.Substitute(whole, values, order, recip, first, backwards)
+						f.SubstituteShort(got, short, order, recip, first, backwards)
+						compare(t, got, whole, "%d short rows of up to %d terms, backwards %t, scaled %t",
+							n, longest, backwards, scaled)
 						if !intact() {
 							t.Fatalf("%d rows: wrote outside", n)
 						}
@@ -97,6 +113,9 @@ func TestSubstitute(t *testing.T) {
 			}
 		}
 	})
+	if f := new(Fours); f.Shorten(1<<16+1) || f.Short != nil {
+		t.Error("vectors of more than 65,536 elements have short places")
+	}
 }
 
 func TestResidualOfFours(t *testing.T) {

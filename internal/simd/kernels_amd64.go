@@ -654,6 +654,11 @@ func pairedDots(out *float64, at *int32, x *float64, y *float64, count int, n in
 //go:noescape
 func substituteFours(w *float64, recip *float64, order *int32, at *int32, values *float64, start *int32, step int, count int)
 
+// substituteShort is substituteFours with values of single precision and places of 16 bits.
+//
+//go:noescape
+func substituteShort(w *float64, recip *float64, order *int32, at *uint16, values *float32, start *int32, step int, count int)
+
 // residualFours sets r[j] = b[j] + Σ v·x[at] until a row is larger than the limits.
 //
 //go:noescape

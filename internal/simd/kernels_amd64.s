@@ -17649,6 +17649,103 @@ done:
 	VZEROUPPER
 	RET
 
+// func substituteShort(w *float64, recip *float64, order *int32, at *uint16, values *float32, start *int32, step int, count int)
+// Requires: AVX, FMA3
+TEXT ·substituteShort(SB), NOSPLIT, $0-64
+	MOVQ     w+0(FP), AX
+	MOVQ     recip+8(FP), CX
+	MOVQ     order+16(FP), DX
+	MOVQ     at+24(FP), BX
+	MOVQ     values+32(FP), SI
+	MOVQ     start+40(FP), DI
+	MOVQ     step+48(FP), R8
+	MOVQ     count+56(FP), R9
+	VPCMPEQD X0, X0, X0
+	VPSLLQ   $0x3f, X0, X0
+	VMOVQ    X0, X0
+	TESTQ    CX, CX
+	JZ       plain
+
+scaled:
+	MOVL    4(DI), R11
+	SUBL    (DI), R11
+	ADDQ    $0x04, DI
+	MOVLQSX (DX), R10
+	VMOVSD  (AX)(R10*8), X1
+	VXORPD  X0, X1, X1
+	TESTL   R11, R11
+	JZ      scalednone
+
+scaledfour:
+	MOVWQZX     (BX), R12
+	MOVWQZX     2(BX), R13
+	VMOVSD      (AX)(R12*8), X2
+	VMOVHPD     (AX)(R13*8), X2, X2
+	MOVWQZX     4(BX), R12
+	MOVWQZX     6(BX), R13
+	VMOVSD      (AX)(R12*8), X3
+	VMOVHPD     (AX)(R13*8), X3, X3
+	VINSERTF128 $0x01, X3, Y2, Y2
+	VCVTPS2PD   (SI), Y3
+	VFMADD231PD Y3, Y2, Y1
+	ADDQ        $0x08, BX
+	ADDQ        $0x10, SI
+	DECL        R11
+	JNZ         scaledfour
+
+scalednone:
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPD       X2, X1, X1
+	VUNPCKHPD    X1, X1, X2
+	VADDSD       X2, X1, X1
+	VMULSD       (CX), X1, X1
+	LEAQ         (CX)(R8*8), CX
+	VMOVSD       X1, (AX)(R10*8)
+	LEAQ         (DX)(R8*4), DX
+	DECQ         R9
+	JNZ          scaled
+	JMP          done
+
+plain:
+	MOVL    4(DI), R10
+	SUBL    (DI), R10
+	ADDQ    $0x04, DI
+	MOVLQSX (DX), CX
+	VMOVSD  (AX)(CX*8), X0
+	TESTL   R10, R10
+	JZ      plainnone
+
+plainfour:
+	MOVWQZX     (BX), R11
+	MOVWQZX     2(BX), R12
+	VMOVSD      (AX)(R11*8), X1
+	VMOVHPD     (AX)(R12*8), X1, X1
+	MOVWQZX     4(BX), R11
+	MOVWQZX     6(BX), R12
+	VMOVSD      (AX)(R11*8), X2
+	VMOVHPD     (AX)(R12*8), X2, X2
+	VINSERTF128 $0x01, X2, Y1, Y1
+	VCVTPS2PD   (SI), Y2
+	VFMADD231PD Y2, Y1, Y0
+	ADDQ        $0x08, BX
+	ADDQ        $0x10, SI
+	DECL        R10
+	JNZ         plainfour
+
+plainnone:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (AX)(CX*8)
+	LEAQ         (DX)(R8*4), DX
+	DECQ         R9
+	JNZ          plain
+
+done:
+	VZEROUPPER
+	RET
+
 // func residualFours(r *float64, b *float64, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·residualFours(SB), NOSPLIT, $0-64

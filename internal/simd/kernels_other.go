@@ -117,6 +117,12 @@ func substituteFours(w, recip *float64, order, at *int32, values *float64, start
 	panic(noKernels)
 }
 
+func substituteShort(
+	w, recip *float64, order *int32, at *uint16, values *float32, start *int32, step, count int,
+) {
+	panic(noKernels)
+}
+
 func residualFours(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int) {
 	panic(noKernels)
 }

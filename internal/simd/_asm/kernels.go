@@ -169,7 +169,11 @@ func products() {
 		emit.PairedDots)
 	kernel("substituteFours", "(w, recip *float64, order, at *int32, values *float64, start *int32, step, count int)",
 		"substituteFours sets w[j] = w[j] + Σ v·w[at], or recip (Σ v·w[at] - w[j]), row by row.",
-		emit.SubstituteFours)
+		func(args emit.Args) { emit.SubstituteFours(args, false) })
+	kernel("substituteShort",
+		"(w, recip *float64, order *int32, at *uint16, values *float32, start *int32, step, count int)",
+		"substituteShort is substituteFours with values of single precision and places of 16 bits.",
+		func(args emit.Args) { emit.SubstituteFours(args, true) })
 	kernel("residualFours", "(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)",
 		"residualFours sets r[j] = b[j] + Σ v·x[at] until a row is larger than the limits.", emit.ResidualFours)
 	kernel("eliminateColumn", "(c, own, u, l *float64, updates, start *int32, count int)",

@@ -8,23 +8,33 @@ import (
 
 // fourChains adds the terms of a row of fours to four chains, side by side in sum, the first of which has a value
 // already and the others 0: at and values point to the first four, and move on behind the last; left is how many there
-// are, which becomes 0.
-func fourChains(label string, x, at, values, left reg.Register, sum reg.VecVirtual) {
+// are, which becomes 0. Short fours have values of single precision, and places of 16 bits.
+func fourChains(label string, x, at, values, left reg.Register, sum reg.VecVirtual, short bool) {
 	TESTL(left, left)
 	JZ(LabelRef(label + "none"))
 	Label(label + "four")
 	terms, upper := YMM(), XMM()
+	place, size := func(k int, to reg.Register) { MOVLQSX(Mem{Base: at, Disp: 4 * k}, to) }, uint64(4)
+	if short {
+		place, size = func(k int, to reg.Register) { MOVWQZX(Mem{Base: at, Disp: 2 * k}, to) }, 2
+	}
 	for k, to := range []reg.VecVirtual{terms.AsX().(reg.VecVirtual), upper} {
 		first, second := GP64(), GP64()
-		MOVLQSX(Mem{Base: at, Disp: 8 * k}, first)
-		MOVLQSX(Mem{Base: at, Disp: 8*k + 4}, second)
+		place(2*k, first)
+		place(2*k+1, second)
 		VMOVSD(Mem{Base: x, Index: first, Scale: 8}, to)
 		VMOVHPD(Mem{Base: x, Index: second, Scale: 8}, to, to)
 	}
 	VINSERTF128(Imm(1), upper, terms, terms)
-	VFMADD231PD(Mem{Base: values}, terms, sum)
-	ADDQ(Imm(16), at)
-	ADDQ(Imm(32), values)
+	if short {
+		wide := YMM()
+		VCVTPS2PD(Mem{Base: values}, wide)
+		VFMADD231PD(wide, terms, sum)
+	} else {
+		VFMADD231PD(Mem{Base: values}, terms, sum)
+	}
+	ADDQ(Imm(4*size), at)
+	ADDQ(Imm(8*size), values)
 	DECL(left)
 	JNZ(LabelRef(label + "four"))
 	Label(label + "none")
@@ -51,7 +61,7 @@ func rowLength(start reg.Register) reg.Register {
 // SubstituteFours is w[j] ← w[j] + Σ v·w[at] for the j of a number of rows, or, if there is recip, recip times
 // Σ v·w[at] - w[j]. Arguments are w, recip, which may be 0, and order, the addresses of recip and j of the first row,
 // at, values and start of the first row, step, of recip and order from one row to the next, and count.
-func SubstituteFours(args Args) {
+func SubstituteFours(args Args, short bool) {
 	p := pointers(args, "w", "recip", "order", "at", "values", "start")
 	w, recip, order, at, values, start := p[0], p[1], p[2], p[3], p[4], p[5]
 	step, count := args.Load("step"), args.Load("count")
@@ -69,7 +79,7 @@ func SubstituteFours(args Args) {
 		if scaled {
 			VXORPD(sign, own, own)
 		}
-		fourChains(label, w, at, values, left, sum)
+		fourChains(label, w, at, values, left, sum, short)
 		chainSum(sum)
 		if scaled {
 			VMULSD(Mem{Base: recip}, own, own)
@@ -110,7 +120,7 @@ func ResidualFours(args Args) {
 	Label("row")
 	left := rowLength(start)
 	VMOVSD(Mem{Base: b}, own)
-	fourChains("row", x, at, values, left, sum)
+	fourChains("row", x, at, values, left, sum, false)
 	VANDPD(size, sum, sizes)
 	chainSum(sum)
 	chainSum(sizes)
