@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"math"
 	"slices"
 
 	"odes.dev/odes/internal/simd"
@@ -19,19 +20,69 @@ type fourTerm struct{ at, value int32 }
 // newFours lays out rows that have so many values in all, for vectors of n elements and a zero.
 func newFours(rows [][]fourTerm, values, n int) *fours {
 	f := &fours{Fours: simd.Fours{Start: make([]int32, 1, len(rows)+1)}, place: make([]int32, values)}
-	for _, row := range rows {
-		for e, t := range row {
-			if e%4 == 0 {
-				f.At = append(f.At, [4]int32{int32(n), int32(n), int32(n), int32(n)})
-			}
-			last := len(f.At) - 1
-			f.At[last][e%4] = t.at
-			f.place[t.value] = int32(4*last + e%4)
+	for j, length := range evenLengths(rows) {
+		from := len(f.At)
+		for range length {
+			f.At = append(f.At, [4]int32{int32(n), int32(n), int32(n), int32(n)})
+		}
+		for e, t := range rows[j] {
+			at := from + e/4
+			f.At[at][e%4] = t.at
+			f.place[t.value] = int32(4*at + e%4)
 		}
 		f.Start = append(f.Start, int32(len(f.At)))
 	}
 	f.At = slices.Clip(f.At)
 	return f
+}
+
+// longerBy is how many fours take as long as the end of a row that comes sooner or later than that of the row before:
+// processors foresee only ends that are alike.
+const longerBy = 6
+
+// evenLengths returns how many fours each row gets: those that it needs, or more of nothing but zeros, so that as few
+// rows as pay have another number than the row before. It takes the least sum of fours and of changes of their number,
+// each of which counts as much as longerBy fours (A. Viterbi, IEEE Trans. Inf. Theory 13, 1967).
+func evenLengths(rows [][]fourTerm) []int {
+	longest := 0
+	for _, row := range rows {
+		longest = max(longest, (len(row)+3)/4)
+	}
+	cost := make([]int, longest+1)               // of all rows so far, by the number of the last
+	changed := make([]bool, len(rows)*len(cost)) // whether a row of a number follows one of another
+	least := make([]int, len(rows))              // the number of the row before that costs least
+	for j, row := range rows {
+		best := 0
+		for length, c := range cost {
+			if c < cost[best] {
+				best = length
+			}
+		}
+		least[j] = best
+		change := cost[best] + longerBy
+		for length := range cost {
+			if need := (len(row) + 3) / 4; length < need {
+				cost[length] = math.MaxInt32
+			} else {
+				if cost[length] > change {
+					cost[length], changed[j*len(cost)+length] = change, true
+				}
+				cost[length] += length
+			}
+		}
+	}
+	lengths, length := make([]int, len(rows)), 0
+	for k, c := range cost {
+		if c < cost[length] {
+			length = k
+		}
+	}
+	for j := len(rows) - 1; j >= 0; j-- {
+		if lengths[j] = length; changed[j*len(cost)+length] {
+			length = least[j]
+		}
+	}
+	return lengths
 }
 
 // memory returns the bytes of f.

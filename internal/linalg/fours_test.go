@@ -55,3 +55,52 @@ func TestResidual(t *testing.T) {
 		}
 	}
 }
+
+// TestEvenLengths holds that rows get what they need, and that no other lengths cost less: short rows are drawn, and
+// all lengths for them tried.
+func TestEvenLengths(t *testing.T) {
+	cost := func(lengths []int) (c int) {
+		for j, length := range lengths {
+			if c += length; j > 0 && length != lengths[j-1] {
+				c += longerBy
+			}
+		}
+		return c
+	}
+	r := elem.NewRand(4)
+	for range 300 {
+		rows := make([][]fourTerm, r.Uint64()%6)
+		need, top := make([]int, len(rows)), make([]int, len(rows))
+		longest := 0
+		for j := range rows {
+			rows[j] = make([]fourTerm, r.Uint64()%(4*9))
+			need[j] = (len(rows[j]) + 3) / 4
+			longest = max(longest, need[j])
+		}
+		for j := range top {
+			top[j] = longest
+		}
+		least := cost(top)
+		try := append([]int(nil), need...)
+		for more := true; more; {
+			least = min(least, cost(try))
+			more = false
+			for j := range try {
+				if try[j]++; try[j] <= longest {
+					more = true
+					break
+				}
+				try[j] = need[j]
+			}
+		}
+		got := evenLengths(rows)
+		for j, length := range got {
+			if length < need[j] {
+				t.Fatalf("row %d of %v has %d", j, need, length)
+			}
+		}
+		if cost(got) != least {
+			t.Fatalf("%v became %v, which costs %d, not %d", need, got, cost(got), least)
+		}
+	}
+}
