@@ -34,6 +34,7 @@ type incompletePlan struct {
 	diagonal  []int32            // place of the diagonal among the values of each column
 	start     []int32            // of the updates by each value above the diagonal
 	updates   []simd.Elimination // of columns by columns of L
+	work      int                // multiply-adds of these
 	longest   int                // entries of a column
 }
 
@@ -50,10 +51,10 @@ func NewILU(p *Pattern) (Preconditioner, error) {
 
 func (f *incompletePlan) new() *incomplete {
 	numbers := newSparse(f.structure, f.order, 0)
-	return &incomplete{sparse: numbers, incompletePlan: f, column: make([]float64, f.longest)}
+	return &incomplete{sparse: numbers, incompletePlan: f, column: make([]float64, (f.longest+3)/4*4)}
 }
 
-// newIncompletePlan returns nil without an error if a factorisation has more updates than most.
+// newIncompletePlan returns nil without an error if a factorisation has more multiply-adds than most.
 func newIncompletePlan(p *Pattern, most int) (*incompletePlan, error) {
 	n := p.N
 	o := &Order{
@@ -73,7 +74,7 @@ func newIncompletePlan(p *Pattern, most int) (*incompletePlan, error) {
 		f.longest = max(f.longest, len(rows))
 		f.diagonal[k] = int32(at)
 		for e, m := range rows[:at] {
-			below := o.lRows[o.lStart[m]:o.lEnd[m]]
+			below, from := o.lRows[o.lStart[m]:o.lEnd[m]], len(f.updates)
 			for q, to := 0, e+1; q < len(below) && to < len(rows); {
 				switch i := rows[to]; {
 				case below[q] < i:
@@ -81,11 +82,12 @@ func newIncompletePlan(p *Pattern, most int) (*incompletePlan, error) {
 				case below[q] > i:
 					to = seek(rows, to+1, below[q])
 				default:
-					f.updates = append(f.updates, simd.Elimination{L: o.lStart[m] + int32(q), To: int32(to)})
+					f.updates = simd.Eliminate(f.updates, from, o.lStart[m]+int32(q), int32(to))
+					f.work++
 					q, to = q+1, to+1
 				}
 			}
-			if len(f.updates) > most {
+			if f.work > most {
 				return nil, nil
 			}
 			f.start[int(p.Start[k])+e+1] = int32(len(f.updates))
@@ -125,7 +127,7 @@ func (f *incomplete) Factor(values []float64) error {
 	for k := range p.N {
 		from, at := p.Start[k], f.diagonal[k]
 		c := f.column[:copy(f.column, values[from:p.Start[k+1]])]
-		simd.EliminateColumn(c, f.u[o.uStart[k]:], f.l, f.updates, f.start[from:from+at+1])
+		simd.EliminateColumn(f.column, f.u[o.uStart[k]:], f.l, f.updates, f.start[from:from+at+1])
 		pivot := c[at]
 		if !(magnitude(pivot) > size*0x1p-1000) { // a NaN, too
 			return &SingularError{Rows: []int{k}, Cols: []int{k}}

@@ -216,7 +216,7 @@ func (plan *filledPlan) price() int64 {
 	p := plan.ilu.structure.p
 	n, own, filled := int64(p.N), int64(len(plan.places)), int64(len(p.Rows))
 	const refinements = 5
-	return 1000*int64(len(plan.ilu.updates)) + (6*refinements+trialRefinements)*(900*filled+1000*own+3000*n)
+	return 1000*int64(plan.ilu.work) + (6*refinements+trialRefinements)*(900*filled+1000*own+3000*n)
 }
 
 // filled returns the pattern of the incomplete factors that keep fill up to the level; nil if it has more entries than

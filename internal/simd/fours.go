@@ -160,12 +160,25 @@ func (f *Fours) within(r, b, x []float64, values [][4]float64, j int, limit *[3]
 	return j
 }
 
-// Elimination is a multiply-add: an element of L times one of U goes to an entry of a column.
+// Elimination is up to four multiply-adds of neighbours: elements L, L+1, L+2 and L+3 of a list, times the same number,
+// go to entries 4k to 4k+3 of a column, those whose bits To = 16k + bits has. Others need not be in the list: L may be
+// negative, and the elements may end beyond the last.
 type Elimination struct{ L, To int32 }
 
-// EliminateColumn subtracts earlier columns from one, c. Its first entries are those of U, in the order of elimination:
-// u[e] becomes c[e], and then c[To] grows by l[L]·u[e], fused, for the updates from start[e] to start[e+1], for all e
-// below len(start) - 1. Updates of e go to entries of c behind e.
+// Eliminate adds a multiply-add to those that begin at from: entry to of the column gets element l. It returns them.
+func Eliminate(updates []Elimination, from int, l, to int32) []Elimination {
+	four, q := to&^3, to&3
+	if last := len(updates) - 1; last >= from && updates[last].L == l-q && updates[last].To>>4 == four>>2 {
+		updates[last].To |= 1 << q
+		return updates
+	}
+	return append(updates, Elimination{L: l - q, To: four<<2 | 1<<q})
+}
+
+// EliminateColumn subtracts earlier columns from one, c, whose length is a multiple of four. Its first entries are
+// those of U, in the order of elimination: u[e] becomes c[e], and then entries behind e grow by l·u[e], fused, as the
+// updates from start[e] to start[e+1] say, for all e below len(start) - 1. The other entries of the same four grow by
+// 0·u[e]: a zero may lose its sign, and they become NaN if u[e] is no number or infinite.
 func EliminateColumn(c, u, l []float64, updates []Elimination, start []int32) {
 	n := len(start) - 1
 	if useAVX2 && len(updates) > 0 && len(l) > 0 {
@@ -180,7 +193,14 @@ func EliminateColumn(c, u, l []float64, updates []Elimination, start []int32) {
 		by := c[e]
 		u[e] = by
 		for _, d := range updates[start[e]:start[e+1]] {
-			c[d.To] = math.FMA(l[d.L], by, c[d.To])
+			four := c[d.To>>4<<2:][:4]
+			for q := range four {
+				v := 0.0
+				if d.To>>q&1 == 1 {
+					v = l[int(d.L)+q]
+				}
+				four[q] = math.FMA(v, by, four[q])
+			}
 		}
 	}
 }

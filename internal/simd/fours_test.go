@@ -176,35 +176,57 @@ func TestResidualOfFours(t *testing.T) {
 	})
 }
 
+// TestEliminateColumn compares columns with multiply-adds one by one, which add nothing to the others of the same four
+// but a product with zero.
 func TestEliminateColumn(t *testing.T) {
+	type multiplyAdd struct{ l, to int }
+	const size = 50 // of l
 	withBackend(t, func(t *testing.T) {
 		r := elem.NewRand(35)
 		for _, n := range []int{1, 2, 9, 40} {
 			for _, longest := range []int{0, 1, 30} {
 				for _, upper := range []int{0, n / 2, n} {
-					l, c := tame(r, 50), tame(r, n)
+					l, c := tame(r, size), tame(r, (n+3)/4*4)
 					var updates []Elimination
 					start := []int32{0}
 					if r.Uint64()%2 == 0 { // those of another column
 						updates, start = make([]Elimination, 3), []int32{3}
 					}
-					for e := range upper {
-						for range r.Uint64() % uint64(longest+1) {
-							if e+1 < n {
-								to := e + 1 + int(r.Uint64()%uint64(n-1-e))
-								updates = append(updates, Elimination{L: int32(r.Uint64() % 50), To: int32(to)})
-							}
-						}
-						start = append(start, int32(len(updates)))
-					}
 					want, wantU := slices.Clone(c), make([]float64, upper)
 					for e := range wantU {
+						var list []multiplyAdd // some of neighbours
+						next := int(r.Uint64() % size)
+						for to := e + 1; to < n && len(list) < longest; to++ {
+							if r.Uint64()%4 == 0 {
+								next, to = int(r.Uint64()%size), to+int(r.Uint64()%3)
+							}
+							if to < n && next < size {
+								list = append(list, multiplyAdd{next, to})
+							}
+							next++
+						}
+						from, of := len(updates), make(map[int]int)
+						for _, d := range list {
+							updates = Eliminate(updates, from, int32(d.l), int32(d.to))
+							of[d.to] = d.l
+						}
+						start = append(start, int32(len(updates)))
 						wantU[e] = want[e]
-						for _, d := range updates[start[e]:start[e+1]] {
-							want[d.To] = math.FMA(l[d.L], want[e], want[d.To])
+						for _, d := range updates[from:] {
+							for to := d.To >> 4 << 2; to < d.To>>4<<2+4; to++ {
+								if d.To>>(to&3)&1 == 0 {
+									want[to] = math.FMA(0, wantU[e], want[to])
+								} else {
+									want[to] = math.FMA(l[of[int(to)]], wantU[e], want[to])
+									delete(of, int(to))
+								}
+							}
+						}
+						if len(of) > 0 {
+							t.Fatalf("multiply-adds are left out: %v", of)
 						}
 					}
-					got, intact := guarded(n, 5)
+					got, intact := guarded(len(c), 5)
 					copy(got, c)
 					u, intactU := guarded(upper, 3)
 					EliminateColumn(got, u, l, updates, start)
@@ -217,6 +239,19 @@ func TestEliminateColumn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEliminate joins multiply-adds of neighbours, and no others.
+func TestEliminate(t *testing.T) {
+	var updates []Elimination
+	for _, d := range [][2]int32{{7, 5}, {8, 6}, {9, 7}, {10, 8}, {12, 9}, {0, 11}} {
+		updates = Eliminate(updates, 0, d[0], d[1])
+	}
+	updates = Eliminate(updates, len(updates), 1, 12)
+	want := []Elimination{{6, 1<<4 | 0b1110}, {10, 2<<4 | 1}, {11, 2<<4 | 2}, {-3, 2<<4 | 8}, {1, 3<<4 | 1}}
+	if !slices.Equal(updates, want) {
+		t.Errorf("%v, not %v", updates, want)
+	}
 }
 
 // TestFourRuns cuts rows for kernels: all of them, in their order, and none that would take long.

@@ -664,7 +664,7 @@ func substituteShort(w *float64, recip *float64, order *int32, at *uint16, value
 //go:noescape
 func residualFours(r *float64, b *float64, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)
 
-// eliminateColumn sets u[e] = own[e], and c[to] += l[from]·u[e] for the pairs of updates of e.
+// eliminateColumn sets u[e] = own[e], and c += l·u[e] for the updates of e, up to four elements each.
 //
 //go:noescape
 func eliminateColumn(c *float64, own *float64, u *float64, l *float64, updates *int32, start *int32, count int)

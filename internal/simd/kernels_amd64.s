@@ -17822,40 +17822,50 @@ done:
 	RET
 
 // func eliminateColumn(c *float64, own *float64, u *float64, l *float64, updates *int32, start *int32, count int)
-// Requires: AVX, FMA3
+// Requires: AVX, AVX2, FMA3
 TEXT ·eliminateColumn(SB), NOSPLIT, $0-56
-	MOVQ c+0(FP), AX
-	MOVQ own+8(FP), CX
-	MOVQ u+16(FP), DX
-	MOVQ l+24(FP), BX
-	MOVQ updates+32(FP), SI
-	MOVQ start+40(FP), DI
-	MOVQ count+48(FP), R8
+	MOVQ    c+0(FP), AX
+	MOVQ    own+8(FP), CX
+	MOVQ    u+16(FP), DX
+	MOVQ    l+24(FP), BX
+	MOVQ    updates+32(FP), SI
+	MOVQ    start+40(FP), DI
+	MOVQ    count+48(FP), R8
+	VMOVDQU bitsToSigns<>+0(SB), Y1
 
 entry:
-	VMOVSD (CX), X0
-	VMOVSD X0, (DX)
-	ADDQ   $0x08, CX
-	ADDQ   $0x08, DX
-	MOVL   4(DI), R9
-	SUBL   (DI), R9
-	ADDQ   $0x04, DI
-	TESTL  R9, R9
-	JZ     none
+	VBROADCASTSD (CX), Y0
+	VMOVSD       X0, (DX)
+	ADDQ         $0x08, CX
+	ADDQ         $0x08, DX
+	MOVL         4(DI), R9
+	SUBL         (DI), R9
+	ADDQ         $0x04, DI
+	TESTL        R9, R9
+	JZ           none
 
 update:
-	MOVQ        (SI), R11
-	MOVL        R11, R10
-	SHRQ        $0x20, R11
-	VMOVSD      (AX)(R11*8), X1
-	VFMADD231SD (BX)(R10*8), X0, X1
-	VMOVSD      X1, (AX)(R11*8)
-	ADDQ        $0x08, SI
-	DECL        R9
-	JNZ         update
+	MOVLQSX      (SI), R10
+	MOVL         4(SI), R11
+	VPBROADCASTD 4(SI), Y2
+	VPSLLVQ      Y1, Y2, Y2
+	ANDL         $-16, R11
+	VMASKMOVPD   (BX)(R10*8), Y2, Y2
+	VMOVUPD      (AX)(R11*2), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VMOVUPD      Y3, (AX)(R11*2)
+	ADDQ         $0x08, SI
+	DECL         R9
+	JNZ          update
 
 none:
 	DECQ R8
 	JNZ  entry
 	VZEROUPPER
 	RET
+
+DATA bitsToSigns<>+0(SB)/8, $0x000000000000003f
+DATA bitsToSigns<>+8(SB)/8, $0x000000000000003e
+DATA bitsToSigns<>+16(SB)/8, $0x000000000000003d
+DATA bitsToSigns<>+24(SB)/8, $0x000000000000003c
+GLOBL bitsToSigns<>(SB), RODATA|NOPTR, $32

@@ -177,7 +177,7 @@ func products() {
 	kernel("residualFours", "(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)",
 		"residualFours sets r[j] = b[j] + Σ v·x[at] until a row is larger than the limits.", emit.ResidualFours)
 	kernel("eliminateColumn", "(c, own, u, l *float64, updates, start *int32, count int)",
-		"eliminateColumn sets u[e] = own[e], and c[to] += l[from]·u[e] for the pairs of updates of e.",
+		"eliminateColumn sets u[e] = own[e], and c += l·u[e] for the updates of e, up to four elements each.",
 		emit.EliminateColumn)
 }
 

@@ -143,29 +143,39 @@ func ResidualFours(args Args) {
 	MOVQ(count, Mem{Base: number})
 }
 
-// EliminateColumn is u[e] = own[e] for e < count, and behind each of these c[to] += l[from]·u[e] for the pairs (from,
-// to) of updates between start[e] and start[e+1]. Arguments are c, own, which is the address of an element of c, u, l,
-// updates, of which the first is the one at start[0], start and count.
+// EliminateColumn is u[e] = own[e] for e < count, and behind each of these c[4k+q] += l[from+q]·u[e] for the updates
+// between start[e] and start[e+1], pairs of from and 16k + mask, and the bits q of the mask; to others is added 0·u[e].
+// Arguments are c, own, which is the address of an element of c, u, l, updates, of which the first is the one at
+// start[0], start and count.
 func EliminateColumn(args Args) {
 	p := pointers(args, "c", "own", "u", "l", "updates", "start")
 	c, own, u, l, updates, start := p[0], p[1], p[2], p[3], p[4], p[5]
-	count, by := args.Load("count"), XMM()
+	count, by := args.Load("count"), YMM()
+	signs := GLOBL("bitsToSigns", NOPTR|RODATA) // shifts that make signs of the four lowest bits
+	for q := range 4 {
+		DATA(8*q, U64(63-q))
+	}
+	shift := YMM()
+	VMOVDQU(signs, shift)
 	Label("entry")
-	VMOVSD(Mem{Base: own}, by)
-	VMOVSD(by, Mem{Base: u})
+	VBROADCASTSD(Mem{Base: own}, by)
+	VMOVSD(by.AsX(), Mem{Base: u})
 	ADDQ(Imm(8), own)
 	ADDQ(Imm(8), u)
 	left := rowLength(start)
 	TESTL(left, left)
 	JZ(LabelRef("none"))
 	Label("update")
-	from, to, sum := GP64(), GP64(), XMM()
-	MOVQ(Mem{Base: updates}, to)
-	MOVL(to.As32(), from.As32())
-	SHRQ(Imm(32), to)
-	VMOVSD(Mem{Base: c, Index: to, Scale: 8}, sum)
-	VFMADD231SD(Mem{Base: l, Index: from, Scale: 8}, by, sum)
-	VMOVSD(sum, Mem{Base: c, Index: to, Scale: 8})
+	from, to, mask, terms, sum := GP64(), GP64(), YMM(), YMM(), YMM()
+	MOVLQSX(Mem{Base: updates}, from)
+	MOVL(Mem{Base: updates, Disp: 4}, to.As32())
+	VPBROADCASTD(Mem{Base: updates, Disp: 4}, mask)
+	VPSLLVQ(shift, mask, mask)
+	ANDL(I32(-16), to.As32())
+	VMASKMOVPD(Mem{Base: l, Index: from, Scale: 8}, mask, terms)
+	VMOVUPD(Mem{Base: c, Index: to, Scale: 2}, sum)
+	VFMADD231PD(terms, by, sum)
+	VMOVUPD(sum, Mem{Base: c, Index: to, Scale: 2})
 	ADDQ(Imm(8), updates)
 	DECL(left)
 	JNZ(LabelRef("update"))
