@@ -51,6 +51,50 @@ objective L = final(c)
 	}
 }
 
+// TestKinksBesideAbs reads other functions than abs where they have a kink, and where they seem to have one.
+func TestKinksBesideAbs(t *testing.T) {
+	for text, want := range map[string]bool{
+		"x' = 1.5*x + hypot(x, x)":                              true,
+		"x' = 1.5*x + hypot(x, y)":                              false,
+		"x' = x + norm([x, 2*x])":                               true,
+		"x' = x + norm([x, y])":                                 false,
+		"x' = x + sqrt(x^2)":                                    true,
+		"x' = x + (x^2)^(p/2)":                                  true,
+		"x' = x + (x^2)^p":                                      false,
+		"x' = x + max([x, -x, -1])":                             true,
+		"x' = x + max([x, -x, 1])":                              false,
+		"x' = x + min(v[i] for i in 1:2)":                       true,
+		"x' = x + sum(max(v[i], w[i]) for i in 1:2)":            true,
+		"x' = x + sum(max(v[i], w[i] - i) for i in 1:2)":        false,
+		"x' = x + sqrt(max(x - 1, 0))":                          false,
+		"x' = x + max(max(x - 1, 0), max(x - 2, 0))":            false,
+		"x' = x + hypot(max(x - 1, 0), max(x - 2, 0))":          false,
+		"x' = 1 + hypot(x, x)":                                  false, // left at once
+		"x' = 1\nobjective K = final(hypot(y - 1, v[1]))":       true,
+		"x' = 1\nobjective K = final(sqrt((y - 1)^2))":          true,
+		"x' = 1\nobjective K = final(sqrt((y - 1)^2 + p))":      false,
+		"x' = 1\nobjective K = final(x) + sqrt(p - 1)^2":        false,
+		"x' = 1\nobjective K = final(x) + sqrt((p - 1)^2)":      true,
+		"x' = 1\nobjective K = sum_at([1], norm([y - 1, 0*x]))": true,
+	} {
+		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1\nobjective J = final(x)\n"+
+			"state x = 0, y = 1, v[2] = 0, w[2] = 0\n"+
+			"y' = 0\nv[i]' = 0 for i in 1:2\nw[i]' = 0 for i in 1:2\n"+text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return d.Code == odes.CodeKink
+		}); got != want {
+			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestCutOfAngles: atan2 jumps where its second argument is negative and the first one passes 0. Along a line, the
 // derivative of the integral by where it begins is the difference of the angles at the ends over the speed.
 func TestCutOfAngles(t *testing.T) {

@@ -30,7 +30,11 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 				continue
 			}
 			said[k.Span] = true
-			what := map[tape.Op]string{tape.Abs: "abs at 0", tape.Min: "a tie of min", tape.Max: "a tie of max"}[k.Op]
+			what := map[tape.Op]string{
+				tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
+				tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
+				tape.MaxAxes: "a tie of max",
+			}[k.Op]
 			l.Warnf(CodeKink, k.Span, "%s at %s: there is no derivative there; that of one side, or 0, is used", what,
 				x.When(m.T))
 		}

@@ -2,6 +2,7 @@ package system
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -9,7 +10,7 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Kinks finds operations that a run evaluates exactly where they have no derivative: abs at 0, and
+// Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, and
 // ties of min and max. It belongs to one goroutine.
 type Kinks struct {
 	model *Model
@@ -29,6 +30,8 @@ type Kink struct {
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
 	eval  *tape.Evaluator[float64]
+	near  *tape.Evaluator[float64] // at values beside those of eval; nil until they are asked for
+	here  []float64                // distances from kinks
 	ops   []tape.Value
 	clock map[tape.Value]bool
 }
@@ -60,12 +63,9 @@ func (k *Kinks) add(t *tape.Tape) {
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		switch t.Instrs[i].Op {
-		case tape.Abs, tape.Min, tape.Max:
-			if moves[v] {
-				kt.ops = append(kt.ops, v)
-				kt.clock[v] = !steers[v]
-			}
+		if t.Instrs[i].Op.HasKink() && moves[v] {
+			kt.ops = append(kt.ops, v)
+			kt.clock[v] = !steers[v]
 		}
 	}
 	if len(kt.ops) > 0 {
@@ -139,27 +139,64 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	kt.eval.Run()
 	var found []Kink
 	for _, v := range kt.ops {
-		if in := t.Instr(v); tied(kt.eval, in) {
+		if in := t.Instr(v); k.bent(t, v, &at) {
 			found = append(found, Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v]})
 		}
 	}
 	return found
 }
 
-// tied reports whether an element of abs is 0, or whether min or max has equal operands.
-func tied(e *tape.Evaluator[float64], in *tape.Instr) bool {
-	a := e.Value(in.Args[0])
-	b := []float64{0}
-	if in.Op != tape.Abs {
-		b = e.Value(in.Args[1])
+// bent reports whether an element of v lies at a kink, where t was evaluated at the given values. It must leave the
+// kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative. A root
+// must do so in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is infinite, and no number
+// hides it.
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
+	kt := k.tapes[t]
+	kt.here = tape.Bends(kt.eval, v, kt.here[:0])
+	if !slices.Contains(kt.here, 0) {
+		return false
 	}
-	if len(a) > 1 && len(b) > 1 && len(a) != len(b) {
-		return false // broadcast operands are not compared
+	if kt.near == nil {
+		kt.near = tape.NewEvaluator[float64](t)
 	}
-	for i := range max(len(a), len(b)) {
-		if a[i%len(a)] == b[i%len(b)] {
-			return true
+	op := t.Instr(v).Op
+	root := op == tape.Sqrt || op == tape.Pow
+	for _, way := range []float64{beside, -beside} {
+		var side [2][]float64
+		for j, d := range []float64{way, way / 2} {
+			k.model.load(t, kt.near, at)
+			nudge(kt.near, d)
+			kt.near.Run()
+			side[j] = tape.Bends(kt.near, v, nil)
+		}
+		for i, d := range kt.here {
+			far, near := side[0][i], side[1][i]
+			if d == 0 && (near > float64(0.4*far) && near < float64(0.6*far) || !root && (far != 0 || near != 0)) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
+const beside = 0x1p-14
+
+// nudge moves what a tape reads, each number by a part of its size near d that differs from the others: all but modes
+// and what has fired.
+func nudge(e *tape.Evaluator[float64], d float64) {
+	n := 0.0
+	for _, in := range e.Tape().Inputs {
+		if role := tapec.MustName(in.Name).Role; role == tapec.HeldMode || role == tapec.Fired {
+			continue
+		}
+		for i, x := range e.Input(in.Name) {
+			n += math.Phi // of its multiples, no two are equally far above whole numbers
+			size := math.Abs(x)
+			if size == 0 {
+				size = 1
+			}
+			e.Input(in.Name)[i] = math.FMA(float64(d*(0.5+n-math.Floor(n))), size, x)
+		}
+	}
 }
