@@ -95,6 +95,55 @@ func TestKinksBesideAbs(t *testing.T) {
 	}
 }
 
+// TestKinksOfParams reads kinks of params alone, in what is computed once a run, in bodies and in conditions. A smooth
+// table has no kink at an inner knot.
+func TestKinksOfParams(t *testing.T) {
+	for text, want := range map[string]bool{
+		"state x = max(p, 1)":                                                  true,
+		"state x = max(p, 2)":                                                  false,
+		"state x = max(t, p - 1)":                                              true,
+		"param q = max(p, 1)\nstate x = q":                                     true,
+		"param q = max(2, 1)\nstate x = q":                                     false,
+		"state x = interp([0, 1, 2], [0, 1, 4], p)":                            true,
+		"state x = interp([0, 1, 2], [0, 1, 4], p, kind = monotone)":           false,
+		"state x = interp([0, 1, 2], [0, 1, 4], p, kind = spline)":             false,
+		"state x = interp([1, 2, 3], [0, 1, 2], p, kind = monotone)":           true,
+		"state x = interp([0, 1, 2], [0, 1, 3*p], 0.5, kind = monotone)":       false,
+		"state x = interp([0, 1, 2], [0, 1, p], 0.7, kind = monotone)":         true,
+		"state x = 1\nevent at max(p, 1) { x = 2 }":                            true,
+		"state x = 1\nevent at max(p, 0) { x = 2 }":                            false,
+		"state x = 1\nevent every 0.4*max(p, 1) { x = 2 }":                     true,
+		"state x = 1\nevent at 1 { x = max(p, 1) }":                            true,
+		"state x = 1, y = 1\ny' = 0\nevent at 1 { x = max(y, 1) }":             true,
+		"state x = 1, y = 1\ny' = 0\nevent at 1 { x = max(y, 2) }":             false,
+		"state x = 1, y = 0\ny' = 1\nevent when y > max(p, 1) { x = 1 }":       true,
+		"state x = 1, y = 0\ny' = 1\nevent when y > p { x = max(p, 1) }":       true,
+		"state x = 1, y = 0\ny' = 1\nevent when y > max(p, 3) { x = 1 }":       false,
+		"state x = 1, y = 1\ny' = -1\nevent when y <= 0 { y = max(y, 0) + 9 }": false,
+		"state x = 1, y = 0\ny' = if t > max(p, 1) then 1 else 2":              true,
+		"state x = 1, y = 0\ny' = if y > max(p, 1) then 1 else 2":              true,
+		"state x = 1\nobjective K = integral(x, from = 0, to = max(p, 1))":     true,
+		"state x = 1\nobjective K = sum_at([max(p, 1)], x)":                    true,
+		"state x = 1\nevent when x > 2 { x = max(p, 1) }\nsens { wrt = [p] }":  true,
+		"state x = 1\nevent when x > 99 { x = max(p, 1) }\nsens { wrt = [p] }": false,
+	} {
+		m, err := odes.Parse("m.ode", "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n",
+			odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return d.Code == odes.CodeKink
+		}); got != want {
+			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestCutOfAngles: atan2 jumps where its second argument is negative and the first one passes 0. Along a line, the
 // derivative of the integral by where it begins is the difference of the angles at the ends over the speed.
 func TestCutOfAngles(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Kinks warns of kinks exactly where a recorded run reads its state: at the start, after bodies, and
-// where objectives read. It ignores the times between, and kinks of rates that the run leaves at once, because a
-// trajectory crosses a kink there in one point, which has no weight. reader reads the run; functionals are what the
-// objectives were computed from.
+// Kinks warns of kinks exactly where a recorded run reads its state: at the start, in bodies and after them, and where
+// objectives read; and of kinks in what is computed of params before the run, and in conditions. It ignores the times
+// between, and kinks of rates that the run leaves at once, because a trajectory crosses a kink there in one point,
+// which has no weight. reader reads the run; functionals are what the objectives were computed from.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
 	functionals []float64, l *diag.List,
 ) error {
@@ -35,8 +35,12 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 				tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
 				tape.MaxAxes: "a tie of max",
 			}[k.Op]
-			l.Warnf(CodeKink, k.Span, "%s at %s: there is no derivative there; that of one side, or 0, is used", what,
-				x.When(m.T))
+			where := " at " + x.When(m.T)
+			if k.Still {
+				where = ", of params alone"
+			}
+			what += where
+			l.Warnf(CodeKink, k.Span, "%s: there is no derivative there; that of one side, or 0, is used", what)
 		}
 	}
 	span := 0.0

@@ -16,6 +16,14 @@ type Kinks struct {
 	model *Model
 	point *Point
 	tapes map[*tape.Tape]*kinkTape
+	once  []outlet // what is computed from params before the run
+}
+
+// outlet is what some elements of an output are kinks of.
+type outlet struct {
+	tape *tape.Tape
+	name string
+	in   func(i int) bool // tells which elements count
 }
 
 // Kink is an operation that was evaluated where it has no derivative.
@@ -25,6 +33,8 @@ type Kink struct {
 	// Clock tells that the operation depends on nothing but the time. At a fixed time it does not
 	// move.
 	Clock bool
+	// Still tells that the operation depends on params alone: it is at its kink at any time.
+	Still bool
 }
 
 // kinkTape is a tape with operations that have kinks.
@@ -34,17 +44,21 @@ type kinkTape struct {
 	here  []float64                // distances from kinks
 	ops   []tape.Value
 	clock map[tape.Value]bool
+	still map[tape.Value]bool
 }
 
 // Kinks returns what finds the kinks of the model; nil if it has no operation with kinks.
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{model: p.Model, point: p.Point, tapes: map[*tape.Tape]*kinkTape{}}
-	for _, list := range [][]*tape.Tape{{c.Rates, c.Initial, c.Final, c.Objective}, c.AtTimes, c.AtEvents} {
+	for _, list := range [][]*tape.Tape{
+		{c.Rates, c.Initial, c.Final, c.Objective, c.Guards}, c.AtTimes, c.AtEvents, c.Affects,
+	} {
 		for _, t := range list {
 			k.add(t)
 		}
 	}
+	k.addOnce()
 	if len(k.tapes) == 0 {
 		return nil
 	}
@@ -56,21 +70,52 @@ func (k *Kinks) add(t *tape.Tape) {
 	if t == nil {
 		return
 	}
-	kt := &kinkTape{clock: map[tape.Value]bool{}}
+	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}}
 	moves := tape.DependsOnFunc(t, func(string) bool { return true })
 	steers := tape.DependsOnFunc(t, func(name string) bool {
 		return tapec.MustName(name).Role != tapec.Time
+	})
+	flows := tape.DependsOnFunc(t, func(name string) bool {
+		return tapec.MustName(name).Role != tapec.Param
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
 		if t.Instrs[i].Op.HasKink() && moves[v] {
 			kt.ops = append(kt.ops, v)
-			kt.clock[v] = !steers[v]
+			kt.clock[v], kt.still[v] = !steers[v], !flows[v]
 		}
 	}
 	if len(kt.ops) > 0 {
 		kt.eval = tape.NewEvaluator[float64](t)
 		k.tapes[t] = kt
+	}
+}
+
+// addOnce notes what is computed from params before the run, but for what was set instead: defaults of params and
+// initial values; and the times of what happens.
+func (k *Kinks) addOnce() {
+	c, pt := k.model.Compiled, k.point
+	for _, t := range []*tape.Tape{c.Start, c.Instants} {
+		k.add(t)
+		if k.tapes[t] == nil {
+			continue
+		}
+		for _, out := range t.Outputs {
+			at := k.model.layout.part(tapec.MustName(out.Name))
+			k.once = append(k.once, outlet{t, out.Name, func(i int) bool {
+				return at.vec != vecY || !pt.cut[at.offset+i]
+			}})
+		}
+	}
+	for i := range c.Defaults {
+		d := &c.Defaults[i]
+		if !pt.followsOthers(d.Param) {
+			continue
+		}
+		if k.add(d.Tape); k.tapes[d.Tape] != nil {
+			name := tapec.Param.Called(d.Param.Name).String()
+			k.once = append(k.once, outlet{d.Tape, name, func(i int) bool { return pt.follows(d.Param, i) }})
+		}
 	}
 }
 
@@ -80,9 +125,17 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
 	switch m.Kind {
 	case solvers.MarkStart:
-		return append(k.stay(m, span), k.look(c.Initial, m, nil, nil)...)
+		found := append(k.stay(m, span), k.look(c.Initial, m, nil, nil)...)
+		at := values{vecT: {m.T}, vecP: k.point.p, vecD: m.Dp}
+		for _, o := range k.once {
+			found = append(found, k.through(o, &at, false)...)
+		}
+		return found
 	case solvers.MarkFire:
-		return append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
+		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
+		return append(append(found, k.body(m)...), k.condition(m)...)
+	case solvers.MarkMode:
+		return k.condition(m)
 	case solvers.MarkSite:
 		return k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
 	case solvers.MarkFinal:
@@ -123,8 +176,7 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 
 // look evaluates t at a mark.
 func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64) []Kink {
-	kt := k.tapes[t]
-	if t == nil || kt == nil {
+	if t == nil || k.tapes[t] == nil {
 		return nil
 	}
 	fired := make([]float64, m.Firing.Elem+1)
@@ -133,17 +185,84 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 		vecT: {m.T}, vecY: m.Yp, vecYm: m.Ym, vecD: m.Dp, vecDm: m.Dm, vecM: modes, vecP: k.point.p, vecF: functionals,
 		vecFired: fired,
 	}
-	if !k.model.load(t, kt.eval, &at) {
+	return k.at(t, &at)
+}
+
+// at evaluates t.
+func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
+	kt := k.tapes[t]
+	if !k.model.load(t, kt.eval, at) {
 		return nil // a data row: likelihoods have no kinks of their own
 	}
 	kt.eval.Run()
 	var found []Kink
 	for _, v := range kt.ops {
-		if in := t.Instr(v); k.bent(t, v, &at) {
-			found = append(found, Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v]})
+		if in := t.Instr(v); k.bent(t, v, at) {
+			found = append(found, Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v]})
 		}
 	}
 	return found
+}
+
+// body lists the kinks at which the body of an event is, of params alone where the event has a condition: a body that
+// cuts a state off where the condition is met, as with when x < 0 and x = max(x, 0), reads a state that does not move.
+func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
+	t := k.model.Compiled.Affects[m.Firing.Event]
+	if k.tapes[t] == nil {
+		return nil
+	}
+	fired := make([]float64, m.Firing.Elem+1)
+	fired[m.Firing.Elem] = 1
+	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: fired}
+	for _, out := range t.Outputs {
+		o := outlet{t, out.Name, func(int) bool { return true }}
+		found = append(found, k.through(o, &at, m.Guard >= 0)...)
+	}
+	return found
+}
+
+// condition lists the kinks of params alone at which the condition is that caused a mark.
+func (k *Kinks) condition(m *solvers.Mark) []Kink {
+	t := k.model.Compiled.Guards
+	if m.Guard < 0 || k.tapes[t] == nil {
+		return nil
+	}
+	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
+	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
+	return k.through(o, &at, true)
+}
+
+// through lists the kinks of the tape of o at some values, or those of params alone, if what o lets through has one:
+// where two pieces of a smooth table meet, each has a kink and their sum has none.
+func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
+	found := k.at(o.tape, at)
+	if still {
+		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still })
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	kt := k.tapes[o.tape]
+	here := kt.eval.Output(o.name)
+	var bend [2][]float64 // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
+	for j := range bend {
+		bend[j] = make([]float64, len(here))
+		for _, way := range []float64{beside, -beside} {
+			k.model.load(o.tape, kt.near, at)
+			nudge(kt.near, way/float64(1+j))
+			kt.near.Run()
+			for i, x := range kt.near.Output(o.name) {
+				bend[j][i] += x - here[i]
+			}
+		}
+	}
+	for i, x := range here {
+		far, near := math.Abs(bend[0][i]), math.Abs(bend[1][i])
+		if o.in(i) && far > float64(0x1p-45*math.Abs(x)) && near > float64(0.375*far) {
+			return found
+		}
+	}
+	return nil
 }
 
 // bent reports whether an element of v lies at a kink, where t was evaluated at the given values. It must leave the
