@@ -144,6 +144,32 @@ func TestKinksOfParams(t *testing.T) {
 	}
 }
 
+// TestPeakOfNoTime takes a largest value over a run without length: it follows the end where that is later and the
+// value rises, and stays at the start otherwise.
+func TestPeakOfNoTime(t *testing.T) {
+	for text, want := range map[string]bool{
+		"param T = 0\ntime t from 0 to T\nobjective K = max_over(-x)": true,
+		"param T = 0\ntime t from T to 0\nobjective K = max_over(-x)": true,
+		"param T = 1\ntime t from 0 to T\nobjective K = max_over(-x)": false,
+		"param T = 0\ntime t from 0 to T\nobjective K = integral(-x)": false,
+		"param T = 0\ntime t from T to T\nobjective K = integral(-x)": false,
+	} {
+		m, err := odes.Parse("m.ode", text+"\nstate x = 1\nx' = x\n", odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return d.Code == odes.CodeKink
+		}); got != want {
+			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestCutOfAngles: atan2 jumps where its second argument is negative and the first one passes 0. Along a line, the
 // derivative of the integral by where it begins is the difference of the angles at the ends over the speed.
 func TestCutOfAngles(t *testing.T) {

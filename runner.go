@@ -476,6 +476,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
+	r.model.explain.Empty(out.From, out.To, &r.warnings)
 	r.model.explain.Thinned(&r.trajectory, &r.warnings)
 	out.Settings.Checkpoint = r.trajectory.Kept().String()
 	out.Stats.VJP = r.transposes()

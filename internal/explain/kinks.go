@@ -77,3 +77,18 @@ func (x *Explainer) fixed(m *solvers.Mark) bool {
 	}
 	return e.When == nil && e.Crossing == nil
 }
+
+// Empty warns that a run has no length, where largest values over it depend on whether its end or its start moves.
+func (x *Explainer) Empty(from, to float64, l *diag.List) {
+	c := x.model.Checked
+	if from != to || typecheck.Static(c.From) && typecheck.Static(c.To) {
+		return
+	}
+	for _, f := range x.model.Compiled.Functionals {
+		if f.Kind == typecheck.MaxOver {
+			l.Warnf(CodeKink, f.Span, "the run has no length: the largest value has no derivative by the bounds of "+
+				"time; that of its end is used")
+			return
+		}
+	}
+}
