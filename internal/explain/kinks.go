@@ -33,7 +33,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			what := map[tape.Op]string{
 				tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
 				tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
-				tape.MaxAxes: "a tie of max",
+				tape.MaxAxes: "a tie of max", tape.Less: "a condition set to its threshold",
 			}[k.Op]
 			where := " at " + x.When(m.T)
 			if k.Still {

@@ -17,6 +17,9 @@ type Kinks struct {
 	point *Point
 	tapes map[*tape.Tape]*kinkTape
 	once  []outlet // what is computed from params before the run
+	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without thresholds.
+	guards *tape.Evaluator[float64]
+	bodies map[int]*tape.Evaluator[float64]
 }
 
 // outlet is what some elements of an output are kinks of.
@@ -28,7 +31,7 @@ type outlet struct {
 
 // Kink is an operation that was evaluated where it has no derivative.
 type Kink struct {
-	Op   tape.Op
+	Op   tape.Op // Less for a condition that is set to its threshold
 	Span source.Span
 	// Clock tells that the operation depends on nothing but the time. At a fixed time it does not
 	// move.
@@ -59,7 +62,13 @@ func (p *Problem) Kinks() *Kinks {
 		}
 	}
 	k.addOnce()
-	if len(k.tapes) == 0 {
+	timed := slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool {
+		return (in.Kind == tapec.Fire || in.Kind == tapec.Every) && c.Affects[in.Event] != nil
+	})
+	if timed && slices.ContainsFunc(c.GuardList, threshold) {
+		k.guards, k.bodies = tape.NewEvaluator[float64](c.Guards), map[int]*tape.Evaluator[float64]{}
+	}
+	if len(k.tapes) == 0 && k.guards == nil {
 		return nil
 	}
 	return k
@@ -133,7 +142,7 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 		return found
 	case solvers.MarkFire:
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
-		return append(append(found, k.body(m)...), k.condition(m)...)
+		return slices.Concat(found, k.body(m), k.condition(m), k.set(m))
 	case solvers.MarkMode:
 		return k.condition(m)
 	case solvers.MarkSite:
@@ -221,6 +230,64 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
+// threshold reports whether a guard is that of a condition on states.
+func threshold(g tapec.Guard) bool { return !g.Watch && !g.Kink && !g.Clock }
+
+// set lists the conditions on states that the body of an event at a time of its own sets exactly to their thresholds,
+// and that would not stay there if everything before the event moved a little.
+func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	if k.guards == nil || m.Guard >= 0 || c.Affects[m.Firing.Event] == nil {
+		return nil
+	}
+	margins := func(at *values) []float64 {
+		if !k.model.load(c.Guards, k.guards, at) {
+			return nil
+		}
+		k.guards.Run()
+		return slices.Clone(k.guards.Output(tapec.Margins.Name().String()))
+	}
+	p := k.point.p
+	after := margins(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: p})
+	if !slices.Contains(after, 0) {
+		return nil
+	}
+	before := margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
+	for _, way := range []float64{beside, -beside} {
+		n := 0.0
+		t, q := move([]float64{m.T}, way, &n), move(p, way, &n)
+		follow(k.point, q, func(i int, x float64) { q[i] = x })
+		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
+		moved := margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
+		for i, g := range c.GuardList {
+			if threshold(g) && after[i] == 0 && before[i] != 0 && math.Abs(moved[i]) > 0 {
+				found = append(found, Kink{Op: tape.Less, Span: g.Span})
+			}
+		}
+	}
+	return found
+}
+
+// fire returns what the body of the event at a mark makes of states and discretes.
+func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
+	of := k.model.Compiled.Affects[m.Firing.Event]
+	e := k.bodies[m.Firing.Event]
+	if e == nil {
+		e = tape.NewEvaluator[float64](of)
+		k.bodies[m.Firing.Event] = e
+	}
+	fired := make([]float64, m.Firing.Elem+1)
+	fired[m.Firing.Elem] = 1
+	k.model.load(of, e, &values{vecT: t, vecY: y, vecD: d, vecP: p, vecFired: fired})
+	e.Run()
+	to := values{vecY: slices.Clone(y), vecD: slices.Clone(d)}
+	for _, out := range of.Outputs {
+		at := k.model.layout.part(tapec.MustName(out.Name))
+		copy(to[at.vec][at.offset:], e.Output(out.Name))
+	}
+	return to[vecY], to[vecD]
+}
+
 // condition lists the kinks of params alone at which the condition is that caused a mark.
 func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	t := k.model.Compiled.Guards
@@ -301,21 +368,30 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 // beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
 const beside = 0x1p-14
 
-// nudge moves what a tape reads, each number by a part of its size near d that differs from the others: all but modes
-// and what has fired.
+// nudge moves what a tape reads: all but modes and what has fired.
 func nudge(e *tape.Evaluator[float64], d float64) {
 	n := 0.0
 	for _, in := range e.Tape().Inputs {
-		if role := tapec.MustName(in.Name).Role; role == tapec.HeldMode || role == tapec.Fired {
-			continue
-		}
-		for i, x := range e.Input(in.Name) {
-			n += math.Phi // of its multiples, no two are equally far above whole numbers
-			size := math.Abs(x)
-			if size == 0 {
-				size = 1
-			}
-			e.Input(in.Name)[i] = math.FMA(float64(d*(0.5+n-math.Floor(n))), size, x)
+		if role := tapec.MustName(in.Name).Role; role != tapec.HeldMode && role != tapec.Fired {
+			copy(e.Input(in.Name), move(e.Input(in.Name), d, &n))
 		}
 	}
+}
+
+// move returns x with each number moved by a part of its size near d that differs from the others. n goes on from one
+// array to the next.
+func move(x []float64, d float64, n *float64) []float64 {
+	to := make([]float64, len(x))
+	for i, x := range x {
+		*n += math.Phi // of its multiples, no two are equally far above whole numbers
+		size := math.Abs(x)
+		switch {
+		case size == 0:
+			size = 1
+		case math.IsInf(x, 0): // the time of what does not happen
+			size = 0
+		}
+		to[i] = math.FMA(float64(d*(0.5+*n-math.Floor(*n))), size, x)
+	}
+	return to
 }
