@@ -13,10 +13,11 @@ import (
 // Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, and
 // ties of min and max. It belongs to one goroutine.
 type Kinks struct {
-	model *Model
-	point *Point
-	tapes map[*tape.Tape]*kinkTape
-	once  []outlet // what is computed from params before the run
+	model  *Model
+	point  *Point
+	active []string // the params that derivatives are by; others do not move
+	tapes  map[*tape.Tape]*kinkTape
+	once   []outlet // what is computed from params before the run
 	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without thresholds.
 	guards *tape.Evaluator[float64]
 	bodies map[int]*tape.Evaluator[float64]
@@ -53,7 +54,7 @@ type kinkTape struct {
 // Kinks returns what finds the kinks of the model; nil if it has no operation with kinks.
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
-	k := &Kinks{model: p.Model, point: p.Point, tapes: map[*tape.Tape]*kinkTape{}}
+	k := &Kinks{model: p.Model, point: p.Point, active: p.active, tapes: map[*tape.Tape]*kinkTape{}}
 	for _, list := range [][]*tape.Tape{
 		{c.Rates, c.Initial, c.Final, c.Objective, c.Guards}, c.AtTimes, c.AtEvents, c.Affects,
 	} {
@@ -80,7 +81,7 @@ func (k *Kinks) add(t *tape.Tape) {
 		return
 	}
 	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}}
-	moves := tape.DependsOnFunc(t, func(string) bool { return true })
+	moves := tape.DependsOnFunc(t, func(name string) bool { return k.free(tapec.MustName(name)) })
 	steers := tape.DependsOnFunc(t, func(name string) bool {
 		return tapec.MustName(name).Role != tapec.Time
 	})
@@ -98,6 +99,11 @@ func (k *Kinks) add(t *tape.Tape) {
 		kt.eval = tape.NewEvaluator[float64](t)
 		k.tapes[t] = kt
 	}
+}
+
+// free reports whether what a tape reads may move: all but params that nothing is differentiated by.
+func (k *Kinks) free(name tapec.Name) bool {
+	return name.Role != tapec.Param || slices.Contains(k.active, name.Of)
 }
 
 // addOnce notes what is computed from params before the run, but for what was set instead: defaults of params and
@@ -256,6 +262,11 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	for _, way := range []float64{beside, -beside} {
 		n := 0.0
 		t, q := move([]float64{m.T}, way, &n), move(p, way, &n)
+		for _, s := range k.model.Checked.Params {
+			if at := k.model.Param(s.Name); !slices.Contains(k.active, s.Name) {
+				copy(q[at.Offset:at.Offset+at.Len], p[at.Offset:])
+			}
+		}
 		follow(k.point, q, func(i int, x float64) { q[i] = x })
 		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
 		moved := margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
