@@ -197,7 +197,8 @@ func TestServed(t *testing.T) {
 		m  matrix
 		by Serving
 	}{
-		{stepped(ring(4000, 0.02, 1), 0.1), ShortServes}, {paired(stepped(ring(4000, 0.1, 1), 0.3), 1e4, 1), IncompleteServes},
+		{stepped(ring(4000, 0.02, 1), 0.1), ShortServes},
+		{paired(stepped(ring(4000, 0.1, 1), 0.3), 1e4, 1), IncompleteServes},
 	} {
 		m := c.m
 		first, again := analyzed(t, m, Auto).(Trial), analyzed(t, m, Auto).(Trial)
