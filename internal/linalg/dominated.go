@@ -247,7 +247,16 @@ func (f *hybrid) SolveT(x []float64, lanes int) {
 // solution is NaN, and the step cannot be made.
 func (f *hybrid) refine(x []float64, lanes int, transposed bool, tolerance float64) {
 	for a := range lanes {
-		if f.refined.solve(x, a, lanes, transposed, tolerance) {
+		if f.Served() == ShortServes {
+			if f.refined.solve(x, a, lanes, transposed, tolerance, shortMost) {
+				continue
+			}
+			f.filled.short = false // the trial was of one right-hand side, and not of the transposed system
+			good := f.refined.solve(x, a, lanes, transposed, tolerance, refineMost)
+			if f.filled.short = true; good {
+				continue
+			}
+		} else if f.refined.solve(x, a, lanes, transposed, tolerance, refineMost) {
 			continue
 		}
 		if !f.tried {

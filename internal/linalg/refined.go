@@ -118,9 +118,11 @@ const (
 
 	// In single precision they have to leave rounding after shortRefinements. A residual that is small says less than
 	// one that goes on to become smaller: where species exchange much faster than all else happens, it is small from
-	// the beginning, and rounding of the factors may be more than all else.
+	// the beginning, and rounding of the factors may be more than all else. A solution that takes more refinements than
+	// shortMost is made with factors as they are.
 	shortRefinements = 6
 	shortLeft        = refineEnough
+	shortMost        = 9
 
 	// Whole factors have to leave rounding, in as many refinements as are needed at that rate. Those of a singular
 	// matrix may have rounding for a last pivot: residuals are small beside a solution that is large then, and remain.
@@ -396,8 +398,8 @@ const (
 )
 
 // solve replaces lane a of x[N][lanes] by the solution, with an error of about the tolerance or of rounding. It reports
-// whether refinements converged, and leaves x as it is otherwise.
-func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance float64) bool {
+// whether so many refinements converged, and leaves x as it is otherwise.
+func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance float64, most int) bool {
 	largest := 0.0
 	for i := range f.b {
 		f.b[i] = x[i*lanes+a]
@@ -411,7 +413,7 @@ func (f *refined) solve(x []float64, a, lanes int, transposed bool, tolerance fl
 		}
 	}
 	done := max(tolerance, refineDone)
-	if left := f.refine(transposed, done, refineMost); !(left <= max(done, refineEnough)) {
+	if left := f.refine(transposed, done, most); !(left <= max(done, refineEnough)) {
 		return false
 	}
 	for i := range f.b {

@@ -181,6 +181,35 @@ func TestRefinedPairs(t *testing.T) {
 	}
 }
 
+// TestShortTransposed solves where the trial takes factors of single precision, and those do not serve the transpose:
+// for some of the right-hand sides. Those of double precision do then, and whole factors are not made.
+func TestShortTransposed(t *testing.T) {
+	const n = 4000
+	m := paired(stepped(ring(n, 0.1, 1), 0.1), 1e8, 1)
+	f := analyzed(t, m, Auto).(*hybrid)
+	if err := f.Factor(m.values); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for seed := range uint64(12) {
+		r, x := elem.NewRand(seed), make([]float64, n)
+		for i := range x {
+			x[i] = r.Norm()
+		}
+		copy(f.refined.b, x)
+		if !(f.refined.refine(true, refineDone, shortMost) <= refineEnough) {
+			failed++
+		}
+		f.SolveT(x, 1)
+		if f.Served() != ShortServes || f.tried {
+			t.Errorf("%d: served by %d, whole factors made: %t", seed, f.Served(), f.tried)
+		}
+	}
+	if failed == 0 {
+		t.Error("single precision served all")
+	}
+}
+
 // TestRefinedResidual holds that solutions leave rounding: as steps grow, and refinements gain less.
 func TestRefinedResidual(t *testing.T) {
 	const n = 4000
