@@ -15,7 +15,7 @@ import (
 type Kinks struct {
 	model  *Model
 	point  *Point
-	active []string // the params that derivatives are by; others do not move
+	active map[string]bool // the params that derivatives are by; others do not move
 	tapes  map[*tape.Tape]*kinkTape
 	once   []outlet // what is computed from params before the run
 	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without thresholds.
@@ -54,7 +54,10 @@ type kinkTape struct {
 // Kinks returns what finds the kinks of the model; nil if it has no operation with kinks.
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
-	k := &Kinks{model: p.Model, point: p.Point, active: p.active, tapes: map[*tape.Tape]*kinkTape{}}
+	k := &Kinks{model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{}}
+	for _, name := range p.active {
+		k.active[name] = true
+	}
 	for _, list := range [][]*tape.Tape{
 		{c.Rates, c.Initial, c.Final, c.Objective, c.Guards}, c.AtTimes, c.AtEvents, c.Affects,
 	} {
@@ -77,7 +80,7 @@ func (p *Problem) Kinks() *Kinks {
 
 // add notes the operations of t that have kinks.
 func (k *Kinks) add(t *tape.Tape) {
-	if t == nil {
+	if t == nil || !slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool { return in.Op.HasKink() }) {
 		return
 	}
 	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}}
@@ -103,7 +106,7 @@ func (k *Kinks) add(t *tape.Tape) {
 
 // free reports whether what a tape reads may move: all but params that nothing is differentiated by.
 func (k *Kinks) free(name tapec.Name) bool {
-	return name.Role != tapec.Param || slices.Contains(k.active, name.Of)
+	return name.Role != tapec.Param || k.active[name.Of]
 }
 
 // addOnce notes what is computed from params before the run, but for what was set instead: defaults of params and
@@ -263,7 +266,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		n := 0.0
 		t, q := move([]float64{m.T}, way, &n), move(p, way, &n)
 		for _, s := range k.model.Checked.Params {
-			if at := k.model.Param(s.Name); !slices.Contains(k.active, s.Name) {
+			if at := k.model.Param(s.Name); !k.active[s.Name] {
 				copy(q[at.Offset:at.Offset+at.Len], p[at.Offset:])
 			}
 		}
