@@ -61,6 +61,7 @@ func TestKinksBesideAbs(t *testing.T) {
 		"x' = x + sqrt(x^2)":                                    true,
 		"x' = x + (x^2)^(p/2)":                                  true,
 		"x' = x + (x^2)^p":                                      false,
+		"x' = x + x^p":                                          false,
 		"x' = x + max([x, -x, -1])":                             true,
 		"x' = x + max([x, -x, 1])":                              false,
 		"x' = x + min(v[i] for i in 1:2)":                       true,

@@ -348,8 +348,8 @@ func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
 
 // bent reports whether an element of v lies at a kink, where t was evaluated at the given values. It must leave the
 // kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative. A root
-// must do so in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is infinite, and no number
-// hides it.
+// must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is infinite,
+// and no number hides it, and x¹ is smooth.
 func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 	kt := k.tapes[t]
 	kt.here = tape.Bends(kt.eval, v, kt.here[:0])
@@ -360,7 +360,11 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 		kt.near = tape.NewEvaluator[float64](t)
 	}
 	op := t.Instr(v).Op
-	root := op == tape.Sqrt || op == tape.Pow
+	root, sides := op == tape.Sqrt || op == tape.Pow, 1
+	if root {
+		sides = 2
+	}
+	left := make([]int, len(kt.here)) // on how many sides an element leaves its kink
 	for _, way := range []float64{beside, -beside} {
 		var side [2][]float64
 		for j, d := range []float64{way, way / 2} {
@@ -372,11 +376,11 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]
 			if d == 0 && (near > float64(0.4*far) && near < float64(0.6*far) || !root && (far != 0 || near != 0)) {
-				return true
+				left[i]++
 			}
 		}
 	}
-	return false
+	return slices.ContainsFunc(left, func(n int) bool { return n >= sides })
 }
 
 // beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
