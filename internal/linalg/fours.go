@@ -36,53 +36,53 @@ func newFours(rows [][]fourTerm, values, n int) *fours {
 	return f
 }
 
-// longerBy is how many fours take as long as the end of a row that comes sooner or later than that of the row before:
-// processors foresee only ends that are alike.
-const longerBy = 6
+const (
+	// longerBy is how many fours take as long as the end of a row that comes sooner or later than that of the row
+	// before: processors foresee only ends that are alike.
+	longerBy = 6
+
+	// evenMost is how many fours of a row count. Those with more are as long as they need to be.
+	evenMost = 32
+)
 
 // evenLengths returns how many fours each row gets: those that it needs, or more of nothing but zeros, so that as few
 // rows as pay have another number than the row before. It takes the least sum of fours and of changes of their number,
 // each of which counts as much as longerBy fours (A. Viterbi, IEEE Trans. Inf. Theory 13, 1967).
 func evenLengths(rows [][]fourTerm) []int {
-	longest := 0
-	for _, row := range rows {
-		longest = max(longest, (len(row)+3)/4)
-	}
-	cost := make([]int, longest+1)               // of all rows so far, by the number of the last
-	changed := make([]bool, len(rows)*len(cost)) // whether a row of a number follows one of another
-	least := make([]int, len(rows))              // the number of the row before that costs least
-	for j, row := range rows {
-		best := 0
+	needs := func(j int) int { return (len(rows[j]) + 3) / 4 }
+	const lengths = evenMost + 1
+	var cost [lengths]int                       // of all rows so far, by the length of the last
+	changed := make([][lengths]bool, len(rows)) // whether a row of a length follows one of another
+	least := make([]int, len(rows))             // the length of the row before that costs least
+	cheapest := func() (best int) {
 		for length, c := range cost {
 			if c < cost[best] {
 				best = length
 			}
 		}
-		least[j] = best
-		change := cost[best] + longerBy
+		return best
+	}
+	for j := range rows {
+		least[j] = cheapest()
+		need, change := min(needs(j), evenMost), cost[least[j]]+longerBy
 		for length := range cost {
-			if need := (len(row) + 3) / 4; length < need {
+			if length < need {
 				cost[length] = math.MaxInt32
-			} else {
-				if cost[length] > change {
-					cost[length], changed[j*len(cost)+length] = change, true
-				}
-				cost[length] += length
+				continue
 			}
+			if cost[length] > change {
+				cost[length], changed[j][length] = change, true
+			}
+			cost[length] += length
 		}
 	}
-	lengths, length := make([]int, len(rows)), 0
-	for k, c := range cost {
-		if c < cost[length] {
-			length = k
-		}
-	}
+	even, length := make([]int, len(rows)), cheapest()
 	for j := len(rows) - 1; j >= 0; j-- {
-		if lengths[j] = length; changed[j*len(cost)+length] {
+		if even[j] = max(length, needs(j)); changed[j][length] {
 			length = least[j]
 		}
 	}
-	return lengths
+	return even
 }
 
 // memory returns the bytes of f.

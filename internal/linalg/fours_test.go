@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -57,7 +58,7 @@ func TestResidual(t *testing.T) {
 }
 
 // TestEvenLengths holds that rows get what they need, and that no other lengths cost less: short rows are drawn, and
-// all lengths for them tried.
+// all lengths for them tried. Long rows have their own.
 func TestEvenLengths(t *testing.T) {
 	cost := func(lengths []int) (c int) {
 		for j, length := range lengths {
@@ -102,5 +103,9 @@ func TestEvenLengths(t *testing.T) {
 		if cost(got) != least {
 			t.Fatalf("%v became %v, which costs %d, not %d", need, got, cost(got), least)
 		}
+	}
+	rows := [][]fourTerm{make([]fourTerm, 8), make([]fourTerm, 4e5), make([]fourTerm, 5)}
+	if got, want := evenLengths(rows), []int{2, 1e5, 2}; !slices.Equal(got, want) {
+		t.Errorf("beside a long row lengths are %d, want %d", got, want)
 	}
 }
