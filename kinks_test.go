@@ -11,6 +11,24 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
+// warnsOfKink wants a warning of a kink, or none, for derivatives of the model; text is its part that matters.
+func warnsOfKink(t *testing.T, text, model string, want bool) {
+	t.Helper()
+	m, err := odes.Parse("m.ode", model, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+		return d.Code == odes.CodeKink
+	}); got != want {
+		t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
+	}
+}
+
 // TestKinksOfTheClock reads tables at their knots. Rates that are at one for a moment have a derivative all the same;
 // readings of objectives have none if the knot, or the reading, is at a time that a param moves.
 func TestKinksOfTheClock(t *testing.T) {
@@ -35,19 +53,7 @@ objective L = final(c)
 		"time t from 0 to 4\nstate y = 0, z = 0\ny' = 1\nz' = max(y, 0)":            false,
 		"time t from 0 to 4\nstate y = 0, z = 0\ny' = -z\nz' = max(y, 0)":           true,
 	} {
-		m, err := odes.Parse("m.ode", text+head, odes.ParseOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := m.Sensitivities(t.Context(), odes.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
-			return d.Code == odes.CodeKink
-		}); got != want {
-			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
-		}
+		warnsOfKink(t, text, text+head, want)
 	}
 }
 
@@ -78,21 +84,9 @@ func TestKinksBesideAbs(t *testing.T) {
 		"x' = 1\nobjective K = final(x) + sqrt((p - 1)^2)":      true,
 		"x' = 1\nobjective K = sum_at([1], norm([y - 1, 0*x]))": true,
 	} {
-		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1\nobjective J = final(x)\n"+
+		warnsOfKink(t, text, "time t from 0 to 1\nparam p = 1\nobjective J = final(x)\n"+
 			"state x = 0, y = 1, v[2] = 0, w[2] = 0\n"+
-			"y' = 0\nv[i]' = 0 for i in 1:2\nw[i]' = 0 for i in 1:2\n"+text, odes.ParseOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := m.Sensitivities(t.Context(), odes.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
-			return d.Code == odes.CodeKink
-		}); got != want {
-			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
-		}
+			"y' = 0\nv[i]' = 0 for i in 1:2\nw[i]' = 0 for i in 1:2\n"+text, want)
 	}
 }
 
@@ -130,20 +124,7 @@ func TestKinksOfParams(t *testing.T) {
 		"param k = 1\nstate x = 0.1\nevent at 0.5 { x = p }\nevent when x > 1 { x = 0 }\nsens { wrt = [k] }": false,
 		"state x = 1\nevent when x > 99 { x = max(p, 1) }\nsens { wrt = [p] }":                               false,
 	} {
-		m, err := odes.Parse("m.ode", "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n",
-			odes.ParseOptions{})
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		s, err := m.Sensitivities(t.Context(), odes.Options{})
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
-			return d.Code == odes.CodeKink
-		}); got != want {
-			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
-		}
+		warnsOfKink(t, text, "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n", want)
 	}
 }
 
@@ -157,19 +138,7 @@ func TestPeakOfNoTime(t *testing.T) {
 		"param T = 0\ntime t from 0 to T\nobjective K = integral(-x)": false,
 		"param T = 0\ntime t from T to T\nobjective K = integral(-x)": false,
 	} {
-		m, err := odes.Parse("m.ode", text+"\nstate x = 1\nx' = x\n", odes.ParseOptions{})
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		s, err := m.Sensitivities(t.Context(), odes.Options{})
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
-			return d.Code == odes.CodeKink
-		}); got != want {
-			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
-		}
+		warnsOfKink(t, text, text+"\nstate x = 1\nx' = x\n", want)
 	}
 }
 
@@ -188,20 +157,8 @@ func TestThresholdsThatBodiesSet(t *testing.T) {
 		"x' = 1\nevent when x > 0.5 { x = p }\nobjective K = integral(if x > 3 then x else 2)":    false,
 		"x' = 1\nevent at 0.5 { x = 0 }\nobjective K = integral(if x > 0.25 then x else 2)":       false,
 	} {
-		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1, q = p\nstate x = 0.1, y = 1\ny' = 0\n"+
-			text+"\nobjective J = final(x)", odes.ParseOptions{})
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		s, err := m.Sensitivities(t.Context(), odes.Options{})
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
-			return d.Code == odes.CodeKink
-		}); got != want {
-			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
-		}
+		warnsOfKink(t, text, "time t from 0 to 1\nparam p = 1, q = p\nstate x = 0.1, y = 1\ny' = 0\n"+
+			text+"\nobjective J = final(x)", want)
 	}
 }
 
