@@ -37,7 +37,7 @@ func TestResidual(t *testing.T) {
 			}
 		}
 		got := make([]float64, len(b))
-		left, most := f.Residual(got, b, x, values, tiny), 0.0
+		left, most := f.Residual(got, b, x, values, tiny, 0, math.Inf(1)), 0.0
 		for i, v := range want {
 			if !(math.Abs(got[i]-v) <= 1e-14*size[i]) {
 				t.Errorf("transposed %t: residual %d is %v, not %v", transposed, i, got[i], v)
@@ -50,7 +50,7 @@ func TestResidual(t *testing.T) {
 		for _, v := range []float64{math.Inf(1), math.NaN(), math.MaxFloat64} {
 			wrong := append([]float64(nil), x...)
 			wrong[3], wrong[4] = v, v
-			if left := f.Residual(got, b, wrong, values, tiny); left == left {
+			if left := f.Residual(got, b, wrong, values, tiny, 0, math.Inf(1)); left == left {
 				t.Errorf("transposed %t: with %v the largest is %v", transposed, v, left)
 			}
 		}

@@ -366,7 +366,8 @@ func (f *refined) converges(left float64, refinements int) bool {
 // refine sets x to a solution for b, or one of the transposed system, in so many refinements or until the residual is
 // done. It returns the residual, over the terms of its equation. None is left out: that the first refinements gained
 // much does not say that the last does, where fast pairs of unknowns hide what they do together.
-func (f *refined) refine(transposed bool, done float64, most int) (left float64) {
+func (f *refined) refine(transposed bool, done float64, refinements int) (left float64) {
+	most := max(done, 2*refineEnough) // a residual above that is not enough, nor did it help one that is
 	way := direction(transposed)
 	rows := f.refinedPlan.rows[way]
 	values := f.rows[way].as(rows, f.values, -1)
@@ -374,10 +375,10 @@ func (f *refined) refine(transposed bool, done float64, most int) (left float64)
 	copy(f.r, f.b)
 	x, r := f.x[:len(f.b)], f.r[:len(f.b)]
 	last := math.Inf(1)
-	for range most {
+	for range refinements {
 		f.by.approximate(f.r, transposed)
 		simd.Binary(simd.Add, x, x, r)
-		left = rows.Residual(r, f.b, f.x, values, tiny)
+		left = rows.Residual(r, f.b, f.x, values, tiny, done, most)
 		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) {
 			break
 		}

@@ -113,10 +113,12 @@ func run(start []int32, items int) (at, lists int) {
 }
 
 // Residual sets r to b + A x, where x has a zero behind it. It returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if
-// there is one, or if a sum of sizes is too large for a number. An |r_i| of at most tiny does not count.
-func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny float64) (left float64) {
+// there is one, or if a sum of sizes is too large for a number. An |r_i| of at most tiny does not count. Of a ratio that
+// is at most least, or above most, only that is told, by any such number: so few sums of sizes are needed.
+func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny, least, most float64) (left float64) {
 	// Sizes are summed up only where that can matter: they are at least the sum of the chains' sizes.
-	limit := [3]float64{0, math.MaxFloat64, tiny}
+	left = least
+	limit := [3]float64{left, math.MaxFloat64, tiny}
 	for j := f.within(r, b, x, values, 0, &limit); j < len(b); j = f.within(r, b, x, values, j+1, &limit) {
 		size := math.Abs(b[j])
 		for e := f.Start[j]; e < f.Start[j+1]; e++ {
@@ -128,7 +130,9 @@ func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny float64) (
 		if left != left || size > math.MaxFloat64 { // nothing is small beside what is too large
 			return math.NaN()
 		}
-		limit[0] = left
+		if limit[0] = left; left > most {
+			limit[0] = math.MaxFloat64
+		}
 	}
 	return left
 }
