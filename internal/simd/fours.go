@@ -12,6 +12,7 @@ type Fours struct {
 	Start []int32     // [rows+1] the first four of each row
 	At    [][4]int32  // [fours] which elements of the vector the terms have
 	Short [][4]uint16 // At for SubstituteShort; nil where nobody calls that
+	First []int32     // of fours of elements that follow one another, the first of each, for Residual; nil for others
 }
 
 // shortMost is how many elements a vector may have for places of 16 bits.
@@ -114,18 +115,12 @@ func run(start []int32, items int) (at, lists int) {
 
 // Residual sets r to b + A x, where x has a zero behind it. It returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if
 // there is one, or if a sum of sizes is too large for a number. An |r_i| of at most tiny does not count. Of a ratio that
-// is at most least, or above most, only that is told, by any such number: so few sums of sizes are needed.
+// is at most least, or above most, only that is told, by any such number.
 func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny, least, most float64) (left float64) {
-	// Sizes are summed up only where that can matter: they are at least the sum of the chains' sizes.
 	left = least
 	limit := [3]float64{left, math.MaxFloat64, tiny}
 	for j := f.within(r, b, x, values, 0, &limit); j < len(b); j = f.within(r, b, x, values, j+1, &limit) {
-		size := math.Abs(b[j])
-		for e := f.Start[j]; e < f.Start[j+1]; e++ {
-			for q, i := range f.At[e] {
-				size += math.Abs(float64(values[e][q] * x[i]))
-			}
-		}
+		size := f.size(j, b[j], x, values)
 		left = max(left, math.Abs(r[j])/size)
 		if left != left || size > math.MaxFloat64 { // nothing is small beside what is too large
 			return math.NaN()
@@ -137,14 +132,29 @@ func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny, least, mo
 	return left
 }
 
-// within sets r from row j on, and returns the first row beyond the limits: its |r| is above limit[0] times the sum of
-// the chains' sizes, or that is above limit[1], and |r| is above limit[2].
+// size returns the size of s and of the terms of a row together.
+func (f *Fours) size(row int, s float64, x []float64, values [][4]float64) float64 {
+	c := [4]float64{math.Abs(s)}
+	for e := f.Start[row]; e < f.Start[row+1]; e++ {
+		for q, i := range f.At[e] {
+			c[q] = math.FMA(math.Abs(values[e][q]), math.Abs(x[i]), c[q])
+		}
+	}
+	return (c[0] + c[2]) + (c[1] + c[3])
+}
+
+// within sets r from row j on, and returns the first row beyond the limits: its |r| is above limit[0] times the size of
+// its terms, or that is above limit[1], and |r| is above limit[2].
 func (f *Fours) within(r, b, x []float64, values [][4]float64, j int, limit *[3]float64) int {
 	if useAVX2 && len(f.At) > 0 {
 		for j < len(b) {
 			at, rows := f.run(j, len(b))
 			left := rows
-			residualFours(&r[j], &b[j], &x[0], &f.At[at][0], &values[at][0], &f.Start[j], &limit[0], &left)
+			if f.First != nil {
+				residualNeighbours(&r[j], &b[j], &x[0], &f.First[at], &values[at][0], &f.Start[j], &limit[0], &left)
+			} else {
+				residualFours(&r[j], &b[j], &x[0], &f.At[at][0], &values[at][0], &f.Start[j], &limit[0], &left)
+			}
 			if j += rows - left; left > 0 {
 				break
 			}
@@ -154,10 +164,10 @@ func (f *Fours) within(r, b, x []float64, values [][4]float64, j int, limit *[3]
 	for ; j < len(b); j++ {
 		from, end := f.Start[j], f.Start[j+1]
 		s, s1, s2, s3 := chains(b[j], x, f.At[from:end], values[from:end])
-		least := (math.Abs(s) + math.Abs(s2)) + (math.Abs(s1) + math.Abs(s3))
 		s = (s + s2) + (s1 + s3)
 		r[j] = s
-		if s = math.Abs(s); !(s <= float64(limit[0]*least) && least <= limit[1] || s <= limit[2]) {
+		size := f.size(j, b[j], x, values)
+		if s = math.Abs(s); !(s <= float64(limit[0]*size) && size <= limit[1] || s <= limit[2]) {
 			break
 		}
 	}

@@ -664,6 +664,11 @@ func substituteShort(w *float64, recip *float64, order *int32, at *uint16, value
 //go:noescape
 func residualFours(r *float64, b *float64, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)
 
+// residualNeighbours is residualFours with fours of elements that follow one another.
+//
+//go:noescape
+func residualNeighbours(r *float64, b *float64, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)
+
 // eliminateColumn sets u[e] = own[e], and c += l·u[e] for the updates of e, up to four elements each.
 //
 //go:noescape

@@ -17769,6 +17769,7 @@ row:
 	SUBL   (DI), R8
 	ADDQ   $0x04, DI
 	VMOVSD (CX), X4
+	VANDPD Y0, Y4, Y5
 	TESTL  R8, R8
 	JZ     rownone
 
@@ -17779,17 +17780,92 @@ rowfour:
 	VMOVHPD     (DX)(R12*8), X6, X6
 	MOVLQSX     8(BX), R11
 	MOVLQSX     12(BX), R12
-	VMOVSD      (DX)(R11*8), X5
-	VMOVHPD     (DX)(R12*8), X5, X5
-	VINSERTF128 $0x01, X5, Y6, Y6
-	VFMADD231PD (SI), Y6, Y4
+	VMOVSD      (DX)(R11*8), X7
+	VMOVHPD     (DX)(R12*8), X7, X7
+	VINSERTF128 $0x01, X7, Y6, Y6
+	VMOVUPD     (SI), Y7
+	VFMADD231PD Y7, Y6, Y4
+	VANDPD      Y0, Y7, Y7
+	VANDPD      Y0, Y6, Y6
+	VFMADD231PD Y7, Y6, Y5
 	ADDQ        $0x10, BX
 	ADDQ        $0x20, SI
 	DECL        R8
 	JNZ         rowfour
 
 rownone:
-	VANDPD       Y0, Y4, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VADDPD       X6, X4, X4
+	VUNPCKHPD    X4, X4, X6
+	VADDSD       X6, X4, X4
+	VEXTRACTF128 $0x01, Y5, X6
+	VADDPD       X6, X5, X5
+	VUNPCKHPD    X5, X5, X6
+	VADDSD       X6, X5, X5
+	VMOVSD       X4, (AX)
+	VANDPD       X0, X4, X4
+	VUCOMISD     X5, X2
+	JCS          large
+	VMULSD       X1, X5, X5
+	VUCOMISD     X4, X5
+	JCC          next
+
+large:
+	VUCOMISD X4, X3
+	JCS      done
+
+next:
+	ADDQ $0x08, AX
+	ADDQ $0x08, CX
+	DECQ R10
+	JNZ  row
+
+done:
+	MOVQ R10, (R9)
+	VZEROUPPER
+	RET
+
+// func residualNeighbours(r *float64, b *float64, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·residualNeighbours(SB), NOSPLIT, $0-64
+	MOVQ     r+0(FP), AX
+	MOVQ     b+8(FP), CX
+	MOVQ     x+16(FP), DX
+	MOVQ     at+24(FP), BX
+	MOVQ     values+32(FP), SI
+	MOVQ     start+40(FP), DI
+	MOVQ     limit+48(FP), R8
+	MOVQ     count+56(FP), R9
+	MOVQ     (R9), R10
+	VPCMPEQD Y0, Y0, Y0
+	VPSRLQ   $0x01, Y0, Y0
+	VMOVSD   (R8), X1
+	VMOVSD   8(R8), X2
+	VMOVSD   16(R8), X3
+
+row:
+	MOVL   4(DI), R8
+	SUBL   (DI), R8
+	ADDQ   $0x04, DI
+	VMOVSD (CX), X4
+	VANDPD Y0, Y4, Y5
+	TESTL  R8, R8
+	JZ     rownone
+
+rowfour:
+	MOVLQSX     (BX), R11
+	VMOVUPD     (DX)(R11*8), Y6
+	VMOVUPD     (SI), Y7
+	VFMADD231PD Y7, Y6, Y4
+	VANDPD      Y0, Y7, Y7
+	VANDPD      Y0, Y6, Y6
+	VFMADD231PD Y7, Y6, Y5
+	ADDQ        $0x04, BX
+	ADDQ        $0x20, SI
+	DECL        R8
+	JNZ         rowfour
+
+rownone:
 	VEXTRACTF128 $0x01, Y4, X6
 	VADDPD       X6, X4, X4
 	VUNPCKHPD    X4, X4, X6

@@ -127,4 +127,8 @@ func residualFours(r, b, x *float64, at *int32, values *float64, start *int32, l
 	panic(noKernels)
 }
 
+func residualNeighbours(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int) {
+	panic(noKernels)
+}
+
 func eliminateColumn(c, own, u, l *float64, updates, start *int32, count int) { panic(noKernels) }

@@ -175,7 +175,12 @@ func products() {
 		"substituteShort is substituteFours with values of single precision and places of 16 bits.",
 		func(args emit.Args) { emit.SubstituteFours(args, true) })
 	kernel("residualFours", "(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)",
-		"residualFours sets r[j] = b[j] + Σ v·x[at] until a row is larger than the limits.", emit.ResidualFours)
+		"residualFours sets r[j] = b[j] + Σ v·x[at] until a row is larger than the limits.",
+		func(args emit.Args) { emit.ResidualFours(args, false) })
+	kernel("residualNeighbours",
+		"(r, b, x *float64, at *int32, values *float64, start *int32, limit *float64, count *int)",
+		"residualNeighbours is residualFours with fours of elements that follow one another.",
+		func(args emit.Args) { emit.ResidualFours(args, true) })
 	kernel("eliminateColumn", "(c, own, u, l *float64, updates, start *int32, count int)",
 		"eliminateColumn sets u[e] = own[e], and c += l·u[e] for the updates of e, up to four elements each.",
 		emit.EliminateColumn)

@@ -6,35 +6,66 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// fourKind is how the places of the elements of fours are told.
+type fourKind int
+
+const (
+	fourPlaces     fourKind = iota // of 32 bits, one by one
+	fourShort                      // of 16 bits; values have single precision
+	fourNeighbours                 // of 32 bits, of the first; the others follow it
+)
+
 // fourChains adds the terms of a row of fours to four chains, side by side in sum, the first of which has a value
 // already and the others 0: at and values point to the first four, and move on behind the last; left is how many there
-// are, which becomes 0. Short fours have values of single precision, and places of 16 bits.
-func fourChains(label string, x, at, values, left reg.Register, sum reg.VecVirtual, short bool) {
+// are, which becomes 0. Where sizes are given, those of the terms are added to them, with the bits of a size.
+func fourChains(
+	label string, x, at, values, left reg.Register, sum reg.VecVirtual, kind fourKind, sizes, size reg.VecVirtual,
+) {
 	TESTL(left, left)
 	JZ(LabelRef(label + "none"))
 	Label(label + "four")
-	terms, upper := YMM(), XMM()
-	place, size := func(k int, to reg.Register) { MOVLQSX(Mem{Base: at, Disp: 4 * k}, to) }, uint64(4)
-	if short {
-		place, size = func(k int, to reg.Register) { MOVWQZX(Mem{Base: at, Disp: 2 * k}, to) }, 2
+	terms, places := YMM(), uint64(16)
+	switch kind {
+	case fourNeighbours:
+		first := GP64()
+		MOVLQSX(Mem{Base: at}, first)
+		VMOVUPD(Mem{Base: x, Index: first, Scale: 8}, terms)
+		places = 4
+	default:
+		place := func(k int, to reg.Register) { MOVLQSX(Mem{Base: at, Disp: 4 * k}, to) }
+		if kind == fourShort {
+			place = func(k int, to reg.Register) { MOVWQZX(Mem{Base: at, Disp: 2 * k}, to) }
+			places = 8
+		}
+		upper := XMM()
+		for k, to := range []reg.VecVirtual{terms.AsX().(reg.VecVirtual), upper} {
+			first, second := GP64(), GP64()
+			place(2*k, first)
+			place(2*k+1, second)
+			VMOVSD(Mem{Base: x, Index: first, Scale: 8}, to)
+			VMOVHPD(Mem{Base: x, Index: second, Scale: 8}, to, to)
+		}
+		VINSERTF128(Imm(1), upper, terms, terms)
 	}
-	for k, to := range []reg.VecVirtual{terms.AsX().(reg.VecVirtual), upper} {
-		first, second := GP64(), GP64()
-		place(2*k, first)
-		place(2*k+1, second)
-		VMOVSD(Mem{Base: x, Index: first, Scale: 8}, to)
-		VMOVHPD(Mem{Base: x, Index: second, Scale: 8}, to, to)
-	}
-	VINSERTF128(Imm(1), upper, terms, terms)
-	if short {
+	bytes := uint64(32)
+	switch {
+	case kind == fourShort:
 		wide := YMM()
 		VCVTPS2PD(Mem{Base: values}, wide)
 		VFMADD231PD(wide, terms, sum)
-	} else {
+		bytes = 16
+	case sizes != nil:
+		own := YMM()
+		VMOVUPD(Mem{Base: values}, own)
+		VFMADD231PD(own, terms, sum)
+		VANDPD(size, own, own)
+		VANDPD(size, terms, terms)
+		VFMADD231PD(own, terms, sizes)
+	default:
 		VFMADD231PD(Mem{Base: values}, terms, sum)
 	}
-	ADDQ(Imm(4*size), at)
-	ADDQ(Imm(8*size), values)
+	ADDQ(Imm(places), at)
+	ADDQ(Imm(bytes), values)
 	DECL(left)
 	JNZ(LabelRef(label + "four"))
 	Label(label + "none")
@@ -79,7 +110,11 @@ func SubstituteFours(args Args, short bool) {
 		if scaled {
 			VXORPD(sign, own, own)
 		}
-		fourChains(label, w, at, values, left, sum, short)
+		kind := fourPlaces
+		if short {
+			kind = fourShort
+		}
+		fourChains(label, w, at, values, left, sum, kind, nil, nil)
 		chainSum(sum)
 		if scaled {
 			VMULSD(Mem{Base: recip}, own, own)
@@ -99,10 +134,10 @@ func SubstituteFours(args Args, short bool) {
 }
 
 // ResidualFours is r[j] = b[j] + Σ v·x[at], row by row, as long as |r[j]| is at most limit[0] times the sum of the
-// sizes of the row's chains, where that is at most limit[1], or |r[j]| is at most limit[2]. Arguments are r, b, x, at,
+// sizes of the row's terms, where that is at most limit[1], or |r[j]| is at most limit[2]. Arguments are r, b, x, at,
 // values and start of the first row, limit and count. count becomes what is left of it, the row that ends the loop
 // included.
-func ResidualFours(args Args) {
+func ResidualFours(args Args, neighbours bool) {
 	p := pointers(args, "r", "b", "x", "at", "values", "start", "limit", "count")
 	r, b, x, at, values, start, limit, number := p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]
 	count := GP64()
@@ -116,20 +151,24 @@ func ResidualFours(args Args) {
 		VMOVSD(Mem{Base: limit, Disp: 8 * k}, limits[k])
 	}
 	sum, sizes := YMM(), YMM()
-	own, least := sum.AsX(), sizes.AsX()
+	own, all := sum.AsX(), sizes.AsX()
+	kind := fourPlaces
+	if neighbours {
+		kind = fourNeighbours
+	}
 	Label("row")
 	left := rowLength(start)
 	VMOVSD(Mem{Base: b}, own)
-	fourChains("row", x, at, values, left, sum, false)
 	VANDPD(size, sum, sizes)
+	fourChains("row", x, at, values, left, sum, kind, sizes, size)
 	chainSum(sum)
 	chainSum(sizes)
 	VMOVSD(own, Mem{Base: r})
 	VANDPD(size.AsX(), own, own)
-	VUCOMISD(least, limits[1])
+	VUCOMISD(all, limits[1])
 	JCS(LabelRef("large"))
-	VMULSD(limits[0], least, least)
-	VUCOMISD(own, least)
+	VMULSD(limits[0], all, all)
+	VUCOMISD(own, all)
 	JCC(LabelRef("next"))
 	Label("large")
 	VUCOMISD(own, limits[2])
