@@ -118,12 +118,18 @@ func seek(rows []int32, from int, i int32) int {
 }
 
 func (f *incomplete) Factor(values []float64) error {
-	p, o := f.s.p, f.o
+	p := f.s.p
 	values = values[:len(p.Rows)]
 	size, finite := largest(values)
 	if !finite {
 		return p.notFinite(values)
 	}
+	return f.factor(values, size)
+}
+
+// factor factors finite values, the largest of which has this size.
+func (f *incomplete) factor(values []float64, size float64) error {
+	p, o := f.s.p, f.o
 	for k := range p.N {
 		from, at := p.Start[k], f.diagonal[k]
 		c := f.column[:copy(f.column, values[from:p.Start[k+1]])]

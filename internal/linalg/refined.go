@@ -319,7 +319,11 @@ func (f *filled) factor(values []float64) error {
 	}
 	f.rows[0].forget()
 	f.rows[1].forget()
-	return f.ilu.Factor(f.values)
+	size, finite := largest(values) // what is filled is 0
+	if !finite {
+		return f.ilu.s.p.notFinite(f.values)
+	}
+	return f.ilu.factor(f.values, size)
 }
 
 // approximate implements approximation.
