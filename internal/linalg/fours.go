@@ -91,8 +91,8 @@ const mostNeighbours = 2
 
 const (
 	// longerBy is how many fours take as long as the end of a row that comes sooner or later than that of the row
-	// before: processors foresee only ends that are alike.
-	longerBy = 6
+	// before: processors foresee only ends that are alike. It was 6 on one processor, and 1 or 2 on another.
+	longerBy = 2
 
 	// evenMost is how many fours of a row count. Those with more are as long as they need to be.
 	evenMost = 32
