@@ -60,7 +60,7 @@ func newNeighbours(rows [][]fourTerm, values, n int) *fours {
 		}
 		packed, all = packed+(len(row)+3)/4, all+needs[j]
 	}
-	if float64(all) > mostNeighbours*float64(packed) {
+	if all > mostNeighbours*packed {
 		return nil
 	}
 	f := &fours{Fours: simd.Fours{Start: make([]int32, 1, len(rows)+1)}, place: make([]int32, values)}
