@@ -123,10 +123,12 @@ func (p *parse) lost(start, end int) *ast.Bad {
 		if isName(t) && i > start && p.startsEquation(i) { // in a loop around it
 			bad.Names = append(bad.Names, p.ident(t))
 		}
-		if state, _ := p.otherDerivative(t); i == start && state != "" {
-			name := p.ident(t)
-			name.Name = strings.TrimSpace(state)
-			bad.Names = append(bad.Names, name)
+		if i == start {
+			if state, _ := p.otherDerivative(t); state != "" {
+				name := p.ident(t)
+				name.Name = strings.TrimSpace(state)
+				bad.Names = append(bad.Names, name)
+			}
 		}
 		braces, others = nesting(t, braces, others)
 	}

@@ -25,6 +25,9 @@ var (
 	derivative = lazy.Regexp(`^(?:der|dot|ddt|D|Differential)\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
 	quotient   = lazy.Regexp(`^d\s*/\s*dt\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
 	leibniz    = lazy.Regexp(`^d([\pL_][\pL\p{Nd}_]*)\s*/\s*d[\pL_]+`)
+	numbered   = lazy.Regexp(`^(?:[dD][\pL_]+_?[dD][tT]|DADT)$`) // what MATLAB and NONMEM number
+	// names of derivatives that are made of the name of a state: dxdt, dx, x_dot
+	named = lazy.Regexp(`^(?:d_?([\pL_][\pL\p{Nd}_]*?)(?:_?dt)?|([\pL_][\pL\p{Nd}_]*?)(?:_?dot|_?prime|_t))$`)
 )
 
 // otherDerivative returns the state and the text of a derivative in another
@@ -39,6 +42,10 @@ func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
 		if m := form().FindStringSubmatch(rest); m != nil {
 			return m[1], m[0]
 		}
+	}
+	if m := named().FindStringSubmatch(t.Text); m != nil && isToken(&p.tokens[p.tokenAt(t.Start)+1], "=") &&
+		p.lacksEquation(m[1]+m[2]) {
+		return m[1] + m[2], t.Text
 	}
 	return "", ""
 }
@@ -365,6 +372,13 @@ var misfits = []advice{
 		message: "values change in the body of an event only: event when ... { {next} {after} ... }",
 	},
 	{
+		example: "dydt(1) = y(2)",
+		after:   "(",
+		when:    func(s *site) bool { return s.assigned() && numbered().MatchString(s.next.Text) },
+		code:    CodeDerivative,
+		message: "write the derivatives of a vector as y[1]' = ..., or give each state a name: A' = ...",
+	},
+	{
 		example: "x(0) = 1",
 		after:   "(",
 		when:    func(s *site) bool { return isName(s.next) && s.assigned() },
@@ -402,6 +416,23 @@ func (s *site) otherNotation() bool {
 	at := s.span(s.next.Start, s.next.Start+len(text))
 	s.fail(CodeDerivative, at, "write the derivative as %s' = ...", state).Fix(at, state+"'", "write "+state+"'")
 	return true
+}
+
+// lacksEquation reports whether a state of some name is declared, and no equation begins with it.
+func (p *parse) lacksEquation(name string) bool {
+	declared, within := false, false
+	for i := range p.tokens {
+		t := &p.tokens[i]
+		switch {
+		case t.Text == name && p.startsEquation(i):
+			return false
+		case p.startsItem(i):
+			within = isToken(t, "state")
+		case within && t.Text == name && isOneOf(&p.tokens[i-1], "state ,"):
+			declared = true
+		}
+	}
+	return declared
 }
 
 // lacksOperator reports two operands in a row.

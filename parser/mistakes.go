@@ -194,6 +194,14 @@ var mistakes = []advice{
 			"or import \"std/{before}.ode\" of a module that is built in",
 	},
 	{
+		example: "event e every 2 h { x = 0 }",
+		after:   "{ for",
+		wants:   "{", item: "event",
+		when:    func(s *site) bool { return s.before.Kind == ast.NumberToken && isName(s.next) },
+		message: "a unit stands in brackets: {before} [{next}]",
+		fix:     replacement{onNext, "[{next}]", "write brackets"},
+	},
+	{
 		example: "event e when x < 0: x = 0",
 		wants:   "{", item: "event",
 		when:    func(s *site) bool { return isOneOf(s.next, ": stop") || isName(s.next) },
@@ -303,6 +311,14 @@ var mistakes = []advice{
 		next:    "as", item: "import",
 		at:      inGap,
 		message: "the file of an import stands in double quotes: import \"{before}.ode\" as {after}",
+	},
+	{
+		example: "time from 0 to 10",
+		item:    "time",
+		when:    func(s *site) bool { return s.before.Text == "from" && s.i == s.start+2 },
+		at:      onBefore,
+		message: "the time has a name: time t from 0 to 10",
+		fix:     replacement{atBefore, "t ", "name it t"},
 	},
 	{
 		example: "time t = 0",

@@ -12,10 +12,16 @@ var noOperands = []advice{
 		tell:    (*site).endOutsideIndex,
 	},
 	{
+		example: "time t from 0 to 1; let a = 2*time",
+		next:    "time",
+		tell:    (*site).timeItself,
+	},
+	{
 		example: "let a = 2*data",
 		when: func(s *site) bool {
-			return s.next.Kind == ast.KeywordToken && (s.reservedSeen[s.next.Text] ||
-				!s.atEnd() && (itemWords[s.next.Text] || !continues(s.next.Text)))
+			word := s.next.Text
+			return s.next.Kind == ast.KeywordToken && (s.reservedSeen[word] || !s.atEnd() &&
+				(itemWords[word] || !continues(word) || word == "rate" && s.word() != "reaction"))
 		},
 		tell: func(s *site) bool { s.reserved(s.next); return true },
 	},
@@ -95,6 +101,22 @@ func (s *site) endOutsideIndex() bool {
 		s.complain(CodeEnd, s.at(s.next), "`end` is the last index and stands only inside brackets: x[end]")
 	}
 	return true
+}
+
+// timeItself reports the word time where its name belongs, and says which name the model gives it. In an experiment it
+// may be a column of a table.
+func (s *site) timeItself() bool {
+	if s.atEnd() || isToken(s.after, "(") || s.word() == "experiment" {
+		return false
+	}
+	for i := range s.tokens {
+		if t := &s.tokens[min(i+1, len(s.tokens)-1)]; isToken(&s.tokens[i], "time") && s.startsItem(i) && isName(t) {
+			s.complain(CodeReserved, s.at(s.next), "the time of this model is called \"%s\"", t.Text).
+				Fix(s.at(s.next), t.Text, "write "+t.Text)
+			return true
+		}
+	}
+	return false
 }
 
 // missingExpression reports that an expression is missing, and relates what the next line starts with.
