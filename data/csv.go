@@ -21,6 +21,8 @@ type Table struct {
 	Columns []string
 	Cells   [][]string // per column
 	Lines   []int      // line of each row in the file
+
+	comma rune // what separates columns
 }
 
 // ReadTable reads a CSV or TSV file with a header line. The separator is a tab
@@ -38,7 +40,10 @@ func ReadTable(files fs.FS, name string) (*Table, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%s: the file is empty; its first line names the columns", name)
 	}
-	t := &Table{Name: name, Columns: rows[0], Cells: make([][]string, len(rows[0])), Lines: lines[1:]}
+	t := &Table{
+		Name: name, Columns: rows[0], Cells: make([][]string, len(rows[0])), Lines: lines[1:],
+		comma: separator(name, text),
+	}
 	seen := map[string]bool{}
 	for k, c := range t.Columns {
 		t.Columns[k] = strings.TrimSpace(c)
@@ -49,14 +54,29 @@ func ReadTable(files fs.FS, name string) (*Table, error) {
 	}
 	for i, row := range rows[1:] {
 		if len(row) != len(t.Columns) {
-			return nil, fmt.Errorf("%s:%d: %d cells, but the header names %d columns", name, lines[i+1], len(row),
-				len(t.Columns))
+			return nil, fmt.Errorf("%s:%d: %s, but the header names %s%s", name, lines[i+1], counted(len(row), "cell"),
+				counted(len(t.Columns), "column"), t.decimals(row))
 		}
 		for k, cell := range row {
 			t.Cells[k] = append(t.Cells[k], strings.TrimSpace(cell))
 		}
 	}
 	return t, nil
+}
+
+// decimals is what may have made too many cells of a row.
+func (t *Table) decimals(row []string) string {
+	if len(row) > len(t.Columns) && t.comma == ',' {
+		return "; decimals are written with a point, and a text with a comma stands in double quotes"
+	}
+	return ""
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
 // Numbers returns column k as numbers; an empty cell, "nan" and "na" are missing values (NaN).
@@ -68,6 +88,9 @@ func (t *Table) Numbers(k int) ([]float64, error) {
 			hint := ""
 			if _, ok := parse(strings.Replace(cell, ",", ".", 1)); ok {
 				hint = "; decimals are written with a point"
+			} else if limited(cell) {
+				hint = "; a value below a limit of quantification is written as the limit, and the limit said in " +
+					"the noise: normal(sd, below = limit)"
 			}
 			return nil, fmt.Errorf("%s:%d: %q in column %q is not a number%s", t.Name, t.Lines[i], cell, t.Columns[k],
 				hint)
@@ -75,6 +98,15 @@ func (t *Table) Numbers(k int) ([]float64, error) {
 		out[i] = x
 	}
 	return out, nil
+}
+
+// limited reports what stands for a value below a limit of quantification.
+func limited(cell string) bool {
+	switch strings.ToLower(cell) {
+	case "blq", "bloq", "bql", "lloq", "bdl":
+		return true
+	}
+	return strings.HasPrefix(cell, "<")
 }
 
 func parse(cell string) (float64, bool) {
@@ -110,8 +142,14 @@ func cells(text []byte) (n int) {
 // records splits a file into cells.
 func records(name string, text []byte) (rows [][]string, lines []int, err error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return nil, nil, fmt.Errorf("%s: the text is encoded as UTF-16; save it as UTF-8", name)
+	}
 	if err := memory.Ask(bytesPerCell * float64(cells(text))); err != nil {
 		return nil, nil, fmt.Errorf("cannot read %q: %w", name, err)
+	}
+	if !bytes.Contains(text, []byte{'\n'}) {
+		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'}) // as spreadsheets of old Macs end lines
 	}
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma = separator(name, text)

@@ -131,7 +131,7 @@ func TestReadTable(t *testing.T) {
 		t.Error(d.Columns, y, err)
 	}
 	if _, err := ReadTable(files, "e.csv"); err == nil ||
-		err.Error() != "e.csv:3: 1 cells, but the header names 2 columns" {
+		err.Error() != "e.csv:3: 1 cell, but the header names 2 columns" {
 		t.Error(err)
 	}
 	f, err := ReadTable(files, "f.csv")
@@ -140,6 +140,36 @@ func TestReadTable(t *testing.T) {
 	}
 	if _, err := f.Numbers(1); err == nil || err.Error() != `f.csv:3: "zwei" in column "y" is not a number` {
 		t.Error(err)
+	}
+}
+
+// TestReadTableOfSpreadsheets reads what spreadsheets write, or says how to write it.
+func TestReadTableOfSpreadsheets(t *testing.T) {
+	for text, want := range map[string]string{
+		"\xef\xbb\xbft;y\r\n0;1.5\r\n":  "[1.5]",
+		"t,y\r0,1.5\r1,2\r":             "[1.5 2]",
+		"\xff\xfet\x00,\x00y\x00\n\x00": "a.csv: the text is encoded as UTF-16; save it as UTF-8",
+		"t,y\n0,1,5\n": "a.csv:2: 3 cells, but the header names 2 columns; decimals are written with a point, and a " +
+			"text with a comma stands in double quotes",
+		"t;y\n0;1,5\n": `a.csv:2: "1,5" in column "y" is not a number; decimals are written with a point`,
+		"t,y\n0,<0.1\n": `a.csv:2: "<0.1" in column "y" is not a number; a value below a limit of quantification is ` +
+			"written as the limit, and the limit said in the noise: normal(sd, below = limit)",
+		"t,y\n0,BLQ\n": `a.csv:2: "BLQ" in column "y" is not a number; a value below a limit of quantification is ` +
+			"written as the limit, and the limit said in the noise: normal(sd, below = limit)",
+	} {
+		got := ""
+		table, err := ReadTable(fstest.MapFS{"a.csv": {Data: []byte(text)}}, "a.csv")
+		if err == nil {
+			var y []float64
+			y, err = table.Numbers(1)
+			got = fmt.Sprint(y)
+		}
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
+		}
 	}
 }
 

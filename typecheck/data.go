@@ -46,14 +46,16 @@ func (t *dataTable) has(name string) bool {
 	return slices.Contains(t.Columns, name) || t.text(name) >= 0
 }
 
-// names lists the columns, those of numbers first.
-func (t *dataTable) names() string {
+// columns lists the names of all columns, those of numbers first.
+func (t *dataTable) columns() []string {
 	all := slices.Clone(t.Columns)
 	for _, col := range t.texts {
 		all = append(all, col.name)
 	}
-	return strings.Join(all, ", ")
+	return all
 }
+
+func (t *dataTable) names() string { return strings.Join(t.columns(), ", ") }
 
 // resolveData reads a data item.
 func (c *checker) resolveData(e *entity) {
@@ -80,7 +82,14 @@ func (c *checker) resolveData(e *entity) {
 		}
 		d := c.errorf(CodeData, e.span, "data table %q has no column `time`; it is required", e.name)
 		if e.data.Value != nil {
-			d.Message += ", and is named if the file calls it otherwise: csv(\"file.csv\", time = \"t\", …)"
+			meant := "t"
+			for _, name := range t.columns() {
+				if strings.EqualFold(name, "time") {
+					meant = name
+				}
+			}
+			d.Message += ", and is named if the file calls it otherwise: csv(\"file.csv\", time = \"" + meant + "\", …)" +
+				"; the file has " + t.names()
 		}
 		return
 	}
@@ -218,6 +227,11 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			k = slices.IndexFunc(table.Columns, func(h string) bool { b, _ := splitHeader(h); return b == bare })
 		}
 		if k < 0 {
+			if len(table.Columns) == 1 && strings.Contains(table.Columns[0], " ") {
+				c.errorf(CodeData, at, "%s has one column, %q; commas, semicolons or tabs separate columns", file.Value,
+					table.Columns[0])
+				return false
+			}
 			d := c.errorf(CodeData, at, "%s has no column %q; it has %s", file.Value, bare,
 				strings.Join(table.Columns, ", "))
 			if best := nearest(bare, table.Columns); best != "" {
