@@ -167,6 +167,13 @@ var misfits = []advice{
 		fix:     replacement{onNext, "==", "write =="},
 	},
 	{
+		example: "constraint c: a = b",
+		next:    "=", item: "constraint", glued: true,
+		code:    CodeCondition,
+		message: "a constraint compares: constraint c: a == b, a <= b or a >= b",
+		fix:     replacement{onNext, "==", "write =="},
+	},
+	{
 		example: "time t from 0 to 10 steps 100",
 		name:    "by step steps dt every with", item: "time", glued: true,
 		message: "{found} cannot stand behind the end of the time; the solver chooses its steps, " +

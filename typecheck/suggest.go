@@ -28,8 +28,12 @@ func (c *checker) undefined(x context, id ast.Ident) {
 	if !id.Quoted && parser.Reserved(id.Name) {
 		return // the parser has reported that it is no name
 	}
-	if len(stdlib.Named(id.Name)) > 0 {
-		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name)
+	if f := stdlib.Named(id.Name); len(f) > 0 {
+		arguments := "…"
+		if len(f[0].Args) == 0 || id.Name == "nll" {
+			arguments = ""
+		}
+		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(%s)", id.Name, id.Name, arguments)
 		return
 	}
 	d := c.errorf(CodeUndefined, id.Span, "%q is not defined", id.Name)
