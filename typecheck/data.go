@@ -88,8 +88,8 @@ func (c *checker) resolveData(e *entity) {
 					meant = name
 				}
 			}
-			d.Message += ", and is named if the file calls it otherwise: csv(\"file.csv\", time = \"" + meant + "\", …)" +
-				"; the file has " + t.names()
+			d.Message += ", and is named if the file calls it otherwise: csv(\"file.csv\", time = \"" + meant +
+				"\", …); the file has " + t.names()
 		}
 		return
 	}

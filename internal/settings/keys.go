@@ -261,6 +261,9 @@ func tolerance(name string, limit float64, field func(s *Settings) *tolerances) 
 func word(set func(s *Settings, w string) string) setter {
 	return func(s *Settings, v typecheck.SettingValue) string {
 		if v.Word == "" {
+			if v.Text != "" {
+				return "takes a name, without quotes: " + v.Text
+			}
 			return "takes a name"
 		}
 		return set(s, v.Word)

@@ -70,8 +70,14 @@ func noMethod(w string, words []string) string {
 	if meant, known := foreignMethods[strings.ToLower(w)]; known {
 		return text + strconv.Quote(w) + "; write " + meant
 	}
-	return text + among(w, words)
+	if near := diag.DidYouMean(w, words); near != "" {
+		return text + strconv.Quote(w) + near
+	}
+	return text + strconv.Quote(w) + leaveIt
 }
+
+// leaveIt is the advice where no method is meant for certain. There are too many of them for a message.
+const leaveIt = "; write auto, which suits most models, or one of the methods that odes doc lists"
 
 func noController(w string, words []string) string {
 	return "names a controller that does not exist: " + among(w, words)
@@ -89,8 +95,7 @@ func methodLater(v typecheck.SettingValue) (what string, needed bool) {
 	if !slices.Contains(laterMethods, v.Word) {
 		return "", false
 	}
-	names := strings.Join(methodNames(), ", ")
-	return "solver.method " + v.Word + " is not available in this version; there are " + names, true
+	return "solver.method " + v.Word + " is not available in this version" + leaveIt, true
 }
 
 // steadyWays are the ways to find steady states.

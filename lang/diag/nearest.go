@@ -5,12 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest returns the candidate that a misspelt name most likely meant: the one
-// at the smallest edit distance, when that is at most a third of the name's
-// length (and at least 1). It reports false when none is near.
+// Nearest returns the candidate that a misspelt name most likely meant: the one with the same letters, small or large,
+// or else the one at the smallest edit distance, when that is at most a third of the name's length (and at least 1). It
+// reports false when none is near.
 func Nearest(name string, candidates []string) (string, bool) {
 	best, distance := "", max(1, utf8.RuneCountInString(name)/3)+1
 	for _, c := range candidates {
+		if c != name && strings.EqualFold(c, name) {
+			return c, true
+		}
 		if utf8.RuneCountInString(name) == 1 && !strings.EqualFold(c, name) {
 			continue // too different in length to be a misspelling
 		}
