@@ -139,3 +139,30 @@ func TestManual(t *testing.T) {
 		}
 	}
 }
+
+// TestNear: of a name without help, what it is called here is told, or what mentions it.
+func TestNear(t *testing.T) {
+	for name, want := range map[string]string{
+		"ln":       "; the natural logarithm is log",
+		"paramm":   `; did you mean "param"?`,
+		"linspace": "; write grid(a, b, n)",
+		"zeroness": "",
+	} {
+		if got := Near(name, Names()); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for word, name := range map[string]string{
+		"profile": "fit.intervals", "Hessian": "sens.order", "infusions": "infusion", "priors": "~",
+	} {
+		if list := Mentions(word); !slices.Contains(list, name) {
+			t.Errorf("%s is mentioned in %v, not in %s", word, list, name)
+		}
+	}
+	if text := Near("event_", Names()); !strings.HasPrefix(text, `; did you mean "event"?`) {
+		t.Errorf("%q", text)
+	}
+	if text := Near("steps", nil); !strings.HasSuffix(text, ", …") || strings.Count(text, ",") != 8 {
+		t.Errorf("%q", text)
+	}
+}

@@ -44,6 +44,14 @@ var signs = []Entry{
 	{"`", "param `end of dose` = 3", "Names that are reserved words, or have spaces, stand in backquotes."},
 }
 
+// marks stand behind numbers of results.
+var marks = []Entry{
+	{"?", "0.0412?", "Behind a number of a result: it is loose, few of its digits are right, as an independent run " +
+		"says (odes doc trust). At the end of an interval of a fit: it is not found for certain. JSON writes \"loose\"."},
+	{"!", "0.0412!", "Behind a number of a result: it is lost, not to be trusted. An independent run has another " +
+		"value, or nothing confirms it (odes doc trust). JSON writes \"lost\"."},
+}
+
 // modes are the ways to compute a gradient.
 var modes = func() []Entry {
 	var list []Entry

@@ -29,8 +29,8 @@ var codes = map[string]string{
 		"not be met.",
 	"trust": "What an independent run says of the numbers of a result: another method, on steps of its own, with " +
 		"tighter tolerances. Numbers that both runs have alike are right; those that differ are marked loose or lost.",
-	"fit": "What there is to say of a fit: searches that failed, estimates at a bound, what the data do not tell; " +
-		"docs/fit.md.",
+	"fit": "What there is to say of a fit: searches that failed, estimates at a bound, params that are not " +
+		"identifiable from the data (before a fit, odes check --identifiable tells them); docs/fit.md.",
 	"assert-failed":    "An assert does not hold for the params of this run.",
 	"assertion-failed": "An assert of constants does not hold.",
 	"assigned-twice": "The body of an event assigns to an element twice; all assignments happen at once, " +
@@ -67,10 +67,11 @@ var codes = map[string]string{
 	"equality-of-reals":  "== and != compare indices and strings; reals that change are practically never equal.",
 	"event-never-fires":  "The condition of an event cannot become true, or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
-	"foreign-file":       "The file is written in another program's language.",
-	"foreign-operator":   "An operator of another language: power is ^, conditions are joined by and, or, not.",
-	"glued-coefficient":  "A coefficient and its species are separated by a space: 2 A.",
-	"gradient-check":     "What check = fd(…) found of the gradient: that it is right, or how far it is off.",
+	"foreign-file": "The file is written in another program's language. What SBML, Antimony, NONMEM, rxode2, Stan, " +
+		"Matlab, XPPAUT, Modelica and others write is in docs/language.md, From other programs.",
+	"foreign-operator":  "An operator of another language: power is ^, conditions are joined by and, or, not.",
+	"glued-coefficient": "A coefficient and its species are separated by a space: 2 A.",
+	"gradient-check":    "What check = fd(…) found of the gradient: that it is right, or how far it is off.",
 	"grazing": "An event's guard barely crosses zero: its time, and the gradient through it, " +
 		"hardly exist.",
 	"hidden-event": "A condition of states may have been met for a moment that nobody looked at.",

@@ -690,7 +690,11 @@ func (s *Session) doDoc(_ context.Context, w io.Writer, rest string) error {
 		}
 	}
 	if s.cfg.Doc == nil || !s.cfg.Doc(w, rest) {
-		return fmt.Errorf("there is no help on %q%s", rest, diag.DidYouMean(rest, append(s.declared(), s.cfg.Words...)))
+		near := diag.DidYouMean
+		if s.cfg.Near != nil {
+			near = s.cfg.Near
+		}
+		return fmt.Errorf("there is no help on %q%s", rest, near(rest, append(s.declared(), s.cfg.Words...)))
 	}
 	return nil
 }

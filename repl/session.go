@@ -37,6 +37,8 @@ type Config struct {
 	// Doc writes help on a word of the language, and reports whether there is any. Nil means that
 	// there is no help.
 	Doc func(w io.Writer, name string) bool
+	// Near says what may be meant by a name without help, beside some names that have it: "", or behind a semicolon.
+	Near func(name string, names []string) string
 	// Words are completed besides names, commands and keywords: functions and methods, for example.
 	Words []string
 	// Edit lets the user edit a file. Nil means that there is no editor.

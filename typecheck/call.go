@@ -217,6 +217,9 @@ var foreign = map[string]string{
 	"mse":            "write nll(), or sum_at(times, (x - y)^2)",
 }
 
+// Foreign returns advice on a name that other languages have for what this one provides, or "".
+func Foreign(name string) string { return foreign[strings.ToLower(name)] }
+
 // mentionsTime reports whether the name of time stands in an argument.
 func (c *checker) mentionsTime(x context, e ast.Expr) bool {
 	found := false

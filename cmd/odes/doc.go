@@ -10,7 +10,7 @@ import (
 	"odes.dev/odes/help"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
-	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/plot"
 )
 
@@ -27,12 +27,21 @@ func (d *docCmd) Run(c *call) error {
 		if strings.HasSuffix(d.Name, ".ode") {
 			return c.explainModel(d.Name)
 		}
-		if near := diag.DidYouMean(d.Name, subjectNames()); near != "" {
-			return usagef("there is no help on %q%s", d.Name, near)
+		near := nearHelp(d.Name, subjectNames())
+		if near == "" {
+			near = "; odes doc lists all there is"
 		}
-		return usagef("there is no help on %q; odes doc lists all there is", d.Name)
+		return usagef("there is no help on %q%s", d.Name, near)
 	}
 	return nil
+}
+
+// nearHelp is what to say of a name without help, beside some names that have it.
+func nearHelp(name string, names []string) string {
+	if method := settings.MethodFor(name); method != "" {
+		return "; a method like it is " + method
+	}
+	return help.Near(name, names)
 }
 
 // formatEntries explain the formats of results and of pictures.

@@ -39,6 +39,8 @@ var rewordings = []struct {
 	}},
 	{`^unexpected argument ([^,]+)(, did you mean (.+))?$`, func(m []string, command string) string {
 		switch {
+		case command == "" && strings.HasSuffix(m[1], ".ode"):
+			return fmt.Sprintf("a command stands before the model: odes sens %s", m[1])
 		case m[3] == "" && command == "":
 			return fmt.Sprintf("there is no command %q", m[1])
 		case m[3] == "":

@@ -128,6 +128,7 @@ func (c *call) session(dark bool) *repl.Session {
 		Doc: func(w io.Writer, name string) bool {
 			return help.Explain(w, name, c.screen(c.out), formatEntries()...)
 		},
+		Near:  nearHelp,
 		Words: help.Names(),
 		Progress: func() (func(odes.Progress), func()) {
 			var opts odes.Options

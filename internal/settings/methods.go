@@ -64,10 +64,13 @@ func controllerNames() []string {
 	return names
 }
 
+// MethodFor returns the method here that is nearest to a method of another program, or "".
+func MethodFor(name string) string { return foreignMethods[strings.ToLower(name)] }
+
 // noMethod suggests what a name that is no method may mean.
 func noMethod(w string, words []string) string {
 	const text = "names a method that does not exist: "
-	if meant, known := foreignMethods[strings.ToLower(w)]; known {
+	if meant := MethodFor(w); meant != "" {
 		return text + strconv.Quote(w) + "; write " + meant
 	}
 	if near := diag.DidYouMean(w, words); near != "" {
