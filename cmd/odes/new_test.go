@@ -12,7 +12,8 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// TestTemplates parses, formats, solves and differentiates every template, without a warning.
+// TestTemplates parses, formats, solves, differentiates and, where there is something to be found, fits every template,
+// without a warning.
 func TestTemplates(t *testing.T) {
 	names := templateNames()
 	for _, want := range strings.Fields("pk epidemic reaction mechanics pde control") {
@@ -20,6 +21,7 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("there is no template %s", want)
 		}
 	}
+	fits := 0
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -57,6 +59,18 @@ func TestTemplates(t *testing.T) {
 					t.Errorf("objective %s depends on nothing", v.Name)
 				}
 			}
+			if !strings.Contains(text, "\nfit ") {
+				return
+			}
+			fits++
+			errs.Reset()
+			code := run(t.Context(), []string{"fit", "-"}, strings.NewReader(text), &out, &errs)
+			if code != exitDone || errs.Len() > 0 || strings.Contains(out.String(), "bound)") {
+				t.Errorf("odes fit: status %d\n%s\n%s", code, &errs, &out)
+			}
 		})
+	}
+	if fits != 2 {
+		t.Errorf("%d templates were fitted", fits)
 	}
 }
