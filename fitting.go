@@ -16,6 +16,8 @@ import (
 type FitSettings struct {
 	Objective string
 	Maximize  bool
+	// Unlikely tells that the fit looks for where the data are least likely: the sign of nll() is wrong.
+	Unlikely bool
 	// Unchosen are the names of the model's fit blocks, where each has one and none was chosen: none of them holds.
 	Unchosen []string
 	// Over is what is searched for, and Log marks what is on a logarithmic scale.
@@ -57,6 +59,11 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		out.Unchosen = settings.Unchosen(m.checked, "fit")
 	}
 	m.fittedObjective(&out, &l)
+	for _, o := range m.checked.Objectives {
+		if o.Name == out.Objective {
+			out.Unlikely = out.Maximize && o.Terms != nil || !out.Maximize && o.Rises
+		}
+	}
 	over := f.Over
 	if over == nil {
 		for _, p := range m.checked.Params {

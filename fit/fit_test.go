@@ -322,6 +322,26 @@ func TestUnread(t *testing.T) {
 	}
 }
 
+// TestUnlikely: a warning says that the sign of a likelihood is wrong.
+func TestUnlikely(t *testing.T) {
+	text := decay + "observe y = x ~ normal(0.2) from D.y\n"
+	for settings, want := range map[string]bool{
+		"objective J = -nll()\nfit { minimize = J  over = k  max_iter = 3 }\n":               true,
+		"objective J = 1 - 2*nll()\nfit { over = k  max_iter = 3 }\n":                        true,
+		"objective J = nll()\nfit { maximize = J  over = k  max_iter = 3 }\n":                true,
+		"objective J = -nll()\nfit { maximize = J  over = k  max_iter = 3 }\n":               false,
+		"objective J = 2*nll()\nfit { minimize = J  over = k  max_iter = 3 }\n":              false,
+		"objective J = final(x) - nll()\nfit { over = k  intervals = none  max_iter = 3 }\n": false,
+	} {
+		r := run(t, parse(t, text+settings), fit.Options{})
+		if got := slices.ContainsFunc(r.Warnings, func(d diag.Diagnostic) bool {
+			return d.Level == diag.Warning && strings.Contains(d.Message, "least likely")
+		}); got != want {
+			t.Errorf("warned: %t, want %t, of\n%s", got, want, settings)
+		}
+	}
+}
+
 // TestBound: an estimate at a bound has the bound's value, and a warning.
 func TestBound(t *testing.T) {
 	for _, scale := range []string{"[]", "all"} {

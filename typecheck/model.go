@@ -352,6 +352,7 @@ type Objective struct {
 	// minus right.
 	Relation string
 	Terms    *Terms // nil where it is not a sum of what Terms has
+	Rises    bool   // its negative would have Terms: it rises with the likelihood
 	Doc      string
 	Span     source.Span
 }

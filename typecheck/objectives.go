@@ -60,6 +60,7 @@ func (c *checker) objective(it *ast.Objective) {
 	}
 	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
 	terms := c.terms(v)
+	rises := terms == nil && c.weighted(v, -1) != nil
 	if it.Unit != nil {
 		u := c.unit(it.Unit)
 		if !bare(v) {
@@ -70,7 +71,7 @@ func (c *checker) objective(it *ast.Objective) {
 		v = retype(v, t)
 	}
 	c.model.Objectives = append(c.model.Objectives, &Objective{
-		Name: name, Indices: indices, Value: v, Terms: terms, Doc: it.Doc,
+		Name: name, Indices: indices, Value: v, Terms: terms, Rises: rises, Doc: it.Doc,
 		Span: it.Target.Span,
 	})
 }

@@ -55,9 +55,12 @@ func (c *checker) likelihood(e Expr, table *Table) Expr {
 }
 
 // terms returns what the value of an objective is a sum of; nil if it is anything else.
-func (c *checker) terms(v Expr) *Terms {
+func (c *checker) terms(v Expr) *Terms { return c.weighted(v, 1) }
+
+// weighted is terms of weight times v.
+func (c *checker) weighted(v Expr, weight float64) *Terms {
 	t := &Terms{}
-	if !c.addTerms(t, v, 1) || len(t.Likelihoods) == 0 {
+	if !c.addTerms(t, v, weight) || len(t.Likelihoods) == 0 {
 		return nil
 	}
 	return t
