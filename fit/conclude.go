@@ -321,7 +321,8 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	}
 	if p.settings.Unlikely {
 		note(diag.Warning, "this fit looked for values with which the data are least likely: nll() is the negative "+
-			"logarithm of the likelihood, which is to be small; turn its sign, or maximize in place of minimize (or the other way round)")
+			"logarithm of the likelihood, which is to be small; turn its sign, or maximize in place of minimize (or "+
+			"the other way round)")
 	}
 	if names := p.settings.Unchosen; len(names) > 0 {
 		note(diag.Note, "no fit block holds: each has a name (%s) and none was asked for", strings.Join(names, ", "))

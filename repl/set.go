@@ -132,8 +132,12 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		if x.Kind == "param" {
 			return x, fmt.Errorf("%s is a param: set it with %[1]s = …", name)
 		}
-		return x, fmt.Errorf("%s is declared as %s, and only params and initial values are set; declare it anew: %s "+
-			"%s = …", name, x.Kind, x.Kind, text)
+		anew := x.Kind + " " + text + " = …"
+		if x.Kind == "time" {
+			anew = "time " + name + " from … to …"
+		}
+		return x, fmt.Errorf("%s is declared by %s, and only params and initial values are set; declare it anew: %s",
+			name, x.Kind, anew)
 	}
 	if slices.Contains(s.declared(), name) {
 		return odes.Symbol{}, fmt.Errorf("%s is no param; declare it anew to change it, for example: let %s = …", name,

@@ -264,6 +264,9 @@ func assignment(text string) (odes.Assignment, error) {
 // withUnit is a number or a list of them, and a unit behind: 1.62 [m/s^2]. No list of numbers ends like that.
 var withUnit = lazy.Regexp(`^(.*[^\s\[,].*?)\s*\[([^\[\],]*)\]\s*$`)
 
+// unitless is a number with a unit that lacks its brackets.
+var unitless = lazy.Regexp(`^([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\pL[^\s\[\]]*)$`)
+
 // numbers reads a number, or a list of them in brackets; nested lists are read row by row.
 func numbers(text string) ([]float64, error) {
 	text = strings.TrimSpace(text)
@@ -296,7 +299,13 @@ func number(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || strings.ContainsAny(text, "xXpP_") {
-		return 0, fmt.Errorf("%q is not a number", text)
+		hint := ""
+		if m := unitless().FindStringSubmatch(text); m != nil {
+			hint = fmt.Sprintf("; a unit stands in brackets: %s [%s]", m[1], m[2])
+		} else if _, err := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64); err == nil {
+			hint = "; decimals are written with a point"
+		}
+		return 0, fmt.Errorf("%q is not a number%s", text, hint)
 	}
 	return x, nil
 }

@@ -4,9 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/parser"
+	"odes.dev/odes/typecheck"
 )
 
 // rewordings turn messages of kong's parser into words of ours. A message that none of them matches is shown as it is.
@@ -17,6 +22,12 @@ var rewordings = []struct {
 }{
 	{`^--([\w.-]+): (?:expected \w+ value but got "EOL"|missing value)`, func(m []string, _ string) string {
 		return fmt.Sprintf("--%s needs a value: --%[1]s=…", m[1])
+	}},
+	{`^--([\w.-]+): expected \w+ value but got "(-[^"]*)" \(`, func(m []string, _ string) string {
+		return fmt.Sprintf("a value that begins with a dash stands behind =: --%s=%s", m[1], m[2])
+	}},
+	{`^missing flags: --stage=STAGE$`, func([]string, string) string {
+		return "a stage is missing: --stage=" + strings.Join(compile.Stages(), ", ")
 	}},
 	{`^--([\w.-]+): expected a valid \d+ bit u?int but got ("[^"]*")$`, func(m []string, _ string) string {
 		return fmt.Sprintf("--%s takes a whole number, not %s", m[1], m[2])
@@ -50,12 +61,34 @@ var rewordings = []struct {
 		return fmt.Sprintf("there is no command %q; did you mean %s", m[1], near)
 	}},
 	{`^unknown flag ([^,]+)(, did you mean (.+))?$`, func(m []string, _ string) string {
-		text := "there is no flag " + m[1]
+		text, name := "there is no flag "+m[1], strings.TrimLeft(m[1], "-")
+		if hint := flagOfSetting(name); hint != "" {
+			return text + "; " + hint
+		}
+		if len(m[1]) == 3 && strings.HasPrefix(m[1], "--") {
+			return text + "; params are set by --set name=value"
+		}
 		if m[3] != "" {
 			text += "; did you mean " + strings.TrimSuffix(strings.ReplaceAll(m[3], `"`, ""), "?")
 		}
 		return text
 	}},
+}
+
+// flagOfSetting says how settings with a key are overridden; "" where there are none.
+func flagOfSetting(key string) string {
+	var flags []string
+	for _, block := range parser.Blocks() {
+		for _, r := range typecheck.SettingRows(block) {
+			if slices.Contains(r.Keys, key) {
+				flags = append(flags, fmt.Sprintf("--%s.%s=…", block, key))
+			}
+		}
+	}
+	if len(flags) == 0 {
+		return ""
+	}
+	return "the setting is overridden by " + strings.Join(flags, " or ")
 }
 
 // reword returns what an error of the command line's parser means.
