@@ -65,7 +65,8 @@ var codes = map[string]string{
 	"duplicate-equation": "An element of a state has more than one equation; add terms with +=.",
 	"duplicate-name":     "A name is declared twice.",
 	"equality-of-reals":  "== and != compare indices and strings; reals that change are practically never equal.",
-	"event-never-fires":  "The condition of an event cannot become true, or its time lies outside the run.",
+	"event-never-fires": "The condition of an event cannot become true, as one that holds from the start " +
+		"on (write at start), or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
 	"foreign-file": "The file is written in another program's language. What SBML, Antimony, NONMEM, rxode2, Stan, " +
 		"Matlab, XPPAUT, Modelica and others write is in docs/language.md, From other programs.",

@@ -158,7 +158,27 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run",
 			e.Name)
 	}
+	if c.begun(e.When) && e.Crossing == nil && !e.Start {
+		c.list.Warnf(CodeNeverFires, w.Pos(), "event %q never fires: its condition holds from the start on, and so never "+
+			"becomes true; an event at the start is written event at %s { … }", e.Name, c.model.From.Span().Text())
+	}
 	return true
+}
+
+// begun reports a condition that time is past a constant which is not after the start. Where the two are equal, only
+// t >= a holds there.
+func (c *checker) begun(when Expr) bool {
+	call, ok := when.(*Call)
+	from, known := c.model.From.(*Const)
+	if !ok || !known || isBad(from) || call.Fn.Name != "<" && call.Fn.Name != "<=" {
+		return false
+	}
+	a, isConst := call.Args[0].(*Const)
+	t, isRef := call.Args[1].(*Ref)
+	if !isConst || !isRef || t.Sym.Kind != TimeSymbol || len(a.Data) != 1 {
+		return false
+	}
+	return a.Data[0] < from.Data[0] || a.Data[0] == from.Data[0] && call.Fn.Name == "<="
 }
 
 // quietly builds what was checked already, without reporting it a second time.
