@@ -47,7 +47,8 @@ var signs = []Entry{
 // marks stand behind numbers of results.
 var marks = []Entry{
 	{"?", "0.0412?", "Behind a number of a result: it is loose, few of its digits are right, as an independent run " +
-		"says (odes doc trust). At the end of an interval of a fit: it is not found for certain. JSON writes \"loose\"."},
+		"says (odes doc trust). At the end of an interval of a fit: it is not found for certain. JSON writes " +
+		"\"loose\"."},
 	{"!", "0.0412!", "Behind a number of a result: it is lost, not to be trusted. An independent run has another " +
 		"value, or nothing confirms it (odes doc trust). JSON writes \"lost\"."},
 }

@@ -62,6 +62,22 @@ var otherLanguages = []otherLanguage{
 		return isToken(t, "<") && t == &p.tokens[0] && a.Start == t.End &&
 			(isToken(a, "?") || isToken(a, "!") || a.Kind == ast.IdentToken)
 	}},
+	{
+		"a Matlab function", "write dydt = [y(2); …] as y[1]' = y[2] …, or with a name for each state; y0 as " +
+			"`state y[2] = …`, tspan as `time`", 1,
+		func(p *parse, t, a, b *ast.Token) bool {
+			return word(t, "function") && (isToken(a, "[") || a.Kind == ast.IdentToken && isToken(b, "=") &&
+				isName(p.ahead(3)) && isToken(p.ahead(4), "("))
+		},
+	},
+	{
+		"a program in Python", "write each derivative that the function returns as x' = …, y0 as `state x = 1`, " +
+			"parameters as `param`", 2,
+		func(_ *parse, t, a, b *ast.Token) bool {
+			return word(t, "def") && a.Kind == ast.IdentToken && isToken(b, "(") ||
+				word(t, "import", "from") && word(a, "numpy", "scipy", "matplotlib", "pandas", "jax", "tellurium")
+		},
+	},
 	{"JSON", "write each value as an item: param k = 1, state x = 2", 1, func(p *parse, t, a, b *ast.Token) bool {
 		return isToken(t, "{") && t == &p.tokens[0] && a.Kind == ast.StringToken && isToken(b, ":")
 	}},

@@ -159,8 +159,9 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 			e.Name)
 	}
 	if c.begun(e.When) && e.Crossing == nil && !e.Start {
-		c.list.Warnf(CodeNeverFires, w.Pos(), "event %q never fires: its condition holds from the start on, and so never "+
-			"becomes true; an event at the start is written event at %s { … }", e.Name, c.model.From.Span().Text())
+		c.list.Warnf(CodeNeverFires, w.Pos(), "event %q never fires: its condition holds from the start on, and so "+
+			"never becomes true; an event at the start is written event at %s { … }", e.Name,
+			c.model.From.Span().Text())
 	}
 	return true
 }
