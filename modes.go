@@ -71,7 +71,7 @@ func (r *run) sweepsFollow(lanes int) bool { return len(r.objectives) > lanes }
 // beginAdjoint has the programs of transposes made while the run is, where there is a thread for it. A run that may
 // still turn stiff would want others.
 func (r *run) beginAdjoint(lanes int) {
-	settled := r.problem.Jacobian || r.explicit || r.settings.Stiff == ""
+	settled := r.problem.Jacobian || r.explicit || len(r.settings.Stiff) == 0
 	if settled && r.settings.Threads > 1 && r.settings.Mode == sens.ModeAdjoint {
 		r.problem.Begin(lanes, system.Pull, r.sweepsFollow(lanes))
 	}

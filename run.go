@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"odes.dev/odes/internal/memory"
@@ -97,7 +96,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
 	r.problem.Linear = r.settings.Linear
 	r.problem.Split = r.spec.Can.Has(solvers.SplitRates)
-	r.problem.Jacobian = m.system.Algebraic() || r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
+	r.problem.Jacobian = m.system.Algebraic() || len(r.settings.Stiff) == 0 && r.spec.Can.Has(solvers.NeedsJacobian)
 	if err := r.settles(); err != nil {
 		return nil, err
 	}
@@ -354,20 +353,41 @@ func asNeeded[T any](r *run, do func() (T, error)) (T, error) {
 	return out, err
 }
 
-// changing returns the names of the methods that made the steps of the last run; nil where one made all.
-func (r *run) changing() []string {
-	if r.settings.Stiff != "" && len(r.made) > 1 && r.made[1] > 0 {
-		return []string{r.settings.Method, r.settings.Stiff}
+// makers returns the methods that made the steps of the last run, and which of them each member of its method belongs
+// to; nil where one made all.
+func (r *run) makers() (list []MethodSteps, of []int) {
+	if len(r.settings.Stiff) == 0 || len(r.made) != len(r.spec.Members) {
+		return nil, nil
 	}
-	return nil
+	for i, m := range r.spec.Members {
+		if i > 0 && r.made[i] == 0 {
+			of = append(of, -1)
+			continue
+		}
+		at := slices.IndexFunc(list, func(other MethodSteps) bool { return other.Name == m.Name })
+		if at < 0 {
+			at, list = len(list), append(list, MethodSteps{Name: m.Name})
+		}
+		list[at].Steps += r.made[i]
+		of = append(of, at)
+	}
+	if len(list) == 1 {
+		return nil, nil
+	}
+	return list, of
 }
 
 // methods says which methods made the steps of the last run.
 func (r *run) methods() string {
-	if names := r.changing(); names != nil {
-		return strings.Join(names, " and ")
+	list, _ := r.makers()
+	if list == nil {
+		return r.settings.Method
 	}
-	return r.settings.Method
+	var names []string
+	for _, m := range list {
+		names = append(names, m.Name)
+	}
+	return diag.All(names)
 }
 
 // controlErrors lets derivatives of the states by the variables take part in the error control of the run, if
@@ -500,11 +520,8 @@ func (r *run) stats(s solvers.Stats) RunStats {
 	if out.Drift = s.Drift; s.Drift > 0 {
 		out.Drifts = r.problem.Model.StateName(s.Drifts)
 	}
-	if names := r.changing(); names != nil {
+	if out.Methods, _ = r.makers(); out.Methods != nil {
 		out.Changes = s.Changes
-		for i, name := range names {
-			out.Methods = append(out.Methods, MethodSteps{name, s.Made[i]})
-		}
 	}
 	var rests []Rest
 	for _, rest := range r.problem.Resting() {

@@ -15,10 +15,15 @@ import (
 
 // by returns which method made the steps of table; nil where one made all.
 func (r *run) by(table *recorder) []int {
-	if r.changing() == nil {
+	_, of := r.makers()
+	if of == nil {
 		return nil
 	}
-	return table.by
+	by := make([]int, len(table.by))
+	for i, member := range table.by {
+		by[i] = of[member]
+	}
+	return by
 }
 
 // noValue begins what is said of a value that is not a number.

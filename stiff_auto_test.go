@@ -268,3 +268,63 @@ objective J = final(mean(x))
 		t.Errorf("rodas5p: %v", err)
 	}
 }
+
+// TestStabilizedSteps demands that a grid in three dimensions, where implicit steps are dear, goes over to explicit
+// methods with stages for stability; that derivatives cross that change; and that smaller models know nothing of it.
+func TestStabilizedSteps(t *testing.T) {
+	cube := func(n int) string {
+		return fmt.Sprintf(`
+const n = %d
+const h = 1/(n + 1)
+time t from 0 to T
+param T = 0.2, alpha = 1
+state u[n,n,n] = [[[sin(pi*i*h)*sin(pi*j*h)*sin(pi*k*h) for k in 1:n] for j in 1:n] for i in 1:n]
+u[i,j,k]' = alpha/h^2*((if i > 1 then u[max(i-1,1),j,k] else 0) + (if i < n then u[min(i+1,n),j,k] else 0)
+  + (if j > 1 then u[i,max(j-1,1),k] else 0) + (if j < n then u[i,min(j+1,n),k] else 0)
+  + (if k > 1 then u[i,j,max(k-1,1)] else 0) + (if k < n then u[i,j,min(k+1,n)] else 0) - 6*u[i,j,k])
+  for i in 1:n, j in 1:n, k in 1:n
+objective J = final(u[5,5,5])
+objective K = integral(mean(u^2), from = 0, to = T)
+sens { wrt = [alpha, T] }`, n)
+	}
+	run := func(n int, settings ...string) *odes.Sensitivities {
+		return stiffRun(t, cube(n), append(settings, "sens.trust", "off")...)
+	}
+	used := func(s *odes.Sensitivities) bool {
+		return slices.ContainsFunc(s.Stats.Methods, func(m odes.MethodSteps) bool { return m.Name == "rkc2" && m.Steps > 50 })
+	}
+	const n = 16
+	s := run(n)
+	if !used(s) || s.Settings.Method != "dopri5 and rkc2" || s.Stats.Changes != 1 {
+		t.Errorf("%s made the steps: %+v, %d changes", s.Settings.Method, s.Stats.Methods, s.Stats.Changes)
+	}
+	if small := run(n - 1); used(small) {
+		t.Errorf("%d states: %s", (n-1)*(n-1)*(n-1), small.Settings.Method)
+	}
+	// The start is a mode of the grid, which decays like exp(-mu t).
+	const h, end = 1.0 / (n + 1), 0.2
+	mu := 12 * math.Pow(math.Sin(math.Pi*h/2)/h, 2)
+	j := math.Pow(math.Sin(5*math.Pi*h), 3) * math.Exp(-mu*end)
+	mean := math.Pow((n+1)/(2.0*n), 3) // of the squares
+	late := math.Exp(-2 * mu * end)
+	k := mean * (1 - late) / (2 * mu)
+	for i, want := range [][]float64{{j, -mu * end * j, -mu * j}, {k, mean*end*late - k, mean * late}} {
+		got := append([]float64{s.Values[i].Value}, s.Gradient[i*s.Columns:(i+1)*s.Columns]...)
+		for c := range want {
+			if math.Abs(got[c]-want[c]) > 2e-3*math.Abs(want[c]) {
+				t.Errorf("%s %d: %g for %g", s.Values[i].Name, c, got[c], want[c])
+			}
+		}
+	}
+	for _, mode := range []string{"tangent", "complex"} {
+		other := run(n, "sens.mode", mode)
+		for i := range s.Values {
+			for c := range 2 {
+				a, b := s.Gradient[i*s.Columns+c], other.Gradient[i*s.Columns+c]
+				if math.Abs(a-b) > 1e-11*math.Abs(a) {
+					t.Errorf("%s by %d: %v, and %v with %s", s.Values[i].Name, c, a, b, mode)
+				}
+			}
+		}
+	}
+}

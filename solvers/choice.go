@@ -10,18 +10,19 @@ import (
 // the relative tolerance ε, another one may take steps longer by ε^(1/q - 1/k); a member that is stable only up to h
 // takes steps of length h. Prices are counted, never timed, so a run is the same on every machine.
 //
-// The members are either explicit methods of one order that differ in their stability alone, which take turns freely;
-// or they differ in kind. Then a change costs a first step, a new start of the controller and, where it was wrong, much
-// more. So another member must be cheaper by a margin, for several steps in succession; and a change that is taken
-// back soon makes the next one wait longer.
+// Members of one kind are explicit methods of one order that differ in their stability alone: they take turns freely. A
+// change of kind costs a first step, a new start of the controller and, where it was wrong, much more. So a member of
+// another kind must be cheaper by a margin, for several steps in succession; and a change that is taken back soon makes
+// the next one wait longer.
 type choice struct {
 	members []Method
 	of      []StiffnessDetector // of each member; nil for one that is stable with any step
-	widest  StiffnessDetector   // of the explicit members the one with the longest stability interval; nil for none
+	kin     []kin               // of each member
+	widest  []StiffnessDetector // of each member the one of its kind that has the longest stability interval; see wide
 	price   []float64           // of a step of each member
 	guess   []float64           // before anything was prepared
 	ready   []bool              // [members] Prepare was called, of implicit ones
-	kind    bool                // the members differ in kind
+	kinds   bool                // there is more than one kind
 	long    [][]float64         // [now][other] how much longer accuracy lets steps of the other be
 	made    madeStep            // the last step
 
@@ -30,14 +31,17 @@ type choice struct {
 	failed  bool    // the equations of that had no solution
 	shrinks float64 // its contraction
 
-	better int // steps in succession for which another member would have been cheaper
-	other  int // that member
+	better int // steps in succession for which members of another kind would have been cheaper
+	other  int // the first of their kind
 	wait   int // how many it takes
-	held   int // steps in succession that stability held short
+	held   int // steps in succession that stability held short, or that took more stages for it
 	try    int // after how many of them another member is tried in any case
 	since  int // steps since the last change
 	turns  int // steps that each member makes in its turn, whatever the price; 0: they do not take turns
 }
+
+// kin are the members of one kind, from the first to the one before end. An implicit member is alone.
+type kin struct{ first, end int }
 
 // madeStep is a step of length h whose error, of this norm, vanishes like that power of h.
 type madeStep struct {
@@ -87,25 +91,42 @@ type pricedSteps interface {
 	price(rates, jacobian float64) float64
 }
 
+// gridded is a Method that knows whether the states are on a grid, once it is prepared.
+type gridded interface{ onGrid() bool }
+
 // newChoice returns the choice between the members of method; explicit tells that implicit ones are to make no steps.
+// Explicit members of other kinds than the first are for diffusion on grids. They make steps where implicit members are
+// to make none, or where those know of a grid and are dear.
 func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 	c := choice{members: Members(method)}
 	if m, ok := method.(*switching); ok {
 		c.turns = m.turns
 	}
-	order := c.members[0].Info().Order
 	for i, m := range c.members {
 		d, bounded := m.(StiffnessDetector)
-		c.kind = c.kind || !bounded || m.Info().Order != order
-		if bounded && (c.widest == nil || d.StabilityInterval() > c.widest.StabilityInterval()) {
-			c.widest = d
+		k := kin{i, i + 1}
+		if bounded && i > 0 && c.of[i-1] != nil && c.members[i-1].Info().Order == m.Info().Order {
+			k.first = c.kin[i-1].first
 		}
+		c.kin, c.kinds = append(c.kin, k), c.kinds || !bounded || k.first > 0
 		c.of, c.price, c.ready = append(c.of, d), append(c.price, 0), append(c.ready, false)
-		if c.value(i, sys, false); explicit && !bounded {
+		if c.value(i, sys, false); explicit && !bounded || !explicit && bounded && k.first > 0 {
 			c.price[i] = math.Inf(1)
 		}
 	}
-	c.orders = c.turns == 0 && len(c.members) > 1 && c.widest == nil
+	c.widest = slices.Clone(c.of)
+	for i := len(c.members) - 1; i >= 0; i-- {
+		k := &c.kin[i]
+		if next := i + 1; next < len(c.members) && c.kin[next].first == k.first {
+			k.end = c.kin[next].end
+		}
+		for _, d := range c.of[k.first:k.end] {
+			if d != nil && d.StabilityInterval() > c.widest[i].StabilityInterval() {
+				c.widest[i] = d
+			}
+		}
+	}
+	c.orders = c.turns == 0 && len(c.members) > 1 && c.wide(0) == nil
 	c.guess = slices.Clone(c.price)
 	for _, now := range c.members {
 		var row []float64
@@ -116,6 +137,19 @@ func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 		c.long = append(c.long, row)
 	}
 	return c
+}
+
+// wide returns the explicit method by which the stability of steps is judged while a member makes them: of its kind the
+// one that is stable with the longest steps, and for an implicit member the first such of any kind. It is nil where all
+// members are implicit.
+func (c *choice) wide(member int) StiffnessDetector {
+	if d := c.widest[member]; d != nil {
+		return d
+	}
+	if i := slices.IndexFunc(c.widest, func(d StiffnessDetector) bool { return d != nil }); i >= 0 {
+		return c.widest[i]
+	}
+	return nil
 }
 
 // power returns that of h with which the estimate of m vanishes.
@@ -142,6 +176,15 @@ func (c *choice) value(member int, sys Field, known bool) {
 		price += p.price(rates, jacobian)
 	}
 	c.price[member] = price
+}
+
+// open lets explicit members of other kinds than the first make steps.
+func (c *choice) open(sys Field) {
+	for m, d := range c.of {
+		if d != nil && c.kin[m].first > 0 {
+			c.value(m, sys, true)
+		}
+	}
 }
 
 func (c *choice) reset() {
@@ -171,43 +214,61 @@ func (c *choice) next(now int, h, left float64, by *spectrum) int {
 	if c.since++; c.since == choiceSoon {
 		c.wait, c.try = choiceWait, choiceTry
 	}
-	if near := float64(choiceNear * h); c.kind && c.of[now] != nil && c.stable(now, near, by) > near {
-		c.better, c.held = 0, 0 // it goes as far as accuracy lets it
-		return now
-	}
-	c.held++
-	best, least, own := now, math.Inf(1), 0.0
-	for m, price := range c.price {
-		wish := float64(h * c.long[now][m])
-		price /= min(c.stable(m, wish, by), wish)
-		if m == now {
-			own = price
+	own := c.kin[now]
+	if near := float64(choiceNear * h); c.kinds && c.of[now] != nil && c.stable(own.first, near, by) > near {
+		c.held = 0 // accuracy alone decides how far it goes
+		if own.first == 0 {
+			c.better = 0
+			return 0
 		}
-		if price < least {
-			best, least = m, price
-		}
+	} else {
+		c.held++
 	}
-	if !c.kind {
-		return best
+	cheapest, price := c.cheapest(own, now, h, by)
+	if !c.kinds {
+		return cheapest
 	}
-	if best == now || !(float64(choiceMargin*least) < own) || best != c.other {
+	best, least := c.cheapest(kin{0, len(c.members)}, now, h, by)
+	other := c.kin[best].first
+	if other == own.first || !(float64(choiceMargin*least) < price) || other != c.other {
 		c.better = 0
 	}
 	if c.of[now] != nil && c.held >= c.try {
 		// What errors say of the step is hidden behind what is stiff. A trial shows it, unless one step of it costs
 		// more than what is left of the run.
-		rest := float64(left * c.price[now] / c.stable(now, h, by))
+		rest := float64(left * c.price[now] / min(c.stable(now, h, by), h))
 		if free := c.free(); free >= 0 && c.price[free] <= rest {
 			return free
 		}
 	}
-	if c.other = best; best == now || !(float64(choiceMargin*least) < own) {
-		return now
+	if c.other = other; other == own.first || !(float64(choiceMargin*least) < price) {
+		return cheapest
 	}
 	if c.better++; c.better < c.wait {
-		return now
+		return cheapest
 	}
 	return best
+}
+
+// cheapest returns which of some members makes the way at the least price, and that price over the length of its step,
+// where the present one would make a step of length h.
+func (c *choice) cheapest(of kin, now int, h float64, by *spectrum) (best int, least float64) {
+	best, least = now, math.Inf(1)
+	for m := of.first; m < of.end; m++ {
+		wish := float64(h * c.long[now][m])
+		if price := c.price[m] / min(c.stable(m, wish, by), wish); price < least {
+			best, least = m, price
+		}
+	}
+	return best, least
+}
+
+// farthest returns the longest step with which any of some members is stable, and infinity if a step of length h is.
+func (c *choice) farthest(of kin, h float64, by *spectrum) (longest float64) {
+	for m := of.first; m < of.end; m++ {
+		longest = max(longest, c.stable(m, h, by))
+	}
+	return longest
 }
 
 // free returns the cheapest member that stability does not hold, -1 for none.
@@ -233,17 +294,21 @@ func (s *Solver) choose(h float64) error {
 			return &StiffError{Place: s.place(nil), Method: m.Info().Name}
 		}
 		c.ready[next] = true
-		if m.Prepare(s.sys) != nil { // then it is not for this system
+		err := m.Prepare(s.sys)
+		if c.value(next, s.sys, true); err != nil { // then it is not for this system
 			c.price[next] = math.Inf(1)
-			return nil
 		}
-		c.value(next, s.sys, true)
+		_, own := c.cheapest(c.kin[s.member], s.member, h, &s.spectrum)
+		_, its := c.cheapest(c.kin[next], s.member, h, &s.spectrum)
+		if g, ok := m.(gridded); ok && g.onGrid() && own <= its {
+			c.open(s.sys)
+		}
 		return nil // the next step decides
 	}
 	was := s.member
 	s.use(next)
-	s.stats.Changes++
-	if c.kind {
+	if c.kin[next].first != c.kin[was].first {
+		s.stats.Changes++
 		if c.since < choiceSoon {
 			c.wait, c.try = min(2*c.wait, choiceLong), min(2*c.try, choiceRare)
 		}
@@ -310,7 +375,7 @@ func (s *Solver) climb() {
 // without makes the explicit members make all steps to come, where the present one solves equations that have no
 // solution, although the right-hand side is finite. It reports whether there are any.
 func (s *Solver) without() bool {
-	if c := &s.choice; c.kind && c.turns == 0 && c.of[0] != nil && c.of[s.member] == nil {
+	if c := &s.choice; c.kinds && c.turns == 0 && c.of[0] != nil && c.of[s.member] == nil {
 		c.price[s.member] = math.Inf(1)
 		s.use(0)
 		s.stats.Changes++
@@ -337,6 +402,7 @@ func (s *Solver) turn() {
 func (s *Solver) use(member int) {
 	s.member, s.info, s.again = member, s.members[member], false
 	s.solves, _ = s.choice.members[member].(Implicit)
+	s.spectrum.use(s.choice.wide(member))
 	s.sight.use(member)
 	s.polynomial.use(member, s.sys, s.choice.members[member])
 }

@@ -13,8 +13,7 @@ type sized struct {
 	flops, elements int
 }
 
-func (s sized) Flops() int    { return s.flops }
-func (s sized) NonZeros() int { return s.elements }
+func (s sized) Work() (factor, solve int) { return s.flops, 2 * s.elements }
 
 // TestPriceOfFactors demands that a step's price has that of its factorisation: each operation counts the same in small
 // ones, and large ones, which kernels do, cost about what was measured, in nanoseconds.
@@ -45,7 +44,7 @@ func TestDearMemberIsNotTried(t *testing.T) {
 	implicit, _ := Lookup("rodas5p")
 	m := Switching("two", explicit, implicit).New(Size{N: 1}, 1)
 	for price, want := range map[float64]bool{2: true, 2000: false} {
-		x := choice{kind: true}
+		x := choice{kinds: true, kin: []kin{{0, 1}, {1, 2}}}
 		for _, m := range Members(m) {
 			d, _ := m.(StiffnessDetector)
 			x.members, x.of = append(x.members, m), append(x.of, d)

@@ -663,11 +663,12 @@ func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
 		}
 		m := float64(n * float64(size))
 		squares := float64(m * m)
-		factor, elements := min(float64(squares*m)/1.5, float64(100*m)), min(squares, float64(20*m))
+		factor, solve := min(float64(squares*m)/1.5, float64(100*m)), min(float64(2*squares), float64(40*m))
 		if size < len(r.solver) && r.solver[size] != nil {
 			lin := r.solver[size]
 			lin.begin() // whatever another run came to
-			factor, elements = float64(lin.lu.Flops()), float64(lin.lu.NonZeros())
+			f, s := lin.lu.Work()
+			factor, solve = float64(f), float64(s)
 			if factor > priceSmall {
 				factor = math.FMA(priceKernel/priceFactor, factor-priceSmall, priceSmall)
 			}
@@ -676,7 +677,7 @@ func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
 			factor = 0
 		}
 		known = size
-		price = math.FMA(priceFactor, math.FMA(4, elements, factor), price)
+		price = math.FMA(priceFactor, math.FMA(2, solve, factor), price)
 	}
 	return price
 }

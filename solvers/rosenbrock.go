@@ -218,16 +218,20 @@ func (r *rosenbrock) Work() ImplicitWork { return r.work }
 // known, the factors are taken to be those of a small matrix, or of a sparse one.
 func (r *rosenbrock) price(_, jacobian float64) float64 {
 	n := float64(r.n)
-	factor, elements := min(float64(2*n*n*n/3), float64(100*n)), min(float64(n*n), float64(20*n))
+	factor, solve := min(float64(2*n*n*n/3), float64(100*n)), min(float64(2*n*n), float64(40*n))
 	if r.lu != nil {
 		r.order() // whatever another run came to
-		factor, elements = float64(r.lu.Flops()), float64(r.lu.NonZeros())
+		f, s := r.lu.Work()
+		factor, solve = float64(f), float64(s)
 		if factor > priceSmall {
 			factor = math.FMA(priceKernel/priceFactor, factor-priceSmall, priceSmall)
 		}
 	}
-	return math.FMA(priceFactor, math.FMA(float64(2*r.stages), elements, factor), jacobian)
+	return math.FMA(priceFactor, math.FMA(float64(r.stages), solve, factor), jacobian)
 }
+
+// onGrid implements gridded.
+func (r *rosenbrock) onGrid() bool { return r.plan != nil && r.plan.first.Grid() }
 
 // ready makes the work space for the places of a Jacobian.
 func (r *rosenbrock) ready(jac *Jacobian) error {

@@ -99,10 +99,10 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
 	s.choice = newChoice(sys, method, &s.tol, s.opts.Explicit)
-	if s.opts.Fixed == 0 && (!s.choice.kind || s.opts.Explicit) { // otherwise another member is for stiffness
-		s.stiff.method = s.choice.widest
+	if s.opts.Fixed == 0 && (!s.choice.kinds || s.opts.Explicit) { // otherwise another member is for stiffness
+		s.stiff.method = s.choice.wide(0)
 	}
-	s.spectrum = newSpectrum(sys, s.choice.widest, &s.opts, &s.tol, z)
+	s.spectrum = newSpectrum(sys, s.choice.wide(0), &s.opts, &s.tol, z)
 	s.integrals = newQuadratures(&s.opts, z)
 	s.sched = newSchedule(sys.Instants(), s.events)
 	s.sched.inside = s.opts.inside(s.sched.list, s.members)

@@ -81,6 +81,15 @@ func (c *spectrum) reset() {
 	}
 }
 
+// use bounds the steps to come by method m. What is known of ρ remains.
+func (c *spectrum) use(m StiffnessDetector) {
+	if c.method == nil || m == nil || c.method == m {
+		return
+	}
+	c.method, c.due, c.full = m, 0, 0
+	c.reach = float64(spectrumReach * m.StableAlong(c.cos))
+}
+
 // knows reports whether the last estimate serves for a step that will have length h if it may. seen counts what may
 // have changed the right-hand side.
 func (c *spectrum) knows(h float64, seen int) bool {

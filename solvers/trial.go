@@ -143,7 +143,7 @@ func (s *Solver) stay(stop float64) error {
 		s.stats.Evals += s.spectrum.look(s.t, h, s.y, f[:s.size.N], seen)
 	}
 	s.longest = max(s.spectrum.longest(h), s.least())
-	if len(s.members) > 1 && s.choice.turns == 0 && !(s.choice.kind && s.opts.Fixed > 0) {
+	if len(s.members) > 1 && s.choice.turns == 0 && !(s.choice.kinds && s.opts.Fixed > 0) {
 		if err := s.choose(h); err != nil {
 			return err
 		}

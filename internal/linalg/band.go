@@ -309,6 +309,9 @@ func (f *band) NonZeros() int { return len(f.recip) * (f.at + 1 + f.b.lower) }
 
 func (f *band) Flops() int { return f.b.flops() }
 
+// Work implements LU.
+func (f *band) Work() (factor, solve int) { return f.Flops(), 2 * f.NonZeros() }
+
 func (f *band) Memory() int {
 	return 8*(len(f.a)+len(f.recip)+len(f.packed)+len(f.w)+8*len(f.wide)) + 4*len(f.pivot) + f.b.memory()
 }

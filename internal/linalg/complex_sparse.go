@@ -362,6 +362,9 @@ func (f *complexSparse) NonZeros() int { return f.o.nonZeros() }
 
 func (f *complexSparse) Flops() int { return f.o.flops }
 
+// Work implements LU.
+func (f *complexSparse) Work() (factor, solve int) { return f.Flops(), 2 * f.NonZeros() }
+
 // pivoting chooses as a pivot an entry that has at least threshold times the magnitude of the largest
 // one of its column: the preferred one if it has, and the largest one otherwise.
 type complexPivoting struct {

@@ -413,6 +413,9 @@ func (d *dense) NonZeros() int { return d.p.N * d.p.N }
 
 func (d *dense) Flops() int { return denseFlops(d.p.N) }
 
+// Work implements LU.
+func (d *dense) Work() (factor, solve int) { return d.Flops(), 2 * d.NonZeros() }
+
 func (d *dense) Memory() int {
 	return 8*(len(d.a)+len(d.recip)+len(d.work)) + 4*(len(d.to)+len(d.pivot))
 }

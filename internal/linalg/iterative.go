@@ -45,6 +45,9 @@ const (
 
 	restart    = 60
 	iterations = 1200
+
+	// usualIterations solve the equations of a step of diffusion on a grid.
+	usualIterations = 25
 )
 
 func newIterativePlan(p *Pattern) (*iterativePlan, error) {
@@ -138,7 +141,14 @@ func (f *iterative) Restore(from []float64) { _ = f.Factor(from) } // it could b
 func (f *iterative) Method() Method { return Iterative }
 func (f *iterative) NonZeros() int  { return len(f.easy.values) }
 func (f *iterative) Flops() int     { return 2 * len(f.easy.values) }
-func (f *iterative) Memory() int    { return iterativeBytes(f.easy.p) }
+
+// Work implements LU: each iteration makes a product, a solution with the incomplete factors, and takes its parts along
+// the vectors before it, of which there are half as many on average, from the new one twice.
+func (f *iterative) Work() (factor, solve int) {
+	return f.Flops(), usualIterations * (4*f.NonZeros() + 4*usualIterations*f.easy.p.N)
+}
+
+func (f *iterative) Memory() int { return iterativeBytes(f.easy.p) }
 
 // iterativeBytes returns about how much memory an iterative solution takes.
 func iterativeBytes(p *Pattern) int { return 48*len(p.Rows) + 8*p.N*(restart+12) }

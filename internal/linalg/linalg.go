@@ -89,7 +89,10 @@ type LU interface {
 	Method() Method
 	NonZeros() int // elements of the factors
 	Flops() int    // operations of a Factor without exchanges of rows, a fused multiply-add being two
-	Memory() int   // bytes, with what other factorisations of the Analysis share
+	// Work returns the operations of a Factor and of a solution, of one lane, by what is tried first. How many
+	// iterations a solution takes depends on the matrix; they are as many as usual.
+	Work() (factor, solve int)
+	Memory() int // bytes, with what other factorisations of the Analysis share
 }
 
 // Analysis is what the pattern alone decides. It is not changed once it is made, and serves any
@@ -285,6 +288,9 @@ func (a *Analysis) New() LU {
 	}
 	return f
 }
+
+// Grid reports whether the entries of the matrix lie along its diagonals, as they do where states are on a grid.
+func (a *Analysis) Grid() bool { return newDiagonals(a.p) != nil }
 
 // Method returns the method of the factorisations.
 func (a *Analysis) Method() Method { return a.options.Method }

@@ -361,3 +361,6 @@ func (f *sparse) solveT(x []float64, stride int) {
 func (f *sparse) NonZeros() int { return f.o.nonZeros() }
 
 func (f *sparse) Flops() int { return f.o.flops }
+
+// Work implements LU.
+func (f *sparse) Work() (factor, solve int) { return f.Flops(), 2 * f.NonZeros() }

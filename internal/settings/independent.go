@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"slices"
+
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -34,7 +36,8 @@ const judge, simpleJudge = "dop853", "rk4"
 var judges = map[string]string{
 	judge:     "vern9",
 	mainStiff: otherStiff,
-	"rkc2":    "rkc2", // methods of high order would crawl where it is chosen
+	// Methods of high order would crawl where it is chosen.
+	stabilized: stabilized,
 }
 
 // Independent changes s into the settings of a run that shares no discrete decision with that of s, which
@@ -66,8 +69,11 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		share = sameMethod
 	} else {
 		s.Method, s.OfMethod = other, nil
-		if s.Stiff = ""; !implicit(other) {
+		if s.Stiff = nil; !implicit(other) {
 			s.Stiff = s.stiff(otherStiff)
+		}
+		if slices.Contains(s.Stiff, stabilized) { // of low order, and it may have made the steps of both runs
+			share = sameMethod
 		}
 	}
 	if s.Solver.Fixed > 0 {

@@ -34,6 +34,9 @@ const (
 func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic = m.Algebraic()
+	for _, x := range m.States {
+		s.States += x.Type.Shape.Size()
+	}
 	var wrong diag.List
 	for _, want := range []struct{ kind, name string }{
 		{"solver", choice.Solver}, {"sens", choice.Sens}, {"fit", choice.Fit}, {"ensemble", choice.Ensemble},

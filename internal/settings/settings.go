@@ -34,12 +34,13 @@ const Auto = "auto"
 // Settings are the resolved solver and sens blocks. What their slices and maps hold is never written
 // to, so a copy is independent: a run that repeats another one changes fields of a copy.
 type Settings struct {
-	Method     string // "" and Auto: the choice is open, for Decide
-	Stiff      string // the implicit method of steps where that pays, set by Decide; "" for none
+	Method     string   // "" and Auto: the choice is open, for Decide
+	Stiff      []string // the methods of steps that stability would hold short, where these pay, set by Decide
 	Controller string
 	MaxGrowth  float64            // the most that a step may be longer than the one before; 0: the controller's own
 	OfMethod   map[string]float64 // settings that only some methods take (solvers.Family.Settings), as they were given
 	Algebraic  bool               // the model has algebraic unknowns
+	States     int                // of the model, with all elements of arrays
 	AtMethod   source.Span        // of the last of method and OfMethod; none for an override
 	Solver     solvers.Options
 	Checkpoint solvers.Checkpoint
@@ -167,17 +168,22 @@ func (s Settings) Spec() (*solvers.Spec, error) {
 				own.Name)
 		}
 	}
-	if stiff, ok := solvers.Lookup(s.Stiff); ok {
-		m = solvers.Switching(m.Name, m, stiff)
+	if len(s.Stiff) == 0 {
+		return m, nil
 	}
-	return m, nil
+	members := []*solvers.Spec{m}
+	for _, name := range s.Stiff {
+		other, _ := solvers.Lookup(name)
+		members = append(members, other)
+	}
+	return solvers.Switching(m.Name, members...), nil
 }
 
 // usual is the explicit method of models that name none.
 const usual = "dopri5"
 
-// Decide chooses the method where that is open: an explicit one and, for steps where that one would be held short by
-// stability, an implicit one. why says why the explicit one, where auto was asked for.
+// Decide chooses the method where that is open: an explicit one and, for steps that stability would hold short, others.
+// why says why the explicit one, where auto was asked for.
 func (s *Settings) Decide() (why string) {
 	if s.Algebraic && (s.Method == "" || s.Method == Auto) {
 		s.Method = mainStiff
@@ -200,12 +206,22 @@ func (s *Settings) Decide() (why string) {
 // The implicit methods of runs, and of the independent runs that they are compared with.
 const mainStiff, otherStiff = "rodas5p", "rodas4p"
 
-// stiff returns name, or "" where steps are of fixed length or need not be stable.
-func (s *Settings) stiff(name string) string {
-	if s.Solver.Fixed > 0 || s.Solver.Unbounded {
-		return ""
+// Where that many states make factors and iterations dear, stiffly stable explicit steps may cost less.
+const (
+	manyStates = 4096
+	stabilized = "rkc2"
+)
+
+// stiff returns the methods for what is stiff, of which implicit is one, or none where steps are of fixed length or need
+// not be stable.
+func (s *Settings) stiff(implicit string) []string {
+	switch {
+	case s.Solver.Fixed > 0 || s.Solver.Unbounded:
+		return nil
+	case s.States < manyStates:
+		return []string{implicit}
 	}
-	return name
+	return []string{implicit, stabilized}
 }
 
 // implicit reports whether the steps of the method solve equations.

@@ -30,9 +30,14 @@ func Count(n int, noun string) string {
 }
 
 // Either joins alternatives: "a, b or c".
-func Either(list []string) string {
+func Either(list []string) string { return joined(list, " or ") }
+
+// All joins what belongs together: "a, b and c".
+func All(list []string) string { return joined(list, " and ") }
+
+func joined(list []string, last string) string {
 	if n := len(list) - 1; n > 0 {
-		return strings.Join(list[:n], ", ") + " or " + list[n]
+		return strings.Join(list[:n], ", ") + last + list[n]
 	}
 	return strings.Join(list, "")
 }
