@@ -291,7 +291,9 @@ sens { wrt = [alpha, T] }`, n)
 		return stiffRun(t, cube(n), append(settings, "sens.trust", "off")...)
 	}
 	used := func(s *odes.Sensitivities) bool {
-		return slices.ContainsFunc(s.Stats.Methods, func(m odes.MethodSteps) bool { return m.Name == "rkc2" && m.Steps > 50 })
+		return slices.ContainsFunc(s.Stats.Methods, func(m odes.MethodSteps) bool {
+			return m.Name == "rkc2" && m.Steps > 50
+		})
 	}
 	const n = 16
 	s := run(n)

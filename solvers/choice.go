@@ -215,17 +215,14 @@ func (c *choice) next(now int, h, left float64, by *spectrum) int {
 		c.wait, c.try = choiceWait, choiceTry
 	}
 	own := c.kin[now]
-	if near := float64(choiceNear * h); c.kinds && c.of[now] != nil && c.stable(own.first, near, by) > near {
-		c.held = 0 // accuracy alone decides how far it goes
-		if own.first == 0 {
-			c.better = 0
-			return 0
-		}
-	} else {
-		c.held++
-	}
 	cheapest, price := c.cheapest(own, now, h, by)
 	if !c.kinds {
+		return cheapest
+	}
+	if near := float64(choiceNear * h); c.of[now] == nil || c.stable(own.first, near, by) <= near {
+		c.held++
+	} else if c.held = 0; own.first == 0 { // it goes as far as accuracy lets it
+		c.better = 0
 		return cheapest
 	}
 	best, least := c.cheapest(kin{0, len(c.members)}, now, h, by)
@@ -236,7 +233,11 @@ func (c *choice) next(now int, h, left float64, by *spectrum) int {
 	if c.of[now] != nil && c.held >= c.try {
 		// What errors say of the step is hidden behind what is stiff. A trial shows it, unless one step of it costs
 		// more than what is left of the run.
-		rest := float64(left * c.price[now] / min(c.stable(now, h, by), h))
+		step := c.stable(now, h, by)
+		if own.first > 0 {
+			step = min(step, h)
+		}
+		rest := float64(left * c.price[now] / step)
 		if free := c.free(); free >= 0 && c.price[free] <= rest {
 			return free
 		}
@@ -261,14 +262,6 @@ func (c *choice) cheapest(of kin, now int, h float64, by *spectrum) (best int, l
 		}
 	}
 	return best, least
-}
-
-// farthest returns the longest step with which any of some members is stable, and infinity if a step of length h is.
-func (c *choice) farthest(of kin, h float64, by *spectrum) (longest float64) {
-	for m := of.first; m < of.end; m++ {
-		longest = max(longest, c.stable(m, h, by))
-	}
-	return longest
 }
 
 // free returns the cheapest member that stability does not hold, -1 for none.

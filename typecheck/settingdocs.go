@@ -12,7 +12,7 @@ type SettingRow struct {
 // does is said where it acts.
 var settingRows = map[string][]SettingRow{
 	"solver": {
-		{[]string{"method"}, "`dopri5` unless said otherwise, and `rodas5p` while a run is stiff; with `auto`, " +
+		{[]string{"method"}, "`dopri5` unless said otherwise, and `rodas5p` (on some grids `rkc2`) while a run is stiff; with `auto`, " +
 			"`rtol` chooses the former; docs/methods.md"},
 		{[]string{"stages"}, "of `rkc2`: 2 to 50"},
 		{[]string{"theta"}, "of `theta`: 0.5 to 1"},
