@@ -86,8 +86,9 @@ func (c *spectrum) use(m StiffnessDetector) {
 	if c.method == nil || m == nil || c.method == m {
 		return
 	}
-	c.method, c.due, c.full = m, 0, 0
-	c.reach = float64(spectrumReach * m.StableAlong(c.cos))
+	was := c.reach
+	c.method, c.reach = m, float64(spectrumReach*m.StableAlong(c.cos))
+	c.full = float64(c.full * was / c.reach)
 }
 
 // knows reports whether the last estimate serves for a step that will have length h if it may. seen counts what may
