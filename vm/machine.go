@@ -119,14 +119,28 @@ func (m *Machine) rebind(v int, x []float64) {
 	if len(x) < vec.size {
 		panic(fmt.Sprintf("vm: vector %d wants %d elements, not %d", v, vec.size, len(x)))
 	}
-	m.span[v] = memory{lo, lo + 8*uintptr(vec.size)}
+	was, span := m.span[v], memory{lo, lo + 8*uintptr(vec.size)}
+	m.span[v] = span
 	m.regs[v] = x
-	if vec.output {
+	switch {
+	case vec.output:
 		m.vecs[v] = x
-	} else if vec.constant {
+	case vec.constant:
 		m.Refresh()
+	case !m.changed && !m.overlaps(was) && !m.overlaps(span): // results go where they went
+		return
 	}
 	m.changed = true
+}
+
+// overlaps reports whether a shares memory with a vector of outputs.
+func (m *Machine) overlaps(a memory) bool {
+	for _, v := range m.p.outs {
+		if b := m.span[v]; a.lo < b.hi && b.lo < a.hi {
+			return true
+		}
+	}
+	return false
 }
 
 // Refresh says that elements of constant inputs have changed. Only a machine that Keeps some need be told.
