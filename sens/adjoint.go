@@ -533,7 +533,13 @@ func (s *sweep) transpose(
 // owe transposes the time that e ends a step of length h at, when the discretes that set it are reached.
 func (s *sweep) owe(e solvers.End, h float64, hb []float64) {
 	if h == 0 && !e.Here { // those before the group
-		s.owed = append(s.owed, owed{e, append([]float64(nil), hb...)})
+		n := len(s.owed)
+		if n == cap(s.owed) {
+			s.owed = append(s.owed, owed{})
+		}
+		s.owed = s.owed[:n+1]
+		o := &s.owed[n]
+		o.end, o.h = e, append(o.h[:0], hb...)
 	} else {
 		s.pullClip(e, hb)
 	}

@@ -127,7 +127,7 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 		if err != nil {
 			return err
 		}
-		was, before := to.step, r.n-2
+		before := r.n - 2
 		for before >= 0 && !r.items[before].stands {
 			before--
 		}
@@ -135,11 +135,12 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 		to.from = !after && (before < 0 || r.items[before].end.Kind != solvers.EndFree)
 		if to.laid = s.H > 0 && r.of.moves; to.laid {
 			to.step.T, to.step.H, to.step.T1 = s.T, s.H, s.T1
-			to.step.Y1 = append(was.Y1[:0], s.Y1...)
+			to.step.Y1 = append(to.step.Y1[:0], s.Y1...)
 			r.keep(to.step.Y1)
 			r.of.runs.Put(r.lane, s)
 			return r.Observer.Step(s, e)
 		}
+		was := to.step
 		to.step = *s
 		rows := r.of.runs.Stepper().Rows()
 		to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
