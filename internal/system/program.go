@@ -144,6 +144,8 @@ type call struct {
 	*program
 	machine *vm.Machine
 	bound   bool
+	in, out *frame       // of the last run
+	vectors []*[]float64 // of these frames, one for each link
 }
 
 func (p *program) call() *call {
@@ -162,12 +164,18 @@ func (c *call) refresh() {
 
 // run reads its inputs from in and writes its outputs to out.
 func (c *call) run(in, out *frame) {
-	for i, l := range c.links {
-		if l.output {
-			c.machine.SetVector(i, out[l.vary][l.vec])
-		} else {
-			c.machine.SetVector(i, in[l.vary][l.vec])
+	if c.in != in || c.out != out {
+		c.in, c.out, c.vectors = in, out, c.vectors[:0]
+		for _, l := range c.links {
+			from := in
+			if l.output {
+				from = out
+			}
+			c.vectors = append(c.vectors, &from[l.vary][l.vec])
 		}
+	}
+	for i, v := range c.vectors {
+		c.machine.SetVector(i, *v)
 	}
 	c.machine.Run()
 }
