@@ -456,22 +456,25 @@ func (l *Lanes) PullEnds(block []float64, n int) []float64 {
 // Lay implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of transposes.
 func (l *Lanes) Lay(lane, n int, sys solvers.CotangentSystem, yb, qb, tb []float64) {
 	sums, width := l.accumulators(lane, sys), len(l.bars)
-	for k, bar := range l.bars[:n] {
-		at := lane
-		for _, v := range [...][]float64{yb, qb, tb} {
-			for i := k; i < len(v); i += width {
-				bar[at] = v[i]
-				at += solvers.LaneCount
-			}
-		}
-		for j, from := range sums {
-			at := l.sums[j].at*solvers.LaneCount + lane
-			for i := k; i < len(from); i += width {
-				bar[at] = from[i]
-				at += solvers.LaneCount
-			}
-		}
+	bars, at := l.bars[:n], lane
+	at = lay(bars, at, yb, width)
+	at = lay(bars, at, qb, width)
+	lay(bars, at, tb, width)
+	for j, from := range sums {
+		lay(bars, l.sums[j].at*solvers.LaneCount+lane, from, width)
 	}
+}
+
+// lay writes from, of which each element has a number for width objectives, to a lane of the bars of some of them, from
+// at on. It returns where the element behind it belongs.
+func lay(bars [][]float64, at int, from []float64, width int) int {
+	for ; len(from) > 0; from = from[width:] {
+		for k, x := range from[:len(bars)] {
+			bars[k][at] = x
+		}
+		at += solvers.LaneCount
+	}
+	return at
 }
 
 // accumulators returns those of sys in the order of sums.
@@ -490,21 +493,24 @@ func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 
 // Take implements solvers.LaneStepper.
 func (l *Lanes) Take(lane, n int, sys solvers.CotangentSystem, yb, tb []float64) {
 	sums, width := l.accumulators(lane, sys), len(l.bars)
-	for k, bar := range l.bars[:n] {
-		at := lane
-		for i := k; i < len(yb); i += width {
-			yb[i] = bar[at]
-			at += solvers.LaneCount
-		}
-		tb[k] = bar[at+l.size.Q*solvers.LaneCount]
-		for j, to := range sums {
-			at := l.sums[j].at*solvers.LaneCount + lane
-			for i := k; i < len(to); i += width {
-				to[i] = bar[at]
-				at += solvers.LaneCount
-			}
-		}
+	bars := l.bars[:n]
+	at := take(bars, lane, yb, width)
+	take(bars, at+l.size.Q*solvers.LaneCount, tb, width)
+	for j, to := range sums {
+		take(bars, l.sums[j].at*solvers.LaneCount+lane, to, width)
 	}
+}
+
+// take takes back what lay wrote.
+func take(bars [][]float64, at int, to []float64, width int) int {
+	for ; len(to) > 0; to = to[width:] {
+		row := to[:len(bars)]
+		for k := range row {
+			row[k] = bars[k][at]
+		}
+		at += solvers.LaneCount
+	}
+	return at
 }
 
 // measured adds the norm of the error to the outputs of a step: the sums of solvers.Tolerance.Norm, in root mean
