@@ -82,6 +82,26 @@ func (f *band) Factor(values []float64) error {
 	if f.largest, finite = largest(values); !finite {
 		return b.p.notFinite(values)
 	}
+	err := f.run(values, nil, false)
+	if err == errUneven {
+		units, _ := b.p.units(nil, func(e int) float64 { return math.Abs(values[e]) })
+		if units != nil {
+			own := units
+			units = make(rowUnits, n)
+			for k, i := range b.order {
+				units[k] = own[i]
+			}
+		}
+		err = f.run(values, units, true)
+	}
+	return err
+}
+
+// run factors the matrix, with pivots that are chosen in units of its rows, by places; nil stands for those of the
+// matrix. The error is errUneven where units should be looked at, unless they have been.
+func (f *band) run(values []float64, units rowUnits, settled bool) error {
+	b := f.b
+	n := b.p.N
 	clear(f.a)
 	for e, v := range values {
 		f.a[b.to[e]] = v
@@ -97,6 +117,10 @@ func (f *band) Factor(values []float64) error {
 			if v := math.Abs(v); v > most {
 				at, most = i+1, v
 			}
+		}
+		if units != nil {
+			at = units.choose(k, len(c), func(i int) float64 { return math.Abs(c[i]) })
+			most = math.Abs(c[at])
 		}
 		f.pivot[k] = int32(at)
 		last = max(last, min(k+b.upper+at, n-1))
@@ -117,6 +141,9 @@ func (f *band) Factor(values []float64) error {
 		l := c[1:]
 		for i, v := range l {
 			l[i] = float64(v * r)
+		}
+		if at > 0 && !settled && isUneven(l[at-1]) {
+			return errUneven
 		}
 		if below == 0 || last == k {
 			continue

@@ -63,6 +63,11 @@ func complexNegativeInverse(a complex128) complex128 {
 	return complex(-r/d, 1/d)
 }
 
+// complexScaled returns a times a power of two.
+func complexScaled(a complex128, by float64) complex128 {
+	return complex(float64(real(a)*by), float64(imag(a)*by))
+}
+
 // complexLargest returns the greatest magnitude of the values and whether all are finite.
 func complexLargest(values []complex128) (most float64, finite bool) {
 	for _, v := range values {

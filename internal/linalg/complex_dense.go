@@ -4,11 +4,13 @@ import "math"
 
 // complexDense is dense for complex matrices, without blocks: those that are solved densely are small.
 type complexDense struct {
-	p     *Pattern
-	a     []complex128 // column by column: U, and below its diagonal −L
-	recip []complex128 // −1 over the diagonal of U
-	pivot []int32      // the row that was exchanged with row k at step k
-	blame func(k int, pivot float64) error
+	p       *Pattern
+	a       []complex128 // column by column: U, and below its diagonal −L
+	recip   []complex128 // −1 over the diagonal of U
+	pivot   []int32      // the row that was exchanged with row k at step k
+	units   rowUnits     // as of dense
+	settled bool
+	blame   func(k int, pivot float64) error
 }
 
 func newComplexDense(p *Pattern) *complexDense {
@@ -24,12 +26,24 @@ func newComplexSquare(p *Pattern) *complexDense {
 }
 
 func (d *complexDense) Factor(values []complex128) error {
-	n := d.p.N
 	values = values[:len(d.p.Rows)]
 	size, finite := complexLargest(values)
 	if !finite {
 		return d.p.complexNotFinite(values)
 	}
+	d.take(values)
+	err := d.run(size)
+	if err == errUneven {
+		d.take(values)
+		units, _ := d.p.units(nil, func(e int) float64 { return complexMagnitude(values[e]) })
+		err = d.runIn(units, size)
+	}
+	return err
+}
+
+// take writes the matrix to a.
+func (d *complexDense) take(values []complex128) {
+	n := d.p.N
 	clear(d.a)
 	for j := range n {
 		c := d.a[j*n:][:n]
@@ -37,6 +51,12 @@ func (d *complexDense) Factor(values []complex128) error {
 			c[d.p.Rows[e]] = values[e]
 		}
 	}
+}
+
+// runIn is run with pivots that are chosen in units of rows. nil stands for those of the matrix.
+func (d *complexDense) runIn(units rowUnits, size float64) error {
+	d.units, d.settled = units, true
+	defer func() { d.units, d.settled = nil, false }()
 	return d.run(size)
 }
 
@@ -50,6 +70,10 @@ func (d *complexDense) run(size float64) error {
 			if v := complexMagnitude(v); v > most {
 				at, most = i+1, v
 			}
+		}
+		if d.units != nil {
+			at = d.units.choose(k, len(c), func(i int) float64 { return complexMagnitude(c[i]) })
+			most = complexMagnitude(c[at])
 		}
 		d.pivot[k] = int32(k + at)
 		if at > 0 {
@@ -67,6 +91,9 @@ func (d *complexDense) run(size float64) error {
 		l := c[1:]
 		for i, v := range l {
 			l[i] = complexMul(v, r)
+		}
+		if at > 0 && !d.settled && isUneven(complexMagnitude(l[at-1])) {
+			return errUneven
 		}
 		for j := k + 1; j < n; j++ {
 			c := d.a[j*n:][k:n]

@@ -10,19 +10,21 @@ import (
 // sparse is an LU factorisation of a sparse complex matrix: of its irreducible blocks, column by column, with
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
 type complexSparse struct {
-	s      *structure
-	memory int        // bytes that L and U may take
-	patch  complex128 // what takes the place of smaller pivots; 0 for errors
-	first  *Order     // that of the pattern
-	o      *Order
-	own    []complex128  // memory for factors
-	m      []complex128  // the following four, as the order lays them out: in own, or where factors were kept
-	l, u   []complex128  // −L and U, as in the order
-	recip  []complex128  // −1 over the diagonal of U
-	off    []complex128  // above the blocks
-	tail   *complexDense // nil for none
-	x      []complex128  // a column, zeros between columns
-	w      []complex128  // right-hand sides in the order
+	s         *structure
+	memory    int        // bytes that L and U may take
+	patch     complex128 // what takes the place of smaller pivots; 0 for errors
+	first     *Order     // that of the pattern
+	o         *Order
+	own       []complex128  // memory for factors
+	m         []complex128  // the following four, as the order lays them out: in own, or where factors were kept
+	l, u      []complex128  // −L and U, as in the order
+	recip     []complex128  // −1 over the diagonal of U
+	off       []complex128  // above the blocks
+	tail      *complexDense // nil for none
+	tailUnits rowUnits      // of the rows of the tail, by places; nil where they are alike
+	settled   bool          // units have been looked at
+	x         []complex128  // a column, zeros between columns
+	w         []complex128  // right-hand sides in the order
 }
 
 func newComplexSparse(s *structure, o *Order, memory int) *complexSparse {
@@ -87,9 +89,53 @@ func (f *complexSparse) try(values []complex128) (good bool, err error) {
 	return good && err == nil, nil
 }
 
-// repivot factors with new pivots.
+// repivot factors with pivots that the values decide about: those of the pattern if they serve in other units.
 func (f *complexSparse) repivot(values []complex128) (err error) {
 	values = values[:len(f.s.p.Rows)]
+	units, d := f.s.p.units(f.s, func(e int) float64 { return complexMagnitude(values[e]) })
+	f.settled = true
+	defer func() { f.tailUnits, f.settled = nil, false }()
+	if units == nil {
+		return f.search(values)
+	}
+	even := make([]complex128, len(values))
+	for j := range f.s.p.N {
+		for e := f.s.p.Start[j]; e < f.s.p.Start[j+1]; e++ {
+			even[e] = complexScaled(values[e], math.Ldexp(1, d[j]-d[f.s.p.Rows[e]]))
+		}
+	}
+	size, _ := complexLargest(even)
+	f.SetOrder(f.first)
+	if good, err := f.eliminate(even, size, true); !good || err != nil {
+		if f.search(even) != nil {
+			return f.search(values)
+		}
+	}
+	// Powers of two do not change what is rounded, so these are the factors in the units of the matrix.
+	if f.tail != nil {
+		f.tailUnits = make(rowUnits, f.tail.p.N)
+		for k := range f.tailUnits {
+			f.tailUnits[k] = units[f.o.rows[int(f.s.tail)+k]]
+		}
+	}
+	size, _ = complexLargest(values)
+	if _, err = f.eliminate(values, size, false); err != nil {
+		f.tailUnits = nil
+		return f.search(values)
+	}
+	return nil
+}
+
+// runTail factors the tail. The error is errUneven where units should be looked at, if they were not.
+func (f *complexSparse) runTail(size float64, watch bool) error {
+	if watch && !f.settled {
+		return f.tail.run(size)
+	}
+	return f.tail.runIn(f.tailUnits, size)
+}
+
+// search factors with new pivots.
+func (f *complexSparse) search(values []complex128) (err error) {
 	size, _ := complexLargest(values)
 	for k, threshold := range thresholds {
 		c := &complexPivoting{values: values, threshold: threshold, x: make([]complex128, f.s.p.N)}
@@ -119,7 +165,7 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 			if !f.tailColumns(values, groups, watch) {
 				return false, nil
 			}
-			if err := f.tail.run(size); err != nil {
+			if err := f.runTail(size, watch); err != nil {
 				return false, err
 			}
 			continue

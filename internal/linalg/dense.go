@@ -18,7 +18,9 @@ type dense struct {
 	recip   []float64 // −1 over the diagonal of U
 	pivot   []int32   // the row that was exchanged with row k at step k
 	work    []float64
-	largest float64 // magnitude of the matrix's entries
+	largest float64  // magnitude of the matrix's entries
+	units   rowUnits // of the rows, as exchanged so far; nil where they are alike
+	settled bool     // pivots are not doubted because of units
 	row     [block]float64
 	blame   func(k int, pivot float64) error // says what is wrong with pivot k of the given magnitude
 }
@@ -59,18 +61,37 @@ func (d *dense) Factor(values []float64) error {
 	if !finite {
 		return d.p.notFinite(values)
 	}
+	d.take(values)
+	err := d.run(size)
+	if err == errUneven {
+		d.take(values)
+		units, _ := d.p.units(nil, func(e int) float64 { return math.Abs(values[e]) })
+		err = d.runIn(units, size)
+	}
+	return err
+}
+
+// take writes the matrix to a.
+func (d *dense) take(values []float64) {
 	if d.to == nil {
 		copy(d.a, values)
-	} else {
-		clear(d.a)
-		for e, v := range values {
-			d.a[d.to[e]] = v
-		}
+		return
 	}
+	clear(d.a)
+	for e, v := range values {
+		d.a[d.to[e]] = v
+	}
+}
+
+// runIn is run with pivots that are chosen in units of rows. nil stands for those of the matrix.
+func (d *dense) runIn(units rowUnits, size float64) error {
+	d.units, d.settled = units, true
+	defer func() { d.units, d.settled = nil, false }()
 	return d.run(size)
 }
 
-// run factors what is in a, as a part of a matrix whose entries have magnitudes up to size.
+// run factors what is in a, as a part of a matrix whose entries have magnitudes up to size. The error is errUneven where
+// units of rows should be looked at.
 func (d *dense) run(size float64) error {
 	d.largest = size
 	if n := d.p.N; n > plain {
@@ -128,6 +149,10 @@ func (d *dense) columns(j0, j1 int) error {
 				at, most = i+1, v
 			}
 		}
+		if d.units != nil {
+			at = d.units.choose(k, len(c), func(i int) float64 { return math.Abs(c[i]) })
+			most = math.Abs(c[at])
+		}
 		d.pivot[k] = int32(k + at)
 		if at > 0 {
 			for i := k; i < n*n; i += n {
@@ -144,6 +169,9 @@ func (d *dense) columns(j0, j1 int) error {
 		l := c[1:]
 		for i, v := range l {
 			l[i] = float64(v * r)
+		}
+		if at > 0 && !d.settled && isUneven(l[at-1]) {
+			return errUneven
 		}
 		for j := k + 1; j < j1; j++ {
 			c := d.a[j*n:][k:n]

@@ -152,7 +152,7 @@ func (f *sparse) force(values []float64) bool {
 		c.run(values, f.m, nil, nil)
 		at := f.o.layout()
 		size := f.m[at.end-extra+reportSize]
-		return f.smallPivots(f.m[at.pivot:at.tail], size) && (f.tail == nil || f.tail.run(size) == nil)
+		return f.smallPivots(f.m[at.pivot:at.tail], size) && (f.tail == nil || f.runTail(size, false) == nil)
 	}
 	size, _ := largest(values)
 	good, err := f.eliminate(values, size, false)

@@ -24,7 +24,7 @@ var words = strings.NewReplacer(
 var patch = regexp.MustCompile(`\tpatch +float64`)
 
 // names get the prefix complex, outside of comments.
-var names = regexp.MustCompile(`\b(fma|mul|magnitude|negativeInverse|largest|pivoting|sparse|dense)\b`)
+var names = regexp.MustCompile(`\b(fma|mul|scaled|magnitude|negativeInverse|largest|pivoting|sparse|dense)\b`)
 
 func main() {
 	var out bytes.Buffer

@@ -10,6 +10,9 @@ func fma(a, b, c float64) float64 { return math.FMA(a, b, c) }
 
 func mul(a, b float64) float64 { return float64(a * b) }
 
+// scaled returns a times a power of two.
+func scaled(a, by float64) float64 { return float64(a * by) }
+
 func magnitude(a float64) float64 { return math.Abs(a) }
 
 func negativeInverse(a float64) float64 { return -1 / a }

@@ -8,19 +8,21 @@ import (
 // sparse is an LU factorisation of a sparse matrix: of its irreducible blocks, column by column, with
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
 type sparse struct {
-	s      *structure
-	memory int     // bytes that L and U may take
-	patch  float64 // what takes the place of smaller pivots; 0 for errors
-	first  *Order  // that of the pattern
-	o      *Order
-	own    []float64 // memory for factors
-	m      []float64 // the following four, as the order lays them out: in own, or where factors were kept
-	l, u   []float64 // −L and U, as in the order
-	recip  []float64 // −1 over the diagonal of U
-	off    []float64 // above the blocks
-	tail   *dense    // nil for none
-	x      []float64 // a column, zeros between columns
-	w      []float64 // right-hand sides in the order
+	s         *structure
+	memory    int     // bytes that L and U may take
+	patch     float64 // what takes the place of smaller pivots; 0 for errors
+	first     *Order  // that of the pattern
+	o         *Order
+	own       []float64 // memory for factors
+	m         []float64 // the following four, as the order lays them out: in own, or where factors were kept
+	l, u      []float64 // −L and U, as in the order
+	recip     []float64 // −1 over the diagonal of U
+	off       []float64 // above the blocks
+	tail      *dense    // nil for none
+	tailUnits rowUnits  // of the rows of the tail, by places; nil where they are alike
+	settled   bool      // units have been looked at
+	x         []float64 // a column, zeros between columns
+	w         []float64 // right-hand sides in the order
 	lanes
 	coded
 }
@@ -87,9 +89,53 @@ func (f *sparse) try(values []float64) (good bool, err error) {
 	return good && err == nil, nil
 }
 
-// repivot factors with new pivots.
+// repivot factors with pivots that the values decide about: those of the pattern if they serve in other units.
 func (f *sparse) repivot(values []float64) (err error) {
 	values = values[:len(f.s.p.Rows)]
+	units, d := f.s.p.units(f.s, func(e int) float64 { return magnitude(values[e]) })
+	f.settled = true
+	defer func() { f.tailUnits, f.settled = nil, false }()
+	if units == nil {
+		return f.search(values)
+	}
+	even := make([]float64, len(values))
+	for j := range f.s.p.N {
+		for e := f.s.p.Start[j]; e < f.s.p.Start[j+1]; e++ {
+			even[e] = scaled(values[e], math.Ldexp(1, d[j]-d[f.s.p.Rows[e]]))
+		}
+	}
+	size, _ := largest(even)
+	f.SetOrder(f.first)
+	if good, err := f.eliminate(even, size, true); !good || err != nil {
+		if f.search(even) != nil {
+			return f.search(values)
+		}
+	}
+	// Powers of two do not change what is rounded, so these are the factors in the units of the matrix.
+	if f.tail != nil {
+		f.tailUnits = make(rowUnits, f.tail.p.N)
+		for k := range f.tailUnits {
+			f.tailUnits[k] = units[f.o.rows[int(f.s.tail)+k]]
+		}
+	}
+	size, _ = largest(values)
+	if _, err = f.eliminate(values, size, false); err != nil {
+		f.tailUnits = nil
+		return f.search(values)
+	}
+	return nil
+}
+
+// runTail factors the tail. The error is errUneven where units should be looked at, if they were not.
+func (f *sparse) runTail(size float64, watch bool) error {
+	if watch && !f.settled {
+		return f.tail.run(size)
+	}
+	return f.tail.runIn(f.tailUnits, size)
+}
+
+// search factors with new pivots.
+func (f *sparse) search(values []float64) (err error) {
 	size, _ := largest(values)
 	for k, threshold := range thresholds {
 		c := &pivoting{values: values, threshold: threshold, x: make([]float64, f.s.p.N)}
@@ -119,7 +165,7 @@ func (f *sparse) eliminate(values []float64, size float64, watch bool) (good boo
 			if !f.tailColumns(values, groups, watch) {
 				return false, nil
 			}
-			if err := f.tail.run(size); err != nil {
+			if err := f.runTail(size, watch); err != nil {
 				return false, err
 			}
 			continue

@@ -1,19 +1,26 @@
 package linalg
 
+import "slices"
+
 // Straight is a factorisation of a matrix and its solves as Schedules with steps of width 1, for programs that contain
 // them. They have the bits of an LU of the Analysis, as long as that keeps its pivots. The places of factors begin with
 // what LU.Keep writes, but for the exchanges of rows at its end.
 //
 // A program must leave a matrix to an LU if a pivot is less than twice what Cancelled says, if an element of Lower
-// exceeds Bound, or if one of a Growth exceeds its bound; all of them in magnitude.
+// exceeds Bound, if one of Exchanged is less than Uneven but not zero, or if one of a Growth exceeds its bound; all of
+// them in magnitude.
 type Straight struct {
 	Factor, Solve, SolveT *Schedule
 
-	Kept   int     // numbers that LU.Keep writes before the exchanges of rows
-	Lower  []int32 // places
-	Bound  float64
-	Growth []Growth
+	Kept      int     // numbers that LU.Keep writes before the exchanges of rows
+	Lower     []int32 // places
+	Bound     float64
+	Exchanged []int32 // places of what pivots took the place of
+	Growth    []Growth
 }
+
+// Uneven is the least magnitude of what a pivot took the place of, beside zero, for which units are not looked at.
+const Uneven = uneven
 
 // Growth says that the magnitudes of Places must not exceed Factor times the largest one of the places Of.
 type Growth struct {
@@ -77,8 +84,9 @@ func (a *Analysis) Straight(exchanges []float64) *Straight {
 // straight is Analysis.Straight for the method Dense: what columns, solve and solveT of dense do.
 func (p *Pattern) straight(exchanges []float64) *Straight {
 	n := p.N
-	rows := identity(n)
+	rows, before := identity(n), make([]int32, n) // before the exchange at each place: the row that it moves away
 	for k, e := range exchanges {
+		before[k] = rows[k]
 		rows[k], rows[int(e)] = rows[int(e)], rows[k]
 	}
 	from := make([]int32, n*n)
@@ -100,6 +108,11 @@ func (p *Pattern) straight(exchanges []float64) *Straight {
 	r := func(k int) int32 { return int32(values + n*n + k) }
 	// No |l| is as large as 1 before it is rounded, so there was no other choice of pivots.
 	s := &Straight{Kept: n*n + n, Bound: 1 - 0x1p-50}
+	for k, e := range exchanges {
+		if k != int(e) {
+			s.Exchanged = append(s.Exchanged, a(slices.Index(rows, before[k]), k))
+		}
+	}
 	f := list()
 	for j := range n {
 		for i := range n {

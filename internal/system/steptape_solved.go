@@ -167,6 +167,10 @@ func (m *solvedMaker) factor(j []tape.Value) (places []tape.Value, serve tape.Va
 	for _, l := range m.straight.Lower {
 		atMost(size(l), m.b.Scalar(m.straight.Bound))
 	}
+	for _, l := range m.straight.Exchanged {
+		none := m.b.Op2(tape.LessEq, size(l), m.zero)
+		serve = m.b.Mul(serve, m.b.Op2(tape.Max, none, m.b.Op2(tape.LessEq, m.b.Scalar(linalg.Uneven), size(l))))
+	}
 	for _, g := range m.straight.Growth {
 		most := size(g.Of[0])
 		for _, of := range g.Of[1:] {
