@@ -21,7 +21,7 @@ const (
 	// unless it is zero. As many digits may be lost.
 	uneven = 0x1p-20
 	// farApart is the logarithm of the ratio of units from which on they are not the same.
-	farApart = 20
+	farApart = 30
 	// unitSweeps bounds how often all units are made better one by one.
 	unitSweeps = 32
 	// unitRange bounds logarithms of units, so that no product overflows.
@@ -83,8 +83,8 @@ func (p *Pattern) units(s *structure, magnitude func(e int) float64) (rows rowUn
 // balance is a search for units. Sizes are logarithms to base 2.
 type balance struct {
 	p        *Pattern
-	size     []int  // of entries beside the diagonal, over that of the column
-	diagonal []bool // whether there is one that is not zero
+	size     []int   // of entries beside the diagonal, over that of the column
+	diagonal []bool  // whether there is one that is not zero
 	column   []int32 // of each entry
 	start    []int32 // the entries of row i are across[start[i]:start[i+1]]
 	across   []int32
