@@ -189,7 +189,7 @@ func Tanh(a float64) float64 {
 	num := quickTwoSum(two-1, s)
 	den := quickTwoSum(two+1, s)
 	y := dd{num.hi, num.lo + t}.quotient(dd{den.hi, den.lo + t})
-	if x > 32 {
+	if math.Abs(a) > 16 {
 		y = math.FMA(-2, 1/den.hi, 1)
 	}
 	y = math.Copysign(y, a)

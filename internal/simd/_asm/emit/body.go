@@ -25,6 +25,12 @@ type Body struct {
 	same   map[key]V
 	coef   Coefficients
 	wide   bool // vectors of eight, by AVX-512F alone
+
+	// strands, if any, are values whose instructions are written side by side, before all others. Values of each belong
+	// to one vector.
+	strands [][]V
+	// again tells to compute what is made of memory alone again where it is used, which takes no register until then.
+	again bool
 }
 
 // V is a value of a body.
@@ -71,6 +77,9 @@ func (f *Body) add(v value) V {
 }
 
 func (f *Body) op(k key) V {
+	if f.again && k.kind == binary && f.isMem(k.a) && f.isMem(k.b) {
+		return f.add(value{key: k})
+	}
 	if v, ok := f.same[k]; ok {
 		return v
 	}
@@ -228,6 +237,9 @@ func (f *Body) Emit(outs ...V) []reg.VecVirtual {
 func (f *Body) write(outs ...V) {
 	for _, v := range outs {
 		f.use(v)
+	}
+	for _, v := range f.sideBySide() {
+		f.lower(v)
 	}
 	for i := range f.values {
 		if v := &f.values[i]; v.uses > 0 && !v.done {

@@ -142,7 +142,7 @@ func (f *Body) Tanh(a V) (V, V) {
 	num := f.QuickTwoSum(f.Sub(two, f.Num(1)), e.Hi)
 	den := f.QuickTwoSum(f.Add(two, f.Num(1)), e.Hi)
 	y := f.Quotient(DD{num.Hi, f.Add(num.Lo, e.Lo)}, DD{den.Hi, f.Add(den.Lo, e.Lo)})
-	y = f.Where(f.Gt(x, f.Num(32)), f.Fma(f.Num(-2), f.Div(f.Num(1), den.Hi), f.Num(1)), y)
+	y = f.Where(f.Gt(f.Abs(a), f.Num(16)), f.Fma(f.Num(-2), f.Div(f.Num(1), den.Hi), f.Num(1)), y)
 	return f.Where(f.NotGe(f.Abs(a), f.Num(0x1p-28)), a, f.Copysign(y, a)), None
 }
 

@@ -12,32 +12,41 @@ type Elementary struct {
 	Name  string
 	Arity int
 	Emit  func(f *Body, x []V) (y, bad V)
+	// Abreast is how many vectors of four are computed side by side, where there are as many; 0 for one by one.
+	Abreast int
 }
 
 func unaryFunction(name string, e func(f *Body, a V) (V, V)) Elementary {
-	return Elementary{name, 1, func(f *Body, x []V) (V, V) { return e(f, x[0]) }}
+	return Elementary{Name: name, Arity: 1, Emit: func(f *Body, x []V) (V, V) { return e(f, x[0]) }}
+}
+
+// abreast is the function with n vectors side by side.
+func (fn Elementary) abreast(n int) Elementary {
+	fn.Abreast = n
+	return fn
 }
 
 func binaryFunction(name string, e func(f *Body, a, b V) (V, V)) Elementary {
-	return Elementary{name, 2, func(f *Body, x []V) (V, V) { return e(f, x[0], x[1]) }}
+	return Elementary{Name: name, Arity: 2, Emit: func(f *Body, x []V) (V, V) { return e(f, x[0], x[1]) }}
 }
 
-// Functions are the elementary functions of internal/elem that have a vector form.
+// Functions are the elementary functions of internal/elem that have a vector form. How many vectors are best side by
+// side was measured; functions that need more registers, or gain little, go one by one.
 var Functions = []Elementary{
-	unaryFunction("exp", (*Body).Exp),
-	unaryFunction("expm1", (*Body).Expm1),
+	unaryFunction("exp", (*Body).Exp).abreast(4),
+	unaryFunction("expm1", (*Body).Expm1).abreast(2),
 	unaryFunction("sinh", (*Body).Sinh),
 	unaryFunction("cosh", (*Body).Cosh),
-	unaryFunction("tanh", (*Body).Tanh),
-	unaryFunction("sigmoid", (*Body).Sigmoid),
+	unaryFunction("tanh", (*Body).Tanh).abreast(4),
+	unaryFunction("sigmoid", (*Body).Sigmoid).abreast(3),
 	unaryFunction("log", (*Body).Log),
 	unaryFunction("log1p", (*Body).Log1p),
 	unaryFunction("log10", (*Body).Log10),
 	unaryFunction("asinh", (*Body).Asinh),
 	unaryFunction("acosh", (*Body).Acosh),
 	unaryFunction("atanh", (*Body).Atanh),
-	unaryFunction("sin", (*Body).Sin),
-	unaryFunction("cos", (*Body).Cos),
+	unaryFunction("sin", (*Body).Sin).abreast(2),
+	unaryFunction("cos", (*Body).Cos).abreast(2),
 	unaryFunction("tan", (*Body).Tan),
 	unaryFunction("asin", (*Body).Asin),
 	unaryFunction("acos", (*Body).Acos),
@@ -67,6 +76,55 @@ func (fn Elementary) AlongWide(args Args, coef Coefficients, scalar int) reg.GPV
 	return fn.along(args, coef, scalar, eight)
 }
 
+// several applies the function to some vectors of four at a time, from element i on, while there are as many and their
+// lanes are on the main path.
+func (fn Elementary) several(out reg.Register, in []reg.Register, n, i reg.GPVirtual, coef Coefficients) {
+	vectors := fn.Abreast
+	elements := Imm(uint64(4 * vectors))
+	SUBQ(elements, n)
+	JL(LabelRef("few"))
+	Label("several")
+	f := NewBody(coef)
+	f.again = true
+	ys, outside := make([]V, vectors, vectors+1), None
+	for k := range vectors {
+		x := make([]V, len(in))
+		for j, p := range in {
+			x[j] = f.Memory(At(p, i).Offset(32 * k))
+		}
+		y, bad := fn.Emit(f, x)
+		ys[k] = y
+		strand := []V{y}
+		if bad != None {
+			strand = append(strand, bad)
+			if outside == None {
+				outside = bad
+			} else {
+				outside = f.Or(outside, bad)
+			}
+		}
+		f.strands = append(f.strands, strand)
+	}
+	if outside == None {
+		f.write(ys...)
+	} else {
+		f.write(append(ys, outside)...)
+		any := GP64()
+		VMOVMSKPD(f.load(outside), any.As32())
+		TESTL(any.As32(), any.As32())
+		JNZ(LabelRef("few"))
+	}
+	for k, y := range ys {
+		VMOVUPD(f.load(y), At(out, i).Offset(32*k))
+	}
+	ADDQ(elements, i)
+	SUBQ(elements, n)
+	JGE(LabelRef("several"))
+	Label("few")
+	ADDQ(elements, n)
+	JZ(LabelRef("done"))
+}
+
 // along is Along by vectors of a shape.
 func (fn Elementary) along(args Args, coef Coefficients, scalar int, is shape) reg.GPVirtual {
 	out, in := args.Load("out"), pointers(args, Operands[:fn.Arity]...)
@@ -74,6 +132,9 @@ func (fn Elementary) along(args Args, coef Coefficients, scalar int, is shape) r
 	i := GP64()
 	zero(i)
 	group, wide := is.bytes/8, is.bytes == 64
+	if !wide && scalar == 0 && fn.Abreast > 0 {
+		fn.several(out, in, n, i, coef)
+	}
 	var mask reg.VecVirtual
 	if !wide {
 		mask = YMM()
