@@ -619,6 +619,11 @@ func rankUpdate3(to *float64, y *float64, x *float64, cols int, inner int, lanes
 //go:noescape
 func rankUpdate4(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
 
+// rankUpdateNarrow is rankUpdate4 for eight rows and at most four columns.
+//
+//go:noescape
+func rankUpdateNarrow(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
+
 // packPanels writes packed[panel][k][12] from the rows of x, xs elements apart, zeros beyond cols.
 //
 //go:noescape

@@ -14022,17 +14022,7 @@ short:
 	SUBQ       DI, R8
 	LEAQ       masks<>+0(SB), DI
 	VMOVUPD    (DI)(R8*8), Y2
-	MOVQ       DX, DI
-	SUBQ       $0x04, DI
-	CMPQ       DI, BX
-	CMOVQLT    BX, DI
-	CMPQ       DI, SI
-	CMOVQGT    SI, DI
-	MOVQ       $0x00000004, R8
-	SUBQ       DI, R8
-	LEAQ       masks<>+0(SB), DI
-	VMOVUPD    (DI)(R8*8), Y3
-	SUBQ       $0x08, DX
+	SUBQ       $0x04, DX
 	CMPQ       DX, BX
 	CMOVQLT    BX, DX
 	CMPQ       DX, SI
@@ -14040,7 +14030,7 @@ short:
 	MOVQ       $0x00000004, BX
 	SUBQ       DX, BX
 	LEAQ       masks<>+0(SB), DX
-	VMOVUPD    (DX)(BX*8), Y4
+	VMOVUPD    (DX)(BX*8), Y3
 	VMASKMOVPD (CX), Y2, Y4
 	VMOVAPD    Y0, Y5
 	VADDPD     Y4, Y5, Y5
@@ -14095,17 +14085,7 @@ short:
 	SUBQ        R8, R9
 	LEAQ        masks<>+0(SB), R8
 	VMOVUPD     (R8)(R9*8), Y2
-	MOVQ        BX, R8
-	SUBQ        $0x04, R8
-	CMPQ        R8, SI
-	CMOVQLT     SI, R8
-	CMPQ        R8, DI
-	CMOVQGT     DI, R8
-	MOVQ        $0x00000004, R9
-	SUBQ        R8, R9
-	LEAQ        masks<>+0(SB), R8
-	VMOVUPD     (R8)(R9*8), Y3
-	SUBQ        $0x08, BX
+	SUBQ        $0x04, BX
 	CMPQ        BX, SI
 	CMOVQLT     SI, BX
 	CMPQ        BX, DI
@@ -14113,7 +14093,7 @@ short:
 	MOVQ        $0x00000004, SI
 	SUBQ        BX, SI
 	LEAQ        masks<>+0(SB), BX
-	VMOVUPD     (BX)(SI*8), Y4
+	VMOVUPD     (BX)(SI*8), Y3
 	VMASKMOVPD  (CX), Y2, Y4
 	VMASKMOVPD  (DX), Y2, Y5
 	VMOVAPD     Y0, Y6
@@ -14599,17 +14579,7 @@ short:
 	SUBQ        R11, R12
 	LEAQ        masks<>+0(SB), R11
 	VMOVUPD     (R11)(R12*8), Y5
-	MOVQ        R8, R11
-	SUBQ        $0x04, R11
-	CMPQ        R11, R9
-	CMOVQLT     R9, R11
-	CMPQ        R11, R10
-	CMOVQGT     R10, R11
-	MOVQ        $0x00000004, R12
-	SUBQ        R11, R12
-	LEAQ        masks<>+0(SB), R11
-	VMOVUPD     (R11)(R12*8), Y6
-	SUBQ        $0x08, R8
+	SUBQ        $0x04, R8
 	CMPQ        R8, R9
 	CMOVQLT     R9, R8
 	CMPQ        R8, R10
@@ -14617,7 +14587,7 @@ short:
 	MOVQ        $0x00000004, R9
 	SUBQ        R8, R9
 	LEAQ        masks<>+0(SB), R8
-	VMOVUPD     (R8)(R9*8), Y7
+	VMOVUPD     (R8)(R9*8), Y6
 	VMASKMOVPD  (DX), Y5, Y7
 	VMASKMOVPD  (BX), Y5, Y8
 	VMASKMOVPD  (SI), Y5, Y9
@@ -14771,17 +14741,7 @@ short:
 	SUBQ        R10, R11
 	LEAQ        masks<>+0(SB), R10
 	VMOVUPD     (R10)(R11*8), Y6
-	MOVQ        DI, R10
-	SUBQ        $0x04, R10
-	CMPQ        R10, R8
-	CMOVQLT     R8, R10
-	CMPQ        R10, R9
-	CMOVQGT     R9, R10
-	MOVQ        $0x00000004, R11
-	SUBQ        R10, R11
-	LEAQ        masks<>+0(SB), R10
-	VMOVUPD     (R10)(R11*8), Y7
-	SUBQ        $0x08, DI
+	SUBQ        $0x04, DI
 	CMPQ        DI, R8
 	CMOVQLT     R8, DI
 	CMPQ        DI, R9
@@ -14789,7 +14749,7 @@ short:
 	MOVQ        $0x00000004, R8
 	SUBQ        DI, R8
 	LEAQ        masks<>+0(SB), DI
-	VMOVUPD     (DI)(R8*8), Y8
+	VMOVUPD     (DI)(R8*8), Y7
 	VMASKMOVPD  (DX), Y6, Y8
 	VMASKMOVPD  (BX), Y6, Y9
 	VMASKMOVPD  (SI), Y6, Y6
@@ -16633,6 +16593,8 @@ panelstep:
 short:
 	ADDQ       $0x0c, DI
 	JZ         next
+	CMPQ       DI, $0x08
+	JLE        threefewer
 	XORL       R9, R9
 	MOVQ       $0x00000004, R10
 	MOVQ       DI, R11
@@ -16667,24 +16629,24 @@ short:
 	VMOVUPD    (R10)(R9*8), Y2
 	MOVQ       from+80(FP), R9
 	TESTQ      R9, R9
-	JZ         shortzero
+	JZ         threezero
 	VMASKMOVPD (R8), Y0, Y0
 	VMASKMOVPD 32(R8), Y1, Y1
 	VMASKMOVPD 64(R8), Y2, Y2
-	JMP        shortbegun
+	JMP        threebegun
 
-shortzero:
+threezero:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
 
-shortbegun:
+threebegun:
 	MOVQ inner+32(FP), R9
 	MOVQ CX, R10
 
-shortstep:
+threestep:
 	VMOVUPD      (SI), Y3
 	VMOVUPD      32(SI), Y4
 	VMOVUPD      64(SI), Y5
@@ -16695,7 +16657,7 @@ shortstep:
 	ADDQ         $0x60, SI
 	ADDQ         DX, R10
 	DECQ         R9
-	JNZ          shortstep
+	JNZ          threestep
 	XORL         SI, SI
 	MOVQ         $0x00000004, R9
 	MOVQ         DI, R10
@@ -16730,6 +16692,131 @@ shortstep:
 	VMASKMOVPD   Y0, Y3, (R8)
 	VMASKMOVPD   Y1, Y4, 32(R8)
 	VMASKMOVPD   Y2, Y5, 64(R8)
+	JMP          next
+
+threefewer:
+	CMPQ       DI, $0x04
+	JLE        twofewer
+	XORL       R9, R9
+	MOVQ       $0x00000004, R10
+	MOVQ       DI, R11
+	SUBQ       $0x00, R11
+	CMPQ       R11, R9
+	CMOVQLT    R9, R11
+	CMPQ       R11, R10
+	CMOVQGT    R10, R11
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R11
+	VMOVUPD    (R11)(R12*8), Y0
+	MOVQ       DI, R11
+	SUBQ       $0x04, R11
+	CMPQ       R11, R9
+	CMOVQLT    R9, R11
+	CMPQ       R11, R10
+	CMOVQGT    R10, R11
+	MOVQ       $0x00000004, R9
+	SUBQ       R11, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y1
+	MOVQ       from+80(FP), R9
+	TESTQ      R9, R9
+	JZ         twozero
+	VMASKMOVPD (R8), Y0, Y0
+	VMASKMOVPD 32(R8), Y1, Y1
+	JMP        twobegun
+
+twozero:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	PREFETCHT0 (R8)
+
+twobegun:
+	MOVQ inner+32(FP), R9
+	MOVQ CX, R10
+
+twostep:
+	VMOVUPD      (SI), Y2
+	VMOVUPD      32(SI), Y3
+	VBROADCASTSD (R10), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x60, SI
+	ADDQ         DX, R10
+	DECQ         R9
+	JNZ          twostep
+	XORL         SI, SI
+	MOVQ         $0x00000004, R9
+	MOVQ         DI, R10
+	SUBQ         $0x00, R10
+	CMPQ         R10, SI
+	CMOVQLT      SI, R10
+	CMPQ         R10, R9
+	CMOVQGT      R9, R10
+	MOVQ         $0x00000004, R11
+	SUBQ         R10, R11
+	LEAQ         masks<>+0(SB), R10
+	VMOVUPD      (R10)(R11*8), Y2
+	SUBQ         $0x04, DI
+	CMPQ         DI, SI
+	CMOVQLT      SI, DI
+	CMPQ         DI, R9
+	CMOVQGT      R9, DI
+	MOVQ         $0x00000004, SI
+	SUBQ         DI, SI
+	LEAQ         masks<>+0(SB), DI
+	VMOVUPD      (DI)(SI*8), Y3
+	VMASKMOVPD   Y0, Y2, (R8)
+	VMASKMOVPD   Y1, Y3, 32(R8)
+	JMP          next
+
+twofewer:
+	XORL       R9, R9
+	MOVQ       $0x00000004, R10
+	MOVQ       DI, R11
+	SUBQ       $0x00, R11
+	CMPQ       R11, R9
+	CMOVQLT    R9, R11
+	CMPQ       R11, R10
+	CMOVQGT    R10, R11
+	MOVQ       $0x00000004, R9
+	SUBQ       R11, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	MOVQ       from+80(FP), R9
+	TESTQ      R9, R9
+	JZ         onezero
+	VMASKMOVPD (R8), Y0, Y0
+	JMP        onebegun
+
+onezero:
+	VXORPD     Y0, Y0, Y0
+	PREFETCHT0 (R8)
+
+onebegun:
+	MOVQ inner+32(FP), R9
+	MOVQ CX, R10
+
+onestep:
+	VMOVUPD      (SI), Y1
+	VBROADCASTSD (R10), Y2
+	VFMADD231PD  Y1, Y2, Y0
+	ADDQ         $0x60, SI
+	ADDQ         DX, R10
+	DECQ         R9
+	JNZ          onestep
+	XORL         SI, SI
+	MOVQ         $0x00000004, R9
+	SUBQ         $0x00, DI
+	CMPQ         DI, SI
+	CMOVQLT      SI, DI
+	CMPQ         DI, R9
+	CMOVQGT      R9, DI
+	MOVQ         $0x00000004, SI
+	SUBQ         DI, SI
+	LEAQ         masks<>+0(SB), DI
+	VMOVUPD      (DI)(SI*8), Y1
+	VMASKMOVPD   Y0, Y1, (R8)
 
 next:
 	MOVQ gl+56(FP), SI
@@ -16818,6 +16905,8 @@ panelstep:
 short:
 	ADDQ       $0x0c, R9
 	JZ         next
+	CMPQ       R9, $0x08
+	JLE        threefewer
 	XORL       R11, R11
 	MOVQ       $0x00000004, R12
 	MOVQ       R9, R13
@@ -16852,16 +16941,16 @@ short:
 	VMOVUPD    (R12)(R11*8), Y5
 	MOVQ       from+80(FP), R11
 	TESTQ      R11, R11
-	JZ         shortzero
+	JZ         threezero
 	VMASKMOVPD (R10), Y3, Y0
 	VMASKMOVPD 32(R10), Y4, Y1
 	VMASKMOVPD 64(R10), Y5, Y2
 	VMASKMOVPD (R10)(DX*1), Y3, Y3
 	VMASKMOVPD 32(R10)(DX*1), Y4, Y4
 	VMASKMOVPD 64(R10)(DX*1), Y5, Y5
-	JMP        shortbegun
+	JMP        threebegun
 
-shortzero:
+threezero:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -16873,11 +16962,11 @@ shortzero:
 	PREFETCHT0 (R10)(DX*1)
 	PREFETCHT0 64(R10)(DX*1)
 
-shortbegun:
+threebegun:
 	MOVQ inner+32(FP), R11
 	MOVQ CX, R12
 
-shortstep:
+threestep:
 	VMOVUPD      (R8), Y6
 	VMOVUPD      32(R8), Y7
 	VMOVUPD      64(R8), Y8
@@ -16892,7 +16981,7 @@ shortstep:
 	ADDQ         $0x60, R8
 	ADDQ         SI, R12
 	DECQ         R11
-	JNZ          shortstep
+	JNZ          threestep
 	XORL         R8, R8
 	MOVQ         $0x00000004, R11
 	MOVQ         R9, R12
@@ -16930,6 +17019,147 @@ shortstep:
 	VMASKMOVPD   Y3, Y6, (R10)(DX*1)
 	VMASKMOVPD   Y4, Y7, 32(R10)(DX*1)
 	VMASKMOVPD   Y5, Y8, 64(R10)(DX*1)
+	JMP          next
+
+threefewer:
+	CMPQ       R9, $0x04
+	JLE        twofewer
+	XORL       R11, R11
+	MOVQ       $0x00000004, R12
+	MOVQ       R9, R13
+	SUBQ       $0x00, R13
+	CMPQ       R13, R11
+	CMOVQLT    R11, R13
+	CMPQ       R13, R12
+	CMOVQGT    R12, R13
+	MOVQ       $0x00000004, R14
+	SUBQ       R13, R14
+	LEAQ       masks<>+0(SB), R13
+	VMOVUPD    (R13)(R14*8), Y2
+	MOVQ       R9, R13
+	SUBQ       $0x04, R13
+	CMPQ       R13, R11
+	CMOVQLT    R11, R13
+	CMPQ       R13, R12
+	CMOVQGT    R12, R13
+	MOVQ       $0x00000004, R11
+	SUBQ       R13, R11
+	LEAQ       masks<>+0(SB), R12
+	VMOVUPD    (R12)(R11*8), Y3
+	MOVQ       from+80(FP), R11
+	TESTQ      R11, R11
+	JZ         twozero
+	VMASKMOVPD (R10), Y2, Y0
+	VMASKMOVPD 32(R10), Y3, Y1
+	VMASKMOVPD (R10)(DX*1), Y2, Y2
+	VMASKMOVPD 32(R10)(DX*1), Y3, Y3
+	JMP        twobegun
+
+twozero:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	PREFETCHT0 (R10)
+	PREFETCHT0 (R10)(DX*1)
+
+twobegun:
+	MOVQ inner+32(FP), R11
+	MOVQ CX, R12
+
+twostep:
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R12), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (R12)(BX*1), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x60, R8
+	ADDQ         SI, R12
+	DECQ         R11
+	JNZ          twostep
+	XORL         R8, R8
+	MOVQ         $0x00000004, R11
+	MOVQ         R9, R12
+	SUBQ         $0x00, R12
+	CMPQ         R12, R8
+	CMOVQLT      R8, R12
+	CMPQ         R12, R11
+	CMOVQGT      R11, R12
+	MOVQ         $0x00000004, R13
+	SUBQ         R12, R13
+	LEAQ         masks<>+0(SB), R12
+	VMOVUPD      (R12)(R13*8), Y4
+	SUBQ         $0x04, R9
+	CMPQ         R9, R8
+	CMOVQLT      R8, R9
+	CMPQ         R9, R11
+	CMOVQGT      R11, R9
+	MOVQ         $0x00000004, R8
+	SUBQ         R9, R8
+	LEAQ         masks<>+0(SB), R9
+	VMOVUPD      (R9)(R8*8), Y5
+	VMASKMOVPD   Y0, Y4, (R10)
+	VMASKMOVPD   Y1, Y5, 32(R10)
+	VMASKMOVPD   Y2, Y4, (R10)(DX*1)
+	VMASKMOVPD   Y3, Y5, 32(R10)(DX*1)
+	JMP          next
+
+twofewer:
+	XORL       R11, R11
+	MOVQ       $0x00000004, R12
+	MOVQ       R9, R13
+	SUBQ       $0x00, R13
+	CMPQ       R13, R11
+	CMOVQLT    R11, R13
+	CMPQ       R13, R12
+	CMOVQGT    R12, R13
+	MOVQ       $0x00000004, R11
+	SUBQ       R13, R11
+	LEAQ       masks<>+0(SB), R12
+	VMOVUPD    (R12)(R11*8), Y1
+	MOVQ       from+80(FP), R11
+	TESTQ      R11, R11
+	JZ         onezero
+	VMASKMOVPD (R10), Y1, Y0
+	VMASKMOVPD (R10)(DX*1), Y1, Y1
+	JMP        onebegun
+
+onezero:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	PREFETCHT0 (R10)
+	PREFETCHT0 (R10)(DX*1)
+
+onebegun:
+	MOVQ inner+32(FP), R11
+	MOVQ CX, R12
+
+onestep:
+	VMOVUPD      (R8), Y2
+	VBROADCASTSD (R12), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	VBROADCASTSD (R12)(BX*1), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x60, R8
+	ADDQ         SI, R12
+	DECQ         R11
+	JNZ          onestep
+	XORL         R8, R8
+	MOVQ         $0x00000004, R11
+	SUBQ         $0x00, R9
+	CMPQ         R9, R8
+	CMOVQLT      R8, R9
+	CMPQ         R9, R11
+	CMOVQGT      R11, R9
+	MOVQ         $0x00000004, R8
+	SUBQ         R9, R8
+	LEAQ         masks<>+0(SB), R9
+	VMOVUPD      (R9)(R8*8), Y2
+	VMASKMOVPD   Y0, Y2, (R10)
+	VMASKMOVPD   Y1, Y2, (R10)(DX*1)
 
 next:
 	MOVQ gl+56(FP), R8
@@ -17033,6 +17263,8 @@ panelstep:
 short:
 	ADDQ       $0x0c, R9
 	JZ         next
+	CMPQ       R9, $0x08
+	JLE        threefewer
 	XORL       R11, R11
 	MOVQ       $0x00000004, R12
 	MOVQ       R9, R13
@@ -17067,7 +17299,7 @@ short:
 	VMOVUPD    (R12)(R11*8), Y8
 	MOVQ       from+80(FP), R11
 	TESTQ      R11, R11
-	JZ         shortzero
+	JZ         threezero
 	VMASKMOVPD (R10), Y6, Y0
 	VMASKMOVPD 32(R10), Y7, Y1
 	VMASKMOVPD 64(R10), Y8, Y2
@@ -17077,9 +17309,9 @@ short:
 	VMASKMOVPD (R10)(DX*2), Y6, Y6
 	VMASKMOVPD 32(R10)(DX*2), Y7, Y7
 	VMASKMOVPD 64(R10)(DX*2), Y8, Y8
-	JMP        shortbegun
+	JMP        threebegun
 
-shortzero:
+threezero:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -17096,11 +17328,11 @@ shortzero:
 	PREFETCHT0 (R10)(DX*2)
 	PREFETCHT0 64(R10)(DX*2)
 
-shortbegun:
+threebegun:
 	MOVQ inner+32(FP), R11
 	MOVQ CX, R12
 
-shortstep:
+threestep:
 	VMOVUPD      (R8), Y9
 	VMOVUPD      32(R8), Y10
 	VMOVUPD      64(R8), Y11
@@ -17119,7 +17351,7 @@ shortstep:
 	ADDQ         $0x60, R8
 	ADDQ         SI, R12
 	DECQ         R11
-	JNZ          shortstep
+	JNZ          threestep
 	XORL         R8, R8
 	MOVQ         $0x00000004, R11
 	MOVQ         R9, R12
@@ -17160,6 +17392,163 @@ shortstep:
 	VMASKMOVPD   Y6, Y9, (R10)(DX*2)
 	VMASKMOVPD   Y7, Y10, 32(R10)(DX*2)
 	VMASKMOVPD   Y8, Y11, 64(R10)(DX*2)
+	JMP          next
+
+threefewer:
+	CMPQ       R9, $0x04
+	JLE        twofewer
+	XORL       R11, R11
+	MOVQ       $0x00000004, R12
+	MOVQ       R9, R13
+	SUBQ       $0x00, R13
+	CMPQ       R13, R11
+	CMOVQLT    R11, R13
+	CMPQ       R13, R12
+	CMOVQGT    R12, R13
+	MOVQ       $0x00000004, R14
+	SUBQ       R13, R14
+	LEAQ       masks<>+0(SB), R13
+	VMOVUPD    (R13)(R14*8), Y4
+	MOVQ       R9, R13
+	SUBQ       $0x04, R13
+	CMPQ       R13, R11
+	CMOVQLT    R11, R13
+	CMPQ       R13, R12
+	CMOVQGT    R12, R13
+	MOVQ       $0x00000004, R11
+	SUBQ       R13, R11
+	LEAQ       masks<>+0(SB), R12
+	VMOVUPD    (R12)(R11*8), Y5
+	MOVQ       from+80(FP), R11
+	TESTQ      R11, R11
+	JZ         twozero
+	VMASKMOVPD (R10), Y4, Y0
+	VMASKMOVPD 32(R10), Y5, Y1
+	VMASKMOVPD (R10)(DX*1), Y4, Y2
+	VMASKMOVPD 32(R10)(DX*1), Y5, Y3
+	VMASKMOVPD (R10)(DX*2), Y4, Y4
+	VMASKMOVPD 32(R10)(DX*2), Y5, Y5
+	JMP        twobegun
+
+twozero:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	PREFETCHT0 (R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+
+twobegun:
+	MOVQ inner+32(FP), R11
+	MOVQ CX, R12
+
+twostep:
+	VMOVUPD      (R8), Y6
+	VMOVUPD      32(R8), Y7
+	VBROADCASTSD (R12), Y8
+	VFMADD231PD  Y6, Y8, Y0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (R12)(BX*1), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (R12)(BX*2), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         $0x60, R8
+	ADDQ         SI, R12
+	DECQ         R11
+	JNZ          twostep
+	XORL         R8, R8
+	MOVQ         $0x00000004, R11
+	MOVQ         R9, R12
+	SUBQ         $0x00, R12
+	CMPQ         R12, R8
+	CMOVQLT      R8, R12
+	CMPQ         R12, R11
+	CMOVQGT      R11, R12
+	MOVQ         $0x00000004, R13
+	SUBQ         R12, R13
+	LEAQ         masks<>+0(SB), R12
+	VMOVUPD      (R12)(R13*8), Y6
+	SUBQ         $0x04, R9
+	CMPQ         R9, R8
+	CMOVQLT      R8, R9
+	CMPQ         R9, R11
+	CMOVQGT      R11, R9
+	MOVQ         $0x00000004, R8
+	SUBQ         R9, R8
+	LEAQ         masks<>+0(SB), R9
+	VMOVUPD      (R9)(R8*8), Y7
+	VMASKMOVPD   Y0, Y6, (R10)
+	VMASKMOVPD   Y1, Y7, 32(R10)
+	VMASKMOVPD   Y2, Y6, (R10)(DX*1)
+	VMASKMOVPD   Y3, Y7, 32(R10)(DX*1)
+	VMASKMOVPD   Y4, Y6, (R10)(DX*2)
+	VMASKMOVPD   Y5, Y7, 32(R10)(DX*2)
+	JMP          next
+
+twofewer:
+	XORL       R11, R11
+	MOVQ       $0x00000004, R12
+	MOVQ       R9, R13
+	SUBQ       $0x00, R13
+	CMPQ       R13, R11
+	CMOVQLT    R11, R13
+	CMPQ       R13, R12
+	CMOVQGT    R12, R13
+	MOVQ       $0x00000004, R11
+	SUBQ       R13, R11
+	LEAQ       masks<>+0(SB), R12
+	VMOVUPD    (R12)(R11*8), Y2
+	MOVQ       from+80(FP), R11
+	TESTQ      R11, R11
+	JZ         onezero
+	VMASKMOVPD (R10), Y2, Y0
+	VMASKMOVPD (R10)(DX*1), Y2, Y1
+	VMASKMOVPD (R10)(DX*2), Y2, Y2
+	JMP        onebegun
+
+onezero:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	PREFETCHT0 (R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+
+onebegun:
+	MOVQ inner+32(FP), R11
+	MOVQ CX, R12
+
+onestep:
+	VMOVUPD      (R8), Y3
+	VBROADCASTSD (R12), Y4
+	VFMADD231PD  Y3, Y4, Y0
+	VBROADCASTSD (R12)(BX*1), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (R12)(BX*2), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         $0x60, R8
+	ADDQ         SI, R12
+	DECQ         R11
+	JNZ          onestep
+	XORL         R8, R8
+	MOVQ         $0x00000004, R11
+	SUBQ         $0x00, R9
+	CMPQ         R9, R8
+	CMOVQLT      R8, R9
+	CMPQ         R9, R11
+	CMOVQGT      R11, R9
+	MOVQ         $0x00000004, R8
+	SUBQ         R9, R8
+	LEAQ         masks<>+0(SB), R9
+	VMOVUPD      (R9)(R8*8), Y3
+	VMASKMOVPD   Y0, Y3, (R10)
+	VMASKMOVPD   Y1, Y3, (R10)(DX*1)
+	VMASKMOVPD   Y2, Y3, (R10)(DX*2)
 
 next:
 	MOVQ gl+56(FP), R8
@@ -17284,6 +17673,8 @@ panelstep:
 short:
 	ADDQ       $0x0c, R9
 	JZ         next
+	CMPQ       R9, $0x08
+	JLE        threefewer
 	XORL       R12, R12
 	MOVQ       $0x00000004, R13
 	MOVQ       R9, R14
@@ -17318,7 +17709,7 @@ short:
 	VMOVUPD    (R13)(R12*8), Y11
 	MOVQ       from+80(FP), R12
 	TESTQ      R12, R12
-	JZ         shortzero
+	JZ         threezero
 	VMASKMOVPD (R10), Y9, Y0
 	VMASKMOVPD 32(R10), Y10, Y1
 	VMASKMOVPD 64(R10), Y11, Y2
@@ -17331,9 +17722,9 @@ short:
 	VMASKMOVPD (R11), Y9, Y9
 	VMASKMOVPD 32(R11), Y10, Y10
 	VMASKMOVPD 64(R11), Y11, Y11
-	JMP        shortbegun
+	JMP        threebegun
 
-shortzero:
+threezero:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -17355,13 +17746,13 @@ shortzero:
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
 
-shortbegun:
+threebegun:
 	MOVQ inner+32(FP), R12
 	MOVQ CX, R13
 	LEAQ (BX)(BX*2), R14
 	LEAQ (R13)(R14*1), R14
 
-shortstep:
+threestep:
 	VMOVUPD      (R8), Y12
 	VMOVUPD      32(R8), Y13
 	VMOVUPD      64(R8), Y14
@@ -17385,7 +17776,7 @@ shortstep:
 	ADDQ         SI, R13
 	ADDQ         SI, R14
 	DECQ         R12
-	JNZ          shortstep
+	JNZ          threestep
 	XORL         R8, R8
 	MOVQ         $0x00000004, R12
 	MOVQ         R9, R13
@@ -17429,6 +17820,185 @@ shortstep:
 	VMASKMOVPD   Y9, Y12, (R11)
 	VMASKMOVPD   Y10, Y13, 32(R11)
 	VMASKMOVPD   Y11, Y14, 64(R11)
+	JMP          next
+
+threefewer:
+	CMPQ       R9, $0x04
+	JLE        twofewer
+	XORL       R12, R12
+	MOVQ       $0x00000004, R13
+	MOVQ       R9, R14
+	SUBQ       $0x00, R14
+	CMPQ       R14, R12
+	CMOVQLT    R12, R14
+	CMPQ       R14, R13
+	CMOVQGT    R13, R14
+	MOVQ       $0x00000004, R15
+	SUBQ       R14, R15
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R15*8), Y6
+	MOVQ       R9, R14
+	SUBQ       $0x04, R14
+	CMPQ       R14, R12
+	CMOVQLT    R12, R14
+	CMPQ       R14, R13
+	CMOVQGT    R13, R14
+	MOVQ       $0x00000004, R12
+	SUBQ       R14, R12
+	LEAQ       masks<>+0(SB), R13
+	VMOVUPD    (R13)(R12*8), Y7
+	MOVQ       from+80(FP), R12
+	TESTQ      R12, R12
+	JZ         twozero
+	VMASKMOVPD (R10), Y6, Y0
+	VMASKMOVPD 32(R10), Y7, Y1
+	VMASKMOVPD (R10)(DX*1), Y6, Y2
+	VMASKMOVPD 32(R10)(DX*1), Y7, Y3
+	VMASKMOVPD (R10)(DX*2), Y6, Y4
+	VMASKMOVPD 32(R10)(DX*2), Y7, Y5
+	VMASKMOVPD (R11), Y6, Y6
+	VMASKMOVPD 32(R11), Y7, Y7
+	JMP        twobegun
+
+twozero:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	PREFETCHT0 (R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+	PREFETCHT0 (R11)
+
+twobegun:
+	MOVQ inner+32(FP), R12
+	MOVQ CX, R13
+	LEAQ (BX)(BX*2), R14
+	LEAQ (R13)(R14*1), R14
+
+twostep:
+	VMOVUPD      (R8), Y8
+	VMOVUPD      32(R8), Y9
+	VBROADCASTSD (R13), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (R13)(BX*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (R13)(BX*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R14), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x60, R8
+	ADDQ         SI, R13
+	ADDQ         SI, R14
+	DECQ         R12
+	JNZ          twostep
+	XORL         R8, R8
+	MOVQ         $0x00000004, R12
+	MOVQ         R9, R13
+	SUBQ         $0x00, R13
+	CMPQ         R13, R8
+	CMOVQLT      R8, R13
+	CMPQ         R13, R12
+	CMOVQGT      R12, R13
+	MOVQ         $0x00000004, R14
+	SUBQ         R13, R14
+	LEAQ         masks<>+0(SB), R13
+	VMOVUPD      (R13)(R14*8), Y8
+	SUBQ         $0x04, R9
+	CMPQ         R9, R8
+	CMOVQLT      R8, R9
+	CMPQ         R9, R12
+	CMOVQGT      R12, R9
+	MOVQ         $0x00000004, R8
+	SUBQ         R9, R8
+	LEAQ         masks<>+0(SB), R9
+	VMOVUPD      (R9)(R8*8), Y9
+	VMASKMOVPD   Y0, Y8, (R10)
+	VMASKMOVPD   Y1, Y9, 32(R10)
+	VMASKMOVPD   Y2, Y8, (R10)(DX*1)
+	VMASKMOVPD   Y3, Y9, 32(R10)(DX*1)
+	VMASKMOVPD   Y4, Y8, (R10)(DX*2)
+	VMASKMOVPD   Y5, Y9, 32(R10)(DX*2)
+	VMASKMOVPD   Y6, Y8, (R11)
+	VMASKMOVPD   Y7, Y9, 32(R11)
+	JMP          next
+
+twofewer:
+	XORL       R12, R12
+	MOVQ       $0x00000004, R13
+	MOVQ       R9, R14
+	SUBQ       $0x00, R14
+	CMPQ       R14, R12
+	CMOVQLT    R12, R14
+	CMPQ       R14, R13
+	CMOVQGT    R13, R14
+	MOVQ       $0x00000004, R12
+	SUBQ       R14, R12
+	LEAQ       masks<>+0(SB), R13
+	VMOVUPD    (R13)(R12*8), Y3
+	MOVQ       from+80(FP), R12
+	TESTQ      R12, R12
+	JZ         onezero
+	VMASKMOVPD (R10), Y3, Y0
+	VMASKMOVPD (R10)(DX*1), Y3, Y1
+	VMASKMOVPD (R10)(DX*2), Y3, Y2
+	VMASKMOVPD (R11), Y3, Y3
+	JMP        onebegun
+
+onezero:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	PREFETCHT0 (R10)
+	PREFETCHT0 (R10)(DX*1)
+	PREFETCHT0 (R10)(DX*2)
+	PREFETCHT0 (R11)
+
+onebegun:
+	MOVQ inner+32(FP), R12
+	MOVQ CX, R13
+	LEAQ (BX)(BX*2), R14
+	LEAQ (R13)(R14*1), R14
+
+onestep:
+	VMOVUPD      (R8), Y4
+	VBROADCASTSD (R13), Y5
+	VFMADD231PD  Y4, Y5, Y0
+	VBROADCASTSD (R13)(BX*1), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (R13)(BX*2), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (R14), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         $0x60, R8
+	ADDQ         SI, R13
+	ADDQ         SI, R14
+	DECQ         R12
+	JNZ          onestep
+	XORL         R8, R8
+	MOVQ         $0x00000004, R12
+	SUBQ         $0x00, R9
+	CMPQ         R9, R8
+	CMOVQLT      R8, R9
+	CMPQ         R9, R12
+	CMOVQGT      R12, R9
+	MOVQ         $0x00000004, R8
+	SUBQ         R9, R8
+	LEAQ         masks<>+0(SB), R9
+	VMOVUPD      (R9)(R8*8), Y4
+	VMASKMOVPD   Y0, Y4, (R10)
+	VMASKMOVPD   Y1, Y4, (R10)(DX*1)
+	VMASKMOVPD   Y2, Y4, (R10)(DX*2)
+	VMASKMOVPD   Y3, Y4, (R11)
 
 next:
 	MOVQ gl+56(FP), R8
@@ -17437,6 +18007,115 @@ next:
 	ADDQ $0x08, CX
 	DECQ DI
 	JNZ  lane
+	VZEROUPPER
+	RET
+
+// func rankUpdateNarrow(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rankUpdateNarrow(SB), NOSPLIT, $0-88
+	MOVQ    cols+24(FP), AX
+	MOVQ    $0x00000004, CX
+	SUBQ    AX, CX
+	LEAQ    masks<>+0(SB), AX
+	VMOVUPD (AX)(CX*8), Y0
+	MOVQ    to+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    lanes+40(FP), DX
+
+lane:
+	MOVQ       AX, BX
+	MOVQ       gs+48(FP), SI
+	SHLQ       $0x03, SI
+	LEAQ       (SI)(SI*2), DI
+	LEAQ       (BX)(DI*1), R8
+	LEAQ       (R8)(DI*1), DI
+	MOVQ       from+80(FP), R9
+	TESTQ      R9, R9
+	JZ         lanezero
+	VMASKMOVPD (BX), Y0, Y1
+	VMASKMOVPD (BX)(SI*1), Y0, Y2
+	VMASKMOVPD (BX)(SI*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(SI*1), Y0, Y5
+	VMASKMOVPD (R8)(SI*2), Y0, Y6
+	VMASKMOVPD (DI), Y0, Y7
+	VMASKMOVPD (DI)(SI*1), Y0, Y8
+	JMP        lanebegun
+
+lanezero:
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	PREFETCHT0 (BX)
+	PREFETCHT0 (BX)(SI*1)
+	PREFETCHT0 (BX)(SI*2)
+	PREFETCHT0 (R8)
+	PREFETCHT0 (R8)(SI*1)
+	PREFETCHT0 (R8)(SI*2)
+	PREFETCHT0 (DI)
+	PREFETCHT0 (DI)(SI*1)
+
+lanebegun:
+	MOVQ x+16(FP), BX
+	MOVQ inner+32(FP), SI
+	MOVQ yk+72(FP), DI
+	SHLQ $0x03, DI
+	MOVQ CX, R8
+	MOVQ yi+64(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (R8)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+
+step:
+	VMOVUPD      (BX), Y9
+	VBROADCASTSD (R8), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (R8)(R9*1), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	VBROADCASTSD (R8)(R9*2), Y10
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (R11), Y10
+	VFMADD231PD  Y9, Y10, Y4
+	VBROADCASTSD (R11)(R9*1), Y10
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R11)(R9*2), Y10
+	VFMADD231PD  Y9, Y10, Y6
+	VBROADCASTSD (R10), Y10
+	VFMADD231PD  Y9, Y10, Y7
+	VBROADCASTSD (R10)(R9*1), Y10
+	VFMADD231PD  Y9, Y10, Y8
+	ADDQ         $0x60, BX
+	ADDQ         DI, R8
+	ADDQ         DI, R11
+	ADDQ         DI, R10
+	DECQ         SI
+	JNZ          step
+	MOVQ         AX, BX
+	MOVQ         gs+48(FP), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), DI
+	LEAQ         (BX)(DI*1), R8
+	LEAQ         (R8)(DI*1), DI
+	VMASKMOVPD   Y1, Y0, (BX)
+	VMASKMOVPD   Y2, Y0, (BX)(SI*1)
+	VMASKMOVPD   Y3, Y0, (BX)(SI*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(SI*1)
+	VMASKMOVPD   Y6, Y0, (R8)(SI*2)
+	VMASKMOVPD   Y7, Y0, (DI)
+	VMASKMOVPD   Y8, Y0, (DI)(SI*1)
+	MOVQ         gl+56(FP), BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, AX
+	ADDQ         $0x08, CX
+	DECQ         DX
+	JNZ          lane
 	VZEROUPPER
 	RET
 

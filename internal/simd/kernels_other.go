@@ -55,6 +55,10 @@ func rankUpdate4(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int
 	panic(noKernels)
 }
 
+func rankUpdateNarrow(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int) {
+	panic(noKernels)
+}
+
 func packPanels(packed, x *float64, rows, cols, xs int) { panic(noKernels) }
 
 func matVec(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }

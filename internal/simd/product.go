@@ -10,6 +10,9 @@ import "math"
 const (
 	panelRows = 6  // rows of a panel of PackLanes
 	panelCols = 12 // columns of a panel of PackPanels
+
+	narrowRows = 8 // rows of a product that is narrow, and its most columns
+	narrowCols = 4
 )
 
 // LanesSize returns the length of packed in PackLanes.
@@ -242,11 +245,25 @@ func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
 		rankUpdateWide(u, g, y, packed, from)
 		return
 	}
+	// The last columns of eight rows keep the processor as busy as three vectors of four rows do.
+	narrow := u.Cols % panelCols
+	if narrow > narrowCols {
+		narrow = 0
+	}
 	for i := 0; i < u.Rows; i += 4 {
+		width := u.Cols
+		if i < u.Rows/narrowRows*narrowRows {
+			width -= narrow
+		}
 		for l := 0; l < u.Lanes; l += lanes {
-			for j := 0; j < u.Cols; j += cols {
+			n := min(lanes, u.Lanes-l)
+			if j := width; j < u.Cols && i%narrowRows == 0 {
+				rankUpdateNarrow(&g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner],
+					narrow, u.Inner, n, u.RowG, u.LaneG, u.RowY, u.StepY, from)
+			}
+			for j := 0; j < width; j += cols {
 				to, left, x := &g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner]
-				n, m := min(lanes, u.Lanes-l), min(cols, u.Cols-j)
+				m := min(cols, width-j)
 				switch u.Rows - i {
 				default:
 					rankUpdate4(to, left, x, m, u.Inner, n, u.RowG, u.LaneG, u.RowY, u.StepY, from)

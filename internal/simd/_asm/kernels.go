@@ -152,6 +152,8 @@ func products() {
 			name+" sets to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12].",
 			func(args emit.Args) { emit.RankUpdate(args, rows) })
 	}
+	kernel("rankUpdateNarrow", "(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int)",
+		"rankUpdateNarrow is rankUpdate4 for eight rows and at most four columns.", emit.RankUpdateNarrow)
 	kernel("packPanels", "(packed, x *float64, rows, cols, xs int)",
 		"packPanels writes packed[panel][k][12] from the rows of x, xs elements apart, zeros beyond cols.",
 		emit.PackPanels)

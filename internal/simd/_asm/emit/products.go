@@ -133,9 +133,9 @@ func RankUpdate(args Args, rows int) {
 	at := GP64()
 	MOVQ(g, at)
 	dst := NewRows(at, gs, rows)
-	tile := func(label string, masks func() []reg.VecVirtual) {
-		t := NewTile(rows, updateCols/4)
-		begin(args, t, dst.At, masks(), label, 2)
+	tile := func(label string, vecs int, masks func() []reg.VecVirtual) {
+		t := NewTile(rows, vecs)
+		begin(args, t, dst.At, masks(), label, (vecs+1)/2)
 		k := args.Load("inner")
 		yAt := GP64()
 		MOVQ(y, yAt)
@@ -151,14 +151,28 @@ func RankUpdate(args Args, rows int) {
 	SUBQ(Imm(updateCols), left)
 	JL(LabelRef("short"))
 	Label("panel")
-	tile("panel", func() []reg.VecVirtual { return nil })
+	tile("panel", updateCols/4, func() []reg.VecVirtual { return nil })
 	dst.Advance(Imm(8 * updateCols))
 	SUBQ(Imm(updateCols), left)
 	JGE(LabelRef("panel"))
 	Label("short")
 	ADDQ(Imm(updateCols), left)
 	JZ(LabelRef("next"))
-	tile("short", func() []reg.VecVirtual { return threeMasks(left) })
+	for _, part := range []struct {
+		vecs  int
+		label string
+	}{{3, "three"}, {2, "two"}, {1, "one"}} {
+		fewer := part.label + "fewer"
+		if part.vecs > 1 {
+			CMPQ(left, Imm(uint64(4*part.vecs-4)))
+			JLE(LabelRef(fewer))
+		}
+		tile(part.label, part.vecs, func() []reg.VecVirtual { return masks(left, part.vecs) })
+		if part.vecs > 1 {
+			JMP(LabelRef("next"))
+			Label(fewer)
+		}
+	}
 	Label("next")
 	gl := bytes(args, "gl")
 	ADDQ(gl, g)
@@ -167,9 +181,40 @@ func RankUpdate(args Args, rows int) {
 	JNZ(LabelRef("lane"))
 }
 
-// threeMasks are the masks of the first left < 12 of 12 elements.
-func threeMasks(left reg.GPVirtual) []reg.VecVirtual {
-	masks := make([]reg.VecVirtual, 3)
+// RankUpdateNarrow is RankUpdate for eight rows and up to four columns.
+func RankUpdateNarrow(args Args) {
+	const rows = 8
+	mask := YMM()
+	Mask(args.Load("cols"), mask)
+	p := pointers(args, "to", "y")
+	g, y, lanes := p[0], p[1], args.Load("lanes")
+	rowsAt := func(p reg.Register, stride string) *Rows {
+		at := GP64()
+		MOVQ(p, at)
+		return NewRows(at, bytes(args, stride), rows)
+	}
+	Label("lane")
+	t := NewTile(rows, 1)
+	begin(args, t, rowsAt(g, "gs").At, []reg.VecVirtual{mask}, "lane", 1)
+	x, k, yk := args.Load("x"), args.Load("inner"), bytes(args, "yk")
+	src := rowsAt(y, "yi")
+	Label("step")
+	t.Step(src.At, Mem{Base: x}, nil)
+	ADDQ(Imm(8*updateCols), x)
+	src.Advance(yk)
+	DECQ(k)
+	JNZ(LabelRef("step"))
+	t.Store(rowsAt(g, "gs").At, []reg.VecVirtual{mask})
+	gl := bytes(args, "gl")
+	ADDQ(gl, g)
+	ADDQ(Imm(8), y)
+	DECQ(lanes)
+	JNZ(LabelRef("lane"))
+}
+
+// masks are those of the first left ≤ 4·vecs elements.
+func masks(left reg.GPVirtual, vecs int) []reg.VecVirtual {
+	masks := make([]reg.VecVirtual, vecs)
 	lowest, most := GP64(), GP64()
 	zero(lowest)
 	MOVQ(U32(4), most)
@@ -221,7 +266,7 @@ func PackPanels(args Args) {
 	Label("short")
 	ADDQ(Imm(updateCols), left)
 	JZ(LabelRef("done"))
-	move("short", threeMasks(left))
+	move("short", masks(left, 3))
 	Label("done")
 }
 

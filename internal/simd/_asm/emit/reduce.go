@@ -58,7 +58,7 @@ func partials(args Args, arity int, add func(s reg.VecVirtual, x []reg.VecVirtua
 	Label("short")
 	ADDQ(Imm(8), n)
 	JZ(LabelRef("done"))
-	eight(threeMasks(n)[:2])
+	eight(masks(n, 2))
 	Label("done")
 	for v := range s {
 		VMOVUPD(s[v], Mem{Base: partial, Disp: 32 * v})
@@ -125,7 +125,7 @@ func ScaledSquares(args Args, scalar bool) reg.GPVirtual {
 	Label("short")
 	ADDQ(Imm(8), n)
 	JZ(LabelRef("done"))
-	eight(threeMasks(n)[:2])
+	eight(masks(n, 2))
 	Label("done")
 	for v := range s {
 		VMOVUPD(s[v], Mem{Base: square, Disp: 32 * v})
