@@ -140,10 +140,22 @@ objective J = final(x) + final(y)
 		{"y' = if t < 4*ts then 1 else 3", 1},
 		{"y' = if t < tf then 1 else 3", 0},
 		{"y' = 1\nobjective A = integral(if t < 4*ts then 1 else 3)", 1},
+		// a mode that another one changes
+		{"y' = 1\nobjective A = integral(if mod(t, ts) < 0.2 then 1 else 3)", 1}, // at the end
+		{"y' = 1\nobjective A = integral(if mod(t, tf) < 0.2 then 1 else 3)", 0},
+		{"y' = 1\nobjective A = integral(if mod(t, tf/4) < 0.2 then 1 else 3)", 0},
+		{"y' = 1\nobjective A = integral(mod(t, tf/4))", 0},
+		{"y' = 1\nobjective A = integral(step(floor(t/ts) - 3.5))", 1},
+		{"y' = 1\nobjective A = integral(step(floor(t/ts) - 2.5))", 0},
+		{"y' = 1\nobjective A = integral(floor(mod(t, ts) + 0.6))", 1},
+		{"y' = if mod(t, 0.5) < 0.2 then 1 else 3\nevent a at tt { y *= 2 }\nsens { wrt = [tt] }", 1},
+		{"y' = if mod(t, 0.5) < 0.2 then 1 else 3\nevent a at tt { y += 2 }\nsens { wrt = [tt] }", 0},
 		// the start
 		{"y' = if x > 1 then 1 else 3", 1},
 		{"y' = if x > 1 then 1 else x", 0},
 		{"y' = if t > 0 then 1 else 3", 0},
+		{"y' = if mod(x, x0) < 0.2 then 1 else 3\nsens { wrt = [k, initial(y)] }", 0},
+		{"y' = if mod(x, 1) < 0.2 then 1 else 3\nsens { wrt = [x0] }", 1},
 		{"y' = 1\nevent a when x < 1 { y += 1 }", 1},
 		{"y' = 1\nevent a when x <= 1 { y += 1 }", 1}, // does not fire, but would from above
 		{"y' = 1\nevent a when x > 1 { y += 1 }", 0},  // leaves its threshold to the side where it waits

@@ -1,6 +1,9 @@
 package solvers
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // modeChange is a change of modes in a group: the modes before and after it, and the state where it came.
 type modeChange struct {
@@ -16,11 +19,27 @@ func (s *Solver) noteModeChange(m *member) {
 	}
 	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
 	t := modeChange{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.mm)}}
-	i := s.guards[m.guard].Mode
-	if t.m[1][i] = s.ahead(s.y, s.d, s.mm)[i]; !s.same(t.m[0], t.m[1]) {
+	next := s.ahead(s.y, s.d, s.mm)
+	for i, x := range next {
+		if s.turns(m, i) {
+			t.m[1][i] = x
+		}
+	}
+	if !s.same(t.m[0], t.m[1]) {
 		s.modeChanges = append(s.modeChanges, t)
 	}
 	s.sys.Enter(s.d, s.m)
+}
+
+// turns reports whether mode i may change because the change of modes b comes: it is that of b, or it has no cause of
+// its own at this time, as the condition mod(t, P) < w has none where mod jumps.
+func (s *Solver) turns(b *member, i int) bool {
+	if b.guard < 0 {
+		return slices.Contains(s.sched.list[b.instant].Modes, i)
+	}
+	return s.guards[b.guard].Mode == i || !slices.ContainsFunc(s.wave, func(m member) bool {
+		return m.kind == MarkMode && !m.caused && s.guards[m.guard].Mode == i
+	})
 }
 
 // ahead returns the modes that hold shortly after (t, y) along the field with modes m. At t itself a condition that
@@ -57,7 +76,7 @@ func (s *Solver) rates(y, d, m []float64) []float64 {
 func (s *Solver) besideModeChange(m *member, what string) {
 	for i := range s.modeChanges {
 		t := &s.modeChanges[i]
-		if !s.apart(&t.member, m) {
+		if !s.apartAt(s.t, t.y, t.d, t.m[0], &t.member, m) { // in other modes mod(t, P) jumps at another time
 			continue
 		}
 		before, behind := s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1])
@@ -67,7 +86,7 @@ func (s *Solver) besideModeChange(m *member, what string) {
 			n += s.size.Q
 		}
 		if s.unlike(before[:n], behind[:n], t.y) {
-			s.tied(Warning{Kind: OneSided, T: s.t, Name: s.memberName(&t.member), Other: what},
+			s.tiedIn(t.m[0], Warning{Kind: OneSided, T: s.t, Name: s.memberName(&t.member), Other: what},
 				t.member.cause(), m.cause())
 			return
 		}
@@ -82,17 +101,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 	if _, ok := s.sys.(Separator); !ok || a.kind != MarkFire || a.caused || b.caused || !s.apart(a, b) {
 		return
 	}
-	changes := func(i int) bool {
-		if b.guard >= 0 {
-			return s.guards[b.guard].Mode == i
-		}
-		for _, k := range s.sched.list[b.instant].Modes {
-			if k == i {
-				return true
-			}
-		}
-		return false
-	}
+	changes := func(i int) bool { return s.turns(b, i) }
 	// pair returns the modes at (y, d) before and after b.
 	pair := func(y, d []float64, chosen []float64) (m, n []float64) {
 		m, n = make([]float64, s.size.M), s.ahead(y, d, chosen)
@@ -194,9 +203,19 @@ func (s *Solver) edge() {
 	}
 	t, y := along(1)
 	s.sys.GuardValues(t, y, s.rhoP, s.truthP)
+	stands := func(i int) (rate float64, ok bool) {
+		rate = (s.rhoP[i] - s.rho[i]) / eps
+		return rate, math.Abs(s.rho[i]) <= float64(math.Abs(rate)*s.eventTol(s.t, 0))
+	}
+	rooted := make([]bool, s.size.M)
 	for i, g := range s.guards {
-		rate := (s.rhoP[i] - s.rho[i]) / eps
-		if g.Watch || g.Kink || !(math.Abs(s.rho[i]) <= float64(math.Abs(rate)*s.eventTol(s.t, 0))) {
+		if _, ok := stands(i); ok && g.Event < 0 && !g.Watch && !g.Kink {
+			rooted[g.Mode] = true
+		}
+	}
+	for i, g := range s.guards {
+		rate, ok := stands(i)
+		if g.Watch || g.Kink || !ok {
 			continue
 		}
 		switch {
@@ -205,9 +224,11 @@ func (s *Solver) edge() {
 			for k, way := range []float64{-1, 1} {
 				t, y := along(way)
 				s.sys.Choose(t, y, nil, modes[k])
-				x := modes[k][g.Mode]
-				copy(modes[k], s.m) // the others are those of the start
-				modes[k][g.Mode] = x
+				for j := range s.m {
+					if j != g.Mode && rooted[j] { // those with a threshold of their own here are those of the start
+						modes[k][j] = s.m[j]
+					}
+				}
 			}
 			if s.same(modes[0], modes[1]) || !s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) {
 				continue

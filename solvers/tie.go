@@ -30,14 +30,17 @@ func (s *Solver) tie(a, b *member) {
 }
 
 // tied warns of a and b, and notes them.
-func (s *Solver) tied(w Warning, a, b Cause) {
+func (s *Solver) tied(w Warning, a, b Cause) { s.tiedIn(s.m, w, a, b) }
+
+// tiedIn is tied for causes whose times are those of the modes m.
+func (s *Solver) tiedIn(m []float64, w Warning, a, b Cause) {
 	w.Instant = -1
 	s.warn(w)
 	a.Nth, b.Nth = 0, 0 // so that there are not too many
 	both := [2]Cause{a, b}
 	if !slices.ContainsFunc(s.stats.Ties, func(t Meeting) bool { return t.Causes == both }) {
 		s.stats.Ties = append(s.stats.Ties, Meeting{
-			Causes: both, T: w.T, Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(s.m),
+			Causes: both, T: w.T, Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(m),
 		})
 	}
 }
