@@ -123,8 +123,58 @@ func TestKinksOfParams(t *testing.T) {
 		"param k = 1\nstate x = max(p, 1)\nsens { wrt = [k] }":                                               false,
 		"param k = 1\nstate x = 0.1\nevent at 0.5 { x = p }\nevent when x > 1 { x = 0 }\nsens { wrt = [k] }": false,
 		"state x = 1\nevent when x > 99 { x = max(p, 1) }\nsens { wrt = [p] }":                               false,
+		"state x = floor(p)":                                                 true,
+		"state x = floor(p + 0.5)":                                           false,
+		"state x = ceil(p)":                                                  true,
+		"state x = round(p/2)":                                               true,
+		"state x = trunc(p)":                                                 true,
+		"state x = trunc(p - 1)":                                             false,
+		"state x = sign(p - 1)":                                              true,
+		"state x = mod(p, 1)":                                                true,
+		"state x = 4 + atan2(p - 1, -1)":                                     true,
+		"state x = 4 + atan2(p - 1, 1)":                                      false,
+		"state x = if p > 1 then 1 else 2":                                   true,
+		"state x = if p > 1 then p else 1":                                   true,
+		"state x = if p > 1 then p else 2*p - p":                             false,
+		"state x = if p > 1 and p > 2 then 1 else 2":                         false,
+		"param q = floor(p)\nstate x = q":                                    true,
+		"state x = 1\nevent at 1 { x = floor(p) }":                           true,
+		"state x = 1\nevent at floor(p) { x = 3 }":                           true,
+		"state x = 1, y = 0\ny' = step(p - 1)":                               true,
+		"state x = 1, y = 0\ny' = floor(p)":                                  true,
+		"state x = 1, y = 0\ny' = if t > 1 and p >= 1 then 1 else 2":         true,
+		"state x = 1, y = 0\ny' = if t > 9 and p >= 1 then 1 else 2":         false,
+		"state x = 1, y = 0\ny' = 1\nevent when y > 0.5 and p > 1 { x = 1 }": true,
+		"state x = 1, y = 0\ny' = 1\nevent when y > 9.5 and p > 1 { x = 1 }": false,
+		"state x = 1\nobjective K = final(if p > 1 then 1 else 2)":           true,
+		"state x = 1, y = 0\ny' = abs(sign(sin(t)) - p)":                     true,
+		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 1 else 0) - p)":       true,
+		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 2 else 0) - p)":       false,
+		"param k = 1\nstate x = floor(p)\nsens { wrt = [k] }":                false,
 	} {
 		warnsOfKink(t, text, "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n", want)
+	}
+}
+
+// TestKinksOfTheirParams has a kink of params alone: derivatives by others are right.
+func TestKinksOfTheirParams(t *testing.T) {
+	m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1, k = 2, n = 3\nstate x = 1\n"+
+		"x' = -k*x*(if n >= 3 then p else max(p, 1))\nobjective J = final(x)*max(p, 1)", odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Variables {
+		want := odes.Sound
+		if v.String() == "p" {
+			want = odes.Loose
+		}
+		if got := s.Trust(0, v); got != want {
+			t.Errorf("J by %v is %v, want %v", v, got, want)
+		}
 	}
 }
 

@@ -471,9 +471,10 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if log != nil {
 		log.out, out.MoreEvents = out, 0
 	}
-	if err := r.model.explain.Kinks(
+	bent, still, err := r.model.explain.Kinks(
 		ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings,
-	); err != nil {
+	)
+	if err != nil {
 		return nil, r.failed(err, r.worker)
 	}
 	r.model.explain.Empty(out.From, out.To, &r.warnings)
@@ -488,8 +489,11 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.add(&sum.stats)
 	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())
-	if out.allSided = before > 0 || doubts(out.Warnings) > ofRun; !out.allSided && len(stats.Ties) > 0 {
+	if out.allSided = before > 0 || doubts(out.Warnings)-still > ofRun; !out.allSided && len(stats.Ties)+len(bent) > 0 {
 		out.sided = r.worker.Moves(stats.Ties, r.places, r.columns)
+		for k, sided := range r.worker.Reads(bent, r.places, r.columns) {
+			out.sided[k] = out.sided[k] || sided
+		}
 	}
 	return out, nil
 }

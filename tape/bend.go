@@ -12,13 +12,23 @@ func (o Op) HasKink() bool {
 	return false
 }
 
-// Bends appends to to how far each element of v, whose op HasKink, is from the kink of the op, as the last Run of e
-// left it; 0 at the kink. For ties it is the difference of the two best operands, and for the others their value.
+// HasJump reports whether an op jumps: between values that are constant, or by the modulus.
+func (o Op) HasJump() bool {
+	switch o {
+	case Sign, Floor, Ceil, Round, Trunc, Mod, Less, LessEq, Atan2:
+		return true
+	}
+	return false
+}
+
+// Bends appends to to how far each element of v, whose op HasKink or HasJump, is from the kink or the jump of the op,
+// as the last Run of e left it; 0 at the kink. For ties and comparisons it is the difference of the two best operands,
+// for levels that to the next one, and for the others their value.
 func Bends(e *Evaluator[float64], v Value, to []float64) []float64 {
 	in, y := e.tape.Instr(v), e.values[v]
 	a, shape := e.values[in.Args[0]], e.tape.Shape(in.Args[0])
 	switch in.Op {
-	case Min, Max:
+	case Min, Max, Less, LessEq:
 		b, other := e.values[in.Args[1]], e.tape.Shape(in.Args[1])
 		for i := range y {
 			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
@@ -29,10 +39,42 @@ func Bends(e *Evaluator[float64], v Value, to []float64) []float64 {
 			to = append(to, math.Abs(x-z))
 		}
 		return to
+	case Sign:
+		return append(to, a...)
+	case Floor, Ceil, Round, Trunc:
+		for _, x := range a {
+			to = append(to, toLevel(in.Op, x))
+		}
+		return to
+	case Mod, Atan2:
+		b, other := e.values[in.Args[1]], e.tape.Shape(in.Args[1])
+		for i := range y {
+			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
+			switch {
+			case in.Op == Mod:
+				x = toLevel(Floor, x/z)
+			case z > 0: // off the cut
+				x = math.Inf(1)
+			}
+			to = append(to, x)
+		}
+		return to
 	case MinAxes, MaxAxes:
 		return bendsOfAxes(y, a, shape, in.Attr.Axes, to)
 	}
 	return append(to, y...)
+}
+
+// toLevel returns how far x is from where the op that rounds it jumps.
+func toLevel(op Op, x float64) float64 {
+	if op == Round {
+		x += math.Copysign(0.5, x)
+	}
+	level := math.Round(x)
+	if level == 0 && (op == Trunc || op == Round) { // both go to 0 from either side
+		return math.Inf(1)
+	}
+	return math.Abs(x - level)
 }
 
 // bendsOfAxes is Bends for y, the least or greatest elements of a over axes.

@@ -8,18 +8,20 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
 // Kinks warns of kinks exactly where a recorded run reads its state: at the start, in bodies and after them, and where
 // objectives read; and of kinks in what is computed of params before the run, and in conditions. It ignores the times
 // between, and kinks of rates that the run leaves at once, because a trajectory crosses a kink there in one point,
-// which has no weight. reader reads the run; functionals are what the objectives were computed from.
+// which has no weight. reader reads the run; functionals are what the objectives were computed from. It returns the
+// params that kinks of params alone depend on, and how many of the warnings are of these.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
 	functionals []float64, l *diag.List,
-) error {
+) (params []tapec.Name, still int, err error) {
 	if find == nil {
-		return nil
+		return nil, 0, nil
 	}
 	reader.Open(ctx, run)
 	said := map[source.Span]bool{}
@@ -30,11 +32,18 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 				continue
 			}
 			said[k.Span] = true
+			if k.Still {
+				params, still = append(params, k.From...), still+1
+			}
 			what := map[tape.Op]string{
 				tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
 				tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
 				tape.MaxAxes: "a tie of max", tape.Less: "a condition set to its threshold",
 			}[k.Op]
+			if k.Still && k.Op.HasJump() {
+				what = map[bool]string{true: "a condition at its threshold", false: "a jump"}[k.Op == tape.Less ||
+					k.Op == tape.LessEq]
+			}
 			where := " at " + x.When(m.T)
 			if k.Still {
 				where = ", of params alone"
@@ -46,18 +55,18 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 	span := 0.0
 	for _, i := range []int{0, run.Marks() - 1} {
 		if _, _, err := reader.LoadMark(i, &m); err != nil {
-			return err
+			return nil, 0, err
 		}
 		span = m.T - span
 	}
 	for i := range run.Marks() {
 		if _, _, err := reader.LoadMark(i, &m); err != nil {
-			return err
+			return nil, 0, err
 		}
 		warn(find.AtMark(&m, span))
 	}
 	warn(find.InValues(&m, functionals))
-	return nil
+	return params, still, nil
 }
 
 // fixed reports whether the time of a mark depends on nothing.

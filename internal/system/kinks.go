@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, and
-// ties of min and max. It belongs to one goroutine.
+// Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, ties of
+// min and max, and jumps in what is computed of params alone. It belongs to one goroutine.
 type Kinks struct {
 	model  *Model
 	point  *Point
@@ -37,8 +37,9 @@ type Kink struct {
 	// Clock tells that the operation depends on nothing but the time. At a fixed time it does not
 	// move.
 	Clock bool
-	// Still tells that the operation depends on params alone: it is at its kink at any time.
+	// Still tells that the operation depends on params alone: it is at its kink at any time. From are these.
 	Still bool
+	From  []tapec.Name
 }
 
 // kinkTape is a tape with operations that have kinks.
@@ -59,7 +60,7 @@ func (p *Problem) Kinks() *Kinks {
 		k.active[name] = true
 	}
 	for _, list := range [][]*tape.Tape{
-		{c.Rates, c.Initial, c.Final, c.Objective, c.Guards}, c.AtTimes, c.AtEvents, c.Affects,
+		{c.Rates, c.Initial, c.Final, c.Objective, c.Guards, c.Choose}, c.AtTimes, c.AtEvents, c.Affects,
 	} {
 		for _, t := range list {
 			k.add(t)
@@ -80,7 +81,9 @@ func (p *Problem) Kinks() *Kinks {
 
 // add notes the operations of t that have kinks.
 func (k *Kinks) add(t *tape.Tape) {
-	if t == nil || !slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool { return in.Op.HasKink() }) {
+	if t == nil || !slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
+		return in.Op.HasKink() || in.Op.HasJump()
+	}) {
 		return
 	}
 	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}}
@@ -93,7 +96,7 @@ func (k *Kinks) add(t *tape.Tape) {
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		if t.Instrs[i].Op.HasKink() && moves[v] {
+		if op := t.Instrs[i].Op; moves[v] && (op.HasKink() || op.HasJump() && !flows[v]) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v] = !steers[v], !flows[v]
 		}
@@ -143,7 +146,7 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
 	switch m.Kind {
 	case solvers.MarkStart:
-		found := append(k.stay(m, span), k.look(c.Initial, m, nil, nil)...)
+		found := slices.Concat(k.stay(m, span), k.look(c.Initial, m, nil, nil), k.modes(m))
 		at := values{vecT: {m.T}, vecP: k.point.p, vecD: m.Dp}
 		for _, o := range k.once {
 			found = append(found, k.through(o, &at, false)...)
@@ -151,15 +154,41 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 		return found
 	case solvers.MarkFire:
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
-		return slices.Concat(found, k.body(m), k.condition(m), k.set(m))
+		return slices.Concat(found, k.body(m), k.condition(m), k.set(m), k.modes(m))
 	case solvers.MarkMode:
-		return k.condition(m)
+		return slices.Concat(k.stay(m, span), k.condition(m), k.modes(m))
+	case solvers.MarkRemode:
+		return slices.Concat(k.stay(m, span), k.modes(m))
 	case solvers.MarkSite:
 		return k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
 	case solvers.MarkFinal:
-		return k.look(c.Final, m, nil, nil)
+		return append(k.look(c.Final, m, nil, nil), k.modes(m)...)
 	}
 	return nil
+}
+
+// modes lists the kinks of params alone that decide about the modes at a mark, and about whether conditions of events
+// are met.
+func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+	all := func(int) bool { return true }
+	if k.anyStill(c.Choose) {
+		for _, out := range c.Choose.Outputs {
+			found = append(found, k.through(outlet{c.Choose, out.Name, all}, &at, true)...)
+		}
+	}
+	if k.anyStill(c.Guards) {
+		events := func(i int) bool { return c.GuardList[i].Event >= 0 }
+		found = append(found, k.through(outlet{c.Guards, tapec.Truths.Name().String(), events}, &at, true)...)
+	}
+	return found
+}
+
+// anyStill reports whether t has operations with kinks of params alone.
+func (k *Kinks) anyStill(t *tape.Tape) bool {
+	kt := k.tapes[t]
+	return kt != nil && slices.ContainsFunc(kt.ops, func(v tape.Value) bool { return kt.still[v] })
 }
 
 // InValues lists the kinks at which the objectives are, as functions of functionals. m is the last
@@ -216,7 +245,11 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	var found []Kink
 	for _, v := range kt.ops {
 		if in := t.Instr(v); k.bent(t, v, at) {
-			found = append(found, Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v]})
+			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v]}
+			if kink.Still {
+				kink.From = inputsOfValue(t, v)
+			}
+			found = append(found, kink)
 		}
 	}
 	return found
@@ -325,21 +358,28 @@ func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
 	}
 	kt := k.tapes[o.tape]
 	here := kt.eval.Output(o.name)
-	var bend [2][]float64 // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
+	var bend [2][]float64    // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
+	var step [2][2][]float64 // f(x+d) - f(x), for either sign of d
 	for j := range bend {
 		bend[j] = make([]float64, len(here))
-		for _, way := range []float64{beside, -beside} {
+		for side, way := range []float64{beside, -beside} {
 			k.model.load(o.tape, kt.near, at)
-			nudge(kt.near, way/float64(1+j))
+			nudge(kt.near, way/float64(1+j), still)
 			kt.near.Run()
+			step[side][j] = make([]float64, len(here))
 			for i, x := range kt.near.Output(o.name) {
+				step[side][j][i] = x - here[i]
 				bend[j][i] += x - here[i]
 			}
 		}
 	}
 	for i, x := range here {
-		far, near := math.Abs(bend[0][i]), math.Abs(bend[1][i])
-		if o.in(i) && far > float64(0x1p-45*math.Abs(x)) && near > float64(0.375*far) {
+		// stays reports whether a difference does not vanish as d does: not like d to the power of -log2(ratio).
+		stays := func(d *[2][]float64, ratio float64) bool {
+			far, near := math.Abs(d[0][i]), math.Abs(d[1][i])
+			return far > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*far)
+		}
+		if o.in(i) && (stays(&bend, 0.375) || stays(&step[0], 0.875) || stays(&step[1], 0.875)) {
 			return found
 		}
 	}
@@ -369,7 +409,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 		var side [2][]float64
 		for j, d := range []float64{way, way / 2} {
 			k.model.load(t, kt.near, at)
-			nudge(kt.near, d)
+			nudge(kt.near, d, false)
 			kt.near.Run()
 			side[j] = tape.Bends(kt.near, v, nil)
 		}
@@ -386,11 +426,12 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 // beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
 const beside = 0x1p-14
 
-// nudge moves what a tape reads: all but modes and what has fired.
-func nudge(e *tape.Evaluator[float64], d float64) {
+// nudge moves what a tape reads: params or, unless they alone are to move, all but modes and what has fired.
+func nudge(e *tape.Evaluator[float64], d float64, params bool) {
 	n := 0.0
 	for _, in := range e.Tape().Inputs {
-		if role := tapec.MustName(in.Name).Role; role != tapec.HeldMode && role != tapec.Fired {
+		role := tapec.MustName(in.Name).Role
+		if role == tapec.Param || !params && role != tapec.HeldMode && role != tapec.Fired {
 			copy(e.Input(in.Name), move(e.Input(in.Name), d, &n))
 		}
 	}

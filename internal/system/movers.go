@@ -25,6 +25,19 @@ func (w *Worker) Moves(ties []solvers.Meeting, variables []Variable, columns int
 	return out
 }
 
+// Reads tells which of the variables, by columns of a row of the gradient, move one of the params that are named.
+func (w *Worker) Reads(params []tapec.Name, variables []Variable, columns int) []bool {
+	out := make([]bool, columns)
+	x := separation{neighbour: neighbour{Worker: w}, params: map[string]bool{}}
+	for _, n := range params {
+		x.params[n.Of] = true
+	}
+	for _, v := range variables {
+		x.mark(v, out[v.Offset:v.Offset+v.Len])
+	}
+	return out
+}
+
 // separation is what can move the two causes of a tie apart.
 type separation struct {
 	neighbour
@@ -226,6 +239,11 @@ func inputsOf(t *tape.Tape, output tapec.Name, i int) (list []tapec.Name) {
 			i -= n
 		}
 	}
+	return inputsOfValue(t, v)
+}
+
+// inputsOfValue lists the inputs that a value of t depends on.
+func inputsOfValue(t *tape.Tape, v tape.Value) (list []tapec.Name) {
 	need := make([]bool, t.Values())
 	need[v] = true
 	for k := len(t.Instrs) - 1; k >= 0; k-- {
