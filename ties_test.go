@@ -153,6 +153,12 @@ objective J = final(x) + final(y)
 		// the start
 		{"y' = if x > 1 then 1 else 3", 1},
 		{"y' = if x > 1 then 1 else x", 0},
+		{"state z = x0\nz' = 0\ny' = if z > 1 then 1 else 3", 1}, // it stays there
+		{"state z = x0\nz' = 0\ny' = floor(z)", 1},
+		{"state z = x0\nz' = 0\ny' = if z > x0 then 1 else 3", 0},
+		{"state z = x0\nz' = 0\ny' = if z > 1 then 1 else z", 0},
+		{"state z = 1\nz' = 0\ny' = if z > 1 then 1 else 3\nsens { wrt = [k, x0] }", 0},
+		{"state z = x0\nz' = 0\ndiscrete d = x0\ny' = if z > d then 1 else 3", 0},
 		{"y' = if t > 0 then 1 else 3", 0},
 		{"y' = if mod(x, x0) < 0.2 then 1 else 3\nsens { wrt = [k, initial(y)] }", 0},
 		{"y' = if mod(x, 1) < 0.2 then 1 else 3\nsens { wrt = [x0] }", 1},

@@ -88,8 +88,8 @@ var codes = map[string]string{
 	"invalid-character": "A character that is not part of the language.",
 	"invalid-encoding":  "The text is not UTF-8.",
 	"kink": "A value is taken exactly where a function has no derivative: abs, hypot or a root of " +
-		"a square at 0, a tie of min or max, a condition that an event sets exactly to its threshold. The " +
-		"derivative of one side, or 0, is used.",
+		"a square at 0, a tie of min or max, a condition that an event sets exactly to its threshold, a jump of " +
+		"params alone as floor(p) at a whole number. The derivative of one side, or 0, is used.",
 	"look-alike-character": "A typographic sign stands where an ASCII one belongs.",
 	"memory":               "Too little memory: for what is to be done, or for the trajectory (setting memory).",
 	"misplaced-end":        "end is the last index, and stands only within an index.",

@@ -185,6 +185,26 @@ func differ(r, l, size float64) bool {
 	return math.Abs(r-l) > float64(1e-3*max(math.Abs(r), math.Abs(l)))+float64(1e-6*size)
 }
 
+// chooseBeside writes to m the modes at states and discretes a little to one side of the present ones.
+func (s *Solver) chooseBeside(way float64, m []float64) {
+	n := 0.0
+	shift := func(to, x []float64) []float64 {
+		for i, v := range x {
+			n += math.Phi // of its multiples, no two are equally far above whole numbers
+			size := math.Abs(v)
+			if size == 0 {
+				size = 1
+			}
+			to[i] = math.FMA(float64(way*0x1p-14*(0.5+n-math.Floor(n))), size, v)
+		}
+		return to
+	}
+	d := shift(make([]float64, len(s.d)), s.d)
+	s.sys.Enter(d, s.m)
+	s.sys.Choose(s.t, shift(s.yi, s.y), nil, m)
+	s.sys.Enter(s.d, s.m)
+}
+
 // edge warns of guards that stand on their threshold at the start and move with what derivatives are taken by. On one
 // side an event fires that does not fire on the other, or the run begins in another mode.
 func (s *Solver) edge() {
@@ -221,9 +241,14 @@ func (s *Solver) edge() {
 		switch {
 		case g.Event < 0:
 			modes := [2][]float64{make([]float64, s.size.M), make([]float64, s.size.M)}
+			rests := s.rho[i] == 0 && rate == 0
 			for k, way := range []float64{-1, 1} {
-				t, y := along(way)
-				s.sys.Choose(t, y, nil, modes[k])
+				if rests { // nothing but another start takes it to either side
+					s.chooseBeside(way, modes[k])
+				} else {
+					t, y := along(way)
+					s.sys.Choose(t, y, nil, modes[k])
+				}
 				for j := range s.m {
 					if j != g.Mode && rooted[j] { // those with a threshold of their own here are those of the start
 						modes[k][j] = s.m[j]

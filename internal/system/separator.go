@@ -11,8 +11,8 @@ import (
 )
 
 // Apart implements solvers.Separator. It looks where the two causes come about at other values of the
-// variables, and of the states, which depend on them. It takes discretes for fixed, so it does not
-// find causes that separate only through them.
+// variables, and of the states, which depend on them. It takes discretes for fixed, but for their values at the start,
+// so it does not find other causes that separate only through them.
 func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
 		return false
@@ -153,13 +153,17 @@ func (c *neighbour) guard(i int, at float64) float64 {
 	return c.eval(c.model.Compiled.Guards, tapec.Margins.Name(), at)[i]
 }
 
-// start puts the states where a run would begin.
+// start puts states and discretes where a run would begin.
 func (c *neighbour) start(at float64) {
 	start := c.model.Compiled.Start
+	c.d = slices.Clone(c.d)
 	for _, o := range start.Outputs {
-		if name := tapec.MustName(o.Name); name.Role == tapec.State {
-			copy(c.near[c.model.layout.part(name).offset:], c.eval(start, name, at))
+		name := tapec.MustName(o.Name)
+		to := c.near
+		if name.Role == tapec.Discrete {
+			to = c.d
 		}
+		copy(to[c.model.layout.part(name).offset:], c.eval(start, name, at))
 	}
 	for i, cut := range c.problem.Point.cut {
 		if cut {

@@ -9,8 +9,8 @@ package truth
 type Family struct {
 	Name string
 	// Right is the share of models, at least, of which every number must be right and none marked: to mark everything
-	// is no way out. It is less than one where answers are small differences, where there is none (a stop), or where
-	// more kinks are crossed than steps end at.
+	// is no way out. It is less than one where answers are small differences, where there is none (a stop, a tie), or
+	// where more kinks are crossed than steps end at.
 	Right float64
 	draw  func(d *draw)
 }
@@ -48,6 +48,7 @@ var Families = []Family{
 	{"delays", 0.95, spanned((*draw).delays)},
 	{"started windows", 0.97, driven((*draw).started)},
 	{"changed periods", 0.97, driven((*draw).changed)},
+	{"whole periods", 0, (*draw).wholePeriods},
 	{"bounces", 0.97, spanned((*draw).bounces)},
 	{"nonlinear", 0.85, spanned((*draw).nonlinear)},
 	{"samples", 0.9, spanned((*draw).sampled)},

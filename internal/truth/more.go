@@ -63,6 +63,25 @@ func (d *draw) changed() known {
 	return known{fmt.Sprintf("if mod(t, %s) < %s*%s then %s else 0", p, number(duty), p, a), u}
 }
 
+// wholePeriods draws a periodic signal and a run that ends with one of its periods: the last jump lies to either side of
+// the end, and nothing has a derivative by what moves one of them.
+func (d *draw) wholePeriods() {
+	P, n := d.param("P", d.log(0.05, 20)), float64(1+d.pick(6))
+	d.from, d.to = d.constant(0), d.param("tend", n*P.re())
+	d.solver()
+	A, duty := d.param("A", d.uniform(0.5, 9)), d.uniform(0.1, 0.9)
+	d.anything()
+	text := d.oneOf("if mod(t, P) < D then A else 0", "A*step(D - mod(t, P))", "A*step(0.5 - floor(mod(t, P)/D))",
+		"if mod(t, P)*(mod(t, P) - 2*D) < 0 and mod(t, P) < D then A else 0", "if t - P*floor(t/P) < D then A else 0")
+	text = words(text, map[string]string{"P": P.text, "A": A.text, "D": number(duty * P.re())})
+	on := n * duty * P.re()
+	d.tied = true
+	// What is added keeps derivatives of either side from being zero, which has no mark.
+	d.objective("integral("+text+") + "+P.text+" + "+d.to.text, A.times(on).add(P.num).add(d.to.num), 0)
+	d.numbers = append(d.numbers, Number{Of: "J", Wrt: "A", Truth: on, Size: on},
+		Number{Of: "J", Wrt: "P", Truth: math.NaN()}, Number{Of: "J", Wrt: "tend", Truth: math.NaN()})
+}
+
 // bounces draws a ball that drops on a floor.
 func (d *draw) bounces() {
 	e := d.param("e", d.uniform(0.5, 0.9))
