@@ -89,14 +89,22 @@ func (f *sparse) try(values []float64) (good bool, err error) {
 	return good && err == nil, nil
 }
 
-// repivot factors with pivots that the values decide about: those of the pattern if they serve in other units.
+// repivot factors with pivots that the values decide about: where these are in other units than what they took the
+// place of, with those of the pattern if they serve in units that are alike.
 func (f *sparse) repivot(values []float64) (err error) {
 	values = values[:len(f.s.p.Rows)]
+	uneven, err := f.search(values)
+	if !uneven {
+		return err
+	}
 	units, d := f.s.p.units(f.s, func(e int) float64 { return magnitude(values[e]) })
 	f.settled = true
 	defer func() { f.tailUnits, f.settled = nil, false }()
 	if units == nil {
-		return f.search(values)
+		if err == errUneven {
+			_, err = f.search(values)
+		}
+		return err
 	}
 	even := make([]float64, len(values))
 	for j := range f.s.p.N {
@@ -107,8 +115,9 @@ func (f *sparse) repivot(values []float64) (err error) {
 	size, _ := largest(even)
 	f.SetOrder(f.first)
 	if good, err := f.eliminate(even, size, true); !good || err != nil {
-		if f.search(even) != nil {
-			return f.search(values)
+		if _, err := f.search(even); err != nil {
+			_, err = f.search(values)
+			return err
 		}
 	}
 	// Powers of two do not change what is rounded, so these are the factors in the units of the matrix.
@@ -121,9 +130,9 @@ func (f *sparse) repivot(values []float64) (err error) {
 	size, _ = largest(values)
 	if _, err = f.eliminate(values, size, false); err != nil {
 		f.tailUnits = nil
-		return f.search(values)
+		_, err = f.search(values)
 	}
-	return nil
+	return err
 }
 
 // runTail factors the tail. The error is errUneven where units should be looked at, if they were not.
@@ -134,22 +143,26 @@ func (f *sparse) runTail(size float64, watch bool) error {
 	return f.tail.runIn(f.tailUnits, size)
 }
 
-// search factors with new pivots.
-func (f *sparse) search(values []float64) (err error) {
+// search factors with new pivots. It reports whether units should be looked at.
+func (f *sparse) search(values []float64) (uneven bool, err error) {
 	size, _ := largest(values)
 	for k, threshold := range thresholds {
 		c := &pivoting{values: values, threshold: threshold, x: make([]float64, f.s.p.N)}
 		o, failed := f.s.order(c, f.memory)
+		uneven = uneven || c.uneven
 		if failed != nil {
-			return failed
+			return uneven, failed
 		}
 		f.SetOrder(o)
 		good := false
-		if good, err = f.eliminate(values, size, k+1 < len(thresholds)); good && err == nil {
-			return nil
+		switch good, err = f.eliminate(values, size, k+1 < len(thresholds)); {
+		case err == errUneven:
+			return true, err
+		case good && err == nil:
+			return uneven, nil
 		}
 	}
-	return err
+	return uneven, err
 }
 
 // eliminate factors in the order of f. If watch is set it stops, and returns false, where a pivot is

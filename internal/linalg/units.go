@@ -19,7 +19,7 @@ type rowUnits []float64
 const (
 	// uneven is how small an entry may be beside the one that takes its place as a pivot before units are looked at,
 	// unless it is zero. As many digits may be lost.
-	uneven = 0x1p-20
+	uneven = 0x1p-30
 	// farApart is the logarithm of the ratio of units from which on they are not the same.
 	farApart = 30
 	// unitSweeps bounds how often all units are made better one by one.
