@@ -1,7 +1,9 @@
 package odes
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"odes.dev/odes/internal/system"
@@ -17,6 +19,7 @@ type Lanes struct {
 	values  [][]float64               // of the points of all runs
 	runs    *sens.LaneRuns
 	back    bool
+	off     bool     // what stiff runs need could not be made
 	names   []string // of the values that setters set
 }
 
@@ -29,12 +32,10 @@ const solvedPairs = 32
 
 // Lanes returns what runs the model for sets of values with the names of those in the options; with derivatives if
 // gradient. It is nil where nothing is gained, or where single runs can do what it cannot: it takes methods with
-// explicit stages, and Rosenbrock methods.
+// explicit stages, and Rosenbrock methods, and those that change between two such.
 func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 	l := &Lanes{back: gradient}
-	var step *system.Lanes
-	var workers []sens.LaneWorker
-	for i := range solvers.LaneCount {
+	for range solvers.LaneCount {
 		r, err := m.Prepare(opts)
 		if err != nil {
 			return nil, err
@@ -42,10 +43,20 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 		if !r.sideBySide(gradient) {
 			return nil, nil
 		}
-		form := r.solver.Side()
-		if form == nil || gradient && form.Solved != nil && r.model.system.States()*len(r.objectives) > solvedPairs {
-			return nil, nil
-		}
+		l.runners = append(l.runners, r)
+	}
+	if err := l.equip(); err != nil || l.runs == nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// equip makes what runs the runners side by side; runs is nil where they cannot be.
+func (l *Lanes) equip() error {
+	l.runs = nil
+	var steps []solvers.LaneStepper
+	var workers []sens.LaneWorker
+	for i, r := range l.runners {
 		w := sens.LaneWorker{Solver: r.solver, Objectives: r.worker, Resume: func(i int) {
 			r.problem.Point.SetValues(l.values[i])
 		}}
@@ -54,30 +65,68 @@ func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
 			w.Start = watch.Start
 		}
 		var pull *system.Kit
-		if gradient {
+		if l.back {
 			lanes := min(chooseLanes(len(r.objectives)), 8)
+			var err error
 			if pull, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
-				return nil, err
+				return err
 			}
 			back := r.problem.Worker(pull)
 			w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.run.method(lanes)}
 		}
 		if i == 0 {
-			values, err := r.problem.Kit(1, system.Values, false)
-			if err != nil {
-				return nil, err
-			}
-			if step = r.problem.Lanes(values, pull, form); step == nil {
-				return nil, nil
+			var err error
+			if steps, err = l.steppers(pull); err != nil || steps == nil {
+				return err
 			}
 		}
-		l.runners, workers = append(l.runners, r), append(workers, w)
+		workers = append(workers, w)
 	}
 	first := l.runners[0]
 	want := sens.Options{GrazingLimit: grazingLimit, Tie: first.settings.Solver.RTol, Initial: first.byInitial}
 	var err error
-	l.runs, err = sens.NewLaneRuns(step, workers, want)
-	return l, err
+	l.runs, err = sens.NewLaneRuns(steps, workers, want)
+	return err
+}
+
+// steppers returns what makes the steps of each member of the method, as sens.NewLaneRuns wants it; nil for nothing.
+func (l *Lanes) steppers(pull *system.Kit) ([]solvers.LaneStepper, error) {
+	r := l.runners[0]
+	values, err := r.problem.Kit(1, system.Values, false)
+	if err != nil {
+		return nil, err
+	}
+	var first *system.Lanes
+	forms := r.solver.Side()
+	steps := make([]solvers.LaneStepper, len(forms))
+	for k, form := range forms {
+		if form == nil ||
+			l.back && form.Solved != nil && r.model.system.States()*len(r.objectives) > solvedPairs {
+			continue
+		}
+		if step := r.problem.Lanes(values, pull, form, first); step != nil {
+			steps[k] = step
+			first = cmp.Or(first, step)
+		}
+		if first == nil {
+			return nil, nil
+		}
+	}
+	if first == nil {
+		return nil, nil
+	}
+	return steps, nil
+}
+
+// solve makes what runs that have turned stiff need, as err tells of one. Without it, lanes are off.
+func (l *Lanes) solve(err error) {
+	for _, r := range l.runners {
+		if !r.needsJacobian(err) || r.equip() != nil {
+			l.off = true
+			return
+		}
+	}
+	l.off = l.equip() != nil || l.runs == nil
 }
 
 // sideBySide reports whether nothing but a run, and its discrete adjoint, is asked for. Invariants are checked at the
@@ -92,16 +141,20 @@ func (r *Runner) sideBySide(gradient bool) bool {
 // for a run that is to be made by a Runner: it failed, something in it is not a finite number, or it is one of those
 // that cannot be made side by side.
 func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, row func(i int) []float64, steps []int) {
-	var made []int
+	var made, again []int
 	for i := range n {
 		steps[i] = -1
 	}
-	for at := 0; at < n && ctx.Err() == nil; {
+	for at := 0; (at < n || len(again) > 0) && !l.off && ctx.Err() == nil; {
 		made = made[:0]
 		l.runs.Run(ctx, func(lane int) bool {
-			for at < n && (len(made) < len(l.runners) || l.runs.Room()) {
+			for (at < n || len(again) > 0) && (len(made) < len(l.runners) || l.runs.Room()) {
 				i := at
-				at++
+				if len(again) > 0 {
+					i, again = again[0], again[1:]
+				} else {
+					at++
+				}
 				if r := l.runners[lane]; l.set(lane, set(i)) != nil || r.model.explain.Windows(r.worker) != nil {
 					continue
 				}
@@ -114,14 +167,22 @@ func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, ro
 			}
 			return false
 		})
+		var turned *solvers.StiffError
 		for k, i := range made {
-			if res, taken, err := l.runs.Result(k); err == nil {
+			res, taken, err := l.runs.Result(k)
+			switch {
+			case err == nil:
 				r := l.runners[0]
 				r.problem.Point.SetValues(l.values[k])
 				if r.row(res, row(i), l.back) {
 					steps[i] = taken
 				}
+			case errors.As(err, &turned):
+				again = append(again, i)
 			}
+		}
+		if turned != nil {
+			l.solve(turned)
 		}
 	}
 }

@@ -203,7 +203,14 @@ func skewModel(r *rand.Rand, n int) string {
 
 // BenchmarkSideBySide is the time of the gradient of one objective, in lanes and alone: one operation is a member.
 func BenchmarkSideBySide(b *testing.B) {
-	for _, model := range []struct{ name, of string }{{"robertson", "A_T"}, {"hires", "dose"}, {"oregonator", "X_T"}} {
+	for _, model := range []struct{ name, of, method string }{
+		{"robertson", "A_T", "rodas5p"},
+		{"hires", "dose", "rodas5p"},
+		{"oregonator", "X_T", "rodas5p"},
+		{"robertson", "A_T", "auto"},
+		{"hires", "dose", "auto"},
+		{"oregonator", "X_T", "auto"},
+	} {
 		m, err := odes.ParseFile("examples/" + model.name + "/" + model.name + ".ode")
 		if err != nil {
 			b.Fatal(err)
@@ -222,11 +229,11 @@ func BenchmarkSideBySide(b *testing.B) {
 			return list
 		}
 		opts := odes.Options{Threads: 1, Of: []string{model.of}, Wrt: params, Set: value(0), Settings: []odes.Setting{
-			{Key: "solver.method", Value: "rodas5p"},
+			{Key: "solver.method", Value: model.method},
 			{Key: "sens.mode", Value: "adjoint"},
 			{Key: "sens.trust", Value: "off"},
 		}}
-		b.Run(model.name+"/lanes", func(b *testing.B) {
+		b.Run(model.name+"/"+model.method+"/lanes", func(b *testing.B) {
 			lanes, err := m.Lanes(opts, true)
 			if lanes == nil || err != nil {
 				b.Fatal(lanes, err)
@@ -235,7 +242,7 @@ func BenchmarkSideBySide(b *testing.B) {
 			b.ResetTimer()
 			lanes.Run(b.Context(), b.N, value, func(int) []float64 { return row }, make([]int, b.N))
 		})
-		b.Run(model.name+"/alone", func(b *testing.B) {
+		b.Run(model.name+"/"+model.method+"/alone", func(b *testing.B) {
 			alone, err := m.Prepare(opts)
 			if err != nil {
 				b.Fatal(err)

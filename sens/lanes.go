@@ -14,7 +14,7 @@ import (
 // last one first, and all of them through the same blocks.
 type LaneRuns struct {
 	runs  *solvers.Lanes
-	moves bool // steps whose ends move are transposed in lanes
+	moves []bool // steps of each member of the method whose ends move are transposed in lanes
 	lanes []LaneWorker
 	opts  Options
 
@@ -92,10 +92,11 @@ const (
 	laneKept  = 4 << 20
 )
 
-// NewLaneRuns returns what makes runs with step in lanes. What opts say of events is not for them.
-func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
+// NewLaneRuns returns what makes runs with steps in lanes, as solvers.NewLanes has them. What opts say of events is not
+// for them.
+func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
 	back := len(lanes) > 0 && lanes[0].Back.System != nil
-	l := &LaneRuns{runs: solvers.NewLanes(step, back), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
+	l := &LaneRuns{runs: solvers.NewLanes(steps, back), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
 	for _, w := range lanes {
 		l.solvers = append(l.solvers, w.Solver)
 		if w.Back.System == nil {
@@ -105,8 +106,11 @@ func NewLaneRuns(step solvers.LaneStepper, lanes []LaneWorker, opts Options) (*L
 			return nil, err
 		}
 		l.sweeps = append(l.sweeps, newSweep(w.Back, &l.record))
-		l.moves, l.width = step.Ends() != nil, w.Back.System.Lanes()
+		l.width = w.Back.System.Lanes()
 		l.only = append(l.only, len(l.only))
+	}
+	for _, step := range steps {
+		l.moves = append(l.moves, back && step != nil && step.Ends() != nil)
 	}
 	return l, nil
 }
@@ -133,8 +137,8 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 		}
 		to.stands, to.end = true, e
 		to.from = !after && (before < 0 || r.items[before].end.Kind != solvers.EndFree)
-		if to.laid = s.H > 0 && r.of.moves; to.laid {
-			to.step.T, to.step.H, to.step.T1 = s.T, s.H, s.T1
+		if to.laid = s.H > 0 && r.of.moves[s.Member]; to.laid {
+			to.step.T, to.step.H, to.step.T1, to.step.Member = s.T, s.H, s.T1, s.Member
 			to.step.Y1 = append(to.step.Y1[:0], s.Y1...)
 			r.keep(to.step.Y1)
 			r.of.runs.Put(r.lane, s)
@@ -142,7 +146,7 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 		}
 		was := to.step
 		to.step = *s
-		rows := r.of.runs.Stepper().Rows()
+		rows := r.of.runs.Stepper(s.Member).Rows()
 		to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
 		to.step.DQ, to.step.K = append(was.DQ[:0], s.DQ...), append(was.K[:0], s.K[:rows.Stages*rows.W]...)
 		to.step.Kept, to.step.E, to.step.Dense, to.step.Estimated = nil, nil, false, false
@@ -311,22 +315,22 @@ func (l *LaneRuns) back(first, objectives int) {
 		if j < 0 {
 			return
 		}
+		block, member := l.runs.Block(j)
 		if len(l.ending) > 0 {
-			l.ends(l.runs.Block(j), l.ending, first, n)
+			l.ends(l.runs.Stepper(member), block, l.ending, first, n)
 			for _, i := range l.ending {
 				s := l.sweeps[i]
-				l.runs.Stepper().Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+				l.runs.Stepper(member).Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 				present[i].next--
 			}
 		}
-		l.runs.Stepper().Pull(l.runs.Block(j), n)
+		l.runs.Stepper(member).Pull(block, n)
 	}
 }
 
 // ends transposes steps of a block whose ends move, for n objectives: the next items of the runs in some lanes. It does
 // what sweep.transpose does.
-func (l *LaneRuns) ends(block []float64, lanes []int, first, n int) {
-	step := l.runs.Stepper()
+func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, first, n int) {
 	mask, times := step.Ends()[:solvers.LaneCount], step.Ends()[solvers.LaneCount:]
 	clear(mask)
 	rates := false
@@ -413,8 +417,9 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 	r.next = r.n - 1
 	m := &r.items[r.next].mark
 	s.sys.Enter(m.Dp, m.Mp)
-	l.runs.Stepper().Enter(r.lane, s.sys)
-	l.runs.Stepper().Lay(r.lane, min(l.width, objectives-first), s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+	step := l.runs.Stepper(0)
+	step.Enter(r.lane, s.sys)
+	step.Lay(r.lane, min(l.width, objectives-first), s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
 // slopes finds the rates of all roots of the run. What gathers in the system meanwhile is discarded.
@@ -426,7 +431,7 @@ func (r *laneRun) slopes(s *sweep) {
 		case !it.stands:
 			m = &it.mark
 		case it.end.Kind != solvers.EndRoot:
-		case r.of.moves:
+		case r.of.moves[it.step.Member]:
 			s.sys.Enter(m.Dp, m.Mp)
 			s.slant(it.end.Index, &it.step)
 			it.gy, it.gt = append(it.gy[:0], s.gy...), append(it.gt[:0], s.gt...)
@@ -461,7 +466,7 @@ func (it *laneItem) times(to []float64, rows *solvers.LaneRows) {
 
 // pull transposes the items after block j, for n objectives.
 func (r *laneRun) pull(s *sweep, j, first, n int) {
-	step := r.of.runs.Stepper()
+	step := r.of.runs.Stepper(0)
 	step.Take(r.lane, n, s.sys, s.yb, s.tb)
 	entered, laid := false, false
 	for ; r.next >= 0 && r.items[r.next].after == j; r.next-- {
@@ -471,13 +476,13 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 			laid = true
 			break
 		}
-		if it.stands && r.of.moves {
-			r.of.runs.PutAside(r.lane, &it.step)
+		if it.stands && r.of.moves[it.step.Member] {
+			block := r.of.runs.PutAside(r.lane, &it.step)
 			if entered {
 				step.Enter(r.lane, s.sys)
 				entered = false
 			}
-			r.of.ends(r.of.runs.Aside(), r.of.only[r.lane:r.lane+1], first, n)
+			r.of.ends(r.of.runs.Stepper(it.step.Member), block, r.of.only[r.lane:r.lane+1], first, n)
 			continue
 		}
 		if it.stands {

@@ -113,28 +113,24 @@ type LaneStepper interface {
 //	                                  start and the end; steps whose pivots are not those of the programs
 //	not at all; the run is made alone methods that iterate, observations within steps, errors
 //
+// A method may have several members that make steps (memberLanes). A block has steps of one of them, and lanes that want
+// another wait; see turn.
+//
 // The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
 // numbers. With a way back it is kept for that as it is, else two blocks take turns. In a lane without an accepted step
 // the block is masked, and the next one begins where it began. So it is in a lane whose step ends at a time that may
 // move, or was made by the Solver: such a step is the Solver's. Its sink keeps it, or has it put into the block.
 type Lanes struct {
-	step    LaneStepper
-	rows    *LaneRows
+	members []memberLanes
 	lanes   [LaneCount]lane
-	keep    bool        // blocks are kept
-	pieces  [][]float64 // blocks, pieceBlocks in each
-	aside   []float64   // a block
-	blocks  int         // that were begun
-	present int         // the block of the steps that are made
-	longest int         // steps of a run, those that are rejected among them
-	reads   bool        // guards are read in lanes
-	moves   bool        // some steps end at times that depend on something
-	jumps   bool        // something may change discretes or modes
+	keep    bool         // blocks are kept
+	made    []blockPlace // of those that are kept
+	present int          // the block of the steps that are made
+	moves   bool         // some steps end at times that depend on something
+	jumps   bool         // something may change discretes or modes
 
 	tried, apart int // steps of all runs, and those of them that solvers made
 }
-
-const pieceBlocks = 64
 
 // laneMemory is how much the blocks of one run may take where they are kept. A longer run is made alone, where it keeps
 // to the memory that is allowed.
@@ -148,8 +144,11 @@ const apartMost = 10000
 type lane struct {
 	s       *Solver
 	filter  *filter // its controller, if it is one
+	member  int     // that makes its steps
 	rows    *LaneRows
 	block   []float64 // the present one
+	began   int       // bytes of blocks at its start
+	aimed   bool      // its next step is decided about, but not made
 	stop    float64   // the next explicit time
 	clip    bool      // the trial step ends there
 	moved   bool      // the solver has the present state and slope, and the lane does not
@@ -168,16 +167,24 @@ type lane struct {
 var errAside = errors.New("not side by side")
 
 // NewLanes returns what makes the runs of solvers with these programs. keep tells that there will be a way back.
-func NewLanes(step LaneStepper, keep bool) *Lanes {
-	l := &Lanes{step: step, rows: step.Rows(), keep: keep, longest: math.MaxInt}
-	if keep {
-		l.longest = laneMemory / (8 * l.rows.Block())
+//
+// There is one for each member of the method; nil for a member whose steps are not made side by side. They
+// share what Enter and Lay give and Take takes back.
+func NewLanes(steps []LaneStepper, keep bool) *Lanes {
+	l := &Lanes{keep: keep}
+	for _, step := range steps {
+		m := memberLanes{step: step}
+		if step != nil {
+			m.rows = step.Rows()
+		}
+		l.members = append(l.members, m)
 	}
 	return l
 }
 
-// Side returns how runs of s can be made side by side; nil if they cannot.
-func (s *Solver) Side() *LaneForm {
+// Side returns how the steps of each member of the method can be made side by side; nil for members of which they
+// cannot, and no forms if those of the first cannot.
+func (s *Solver) Side() []*LaneForm {
 	if s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil || s.opts.Traces ||
 		s.choice.turns > 0 || s.choice.orders ||
 		s.size.N == 0 || s.size.N > LaneStates {
@@ -188,7 +195,21 @@ func (s *Solver) Side() *LaneForm {
 			return nil
 		}
 	}
-	switch m := s.choice.members[0].(type) {
+	forms := make([]*LaneForm, len(s.members))
+	if forms[0] = s.side(s.choice.members[0]); forms[0] == nil {
+		return nil
+	}
+	for i, m := range s.choice.members[1:] {
+		if _, solves := m.(Implicit); solves && !s.opts.NoJacobian && !s.opts.Explicit {
+			forms[1+i] = s.side(m)
+		}
+	}
+	return forms
+}
+
+// side returns how steps of a member of the method can be made side by side; nil if they cannot.
+func (s *Solver) side(m Method) *LaneForm {
+	switch m := m.(type) {
 	case Arithmetical:
 		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol, Moves: s.moves()}
 	case *rosenbrock:
@@ -208,26 +229,29 @@ func (tol *Tolerance) RelOf(i int) float64 { return tol.rel(i) }
 // AbsOf returns the absolute tolerance of state i.
 func (tol *Tolerance) AbsOf(i int) float64 { return tol.abs(i) }
 
-// Block returns block i of the last runs; one of the last two where they are not kept.
-func (l *Lanes) Block(i int) []float64 {
-	n := l.rows.Block()
-	if !l.keep {
-		i %= 2
-	}
-	at := i % pieceBlocks * n
-	return l.pieces[i/pieceBlocks][at : at+n : at+n]
+// Block returns block i of the last runs, and the member of the method that made its steps. Blocks are kept.
+func (l *Lanes) Block(i int) (block []float64, member int) {
+	at := l.made[i]
+	return l.members[at.member].block(at.block), at.member
 }
 
 // Present returns the block of the steps that are being made, -1 at the start.
 func (l *Lanes) Present() int { return l.present }
 
 // Bytes returns how much memory the blocks take.
-func (l *Lanes) Bytes() int {
-	n := l.blocks
-	if !l.keep {
-		n = min(n, 2)
+func (l *Lanes) Bytes() (n int) {
+	for i := range l.members {
+		m := &l.members[i]
+		if m.blocks == 0 {
+			continue
+		}
+		blocks := m.blocks
+		if !l.keep {
+			blocks = min(blocks, 2)
+		}
+		n += 8 * blocks * m.rows.Block()
 	}
-	return 8 * n * l.rows.Block()
+	return n
 }
 
 // Own reports whether the step that the sink of a lane is given is not in a block, and after whether its start is the
@@ -237,20 +261,19 @@ func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.l
 // Put writes a step that the sink of a lane is given, and that is not in a block, into the present one.
 func (l *Lanes) Put(lane int, st *Step) {
 	if a := &l.lanes[lane]; a.located || a.apart {
-		l.rows.put(l.Block(l.present)[lane:], st)
+		a.rows.put(a.block, st)
 	}
 }
 
-// PutAside writes a step into a block of its own, Aside.
-func (l *Lanes) PutAside(lane int, st *Step) {
-	if l.aside == nil {
-		l.aside = make([]float64, l.rows.Block())
+// PutAside writes a step into a block of its own, which it returns.
+func (l *Lanes) PutAside(lane int, st *Step) []float64 {
+	m := &l.members[st.Member]
+	if m.aside == nil {
+		m.aside = make([]float64, m.rows.Block())
 	}
-	l.rows.put(l.aside[lane:], st)
+	m.rows.put(m.aside[lane:], st)
+	return m.aside
 }
-
-// Aside returns the block of PutAside.
-func (l *Lanes) Aside() []float64 { return l.aside }
 
 func (r *LaneRows) put(b []float64, st *Step) {
 	b[0], b[LaneCount], b[2*LaneCount] = st.T, st.H, st.T1
@@ -260,8 +283,8 @@ func (r *LaneRows) put(b []float64, st *Step) {
 	scatter(b[r.DQ*LaneCount:], st.DQ)
 }
 
-// Stepper returns what makes the steps.
-func (l *Lanes) Stepper() LaneStepper { return l.step }
+// Stepper returns what makes the steps of a member of the method.
+func (l *Lanes) Stepper(member int) LaneStepper { return l.members[member].step }
 
 // LaneSource gives lanes their runs.
 type LaneSource interface {
@@ -276,20 +299,23 @@ type LaneSource interface {
 
 // Solve makes runs side by side, each by the solver of its lane, until there are no more.
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
-	l.blocks, l.present = 0, -1
+	l.present, l.made = -1, l.made[:0]
 	l.moves, l.jumps = solvers[0].moves(), solvers[0].jumps()
-	l.reads = len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0 && solvers[0].info.DenseStages == 0
+	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
+	for i := range l.members {
+		m := &l.members[i]
+		m.blocks, m.next, m.reads = 0, nil, reads && solvers[0].members[i].DenseStages == 0
+	}
 	for i, s := range solvers {
-		l.lanes[i] = lane{rows: l.rows}
+		l.lanes[i] = lane{}
 		l.next(i, s, from)
 	}
-	next := l.grow()
-	for ctx.Err() == nil {
-		block, live := next, false
+	wants := make([]int, len(l.members)) // lanes that want a step of each
+	for member := 0; ctx.Err() == nil; {
+		clear(wants)
 		for i, s := range solvers {
 			a := &l.lanes[i]
-			for a.s != nil {
-				a.block = block[i:]
+			for a.s != nil && !a.aimed {
 				err := l.aim(i, a)
 				if err == nil {
 					break
@@ -298,15 +324,19 @@ func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 				from.Done(i, err)
 				l.next(i, s, from)
 			}
-			live = live || a.s != nil
+			if a.s != nil {
+				wants[a.member]++
+			}
 		}
-		if !live {
+		if member = turn(member, wants); wants[member] == 0 {
 			break
 		}
-		l.step.Step(block)
-		l.present++
-		next = l.grow()
-		l.judge(block, next, from)
+		m := &l.members[member]
+		block := m.next
+		m.step.Step(block)
+		l.note(member)
+		m.grow(l.keep)
+		l.judge(member, block, from)
 		for i, s := range solvers {
 			if a := &l.lanes[i]; a.s == nil && !a.empty {
 				l.next(i, s, from)
@@ -330,6 +360,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 			return
 		}
 		a.s, a.moved, a.entered, a.chosen, a.own, s.sink, s.lane = s, true, false, true, true, sink, a
+		a.member, a.rows, a.aimed, a.began = 0, l.members[0].rows, false, l.Bytes()
 		a.filter, _ = s.ctl.(*filter)
 		err := s.begin()
 		s.lender = nil
@@ -348,24 +379,13 @@ func (a *lane) leave() {
 	}
 }
 
-// grow begins another block.
-func (l *Lanes) grow() []float64 {
-	switch n := l.rows.Block(); {
-	case l.keep && l.blocks/pieceBlocks == len(l.pieces):
-		l.pieces = append(l.pieces, make([]float64, pieceBlocks*n))
-	case !l.keep && l.pieces == nil:
-		l.pieces = [][]float64{make([]float64, 2*n)}
-	}
-	l.blocks++
-	return l.Block(l.blocks - 1)
-}
-
 // aim decides about the next step of lane i: what Solver.step does before a step.
 func (l *Lanes) aim(i int, a *lane) error {
-	s, r := a.s, l.rows
-	if s.stats.Steps+s.stats.Rejected >= min(s.opts.MaxSteps, l.longest) {
+	s := a.s
+	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps || l.keep && l.Bytes()-a.began >= laneMemory {
 		return errAside
 	}
+	a.block = l.members[a.member].begin(l.keep)[i:]
 	if s.restart || s.h == 0 {
 		a.settle()
 		if err := s.first(); err != nil {
@@ -382,10 +402,14 @@ func (l *Lanes) aim(i int, a *lane) error {
 		if err := s.stay(a.stop); err != nil {
 			return err
 		}
-		if s.member != 0 {
+	}
+	if a.member != s.member {
+		if !l.change(i, a) {
 			return errAside
 		}
 	}
+	s.ready(s.trial)
+	r := a.rows
 	if a.moved {
 		if r.FSAL && !s.fresh {
 			s.sys.Eval(s.t, s.y, s.trial.K[:r.W:r.W])
@@ -394,7 +418,7 @@ func (l *Lanes) aim(i int, a *lane) error {
 		}
 		if a.moved = false; !a.entered {
 			a.entered = true
-			l.step.Enter(i, s.sys)
+			l.members[0].step.Enter(i, s.sys)
 		}
 		scatter(a.block[r.Y0*LaneCount:], s.y)
 		if r.FSAL {
@@ -408,12 +432,15 @@ func (l *Lanes) aim(i int, a *lane) error {
 		a.clip = !s.shorten(tr) && a.clip
 	}
 	a.block[0], a.block[LaneCount], a.block[2*LaneCount] = tr.T, tr.H, tr.T1
+	a.aimed = true
 	return nil
 }
 
-// judge does for all lanes what Solver.step does after a step, and begins the next block.
-func (l *Lanes) judge(block, next []float64, from LaneSource) {
-	r := l.rows
+// judge does what Solver.step does after a step, for all lanes whose steps a member of the method has made in a block,
+// and begins the next block.
+func (l *Lanes) judge(member int, block []float64, from LaneSource) {
+	m := &l.members[member]
+	r, next := m.rows, m.next
 	mask := block[r.Mask*LaneCount:][:LaneCount]
 	norms := block[r.Norm*LaneCount:][:LaneCount]
 	all := true
@@ -421,21 +448,21 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 	var overall, factors [LaneCount]float64
 	for i := range l.lanes {
 		overall[i] = norms[i]
-		if a := &l.lanes[i]; r.Q > 0 && a.s != nil && !(r.Serve > 0 && block[r.Serve*LaneCount+i] == 0) {
+		if a := &l.lanes[i]; r.Q > 0 && a.in(member) && !(r.Serve > 0 && block[r.Serve*LaneCount+i] == 0) {
 			gather(a.s.trial.DQ, block[r.DQ*LaneCount+i:])
 			gather(a.s.err[r.N:], block[(r.E+r.N)*LaneCount+i:])
 			overall[i] = a.s.overall(a.s.trial, norms[i])
 		}
 	}
-	l.factors(&overall, &factors)
+	l.factors(member, &overall, &factors)
 	var guards []float64
-	if l.reads {
-		guards = l.step.ReadGuards(block)
+	if m.reads {
+		guards = m.step.ReadGuards(block)
 	}
 	for i := range l.lanes {
 		a := &l.lanes[i]
 		mask[i] = 0
-		if a.s == nil { // it stands still, so that its numbers remain ordinary ones
+		if !a.in(member) { // it stands still, so that its numbers remain ordinary ones
 			all = false
 			continue
 		}
@@ -453,15 +480,16 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 		}
 	}
 	for i := range l.lanes { // lane after lane does the same, while the processor has its code at hand
-		if a := &l.lanes[i]; a.s != nil && a.ok && errs[i] == nil {
+		if a := &l.lanes[i]; a.in(member) && a.ok && errs[i] == nil {
 			a.ok, errs[i] = a.watch()
 		}
 	}
 	for i := range l.lanes {
 		a := &l.lanes[i]
-		if a.s == nil {
+		if !a.in(member) {
 			continue
 		}
+		a.aimed = false
 		ok, err := a.ok, errs[i]
 		if err == nil && ok {
 			ok, err = a.accept(r, l.moves)
@@ -499,12 +527,12 @@ func (l *Lanes) judge(block, next []float64, from LaneSource) {
 
 // factors writes by how much the controller of each lane would have its step longer. One after the other, most of the
 // time would be waiting for polynomials; these do not depend on one another.
-func (l *Lanes) factors(norms, f *[LaneCount]float64) {
+func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
 	for i := range f {
 		f[i] = log2(leastError(norms[i]))
 	}
 	for i := range f {
-		if a := &l.lanes[i]; a.s != nil && a.filter != nil {
+		if a := &l.lanes[i]; a.in(member) && a.filter != nil {
 			f[i] = a.filter.power(a.s.trial.H, norms[i], f[i])
 		}
 	}
@@ -540,7 +568,7 @@ func (l *Lanes) alone(i int, a *lane) (bool, error) {
 	s.method.Step(s.sys, s.trial, s.fresh)
 	s.fresh, a.apart = true, true
 	if m := s.choice.members[s.member].(*rosenbrock); m.fault == nil {
-		l.step.Exchanged(i, m.exchanged())
+		l.members[a.member].step.Exchanged(i, m.exchanged())
 	}
 	return s.judge(s.trial)
 }

@@ -80,9 +80,10 @@ type laneCall struct {
 var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 
 // Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and pull that of
-// transposes, of as many objectives at once as it has lanes; nil for values alone. The result is nil where there is no
-// such thing, as for large models.
-func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
+// transposes, of as many objectives at once as it has lanes; nil for values alone. like is what makes the steps of
+// another member of the method, with which the result shares params and cotangents; nil for none. The result is nil
+// where there is no such thing, as for large models.
+func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
 	rates := values.value.Get(tapec.PartRates)
 	size := p.Size()
 	switch {
@@ -101,6 +102,9 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 	} {
 		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
 	}
+	if like != nil {
+		l.steady, l.sums, l.bars, l.ends = like.steady, like.sums, like.bars, like.ends
+	}
 	l.write = func(exchanges []float64) bool {
 		way := laneWay{exchanges: exchanges}
 		var tapes laneTapes
@@ -117,7 +121,9 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm) *Lanes {
 			return false
 		}
 		if pull != nil {
-			l.summed(tapes.back, tapes.sums, pull.lanes)
+			if !l.summed(tapes.back, tapes.sums, pull.lanes) {
+				return false
+			}
 			if way.back, ok = l.compile(tapes.back, tapes.backFind); !ok {
 				return false
 			}
@@ -182,6 +188,9 @@ func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes
 		back := newMaker(pull.layout, rates, form.Arithmetic, true)
 		mask := part{vecStep, l.rows.Mask, 1}
 		back.mask = back.input("mask", nil, &mask)
+		if curl := pull.pull.Get(tapec.PartJacobian); curl != nil {
+			back.curl = curl.tape
+		}
 		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
 		if !everyLane(t.back) {
 			return t
@@ -189,7 +198,7 @@ func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes
 		t.backFind = back.find(pull.layout.find)
 		if form.Moves {
 			ends := newMaker(pull.layout, rates, form.Arithmetic, true)
-			ends.moving = true
+			ends.moving, ends.curl = true, back.curl
 			t.ends, _ = ends.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
 			t.endsFind = ends.find(pull.layout.find)
 		}
@@ -229,24 +238,30 @@ func (l *Lanes) solved(values, pull *Kit, form *solvers.LaneForm, exchanges []fl
 	return t
 }
 
-// summed gives the accumulators of a transpose, for so many objectives, their rows, unless they have them.
-func (l *Lanes) summed(t *tape.Tape, sums []string, objectives int) {
-	if l.bars != nil {
-		return
+// summed gives the accumulators of a transpose, for so many objectives, their rows, unless they have them. It reports
+// whether they are those that bars are shared with.
+func (l *Lanes) summed(t *tape.Tape, names []string, objectives int) bool {
+	if l.made != nil {
+		return true
 	}
 	at := l.size.N + l.size.Q + 1
-	for _, name := range sums {
+	var sums []laneSum
+	for _, name := range names {
 		v, _ := t.Output(tapec.Made.Called(name).As(tapec.Cotangent).String())
 		s := laneSum{name, at, t.Shape(v).Size()}
 		at += s.n
-		l.sums = append(l.sums, s)
+		sums = append(sums, s)
 	}
 	l.made = make([]float64, (at-l.size.Q+1)*solvers.LaneCount)
-	l.ends = at * solvers.LaneCount
+	l.lengths = make([]float64, objectives*solvers.LaneCount)
+	if l.bars != nil {
+		return slices.Equal(l.sums, sums)
+	}
+	l.sums, l.ends = sums, at*solvers.LaneCount
 	for range objectives {
 		l.bars = append(l.bars, make([]float64, l.ends+(1+l.rows.Stages)*solvers.LaneCount))
 	}
-	l.lengths = make([]float64, objectives*solvers.LaneCount)
+	return true
 }
 
 // everyLane reports whether each output of t has a copy for each lane.

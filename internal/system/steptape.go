@@ -33,6 +33,7 @@ type stepMaker struct {
 	tol     *solvers.Tolerance // by which errors are measured
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
 	moving  bool               // of a transpose: the ends of the steps move
+	curl    *tape.Tape         // that of the Jacobian, if other steps solve equations: its accumulators go through
 
 	t, h, t1 tape.Value
 	zero     tape.Value
@@ -370,6 +371,16 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			before[o.Name] = acc[o.Name]
 		}
 	}
+	own := len(sums)
+	if m.curl != nil {
+		for _, o := range m.curl.Outputs {
+			if o.Name != timeBar && tapec.MustName(o.Name).Role != tapec.State && acc[o.Name] == 0 {
+				sums = append(sums, o.Name)
+				acc[o.Name] = m.cotangent(o.Name, m.curl.Shape(o.Value), nil)
+				before[o.Name] = acc[o.Name]
+			}
+		}
+	}
 	h, length := m.h, t1
 	var nodes []tape.Value
 	if m.moving {
@@ -415,7 +426,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		if c := m.form.Nodes[i]; m.moving && c != 0 {
 			length = m.b.Op3(tape.FMA, m.b.Scalar(c), move, length)
 		}
-		for _, name := range sums {
+		for _, name := range sums[:own] {
 			acc[name] = m.b.Add(acc[name], got[name])
 		}
 		for _, o := range factors {
