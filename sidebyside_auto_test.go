@@ -3,6 +3,7 @@ package odes_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"odes.dev/odes"
@@ -63,4 +64,81 @@ func TestSideBySideAutoRandom(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSideBySideAutoDrawn adds a state that is stiff, all the time or for a while, to models with events that are drawn.
+func TestSideBySideAutoDrawn(t *testing.T) {
+	t.Parallel()
+	models := 120
+	if testing.Short() {
+		models = 30
+	}
+	made, none := 0, 0
+	for k := range models {
+		r := rand.New(rand.NewPCG(uint64(k), 13))
+		text := drawnEvents(r) + []string{
+			"state w = 0\nw' = -3e4*a*(w - x*y)\nobjective W = final(w)*b\n",
+			"state w = d\nw' = -(1 + 1e5*c*exp(-60*(t - b)^2))*(w - x*y)\nobjective W = integral(w*y)\n",
+			"state w = 1\nw' = -(if y > 0.5*b then 2e4*a else 2)*w + x - y\nobjective W = final(w) + integral(w)\n",
+			"state w = 0\nw' = 1e4*b*(x - w^3) - n*y\nobjective W = sum_at([0.4, 1.1], w*d)\n",
+		}[r.IntN(4)]
+		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		opts := odes.Options{Settings: append([]odes.Setting{{Key: "sens.mode", Value: "adjoint"}}, autos[k%3]...)}
+		n := 1 + r.IntN(19)
+		t.Run(strconv.Itoa(k), func(t *testing.T) {
+			got := sideBySide(t, m, opts, n, k%7 != 3, laneValues)
+			made += got
+			opts.Settings = append(opts.Settings, odes.Setting{Key: "solver.method", Value: "rodas5p"})
+			if got == 0 && sideBySide(t, m, opts, n, k%7 != 3, laneValues) > 0 {
+				none++
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+	t.Logf("%d runs in lanes", made)
+	if made < models || none > models/40 {
+		t.Errorf("%d runs in lanes; of %d models, there are only by rodas5p", made, none)
+	}
+}
+
+// TestSideBySideAutoBack has runs that are stiff for a while, and go back to explicit steps.
+func TestSideBySideAutoBack(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 30
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d, y = 0, w = b
+x' = y + 0.01*w
+y' = -a*x
+w' = -(1 + 1e5*c*exp(-4*(t - 9*b)^2) + (if t > 20 and t < 23*d then 3e4 else 0))*(w - x*y)
+objective J = final(w) + integral(w*x)
+sens { mode = adjoint }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil || one.Stats.Changes < 4 {
+		t.Fatalf("%v, or too few changes: %d", err, one.Stats.Changes)
+	}
+	for _, gradient := range []bool{false, true} {
+		if got := sideBySide(t, m, odes.Options{}, 40, gradient, laneValues); got != 40 {
+			t.Errorf("gradient %t: %d of 40 in lanes", gradient, got)
+		}
+	}
+}
+
+// TestSideBySideAutoCanceled ends a context while some runs are stiff and others are not.
+func TestSideBySideAutoCanceled(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", stiffLanes["relaxation"], odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	canceled(t, m, "auto", 30)
 }
