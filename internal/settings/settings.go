@@ -206,7 +206,7 @@ func (s *Settings) Decide() (why string) {
 // The implicit methods of runs, and of the independent runs that they are compared with.
 const mainStiff, otherStiff = "rodas5p", "rodas4p"
 
-// Where that many states make factors and iterations dear, stiffly stable explicit steps may cost less.
+// Where there are that many states on a grid, explicit steps with stages for stability may cost less than implicit ones.
 const (
 	manyStates = 4096
 	stabilized = "rkc2"
