@@ -71,7 +71,8 @@ func TestUnitsOfStates(t *testing.T) {
 					t.Errorf("%s, %d species, seed %d: %d steps, and %d in other units", method, n, seed, a, b)
 				}
 				if want.Status != got.Status {
-					t.Errorf("%s, %d species, seed %d: %s, and %s in other units", method, n, seed, want.Status, got.Status)
+					t.Errorf("%s, %d species, seed %d: %s, and %s in other units", method, n, seed, want.Status,
+						got.Status)
 				}
 				for i, v := range want.Values {
 					if w := got.Values[i].Value; !(math.Abs(w-v.Value) <= 1e-5*math.Abs(v.Value)+1e-7) {

@@ -66,7 +66,8 @@ func TestSideBySideAutoRandom(t *testing.T) {
 	}
 }
 
-// TestSideBySideAutoDrawn adds a state that is stiff, all the time or for a while, to models with events that are drawn.
+// TestSideBySideAutoDrawn adds a state that is stiff, all the time or for a while, to models with events that are
+// drawn.
 func TestSideBySideAutoDrawn(t *testing.T) {
 	t.Parallel()
 	models := 120

@@ -260,7 +260,8 @@ objective J = final(mean(x))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 0.05 * 6001 / 6000; math.Abs(s.Values[0].Value/want-1) > 1e-6 || len(s.Stats.Methods) > 0 {
+	implicit := slices.ContainsFunc(s.Stats.Methods, func(m odes.MethodSteps) bool { return m.Name == "rodas5p" })
+	if want := 0.05 * 6001 / 6000; math.Abs(s.Values[0].Value/want-1) > 1e-6 || implicit || s.Stats.Jacobians > 0 {
 		t.Errorf("J = %v, want %v, by %v", s.Values[0].Value, want, s.Stats.Methods)
 	}
 	_, err = sensitivities(t, text, "adjoint", odes.Setting{Key: "solver.method", Value: "rodas5p"})

@@ -10,7 +10,7 @@ import (
 func StiffExample(file string) bool {
 	switch name := strings.TrimSuffix(filepath.Base(file), ".ode"); name {
 	case "robertson", "oregonator", "e5", "pollution", "ring_modulator", "network20", "network100", "brusselator_1d",
-		"burgers", "hires", "generator":
+		"burgers", "hires", "generator", "heat3d":
 		return true
 	}
 	return AlgebraicExample(file)

@@ -120,7 +120,11 @@ func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 		if next := i + 1; next < len(c.members) && c.kin[next].first == k.first {
 			k.end = c.kin[next].end
 		}
-		for _, d := range c.of[k.first:k.end] {
+		among := c.of[k.first:k.end]
+		if c.turns > 0 && c.of[i] != nil { // of all explicit members that take turns
+			among = c.of
+		}
+		for _, d := range among {
 			if d != nil && d.StabilityInterval() > c.widest[i].StabilityInterval() {
 				c.widest[i] = d
 			}

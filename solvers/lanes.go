@@ -113,8 +113,8 @@ type LaneStepper interface {
 //	                                  start and the end; steps whose pivots are not those of the programs
 //	not at all; the run is made alone methods that iterate, observations within steps, errors
 //
-// A method may have several members that make steps (memberLanes). A block has steps of one of them, and lanes that want
-// another wait; see turn.
+// A method may have several members that make steps (memberLanes). A block has steps of one of them, and lanes that
+// want another wait; see turn.
 //
 // The states stay in lanes from step to step: the Solver is given them when it asks for them. A step is a block of
 // numbers. With a way back it is kept for that as it is, else two blocks take turns. In a lane without an accepted step

@@ -70,7 +70,7 @@ func toLevel(op Op, x float64) float64 {
 	if op == Round {
 		x += math.Copysign(0.5, x)
 	}
-	level := math.Round(x)
+	level := math.RoundToEven(x)
 	if level == 0 && (op == Trunc || op == Round) { // both go to 0 from either side
 		return math.Inf(1)
 	}

@@ -12,8 +12,8 @@ type SettingRow struct {
 // does is said where it acts.
 var settingRows = map[string][]SettingRow{
 	"solver": {
-		{[]string{"method"}, "`dopri5` unless said otherwise, and `rodas5p` (on some grids `rkc2`) while a run is stiff; with `auto`, " +
-			"`rtol` chooses the former; docs/methods.md"},
+		{[]string{"method"}, "`dopri5` unless said otherwise, and `rodas5p` (on some grids `rkc2`) while a run is " +
+			"stiff; with `auto`, `rtol` chooses the former; docs/methods.md"},
 		{[]string{"stages"}, "of `rkc2`: 2 to 50"},
 		{[]string{"theta"}, "of `theta`: 0.5 to 1"},
 		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = [x = 1e-9, v = 1e-12]` gives states " +

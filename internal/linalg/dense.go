@@ -90,8 +90,8 @@ func (d *dense) runIn(units rowUnits, size float64) error {
 	return d.run(size)
 }
 
-// run factors what is in a, as a part of a matrix whose entries have magnitudes up to size. The error is errUneven where
-// units of rows should be looked at.
+// run factors what is in a, as a part of a matrix whose entries have magnitudes up to size. The error is errUneven
+// where units of rows should be looked at.
 func (d *dense) run(size float64) error {
 	d.largest = size
 	if n := d.p.N; n > plain {

@@ -41,8 +41,8 @@ func newFours(rows [][]fourTerm, values, n int) *fours {
 }
 
 // newNeighbours lays out rows like newFours, with fours of elements that follow one another: nothing is gathered then,
-// which takes less than half of the time for each four. It returns nil where there are more than mostNeighbours times as
-// many.
+// which takes less than half of the time for each four. It returns nil where there are more than mostNeighbours times
+// as many.
 func newNeighbours(rows [][]fourTerm, values, n int) *fours {
 	if n < 3 {
 		return nil

@@ -34,8 +34,9 @@ var errUneven = errors.New("linalg: a pivot in another unit")
 // isUneven reports that of what the entry became that a pivot took the place of.
 func isUneven(lower float64) bool { return lower != 0 && math.Abs(lower) < uneven }
 
-// choose returns which of n entries from place k on pivots, and exchanges the units of the rows: the first, unless it is
-// much smaller in these units than the largest. Units are known only as far as entries are not larger than diagonals.
+// choose returns which of n entries from place k on pivots, and exchanges the units of the rows: the first, unless it
+// is much smaller in these units than the largest. Units are known only as far as entries are not larger than
+// diagonals.
 func (u rowUnits) choose(k, n int, magnitude func(i int) float64) (at int) {
 	u = u[k:][:n]
 	own := float64(magnitude(0) * u[0])
@@ -143,8 +144,8 @@ func (s *structure) blockOfColumns() []int32 {
 	return of
 }
 
-// better returns by how much the unit of state i should be larger. What is larger than diagonals, row or column, becomes
-// as large as these, or as the other where that comes first.
+// better returns by how much the unit of state i should be larger. What is larger than diagonals, row or column,
+// becomes as large as these, or as the other where that comes first.
 func (b *balance) better(i int) int {
 	row, col := nothing, nothing
 	for _, e := range b.across[b.start[i]:b.start[i+1]] {

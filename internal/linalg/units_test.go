@@ -90,7 +90,8 @@ func TestUnits(t *testing.T) {
 							t.Fatalf("%v, %s, transposed %t: element %d is %g in its unit, and %g", method, m.name,
 								transposed, i, y[i]*back, x[i])
 						}
-						if e := math.Abs(real(z[i])*back/x[i]-1) + math.Abs(imag(z[i])*back/x[i]+2); !(e < unitsTolerance) {
+						e := math.Abs(real(z[i])*back/x[i]-1) + math.Abs(imag(z[i])*back/x[i]+2)
+						if !(e < unitsTolerance) {
 							t.Fatalf("complex %v, %s, transposed %t: element %d is %g in its unit, and %g", method,
 								m.name, transposed, i, z[i], x[i])
 						}

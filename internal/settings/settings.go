@@ -206,14 +206,14 @@ func (s *Settings) Decide() (why string) {
 // The implicit methods of runs, and of the independent runs that they are compared with.
 const mainStiff, otherStiff = "rodas5p", "rodas4p"
 
-// Where there are that many states on a grid, explicit steps with stages for stability may cost less than implicit ones.
+// Where there are that many states on a grid, explicit steps with stages for stability may cost less than others.
 const (
 	manyStates = 4096
 	stabilized = "rkc2"
 )
 
-// stiff returns the methods for what is stiff, of which implicit is one, or none where steps are of fixed length or need
-// not be stable.
+// stiff returns the methods for what is stiff, of which implicit is one, or none where steps are of fixed length or
+// need not be stable.
 func (s *Settings) stiff(implicit string) []string {
 	switch {
 	case s.Solver.Fixed > 0 || s.Solver.Unbounded:

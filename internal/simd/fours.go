@@ -114,8 +114,8 @@ func run(start []int32, items int) (at, lists int) {
 }
 
 // Residual sets r to b + A x, where x has a zero behind it. It returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if
-// there is one, or if a sum of sizes is too large for a number. An |r_i| of at most tiny does not count. Of a ratio that
-// is at most least, or above most, only that is told, by any such number.
+// there is one, or if a sum of sizes is too large for a number. An |r_i| of at most tiny does not count. Of a ratio
+// that is at most least, or above most, only that is told, by any such number.
 func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny, least, most float64) (left float64) {
 	left = least
 	limit := [3]float64{left, math.MaxFloat64, tiny}

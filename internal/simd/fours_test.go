@@ -128,7 +128,8 @@ func TestResidualOfFours(t *testing.T) {
 				for i := range all {
 					all[i] = i
 				}
-				f, values := drawFours(r, n, max(longest, -longest), n, (*elem.Rand).Norm, func(int) []int { return all })
+				whole := func(int) []int { return all }
+				f, values := drawFours(r, n, max(longest, -longest), n, (*elem.Rand).Norm, whole)
 				if longest < 0 && n > 3 {
 					f.First = []int32{}
 					for e := range f.At {
@@ -157,7 +158,8 @@ func TestResidualOfFours(t *testing.T) {
 							lo, hi := float64(few*least), max(float64(few*least), float64(many*least))
 							left := f.Residual(got, b, x, values, tiny, lo, hi)
 							if left != least && !(least <= lo && left <= lo) && !(least > hi && left > hi) {
-								t.Errorf("%d rows: the largest is %v between %v and %v, want %v", n, left, lo, hi, least)
+								t.Errorf("%d rows: the largest is %v between %v and %v, want %v", n, left, lo, hi,
+									least)
 							}
 							compare(t, got, want, "%d rows of up to %d terms", n, longest)
 						}

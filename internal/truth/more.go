@@ -63,8 +63,8 @@ func (d *draw) changed() known {
 	return known{fmt.Sprintf("if mod(t, %s) < %s*%s then %s else 0", p, number(duty), p, a), u}
 }
 
-// wholePeriods draws a periodic signal and a run that ends with one of its periods: the last jump lies to either side of
-// the end, and nothing has a derivative by what moves one of them.
+// wholePeriods draws a periodic signal and a run that ends with one of its periods: the last jump lies to either side
+// of the end, and nothing has a derivative by what moves one of them.
 func (d *draw) wholePeriods() {
 	P, n := d.param("P", d.log(0.05, 20)), float64(1+d.pick(6))
 	d.from, d.to = d.constant(0), d.param("tend", n*P.re())

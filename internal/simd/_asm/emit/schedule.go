@@ -2,9 +2,9 @@ package emit
 
 import "slices"
 
-// Instructions of one vector wait for each other: a polynomial is one chain. Vectors that are computed side by side fill
-// that time, if their instructions come in an order in which few of them wait, and need no more registers than there
-// are.
+// Instructions of one vector wait for each other: a polynomial is one chain. Vectors that are computed side by side
+// fill that time, if their instructions come in an order in which few of them wait, and need no more registers than
+// there are.
 
 // latency returns how many cycles pass before a value can be used, on common processors.
 func (v *value) latency() int {
