@@ -26,13 +26,14 @@ type ComplexLU interface {
 // NewComplex returns a factorisation of complex matrices with memory of its own. The error is a
 // *MemoryError: a band whose sparse factors have no room.
 func (a *Analysis) NewComplex() (ComplexLU, error) {
-	switch {
-	case a.options.Method == Dense:
+	if a.options.Method == Dense {
 		return newComplexDense(a.p), nil
-	case a.order == nil:
-		return nil, a.tooLarge
 	}
-	return newComplexSparse(a.structure, a.order, a.options.Memory), nil
+	order, err := a.ordered()
+	if err != nil {
+		return nil, err
+	}
+	return newComplexSparse(a.structure, order, a.options.Memory), nil
 }
 
 // complexFMA returns a·b + c, in four fused multiply-adds.

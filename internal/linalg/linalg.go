@@ -28,6 +28,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Method is a way to factor a matrix.
@@ -101,8 +102,9 @@ type Analysis struct {
 	p         *Pattern
 	options   Options
 	structure *structure
-	order     *Order // nil for Dense, and if it would need too much memory, as tooLarge says
+	order     *Order // nil for Dense, if dear, and if it would need too much memory, as tooLarge says
 	tooLarge  *MemoryError
+	ordered   func() (*Order, error) // finds the order, once; nil for Dense
 	band      *bandwidths
 	products  *iterativePlan // of Iterative
 	easy      bool           // factors are made only where the diagonal does not dominate
@@ -135,21 +137,20 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 		a.options.Method = Dense // nothing else would be chosen
 	}
 	if m := a.options.Method; m != Dense {
-		a.order, err = a.structure.order(nil, o.Memory)
-		if err == nil && a.structure.setTail(a.order) {
-			a.order, err = a.structure.order(nil, o.Memory)
-		}
-		if errors.As(err, &a.tooLarge) {
-			err = nil
-		}
-		if err != nil {
-			return nil, err
-		}
 		a.band = newBandwidths(p, identity(p.N))
 		if b := newBandwidths(p, cuthillMcKee(p)); b.flops() < a.band.flops() {
 			a.band = b
 		}
-		if m == Auto {
+		a.ordered = sync.OnceValues(func() (*Order, error) { return a.structure.best(o.Memory) })
+		if m == Auto && a.dear() {
+			a.options.Method = Iterative
+		} else {
+			a.order, err = a.ordered()
+			if err != nil && !errors.As(err, &a.tooLarge) {
+				return nil, err
+			}
+		}
+		if a.options.Method == Auto {
 			a.options.Method = a.choose()
 		}
 	}
@@ -219,10 +220,20 @@ func (a *Analysis) choose() Method {
 			best, least = m, price
 		}
 	}
-	if least > dearest && a.bytes(Iterative) <= a.options.Memory && a.p.hasDiagonal() {
+	if least > dearest && a.iterates() {
 		return Iterative
 	}
 	return best
+}
+
+// dear reports whether choose would take Iterative, as far as that can be told without an order of the pivots. To find
+// where large factors have entries takes seconds, which only those who make them are to spend.
+func (a *Analysis) dear() bool {
+	if min(a.price(Dense), a.price(Band)) <= dearest || !a.iterates() {
+		return false
+	}
+	e, ok := a.structure.count()
+	return ok && e.price(a.p.N) > dearest
 }
 
 // dearest is the price of a factorisation and its solves, as price has it, from which on GMRES is tried instead. How
@@ -245,8 +256,17 @@ func (a *Analysis) price(m Method) int64 {
 	if a.order == nil {
 		return math.MaxInt64
 	}
-	tail := int64(a.structure.tailEnd - a.structure.tail)
-	flops, nonZeros := int64(a.order.flops-denseFlops(int(tail))), int64(a.order.nonZeros())-tail*tail
+	tail := int(a.structure.tailEnd - a.structure.tail)
+	return extent{flops: a.order.flops, nonZeros: a.order.nonZeros(), tail: tail}.price(a.p.N)
+}
+
+// extent says how large sparse factors are.
+type extent struct{ flops, nonZeros, tail int }
+
+// price is that of sparse factors of n columns.
+func (e extent) price(columns int) int64 {
+	n, tail := int64(columns), int64(e.tail)
+	flops, nonZeros := int64(e.flops-denseFlops(e.tail)), int64(e.nonZeros)-tail*tail
 	price := tail * tail * (3000 + 4*tail + 6*250)
 	if flops > codeFlops {
 		price += 240*flops + 7500*nonZeros

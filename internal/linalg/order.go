@@ -324,34 +324,90 @@ func (t *search) storeTail(o *Order, k int) {
 // tailSize returns the number of elements of the tail.
 func (s *structure) tailSize() int { return int(s.tailEnd-s.tail) * int(s.tailEnd-s.tail) }
 
-// setTail gives the structure a tail if its order in which it has none fills so much that this is faster,
-// and reports whether it has one then.
-func (s *structure) setTail(o *Order) bool {
-	if o.flops <= tailFlops {
-		return false
+// best finds the order of the pattern, with a tail if its order in which it has none fills so much that this is faster.
+func (s *structure) best(memory int) (*Order, error) {
+	o, err := s.order(nil, memory)
+	if err != nil || o.flops <= tailFlops {
+		return o, err
 	}
-	across := make([]int32, len(o.rows)) // by place: entries of U in the row
+	below, across := make([]int32, len(o.rows)), make([]int32, len(o.rows))
+	for k := range below {
+		below[k] = o.lEnd[k] - o.lStart[k]
+	}
 	for _, m := range o.uRows {
 		across[m]++
 	}
+	if s.tail, s.tailEnd = s.bestTail(below, across); s.tail == s.tailEnd {
+		return o, nil
+	}
+	return s.order(nil, memory)
+}
+
+// bestTail returns the places of the tail that saves most time: none if none saves any. Without it, the column of L at
+// each place has so many entries below the diagonal, and the row of U so many across from it.
+func (s *structure) bestTail(below, across []int32) (tail, tailEnd int32) {
 	best := 0.0
 	for b := range len(s.start) - 1 {
 		flops, entries := 0, 0
 		end := s.start[b+1]
 		for k := end - 1; k >= s.start[b]; k-- {
-			below := int(o.lEnd[k] - o.lStart[k])
-			flops += 2 * below * int(across[k])
-			entries += below + int(across[k])
+			flops += 2 * int(below[k]) * int(across[k])
+			entries += int(below[k]) + int(across[k])
 			if n := int(end - k); n >= leastTail {
 				n := float64(n)
 				gain := sparseFlop*float64(flops) + 6*sparseEntry*float64(entries) - n*n*(denseColumn+denseFlop*n*2/3)
 				if gain > best {
-					best, s.tail, s.tailEnd = gain, k, end
+					best, tail, tailEnd = gain, k, end
 				}
 			}
 		}
 	}
-	return best > 0
+	return tail, tailEnd
+}
+
+// count returns the extent of the factors that best would find, where that takes no search: ok is false for a pattern
+// that is not symmetric, or whose pivots are not on its diagonal. The entries of a column of L are the rows whose
+// subtrees of the elimination tree have it (J. W. H. Liu, SIAM J. Matrix Anal. Appl. 11, 1990); those of the rows of U
+// are the same.
+func (s *structure) count() (e extent, ok bool) {
+	n := s.p.N
+	place := make([]int32, n) // of each column
+	for k, j := range s.cols {
+		if place[j] = int32(k); s.matched[k] != j {
+			return e, false
+		}
+	}
+	if !s.p.symmetric() {
+		return e, false
+	}
+	below := make([]int32, n)
+	parent, seen := make([]int32, n), make([]int32, n) // parent is −1 for a root, so far
+	for k, j := range s.cols {
+		parent[k], seen[k] = -1, int32(k)
+		for _, i := range s.p.column(int(j)) {
+			for m := place[i]; m < int32(k) && seen[m] != int32(k); m = parent[m] {
+				if seen[m] = int32(k); parent[m] < 0 {
+					parent[m] = int32(k)
+				}
+				below[m]++
+			}
+		}
+	}
+	size := func(tail, tailEnd int32) extent {
+		e := extent{tail: int(tailEnd - tail)}
+		e.flops, e.nonZeros = denseFlops(e.tail), n+e.tail*(e.tail-1)
+		for k, below := range below {
+			if below := int(below); int32(k) < tail || int32(k) >= tailEnd {
+				e.flops += below * (2*below + 1)
+				e.nonZeros += 2 * below
+			}
+		}
+		return e
+	}
+	if e = size(0, 0); e.flops > tailFlops {
+		e = size(s.bestTail(below, below))
+	}
+	return e, true
 }
 
 // tailFlops is a number of operations below which machine code is faster, and leastTail the least number

@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -331,6 +332,59 @@ func TestPostorder(t *testing.T) {
 		t.Logf("%s: %d entries; %d columns are beside their parents, before %d", m.name, is, many, few)
 		if sorted := slices.Sorted(slices.Values(after)); int(sorted[0]) != 0 || len(slices.Compact(sorted)) != m.p.N {
 			t.Errorf("%s: no permutation", m.name)
+		}
+	}
+}
+
+// TestCount holds that factors are counted as large as the search for their entries finds them, and that patterns that
+// cannot be counted are told.
+func TestCount(t *testing.T) {
+	patterns := []matrix{grid(30), cube(12)}
+	r := elem.NewRand(11)
+	for _, n := range []int{1, 2, 40, 400, 2000} {
+		patterns = append(patterns, build(fmt.Sprintf("%d at random", n), n, func(add func(i, j int, v float64)) {
+			for i := range n {
+				add(i, i, 4)
+			}
+			for range n { // some blocks, and some that stand alone
+				if i, j := int(r.Float64()*float64(n)), int(r.Float64()*float64(n)); i != j && i%7 > 0 && j%7 > 0 {
+					add(i, j, 1)
+					add(j, i, 1)
+				}
+			}
+		}))
+	}
+	tails := 0
+	for _, m := range patterns {
+		s, err := newStructure(m.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := s.count()
+		o, err := s.best(math.MaxInt32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := extent{flops: o.flops, nonZeros: o.nonZeros(), tail: int(s.tailEnd - s.tail)}
+		if !ok || got != want {
+			t.Errorf("%s: counted %+v (%v), and the search finds %+v", m.name, got, ok, want)
+		}
+		if want.tail > 0 {
+			tails++
+		}
+	}
+	if tails == 0 {
+		t.Error("no factors have a tail")
+	}
+	for _, m := range []matrix{network(50, 100, 1e-2, 1), build("turned", 3, func(add func(i, j int, v float64)) {
+		add(0, 1, 1)
+		add(1, 0, 1)
+		add(2, 2, 1)
+	})} {
+		if s, err := newStructure(m.p); err != nil {
+			t.Fatal(err)
+		} else if e, ok := s.count(); ok {
+			t.Errorf("%s: counted %+v", m.name, e)
 		}
 	}
 }

@@ -87,6 +87,20 @@ func (p *Pattern) hasDiagonal() bool {
 	return true
 }
 
+// symmetric reports whether there is an entry across the diagonal from each.
+func (p *Pattern) symmetric() bool {
+	next := slices.Clone(p.Start[:p.N]) // of each column, the entry whose partner comes next
+	for j := range p.N {
+		for _, i := range p.column(j) { // ascending, and so are the partners of each column's entries
+			if next[i] == p.Start[i+1] || p.Rows[next[i]] != int32(j) {
+				return false
+			}
+			next[i]++
+		}
+	}
+	return true
+}
+
 // column returns the rows of column j.
 func (p *Pattern) column(j int) []int32 { return p.Rows[p.Start[j]:p.Start[j+1]] }
 
