@@ -304,6 +304,11 @@ sens { wrt = [alpha, T] }`, n)
 	if small := run(n - 1); used(small) {
 		t.Errorf("%d states: %s", (n-1)*(n-1)*(n-1), small.Settings.Method)
 	}
+	// Where iterations are dear, one implicit step shows that they are.
+	long := stiffRun(t, strings.Replace(cube(n), "T = 0.2", "T = 3", 1), "solver.linear", "gmres", "sens.trust", "off")
+	if dear := long.Stats.Factorisations; !used(long) || dear < 1 || dear > 4 {
+		t.Errorf("steps of a longer run: %+v", long.Stats.Methods)
+	}
 	// The start is a mode of the grid, which decays like exp(-mu t).
 	const h, end = 1.0 / (n + 1), 0.2
 	mu := 12 * math.Pow(math.Sin(math.Pi*h/2)/h, 2)

@@ -94,6 +94,13 @@ type pricedSteps interface {
 // gridded is a Method that knows whether the states are on a grid, once it is prepared.
 type gridded interface{ onGrid() bool }
 
+// spreading is a Method whose steps cost more, the longer they are.
+type spreading interface {
+	// dearer returns how many times its price a step costs that is so many times as long as the spectral radius stands
+	// for: h ρ.
+	dearer(reach float64) float64
+}
+
 // newChoice returns the choice between the members of method; explicit tells that implicit ones are to make no steps.
 // Explicit members of other kinds than the first are for diffusion on grids. They make steps where implicit members are
 // to make none, or where those know of a grid and are dear.
@@ -182,6 +189,14 @@ func (c *choice) value(member int, sys Field, known bool) {
 	c.price[member] = price
 }
 
+// costs returns the price of a member's step of length h.
+func (c *choice) costs(member int, h float64, by *spectrum) float64 {
+	if m, ok := c.members[member].(spreading); ok {
+		return float64(c.price[member] * m.dearer(math.Abs(float64(h*by.rho))))
+	}
+	return c.price[member]
+}
+
 // open lets explicit members of other kinds than the first make steps.
 func (c *choice) open(sys Field) {
 	for m, d := range c.of {
@@ -241,15 +256,23 @@ func (c *choice) next(now int, h, left float64, by *spectrum) int {
 		if own.first > 0 {
 			step = min(step, h)
 		}
-		rest := float64(left * c.price[now] / step)
-		if free := c.free(); free >= 0 && c.price[free] <= rest {
+		rest := c.price[now] / step
+		for m, k := range c.kin {
+			if k.first > 0 && c.of[m] != nil {
+				rest = min(rest, c.price[m]/min(c.stable(m, h, by), h))
+			}
+		}
+		if free := c.free(); free >= 0 && c.costs(free, h, by) <= float64(left*rest) {
 			return free
 		}
 	}
 	if c.other = other; other == own.first || !(float64(choiceMargin*least) < price) {
 		return cheapest
 	}
-	if c.better++; c.better < c.wait {
+	if c.better++; c.of[now] == nil && other > 0 { // a trial that fails is dear where those are of use
+		c.better += int(min(price/float64(choiceMargin*least), choiceLong)) - 1
+	}
+	if c.better < c.wait {
 		return cheapest
 	}
 	return best
@@ -261,7 +284,8 @@ func (c *choice) cheapest(of kin, now int, h float64, by *spectrum) (best int, l
 	best, least = now, math.Inf(1)
 	for m := of.first; m < of.end; m++ {
 		wish := float64(h * c.long[now][m])
-		if price := c.price[m] / min(c.stable(m, wish, by), wish); price < least {
+		step := min(c.stable(m, wish, by), wish)
+		if price := c.costs(m, step, by) / step; price < least {
 			best, least = m, price
 		}
 	}

@@ -233,6 +233,14 @@ func (r *rosenbrock) price(_, jacobian float64) float64 {
 // onGrid implements gridded.
 func (r *rosenbrock) onGrid() bool { return r.plan != nil && r.plan.first.Grid() }
 
+// dearer implements spreading.
+func (r *rosenbrock) dearer(reach float64) float64 {
+	if lu, ok := r.lu.(linalg.Spreading); ok {
+		return lu.Dearer(math.FMA(r.gamma, reach, 1))
+	}
+	return 1
+}
+
 // ready makes the work space for the places of a Jacobian.
 func (r *rosenbrock) ready(jac *Jacobian) error {
 	if r.jac == jac {

@@ -136,3 +136,44 @@ func TestIterativeFails(t *testing.T) {
 		t.Errorf("the solution of zeros is %v", zero)
 	}
 }
+
+// TestDearer compares the work that is foreseen for a spread of eigenvalues with the iterations that diffusion takes.
+func TestDearer(t *testing.T) {
+	const m = 24
+	before := 0.0
+	for _, spread := range []float64{10, 40, 90} {
+		// The identity, and an operator whose largest eigenvalue is nearly spread − 1.
+		a := build("cube", m*m*m, func(add func(i, j int, v float64)) {
+			c := (spread - 1) / 12
+			for k := range m * m * m {
+				add(k, k, 1+6*c)
+				for _, step := range []int{1, m, m * m} {
+					if k/step%m < m-1 {
+						add(k+step, k, -c)
+						add(k, k+step, -c)
+					}
+				}
+			}
+		})
+		f := analyzed(t, a, Iterative).(*iterative)
+		if err := f.Factor(a.values); err != nil {
+			t.Fatal(err)
+		}
+		r := elem.NewRand(4)
+		b, x := make([]float64, a.p.N), make([]float64, a.p.N)
+		for i := range b {
+			b[i] = r.Norm()
+		}
+		copy(x, b)
+		f.ilu.Solve(x, 1)
+		its, err := f.gmres.Solve(f.forward, x, b, converged, iterations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := f.Dearer(spread), float64(f.work(its))/float64(f.work(usualIterations))
+		if got < 0.5*want || got > 2*want || got < before {
+			t.Errorf("spread %g: %d iterations are %.2g times the usual work, foreseen as %.2g", spread, its, want, got)
+		}
+		before = got
+	}
+}
