@@ -49,9 +49,14 @@ func (r *run) adjointMethod(lanes int) (sens.Method, error) {
 	if err != nil {
 		return nil, err
 	}
+	first := k
+	r.kept = r.problem.StageValues(k, r.keepLimit)
 	workers := func(k *system.Kit) func() sens.CotangentWorker {
 		return func() sens.CotangentWorker {
 			w := r.spread(r.problem.Worker(k), lanes, r.sweepers(lanes))
+			if k == first {
+				w.ReadStages(r.kept)
+			}
 			return sens.CotangentWorker{System: w, Objectives: w, Method: alike(r.method(lanes), w)}
 		}
 	}

@@ -40,6 +40,9 @@ type run struct {
 	stopped      string              // what stopped the last run before its end, in words
 	warnings     diag.List
 
+	kept      *system.StageValues // what runs keep of their stages for the adjoint; nil for nothing
+	keepLimit int64               // bytes of that
+
 	// trace is told the adjoint states, as sens.Adjoint says; nil for nobody.
 	trace func(t float64, first int, lam []float64)
 }
@@ -435,8 +438,10 @@ func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 	if n := len(r.model.experiments); n > 0 { // their runs are kept as well
 		tr.Limit /= int64(n + 1)
 	}
+	r.keepLimit = tr.Limit / 8
 	tr.Replayer = func() (solvers.System, solvers.Method) {
 		w := r.spread(r.problem.Worker(k), 1, r.sweepers(chooseLanes(len(r.objectives))))
+		w.KeepStages(r.kept)
 		return w, alike(r.method(0), w)
 	}
 }

@@ -189,7 +189,7 @@ func (r *Runner) equip() (err error) {
 	if err = r.prepareForward(); err != nil {
 		return err
 	}
-	r.method, r.trajectory.Tell = nil, nil
+	r.method, r.kept, r.trajectory.Tell = nil, nil, nil
 	return nil
 }
 
@@ -412,6 +412,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		if r.method == nil {
 			r.beginAdjoint(r.lanes)
 		}
+		r.worker.KeepStages(r.kept)
 		return r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, r.recorder)
 	}
 	stats, err := solve()

@@ -18,6 +18,7 @@ func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error
 	if _, err := r.totalValues(ctx, r.opts.Progress, parts); err != nil {
 		return 0, err
 	}
+	r.worker.KeepStages(nil)
 	solve := func() (int, error) {
 		if r.observer == nil {
 			r.observer = sens.NewObserver(r.worker)

@@ -190,6 +190,16 @@ func work(t *tape.Tape) []bool {
 // Inline appends the instructions of t to b and returns the values of t's outputs in b
 // by name. The function of gives the values in b of t's inputs.
 func Inline(b *tape.Builder, t *tape.Tape, of func(in *tape.Input) tape.Value) map[string]tape.Value {
+	to := inline(b, t, of)
+	out := make(map[string]tape.Value, len(t.Outputs))
+	for _, o := range t.Outputs {
+		out[o.Name] = to[o.Value]
+	}
+	return out
+}
+
+// inline is Inline, but returns all values of t in b.
+func inline(b *tape.Builder, t *tape.Tape, of func(in *tape.Input) tape.Value) []tape.Value {
 	to := make([]tape.Value, t.Values())
 	for i := range t.Inputs {
 		to[i] = of(&t.Inputs[i])
@@ -197,9 +207,5 @@ func Inline(b *tape.Builder, t *tape.Tape, of func(in *tape.Input) tape.Value) m
 	for i := range t.Instrs {
 		to[len(t.Inputs)+i] = b.Emit(mapped(t.Instrs[i], to))
 	}
-	out := make(map[string]tape.Value, len(t.Outputs))
-	for _, o := range t.Outputs {
-		out[o.Name] = to[o.Value]
-	}
-	return out
+	return to
 }

@@ -32,3 +32,9 @@ func (m *Model) JacobianTape() *tape.Tape {
 	}
 	return made.jacobian
 }
+
+// KnowsStage reports whether the worker's transpose of a stage reads what was kept.
+func (w *Worker) KnowsStage(t float64, y []float64) bool { return w.keptStage(t, y) != nil }
+
+// Room returns how many stages v has room for.
+func (v *StageValues) Room() int { return v.room }

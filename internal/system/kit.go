@@ -84,8 +84,9 @@ type Kit struct {
 	moved  finder   // of push and second
 	slopes *program // of one lane; nil for none
 
-	plan   *plan    // of the parameters' cotangents, or their order as tangents
-	shared *program // the part of the rates' transpose that all sweeps share; nil for none
+	kept   *keptStages // nil where no values of stages are kept for transposes
+	plan   *plan       // of the parameters' cotangents, or their order as tangents
+	shared *program    // the part of the rates' transpose that all sweeps share; nil for none
 	nW     int
 	sides  []sides // of the parameters whose tangents move one element at a time
 	nSides int
@@ -413,12 +414,14 @@ var atStages = []tapec.Part{tapec.PartRates, tapec.PartJacobian, tapec.PartImpli
 // each functional has one reader, and a stage overwrites the cotangents of state and time.
 func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Parts[*program], error) {
 	return tapec.Transform(tapes, func(at tapec.PartIndex, t *tape.Tape) (*program, error) {
-		ofStage := slices.Contains(atStages, at.Part)
-		return k.family.program(t, find, k.lanes, func(v vector) bool {
-			return ofStage && v != vecY && v != vecT || !ofStage && v != vecF
-		})
+		if slices.Contains(atStages, at.Part) {
+			return k.family.program(t, find, k.lanes, addsAtStage)
+		}
+		return k.family.program(t, find, k.lanes, func(v vector) bool { return v != vecF })
 	})
 }
+
+func addsAtStage(v vector) bool { return v != vecY && v != vecT }
 
 // transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
 // products that are cheaper for many stages at once.
@@ -468,8 +471,11 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 			}
 		}
 	}
-	k.pull, err = k.transposes(pull, k.find(places, k.plan.gather(pull, with.active)))
-	return err
+	find := k.find(places, k.plan.gather(pull, with.active))
+	if k.pull, err = k.transposes(pull, find); err != nil || k.shared != nil || pull.Get(tapec.PartRates) == nil {
+		return err
+	}
+	return k.keepStages(h.tapes.Get(tapec.PartRates), pull.Get(tapec.PartRates), places, find)
 }
 
 // find is the layout's finder, but for names that only this kit has, in places, and for derivatives

@@ -363,6 +363,9 @@ func (w *Worker) made() (step, back *program) {
 
 // MakeStep implements solvers.Stepper.
 func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
+	if w.keeping != nil {
+		return false
+	}
 	if len(s.Y0) >= largeStates {
 		return w.makeLarge(form, s, reuse)
 	}
@@ -391,6 +394,9 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 
 // PullStep implements solvers.StepPuller.
 func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
+	if v := w.reading; v != nil && v.made > 0 && v.version == w.version {
+		return false
+	}
 	if len(s.Y0) >= largeStates {
 		return w.pullLarge(form, s, c)
 	}

@@ -25,6 +25,9 @@ type Worker struct {
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
 	shared *call
 	slopes *call // of the peaks; nil for none
+	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
+	keeping, reading *stageCalls
+	keeper           *stageCalls // what keeping was last
 
 	wholes []*formed // what is known of whole steps, by the arithmetic of their method
 	whole  *formed   // that of the last step
@@ -251,6 +254,9 @@ func (w *Worker) Started() float64 { return w.started }
 func (w *Worker) Begin(rows [][]float64) {
 	w.refresh()
 	w.book.begin(rows)
+	if w.reading != nil {
+		w.reading.next = w.reading.made
+	}
 	if w.rows = rows; w.model.Settles() {
 		w.later = append(w.later[:0], make([]float64, w.kit.plan.width*w.lanes)...)
 	}

@@ -68,6 +68,10 @@ func (w *Worker) Eval(t float64, y, k []float64) {
 		w.evalPart(w.value.Get(w.rates), vecK, t, y, k)
 		return
 	}
+	if w.keeping != nil {
+		w.evalKept(t, y, k)
+		return
+	}
 	w.t[0] = t
 	if s := &w.small; s.y != nil {
 		copyFew(s.y, y[:len(s.y)])
@@ -118,7 +122,9 @@ func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 		return
 	}
 	w.t[0] = t
-	if s := &w.small; s.kb != nil {
+	if kept := w.keptStage(t, y); kept != nil {
+		rates = kept
+	} else if s := &w.small; s.kb != nil {
 		copy(s.y, y)
 		copy(s.kb, kb)
 		w.in[tapec.Primal][vecY], w.in[tapec.Cotangent][vecK] = s.y, s.kb

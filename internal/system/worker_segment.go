@@ -9,6 +9,9 @@ import (
 // Start implements solvers.System.
 func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.refresh()
+	if w.keeping != nil {
+		w.keeping.begin()
+	}
 	w.bends.spoil()
 	w.signals.begin()
 	w.peakSignals.begin()

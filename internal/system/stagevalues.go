@@ -1,0 +1,206 @@
+package system
+
+import (
+	"math"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// A transpose of the rates computes values of its stage again that the stage had: all functions, for one. Where these
+// take most of the time, the rates put them out when a stage is made, and its transpose reads them. Where they are not
+// known, as in a part of the run that did not fit, the transpose computes them as ever: the bits are the same.
+
+// keptStages are the programs of a kit for that.
+type keptStages struct {
+	keeping, reading *program
+	size             int // elements that they keep of a stage
+}
+
+// leastSaved is how many multiplications and additions a stage must be spared.
+const leastSaved = 1 << 14
+
+// keepStages makes the programs that keep values of a stage, if that pays. pull is the transpose of the rates.
+func (k *Kit) keepStages(rates, pull *tape.Tape, places map[tapec.Name]part, find finder) (err error) {
+	for _, t := range []*tape.Tape{rates, pull} {
+		for _, in := range t.Inputs {
+			name := tapec.MustName(in.Name)
+			switch name.Role {
+			case tapec.Time, tapec.State, tapec.Param, tapec.Discrete, tapec.HeldMode, tapec.RunWork, tapec.SegmentWork:
+			case tapec.Rate, tapec.Integrand:
+			default:
+				return nil // it may change between two calls that StageValues takes for the same
+			}
+		}
+	}
+	keeping, reading, saved := tapec.Keep(rates, pull, tapec.SharedWork)
+	if saved < leastSaved {
+		return nil
+	}
+	kept := &keptStages{}
+	for _, o := range keeping.Outputs {
+		if name := tapec.MustName(o.Name); name.Role == tapec.SharedWork {
+			n := keeping.Shape(o.Value).Size()
+			places[name] = part{vecW, kept.size, n}
+			kept.size += n
+		}
+	}
+	if kept.keeping, err = k.family.program(keeping, find, k.lanes, nil); err != nil {
+		return err
+	}
+	if kept.reading, err = k.family.program(reading, find, k.lanes, addsAtStage); err != nil {
+		return err
+	}
+	k.kept = kept
+	return nil
+}
+
+// StageValues are values of the last stages of a run. One goroutine at a time writes or reads them.
+type StageValues struct {
+	*keptStages
+	kit     *Kit
+	version int         // of the point
+	width   int         // elements of a record
+	room    int         // records at most
+	records [][]float64 // each the time, states, discretes and modes of a stage, and then what is kept
+	made    int         // stages so far; of those that are gone the records are used again
+	next    int         // the stage after the one that was read last
+	read    int         // how often one was read
+}
+
+const (
+	stageBytes = 32 << 20 // that records take at most; those of more stages would be too far from the processor
+	looksBack  = 64       // stages among which one is looked for: steps that were rejected have some, too
+)
+
+// StageValues returns room for values of stages that transposes of k read, of so many bytes at most; nil if there are
+// none worth keeping.
+func (p *Problem) StageValues(k *Kit, limit int64) *StageValues {
+	if k.kept == nil {
+		return nil
+	}
+	v := &StageValues{keptStages: k.kept, kit: k}
+	v.width = v.key() + v.size
+	v.room = max(int(min(stageBytes, limit))/8/v.width, 1)
+	return v
+}
+
+// Read returns how often transposes have read values of a stage.
+func (v *StageValues) Read() int { return v.read }
+
+// key returns how many elements say which stage a record is of.
+func (v *StageValues) key() int { return 1 + v.kit.layout.nY + v.kit.layout.nD + v.kit.layout.nM }
+
+// begin forgets all stages.
+func (v *StageValues) begin() { v.made, v.next = 0, 0 }
+
+// stage returns what says which stage it is.
+func (w *Worker) stage(t float64, y []float64) [4][]float64 {
+	w.t[0] = t
+	return [...][]float64{w.t[:], y, w.in[tapec.Primal][vecD], w.in[tapec.Primal][vecM]}
+}
+
+// add returns the room for what is kept of a stage.
+func (v *StageValues) add(stage [4][]float64) []float64 {
+	i := v.made % v.room
+	if i == len(v.records) {
+		v.records = append(v.records, make([]float64, v.width))
+	}
+	v.made++
+	v.next = v.made
+	r := v.records[i]
+	n := 0
+	for _, s := range stage {
+		n += copy(r[n:], s)
+	}
+	return r[n:]
+}
+
+// find returns what was kept of a stage; nil if that is not known.
+func (v *StageValues) find(stage [4][]float64) []float64 {
+	for i := v.next - 1; i >= max(v.next-looksBack, v.made-v.room, 0); i-- {
+		r, n, same := v.records[i%v.room], 0, true
+		for _, s := range stage {
+			if same = same && sameBits(s, r[n:n+len(s)]); !same {
+				break
+			}
+			n += len(s)
+		}
+		if same {
+			v.next = i + 1
+			v.read++
+			return r[n:]
+		}
+	}
+	return nil
+}
+
+// sameBits reports whether x and y have the same bits. They are as long.
+func sameBits(x, y []float64) bool {
+	for i, a := range x {
+		if math.Float64bits(a) != math.Float64bits(y[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// stageCalls is a worker's use of StageValues, to keep values or to read them.
+type stageCalls struct {
+	*StageValues
+	call *call
+}
+
+// KeepStages lets the worker keep values of its stages in v from now on; nil for none. They must be of its problem.
+// Steps are not made by one program then.
+func (w *Worker) KeepStages(v *StageValues) {
+	if v == nil {
+		w.keeping = nil
+		return
+	}
+	if w.keeper == nil || w.keeper.StageValues != v {
+		w.keeper = w.stageCalls(v, v.keeping)
+	}
+	w.keeping = w.keeper
+}
+
+// ReadStages lets the worker's transposes read values of stages from v; nil for none. Where there are any, transposes
+// of steps are not done by one program.
+func (w *Worker) ReadStages(v *StageValues) {
+	if v != nil {
+		w.reading = w.stageCalls(v, v.reading)
+	}
+}
+
+func (w *Worker) stageCalls(v *StageValues, p *program) *stageCalls {
+	c := &stageCalls{v, p.call()}
+	c.call.machine.Share(w.team)
+	w.keep(c.call)
+	return c
+}
+
+// evalKept is Eval that keeps values.
+func (w *Worker) evalKept(t float64, y, k []float64) {
+	v := w.keeping
+	if v.version != w.version {
+		v.begin()
+		v.version = w.version
+	}
+	w.out[tapec.Primal][vecW] = v.add(w.stage(t, y))
+	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecK] = y, k
+	v.call.runMoved(&w.in, &w.out)
+}
+
+// keptStage returns the call of a transpose that reads what was kept of a stage; nil if that is not known.
+func (w *Worker) keptStage(t float64, y []float64) *call {
+	v := w.reading
+	if v == nil || v.version != w.version {
+		return nil
+	}
+	got := v.find(w.stage(t, y))
+	if got == nil {
+		return nil
+	}
+	w.in[tapec.Primal][vecW] = got
+	return v.call
+}
