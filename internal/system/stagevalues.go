@@ -17,11 +17,18 @@ type keptStages struct {
 	size             int // elements that they keep of a stage
 }
 
-// leastSaved is how many multiplications and additions a stage must be spared.
-const leastSaved = 1 << 14
+// What a stage must be spared, in multiplications and additions: compiling takes time with each instruction.
+const (
+	leastSaved        = 1 << 14
+	leastSavedAnInstr = 256
+)
 
 // keepStages makes the programs that keep values of a stage, if that pays. pull is the transpose of the rates.
 func (k *Kit) keepStages(rates, pull *tape.Tape, places map[tapec.Name]part, find finder) (err error) {
+	instrs := len(rates.Instrs) + len(pull.Instrs)
+	if elements(rates, 1)+elements(pull, 1) < 8*instrs {
+		return nil // scalars, as in networks
+	}
 	for _, t := range []*tape.Tape{rates, pull} {
 		for _, in := range t.Inputs {
 			name := tapec.MustName(in.Name)
@@ -34,7 +41,7 @@ func (k *Kit) keepStages(rates, pull *tape.Tape, places map[tapec.Name]part, fin
 		}
 	}
 	keeping, reading, saved := tapec.Keep(rates, pull, tapec.SharedWork)
-	if saved < leastSaved {
+	if saved < max(leastSaved, leastSavedAnInstr*instrs) {
 		return nil
 	}
 	kept := &keptStages{}
