@@ -46,7 +46,7 @@ func TestStageValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		prepared := func(with ...Setting) *Runner {
-			r, err := m.Prepare(Options{Threads: 1, Settings: with})
+			r, err := m.Prepare(Options{Threads: 2, Settings: with})
 			if err != nil {
 				t.Fatal(err)
 			}
