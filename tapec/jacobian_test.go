@@ -120,8 +120,12 @@ func checkEntries(t fataler, tp *tape.Tape, j *Jacobian, inputs map[string][]flo
 			singular[[2]int{r, c}] = true
 		}
 	}
+	const steep = 1e40 // in the place of an infinite slope, a step finds one that its own length sets
 	for c := range got {
 		for r, x := range got[c] {
+			if math.IsInf(x, 0) && math.Abs(want[c][r]) > steep {
+				continue
+			}
 			if w := want[c][r]; w-w == 0 && outputs[r]-outputs[r] == 0 && !singular[[2]int{r, c}] &&
 				!(math.Abs(x-w) <= tol*(math.Abs(w)+1)) {
 				t.Fatalf("row %d, column %d: %v, complex step gives %v\n%s\n%s", r, c, x, w, tp, j.Tape)
