@@ -336,6 +336,16 @@ func TestManyEvents(t *testing.T) {
 				"event off when x > 1 { u = -1 }\nevent on when x < 1 { u = 1 }",
 			"it fires in turn with event", "stop", solvers.Sliding,
 		},
+		{
+			"a condition that rounding decides", "time t from 0 to 1\nstate x = 0\nx' = if t*t <= t^2 then 1 else 2",
+			"the condition of if@3 stays so near its threshold that rounding alone decides whether it holds", "stop",
+			solvers.Undecided,
+		},
+		{
+			"an event that rounding decides",
+			"time t from 0 to 1\nstate x = 0\nx' = 1\nevent e when sin(t)^2 + cos(t)^2 > 1 + 0*t { x = 0 }",
+			"the condition of event e stays so near its threshold", "smooth", solvers.Undecided,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})

@@ -60,7 +60,8 @@ var codes = map[string]string{
 	"cascade":             "Events at one time keep making each other true (setting max_cascade).",
 	"chained-comparison":  "Comparisons do not chain: write a < b and b < c.",
 	"chattering": "An event fires over and over within a tiny part of the run, or there are more events than " +
-		"max_events. Its times accumulate (a Zeno point), the solution slides along a switch, or there are just many.",
+		"max_events. Its times accumulate (a Zeno point), the solution slides along a switch, rounding alone decides " +
+		"about its condition, or there are just many.",
 	"cyclic-definition":  "Definitions use each other in a circle.",
 	"duplicate-equation": "An element of a state has more than one equation; add terms with +=.",
 	"duplicate-name":     "A name is declared twice.",

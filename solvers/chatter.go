@@ -16,6 +16,9 @@ const (
 	maxBurst = 100
 )
 
+// leastWindow is the window of times at which nothing is found, in units in the last place.
+const leastWindow = 1e6
+
 // fired records a firing at t and reports whether there are too many within the window. Firings at one time count
 // once, since MaxCascade limits them.
 func (f *history) fired(t, span float64) bool {

@@ -147,6 +147,8 @@ const (
 	Zeno
 	// Sliding: on both sides of a switch the solution goes back to it.
 	Sliding
+	// Undecided: rounding alone decides whether a condition of time holds. Times are those up to which it was looked for.
+	Undecided
 )
 
 func (e *ChatteringError) Error() string {
@@ -165,6 +167,9 @@ func (e *ChatteringError) Error() string {
 	case Sliding:
 		return fmt.Sprintf("event %s is chattering: it %s, and the solution slides along its condition; %s; give the "+
 			"switch a hysteresis, or write the equations of the sliding motion", e.Event, e.Reason, last)
+	case Undecided:
+		return fmt.Sprintf("the condition of %s %s, at %s; write it otherwise, or with a margin", e.Event, e.Reason,
+			e.Place.String())
 	}
 	return fmt.Sprintf("event %s is chattering: it %s; %s; "+
 		"stop the run with such an event, or let it change the equations (a resting mode)", e.Event, e.Reason, last)

@@ -396,7 +396,10 @@ func (l *Lanes) aim(i int, a *lane) error {
 		a.stop = s.sched.next()
 	}
 	if s.clock.sys != nil {
-		a.stop = s.stop(s.sched.next())
+		var err error
+		if a.stop, err = s.stop(s.sched.next()); err != nil {
+			return err
+		}
 	}
 	if s.spectrum.reach > 0 {
 		if err := s.stay(a.stop); err != nil {

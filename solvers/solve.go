@@ -196,7 +196,7 @@ func (s *Solver) begin() error {
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastFired, s.lastTime, s.cut = Firing{Event: -1}, 0, 0
 	s.inner = s.inner[:0]
-	s.clock.unknown, s.clock.near, s.clock.past = true, math.Inf(1), math.Inf(-1)
+	s.clock.unknown, s.clock.near, s.clock.past, s.clock.vain = true, math.Inf(1), math.Inf(-1), history{}
 	s.sight.warned, s.sight.until = false, math.Inf(-1)
 	s.starting = s.starting[:0]
 	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], -1
@@ -377,7 +377,10 @@ func (s *Solver) step() error {
 	}
 	tr, stop := s.trial, s.sched.next()
 	if s.clock.sys != nil {
-		stop = s.stop(stop)
+		var err error
+		if stop, err = s.stop(stop); err != nil {
+			return err
+		}
 	}
 	if s.spectrum.reach > 0 {
 		if err := s.stay(stop); err != nil {

@@ -321,6 +321,12 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 			"along it: give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it, "+
 			"or write noevent(…) around it and accept what the tolerance gives",
 			what, e.Reason, times, f.at(&e.Place), turn)
+	case e.Kind == solvers.Undecided:
+		if !mode {
+			what = "the condition of " + what
+		}
+		f.list.Errorf(CodeChattering, at, "%s %s, at %s; write it otherwise: leave out what cancels, or compare "+
+			"with a margin", what, e.Reason, f.at(&e.Place))
 	case mode:
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; smooth the switch, give it "+
 			"a hysteresis, or write noevent(…) around it and accept what the tolerance gives",
