@@ -125,13 +125,63 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	if e.comparison != nil {
 		if err := e.at(whole, m.x); err == nil {
 			p.predictions(e, m, out)
+			p.tooExact(e, m, out)
 		}
 	}
 	if ctx.Err() != nil || best.Status != "converged" {
 		out.Status = "partial"
 	}
 	p.remarks(m, out)
+	p.vague(m, out)
 	return better, nil
+}
+
+// tooExact warns of standard deviations that are found to be less than the errors of the run: the likelihood grows
+// without end as they fall, and where the search stops says nothing of the data.
+func (p *problem) tooExact(e *evaluator, m *minimum, out *Result) {
+	for i := range e.comparison.Groups {
+		g := &e.comparison.Groups[i]
+		moves := func(d float64) bool { return d != 0 }
+		if len(g.Args) == 0 || m.factor == 1 && !slices.ContainsFunc(g.Args[0].Slopes, moves) {
+			continue // it is known
+		}
+		most := 0.0
+		exact := len(g.T) > 0
+		for k := range g.T {
+			row := predictionOf(g, k)
+			sd := float64(row.Scatter * m.factor)
+			exact = exact && sd < float64(e.comparison.RTol*math.Abs(row.Value))
+			most = max(most, sd)
+		}
+		if exact {
+			out.Warnings = append(out.Warnings, diag.Diagnostic{
+				Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("%s is met by the model to less than the error of "+
+					"the run: its standard deviation, %s, is that of the solver, and so are the standard errors; hold the "+
+					"standard deviation, or give it a lower bound", g.Observation, diag.Number(most)),
+			})
+		}
+	}
+}
+
+// vague warns of estimates that the minimum does not tell: moved by much of its size, one of them changes the objective
+// by less than its error. Those of likelihoods have intervals instead.
+func (p *problem) vague(m *minimum, out *Result) {
+	const much = 0.1
+	if m.hessian == nil || p.squares || out.Starts[0].Status != "converged" {
+		return
+	}
+	noise, sizes, n := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value)), p.sizes(m.x), len(m.x)
+	for _, i := range m.free() {
+		h := m.hessian[i*n+i]
+		flat := !(h > 0) && math.Abs(m.gradient[i])*sizes[i] <= noise
+		if moved := math.Sqrt(2 * noise / h); flat || moved > much*sizes[i] {
+			out.Warnings = append(out.Warnings, diag.Diagnostic{
+				Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("the minimum does not tell %s: where it is "+
+					"moved by a tenth, %s changes by less than its error, %s", p.coords[i].name, p.settings.Objective,
+					diag.Number(noise)),
+			})
+		}
+	}
 }
 
 // atBounds finds the coordinates that are at a bound.

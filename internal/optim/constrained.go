@@ -373,6 +373,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 		return true
 	}
 
+	first := s.at.Value
 search:
 	for {
 		if !s.program(x, s.c.C, p) {
@@ -393,6 +394,9 @@ search:
 		}
 		if projected <= s.o.Gradient && violation <= feasible {
 			return end(ByGradient)
+		}
+		if isUnbounded(first, s.at.Value) {
+			return end(Unbounded)
 		}
 		if s.res.Iterations >= limit {
 			return end(Iterations)

@@ -157,6 +157,7 @@ const (
 	Evaluations                 // or evaluations
 	Stopped                     // the context was done
 	Stuck                       // no step is better, though the gradient promises so: it is wrong or the function rough
+	Unbounded                   // values fall without end, or beyond what can be computed
 	Unsatisfiable               // no point nearby satisfies the constraints better, and this one does not
 	Failed                      // there is no value at the start
 )
@@ -174,6 +175,10 @@ var statuses = [...]struct{ name, words string }{
 	Stuck: {
 		"stuck", "no step makes the objective smaller, though its gradient promises so: the objective is not smooth " +
 			"here, or less accurate than it seems",
+	},
+	Unbounded: {
+		"unbounded", "the objective falls without end, or beyond what can be computed; bounds keep variables where it " +
+			"makes sense",
 	},
 	Unsatisfiable: {"unsatisfiable", "no point near this one satisfies the constraints better"},
 	Failed:        {"failed", "the objective has no value at the start"},
@@ -218,6 +223,12 @@ type Result struct {
 
 // ErrStart says that an objective has no value at the start. The error that wraps it wraps its cause as well.
 var ErrStart = errors.New("the objective has no value at the start")
+
+// isUnbounded reports whether a search has fallen from its first value to one that no minimum has.
+func isUnbounded(first, value float64) bool {
+	const abyss = 1e50
+	return value < -abyss*math.Max(1, math.Abs(first))
+}
 
 // errNotFinite is the failure of an evaluation that returned a NaN or an infinite number.
 var errNotFinite = errors.New("a value or derivative of the objective is not a finite number")

@@ -179,6 +179,9 @@ func (s *search) run(ctx context.Context, x0 []float64) (Result, error) {
 		if projected <= s.o.Gradient {
 			return end(ByGradient)
 		}
+		if isUnbounded(first, value) {
+			return end(Unbounded)
+		}
 		if still == 12 {
 			return end(ByNoise) // models promise what is not there
 		}
@@ -220,6 +223,9 @@ func (s *search) run(ctx context.Context, x0 []float64) (Result, error) {
 				short = short && math.Abs(trial[i]-x[i]) <= least*s.size(i, x[i])
 			}
 			quiet := promised <= noise // the model promises nothing that could be noticed
+			if promised != promised || math.IsInf(promised, 0) {
+				return end(Unbounded)
+			}
 			if !(promised > 0) || !moved {
 				return end(ByNoise)
 			}
