@@ -82,7 +82,7 @@ func TestSaveSettings(t *testing.T) {
 
 // TestAssignInUnits sets params in other units of the same dimension.
 func TestAssignInUnits(t *testing.T) {
-	const text = "time t : [h] from 0 to 1 [h]\nparam lag = 2 [h]\nstate x = 1\nx' = -x/lag\n"
+	const text = "time t : [h] from 0 to 1 [h]\nparam lag = 2 [h], n = 2\nstate x = 1\nx' = -x^n/lag\n"
 	s := New(Config{})
 	if err := s.OpenText("m.ode", text); err != nil {
 		t.Fatal(err)
@@ -92,6 +92,10 @@ func TestAssignInUnits(t *testing.T) {
 		{"lag = 1 [h]", "lag = 1\n"},
 		{"lag = 3", "lag = 3\n"},
 		{"lag = 3 [m]", "error: the value is in [m] and lag in [h]"},
+		{"n = 3 [m]", "error: n has no unit, and cannot be set in [m]"},
+		{"n = 2*lag", "error: n has no unit, and cannot be set in [h]"},
+		{"n = 3", "n = 3\n"},
+		{"n = 2 + lag/(1 [h])", "n = 5\n"},
 	} {
 		var out strings.Builder
 		s.Do(t.Context(), &out, c.entry)

@@ -181,6 +181,9 @@ func (s *Session) constant(ctx context.Context, entry string, symbol odes.Symbol
 	var values []float64
 	for _, v := range sol.Values {
 		if u := known(v.Unit); u != known(symbol.Unit) && u != "" {
+			if known(symbol.Unit) == "" {
+				return nil, fmt.Errorf("%s has no unit, and cannot be set in [%s]", symbol.Name, u)
+			}
 			return nil, fmt.Errorf("the value is in [%s] and %s in [%s]", u, symbol.Name, symbol.Unit)
 		}
 		values = append(values, v.Value)

@@ -523,9 +523,13 @@ func (s *Session) fixedValue(q *question, like odes.Symbol, as string) ([]float6
 		return nil, err
 	}
 	for _, x := range symbols {
-		if x.Kind == "param" && x.Name == asked {
-			return x.Values, nil
+		if x.Kind != "param" || x.Name != asked {
+			continue
 		}
+		if u := known(x.Unit); known(like.Unit) == "" && u != "" {
+			return nil, fmt.Errorf("%s has no unit, and cannot be set in [%s]", like.Name, u)
+		}
+		return x.Values, nil
 	}
 	return nil, errors.New("the value is not known")
 }
