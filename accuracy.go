@@ -487,13 +487,16 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 		of := Sound
 		if at := i * c * c; s.Hessian != nil {
 			x := seconds{s.Hessian[at : at+c*c], fine.Hessian[at:], s.HessianErrors[at:], s.HessianTrusts[at:]}
-			of = x.grade(v.Value, func(k int) (size float64, sided bool) {
-				return float64(sizes[k/c] * sizes[k%c]), s.isSided(k/c) || s.isSided(k%c)
+			of = x.grade(v.Value, func(k int) (size float64, sided, bent bool) {
+				a, b := k/c, k%c
+				return float64(sizes[a] * sizes[b]), s.isSided(a) || s.isSided(b), s.isBentTwice(i, a, b)
 			})
 		}
 		if at := i * c; s.Products != nil {
 			x := seconds{s.Products[at : at+c], fine.Products[at:], s.ProductErrors[at:], s.ProductTrusts[at:]}
-			of = max(of, x.grade(v.Value, func(k int) (float64, bool) { return sizes[k], s.isSided(k) }))
+			of = max(of, x.grade(v.Value, func(k int) (float64, bool, bool) {
+				return sizes[k], s.isSided(k), s.isBent(i, k)
+			}))
 		}
 		switch worst = max(worst, of); of {
 		case Lost:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -123,34 +124,36 @@ func TestKinksOfParams(t *testing.T) {
 		"param k = 1\nstate x = max(p, 1)\nsens { wrt = [k] }":                                               false,
 		"param k = 1\nstate x = 0.1\nevent at 0.5 { x = p }\nevent when x > 1 { x = 0 }\nsens { wrt = [k] }": false,
 		"state x = 1\nevent when x > 99 { x = max(p, 1) }\nsens { wrt = [p] }":                               false,
-		"state x = floor(p)":                                                 true,
-		"state x = floor(p + 0.5)":                                           false,
-		"state x = ceil(p)":                                                  true,
-		"state x = round(p/2)":                                               true,
-		"state x = trunc(p)":                                                 true,
-		"state x = trunc(p - 1)":                                             false,
-		"state x = sign(p - 1)":                                              true,
-		"state x = mod(p, 1)":                                                true,
-		"state x = 4 + atan2(p - 1, -1)":                                     true,
-		"state x = 4 + atan2(p - 1, 1)":                                      false,
-		"state x = if p > 1 then 1 else 2":                                   true,
-		"state x = if p > 1 then p else 1":                                   true,
-		"state x = if p > 1 then p else 2*p - p":                             false,
-		"state x = if p > 1 and p > 2 then 1 else 2":                         false,
-		"param q = floor(p)\nstate x = q":                                    true,
-		"state x = 1\nevent at 1 { x = floor(p) }":                           true,
-		"state x = 1\nevent at floor(p) { x = 3 }":                           true,
-		"state x = 1, y = 0\ny' = step(p - 1)":                               true,
-		"state x = 1, y = 0\ny' = floor(p)":                                  true,
-		"state x = 1, y = 0\ny' = if t > 1 and p >= 1 then 1 else 2":         true,
-		"state x = 1, y = 0\ny' = if t > 9 and p >= 1 then 1 else 2":         false,
-		"state x = 1, y = 0\ny' = 1\nevent when y > 0.5 and p > 1 { x = 1 }": true,
-		"state x = 1, y = 0\ny' = 1\nevent when y > 9.5 and p > 1 { x = 1 }": false,
-		"state x = 1\nobjective K = final(if p > 1 then 1 else 2)":           true,
-		"state x = 1, y = 0\ny' = abs(sign(sin(t)) - p)":                     true,
-		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 1 else 0) - p)":       true,
-		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 2 else 0) - p)":       false,
-		"param k = 1\nstate x = floor(p)\nsens { wrt = [k] }":                false,
+		"state x = floor(p)":                                                        true,
+		"state x = floor(p + 0.5)":                                                  false,
+		"state x = ceil(p)":                                                         true,
+		"state x = round(p/2)":                                                      true,
+		"state x = trunc(p)":                                                        true,
+		"state x = trunc(p - 1)":                                                    false,
+		"state x = sign(p - 1)":                                                     true,
+		"state x = mod(p, 1)":                                                       true,
+		"state x = 4 + atan2(p - 1, -1)":                                            true,
+		"state x = 4 + atan2(p - 1, 1)":                                             false,
+		"state x = if p > 1 then 1 else 2":                                          true,
+		"state x = if p > 1 then p else 1":                                          true,
+		"state x = if p > 1 then p else 2*p - p":                                    false,
+		"state x = if p > 1 and p > 2 then 1 else 2":                                false,
+		"param q = floor(p)\nstate x = q":                                           true,
+		"state x = 1\nevent at 1 { x = floor(p) }":                                  true,
+		"state x = 1\nevent at floor(p) { x = 3 }":                                  true,
+		"state x = 1, y = 0\ny' = step(p - 1)":                                      true,
+		"state x = 1, y = 0\ny' = floor(p)":                                         true,
+		"state x = 1, y = 0\ny' = if t > 1 and p >= 1 then 1 else 2":                true,
+		"state x = 1, y = 0\ny' = if t > 9 and p >= 1 then 1 else 2":                false,
+		"state x = 1, y = 0\ny' = 1\nevent when y > 0.5 and p > 1 { x = 1 }":        true,
+		"state x = 1, y = 0\ny' = 1\nevent when y > 9.5 and p > 1 { x = 1 }":        false,
+		"state x = 1\nobjective K = final(if p > 1 then 1 else 2)":                  true,
+		"state x = 1, y = 0\ny' = abs(sign(sin(t)) - p)":                            true,
+		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 1 else 0) - p)":              true,
+		"state x = 1, y = 0\ny' = abs((if t > 0.5 then 2 else 0) - p)":              false,
+		"param k = 1\nstate x = floor(p)\nsens { wrt = [k] }":                       false,
+		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p, kind = monotone)": false,
+		"state x = 1, y = 0\ny' = interp([0, 1, 2], [0, 1, 4], p)":                  true,
 	} {
 		warnsOfKink(t, text, "time t from 0 to 1.5\nparam p = 1\n"+text+"\nx' = x\nobjective J = final(x)\n", want)
 	}
@@ -256,6 +259,139 @@ sens { wrt = [initial(y), v] }
 					t.Errorf("%v %s: %s = %g, %v, want %g, %v", c, mode, v.Name, v.Value, got, value, want)
 				}
 			}
+		}
+	}
+}
+
+// TestKinksOfDiscretes has conditions on discretes that stand exactly on their thresholds. Only those have a kink whose
+// discretes move with what derivatives are taken by.
+func TestKinksOfDiscretes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"discrete d = p\ny' = if d > 1 then 3 else d":                                              true,
+		"discrete d = p\ny' = if d >= 1 then 3 else d":                                             true,
+		"discrete d = p\ny' = if d > 2 then 3 else d":                                              false,
+		"discrete d = 1\ny' = if d > 1 then 3 else p":                                              false,
+		"discrete d = p\ny' = if d > p then 3 else d":                                              false,
+		"discrete d = p\ny' = floor(d)":                                                            true,
+		"discrete d[2] = [p, 1]\ny' = if d[2] > 1 then 3 else d[1]":                                false,
+		"discrete d[2] = [1, p]\ny' = if d[2] > 1 then 3 else d[1]":                                true,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = p }":                        true,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = 1 }":                        false,
+		"discrete d = 2*p\ny' = if d > 1 then 3 else p\nevent at 1 { d = 1 }":                      false,
+		"discrete d = 2*p\ny' = if d > 1 then 3 else p\nevent at 1 { d = d - 1 }":                  true,
+		"discrete d = 0\ny' = if d >= 2 then 3 else p\nevent every 1 { d = d + 1 }":                false,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at p { d = t }":                        true,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = t }":                        false,
+		"discrete d = 0\ny' = if d > 1 then 3 else p\nevent at 1 { d = x }":                        true,
+		"discrete d = p\ny' = p\nevent at 2 { y = if d > 1 then y else 2*y }":                      true,
+		"discrete d = p\ny' = p\nevent at 2 { y = if d > 2 then y else 2*y }":                      false,
+		"discrete d = p\ny' = p\nevent when y > 1.5 and d > 1 { y = 0 }":                           true,
+		"discrete d = p\ny' = p\nevent when y > 1.5 and d > 0 { y = 0 }":                           false,
+		"discrete on = 0\ny' = p + max(on, 0)\nevent at 1 { on = 2 }":                              false,
+		"discrete on = 0, d = p\ny' = p + max(on, 0) + (if d > 2 then 1 else 2)":                   false,
+		"discrete on = 0, d = p - 1\ny' = p + max(on, d) + (if d > 2 then 1 else 2)":               true,
+		"discrete d = p\ny' = if d > 1 then 3 else d\nevent at 0 { d = 2 }":                        true,
+		"discrete d = p\ny' = if t > 9 and d > 1 then 3 else d":                                    false,
+		"discrete d = p\ny' = if d > 1 then 3 else 3":                                              true,
+		"param q = 1\ndiscrete d = q\ny' = if d > 1 then 3 else p\nsens { wrt = [p] }":             false,
+		"param q = 1\ndiscrete d = q\ny' = if d > p then 3 else q\nsens { wrt = [p] }":             true,
+		"discrete d = p\ny' = if d*p^2 > 1 then 3 else d":                                          true,
+		"discrete d = p\ny' = if d + p > 2 then 3 else d\nevent when y > 1, delay = p { y = y/2 }": true,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 3\nparam p = 1\nstate x = 1, y = 0\nx' = 0\n"+
+			"objective J = final(y)\n"+text, want)
+	}
+	s, err := sensitivities(t, `
+time t from 0 to 4
+param p = 1, q = 2
+state x = 0
+discrete d = p, on = 0
+x' = q + (if d > 1 then 3*d else d) + (if on > 0 then 1 else 0)
+event at 1 { on = 1 }
+event at 2.5 { on = 0  d = 2 }
+objective J = final(x)`, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Variables {
+		if got, want := s.Trust(0, v), map[bool]odes.Trust{true: odes.Loose}[v.Name == "p"]; got != want {
+			t.Errorf("J by %v is %v, want %v", v, got, want)
+		}
+	}
+}
+
+// TestKinksOfZeros has derivatives that are zero on one side of a kink and not on the other: they are marked, and those
+// that are zero on both sides are not.
+func TestKinksOfZeros(t *testing.T) {
+	for text, want := range map[string]string{
+		"objective J = integral(max(0, x))":                                   "p",
+		"objective J = integral(min(x, 0) - x)":                               "p",
+		"objective J = integral(abs(x))":                                      "p",
+		"objective J = integral(abs(p - 1))":                                  "p",
+		"objective J = integral(abs(z - 1)) + final(y)":                       "z",
+		"objective J = final(abs(x))":                                         "p",
+		"objective J = sum_at([0.5], abs(x))":                                 "p",
+		"objective J = abs(final(x))":                                         "p",
+		"state u = 0\nu' = abs(x)\nobjective J = final(u)":                    "p",
+		"state u = 0\nu' = if x > 0 then x else 0\nobjective J = final(u)":    "p",
+		"state u = 0\nu' = if x > 0 then x^2 else 0\nobjective J = final(u)":  "",
+		"state u = 0\nu' = if x > 0 then x else x\nobjective J = final(u)":    "",
+		"state u = 0\nu' = if x > 1 then x else 0\nobjective J = final(u)":    "",
+		"objective J = integral(max(0, x - 1))":                               "",
+		"objective J = final(z) + 0*integral(max(0, x))":                      "p",
+		"objective J = integral(max(0, x))*0 + final(v)":                      "p",
+		"objective J = final(v)\nobjective K = integral(max(0, x))":           "",
+		"discrete d = 0\nevent at 0.5 { d = abs(x) }\nobjective J = final(d)": "p",
+		"discrete d = p\nobjective J = integral(abs(d - 1))":                  "p",
+		"objective J = integral(if p > 1 then 2 else 1)":                      "p",
+		"objective J = integral(if p > 1 then 2 else 2)":                      "",
+	} {
+		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1, q = 2\nstate x = p - 1, y = q, z = 1, v = 2\n"+
+			"x' = 0\ny' = 0\nz' = 0\nv' = 0\n"+text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		got := ""
+		for _, v := range s.Variables {
+			if s.Gradient[v.Offset] == 0 && s.Trust(0, v) != odes.Sound {
+				got += " " + v.Name
+			}
+		}
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%s: by %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestCounters has states that count events. A condition that a body sets to its threshold makes derivatives those of
+// one side by what moves the count, or the event, and no others.
+func TestCounters(t *testing.T) {
+	for text, want := range map[string]string{
+		"n' = 0\nevent every 0.5 from 0.2 { n = n + 1 }":                                  "initial(n)",
+		"n' = 0\nevent every 0.5 from 0.2*p { n = n + 1 }":                                "p initial(n)",
+		"n' = q - 2\nevent at 1 { n = 3 }":                                                "",
+		"n' = q - 2\nevent at 1 { n = n + 3 }":                                            "q initial(n)",
+		"n' = 0\nevent at 1 { n = n + p + 2 }":                                            "p initial(n)",
+		"n' = 0\nevent at 0.4 { n = n + 1 }\nevent at 0.8, 0.9 { n = n + 1 + q*t - q*t }": "q initial(n)",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 3\nparam k = 1, p = 1, q = 2\nstate x = 0, n = 0\n"+
+			"x' = k*q*p*(if n >= 3 then 2 else 1) + 0*n\nobjective J = final(x)\n"+
+			text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		var got []string
+		for _, v := range s.Variables {
+			if s.Trust(0, v) != odes.Sound {
+				got = append(got, v.String())
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
 		}
 	}
 }

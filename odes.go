@@ -72,6 +72,8 @@ type Model struct {
 var saidBefore = map[diag.Code]diag.Code{
 	CodeNoInfluence: typecheck.CodeNoInfluence,
 	CodeOutside:     typecheck.CodeNeverFires,
+
+	typecheck.CodeNeverFires: typecheck.CodeNeverFires,
 }
 
 // untold returns those of the diagnostics of a run that Warnings does not tell already.
@@ -79,7 +81,7 @@ func (m *Model) untold(list []diag.Diagnostic) []diag.Diagnostic {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
 		before, twin := saidBefore[d.Code]
 		return twin && slices.ContainsFunc(m.notes, func(n diag.Diagnostic) bool {
-			return n.Code == before && n.Level <= d.Level && n.Span == d.Span
+			return n.Code == before && (n.Level <= d.Level || n.Code == d.Code) && n.Span == d.Span
 		})
 	})
 }

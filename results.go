@@ -189,6 +189,8 @@ type Sensitivities struct {
 	LastEvent  EventRecord
 	sided      []bool // columns of derivatives that ties make those of one side; nil for none
 	allSided   bool   // something else makes all of them so
+	bent       []bool // derivatives that may be others on the other side of a kink, also where they are zero; or nil
+	reached    []bool // where bent is not nil: derivatives by what the value depends on
 	held       []bool // values that read a largest value which is held for a while; nil for none
 	Settings   RunSettings
 	Stats      RunStats

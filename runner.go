@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
 )
 
 // Runner runs one model many times with the same options and other parameter values (Set). It keeps
@@ -472,7 +473,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if log != nil {
 		log.out, out.MoreEvents = out, 0
 	}
-	bent, still, err := r.model.explain.Kinks(
+	kinks, bent, still, err := r.model.explain.Kinks(
 		ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings,
 	)
 	if err != nil {
@@ -496,7 +497,32 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 			out.sided[k] = out.sided[k] || sided
 		}
 	}
+	r.zeros(out, stats.Ties, kinks)
 	return out, nil
+}
+
+// zeros notes which derivatives may be zero on one side of a kink or a tie and not on the other: those by what moves
+// it, of values that depend on that.
+func (r *Runner) zeros(out *Sensitivities, ties []solvers.Meeting, kinks []tapec.Name) {
+	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
+	if len(ties)+len(kinks) == 0 || len(out.Gradient) > most || r.columns > mostColumns {
+		return
+	}
+	moves := r.worker.Moves(ties, r.places, r.columns)
+	for k, reads := range r.worker.Reads(kinks, r.places, r.columns) {
+		moves[k] = moves[k] || reads
+	}
+	if !slices.Contains(moves, true) {
+		return
+	}
+	out.bent, out.reached = make([]bool, len(out.Gradient)), make([]bool, len(out.Gradient))
+	for i, o := range r.objectives {
+		at := i * r.columns
+		copy(out.reached[at:], r.worker.Reaches(o.row, r.places, r.columns))
+		for k, moves := range moves {
+			out.bent[at+k] = moves && out.reached[at+k]
+		}
+	}
 }
 
 // logOfEvents returns a log for the events of the run that was recorded, without them, if they are too many to list;

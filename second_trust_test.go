@@ -40,3 +40,22 @@ func TestTrustOfSecondDerivatives(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondDerivativesAtKinks has second derivatives that are zero and need not be so on the other side of a kink:
+// they are marked. Those by what the value does not depend on are not.
+func TestSecondDerivativesAtKinks(t *testing.T) {
+	s := largest(t, "time t from 0 to 1\nparam p = 0, q = 2\nstate x = p\nx' = 0\n"+
+		"objective J = integral(x*abs(x)) + q^2\nobjective K = integral(max(x, 0)^2)\nobjective L = q^2", "sens.order",
+		"2")
+	c := s.Columns
+	for i, want := range [][4]odes.Trust{
+		{odes.Loose, odes.Loose, odes.Loose, odes.Sound}, {odes.Loose, odes.Sound, odes.Sound, odes.Sound}, {},
+	} {
+		for k, want := range want {
+			at := i*c*c + k/2*c + k%2
+			if got := s.HessianTrusts[at]; s.Hessian[at] == 0 && got != want {
+				t.Errorf("second derivative %d of objective %d, %v, is %v, want %v", k, i, s.Hessian[at], got, want)
+			}
+		}
+	}
+}

@@ -402,3 +402,32 @@ func TestConsistentBehindAGroup(t *testing.T) {
 		}
 	}
 }
+
+// TestReadWhereModesChange reads states at an event that comes together with a change of modes: derivatives are those
+// of the order in which they came, also those that are zero.
+func TestReadWhereModesChange(t *testing.T) {
+	for text, want := range map[string]string{
+		"event e at 1 { x = x }\nobjective J = at_event(e, pre(x), nth = 1)":   "tau",
+		"event e at 1 { x = x }\nobjective J = at_event(e, post(x), nth = 1)":  "tau",
+		"event e at 1.5 { x = x }\nobjective J = at_event(e, pre(x), nth = 1)": "",
+		"event e at tau { x = x }\nobjective J = at_event(e, pre(x), nth = 1)": "",
+		"event e at 1 { x = x }\nobjective J = final(x)":                       "",
+		"event e at 1 { x = x }\nobjective J = event_time(e, 1)*p":             "",
+		"event e at 1 { x = x }\nobjective J = at_event(e, pre(y), nth = 1)":   "",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 3\nparam tau = 1, p = 1\nstate x = 0, y = 0\n"+
+			"x' = if t > tau then 3 else p\ny' = 1\n"+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		var got []string
+		for _, v := range s.Variables {
+			if s.Trust(0, v) != odes.Sound {
+				got = append(got, v.String())
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}

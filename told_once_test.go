@@ -1,6 +1,8 @@
 package odes_test
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -47,5 +49,49 @@ func TestToldOnce(t *testing.T) {
 	want := `the value is infinite: the value 20 of "a" is outside its bounds, so that its prior is 0`
 	if got := s.Values[1].Warnings; len(got) != 1 || got[0] != want {
 		t.Errorf("P: %q", got)
+	}
+}
+
+// TestStandingEvents has events whose conditions hold from the start on: they never fire, which is told once. Others
+// are not told of: those that fire, that fire at the start, that become false or wait for another element.
+func TestStandingEvents(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 3
+param k = 1, q = 2
+state x = 1, z[2] = 1
+discrete d = 1, n = 0
+x' = k
+z' = -z
+event a when x > 0, delay = 0.1, persistent = false { n = n + 1 }
+event b when d > 0 { n = n + 1 }
+event c when q > 1 { n = n + 1 }
+event g when z[i] < 2 for i in 1:2 { n = n + 1 }
+event h when t >= 0 { n = n + 1 }
+event fires when x > 2 { n = n + 1 }
+event starts when x > 0 at start { n = n + 1 }
+event crosses_ when x crosses 0.5 { n = n + 1 }
+event ends when x > 0 and t < 1 { n = n + 1 }
+event again when d > 0 and (t < 1 or t > 2) { n = n + 1 }
+event other when z[i] < 2*(2 - i) for i in 1:2 { n = n + 1 }
+event once_ when x > 0 and n < 2 once at start { n = n + 1 }
+objective J = final(n)`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]int{}
+	for _, d := range append(m.Warnings(), s.Warnings...) {
+		if d.Code == "event-never-fires" {
+			told[strings.Split(d.Message, `"`)[1]]++
+		}
+	}
+	if want := map[string]int{"a": 1, "b": 1, "c": 1, "g": 1, "h": 1}; !maps.Equal(told, want) {
+		t.Errorf("told of %v, want %v", told, want)
+	}
+	if got := s.Values[0].Value; got != 4 { // fires, starts, again, once_
+		t.Errorf("%v events", got)
 	}
 }

@@ -154,11 +154,11 @@ type seconds struct {
 }
 
 // grade fills in errors and grades, and returns the worst grade. of tells the product of the sizes of the variables of
-// element k, and whether a derivative by one of them is that of one side.
-func (x *seconds) grade(value float64, of func(k int) (size float64, sided bool)) Trust {
+// element k, whether a derivative by one of them is that of one side, and whether one that is zero may be.
+func (x *seconds) grade(value float64, of func(k int) (size float64, sided, bent bool)) Trust {
 	most := 0.0
 	for k, d := range x.row {
-		size, _ := of(k)
+		size, _, _ := of(k)
 		x.errors[k] = math.Abs(d - x.other[k])
 		if sure := float64(size * (math.Abs(d) - x.errors[k])); sure > most && !math.IsInf(sure, 0) {
 			most = sure
@@ -166,7 +166,7 @@ func (x *seconds) grade(value float64, of func(k int) (size float64, sided bool)
 	}
 	worst, noise := Sound, float64(0x1p-40*math.Abs(value))
 	for k, d := range x.row {
-		size, sided := of(k)
+		size, sided, bent := of(k)
 		err := x.errors[k]
 		moved := float64(err * size)
 		switch t := &x.trusts[k]; {
@@ -174,7 +174,7 @@ func (x *seconds) grade(value float64, of func(k int) (size float64, sided bool)
 			*t = Lost
 		case moved <= noise, moved <= float64(partOfSecond*most), err <= float64(looseDerivative*math.Abs(d)),
 			2*err >= math.Abs(d) && moved <= float64(zeroOfSecond*most):
-			if sided && d != 0 {
+			if sided && d != 0 || bent && d == 0 {
 				*t = Loose
 			}
 		case moved > float64(graveOfSecond*most) && err > float64(lostDerivative*math.Abs(d)):
@@ -189,6 +189,15 @@ func (x *seconds) grade(value float64, of func(k int) (size float64, sided bool)
 
 // isSided reports whether derivatives by column k are those of one side.
 func (s *Sensitivities) isSided(k int) bool { return s.allSided || s.sided != nil && s.sided[k] }
+
+// isBent reports whether the derivative of value i by column k may be another one on the other side of a kink.
+func (s *Sensitivities) isBent(i, k int) bool { return s.bent != nil && s.bent[i*s.Columns+k] }
+
+// isBentTwice reports that of the second derivative by two columns.
+func (s *Sensitivities) isBentTwice(i, k, l int) bool {
+	at := i * s.Columns
+	return s.isBent(i, k) && s.reached[at+l] || s.isBent(i, l) && s.reached[at+k]
+}
 
 // end returns where the derivatives by v end.
 func (x *graded) end(v Variable) int { return min(v.Offset+v.Size(), len(x.row)) }
@@ -235,7 +244,7 @@ func (s *Sensitivities) doubt(i int, t Trust, value bool) {
 func (s *Sensitivities) oneSided(i int) {
 	at := i * s.Columns
 	for k, x := range s.Gradient[at : at+s.Columns] {
-		if s.isSided(k) && x != 0 {
+		if s.isSided(k) && x != 0 || x == 0 && s.isBent(i, k) {
 			s.Trusts[at+k] = max(s.Trusts[at+k], Loose)
 		}
 	}
@@ -276,7 +285,7 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	if s.log != nil {
 		s.log.grader = g
 	}
-	if s.allSided || s.sided != nil {
+	if s.allSided || s.sided != nil || s.bent != nil {
 		for i := range s.Values {
 			s.oneSided(i)
 		}

@@ -155,9 +155,9 @@ func (p *problem) tooExact(e *evaluator, m *minimum, out *Result) {
 		}
 		if exact {
 			out.Warnings = append(out.Warnings, diag.Diagnostic{
-				Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("%s is met by the model to less than the error of "+
-					"the run: its standard deviation, %s, is that of the solver, and so are the standard errors; hold the "+
-					"standard deviation, or give it a lower bound", g.Observation, diag.Number(most)),
+				Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("%s is met by the model to less than the "+
+					"error of the run: its standard deviation, %s, is that of the solver, and so are the standard "+
+					"errors; hold the standard deviation, or give it a lower bound", g.Observation, diag.Number(most)),
 			})
 		}
 	}

@@ -147,7 +147,8 @@ const (
 	Zeno
 	// Sliding: on both sides of a switch the solution goes back to it.
 	Sliding
-	// Undecided: rounding alone decides whether a condition of time holds. Times are those up to which it was looked for.
+	// Undecided: rounding alone decides whether a condition of time holds. Times are those up to which it was looked
+	// for.
 	Undecided
 )
 

@@ -214,6 +214,11 @@ func (s *Solver) meet(pending bool) error {
 		s.justRead()
 		s.prevented()
 	}
+	for i := range s.fired {
+		if m := &s.fired[i]; m.kind == MarkFire && s.events[m.firing.Event].Read {
+			s.besideModeChange(m, s.memberName(m))
+		}
+	}
 	s.besideStart(stopped)
 	if err := s.observe(s.jumped, &pending); err != nil {
 		return err

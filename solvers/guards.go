@@ -15,6 +15,7 @@ type arming struct {
 	on    bool
 	spent bool // fired, and at the root since
 	dead  bool // once, and fired
+	edge  bool // on its threshold at the start
 	side  int8 // of a crossing guard or kink: the sign of its root function while it is on
 	from  int  // the sample of the trial step that switched it on, -1 for earlier
 	// band is how near the root a jump leaves a spent guard that it does not move: rounding makes it no nearer.
@@ -101,7 +102,7 @@ func (s *Solver) arm() error {
 		if s.rho[i] != s.rho[i] {
 			return s.badGuard(i, nil)
 		}
-		a := arming{from: -1}
+		a := arming{from: -1, edge: s.rho[i] == 0}
 		if g.twoSided() {
 			a.side = sign(s.rho[i])
 			a.on = a.side != 0

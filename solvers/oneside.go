@@ -188,21 +188,49 @@ func differ(r, l, size float64) bool {
 // chooseBeside writes to m the modes at states and discretes a little to one side of the present ones.
 func (s *Solver) chooseBeside(way float64, m []float64) {
 	n := 0.0
-	shift := func(to, x []float64) []float64 {
-		for i, v := range x {
-			n += math.Phi // of its multiples, no two are equally far above whole numbers
-			size := math.Abs(v)
-			if size == 0 {
-				size = 1
-			}
-			to[i] = math.FMA(float64(way*0x1p-14*(0.5+n-math.Floor(n))), size, v)
-		}
-		return to
-	}
-	d := shift(make([]float64, len(s.d)), s.d)
+	d := s.aside(way, make([]float64, len(s.d)), s.d, &n)
 	s.sys.Enter(d, s.m)
-	s.sys.Choose(s.t, shift(s.yi, s.y), nil, m)
+	s.sys.Choose(s.t, s.aside(way, s.yi, s.y, &n), nil, m)
 	s.sys.Enter(s.d, s.m)
+}
+
+// bends reports whether rates that are the same in two modes at the present state change differently on both sides of
+// it, the one that each is of: they have a kink there, as those of max have. Its part in them is in proportion to how
+// far the state moves.
+func (s *Solver) bends(modes [2][]float64) bool {
+	here := s.rates(s.y, s.d, modes[0])[:s.size.N]
+	d := make([]float64, s.size.D)
+	var kink [2][]float64 // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
+	for k, part := range []float64{1, 0.5} {
+		kink[k] = make([]float64, s.size.N)
+		for side, way := range []float64{-part, part} {
+			n := 0.0
+			s.aside(way, d, s.d, &n)
+			for i, f := range s.rates(s.aside(way, s.yi, s.y, &n), d, modes[side])[:s.size.N] {
+				kink[k][i] += f - here[i]
+			}
+		}
+	}
+	for i, far := range kink[0] {
+		if far = math.Abs(far); far > float64(0x1p-45*math.Abs(here[i])) && math.Abs(kink[1][i]) > float64(0.375*far) {
+			return true
+		}
+	}
+	return false
+}
+
+// aside writes to to numbers a little to one side of x, each by another part of its size. n goes on from one array to
+// the next.
+func (s *Solver) aside(way float64, to, x []float64, n *float64) []float64 {
+	for i, v := range x {
+		*n += math.Phi // of its multiples, no two are equally far above whole numbers
+		size := math.Abs(v)
+		if size == 0 {
+			size = 1
+		}
+		to[i] = math.FMA(float64(way*0x1p-14*(0.5+*n-math.Floor(*n))), size, v)
+	}
+	return to
 }
 
 // edge warns of guards that stand on their threshold at the start and move with what derivatives are taken by. On one
@@ -255,7 +283,8 @@ func (s *Solver) edge() {
 					}
 				}
 			}
-			if s.same(modes[0], modes[1]) || !s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) {
+			if s.same(modes[0], modes[1]) ||
+				!s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) && !(rests && s.bends(modes)) {
 				continue
 			}
 		case !g.Crossing && rate < 0: // it leaves its threshold for the side where it waits

@@ -192,6 +192,9 @@ const (
 	// Unstable: steps of fixed length are longer than what is stable, so that what is fast grows where it should die
 	// out. Value is the estimated size of the largest eigenvalue of ∂f/∂y at T.
 	Unstable
+	// Standing: the condition of an event, of all its elements, held from the start on and was never false, so it did
+	// not fire.
+	Standing
 )
 
 // Meeting is a pair of causes that met at (T, Y) with discretes D and modes M. The second one of an Edge is the start.

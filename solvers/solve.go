@@ -337,8 +337,10 @@ func (s *Solver) warn(w Warning) {
 	s.stats.Warnings = append(s.stats.Warnings, w)
 }
 
-// never warns of times that did not come because they lie after the end.
+// never warns of what did not happen: events whose conditions held from the start on, and times that did not come
+// because they lie after the end.
 func (s *Solver) never() {
+	s.standing()
 	if s.stats.Stopped {
 		return
 	}
@@ -346,6 +348,27 @@ func (s *Solver) never() {
 		if t := s.sched.times[i]; s.sched.single(i) && i != 1 && !s.sched.came[i] &&
 			!s.sched.knot(i) && t < math.Inf(1) && !s.sched.list[i].Pending {
 			s.warn(Warning{Kind: Outside, T: s.t, Name: s.sched.name(i), Instant: i, Value: t})
+		}
+	}
+}
+
+// standing warns of events of which all elements have held since the start. What was false once is on, or has fired.
+// What began on its threshold is a matter of ties.
+func (s *Solver) standing() {
+	if !(s.t > s.sched.times[InstantStart]) {
+		return
+	}
+	waits := make([]bool, len(s.events)) // or has fired
+	for i, g := range s.guards {
+		if g.Event >= 0 && (g.Watch || g.twoSided() || s.arms[i].on || !s.truth[i] || s.historyOf(i).count > 0 ||
+			s.arms[i].edge) {
+			waits[g.Event] = true
+		}
+	}
+	for _, g := range s.guards {
+		if g.Event >= 0 && !waits[g.Event] {
+			waits[g.Event] = true
+			s.warn(Warning{Kind: Standing, T: s.t, Name: s.events[g.Event].Name, Instant: -1})
 		}
 	}
 }

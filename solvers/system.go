@@ -183,6 +183,8 @@ type Event struct {
 	Settles, After bool
 	// Silent tells that the body changes nothing that is seen at once: only what is pending.
 	Silent bool
+	// Read tells that the state is read where the event happens.
+	Read bool
 }
 
 // Never is the time of an instant that is not pending.

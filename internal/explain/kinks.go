@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"slices"
 
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
@@ -15,32 +16,44 @@ import (
 // Kinks warns of kinks exactly where a recorded run reads its state: at the start, in bodies and after them, and where
 // objectives read; and of kinks in what is computed of params before the run, and in conditions. It ignores the times
 // between, and kinks of rates that the run leaves at once, because a trajectory crosses a kink there in one point,
-// which has no weight. reader reads the run; functionals are what the objectives were computed from. It returns the
-// params that kinks of params alone depend on, and how many of the warnings are of these.
+// which has no weight. reader reads the run; functionals are what the objectives were computed from. It returns what
+// all kinks that matter depend on, what those do of which that is all that moves them, and how many of the warnings are
+// of these.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
 	functionals []float64, l *diag.List,
-) (params []tapec.Name, still int, err error) {
+) (all, alone []tapec.Name, n int, err error) {
 	if find == nil {
-		return nil, 0, nil
+		return nil, nil, 0, nil
 	}
 	reader.Open(ctx, run)
 	said := map[source.Span]bool{}
 	var m solvers.Mark
 	warn := func(list []system.Kink) {
 		for _, k := range list {
-			if said[k.Span] || k.Clock && x.fixed(&m) {
+			if k.Clock && find.Fixed(&m) {
 				continue
 			}
-			said[k.Span] = true
-			if k.Still {
-				params, still = append(params, k.From...), still+1
+			one := k.Still || k.Held || k.Set
+			if one {
+				alone = join(alone, k.From)
+			} else {
+				all = join(all, find.TimeOf(&m))
+			}
+			if !k.Idle {
+				all = join(all, k.From)
+			}
+			if said[k.Span] {
+				continue
+			}
+			if said[k.Span] = true; one {
+				n++
 			}
 			what := map[tape.Op]string{
 				tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
 				tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
 				tape.MaxAxes: "a tie of max", tape.Less: "a condition set to its threshold",
 			}[k.Op]
-			if k.Still && k.Op.HasJump() {
+			if k.Op.HasJump() && (k.Still || k.Held) {
 				what = map[bool]string{true: "a condition at its threshold", false: "a jump"}[k.Op == tape.Less ||
 					k.Op == tape.LessEq]
 			}
@@ -55,36 +68,28 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 	span := 0.0
 	for _, i := range []int{0, run.Marks() - 1} {
 		if _, _, err := reader.LoadMark(i, &m); err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
 		}
 		span = m.T - span
 	}
 	for i := range run.Marks() {
 		if _, _, err := reader.LoadMark(i, &m); err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
 		}
 		warn(find.AtMark(&m, span))
 	}
 	warn(find.InValues(&m, functionals))
-	return params, still, nil
+	return all, alone, n, nil
 }
 
-// fixed reports whether the time of a mark depends on nothing.
-func (x *Explainer) fixed(m *solvers.Mark) bool {
-	c := x.model.Checked
-	if m.Kind == solvers.MarkStart {
-		return typecheck.Static(c.From)
-	}
-	if m.Kind != solvers.MarkFire || m.Firing.Event >= len(c.Events) {
-		return false
-	}
-	e := c.Events[m.Firing.Event]
-	for _, t := range append([]typecheck.Expr{e.Every, e.From, e.When, e.Crossing}, e.Times...) {
-		if t != nil && !typecheck.Static(t) {
-			return false
+// join adds to to those of more that it lacks.
+func join(to, more []tapec.Name) []tapec.Name {
+	for _, n := range more {
+		if !slices.Contains(to, n) {
+			to = append(to, n)
 		}
 	}
-	return e.When == nil && e.Crossing == nil
+	return to
 }
 
 // Empty warns that a run has no length, where largest values over it depend on whether its end or its start moves.

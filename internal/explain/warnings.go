@@ -111,6 +111,8 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 			Code: CodeOutside, Level: level, Span: at,
 			Message: fmt.Sprintf("%s at %s lies outside the time span and never happens", w.Name, x.When(w.Value)),
 		})
+	case solvers.Standing:
+		x.standing(w.Name, at, l)
 	case solvers.Past:
 		l.Warnf(CodeOutside, at, "at %s, the body of %s sets the time of %s to %s, which is past: %[3]s does not "+
 			"fire at it", x.When(w.T), w.Other, w.Name, diag.Number(w.Value))
@@ -143,6 +145,22 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
 			"was false", w.Name, x.When(w.T))
 	}
+}
+
+// standing warns of an event that did not fire since its condition held from the start on.
+func (x *Explainer) standing(name string, at source.Span, l *diag.List) {
+	which := "its condition holds"
+	for _, e := range x.model.Checked.Events {
+		if e.Name == name {
+			at = e.When.Span()
+			if len(e.Indices) > 0 {
+				which = "the conditions of all its elements hold"
+			}
+		}
+	}
+	l.Warnf(typecheck.CodeNeverFires, at, "event %q never fires: %s from the start on, and it fires as a condition "+
+		"becomes true; to fire at the start as well it needs the option at start",
+		strings.TrimSuffix(name, ".trigger"), which)
 }
 
 // matters reports whether a result would be another one, had an explicit time outside of the run come: that of an event

@@ -177,8 +177,8 @@ var statuses = [...]struct{ name, words string }{
 			"here, or less accurate than it seems",
 	},
 	Unbounded: {
-		"unbounded", "the objective falls without end, or beyond what can be computed; bounds keep variables where it " +
-			"makes sense",
+		"unbounded", "the objective falls without end, or beyond what can be computed; bounds keep variables where " +
+			"it makes sense",
 	},
 	Unsatisfiable: {"unsatisfiable", "no point near this one satisfies the constraints better"},
 	Failed:        {"failed", "the objective has no value at the start"},

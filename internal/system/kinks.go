@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
 )
 
 // Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, ties of
@@ -21,6 +22,11 @@ type Kinks struct {
 	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without thresholds.
 	guards *tape.Evaluator[float64]
 	bodies map[int]*tape.Evaluator[float64]
+	// beside are params and discretes a little to one side and the other of those at the present mark, as they move
+	// with what derivatives are taken by; those of other discretes are theirs. It is empty where no operation depends
+	// on params and discretes alone.
+	beside struct{ p, d [2][]float64 }
+	held   bool // some operation does
 }
 
 // outlet is what some elements of an output are kinks of.
@@ -37,9 +43,15 @@ type Kink struct {
 	// Clock tells that the operation depends on nothing but the time. At a fixed time it does not
 	// move.
 	Clock bool
-	// Still tells that the operation depends on params alone: it is at its kink at any time. From are these.
+	// Still tells that the operation depends on params alone: it is at its kink at any time.
 	Still bool
-	From  []tapec.Name
+	// Held tells that it depends on discretes and params alone: it is at its kink until an event.
+	Held bool
+	// Set tells that it is a condition that a body has set to its threshold.
+	Set  bool
+	From []tapec.Name // what the operation depends on
+	// Idle tells that it decides about modes, and that rates are the same on both sides.
+	Idle bool
 }
 
 // kinkTape is a tape with operations that have kinks.
@@ -50,12 +62,16 @@ type kinkTape struct {
 	ops   []tape.Value
 	clock map[tape.Value]bool
 	still map[tape.Value]bool
+	held  map[tape.Value]bool
 }
 
 // Kinks returns what finds the kinks of the model; nil if it has no operation with kinks.
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
-	k := &Kinks{model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{}}
+	k := &Kinks{
+		model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
+		bodies: map[int]*tape.Evaluator[float64]{},
+	}
 	for _, name := range p.active {
 		k.active[name] = true
 	}
@@ -71,7 +87,7 @@ func (p *Problem) Kinks() *Kinks {
 		return (in.Kind == tapec.Fire || in.Kind == tapec.Every) && c.Affects[in.Event] != nil
 	})
 	if timed && slices.ContainsFunc(c.GuardList, threshold) {
-		k.guards, k.bodies = tape.NewEvaluator[float64](c.Guards), map[int]*tape.Evaluator[float64]{}
+		k.guards = tape.NewEvaluator[float64](c.Guards)
 	}
 	if len(k.tapes) == 0 && k.guards == nil {
 		return nil
@@ -86,7 +102,7 @@ func (k *Kinks) add(t *tape.Tape) {
 	}) {
 		return
 	}
-	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}}
+	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}, held: map[tape.Value]bool{}}
 	moves := tape.DependsOnFunc(t, func(name string) bool { return k.free(tapec.MustName(name)) })
 	steers := tape.DependsOnFunc(t, func(name string) bool {
 		return tapec.MustName(name).Role != tapec.Time
@@ -94,11 +110,16 @@ func (k *Kinks) add(t *tape.Tape) {
 	flows := tape.DependsOnFunc(t, func(name string) bool {
 		return tapec.MustName(name).Role != tapec.Param
 	})
+	changes := tape.DependsOnFunc(t, func(name string) bool {
+		role := tapec.MustName(name).Role
+		return role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete
+	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		if op := t.Instrs[i].Op; moves[v] && (op.HasKink() || op.HasJump() && !flows[v]) {
+		if op := t.Instrs[i].Op; moves[v] && (op.HasKink() || op.HasJump() && !changes[v]) {
 			kt.ops = append(kt.ops, v)
-			kt.clock[v], kt.still[v] = !steers[v], !flows[v]
+			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
+			k.held = k.held || kt.held[v]
 		}
 	}
 	if len(kt.ops) > 0 {
@@ -144,6 +165,7 @@ func (k *Kinks) addOnce() {
 // there, and in the rates if they do not leave them. A kink at one moment has no weight in an integral.
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
+	k.follow(m)
 	switch m.Kind {
 	case solvers.MarkStart:
 		found := slices.Concat(k.stay(m, span), k.look(c.Initial, m, nil, nil), k.modes(m))
@@ -167,8 +189,92 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	return nil
 }
 
-// modes lists the kinks of params alone that decide about the modes at a mark, and about whether conditions of events
-// are met.
+// follow moves params and discretes at the start, and discretes through bodies: one that a body has set to a number
+// does not move any more. States move anyhow.
+func (k *Kinks) follow(m *solvers.Mark) {
+	fires := m.Kind == solvers.MarkFire && k.model.Compiled.Affects[m.Firing.Event] != nil
+	if !k.held || !fires && m.Kind != solvers.MarkStart {
+		return
+	}
+	for side, way := range [2]float64{beside, -beside} {
+		n := 0.0
+		if m.Kind == solvers.MarkStart {
+			k.beside.p[side] = k.params(way, &n)
+		}
+		t := []float64{m.T}
+		if !k.Fixed(m) {
+			t = move(t, way, &n)
+		}
+		if p, d := k.beside.p[side], &k.beside.d[side]; fires {
+			_, *d = k.fire(m, t, move(m.Ym, way, &n), *d, p)
+		} else {
+			*d = k.begin(t, p)
+		}
+	}
+}
+
+// TimeOf lists what the time of a mark depends on.
+func (k *Kinks) TimeOf(m *solvers.Mark) []tapec.Name {
+	x := separation{neighbour: neighbour{Worker: &Worker{model: k.model}}}
+	switch {
+	case k.Fixed(m):
+		return nil
+	case m.Guard >= 0:
+		return x.inputs(solvers.Cause{Guard: m.Guard})
+	case m.Instant >= 0:
+		return x.timeOf(m.Instant)
+	}
+	return nil
+}
+
+// Fixed reports whether the time of a mark depends on nothing.
+func (k *Kinks) Fixed(m *solvers.Mark) bool {
+	c := k.model.Checked
+	if m.Kind == solvers.MarkStart {
+		return typecheck.Static(c.From)
+	}
+	if m.Kind != solvers.MarkFire || m.Firing.Event >= len(c.Events) {
+		return false
+	}
+	e := c.Events[m.Firing.Event]
+	for _, t := range append([]typecheck.Expr{e.Every, e.From, e.When, e.Crossing}, e.Times...) {
+		if t != nil && !typecheck.Static(t) {
+			return false
+		}
+	}
+	return e.When == nil && e.Crossing == nil
+}
+
+// params returns the params with those moved that derivatives are by.
+func (k *Kinks) params(way float64, n *float64) []float64 {
+	p := k.point.p
+	q := move(p, way, n)
+	for _, s := range k.model.Checked.Params {
+		if at := k.model.Param(s.Name); !k.active[s.Name] {
+			copy(q[at.Offset:at.Offset+at.Len], p[at.Offset:])
+		}
+	}
+	follow(k.point, q, func(i int, x float64) { q[i] = x })
+	return q
+}
+
+// begin returns the discretes at the start of a run.
+func (k *Kinks) begin(t, p []float64) []float64 {
+	start := k.model.Compiled.Start
+	d := make([]float64, k.model.layout.nD)
+	e := tape.NewEvaluator[float64](start)
+	k.model.load(start, e, &values{vecT: t, vecP: p})
+	e.Run()
+	for _, out := range start.Outputs {
+		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecD {
+			copy(d[at.offset:], e.Output(out.Name))
+		}
+	}
+	return d
+}
+
+// modes lists the kinks of params and discretes alone that decide about the modes at a mark, and about whether
+// conditions of events are met.
 func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
@@ -176,6 +282,11 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	if k.anyStill(c.Choose) {
 		for _, out := range c.Choose.Outputs {
 			found = append(found, k.through(outlet{c.Choose, out.Name, all}, &at, true)...)
+		}
+		if len(found) > 0 && k.idle(&at) {
+			for i := range found {
+				found[i].Idle = true
+			}
 		}
 	}
 	if k.anyStill(c.Guards) {
@@ -185,10 +296,40 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
-// anyStill reports whether t has operations with kinks of params alone.
+// idle reports whether the rates at some values are the same in the modes on either side of kinks of params and
+// discretes.
+func (k *Kinks) idle(at *values) bool {
+	c := k.model.Compiled
+	var rates [2][]float64
+	for side, d := range [2]float64{beside, -beside} {
+		near := k.tapes[c.Choose].near
+		k.model.load(c.Choose, near, at)
+		k.nudge(near, d, true)
+		near.Run()
+		there := *at
+		there[vecM] = slices.Clone(at[vecM])
+		for _, out := range c.Choose.Outputs {
+			copy(there[vecM][k.model.layout.part(tapec.MustName(out.Name)).offset:], near.Output(out.Name))
+		}
+		e := tape.NewEvaluator[float64](c.Rates)
+		k.model.load(c.Rates, e, &there)
+		e.Run()
+		for _, out := range c.Rates.Outputs {
+			rates[side] = append(rates[side], e.Output(out.Name)...)
+		}
+	}
+	for i, x := range rates[0] {
+		if y := rates[1][i]; !(math.Abs(x-y) <= float64(0x1p-45*math.Abs(x))) {
+			return false
+		}
+	}
+	return true
+}
+
+// anyStill reports whether t has operations with kinks of params and discretes alone.
 func (k *Kinks) anyStill(t *tape.Tape) bool {
 	kt := k.tapes[t]
-	return kt != nil && slices.ContainsFunc(kt.ops, func(v tape.Value) bool { return kt.still[v] })
+	return kt != nil && slices.ContainsFunc(kt.ops, func(v tape.Value) bool { return kt.still[v] || kt.held[v] })
 }
 
 // InValues lists the kinks at which the objectives are, as functions of functionals. m is the last
@@ -218,7 +359,18 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 			}
 		}
 	}
-	return k.look(t, &later, m.Mp, nil)
+	// Pieces of a smooth table have kinks where they meet, and rates have none.
+	found := k.look(t, &later, m.Mp, nil)
+	alone := func(x Kink) bool { return x.Still || x.Held }
+	if slices.ContainsFunc(found, alone) {
+		at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+		if !slices.ContainsFunc(t.Outputs, func(out tape.Output) bool {
+			return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
+		}) {
+			found = slices.DeleteFunc(found, alone)
+		}
+	}
+	return found
 }
 
 // look evaluates t at a mark.
@@ -245,10 +397,8 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	var found []Kink
 	for _, v := range kt.ops {
 		if in := t.Instr(v); k.bent(t, v, at) {
-			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v]}
-			if kink.Still {
-				kink.From = inputsOfValue(t, v)
-			}
+			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
+			kink.From = inputsOfValue(t, v)
 			found = append(found, kink)
 		}
 	}
@@ -297,18 +447,13 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	before := margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
 	for _, way := range []float64{beside, -beside} {
 		n := 0.0
-		t, q := move([]float64{m.T}, way, &n), move(p, way, &n)
-		for _, s := range k.model.Checked.Params {
-			if at := k.model.Param(s.Name); !k.active[s.Name] {
-				copy(q[at.Offset:at.Offset+at.Len], p[at.Offset:])
-			}
-		}
-		follow(k.point, q, func(i int, x float64) { q[i] = x })
+		t, q := move([]float64{m.T}, way, &n), k.params(way, &n)
 		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
 		moved := margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
 		for i, g := range c.GuardList {
 			if threshold(g) && after[i] == 0 && before[i] != 0 && math.Abs(moved[i]) > 0 {
-				found = append(found, Kink{Op: tape.Less, Span: g.Span})
+				from := append(inputsOf(c.Guards, tapec.Margins.Name(), i), k.TimeOf(m)...)
+				found = append(found, Kink{Op: tape.Less, Span: g.Span, Set: true, From: from})
 			}
 		}
 	}
@@ -346,12 +491,12 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	return k.through(o, &at, true)
 }
 
-// through lists the kinks of the tape of o at some values, or those of params alone, if what o lets through has one:
-// where two pieces of a smooth table meet, each has a kink and their sum has none.
+// through lists the kinks of the tape of o at some values, or those of params and discretes alone, if what o lets
+// through has one: where two pieces of a smooth table meet, each has a kink and their sum has none.
 func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
 	found := k.at(o.tape, at)
 	if still {
-		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still })
+		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
 	}
 	if len(found) == 0 {
 		return nil
@@ -364,7 +509,7 @@ func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
 		bend[j] = make([]float64, len(here))
 		for side, way := range []float64{beside, -beside} {
 			k.model.load(o.tape, kt.near, at)
-			nudge(kt.near, way/float64(1+j), still)
+			k.nudge(kt.near, way/float64(1+j), still)
 			kt.near.Run()
 			step[side][j] = make([]float64, len(here))
 			for i, x := range kt.near.Output(o.name) {
@@ -409,7 +554,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 		var side [2][]float64
 		for j, d := range []float64{way, way / 2} {
 			k.model.load(t, kt.near, at)
-			nudge(kt.near, d, false)
+			k.nudge(kt.near, d, false)
 			kt.near.Run()
 			side[j] = tape.Bends(kt.near, v, nil)
 		}
@@ -426,13 +571,29 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 // beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
 const beside = 0x1p-14
 
-// nudge moves what a tape reads: params or, unless they alone are to move, all but modes and what has fired.
-func nudge(e *tape.Evaluator[float64], d float64, params bool) {
-	n := 0.0
+// nudge moves what a tape reads: params and discretes or, unless they alone are to move, all but modes and what has
+// fired.
+func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
+	n, side := 0.0, 0
+	if d < 0 {
+		side = 1
+	}
 	for _, in := range e.Tape().Inputs {
-		role := tapec.MustName(in.Name).Role
-		if role == tapec.Param || !params && role != tapec.HeldMode && role != tapec.Fired {
-			copy(e.Input(in.Name), move(e.Input(in.Name), d, &n))
+		name := tapec.MustName(in.Name)
+		x, at := e.Input(in.Name), k.model.layout.part(name).offset
+		// to moves x towards values beside those of the run.
+		to := func(moved []float64) {
+			for i, b := range moved[at : at+len(x)] {
+				x[i] += float64(math.Abs(d) / beside * (b - x[i]))
+			}
+		}
+		switch role := name.Role; {
+		case role == tapec.Param && k.held:
+			to(k.beside.p[side])
+		case (role == tapec.Discrete || role == tapec.LeftDiscrete) && k.held:
+			to(k.beside.d[side])
+		case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
+			copy(x, move(x, d, &n))
 		}
 	}
 }

@@ -25,13 +25,26 @@ func (w *Worker) Moves(ties []solvers.Meeting, variables []Variable, columns int
 	return out
 }
 
-// Reads tells which of the variables, by columns of a row of the gradient, move one of the params that are named.
-func (w *Worker) Reads(params []tapec.Name, variables []Variable, columns int) []bool {
+// Reads tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that
+// are named.
+func (w *Worker) Reads(names []tapec.Name, variables []Variable, columns int) []bool {
 	out := make([]bool, columns)
-	x := separation{neighbour: neighbour{Worker: w}, params: map[string]bool{}}
-	for _, n := range params {
-		x.params[n.Of] = true
+	x := separation{neighbour: neighbour{Worker: w}}
+	x.begin()
+	x.followAll(names)
+	for _, v := range variables {
+		x.mark(v, out[v.Offset:v.Offset+v.Len])
 	}
+	return out
+}
+
+// Reaches tells by which of the variables element i of the objectives may have derivatives other than zero: what it
+// reads depends on them in the course of the run.
+func (w *Worker) Reaches(i int, variables []Variable, columns int) []bool {
+	out := make([]bool, columns)
+	x := separation{neighbour: neighbour{Worker: w}}
+	x.begin()
+	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	for _, v := range variables {
 		x.mark(v, out[v.Offset:v.Offset+v.Len])
 	}
@@ -52,9 +65,13 @@ type separation struct {
 	apart func() (x, noise float64)
 }
 
-func (x *separation) find() {
+func (x *separation) begin() {
 	x.params, x.initial = map[string]bool{}, map[string]bool{}
 	x.seen, x.fired = map[tapec.Name]bool{}, map[int]bool{}
+}
+
+func (x *separation) find() {
+	x.begin()
 	causes := x.tie.Causes
 	var direct [2][]tapec.Name
 	for k, c := range causes {
@@ -149,6 +166,12 @@ func (x *separation) mark(v Variable, to []bool) {
 			for k := range to {
 				to[k] = true
 			}
+		}
+		return
+	}
+	if x.apart == nil && x.params[v.Name] {
+		for k := range to {
+			to[k] = true
 		}
 		return
 	}
@@ -306,6 +329,8 @@ func (x *separation) follow(n tapec.Name) {
 				x.followEvent(e)
 			}
 		}
+	case tapec.Functionals:
+		x.followFunctional(n)
 	case tapec.HeldMode: // it changes at times
 		if x.start {
 			return
@@ -316,6 +341,32 @@ func (x *separation) follow(n tapec.Name) {
 			}
 		}
 	}
+}
+
+func (x *separation) followFunctional(n tapec.Name) {
+	c := x.model.Compiled
+	x.followAll(x.timeOf(int(solvers.InstantStart)))
+	x.followAll(x.timeOf(int(solvers.InstantEnd)))
+	for _, t := range []*tape.Tape{c.Initial, c.Final, c.Peaks} {
+		x.followAll(inputsOf(t, n, -1))
+	}
+	for group, t := range c.AtTimes {
+		if list := inputsOf(t, n, -1); len(list) > 0 {
+			x.followAll(list)
+			for i, in := range c.InstantList {
+				if in.Kind == tapec.Site && in.Group == group {
+					x.followAll(x.timeOf(i))
+				}
+			}
+		}
+	}
+	for e, t := range c.AtEvents {
+		if list := inputsOf(t, n, -1); len(list) > 0 {
+			x.followAll(list)
+			x.followEvent(e)
+		}
+	}
+	x.followAll(inputsOf(c.Rates, tapec.Name{Role: tapec.Integrand, Of: n.Of}, -1))
 }
 
 func (x *separation) followEvent(e int) {

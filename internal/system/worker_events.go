@@ -160,6 +160,7 @@ func (w *Worker) Events() []solvers.Event {
 			Name: e.Name, Elems: eventElems(e.Indices), Array: len(e.Indices) > 0,
 			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
 			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
+			Read:    w.model.Compiled.AtEvents[i] != nil,
 			Settles: e.Settles, After: e.After,
 		}
 		if e.Transient {
