@@ -10,7 +10,7 @@ type implicitPull struct {
 	tb    []float64 // [l]
 	ready bool
 
-	denseSeeds
+	seeds Seeds
 }
 
 func (r *implicitRungeKutta) readyPull() {
@@ -36,8 +36,8 @@ func (r *implicitRungeKutta) readyPull() {
 func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.pull
-	seeded, need := g.seeded, r.live
-	if g.seeded = false; seeded {
+	seeded, need := g.seeds.Sown, r.live
+	if g.seeds.Sown = false; seeded {
 		need = r.seen
 	}
 	if r.Prepare(f) != nil {
@@ -61,15 +61,15 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	if seeded {
 		for j := range l {
-			c.T0[j] += g.t[j]
+			c.T0[j] += g.seeds.T[j]
 			if c.WantH {
-				c.H[j] += g.h[j]
+				c.H[j] += g.seeds.H[j]
 			}
 		}
 	}
 	base := func(i int) []float64 {
 		if seeded {
-			return g.seed[i*n*l : (i+1)*n*l]
+			return g.seeds.K[i*n*l : (i+1)*n*l]
 		}
 		return r.zero[:n*l]
 	}
@@ -129,7 +129,7 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	r.sum.combine(c.Y0, c.Y1, 1, g.yb, n*l)
 	if seeded {
-		for i, v := range g.y0 {
+		for i, v := range g.seeds.Y0 {
 			c.Y0[i] += v
 		}
 	}
@@ -193,5 +193,5 @@ func (r *implicitRungeKutta) InterpolatePull(f CotangentField, s *Step, theta fl
 		r.ends.Pull(f.(CotangentJacobianField), s.Node(theta), r.y, w, tb)
 	}
 	r.weigh(theta)
-	r.sow(&r.pull.denseSeeds, r.rows, s, &r.theta, &r.drift, theta, w, tb)
+	r.sow(&r.pull.seeds, r.rows, s, &r.theta, &r.drift, theta, w, tb)
 }

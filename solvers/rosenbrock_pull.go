@@ -16,7 +16,7 @@ type rosenbrockPull struct {
 	tb    []float64 // [l]
 	ready bool
 
-	denseSeeds
+	seeds Seeds
 }
 
 func (r *rosenbrock) readyPull() {
@@ -46,8 +46,8 @@ func (r *rosenbrock) readyPull() {
 func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.pull
-	seeded := g.seeded
-	g.seeded = false
+	seeded := g.seeds.Sown
+	g.seeds.Sown = false
 	whole := !seeded && !c.WantH
 	if whole && s.Kept != nil && r.pullWhole(f, s, c, s.Kept) {
 		return
@@ -74,9 +74,9 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	if seeded {
 		for j := range l {
-			c.T0[j] += g.t[j]
+			c.T0[j] += g.seeds.T[j]
 			if c.WantH {
-				c.H[j] += g.h[j]
+				c.H[j] += g.seeds.H[j]
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		states := v[:n*l]
 		base := r.zero[:n*l]
 		if seeded {
-			base = g.seed[i*n*l : (i+1)*n*l]
+			base = g.seeds.K[i*n*l : (i+1)*n*l]
 		}
 		r.at[i].combine(states, base, 1, g.yb, n*l)
 		if c.WantH {
@@ -149,7 +149,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	r.total.combine(c.Y0, c.Y1, 1, g.yb, n*l)
 	if seeded {
-		for i, v := range g.y0 {
+		for i, v := range g.seeds.Y0 {
 			c.Y0[i] += v
 		}
 	}
@@ -239,5 +239,8 @@ func (r *rosenbrock) outerRun(s *Step, jb, v []float64, h float64, x *entryRun) 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
 func (r *rosenbrock) InterpolatePull(_ CotangentField, s *Step, theta float64, w, tb []float64) {
 	r.weigh(theta)
-	r.sow(&r.pull.denseSeeds, 1+r.stages, s, &r.theta, &r.drift, theta, w, tb)
+	r.sow(&r.pull.seeds, 1+r.stages, s, &r.theta, &r.drift, theta, w, tb)
 }
+
+// Seeds implements Seeded.
+func (r *rosenbrock) Seeds(*Step) *Seeds { return &r.pull.seeds }

@@ -52,6 +52,9 @@ type scheme struct {
 	// in this order.
 	at  []terms
 	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
+	// The same for the whole table, with the stages of the dense output and those on which only that depends.
+	seededAt  []terms
+	seededSum terms
 
 	reach float64                            // where the method is stable on the negative real axis
 	rays  func() *[stabilityRays + 1]float64 // where it is nearly stable along others
@@ -109,6 +112,20 @@ func newScheme(t *Tableau) *scheme {
 			r.sum.row = append(r.sum.row, 1+i)
 			r.sum.c = append(r.sum.c, 1)
 		}
+	}
+	for j := range x.a {
+		col := make([]float64, 1+len(x.a))
+		if j < s {
+			col[0] = x.b[j]
+		}
+		for i := j + 1; i < len(x.a); i++ {
+			if row := x.a[i]; j < len(row) {
+				col[1+i] = row[j]
+			}
+		}
+		r.seededAt = append(r.seededAt, sparse(col))
+		r.seededSum.row = append(r.seededSum.row, 1+j)
+		r.seededSum.c = append(r.seededSum.c, 1)
 	}
 	for i, beta := range x.beta {
 		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {

@@ -11,10 +11,8 @@ type dense struct {
 	kd    []float64 // [dense stages][w·l]
 	fresh bool      // kd is that of the last Push
 
-	at  []terms   // [stages + dense stages], over ȳ₁ and all Ȳ_i
-	sum terms     // all Ȳ_i
-	yb  []float64 // [1 + stages + dense stages][n·l]
-	denseSeeds
+	yb    []float64 // [1 + stages + dense stages][n·l]
+	seeds Seeds
 }
 
 // weigh makes theta the β(θ) and drift the β'(θ).
@@ -55,33 +53,7 @@ func (r *rungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w
 	g := &r.dense
 	r.extend(f, s)
 	r.weigh(theta)
-	if g.at == nil {
-		r.transposeDense()
-	}
-	r.sow(&g.denseSeeds, len(r.a), s, &r.theta, &g.drift, theta, w, tb)
-}
-
-// transposeDense lists the columns of the whole table, with the stages of the dense output and those on which only
-// the interpolant depends.
-func (r *rungeKutta) transposeDense() {
-	g := &r.dense
-	n, l, stages, total := r.n, r.l, r.info.Stages, len(r.a)
-	g.at = make([]terms, total)
-	for j := range total {
-		col := make([]float64, 1+total)
-		if j < stages {
-			col[0] = r.in.b[j]
-		}
-		for i := j + 1; i < total; i++ {
-			if row := r.in.a[i]; j < len(row) {
-				col[1+i] = row[j]
-			}
-		}
-		g.at[j] = sparse(col)
-		g.sum.row = append(g.sum.row, 1+j)
-		g.sum.c = append(g.sum.c, 1)
-	}
-	g.yb = make([]float64, (1+total)*n*l)
+	r.sow(&g.seeds, len(r.a), s, &r.theta, &g.drift, theta, w, tb)
 }
 
 // pullSeeded is Pull with the cotangents of the dense output: k̄_i has the further term h Σ β_i(θ) w, and the stages
@@ -89,17 +61,20 @@ func (r *rungeKutta) transposeDense() {
 func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.dense
-	g.seeded = false
+	g.seeds.Sown = false
+	if g.yb == nil {
+		g.yb = make([]float64, (1+len(r.a))*n*l)
+	}
 	copy(g.yb[:n*l], c.Y1)
 	for j, v := range c.T1 {
-		c.T0[j] = v + g.t[j]
+		c.T0[j] = v + g.seeds.T[j]
 		if c.WantH {
-			c.H[j] = v + g.h[j]
+			c.H[j] = v + g.seeds.H[j]
 		}
 	}
 	for i := len(r.a) - 1; i >= 0; i-- {
-		at := &g.at[i]
-		at.combine(r.kb[:n*l], g.seed[i*n*l:(i+1)*n*l], 1, g.yb, n*l)
+		at := &r.seededAt[i]
+		at.combine(r.kb[:n*l], g.seeds.K[i*n*l:(i+1)*n*l], 1, g.yb, n*l)
 		r.quadratures(at, 1, c.DQ)
 		if c.WantH {
 			inner(c.H, s.K[i*w:(i+1)*w], r.kb)
@@ -113,11 +88,14 @@ func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 			}
 		}
 	}
-	g.sum.combine(c.Y0, c.Y1, 1, g.yb, n*l)
-	for i, v := range g.y0 {
+	r.seededSum.combine(c.Y0, c.Y1, 1, g.yb, n*l)
+	for i, v := range g.seeds.Y0 {
 		c.Y0[i] += v
 	}
 }
+
+// Seeds implements Seeded.
+func (r *rungeKutta) Seeds(*Step) *Seeds { return &r.dense.seeds }
 
 // InterpolateSlope writes the dense output y[N] at T + theta·H, with the bits of Interpolate, and its derivative by
 // time, yd[N] = Σ β'_i(θ) k_i. At the ends this is the slope of this step, which may differ from that of its

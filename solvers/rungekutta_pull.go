@@ -13,7 +13,7 @@ import "math"
 // parameters (a clipped step, an event) asks for h̄. Stages on which y₁ does not depend are skipped.
 func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	r.readyPull()
-	if r.dense.seeded {
+	if r.dense.seeds.Sown {
 		r.pullSeeded(f, s, c)
 		return
 	}

@@ -69,7 +69,7 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 		return
 	}
 	if seeded {
-		at, sum = r.dense.at, &r.dense.sum
+		at, sum = r.seededAt, &r.seededSum
 	}
 	g.stages(r, f, s, d, seeded)
 	g.from, g.seeded = nil, false
@@ -160,9 +160,6 @@ func (r *rungeKutta) InterpolatePullPush(
 	g := r.readySecond()
 	r.extend(f, s)
 	r.weigh(theta)
-	if r.dense.at == nil {
-		r.transposeDense()
-	}
 	g.stages(r, f, s, d, true)
 	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.dense.drift, r.beta, theta, td, g.kd, w, tb)
 }

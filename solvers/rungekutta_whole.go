@@ -8,11 +8,14 @@ func (r *scheme) describe() {
 	stages := r.info.Stages
 	form := func(t terms) Terms { return Terms{t.row, t.c} }
 	r.whole = Arithmetic{
-		Stages: stages, FSAL: r.info.FSAL, Nodes: r.info.Nodes, Live: r.live,
-		B: form(r.b), Sum: form(r.sum),
+		Stages: stages, FSAL: r.info.FSAL, Nodes: r.c, Live: r.live, B: form(r.b), Sum: form(r.sum),
+		Rows: len(r.a), SeededSum: form(r.seededSum),
+	}
+	for i := range r.a {
+		r.whole.A = append(r.whole.A, form(r.a[i]))
+		r.whole.SeededAt = append(r.whole.SeededAt, form(r.seededAt[i]))
 	}
 	for i := range stages {
-		r.whole.A = append(r.whole.A, form(r.a[i]))
 		r.whole.At = append(r.whole.At, form(r.at[i]))
 	}
 	if len(r.e3.c) == 0 {
@@ -20,7 +23,6 @@ func (r *scheme) describe() {
 	} else {
 		r.whole.Combined = [2]Terms{form(r.e), form(r.e3)}
 	}
-	r.whole.Rows = len(r.a)
 	for i := stages; i < len(r.read); i++ {
 		if theta := r.read[i]; theta > 0 {
 			r.whole.Points = append(r.whole.Points, Point{theta, form(r.node[i])})

@@ -83,38 +83,30 @@ func (r *stageWork) denseTangent(s *Step, d *StepTangent, beta, drift *terms, th
 	}
 }
 
-// denseSeeds are the cotangents of the dense output, which Pull takes in. They are allocated at their first use, since
-// most runs observe at ends of steps.
-type denseSeeds struct {
-	seeded bool
-	seed   []float64 // [rows of K][n·l] Σ β_i(θ) w
-	y0     []float64 // [n·l] Σ w
-	h, t   []float64 // [l] what θ = (t* - t)/h adds to h̄ and t̄₀
-}
-
-// sow adds the cotangent w of y₀ + h Σ β_j(θ) k_j to g, which has room for so many rows, and that of its time to tb.
-func (r *stageWork) sow(g *denseSeeds, rows int, s *Step, beta, drift *terms, theta float64, w, tb []float64) {
+// sow adds the cotangent w of y₀ + h Σ β_j(θ) k_j to g, for so many rows of K, and that of its time to tb. The memory of
+// g is allocated at its first use, since most runs observe at ends of steps.
+func (r *stageWork) sow(g *Seeds, rows int, s *Step, beta, drift *terms, theta float64, w, tb []float64) {
 	n, l := r.n, r.l
-	if g.seed == nil {
+	if g.K == nil {
 		v := func(n int) []float64 { return make([]float64, n*l) }
-		g.seed, g.y0, g.h, g.t = v(rows*n), v(n), v(1), v(1)
+		g.K, g.Y0, g.H, g.T = v(rows*n), v(n), v(1), v(1)
 	}
-	if !g.seeded {
-		g.seeded = true
-		clear(g.seed)
-		clear(g.y0)
-		clear(g.h)
-		clear(g.t)
+	if !g.Sown {
+		g.Sown = true
+		clear(g.K)
+		clear(g.Y0)
+		clear(g.H)
+		clear(g.T)
 	}
 	for j, i := range beta.row {
 		b := beta.c[j]
-		seed := g.seed[i*n*l : (i+1)*n*l]
+		seed := g.K[i*n*l : (i+1)*n*l]
 		for m, v := range w {
 			seed[m] = math.FMA(b, v, seed[m])
 		}
 	}
 	for m, v := range w {
-		g.y0[m] += v
+		g.Y0[m] += v
 	}
 	// The part Σ β_i k_i·w of h̄ is in the inner products of Pull.
 	rate := r.slope[:n]
@@ -123,13 +115,13 @@ func (r *stageWork) sow(g *denseSeeds, rows int, s *Step, beta, drift *terms, th
 		for j := range l {
 			move := float64(v * w[i*l+j])
 			tb[j] += move
-			g.t[j] -= move
-			g.h[j] = math.FMA(-theta, move, g.h[j])
+			g.T[j] -= move
+			g.H[j] = math.FMA(-theta, move, g.H[j])
 		}
 	}
 }
 
-// denseDuals are denseSeeds with their tangents, which PullPush takes in.
+// denseDuals are Seeds with their tangents, which PullPush takes in.
 type denseDuals struct {
 	seeded bool
 	seed   Dual      // [rows of K][n] Σ β_i(θ) w

@@ -74,7 +74,8 @@ type Arithmetical interface {
 type Arithmetic struct {
 	Stages int
 	FSAL   bool // stage value Stages-1 is Y1
-	// Nodes are c_i: stage i is at T for 0, at T1 for 1 and otherwise at fma(c_i, H, T).
+	// Nodes are c_i: stage i is at T for 0, at T1 for 1 and otherwise at fma(c_i, H, T). Those of the dense output come
+	// last, here and in A.
 	Nodes []float64
 	A     []Terms // of the stage values, over the rows of K and Y0
 	B     Terms   // of Y1, over Y0, and of DQ, over 0
@@ -89,8 +90,29 @@ type Arithmetic struct {
 	At  []Terms
 	Sum Terms
 
-	Rows   int     // of K, with those of the dense output
-	Points []Point // where guards are read, in ascending order; the last is the end of the step
+	Rows int // of K, with those of the dense output
+	// At and Sum of steps within which something is read: all rows of K are pulled, those of the dense output first. A
+	// further term of a row's cotangent is its row of Seeds; see there.
+	SeededAt  []Terms
+	SeededSum Terms
+	Points    []Point // where guards are read, in ascending order; the last is the end of the step
+}
+
+// Seeded is an Interpolant whose steps can be transposed by others, with what InterpolatePull keeps.
+type Seeded interface {
+	Interpolant
+	// Seeds returns what InterpolatePull keeps for the Pull of s. Who takes it makes Sown false.
+	Seeds(s *Step) *Seeds
+}
+
+// Seeds are the cotangents of what was read within a step, which Pull takes in, for L lanes. Pull of a method with an
+// Arithmetic computes the cotangent of row i of K as H·(K_i + 1·SeededAt[i]). T is added to the cotangent of T0 before
+// those of the stages are, H to that of the length, and Y0 to that of Y0 at the end.
+type Seeds struct {
+	Sown bool      // there are any
+	K    []float64 // [rows of K][N·L] Σ β_i(θ) w
+	Y0   []float64 // [N·L] Σ w
+	H, T []float64 // [L] what θ = (t* - t)/h adds to h̄ and t̄₀
 }
 
 // Point is a point of a step, at Theta: the time fma(Theta, H, T), or T1 for 1. The state is Weights over the rows of K
