@@ -233,29 +233,38 @@ func BenchmarkSideBySide(b *testing.B) {
 			{Key: "sens.mode", Value: "adjoint"},
 			{Key: "sens.trust", Value: "off"},
 		}}
-		b.Run(model.name+"/"+model.method+"/lanes", func(b *testing.B) {
-			lanes, err := m.Lanes(opts, true)
-			if lanes == nil || err != nil {
-				b.Fatal(lanes, err)
-			}
-			row := make([]float64, 1+len(params))
-			b.ResetTimer()
-			lanes.Run(b.Context(), b.N, value, func(int) []float64 { return row }, make([]int, b.N))
-		})
-		b.Run(model.name+"/"+model.method+"/alone", func(b *testing.B) {
-			alone, err := m.Prepare(opts)
-			if err != nil {
+		besideAlone(b, model.name+"/"+model.method, m, opts, value)
+	}
+}
+
+// besideAlone measures gradients of a model, in lanes and alone.
+func besideAlone(b *testing.B, name string, m *odes.Model, opts odes.Options, value func(i int) []odes.Assignment) {
+	values, _, columns, err := m.Wanted(opts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	row := make([]float64, len(values)*(1+columns))
+	b.Run(name+"/lanes", func(b *testing.B) {
+		lanes, err := m.Lanes(opts, true)
+		if lanes == nil || err != nil {
+			b.Fatal(lanes, err)
+		}
+		b.ResetTimer()
+		lanes.Run(b.Context(), b.N, value, func(int) []float64 { return row }, make([]int, b.N))
+	})
+	b.Run(name+"/alone", func(b *testing.B) {
+		alone, err := m.Prepare(opts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ResetTimer()
+		for i := range b.N {
+			if err := alone.Set(value(i)...); err != nil {
 				b.Fatal(err)
 			}
-			b.ResetTimer()
-			for i := range b.N {
-				if err := alone.Set(value(i)...); err != nil {
-					b.Fatal(err)
-				}
-				if _, err := alone.Sensitivities(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+			if _, err := alone.Sensitivities(b.Context()); err != nil {
+				b.Fatal(err)
 			}
-		})
-	}
+		}
+	})
 }

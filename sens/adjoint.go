@@ -422,10 +422,16 @@ func (s *sweep) inside(i int, r *innerReading) error {
 	if err != nil {
 		return err
 	}
+	s.keepInside(method, s.field(i, &s.dense), r)
+	return nil
+}
+
+// keepInside has method keep the cotangents of what is read within s.dense.
+func (s *sweep) keepInside(method solvers.Interpolant, field solvers.CotangentField, r *innerReading) {
 	clear(s.yo)
 	clear(s.w)
 	s.obj.ObservePull(r.site, &s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
-	method.InterpolatePull(s.field(i, &s.dense), &s.dense, r.theta, s.yo, s.w)
+	method.InterpolatePull(field, &s.dense, r.theta, s.yo, s.w)
 	if r.instant >= 0 {
 		s.sys.InstantPull(r.instant, s.w)
 	}
@@ -435,7 +441,6 @@ func (s *sweep) inside(i int, r *innerReading) error {
 			s.hh[j] = math.FMA(r.theta, x, s.hh[j])
 		}
 	}
-	return nil
 }
 
 // interpolant makes s.dense step i.
@@ -445,10 +450,15 @@ func (s *sweep) interpolant(i int) (solvers.Interpolant, error) {
 		if _, err := s.read.LoadDense(i, &s.dense); err != nil {
 			return nil, err
 		}
-		clear(s.th)
-		clear(s.hh)
+		s.unheld()
 	}
 	return interpolant(s.method)
+}
+
+// unheld forgets what moves with a step.
+func (s *sweep) unheld() {
+	clear(s.th)
+	clear(s.hh)
 }
 
 // interpolant returns m as a method whose dense output can be differentiated.

@@ -179,9 +179,6 @@ func (r *laneRun) keep(vectors ...[]float64) {
 
 // Mark implements solvers.Sink.
 func (r *laneRun) Mark(m *solvers.Mark) error {
-	if m.Inside {
-		return errLane
-	}
 	if start := r.of.lanes[r.lane].Start; start != nil && m.Kind == solvers.MarkStart {
 		if err := start(m); err != nil {
 			return err
@@ -206,6 +203,9 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 		r.keep(m.Ym, m.Dm, m.Mm)
 		x.Ym, x.Dm, x.Mm = to.before.y, to.before.d, to.before.m
 	case solvers.MarkSite:
+		if m.Inside {
+			break
+		}
 		if to.left = r.leader(); to.left >= 0 {
 			b := &r.items[to.left].before
 			x.Ym, x.Dm, x.Mm = b.y, b.d, b.m
@@ -324,6 +324,9 @@ func (l *LaneRuns) back(first, objectives int) {
 				present[i].next--
 			}
 		}
+		for i := range l.sweeps {
+			l.sow(l.runs.Stepper(member), i, n)
+		}
 		l.runs.Stepper(member).Pull(block, n)
 	}
 }
@@ -354,6 +357,10 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 		s := l.sweeps[i]
 		mask[i] = 1
 		step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+		if s.loaded >= 0 {
+			step.Rows().PutDense(block[i:], &s.dense)
+		}
+		l.sow(step, i, n)
 	}
 	h := step.PullEnds(block, n)
 	roots := false
@@ -392,6 +399,18 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 	}
 }
 
+// sow gives a lane what its sweep has read within the step that is transposed next, if it has.
+func (l *LaneRuns) sow(step solvers.LaneStepper, lane, n int) {
+	s := l.sweeps[lane]
+	if s.loaded < 0 {
+		return
+	}
+	s.loaded = -1
+	seeds := s.method.(solvers.Seeded).Seeds(&s.dense)
+	step.Sow(lane, n, seeds)
+	seeds.Sown = false
+}
+
 // coming returns the item that comes next on the way back.
 func (r *laneRun) coming() *laneItem { return &r.items[r.next] }
 
@@ -410,6 +429,7 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 	l.lanes[r.lane].Resume(r.i)
 	s.objectives, s.stride, s.first, s.group = objectives, l.opts.stride(l.record.Size()), first, -1
 	s.aimed(first)
+	s.loaded = -1
 	if first == 0 {
 		r.slopes(s)
 	}
@@ -471,6 +491,10 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 	entered, laid := false, false
 	for ; r.next >= 0 && r.items[r.next].after == j; r.next-- {
 		it := &r.items[r.next]
+		if !it.stands && it.mark.Inside {
+			r.inside(s, j)
+			continue
+		}
 		if it.laid {
 			r.of.ending = append(r.of.ending, r.lane)
 			laid = true
@@ -486,7 +510,11 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 			continue
 		}
 		if it.stands {
-			s.transpose(-1, &it.step, it.end, it.field(s), it.rate, false)
+			st, seeded := &it.step, s.loaded >= 0
+			if s.loaded = -1; seeded {
+				st = &s.dense
+			}
+			s.transpose(-1, st, it.end, it.field(s), it.rate, seeded)
 			continue
 		}
 		s.mark = it.mark
@@ -509,6 +537,51 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 		return
 	}
 	step.Lay(r.lane, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+}
+
+// inside transposes the item that comes next, which is read within its step: one of block j, or that of the item before.
+func (r *laneRun) inside(s *sweep, j int) {
+	s.mark = r.items[r.next].mark
+	in, read := innerReadingAt(&s.mark, s.instants, s.obj)
+	if !read {
+		return
+	}
+	var of *laneItem // nil for the step of the block
+	for k := r.next - 1; k >= 0 && r.items[k].after == j; k-- {
+		if it := &r.items[k]; it.stands || !it.mark.Inside {
+			if it.stands {
+				of = it
+			}
+			break
+		}
+	}
+	field := solvers.CotangentField(s.sys)
+	if of != nil {
+		field = of.field(s)
+	}
+	if s.loaded < 0 {
+		s.loaded = 0
+		s.unheld()
+		r.dense(&s.dense, of, j)
+	}
+	s.pt = pointOf(&s.mark)
+	s.keepInside(s.method.(solvers.Interpolant), field, &in)
+}
+
+// dense makes to a step that can be interpolated: that of an item, or without one that of block j.
+func (r *laneRun) dense(to *solvers.Step, of *laneItem, j int) {
+	runs := r.of.runs
+	if of == nil || of.laid {
+		block, member := runs.Block(j)
+		to.Member = member
+		runs.Stepper(member).Rows().Load(block[r.lane:], to)
+		to.Dense = of == nil // else there are rows of another step
+		return
+	}
+	from, rows := &of.step, runs.Stepper(of.step.Member).Rows()
+	to.T, to.H, to.T1, to.Member, to.Dense = from.T, from.H, from.T1, from.Member, false
+	to.Y0, to.Y1, to.DQ = append(to.Y0[:0], from.Y0...), append(to.Y1[:0], from.Y1...), append(to.DQ[:0], from.DQ...)
+	to.K = append(append(to.K[:0], from.K...), make([]float64, rows.Extra*rows.W)...)
 }
 
 // Runs returns how many runs there were.

@@ -19,7 +19,7 @@ type LaneRows struct {
 	Stages  int
 	FSAL    bool
 	Timed   bool      // the rates read the time
-	Nodes   []float64 // of the stages, as Arithmetic has them
+	Nodes   []float64 // of the stages, as Arithmetic has them, and of Extra
 	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error if there are
 	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
 	// made a step, and else 0.
@@ -28,7 +28,10 @@ type LaneRows struct {
 	// served, from 1, and 0 where they did not. Then come the factors without the exchanges of rows, and those entries
 	// of the Jacobian that are StepMatrix.Outer.
 	Serve, Factors, Outer int
-	All                   int
+	// Where something is read within steps, Dense is the first of Extra·W rows: those of K of the dense output. Sown is
+	// how many rows of K have Seeds.
+	Dense, Extra, Sown int
+	All                int
 }
 
 // LaneForm is how the steps of a Solver are made side by side.
@@ -38,13 +41,15 @@ type LaneForm struct {
 	Matrix    *StepMatrix       // of these
 	Tolerance *Tolerance        // by which errors are measured
 	Moves     bool              // some steps end at times that depend on something
+	Inside    bool              // something is read within steps
 }
 
 // NewLaneRows returns the rows of steps by form.
 func NewLaneRows(form *LaneForm, z Size) LaneRows {
 	w := z.N + z.Q
 	r := LaneRows{
-		N: z.N, Q: z.Q, W: w, Stages: form.Stages, FSAL: form.FSAL, Nodes: form.Nodes, Y0: 3, K: 3 + z.N,
+		N: z.N, Q: z.Q, W: w, Stages: form.Stages, FSAL: form.FSAL, Nodes: form.Nodes[:form.Stages], Y0: 3,
+		K: 3 + z.N,
 	}
 	r.Made = r.K
 	if form.Solved != nil && r.FSAL {
@@ -67,6 +72,14 @@ func NewLaneRows(form *LaneForm, z Size) LaneRows {
 		r.Outer = r.Factors + form.Matrix.Kept
 		r.All = r.Outer + len(form.Matrix.Outer)
 	}
+	if form.Inside {
+		r.Sown = form.Stages
+		if form.Solved == nil {
+			r.Sown, r.Extra, r.Nodes = form.Rows, form.Rows-form.Stages, form.Nodes
+		}
+		r.Dense = r.All
+		r.All += r.Extra * r.W
+	}
 	return r
 }
 
@@ -82,6 +95,8 @@ type LaneStepper interface {
 	// Step writes the rows of a block from Made on, but for Mask, from those before. Where Serve is 0, the lane has
 	// nothing of its step.
 	Step(block []float64)
+	// Extend writes the rows of the dense output.
+	Extend(block []float64)
 	// ReadGuards reads the guards at the points of a step, Arithmetic.Points, in all lanes. Its result is laid out
 	// [row][lane] and stays until the next call: ρ at each point, the truths, 1 or 0, at each point, and then, for each
 	// guard, the least and the largest of the ρ, and of the truths. The last are NaN where some ρ is not finite. The
@@ -92,6 +107,9 @@ type LaneStepper interface {
 	// Lay gives a lane the cotangents of the first n objectives, of as many as sys sweeps together: those of the state,
 	// of the quadratures and of time, and those that sys has gathered.
 	Lay(lane, n int, sys CotangentSystem, yb, qb, tb []float64)
+	// Sow gives a lane the cotangents of what was read within its step for n objectives. The next Pull or PullEnds that
+	// transposes that takes them in.
+	Sow(lane, n int, s *Seeds)
 	// Pull transposes the steps of a block for n objectives, in the lanes that its Mask names.
 	Pull(block []float64, n int)
 	// Take takes back what Lay gave, as it has become.
@@ -107,11 +125,12 @@ type LaneStepper interface {
 // Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.
 //
 //	in lanes                          stages, the new state, the norm of the error, guards at the points where they
-//	                                  are read; the transpose of all steps, those among them whose ends move
+//	                                  are read, stages of the dense output; the transpose of all steps, those among them
+//	                                  whose ends move, with what is read within them
 //	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what
 //	                                  functions of time do within a step, when guards fire, events, observations, the
 //	                                  start and the end; steps whose pivots are not those of the programs
-//	not at all; the run is made alone methods that iterate, observations within steps, errors
+//	not at all; the run is made alone methods that iterate, errors
 //
 // A method may have several members that make steps (memberLanes). A block has steps of one of them, and lanes that
 // want another wait; see turn.
@@ -161,6 +180,8 @@ type lane struct {
 	ok      bool      // the trial step is not rejected
 	located bool      // the trial step was cut to end at a root
 	guards  []float64 // what ReadGuards says of it; nil for nothing
+	// The block has the rows of the dense output of the trial step.
+	extended bool
 }
 
 // errAside is the error of a run that is to be made alone.
@@ -190,11 +211,6 @@ func (s *Solver) Side() []*LaneForm {
 		s.size.N == 0 || s.size.N > LaneStates {
 		return nil
 	}
-	for i := range s.sched.list {
-		if s.sched.list[i].Kind == InstantSite && s.sched.inside {
-			return nil
-		}
-	}
 	forms := make([]*LaneForm, len(s.members))
 	if forms[0] = s.side(s.choice.members[0]); forms[0] == nil {
 		return nil
@@ -211,12 +227,12 @@ func (s *Solver) Side() []*LaneForm {
 func (s *Solver) side(m Method) *LaneForm {
 	switch m := m.(type) {
 	case Arithmetical:
-		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol, Moves: s.moves()}
+		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol, Moves: s.moves(), Inside: s.readsInside()}
 	case *rosenbrock:
 		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
 			return &LaneForm{
 				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol,
-				Moves: s.moves(),
+				Moves: s.moves(), Inside: s.readsInside(),
 			}
 		}
 	}
@@ -281,6 +297,28 @@ func (r *LaneRows) put(b []float64, st *Step) {
 	scatter(b[r.K*LaneCount:], st.K[:r.Stages*r.W])
 	scatter(b[r.Y1*LaneCount:], st.Y1)
 	scatter(b[r.DQ*LaneCount:], st.DQ)
+}
+
+// PutDense writes the rows of K of the dense output of a step into its lane, where b begins.
+func (r *LaneRows) PutDense(b []float64, st *Step) {
+	if r.Extra > 0 {
+		scatter(b[r.Dense*LaneCount:], st.K[r.Stages*r.W:(r.Stages+r.Extra)*r.W])
+	}
+}
+
+// Load makes st the step of a lane, where b begins, with the rows of K of the dense output.
+func (r *LaneRows) Load(b []float64, st *Step) {
+	st.T, st.H, st.T1 = b[0], b[LaneCount], b[2*LaneCount]
+	st.Y0, st.Y1, st.DQ = resize(st.Y0, r.N), resize(st.Y1, r.N), resize(st.DQ, r.Q)
+	st.K = resize(st.K, (r.Stages+r.Extra)*r.W)
+	gather(st.Y0, b[r.Y0*LaneCount:])
+	gather(st.Y1, b[r.Y1*LaneCount:])
+	gather(st.DQ, b[r.DQ*LaneCount:])
+	gather(st.K[:r.Stages*r.W], b[r.K*LaneCount:])
+	if r.Extra > 0 {
+		gather(st.K[r.Stages*r.W:], b[r.Dense*LaneCount:])
+	}
+	st.Kept, st.Again, st.Dense, st.Estimated = nil, false, true, false
 }
 
 // Stepper returns what makes the steps of a member of the method.
@@ -471,7 +509,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 		}
 		s := a.s
 		s.fresh = true
-		a.apart, a.loaded = false, false
+		a.apart, a.loaded, a.extended = false, false, false
 		if a.guards = nil; guards != nil {
 			a.guards = guards[i:]
 		}
@@ -487,12 +525,16 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 			a.ok, errs[i] = a.watch()
 		}
 	}
+	extended := r.Extra > 0 && l.reads(member)
+	if extended {
+		m.step.Extend(block)
+	}
 	for i := range l.lanes {
 		a := &l.lanes[i]
 		if !a.in(member) {
 			continue
 		}
-		a.aimed = false
+		a.aimed, a.extended = false, extended
 		ok, err := a.ok, errs[i]
 		if err == nil && ok {
 			ok, err = a.accept(r, l.moves)
@@ -615,8 +657,10 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 		own := moves || a.apart
 		a.moved, a.own = true, own
 		if located || a.clip {
+			s.within(s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H))
 			err = s.meet(true)
 		} else {
+			s.within(math.Inf(1))
 			err = s.accept(End{})
 		}
 		a.own, a.chosen = true, located || a.clip
@@ -631,6 +675,13 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 		if a.own = true; err != nil {
 			return false, err
 		}
+	}
+	if s.within(math.Inf(1)); len(s.inner) > 0 {
+		if err := s.read(tr); err != nil {
+			return false, err
+		}
+	}
+	if r.Q > 0 {
 		s.integrals.add(tr)
 	}
 	s.t, s.tiedTo = tr.T1, false
@@ -644,6 +695,23 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 // moves reports whether some steps may end at times that depend on something.
 func (s *Solver) moves() bool {
 	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool { return !in.Fixed })
+}
+
+// readsInside reports whether something is read within steps.
+func (s *Solver) readsInside() bool {
+	return s.sched.inside && slices.ContainsFunc(s.sched.list, func(in Instant) bool { return in.Kind == InstantSite })
+}
+
+// reads reports whether something is read within the steps that a member of the method has made, or at their ends.
+func (l *Lanes) reads(member int) bool {
+	for i := range l.lanes {
+		if a := &l.lanes[i]; a.in(member) && a.ok {
+			if at := a.s.sched.site(); at >= 0 && a.s.sched.times[at] <= a.s.trial.T1 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // jumps reports whether something may change discretes or modes on the way.
@@ -679,7 +747,9 @@ func (a *lane) load() {
 	gather(tr.K[:r.Stages*r.W], a.block[r.K*LaneCount:])
 	gather(tr.Y1, a.block[r.Y1*LaneCount:])
 	gather(tr.DQ, a.block[r.DQ*LaneCount:])
-	tr.Dense, tr.Estimated = false, false
+	if tr.Dense, tr.Estimated = a.extended, false; a.extended {
+		gather(tr.K[r.Stages*r.W:(r.Stages+r.Extra)*r.W], a.block[r.Dense*LaneCount:])
+	}
 	if s.anyKink {
 		s.method.Error(tr, s.err)
 	}

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"math"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -36,8 +37,11 @@ type Lanes struct {
 	bars [][]float64
 	// What it writes: those of Y0 and T0, and the accumulators; then those of the lengths of steps.
 	made    []float64
-	ends    int       // where in bars the rows of Ends begin; 0 where there are none
-	lengths []float64 // [objectives][lanes] cotangents of the lengths of steps
+	ends    int                     // where in bars the rows of Ends begin
+	sown    int                     // and where those of Sow do
+	lengths []float64               // [objectives][lanes] cotangents of the lengths of steps
+	sowing  [solvers.LaneCount]bool // Pull takes in what Sow gave
+	extend  laneCall                // makes the rows of the dense output; of a zero value where there are none
 }
 
 // laneSum is an accumulator: its name, and its first row among all.
@@ -52,6 +56,7 @@ type laneWay struct {
 	step      laneCall
 	back      laneCall // of a zero value where no derivatives are wanted
 	ends      laneCall // and of steps whose ends move, where there are such
+	seeded    laneCall // back for steps within which something is read, where there are such; ends is that for both
 }
 
 // askedWay is a sequence of exchanges without programs, and how many steps would have needed them.
@@ -103,7 +108,7 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm, like *Lanes) 
 		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
 	}
 	if like != nil {
-		l.steady, l.sums, l.bars, l.ends = like.steady, like.sums, like.bars, like.ends
+		l.steady, l.sums, l.bars, l.ends, l.sown = like.steady, like.sums, like.bars, like.ends, like.sown
 	}
 	l.write = func(exchanges []float64) bool {
 		way := laneWay{exchanges: exchanges}
@@ -132,6 +137,11 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm, like *Lanes) 
 					return false
 				}
 			}
+			if tapes.seeded != nil {
+				if way.seeded, ok = l.compile(tapes.seeded, tapes.seededFind); !ok {
+					return false
+				}
+			}
 		}
 		l.ways = append(l.ways, way)
 		return true
@@ -143,13 +153,27 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm, like *Lanes) 
 			first = append(first, float64(k))
 		}
 	}
-	if !l.write(first) {
+	if !l.write(first) || !l.extends(values, rates.tape, form) {
 		return nil
 	}
 	if guards := values.value.Get(tapec.PartGuards); guards != nil && form.Solved == nil && form.Rows == form.Stages {
 		l.guards(values, guards.tape, rates.tape, form)
 	}
 	return l
+}
+
+// extends compiles what makes the rows of the dense output, if there are any, and reports whether it could.
+func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (ok bool) {
+	if l.rows.Extra == 0 {
+		return true
+	}
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	m.from = 0
+	t := m.extension()
+	if everyLane(t) {
+		l.extend, ok = l.compile(t, m.find(values.layout.find))
+	}
+	return ok
 }
 
 // guards compiles what reads the guards, if they differ from lane to lane. A block has its inputs in their order.
@@ -167,9 +191,9 @@ func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.Lane
 // laneTapes are the tapes of a step and of its transpose, and where their names lie. There are none where they would be
 // too large.
 type laneTapes struct {
-	step, back, ends             *tape.Tape
-	stepFind, backFind, endsFind finder
-	sums                         []string
+	step, back, ends, seeded                 *tape.Tape
+	stepFind, backFind, endsFind, seededFind finder
+	sums                                     []string
 }
 
 // explicit returns the tapes of methods with explicit stages.
@@ -196,11 +220,18 @@ func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes
 			return t
 		}
 		t.backFind = back.find(pull.layout.find)
+		l.placed(back.laned)
 		if form.Moves {
 			ends := newMaker(pull.layout, rates, form.Arithmetic, true)
-			ends.moving, ends.curl = true, back.curl
+			ends.moving, ends.curl, ends.sown = true, back.curl, l.within(form)
 			t.ends, _ = ends.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
 			t.endsFind = ends.find(pull.layout.find)
+		}
+		if form.Inside {
+			seeded := newMaker(pull.layout, rates, form.Arithmetic, true)
+			seeded.mask, seeded.curl, seeded.sown = seeded.input("mask", nil, &mask), back.curl, l.within(form)
+			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+			t.seededFind = seeded.find(pull.layout.find)
 		}
 	}
 	t.step, t.stepFind = step, m.find(values.layout.find)
@@ -233,9 +264,32 @@ func (l *Lanes) solved(values, pull *Kit, form *solvers.LaneForm, exchanges []fl
 			return t
 		}
 		t.backFind = back.find(pull.layout.find)
+		l.placed(back.laned)
+		if form.Inside {
+			seeded := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+			seeded.sown = l.within(form)
+			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
+			t.seededFind = seeded.find(pull.layout.find)
+		}
 	}
 	t.step, t.stepFind = step, m.find(values.layout.find)
 	return t
+}
+
+// placed says where the cotangents that are not those of every transpose begin: after the first rows of bars.
+func (l *Lanes) placed(rows int) {
+	if l.ends == 0 {
+		l.ends = rows * solvers.LaneCount
+		l.sown = l.ends + (1+len(l.rows.Nodes))*solvers.LaneCount
+	}
+}
+
+// within says where transposes have what was read within steps; nil if nothing is.
+func (l *Lanes) within(form *solvers.LaneForm) *sownRows {
+	if !form.Inside {
+		return nil
+	}
+	return &sownRows{&l.rows, l.sown / solvers.LaneCount}
 }
 
 // summed gives the accumulators of a transpose, for so many objectives, their rows, unless they have them. It reports
@@ -254,14 +308,40 @@ func (l *Lanes) summed(t *tape.Tape, names []string, objectives int) bool {
 	}
 	l.made = make([]float64, (at-l.size.Q+1)*solvers.LaneCount)
 	l.lengths = make([]float64, objectives*solvers.LaneCount)
+	size := l.sown
+	if l.rows.Sown > 0 {
+		size += (3 + (1+l.rows.Sown)*l.size.N) * solvers.LaneCount
+	}
 	if l.bars != nil {
+		for k, bar := range l.bars { // those of the other member, too
+			l.bars[k] = append(bar, make([]float64, max(0, size-len(bar)))...)
+		}
 		return slices.Equal(l.sums, sums)
 	}
-	l.sums, l.ends = sums, at*solvers.LaneCount
+	l.sums = sums
 	for range objectives {
-		l.bars = append(l.bars, make([]float64, l.ends+(1+l.rows.Stages)*solvers.LaneCount))
+		bar := make([]float64, size)
+		l.bars = append(l.bars, bar)
+		for lane := range solvers.LaneCount {
+			l.unsow(bar, lane)
+		}
 	}
 	return true
+}
+
+// unsow takes back what Sow gave a lane of a vector of cotangents: adding the rest changes nothing.
+func (l *Lanes) unsow(bar []float64, lane int) {
+	if l.rows.Sown == 0 {
+		return
+	}
+	rows := bar[l.sown+lane:]
+	for i := range 3 + (1+l.rows.Sown)*l.size.N {
+		x := 0.0
+		if i > 0 && i < 3+l.size.N {
+			x = math.Copysign(0, -1)
+		}
+		rows[i*solvers.LaneCount] = x
+	}
 }
 
 // everyLane reports whether each output of t has a copy for each lane.
@@ -414,6 +494,11 @@ func (l *Lanes) Exchanged(lane int, exchanges []float64) {
 
 // Pull implements solvers.LaneStepper.
 func (l *Lanes) Pull(block []float64, n int) {
+	defer func() {
+		for lane := range l.sowing {
+			l.reap(lane, n)
+		}
+	}()
 	if l.rows.Serve == 0 {
 		l.pull(0, block, n)
 		return
@@ -433,9 +518,44 @@ func (l *Lanes) Pull(block []float64, n int) {
 
 // pull transposes the steps of a block that were made in one way.
 func (l *Lanes) pull(way int, block []float64, n int) {
-	for _, bar := range l.bars[:n] {
-		l.transpose(&l.ways[way].back, block, bar)
+	call := &l.ways[way].back
+	if slices.Contains(l.sowing[:], true) {
+		call = &l.ways[way].seeded
 	}
+	for _, bar := range l.bars[:n] {
+		l.transpose(call, block, bar)
+	}
+}
+
+// Sow implements solvers.LaneStepper.
+func (l *Lanes) Sow(lane, n int, s *solvers.Seeds) {
+	width := len(l.bars)
+	l.sowing[lane] = true
+	for _, bar := range l.bars[:n] {
+		bar[l.sown+lane] = 1
+	}
+	at := l.sown + solvers.LaneCount + lane
+	for _, from := range [][]float64{s.T, s.H, s.Y0, s.K} {
+		at = lay(l.bars[:n], at, from, width)
+	}
+}
+
+// reap forgets what Sow gave a lane.
+func (l *Lanes) reap(lane, n int) {
+	if l.sowing[lane] {
+		l.sowing[lane] = false
+		for _, bar := range l.bars[:n] {
+			l.unsow(bar, lane)
+		}
+	}
+}
+
+// Extend implements solvers.LaneStepper.
+func (l *Lanes) Extend(block []float64) {
+	at := l.rows.Dense * solvers.LaneCount
+	l.extend.machine.MoveVector(l.extend.in, block[:at:at])
+	l.extend.machine.MoveVector(l.extend.made, block[at:])
+	l.extend.machine.Run()
 }
 
 // transpose runs a program of transposes for one objective.
@@ -453,17 +573,22 @@ func (l *Lanes) Ends() []float64 {
 	if l.ways[0].ends.machine == nil {
 		return nil
 	}
-	return l.bars[0][l.ends:]
+	return l.bars[0][l.ends:l.sown]
 }
 
 // PullEnds implements solvers.LaneStepper.
 func (l *Lanes) PullEnds(block []float64, n int) []float64 {
 	for k, bar := range l.bars[:n] {
 		if k > 0 {
-			copy(bar[l.ends:], l.bars[0][l.ends:])
+			copy(bar[l.ends:l.sown], l.bars[0][l.ends:l.sown])
 		}
 		l.transpose(&l.ways[0].ends, block, bar)
 		copy(l.lengths[k*solvers.LaneCount:], l.made[len(l.made)-solvers.LaneCount:])
+	}
+	for lane, made := range l.Ends()[:solvers.LaneCount] {
+		if made != 0 {
+			l.reap(lane, n)
+		}
 	}
 	return l.lengths[:n*solvers.LaneCount]
 }

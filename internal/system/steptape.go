@@ -2,6 +2,7 @@ package system
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -33,10 +34,25 @@ type stepMaker struct {
 	tol     *solvers.Tolerance // by which errors are measured
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
 	moving  bool               // of a transpose: the ends of the steps move
+	sown    *sownRows          // of a transpose: something is read within the steps; nil for nothing
 	curl    *tape.Tape         // that of the Jacobian, if other steps solve equations: its accumulators go through
 
 	t, h, t1 tape.Value
 	zero     tape.Value
+}
+
+// sownRows is where a transpose of steps of several runs has what was read within them.
+type sownRows struct {
+	block *solvers.LaneRows
+	first int // row of the cotangents
+}
+
+// seeds are solvers.Seeds as inputs of a transpose. In lanes that have none, adding them changes nothing.
+type seeds struct {
+	some tape.Value // 1 in lanes that have some
+	t, h tape.Value
+	y0   map[string]tape.Value
+	k    []map[string]tape.Value // zeros in lanes that have none
 }
 
 // note is a factor of the products of one stage.
@@ -122,7 +138,10 @@ func (m *stepMaker) stateHome(r *stepRow) *part {
 // stageHome returns where the solver keeps a row of K of stage k, counted from the first stage in the
 // vector.
 func (m *stepMaker) stageHome(k int, r *stepRow) *part {
-	if !m.inPlace {
+	switch {
+	case m.sown != nil && k >= m.form.Stages:
+		return &part{vecStep, m.sown.block.Dense + (k-m.form.Stages)*m.width() + r.offset, r.len}
+	case !m.inPlace:
 		return nil
 	}
 	return &part{vecK, r.offset + (k-m.from)*m.width(), r.len}
@@ -258,6 +277,23 @@ func (m *stepMaker) forward() *tape.Tape {
 	return m.b.Tape()
 }
 
+// extension returns the tape of the rows of the dense output. Its inputs are the times, Y0 and the other rows of K.
+func (m *stepMaker) extension() *tape.Tape {
+	y0 := m.states("y", m.input)
+	var k []map[string]tape.Value
+	for i := range m.form.Rows {
+		if i < m.form.Stages {
+			k = append(k, m.derivatives("k"+strconv.Itoa(i), i))
+			continue
+		}
+		k = append(k, m.each(m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil)))
+		for _, r := range m.rows {
+			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len, nil)
+		}
+	}
+	return m.b.Tape()
+}
+
 // each gives every run its own copy of rates that are constants. No step has the length 0.
 func (m *stepMaker) each(k map[string]tape.Value) map[string]tape.Value {
 	if !m.members {
@@ -342,7 +378,11 @@ func (m *stepMaker) ranges(got []map[string]tape.Value, margins, truths string) 
 // the times of the stages are inputs.
 func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (t *tape.Tape, sums []string) {
 	y0 := m.states("y", m.input)
-	k := make([]map[string]tape.Value, m.form.Stages)
+	count, ats, total := m.form.Stages, m.form.At, m.form.Sum
+	if m.sown != nil {
+		count, ats, total = m.form.Rows, m.form.SeededAt, m.form.SeededSum
+	}
+	k := make([]map[string]tape.Value, count)
 	for i := range k {
 		k[i] = m.derivatives("k"+strconv.Itoa(i), i)
 	}
@@ -385,20 +425,42 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 	var nodes []tape.Value
 	if m.moving {
 		h, m.mask = m.b.Scalar(1), m.cotangent("mask", nil, nil)
-		for i := range m.form.Stages {
+		for i := range count {
 			nodes = append(nodes, m.cotangent("node."+strconv.Itoa(i), nil, nil))
 		}
 	}
-	yb := make([]map[string]tape.Value, m.form.Stages)
-	for i := m.form.Stages - 1; i >= 0; i-- {
-		if !m.form.Live[i] {
+	var sown *seeds
+	if m.sown != nil {
+		h, sown = m.b.Scalar(1), m.seeds()
+		t0, length = m.b.Add(t1, sown.t), m.b.Add(t1, sown.h)
+	}
+	yb := make([]map[string]tape.Value, count)
+	for i := count - 1; i >= 0; i-- {
+		live := i < m.form.Stages && m.form.Live[i]
+		if !live && sown == nil {
 			continue
+		}
+		lone := func(v tape.Value) tape.Value { // what comes of the stage
+			if live {
+				return v
+			}
+			return sown.of(m.b, v)
 		}
 		bar := map[string]tape.Value{}
 		for _, r := range m.rows {
-			v := m.cotangentOf(i, h, &r, y1, dq, yb)
+			base := m.zero
+			if sown != nil && r.state != "" {
+				base = sown.k[i][r.name]
+			}
+			v := m.cotangentOf(ats[i], h, base, &r, y1, dq, yb)
 			if m.moving {
-				length = m.inner(k[i][r.name], v, r.shape, length)
+				more := m.inner(k[i][r.name], v, r.shape, length)
+				if !live {
+					more = m.b.Select(sown.some, more, length)
+				}
+				length = more
+			}
+			if m.moving || sown != nil {
 				v = m.b.Mul(m.h, v)
 			}
 			bar[tapec.Cotangent.Of(r.name)] = v
@@ -416,18 +478,19 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			if !ok {
 				v = m.b.Const(r.shape, 0)
 			}
-			yb[i][r.name] = v
+			yb[i][r.name] = lone(v)
 		}
 		move := m.zero
 		if moves {
 			move = got[timeBar]
 		}
+		move = lone(move)
 		t0 = m.b.Add(t0, move)
 		if c := m.form.Nodes[i]; m.moving && c != 0 {
 			length = m.b.Op3(tape.FMA, m.b.Scalar(c), move, length)
 		}
 		for _, name := range sums[:own] {
-			acc[name] = m.b.Add(acc[name], got[name])
+			acc[name] = m.b.Add(acc[name], lone(got[name]))
 		}
 		for _, o := range factors {
 			m.notes = append(m.notes, note{i, o.Name, got[o.Name], perLane[o.Value]})
@@ -436,9 +499,12 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 	y0b := map[string]tape.Value{}
 	for _, r := range m.rows {
 		if r.state != "" {
-			y0b[r.name] = m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value {
+			y0b[r.name] = m.sum(total, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value {
 				return yb[j-1][r.name]
 			})
+			if sown != nil {
+				y0b[r.name] = m.b.Add(y0b[r.name], sown.y0[r.name])
+			}
 		}
 	}
 	if m.members {
@@ -449,6 +515,29 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		m.output(tapec.Cotangent, "h", length, 1, nil)
 	}
 	return m.b.Tape(), sums
+}
+
+// seeds adds the inputs for seeds.
+func (m *stepMaker) seeds() *seeds {
+	at := m.sown.first
+	input := func(name string, shape tape.Shape) tape.Value {
+		v := m.cotangent("sown."+name, shape, &part{vecStep, at, shape.Size()})
+		at += shape.Size()
+		return v
+	}
+	states := func(name string) map[string]tape.Value {
+		return m.states(name, func(name string, shape tape.Shape, _ *part) tape.Value { return input(name, shape) })
+	}
+	s := &seeds{some: input("some", nil), t: input("t", nil), h: input("h", nil), y0: states("y")}
+	for i := range m.sown.block.Sown {
+		s.k = append(s.k, states("k"+strconv.Itoa(i)))
+	}
+	return s
+}
+
+// of returns v in lanes that have seeds, and in others what adding does not change anything.
+func (s *seeds) of(b *tape.Builder, v tape.Value) tape.Value {
+	return b.Select(s.some, v, b.Const(b.Shape(v), math.Copysign(0, -1)))
 }
 
 // inner adds the products of the elements of x and y to sum, one after the other.
@@ -500,19 +589,18 @@ func (m *stepMaker) ended(y0 map[string]tape.Value, t0 tape.Value, sums []string
 	}
 }
 
-// cotangentOf returns the cotangent of row r of stage i of a step of length h.
-func (m *stepMaker) cotangentOf(i int, h tape.Value, r *stepRow, y1, dq map[string]tape.Value,
+// cotangentOf returns the cotangent of row r of a stage of a step of length h: base and the terms at.
+func (m *stepMaker) cotangentOf(at solvers.Terms, h, base tape.Value, r *stepRow, y1, dq map[string]tape.Value,
 	yb []map[string]tape.Value,
 ) tape.Value {
-	at := m.form.At[i]
 	if r.state == "" {
 		b := 0.0
-		if at.Row[0] == 0 {
+		if len(at.Row) > 0 && at.Row[0] == 0 {
 			b = at.C[0]
 		}
 		return m.b.Mul(h, m.b.Mul(m.b.Scalar(b), dq[r.name]))
 	}
-	return m.sum(at, h, m.zero, r.shape, func(j int) tape.Value {
+	return m.sum(at, h, base, r.shape, func(j int) tape.Value {
 		if j == 0 {
 			return y1[r.name]
 		}

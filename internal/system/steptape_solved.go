@@ -377,6 +377,7 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	t0 := t1
 	acc, before := map[string]tape.Value{}, map[string]tape.Value{}
 	timeBar := tapec.Time.Name().Bar().String()
+	var sown *seeds
 	perLane := tape.PerLane(pull)
 	var factors []tape.Output
 	for _, from := range []*tape.Tape{pull, curl} {
@@ -421,6 +422,10 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 		}
 		return got, states
 	}
+	if m.sown != nil {
+		sown = m.seeds()
+		t0 = m.b.Add(t1, sown.t)
+	}
 	outer := make([]tape.Value, m.states)
 	for i := range outer {
 		outer[i] = m.zero
@@ -437,7 +442,11 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 				row[r.name] = m.b.Const(r.shape, 0) // replaced below
 				continue
 			}
-			x := m.sum(m.a.At[i], m.one, m.zero, r.shape, func(j int) tape.Value {
+			base := m.zero
+			if sown != nil {
+				base = sown.k[i][r.name]
+			}
+			x := m.sum(m.a.At[i], m.one, base, r.shape, func(j int) tape.Value {
 				if j == 0 {
 					return y1[r.name]
 				}
@@ -484,6 +493,9 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 			y0b[r.name] = m.sum(m.a.Sum, m.one, y1[r.name], r.shape, func(j int) tape.Value {
 				return yb[j][r.name]
 			})
+			if sown != nil {
+				y0b[r.name] = m.b.Add(y0b[r.name], sown.y0[r.name])
+			}
 		}
 	}
 	if curl != nil {
