@@ -64,19 +64,27 @@ func (l *Lanes) equip() error {
 		if watch != nil {
 			w.Start = watch.Start
 		}
-		var pull *system.Kit
-		if l.back {
+		var slopes *system.Kit
+		var err error
+		switch {
+		case !l.back:
+		case r.settings.Mode == sens.ModeAdjoint:
 			lanes := min(chooseLanes(len(r.objectives)), 8)
-			var err error
-			if pull, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
+			if slopes, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
 				return err
 			}
-			back := r.problem.Worker(pull)
+			back := r.problem.Worker(slopes)
 			w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.run.method(lanes)}
+		default:
+			lanes := min(chooseLanes(r.directions()), 8)
+			if slopes, err = r.problem.Kit(lanes, system.Push, false); err != nil {
+				return err
+			}
+			forth := r.problem.Worker(slopes)
+			w.Forth = sens.TangentWorker{System: forth, Objectives: forth, Method: r.run.method(lanes)}
 		}
 		if i == 0 {
-			var err error
-			if steps, err = l.steppers(pull); err != nil || steps == nil {
+			if steps, err = l.steppers(slopes); err != nil || steps == nil {
 				return err
 			}
 		}
@@ -90,7 +98,7 @@ func (l *Lanes) equip() error {
 }
 
 // steppers returns what makes the steps of each member of the method, as sens.NewLaneRuns wants it; nil for nothing.
-func (l *Lanes) steppers(pull *system.Kit) ([]solvers.LaneStepper, error) {
+func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
 	r := l.runners[0]
 	values, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
@@ -104,7 +112,7 @@ func (l *Lanes) steppers(pull *system.Kit) ([]solvers.LaneStepper, error) {
 			l.back && form.Solved != nil && r.model.system.States()*len(r.objectives) > solvedPairs {
 			continue
 		}
-		if step := r.problem.Lanes(values, pull, form, first); step != nil {
+		if step := r.problem.Lanes(values, slopes, form, first); step != nil {
 			steps[k] = step
 			first = cmp.Or(first, step)
 		}
@@ -129,11 +137,20 @@ func (l *Lanes) solve(err error) {
 	l.off = l.equip() != nil || l.runs == nil
 }
 
-// sideBySide reports whether nothing but a run, and its discrete adjoint, is asked for. Invariants are checked at the
+// sideBySide reports whether nothing but a run, and its discrete derivatives, is asked for. Invariants are checked at the
 // start alone: that one is lost on the way is a warning, which rows do not hold.
 func (r *Runner) sideBySide(gradient bool) bool {
 	return len(r.parts) == 0 && !r.settings.Trust && !r.shows() && !r.wantsSecond() && r.errorControl == nil &&
-		!r.model.system.Settles() && (!gradient || r.settings.Mode == sens.ModeAdjoint)
+		!r.model.system.Settles() && (!gradient || r.settings.Mode == sens.ModeAdjoint || r.settings.Mode == sens.ModeTangent)
+}
+
+// directions returns how many directions tangents go in.
+func (r *Runner) directions() int {
+	n := r.problem.Width()
+	if r.byInitial {
+		n += r.model.system.States()
+	}
+	return n
 }
 
 // Run runs the model for n sets of values. It writes a row for each: the values of the objectives, and then, if Lanes

@@ -23,6 +23,20 @@ func manyTimes(r *rand.Rand, n int, from float64, moving bool) string {
 	return "[" + strings.Join(times, ", ") + "]"
 }
 
+// manyObservations are objectives that read a model of these tests at more times than steps end at.
+func manyObservations(text string) string {
+	r := rand.New(rand.NewPCG(uint64(len(text)), 17))
+	x, from := "x", 0.05
+	if !strings.Contains(text, "state x") {
+		x = "u[1]"
+	}
+	if strings.Contains(text, "from b to") {
+		from = 1.3
+	}
+	return "objective M1 = sum_at(" + manyTimes(r, 30, from, false) + ", " + x + "^2)\n" +
+		"objective M2 = sum_at(" + manyTimes(r, 8, from, true) + ", " + x + "*b + t)\n"
+}
+
 // insideMethods are of every kind of dense output: with stages of its own, with some on which the end of the step does
 // not depend, and with none.
 var insideMethods = []string{"dopri5", "", "dop853", "tsit5", "bs3", "rk6", "bs5", "vern7", "rodas5p", "rosenbrock23"}
@@ -34,17 +48,7 @@ func TestSideBySideInside(t *testing.T) {
 		for name, text := range models {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				r := rand.New(rand.NewPCG(uint64(len(text)), 17))
-				x := "x"
-				if !strings.Contains(text, "state x") {
-					x = "u[1]"
-				}
-				from := 0.05
-				if strings.Contains(text, "from b to") {
-					from = 1.3
-				}
-				text += "objective M1 = sum_at(" + manyTimes(r, 30, from, false) + ", " + x + "^2)\n" +
-					"objective M2 = sum_at(" + manyTimes(r, 8, from, true) + ", " + x + "*b + t)\n"
+				text += manyObservations(text)
 				m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 				if err != nil {
 					t.Fatal(err, text)

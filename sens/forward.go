@@ -43,7 +43,7 @@ func (a *Forward) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 // flowStep moves the derivatives at a fixed time through step i.
 func (w *walk) flowStep(i int, st *solvers.Step) {
 	d, e := &w.d, w.run.End(i)
-	w.enterStep(i, st)
+	w.within(limitsOf(w.run, i, st))
 	if i == 0 || !w.run.Free(i-1) {
 		w.move(st.T, st.Y0, w.td, -1)
 	}

@@ -19,12 +19,13 @@ type LaneRuns struct {
 	opts  Options
 
 	solvers []*solvers.Solver
-	sweeps  []*sweep
+	sweeps  []*sweep           // of lanes with a way back
+	walks   []*walk            // of lanes with tangents
 	record  solvers.Trajectory // for the sweeps, which ask it for sizes
 	at      []*laneRun         // the present run of each lane
 	present []*laneRun         // and on the way back
 	only    []int              // the number of each lane
-	width   int                // objectives that are swept together
+	width   int                // objectives that are swept together, or directions
 	ending  []int              // the lanes whose steps of the present block have ends that move
 
 	list []*laneRun // all runs
@@ -37,7 +38,8 @@ type LaneRuns struct {
 type LaneWorker struct {
 	Solver     *solvers.Solver
 	Objectives Objectives      // of its system
-	Back       CotangentWorker // without a System for values alone
+	Back       CotangentWorker // for derivatives by the adjoint; else without a System
+	Forth      TangentWorker   // for tangents
 	// Resume gives the systems the values of run i, which they had when it was made.
 	Resume func(i int)
 	// Start sees the start of every run, unless it is nil. A run of which it returns an error is to be made alone.
@@ -58,6 +60,8 @@ type laneRun struct {
 	steps int
 	res   Result
 	prev  *laneRun // in its lane
+	then  *laneRun // with tangents: the run that comes next in its lane
+	ready bool     // with tangents: the walk of its lane has what the block has made
 }
 
 // laneItem is a mark or a step, and the block that it comes after: for a step the one in which its lane is masked.
@@ -76,6 +80,7 @@ type laneItem struct {
 	rate float64 // of the guard that ended it
 	// The cotangents of the state and of time from that guard, while the rate is not known.
 	gy, gt []float64
+	ahead  []float64 // the tangent of its time if its length is zero
 }
 
 // held are a state, discretes and modes.
@@ -96,9 +101,17 @@ const (
 // for them.
 func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
 	back := len(lanes) > 0 && lanes[0].Back.System != nil
-	l := &LaneRuns{runs: solvers.NewLanes(steps, back), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
+	forth := len(lanes) > 0 && lanes[0].Forth.System != nil
+	l := &LaneRuns{runs: solvers.NewLanes(steps, back || forth, forth), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
 	for _, w := range lanes {
 		l.solvers = append(l.solvers, w.Solver)
+		if f := w.Forth; f.System != nil {
+			if err := l.record.Begin(f.System, f.Method); err != nil {
+				return nil, err
+			}
+			l.walks = append(l.walks, newWalk(f, &l.record))
+			l.width = f.System.Lanes()
+		}
 		if w.Back.System == nil {
 			continue
 		}
@@ -126,7 +139,7 @@ func (r *laneRun) Begin(sys solvers.System, m solvers.Method) error {
 
 // Step implements solvers.Sink.
 func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
-	if own, after := r.of.runs.Own(r.lane); len(r.of.sweeps) > 0 && (own || !(s.H > 0)) {
+	if own, after := r.of.runs.Own(r.lane); r.of.slopes() && (own || !(s.H > 0)) {
 		to, err := r.item()
 		if err != nil {
 			return err
@@ -184,7 +197,7 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 			return err
 		}
 	}
-	if len(r.of.sweeps) == 0 {
+	if !r.of.slopes() {
 		return r.Observer.Mark(m)
 	}
 	to, err := r.item()
@@ -236,7 +249,7 @@ func (l *LaneRuns) Run(ctx context.Context, next func(lane int) bool) {
 	l.n, l.kept, l.next = 0, 0, next
 	clear(l.at)
 	l.runs.Solve(ctx, l.solvers, l)
-	if len(l.sweeps) == 0 {
+	if !l.slopes() {
 		return
 	}
 	if ctx.Err() != nil { // runs that had ended have no derivatives
@@ -246,10 +259,23 @@ func (l *LaneRuns) Run(ctx context.Context, next func(lane int) bool) {
 		return
 	}
 	_, objectives := l.lanes[0].Objectives.Counts()
+	if len(l.walks) > 0 {
+		directions := l.record.Size().P
+		if l.opts.Initial {
+			directions += l.record.Size().N
+		}
+		for first := 0; first < directions; first += l.width {
+			l.forth(first, directions)
+		}
+		return
+	}
 	for first := 0; first < objectives; first += l.width {
 		l.back(first, objectives)
 	}
 }
+
+// slopes reports whether derivatives are wanted.
+func (l *LaneRuns) slopes() bool { return len(l.sweeps)+len(l.walks) > 0 }
 
 // Next implements solvers.LaneSource.
 func (l *LaneRuns) Next(lane int) solvers.Sink {
@@ -546,15 +572,7 @@ func (r *laneRun) inside(s *sweep, j int) {
 	if !read {
 		return
 	}
-	var of *laneItem // nil for the step of the block
-	for k := r.next - 1; k >= 0 && r.items[k].after == j; k-- {
-		if it := &r.items[k]; it.stands || !it.mark.Inside {
-			if it.stands {
-				of = it
-			}
-			break
-		}
-	}
+	of := r.ofStep(j)
 	field := solvers.CotangentField(s.sys)
 	if of != nil {
 		field = of.field(s)
@@ -566,6 +584,18 @@ func (r *laneRun) inside(s *sweep, j int) {
 	}
 	s.pt = pointOf(&s.mark)
 	s.keepInside(s.method.(solvers.Interpolant), field, &in)
+}
+
+// ofStep returns the step of the item that comes next, which is read within it; nil for that of block j.
+func (r *laneRun) ofStep(j int) *laneItem {
+	for k := r.next - 1; k >= 0 && r.items[k].after == j; k-- {
+		if it := &r.items[k]; it.stands {
+			return it
+		} else if !it.mark.Inside {
+			break
+		}
+	}
+	return nil
 }
 
 // dense makes to a step that can be interpolated: that of an item, or without one that of block j.

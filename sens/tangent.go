@@ -122,43 +122,47 @@ func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
 
 // slopes finds the rates of all roots of the run: the tangents in the direction of h alone.
 func (w *walk) slopes(limit float64) error {
-	z, l := w.run.Size(), w.l
 	w.rated = true
-	grad := make([]float64, z.N)
 	w.sys.SetTangent(w.pd)
 	return roots(w.run, &w.rates, func(i, guard int) error {
 		st := &w.step
 		if _, err := w.read.Load(i, st); err != nil {
 			return err
 		}
-		w.enterStep(i, st)
+		w.within(limitsOf(w.run, i, st))
 		w.sys.Enter(w.run.Held(i))
-		w.sys.EnterPush(w.dd)
-		rate := 0.0
-		if w.k != nil {
-			rate = w.fieldSlope(st, guard)
-		} else {
-			for j := range w.d.H {
-				w.d.H[j] = 1
-			}
-			w.push(st)
-			w.sys.GuardPush(guard, st.T1, st.Y1, w.d.T1, w.d.Y1, w.r)
-			rate = w.r[0]
-		}
-		w.rates.add(i, rate)
-		// The guard's gradient, a few states at a time.
-		clear(w.w)
-		for n := 0; n < z.N; n += l {
-			for j := 0; j < l && n+j < z.N; j++ {
-				w.yd[(n+j)*l+j] = 1
-			}
-			w.sys.GuardPush(guard, st.T1, st.Y1, w.w, w.yd, w.r)
-			copy(grad[n:], w.r)
-			clear(w.yd)
-		}
-		w.res.judge(w.sys, guard, st, rate, grad, limit)
+		w.rates.add(i, w.rate(guard, st, limit))
 		return nil
 	})
+}
+
+// rate returns the rate of the guard that ended st, and judges it. Nothing moves yet, and the discretes are current.
+func (w *walk) rate(guard int, st *solvers.Step, limit float64) (rate float64) {
+	z, l := w.run.Size(), w.l
+	w.sys.EnterPush(w.dd)
+	if w.k != nil {
+		rate = w.fieldSlope(st, guard)
+	} else {
+		for j := range w.d.H {
+			w.d.H[j] = 1
+		}
+		w.push(st)
+		w.sys.GuardPush(guard, st.T1, st.Y1, w.d.T1, w.d.Y1, w.r)
+		rate = w.r[0]
+	}
+	// The guard's gradient, a few states at a time.
+	grad := make([]float64, z.N)
+	clear(w.w)
+	for n := 0; n < z.N; n += l {
+		for j := 0; j < l && n+j < z.N; j++ {
+			w.yd[(n+j)*l+j] = 1
+		}
+		w.sys.GuardPush(guard, st.T1, st.Y1, w.w, w.yd, w.r)
+		copy(grad[n:], w.r)
+		clear(w.yd)
+	}
+	w.res.judge(w.sys, guard, st, rate, grad, limit)
+	return rate
 }
 
 // push moves w.d through a step, from the present tangents and w.d.H.
@@ -167,9 +171,8 @@ func (w *walk) push(st *solvers.Step) {
 	w.method.Push(w.field, st, &w.d)
 }
 
-// enterStep prepares for pushes through step i.
-func (w *walk) enterStep(i int, st *solvers.Step) {
-	b, any := limitsOf(w.run, i, st)
+// within prepares for pushes through a step, within its limits if there are any.
+func (w *walk) within(b limits, any bool) {
 	w.limited = limitedTangent{w.sys, b}
 	if w.field = w.sys; any {
 		w.field = &w.limited
@@ -178,14 +181,26 @@ func (w *walk) enterStep(i int, st *solvers.Step) {
 
 // block walks in directions first … first+L-1: parameters and, after these, initial values.
 func (w *walk) block(ctx context.Context, first, directions int) error {
+	w.aim(first)
+	if err := w.along(ctx, first); err != nil {
+		return err
+	}
+	w.write(first, directions)
+	return nil
+}
+
+// aim makes w.pd the directions from first on.
+func (w *walk) aim(first int) {
 	z, l := w.run.Size(), w.l
 	clear(w.pd)
 	for j := 0; j < l && first+j < z.P; j++ {
 		w.pd[(first+j)*l+j] = 1
 	}
-	if err := w.along(ctx, first); err != nil {
-		return err
-	}
+}
+
+// write writes the derivatives in the directions from first on.
+func (w *walk) write(first, directions int) {
+	z, l := w.run.Size(), w.l
 	for j := 0; j < l && first+j < directions; j++ {
 		for o := range w.res.Psi {
 			if x := w.psid[o*l+j]; first+j < z.P {
@@ -195,7 +210,6 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 			}
 		}
 	}
-	return nil
 }
 
 // along walks the run with the tangents of parameters in w.pd and, from direction first on, those of initial values.
@@ -309,8 +323,14 @@ func (w *walk) load(i int, inside bool) (*solvers.Step, error) {
 
 // pushStep moves the tangents through step i.
 func (w *walk) pushStep(i int, st *solvers.Step) {
-	d, e := &w.d, w.run.End(i)
-	w.enterStep(i, st)
+	w.within(limitsOf(w.run, i, st))
+	w.through(i, st, w.run.End(i), w.rates.at(i), w.ahead[i])
+}
+
+// through moves the tangents through st, step i, -1 for one that no run keeps. rate is that of the guard that ended it.
+// ahead is the tangent of its time if its length is zero.
+func (w *walk) through(i int, st *solvers.Step, e solvers.End, rate float64, ahead []float64) {
+	d := &w.d
 	clear(d.H)
 	switch e.Kind {
 	case solvers.EndClip:
@@ -318,7 +338,7 @@ func (w *walk) pushStep(i int, st *solvers.Step) {
 		switch {
 		case in.Fixed:
 		case st.H == 0 && !e.Here:
-			copy(d.H, w.ahead[i])
+			copy(d.H, ahead)
 		default:
 			w.instant(e, d.H)
 		}
@@ -329,7 +349,7 @@ func (w *walk) pushStep(i int, st *solvers.Step) {
 		w.push(st)
 		w.sys.GuardPush(e.Index, st.T1, st.Y1, d.T1, d.Y1, w.r)
 		for j, x := range w.r {
-			d.H[j] = share(x, w.rates.at(i))
+			d.H[j] = share(x, rate)
 		}
 	}
 	w.path.step(i, w.td, w.yd, d.H)
@@ -467,10 +487,7 @@ func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 	z := w.run.Size()
 	w.tells.behind((z.P + w.l - 1) / w.l)
 	for first := 0; first < z.P; first += w.l {
-		clear(w.pd)
-		for j := 0; j < w.l && first+j < z.P; j++ {
-			w.pd[(first+j)*w.l+j] = 1
-		}
+		w.aim(first)
 		if err := w.along(ctx, first); err != nil {
 			return err
 		}

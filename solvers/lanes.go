@@ -114,6 +114,16 @@ type LaneStepper interface {
 	Pull(block []float64, n int)
 	// Take takes back what Lay gave, as it has become.
 	Take(lane, n int, sys CotangentSystem, yb, tb []float64)
+	// EnterPush gives a lane the tangents of parameters and discretes that are current in sys, for as many directions
+	// as that has lanes.
+	EnterPush(lane int, sys TangentSystem)
+	// LayPush gives a lane tangents in the first n directions: those of time, of the state, and of the quadratures so
+	// far.
+	LayPush(lane, n int, td, yd, qd []float64)
+	// Push pushes n directions through the steps of a block whose lengths do not move, in the lanes that its Mask names.
+	Push(block []float64, n int)
+	// TakePush takes back what LayPush gave, as it has become.
+	TakePush(lane, n int, td, yd, qd []float64)
 	// Ends returns what PullEnds reads besides a block, in rows of LaneCount: 1 in lanes whose steps are transposed and
 	// 0 in others; then, if the rates read the time, the times that the stages are transposed at. It is nil where
 	// PullEnds cannot be called.
@@ -143,6 +153,7 @@ type Lanes struct {
 	members []memberLanes
 	lanes   [LaneCount]lane
 	keep    bool         // blocks are kept
+	forth   bool         // for tangents
 	made    []blockPlace // of those that are kept
 	present int          // the block of the steps that are made
 	moves   bool         // some steps end at times that depend on something
@@ -187,12 +198,13 @@ type lane struct {
 // errAside is the error of a run that is to be made alone.
 var errAside = errors.New("not side by side")
 
-// NewLanes returns what makes the runs of solvers with these programs. keep tells that there will be a way back.
+// NewLanes returns what makes the runs of solvers with these programs. keep tells that there will be a way back, or,
+// with forth, one of tangents.
 //
 // There is one for each member of the method; nil for a member whose steps are not made side by side. They
 // share what Enter and Lay give and Take takes back.
-func NewLanes(steps []LaneStepper, keep bool) *Lanes {
-	l := &Lanes{keep: keep}
+func NewLanes(steps []LaneStepper, keep, forth bool) *Lanes {
+	l := &Lanes{keep: keep, forth: forth}
 	for _, step := range steps {
 		m := memberLanes{step: step}
 		if step != nil {
@@ -338,7 +350,9 @@ type LaneSource interface {
 // Solve makes runs side by side, each by the solver of its lane, until there are no more.
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	l.present, l.made = -1, l.made[:0]
-	l.moves, l.jumps = solvers[0].moves(), solvers[0].jumps()
+	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
+	l.moves = solvers[0].moves() || l.forth && l.members[0].rows.Timed
+	l.jumps = solvers[0].jumps()
 	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
 	for i := range l.members {
 		m := &l.members[i]

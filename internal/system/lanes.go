@@ -36,9 +36,14 @@ type Lanes struct {
 	// and T1, and the accumulators; then those of Ends, which are written for the first.
 	bars [][]float64
 	// What it writes: those of Y0 and T0, and the accumulators; then those of the lengths of steps.
-	made    []float64
-	ends    int                     // where in bars the rows of Ends begin
-	sown    int                     // and where those of Sow do
+	made []float64
+	ends int // where in bars the rows of Ends begin
+	sown int // and where those of Sow do
+	// The tangents of each direction: those of time, of Y0 and of the quadratures, and those of steady vectors. made is
+	// what Push writes.
+	dots       [][]float64
+	steadyDots [][numVectors][]float64
+
 	lengths []float64               // [objectives][lanes] cotangents of the lengths of steps
 	sowing  [solvers.LaneCount]bool // Pull takes in what Sow gave
 	extend  laneCall                // makes the rows of the dense output; of a zero value where there are none
@@ -55,6 +60,7 @@ type laneWay struct {
 	exchanges []float64
 	step      laneCall
 	back      laneCall // of a zero value where no derivatives are wanted
+	push      laneCall // the tangent of step, where that is wanted
 	ends      laneCall // and of steps whose ends move, where there are such
 	seeded    laneCall // back for steps within which something is read, where there are such; ends is that for both
 }
@@ -77,24 +83,33 @@ const (
 
 // laneCall is a program of lanes with its machine.
 type laneCall struct {
-	machine       *vm.Machine
-	in, made, bar int // the vectors of a block: what is read, and what is written; and what a transpose reads besides
+	machine *vm.Machine
+	// The vectors of a block: what is read, and what is written; and what a transpose or a tangent reads besides.
+	in, made, bar int
+	steady        [numVectors]int // the tangents of steady vectors; -1 for none
 }
 
 // laneSteady are the vectors that stay the same from step to step.
 var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 
-// Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and pull that of
-// transposes, of as many objectives at once as it has lanes; nil for values alone. like is what makes the steps of
+// Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and slopes that of
+// transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes the steps of
 // another member of the method, with which the result shares params and cotangents; nil for none. The result is nil
 // where there is no such thing, as for large models.
-func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
+func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
+	pull, push := slopes, slopes
+	if slopes != nil && slopes.pull == nil {
+		pull = nil
+	} else {
+		push = nil
+	}
 	rates := values.value.Get(tapec.PartRates)
 	size := p.Size()
 	switch {
 	case size.N > solvers.LaneStates || len(p.Peaks) > 0,
 		!rates.covers(tapec.Primal, vecK, size.N+size.Q),
-		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil):
+		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil),
+		push != nil && (push.push.Get(tapec.PartRates) == nil || form.Solved != nil):
 		return nil
 	}
 	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
@@ -124,6 +139,11 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm, like *Lanes) 
 		}
 		if way.step, ok = l.compile(tapes.step, tapes.stepFind); !ok {
 			return false
+		}
+		if push != nil {
+			if way.push, ok = l.tangents(push, rates.tape, form); !ok {
+				return false
+			}
 		}
 		if pull != nil {
 			if !l.summed(tapes.back, tapes.sums, pull.lanes) {
@@ -160,6 +180,75 @@ func (p *Problem) Lanes(values, pull *Kit, form *solvers.LaneForm, like *Lanes) 
 		l.guards(values, guards.tape, rates.tape, form)
 	}
 	return l
+}
+
+// tangents compiles the tangent of a step.
+func (l *Lanes) tangents(push *Kit, rates *tape.Tape, form *solvers.LaneForm) (c laneCall, ok bool) {
+	m := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
+	t := m.tangents(&part{vecStep, l.rows.Mask, 1})
+	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*movedWork {
+		return c, false
+	}
+	l.made = make([]float64, (1+l.size.N+l.size.Q)*solvers.LaneCount)
+	for range push.lanes {
+		var steady [numVectors][]float64
+		for v, n := range map[vector]int{
+			vecP: push.plan.width, vecD: push.layout.nD, vecC: push.layout.nC, vecE: push.layout.nE,
+		} {
+			steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
+		}
+		l.dots, l.steadyDots = append(l.dots, make([]float64, len(l.made))), append(l.steadyDots, steady)
+	}
+	return l.compile(t, m.find(push.moved))
+}
+
+// EnterPush implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of tangents.
+func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
+	w := sys.(*Worker)
+	for k := range l.steadyDots {
+		for v, to := range l.steadyDots[k] {
+			if to == nil {
+				continue
+			}
+			for i, from := 0, w.in[tapec.Tangent][v]; i*w.lanes < len(from); i++ {
+				to[i*solvers.LaneCount+lane] = from[i*w.lanes+k]
+			}
+		}
+	}
+}
+
+// LayPush implements solvers.LaneStepper.
+func (l *Lanes) LayPush(lane, n int, td, yd, qd []float64) {
+	at, width := lane, len(l.dots)
+	for _, from := range [][]float64{td, yd, qd} {
+		at = lay(l.dots[:n], at, from, width)
+	}
+}
+
+// Push implements solvers.LaneStepper.
+func (l *Lanes) Push(block []float64, n int) {
+	c := &l.ways[0].push
+	c.machine.MoveVector(c.in, block)
+	for k := range n {
+		for v, at := range c.steady {
+			if at >= 0 {
+				c.machine.MoveVector(at, l.steadyDots[k][v])
+			}
+		}
+		c.machine.MoveVector(c.bar, l.dots[k])
+		c.machine.MoveVector(c.made, l.made)
+		c.machine.Run()
+		l.dots[k], l.made = l.made, l.dots[k]
+	}
+}
+
+// TakePush implements solvers.LaneStepper.
+func (l *Lanes) TakePush(lane, n int, td, yd, qd []float64) {
+	at, width := lane, len(l.dots)
+	for _, to := range [][]float64{td, yd, qd} {
+		take(l.dots[:n], at, to, width)
+		at += len(to) / width * solvers.LaneCount
+	}
 }
 
 // extends compiles what makes the rows of the dense output, if there are any, and reports whether it could.
@@ -353,8 +442,8 @@ func everyLane(t *tape.Tape) bool {
 // compile compiles t.
 func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 	type link struct {
-		output, bar bool
-		vec         vector
+		output, slope bool // it is a cotangent or a tangent
+		vec           vector
 	}
 	var links []link
 	put := func(name string, output bool) (at vm.Place, ok bool) {
@@ -362,7 +451,7 @@ func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 		if err != nil {
 			return at, false
 		}
-		k := link{output, n.Variation == tapec.Cotangent, p.vec}
+		k := link{output, n.Variation != tapec.Primal, p.vec}
 		i := slices.Index(links, k)
 		if i < 0 {
 			i = len(links)
@@ -386,16 +475,21 @@ func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
 		return c, false // steps one by one do as well
 	}
 	c = laneCall{machine: code.NewMachine(), in: -1, made: -1, bar: -1}
+	for v := range c.steady {
+		c.steady[v] = -1
+	}
 	for i, k := range links {
 		switch {
-		case k.vec == vecStep && !k.bar:
+		case k.vec == vecStep && !k.slope:
 			c.in = i
 		case k.vec == vecStep:
 			c.bar = i
-		case k.vec == vecMade && !k.bar:
+		case k.vec == vecMade && (!k.slope || l.dots != nil):
 			c.made = i
 		case k.vec == vecMade:
 			c.machine.SetVector(i, l.made)
+		case k.slope && l.steady[k.vec] != nil && !k.output:
+			c.steady[k.vec] = i
 		case l.steady[k.vec] != nil && !k.output:
 			c.machine.SetVector(i, l.steady[k.vec])
 		default:

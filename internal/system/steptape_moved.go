@@ -22,16 +22,16 @@ type pair [tapec.NumVariations]map[string]tape.Value
 
 var pairs = [...]tapec.Variation{tapec.Cotangent, tapec.CotangentTangent}
 
-// newMovedMaker begins such a tape for rates whose tangent is push.
-func newMovedMaker(l *layout, rates, push *tape.Tape, form *solvers.Arithmetic) *movedMaker {
-	return &movedMaker{stepMaker: newStepMaker(l, rates, form), push: push}
+// newMovedMaker begins such a tape for rates whose tangent is push. With members each lane is a step of its own.
+func newMovedMaker(l *layout, rates, push *tape.Tape, form *solvers.Arithmetic, members bool) *movedMaker {
+	return &movedMaker{stepMaker: newMaker(l, rates, form, members), push: push}
 }
 
 // in adds an input in a variation, behind those before it.
 func (m *movedMaker) in(v tapec.Variation, name string, shape tape.Shape) tape.Value {
 	n := tapec.Step.Called(name).As(v)
 	m.place(n, vecStep, &m.read[v], shape.Size(), nil)
-	return m.b.Input(n.String(), shape, v == tapec.Tangent || v == tapec.CotangentTangent)
+	return m.b.Input(n.String(), shape, m.members || v == tapec.Tangent || v == tapec.CotangentTangent)
 }
 
 // out adds an output in a variation, behind those before it.
@@ -94,22 +94,51 @@ func (m *movedMaker) pushed(i int, y, dots map[string]tape.Value) map[string]tap
 // Y0. Its outputs are the tangents of Y1 and DQ.
 func (m *movedMaker) tangent() *tape.Tape {
 	y0, y0d, k, td := m.began()
-	kd := make([]map[string]tape.Value, m.form.Stages)
+	kd := m.stages(y0, y0d, k, td)
+	for _, r := range m.rows {
+		m.out(tapec.Tangent, "end."+r.name, m.end(&r, y0d, kd))
+	}
+	return m.b.Tape()
+}
+
+// tangents returns the tape of tangent for several runs. Its outputs take the place of its inputs: the tangents of
+// time, of Y0 and of the quadratures so far. In a lane whose mask is 0 they stay as they are.
+func (m *movedMaker) tangents(mask *part) *tape.Tape {
+	y0, y0d, k, before := m.began()
+	some, td := m.input("mask", nil, mask), m.b.Add(before, m.zero) // a tangent of -0 is 0 at a stage
+	kd := m.stages(y0, y0d, k, td)
+	m.out(tapec.Tangent, "t", m.b.Select(some, td, before))
+	for _, r := range m.rows {
+		end, was := m.end(&r, y0d, kd), y0d[r.name]
+		if r.state == "" {
+			was = m.in(tapec.Tangent, "q."+r.name, r.shape)
+			end = m.b.Add(was, end)
+		}
+		m.out(tapec.Tangent, "end."+r.name, m.b.Select(some, end, was))
+	}
+	return m.b.Tape()
+}
+
+// stages returns the tangents of the rows of K on which the end depends.
+func (m *movedMaker) stages(y0, y0d map[string]tape.Value, k []map[string]tape.Value, td tape.Value) (
+	kd []map[string]tape.Value,
+) {
+	kd = make([]map[string]tape.Value, m.form.Stages)
 	for i, live := range m.form.Live {
 		if live {
 			kd[i] = m.pushed(i, m.stage(i, y0, k), m.moving(i, td, y0d, kd))
 		}
 	}
-	for _, r := range m.rows {
-		base := m.zero
-		if r.state != "" {
-			base = y0d[r.name]
-		}
-		m.out(tapec.Tangent, "end."+r.name, m.sum(m.form.B, m.h, base, r.shape, func(j int) tape.Value {
-			return kd[j][r.name]
-		}))
+	return kd
+}
+
+// end returns the tangent of a row of Y1 and DQ.
+func (m *movedMaker) end(r *stepRow, y0d map[string]tape.Value, kd []map[string]tape.Value) tape.Value {
+	base := m.zero
+	if r.state != "" {
+		base = y0d[r.name]
 	}
-	return m.b.Tape()
+	return m.sum(m.form.B, m.h, base, r.shape, func(j int) tape.Value { return kd[j][r.name] })
 }
 
 // backwardTangent returns the tape of a step's transpose and of its tangent; second is those of the rates. Its inputs

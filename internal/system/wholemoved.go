@@ -47,7 +47,7 @@ func (k *Kit) newMoved(key wholeKey) *wholeProgram {
 	if key.form.Stages*work > movedWork {
 		return nil
 	}
-	m := newMovedMaker(k.layout, rates, push, key.form)
+	m := newMovedMaker(k.layout, rates, push, key.form, false)
 	var t *tape.Tape
 	if key.back {
 		t = m.backwardTangent(key.with.tape)

@@ -1,0 +1,118 @@
+package odes_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// tangents are the settings of runs with tangents.
+func tangents(method string) []odes.Setting {
+	list := []odes.Setting{{Key: "sens.mode", Value: "tangent"}, {Key: "solver.rtol", Value: "1e-6"}}
+	if method != "" {
+		list = append(list, odes.Setting{Key: "solver.method", Value: method})
+	}
+	return list
+}
+
+// TestSideBySideTangents has the models of the adjoint, some of them with more times of data than steps end at.
+func TestSideBySideTangents(t *testing.T) {
+	t.Parallel()
+	for _, models := range []map[string]string{laneModels, movingModels} {
+		for name, text := range models {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				many, err := odes.Parse("m.ode", text+manyObservations(text), odes.ParseOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, method := range []string{"dopri5", "", "dop853", "tsit5", "bs3", "rk6"} {
+					n := 1 + (7*i+len(text))%23
+					for k, m := range []*odes.Model{m, many} {
+						got := sideBySide(t, m, odes.Options{Settings: tangents(method)}, n, true, laneValues)
+						if got != n {
+							t.Errorf("%s, many times %t: %d of %d in lanes", method, k == 1, got, n)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestSideBySideTangentsDrawn has models with events that are drawn. Derivatives by initial values are wanted as well,
+// so that there are more directions than are pushed together.
+func TestSideBySideTangentsDrawn(t *testing.T) {
+	t.Parallel()
+	models := 150
+	if testing.Short() {
+		models = 40
+	}
+	made, refused := 0, 0
+	for k := range models {
+		r := rand.New(rand.NewPCG(uint64(k), 23))
+		text := drawnEvents(r)
+		if k%3 == 0 {
+			text += "objective M = sum_at(" + manyTimes(r, 17+r.IntN(60), 0.2, k%2 == 0) + ", x*y + d*x + n)\n"
+		}
+		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		opts := odes.Options{Settings: tangents([]string{"dopri5", "tsit5", "dop853", "bs3", ""}[k%5])}
+		if k%4 == 1 {
+			opts.Wrt = []string{"a", "b", "c", "d", "initial(x)", "initial(y)"}[r.IntN(5):]
+		}
+		n := 1 + r.IntN(19)
+		t.Run(strconv.Itoa(k), func(t *testing.T) {
+			got := sideBySide(t, m, opts, n, true, laneValues)
+			if made += got; got == 0 {
+				refused++
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+	t.Logf("%d runs in lanes; of %d models of %d, none", made, refused, models)
+	if refused > models/2 {
+		t.Errorf("of %d models of %d, no run was made in lanes", refused, models)
+	}
+}
+
+// BenchmarkSideBySideTangents is the time of derivatives of twelve objectives by one to four params, in lanes and alone:
+// one operation is a member.
+func BenchmarkSideBySideTangents(b *testing.B) {
+	text := `
+time t from 0 to 10
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = 1
+state y = 0.5
+x' = a*x - b*x*y
+y' = -c*y + d*x*y
+`
+	for i := 1; i <= 6; i++ {
+		text += fmt.Sprintf("objective J%d = sum_at([%d], x)\nobjective K%d = sum_at([%d], y)\n", i, i, i, i)
+	}
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	params := []string{"a", "b", "c", "d"}
+	for n := 1; n <= 4; n++ {
+		opts := odes.Options{Threads: 1, Set: laneValues(0), Wrt: params[:n], Settings: []odes.Setting{
+			{Key: "solver.method", Value: "dopri5"},
+			{Key: "solver.rtol", Value: "1e-8"},
+			{Key: "sens.mode", Value: "tangent"},
+			{Key: "sens.trust", Value: "off"},
+		}}
+		besideAlone(b, strconv.Itoa(n), m, opts, laneValues)
+	}
+}
