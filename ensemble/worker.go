@@ -18,8 +18,10 @@ import (
 type Worker struct {
 	p      *Problem
 	runner *odes.Runner // nil until a member has made one
-	lanes  *odes.Lanes  // nil where members are run one by one
-	tried  bool         // whether they can be run side by side is known
+	// simulator makes members with outputs or comparisons; nil until a member has made one.
+	simulator *odes.Simulator
+	lanes     *odes.Lanes // nil where members are run one by one
+	tried     bool        // whether they can be run side by side is known
 }
 
 // Worker returns a new worker.
@@ -195,7 +197,7 @@ func failureOf(member int, err error) (Failure, bool) {
 func (w *Worker) member(ctx context.Context, i int, row []float64) (status Status, steps int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			w.runner = nil // whose memory may be in any state
+			w.runner, w.simulator = nil, nil // whose memory may be in any state
 			err = panicked(r)
 		}
 	}()
@@ -210,12 +212,20 @@ func (w *Worker) member(ctx context.Context, i int, row []float64) (status Statu
 	if w.p.Job.Gradient || len(w.p.Table.Times) == 0 && !w.p.Job.Trust {
 		return w.kept(ctx, set, rest)
 	}
-	opts := w.p.opts
-	opts.Set = slices.Concat(opts.Set, set)
-	if opts.Times = w.p.Table.Times; opts.Times == nil {
-		opts.Times = []float64{} // none, rather than every step
+	if w.simulator == nil {
+		opts := w.p.opts
+		opts.Set = slices.Concat(opts.Set, set)
+		if w.simulator, err = w.p.Model.Simulator(opts); err != nil {
+			return Failed, 0, err
+		}
+	} else if err := w.simulator.Set(set...); err != nil {
+		return Failed, 0, err
 	}
-	s, err := w.p.Model.Solve(ctx, opts)
+	times := w.p.Table.Times
+	if times == nil {
+		times = []float64{} // none, rather than every step
+	}
+	s, err := w.simulator.Solve(ctx, times)
 	if err != nil {
 		return Failed, 0, err
 	}
