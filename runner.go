@@ -69,7 +69,10 @@ type Runner struct {
 }
 
 // Prepare returns a Runner for opts. The error carries all that is wrong with them, as diagnostics.
-func (m *Model) Prepare(opts Options) (*Runner, error) {
+func (m *Model) Prepare(opts Options) (*Runner, error) { return m.prepare(opts, false) }
+
+// prepare is Prepare. For values alone a model needs no objective.
+func (m *Model) prepare(opts Options, valuesAlone bool) (*Runner, error) {
 	start := time.Now()
 	base, err := m.begin(opts)
 	if err != nil {
@@ -79,7 +82,9 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	r.opts.Set = slices.Clone(opts.Set)
 	var l diag.List
 	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
-	r.checkGradientSize(&l)
+	if !valuesAlone {
+		r.checkGradientSize(&l)
+	}
 	r.wantSecond(&l)
 	r.keep = r.wantsSecond()
 	r.checkMethod(&l)

@@ -19,8 +19,13 @@ type Lanes struct {
 	values  [][]float64               // of the points of all runs
 	runs    *sens.LaneRuns
 	back    bool
-	off     bool     // what stiff runs need could not be made
-	names   []string // of the values that setters set
+	off     bool      // what stiff runs need could not be made
+	names   []string  // of the values that setters set
+	times   []float64 // see Outputs
+	made    []int     // the numbers of the runs that are made
+	// Outputs, if not nil, is given the outputs of run i, at the Times of the options. It is told before Run writes a
+	// row, also of runs that are to be made by a Runner after all.
+	Outputs func(i int, s *Solution)
 }
 
 // LaneCount is how many runs Lanes makes at a time.
@@ -34,9 +39,12 @@ const solvedPairs = 32
 // gradient. It is nil where nothing is gained, or where single runs can do what it cannot: it takes methods with
 // explicit stages, and Rosenbrock methods, and those that change between two such.
 func (m *Model) Lanes(opts Options, gradient bool) (*Lanes, error) {
-	l := &Lanes{back: gradient}
+	if err := ascending(opts.Times); err != nil {
+		return nil, err
+	}
+	l := &Lanes{back: gradient, times: opts.Times}
 	for range solvers.LaneCount {
-		r, err := m.Prepare(opts)
+		r, err := m.prepare(opts, !gradient)
 		if err != nil {
 			return nil, err
 		}
@@ -63,6 +71,14 @@ func (l *Lanes) equip() error {
 		watch := r.model.explain.Invariants(r.worker, r.settings.Solver.RTol, r.settings.Solver.ATol)
 		if watch != nil {
 			w.Start = watch.Start
+		}
+		if l.times != nil {
+			table := newRecorder(r.worker, l.times)
+			w.Beside, w.Done = table, func(k int) {
+				if l.Outputs != nil {
+					l.Outputs(l.made[k], &Solution{T: table.t, Outputs: r.model.series(table)})
+				}
+			}
 		}
 		var slopes *system.Kit
 		var err error
@@ -158,14 +174,14 @@ func (r *Runner) directions() int {
 // for a run that is to be made by a Runner: it failed, something in it is not a finite number, or it is one of those
 // that cannot be made side by side.
 func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, row func(i int) []float64, steps []int) {
-	var made, again []int
+	var again []int
 	for i := range n {
 		steps[i] = -1
 	}
 	for at := 0; (at < n || len(again) > 0) && !l.off && ctx.Err() == nil; {
-		made = made[:0]
+		l.made = l.made[:0]
 		l.runs.Run(ctx, func(lane int) bool {
-			for (at < n || len(again) > 0) && (len(made) < len(l.runners) || l.runs.Room()) {
+			for (at < n || len(again) > 0) && (len(l.made) < len(l.runners) || l.runs.Room()) {
 				i := at
 				if len(again) > 0 {
 					i, again = again[0], again[1:]
@@ -175,8 +191,8 @@ func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, ro
 				if r := l.runners[lane]; l.set(lane, set(i)) != nil || r.model.explain.Windows(r.worker) != nil {
 					continue
 				}
-				k := len(made)
-				if made = append(made, i); k == len(l.values) {
+				k := len(l.made)
+				if l.made = append(l.made, i); k == len(l.values) {
 					l.values = append(l.values, nil)
 				}
 				l.values[k] = l.runners[lane].problem.Point.Values(l.values[k][:0])
@@ -185,7 +201,7 @@ func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, ro
 			return false
 		})
 		var turned *solvers.StiffError
-		for k, i := range made {
+		for k, i := range l.made {
 			res, taken, err := l.runs.Result(k)
 			switch {
 			case err == nil:

@@ -182,6 +182,14 @@ func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {
 	return nil
 }
 
+// Until implements solvers.LaneReader.
+func (r *recorder) Until() float64 {
+	if r.next < len(r.times) {
+		return r.times[r.next]
+	}
+	return math.Inf(1)
+}
+
 // record evaluates the outputs at (t, y, d).
 func (r *recorder) record(t float64, y, d []float64) error {
 	at := len(r.rows)

@@ -129,11 +129,20 @@ assert b < 1.9
 objective last = final(x)
 objective sum = integral(x*y)
 `
-	for _, gradient := range []bool{true, false} {
-		j := job(text, Design{Points: "random", N: 300, Seed: 1, Axes: []Axis{
+	for _, c := range []struct {
+		gradient bool
+		times    []Real
+		more     string
+	}{
+		{gradient: true},
+		{},
+		{times: []Real{0, 0.5, 1, 1.5, 2}, more: "event enough when y > 1 { stop }\nevent jump at 1 { y = 0.5*y }\n"},
+		{times: []Real{0.3, 2, 7}, more: "output z = x*y\n"},
+	} {
+		j := job(text+c.more, Design{Points: "random", N: 300, Seed: 1, Axes: []Axis{
 			span("a", 0.1, 0.55), span("b", 0.5, 2), span("initial(y)", 0, 1),
 		}})
-		j.Gradient, j.Chunk = gradient, 61
+		j.Gradient, j.Times, j.Chunk = c.gradient, c.times, 61
 		p := open(t, j)
 		lanes, alone := p.Worker(), p.Worker()
 		alone.tried = true
@@ -148,11 +157,11 @@ objective sum = integral(x*y)
 				t.Fatal(err)
 			}
 			if failed += len(got.Failures); !bytes.Equal(got.Encode(), want.Encode()) {
-				t.Errorf("gradient %v: chunk %d differs", gradient, i)
+				t.Errorf("%+v: chunk %d differs", c, i)
 			}
 		}
 		if lanes.lanes == nil || failed < 10 || failed > 100 {
-			t.Errorf("gradient %v: lanes %v, %d failures", gradient, lanes.lanes != nil, failed)
+			t.Errorf("%+v: lanes %v, %d failures", c, lanes.lanes != nil, failed)
 		}
 	}
 }

@@ -77,7 +77,7 @@ const fewMembers = 256
 // sideBySide computes the members of c that can be run side by side. Of the others Steps stays 0. fault is the error of
 // a panic on the way.
 func (w *Worker) sideBySide(ctx context.Context, c *Chunk) (fault, err error) {
-	if !w.p.Job.Gradient && len(w.p.Table.Times) > 0 || w.p.Job.Trust || w.p.warm || w.p.Table.Members < fewMembers {
+	if w.p.Job.Trust || w.p.warm || w.p.Table.Members < fewMembers {
 		return nil, nil
 	}
 	if !w.tried {
@@ -86,6 +86,7 @@ func (w *Worker) sideBySide(ctx context.Context, c *Chunk) (fault, err error) {
 		opts.Set = slices.Concat(opts.Set, w.p.Assign(c.First))
 		if !w.p.Job.Gradient {
 			opts.Wrt = []string{}
+			opts.Times = w.p.Table.Times
 		}
 		if w.lanes, err = w.p.Model.Lanes(opts, w.p.Job.Gradient); err != nil {
 			w.lanes = nil
@@ -118,6 +119,9 @@ func (w *Worker) inLanes(ctx context.Context, c *Chunk) (steps []int, err error)
 	}()
 	width, params := w.p.Table.Width(), len(w.p.Table.Params)
 	steps = make([]int, len(c.Status))
+	w.lanes.Outputs = func(i int, s *odes.Solution) {
+		w.copySeries(c.Rows[i*width+params+len(w.p.Table.Values):(i+1)*width], s)
+	}
 	w.lanes.Run(ctx, len(steps), func(i int) []odes.Assignment {
 		set := w.p.Assign(c.First + i)
 		for k, a := range set {

@@ -44,24 +44,59 @@ type LaneWorker struct {
 	Resume func(i int)
 	// Start sees the start of every run, unless it is nil. A run of which it returns an error is to be made alone.
 	Start func(m *solvers.Mark) error
+	// Beside sees each run as well, without derivatives, unless it is nil. Done then tells that run i has ended well,
+	// before the next one begins.
+	Beside solvers.LaneReader
+	Done   func(i int)
+}
+
+// besideRun is a laneRun that another sink sees as well.
+type besideRun struct {
+	*laneRun
+	solvers.LaneReader
+}
+
+// Begin implements solvers.Sink.
+func (r *besideRun) Begin(sys solvers.System, m solvers.Method) error {
+	if err := r.LaneReader.Begin(sys, m); err != nil {
+		return err
+	}
+	return r.laneRun.Begin(sys, m)
+}
+
+// Step implements solvers.Sink.
+func (r *besideRun) Step(s *solvers.Step, e solvers.End) error {
+	if err := r.LaneReader.Step(s, e); err != nil {
+		return err
+	}
+	return r.laneRun.Step(s, e)
+}
+
+// Mark implements solvers.Sink.
+func (r *besideRun) Mark(m *solvers.Mark) error {
+	if err := r.LaneReader.Mark(m); err != nil {
+		return err
+	}
+	return r.laneRun.Mark(m)
 }
 
 // laneRun is a run with its marks, and with its steps that are in no block. It is a solvers.Sink.
 type laneRun struct {
 	*Observer
-	of    *LaneRuns
-	i     int // among all
-	lane  int
-	err   error
-	items []laneItem
-	n     int
-	kept  int // bytes that items refer to
-	next  int // on the way back: the item that comes next, -1 before the first and after the last
-	steps int
-	res   Result
-	prev  *laneRun // in its lane
-	then  *laneRun // with tangents: the run that comes next in its lane
-	ready bool     // with tangents: the walk of its lane has what the block has made
+	of     *LaneRuns
+	i      int // among all
+	lane   int
+	err    error
+	items  []laneItem
+	n      int
+	kept   int // bytes that items refer to
+	next   int // on the way back: the item that comes next, -1 before the first and after the last
+	steps  int
+	res    Result
+	prev   *laneRun   // in its lane
+	then   *laneRun   // with tangents: the run that comes next in its lane
+	beside *besideRun // nil until it is seen by another sink
+	ready  bool       // with tangents: the walk of its lane has what the block has made
 }
 
 // laneItem is a mark or a step, and the block that it comes after: for a step the one in which its lane is masked.
@@ -292,6 +327,13 @@ func (l *LaneRuns) Next(lane int) solvers.Sink {
 	r.obj, r.instants, r.F = obj, nil, need(r.F, f)
 	l.n++
 	l.at[lane] = r
+	if beside := l.lanes[lane].Beside; beside != nil {
+		if r.beside == nil {
+			r.beside = &besideRun{laneRun: r}
+		}
+		r.beside.LaneReader = beside
+		return r.beside
+	}
 	return r
 }
 
@@ -306,7 +348,9 @@ func (l *LaneRuns) Done(lane int, err error) {
 		l.at[lane] = r.prev // it is not walked through
 		return
 	}
-	r.Values(r.res.Psi)
+	if r.Values(r.res.Psi); l.lanes[lane].Done != nil {
+		l.lanes[lane].Done(r.i)
+	}
 }
 
 // back makes the derivatives of some objectives of each run, from first on.

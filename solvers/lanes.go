@@ -191,6 +191,7 @@ type lane struct {
 	ok      bool      // the trial step is not rejected
 	located bool      // the trial step was cut to end at a root
 	guards  []float64 // what ReadGuards says of it; nil for nothing
+	reader  LaneReader
 	// The block has the rows of the dense output of the trial step.
 	extended bool
 }
@@ -340,11 +341,18 @@ func (l *Lanes) Stepper(member int) LaneStepper { return l.members[member].step 
 type LaneSource interface {
 	// Next prepares the system of a lane for another run, and returns the sink of that; nil where there are no more.
 	// The step of the run that comes first is in block Present()+1. Steps of blocks go to the sink only if there are
-	// quadratures.
+	// quadratures, which they have, or if it is a LaneReader that wants them.
 	Next(lane int) Sink
 	// Done tells that the run of a lane has ended. If it has an error, it is to be made by Solver.Solve, and nothing
 	// that its sink has seen counts.
 	Done(lane int, err error)
+}
+
+// LaneReader is a Sink that reads steps at given times.
+type LaneReader interface {
+	Sink
+	// Until returns the next of these times, +Inf where there is none: steps that end before it are not wanted.
+	Until() float64
 }
 
 // Solve makes runs side by side, each by the solver of its lane, until there are no more.
@@ -414,6 +422,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 		a.s, a.moved, a.entered, a.chosen, a.own, s.sink, s.lane = s, true, false, true, true, sink, a
 		a.member, a.rows, a.aimed, a.began = 0, l.members[0].rows, false, l.Bytes()
 		a.filter, _ = s.ctl.(*filter)
+		a.reader, _ = sink.(LaneReader)
 		err := s.begin()
 		s.lender = nil
 		if err == nil && !s.done {
@@ -683,7 +692,11 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	tr := s.trial
 	s.again, a.chosen = false, false
 	s.stats.Made[s.member]++
-	if r.Q > 0 {
+	read := a.reader != nil && a.reader.Until() <= tr.T1
+	if read {
+		a.load()
+	}
+	if r.Q > 0 || read {
 		a.own = false
 		err = s.sink.Step(tr, End{})
 		if a.own = true; err != nil {
