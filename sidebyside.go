@@ -153,11 +153,12 @@ func (l *Lanes) solve(err error) {
 	l.off = l.equip() != nil || l.runs == nil
 }
 
-// sideBySide reports whether nothing but a run, and its discrete derivatives, is asked for. Invariants are checked at the
-// start alone: that one is lost on the way is a warning, which rows do not hold.
+// sideBySide reports whether nothing but a run, and its discrete derivatives, is asked for. Invariants are checked at
+// the start alone: that one is lost on the way is a warning, which rows do not hold.
 func (r *Runner) sideBySide(gradient bool) bool {
+	mode := r.settings.Mode
 	return len(r.parts) == 0 && !r.settings.Trust && !r.shows() && !r.wantsSecond() && r.errorControl == nil &&
-		!r.model.system.Settles() && (!gradient || r.settings.Mode == sens.ModeAdjoint || r.settings.Mode == sens.ModeTangent)
+		!r.model.system.Settles() && (!gradient || mode == sens.ModeAdjoint || mode == sens.ModeTangent)
 }
 
 // directions returns how many directions tangents go in.

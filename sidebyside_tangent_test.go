@@ -87,8 +87,8 @@ func TestSideBySideTangentsDrawn(t *testing.T) {
 	}
 }
 
-// BenchmarkSideBySideTangents is the time of derivatives of twelve objectives by one to four params, in lanes and alone:
-// one operation is a member.
+// BenchmarkSideBySideTangents is the time of derivatives of twelve objectives by one to four params, in lanes and
+// alone: one operation is a member.
 func BenchmarkSideBySideTangents(b *testing.B) {
 	text := `
 time t from 0 to 10

@@ -7,11 +7,11 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// LaneRuns makes runs of one system side by side, each with its own values, and the discrete adjoint of each: in a lane
-// of solvers.Lanes what Solver and Adjoint make alone, to the same bits. It belongs to one goroutine.
+// LaneRuns makes runs of one system side by side, each with its own values, and the derivatives of each: in a lane of
+// solvers.Lanes what Solver and Adjoint or Tangent make alone, to the same bits. It belongs to one goroutine.
 //
 // When the run of a lane has ended, the next one takes its place. On the way back each lane walks through its runs, the
-// last one first, and all of them through the same blocks.
+// last one first, and all of them through the same blocks; tangents go through them once more from the start.
 type LaneRuns struct {
 	runs  *solvers.Lanes
 	moves []bool // steps of each member of the method whose ends move are transposed in lanes
@@ -137,7 +137,10 @@ const (
 func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
 	back := len(lanes) > 0 && lanes[0].Back.System != nil
 	forth := len(lanes) > 0 && lanes[0].Forth.System != nil
-	l := &LaneRuns{runs: solvers.NewLanes(steps, back || forth, forth), lanes: lanes, opts: opts, at: make([]*laneRun, len(lanes))}
+	l := &LaneRuns{
+		runs: solvers.NewLanes(steps, back || forth, forth), lanes: lanes, opts: opts,
+		at: make([]*laneRun, len(lanes)),
+	}
 	for _, w := range lanes {
 		l.solvers = append(l.solvers, w.Solver)
 		if f := w.Forth; f.System != nil {
@@ -609,7 +612,8 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 	step.Lay(r.lane, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
-// inside transposes the item that comes next, which is read within its step: one of block j, or that of the item before.
+// inside transposes the item that comes next, which is read within its step: one of block j, or that of the item
+// before.
 func (r *laneRun) inside(s *sweep, j int) {
 	s.mark = r.items[r.next].mark
 	in, read := innerReadingAt(&s.mark, s.instants, s.obj)

@@ -120,7 +120,8 @@ type LaneStepper interface {
 	// LayPush gives a lane tangents in the first n directions: those of time, of the state, and of the quadratures so
 	// far.
 	LayPush(lane, n int, td, yd, qd []float64)
-	// Push pushes n directions through the steps of a block whose lengths do not move, in the lanes that its Mask names.
+	// Push pushes n directions through the steps of a block, whose lengths do not move, in the lanes that its Mask
+	// names.
 	Push(block []float64, n int)
 	// TakePush takes back what LayPush gave, as it has become.
 	TakePush(lane, n int, td, yd, qd []float64)
@@ -135,8 +136,9 @@ type LaneStepper interface {
 // Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.
 //
 //	in lanes                          stages, the new state, the norm of the error, guards at the points where they
-//	                                  are read, stages of the dense output; the transpose of all steps, those among them
-//	                                  whose ends move, with what is read within them
+//	                                  are read, stages of the dense output; the transpose of all steps, those among
+//	                                  them whose ends move, with what is read within them; tangents of steps whose
+//	                                  ends do not move
 //	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what
 //	                                  functions of time do within a step, when guards fire, events, observations, the
 //	                                  start and the end; steps whose pivots are not those of the programs

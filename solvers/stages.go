@@ -83,8 +83,8 @@ func (r *stageWork) denseTangent(s *Step, d *StepTangent, beta, drift *terms, th
 	}
 }
 
-// sow adds the cotangent w of y₀ + h Σ β_j(θ) k_j to g, for so many rows of K, and that of its time to tb. The memory of
-// g is allocated at its first use, since most runs observe at ends of steps.
+// sow adds the cotangent w of y₀ + h Σ β_j(θ) k_j to g, for so many rows of K, and that of its time to tb. The memory
+// of g is allocated at its first use, since most runs observe at ends of steps.
 func (r *stageWork) sow(g *Seeds, rows int, s *Step, beta, drift *terms, theta float64, w, tb []float64) {
 	n, l := r.n, r.l
 	if g.K == nil {

@@ -93,9 +93,9 @@ type laneCall struct {
 var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
 
 // Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and slopes that of
-// transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes the steps of
-// another member of the method, with which the result shares params and cotangents; nil for none. The result is nil
-// where there is no such thing, as for large models.
+// transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes
+// the steps of another member of the method, with which the result shares params and cotangents; nil for none. The
+// result is nil where there is no such thing, as for large models.
 func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
 	pull, push := slopes, slopes
 	if slopes != nil && slopes.pull == nil {
