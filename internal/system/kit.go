@@ -472,10 +472,11 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 		}
 	}
 	find := k.find(places, k.plan.gather(pull, with.active))
-	if k.pull, err = k.transposes(pull, find); err != nil || k.shared != nil || pull.Get(tapec.PartRates) == nil {
-		return err
+	rates := pull.Get(tapec.PartRates)
+	if k.pull, err = k.transposes(pull, find); err != nil || with.many || rates == nil {
+		return err // many sweeps share their work already, and run beside each other
 	}
-	return k.keepStages(h.tapes.Get(tapec.PartRates), pull.Get(tapec.PartRates), places, find)
+	return k.keepStages(h.tapes.Get(tapec.PartRates), rates, places, find)
 }
 
 // find is the layout's finder, but for names that only this kit has, in places, and for derivatives
