@@ -156,7 +156,7 @@ objective J = final(x) + final(y)
 		{"state z = x0\nz' = 0\ny' = if z > 1 then 1 else 3", 1}, // it stays there
 		{"state z = x0\nz' = 0\ny' = floor(z)", 1},
 		{"state z = x0\nz' = 0\ny' = if z > x0 then 1 else 3", 0},
-		{"state z = x0\nz' = 0\ny' = if z > 1 then 1 else z", 0},
+		{"state z = x0\nz' = 0\ny' = if z > 1 then 1 else z", 1}, // by x0, 0 on one side and 1 on the other
 		{"state z = 1\nz' = 0\ny' = if z > 1 then 1 else 3\nsens { wrt = [k, x0] }", 0},
 		{"state z = x0\nz' = 0\ndiscrete d = x0\ny' = if z > d then 1 else 3", 0},
 		{"y' = if t > 0 then 1 else 3", 0},
