@@ -3,7 +3,6 @@ package odes_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -78,23 +77,13 @@ func TestSideBySideInside(t *testing.T) {
 // TestSideBySideInsideDrawn adds many times of data to models with events that are drawn, some of them stiff.
 func TestSideBySideInsideDrawn(t *testing.T) {
 	t.Parallel()
-	models := 150
-	if testing.Short() {
-		models = 40
-	}
-	made, refused := 0, 0
-	for k := range models {
-		r := rand.New(rand.NewPCG(uint64(k), 19))
-		text := drawnEvents(r)
+	drawn(t, 19, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
+		text = drawnEvents(r)
 		if k%3 == 0 {
 			text += "state w = 0\nw' = -3e4*a*(w - x*y)\nobjective W = final(w)*b\n"
 		}
 		text += "objective M = sum_at(" + manyTimes(r, 17+r.IntN(60), 0.2, k%2 == 0) + ", x*y + d*x + n)\n"
-		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		opts := odes.Options{Settings: append([]odes.Setting{
+		opts = odes.Options{Settings: append([]odes.Setting{
 			{Key: "sens.mode", Value: "adjoint"}, {Key: "solver.rtol", Value: "1e-6"},
 		}, autos[k%4]...)}
 		if k%3 > 0 {
@@ -104,21 +93,8 @@ func TestSideBySideInsideDrawn(t *testing.T) {
 			}
 			opts.Settings = append(opts.Settings, odes.Setting{Key: "solver.method", Value: method})
 		}
-		n := 1 + r.IntN(19)
-		t.Run(strconv.Itoa(k), func(t *testing.T) {
-			got := sideBySide(t, m, opts, n, k%7 != 3, laneValues)
-			if made += got; got == 0 {
-				refused++
-			}
-			if t.Failed() {
-				t.Log(text)
-			}
-		})
-	}
-	t.Logf("%d runs in lanes; of %d models of %d, none", made, refused, models)
-	if refused > models/2 {
-		t.Errorf("of %d models of %d, no run was made in lanes", refused, models)
-	}
+		return text, opts, k%7 != 3
+	})
 }
 
 // BenchmarkSideBySideInside is the time of the gradient of a sum over times of data, in lanes and alone: one operation

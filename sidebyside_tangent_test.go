@@ -51,40 +51,17 @@ func TestSideBySideTangents(t *testing.T) {
 // so that there are more directions than are pushed together.
 func TestSideBySideTangentsDrawn(t *testing.T) {
 	t.Parallel()
-	models := 150
-	if testing.Short() {
-		models = 40
-	}
-	made, refused := 0, 0
-	for k := range models {
-		r := rand.New(rand.NewPCG(uint64(k), 23))
-		text := drawnEvents(r)
+	drawn(t, 23, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
+		text = drawnEvents(r)
 		if k%3 == 0 {
 			text += "objective M = sum_at(" + manyTimes(r, 17+r.IntN(60), 0.2, k%2 == 0) + ", x*y + d*x + n)\n"
 		}
-		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		opts := odes.Options{Settings: tangents([]string{"dopri5", "tsit5", "dop853", "bs3", ""}[k%5])}
+		opts = odes.Options{Settings: tangents([]string{"dopri5", "tsit5", "dop853", "bs3", ""}[k%5])}
 		if k%4 == 1 {
 			opts.Wrt = []string{"a", "b", "c", "d", "initial(x)", "initial(y)"}[r.IntN(5):]
 		}
-		n := 1 + r.IntN(19)
-		t.Run(strconv.Itoa(k), func(t *testing.T) {
-			got := sideBySide(t, m, opts, n, true, laneValues)
-			if made += got; got == 0 {
-				refused++
-			}
-			if t.Failed() {
-				t.Log(text)
-			}
-		})
-	}
-	t.Logf("%d runs in lanes; of %d models of %d, none", made, refused, models)
-	if refused > models/2 {
-		t.Errorf("of %d models of %d, no run was made in lanes", refused, models)
-	}
+		return text, opts, true
+	})
 }
 
 // BenchmarkSideBySideTangents is the time of derivatives of twelve objectives by one to four params, in lanes and

@@ -561,26 +561,36 @@ func drawnEvents(r *rand.Rand) string {
 // TestSideBySideDrawn has models with events that are drawn by the hundred.
 func TestSideBySideDrawn(t *testing.T) {
 	t.Parallel()
+	drawn(t, 11, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
+		text = drawnEvents(r)
+		opts = odes.Options{Settings: []odes.Setting{
+			{Key: "sens.mode", Value: "adjoint"},
+			{Key: "solver.rtol", Value: "1e-6"},
+			{Key: "solver.method", Value: []string{"dopri5", "tsit5", "dop853", "bs3", "rodas5p"}[k%5]},
+		}}
+		return text, opts, k%7 != 3
+	})
+}
+
+// drawn compares members of models that are drawn, some hundred of them, in lanes and alone. draw returns the text of
+// model k, its options, and whether derivatives are wanted. Of most models, some members must be made in lanes.
+func drawn(t *testing.T, seed uint64, draw func(k int, r *rand.Rand) (string, odes.Options, bool)) {
+	t.Helper()
 	models := 150
 	if testing.Short() {
 		models = 40
 	}
 	made, refused := 0, 0
 	for k := range models {
-		r := rand.New(rand.NewPCG(uint64(k), 11))
-		text := drawnEvents(r)
+		r := rand.New(rand.NewPCG(uint64(k), seed))
+		text, opts, gradient := draw(k, r)
 		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		opts := odes.Options{Settings: []odes.Setting{
-			{Key: "sens.mode", Value: "adjoint"},
-			{Key: "solver.rtol", Value: "1e-6"},
-			{Key: "solver.method", Value: []string{"dopri5", "tsit5", "dop853", "bs3", "rodas5p"}[k%5]},
-		}}
 		n := 1 + r.IntN(19)
 		t.Run(strconv.Itoa(k), func(t *testing.T) {
-			got := sideBySide(t, m, opts, n, k%7 != 3, laneValues)
+			got := sideBySide(t, m, opts, n, gradient, laneValues)
 			if made += got; got == 0 {
 				refused++
 			}
