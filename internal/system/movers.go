@@ -187,8 +187,10 @@ func (x *separation) mark(v Variable, to []bool) {
 			continue
 		}
 		h := float64(1e-4 * max(math.Abs(pt.p[at.Offset+k]), 1e-2))
+		moved(k, -h)
+		below := x.reads()
 		moved(k, h)
-		if !x.reads() {
+		if !x.reads() && !below { // defaults may have kinks, too
 			continue
 		}
 		if x.apart == nil {
@@ -367,6 +369,11 @@ func (x *separation) followFunctional(n tapec.Name) {
 		}
 	}
 	x.followAll(inputsOf(c.Rates, tapec.Name{Role: tapec.Integrand, Of: n.Of}, -1))
+	for e, event := range x.model.Checked.Events {
+		if event.Stop { // the run may end there
+			x.followEvent(e)
+		}
+	}
 }
 
 func (x *separation) followEvent(e int) {
