@@ -489,13 +489,15 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 			x := seconds{s.Hessian[at : at+c*c], fine.Hessian[at:], s.HessianErrors[at:], s.HessianTrusts[at:]}
 			of = x.grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
-				return float64(sizes[a] * sizes[b]), s.isSided(a) || s.isSided(b), s.isBentTwice(i, a, b)
+				jumps := s.jumps(i, a, b)
+				return float64(sizes[a] * sizes[b]), jumps || s.isSided(i, a) || s.isSided(i, b), jumps
 			})
 		}
 		if at := i * c; s.Products != nil {
 			x := seconds{s.Products[at : at+c], fine.Products[at:], s.ProductErrors[at:], s.ProductTrusts[at:]}
 			of = max(of, x.grade(v.Value, func(k int) (float64, bool, bool) {
-				return sizes[k], s.isSided(k), s.isBent(i, k)
+				jumps := s.jumpsAlong(i, k)
+				return sizes[k], jumps || s.isSided(i, k), jumps
 			}))
 		}
 		switch worst = max(worst, of); of {

@@ -395,3 +395,93 @@ func TestCounters(t *testing.T) {
 		}
 	}
 }
+
+// TestKinksByWhatTheyDo has kinks at rest. Only derivatives of values that a kink makes bend, by what moves it, are
+// those of one side: not by what leaves its argument at 0, and not where its slope has a factor 0, as in x·abs(x).
+func TestKinksByWhatTheyDo(t *testing.T) {
+	const drug = "param vm = 2, km = 1.5, ka = 1, V = 3, dose = 10\nstate depot = 0, c = 0\ndepot' = -ka*depot\n"
+	for text, want := range map[string]string{
+		// Nothing but initial values moves a concentration before the first dose.
+		drug + "c' = ka*depot/V - vm*max(c, 0)/(km + max(c, 0))\nevent at 1 { depot += dose }\n" +
+			"objective J = integral(c)": "J/initial(depot) J/initial(c)",
+		drug + "c' = ka*depot/V - vm*max(c, 0)/(km + max(c, 0))\nevent at 1 { depot += dose }\n" +
+			"objective J = integral(c)\n" +
+			"sens { wrt = [vm, km, ka, V, dose] }": "",
+		drug + "c' = ka*depot/V - vm*abs(c/V)\nevent at V { depot += dose }\nobjective J = final(c)\n" +
+			"sens { wrt = [vm, km, ka, V, dose] }": "",
+		// An infusion that begins at a param, and one that is on with a rate of 0.
+		drug + "c' = (if t > ka then dose else 0) - max(c, 0)\nobjective J = final(c)\n" +
+			"sens { wrt = [ka, dose] }": "",
+		drug + "param r = 0\nc' = r - max(c, 0)\nobjective J = final(c)\nsens { wrt = [ka, r] }": "J/r",
+		// Drag, and other factors 0.
+		"state v = 0, x = 0\nparam k = 0.3, g = 0\nv' = g - k*v*abs(v)\nx' = v\n" +
+			"objective J = final(x)": "",
+		"state v = 0, x = 0\nparam k = 0.3, g = 0\nv' = g - k*max(v, 0)^2\nx' = v\n" +
+			"objective J = final(x)": "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x*hypot(x, 0)\nobjective J = final(x)": "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x*sqrt(x^2)\nobjective J = final(x)":   "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x\nobjective J = final(x*abs(x))":      "",
+		"state x = 0\nparam k = 0.3\nx' = -k*x\nobjective J = final(abs(x))*k":      "J/initial(x)",
+		"state v = 0, x = 0, w = 1\nparam k = 0.3\nv' = -k*v\nw' = 0\nx' = w*abs(v)\n" +
+			"objective J = final(x)": "J/initial(v)",
+		"state v = 0, x = 0, w = 0\nparam k = 0.3\nv' = -k*v\nw' = 0\nx' = w*abs(v)\n" +
+			"objective J = final(x)": "",
+		"state v = 0, x = 0, w = 0\nparam k = 0.3\nv' = -k*v\nw' = k\nx' = w*abs(v)\n" +
+			"objective J = final(x)": "J/initial(v)",
+		"state v = 0, x = 0, w = 0\nparam k = 1\nv' = 0\nw' = 0\nx' = sin(t)*abs(v)\n" +
+			"objective J = final(x)": "J/initial(v)",
+		"state v = 0, x = 0, w = 0\nparam k = 1\nv' = 0\nw' = 0\nx' = w*abs(k - 1)\nevent at 2 { w = 1 }\n" +
+			"objective J = final(x)": "J/k",
+		// A chain: the second kink is moved by what the first one lets through on one of its sides.
+		"state x = 0, y = 0, z = 0\nparam k = 1\nx' = 0\ny' = max(-x, 0)\nz' = max(y, 0)*k\n" +
+			"objective J = final(z)": "J/initial(x) J/initial(y)",
+		// What does not read the kink.
+		"state x = 0, y = 1\nparam k = 1, q = 2\nx' = -k*x\ny' = -q*y\nobjective J = integral(abs(x))\n" +
+			"objective K = final(y)": "J/initial(x)",
+		"state x = 0, y = 1\nparam k = 1, q = 2\nx' = -k*abs(x)\ny' = -q*y\nobjective J = final(x)\n" +
+			"objective K = final(y)": "J/initial(x)",
+		"state x = 0, y = 1\nparam k = 1, q = 2\nx' = -k*x\ny' = -q*y\nobjective J = abs(final(x))\n" +
+			"objective K = final(y) + final(x)": "J/k J/initial(x)",
+		"state x = 0, y = 1\nparam k = 1\nx' = -k*x + 0*y\ny' = abs(x)\nevent when y > 1.5 { stop }\n" +
+			"objective J = final(x)": "J/initial(x)",
+		// Bodies of events with conditions: what is cut off where it is 0 by the condition does not leave that place.
+		"state x = 1, y = 0\nparam k = 1\nx' = -k\ny' = 0\nevent when x < 0 { x = max(x, 0) + 1 }\n" +
+			"objective J = final(x)": "",
+		"state x = 1, y = 0\nparam k = 1\nx' = -k\ny' = 0\nevent when x < 0 { x = abs(y) + 1 }\n" +
+			"objective J = final(x)": "J/initial(y)",
+		// Times that move read a state that moves along the run.
+		"state x = 0\nparam k = 1, tau = 1\nx' = 0\n" +
+			"objective J = sum_at([tau], abs(x))*k": "J/initial(x)",
+		"param q = 1\nparam r = min(q, 1)\nstate x = 0\nx' = abs(r - 1)\nobjective J = final(x)": "J/q J/r",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 3.3\n"+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		var got []string
+		for i, x := range s.Values {
+			for _, v := range s.Variables {
+				if s.Trust(i, v) != odes.Sound {
+					got = append(got, x.Name+"/"+v.String())
+				}
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s:\nmarked %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
+// TestKinksAtTimesThatMove has a body that reads a state at its kink. A time that moves takes it away from there, if
+// the state moves along the run.
+func TestKinksAtTimesThatMove(t *testing.T) {
+	for text, want := range map[string]bool{
+		"x' = 1\nevent at tau { y = abs(x) }":     true,
+		"x' = 1\nevent at tau { y = x*abs(x) }":   false,
+		"x' = 1\nevent at 1 { y = abs(x) }":       false,
+		"x' = 1 + x\nevent at tau { y = abs(z) }": false,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 3\nparam tau = 1\nstate x = -1, y = 0, z = 0\ny' = 0\nz' = 0\n"+text+
+			"\nobjective J = final(y)\nsolver { method = euler  fixed_step = 0.125 }\nsens { wrt = [tau] }\n", want)
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tapec"
 )
 
 // Runner runs one model many times with the same options and other parameter values (Set). It keeps
@@ -478,8 +477,13 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if log != nil {
 		log.out, out.MoreEvents = out, 0
 	}
-	kinks, bent, still, err := r.model.explain.Kinks(
-		ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings,
+	find := r.kinks
+	if r.share > 0 { // of what a result is compared with, only numbers count
+		find = nil
+	}
+	kinks, located, err := r.model.explain.Kinks(
+		ctx, find, &r.trajectory, &r.reader, r.res.Functionals, r.places, r.columns, r.wantsSecond(),
+		&r.warnings,
 	)
 	if err != nil {
 		return nil, r.failed(err, r.worker)
@@ -496,36 +500,58 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.add(&sum.stats)
 	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())
-	if out.allSided = before > 0 || doubts(out.Warnings)-still > ofRun; !out.allSided && len(stats.Ties)+len(bent) > 0 {
+	if out.allSided = before > 0 || doubts(out.Warnings)-located > ofRun; !out.allSided && len(stats.Ties) > 0 {
 		out.sided = r.worker.Moves(stats.Ties, r.places, r.columns)
-		for k, sided := range r.worker.Reads(bent, r.places, r.columns) {
-			out.sided[k] = out.sided[k] || sided
-		}
 	}
-	r.zeros(out, stats.Ties, kinks)
+	r.sides(out, stats.Ties, kinks)
 	return out, nil
 }
 
-// zeros notes which derivatives may be zero on one side of a kink or a tie and not on the other: those by what moves
-// it, of values that depend on that.
-func (r *Runner) zeros(out *Sensitivities, ties []solvers.Meeting, kinks []tapec.Name) {
-	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
-	if len(ties)+len(kinks) == 0 || len(out.Gradient) > most || r.columns > mostColumns {
+// sides notes which derivatives kinks make those of one side: by what moves a kink, of values that it makes bend. It
+// also notes which derivatives may be zero on one side of a kink or a tie and not on the other, and which second
+// derivatives may jump.
+func (r *Runner) sides(out *Sensitivities, ties []solvers.Meeting, kinks []system.Kink) {
+	if len(ties)+len(kinks) == 0 {
 		return
+	}
+	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
+	n := len(out.Gradient)
+	many := n > most || r.columns > mostColumns
+	if len(kinks) > 0 {
+		out.kinked = make([]bool, n)
+	}
+	if !many {
+		out.bent, out.curved, out.reached = make([]bool, n), make([]bool, n), make([]bool, n)
 	}
 	moves := r.worker.Moves(ties, r.places, r.columns)
-	for k, reads := range r.worker.Reads(kinks, r.places, r.columns) {
-		moves[k] = moves[k] || reads
-	}
-	if !slices.Contains(moves, true) {
-		return
-	}
-	out.bent, out.reached = make([]bool, len(out.Gradient)), make([]bool, len(out.Gradient))
 	for i, o := range r.objectives {
 		at := i * r.columns
-		copy(out.reached[at:], r.worker.Reaches(o.row, r.places, r.columns))
-		for k, moves := range moves {
-			out.bent[at+k] = moves && out.reached[at+k]
+		row := func(of []bool) []bool { return of[at : at+r.columns] }
+		if !many {
+			copy(row(out.bent), moves)
+		}
+		bends := r.worker.Bends(o.row, kinks)
+		for j := range kinks {
+			switch k := &kinks[j]; {
+			case !bends[j]:
+			case k.Smooth:
+				if !many {
+					k.Mark(row(out.curved))
+				}
+			default:
+				k.Mark(row(out.kinked))
+				if !many && !k.Idle {
+					k.Mark(row(out.bent))
+				}
+			}
+		}
+		if many {
+			continue
+		}
+		copy(row(out.reached), r.worker.Reaches(o.row, r.places, r.columns))
+		for k, reached := range row(out.reached) {
+			out.bent[at+k] = out.bent[at+k] && reached
+			out.curved[at+k] = (out.curved[at+k] || out.bent[at+k]) && reached
 		}
 	}
 }

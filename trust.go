@@ -187,16 +187,31 @@ func (x *seconds) grade(value float64, of func(k int) (size float64, sided, bent
 	return worst
 }
 
-// isSided reports whether derivatives by column k are those of one side.
-func (s *Sensitivities) isSided(k int) bool { return s.allSided || s.sided != nil && s.sided[k] }
+// isSided reports whether the derivative of value i by column k is that of one side.
+func (s *Sensitivities) isSided(i, k int) bool {
+	return s.allSided || s.sided != nil && s.sided[k] || s.kinked != nil && s.kinked[i*s.Columns+k]
+}
 
 // isBent reports whether the derivative of value i by column k may be another one on the other side of a kink.
 func (s *Sensitivities) isBent(i, k int) bool { return s.bent != nil && s.bent[i*s.Columns+k] }
 
-// isBentTwice reports that of the second derivative by two columns.
-func (s *Sensitivities) isBentTwice(i, k, l int) bool {
+// jumps reports whether the second derivative of value i by two columns may be another one on the other side of a kink.
+func (s *Sensitivities) jumps(i, k, l int) bool {
+	if s.curved == nil {
+		return false
+	}
 	at := i * s.Columns
-	return s.isBent(i, k) && s.reached[at+l] || s.isBent(i, l) && s.reached[at+k]
+	return s.curved[at+k] && s.reached[at+l] || s.curved[at+l] && s.reached[at+k]
+}
+
+// jumpsAlong reports that of an element of the product of the Hessian and the direction.
+func (s *Sensitivities) jumpsAlong(i, k int) bool {
+	for l, d := range s.Direction {
+		if d != 0 && s.jumps(i, k, l) {
+			return true
+		}
+	}
+	return false
 }
 
 // end returns where the derivatives by v end.
@@ -244,7 +259,7 @@ func (s *Sensitivities) doubt(i int, t Trust, value bool) {
 func (s *Sensitivities) oneSided(i int) {
 	at := i * s.Columns
 	for k, x := range s.Gradient[at : at+s.Columns] {
-		if s.isSided(k) && x != 0 || x == 0 && s.isBent(i, k) {
+		if s.isSided(i, k) && x != 0 || x == 0 && s.isBent(i, k) {
 			s.Trusts[at+k] = max(s.Trusts[at+k], Loose)
 		}
 	}
@@ -285,7 +300,7 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	if s.log != nil {
 		s.log.grader = g
 	}
-	if s.allSided || s.sided != nil || s.bent != nil {
+	if s.allSided || s.sided != nil || s.kinked != nil || s.bent != nil {
 		for i := range s.Values {
 			s.oneSided(i)
 		}

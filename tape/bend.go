@@ -85,17 +85,7 @@ func bendsOfAxes(y, a []float64, shape Shape, axes []int, to []float64) []float6
 	}
 	out, best := to[from:], make([]bool, len(y))
 	for j, x := range a {
-		i, stride, rest, gone := 0, 1, j, len(axes)
-		for k := len(shape) - 1; k >= 0; k-- {
-			at := rest % shape[k]
-			rest /= shape[k]
-			if gone > 0 && axes[gone-1] == k {
-				gone--
-				continue
-			}
-			i += at * stride
-			stride *= shape[k]
-		}
+		i := without(shape, axes, j)
 		if x == y[i] && !best[i] {
 			best[i] = true
 			continue
@@ -107,4 +97,20 @@ func bendsOfAxes(y, a []float64, shape Shape, axes []int, to []float64) []float6
 		}
 	}
 	return to
+}
+
+// without returns which element of what is left of a shape without axes element j becomes a part of.
+func without(shape Shape, axes []int, j int) int {
+	i, stride, rest, gone := 0, 1, j, len(axes)
+	for k := len(shape) - 1; k >= 0; k-- {
+		at := rest % shape[k]
+		rest /= shape[k]
+		if gone > 0 && axes[gone-1] == k {
+			gone--
+			continue
+		}
+		i += at * stride
+		stride *= shape[k]
+	}
+	return i
 }

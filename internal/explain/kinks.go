@@ -9,87 +9,146 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
 // Kinks warns of kinks exactly where a recorded run reads its state: at the start, in bodies and after them, and where
 // objectives read; and of kinks in what is computed of params before the run, and in conditions. It ignores the times
 // between, and kinks of rates that the run leaves at once, because a trajectory crosses a kink there in one point,
-// which has no weight. reader reads the run; functionals are what the objectives were computed from. It returns what
-// all kinks that matter depend on, what those do of which that is all that moves them, and how many of the warnings are
-// of these.
+// which has no weight. reader reads the run; functionals are what the objectives were computed from. Those count that
+// one of the variables moves, whose derivatives are that many columns. It returns those, and how many warnings it gave.
+// It warns of kinks that only second derivatives show where these are asked for.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
-	functionals []float64, l *diag.List,
-) (all, alone []tapec.Name, n int, err error) {
+	functionals []float64, variables []system.Variable, columns int, second bool, l *diag.List,
+) (all []system.Kink, n int, err error) {
 	if find == nil {
-		return nil, nil, 0, nil
+		return nil, 0, nil
 	}
 	reader.Open(ctx, run)
-	said := map[source.Span]bool{}
 	var m solvers.Mark
-	warn := func(list []system.Kink) {
-		for _, k := range list {
-			if k.Clock && find.Fixed(&m) {
-				continue
-			}
-			one := k.Still || k.Held || k.Set
-			if one {
-				alone = join(alone, k.From)
-			} else {
-				all = join(all, find.TimeOf(&m))
-			}
-			if !k.Idle {
-				all = join(all, k.From)
-			}
-			if said[k.Span] {
-				continue
-			}
-			if said[k.Span] = true; one {
-				n++
-			}
-			what := map[tape.Op]string{
-				tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
-				tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
-				tape.MaxAxes: "a tie of max", tape.Less: "a condition set to its threshold",
-			}[k.Op]
-			if k.Op.HasJump() && (k.Still || k.Held) {
-				what = map[bool]string{true: "a condition at its threshold", false: "a jump"}[k.Op == tape.Less ||
-					k.Op == tape.LessEq]
-			}
-			where := " at " + x.When(m.T)
-			if k.Still {
-				where = ", of params alone"
-			}
-			what += where
-			l.Warnf(CodeKink, k.Span, "%s: there is no derivative there; that of one side, or 0, is used", what)
-		}
-	}
 	span := 0.0
 	for _, i := range []int{0, run.Marks() - 1} {
 		if _, _, err := reader.LoadMark(i, &m); err != nil {
-			return nil, nil, 0, err
+			return nil, 0, err
 		}
 		span = m.T - span
 	}
-	for i := range run.Marks() {
-		if _, _, err := reader.LoadMark(i, &m); err != nil {
-			return nil, nil, 0, err
+	look := func(i int) ([]system.Kink, int, error) {
+		after, _, err := reader.LoadMark(i, &m)
+		if err != nil {
+			return nil, 0, err
 		}
-		warn(find.AtMark(&m, span))
+		return slices.DeleteFunc(find.AtMark(&m, span), func(k system.Kink) bool {
+			return k.Clock && find.Fixed(&m)
+		}), after, nil
 	}
-	warn(find.InValues(&m, functionals))
-	return all, alone, n, nil
+	last := -1 // of the marks with kinks
+	for i := range run.Marks() {
+		found, _, err := look(i)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(found) > 0 {
+			last = i
+		}
+	}
+	ofValues := find.InValues(&m, functionals)
+	if last < 0 && len(ofValues) == 0 {
+		return nil, 0, nil
+	}
+	if len(ofValues) > 0 {
+		last = run.Marks() - 1
+	}
+	said := map[source.Span]bool{}
+	warn := func(list []system.Kink, t float64) {
+		for _, k := range list {
+			if !k.Moved() || k.Smooth && !second {
+				continue
+			}
+			if all = append(all, k); !said[k.Span] {
+				said[k.Span] = true
+				n++
+				x.warnOfKink(&k, t, l)
+			}
+		}
+	}
+	reader.Open(ctx, run)
+	tangents := find.Tangents(variables, columns)
+	for i := range last + 1 {
+		found, after, err := look(i)
+		if err != nil {
+			return nil, 0, err
+		}
+		t := m.T
+		tangents.Mark(&m)
+		tangents.Weigh(found)
+		if i == run.Marks()-1 {
+			tangents.End()
+			warn(found, t)
+			break
+		}
+		to, _ := run.PeekMark(i+1, &m)
+		if err := x.along(run, reader, tangents, after+1, to); err != nil {
+			return nil, 0, err
+		}
+		warn(found, t)
+	}
+	if len(ofValues) > 0 {
+		ofValues = find.InValues(&m, functionals) // m was read again
+		tangents.Weigh(ofValues)
+		warn(ofValues, m.T)
+	}
+	return all, n, nil
 }
 
-// join adds to to those of more that it lacks.
-func join(to, more []tapec.Name) []tapec.Name {
-	for _, n := range more {
-		if !slices.Contains(to, n) {
-			to = append(to, n)
+// along tells tangents the states of a run at the ends of some steps, and then that the next mark comes.
+func (x *Explainer) along(run *solvers.Trajectory, reader *solvers.Reader, tangents *system.Tangents, from, to int,
+) error {
+	const most = 16
+	var s solvers.Step
+	stride := max(1, (to-from+1)/most)
+	for j := from; j <= to && tangents.Wants(); j += stride {
+		if _, err := reader.Load(j, &s); err != nil {
+			return err
+		}
+		if s.H == 0 {
+			continue
+		}
+		tangents.Point(s.T, s.Y0)
+		if j+stride > to {
+			if j < to {
+				if _, err := reader.Load(to, &s); err != nil {
+					return err
+				}
+			}
+			tangents.Point(s.T1, s.Y1)
 		}
 	}
-	return to
+	tangents.End()
+	return nil
+}
+
+// warnOfKink warns of a kink that was found at a time.
+func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
+	what := map[tape.Op]string{
+		tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
+		tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
+		tape.MaxAxes: "a tie of max", tape.Less: "a condition set to its threshold",
+	}[k.Op]
+	if k.Op.HasJump() && (k.Still || k.Held) {
+		what = map[bool]string{true: "a condition at its threshold", false: "a jump"}[k.Op == tape.Less ||
+			k.Op == tape.LessEq]
+	}
+	where := " at " + x.When(t)
+	if k.Still {
+		where = ", of params alone"
+	}
+	what += where
+	if k.Smooth {
+		l.Warnf(CodeKink, k.Span, "%s: there may be no second derivative there; that of one side, or 0, is used", what)
+		return
+	}
+	l.Warnf(CodeKink, k.Span, "%s: there is no derivative there; that of one side, or 0, is used", what)
 }
 
 // Empty warns that a run has no length, where largest values over it depend on whether its end or its start moves.

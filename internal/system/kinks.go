@@ -14,11 +14,12 @@ import (
 // Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, ties of
 // min and max, and jumps in what is computed of params alone. It belongs to one goroutine.
 type Kinks struct {
-	model  *Model
-	point  *Point
-	active map[string]bool // the params that derivatives are by; others do not move
-	tapes  map[*tape.Tape]*kinkTape
-	once   []outlet // what is computed from params before the run
+	problem *Problem
+	model   *Model
+	point   *Point
+	active  map[string]bool // the params that derivatives are by; others do not move
+	tapes   map[*tape.Tape]*kinkTape
+	once    []outlet // what is computed from params before the run
 	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without thresholds.
 	guards *tape.Evaluator[float64]
 	bodies map[int]*tape.Evaluator[float64]
@@ -52,7 +53,24 @@ type Kink struct {
 	From []tapec.Name // what the operation depends on
 	// Idle tells that it decides about modes, and that rates are the same on both sides.
 	Idle bool
+
+	// What Tangents.Weigh finds: which columns of the gradient move the kink, what that makes bend, and whether the
+	// slopes of that are the same on both sides, as of x·abs(x) at 0: then second derivatives jump at most.
+	Moves  set
+	Into   Into
+	Smooth bool
+
+	of      *tape.Tape // where it was found; nil for a condition that is set
+	value   tape.Value
+	at      values
+	rests   bool // the run rests at it, or follows it
+	guard   int  // the margin that is 0 where it was found, in these modes; or -1
+	modes   []float64
+	decides bool // about modes, or events
 }
+
+// alone tells that the kink is moved by what it is made of, and not by the time at which it was looked at.
+func (k *Kink) alone() bool { return k.Still || k.Held || k.Set }
 
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
@@ -69,7 +87,7 @@ type kinkTape struct {
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{
-		model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
+		problem: p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
 		bodies: map[int]*tape.Evaluator[float64]{},
 	}
 	for _, name := range p.active {
@@ -293,6 +311,14 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 		events := func(i int) bool { return c.GuardList[i].Event >= 0 }
 		found = append(found, k.through(outlet{c.Guards, tapec.Truths.Name().String(), events}, &at, true)...)
 	}
+	return decide(found)
+}
+
+// decide notes that kinks decide about modes or events.
+func decide(found []Kink) []Kink {
+	for i := range found {
+		found[i].decides = true
+	}
 	return found
 }
 
@@ -361,12 +387,19 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	}
 	// Pieces of a smooth table have kinks where they meet, and rates have none.
 	found := k.look(t, &later, m.Mp, nil)
+	for i := range found {
+		found[i].rests = true
+	}
 	alone := func(x Kink) bool { return x.Still || x.Held }
 	if slices.ContainsFunc(found, alone) {
-		at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
-		if !slices.ContainsFunc(t.Outputs, func(out tape.Output) bool {
-			return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
-		}) {
+		// Their weight may be zero at the mark itself.
+		bends := func(t0 float64, y []float64) bool {
+			at := values{vecT: {t0}, vecY: y, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+			return slices.ContainsFunc(t.Outputs, func(out tape.Output) bool {
+				return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
+			})
+		}
+		if !bends(m.T, m.Yp) && !bends(later.T, later.Yp) {
 			found = slices.DeleteFunc(found, alone)
 		}
 	}
@@ -398,15 +431,15 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	for _, v := range kt.ops {
 		if in := t.Instr(v); k.bent(t, v, at) {
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
-			kink.From = inputsOfValue(t, v)
+			kink.From, kink.of, kink.value, kink.at = inputsOfValue(t, v), t, v, *at
+			kink.guard = -1
 			found = append(found, kink)
 		}
 	}
 	return found
 }
 
-// body lists the kinks at which the body of an event is, of params alone where the event has a condition: a body that
-// cuts a state off where the condition is met, as with when x < 0 and x = max(x, 0), reads a state that does not move.
+// body lists the kinks at which the body of an event is.
 func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	t := k.model.Compiled.Affects[m.Firing.Event]
 	if k.tapes[t] == nil {
@@ -417,7 +450,10 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: fired}
 	for _, out := range t.Outputs {
 		o := outlet{t, out.Name, func(int) bool { return true }}
-		found = append(found, k.through(o, &at, m.Guard >= 0)...)
+		found = append(found, k.through(o, &at, false)...)
+	}
+	for i := range found {
+		found[i].guard, found[i].modes = m.Guard, m.Mm
 	}
 	return found
 }
@@ -453,7 +489,9 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		for i, g := range c.GuardList {
 			if threshold(g) && after[i] == 0 && before[i] != 0 && math.Abs(moved[i]) > 0 {
 				from := append(inputsOf(c.Guards, tapec.Margins.Name(), i), k.TimeOf(m)...)
-				found = append(found, Kink{Op: tape.Less, Span: g.Span, Set: true, From: from})
+				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, guard: -1}
+				kink.Into.guard(k.model, i)
+				found = append(found, kink)
 			}
 		}
 	}
@@ -488,7 +526,7 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	}
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
-	return k.through(o, &at, true)
+	return decide(k.through(o, &at, true))
 }
 
 // through lists the kinks of the tape of o at some values, or those of params and discretes alone, if what o lets

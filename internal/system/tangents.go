@@ -1,0 +1,788 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Tangents follows a run and tells by which columns of a row of the gradient states and discretes may have tangents
+// other than zero. What it says is a pattern: it comes from entries of Jacobians along the run that are exactly zero.
+// Where a tape is at a kink, an entry counts that is not zero on one of its sides. Bounded work is done; beyond that,
+// and for models with algebraic equations, it follows names: what a state depends on in the course of any run.
+type Tangents struct {
+	kinks     *Kinks
+	variables []Variable
+	columns   int
+	all       set
+	p, y, d   []set // by elements
+	yWas      []set // with what the last mark changed: before and after it
+	dWas      []set
+	time      set     // by what the time of the last mark moves
+	cause     set     // and that of the last one that changes something
+	last      float64 // the time of that
+	exact     bool
+	work      int
+	evals     map[*tape.Tape]*tape.Evaluator[complex128]
+	named     map[tapec.Name]set
+
+	// The piece behind the last mark: what holds there, kinks at which it rests, and by which elements of states,
+	// params and discretes the rates have slopes.
+	dNow, mNow []float64
+	rest       []*Kink
+	moved      []set
+	slopes     []set
+}
+
+// mostTangentWork is how many elements of values are computed to follow tangents: some tens of milliseconds of work.
+const mostTangentWork = 2_000_000
+
+// tangentStep is the size of an imaginary part, so small that its square is zero.
+const tangentStep = 0x1p-560
+
+// A set has a bit for each of its members.
+type set []uint64
+
+func newSet(n int) set { return make(set, (n+63)/64) }
+
+func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
+
+func (s set) has(i int) bool { return s != nil && s[i/64]>>(i%64)&1 != 0 }
+
+func (s set) empty() bool {
+	return !slices.ContainsFunc(s, func(x uint64) bool { return x != 0 })
+}
+
+// join adds the members of o to s and reports whether there were new ones.
+func (s set) join(o set) (grew bool) {
+	for i, x := range o {
+		grew = grew || x&^s[i] != 0
+		s[i] |= x
+	}
+	return grew
+}
+
+func newSets(n, size int) []set {
+	list := make([]set, n)
+	for i := range list {
+		list[i] = newSet(size)
+	}
+	return list
+}
+
+func cloneSets(list []set) []set {
+	to := make([]set, len(list))
+	for i, s := range list {
+		to[i] = slices.Clone(s)
+	}
+	return to
+}
+
+// Tangents returns what follows tangents by variables, whose derivatives are that many columns.
+func (k *Kinks) Tangents(variables []Variable, columns int) *Tangents {
+	l := k.model.layout
+	x := &Tangents{
+		kinks: k, variables: variables, columns: columns, all: newSet(columns), exact: true,
+		evals: map[*tape.Tape]*tape.Evaluator[complex128]{}, named: map[tapec.Name]set{},
+	}
+	for i := range columns {
+		x.all.add(i)
+	}
+	const most = 1 << 24 // bits
+	if k.model.Algebraic() || (l.nP+l.nY+l.nD)*columns > most {
+		x.exact = false
+		return x
+	}
+	x.p, x.y, x.d = newSets(l.nP, columns), newSets(l.nY, columns), newSets(l.nD, columns)
+	x.params()
+	return x
+}
+
+// params finds which columns move which params: those that derivatives are by, and those whose defaults read them.
+func (x *Tangents) params() {
+	pt := x.kinks.point
+	follows := slices.ContainsFunc(x.kinks.model.Checked.Params, pt.followsOthers)
+	const most = 1_000
+	if follows && x.columns > most {
+		x.exact = false
+		return
+	}
+	z := make([]complex128, len(pt.p))
+	for _, v := range x.variables {
+		if v.Initial {
+			continue
+		}
+		at := x.kinks.model.Param(v.Name).Offset
+		for k := range v.Len {
+			x.p[at+k].add(v.Offset + k)
+			if !follows {
+				continue
+			}
+			for i, p := range pt.p {
+				z[i] = complex(p, 0)
+			}
+			z[at+k] += complex(0, tangentStep)
+			follow(pt, z, func(i int, p complex128) {
+				if z[i] = p; imag(p) != 0 {
+					x.p[i].add(v.Offset + k)
+				}
+			})
+			h := float64(1e-4 * max(math.Abs(pt.p[at+k]), 1e-2))
+			for _, h := range []float64{h, -h} { // a default may have a kink
+				q := slices.Clone(pt.p)
+				q[at+k] += h
+				follow(pt, q, func(i int, p float64) {
+					if q[i] = p; p != pt.p[i] {
+						x.p[i].add(v.Offset + k)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Mark takes notice of a mark, and of what its event does to tangents.
+func (x *Tangents) Mark(m *solvers.Mark) {
+	x.time = x.timeOf(m)
+	if m.Kind != solvers.MarkSite {
+		x.cause, x.last = x.time, m.T
+	}
+	x.dNow, x.mNow = slices.Clone(m.Dp), slices.Clone(m.Mp)
+	x.rest = x.rest[:0]
+	if !x.exact {
+		return
+	}
+	x.yWas, x.dWas = cloneSets(x.y), cloneSets(x.d)
+	switch m.Kind {
+	case solvers.MarkStart:
+		x.begin(m)
+	case solvers.MarkFire:
+		x.fire(m)
+	}
+	if m.Kind != solvers.MarkStart && !x.time.empty() {
+		left, right := x.rates(m.T, m.Ym, m.Dm, m.Mm), x.rates(m.T, m.Yp, m.Dp, m.Mp)
+		for i, f := range left {
+			if f != right[i] && m.Kind != solvers.MarkSite && m.Kind != solvers.MarkFinal {
+				x.y[i].join(x.time)
+			}
+			if f != 0 || right[i] != 0 { // what is read at that time moves with it
+				x.yWas[i].join(x.time)
+			}
+		}
+	}
+	for i := range x.yWas {
+		x.yWas[i].join(x.y[i])
+	}
+	for i := range x.dWas {
+		x.dWas[i].join(x.d[i])
+	}
+}
+
+// begin finds what moves initial values.
+func (x *Tangents) begin(m *solvers.Mark) {
+	c, pt := x.kinks.model.Compiled, x.kinks.point
+	at := values{vecT: {m.T}, vecP: pt.p}
+	x.assign(c.Start, &at)
+	for i, cut := range pt.cut {
+		if cut {
+			clear(x.y[i])
+		}
+	}
+	for i := range x.y {
+		x.y[i].join(x.time)
+	}
+	for _, v := range x.variables {
+		if v.Initial {
+			from := x.kinks.model.State(v.Name).Offset
+			for k := range v.Len {
+				x.y[from+k].add(v.Offset + k)
+			}
+		}
+	}
+}
+
+// fire finds what a body does to tangents.
+func (x *Tangents) fire(m *solvers.Mark) {
+	c := x.kinks.model.Compiled
+	if e := m.Firing.Event; e < len(x.kinks.model.Checked.Events) && x.kinks.model.Checked.Events[e].Settles {
+		for i := range x.y {
+			x.y[i].join(x.all)
+		}
+	}
+	body := c.Affects[m.Firing.Event]
+	if body == nil {
+		return
+	}
+	fired := make([]float64, m.Firing.Elem+1)
+	fired[m.Firing.Elem] = 1
+	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: x.kinks.point.p, vecFired: fired}
+	x.assign(body, &at)
+}
+
+// assign replaces the tangents of what a tape writes: states and discretes. Those that a body writes also move with
+// its time.
+func (x *Tangents) assign(t *tape.Tape, at *values) {
+	l := x.kinks.model.layout
+	y, d := map[int]set{}, map[int]set{}
+	to := func(i int, out tape.Output) set {
+		p := l.part(tapec.MustName(out.Name))
+		of := y
+		if p.vec == vecD {
+			of = d
+		}
+		if of[p.offset+i] == nil {
+			of[p.offset+i] = newSet(x.columns)
+		}
+		return of[p.offset+i]
+	}
+	for _, out := range t.Outputs {
+		for i := range t.Shape(out.Value).Size() {
+			to(i, out).join(x.time)
+		}
+	}
+	x.push(t, at, func(_ int, by set, e *tape.Evaluator[complex128]) {
+		for _, out := range t.Outputs {
+			for i, z := range e.Value(out.Value) {
+				if imag(z) != 0 {
+					to(i, out).join(by)
+				}
+			}
+		}
+	}, nil)
+	for i, s := range y {
+		x.y[i] = s
+	}
+	for i, s := range d {
+		x.d[i] = s
+	}
+}
+
+// rates returns those of the states.
+func (x *Tangents) rates(t float64, y, d, m []float64) []float64 {
+	rates := x.kinks.model.Compiled.Rates
+	at := values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: x.kinks.point.p}
+	e := tape.NewEvaluator[float64](rates)
+	x.kinks.model.load(rates, e, &at)
+	e.Run()
+	out := make([]float64, len(x.y))
+	for _, o := range rates.Outputs {
+		if at := x.kinks.model.layout.part(tapec.MustName(o.Name)).offset; at < len(x.y) {
+			copy(out[at:], e.Output(o.Name))
+		}
+	}
+	return out
+}
+
+// timeOf finds what moves the time of a mark.
+func (x *Tangents) timeOf(m *solvers.Mark) set {
+	k := x.kinks
+	var names []tapec.Name
+	by := separation{neighbour: neighbour{Worker: &Worker{model: k.model}}}
+	switch {
+	case m.Kind == solvers.MarkStart:
+		names = by.timeOf(int(solvers.InstantStart))
+	case m.Kind == solvers.MarkFinal:
+		names = by.timeOf(int(solvers.InstantEnd))
+	case k.Fixed(m):
+		return nil
+	case m.Guard >= 0:
+		names = by.inputs(solvers.Cause{Guard: m.Guard})
+	case m.Instant >= 0:
+		names = by.timeOf(m.Instant)
+	case m.T == x.last: // a consequence
+		return x.cause
+	default:
+		return x.all
+	}
+	time := newSet(x.columns)
+	for _, n := range names {
+		time.join(x.of(n))
+	}
+	if m.Kind == solvers.MarkFinal && m.T == x.last { // an event may have ended the run
+		time.join(x.cause)
+	}
+	return time
+}
+
+// of returns what moves something that has a name.
+func (x *Tangents) of(n tapec.Name) set {
+	at, ok := x.kinks.model.layout.find(n)
+	if !ok {
+		return x.all
+	}
+	var from []set
+	switch {
+	case n.Role == tapec.HeldMode || n.Role == tapec.Fired:
+		return nil // they do not move but at times
+	case n.Role == tapec.Time:
+		return x.time
+	case !x.exact || at.vec == vecF:
+		return x.byName(n)
+	case at.vec == vecP:
+		from = x.p
+	case at.vec == vecY || at.vec == vecYm:
+		from = x.y
+	case at.vec == vecD || at.vec == vecDm:
+		from = x.d
+	default:
+		return x.all
+	}
+	s := newSet(x.columns)
+	for _, o := range from[at.offset : at.offset+at.len] {
+		s.join(o)
+	}
+	return s
+}
+
+// byName returns what moves something in the course of any run.
+func (x *Tangents) byName(n tapec.Name) set {
+	if s, ok := x.named[n]; ok {
+		return s
+	}
+	w := &Worker{model: x.kinks.model, problem: x.kinks.problem}
+	s := newSet(x.columns)
+	for i, moves := range w.Reads([]tapec.Name{n}, x.variables, x.columns) {
+		if moves {
+			s.add(i)
+		}
+	}
+	x.named[n] = s
+	return s
+}
+
+// element returns what moves an element of a vector at the last mark.
+func (x *Tangents) element(name tapec.Name, vec vector, i int) set {
+	switch vec {
+	case vecP:
+		return x.p[i]
+	case vecY, vecYm:
+		return x.yWas[i]
+	case vecD, vecDm:
+		return x.dWas[i]
+	}
+	return x.of(name)
+}
+
+// push pushes a unit tangent of each element that moves through t at some values. visit is called for each, with what
+// moves it, and leaves for the elements at kinks that leave them in its direction, and how fast.
+func (x *Tangents) push(t *tape.Tape, at *values, visit func(seed int, by set, e *tape.Evaluator[complex128]),
+	leaves func(v tape.Value, i, seed int, by set, fast float64),
+) {
+	e, bent := x.load(t, at)
+	if e == nil {
+		return
+	}
+	l := x.kinks.model.layout
+	for _, in := range t.Inputs {
+		name := tapec.MustName(in.Name)
+		part := l.part(name)
+		if name.Role == tapec.HeldMode || name.Role == tapec.Fired {
+			continue
+		}
+		for i, z := range e.Input(in.Name) {
+			by := x.element(name, part.vec, part.offset+i)
+			if by.empty() {
+				continue
+			}
+			if !x.spend(t) {
+				return
+			}
+			seed := x.seed(part.vec, part.offset+i)
+			e.Input(in.Name)[i] = complex(real(z), tangentStep)
+			tape.Sides(e, bent, func(v tape.Value, i int, fast float64) float64 {
+				if fast != 0 && leaves != nil {
+					leaves(v, i, seed, by, fast)
+				}
+				return 0
+			})
+			if visit != nil {
+				visit(seed, by, e)
+			}
+			e.Input(in.Name)[i] = z
+		}
+	}
+}
+
+// spend counts a run of t, and reports whether there may be one.
+func (x *Tangents) spend(t *tape.Tape) bool {
+	for v := range t.Values() {
+		x.work += 4 + t.Shape(tape.Value(v)).Size()
+	}
+	x.exact = x.exact && x.work <= mostTangentWork
+	return x.exact
+}
+
+// load returns an evaluator of t at some values, and what is at its kinks there.
+func (x *Tangents) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], []tape.Bent) {
+	k := x.kinks
+	e := x.evals[t]
+	if e == nil {
+		e = tape.NewEvaluator[complex128](t)
+		x.evals[t] = e
+	}
+	for _, in := range t.Inputs {
+		part, ok := k.model.layout.find(tapec.MustName(in.Name))
+		if !ok || part.vec == vecRow || part.offset > len(at[part.vec]) {
+			return nil, nil
+		}
+		to := e.Input(in.Name)
+		clear(to)
+		for i, z := range at[part.vec][part.offset:min(part.offset+len(to), len(at[part.vec]))] {
+			to[i] = complex(z, 0)
+		}
+	}
+	kt := k.tapes[t]
+	if kt == nil {
+		return e, nil
+	}
+	k.model.load(t, kt.eval, at)
+	kt.eval.Run()
+	var ops []tape.Value
+	for _, v := range kt.ops {
+		if t.Instr(v).Op.HasKink() {
+			ops = append(ops, v)
+		}
+	}
+	return e, tape.AtKinks(kt.eval, ops, nil)
+}
+
+// seed numbers the elements that rates depend on.
+func (x *Tangents) seed(vec vector, i int) int {
+	switch l := x.kinks.model.layout; vec {
+	case vecY, vecYm:
+		return i
+	case vecP:
+		return l.nY + i
+	case vecD, vecDm:
+		return l.nY + l.nP + i
+	case vecT:
+		return l.nY + l.nP + l.nD
+	}
+	return -1
+}
+
+// Weigh finds what moves kinks that were found at the last mark, and what they make bend. Of those at which the run
+// rests it finds that until the next mark, for which Point and then End must be called.
+func (x *Tangents) Weigh(found []Kink) {
+	for i := range found {
+		k := &found[i]
+		k.Moves, k.Smooth = newSet(x.columns), true
+		switch {
+		case k.of == nil || !k.Op.HasKink() || k.decides:
+			k.Smooth = false
+			x.structural(k)
+			k.spread(x.kinks.model)
+		case k.rests:
+			x.rest = append(x.rest, k)
+		default:
+			x.tilt(k, &k.at)
+			if !k.alone() && x.exact {
+				x.leave(k)
+			}
+			x.close(k)
+		}
+	}
+	x.moved, x.slopes = nil, nil
+	if x.exact {
+		l := x.kinks.model.layout
+		n := l.nY + l.nP + l.nD
+		x.moved, x.slopes = newSets(len(x.rest), n), newSets(l.nY, n)
+	}
+}
+
+// close ends the search for what moves a kink and for what that makes bend.
+func (x *Tangents) close(k *Kink) {
+	if !x.exact && !k.alone() && k.guard >= 0 {
+		clear(k.Moves) // where a condition is met, what it is made of does not leave its place
+		return
+	}
+	if k.alone() || !x.exact {
+		x.structural(k)
+	}
+	if k.Smooth {
+		k.spread(x.kinks.model)
+	}
+}
+
+// leave finds what moves a kink off its place. Where a condition is met, its margin stays 0: a kink of what moves in
+// proportion to it stays where it is, as that of max(x, 0) when x < 0.
+func (x *Tangents) leave(k *Kink) {
+	moves := newSet(x.columns)
+	fast := map[int]map[int]float64{} // by elements and seeds
+	x.push(k.of, &k.at, nil, func(v tape.Value, i, seed int, by set, f float64) {
+		if v != k.value {
+			return
+		}
+		moves.join(by)
+		if fast[i] == nil {
+			fast[i] = map[int]float64{}
+		}
+		fast[i][seed] = f
+	})
+	if k.guard < 0 {
+		k.Moves.join(moves)
+		return
+	}
+	margin := map[int]float64{}
+	guards := x.kinks.model.Compiled.Guards
+	margins := values{vecT: k.at[vecT], vecY: k.at[vecY], vecD: k.at[vecD], vecM: k.modes, vecP: k.at[vecP]}
+	x.push(guards, &margins, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		margin[seed] = imag(e.Output(tapec.Margins.Name().String())[k.guard])
+	}, nil)
+	for _, f := range fast {
+		if !proportional(f, margin) {
+			k.Moves.join(moves)
+		}
+	}
+}
+
+// proportional reports whether two vectors are, but for rounding.
+func proportional(a, b map[int]float64) bool {
+	most := 0
+	for i, x := range b {
+		if math.Abs(x) > math.Abs(b[most]) {
+			most = i
+		}
+	}
+	ratio := a[most] / b[most]
+	near := func(i int) bool {
+		x, z := a[i], float64(ratio*b[i])
+		return math.Abs(x-z) <= float64(1e-12*(math.Abs(x)+math.Abs(z)))
+	}
+	for i := range b {
+		if !near(i) {
+			return false
+		}
+	}
+	for i := range a {
+		if !near(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// structural follows names.
+func (x *Tangents) structural(k *Kink) {
+	for _, n := range k.From {
+		k.Moves.join(x.byName(n))
+	}
+	if !k.alone() {
+		k.Moves.join(x.time)
+	}
+}
+
+// spread finds what depends on the value of a kink at all.
+func (k *Kink) spread(m *Model) {
+	if k.of == nil {
+		return
+	}
+	on := make([]bool, k.of.Values())
+	on[k.value] = true
+	for i, in := range k.of.Instrs {
+		v := len(k.of.Inputs) + i
+		on[v] = on[v] || slices.ContainsFunc(in.Args, func(a tape.Value) bool { return on[a] })
+	}
+	for _, out := range k.of.Outputs {
+		parts := []tape.Value{out.Value}
+		if in := k.of.Instr(out.Value); in != nil && in.Op == tape.Concat && in.Attr.Axis == 0 {
+			parts = in.Args
+		}
+		i := 0
+		for _, p := range parts {
+			for range k.of.Shape(p).Size() {
+				if on[p] {
+					k.Into.add(m, tapec.MustName(out.Name), i)
+				}
+				i++
+			}
+		}
+	}
+}
+
+// tilt finds what moves if the value of a kink does.
+func (x *Tangents) tilt(k *Kink, at *values) {
+	e, bent := x.load(k.of, at)
+	if e == nil {
+		return
+	}
+	tape.Sides(e, bent, func(v tape.Value, i int, _ float64) float64 {
+		if v == k.value {
+			return float64(tangentStep * tape.Portion(i))
+		}
+		return 0
+	})
+	for _, out := range k.of.Outputs {
+		for i, z := range e.Value(out.Value) {
+			if imag(z) != 0 {
+				k.Smooth = false
+				k.Into.add(x.kinks.model, tapec.MustName(out.Name), i)
+			}
+		}
+	}
+}
+
+// Wants reports whether points of the piece behind the last mark are of use.
+func (x *Tangents) Wants() bool { return x.exact || len(x.rest) > 0 }
+
+// Point takes notice of a state of the run behind the last mark.
+func (x *Tangents) Point(t float64, y []float64) {
+	rates := x.kinks.model.Compiled.Rates
+	at := values{vecT: {t}, vecY: y, vecD: x.dNow, vecM: x.mNow, vecP: x.kinks.point.p}
+	for _, k := range x.rest {
+		x.tilt(k, &at)
+	}
+	if !x.exact {
+		return
+	}
+	l := x.kinks.model.layout
+	// A state may begin to move only by another one, so all of them count.
+	now := x.yWas
+	x.yWas = make([]set, l.nY)
+	for i := range x.yWas {
+		x.yWas[i] = x.all
+	}
+	defer func() { x.yWas = now }()
+	dWas := x.dWas
+	x.dWas = x.d
+	defer func() { x.dWas = dWas }()
+	time := x.time
+	x.time = nil
+	defer func() { x.time = time }()
+	x.push(rates, &at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		for _, out := range rates.Outputs {
+			row := l.part(tapec.MustName(out.Name)).offset
+			for i, z := range e.Value(out.Value) {
+				if row+i < l.nY && imag(z) != 0 {
+					x.slopes[row+i].add(seed)
+				}
+			}
+		}
+	}, func(v tape.Value, _, seed int, _ set, _ float64) {
+		for i, k := range x.rest {
+			if k.value == v {
+				x.moved[i].add(seed)
+			}
+		}
+	})
+}
+
+// End tells that the next mark comes.
+func (x *Tangents) End() {
+	defer func() {
+		for _, k := range x.rest {
+			x.close(k)
+		}
+	}()
+	if !x.exact {
+		return
+	}
+	l := x.kinks.model.layout
+	seeds := func(s set, visit func(by set)) {
+		for i := range l.nY {
+			if s.has(i) {
+				visit(x.y[i])
+			}
+		}
+		for i := range l.nP {
+			if s.has(l.nY + i) {
+				visit(x.p[i])
+			}
+		}
+		for i := range l.nD {
+			if s.has(l.nY + l.nP + i) {
+				visit(x.d[i])
+			}
+		}
+	}
+	for grew := true; grew; {
+		grew = false
+		for i := range x.y {
+			seeds(x.slopes[i], func(by set) { grew = x.y[i].join(by) || grew })
+		}
+	}
+	for i, k := range x.rest {
+		if !k.alone() {
+			seeds(x.moved[i], func(by set) { k.Moves.join(by) })
+		}
+	}
+}
+
+// Moved reports whether anything moves the kink.
+func (k *Kink) Moved() bool { return !k.Moves.empty() }
+
+// Mark marks the columns that move the kink in a row.
+func (k *Kink) Mark(row []bool) {
+	for i := range row {
+		row[i] = row[i] || k.Moves.has(i)
+	}
+}
+
+// Into says what a kink makes bend: what has these names, the times of events, rows of the objectives.
+type Into struct {
+	all    bool
+	names  []tapec.Name
+	events []int
+	rows   []int
+}
+
+// add adds element i of an output.
+func (x *Into) add(m *Model, out tapec.Name, i int) {
+	switch out.Role {
+	case tapec.Rate:
+		out = tapec.State.Called(out.Of)
+	case tapec.Integrand:
+		out = tapec.Name{Role: tapec.Functionals, Of: out.Of}
+	case tapec.Objectives:
+		if !slices.Contains(x.rows, i) {
+			x.rows = append(x.rows, i)
+		}
+		return
+	case tapec.Margins, tapec.Truths:
+		x.guard(m, i)
+		return
+	case tapec.State, tapec.Discrete, tapec.Functionals, tapec.HeldMode, tapec.Param:
+	default: // times, and residuals
+		x.all = true
+		return
+	}
+	if !slices.Contains(x.names, out) {
+		x.names = append(x.names, out)
+	}
+}
+
+// guard adds what guard i decides.
+func (x *Into) guard(m *Model, i int) {
+	g := m.Compiled.GuardList[i]
+	if g.Event >= 0 {
+		if !slices.Contains(x.events, g.Event) {
+			x.events = append(x.events, g.Event)
+		}
+		return
+	}
+	for k, mode := range m.Compiled.Modes {
+		if g.Mode >= mode.Offset && g.Mode < mode.Offset+tape.Shape(mode.Shape).Size() {
+			if n := tapec.HeldMode.Number(k); !slices.Contains(x.names, n) {
+				x.names = append(x.names, n)
+			}
+		}
+	}
+}
+
+// Bends tells which of the kinks make element i of the objectives bend.
+func (w *Worker) Bends(i int, kinks []Kink) []bool {
+	x := separation{neighbour: neighbour{Worker: w}}
+	x.begin()
+	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
+	out := make([]bool, len(kinks))
+	for k := range kinks {
+		in := &kinks[k].Into
+		out[k] = in.all || w.model.Combined() || slices.Contains(in.rows, i) ||
+			slices.ContainsFunc(in.names, func(n tapec.Name) bool { return x.seen[n] }) ||
+			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })
+	}
+	return out
+}
