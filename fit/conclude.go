@@ -164,24 +164,133 @@ func (p *problem) tooExact(e *evaluator, m *minimum, out *Result) {
 }
 
 // vague warns of estimates that the minimum does not tell: moved by much of its size, one of them changes the objective
-// by less than its error. Those of likelihoods have intervals instead.
+// by less than its error; or several do, moved together. Those of likelihoods have intervals instead.
 func (p *problem) vague(m *minimum, out *Result) {
-	const much = 0.1
 	if m.hessian == nil || p.squares || out.Starts[0].Status != "converged" {
 		return
 	}
+	warn := func(format string, args ...any) {
+		out.Warnings = append(out.Warnings, diag.Diagnostic{
+			Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
+		})
+	}
 	noise, sizes, n := max(out.Objective.Error, math.Abs(0x1p-40*out.Objective.Value)), p.sizes(m.x), len(m.x)
+	var rest []int // what is told, moved alone
 	for _, i := range m.free() {
 		h := m.hessian[i*n+i]
 		flat := !(h > 0) && math.Abs(m.gradient[i])*sizes[i] <= noise
 		if moved := math.Sqrt(2 * noise / h); flat || moved > much*sizes[i] {
-			out.Warnings = append(out.Warnings, diag.Diagnostic{
-				Code: CodeFit, Level: diag.Warning, Message: fmt.Sprintf("the minimum does not tell %s: where it is "+
-					"moved by a tenth, %s changes by less than its error, %s", p.coords[i].name, p.settings.Objective,
-					diag.Number(noise)),
-			})
+			warn("the minimum does not tell %s: where it is moved by a tenth, %s changes by less than its error, %s",
+				p.coords[i].name, p.settings.Objective, diag.Number(noise))
+			continue
+		}
+		rest = append(rest, i)
+	}
+	k := len(rest)
+	curvature, gradient := sub(m.hessian, n, rest), make([]float64, k)
+	for a, i := range rest {
+		gradient[a] = float64(m.gradient[i] * sizes[i])
+		for b, j := range rest {
+			curvature[a*k+b] *= float64(sizes[i] * sizes[j])
 		}
 	}
+	for _, c := range flatDirections(curvature, gradient, noise, p.blind(out.Run.RTol)) {
+		var names, changes []string
+		for a, i := range rest {
+			if math.Abs(c[a]) > 1e-3 {
+				names = append(names, p.coords[i].name)
+				changes = append(changes, fmt.Sprintf("%s by %+.3g %%", p.coords[i].name, c[a]))
+			}
+		}
+		warn("the minimum does not tell %s apart: %s changes by less than its error if %s", join(names),
+			p.settings.Objective, join(changes))
+	}
+}
+
+// much is the part of its size by which an estimate is moved to see whether a minimum tells it.
+const much = 0.1
+
+// flatDirections returns directions in which the minimum of a function is flat, each with 1 as its largest element: a
+// basis in which as few as possible move together. Curvature and gradient are by numbers of size 1, and noise is the
+// error of the function. Three things make a direction flat:
+//
+//   - The function changes by less than noise along it, moved by much.
+//   - The curvature along it is less than blind² of the largest one, where each number alone has curvature 1. The
+//     function is often a sum of squares, and blind is what slopes of its terms are accurate to. 2⁻⁴⁰ is what rounding
+//     leaves of sums over steps.
+//   - The curvature along it is less than twice the gradient. A valley that bends adds the gradient to the curvature
+//     along its tangent: for f(u·w), d²f/du dw has f' as a term. Newton's step would be half of a number, or more.
+func flatDirections(curvature, gradient []float64, noise, blind float64) [][]float64 {
+	k := len(gradient)
+	scale, scaled := make([]float64, k), slices.Clone(curvature)
+	for a := range k {
+		if scale[a] = math.Sqrt(curvature[a*k+a]); !(scale[a] > 0) {
+			return nil // this is no minimum
+		}
+	}
+	for a := range k {
+		for b := range k {
+			scaled[a*k+b] /= float64(scale[a] * scale[b])
+		}
+	}
+	values, vectors := eigen(scaled, k)
+	var flat [][]float64
+	for r, value := range values {
+		v, most := slices.Clone(vectors[r*k:(r+1)*k]), 0.0
+		for a := range v {
+			if v[a] /= scale[a]; math.Abs(v[a]) > math.Abs(most) {
+				most = v[a]
+			}
+		}
+		along, slope := 0.0, 0.0
+		for a := range v {
+			v[a] /= most
+			slope = max(slope, math.Abs(float64(v[a]*gradient[a])))
+		}
+		along = math.Abs(value) / float64(most*most)
+		if along*much*much/2 <= noise || math.Abs(value) <= max(blind*blind, 0x1p-40)*values[k-1] || along <= 2*slope {
+			flat = append(flat, v)
+		}
+	}
+	return echelon(flat)
+}
+
+// echelon returns a basis of the space of some vectors in which each has an element, its largest, that is 1 in it and 0
+// in the others.
+func echelon(list [][]float64) [][]float64 {
+	for r, v := range list {
+		pivot := 0
+		for a := range v {
+			if math.Abs(v[a]) > math.Abs(v[pivot]) {
+				pivot = a
+			}
+		}
+		by := v[pivot]
+		for a := range v {
+			v[a] /= by
+		}
+		for o, w := range list {
+			if o == r {
+				continue
+			}
+			f := w[pivot]
+			for a := range w {
+				w[a] -= float64(f * v[a])
+			}
+		}
+	}
+	for _, v := range list { // later pivots may have left larger elements
+		most := 0.0
+		for _, x := range v {
+			if math.Abs(x) > math.Abs(most) {
+				most = x
+			}
+		}
+		for a := range v {
+			v[a] /= most
+		}
+	}
+	return list
 }
 
 // atBounds finds the coordinates that are at a bound.

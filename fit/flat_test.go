@@ -1,0 +1,71 @@
+package fit_test
+
+import (
+	"strings"
+	"testing"
+
+	"odes.dev/odes/fit"
+)
+
+// TestFlatDirections has minima along which several estimates may move together, and minima that tell each: the fit
+// names those that belong to one direction, and no others.
+func TestFlatDirections(t *testing.T) {
+	const head = "time t from 0 to 4\nparam u = 0.7, w = 1.3, a = 1, b = 2\nstate x = 1, y = 0\ny' = a*x - b*y\n"
+	// As sums of squares that are no likelihoods.
+	const fitted = "objective L = sum_at([0.5, 1, 2, 3], (x - exp(-0.8*t))^2)"
+	for _, c := range []struct {
+		model, fit string
+		want       []string // names of each direction
+	}{
+		{"x' = -u*w*x\n" + fitted, "over = [u, w]", []string{"u and w"}},
+		{"x' = -u*w*x\n" + fitted, "over = [u, w] log = all", []string{"u and w"}},
+		{"x' = -(u + w)*x\n" + fitted, "over = [u, w]", []string{"u and w"}},
+		{"x' = -(u + w)*x\n" + fitted, "over = [u, w] log = all", []string{"u and w"}},
+		{"x' = -u*x\n" + fitted, "over = [u, w]", []string{"!w"}},
+		{"x' = -u*x\n" + fitted + " + (w - 2)^2", "over = [u, w]", nil},
+		{
+			"x' = -u*w*x\n" + fitted + " + (a*b - 3)^2", "over = [u, w, a, b]",
+			[]string{"u and w", "a and b"},
+		},
+		{
+			"x' = -u*w*a*x\n" + fitted + " + (b - 1)^2", "over = [u, w, a, b]",
+			[]string{"", ""},
+		},
+		// Only the product of three; and only two of them are free.
+		{"x' = -u*w*a*x\n" + fitted, "over = [u, w]", []string{"u and w"}},
+		// A bound that holds one of them tells the other.
+		{"x' = -u*w*x\n" + fitted, "over = [u]", nil},
+		// Nearly the same: the second column differs by a ten thousandth of it.
+		{
+			"x' = -(u + w)*x - 1e-2*w*x^2\nobjective L = sum_at([0.5, 1, 2, 3], (x - exp(-0.8*t) + 0.002*t)^2)\n",
+			"over = [u, w]", nil,
+		},
+		// Flip-flop: absorption and elimination may change places, and each minimum tells both.
+		{
+			"x' = -u*x\nobjective L = sum_at([0.5, 1, 2, 3], (y - 1.2*(exp(-0.5*t) - exp(-1.7*t)))^2)\n",
+			"over = [u, b, a]", nil,
+		},
+	} {
+		r := run(t, parse(t, head+c.model+"\nfit { "+c.fit+" }\nsolver { rtol = 1e-8  atol = 1e-11 }\n"), fit.Options{})
+		var said []string
+		for _, d := range r.Warnings {
+			if d.Code == fit.CodeFit && strings.Contains(d.Message, "does not tell") {
+				said = append(said, d.Message)
+			}
+		}
+		ok := len(said) == len(c.want)
+		for i := range min(len(said), len(c.want)) {
+			want := "does not tell " + c.want[i] + " apart: "
+			switch {
+			case c.want[i] == "":
+				want = "apart"
+			case c.want[i][0] == '!':
+				want = "does not tell " + c.want[i][1:] + ":"
+			}
+			ok = ok && strings.Contains(strings.Join(said, "\n"), want)
+		}
+		if !ok {
+			t.Errorf("%s, %s: %s, at %v: %q, want %q", c.model, c.fit, r.Starts[0].Status, r.Estimates, said, c.want)
+		}
+	}
+}
