@@ -431,3 +431,71 @@ func TestReadWhereModesChange(t *testing.T) {
 		}
 	}
 }
+
+// TestConditionsThatChangeTogether has several conditions that change at one time, or parts of one. Derivatives by what
+// moves them apart are those of one side, and marked; others are not.
+func TestConditionsThatChangeTogether(t *testing.T) {
+	const head = "time t from 0 to 3.2\nparam p = 1, q = 1, z = 0, P = 0.5, k = 0.7\nstate x = 0, y = 0\nx' = k\n"
+	for _, c := range []struct{ text, loose string }{
+		// An infusion that takes no time, at a time of its own and at the start.
+		{"y' = if t >= p and t < p + z then k else 0", "z"},
+		{"y' = if t >= 0 and t < z then k else 0", "z"},
+		{"y' = if t >= p and t < p + k then k else 0", ""},
+		{"y' = if t >= z and t < z + k then k else 0", "z"}, // the start lies at its beginning, not at its end
+		{"y' = if t < k then k else 0", ""},
+		// windows between two times
+		{"y' = if t > p and t < q then k else 0", "p q"},
+		{"y' = if t > p or t > q then k else 0", "p q"},
+		{"y' = if t > p and t < 1.001*q then k else 0", ""},
+		{"y' = if t > p and t < 1.000001*q then k else 0", ""},
+		{"y' = if t > p and t < p then k else 0", ""},
+		{"y' = (if t > p then k else 1)*(if t < q then 1 else 3)", "p q"},
+		{"y' = (if t > p then k else 1) + (if t < q then 1 else 3)", ""},
+		{"y' = if t > p then (if t < q then k else 1) else 1", "p q"},
+		{"y' = if t > p then (if t > q then k else 1) else 1", "p q"},
+		{"y' = if t > p then (if t < q + k then k else 1) else 1", ""},
+		{"y' = 0\nobjective I = integral(if t > p and t < q then 1 + y else 0)", "p q"},
+		{"y' = 0\nobjective I = integral(if t > p then 1 + y else 0, from = q)", "p q"},
+		{"y' = 0\nobjective I = integral(if t > p then 1 + y else 0, from = q/2)", ""},
+		// a signal with all of its period, or none
+		{"y' = if t - P*floor(t/P) < (1 - z)*P then 1 else 0", "z"},
+		{"y' = if t - P*floor(t/P) < (0.5 - z)*P then 1 else 0", ""},
+		{"y' = if mod(t, P) < z*P then 1 else 0", "z"},
+		{"y' = if mod(t, P) < (1 - z)*P then 1 else 0", "z"},
+		{"y' = if mod(t, P) < (0.5 + z)*P then 1 else 0", ""},
+		// thresholds of a state
+		{"y' = if x > p and x < q then 1 else 0", "p q"},
+		{"y' = if x > p or x > q then 1 else 0", "p q"},
+		{"y' = if x > p and x < 1.01*q then 1 else 0", ""},
+		{"y' = if x > p and t < q/k then 1 else 0", "k p q initial(x)"},
+		{"y' = if x > p and x < p then 1 else 0", ""},
+		{"y' = if x > z and x < z then 1 else 0", ""},
+		{"y' = if x > z or x > 2*z then 1 else 0", "z initial(x)"}, // at the start
+		// conditions of events
+		{"y' = 0\nevent e when t > p or t > q { y += t }", "p q"},
+		{"y' = 0\nevent e when t > p and t > q { y += t }", "p q"},
+		{"y' = 0\nevent e when t > p and t < q { y += t }", "p q"},
+		{"y' = 0\nevent e when t > p and t < 2*q { y += t }", ""},
+		{"y' = 0\nevent e when x > p or x > q { y += t }", "p q"},
+		{"y' = 0\nevent e when x > p and x > q { y += t }", "p q"},
+		{"y' = 0\nevent e when x > p and x < q { y += t }", "p q"},
+		{"y' = 0\nevent e when x > p and y < q { y += t }", ""},
+	} {
+		s, err := sensitivities(t, head+c.text+"\nobjective J = final(y)", "adjoint")
+		if err != nil {
+			t.Fatal(c.text, err)
+		}
+		var got []string
+		for _, v := range s.Variables {
+			if s.Trust(len(s.Values)-1, v) != odes.Sound || s.Trust(0, v) != odes.Sound {
+				got = append(got, v.String())
+			}
+		}
+		want := strings.Fields(c.loose)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: marked %v, want %v: %v", c.text, got, want, s.Warnings)
+		}
+	}
+}

@@ -64,6 +64,9 @@ func (v *varied) Apart(_ float64, _, _ []float64, a, b solvers.Cause) bool {
 	return !fixed(a) || !fixed(b)
 }
 
+// OneSided implements solvers.Separator.
+func (v *varied) OneSided(*solvers.Junction) (which [2]string, some bool) { return which, false }
+
 func (v *varied) NextSwitch(t, limit float64) float64 {
 	v.calls[3]++
 	return (&clocked{at: v.changes}).NextSwitch(t, limit)

@@ -22,6 +22,9 @@ func (s *separate) Apart(float64, []float64, []float64, solvers.Cause, solvers.C
 	return !s.never
 }
 
+// OneSided implements solvers.Separator.
+func (s *separate) OneSided(*solvers.Junction) (which [2]string, some bool) { return which, false }
+
 func (s *separate) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) bool {
 	if n := s.fired[[2]int{f.Event, f.Elem}]; f.Nth < 0 || f.Nth > n || f.Nth < n-1 {
 		s.t.Errorf("event %d at %v: number %d of %d", f.Event, t, f.Nth, n)

@@ -107,9 +107,10 @@ func (s *Solver) meet(pending bool) error {
 		// The filter forbids this crossing.
 		err := s.accept(End{})
 		s.anchor, s.count = s.t, 0
+		s.atGroup(0, false)
 		return err
 	}
-	stopped := false
+	stopped, bounds := false, s.boundsOf()
 	fired := s.stats.Events + s.stats.Switches
 	for round := 0; len(s.wave) > 0; round++ {
 		for i := 0; i < len(s.wave); i++ {
@@ -220,6 +221,7 @@ func (s *Solver) meet(pending bool) error {
 		}
 	}
 	s.besideStart(stopped)
+	s.atGroup(bounds, pending)
 	if err := s.observe(s.jumped, &pending); err != nil {
 		return err
 	}

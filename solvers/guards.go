@@ -16,6 +16,7 @@ type arming struct {
 	spent bool // fired, and at the root since
 	dead  bool // once, and fired
 	edge  bool // on its threshold at the start
+	held  bool // true at the start
 	side  int8 // of a crossing guard or kink: the sign of its root function while it is on
 	from  int  // the sample of the trial step that switched it on, -1 for earlier
 	// band is how near the root a jump leaves a spent guard that it does not move: rounding makes it no nearer.
@@ -43,6 +44,8 @@ type guardState struct {
 	reach    []float64 // [guards] the largest ρ so far
 	resting  []bool    // [guards] fired in the group just before this step
 	anyRest  bool
+	met      Junction
+	flips    []flip // of conditions that are only watched, in the trial step
 	anyWatch bool
 	anyKink  bool
 	kinks    int // that ended steps soon after one another: 3 for each, less 1 for each other step
@@ -102,7 +105,7 @@ func (s *Solver) arm() error {
 		if s.rho[i] != s.rho[i] {
 			return s.badGuard(i, nil)
 		}
-		a := arming{from: -1, edge: s.rho[i] == 0}
+		a := arming{from: -1, edge: s.rho[i] == 0, held: s.truth[i]}
 		if g.twoSided() {
 			a.side = sign(s.rho[i])
 			a.on = a.side != 0
@@ -255,6 +258,7 @@ const (
 // s.rho, s.truth and s.arms are those at the end of the step.
 func (s *Solver) watch() (verdict, error) {
 	s.recycle()
+	s.flips = s.flips[:0]
 	inside := s.inside()
 	switch {
 	case inside && s.known():
@@ -302,6 +306,9 @@ func (s *Solver) watch() (verdict, error) {
 			continue
 		}
 		retake := s.retakes(at)
+		if s.anyWatch {
+			s.together()
+		}
 		v, err := s.find(at)
 		if err != nil || v != quiet {
 			s.boxes.retaken = 0
@@ -323,6 +330,9 @@ func (s *Solver) watch() (verdict, error) {
 				}
 			}
 		}
+	}
+	if s.anyWatch {
+		s.together()
 	}
 	copy(s.arms, s.live)
 	s.arrive()

@@ -240,6 +240,7 @@ func (s *Solver) edge() {
 	if !ok || !(s.span > 0) {
 		return
 	}
+	s.atStart()
 	f := s.trial.K[:s.size.N+s.size.Q] // not in use yet
 	s.sys.Eval(s.t, s.y, f)
 	eps := float64(0x1p-20 * s.span)

@@ -195,11 +195,18 @@ const (
 	// Standing: the condition of an event, of all its elements, held from the start on and was never false, so it did
 	// not fire.
 	Standing
+	// Together: several of the conditions that guards are made of change at one time, and what they decide changes at
+	// different rates when they move apart to either side. Name and Other are two of them.
+	Together
+	// Ended: like Standing, but the condition became false, and never true again.
+	Ended
 )
 
-// Meeting is a pair of causes that met at (T, Y) with discretes D and modes M. The second one of an Edge is the start.
+// Meeting is what met at (T, Y) with discretes D and modes M: a pair of causes, of which the second one of an Edge is
+// the start, or many conditions.
 type Meeting struct {
-	Causes  [2]Cause // Nth is 0
+	Causes  [2]Cause  // Nth is 0
+	Many    *Junction // of conditions, instead of two causes; nil for none
 	T       float64
 	Y, D, M []float64
 }

@@ -327,7 +327,7 @@ func (s *Solver) lastEvent() string {
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
 	switch w.Kind {
-	case Tie, OneSided, Past, Hidden, Disputed, Drift, Brink:
+	case Tie, OneSided, Together, Past, Hidden, Disputed, Drift, Brink:
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return
@@ -352,23 +352,33 @@ func (s *Solver) never() {
 	}
 }
 
-// standing warns of events of which all elements have held since the start. What was false once is on, or has fired.
-// What began on its threshold is a matter of ties.
+// standing warns of events of which all elements held at the start and have not fired: they have held since, or have
+// become false and never true again. What began on its threshold is a matter of ties.
 func (s *Solver) standing() {
 	if !(s.t > s.sched.times[InstantStart]) {
 		return
 	}
-	waits := make([]bool, len(s.events)) // or has fired
+	waits, ended := make([]bool, len(s.events)), make([]bool, len(s.events)) // waits: for more, or has fired
 	for i, g := range s.guards {
-		if g.Event >= 0 && (g.Watch || g.twoSided() || s.arms[i].on || !s.truth[i] || s.historyOf(i).count > 0 ||
-			s.arms[i].edge) {
+		if g.Event < 0 {
+			continue
+		}
+		a := &s.arms[i]
+		if g.Watch || g.twoSided() || !a.held || s.historyOf(i).count > 0 || a.edge {
 			waits[g.Event] = true
 		}
+		ended[g.Event] = ended[g.Event] || a.on || !s.truth[i]
 	}
 	for _, g := range s.guards {
 		if g.Event >= 0 && !waits[g.Event] {
 			waits[g.Event] = true
-			s.warn(Warning{Kind: Standing, T: s.t, Name: s.events[g.Event].Name, Instant: -1})
+			w := Warning{Kind: Standing, T: s.t, Name: s.events[g.Event].Name, Instant: -1}
+			if ended[g.Event] {
+				w.Kind = Ended
+			}
+			if w.Kind == Standing || !s.stats.Stopped {
+				s.warn(w)
+			}
 		}
 	}
 }
@@ -448,6 +458,9 @@ func (s *Solver) step() error {
 		}
 	} else if s.stiff.look(s.trial, &s.spectrum) {
 		s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
+	}
+	if len(s.flips) > 0 {
+		s.inStep()
 	}
 	if located || clipped {
 		s.within(s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H))

@@ -102,6 +102,20 @@ type Cause struct {
 // can come apart, except two at fixed times.
 type Separator interface {
 	Apart(t float64, y, d []float64, a, b Cause) bool
+	// OneSided reports whether several of the conditions and levels that the guards are made of change at j, and what
+	// they decide there changes otherwise when what derivatives are taken by moves to one side than when it moves to
+	// the other. It says which two, for messages. The caller must enter the segment anew afterwards.
+	OneSided(j *Junction) (which [2]string, some bool)
+}
+
+// Junction is a point of a run at which several conditions may change at one time.
+type Junction struct {
+	T          float64
+	Y, D       []float64
+	M          [2][]float64 // modes before and behind it
+	Start, End bool         // of the run
+	Bounds     int          // bounds of integrals that come there
+	Span, Soon float64      // the length of the run, and the time within which conditions change at one time
 }
 
 // Clock is a System with conditions, levels or kinks that depend on time, parameters, discretes and modes only. They

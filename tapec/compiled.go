@@ -116,7 +116,10 @@ type Guard struct {
 // Its margin is positive where it holds; where it is 0, it depends on whether the comparison is strict.
 type Clock struct {
 	Affine bool // in time, between two events
-	Span   source.Span
+	Kink   bool // of the rates
+	// Atom numbers what changes there: the two bounds of a level, and the two directions of a change of sign, are one.
+	Atom int
+	Span source.Span
 }
 
 // Mode is a group of values that are held from one event to the next: those of one

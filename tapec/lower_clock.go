@@ -191,6 +191,9 @@ type clock struct {
 	*lowerer
 	margins, truths []tape.Value
 	seen            map[memoKey]bool
+	numbered        int  // atoms have numbers
+	again           bool // what is added next are the atoms that were added last
+	kinks           bool // kinks of the rates are added
 }
 
 // add appends an atom for each element of margin, which is positive where truth holds. The margin is affine in time if
@@ -202,8 +205,13 @@ func (l *clock) add(margin, truth array, degree int, span source.Span) {
 	}
 	l.margins = append(l.margins, l.flat(margin, ax, own))
 	l.truths = append(l.truths, l.flat(truth, ax, own))
-	for range join(lengths(ax), own).Size() {
-		l.c.out.ClockList = append(l.c.out.ClockList, Clock{Affine: degree == 1, Span: span})
+	n := join(lengths(ax), own).Size()
+	if l.again {
+		l.numbered -= n
+	}
+	for range n {
+		l.c.out.ClockList = append(l.c.out.ClockList, Clock{Affine: degree == 1, Kink: l.kinks, Atom: l.numbered, Span: span})
+		l.numbered++
 	}
 }
 
@@ -236,7 +244,9 @@ func (l *clock) sign(e typecheck.Expr, s scope) {
 	l.span = e.Span()
 	x, degree := l.lower(e, s), l.c.degree(e, s.plain)
 	l.add(x, l.elementwise(tape.Less, l.number(0), x), degree, e.Span())
+	l.again = true
 	l.add(l.elementwise(tape.Neg, x), l.elementwise(tape.Less, x, l.number(0)), degree, e.Span())
+	l.again = false
 }
 
 // clocks writes the atoms that depend on time, params, discretes and modes only: of conditions of events and modes,
@@ -272,12 +282,15 @@ func (c *compiler) clocks() *tape.Tape {
 			}
 			if uses == typecheck.UsesTime {
 				l.span = m.Span
-				for _, p := range l.leaves(m) {
+				for k, p := range l.leaves(m) {
+					l.again = k > 0
 					l.add(p[0], p[1], degree, m.Span)
 				}
+				l.again = false
 			}
 		}
 	}
+	l.kinks = true
 	l.kinkMargins(true, func(k kink, margin array) {
 		degree := 0
 		for _, a := range k.e.Args {

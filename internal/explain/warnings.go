@@ -102,6 +102,15 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeTie, at, "%s and %s happen together at %s: derivatives by what moves one of them alone are "+
 			"those of the order in which they came, and differ in the other",
 			w.Name, w.Other, x.When(w.T))
+	case solvers.Together:
+		if w.Name == w.Other {
+			l.Warnf(CodeTie, at, "parts of %s change together at %s: moved apart a little, they make it another one "+
+				"to either side, so derivatives by what moves one of them alone are those of one side",
+				x.condition(w.Name), x.When(w.T))
+			break
+		}
+		l.Warnf(CodeTie, at, "%s and %s change together at %s: derivatives by what moves one of them alone are "+
+			"those of one side", x.condition(w.Name), x.condition(w.Other), x.When(w.T))
 	case solvers.Outside:
 		level := diag.Note
 		if x.matters(w) {
@@ -111,8 +120,8 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 			Code: CodeOutside, Level: level, Span: at,
 			Message: fmt.Sprintf("%s at %s lies outside the time span and never happens", w.Name, x.When(w.Value)),
 		})
-	case solvers.Standing:
-		x.standing(w.Name, at, l)
+	case solvers.Standing, solvers.Ended:
+		x.standing(w, at, l)
 	case solvers.Past:
 		l.Warnf(CodeOutside, at, "at %s, the body of %s sets the time of %s to %s, which is past: %[3]s does not "+
 			"fire at it", x.When(w.T), w.Other, w.Name, diag.Number(w.Value))
@@ -147,9 +156,9 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 	}
 }
 
-// standing warns of an event that did not fire since its condition held from the start on.
-func (x *Explainer) standing(name string, at source.Span, l *diag.List) {
-	which := "its condition holds"
+// standing warns of an event that did not fire since its condition held at the start.
+func (x *Explainer) standing(w *solvers.Warning, at source.Span, l *diag.List) {
+	which, name := "its condition holds", w.Name
 	for _, e := range x.model.Checked.Events {
 		if e.Name == name {
 			at = e.When.Span()
@@ -158,9 +167,13 @@ func (x *Explainer) standing(name string, at source.Span, l *diag.List) {
 			}
 		}
 	}
-	l.Warnf(typecheck.CodeNeverFires, at, "event %q never fires: %s from the start on, and it fires as a condition "+
+	how := "from the start on"
+	if w.Kind == solvers.Ended {
+		how = "at the start and never became true again"
+	}
+	l.Warnf(typecheck.CodeNeverFires, at, "event %q never fires: %s %s, and it fires as a condition "+
 		"becomes true; to fire at the start as well it needs the option at start",
-		strings.TrimSuffix(name, ".trigger"), which)
+		strings.TrimSuffix(name, ".trigger"), which, how)
 }
 
 // matters reports whether a result would be another one, had an explicit time outside of the run come: that of an event

@@ -40,6 +40,7 @@ type Model struct {
 	unmoved    []bool          // per instant: its time depends on no discrete
 	mass       *solvers.Mass   // nil without algebraic unknowns
 	someNth    bool            // some functional counts only one firing
+	atoms      atoms
 
 	conserved func() []steady.Law
 	asked     func() asked
@@ -101,6 +102,7 @@ func (m *Model) index() {
 		}
 		m.someNth = m.someNth || f.Nth > 0
 	}
+	m.atoms = atomsOf(c)
 	m.rows = make([][]float64, len(c.InstantList))
 	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(string) bool { return true })
 	m.unmoved = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {

@@ -17,7 +17,12 @@ func (w *Worker) Moves(ties []solvers.Meeting, variables []Variable, columns int
 	out := make([]bool, columns)
 	for i := range ties {
 		x := separation{neighbour: neighbour{Worker: w, t: ties[i].T, y: ties[i].Y, d: ties[i].D}, tie: &ties[i]}
-		x.find()
+		if x.separates(variables, out) {
+			continue
+		}
+		if ties[i].Many == nil {
+			x.find()
+		}
 		for _, v := range variables {
 			x.mark(v, out[v.Offset:v.Offset+v.Len])
 		}
@@ -63,6 +68,56 @@ type separation struct {
 	// apart returns a number that changes where params move the causes apart, and how much of it may be rounding; it is
 	// nil if that is not known.
 	apart func() (x, noise float64)
+}
+
+// separates marks the variables that move apart what meets, where the run is repeated in miniature about it: at a
+// junction, and at the start. It reports whether that is all that does.
+func (x *separation) separates(variables []Variable, out []bool) bool {
+	j := x.tie.Many
+	if j == nil {
+		if a, b := x.tie.Causes[0], x.tie.Causes[1]; a.Guard < 0 || b.Guard >= 0 || b.Instant != int(solvers.InstantStart) {
+			return false
+		}
+		x.p, x.near = x.problem.Point.p, x.y
+		times := x.times()
+		j = &solvers.Junction{
+			T: x.t, Y: x.y, D: x.d, M: [2][]float64{x.tie.M, x.tie.M}, Start: true, Span: times[1] - times[0],
+		}
+		j.Soon = float64(1e-9 * j.Span)
+		x.p, x.near = nil, nil
+	}
+	m := newMiniature(x.Worker, j, x.nearAtoms(j))
+	some := false
+	for _, v := range variables {
+		to := out[v.Offset : v.Offset+v.Len]
+		for k := range to {
+			if m.movedBy(v, k) {
+				to[k], some = true, true
+			}
+		}
+	}
+	if j.Start { // states are what they begin with, so that is all
+		return some || x.tie.Many != nil
+	}
+	motion := false
+	for way := range ways {
+		motion = motion || m.moves(way)
+	}
+	if !motion {
+		return true
+	}
+	x.begin()
+	a, c := &x.model.atoms, x.model.Compiled
+	for k, changes := range m.changing {
+		switch {
+		case !changes:
+		case k < len(a.guards):
+			x.followAll(inputsOf(c.Guards, tapec.Margins.Name(), a.guards[k]))
+		default:
+			x.followAll(inputsOf(c.Clocks, tapec.ClockMargins.Name(), a.clocks[k-len(a.guards)]))
+		}
+	}
+	return false
 }
 
 func (x *separation) begin() {

@@ -73,16 +73,22 @@ func (w *Worker) set(x typecheck.Expr, seen []*typecheck.Symbol) bool {
 		if found || !is || ref.Sym.Kind != typecheck.DiscreteSymbol || slices.Contains(seen, ref.Sym) {
 			return !found
 		}
-		within := append(seen, ref.Sym)
-		for _, e := range w.model.Checked.Events {
-			for _, a := range e.Body {
-				uses := typecheck.Depends(a.Value)
-				found = found || a.Target == ref.Sym && (uses&^(typecheck.UsesTime|typecheck.UsesDiscrete) != 0 ||
-					uses&typecheck.UsesTime != 0 && w.moves(e, within) || w.set(a.Value, within))
-			}
-		}
+		found = w.setMoving(ref.Sym, seen)
 		return !found
 	}, x)
+	return found
+}
+
+// setMoving reports whether a body sets a discrete to something that moves.
+func (w *Worker) setMoving(s *typecheck.Symbol, seen []*typecheck.Symbol) (found bool) {
+	within := append(seen, s)
+	for _, e := range w.model.Checked.Events {
+		for _, a := range e.Body {
+			uses := typecheck.Depends(a.Value)
+			found = found || a.Target == s && (uses&^(typecheck.UsesTime|typecheck.UsesDiscrete) != 0 ||
+				uses&typecheck.UsesTime != 0 && w.moves(e, within) || w.set(a.Value, within))
+		}
+	}
 	return found
 }
 

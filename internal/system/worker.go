@@ -58,6 +58,8 @@ type Worker struct {
 	seen       []int     // per element of the functional vector: how often it was read this run
 	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds
 
+	met map[uint64]int // how often atoms have met in this run; nil for never
+
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
 	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound

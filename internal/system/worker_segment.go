@@ -13,6 +13,7 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 		w.keeping.begin()
 	}
 	w.bends.spoil()
+	clear(w.met)
 	w.signals.begin()
 	w.peakSignals.begin()
 	w.t[0], w.started = t0, t0
