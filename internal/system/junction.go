@@ -615,6 +615,11 @@ func (m *miniature) folds(dir *direction) bool {
 	if rests {
 		shift = m.reach
 	}
+	// What moves atoms by rounding alone does not move them.
+	now := max(math.Abs(m.at.T), m.at.Span)
+	if shift <= float64(0x1p-28*m.reach)+float64(64*(math.Nextafter(now, math.Inf(1))-now)) {
+		return false
+	}
 	roots := func(sign float64) []float64 {
 		list := []float64{0}
 		for _, x := range moved {
@@ -667,8 +672,8 @@ func (m *Model) isUnknown(i int) bool {
 	return m.mass != nil && slices.Contains(m.mass.Unknowns, int32(i))
 }
 
-// movedBy reports whether element k of a variable, moved alone, makes derivatives one-sided. What a motion of the states
-// does is not its business, but at the start.
+// movedBy reports whether element k of a variable, moved alone, makes derivatives one-sided. What a motion of the
+// states does is not its business, but at the start.
 func (m *miniature) movedBy(v Variable, k int) bool {
 	if v.Initial {
 		return m.at.Start && m.folds(&direction{param: -1, state: m.model.State(v.Name).Offset + k})
