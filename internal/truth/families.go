@@ -49,6 +49,7 @@ var Families = []Family{
 	{"started windows", 0.97, driven((*draw).started)},
 	{"changed periods", 0.97, driven((*draw).changed)},
 	{"whole periods", 0, (*draw).wholePeriods},
+	{"conditions that meet", 0.4, (*draw).meetings},
 	{"bounces", 0.97, spanned((*draw).bounces)},
 	{"nonlinear", 0.85, spanned((*draw).nonlinear)},
 	{"samples", 0.9, spanned((*draw).sampled)},

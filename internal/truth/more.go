@@ -82,6 +82,48 @@ func (d *draw) wholePeriods() {
 		Number{Of: "J", Wrt: "P", Truth: math.NaN()}, Number{Of: "J", Wrt: "tend", Truth: math.NaN()})
 }
 
+// meetings draws two conditions of time, or of a state that moves evenly, that change at one time or apart. At one time
+// nothing has a derivative by what moves one of them.
+func (d *draw) meetings() {
+	d.from, d.to = d.constant(0), d.constant(d.log(0.1, 100))
+	d.solver()
+	length, A := d.to.re(), d.param("A", d.uniform(0.5, 9))
+	p, gap := d.uniform(0.1, 0.6)*length, 0.0
+	if d.chance(0.4) {
+		gap = d.log(1e-4, 0.3) * length
+	}
+	P, Q := d.param("p", p), d.param("q", p+gap)
+	x := "t"
+	if d.chance(0.5) {
+		x = d.state("x", "0", "1")
+	}
+	kind := d.pick(4)
+	text := [...]string{
+		"if x > p and x < q then A else 0", "if x > p or x > q then A else 0",
+		"(if x > p then A else 0)*(if x > q then 1 else 0)", "(if x > p then A else 0) + (if x > q then A else 0)",
+	}[kind]
+	d.tied = true
+	on, byP, byQ := gap, -A.re(), A.re()
+	switch kind {
+	case 1:
+		on, byQ = length-p, 0
+	case 2:
+		on, byP, byQ = length-p-gap, 0, -A.re()
+	case 3:
+		on, byP, byQ = 2*(length-p)-gap, -A.re(), -A.re()
+	}
+	if gap == 0 && kind < 3 {
+		byP, byQ = math.NaN(), math.NaN()
+	}
+	y := d.state("y", "0", words(text, map[string]string{"x": x, "p": P.text, "q": Q.text, "A": A.text}))
+	d.objective("final("+y+") + "+P.text+" + "+Q.text, A.times(on).add(P.num).add(Q.num), 0)
+	if byP == byP {
+		byP, byQ = byP+1, byQ+1
+	}
+	d.numbers = append(d.numbers, Number{Of: "J", Wrt: "A", Truth: on, Size: length},
+		Number{Of: "J", Wrt: P.text, Truth: byP, Size: A.re()}, Number{Of: "J", Wrt: Q.text, Truth: byQ, Size: A.re()})
+}
+
 // bounces draws a ball that drops on a floor.
 func (d *draw) bounces() {
 	e := d.param("e", d.uniform(0.5, 0.9))
