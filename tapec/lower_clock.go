@@ -210,7 +210,8 @@ func (l *clock) add(margin, truth array, degree int, span source.Span) {
 		l.numbered -= n
 	}
 	for range n {
-		l.c.out.ClockList = append(l.c.out.ClockList, Clock{Affine: degree == 1, Kink: l.kinks, Atom: l.numbered, Span: span})
+		c := Clock{Affine: degree == 1, Kink: l.kinks, Atom: l.numbered, Span: span}
+		l.c.out.ClockList = append(l.c.out.ClockList, c)
 		l.numbered++
 	}
 }

@@ -75,7 +75,8 @@ type separation struct {
 func (x *separation) separates(variables []Variable, out []bool) bool {
 	j := x.tie.Many
 	if j == nil {
-		if a, b := x.tie.Causes[0], x.tie.Causes[1]; a.Guard < 0 || b.Guard >= 0 || b.Instant != int(solvers.InstantStart) {
+		a, b := x.tie.Causes[0], x.tie.Causes[1]
+		if a.Guard < 0 || b.Guard >= 0 || b.Instant != int(solvers.InstantStart) {
 			return false
 		}
 		x.p, x.near = x.problem.Point.p, x.y
