@@ -1,6 +1,7 @@
 package odes_test
 
 import (
+	"math"
 	"testing"
 
 	"odes.dev/odes"
@@ -32,6 +33,59 @@ func TestGrazingScales(t *testing.T) {
 		}
 		if len(s.Events) == 0 || warned(s, odes.CodeGrazing) != want {
 			t.Errorf("%s: %d events, warnings %v, want grazing %v", text, len(s.Events), s.Warnings, want)
+		}
+	}
+}
+
+// TestGrazingMarks holds that derivatives by what makes a grazing event come or go are marked: the state begins beside
+// the threshold, and turns back to it at rest.
+func TestGrazingMarks(t *testing.T) {
+	s, err := sensitivities(t, `
+time t from 0 to 0.1924
+param om = 104, x0 = 2.9, c = 2.9, D = 3.491, ke = 10.33
+state x = x0, v = 0, y = 0.4233
+alg q = 0
+x' = v
+v' = -om^2*x
+y' = -ke*y
+0 = q + 0.5*sin(q) - x - 0.5*sin(x)
+event e when q < c { y += D }
+objective J = final(y)
+solver { rtol = 1e-4 }
+`, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !warned(s, odes.CodeGrazing) {
+		t.Fatalf("no warning: %v", s.Warnings)
+	}
+	for _, v := range s.Variables {
+		if d := s.Derivative(0, v)[0]; math.Abs(d) > 1e6 && s.Trust(0, v) == odes.Sound {
+			t.Errorf("by %v: %g, without a mark", v, d)
+		}
+	}
+}
+
+// TestTieOfUnknown holds that a tie at the start marks what moves the unknown that a condition reads.
+func TestTieOfUnknown(t *testing.T) {
+	s, err := sensitivities(t, `
+time t from 0 to 1
+param x0 = 0.5, c = 0.5, k = 2, D = 3
+state x = x0, y = 0
+alg q = 0
+x' = -k*x
+y' = 0
+0 = q - x
+event e when q < c { y += D }
+objective J = final(y)*event_time(e, 1)
+`, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Variables {
+		want := v.Name == "x0" || v.Name == "c"
+		if d, marked := s.Derivative(0, v)[0], s.Trust(0, v) != odes.Sound; marked != want || want && d == 0 {
+			t.Errorf("by %v: %g, marked %v", v, d, marked)
 		}
 	}
 }

@@ -187,13 +187,14 @@ type Sensitivities struct {
 	Events     []EventRecord
 	MoreEvents int
 	LastEvent  EventRecord
-	sided      []bool // columns of derivatives that ties make those of one side; nil for none
-	allSided   bool   // something else makes all of them so
-	kinked     []bool // derivatives that kinks make those of one side; nil for none
-	bent       []bool // derivatives that may be others on the other side of a kink, also where they are zero; or nil
-	curved     []bool // where bent is not nil: those by which second derivatives may jump
-	reached    []bool // where bent is not nil: derivatives by what the value depends on
-	held       []bool // values that read a largest value which is held for a while; nil for none
+	sided      []bool    // columns of derivatives that ties make those of one side; nil for none
+	allSided   bool      // something else makes all of them so
+	kinked     []bool    // derivatives that kinks make those of one side; nil for none
+	bent       []bool    // derivatives that may be others on the other side of a kink, also where they are zero; or nil
+	curved     []bool    // where bent is not nil: those by which second derivatives may jump
+	reached    []bool    // where bent is not nil: derivatives by what the value depends on
+	fastest    []float64 // by columns: how much the time of an event moves at most; nil where that is not known
+	held       []bool    // values that read a largest value which is held for a while; nil for none
 	Settings   RunSettings
 	Stats      RunStats
 	Warnings   []diag.Diagnostic

@@ -464,6 +464,12 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if err := method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
+	if r.settings.Trust && !want.EventTimes && log == nil && (grazes(stats.Warnings) || grazes(r.res.Warnings)) {
+		want.EventTimes, want.Events = true, 0 // how they move tells which derivatives exist
+		if err := method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
+			return nil, r.failed(err, r.worker)
+		}
+	}
 	r.warnOfDerivatives(stats.Warnings)
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
@@ -473,7 +479,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	r.addValues(out, want.Stride)
-	r.addEvents(out)
+	r.addEvents(out, want.EventTimes)
 	if log != nil {
 		log.out, out.MoreEvents = out, 0
 	}
@@ -654,24 +660,42 @@ func (r *Runner) whyNoDerivative(v *Value, o objective) string {
 	return "the model is not differentiable at this point, or they are too large for numbers"
 }
 
-// addEvents adds the events of the run to out, with the derivatives of their times where they are wanted.
-func (r *Runner) addEvents(out *Sensitivities) {
+// addEvents adds the events of the run to out, with the derivatives of their times where they are wanted. moving tells
+// that there are derivatives.
+func (r *Runner) addEvents(out *Sensitivities, moving bool) {
+	listed := len(r.res.Events)
+	if r.opts.Events != 0 {
+		listed = min(listed, max(r.opts.Events, 0))
+	}
 	if n := r.happened.n; n > 0 {
-		out.MoreEvents = max(n-len(r.res.Events), 0)
+		out.MoreEvents = max(n-listed, 0)
 		out.LastEvent = r.model.eventRecord(r.happened.last.event(), r.guards, out.From, out.To)
 	}
-	for _, e := range r.res.Events {
-		if !r.model.shows(e) {
+	for i, e := range r.res.Events {
+		var moves []float64
+		if moving {
+			r.chain.Pull(e.DP, 1, r.problem.Width())
+			moves = make([]float64, r.columns)
+			r.gatherer.Gather(moves, e.DP, nil)
+			out.fastest = farthest(out.fastest, moves)
+		}
+		if i >= listed || !r.model.shows(e) {
 			continue
 		}
 		record := r.model.eventRecord(e, r.guards, out.From, out.To)
 		if r.opts.EventTimes {
-			r.chain.Pull(e.DP, 1, r.problem.Width())
-			record.Params = make([]float64, r.columns)
-			r.gatherer.Gather(record.Params, e.DP, nil)
+			record.Params = moves
 		}
 		out.Events = append(out.Events, record)
 	}
+	if r.happened.n > len(r.res.Events) {
+		out.fastest = nil
+	}
+}
+
+// grazes reports whether an event hardly meets its condition.
+func grazes(list []solvers.Warning) bool {
+	return slices.ContainsFunc(list, func(w solvers.Warning) bool { return w.Kind == solvers.Grazing })
 }
 
 // finite reports whether the derivatives of objective i, row, are finite. A long row is not read where the sweep knows

@@ -255,6 +255,15 @@ func (s *Sensitivities) doubt(i int, t Trust, value bool) {
 	}
 }
 
+// doubtBy makes the grades of derivatives by column k other than zero at least as bad as t.
+func (s *Sensitivities) doubtBy(k int, t Trust) {
+	for at := k; at < len(s.Gradient); at += s.Columns {
+		if s.Gradient[at] != 0 {
+			s.Trusts[at] = max(s.Trusts[at], t)
+		}
+	}
+}
+
 // oneSided makes derivatives loose that are those of one side: by what moves the two causes of a tie apart.
 func (s *Sensitivities) oneSided(i int) {
 	at := i * s.Columns
@@ -303,6 +312,13 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	if s.allSided || s.sided != nil || s.kinked != nil || s.bent != nil {
 		for i := range s.Values {
 			s.oneSided(i)
+		}
+	}
+	if s.warned(CodeGrazing) {
+		for k, sudden := range s.sudden(g.sizes) {
+			if sudden {
+				s.doubtBy(k, Loose)
+			}
 		}
 	}
 	if s.warned(CodeHidden) {
@@ -381,7 +397,7 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	}
 	s.everyEvent(func(e *EventRecord) { worst = max(worst, e.trust()) })
 	others := ""
-	if s.doubted() {
+	if s.doubted() || s.warned(CodeGrazing) {
 		others = " and the warnings above"
 	}
 	var infinite []string
@@ -412,8 +428,10 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	if worst > Sound {
 		return
 	}
-	if o != nil && o.failed == nil && o.strange == "" && !s.sudden(o.sizes) {
-		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == CodeGrazing })
+	if o != nil && o.failed == nil && o.strange == "" {
+		if sudden := s.sudden(o.sizes); sudden != nil && !slices.Contains(sudden, true) {
+			s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == CodeGrazing })
+		}
 	}
 	s.Trusts = nil
 	for i := range s.Events {
@@ -421,26 +439,36 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	}
 }
 
-// sudden reports whether the time of an event moves so fast with a variable, of these sizes, that a small part of it
-// makes the event come or go. The slope of a condition alone does not tell: that of a narrow parabola is small where it
-// is crossed as well. Without derivatives of times, nothing is known.
-func (s *Sensitivities) sudden(sizes []float64) bool {
+// sudden reports by columns whether the time of an event moves so fast with a variable, of these sizes, that a small
+// part of it makes the event come or go. The slope of a condition alone does not tell: that of a narrow parabola is
+// small where it is crossed as well. It is nil where nothing is known, as without derivatives of times.
+func (s *Sensitivities) sudden(sizes []float64) []bool {
 	const fast = 10 // spans in time
-	if s.MoreEvents > 0 {
-		return true
+	fastest := s.fastest
+	if s.log != nil && s.MoreEvents == 0 {
+		s.everyEvent(func(e *EventRecord) { fastest = farthest(fastest, e.Params) })
 	}
-	found := false
-	s.everyEvent(func(e *EventRecord) {
-		if found = found || e.Params == nil; found {
-			return
+	if fastest == nil {
+		return nil
+	}
+	found := make([]bool, s.Columns)
+	for n, v := range s.Variables {
+		for k := v.Offset; k < v.Offset+v.Size(); k++ {
+			found[k] = fastest[k]*sizes[n] > float64(fast*math.Abs(s.To-s.From))
 		}
-		for n, v := range s.Variables {
-			for k := v.Offset; k < v.Offset+v.Size(); k++ {
-				found = found || math.Abs(e.Params[k])*sizes[n] > float64(fast*math.Abs(s.To-s.From))
-			}
-		}
-	})
+	}
 	return found
+}
+
+// farthest returns the largest sizes of numbers by their places, those of a and of x.
+func farthest(a, x []float64) []float64 {
+	if a == nil {
+		a = make([]float64, len(x))
+	}
+	for k, v := range x {
+		a[k] = max(a[k], math.Abs(v))
+	}
+	return a
 }
 
 // trust returns the worst grade of the time of an event and of its derivatives.

@@ -370,13 +370,15 @@ func (x *separation) follow(n tapec.Name) {
 			x.followAll(x.timeOf(int(solvers.InstantStart)))
 		}
 		x.followAll(inputsOf(c.Start, n, -1))
-		if x.start {
-			return
-		}
 		if n.Role == tapec.State {
 			for _, out := range x.model.equationsOf(n.Of) {
-				x.followAll(inputsOf(c.Rates, out, -1))
+				if !x.start || out.Role == tapec.Residual { // unknowns follow from their equations at the start, too
+					x.followAll(inputsOf(c.Rates, out, -1))
+				}
 			}
+		}
+		if x.start {
+			return
 		}
 		for e, t := range c.Affects {
 			if t == nil {
