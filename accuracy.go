@@ -449,6 +449,12 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 // judgeSecond compares the second derivatives of s with those of the independent run, where that is affordable. It
 // warns of what is not right and says where nothing was compared.
 func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
+	left := r.model.system.Compiled.KinksLeft
+	if left {
+		s.note(r.model, CodeKink, diag.Warning, "second derivatives lack what kinks contribute: the rates have more "+
+			"of them (min, max, abs, tables of states) than steps end at; `if x > c then x else c` in place of "+
+			"max(x, c) ends steps however many there are")
+	}
 	b := r.last.other
 	if !r.settings.Trust || b == nil || r.opinion.failed != nil {
 		return nil
@@ -479,19 +485,28 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 	c := r.columns
 	s.HessianErrors, s.ProductErrors = make([]float64, len(s.Hessian)), make([]float64, len(s.Products))
 	s.HessianTrusts, s.ProductTrusts = make([]Trust, len(s.Hessian)), make([]Trust, len(s.Products))
+	least := Sound
+	if left {
+		least = Loose
+		for _, list := range [][]Trust{s.HessianTrusts, s.ProductTrusts} {
+			for k := range list {
+				list[k] = Loose
+			}
+		}
+	}
 	worst := Sound
 	for i, v := range s.Values {
 		if math.IsNaN(v.Value) {
 			continue
 		}
-		of := Sound
+		of := least
 		if at := i * c * c; s.Hessian != nil {
 			x := seconds{s.Hessian[at : at+c*c], fine.Hessian[at:], s.HessianErrors[at:], s.HessianTrusts[at:]}
-			of = x.grade(v.Value, func(k int) (size float64, sided, bent bool) {
+			of = max(of, x.grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
 				jumps := s.jumps(i, a, b)
 				return float64(sizes[a] * sizes[b]), jumps || s.isSided(i, a) || s.isSided(i, b), jumps
-			})
+			}))
 		}
 		if at := i * c; s.Products != nil {
 			x := seconds{s.Products[at : at+c], fine.Products[at:], s.ProductErrors[at:], s.ProductTrusts[at:]}

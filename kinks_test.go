@@ -485,3 +485,25 @@ func TestKinksAtTimesThatMove(t *testing.T) {
 			"\nobjective J = final(y)\nsolver { method = euler  fixed_step = 0.125 }\nsens { wrt = [tau] }\n", want)
 	}
 }
+
+// TestSecondDerivativesOfManyKinks holds that second derivatives are marked where steps do not end at kinks: what these
+// contribute is missing.
+func TestSecondDerivativesOfManyKinks(t *testing.T) {
+	for n, want := range map[string]bool{"9": false, "40": true} {
+		s, err := sensitivities(t, `
+time t from 0 to 5
+param r = 0.2, c = 0.1, A = 3
+state x[`+n+`] = [-0.02*i for i in 1:`+n+`], y = 0
+x[i]' = r for i in 1:`+n+`
+y' = A*sum(max(x[i] - c, 0) for i in 1:`+n+`)
+objective J = final(y)
+`, "adjoint", odes.Setting{Key: "sens.order", Value: "2"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		marked := s.HessianTrusts != nil && s.HessianTrusts[0] != odes.Sound
+		if marked != want || warned(s, odes.CodeKink) != want {
+			t.Errorf("%s kinks: d²J/dr² = %g, marked %v: %v", n, s.Hessian[0], marked, s.Warnings)
+		}
+	}
+}
