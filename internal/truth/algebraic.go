@@ -5,11 +5,8 @@ import (
 	"strings"
 )
 
-// unknowns draws a system of index 1: states that decay at rates of very different sizes, which read algebraic unknowns
-// only. These follow from as many equations, each of which is about several of them; some are not linear. States jump
-// at known times, and the unknowns with them.
-func (d *draw) unknowns() {
-	d.span()
+// algebraically draws settings of models with algebraic equations.
+func (d *draw) algebraically() {
 	if d.chance(0.3) {
 		d.settings = append(d.settings, "rtol = "+d.oneOf("1e-7", "1e-8", "1e-9", "1e-5", "1e-4"))
 	}
@@ -19,6 +16,41 @@ func (d *draw) unknowns() {
 	if d.chance(0.3) {
 		d.mode = d.oneOf("tangent", "complex", "auto")
 	}
+}
+
+// hidden returns a motion as an algebraic unknown that follows from it.
+func (d *draw) hidden(m motion) motion {
+	q := d.fresh("q")
+	d.item("alg %s = %s", q, d.oneOf("0", "1"))
+	gap := d.oneOf("0 = q - x", "0 = q + 0.5*sin(q) - x - 0.5*sin(x)", "0 = x^3 + x - q^3 - q", "0 = atan(x) - atan(q)",
+		"0 = 2*(x - q) + x*abs(x) - q*abs(q)")
+	d.equations = append(d.equations, words(gap, map[string]string{"q": q, "x": m.name}))
+	m.name = q
+	return m
+}
+
+// conditions draws events and modes by conditions on unknowns.
+func (d *draw) conditions() {
+	d.span()
+	d.algebraically()
+	m := d.hidden(d.moving())
+	switch d.pick(3) {
+	case 0:
+		c := d.ofState(m)
+		d.counted(c.text, d.risings(c))
+	case 1:
+		d.read(d.switched(m))
+	case 2:
+		d.read(d.kinkedBy(m))
+	}
+}
+
+// unknowns draws a system of index 1: states that decay at rates of very different sizes, which read algebraic unknowns
+// only. These follow from as many equations, each of which is about several of them; some are not linear. States jump
+// at known times, and the unknowns with them.
+func (d *draw) unknowns() {
+	d.span()
+	d.algebraically()
 	from, to := d.from.num, d.to.num
 	n := 1 + d.pick(4)
 	mix, _ := d.shears(n)

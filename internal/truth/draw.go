@@ -50,7 +50,8 @@ type Case struct {
 	Text    string
 	Numbers []Number
 
-	choices []float64
+	choices, written []float64
+	params           []param
 }
 
 // value is a number that stands in a model as text.
@@ -72,6 +73,10 @@ type draw struct {
 
 	imports, items, equations, objectives, settings []string
 	params                                          []param
+	written                                         []float64 // numbers of params in the text; given where one is moved
+	seen                                            int       // of these
+	moved                                           int       // the slot of a param that is moved, if by is not 0
+	by                                              float64
 	names                                           map[string]int
 	numbers                                         []Number
 	rates                                           []float64
@@ -139,6 +144,7 @@ func (d *draw) param(name string, x float64) value { return d.paramOf(name, x, "
 // paramOf declares a param with a unit.
 func (d *draw) paramOf(name string, x float64, unit string) value {
 	name = d.fresh(name)
+	x = d.write(x)
 	d.items = append(d.items, "param "+name+" = "+number(x)+unit)
 	return value{d.variable(name, 0, x, math.Abs(x)), name}
 }
@@ -155,6 +161,7 @@ func (d *draw) array(name string, x []float64) (elements []value) {
 	name = d.fresh(name)
 	var list []string
 	for i, x := range x {
+		x = d.write(x)
 		list = append(list, number(x))
 		elements = append(elements, value{d.variable(name, i, x, math.Abs(x)), fmt.Sprintf("%s[%d]", name, i+1)})
 	}
@@ -162,10 +169,25 @@ func (d *draw) array(name string, x []float64) (elements []value) {
 	return elements
 }
 
+// write returns the number of a param in the text: x, or what it was before a param was moved.
+func (d *draw) write(x float64) float64 {
+	if d.by != 0 {
+		if d.seen++; d.seen <= len(d.written) {
+			return d.written[d.seen-1]
+		}
+		return x
+	}
+	d.written = append(d.written, x)
+	return x
+}
+
 // variable returns x as a number that results are differentiated by. Params above the number of slots are not judged.
 func (d *draw) variable(name string, index int, x, scale float64) num {
 	v := lit(x)
 	if slot := len(d.params); slot < slots {
+		if slot == d.moved {
+			v = v.plus(d.by)
+		}
 		v.d[slot] = 1
 		d.params = append(d.params, param{name: name, index: index, scale: scale, slot: slot})
 	}
@@ -315,7 +337,73 @@ func (f *Family) Draw(seed uint64) Case {
 func (f *Family) from(c choices) Case {
 	d := &draw{choices: c, names: map[string]int{}}
 	f.draw(d)
-	return Case{Family: f.Name, Text: d.text(), Numbers: d.numbers, choices: d.made[:d.at]}
+	return Case{
+		Family: f.Name, Text: d.text(), Numbers: d.numbers, choices: d.made[:d.at], written: d.written,
+		params: d.params,
+	}
+}
+
+// moving returns the numbers of c where the closed form has another value of one of its params, in place of that of the
+// text. It reports whether these are numbers of the same text.
+func (f *Family) moving(c Case, slot int, by float64) (numbers []Number, ok bool) {
+	d := &draw{choices: choices{made: c.choices}, names: map[string]int{}, written: c.written, moved: slot, by: by}
+	f.draw(d)
+	return d.numbers, d.text() == c.Text && len(d.numbers) == len(c.Numbers)
+}
+
+// Second is a second derivative that a model must print.
+type Second struct {
+	Of    string
+	Wrt   [2]param
+	Truth float64
+	// Size is that of the largest second derivative of the value, each times the scales of its params, over the scales
+	// of these two.
+	Size float64
+}
+
+// Seconds returns those second derivatives of a model whose truth differences of its first derivatives tell: none where
+// these depend on the difference.
+func (f *Family) Seconds(c Case) (list []Second) {
+	most := map[string]float64{}
+	for _, p := range c.params {
+		if p.scale == 0 {
+			continue
+		}
+		slope := func(by float64) (d []float64, ok bool) {
+			up, right := f.moving(c, p.slot, by)
+			down, left := f.moving(c, p.slot, -by)
+			if !right || !left {
+				return nil, false
+			}
+			for i := range up {
+				d = append(d, (up[i].Truth-down[i].Truth)/(2*by))
+			}
+			return d, true
+		}
+		far, ok1 := slope(1e-4 * p.scale)
+		near, ok2 := slope(2.5e-5 * p.scale)
+		if !ok1 || !ok2 {
+			continue
+		}
+		for i, n := range c.Numbers {
+			at := slices.IndexFunc(c.params, func(q param) bool { return q.name == n.Wrt && q.index == n.Index })
+			if n.Wrt == "" || at < 0 || n.Scale == 0 {
+				continue
+			}
+			s := Second{Of: n.Of, Wrt: [2]param{p, c.params[at]}, Truth: near[i] + (near[i]-far[i])/15}
+			unit := p.scale * n.Scale
+			if !(math.Abs(near[i]-far[i])*unit <= 1e-4*(math.Abs(s.Truth)*unit+1e-3*n.Size*n.Scale)) {
+				continue
+			}
+			most[n.Of] = max(most[n.Of], math.Abs(s.Truth)*unit, 1e-2*n.Size*n.Scale)
+			list = append(list, s)
+		}
+	}
+	for i := range list {
+		s := &list[i]
+		s.Size = most[s.Of] / (s.Wrt[0].scale * s.Wrt[1].scale)
+	}
+	return list
 }
 
 // Simpler returns a model like c for which failing still holds, but made of simpler choices. It asks failing at most

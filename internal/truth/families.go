@@ -71,6 +71,9 @@ var Families = []Family{
 	{"fast chains", 0.8, stiffly((*draw).fastChain)},
 	{"traces", 0.3, (*draw).traces},
 	{"unknowns", 0.75, (*draw).unknowns},
+	{"conditions of unknowns", 0.9, (*draw).conditions},
+	{"equilibria", 0.95, (*draw).equilibria},
+	{"periods", 0.85, (*draw).periods},
 }
 
 // spanned draws the span of time and settings, and then the model.

@@ -154,15 +154,16 @@ func find(s *odes.Sensitivities, n Number) (p printed, ok bool) {
 		if v.Name != n.Of {
 			continue
 		}
+		told := none(v.Value, s) // and there are no derivatives of it
 		if n.Wrt == "" {
-			return printed{v.Value, v.Error, v.Trust != odes.Sound || none(v.Value, s)}, true
+			return printed{v.Value, v.Error, told || v.Trust != odes.Sound}, true
 		}
 		for _, x := range s.Variables {
 			if x.String() != n.Wrt {
 				continue
 			}
 			p = printed{number: s.Derivative(i, x)[n.Index]}
-			p.marked = s.Trust(i, x) != odes.Sound || none(p.number, s)
+			p.marked = told || s.Trust(i, x) != odes.Sound || none(p.number, s)
 			if s.Errors != nil {
 				p.err = s.Errors[i*s.Columns+x.Offset+n.Index]
 			}

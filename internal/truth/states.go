@@ -124,7 +124,11 @@ func (d *draw) ofState(m motion) conditioned {
 			level = hi - (hi-lo)*d.log(1e-4, 0.03)
 		}
 	}
-	c := d.param("c", d.rounded(level, math.Inf(-1), math.Inf(1), 5))
+	level = d.rounded(level, math.Inf(-1), math.Inf(1), 5)
+	if level == m.at(d.from.re()) { // whether it becomes true there is not for a closed form to say
+		level = (lo + hi) / 2
+	}
+	c := d.param("c", level)
 	d.scaled(hi - lo)
 	x := m.name
 	var out conditioned
@@ -163,8 +167,10 @@ func (d *draw) middles(times []num) []float64 {
 }
 
 // byState draws a signal that a condition on a state switches.
-func (d *draw) byState() known {
-	m := d.moving()
+func (d *draw) byState() known { return d.switched(d.moving()) }
+
+// switched draws a signal that a condition on a motion switches.
+func (d *draw) switched(m motion) known {
 	c := d.ofState(m)
 	A := d.amplitude("A")
 	level := []num{}
@@ -210,8 +216,10 @@ func (d *draw) counted(event string, at []num) {
 }
 
 // ofMotion draws functions with kinks of a state.
-func (d *draw) ofMotion() known {
-	m := d.moving()
+func (d *draw) ofMotion() known { return d.kinkedBy(d.moving()) }
+
+// kinkedBy draws functions with kinks of a motion.
+func (d *draw) kinkedBy(m motion) known {
 	A := d.amplitude("A")
 	span := func(t float64) float64 { return m.at(d.from.re() + t*d.duration()) }
 	c := d.param("c", d.rounded(span(d.uniform(0.1, 0.9)), math.Inf(-1), math.Inf(1), 5))
