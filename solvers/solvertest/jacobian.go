@@ -155,7 +155,9 @@ func (h *Hybrid) PullJacobian(t float64, y, jb, yb, tb []float64) {
 // Jacobian is that of the system in real arithmetic.
 func (c *Complex) Jacobian() *solvers.Jacobian { return c.h.Jacobian() }
 
-// EvalJacobian writes the entries at a point whose imaginary parts are tiny or zero: to first order in them.
+// EvalJacobian writes the entries at a point whose imaginary parts are tiny or zero: to first order in them. Those of a
+// real point have no imaginary parts, not even of roundings, or a run that is moved by real numbers would leave the real
+// axis.
 func (c *Complex) EvalJacobian(t C, y, j []C) {
 	h := c.h
 	p := &point{t: t, y: append([]C(nil), y...)}
@@ -172,11 +174,10 @@ func (c *Complex) EvalJacobian(t C, y, j []C) {
 		*x = complex(real(*x), 0)
 	})
 	h.entries(p, j)
-	if size == 0 {
-		return
-	}
 	out := make([]C, len(j))
-	h.moved(p, direction, out)
+	if size > 0 {
+		h.moved(p, direction, out)
+	}
 	for e, v := range out {
 		j[e] = complex(real(j[e]), size*real(v))
 	}
