@@ -156,8 +156,8 @@ func (h *Hybrid) PullJacobian(t float64, y, jb, yb, tb []float64) {
 func (c *Complex) Jacobian() *solvers.Jacobian { return c.h.Jacobian() }
 
 // EvalJacobian writes the entries at a point whose imaginary parts are tiny or zero: to first order in them. Those of a
-// real point have no imaginary parts, not even of roundings, or a run that is moved by real numbers would leave the real
-// axis.
+// real point have no imaginary parts, not even of roundings, or a run that is moved by real numbers would leave the
+// real axis.
 func (c *Complex) EvalJacobian(t C, y, j []C) {
 	h := c.h
 	p := &point{t: t, y: append([]C(nil), y...)}
