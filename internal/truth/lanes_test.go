@@ -15,10 +15,27 @@ import (
 // TestSideBySide draws models as TestRandom does, and makes runs of each in lanes, with other values of its params.
 // They must have the bits of runs that are made alone.
 func TestSideBySide(t *testing.T) {
+	ofFamilies(t, 4, 4, func(t *testing.T, f *Family, each int) {
+		taken, made, all := 0, 0, 0
+		for i := range each {
+			seed := *seed + uint64(i)
+			n := besideAlone(t, f.Draw(seed).Text, seed)
+			if all += besides; n > 0 {
+				taken++
+			}
+			made += n
+		}
+		t.Logf("%d of %d models are taken; %d of %d runs were made", taken, each, made, all)
+	})
+}
+
+// ofFamilies tests each family by a part of the models that TestRandom draws of it, or by so many in short runs.
+func ofFamilies(t *testing.T, part, short int, test func(t *testing.T, f *Family, each int)) {
+	t.Helper()
 	t.Parallel()
-	each := (*models/4 + len(Families) - 1) / len(Families)
+	each := (*models/part + len(Families) - 1) / len(Families)
 	if testing.Short() {
-		each = 4
+		each = short
 	}
 	for _, f := range Families {
 		if *family != "" && f.Name != *family {
@@ -26,16 +43,7 @@ func TestSideBySide(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(f.Name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			taken, made, all := 0, 0, 0
-			for i := range each {
-				seed := *seed + uint64(i)
-				n := besideAlone(t, f.Draw(seed).Text, seed)
-				if all += besides; n > 0 {
-					taken++
-				}
-				made += n
-			}
-			t.Logf("%d of %d models are taken; %d of %d runs were made", taken, each, made, all)
+			test(t, &f, each)
 		})
 	}
 }

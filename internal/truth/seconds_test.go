@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -13,38 +12,27 @@ import (
 
 // TestSeconds draws models as TestRandom does, and demands of their second derivatives that they are right or marked.
 func TestSeconds(t *testing.T) {
-	t.Parallel()
-	each := (*models/8 + len(Families) - 1) / len(Families)
-	if testing.Short() {
-		each = 2
-	}
-	for _, f := range Families {
-		if *family != "" && f.Name != *family {
-			continue
-		}
-		t.Run(strings.ReplaceAll(f.Name, " ", "_"), func(t *testing.T) {
-			t.Parallel()
-			numbers, marked, failed := 0, 0, 0
-			for i := range each {
-				c := f.Draw(*seed + uint64(i))
-				list := f.Seconds(c)
-				if len(list) == 0 {
-					continue
-				}
-				n, m, wrong, err := judgeSeconds(c, list)
-				if numbers, marked = numbers+n, marked+m; err != nil {
-					failed++
-					if *report {
-						t.Logf("seed %d: %v", *seed+uint64(i), err)
-					}
-				}
-				if wrong != "" {
-					t.Errorf("%s, seed %d: %s\n%s", f.Name, *seed+uint64(i), wrong, indent(c.Text))
+	ofFamilies(t, 8, 2, func(t *testing.T, f *Family, each int) {
+		numbers, marked, failed := 0, 0, 0
+		for i := range each {
+			c := f.Draw(*seed + uint64(i))
+			list := f.Seconds(c)
+			if len(list) == 0 {
+				continue
+			}
+			n, m, wrong, err := judgeSeconds(c, list)
+			if numbers, marked = numbers+n, marked+m; err != nil {
+				failed++
+				if *report {
+					t.Logf("seed %d: %v", *seed+uint64(i), err)
 				}
 			}
-			t.Logf("%d second derivatives, %d of them marked; %d of %d models failed", numbers, marked, failed, each)
-		})
-	}
+			if wrong != "" {
+				t.Errorf("%s, seed %d: %s\n%s", f.Name, *seed+uint64(i), wrong, indent(c.Text))
+			}
+		}
+		t.Logf("%d second derivatives, %d of them marked; %d of %d models failed", numbers, marked, failed, each)
+	})
 }
 
 // judgeSeconds compares second derivatives of a model with their truth.
