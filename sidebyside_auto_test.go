@@ -70,10 +70,7 @@ func TestSideBySideAutoRandom(t *testing.T) {
 // drawn.
 func TestSideBySideAutoDrawn(t *testing.T) {
 	t.Parallel()
-	models := 120
-	if testing.Short() {
-		models = 30
-	}
+	models := howMany(120, 30)
 	made, none := 0, 0
 	for k := range models {
 		r := rand.New(rand.NewPCG(uint64(k), 13))

@@ -572,14 +572,23 @@ func TestSideBySideDrawn(t *testing.T) {
 	})
 }
 
+// howMany returns how many models are drawn: fewer in a short run, and a quarter of these with the race detector, which
+// looks for what none of them is about.
+func howMany(all, short int) int {
+	switch {
+	case raced:
+		return short / 4
+	case testing.Short():
+		return short
+	}
+	return all
+}
+
 // drawn compares members of models that are drawn, some hundred of them, in lanes and alone. draw returns the text of
 // model k, its options, and whether derivatives are wanted. Of most models, some members must be made in lanes.
 func drawn(t *testing.T, seed uint64, draw func(k int, r *rand.Rand) (string, odes.Options, bool)) {
 	t.Helper()
-	models := 150
-	if testing.Short() {
-		models = 40
-	}
+	models := howMany(150, 40)
 	made, refused := 0, 0
 	for k := range models {
 		r := rand.New(rand.NewPCG(uint64(k), seed))

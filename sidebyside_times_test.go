@@ -111,10 +111,7 @@ func TestSideBySideOutputs(t *testing.T) {
 // TestSideBySideOutputsDrawn has models with events that are drawn.
 func TestSideBySideOutputsDrawn(t *testing.T) {
 	t.Parallel()
-	models := 80
-	if testing.Short() {
-		models = 20
-	}
+	models := howMany(80, 20)
 	made := 0
 	for k := range models {
 		r := rand.New(rand.NewPCG(uint64(k), 29))

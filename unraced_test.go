@@ -1,0 +1,5 @@
+//go:build !race
+
+package odes_test
+
+const raced = false
