@@ -566,8 +566,8 @@ func (c *Combination) String() string {
 	for i, name := range c.Names {
 		parts[i] = fmt.Sprintf("%s by %+.3g %%", name, c.Weights[i])
 	}
-	return fmt.Sprintf("%s are not identifiable from this data: nothing that was measured changes if %s",
-		join(c.Names), join(parts))
+	return fmt.Sprintf("%s are not identifiable from this data: nothing that was measured changes if %s "+
+		"move together", join(c.Names), join(parts))
 }
 
 // join lists words: "a, b and c".
