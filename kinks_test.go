@@ -372,11 +372,11 @@ func TestKinksOfZeros(t *testing.T) {
 func TestCounters(t *testing.T) {
 	for text, want := range map[string]string{
 		"n' = 0\nevent every 0.5 from 0.2 { n = n + 1 }":                                  "initial(n)",
-		"n' = 0\nevent every 0.5 from 0.2*p { n = n + 1 }":                                "p initial(n)",
-		"n' = q - 2\nevent at 1 { n = 3 }":                                                "",
+		"n' = 0\nevent every 0.5 from 0.2*p { n = n + 1 }":                                "initial(n)",
+		"n' = q - 2\nevent at 1 { n = 3 }":                                                "q",
 		"n' = q - 2\nevent at 1 { n = n + 3 }":                                            "q initial(n)",
 		"n' = 0\nevent at 1 { n = n + p + 2 }":                                            "p initial(n)",
-		"n' = 0\nevent at 0.4 { n = n + 1 }\nevent at 0.8, 0.9 { n = n + 1 + q*t - q*t }": "q initial(n)",
+		"n' = 0\nevent at 0.4 { n = n + 1 }\nevent at 0.8, 0.9 { n = n + 1 + q*t - q*t }": "initial(n)",
 	} {
 		s, err := sensitivities(t, "time t from 0 to 3\nparam k = 1, p = 1, q = 2\nstate x = 0, n = 0\n"+
 			"x' = k*q*p*(if n >= 3 then 2 else 1) + 0*n\nobjective J = final(x)\n"+

@@ -187,10 +187,9 @@ type Sensitivities struct {
 	Events     []EventRecord
 	MoreEvents int
 	LastEvent  EventRecord
-	sided      []bool    // columns of derivatives that ties make those of one side; nil for none
+	sided      []bool    // derivatives that kinks and ties make those of one side; nil for none
 	allSided   bool      // something else makes all of them so
-	kinked     []bool    // derivatives that kinks make those of one side; nil for none
-	bent       []bool    // derivatives that may be others on the other side of a kink, also where they are zero; or nil
+	bent       []bool    // derivatives that may be others on the other side, also where they are zero; or nil
 	curved     []bool    // where bent is not nil: those by which second derivatives may jump
 	reached    []bool    // where bent is not nil: derivatives by what the value depends on
 	fastest    []float64 // by columns: how much the time of an event moves at most; nil where that is not known

@@ -506,48 +506,40 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.add(&sum.stats)
 	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())
-	if out.allSided = before > 0 || doubts(out.Warnings)-located > ofRun; !out.allSided && len(stats.Ties) > 0 {
-		out.sided = r.worker.Moves(stats.Ties, r.places, r.columns)
-	}
-	r.sides(out, stats.Ties, kinks)
+	out.allSided = before > 0 || doubts(out.Warnings)-located > ofRun
+	r.sides(out, append(kinks, r.worker.Folds(stats.Ties, r.places, r.columns)...))
 	return out, nil
 }
 
-// sides notes which derivatives kinks make those of one side: by what moves a kink, of values that it makes bend. It
-// also notes which derivatives may be zero on one side of a kink or a tie and not on the other, and which second
-// derivatives may jump.
-func (r *Runner) sides(out *Sensitivities, ties []solvers.Meeting, kinks []system.Kink) {
-	if len(ties)+len(kinks) == 0 {
+// sides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
+// also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
+// jump.
+func (r *Runner) sides(out *Sensitivities, folds []system.Fold) {
+	if len(folds) == 0 {
 		return
 	}
 	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns
-	if len(kinks) > 0 {
-		out.kinked = make([]bool, n)
-	}
+	out.sided = make([]bool, n)
 	if !many {
 		out.bent, out.curved, out.reached = make([]bool, n), make([]bool, n), make([]bool, n)
 	}
-	moves := r.worker.Moves(ties, r.places, r.columns)
 	for i, o := range r.objectives {
 		at := i * r.columns
 		row := func(of []bool) []bool { return of[at : at+r.columns] }
-		if !many {
-			copy(row(out.bent), moves)
-		}
-		bends := r.worker.Bends(o.row, kinks)
-		for j := range kinks {
-			switch k := &kinks[j]; {
+		bends := r.worker.Bends(o.row, folds)
+		for j := range folds {
+			switch f := &folds[j]; {
 			case !bends[j]:
-			case k.Smooth:
+			case f.Smooth:
 				if !many {
-					k.Mark(row(out.curved))
+					f.Mark(row(out.curved))
 				}
 			default:
-				k.Mark(row(out.kinked))
-				if !many && !k.Idle {
-					k.Mark(row(out.bent))
+				f.Mark(row(out.sided))
+				if !many && !f.Idle {
+					f.Mark(row(out.bent))
 				}
 			}
 		}

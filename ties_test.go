@@ -178,7 +178,7 @@ objective J = final(x) + final(y)
 		}
 		var ties []diag.Diagnostic
 		for _, w := range s.Warnings {
-			if w.Code == odes.CodeTie {
+			if w.Code == odes.CodeTie || w.Code == odes.CodeKink {
 				ties = append(ties, w)
 			}
 		}

@@ -189,7 +189,7 @@ func (x *seconds) grade(value float64, of func(k int) (size float64, sided, bent
 
 // isSided reports whether the derivative of value i by column k is that of one side.
 func (s *Sensitivities) isSided(i, k int) bool {
-	return s.allSided || s.sided != nil && s.sided[k] || s.kinked != nil && s.kinked[i*s.Columns+k]
+	return s.allSided || s.sided != nil && s.sided[i*s.Columns+k]
 }
 
 // isBent reports whether the derivative of value i by column k may be another one on the other side of a kink.
@@ -309,7 +309,7 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	if s.log != nil {
 		s.log.grader = g
 	}
-	if s.allSided || s.sided != nil || s.kinked != nil || s.bent != nil {
+	if s.allSided || s.sided != nil || s.bent != nil {
 		for i := range s.Values {
 			s.oneSided(i)
 		}

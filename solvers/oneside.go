@@ -264,13 +264,14 @@ func (s *Solver) edge() {
 	}
 	for i, g := range s.guards {
 		rate, ok := stands(i)
-		if g.Watch || g.Kink || !ok {
+		// What rests there is for the System to find. Rates of algebraic unknowns are not known.
+		rests := s.rho[i] == 0 && rate == 0
+		if g.Watch || g.Kink || !ok || rests && !g.Unknowns {
 			continue
 		}
 		switch {
 		case g.Event < 0:
 			modes := [2][]float64{make([]float64, s.size.M), make([]float64, s.size.M)}
-			rests := s.rho[i] == 0 && rate == 0
 			for k, way := range []float64{-1, 1} {
 				if rests { // nothing but another start takes it to either side
 					s.chooseBeside(way, modes[k])

@@ -168,6 +168,8 @@ type Guard struct {
 	Clock    bool // depends on time, p, d and modes only: NextSwitch finds it, so it is not looked for between samples
 	// Affine tells that ρ is affine in time and state between two events. Roots of others may be hidden; see Enclosing.
 	Affine bool
+	// Unknowns tells that ρ depends on algebraic unknowns.
+	Unknowns bool
 	// Name is what messages call a mode: "if@12". Events have names of their own.
 	Name string
 }

@@ -21,9 +21,13 @@ func (o Op) HasJump() bool {
 	return false
 }
 
+// rounding is how near operands come, as parts of their size, where rounding decides how they compare.
+const rounding = 0x1p-50
+
 // Bends appends to to how far each element of v, whose op HasKink or HasJump, is from the kink or the jump of the op,
-// as the last Run of e left it; 0 at the kink. For ties and comparisons it is the difference of the two best operands,
-// for levels that to the next one, and for the others their value.
+// as the last Run of e left it; 0 at the kink, and where rounding decides on which side of a jump it is. For ties and
+// comparisons it is the difference of the two best operands, for levels that to the next one, and for the others their
+// value.
 func Bends(e *Evaluator[float64], v Value, to []float64) []float64 {
 	in, y := e.tape.Instr(v), e.values[v]
 	a, shape := e.values[in.Args[0]], e.tape.Shape(in.Args[0])
@@ -32,11 +36,12 @@ func Bends(e *Evaluator[float64], v Value, to []float64) []float64 {
 		b, other := e.values[in.Args[1]], e.tape.Shape(in.Args[1])
 		for i := range y {
 			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
-			if x == z { // both may be infinite
-				to = append(to, 0)
-				continue
+			off := math.Abs(x - z)
+			near := in.Op.HasJump() && off <= float64(rounding*max(math.Abs(x), math.Abs(z)))
+			if x == z || near { // both may be infinite
+				off = 0
 			}
-			to = append(to, math.Abs(x-z))
+			to = append(to, off)
 		}
 		return to
 	case Sign:
@@ -74,7 +79,11 @@ func toLevel(op Op, x float64) float64 {
 	if level == 0 && (op == Trunc || op == Round) { // both go to 0 from either side
 		return math.Inf(1)
 	}
-	return math.Abs(x - level)
+	off := math.Abs(x - level)
+	if off <= float64(rounding*math.Abs(x)) {
+		return 0
+	}
+	return off
 }
 
 // bendsOfAxes is Bends for y, the least or greatest elements of a over axes.

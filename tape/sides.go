@@ -66,6 +66,11 @@ func mixture(e *Evaluator[complex128], in *Instr, s *step[complex128], i int) (b
 	case Abs:
 		x := imag(a[broadcastIndex(in.Shape, shape, i)])
 		return float64(Portion(0) * x), x
+	case Less, LessEq:
+		x := imag(a[broadcastIndex(in.Shape, shape, i)])
+		return 0, x - imag(s.args[1][broadcastIndex(in.Shape, e.tape.Shape(in.Args[1]), i)])
+	case Sign, Floor, Ceil, Round, Trunc:
+		return 0, imag(a[broadcastIndex(in.Shape, shape, i)])
 	case Min, Max, Hypot:
 		x := imag(a[broadcastIndex(in.Shape, shape, i)])
 		z := imag(s.args[1][broadcastIndex(in.Shape, e.tape.Shape(in.Args[1]), i)])

@@ -20,7 +20,7 @@ import (
 // It warns of kinks that only second derivatives show where these are asked for.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
 	functionals []float64, variables []system.Variable, columns int, second bool, l *diag.List,
-) (all []system.Kink, n int, err error) {
+) (all []system.Fold, n int, err error) {
 	if find == nil {
 		return nil, 0, nil
 	}
@@ -65,7 +65,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			if !k.Moved() || k.Smooth && !second {
 				continue
 			}
-			if all = append(all, k); !said[k.Span] {
+			if all = append(all, k.Fold); !said[k.Span] {
 				said[k.Span] = true
 				n++
 				x.warnOfKink(&k, t, l)
@@ -133,17 +133,22 @@ func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
 	what := map[tape.Op]string{
 		tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
 		tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
-		tape.MaxAxes: "a tie of max", tape.Less: "a condition set to its threshold",
+		tape.MaxAxes: "a tie of max", tape.Less: "a condition at its threshold",
+		tape.LessEq: "a condition at its threshold",
 	}[k.Op]
-	if k.Op.HasJump() && (k.Still || k.Held) {
-		what = map[bool]string{true: "a condition at its threshold", false: "a jump"}[k.Op == tape.Less ||
-			k.Op == tape.LessEq]
+	switch {
+	case k.Set:
+		what = "a condition set to its threshold"
+	case k.Rests:
+		what = "a condition that stands still at its threshold"
+	case what == "":
+		what = "a jump"
 	}
-	where := " at " + x.When(t)
 	if k.Still {
-		where = ", of params alone"
+		what += ", of params alone"
+	} else {
+		what += " at " + x.When(t)
 	}
-	what += where
 	if k.Smooth {
 		l.Warnf(CodeKink, k.Span, "%s: there may be no second derivative there; that of one side, or 0, is used", what)
 		return

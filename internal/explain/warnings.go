@@ -104,8 +104,8 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 			w.Name, w.Other, x.When(w.T))
 	case solvers.Together:
 		if w.Name == w.Other {
-			l.Warnf(CodeTie, at, "parts of %s change together at %s: moved apart a little, they make it another one "+
-				"to either side, so derivatives by what moves one of them alone are those of one side",
+			l.Warnf(CodeTie, at, "parts of %s change together at %s, and it is not the same whichever comes first: "+
+				"derivatives by what moves one part alone are those of one side",
 				x.condition(w.Name), x.When(w.T))
 			break
 		}
@@ -169,10 +169,10 @@ func (x *Explainer) standing(w *solvers.Warning, at source.Span, l *diag.List) {
 	}
 	how := "from the start on"
 	if w.Kind == solvers.Ended {
-		how = "at the start and never became true again"
+		how = "at the start only, and not again later"
 	}
-	l.Warnf(typecheck.CodeNeverFires, at, "event %q never fires: %s %s, and it fires as a condition "+
-		"becomes true; to fire at the start as well it needs the option at start",
+	l.Warnf(typecheck.CodeNeverFires, at, "event %q never fires: %s %s; it fires as a condition "+
+		"becomes true, and to fire at the start as well it needs the option at start",
 		strings.TrimSuffix(name, ".trigger"), which, how)
 }
 

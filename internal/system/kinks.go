@@ -20,9 +20,15 @@ type Kinks struct {
 	active  map[string]bool // the params that derivatives are by; others do not move
 	tapes   map[*tape.Tape]*kinkTape
 	once    []outlet // what is computed from params before the run
-	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without thresholds.
+	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without conditions
+	// on states.
 	guards *tape.Evaluator[float64]
 	bodies map[int]*tape.Evaluator[float64]
+	rates  *tape.Evaluator[float64]
+	size   []float64    // of the margins of guards at the start, as sizes tells them
+	small  []bool       // guards
+	sets   bool         // a body at a time of its own may set a state to a threshold
+	stuck  map[int]bool // guards whose margin has come to 0 by itself, or was set to 0, and has rested there since
 	// beside are params and discretes a little to one side and the other of those at the present mark, as they move
 	// with what derivatives are taken by; those of other discretes are theirs. It is empty where no operation depends
 	// on params and discretes alone.
@@ -49,28 +55,33 @@ type Kink struct {
 	// Held tells that it depends on discretes and params alone: it is at its kink until an event.
 	Held bool
 	// Set tells that it is a condition that a body has set to its threshold.
-	Set  bool
-	From []tapec.Name // what the operation depends on
-	// Idle tells that it decides about modes, and that rates are the same on both sides.
-	Idle bool
+	Set bool
+	// Rests tells that it is a condition at whose threshold the run rests.
+	Rests bool
+	From  []tapec.Name // what the operation depends on
+	Fold               // but for Idle, Tangents.Weigh finds it
 
-	// What Tangents.Weigh finds: which columns of the gradient move the kink, what that makes bend, and whether the
-	// slopes of that are the same on both sides, as of x·abs(x) at 0: then second derivatives jump at most.
-	Moves  set
-	Into   Into
-	Smooth bool
-
-	of      *tape.Tape // where it was found; nil for a condition that is set
-	value   tape.Value
-	at      values
-	rests   bool // the run rests at it, or follows it
-	guard   int  // the margin that is 0 where it was found, in these modes; or -1
-	modes   []float64
-	decides bool // about modes, or events
+	of    *tape.Tape // where it was found; nil for a condition that is set
+	value tape.Value
+	at    values
+	rests bool // the run rests at it, or follows it
+	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
+	// what has moved it before does not do so any more. carried tells that this was so before the mark.
+	stuck, carried bool
+	margins        []int // of conditions at rest, or one that is set: their guards
+	unknown        bool  // that reads algebraic unknowns, whose rates are not known
+	forks          bool  // rates, or what they change by, are others where it holds than where it does not
+	seen           bool  // and has been looked at later,
+	stays          bool  // where it was still at rest
+	guard          int   // the margin that is 0 where it was found, in these modes; or -1
+	modes          []float64
+	decides        bool // about modes, or events
 }
 
 // alone tells that the kink is moved by what it is made of, and not by the time at which it was looked at.
-func (k *Kink) alone() bool { return k.Still || k.Held || k.Set }
+func (k *Kink) alone() bool {
+	return k.Still || k.Set || k.Held && (k.decides || k.Op.HasKink())
+}
 
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
@@ -93,18 +104,22 @@ func (p *Problem) Kinks() *Kinks {
 	for _, name := range p.active {
 		k.active[name] = true
 	}
-	for _, list := range [][]*tape.Tape{
-		{c.Rates, c.Initial, c.Final, c.Objective, c.Guards, c.Choose}, c.AtTimes, c.AtEvents, c.Affects,
-	} {
+	for _, t := range []*tape.Tape{c.Rates, c.Guards, c.Choose} { // modes are held in these, so that nothing else jumps
+		k.add(t, false)
+	}
+	for _, list := range [][]*tape.Tape{{c.Initial, c.Final, c.Objective}, c.AtTimes, c.AtEvents, c.Affects} {
 		for _, t := range list {
-			k.add(t)
+			k.add(t, true)
 		}
 	}
 	k.addOnce()
 	timed := slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool {
 		return (in.Kind == tapec.Fire || in.Kind == tapec.Every) && c.Affects[in.Event] != nil
 	})
-	if timed && slices.ContainsFunc(c.GuardList, threshold) {
+	k.sets = slices.ContainsFunc(c.GuardList, func(g tapec.Guard) bool {
+		return settable(g) && (timed || g.Clock)
+	})
+	if k.sets || slices.ContainsFunc(c.GuardList, mayRest) {
 		k.guards = tape.NewEvaluator[float64](c.Guards)
 	}
 	if len(k.tapes) == 0 && k.guards == nil {
@@ -113,8 +128,8 @@ func (p *Problem) Kinks() *Kinks {
 	return k
 }
 
-// add notes the operations of t that have kinks.
-func (k *Kinks) add(t *tape.Tape) {
+// add notes the operations of t that have kinks, and those that jump, by params and discretes alone or by anything.
+func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	if t == nil || !slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
 		return in.Op.HasKink() || in.Op.HasJump()
 	}) {
@@ -134,7 +149,7 @@ func (k *Kinks) add(t *tape.Tape) {
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		if op := t.Instrs[i].Op; moves[v] && (op.HasKink() || op.HasJump() && !changes[v]) {
+		if op := t.Instrs[i].Op; moves[v] && (op.HasKink() || op.HasJump() && (jumps || !changes[v])) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
 			k.held = k.held || kt.held[v]
@@ -156,7 +171,7 @@ func (k *Kinks) free(name tapec.Name) bool {
 func (k *Kinks) addOnce() {
 	c, pt := k.model.Compiled, k.point
 	for _, t := range []*tape.Tape{c.Start, c.Instants} {
-		k.add(t)
+		k.add(t, false)
 		if k.tapes[t] == nil {
 			continue
 		}
@@ -172,7 +187,7 @@ func (k *Kinks) addOnce() {
 		if !pt.followsOthers(d.Param) {
 			continue
 		}
-		if k.add(d.Tape); k.tapes[d.Tape] != nil {
+		if k.add(d.Tape, false); k.tapes[d.Tape] != nil {
 			name := tapec.Param.Called(d.Param.Name).String()
 			k.once = append(k.once, outlet{d.Tape, name, func(i int) bool { return pt.follows(d.Param, i) }})
 		}
@@ -186,7 +201,7 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	k.follow(m)
 	switch m.Kind {
 	case solvers.MarkStart:
-		found := slices.Concat(k.stay(m, span), k.look(c.Initial, m, nil, nil), k.modes(m))
+		found := slices.Concat(k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m))
 		at := values{vecT: {m.T}, vecP: k.point.p, vecD: m.Dp}
 		for _, o := range k.once {
 			found = append(found, k.through(o, &at, false)...)
@@ -194,11 +209,11 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 		return found
 	case solvers.MarkFire:
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
-		return slices.Concat(found, k.body(m), k.condition(m), k.set(m), k.modes(m))
+		return slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m), k.set(m), k.modes(m))
 	case solvers.MarkMode:
-		return slices.Concat(k.stay(m, span), k.condition(m), k.modes(m))
+		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:
-		return slices.Concat(k.stay(m, span), k.modes(m))
+		return slices.Concat(k.stay(m, span), k.resting(m, span), k.modes(m))
 	case solvers.MarkSite:
 		return k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
 	case solvers.MarkFinal:
@@ -375,16 +390,7 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 		return nil
 	}
 	later, eps := *m, float64(0x1p-20*span)
-	later.T, later.Yp = m.T+eps, append([]float64(nil), m.Yp...)
-	for _, out := range t.Outputs {
-		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecK {
-			for i, f := range k.tapes[t].eval.Output(out.Name) {
-				if n := at.offset + i; n < len(later.Yp) { // a state, and no integral
-					later.Yp[n] = math.FMA(eps, f, later.Yp[n])
-				}
-			}
-		}
-	}
+	later.T, later.Yp = m.T+eps, k.along(m.Yp, k.tapes[t].eval, eps)
 	// Pieces of a smooth table have kinks where they meet, and rates have none.
 	found := k.look(t, &later, m.Mp, nil)
 	for i := range found {
@@ -404,6 +410,21 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 		}
 	}
 	return found
+}
+
+// along returns the states a time eps behind y, with the rates that were evaluated there.
+func (k *Kinks) along(y []float64, rates *tape.Evaluator[float64], eps float64) []float64 {
+	to := slices.Clone(y)
+	for _, out := range rates.Tape().Outputs {
+		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecK {
+			for i, f := range rates.Output(out.Name) {
+				if n := at.offset + i; n < len(to) { // a state, and no integral
+					to[n] = math.FMA(eps, f, to[n])
+				}
+			}
+		}
+	}
+	return to
 }
 
 // look evaluates t at a mark.
@@ -458,44 +479,50 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
-// threshold reports whether a guard is that of a condition on states.
-func threshold(g tapec.Guard) bool { return !g.Watch && !g.Kink && !g.Clock }
+// settable reports whether a guard is that of a condition, which a body may set to its threshold.
+func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 
-// set lists the conditions on states that the body of an event at a time of its own sets exactly to their thresholds,
-// and that would not stay there if everything before the event moved a little.
+// set lists the conditions that the body of an event sets exactly to their thresholds, and that would not stay there if
+// everything before the event moved a little. Those on states count where the event has a time of its own.
 func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
-	if k.guards == nil || m.Guard >= 0 || c.Affects[m.Firing.Event] == nil {
+	if !k.sets || c.Affects[m.Firing.Event] == nil {
 		return nil
 	}
-	margins := func(at *values) []float64 {
-		if !k.model.load(c.Guards, k.guards, at) {
-			return nil
-		}
-		k.guards.Run()
-		return slices.Clone(k.guards.Output(tapec.Margins.Name().String()))
-	}
 	p := k.point.p
-	after := margins(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: p})
+	after := k.margins(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: p})
 	if !slices.Contains(after, 0) {
 		return nil
 	}
-	before := margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
+	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
 	for _, way := range []float64{beside, -beside} {
 		n := 0.0
 		t, q := move([]float64{m.T}, way, &n), k.params(way, &n)
 		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
-		moved := margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
+		moved := k.margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
 		for i, g := range c.GuardList {
-			if threshold(g) && after[i] == 0 && before[i] != 0 && math.Abs(moved[i]) > 0 {
+			if settable(g) && (g.Clock || m.Guard < 0) && after[i] == 0 && before[i] != 0 && math.Abs(moved[i]) > 0 {
 				from := append(inputsOf(c.Guards, tapec.Margins.Name(), i), k.TimeOf(m)...)
-				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, guard: -1}
+				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
+				kink.at = values{
+					vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mp), vecP: p,
+				}
 				kink.Into.guard(k.model, i)
 				found = append(found, kink)
 			}
 		}
 	}
 	return found
+}
+
+// margins returns those of all guards at some values.
+func (k *Kinks) margins(at *values) []float64 { return slices.Clone(k.peek(at)) }
+
+// peek is margins, valid until the next call.
+func (k *Kinks) peek(at *values) []float64 {
+	k.model.load(k.model.Compiled.Guards, k.guards, at)
+	k.guards.Run()
+	return k.guards.Output(tapec.Margins.Name().String())
 }
 
 // fire returns what the body of the event at a mark makes of states and discretes.

@@ -10,24 +10,86 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Moves tells which of the variables, by columns of a row of the gradient, move the two causes of one of the ties
-// apart. Times that depend on params alone are compared at other values of these. So are guards whose roots any motion
-// of the state moves alike. Otherwise all counts that either time depends on in any way.
-func (w *Worker) Moves(ties []solvers.Meeting, variables []Variable, columns int) []bool {
-	out := make([]bool, columns)
+// Fold is what makes derivatives those of one side: a kink, or what meets at one time.
+type Fold struct {
+	Moves set  // the columns of the gradient that move it
+	Into  Into // what it makes bend
+	// Smooth tells that slopes are the same on both sides, as those of x·abs(x) at 0: then second derivatives jump at
+	// most.
+	Smooth bool
+	// Idle tells that it decides about modes, and that rates are the same on both sides.
+	Idle bool
+}
+
+// Moved reports whether anything moves the fold.
+func (f *Fold) Moved() bool { return !f.Moves.empty() }
+
+// Mark marks the columns that move the fold in a row.
+func (f *Fold) Mark(row []bool) {
+	for i := range row {
+		row[i] = row[i] || f.Moves.has(i)
+	}
+}
+
+// Folds tells which of the variables, by columns of a row of the gradient, move the two causes of each tie apart, and
+// what depends on these causes. Times that depend on params alone are compared at other values of these. So are guards
+// whose roots any motion of the state moves alike. Otherwise all counts that either time depends on in any way.
+func (w *Worker) Folds(ties []solvers.Meeting, variables []Variable, columns int) (list []Fold) {
 	for i := range ties {
 		x := separation{neighbour: neighbour{Worker: w, t: ties[i].T, y: ties[i].Y, d: ties[i].D}, tie: &ties[i]}
-		if x.separates(variables, out) {
-			continue
+		f := Fold{Moves: newSet(columns), Into: w.meets(&ties[i])}
+		out := make([]bool, columns)
+		if !x.separates(variables, out) {
+			if ties[i].Many == nil {
+				x.find()
+			}
+			for _, v := range variables {
+				x.mark(v, out[v.Offset:v.Offset+v.Len])
+			}
 		}
-		if ties[i].Many == nil {
-			x.find()
+		for k, moves := range out {
+			if moves {
+				f.Moves.add(k)
+			}
 		}
-		for _, v := range variables {
-			x.mark(v, out[v.Offset:v.Offset+v.Len])
+		if f.Moved() {
+			list = append(list, f)
 		}
 	}
-	return out
+	return list
+}
+
+// meets tells what depends on the causes of a tie.
+func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
+	c := w.model.Compiled
+	if j := tie.Many; j != nil {
+		a := &w.model.atoms
+		for k, near := range w.nearAtoms(j) {
+			switch {
+			case !near:
+			case k < len(a.guards):
+				into.condition(w.model, a.guards[k])
+			default:
+				into.part(w.model, c.ClockList[a.clocks[k-len(a.guards)]].Span)
+			}
+		}
+		into.all = into.all || j.Bounds > 0
+		return into
+	}
+	for _, cause := range tie.Causes {
+		if cause.Guard >= 0 {
+			into.condition(w.model, cause.Guard)
+			continue
+		}
+		switch in := c.InstantList[cause.Instant]; in.Kind {
+		case tapec.Fire, tapec.Every:
+			into.events = append(into.events, in.Event)
+		default:
+			into.all = into.all || len(in.Modes) > 0
+		}
+	}
+	into.all = into.all || len(into.names)+len(into.events) == 0
+	return into
 }
 
 // Reads tells which of the variables, by columns of a row of the gradient, move one of the params or discretes that

@@ -4,9 +4,11 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
 )
 
 // Tangents follows a run and tells by which columns of a row of the gradient states and discretes may have tangents
@@ -20,10 +22,13 @@ type Tangents struct {
 	all       set
 	p, y, d   []set // by elements
 	yWas      []set // with what the last mark changed: before and after it
+	added     []set // what the body of the last mark moves states by, but for what they had moved by; or nil
 	dWas      []set
-	time      set     // by what the time of the last mark moves
-	cause     set     // and that of the last one that changes something
-	last      float64 // the time of that
+	time      set          // by what the time of the last mark moves
+	mark      solvers.Mark // the last one, without its vectors
+	slopesOf  *motion      // of params, and its time; nil until it is asked for
+	cause     set          // and that of the last one that changes something
+	last      float64      // the time of that
 	exact     bool
 	work      int
 	evals     map[*tape.Tape]*tape.Evaluator[complex128]
@@ -35,6 +40,7 @@ type Tangents struct {
 	rest       []*Kink
 	moved      []set
 	slopes     []set
+	passed     []point // the states of the run there, where they are of use
 }
 
 // mostTangentWork is how many elements of values are computed to follow tangents: some tens of milliseconds of work.
@@ -146,7 +152,8 @@ func (x *Tangents) params() {
 
 // Mark takes notice of a mark, and of what its event does to tangents.
 func (x *Tangents) Mark(m *solvers.Mark) {
-	x.time = x.timeOf(m)
+	x.time, x.mark, x.slopesOf = x.timeOf(m), *m, nil
+	x.sharpen()
 	if m.Kind != solvers.MarkSite {
 		x.cause, x.last = x.time, m.T
 	}
@@ -155,7 +162,7 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 	if !x.exact {
 		return
 	}
-	x.yWas, x.dWas = cloneSets(x.y), cloneSets(x.d)
+	x.yWas, x.dWas, x.added = cloneSets(x.y), cloneSets(x.d), nil
 	switch m.Kind {
 	case solvers.MarkStart:
 		x.begin(m)
@@ -185,7 +192,7 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 func (x *Tangents) begin(m *solvers.Mark) {
 	c, pt := x.kinks.model.Compiled, x.kinks.point
 	at := values{vecT: {m.T}, vecP: pt.p}
-	x.assign(c.Start, &at)
+	x.assign(c.Start, &at, func(tapec.Name, int, float64) bool { return true }, nil)
 	for i, cut := range pt.cut {
 		if cut {
 			clear(x.y[i])
@@ -219,12 +226,26 @@ func (x *Tangents) fire(m *solvers.Mark) {
 	fired := make([]float64, m.Firing.Elem+1)
 	fired[m.Firing.Elem] = 1
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: x.kinks.point.p, vecFired: fired}
-	x.assign(body, &at)
+	if x.time.empty() {
+		x.assign(body, &at, nil, nil)
+		return
+	}
+	// Moved to a later time, a body B makes a state y of B_t + B_y f of what it was, rather than what follows from it.
+	left, right := x.rates(m.T, m.Ym, m.Dm, m.Mm), x.rates(m.T, m.Yp, m.Dp, m.Mp)
+	x.assign(body, &at, func(out tapec.Name, i int, slope float64) bool {
+		if out.Role != tapec.State {
+			return slope != 0
+		}
+		f := right[x.kinks.model.layout.part(out).offset+i]
+		return math.Abs(slope-f) > float64(1e-12*(math.Abs(slope)+math.Abs(f)))
+	}, left)
 }
 
-// assign replaces the tangents of what a tape writes: states and discretes. Those that a body writes also move with
-// its time.
-func (x *Tangents) assign(t *tape.Tape, at *values) {
+// assign replaces the tangents of what a tape writes: states and discretes. late tells which of these move with its
+// time, by how fast they do where the states that are read have the rates given.
+func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i int, slope float64) bool,
+	rates []float64,
+) {
 	l := x.kinks.model.layout
 	y, d := map[int]set{}, map[int]set{}
 	to := func(i int, out tape.Output) set {
@@ -238,16 +259,40 @@ func (x *Tangents) assign(t *tape.Tape, at *values) {
 		}
 		return of[p.offset+i]
 	}
-	for _, out := range t.Outputs {
-		for i := range t.Shape(out.Value).Size() {
-			to(i, out).join(x.time)
+	e, _ := x.load(t, at)
+	if e == nil {
+		x.exact = false
+		return
+	}
+	for _, in := range t.Inputs {
+		of := e.Input(in.Name)
+		for i, z := range of {
+			switch n := tapec.MustName(in.Name); {
+			case n.Role == tapec.Time:
+				of[i] = complex(real(z), tangentStep)
+			case n.Role == tapec.State && rates != nil:
+				of[i] = complex(real(z), float64(tangentStep*rates[l.part(n).offset+i]))
+			}
 		}
 	}
-	x.push(t, at, func(_ int, by set, e *tape.Evaluator[complex128]) {
+	e.Run()
+	for _, out := range t.Outputs {
+		for i, z := range e.Value(out.Value) {
+			if s := to(i, out); late != nil && late(tapec.MustName(out.Name), i, imag(z)/tangentStep) {
+				s.join(x.time)
+			}
+		}
+	}
+	x.added = newSets(l.nY, x.columns)
+	x.push(t, at, func(seed int, by set, e *tape.Evaluator[complex128]) {
 		for _, out := range t.Outputs {
 			for i, z := range e.Value(out.Value) {
-				if imag(z) != 0 {
-					to(i, out).join(by)
+				if imag(z) == 0 {
+					continue
+				}
+				to(i, out).join(by)
+				if p := l.part(tapec.MustName(out.Name)); p.vec == vecY && p.offset+i != seed {
+					x.added[p.offset+i].join(by)
 				}
 			}
 		}
@@ -440,13 +485,7 @@ func (x *Tangents) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], 
 	}
 	k.model.load(t, kt.eval, at)
 	kt.eval.Run()
-	var ops []tape.Value
-	for _, v := range kt.ops {
-		if t.Instr(v).Op.HasKink() {
-			ops = append(ops, v)
-		}
-	}
-	return e, tape.AtKinks(kt.eval, ops, nil)
+	return e, tape.AtKinks(kt.eval, kt.ops, nil)
 }
 
 // seed numbers the elements that rates depend on.
@@ -471,21 +510,35 @@ func (x *Tangents) Weigh(found []Kink) {
 		k := &found[i]
 		k.Moves, k.Smooth = newSet(x.columns), true
 		switch {
-		case k.of == nil || !k.Op.HasKink() || k.decides:
+		case k.Rests:
+			k.Smooth = false
+			for _, i := range k.margins {
+				k.Into.condition(x.kinks.model, i)
+			}
+			k.forks = !x.exact || !x.kinks.onlyRates(&k.Into)
+			x.rest = append(x.rest, k)
+		case k.Set && x.exact:
+			k.Smooth = false
+			x.setBy(k)
+		case k.of == nil || k.Still && !k.Op.HasKink() || k.decides:
 			k.Smooth = false
 			x.structural(k)
 			k.spread(x.kinks.model)
 		case k.rests:
 			x.rest = append(x.rest, k)
 		default:
-			x.tilt(k, &k.at)
+			if k.Smooth = k.Op.HasKink(); k.Smooth {
+				x.tilt(k, &k.at)
+			} else {
+				k.spread(x.kinks.model)
+			}
 			if !k.alone() && x.exact {
 				x.leave(k)
 			}
 			x.close(k)
 		}
 	}
-	x.moved, x.slopes = nil, nil
+	x.moved, x.slopes, x.passed = nil, nil, x.passed[:0]
 	if x.exact {
 		l := x.kinks.model.layout
 		n := l.nY + l.nP + l.nD
@@ -495,7 +548,7 @@ func (x *Tangents) Weigh(found []Kink) {
 
 // close ends the search for what moves a kink and for what that makes bend.
 func (x *Tangents) close(k *Kink) {
-	if !x.exact && !k.alone() && k.guard >= 0 {
+	if !x.exact && !k.alone() && (k.guard >= 0 || k.stuck) {
 		clear(k.Moves) // where a condition is met, what it is made of does not leave its place
 		return
 	}
@@ -510,20 +563,20 @@ func (x *Tangents) close(k *Kink) {
 // leave finds what moves a kink off its place. Where a condition is met, its margin stays 0: a kink of what moves in
 // proportion to it stays where it is, as that of max(x, 0) when x < 0.
 func (x *Tangents) leave(k *Kink) {
-	moves := newSet(x.columns)
 	fast := map[int]map[int]float64{} // by elements and seeds
-	x.push(k.of, &k.at, nil, func(v tape.Value, i, seed int, by set, f float64) {
+	x.push(k.of, &k.at, nil, func(v tape.Value, i, seed int, _ set, f float64) {
 		if v != k.value {
 			return
 		}
-		moves.join(by)
 		if fast[i] == nil {
 			fast[i] = map[int]float64{}
 		}
 		fast[i][seed] = f
 	})
 	if k.guard < 0 {
-		k.Moves.join(moves)
+		for _, f := range fast {
+			x.columnsOf(f, k.Moves)
+		}
 		return
 	}
 	margin := map[int]float64{}
@@ -534,13 +587,16 @@ func (x *Tangents) leave(k *Kink) {
 	}, nil)
 	for _, f := range fast {
 		if !proportional(f, margin) {
-			k.Moves.join(moves)
+			x.columnsOf(f, k.Moves)
 		}
 	}
 }
 
 // proportional reports whether two vectors are, but for rounding.
 func proportional(a, b map[int]float64) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
 	most := 0
 	for i, x := range b {
 		if math.Abs(x) > math.Abs(b[most]) {
@@ -630,10 +686,22 @@ func (x *Tangents) Wants() bool { return x.exact || len(x.rest) > 0 }
 
 // Point takes notice of a state of the run behind the last mark.
 func (x *Tangents) Point(t float64, y []float64) {
+	x.note(t, y)
 	rates := x.kinks.model.Compiled.Rates
 	at := values{vecT: {t}, vecY: y, vecD: x.dNow, vecM: x.mNow, vecP: x.kinks.point.p}
+	conditions := false
 	for _, k := range x.rest {
-		x.tilt(k, &at)
+		if conditions = conditions || k.Rests; !k.Rests {
+			x.tilt(k, &at)
+		}
+		if k.unknown && t > x.mark.T {
+			here, size := x.kinks.sizes(&at)
+			still := slices.ContainsFunc(k.margins, func(m int) bool {
+				return math.Abs(here[m]) <= float64(noise*size[m])
+			})
+			k.stays = (k.stays || !k.seen) && still
+			k.seen = true
+		}
 	}
 	if !x.exact {
 		return
@@ -652,6 +720,7 @@ func (x *Tangents) Point(t float64, y []float64) {
 	time := x.time
 	x.time = nil
 	defer func() { x.time = time }()
+	x.fork(&at)
 	x.push(rates, &at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
 		for _, out := range rates.Outputs {
 			row := l.part(tapec.MustName(out.Name)).offset
@@ -663,28 +732,42 @@ func (x *Tangents) Point(t float64, y []float64) {
 		}
 	}, func(v tape.Value, _, seed int, _ set, _ float64) {
 		for i, k := range x.rest {
-			if k.value == v {
+			if k.value == v && !k.Rests {
 				x.moved[i].add(seed)
 			}
 		}
 	})
+	if conditions {
+		x.push(x.kinks.model.Compiled.Guards, &at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+			margins := e.Output(tapec.Margins.Name().String())
+			for i, k := range x.rest {
+				if slices.ContainsFunc(k.margins, func(m int) bool { return imag(margins[m]) != 0 }) {
+					x.moved[i].add(seed)
+				}
+			}
+		}, nil)
+	}
 }
 
 // End tells that the next mark comes.
 func (x *Tangents) End() {
 	defer func() {
 		for _, k := range x.rest {
-			x.close(k)
+			if x.close(k); k.unknown && !k.stays {
+				clear(k.Moves)
+			}
+			k.Smooth = k.Smooth || k.Rests && !k.forks
 		}
 	}()
 	if !x.exact {
 		return
 	}
 	l := x.kinks.model.layout
+	y := x.y
 	seeds := func(s set, visit func(by set)) {
 		for i := range l.nY {
 			if s.has(i) {
-				visit(x.y[i])
+				visit(y[i])
 			}
 		}
 		for i := range l.nP {
@@ -698,30 +781,46 @@ func (x *Tangents) End() {
 			}
 		}
 	}
-	for grew := true; grew; {
-		grew = false
-		for i := range x.y {
-			seeds(x.slopes[i], func(by set) { grew = x.y[i].join(by) || grew })
+	grow := func() {
+		for grew := true; grew; {
+			grew = false
+			for i := range y {
+				seeds(x.slopes[i], func(by set) { grew = y[i].join(by) || grew })
+			}
 		}
 	}
+	begun := cloneSets(y)
+	grow()
 	for i, k := range x.rest {
-		if !k.alone() {
+		if !k.alone() && !k.stuck {
 			seeds(x.moved[i], func(by set) { k.Moves.join(by) })
 		}
 	}
-}
-
-// Moved reports whether anything moves the kink.
-func (k *Kink) Moved() bool { return !k.Moves.empty() }
-
-// Mark marks the columns that move the kink in a row.
-func (k *Kink) Mark(row []bool) {
-	for i := range row {
-		row[i] = row[i] || k.Moves.has(i)
+	x.cancel()
+	for i, k := range x.rest {
+		if !k.stuck {
+			continue
+		}
+		// What its states have moved by before does not count.
+		y = cloneSets(begun)
+		for j := range l.nY {
+			if !x.moved[i].has(j) {
+				continue
+			}
+			if clear(y[j]); k.carried && x.added != nil {
+				y[j].join(x.added[j])
+			}
+		}
+		grow()
+		for j := range l.nY {
+			if x.moved[i].has(j) {
+				k.Moves.join(y[j])
+			}
+		}
 	}
 }
 
-// Into says what a kink makes bend: what has these names, the times of events, rows of the objectives.
+// Into says what a fold makes bend: what has these names, the times of events, rows of the objectives.
 type Into struct {
 	all    bool
 	names  []tapec.Name
@@ -772,14 +871,41 @@ func (x *Into) guard(m *Model, i int) {
 	}
 }
 
-// Bends tells which of the kinks make element i of the objectives bend.
-func (w *Worker) Bends(i int, kinks []Kink) []bool {
+// condition adds what the condition of guard i, or of which it is a part, decides.
+func (x *Into) condition(m *Model, i int) {
+	if g := m.Compiled.GuardList[i]; g.Event < 0 && g.Mode < 0 {
+		x.part(m, g.Span)
+		return
+	}
+	x.guard(m, i)
+}
+
+// part adds what the conditions that have a part at a place decide.
+func (x *Into) part(m *Model, at source.Span) {
+	some := false
+	for i, e := range m.Checked.Events {
+		for _, when := range []typecheck.Expr{e.When, e.Crossing} {
+			if when != nil && within(at, when.Span()) && !slices.Contains(x.events, i) {
+				x.events, some = append(x.events, i), true
+			}
+		}
+	}
+	for i, mode := range m.Compiled.Modes {
+		if n := tapec.HeldMode.Number(i); within(at, mode.Span) && !slices.Contains(x.names, n) {
+			x.names, some = append(x.names, n), true
+		}
+	}
+	x.all = x.all || !some
+}
+
+// Bends tells which of the folds make element i of the objectives bend.
+func (w *Worker) Bends(i int, folds []Fold) []bool {
 	x := separation{neighbour: neighbour{Worker: w}}
 	x.begin()
 	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
-	out := make([]bool, len(kinks))
-	for k := range kinks {
-		in := &kinks[k].Into
+	out := make([]bool, len(folds))
+	for k := range folds {
+		in := &folds[k].Into
 		out[k] = in.all || w.model.Combined() || slices.Contains(in.rows, i) ||
 			slices.ContainsFunc(in.names, func(n tapec.Name) bool { return x.seen[n] }) ||
 			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })

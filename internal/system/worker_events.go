@@ -15,7 +15,7 @@ func (w *Worker) Guards() []solvers.Guard {
 	for i, g := range w.model.Compiled.GuardList {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way,
-			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine,
+			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.readsUnknowns(i),
 		}
 		switch {
 		case g.Event >= 0:

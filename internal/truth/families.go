@@ -50,6 +50,8 @@ var Families = []Family{
 	{"changed periods", 0.97, driven((*draw).changed)},
 	{"whole periods", 0, (*draw).wholePeriods},
 	{"conditions that meet", 0.4, (*draw).meetings},
+	{"conditions at rest", 0.3, (*draw).resting},
+	{"conditions in bodies", 0.35, (*draw).inBodies},
 	{"bounces", 0.97, spanned((*draw).bounces)},
 	{"nonlinear", 0.85, spanned((*draw).nonlinear)},
 	{"samples", 0.9, spanned((*draw).sampled)},

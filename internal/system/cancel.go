@@ -1,0 +1,172 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// A condition that rests at its threshold from the start on does not leave it where what it compares moves alike, as in
+// z > x0 where z begins at x0 and stays there. Patterns do not tell.
+
+// point is a state of a run.
+type point struct {
+	t float64
+	y []float64
+}
+
+// fromStart reports whether a kink is a condition that rests at its threshold from the start on.
+func (x *Tangents) fromStart(k *Kink) bool {
+	return k.Rests && !k.stuck && x.mark.Kind == solvers.MarkStart
+}
+
+// note keeps a state for cancel.
+func (x *Tangents) note(t float64, y []float64) {
+	if x.exact && slices.ContainsFunc(x.rest, x.fromStart) {
+		x.passed = append(x.passed, point{t, slices.Clone(y)})
+	}
+}
+
+// cancel takes the columns back by which conditions that rest from the start on do not leave their thresholds. It goes
+// along the states of the run that were passed, by steps of Euler of its tangents. They are no tangents of the run, but
+// what keeps a comparison equal at every state does so in such steps as well.
+func (x *Tangents) cancel() {
+	if !slices.ContainsFunc(x.rest, x.fromStart) {
+		return
+	}
+	left := make([]set, len(x.rest))
+	for column := range x.columns {
+		var some []int // of the kinks
+		for i, k := range x.rest {
+			if left[i] == nil {
+				left[i] = newSet(x.columns)
+			}
+			switch {
+			case !x.fromStart(k) || !k.Moves.has(column):
+			case x.time.has(column):
+				left[i].add(column)
+			default:
+				some = append(some, i)
+			}
+		}
+		if len(some) > 0 {
+			x.pass(column, some, left)
+		}
+	}
+	for i, k := range x.rest {
+		if x.fromStart(k) && x.exact {
+			k.Moves = left[i]
+		}
+	}
+}
+
+// pass goes along the run with the tangent by a column, and notes which of some kinks leave their thresholds.
+func (x *Tangents) pass(column int, some []int, left []set) {
+	c, l, pt := x.kinks.model.Compiled, x.kinks.model.layout, x.kinks.point
+	var dir values // the tangent
+	dir[vecY], dir[vecP], dir[vecD] = make([]float64, l.nY), make([]float64, l.nP), make([]float64, l.nD)
+	for _, p := range x.motion().p[column] {
+		dir[vecP][p.elem] = p.by
+	}
+	at := values{vecT: {x.mark.T}, vecP: pt.p}
+	start := x.along(c.Start, &at, &dir)
+	if start == nil {
+		return
+	}
+	for _, out := range c.Start.Outputs {
+		part := l.part(tapec.MustName(out.Name))
+		if part.vec == vecY || part.vec == vecD {
+			copyImag(dir[part.vec][part.offset:], start.Value(out.Value))
+		}
+	}
+	for i, cut := range pt.cut {
+		if cut {
+			dir[vecY][i] = 0
+		}
+	}
+	for _, v := range x.variables {
+		if v.Initial && column >= v.Offset && column < v.Offset+v.Len {
+			dir[vecY][x.kinks.model.State(v.Name).Offset+column-v.Offset] = 1
+		}
+	}
+	for n, p := range x.passed {
+		at := values{vecT: {p.t}, vecY: p.y, vecD: x.dNow, vecM: x.mNow, vecP: pt.p}
+		x.leaves(&at, &dir, column, some, left)
+		rates := x.along(c.Rates, &at, &dir)
+		if rates == nil {
+			return
+		}
+		far := float64(tape.Portion(n) * 0x1p-10 * (x.passed[len(x.passed)-1].t - x.mark.T))
+		for _, out := range c.Rates.Outputs {
+			part := l.part(tapec.MustName(out.Name))
+			for i, z := range rates.Value(out.Value) {
+				if part.vec == vecK && part.offset+i < l.nY {
+					y := &dir[vecY][part.offset+i]
+					*y = math.FMA(far, imag(z)/tangentStep, *y)
+				}
+			}
+		}
+		x.leaves(&at, &dir, column, some, left)
+	}
+}
+
+// leaves notes which kinks leave their thresholds in a direction at some values.
+func (x *Tangents) leaves(at, dir *values, column int, some []int, left []set) {
+	margins := x.kinks.model.Compiled.Guards
+	var sum, size []float64
+	for _, vec := range []vector{vecY, vecP, vecD} {
+		var part values
+		part[vec] = dir[vec]
+		e := x.along(margins, at, &part)
+		if e == nil {
+			return
+		}
+		for i, z := range e.Output(tapec.Margins.Name().String()) {
+			if i == len(sum) {
+				sum, size = append(sum, 0), append(size, 0)
+			}
+			by := imag(z) / tangentStep
+			sum[i], size[i] = sum[i]+by, size[i]+math.Abs(by)
+		}
+	}
+	for _, i := range some {
+		for _, m := range x.rest[i].margins {
+			if math.Abs(sum[m]) > float64(1e-10*size[m]) {
+				left[i].add(column)
+			}
+		}
+	}
+}
+
+// along runs t at some values with a tangent in a direction; nil if there is no room for more work.
+func (x *Tangents) along(t *tape.Tape, at, dir *values) *tape.Evaluator[complex128] {
+	if !x.spend(t) {
+		return nil
+	}
+	e, bent := x.load(t, at)
+	if e == nil {
+		return nil
+	}
+	for _, in := range t.Inputs {
+		part := x.kinks.model.layout.part(tapec.MustName(in.Name))
+		if len(dir[part.vec]) == 0 {
+			continue
+		}
+		to := e.Input(in.Name)
+		for i, z := range to {
+			to[i] = complex(real(z), float64(tangentStep*dir[part.vec][part.offset+i]))
+		}
+	}
+	tape.Sides(e, bent, func(tape.Value, int, float64) float64 { return 0 })
+	return e
+}
+
+// copyImag copies what z moves by.
+func copyImag(to []float64, z []complex128) {
+	for i, z := range z {
+		to[i] = imag(z) / tangentStep
+	}
+}

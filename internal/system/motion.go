@@ -1,0 +1,210 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// motion is how params, and the time of a mark if that is made of them alone, move by columns of the gradient.
+type motion struct {
+	p     map[int][]slope // by columns
+	time  map[int]float64 // by columns
+	timed bool            // time tells how the mark moves
+}
+
+// slope is how fast an element moves.
+type slope struct {
+	elem int
+	by   float64
+}
+
+// motion returns that of the last mark.
+func (x *Tangents) motion() *motion {
+	if x.slopesOf != nil {
+		return x.slopesOf
+	}
+	k, pt := x.kinks, x.kinks.point
+	to := &motion{p: map[int][]slope{}, time: map[int]float64{}}
+	x.slopesOf = to
+	in := x.instant()
+	to.timed = k.Fixed(&x.mark) || in != nil
+	for _, v := range x.variables {
+		if v.Initial {
+			continue
+		}
+		from := k.model.Param(v.Name).Offset
+		for e := range v.Len {
+			z := make([]complex128, len(pt.p))
+			for i, p := range pt.p {
+				z[i] = complex(p, 0)
+			}
+			z[from+e] += complex(0, tangentStep)
+			follow(pt, z, func(i int, p complex128) { z[i] = p })
+			column := v.Offset + e
+			for i, p := range z {
+				if imag(p) != 0 {
+					to.p[column] = append(to.p[column], slope{i, imag(p) / tangentStep})
+				}
+			}
+			if in != nil {
+				to.time[column] = in(z)
+			}
+		}
+	}
+	return to
+}
+
+// instant returns the slope of the time of the last mark by the imaginary parts of params; nil unless it is made of
+// params alone.
+func (x *Tangents) instant() func(p []complex128) float64 {
+	c, l, m := x.kinks.model.Compiled, x.kinks.model.layout, &x.mark
+	i := m.Instant
+	if m.Kind == solvers.MarkStart {
+		i = int(solvers.InstantStart)
+	}
+	if i < 0 || m.Guard >= 0 || c.Instants == nil {
+		return nil
+	}
+	by := separation{neighbour: neighbour{Worker: &Worker{model: x.kinks.model}}}
+	if slices.ContainsFunc(by.timeOf(i), func(n tapec.Name) bool { return n.Role != tapec.Param }) {
+		return nil
+	}
+	e := tape.NewEvaluator[complex128](c.Instants)
+	return func(p []complex128) float64 {
+		for _, in := range c.Instants.Inputs {
+			to := e.Input(in.Name)
+			clear(to)
+			if part, ok := l.find(tapec.MustName(in.Name)); ok && part.vec == vecP {
+				copy(to, p[part.offset:])
+			}
+		}
+		e.Run()
+		times := e.Output(tapec.Times.Name().String())
+		t := imag(times[i])
+		if every := c.InstantList[i].Period; every >= 0 {
+			if n := math.RoundToEven((m.T - real(times[i])) / real(times[every])); math.Abs(n) < 1e15 {
+				t += float64(n * imag(times[every]))
+			}
+		}
+		return t / tangentStep
+	}
+}
+
+// sharpen leaves in what moves the time of the last mark those columns that do so in this run: the first of several
+// times does not move with their period.
+func (x *Tangents) sharpen() {
+	const most = 64 // columns
+	if !x.exact || x.time.empty() || x.columns > most || x.instant() == nil {
+		return
+	}
+	moves := newSet(x.columns)
+	for column, by := range x.motion().time {
+		if by != 0 {
+			moves.add(column)
+		}
+	}
+	for i := range x.time {
+		moves[i] &= x.time[i]
+	}
+	x.time = moves
+}
+
+// columnsOf adds to to the columns that move something whose slopes by the seeds are given. Params and a time that is
+// made of them may cancel.
+func (x *Tangents) columnsOf(slopes map[int]float64, to set) {
+	l := x.kinks.model.layout
+	timeAt := x.seed(vecT, 0)
+	by := newSet(x.columns)
+	timed := x.motion().timed
+	for seed, slope := range slopes {
+		switch {
+		case slope == 0:
+		case seed < 0:
+			to.join(x.all)
+		case seed == timeAt && !timed:
+			to.join(x.time)
+		case seed == timeAt:
+			by.join(x.time)
+		case seed < l.nY:
+			to.join(x.yWas[seed])
+		case seed < l.nY+l.nP:
+			by.join(x.p[seed-l.nY])
+		default:
+			to.join(x.dWas[seed-l.nY-l.nP])
+		}
+	}
+	for column := range x.columns {
+		if !by.has(column) {
+			continue
+		}
+		sum, size := 0.0, 0.0
+		add := func(slope, by float64) {
+			sum, size = sum+float64(slope*by), size+math.Abs(float64(slope*by))
+		}
+		for _, p := range x.slopesOf.p[column] {
+			add(slopes[l.nY+p.elem], p.by)
+		}
+		if timed {
+			add(slopes[timeAt], x.slopesOf.time[column])
+		}
+		if size == 0 || math.Abs(sum) > float64(1e-12*size) {
+			to.add(column)
+		}
+	}
+}
+
+// setBy finds what moves a condition off the threshold that the body of the last mark's event set it to.
+func (x *Tangents) setBy(k *Kink) {
+	c, l := x.kinks.model.Compiled, x.kinks.model.layout
+	body, guards := c.Affects[x.mark.Firing.Event], c.Guards
+	fired := make([]float64, x.mark.Firing.Elem+1)
+	fired[x.mark.Firing.Elem] = 1
+	at := k.at
+	at[vecFired] = fired
+	b, _ := x.load(body, &at)
+	g, _ := x.load(guards, &at)
+	if b == nil || g == nil {
+		x.structural(k)
+		return
+	}
+	slopes := map[int]float64{}
+	visit := func(vec vector, i int) {
+		z := func(e *tape.Evaluator[complex128], by float64) {
+			for _, in := range e.Tape().Inputs {
+				part := l.part(tapec.MustName(in.Name))
+				if to := e.Input(in.Name); part.vec == vec && i >= part.offset && i < part.offset+len(to) {
+					to[i-part.offset] = complex(real(to[i-part.offset]), by)
+				}
+			}
+		}
+		z(b, tangentStep)
+		z(g, tangentStep)
+		b.Run()
+		for _, out := range body.Outputs {
+			if n := tapec.MustName(out.Name); slices.ContainsFunc(guards.Inputs, func(in tape.Input) bool {
+				return in.Name == out.Name
+			}) {
+				copy(g.Input(n.String()), b.Value(out.Value))
+			}
+		}
+		g.Run()
+		slopes[x.seed(vec, i)] = imag(g.Output(tapec.Margins.Name().String())[k.margins[0]]) / tangentStep
+		z(b, 0)
+		z(g, 0)
+	}
+	for _, of := range []struct {
+		vec vector
+		by  []set
+	}{{vecY, x.yWas}, {vecD, x.dWas}, {vecP, x.p}, {vecT, []set{x.time}}} {
+		for i, by := range of.by {
+			if !by.empty() && x.spend(body) {
+				visit(of.vec, i)
+			}
+		}
+	}
+	x.columnsOf(slopes, k.Moves)
+}

@@ -1,0 +1,242 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// A condition may stay exactly at its threshold for a while: T > hi while T is at rest at hi. Whatever moves T or hi at
+// any time of that while takes it to one side, where it holds, or to the other, where it does not.
+
+// mayRest reports whether a guard may stay at its threshold: it is that of one comparison of states.
+func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Clock && !g.Compound }
+
+// readsUnknowns reports whether the margin of guard i depends on algebraic unknowns.
+func (m *Model) readsUnknowns(i int) bool {
+	return m.Algebraic() && slices.ContainsFunc(inputsOf(m.Compiled.Guards, tapec.Margins.Name(), i),
+		func(n tapec.Name) bool {
+			at, ok := m.layout.find(n)
+			return ok && at.vec == vecY && m.isUnknown(at.offset)
+		})
+}
+
+// resting lists the conditions at whose thresholds the run is at a mark, and a little later along the field.
+func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
+	c := k.model.Compiled
+	if k.guards == nil {
+		return nil
+	}
+	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+	if m.Kind == solvers.MarkStart {
+		k.stuck = map[int]bool{}
+		_, k.size = k.sizes(&at)
+	}
+	// small tells which margins are near 0 beside what they were at first, as those of any that rests are.
+	small := func(margins []float64) (some bool) {
+		for i, x := range margins {
+			k.small[i] = k.small[i] && math.Abs(x) <= float64(0x1p-20*k.size[i])
+			some = some || k.small[i]
+		}
+		return some
+	}
+	k.small = k.small[:0]
+	for _, g := range c.GuardList {
+		k.small = append(k.small, mayRest(g))
+	}
+	if !small(k.peek(&at)) {
+		clear(k.stuck)
+		return nil
+	}
+	if k.rates == nil {
+		k.rates = tape.NewEvaluator[float64](c.Rates)
+	}
+	k.model.load(c.Rates, k.rates, &at)
+	k.rates.Run()
+	eps := float64(0x1p-20 * span)
+	later := values{
+		vecT: {m.T + eps}, vecY: k.along(m.Yp, k.rates, eps), vecD: m.Dp, vecM: m.Mp, vecP: k.point.p,
+	}
+	if !small(k.peek(&later)) {
+		clear(k.stuck)
+		return nil
+	}
+	then := k.margins(&later)
+	here, near := k.sizes(&at)
+	// zero reports whether the margin of guard i is 0 but for rounding.
+	zero := func(i int, margin float64) bool { return k.small[i] && math.Abs(margin) <= float64(noise*near[i]) }
+	var before []float64
+	if m.Kind != solvers.MarkStart {
+		before = k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p})
+	}
+	type kind struct {
+		at             source.Span
+		stuck, carried bool
+	}
+	same := map[kind]int{} // what else is found at a place and moves alike
+	for i, g := range c.GuardList {
+		if !zero(i, here[i]) || !zero(i, then[i]) {
+			delete(k.stuck, i)
+			continue
+		}
+		carried := k.stuck[i]
+		switch {
+		case before == nil: // what holds from the start on is no event
+			k.stuck[i] = g.Event >= 0
+		case m.Guard >= 0 && k.alike(m, i), !zero(i, before[i]):
+			k.stuck[i], carried = true, false
+		}
+		of := kind{g.Span, k.stuck[i], carried}
+		if n, ok := same[of]; ok {
+			found[n].margins = append(found[n].margins, i)
+			continue
+		}
+		same[of] = len(found)
+		kink := Kink{
+			Op: tape.Less, Span: g.Span, Rests: true, stuck: k.stuck[i], carried: carried, margins: []int{i}, guard: -1,
+			rests: true, From: inputsOf(c.Guards, tapec.Margins.Name(), i),
+		}
+		kink.unknown = k.model.readsUnknowns(i)
+		found = append(found, kink)
+	}
+	return found
+}
+
+// noise is the part of what a little motion does to a margin that is rounding.
+const noise = 0x1p-33
+
+// sizes returns the margins of all guards at some values, and what a little motion of all that they read does to them.
+func (k *Kinks) sizes(at *values) (here, moved []float64) {
+	here = k.margins(at)
+	k.nudge(k.guards, beside, false)
+	k.guards.Run()
+	moved = slices.Clone(k.guards.Output(tapec.Margins.Name().String()))
+	for i, x := range here {
+		moved[i] = math.Abs(moved[i] - x)
+	}
+	return here, moved
+}
+
+// alike reports whether guard i moves in proportion to the one that caused a mark.
+func (k *Kinks) alike(m *solvers.Mark, i int) bool {
+	if i == m.Guard {
+		return true
+	}
+	t := k.model.Compiled.Guards
+	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
+	k.model.load(t, k.guards, &at)
+	e := tape.NewEvaluator[complex128](t)
+	var slopes [2]map[int]float64
+	slopes[0], slopes[1] = map[int]float64{}, map[int]float64{}
+	n := 0
+	for _, in := range t.Inputs {
+		for j, x := range k.guards.Input(in.Name) {
+			e.Input(in.Name)[j] = complex(x, 0)
+		}
+	}
+	for _, in := range t.Inputs {
+		to := e.Input(in.Name)
+		for j := range to {
+			to[j] += complex(0, tangentStep)
+			e.Run()
+			to[j] = complex(real(to[j]), 0)
+			margins := e.Output(tapec.Margins.Name().String())
+			for side, g := range [2]int{m.Guard, i} {
+				if slope := imag(margins[g]); slope != 0 {
+					slopes[side][n] = slope
+				}
+			}
+			n++
+		}
+	}
+	return proportional(slopes[0], slopes[1])
+}
+
+// onlyRates reports whether only the rates of states and integrals depend on what a condition decides.
+func (k *Kinks) onlyRates(into *Into) bool {
+	const most = 100 // guards
+	c := k.model.Compiled
+	if into.all || len(into.events) > 0 || len(c.GuardList) > most {
+		return false
+	}
+	reads := func(list []tapec.Name) bool {
+		return slices.ContainsFunc(list, func(n tapec.Name) bool { return slices.Contains(into.names, n) })
+	}
+	for i, g := range c.GuardList {
+		own := g.Mode >= 0 && slices.Contains(into.names, k.model.modeAt(g.Mode))
+		if !own && reads(inputsOf(c.Guards, tapec.Margins.Name(), i)) {
+			return false
+		}
+	}
+	for _, list := range [][]*tape.Tape{{c.Initial, c.Final, c.Objective, c.Peaks}, c.AtTimes, c.AtEvents, c.Affects} {
+		for _, t := range list {
+			if t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool {
+				return slices.Contains(into.names, tapec.MustName(in.Name))
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// modeAt returns the name of the mode that element i of the flat vector of modes belongs to.
+func (m *Model) modeAt(i int) tapec.Name {
+	for k, mode := range m.Compiled.Modes {
+		if i >= mode.Offset && i < mode.Offset+tape.Shape(mode.Shape).Size() {
+			return tapec.HeldMode.Number(k)
+		}
+	}
+	return tapec.Name{}
+}
+
+// fork looks at some values of the run whether rates are others in the modes that conditions at rest choose on either
+// side of their thresholds, or change otherwise there.
+func (x *Tangents) fork(at *values) {
+	if !x.exact || !slices.ContainsFunc(x.rest, func(k *Kink) bool { return k.Rests && !k.forks }) {
+		return
+	}
+	here := x.slopesIn(at)
+	for _, k := range x.rest {
+		if !k.Rests || k.forks {
+			continue
+		}
+		for _, n := range k.Into.names {
+			part := x.kinks.model.layout.part(n)
+			for i := part.offset; i < part.offset+part.len && !k.forks; i++ {
+				for _, step := range []float64{-1, 1} {
+					there := *at
+					there[vecM] = slices.Clone(at[vecM])
+					there[vecM][i] += step
+					k.forks = k.forks || !slices.EqualFunc(here, x.slopesIn(&there), func(a, b float64) bool {
+						return math.Abs(a-b) <= float64(0x1p-45*(math.Abs(a)+math.Abs(b)))
+					})
+				}
+			}
+		}
+	}
+}
+
+// slopesIn returns the rates at some values, and their slopes by all that moves.
+func (x *Tangents) slopesIn(at *values) (list []float64) {
+	rates := x.kinks.model.Compiled.Rates
+	e, _ := x.load(rates, at)
+	e.Run()
+	for _, out := range rates.Outputs {
+		for _, z := range e.Value(out.Value) {
+			list = append(list, real(z))
+		}
+	}
+	x.push(rates, at, func(_ int, _ set, e *tape.Evaluator[complex128]) {
+		for _, out := range rates.Outputs {
+			for _, z := range e.Value(out.Value) {
+				list = append(list, imag(z)/tangentStep)
+			}
+		}
+	}, nil)
+	return list
+}

@@ -1,0 +1,145 @@
+package truth
+
+import (
+	"fmt"
+	"math"
+)
+
+// slopes are the derivatives of an objective by names; by all others they are 0.
+type slopes map[string]float64
+
+// tell declares an objective with its value and its derivatives by the params that were drawn; NaN stands for none.
+func (d *draw) tell(text string, value, size float64, by slopes) {
+	name := d.fresh("J")
+	d.objectives = append(d.objectives, "objective "+name+" = "+text)
+	d.numbers = append(d.numbers, Number{Of: name, Truth: value, Size: size})
+	for _, p := range d.params {
+		d.numbers = append(d.numbers, Number{Of: name, Wrt: p.name, Truth: by[p.name], Size: size})
+	}
+}
+
+// resting draws a state that is at rest at a threshold, or a little below it, and params that would move either: its
+// feed, its equilibrium, a state that feeds it and is 0, a dose of 0.
+func (d *draw) resting() {
+	d.from, d.to = d.constant(0), d.constant(d.log(0.5, 50))
+	d.solver()
+	length := d.to.re()
+	r, gap := d.uniform(0.5, 9), 0.0
+	if d.chance(0.1) {
+		r = 0
+	}
+	if d.chance(0.4) {
+		gap = d.uniform(0.1, 5)
+	}
+	A, B, k := d.param("A", d.uniform(0.5, 9)), d.param("B", d.uniform(-9, -0.5)), d.rate("k")
+	R, th := d.param("r", r), d.param("th", r+gap)
+	moves := []string{R.text}
+	rate := fmt.Sprintf("- %s*($ - %s)", k, R)
+	if d.chance(0.5) {
+		u := d.param("u", 0)
+		rate, moves = u.text+" "+rate, append(moves, u.text)
+	}
+	if d.chance(0.4) {
+		w, z0 := d.param("w", d.uniform(0.5, 2)), d.param("z0", 0)
+		z := d.state("z", z0.text, "-$")
+		rate, moves = fmt.Sprintf("%s + %s*%s", rate, w, z), append(moves, z0.text)
+	}
+	x := d.state("x", number(r), rate)
+	if d.chance(0.4) {
+		D := d.param("D", 0)
+		d.item("event dose at %s { %s += %s }", number(d.uniform(0.2, 0.8)*length), x, D)
+		moves = append(moves, D.text)
+	}
+	by := slopes{}
+	y := d.fresh("y")
+	if event := d.chance(0.35); event {
+		d.item("state %s = 0", y)
+		d.equations = append(d.equations, y+"' = "+B.text)
+		d.item("event hit when %s > %s { %s += %s }", x, th, y, A)
+		by[B.text] = length
+		if gap == 0 {
+			for _, name := range moves {
+				by[name] = math.NaN()
+			}
+		}
+		d.tell("final("+y+")", B.re()*length, (A.re()-B.re())*length, by)
+	} else {
+		over := d.oneOf("X > H", "X >= H", "X - H > 0", "X > H and X < 1e6")
+		holds := gap == 0 && over == "X >= H"
+		over = words(over, map[string]string{"X": x, "H": th.text})
+		d.item("state %s = 0", y)
+		d.equations = append(d.equations, fmt.Sprintf("%s' = if %s then %s else %s", y, over, A, B))
+		value := B.re() * length
+		if holds {
+			value = A.re() * length
+			by[A.text] = length
+		} else {
+			by[B.text] = length
+		}
+		if gap == 0 {
+			for _, name := range append(moves, th.text) {
+				by[name] = math.NaN()
+			}
+		}
+		d.tell("final("+y+")", value, (A.re()-B.re())*length, by)
+	}
+	if d.chance(0.5) { // what does not read it
+		q := d.rate("q")
+		v := d.state("v", "1", "-"+q.text+"*$")
+		e := math.Exp(-q.re() * length)
+		d.tell("final("+v+")", e, 1, slopes{q.text: -length * e})
+	}
+}
+
+// inBodies draws doses that a condition in their body ends, by time or by their number. It may be met exactly at one of
+// them.
+func (d *draw) inBodies() {
+	tau := d.param("tau", d.log(0.05, 20))
+	n := float64(2 + d.pick(6))
+	d.from, d.to = d.constant(0), d.constant((n+d.uniform(0.2, 0.8))*tau.re())
+	d.solver()
+	last := float64(1 + d.pick(int(n))) // the first dose that is not given, or would not be with another end
+	off := 0.0
+	if d.chance(0.5) {
+		off = d.uniform(0.1, 0.9)
+	}
+	D, k := d.param("D", d.uniform(0.5, 9)), d.rate("k")
+	c := d.state("c", "0", "-"+k.text+"*$")
+	given := math.Ceil(last + off) // doses come from the start on
+	var text, end string
+	switch d.pick(3) {
+	case 0:
+		te := d.param("te", (last+off)*tau.re())
+		end = te.text
+		text = d.oneOf("if t < E then D else 0", "D*(1 - step(t - E))", "if E > t then D else 0")
+	case 1:
+		m := d.param("m", last+off)
+		end = m.text
+		if text = "if t < E*tau then D else 0"; off > 0 && d.chance(0.5) { // at a tie, rounding would decide
+			text = "if t/tau < E then D else 0"
+		}
+	case 2:
+		n := d.fresh("n")
+		m := d.param("m", last+off)
+		end = m.text
+		d.item("discrete %s = 0", n)
+		d.item("event count every %s { %s += 1 }", tau, n)
+		text = words("if N < E then D else 0", map[string]string{"N": n})
+	}
+	text = words(text, map[string]string{"E": end, "D": D.text, "tau": tau.text})
+	d.item("event dose every %s priority 1 { %s += %s }", tau, c, text)
+	sum, byTau, byK := 0.0, 0.0, 0.0
+	for i := 0.0; i < given; i++ {
+		age := d.to.re() - i*tau.re()
+		e := D.re() * math.Exp(-k.re()*age)
+		sum, byTau, byK = sum+e, byTau+k.re()*i*e, byK-age*e
+	}
+	by := slopes{D.text: sum / D.re(), tau.text: byTau, k.text: byK}
+	if off == 0 {
+		by[end] = math.NaN()
+		if end[0] == 't' {
+			by[tau.text] = math.NaN()
+		}
+	}
+	d.tell("final("+c+")", sum, D.re(), by)
+}

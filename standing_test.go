@@ -1,0 +1,106 @@
+package odes_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestStandsStill has conditions at whose threshold a run stands still. By what takes it off there, at any time, there
+// is no derivative of what depends on the condition. Everything else is right.
+func TestStandsStill(t *testing.T) {
+	const head = `
+time t from 0 to 4
+param u = 0, k = 0.5, r = 1, th = 1, D = 0
+state x = 1, v = 1, y = 0
+x' = u - k*(x - r)
+v' = -k*v
+objective J = final(y)
+objective V = final(v)
+`
+	for text, want := range map[string]string{
+		"y' = if x > th then 1 else 0":                                    "u r th initial(x)",
+		"y' = if x >= th then 1 else 0":                                   "u r th initial(x)",
+		"y' = if x > th and v > 0 then 1 else 0":                          "u r th initial(x)",
+		"y' = if x > r then 1 else 0":                                     "u r initial(x)",
+		"y' = sign(x - th)":                                               "u r th initial(x)",
+		"y' = (if x > th then 1 else 0)\nevent d at 2 { x += D }":         "u r th D initial(x)",
+		"y' = if x > th then (x - th)^2 else 0":                           "", // the slopes are the same
+		"y' = if x > th then x - th else 0":                               "u r th initial(x)",
+		"y' = if x > th + 0.1 then 1 else 0":                              "",
+		"y' = if max(x, 0) > th then 1 else 0":                            "u r th initial(x)",
+		"y' = v\nevent e when x > th { y += 1 }":                          "u r", // what holds at the start is no event
+		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += D }": "u r D",
+		"y' = v\nevent e when x > th { v = 0*v + 2*v }":                   "u r",
+		// A body sets it, and then it is moved.
+		"y' = if x > th then 1 else 0\nevent s at 2 { x = th }":                      "u r th initial(x)",
+		"y' = if x > 3 then 1 else 0\nevent s at 2 { x = 3 }":                        "",
+		"state z = 0\nz' = u\ny' = if z > th then 1 else 0\nevent s at 2 { z = th }": "u",
+		// It comes to its threshold, and stays.
+		"state z = 0\nz' = if z < th then 1 else 0\ny' = v*(if z < th then 1 else 2)":       "",
+		"state z = 0\nz' = if z < th then 1 else 0\ny' = v\nevent e when z > th { y += 1 }": "",
+	} {
+		s, err := sensitivities(t, head+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		marked := func(value int) string {
+			var got []string
+			for _, v := range s.Variables {
+				if s.Trust(value, v) != odes.Sound {
+					got = append(got, v.String())
+				}
+			}
+			return strings.Join(got, " ")
+		}
+		if got := marked(0); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+		if got := marked(1); got != "" && !strings.Contains(text, "v = ") && !strings.Contains(text, "v +=") {
+			t.Errorf("%s: of V by %s: %v", text, got, s.Warnings)
+		}
+	}
+}
+
+// TestConditionsOfBodies has conditions of bodies that are at their threshold as the event comes.
+func TestConditionsOfBodies(t *testing.T) {
+	const head = `
+time t from 0 to 4.5
+param D = 2, tau = 1, te = 3, n = 3, k = 0.5, c0 = 1, m = 1
+state c = c0, v = 1
+c' = -k*c
+v' = -k*v
+discrete done = 0
+objective J = final(c)
+objective V = final(v)
+`
+	for text, want := range map[string]string{
+		"event d every tau { c += if t < te then D else 0 }":                            "tau te",
+		"event d every tau { c += D*(1 - step(t - te)) }":                               "tau te",
+		"event d every 1 { c += if t < te then D else 0 }":                              "te",
+		"event d every tau { c += if t < n*tau then D else 0 }":                         "n",
+		"event d every tau { c += if t < te + 0.5 then D else 0 }":                      "",
+		"event d every tau { c += if done < n then D else 0  done += 1 }":               "n",
+		"event d at 0.1 { done = n }\nevent e at te { c += if done > n then D else 0 }": "",
+		"event d at 0 { c += if v < m then D else 0 }":                                  "m initial(v)",
+	} {
+		s, err := sensitivities(t, head+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		var got []string
+		for _, v := range s.Variables {
+			if s.Trust(0, v) != odes.Sound {
+				got = append(got, v.String())
+			}
+			if d := s.Derivative(1, v)[0]; s.Trust(1, v) != odes.Sound || d != d || math.IsInf(d, 0) {
+				t.Errorf("%s: of V by %v: %g, marked", text, v, d)
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+	}
+}
