@@ -142,6 +142,9 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 		j.raw(",\n     \"initial\": ")
 		j.derivatives(s.Variables, row, true)
 		j.trust(s, i)
+		if row != nil && s.Errors != nil {
+			j.uncertain(s, i)
+		}
 		if row != nil && s.Errors != nil && s.Settings.Errors {
 			errors := s.Errors[i*s.Columns : (i+1)*s.Columns]
 			j.raw(",\n     \"error\": {\"value\": ")
@@ -241,19 +244,48 @@ func (j *jsonWriter) trust(s *odes.Sensitivities, i int) {
 		j.text(grades[k].String())
 	}
 	j.raw("}")
-	if s.Errors == nil {
-		return
+	if s.Errors != nil {
+		j.raw(", \"trust_error\": ")
+		j.numbers(names, errors)
 	}
-	j.raw(", \"trust_error\": {")
+}
+
+// numbers writes an object of numbers.
+func (j *jsonWriter) numbers(names []string, list []float64) {
+	j.raw("{")
 	for k, name := range names {
 		if k > 0 {
 			j.raw(", ")
 		}
 		j.text(name)
 		j.raw(": ")
-		j.number(errors[k])
+		j.number(list[k])
 	}
 	j.raw("}")
+}
+
+// uncertain writes which derivatives of objective i are sound but small beside their estimated errors, so that not even
+// their first digit is sure, with these errors. Of an array, it is the largest one of such elements. A table shows them
+// as ~0 or ~8e-10.
+func (j *jsonWriter) uncertain(s *odes.Sensitivities, i int) {
+	var names []string
+	var errors []float64
+	for _, x := range s.Variables {
+		most := 0.0
+		for k := i*s.Columns + x.Offset; k < i*s.Columns+x.Offset+x.Size(); k++ {
+			sound := s.Trusts == nil || s.Trusts[k] == odes.Sound
+			if e := s.Errors[k]; sound && unsure(s.Gradient[k], e) {
+				most = max(most, e)
+			}
+		}
+		if most > 0 {
+			names, errors = append(names, x.String()), append(errors, most)
+		}
+	}
+	if len(names) > 0 {
+		j.raw(",\n     \"uncertain\": ")
+		j.numbers(names, errors)
+	}
 }
 
 // runJSON writes a result of Solve: schema 1. A run that failed has no outputs, and its status is "failed".

@@ -71,8 +71,8 @@ var marks = map[odes.Trust]string{odes.Loose: "?", odes.Lost: "!"}
 // error makes wrong. Errors are not shown. What is zero but for its error is "~0". Where the only digit may be wrong,
 // but not the sign, "~" stands before it.
 func graded(x, e float64, t odes.Trust, n int) string {
-	if e > 0 && x-x == 0 && x != 0 && !math.IsInf(e, 0) {
-		n = min(n, floorExponent(math.Abs(x))-floorExponent(4*e)) // the last place is at least four times the error
+	if sure := sureDigits(x, e); sure < n {
+		n = sure
 		switch {
 		case n >= 1 || t != odes.Sound:
 		case math.Abs(x) <= 4*e:
@@ -83,6 +83,17 @@ func graded(x, e float64, t odes.Trust, n int) string {
 	}
 	return significant(x, max(n, 1)) + marks[t]
 }
+
+// sureDigits returns how many digits of x an error of e leaves: the last place is at least four times the error.
+func sureDigits(x, e float64) int {
+	if !(e > 0) || x-x != 0 || x == 0 || math.IsInf(e, 0) {
+		return math.MaxInt
+	}
+	return floorExponent(math.Abs(x)) - floorExponent(4*e)
+}
+
+// unsure reports whether not even the first digit of x is sure.
+func unsure(x, e float64) bool { return sureDigits(x, e) < 1 }
 
 // floorExponent returns the power of ten of x's first digit, x > 0, before x is rounded.
 func floorExponent(x float64) int {
