@@ -125,7 +125,8 @@ func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
 	steps := make([]solvers.LaneStepper, len(forms))
 	for k, form := range forms {
 		if form == nil ||
-			l.back && form.Solved != nil && r.model.system.States()*len(r.objectives) > solvedPairs {
+			l.back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil &&
+				r.model.system.States()*len(r.objectives) > solvedPairs {
 			continue
 		}
 		if step := r.problem.Lanes(values, slopes, form, first); step != nil {

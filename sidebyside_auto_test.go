@@ -57,7 +57,7 @@ func TestSideBySideAutoRandom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err, text)
 			}
-			opts := odes.Options{Settings: append([]odes.Setting{{Key: "sens.mode", Value: "adjoint"}},
+			opts := odes.Options{Settings: append([]odes.Setting{{Key: "sens.mode", Value: laneModes[seed/3%2]}},
 				autos[seed%len(autos)]...)}
 			if got := sideBySide(t, m, opts, members, seed%3 > 0, laneValues); got != members {
 				t.Errorf("%d of %d in lanes\n%s", got, members, text)
@@ -84,7 +84,8 @@ func TestSideBySideAutoDrawn(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		opts := odes.Options{Settings: append([]odes.Setting{{Key: "sens.mode", Value: "adjoint"}}, autos[k%3]...)}
+		mode := odes.Setting{Key: "sens.mode", Value: laneModes[k/7%2]}
+		opts := odes.Options{Settings: append([]odes.Setting{mode}, autos[k%3]...)}
 		n := 1 + r.IntN(19)
 		t.Run(strconv.Itoa(k), func(t *testing.T) {
 			got := sideBySide(t, m, opts, n, k%7 != 3, laneValues)
@@ -115,7 +116,6 @@ x' = y + 0.01*w
 y' = -a*x
 w' = -(1 + 1e5*c*exp(-4*(t - 9*b)^2) + (if t > 20 and t < 23*d then 3e4 else 0))*(w - x*y)
 objective J = final(w) + integral(w*x)
-sens { mode = adjoint }
 `, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -124,9 +124,10 @@ sens { mode = adjoint }
 	if err != nil || one.Stats.Changes < 4 {
 		t.Fatalf("%v, or too few changes: %d", err, one.Stats.Changes)
 	}
-	for _, gradient := range []bool{false, true} {
-		if got := sideBySide(t, m, odes.Options{}, 40, gradient, laneValues); got != 40 {
-			t.Errorf("gradient %t: %d of 40 in lanes", gradient, got)
+	for i, gradient := range []bool{false, true, true} {
+		opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: laneModes[i/2]}}}
+		if got := sideBySide(t, m, opts, 40, gradient, laneValues); got != 40 {
+			t.Errorf("%s, gradient %t: %d of 40 in lanes", laneModes[i/2], gradient, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package odes_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,12 +23,14 @@ func manyTimes(r *rand.Rand, n int, from float64, moving bool) string {
 	return "[" + strings.Join(times, ", ") + "]"
 }
 
+var firstState = regexp.MustCompile(`(?m)^state (\w+)`)
+
 // manyObservations are objectives that read a model of these tests at more times than steps end at.
 func manyObservations(text string) string {
 	r := rand.New(rand.NewPCG(uint64(len(text)), 17))
-	x, from := "x", 0.05
-	if !strings.Contains(text, "state x") {
-		x = "u[1]"
+	x, from := firstState.FindStringSubmatch(text)[1], 0.05
+	if strings.Contains(text, "state "+x+"[") {
+		x += "[1]"
 	}
 	if strings.Contains(text, "from b to") {
 		from = 1.3
@@ -84,7 +87,7 @@ func TestSideBySideInsideDrawn(t *testing.T) {
 		}
 		text += "objective M = sum_at(" + manyTimes(r, 17+r.IntN(60), 0.2, k%2 == 0) + ", x*y + d*x + n)\n"
 		opts = odes.Options{Settings: append([]odes.Setting{
-			{Key: "sens.mode", Value: "adjoint"}, {Key: "solver.rtol", Value: "1e-6"},
+			{Key: "sens.mode", Value: laneModes[k/7%2]}, {Key: "solver.rtol", Value: "1e-6"},
 		}, autos[k%4]...)}
 		if k%3 > 0 {
 			method := insideMethods[k%len(insideMethods)]

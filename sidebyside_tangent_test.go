@@ -18,11 +18,15 @@ func tangents(method string) []odes.Setting {
 	return list
 }
 
-// TestSideBySideTangents has the models of the adjoint, some of them with more times of data than steps end at.
+// TestSideBySideTangents has the models of the adjoint, each once more with more times of data than steps end at.
 func TestSideBySideTangents(t *testing.T) {
 	t.Parallel()
-	for _, models := range []map[string]string{laneModels, movingModels} {
-		for name, text := range models {
+	explicit := []string{"dopri5", "", "dop853", "tsit5", "bs3", "rk6", "rodas5p"}
+	for _, of := range []struct {
+		models  map[string]string
+		methods []string
+	}{{laneModels, explicit}, {movingModels, explicit}, {stiffLanes, append([]string{"", "auto"}, rosenbrocks...)}} {
+		for name, text := range of.models {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
@@ -33,7 +37,10 @@ func TestSideBySideTangents(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, method := range []string{"dopri5", "", "dop853", "tsit5", "bs3", "rk6"} {
+				for i, method := range of.methods {
+					if name == "constants" && method == "rodas5p" {
+						continue // there is no Jacobian
+					}
 					n := 1 + (7*i+len(text))%23
 					for k, m := range []*odes.Model{m, many} {
 						got := sideBySide(t, m, odes.Options{Settings: tangents(method)}, n, true, laneValues)
@@ -62,6 +69,19 @@ func TestSideBySideTangentsDrawn(t *testing.T) {
 		}
 		return text, opts, true
 	})
+}
+
+// BenchmarkSideBySideTangentsStiff is the time of derivatives of all states at the end, in lanes and alone: one
+// operation is a member.
+func BenchmarkSideBySideTangentsStiff(b *testing.B) {
+	of := map[string][]string{
+		"robertson":  {"A_T", "B_T", "C_T"},
+		"hires":      {"Pr_T", "Pfr_T", "PrX_T", "PfrX_T", "PrX2_T", "PfrX2_T", "PfrXE_T", "E_T"},
+		"oregonator": {"X_T", "Y_T", "Z_T"},
+	}
+	for _, method := range []string{"rodas5p", "auto"} {
+		stiffBeside(b, method, "tangent", of)
+	}
 }
 
 // BenchmarkSideBySideTangents is the time of derivatives of twelve objectives by one to four params, in lanes and

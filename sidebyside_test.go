@@ -267,6 +267,9 @@ objective K = integral(x*t, from = b)
 `,
 }
 
+// laneModes are the modes whose derivatives are made in lanes.
+var laneModes = []string{"adjoint", "tangent"}
+
 // laneValues are values of the params of laneModels.
 func laneValues(i int) []odes.Assignment {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
@@ -358,15 +361,17 @@ objective J = final(y) + final(x)
 			}
 			return []odes.Assignment{{Name: "a", Values: []float64{a}}, {Name: "k", Values: []float64{k}}}
 		}
-		opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: "adjoint"}}}
 		want := 0
 		for i := range n {
 			if i%5 != 3 {
 				want++
 			}
 		}
-		if got := sideBySide(t, m, opts, n, true, value); got != want {
-			t.Errorf("%d of %d in lanes, want %d", got, n, want)
+		for _, mode := range laneModes {
+			opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}}
+			if got := sideBySide(t, m, opts, n, true, value); got != want {
+				t.Errorf("%s: %d of %d in lanes, want %d", mode, got, n, want)
+			}
 		}
 	}
 }
@@ -452,7 +457,6 @@ x' = -w*x + sin(t)
 event e every w from w { n = n + x }
 objective J = final(sum(n))
 solver { method = dopri5 }
-sens { mode = adjoint }
 `, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -465,8 +469,11 @@ sens { mode = adjoint }
 		return []odes.Assignment{{Name: "w", Values: []float64{w}}}
 	}
 	for gradient, want := range map[bool]int{false: 12, true: 9} {
-		if got := sideBySide(t, m, odes.Options{}, 12, gradient, value); got != want {
-			t.Errorf("gradient %t: %d of 12 in lanes, want %d", gradient, got, want)
+		for _, mode := range laneModes {
+			opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}}
+			if got := sideBySide(t, m, opts, 12, gradient, value); got != want {
+				t.Errorf("%s, gradient %t: %d of 12 in lanes, want %d", mode, gradient, got, want)
+			}
 		}
 	}
 }
@@ -564,7 +571,7 @@ func TestSideBySideDrawn(t *testing.T) {
 	drawn(t, 11, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
 		text = drawnEvents(r)
 		opts = odes.Options{Settings: []odes.Setting{
-			{Key: "sens.mode", Value: "adjoint"},
+			{Key: "sens.mode", Value: laneModes[k/5%2]},
 			{Key: "solver.rtol", Value: "1e-6"},
 			{Key: "solver.method", Value: []string{"dopri5", "tsit5", "dop853", "bs3", "rodas5p"}[k%5]},
 		}}
@@ -628,8 +635,15 @@ func TestSideBySideCanceled(t *testing.T) {
 // canceled ends a context at each of n members of a model.
 func canceled(t *testing.T, m *odes.Model, method string, n int) {
 	t.Helper()
+	for _, mode := range laneModes {
+		canceledIn(t, m, method, mode, n)
+	}
+}
+
+func canceledIn(t *testing.T, m *odes.Model, method, mode string, n int) {
+	t.Helper()
 	opts := odes.Options{Threads: 1, Set: laneValues(0), Settings: []odes.Setting{
-		{Key: "sens.mode", Value: "adjoint"},
+		{Key: "sens.mode", Value: mode},
 		{Key: "sens.trust", Value: "off"},
 		{Key: "solver.method", Value: method},
 	}}

@@ -109,7 +109,7 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 	case size.N > solvers.LaneStates || len(p.Peaks) > 0,
 		!rates.covers(tapec.Primal, vecK, size.N+size.Q),
 		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil),
-		push != nil && (push.push.Get(tapec.PartRates) == nil || form.Solved != nil):
+		push != nil && push.push.Get(tapec.PartRates) == nil:
 		return nil
 	}
 	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
@@ -124,14 +124,15 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 	}
 	if like != nil {
 		l.steady, l.sums, l.bars, l.ends, l.sown = like.steady, like.sums, like.bars, like.ends, like.sown
+		l.dots, l.steadyDots = like.dots, like.steadyDots
 	}
 	l.write = func(exchanges []float64) bool {
 		way := laneWay{exchanges: exchanges}
 		var tapes laneTapes
 		if form.Solved == nil {
-			tapes = l.explicit(values, pull, form)
+			tapes = l.explicit(values, pull, push, form)
 		} else {
-			tapes = l.solved(values, pull, form, exchanges)
+			tapes = l.solved(values, pull, push, form, exchanges)
 		}
 		var ok bool
 		if tapes.step == nil {
@@ -141,7 +142,8 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 			return false
 		}
 		if push != nil {
-			if way.push, ok = l.tangents(push, rates.tape, form); !ok {
+			l.pushed(push)
+			if way.push, ok = l.compile(tapes.push, tapes.pushFind); !ok {
 				return false
 			}
 		}
@@ -182,15 +184,13 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 	return l
 }
 
-// tangents compiles the tangent of a step.
-func (l *Lanes) tangents(push *Kit, rates *tape.Tape, form *solvers.LaneForm) (c laneCall, ok bool) {
-	m := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
-	t := m.tangents(&part{vecStep, l.rows.Mask, 1})
-	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*movedWork {
-		return c, false
+// pushed makes room for what tangents read and write, unless there is.
+func (l *Lanes) pushed(push *Kit) {
+	if l.made != nil {
+		return
 	}
 	l.made = make([]float64, (1+l.size.N+l.size.Q)*solvers.LaneCount)
-	for range push.lanes {
+	for range push.lanes - len(l.dots) { // none of those that are shared with the other member
 		var steady [numVectors][]float64
 		for v, n := range map[vector]int{
 			vecP: push.plan.width, vecD: push.layout.nD, vecC: push.layout.nC, vecE: push.layout.nE,
@@ -199,7 +199,6 @@ func (l *Lanes) tangents(push *Kit, rates *tape.Tape, form *solvers.LaneForm) (c
 		}
 		l.dots, l.steadyDots = append(l.dots, make([]float64, len(l.made))), append(l.steadyDots, steady)
 	}
-	return l.compile(t, m.find(push.moved))
 }
 
 // EnterPush implements solvers.LaneStepper. sys is a Worker of the model, with the lanes of the kit of tangents.
@@ -227,7 +226,14 @@ func (l *Lanes) LayPush(lane, n int, td, yd, qd []float64) {
 
 // Push implements solvers.LaneStepper.
 func (l *Lanes) Push(block []float64, n int) {
-	c := &l.ways[0].push
+	for w, is := range l.served(block) {
+		if is {
+			l.push(&l.ways[w].push, block, n)
+		}
+	}
+}
+
+func (l *Lanes) push(c *laneCall, block []float64, n int) {
 	c.machine.MoveVector(c.in, block)
 	for k := range n {
 		for v, at := range c.steady {
@@ -280,13 +286,13 @@ func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.Lane
 // laneTapes are the tapes of a step and of its transpose, and where their names lie. There are none where they would be
 // too large.
 type laneTapes struct {
-	step, back, ends, seeded                 *tape.Tape
-	stepFind, backFind, endsFind, seededFind finder
-	sums                                     []string
+	step, back, push, ends, seeded                     *tape.Tape
+	stepFind, backFind, pushFind, endsFind, seededFind finder
+	sums                                               []string
 }
 
 // explicit returns the tapes of methods with explicit stages.
-func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes) {
+func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t laneTapes) {
 	rates := values.value.Get(tapec.PartRates).tape
 	m := newMaker(values.layout, rates, form.Arithmetic, true)
 	if !form.FSAL {
@@ -296,6 +302,14 @@ func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes
 	step := m.forward()
 	if !everyLane(step) || elements(step, solvers.LaneCount) > solvers.LaneCount*wholeWork {
 		return t
+	}
+	if push != nil {
+		d := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
+		t.push = d.tangents(&part{vecStep, l.rows.Mask, 1})
+		if !everyLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+			return t
+		}
+		t.pushFind = d.find(push.moved)
 	}
 	if pull != nil {
 		back := newMaker(pull.layout, rates, form.Arithmetic, true)
@@ -328,7 +342,7 @@ func (l *Lanes) explicit(values, pull *Kit, form *solvers.LaneForm) (t laneTapes
 }
 
 // solved returns the tapes of methods that solve equations, with these exchanges of rows.
-func (l *Lanes) solved(values, pull *Kit, form *solvers.LaneForm, exchanges []float64) (t laneTapes) {
+func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchanges []float64) (t laneTapes) {
 	straight := form.Matrix.Analysis.Straight(exchanges)
 	rates, jacobian := values.value.Get(tapec.PartRates).tape, values.value.Get(tapec.PartJacobian)
 	if jacobian == nil {
@@ -340,6 +354,18 @@ func (l *Lanes) solved(values, pull *Kit, form *solvers.LaneForm, exchanges []fl
 	step, _ := m.forward()
 	if !everyLane(step) || elements(step, solvers.LaneCount) > solvers.LaneCount*solvedWork {
 		return t
+	}
+	if push != nil {
+		d := newSolvedMaker(push.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+		curl := push.push.Get(tapec.PartJacobian)
+		if curl == nil {
+			curl = &program{}
+		}
+		t.push = d.tangents(push.push.Get(tapec.PartRates).tape, curl.tape)
+		if !everyLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+			return t
+		}
+		t.pushFind = d.find(push.moved)
 	}
 	if pull != nil {
 		curl := pull.pull.Get(tapec.PartJacobian)
@@ -593,21 +619,25 @@ func (l *Lanes) Pull(block []float64, n int) {
 			l.reap(lane, n)
 		}
 	}()
-	if l.rows.Serve == 0 {
-		l.pull(0, block, n)
-		return
-	}
-	var used [laneWays]bool
-	for lane, m := range block[l.rows.Mask*solvers.LaneCount:][:solvers.LaneCount] {
-		if m != 0 {
-			used[int(block[l.rows.Serve*solvers.LaneCount+lane])-1] = true
-		}
-	}
-	for w, is := range used {
+	for w, is := range l.served(block) {
 		if is {
 			l.pull(w, block, n)
 		}
 	}
+}
+
+// served returns which ways have made the steps of a block.
+func (l *Lanes) served(block []float64) (by [laneWays]bool) {
+	if l.rows.Serve == 0 {
+		by[0] = true
+		return by
+	}
+	for lane, m := range block[l.rows.Mask*solvers.LaneCount:][:solvers.LaneCount] {
+		if m != 0 {
+			by[int(block[l.rows.Serve*solvers.LaneCount+lane])-1] = true
+		}
+	}
+	return by
 }
 
 // pull transposes the steps of a block that were made in one way.

@@ -101,12 +101,21 @@ func (m *movedMaker) tangent() *tape.Tape {
 	return m.b.Tape()
 }
 
-// tangents returns the tape of tangent for several runs. Its outputs take the place of its inputs: the tangents of
-// time, of Y0 and of the quadratures so far. In a lane whose mask is 0 they stay as they are.
+// tangents returns the tape of tangent for several runs, as moved has its outputs.
 func (m *movedMaker) tangents(mask *part) *tape.Tape {
 	y0, y0d, k, before := m.began()
-	some, td := m.input("mask", nil, mask), m.b.Add(before, m.zero) // a tangent of -0 is 0 at a stage
-	kd := m.stages(y0, y0d, k, td)
+	some, td := m.input("mask", nil, mask), m.fresh(before)
+	return m.moved(some, before, td, y0d, m.stages(y0, y0d, k, td))
+}
+
+// fresh returns the tangent of time at a stage: one of -0 is 0 there.
+func (m *movedMaker) fresh(td tape.Value) tape.Value { return m.b.Add(td, m.zero) }
+
+// moved writes the outputs of tangents for several runs. They take the place of the inputs: the tangents of time, of Y0
+// and of the quadratures so far. In a lane where some is 0 they stay as they are.
+func (m *movedMaker) moved(some, before, td tape.Value, y0d map[string]tape.Value,
+	kd []map[string]tape.Value,
+) *tape.Tape {
 	m.out(tapec.Tangent, "t", m.b.Select(some, td, before))
 	for _, r := range m.rows {
 		end, was := m.end(&r, y0d, kd), y0d[r.name]

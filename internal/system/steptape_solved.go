@@ -131,6 +131,18 @@ func (m *solvedMaker) solve(s *linalg.Schedule, places, x []tape.Value) {
 	copy(x, at[:m.states])
 }
 
+// solved replaces the elements x of a right-hand side by those of a row of K, or of its tangent. entry returns entries
+// of the Jacobian.
+func (m *solvedMaker) solved(places, x []tape.Value, entry func(e int32) tape.Value) {
+	m.solve(m.straight.Solve, places, x)
+	for _, e := range m.matrix.Outer {
+		x[e.Row] = m.b.Op3(tape.FMA, m.b.Mul(m.h, entry(e.E)), x[e.Col], x[e.Row])
+	}
+	for q := m.states; q < m.all; q++ {
+		x[q] = m.b.Mul(x[q], m.b.Scalar(m.a.Gamma))
+	}
+}
+
 // factor returns the places of a solve after the elimination of I/γ - h ∂f/∂y, and whether its pivots serve: 1 if so.
 func (m *solvedMaker) factor(j []tape.Value) (places []tape.Value, serve tape.Value) {
 	f := m.straight.Factor
@@ -248,13 +260,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 				x[e.Row] = m.b.Op3(tape.FMA, hg, j[e.E], x[e.Row])
 			}
 		}
-		m.solve(m.straight.Solve, places, x)
-		for _, e := range m.matrix.Outer {
-			x[e.Row] = m.b.Op3(tape.FMA, m.b.Mul(m.h, j[e.E]), x[e.Col], x[e.Row])
-		}
-		for q := m.states; q < m.all; q++ {
-			x[q] = m.b.Mul(x[q], m.b.Scalar(m.a.Gamma))
-		}
+		m.solved(places, x, func(e int32) tape.Value { return j[e] })
 		k = append(k, m.row(x))
 		save(i, k[i])
 	}
@@ -350,6 +356,13 @@ func (m *solvedMaker) left(row int) tape.Value {
 		return m.b.Scalar(c)
 	}
 	return m.input("row."+strconv.Itoa(row), nil, &part{vecStep, row, 1})
+}
+
+// served returns 1 in lanes with a step that the programs of these exchanges have made, and else 0.
+func (m *solvedMaker) served() tape.Value {
+	rows := m.lanes.rows
+	of := m.b.Op2(tape.Equal, m.left(rows.Serve), m.b.Scalar(float64(m.lanes.number)))
+	return m.b.Mul(of, m.left(rows.Mask))
 }
 
 // backward returns the tape of a step's transpose; pull and curl are the transposes of the rates and of their Jacobian,
@@ -505,13 +518,54 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 		}
 	}
 	if m.lanes != nil {
-		rows := m.lanes.rows
-		of := m.b.Op2(tape.Equal, m.left(rows.Serve), m.b.Scalar(float64(m.lanes.number)))
-		m.mask = m.b.Mul(of, m.left(rows.Mask))
+		m.mask = m.served()
 		t0 = m.masked(y0b, y1, t0, t1, acc, before)
 	}
 	m.ended(y0b, t0, sums, acc)
 	return m.b.Tape(), sums
+}
+
+// tangents returns the tape of the tangent of a step of several runs, as movedMaker.moved has its outputs. push and
+// curl are the tangents of the rates and of their Jacobian, which is nil where that does not move.
+func (m *solvedMaker) tangents(push, curl *tape.Tape) *tape.Tape {
+	d := &movedMaker{stepMaker: m.stepMaker, push: push}
+	y0, y0d, k, before := d.began()
+	td := d.fresh(before)
+	f := m.straight.Factor
+	places := make([]tape.Value, f.Values+f.Factors+2*f.N)
+	j := map[int32]tape.Value{}
+	m.kepts(places[f.Values:], j)
+
+	got := map[string]tape.Value{}
+	if curl != nil {
+		got = m.at(curl, 0, m.stage(0, y0, nil), d.moving(0, before, y0d, nil))
+	}
+	jd := make([]tape.Value, len(m.matrix.All))
+	for _, o := range m.entries {
+		for i, v := range m.flat(d.rowOr(got, tapec.Tangent.Of(o.name), o.shape), o.shape) {
+			jd[o.first+i] = m.b.Mul(m.h, v)
+		}
+	}
+	kd, rates := make([]map[string]tape.Value, m.a.Stages), make([]map[string]tape.Value, m.a.Stages)
+	for i := 1; i < m.a.Stages; i++ {
+		same := m.a.Same[i]
+		if same == i {
+			rates[i] = d.pushed(i, m.stage(i, y0, k), d.moving(i, td, y0d, kd))
+		}
+		row := map[string]tape.Value{}
+		for _, r := range m.rows {
+			row[r.name] = m.sum(m.a.C[i], m.one, rates[same][r.name], r.shape, func(j int) tape.Value {
+				return kd[j][r.name]
+			})
+		}
+		x, kappa := m.elements(row), append(m.elements(k[i])[:m.states:m.states], m.b.Scalar(m.a.Gammas[i]))
+		for _, e := range m.matrix.All {
+			x[e.Row] = m.b.Op3(tape.FMA, jd[e.E], kappa[e.Col], x[e.Row])
+		}
+		m.solved(places, x, func(e int32) tape.Value { return j[e] })
+		kd[i] = m.row(x)
+	}
+	return d.moved(m.served(), before, td, y0d, kd)
 }
 
 // products returns the cotangents of the entries of the Jacobian, h Σ_i v_i κ_iᵀ, as inputs of its transpose.
