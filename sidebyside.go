@@ -31,8 +31,8 @@ type Lanes struct {
 // LaneCount is how many runs Lanes makes at a time.
 const LaneCount = solvers.LaneCount
 
-// solvedPairs is how many states times objectives the gradients of Rosenbrock runs may have. Single runs have the lanes
-// for the objectives; beyond about this many they are quicker.
+// solvedPairs is how many states times objectives the gradients of Rosenbrock runs with full matrices may have. Single
+// runs have the lanes for the objectives; beyond about this many they are quicker.
 const solvedPairs = 32
 
 // Lanes returns what runs the model for sets of values with the names of those in the options; with derivatives if
@@ -124,9 +124,8 @@ func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
 	forms := r.solver.Side()
 	steps := make([]solvers.LaneStepper, len(forms))
 	for k, form := range forms {
-		if form == nil ||
-			l.back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil &&
-				r.model.system.States()*len(r.objectives) > solvedPairs {
+		if form == nil || l.back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil && form.Full() &&
+			r.model.system.States()*len(r.objectives) > solvedPairs {
 			continue
 		}
 		if step := r.problem.Lanes(values, slopes, form, first); step != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,15 @@ event dose every 0.3*c from 0.1 { y = y + 0.1*a  x = 0.9*x }
 event late at d { x += 0.5 }
 objective J = final(x) + final(n)
 objective K = integral(x*y, from = 0.2*a, to = 1.1 + 0.1*b) + at_event(dose, pre(x)*post(y), nth = 1)
+`,
+	"chain": `
+time t from 0 to 2
+param a = 1.5, b = 1, c = 1.5, d = 1
+state u[9] = [d, 0, 0, 0, b, 0, 0, 0, 1]
+u[1]' = -3e3*a*u[1] + 100*b*u[2]^2
+u[i]' = 1e3*c*(u[i - 1] - u[i])*u[1] - 50*d*u[i]*u[i + 1] for i in 2:8
+u[9]' = u[8] - b*u[9] + sin(c*t)
+objective J[i] = final(u[i]) for i in 1:9
 `,
 	"observed": `
 time t from 0.1*b to 1 + d
@@ -259,8 +269,12 @@ func besideAlone(b *testing.B, name string, m *odes.Model, opts odes.Options, va
 		if lanes == nil || err != nil {
 			b.Fatal(lanes, err)
 		}
+		steps := make([]int, b.N)
 		b.ResetTimer()
-		lanes.Run(b.Context(), b.N, value, func(int) []float64 { return row }, make([]int, b.N))
+		lanes.Run(b.Context(), b.N, value, func(int) []float64 { return row }, steps)
+		if i := slices.Index(steps, -1); i >= 0 {
+			b.Errorf("member %d of %d is to be made alone", i, b.N)
+		}
 	})
 	b.Run(name+"/alone", func(b *testing.B) {
 		alone, err := m.Prepare(opts)

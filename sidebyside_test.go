@@ -485,8 +485,8 @@ func TestNotSideBySide(t *testing.T) {
 		"steady":   "x' = 1 - k*x\nobjective J = steady(x)\n",
 		"peak":     "x' = 1 - k*x\nobjective J = max_over(x)\n",
 		"implicit": "x' = 1 - k*x\nobjective J = final(x)\nsolver { method = radau5 }\n",
-		"pairs": "x' = 1 - k*x\nstate u[7] = 1\nu' = -1e3*u*x\nobjective J[i] = final(u[i]) for i in 1:5\n" +
-			"solver { method = rodas5p }\n",
+		"pairs": "x' = sum(u) - k*x\nstate u[7] = 1\nu' = -1e3*u*sum(u)*x\n" +
+			"objective J[i] = final(u[i]) for i in 1:5\nsolver { method = rodas5p }\n",
 		"many": "x' = 1 - k*x\nstate u[17] = 1\nu' = -u*x\nobjective J = final(x)\n",
 	} {
 		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\n"+text, odes.ParseOptions{})

@@ -44,6 +44,12 @@ type LaneForm struct {
 	Inside    bool              // something is read within steps
 }
 
+// Full reports whether steps solve equations whose factors have more than half of all places.
+func (f *LaneForm) Full() bool {
+	n := len(f.Matrix.Diagonal)
+	return 2*f.Matrix.Factors > n*n
+}
+
 // NewLaneRows returns the rows of steps by form.
 func NewLaneRows(form *LaneForm, z Size) LaneRows {
 	w := z.N + z.Q
