@@ -98,6 +98,7 @@ func (l *Lanes) equip() error {
 			}
 			forth := r.problem.Worker(slopes)
 			w.Forth = sens.TangentWorker{System: forth, Objectives: forth, Method: r.run.method(lanes)}
+			w.Flow = r.settings.Mode == sens.ModeForward
 		}
 		if i == 0 {
 			if steps, err = l.steppers(slopes); err != nil || steps == nil {
@@ -153,12 +154,14 @@ func (l *Lanes) solve(err error) {
 	l.off = l.equip() != nil || l.runs == nil
 }
 
-// sideBySide reports whether nothing but a run, and its discrete derivatives, is asked for. Invariants are checked at
-// the start alone: that one is lost on the way is a warning, which rows do not hold.
+// laneModes are the modes whose derivatives are made side by side.
+var laneModes = []string{sens.ModeAdjoint, sens.ModeTangent, sens.ModeForward}
+
+// sideBySide reports whether nothing but a run, and its derivatives by one of laneModes, is asked for. Invariants are
+// checked at the start alone: that one is lost on the way is a warning, which rows do not hold.
 func (r *Runner) sideBySide(gradient bool) bool {
-	mode := r.settings.Mode
 	return len(r.parts) == 0 && !r.settings.Trust && !r.shows() && !r.wantsSecond() && r.errorControl == nil &&
-		!r.model.system.Settles() && (!gradient || mode == sens.ModeAdjoint || mode == sens.ModeTangent)
+		!r.model.system.Settles() && (!gradient || slices.Contains(laneModes, r.settings.Mode))
 }
 
 // directions returns how many directions tangents go in.

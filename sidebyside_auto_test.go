@@ -57,7 +57,7 @@ func TestSideBySideAutoRandom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err, text)
 			}
-			opts := odes.Options{Settings: append([]odes.Setting{{Key: "sens.mode", Value: laneModes[seed/3%2]}},
+			opts := odes.Options{Settings: append([]odes.Setting{{Key: "sens.mode", Value: laneModes[seed/3%3]}},
 				autos[seed%len(autos)]...)}
 			if got := sideBySide(t, m, opts, members, seed%3 > 0, laneValues); got != members {
 				t.Errorf("%d of %d in lanes\n%s", got, members, text)
@@ -84,7 +84,7 @@ func TestSideBySideAutoDrawn(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		mode := odes.Setting{Key: "sens.mode", Value: laneModes[k/7%2]}
+		mode := odes.Setting{Key: "sens.mode", Value: laneModes[k/7%3]}
 		opts := odes.Options{Settings: append([]odes.Setting{mode}, autos[k%3]...)}
 		n := 1 + r.IntN(19)
 		t.Run(strconv.Itoa(k), func(t *testing.T) {
@@ -124,10 +124,10 @@ objective J = final(w) + integral(w*x)
 	if err != nil || one.Stats.Changes < 4 {
 		t.Fatalf("%v, or too few changes: %d", err, one.Stats.Changes)
 	}
-	for i, gradient := range []bool{false, true, true} {
-		opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: laneModes[i/2]}}}
+	for i, gradient := range []bool{false, true, true, true} {
+		opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: laneModes[max(0, i-1)]}}}
 		if got := sideBySide(t, m, opts, 40, gradient, laneValues); got != 40 {
-			t.Errorf("%s, gradient %t: %d of 40 in lanes", laneModes[i/2], gradient, got)
+			t.Errorf("%s, gradient %t: %d of 40 in lanes", laneModes[max(0, i-1)], gradient, got)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func TestSideBySideInsideDrawn(t *testing.T) {
 		}
 		text += "objective M = sum_at(" + manyTimes(r, 17+r.IntN(60), 0.2, k%2 == 0) + ", x*y + d*x + n)\n"
 		opts = odes.Options{Settings: append([]odes.Setting{
-			{Key: "sens.mode", Value: laneModes[k/7%2]}, {Key: "solver.rtol", Value: "1e-6"},
+			{Key: "sens.mode", Value: laneModes[k/7%3]}, {Key: "solver.rtol", Value: "1e-6"},
 		}, autos[k%4]...)}
 		if k%3 > 0 {
 			method := insideMethods[k%len(insideMethods)]

@@ -159,7 +159,7 @@ func TestSideBySideRandom(t *testing.T) {
 				t.Fatal(err, text)
 			}
 			opts := odes.Options{Settings: []odes.Setting{
-				{Key: "sens.mode", Value: laneModes[seed/3%2]},
+				{Key: "sens.mode", Value: laneModes[seed/3%3]},
 				{Key: "solver.rtol", Value: "1e-5"},
 				{Key: "solver.method", Value: rosenbrocks[seed%len(rosenbrocks)]},
 			}}
@@ -253,7 +253,7 @@ func stiffBeside(b *testing.B, method, mode string, of map[string][]string) {
 				{Key: "sens.trust", Value: "off"},
 			},
 		}
-		besideAlone(b, model.name+"/"+method, m, opts, value)
+		besideAlone(b, mode+"/"+model.name+"/"+method, m, opts, value)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"odes.dev/odes"
 )
 
-// tangents are the settings of runs with tangents.
-func tangents(method string) []odes.Setting {
-	list := []odes.Setting{{Key: "sens.mode", Value: "tangent"}, {Key: "solver.rtol", Value: "1e-6"}}
+// tangents are the settings of runs with tangents, in one of two modes.
+func tangents(mode, method string) []odes.Setting {
+	list := []odes.Setting{{Key: "sens.mode", Value: mode}, {Key: "solver.rtol", Value: "1e-6"}}
 	if method != "" {
 		list = append(list, odes.Setting{Key: "solver.method", Value: method})
 	}
@@ -43,9 +43,11 @@ func TestSideBySideTangents(t *testing.T) {
 					}
 					n := 1 + (7*i+len(text))%23
 					for k, m := range []*odes.Model{m, many} {
-						got := sideBySide(t, m, odes.Options{Settings: tangents(method)}, n, true, laneValues)
-						if got != n {
-							t.Errorf("%s, many times %t: %d of %d in lanes", method, k == 1, got, n)
+						for _, mode := range laneModes[1:] {
+							opts := odes.Options{Settings: tangents(mode, method)}
+							if got := sideBySide(t, m, opts, n, true, laneValues); got != n {
+								t.Errorf("%s, %s, many times %t: %d of %d in lanes", mode, method, k == 1, got, n)
+							}
 						}
 					}
 				}
@@ -63,7 +65,8 @@ func TestSideBySideTangentsDrawn(t *testing.T) {
 		if k%3 == 0 {
 			text += "objective M = sum_at(" + manyTimes(r, 17+r.IntN(60), 0.2, k%2 == 0) + ", x*y + d*x + n)\n"
 		}
-		opts = odes.Options{Settings: tangents([]string{"dopri5", "tsit5", "dop853", "bs3", ""}[k%5])}
+		method := []string{"dopri5", "tsit5", "dop853", "bs3", ""}[k%5]
+		opts = odes.Options{Settings: tangents(laneModes[1+k/5%2], method)}
 		if k%4 == 1 {
 			opts.Wrt = []string{"a", "b", "c", "d", "initial(x)", "initial(y)"}[r.IntN(5):]
 		}
@@ -79,8 +82,10 @@ func BenchmarkSideBySideTangentsStiff(b *testing.B) {
 		"hires":      {"Pr_T", "Pfr_T", "PrX_T", "PfrX_T", "PrX2_T", "PfrX2_T", "PfrXE_T", "E_T"},
 		"oregonator": {"X_T", "Y_T", "Z_T"},
 	}
-	for _, method := range []string{"rodas5p", "auto"} {
-		stiffBeside(b, method, "tangent", of)
+	for _, mode := range laneModes[1:] {
+		for _, method := range []string{"rodas5p", "auto"} {
+			stiffBeside(b, method, mode, of)
+		}
 	}
 }
 
@@ -103,13 +108,15 @@ y' = -c*y + d*x*y
 		b.Fatal(err)
 	}
 	params := []string{"a", "b", "c", "d"}
-	for n := 1; n <= 4; n++ {
-		opts := odes.Options{Threads: 1, Set: laneValues(0), Wrt: params[:n], Settings: []odes.Setting{
-			{Key: "solver.method", Value: "dopri5"},
-			{Key: "solver.rtol", Value: "1e-8"},
-			{Key: "sens.mode", Value: "tangent"},
-			{Key: "sens.trust", Value: "off"},
-		}}
-		besideAlone(b, strconv.Itoa(n), m, opts, laneValues)
+	for _, mode := range laneModes[1:] {
+		for n := 1; n <= 4; n++ {
+			opts := odes.Options{Threads: 1, Set: laneValues(0), Wrt: params[:n], Settings: []odes.Setting{
+				{Key: "solver.method", Value: "dopri5"},
+				{Key: "solver.rtol", Value: "1e-8"},
+				{Key: "sens.mode", Value: mode},
+				{Key: "sens.trust", Value: "off"},
+			}}
+			besideAlone(b, mode+"/"+strconv.Itoa(n), m, opts, laneValues)
+		}
 	}
 }

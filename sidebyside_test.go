@@ -268,7 +268,7 @@ objective K = integral(x*t, from = b)
 }
 
 // laneModes are the modes whose derivatives are made in lanes.
-var laneModes = []string{"adjoint", "tangent"}
+var laneModes = []string{"adjoint", "tangent", "forward"}
 
 // laneValues are values of the params of laneModels.
 func laneValues(i int) []odes.Assignment {
@@ -571,7 +571,7 @@ func TestSideBySideDrawn(t *testing.T) {
 	drawn(t, 11, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
 		text = drawnEvents(r)
 		opts = odes.Options{Settings: []odes.Setting{
-			{Key: "sens.mode", Value: laneModes[k/5%2]},
+			{Key: "sens.mode", Value: laneModes[k/5%3]},
 			{Key: "solver.rtol", Value: "1e-6"},
 			{Key: "solver.method", Value: []string{"dopri5", "tsit5", "dop853", "bs3", "rodas5p"}[k%5]},
 		}}

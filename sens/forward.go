@@ -42,11 +42,23 @@ func (a *Forward) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 
 // flowStep moves the derivatives at a fixed time through step i.
 func (w *walk) flowStep(i int, st *solvers.Step) {
-	d, e := &w.d, w.run.End(i)
 	w.within(limitsOf(w.run, i, st))
-	if i == 0 || !w.run.Free(i-1) {
-		w.move(st.T, st.Y0, w.td, -1)
+	w.flow(st, w.run.End(i), w.rates.at(i), w.ahead[i], i == 0 || !w.run.Free(i-1))
+}
+
+// leave makes the derivatives, which are those at a time that moves, where the state is y, those at a fixed time.
+func (w *walk) leave(t float64, y []float64) {
+	w.move(t, y, w.td, -1)
+	clear(w.td)
+}
+
+// flow moves the derivatives at a fixed time through st. rate is that of the guard that ended it. ahead is the tangent
+// of its time if its length is zero. moved tells that they are not yet those at a fixed time.
+func (w *walk) flow(st *solvers.Step, e solvers.End, rate float64, ahead []float64, moved bool) {
+	if moved {
+		w.leave(st.T, st.Y0)
 	}
+	d := &w.d
 	clear(w.td)
 	clear(d.H)
 	w.push(st)
@@ -63,8 +75,8 @@ func (w *walk) flowStep(i int, st *solvers.Step) {
 		switch {
 		case w.instants[e.Index].Fixed:
 			clear(w.td)
-		case st.H == 0 && !e.Here && w.ahead[i] != nil:
-			copy(w.td, w.ahead[i])
+		case st.H == 0 && !e.Here && ahead != nil:
+			copy(w.td, ahead)
 		default:
 			w.instant(e, w.td)
 		}
@@ -72,7 +84,7 @@ func (w *walk) flowStep(i int, st *solvers.Step) {
 		clear(w.w)
 		w.sys.GuardPush(e.Index, st.T1, st.Y1, w.w, w.yd, w.r)
 		for j, x := range w.r {
-			w.td[j] = share(x, w.rates.at(i))
+			w.td[j] = share(x, rate)
 		}
 	}
 	w.move(st.T1, st.Y1, w.td, 1)

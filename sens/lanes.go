@@ -8,7 +8,7 @@ import (
 )
 
 // LaneRuns makes runs of one system side by side, each with its own values, and the derivatives of each: in a lane of
-// solvers.Lanes what Solver and Adjoint or Tangent make alone, to the same bits. It belongs to one goroutine.
+// solvers.Lanes what Solver and Adjoint, Tangent or Forward make alone, to the same bits. It belongs to one goroutine.
 //
 // When the run of a lane has ended, the next one takes its place. On the way back each lane walks through its runs, the
 // last one first, and all of them through the same blocks; tangents go through them once more from the start.
@@ -40,6 +40,7 @@ type LaneWorker struct {
 	Objectives Objectives      // of its system
 	Back       CotangentWorker // for derivatives by the adjoint; else without a System
 	Forth      TangentWorker   // for tangents
+	Flow       bool            // Forth has derivatives at fixed times, as Forward does
 	// Resume gives the systems the values of run i, which they had when it was made.
 	Resume func(i int)
 	// Start sees the start of every run, unless it is nil. A run of which it returns an error is to be made alone.
@@ -97,6 +98,10 @@ type laneRun struct {
 	then   *laneRun   // with tangents: the run that comes next in its lane
 	beside *besideRun // nil until it is seen by another sink
 	ready  bool       // with tangents: the walk of its lane has what the block has made
+	// With Flow: the walk of its lane has derivatives at a time that moves; that time, and the state then.
+	moved bool
+	t     float64
+	y     []float64
 }
 
 // laneItem is a mark or a step, and the block that it comes after: for a step the one in which its lane is masked.
@@ -138,7 +143,7 @@ func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) 
 	back := len(lanes) > 0 && lanes[0].Back.System != nil
 	forth := len(lanes) > 0 && lanes[0].Forth.System != nil
 	l := &LaneRuns{
-		runs: solvers.NewLanes(steps, back || forth, forth), lanes: lanes, opts: opts,
+		runs: solvers.NewLanes(steps, back || forth, forth, forth && lanes[0].Flow), lanes: lanes, opts: opts,
 		at: make([]*laneRun, len(lanes)),
 	}
 	for _, w := range lanes {
@@ -147,7 +152,11 @@ func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) 
 			if err := l.record.Begin(f.System, f.Method); err != nil {
 				return nil, err
 			}
-			l.walks = append(l.walks, newWalk(f, &l.record))
+			to := newWalk(f, &l.record)
+			if z := l.record.Size(); w.Flow {
+				to.k = make([]float64, z.N+z.Q)
+			}
+			l.walks = append(l.walks, to)
 			l.width = f.System.Lanes()
 		}
 		if w.Back.System == nil {

@@ -2,9 +2,10 @@ package sens
 
 import "odes.dev/odes/solvers"
 
-// forth makes the derivatives of each run in some directions, from first on: what Tangent makes, to the same bits. Each
-// lane walks through its runs, and all of them through the same blocks. Steps whose lengths may move, and those within
-// which something is read, are pushed lane by lane.
+// forth makes the derivatives of each run in some directions, from first on: what Tangent makes, or Forward, to the
+// same bits. Each lane walks through its runs, and all of them through the same blocks. Steps whose lengths may move,
+// and those within which something is read, are pushed lane by lane. Forward has other derivatives where lengths move,
+// and the same on all other steps.
 func (l *LaneRuns) forth(first, directions int) {
 	n := min(l.width, directions-first)
 	present := l.present[:0]
@@ -47,10 +48,19 @@ func (l *LaneRuns) push(j, n int) {
 		r.take(w, n)
 		r.dense(&w.dense, nil, j)
 		w.within(limits{}, false)
-		w.through(-1, &w.dense, solvers.End{}, 0, nil)
+		w.cross(&w.dense, solvers.End{}, 0, nil, false)
 		r.ready = true
 	}
 	step.Push(block, n)
+}
+
+// cross moves the derivatives through a step that no run keeps; see through, and flow for moved.
+func (w *walk) cross(st *solvers.Step, e solvers.End, rate float64, ahead []float64, moved bool) {
+	if w.k != nil {
+		w.flow(st, e, rate, ahead, moved)
+	} else {
+		w.through(-1, st, e, rate, ahead)
+	}
 }
 
 // reads reports whether item k is read within a step, after block j.
@@ -84,7 +94,8 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 				st = &w.dense
 			}
 			w.within(it.limits())
-			w.through(-1, st, it.end, it.rate, it.ahead)
+			w.cross(st, it.end, it.rate, it.ahead, r.moved)
+			r.moved, r.t, r.y = it.end.Kind != solvers.EndFree, st.T1, it.step.Y1
 			if st.H > 0 {
 				r.predict(w, r.next+1, j)
 			}
@@ -97,8 +108,10 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 		default:
 			w.mark = it.mark
 			w.pushMark(r.next, it.left, first)
+			r.t, r.y = it.mark.T, it.mark.Yp
 			switch w.mark.Kind {
 			case solvers.MarkStart:
+				r.moved = true
 				r.predict(w, r.next+1, j)
 			case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
 				entered = true
@@ -109,6 +122,10 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 		return
 	}
 	step := r.of.runs.Stepper(0)
+	if w.k != nil && r.moved && !step.Rows().Timed { // else the next step is an item, which has limits for the field
+		w.leave(r.t, r.y)
+		r.moved = false
+	}
 	if entered {
 		step.Enter(r.lane, w.sys)
 		step.EnterPush(r.lane, w.sys)

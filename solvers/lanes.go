@@ -162,6 +162,7 @@ type Lanes struct {
 	lanes   [LaneCount]lane
 	keep    bool         // blocks are kept
 	forth   bool         // for tangents
+	own     bool         // steps that end at given times are the Solver's
 	made    []blockPlace // of those that are kept
 	present int          // the block of the steps that are made
 	moves   bool         // some steps end at times that depend on something
@@ -208,12 +209,13 @@ type lane struct {
 var errAside = errors.New("not side by side")
 
 // NewLanes returns what makes the runs of solvers with these programs. keep tells that there will be a way back, or,
-// with forth, one of tangents.
+// with forth, one of tangents. With own, all steps that end at given times are the Solver's: even where the times do
+// not move, what happens to derivatives there may change the signs of zeros.
 //
 // There is one for each member of the method; nil for a member whose steps are not made side by side. They
 // share what Enter and Lay give and Take takes back.
-func NewLanes(steps []LaneStepper, keep, forth bool) *Lanes {
-	l := &Lanes{keep: keep, forth: forth}
+func NewLanes(steps []LaneStepper, keep, forth, own bool) *Lanes {
+	l := &Lanes{keep: keep, forth: forth, own: own}
 	for _, step := range steps {
 		m := memberLanes{step: step}
 		if step != nil {
@@ -367,7 +369,7 @@ type LaneReader interface {
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	l.present, l.made = -1, l.made[:0]
 	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
-	l.moves = solvers[0].moves() || l.forth && l.members[0].rows.Timed
+	l.moves = solvers[0].moves() || l.own || l.forth && l.members[0].rows.Timed
 	l.jumps = solvers[0].jumps()
 	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
 	for i := range l.members {

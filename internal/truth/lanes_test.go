@@ -74,7 +74,7 @@ func besideAlone(t *testing.T, text string, seed uint64) (made int) {
 	methods := []string{"dopri5", "tsit5", "auto", "bs3", "dop853", "rodas5p", "ros3p", "rosenbrock23"}
 	opts := odes.Options{Set: set(0), Threads: 1, Settings: append([]odes.Setting{
 		{Key: "solver.method", Value: methods[seed%uint64(len(methods))]},
-		{Key: "sens.mode", Value: []string{"adjoint", "tangent"}[seed/uint64(len(methods))%2]},
+		{Key: "sens.mode", Value: []string{"adjoint", "tangent", "forward"}[seed/uint64(len(methods))%3]},
 		{Key: "sens.trust", Value: "off"},
 		{Key: "solver.max_steps", Value: "20000"},
 	}, settings()...)}
