@@ -34,6 +34,9 @@ objective V = final(v)
 		"y' = v\nevent e when x > th { y += 1 }":                          "u r", // what holds at the start is no event
 		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += D }": "u r D",
 		"y' = v\nevent e when x > th { v = 0*v + 2*v }":                   "u r",
+		"y' = v\nevent e when x > th at start { y += 1 }":                 "u r th initial(x)",
+		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += 1 }": "u r th initial(x)", // which makes it come
+		"state h = 0, w = 1\nh' = w\nw' = -0.1*w\ny' = if h < 2 then 1 else 2\nevent b when h >= 2 { w = 0 }": "",
 		// A body sets it, and then it is moved.
 		"y' = if x > th then 1 else 0\nevent s at 2 { x = th }":                      "u r th initial(x)",
 		"y' = if x > 3 then 1 else 0\nevent s at 2 { x = 3 }":                        "",
@@ -101,6 +104,31 @@ objective V = final(v)
 		}
 		if got := strings.Join(got, " "); got != want {
 			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
+// TestTiesInExperiments has a tie in an experiment, of which the objective is the total of likelihoods.
+func TestTiesInExperiments(t *testing.T) {
+	s, err := sensitivities(t, `
+param ta = 3, tb = 3
+time t from 0 to 6
+state x = 0
+x' = 0
+event a at ta { x = 1 }
+event b at tb { x = 2 }
+data D { time = [5]  v = [1] }
+observe o = x ~ normal(1) from D.v
+experiment A { use D }
+objective L = nll()
+`, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Variables {
+		want := !v.Initial
+		if marked := s.Trust(0, v) != odes.Sound; marked != want {
+			t.Errorf("by %v: marked %v", v, marked)
 		}
 	}
 }

@@ -42,12 +42,14 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			return k.Clock && find.Fixed(&m)
 		}), after, nil
 	}
+	find.Begin()
 	last := -1 // of the marks with kinks
 	for i := range run.Marks() {
 		found, _, err := look(i)
 		if err != nil {
 			return nil, 0, err
 		}
+		find.Meet(&m)
 		if len(found) > 0 {
 			last = i
 		}

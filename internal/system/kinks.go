@@ -22,13 +22,15 @@ type Kinks struct {
 	once    []outlet // what is computed from params before the run
 	// guards and bodies, by events, evaluate thresholds and what sets states to them; guards is nil without conditions
 	// on states.
-	guards *tape.Evaluator[float64]
-	bodies map[int]*tape.Evaluator[float64]
-	rates  *tape.Evaluator[float64]
-	size   []float64    // of the margins of guards at the start, as sizes tells them
-	small  []bool       // guards
-	sets   bool         // a body at a time of its own may set a state to a threshold
-	stuck  map[int]bool // guards whose margin has come to 0 by itself, or was set to 0, and has rested there since
+	guards   *tape.Evaluator[float64]
+	bodies   map[int]*tape.Evaluator[float64]
+	rates    *tape.Evaluator[float64]
+	size     []float64       // of the margins of guards at the start, as sizes tells them
+	small    []bool          // guards
+	sets     bool            // a body at a time of its own may set a state to a threshold
+	happened map[[2]int]bool // events, by elements, that happen in the run
+	waiting  map[int]bool    // those of stuck that are of events, since the start
+	stuck    map[int]bool    // guards whose margin has come to 0 by itself, or was set to 0, and has rested there since
 	// beside are params and discretes a little to one side and the other of those at the present mark, as they move
 	// with what derivatives are taken by; those of other discretes are theirs. It is empty where no operation depends
 	// on params and discretes alone.
@@ -65,15 +67,18 @@ type Kink struct {
 	value tape.Value
 	at    values
 	rests bool // the run rests at it, or follows it
+	body  bool // it is one of the body of an event
 	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
-	margins        []int // of conditions at rest, or one that is set: their guards
-	unknown        bool  // that reads algebraic unknowns, whose rates are not known
-	forks          bool  // rates, or what they change by, are others where it holds than where it does not
-	seen           bool  // and has been looked at later,
-	stays          bool  // where it was still at rest
-	guard          int   // the margin that is 0 where it was found, in these modes; or -1
+	waits          bool    // it is that of an event, which did not hold at the start
+	margins        []int   // of conditions at rest, or one that is set: their guards
+	unknown        bool    // that reads algebraic unknowns, whose rates are not known
+	forks          bool    // rates, or what they change by, are others where it holds than where it does not
+	soon           float64 // and is to be looked at so much later at least
+	seen           bool    // and has been looked at later,
+	stays          bool    // where it was still at rest
+	guard          int     // the margin that is 0 where it was found, in these modes; or -1
 	modes          []float64
 	decides        bool // about modes, or events
 }
@@ -194,8 +199,19 @@ func (k *Kinks) addOnce() {
 	}
 }
 
+// Begin tells that another run is looked at.
+func (k *Kinks) Begin() { k.happened = map[[2]int]bool{} }
+
+// Meet notes what happens at a mark. It is called for all marks of a run before kinks are weighed.
+func (k *Kinks) Meet(m *solvers.Mark) {
+	if m.Kind == solvers.MarkFire {
+		k.happened[[2]int{m.Firing.Event, m.Firing.Elem}] = true
+	}
+}
+
 // AtMark lists the kinks at which the model is at a mark of a run of length span: in what objectives read
 // there, and in the rates if they do not leave them. A kink at one moment has no weight in an integral.
+// What happens in the run must be known: see Meet.
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
 	k.follow(m)
@@ -469,12 +485,15 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	fired := make([]float64, m.Firing.Elem+1)
 	fired[m.Firing.Elem] = 1
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: fired}
+	if len(k.at(t, &at)) == 0 {
+		return nil
+	}
 	for _, out := range t.Outputs {
 		o := outlet{t, out.Name, func(int) bool { return true }}
 		found = append(found, k.through(o, &at, false)...)
 	}
 	for i := range found {
-		found[i].guard, found[i].modes = m.Guard, m.Mm
+		found[i].body, found[i].guard, found[i].modes = true, m.Guard, m.Mm
 	}
 	return found
 }
@@ -490,10 +509,16 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		return nil
 	}
 	p := k.point.p
-	after := k.margins(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: p})
-	if !slices.Contains(after, 0) {
+	after, size := k.sizes(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: p})
+	zero := func(margins []float64, i int) bool { return math.Abs(margins[i]) <= float64(noise*size[i]) }
+	some := false
+	for i := range after {
+		some = some || zero(after, i)
+	}
+	if !some {
 		return nil
 	}
+	seen := map[int]bool{}
 	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
 	for _, way := range []float64{beside, -beside} {
 		n := 0.0
@@ -501,7 +526,9 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
 		moved := k.margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
 		for i, g := range c.GuardList {
-			if settable(g) && (g.Clock || m.Guard < 0) && after[i] == 0 && before[i] != 0 && math.Abs(moved[i]) > 0 {
+			counts := settable(g) && (g.Clock || m.Guard < 0) && !seen[i]
+			if counts && zero(after, i) && !zero(before, i) && !zero(moved, i) {
+				seen[i] = true
 				from := append(inputsOf(c.Guards, tapec.Margins.Name(), i), k.TimeOf(m)...)
 				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
 				kink.at = values{

@@ -33,7 +33,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
 	if m.Kind == solvers.MarkStart {
-		k.stuck = map[int]bool{}
+		k.stuck, k.waiting = map[int]bool{}, map[int]bool{}
 		_, k.size = k.sizes(&at)
 	}
 	// small tells which margins are near 0 beside what they were at first, as those of any that rests are.
@@ -50,6 +50,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	if !small(k.peek(&at)) {
 		clear(k.stuck)
+		clear(k.waiting)
 		return nil
 	}
 	if k.rates == nil {
@@ -63,10 +64,16 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	if !small(k.peek(&later)) {
 		clear(k.stuck)
+		clear(k.waiting)
 		return nil
 	}
 	then := k.margins(&later)
 	here, near := k.sizes(&at)
+	k.peek(&at)
+	holds := make([]bool, len(here))
+	for i, x := range k.guards.Output(tapec.Truths.Name().String()) {
+		holds[i] = x != 0
+	}
 	// zero reports whether the margin of guard i is 0 but for rounding.
 	zero := func(i int, margin float64) bool { return k.small[i] && math.Abs(margin) <= float64(noise*near[i]) }
 	var before []float64
@@ -74,31 +81,40 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		before = k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p})
 	}
 	type kind struct {
-		at             source.Span
-		stuck, carried bool
+		at                    source.Span
+		stuck, carried, waits bool
 	}
 	same := map[kind]int{} // what else is found at a place and moves alike
 	for i, g := range c.GuardList {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
 			delete(k.stuck, i)
+			delete(k.waiting, i)
 			continue
 		}
 		carried := k.stuck[i]
 		switch {
-		case before == nil: // what holds from the start on is no event
-			k.stuck[i] = g.Event >= 0
+		case before == nil:
+			// A condition that does not hold at the start and does not come to hold is the same on the other side: what
+			// holds from the start on is no event.
+			k.stuck[i] = g.Event >= 0 && !g.Crossing && !holds[i] && !k.happened[[2]int{g.Event, g.Elem}] &&
+				!k.model.Checked.Events[g.Event].Start
+			if k.stuck[i] {
+				k.waiting[i] = true
+			}
 		case m.Guard >= 0 && k.alike(m, i), !zero(i, before[i]):
 			k.stuck[i], carried = true, false
+			delete(k.waiting, i)
 		}
-		of := kind{g.Span, k.stuck[i], carried}
+		of := kind{g.Span, k.stuck[i], carried, k.waiting[i]}
 		if n, ok := same[of]; ok {
 			found[n].margins = append(found[n].margins, i)
 			continue
 		}
 		same[of] = len(found)
 		kink := Kink{
-			Op: tape.Less, Span: g.Span, Rests: true, stuck: k.stuck[i], carried: carried, margins: []int{i}, guard: -1,
-			rests: true, From: inputsOf(c.Guards, tapec.Margins.Name(), i),
+			Op: tape.Less, Span: g.Span, Rests: true, From: inputsOf(c.Guards, tapec.Margins.Name(), i),
+			stuck: k.stuck[i], carried: carried, waits: k.waiting[i], margins: []int{i}, guard: -1, rests: true,
+			soon: eps,
 		}
 		kink.unknown = k.model.readsUnknowns(i)
 		found = append(found, kink)
@@ -225,6 +241,9 @@ func (x *Tangents) fork(at *values) {
 func (x *Tangents) slopesIn(at *values) (list []float64) {
 	rates := x.kinks.model.Compiled.Rates
 	e, _ := x.load(rates, at)
+	if e == nil {
+		return nil
+	}
 	e.Run()
 	for _, out := range rates.Outputs {
 		for _, z := range e.Value(out.Value) {

@@ -24,6 +24,9 @@ type Tangents struct {
 	yWas      []set // with what the last mark changed: before and after it
 	added     []set // what the body of the last mark moves states by, but for what they had moved by; or nil
 	dWas      []set
+	yHad      []set // before the last mark
+	dHad      []set
+	wrote     []bool       // states that the body of the last mark writes; or nil
 	time      set          // by what the time of the last mark moves
 	mark      solvers.Mark // the last one, without its vectors
 	slopesOf  *motion      // of params, and its time; nil until it is asked for
@@ -162,7 +165,8 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 	if !x.exact {
 		return
 	}
-	x.yWas, x.dWas, x.added = cloneSets(x.y), cloneSets(x.d), nil
+	x.yWas, x.dWas, x.added, x.wrote = cloneSets(x.y), cloneSets(x.d), nil, nil
+	x.yHad, x.dHad = cloneSets(x.y), cloneSets(x.d)
 	switch m.Kind {
 	case solvers.MarkStart:
 		x.begin(m)
@@ -172,10 +176,14 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 	if m.Kind != solvers.MarkStart && !x.time.empty() {
 		left, right := x.rates(m.T, m.Ym, m.Dm, m.Mm), x.rates(m.T, m.Yp, m.Dp, m.Mp)
 		for i, f := range left {
-			if f != right[i] && m.Kind != solvers.MarkSite && m.Kind != solvers.MarkFinal {
+			wrote := x.wrote != nil && x.wrote[i] // a body, which fire has followed
+			if f != right[i] && !wrote && m.Kind != solvers.MarkSite && m.Kind != solvers.MarkFinal {
 				x.y[i].join(x.time)
 			}
-			if f != 0 || right[i] != 0 { // what is read at that time moves with it
+			if f != 0 { // what is read at that time moves with it
+				x.yHad[i].join(x.time)
+			}
+			if f != 0 || right[i] != 0 {
 				x.yWas[i].join(x.time)
 			}
 		}
@@ -283,7 +291,14 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 			}
 		}
 	}
-	x.added = newSets(l.nY, x.columns)
+	x.added, x.wrote = newSets(l.nY, x.columns), make([]bool, l.nY)
+	for _, out := range t.Outputs {
+		if p := l.part(tapec.MustName(out.Name)); p.vec == vecY {
+			for i := range t.Shape(out.Value).Size() {
+				x.wrote[p.offset+i] = true
+			}
+		}
+	}
 	x.push(t, at, func(seed int, by set, e *tape.Evaluator[complex128]) {
 		for _, out := range t.Outputs {
 			for i, z := range e.Value(out.Value) {
@@ -533,7 +548,12 @@ func (x *Tangents) Weigh(found []Kink) {
 				k.spread(x.kinks.model)
 			}
 			if !k.alone() && x.exact {
+				was, dWas := x.yWas, x.dWas
+				if k.body {
+					x.yWas, x.dWas = x.yHad, x.dHad
+				}
 				x.leave(k)
+				x.yWas, x.dWas = was, dWas
 			}
 			x.close(k)
 		}
@@ -548,7 +568,7 @@ func (x *Tangents) Weigh(found []Kink) {
 
 // close ends the search for what moves a kink and for what that makes bend.
 func (x *Tangents) close(k *Kink) {
-	if !x.exact && !k.alone() && (k.guard >= 0 || k.stuck) {
+	if !x.exact && !k.alone() && (k.guard >= 0 || k.stuck && !k.waits) {
 		clear(k.Moves) // where a condition is met, what it is made of does not leave its place
 		return
 	}
@@ -694,7 +714,7 @@ func (x *Tangents) Point(t float64, y []float64) {
 		if conditions = conditions || k.Rests; !k.Rests {
 			x.tilt(k, &at)
 		}
-		if k.unknown && t > x.mark.T {
+		if k.unknown && t >= x.mark.T+k.soon {
 			here, size := x.kinks.sizes(&at)
 			still := slices.ContainsFunc(k.margins, func(m int) bool {
 				return math.Abs(here[m]) <= float64(noise*size[m])
@@ -903,10 +923,14 @@ func (w *Worker) Bends(i int, folds []Fold) []bool {
 	x := separation{neighbour: neighbour{Worker: w}}
 	x.begin()
 	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
+	total := false // of experiments, which may depend on anything
+	for name := range x.params {
+		total = total || !x.isParam(name)
+	}
 	out := make([]bool, len(folds))
 	for k := range folds {
 		in := &folds[k].Into
-		out[k] = in.all || w.model.Combined() || slices.Contains(in.rows, i) ||
+		out[k] = in.all || total || w.model.Combined() || slices.Contains(in.rows, i) ||
 			slices.ContainsFunc(in.names, func(n tapec.Name) bool { return x.seen[n] }) ||
 			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })
 	}
