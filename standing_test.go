@@ -132,3 +132,27 @@ objective L = nll()
 		}
 	}
 }
+
+// TestManyStandStill has so many conditions at rest that what moves them is not followed along the run.
+func TestManyStandStill(t *testing.T) {
+	s, err := sensitivities(t, `
+param u = 0, r = 1, q = 2
+time t from 0 to 2
+state x[n] = 1, y[n] = 0, v = 1
+const n = 400
+x[i]' = u - (x[i] - r) for i in 1:n
+y[i]' = (if x[i] > 1 then 1 else 0)*q for i in 1:n
+v' = -v
+objective J = final(sum(y))
+objective V = final(v)
+sens { wrt = [u, r] }
+`, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Variables {
+		if s.Trust(0, v) == odes.Sound || s.Trust(1, v) != odes.Sound {
+			t.Errorf("by %v: %v and %v", v, s.Trust(0, v), s.Trust(1, v))
+		}
+	}
+}

@@ -776,7 +776,7 @@ func (x *Tangents) End() {
 			if x.close(k); k.unknown && !k.stays {
 				clear(k.Moves)
 			}
-			k.Smooth = k.Smooth || k.Rests && !k.forks
+			k.Smooth = k.Smooth || k.Rests && !k.forks && x.exact // otherwise not all has been looked at
 		}
 	}()
 	if !x.exact {
