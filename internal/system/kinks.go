@@ -29,8 +29,9 @@ type Kinks struct {
 	small    []bool          // guards
 	sets     bool            // a body at a time of its own may set a state to a threshold
 	happened map[[2]int]bool // events, by elements, that happen in the run
-	waiting  map[int]bool    // those of stuck that are of events, since the start
-	stuck    map[int]bool    // guards whose margin has come to 0 by itself, or was set to 0, and has rested there since
+	// stuck are the guards whose margin has come to 0 by itself, or was set to 0, and has rested there since; true for
+	// those of events that have done so since the start.
+	stuck map[int]bool
 	// beside are params and discretes a little to one side and the other of those at the present mark, as they move
 	// with what derivatives are taken by; those of other discretes are theirs. It is empty where no operation depends
 	// on params and discretes alone.

@@ -33,7 +33,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
 	if m.Kind == solvers.MarkStart {
-		k.stuck, k.waiting = map[int]bool{}, map[int]bool{}
+		k.stuck = map[int]bool{}
 		_, k.size = k.sizes(&at)
 	}
 	// small tells which margins are near 0 beside what they were at first, as those of any that rests are.
@@ -50,7 +50,6 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	if !small(k.peek(&at)) {
 		clear(k.stuck)
-		clear(k.waiting)
 		return nil
 	}
 	if k.rates == nil {
@@ -64,7 +63,6 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	if !small(k.peek(&later)) {
 		clear(k.stuck)
-		clear(k.waiting)
 		return nil
 	}
 	then := k.margins(&later)
@@ -88,36 +86,34 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	for i, g := range c.GuardList {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
 			delete(k.stuck, i)
-			delete(k.waiting, i)
 			continue
 		}
-		carried := k.stuck[i]
+		waits, carried := k.stuck[i]
+		stuck := carried
 		switch {
 		case before == nil:
 			// A condition that does not hold at the start and does not come to hold is the same on the other side: what
 			// holds from the start on is no event.
-			k.stuck[i] = g.Event >= 0 && !g.Crossing && !holds[i] && !k.happened[[2]int{g.Event, g.Elem}] &&
+			waits = g.Event >= 0 && !g.Crossing && !holds[i] && !k.happened[[2]int{g.Event, g.Elem}] &&
 				!k.model.Checked.Events[g.Event].Start
-			if k.stuck[i] {
-				k.waiting[i] = true
-			}
+			stuck = waits
 		case m.Guard >= 0 && k.alike(m, i), !zero(i, before[i]):
-			k.stuck[i], carried = true, false
-			delete(k.waiting, i)
+			stuck, carried, waits = true, false, false
 		}
-		of := kind{g.Span, k.stuck[i], carried, k.waiting[i]}
+		if stuck {
+			k.stuck[i] = waits
+		}
+		of := kind{g.Span, stuck, carried, waits}
 		if n, ok := same[of]; ok {
 			found[n].margins = append(found[n].margins, i)
 			continue
 		}
 		same[of] = len(found)
-		kink := Kink{
+		found = append(found, Kink{
 			Op: tape.Less, Span: g.Span, Rests: true, From: inputsOf(c.Guards, tapec.Margins.Name(), i),
-			stuck: k.stuck[i], carried: carried, waits: k.waiting[i], margins: []int{i}, guard: -1, rests: true,
-			soon: eps,
-		}
-		kink.unknown = k.model.readsUnknowns(i)
-		found = append(found, kink)
+			stuck: stuck, carried: carried, waits: waits, margins: []int{i}, guard: -1, rests: true,
+			soon: eps, unknown: k.model.readsUnknowns(i),
+		})
 	}
 	return found
 }
