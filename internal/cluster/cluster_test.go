@@ -411,9 +411,37 @@ func TestCancelAndClean(t *testing.T) {
 	if err := Cancel(context.Background(), nc, p.ID); err != nil {
 		t.Fatal(err)
 	}
+	if err := Cancel(context.Background(), nc, p.ID); err == nil || !strings.Contains(err.Error(), "has no job") {
+		t.Errorf("a job that is gone: %v", err)
+	}
 	if n, err := Clean(context.Background(), nc); n != 0 || err != nil {
 		t.Error(n, err)
 	}
+}
+
+// Whoever asked has the last results before the worker is told that they are stored. They count all the same.
+func TestMetricsCountLastChunks(t *testing.T) {
+	const members = 400
+	address := serve(t)
+	p := problem(t, model, members)
+	metrics := &Metrics{}
+	stop := work(t, address, &Worker{Threads: 2, Metrics: metrics})
+	defer stop()
+	if _, err := gather(context.Background(), p, &Queue{Conn: connect(t, address)}); err != nil {
+		t.Fatal(err)
+	}
+	count := func() int {
+		metrics.mu.Lock()
+		defer metrics.mu.Unlock()
+		return metrics.members
+	}
+	for range 1000 {
+		if count() == members {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d members of %d are counted", count(), members)
 }
 
 // Results that are too large for a message come through the store of objects.

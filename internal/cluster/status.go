@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -80,8 +81,20 @@ func (q *queue) stored(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// Cancel takes a job out of a server, and stops workers that are at it. Results that are there go with it.
+// Cancel takes a job out of a server, and stops workers that are at it. Results that are there go with it. A job that
+// the server does not have is an error.
 func Cancel(ctx context.Context, nc *nats.Conn, job string) error {
+	list, err := Status(ctx, nc)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(s JobStatus) bool { return s.Job == job }) {
+		return fmt.Errorf("the queue has no job %q; odes queue status lists those that it has", job)
+	}
+	return cancel(ctx, nc, job)
+}
+
+func cancel(ctx context.Context, nc *nats.Conn, job string) error {
 	q, err := open(ctx, nc)
 	if err != nil {
 		return err
@@ -97,7 +110,7 @@ func Clean(ctx context.Context, nc *nats.Conn) (int, error) {
 		return 0, err
 	}
 	for _, s := range list {
-		if err := Cancel(ctx, nc, s.Job); err != nil {
+		if err := cancel(ctx, nc, s.Job); err != nil {
 			return 0, err
 		}
 	}

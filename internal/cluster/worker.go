@@ -134,7 +134,7 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 		w.setAside(ctx, q, m, fmt.Sprintf("given out %d times, and no worker came to an end with it", mostGiven))
 		return
 	}
-	ctx, stop := context.WithCancel(ctx)
+	at, stop := context.WithCancel(ctx) // until the job is over
 	defer stop()
 	w.mu.Lock()
 	w.next++
@@ -151,11 +151,11 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 			delete(w.busy, job)
 		}
 	}()
-	go beat(ctx, m, ackWait/4)
+	go beat(at, m, ackWait/4)
 	start := time.Now()
-	done, err := w.compute(ctx, q, job, chunk, own)
+	done, err := w.compute(at, q, job, chunk, own)
 	switch {
-	case ctx.Err() != nil: // cancelled, or this worker ends: another one may have it at once
+	case at.Err() != nil: // cancelled, or this worker ends: another one may have it at once
 		_ = m.Nak()
 		return
 	case errors.Is(err, errTransport):
@@ -166,8 +166,9 @@ func (w *Worker) task(ctx context.Context, q *queue, m jetstream.Msg, own map[st
 		w.setAside(ctx, q, m, err.Error())
 		return
 	}
+	// Whoever asked may have the result, and say that the job is over, before the server's answer is here.
 	if err := w.store(ctx, q, place(job, chunk), done.text); err != nil {
-		if ctx.Err() == nil { // otherwise the run is over, or this worker ends
+		if at.Err() == nil { // otherwise the run is over, or this worker ends
 			w.notice("the result of chunk %d is not stored: %v", chunk, err)
 		}
 		_ = m.NakWithDelay(retryTime)
