@@ -579,13 +579,9 @@ func TestSideBySideDrawn(t *testing.T) {
 	})
 }
 
-// howMany returns how many models are drawn: fewer in a short run, and a quarter of these with the race detector, which
-// looks for what none of them is about.
+// howMany returns how many models are drawn: fewer in a short run.
 func howMany(all, short int) int {
-	switch {
-	case raced:
-		return short / 4
-	case testing.Short():
+	if testing.Short() {
 		return short
 	}
 	return all

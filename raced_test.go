@@ -1,6 +1,0 @@
-//go:build race
-
-package odes_test
-
-// raced tells that the race detector watches.
-const raced = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package odes_test
-
-const raced = false
