@@ -288,7 +288,7 @@ func (p *blockPlan) assembleComplex(to []complex128, h complex128, a []float64, 
 
 // InterpolateComplex evaluates the dense output in complex arithmetic.
 func (r *implicitRungeKutta) InterpolateComplex(f ComplexField, s *ComplexStep, theta complex128, y []complex128) {
-	interpolateComplex(s, theta, y, r.beta, r.dps, r.w)
+	r.interpolate(s, theta, y, r.w)
 	if r.z != nil && r.z.ends != nil {
 		r.z.ends.SolveComplex(f.(complexJacobian), elem.CFMA(theta, s.H, s.T), y, nil)
 	}

@@ -27,8 +27,7 @@ import (
 type implicitRungeKutta struct {
 	*implicitScheme
 	stageWork
-	theta terms // β(θ)
-	drift terms // β'(θ)
+	interpolantAt
 
 	jac      *Jacobian // what the rest was made for
 	plan     *jacobianPlan
@@ -70,8 +69,7 @@ type blockSolver struct {
 func newImplicitRungeKutta(s *implicitScheme, size Size, lanes int) *implicitRungeKutta {
 	r := &implicitRungeKutta{implicitScheme: s, stageWork: newStageWork(size, lanes)}
 	r.f, r.e0, r.dead = make([]float64, r.w), make([]float64, r.w), make([]bool, r.rows)
-	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
-	r.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	r.interpolantAt = r.anywhere()
 	return r
 }
 
@@ -680,13 +678,6 @@ func (r *implicitRungeKutta) price(rates, jacobian float64) float64 {
 		price = math.FMA(priceFactor, math.FMA(2, solve, factor), price)
 	}
 	return price
-}
-
-// weigh makes theta the β(θ) and drift the β'(θ).
-func (r *implicitRungeKutta) weigh(theta float64) {
-	for j, p := range r.beta {
-		r.theta.c[j], r.drift.c[j] = poly(p, theta)
-	}
 }
 
 // Interpolate writes y[N] at T + theta·H. Both ends are exact: y is Y0 at 0 and Y1 at 1.

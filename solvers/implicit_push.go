@@ -184,7 +184,7 @@ func (r *implicitRungeKutta) denseStates(
 		r.Interpolate(f, s, theta, r.y)
 	}
 	r.weigh(theta)
-	r.denseTangent(s, d, &r.theta, &r.drift, theta, kd, td, yd)
+	r.denseTangent(s, d, &r.interpolantAt, theta, kd, td, yd)
 	if r.ends == nil {
 		return nil
 	}

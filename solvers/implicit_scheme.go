@@ -7,6 +7,7 @@ import (
 
 // implicitScheme is an implicitTable in double precision. Rows are those of K.
 type implicitScheme struct {
+	interpolant
 	tab  *implicitTable
 	info Info
 	rows int
@@ -31,8 +32,6 @@ type implicitScheme struct {
 	own     []float64 // of the rows that are solved one by one: a_ii of the first; nil for none
 	filter  []float64 // φ; nil for none
 	filters int       // how many times it is applied
-	beta    [][]float64
-	dps     []int
 }
 
 // implicitBlock are rows that are solved at once, or one explicit row.
@@ -75,12 +74,9 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 		r.c = append(r.c, round(x.c[i]))
 		r.a = append(r.a, sparse(roundAll(x.a[i])))
 		r.bi = append(r.bi, round(x.b[i]))
-		if beta := centred(x.beta[i]); slices.ContainsFunc(beta, func(v float64) bool { return v != 0 }) {
-			r.dps, r.beta = append(r.dps, i), append(r.beta, beta)
-			r.info.DenseDegree = max(r.info.DenseDegree, len(x.beta[i]))
-			r.seen[i] = true
-		}
+		r.seen[i] = r.add(i, centred(x.beta[i])) || r.seen[i]
 	}
+	r.info.DenseDegree = r.degree()
 	// A stage may lie beyond the step. Nobody looks there for what happens within it.
 	for _, c := range r.c {
 		if c >= 0 && c <= 1 && !slices.Contains(r.info.Nodes, c) {

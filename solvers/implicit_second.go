@@ -26,7 +26,7 @@ func (r *implicitRungeKutta) readySecond() *implicitSecond {
 		r.second = &implicitSecond{
 			kd: make([]float64, r.rows*r.w*l), yb: d((1 + r.rows) * n), x: d(r.sizes * n), u: d(n), kb: d(r.w),
 			yd: make([]float64, n*l), outer: d(n), t: d(1), tb: d(1),
-			denseDuals: newDenseDuals(r.rows, n, l, r.dps),
+			denseDuals: newDenseDuals(r.rows, n, l, &r.interpolant),
 		}
 	}
 	return r.second
@@ -285,5 +285,5 @@ func (r *implicitRungeKutta) InterpolatePullPush(
 		r.ends.PullPush(f.(SecondJacobianField), Dual{[]float64{s.Node(theta)}, td}, y, w, tb)
 	}
 	r.weigh(theta)
-	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.drift, r.beta, theta, td, g.kd, w, tb)
+	r.sowDual(&g.denseDuals, s, d, &r.interpolantAt, theta, td, g.kd, w, tb)
 }

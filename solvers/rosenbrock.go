@@ -24,10 +24,9 @@ import (
 type rosenbrock struct {
 	*rosenbrockScheme
 	stageWork
-	kept  []float64 // [w] a right-hand side that two stages have in common
-	sum   []float64 // [w·l] of rows of K that M multiplies; nil where that is the identity
-	theta terms     // β(θ)
-	drift terms     // β'(θ)
+	interpolantAt
+	kept []float64 // [w] a right-hand side that two stages have in common
+	sum  []float64 // [w·l] of rows of K that M multiplies; nil where that is the identity
 
 	byState []float64 // [n + 1][stages] κ_i and γ_i, of outerProduct
 	byRow   []float64 // [w][stages] v_i
@@ -56,6 +55,7 @@ type rosenbrock struct {
 
 // rosenbrockScheme is a table in double precision. Stages are counted from 1, as the rows of K that belong to them.
 type rosenbrockScheme struct {
+	interpolant
 	tab    *rosenbrockTable
 	info   Info
 	stages int
@@ -76,9 +76,6 @@ type rosenbrockScheme struct {
 	// v_i of quadratures are h ω_i q̄, and the right-hand sides of their κ̄_i are h m_i q̄ + ….
 	omega []float64
 	mi    []float64 // [1 + stages]
-
-	beta [][]float64 // centred, of stages in dps
-	dps  []int
 
 	whole SolvedArithmetic
 }
@@ -158,11 +155,9 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 	}
 	r.describe()
 	for i, beta := range x.beta {
-		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
-			r.dps, r.beta = append(r.dps, 1+i), append(r.beta, beta)
-			r.info.DenseDegree = max(r.info.DenseDegree, len(beta))
-		}
+		r.add(1+i, beta)
 	}
+	r.info.DenseDegree = r.degree()
 	return r
 }
 
@@ -170,8 +165,7 @@ func newRosenbrock(s *rosenbrockScheme, size Size, lanes int) *rosenbrock {
 	r := &rosenbrock{rosenbrockScheme: s, stageWork: newStageWork(size, lanes)}
 	r.kept = make([]float64, r.w)
 	r.byState, r.byRow = make([]float64, (r.n+1)*r.stages), make([]float64, r.w*r.stages)
-	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
-	r.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	r.interpolantAt = r.anywhere()
 	return r
 }
 
@@ -508,13 +502,6 @@ func (r *rosenbrock) Error(s *Step, e []float64) {
 		return
 	}
 	r.e.combine(e, r.zero, s.H, s.K, r.w)
-}
-
-// weigh makes theta the β(θ) and drift the β'(θ).
-func (r *rosenbrock) weigh(theta float64) {
-	for j, p := range r.beta {
-		r.theta.c[j], r.drift.c[j] = poly(p, theta)
-	}
 }
 
 // Interpolate writes y[N] at T + theta·H. Both ends are exact: y is Y0 at 0 and Y1 at 1.

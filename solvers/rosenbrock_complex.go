@@ -169,5 +169,5 @@ func (z *rosenbrockComplex) couple(r *rosenbrock, row []complex128, c *terms, ro
 
 // InterpolateComplex evaluates the dense output in complex arithmetic.
 func (r *rosenbrock) InterpolateComplex(_ ComplexField, s *ComplexStep, theta complex128, y []complex128) {
-	interpolateComplex(s, theta, y, r.beta, r.dps, r.w)
+	r.interpolate(s, theta, y, r.w)
 }

@@ -28,7 +28,7 @@ func (r *rosenbrock) readySecond() *rosenbrockSecond {
 	v := func(n int) []float64 { return make([]float64, n) }
 	r.second = &rosenbrockSecond{
 		kd: v(rows * w * l), yb: d(rows * n), v: d(rows * w), kb: d(w), y: v(n * l), t: d(1), tb: d(1),
-		ob: d(n), denseDuals: newDenseDuals(rows, n, l, r.dps),
+		ob: d(n), denseDuals: newDenseDuals(rows, n, l, &r.interpolant),
 	}
 	return r.second
 }
@@ -241,5 +241,5 @@ func (r *rosenbrock) InterpolatePullPush(
 		return
 	}
 	r.weigh(theta)
-	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.drift, r.beta, theta, td, g.kd, w, tb)
+	r.sowDual(&g.denseDuals, s, d, &r.interpolantAt, theta, td, g.kd, w, tb)
 }

@@ -12,14 +12,14 @@ import (
 type rungeKutta struct {
 	*scheme
 	stageWork
-	theta terms     // β(θ)
-	next  int       // after which of scheme.read the last reading was: the next one is likely there
-	yd    []float64 // [n·l] tangent of a stage value
-	td    []float64 // [l]
-	kd    []float64 // [stages][w·l] tangents of the stages
-	yb    []float64 // [1 + stages][n·l] cotangents ȳ₁ and those of the stage values
-	kb    []float64 // [w·l] cotangent of a stage
-	tb    []float64 // [l]
+	interpolantAt
+	next int       // after which of scheme.read the last reading was: the next one is likely there
+	yd   []float64 // [n·l] tangent of a stage value
+	td   []float64 // [l]
+	kd   []float64 // [stages][w·l] tangents of the stages
+	yb   []float64 // [1 + stages][n·l] cotangents ȳ₁ and those of the stage values
+	kb   []float64 // [w·l] cotangent of a stage
+	tb   []float64 // [l]
 
 	pushedStages bool // kd is of the last Push
 
@@ -33,20 +33,19 @@ type rungeKutta struct {
 
 // scheme is a Tableau in double precision.
 type scheme struct {
+	interpolant
 	tab  *Tableau
 	in   *rounded // tab
 	info Info
 
-	c    []float64   // [stages + dense stages]
-	a    []terms     // [stages + dense stages] of the stage values
-	b    terms       // of the solution
-	e    terms       // of the estimate
-	e3   terms       // of the second estimate of a combined pair
-	live []bool      // [stages]: whether y₁ depends on the stage
-	beta [][]float64 // centred
-	dps  []int       // rows of K with a β
-	read []float64   // where steps are read most: the stages, and the samples of guards
-	node []terms     // β(θ) there
+	c    []float64 // [stages + dense stages]
+	a    []terms   // [stages + dense stages] of the stage values
+	b    terms     // of the solution
+	e    terms     // of the estimate
+	e3   terms     // of the second estimate of a combined pair
+	live []bool    // [stages]: whether y₁ depends on the stage
+	read []float64 // where steps are read most: the stages, and the samples of guards
+	node []terms   // β(θ) there
 
 	// at is column j of A on top of row b: the terms of stage j's cotangent over ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i),
 	// in this order.
@@ -64,7 +63,7 @@ type scheme struct {
 
 func newRungeKutta(s *scheme, size Size, lanes int) *rungeKutta {
 	r := &rungeKutta{scheme: s, stageWork: newStageWork(size, lanes)}
-	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	r.interpolantAt = r.anywhere()
 	return r
 }
 
@@ -128,15 +127,12 @@ func newScheme(t *Tableau) *scheme {
 		r.seededSum.c = append(r.seededSum.c, 1)
 	}
 	for i, beta := range x.beta {
-		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
-			r.dps = append(r.dps, i)
-			r.beta = append(r.beta, beta)
-			r.info.DenseDegree = max(r.info.DenseDegree, len(beta))
-		}
+		r.add(i, beta)
 	}
+	r.info.DenseDegree = r.degree()
 	r.read = append(slices.Clone(r.info.Nodes), basisOf(guardDegree(r.info)).nodes...)
 	for _, c := range r.read {
-		at := terms{row: r.dps, c: make([]float64, len(r.beta))}
+		at := r.room()
 		for j, p := range r.beta {
 			at.c[j] = polyAt(p, c)
 		}

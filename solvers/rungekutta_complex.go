@@ -66,20 +66,20 @@ func (r *rungeKutta) InterpolateComplex(f ComplexField, s *ComplexStep, theta co
 			r.stageComplex(f, s, i)
 		}
 	}
-	interpolateComplex(s, theta, y, r.beta, r.dps, r.w)
+	r.interpolate(s, theta, y, r.w)
 }
 
-// interpolateComplex writes y = y₀ + h Σ β_j(θ) k_j, over the rows dps of K of width w.
-func interpolateComplex(s *ComplexStep, theta complex128, y []complex128, beta [][]float64, dps []int, w int) {
+// interpolate writes y = y₀ + h Σ β_j(θ) k_j, over the rows of K of width w.
+func (p *interpolant) interpolate(s *ComplexStep, theta complex128, y []complex128, w int) {
 	x := elem.CFMA(2, theta, -1)
 	for i := range y {
 		var sum complex128
-		for j, p := range beta {
+		for j, beta := range p.beta {
 			var v complex128
-			for k := len(p) - 1; k >= 0; k-- {
-				v = elem.CFMA(v, x, complex(p[k], 0))
+			for k := len(beta) - 1; k >= 0; k-- {
+				v = elem.CFMA(v, x, complex(beta[k], 0))
 			}
-			sum = elem.CFMA(elem.CMul(v, theta), s.K[dps[j]*w+i], sum)
+			sum = elem.CFMA(elem.CMul(v, theta), s.K[p.dps[j]*w+i], sum)
 		}
 		y[i] = elem.CFMA(s.H, sum, s.Y0[i])
 	}

@@ -7,22 +7,11 @@ import (
 // dense is the work space of the tangent and transpose of the interpolant. It is allocated at their first use, since
 // most runs observe at ends of steps.
 type dense struct {
-	drift terms     // β'(θ)
 	kd    []float64 // [dense stages][w·l]
 	fresh bool      // kd is that of the last Push
 
 	yb    []float64 // [1 + stages + dense stages][n·l]
 	seeds Seeds
-}
-
-// weigh makes theta the β(θ) and drift the β'(θ).
-func (r *rungeKutta) weigh(theta float64) {
-	if r.dense.drift.c == nil {
-		r.dense.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
-	}
-	for j, p := range r.beta {
-		r.theta.c[j], r.dense.drift.c[j] = poly(p, theta)
-	}
 }
 
 // InterpolatePush writes the tangent of the dense output.
@@ -45,7 +34,7 @@ func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, th
 			}
 		}
 	}
-	r.denseTangent(s, d, &r.theta, &g.drift, theta, g.kd, td, yd)
+	r.denseTangent(s, d, &r.interpolantAt, theta, g.kd, td, yd)
 }
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
@@ -53,7 +42,7 @@ func (r *rungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w
 	g := &r.dense
 	r.extend(f, s)
 	r.weigh(theta)
-	r.sow(&g.seeds, len(r.a), s, &r.theta, &g.drift, theta, w, tb)
+	r.sow(&g.seeds, len(r.a), s, &r.interpolantAt, theta, w, tb)
 }
 
 // pullSeeded is Pull with the cotangents of the dense output: k̄_i has the further term h Σ β_i(θ) w, and the stages
@@ -108,5 +97,5 @@ func (r *rungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y, yd []f
 	} else {
 		r.theta.combine(y, s.Y0, s.H, s.K, r.w)
 	}
-	r.dense.drift.combine(yd, r.zero, 1, s.K, r.w)
+	r.drift.combine(yd, r.zero, 1, s.K, r.w)
 }

@@ -26,7 +26,7 @@ func (r *rungeKutta) readySecond() *secondWork {
 	r.secondOrder = &secondWork{
 		kd: v(total * w * l), yb: v((1 + total) * n), ybd: v((1 + total) * n * l),
 		u: NewDual(w, l), k: NewDual(w, l), y: Dual{D: v(n * l)}, t: NewDual(1, l), tb: NewDual(1, l),
-		denseDuals: newDenseDuals(total, n, l, r.dps),
+		denseDuals: newDenseDuals(total, n, l, &r.interpolant),
 	}
 	return r.secondOrder
 }
@@ -161,5 +161,5 @@ func (r *rungeKutta) InterpolatePullPush(
 	r.extend(f, s)
 	r.weigh(theta)
 	g.stages(r, f, s, d, true)
-	r.sowDual(&g.denseDuals, s, d, &r.theta, &r.dense.drift, r.beta, theta, td, g.kd, w, tb)
+	r.sowDual(&g.denseDuals, s, d, &r.interpolantAt, theta, td, g.kd, w, tb)
 }

@@ -70,11 +70,11 @@ func (r *stageWork) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
 
 // denseTangent writes the tangent of y₀ + h Σ β_j(θ) k_j at a time that moves by td; kd are the tangents of the rows
 // of K.
-func (r *stageWork) denseTangent(s *Step, d *StepTangent, beta, drift *terms, theta float64, kd, td, yd []float64) {
-	beta.combine(yd, d.Y0, s.H, kd, r.w*r.l)
-	r.lengthen(yd, beta, d.H, s.K, r.n)
+func (r *stageWork) denseTangent(s *Step, d *StepTangent, at *interpolantAt, theta float64, kd, td, yd []float64) {
+	at.theta.combine(yd, d.Y0, s.H, kd, r.w*r.l)
+	r.lengthen(yd, &at.theta, d.H, s.K, r.n)
 	rate := r.slope[:r.n]
-	drift.combine(rate, r.zero, 1, s.K, r.w)
+	at.drift.combine(rate, r.zero, 1, s.K, r.w)
 	for i, v := range rate {
 		row := yd[i*r.l : (i+1)*r.l]
 		for j := range row {
@@ -85,7 +85,7 @@ func (r *stageWork) denseTangent(s *Step, d *StepTangent, beta, drift *terms, th
 
 // sow adds the cotangent w of y₀ + h Σ β_j(θ) k_j to g, for so many rows of K, and that of its time to tb. The memory
 // of g is allocated at its first use, since most runs observe at ends of steps.
-func (r *stageWork) sow(g *Seeds, rows int, s *Step, beta, drift *terms, theta float64, w, tb []float64) {
+func (r *stageWork) sow(g *Seeds, rows int, s *Step, at *interpolantAt, theta float64, w, tb []float64) {
 	n, l := r.n, r.l
 	if g.K == nil {
 		v := func(n int) []float64 { return make([]float64, n*l) }
@@ -98,8 +98,8 @@ func (r *stageWork) sow(g *Seeds, rows int, s *Step, beta, drift *terms, theta f
 		clear(g.H)
 		clear(g.T)
 	}
-	for j, i := range beta.row {
-		b := beta.c[j]
+	for j, i := range at.theta.row {
+		b := at.theta.c[j]
 		seed := g.K[i*n*l : (i+1)*n*l]
 		for m, v := range w {
 			seed[m] = math.FMA(b, v, seed[m])
@@ -110,7 +110,7 @@ func (r *stageWork) sow(g *Seeds, rows int, s *Step, beta, drift *terms, theta f
 	}
 	// The part Σ β_i k_i·w of h̄ is in the inner products of Pull.
 	rate := r.slope[:n]
-	drift.combine(rate, r.zero, 1, s.K, r.w)
+	at.drift.combine(rate, r.zero, 1, s.K, r.w)
 	for i, v := range rate {
 		for j := range l {
 			move := float64(v * w[i*l+j])
@@ -133,20 +133,19 @@ type denseDuals struct {
 	m      []float64 // [l]
 }
 
-// newDenseDuals has room for so many rows; those in dps have a β.
-func newDenseDuals(rows, n, l int, dps []int) denseDuals {
+// newDenseDuals has room for so many rows.
+func newDenseDuals(rows, n, l int, of *interpolant) denseDuals {
 	return denseDuals{
 		seed: NewDual(rows*n, l), y0: NewDual(n, l), h: NewDual(1, l), t0: NewDual(1, l), rate: NewDual(n, l),
-		bend: terms{row: dps, c: make([]float64, len(dps))}, bends: make([]float64, n), m: make([]float64, l),
+		bend: of.room(), bends: make([]float64, n), m: make([]float64, l),
 	}
 }
 
 // sowDual is sow together with its tangent, where the step moves by d and the time by td; kd are the tangents of the
-// rows of K, and polynomials the β. θ moves by θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by
+// rows of K. θ moves by θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by
 // Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
 func (r *stageWork) sowDual(
-	g *denseDuals, s *Step, d *StepTangent, beta, drift *terms, polynomials [][]float64, theta float64,
-	td, kd []float64, w, tb Dual,
+	g *denseDuals, s *Step, d *StepTangent, at *interpolantAt, theta float64, td, kd []float64, w, tb Dual,
 ) {
 	n, l := r.n, r.l
 	if !g.seeded {
@@ -159,23 +158,23 @@ func (r *stageWork) sowDual(
 	for m := range thetad {
 		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
 	}
-	for j, i := range beta.row {
-		b, slope := beta.c[j], drift.c[j]
+	for j, i := range at.theta.row {
+		b, slope := at.theta.c[j], at.drift.c[j]
 		seed := g.seed.rows(i, n, l)
 		for e, v := range w.X {
 			seed.X[e] = math.FMA(b, v, seed.X[e])
 			for m, dot := range thetad {
-				at := e*l + m
-				seed.D[at] = math.FMA(b, w.D[at], math.FMA(float64(slope*dot), v, seed.D[at]))
+				i := e*l + m
+				seed.D[i] = math.FMA(b, w.D[i], math.FMA(float64(slope*dot), v, seed.D[i]))
 			}
 		}
 	}
 	g.y0.Add(w)
-	for j, p := range polynomials {
+	for j, p := range at.of.beta {
 		g.bend.c[j] = secondDerivative(p, theta)
 	}
-	drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
-	drift.combine(g.rate.D, r.zero, 1, kd, r.w*l)
+	at.drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
+	at.drift.combine(g.rate.D, r.zero, 1, kd, r.w*l)
 	g.bend.combine(g.bends, r.zero, 1, s.K, r.w)
 	for e, v := range g.rate.X {
 		move := float64(v * w.X[e])
