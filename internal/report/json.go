@@ -114,6 +114,20 @@ func (j *jsonWriter) derivatives(vars []odes.Variable, row []float64, initial bo
 	j.raw("}")
 }
 
+// value begins the object of an objective.
+func (j *jsonWriter) value(v *odes.Value) {
+	j.raw("\n    {\"name\": ")
+	j.text(v.Name)
+	if v.Relation != "" {
+		j.raw(", \"relation\": ")
+		j.text(v.Relation)
+	}
+	j.raw(", \"unit\": ")
+	j.text(known(v.Unit))
+	j.raw(", \"value\": ")
+	j.number(v.Value)
+}
+
 // sensJSON writes a result of Sensitivities: schema 1. A run that failed has no values, and its status is "failed".
 func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) error {
 	j := newJSON(w)
@@ -127,16 +141,7 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 		if hasValue(v) && s.Columns > 0 {
 			row = s.Gradient[i*s.Columns : (i+1)*s.Columns]
 		}
-		j.raw("\n    {\"name\": ")
-		j.text(v.Name)
-		if v.Relation != "" {
-			j.raw(", \"relation\": ")
-			j.text(v.Relation)
-		}
-		j.raw(", \"unit\": ")
-		j.text(known(v.Unit))
-		j.raw(", \"value\": ")
-		j.number(v.Value)
+		j.value(&v)
 		j.raw(",\n     \"params\": ")
 		j.derivatives(s.Variables, row, false)
 		j.raw(",\n     \"initial\": ")
@@ -332,16 +337,7 @@ func runJSON(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 		if i > 0 {
 			j.raw(",")
 		}
-		j.raw("\n    {\"name\": ")
-		j.text(v.Name)
-		if v.Relation != "" {
-			j.raw(", \"relation\": ")
-			j.text(v.Relation)
-		}
-		j.raw(", \"unit\": ")
-		j.text(known(v.Unit))
-		j.raw(", \"value\": ")
-		j.number(v.Value)
+		j.value(&v)
 		if v.Trust > odes.Sound {
 			j.raw(", \"trust\": {\"value\": ")
 			j.text(v.Trust.String())
