@@ -144,6 +144,7 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*fl
 	f.between = make([]float64, size.N)
 	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
 	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N), Kind: wk.Norm}
+	f.tol.TakeMost(method)
 	for i := range size.N - z.N {
 		f.tol.Abs[i] = wk.StateATol[min(i, len(wk.StateATol)-1)]
 	}

@@ -433,7 +433,7 @@ func (f *flow) judge() (bool, error) {
 	st := f.st
 	f.method.Error(st, f.err)
 	f.scale(st.Y1)
-	ok, next := f.ctl.Judge(st.H, f.tol.NormOf(&f.info, st, f.err))
+	ok, next := f.ctl.Judge(st.H, f.tol.Norm(st, f.err))
 	if ok {
 		if next > st.H || st.H <= f.h { // shorter, or it was not cut
 			f.h = next

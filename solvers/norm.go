@@ -24,6 +24,8 @@ type Tolerance struct {
 	Rels []float64 // when set, one for each state, in place of Rel
 	Abs  []float64 // one for all states, or one for each
 	Kind NormKind
+	// Most times its tolerance is the most that the error of a state may be, if a root mean square is 1; 0 for any.
+	Most float64
 }
 
 // scale returns sc_i for a state that moves from y0 to y1.
@@ -59,22 +61,24 @@ func (tol *Tolerance) abs(i int) float64 {
 // Norm returns the norm of the estimated error e[N] of the states over a finished step. The result is NaN if an error
 // is, or if the step left the finite numbers.
 func (tol *Tolerance) Norm(s *Step, e []float64) float64 {
-	norm, _ := tol.norms(s, e)
+	norm, most := tol.norms(s, e)
+	if tol.Kind == NormRMS && tol.Most > 0 {
+		return max(norm, most/tol.Most)
+	}
 	return norm
 }
 
-// oneOfMany times its tolerance is the most that the error of a state may be in a step that solves equations.
+// oneOfMany is the Most of runs in which steps may solve equations.
 const oneOfMany = 6
 
-// NormOf is Norm for a step of m. A mean over many states hides the error of a few, and derivatives may come from just
-// these. So where a step solves equations, a root mean square is at least the largest error over oneOfMany, which
-// changes nothing with up to oneOfMany² states.
-func (tol *Tolerance) NormOf(m *Info, s *Step, e []float64) float64 {
-	norm, most := tol.norms(s, e)
-	if tol.Kind == NormRMS && m.Solved > 0 {
-		return max(norm, most/oneOfMany)
+// TakeMost sets Most for runs by a method. A mean over many states hides the error of a few, and derivatives may
+// come from just these. So where some of its members solve equations, no state may be off by more than oneOfMany
+// tolerances. That changes nothing with up to oneOfMany² states. It holds for explicit steps between or before such
+// steps as well: they cost little beside them, and their errors remain.
+func (tol *Tolerance) TakeMost(by Method) {
+	if slices.ContainsFunc(Members(by), func(m Method) bool { return m.Info().Solved > 0 }) {
+		tol.Most = oneOfMany
 	}
-	return norm
 }
 
 // norms returns the norm, and the largest |e_i|/sc_i of five states or more.

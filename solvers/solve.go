@@ -98,6 +98,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
+	s.tol.TakeMost(method)
 	s.choice = newChoice(sys, method, &s.tol, s.opts.Explicit)
 	if s.opts.Fixed == 0 && (!s.choice.kinds || s.opts.Explicit) { // otherwise another member is for stiffness
 		s.stiff.method = s.choice.wide(0)

@@ -161,7 +161,7 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 		return true, nil
 	}
 	s.method.Error(tr, s.err)
-	norm := s.tol.NormOf(&s.info, tr, s.err)
+	norm := s.tol.Norm(tr, s.err)
 	return s.decide(tr, norm)
 }
 
