@@ -83,8 +83,10 @@ func (s *Solver) meet(pending bool) error {
 	if pending {
 		length, y, t = s.trial.H, s.trial.Y1, s.trial.T1
 	}
-	tol := s.eventTol(t, length)
-	s.remember()
+	tol, warns := s.eventTol(t, length), s.warns()
+	if warns {
+		s.remember()
+	}
 	s.sight.until = math.Inf(-1)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
@@ -107,7 +109,9 @@ func (s *Solver) meet(pending bool) error {
 		// The filter forbids this crossing.
 		err := s.accept(End{})
 		s.anchor, s.count = s.t, 0
-		s.atGroup(0, false)
+		if warns {
+			s.atGroup(0, false)
+		}
 		return err
 	}
 	stopped, bounds := false, s.boundsOf()
@@ -147,14 +151,8 @@ func (s *Solver) meet(pending bool) error {
 				copy(s.dg, s.d)
 				copy(s.mg, s.m)
 			}
-			if round == 0 {
-				s.justAfter(m)
-			}
-			if i+1 < len(s.wave) {
-				s.tie(m, &s.wave[i+1])
-			}
-			for j := i + 1; j < len(s.wave) && s.wave[i+1].kind != MarkFire; j++ {
-				s.crossModeChange(m, &s.wave[j])
+			if warns {
+				s.besideNext(i, round)
 			}
 			stop, err := s.apply(m)
 			if err != nil {
@@ -211,23 +209,18 @@ func (s *Solver) meet(pending bool) error {
 		s.rank(0, s.t, s.y)
 		s.order(0)
 	}
-	if s.changed = s.jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg)); s.changed {
-		s.justRead()
-		s.prevented()
+	if warns {
+		s.besideGroup(stopped)
+		s.atGroup(bounds, pending)
 	}
-	for i := range s.fired {
-		if m := &s.fired[i]; m.kind == MarkFire && s.events[m.firing.Event].Read {
-			s.besideModeChange(m, s.memberName(m))
-		}
-	}
-	s.besideStart(stopped)
-	s.atGroup(bounds, pending)
 	if err := s.observe(s.jumped, &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
-		s.beside(&s.end, Finish)
-		s.besideModeChange(&s.end, Finish)
+		if warns {
+			s.beside(&s.end, Finish)
+			s.besideModeChange(&s.end, Finish)
+		}
 		if err := s.until(&s.end, &pending); err != nil {
 			return err
 		}
@@ -289,7 +282,9 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 		s.yi[n] = math.FMA(tol, f[n], y[n])
 	}
 	s.sys.GuardValues(t+tol, s.yi, s.rhoP, s.truthP)
-	s.nearly(t, y, f)
+	if s.warns() {
+		s.nearly(t, y, f)
+	}
 	for i, g := range s.guards {
 		a := &s.arms[i]
 		if g.Watch || !s.fires(i, a, s.rho[i], s.truth[i]) && !s.fires(i, a, s.rhoP[i], s.truthP[i]) {
@@ -597,7 +592,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 			return false, err
 		}
 	}
-	if m.kind != MarkFire {
+	if m.kind != MarkFire && s.warns() {
 		s.noteModeChange(m)
 	}
 	return stop, s.emit(s.ym, s.dm, s.mm)
@@ -634,7 +629,7 @@ func (s *Solver) freeSlot(f Firing) int {
 func (s *Solver) rearm() error {
 	copy(s.rhoWas, s.rho)
 	s.sys.GuardValues(s.now(), s.y, s.rho, s.truth)
-	if s.jumped {
+	if s.jumped && s.warns() {
 		s.brink(s.rhoWas)
 	}
 	for i, g := range s.guards {
@@ -692,8 +687,10 @@ func (s *Solver) band(m *member) {
 func (s *Solver) observe(jumped bool, pending *bool) error {
 	for i := range s.sites {
 		m := &s.sites[i]
-		s.beside(m, Observation)
-		s.besideModeChange(m, Observation)
+		if s.warns() {
+			s.beside(m, Observation)
+			s.besideModeChange(m, Observation)
+		}
 		if err := s.until(m, pending); err != nil {
 			return err
 		}

@@ -123,7 +123,9 @@ func (s *Solver) arm() error {
 	clear(s.resting)
 	clear(s.reach)
 	s.anyRest = false
-	s.edge()
+	if s.warns() {
+		s.edge()
+	}
 	return nil
 }
 
@@ -306,9 +308,7 @@ func (s *Solver) watch() (verdict, error) {
 			continue
 		}
 		retake := s.retakes(at)
-		if s.anyWatch {
-			s.together()
-		}
+		s.together()
 		v, err := s.find(at)
 		if err != nil || v != quiet {
 			s.boxes.retaken = 0
@@ -331,9 +331,7 @@ func (s *Solver) watch() (verdict, error) {
 			}
 		}
 	}
-	if s.anyWatch {
-		s.together()
-	}
+	s.together()
 	copy(s.arms, s.live)
 	s.arrive()
 	return quiet, nil

@@ -69,7 +69,7 @@ func (s *Solver) atGroup(bounds int, pending bool) {
 // together notes the conditions of states that change together within the trial step, where nothing happens.
 func (s *Solver) together() {
 	s.flips = s.flips[:0]
-	if _, ok := s.sys.(Separator); !ok {
+	if _, ok := s.sys.(Separator); !ok || !s.anyWatch || !s.warns() {
 		return
 	}
 	for i, g := range s.guards {

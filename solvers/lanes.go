@@ -674,14 +674,6 @@ func (a *lane) watch() (bool, error) {
 func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	s, located := a.s, a.located
 	s.stats.Steps++
-	if s.stiff.method != nil && !s.stiff.found {
-		if s.spectrum.reach == 0 && !located {
-			a.load()
-		}
-		if s.stiff.look(s.trial, &s.spectrum) {
-			s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
-		}
-	}
 	limited := moves && r.Timed && a.chosen
 	if located || a.clip || limited || a.apart {
 		if !located {

@@ -76,8 +76,10 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 		}
 		return quiet, nil
 	}
-	s.graze(tr.H)
-	s.dispute(seen)
+	if s.warns() {
+		s.graze(tr.H)
+		s.dispute(seen)
+	}
 	s.trial, s.kept = s.kept, s.trial
 	for i, g := range s.guards {
 		a := &s.live[i]

@@ -325,6 +325,10 @@ func (s *Solver) lastEvent() string {
 	return s.events[s.lastFired.Event].ElemName(s.lastFired.Elem)
 }
 
+// warns reports whether anybody asks for warnings. Of runs side by side nobody does, and what only warnings tell is
+// not looked for there.
+func (s *Solver) warns() bool { return s.lane == nil }
+
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
 	switch w.Kind {

@@ -29,6 +29,36 @@ func (s *Solver) tie(a, b *member) {
 	}
 }
 
+// besideNext warns of what member i of the wave may change places with: what came just before, if it is of the first
+// round, and what comes next.
+func (s *Solver) besideNext(i, round int) {
+	m := &s.wave[i]
+	if round == 0 {
+		s.justAfter(m)
+	}
+	if i+1 == len(s.wave) {
+		return
+	}
+	s.tie(m, &s.wave[i+1])
+	for j := i + 1; j < len(s.wave) && s.wave[i+1].kind != MarkFire; j++ {
+		s.crossModeChange(m, &s.wave[j])
+	}
+}
+
+// besideGroup warns of what the events of the group may change places with.
+func (s *Solver) besideGroup(stopped bool) {
+	if s.changed = s.jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg)); s.changed {
+		s.justRead()
+		s.prevented()
+	}
+	for i := range s.fired {
+		if m := &s.fired[i]; m.kind == MarkFire && s.events[m.firing.Event].Read {
+			s.besideModeChange(m, s.memberName(m))
+		}
+	}
+	s.besideStart(stopped)
+}
+
 // tied warns of a and b, and notes them.
 func (s *Solver) tied(w Warning, a, b Cause) { s.tiedIn(s.m, w, a, b) }
 
