@@ -332,14 +332,7 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 			scale = 0x1p-100
 		}
 		s.off *= scale
-		b := s.left[0]
-		for r := range b {
-			sum := 0.0
-			for j, c := range s.bernstein[r*len(values):][:len(values)] {
-				sum += float64(c * float64(scale*values[j]))
-			}
-			b[r] = sum
-		}
+		b := s.coefficients(scale)
 		if fine && s.shown(b) {
 			continue
 		}
@@ -387,6 +380,19 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// coefficients writes those of the present values times scale, in Bernstein's basis, to s.left[0].
+func (s *Solver) coefficients(scale float64) []float64 {
+	b, values := s.left[0], s.values
+	for r := range b {
+		sum := 0.0
+		for j, c := range s.bernstein[r*len(values):][:len(values)] {
+			sum += float64(c * float64(scale*values[j]))
+		}
+		b[r] = sum
+	}
+	return b
 }
 
 // far reports whether a polynomial with values between lo and hi at the nodes has no zero.

@@ -36,6 +36,7 @@ type guardState struct {
 	samples  []*sample // of the trial step, by length; the last is its end
 	low      []float64 // [guards] the range of the values at the start and the nodes of the trial step
 	high     []float64
+	granted  []int     // [guards] their credit after an uneventful step
 	rhoP     []float64 // [guards] shortly after the present
 	truthP   []bool
 	yi       []float64 // [N] interpolated state
@@ -48,6 +49,7 @@ type guardState struct {
 	flips    []flip // of conditions that are only watched, in the trial step
 	anyWatch bool
 	anyKink  bool
+	plain    bool // all are affine, and no kinks, nor of time alone or only watched
 	kinks    int // that ended steps soon after one another: 3 for each, less 1 for each other step
 	kinked   int // the last step that one of them ended
 	kink     int // that ends the trial step, or -1
@@ -71,12 +73,14 @@ func newGuardState(guards []Guard, members []Info, z Size) guardState {
 		rhoP: make([]float64, n), truthP: make([]bool, n),
 		yi: make([]float64, z.N), lo: newSample(n), hi: newSample(n), mid: newSample(n),
 		reach: make([]float64, n), resting: make([]bool, n), low: make([]float64, n), high: make([]float64, n),
+		granted: make([]int, n), plain: true,
 	}
 	if n > 0 {
 		g.polynomial = newPolynomial(guards, members)
 	}
 	for _, x := range guards {
 		g.anyWatch, g.anyKink = g.anyWatch || x.Watch, g.anyKink || x.Kink
+		g.plain = g.plain && x.Affine && !x.Watch && !x.Kink && !x.Clock
 	}
 	return g
 }
@@ -263,7 +267,11 @@ func (s *Solver) watch() (verdict, error) {
 	s.flips = s.flips[:0]
 	inside := s.inside()
 	switch {
-	case inside && s.known():
+	case inside && s.readNodes():
+		if s.uneventful() {
+			return quiet, nil
+		}
+		s.sampled()
 	case inside:
 		s.atNodes()
 	default:
@@ -373,23 +381,30 @@ func (s *Solver) take(theta float64) *sample {
 	return p
 }
 
-// atNodes reads the guards at the nodes of the trial step: all at once, where the system can.
+// readNodes reads the guards at the nodes of the trial step all at once. It reports whether the system can.
+func (s *Solver) readNodes() bool {
+	if s.known() {
+		return true
+	}
+	s.lane.load()
+	if s.reads == nil || len(s.boxes.states) > 0 {
+		return false
+	}
+	tr := s.trial
+	made := tr.Dense
+	ok := s.reading.readGuards(s.reads, tr, s.nodeRho, s.nodeTruth)
+	if tr.Dense && !made {
+		s.stats.Evals += s.info.DenseStages
+	}
+	return ok
+}
+
+// atNodes reads the guards at the nodes of the trial step one after the other.
 func (s *Solver) atNodes() {
 	s.lane.load()
-	tr, nodes := s.trial, s.nodes[1:]
-	if s.reads != nil && len(s.boxes.states) == 0 {
-		made := tr.Dense
-		ok := s.reading.readGuards(s.reads, tr, s.nodeRho, s.nodeTruth)
-		if tr.Dense && !made {
-			s.stats.Evals += s.info.DenseStages
-		}
-		if ok {
-			s.sampled()
-			return
-		}
-	}
+	tr := s.trial
 	s.keep(0, tr.Y0)
-	for k, theta := range nodes {
+	for k, theta := range s.nodes[1:] {
 		s.samples = append(s.samples, s.take(theta))
 		if theta < 1 {
 			s.keep(k+1, s.yi)
@@ -431,11 +446,86 @@ func (s *Solver) calm() bool {
 // known has the guards at the nodes of the trial step from the lane of the run, if that knows them.
 func (s *Solver) known() bool {
 	n := (len(s.nodes) - 1) * len(s.guards)
-	if !s.lane.readGuards(s.nodeRho[:n], s.nodeTruth[:n]) {
+	return s.lane.readGuards(s.nodeRho[:n], s.nodeTruth[:n])
+}
+
+// uneventful reports whether the guards at the nodes of the trial step, which are known, show that nothing fires in it
+// and that nothing is hidden between them: the usual case, where all guards are plain, without the samples that watch
+// takes. It does then what watch does.
+func (s *Solver) uneventful() bool {
+	if !s.plain || len(s.boxes.guards) > 0 {
 		return false
 	}
-	s.sampled()
+	for i := range s.guards {
+		if !s.waits(i) {
+			return false
+		}
+	}
+	end := (len(s.nodes) - 2) * len(s.guards)
+	for i := range s.guards {
+		s.reach[i] = max(s.reach[i], s.high[i], -s.low[i])
+	}
+	copy(s.arms, s.live)
+	copy(s.credit, s.granted)
+	copy(s.rho, s.nodeRho[end:])
+	copy(s.truth, s.nodeTruth[end:])
+	if s.anyRest {
+		s.anyRest = false
+		for i := range s.resting {
+			s.resting[i] = s.resting[i] && s.arms[i].dead
+		}
+	}
+	s.boxes.retaken = 0
 	return true
+}
+
+// waits reports whether guard i, a plain one, waits throughout the trial step. It writes what becomes of it to s.live,
+// s.granted, and s.low and s.high, the range of its values at the nodes. The rules are those of play, leave and inspect.
+func (s *Solver) waits(i int) bool {
+	a, values := &s.live[i], s.values
+	*a = s.arms[i]
+	a.from = -1
+	rho := s.rho[i]
+	values[0] = rho
+	low, high, before := math.Inf(1), math.Inf(-1), s.truth[i]
+	for j, at := 0, i; j < s.n; j, at = j+1, at+len(s.guards) {
+		v, truth := s.nodeRho[at], s.nodeTruth[at]
+		if v != v {
+			return false
+		}
+		values[j+1], low, high = v, min(low, v), max(high, v)
+		if a.dead {
+			continue
+		}
+		if s.fires(i, a, v, truth) && (s.passes(i, truth) || before) {
+			return false
+		}
+		s.settle(i, a, v, truth, j)
+		before = truth
+	}
+	s.low[i], s.high[i], s.granted[i] = low, high, s.credit[i]
+	if a.dead {
+		return true
+	}
+	if s.resting[i] && (s.guards[i].Crossing || !a.on) {
+		return false
+	}
+	low, high = min(low, rho), max(high, rho)
+	reach, largest := high-low, max(high, -low)
+	if far(low, high) || !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
+		return true
+	}
+	last := 0.0
+	for j, v := range values {
+		last += float64(s.last[j] * v)
+	}
+	noise := float64(0x1p-50 * s.amplify * largest)
+	if last = math.Abs(last); last > float64(4*noise) || last > float64(peaked*reach) || largest > 0x1p900 {
+		return false
+	}
+	s.granted[i] = min(s.credit[i]+creditStep, fullCredit)
+	s.off = noise
+	return s.shown(s.coefficients(1))
 }
 
 // sampled takes the values at the nodes of the trial step, which are known, for its samples.

@@ -655,7 +655,7 @@ func (l *Lanes) alone(i int, a *lane) (bool, error) {
 func (a *lane) watch() (bool, error) {
 	s := a.s
 	a.located = false
-	if len(s.guards) == 0 || !a.clip && s.calm() {
+	if len(s.guards) == 0 || (!a.clip || s.plain) && s.calm() {
 		return true, nil
 	}
 	length := s.trial
