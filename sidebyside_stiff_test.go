@@ -75,6 +75,34 @@ u[i]' = 1e3*c*(u[i - 1] - u[i])*u[1] - 50*d*u[i]*u[i + 1] for i in 2:8
 u[9]' = u[8] - b*u[9] + sin(c*t)
 objective J[i] = final(u[i]) for i in 1:9
 `,
+	"tridiagonal": `
+time t from 0 to 2
+param a = 1.5, b = 1, c = 1.5, d = 1
+state u[4] = [d, 0, b, 0]
+u[1]' = 2e3*a*(u[2] - u[1]) - u[1]^2
+u[i]' = 2e3*a*(u[i - 1] - 2*u[i] + u[i + 1]) - c*u[i]^2 for i in 2:3
+u[4]' = 2e3*a*(u[3] - u[4]) + sin(d*t)
+objective J = final(u[1]) + final(u[4])^2
+objective K = integral(u[2])
+`,
+	"line": `
+time t from 0 to 2
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d, y = 0, z = b
+x' = -3e3*a*x + c
+y' = 3e3*a*x - 40*b*y*y
+z' = 40*b*y - d*z
+objective J = final(y)*final(z)
+`,
+	"apart": `
+time t from 0 to 2
+param a = 1.5, b = 1, c = 1.5, d = 1
+state x = d, y = 0, z = b
+x' = -3e3*a*(x - cos(c*t))
+y' = 1 - 200*b*y^2
+z' = -d*z
+objective J = final(x)*final(y)*final(z)
+`,
 	"observed": `
 time t from 0.1*b to 1 + d
 param a = 1.5, b = 1, c = 1.5, d = 1

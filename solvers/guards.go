@@ -50,9 +50,9 @@ type guardState struct {
 	anyWatch bool
 	anyKink  bool
 	plain    bool // all are affine, and no kinks, nor of time alone or only watched
-	kinks    int // that ended steps soon after one another: 3 for each, less 1 for each other step
-	kinked   int // the last step that one of them ended
-	kink     int // that ends the trial step, or -1
+	kinks    int  // that ended steps soon after one another: 3 for each, less 1 for each other step
+	kinked   int  // the last step that one of them ended
+	kink     int  // that ends the trial step, or -1
 	polynomial
 	boxes enclosures
 }

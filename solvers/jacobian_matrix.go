@@ -84,8 +84,10 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	p.findRuns()
 	p.pattern, p.mass = pattern, j.Mass
 	p.diagonal, p.beside = places[len(p.states):last], places[last:]
+	// A step as a whole gains more than the factors of a band.
+	opts := linalg.Options{Method: linalg.MethodOf(j.Linear), Straight: p.mass == nil}
 	var err error
-	if p.first, err = linalg.Analyze(pattern, linalg.Options{Method: linalg.MethodOf(j.Linear)}); err != nil {
+	if p.first, err = linalg.Analyze(pattern, opts); err != nil {
 		return nil, matrixError(err)
 	}
 	lu := p.first.New()

@@ -119,6 +119,9 @@ type Options struct {
 
 	// Memory is how many bytes a factorisation may take; 0 stands for 2 GB.
 	Memory int
+
+	// Straight has Auto leave out Band, which has no Straight, for matrices so small that a dense one has.
+	Straight bool
 }
 
 // Analyze analyses a pattern. The error is a *SingularError if all matrices with this pattern are
@@ -216,6 +219,9 @@ func (a *Analysis) iterates() bool {
 func (a *Analysis) choose() Method {
 	best, least := Sparse, int64(math.MaxInt64)
 	for _, m := range []Method{Dense, Band, Sparse} {
+		if m == Band && a.options.Straight && a.p.N <= straightDense {
+			continue
+		}
 		if price := a.price(m); price < least && a.bytes(m) <= a.options.Memory {
 			best, least = m, price
 		}
