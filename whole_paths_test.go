@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/simd"
@@ -96,6 +97,84 @@ func TestWholeStepsOfAllMethods(t *testing.T) {
 		}}
 		if err := wholeOrNot(t, m, o); err != nil {
 			t.Errorf("%s, with errors: %v", file, err)
+		}
+	}
+}
+
+// TestWholePeaks reads largest values at all samples of a step at once: of arrays and scalars, with what happens in a
+// run, with what does not move, and where only some are asked for.
+func TestWholePeaks(t *testing.T) {
+	m, err := Parse("m.ode", `
+time t from 0.2 to 6
+param a = 1.5, b = 1, c = 3, d = 1, s = 2
+state x = 1, y = 1
+state u[3] = [1, 0, a]
+discrete n = 1
+x' = a*x - b*x*y
+y' = -c*y + d*x*y + 0.1*sin(5*t)
+u[1]' = u[2]
+u[2]' = -s*u[1] - 0.1*u[2]
+u[3]' = if x > 2 then -u[3] else 0.3*cos(t)
+event cull when x > 5 { x = 0.8*x  n += 0.5 }
+event dose at 2*b { y += 0.3*d }
+objective A = max_over(x*n)
+objective B = max_over(u)
+objective C = max_over(if y > 1 then 2*y else y^2 + 1) - max_over(-x)
+objective D = max_over(abs(u[1] - 0.2*x) + t*s)
+objective E = max_over(n*s)
+objective G = max_over(x - 3*abs(t - a) - abs(t - 2)*y) + max_over(mod(t, 1.3)*x)
+objective F = max_over(noevent(if t > 3 then u[1] else x)) + final(x)
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, method := range []string{"dopri5", "tsit5", "bs3", "dop853", "vern7", "heun", "rk4", "auto"} {
+		for _, of := range [][]string{nil, {"C"}, {"E", "G"}, {"A", "D"}} {
+			o := Options{Threads: 1, Of: of, Lanes: i % 3, Settings: []Setting{
+				{Key: "solver.method", Value: method},
+				{Key: "solver.rtol", Value: "1e-5"},
+				{Key: "sens.trust", Value: "off"},
+				{Key: "sens.mode", Value: []string{"adjoint", "tangent"}[i%2]},
+			}}
+			if err := wholeOrNot(t, m, o); err != nil {
+				t.Errorf("%s, %v: %v", method, of, err)
+			}
+		}
+	}
+	if n := m.system.StepPrograms().Peaks; simd.Backend() != simd.Generic && n < 5 {
+		t.Errorf("%d programs of readings", n)
+	}
+}
+
+// TestWholePeaksOfUnknowns has algebraic unknowns, which are in no step as a whole.
+func TestWholePeaksOfUnknowns(t *testing.T) {
+	m, err := Parse("m.ode", `
+time t from 0 to 6
+param a = 1.5
+state x = 1
+alg z = 1
+x' = a*cos(2*t) - x*z
+0 = z - x^2 - 1
+objective A = max_over(z)
+objective B = max_over(x - z) + max_over(a*x)
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"rodas5p", "radau5", "auto"} {
+		var got [2]*Sensitivities
+		for i, after := range [2]int{0, math.MaxInt} {
+			got[i], err = m.Sensitivities(t.Context(), Options{
+				Threads: 1, compileAfter: &system.CompileAfter{Small: after, Large: after}, Settings: []Setting{
+					{Key: "solver.method", Value: method}, {Key: "sens.trust", Value: "off"},
+				},
+			})
+			if err != nil {
+				t.Fatal(method, err)
+			}
+		}
+		if !slices.Equal(got[0].Gradient, got[1].Gradient) {
+			t.Errorf("%s: %v, and stage by stage %v", method, got[0].Gradient, got[1].Gradient)
 		}
 	}
 }

@@ -32,6 +32,15 @@ type PeakSignals interface {
 	UnseenPeaks(times []float64) (end float64, some bool)
 }
 
+// PeakReader are PeakObjectives that can be read at all samples of a step at once.
+type PeakReader interface {
+	PeakObjectives
+	// ReadPeaks writes to e[samples][len(Peaks())] and ed what Heights and Slopes write at the samples of s, a step of a
+	// method with arithmetic a, to the same bits: Heights at times, and Slopes at within. The rows of K of the dense
+	// output have been made. Alternatively it writes nothing and reports false.
+	ReadPeaks(a *solvers.Arithmetic, s *solvers.Step, times, within, e, ed []float64) bool
+}
+
 // Peak is where an expression is largest along a run.
 type Peak struct {
 	Element int // of the functionals
@@ -105,18 +114,22 @@ func readings(peaks []Peak) []reading {
 // on time alone: where that has peaks that the samples do not show, samples lie closer there.
 type peakFinder struct {
 	obj    PeakObjectives
-	hidden PeakSignals // obj, if it is one; else nil
+	hidden PeakSignals            // obj, if it is one; else nil
+	reads  PeakReader             // likewise
+	forms  []solvers.Arithmetical // of each member of the method; nil for others
 	method solvers.Interpolant
 	sys    solvers.System
 	tie    float64
 	late   bool // Options.LatePeak
 
-	n     int         // peaks
-	parts int         // of a step
-	e, ed [][]float64 // [parts+1][n] at the samples
-	times []float64   // [parts+1] of the samples
-	a, b  float64     // the part of the step that is sampled
-	wide  float64     // its length in time
+	n     int          // peaks
+	parts int          // of a step
+	e, ed [][]float64  // [parts+1][n] at the samples
+	times []float64    // [parts+1] of the samples
+	near  []float64    // [parts+1] and those within the limits of the step
+	all   [2][]float64 // of which e and ed are rows
+	a, b  float64      // the part of the step that is sampled
+	wide  float64      // its length in time
 
 	y, yd   []float64 // [N]
 	at, atd []float64 // [n] at a point between samples
@@ -161,8 +174,16 @@ func newPeakFinder(
 	size := sys.Size().N
 	c.y, c.yd = make([]float64, size), make([]float64, size)
 	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
-	for range c.parts + 1 {
-		c.e, c.ed = append(c.e, make([]float64, c.n)), append(c.ed, make([]float64, c.n))
+	c.near = make([]float64, c.parts+1)
+	for k, rows := range [2]*[][]float64{&c.e, &c.ed} {
+		c.all[k] = make([]float64, (c.parts+1)*c.n)
+		*rows = slices.Collect(slices.Chunk(c.all[k], c.n))
+	}
+	if c.reads, _ = obj.(PeakReader); c.reads != nil {
+		for _, m := range solvers.Members(method) {
+			form, _ := m.(solvers.Arithmetical)
+			c.forms = append(c.forms, form)
+		}
 	}
 	c.tops = make([]top, c.n)
 	c.begin()
@@ -196,15 +217,40 @@ func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 	}
 }
 
+// read looks at all samples of st at once, and reports whether that can be done.
+func (c *peakFinder) read(st *solvers.Step) bool {
+	if c.reads == nil || c.forms[st.Member] == nil {
+		return false
+	}
+	method := c.forms[st.Member]
+	a := method.Arithmetic()
+	if len(a.Samples) != c.parts+1 {
+		return false
+	}
+	method.Extend(c.sys, st)
+	for k := range c.times {
+		c.times[k] = when(st, c.theta(k))
+		c.near[k] = c.within(c.times[k])
+	}
+	if !c.reads.ReadPeaks(a, st, c.times, c.near, c.all[0], c.all[1]) {
+		return false
+	}
+	for j, x := range c.all[1] {
+		c.all[1][j] = float64(st.H * x)
+	}
+	return true
+}
+
 // over searches the next step, whose discretes and modes the system has entered.
 func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 	if st.H > 0 {
 		c.ends = end.Kind != solvers.EndFree
 		c.limits, _ = limitsBetween(c.fresh, c.ends, st.T, st.T1)
 		for c.a = 0; c.a < 1; c.a = c.b {
-			c.nextPart(st)
-			for k := range c.e {
-				c.look(st, c.theta(k), c.e[k], c.ed[k])
+			if c.nextPart(st); !(c.b-c.a == 1 && c.read(st)) {
+				for k := range c.e {
+					c.look(st, c.theta(k), c.e[k], c.ed[k])
+				}
 			}
 			for j := range c.tops {
 				c.scan(j, st)

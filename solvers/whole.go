@@ -67,6 +67,8 @@ type Arithmetical interface {
 	Method
 	// Arithmetic returns the arithmetic of the method's steps: the same address for all methods that a Spec makes.
 	Arithmetic() *Arithmetic
+	// Extend makes the rows of K that belong to the dense output, unless s has them.
+	Extend(f Field, s *Step)
 }
 
 // Arithmetic describes, for a Stepper, what a method with explicit stages does in a step besides evaluating the
@@ -96,6 +98,16 @@ type Arithmetic struct {
 	SeededAt  []Terms
 	SeededSum Terms
 	Points    []Point // where guards are read, in ascending order; the last is the end of the step
+	// Samples are the ends of as many equal parts of a step as the dense output has orders, two at least. Largest
+	// values are looked for from there.
+	Samples []Sample
+}
+
+// Sample is a point of a step, of which 0 has Y0, and the rate at which the dense output changes there: 0 + 1·Drift,
+// over the rows of K.
+type Sample struct {
+	Point
+	Drift Terms
 }
 
 // Seeded is an Interpolant whose steps can be transposed by others, with what InterpolatePull keeps.

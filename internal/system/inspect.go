@@ -82,6 +82,7 @@ type StepPrograms struct {
 	Steps, Transposes int
 	Noting            int // of the transposes: those that record factors of products
 	Tangents, Seconds int // tangents of steps, and of transposes
+	Peaks             int // readings of what is to be largest
 }
 
 // StepPrograms counts the programs of whole steps that the model's workers have compiled.
@@ -99,6 +100,8 @@ func (m *Model) StepPrograms() (n StepPrograms) {
 		for key, p := range of.wholes.programs {
 			switch {
 			case p == nil, key.guards:
+			case key.peaks:
+				n.Peaks++
 			case key.tangent && key.back:
 				n.Seconds++
 			case key.tangent:

@@ -1,7 +1,11 @@
 package system
 
 import (
+	"slices"
+
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
@@ -71,6 +75,64 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 	for i, j := range w.problem.Peaks {
 		ed[i] = w.functional[j]
 	}
+}
+
+// ReadPeaks implements sens.PeakReader.
+func (w *Worker) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, within, e, ed []float64) bool {
+	if len(s.Y0) >= largeStates || w.problem.Model.Algebraic() { // unknowns are in no step as a whole
+		return false
+	}
+	f := w.by(form)
+	v := &f.peaks
+	if v.call == nil {
+		if !v.ready(w, w.kit.ofPeaks(form)) {
+			return false
+		}
+		f.peaksAt = w.peaksAt()
+	}
+	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
+	n := 3 + copy(v.in[3:], s.Y0)
+	n += copy(v.in[n:], s.K[:form.Rows*(len(s.Y0)+len(s.DQ))])
+	n += copy(v.in[n:], s.Y1)
+	for i, t := range times {
+		v.in[n+2*i], v.in[n+2*i+1] = t, within[i]
+	}
+	v.runBound(&w.in, &w.out)
+	each := len(v.out) / len(times)
+	for i := range times {
+		out := v.out[i*each : (i+1)*each]
+		for k, to := range [2][]float64{e, ed} {
+			for j, at := range f.peaksAt[k] {
+				x := 0.0
+				if at >= 0 {
+					x = out[at]
+				}
+				to[i*len(w.problem.Peaks)+j] = x
+			}
+		}
+	}
+	return true
+}
+
+// peaksAt returns where the values of the peaks and their slopes are among the readings at a sample.
+func (w *Worker) peaksAt() (at [2][]int) {
+	first := 0
+	for k, t := range [2]*tape.Tape{w.value.Get(tapec.PartPeaks).tape, w.kit.slopesTape()} {
+		at[k] = slices.Repeat([]int{-1}, len(w.problem.Peaks))
+		if t == nil {
+			continue
+		}
+		for _, o := range t.Outputs {
+			p := w.kit.layout.part(tapec.MustName(o.Name))
+			for j, element := range w.problem.Peaks {
+				if element >= p.offset && element < p.offset+p.len {
+					at[k][j] = first + element - p.offset
+				}
+			}
+			first += t.Shape(o.Value).Size()
+		}
+	}
+	return at
 }
 
 // peakLeeway is how far, in second differences, functions of time may reach beyond samples in the search for largest

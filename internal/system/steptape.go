@@ -371,6 +371,63 @@ func (m *stepMaker) ranges(got []map[string]tape.Value, margins, truths string) 
 	}
 }
 
+// sampling returns the tape that reads expressions, and their slopes as time passes, at the samples of a step. slopes
+// is their tangent, nil where none of them moves. The inputs are the times, Y0, K with the rows of the dense output, Y1
+// and, for each sample, the time of the expressions and that of the slopes. The outputs are those of the two tapes,
+// sample by sample.
+func (m *stepMaker) sampling(heights, slopes *tape.Tape) *tape.Tape {
+	y0 := m.states("y", m.input)
+	k := make([]map[string]tape.Value, m.form.Rows)
+	for i := range k {
+		k[i] = m.derivatives("k"+strconv.Itoa(i), i)
+	}
+	y1 := m.states("y1", m.input)
+	tangent := func(name string) string { return tapec.MustName(name).As(tapec.Tangent).String() }
+	time, read := tapec.Time.Name().String(), map[string]bool{}
+	inputs := heights.Inputs
+	if slopes != nil {
+		inputs = slices.Concat(inputs, slopes.Inputs)
+	}
+	for _, in := range inputs {
+		read[in.Name] = true
+	}
+	for i, p := range m.form.Samples {
+		at := m.input("at"+strconv.Itoa(i), nil, nil)
+		beside := m.input("within"+strconv.Itoa(i), nil, nil)
+		y, yd := map[string]tape.Value{}, map[string]tape.Value{tangent(time): m.b.Scalar(1)}
+		for _, r := range m.rows {
+			row := func(j int) tape.Value { return k[j][r.name] }
+			switch {
+			case !read[r.state]:
+			case p.Theta == 0:
+				y[r.state] = y0[r.name]
+			case p.Theta == 1:
+				y[r.state] = y1[r.name]
+			default:
+				y[r.state] = m.sum(p.Weights, m.h, y0[r.name], r.shape, row)
+			}
+			if r.state != "" && read[tangent(r.state)] {
+				yd[tangent(r.state)] = m.sum(p.Drift, m.b.Scalar(1), m.zero, r.shape, row)
+			}
+		}
+		y[time] = at
+		m.readings("e"+strconv.Itoa(i)+".", heights, y, nil)
+		if slopes != nil {
+			y[time] = beside
+			m.readings("ed"+strconv.Itoa(i)+".", slopes, y, yd)
+		}
+	}
+	return m.b.Tape()
+}
+
+// readings inlines t and makes its outputs those of m.
+func (m *stepMaker) readings(prefix string, t *tape.Tape, y, bar map[string]tape.Value) {
+	got := m.at(t, 0, y, bar)
+	for _, o := range t.Outputs {
+		m.output(tapec.Primal, prefix+o.Name, got[o.Name], t.Shape(o.Value).Size(), nil)
+	}
+}
+
 // backward returns the tape of a step's transpose; pull is the transpose of the rates. It computes the
 // cotangents of Y0 and T0 and the new values of the accumulators from the cotangents of Y1, DQ and T1
 // and the old values. It also outputs the factors that every stage has for the ledger. sums lists the

@@ -65,13 +65,18 @@ type wholeKey struct {
 	tangent     bool // the tangent of a step, or of its transpose
 	exchanges   string
 	guards      bool     // their readings, not a step
-	with        *program // the guards, or a derivative of the rates; nil for neither
+	peaks       bool     // readings of what is to be largest
+	with        *program // what is read, or a derivative of the rates; nil for neither
 	kit         *Kit     // of steps that solve equations, which depend on more of it; else nil
 }
 
-// ofGuards, ofStep and ofTranspose return the keys of programs of k.
+// ofGuards, ofPeaks, ofStep and ofTranspose return the keys of programs of k.
 func (k *Kit) ofGuards(form *solvers.Arithmetic) wholeKey {
 	return wholeKey{form: form, guards: true, with: k.value.Get(tapec.PartGuards)}
+}
+
+func (k *Kit) ofPeaks(form *solvers.Arithmetic) wholeKey {
+	return wholeKey{form: form, peaks: true, with: k.value.Get(tapec.PartPeaks)}
 }
 
 func (k *Kit) ofStep(form *solvers.Arithmetic) wholeKey { return wholeKey{form: form} }
@@ -115,7 +120,25 @@ func (k *Kit) steps(key wholeKey) *atomic.Int64 {
 // newReading compiles the readings of guards at all points of a step by form.
 func (k *Kit) newReading(form *solvers.Arithmetic) *wholeProgram {
 	m := newStepMaker(k.layout, k.value.Get(tapec.PartRates).tape, form)
-	t := m.reading(k.value.Get(tapec.PartGuards).tape)
+	return k.readings(m, m.reading(k.value.Get(tapec.PartGuards).tape))
+}
+
+// newSampling compiles the readings of what is to be largest, and of its slopes, at the samples of a step by form.
+func (k *Kit) newSampling(form *solvers.Arithmetic) *wholeProgram {
+	m := newStepMaker(k.layout, k.value.Get(tapec.PartRates).tape, form)
+	return k.readings(m, m.sampling(k.value.Get(tapec.PartPeaks).tape, k.slopesTape()))
+}
+
+// slopesTape returns the tape of the slopes of what is to be largest; nil where nothing of that moves.
+func (k *Kit) slopesTape() *tape.Tape {
+	if k.slopes == nil {
+		return nil
+	}
+	return k.slopes.tape
+}
+
+// readings compiles the tape of readings that m has made.
+func (k *Kit) readings(m *stepMaker, t *tape.Tape) *wholeProgram {
 	if elements(t, 1) > wholeWork {
 		return nil
 	}
@@ -252,8 +275,11 @@ func (v *wholeSteps) ready(w *Worker, key wholeKey) bool {
 		return false
 	}
 	q := w.kit.whole(key, func() *wholeProgram {
-		if key.guards {
+		switch {
+		case key.guards:
 			return w.kit.newReading(key.form)
+		case key.peaks:
+			return w.kit.newSampling(key.form)
 		}
 		return w.kit.newWhole(key.form, key.back)
 	})
@@ -306,6 +332,8 @@ type formed struct {
 	steps, pulls wholeSteps
 	large        largeSteps
 	guards       wholeSteps // their readings
+	peaks        wholeSteps
+	peaksAt      [2][]int   // where values and slopes are among the readings at a sample; -1 for 0
 	pushes       movedSteps // tangents
 	seconds      movedSteps // tangents of transposes
 }
@@ -315,7 +343,7 @@ func (f *formed) all() []*wholeSteps {
 	l := &f.large
 	return []*wholeSteps{
 		&f.steps, &l.first.wholeSteps, &l.next.wholeSteps, &f.pulls, &l.back.wholeSteps, &f.guards,
-		&f.pushes.wholeSteps, &f.seconds.wholeSteps,
+		&f.pushes.wholeSteps, &f.seconds.wholeSteps, &f.peaks,
 	}
 }
 

@@ -229,3 +229,75 @@ objective J = final(x^2) + integral(v[1]^2)
 		}
 	}
 }
+
+// TestReadPeaks does the same for what is to be largest, and its slopes, which may be those of another time.
+func TestReadPeaks(t *testing.T) {
+	if simd.Backend() == simd.Generic {
+		t.Skip("readings are not compiled")
+	}
+	m := modelOf(t, `
+time t from 0 to 50
+param k = 1.3, w = 3
+discrete n = 0.5
+state x = 1, v[2] = [0, 0.2]
+x' = v[1]
+v' = [-w^2*x - 0.01*k*v[1] + sin(t), 0.3*v[1] - v[2]]
+event up when x > 0.9 { n += 1 }
+objective A = max_over(v) + max_over(x*n*cos(t))
+objective B = max_over(n*k) - max_over(exp(-x)*v[2])
+`)
+	all := m.PeaksOf(m.Checked.Objectives)
+	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9"} {
+		for _, peaks := range [][]int{all, all[1:2], all[3:]} {
+			spec, _ := solvers.Lookup(name)
+			p := m.Problem(pointOf(t, m), []int{0}, peaks)
+			p.CompileAfter = system.CompileAfter{}
+			k, err := p.Kit(1, system.Values, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, method := p.Worker(k), spec.New(p.Size(), 0)
+			times, y := w.AtStart()
+			form := method.(solvers.Arithmetical).Arithmetic()
+			n, samples := len(peaks), form.Samples
+			if n == 0 || len(samples) < 3 || samples[0].Theta != 0 || samples[len(samples)-1].Theta != 1 {
+				t.Fatalf("%s: %d peaks, %d samples", name, n, len(samples))
+			}
+			s := solvers.NewStep(method.Info(), w.Size())
+			s.Y0, s.H, s.T1 = y, 0.07, times[solvers.InstantStart]
+			e, ed := make([]float64, len(samples)*n), make([]float64, len(samples)*n)
+			one, slopes := make([]float64, n), make([]float64, n)
+			at, rates := make([]float64, len(y)), make([]float64, len(y))
+			now, within := make([]float64, len(samples)), make([]float64, len(samples))
+			for range 20 {
+				s.T, s.T1 = s.T1, s.T1+s.H
+				method.Step(w, s, false)
+				for i, p := range samples {
+					now[i] = math.FMA(p.Theta, s.H, s.T)
+					within[i] = now[i] + 0.1*float64(i)
+				}
+				method.(solvers.Arithmetical).Extend(w, s)
+				if !w.ReadPeaks(form, s, now, within, e, ed) {
+					t.Fatalf("%s: no readings", name)
+				}
+				for i, p := range samples {
+					method.(solvers.Interpolant).InterpolateSlope(w, s, p.Theta, at, rates)
+					w.Heights(now[i], at, one)
+					w.Slopes(within[i], at, rates, slopes)
+					for j := range n {
+						got, slope := e[i*n+j], ed[i*n+j]
+						if math.Float64bits(got) != math.Float64bits(one[j]) ||
+							math.Float64bits(slope) != math.Float64bits(slopes[j]) {
+							t.Fatalf("%s: number %d at %v is %v, with slope %v, not %v and %v", name, peaks[j], now[i],
+								got, slope, one[j], slopes[j])
+						}
+					}
+				}
+				copy(s.Y0, s.Y1)
+			}
+			if n := testing.AllocsPerRun(100, func() { w.ReadPeaks(form, s, now, within, e, ed) }); n > 0 {
+				t.Errorf("%s: %v allocations", name, n)
+			}
+		}
+	}
+}
