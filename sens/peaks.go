@@ -113,14 +113,14 @@ func readings(peaks []Peak) []reading {
 // the other way, at most maxDivisions times. What rises and falls without either sign is not seen, but for what depends
 // on time alone: where that has peaks that the samples do not show, samples lie closer there.
 type peakFinder struct {
-	obj    PeakObjectives
-	hidden PeakSignals            // obj, if it is one; else nil
-	reads  PeakReader             // likewise
-	forms  []solvers.Arithmetical // of each member of the method; nil for others
-	method solvers.Interpolant
-	sys    solvers.System
-	tie    float64
-	late   bool // Options.LatePeak
+	obj     PeakObjectives
+	hidden  PeakSignals      // obj, if it is one; else nil
+	reads   PeakReader       // likewise
+	samples solvers.Sampling // method, if it is one; else nil
+	method  solvers.Interpolant
+	sys     solvers.System
+	tie     float64
+	late    bool // Options.LatePeak
 
 	n     int          // peaks
 	parts int          // of a step
@@ -179,12 +179,8 @@ func newPeakFinder(
 		c.all[k] = make([]float64, (c.parts+1)*c.n)
 		*rows = slices.Collect(slices.Chunk(c.all[k], c.n))
 	}
-	if c.reads, _ = obj.(PeakReader); c.reads != nil {
-		for _, m := range solvers.Members(method) {
-			form, _ := m.(solvers.Arithmetical)
-			c.forms = append(c.forms, form)
-		}
-	}
+	c.reads, _ = obj.(PeakReader)
+	c.samples, _ = method.(solvers.Sampling)
 	c.tops = make([]top, c.n)
 	c.begin()
 	return c, nil
@@ -219,15 +215,13 @@ func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 
 // read looks at all samples of st at once, and reports whether that can be done.
 func (c *peakFinder) read(st *solvers.Step) bool {
-	if c.reads == nil || c.forms[st.Member] == nil {
+	if c.reads == nil || c.samples == nil {
 		return false
 	}
-	method := c.forms[st.Member]
-	a := method.Arithmetic()
-	if len(a.Samples) != c.parts+1 {
+	a := c.samples.Sampling(c.sys, st)
+	if a == nil || len(a.Samples) != c.parts+1 {
 		return false
 	}
-	method.Extend(c.sys, st)
 	for k := range c.times {
 		c.times[k] = when(st, c.theta(k))
 		c.near[k] = c.within(c.times[k])

@@ -153,11 +153,11 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 			r.total.row, r.total.c = append(r.total.row, i), append(r.total.c, 1)
 		}
 	}
-	r.describe()
 	for i, beta := range x.beta {
 		r.add(1+i, beta)
 	}
 	r.info.DenseDegree = r.degree()
+	r.describe()
 	return r
 }
 

@@ -16,7 +16,11 @@ func (r *rosenbrockScheme) describe() {
 		Inverse: r.inverse, Gamma: r.gamma, Gammas: r.gammas, Same: r.same, C: forms(r.c), Ct: forms(r.ct),
 		Omega: r.omega,
 	}
+	r.whole.sample(r.beta, r.dps, r.info.DenseOrder)
 }
+
+// Sampling implements Sampling.
+func (r *rosenbrock) Sampling(Field, *Step) *Arithmetic { return &r.whole.Arithmetic }
 
 // makeWhole makes the step as a whole, if f can. It reports whether it did.
 func (r *rosenbrock) makeWhole(f Field, s *Step, reuse bool) bool {

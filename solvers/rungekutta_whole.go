@@ -28,25 +28,14 @@ func (r *scheme) describe() {
 			r.whole.Points = append(r.whole.Points, Point{theta, form(r.node[i])})
 		}
 	}
-	r.whole.Samples = r.samples()
+	r.whole.sample(r.beta, r.dps, r.info.DenseOrder)
 }
 
-// samples returns the points of a step where largest values are looked for.
-func (r *scheme) samples() (list []Sample) {
-	parts := max(2, r.info.DenseOrder)
-	for i := range parts + 1 {
-		theta := float64(i) / float64(parts)
-		weights, drift := make([]float64, len(r.beta)), make([]float64, len(r.beta))
-		for j, p := range r.beta {
-			weights[j], drift[j] = poly(p, theta)
-		}
-		list = append(list, Sample{Point{theta, Terms{r.dps, weights}}, Terms{r.dps, drift}})
-	}
-	return list
+// Sampling implements Sampling.
+func (r *rungeKutta) Sampling(f Field, s *Step) *Arithmetic {
+	r.extend(f, s)
+	return &r.whole
 }
-
-// Extend implements Arithmetical.
-func (r *rungeKutta) Extend(f Field, s *Step) { r.extend(f, s) }
 
 // readGuards implements guardReading.
 func (r *rungeKutta) readGuards(f GuardReader, s *Step, rho []float64, truth []bool) bool {

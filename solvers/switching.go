@@ -103,6 +103,14 @@ func (c *switching) InterpolateSlope(f Field, s *Step, theta float64, y, yd []fl
 	c.members[s.Member].(Interpolant).InterpolateSlope(f, s, theta, y, yd)
 }
 
+// Sampling implements Sampling.
+func (c *switching) Sampling(f Field, s *Step) *Arithmetic {
+	if m, ok := c.members[s.Member].(Sampling); ok {
+		return m.Sampling(f, s)
+	}
+	return nil
+}
+
 // InterpolatePush implements Interpolant.
 func (c *switching) InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
 	c.members[s.Member].(Interpolant).InterpolatePush(f, s, d, theta, td, yd)

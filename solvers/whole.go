@@ -67,8 +67,31 @@ type Arithmetical interface {
 	Method
 	// Arithmetic returns the arithmetic of the method's steps: the same address for all methods that a Spec makes.
 	Arithmetic() *Arithmetic
-	// Extend makes the rows of K that belong to the dense output, unless s has them.
-	Extend(f Field, s *Step)
+}
+
+// Sampling is an Interpolant that lets others read its dense output at the Samples of steps.
+type Sampling interface {
+	Interpolant
+	// Sampling makes the rows of K of the dense output, unless s has them, and returns an arithmetic with the Samples of
+	// s; nil for none. That of methods which solve equations is part of a SolvedArithmetic.
+	Sampling(f Field, s *Step) *Arithmetic
+}
+
+// sample fills in the Samples of a dense output with the centred coefficients beta of these rows of K, of that many
+// orders.
+func (a *Arithmetic) sample(beta [][]float64, rows []int, orders int) {
+	parts := max(2, orders)
+	for i := range parts + 1 {
+		theta := float64(i) / float64(parts)
+		weights, drift := make([]float64, len(beta)), make([]float64, len(beta))
+		for j, p := range beta {
+			weights[j], drift[j] = poly(p, theta)
+		}
+		a.Samples = append(a.Samples, Sample{Point{theta, Terms{rows, weights}}, Terms{rows, drift}})
+	}
+	for _, row := range rows {
+		a.Sampled = max(a.Sampled, row+1)
+	}
 }
 
 // Arithmetic describes, for a Stepper, what a method with explicit stages does in a step besides evaluating the
@@ -99,8 +122,9 @@ type Arithmetic struct {
 	SeededSum Terms
 	Points    []Point // where guards are read, in ascending order; the last is the end of the step
 	// Samples are the ends of as many equal parts of a step as the dense output has orders, two at least. Largest
-	// values are looked for from there.
+	// values are looked for from there. They read the first Sampled rows of K.
 	Samples []Sample
+	Sampled int
 }
 
 // Sample is a point of a step, of which 0 has Y0, and the rate at which the dense output changes there: 0 + 1·Drift,

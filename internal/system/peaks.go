@@ -92,7 +92,7 @@ func (w *Worker) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, wit
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	n := 3 + copy(v.in[3:], s.Y0)
-	n += copy(v.in[n:], s.K[:form.Rows*(len(s.Y0)+len(s.DQ))])
+	n += copy(v.in[n:], s.K[:form.Sampled*(len(s.Y0)+len(s.DQ))])
 	n += copy(v.in[n:], s.Y1)
 	for i, t := range times {
 		v.in[n+2*i], v.in[n+2*i+1] = t, within[i]

@@ -377,7 +377,7 @@ func (m *stepMaker) ranges(got []map[string]tape.Value, margins, truths string) 
 // sample by sample.
 func (m *stepMaker) sampling(heights, slopes *tape.Tape) *tape.Tape {
 	y0 := m.states("y", m.input)
-	k := make([]map[string]tape.Value, m.form.Rows)
+	k := make([]map[string]tape.Value, m.form.Sampled)
 	for i := range k {
 		k[i] = m.derivatives("k"+strconv.Itoa(i), i)
 	}
@@ -407,7 +407,7 @@ func (m *stepMaker) sampling(heights, slopes *tape.Tape) *tape.Tape {
 				y[r.state] = m.sum(p.Weights, m.h, y0[r.name], r.shape, row)
 			}
 			if r.state != "" && read[tangent(r.state)] {
-				yd[tangent(r.state)] = m.sum(p.Drift, m.b.Scalar(1), m.zero, r.shape, row)
+				yd[tangent(r.state)] = m.sum(p.Drift, m.b.Scalar(1), m.b.Broadcast(m.zero, r.shape), r.shape, row)
 			}
 		}
 		y[time] = at

@@ -247,24 +247,31 @@ objective A = max_over(v) + max_over(x*n*cos(t))
 objective B = max_over(n*k) - max_over(exp(-x)*v[2])
 `)
 	all := m.PeaksOf(m.Checked.Objectives)
-	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9"} {
+	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rodas5p", "ros3p"} {
 		for _, peaks := range [][]int{all, all[1:2], all[3:]} {
 			spec, _ := solvers.Lookup(name)
 			p := m.Problem(pointOf(t, m), []int{0}, peaks)
 			p.CompileAfter = system.CompileAfter{}
+			p.Jacobian = spec.Can.Has(solvers.NeedsJacobian)
 			k, err := p.Kit(1, system.Values, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w, method := p.Worker(k), spec.New(p.Size(), 0)
 			times, y := w.AtStart()
-			form := method.(solvers.Arithmetical).Arithmetic()
+			s := solvers.NewStep(method.Info(), w.Size())
+			s.Y0, s.H, s.T1 = y, 0.07, times[solvers.InstantStart]
+			if m, ok := method.(solvers.Implicit); ok {
+				if err := m.Prepare(w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			method.Step(w, s, false)
+			form := method.(solvers.Sampling).Sampling(w, s)
 			n, samples := len(peaks), form.Samples
 			if n == 0 || len(samples) < 3 || samples[0].Theta != 0 || samples[len(samples)-1].Theta != 1 {
 				t.Fatalf("%s: %d peaks, %d samples", name, n, len(samples))
 			}
-			s := solvers.NewStep(method.Info(), w.Size())
-			s.Y0, s.H, s.T1 = y, 0.07, times[solvers.InstantStart]
 			e, ed := make([]float64, len(samples)*n), make([]float64, len(samples)*n)
 			one, slopes := make([]float64, n), make([]float64, n)
 			at, rates := make([]float64, len(y)), make([]float64, len(y))
@@ -276,7 +283,7 @@ objective B = max_over(n*k) - max_over(exp(-x)*v[2])
 					now[i] = math.FMA(p.Theta, s.H, s.T)
 					within[i] = now[i] + 0.1*float64(i)
 				}
-				method.(solvers.Arithmetical).Extend(w, s)
+				method.(solvers.Sampling).Sampling(w, s)
 				if !w.ReadPeaks(form, s, now, within, e, ed) {
 					t.Fatalf("%s: no readings", name)
 				}
