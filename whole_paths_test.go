@@ -128,7 +128,8 @@ objective F = max_over(noevent(if t > 3 then u[1] else x)) + final(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, method := range []string{"dopri5", "tsit5", "bs3", "dop853", "vern7", "heun", "rk4", "auto", "rodas5p", "ros3p"} {
+	methods := []string{"dopri5", "tsit5", "bs3", "dop853", "vern7", "heun", "rk4", "auto", "rodas5p", "ros3p"}
+	for i, method := range methods {
 		for _, of := range [][]string{nil, {"C"}, {"E", "G"}, {"A", "D"}} {
 			o := Options{Threads: 1, Of: of, Lanes: i % 3, Settings: []Setting{
 				{Key: "solver.method", Value: method},

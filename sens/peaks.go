@@ -35,9 +35,9 @@ type PeakSignals interface {
 // PeakReader are PeakObjectives that can be read at all samples of a step at once.
 type PeakReader interface {
 	PeakObjectives
-	// ReadPeaks writes to e[samples][len(Peaks())] and ed what Heights and Slopes write at the samples of s, a step of a
-	// method with arithmetic a, to the same bits: Heights at times, and Slopes at within. The rows of K of the dense
-	// output have been made. Alternatively it writes nothing and reports false.
+	// ReadPeaks writes to e[samples][len(Peaks())] and ed what Heights and Slopes write at the samples of s, a step
+	// with arithmetic a, to the same bits: Heights at times, and Slopes at within. The rows of K of the dense output
+	// have been made. Alternatively it writes nothing and reports false.
 	ReadPeaks(a *solvers.Arithmetic, s *solvers.Step, times, within, e, ed []float64) bool
 }
 

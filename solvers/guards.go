@@ -480,7 +480,8 @@ func (s *Solver) uneventful() bool {
 }
 
 // waits reports whether guard i, a plain one, waits throughout the trial step. It writes what becomes of it to s.live,
-// s.granted, and s.low and s.high, the range of its values at the nodes. The rules are those of play, leave and inspect.
+// s.granted, and s.low and s.high, the range of its values at the nodes. The rules are those of play, leave and
+// inspect.
 func (s *Solver) waits(i int) bool {
 	a, values := &s.live[i], s.values
 	*a = s.arms[i]

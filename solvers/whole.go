@@ -72,8 +72,8 @@ type Arithmetical interface {
 // Sampling is an Interpolant that lets others read its dense output at the Samples of steps.
 type Sampling interface {
 	Interpolant
-	// Sampling makes the rows of K of the dense output, unless s has them, and returns an arithmetic with the Samples of
-	// s; nil for none. That of methods which solve equations is part of a SolvedArithmetic.
+	// Sampling makes the rows of K of the dense output, unless s has them, and returns an arithmetic with the Samples
+	// of s; nil for none. That of methods which solve equations is part of a SolvedArithmetic.
 	Sampling(f Field, s *Step) *Arithmetic
 }
 
