@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,9 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 	b := r.other
 	o.by = b.inWords()
 	g := r.grader(r.variables, sizes, s.Stats.Steps)
+	if r.errorControl != nil && len(r.parts) == 0 {
+		g.reached, g.zero = r.errorControl.Reached(r.res.Functionals), r.zeros()
+	}
 	if !r.keep {
 		r.makeRoom()
 	}
@@ -276,16 +280,8 @@ func (s *Sensitivities) accuracyOf(i int, sizes []float64) (worst float64, where
 func (r *Runner) sizes() []float64 {
 	from, to := r.out.From, r.out.To
 	out := make([]float64, len(r.variables))
-	start := r.trajectory.Initial()
 	for i, v := range r.variables {
-		var values []float64
-		switch {
-		case !v.Initial:
-			values = r.problem.Point.Param(v.Name)
-		default:
-			values = start[r.model.system.State(v.Name).Offset:][:v.Size()]
-		}
-		for _, x := range values {
+		for _, x := range r.valuesOf(v) {
 			size := math.Abs(x)
 			if span := to - from; !v.Initial && size > float64(10*span) && x >= from-span && x <= to+span {
 				size = span
@@ -295,6 +291,23 @@ func (r *Runner) sizes() []float64 {
 		if !(out[i] > 1e-300) || math.IsInf(out[i], 0) {
 			out[i] = 1
 		}
+	}
+	return out
+}
+
+// valuesOf returns the values of a variable in the last run.
+func (r *Runner) valuesOf(v Variable) []float64 {
+	if !v.Initial {
+		return r.problem.Point.Param(v.Name)
+	}
+	return r.trajectory.Initial()[r.model.system.State(v.Name).Offset:][:v.Size()]
+}
+
+// zeros tells which variables are zero.
+func (r *Runner) zeros() []bool {
+	out := make([]bool, len(r.variables))
+	for i, v := range r.variables {
+		out[i] = !slices.ContainsFunc(r.valuesOf(v), func(x float64) bool { return x != 0 })
 	}
 	return out
 }

@@ -58,8 +58,11 @@ const partOfSecond, zeroOfSecond, graveOfSecond = 1e-6, 1e-5, 1e-2
 
 // graded is a number with its derivatives and, where an independent run estimated them, their errors.
 type graded struct {
-	value, err  float64
-	least       float64 // size of the value below which relative errors mean nothing
+	value, err float64
+	least      float64 // size of the value below which relative errors mean nothing
+	// reached is how far variables that are zero, times their sizes, moved the value in the course of the run; 0 if
+	// nobody looked.
+	reached     float64
 	row, errors []float64
 	trusts      []Trust // of row; filled in
 }
@@ -70,6 +73,8 @@ type grader struct {
 	sizes     []float64 // of the variables
 	rounding  float64   // relative, of numbers that steps sum up
 	promised  float64   // error of a number that the tolerances allow whatever its size
+	reached   []float64 // by values; nil if nobody looked
+	zero      []bool    // which variables are, where somebody did
 }
 
 // grade fills in the grades of derivatives and returns that of the value.
@@ -86,10 +91,13 @@ func (g *grader) grade(x *graded) Trust {
 	}
 	size := math.Abs(x.value)
 	noise := float64(g.rounding * max(most, size))
-	least := max(noise, float64(partOfDerivatives*most), float64(partOfValue*size)) // what does not matter
+	all := max(noise, float64(partOfDerivatives*most), float64(partOfValue*size)) // what does not matter
 	matter, marked := 0, 0
 	for n, v := range g.variables {
-		by := g.sizes[n]
+		by, least := g.sizes[n], all
+		if g.zero != nil && g.zero[n] {
+			least = max(least, min(float64(partOfValue*x.reached), g.promised)) // if the tolerances allow it, too
+		}
 		for k, end := v.Offset, x.end(v); k < end; k++ {
 			d, err := x.row[k], x.errorOf(k)
 			if !(err <= float64(looseDerivative*math.Abs(d)) && math.Abs(d) <= math.MaxFloat64) { // else it is sound
@@ -104,7 +112,7 @@ func (g *grader) grade(x *graded) Trust {
 		}
 	}
 	if matter >= manyDerivatives && 2*marked > matter {
-		g.chance(x, most, size, least)
+		g.chance(x, most, size, all)
 	}
 	size = max(size, x.least)
 	noise = min(noise, g.promised) // beyond that, rounding has been amplified: digits are wrong all the same
@@ -289,6 +297,9 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 		if judged && s.Errors != nil {
 			x.err = v.Error
 			x.errors = s.Errors[at:to]
+		}
+		if g.reached != nil {
+			x.reached = g.reached[i]
 		}
 		if math.IsNaN(v.Value) { // it has no derivatives
 			x.row = nil

@@ -115,6 +115,45 @@ func TestTrustOfRest(t *testing.T) {
 }
 
 // TestTrustOfRunner repeats runs with other values: what they say must not depend on the runs before.
+// TestTrustOfFaded has derivatives by what is zero that decay to far below what they were, where their digits do not
+// matter, and states that are small, where they do.
+func TestTrustOfFaded(t *testing.T) {
+	const swings = "c' = -k*c*(1 + 0.9*sin(20*t))\n"
+	for _, test := range []struct {
+		text  string
+		sound bool
+	}{
+		{"param k = 720, c0 = 0\nstate c = c0\nc' = -k*c", true},
+		{"param k = 720, D = 0, td = 1\nstate c = 0\nc' = -k*c\nevent d at td { c += D }", true},
+		{"param k = 0.5, c0 = 1e-12\nstate c = c0\n" + swings, false},
+		{"param k = 0.5, c0 = 1e-12, D = 0\nstate c = c0\n" + swings + "event d at 1 { c += D }", false},
+	} {
+		s := trusted(t, "time t from 0 to 10\n"+test.text+"\nobjective J = final(c)\nobjective H = final(c)/100\n")
+		for i, v := range s.Values {
+			sound := v.Trust == odes.Sound
+			for _, x := range s.Variables {
+				sound = sound && s.Trust(i, x) == odes.Sound
+			}
+			if sound != test.sound {
+				t.Errorf("%s: %s is sound: %v; %v", test.text, v.Name, sound, s.Warnings)
+			}
+		}
+		if !test.sound {
+			continue
+		}
+		for i, v := range s.Values {
+			if math.Abs(v.Value) > 1e-8 || math.Abs(v.Value) > 10*v.Error {
+				t.Errorf("%s: %s = %g ± %g", test.text, v.Name, v.Value, v.Error)
+			}
+			for k, d := range s.Gradient[i*s.Columns : (i+1)*s.Columns] {
+				if math.Abs(d) > 1e-8 {
+					t.Errorf("%s: derivative %d of %s = %g", test.text, k, v.Name, d)
+				}
+			}
+		}
+	}
+}
+
 func TestTrustOfRunner(t *testing.T) {
 	m, err := odes.Parse("trust.ode", resting[0].text, odes.ParseOptions{})
 	if err != nil {

@@ -28,6 +28,9 @@ type ErrorControl struct {
 	e      []float64
 	zero   []float64
 	start  []float64
+
+	// How far parameters that are zero have moved states at most, and what that makes of functionals at the end.
+	most, last []float64
 }
 
 // Begin implements solvers.Sink.
@@ -38,6 +41,7 @@ func (g *ErrorControl) Begin(solvers.System, solvers.Method) error {
 		n += z.N
 	}
 	g.walks, g.firsts = g.walks[:0], g.firsts[:0]
+	g.most, g.last = make([]float64, z.N), nil
 	for first := 0; first < n; {
 		wk := g.New()
 		if _, err := solvers.As[solvers.TangentEstimator](wk.Method, solvers.TangentErrors); err != nil {
@@ -67,7 +71,87 @@ func (g *ErrorControl) Step(s *solvers.Step, e solvers.End) error {
 		}
 		w.flowStep(i, s)
 	}
+	g.reach()
 	return nil
+}
+
+// size returns that of direction at, and false for one that is none.
+func (g *ErrorControl) size(at int) (size float64, ok bool) {
+	switch {
+	case at < len(g.Size):
+		return math.Abs(g.Size[at]), true
+	case !g.Initial || at-len(g.Size) >= len(g.y0):
+		return 0, false
+	}
+	return math.Abs(g.y0[at-len(g.Size)]), true
+}
+
+// orOne returns size, or 1 for zero.
+func orOne(size float64) float64 {
+	if size == 0 {
+		return 1
+	}
+	return size
+}
+
+// reach takes notice of the tangents by parameters that are zero, which count as if they were 1.
+func (g *ErrorControl) reach() {
+	for b, w := range g.walks {
+		for j := range w.l {
+			if size, ok := g.size(g.firsts[b] + j); !ok || size != 0 {
+				continue
+			}
+			for i := range g.most {
+				g.most[i] = max(g.most[i], math.Abs(w.yd[i*w.l+j]))
+			}
+		}
+	}
+}
+
+// Reached returns how far objectives would move by parameters that are zero if the states that they read at the end
+// moved as far there as they have done in the course of the run. Without directions it returns nil.
+func (g *ErrorControl) Reached(functionals []float64) []float64 {
+	if len(g.walks) == 0 {
+		return nil
+	}
+	w := g.walks[0]
+	_, m := w.obj.Counts()
+	return g.sizes(m, g.last, func(fd, psid []float64) { w.obj.ValuesPush(functionals, fd, psid) })
+}
+
+// sizes sums up what push makes of each element of from, by size.
+func (g *ErrorControl) sizes(n int, from []float64, push func(in, out []float64)) []float64 {
+	l := g.walks[0].l
+	in, out, to := make([]float64, len(from)*l), make([]float64, n*l), make([]float64, n)
+	for first := 0; first < len(from); first += l {
+		clear(in)
+		clear(out)
+		for j := range min(l, len(from)-first) {
+			in[(first+j)*l+j] = from[first+j]
+		}
+		push(in, out)
+		for i := range out {
+			if x := math.Abs(out[i]); x <= math.MaxFloat64 {
+				to[i/l] += x
+			}
+		}
+	}
+	return to
+}
+
+// end finds how large functionals would be at the final mark m.
+func (g *ErrorControl) end(m *solvers.Mark) {
+	if len(g.walks) == 0 || !g.walks[0].obj.Observes(SiteFinal, -1) {
+		return
+	}
+	w := g.walks[0]
+	f, _ := w.obj.Counts()
+	pt := pointOf(m)
+	none, dd := make([]float64, w.l), make([]float64, len(w.dd))
+	w.sys.SetTangent(make([]float64, len(w.pd)))
+	g.last = g.sizes(f, g.most, func(yd, fd []float64) {
+		w.obj.ObservePush(Site{Kind: SiteFinal}, &pt, none, yd, dd, yd, dd, fd)
+	})
 }
 
 // liveSlope is fieldSlope in the middle of a walk, when parameters have tangents.
@@ -92,9 +176,14 @@ func (g *ErrorControl) Mark(m *solvers.Mark) error {
 		w.mark = *m
 		w.pushMark(mk, left, g.firsts[b])
 	}
-	if m.Kind == solvers.MarkStart {
+	switch m.Kind {
+	case solvers.MarkStart:
 		g.y0 = append(g.y0[:0], m.Yp...)
+	case solvers.MarkFinal:
+		g.end(m)
+		return nil
 	}
+	g.reach()
 	return nil
 }
 
@@ -115,19 +204,11 @@ func (g *ErrorControl) Norm(s *solvers.Step) float64 {
 		w.method.Push(w.sys, s, &w.d)
 		w.method.(solvers.TangentEstimator).PushError(w.sys, s, &w.d, e)
 		for j := range l {
-			at := g.firsts[b] + j
-			size := 1.0
-			switch {
-			case at < len(g.Size):
-				size = math.Abs(g.Size[at])
-			case !g.Initial || at-len(g.Size) >= n:
+			size, ok := g.size(g.firsts[b] + j)
+			if !ok {
 				continue
-			default:
-				size = math.Abs(g.y0[at-len(g.Size)])
 			}
-			if size == 0 {
-				size = 1
-			}
+			size = orOne(size)
 			sum := 0.0
 			for i := range n {
 				rtol, atol := g.RTol[min(i, len(g.RTol)-1)], g.ATol[min(i, len(g.ATol)-1)]

@@ -269,7 +269,7 @@ func (j *jsonWriter) numbers(names []string, list []float64) {
 	j.raw("}")
 }
 
-// uncertain writes which derivatives of objective i are sound but small beside their estimated errors, so that not even
+// uncertain writes which numbers of objective i are sound but small beside their estimated errors, so that not even
 // their first digit is sure, with these errors. Of an array, it is the largest one of such elements. A table shows them
 // as ~0 or ~8e-10.
 func (j *jsonWriter) uncertain(s *odes.Sensitivities, i int) {
@@ -286,6 +286,9 @@ func (j *jsonWriter) uncertain(s *odes.Sensitivities, i int) {
 		if most > 0 {
 			names, errors = append(names, x.String()), append(errors, most)
 		}
+	}
+	if v := &s.Values[i]; v.Trust == odes.Sound && unsure(v.Value, v.Error) {
+		names, errors = append(names, "value"), append(errors, v.Error)
 	}
 	if len(names) > 0 {
 		j.raw(",\n     \"uncertain\": ")

@@ -207,6 +207,26 @@ func TestSensJSONReadsBack(t *testing.T) {
 	}
 }
 
+// TestUncertainInJSON: JSON lists what a table shows as ~0, values too.
+func TestUncertainInJSON(t *testing.T) {
+	s := estimated()
+	s.Values[1].Error = 1e-20
+	s.Errors[14] = 2 * s.Gradient[14]
+	var b bytes.Buffer
+	if err := sensJSON(&b, head, s, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Objectives []struct{ Uncertain map[string]float64 }
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if u := got.Objectives[1].Uncertain; len(u) != 2 || u["g"] != s.Errors[14] || u["value"] != 1e-20 {
+		t.Errorf("uncertain are %v", u)
+	}
+}
+
 func TestNumbersReadBack(t *testing.T) {
 	for _, x := range []float64{
 		0, math.Copysign(0, -1), 1, -2, 0.1, 1.0 / 3, 1e-5, 9.99e-6, 1e-10, 5e-324, math.MaxFloat64, 1e15, 1e16,

@@ -55,7 +55,7 @@ var Families = []Family{
 	{"bounces", 0.97, spanned((*draw).bounces)},
 	{"nonlinear", 0.85, spanned((*draw).nonlinear)},
 	{"samples", 0.9, spanned((*draw).sampled)},
-	{"rest", 0.8, spanned((*draw).chain)},
+	{"rest", 0.93, spanned((*draw).chain)},
 	{"stiff", 0.97, spanned((*draw).stiff)},
 	{"stop", 0.5, spanned((*draw).stopped)},
 	{"units", 0.97, spanned((*draw).inUnits)},
