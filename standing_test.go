@@ -106,6 +106,41 @@ objective V = final(v)
 	}
 }
 
+// TestObservationsAtKinks has observations that are at kinks and thresholds: of states at rest, of params, of time.
+func TestObservationsAtKinks(t *testing.T) {
+	const head = `
+time t from 0 to 6
+param A = 1, u = 1, sd = 1, te = 2, k = 1
+state x = 1, z = 1
+x' = -k*x
+z' = u - z
+data D { time = [1, 2, 5]  v = [1, 0.5, 0.2]  dose = [1, 2, 3] }
+objective L = nll()
+`
+	for text, want := range map[string]string{
+		"observe o = (if z > A then 2*x else x) ~ normal(sd) from D.v":        "A u initial(z)",
+		"observe o = x*max(z, A) ~ normal(sd) from D.v":                       "A u initial(z)",
+		"observe o = x*max(A, 1) ~ normal(sd) from D.v":                       "A",
+		"observe o = (if A > 1 then 2*x else x) ~ normal(sd) from D.v":        "A",
+		"observe o = (if t > te then 2*x else x) ~ normal(sd) from D.v":       "te",
+		"observe o = (if t > te - 1 then 2*x else x) ~ normal(sd) from D.v":   "te",
+		"observe o = x ~ normal(max(sd, 1)) from D.v":                         "sd",
+		"observe o = x ~ normal(if abs(sd - 1) > 0 then 1 else 2) from D.v":   "sd",
+		"observe o = x*max(z, A + 0.5) ~ normal(sd) from D.v":                 "",
+		"observe o = (if t > te - 0.5 then 2*x else x) ~ normal(sd) from D.v": "",
+		"observe o = x ~ laplace(sd) from D.v":                                "",
+		"observe o = z ~ laplace(sd) from D.v":                                "u initial(z)", // the first row is 1
+	} {
+		s, err := sensitivities(t, head+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestTiesInExperiments has a tie in an experiment, of which the objective is the total of likelihoods.
 func TestTiesInExperiments(t *testing.T) {
 	s, err := sensitivities(t, `

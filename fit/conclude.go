@@ -457,8 +457,31 @@ func (p *problem) value(ctx context.Context, out *Result, m *minimum) error {
 			out.Warnings = append(out.Warnings, d)
 		}
 	}
+	if err := p.oneSided(ctx, out, m); err != nil {
+		return err
+	}
 	if out.Objective.Trust == odes.Lost {
 		out.Status = "partial"
+	}
+	return nil
+}
+
+// oneSided warns where derivatives at the minimum are those of one side, and with them what follows from them. That few
+// of their digits are right is no news: they are to be zero.
+func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum) error {
+	o := p.checkedAt(m.x)
+	o.Wrt = p.names
+	o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
+	s, err := p.model.Sensitivities(ctx, o)
+	if err != nil {
+		return ctx.Err() // then there are none to warn of
+	}
+	for _, d := range s.Warnings {
+		told := func(o diag.Diagnostic) bool { return o.Span == d.Span && o.Message == d.Message }
+		if (d.Code == odes.CodeKink || d.Code == odes.CodeTie) && d.Level == diag.Warning &&
+			!slices.ContainsFunc(out.Warnings, told) {
+			out.Warnings = append(out.Warnings, d)
+		}
 	}
 	return nil
 }

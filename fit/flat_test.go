@@ -4,8 +4,41 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes"
 	"odes.dev/odes/fit"
 )
+
+// TestMinimumAtKink has minima where a condition or a kink is at its threshold, so that derivatives, and what follows
+// from them, are those of one side.
+func TestMinimumAtKink(t *testing.T) {
+	const head = `
+time t from 0 to 6
+param A = 1 in [0, 5], k = 1 in [0.1, 5]
+state x = 1, z = 1
+z' = 1 - z
+data D { time = [1, 2, 5]  v = [0.5, 0.2, 0.01] }
+objective L = nll()
+fit { minimize = L  over = [k, A] }
+`
+	for text, want := range map[string]bool{
+		"x' = -k*x\nobserve o = (if z > A then 2*x else x) ~ normal(1) from D.v":       true,
+		"x' = -k*x*(if z > A then 2 else 1)\nobserve o = x ~ normal(1) from D.v":       true,
+		"x' = -k*x*(if z > A + 1 then 2 else 1)\nobserve o = x ~ normal(1) from D.v":   false,
+		"x' = -k*x\nobserve o = (if z > A + 1 then 2*x else x) ~ normal(1) from D.v":   false,
+		"x' = -k*x*(if z > 1 then 2 else 1)\nobserve o = x*(A/A) ~ normal(1) from D.v": false, // z is not fitted
+	} {
+		r := run(t, parse(t, head+text), fit.Options{})
+		warned := 0
+		for _, d := range r.Warnings {
+			if d.Code == odes.CodeKink {
+				warned++
+			}
+		}
+		if warned != map[bool]int{true: 1}[want] {
+			t.Errorf("%s: %v", text, r.Warnings)
+		}
+	}
+}
 
 // TestFlatDirections has minima along which several estimates may move together, and minima that tell each: the fit
 // names those that belong to one direction, and no others.

@@ -14,7 +14,7 @@ type values [numVectors][]float64
 func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
 	for _, in := range t.Inputs {
 		at, ok := m.layout.find(tapec.MustName(in.Name))
-		if !ok || at.vec == vecRow || at.offset > len(from[at.vec]) {
+		if !ok || at.vec == vecRow && from[vecRow] == nil || at.offset > len(from[at.vec]) {
 			return false
 		}
 		clear(e.Input(in.Name))

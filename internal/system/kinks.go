@@ -167,9 +167,9 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	}
 }
 
-// free reports whether what a tape reads may move: all but params that nothing is differentiated by.
+// free reports whether what a tape reads may move: all but data, and params that nothing is differentiated by.
 func (k *Kinks) free(name tapec.Name) bool {
-	return name.Role != tapec.Param || k.active[name.Of]
+	return name.Role != tapec.DataRow && (name.Role != tapec.Param || k.active[name.Of])
 }
 
 // addOnce notes what is computed from params before the run, but for what was set instead: defaults of params and
@@ -455,6 +455,9 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 		vecT: {m.T}, vecY: m.Yp, vecYm: m.Ym, vecD: m.Dp, vecDm: m.Dm, vecM: modes, vecP: k.point.p, vecF: functionals,
 		vecFired: fired,
 	}
+	if m.Kind == solvers.MarkSite {
+		at[vecRow] = k.model.rows[m.Instant]
+	}
 	return k.at(t, &at)
 }
 
@@ -462,7 +465,7 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	kt := k.tapes[t]
 	if !k.model.load(t, kt.eval, at) {
-		return nil // a data row: likelihoods have no kinks of their own
+		return nil
 	}
 	kt.eval.Run()
 	var found []Kink
@@ -664,8 +667,8 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 // beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
 const beside = 0x1p-14
 
-// nudge moves what a tape reads: params and discretes or, unless they alone are to move, all but modes and what has
-// fired.
+// nudge moves what a tape reads: params and discretes or, unless they alone are to move, all but modes, data and what
+// has fired.
 func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
 	n, side := 0.0, 0
 	if d < 0 {
@@ -685,6 +688,7 @@ func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
 			to(k.beside.p[side])
 		case (role == tapec.Discrete || role == tapec.LeftDiscrete) && k.held:
 			to(k.beside.d[side])
+		case role == tapec.DataRow:
 		case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
 			copy(x, move(x, d, &n))
 		}

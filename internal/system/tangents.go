@@ -375,7 +375,7 @@ func (x *Tangents) of(n tapec.Name) set {
 	}
 	var from []set
 	switch {
-	case n.Role == tapec.HeldMode || n.Role == tapec.Fired:
+	case n.Role == tapec.HeldMode || n.Role == tapec.Fired || n.Role == tapec.DataRow:
 		return nil // they do not move but at times
 	case n.Role == tapec.Time:
 		return x.time
@@ -485,7 +485,7 @@ func (x *Tangents) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], 
 	}
 	for _, in := range t.Inputs {
 		part, ok := k.model.layout.find(tapec.MustName(in.Name))
-		if !ok || part.vec == vecRow || part.offset > len(at[part.vec]) {
+		if !ok || part.vec == vecRow && at[vecRow] == nil || part.offset > len(at[part.vec]) {
 			return nil, nil
 		}
 		to := e.Input(in.Name)

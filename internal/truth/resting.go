@@ -143,3 +143,70 @@ func (d *draw) inBodies() {
 	}
 	d.tell("final("+c+")", sum, D.re(), by)
 }
+
+// observedKinks draws observations of a state that decays, times something that may be at a kink or a threshold: of
+// a state at rest, or of params alone.
+func (d *draw) observedKinks() {
+	d.from, d.to = d.constant(0), d.constant(d.log(0.5, 50))
+	d.solver()
+	length := d.to.re()
+	r, gap := d.uniform(0.5, 9), 0.0
+	if d.chance(0.4) {
+		gap = d.uniform(0.1, 5)
+	}
+	A, B := d.param("A", d.uniform(0.5, 3)), d.param("B", d.uniform(3.5, 9))
+	k, sd := d.rate("k"), d.param("sd", d.uniform(0.05, 0.5))
+	q := d.rate("q")
+	R, th := d.param("r", r), d.param("th", r+gap)
+	y := d.state("y", "1", "-"+k.text+"*$")
+	z, moves := R.text, []string{R.text, th.text}
+	still := d.chance(0.4)
+	if !still {
+		u := d.param("u", 0)
+		z = d.state("z", number(r), fmt.Sprintf("%s - %s*($ - %s)", u, q, R))
+		moves = append(moves, u.text)
+	}
+	kind := d.pick(3)
+	factor := []string{"if Z > H then A else B", "max(Z, H)", "A + abs(Z - H)"}[kind]
+	c := []float64{B.re(), r + gap, A.re() + gap}[kind]
+	factor = words(factor, map[string]string{"Z": z, "H": th.text, "A": A.text, "B": B.text})
+	n := 1 + d.pick(5)
+	var times, values []float64
+	by, total, size := slopes{}, 0.0, 0.0
+	for i := range n {
+		t := length * d.uniform(float64(i)+0.1, float64(i)+0.9) / float64(n)
+		e := math.Exp(-k.re() * t)
+		v := d.rounded(c*e*d.uniform(0.8, 1.25), math.Inf(-1), math.Inf(1), 4)
+		times, values = append(times, t), append(values, v)
+		rest, s := (c*e-v)/sd.re(), sd.re()
+		total += rest*rest/2 + math.Log(s) + math.Log(2*math.Pi)/2
+		size += rest*rest + 1
+		byC := rest * e / s
+		by[k.text] -= byC * c * t
+		by[sd.text] += (1 - rest*rest) / s
+		switch kind {
+		case 0:
+			by[B.text] += byC
+		case 1:
+			by[th.text] += byC
+		case 2:
+			by[A.text] += byC
+			by[th.text] += byC
+			if still {
+				by[R.text] -= byC
+			} else {
+				f := -math.Expm1(-q.re() * t)
+				by[R.text] -= byC * f
+				by["u"] -= byC * f / q.re()
+			}
+		}
+	}
+	if gap == 0 {
+		for _, name := range moves {
+			by[name] = math.NaN()
+		}
+	}
+	d.item("data D_ {\n  time = [%s]\n  conc = [%s]\n}", join(times), join(values))
+	d.item("observe c_ = %s*(%s) ~ normal(%s) from D_.conc", y, factor, sd)
+	d.tell("nll()", total, size, by)
+}
