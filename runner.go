@@ -530,17 +530,19 @@ func (r *Runner) sides(out *Sensitivities, folds []system.Fold) {
 		row := func(of []bool) []bool { return of[at : at+r.columns] }
 		bends := r.worker.Bends(o.row, folds)
 		for j := range folds {
-			switch f := &folds[j]; {
-			case !bends[j]:
-			case f.Smooth:
-				if !many {
-					f.Mark(row(out.curved))
-				}
-			default:
-				f.Mark(row(out.sided))
-				if !many && !f.Idle {
-					f.Mark(row(out.bent))
-				}
+			f := &folds[j]
+			if !bends[j] {
+				continue
+			}
+			if !many {
+				f.Mark(row(out.curved), true)
+			}
+			if f.Smooth {
+				continue
+			}
+			f.Mark(row(out.sided), false)
+			if !many {
+				f.Mark(row(out.bent), false)
 			}
 		}
 		if many {

@@ -141,6 +141,41 @@ objective L = nll()
 	}
 }
 
+// TestParamsAtThresholds has conditions of params alone at their thresholds, where rates are the same on both sides. By
+// what their slopes differ by, there is no derivative.
+func TestParamsAtThresholds(t *testing.T) {
+	const head = `
+time t from 0 to 3
+param u = 1, Imax = 1, D = 0, k = 1
+state x = 1, v = 1
+v' = -k*v
+objective J = final(x)
+objective V = final(v)
+`
+	for text, want := range map[string]string{
+		"x' = (if u > Imax then Imax else u) - k*x":                                    "u Imax",
+		"x' = (if D > 0 then D/10 else 0) - k*x":                                       "D",
+		"x' = (if D > 0 then D^2 else 0) - k*x":                                        "",
+		"x' = (if u > Imax then v else v) - k*x":                                       "",
+		"x' = (if u > Imax then v else exp(-t)) - k*x":                                 "u Imax",
+		"discrete I = Imax\nx' = (if u > I then I else u) - k*x":                       "u Imax",
+		"discrete I = 2\nx' = (if u > I then I else u) - x\nevent e at 1 { I = Imax }": "u Imax",
+		"x' = (if u > Imax then D else 2*D) - k*x":                                     "",
+		"x' = (if u > Imax then 1 else v) - k*x":                                       "u Imax",
+	} {
+		s, err := sensitivities(t, head+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+		if got := marked(s, 1); got != "" {
+			t.Errorf("%s: of V by %s: %v", text, got, s.Warnings)
+		}
+	}
+}
+
 // TestTiesInExperiments has a tie in an experiment, of which the objective is the total of likelihoods.
 func TestTiesInExperiments(t *testing.T) {
 	s, err := sensitivities(t, `

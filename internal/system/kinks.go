@@ -62,7 +62,7 @@ type Kink struct {
 	// Rests tells that it is a condition at whose threshold the run rests.
 	Rests bool
 	From  []tapec.Name // what the operation depends on
-	Fold               // but for Idle, Tangents.Weigh finds it
+	Fold               // Tangents.Weigh finds it
 
 	of    *tape.Tape // where it was found; nil for a condition that is set
 	value tape.Value
@@ -75,7 +75,8 @@ type Kink struct {
 	waits          bool    // it is that of an event, which did not hold at the start
 	margins        []int   // of conditions at rest, or one that is set: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known
-	forks          bool    // rates, or what they change by, are others where it holds than where it does not
+	forks          bool    // rates are others where it holds than where it does not, or all of that is not known
+	parts          []int   // seeds by which they change otherwise there
 	soon           float64 // and is to be looked at so much later at least
 	seen           bool    // and has been looked at later,
 	stays          bool    // where it was still at rest
@@ -333,11 +334,6 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 		for _, out := range c.Choose.Outputs {
 			found = append(found, k.through(outlet{c.Choose, out.Name, all}, &at, true)...)
 		}
-		if len(found) > 0 && k.idle(&at) {
-			for i := range found {
-				found[i].Idle = true
-			}
-		}
 	}
 	if k.anyStill(c.Guards) {
 		events := func(i int) bool { return c.GuardList[i].Event >= 0 }
@@ -352,36 +348,6 @@ func decide(found []Kink) []Kink {
 		found[i].decides = true
 	}
 	return found
-}
-
-// idle reports whether the rates at some values are the same in the modes on either side of kinks of params and
-// discretes.
-func (k *Kinks) idle(at *values) bool {
-	c := k.model.Compiled
-	var rates [2][]float64
-	for side, d := range [2]float64{beside, -beside} {
-		near := k.tapes[c.Choose].near
-		k.model.load(c.Choose, near, at)
-		k.nudge(near, d, true)
-		near.Run()
-		there := *at
-		there[vecM] = slices.Clone(at[vecM])
-		for _, out := range c.Choose.Outputs {
-			copy(there[vecM][k.model.layout.part(tapec.MustName(out.Name)).offset:], near.Output(out.Name))
-		}
-		e := tape.NewEvaluator[float64](c.Rates)
-		k.model.load(c.Rates, e, &there)
-		e.Run()
-		for _, out := range c.Rates.Outputs {
-			rates[side] = append(rates[side], e.Output(out.Name)...)
-		}
-	}
-	for i, x := range rates[0] {
-		if y := rates[1][i]; !(math.Abs(x-y) <= float64(0x1p-45*math.Abs(x))) {
-			return false
-		}
-	}
-	return true
 }
 
 // anyStill reports whether t has operations with kinks of params and discretes alone.

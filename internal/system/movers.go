@@ -17,17 +17,18 @@ type Fold struct {
 	// Smooth tells that slopes are the same on both sides, as those of x·abs(x) at 0: then second derivatives jump at
 	// most.
 	Smooth bool
-	// Idle tells that it decides about modes, and that rates are the same on both sides.
-	Idle bool
+	// Even are the columns of Moves by which slopes are the same on both sides; nil for none.
+	Even set
 }
 
 // Moved reports whether anything moves the fold.
 func (f *Fold) Moved() bool { return !f.Moves.empty() }
 
-// Mark marks the columns that move the fold in a row.
-func (f *Fold) Mark(row []bool) {
+// Mark marks the columns that move the fold in a row, or of these only those by which slopes are not the same on both
+// sides.
+func (f *Fold) Mark(row []bool, even bool) {
 	for i := range row {
-		row[i] = row[i] || f.Moves.has(i)
+		row[i] = row[i] || f.Moves.has(i) && (even || !f.Even.has(i))
 	}
 }
 

@@ -206,17 +206,17 @@ func (m *Model) modeAt(i int) tapec.Name {
 	return tapec.Name{}
 }
 
-// fork looks at some values of the run whether rates are others in the modes that conditions at rest choose on either
-// side of their thresholds, or change otherwise there.
+// fork looks at some values of the run whether rates are others in the modes that conditions at rest, or of params and
+// discretes alone, choose on either side of their thresholds, and by what they change otherwise there.
 func (x *Tangents) fork(at *values) {
-	if !x.exact || !slices.ContainsFunc(x.rest, func(k *Kink) bool { return k.Rests && !k.forks }) {
+	open := slices.DeleteFunc(slices.Concat(x.rest, x.choose), func(k *Kink) bool {
+		return k.forks || !k.Rests && !k.decides
+	})
+	if !x.exact || len(open) == 0 {
 		return
 	}
 	here := x.slopesIn(at)
-	for _, k := range x.rest {
-		if !k.Rests || k.forks {
-			continue
-		}
+	for _, k := range open {
 		for _, n := range k.Into.names {
 			part := x.kinks.model.layout.part(n)
 			for i := part.offset; i < part.offset+part.len && !k.forks; i++ {
@@ -224,34 +224,72 @@ func (x *Tangents) fork(at *values) {
 					there := *at
 					there[vecM] = slices.Clone(at[vecM])
 					there[vecM][i] += step
-					k.forks = k.forks || !slices.EqualFunc(here, x.slopesIn(&there), func(a, b float64) bool {
-						return math.Abs(a-b) <= float64(0x1p-45*(math.Abs(a)+math.Abs(b)))
-					})
+					k.part(here, x.slopesIn(&there))
 				}
 			}
 		}
 	}
 }
 
+// branchSlope is how fast rates change by a seed; or the rates themselves, where of is -1.
+type branchSlope struct {
+	of   int
+	list []float64
+}
+
+// part notes by what the rates change otherwise on another side of a condition, where they are given for both.
+func (k *Kink) part(here, there []branchSlope) {
+	if len(here) != len(there) { // there was no more room for work
+		k.forks = true
+		return
+	}
+	for i, a := range here {
+		alike := slices.EqualFunc(a.list, there[i].list, func(a, b float64) bool {
+			return math.Abs(a-b) <= float64(0x1p-45*(math.Abs(a)+math.Abs(b)))
+		})
+		switch {
+		case alike:
+		case a.of < 0:
+			k.forks = true
+		default:
+			k.parts = append(k.parts, a.of)
+		}
+	}
+}
+
 // slopesIn returns the rates at some values, and their slopes by all that moves.
-func (x *Tangents) slopesIn(at *values) (list []float64) {
+func (x *Tangents) slopesIn(at *values) (list []branchSlope) {
 	rates := x.kinks.model.Compiled.Rates
+	add := func(of int, e *tape.Evaluator[complex128], number func(z complex128) float64) {
+		to := branchSlope{of: of}
+		for _, out := range rates.Outputs {
+			for _, z := range e.Value(out.Value) {
+				to.list = append(to.list, number(z))
+			}
+		}
+		list = append(list, to)
+	}
 	e, _ := x.load(rates, at)
 	if e == nil {
 		return nil
 	}
 	e.Run()
-	for _, out := range rates.Outputs {
-		for _, z := range e.Value(out.Value) {
-			list = append(list, real(z))
-		}
-	}
-	x.push(rates, at, func(_ int, _ set, e *tape.Evaluator[complex128]) {
-		for _, out := range rates.Outputs {
-			for _, z := range e.Value(out.Value) {
-				list = append(list, imag(z)/tangentStep)
-			}
-		}
+	add(-1, e, func(z complex128) float64 { return real(z) })
+	x.push(rates, at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		add(seed, e, func(z complex128) float64 { return imag(z) / tangentStep })
 	}, nil)
 	return list
+}
+
+// even finds by which columns rates change alike on both sides of a condition, where they have the same values on both:
+// moves tells which columns move a seed.
+func (k *Kink) even(moves func(seed int) set) {
+	if k.forks {
+		return
+	}
+	k.Even = slices.Clone(k.Moves)
+	for _, seed := range k.parts {
+		k.Even.drop(moves(seed))
+	}
+	k.Smooth = slices.Equal(k.Even, k.Moves)
 }

@@ -41,6 +41,7 @@ type Tangents struct {
 	// params and discretes the rates have slopes.
 	dNow, mNow []float64
 	rest       []*Kink
+	choose     []*Kink // conditions of params and discretes alone that choose modes
 	moved      []set
 	slopes     []set
 	passed     []point // the states of the run there, where they are of use
@@ -72,6 +73,13 @@ func (s set) join(o set) (grew bool) {
 		s[i] |= x
 	}
 	return grew
+}
+
+// drop takes the members of o from s.
+func (s set) drop(o set) {
+	for i, x := range o {
+		s[i] &^= x
+	}
 }
 
 func newSets(n, size int) []set {
@@ -161,7 +169,7 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 		x.cause, x.last = x.time, m.T
 	}
 	x.dNow, x.mNow = slices.Clone(m.Dp), slices.Clone(m.Mp)
-	x.rest = x.rest[:0]
+	x.rest, x.choose = x.rest[:0], x.choose[:0]
 	if !x.exact {
 		return
 	}
@@ -539,6 +547,10 @@ func (x *Tangents) Weigh(found []Kink) {
 			k.Smooth = false
 			x.structural(k)
 			k.spread(x.kinks.model)
+			k.forks = !k.decides || !x.exact || !x.kinks.onlyRates(&k.Into)
+			if !k.forks {
+				x.choose = append(x.choose, k)
+			}
 		case k.rests:
 			x.rest = append(x.rest, k)
 		default:
@@ -771,12 +783,26 @@ func (x *Tangents) Point(t float64, y []float64) {
 
 // End tells that the next mark comes.
 func (x *Tangents) End() {
+	moves := func(seed int) set { // what moves a seed by the end of the piece
+		l := x.kinks.model.layout
+		switch {
+		case seed < l.nY:
+			return x.y[seed]
+		case seed < l.nY+l.nP:
+			return x.p[seed-l.nY]
+		}
+		return x.d[seed-l.nY-l.nP]
+	}
 	defer func() {
 		for _, k := range x.rest {
 			if x.close(k); k.unknown && !k.stays {
 				clear(k.Moves)
 			}
-			k.Smooth = k.Smooth || k.Rests && !k.forks && x.exact // otherwise not all has been looked at
+		}
+		for _, k := range slices.Concat(x.rest, x.choose) {
+			if x.exact && (k.Rests || k.decides) { // else not all was looked at
+				k.even(moves)
+			}
 		}
 	}()
 	if !x.exact {
@@ -785,19 +811,13 @@ func (x *Tangents) End() {
 	l := x.kinks.model.layout
 	y := x.y
 	seeds := func(s set, visit func(by set)) {
-		for i := range l.nY {
+		for i := range l.nY + l.nP + l.nD {
 			if s.has(i) {
-				visit(y[i])
-			}
-		}
-		for i := range l.nP {
-			if s.has(l.nY + i) {
-				visit(x.p[i])
-			}
-		}
-		for i := range l.nD {
-			if s.has(l.nY + l.nP + i) {
-				visit(x.d[i])
+				if i < l.nY {
+					visit(y[i])
+				} else {
+					visit(moves(i))
+				}
 			}
 		}
 	}
