@@ -210,3 +210,57 @@ func (d *draw) observedKinks() {
 	d.item("observe c_ = %s*(%s) ~ normal(%s) from D_.conc", y, factor, sd)
 	d.tell("nll()", total, size, by)
 }
+
+// equalBranches draws a condition of params, most often at its threshold, whose branches have the same value there.
+func (d *draw) equalBranches() {
+	d.from, d.to = d.constant(0), d.constant(d.log(0.5, 50))
+	d.solver()
+	u, gap, dose := d.uniform(0.5, 9), 0.0, 0.0
+	if d.chance(0.3) {
+		gap = d.uniform(0.1, 5)
+	}
+	if d.chance(0.3) {
+		dose = d.uniform(0.1, 5)
+	}
+	U, M, D := d.param("u", u), d.param("most", u+gap), d.param("D", dose)
+	A, B, k := d.param("A", d.uniform(0.5, 3)), d.param("B", d.uniform(3.5, 9)), d.rate("k")
+	by, inflow, text := slopes{}, 0.0, ""
+	switch d.pick(5) {
+	case 0:
+		text, inflow = "if U > M then M else U", u
+		by[U.text] = 1
+		if gap == 0 {
+			by[U.text], by[M.text] = math.NaN(), math.NaN()
+		}
+	case 1:
+		text, inflow = "if D > 0 then A*D else 0", A.re()*dose
+		by[A.text], by[D.text] = dose, A.re()
+		if dose == 0 {
+			by[D.text] = math.NaN()
+		}
+	case 2:
+		text, inflow = "if U > M then A*D else B*D", B.re()*dose
+		by[B.text], by[D.text] = dose, B.re()
+		if gap == 0 && dose > 0 {
+			by[U.text], by[M.text] = math.NaN(), math.NaN()
+		}
+	case 3:
+		text, inflow = "if U > M then A + U - M else A", A.re()
+		by[A.text] = 1
+		if gap == 0 {
+			by[U.text], by[M.text] = math.NaN(), math.NaN()
+		}
+	case 4:
+		text, inflow = "if U > M then A + (U - M)^2 else A", A.re()
+		by[A.text] = 1
+	}
+	text = words(text, map[string]string{"U": U.text, "M": M.text, "D": D.text, "A": A.text, "B": B.text})
+	x := d.state("x", "0", fmt.Sprintf("(%s) - %s*$", text, k))
+	T := d.to.re()
+	f := -math.Expm1(-k.re()*T) / k.re() // x = inflow*f
+	for name := range by {
+		by[name] *= f
+	}
+	by[k.text] = inflow * (T*math.Exp(-k.re()*T) - f) / k.re()
+	d.tell("final("+x+")", inflow*f, 9*f, by)
+}
