@@ -176,6 +176,39 @@ objective V = final(v)
 	}
 }
 
+// TestSteadyAtThresholds has steady states at thresholds and kinks. What moves the steady state off is marked, of what
+// is read there and depends on it.
+func TestSteadyAtThresholds(t *testing.T) {
+	const head = `
+time t from 0 to 3
+param P = 0.6, k = 0.3, th = 2, r = 2, w = 1
+state x = 0, y = 0
+objective A = steady(y)
+objective X = steady(x)
+objective Y = final(y)
+`
+	for text, want := range map[string]string{
+		"x' = P - k*x\ny' = (if x > th then 3 else 1) - w*y":                      "P k th",
+		"x' = P - k*x\ny' = max(x, th) - w*y":                                     "P k th",
+		"x' = P - k*x\ny' = abs(x - th) - w*y":                                    "P k th",
+		"x' = P - k*x\ny' = max(x, th + 0.1) - w*y":                               "",
+		"x' = -k*(x - r)\ny' = (if x > r then 3 else 1) - w*y":                    "",
+		"x' = -k*(x - r)\ny' = (if x > 2 then 3 else 1) - w*y":                    "r",
+		"x' = P - k*x\ny' = (if x > th then 3 else 1) - y\nequilibrate { w = 2 }": "P k th",
+	} {
+		s, err := sensitivities(t, head+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+		if got := marked(s, 1) + marked(s, 2); got != "" && !strings.Contains(text, "equilibrate") {
+			t.Errorf("%s: of X and Y by %s: %v", text, got, s.Warnings)
+		}
+	}
+}
+
 // TestTiesInExperiments has a tie in an experiment, of which the objective is the total of likelihoods.
 func TestTiesInExperiments(t *testing.T) {
 	s, err := sensitivities(t, `

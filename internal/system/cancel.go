@@ -66,31 +66,9 @@ func (x *Tangents) cancel() {
 // pass goes along the run with the tangent by a column, and notes which of some kinks leave their thresholds.
 func (x *Tangents) pass(column int, some []int, left []set) {
 	c, l, pt := x.kinks.model.Compiled, x.kinks.model.layout, x.kinks.point
-	var dir values // the tangent
-	dir[vecY], dir[vecP], dir[vecD] = make([]float64, l.nY), make([]float64, l.nP), make([]float64, l.nD)
-	for _, p := range x.motion().p[column] {
-		dir[vecP][p.elem] = p.by
-	}
-	at := values{vecT: {x.mark.T}, vecP: pt.p}
-	start := x.along(c.Start, &at, &dir)
-	if start == nil {
+	dir, ok := x.atStart(column)
+	if !ok {
 		return
-	}
-	for _, out := range c.Start.Outputs {
-		part := l.part(tapec.MustName(out.Name))
-		if part.vec == vecY || part.vec == vecD {
-			copyImag(dir[part.vec][part.offset:], start.Value(out.Value))
-		}
-	}
-	for i, cut := range pt.cut {
-		if cut {
-			dir[vecY][i] = 0
-		}
-	}
-	for _, v := range x.variables {
-		if v.Initial && column >= v.Offset && column < v.Offset+v.Len {
-			dir[vecY][x.kinks.model.State(v.Name).Offset+column-v.Offset] = 1
-		}
 	}
 	for n, p := range x.passed {
 		at := values{vecT: {p.t}, vecY: p.y, vecD: x.dNow, vecM: x.mNow, vecP: pt.p}
@@ -111,6 +89,37 @@ func (x *Tangents) pass(column int, some []int, left []set) {
 		}
 		x.leaves(&at, &dir, column, some, left)
 	}
+}
+
+// atStart returns the tangent of params, states and discretes by a column at the start of the run.
+func (x *Tangents) atStart(column int) (dir values, ok bool) {
+	c, l, pt := x.kinks.model.Compiled, x.kinks.model.layout, x.kinks.point
+	dir[vecY], dir[vecP], dir[vecD] = make([]float64, l.nY), make([]float64, l.nP), make([]float64, l.nD)
+	for _, p := range x.motion().p[column] {
+		dir[vecP][p.elem] = p.by
+	}
+	at := values{vecT: {x.began}, vecP: pt.p}
+	start := x.along(c.Start, &at, &dir)
+	if start == nil {
+		return dir, false
+	}
+	for _, out := range c.Start.Outputs {
+		part := l.part(tapec.MustName(out.Name))
+		if part.vec == vecY || part.vec == vecD {
+			copyImag(dir[part.vec][part.offset:], start.Value(out.Value))
+		}
+	}
+	for i, cut := range pt.cut {
+		if cut {
+			dir[vecY][i] = 0
+		}
+	}
+	for _, v := range x.variables {
+		if v.Initial && column >= v.Offset && column < v.Offset+v.Len {
+			dir[vecY][x.kinks.model.State(v.Name).Offset+column-v.Offset] = 1
+		}
+	}
+	return dir, true
 }
 
 // leaves notes which kinks leave their thresholds in a direction at some values.
@@ -150,7 +159,14 @@ func (x *Tangents) along(t *tape.Tape, at, dir *values) *tape.Evaluator[complex1
 	if e == nil {
 		return nil
 	}
-	for _, in := range t.Inputs {
+	x.aim(e, dir)
+	tape.Sides(e, bent, func(tape.Value, int, float64) float64 { return 0 })
+	return e
+}
+
+// aim moves the inputs of e in a direction.
+func (x *Tangents) aim(e *tape.Evaluator[complex128], dir *values) {
+	for _, in := range e.Tape().Inputs {
 		part := x.kinks.model.layout.part(tapec.MustName(in.Name))
 		if len(dir[part.vec]) == 0 {
 			continue
@@ -160,8 +176,6 @@ func (x *Tangents) along(t *tape.Tape, at, dir *values) *tape.Evaluator[complex1
 			to[i] = complex(real(z), float64(tangentStep*dir[part.vec][part.offset+i]))
 		}
 	}
-	tape.Sides(e, bent, func(tape.Value, int, float64) float64 { return 0 })
-	return e
 }
 
 // copyImag copies what z moves by.

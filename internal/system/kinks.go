@@ -82,7 +82,10 @@ type Kink struct {
 	stays          bool    // where it was still at rest
 	guard          int     // the margin that is 0 where it was found, in these modes; or -1
 	modes          []float64
-	decides        bool // about modes, or events
+	decides        bool    // about modes, or events
+	settled        bool    // a steady state lies at it
+	elems          []int   // and at these elements of it
+	rounding       float64 // what moves it by so much, or less, is rounding of the search for the state
 }
 
 // alone tells that the kink is moved by what it is made of, and not by the time at which it was looked at.
@@ -99,6 +102,13 @@ type kinkTape struct {
 	clock map[tape.Value]bool
 	still map[tape.Value]bool
 	held  map[tape.Value]bool
+}
+
+// beside makes what evaluates the tape at values beside those of a run.
+func (kt *kinkTape) beside(t *tape.Tape) {
+	if kt.near == nil {
+		kt.near = tape.NewEvaluator[float64](t)
+	}
 }
 
 // Kinks returns what finds the kinks of the model; nil if it has no operation with kinks.
@@ -226,6 +236,9 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 		}
 		return found
 	case solvers.MarkFire:
+		if k.model.settles(m.Firing.Event) {
+			return slices.Concat(k.atSteady(m), k.look(c.AtEvents[m.Firing.Event], m, nil, nil), k.body(m), k.modes(m))
+		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
 		return slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m), k.set(m), k.modes(m))
 	case solvers.MarkMode:
@@ -603,9 +616,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 	if !slices.Contains(kt.here, 0) {
 		return false
 	}
-	if kt.near == nil {
-		kt.near = tape.NewEvaluator[float64](t)
-	}
+	kt.beside(t)
 	op := t.Instr(v).Op
 	root, sides := op == tape.Sqrt || op == tape.Pow, 1
 	if root {

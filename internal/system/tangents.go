@@ -32,6 +32,8 @@ type Tangents struct {
 	slopesOf  *motion      // of params, and its time; nil until it is asked for
 	cause     set          // and that of the last one that changes something
 	last      float64      // the time of that
+	began     float64      // the time of the start
+	assigned  bool         // some body has been executed
 	exact     bool
 	work      int
 	evals     map[*tape.Tape]*tape.Evaluator[complex128]
@@ -45,6 +47,9 @@ type Tangents struct {
 	moved      []set
 	slopes     []set
 	passed     []point // the states of the run there, where they are of use
+
+	steady *Worker  // pushes tangents through steady states; nil until it is asked for
+	rested []values // how the steady state of the last mark moves, by columns; nil if that is not known
 }
 
 // mostTangentWork is how many elements of values are computed to follow tangents: some tens of milliseconds of work.
@@ -169,7 +174,7 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 		x.cause, x.last = x.time, m.T
 	}
 	x.dNow, x.mNow = slices.Clone(m.Dp), slices.Clone(m.Mp)
-	x.rest, x.choose = x.rest[:0], x.choose[:0]
+	x.rest, x.choose, x.rested = x.rest[:0], x.choose[:0], nil
 	if !x.exact {
 		return
 	}
@@ -208,6 +213,7 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 func (x *Tangents) begin(m *solvers.Mark) {
 	c, pt := x.kinks.model.Compiled, x.kinks.point
 	at := values{vecT: {m.T}, vecP: pt.p}
+	x.began = m.T
 	x.assign(c.Start, &at, func(tapec.Name, int, float64) bool { return true }, nil)
 	for i, cut := range pt.cut {
 		if cut {
@@ -231,6 +237,9 @@ func (x *Tangents) begin(m *solvers.Mark) {
 func (x *Tangents) fire(m *solvers.Mark) {
 	c := x.kinks.model.Compiled
 	if e := m.Firing.Event; e < len(x.kinks.model.Checked.Events) && x.kinks.model.Checked.Events[e].Settles {
+		if x.settled(m) {
+			return
+		}
 		for i := range x.y {
 			x.y[i].join(x.all)
 		}
@@ -239,6 +248,7 @@ func (x *Tangents) fire(m *solvers.Mark) {
 	if body == nil {
 		return
 	}
+	x.assigned = true
 	fired := make([]float64, m.Firing.Elem+1)
 	fired[m.Firing.Elem] = 1
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: x.kinks.point.p, vecFired: fired}
@@ -533,6 +543,8 @@ func (x *Tangents) Weigh(found []Kink) {
 		k := &found[i]
 		k.Moves, k.Smooth = newSet(x.columns), true
 		switch {
+		case k.settled:
+			x.weighSettled(k)
 		case k.Rests:
 			k.Smooth = false
 			for _, i := range k.margins {

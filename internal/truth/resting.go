@@ -264,3 +264,70 @@ func (d *draw) equalBranches() {
 	by[k.text] = inflow * (T*math.Exp(-k.re()*T) - f) / k.re()
 	d.tell("final("+x+")", inflow*f, 9*f, by)
 }
+
+// steadyAtThresholds draws a steady state at a threshold or a kink, or a little off it.
+func (d *draw) steadyAtThresholds() {
+	d.from, d.to = d.constant(0), d.constant(d.log(0.5, 50))
+	d.solver()
+	gap := 0.0
+	if d.chance(0.4) {
+		gap = d.uniform(0.1, 5)
+	}
+	k, w := d.rate("k"), d.rate("w")
+	A, B := d.param("A", d.uniform(0.5, 3)), d.param("B", d.uniform(3.5, 9))
+	x0, r := d.param("x0", 0), d.uniform(0.5, 9)
+	// How the steady state moves with params.
+	moves := slopes{}
+	var rest string
+	kind, flow := d.pick(3), d.pick(3)
+	if kind == 0 && flow == 2 {
+		flow = 0 // rounding would decide where the condition holds
+	}
+	switch flow {
+	case 0:
+		P := d.param("P", r*k.re())
+		rest = fmt.Sprintf("%s - %s*$", P, k)
+		r = P.re() / k.re()
+		moves[P.text], moves[k.text] = 1/k.re(), -r/k.re()
+	case 1:
+		R := d.param("r", r)
+		rest = fmt.Sprintf("%s*(%s - $)", k, R)
+		moves[R.text] = 1
+	case 2: // a sum is conserved
+		d.item("state z = %s", number(r))
+		d.equations = append(d.equations, fmt.Sprintf("z' = %s*x - %s*z", k, k))
+		rest = fmt.Sprintf("%s*z - %s*$", k, k)
+		r /= 2
+		moves[x0.text] = 0.5
+	}
+	x := d.state("x", x0.text, rest)
+	th := d.param("th", r+gap)
+	moves[th.text] = -1
+	inflow := words([]string{"if X > H then A else B", "A*max(X, H)", "A + abs(X - H)"}[kind],
+		map[string]string{"X": x, "H": th.text, "A": A.text, "B": B.text})
+	y := d.state("y", "0", fmt.Sprintf("(%s) - %s*$", inflow, w))
+	by, value := slopes{}, 0.0
+	switch kind {
+	case 0:
+		value, by[B.text] = B.re(), 1
+	case 1:
+		value = A.re() * th.re()
+		by[A.text], by[th.text] = th.re(), A.re()
+	case 2:
+		value, by[A.text] = A.re()+gap, 1
+		for name, x := range moves {
+			by[name] = -x
+		}
+	}
+	for name := range by {
+		by[name] /= w.re()
+	}
+	value /= w.re()
+	by[w.text] = -value / w.re()
+	if gap == 0 {
+		for name := range moves {
+			by[name] = math.NaN()
+		}
+	}
+	d.tell("steady("+y+")", value, value, by)
+}
