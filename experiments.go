@@ -29,6 +29,7 @@ type experiment struct {
 type contribution struct {
 	values   []float64
 	gradient []float64 // [totals][columns]
+	sides    sides     // of the gradient
 	stats    RunStats
 	warnings []diag.Diagnostic
 	lacking  string // why a value is not a finite number
@@ -46,6 +47,7 @@ func (c *contribution) doubt(v *Value) {
 type totals struct {
 	values   []float64
 	gradient []float64 // [totals][columns]; nil when only values were asked for
+	sides    sides     // of the gradient
 	stats    RunStats
 }
 
@@ -160,6 +162,9 @@ func (r *run) addUp(
 		for k, x := range c.gradient {
 			sum.gradient[k] += x
 		}
+		for k := range n {
+			sum.sides.join(k, &c.sides, k, columns, n)
+		}
 		sum.stats.add(&c.stats)
 		if r.lacking == "" && c.lacking != "" {
 			none := ""
@@ -262,7 +267,7 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 		if err != nil {
 			return contribution{err: err}
 		}
-		c := contribution{gradient: s.Gradient, stats: s.Stats, warnings: s.Warnings}
+		c := contribution{gradient: s.Gradient, sides: s.sides, stats: s.Stats, warnings: s.Warnings}
 		for _, v := range s.Values {
 			c.values = append(c.values, v.Value)
 			c.doubt(&v)

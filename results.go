@@ -187,16 +187,12 @@ type Sensitivities struct {
 	Events     []EventRecord
 	MoreEvents int
 	LastEvent  EventRecord
-	sided      []bool    // derivatives that kinks and ties make those of one side; nil for none
-	allSided   bool      // something else makes all of them so
-	bent       []bool    // derivatives that may be others on the other side, also where they are zero; or nil
-	curved     []bool    // where bent is not nil: those by which second derivatives may jump
-	reached    []bool    // where bent is not nil: derivatives by what the value depends on
-	fastest    []float64 // by columns: how much the time of an event moves at most; nil where that is not known
-	held       []bool    // values that read a largest value which is held for a while; nil for none
-	Settings   RunSettings
-	Stats      RunStats
-	Warnings   []diag.Diagnostic
+	sides
+	fastest  []float64 // by columns: how much the time of an event moves at most; nil where that is not known
+	held     []bool    // values that read a largest value which is held for a while; nil for none
+	Settings RunSettings
+	Stats    RunStats
+	Warnings []diag.Diagnostic
 
 	finite bool          // all values and derivatives are known to be finite
 	log    *loggedEvents // of the events; nil where they are listed
@@ -390,3 +386,32 @@ const (
 	CodeAccuracy    diag.Code = "accuracy"              // of derivatives
 	CodeTrust       diag.Code = "trust"                 // what an independent run says of the numbers
 )
+
+// sides say which derivatives, [values][columns], are those of one side.
+type sides struct {
+	sided    []bool // kinks and ties make them so; nil for none
+	allSided bool   // something else makes all of them so
+	bent     []bool // derivatives that may be others on the other side, also where they are zero; or nil
+	curved   []bool // where bent is not nil: those by which second derivatives may jump
+	reached  []bool // where bent is not nil: derivatives by what the value depends on
+}
+
+// lists are all that tell of single derivatives.
+func (s *sides) lists() [4]*[]bool { return [4]*[]bool{&s.sided, &s.bent, &s.curved, &s.reached} }
+
+// join adds what o says of row k to row i of s, of so many columns. s has all n rows.
+func (s *sides) join(i int, o *sides, k, columns, n int) {
+	s.allSided = s.allSided || o.allSided
+	from := o.lists()
+	for of, to := range s.lists() {
+		if *from[of] == nil {
+			continue
+		}
+		if *to == nil {
+			*to = make([]bool, n*columns)
+		}
+		for j, x := range (*from[of])[k*columns : (k+1)*columns] {
+			(*to)[i*columns+j] = (*to)[i*columns+j] || x
+		}
+	}
+}

@@ -411,7 +411,6 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	r.sum = sum
-	before := doubts(r.warnings.All())
 	start := time.Now()
 	solve := func() (solvers.Stats, error) {
 		if r.method == nil {
@@ -506,18 +505,30 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.add(&sum.stats)
 	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())
-	out.allSided = before > 0 || doubts(out.Warnings)-located > ofRun
-	r.sides(out, append(kinks, r.worker.Folds(stats.Ties, r.places, r.columns)...))
+	out.allSided = doubts(out.Warnings)-located > ofRun
+	r.addSides(out, append(kinks, r.worker.Folds(stats.Ties, r.places, r.columns)...))
 	return out, nil
 }
 
-// sides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
+// addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
-// jump.
-func (r *Runner) sides(out *Sensitivities, folds []system.Fold) {
-	if len(folds) == 0 {
-		return
+// jump. Of values that read totals, experiments have noted that.
+func (r *Runner) addSides(out *Sensitivities, folds []system.Fold) {
+	if len(folds) > 0 {
+		r.foldsOf(out, folds)
 	}
+	n := len(r.objectives)
+	for i, o := range r.objectives {
+		for k, reads := range r.worker.ReadsTotals(o.row) {
+			if reads {
+				out.join(i, &r.sum.sides, k, r.columns, n)
+			}
+		}
+	}
+}
+
+// foldsOf does so for the folds of the run itself.
+func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold) {
 	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns

@@ -233,6 +233,39 @@ objective L = nll()
 	}
 }
 
+// TestConditionsInExperiments has conditions at their thresholds in experiments: totals are marked by what moves these,
+// and nothing else is.
+func TestConditionsInExperiments(t *testing.T) {
+	const head = `
+param ta = 3, tb = 3, th = 1, k = 0.5, b = 1, u = 0
+time t from 0 to 6
+state x = 0, z = 1
+z' = u - (z - 1)
+data D { time = [5]  v = [1] }
+observe o = x ~ normal(1) from D.v
+experiment A { use D }
+experiment B { use D  b = 2 }
+objective L = nll()
+objective F = final(z)
+objective M = nll() + final(z)
+`
+	for text, want := range map[string]string{
+		"x' = (if z > th then b else 0) - k*x":                             "th u initial(z)",
+		"x' = max(z, th) - k*x":                                            "th u initial(z)",
+		"x' = b - k*x\nevent e at ta { x += 1 }\nevent f at tb { x *= 2 }": "ta tb",
+		"x' = (if b > 2 then z else 2*z) - k*x":                            "", // b is a number in B
+		"x' = b - k*x":                                                     "",
+	} {
+		s, err := sensitivities(t, head+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0) + marked(s, 1) + marked(s, 2); got != want+want {
+			t.Errorf("%s: by %s, want %s twice: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestManyStandStill has so many conditions at rest that what moves them is not followed along the run.
 func TestManyStandStill(t *testing.T) {
 	s, err := sensitivities(t, `

@@ -950,19 +950,27 @@ func (x *Into) part(m *Model, at source.Span) {
 	x.all = x.all || !some
 }
 
+// ReadsTotals tells which totals of experiments element i of the objectives reads.
+func (w *Worker) ReadsTotals(i int) []bool {
+	x := separation{neighbour: neighbour{Worker: w}}
+	x.begin()
+	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
+	out := make([]bool, len(w.model.Checked.Totals))
+	for k, s := range w.model.Checked.Totals {
+		out[k] = x.params[s.Name]
+	}
+	return out
+}
+
 // Bends tells which of the folds make element i of the objectives bend.
 func (w *Worker) Bends(i int, folds []Fold) []bool {
 	x := separation{neighbour: neighbour{Worker: w}}
 	x.begin()
 	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
-	total := false // of experiments, which may depend on anything
-	for name := range x.params {
-		total = total || !x.isParam(name)
-	}
 	out := make([]bool, len(folds))
 	for k := range folds {
 		in := &folds[k].Into
-		out[k] = in.all || total || w.model.Combined() || slices.Contains(in.rows, i) ||
+		out[k] = in.all || w.model.Combined() || slices.Contains(in.rows, i) ||
 			slices.ContainsFunc(in.names, func(n tapec.Name) bool { return x.seen[n] }) ||
 			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })
 	}
