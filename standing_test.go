@@ -52,6 +52,8 @@ objective V = final(v)
 		"y' = if x > th then 1 else 0\nevent s at 2 { x = th }":                      "u r th initial(x)",
 		"y' = if x > 3 then 1 else 0\nevent s at 2 { x = 3 }":                        "",
 		"state z = 0\nz' = u\ny' = if z > th then 1 else 0\nevent s at 2 { z = th }": "u",
+		// An event that stops it leaves it as far from its threshold as rounding does.
+		"state w = 1.7\ndiscrete s = 3\nw' = u - s\nevent e when w <= 0 { s = 0 }\ny' = if w > 0 then 1 else 2": "u",
 		// It comes to its threshold, and stays.
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v*(if z < th then 1 else 2)":       "",
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v\nevent e when z > th { y += 1 }": "",

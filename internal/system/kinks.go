@@ -27,6 +27,7 @@ type Kinks struct {
 	rates    *tape.Evaluator[float64]
 	size     []float64       // of the margins of guards at the start, as sizes tells them
 	small    []bool          // guards
+	most     []float64       // how large states have been at marks
 	sets     bool            // a body at a time of its own may set a state to a threshold
 	happened map[[2]int]bool // events, by elements, that happen in the run
 	// stuck are the guards whose margin has come to 0 by itself, or was set to 0, and has rested there since; true for
@@ -227,6 +228,12 @@ func (k *Kinks) Meet(m *solvers.Mark) {
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
 	k.follow(m)
+	if m.Kind == solvers.MarkStart {
+		k.most = make([]float64, len(m.Yp))
+	}
+	for i, x := range m.Yp {
+		k.most[i] = max(k.most[i], math.Abs(x))
+	}
 	switch m.Kind {
 	case solvers.MarkStart:
 		found := slices.Concat(k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m))

@@ -125,6 +125,14 @@ const noise = 0x1p-33
 func (k *Kinks) sizes(at *values) (here, moved []float64) {
 	here = k.margins(at)
 	k.nudge(k.guards, beside, false)
+	for _, in := range k.guards.Tape().Inputs {
+		if n := tapec.MustName(in.Name); n.Role == tapec.State { // one near 0 has the rounding of how large it was
+			to, from := k.guards.Input(in.Name), k.model.layout.part(n).offset
+			for i, most := range k.most[from : from+len(to)] {
+				to[i] += math.Copysign(float64(0.125*beside*most), to[i]-at[vecY][from+i])
+			}
+		}
+	}
 	k.guards.Run()
 	moved = slices.Clone(k.guards.Output(tapec.Margins.Name().String()))
 	for i, x := range here {

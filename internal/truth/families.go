@@ -54,6 +54,7 @@ var Families = []Family{
 	{"conditions in bodies", 0.35, (*draw).inBodies},
 	{"observed kinks", 0.3, (*draw).observedKinks},
 	{"equal branches", 0.4, (*draw).equalBranches},
+	{"halted", 0.3, (*draw).halted},
 	{"steady at thresholds", 0.3, (*draw).steadyAtThresholds},
 	{"bounces", 0.97, spanned((*draw).bounces)},
 	{"nonlinear", 0.85, spanned((*draw).nonlinear)},

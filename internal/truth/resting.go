@@ -331,3 +331,30 @@ func (d *draw) steadyAtThresholds() {
 	}
 	d.tell("steady("+y+")", value, value, by)
 }
+
+// halted draws a body that friction stops, so its speed is 0 but for rounding, and a force of 0 that would move it.
+func (d *draw) halted() {
+	d.from, d.to = d.constant(0), d.constant(d.log(0.5, 50))
+	d.solver()
+	T := d.to.re()
+	v0 := d.param("v0", d.uniform(0.5, 9))
+	f := d.param("f", v0.re()/(T*d.uniform(0.1, 0.9)))
+	A, B := d.param("A", d.uniform(0.5, 9)), d.param("B", d.uniform(-9, -0.5))
+	d.item("discrete on = 1")
+	rate := "-" + f.text + "*on"
+	u := ""
+	if d.chance(0.6) {
+		u = d.param("u", 0).text
+		rate += " + " + u
+	}
+	v := d.state("v", v0.text, rate)
+	d.item("event halt when %s <= 0 { on = 0 }", v)
+	w := d.state("w", "0", words(d.oneOf("if V > 0 then A else B", "if 0 < V then A else B"),
+		map[string]string{"V": v, "A": A.text, "B": B.text}))
+	t, jump := v0.re()/f.re(), A.re()-B.re()
+	by := slopes{A.text: t, B.text: T - t, v0.text: jump / f.re(), f.text: -jump * t / f.re()}
+	if u != "" {
+		by[u] = math.NaN()
+	}
+	d.tell("final("+w+")", A.re()*t+B.re()*(T-t), jump*T, by)
+}
