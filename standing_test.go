@@ -211,6 +211,33 @@ objective Y = final(y)
 	}
 }
 
+// TestObjectivesAtThresholds has functions of end values that are at kinks and thresholds: what moves these is marked.
+func TestObjectivesAtThresholds(t *testing.T) {
+	const head = `
+time t from 0 to te
+param te = 5, b = 1, hi = 2, k = 0.5, P = 2
+state x = 2, v = 2
+x' = k*(P - x)
+v' = (if t > 1 then 1 else 0)*k*(v - P)
+`
+	for text, want := range map[string]string{
+		"if final(x) > hi then b else 0":     "hi P initial(x)",
+		"max(final(x), hi)*b":                "hi P initial(x)",
+		"final(if x > hi then b else 0)":     "hi P initial(x)",
+		"if final(x) > hi + 1 then b else 0": "",
+		"abs(final(x) - final(v))*b":         "P initial(x) initial(v)",
+		"if final(x*t) > 5*hi then b else 0": "te hi P initial(x)",
+	} {
+		s, err := sensitivities(t, head+"objective J = "+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestTiesInExperiments has a tie in an experiment, of which the objective is the total of likelihoods.
 func TestTiesInExperiments(t *testing.T) {
 	s, err := sensitivities(t, `

@@ -397,6 +397,15 @@ func (x *Tangents) of(n tapec.Name) set {
 		return nil // they do not move but at times
 	case n.Role == tapec.Time:
 		return x.time
+	case x.exact && at.vec == vecF && x.mark.Kind == solvers.MarkFinal && x.readAtEnd(n):
+		s := newSet(x.columns)
+		for _, in := range inputsOf(x.kinks.model.Compiled.Final, n, -1) {
+			part, _ := x.kinks.model.layout.find(in)
+			for i := range part.len {
+				s.join(x.element(in, part.vec, part.offset+i))
+			}
+		}
+		return s
 	case !x.exact || at.vec == vecF:
 		return x.byName(n)
 	case at.vec == vecP:
@@ -413,6 +422,16 @@ func (x *Tangents) of(n tapec.Name) set {
 		s.join(o)
 	}
 	return s
+}
+
+// readAtEnd reports whether a functional is read at the end of the run.
+func (x *Tangents) readAtEnd(n tapec.Name) bool {
+	t := x.kinks.model.Compiled.Final
+	if t == nil {
+		return false
+	}
+	_, ok := t.Output(n.String())
+	return ok
 }
 
 // byName returns what moves something in the course of any run.
@@ -608,8 +627,12 @@ func (x *Tangents) close(k *Kink) {
 // proportion to it stays where it is, as that of max(x, 0) when x < 0.
 func (x *Tangents) leave(k *Kink) {
 	fast := map[int]map[int]float64{} // by elements and seeds
-	x.push(k.of, &k.at, nil, func(v tape.Value, i, seed int, _ set, f float64) {
+	x.push(k.of, &k.at, nil, func(v tape.Value, i, seed int, by set, f float64) {
 		if v != k.value {
+			return
+		}
+		if seed < 0 { // a functional
+			k.Moves.join(by)
 			return
 		}
 		if fast[i] == nil {
