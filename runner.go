@@ -517,6 +517,9 @@ func (r *Runner) addSides(out *Sensitivities, folds []system.Fold) {
 	if len(folds) > 0 {
 		r.foldsOf(out, folds)
 	}
+	if len(r.parts) == 0 {
+		return
+	}
 	n := len(r.objectives)
 	for i, o := range r.objectives {
 		for k, reads := range r.worker.ReadsTotals(o.row) {
