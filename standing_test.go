@@ -48,6 +48,10 @@ objective V = final(v)
 		"y' = v\nevent e when x > th at start { y += 1 }":                 "u r th initial(x)",
 		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += 1 }": "u r th initial(x)", // which makes it come
 		"state h = 0, w = 1\nh' = w\nw' = -0.1*w\ny' = if h < 2 then 1 else 2\nevent b when h >= 2 { w = 0 }": "",
+		// What moves it by its square.
+		"state z = th\nz' = u^2/(k^2 + u^2)\ny' = if z > th then 1 else 0": "u",
+		"state z = 0\nz' = -z\ny' = if z^2 > D then 1 else 0":              "D initial(z)",
+		"state z = 0\nz' = -k*z^3\ny' = if z > 0 then 1 else 0":            "initial(z)",
 		// A body sets it, and then it is moved.
 		"y' = if x > th then 1 else 0\nevent s at 2 { x = th }":                      "u r th initial(x)",
 		"y' = if x > 3 then 1 else 0\nevent s at 2 { x = 3 }":                        "",

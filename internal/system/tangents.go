@@ -46,6 +46,8 @@ type Tangents struct {
 	choose     []*Kink // conditions of params and discretes alone that choose modes
 	moved      []set
 	slopes     []set
+	// The same beside the values of the run, for conditions at rest: a^2 has no slope at a = 0, but moves.
+	movedBeside, slopesBeside []set
 	passed     []point // the states of the run there, where they are of use
 
 	steady *Worker  // pushes tangents through steady states; nil until it is asked for
@@ -503,6 +505,38 @@ func (x *Tangents) push(t *tape.Tape, at *values, visit func(seed int, by set, e
 	}
 }
 
+// pushBeside pushes a unit tangent of each element that moves through t, with that element a little beside its value.
+func (x *Tangents) pushBeside(t *tape.Tape, at *values, visit func(seed int, by set, e *tape.Evaluator[complex128])) {
+	e, _ := x.load(t, at)
+	if e == nil {
+		return
+	}
+	for _, in := range t.Inputs {
+		name := tapec.MustName(in.Name)
+		part := x.kinks.model.layout.part(name)
+		if name.Role == tapec.HeldMode || name.Role == tapec.Fired {
+			continue
+		}
+		for i, z := range e.Input(in.Name) {
+			by := x.element(name, part.vec, part.offset+i)
+			if by.empty() {
+				continue
+			}
+			if !x.spend(t) {
+				return
+			}
+			size := math.Abs(real(z))
+			if size == 0 {
+				size = 1
+			}
+			e.Input(in.Name)[i] = complex(real(z)+float64(beside*size), tangentStep)
+			e.Run()
+			visit(x.seed(part.vec, part.offset+i), by, e)
+			e.Input(in.Name)[i] = z
+		}
+	}
+}
+
 // spend counts a run of t, and reports whether there may be one.
 func (x *Tangents) spend(t *tape.Tape) bool {
 	for v := range t.Values() {
@@ -606,6 +640,7 @@ func (x *Tangents) Weigh(found []Kink) {
 		l := x.kinks.model.layout
 		n := l.nY + l.nP + l.nD
 		x.moved, x.slopes = newSets(len(x.rest), n), newSets(l.nY, n)
+		x.movedBeside, x.slopesBeside = newSets(len(x.rest), n), newSets(l.nY, n)
 	}
 }
 
@@ -788,16 +823,19 @@ func (x *Tangents) Point(t float64, y []float64) {
 	x.time = nil
 	defer func() { x.time = time }()
 	x.fork(&at)
-	x.push(rates, &at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
-		for _, out := range rates.Outputs {
-			row := l.part(tapec.MustName(out.Name)).offset
-			for i, z := range e.Value(out.Value) {
-				if row+i < l.nY && imag(z) != 0 {
-					x.slopes[row+i].add(seed)
+	add := func(to []set) func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		return func(seed int, _ set, e *tape.Evaluator[complex128]) {
+			for _, out := range rates.Outputs {
+				row := l.part(tapec.MustName(out.Name)).offset
+				for i, z := range e.Value(out.Value) {
+					if row+i < l.nY && imag(z) != 0 {
+						to[row+i].add(seed)
+					}
 				}
 			}
 		}
-	}, func(v tape.Value, _, seed int, _ set, _ float64) {
+	}
+	x.push(rates, &at, add(x.slopes), func(v tape.Value, _, seed int, _ set, _ float64) {
 		for i, k := range x.rest {
 			if k.value == v && !k.Rests {
 				x.moved[i].add(seed)
@@ -805,14 +843,20 @@ func (x *Tangents) Point(t float64, y []float64) {
 		}
 	})
 	if conditions {
-		x.push(x.kinks.model.Compiled.Guards, &at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
-			margins := e.Output(tapec.Margins.Name().String())
-			for i, k := range x.rest {
-				if slices.ContainsFunc(k.margins, func(m int) bool { return imag(margins[m]) != 0 }) {
-					x.moved[i].add(seed)
+		move := func(to []set) func(seed int, _ set, e *tape.Evaluator[complex128]) {
+			return func(seed int, _ set, e *tape.Evaluator[complex128]) {
+				margins := e.Output(tapec.Margins.Name().String())
+				for i, k := range x.rest {
+					if slices.ContainsFunc(k.margins, func(m int) bool { return imag(margins[m]) != 0 }) {
+						to[i].add(seed)
+					}
 				}
 			}
-		}, nil)
+		}
+		guards := x.kinks.model.Compiled.Guards
+		x.push(guards, &at, move(x.moved), nil)
+		x.pushBeside(rates, &at, add(x.slopesBeside))
+		x.pushBeside(guards, &at, move(x.movedBeside))
 	}
 }
 
@@ -856,39 +900,54 @@ func (x *Tangents) End() {
 			}
 		}
 	}
-	grow := func() {
+	grow := func(slopes []set) {
 		for grew := true; grew; {
 			grew = false
 			for i := range y {
-				seeds(x.slopes[i], func(by set) { grew = y[i].join(by) || grew })
+				seeds(slopes[i], func(by set) { grew = y[i].join(by) || grew })
 			}
 		}
 	}
 	begun := cloneSets(y)
-	grow()
+	grow(x.slopes)
+	curved := make([]set, len(x.rest)) // what moves conditions by its square, or a higher power
 	for i, k := range x.rest {
+		x.movedBeside[i].join(x.moved[i])
 		if !k.alone() && !k.stuck {
 			seeds(x.moved[i], func(by set) { k.Moves.join(by) })
 		}
 	}
+	for i := range l.nY {
+		x.slopesBeside[i].join(x.slopes[i])
+	}
+	for i, k := range x.rest {
+		if k.Rests && !k.stuck {
+			y = cloneSets(begun)
+			grow(x.slopesBeside)
+			curved[i] = newSet(x.columns)
+			seeds(x.movedBeside[i], func(by set) { curved[i].join(by) })
+			curved[i].drop(k.Moves)
+		}
+	}
 	x.cancel()
 	for i, k := range x.rest {
+		k.Moves.join(curved[i])
 		if !k.stuck {
 			continue
 		}
 		// What its states have moved by before does not count.
 		y = cloneSets(begun)
 		for j := range l.nY {
-			if !x.moved[i].has(j) {
+			if !x.movedBeside[i].has(j) {
 				continue
 			}
 			if clear(y[j]); k.carried && x.added != nil {
 				y[j].join(x.added[j])
 			}
 		}
-		grow()
+		grow(x.slopesBeside)
 		for j := range l.nY {
-			if x.moved[i].has(j) {
+			if x.movedBeside[i].has(j) {
 				k.Moves.join(y[j])
 			}
 		}

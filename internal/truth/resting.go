@@ -37,7 +37,7 @@ func (d *draw) resting() {
 	rate := fmt.Sprintf("- %s*($ - %s)", k, R)
 	if d.chance(0.5) {
 		u := d.param("u", 0)
-		rate, moves = u.text+" "+rate, append(moves, u.text)
+		rate, moves = u.text+d.oneOf("", "", "^2", "^2/(1 + u^2)")+" "+rate, append(moves, u.text)
 	}
 	if d.chance(0.4) {
 		w, z0 := d.param("w", d.uniform(0.5, 2)), d.param("z0", 0)
