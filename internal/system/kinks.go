@@ -28,6 +28,7 @@ type Kinks struct {
 	size     []float64       // of the margins of guards at the start, as sizes tells them
 	small    []bool          // guards
 	most     []float64       // how large states have been at marks
+	states   []stateInput    // of guards
 	sets     bool            // a body at a time of its own may set a state to a threshold
 	happened map[[2]int]bool // events, by elements, that happen in the run
 	// stuck are the guards whose margin has come to 0 by itself, or was set to 0, and has rested there since; true for
@@ -38,6 +39,12 @@ type Kinks struct {
 	// on params and discretes alone.
 	beside struct{ p, d [2][]float64 }
 	held   bool // some operation does
+}
+
+// stateInput is the input of an evaluator that holds the states from an offset on.
+type stateInput struct {
+	to     []float64
+	offset int
 }
 
 // outlet is what some elements of an output are kinks of.
@@ -139,6 +146,11 @@ func (p *Problem) Kinks() *Kinks {
 	})
 	if k.sets || slices.ContainsFunc(c.GuardList, mayRest) {
 		k.guards = tape.NewEvaluator[float64](c.Guards)
+		for _, in := range c.Guards.Inputs {
+			if n := tapec.MustName(in.Name); n.Role == tapec.State {
+				k.states = append(k.states, stateInput{k.guards.Input(in.Name), k.model.layout.part(n).offset})
+			}
+		}
 	}
 	if len(k.tapes) == 0 && k.guards == nil {
 		return nil
@@ -228,7 +240,7 @@ func (k *Kinks) Meet(m *solvers.Mark) {
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
 	k.follow(m)
-	if m.Kind == solvers.MarkStart {
+	if m.Kind == solvers.MarkStart || k.most == nil {
 		k.most = make([]float64, len(m.Yp))
 	}
 	for i, x := range m.Yp {

@@ -125,12 +125,9 @@ const noise = 0x1p-33
 func (k *Kinks) sizes(at *values) (here, moved []float64) {
 	here = k.margins(at)
 	k.nudge(k.guards, beside, false)
-	for _, in := range k.guards.Tape().Inputs {
-		if n := tapec.MustName(in.Name); n.Role == tapec.State { // one near 0 has the rounding of how large it was
-			to, from := k.guards.Input(in.Name), k.model.layout.part(n).offset
-			for i, most := range k.most[from : from+len(to)] {
-				to[i] += math.Copysign(float64(0.125*beside*most), to[i]-at[vecY][from+i])
-			}
+	for _, s := range k.states { // one near 0 has the rounding of how large it was
+		for i, most := range k.most[s.offset : s.offset+len(s.to)] {
+			s.to[i] += math.Copysign(float64(0.125*beside*most), s.to[i]-at[vecY][s.offset+i])
 		}
 	}
 	k.guards.Run()

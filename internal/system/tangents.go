@@ -48,7 +48,7 @@ type Tangents struct {
 	slopes     []set
 	// The same beside the values of the run, for conditions at rest: a^2 has no slope at a = 0, but moves.
 	movedBeside, slopesBeside []set
-	passed     []point // the states of the run there, where they are of use
+	passed                    []point // the states of the run there, where they are of use
 
 	steady *Worker  // pushes tangents through steady states; nil until it is asked for
 	rested []values // how the steady state of the last mark moves, by columns; nil if that is not known
