@@ -182,6 +182,30 @@ objective V = final(v)
 	}
 }
 
+// TestSteadyThatDataRead has a steady state at a kink that nothing but a row of data reads.
+func TestSteadyThatDataRead(t *testing.T) {
+	s, err := sensitivities(t, `
+time t from 0 to 10
+param kin = 1, w = 0.5, s = 2
+state x = 1, y = 1
+x' = kin - x
+y' = max(x, 1)*w - y
+data B { time = [inf]  y = [0.6] }
+observe r = y ~ normal(0.1) from B.y
+objective J = nll()
+objective F = final(x)*s
+`, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := marked(s, 0); !strings.Contains(got, "kin") || strings.Contains(got, "w") {
+		t.Errorf("by %s: %v", got, s.Warnings)
+	}
+	if got := marked(s, 1); got != "" {
+		t.Errorf("of F by %s: %v", got, s.Warnings)
+	}
+}
+
 // TestSteadyAtThresholds has steady states at thresholds and kinks. What moves the steady state off is marked, of what
 // is read there and depends on it.
 func TestSteadyAtThresholds(t *testing.T) {

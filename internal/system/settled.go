@@ -212,12 +212,17 @@ func (x *Tangents) ofReaders(k *Kink) {
 	if m.moment(e) != AfterEnd || k.Into.all || len(k.Into.events) > 0 {
 		return
 	}
+	read := m.Compiled.AtEvents[e]
+	if read == nil { // by observations alone
+		k.Into.all = true
+		return
+	}
 	var readers []tapec.Name
-	for _, out := range m.Compiled.AtEvents[e].Outputs {
+	for _, out := range read.Outputs {
 		n := tapec.MustName(out.Name)
 		by := separation{neighbour: neighbour{Worker: &Worker{model: m}}}
 		by.begin()
-		by.followAll(inputsOf(m.Compiled.AtEvents[e], n, -1))
+		by.followAll(inputsOf(read, n, -1))
 		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
 			readers = append(readers, n)
 		}
