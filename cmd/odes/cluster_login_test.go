@@ -94,20 +94,26 @@ func startServer(t *testing.T, o *server.Options) (port string) {
 	return s.Addr().String()[strings.LastIndexByte(s.Addr().String(), ':')+1:]
 }
 
-// asks runs an ensemble with workers at address, one of which it starts, and returns what the command said.
+// asks runs an ensemble with workers at address, one of which it starts, and returns what the command said. Where the
+// worker ends first, the command is ended, and what the worker said comes behind that.
 func asks(t *testing.T, address string, flags ...string) (status int, text string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	defer func() { stop(); <-done }()
+	var said bytes.Buffer // by the worker
 	go func() {
 		defer close(done)
-		run(ctx, append([]string{"worker", "--nats", address, "-q"}, flags...), nil, io.Discard, io.Discard)
+		defer stop()
+		run(ctx, append([]string{"worker", "--nats", address, "-q"}, flags...), nil, io.Discard, &said)
 	}()
 	model := filepath.Join("..", "..", "examples", "sensitivity", "tank.ode")
 	var out, errs bytes.Buffer
 	args := append([]string{"ensemble", model, "-n", "16", "-q", "--format", "json", "--workers", address}, flags...)
 	status = run(ctx, args, nil, &out, &errs)
+	stop()
+	if <-done; status != exitDone {
+		errs.Write(said.Bytes())
+	}
 	return status, out.String() + errs.String()
 }
 

@@ -89,8 +89,7 @@ type queue struct {
 	jobs, bulk     jetstream.ObjectStore
 }
 
-// open makes what the server lacks. Of several who do so at the same time a server may refuse all but one, so they try
-// again.
+// open makes what the server lacks.
 func open(ctx context.Context, nc *nats.Conn) (q *queue, err error) {
 	q = &queue{nc: nc}
 	if q.js, err = jetstream.New(nc); err != nil {
@@ -98,13 +97,20 @@ func open(ctx context.Context, nc *nats.Conn) (q *queue, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	if err := again(ctx, func() error { return q.equip(ctx) }); err != nil {
+		return nil, fmt.Errorf("the server does not keep queues (is JetStream on?): %w", err)
+	}
+	return q, nil
+}
+
+// again calls f until it succeeds, a few times where the server refuses: of several who make the same at the same
+// time it may refuse all but one.
+func again(ctx context.Context, f func() error) error {
 	for try := 1; ; try++ {
 		var api *jetstream.APIError
-		if err = q.equip(ctx); err == nil {
-			return q, nil
-		}
-		if try == attempts || !errors.As(err, &api) || api.Code < 500 {
-			return nil, fmt.Errorf("the server does not keep queues (is JetStream on?): %w", err)
+		err := f()
+		if err == nil || try == attempts || !errors.As(err, &api) {
+			return err
 		}
 		pause(ctx)
 	}

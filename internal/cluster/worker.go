@@ -89,15 +89,16 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 }
 
 // consume returns what gives chunks to all workers.
-func (q *queue) consume(ctx context.Context) (jetstream.Consumer, error) {
-	c, err := q.tasks.Consumer(ctx, consumer)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return q.tasks.CreateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1,
-			MaxAckPending: 100_000,
-		})
-	}
-	return c, err
+func (q *queue) consume(ctx context.Context) (c jetstream.Consumer, err error) {
+	return c, again(ctx, func() error {
+		if c, err = q.tasks.Consumer(ctx, consumer); errors.Is(err, jetstream.ErrConsumerNotFound) {
+			c, err = q.tasks.CreateConsumer(ctx, jetstream.ConsumerConfig{
+				Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1,
+				MaxAckPending: 100_000,
+			})
+		}
+		return err
+	})
 }
 
 func (w *Worker) notice(format string, args ...any) {
