@@ -471,43 +471,39 @@ func (x *Tangents) push(t *tape.Tape, at *values, visit func(seed int, by set, e
 	leaves func(v tape.Value, i, seed int, by set, fast float64),
 ) {
 	e, bent := x.load(t, at)
-	if e == nil {
-		return
-	}
-	l := x.kinks.model.layout
-	for _, in := range t.Inputs {
-		name := tapec.MustName(in.Name)
-		part := l.part(name)
-		if name.Role == tapec.HeldMode || name.Role == tapec.Fired {
-			continue
+	x.eachMoved(t, e, func(to *complex128, seed int, by set) {
+		*to = complex(real(*to), tangentStep)
+		tape.Sides(e, bent, func(v tape.Value, i int, fast float64) float64 {
+			if fast != 0 && leaves != nil {
+				leaves(v, i, seed, by, fast)
+			}
+			return 0
+		})
+		if visit != nil {
+			visit(seed, by, e)
 		}
-		for i, z := range e.Input(in.Name) {
-			by := x.element(name, part.vec, part.offset+i)
-			if by.empty() {
-				continue
-			}
-			if !x.spend(t) {
-				return
-			}
-			seed := x.seed(part.vec, part.offset+i)
-			e.Input(in.Name)[i] = complex(real(z), tangentStep)
-			tape.Sides(e, bent, func(v tape.Value, i int, fast float64) float64 {
-				if fast != 0 && leaves != nil {
-					leaves(v, i, seed, by, fast)
-				}
-				return 0
-			})
-			if visit != nil {
-				visit(seed, by, e)
-			}
-			e.Input(in.Name)[i] = z
-		}
-	}
+	})
 }
 
 // pushBeside pushes a unit tangent of each element that moves through t, with that element a little beside its value.
 func (x *Tangents) pushBeside(t *tape.Tape, at *values, visit func(seed int, by set, e *tape.Evaluator[complex128])) {
 	e, _ := x.load(t, at)
+	x.eachMoved(t, e, func(to *complex128, seed int, by set) {
+		size := math.Abs(real(*to))
+		if size == 0 {
+			size = 1
+		}
+		*to = complex(real(*to)+float64(beside*size), tangentStep)
+		e.Run()
+		visit(seed, by, e)
+	})
+}
+
+// eachMoved calls f for each input of t that moves, while there is room for work. What f changes it to in e, which may
+// be nil, is undone afterwards.
+func (x *Tangents) eachMoved(
+	t *tape.Tape, e *tape.Evaluator[complex128], f func(to *complex128, seed int, by set),
+) {
 	if e == nil {
 		return
 	}
@@ -525,13 +521,7 @@ func (x *Tangents) pushBeside(t *tape.Tape, at *values, visit func(seed int, by 
 			if !x.spend(t) {
 				return
 			}
-			size := math.Abs(real(z))
-			if size == 0 {
-				size = 1
-			}
-			e.Input(in.Name)[i] = complex(real(z)+float64(beside*size), tangentStep)
-			e.Run()
-			visit(x.seed(part.vec, part.offset+i), by, e)
+			f(&e.Input(in.Name)[i], x.seed(part.vec, part.offset+i), by)
 			e.Input(in.Name)[i] = z
 		}
 	}
