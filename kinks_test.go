@@ -181,6 +181,48 @@ func TestKinksOfTheirParams(t *testing.T) {
 	}
 }
 
+// TestKinksOfPeaks reads largest values of what is at a kink where it is largest. One that the value only crosses there
+// has a derivative, one that is met elsewhere does not matter, nor does what belongs to another element or value.
+func TestKinksOfPeaks(t *testing.T) {
+	const head = `
+time t from 0 to 3
+param u = 0, a = 1, b = 1, c = 0.5, k = 1
+state x = 0  # at rest
+state y = 1  # decays
+state z = 0  # rises and falls
+x' = u - x
+y' = -k*y
+z' = y - z
+state w[2] = [0, 1]
+w[1]' = u
+w[2]' = -k*w[2]
+`
+	for text, want := range map[string]bool{
+		"max_over(abs(x))":                                          true,
+		"max_over(y + abs(x))":                                      true, // at the start
+		"max_over(z + abs(x))":                                      true, // within
+		"max_over(k*t + abs(x))":                                    true, // at the end
+		"max_over(z*max(a, b))":                                     true,
+		"max_over(z*max(a, c))":                                     false,
+		"max_over(max(x, z))":                                       false,
+		"max_over(min(y, z))":                                       false, // their crossing is the peak
+		"max_over(abs(z - 0.1))":                                    false,
+		"max_over(abs(x)*x + z)":                                    false, // flat there
+		"max_over(-max(y, z))":                                      false,
+		"max_over(z + abs(sin(pi*t)))":                              false,
+		"max_over(w[2]*k) + max_over(z)":                            false,
+		"sum(max_over(abs(w)))":                                     true,
+		"sum(max_over(abs(w + [c, 0])))":                            false,
+		"max_over(max(x, c*(y - 0.5)) - 2*t)":                       false,
+		"max_over(noevent(if x > 0 then 2 else 1)*z)":               true,
+		"max_over(max(k*t, c))\nevent when k*t >= c { stop }":       false,
+		"max_over(max(k*t, a))\nevent when k*t >= 0.5 + c { stop }": true,
+		"max_over(max(k*t, a + x))\nevent at 1 { stop }":            true,
+	} {
+		warnsOfKink(t, text, head+"objective L = "+text, want)
+	}
+}
+
 // TestPeakOfNoTime takes a largest value over a run without length: it follows the end where that is later and the
 // value rises, and stays at the start otherwise.
 func TestPeakOfNoTime(t *testing.T) {

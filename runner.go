@@ -487,7 +487,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		find = nil
 	}
 	kinks, located, err := r.model.explain.Kinks(
-		ctx, find, &r.trajectory, &r.reader, r.res.Functionals, r.places, r.columns, r.wantsSecond(),
+		ctx, find, &r.trajectory, &r.reader, r.res.Functionals, r.res.Peaks, r.places, r.columns, r.wantsSecond(),
 		&r.warnings,
 	)
 	if err != nil {

@@ -53,7 +53,8 @@ type Peak struct {
 	// Options.LatePeak.
 	Held bool
 
-	at place
+	at    place
+	until Spot // Held: where it was as large last
 	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
 	// share is the weight of the latter.
 	behind                 place
@@ -71,6 +72,39 @@ type place struct {
 func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.step, q.step), cmp.Compare(p.theta, q.theta))
 }
+
+// Spot is a point of a recorded run at which the expression of a peak is read: at Theta of the length of a step, both
+// ends included. The right limits at the end of the run are at 0 of the step after the last.
+type Spot struct {
+	Element int // of the functionals
+	Step    int
+	Theta   float64
+	T       float64
+}
+
+// Spots returns where peaks are read, in the order of the run: where each is largest, on both sides of a kink there,
+// and where it was as large last if it kept the value.
+func Spots(peaks []Peak) (list []Spot) {
+	for i := range peaks {
+		p := &peaks[i]
+		if math.IsNaN(p.Value) {
+			continue
+		}
+		list = append(list, p.spot(p.at, p.timeBefore))
+		if p.share > 0 {
+			list = append(list, p.spot(p.behind, p.timeBehind))
+		}
+		if p.Held {
+			list = append(list, p.until)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Spot) int { return a.place().compare(b.place()) })
+	return list
+}
+
+func (p *Peak) spot(at place, t float64) Spot { return Spot{p.Element, at.step, at.theta, t} }
+
+func (s Spot) place() place { return place{s.Step, s.Theta} }
 
 // inside reports whether p is within its step.
 func (p place) inside() bool { return p.theta > 0 && p.theta < 1 }
@@ -468,7 +502,8 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 	}
 	switch {
 	case top.some && v == top.Value && !(top.low < v):
-		if top.Held = true; !c.late {
+		top.Held, top.until = true, top.spot(place{c.step, theta}, t)
+		if !c.late {
 			return false
 		}
 	case top.some && !(v > top.Value):

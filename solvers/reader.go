@@ -99,6 +99,7 @@ func (tr *Trajectory) Share(readers, walks int) {
 // the next.
 func (r *Reader) Open(ctx context.Context, tr *Trajectory) {
 	r.ctx, r.tr, r.backwards = ctx, tr, false
+	r.entered, r.denseAt = -1, -1
 	if tr.whole {
 		return
 	}
@@ -218,7 +219,7 @@ func (r *Reader) LoadMark(i int, m *Mark) (after, first int, err error) {
 		return after, first, err
 	}
 	if m.Inside {
-		m.Yp, err = r.within(after, m.Theta)
+		m.Yp, err = r.Within(after, m.Theta)
 		m.Ym = m.Yp
 		return after, first, err
 	}
@@ -443,7 +444,7 @@ func (r *Reader) equip() error {
 	}
 	r.sys, r.method = tr.Replayer()
 	r.algebra = algebra{}
-	if err := r.algebra.ready(r.sys, r.size); err != nil {
+	if err := r.algebra.ready(r.sys, tr.size); err != nil {
 		return err
 	}
 	if got, want := r.method.Info().Name, tr.info.Name; got != want {
@@ -604,16 +605,26 @@ func (r *Reader) stand(i int) error {
 	return nil
 }
 
-// within returns the dense output of step i at theta.
-func (r *Reader) within(i int, theta float64) ([]float64, error) {
+// Within returns the state at theta of step i, until something else is read: its ends, and the dense output between
+// them.
+func (r *Reader) Within(i int, theta float64) ([]float64, error) {
 	if r.denseAt != i {
 		if _, err := r.LoadDense(i, &r.dense); err != nil {
 			return nil, err
 		}
 		r.denseAt = i
 	}
-	if r.site == nil {
-		r.site = r.numbers(r.size.N)
+	switch theta {
+	case 0:
+		return r.dense.Y0, nil
+	case 1:
+		return r.dense.Y1, nil
+	}
+	if len(r.site) != r.tr.size.N {
+		r.site = r.numbers(r.tr.size.N)
+	}
+	if err := r.equip(); err != nil {
+		return nil, err
 	}
 	r.enter(r.tr.rec(i).span)
 	r.method.Interpolate(r.sys, &r.dense, theta, r.site)

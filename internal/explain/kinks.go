@@ -7,6 +7,7 @@ import (
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/typecheck"
@@ -15,15 +16,17 @@ import (
 // Kinks warns of kinks exactly where a recorded run reads its state: at the start, in bodies and after them, and where
 // objectives read; and of kinks in what is computed of params before the run, and in conditions. It ignores the times
 // between, and kinks of rates that the run leaves at once, because a trajectory crosses a kink there in one point,
-// which has no weight. reader reads the run; functionals are what the objectives were computed from. Those count that
-// one of the variables moves, whose derivatives are that many columns. It returns those, and how many warnings it gave.
-// It warns of kinks that only second derivatives show where these are asked for.
+// which has no weight. reader reads the run; functionals are what the objectives were computed from, and peaks those of
+// them that are largest values. Those count that one of the variables moves, whose derivatives are that many columns.
+// It returns those, and how many warnings it gave. It warns of kinks that only second derivatives show where these are
+// asked for.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
-	functionals []float64, variables []system.Variable, columns int, second bool, l *diag.List,
+	functionals []float64, peaks []sens.Peak, variables []system.Variable, columns int, second bool, l *diag.List,
 ) (all []system.Fold, n int, err error) {
 	if find == nil {
 		return nil, 0, nil
 	}
+	spots := newSpots(find, run, peaks)
 	reader.Open(ctx, run)
 	var m solvers.Mark
 	span := 0.0
@@ -38,7 +41,8 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 		if err != nil {
 			return nil, 0, err
 		}
-		return slices.DeleteFunc(find.AtMark(&m, span), func(k system.Kink) bool {
+		found := append(find.AtMark(&m, span), spots.at(i, after, &m)...)
+		return slices.DeleteFunc(found, func(k system.Kink) bool {
 			return k.Clock && find.Fixed(&m)
 		}), after, nil
 	}
@@ -50,7 +54,11 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			return nil, 0, err
 		}
 		find.Meet(&m)
-		if len(found) > 0 {
+		inside, err := spots.behind(i, reader)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(found) > 0 || len(inside) > 0 {
 			last = i
 		}
 	}
@@ -75,6 +83,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 		}
 	}
 	reader.Open(ctx, run)
+	spots.next = 0
 	tangents := find.Tangents(variables, columns)
 	for i := range last + 1 {
 		found, after, err := look(i)
@@ -94,6 +103,12 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			return nil, 0, err
 		}
 		warn(found, t)
+		inside, err := spots.behind(i, reader)
+		if err != nil {
+			return nil, 0, err
+		}
+		tangents.WeighInside(inside)
+		warn(inside, t)
 	}
 	if len(ofValues) > 0 {
 		ofValues = find.InValues(&m, functionals) // m was read again
@@ -101,6 +116,73 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 		warn(ofValues, m.T)
 	}
 	return all, n, nil
+}
+
+// spots finds kinks where largest values are read, from mark to mark of a run.
+type spots struct {
+	find *system.Kinks
+	run  *solvers.Trajectory
+	list []sens.Spot
+	next int // of list
+}
+
+func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *spots {
+	x := &spots{find: find, run: run}
+	if find.OfPeaks() {
+		x.list = sens.Spots(peaks)
+	}
+	return x
+}
+
+// take returns the next spot if it is before a place, or there.
+func (x *spots) take(step int, theta float64) *sens.Spot {
+	if x.next == len(x.list) {
+		return nil
+	}
+	s := &x.list[x.next]
+	if s.Step > step || s.Step == step && s.Theta > theta {
+		return nil
+	}
+	x.next++
+	return s
+}
+
+// at lists the kinks of what is read on either side of mark i, which is m and at the end of step after.
+func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
+	if m.Inside {
+		return nil
+	}
+	for s := x.take(after, 1); s != nil; s = x.take(after, 1) {
+		found = append(found, x.find.BeforeMark(s.Element, m)...)
+	}
+	if i+1 < x.run.Marks() && x.run.After(i+1) == after { // more happens there
+		return found
+	}
+	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
+		found = append(found, x.find.AtPeak(s.Element, m.T, m.Yp, m.Dp, m.Mp)...)
+	}
+	return found
+}
+
+// behind lists the kinks of what is read between mark i and the next.
+func (x *spots) behind(i int, reader *solvers.Reader) (found []system.Kink, err error) {
+	if i+1 == x.run.Marks() {
+		return nil, nil
+	}
+	to, theta := x.run.After(i+1), 0x1.fffffffffffffp-1 // before its end, where the mark is
+	if x.run.Inside(i + 1) {
+		theta = 1
+		to--
+	}
+	for s := x.take(to, theta); s != nil; s = x.take(to, theta) {
+		y, err := reader.Within(s.Step, s.Theta)
+		if err != nil {
+			return nil, err
+		}
+		d, m := x.run.Held(s.Step)
+		found = append(found, x.find.AtPeak(s.Element, s.T, slices.Clone(y), d, m)...)
+	}
+	return found, nil
 }
 
 // along tells tangents the states of a run at the ends of some steps, and then that the next mark comes.

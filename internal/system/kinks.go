@@ -72,11 +72,12 @@ type Kink struct {
 	From  []tapec.Name // what the operation depends on
 	Fold               // Tangents.Weigh finds it
 
-	of    *tape.Tape // where it was found; nil for a condition that is set
-	value tape.Value
-	at    values
-	rests bool // the run rests at it, or follows it
-	body  bool // it is one of the body of an event
+	of     *tape.Tape // where it was found; nil for a condition that is set
+	peak   int        // the element of the functionals that is largest there, where of is the tape of these
+	value  tape.Value
+	at     values
+	rests  bool // the run rests at it, or follows it
+	before bool // it lies before the mark: in the body of an event, or where something is largest
 	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
@@ -132,7 +133,7 @@ func (p *Problem) Kinks() *Kinks {
 	for _, t := range []*tape.Tape{c.Rates, c.Guards, c.Choose} { // modes are held in these, so that nothing else jumps
 		k.add(t, false)
 	}
-	for _, list := range [][]*tape.Tape{{c.Initial, c.Final, c.Objective}, c.AtTimes, c.AtEvents, c.Affects} {
+	for _, list := range [][]*tape.Tape{{c.Initial, c.Final, c.Objective, c.Peaks}, c.AtTimes, c.AtEvents, c.Affects} {
 		for _, t := range list {
 			k.add(t, true)
 		}
@@ -495,7 +496,37 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 		found = append(found, k.through(o, &at, false)...)
 	}
 	for i := range found {
-		found[i].body, found[i].guard, found[i].modes = true, m.Guard, m.Mm
+		found[i].precede(m)
+	}
+	return found
+}
+
+// precede notes that a kink lies before a mark.
+func (k *Kink) precede(m *solvers.Mark) { k.before, k.guard, k.modes = true, m.Guard, m.Mm }
+
+// OfPeaks reports whether there may be kinks in what is to be largest.
+func (k *Kinks) OfPeaks() bool { return k.tapes[k.model.Compiled.Peaks] != nil }
+
+// BeforeMark lists the kinks at which an element of the functionals is largest just before a mark.
+func (k *Kinks) BeforeMark(element int, m *solvers.Mark) []Kink {
+	found := k.AtPeak(element, m.T, m.Ym, m.Dm, m.Mm)
+	for i := range found {
+		found[i].precede(m)
+	}
+	return found
+}
+
+// AtPeak lists the kinks at which an element of the functionals is where it is largest: at (t, y), with discretes d and
+// modes m. Time moves none of them off its place, since a largest value does not change with its time.
+func (k *Kinks) AtPeak(element int, t float64, y, d, m []float64) []Kink {
+	peaks := k.model.Compiled.Peaks
+	if k.tapes[peaks] == nil {
+		return nil
+	}
+	found := k.at(peaks, &values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: k.point.p})
+	found = slices.DeleteFunc(found, func(k Kink) bool { return k.Clock })
+	for i := range found {
+		found[i].peak = element
 	}
 	return found
 }

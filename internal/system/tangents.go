@@ -583,47 +583,7 @@ func (x *Tangents) seed(vec vector, i int) int {
 // rests it finds that until the next mark, for which Point and then End must be called.
 func (x *Tangents) Weigh(found []Kink) {
 	for i := range found {
-		k := &found[i]
-		k.Moves, k.Smooth = newSet(x.columns), true
-		switch {
-		case k.settled:
-			x.weighSettled(k)
-		case k.Rests:
-			k.Smooth = false
-			for _, i := range k.margins {
-				k.Into.condition(x.kinks.model, i)
-			}
-			k.forks = !x.exact || !x.kinks.onlyRates(&k.Into)
-			x.rest = append(x.rest, k)
-		case k.Set && x.exact:
-			k.Smooth = false
-			x.setBy(k)
-		case k.of == nil || k.Still && !k.Op.HasKink() || k.decides:
-			k.Smooth = false
-			x.structural(k)
-			k.spread(x.kinks.model)
-			k.forks = !k.decides || !x.exact || !x.kinks.onlyRates(&k.Into)
-			if !k.forks {
-				x.choose = append(x.choose, k)
-			}
-		case k.rests:
-			x.rest = append(x.rest, k)
-		default:
-			if k.Smooth = k.Op.HasKink(); k.Smooth {
-				x.tilt(k, &k.at)
-			} else {
-				k.spread(x.kinks.model)
-			}
-			if !k.alone() && x.exact {
-				was, dWas := x.yWas, x.dWas
-				if k.body {
-					x.yWas, x.dWas = x.yHad, x.dHad
-				}
-				x.leave(k)
-				x.yWas, x.dWas = was, dWas
-			}
-			x.close(k)
-		}
+		x.weigh(&found[i])
 	}
 	x.moved, x.slopes, x.passed = nil, nil, x.passed[:0]
 	if x.exact {
@@ -631,6 +591,60 @@ func (x *Tangents) Weigh(found []Kink) {
 		n := l.nY + l.nP + l.nD
 		x.moved, x.slopes = newSets(len(x.rest), n), newSets(l.nY, n)
 		x.movedBeside, x.slopesBeside = newSets(len(x.rest), n), newSets(l.nY, n)
+	}
+}
+
+// WeighInside does so for kinks within the piece behind the last mark, after End. The run rests at none of them.
+func (x *Tangents) WeighInside(found []Kink) {
+	x.yWas, x.dWas, x.time = x.y, x.d, nil
+	for i := range found {
+		x.weigh(&found[i])
+	}
+}
+
+func (x *Tangents) weigh(k *Kink) {
+	k.Moves, k.Smooth = newSet(x.columns), true
+	switch {
+	case k.settled:
+		x.weighSettled(k)
+	case k.Rests:
+		k.Smooth = false
+		for _, i := range k.margins {
+			k.Into.condition(x.kinks.model, i)
+		}
+		k.forks = !x.exact || !x.kinks.onlyRates(&k.Into)
+		x.rest = append(x.rest, k)
+	case k.Set && x.exact:
+		k.Smooth = false
+		x.setBy(k)
+	case k.of == nil || k.Still && !k.Op.HasKink() || k.decides:
+		k.Smooth = false
+		x.structural(k)
+		k.spread(x.kinks.model)
+		k.forks = !k.decides || !x.exact || !x.kinks.onlyRates(&k.Into)
+		if !k.forks {
+			x.choose = append(x.choose, k)
+		}
+	case k.rests:
+		x.rest = append(x.rest, k)
+	default:
+		if k.Smooth = k.Op.HasKink(); k.Smooth {
+			x.tilt(k, &k.at)
+		} else {
+			k.spread(x.kinks.model)
+		}
+		if !k.alone() && x.exact {
+			was, dWas := x.yWas, x.dWas
+			if k.before {
+				x.yWas, x.dWas = x.yHad, x.dHad
+			}
+			x.leave(k)
+			x.yWas, x.dWas = was, dWas
+		}
+		x.close(k)
+	}
+	if k.of != nil && k.of == x.kinks.model.Compiled.Peaks && len(k.Into.names) == 0 { // of something else
+		clear(k.Moves)
 	}
 }
 
@@ -742,13 +756,19 @@ func (k *Kink) spread(m *Model) {
 		i := 0
 		for _, p := range parts {
 			for range k.of.Shape(p).Size() {
-				if on[p] {
+				if on[p] && k.counts(m, out, i) {
 					k.Into.add(m, tapec.MustName(out.Name), i)
 				}
 				i++
 			}
 		}
 	}
+}
+
+// counts reports whether it matters that a kink bends element i of an output: all that is largest is read by one tape,
+// but at other times.
+func (k *Kink) counts(m *Model, out tape.Output, i int) bool {
+	return k.of != m.Compiled.Peaks || m.layout.part(tapec.MustName(out.Name)).offset+i == k.peak
 }
 
 // tilt finds what moves if the value of a kink does.
@@ -765,7 +785,7 @@ func (x *Tangents) tilt(k *Kink, at *values) {
 	})
 	for _, out := range k.of.Outputs {
 		for i, z := range e.Value(out.Value) {
-			if imag(z) != 0 {
+			if imag(z) != 0 && k.counts(x.kinks.model, out, i) {
 				k.Smooth = false
 				k.Into.add(x.kinks.model, tapec.MustName(out.Name), i)
 			}

@@ -53,6 +53,7 @@ var Families = []Family{
 	{"conditions at rest", 0.3, (*draw).resting},
 	{"conditions in bodies", 0.35, (*draw).inBodies},
 	{"observed kinks", 0.3, (*draw).observedKinks},
+	{"largest at kinks", 0.25, (*draw).largestAtKinks},
 	{"equal branches", 0.4, (*draw).equalBranches},
 	{"halted", 0.3, (*draw).halted},
 	{"steady at thresholds", 0.3, (*draw).steadyAtThresholds},

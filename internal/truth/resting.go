@@ -358,3 +358,78 @@ func (d *draw) halted() {
 	}
 	d.tell("final("+w+")", A.re()*t+B.re()*(T-t), jump*T, by)
 }
+
+// largestAtKinks draws largest values of something that may be at a kink or a threshold where it is largest, by a
+// state at rest or by params alone: at the start, within the run, at its end, or all along.
+func (d *draw) largestAtKinks() {
+	d.from, d.to = d.constant(0), d.constant(d.log(0.5, 50))
+	d.solver()
+	length := d.to.re()
+	r, gap := d.uniform(0.5, 9), 0.0
+	if d.chance(0.4) {
+		gap = d.uniform(0.1, 5)
+	}
+	A, B := d.param("A", d.uniform(0.5, 3)), d.param("B", d.uniform(3.5, 9))
+	R, th, q := d.param("r", r), d.param("th", r+gap), d.rate("q")
+	z, still := R.text, d.chance(0.3)
+	var later []string // what moves z, but not at the start
+	if !still {
+		u := d.param("u", 0)
+		z = d.state("z", number(r), fmt.Sprintf("%s - %s*($ - %s)", u, q, R))
+		later = []string{u.text, R.text}
+	}
+	kind := d.pick(3)
+	factor := []string{"if Z > H then A else B", "max(Z, H)", "A + abs(Z - H)"}[kind]
+	c := []float64{B.re(), r + gap, A.re() + gap}[kind]
+	factor = words(factor, map[string]string{"Z": z, "H": th.text, "A": A.text, "B": B.text})
+	by, text, at, height := slopes{}, factor, 0.0, 1.0
+	place := d.pick(4)
+	switch k := d.param("k", d.uniform(0.2, 3)/length); place {
+	case 0: // at the start
+		text = d.state("y", "1", "-"+k.text+"*$") + "*(" + factor + ")"
+	case 1: // at the end
+		at, height = length, math.Exp(k.re()*length)
+		text = d.state("y", "1", k.text+"*$") + "*(" + factor + ")"
+		by[k.text] = c * length * height
+	case 2: // within
+		w := d.state("w", "1", "-"+k.text+"*$")
+		y := d.state("y", "0", fmt.Sprintf("%s - %s*$", w, k))
+		if at = 1 / k.re(); at >= length {
+			at, height = length, length*math.Exp(-k.re()*length)
+			by[k.text] = -c * length * height
+		} else {
+			height = at / math.E
+			by[k.text] = -c * at * height
+		}
+		text = y + "*(" + factor + ")"
+	default: // all along
+		d.state("y", "1", "-"+k.text+"*$")
+	}
+	switch kind {
+	case 0:
+		by[B.text] = height
+	case 1:
+		by[th.text] = height
+	case 2:
+		by[A.text], by[th.text] = height, height
+		if still {
+			by[R.text] = -height
+		} else {
+			f := -math.Expm1(-q.re() * at)
+			by[R.text], by["u"] = -height*f, -height*f/q.re()
+		}
+	}
+	everywhere := place == 3
+	if gap == 0 {
+		by[th.text] = math.NaN()
+		if still {
+			by[R.text] = math.NaN()
+		}
+	}
+	if gap == 0 && place > 0 && !(everywhere && kind == 0) || gap > 0 && everywhere && kind == 2 {
+		for _, name := range later {
+			by[name] = math.NaN()
+		}
+	}
+	d.tell("max_over("+text+")", c*height, c*height, by)
+}

@@ -78,7 +78,7 @@ func TestDraw(t *testing.T) {
 			for _, n := range c.Numbers {
 				none := f.Name == "stop" && n.Wrt == "" || n.Wrt != "" && slices.Contains([]string{
 					"whole periods", "conditions that meet", "conditions at rest", "conditions in bodies",
-					"observed kinks", "equal branches", "steady at thresholds", "halted",
+					"observed kinks", "largest at kinks", "equal branches", "steady at thresholds", "halted",
 				}, f.Name)
 				if math.IsInf(n.Truth, 0) || math.IsNaN(n.Truth) && !none {
 					t.Errorf("%s, seed %d: the truth of %v is %v\n%s", f.Name, seed, n, n.Truth, indent(c.Text))
