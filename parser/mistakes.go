@@ -317,7 +317,7 @@ var mistakes = []advice{
 		item:    "time",
 		when:    func(s *site) bool { return s.before.Text == "from" && s.i == s.start+2 },
 		at:      onBefore,
-		message: "the time has a name: time t from 0 to 10",
+		message: spanOfTime,
 		fix:     replacement{atBefore, "t ", "name it t"},
 	},
 	{
@@ -367,6 +367,7 @@ const (
 	rateBehind = "expected `rate`{behind}: the rate of a reaction stands behind it, " +
 		"as in reaction r: A + B -> C rate k*A*B"
 	unnamedReaction = "a reaction has a name and a colon before its species: reaction r: 2 A -> B rate k*A^2"
+	spanOfTime      = "the time has a name: time t from 0 to 10"
 	noCommaAtEnd    = "no comma stands at the end of an item"
 )
 

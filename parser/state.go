@@ -223,6 +223,9 @@ func (p *parse) name() (ast.Ident, bool) {
 	case isToken(t, "<") && isToken(p.ahead(1), "-"):
 		p.fail(CodeUnexpected, p.at(t).To(p.at(p.ahead(1))), arrowGivesNothing)
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
+	case isToken(before, "time") && (t.Kind == ast.NumberToken || isOneOf(t, "= [ (")):
+		p.fail(CodeUnexpected, p.at(t), spanOfTime)
+		return ast.Ident{At: ast.At{Span: p.gap()}}, false
 	case isToken(before, "reaction") && (t.Kind == ast.NumberToken || isToken(t, "->") || isToken(t, "<->")):
 		p.fail(CodeUnexpected, p.at(t), unnamedReaction)
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
