@@ -550,6 +550,22 @@ state x = 0
 x' = k*(s - x)
 objective J = max_over(x)
 sens { wrt = [k, s, initial(x)] }`, map[string]bool{"k": true, "s": true, "initial(x)": true}},
+		{"a harvest of nothing at the end", `
+time t from 0 to 4
+param r = 0.3, h = 0
+state N = 1
+N' = r*N
+event harvest every 2 { N -= h }
+objective J = max_over(N)
+sens { wrt = [r, h, initial(N)] }`, map[string]bool{"r": true, "h": false, "initial(N)": true}},
+		{"a dose of nothing", `
+time t from 0 to 4
+param k = 0.3, d = 0
+state c = 0
+c' = (if t < 2 then 1 else 0) - k*c
+event at 2 { c += d }
+objective J = max_over(c)
+sens { wrt = [k, d, initial(c)] }`, map[string]bool{"k": true, "d": false, "initial(c)": true}},
 	} {
 		for _, mode := range []string{"adjoint", "tangent"} {
 			s := largest(t, c.text, "sens.mode", mode)

@@ -276,7 +276,8 @@ func (p *parse) postfix(x ast.Expr) ast.Expr {
 			case *ast.Name, *ast.Member:
 			default:
 				if n, ok := x.(*ast.Number); ok && (strings.HasSuffix(n.Text, ".") || isToken(p.ahead(1), ".")) {
-					p.fail(CodeUnexpected, p.at(t), "a range is written with a colon, 1:n, and the time span with to: from 0 to 10")
+					p.fail(CodeUnexpected, p.at(t), "a range is written with a colon, 1:n, and the time span with to: "+
+						"from 0 to 10")
 					return p.bad()
 				}
 				p.fail(CodeUnexpected, p.at(t), "\".\" follows the name of a table or module only: D.column")

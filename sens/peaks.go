@@ -173,6 +173,7 @@ type peakFinder struct {
 	fresh  bool // the next step begins at a time that was chosen
 	ends   bool // the present step ends where something happens
 	looked bool // the samples are those of a step of this run
+	fired  bool // an event has happened since
 	limits      // of the present step
 }
 
@@ -222,7 +223,7 @@ func newPeakFinder(
 
 // begin forgets the last run.
 func (c *peakFinder) begin() {
-	c.step, c.fresh, c.looked, c.wide = 0, true, false, math.Inf(1)
+	c.step, c.fresh, c.looked, c.fired, c.wide = 0, true, false, false, math.Inf(1)
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}}
 	}
@@ -284,7 +285,7 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 				c.scan(j, st)
 			}
 		}
-		c.looked = true
+		c.looked, c.fired = true, false
 	} else if end.Kind == solvers.EndClip && end.Index == 1 && c.step > 0 {
 		c.last(st)
 	}
@@ -520,7 +521,7 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 func (c *peakFinder) final(m *solvers.Mark) {
 	c.obj.Heights(m.T, m.Yp, c.at)
 	for j, v := range c.at {
-		if c.looked && v == c.e[c.parts][j] {
+		if c.looked && !c.fired && v == c.e[c.parts][j] {
 			continue // nothing happened after the last step
 		}
 		c.tops[j].nan = c.tops[j].nan || v != v

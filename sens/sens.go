@@ -202,6 +202,9 @@ func (o *Observer) Step(s *solvers.Step, e solvers.End) error {
 
 // Mark implements solvers.Sink.
 func (o *Observer) Mark(m *solvers.Mark) error {
+	if o.peakFinder != nil && m.Kind == solvers.MarkFire {
+		o.peakFinder.fired = true
+	}
 	if o.peakFinder != nil && m.Kind == solvers.MarkFinal {
 		o.peakFinder.sys.Enter(m.Dp, m.Mp)
 		o.peakFinder.final(m)

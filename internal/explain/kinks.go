@@ -54,12 +54,11 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			return nil, 0, err
 		}
 		find.Meet(&m)
-		inside, err := spots.behind(i, reader)
-		if err != nil {
-			return nil, 0, err
-		}
-		if len(found) > 0 || len(inside) > 0 {
+		if len(found) > 0 {
 			last = i
+		}
+		if err := spots.behind(i, reader, func([]system.Kink, float64) { last = i }); err != nil {
+			return nil, 0, err
 		}
 	}
 	ofValues := find.InValues(&m, functionals)
@@ -103,12 +102,12 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			return nil, 0, err
 		}
 		warn(found, t)
-		inside, err := spots.behind(i, reader)
-		if err != nil {
+		if err := spots.behind(i, reader, func(found []system.Kink, t float64) {
+			tangents.WeighInside(found)
+			warn(found, t)
+		}); err != nil {
 			return nil, 0, err
 		}
-		tangents.WeighInside(inside)
-		warn(inside, t)
 	}
 	if len(ofValues) > 0 {
 		ofValues = find.InValues(&m, functionals) // m was read again
@@ -124,6 +123,8 @@ type spots struct {
 	run  *solvers.Trajectory
 	list []sens.Spot
 	next int // of list
+	// first is the first mark at the time of the present one.
+	first solvers.Mark
 }
 
 func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *spots {
@@ -149,8 +150,12 @@ func (x *spots) take(step int, theta float64) *sens.Spot {
 
 // at lists the kinks of what is read on either side of mark i, which is m and at the end of step after.
 func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
-	if m.Inside {
+	if m.Inside || len(x.list) == 0 {
 		return nil
+	}
+	if m.T != x.first.T || i == 0 {
+		x.first = *m
+		x.first.Ym, x.first.Dm, x.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
 	}
 	for s := x.take(after, 1); s != nil; s = x.take(after, 1) {
 		found = append(found, x.find.BeforeMark(s.Element, m)...)
@@ -159,30 +164,35 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
 		return found
 	}
 	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
-		found = append(found, x.find.AtPeak(s.Element, m.T, m.Yp, m.Dp, m.Mp)...)
+		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
+			found = append(found, x.find.BeforeMark(s.Element, &x.first)...) // for what brought it about
+		} else {
+			found = append(found, x.find.AtPeak(s.Element, m.T, m.Yp, m.Dp, m.Mp)...)
+		}
 	}
 	return found
 }
 
-// behind lists the kinks of what is read between mark i and the next.
-func (x *spots) behind(i int, reader *solvers.Reader) (found []system.Kink, err error) {
+// behind visits the kinks of what is read between mark i and the next.
+func (x *spots) behind(i int, reader *solvers.Reader, visit func(found []system.Kink, t float64)) error {
 	if i+1 == x.run.Marks() {
-		return nil, nil
+		return nil
 	}
 	to, theta := x.run.After(i+1), 0x1.fffffffffffffp-1 // before its end, where the mark is
 	if x.run.Inside(i + 1) {
-		theta = 1
-		to--
+		to, theta = to-1, 1
 	}
 	for s := x.take(to, theta); s != nil; s = x.take(to, theta) {
 		y, err := reader.Within(s.Step, s.Theta)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		d, m := x.run.Held(s.Step)
-		found = append(found, x.find.AtPeak(s.Element, s.T, slices.Clone(y), d, m)...)
+		if found := x.find.AtPeak(s.Element, s.T, y, d, m); len(found) > 0 {
+			visit(found, s.T)
+		}
 	}
-	return found, nil
+	return nil
 }
 
 // along tells tangents the states of a run at the ends of some steps, and then that the next mark comes.
