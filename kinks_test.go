@@ -193,12 +193,15 @@ state z = 0  # rises and falls
 x' = u - x
 y' = -k*y
 z' = y - z
+state v = 1  # falls
+v' = y - 1
 state w[2] = [0, 1]
 w[1]' = u
 w[2]' = -k*w[2]
 `
 	for text, want := range map[string]bool{
 		"max_over(abs(x))":                                          true,
+		"max_over(max(v, 1))":                                       true, // where it begins
 		"max_over(y + abs(x))":                                      true, // at the start
 		"max_over(z + abs(x))":                                      true, // within
 		"max_over(k*t + abs(x))":                                    true, // at the end

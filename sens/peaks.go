@@ -354,7 +354,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 		return
 	}
 	last := c.parts
-	if c.fresh && c.a == 0 && !(c.ed[0][j] > 0) {
+	if c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || c.e[0][j] >= c.e[1][j]) { // slopes have rounding
 		c.propose(j, 0, st.T, c.e[0][j])
 	}
 	for k := range last {
