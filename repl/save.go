@@ -179,7 +179,8 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 					continue
 				}
 				next := text[:p.ValueStart] + v + text[p.ValueEnd:]
-				if _, err := s.parse(next); err == nil {
+				// A unit as it was written may be another one than that of the name, as in V : [L] = 500 [mL].
+				if m, err := s.parse(next); err == nil && (v == value || says(m, a)) {
 					return next, true
 				}
 			}
@@ -199,6 +200,12 @@ func written(shape []int, values []float64) string {
 		parts[i] = written(shape[1:], values[i*inner:(i+1)*inner])
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// says reports whether a model has the value of a by itself.
+func says(m *odes.Model, a odes.Assignment) bool {
+	_, values, err := m.ValuesOf(odes.Options{Wrt: []string{a.Name}})
+	return err == nil && !slices.ContainsFunc(values, func(x float64) bool { return x != a.Values[0] })
 }
 
 // keepUnit replaces the number of a literal and keeps its unit as it was written. It returns "" if

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 // TestSave writes what was set, settings too, and asks before it replaces a file with another text.
@@ -102,5 +104,32 @@ func TestAssignInUnits(t *testing.T) {
 		if !strings.Contains(out.String(), c.want) {
 			t.Errorf("%s: %s", c.entry, out.String())
 		}
+	}
+}
+
+// TestSaveUnits writes values in the unit of their names, which may be another one than that of the literal before.
+func TestSaveUnits(t *testing.T) {
+	const text = "unit uM = 1e-6 [mol/L]\nunit nM = 1e-9 [mol/L]\ntime t : [s] from 0 to 1\n" +
+		"param V : [L] = 500 [mL] in [0.1, 9], F = 2 [kg*m/s^2], K : [uM] = 300 [nM], c = 5 [nM], r : [1] = 3 [m/km]\n" +
+		"param u[2] : [L] = [100, 200] [mL]\nstate x : [m] = 250 [mm], y = 4 [mm]\nx' = 0\ny' = 0\n"
+	const want = "unit uM = 1e-6 [mol/L]\nunit nM = 1e-9 [mol/L]\ntime t : [s] from 0 to 1\n" +
+		"param V : [L] = 2 [L] in [0.1, 9], F = 3 [kg*m/s^2], K : [uM] = 4 [uM], c = 5.5 [nM], r : [1] = 7\n" +
+		"param u[2] : [L] = [8, 9] [L]\nstate x : [m] = 10 [m], y = 11 [mm]\nx' = 0\ny' = 0\n"
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := []odes.Assignment{
+		{Name: "V", Values: []float64{2}},
+		{Name: "F", Values: []float64{3}},
+		{Name: "K", Values: []float64{4}},
+		{Name: "c", Values: []float64{5.5}},
+		{Name: "r", Values: []float64{7}},
+		{Name: "u", Values: []float64{8, 9}},
+		{Name: "initial(x)", Values: []float64{10}},
+		{Name: "initial(y)", Values: []float64{11}},
+	}
+	if got, left := WithValues(m, text, set); got != want || len(left) > 0 {
+		t.Errorf("left %v:\n%s", left, got)
 	}
 }
