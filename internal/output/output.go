@@ -107,8 +107,12 @@ func (f *File) create() (err error) {
 
 var errIsInput = errors.New("what is written there was read from this file; choose another name")
 
-// follow returns where the links at path lead, if to nothing yet.
+// follow returns where the links at path lead, if to nothing yet. What is no file keeps its name: that to which
+// /dev/stdout and /dev/fd/63 lead does not exist if it is a pipe.
 func follow(path string) (string, error) {
+	if info, err := system.stat(path); err == nil && !info.Mode().IsRegular() {
+		return path, nil
+	}
 	for range 40 {
 		info, err := system.lstat(path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {

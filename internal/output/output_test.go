@@ -104,6 +104,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestPipes writes a pipe by the name that it has as an open file, whose link leads to no path.
+func TestPipes(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	name := fmt.Sprintf("/dev/fd/%d", w.Fd())
+	if _, err := os.Stat(name); err != nil {
+		t.Skip(err)
+	}
+	if err := Write(name, nil, write("text")); err != nil {
+		t.Error(err)
+	}
+	w.Close()
+	if got, err := io.ReadAll(r); err != nil || string(got) != "text" {
+		t.Errorf("the pipe has %q, %v", got, err)
+	}
+}
+
 // TestRefused refuses before anything is computed, and leaves what is there.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
