@@ -247,7 +247,11 @@ func (a *Axis) distribution(text string) error {
 	a.Dist = strings.TrimSpace(name)
 	for _, arg := range strings.Split(list, ",") {
 		x, err := strconv.ParseFloat(strings.TrimSpace(arg), 64)
-		if err != nil {
+		switch {
+		case err != nil && strings.Contains(arg, "["):
+			return fmt.Errorf("%s ~ %s: numbers stand without units here, in those of %s; an ensemble block in the model "+
+				"takes units", a.Name, text, a.Name)
+		case err != nil:
 			return fmt.Errorf("%s ~ %s: %q is not a number", a.Name, text, strings.TrimSpace(arg))
 		}
 		a.Args = append(a.Args, Real(x))
