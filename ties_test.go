@@ -493,3 +493,28 @@ func TestConditionsThatChangeTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestReadAtTheEnds: an event that changes nothing still counts where objectives read it. Exactly at the end or at the
+// start of the run it comes or goes with what moves either, though no number moves.
+func TestReadAtTheEnds(t *testing.T) {
+	const text = `
+time t from t0 to T
+param T = 2, t0 = 0, tau = 0.5, k = 1
+discrete d = 0
+state y = 1
+y' = -k*y
+event e every tau from 0 { d = 0 }
+objective n = at_event(e, 1)
+objective s = at_event(e, post(y))
+objective f = final(y)
+`
+	s, err := sensitivities(t, text, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"T t0 tau", "T t0 tau", ""} {
+		if got := marked(s, i); got != want {
+			t.Errorf("%s by %q, want %q", s.Values[i].Name, got, want)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (s *Solver) besideGroup(stopped bool) {
 		s.prevented()
 	}
 	for i := range s.fired {
-		if m := &s.fired[i]; m.kind == MarkFire && s.events[m.firing.Event].Read {
+		if m := &s.fired[i]; s.isRead(m) {
 			s.besideModeChange(m, s.memberName(m))
 		}
 	}
@@ -101,11 +101,13 @@ func (s *Solver) beside(m *member, what string) {
 			}
 		}
 	}
-	if len(s.fired) == 0 || alike(s.y, s.yg) && alike(s.d, s.dg) {
+	if len(s.fired) == 0 {
 		return
 	}
+	changed := !alike(s.y, s.yg) || !alike(s.d, s.dg)
 	for i := range s.fired {
-		if e := &s.fired[i]; !s.silent(e) && s.apart(e, m) {
+		e := &s.fired[i]
+		if (changed && !s.silent(e) || what == Finish && s.isRead(e)) && s.apart(e, m) {
 			s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: what, Apart: true}, e.cause(), m.cause())
 			return
 		}
@@ -124,7 +126,7 @@ func (s *Solver) besideStart(stopped bool) {
 	for i := range s.fired {
 		e := &s.fired[i]
 		if e.guard >= 0 || s.sched.set[e.instant] > 0 || s.sched.list[e.instant].Pending || s.silent(e) ||
-			!s.apart(e, &start) || !changed && !s.undoes(e) {
+			!s.apart(e, &start) || !changed && !s.isRead(e) && !s.undoes(e) {
 			continue
 		}
 		s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: Start, Apart: true, Value: since},
@@ -155,6 +157,9 @@ func (s *Solver) undoes(e *member) bool {
 
 // silent reports whether nothing that is read at its time depends on whether m has happened.
 func (s *Solver) silent(m *member) bool { return m.kind == MarkFire && s.events[m.firing.Event].Silent }
+
+// isRead reports whether objectives read the state where m happens: what happens outside of the run is not read.
+func (s *Solver) isRead(m *member) bool { return m.kind == MarkFire && s.events[m.firing.Event].Read }
 
 // before is what happened last before the present group of events, and the left limits there.
 type before struct {

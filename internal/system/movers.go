@@ -484,8 +484,11 @@ func (x *separation) followFunctional(n tapec.Name) {
 		}
 	}
 	for e, t := range c.AtEvents {
-		if list := inputsOf(t, n, -1); len(list) > 0 {
-			x.followAll(list)
+		if t == nil {
+			continue
+		}
+		if _, ok := t.Output(n.String()); ok { // what it reads may be a constant, and its number changes
+			x.followAll(inputsOf(t, n, -1))
 			x.followEvent(e)
 		}
 	}
