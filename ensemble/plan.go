@@ -249,8 +249,8 @@ func (a *Axis) distribution(text string) error {
 		x, err := strconv.ParseFloat(strings.TrimSpace(arg), 64)
 		switch {
 		case err != nil && strings.Contains(arg, "["):
-			return fmt.Errorf("%s ~ %s: numbers stand without units here, in those of %s; an ensemble block in the model "+
-				"takes units", a.Name, text, a.Name)
+			return fmt.Errorf("%s ~ %s: numbers stand without units here, in those of %s; an ensemble block in the "+
+				"model takes units", a.Name, text, a.Name)
 		case err != nil:
 			return fmt.Errorf("%s ~ %s: %q is not a number", a.Name, text, strings.TrimSpace(arg))
 		}

@@ -310,7 +310,8 @@ var language = []Word{
 	{
 		Name: "as", Kind: OperatorWord, In: "import expression",
 		Form: "e as [ug/L]",
-		Text: "Converts a value to another unit of the same dimension. It binds more tightly than operators: (A/V) as [ug/L].",
+		Text: "Converts a value to another unit of the same dimension. It binds more tightly than operators: " +
+			"(A/V) as [ug/L].",
 	},
 	{
 		Name: "from", Kind: FreeWord, In: "event time observe import experiment",

@@ -110,7 +110,8 @@ func TestAssignInUnits(t *testing.T) {
 // TestSaveUnits writes values in the unit of their names, which may be another one than that of the literal before.
 func TestSaveUnits(t *testing.T) {
 	const text = "unit uM = 1e-6 [mol/L]\nunit nM = 1e-9 [mol/L]\ntime t : [s] from 0 to 1\n" +
-		"param V : [L] = 500 [mL] in [0.1, 9], F = 2 [kg*m/s^2], K : [uM] = 300 [nM], c = 5 [nM], r : [1] = 3 [m/km]\n" +
+		"param V : [L] = 500 [mL] in [0.1, 9], F = 2 [kg*m/s^2], K : [uM] = 300 [nM], c = 5 [nM]\n" +
+		"param r : [1] = 3 [m/km]\n" +
 		"param u[2] : [L] = [100, 200] [mL]\nstate x : [m] = 250 [mm], y = 4 [mm]\nx' = 0\ny' = 0\n"
 	const want = "unit uM = 1e-6 [mol/L]\nunit nM = 1e-9 [mol/L]\ntime t : [s] from 0 to 1\n" +
 		"param V : [L] = 2 [L] in [0.1, 9], F = 3 [kg*m/s^2], K : [uM] = 4 [uM], c = 5.5 [nM], r : [1] = 7\n" +
