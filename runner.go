@@ -469,7 +469,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 			return nil, r.failed(err, r.worker)
 		}
 	}
-	r.warnOfDerivatives(stats.Warnings)
+	ties := r.warnOfDerivatives(stats.Warnings)
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = Sensitivities{
@@ -505,6 +505,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.add(&sum.stats)
 	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())
+	if find != nil {
+		located += ties
+	}
 	out.allSided = doubts(out.Warnings)-located > ofRun
 	r.addSides(out, append(kinks, r.worker.Folds(stats.Ties, r.places, r.columns)...))
 	return out, nil
@@ -604,13 +607,14 @@ func (r *Runner) transposes() int {
 	return r.res.Stats.Steps * r.trajectory.Stages() / steps
 }
 
-// warnOfDerivatives adds what the sensitivity method warns of; ofRun are the warnings of the solver.
-func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) {
+// warnOfDerivatives adds what the sensitivity method warns of; ofRun are the warnings of the solver. It returns how
+// many of them are of ties of largest values.
+func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) (ties int) {
 	r.model.explain.Warnings(r.res.Warnings, &r.warnings)
 	if r.byInitial && !r.settings.Trust && !r.shows() { // otherwise an independent run shows it
 		r.model.explain.StiffInitial(ofRun, &r.warnings)
 	}
-	r.model.explain.Peaks(r.res.Peaks, &r.warnings)
+	return r.model.explain.Peaks(r.res.Peaks, &r.warnings)
 }
 
 // addValues adds the values of the objectives to out and gathers the rows of the gradient. stride is

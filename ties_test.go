@@ -518,3 +518,29 @@ objective f = final(y)
 		}
 	}
 }
+
+// TestTiesOfPeaks: two maxima that are equally large make derivatives loose by what moves either of them, zero or not,
+// and no other objective.
+func TestTiesOfPeaks(t *testing.T) {
+	const text = `
+time t from 0 to 3
+param k = 2, p = 1, D = 0, w = 1, c = 1
+state x = 1, y = 1, z = 0
+x' = -k*x
+y' = k*(p - y)
+z' = w - z
+event at [1, 2] { x = y; y += D }
+objective J = max_over(x)
+objective K = max_over(c*x + 0*z)
+objective L = final(z)
+`
+	s, err := sensitivities(t, text, "adjoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"p D initial(x) initial(y)", "p D c initial(x) initial(y)", ""} {
+		if got := marked(s, i); got != want {
+			t.Errorf("%s by %q, want %q", s.Values[i].Name, got, want)
+		}
+	}
+}

@@ -114,7 +114,8 @@ func TestSaveUnits(t *testing.T) {
 		"param r : [1] = 3 [m/km]\n" +
 		"param u[2] : [L] = [100, 200] [mL]\nstate x : [m] = 250 [mm], y = 4 [mm]\nx' = 0\ny' = 0\n"
 	const want = "unit uM = 1e-6 [mol/L]\nunit nM = 1e-9 [mol/L]\ntime t : [s] from 0 to 1\n" +
-		"param V : [L] = 2 [L] in [0.1, 9], F = 3 [kg*m/s^2], K : [uM] = 4 [uM], c = 5.5 [nM], r : [1] = 7\n" +
+		"param V : [L] = 2 [L] in [0.1, 9], F = 3 [kg*m/s^2], K : [uM] = 4 [uM], c = 5.5 [nM]\n" +
+		"param r : [1] = 7\n" +
 		"param u[2] : [L] = [8, 9] [L]\nstate x : [m] = 10 [m], y = 11 [mm]\nx' = 0\ny' = 0\n"
 	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 	if err != nil {

@@ -55,6 +55,7 @@ type Peak struct {
 
 	at    place
 	until Spot // Held: where it was as large last
+	tied  Spot // where it is at Other
 	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
 	// share is the weight of the latter.
 	behind                 place
@@ -80,17 +81,22 @@ type Spot struct {
 	Step    int
 	Theta   float64
 	T       float64
+	Tie     bool // it is one of two maxima that are equally large
 }
 
 // Spots returns where peaks are read, in the order of the run: where each is largest, on both sides of a kink there,
-// and where it was as large last if it kept the value.
+// where it was as large last if it kept the value, and where another maximum is as large.
 func Spots(peaks []Peak) (list []Spot) {
 	for i := range peaks {
 		p := &peaks[i]
 		if math.IsNaN(p.Value) {
 			continue
 		}
-		list = append(list, p.spot(p.at, p.timeBefore))
+		tie := !math.IsNaN(p.Other)
+		if list = append(list, p.spot(p.at, p.timeBefore)); tie {
+			list[len(list)-1].Tie = true
+			list = append(list, p.tied)
+		}
 		if p.share > 0 {
 			list = append(list, p.spot(p.behind, p.timeBehind))
 		}
@@ -102,7 +108,9 @@ func Spots(peaks []Peak) (list []Spot) {
 	return list
 }
 
-func (p *Peak) spot(at place, t float64) Spot { return Spot{p.Element, at.step, at.theta, t} }
+func (p *Peak) spot(at place, t float64) Spot {
+	return Spot{Element: p.Element, Step: at.step, Theta: at.theta, T: t}
+}
 
 func (s Spot) place() place { return place{s.Step, s.Theta} }
 
@@ -495,10 +503,10 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 	case top.low < min(v, top.Value)-near: // the expression was smaller in between
 		if old := top.Value; v > old {
 			if old >= v-near {
-				top.Other, top.other = top.T, old
+				top.Other, top.other, top.tied = top.T, old, top.spot(top.at, top.T)
 			}
 		} else if v >= old-near && v >= top.other {
-			top.Other, top.other = t, v
+			top.Other, top.other, top.tied = t, v, top.spot(place{c.step, theta}, t)
 		}
 	}
 	switch {
@@ -535,6 +543,7 @@ func (c *peakFinder) peak(j int) Peak {
 	if !(top.other >= top.Value-float64(c.tie*top.size)) {
 		top.Other = math.NaN()
 	}
+	top.tied.Tie = true
 	if top.nan {
 		top.Value = math.NaN()
 	}

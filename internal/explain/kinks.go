@@ -27,6 +27,9 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 		return nil, 0, nil
 	}
 	spots := newSpots(find, run, peaks)
+	if !find.Any() && len(spots.list) == 0 {
+		return nil, 0, nil
+	}
 	reader.Open(ctx, run)
 	var m solvers.Mark
 	span := 0.0
@@ -74,7 +77,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			if !k.Moved() || k.Smooth && !second {
 				continue
 			}
-			if all = append(all, k.Fold); !said[k.Span] {
+			if all = append(all, k.Fold); !k.Tie && !said[k.Span] { // ties have been told
 				said[k.Span] = true
 				n++
 				x.warnOfKink(&k, t, l)
@@ -117,7 +120,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 	return all, n, nil
 }
 
-// spots finds kinks where largest values are read, from mark to mark of a run.
+// spots finds kinks and ties where largest values are read, from mark to mark of a run.
 type spots struct {
 	find *system.Kinks
 	run  *solvers.Trajectory
@@ -129,8 +132,9 @@ type spots struct {
 
 func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *spots {
 	x := &spots{find: find, run: run}
-	if find.OfPeaks() {
-		x.list = sens.Spots(peaks)
+	x.list = sens.Spots(peaks)
+	if !find.OfPeaks() {
+		x.list = slices.DeleteFunc(x.list, func(s sens.Spot) bool { return !s.Tie })
 	}
 	return x
 }
@@ -158,16 +162,16 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
 		x.first.Ym, x.first.Dm, x.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
 	}
 	for s := x.take(after, 1); s != nil; s = x.take(after, 1) {
-		found = append(found, x.find.BeforeMark(s.Element, m)...)
+		found = append(found, x.find.BeforeMark(s.Element, s.Tie, m)...)
 	}
 	if i+1 < x.run.Marks() && x.run.After(i+1) == after { // more happens there
 		return found
 	}
 	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
 		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
-			found = append(found, x.find.BeforeMark(s.Element, &x.first)...) // for what brought it about
+			found = append(found, x.find.BeforeMark(s.Element, s.Tie, &x.first)...) // for what brought it about
 		} else {
-			found = append(found, x.find.AtPeak(s.Element, m.T, m.Yp, m.Dp, m.Mp)...)
+			found = append(found, x.find.BehindMark(s.Element, s.Tie, m)...)
 		}
 	}
 	return found
@@ -188,7 +192,7 @@ func (x *spots) behind(i int, reader *solvers.Reader, visit func(found []system.
 			return err
 		}
 		d, m := x.run.Held(s.Step)
-		if found := x.find.AtPeak(s.Element, s.T, y, d, m); len(found) > 0 {
+		if found := x.find.AtPeak(s.Element, s.Tie, s.T, y, d, m); len(found) > 0 {
 			visit(found, s.T)
 		}
 	}

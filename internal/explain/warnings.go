@@ -216,8 +216,8 @@ func (x *Explainer) Bounds(pt *system.Point, l *diag.List) {
 	}
 }
 
-// Peaks warns of largest values that have no derivative, once for each max_over.
-func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) {
+// Peaks warns of largest values that have no derivative, once for each max_over, and returns how many these are.
+func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) (n int) {
 	said := map[int]bool{}
 	for _, p := range list {
 		k := x.model.FunctionalAt(p.Element)
@@ -231,6 +231,7 @@ func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) {
 			"where two maxima tie; derivatives are those at %s",
 			name, x.When(p.T), x.When(p.Other), x.When(p.T))
 	}
+	return len(said)
 }
 
 // StiffInitial notes that derivatives by initial values show what steps held short by stability leave of the run, if

@@ -39,6 +39,7 @@ type Kinks struct {
 	// on params and discretes alone.
 	beside struct{ p, d [2][]float64 }
 	held   bool // some operation does
+	none   bool // the model has no kinks: there are ties of largest values at most
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -69,8 +70,10 @@ type Kink struct {
 	Set bool
 	// Rests tells that it is a condition at whose threshold the run rests.
 	Rests bool
-	From  []tapec.Name // what the operation depends on
-	Fold               // Tangents.Weigh finds it
+	// Tie tells that it is one of two maxima, of which either may be the largest.
+	Tie  bool
+	From []tapec.Name // what the operation depends on
+	Fold              // Tangents.Weigh finds it
 
 	of     *tape.Tape // where it was found; nil for a condition that is set
 	peak   int        // the element of the functionals that is largest there, where of is the tape of these
@@ -78,6 +81,7 @@ type Kink struct {
 	at     values
 	rests  bool // the run rests at it, or follows it
 	before bool // it lies before the mark: in the body of an event, or where something is largest
+	behind bool // it lies behind the mark
 	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
@@ -120,7 +124,8 @@ func (kt *kinkTape) beside(t *tape.Tape) {
 	}
 }
 
-// Kinks returns what finds the kinks of the model; nil if it has no operation with kinks.
+// Kinks returns what finds the kinks of the model, and what moves ties of largest values apart; nil if it has no
+// operation with kinks and no largest values.
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{
@@ -153,7 +158,7 @@ func (p *Problem) Kinks() *Kinks {
 			}
 		}
 	}
-	if len(k.tapes) == 0 && k.guards == nil {
+	if k.none = len(k.tapes) == 0 && k.guards == nil; k.none && len(p.Peaks) == 0 {
 		return nil
 	}
 	return k
@@ -504,27 +509,43 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 // precede notes that a kink lies before a mark.
 func (k *Kink) precede(m *solvers.Mark) { k.before, k.guard, k.modes = true, m.Guard, m.Mm }
 
+// Any reports whether the model has operations with kinks.
+func (k *Kinks) Any() bool { return !k.none }
+
 // OfPeaks reports whether there may be kinks in what is to be largest.
 func (k *Kinks) OfPeaks() bool { return k.tapes[k.model.Compiled.Peaks] != nil }
 
 // BeforeMark lists the kinks at which an element of the functionals is largest just before a mark.
-func (k *Kinks) BeforeMark(element int, m *solvers.Mark) []Kink {
-	found := k.AtPeak(element, m.T, m.Ym, m.Dm, m.Mm)
+func (k *Kinks) BeforeMark(element int, tie bool, m *solvers.Mark) []Kink {
+	found := k.AtPeak(element, tie, m.T, m.Ym, m.Dm, m.Mm)
 	for i := range found {
 		found[i].precede(m)
 	}
 	return found
 }
 
-// AtPeak lists the kinks at which an element of the functionals is where it is largest: at (t, y), with discretes d and
-// modes m. Time moves none of them off its place, since a largest value does not change with its time.
-func (k *Kinks) AtPeak(element int, t float64, y, d, m []float64) []Kink {
-	peaks := k.model.Compiled.Peaks
-	if k.tapes[peaks] == nil {
-		return nil
+// BehindMark lists the kinks at which it is largest just behind a mark.
+func (k *Kinks) BehindMark(element int, tie bool, m *solvers.Mark) []Kink {
+	found := k.AtPeak(element, tie, m.T, m.Yp, m.Dp, m.Mp)
+	for i := range found {
+		found[i].behind = true
 	}
-	found := k.at(peaks, &values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: k.point.p})
-	found = slices.DeleteFunc(found, func(k Kink) bool { return k.Clock })
+	return found
+}
+
+// AtPeak lists the kinks at which an element of the functionals is where it is largest: at (t, y), with discretes d and
+// modes m. If there is a tie, it is one of them. Time moves none of them off its place, since a largest value does not
+// change with its time.
+func (k *Kinks) AtPeak(element int, tie bool, t float64, y, d, m []float64) (found []Kink) {
+	peaks := k.model.Compiled.Peaks
+	at := values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: k.point.p}
+	if k.OfPeaks() {
+		found = slices.DeleteFunc(k.at(peaks, &at), func(k Kink) bool { return k.Clock })
+	}
+	if tie {
+		out := tapec.Functionals.Number(k.model.FunctionalAt(element))
+		found = append(found, Kink{Tie: true, From: inputsOf(peaks, out, -1), of: peaks, at: at, guard: -1})
+	}
 	for i := range found {
 		found[i].peak = element
 	}

@@ -25,6 +25,7 @@ type Tangents struct {
 	added     []set // what the body of the last mark moves states by, but for what they had moved by; or nil
 	dWas      []set
 	yHad      []set // before the last mark
+	yGot      []set // and behind it
 	dHad      []set
 	wrote     []bool       // states that the body of the last mark writes; or nil
 	time      set          // by what the time of the last mark moves
@@ -188,8 +189,10 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 	case solvers.MarkFire:
 		x.fire(m)
 	}
+	var right []float64
 	if m.Kind != solvers.MarkStart && !x.time.empty() {
-		left, right := x.rates(m.T, m.Ym, m.Dm, m.Mm), x.rates(m.T, m.Yp, m.Dp, m.Mp)
+		left := x.rates(m.T, m.Ym, m.Dm, m.Mm)
+		right = x.rates(m.T, m.Yp, m.Dp, m.Mp)
 		for i, f := range left {
 			wrote := x.wrote != nil && x.wrote[i] // a body, which fire has followed
 			if f != right[i] && !wrote && m.Kind != solvers.MarkSite && m.Kind != solvers.MarkFinal {
@@ -201,6 +204,12 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 			if f != 0 || right[i] != 0 {
 				x.yWas[i].join(x.time)
 			}
+		}
+	}
+	x.yGot = cloneSets(x.y)
+	for i := range right {
+		if right[i] != 0 {
+			x.yGot[i].join(x.time)
 		}
 	}
 	for i := range x.yWas {
@@ -607,6 +616,9 @@ func (x *Tangents) weigh(k *Kink) {
 	switch {
 	case k.settled:
 		x.weighSettled(k)
+	case k.Tie:
+		k.Smooth = false
+		x.weighTie(k)
 	case k.Rests:
 		k.Smooth = false
 		for _, i := range k.margins {
@@ -634,17 +646,46 @@ func (x *Tangents) weigh(k *Kink) {
 			k.spread(x.kinks.model)
 		}
 		if !k.alone() && x.exact {
-			was, dWas := x.yWas, x.dWas
-			if k.before {
-				x.yWas, x.dWas = x.yHad, x.dHad
-			}
-			x.leave(k)
-			x.yWas, x.dWas = was, dWas
+			x.where(k, func() { x.leave(k) })
 		}
 		x.close(k)
 	}
 	if k.of != nil && k.of == x.kinks.model.Compiled.Peaks && len(k.Into.names) == 0 { // of something else
 		clear(k.Moves)
+	}
+}
+
+// where calls f with what has moved states and discretes by where k lies.
+func (x *Tangents) where(k *Kink, f func()) {
+	was, dWas := x.yWas, x.dWas
+	switch {
+	case k.before:
+		x.yWas, x.dWas = x.yHad, x.dHad
+	case k.behind:
+		x.yWas, x.dWas = x.yGot, x.d
+	}
+	f()
+	x.yWas, x.dWas = was, dWas
+}
+
+// weighTie finds what moves one of two maxima.
+func (x *Tangents) weighTie(k *Kink) {
+	m := x.kinks.model
+	number := m.FunctionalAt(k.peak)
+	out := tapec.Functionals.Number(number)
+	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
+	if x.exact {
+		i := k.peak - m.layout.part(out).offset
+		x.where(k, func() {
+			x.push(k.of, &k.at, func(_ int, by set, e *tape.Evaluator[complex128]) {
+				if imag(e.Output(out.String())[i]) != 0 {
+					k.Moves.join(by)
+				}
+			}, nil)
+		})
+	}
+	if !x.exact {
+		x.structural(k)
 	}
 }
 
