@@ -544,3 +544,26 @@ objective L = final(z)
 		}
 	}
 }
+
+// TestCornersOfConditions: a condition with a kink where it is at its threshold is met on one side faster than on the
+// other, or not at all. Where what moves the kink moves the condition in proportion, it is met as on either side.
+func TestCornersOfConditions(t *testing.T) {
+	for text, want := range map[string]string{
+		"event e when max(x, y) <= y + u once { z = 0 }": "u k initial(x) initial(y)",
+		"event e when max(x, y) <= 1 once { z = 0 }":     "",
+		"z' = if min(v, p) >= q then 2 else 0":           "p q initial(v)",
+		"z' = if min(v, 2*p) >= q/2 then 2 else 0":       "",
+	} {
+		if !strings.Contains(text, "z'") {
+			text += "\nz' = 1"
+		}
+		s, err := sensitivities(t, "time t from 0 to 2\nparam u = 0, p = 0.5, q = 0.5, k = 1\n"+
+			"state x = 1.1, y = 0.3, v = 0.5, z = 0\nx' = -0.5\ny' = k*(1 - y)\nv' = -v\n"+text+"\nobjective J = final(z)\n", "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}

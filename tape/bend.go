@@ -25,10 +25,10 @@ func (o Op) HasJump() bool {
 const rounding = 0x1p-50
 
 // Bends appends to to how far each element of v, whose op HasKink or HasJump, is from the kink or the jump of the op,
-// as the last Run of e left it; 0 at the kink, and where rounding decides on which side of a jump it is. For ties and
-// comparisons it is the difference of the two best operands, for levels that to the next one, and for the others their
+// as the last Run of e left it; 0 at the kink, and where rounding decides on which side of a jump it is, or, with
+// rounded, of a tie. For ties and comparisons it is the difference of the two best operands, for levels that to the next one, and for the others their
 // value.
-func Bends(e *Evaluator[float64], v Value, to []float64) []float64 {
+func Bends(e *Evaluator[float64], v Value, rounded bool, to []float64) []float64 {
 	in, y := e.tape.Instr(v), e.values[v]
 	a, shape := e.values[in.Args[0]], e.tape.Shape(in.Args[0])
 	switch in.Op {
@@ -37,7 +37,7 @@ func Bends(e *Evaluator[float64], v Value, to []float64) []float64 {
 		for i := range y {
 			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
 			off := math.Abs(x - z)
-			near := in.Op.HasJump() && off <= float64(rounding*max(math.Abs(x), math.Abs(z)))
+			near := (rounded || in.Op.HasJump()) && off <= float64(rounding*max(math.Abs(x), math.Abs(z)))
 			if x == z || near { // both may be infinite
 				off = 0
 			}

@@ -239,6 +239,8 @@ func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
 		what = "a condition set to its threshold"
 	case k.Rests:
 		what = "a condition that stands still at its threshold"
+	case k.Corner:
+		what += ", where a condition meets its threshold,"
 	case what == "":
 		what = "a jump"
 	}

@@ -40,6 +40,8 @@ type Kinks struct {
 	beside struct{ p, d [2][]float64 }
 	held   bool // some operation does
 	none   bool // the model has no kinks: there are ties of largest values at most
+	// rounded tells that ties count that hold but for rounding, as at a time that was located.
+	rounded bool
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -71,9 +73,12 @@ type Kink struct {
 	// Rests tells that it is a condition at whose threshold the run rests.
 	Rests bool
 	// Tie tells that it is one of two maxima, of which either may be the largest.
-	Tie  bool
-	From []tapec.Name // what the operation depends on
-	Fold              // Tangents.Weigh finds it
+	Tie bool
+	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all, on
+	// one side.
+	Corner bool
+	From   []tapec.Name // what the operation depends on
+	Fold                // Tangents.Weigh finds it
 
 	of     *tape.Tape // where it was found; nil for a condition that is set
 	peak   int        // the element of the functionals that is largest there, where of is the tape of these
@@ -86,7 +91,7 @@ type Kink struct {
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
 	waits          bool    // it is that of an event, which did not hold at the start
-	margins        []int   // of conditions at rest, or one that is set: their guards
+	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known
 	forks          bool    // rates are others where it holds than where it does not, or all of that is not known
 	parts          []int   // seeds by which they change otherwise there
@@ -254,7 +259,9 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	}
 	switch m.Kind {
 	case solvers.MarkStart:
-		found := slices.Concat(k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m))
+		found := slices.Concat(
+			k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m), k.corners(m),
+		)
 		at := values{vecT: {m.T}, vecP: k.point.p, vecD: m.Dp}
 		for _, o := range k.once {
 			found = append(found, k.through(o, &at, false)...)
@@ -634,7 +641,42 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	}
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
-	return decide(k.through(o, &at, true))
+	return append(decide(k.through(o, &at, true)), k.corner(m.Guard, &at)...)
+}
+
+// corner lists the kinks of states in the condition of guard i, whose margin is 0 at some values.
+func (k *Kinks) corner(i int, at *values) []Kink {
+	margins := tapec.Margins.Name()
+	if k.model.Compiled.GuardList[i].Compound { // its parts change together, of which the run itself has warned
+		return nil
+	}
+	k.rounded = true
+	defer func() { k.rounded = false }()
+	found := k.through(outlet{k.model.Compiled.Guards, margins.String(), func(j int) bool { return i == j }}, at, false)
+	found = slices.DeleteFunc(found, func(k Kink) bool { return k.Still || k.Held || k.Clock || !k.Op.HasKink() })
+	for j := range found {
+		found[j].Corner, found[j].margins, found[j].guard, found[j].modes = true, []int{i}, i, at[vecM]
+	}
+	return found
+}
+
+// corners does so for all guards whose margins are 0 at the start.
+func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	kt := k.tapes[c.Guards]
+	if k.guards == nil || kt == nil || !slices.ContainsFunc(kt.ops, func(v tape.Value) bool {
+		return c.Guards.Instr(v).Op.HasKink()
+	}) {
+		return nil
+	}
+	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+	here, size := k.sizes(&at)
+	for i, g := range c.GuardList {
+		if settable(g) && math.Abs(here[i]) <= float64(noise*size[i]) {
+			found = append(found, k.corner(i, &at)...)
+		}
+	}
+	return found
 }
 
 // through lists the kinks of the tape of o at some values, or those of params and discretes alone, if what o lets
@@ -683,7 +725,7 @@ func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
 // and no number hides it, and x¹ is smooth.
 func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 	kt := k.tapes[t]
-	kt.here = tape.Bends(kt.eval, v, kt.here[:0])
+	kt.here = tape.Bends(kt.eval, v, k.rounded, kt.here[:0])
 	if !slices.Contains(kt.here, 0) {
 		return false
 	}
@@ -700,7 +742,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 			k.model.load(t, kt.near, at)
 			k.nudge(kt.near, d, false)
 			kt.near.Run()
-			side[j] = tape.Bends(kt.near, v, nil)
+			side[j] = tape.Bends(kt.near, v, k.rounded, nil)
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]

@@ -570,7 +570,7 @@ func (x *Tangents) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], 
 	}
 	k.model.load(t, kt.eval, at)
 	kt.eval.Run()
-	return e, tape.AtKinks(kt.eval, kt.ops, nil)
+	return e, tape.AtKinks(kt.eval, kt.ops, k.rounded, nil)
 }
 
 // seed numbers the elements that rates depend on.
@@ -619,6 +619,9 @@ func (x *Tangents) weigh(k *Kink) {
 	case k.Tie:
 		k.Smooth = false
 		x.weighTie(k)
+	case k.Corner:
+		k.Smooth = false
+		x.weighCorner(k)
 	case k.Rests:
 		k.Smooth = false
 		for _, i := range k.margins {
@@ -674,8 +677,27 @@ func (x *Tangents) weighTie(k *Kink) {
 	number := m.FunctionalAt(k.peak)
 	out := tapec.Functionals.Number(number)
 	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
+	x.movers(k, out, k.peak-m.layout.part(out).offset)
+}
+
+// weighCorner finds what moves a kink that a condition has at its threshold off that threshold. What moves the two in
+// proportion leaves the condition as it is.
+func (x *Tangents) weighCorner(k *Kink) {
+	i := k.margins[0]
+	k.Into.condition(x.kinks.model, i)
+	x.kinks.rounded = true
+	defer func() { x.kinks.rounded = false }()
 	if x.exact {
-		i := k.peak - m.layout.part(out).offset
+		x.where(k, func() { x.leave(k) })
+	}
+	if !x.exact || !k.Moves.empty() {
+		x.movers(k, tapec.Margins.Name(), i)
+	}
+}
+
+// movers adds what moves element i of an output of the tape of k.
+func (x *Tangents) movers(k *Kink, out tapec.Name, i int) {
+	if x.exact {
 		x.where(k, func() {
 			x.push(k.of, &k.at, func(_ int, by set, e *tape.Evaluator[complex128]) {
 				if imag(e.Output(out.String())[i]) != 0 {
