@@ -159,6 +159,18 @@ func TestKinksOfParams(t *testing.T) {
 	}
 }
 
+// TestThresholdsOfModes compares params with what another condition of params chooses.
+func TestThresholdsOfModes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"if b >= (if a > u then a else 0.5) then 2 else 1": true,
+		"if b >= (if a < u then a else 0.5) then 2 else 1": false,
+		"if (if a > u then b else 2) > 1 then 2 else 1":    true,
+	} {
+		warnsOfKink(t, text, "time t from 0 to 1\nparam a = 1, b = 1, u = 0\nstate x = 1\nx' = "+text+
+			"\nobjective L = final(x)", want)
+	}
+}
+
 // TestKinksOfTheirParams has a kink of params alone: derivatives by others are right.
 func TestKinksOfTheirParams(t *testing.T) {
 	m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1, k = 2, n = 3\nstate x = 1\n"+

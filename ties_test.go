@@ -558,7 +558,8 @@ func TestCornersOfConditions(t *testing.T) {
 			text += "\nz' = 1"
 		}
 		s, err := sensitivities(t, "time t from 0 to 2\nparam u = 0, p = 0.5, q = 0.5, k = 1\n"+
-			"state x = 1.1, y = 0.3, v = 0.5, z = 0\nx' = -0.5\ny' = k*(1 - y)\nv' = -v\n"+text+"\nobjective J = final(z)\n", "adjoint")
+			"state x = 1.1, y = 0.3, v = 0.5, z = 0\nx' = -0.5\ny' = k*(1 - y)\nv' = -v\n"+text+
+			"\nobjective J = final(z)\n", "adjoint")
 		if err != nil {
 			t.Fatal(text, err)
 		}

@@ -26,8 +26,8 @@ const rounding = 0x1p-50
 
 // Bends appends to to how far each element of v, whose op HasKink or HasJump, is from the kink or the jump of the op,
 // as the last Run of e left it; 0 at the kink, and where rounding decides on which side of a jump it is, or, with
-// rounded, of a tie. For ties and comparisons it is the difference of the two best operands, for levels that to the next one, and for the others their
-// value.
+// rounded, of a tie. For ties and comparisons it is the difference of the two best operands, for levels that to the
+// next one, and for the others their value.
 func Bends(e *Evaluator[float64], v Value, rounded bool, to []float64) []float64 {
 	in, y := e.tape.Instr(v), e.values[v]
 	a, shape := e.values[in.Args[0]], e.tape.Shape(in.Args[0])

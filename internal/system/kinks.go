@@ -74,8 +74,8 @@ type Kink struct {
 	Rests bool
 	// Tie tells that it is one of two maxima, of which either may be the largest.
 	Tie bool
-	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all, on
-	// one side.
+	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all,
+	// on one side.
 	Corner bool
 	From   []tapec.Name // what the operation depends on
 	Fold                // Tangents.Weigh finds it
@@ -182,11 +182,12 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		return tapec.MustName(name).Role != tapec.Time
 	})
 	flows := tape.DependsOnFunc(t, func(name string) bool {
-		return tapec.MustName(name).Role != tapec.Param
+		role := tapec.MustName(name).Role // all modes are chosen where that matters
+		return role != tapec.Param && role != tapec.KeptMode
 	})
 	changes := tape.DependsOnFunc(t, func(name string) bool {
 		role := tapec.MustName(name).Role
-		return role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete
+		return role != tapec.KeptMode && role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
@@ -202,9 +203,10 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	}
 }
 
-// free reports whether what a tape reads may move: all but data, and params that nothing is differentiated by.
+// free reports whether what a tape reads may move: all but data, modes that stay, and params that nothing is
+// differentiated by.
 func (k *Kinks) free(name tapec.Name) bool {
-	return name.Role != tapec.DataRow && (name.Role != tapec.Param || k.active[name.Of])
+	return name.Role != tapec.DataRow && name.Role != tapec.KeptMode && (name.Role != tapec.Param || k.active[name.Of])
 }
 
 // addOnce notes what is computed from params before the run, but for what was set instead: defaults of params and
@@ -373,7 +375,10 @@ func (k *Kinks) begin(t, p []float64) []float64 {
 // conditions of events are met.
 func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
-	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
+	at := values{
+		vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p,
+		vecKept: slices.Repeat([]float64{math.Inf(1)}, k.model.layout.nM),
+	}
 	all := func(int) bool { return true }
 	if k.anyStill(c.Choose) {
 		for _, out := range c.Choose.Outputs {
@@ -778,7 +783,7 @@ func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
 			to(k.beside.p[side])
 		case (role == tapec.Discrete || role == tapec.LeftDiscrete) && k.held:
 			to(k.beside.d[side])
-		case role == tapec.DataRow:
+		case role == tapec.DataRow || role == tapec.KeptMode:
 		case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
 			copy(x, move(x, d, &n))
 		}
