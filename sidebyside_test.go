@@ -483,7 +483,6 @@ func TestNotSideBySide(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"steady":   "x' = 1 - k*x\nobjective J = steady(x)\n",
-		"peak":     "x' = 1 - k*x\nobjective J = max_over(x)\n",
 		"implicit": "x' = 1 - k*x\nobjective J = final(x)\nsolver { method = radau5 }\n",
 		"pairs": "x' = sum(u) - k*x\nstate u[7] = 1\nu' = -1e3*u*sum(u)*x\n" +
 			"objective J[i] = final(u[i]) for i in 1:5\nsolver { method = rodas5p }\n",

@@ -3,6 +3,7 @@ package sens
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"odes.dev/odes/solvers"
 )
@@ -32,6 +33,9 @@ type LaneRuns struct {
 	n    int        // how many there are now
 	kept int        // bytes of their items
 	next func(lane int) bool
+
+	finders []*peakFinder // of each lane; nil where no functional is a peak
+	held    []int         // lanes whose runs have read peaks within their steps of the present block
 }
 
 // LaneWorker is what makes the runs of a lane.
@@ -102,14 +106,46 @@ type laneRun struct {
 	moved bool
 	t     float64
 	y     []float64
+
+	walked []walked // where the steps are; without peaks nothing
+	state  []float64
 }
 
-// laneItem is a mark or a step, and the block that it comes after: for a step the one in which its lane is masked.
+// walked is where a step of a run is: in block after, or, if it is an item, behind that. items is how many items there
+// were then, this one among them.
+type walked struct {
+	after, items int
+	item         bool
+}
+
+// laneReading is what a peakFinder has of the present step of a lane.
+type laneReading struct {
+	runs *solvers.Lanes
+	lane int
+}
+
+// load gives the solver of the lane the step.
+func (r *laneReading) load() { r.runs.Load(r.lane) }
+
+// rows returns what was read in lanes of the step for c, where its lane begins; nil for nothing.
+func (r *laneReading) rows(c *peakFinder) []float64 {
+	rows := r.runs.Samples(r.lane)
+	if len(rows)+r.lane != solvers.LaneCount*(2*len(c.all[0])+3*c.n) {
+		return nil
+	}
+	return rows
+}
+
+// laneItem is a mark, a step, or where peaks are read, and the block that it comes after: for a step the one in which
+// its lane is masked.
 type laneItem struct {
 	after  int
 	stands bool // it is a step
-	mark   solvers.Mark
-	left   int // the mark whose left limits it reads, or -1
+	// It is where peaks are read, site, and mark has the point. Within a step the state there comes on the way back.
+	peak bool
+	site Site
+	mark solvers.Mark
+	left int // the mark whose left limits it reads, or -1
 	// The states, discretes and modes of the mark.
 	before, right held
 
@@ -144,7 +180,7 @@ func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) 
 	forth := len(lanes) > 0 && lanes[0].Forth.System != nil
 	l := &LaneRuns{
 		runs: solvers.NewLanes(steps, back || forth, forth, forth && lanes[0].Flow), lanes: lanes, opts: opts,
-		at: make([]*laneRun, len(lanes)),
+		at: make([]*laneRun, len(lanes)), finders: make([]*peakFinder, len(lanes)),
 	}
 	for _, w := range lanes {
 		l.solvers = append(l.solvers, w.Solver)
@@ -180,39 +216,59 @@ var errLane = errors.New("sens: not side by side")
 
 // Begin implements solvers.Sink.
 func (r *laneRun) Begin(sys solvers.System, m solvers.Method) error {
-	r.n, r.kept = 0, 0
-	return r.Observer.Begin(sys, m)
+	r.n, r.kept, r.walked = 0, 0, r.walked[:0]
+	finder := &r.of.finders[r.lane]
+	r.peakFinder = *finder
+	err := r.Observer.begin(sys, m, &r.of.opts)
+	if *finder = r.peakFinder; *finder != nil && (*finder).lane == nil {
+		(*finder).lane = &laneReading{r.of.runs, r.lane}
+	}
+	return err
 }
 
 // Step implements solvers.Sink.
 func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
-	if own, after := r.of.runs.Own(r.lane); r.of.slopes() && (own || !(s.H > 0)) {
-		to, err := r.item()
-		if err != nil {
-			return err
+	if r.of.slopes() {
+		own, after := r.of.runs.Own(r.lane)
+		if own = own || !(s.H > 0); own {
+			if err := r.hold(s, e, after); err != nil {
+				return err
+			}
 		}
-		before := r.n - 2
-		for before >= 0 && !r.items[before].stands {
-			before--
+		if r.peakFinder != nil {
+			r.walked = append(r.walked, walked{r.of.runs.Present(), r.n, own})
 		}
-		to.stands, to.end = true, e
-		to.from = !after && (before < 0 || r.items[before].end.Kind != solvers.EndFree)
-		if to.laid = s.H > 0 && r.of.moves[s.Member]; to.laid {
-			to.step.T, to.step.H, to.step.T1, to.step.Member = s.T, s.H, s.T1, s.Member
-			to.step.Y1 = append(to.step.Y1[:0], s.Y1...)
-			r.keep(to.step.Y1)
-			r.of.runs.Put(r.lane, s)
-			return r.Observer.Step(s, e)
-		}
-		was := to.step
-		to.step = *s
-		rows := r.of.runs.Stepper(s.Member).Rows()
-		to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
-		to.step.DQ, to.step.K = append(was.DQ[:0], s.DQ...), append(was.K[:0], s.K[:rows.Stages*rows.W]...)
-		to.step.Kept, to.step.E, to.step.Dense, to.step.Estimated = nil, nil, false, false
-		r.keep(to.step.Y0, to.step.Y1, to.step.DQ, to.step.K)
 	}
 	return r.Observer.Step(s, e)
+}
+
+// hold makes a step an item. after tells whether its start is the end of a step in a block.
+func (r *laneRun) hold(s *solvers.Step, e solvers.End, after bool) error {
+	to, err := r.item()
+	if err != nil {
+		return err
+	}
+	before := r.n - 2
+	for before >= 0 && !r.items[before].stands {
+		before--
+	}
+	to.stands, to.end = true, e
+	to.from = !after && (before < 0 || r.items[before].end.Kind != solvers.EndFree)
+	if to.laid = s.H > 0 && r.of.moves[s.Member]; to.laid {
+		to.step.T, to.step.H, to.step.T1, to.step.Member = s.T, s.H, s.T1, s.Member
+		to.step.Y1 = append(to.step.Y1[:0], s.Y1...)
+		r.keep(to.step.Y1)
+		r.of.runs.Put(r.lane, s)
+		return nil
+	}
+	was := to.step
+	to.step = *s
+	rows := r.of.runs.Stepper(s.Member).Rows()
+	to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
+	to.step.DQ, to.step.K = append(was.DQ[:0], s.DQ...), append(was.K[:0], s.K[:rows.Stages*rows.W]...)
+	to.step.Kept, to.step.E, to.step.Dense, to.step.Estimated = nil, nil, false, false
+	r.keep(to.step.Y0, to.step.Y1, to.step.DQ, to.step.K)
+	return nil
 }
 
 // item returns the next item, after the present block.
@@ -225,7 +281,7 @@ func (r *laneRun) item() (*laneItem, error) {
 	}
 	to := &r.items[r.n]
 	r.n++
-	to.after = r.of.runs.Present()
+	to.after, to.peak = r.of.runs.Present(), false
 	return to, nil
 }
 
@@ -271,7 +327,10 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 			x.Ym, x.Dm, x.Mm = b.y, b.d, b.m
 		}
 	}
-	return r.Observer.Mark(m)
+	if err := r.Observer.Mark(m); err != nil || m.Kind != solvers.MarkFinal {
+		return err
+	}
+	return r.peaks()
 }
 
 // leader returns the first event of the group of the mark that is added last, or -1.
@@ -287,6 +346,100 @@ func (r *laneRun) leader() int {
 		}
 	}
 	return first
+}
+
+// peaks adds the items of the peaks of the run, which has ended.
+func (r *laneRun) peaks() error {
+	r.res.Peaks = r.res.Peaks[:0]
+	if r.res.place(r.peakFinder); r.peakFinder == nil {
+		return nil
+	}
+	for i := range r.res.readings {
+		if err := r.insert(&r.res.readings[i], i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert adds the item of a reading of peaks where a single run meets it. So many readings before it have theirs.
+func (r *laneRun) insert(p *reading, before int) error {
+	to, err := r.item()
+	if err != nil {
+		return err
+	}
+	list := r.items[:r.n]
+	k, after, y := r.n-1, list[r.n-2].after, list[r.n-2].right.y // behind the end of the run
+	if p.step < len(r.walked) {
+		at := r.walked[p.step]
+		k, after = at.items+before, at.after
+		var of *laneItem
+		if at.item {
+			i := k - 1
+			for !list[i].stands { // other readings may be within the step
+				i--
+			}
+			of = &list[i]
+		}
+		y = r.stateAt(of, after, p.theta)
+		switch {
+		case p.theta == 0: // behind what happens before the step
+			if at.item {
+				k--
+			}
+			if after = list[k-1].after; p.step > 0 {
+				after = max(after, r.walked[p.step-1].after)
+			}
+		default:
+			for k < r.n-1 && list[k].within(after) && list[k].mark.Theta <= p.theta {
+				k++
+			}
+		}
+	}
+	last := k - 1
+	for list[last].stands || list[last].mark.Inside {
+		last--
+	}
+	held := &list[last].right
+	to.right.copy(y, held.d, held.m)
+	r.keep(to.right.y, to.right.d, to.right.m)
+	held = &to.right
+	to.after, to.stands, to.laid, to.left, to.peak, to.site = after, false, false, -1, true, p.site
+	to.mark = solvers.Mark{
+		Kind: solvers.MarkSite, T: p.t, Theta: p.theta, Inside: p.inside(),
+		Ym: held.y, Yp: held.y, Dm: held.d, Dp: held.d, Mm: held.m, Mp: held.m,
+	}
+	it := *to
+	copy(list[k+1:], list[k:])
+	list[k] = it
+	for i := k + 1; i < r.n; i++ {
+		if it := &list[i]; !it.stands && it.left >= k {
+			it.left++
+		}
+	}
+	return nil
+}
+
+// stateAt returns the state at theta of a step, which is an item or else that of block j: at its end, and else at its
+// start.
+func (r *laneRun) stateAt(of *laneItem, j int, theta float64) []float64 {
+	switch {
+	case of != nil && theta == 1:
+		return of.step.Y1
+	case of != nil && !of.laid:
+		return of.step.Y0
+	}
+	block, member := r.of.runs.Block(j)
+	rows := r.of.runs.Stepper(member).Rows()
+	at := rows.Y0
+	if theta == 1 {
+		at = rows.Y1
+	}
+	r.state = need(r.state, rows.N)
+	for i := range r.state {
+		r.state[i] = block[(at+i)*solvers.LaneCount+r.lane]
+	}
+	return r.state
 }
 
 // Run makes runs, with derivatives if there are workers for them. next prepares a lane for the next run, of which it
@@ -398,18 +551,26 @@ func (l *LaneRuns) back(first, objectives int) {
 			return
 		}
 		block, member := l.runs.Block(j)
+		step := l.runs.Stepper(member)
 		if len(l.ending) > 0 {
-			l.ends(l.runs.Stepper(member), block, l.ending, first, n)
+			l.ends(step, block, l.ending, first, n)
 			for _, i := range l.ending {
 				s := l.sweeps[i]
-				l.runs.Stepper(member).Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+				step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 				present[i].next--
 			}
 		}
 		for i := range l.sweeps {
-			l.sow(l.runs.Stepper(member), i, n)
+			l.sow(step, i, n)
 		}
-		l.runs.Stepper(member).Pull(block, n)
+		step.Pull(block, n)
+		for _, i := range l.held { // what moves with the step
+			s := l.sweeps[i]
+			step.Take(i, n, s.sys, s.yb, s.tb)
+			addTo(s.tb, s.th)
+			step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+		}
+		l.held = l.held[:0]
 	}
 }
 
@@ -419,6 +580,7 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 	mask, times := step.Ends()[:solvers.LaneCount], step.Ends()[solvers.LaneCount:]
 	clear(mask)
 	rates := false
+	var seeded [solvers.LaneCount]bool // something was read within the step
 	for _, i := range lanes {
 		it, s := l.present[i].coming(), l.sweeps[i]
 		it.times(times[i:], step.Rows())
@@ -439,7 +601,7 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 		s := l.sweeps[i]
 		mask[i] = 1
 		step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
-		if s.loaded >= 0 {
+		if seeded[i] = s.loaded >= 0; seeded[i] {
 			step.Rows().PutDense(block[i:], &s.dense)
 		}
 		l.sow(step, i, n)
@@ -452,6 +614,10 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 		mask[i] = 0
 		for j := range n {
 			s.c.H[j] = h[j*solvers.LaneCount+i]
+		}
+		if seeded[i] {
+			addTo(s.tb, s.th)
+			addTo(s.c.H, s.hh)
 		}
 		switch it.end.Kind {
 		case solvers.EndClip:
@@ -600,6 +766,11 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 			continue
 		}
 		s.mark = it.mark
+		if it.peak {
+			s.pt = pointOf(&s.mark)
+			s.obj.ObservePull(it.site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			continue
+		}
 		s.pullMark(r.next, it.left, first)
 		switch it.mark.Kind {
 		case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
@@ -624,8 +795,9 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 // inside transposes the item that comes next, which is read within its step: one of block j, or that of the item
 // before.
 func (r *laneRun) inside(s *sweep, j int) {
-	s.mark = r.items[r.next].mark
-	in, read := innerReadingAt(&s.mark, s.instants, s.obj)
+	it := r.coming()
+	s.mark = it.mark
+	in, read := it.inner(s.instants, s.obj)
 	if !read {
 		return
 	}
@@ -639,8 +811,26 @@ func (r *laneRun) inside(s *sweep, j int) {
 		s.unheld()
 		r.dense(&s.dense, of, j)
 	}
+	method := s.method.(solvers.Interpolant)
+	if it.peak {
+		method.Interpolate(s.sys, &s.dense, in.theta, it.right.y)
+		if of == nil && !slices.Contains(r.of.held, r.lane) {
+			r.of.held = append(r.of.held, r.lane)
+		}
+	}
 	s.pt = pointOf(&s.mark)
-	s.keepInside(s.method.(solvers.Interpolant), field, &in)
+	s.keepInside(method, field, &in)
+}
+
+// within reports whether something is read at the item within a step: one in block j, or an item after that.
+func (it *laneItem) within(j int) bool { return it.after == j && !it.stands && it.mark.Inside }
+
+// inner returns what is read at an item within its step, and whether anything is.
+func (it *laneItem) inner(instants []solvers.Instant, obj Objectives) (innerReading, bool) {
+	if it.peak {
+		return innerReading{site: it.site, t: it.mark.T, theta: it.mark.Theta, instant: -1, held: true}, true
+	}
+	return innerReadingAt(&it.mark, instants, obj)
 }
 
 // ofStep returns the step of the item that comes next, which is read within it; nil for that of block j.

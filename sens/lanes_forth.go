@@ -65,7 +65,7 @@ func (w *walk) cross(st *solvers.Step, e solvers.End, rate float64, ahead []floa
 
 // reads reports whether item k is read within a step, after block j.
 func (r *laneRun) reads(k, j int) bool {
-	return k < r.n && r.items[k].after == j && !r.items[k].stands && r.items[k].mark.Inside
+	return k < r.n && r.items[k].within(j)
 }
 
 // take gives a walk the tangents of the run's lane.
@@ -101,10 +101,17 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 			}
 		case it.mark.Inside:
 			w.mark = it.mark
-			if in, read := innerReadingAt(&w.mark, w.instants, w.obj); read {
+			if in, read := it.inner(w.instants, w.obj); read {
+				if it.peak {
+					w.method.(solvers.Interpolant).Interpolate(w.field, &w.dense, in.theta, it.right.y)
+				}
 				w.pt = pointOf(&w.mark)
 				w.inside(&in)
 			}
+		case it.peak:
+			w.mark = it.mark
+			w.pt = pointOf(&w.mark)
+			w.obj.ObservePush(it.site, &w.pt, w.td, w.yd, w.dd, w.yd, w.dd, w.fd)
 		default:
 			w.mark = it.mark
 			w.pushMark(r.next, it.left, first)

@@ -159,7 +159,9 @@ type peakFinder struct {
 	hidden  PeakSignals      // obj, if it is one; else nil
 	reads   PeakReader       // likewise
 	samples solvers.Sampling // method, if it is one; else nil
-	method  solvers.Interpolant
+	lane    *laneReading     // of a run in a lane; else nil
+	of      solvers.Method
+	method  solvers.Interpolant // of it
 	sys     solvers.System
 	tie     float64
 	late    bool // Options.LatePeak
@@ -172,6 +174,9 @@ type peakFinder struct {
 	all   [2][]float64 // of which e and ed are rows
 	a, b  float64      // the part of the step that is sampled
 	wide  float64      // its length in time
+	theta []float64    // [parts+1] of the samples: whole, or some
+	whole []float64    // those of whole steps
+	some  []float64
 
 	y, yd   []float64 // [N]
 	at, atd []float64 // [n] at a point between samples
@@ -196,20 +201,25 @@ type top struct {
 }
 
 // newPeakFinder returns nil when obj has no peaks. The error is that of a method without derivatives of its dense
-// output.
+// output. last is a finder for other runs, whose memory serves again if it fits; or nil.
 func newPeakFinder(
-	obj Objectives, method solvers.Method, sys solvers.System, opts *Options,
+	obj Objectives, method solvers.Method, sys solvers.System, opts *Options, last *peakFinder,
 ) (*peakFinder, error) {
 	peaks, ok := obj.(PeakObjectives)
 	if !ok || len(peaks.Peaks()) == 0 {
 		return nil, nil
+	}
+	if last != nil && last.obj == peaks && last.of == method && last.sys == sys {
+		last.tie, last.late = opts.tie(), opts.LatePeak
+		last.begin()
+		return last, nil
 	}
 	inner, err := solvers.As[solvers.Interpolant](method, solvers.DenseDerivatives)
 	if err != nil {
 		return nil, fmt.Errorf("%w, by which largest values are found; take another method", err)
 	}
 	c := &peakFinder{
-		obj: peaks, method: inner, sys: sys, tie: opts.tie(), late: opts.LatePeak,
+		obj: peaks, of: method, method: inner, sys: sys, tie: opts.tie(), late: opts.LatePeak,
 		n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder),
 	}
 	c.hidden, _ = obj.(PeakSignals)
@@ -218,6 +228,9 @@ func newPeakFinder(
 	c.y, c.yd = make([]float64, size), make([]float64, size)
 	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
 	c.near = make([]float64, c.parts+1)
+	c.some = make([]float64, c.parts+1)
+	c.divide(0, 1)
+	c.whole = slices.Clone(c.theta)
 	for k, rows := range [2]*[][]float64{&c.e, &c.ed} {
 		c.all[k] = make([]float64, (c.parts+1)*c.n)
 		*rows = slices.Collect(slices.Chunk(c.all[k], c.n))
@@ -247,6 +260,7 @@ func when(st *solvers.Step, theta float64) float64 {
 
 // look writes values and their derivatives by theta, at theta of st, to e and ed.
 func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
+	c.load()
 	t := when(st, theta)
 	c.method.InterpolateSlope(c.sys, st, theta, c.y, c.yd)
 	c.obj.Heights(t, c.y, e)
@@ -256,17 +270,25 @@ func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 	}
 }
 
+// load has the step be whole, which lanes hand over piece by piece.
+func (c *peakFinder) load() {
+	if c.lane != nil {
+		c.lane.load()
+	}
+}
+
 // read looks at all samples of st at once, and reports whether that can be done.
 func (c *peakFinder) read(st *solvers.Step) bool {
 	if c.reads == nil || c.samples == nil {
 		return false
 	}
+	c.load()
 	a := c.samples.Sampling(c.sys, st)
 	if a == nil || len(a.Samples) != c.parts+1 {
 		return false
 	}
 	for k := range c.times {
-		c.times[k] = when(st, c.theta(k))
+		c.times[k] = when(st, c.theta[k])
 		c.near[k] = c.within(c.times[k])
 	}
 	if !c.reads.ReadPeaks(a, st, c.times, c.near, c.all[0], c.all[1]) {
@@ -278,18 +300,61 @@ func (c *peakFinder) read(st *solvers.Step) bool {
 	return true
 }
 
+// take makes the samples those of a step in a lane; see solvers.LaneStepper.
+func (c *peakFinder) take(st *solvers.Step, rows []float64) {
+	e, ed := c.all[0], c.all[1]
+	rates := rows[len(e)*solvers.LaneCount:]
+	for i := range e {
+		e[i], ed[i] = rows[i*solvers.LaneCount], float64(st.H*rates[i*solvers.LaneCount])
+	}
+}
+
+// pass does what scan does where that is nearly nothing: where expression j only rises or falls over a step in a lane.
+// It reports whether it has.
+func (c *peakFinder) pass(j int, st *solvers.Step, rows []float64) bool {
+	top, whole := &c.tops[j], len(c.all[0])
+	row := func(i int) float64 { return rows[i*solvers.LaneCount] }
+	way, most, least := row(2*whole+j), row(2*whole+c.n+j), row(2*whole+2*c.n+j)
+	rises := way == 1
+	switch {
+	case top.nan || !top.some,
+		!rises && way != -1,
+		!rises && most > top.Value+float64(0x1p-48*math.Abs(most)):
+		return false
+	}
+	top.size = max(top.size, math.Abs(most), math.Abs(least))
+	top.low = min(top.low, least)
+	if rises {
+		c.propose(j, 1, st.T1, row(whole-c.n+j))
+	}
+	return true
+}
+
 // over searches the next step, whose discretes and modes the system has entered.
 func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 	if st.H > 0 {
 		c.ends = end.Kind != solvers.EndFree
 		c.limits, _ = limitsBetween(c.fresh, c.ends, st.T, st.T1)
 		for c.a = 0; c.a < 1; c.a = c.b {
-			if c.nextPart(st); !(c.b-c.a == 1 && c.read(st)) {
+			c.nextPart(st)
+			var rows []float64
+			if c.b-c.a == 1 && c.lane != nil && !c.fresh && !c.ends {
+				rows = c.lane.rows(c)
+			}
+			if rows == nil && !(c.b-c.a == 1 && c.read(st)) {
 				for k := range c.e {
-					c.look(st, c.theta(k), c.e[k], c.ed[k])
+					c.look(st, c.theta[k], c.e[k], c.ed[k])
 				}
 			}
+			taken := rows == nil
 			for j := range c.tops {
+				if !taken {
+					if c.pass(j, st, rows) {
+						continue
+					}
+					c.take(st, rows)
+					taken = true
+				}
 				c.scan(j, st)
 			}
 		}
@@ -314,33 +379,38 @@ func (c *peakFinder) last(st *solvers.Step) {
 	}
 }
 
-// theta returns where sample k lies.
-func (c *peakFinder) theta(k int) float64 {
-	if k == c.parts {
-		return c.b
+// divide has the samples lie between a and b of the step.
+func (c *peakFinder) divide(a, b float64) {
+	if c.a, c.b = a, b; a == 0 && b == 1 && c.whole != nil {
+		c.theta = c.whole
+		return
 	}
-	return c.a + float64((c.b-c.a)*(float64(k)/float64(c.parts)))
+	c.theta = c.some
+	for k := range c.parts {
+		c.theta[k] = a + float64((b-a)*(float64(k)/float64(c.parts)))
+	}
+	c.theta[c.parts] = b
 }
 
 // nextPart sets the end of the part of the step that is sampled next, from c.a on, so that the samples show what
 // functions of time do. It begins with twice the part before, and halves that as often as need be.
 func (c *peakFinder) nextPart(st *solvers.Step) {
 	const least = 0x1p-45 // of the step
-	c.b = 1
+	c.divide(c.a, 1)
 	if c.hidden == nil {
 		return
 	}
 	if w := float64(2*c.wide) / st.H; w < 1-c.a {
-		c.b = c.a + w
+		c.divide(c.a, c.a+w)
 	}
 	for c.b-c.a > least {
 		for k := range c.times {
-			c.times[k] = when(st, c.theta(k))
+			c.times[k] = when(st, c.theta[k])
 		}
 		if _, some := c.hidden.UnseenPeaks(c.times); !some {
 			break
 		}
-		c.b = c.a + float64(0.5*(c.b-c.a))
+		c.divide(c.a, c.a+float64(0.5*(c.b-c.a)))
 	}
 	c.wide = float64((c.b - c.a) * st.H)
 }
@@ -348,40 +418,60 @@ func (c *peakFinder) nextPart(st *solvers.Step) {
 // scan follows expression j through the samples of a step.
 func (c *peakFinder) scan(j int, st *solvers.Step) {
 	top := &c.tops[j]
-	most, steep := 0, 0.0
-	for k := range c.e {
-		v := c.e[k][j]
+	e, ed, n := c.all[0], c.all[1], c.n
+	most, steep, size := j, 0.0, top.size
+	for i := j; i < len(e); i += n {
+		v := e[i]
 		top.nan = top.nan || v != v
-		top.size = max(top.size, math.Abs(v))
-		steep = max(steep, math.Abs(c.ed[k][j]))
-		if v > c.e[most][j] {
-			most = k
+		size = max(size, math.Abs(v))
+		steep = max(steep, math.Abs(ed[i]))
+		if v > e[most] {
+			most = i
 		}
 	}
-	if top.nan {
+	if top.size = size; top.nan {
 		return
 	}
 	last := c.parts
 	if c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || c.e[0][j] >= c.e[1][j]) { // slopes have rounding
 		c.propose(j, 0, st.T, c.e[0][j])
 	}
-	for k := range last {
-		top.low = min(top.low, c.e[k][j])
-		p := bracket{c.theta(k), c.theta(k + 1), c.e[k][j], c.e[k+1][j], c.ed[k][j], c.ed[k+1][j]}
-		c.part(j, st, p, steep, maxDivisions)
+	for k, i := 0, j; k < last; k, i = k+1, i+n {
+		ea, eb, sa, sb := e[i], e[i+n], ed[i], ed[i+n]
+		top.low = min(top.low, ea)
+		if a, b := c.theta[k], c.theta[k+1]; !steady(b-a, ea, eb, sa, sb) {
+			c.part(j, st, bracket{a, b, ea, eb, sa, sb}, steep, maxDivisions)
+		}
 	}
 	top.low = min(top.low, c.e[last][j])
 	if !(c.ed[last][j] < 0) {
 		c.propose(j, c.b, when(st, c.b), c.e[last][j])
 	}
 	// Where slopes do not tell, as with jumps inside noevent, only the samples are left.
-	if v := c.e[most][j]; !top.some || v > top.Value+float64(0x1p-48*math.Abs(v)) {
-		c.propose(j, c.theta(most), when(st, c.theta(most)), v)
+	if v := e[most]; !top.some || v > top.Value+float64(0x1p-48*math.Abs(v)) {
+		theta := c.theta[most/n]
+		c.propose(j, theta, when(st, theta), v)
 	}
 }
 
 // bracket is a part of a step with the values and slopes at its ends.
 type bracket struct{ a, b, ea, eb, sa, sb float64 }
+
+// steady reports whether the slopes sa and sb at the ends of a part of width w have one sign, and that of the cubic
+// with the values ea and eb there is nowhere between them steepest. Most parts are so: nothing is to be looked for.
+func steady(w, ea, eb, sa, sb float64) bool {
+	c1, c2 := bends(w, ea, eb, sa, sb)
+	up, down := sa > 0 && sb > 0, sa < 0 && sb < 0
+	return (up || down) &&
+		(c1 >= 0 && c2 >= 0 || c1 <= 0 && c2 <= 0 || math.Abs(c1) >= float64(2*math.Abs(c2)))
+}
+
+// bends returns the coefficients of the slope sa + c1 u + c2 u², at u = (θ - a)/w, of the cubic through both ends. Its
+// mean is (eb - ea)/w.
+func bends(w, ea, eb, sa, sb float64) (c1, c2 float64) {
+	d := (eb - ea) / w
+	return float64(6*d) - float64(4*sa) - float64(2*sb), float64(3*(sa+sb)) - float64(6*d)
+}
 
 // maxDivisions limits how many times a part is divided in search of two turns.
 const maxDivisions = 3
@@ -401,9 +491,7 @@ func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, div
 			c.propose(j, p.b, when(st, p.b), p.eb)
 		}
 	case divisions > 0 && (p.sa > 0) == (p.sb > 0):
-		// The cubic through both ends has the slope sa + c1 u + c2 u² at u = (θ - a)/w, with the mean (eb - ea)/w.
-		d := (p.eb - p.ea) / w
-		c1, c2 := float64(6*d)-float64(4*p.sa)-float64(2*p.sb), float64(3*(p.sa+p.sb))-float64(6*d)
+		c1, c2 := bends(w, p.ea, p.eb, p.sa, p.sb)
 		u := -c1 / float64(2*c2)
 		if !(u > 0 && u < 1) {
 			return

@@ -185,7 +185,7 @@ func (o *Observer) begin(sys solvers.System, m solvers.Method, opts *Options) (e
 		o.instants = sys.Instants()
 	}
 	clear(o.F)
-	o.peakFinder, err = newPeakFinder(o.obj, m, sys, opts)
+	o.peakFinder, err = newPeakFinder(o.obj, m, sys, opts, o.peakFinder)
 	return err
 }
 
@@ -304,14 +304,20 @@ func (res *Result) observe(
 	if err := o.replay(ctx, run); err != nil {
 		return err
 	}
-	if c := o.peakFinder; c != nil {
-		for i := range c.tops {
-			res.Peaks = append(res.Peaks, c.peak(i))
-		}
-		res.readings = readings(res.Peaks)
-	}
+	res.place(o.peakFinder)
 	obj.Values(o.F, res.Psi)
 	return nil
+}
+
+// place notes the peaks that c has found, if there is one, and where they are read.
+func (res *Result) place(c *peakFinder) {
+	if c == nil {
+		return
+	}
+	for i := range c.tops {
+		res.Peaks = append(res.Peaks, c.peak(i))
+	}
+	res.readings = readings(res.Peaks)
 }
 
 // Recorder records a run and observes it meanwhile, unless a functional is a peak: peaks are found in the record.

@@ -32,6 +32,7 @@ type LaneRows struct {
 	// how many rows of K have Seeds.
 	Dense, Extra, Sown int
 	All                int
+	Peaks              bool // largest values are wanted: of each step, something is read at its Samples
 }
 
 // LaneForm is how the steps of a Solver are made side by side.
@@ -42,6 +43,7 @@ type LaneForm struct {
 	Tolerance *Tolerance        // by which errors are measured
 	Moves     bool              // some steps end at times that depend on something
 	Inside    bool              // something is read within steps
+	Peaks     bool              // largest values are wanted, which are read within steps as well
 }
 
 // Full reports whether steps solve equations whose factors have more than half of all places.
@@ -78,7 +80,7 @@ func NewLaneRows(form *LaneForm, z Size) LaneRows {
 		r.Outer = r.Factors + form.Matrix.Kept
 		r.All = r.Outer + len(form.Matrix.Outer)
 	}
-	if form.Inside {
+	if r.Peaks = form.Peaks; form.Inside {
 		r.Sown = form.Stages
 		if form.Solved == nil {
 			r.Sown, r.Extra, r.Nodes = form.Rows, form.Rows-form.Stages, form.Nodes
@@ -108,6 +110,13 @@ type LaneStepper interface {
 	// guard, the least and the largest of the ρ, and of the truths. The last are NaN where some ρ is not finite. The
 	// result is nil where guards cannot be read so.
 	ReadGuards(block []float64) []float64
+	// ReadSamples reads what is to be largest at the Samples of a step in all lanes, with derivatives at the very times:
+	// within no limits. The rows of the dense output have been made. Its result is laid out [row][lane] and stays until
+	// the next call: the values at each sample, and then their rates. Behind these are, for each expression, 1 where it
+	// only rises from sample to sample, -1 where it only falls, and else another number; and then the largest and the
+	// least of the values. It only rises or falls where the slopes say so, and the cubics between them turn nowhere. The
+	// result is nil where nothing can be read so.
+	ReadSamples(block []float64) []float64
 	// Exchanged tells how rows were exchanged, as LU.Keep writes it, in a step of a lane whose Serve was 0.
 	Exchanged(lane int, exchanges []float64)
 	// Lay gives a lane the cotangents of the first n objectives, of as many as sys sweeps together: those of the state,
@@ -142,9 +151,9 @@ type LaneStepper interface {
 // Lanes makes runs of one system side by side, each with steps of its own length. It belongs to one goroutine.
 //
 //	in lanes                          stages, the new state, the norm of the error, guards at the points where they
-//	                                  are read, stages of the dense output; the transpose of all steps, those among
-//	                                  them whose ends move, with what is read within them; tangents of steps whose
-//	                                  ends do not move
+//	                                  are read, stages of the dense output, samples of what is to be largest; the
+//	                                  transpose of all steps, those among them whose ends move, with what is read
+//	                                  within them; tangents of steps whose ends do not move
 //	lane by lane, by the Solver       the length of the next step, whether a step is accepted, stability, what
 //	                                  functions of time do within a step, when guards fire, events, observations, the
 //	                                  start and the end; steps whose pivots are not those of the programs
@@ -203,6 +212,7 @@ type lane struct {
 	reader  LaneReader
 	// The block has the rows of the dense output of the trial step.
 	extended bool
+	samples  []float64 // what ReadSamples says of it; nil for nothing
 }
 
 // errAside is the error of a run that is to be made alone.
@@ -297,6 +307,18 @@ func (l *Lanes) Bytes() (n int) {
 // end of one that is.
 func (l *Lanes) Own(lane int) (own, after bool) { return l.lanes[lane].own, !l.lanes[lane].chosen }
 
+// Samples returns what LaneStepper.ReadSamples says of the step that the sink of a lane is given; nil for nothing.
+func (l *Lanes) Samples(lane int) []float64 {
+	a := &l.lanes[lane]
+	if a.own {
+		return nil
+	}
+	return a.samples
+}
+
+// Load gives the solver of a lane the step that its sink is given.
+func (l *Lanes) Load(lane int) { l.lanes[lane].load() }
+
 // Put writes a step that the sink of a lane is given, and that is not in a block, into the present one.
 func (l *Lanes) Put(lane int, st *Step) {
 	if a := &l.lanes[lane]; a.located || a.apart {
@@ -351,7 +373,7 @@ func (l *Lanes) Stepper(member int) LaneStepper { return l.members[member].step 
 type LaneSource interface {
 	// Next prepares the system of a lane for another run, and returns the sink of that; nil where there are no more.
 	// The step of the run that comes first is in block Present()+1. Steps of blocks go to the sink only if there are
-	// quadratures, which they have, or if it is a LaneReader that wants them.
+	// quadratures, which they have, or largest values are wanted, or if it is a LaneReader that wants them.
 	Next(lane int) Sink
 	// Done tells that the run of a lane has ended. If it has an error, it is to be made by Solver.Solve, and nothing
 	// that its sink has seen counts.
@@ -558,9 +580,13 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 			a.ok, errs[i] = a.watch()
 		}
 	}
-	extended := r.Extra > 0 && l.reads(member)
+	extended := r.Extra > 0 && (r.Peaks || l.reads(member))
 	if extended {
 		m.step.Extend(block)
+	}
+	var samples []float64
+	if r.Peaks {
+		samples = m.step.ReadSamples(block)
 	}
 	for i := range l.lanes {
 		a := &l.lanes[i]
@@ -568,6 +594,9 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 			continue
 		}
 		a.aimed, a.extended = false, extended
+		if a.samples = nil; samples != nil {
+			a.samples = samples[i:]
+		}
 		ok, err := a.ok, errs[i]
 		if err == nil && ok {
 			ok, err = a.accept(r, l.moves)
@@ -698,7 +727,7 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	if read {
 		a.load()
 	}
-	if r.Q > 0 || read {
+	if r.Q > 0 || read || r.Peaks {
 		a.own = false
 		err = s.sink.Step(tr, End{})
 		if a.own = true; err != nil {

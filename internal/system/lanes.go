@@ -25,6 +25,12 @@ type Lanes struct {
 	other []float64                      // what a further run makes
 	reads laneCall                       // of guards; of a zero value where they cannot be read in lanes
 	read  []float64                      // what it writes: ρ at each point and then the truths
+	// What reads the samples of largest values, as reads does guards; what that writes, where it has each row of what
+	// solvers.LaneStepper has, -1 for zeros, and these rows.
+	sample    laneCall
+	sampled   []float64
+	samplesAt []int
+	samples   []float64
 
 	// params, modes and what is hoisted from them: [elements][lanes]
 	steady [numVectors][]float64
@@ -106,11 +112,14 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 	rates := values.value.Get(tapec.PartRates)
 	size := p.Size()
 	switch {
-	case size.N > solvers.LaneStates || len(p.Peaks) > 0,
+	case size.N > solvers.LaneStates,
 		!rates.covers(tapec.Primal, vecK, size.N+size.Q),
 		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil),
 		push != nil && push.push.Get(tapec.PartRates) == nil:
 		return nil
+	}
+	if len(p.Peaks) > 0 {
+		form.Peaks, form.Inside = true, true
 	}
 	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
 	l.rows.Timed = slices.ContainsFunc(rates.tape.Inputs, func(in tape.Input) bool {
@@ -180,6 +189,9 @@ func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes
 	}
 	if guards := values.value.Get(tapec.PartGuards); guards != nil && form.Solved == nil && form.Rows == form.Stages {
 		l.guards(values, guards.tape, rates.tape, form)
+	}
+	if form.Peaks {
+		l.peaks(values, p.Peaks, rates.tape, form)
 	}
 	return l
 }
@@ -281,6 +293,61 @@ func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.Lane
 	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
 		l.reads, l.read = c, make([]float64, m.made*solvers.LaneCount)
 	}
+}
+
+// peaks compiles what reads the samples of largest values, if all of it differs from lane to lane.
+func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.LaneForm) {
+	if len(form.Samples) == 0 {
+		return
+	}
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	m.block = &l.rows
+	tapes := [2]*tape.Tape{values.value.Get(tapec.PartPeaks).tape, values.slopesTape()}
+	t := m.sampling(tapes[0], tapes[1])
+	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+		return
+	}
+	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
+		l.sample, l.sampled = c, make([]float64, m.made*solvers.LaneCount)
+		heights := 0
+		for _, o := range tapes[0].Outputs {
+			heights += tapes[0].Shape(o.Value).Size()
+		}
+		each := (m.made - 3*heights) / len(form.Samples)
+		at := values.peaksAt(peaks)
+		for k := range at {
+			for i := range form.Samples {
+				for _, row := range at[k] {
+					if row >= 0 {
+						row += i * each
+					}
+					l.samplesAt = append(l.samplesAt, row)
+				}
+			}
+		}
+		for k := range 3 {
+			for _, row := range at[0] {
+				l.samplesAt = append(l.samplesAt, len(form.Samples)*each+k*heights+row)
+			}
+		}
+		l.samples = make([]float64, len(l.samplesAt)*solvers.LaneCount)
+	}
+}
+
+// ReadSamples implements solvers.LaneStepper.
+func (l *Lanes) ReadSamples(block []float64) []float64 {
+	if l.samples == nil {
+		return nil
+	}
+	l.sample.machine.MoveVector(l.sample.in, block)
+	l.sample.machine.MoveVector(l.sample.made, l.sampled)
+	l.sample.machine.Run()
+	for i, at := range l.samplesAt {
+		if at >= 0 {
+			copy(l.samples[i*solvers.LaneCount:][:solvers.LaneCount], l.sampled[at*solvers.LaneCount:])
+		}
+	}
+	return l.samples
 }
 
 // laneTapes are the tapes of a step and of its transpose, and where their names lie. There are none where they would be

@@ -88,7 +88,7 @@ func (w *Worker) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, wit
 		if !v.ready(w, w.kit.ofPeaks(form)) {
 			return false
 		}
-		f.peaksAt = w.peaksAt()
+		f.peaksAt = w.kit.peaksAt(w.problem.Peaks)
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	n := 3 + copy(v.in[3:], s.Y0)
@@ -114,19 +114,20 @@ func (w *Worker) ReadPeaks(form *solvers.Arithmetic, s *solvers.Step, times, wit
 	return true
 }
 
-// peaksAt returns where the values of the peaks and their slopes are among the readings at a sample.
-func (w *Worker) peaksAt() (at [2][]int) {
+// peaksAt returns where the values of the peaks and their slopes are among the readings at a sample; -1 for slopes that
+// are 0.
+func (k *Kit) peaksAt(peaks []int) (at [2][]int) {
 	first := 0
-	for k, t := range [2]*tape.Tape{w.value.Get(tapec.PartPeaks).tape, w.kit.slopesTape()} {
-		at[k] = slices.Repeat([]int{-1}, len(w.problem.Peaks))
+	for i, t := range [2]*tape.Tape{k.value.Get(tapec.PartPeaks).tape, k.slopesTape()} {
+		at[i] = slices.Repeat([]int{-1}, len(peaks))
 		if t == nil {
 			continue
 		}
 		for _, o := range t.Outputs {
-			p := w.kit.layout.part(tapec.MustName(o.Name))
-			for j, element := range w.problem.Peaks {
+			p := k.layout.part(tapec.MustName(o.Name))
+			for j, element := range peaks {
 				if element >= p.offset && element < p.offset+p.len {
-					at[k][j] = first + element - p.offset
+					at[i][j] = first + element - p.offset
 				}
 			}
 			first += t.Shape(o.Value).Size()

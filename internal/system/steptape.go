@@ -32,6 +32,7 @@ type stepMaker struct {
 	// Of steps of several runs, each of which is a lane (lanes.go):
 	members bool               // all inputs are per lane
 	tol     *solvers.Tolerance // by which errors are measured
+	block   *solvers.LaneRows  // of what reads steps: where they are; nil for a copy
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
 	moving  bool               // of a transpose: the ends of the steps move
 	sown    *sownRows          // of a transpose: something is read within the steps; nil for nothing
@@ -135,12 +136,31 @@ func (m *stepMaker) stateHome(r *stepRow) *part {
 	return &part{vecY, r.offset, r.len}
 }
 
+// ends adds inputs for the states at the end of the step.
+func (m *stepMaker) ends() map[string]tape.Value {
+	if m.block == nil {
+		return m.states("y1", m.input)
+	}
+	at := m.block.Y1
+	return m.states("y1", func(name string, shape tape.Shape, _ *part) tape.Value {
+		home := part{vecStep, at, shape.Size()}
+		at += home.len
+		return m.input(name, shape, &home)
+	})
+}
+
 // stageHome returns where the solver keeps a row of K of stage k, counted from the first stage in the
 // vector.
 func (m *stepMaker) stageHome(k int, r *stepRow) *part {
 	switch {
 	case m.sown != nil && k >= m.form.Stages:
 		return &part{vecStep, m.sown.block.Dense + (k-m.form.Stages)*m.width() + r.offset, r.len}
+	case m.block != nil:
+		at := m.block.K + k*m.block.W
+		if k >= m.block.Stages {
+			at = m.block.Dense + (k-m.block.Stages)*m.block.W
+		}
+		return &part{vecStep, at + r.offset, r.len}
 	case !m.inPlace:
 		return nil
 	}
@@ -381,7 +401,7 @@ func (m *stepMaker) sampling(heights, slopes *tape.Tape) *tape.Tape {
 	for i := range k {
 		k[i] = m.derivatives("k"+strconv.Itoa(i), i)
 	}
-	y1 := m.states("y1", m.input)
+	y1 := m.ends()
 	tangent := func(name string) string { return tapec.MustName(name).As(tapec.Tangent).String() }
 	time, read := tapec.Time.Name().String(), map[string]bool{}
 	inputs := heights.Inputs
@@ -391,9 +411,9 @@ func (m *stepMaker) sampling(heights, slopes *tape.Tape) *tape.Tape {
 	for _, in := range inputs {
 		read[in.Name] = true
 	}
+	var e, ed []map[string]tape.Value
 	for i, p := range m.form.Samples {
-		at := m.input("at"+strconv.Itoa(i), nil, nil)
-		beside := m.input("within"+strconv.Itoa(i), nil, nil)
+		at, beside := m.times(i, p.Theta)
 		y, yd := map[string]tape.Value{}, map[string]tape.Value{tangent(time): m.b.Scalar(1)}
 		for _, r := range m.rows {
 			row := func(j int) tape.Value { return k[j][r.name] }
@@ -411,20 +431,76 @@ func (m *stepMaker) sampling(heights, slopes *tape.Tape) *tape.Tape {
 			}
 		}
 		y[time] = at
-		m.readings("e"+strconv.Itoa(i)+".", heights, y, nil)
+		e = append(e, m.readings("e"+strconv.Itoa(i)+".", heights, y, nil))
 		if slopes != nil {
 			y[time] = beside
-			m.readings("ed"+strconv.Itoa(i)+".", slopes, y, yd)
+			ed = append(ed, m.readings("ed"+strconv.Itoa(i)+".", slopes, y, yd))
 		}
+	}
+	if m.members {
+		m.steady(heights, e, ed)
 	}
 	return m.b.Tape()
 }
 
+// times returns the times of the expressions and of their slopes at sample i, at theta of the step.
+func (m *stepMaker) times(i int, theta float64) (at, beside tape.Value) {
+	if m.members {
+		at = m.time(theta)
+		return at, at
+	}
+	return m.input("at"+strconv.Itoa(i), nil, nil), m.input("within"+strconv.Itoa(i), nil, nil)
+}
+
 // readings inlines t and makes its outputs those of m.
-func (m *stepMaker) readings(prefix string, t *tape.Tape, y, bar map[string]tape.Value) {
+func (m *stepMaker) readings(prefix string, t *tape.Tape, y, bar map[string]tape.Value) map[string]tape.Value {
 	got := m.at(t, 0, y, bar)
 	for _, o := range t.Outputs {
 		m.output(tapec.Primal, prefix+o.Name, got[o.Name], t.Shape(o.Value).Size(), nil)
+	}
+	return got
+}
+
+// steady adds to the outputs, for each element of heights, what solvers.LaneStepper has of a whole step. e and ed are
+// the values and rates at its samples. What it computes is what sens does: what is called steady here is so there.
+func (m *stepMaker) steady(heights *tape.Tape, e, ed []map[string]tape.Value) {
+	op, add, sub, mul := m.b.Op2, m.b.Add, m.b.Sub, m.b.Mul
+	times := func(c float64, x tape.Value) tape.Value { return mul(m.b.Scalar(c), x) }
+	var ways, most, least []tape.Value
+	for _, o := range heights.Outputs {
+		slope := tapec.MustName(o.Name).As(tapec.Tangent).String()
+		hi, lo := e[0][o.Name], e[0][o.Name]
+		up, down, calm := m.b.Scalar(1), m.b.Scalar(1), m.b.Scalar(1)
+		var last tape.Value
+		for i := range e {
+			v := e[i][o.Name]
+			hi, lo = op(tape.Max, hi, v), op(tape.Min, lo, v)
+			if ed == nil || ed[i][slope] == 0 {
+				continue
+			}
+			s := mul(m.h, ed[i][slope])
+			up, down = op(tape.And, up, op(tape.Less, m.zero, s)), op(tape.And, down, op(tape.Less, s, m.zero))
+			if i > 0 {
+				d := m.b.Div(sub(v, e[i-1][o.Name]), m.b.Scalar(m.form.Samples[i].Theta-m.form.Samples[i-1].Theta))
+				c1, c2 := sub(sub(times(6, d), times(4, last)), times(2, s)), sub(times(3, add(last, s)), times(6, d))
+				far := op(tape.LessEq, times(2, m.b.Op1(tape.Abs, c2)), m.b.Op1(tape.Abs, c1))
+				more := op(tape.LessEq, m.zero, op(tape.Min, c1, c2))
+				less := op(tape.LessEq, op(tape.Max, c1, c2), m.zero)
+				calm = op(tape.And, calm, op(tape.Or, far, op(tape.Or, more, less)))
+			}
+			last = s
+		}
+		way := mul(m.zero, hi)
+		if last != 0 {
+			up = op(tape.And, up, op(tape.LessEq, hi, e[len(e)-1][o.Name]))
+			way = sub(op(tape.And, up, calm), op(tape.And, down, calm))
+		}
+		ways, most, least = append(ways, way), append(most, hi), append(least, lo)
+	}
+	for k, list := range [][]tape.Value{ways, most, least} {
+		for i, o := range heights.Outputs {
+			m.output(tapec.Primal, []string{"way.", "most.", "least."}[k]+o.Name, list[i], heights.Shape(o.Value).Size(), nil)
+		}
 	}
 }
 
