@@ -28,6 +28,8 @@ type PeakObjectives interface {
 // only. What such a part does between two samples is known.
 type PeakSignals interface {
 	PeakObjectives
+	// HidesPeaks reports whether there are such parts that may have peaks which samples do not show.
+	HidesPeaks() bool
 	// UnseenPeaks is solvers.Signals.Unseen for these parts.
 	UnseenPeaks(times []float64) (end float64, some bool)
 }
@@ -156,7 +158,7 @@ func readings(peaks []Peak) []reading {
 // on time alone: where that has peaks that the samples do not show, samples lie closer there.
 type peakFinder struct {
 	obj     PeakObjectives
-	hidden  PeakSignals      // obj, if it is one; else nil
+	hidden  PeakSignals      // obj, if it hides any; else nil
 	reads   PeakReader       // likewise
 	samples solvers.Sampling // method, if it is one; else nil
 	lane    *laneReading     // of a run in a lane; else nil
@@ -222,7 +224,9 @@ func newPeakFinder(
 		obj: peaks, of: method, method: inner, sys: sys, tie: opts.tie(), late: opts.LatePeak,
 		n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder),
 	}
-	c.hidden, _ = obj.(PeakSignals)
+	if hidden, ok := obj.(PeakSignals); ok && hidden.HidesPeaks() {
+		c.hidden = hidden
+	}
 	c.times = make([]float64, c.parts+1)
 	size := sys.Size().N
 	c.y, c.yd = make([]float64, size), make([]float64, size)

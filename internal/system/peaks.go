@@ -140,11 +140,11 @@ func (k *Kit) peaksAt(peaks []int) (at [2][]int) {
 // values. A wave that is sampled well reaches a quarter as far.
 const peakLeeway = 0.3
 
+// HidesPeaks implements sens.PeakSignals.
+func (w *Worker) HidesPeaks() bool { return w.peakSignals != nil }
+
 // UnseenPeaks implements sens.PeakSignals.
 func (w *Worker) UnseenPeaks(times []float64) (end float64, some bool) {
-	if w.peakSignals == nil {
-		return times[len(times)-1], false
-	}
 	return w.peakSignals.look(w, times, nil)
 }
 
