@@ -220,6 +220,14 @@ func isFunction(op tape.Op) bool {
 	return simdOps[op] < simd.Add
 }
 
+// Weight returns how many additions take about as long as op, for each element.
+func Weight(op tape.Op) int {
+	if isFunction(op) {
+		return functionWork
+	}
+	return 1
+}
+
 // name returns the name of the handler that runs u as op, without the suffix for its size.
 func (u *micro) name(op simd.Op, shared simd.Shared) string {
 	name := op.String() + " "

@@ -85,6 +85,12 @@ const (
 	laneAsked = 1000
 	// laneAskedKinds is how many sequences are counted.
 	laneAskedKinds = 64
+	// laneArray is the most elements of an array whose copies for all lanes machine code has in registers. Those of
+	// longer ones are loops, which take about as long as those of single runs.
+	laneArray = 16
+	// laneWork is the most elements that a step may compute in a lane. Lanes gain beyond what single runs make as a whole,
+	// but less, and compiling takes ever longer to pay.
+	laneWork = 24576
 )
 
 // laneCall is a program of lanes with its machine.
@@ -367,7 +373,7 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 	}
 	m.tol = form.Tolerance
 	step := m.forward()
-	if !everyLane(step) || elements(step, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+	if !everyLane(step) || !gains(step) {
 		return t
 	}
 	if push != nil {
@@ -419,7 +425,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
 	m.tol = form.Tolerance
 	step, _ := m.forward()
-	if !everyLane(step) || elements(step, solvers.LaneCount) > solvers.LaneCount*solvedWork {
+	if !everyLane(step) || !gains(step) {
 		return t
 	}
 	if push != nil {
@@ -530,6 +536,21 @@ func (l *Lanes) unsow(bar []float64, lane int) {
 func everyLane(t *tape.Tape) bool {
 	each := tape.PerLane(t)
 	return !slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return !each[o.Value] })
+}
+
+// gains reports whether steps by t are faster in lanes: whether it is no longer than laneWork, and takes no more than
+// three quarters of its time in loops.
+func gains(t *tape.Tape) bool {
+	elements, all, loops := 0, 0, 0
+	for i := range t.Instrs {
+		n := t.Instrs[i].Shape.Size()
+		work := n * vm.Weight(t.Instrs[i].Op)
+		elements, all = elements+n, all+work
+		if n > laneArray {
+			loops += work
+		}
+	}
+	return elements <= laneWork && 4*loops <= 3*all
 }
 
 // compile compiles t.
@@ -844,14 +865,14 @@ func take(bars [][]float64, at int, to []float64, width int) int {
 	return at
 }
 
-// measured adds the norm of the error to the outputs of a step: the sums of solvers.Tolerance.Norm, in root mean
-// square. Where a scale is not finite, it is NaN.
+// measured adds the norm of the error to the outputs of a step: that of solvers.Tolerance.Norm, in root mean square.
+// Where a scale is not finite, it is NaN.
 func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
 	var square [8]tape.Value
 	for i := range square {
 		square[i] = m.zero
 	}
-	n := 0
+	n, most := 0, m.zero
 	for _, r := range m.rows {
 		if r.state == "" {
 			continue
@@ -872,12 +893,17 @@ func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
 			} else {
 				square[n&7] = m.b.Op3(tape.FMA, x, x, square[n&7])
 			}
+			most = m.b.Op2(tape.Max, most, x)
 			n++
 		}
 	}
 	add, s := m.b.Add, square
 	tree := add(add(add(s[0], s[4]), add(s[2], s[6])), add(add(s[1], s[5]), add(s[3], s[7])))
-	m.output(tapec.Primal, "norm", m.b.Op1(tape.Sqrt, m.b.Div(tree, m.b.Scalar(float64(n)))), 1, nil)
+	norm := m.b.Op1(tape.Sqrt, m.b.Div(tree, m.b.Scalar(float64(n))))
+	if limit := m.tol.Most; limit > 0 && float64(n) >= limit*limit { // with fewer states it is no more than the mean
+		norm = m.b.Op2(tape.Max, norm, m.b.Div(most, m.b.Scalar(limit)))
+	}
+	m.output(tapec.Primal, "norm", norm, 1, nil)
 }
 
 // combined returns the estimate of a pair of sums, as Tableau.E3 says: |e5|·(|e5|/√(e5² + 0.01 e3²)), in ratios.
