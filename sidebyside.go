@@ -31,9 +31,13 @@ type Lanes struct {
 // LaneCount is how many runs Lanes makes at a time.
 const LaneCount = solvers.LaneCount
 
-// solvedPairs is how many states times objectives the gradients of Rosenbrock runs with full matrices may have. Single
-// runs have the lanes for the objectives; beyond about this many they are quicker.
-const solvedPairs = 32
+// solvedPairs is how many states times objectives the gradients of Rosenbrock runs with full matrices may have, where
+// there are more than solvedFew objectives. Single runs have the lanes for the objectives; beyond about this many they
+// are quicker.
+const (
+	solvedPairs = 32
+	solvedFew   = 4
+)
 
 // Lanes returns what runs the model for sets of values with the names of those in the options; with derivatives if
 // gradient. It is nil where nothing is gained, or where single runs can do what it cannot: it takes methods with
@@ -125,8 +129,9 @@ func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
 	forms := r.solver.Side()
 	steps := make([]solvers.LaneStepper, len(forms))
 	for k, form := range forms {
+		n := len(r.objectives)
 		if form == nil || l.back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil && form.Full() &&
-			r.model.system.States()*len(r.objectives) > solvedPairs {
+			n > solvedFew && r.model.system.States()*n > solvedPairs {
 			continue
 		}
 		if step := r.problem.Lanes(values, slopes, form, first); step != nil {

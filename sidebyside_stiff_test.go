@@ -112,6 +112,33 @@ y' = -y*b + 0.1*x
 objective J = sum_at([0.3, 0.5*a, 1.3], x*y)
 objective K = integral(exp(-t)*x)
 `,
+	"all on all": `
+time t from 0 to 2
+param a = 1.5, b = 1, c = 1.5, d = 1
+state u[10] = [0.1*d + 0.05*i for i in 1:10]
+u[i]' = u[i]*(a - 300*b*i*u[i] - c*sum(u)) + 1e-3*d for i in 1:10
+objective J[i] = final(u[i]) for i in 1:4
+`,
+	"organs": organs(17),
+}
+
+// organs is a drug in that many organs around the blood, each a state of its own.
+func organs(n int) string {
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	var b, out strings.Builder
+	b.WriteString("time t from 0 to 4\nparam a = 1.5, b = 1, c = 1.5, d = 1\nstate gut = d, blood = 0\ngut' = -a*gut\n")
+	for i := range n - 2 {
+		flow, volume := math.Pow(10, 2*r.Float64()-1), math.Pow(10, 2*r.Float64()-2)
+		fmt.Fprintf(&b, "state o%d = 0\no%d' = %.3g*b*(blood/%.3g - o%d)", i, i, flow/volume, 0.5+r.Float64(), i)
+		if i%7 == 0 {
+			fmt.Fprintf(&b, " - 5*c*o%d/(0.01 + o%d)", i, i)
+		}
+		fmt.Fprintf(&out, " + %.3g*b*(o%d - blood)", flow, i)
+		b.WriteString("\n")
+	}
+	b.WriteString("blood' = a*gut" + out.String() + "\nobjective J = final(blood) + final(o0)\n")
+	b.WriteString("objective K = integral(o1)\n")
+	return b.String()
 }
 
 func TestSideBySideRosenbrock(t *testing.T) {
@@ -142,6 +169,24 @@ func TestSideBySideRosenbrock(t *testing.T) {
 	}
 }
 
+// TestSideBySideNorm has so many states that a mean over them is not all that bounds the error of a step.
+func TestSideBySideNorm(t *testing.T) {
+	t.Parallel()
+	m, err := odes.Parse("m.ode", organs(40), odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, method := range []string{"rodas5p", "auto"} {
+		for _, mode := range laneModes[:2] {
+			opts := odes.Options{Wrt: []string{"a", "c"}, Settings: tangents(mode, method)}
+			n := 5 + 4*i
+			if got := sideBySide(t, m, opts, n, true, laneValues); got != n {
+				t.Errorf("%s, %s: %d of %d in lanes", method, mode, got, n)
+			}
+		}
+	}
+}
+
 // TestSideBySideTies has two rows that are equally good for a pivot, in nearly every step. No program serves there, so
 // solvers make the steps, and from some number of them on whole runs.
 func TestSideBySideTies(t *testing.T) {
@@ -169,8 +214,11 @@ solver { method = rodas5p  rtol = 1e-8 }
 	}
 }
 
-// TestSideBySideRandom draws stiff models of up to eight states and makes many members of each. The linear part of the
-// rates has large elements everywhere, so that the pivots of members differ.
+// skewSizes are numbers of states of models that skewModel draws.
+var skewSizes = []int{1, 2, 3, 4, 5, 6, 7, 8, 12, 17}
+
+// TestSideBySideRandom draws stiff models and makes many members of each. The linear part of the rates has large
+// elements everywhere, so that the pivots of members differ.
 func TestSideBySideRandom(t *testing.T) {
 	t.Parallel()
 	models, members := 40, 60
@@ -181,7 +229,7 @@ func TestSideBySideRandom(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(seed), 11))
-			text := skewModel(r, 1+seed%8)
+			text := skewModel(r, skewSizes[seed%len(skewSizes)])
 			m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 			if err != nil {
 				t.Fatal(err, text)

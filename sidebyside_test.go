@@ -478,6 +478,15 @@ solver { method = dopri5 }
 	}
 }
 
+// scalars are that many states that are no array.
+func scalars(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "state u%d = 1\nu%d' = -%d*k*u%d\n", i, i, 1+i%3, i)
+	}
+	return b.String()
+}
+
 // TestNotSideBySide has models that lanes do not take.
 func TestNotSideBySide(t *testing.T) {
 	t.Parallel()
@@ -486,7 +495,12 @@ func TestNotSideBySide(t *testing.T) {
 		"implicit": "x' = 1 - k*x\nobjective J = final(x)\nsolver { method = radau5 }\n",
 		"pairs": "x' = sum(u) - k*x\nstate u[7] = 1\nu' = -1e3*u*sum(u)*x\n" +
 			"objective J[i] = final(u[i]) for i in 1:5\nsolver { method = rodas5p }\n",
-		"many": "x' = 1 - k*x\nstate u[17] = 1\nu' = -u*x\nobjective J = final(x)\n",
+		"many objectives": "x' = sum(u) - k*x\nstate u[11] = 1\nu' = -1e3*u*sum(u)*x\n" +
+			"objective J[i] = final(u[i]) for i in 1:5\nsolver { method = rodas5p }\n",
+		"long arrays": "x' = 1 - k*x\nstate u[17] = 1\nu' = k*u*(1 - u)/(1 + x) - u*x\nobjective J = final(x)\n",
+		"functions": "x' = 1 - k*x\nstate u[6] = 1\n" +
+			"u[i]' = sum(sin(u[j] - u[i]) for j in 1:6) for i in 1:6\nobjective J = final(x)\n",
+		"very many": "x' = 1 - k*x\n" + scalars(64) + "objective J = final(x)\n",
 	} {
 		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\n"+text, odes.ParseOptions{})
 		if err != nil {
