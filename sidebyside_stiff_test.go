@@ -291,7 +291,7 @@ func skewModel(r *rand.Rand, n int) string {
 
 // BenchmarkSideBySide is the time of the gradient of one objective, in lanes and alone: one operation is a member.
 func BenchmarkSideBySide(b *testing.B) {
-	of := map[string][]string{"robertson": {"A_T"}, "hires": {"dose"}, "oregonator": {"X_T"}}
+	of := map[string][]string{"robertson": {"A_T"}, "hires": {"dose"}, "oregonator": {"X_T"}, "pollution": {"ozone"}}
 	for _, method := range []string{"rodas5p", "auto"} {
 		stiffBeside(b, method, "adjoint", of)
 	}
@@ -301,6 +301,7 @@ func BenchmarkSideBySide(b *testing.B) {
 func stiffBeside(b *testing.B, method, mode string, of map[string][]string) {
 	around := map[string]float64{
 		"k1": 0.04, "k2": 3e7, "k3": 1e4, "p1": 1.71, "p5": 8.75, "p10": 280, "s": 77.27, "w": 0.161, "q": 8.375e-6,
+		"k4": 8.6e-4, "k5": 8.2e-4, "k6": 1.5e4,
 	}
 	for _, model := range []struct {
 		name   string
@@ -309,6 +310,7 @@ func stiffBeside(b *testing.B, method, mode string, of map[string][]string) {
 		{"robertson", []string{"k1", "k2", "k3"}},
 		{"hires", []string{"p1", "p5", "p10"}},
 		{"oregonator", []string{"s", "w", "q"}},
+		{"pollution", []string{"k4", "k5", "k6"}},
 	} {
 		m, err := odes.ParseFile("examples/" + model.name + "/" + model.name + ".ode")
 		if err != nil {

@@ -81,6 +81,7 @@ func BenchmarkSideBySideTangentsStiff(b *testing.B) {
 		"robertson":  {"A_T", "B_T", "C_T"},
 		"hires":      {"Pr_T", "Pfr_T", "PrX_T", "PfrX_T", "PrX2_T", "PfrX2_T", "PfrXE_T", "E_T"},
 		"oregonator": {"X_T", "Y_T", "Z_T"},
+		"pollution":  {"ozone", "NO2_T", "exposure"},
 	}
 	for _, mode := range laneModes[1:] {
 		for _, method := range []string{"rodas5p", "auto"} {

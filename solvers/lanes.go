@@ -10,7 +10,7 @@ import (
 // LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.
 const (
 	LaneCount  = 8
-	LaneStates = 64
+	LaneStates = wholeStates
 )
 
 // LaneRows says where the numbers of a step are in a block: a step of LaneCount runs, laid out [row][lane].

@@ -88,8 +88,8 @@ const (
 	// laneArray is the most elements of an array whose copies for all lanes machine code has in registers. Those of
 	// longer ones are loops, which take about as long as those of single runs.
 	laneArray = 16
-	// laneWork is the most elements that a step may compute in a lane. Lanes gain beyond what single runs make as a whole,
-	// but less, and compiling takes ever longer to pay.
+	// laneWork is the most elements that a step may compute in a lane. Lanes gain beyond what single runs make as a
+	// whole, but less, and compiling takes ever longer to pay.
 	laneWork = 24576
 )
 
@@ -538,8 +538,8 @@ func everyLane(t *tape.Tape) bool {
 	return !slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return !each[o.Value] })
 }
 
-// gains reports whether steps by t are faster in lanes: whether it is no longer than laneWork, and takes no more than
-// three quarters of its time in loops.
+// gains reports whether steps by t are faster in lanes: whether it is no longer than laneWork, and takes no more than two
+// thirds of its time in loops.
 func gains(t *tape.Tape) bool {
 	elements, all, loops := 0, 0, 0
 	for i := range t.Instrs {
@@ -550,7 +550,7 @@ func gains(t *tape.Tape) bool {
 			loops += work
 		}
 	}
-	return elements <= laneWork && 4*loops <= 3*all
+	return elements <= laneWork && 3*loops <= 2*all
 }
 
 // compile compiles t.
