@@ -110,12 +110,12 @@ type LaneStepper interface {
 	// guard, the least and the largest of the ρ, and of the truths. The last are NaN where some ρ is not finite. The
 	// result is nil where guards cannot be read so.
 	ReadGuards(block []float64) []float64
-	// ReadSamples reads what is to be largest at the Samples of a step in all lanes, with derivatives at the very times:
-	// within no limits. The rows of the dense output have been made. Its result is laid out [row][lane] and stays until
-	// the next call: the values at each sample, and then their rates. Behind these are, for each expression, 1 where it
-	// only rises from sample to sample, -1 where it only falls, and else another number; and then the largest and the
-	// least of the values. It only rises or falls where the slopes say so, and the cubics between them turn nowhere. The
-	// result is nil where nothing can be read so.
+	// ReadSamples reads what is to be largest at the Samples of a step in all lanes, with derivatives at the very
+	// times: within no limits. The rows of the dense output have been made. Its result is laid out [row][lane] and
+	// stays until the next call: the values at each sample, and then their rates. Behind these are, for each
+	// expression, 1 where it only rises from sample to sample, -1 where it only falls, and else another number; and
+	// then the largest and the least of the values. It only rises or falls where the slopes say so, and the cubics
+	// between them turn nowhere. The result is nil where nothing can be read so.
 	ReadSamples(block []float64) []float64
 	// Exchanged tells how rows were exchanged, as LU.Keep writes it, in a step of a lane whose Serve was 0.
 	Exchanged(lane int, exchanges []float64)
