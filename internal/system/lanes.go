@@ -538,8 +538,8 @@ func everyLane(t *tape.Tape) bool {
 	return !slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return !each[o.Value] })
 }
 
-// gains reports whether steps by t are faster in lanes: whether it is no longer than laneWork, and takes no more than two
-// thirds of its time in loops.
+// gains reports whether steps by t are faster in lanes: whether it is no longer than laneWork, and takes no more than
+// two thirds of its time in loops.
 func gains(t *tape.Tape) bool {
 	elements, all, loops := 0, 0, 0
 	for i := range t.Instrs {

@@ -498,8 +498,9 @@ func (m *stepMaker) steady(heights *tape.Tape, e, ed []map[string]tape.Value) {
 		ways, most, least = append(ways, way), append(most, hi), append(least, lo)
 	}
 	for k, list := range [][]tape.Value{ways, most, least} {
+		of := []string{"way.", "most.", "least."}[k]
 		for i, o := range heights.Outputs {
-			m.output(tapec.Primal, []string{"way.", "most.", "least."}[k]+o.Name, list[i], heights.Shape(o.Value).Size(), nil)
+			m.output(tapec.Primal, of+o.Name, list[i], heights.Shape(o.Value).Size(), nil)
 		}
 	}
 }
