@@ -181,6 +181,9 @@ func TestSideBySidePeaks(t *testing.T) {
 						if !own && i != k%4 {
 							continue
 						}
+						if name == "all on all" && solves && mode == "adjoint" { // it has too many objectives, with these
+							continue
+						}
 						opts, gradient := odes.Options{Settings: list}, mode != "values"
 						if gradient {
 							opts.Settings = append(slices.Clone(list), odes.Setting{Key: "sens.mode", Value: mode})
