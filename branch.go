@@ -22,7 +22,7 @@ type Branch struct {
 	Units       []string // of these; "" for none
 	Places      []Place  // in the order in which they were found
 	// End says why the branch ends: at a "bound" of the range, because it is "closed", "long" (more places are not
-	// sought) or "lost" (no step was short enough).
+	// sought), "lost" (no step was short enough) or "unbounded" (states grow without bound as the param nears the last X).
 	End   string
 	Steps int // that were tried
 }
@@ -46,6 +46,7 @@ var (
 	placeKinds = map[steady.Kind]string{steady.Fold: "fold", steady.Hopf: "hopf", steady.Crossing: "crossing"}
 	branchEnds = map[steady.End]string{
 		steady.AtBound: "bound", steady.Closed: "closed", steady.TooLong: "long", steady.Lost: "lost",
+		steady.Unbounded: "unbounded",
 	}
 )
 

@@ -73,8 +73,14 @@ func (v *sweep) steady(ctx context.Context, m *odes.Model, of string) (plot.Pict
 			notes = append(notes, fmt.Sprintf("%s at %s = %s", x.Kind, v.name, short(x.X, 8)))
 		}
 	}
-	if b.End == "lost" {
+	switch b.End {
+	case "lost":
 		notes = append(notes, "the branch could not be followed further")
+	case "long":
+		notes = append(notes, "the branch goes on: more places are not sought")
+	case "unbounded":
+		at := short(b.Places[len(b.Places)-1].X, 8)
+		notes = append(notes, fmt.Sprintf("steady states grow without bound as %s nears %s", v.name, at))
 	}
 	return p, strings.Join(notes, "\n"), nil
 }

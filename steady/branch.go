@@ -44,10 +44,11 @@ type End uint8
 
 // The ends.
 const (
-	AtBound End = iota // the number is at an end of its range
-	Closed             // back at the start
-	TooLong            // so many places that more are not sought
-	Lost               // no step is short enough
+	AtBound   End = iota // the number is at an end of its range
+	Closed               // back at the start
+	TooLong              // so many places that more are not sought
+	Lost                 // no step is short enough
+	Unbounded            // the states grow without bound as the number nears a value: that of the last place
 )
 
 // Branch are the steady states that hang together with the first, in the order in which they were found.
@@ -98,8 +99,10 @@ type brancher struct {
 	places   []int32 // of the entries of Plan.Matrix, then of the column, then of the row
 	values   []float64
 	rows     []int32
+	cols     []int32
 	scales   []float64 // of rows
 	size     []float64 // [N+1] the scale of each unknown: lengths along the branch are in these units
+	units    []float64 // about these, powers of two: of columns
 	far      []float64
 
 	y0, d0   []float64
@@ -127,9 +130,15 @@ func (b *brancher) prepare() {
 	pattern, at := linalg.NewPattern(n+1, rows, cols)
 	b.places, b.values = at, make([]float64, pattern.NonZeros())
 	b.rows = pattern.Rows
+	for col := range n + 1 {
+		for range pattern.Start[col+1] - pattern.Start[col] {
+			b.cols = append(b.cols, int32(col))
+		}
+	}
 	b.analysis, _ = linalg.Analyze(pattern, linalg.Options{})
 	b.lu = b.analysis.New()
 	b.scales, b.size, b.far = make([]float64, n+1), make([]float64, n+1), make([]float64, n)
+	b.units = make([]float64, n+1)
 	b.y0, b.d0 = make([]float64, n), make([]float64, len(b.d))
 	b.up, b.down, b.rhs = make([]float64, n), make([]float64, n), make([]float64, n+1)
 }
@@ -174,6 +183,9 @@ func (b *brancher) assemble(u, row []float64) (ok bool, err error) {
 		b.values[b.places[at]] += v
 		at++
 	}
+	for e, j := range b.cols {
+		b.values[e] = float64(b.values[e] * b.units[j])
+	}
 	clear(b.scales)
 	for e, i := range b.rows {
 		b.scales[i] = max(b.scales[i], math.Abs(b.values[e]))
@@ -194,6 +206,9 @@ func (b *brancher) solve(x []float64) {
 		x[i] *= b.scales[i]
 	}
 	b.lu.Solve(x, 1)
+	for i := range x {
+		x[i] *= b.units[i]
+	}
 }
 
 // product is the scalar product of two directions in units of the scales.
@@ -219,6 +234,10 @@ func (b *brancher) rescale(u []float64) {
 		b.size[i] = max(b.far[i], float64(1e-3*largest))
 	}
 	b.size[b.n] = b.width
+	for i, s := range b.size {
+		_, exp := math.Frexp(s)
+		b.units[i] = math.Ldexp(1, exp)
+	}
 }
 
 // along returns the row of the condition that a solution lies at a distance along direction v.
@@ -367,6 +386,8 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 	}
 	out.Places = append(out.Places, *p)
 	first := p
+	var ends asymptote
+	ends.since(b, out.Places)
 	longest := 2 / float64(b.o.Points)
 	h := longest / 8
 	for {
@@ -413,6 +434,10 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 			return nil, err
 		}
 		out.Places = append(append(out.Places, special...), *next)
+		if ends.nears(b, out) {
+			out.End = Unbounded
+			break
+		}
 		if last {
 			break
 		}
@@ -436,6 +461,43 @@ func (b *brancher) run(ctx context.Context, y []float64) (*Branch, error) {
 	}
 	out.Steps = b.tries
 	return out, nil
+}
+
+// asymptote tells where a branch nears a line of one number. Along it states grow by a share with each step, whatever
+// they have reached, so a branch would never end. The number soon differs by rounding alone, which looks like folds.
+type asymptote struct {
+	from   int       // the first of the places since which the number stands still
+	lo, hi float64   // the number since then
+	size   []float64 // the scales of the states there
+}
+
+// since begins with the last of the places.
+func (a *asymptote) since(b *brancher, places []Place) {
+	a.from = len(places) - 1
+	a.lo, a.hi = places[a.from].X, places[a.from].X
+	a.size = append(a.size[:0], b.size[:b.n]...)
+}
+
+// nears reports whether a state has grown much while the number stood still, now that out has a place more. It then
+// cuts the branch where that began: what follows is the same, until it is rounding.
+func (a *asymptote) nears(b *brancher, out *Branch) bool {
+	const (
+		still = 1e-10 // of the range
+		much  = 1e3   // times
+	)
+	next := out.Places[len(out.Places)-1]
+	a.lo, a.hi = min(a.lo, next.X), max(a.hi, next.X)
+	if !(a.hi-a.lo <= float64(still*b.width)) {
+		a.since(b, out.Places)
+		return false
+	}
+	for i, y := range next.Y {
+		if math.Abs(y) > float64(much*a.size[i]) {
+			out.Places = out.Places[:a.from+1]
+			return true
+		}
+	}
+	return false
 }
 
 // distance returns how far two places are from each other.

@@ -39,7 +39,10 @@ func BranchTable(w io.Writer, h Heading, b *odes.Branch, opts TableOptions) erro
 		case k == 0:
 			text = "start"
 		case k == len(places)-1:
-			text = map[string]string{"bound": "end", "closed": "closed", "long": "stopped", "lost": "lost"}[b.End]
+			text = map[string]string{
+				"bound": "end", "closed": "closed", "long": "stopped", "lost": "lost",
+				"unbounded": "end",
+			}[b.End]
 		}
 		kind.cells = append(kind.cells, text)
 		stable.cells = append(stable.cells, eigenvalue(x))
@@ -57,9 +60,18 @@ func BranchTable(w io.Writer, h Heading, b *odes.Branch, opts TableOptions) erro
 		cols = append(cols, c)
 	}
 	p.columns(append(cols, stable))
-	if b.End == "lost" {
+	why := ""
+	switch b.End {
+	case "lost":
+		why = "The branch could not be followed further: no step was short enough."
+	case "long":
+		why = "The branch goes on: more places are not sought."
+	case "unbounded":
+		why = "Steady states grow without bound as " + b.Param + " nears " + rounded(places[len(places)-1].X) + "."
+	}
+	if why != "" {
 		p.line("")
-		p.prose("The branch could not be followed further: no step was short enough.")
+		p.prose("%s", why)
 	}
 	return p.w.Flush()
 }
