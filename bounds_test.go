@@ -125,3 +125,45 @@ func wantBounds(t *testing.T, what string, got []diag.Diagnostic, want []string)
 		t.Errorf("%s: the warnings are %q, want %q", what, list, want)
 	}
 }
+
+// TestMembersOutsideBounds counts members that are outside of bounds: by what they set, by defaults in terms of it, by
+// single elements, and by what all of them have; with one warning for each param.
+func TestMembersOutsideBounds(t *testing.T) {
+	const model = `
+time t from 0 to 1
+param a = 1 in [0.01, 10], b = 1
+param c[2] = 1 in [0, 2]
+state x = 0
+x' = a + b + sum(c)
+`
+	const following = model + "param d = 2*b in [0, 8]\n"
+	for _, c := range []struct {
+		model string
+		set   string // a
+		name  string
+		want  []string
+	}{
+		{model, "", "a", []string{`"a" is outside its bounds [0.01, 10] in 10 of 20 members, as with 11`}},
+		{model, "", "b", nil},
+		{model, "20", "b", []string{`"a" is outside its bounds [0.01, 10] in 20 of 20 members, as with 20`}},
+		{model, "20", "a", []string{`"a" is outside its bounds [0.01, 10] in 10 of 20 members, as with 11`}},
+		{model, "", "c", []string{`"c" is outside its bounds [0, 2] in 18 of 20 members, as with 3`}},
+		{model, "", "c[2]", []string{`"c" is outside its bounds [0, 2] in 18 of 20 members, as with 3`}},
+		{model, "", "initial(x)", nil},
+		{following, "", "b", []string{`"d" is outside its bounds [0, 8] in 16 of 20 members, as with 10`}},
+		{following, "", "d", []string{`"d" is outside its bounds [0, 8] in 12 of 20 members, as with 9`}},
+	} {
+		m, err := odes.Parse("m.ode", c.model, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var set []odes.Assignment
+		if c.set != "" {
+			set = append(set, odes.Assignment{Name: "a", Values: []float64{20}})
+		}
+		got := m.Outside(set, 20, func(i int) []odes.Assignment {
+			return []odes.Assignment{{Name: c.name, Values: []float64{float64(i + 1)}}}
+		})
+		wantBounds(t, c.name, got, c.want)
+	}
+}

@@ -1,6 +1,9 @@
 package odes
 
 import (
+	"slices"
+	"strings"
+
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
@@ -62,6 +65,66 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 		}
 	}
 	return out, nil
+}
+
+// Outside warns of params that are outside of their bounds in some of n members: once for each param. Members set what
+// member returns, after set, and all of them the same names.
+func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment) []diag.Diagnostic {
+	bounded := m.system.Bounded()
+	if len(bounded) == 0 || n == 0 {
+		return nil
+	}
+	var ignored, l diag.List // mistakes in assignments are told by those who run members
+	counts, found, last := make([]int, len(bounded)), make([]float64, len(bounded)), make([]bool, len(bounded))
+	for i := range n {
+		own := member(i)
+		if i == 0 || !m.within(bounded, own, last) {
+			pt := m.point(slices.Concat(set, own), &ignored)
+			if ignored.Err() != nil {
+				return nil
+			}
+			for k, s := range bounded {
+				x, ok := pt.Beyond(s)
+				if last[k] = ok; ok && counts[k] == 0 {
+					found[k] = x
+				}
+			}
+		}
+		for k, outside := range last {
+			if outside {
+				counts[k]++
+			}
+		}
+	}
+	for k, s := range bounded {
+		if counts[k] > 0 {
+			m.explain.MembersBounds(s, found[k], counts[k], n, &l)
+		}
+	}
+	return l.All()
+}
+
+// within reports whether what a member sets is plainly within bounds, as it was for the member before: so the params are
+// not worked out, which would take a tenth of the time of small members.
+func (m *Model) within(bounded []*typecheck.Symbol, own []Assignment, before []bool) bool {
+	for k, s := range bounded {
+		if m.system.Follows(s) {
+			return false
+		}
+		for _, a := range own {
+			switch {
+			case a.Name == s.Name:
+				if before[k] || a.Unit != "" || slices.ContainsFunc(a.Values, func(x float64) bool {
+					return !(x >= s.Lo && x <= s.Hi)
+				}) {
+					return false
+				}
+			case strings.HasPrefix(a.Name, s.Name+"["):
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Priors lists the priors of the params, in file order.

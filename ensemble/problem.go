@@ -150,10 +150,10 @@ func (p *Problem) begins(i int) bool {
 	return p.warm && (i%chain == 0 || row > 0 && i%row == 0)
 }
 
-// Warnings returns what is to be told of all members: what the model says that they have no part in, and with warm
-// starts that nothing confirms what they find.
+// Warnings returns what is to be told of all members: what the model says that they have no part in, how many are
+// outside of bounds, and with warm starts that nothing confirms what they find.
 func (p *Problem) Warnings() []diag.Diagnostic {
-	list := p.Model.LeftOut(p.opts)
+	list := append(p.Model.LeftOut(p.opts), p.Model.Outside(p.opts.Set, p.points.n, p.Assign)...)
 	if !p.warm || p.Job.Trust || len(p.Table.Times) > 0 {
 		return list
 	}

@@ -68,6 +68,7 @@ func (s *Session) doEnsemble(ctx context.Context, w io.Writer, rest string) erro
 	if err := ensemble.Run(ctx, p, config); err != nil {
 		return err
 	}
+	s.diagnose(w, m.Outside(opts.Set, p.Table.Members, p.Assign))
 	if l.path == "" {
 		return report.EnsembleTable(w, s.heading(m), e, s.table())
 	}

@@ -98,6 +98,12 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 		return nil, "", fmt.Errorf("the range from %s to %s is empty; the smaller end comes first", short(lo, 6),
 			short(hi, 6))
 	}
+	if lo < symbol.Lo || hi > symbol.Hi {
+		defer func() {
+			note = strings.TrimPrefix(fmt.Sprintf("%s\nthe range reaches outside of the bounds [%s, %s] of %s", note,
+				short(symbol.Lo, 8), short(symbol.Hi, 8), name), "\n")
+		}()
+	}
 	points := sweepPoints
 	if by["points"] != "" {
 		if _, err := fmt.Sscanf(by["points"], "%d", &points); err != nil || points < 2 || points > 100000 {

@@ -216,6 +216,12 @@ func (x *Explainer) Bounds(pt *system.Point, l *diag.List) {
 	}
 }
 
+// MembersBounds warns that param s is outside of its bounds, at v among others, in so many of n members.
+func (x *Explainer) MembersBounds(s *typecheck.Symbol, v float64, outside, n int, l *diag.List) {
+	l.Warnf(typecheck.CodeBounds, s.Span, "%q is outside its bounds [%s, %s] in %d of %s, as with %s", s.Name,
+		diag.Number(s.Lo), diag.Number(s.Hi), outside, diag.Count(n, "member"), diag.Number(v))
+}
+
 // Peaks warns of largest values that have no derivative, once for each max_over, and returns how many these are.
 func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) (n int) {
 	said := map[int]bool{}

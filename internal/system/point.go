@@ -120,7 +120,7 @@ func (pt *Point) Move(to *Point) (cut []string) {
 
 // Beyond returns a value of s that is outside of its bounds, if there is one beside the numbers of its default.
 func (pt *Point) Beyond(s *typecheck.Symbol) (x float64, ok bool) {
-	if math.IsInf(s.Lo, -1) && math.IsInf(s.Hi, 1) {
+	if !bounded(s) {
 		return 0, false
 	}
 	declared, _ := s.Value.(*typecheck.Const)
@@ -131,6 +131,29 @@ func (pt *Point) Beyond(s *typecheck.Symbol) (x float64, ok bool) {
 		return x, true
 	}
 	return 0, false
+}
+
+// bounded reports whether a param has bounds.
+func bounded(s *typecheck.Symbol) bool { return !math.IsInf(s.Lo, -1) || !math.IsInf(s.Hi, 1) }
+
+// Bounded lists the params that have bounds.
+func (m *Model) Bounded() (list []*typecheck.Symbol) {
+	for _, s := range m.Checked.Params {
+		if bounded(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Follows reports whether the default of s reads other params.
+func (m *Model) Follows(s *typecheck.Symbol) bool {
+	for i := range m.Compiled.Defaults {
+		if d := &m.Compiled.Defaults[i]; d.Param == s {
+			return usesOthers(d)
+		}
+	}
+	return false
 }
 
 // cutFrom records that n elements of s, starting with element from, are set from outside.
