@@ -17,6 +17,18 @@ type dataTable struct {
 	*Table
 	units []units.Unit
 	texts []textColumn
+	// times and timeUnit are the column `time` as it is written, where that is converted to the time of the model; nil
+	// where it is not.
+	times    []float64
+	timeUnit units.Unit
+}
+
+// written returns column k as it is written: conditions on rows, in which numbers need no units, are about that.
+func (t *dataTable) written(k int) ([]float64, units.Unit) {
+	if t.times != nil && t.Columns[k] == "time" {
+		return t.times, t.timeUnit
+	}
+	return t.Data[k], t.units[k]
 }
 
 // textColumn is a column of texts.
@@ -113,14 +125,36 @@ func (c *checker) resolveData(e *entity) {
 			return
 		}
 	}
-	if c.model.Time != nil && !t.units[k].Same(c.model.Time.Type.Unit) {
-		c.unitErrorf(e.span, "column `time` of %q has unit %s, the time of the model %s", e.name, bracketed(t.units[k]),
-			bracketed(c.model.Time.Type.Unit))
+	if !c.modelTime(e, t, k) {
+		return
 	}
 	e.table = t
 	if c.variant == nil && common(e.data) {
 		c.tables[e.data] = t
 	}
+}
+
+// modelTime converts the times of a table, column k, to the unit of the time of the model, as numbers with a unit are.
+// It returns false after an error.
+func (c *checker) modelTime(e *entity, t *dataTable, k int) bool {
+	if c.model.Time == nil || t.units[k].Same(c.model.Time.Type.Unit) {
+		return true
+	}
+	from, to := t.units[k], c.model.Time.Type.Unit
+	if !from.SameDimension(to) {
+		c.unitErrorf(e.span, "column `time` of %q has unit %s, the time of the model %s", e.name, bracketed(from),
+			bracketed(to))
+		return c.unitMode == "off" || c.unitMode == "warn" // else what follows from these times is no news
+	}
+	t.times, t.timeUnit = t.Data[k], from
+	t.Data[k], t.units[k] = slices.Clone(t.times), to
+	factor, inverse := units.Factor(from, to), units.Factor(to, from)
+	for i, x := range t.Data[k] {
+		if t.Data[k][i] = float64(x * factor); factor < 1 && whole(inverse) { // which rounds once
+			t.Data[k][i] = x / inverse
+		}
+	}
+	return true
 }
 
 // common reports whether a table is the same in all experiments: nothing in it is named but columns of a file.

@@ -495,8 +495,11 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 		x.group = c.variant.group
 	}
 	for k, name := range t.Columns {
-		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: t.units[k]},
-			t.Span), Data: t.Data[k]}), t.Span)
+		d, u := t.written(k)
+		x = x.with(name, seal(&Const{
+			Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: u}, t.Span),
+			Data: d,
+		}), t.Span)
 	}
 	for _, col := range t.texts {
 		x = x.with(col.name, c.text(col.cells, types.Shape{n}, t.Span), t.Span)

@@ -329,14 +329,17 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 			if x.dose != nil && x.dose.from == g.table {
 				return c.inRow(x, k, e.Name.Span)
 			}
-			d := g.table.Data[k]
+			d, u := g.table.Data[k], g.table.units[k]
+			if x.place == placeWhere {
+				d, u = g.table.written(k)
+			}
 			if r := slices.IndexFunc(d, math.IsNaN); r >= 0 && x.place != placeWhere {
 				c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,
 					g.name, e.Name.Name).Relate(g.span, "declared here")
 			}
 			return seal(&Const{Base: at(types.Type{
 				Kind: types.Real, Shape: types.Shape{len(d)},
-				Unit: g.table.units[k],
+				Unit: u,
 			}, e.Span), Data: d})
 		}
 	}
