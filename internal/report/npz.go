@@ -116,6 +116,16 @@ func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
 		}
 		return x
 	}
+	if e := s.HessianErrors; e != nil && s.Settings.Errors {
+		if err := npyMember(z, "error_hessian", []int{m, c, c}, rows(e, c*c)); err != nil {
+			return err
+		}
+	}
+	if e := s.ProductErrors; e != nil && s.Settings.Errors {
+		if err := npyMember(z, "error_hvp", []int{m, c}, rows(e, c)); err != nil {
+			return err
+		}
+	}
 	if t := numbers(s.HessianTrusts); len(t) > 0 {
 		if err := npyMember(z, "trust_hessian", []int{m, c, c}, rows(t, c*c)); err != nil {
 			return err

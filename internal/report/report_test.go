@@ -227,6 +227,52 @@ func TestUncertainInJSON(t *testing.T) {
 	}
 }
 
+// TestUncertainSecond: JSON lists second derivatives that a table shows as ~0, and NPZ has their errors where these are
+// asked for.
+func TestUncertainSecond(t *testing.T) {
+	s := twice()
+	c := s.Columns
+	s.Settings.Errors = true
+	s.HessianErrors, s.ProductErrors = make([]float64, 3*c*c), make([]float64, 3*c)
+	s.HessianErrors[c*c+2*c+5], s.ProductErrors[c+1] = 2*math.Abs(s.Hessian[c*c+2*c+5]), 3*math.Abs(s.Products[c+1])
+	s.HessianErrors[c*c+5*c+2] = 1e-9 * math.Abs(s.Hessian[c*c+5*c+2])
+	var b bytes.Buffer
+	if err := sensJSON(&b, head, s, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Objectives []struct {
+			Hessian struct {
+				Variables []string
+				Uncertain map[string]map[string]float64
+			}
+			HVP struct{ Uncertain map[string]float64 }
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatalf("%v in %s", err, b.Bytes())
+	}
+	for i, o := range got.Objectives[:2] {
+		names, want := got.Objectives[0].Hessian.Variables, i
+		h, v := o.Hessian.Uncertain, o.HVP.Uncertain
+		if len(h) != want || len(v) != want {
+			t.Errorf("objective %d: uncertain are %v, %v", i, h, v)
+		} else if i == 1 && (len(h[names[2]]) != 1 || h[names[2]][names[5]] != s.HessianErrors[c*c+2*c+5] ||
+			v[names[1]] != s.ProductErrors[c+1]) {
+			t.Errorf("uncertain are %v, %v", h, v)
+		}
+	}
+	b.Reset()
+	if err := sensNPZ(&b, head, s, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	npz := readNPZ(t, b.Bytes())
+	if h, v := npz["error_hessian.npy"], npz["error_hvp.npy"]; h.shape != "(3, 12, 12,)" || v.shape != "(3, 12,)" ||
+		h.data[c*c+2*c+5] != s.HessianErrors[c*c+2*c+5] || v.data[c+1] != s.ProductErrors[c+1] {
+		t.Errorf("NPZ has errors %+v, %+v", h, v)
+	}
+}
+
 func TestNumbersReadBack(t *testing.T) {
 	for _, x := range []float64{
 		0, math.Copysign(0, -1), 1, -2, 0.1, 1.0 / 3, 1e-5, 9.99e-6, 1e-10, 5e-324, math.MaxFloat64, 1e15, 1e16,

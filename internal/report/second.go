@@ -129,6 +129,9 @@ func (j *jsonWriter) second(s *odes.Sensitivities, i int) {
 			}
 			j.raw("]")
 		}
+		if s.HessianErrors != nil {
+			j.uncertainPairs(s, i)
+		}
 		j.raw("}")
 	}
 	if s.Products != nil {
@@ -141,8 +144,52 @@ func (j *jsonWriter) second(s *odes.Sensitivities, i int) {
 			j.raw(", \"trust\": ")
 			j.grades(s.ProductTrusts[i*c : (i+1)*c])
 		}
+		if s.ProductErrors != nil {
+			names, errors := unsureOf(s, row, s.ProductErrors, s.ProductTrusts, i*c)
+			if len(names) > 0 {
+				j.raw(", \"uncertain\": ")
+				j.numbers(names, errors)
+			}
+		}
 		j.raw("}")
 	}
+}
+
+// uncertainPairs writes which elements of the Hessian of objective i are sound but small beside their estimated errors,
+// with these, by rows: {"a": {"a": 3e-17, "b": 1e-16}}.
+func (j *jsonWriter) uncertainPairs(s *odes.Sensitivities, i int) {
+	c, written := s.Columns, 0
+	for k, name := range elements(s.Variables) {
+		names, errors := unsureOf(s, s.Second(i)[k*c:(k+1)*c], s.HessianErrors, s.HessianTrusts, (i*c+k)*c)
+		if len(names) == 0 {
+			continue
+		}
+		if written == 0 {
+			j.raw(",\n                 \"uncertain\": {")
+		}
+		j.separate(written, "\n                  ")
+		written++
+		j.text(name)
+		j.raw(": ")
+		j.numbers(names, errors)
+	}
+	if written > 0 {
+		j.raw("}")
+	}
+}
+
+// unsureOf names the elements of a row, which has its errors and grades from at on, that are sound but small beside
+// their estimated errors, and lists these.
+func unsureOf(
+	s *odes.Sensitivities, row, errors []float64, trusts []odes.Trust, at int,
+) (names []string, list []float64) {
+	all := elements(s.Variables)
+	for k, x := range row {
+		if sound := trusts == nil || trusts[at+k] == odes.Sound; sound && unsure(x, errors[at+k]) {
+			names, list = append(names, all[k]), append(list, errors[at+k])
+		}
+	}
+	return names, list
 }
 
 // grades writes the grades of one number after the other.

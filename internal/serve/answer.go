@@ -271,6 +271,7 @@ func sensitivities(s *odes.Sensitivities, withLayout bool) answer {
 	add("hessian_errors", s.HessianErrors, rows, columns, columns)
 	graded("hessian_trusts", s.HessianTrusts, rows, columns, columns)
 	add("products", s.Products, rows, columns)
+	add("product_errors", s.ProductErrors, rows, columns)
 	graded("product_trusts", s.ProductTrusts, rows, columns)
 	return answer{head: h, arrays: arrays}
 }

@@ -281,6 +281,16 @@ class Objective:
         return _ByVariable(self._part("errors"), self._shape, self._layout.variables)
 
     @property
+    def d2_error(self) -> Mapping[tuple[str, str], Number]:
+        """Estimated errors of second derivatives, shaped like d2."""
+        return _ByPair(self._part("hessian_errors"), self._shape, self._layout.variables)
+
+    @property
+    def product_error(self) -> Array:
+        """Estimated errors of the product, shaped like it."""
+        return self._part("product_errors").reshape((*self._shape, -1))
+
+    @property
     def remarks(self) -> list[str]:
         """What there is to say of its value, such as why there is none."""
         names = elements(self.name, self._shape)
