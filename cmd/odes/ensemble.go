@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -307,9 +308,19 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 	defer out.discard()
 	result := &report.Ensemble{Problem: p, Statistics: ensemble.NewStatistics(&p.Table)}
 	config := ensemble.Config{Backend: ensemble.Local{Threads: f.Threads}}
+	part := f.Output + ".part"
 	if to.rows != nil {
-		if config.Journal, err = ensemble.OpenJournal(f.Output+".part", p); err != nil {
-			return &output.Error{Path: f.Output + ".part", Err: journalAdvice(err)}
+		if out.direct() { // nothing stands beside it, and nothing is kept
+			temp, err := os.CreateTemp("", "odes-*.part")
+			if err != nil {
+				return output.Wrap(f.Output, err)
+			}
+			temp.Close()
+			part = temp.Name()
+			defer os.Remove(part)
+		}
+		if config.Journal, err = ensemble.OpenJournal(part, p); err != nil {
+			return &output.Error{Path: part, Err: journalAdvice(err)}
 		}
 		defer config.Journal.Close()
 		if n := config.Journal.Len(); n > 0 && !c.quiet {
@@ -323,7 +334,7 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 	defer end()
 	if err := f.compute(c, result, config); err != nil {
 		if c.ctx.Err() != nil {
-			f.interrupted(c, to, result, config.Journal)
+			f.interrupted(c, to, result, config.Journal, out.direct())
 		}
 		return err
 	}
@@ -353,7 +364,7 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 			return err
 		}
 		if err := config.Journal.Remove(); err != nil {
-			return &output.Error{Path: f.Output + ".part", Err: err}
+			return &output.Error{Path: part, Err: err}
 		}
 		if c.quiet {
 			return ended(result)
@@ -416,8 +427,10 @@ func journalAdvice(err error) error {
 }
 
 // interrupted says what is kept.
-func (f *membersFlags) interrupted(c *call, to destination, e *report.Ensemble, j *ensemble.Journal) {
-	if j != nil {
+func (f *membersFlags) interrupted(
+	c *call, to destination, e *report.Ensemble, j *ensemble.Journal, direct bool,
+) {
+	if j != nil && !direct {
 		const say = "%d of %d parts are done and kept in %s.part; the same command goes on from there"
 		c.complain("kept", fmt.Sprintf(say, j.Len(), e.Problem.Chunks(), f.Output))
 	}

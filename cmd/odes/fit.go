@@ -77,6 +77,13 @@ func (k *fitCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
+	var saved *sink
+	if model != "" { // a fit that cannot be saved is not begun
+		if saved, err = c.open(model); err != nil {
+			return err
+		}
+		defer saved.discard()
+	}
 	out, err := c.open(output)
 	if err != nil {
 		return err
@@ -138,7 +145,7 @@ func (k *fitCmd) Run(c *call) error {
 		return err
 	}
 	if model != "" {
-		if err := k.save(c, model, source.Text, m, result); err != nil {
+		if err := k.save(c, saved, model, source.Text, m, result); err != nil {
 			return err
 		}
 	}
@@ -243,18 +250,18 @@ func (k *fitCmd) load(c *call) (m *odes.Model, source ensemble.Source, err error
 	return m, source, nil
 }
 
-// save writes the model with the estimates.
-func (k *fitCmd) save(c *call, path, text string, m *odes.Model, r *fit.Result) error {
+// save writes the model with the estimates to out, which is called path.
+func (k *fitCmd) save(c *call, out *sink, path, text string, m *odes.Model, r *fit.Result) error {
 	fitted, left := repl.WithValues(m, text, r.Assignments())
 	if old, err := parser.Format(path, text); err == nil && old == text { // it stays in its standard form
 		if formatted, err := parser.Format(path, fitted); err == nil {
 			fitted = formatted
 		}
 	}
-	if err := c.write(path, func(w io.Writer) error {
-		_, err := io.WriteString(w, fitted)
-		return err
-	}); err != nil {
+	if _, err := io.WriteString(out, fitted); err != nil {
+		return out.failure(err)
+	}
+	if err := out.commit(); err != nil {
 		return err
 	}
 	for _, a := range left {

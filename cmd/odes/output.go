@@ -45,6 +45,9 @@ func (c *call) open(path string) (*sink, error) {
 	return &sink{f, f}, err
 }
 
+// direct reports whether the output is a device or a pipe.
+func (s *sink) direct() bool { return s.file != nil && s.file.Direct() }
+
 // commit makes the output appear.
 func (s *sink) commit() error {
 	if s.file == nil {

@@ -105,6 +105,9 @@ func (f *File) create() (err error) {
 	return err
 }
 
+// Direct reports whether the output is a device or a pipe, which is written as it is.
+func (f *File) Direct() bool { return f.direct }
+
 var errIsInput = errors.New("what is written there was read from this file; choose another name")
 
 // follow returns where the links at path lead, if to nothing yet. What is no file keeps its name: that to which
