@@ -2,6 +2,8 @@ package odes
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -52,16 +54,41 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	return s.Solve(ctx, opts.Times)
 }
 
-// ascending reports times that do not ascend.
+// ascending reports times that do not ascend, or are none.
 func ascending(times []float64) error {
-	for i := 1; i < len(times); i++ {
-		if !(times[i] >= times[i-1]) {
-			var l diag.List
+	var l diag.List
+	for i, t := range times {
+		switch {
+		case math.IsNaN(t):
+			l.Errorf(CodeSetting, source.Span{}, "the times to report at are numbers, and one of them is nan")
+		case i > 0 && t < times[i-1]:
 			l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
-			return l.Err()
+		}
+		if err := l.Err(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// missed notes how many of the times asked for a run did not reach.
+func missed(asked, reached []float64) []diag.Diagnostic {
+	n, k := 0, 0
+	for _, t := range asked {
+		for k < len(reached) && reached[k] < t {
+			k++
+		}
+		if k == len(reached) || reached[k] > t {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []diag.Diagnostic{{
+		Code: CodeOutside, Level: diag.Note,
+		Message: fmt.Sprintf("%s to report at outside of the run: left out", diag.Count(n, "time")),
+	}}
 }
 
 // Set gives parameters (or initial values) other values for the runs to come, as that of a Runner does.
@@ -97,6 +124,7 @@ func (s *Simulator) Solve(ctx context.Context, times []float64) (*Solution, erro
 	if err := s.judge(ctx, out); err != nil {
 		return nil, s.refused(err)
 	}
+	out.Warnings = append(out.Warnings, missed(times, out.T)...)
 	return out, nil
 }
 

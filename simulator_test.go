@@ -188,3 +188,46 @@ func TestSimulatorOrders(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesOutside: times that a run does not reach are counted in a note, and what is no number is refused.
+func TestTimesOutside(t *testing.T) {
+	const model = "time t from 0 to 10\nstate x = 1\nx' = -x\nevent low when x < 0.1 { stop }"
+	m, err := odes.Parse("m.ode", model, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Simulator(odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		times []float64
+		note  string
+	}{
+		{nil, ""},
+		{[]float64{}, ""},
+		{[]float64{0, 1, 1, 2}, ""},
+		{[]float64{-1, 1}, "1 time to report at outside of the run: left out"},
+		{[]float64{1, 5, 30, math.Inf(1)}, "3 times to report at outside of the run: left out"}, // it is stopped at 2.3
+		{[]float64{30}, "1 time to report at outside of the run: left out"},
+	} {
+		r, err := s.Solve(t.Context(), c.times)
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := ""
+		for _, d := range r.Warnings {
+			if d.Code == odes.CodeOutside {
+				note += d.Message
+			}
+		}
+		if note != c.note {
+			t.Errorf("times %v: %q, want %q", c.times, note, c.note)
+		}
+	}
+	for _, times := range [][]float64{{math.NaN()}, {1, math.NaN()}, {math.NaN(), 1}, {2, 1}} {
+		if _, err := s.Solve(t.Context(), times); err == nil {
+			t.Errorf("times %v are not refused", times)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
@@ -28,11 +27,7 @@ func (r *runCmd) Run(c *call) error {
 			return nil
 		},
 		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Solution, error) {
-			result, err := m.Solve(ctx, o)
-			if err == nil {
-				result.Warnings = append(result.Warnings, missed(asked, result.T)...)
-			}
-			return result, err
+			return m.Solve(ctx, o)
 		},
 		write:    func(f *report.Format) report.Writer[*odes.Solution] { return f.Solution },
 		failed:   func(f *report.Format) report.Failure { return f.FailedSolution },
@@ -47,25 +42,4 @@ func (r *runCmd) Run(c *call) error {
 		return status(exitRun)
 	}
 	return nil
-}
-
-// missed notes how many of the times asked for the run did not reach.
-func missed(asked, got []float64) []diag.Diagnostic {
-	reached := map[float64]bool{}
-	for _, t := range got {
-		reached[t] = true
-	}
-	n := 0
-	for _, t := range asked {
-		if !reached[t] {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return []diag.Diagnostic{{
-		Code: odes.CodeOutside, Level: diag.Note,
-		Message: fmt.Sprintf("%s given by --times outside of the run: left out", count(n, "time")),
-	}}
 }
