@@ -120,3 +120,36 @@ func mend(text string) (m *odes.Model, mended string, steps int) {
 	}
 	return nil, text, steps
 }
+
+// TestConversionOfPart: `as` behind the last operand of a quotient is told how all of it is converted.
+func TestConversionOfPart(t *testing.T) {
+	const model = "time t : [h] from 0 to 1\nparam V = 3 [L]\nstate A = 1 [mg]\nA' = -0.1 [1/h]*A\noutput c = "
+	for text, want := range map[string]string{
+		"A/V as [ug/L]":   "write (A/V) as [ug/L]",
+		"(A/V as [ug/L])": "write (A/V) as [ug/L]",
+		"A/(V as [ug])":   "the dimensions differ",
+	} {
+		_, err := odes.Parse("m.ode", model+text, odes.ParseOptions{})
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(want, "write") != strings.Contains(err.Error(), "write (") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestInitialNotFinite: an initial value that is no number is told at its place.
+func TestInitialNotFinite(t *testing.T) {
+	for _, text := range []string{"nan", "a/0", "1/a - 1/a"} {
+		m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam a = 0\nstate y = 1, x = "+text+"\nx' = -x\ny' = -y\n",
+			odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Solve(t.Context(), odes.Options{})
+		list := diag.Of(err)
+		if len(list) == 0 || !strings.Contains(list[0].Message, "the initial value of x is NaN") ||
+			list[0].Span.Text() != text {
+			t.Errorf("x = %s: %v", text, err)
+		}
+	}
+}

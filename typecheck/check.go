@@ -84,6 +84,7 @@ type checker struct {
 	inlining      []*ast.Fn
 	resolving     []*entity
 	unitMode      string
+	operand       *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
 
 	sparse map[Expr]*sparse              // the values that are sparse matrices
 	letOf  map[Expr]*entity              // by value: the let that has it and has no unit of its own

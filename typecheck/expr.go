@@ -122,7 +122,11 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 		return bad(e.Span)
 	}
 	x.sparse = e.Op == ast.MatMul
-	a, b := c.expr(x, e.X), c.expr(x, e.Y)
+	a := c.expr(x, e.X)
+	if _, converts := e.Y.(*ast.As); converts {
+		c.operand = e
+	}
+	b := c.expr(x, e.Y)
 	switch e.Op {
 	case ast.And, ast.Or:
 		return c.logic(e.Op.String(), e.Span, a, b)

@@ -116,9 +116,29 @@ func (f *failure) nonFinite(e *solvers.NonFiniteError) {
 		if from, found := f.worker.NonFiniteGuards(e.T, e.Y, e.D, e.M); found {
 			f.move(d, from, causes(from), e.T)
 		}
+	case e.Stage < 0 && f.atStart(d, e):
 	default:
 		f.blame(d, f.worker, f.method, &e.Place)
 	}
+}
+
+// atStart says which initial value is not a finite number.
+func (f *failure) atStart(d *diag.Diagnostic, e *solvers.NonFiniteError) bool {
+	i := slices.IndexFunc(e.Y, func(v float64) bool { return v-v != 0 })
+	if i < 0 {
+		return false
+	}
+	name := f.model.StateName(i)
+	base, _, _ := strings.Cut(name, "[")
+	for _, s := range f.model.Checked.States {
+		if s.Name == base && s.Value != nil && !s.Value.Span().IsZero() {
+			d.Span = s.Value.Span()
+			d.Message = fmt.Sprintf("the initial value of %s is %s, which is not a finite number, at %s", name,
+				diag.Number(e.Y[i]), f.at(&e.Place))
+			return true
+		}
+	}
+	return false
 }
 
 // assigns says which assignment of a body made a number that is not finite, and why.
