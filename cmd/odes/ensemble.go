@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ type membersFlags struct {
 type ensembleCmd struct {
 	membersFlags
 	Ensemble string `placeholder:"NAME" help:"Use this ensemble block. --ensemble.n=100 sets a key of it."`
-	N        int    `short:"n" placeholder:"N" help:"Members: short for --ensemble.n."`
+	N        *int   `short:"n" placeholder:"N" help:"Members: short for --ensemble.n."`
 	Seed     uint64 `placeholder:"N" help:"Which values are drawn: short for --ensemble.seed."`
 	Points   string `placeholder:"NAME" help:"How values are drawn: {points}. Short for --ensemble.points."`
 	Rows     string `placeholder:"FILE" help:"Members are the rows of this CSV file; its columns have names of params."`
@@ -66,6 +67,12 @@ func (e *ensembleCmd) Run(c *call) error {
 
 // plan says which members there are.
 func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
+	members := 0
+	if e.N != nil {
+		if members = *e.N; members < 1 {
+			return usagef("-n takes a whole number from 1")
+		}
+	}
 	var list []odes.Setting
 	for _, s := range c.settings {
 		if strings.HasPrefix(s.Key, "ensemble.") {
@@ -76,7 +83,7 @@ func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
 		key   string
 		value any
 		given bool
-	}{{"n", e.N, e.N != 0}, {"seed", e.Seed, e.Seed != 0}, {"points", e.Points, e.Points != ""}} {
+	}{{"n", members, e.N != nil}, {"seed", e.Seed, e.Seed != 0}, {"points", e.Points, e.Points != ""}} {
 		if short.given {
 			list = append(list, odes.Setting{Key: "ensemble." + short.key, Value: fmt.Sprint(short.value)})
 		}
@@ -94,7 +101,7 @@ func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
 			return usagef("--rows names a table, and %s is named behind the model; choose one of these", axes[0].Name)
 		}
 		said.Draws = nil
-		if said.Names, said.Rows, err = readRows(e.Rows, &c.seen); err != nil {
+		if said.Names, said.Rows, err = readRows(m, e.Rows, &c.seen); err != nil {
 			return err
 		}
 	}
@@ -127,16 +134,30 @@ func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
 	return nil
 }
 
-// readRows reads a table of values.
-func readRows(path string, seen *input.Seen) (names []string, rows [][]float64, err error) {
+// readRows reads a table of values. A heading names what is set, and may have a unit: `V [mL]`.
+func readRows(m *odes.Model, path string, seen *input.Seen) (names []string, rows [][]float64, err error) {
 	t, err := data.ReadTable(input.Folder(filepath.Dir(path), seen), filepath.Base(path))
+	if errors.Is(err, fs.ErrNotExist) { // the path is that of the command
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return nil, nil, &odes.FileError{Path: path, Err: err}
 	}
-	for k, name := range t.Columns {
+	for k, head := range t.Columns {
 		column, err := t.Numbers(k)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, &odes.FileError{Path: path, Err: err}
+		}
+		name, unit, _ := strings.Cut(head, " [")
+		if name = strings.TrimSpace(name); slices.Contains(names, name) {
+			return nil, nil, &odes.FileError{Path: path, Err: fmt.Errorf("two columns are called %q", name)}
+		}
+		if unit != "" {
+			a, err := m.Convert(odes.Assignment{Name: name, Values: column, Unit: strings.TrimSuffix(unit, "]")})
+			if err != nil {
+				return nil, nil, &odes.FileError{Path: path, Err: fmt.Errorf("column %q: %w", head, err)}
+			}
+			column = a.Values
 		}
 		for i, x := range column {
 			if k == 0 {

@@ -94,6 +94,11 @@ func members(
 		if len(axes) > 0 {
 			return answer{}, badRequest("values of members are drawn or those of a table, not both")
 		}
+		for k, name := range r.Columns {
+			if slices.Contains(r.Columns[:k], name) {
+				return answer{}, badRequest("column %q is named twice", name)
+			}
+		}
 		said.Draws, said.Names, said.Rows, said.N = nil, r.Columns, [][]float64{}, 0
 		for row := range slices.Chunk(g.table, len(r.Columns)) {
 			said.Rows = append(said.Rows, row)
