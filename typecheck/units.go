@@ -360,7 +360,8 @@ func (c *checker) as(x context, e *ast.As) Expr {
 			"units of the names in it", bracketed(to))
 		return bad(e.Span)
 	case !from.SameDimension(to):
-		d := c.errorf(CodeUnit, e.Span, "cannot convert %s to %s: the dimensions differ", bracketed(from), bracketed(to))
+		d := c.errorf(CodeUnit, e.Span, "cannot convert %s to %s: the dimensions differ", bracketed(from),
+			bracketed(to))
 		if c.operand != nil && c.operand.Y == e {
 			d.Message += fmt.Sprintf("; `as` binds more tightly than operators: write (%s) as %s to convert all of it",
 				c.operand.X.Pos().To(e.X.Pos()).Text(), bracketed(to))
