@@ -22,7 +22,8 @@ type Branch struct {
 	Units       []string // of these; "" for none
 	Places      []Place  // in the order in which they were found
 	// End says why the branch ends: at a "bound" of the range, because it is "closed", "long" (more places are not
-	// sought), "lost" (no step was short enough) or "unbounded" (states grow without bound as the param nears the last X).
+	// sought), "lost" (no step was short enough) or "unbounded" (states grow without bound as the param nears the
+	// last X).
 	End   string
 	Steps int // that were tried
 }

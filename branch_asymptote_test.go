@@ -51,7 +51,8 @@ func specials(b *odes.Branch) (list []odes.Place) {
 }
 
 // TestBranchAsymptotes follows steady states that grow without bound as the param nears a value: where a loss
-// saturates, in the midst of other states of other sizes, after folds, and where growth comes to equal a loss. Branches end there.
+// saturates, in the midst of other states of other sizes, after folds, and where growth comes to equal a loss. Branches
+// end there.
 func TestBranchAsymptotes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 14))
 	size := func() float64 { return math.Pow(10, 4*rng.Float64()-2) }

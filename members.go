@@ -104,8 +104,8 @@ func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment
 	return l.All()
 }
 
-// within reports whether what a member sets is plainly within bounds, as it was for the member before: so the params are
-// not worked out, which would take a tenth of the time of small members.
+// within reports whether what a member sets is plainly within bounds, as it was for the member before: so the params
+// are not worked out, which would take a tenth of the time of small members.
 func (m *Model) within(bounded []*typecheck.Symbol, own []Assignment, before []bool) bool {
 	for k, s := range bounded {
 		if m.system.Follows(s) {

@@ -181,8 +181,8 @@ func TestSideBySidePeaks(t *testing.T) {
 						if !own && i != k%4 {
 							continue
 						}
-						if name == "all on all" && solves && mode == "adjoint" { // it has too many objectives, with these
-							continue
+						if name == "all on all" && solves && mode == "adjoint" {
+							continue // it has too many objectives, with these
 						}
 						opts, gradient := odes.Options{Settings: list}, mode != "values"
 						if gradient {

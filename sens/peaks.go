@@ -56,8 +56,8 @@ type Peak struct {
 	Held bool
 
 	at    place
-	until Spot // Held: where it was as large last
-	tied  Spot // where it is at Other
+	until Spot   // Held: where it was as large last
+	ties  []Spot // where the maxima are that are as large; not all, if they are many
 	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
 	// share is the weight of the latter.
 	behind                 place
@@ -97,7 +97,7 @@ func Spots(peaks []Peak) (list []Spot) {
 		tie := !math.IsNaN(p.Other)
 		if list = append(list, p.spot(p.at, p.timeBefore)); tie {
 			list[len(list)-1].Tie = true
-			list = append(list, p.tied)
+			list = append(list, p.ties...)
 		}
 		if p.share > 0 {
 			list = append(list, p.spot(p.behind, p.timeBehind))
@@ -199,7 +199,10 @@ type top struct {
 	nan   bool    // the expression was not a number somewhere
 	other float64 // value of the other maximum
 	low   float64 // the least value since the largest
-	size  float64 // the largest absolute value
+	// equal are other maxima that were as large as the largest, and heights their values.
+	equal   []Spot
+	heights []float64
+	size    float64 // the largest absolute value
 }
 
 // newPeakFinder returns nil when obj has no peaks. The error is that of a method without derivatives of its dense
@@ -584,6 +587,16 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 	}
 }
 
+// mostTies is how many maxima that are equally large are noted.
+const mostTies = 64
+
+// tie notes a maximum that is as large as the largest so far.
+func (t *top) tie(v float64, at Spot) {
+	if at.Tie = true; len(t.equal) < mostTies {
+		t.equal, t.heights = append(t.equal, at), append(t.heights, v)
+	}
+}
+
 // propose offers a maximum of expression j, and reports whether it is the largest so far.
 func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 	top := &c.tops[j]
@@ -595,10 +608,14 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 	case top.low < min(v, top.Value)-near: // the expression was smaller in between
 		if old := top.Value; v > old {
 			if old >= v-near {
-				top.Other, top.other, top.tied = top.T, old, top.spot(top.at, top.T)
+				top.Other, top.other = top.T, old
+				top.tie(old, top.spot(top.at, top.T))
 			}
-		} else if v >= old-near && v >= top.other {
-			top.Other, top.other, top.tied = t, v, top.spot(place{c.step, theta}, t)
+		} else if v >= old-near {
+			if v >= top.other {
+				top.Other, top.other = t, v
+			}
+			top.tie(v, top.spot(place{c.step, theta}, t))
 		}
 	}
 	switch {
@@ -632,10 +649,15 @@ func (c *peakFinder) final(m *solvers.Mark) {
 // peak returns the peak of expression j. It is not a number where the expression was not one somewhere.
 func (c *peakFinder) peak(j int) Peak {
 	top := c.tops[j]
-	if !(top.other >= top.Value-float64(c.tie*top.size)) {
+	least := top.Value - float64(c.tie*top.size)
+	if !(top.other >= least) {
 		top.Other = math.NaN()
 	}
-	top.tied.Tie = true
+	for i, s := range top.equal {
+		if top.heights[i] >= least {
+			top.ties = append(top.ties, s)
+		}
+	}
 	if top.nan {
 		top.Value = math.NaN()
 	}
