@@ -545,6 +545,26 @@ objective L = final(z)
 	}
 }
 
+// TestPeaksAtTheStart: a condition in what is largest that changes exactly at the start decides whether that is largest
+// before it changes.
+func TestPeaksAtTheStart(t *testing.T) {
+	for text, want := range map[string]string{
+		"if t > u then b else q":      "u",
+		"if x >= p then q else b":     "p initial(x)",
+		"if x >= 0.5*p then q else b": "",
+		"if t > u then q else q":      "",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 2\nparam u = 0, p = 1, b = 1, q = 2\nstate x = 1\nx' = -x\n"+
+			"objective J = max_over("+text+")\n", "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestCornersOfConditions: a condition with a kink where it is at its threshold is met on one side faster than on the
 // other, or not at all. Where what moves the kink moves the condition in proportion, it is met as on either side.
 func TestCornersOfConditions(t *testing.T) {

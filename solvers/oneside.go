@@ -285,8 +285,8 @@ func (s *Solver) edge() {
 					}
 				}
 			}
-			if s.same(modes[0], modes[1]) ||
-				!s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) && !(rests && s.bends(modes)) {
+			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }
+			if s.same(modes[0], modes[1]) || !g.Seen && !unlike() && !(rests && s.bends(modes)) {
 				continue
 			}
 		case !g.Crossing && rate < 0: // it leaves its threshold for the side where it waits

@@ -170,6 +170,8 @@ type Guard struct {
 	Affine bool
 	// Unknowns tells that ρ depends on algebraic unknowns.
 	Unknowns bool
+	// Seen tells that the mode is read otherwise than by rates: at any time, as by what is to be largest.
+	Seen bool
 	// Name is what messages call a mode: "if@12". Events have names of their own.
 	Name string
 }

@@ -16,6 +16,7 @@ func (w *Worker) Guards() []solvers.Guard {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way,
 			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.readsUnknowns(i),
+			Seen: g.Event < 0 && w.peaksRead(g.Mode),
 		}
 		switch {
 		case g.Event >= 0:
@@ -26,6 +27,16 @@ func (w *Worker) Guards() []solvers.Guard {
 		}
 	}
 	return list
+}
+
+// peaksRead reports whether element i of the modes is read by what is to be largest.
+func (w *Worker) peaksRead(i int) bool {
+	t := w.model.Compiled.Peaks
+	if t == nil || len(w.problem.Peaks) == 0 {
+		return false
+	}
+	_, reads := t.Input(w.model.modeAt(i).String())
+	return reads
 }
 
 // GuardValues implements solvers.System.
