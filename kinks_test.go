@@ -159,6 +159,13 @@ func TestKinksOfParams(t *testing.T) {
 	}
 }
 
+// TestKinksBesideDiscretes reads a tie of time and a param, with a discrete that params move and without.
+func TestKinksBesideDiscretes(t *testing.T) {
+	const tie = "time t from 0 to 3\nparam a = 2, p = 1\nstate x = 1\nx' = -x\nobjective L = sum_at([2], min(t, a))\n"
+	warnsOfKink(t, "no discrete", tie, true)
+	warnsOfKink(t, "one", tie+"discrete d = p\nevent e when x > (if d <= 1 then 2 else p) once { d = 0.5*d }", true)
+}
+
 // TestThresholdsOfModes compares params with what another condition of params chooses.
 func TestThresholdsOfModes(t *testing.T) {
 	for text, want := range map[string]bool{

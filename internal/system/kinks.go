@@ -769,6 +769,9 @@ func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
 	if d < 0 {
 		side = 1
 	}
+	if k.held { // params have moved by the first parts: what is equal to one must not move along with it
+		n = float64(math.Phi * float64(len(k.point.p)))
+	}
 	for _, in := range e.Tape().Inputs {
 		name := tapec.MustName(in.Name)
 		x, at := e.Input(in.Name), k.model.layout.part(name).offset
