@@ -83,7 +83,7 @@ type Spot struct {
 	Step    int
 	Theta   float64
 	T       float64
-	Tie     bool // it is one of two maxima that are equally large
+	Tie     bool // it is one of several maxima that are equally large
 }
 
 // Spots returns where peaks are read, in the order of the run: where each is largest, on both sides of a kink there,

@@ -72,7 +72,7 @@ type Kink struct {
 	Set bool
 	// Rests tells that it is a condition at whose threshold the run rests.
 	Rests bool
-	// Tie tells that it is one of two maxima, of which either may be the largest.
+	// Tie tells that it is one of several maxima, of which any may be the largest.
 	Tie bool
 	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all,
 	// on one side.

@@ -671,7 +671,7 @@ func (x *Tangents) where(k *Kink, f func()) {
 	x.yWas, x.dWas = was, dWas
 }
 
-// weighTie finds what moves one of two maxima.
+// weighTie finds what moves one of several maxima that are equally large.
 func (x *Tangents) weighTie(k *Kink) {
 	m := x.kinks.model
 	number := m.FunctionalAt(k.peak)
@@ -706,7 +706,7 @@ func (x *Tangents) movers(k *Kink, out tapec.Name, i int) {
 			}, nil)
 		})
 	}
-	if !x.exact {
+	if !x.exact { // or no more: there was no room for work
 		x.structural(k)
 	}
 }
