@@ -522,6 +522,64 @@ objective L = max_over(z*y)
 	}
 }
 
+// TestPeaksAtMeetings has a dose that comes at the same time as a kink of time, which is separated from it by a step of
+// length zero: what is largest just after the dose, and falls, is so at the time of the dose. The other parts of the
+// model rise after it, or are the same as before.
+func TestPeaksAtMeetings(t *testing.T) {
+	type moved struct{ J, L, M float64 } // derivatives by T
+	for _, c := range []struct {
+		name, model string
+		want        moved
+	}{
+		{"max", `
+x' = -max(1, t)*x
+y' = max(1, t) - 1
+z' = -max(1, t)`, moved{J: -math.Exp(-1)}},
+		{"a table", `
+x' = -interp([0, 1, 3], [1, 1, 4], t)*x
+y' = interp([0, 1, 3], [0, 0, 4], t)
+z' = -interp([0, 1, 3], [1, 1, 4], t)`, moved{J: -math.Exp(-1)}},
+		{"a switch", `
+x' = -x
+y' = if t < 1 then 0 else 1
+z' = if t < 1 then -1 else -2`, moved{J: -math.Exp(-1)}},
+		{"another event", `
+x' = -x
+y' = 0.1
+z' = -1
+event other at 1 { n += 1 }`, moved{J: -math.Exp(-1)}},
+		{"two others", `
+x' = -max(1, t)*x
+y' = 0.1
+z' = -1
+event other at 1 { n += 1 }`, moved{J: -math.Exp(-1)}},
+	} {
+		text := `
+time t from 0 to 3
+param T = 1, A = 2
+discrete n = 0
+state x = 1, y = 0, z = 0` + c.model + `
+event dose at T { x += A }
+objective J = max_over(x)
+objective L = max_over(y)
+objective M = max_over(z)
+`
+		for _, method := range []string{"dopri5", "rodas5p", "radau5"} {
+			for _, mode := range []string{"adjoint", "tangent", "complex"} {
+				s := largest(t, text, "sens.mode", mode, "solver.method", method, "solver.rtol", "1e-8")
+				if !(math.Abs(s.Values[0].Value-math.Exp(-1)-2) < 1e-6) {
+					t.Fatalf("%s, %s, %s: J = %v", c.name, method, mode, s.Values[0])
+				}
+				for what, want := range map[string]float64{"J": c.want.J, "L": c.want.L, "M": c.want.M} {
+					if got := derivativeOf(t, s, what, "T"); math.Abs(got-want) > 1e-6 {
+						t.Errorf("%s, %s, %s: d%s/dT = %v, want %v", c.name, method, mode, what, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestHeldPeaks: a largest value that is held for a while has derivatives of one side, by whatever moves its beginning
 // otherwise than its end. Where both move alike it has a derivative.
 func TestHeldPeaks(t *testing.T) {

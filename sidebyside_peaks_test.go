@@ -132,6 +132,21 @@ v' = if x > 0.1*b then -a*x - 0.1*v + sin(c*t) else -5*x - d*v
 objective J = max_over(if v > 0.2*b then x else -x)
 objective K = max_over(abs(x - 0.3*c))
 `,
+	"meetings": `
+time t from 0 to 3
+param a = 1.5, b = 1, c = 1.5, d = 1
+discrete n = 0
+state x = d, v = b
+x' = -max(1, t)*a*x
+v' = -0.1*v + n*(2 - t)
+event dose at b/b { x += 2*d }
+event other at 1 { n += c }
+event again at 1 + 1/(c/c) { v += 0.1*a  x += d }
+event final at 3/(a/a) { n += 1 }
+objective J = max_over(x)
+objective K = max_over(x + v)
+objective L = max_over(t - 0.1*x)
+`,
 	"stiff for a while": `
 time t from 0 to 30
 param a = 1.5, b = 1, c = 1.5, d = 1

@@ -189,6 +189,7 @@ type peakFinder struct {
 	ends   bool // the present step ends where something happens
 	looked bool // the samples are those of a step of this run
 	fired  bool // an event has happened since
+	stood  bool // the step before has the length zero, and no event has happened since
 	limits      // of the present step
 }
 
@@ -203,6 +204,9 @@ type top struct {
 	equal   []Spot
 	heights []float64
 	size    float64 // the largest absolute value
+	// start is where the next step begins, and startHeight the value there, if the step before has the length zero.
+	start       place
+	startHeight float64
 }
 
 // newPeakFinder returns nil when obj has no peaks. The error is that of a method without derivatives of its dense
@@ -251,7 +255,7 @@ func newPeakFinder(
 
 // begin forgets the last run.
 func (c *peakFinder) begin() {
-	c.step, c.fresh, c.looked, c.fired, c.wide = 0, true, false, false, math.Inf(1)
+	c.step, c.fresh, c.looked, c.fired, c.stood, c.wide = 0, true, false, false, false, math.Inf(1)
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}}
 	}
@@ -365,25 +369,36 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 				c.scan(j, st)
 			}
 		}
-		c.looked, c.fired = true, false
-	} else if end.Kind == solvers.EndClip && end.Index == 1 && c.step > 0 {
-		c.last(st)
+		c.looked, c.fired, c.stood = true, false, false
+	} else if c.step > 0 {
+		c.stand(st, end.Kind == solvers.EndClip && end.Index == 1)
 	}
 	c.fresh = end.Kind != solvers.EndFree
 	c.step++
 }
 
-// last handles the end of the run, where something else happens just before: what is largest there is largest at the
-// end, wherever the other thing moves.
-func (c *peakFinder) last(st *solvers.Step) {
-	c.obj.Heights(st.T1, st.Y1, c.at)
-	for j := range c.tops {
-		top := &c.tops[j]
-		before := top.some && top.at.step < c.step && top.share == 0 && st.T1-top.T <= float64(0x1p-48*math.Abs(st.T1))
-		if before && math.Abs(c.at[j]-top.Value) <= float64(0x1p-48*math.Abs(top.Value)) {
+// stand looks at a step of length zero, between two things that happen at the same time. What is largest there moves
+// with the second of them where the expression would rise in between, or where that is the end of the run, and with the
+// first where it would fall.
+func (c *peakFinder) stand(st *solvers.Step, last bool) {
+	c.load()
+	c.method.InterpolateSlope(c.sys, st, 0, c.y, c.yd)
+	c.obj.Heights(st.T, c.y, c.at)
+	c.obj.Slopes(st.T, c.y, c.yd, c.atd)
+	for j, v := range c.at {
+		top, rises := &c.tops[j], c.atd[j] > 0
+		before := top.some && top.share == 0 && st.T-top.T <= float64(0x1p-48*math.Abs(st.T))
+		if before && (rises && !c.fired || last) && math.Abs(v-top.Value) <= float64(0x1p-48*math.Abs(v)) {
 			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
 		}
+		switch {
+		case rises:
+			top.start, top.startHeight = place{c.step, 1}, v
+		case !c.stood || top.startHeight != v:
+			top.start, top.startHeight = place{c.step, 0}, v
+		}
 	}
+	c.stood = true
 }
 
 // divide has the samples lie between a and b of the step.
@@ -440,8 +455,12 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 		return
 	}
 	last := c.parts
-	if c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || c.e[0][j] >= c.e[1][j]) { // slopes have rounding
-		c.propose(j, 0, st.T, c.e[0][j])
+	if v := c.e[0][j]; c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || v >= c.e[1][j]) { // slopes have rounding
+		at := place{c.step, 0}
+		if c.stood && top.startHeight == v {
+			at = top.start
+		}
+		c.offer(j, at, st.T, v)
 	}
 	for k, i := 0, j; k < last; k, i = k+1, i+n {
 		ea, eb, sa, sb := e[i], e[i+n], ed[i], ed[i+n]
@@ -597,8 +616,13 @@ func (t *top) tie(v float64, at Spot) {
 	}
 }
 
-// propose offers a maximum of expression j, and reports whether it is the largest so far.
+// propose offers a maximum of expression j in the present step.
 func (c *peakFinder) propose(j int, theta, t, v float64) bool {
+	return c.offer(j, place{c.step, theta}, t, v)
+}
+
+// offer offers a maximum of expression j, and reports whether it is the largest so far.
+func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 	top := &c.tops[j]
 	top.size = max(top.size, math.Abs(v))
 	near := float64(c.tie * top.size)
@@ -615,12 +639,12 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 			if v >= top.other {
 				top.Other, top.other = t, v
 			}
-			top.tie(v, top.spot(place{c.step, theta}, t))
+			top.tie(v, top.spot(at, t))
 		}
 	}
 	switch {
 	case top.some && v == top.Value && !(top.low < v):
-		top.Held, top.until = true, top.spot(place{c.step, theta}, t)
+		top.Held, top.until = true, top.spot(at, t)
 		if !c.late {
 			return false
 		}
@@ -630,7 +654,7 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 		top.Held = false
 	}
 	top.some, top.low = true, v
-	top.Value, top.T, top.at, top.share, top.timeBefore = v, t, place{c.step, theta}, 0, t
+	top.Value, top.T, top.at, top.share, top.timeBefore = v, t, at, 0, t
 	return true
 }
 
