@@ -188,8 +188,8 @@ type peakFinder struct {
 	fresh  bool // the next step begins at a time that was chosen
 	ends   bool // the present step ends where something happens
 	looked bool // the samples are those of a step of this run
-	fired  bool // an event has happened since
-	stood  bool // the step before has the length zero, and no event has happened since
+	fired  bool // an event has happened since that changed nothing
+	stood  bool // the step before has the length zero, and no such event has happened since
 	limits      // of the present step
 }
 
@@ -399,6 +399,14 @@ func (c *peakFinder) stand(st *solvers.Step, last bool) {
 		}
 	}
 	c.stood = true
+}
+
+// fire tells that an event has happened. What it leaves as large as it was is not its concern, if it changes other
+// things; a dose of nothing may be larger as well.
+func (c *peakFinder) fire(m *solvers.Mark) {
+	if slices.Equal(m.Ym, m.Yp) && slices.Equal(m.Dm, m.Dp) {
+		c.fired, c.stood = true, false
+	}
 }
 
 // divide has the samples lie between a and b of the step.

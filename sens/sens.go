@@ -203,7 +203,7 @@ func (o *Observer) Step(s *solvers.Step, e solvers.End) error {
 // Mark implements solvers.Sink.
 func (o *Observer) Mark(m *solvers.Mark) error {
 	if o.peakFinder != nil && m.Kind == solvers.MarkFire {
-		o.peakFinder.fired, o.peakFinder.stood = true, false
+		o.peakFinder.fire(m)
 	}
 	if o.peakFinder != nil && m.Kind == solvers.MarkFinal {
 		o.peakFinder.sys.Enter(m.Dp, m.Mp)
