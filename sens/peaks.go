@@ -370,7 +370,7 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 			}
 		}
 		c.looked, c.fired, c.stood = true, false, false
-	} else if c.step > 0 {
+	} else {
 		c.stand(st, end.Kind == solvers.EndClip && end.Index == 1)
 	}
 	c.fresh = end.Kind != solvers.EndFree
