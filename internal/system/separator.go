@@ -11,8 +11,8 @@ import (
 )
 
 // Apart implements solvers.Separator. It looks where the two causes come about at other values of the
-// variables, and of the states, which depend on them. It takes discretes for fixed, but for their values at the start,
-// so it does not find other causes that separate only through them.
+// variables, and of the states and discretes, which depend on them. What reads a discrete that a body sets to something
+// that moves is apart from what reads none.
 func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
 		return false
@@ -31,9 +31,18 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 		x, z := c.timeOf(times, a), c.timeOf(times, b)
 		return math.Abs(x-z) > float64(1e-9*max(math.Abs(x), math.Abs(z), math.Abs(times[1]-times[0])))
 	case b.Guard < 0:
-		return c.leaves(a.Guard, b)
+		return w.strays(a.Guard) != w.wanders(b.Instant) || c.leaves(a.Guard, b)
 	}
-	return c.parts(a.Guard, b.Guard)
+	return w.strays(a.Guard) != w.strays(b.Guard) || c.parts(a.Guard, b.Guard)
+}
+
+// strays reports whether guard i reads a discrete that a body sets to something that moves.
+func (w *Worker) strays(i int) bool {
+	return slices.ContainsFunc(inputsOf(w.model.Compiled.Guards, tapec.Margins.Name(), i), func(n tapec.Name) bool {
+		return n.Role == tapec.Discrete && slices.ContainsFunc(w.model.Checked.Discretes, func(s *typecheck.Symbol) bool {
+			return s.Name == n.Of && w.setMoving(s, nil)
+		})
+	})
 }
 
 // wanders reports whether the time of instant i moves with discretes that bodies set, which are not moved below: it is
@@ -128,6 +137,21 @@ func (c *neighbour) move(way int, size float64) {
 	c.near = append(c.near[:0], c.y...)
 	for i, x := range c.near {
 		c.near[i] = part(x)
+	}
+	c.settle()
+}
+
+// settle gives discretes that no body sets what they are at the moved point.
+func (c *neighbour) settle() {
+	c.d = slices.Clone(c.d)
+	for _, s := range c.model.Checked.Discretes {
+		set := slices.ContainsFunc(c.model.Checked.Events, func(e *typecheck.Event) bool {
+			return slices.ContainsFunc(e.Body, func(a *typecheck.Assign) bool { return a.Target == s })
+		})
+		if !set {
+			name := tapec.Discrete.Called(s.Name)
+			copy(c.d[c.model.layout.part(name).offset:], c.eval(c.model.Compiled.Start, name, c.times()[0]))
+		}
 	}
 }
 
