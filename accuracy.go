@@ -31,29 +31,25 @@ type opinion struct {
 	sizes   []float64 // of the variables
 }
 
-// independent returns a Runner that repeats the runs of r by other means. share tells which part of the error of r
-// its difference to them is. It is made once and kept.
-func (r *Runner) independent() (share float64, err error) {
-	if r.other != nil {
-		return r.other.share, nil
-	}
+// twin returns a Runner that repeats the runs of r by other means. Which part of the error of r its difference to them
+// is, it has as its share.
+func (r *Runner) twin() (*Runner, error) {
 	opts := r.opts.inPhase("check")
 	opts.Gradient, opts.spec = nil, nil
 	mode, kinks := r.settings.Mode, r.model.system.Compiled.KinksLeft
 	own := r.settings
-	share = own.Independent(mode, kinks)
+	share := own.Independent(mode, kinks)
 	opts = opts.changed(func(s *settings.Settings) { s.Independent(mode, kinks) }) // of experiments as well, at once
-	other, err := r.model.Prepare(opts)
+	twin, err := r.model.Prepare(opts)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	other.share = share
+	twin.share = share
 	if r.trajectory.Stock == nil {
 		r.drawFrom(&solvers.Stock{Most: 2 * room})
 	}
-	other.drawFrom(r.trajectory.Stock)
-	r.other = other
-	return share, nil
+	twin.drawFrom(r.trajectory.Stock)
+	return twin, nil
 }
 
 // judged compares s, the result that r made last, with that of an independent run. It writes estimated errors to s,
@@ -62,9 +58,11 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 	start := time.Now()
 	defer func() { s.Stats.Seconds.Check += time.Since(start).Seconds() }()
 	o := &opinion{sizes: sizes}
-	share, err := r.independent()
-	if err != nil {
-		return nil, err
+	if r.other == nil {
+		var err error
+		if r.other, err = r.twin(); err != nil {
+			return nil, err
+		}
 	}
 	b := r.other
 	o.by = b.inWords()
@@ -92,7 +90,10 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 		}
 		o.failed = err
 	default:
-		if err := s.compare(fine, share); err != nil {
+		if err := s.compare(fine, b.share); err != nil {
+			return nil, err
+		}
+		if err := r.inOtherOrder(ctx, s, fine); err != nil {
 			return nil, err
 		}
 		o.strange, _ = r.strange(b)
@@ -391,6 +392,7 @@ func (s *Sensitivities) tell(m *Model, o *opinion) {
 		s.note(m, CodeTrust, diag.Warning, "%s (%s): one of them has missed something, and no number that "+
 			"depends on it can be trusted", o.strange, o.by)
 	}
+	s.tellMeetings(m)
 	s.conclude(m, o)
 }
 

@@ -241,6 +241,7 @@ func (r *Runner) prepareParts() error {
 		return nil
 	}
 	opts := r.partOptions(r.opts, r.variables)
+	opts = opts.changed(func(s *settings.Settings) { s.Solver.Meetings = r.settings.Solver.Meetings })
 	for i, x := range r.model.experiments {
 		opts.Progress = r.partProgress(i, r.opts.Progress)
 		part, err := x.model.Prepare(opts)

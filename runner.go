@@ -38,11 +38,13 @@ type Runner struct {
 	last *Runner
 	// other makes the independent runs that results are compared with, and share is the part of the error of a result
 	// that they show. careful has derivatives under error control. They are made when they are needed first.
-	other, careful *Runner
-	share          float64
-	opinion        *opinion // of the last result; nil for none
-	alone          bool     // nothing is compared with the runs, so what happened in them is only counted
-	keep           bool     // what was recorded is read once more, for second derivatives
+	// reversed makes them with meetings in the other order.
+	other, careful, reversed *Runner
+	share                    float64
+	met                      []meeting // in the last run
+	opinion                  *opinion  // of the last result; nil for none
+	alone                    bool      // nothing is compared with the runs, so what happened in them is only counted
+	keep                     bool      // what was recorded is read once more, for second derivatives
 
 	curve curvature
 
@@ -78,6 +80,7 @@ func (m *Model) prepare(opts Options, valuesAlone bool) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{run: base, opts: opts}
+	r.settings.Solver.Meetings = r.settings.Solver.Meetings || r.settings.Trust
 	r.opts.Set = slices.Clone(opts.Set)
 	var l diag.List
 	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
@@ -311,7 +314,7 @@ func (r *Runner) Set(set ...Assignment) error {
 			return r.model.experiments[i].wrap(err)
 		}
 	}
-	for _, x := range []*Runner{r.other, r.careful} {
+	for _, x := range []*Runner{r.other, r.careful, r.reversed} {
 		if x == nil {
 			continue
 		}
@@ -374,7 +377,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 // release closes the files of the runs that were recorded.
 func (r *Runner) release() {
 	r.trajectory.Close()
-	for _, x := range []*Runner{r.last, r.other, r.careful} {
+	for _, x := range []*Runner{r.last, r.other, r.careful, r.reversed} {
 		if x != nil && x != r {
 			x.release()
 		}
@@ -470,12 +473,13 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		}
 	}
 	ties := r.warnOfDerivatives(stats.Warnings)
+	r.met = r.meetingsOf(stats.Meetings)
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
 		Gradient: r.gradient, finite: true, log: log,
-		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
+		told: stats.Warnings, Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	r.addValues(out, want.Stride)
 	r.addEvents(out, want.EventTimes)

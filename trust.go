@@ -64,7 +64,9 @@ type graded struct {
 	// nobody looked.
 	reached     float64
 	row, errors []float64
-	trusts      []Trust // of row; filled in
+	unlike      []float64 // row is off by so much on the other side; nil for not at all
+	parted      []bool    // where that is too much; filled in, may be shared
+	trusts      []Trust   // of row; filled in
 }
 
 // grader grades numbers of one result.
@@ -102,6 +104,9 @@ func (g *grader) grade(x *graded) Trust {
 			d, err := x.row[k], x.errorOf(k)
 			if !(err <= float64(looseDerivative*math.Abs(d)) && math.Abs(d) <= math.MaxFloat64) { // else it is sound
 				x.trusts[k] = max(x.trusts[k], g.derivative(d, err, by, most, size, least))
+			}
+			if x.unlike != nil && g.derivative(d, x.unlike[k], by, most, size, least) > Sound {
+				x.trusts[k], x.parted[k] = max(x.trusts[k], Loose), true
 			}
 			if float64(math.Abs(d)*by) > least {
 				matter++
@@ -290,10 +295,14 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 		return
 	}
 	s.Trusts = make([]Trust, len(s.Gradient))
+	s.parted = make([]bool, s.Columns)
 	for i := range s.Values {
 		v := &s.Values[i]
 		at, to := i*s.Columns, (i+1)*s.Columns
 		x := graded{value: v.Value, row: s.Gradient[at:to], trusts: s.Trusts[at:to]}
+		if judged && s.unlike != nil {
+			x.unlike, x.parted = s.unlike[at:to], s.parted
+		}
 		if judged && s.Errors != nil {
 			x.err = v.Error
 			x.errors = s.Errors[at:to]

@@ -22,6 +22,7 @@ type member struct {
 	scale    float64 // of a guard's values within the tolerance of its root
 	priority float64
 	depth    int // 0 for what time or the flow made happen, and one more than what set it off otherwise
+	party    int // to a meeting, where those are looked for
 }
 
 // groupState is the part of a Solver that handles what happens at one time.
@@ -32,6 +33,8 @@ type groupState struct {
 	priorities  []float64
 	jumped      bool     // a body of the group has been applied
 	sites       []member // observations, after everything else
+	parties     []member // of a meeting, the first of each
+	early       []member // observations that come before everything else, with Options.Reverse
 	modeChanges []modeChange
 	end         member
 	ends        bool
@@ -89,6 +92,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.sight.until = math.Inf(-1)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
+	s.early = s.early[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
 	s.jumped, s.depth, s.already = false, 0, s.stats.Events
 	s.sched.group++
@@ -102,6 +106,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.rank(0, t, y)
 	s.order(0)
+	s.meetings(t, y)
 	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
 		if s.kink >= 0 {
 			return s.bend()
@@ -116,6 +121,9 @@ func (s *Solver) meet(pending bool) error {
 	}
 	stopped, bounds := false, s.boundsOf()
 	fired := s.stats.Events + s.stats.Switches
+	if err := s.observe(s.early, false, &pending); err != nil {
+		return err
+	}
 	for round := 0; len(s.wave) > 0; round++ {
 		for i := 0; i < len(s.wave); i++ {
 			if s.jumped && s.varies {
@@ -213,7 +221,7 @@ func (s *Solver) meet(pending bool) error {
 		s.besideGroup(stopped)
 		s.atGroup(bounds, pending)
 	}
-	if err := s.observe(s.jumped, &pending); err != nil {
+	if err := s.observe(s.sites, s.jumped, &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
@@ -408,9 +416,12 @@ func (s *Solver) lot(f Firing) uint64 {
 }
 
 // order sorts the wave from member i on: events by priority, then by lot or by file and element; then modes; then
-// remodes.
+// remodes. With Options.Reverse, parties to a meeting come one after the other, the last one first.
 func (s *Solver) order(i int) {
 	slices.SortStableFunc(s.wave[i:], func(a, b member) int {
+		if len(s.opts.Reverse) > 0 && a.party != b.party {
+			return cmp.Compare(b.party, a.party)
+		}
 		if a.kind != b.kind {
 			return cmp.Compare(a.kind, b.kind)
 		}
@@ -683,10 +694,10 @@ func (s *Solver) band(m *member) {
 	}
 }
 
-// observe reads the sites of a group.
-func (s *Solver) observe(jumped bool, pending *bool) error {
-	for i := range s.sites {
-		m := &s.sites[i]
+// observe reads sites of a group.
+func (s *Solver) observe(sites []member, jumped bool, pending *bool) error {
+	for i := range sites {
+		m := &sites[i]
 		if s.warns() {
 			s.beside(m, Observation)
 			s.besideModeChange(m, Observation)

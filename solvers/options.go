@@ -53,6 +53,11 @@ type Options struct {
 	// the file.
 	Shuffled bool
 	Seed     uint64
+	// Meetings asks for Stats.Meetings.
+	Meetings bool
+	// Reverse has these causes, of Stats.Meetings, come in the other order where they meet: as in a run of params that
+	// are a little different.
+	Reverse [][2]Cause
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
 	Memory int64
 }
@@ -141,10 +146,13 @@ type Stats struct {
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
 	// Ties are the pairs of causes of which warnings tell that derivatives are those of one order.
-	Ties    []Meeting
-	T       float64 // where the run ended
-	Stopped bool    // an event ended it before tf
-	By      string  // that event
+	Ties []Meeting
+	// Meetings are pairs of causes that came at one time, and may come at others. In the other order, the result may be
+	// another one.
+	Meetings []Meeting
+	T        float64 // where the run ended
+	Stopped  bool    // an event ended it before tf
+	By       string  // that event
 }
 
 // WarningKind classifies warnings of a run.
@@ -206,6 +214,7 @@ const (
 // the start, or many conditions.
 type Meeting struct {
 	Causes  [2]Cause  // Nth is 0
+	Names   [2]string // of the causes, in Stats.Meetings
 	Many    *Junction // of conditions, instead of two causes; nil for none
 	T       float64
 	Y, D, M []float64

@@ -1,0 +1,162 @@
+package odes
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/solvers"
+)
+
+// meeting is what came at one time in a run, and comes at two where one of the columns of the gradient is moved.
+type meeting struct {
+	solvers.Meeting
+	columns []bool
+}
+
+// meetingsOf returns the meetings of a run that variables move apart.
+func (r *Runner) meetingsOf(list []solvers.Meeting) (found []meeting) {
+	for i := range list {
+		for _, f := range r.worker.Folds(list[i:i+1], r.places, r.columns) {
+			m := meeting{list[i], make([]bool, r.columns)}
+			f.Mark(m.columns, true)
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// allMet returns the meetings of the last run and of its experiments.
+func (r *Runner) allMet() []meeting {
+	list := slices.Clone(r.met)
+	for _, part := range r.parts {
+		list = append(list, part.allMet()...)
+	}
+	return list
+}
+
+// mostOrders limits how many runs in another order are made for one result.
+const mostOrders = 6
+
+// orders returns lists of meetings that come apart together, with the columns that move all of each list and nothing
+// else. The last one may have those of several lists.
+func orders(met []meeting, columns int) (lists [][]meeting, by [][]int) {
+	index := map[string]int{}
+	for k := range columns {
+		var list []meeting
+		key := make([]byte, len(met))
+		for i := range met {
+			if met[i].columns[k] {
+				list, key[i] = append(list, met[i]), 1
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		i, known := index[string(key)]
+		switch {
+		case known:
+		case len(lists) < mostOrders:
+			i = len(lists)
+			lists, by = append(lists, list), append(by, nil)
+		default:
+			i = len(lists) - 1
+			lists[i] = append(lists[i], list...)
+		}
+		index[string(key)] = i
+		by[i] = append(by[i], k)
+	}
+	return lists, by
+}
+
+// inOtherOrder compares s, of which fine is the independent run, with runs in which things that met come in the other
+// order: as they do where a variable is moved a little one way, if they come as in s where it is moved the other way.
+func (r *Runner) inOtherOrder(ctx context.Context, s, fine *Sensitivities) error {
+	s.meetings, s.unlike = r.allMet(), nil
+	lists, by := orders(s.meetings, s.Columns)
+	if len(lists) == 0 {
+		return nil
+	}
+	if r.reversed == nil {
+		var err error
+		if r.reversed, err = r.twin(); err != nil {
+			return err
+		}
+	}
+	s.unlike = make([]float64, len(s.Gradient))
+	for i, list := range lists {
+		if err := r.inOrder(ctx, s, fine, list, by[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrder does so for these meetings and columns.
+func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meeting, columns []int) error {
+	b := r.reversed
+	b.reverse(met)
+	other, err := b.once(ctx)
+	if !r.keep {
+		b.release()
+		b.makeRoom()
+	}
+	if failed := (*RunError)(nil); err != nil && (Interrupted(err) || ctx.Err() != nil || !errors.As(err, &failed)) {
+		return err
+	}
+	for i, v := range s.Values {
+		jumps := err != nil
+		if !jumps {
+			x, y := fine.Values[i].Value, other.Values[i].Value
+			jumps = !(math.Abs(x-y) <= float64(10*v.Error)+float64(1e-6*math.Abs(x)))
+		}
+		for _, k := range columns {
+			at := i*s.Columns + k
+			if s.unlike[at] = math.Inf(1); !jumps {
+				s.unlike[at] = math.Abs(s.Gradient[at] - other.Gradient[at])
+			}
+		}
+	}
+	return nil
+}
+
+// reverse has meetings come in the other order from now on.
+func (r *Runner) reverse(met []meeting) {
+	var pairs [][2]solvers.Cause
+	for i := range met {
+		pairs = append(pairs, met[i].Causes)
+	}
+	r.settings.Solver.Reverse = pairs
+	r.solver.Reverse(pairs)
+	for _, part := range r.parts {
+		part.reverse(met)
+	}
+}
+
+// tellMeetings warns of the meetings that derivatives of s are on one side of.
+func (s *Sensitivities) tellMeetings(m *Model) {
+	var l diag.List
+	open := slices.Clone(s.parted) // columns of which nothing is told
+	for i := range s.meetings {
+		x := &s.meetings[i]
+		a, b := x.Names[0], x.Names[1]
+		if slices.ContainsFunc(s.told, func(w solvers.Warning) bool {
+			return w.Name == a && w.Other == b || w.Name == b && w.Other == a
+		}) {
+			continue
+		}
+		some := false
+		for k := range open {
+			some = some || open[k] && x.columns[k]
+			open[k] = open[k] && !x.columns[k]
+		}
+		if some {
+			m.explain.Warnings([]solvers.Warning{{
+				Kind: solvers.OneSided, T: x.T, Name: a, Other: b, Instant: -1,
+			}}, &l)
+		}
+	}
+	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], l.All()...)
+}

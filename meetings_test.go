@@ -1,0 +1,99 @@
+package odes_test
+
+import (
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestMeetingsAreMarked has things that come at one time. Derivatives by what moves one of them alone are marked where
+// they are others when they come in the other order, and not where they are the same.
+func TestMeetingsAreMarked(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		loose      map[string][]string // params by objectives
+	}{
+		{"a dose, and a turn of what it lifts", `
+time t from 0 to 2
+param T1 = 1, T2 = 1, A = 1
+state x = 1, y = 0
+x' = -x
+y' = if t < T2 then 1 else -1
+event dose at T1 { x += A  y += A }
+objective J = max_over(x)
+objective K = max_over(y)`, map[string][]string{"K": {"T1", "T2"}}},
+		{"a dose at the lowest point", `
+time t from 0 to 3
+param T1 = 1, T2 = 1, A = 1, b = 2
+state x = 2
+x' = -1 + (if t > T2 then b else 0)
+event dose every 2 from T1 count 1 { x += A }
+objective J = -max_over(-x)
+objective K = integral(x)`, map[string][]string{"J": {"T1", "T2"}}},
+		{"a switch at the end, beside a dose there", `
+time t from 0 to 2
+param T1 = 2, T2 = 2, A = 1, b = 1
+discrete n = T2
+state x = 1, y = 1
+x' = -x + (if t > n then b else 0)
+y' = -y
+event dose at T1 { x += A }
+objective J = final(x)
+objective K = final(y)`, map[string][]string{"J": {"T1", "T2"}}},
+		{"three at once", `
+time t from 0 to 3
+param T1 = 1, T2 = 1, A = 1
+state x = 1, y = 1, z = 1
+x' = -x
+y' = -y + x
+z' = -z
+event first at 1 { x += A }
+event second at T1 { z += A }
+event third at T2 { y = x }
+objective J = final(y)
+objective K = final(z)`, map[string][]string{"J": {"T2"}}},
+		{"an observation and a dose of the same time, and a dose in between", `
+time t from 0 to 3
+param T1 = 1, T2 = 1, A = 1
+state x = 1, y = 1
+x' = -x
+y' = -y
+event lifts at T2 { x += A }
+event dose at T1 { y += A }
+objective J = at_event(dose, pre(x))
+objective K = at_event(dose, pre(y))`, map[string][]string{"J": {"T1", "T2"}}},
+		{"in an experiment", `
+time t from 0 to 3
+param T1 = 1.2, T2 = 1, A = 1
+state x = 1, y = 1, z = 1
+x' = -x
+y' = -y + x
+z' = -z
+event first at 1 { x += A }
+event second at T1 { z += A }
+event third at T2 { y = x }
+data D { time = [1.5, 2.5]  v = [1, 2] }
+observe v = y ~ normal(0.1) from D.v
+observe w = z ~ normal(0.1) from D.v
+experiment early { T1 = 1  use D }
+objective J = nll()`, map[string][]string{"J": {"T2"}}},
+	} {
+		s := largest(t, c.text, "solver.rtol", "1e-10", "solver.atol", "1e-12")
+		for i, v := range s.Values {
+			for _, x := range s.Variables {
+				if x.Initial {
+					continue
+				}
+				want := odes.Sound
+				for _, p := range c.loose[v.Name] {
+					if p == x.Name {
+						want = odes.Loose
+					}
+				}
+				if got := s.Trust(i, x); got != want {
+					t.Errorf("%s: derivative of %s by %s, %v, is %v, not %v", c.name, v.Name, x, s.Derivative(i, x), got, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package solvers
+
+import "slices"
+
+// mostMeetings limits how many meetings of a run are noted, and mostParties how many parties to a meeting are told from
+// each other.
+const mostMeetings, mostParties = 64, 8
+
+// meetings finds the parties to the meeting at (t, y): what may come at other times than the rest of the group, and
+// moves as one. It notes which meet, and with Options.Reverse has them come in the other order.
+func (s *Solver) meetings(t float64, y []float64) {
+	n := len(s.wave) + len(s.sites)
+	if s.ends {
+		n++
+	}
+	if n < 2 || !s.opts.Meetings && len(s.opts.Reverse) == 0 {
+		return
+	}
+	s.parties = s.parties[:0]
+	s.inGroup(func(m *member) { s.joinParty(m, t, y) })
+	if len(s.opts.Reverse) > 0 {
+		s.reverse()
+		return
+	}
+	for j := range s.parties {
+		for i := range j {
+			s.noteMeeting(i, j, t, y)
+		}
+	}
+}
+
+// inGroup calls f with all that is in the group, in its order.
+func (s *Solver) inGroup(f func(m *member)) {
+	for _, list := range [2][]member{s.wave, s.sites} {
+		for i := range list {
+			f(&list[i])
+		}
+	}
+	if s.ends {
+		f(&s.end)
+	}
+}
+
+// Reverse sets Options.Reverse for the runs to come.
+func (s *Solver) Reverse(pairs [][2]Cause) { s.opts.Reverse = pairs }
+
+// joinParty finds the party of m. What a jump made happen has no time of its own.
+func (s *Solver) joinParty(m *member, t float64, y []float64) {
+	if m.caused {
+		return
+	}
+	for k := range s.parties {
+		if !s.apartAt(t, y, s.d, s.m, &s.parties[k], m) {
+			m.party = k
+			return
+		}
+	}
+	if m.party = len(s.parties); m.party < mostParties {
+		s.parties = append(s.parties, *m)
+	} else {
+		m.party--
+	}
+}
+
+// causesOf returns the causes of two parties. Those of periodic events are the same each time, so that there are not
+// too many.
+func (s *Solver) causesOf(i, j int) [2]Cause {
+	both := [2]Cause{s.parties[i].cause(), s.parties[j].cause()}
+	both[0].Nth, both[1].Nth = 0, 0
+	return both
+}
+
+// noteMeeting notes that parties i and j meet at (t, y), unless neither changes anything: the order of two
+// observations, or of one and the end, does not matter where both are there.
+func (s *Solver) noteMeeting(i, j int, t float64, y []float64) {
+	reads := func(m *member) bool { return m.kind == MarkSite || m.kind == MarkFinal }
+	both := s.causesOf(i, j)
+	if reads(&s.parties[i]) && reads(&s.parties[j]) {
+		return
+	}
+	if len(s.stats.Meetings) == mostMeetings ||
+		slices.ContainsFunc(s.stats.Meetings, func(m Meeting) bool { return m.Causes == both }) {
+		return
+	}
+	s.stats.Meetings = append(s.stats.Meetings, Meeting{
+		Causes: both, Names: [2]string{s.partyName(&s.parties[i]), s.partyName(&s.parties[j])},
+		T: t, Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m),
+	})
+}
+
+func (s *Solver) partyName(m *member) string {
+	switch m.kind {
+	case MarkSite:
+		return Observation
+	case MarkFinal:
+		return Finish
+	}
+	return s.memberName(m)
+}
+
+// reverse has the parties come in the other order, where Options.Reverse has pairs of them. Those of which it does not
+// have the pair stay together. What is then behind the end does not happen. Observations that come with an event are
+// read after all events, as ever; others come before these.
+func (s *Solver) reverse() {
+	with := make([]int, len(s.parties)) // the first party that each stays with
+	for j := range with {
+		with[j] = j
+		for i := range j {
+			if with[i] == i && !slices.Contains(s.opts.Reverse, s.causesOf(i, j)) {
+				with[j] = i
+				break
+			}
+		}
+	}
+	last := 0
+	s.inGroup(func(m *member) {
+		m.party = with[m.party]
+		last = max(last, m.party)
+	})
+	switch {
+	case last == 0: // there is no such pair
+	case s.ends:
+		behind := func(m member) bool { return m.party != s.end.party }
+		s.wave, s.sites = slices.DeleteFunc(s.wave, behind), slices.DeleteFunc(s.sites, behind)
+	default:
+		s.order(0)
+		s.sites = slices.DeleteFunc(s.sites, func(site member) bool {
+			beside := func(m member) bool { return m.party == site.party }
+			early := len(s.wave) > 0 && !slices.ContainsFunc(s.wave, beside)
+			if early {
+				s.early = append(s.early, site)
+			}
+			return early
+		})
+	}
+}
