@@ -195,6 +195,8 @@ sens { wrt = [k] }`},
 }
 
 // TestEventErrors compares the estimated errors of event times, and of their derivatives, with true ones.
+//
+//odes:goroutines
 func TestEventErrors(t *testing.T) {
 	var n, ok int
 	for _, file := range []string{

@@ -26,6 +26,8 @@ func stiffChain(n int) string {
 
 // TestBegunPrograms makes the programs of transposes while the run is made that wants them, once: before and after it
 // turns stiff, and where it fails. Gradients have the bits of one thread.
+//
+//odes:goroutines
 func TestBegunPrograms(t *testing.T) {
 	m, err := odes.Parse("chain.ode", stiffChain(300), odes.ParseOptions{})
 	if err != nil {

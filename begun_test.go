@@ -9,6 +9,8 @@ import (
 // TestWindowsThatEventsBegin begins windows in time at the time at which an event fires: their conditions are at the
 // root there, and true behind it. Before, the time at which they begin lay so far away that products of differences are
 // 1e18.
+//
+//odes:goroutines
 func TestWindowsThatEventsBegin(t *testing.T) {
 	for _, cond := range []string{
 		"(t - begin)*(t - begin - w) < 0", "t > begin and t < begin + w", "t >= begin and t < begin + w",

@@ -58,6 +58,8 @@ func TestPriorOutsideBounds(t *testing.T) {
 
 // TestValuesOutsideBounds gives params values that are, or are not, within their bounds: from outside, by a default in
 // terms of others, and in an experiment.
+//
+//odes:goroutines
 func TestValuesOutsideBounds(t *testing.T) {
 	const model = `
 time t from 0 to 1

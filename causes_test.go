@@ -12,6 +12,8 @@ import (
 
 // TestCausesAreNamed has models whose runs, or values, come to nothing. Messages name what did it: the assignment, the
 // condition, the knots, the row.
+//
+//odes:goroutines
 func TestCausesAreNamed(t *testing.T) {
 	const decay = "time t from 0 to 10\nparam k = 1, p = 0.1\n"
 	const late = decay + "state x = 0\nx' = if t < 3 then 0 else k\nobjective J = nll()\n"

@@ -11,6 +11,8 @@ import (
 
 // TestConcurrent runs one Model from several goroutines with different parameters. Every result must
 // have the bits that it has alone, whatever the lanes and threads.
+//
+//odes:goroutines
 func TestConcurrent(t *testing.T) {
 	for _, path := range []string{"bounce/bounce.ode", "glv/glv.ode", "pk/pk.ode"} {
 		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(path)))

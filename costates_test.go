@@ -179,6 +179,8 @@ func ExampleModel_Costates() {
 
 // TestCostatesOfExperiments compares sums of adjoint states at the start of all runs with derivatives
 // by the initial value, which moves all of them.
+//
+//odes:goroutines
 func TestCostatesOfExperiments(t *testing.T) {
 	m, err := odes.Parse("arms.ode", `
 time t : [h] from 0 to 24

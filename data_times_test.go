@@ -12,6 +12,8 @@ import (
 
 // TestDataTimes: times of data with another unit are those of the model, wherever they are read, and conditions on rows
 // are about them as they are written.
+//
+//odes:goroutines
 func TestDataTimes(t *testing.T) {
 	const model = `
 time t : [h] from 0 to 24

@@ -30,6 +30,8 @@ func order(name string) []odes.Setting {
 
 // TestLanesAndThreadsDoNotShow checks that results have the same bits whatever the number of lanes and
 // threads.
+//
+//odes:goroutines
 func TestLanesAndThreadsDoNotShow(t *testing.T) {
 	for _, name := range sameBits {
 		t.Run(name, func(t *testing.T) {
@@ -72,6 +74,8 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 
 // TestBackendsDoNotShow checks that results have the same bits on every backend. The test program
 // starts itself with the generic backend and compares its results with its own.
+//
+//odes:goroutines
 func TestBackendsDoNotShow(t *testing.T) {
 	const variable = "ODES_TEST_CHECKSUM"
 	sum := checksum(t)
@@ -183,6 +187,8 @@ func TestLotkaVolterra200(t *testing.T) {
 
 // TestTeamsDoNotShow checks that results have the same bits where threads share the work on long arrays: stencils,
 // stages, and a product with a matrix.
+//
+//odes:goroutines
 func TestTeamsDoNotShow(t *testing.T) {
 	m, err := odes.Parse("team.ode", `
 const n = 150

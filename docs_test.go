@@ -36,6 +36,8 @@ func blocks(t *testing.T, path, language string) []string {
 
 // TestDocumentsModels compiles and differentiates every model in a document. Pieces of models must
 // have the right syntax.
+//
+//odes:goroutines
 func TestDocumentsModels(t *testing.T) {
 	documents, err := filepath.Glob(filepath.Join("docs", "*.md"))
 	if err != nil {
@@ -78,6 +80,8 @@ func TestGrammarInManual(t *testing.T) {
 }
 
 // TestReadme compares the model and the table of the README with the example's.
+//
+//odes:goroutines
 func TestReadme(t *testing.T) {
 	path := filepath.Join("examples", "bounce", "bounce.ode")
 	text, err := os.ReadFile(path)

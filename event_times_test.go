@@ -27,6 +27,8 @@ objective J = final(x)
 
 // TestEventTimesAreLinear holds that the derivatives of the times of all events take work in proportion to the events,
 // and those of a few no more than a gradient, whatever comes after them.
+//
+//odes:goroutines
 func TestEventTimesAreLinear(t *testing.T) {
 	work := func(n, events int, times bool) float64 {
 		s, err := fires(t, n).Sensitivities(t.Context(), odes.Options{Events: events, EventTimes: times})
@@ -51,6 +53,8 @@ func TestEventTimesAreLinear(t *testing.T) {
 
 // TestEventTimesAlike compares the derivatives of many events' times, which are pushed forwards, with those of the
 // first few, which come from sweeps back.
+//
+//odes:goroutines
 func TestEventTimesAlike(t *testing.T) {
 	m := fires(t, 200)
 	var of [2]*odes.Sensitivities

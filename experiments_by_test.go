@@ -69,6 +69,8 @@ func withTable(t *testing.T, text, table string) (*odes.Model, error) {
 }
 
 // TestExperimentsBy compares experiments that are made from a table with the same, written out.
+//
+//odes:goroutines
 func TestExperimentsBy(t *testing.T) {
 	by, err := withTable(t, subjectsBy, subjectsTable)
 	if err != nil {
@@ -124,6 +126,8 @@ func TestExperimentsBy(t *testing.T) {
 }
 
 // TestExperimentsByText has names of subjects, a second table for the doses, and covariates in bodies.
+//
+//odes:goroutines
 func TestExperimentsByText(t *testing.T) {
 	const text = subjectsHead + `
 data D {

@@ -56,6 +56,8 @@ objective F = final(A)
 
 // TestExperiments compares experiments with one run of a model that holds all
 // arms. The override of dose reaches w0 through its default.
+//
+//odes:goroutines
 func TestExperiments(t *testing.T) {
 	tight := []odes.Setting{{"solver.rtol", "1e-12"}, {"solver.atol", "1e-12"}}
 	parts, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
@@ -118,6 +120,8 @@ func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) 
 
 // TestExperimentAlone checks that an experiment as a model has the objectives of the text, of its own
 // run and rows.
+//
+//odes:goroutines
 func TestExperimentAlone(t *testing.T) {
 	whole, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
@@ -165,6 +169,8 @@ func TestExperimentAlone(t *testing.T) {
 
 // TestExperimentsAtPoints runs a Runner of experiments at several points, with different numbers of
 // threads.
+//
+//odes:goroutines
 func TestExperimentsAtPoints(t *testing.T) {
 	m, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
@@ -196,6 +202,8 @@ func TestExperimentsAtPoints(t *testing.T) {
 }
 
 // TestExperimentsNotNeeded checks that objectives of the unchanged run alone start no experiment.
+//
+//odes:goroutines
 func TestExperimentsNotNeeded(t *testing.T) {
 	m, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
@@ -223,6 +231,7 @@ func TestExperimentsNotNeeded(t *testing.T) {
 	}
 }
 
+//odes:goroutines
 func TestExperimentsVerify(t *testing.T) {
 	m, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
@@ -236,6 +245,8 @@ func TestExperimentsVerify(t *testing.T) {
 
 // TestExperimentsOwnSettings changes consts that settings read in experiments. Runs that repeat others
 // must use the changed settings.
+//
+//odes:goroutines
 func TestExperimentsOwnSettings(t *testing.T) {
 	m, err := odes.Parse("own.ode", `
 const tol = 1e-2
@@ -280,6 +291,7 @@ solver { rtol = tol  atol = tol }
 	}
 }
 
+//odes:goroutines
 func TestExperimentFails(t *testing.T) {
 	m, err := odes.Parse("fails.ode", `
 time t from 0 to 1

@@ -9,6 +9,8 @@ import (
 
 // TestGrazingScales holds that neither units nor states that a condition does not read make an event graze it, and that
 // what does graze its condition does so in any units.
+//
+//odes:goroutines
 func TestGrazingScales(t *testing.T) {
 	const ball = "\nstate v = 0\ny' = v\nv' = -9.81\nevent bounce when y < 0 { v = -0.8*v }\nobjective J = final(y)\n"
 	for text, want := range map[string]bool{
@@ -39,6 +41,8 @@ func TestGrazingScales(t *testing.T) {
 
 // TestGrazingMarks holds that derivatives by what makes a grazing event come or go are marked: the state begins beside
 // the threshold, and turns back to it at rest.
+//
+//odes:goroutines
 func TestGrazingMarks(t *testing.T) {
 	s, err := sensitivities(t, `
 time t from 0 to 0.1924

@@ -77,6 +77,8 @@ func messages(list []diag.Diagnostic) string {
 // TestKeptBits compares one gradient, to the bits, over all ways to keep a run: in every mode, for any
 // number of lanes and goroutines, with and without programs of whole steps, and from run to run of one
 // Runner.
+//
+//odes:goroutines
 func TestKeptBits(t *testing.T) {
 	for i, name := range keptModels {
 		m, err := ParseFile("examples/" + name + ".ode")
@@ -374,6 +376,8 @@ func TestKeptOnDisk(t *testing.T) {
 
 // TestKeptOtherReaders checks what reads a run besides gradients: adjoint states, checks and the sum
 // over experiments.
+//
+//odes:goroutines
 func TestKeptOtherReaders(t *testing.T) {
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {

@@ -547,6 +547,8 @@ func TestKinksAtTimesThatMove(t *testing.T) {
 
 // TestSecondDerivativesOfManyKinks holds that second derivatives are marked where steps do not end at kinks: what these
 // contribute is missing.
+//
+//odes:goroutines
 func TestSecondDerivativesOfManyKinks(t *testing.T) {
 	for n, want := range map[string]bool{"9": false, "40": true} {
 		s, err := sensitivities(t, `

@@ -8,6 +8,8 @@ import (
 
 // TestLoggedEvents compares events that are read from a log with the same ones in a list: times, derivatives, errors
 // and grades, and what is said of them.
+//
+//odes:goroutines
 func TestLoggedEvents(t *testing.T) {
 	defer func(n int) { manyEvents = n }(manyEvents)
 	for i, name := range []string{"bounce/bounce", "pk/pk", "thermostat/thermostat", "izhikevich/izhikevich"} {
@@ -68,6 +70,8 @@ func TestLoggedEvents(t *testing.T) {
 }
 
 // TestLogWithoutFile has many events where no file can be made: they are listed.
+//
+//odes:goroutines
 func TestLogWithoutFile(t *testing.T) {
 	defer func(n int) { manyEvents = n }(manyEvents)
 	manyEvents = 0

@@ -39,6 +39,8 @@ var (
 // hour or two:
 //
 //	go test -run 'TestMangled$' -timeout 0 . -mangled 1000000
+//
+//odes:goroutines
 func TestMangled(t *testing.T) {
 	t.Cleanup(memory.Force(2 << 30))
 	debug.SetTraceback("all") // where a model hangs
@@ -143,6 +145,8 @@ objective J = final(x)
 }
 
 // TestMangledFound runs the models that the search has found.
+//
+//odes:goroutines
 func TestMangledFound(t *testing.T) {
 	for name, text := range found {
 		t.Run(name, func(t *testing.T) {

@@ -123,6 +123,8 @@ func derivativeOf(t *testing.T, s *odes.Sensitivities, objective, by string) flo
 
 // TestNotYet asks for what this version does not do: in an override it is an error. The check of the sens block is made
 // once even for models with experiments, and by runs with gradients only.
+//
+//odes:goroutines
 func TestNotYet(t *testing.T) {
 	const text = `model M
 time t from 0 to 2

@@ -48,6 +48,7 @@ func TestObservations(t *testing.T) {
 	}
 }
 
+//odes:goroutines
 func TestObservationsOfExperiments(t *testing.T) {
 	m, err := odes.Parse("arms.ode", arms+`
 experiment low  { use D where arm == "low" }
@@ -106,6 +107,7 @@ func TestDerivativeUnit(t *testing.T) {
 	}
 }
 
+//odes:goroutines
 func TestProgressOfExperiments(t *testing.T) {
 	m, err := odes.Parse("arms.ode", arms+`
 experiment low  { use D where arm == "low" }

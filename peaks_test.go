@@ -343,6 +343,8 @@ func TestPeakDerivatives(t *testing.T) {
 }
 
 // TestPeakVerify verifies the gradients, also with fixed steps. Some of these are right for the steps alone.
+//
+//odes:goroutines
 func TestPeakVerify(t *testing.T) {
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {
@@ -478,6 +480,8 @@ objective kept = max_over(x)
 
 // TestPeakTwice wants an error for second derivatives of largest values, but not for those of other
 // objectives.
+//
+//odes:goroutines
 func TestPeakTwice(t *testing.T) {
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {

@@ -168,6 +168,8 @@ objective J = nll()
 
 // TestLikelihoods compares gradients of the negative log likelihood with those of the complex step, by another method
 // and to a tighter tolerance: what is not marked is right.
+//
+//odes:goroutines
 func TestLikelihoods(t *testing.T) {
 	for _, c := range likelihoods {
 		t.Run(c.name, func(t *testing.T) {

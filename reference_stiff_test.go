@@ -557,6 +557,8 @@ func TestStiffPublished(t *testing.T) {
 }
 
 // TestReferencesAuto compares every reference with the method that auto chooses.
+//
+//odes:goroutines
 func TestReferencesAuto(t *testing.T) {
 	for _, row := range references {
 		t.Run(row.ref, func(t *testing.T) {

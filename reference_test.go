@@ -108,6 +108,8 @@ func (c *comparison) close(what string, got, want, tol float64) {
 // TestReferences compares every reference with five modes that share little: the transpose of the
 // steps, their tangent, the steps in complex arithmetic, and the two that differentiate the equations
 // first.
+//
+//odes:goroutines
 func TestReferences(t *testing.T) {
 	for _, row := range references {
 		for mode, allowed := range map[string]float64{

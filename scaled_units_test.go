@@ -44,6 +44,9 @@ func network(seed uint64, unit []float64, method string) string {
 // TestUnitsOfStates checks that results, steps and marks do not depend on the units of states, with tolerances in these
 // units. Where pivots were chosen by the numbers, such a run took many times the steps, or did not end.
 func TestUnitsOfStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts no goroutines that others do not start")
+	}
 	for _, n := range []int{3, 8, 20} {
 		for seed := range uint64(5) {
 			one, unit := make([]float64, n), make([]float64, n)

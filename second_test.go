@@ -194,6 +194,8 @@ objective S = at_event(tick, pre(y)*t)
 // TestSecond compares Hessians with second derivatives along random directions, from differences of
 // complex steps over repetitions of the run. They must also be symmetric to rounding, although columns
 // are computed independently.
+//
+//odes:goroutines
 func TestSecond(t *testing.T) {
 	for _, c := range secondModels {
 		t.Run(c.name, func(t *testing.T) {
@@ -405,6 +407,8 @@ func TestSecondConverges(t *testing.T) {
 
 // TestProducts checks that a product is the Hessian times its vector, for every way to give the
 // vector, and that Runners give the same with other values.
+//
+//odes:goroutines
 func TestProducts(t *testing.T) {
 	for _, c := range secondModels {
 		m, err := Parse("m.ode", c.text, ParseOptions{})

@@ -11,6 +11,8 @@ import (
 // TestSimulator checks that runs of a Simulator are those of Model.Solve, with every bit and every warning, whatever it
 // solved before: with events, modes, stiff steps that begin within a run, algebraic unknowns, steady states and
 // experiments with sums over them, and after a run that failed.
+//
+//odes:goroutines
 func TestSimulator(t *testing.T) {
 	const explodes = "time t from 0 to 2\nparam a = 0.1\nstate x = 1\nx' = a*x^2\noutput y = x\n" +
 		"objective J = final(x)\nassert a < 3\n"

@@ -94,6 +94,8 @@ objective J = integral(x)`, "x0", 0.5, 0.02, true},
 }
 
 // TestBoundIsCheap: on examples that are not stiff the bound changes no step, and what it looks at costs little.
+//
+//odes:goroutines
 func TestBoundIsCheap(t *testing.T) {
 	files, err := filepath.Glob("examples/*/*.ode")
 	if err != nil {

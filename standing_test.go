@@ -21,6 +21,8 @@ func marked(s *odes.Sensitivities, value int) string {
 
 // TestStandsStill has conditions at whose threshold a run stands still. By what takes it off there, at any time, there
 // is no derivative of what depends on the condition. Everything else is right.
+//
+//odes:goroutines
 func TestStandsStill(t *testing.T) {
 	const head = `
 time t from 0 to 4
@@ -292,6 +294,8 @@ objective L = nll()
 
 // TestConditionsInExperiments has conditions at their thresholds in experiments: totals are marked by what moves these,
 // and nothing else is.
+//
+//odes:goroutines
 func TestConditionsInExperiments(t *testing.T) {
 	const head = `
 param ta = 3, tb = 3, th = 1, k = 0.5, b = 1, u = 0

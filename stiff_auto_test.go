@@ -93,6 +93,8 @@ var stiffSizes = map[string][]float64{
 // TestStiffRuns runs stiff models as they are. The derivatives of the run are exact across changes of method, and near
 // those of a run with tight tolerances by an implicit method alone; there are few steps; and an independent run, which
 // changes its method as well, has no doubts.
+//
+//odes:goroutines
 func TestStiffRuns(t *testing.T) {
 	for _, c := range becomingStiff {
 		sizes := stiffSizes[c.name]

@@ -567,6 +567,8 @@ func TestPeaksAtTheStart(t *testing.T) {
 
 // TestCornersOfConditions: a condition with a kink where it is at its threshold is met on one side faster than on the
 // other, or not at all. Where what moves the kink moves the condition in proportion, it is met as on either side.
+//
+//odes:goroutines
 func TestCornersOfConditions(t *testing.T) {
 	for text, want := range map[string]string{
 		"event e when max(x, y) <= y + u once { z = 0 }": "u k initial(x) initial(y)",

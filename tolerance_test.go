@@ -132,6 +132,8 @@ func sineOfPower(x float64, n int) float64 {
 
 // TestIntegralsDoNotHideStates: many easy integrals beside a state must not loosen its control, nor easy states that
 // of an integral.
+//
+//odes:goroutines
 func TestIntegralsDoNotHideStates(t *testing.T) {
 	off := func(text string, value float64, settings ...string) float64 {
 		t.Helper()

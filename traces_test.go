@@ -10,6 +10,8 @@ import (
 
 // TestTraces: what grows out of a state far below its absolute tolerance is seen, by an independent run that follows
 // such states, and what stays below is no reason for a warning.
+//
+//odes:goroutines
 func TestTraces(t *testing.T) {
 	const logistic = "time t from 0 to 120\nparam c = 1\nstate x = 1e-50\nx' = x*(1-x)\nobjective J = c + final(x)\n"
 	for _, c := range []struct {

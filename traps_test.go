@@ -335,6 +335,7 @@ func sensitivities(t *testing.T, text, mode string, settings ...odes.Setting) (*
 		odes.Setting{Key: "sens.mode", Value: mode})})
 }
 
+//odes:goroutines
 func TestTraps(t *testing.T) {
 	for _, tr := range traps {
 		t.Run(tr.name, func(t *testing.T) {

@@ -117,6 +117,8 @@ func TestTrustOfRest(t *testing.T) {
 // TestTrustOfRunner repeats runs with other values: what they say must not depend on the runs before.
 // TestTrustOfFaded has derivatives by what is zero that decay to far below what they were, where their digits do not
 // matter, and states that are small, where they do.
+//
+//odes:goroutines
 func TestTrustOfFaded(t *testing.T) {
 	const swings = "c' = -k*c*(1 + 0.9*sin(20*t))\n"
 	for _, test := range []struct {
@@ -208,6 +210,8 @@ objective K = final(x)`, "sens.trust", trust)
 }
 
 // TestTrustOfTies has two events at one time whose order decides: derivatives are those of one order.
+//
+//odes:goroutines
 func TestTrustOfTies(t *testing.T) {
 	s := trusted(t, `
 time t from 0 to 2
@@ -307,6 +311,8 @@ solver { method = bs3 }`
 
 // TestGrazingConfirmed keeps the warning that an event hardly happens from events that are well crossed: a narrow
 // parabola has a small slope at its roots.
+//
+//odes:goroutines
 func TestGrazingConfirmed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"time t from 0 to 100\nparam w = 1e-4\nstate x = 0\nx' = 0.1\n" +
@@ -326,6 +332,8 @@ func TestGrazingConfirmed(t *testing.T) {
 
 // TestTrustBesideTimes marks a derivative of which few digits are right, where that by a time far from zero is large:
 // relative to the time, but not to the span.
+//
+//odes:goroutines
 func TestTrustBesideTimes(t *testing.T) {
 	s := trusted(t, `
 time t from 9500 to tend

@@ -11,6 +11,8 @@ import (
 
 // TestUnread: notes say which parts of a model its derivatives leave out: blocks that all have names, where none is
 // asked for, and experiments that no objective reads.
+//
+//odes:goroutines
 func TestUnread(t *testing.T) {
 	const (
 		base = "model M\ntime t from 0 to 2\nparam k = 1, sd = 0.1\nstate x = 1\nx' = -k*x\n" +

@@ -156,6 +156,8 @@ func TestWarmSwitch(t *testing.T) {
 
 // TestWarmExperiments: with steady_start = warm, experiments begin at the steady state of the first one. Where one of
 // them leads to another, an independent run shows it, and without that a warning does.
+//
+//odes:goroutines
 func TestWarmExperiments(t *testing.T) {
 	const text = schloegl + `
 data D { time = [inf, inf, inf]  y = [1.8, 1.7, 0.2]  id = [1, 2, 3] }
@@ -203,6 +205,8 @@ experiment low { feed = 0.45  use D where id == 3 }
 
 // TestKnownSteadyStates: experiments with one equilibration seek its state once, and those that read what differs seek
 // their own. Values are those of separate models.
+//
+//odes:goroutines
 func TestKnownSteadyStates(t *testing.T) {
 	const base = `
 time t from 0 to 2

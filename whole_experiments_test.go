@@ -12,6 +12,8 @@ import (
 
 // TestExperimentsShareSteps counts the steps of experiments together: programs of whole steps that none of them makes
 // enough steps for alone. Results have the same bits, whatever the number of threads.
+//
+//odes:goroutines
 func TestExperimentsShareSteps(t *testing.T) {
 	if simd.Backend() == simd.Generic {
 		t.Skip("steps are not compiled")

@@ -10,6 +10,8 @@ import (
 )
 
 // TestPrepare parses texts while a grammar is prepared, and after: one text takes it, and the others have their own.
+//
+//odes:goroutines
 func TestPrepare(t *testing.T) {
 	const text = "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x\nevent e when x < 0.5 { x = 1 }\n"
 	for range 3 {

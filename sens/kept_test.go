@@ -56,23 +56,37 @@ func identical(t *testing.T, what string, got, want *sens.Result) {
 }
 
 // TestKept holds that all sensitivity methods give the same bits however the run is kept: through events of all
-// kinds, modes, discretes, quadratures, moving ends and observations inside steps, in one sweep or several, by one
-// goroutine or several.
+// kinds, modes, discretes, quadratures, moving ends and observations inside steps, in one sweep or several.
 func TestKept(t *testing.T) {
+	keptAlike(t, func(p *problem, name string) []sens.Method {
+		methods := p.methods(t, name)
+		return append(methods[:len(methods)-1:len(methods)-1], p.adjoint(t, name, 64),
+			&sens.Forward{New: methods[3].(*sens.Tangent).New})
+	})
+}
+
+// TestKeptThreads holds the same of sweeps in several goroutines.
+//
+//odes:goroutines
+func TestKeptThreads(t *testing.T) {
+	keptAlike(t, func(p *problem, name string) []sens.Method {
+		many := p.adjoint(t, name, 1)
+		many.Threads = 3
+		return []sens.Method{many}
+	})
+}
+
+// keptAlike compares derivatives of runs that are kept in several ways.
+func keptAlike(t *testing.T, of func(p *problem, name string) []sens.Method) {
 	p, _ := observed()
 	p.opts.Observe = solvers.ObserveDense
 	for _, name := range []string{"dopri5", "rk4", "vern7", "rk4, vern7, rkf45", "rk4, rodas5p"} {
 		if p.opts.Fixed = 0; strings.HasPrefix(name, "rk4") {
 			p.opts.Fixed = 0.07
 		}
-		methods := p.methods(t, name)
-		many := p.adjoint(t, name, 1)
-		many.Threads = 3
-		methods = append(methods[:len(methods)-1:len(methods)-1], p.adjoint(t, name, 64), many,
-			&sens.Forward{New: methods[3].(*sens.Tangent).New})
 		opts := sens.Options{Initial: true, EventTimes: true}
 		whole, _ := p.run(t, name)
-		for i, m := range methods {
+		for i, m := range of(p, name) {
 			var want sens.Result
 			if err := m.Gradient(t.Context(), whole, opts, &want); err != nil {
 				t.Fatal(err)

@@ -7,4 +7,6 @@ import (
 )
 
 // TestModels compares derivatives of whole models, in all modes, with a file.
+//
+//odes:goroutines
 func TestModels(t *testing.T) { runstest.Compare(t, "testdata/models", *update) }

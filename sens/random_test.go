@@ -101,6 +101,8 @@ func randomModel(seed int) (text string, second bool) {
 // TestRandom makes runs of random models. All modes agree: those of the computed solution to rounding, the others to
 // the tolerance. Lanes, threads and what is kept of a run make no difference to any bit. What runs cost and give is
 // that of a file.
+//
+//odes:goroutines
 func TestRandom(t *testing.T) {
 	const models = 40
 	var told bytes.Buffer

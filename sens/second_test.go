@@ -95,6 +95,8 @@ func TestSecondKept(t *testing.T) {
 
 // TestSecond compares products of a Hessian with vectors, in any number of lanes and goroutines and however the run is
 // kept, with the closed form.
+//
+//odes:goroutines
 func TestSecond(t *testing.T) {
 	const k, x0, tf = 1.3, 0.2, 2.0
 	u := (1/x0 - 1) * math.Exp(-k*tf)

@@ -515,6 +515,8 @@ func TestGrazingSlope(t *testing.T) {
 }
 
 // TestThreads requires the same bits from any number of goroutines and lanes.
+//
+//odes:goroutines
 func TestThreads(t *testing.T) {
 	p := copies(3)
 	tr, _ := p.run(t, "dopri5")

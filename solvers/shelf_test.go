@@ -30,6 +30,8 @@ func (f *ram) Close() error { return nil }
 
 // TestShelf moves a list to a file as it grows, reads it in several goroutines in both directions, searches it, and
 // fills it again.
+//
+//odes:goroutines
 func TestShelf(t *testing.T) {
 	const n = 3*pagesAtHand<<chunkShift + 100
 	disk := &ram{}

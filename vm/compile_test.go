@@ -39,6 +39,8 @@ func TestLargeNetwork(t *testing.T) {
 }
 
 // TestMachinesShareAProgram runs one program on several machines at once.
+//
+//odes:goroutines
 func TestMachinesShareAProgram(t *testing.T) {
 	tp := parse(t, glv(30))
 	p := compile(t, tp, 4)

@@ -11,6 +11,8 @@ import (
 )
 
 // TestShared runs random tapes on long arrays by teams. The bits are those of one goroutine.
+//
+//odes:goroutines
 func TestShared(t *testing.T) {
 	defer vm.SmallParts()()
 	r := elem.NewRand(12)
@@ -49,6 +51,8 @@ func TestShared(t *testing.T) {
 }
 
 // TestSharedProducts shares products of matrices with one vector, and outer products.
+//
+//odes:goroutines
 func TestSharedProducts(t *testing.T) {
 	defer vm.SmallParts()()
 	tp := parse(t, `tape products

@@ -122,6 +122,8 @@ func TestPowersAreThreaded(t *testing.T) {
 
 // TestProfiled runs machines while the profiler interrupts them and the collector runs. Results
 // must stay the same, and nothing may crash.
+//
+//odes:goroutines
 func TestProfiled(t *testing.T) {
 	var profile bytes.Buffer
 	if err := pprof.StartCPUProfile(&profile); err != nil {

@@ -278,6 +278,8 @@ func TestStraight(t *testing.T) {
 }
 
 // TestShared lets goroutines share an analysis while its code is made and after that.
+//
+//odes:goroutines
 func TestShared(t *testing.T) {
 	m := network(100, 300, 1e-3, 2)
 	a, err := Analyze(m.p, Options{Method: Sparse})

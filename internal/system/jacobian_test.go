@@ -527,6 +527,8 @@ objective J = final(sum(u))
 
 // TestJacobianOfNetworks has work that grows with the number of reactions, whether they are written one by one or as
 // arrays.
+//
+//odes:goroutines
 func TestJacobianOfNetworks(t *testing.T) {
 	written := func(n int) string {
 		var b strings.Builder

@@ -59,6 +59,8 @@ func TestKitsShareValues(t *testing.T) {
 
 // TestPanicInKit has the making of transposes panic while programs of values are made beside it. Nothing is written to
 // what kits share when the lock is free again. In the goroutine of Begin it does no harm.
+//
+//odes:goroutines
 func TestPanicInKit(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("time t from 0 to 1\nparam k = 2\n")
