@@ -478,8 +478,8 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
-		Gradient: r.gradient, finite: true, log: log,
-		told: stats.Warnings, Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
+		Gradient: r.gradient, finite: true, log: log, told: stats.Warnings,
+		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	r.addValues(out, want.Stride)
 	r.addEvents(out, want.EventTimes)

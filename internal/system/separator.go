@@ -38,10 +38,9 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 
 // strays reports whether guard i reads a discrete that a body sets to something that moves.
 func (w *Worker) strays(i int) bool {
-	return slices.ContainsFunc(inputsOf(w.model.Compiled.Guards, tapec.Margins.Name(), i), func(n tapec.Name) bool {
-		return n.Role == tapec.Discrete && slices.ContainsFunc(w.model.Checked.Discretes, func(s *typecheck.Symbol) bool {
-			return s.Name == n.Of && w.setMoving(s, nil)
-		})
+	reads := inputsOf(w.model.Compiled.Guards, tapec.Margins.Name(), i)
+	return slices.ContainsFunc(w.model.Checked.Discretes, func(s *typecheck.Symbol) bool {
+		return slices.Contains(reads, tapec.Discrete.Called(s.Name)) && w.setMoving(s, nil)
 	})
 }
 
