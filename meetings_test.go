@@ -91,7 +91,8 @@ objective J = nll()`, map[string][]string{"J": {"T2"}}},
 					}
 				}
 				if got := s.Trust(i, x); got != want {
-					t.Errorf("%s: derivative of %s by %s, %v, is %v, not %v", c.name, v.Name, x, s.Derivative(i, x), got, want)
+					d := s.Derivative(i, x)
+					t.Errorf("%s: derivative of %s by %s, %v, is %v, not %v", c.name, v.Name, x, d, got, want)
 				}
 			}
 		}

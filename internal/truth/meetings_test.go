@@ -35,8 +35,9 @@ func (c *composition) meeting() string {
 	b.WriteString("x' = " + c.pick("-a*x", "a*(p - x)", "-a*x^2", "b*y - a*x", "-a") + " + " + input() + "\n")
 	b.WriteString("y' = " + c.pick("x - b*y", "-b*y", "0.3*y*(1 - y)", "p - x", "0") + " + " + input() + "\n")
 	for i := range 1 + c.IntN(3) {
-		when := c.pick("at "+at(), "at "+at(), "at ["+at()+", "+at()+"]", "every tau", "every tau from "+at()+" count 2",
-			"when t > "+at(), "when x > 0.7 once", "when y < "+c.pick("0.1", "0.5")+" once", "at "+at()+" priority 1",
+		when := c.pick("at "+at(), "at "+at(), "at ["+at()+", "+at()+"]", "at "+at()+" priority 1", "every tau",
+			"every tau from "+at()+" count 2", "when t > "+at(), "when x > 0.7 once",
+			"when y < "+c.pick("0.1", "0.5")+" once",
 			"when t >= "+at()+", delay = "+c.pick("tau", "0.5", "u"))
 		body := c.pick("x += D", "x += D", "x = p*x", "y += x", "y = 0", "n += 1", "n = x", "x = y  y = x", "x += D*t",
 			"n = t + tau", "x = min(x, 1.5)")
