@@ -134,6 +134,9 @@ func combine(u, v Unit, r Ratio) Unit {
 	if !ok {
 		return Unit{}
 	}
+	if len(w.factors) == 0 && close(w.scale, 1) {
+		w.scale = 1 // All names have cancelled, and what is left of their scales is rounding.
+	}
 	return w
 }
 

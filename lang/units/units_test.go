@@ -33,6 +33,10 @@ func TestAlgebra(t *testing.T) {
 	if got := m.Div(m).String(); got != "1" || !m.Div(m).Plain() {
 		t.Errorf("string %q", got)
 	}
+	flow := get(t, "L").Div(get(t, "min"))
+	if got := get(t, "ug").Div(get(t, "min")).Div(flow).Div(get(t, "ug").Div(get(t, "L"))); got.String() != "1" {
+		t.Errorf("string %q of a unit whose names have cancelled", got)
+	}
 	if (Unit{}).Mul(m).Known() || !(Unit{}).Same(m) {
 		t.Error("unknown must stay unknown and fit everything")
 	}
