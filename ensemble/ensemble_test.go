@@ -166,6 +166,51 @@ objective sum = integral(x*y)
 	}
 }
 
+// What has no value in a member has no derivatives there either, and statistics leave both out.
+func TestNoValue(t *testing.T) {
+	const text = `
+time t from 0 to 1
+param a = 1
+state x = 0
+x' = a
+event there when x >= 1 { }
+objective came = event_time(there, 1)
+objective last = final(x)
+`
+	p := open(t, job(text, Design{Points: "random", N: 300, Seed: 1, Axes: []Axis{span("a", 0.5, 2)}}))
+	s := NewStatistics(&p.Table)
+	never := 0
+	err := Run(context.Background(), p, Config{Each: func(c *Chunk) error {
+		s.Add(c)
+		for i := range c.Status {
+			row := c.Rows[i*p.Table.Width() : (i+1)*p.Table.Width()] // a, came, last, and their derivatives by a and x
+			a := row[0]
+			want := []float64{a, 1 / a, a, -1 / (a * a), -1 / a, 1, 1}
+			if a < 1 {
+				never++
+				want[1], want[3], want[4] = math.NaN(), math.NaN(), math.NaN()
+			}
+			for k, x := range want {
+				if math.IsNaN(x) != math.IsNaN(row[k]) || math.Abs(x-row[k]) > 1e-8 {
+					t.Fatalf("a = %g: %g, want %g", a, row, want)
+				}
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if never == 0 || s.Partial != never {
+		t.Errorf("%d members without a value, of which %d are told", never, s.Partial)
+	}
+	for k, c := range s.Columns {
+		if want := []int{never, 0, never, never, 0, 0}[k]; c.Missing != want {
+			t.Errorf("column %d: %d are missing, want %d", k, c.Missing, want)
+		}
+	}
+}
+
 // A panic in what runs members side by side does not end the process. Its error says where it began.
 func TestSideBySidePanic(t *testing.T) {
 	j := ballJob()

@@ -286,7 +286,16 @@ func (w *Worker) kept(ctx context.Context, set []odes.Assignment, row []float64)
 		return Failed, 0, err
 	}
 	w.copyValues(row, s.Values)
-	copy(row[len(s.Values):], s.Gradient)
+	gradient := row[len(s.Values):]
+	copy(gradient, s.Gradient)
+	for k, v := range s.Values {
+		if v.Value-v.Value == 0 {
+			continue
+		}
+		for c := range w.p.Table.Columns { // What has no value has no derivatives, and statistics leave it out.
+			gradient[k*w.p.Table.Columns+c] = math.NaN()
+		}
+	}
 	return statusOf(s.Status), s.Stats.Steps, nil
 }
 

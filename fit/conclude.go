@@ -547,8 +547,8 @@ func (p *problem) remarks(m *minimum, out *Result) {
 			map[bool]string{true: "greater", false: "less"}[at > 0])
 	}
 	if lost := p.settings.Bootstrap - len(out.Bootstrap); p.settings.Intervals == "bootstrap" && lost > 0 {
-		note(diag.Note, "%s of %d came to no minimum and does not count", diag.Count(lost, "refit"),
-			p.settings.Bootstrap)
+		note(diag.Note, "%s of %d came to no minimum and %s not count", diag.Count(lost, "refit"),
+			p.settings.Bootstrap, map[bool]string{true: "does", false: "do"}[lost == 1])
 	}
 	for _, u := range out.Unidentified {
 		note(diag.Warning, "%s", u.String())

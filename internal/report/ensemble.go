@@ -89,6 +89,12 @@ func EnsembleTable(w io.Writer, h Heading, e *Ensemble, opts TableOptions) error
 		p.columns(cols)
 	}
 	p.global(e)
+	for k, c := range t.Values {
+		if n := values[k].Missing; n > 0 {
+			p.line("")
+			p.prose("%s has no value in %s, and its statistics are those of the others", c.Name, plural(n, "member"))
+		}
+	}
 	if s.Failed > 0 {
 		p.line("")
 		p.prose("%s failed: %s", plural(s.Failed, "member"), countCodes(s))
