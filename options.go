@@ -328,12 +328,20 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 		return all
 	}
 	var list []objective
+	named := func(name string) []objective {
+		if e, ok := byElement[name]; ok && bySource[name] == nil {
+			return []objective{e}
+		}
+		return bySource[name]
+	}
 	for _, name := range of {
-		name = strings.ReplaceAll(name, " ", "")
-		if group, ok := bySource[name]; ok {
-			list = append(list, group...)
-		} else if e, ok := byElement[name]; ok {
-			list = append(list, e)
+		found := named(name)
+		if found == nil { // as it stands blanks are a part of the name; else they are those of "y[1, 2]"
+			name = strings.ReplaceAll(name, " ", "")
+			found = named(name)
+		}
+		if found != nil {
+			list = append(list, found...)
 		} else if name == "all" {
 			list = append(list, all...)
 		} else {

@@ -166,6 +166,37 @@ objective sum = integral(x*y)
 	}
 }
 
+// What differs is found by its whole name, and has its unit; names with blanks stand in backquotes.
+func TestNamesOfAxes(t *testing.T) {
+	m, err := odes.Parse("test.ode", `
+time t : [h] from 0 to 1
+param `+"`k, el`"+` = 1 [1/h] in [0.5, 2]
+state x : [mg] = 1
+state x2 : [g] = 7
+state `+"`a b`"+`[2] : [L] = 5
+x' = -`+"`k, el`"+`*x
+x2' = -`+"`k, el`"+`*x2
+`+"`a b`"+`[i]' = 0 [L/h] for i in 1:2
+objective J = final(x)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	axes, err := ReadAxes(m, nil,
+		"`k, el`, initial(x2) from 1 to 2, initial(`a b`[2]) from 3 to 4, initial(`a b`)[1] ~ normal(5, 1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range axes {
+		got = append(got, a.Name+" ["+a.Unit+"]")
+	}
+	want := []string{"k, el [1/h]", "initial(x2) [g]", "initial(a b[2]) [L]", "initial(a b)[1] [L]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("axes %q, want %q", got, want)
+	}
+}
+
 // What has no value in a member has no derivatives there either, and statistics leave both out.
 func TestNoValue(t *testing.T) {
 	const text = `

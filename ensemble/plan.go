@@ -117,10 +117,10 @@ func ReadAxes(m *odes.Model, set []odes.Assignment, text string) ([]Axis, error)
 	return list, nil
 }
 
-// split cuts text at blanks and commas outside of brackets, and around `~`. A bracket after a blank belongs to what is
+// split cuts text at blanks and commas outside of brackets and backquotes, and around `~`. A bracket after a blank belongs to what is
 // before it: a unit behind a number.
 func split(text string) (words []string) {
-	depth, from := 0, -1
+	depth, from, quoted := 0, -1, false
 	end := func(i int) {
 		if from >= 0 {
 			words = append(words, text[from:i])
@@ -128,6 +128,12 @@ func split(text string) (words []string) {
 		from = -1
 	}
 	for i, c := range text {
+		if quoted = quoted != (c == '`'); quoted || c == '`' {
+			if from < 0 {
+				from = i
+			}
+			continue
+		}
 		switch {
 		case c == '(' || c == '[':
 			if depth == 0 && from < 0 && len(words) > 0 && c == '[' {
@@ -160,12 +166,14 @@ func split(text string) (words []string) {
 
 // readAxis reads the first axis of words.
 func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []string, error) {
-	name := strings.TrimSpace(words[0])
+	name := strings.TrimSpace(strings.ReplaceAll(words[0], "`", ""))
 	words = words[1:]
-	at := slices.IndexFunc(symbols, func(s odes.Symbol) bool {
-		return s.Kind == "param" && s.Name == base(name) ||
-			s.Kind == "state" && strings.HasPrefix(name, "initial("+s.Name)
-	})
+	kind, of := "param", name
+	if inner, ok := strings.CutPrefix(name, "initial("); ok {
+		kind = "state"
+		of, _, _ = strings.Cut(inner, ")")
+	}
+	at := slices.IndexFunc(symbols, func(s odes.Symbol) bool { return s.Kind == kind && s.Name == base(of) })
 	if at < 0 {
 		return nil, nil, fmt.Errorf("the model has no param %q; an initial value is written initial(x)", name)
 	}

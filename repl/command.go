@@ -184,8 +184,8 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 func (s *Session) goals(m *odes.Model, list []string) (*odes.Model, []string, error) {
 	var names []string
 	for _, g := range list {
-		if s.isObjective(m, g) {
-			names = append(names, g)
+		if name := strings.ReplaceAll(g, "`", ""); s.isObjective(m, name) {
+			names = append(names, name)
 			continue
 		}
 		if len(list) > 1 {

@@ -131,7 +131,7 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 		if err != nil {
 			return nil, false, err
 		}
-		st.set = with(st.set, target, values)
+		st.set = with(st.set, named(target), values)
 	}
 	return []variant{now, {what, s.path, st}}, false, nil
 }

@@ -59,7 +59,7 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 		}
 	}
 	st := s.now
-	st.set = with(st.set, target, values)
+	st.set = with(st.set, named(target), values)
 	if _, err := m.Symbols(st.set); err != nil {
 		return err
 	}
@@ -67,15 +67,19 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 }
 
 // with returns set with one more assignment, which replaces those that it overrides.
-func with(set []odes.Assignment, target string, values []float64) []odes.Assignment {
-	name := ""
-	for _, t := range parser.TokensOf(target) { // without blanks and backquotes
-		name += t.Text
-	}
+func with(set []odes.Assignment, name string, values []float64) []odes.Assignment {
 	out := slices.DeleteFunc(slices.Clone(set), func(a odes.Assignment) bool {
 		return a.Name == name || strings.HasPrefix(a.Name, name+"[")
 	})
 	return append(out, odes.Assignment{Name: name, Values: values})
+}
+
+// named returns the name of what an entry sets, without the blanks and backquotes of the entry.
+func named(target string) (name string) {
+	for _, t := range parser.TokensOf(target) {
+		name += t.Text
+	}
+	return name
 }
 
 func list(values []float64) string {

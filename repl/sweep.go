@@ -231,7 +231,7 @@ func (v *sweep) at(n int) []float64 {
 
 func (v *sweep) options(x float64) odes.Options {
 	o := unchecked(v.s.options())
-	o.Set = with(o.Set, v.name, []float64{x})
+	o.Set = with(o.Set, named(v.name), []float64{x})
 	return o
 }
 
