@@ -45,8 +45,8 @@ type Compared struct {
 	Parameters []string
 	Weight     float64   // of the negative log likelihood in the objective
 	T, Data    []float64 // a time is +Inf where the data are of the steady state
-	// Below marks values of which only that is known that they are at most at their limit. Where Unclear, limits depend
-	// on params, and any value may be one of these.
+	// Below marks values of which only that is known that they are at most at their limit, which is their Data. Where
+	// Unclear, limits depend on params, and any value may be one of these.
 	Below   []bool
 	Unclear bool
 
@@ -176,14 +176,16 @@ func (c *Comparison) add(p *comparedPart, terms *typecheck.Terms, opts Options) 
 		g := Compared{
 			Experiment: p.name, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
 			T:    o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
-			Data: o.Rows.Table.Data[o.Column], Unclear: o.Censored && o.Rows.Limits == nil,
+			Data: slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
 		}
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			g.Unit = u.String()
 		}
 		g.Below = make([]bool, len(g.Data))
 		for k, y := range g.Data {
-			g.Below[k] = o.Rows.Limits != nil && y <= o.Rows.Limits[k]
+			if g.Below[k] = o.Rows.Limits != nil && y <= o.Rows.Limits[k]; g.Below[k] {
+				g.Data[k] = o.Rows.Limits[k]
+			}
 		}
 		name := func(what string) string { return fmt.Sprintf("%s'%d.%s", o.Name, i, what) }
 		names = append(names, name("prediction"))
