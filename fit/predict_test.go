@@ -1,6 +1,9 @@
 package fit_test
 
 import (
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -37,5 +40,82 @@ objective J = nll()
 		if list[i].Data != want.data || list[i].Below != want.below {
 			t.Errorf("row %d: %+v, want %+v", i, list[i], want)
 		}
+	}
+}
+
+// manyRows is a model with rows of data at times that are in no order, some of them twice.
+func manyRows(rows int, more string) string {
+	var times, data []string
+	for i := range rows {
+		times = append(times, fmt.Sprint(float64(i*7%rows/2)/float64(rows)))
+		data = append(data, fmt.Sprint(i%3))
+	}
+	return fmt.Sprintf(`
+time t from 0 to 1
+param k = 1, b = 0.5
+state x = 1
+x' = -k*x
+data D {
+  time = [%s]
+  c    = [%s]
+}
+observe y = x + b ~ normal(0.1) from D.c
+experiment e { use D }
+objective J = nll()
+solver { rtol = 1e-10  atol = 1e-12 }
+%s`, strings.Join(times, ", "), strings.Join(data, ", "), more)
+}
+
+// TestRowsByThemselves: every row of data has its own prediction, with its own derivatives; none has one where a run
+// stops before the last.
+func TestRowsByThemselves(t *testing.T) {
+	compare := func(more string) (*odes.Comparison, error) {
+		m, err := odes.Parse("test.ode", manyRows(40, more), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := m.CompareAll(odes.Options{Wrt: []string{"k", "b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, c.Run(t.Context())
+	}
+	c, err := compare("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &c.Groups[0]
+	for i, at := range g.T {
+		x := math.Exp(-at)
+		got := []float64{g.Prediction.Values[i], g.Prediction.Slopes[2*i], g.Prediction.Slopes[2*i+1]}
+		for k, want := range []float64{x + 0.5, -at * x, 1} {
+			if !(math.Abs(got[k]-want) <= 1e-8) {
+				t.Errorf("row %d at %g: %g, want %g of number %d", i, at, got[k], want, k)
+			}
+		}
+	}
+	if _, err := compare("event soon at 0.2 { stop }"); err == nil {
+		t.Error("rows after a stop have predictions")
+	}
+}
+
+// BenchmarkRows is of a gradient of the predictions of many rows.
+func BenchmarkRows(b *testing.B) {
+	for _, rows := range []int{1000, 4000} {
+		b.Run(fmt.Sprint(rows), func(b *testing.B) {
+			m, err := odes.Parse("test.ode", manyRows(rows, ""), odes.ParseOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c, err := m.CompareAll(odes.Options{Wrt: []string{"k", "b"}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := c.Run(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

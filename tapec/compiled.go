@@ -147,5 +147,6 @@ type Functional struct {
 	Elems  []int       // the element that each slot selects, if they may differ; else nil
 	Group  int         // SumAt: its group of sites, or the first of several if its times depend on the slot
 	Table  *typecheck.Table
+	ByRow  bool  // SumAt: slot i is 0 but in the row of Table whose last column is i + 1
 	Window []int // Integral with bounds: the element of the flat vector of modes that tells the window of each slot
 }

@@ -92,7 +92,7 @@ func (c *compiler) number() {
 		}
 		out := Functional{
 			Kind: f.node.Kind, Span: f.node.Span(), Shape: []int(f.shape()), Offset: offset,
-			Event: -1, Elem: -1, Nth: f.node.Nth, Group: f.group, Table: f.node.Table,
+			Event: -1, Elem: -1, Nth: f.node.Nth, Group: f.group, Table: f.node.Table, ByRow: f.node.ByRow,
 		}
 		offset += f.shape().Size()
 		if f.node.Event != nil {

@@ -221,5 +221,5 @@ func (c *checker) each(e Expr, table *Table, times Expr, rows int, s source.Span
 	cond := c.elementwise(stdlib.Operator("=="), s, types.Bool, here, all)
 	t := types.Type{Kind: types.Real, Shape: n, Unit: e.Type().Unit}
 	body := seal(&If{Base: at(t, s), Cond: cond, Then: e, Else: number(0, e.Type().Unit, s)})
-	return seal(&Functional{Base: at(t, s), Kind: SumAt, Body: body, Times: times, Table: table})
+	return seal(&Functional{Base: at(t, s), Kind: SumAt, Body: body, Times: times, Table: table, ByRow: true})
 }

@@ -67,6 +67,15 @@ func (w *Worker) reads(k int, s sens.Site) bool {
 	return s.Kind != sens.SiteEvent || f.Nth == 0 || f.Nth == s.Firing.Nth+1
 }
 
+// alone returns the slot of f that site s reads where it reads no other: in a row of data, what stands for that row.
+func (w *Worker) alone(f *tapec.Functional, s sens.Site) (slot int, ok bool) {
+	if s.Kind != sens.SiteTime || !f.ByRow {
+		return 0, false
+	}
+	row := w.model.rows[s.Index]
+	return f.Offset + int(row[len(row)-1]) - 1, true
+}
+
 // Observe implements sens.Objectives.
 func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	if s.Kind == sens.SiteInitial {
@@ -85,6 +94,14 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 			k := w.model.FunctionalAt(b.lo)
 			f := &w.model.Compiled.Functionals[k]
 			if !w.reads(k, s) {
+				continue
+			}
+			if slot, ok := w.alone(f, s); ok {
+				w.seen[f.Offset]++ // for all slots
+				functionals[slot] += w.functional[slot]
+				if x := w.functional[slot]; x-x != 0 {
+					w.trace(c, i, slot, s)
+				}
 				continue
 			}
 			for j := b.lo; j < b.hi; j++ {
@@ -142,7 +159,11 @@ func (w *Worker) markMissing(functionals []float64) {
 					functionals[j] = math.NaN()
 				}
 			case typecheck.SumAt:
-				if w.seen[j] < w.model.visits[k] {
+				slot := j
+				if f.ByRow {
+					slot = f.Offset
+				}
+				if w.seen[slot] < w.model.visits[k] {
 					functionals[j] = math.NaN()
 				}
 			}
@@ -266,7 +287,14 @@ func (w *Worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 	}
 	for i := range c.outs {
 		b := &c.outs[i]
-		if !w.reads(w.model.FunctionalAt(b.lo/w.lanes), s) {
+		k := w.model.FunctionalAt(b.lo / w.lanes)
+		if !w.reads(k, s) {
+			continue
+		}
+		if slot, ok := w.alone(&w.model.Compiled.Functionals[k], s); ok {
+			for j := slot * w.lanes; j < (slot+1)*w.lanes; j++ {
+				fd[j] += w.functional[j]
+			}
 			continue
 		}
 		for j := b.lo; j < b.hi; j++ {
