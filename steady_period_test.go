@@ -268,3 +268,29 @@ solver { rtol = 1e-10  atol = 1e-12 }
 		}
 	}
 }
+
+// TestPeriodIsUsed: a param that only the period reads moves the periodic state, and no note says otherwise.
+func TestPeriodIsUsed(t *testing.T) {
+	m, err := odes.Parse("test.ode", `
+time t from 0 to 1
+param k = 0.5, P = 5
+state x = 1
+x' = -k*x + sin(2*pi*t/5)
+equilibrate { } every P
+objective a = initial(x)
+solver { rtol = 1e-9  atol = 1e-12 }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"P"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 0.37422353; math.Abs(s.Gradient[0]-want) > 1e-6 {
+		t.Errorf("derivative %g, want %g", s.Gradient[0], want)
+	}
+	for _, d := range m.Warnings() {
+		t.Errorf("%s", d.Message)
+	}
+}

@@ -481,7 +481,7 @@ func (m *Model) reads(used map[string]bool) {
 		roots = append(roots, s.Value)
 	}
 	for _, e := range m.Events {
-		roots = append(roots, e.When, e.Crossing, e.Every, e.From, e.To, e.Count, e.Rank)
+		roots = append(roots, e.When, e.Crossing, e.Every, e.From, e.To, e.Count, e.Rank, e.Period)
 		roots = append(roots, e.Times...)
 		for _, a := range e.Body {
 			roots = append(roots, a.Value)
