@@ -117,8 +117,8 @@ func ReadAxes(m *odes.Model, set []odes.Assignment, text string) ([]Axis, error)
 	return list, nil
 }
 
-// split cuts text at blanks and commas outside of brackets and backquotes, and around `~`. A bracket after a blank belongs to what is
-// before it: a unit behind a number.
+// split cuts text at blanks and commas outside of brackets and backquotes, and around `~`. A bracket after a blank
+// belongs to what is before it: a unit behind a number.
 func split(text string) (words []string) {
 	depth, from, quoted := 0, -1, false
 	end := func(i int) {
