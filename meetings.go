@@ -115,7 +115,7 @@ func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meet
 		for _, k := range columns {
 			at := i*s.Columns + k
 			if s.unlike[at] = math.Inf(1); !jumps {
-				s.unlike[at] = math.Abs(s.Gradient[at] - other.Gradient[at])
+				s.unlike[at] = math.Abs(fine.Gradient[at] - other.Gradient[at])
 			}
 		}
 	}

@@ -192,7 +192,7 @@ type Sensitivities struct {
 	fastest  []float64         // by columns: how much the time of an event moves at most; nil where that is not known
 	meetings []meeting         // in the run
 	told     []solvers.Warning // of the run
-	unlike   []float64         // how far derivatives are from those of the other order of meetings; nil for none
+	unlike   []float64         // how far derivatives are from those with meetings in the other order; nil for none
 	parted   []bool            // columns by which some are too far; nil for none
 	held     []bool            // values that read a largest value which is held for a while; nil for none
 	Settings RunSettings

@@ -381,7 +381,6 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 // with the second of them where the expression would rise in between, or where that is the end of the run, and with the
 // first where it would fall.
 func (c *peakFinder) stand(st *solvers.Step, last bool) {
-	c.load()
 	c.method.InterpolateSlope(c.sys, st, 0, c.y, c.yd)
 	c.obj.Heights(st.T, c.y, c.at)
 	c.obj.Slopes(st.T, c.y, c.yd, c.atd)
