@@ -12,7 +12,10 @@ import (
 	"odes.dev/odes"
 )
 
-var compositions = flag.Int("compositions", 250, "how many models TestCompositions draws")
+var (
+	compositions = flag.Int("compositions", 250, "how many models TestCompositions draws")
+	composed     = flag.Uint64("composed", 0, "the seed of the first of them")
+)
 
 // A composition is a model of whatever the language has, put together at random: expressions with kinks and
 // conditions, events, discretes, largest values. Params are drawn from a few numbers, so that many are equal, or zero,
@@ -22,6 +25,7 @@ type composition struct {
 	params, states, reads []string
 	values                map[string]float64
 	compared              int // derivatives
+	marked, needless      int // of these, and of these those that are the derivatives of both sides
 }
 
 func (c *composition) pick(of ...string) string { return of[c.IntN(len(of))] }
@@ -149,7 +153,14 @@ func (c *composition) silent(t *testing.T, text string) (list []string) {
 				return math.IsNaN(x) || // there is no value there
 					math.Abs(x-d) <= 1e-3*max(math.Abs(d), math.Abs(x))+noise
 			}
-			if s.Trust(i, v) == odes.Sound && !(near(left[i]) && near(right[i])) {
+			both := near(left[i]) && near(right[i])
+			switch {
+			case s.Trust(i, v) != odes.Sound:
+				c.marked++
+				if both {
+					c.needless++
+				}
+			case !both:
 				list = append(list, fmt.Sprintf("%s by %s is %.7g, on the left %.7g, on the right %.7g",
 					s.Values[i].Name, v, d, left[i], right[i]))
 			}
@@ -161,15 +172,24 @@ func (c *composition) silent(t *testing.T, text string) (list []string) {
 // compareSides compares derivatives of n drawn models with differences to either side: where these are others, there
 // must be a mark.
 func compareSides(t *testing.T, n int, stream uint64, text func(*composition) string) {
-	compared := 0
-	for seed := range uint64(n) {
+	compared, marked, needless, models := 0, 0, 0, 0
+	for k := range uint64(n) {
+		seed := *composed + k
 		c := &composition{Rand: rand.New(rand.NewPCG(seed, stream))}
 		text := text(c)
 		if list := c.silent(t, text); len(list) > 0 {
 			t.Errorf("seed %d: %s\n%s", seed, strings.Join(list, "\n"), indent(text))
 		}
-		compared += c.compared
+		compared, marked, needless = compared+c.compared, marked+c.marked, needless+c.needless
+		if c.marked > 0 {
+			models++
+		}
+		if *report && c.marked > 0 {
+			t.Logf("seed %d: %d marks, %d needless", seed, c.marked, c.needless)
+		}
 	}
+	t.Logf("%d derivatives: %d marked, in %d of %d models; %d of these are those of both sides",
+		compared, marked, models, n, needless)
 	if compared < 8*n {
 		t.Errorf("%d derivatives of %d models compared", compared, n)
 	}
