@@ -64,15 +64,17 @@ objective V = final(v)
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v*(if z < th then 1 else 2)":       "",
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v\nevent e when z > th { y += 1 }": "",
 	} {
-		s, err := sensitivities(t, head+text, "adjoint")
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		if got := marked(s, 0); got != want {
-			t.Errorf("%s: by %s, want %s: %v", text, got, want, s.Warnings)
-		}
-		if got := marked(s, 1); got != "" && !strings.Contains(text, "v = ") && !strings.Contains(text, "v +=") {
-			t.Errorf("%s: of V by %s: %v", text, got, s.Warnings)
+		for _, observes := range []string{"", "\nobjective O = sum_at([0, 2], t)"} {
+			s, err := sensitivities(t, head+text+observes, "adjoint")
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			if got := marked(s, 0); got != want {
+				t.Errorf("%s%s: by %s, want %s: %v", text, observes, got, want, s.Warnings)
+			}
+			if got := marked(s, 1); got != "" && !strings.Contains(text, "v = ") && !strings.Contains(text, "v +=") {
+				t.Errorf("%s%s: of V by %s: %v", text, observes, got, s.Warnings)
+			}
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -20,7 +19,7 @@ type point struct {
 
 // fromStart reports whether a kink is a condition that rests at its threshold from the start on.
 func (x *Tangents) fromStart(k *Kink) bool {
-	return k.Rests && !k.stuck && x.mark.Kind == solvers.MarkStart
+	return k.Rests && !k.stuck && x.first
 }
 
 // note keeps a state for cancel.

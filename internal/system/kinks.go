@@ -42,6 +42,7 @@ type Kinks struct {
 	none   bool // the model has no kinks: there are ties of largest values at most
 	// rounded tells that ties count that hold but for rounding, as at a time that was located.
 	rounded bool
+	last    float64 // the time of the last mark but those of observations
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -259,6 +260,9 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	for i, x := range m.Yp {
 		k.most[i] = max(k.most[i], math.Abs(x))
 	}
+	if m.Kind != solvers.MarkSite {
+		k.last = m.T
+	}
 	switch m.Kind {
 	case solvers.MarkStart:
 		found := slices.Concat(
@@ -280,7 +284,11 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	case solvers.MarkRemode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.modes(m))
 	case solvers.MarkSite:
-		return k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
+		found := k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
+		if m.T == k.last { // the piece begins here
+			found = append(found, append(k.stay(m, span), k.resting(m, span)...)...)
+		}
+		return found
 	case solvers.MarkFinal:
 		return append(k.look(c.Final, m, nil, nil), k.modes(m)...)
 	}

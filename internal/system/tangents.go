@@ -30,6 +30,7 @@ type Tangents struct {
 	wrote     []bool       // states that the body of the last mark writes; or nil
 	time      set          // by what the time of the last mark moves
 	mark      solvers.Mark // the last one, without its vectors
+	first     bool         // it is the start, or what is read there
 	slopesOf  *motion      // of params, and its time; nil until it is asked for
 	cause     set          // and that of the last one that changes something
 	last      float64      // the time of that
@@ -171,17 +172,19 @@ func (x *Tangents) params() {
 
 // Mark takes notice of a mark, and of what its event does to tangents.
 func (x *Tangents) Mark(m *solvers.Mark) {
+	reads := m.Kind == solvers.MarkSite
+	x.first = m.Kind == solvers.MarkStart || reads && x.first && m.T == x.last
 	x.time, x.mark, x.slopesOf = x.timeOf(m), *m, nil
 	x.sharpen()
-	if m.Kind != solvers.MarkSite {
-		x.cause, x.last = x.time, m.T
+	if !reads {
+		x.cause, x.last, x.added = x.time, m.T, nil
 	}
 	x.dNow, x.mNow = slices.Clone(m.Dp), slices.Clone(m.Mp)
 	x.rest, x.choose, x.rested = x.rest[:0], x.choose[:0], nil
 	if !x.exact {
 		return
 	}
-	x.yWas, x.dWas, x.added, x.wrote = cloneSets(x.y), cloneSets(x.d), nil, nil
+	x.yWas, x.dWas, x.wrote = cloneSets(x.y), cloneSets(x.d), nil
 	x.yHad, x.dHad = cloneSets(x.y), cloneSets(x.d)
 	switch m.Kind {
 	case solvers.MarkStart:
