@@ -39,6 +39,13 @@ func TestTiesMarkWhatMoves(t *testing.T) {
 			[]string{"lag"},
 		},
 		{
+			"several events at an observation that moves along with the first of them",
+			"time t from 0 to 3\nparam tl = 2, tau = 1, te = 2, k = 0.3, D = 0\nstate x = 1, y = 1, z = 1\nx' = -k*x\n" +
+				"y' = -k*y\nz' = -k*z\nevent d at tl, 2 { y = 0 }\nevent e every tau { x *= 0.5 }\n" +
+				"event f at te { z += D }\nobjective J = sum_at([0.5, tl], x + z)",
+			[]string{"tl", "tau"}, // and a dose of 0 may come at any time
+		},
+		{
 			"a level at the start",
 			"time t from 0 to 2\nparam r = 0.7\nstate x = 0, y = 0\nx' = r\ny' = floor(x + 1)\n" +
 				"objective J = final(y + x)",

@@ -66,11 +66,16 @@ func (s *Solver) tied(w Warning, a, b Cause) { s.tiedIn(s.m, w, a, b) }
 func (s *Solver) tiedIn(m []float64, w Warning, a, b Cause) {
 	w.Instant = -1
 	s.warn(w)
+	s.noteTie(m, w.T, a, b)
+}
+
+// noteTie notes that a and b come at one time.
+func (s *Solver) noteTie(m []float64, t float64, a, b Cause) {
 	a.Nth, b.Nth = 0, 0 // so that there are not too many
 	both := [2]Cause{a, b}
 	if !slices.ContainsFunc(s.stats.Ties, func(t Meeting) bool { return t.Causes == both }) {
 		s.stats.Ties = append(s.stats.Ties, Meeting{
-			Causes: both, T: w.T, Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(m),
+			Causes: both, T: t, Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(m),
 		})
 	}
 }
@@ -90,28 +95,70 @@ func (m *member) cause() Cause {
 	return Cause{Guard: -1, Instant: m.instant, Nth: m.nth}
 }
 
-// beside warns of an event of the group that changed something and can move to the other side of what m reads.
+// beside warns of events of the group that changed something and can move to the other side of what m reads.
 func (s *Solver) beside(m *member, what string) {
 	if w := &s.was; w.jumped {
+		all := beside{s: s, fired: w.fired, to: m.cause()}
 		for i := range w.fired {
 			if e := &w.fired[i]; !s.silent(e) && s.soon(w.t, m.at, e, m) && s.apartBefore(e, m) {
-				s.tied(Warning{Kind: Tie, T: m.at, Name: s.memberName(e), Other: what, Apart: true, Value: m.at - w.t},
-					e.cause(), m.cause())
-				return
+				all.meets(i, Warning{T: m.at, Other: what, Value: m.at - w.t})
 			}
+		}
+		if all.n > 0 {
+			return
 		}
 	}
 	if len(s.fired) == 0 {
 		return
 	}
 	changed := !alike(s.y, s.yg) || !alike(s.d, s.dg)
+	all := beside{s: s, fired: s.fired, to: m.cause()}
 	for i := range s.fired {
 		e := &s.fired[i]
-		if (changed && !s.silent(e) || what == Finish && s.isRead(e)) && s.apart(e, m) {
-			s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: what, Apart: true}, e.cause(), m.cause())
-			return
+		read := what == Finish && s.isRead(e)
+		if (read || changed && !s.silent(e)) && s.apart(e, m) && (read || len(s.fired) == 1 || s.alters(e)) {
+			all.meets(i, Warning{T: s.t, Other: what})
 		}
 	}
+}
+
+// beside is what meets something that is read, or a bound of the run: events that fired.
+type beside struct {
+	s     *Solver
+	fired []member
+	to    Cause
+	n     int   // of them
+	told  []int // the events that were warned of
+}
+
+// meets notes event i of those that fired, and warns of it unless another element of it has been told.
+func (b *beside) meets(i int, w Warning) {
+	const most = 16
+	if b.n++; b.n > most {
+		return
+	}
+	e := &b.fired[i]
+	if slices.Contains(b.told, e.firing.Event) {
+		b.s.noteTie(b.s.m, w.T, e.cause(), b.to)
+		return
+	}
+	b.told = append(b.told, e.firing.Event)
+	w.Kind, w.Name, w.Apart = Tie, b.s.memberName(e), true
+	b.s.tied(w, e.cause(), b.to)
+}
+
+// alters reports whether the body of e changes what was before the group; that of a consequence counts in any case.
+func (s *Solver) alters(e *member) bool {
+	if e.caused {
+		return true
+	}
+	y, d := make([]float64, s.size.N), make([]float64, s.size.D)
+	f := e.firing
+	f.Nth = s.historyAt(f).count - 1
+	defer s.sys.Enter(s.d, s.m)
+	s.sys.Enter(s.dg, s.m)
+	s.sys.Affect(f, s.t, s.yg, s.dg, y, d)
+	return !alike(y, s.yg) || !alike(d, s.dg)
 }
 
 // besideStart warns of events of the group whose times can come to lie before the start, where they do not happen, if
@@ -123,15 +170,14 @@ func (s *Solver) besideStart(stopped bool) {
 	}
 	start := member{kind: MarkStart, instant: int(InstantStart), guard: -1, at: s.t}
 	changed := stopped || !alike(s.y, s.yg) || !alike(s.d, s.dg)
+	all := beside{s: s, fired: s.fired, to: start.cause()}
 	for i := range s.fired {
 		e := &s.fired[i]
 		if e.guard >= 0 || s.sched.set[e.instant] > 0 || s.sched.list[e.instant].Pending || s.silent(e) ||
 			!s.apart(e, &start) || !changed && !s.isRead(e) && !s.undoes(e) {
 			continue
 		}
-		s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: Start, Apart: true, Value: since},
-			e.cause(), start.cause())
-		return
+		all.meets(i, Warning{T: s.t, Other: Start, Value: since})
 	}
 }
 
@@ -335,12 +381,10 @@ func (s *Solver) justRead() {
 		return
 	}
 	site := member{kind: MarkSite, instant: s.lastSite, guard: -1, at: s.lastRead}
+	all := beside{s: s, fired: s.fired, to: site.cause()}
 	for i := range s.fired {
 		if e := &s.fired[i]; !s.silent(e) && s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
-			s.tied(Warning{
-				Kind: Tie, T: s.t, Name: s.memberName(e), Other: Observation, Apart: true, Value: s.t - s.lastRead,
-			}, e.cause(), site.cause())
-			return
+			all.meets(i, Warning{T: s.t, Other: Observation, Value: s.t - s.lastRead})
 		}
 	}
 }
