@@ -46,6 +46,12 @@ func TestTiesMarkWhatMoves(t *testing.T) {
 			[]string{"tl", "tau"}, // and a dose of 0 may come at any time
 		},
 		{
+			"a condition of a largest value at the end",
+			"time t from 0 to 3\nparam q = 2, u = 0\nstate x = 1\nx' = -x\n" +
+				"objective J = max_over(if t < q + 1 then u else 2)",
+			[]string{"q"},
+		},
+		{
 			"a level at the start",
 			"time t from 0 to 2\nparam r = 0.7\nstate x = 0, y = 0\nx' = r\ny' = floor(x + 1)\n" +
 				"objective J = final(y + x)",

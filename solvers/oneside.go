@@ -72,7 +72,8 @@ func (s *Solver) rates(y, d, m []float64) []float64 {
 }
 
 // besideModeChange warns of a change of modes of the group that can move to the other side of what m reads, where
-// rates differ. At the end of the run the rates of the integrals count as well.
+// rates differ. At the end of the run the rates of the integrals count as well, and modes that are read at any time:
+// what is read behind the change may be largest.
 func (s *Solver) besideModeChange(m *member, what string) {
 	for i := range s.modeChanges {
 		t := &s.modeChanges[i]
@@ -85,12 +86,19 @@ func (s *Solver) besideModeChange(m *member, what string) {
 		if what == Finish {
 			n += s.size.Q
 		}
-		if s.unlike(before[:n], behind[:n], t.y) {
+		if what == Finish && s.readAnytime(t) || s.unlike(before[:n], behind[:n], t.y) {
 			s.tiedIn(t.m[0], Warning{Kind: OneSided, T: s.t, Name: s.memberName(&t.member), Other: what},
 				t.member.cause(), m.cause())
 			return
 		}
 	}
+}
+
+// readAnytime reports whether a change of modes is read at any time.
+func (s *Solver) readAnytime(t *modeChange) bool {
+	return slices.ContainsFunc(s.guards, func(g Guard) bool {
+		return g.Seen && math.Float64bits(t.m[0][g.Mode]) != math.Float64bits(t.m[1][g.Mode])
+	})
 }
 
 // crossModeChange warns where event a and the change of modes b, at one time, can come apart and the solution then
