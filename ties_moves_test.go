@@ -52,6 +52,24 @@ func TestTiesMarkWhatMoves(t *testing.T) {
 			[]string{"q"},
 		},
 		{
+			"a reset at the threshold of a condition",
+			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.3\nstate x = 0.5\nx' = (if x >= 1 then r else 0.5) + 1 - x/2\n" +
+				"event e when x > p { x = q }\nobjective J = final(x)",
+			[]string{"p"},
+		},
+		{
+			"two resets at the threshold of a condition",
+			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.3\nstate x = 0.5\nx' = (if x >= 1 then r else 0.5) + 1 - x/2\n" +
+				"event e when x > p { x = q }\nevent f when x > p { x = q }\nobjective J = final(x)",
+			[]string{"p"},
+		},
+		{
+			"a reset at the threshold of a condition with the same rates",
+			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.5\nstate x = 0.5\nx' = (if x >= 1 then r else 0.5) + 1 - x/2\n" +
+				"event e when x > p { x = q }\nobjective J = final(x)",
+			nil,
+		},
+		{
 			"a level at the start",
 			"time t from 0 to 2\nparam r = 0.7\nstate x = 0, y = 0\nx' = r\ny' = floor(x + 1)\n" +
 				"objective J = final(y + x)",

@@ -104,7 +104,8 @@ func (s *Solver) readAnytime(t *modeChange) bool {
 // crossModeChange warns where event a and the change of modes b, at one time, can come apart and the solution then
 // changes at other rates. Let B be the body of a, f the field, m the modes before b and n those after it. Moving b to
 // a later time changes what follows by f_m(By) - f_n(By) per unit of time; moving it to an earlier one by B'(y)
-// (f_m(y) - f_n(y)). The integrals change by the differences of their rates.
+// (f_m(y) - f_n(y)). The integrals change by the differences of their rates. Where a is the root of a guard, it comes
+// at another time if b comes earlier: that of the root from there on by f_n.
 func (s *Solver) crossModeChange(a, b *member) {
 	if _, ok := s.sys.(Separator); !ok || a.kind != MarkFire || a.caused || b.caused || !s.apart(a, b) {
 		return
@@ -121,14 +122,14 @@ func (s *Solver) crossModeChange(a, b *member) {
 		return m, n
 	}
 	f := Firing{Event: a.firing.Event, Elem: a.firing.Elem, Nth: s.historyAt(a.firing).count}
-	body := func(y []float64) (yp, dp []float64) {
+	body := func(y []float64, t float64) (yp, dp []float64) {
 		yp, dp = make([]float64, s.size.N), make([]float64, s.size.D)
 		s.sys.Enter(s.d, s.m)
-		s.sys.Affect(f, s.t, y, s.d, yp, dp)
+		s.sys.Affect(f, t, y, s.d, yp, dp)
 		return yp, dp
 	}
 	if s.algebra.solves != nil { // rates follow unknowns, and these both the body and the modes
-		if yp, dp := body(s.y); !alike(yp, s.y) || !alike(dp, s.d) {
+		if yp, dp := body(s.y, s.t); !alike(yp, s.y) || !alike(dp, s.d) {
 			s.tied(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b)}, a.cause(), b.cause())
 		}
 		s.sys.Enter(s.d, s.m)
@@ -141,7 +142,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 		}
 	}
 	early, late := s.rates(s.y, s.d, s.m), s.rates(s.y, s.d, n)
-	yp, dp := body(s.y)
+	yp, dp := body(s.y, s.t)
 	pm, pn := pair(yp, dp, s.m)
 	after, behind := s.rates(yp, dp, pm), s.rates(yp, dp, pn)
 	eps := float64(0x1p-20 * s.span)
@@ -149,15 +150,19 @@ func (s *Solver) crossModeChange(a, b *member) {
 	for i := range moved {
 		moved[i] = math.FMA(eps, early[i]-late[i], s.y[i])
 	}
-	ym, dm := body(moved)
+	shift := s.shift(a, moved, late, eps)
+	for i := range moved {
+		moved[i] = math.FMA(shift, late[i], moved[i])
+	}
+	ym, dm := body(moved, s.t+shift)
 	s.sys.Enter(s.d, s.m)
 	l, r := make([]float64, s.size.N+s.size.Q+s.size.D), make([]float64, s.size.N+s.size.Q+s.size.D)
 	size := make([]float64, len(l))
 	for i := range s.size.N + s.size.Q {
-		l[i], r[i] = early[i]-late[i], after[i]-behind[i]
+		l[i], r[i] = early[i]-late[i]+float64(shift/eps*(late[i]-behind[i])), after[i]-behind[i]
 		size[i] = max(math.Abs(early[i]), math.Abs(after[i]))
 		if i < s.size.N {
-			l[i] = (ym[i] - yp[i]) / eps
+			l[i] = (ym[i] - yp[i] - float64(shift*behind[i])) / eps
 			size[i] = max(size[i], math.Abs(yp[i])/s.span)
 		}
 	}
@@ -171,6 +176,27 @@ func (s *Solver) crossModeChange(a, b *member) {
 			return
 		}
 	}
+}
+
+// shift returns how much later the root of the guard of a comes where states are others at this time and then follow
+// field f; eps is a short time. It is 0 for what is no root, or grazes.
+func (s *Solver) shift(a *member, y, f []float64, eps float64) float64 {
+	if a.guard < 0 {
+		return 0
+	}
+	s.sys.Enter(s.d, s.m)
+	rho := func(t float64, y []float64) float64 {
+		s.sys.GuardValues(t, y, s.mid.rho, s.mid.truth)
+		return s.mid.rho[a.guard]
+	}
+	here, there := rho(s.t, s.y), rho(s.t, y)
+	for i := range s.yi {
+		s.yi[i] = math.FMA(eps, f[i], s.y[i])
+	}
+	if rise := rho(s.t+eps, s.yi) - here; math.Abs(rise) > float64(1e-6*math.Abs(there-here)) {
+		return float64(-(there - here) / rise * eps)
+	}
+	return 0
 }
 
 // unlike reports whether two sets of rates, of states y and of integrals, differ.

@@ -40,7 +40,12 @@ func (s *Solver) besideNext(i, round int) {
 		return
 	}
 	s.tie(m, &s.wave[i+1])
-	for j := i + 1; j < len(s.wave) && s.wave[i+1].kind != MarkFire; j++ {
+	const most = 8 // events in between
+	from := i + 1
+	for from < min(len(s.wave), i+1+most) && s.wave[from].kind == MarkFire {
+		from++
+	}
+	for j := from; j < len(s.wave) && s.wave[from].kind != MarkFire; j++ {
 		s.crossModeChange(m, &s.wave[j])
 	}
 }
