@@ -22,9 +22,13 @@ func (x *Tangents) fromStart(k *Kink) bool {
 	return k.Rests && !k.stuck && x.first
 }
 
-// note keeps a state for cancel.
+// waitsFromStart reports whether a kink is the condition of an event that does not come, at its threshold from the start
+// on. What takes it over the threshold there is no event.
+func (x *Tangents) waitsFromStart(k *Kink) bool { return k.Rests && k.waits && x.first }
+
+// note keeps a state for cancel and stray.
 func (x *Tangents) note(t float64, y []float64) {
-	if x.exact && slices.ContainsFunc(x.rest, x.fromStart) {
+	if x.exact && slices.ContainsFunc(x.rest, func(k *Kink) bool { return x.fromStart(k) || x.waitsFromStart(k) }) {
 		x.passed = append(x.passed, point{t, slices.Clone(y)})
 	}
 }
@@ -52,7 +56,7 @@ func (x *Tangents) cancel() {
 			}
 		}
 		if len(some) > 0 {
-			x.pass(column, some, left)
+			x.pass(column, some, left, left)
 		}
 	}
 	for i, k := range x.rest {
@@ -62,8 +66,31 @@ func (x *Tangents) cancel() {
 	}
 }
 
-// pass goes along the run with the tangent by a column, and notes which of some kinks leave their thresholds.
-func (x *Tangents) pass(column int, some []int, left []set) {
+// stray adds those of some columns, by kinks, that leave the conditions of events at their thresholds at the start, and
+// take them off later, as p does where x begins at x0 and falls back to p, of x > x0.
+func (x *Tangents) stray(by []set) {
+	first, later := newSets(len(x.rest), x.columns), newSets(len(x.rest), x.columns)
+	for column := range x.columns {
+		var some []int // of the kinks
+		for i, k := range x.rest {
+			if x.waitsFromStart(k) && by[i].has(column) && !x.time.has(column) {
+				some = append(some, i)
+			}
+		}
+		if len(some) > 0 {
+			x.pass(column, some, first, later)
+		}
+	}
+	for i, k := range x.rest {
+		if later[i].drop(first[i]); x.exact {
+			k.Moves.join(later[i])
+		}
+	}
+}
+
+// pass goes along the run with the tangent by a column, and notes which of some kinks leave their thresholds: at the
+// start, and later.
+func (x *Tangents) pass(column int, some []int, first, later []set) {
 	c, l, pt := x.kinks.model.Compiled, x.kinks.model.layout, x.kinks.point
 	dir, ok := x.atStart(column)
 	if !ok {
@@ -71,6 +98,10 @@ func (x *Tangents) pass(column int, some []int, left []set) {
 	}
 	for n, p := range x.passed {
 		at := values{vecT: {p.t}, vecY: p.y, vecD: x.dNow, vecM: x.mNow, vecP: pt.p}
+		left := later
+		if n == 0 {
+			left = first
+		}
 		x.leaves(&at, &dir, column, some, left)
 		rates := x.along(c.Rates, &at, &dir)
 		if rates == nil {
@@ -86,7 +117,7 @@ func (x *Tangents) pass(column int, some []int, left []set) {
 				}
 			}
 		}
-		x.leaves(&at, &dir, column, some, left)
+		x.leaves(&at, &dir, column, some, later)
 	}
 }
 

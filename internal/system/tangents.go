@@ -1006,28 +1006,50 @@ func (x *Tangents) End() {
 		}
 	}
 	x.cancel()
-	for i, k := range x.rest {
-		k.Moves.join(curved[i])
-		if !k.stuck {
-			continue
-		}
-		// What its states have moved by before does not count.
+	// behind returns what moves a condition that is stuck, by some slopes: what its states have moved by before does not
+	// count.
+	behind := func(k *Kink, moved set, slopes []set) set {
 		y = cloneSets(begun)
 		for j := range l.nY {
-			if !x.movedBeside[i].has(j) {
+			if !moved.has(j) {
 				continue
 			}
 			if clear(y[j]); k.carried && x.added != nil {
 				y[j].join(x.added[j])
 			}
 		}
-		grow(x.slopesBeside)
+		grow(slopes)
+		by := newSet(x.columns)
 		for j := range l.nY {
-			if x.movedBeside[i].has(j) {
-				k.Moves.join(y[j])
+			if moved.has(j) {
+				by.join(y[j])
 			}
 		}
+		return by
 	}
+	waits := make([]set, len(x.rest)) // what moves conditions of events that do not come
+	for i, k := range x.rest {
+		k.Moves.join(curved[i])
+		switch {
+		case !k.stuck:
+		case x.waitsFromStart(k):
+			waits[i] = behind(k, x.moved[i], x.slopes)
+			by := behind(k, x.movedBeside[i], x.slopesBeside)
+			by.drop(waits[i])
+			k.Moves.join(by) // by its square
+			for column := range x.columns {
+				if x.time.has(column) && waits[i].has(column) {
+					k.Moves.add(column)
+				}
+			}
+			y = cloneSets(begun)
+			grow(x.slopes)
+			seeds(x.moved[i], func(by set) { waits[i].join(by) })
+		default:
+			k.Moves.join(behind(k, x.movedBeside[i], x.slopesBeside))
+		}
+	}
+	x.stray(waits)
 }
 
 // Into says what a fold makes bend: what has these names, the times of events, rows of the objectives.
