@@ -40,8 +40,8 @@ func TestTiesMarkWhatMoves(t *testing.T) {
 		},
 		{
 			"several events at an observation that moves along with the first of them",
-			"time t from 0 to 3\nparam tl = 2, tau = 1, te = 2, k = 0.3, D = 0\nstate x = 1, y = 1, z = 1\nx' = -k*x\n" +
-				"y' = -k*y\nz' = -k*z\nevent d at tl, 2 { y = 0 }\nevent e every tau { x *= 0.5 }\n" +
+			"time t from 0 to 3\nparam tl = 2, tau = 1, te = 2, k = 0.3, D = 0\nstate x = 1, y = 1, z = 1\n" +
+				"x' = -k*x\ny' = -k*y\nz' = -k*z\nevent d at tl, 2 { y = 0 }\nevent e every tau { x *= 0.5 }\n" +
 				"event f at te { z += D }\nobjective J = sum_at([0.5, tl], x + z)",
 			[]string{"tl", "tau"}, // and a dose of 0 may come at any time
 		},
@@ -53,20 +53,21 @@ func TestTiesMarkWhatMoves(t *testing.T) {
 		},
 		{
 			"a reset at the threshold of a condition",
-			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.3\nstate x = 0.5\nx' = (if x >= 1 then r else 0.5) + 1 - x/2\n" +
-				"event e when x > p { x = q }\nobjective J = final(x)",
+			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.3\nstate x = 0.5\n" +
+				"x' = (if x >= 1 then r else 0.5) + 1 - x/2\nevent e when x > p { x = q }\nobjective J = final(x)",
 			[]string{"p"},
 		},
 		{
 			"two resets at the threshold of a condition",
-			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.3\nstate x = 0.5\nx' = (if x >= 1 then r else 0.5) + 1 - x/2\n" +
-				"event e when x > p { x = q }\nevent f when x > p { x = q }\nobjective J = final(x)",
+			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.3\nstate x = 0.5\n" +
+				"x' = (if x >= 1 then r else 0.5) + 1 - x/2\nevent e when x > p { x = q }\n" +
+				"event f when x > p { x = q }\nobjective J = final(x)",
 			[]string{"p"},
 		},
 		{
 			"a reset at the threshold of a condition with the same rates",
-			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.5\nstate x = 0.5\nx' = (if x >= 1 then r else 0.5) + 1 - x/2\n" +
-				"event e when x > p { x = q }\nobjective J = final(x)",
+			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.5\nstate x = 0.5\n" +
+				"x' = (if x >= 1 then r else 0.5) + 1 - x/2\nevent e when x > p { x = q }\nobjective J = final(x)",
 			nil,
 		},
 		{

@@ -22,8 +22,8 @@ func (x *Tangents) fromStart(k *Kink) bool {
 	return k.Rests && !k.stuck && x.first
 }
 
-// waitsFromStart reports whether a kink is the condition of an event that does not come, at its threshold from the start
-// on. What takes it over the threshold there is no event.
+// waitsFromStart reports whether a kink is the condition of an event that does not come, at its threshold from the
+// start on. What takes it over the threshold there is no event.
 func (x *Tangents) waitsFromStart(k *Kink) bool { return k.Rests && k.waits && x.first }
 
 // note keeps a state for cancel and stray.

@@ -1006,8 +1006,8 @@ func (x *Tangents) End() {
 		}
 	}
 	x.cancel()
-	// behind returns what moves a condition that is stuck, by some slopes: what its states have moved by before does not
-	// count.
+	// behind returns what moves a condition that is stuck, by some slopes: what its states have moved by before does
+	// not count.
 	behind := func(k *Kink, moved set, slopes []set) set {
 		y = cloneSets(begun)
 		for j := range l.nY {
