@@ -62,6 +62,17 @@ event lifts at T2 { x += A }
 event dose at T1 { y += A }
 objective J = at_event(dose, pre(x))
 objective K = at_event(dose, pre(y))`, map[string][]string{"J": {"T1", "T2"}}},
+		{"beside events of the start, which have no times", `
+time t from 0 to 3
+param T1 = 1, A = 1
+state x = 1, y = 1
+x' = -x
+y' = -y
+event a when x > 0.5 at start { y += 1 }
+event b when y > 0.5 at start { x += 1 }
+event dose at T1 { x += A }
+event reads at 1 { y = x }
+objective J = final(y)`, map[string][]string{"J": {"T1"}}},
 		{"in an experiment", `
 time t from 0 to 3
 param T1 = 1.2, T2 = 1, A = 1

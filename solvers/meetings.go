@@ -18,6 +18,9 @@ func (s *Solver) meetings(t float64, y []float64) {
 	}
 	s.parties = s.parties[:0]
 	s.inGroup(func(m *member) { s.joinParty(m, t, y) })
+	if len(s.parties) < 2 {
+		return
+	}
 	if len(s.opts.Reverse) > 0 {
 		s.reverse()
 		return
