@@ -9,6 +9,15 @@ import (
 // TestMeetingsAreMarked has things that come at one time. Derivatives by what moves one of them alone are marked where
 // they are others when they come in the other order, and not where they are the same.
 func TestMeetingsAreMarked(t *testing.T) {
+	const three = `
+time t from 0 to 3
+state x = 1, y = 1, z = 1
+x' = -x
+y' = -y + x
+z' = -z
+event first at 1 { x += A }
+event second at T1 { z += A }
+event third at T2 { y = x }`
 	for _, c := range []struct {
 		name, text string
 		loose      map[string][]string // params by objectives
@@ -41,15 +50,7 @@ event dose at T1 { x += A }
 objective J = final(x)
 objective K = final(y)`, map[string][]string{"J": {"T1", "T2"}}},
 		{"three at once", `
-time t from 0 to 3
-param T1 = 1, T2 = 1, A = 1
-state x = 1, y = 1, z = 1
-x' = -x
-y' = -y + x
-z' = -z
-event first at 1 { x += A }
-event second at T1 { z += A }
-event third at T2 { y = x }
+param T1 = 1, T2 = 1, A = 1` + three + `
 objective J = final(y)
 objective K = final(z)`, map[string][]string{"J": {"T2"}}},
 		{"an observation and a dose of the same time, and a dose in between", `
@@ -74,15 +75,7 @@ event dose at T1 { x += A }
 event reads at 1 { y = x }
 objective J = final(y)`, map[string][]string{"J": {"T1"}}},
 		{"in an experiment", `
-time t from 0 to 3
-param T1 = 1.2, T2 = 1, A = 1
-state x = 1, y = 1, z = 1
-x' = -x
-y' = -y + x
-z' = -z
-event first at 1 { x += A }
-event second at T1 { z += A }
-event third at T2 { y = x }
+param T1 = 1.2, T2 = 1, A = 1` + three + `
 data D { time = [1.5, 2.5]  v = [1, 2] }
 observe v = y ~ normal(0.1) from D.v
 observe w = z ~ normal(0.1) from D.v
