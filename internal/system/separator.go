@@ -142,14 +142,18 @@ func (c *neighbour) move(way int, size float64) {
 
 // settle gives discretes that no body sets what they are at the moved point.
 func (c *neighbour) settle() {
+	if len(c.d) == 0 {
+		return
+	}
 	c.d = slices.Clone(c.d)
+	at := c.times()[solvers.InstantStart]
 	for _, s := range c.model.Checked.Discretes {
 		set := slices.ContainsFunc(c.model.Checked.Events, func(e *typecheck.Event) bool {
 			return slices.ContainsFunc(e.Body, func(a *typecheck.Assign) bool { return a.Target == s })
 		})
 		if !set {
 			name := tapec.Discrete.Called(s.Name)
-			copy(c.d[c.model.layout.part(name).offset:], c.eval(c.model.Compiled.Start, name, c.times()[0]))
+			copy(c.d[c.model.layout.part(name).offset:], c.eval(c.model.Compiled.Start, name, at))
 		}
 	}
 }
