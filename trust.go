@@ -295,12 +295,14 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 		return
 	}
 	s.Trusts = make([]Trust, len(s.Gradient))
-	s.parted = make([]bool, s.Columns)
+	if s.parted = nil; judged && s.unlike != nil {
+		s.parted = make([]bool, s.Columns)
+	}
 	for i := range s.Values {
 		v := &s.Values[i]
 		at, to := i*s.Columns, (i+1)*s.Columns
 		x := graded{value: v.Value, row: s.Gradient[at:to], trusts: s.Trusts[at:to]}
-		if judged && s.unlike != nil {
+		if s.parted != nil {
 			x.unlike, x.parted = s.unlike[at:to], s.parted
 		}
 		if judged && s.Errors != nil {
