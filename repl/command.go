@@ -184,7 +184,7 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 func (s *Session) goals(m *odes.Model, list []string) (*odes.Model, []string, error) {
 	var names []string
 	for _, g := range list {
-		if name := strings.ReplaceAll(g, "`", ""); s.isObjective(m, name) {
+		if name := unquoted(g); s.isObjective(m, name) {
 			names = append(names, name)
 			continue
 		}

@@ -259,13 +259,13 @@ func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Varia
 // course says how an objective of the form final(e) or integral(e) evolves in time. It returns e,
 // and a pattern of the objective at a time.
 func (s *Session) course(m *odes.Model, name string) (e, pattern string) {
-	name = strings.ReplaceAll(name, "`", "")
+	name = unquoted(name)
 	if !s.isObjective(m, name) {
 		return "", ""
 	}
 	items, _ := parser.Outline(s.name(), s.now.text)
 	for _, it := range items {
-		if it.Kind != "objective" || len(it.Parts) == 0 || strings.ReplaceAll(it.Parts[0].Name, "`", "") != name {
+		if it.Kind != "objective" || len(it.Parts) == 0 || unquoted(it.Parts[0].Name) != name {
 			continue
 		}
 		value := s.now.text[it.Parts[0].ValueStart:it.Parts[0].ValueEnd]

@@ -74,6 +74,9 @@ func with(set []odes.Assignment, name string, values []float64) []odes.Assignmen
 	return append(out, odes.Assignment{Name: name, Values: values})
 }
 
+// unquoted returns a name without the backquotes that names with blanks have in a text.
+func unquoted(name string) string { return strings.ReplaceAll(name, "`", "") }
+
 // named returns the name of what an entry sets, without the blanks and backquotes of the entry.
 func named(target string) (name string) {
 	for _, t := range parser.TokensOf(target) {

@@ -82,7 +82,7 @@ func (s *Session) spelled(q *question) (string, []piece) {
 			p := it.Parts[0]
 			text := strings.Join(strings.Fields(s.now.text[p.ValueStart:p.ValueEnd]), " ")
 			if !strings.Contains(text, "#") {
-				terms[strings.ReplaceAll(p.Name, "`", "")] = "(" + text + ")"
+				terms[unquoted(p.Name)] = "(" + text + ")"
 			}
 		}
 	}
