@@ -105,6 +105,70 @@ objective above = sum_at(7.5, interp(T, y, t, kind = %[3]s))
 	}
 }
 
+// TestLongTables reads tables with so many rows that they are searched, at times and at a state that is the time, where
+// they are sums over all rows.
+func TestLongTables(t *testing.T) {
+	for _, kind := range []string{"linear", "monotone", "spline"} {
+		for _, width := range []string{"1", "w"} {
+			if kind == "spline" && width == "w" {
+				continue // its knots are consts
+			}
+			text := strings.NewReplacer("KIND", kind, "WIDTH", width).Replace(`
+time t from -1 to 110
+const n = 70
+param lag = 0.7, k = 0.3, s = 2, w = 1
+let T[i] = WIDTH*i^1.1 for i in 1:n
+let Y[i] = s*sin(i) for i in 1:n
+state z = -1, a = 0, b = 0
+z' = 1
+a' = interp(T, Y, t - lag, kind = KIND) - k*a
+b' = interp(T, Y, z - lag, kind = KIND) - k*b
+objective A = final(a) + max_over(interp(T, Y, (t - lag)/1, kind = KIND))
+objective B = final(b) + max_over(interp(T, Y, z - lag, kind = KIND))
+objective C = sum_at([20, 31.4], interp(T, Y, t - lag, kind = KIND)) + integral(t*interp(T, Y, t, kind = KIND))
+objective D = sum_at([20, 31.4], interp(T, Y, z - lag, kind = KIND)) + integral(t*interp(T, Y, z, kind = KIND))
+`)
+			// The modes that integrate the derivatives miss what they jump by at the kinks of a sum.
+			var want *odes.Sensitivities
+			for _, c := range []struct{ mode, method string }{
+				{"adjoint", "dopri5"},
+				{"adjoint", "rodas5p"},
+				{"tangent", "rodas5p"},
+				{"complex", "tsit5"},
+				{"forward", "dop853"},
+				{"continuous", "dop853"},
+			} {
+				s, err := sensitivities(t, text, c.mode, odes.Setting{Key: "solver.method", Value: c.method},
+					odes.Setting{Key: "solver.rtol", Value: "1e-9"}, odes.Setting{Key: "solver.atol", Value: "1e-11"},
+					odes.Setting{Key: "sens.rtol", Value: "1e-9"}, odes.Setting{Key: "sens.trust", Value: "off"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want == nil {
+					want = s
+				}
+				n := s.Columns
+				for i := 0; i < len(s.Values); i += 2 {
+					if x, y := s.Values[i].Value, want.Values[i+1].Value; !near(x, y, 1e-8) {
+						t.Errorf("%s, %v: %s is %v by a search, %v by a sum", kind, c, s.Values[i].Name, x, y)
+					}
+					sum := want.Gradient[(i+1)*n:][:n-3] // without the initial values, of which one is the time
+					size := 0.0
+					for _, y := range sum {
+						size = max(size, math.Abs(y))
+					}
+					for k, y := range sum {
+						if x := s.Gradient[i*n+k]; math.Abs(x-y) > float64(1e-6*size) {
+							t.Errorf("%s, %v: derivative %d of %s is %v by a search, %v by a sum", kind, c, k,
+								s.Values[i].Name, x, y)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestInterpKnots differentiates by knots that are params.
 func TestInterpKnots(t *testing.T) {
 	for _, kind := range []string{"linear", "monotone"} {

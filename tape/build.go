@@ -189,3 +189,16 @@ func (b *Builder) Dot(x, y Value) Value { return b.Emit(Instr{Op: Dot, Args: []V
 
 // Outer returns the matrix x[i]·y[j].
 func (b *Builder) Outer(x, y Value) Value { return b.Emit(Instr{Op: Outer, Args: []Value{x, y}}) }
+
+// Find returns the intervals between knots that the elements of x lie in.
+func (b *Builder) Find(knots, x Value) Value { return b.Emit(Instr{Op: Find, Args: []Value{knots, x}}) }
+
+// Pick returns the elements of x at places.
+func (b *Builder) Pick(x, places Value) Value {
+	return b.Emit(Instr{Op: Pick, Args: []Value{x, places}})
+}
+
+// Drop adds the elements of x to n zeros at places.
+func (b *Builder) Drop(x, places Value, n int) Value {
+	return b.Emit(Instr{Op: Drop, Args: []Value{x, places}, Shape: Shape{n}})
+}

@@ -59,6 +59,25 @@ func plan[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
 				}
 			}
 		}
+	case Find:
+		return func(args [][]T, out []T) {
+			for i, x := range args[1] {
+				out[i] = find(args[0], x)
+			}
+		}
+	case Pick:
+		return func(args [][]T, out []T) {
+			for i, x := range args[1] {
+				out[i] = pick(args[0], x)
+			}
+		}
+	case Drop:
+		return func(args [][]T, out []T) {
+			clear(out)
+			for i, x := range args[1] {
+				drop(ar, out, x, args[0][i])
+			}
+		}
 	}
 	panic("tape: no kernel for " + in.Op.String())
 }

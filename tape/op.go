@@ -112,5 +112,16 @@ const (
 	Dot   // sum over i of a[i]·b[i] of two vectors: 8 partial sums by FMA, added as in SumAxes
 	Outer // a[i]·b[j]
 
+	// Lookup, by a search instead of a sum over a whole table. Find(a, b) tells for each element of b how many of the
+	// knots a, a vector that ascends, lie at or below it, without the first and the last: the 0-based number of the
+	// interval between two knots, of which the first and the last reach to infinity. Pick(a, b) is the element of
+	// vector a at each place of b. Drop is its transpose: it adds the elements of a to zeros at the places b. Places
+	// are rounded down, and those outside the vector are its ends; NaN is 0.
+	//
+	// These ops serve functions that are continuous at the knots: their jumps are not looked for.
+	Find
+	Pick
+	Drop
+
 	numOps
 )

@@ -95,7 +95,7 @@ func Stretch(shapes ...Shape) (Shape, error) {
 }
 
 // infer returns the shape of the result of in, given those of its operands. Where the
-// operands do not determine it (Slice, Pad, Reshape, Broadcast, Put, Const), infer
+// operands do not determine it (Slice, Pad, Reshape, Broadcast, Put, Drop, Const), infer
 // checks in.Shape against them and returns it.
 func infer(in *Instr, args []Shape) (Shape, error) {
 	row := in.Op.Row()
@@ -145,6 +145,21 @@ func infer(in *Instr, args []Shape) (Shape, error) {
 			return nil, fmt.Errorf("outer wants two vectors, not %v and %v", args[0], args[1])
 		}
 		return Shape{args[0][0], args[1][0]}, nil
+	case Find, Pick:
+		least := 1
+		if in.Op == Find {
+			least = 2
+		}
+		if len(args[0]) != 1 || args[0][0] < least {
+			return nil, fmt.Errorf("%v wants a vector of at least %d elements, not %v", in.Op, least, args[0])
+		}
+		return args[1], nil
+	case Drop:
+		if len(in.Shape) != 1 || !args[0].Equal(args[1]) {
+			return nil, fmt.Errorf("drop wants a place for each element and makes a vector, not %v of %v and %v",
+				in.Shape, args[0], args[1])
+		}
+		return in.Shape, nil
 	}
 	return nil, fmt.Errorf("unknown op %d", in.Op)
 }

@@ -16,11 +16,12 @@ const (
 	Condition                // elementwise, but the result is 0 or 1 and has no derivative
 	Structure                // moves elements
 	Contraction              // sums, products and extrema over axes
+	Lookup                   // finds places in a vector, and reads or adds there
 )
 
 // String returns the name of the class.
 func (c Class) String() string {
-	return [...]string{"constant", "elementwise", "condition", "structure", "contraction"}[c]
+	return [...]string{"constant", "elementwise", "condition", "structure", "contraction", "lookup"}[c]
 }
 
 // Row is a row of the table of ops and says everything about one op. The evaluators,
@@ -152,6 +153,10 @@ func move(op Op, name string, arity int, doc string) Row {
 
 func contract(op Op, name string, arity int, doc string) Row {
 	return Row{Op: op, Name: name, Arity: arity, Class: Contraction, Doc: doc}
+}
+
+func lookup(op Op, name, doc string) Row {
+	return Row{Op: op, Name: name, Arity: 2, Class: Lookup, Doc: doc}
 }
 
 // rows is the op table.
@@ -287,6 +292,10 @@ var rows = [...]Row{
 	contract(MatMul, "matmul", 2, "the matrix product a @ b"),
 	contract(Dot, "dot", 2, "the sum of a[i]·b[i]"),
 	contract(Outer, "outer", 2, "a[i]·b[j]"),
+
+	lookup(Find, "find", "the interval between two knots a that b lies in"),
+	lookup(Pick, "pick", "the elements of a at the places b"),
+	lookup(Drop, "drop", "zeros, with the elements of a added at the places b"),
 }
 
 // cTetragamma drops the imaginary part, since no op makes its derivative.

@@ -463,6 +463,70 @@ out put %6
 	}
 }
 
+// TestLookup has places within tables, at their ends and beyond.
+func TestLookup(t *testing.T) {
+	tp := parse(t, `tape t
+in knots [4]
+in q [7]
+in place [5]
+%3 = find knots q : [7]
+%4 = pick knots place : [5]
+%5 = drop place place : [3]
+out find %3
+out pick %4
+out drop %5
+`)
+	inf, nan := math.Inf(1), math.NaN()
+	in := map[string][]float64{
+		"knots": {1, 2, 4, 8}, "q": {-inf, 1, 1.9, 2, 7, 9, nan}, "place": {-3, 0.9, 1, 7, 2},
+	}
+	e, err := tape.Eval(tp, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := map[string][]complex128{}
+	for name, list := range in {
+		for _, x := range list {
+			points[name] = append(points[name], complex(x, 1))
+		}
+	}
+	c, err := tape.EvalComplex(tp, points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]float64{
+		"find": {0, 0, 0, 1, 2, 2, 0}, "pick": {1, 1, 2, 8, 4}, "drop": {-2.1, 1, 9},
+	} {
+		if got := e.Output(name); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		for i, z := range c.Output(name) {
+			if real(z) != want[i] {
+				t.Errorf("%s: got %v from complex numbers, want %v", name, z, want[i])
+			}
+		}
+	}
+	box := tape.NewEvaluator[tape.Interval](tp)
+	for i, x := range in["knots"] {
+		box.Input("knots")[i] = tape.Point(x)
+	}
+	for i, b := range []tape.Interval{{1, 2}, {2, 2}, {1.5, 2.5}, {3, 100}, {nan, nan}, {4, 8}, {-9, 0}} {
+		box.Input("q")[i] = b
+	}
+	for i, b := range []tape.Interval{{0, 1}, {2, 2}, {1, 3}, {nan, nan}, {-9, 9}} {
+		box.Input("place")[i] = b
+	}
+	box.Run()
+	for name, want := range map[string][]tape.Interval{
+		"find": {{0, 0}, {1, 1}, {0, 1}, {1, 2}, {0, 2}, {2, 2}, {0, 0}}, // [1, 2] ends before the knot
+		"pick": {{1, 2}, {4, 4}, {2, 8}, {1, 8}, {1, 8}},
+	} {
+		if got := box.Output(name); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
+
 // Sums and products are taken in the orders of package elem.
 func TestEvalOrder(t *testing.T) {
 	tp := parse(t, "tape t\nin x [37]\nin y [37]\n"+

@@ -139,7 +139,13 @@ func (d *derivation) active(wrt []string) ([]bool, error) {
 // zeroDerivative reports whether the derivative of the result of in by operand k is zero
 // almost everywhere.
 func zeroDerivative(in *tape.Instr, k int) bool {
-	return in.Op.Row().Elementwise() && rules()[in.Op][k].zero()
+	switch {
+	case in.Op.Row().Class == tape.Lookup:
+		return in.Op == tape.Find || k == 1
+	case in.Op.Row().Elementwise():
+		return rules()[in.Op][k].zero()
+	}
+	return false
 }
 
 // outputs returns the values of the named outputs.

@@ -323,6 +323,8 @@ func (f *forward) derive(in *tape.Instr, v tape.Value) *termList {
 				f.product(out, in, k)
 			}
 		}
+	case tape.Pick, tape.Drop:
+		each(0, func(t term, add func(term)) { add(f.lookup(in, t)) })
 	default:
 		panic(fmt.Sprintf("tapec: no derivative for %v", in.Op))
 	}

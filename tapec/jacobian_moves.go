@@ -179,6 +179,53 @@ func placed(at []int32, places []int) []int32 {
 	return out
 }
 
+// lookup returns what a Pick or Drop makes of t. Each entry may go to each element of the result, so there is one for
+// all of these, and it is 0 but where a place tells.
+func (f *forward) lookup(in *tape.Instr, t term) term {
+	b := f.b
+	args := f.args(in)
+	size := in.Shape.Size()
+	t = f.flat(t)
+	n := len(t.rows.at)
+	rows := rows{by: []int{1, 0}}
+	return term{
+		shape: tape.Shape{size, n}, rows: rows, cols: newColumns(copies(t.cols.at, size)),
+		coef: f.coefficient(func() tape.Value {
+			of := f.t.Shape(in.Args[0]).Size()
+			if in.Op == tape.Drop {
+				of = size
+			}
+			places := b.Pick(b.Const(tape.Shape{of}, counted(of)...), args[1]) // without what stands for the ends
+			places = b.Reshape(places, tape.Shape{b.Shape(places).Size()})
+			at := make([]int, n)
+			for e, r := range t.rows.at {
+				at[e] = int(r)
+			}
+			var is tape.Value
+			if in.Op == tape.Pick {
+				whose := make([]float64, n)
+				for e, r := range at {
+					whose[e] = float64(r)
+				}
+				is = b.Op2(tape.Equal, b.Reshape(places, tape.Shape{size, 1}), b.Const(tape.Shape{1, n}, whose...))
+			} else {
+				whose := b.Const(tape.Shape{size, 1}, counted(size)...)
+				is = b.Op2(tape.Equal, whose, b.Reshape(b.Take(places, 0, at), tape.Shape{1, n}))
+			}
+			return b.Select(is, b.Reshape(f.full(t.coef, t.shape), tape.Shape{1, n}), b.Scalar(0))
+		}),
+	}
+}
+
+// counted returns the numbers from 0 to n - 1.
+func counted(n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = float64(i)
+	}
+	return list
+}
+
 // place returns t, a term of a value of shape arg, where the value is placed in zeros of shape to.
 func (f *forward) place(t term, arg, to tape.Shape, start, step []int) term {
 	by := func(a int) int {

@@ -135,6 +135,10 @@ func (d *derivation) push(in *tape.Instr, y tape.Value, tan []tape.Value) tape.V
 			pair[k] = dot(k)
 			return b.Emit(tape.Instr{Op: in.Op, Args: pair, Attr: in.Attr})
 		})
+	case tape.Pick:
+		return b.Pick(dot(0), args[1])
+	case tape.Drop:
+		return b.Drop(dot(0), args[1], in.Shape[0])
 	}
 	panic(fmt.Sprintf("tapec: no tangent for %v", in.Op))
 }

@@ -208,6 +208,9 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 	if isJump(e.Fn) && l.held && !s.plain && switches(e) && !still(e) {
 		return l.jump(e, s)
 	}
+	if e.Search != nil {
+		return l.search(e.Search, s)
+	}
 	switch e.Fn.Class {
 	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic, stdlib.Index:
 		if !e.Fn.Op.Valid() {

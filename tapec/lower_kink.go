@@ -20,20 +20,25 @@ func (c *compiler) corner(e *typecheck.Call, s scope) (some bool) {
 		if !ramp(x) {
 			continue
 		}
-		corner := corner{x: x, s: s}
+		var at typecheck.Expr
 		if e.Fn.Op != tape.Abs {
-			if corner.at = e.Args[1-k]; !known(corner.at) {
+			if at = e.Args[1-k]; !known(at) {
 				continue
 			}
 		}
 		some = true
-		key := cornerKey{x, corner.at, s.key(append(typecheck.Free(x), freeOf(corner.at)...))}
-		if !c.cornered[key] {
-			c.cornered[key] = true
-			c.corners = append(c.corners, corner)
-		}
+		c.meet(corner{x, at, s})
 	}
 	return some
+}
+
+// meet makes steps end at a corner.
+func (c *compiler) meet(k corner) {
+	key := cornerKey{k.x, k.at, k.s.key(append(typecheck.Free(k.x), freeOf(k.at)...))}
+	if !c.cornered[key] {
+		c.cornered[key] = true
+		c.corners = append(c.corners, k)
+	}
 }
 
 // kink notes that e, a min, max or abs of the rates, has a kink at times that are not known beforehand.

@@ -76,6 +76,10 @@ func (r *reverse) transpose(in *tape.Instr, k int, v, bar tape.Value, guard bool
 	case tape.MatMul:
 		other := factor{r.args(in)[1-k], guard && !r.finite[in.Args[1-k]]}
 		r.add(in, k, r.transposeMatMul(in, k, whole(), other))
+	case tape.Pick:
+		r.add(in, k, b.Drop(whole(), r.args(in)[1], arg[0]))
+	case tape.Drop:
+		r.add(in, k, b.Pick(whole(), r.args(in)[1]))
 	default:
 		panic(fmt.Sprintf("tapec: no transpose for %v", in.Op))
 	}

@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
 )
 
 // interpKinds lists the kinds of interpolation.
@@ -19,7 +20,8 @@ var interpKinds = []string{"linear", "spline", "monotone"}
 // interp elaborates interp(t, y, q, kind = …). Every kind is written as the first value plus, for
 // each interval, a polynomial in the part w of the interval that lies below q. This form is
 // constant outside the knots, needs no search, and has kinks only where min and max have them.
-// Where q is an affine function of time, lowering turns these kinks into ends of steps.
+// Where q is an affine function of time, lowering turns these kinks into ends of steps. Long tables
+// that are read at such a q have a Search as well, which lowering takes instead.
 func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 	kind := "linear"
 	positional := *e
@@ -46,7 +48,7 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 	if !ok || anyBad(args...) {
 		return bad(e.Span)
 	}
-	t, y, q := args[0], args[1], args[2]
+	t, y, q := tabulated(args[0]), tabulated(args[1]), args[2]
 	for _, a := range args {
 		if !c.numeric(a, "interp", a.Span()) {
 			return bad(e.Span)
@@ -69,6 +71,14 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 		u.Kind, u.Shape = types.Real, nil
 		return retype(v, u)
 	})
+}
+
+// tabulated returns e as a constant where it is known at compile time.
+func tabulated(e Expr) Expr {
+	if _, is := e.(*Const); is || isBad(e) || !Static(e) || len(Free(e)) > 0 {
+		return e
+	}
+	return seal(&Const{Base: at(e.Type(), e.Span()), Data: Tabulate(e, nil)})
 }
 
 func contains(list []string, s string) bool {
@@ -203,18 +213,54 @@ func (b *table1) through(q Expr, kind string) Expr {
 	// At a knot min and max are both the knot, so only the interval behind it has a slope there:
 	// the one on the right.
 	w := b.op("-", b.of("max", b.of("min", t1, q), t0), t0)
-	var rise Expr
+	var rise, d Expr
 	if kind == "linear" {
 		rise = b.op("*", slope, w)
 	} else {
-		d := b.slopes(kind, h, slope)
+		d = b.slopes(kind, h, slope)
 		d0, d1 := b.part(d, 1, m), b.part(d, 2, m)
 		// Hermite's cubic: w*(d0 + w*(c2 + w*c3)).
 		c2 := b.op("/", b.op("-", b.op("*", b.num(3), slope), b.op("+", b.op("*", b.num(2), d0), d1)), h)
 		c3 := b.op("/", b.op("-", b.op("+", d0, d1), b.op("*", b.num(2), slope)), b.op("*", h, h))
 		rise = b.op("*", w, b.op("+", d0, b.op("*", w, b.op("+", c2, b.op("*", w, c3)))))
 	}
-	return b.op("+", b.elem(b.y, 1), b.c.reduction(b.at, stdlib.Find("sum", stdlib.Reduction), rise))
+	v := b.op("+", b.elem(b.y, 1), b.c.reduction(b.at, stdlib.Find("sum", stdlib.Reduction), rise))
+	if call, is := v.(*Call); is && b.n > mostSummed && rises(q) && held(b.t) && held(b.y) {
+		call.Search = &Search{Knots: b.t, Values: b.y, Slopes: d, Time: q}
+	}
+	return v
+}
+
+// mostSummed is up to how many rows a table is always read by a sum over all of them. Gradients by as many params take
+// as long by a search there.
+const mostSummed = 64
+
+// held reports whether e is the same for all loop variables, and does not change between two events.
+func held(e Expr) bool { return Depends(e)&^(UsesParam|UsesDiscrete) == 0 && len(Free(e)) == 0 }
+
+// rises reports whether e is an affine function of time that rises at a constant rate.
+func rises(e Expr) bool {
+	switch e := e.(type) {
+	case *Ref:
+		return e.Sym.Kind == TimeSymbol
+	case *Call:
+		shifts := func(k int) bool { return Depends(e.Args[k])&^(UsesParam|UsesDiscrete) == 0 }
+		scales := func(k int) bool {
+			f, is := e.Args[k].(*Const)
+			return is && len(f.Data) == 1 && f.Data[0] > 0
+		}
+		switch e.Fn.Op {
+		case tape.Add:
+			return rises(e.Args[0]) && shifts(1) || shifts(0) && rises(e.Args[1])
+		case tape.Sub:
+			return rises(e.Args[0]) && shifts(1)
+		case tape.Mul:
+			return rises(e.Args[0]) && scales(1) || scales(0) && rises(e.Args[1])
+		case tape.Div:
+			return rises(e.Args[0]) && scales(1)
+		}
+	}
+	return false
 }
 
 // slopes returns the derivatives at the knots, [n].

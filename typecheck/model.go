@@ -136,8 +136,9 @@ type (
 	// Eye, ones, grids and random arrays are Consts.
 	Call struct {
 		Base
-		Fn   *stdlib.Func
-		Args []Expr
+		Fn     *stdlib.Func
+		Args   []Expr
+		Search *Search // the same value by a search; nil for none
 	}
 
 	// Access is X[subs]. A Sub with At set takes one position: a scalar Int expression of loop
@@ -218,6 +219,13 @@ type (
 		Nth  int // AtEvent, EventTime: which firing, 1-based; 0 for all
 	}
 )
+
+// Search is a table of many rows, read by a search for the two knots around Time instead of a sum over all rows. The
+// value is constant outside the knots, and between two of them a cubic with these slopes, or linear if there are none.
+type Search struct {
+	Knots, Values, Slopes Expr // [n]; they do not change between two events
+	Time                  Expr // an affine function of time that rises at a constant rate
+}
 
 // Sub is a subscript of an Access or a Piece; see Access.
 type Sub struct {

@@ -60,6 +60,8 @@ func (c *compiler) emitStep(v int) {
 		if o := s.(*outerStep); c.p.fast && o.n > max(nestWork/(o.m*width), 1) {
 			o.each, c.p.shares = max(nestWork/(o.m*width), 1), true
 		}
+	case tape.Find, tape.Pick, tape.Drop:
+		s = c.lookup(v, in, args)
 	default:
 		panic("vm: no step for " + in.Op.String())
 	}

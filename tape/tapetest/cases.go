@@ -71,6 +71,12 @@ var structures = []struct {
 	{tape.MatMul, "vecmat", "tape c\n in x [3]\n in y [3 2]\n %2 = matmul x y : [2]\n out out %2"},
 	{tape.MatMul, "vecmat-tb", "tape c\n in x [3]\n in y [2 3]\n %2 = matmul x y tb : [2]\n out out %2"},
 	{tape.Dot, "vectors", "tape c\n in x [11]\n in y [11]\n %2 = dot x y\n out out %2"},
+	{tape.Find, "scalar", "tape c\n in x [5]\n in y\n %2 = find x y\n out out %2"},
+	{tape.Find, "matrix", "tape c\n in x [2]\n in y [2 3]\n %2 = find x y : [2 3]\n out out %2"},
+	{tape.Pick, "scalar", "tape c\n in x [5]\n in y\n %2 = pick x y\n out out %2"},
+	{tape.Pick, "matrix", "tape c\n in x [1]\n in y [2 3]\n %2 = pick x y : [2 3]\n out out %2"},
+	{tape.Drop, "scalar", "tape c\n in x\n in y\n %2 = drop x y : [5]\n out out %2"},
+	{tape.Drop, "matrix", "tape c\n in x [2 3]\n in y [2 3]\n %2 = drop x y : [2]\n out out %2"},
 	{tape.Outer, "vectors", "tape c\n in x [2]\n in y [3]\n %2 = outer x y : [2 3]\n out out %2"},
 }
 

@@ -242,6 +242,13 @@ func (g *generator) other(op tape.Op) {
 		v = b.Dot(x, b.Op1(tape.Sin, x))
 	case tape.Outer:
 		v = b.Outer(g.flat(g.pick()), g.flat(g.pick()))
+	case tape.Find:
+		v = b.Find(g.knots(), g.pick())
+	case tape.Pick:
+		v = b.Pick(g.flat(g.pick()), g.places(g.pick()))
+	case tape.Drop:
+		x := g.pick()
+		v = b.Drop(x, g.places(b.Op1(tape.Cos, x)), g.int(1, 5))
 	}
 	if g.kind == Smooth && op.Row().Class == tape.Contraction {
 		v = b.Op1(tape.Sin, v)
@@ -251,6 +258,24 @@ func (g *generator) other(op tape.Op) {
 
 func (g *generator) flat(x tape.Value) tape.Value {
 	return g.b.Reshape(x, tape.Shape{g.b.Shape(x).Size()})
+}
+
+// knots returns a vector that ascends, none of whose elements other values hit but by chance.
+func (g *generator) knots() tape.Value {
+	data := make([]float64, g.int(2, 6))
+	for i := range data {
+		data[i] = float64(i)/2 - 1.0123456789
+	}
+	return g.b.Const(tape.Shape{len(data)}, data...)
+}
+
+// places returns places in a vector, some of them outside, of the shape of x.
+func (g *generator) places(x tape.Value) tape.Value {
+	places := g.b.Find(g.knots(), x)
+	if g.int(0, 1) > 0 {
+		places = g.b.Sub(g.b.Scalar(2), places)
+	}
+	return places
 }
 
 // matmul multiplies some value, as a vector or a matrix, by another that is made to fit.

@@ -1,0 +1,53 @@
+package tapec
+
+import (
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// search reads a table by a search. It adds up the pieces on both sides of the interval found as well, so that a kink
+// at one of its ends has both of its slopes. Beyond the ends of the table, pieces have no length.
+func (l *lowerer) search(t *typecheck.Search, s scope) array {
+	q := l.lower(t.Time, s)
+	if l.held {
+		l.c.meet(corner{t.Time, t.Knots, s})
+	}
+	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
+	at := array{v: l.emit().Find(l.lower(t.Knots, s).v, q.v), ax: q.ax}
+	var places [4]array
+	for k := range places {
+		places[k] = op(tape.Add, at, l.number(float64(k-1)))
+	}
+	pick := func(e typecheck.Expr) (list [4]array) {
+		v := l.lower(e, s).v
+		for k := range list {
+			list[k] = array{v: l.emit().Pick(v, places[k].v), ax: q.ax}
+		}
+		return list
+	}
+	knots, values := pick(t.Knots), pick(t.Values)
+	var slopes [4]array
+	if t.Slopes != nil {
+		slopes = pick(t.Slopes)
+	}
+	zero, one, two, three := l.number(0), l.number(1), l.number(2), l.number(3)
+	sum := values[0]
+	for k := range 3 {
+		t0, t1 := knots[k], knots[k+1]
+		h := op(tape.Sub, t1, t0)
+		if k != 1 {
+			h = op(tape.Select, op(tape.Equal, h, zero), one, h)
+		}
+		slope := op(tape.Div, op(tape.Sub, values[k+1], values[k]), h)
+		w := op(tape.Sub, op(tape.Max, op(tape.Min, t1, q), t0), t0)
+		rise := slope
+		if t.Slopes != nil { // Hermite's cubic, as package typecheck sums it
+			d0, d1 := slopes[k], slopes[k+1]
+			c2 := op(tape.Div, op(tape.Sub, op(tape.Mul, three, slope), op(tape.Add, op(tape.Mul, two, d0), d1)), h)
+			c3 := op(tape.Div, op(tape.Sub, op(tape.Add, d0, d1), op(tape.Mul, two, slope)), op(tape.Mul, h, h))
+			rise = op(tape.Add, d0, op(tape.Mul, w, op(tape.Add, c2, op(tape.Mul, w, c3))))
+		}
+		sum = op(tape.Add, sum, op(tape.Mul, w, rise))
+	}
+	return sum
+}
