@@ -72,6 +72,42 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 	}
 }
 
+// TestThreadsDoNotShowInFactors solves a model whose matrices are so large and full that threads share their factors.
+//
+//odes:goroutines
+func TestThreadsDoNotShowInFactors(t *testing.T) {
+	m, err := odes.Parse("full.ode", `
+time t from 0 to 1
+const n = 130
+const A = randn(n, n, seed = 1)
+param k = 0.3
+state x[n] = [sin(i) for i in 1:n]
+x' = -20*x + k*tanh(A@x)
+objective J = sum(final(x)^2)
+objective K = final(x[7])
+sens { trust = off }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"rodas3", "sdirk4", "radau5"} {
+		var want []float64
+		for threads := range 3 {
+			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: threads + 1, Settings: []odes.Setting{
+				{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-3"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if threads == 0 {
+				want = s.Gradient
+			} else if !slices.Equal(s.Gradient, want) {
+				t.Errorf("%s: %d threads give other bits", method, threads+1)
+			}
+		}
+	}
+}
+
 // TestBackendsDoNotShow checks that results have the same bits on every backend. The test program
 // starts itself with the generic backend and compares its results with its own.
 //

@@ -248,8 +248,9 @@ func (r *run) method(lanes int) solvers.Method {
 	return r.spec.New(r.problem.Size(), lanes)
 }
 
-// sharedStates is how many numbers a state vector has, in all lanes, whose work is worth sharing out.
-const sharedStates = 1 << 15
+// sharedStates is how many states a model has, at least, with work that is worth sharing out: that of large matrices,
+// or of long vectors.
+const sharedStates = 128
 
 // spread lets a worker with lanes, one of several goroutines, share its work out to the threads that are left.
 func (r *run) spread(w *system.Worker, lanes, goroutines int) *system.Worker {

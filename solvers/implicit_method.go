@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/team"
 )
 
 // implicitRungeKutta is the Method of an implicitTable. A row of K that solves equations holds the slope k_i of its
@@ -91,6 +92,23 @@ func (r *implicitRungeKutta) Prepare(f Field) error {
 // Work implements Implicit.
 func (r *implicitRungeKutta) Work() ImplicitWork { return r.work }
 
+// Share implements Sharing.
+func (r *implicitRungeKutta) Share(t *team.Team) {
+	r.stageWork.Share(t)
+	for _, b := range r.solver {
+		if b == nil {
+			continue
+		}
+		linalg.Share(b.lu, t)
+		if b.modes == nil {
+			continue
+		}
+		for i := range b.modes.modes {
+			linalg.Share(b.modes.modes[i].lu, t)
+		}
+	}
+}
+
 // ready makes the work space for the places of a Jacobian.
 func (r *implicitRungeKutta) ready(jac *Jacobian) error {
 	if r.jac == jac {
@@ -128,6 +146,7 @@ func (r *implicitRungeKutta) ready(jac *Jacobian) error {
 		}
 	}
 	r.jac, r.plan, r.solver = jac, plan, solver
+	r.Share(r.team)
 	r.j, r.js = make([]float64, plan.entries), make([]float64, r.sizes*plan.entries)
 	r.push.ready, r.pull.ready = false, false // their sizes are those of the entries
 	return nil

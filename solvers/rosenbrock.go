@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/team"
 )
 
 // rosenbrock is the Method of a rosenbrockTable. Row i of K is κ_i = u_i/h, so that nothing is divided by the length
@@ -235,6 +236,12 @@ func (r *rosenbrock) dearer(reach float64) float64 {
 	return 1
 }
 
+// Share implements Sharing.
+func (r *rosenbrock) Share(t *team.Team) {
+	r.stageWork.Share(t)
+	linalg.Share(r.lu, t)
+}
+
 // ready makes the work space for the places of a Jacobian.
 func (r *rosenbrock) ready(jac *Jacobian) error {
 	if r.jac == jac {
@@ -245,6 +252,7 @@ func (r *rosenbrock) ready(jac *Jacobian) error {
 		return err
 	}
 	r.jac, r.plan, r.lu = jac, plan, plan.first.New()
+	linalg.Share(r.lu, r.team)
 	if r.trial, _ = r.lu.(linalg.Trial); r.trial != nil && !r.trial.Tries() {
 		r.trial = nil
 	}

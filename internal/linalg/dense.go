@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/team"
 )
 
 // dense is an LU factorisation with partial pivoting of a matrix that is kept whole. Elimination is
@@ -13,11 +14,14 @@ import (
 // blocks.
 type dense struct {
 	p       *Pattern
-	to      []int32   // place in a of each value; nil if the pattern is full
-	a       []float64 // column by column: U, and below its diagonal −L
-	recip   []float64 // −1 over the diagonal of U
-	pivot   []int32   // the row that was exchanged with row k at step k
-	work    []float64
+	to      []int32     // place in a of each value; nil if the pattern is full
+	a       []float64   // column by column: U, and below its diagonal −L
+	recip   []float64   // −1 over the diagonal of U
+	pivot   []int32     // the row that was exchanged with row k at step k
+	begun   []int32     // by column: how many of the exchanges it has had
+	work    [][]float64 // by member of the team
+	team    *team.Team  // that shares the columns of an update; nil for this goroutine alone
+	update  update
 	largest float64  // magnitude of the matrix's entries
 	units   rowUnits // of the rows, as exchanged so far; nil where they are alike
 	settled bool     // pivots are not doubted because of units
@@ -50,8 +54,19 @@ func newDense(p *Pattern) *dense {
 func newSquare(p *Pattern) *dense {
 	n := p.N
 	return &dense{
-		p: p, recip: make([]float64, n), pivot: make([]int32, n),
-		work: make([]float64, simd.MatMulWork(n, max(n, 64))),
+		p: p, recip: make([]float64, n), pivot: make([]int32, n), begun: make([]int32, n),
+		work: [][]float64{make([]float64, simd.MatMulWork(n, max(n, 64)))},
+	}
+}
+
+// share lets a team do the updates of columns.
+func (d *dense) share(t *team.Team) {
+	if d.p.N < leastShared {
+		return
+	}
+	d.team = t
+	for len(d.work) < t.Size() {
+		d.work = append(d.work, make([]float64, len(d.work[0])))
 	}
 }
 
@@ -94,13 +109,15 @@ func (d *dense) runIn(units rowUnits, size float64) error {
 // where units of rows should be looked at.
 func (d *dense) run(size float64) error {
 	d.largest = size
+	clear(d.begun)
 	if n := d.p.N; n > plain {
 		return d.eliminate(0, n)
 	}
 	return d.columns(0, d.p.N)
 }
 
-// eliminate factors the columns from j0 to j1, which all earlier ones have updated.
+// eliminate factors the columns from j0 to j1, which all earlier ones have updated. They have all exchanges of rows up
+// to j1 then, and columns of other numbers have those that they had.
 func (d *dense) eliminate(j0, j1 int) error {
 	if j1-j0 <= leaf {
 		return d.columns(j0, j1)
@@ -110,31 +127,97 @@ func (d *dense) eliminate(j0, j1 int) error {
 	if err := d.eliminate(j0, mid); err != nil {
 		return err
 	}
-	d.lower(j0, mid, mid, j1)
-	simd.MatMul(d.a[mid*n+mid:], d.a[mid*n+j0:], d.a[j0*n+mid:], j1-mid, mid-j0, n-mid, n, n, n,
-		false, false, true, d.work)
-	return d.eliminate(mid, j1)
+	if u := (update{d, j0, mid, j1, j1 - mid}); d.team == nil || (mid-j0)*(n-mid)*(j1-mid) < sharedWork {
+		u.Part(0, 0)
+	} else {
+		u.each = max((j1-mid+2*d.team.Size()-1)/(2*d.team.Size()), block)
+		d.update = u
+		d.team.Do((j1-mid+u.each-1)/u.each, &d.update)
+	}
+	if err := d.eliminate(mid, j1); err != nil {
+		return err
+	}
+	d.exchange(j0, mid, j1)
+	return nil
+}
+
+const (
+	leastShared = 128     // unknowns of a matrix whose updates are worth sharing
+	sharedWork  = 1 << 18 // multiply-adds of such an update
+)
+
+// update takes the factored columns from j0 to mid into those from mid to j1: so many columns are a part of it.
+type update struct {
+	d           *dense
+	j0, mid, j1 int
+	each        int
+}
+
+// Part implements team.Work.
+func (u *update) Part(i, who int) {
+	d, n, k0, k1 := u.d, u.d.p.N, u.j0, u.mid
+	from := k1 + i*u.each
+	to := min(from+u.each, u.j1)
+	d.exchange(from, to, k1)
+	d.lower(k0, k1, from, to, d.work[who])
+	simd.MatMul(d.a[from*n+k1:], d.a[from*n+k0:], d.a[k0*n+k1:], to-from, k1-k0, n-k1, n, n, n, false, false, true,
+		d.work[who])
+}
+
+// exchange brings the rows of the columns from j0 to j1 to where the steps before k leave them. A column has many
+// exchanges at a time, since its elements are neighbours in memory, and those of a row are not.
+func (d *dense) exchange(j0, j1, k int) {
+	n := d.p.N
+	for j := j0; j < j1; j++ {
+		c := d.a[j*n:][:n]
+		for m := int(d.begun[j]); m < k; m++ {
+			if at := int(d.pivot[m]); at != m {
+				c[m], c[at] = c[at], c[m]
+			}
+		}
+		d.begun[j] = int32(k)
+	}
 }
 
 // lower applies the inverse of L, its rows and columns from k0 to k1, to the columns from j0 to j1.
-func (d *dense) lower(k0, k1, j0, j1 int) {
+func (d *dense) lower(k0, k1, j0, j1 int, work []float64) {
 	n := d.p.N
 	if k1-k0 > block {
 		mid := (k0 + k1) / 2
-		d.lower(k0, mid, j0, j1)
+		d.lower(k0, mid, j0, j1, work)
 		simd.MatMul(d.a[j0*n+mid:], d.a[j0*n+k0:], d.a[k0*n+mid:], j1-j0, mid-k0, k1-mid, n, n, n,
-			false, false, true, d.work)
-		d.lower(mid, k1, j0, j1)
+			false, false, true, work)
+		d.lower(mid, k1, j0, j1, work)
 		return
 	}
-	for j := j0; j < j1; j++ {
-		c := d.a[j*n:][:k1]
-		for k := k0; k < k1-1; k++ {
-			s, l, to := c[k], d.a[k*n:][k+1:k1], c[k+1:]
+	j := j0
+	for ; j+4 <= j1; j += 4 { // four at a time, which do not wait for one another
+		c0, c1, c2, c3 := d.a[j*n:][k0:k1], d.a[(j+1)*n:][k0:k1], d.a[(j+2)*n:][k0:k1], d.a[(j+3)*n:][k0:k1]
+		for k := range len(c0) - 1 {
+			l := d.a[(k0+k)*n:][k0+k+1 : k1]
+			s0, s1, s2, s3 := c0[k], c1[k], c2[k], c3[k]
+			t0, t1, t2, t3 := c0[k+1:][:len(l)], c1[k+1:][:len(l)], c2[k+1:][:len(l)], c3[k+1:][:len(l)]
 			for i, v := range l {
-				to[i] = math.FMA(v, s, to[i])
+				t0[i] = math.FMA(v, s0, t0[i])
+				t1[i] = math.FMA(v, s1, t1[i])
+				t2[i] = math.FMA(v, s2, t2[i])
+				t3[i] = math.FMA(v, s3, t3[i])
 			}
 		}
+	}
+	for ; j < j1; j++ {
+		c := d.a[j*n:][k0:k1]
+		for k := range len(c) - 1 {
+			addScaled(c[k+1:], d.a[(k0+k)*n:][k0+k+1:k1], c[k])
+		}
+	}
+}
+
+// addScaled adds s·l to y.
+func addScaled(y, l []float64, s float64) {
+	y = y[:len(l)]
+	for i, v := range l {
+		y[i] = math.FMA(v, s, y[i])
 	}
 }
 
@@ -154,12 +237,9 @@ func (d *dense) columns(j0, j1 int) error {
 			most = math.Abs(c[at])
 		}
 		d.pivot[k] = int32(k + at)
-		if at > 0 {
-			for i := k; i < n*n; i += n {
-				d.a[i], d.a[i+at] = d.a[i+at], d.a[i]
-			}
-		}
+		d.exchange(j0, j1, k+1)
 		if !(most > d.largest*suspicious) || !(most <= math.MaxFloat64) {
+			d.exchange(0, n, k+1)
 			if err := d.blame(k, most); err != nil {
 				return err
 			}
@@ -175,9 +255,10 @@ func (d *dense) columns(j0, j1 int) error {
 		}
 		for j := k + 1; j < j1; j++ {
 			c := d.a[j*n:][k:n]
-			s, to := c[0], c[1:][:len(l)]
-			for i, v := range l {
-				to[i] = math.FMA(v, s, to[i])
+			if len(l) < 32 {
+				addScaled(c[1:], l, c[0])
+			} else {
+				simd.MatVecT(c[1:], l, c[:1], 1, len(l), n, true)
 			}
 		}
 	}
@@ -300,7 +381,7 @@ func (d *dense) product(x []float64, i0, i1, k0, k1, lanes int, transposed bool)
 	}
 	for l := 0; l < lanes; l += 64 {
 		simd.MatMul(x[i0*lanes+l:], d.a[from:], x[k0*lanes+l:], i1-i0, k1-k0, min(64, lanes-l), lanes, n, lanes,
-			!transposed, false, true, d.work)
+			!transposed, false, true, d.work[0])
 	}
 }
 

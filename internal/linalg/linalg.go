@@ -29,6 +29,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"odes.dev/odes/internal/team"
 )
 
 // Method is a way to factor a matrix.
@@ -313,6 +315,21 @@ func (a *Analysis) New() LU {
 		return h
 	}
 	return f
+}
+
+// Share lets a team that belongs to the goroutine of lu share what its factorisations do on large dense blocks, with
+// the same bits; nil for this goroutine alone. lu may be nil.
+func Share(lu LU, t *team.Team) {
+	switch f := lu.(type) {
+	case *dense:
+		f.share(t)
+	case *sparse:
+		if f.tail != nil {
+			f.tail.share(t)
+		}
+	case *hybrid:
+		Share(f.sparse, t)
+	}
 }
 
 // Grid reports whether the entries of the matrix lie along its diagonals, as they do where states are on a grid.

@@ -138,9 +138,15 @@ func (p *Pattern) ProductT(y, values, x []float64, lanes int) {
 
 // largest returns the greatest magnitude of the values and whether all are finite.
 func largest(values []float64) (most float64, finite bool) {
-	var bits uint64
+	magnitude := func(x float64) uint64 { return math.Float64bits(x) &^ (1 << 63) }
+	var a, b, c, d uint64 // which do not wait for one another
+	for ; len(values) >= 4; values = values[4:] {
+		a, b = max(a, magnitude(values[0])), max(b, magnitude(values[1]))
+		c, d = max(c, magnitude(values[2])), max(d, magnitude(values[3]))
+	}
+	bits := max(a, b, c, d)
 	for _, v := range values {
-		bits = max(bits, math.Float64bits(v)&^(1<<63))
+		bits = max(bits, magnitude(v))
 	}
 	most = math.Float64frombits(bits)
 	return most, bits < infinity
