@@ -417,8 +417,14 @@ func (c *checker) parameter(x context, fn *ast.Fn, p *ast.FnParam, v Expr, sizes
 			}
 		}
 		if !match {
-			c.errorf(CodeShape, v.Span(), "argument %q of %s is %s, and the function wants %s", p.Name.Name,
+			d := c.errorf(CodeShape, v.Span(), "argument %q of %s is %s, and the function wants %s", p.Name.Name,
 				fn.Name.Name, shapeOf(v), p.Span.Text()).Relate(p.Span, "declared here")
+			if name := p.Dims[0].Name; len(p.Dims) == 1 && len(shape) == 0 && p.Unit == nil && name != "" {
+				if _, is := units.Lookup(name); is {
+					unit := p.Name.Name + ": [" + name + "]"
+					d.Fix(p.Span, unit, "brackets behind a name are a shape; write a unit behind a colon, "+unit)
+				}
+			}
 			return false
 		}
 	}
