@@ -217,3 +217,31 @@ sens { of = J  wrt = q }
 		}
 	}
 }
+
+// TestTableEnds goes on behind the end of a long table, where its value rests. No time after that is at a kink.
+func TestTableEnds(t *testing.T) {
+	for _, kind := range []string{"linear", "monotone", "spline"} {
+		m, err := odes.Parse("table.ode", strings.ReplaceAll(`
+time t from 0 to 80
+param lag = 0.7, k = 0.1
+const T = grid(0, 69, 70)
+const Y = [1 + sin(i) for i in 1:70]
+state x = 0
+x' = interp(T, Y, t - lag, kind = KIND) - k*x
+objective X = final(x)
+sens { control = off }
+`, "KIND", kind), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range s.Warnings {
+			if w.Code == "kink" {
+				t.Errorf("%s: %s", kind, w.Message)
+			}
+		}
+	}
+}

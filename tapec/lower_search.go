@@ -6,7 +6,8 @@ import (
 )
 
 // search reads a table by a search. It adds up the pieces on both sides of the interval found as well, so that a kink
-// at one of its ends has both of its slopes. Beyond the ends of the table, pieces have no length.
+// at one of its ends has both of its slopes. Beyond the ends of the table there are none: what stands for them ends
+// before it begins, so that nothing lies in it, and no time is at its end.
 func (l *lowerer) search(t *typecheck.Search, s scope) array {
 	q := l.lower(t.Time, s)
 	if l.held {
@@ -30,14 +31,14 @@ func (l *lowerer) search(t *typecheck.Search, s scope) array {
 	if t.Slopes != nil {
 		slopes = pick(t.Slopes)
 	}
-	zero, one, two, three := l.number(0), l.number(1), l.number(2), l.number(3)
+	one, two, three := l.number(1), l.number(2), l.number(3)
 	sum := values[0]
 	for k := range 3 {
 		t0, t1 := knots[k], knots[k+1]
-		h := op(tape.Sub, t1, t0)
 		if k != 1 {
-			h = op(tape.Select, op(tape.Equal, h, zero), one, h)
+			t1 = op(tape.Select, op(tape.Equal, t1, t0), op(tape.Sub, t0, one), t1)
 		}
+		h := op(tape.Sub, t1, t0)
 		slope := op(tape.Div, op(tape.Sub, values[k+1], values[k]), h)
 		w := op(tape.Sub, op(tape.Max, op(tape.Min, t1, q), t0), t0)
 		rise := slope
