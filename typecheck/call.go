@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -281,21 +282,71 @@ func (c *checker) arity(s source.Span, row *stdlib.Func, n int) bool {
 
 func signature(row *stdlib.Func) string { return row.Name + "(" + strings.Join(row.Args, ", ") + ")" }
 
+// checkRecursion reports functions that call themselves, directly or through others, whether or not they are called.
+func (c *checker) checkRecursion() {
+	c.recursive = map[*ast.Fn]bool{}
+	seen := map[*entity]bool{}
+	var path []*entity
+	var visit func(g *entity)
+	visit = func(g *entity) {
+		seen[g] = true
+		path = append(path, g)
+		c.eachCall(g, func(e *ast.Call, to *entity) {
+			i := slices.Index(path, to)
+			switch {
+			case i < 0 && !seen[to]:
+				visit(to)
+			case i < 0 || c.recursive[to.fn]:
+			default:
+				names := ""
+				for _, f := range path[i:] {
+					c.recursive[f.fn] = true
+					names += f.name + " → "
+				}
+				c.errorf(CodeRecursion, e.Span, "function %q calls itself (%s); functions are expanded where they are "+
+					"called, so write a loop: sum(… for …)", to.name, names+to.name).Relate(to.span, "declared here")
+			}
+		})
+		path = path[:len(path)-1]
+	}
+	for _, g := range c.order {
+		if g.kind == fnName && !seen[g] {
+			visit(g)
+		}
+	}
+	for _, name := range sortedKeys(c.modules) {
+		if m := c.modules[name]; m != nil {
+			for _, g := range m.own {
+				if g.kind == fnName && !seen[g] {
+					visit(g)
+				}
+			}
+		}
+	}
+}
+
+// eachCall calls visit for the calls in the body of a function, and the functions that they name. Functions of modules
+// that are named with their module, as kin.hill, are left out: no module imports itself, so none leads back.
+func (c *checker) eachCall(g *entity, visit func(e *ast.Call, to *entity)) {
+	names := c.namesOf(context{module: g.home})
+	ast.Inspect(g.fn, func(n ast.Node) bool {
+		if e, ok := n.(*ast.Call); ok {
+			if name, ok := strip(e.Fun).(*ast.Name); ok {
+				if to := names[name.Name]; to != nil && to.kind == fnName && to.fn != nil {
+					visit(e, to)
+				}
+			}
+		}
+		return true
+	})
+}
+
 // inline elaborates a call of a user's function: its body, with the arguments in place of the
 // parameters.
 func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 	fn := g.fn
-	for i, f := range c.inlining {
-		if f == fn {
-			var path []string
-			for _, g := range c.inlining[i:] {
-				path = append(path, g.Name.Name)
-			}
-			c.errorf(CodeRecursion, e.Span, "function %q calls itself (%s); functions are expanded where they are "+
-				"called, so write a loop: sum(… for …)", fn.Name.Name, strings.Join(append(path, fn.Name.Name), " → ")).
-				Relate(fn.Name.Span, "declared here")
-			return bad(e.Span)
-		}
+	if c.recursive[fn] {
+		return bad(e.Span)
 	}
 	if len(c.inlining) > 200 {
 		c.errorf(CodeSize, e.Span, "functions call each other more than 200 deep")

@@ -82,6 +82,7 @@ type checker struct {
 	resumed       *Event           // where the run goes on after it; nil for none
 	settled       *Event           // the steady state after the end; nil where nothing reads it
 	inlining      []*ast.Fn
+	recursive     map[*ast.Fn]bool // those that were reported as calling themselves
 	resolving     []*entity
 	unitMode      string
 	operand       *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
@@ -222,6 +223,7 @@ func (c *checker) run() {
 	for _, name := range sortedKeys(c.units) {
 		c.unitNamed(name)
 	}
+	c.checkRecursion()
 	c.conditions()
 	for _, e := range c.order {
 		c.resolve(e)
