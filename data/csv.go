@@ -83,17 +83,16 @@ func counted(n int, what string) string {
 func (t *Table) Numbers(k int) ([]float64, error) {
 	out := make([]float64, len(t.Cells[k]))
 	for i, cell := range t.Cells[k] {
-		x, ok := parse(cell)
-		if !ok {
+		x, err := parse(cell)
+		if err != nil {
 			hint := ""
-			if _, ok := parse(strings.Replace(cell, ",", ".", 1)); ok {
+			if _, err := parse(strings.Replace(cell, ",", ".", 1)); err == nil {
 				hint = "; decimals are written with a point"
 			} else if limited(cell) {
 				hint = "; a value below a limit of quantification is written as the limit, and the limit said in " +
 					"the noise: normal(sd, below = limit)"
 			}
-			return nil, fmt.Errorf("%s:%d: %q in column %q is not a number%s", t.Name, t.Lines[i], cell, t.Columns[k],
-				hint)
+			return nil, fmt.Errorf("%s:%d: %q in column %q %w%s", t.Name, t.Lines[i], cell, t.Columns[k], err, hint)
 		}
 		out[i] = x
 	}
@@ -109,23 +108,33 @@ func limited(cell string) bool {
 	return strings.HasPrefix(cell, "<")
 }
 
-func parse(cell string) (float64, bool) {
+// What a cell may be instead of a number.
+var (
+	errNoNumber = errors.New("is not a number")
+	errTooLarge = errors.New("is too large for double precision (1.8e308); infinity is inf")
+)
+
+// parse reads a number. Its errors follow the text in a message.
+func parse(cell string) (float64, error) {
 	switch strings.ToLower(cell) {
 	case "", "nan", "na", ".":
-		return math.NaN(), true
+		return math.NaN(), nil
 	case "inf", "+inf", "infinity":
-		return math.Inf(1), true
+		return math.Inf(1), nil
 	case "-inf", "-infinity":
-		return math.Inf(-1), true
+		return math.Inf(-1), nil
 	}
 	if strings.ContainsAny(cell, "xXpP_") {
-		return 0, false
+		return 0, errNoNumber
 	}
 	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, false
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errTooLarge
+	case err != nil:
+		return 0, errNoNumber
 	}
-	return x, true
+	return x, nil
 }
 
 // bytesPerCell is what a cell of a text takes while it is read, beside its bytes.
@@ -200,7 +209,7 @@ func matrix(name string, text []byte, limit int) (Array, error) {
 	if len(rows) > 0 {
 		header := true
 		for _, cell := range rows[0] {
-			if _, ok := parse(strings.TrimSpace(cell)); ok {
+			if _, err := parse(strings.TrimSpace(cell)); !errors.Is(err, errNoNumber) {
 				header = false
 			}
 		}
@@ -222,9 +231,9 @@ func matrix(name string, text []byte, limit int) (Array, error) {
 			return Array{}, fmt.Errorf("%s:%d: %d numbers, but the first line has %d", name, lines[i], len(row), cols)
 		}
 		for k, cell := range row {
-			x, ok := parse(strings.TrimSpace(cell))
-			if !ok {
-				return Array{}, fmt.Errorf("%s:%d: %q (cell %d) is not a number", name, lines[i], cell, k+1)
+			x, err := parse(strings.TrimSpace(cell))
+			if err != nil {
+				return Array{}, fmt.Errorf("%s:%d: %q (cell %d) %w", name, lines[i], cell, k+1, err)
 			}
 			a.Data = append(a.Data, x)
 		}

@@ -36,6 +36,15 @@ func TestLoad(t *testing.T) {
 		{"a.csv", "\xef\xbb\xbf1,2\r\n3,4\r\n", "[2 2] [1 2 3 4]"},
 		{"a.csv", "1,2\n3\n", `a.csv:2: 1 numbers, but the first line has 2`},
 		{"a.csv", "1,2\n3,b\n", `a.csv:2: "b" (cell 2) is not a number`},
+		{
+			"a.csv", "1e400,2\n",
+			`a.csv:1: "1e400" (cell 1) is too large for double precision (1.8e308); infinity is inf`,
+		},
+		{"a.csv", "inf,1e-400\n", "[2] [+Inf 0]"},
+		{
+			"a.mtx", "%%MatrixMarket matrix array real general\n1 1\n-1e400\n",
+			`a.mtx:3: "-1e400" is too large for double precision (1.8e308); infinity is inf`,
+		},
 		{"a.csv", "", `a.csv: the file holds no numbers`},
 		{"a.npy", npyFile(1, "<f8", "False", "2,", f8), "[2] [1.5 -2]"},
 		{
@@ -121,6 +130,7 @@ func TestReadTable(t *testing.T) {
 		"d.tsv": {Data: []byte("t [h]\tconc [mg/L]\tarm\n0\t1\ta\n2\t\tb\n")},
 		"e.csv": {Data: []byte("t,y\n0,1\n1\n")},
 		"f.csv": {Data: []byte("t,y\n0,1\n1,zwei\n")},
+		"g.csv": {Data: []byte("t,y\n0,1e999\n")},
 	}
 	d, err := ReadTable(files, "d.tsv")
 	if err != nil {
@@ -139,6 +149,14 @@ func TestReadTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Numbers(1); err == nil || err.Error() != `f.csv:3: "zwei" in column "y" is not a number` {
+		t.Error(err)
+	}
+	g, err := ReadTable(files, "g.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Numbers(1); err == nil ||
+		err.Error() != `g.csv:2: "1e999" in column "y" is too large for double precision (1.8e308); infinity is inf` {
 		t.Error(err)
 	}
 }

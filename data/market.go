@@ -160,9 +160,9 @@ func (m *marketReader) entry(text string) error {
 		if len(fields) != 1 {
 			return fmt.Errorf("expected one value, found %d", len(fields))
 		}
-		var ok bool
-		if x, ok = parse(fields[0]); !ok {
-			return fmt.Errorf("%q is not a number", fields[0])
+		var err error
+		if x, err = parse(fields[0]); err != nil {
+			return fmt.Errorf("%q %w", fields[0], err)
 		}
 	}
 	m.seen++

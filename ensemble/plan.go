@@ -191,6 +191,9 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 	value := func(word, text string) (float64, error) {
 		number, unit, _ := strings.Cut(text, "[")
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return 0, fmt.Errorf("%s %s: %q is too large for double precision (1.8e308)", name, word, text)
+		}
 		if err != nil || x-x != 0 {
 			return 0, fmt.Errorf("%s %s: %q is not a number", name, word, text)
 		}
@@ -256,6 +259,9 @@ func (a *Axis) distribution(text string) error {
 	for _, arg := range strings.Split(list, ",") {
 		x, err := strconv.ParseFloat(strings.TrimSpace(arg), 64)
 		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("%s ~ %s: %q is too large for double precision (1.8e308)", a.Name, text,
+				strings.TrimSpace(arg))
 		case err != nil && strings.Contains(arg, "["):
 			return fmt.Errorf("%s ~ %s: numbers stand without units here, in those of %s; an ensemble block in the "+
 				"model takes units", a.Name, text, a.Name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -299,6 +300,9 @@ func number(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || strings.ContainsAny(text, "xXpP_") {
+		if errors.Is(err, strconv.ErrRange) {
+			return 0, fmt.Errorf("%q is too large for double precision (1.8e308)", text)
+		}
 		hint := ""
 		if m := unitless().FindStringSubmatch(text); m != nil {
 			hint = fmt.Sprintf("; a unit stands in brackets: %s [%s]", m[1], m[2])

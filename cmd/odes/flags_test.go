@@ -54,6 +54,11 @@ func TestAssignment(t *testing.T) {
 			t.Errorf("%q was read as %v", text, got)
 		}
 	}
+	for _, text := range []string{"k=1e400", "k=-1e400", "A=[1, 1e400]"} {
+		if _, err := assignment(text); err == nil || !strings.Contains(err.Error(), "too large for double precision") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }
 
 func TestList(t *testing.T) {
