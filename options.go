@@ -266,8 +266,12 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 			if t.Initial {
 				what = "state"
 			}
+			hint := m.checked.Instead(t.Name)
+			if hint == "" {
+				hint = diag.DidYouMean(inner, system.Names(symbols))
+			}
 			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", t.Text,
-				what, inner, diag.DidYouMean(inner, system.Names(symbols)))
+				what, inner, hint)
 			for _, s := range symbols {
 				if t.Subscripts != "" && s.Name == t.Name && len(s.Type.Shape) > 0 {
 					whole := typecheck.Target{Name: s.Name, Initial: t.Initial}

@@ -139,7 +139,7 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		if x.Kind == "param" {
 			return x, fmt.Errorf("%s is a param: set it with %[1]s = …", name)
 		}
-		anew := x.Kind + " " + text + " = …"
+		anew := x.Kind + " " + name + t.Subscripts + " = …"
 		if x.Kind == "time" {
 			anew = "time " + name + " from … to …"
 		}

@@ -63,3 +63,38 @@ func ReadUnit(text string) (units.Unit, error) {
 	}
 	return unit, nil
 }
+
+// Instead returns what to say of a name that was to be set, or differentiated by, and is neither a param nor the
+// initial value of a state; "" where the model has no such name, or none that it keeps.
+func (m *Model) Instead(name string) string {
+	if m.Time != nil && m.Time.Name == name {
+		return "; it is the time"
+	}
+	for _, list := range [][]*Symbol{m.Params, m.States, m.Discretes} {
+		for _, s := range list {
+			if s.Name != name || s.Hidden {
+				continue
+			}
+			switch s.Kind {
+			case ParamSymbol:
+				return "; it is a param: write " + name
+			case StateSymbol:
+				return "; it is a state: write initial(" + name + ")"
+			case DiscreteSymbol:
+				return fmt.Sprintf("; it is a discrete, which starts as it is declared: for another start declare "+
+					"param %[1]s0 = …, discrete %[1]s = %[1]s0, and take %[1]s0", name)
+			}
+		}
+	}
+	for _, o := range m.Outputs {
+		if o.Name == name {
+			return "; it is an output, which follows from the rest"
+		}
+	}
+	for _, o := range m.Objectives {
+		if o.Name == name {
+			return "; it is an objective, which follows from the run"
+		}
+	}
+	return ""
+}

@@ -193,9 +193,9 @@ func (pt *Point) assign(o Override, l *diag.List) {
 	}
 	i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == t.Name })
 	if i < 0 {
-		hint := diag.DidYouMean(t.Name, Names(list))
-		if !t.Initial && slices.Contains(Names(m.Checked.States), t.Name) {
-			hint = "; it is a state: write initial(" + t.Name + ")"
+		hint := m.Checked.Instead(t.Name)
+		if hint == "" {
+			hint = diag.DidYouMean(t.Name, Names(list))
 		}
 		l.Errorf(typecheck.CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, t.Name,
 			hint)

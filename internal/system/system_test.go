@@ -41,6 +41,9 @@ param free = 7
 state x = r, y[2] = 1
 x' = q[1]*x + s[1] + free
 y' = s
+discrete gear = 1
+event shift at 0.5 { gear = 2 }
+output z = gear*x
 objective J = final(x)
 `
 
@@ -92,6 +95,14 @@ func TestBadOverrides(t *testing.T) {
 	}{
 		{"aa", []float64{1}, `no param "aa"`},
 		{"initial(z)", []float64{1}, `no state "z"`},
+		{"gear", []float64{1}, `no param "gear"; it is a discrete, which starts as it is declared: for another start ` +
+			"declare param gear0 = …, discrete gear = gear0, and take gear0"},
+		{"initial(gear)", []float64{1}, `no state "gear"; it is a discrete`},
+		{"initial(a)", []float64{1}, "it is a param: write a"},
+		{"x", []float64{1}, "it is a state: write initial(x)"},
+		{"z", []float64{1}, "it is an output"},
+		{"J", []float64{1}, "it is an objective"},
+		{"t", []float64{1}, "it is the time"},
 		{"q[4]", []float64{1}, "outside 1:3"},
 		{"q[1,2]", []float64{1}, "1 dimensions, not 2"},
 		{"q", []float64{1, 2}, "to 2 values: it has 3"},
