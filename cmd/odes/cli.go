@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,6 +121,17 @@ func (c *call) execute(args []string) int {
 		return c.fail(err)
 	}
 	asked, err := parse(parser, rest)
+	for err != nil {
+		joined := behind(rest, err)
+		if joined == nil {
+			break
+		}
+		rest = joined
+		if parser, err = newParser(only(rest), c.out, c.err); err != nil {
+			return c.fail(err)
+		}
+		asked, err = parse(parser, rest)
+	}
 	if errors.Is(err, errHelped) {
 		return exitDone
 	}
@@ -257,6 +269,26 @@ func negative(args []string) []string {
 		}
 	}
 	return args
+}
+
+// behind returns args with a number that begins with a dash directly behind the flag that err misses a number of, as in
+// -n -5, or nil. The command then says which numbers the flag takes.
+func behind(args []string, err error) []string {
+	m := regexp.MustCompile(`^--([\w.-]+): expected (?:int|float) value but got "(-[\d.][^"]*)"`).
+		FindStringSubmatch(err.Error())
+	if m == nil {
+		return nil
+	}
+	for i, flag := range args[:len(args)-1] {
+		joined := flag + "=" + m[2]
+		if len(flag) == 2 { // -n
+			joined = flag + m[2]
+		}
+		if args[i+1] == m[2] && (flag == "--"+m[1] || flag == "-"+m[1]) {
+			return slices.Replace(slices.Clone(args), i, i+2, joined)
+		}
+	}
+	return nil
 }
 
 // habits likewise: odes help, odes help sens.

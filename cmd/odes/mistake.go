@@ -29,8 +29,15 @@ var rewordings = []struct {
 	{`^missing flags: --stage=STAGE$`, func([]string, string) string {
 		return "a stage is missing: --stage=" + strings.Join(compile.Stages(), ", ")
 	}},
-	{`^--([\w.-]+): expected a valid \d+ bit u?int but got ("[^"]*")$`, func(m []string, _ string) string {
-		return fmt.Sprintf("--%s takes a whole number, not %s", m[1], m[2])
+	{`^--([\w.-]+): expected a valid \d+ bit u?int but got "([^"]*)"$`, func(m []string, _ string) string {
+		flag := "--" + m[1]
+		if len(m[1]) == 1 {
+			flag = "-" + m[1]
+			if value, ok := strings.CutPrefix(m[2], "="); ok {
+				return fmt.Sprintf("%s takes its number without =: %[1]s %s", flag, value)
+			}
+		}
+		return fmt.Sprintf("%s takes a whole number, not %q", flag, m[2])
 	}},
 	{`^--([\w.-]+): expected a float but got ("[^"]*").*$`, func(m []string, _ string) string {
 		return fmt.Sprintf("--%s takes a number, not %s", m[1], m[2])
