@@ -138,6 +138,10 @@ func (c *call) session(dark bool) *repl.Session {
 	}
 	if editor := editor(); len(editor) > 0 {
 		config.Edit = func(path string) error {
+			if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+				return errors.New("edit needs a terminal, and this session has none: declare names anew here, or " +
+					"change the file and load it")
+			}
 			cmd := exec.Command(editor[0], append(slices.Clone(editor[1:]), path)...)
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 			if err := cmd.Run(); err != nil {
