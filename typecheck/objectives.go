@@ -94,13 +94,18 @@ func suggestIndices(name string, indices []*Index) string {
 	return s + "]"
 }
 
-// influences reports an objective that does not depend on the run. The times of a run may be what is looked for.
+// influences reports an objective that does not depend on the run. The times of a run may be what is looked for, and
+// under constraints a cost of params, such as the least dose that suffices.
 func (c *checker) influences(v Expr, reads int, what string, s source.Span) {
 	bounds := func(p *Symbol) bool {
 		same := func(q *Symbol) bool { return p == q }
 		return c.model.Time != nil && (findSymbol(c.model.From, same) != nil || findSymbol(c.model.To, same) != nil)
 	}
-	if Depends(v)&UsesFunctional == 0 && c.reads == reads && findSymbol(v, bounds) == nil {
+	constrained := slices.ContainsFunc(c.objectives, func(it ast.Item) bool {
+		_, is := it.(*ast.Constraint)
+		return is
+	})
+	if Depends(v)&UsesFunctional == 0 && c.reads == reads && findSymbol(v, bounds) == nil && !constrained {
 		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
 	}
 }
