@@ -486,6 +486,40 @@ func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum) error {
 	return nil
 }
 
+// violated says which constraints do not hold, and by how much.
+func violated(list []odes.Value) string {
+	excess := func(v *odes.Value) float64 {
+		switch v.Relation {
+		case "<=":
+			return math.Max(v.Value, 0)
+		case ">=":
+			return math.Max(-v.Value, 0)
+		}
+		return math.Abs(v.Value)
+	}
+	most := 0.0
+	for i := range list {
+		most = math.Max(most, excess(&list[i]))
+	}
+	const rounding = 1e-6 // of the largest: those that hold are off by rounding
+	var said []string
+	for i := range list {
+		v := &list[i]
+		if e := excess(v); e > rounding*most {
+			text := fmt.Sprintf("constraint %s is violated by %.4g", v.Name, e)
+			if v.Unit != "" && v.Unit != "1" && v.Unit != "unknown" {
+				text += " [" + v.Unit + "]"
+			}
+			said = append(said, text)
+		}
+	}
+	const shown = 4
+	if len(said) > shown {
+		said = append(said[:shown], fmt.Sprintf("and %d more are violated", len(said)-shown))
+	}
+	return strings.Join(said, ", ")
+}
+
 // remarks adds what a user should know of the fit as a whole.
 func (p *problem) remarks(m *minimum, out *Result) {
 	note := func(level diag.Level, format string, args ...any) {
@@ -494,10 +528,17 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		})
 	}
 	best := &out.Starts[0]
-	switch best.Status {
-	case "converged":
-	case "stopped":
+	switch {
+	case best.Status == "converged":
+	case best.Status == "stopped":
 		note(diag.Warning, "the fit was interrupted; the numbers are those of the best point so far")
+	case best.Violated:
+		more := ""
+		if p.settings.Starts == 1 {
+			more = "; a search from elsewhere may find one: --starts 20"
+		}
+		note(diag.Warning, "no feasible point was found: where the best search ended, %s; %s%s",
+			violated(out.Constraints), best.Why, more)
 	default:
 		note(diag.Warning, "the best search did not come to a minimum: %s", best.Why)
 	}

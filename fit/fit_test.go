@@ -192,6 +192,40 @@ fit { minimize = J  starts = 6 }`)
 	}
 }
 
+// TestInfeasible: where no point satisfies the constraints, the fit says so, which are violated, and by how much.
+func TestInfeasible(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`time t from 0 to 1
+param a = 1 in [0, 5]
+state x = a
+x' = -x
+objective J = integral(x^2)
+constraint high: exp(1)*final(x) >= 30
+constraint low: final(x) <= 50
+fit { minimize = J }`, "no feasible point was found: where the best search ended, constraint high is violated " +
+			"by 25; no point near this one satisfies the constraints better; a search from elsewhere may find one: " +
+			"--starts 20"},
+		{`time t : [s] from 0 to 1
+control u : [m/s^2] = 0 in [-1, 1] piecewise constant on grid(0 [s], 1 [s], 6)
+state x = 0 [m], v = 0 [m/s]
+x' = v
+v' = u
+objective J = integral(u^2)
+constraint far: final(x) == 3 [m]
+constraint rest: final(v) == 0 [m/s]
+constraint slow: max_over(v) <= 0.2 [m/s]
+fit { minimize = J }`, "constraint far is violated by 2.8 [m], constraint slow is violated by 0.2 [m/s]; no point"},
+	} {
+		r, said := run(t, parse(t, "model Infeasible\n"+c.text), fit.Options{}), ""
+		for _, d := range r.Warnings {
+			said += d.Message + "\n"
+		}
+		if r.Status != "partial" || !strings.Contains(said, c.want) {
+			t.Errorf("%s, %q; want %q", r.Status, said, c.want)
+		}
+	}
+}
+
 // TestIdentifiable: what the data do not tell is said, and what they tell is told all the same.
 func TestIdentifiable(t *testing.T) {
 	text := strings.ReplaceAll(decay, "x' = -k*x",

@@ -340,7 +340,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 			s.res.Failure = failure
 		}
 		s.res.Violated = s.res.Violation > math.Max(feasible, s.c.Noise)
-		if status.Converged() && s.res.Violated {
+		if (status.Converged() || status == Stuck) && s.res.Violated {
 			s.res.Status = Unsatisfiable
 		}
 		return s.res, nil
