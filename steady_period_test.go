@@ -182,24 +182,40 @@ objective J = initial(x)
 	}
 }
 
-// TestPeriodicNone: doses that accumulate without end have no periodic steady state.
+// TestPeriodicNone: doses that accumulate without end have no periodic steady state, and neither has an oscillator with
+// a period of its own. Its half period brings it to the opposite state.
 func TestPeriodicNone(t *testing.T) {
-	m, err := odes.Parse("accumulates.ode", `time t from 0 to 12
+	const oscillator = `time t from 0 to 20
+param mu = 1
+state x = 1, v = 0
+x' = v
+v' = mu*(1 - x^2)*v - x
+objective J = final(x)
+`
+	for _, c := range []struct{ text, want string }{
+		{`time t from 0 to 12
 param Vmax = 12, Km = 40, tau = 12, dose = 160
 state A = 0
 A' = -Vmax*A/(Km + A)
 event bolus every tau { A += dose }
 equilibrate { } every tau
 objective J = initial(A)
-`, odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
+`, "A grows without end"},
+		{
+			oscillator + "equilibrate { } every 5", "no state repeats after the period of 5: x keeps moving, likely " +
+				"in a limit cycle with a period of its own",
+		},
+		{oscillator + "equilibrate { } every 3.33164293", "after the period of 3.332, but after 2 of them: v"},
+	} {
+		m, err := odes.Parse("none.ode", c.text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Sensitivities(t.Context(), odes.Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("the error is %v, want %q", err, c.want)
+		}
 	}
-	_, err = m.Sensitivities(t.Context(), odes.Options{})
-	if err == nil || !strings.Contains(err.Error(), "A grows without end") {
-		t.Errorf("the error is %v", err)
-	}
-	t.Log(err)
 }
 
 // TestPeriodicBends compares second derivatives of a maintained dose with the closed form: one compartment, at the end

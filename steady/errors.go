@@ -14,6 +14,7 @@ const (
 	Exploding                // states grow beyond all bounds before a finite time, T
 	Oscillating              // states oscillate with Period
 	Slow                     // states still move after all steps
+	Apart                    // states move on with a period that is not the given one: Repeats of it, or another one
 	Unstable                 // the steady state is unstable: Rate is the real part of the eigenvalue
 	Marginal                 // the steady state is not isolated, or does not attract exponentially
 	Timed                    // the rates depend on time
@@ -31,7 +32,9 @@ type Error struct {
 	Rate   float64
 	Linear bool // of Growing: in proportion to time
 	Period float64
-	Cause  error // of Broken
+	// Repeats, of Apart, is after how many of the given periods the states repeat; 0 where they do not.
+	Repeats int
+	Cause   error // of Broken
 }
 
 // SingularError tells that the equations of a steady state have no single solution: the states can move along it.
@@ -64,6 +67,14 @@ func (e *Error) Error() string {
 	case Slow:
 		return fmt.Sprintf("no steady state was reached within a time of %.4g: these still move: %s; let them decay "+
 			"faster, or read the state after a long run with final(…)", e.T, names)
+	case Apart:
+		if e.Repeats > 0 {
+			return fmt.Sprintf("no state repeats after the period of %.4g, but after %d of them: %s; write a period "+
+				"that is %[2]d times as long", e.Period, e.Repeats, names)
+		}
+		return fmt.Sprintf("no state repeats after the period of %.4g: %s keeps moving, likely in a limit cycle with "+
+			"a period of its own, which follows no other; read the state after a long run with final(…)", e.Period,
+			names)
 	case Unstable:
 		if e.Rate != e.Rate {
 			return fmt.Sprintf("the steady state is unstable: a run that begins beside it does not return (%s); start "+

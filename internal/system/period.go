@@ -362,6 +362,8 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*orb
 		}
 		return []string{p.Model.StateName(worst)}
 	}
+	// The ends of successive periods since Newton's method was tried, and those of the last time when there were many.
+	var ends, free [][]float64
 	plain, count, last := ahead, 0, math.Inf(1)
 	if from != nil {
 		plain, most = 0, atOnce
@@ -387,6 +389,9 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*orb
 			plain--
 			copy(y, end)
 			last = math.Inf(1)
+			if ends = append(ends, slices.Clone(end)); len(ends) == more {
+				free = ends
+			}
 			continue
 		}
 		_, byStart, err := p.moves(of, y, byTangent, min(n, 8))
@@ -406,7 +411,7 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*orb
 			sound = sound && x-x == 0 && !(y[i] >= 0 && end[i] >= 0 && y[i]+x < -tolerance(i))
 		}
 		if !sound || size > last && size > 100 {
-			plain = more
+			plain, ends = more, nil
 			copy(y, end)
 			continue
 		}
@@ -423,17 +428,59 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*orb
 		}
 		last = size
 	}
+	if n := len(free); n > 0 { // between them no step of Newton's method moved the state
+		for i := range change {
+			before[i], change[i] = (free[n-1][i]-free[0][i])/float64(n-1), free[n-1][i]-free[n-2][i]
+		}
+	}
 	grows := before != nil
 	for i := range n {
 		grows = grows && math.Abs(change[i]-before[i]) <= float64(0.05*math.Abs(change[i]))+tolerance(i)
 	}
 	moving := names(func(i int) float64 { return math.Abs(change[i]) / tolerance(i) })
 	if grows {
-		worst := slices.IndexFunc(change, func(x float64) bool { return x == slices.Max(change) })
+		worst := 0
+		for i, x := range change {
+			if math.Abs(x) > math.Abs(change[worst]) {
+				worst = i
+			}
+		}
 		rate := change[worst] / of.length()
 		return nil, &steady.Error{Fault: steady.Growing, States: moving, Linear: true, Rate: rate}
 	}
+	if repeats, apart := apart(free, tolerance); apart {
+		return nil, &steady.Error{Fault: steady.Apart, States: moving, Period: of.length(), Repeats: repeats}
+	}
 	return nil, &steady.Error{Fault: steady.Slow, States: moving, T: float64(float64(count) * of.length())}
+}
+
+// apart reports whether the states at the ends of successive periods move on without coming to rest, and after how many
+// periods they repeat, 0 for none.
+func apart(ends [][]float64, tolerance func(i int) float64) (repeats int, moves bool) {
+	n := len(ends)
+	if n < 10 {
+		return 0, false
+	}
+	distance := func(a, b int) float64 {
+		most := 0.0
+		for i, x := range ends[a] {
+			most = max(most, math.Abs(x-ends[b][i])/tolerance(i))
+		}
+		return most
+	}
+	early, late := 0.0, 0.0
+	for k := 1; k <= n/2; k++ {
+		early, late = max(early, distance(k, k-1)), max(late, distance(n-k, n-k-1))
+	}
+	if late < 0.9*early {
+		return 0, false
+	}
+	for k := 2; k <= n/2; k++ {
+		if distance(n-1, n-1-k) <= 1e-3*late {
+			return k, true
+		}
+	}
+	return 0, true
 }
 
 // end returns the state at the end of the recorded period.
