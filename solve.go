@@ -49,6 +49,10 @@ func (r *run) valued(v Value, o objective, functionals []float64) Value {
 	case infinite:
 		text = "the value is infinite"
 	case known && functional >= 0 && !traced:
+		if lack, ok := r.problem.Lack(functional); ok {
+			text = fmt.Sprintf(noValue+"%q did not come about: %s%s", from.Expression(), lack, r.stopped)
+			break
+		}
 		text = fmt.Sprintf(noValue+"%q did not come about in this run, or is not a number%s", from.Expression(),
 			r.stopped)
 	case known:

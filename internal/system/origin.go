@@ -43,14 +43,52 @@ func short(text string) string {
 
 // origins keep the first origin of each of some elements. Goroutines may share them.
 type origins struct {
-	mu sync.Mutex
-	of map[int]Origin
+	mu    sync.Mutex
+	of    map[int]Origin
+	lacks map[int]Lack
+}
+
+// Lack says why a functional did not come about that reads one firing of an event.
+type Lack struct {
+	Event string
+	Array bool
+	Fired int // how often it fired in the run, of an array that element which is read
+}
+
+// String returns a clause.
+func (l Lack) String() string {
+	name := l.Event
+	if l.Array {
+		name = "this element of " + name
+	}
+	if l.Fired == 0 {
+		return name + " did not fire in this run"
+	}
+	return name + " fired " + diag.Count(l.Fired, "time") + " in this run"
+}
+
+func (o *origins) lack(i int, l Lack) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lacks == nil {
+		o.lacks = map[int]Lack{}
+	}
+	o.lacks[i] = l
+}
+
+// Lack tells why element i of the functionals of the last run did not come about, if a firing of an event is missing.
+func (p *Problem) Lack(i int) (Lack, bool) {
+	p.origins.mu.Lock()
+	defer p.origins.mu.Unlock()
+	l, ok := p.origins.lacks[i]
+	return l, ok
 }
 
 func (o *origins) clear() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	clear(o.of)
+	clear(o.lacks)
 }
 
 // Origin returns where element i of the functionals of the last run got its first number from that is not finite; false

@@ -56,6 +56,7 @@ type Worker struct {
 	one        []float64 // scratch [max(guards, instants)·L], zero between calls
 	functional []float64 // scratch [F·L]
 	seen       []int     // per element of the functional vector: how often it was read this run
+	happened   []int     // per such element that reads one firing: how often the event fired before, or without it
 	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds
 
 	met map[uint64]int // how often atoms have met in this run; nil for never
@@ -129,7 +130,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w.one = make([]float64, max(guards, instants, 1)*lanes)
 	w.instantTimes = make([]float64, instants)
 	w.functional = make([]float64, l.nF*max(lanes, 1))
-	w.seen = make([]int, l.nF)
+	w.seen, w.happened = make([]int, l.nF), make([]int, l.nF)
 	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
 		w.bounds = make([]float64, instants)
 	}

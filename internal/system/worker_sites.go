@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
@@ -80,6 +81,7 @@ func (w *Worker) alone(f *tapec.Functional, s sens.Site) (slot int, ok bool) {
 func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	if s.Kind == sens.SiteInitial {
 		clear(w.seen)
+		clear(w.happened)
 		w.problem.origins.clear()
 	}
 	if c := site(&w.value, w.model.Compiled, s); c != nil {
@@ -94,6 +96,7 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 			k := w.model.FunctionalAt(b.lo)
 			f := &w.model.Compiled.Functionals[k]
 			if !w.reads(k, s) {
+				w.countFiring(f, b.lo, b.hi, s.Firing)
 				continue
 			}
 			if slot, ok := w.alone(f, s); ok {
@@ -118,6 +121,15 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	if s.Kind == sens.SiteFinal {
 		w.markMissing(functionals)
 		w.markOpen(pt, functionals)
+	}
+}
+
+// countFiring notes for slots lo to hi of f how often the element of the event has fired that they select.
+func (w *Worker) countFiring(f *tapec.Functional, lo, hi int, at solvers.Firing) {
+	for j := lo; j < hi; j++ {
+		if elem := selected(f, j-lo); elem < 0 || elem == at.Elem {
+			w.happened[j] = at.Nth + 1
+		}
 	}
 }
 
@@ -157,6 +169,8 @@ func (w *Worker) markMissing(functionals []float64) {
 			case typecheck.AtEvent, typecheck.EventTime:
 				if f.Nth > 0 && w.seen[j] == 0 {
 					functionals[j] = math.NaN()
+					e := w.model.Checked.Events[f.Event]
+					w.problem.origins.lack(j, Lack{e.Name, len(e.Indices) > 0, w.happened[j]})
 				}
 			case typecheck.SumAt:
 				slot := j
