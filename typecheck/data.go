@@ -3,6 +3,7 @@ package typecheck
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes/data"
@@ -93,6 +94,9 @@ func (c *checker) resolveData(e *entity) {
 			return
 		}
 		d := c.errorf(CodeData, e.span, "data table %q has no column `time`; it is required", e.name)
+		if e.data.Value == nil && c.model.Time != nil && slices.Contains(t.columns(), c.model.Time.Name) {
+			d.Message += "; call " + strconv.Quote(c.model.Time.Name) + " so"
+		}
 		if e.data.Value != nil {
 			meant := "t"
 			for _, name := range t.columns() {
