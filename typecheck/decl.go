@@ -87,12 +87,15 @@ func (c *checker) shape(x context, dims []ast.Expr) (types.Shape, bool) {
 	return shape, ok
 }
 
+// dimension is what messages call an entry of a shape.
+const dimension = "a dimension"
+
 // dims is shape for arrays whose elements need not be stored.
 func (c *checker) dims(x context, dims []ast.Expr) (types.Shape, bool) {
 	var shape types.Shape
 	ok := true
 	for _, d := range dims {
-		n, good := c.integer(x, d, "a dimension", 1, c.env.MaxElements)
+		n, good := c.integer(x, d, dimension, 1, c.env.MaxElements)
 		ok = ok && good
 		shape = append(shape, n)
 	}

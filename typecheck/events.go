@@ -351,12 +351,24 @@ func (c *checker) body(x context, e *Event, list []*ast.Affect) bool {
 			lets = append(lets, a.Let)
 		}
 	}
+	missing := map[string]bool{} // targets that are reported, and read without another error
+	for _, a := range list {
+		if a.Let == nil && !a.Stop && c.unknownTarget(x, a.Target.Name, lets) {
+			name := a.Target.Name
+			if !missing[name.Name] {
+				c.undefinedTarget(a)
+			}
+			missing[name.Name] = true
+			x = x.with(name.Name, bad(name.Span), name.Span)
+		}
+	}
 	x, ok = c.localLets(x, lets)
+	ok = ok && len(missing) == 0
 	for _, a := range list {
 		switch {
 		case a.Stop:
 			e.Stop = true
-		case a.Let != nil:
+		case a.Let != nil || missing[a.Target.Name.Name]:
 		default:
 			as := c.assign(x, e, a)
 			ok = ok && as != nil
@@ -368,6 +380,24 @@ func (c *checker) body(x context, e *Event, list []*ast.Affect) bool {
 	return c.assignedOnce(e) && ok
 }
 
+// unknownTarget reports whether nothing declares what a body with these lets assigns to.
+func (c *checker) unknownTarget(x context, name ast.Ident, lets []*ast.Let) bool {
+	return c.globals[name.Name] == nil && x.scope.find(name.Name) == nil &&
+		!slices.ContainsFunc(lets, func(l *ast.Let) bool { return l.Target.Name.Name == name.Name })
+}
+
+// undefinedTarget reports an assignment to a name that nothing declares.
+func (c *checker) undefinedTarget(a *ast.Affect) {
+	name := a.Target.Name
+	d := c.undefined(context{place: placeEvent}, name)
+	if d == nil || a.Op != ast.Set || a.Target.Subs != nil || !strings.HasSuffix(d.Message, declareIt) {
+		return
+	}
+	d.Message = fmt.Sprintf("%q is not defined; a body changes states and discretes, and a value that only the body "+
+		"reads is a let: let %s = …", name.Name, name.Name)
+	d.Fix(a.Target.Span, "let "+name.Name, "write let")
+}
+
 func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 	name := a.Target.Name
 	if local := x.scope.find(name.Name); local != nil {
@@ -375,11 +405,8 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 			name.Name).Relate(local.span, "declared here")
 		return nil
 	}
-	g, ok := c.globals[name.Name]
+	g := c.globals[name.Name]
 	switch {
-	case !ok:
-		c.undefined(context{place: placeEvent}, name)
-		return nil
 	case g.kind == laterName:
 		return nil
 	case g.kind == paramName && e.Settles && g.held != nil:

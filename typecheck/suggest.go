@@ -7,12 +7,17 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
 )
 
-// undefined reports an unknown name with the nearest known ones.
-func (c *checker) undefined(x context, id ast.Ident) {
+// declareIt is what to do about an unknown name that is like no other.
+const declareIt = "; declare it with param, const, state or let"
+
+// undefined reports an unknown name with the nearest known ones. It returns what it reported, or nil.
+func (c *checker) undefined(x context, id ast.Ident) *diag.Diagnostic {
 	var known []string
 	for s := x.scope; s != nil; s = s.outer {
 		known = append(known, s.name)
@@ -26,7 +31,7 @@ func (c *checker) undefined(x context, id ast.Ident) {
 		known = append(known, k.Name)
 	}
 	if !id.Quoted && parser.Reserved(id.Name) {
-		return // the parser has reported that it is no name
+		return nil // the parser has reported that it is no name
 	}
 	if f := stdlib.Named(id.Name); len(f) > 0 {
 		arguments := "…"
@@ -34,10 +39,14 @@ func (c *checker) undefined(x context, id ast.Ident) {
 			arguments = ""
 		}
 		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(%s)", id.Name, id.Name, arguments)
-		return
+		return nil
 	}
 	d := c.errorf(CodeUndefined, id.Span, "%q is not defined", id.Name)
-	if best := nearest(id.Name, known); best != "" {
+	if at, is := c.unitInShape(x, id); is {
+		d.Message += "; brackets behind a name hold the size of an array, and a unit stands behind a colon: name : " +
+			at.Text()
+		d.Fix(at, ": "+at.Text(), "write a colon")
+	} else if best := nearest(id.Name, known); best != "" {
 		d.Message += fmt.Sprintf("; did you mean %q?", best)
 		d.Fix(id.Span, best, "write "+best)
 		if e, ok := c.namesOf(x)[best]; ok {
@@ -57,8 +66,24 @@ func (c *checker) undefined(x context, id ast.Ident) {
 	} else if x.table != nil {
 		d.Message += fmt.Sprintf("; table %q has %s", x.table.Name, x.table.names())
 	} else {
-		d.Message += "; declare it with param, const, state or let"
+		d.Message += declareIt
 	}
+	return d
+}
+
+// unitInShape returns the brackets of a shape that names a unit, as in param k [1/h] = 2. In n[m], m may be a size.
+func (c *checker) unitInShape(x context, id ast.Ident) (at source.Span, is bool) {
+	if x.place.name != dimension || !c.isUnit(id.Name) {
+		return at, false
+	}
+	text := id.Span.File.Text()
+	from, to := strings.LastIndexByte(text[:id.Span.Start], '['), strings.IndexByte(text[id.Span.End:], ']')
+	if from < 1 || to < 0 {
+		return at, false
+	}
+	at = source.Span{File: id.Span.File, Start: from, End: id.Span.End + to + 1}
+	within := at.Text()
+	return at, !strings.ContainsAny(within, "\n=,") && (text[from-1] == ' ' || strings.Contains(within, "/"))
 }
 
 // nearest returns the candidate within a third of the name's length (at least one edit), or "".
