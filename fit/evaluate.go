@@ -111,6 +111,7 @@ func impossible(g *odes.Compared) error {
 	if g.Experiment != "" {
 		at = " in experiment " + g.Experiment
 	}
+	terms := g.Terms()
 	for k, m := range g.Prediction.Values {
 		switch {
 		case (g.Noise == "lognormal" || g.Noise == "loglaplace") && !(m > 0):
@@ -119,7 +120,7 @@ func impossible(g *odes.Compared) error {
 		case squared(g, k) && !(g.Args[0].Values[k] > 0):
 			return fmt.Errorf("the sd of %s is %s at %s%s, and must be positive", g.Observation,
 				diag.Number(g.Args[0].Values[k]), diag.Number(g.T[k]), at)
-		case g.Terms() && math.IsInf(g.Term.Values[k], 0):
+		case terms && math.IsInf(g.Term.Values[k], 0):
 			return fmt.Errorf("the value %s of %s at %s%s has no probability", diag.Number(g.Data[k]), g.Observation,
 				diag.Number(g.T[k]), at)
 		}

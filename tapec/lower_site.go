@@ -235,7 +235,13 @@ func (c *compiler) atTime(number int, g *group) *tape.Tape {
 	for _, m := range g.members {
 		f := m.f
 		l.span = f.node.Span()
-		v := l.expand(l.lower(f.node.Body, m.s), m.parts, f.own)
+		x := l.lower(f.node.Body, m.s)
+		if f.node.ByRow {
+			row := l.row(&typecheck.Row{Table: f.node.Table, Column: len(f.node.Table.Columns) - 1})
+			place := l.elementwise(tape.Sub, row, l.number(1))
+			x = array{v: l.emit().Drop(x.v, place.v, f.own[0]), own: f.own}
+		}
+		v := l.expand(x, m.parts, f.own)
 		if !slices.Equal(m.parts, f.ax) {
 			v = l.emit().Pad(v, f.shape(), m.start, nil)
 		}

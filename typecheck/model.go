@@ -211,7 +211,9 @@ type (
 		From, To Expr   // Integral: bounds; nil for the start and the end of the run
 		Times    Expr   // SumAt: a vector (or scalar) of times, which may depend on parameters
 		Table    *Table // SumAt over data rows: one row per time; nil otherwise
-		ByRow    bool   // SumAt: slot i is 0 but in the row of Table whose last column is i + 1
+		// SumAt: the value of a row stands in the slot that the last column of Table numbers, from 1, and other slots
+		// are 0. Body is the scalar value of a row then.
+		ByRow bool
 		Event    *Event // AtEvent, EventTime
 		// AtEvent, EventTime: the 1-based position of the selected element along each of
 		// Event.Indices; nil for all elements

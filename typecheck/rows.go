@@ -6,7 +6,6 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
-	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
 
@@ -207,19 +206,6 @@ func (t *Table) numbered() *Table {
 // each returns a functional of as many elements as there are rows: the values of e in those that a numbered table has,
 // and zeros.
 func (c *checker) each(e Expr, table *Table, times Expr, rows int, s source.Span) Expr {
-	last := len(table.Columns) - 1
-	n := types.Shape{rows}
-	numbers := make([]float64, rows)
-	for i := range numbers {
-		numbers[i] = float64(i + 1)
-	}
-	one := types.Type{Kind: types.Real, Unit: units.One}
-	many := one
-	many.Shape = n
-	here := seal(&Row{Base: at(one, s), Table: table, Column: last})
-	all := seal(&Const{Base: at(many, s), Data: numbers})
-	cond := c.elementwise(stdlib.Operator("=="), s, types.Bool, here, all)
-	t := types.Type{Kind: types.Real, Shape: n, Unit: e.Type().Unit}
-	body := seal(&If{Base: at(t, s), Cond: cond, Then: e, Else: number(0, e.Type().Unit, s)})
-	return seal(&Functional{Base: at(t, s), Kind: SumAt, Body: body, Times: times, Table: table, ByRow: true})
+	t := types.Type{Kind: types.Real, Shape: types.Shape{rows}, Unit: e.Type().Unit}
+	return seal(&Functional{Base: at(t, s), Kind: SumAt, Body: e, Times: times, Table: table, ByRow: true})
 }

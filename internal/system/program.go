@@ -80,6 +80,7 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 	if t == nil {
 		return nil, nil
 	}
+	t = singled(t)
 	p := &program{lanes: lanes, tape: t}
 	ins, outs := make([]vm.Place, 0, len(t.Inputs)), make([]vm.Place, 0, len(t.Outputs))
 	p.ins, p.outs = make([]binding, 0, len(t.Inputs)), make([]binding, 0, len(t.Outputs))
@@ -137,6 +138,25 @@ func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) 
 		p.code = code
 		return p, nil
 	}, t)
+}
+
+// singled returns t with one number in place of functionals, or of their tangents, that are zeros but for one element:
+// those that are read by row. Worker.alone says which element that is, and nobody clears a number for every row.
+func singled(t *tape.Tape) *tape.Tape {
+	one := *t
+	one.Outputs = slices.Clone(t.Outputs)
+	some := false
+	for i, out := range t.Outputs {
+		in := t.Instr(out.Value)
+		if in != nil && in.Op == tape.Drop && len(t.Shape(in.Args[0])) == 0 &&
+			tapec.MustName(out.Name).Role == tapec.Functionals {
+			one.Outputs[i].Value, some = in.Args[0], true
+		}
+	}
+	if !some {
+		return t
+	}
+	return &one
 }
 
 // call is a program with a machine of its own.

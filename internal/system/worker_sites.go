@@ -69,6 +69,7 @@ func (w *Worker) reads(k int, s sens.Site) bool {
 }
 
 // alone returns the slot of f that site s reads where it reads no other: in a row of data, what stands for that row.
+// Programs make one number for it; see singled.
 func (w *Worker) alone(f *tapec.Functional, s sens.Site) (slot int, ok bool) {
 	if s.Kind != sens.SiteTime || !f.ByRow {
 		return 0, false
@@ -101,8 +102,8 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 			}
 			if slot, ok := w.alone(f, s); ok {
 				w.seen[f.Offset]++ // for all slots
-				functionals[slot] += w.functional[slot]
-				if x := w.functional[slot]; x-x != 0 {
+				functionals[slot] += w.functional[b.lo]
+				if x := w.functional[b.lo]; x-x != 0 {
 					w.trace(c, i, slot, s)
 				}
 				continue
@@ -306,8 +307,8 @@ func (w *Worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 			continue
 		}
 		if slot, ok := w.alone(&w.model.Compiled.Functionals[k], s); ok {
-			for j := slot * w.lanes; j < (slot+1)*w.lanes; j++ {
-				fd[j] += w.functional[j]
+			for l := range w.lanes {
+				fd[slot*w.lanes+l] += w.functional[b.lo+l]
 			}
 			continue
 		}
