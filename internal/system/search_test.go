@@ -197,3 +197,37 @@ func TestSearchAllocatesNothing(t *testing.T) {
 		t.Errorf("a search allocates %v times", n)
 	}
 }
+
+// TestTimelineSets sets a timeline again and again, as every segment does. What depends on its inputs alone is made
+// anew where these differ, and nowhere else.
+func TestTimelineSets(t *testing.T) {
+	l := timelineOf(t, "exp(0.3)*t")
+	l.inputs = append(l.inputs, timelineInput{vec: vecP, point: make([]float64, 1), box: make([]tape.Interval, 1)})
+	of := func(p float64) *frame {
+		var in frame
+		in[tapec.Primal][vecP] = []float64{p}
+		return &in
+	}
+	const mark = 7
+	for _, c := range []struct {
+		p    float64
+		made bool
+	}{
+		{1, true},
+		{1, false},
+		{2, true},
+		{math.Copysign(0, -1), true},
+		{0, true},
+		{math.NaN(), true},
+		{math.NaN(), false},
+	} {
+		l.value[0] = mark
+		l.set(of(c.p), 0, nil)
+		if made := l.value[0] != mark; made != c.made {
+			t.Errorf("at %v: made anew: %v, want %v", c.p, made, c.made)
+		}
+		if x := l.inputs[0].point[0]; math.Float64bits(x) != math.Float64bits(c.p) {
+			t.Errorf("the input is %v, want %v", x, c.p)
+		}
+	}
+}

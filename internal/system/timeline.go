@@ -37,6 +37,7 @@ type timeline struct {
 	slope    []*tape.Interval // of each function; nil where there is none
 	parts    []timelinePart
 	inputs   []timelineInput
+	computed bool // what does not depend on time, for the inputs as they are
 
 	states []timelineState
 	rates  *tape.Evaluator[float64] // of the states; nil for none
@@ -126,15 +127,24 @@ func (l *timeline) set(in *frame, t float64, y []float64) {
 			s.point[k], s.box[k] = s.start[k], tape.Point(s.start[k])
 		}
 	}
+	same := l.computed
 	for _, to := range l.inputs {
 		from := in[tapec.Primal][to.vec][to.from:]
+		if same && sameBits(to.point, from[:len(to.point)]) {
+			continue
+		}
+		same = false
 		copy(to.point, from)
 		for i := range to.box {
 			to.box[i] = tape.Point(from[i])
 		}
 	}
+	if same && len(l.states) == 0 {
+		return
+	}
 	l.point.Run()
 	l.box.Run()
+	l.computed = true
 }
 
 // at computes the functions at t.
