@@ -114,20 +114,35 @@ func (k *Kink) alone() bool {
 
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
-	eval  *tape.Evaluator[float64]
-	near  *tape.Evaluator[float64] // at values beside those of eval; nil until they are asked for
-	here  []float64                // distances from kinks
-	ops   []tape.Value
-	clock map[tape.Value]bool
-	still map[tape.Value]bool
-	held  map[tape.Value]bool
+	eval   *tape.Evaluator[float64]
+	near   *tape.Evaluator[float64] // at values beside those of eval; nil until they are asked for
+	toward map[tape.Value]func()    // run near, as far as one value needs it
+	here   []float64                // distances from kinks
+	ops    []tape.Value
+	clock  map[tape.Value]bool
+	still  map[tape.Value]bool
+	held   map[tape.Value]bool
 }
 
 // beside makes what evaluates the tape at values beside those of a run.
 func (kt *kinkTape) beside(t *tape.Tape) {
 	if kt.near == nil {
 		kt.near = tape.NewEvaluator[float64](t)
+		kt.near.Run()
+		kt.toward = map[tape.Value]func(){}
 	}
+}
+
+// runBeside evaluates at values beside those of eval what v is made of, and nothing else.
+func (kt *kinkTape) runBeside(v tape.Value) {
+	if kt.toward[v] == nil {
+		var all []string
+		for _, in := range kt.near.Tape().Inputs {
+			all = append(all, in.Name)
+		}
+		kt.toward[v] = kt.near.Toward([]tape.Value{v}, all...)
+	}
+	kt.toward[v]()
 }
 
 // Kinks returns what finds the kinks of the model, and what moves ties of largest values apart; nil if it has no
@@ -754,7 +769,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 		for j, d := range []float64{way, way / 2} {
 			k.model.load(t, kt.near, at)
 			k.nudge(kt.near, d, false)
-			kt.near.Run()
+			kt.runBeside(v)
 			side[j] = tape.Bends(kt.near, v, k.rounded, nil)
 		}
 		for i, d := range kt.here {
