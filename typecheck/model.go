@@ -214,7 +214,7 @@ type (
 		// SumAt: the value of a row stands in the slot that the last column of Table numbers, from 1, and other slots
 		// are 0. Body is the scalar value of a row then.
 		ByRow bool
-		Event    *Event // AtEvent, EventTime
+		Event *Event // AtEvent, EventTime
 		// AtEvent, EventTime: the 1-based position of the selected element along each of
 		// Event.Indices; nil for all elements
 		Elem []Expr
