@@ -178,6 +178,40 @@ func TestThresholdsOfModes(t *testing.T) {
 	}
 }
 
+// TestThresholdsInModes has conditions that params alone take over their thresholds while the modes inside them, or the
+// larger of two operands, stay as they are. Those count that something reads, and whose events come.
+func TestThresholdsInModes(t *testing.T) {
+	for text, want := range map[string]string{
+		"x' = if b >= (if x > 0.5*c then a else 0.5) then 2 else 1":         "a b",
+		"x' = if b >= (if x > 9*c then a else 0.5) then 2 else 1":           "",
+		"x' = if b >= (if x > 9*c then a else 0.5) then 2*c else c + c":     "",
+		"x' = if (if t > 0.5*c then b else 2) > a then 2 else 1":            "a b",
+		"x' = if (if t > 0.5*c then b else 2) > 0.5 then 2 else 1":          "",
+		"x' = if 1 <= max(t, b) then 2 else 1":                              "b",
+		"x' = if c <= max(t, b) then 2 else 1":                              "",
+		"x' = if min(2*t, b) > 1 then 2 else 1":                             "b",
+		"x' = if t < t*b then 2 else 1":                                     "b",
+		"x' = if b > max(a, 1) then 2 else 1":                               "a b",
+		"x' = if (if y > 0.5*c then b else 9*c) > 1 then 2 else 1":          "b",
+		"x' = c\nevent when t > (if a >= b then 0.5 else c) { x = 9 }":      "a b",
+		"x' = c\nevent when c > (if a >= b then 0.5 else 1) { x = 9 }":      "",
+		"x' = c\nevent when b > (if t > 0.5*c then u else a) { x = 9 }":     "a b",
+		"x' = c\nevent when b > (if t > 0.5*c then 2*c else a) { x = 9 }":   "",
+		"x' = c\nevent when b > 1 { x = 9 }":                                "",
+		"x' = c\nevent when max(t, b) > a { x = 9 }":                        "a b",
+		"x' = c\nevent when (if t > 0.5*c then u else 1) < 0 { x = x + 1 }": "u",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 1.25\nparam a = 1, b = 1, c = 2, u = 0\n"+
+			"state x = 1, y = 0\ny' = 3*c\nobjective L = final(x)\n"+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestKinksOfTheirParams has a kink of params alone: derivatives by others are right.
 func TestKinksOfTheirParams(t *testing.T) {
 	m, err := odes.Parse("m.ode", "time t from 0 to 1\nparam p = 1, k = 2, n = 3\nstate x = 1\n"+

@@ -31,13 +31,16 @@ type Kinks struct {
 	states   []stateInput    // of guards
 	sets     bool            // a body at a time of its own may set a state to a threshold
 	happened map[[2]int]bool // events, by elements, that happen in the run
+	known    bool            // happened is complete
+	idle     map[int]bool    // guards that stand at their thresholds since the start, as stand tells
 	// stuck are the guards whose margin has come to 0 by itself, or was set to 0, and has rested there since; true for
 	// those of events that have done so since the start.
 	stuck map[int]bool
-	// beside are params and discretes a little to one side and the other of those at the present mark, as they move
-	// with what derivatives are taken by; those of other discretes are theirs. It is empty where no operation depends
-	// on params and discretes alone.
-	beside struct{ p, d [2][]float64 }
+	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
+	// as they move with what derivatives are taken by; those of other discretes are theirs. It is empty where no
+	// operation depends on params and discretes alone.
+	beside [turns]struct{ p, d, left [2][]float64 }
+	left   bool // what is looked at lies before the mark
 	held   bool // some operation does
 	none   bool // the model has no kinks: there are ties of largest values at most
 	// rounded tells that ties count that hold but for rounding, as at a time that was located.
@@ -201,9 +204,11 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		role := tapec.MustName(name).Role // all modes are chosen where that matters
 		return role != tapec.Param && role != tapec.KeptMode
 	})
+	conditions := t == k.model.Compiled.Guards // the modes inside are held
 	changes := tape.DependsOnFunc(t, func(name string) bool {
 		role := tapec.MustName(name).Role
-		return role != tapec.KeptMode && role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete
+		return role != tapec.KeptMode && role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete &&
+			!(conditions && role == tapec.HeldMode)
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
@@ -254,7 +259,7 @@ func (k *Kinks) addOnce() {
 }
 
 // Begin tells that another run is looked at.
-func (k *Kinks) Begin() { k.happened = map[[2]int]bool{} }
+func (k *Kinks) Begin() { k.happened, k.known = map[[2]int]bool{}, false }
 
 // Meet notes what happens at a mark. It is called for all marks of a run before kinks are weighed.
 func (k *Kinks) Meet(m *solvers.Mark) {
@@ -313,23 +318,30 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 // follow moves params and discretes at the start, and discretes through bodies: one that a body has set to a number
 // does not move any more. States move anyhow.
 func (k *Kinks) follow(m *solvers.Mark) {
+	for turn := range k.beside {
+		k.beside[turn].left = k.beside[turn].d
+	}
 	fires := m.Kind == solvers.MarkFire && k.model.Compiled.Affects[m.Firing.Event] != nil
 	if !k.held || !fires && m.Kind != solvers.MarkStart {
 		return
 	}
-	for side, way := range [2]float64{beside, -beside} {
-		n := 0.0
-		if m.Kind == solvers.MarkStart {
-			k.beside.p[side] = k.params(way, &n)
-		}
-		t := []float64{m.T}
-		if !k.Fixed(m) {
-			t = move(t, way, &n)
-		}
-		if p, d := k.beside.p[side], &k.beside.d[side]; fires {
-			_, *d = k.fire(m, t, move(m.Ym, way, &n), *d, p)
-		} else {
-			*d = k.begin(t, p)
+	for turn := range turns {
+		b := &k.beside[turn]
+		for side, way := range [2]float64{beside, -beside} {
+			n := portionsOf(turn)
+			if m.Kind == solvers.MarkStart {
+				b.p[side] = k.params(way, &n)
+			}
+			t := []float64{m.T}
+			if !k.Fixed(m) {
+				t = move(t, way, &n)
+			}
+			if p, d := b.p[side], &b.d[side]; fires {
+				_, *d = k.fire(m, t, move(m.Ym, way, &n), *d, p)
+			} else {
+				*d = k.begin(t, p)
+				b.left[side] = *d
+			}
 		}
 	}
 }
@@ -367,7 +379,7 @@ func (k *Kinks) Fixed(m *solvers.Mark) bool {
 }
 
 // params returns the params with those moved that derivatives are by.
-func (k *Kinks) params(way float64, n *float64) []float64 {
+func (k *Kinks) params(way float64, n *portions) []float64 {
 	p := k.point.p
 	q := move(p, way, n)
 	for _, s := range k.model.Checked.Params {
@@ -395,7 +407,7 @@ func (k *Kinks) begin(t, p []float64) []float64 {
 }
 
 // modes lists the kinks of params and discretes alone that decide about the modes at a mark, and about whether
-// conditions of events are met.
+// conditions are met in these modes.
 func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	at := values{
@@ -409,10 +421,45 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 		}
 	}
 	if k.anyStill(c.Guards) {
-		events := func(i int) bool { return c.GuardList[i].Event >= 0 }
-		found = append(found, k.through(outlet{c.Guards, tapec.Truths.Name().String(), events}, &at, true)...)
+		truths := tapec.Truths.Name().String()
+		list, jump := k.bending(outlet{c.Guards, truths, func(i int) bool {
+			return c.GuardList[i].Event >= 0 || c.GuardList[i].Mode >= 0
+		}}, &at, true)
+		k.stand(m, jump)
+		if k.known {
+			jump = slices.DeleteFunc(jump, func(i int) bool { return k.idle[i] })
+		}
+		found = append(found, reaching(list, truths, jump)...)
 	}
 	return decide(found)
+}
+
+// stand notes which conditions of events have been at their thresholds since the start, where they did not hold, and
+// do not come: they are the same on the other side, since what holds at the start is no event. jump are the guards of
+// those that are there at a mark.
+func (k *Kinks) stand(m *solvers.Mark, jump []int) {
+	if m.Kind != solvers.MarkStart {
+		for i := range k.idle {
+			if !slices.Contains(jump, i) {
+				delete(k.idle, i)
+			}
+		}
+		return
+	}
+	k.idle = map[int]bool{}
+	holds := k.tapes[k.model.Compiled.Guards].eval.Output(tapec.Truths.Name().String())
+	for _, i := range jump {
+		if k.never(i, holds[i] != 0) {
+			k.idle[i] = true
+		}
+	}
+}
+
+// never reports whether guard i is the condition of an event that does not hold at the start and does not come.
+func (k *Kinks) never(i int, holds bool) bool {
+	g := k.model.Compiled.GuardList[i]
+	return g.Event >= 0 && !g.Crossing && !holds && !k.happened[[2]int{g.Event, g.Elem}] &&
+		!k.model.Checked.Events[g.Event].Start
 }
 
 // decide notes that kinks decide about modes or events.
@@ -525,6 +572,8 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	if k.tapes[t] == nil {
 		return nil
 	}
+	k.left = true
+	defer func() { k.left = false }()
 	fired := make([]float64, m.Firing.Elem+1)
 	fired[m.Firing.Elem] = 1
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: fired}
@@ -552,6 +601,8 @@ func (k *Kinks) OfPeaks() bool { return k.tapes[k.model.Compiled.Peaks] != nil }
 
 // BeforeMark lists the kinks at which an element of the functionals is largest just before a mark.
 func (k *Kinks) BeforeMark(element int, tie bool, m *solvers.Mark) []Kink {
+	k.left = true
+	defer func() { k.left = false }()
 	found := k.AtPeak(element, tie, m.T, m.Ym, m.Dm, m.Mm)
 	for i := range found {
 		found[i].precede(m)
@@ -610,7 +661,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	seen := map[int]bool{}
 	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
 	for _, way := range []float64{beside, -beside} {
-		n := 0.0
+		n := portionsOf(0)
 		t, q := move([]float64{m.T}, way, &n), k.params(way, &n)
 		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
 		moved := k.margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
@@ -667,6 +718,8 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	if m.Guard < 0 || k.tapes[t] == nil {
 		return nil
 	}
+	k.left = true
+	defer func() { k.left = false }()
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
 	return append(decide(k.through(o, &at, true)), k.corner(m.Guard, &at)...)
@@ -707,16 +760,35 @@ func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
-// through lists the kinks of the tape of o at some values, or those of params and discretes alone, if what o lets
-// through has one: where two pieces of a smooth table meet, each has a kink and their sum has none.
+// through lists the kinks of the tape of o at some values, or those of params and discretes alone, that what o lets
+// through has: where two pieces of a smooth table meet, each has a kink and their sum has none.
 func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
-	found := k.at(o.tape, at)
+	found, elems := k.bending(o, at, still)
+	return reaching(found, o.name, elems)
+}
+
+// bending lists the kinks of the tape of o at some values, or those of params and discretes alone, and the elements of
+// what o lets through that have one.
+func (k *Kinks) bending(o outlet, at *values, still bool) (found []Kink, elems []int) {
+	found = k.at(o.tape, at)
 	if still {
 		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
 	}
 	if len(found) == 0 {
-		return nil
+		return nil, nil
 	}
+	for turn := range turns {
+		for _, i := range k.bentOn(turn, o, at, still) {
+			if !slices.Contains(elems, i) {
+				elems = append(elems, i)
+			}
+		}
+	}
+	return found, elems
+}
+
+// bentOn lists the elements of what o lets through that have a kink where inputs move in one of several directions.
+func (k *Kinks) bentOn(turn int, o outlet, at *values, still bool) (elems []int) {
 	kt := k.tapes[o.tape]
 	here := kt.eval.Output(o.name)
 	var bend [2][]float64    // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
@@ -725,7 +797,7 @@ func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
 		bend[j] = make([]float64, len(here))
 		for side, way := range []float64{beside, -beside} {
 			k.model.load(o.tape, kt.near, at)
-			k.nudge(kt.near, way/float64(1+j), still)
+			k.turned(turn, kt.near, way/float64(1+j), still)
 			kt.near.Run()
 			step[side][j] = make([]float64, len(here))
 			for i, x := range kt.near.Output(o.name) {
@@ -741,10 +813,21 @@ func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
 			return far > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*far)
 		}
 		if o.in(i) && (stays(&bend, 0.375) || stays(&step[0], 0.875) || stays(&step[1], 0.875)) {
-			return found
+			elems = append(elems, i)
 		}
 	}
-	return nil
+	return elems
+}
+
+// reaching leaves those of some kinks of a tape that some elements of an output depend on.
+func reaching(found []Kink, output string, elems []int) []Kink {
+	return slices.DeleteFunc(found, func(k Kink) bool {
+		reaches := false
+		k.reached(func(out tape.Output, i int) {
+			reaches = reaches || out.Name == output && slices.Contains(elems, i)
+		})
+		return !reaches
+	})
 }
 
 // bent reports whether an element of v lies at a kink, where t was evaluated at the given values. It must leave the
@@ -787,13 +870,16 @@ const beside = 0x1p-14
 
 // nudge moves what a tape reads: params and discretes or, unless they alone are to move, all but modes, data and what
 // has fired.
-func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
-	n, side := 0.0, 0
+func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) { k.turned(0, e, d, held) }
+
+// turned is nudge in one of several directions.
+func (k *Kinks) turned(turn int, e *tape.Evaluator[float64], d float64, held bool) {
+	n, side := portionsOf(turn), 0
 	if d < 0 {
 		side = 1
 	}
 	if k.held { // params have moved by the first parts: what is equal to one must not move along with it
-		n = float64(math.Phi * float64(len(k.point.p)))
+		n.count = len(k.point.p)
 	}
 	for _, in := range e.Tape().Inputs {
 		name := tapec.MustName(in.Name)
@@ -806,9 +892,14 @@ func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
 		}
 		switch role := name.Role; {
 		case role == tapec.Param && k.held:
-			to(k.beside.p[side])
+			to(k.beside[turn].p[side])
 		case (role == tapec.Discrete || role == tapec.LeftDiscrete) && k.held:
-			to(k.beside.d[side])
+			b := &k.beside[turn]
+			if k.left || role == tapec.LeftDiscrete {
+				to(b.left[side])
+			} else {
+				to(b.d[side])
+			}
 		case role == tapec.DataRow || role == tapec.KeptMode:
 		case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
 			copy(x, move(x, d, &n))
@@ -816,12 +907,27 @@ func (k *Kinks) nudge(e *tape.Evaluator[float64], d float64, held bool) {
 	}
 }
 
+// turns is in how many directions inputs are moved where one of them may miss what others find: max(a, 1) > p at
+// a = p = 1 holds on neither side of a line along which a moves faster than p.
+const turns = 3
+
+// portions count the numbers that have moved in a direction.
+type portions struct {
+	count int
+	turns float64 // of the sign, in a number
+}
+
+// portionsOf returns the beginning of a motion in one of several directions.
+func portionsOf(turn int) portions {
+	return portions{turns: [turns]float64{0, math.Sqrt2 - 1, math.SqrtE - 1}[turn]}
+}
+
 // move returns x with each number moved by a part of its size near d that differs from the others. n goes on from one
 // array to the next.
-func move(x []float64, d float64, n *float64) []float64 {
+func move(x []float64, d float64, n *portions) []float64 {
 	to := make([]float64, len(x))
 	for i, x := range x {
-		*n += math.Phi // of its multiples, no two are equally far above whole numbers
+		n.count++
 		size := math.Abs(x)
 		switch {
 		case size == 0:
@@ -829,7 +935,12 @@ func move(x []float64, d float64, n *float64) []float64 {
 		case math.IsInf(x, 0): // the time of what does not happen
 			size = 0
 		}
-		to[i] = math.FMA(float64(d*(0.5+*n-math.Floor(*n))), size, x)
+		part := float64(math.Phi * float64(n.count)) // of its multiples, no two are equally far above whole numbers
+		by := float64(d * (0.5 + part - math.Floor(part)))
+		if turned := float64(n.turns * float64(n.count)); turned-math.Floor(turned) > 0.5 {
+			by = -by
+		}
+		to[i] = math.FMA(by, size, x)
 	}
 	return to
 }

@@ -13,8 +13,9 @@ import (
 // A condition may stay exactly at its threshold for a while: T > hi while T is at rest at hi. Whatever moves T or hi at
 // any time of that while takes it to one side, where it holds, or to the other, where it does not.
 
-// mayRest reports whether a guard may stay at its threshold: it is that of one comparison of states.
-func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Clock && !g.Compound }
+// mayRest reports whether a guard may stay at its threshold: it is that of one comparison. Those of time alone may, as
+// of max(t, p) >= 1.
+func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound }
 
 // readsUnknowns reports whether the margin of guard i depends on algebraic unknowns.
 func (m *Model) readsUnknowns(i int) bool {
@@ -74,9 +75,9 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	// zero reports whether the margin of guard i is 0 but for rounding.
 	zero := func(i int, margin float64) bool { return k.small[i] && math.Abs(margin) <= float64(noise*near[i]) }
-	var before []float64
+	var before []float64 // in the modes behind the mark: what these bring to its threshold moves as ever
 	if m.Kind != solvers.MarkStart {
-		before = k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p})
+		before = k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mp, vecP: k.point.p})
 	}
 	type kind struct {
 		at                    source.Span
@@ -94,8 +95,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		case before == nil:
 			// A condition that does not hold at the start and does not come to hold is the same on the other side: what
 			// holds from the start on is no event.
-			waits = g.Event >= 0 && !g.Crossing && !holds[i] && !k.happened[[2]int{g.Event, g.Elem}] &&
-				!k.model.Checked.Events[g.Event].Start
+			waits = k.never(i, holds[i])
 			stuck = waits
 		case m.Guard >= 0 && k.alike(m, i), !zero(i, before[i]):
 			stuck, carried, waits = true, false, false
@@ -173,21 +173,13 @@ func (k *Kinks) alike(m *solvers.Mark, i int) bool {
 	return proportional(slopes[0], slopes[1])
 }
 
-// onlyRates reports whether only the rates of states and integrals depend on what a condition decides.
-func (k *Kinks) onlyRates(into *Into) bool {
+// onlyFlows reports whether only the rates of states and integrals, and other conditions, depend on what a condition
+// decides.
+func (k *Kinks) onlyFlows(into *Into) bool {
 	const most = 100 // guards
 	c := k.model.Compiled
 	if into.all || len(into.events) > 0 || len(c.GuardList) > most {
 		return false
-	}
-	reads := func(list []tapec.Name) bool {
-		return slices.ContainsFunc(list, func(n tapec.Name) bool { return slices.Contains(into.names, n) })
-	}
-	for i, g := range c.GuardList {
-		own := g.Mode >= 0 && slices.Contains(into.names, k.model.modeAt(g.Mode))
-		if !own && reads(inputsOf(c.Guards, tapec.Margins.Name(), i)) {
-			return false
-		}
 	}
 	for _, list := range [][]*tape.Tape{{c.Initial, c.Final, c.Objective, c.Peaks}, c.AtTimes, c.AtEvents, c.Affects} {
 		for _, t := range list {
@@ -212,7 +204,8 @@ func (m *Model) modeAt(i int) tapec.Name {
 }
 
 // fork looks at some values of the run whether rates are others in the modes that conditions at rest, or of params and
-// discretes alone, choose on either side of their thresholds, and by what they change otherwise there.
+// discretes alone, choose on either side of their thresholds, and by what they change otherwise there; and whether
+// other conditions are.
 func (x *Tangents) fork(at *values) {
 	open := slices.DeleteFunc(slices.Concat(x.rest, x.choose), func(k *Kink) bool {
 		return k.forks || !k.Rests && !k.decides
@@ -220,7 +213,7 @@ func (x *Tangents) fork(at *values) {
 	if !x.exact || len(open) == 0 {
 		return
 	}
-	here := x.slopesIn(at)
+	here, guards := x.slopesIn(at), x.guardsIn(at)
 	for _, k := range open {
 		for _, n := range k.Into.names {
 			part := x.kinks.model.layout.part(n)
@@ -230,10 +223,41 @@ func (x *Tangents) fork(at *values) {
 					there[vecM] = slices.Clone(at[vecM])
 					there[vecM][i] += step
 					k.part(here, x.slopesIn(&there))
+					k.forks = k.forks || x.kinks.unlike(i, guards, x.guardsIn(&there))
 				}
 			}
 		}
 	}
+}
+
+// guardsIn returns the margins of all guards at some values, and then their truths.
+func (x *Tangents) guardsIn(at *values) []float64 {
+	m := x.kinks.model
+	if m.Compiled.Guards == nil {
+		return nil
+	}
+	if x.guards == nil {
+		x.guards = tape.NewEvaluator[float64](m.Compiled.Guards)
+	}
+	m.load(m.Compiled.Guards, x.guards, at)
+	x.guards.Run()
+	return slices.Concat(
+		x.guards.Output(tapec.Margins.Name().String()), x.guards.Output(tapec.Truths.Name().String()),
+	)
+}
+
+// unlike reports whether a condition other than that of mode i is met in one of two modes and not in the other, or has
+// its root elsewhere.
+func (k *Kinks) unlike(i int, here, there []float64) bool {
+	n := len(here) / 2
+	for j, g := range k.model.Compiled.GuardList {
+		own := g.Event < 0 && (g.Mode < 0 || g.Mode == i)
+		root := math.Abs(here[j]) < float64(0x1p-20*math.Abs(there[j]-here[j]))
+		if !own && (root || here[n+j] != there[n+j]) {
+			return true
+		}
+	}
+	return false
 }
 
 // branchSlope is how fast rates change by a seed; or the rates themselves, where of is -1.

@@ -39,6 +39,7 @@ type Tangents struct {
 	exact     bool
 	work      int
 	evals     map[*tape.Tape]*tape.Evaluator[complex128]
+	guards    *tape.Evaluator[float64] // nil until it is asked for
 	named     map[tapec.Name]set
 
 	// The piece behind the last mark: what holds there, kinks at which it rests, and by which elements of states,
@@ -110,6 +111,7 @@ func cloneSets(list []set) []set {
 // Tangents returns what follows tangents by variables, whose derivatives are that many columns.
 func (k *Kinks) Tangents(variables []Variable, columns int) *Tangents {
 	l := k.model.layout
+	k.known = true
 	x := &Tangents{
 		kinks: k, variables: variables, columns: columns, all: newSet(columns), exact: true,
 		evals: map[*tape.Tape]*tape.Evaluator[complex128]{}, named: map[tapec.Name]set{},
@@ -630,16 +632,21 @@ func (x *Tangents) weigh(k *Kink) {
 		for _, i := range k.margins {
 			k.Into.condition(x.kinks.model, i)
 		}
-		k.forks = !x.exact || !x.kinks.onlyRates(&k.Into)
+		k.forks = !x.exact || !x.kinks.onlyFlows(&k.Into)
 		x.rest = append(x.rest, k)
 	case k.Set && x.exact:
 		k.Smooth = false
 		x.setBy(k)
 	case k.of == nil || k.Still && !k.Op.HasKink() || k.decides:
 		k.Smooth = false
-		x.structural(k)
+		if k.decides && !x.departs(k) {
+			clear(k.Moves)
+		}
+		if !k.decides || !x.exact {
+			x.structural(k)
+		}
 		k.spread(x.kinks.model)
-		k.forks = !k.decides || !x.exact || !x.kinks.onlyRates(&k.Into)
+		k.forks = !k.decides || !x.exact || !x.kinks.onlyFlows(&k.Into)
 		if !k.forks {
 			x.choose = append(x.choose, k)
 		}
@@ -764,6 +771,52 @@ func (x *Tangents) leave(k *Kink) {
 	}
 }
 
+// departs finds which params and discretes take a condition of these alone off its threshold, on either side. It
+// reports whether there was room for that work.
+func (x *Tangents) departs(k *Kink) bool {
+	t, kt := k.of, x.kinks.tapes[k.of]
+	if !x.exact {
+		return false
+	}
+	x.kinks.model.load(t, kt.eval, &k.at)
+	kt.eval.Run()
+	here := tape.Bends(kt.eval, k.value, x.kinks.rounded, nil)
+	kt.beside(t)
+	x.kinks.model.load(t, kt.near, &k.at)
+	for _, in := range t.Inputs {
+		name := tapec.MustName(in.Name)
+		part := x.kinks.model.layout.part(name)
+		if part.vec != vecP && part.vec != vecD {
+			continue
+		}
+		to := kt.near.Input(in.Name)
+		for i, was := range to {
+			by := x.element(name, part.vec, part.offset+i)
+			if by.empty() {
+				continue
+			}
+			if !x.spend(t) {
+				return false
+			}
+			size := math.Abs(was)
+			if size == 0 {
+				size = 1
+			}
+			for _, d := range []float64{beside, -beside} {
+				to[i] = was + float64(d*size)
+				kt.near.Run()
+				for j, off := range tape.Bends(kt.near, k.value, x.kinks.rounded, nil) {
+					if here[j] == 0 && off != 0 {
+						k.Moves.join(by)
+					}
+				}
+			}
+			to[i] = was
+		}
+	}
+	return true
+}
+
 // proportional reports whether two vectors are, but for rounding.
 func proportional(a, b map[int]float64) bool {
 	if len(a) == 0 || len(b) == 0 {
@@ -808,6 +861,15 @@ func (k *Kink) spread(m *Model) {
 	if k.of == nil {
 		return
 	}
+	k.reached(func(out tape.Output, i int) {
+		if k.counts(m, out, i) {
+			k.Into.add(m, tapec.MustName(out.Name), i)
+		}
+	})
+}
+
+// reached visits the elements of the outputs that depend on the value of a kink.
+func (k *Kink) reached(visit func(out tape.Output, i int)) {
 	on := make([]bool, k.of.Values())
 	on[k.value] = true
 	for i, in := range k.of.Instrs {
@@ -822,8 +884,8 @@ func (k *Kink) spread(m *Model) {
 		i := 0
 		for _, p := range parts {
 			for range k.of.Shape(p).Size() {
-				if on[p] && k.counts(m, out, i) {
-					k.Into.add(m, tapec.MustName(out.Name), i)
+				if on[p] {
+					visit(out, i)
 				}
 				i++
 			}
