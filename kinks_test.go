@@ -268,7 +268,7 @@ w[2]' = -k*w[2]
 		"max_over(z + abs(sin(pi*t)))":                              false,
 		"max_over(w[2]*k) + max_over(z)":                            false,
 		"sum(max_over(abs(w)))":                                     true,
-		"sum(max_over(abs(w + [c, 0])))":                            false,
+		"sum(max_over(abs(w + [c, 0])))":                            true, // u moves what is kept
 		"max_over(max(x, c*(y - 0.5)) - 2*t)":                       false,
 		"max_over(noevent(if x > 0 then 2 else 1)*z)":               true,
 		"max_over(max(k*t, c))\nevent when k*t >= c { stop }":       false,

@@ -545,6 +545,31 @@ objective L = final(z)
 	}
 }
 
+// TestPeaksThatAreKept: what moves a largest value at some of the times at which it is kept, and not at others, takes
+// it to one side. So does what moves it at unlike rates.
+func TestPeaksThatAreKept(t *testing.T) {
+	for text, want := range map[string]string{
+		"x' = u\nevent every 0.5 { x = 1 }\nobjective J = max_over(x)":                             "u",
+		"x' = u\nevent at 1 { x = 0.5 }\nobjective J = max_over(max(x, q))":                        "u q initial(x)",
+		"x' = u\nobjective J = max_over(if t <= 1 then 0.5 else if t < p then x else q)":           "u q initial(x)",
+		"x' = u\nobjective J = max_over(x)":                                                        "u",
+		"x' = q - x\nevent at 1 { x = q }\nobjective J = max_over(2 - x)":                          "q initial(x)",
+		"x' = -x\nobjective J = max_over(if x > 0.5 then b*b else if x > 0.3 then 0.5*b else b^2)": "b",
+		"x' = -x\nobjective J = max_over(if x > 0.5 then b*b else if x > 0.3 then b^2 else b*b)":   "",
+		"x' = -x\nobjective J = max_over(if t > 1 then b else 0.5*t)":                              "",
+		"x' = -x\nobjective J = max_over(min(t, p))":                                               "",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 2.25\nparam u = 0, p = 2, b = 0.5, q = 1\nstate x = 1\n"+text,
+			"adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestPeaksAtTheStart: a condition in what is largest that changes exactly at the start decides whether that is largest
 // before it changes.
 func TestPeaksAtTheStart(t *testing.T) {

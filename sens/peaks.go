@@ -57,6 +57,7 @@ type Peak struct {
 
 	at    place
 	until Spot   // Held: where it was as large last
+	kept  []Spot // Held: where something happened while it was as large, on either side; not all, if they are many
 	ties  []Spot // where the maxima are that are as large; not all, if they are many
 	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
 	// share is the weight of the latter.
@@ -84,6 +85,8 @@ type Spot struct {
 	Theta   float64
 	T       float64
 	Tie     bool // it is one of several maxima that are equally large
+	Kept    bool // the expression keeps its largest value, and is read here, or something happens here
+	Last    bool // of those that are Kept
 }
 
 // Spots returns where peaks are read, in the order of the run: where each is largest, on both sides of a kink there,
@@ -94,7 +97,7 @@ func Spots(peaks []Peak) (list []Spot) {
 		if math.IsNaN(p.Value) {
 			continue
 		}
-		tie := !math.IsNaN(p.Other)
+		tie, at := !math.IsNaN(p.Other), len(list)
 		if list = append(list, p.spot(p.at, p.timeBefore)); tie {
 			list[len(list)-1].Tie = true
 			list = append(list, p.ties...)
@@ -103,10 +106,41 @@ func Spots(peaks []Peak) (list []Spot) {
 			list = append(list, p.spot(p.behind, p.timeBehind))
 		}
 		if p.Held {
+			list[at].Kept = true
 			list = append(list, p.until)
+			list[len(list)-1].Last = true
 		}
 	}
+	sortSpots(list)
+	return list
+}
+
+func sortSpots(list []Spot) {
 	slices.SortStableFunc(list, func(a, b Spot) int { return a.place().compare(b.place()) })
+}
+
+// Meanwhile adds to spots where something happens while a peak keeps its value, if that is longer than some time. What
+// keeps it less long does not.
+func Meanwhile(list []Spot, peaks []Peak, least float64) []Spot {
+	for i := range peaks {
+		p := &peaks[i]
+		switch {
+		case !p.Held:
+		case p.until.T-p.T > least:
+			for _, s := range p.kept {
+				if s.place() != p.until.place() {
+					list = append(list, s)
+				}
+			}
+		default:
+			for j := range list {
+				if list[j].Element == p.Element {
+					list[j].Kept = false
+				}
+			}
+		}
+	}
+	sortSpots(list)
 	return list
 }
 
@@ -652,13 +686,17 @@ func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 	switch {
 	case top.some && v == top.Value && !(top.low < v):
 		top.Held, top.until = true, top.spot(at, t)
+		top.until.Kept = true
+		if happens := at.theta == 0 && c.fresh || at.theta == 1 && c.ends; happens && len(top.kept) < mostTies {
+			top.kept = append(top.kept, top.until)
+		}
 		if !c.late {
 			return false
 		}
 	case top.some && !(v > top.Value):
 		return false
 	default:
-		top.Held = false
+		top.Held, top.kept = false, top.kept[:0]
 	}
 	top.some, top.low = true, v
 	top.Value, top.T, top.at, top.share, top.timeBefore = v, t, at, 0, t

@@ -39,6 +39,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 		}
 		span = m.T - span
 	}
+	spots.list = sens.Meanwhile(spots.list, peaks, float64(0x1p-30*span))
 	look := func(i int) ([]system.Kink, int, error) {
 		after, _, err := reader.LoadMark(i, &m)
 		if err != nil {
@@ -134,9 +135,13 @@ func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *s
 	x := &spots{find: find, run: run}
 	x.list = sens.Spots(peaks)
 	if !find.OfPeaks() {
-		x.list = slices.DeleteFunc(x.list, func(s sens.Spot) bool { return !s.Tie })
+		x.list = slices.DeleteFunc(x.list, func(s sens.Spot) bool { return !s.Tie && !s.Kept })
 	}
 	return x
+}
+
+func readingOf(s *sens.Spot) system.Reading {
+	return system.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last}
 }
 
 // take returns the next spot if it is before a place, or there.
@@ -162,16 +167,18 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
 		x.first.Ym, x.first.Dm, x.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
 	}
 	for s := x.take(after, 1); s != nil; s = x.take(after, 1) {
-		found = append(found, x.find.BeforeMark(s.Element, s.Tie, m)...)
+		found = append(found, x.find.BeforeMark(readingOf(s), m)...)
 	}
 	if i+1 < x.run.Marks() && x.run.After(i+1) == after { // more happens there
 		return found
 	}
 	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
+		found = append(found, x.find.BehindMark(readingOf(s), m)...)
 		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
-			found = append(found, x.find.BeforeMark(s.Element, s.Tie, &x.first)...) // for what brought it about
-		} else {
-			found = append(found, x.find.BehindMark(s.Element, s.Tie, m)...)
+			found = slices.DeleteFunc(found, func(k system.Kink) bool { return !k.Kept })
+			r := readingOf(s)
+			r.Kept = false
+			found = append(found, x.find.BeforeMark(r, &x.first)...) // for what brought it about
 		}
 	}
 	return found
@@ -192,7 +199,7 @@ func (x *spots) behind(i int, reader *solvers.Reader, visit func(found []system.
 			return err
 		}
 		d, m := x.run.Held(s.Step)
-		if found := x.find.AtPeak(s.Element, s.Tie, s.T, y, d, m); len(found) > 0 {
+		if found := x.find.AtPeak(readingOf(s), s.T, y, d, m); len(found) > 0 {
 			visit(found, s.T)
 		}
 	}
@@ -235,6 +242,10 @@ func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
 		tape.LessEq: "a condition at its threshold",
 	}[k.Op]
 	switch {
+	case k.Kept:
+		l.Warnf(CodeKink, k.Span, "the largest value is kept until %s: derivatives by what moves it at some of its "+
+			"times and not at others, or otherwise, are those of one side", x.When(t))
+		return
 	case k.Set:
 		what = "a condition set to its threshold"
 	case k.Rests:

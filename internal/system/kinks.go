@@ -78,6 +78,8 @@ type Kink struct {
 	Rests bool
 	// Tie tells that it is one of several maxima, of which any may be the largest.
 	Tie bool
+	// Kept tells that it is a largest value that is kept for a while.
+	Kept bool
 	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all,
 	// on one side.
 	Corner bool
@@ -86,6 +88,7 @@ type Kink struct {
 
 	of     *tape.Tape // where it was found; nil for a condition that is set
 	peak   int        // the element of the functionals that is largest there, where of is the tape of these
+	last   bool       // Kept: it is kept no longer
 	value  tape.Value
 	at     values
 	rests  bool // the run rests at it, or follows it
@@ -599,11 +602,19 @@ func (k *Kinks) Any() bool { return !k.none }
 // OfPeaks reports whether there may be kinks in what is to be largest.
 func (k *Kinks) OfPeaks() bool { return k.tapes[k.model.Compiled.Peaks] != nil }
 
+// Reading is what is read of largest values at a point of a run.
+type Reading struct {
+	Element int  // of the functionals
+	Tie     bool // it is one of several maxima
+	Kept    bool // it is kept
+	Last    bool // and this is where it is so last
+}
+
 // BeforeMark lists the kinks at which an element of the functionals is largest just before a mark.
-func (k *Kinks) BeforeMark(element int, tie bool, m *solvers.Mark) []Kink {
+func (k *Kinks) BeforeMark(r Reading, m *solvers.Mark) []Kink {
 	k.left = true
 	defer func() { k.left = false }()
-	found := k.AtPeak(element, tie, m.T, m.Ym, m.Dm, m.Mm)
+	found := k.AtPeak(r, m.T, m.Ym, m.Dm, m.Mm)
 	for i := range found {
 		found[i].precede(m)
 	}
@@ -611,8 +622,8 @@ func (k *Kinks) BeforeMark(element int, tie bool, m *solvers.Mark) []Kink {
 }
 
 // BehindMark lists the kinks at which it is largest just behind a mark.
-func (k *Kinks) BehindMark(element int, tie bool, m *solvers.Mark) []Kink {
-	found := k.AtPeak(element, tie, m.T, m.Yp, m.Dp, m.Mp)
+func (k *Kinks) BehindMark(r Reading, m *solvers.Mark) []Kink {
+	found := k.AtPeak(r, m.T, m.Yp, m.Dp, m.Mp)
 	for i := range found {
 		found[i].behind = true
 	}
@@ -622,18 +633,24 @@ func (k *Kinks) BehindMark(element int, tie bool, m *solvers.Mark) []Kink {
 // AtPeak lists the kinks at which an element of the functionals is where it is largest: at (t, y), with discretes d and
 // modes m. If there is a tie, it is one of them. Time moves none of them off its place, since a largest value does not
 // change with its time.
-func (k *Kinks) AtPeak(element int, tie bool, t float64, y, d, m []float64) (found []Kink) {
+func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	peaks := k.model.Compiled.Peaks
 	at := values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: k.point.p}
 	if k.OfPeaks() {
 		found = slices.DeleteFunc(k.at(peaks, &at), func(k Kink) bool { return k.Clock })
 	}
-	if tie {
-		out := tapec.Functionals.Number(k.model.FunctionalAt(element))
-		found = append(found, Kink{Tie: true, From: inputsOf(peaks, out, -1), of: peaks, at: at, guard: -1})
+	n := k.model.FunctionalAt(r.Element)
+	of := Kink{From: inputsOf(peaks, tapec.Functionals.Number(n), -1), of: peaks, at: at, guard: -1}
+	if r.Tie {
+		of.Tie = true
+		found = append(found, of)
+	}
+	if r.Kept {
+		of.Tie, of.Kept, of.last, of.Span = false, true, r.Last, k.model.Compiled.Functionals[n].Span
+		found = append(found, of)
 	}
 	for i := range found {
-		found[i].peak = element
+		found[i].peak = r.Element
 	}
 	return found
 }

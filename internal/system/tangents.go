@@ -40,6 +40,7 @@ type Tangents struct {
 	work      int
 	evals     map[*tape.Tape]*tape.Evaluator[complex128]
 	guards    *tape.Evaluator[float64] // nil until it is asked for
+	kept      map[int]*keeping         // largest values that are kept, by elements of the functionals
 	named     map[tapec.Name]set
 
 	// The piece behind the last mark: what holds there, kinks at which it rests, and by which elements of states,
@@ -624,6 +625,9 @@ func (x *Tangents) weigh(k *Kink) {
 	case k.Tie:
 		k.Smooth = false
 		x.weighTie(k)
+	case k.Kept:
+		k.Smooth = false
+		x.weighKept(k)
 	case k.Corner:
 		k.Smooth = false
 		x.weighCorner(k)
@@ -688,6 +692,80 @@ func (x *Tangents) weighTie(k *Kink) {
 	out := tapec.Functionals.Number(number)
 	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
 	x.movers(k, out, k.peak-m.layout.part(out).offset)
+}
+
+// keeping is what moves a largest value while it is kept.
+type keeping struct {
+	some, all set               // what moves it at one of the times that were looked at, and at all
+	fast      map[int][]float64 // how fast what moves params alone does, by columns, at each time
+}
+
+// weighKept finds what moves a largest value at some times at which it is kept and not at others: on one side it is
+// largest at the former. So does what moves nothing but params that it reads, where it does so at unlike rates. The
+// columns are those of its last time.
+func (x *Tangents) weighKept(k *Kink) {
+	m := x.kinks.model
+	number := m.FunctionalAt(k.peak)
+	out := tapec.Functionals.Number(number)
+	if !x.exact {
+		return
+	}
+	x.kinks.rounded = true
+	defer func() { x.kinks.rounded = false }()
+	now, params := newSet(x.columns), newSet(x.columns)
+	fast := make([]float64, x.columns)
+	i := k.peak - m.layout.part(out).offset
+	x.where(k, func() {
+		x.push(k.of, &k.at, func(seed int, by set, e *tape.Evaluator[complex128]) {
+			slope := imag(e.Output(out.String())[i]) / tangentStep
+			if slope == 0 {
+				return
+			}
+			now.join(by)
+			if l := m.layout; seed < l.nY || seed >= l.nY+l.nP {
+				params.join(by)
+				return
+			}
+			for column, p := range x.motion().p {
+				for _, p := range p {
+					if p.elem == seed-m.layout.nY {
+						fast[column] += float64(slope * p.by)
+					}
+				}
+			}
+		}, nil)
+	})
+	if x.kept == nil {
+		x.kept = map[int]*keeping{}
+	}
+	was := x.kept[k.peak]
+	if was == nil {
+		was = &keeping{some: newSet(x.columns), all: slices.Clone(x.all), fast: map[int][]float64{}}
+		x.kept[k.peak] = was
+	}
+	if _, bent := x.load(k.of, &k.at); len(bent) == 0 { // where it has kinks, their sides count
+		was.some.join(now)
+		for i := range was.all {
+			was.all[i] &= now[i]
+		}
+		for column, f := range fast {
+			if !params.has(column) {
+				was.fast[column] = append(was.fast[column], f)
+			}
+		}
+	}
+	if !k.last || !x.exact {
+		return
+	}
+	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
+	k.Moves.join(was.some)
+	k.Moves.drop(was.all)
+	for column, list := range was.fast {
+		low, high := slices.Min(list), slices.Max(list)
+		if high-low > float64(1e-9*max(math.Abs(low), math.Abs(high))) {
+			k.Moves.add(column)
+		}
+	}
 }
 
 // weighCorner finds what moves a kink that a condition has at its threshold off that threshold. What moves the two in
