@@ -29,7 +29,7 @@ type Kinks struct {
 	small    []bool          // guards
 	most     []float64       // how large states have been at marks
 	states   []stateInput    // of guards
-	sets     bool            // a body at a time of its own may set a state to a threshold
+	sets     bool            // a body may set a condition to its threshold
 	happened map[[2]int]bool // events, by elements, that happen in the run
 	known    bool            // happened is complete
 	idle     map[int]bool    // guards that stand at their thresholds since the start, as stand tells
@@ -171,11 +171,8 @@ func (p *Problem) Kinks() *Kinks {
 		}
 	}
 	k.addOnce()
-	timed := slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool {
-		return (in.Kind == tapec.Fire || in.Kind == tapec.Every) && c.Affects[in.Event] != nil
-	})
-	k.sets = slices.ContainsFunc(c.GuardList, func(g tapec.Guard) bool {
-		return settable(g) && (timed || g.Clock)
+	k.sets = slices.ContainsFunc(c.GuardList, settable) && slices.ContainsFunc(c.Affects, func(t *tape.Tape) bool {
+		return t != nil
 	})
 	if k.sets || slices.ContainsFunc(c.GuardList, mayRest) {
 		k.guards = tape.NewEvaluator[float64](c.Guards)
@@ -659,7 +656,7 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 
 // set lists the conditions that the body of an event sets exactly to their thresholds, and that would not stay there if
-// everything before the event moved a little. Those on states count where the event has a time of its own.
+// everything before the event moved a little.
 func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	if !k.sets || c.Affects[m.Firing.Event] == nil {
@@ -668,26 +665,34 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	p := k.point.p
 	after, size := k.sizes(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: p})
 	zero := func(margins []float64, i int) bool { return math.Abs(margins[i]) <= float64(noise*size[i]) }
-	some := false
-	for i := range after {
-		some = some || zero(after, i)
+	var set []int
+	for i, g := range c.GuardList {
+		if settable(g) && zero(after, i) {
+			set = append(set, i)
+		}
 	}
-	if !some {
+	if len(set) == 0 {
+		return nil
+	}
+	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
+	if set = slices.DeleteFunc(set, func(i int) bool { return zero(before, i) }); len(set) == 0 {
 		return nil
 	}
 	seen := map[int]bool{}
-	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
 	for _, way := range []float64{beside, -beside} {
 		n := portionsOf(0)
 		t, q := move([]float64{m.T}, way, &n), k.params(way, &n)
 		y, d := k.fire(m, t, move(m.Ym, way, &n), move(m.Dm, way, &n), q)
 		moved := k.margins(&values{vecT: t, vecY: y, vecD: d, vecM: m.Mp, vecP: q})
-		for i, g := range c.GuardList {
-			counts := settable(g) && (g.Clock || m.Guard < 0) && !seen[i]
-			if counts && zero(after, i) && !zero(before, i) && !zero(moved, i) {
+		for _, i := range set {
+			if !seen[i] && !zero(moved, i) {
 				seen[i] = true
+				g := &c.GuardList[i]
 				from := append(inputsOf(c.Guards, tapec.Margins.Name(), i), k.TimeOf(m)...)
 				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
+				if !g.Clock {
+					kink.guard, kink.modes = m.Guard, slices.Clone(m.Mm)
+				}
 				kink.at = values{
 					vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mp), vecP: p,
 				}

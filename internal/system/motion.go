@@ -201,10 +201,57 @@ func (x *Tangents) setBy(k *Kink) {
 		by  []set
 	}{{vecY, x.yWas}, {vecD, x.dWas}, {vecP, x.p}, {vecT, []set{x.time}}} {
 		for i, by := range of.by {
-			if !by.empty() && x.spend(body) {
+			along := k.guard >= 0 && (of.vec == vecY || of.vec == vecT)
+			if (along || !by.empty()) && x.spend(body) {
 				visit(of.vec, i)
 			}
 		}
 	}
+	if k.guard >= 0 && !x.hold(k, slopes) {
+		clear(k.Moves)
+		return
+	}
 	x.columnsOf(slopes, k.Moves)
+}
+
+// hold makes of slopes, by seeds, at the last mark those at the time at which the condition holds that caused it. It
+// reports whether they are known.
+func (x *Tangents) hold(k *Kink, slopes map[int]float64) bool {
+	at := k.at
+	at[vecM] = k.modes
+	g, _ := x.load(x.kinks.model.Compiled.Guards, &at)
+	if g == nil || !x.exact {
+		return false
+	}
+	l, timeAt := x.kinks.model.layout, x.seed(vecT, 0)
+	by := map[int]float64{}
+	for _, in := range g.Tape().Inputs {
+		part := l.part(tapec.MustName(in.Name))
+		to := g.Input(in.Name)
+		for i, z := range to {
+			if seed := x.seed(part.vec, part.offset+i); seed >= 0 && x.spend(g.Tape()) {
+				to[i] = complex(real(z), tangentStep)
+				g.Run()
+				by[seed], to[i] = imag(g.Output(tapec.Margins.Name().String())[k.guard])/tangentStep, z
+			}
+		}
+	}
+	rate, of := slopes[timeAt], by[timeAt]
+	for i, f := range x.rates(at[vecT][0], at[vecY], at[vecD], at[vecM]) {
+		rate, of = rate+float64(slopes[i]*f), of+float64(by[i]*f)
+	}
+	if !x.exact || of == 0 {
+		return false
+	}
+	delete(slopes, timeAt)
+	delete(by, timeAt)
+	for seed, slope := range by {
+		less := float64(rate / of * slope)
+		if left := slopes[seed] - less; math.Abs(left) > float64(1e-12*(math.Abs(less)+math.Abs(slopes[seed]))) {
+			slopes[seed] = left
+		} else {
+			delete(slopes, seed)
+		}
+	}
+	return true
 }

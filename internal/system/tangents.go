@@ -638,9 +638,11 @@ func (x *Tangents) weigh(k *Kink) {
 		}
 		k.forks = !x.exact || !x.kinks.onlyFlows(&k.Into)
 		x.rest = append(x.rest, k)
-	case k.Set && x.exact:
+	case k.Set && (x.exact || k.guard >= 0):
 		k.Smooth = false
-		x.setBy(k)
+		if x.exact {
+			x.setBy(k)
+		}
 	case k.of == nil || k.Still && !k.Op.HasKink() || k.decides:
 		k.Smooth = false
 		if k.decides && !x.departs(k) {
