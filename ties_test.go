@@ -557,7 +557,10 @@ func TestPeaksThatAreKept(t *testing.T) {
 		"x' = -x\nobjective J = max_over(if x > 0.5 then b*b else if x > 0.3 then 0.5*b else b^2)": "b",
 		"x' = -x\nobjective J = max_over(if x > 0.5 then b*b else if x > 0.3 then b^2 else b*b)":   "",
 		"x' = -x\nobjective J = max_over(if t > 1 then b else 0.5*t)":                              "",
-		"x' = -x\nobjective J = max_over(min(t, p))":                                               "",
+		// A dose of nothing at the end, where the value is largest.
+		"x' = q\nevent every 0.75 { x += u }\nobjective J = max_over(x)":   "u",
+		"x' = q\nevent every 0.75 { x += u }\nobjective J = max_over(p*t)": "",
+		"x' = -x\nobjective J = max_over(min(t, p))":                       "",
 	} {
 		s, err := sensitivities(t, "time t from 0 to 2.25\nparam u = 0, p = 2, b = 0.5, q = 1\nstate x = 1\n"+text,
 			"adjoint")
@@ -578,6 +581,8 @@ func TestPeaksAtTheStart(t *testing.T) {
 		"if x >= p then q else b":     "p initial(x)",
 		"if x >= 0.5*p then q else b": "",
 		"if t > u then q else q":      "",
+		// A rate changes there as well, by another param.
+		"if x >= p then q else b)\nstate z = 1\nz' = (if z > b then 2 else 1": "p b initial(x)",
 	} {
 		s, err := sensitivities(t, "time t from 0 to 2\nparam u = 0, p = 1, b = 1, q = 2\nstate x = 1\nx' = -x\n"+
 			"objective J = max_over("+text+")\n", "adjoint")

@@ -58,6 +58,7 @@ type Peak struct {
 	at    place
 	until Spot   // Held: where it was as large last
 	kept  []Spot // Held: where something happened while it was as large, on either side; not all, if they are many
+	dosed []Spot // where it was as large before events at the end that changed nothing
 	ties  []Spot // where the maxima are that are as large; not all, if they are many
 	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
 	// share is the weight of the latter.
@@ -87,6 +88,7 @@ type Spot struct {
 	Tie     bool // it is one of several maxima that are equally large
 	Kept    bool // the expression keeps its largest value, and is read here, or something happens here
 	Last    bool // of those that are Kept
+	Dosed   bool // it is as large behind an event here that changes nothing
 }
 
 // Spots returns where peaks are read, in the order of the run: where each is largest, on both sides of a kink there,
@@ -110,6 +112,7 @@ func Spots(peaks []Peak) (list []Spot) {
 			list = append(list, p.until)
 			list[len(list)-1].Last = true
 		}
+		list = append(list, p.dosed...)
 	}
 	sortSpots(list)
 	return list
@@ -422,6 +425,11 @@ func (c *peakFinder) stand(st *solvers.Step, last bool) {
 		top, rises := &c.tops[j], c.atd[j] > 0
 		before := top.some && top.share == 0 && st.T-top.T <= float64(0x1p-48*math.Abs(st.T))
 		if before && (rises && !c.fired || last) && math.Abs(v-top.Value) <= float64(0x1p-48*math.Abs(v)) {
+			if c.fired && len(top.dosed) < mostTies {
+				dose := top.spot(top.at, top.T)
+				dose.Dosed = true
+				top.dosed = append(top.dosed, dose)
+			}
 			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
 		}
 		switch {
@@ -696,7 +704,7 @@ func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 	case top.some && !(v > top.Value):
 		return false
 	default:
-		top.Held, top.kept = false, top.kept[:0]
+		top.Held, top.kept, top.dosed = false, top.kept[:0], top.dosed[:0]
 	}
 	top.some, top.low = true, v
 	top.Value, top.T, top.at, top.share, top.timeBefore = v, t, at, 0, t

@@ -135,13 +135,13 @@ func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *s
 	x := &spots{find: find, run: run}
 	x.list = sens.Spots(peaks)
 	if !find.OfPeaks() {
-		x.list = slices.DeleteFunc(x.list, func(s sens.Spot) bool { return !s.Tie && !s.Kept })
+		x.list = slices.DeleteFunc(x.list, func(s sens.Spot) bool { return !s.Tie && !s.Kept && !s.Dosed })
 	}
 	return x
 }
 
 func readingOf(s *sens.Spot) system.Reading {
-	return system.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last}
+	return system.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last, Dosed: s.Dosed}
 }
 
 // take returns the next spot if it is before a place, or there.
@@ -245,6 +245,10 @@ func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
 	case k.Kept:
 		l.Warnf(CodeKink, k.Span, "the largest value is kept until %s: derivatives by what moves it at some of its "+
 			"times and not at others, or otherwise, are those of one side", x.When(t))
+		return
+	case k.Dosed:
+		l.Warnf(CodeKink, k.Span, "an event that changes nothing comes where the largest value is, at %s: derivatives "+
+			"by what it would change are those of one side", x.When(t))
 		return
 	case k.Set:
 		what = "a condition set to its threshold"

@@ -80,6 +80,8 @@ type Kink struct {
 	Tie bool
 	// Kept tells that it is a largest value that is kept for a while.
 	Kept bool
+	// Dosed tells that it is a largest value where an event changes nothing.
+	Dosed bool
 	// Corner tells that a condition has a kink where it is at its threshold, so that it is met faster, or not at all,
 	// on one side.
 	Corner bool
@@ -605,6 +607,7 @@ type Reading struct {
 	Tie     bool // it is one of several maxima
 	Kept    bool // it is kept
 	Last    bool // and this is where it is so last
+	Dosed   bool // an event changes nothing here
 }
 
 // BeforeMark lists the kinks at which an element of the functionals is largest just before a mark.
@@ -644,6 +647,10 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	}
 	if r.Kept {
 		of.Tie, of.Kept, of.last, of.Span = false, true, r.Last, k.model.Compiled.Functionals[n].Span
+		found = append(found, of)
+	}
+	if r.Dosed {
+		of.Tie, of.Kept, of.Dosed, of.Span = false, false, true, k.model.Compiled.Functionals[n].Span
 		found = append(found, of)
 	}
 	for i := range found {

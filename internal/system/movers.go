@@ -160,8 +160,8 @@ func (x *separation) separates(variables []Variable, out []bool) bool {
 			}
 		}
 	}
-	if j.Start { // states are what they begin with, so that is all
-		return some || x.tie.Many != nil
+	if j.Start { // states are what they begin with, so that is all but for what is largest there
+		return x.tie.Many != nil || some && !x.peaksSee(x.tie.Causes[0].Guard)
 	}
 	motion := false
 	for way := range ways {

@@ -628,6 +628,9 @@ func (x *Tangents) weigh(k *Kink) {
 	case k.Kept:
 		k.Smooth = false
 		x.weighKept(k)
+	case k.Dosed:
+		k.Smooth = false
+		x.weighDosed(k)
 	case k.Corner:
 		k.Smooth = false
 		x.weighCorner(k)
@@ -768,6 +771,28 @@ func (x *Tangents) weighKept(k *Kink) {
 			k.Moves.add(column)
 		}
 	}
+}
+
+// weighDosed finds by what the body of the last mark, which changes nothing, would make a largest value larger or less.
+func (x *Tangents) weighDosed(k *Kink) {
+	if !x.exact || x.added == nil {
+		return
+	}
+	m := x.kinks.model
+	number := m.FunctionalAt(k.peak)
+	out := tapec.Functionals.Number(number)
+	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
+	was := x.yWas
+	x.yWas = make([]set, m.layout.nY)
+	for i := range x.yWas {
+		x.yWas[i] = x.all
+	}
+	x.push(k.of, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		if seed >= 0 && seed < m.layout.nY && imag(e.Output(out.String())[k.peak-m.layout.part(out).offset]) != 0 {
+			k.Moves.join(x.added[seed])
+		}
+	}, nil)
+	x.yWas = was
 }
 
 // weighCorner finds what moves a kink that a condition has at its threshold off that threshold. What moves the two in

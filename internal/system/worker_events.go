@@ -16,7 +16,7 @@ func (w *Worker) Guards() []solvers.Guard {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way,
 			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.readsUnknowns(i),
-			Seen: g.Event < 0 && w.peaksRead(g.Mode),
+			Seen: w.peaksSee(i),
 		}
 		switch {
 		case g.Event >= 0:
@@ -37,6 +37,12 @@ func (w *Worker) peaksRead(i int) bool {
 	}
 	_, reads := t.Input(w.model.modeAt(i).String())
 	return reads
+}
+
+// peaksSee reports whether guard i decides about a mode that is read by what is to be largest.
+func (w *Worker) peaksSee(i int) bool {
+	g := w.model.Compiled.GuardList[i]
+	return g.Event < 0 && w.peaksRead(g.Mode)
 }
 
 // GuardValues implements solvers.System.
