@@ -312,6 +312,9 @@ func TestThresholdsThatBodiesSet(t *testing.T) {
 		"x' = 1\nevent when x > 0.5*p { x = x + 0.5 }\nobjective K = integral(if x > 1 then x else 2)": true,
 		"x' = 1\nevent when x > 0.5 { x = x + p - 0.5 }\nevent when x > p { x = 3 }":                   false,
 		"x' = y\nevent when x > 0.5 { x = t + 0.6 }\nevent when x > 1 { x = 3 }":                       true,
+		// A dose of nothing at a threshold that the run leaves for the other side.
+		"state z = p\nz' = -z\nevent at 0 { z += p - q }\nevent when z > 1 { x = 3 }\nx' = 1": true,
+		"state z = p\nz' = -z\nevent at 0 { z += p - p }\nevent when z > p { x = 3 }\nx' = 1": false,
 	} {
 		warnsOfKink(t, text, "time t from 0 to 1\nparam p = 1, q = p\nstate x = 0.1, y = 1\ny' = 0\n"+
 			text+"\nobjective J = final(x)", want)

@@ -100,6 +100,7 @@ type Kink struct {
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
 	waits          bool    // it is that of an event, which did not hold at the start
+	left           bool    // Set: it was there before, and the body has left it there
 	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known
 	forks          bool    // rates are others where it holds than where it does not, or all of that is not known
@@ -663,7 +664,7 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 
 // set lists the conditions that the body of an event sets exactly to their thresholds, and that would not stay there if
-// everything before the event moved a little.
+// everything before the event moved a little; at an event with a time of its own, also those that it leaves there.
 func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	if !k.sets || c.Affects[m.Firing.Event] == nil {
@@ -682,7 +683,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		return nil
 	}
 	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
-	if set = slices.DeleteFunc(set, func(i int) bool { return zero(before, i) }); len(set) == 0 {
+	if set = slices.DeleteFunc(set, func(i int) bool { return m.Guard >= 0 && zero(before, i) }); len(set) == 0 {
 		return nil
 	}
 	seen := map[int]bool{}
@@ -697,6 +698,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 				g := &c.GuardList[i]
 				from := append(inputsOf(c.Guards, tapec.Margins.Name(), i), k.TimeOf(m)...)
 				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
+				kink.left = zero(before, i)
 				if !g.Clock {
 					kink.guard, kink.modes = m.Guard, slices.Clone(m.Mm)
 				}

@@ -171,6 +171,14 @@ func (x *Tangents) setBy(k *Kink) {
 		x.structural(k)
 		return
 	}
+	margin := tapec.Margins.Name().String()
+	var alone *tape.Evaluator[complex128] // of what was at its threshold before: what the body adds takes it off
+	if k.left {
+		alone = tape.NewEvaluator[complex128](guards)
+		for _, in := range guards.Inputs {
+			copy(alone.Input(in.Name), g.Input(in.Name))
+		}
+	}
 	slopes := map[int]float64{}
 	visit := func(vec vector, i int) {
 		z := func(e *tape.Evaluator[complex128], by float64) {
@@ -192,7 +200,13 @@ func (x *Tangents) setBy(k *Kink) {
 			}
 		}
 		g.Run()
-		slopes[x.seed(vec, i)] = imag(g.Output(tapec.Margins.Name().String())[k.margins[0]]) / tangentStep
+		slopes[x.seed(vec, i)] = imag(g.Output(margin)[k.margins[0]]) / tangentStep
+		if alone != nil {
+			z(alone, tangentStep)
+			alone.Run()
+			slopes[x.seed(vec, i)] -= imag(alone.Output(margin)[k.margins[0]]) / tangentStep
+			z(alone, 0)
+		}
 		z(b, 0)
 		z(g, 0)
 	}

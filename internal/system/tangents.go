@@ -641,7 +641,7 @@ func (x *Tangents) weigh(k *Kink) {
 		}
 		k.forks = !x.exact || !x.kinks.onlyFlows(&k.Into)
 		x.rest = append(x.rest, k)
-	case k.Set && (x.exact || k.guard >= 0):
+	case k.Set && (x.exact || k.guard >= 0 || k.left):
 		k.Smooth = false
 		if x.exact {
 			x.setBy(k)
