@@ -11,7 +11,6 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/tape"
 )
 
 // interpKinds lists the kinds of interpolation.
@@ -249,14 +248,14 @@ func rises(e Expr) bool {
 			f, is := e.Args[k].(*Const)
 			return is && len(f.Data) == 1 && f.Data[0] > 0
 		}
-		switch e.Fn.Op {
-		case tape.Add:
+		switch e.Fn.Name {
+		case "+":
 			return rises(e.Args[0]) && shifts(1) || shifts(0) && rises(e.Args[1])
-		case tape.Sub:
-			return rises(e.Args[0]) && shifts(1)
-		case tape.Mul:
+		case "-":
+			return len(e.Args) == 2 && rises(e.Args[0]) && shifts(1)
+		case "*":
 			return rises(e.Args[0]) && scales(1) || scales(0) && rises(e.Args[1])
-		case tape.Div:
+		case "/":
 			return rises(e.Args[0]) && scales(1)
 		}
 	}
