@@ -45,7 +45,8 @@ type Kinks struct {
 	none   bool // the model has no kinks: there are ties of largest values at most
 	// rounded tells that ties count that hold but for rounding, as at a time that was located.
 	rounded bool
-	last    float64 // the time of the last mark but those of observations
+	reached map[[2]int]bool // what reaches and reachesAny have found, by events and guards
+	last    float64         // the time of the last mark but those of observations
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -159,6 +160,7 @@ func (kt *kinkTape) runBeside(v tape.Value) {
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{
+		reached: map[[2]int]bool{},
 		problem: p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
 		bodies: map[int]*tape.Evaluator[float64]{},
 	}
@@ -663,11 +665,39 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 // settable reports whether a guard is that of a condition, which a body may set to its threshold.
 func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 
+// reachesAny reports whether the body of an event at a root may set any condition to its threshold.
+func (k *Kinks) reachesAny(event int) bool {
+	key := [2]int{event, -1}
+	does, known := k.reached[key]
+	if !known {
+		for i, g := range k.model.Compiled.GuardList {
+			does = does || settable(g) && (g.Clock || k.reaches(event, i))
+		}
+		k.reached[key] = does
+	}
+	return does
+}
+
+// reaches reports whether the body of an event assigns to what the margin of a guard reads.
+func (k *Kinks) reaches(event, guard int) bool {
+	key := [2]int{event, guard}
+	does, known := k.reached[key]
+	if !known {
+		c := k.model.Compiled
+		does = slices.ContainsFunc(inputsOf(c.Guards, tapec.Margins.Name(), guard), func(in tapec.Name) bool {
+			_, assigned := c.Affects[event].Output(in.String())
+			return assigned
+		})
+		k.reached[key] = does
+	}
+	return does
+}
+
 // set lists the conditions that the body of an event sets exactly to their thresholds, and that would not stay there if
 // everything before the event moved a little; at an event with a time of its own, also those that it leaves there.
 func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
-	if !k.sets || c.Affects[m.Firing.Event] == nil {
+	if !k.sets || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
 		return nil
 	}
 	p := k.point.p
@@ -683,7 +713,10 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 		return nil
 	}
 	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
-	if set = slices.DeleteFunc(set, func(i int) bool { return m.Guard >= 0 && zero(before, i) }); len(set) == 0 {
+	set = slices.DeleteFunc(set, func(i int) bool {
+		return zero(before, i) && (m.Guard >= 0 || !k.reaches(m.Firing.Event, i))
+	})
+	if len(set) == 0 {
 		return nil
 	}
 	seen := map[int]bool{}
