@@ -140,7 +140,7 @@ objective L = nll()
 `,
 }
 
-// Models whose steps end at times that move, and what happens there.
+// Models whose steps end at times that move, and what happens there. Nine objectives go back twice.
 var movingModels = map[string]string{
 	"end": `
 time t from 0 to T
@@ -151,6 +151,24 @@ x' = a*x - b*x*y
 y' = -c*y + d*x*y
 objective J = final(x) + final(y)^2
 objective K = integral(x*y)
+`,
+	"nine": `
+time t from 0 to 2*d + 1
+param a = 1.5, b = 1, c = 3, d = 1
+state x = d
+state v = 0
+x' = v
+v' = -a*x
+event turn when x < -0.5*b { x = -0.5*b  v = -0.9*v }
+objective J = integral(x, from = b, to = 2*d + 1)
+objective K = at_event(turn, pre(v)*post(v)) + event_time(turn, 1)
+objective L = final(x)
+objective O = final(v)
+objective P = final(x)^2
+objective Q = final(v)^2
+objective R = final(x)*final(v)
+objective S = integral(x*v)
+objective U = integral(c*x^2)
 `,
 	"start": `
 time t from b to 2*d + 3

@@ -25,9 +25,11 @@ type LaneRuns struct {
 	record  solvers.Trajectory // for the sweeps, which ask it for sizes
 	at      []*laneRun         // the present run of each lane
 	present []*laneRun         // and on the way back
-	only    []int              // the number of each lane
 	width   int                // objectives that are swept together, or directions
 	ending  []int              // the lanes whose steps of the present block have ends that move
+	apart   []int              // the lanes whose next steps have such ends and are in no block
+	// Those among apart whose steps are transposed together.
+	together []int
 
 	list []*laneRun // all runs
 	n    int        // how many there are now
@@ -94,8 +96,9 @@ type laneRun struct {
 	err    error
 	items  []laneItem
 	n      int
-	kept   int // bytes that items refer to
-	next   int // on the way back: the item that comes next, -1 before the first and after the last
+	kept   int  // bytes that items refer to
+	next   int  // on the way back: the item that comes next, -1 before the first and after the last
+	out    bool // on the way back: the sweep of its lane has the cotangents, and the lane does not
 	steps  int
 	res    Result
 	prev   *laneRun   // in its lane
@@ -162,8 +165,10 @@ type laneItem struct {
 // held are a state, discretes and modes.
 type held struct{ y, d, m []float64 }
 
-func (h *held) copy(y, d, m []float64) {
+// hold copies what an item refers to.
+func (r *laneRun) hold(h *held, y, d, m []float64) {
 	h.y, h.d, h.m = append(h.y[:0], y...), append(h.d[:0], d...), append(h.m[:0], m...)
+	r.keep(len(y) + len(d) + len(m))
 }
 
 // laneItems is how many items a run may have, and laneKept about how many bytes these may take. A run with more is made
@@ -203,7 +208,6 @@ func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) 
 		}
 		l.sweeps = append(l.sweeps, newSweep(w.Back, &l.record))
 		l.width = w.Back.System.Lanes()
-		l.only = append(l.only, len(l.only))
 	}
 	for _, step := range steps {
 		l.moves = append(l.moves, back && step != nil && step.Ends() != nil)
@@ -231,7 +235,7 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 	if r.of.slopes() {
 		own, after := r.of.runs.Own(r.lane)
 		if own = own || !(s.H > 0); own {
-			if err := r.hold(s, e, after); err != nil {
+			if err := r.stand(s, e, after); err != nil {
 				return err
 			}
 		}
@@ -242,8 +246,8 @@ func (r *laneRun) Step(s *solvers.Step, e solvers.End) error {
 	return r.Observer.Step(s, e)
 }
 
-// hold makes a step an item. after tells whether its start is the end of a step in a block.
-func (r *laneRun) hold(s *solvers.Step, e solvers.End, after bool) error {
+// stand makes a step an item. after tells whether its start is the end of a step in a block.
+func (r *laneRun) stand(s *solvers.Step, e solvers.End, after bool) error {
 	to, err := r.item()
 	if err != nil {
 		return err
@@ -257,7 +261,7 @@ func (r *laneRun) hold(s *solvers.Step, e solvers.End, after bool) error {
 	if to.laid = s.H > 0 && r.of.moves[s.Member]; to.laid {
 		to.step.T, to.step.H, to.step.T1, to.step.Member = s.T, s.H, s.T1, s.Member
 		to.step.Y1 = append(to.step.Y1[:0], s.Y1...)
-		r.keep(to.step.Y1)
+		r.keep(len(to.step.Y1))
 		r.of.runs.Put(r.lane, s)
 		return nil
 	}
@@ -267,7 +271,7 @@ func (r *laneRun) hold(s *solvers.Step, e solvers.End, after bool) error {
 	to.step.Y0, to.step.Y1 = append(was.Y0[:0], s.Y0...), append(was.Y1[:0], s.Y1...)
 	to.step.DQ, to.step.K = append(was.DQ[:0], s.DQ...), append(was.K[:0], s.K[:rows.Stages*rows.W]...)
 	to.step.Kept, to.step.E, to.step.Dense, to.step.Estimated = nil, nil, false, false
-	r.keep(to.step.Y0, to.step.Y1, to.step.DQ, to.step.K)
+	r.keep(len(to.step.Y0) + len(to.step.Y1) + len(to.step.DQ) + len(to.step.K))
 	return nil
 }
 
@@ -285,12 +289,10 @@ func (r *laneRun) item() (*laneItem, error) {
 	return to, nil
 }
 
-// keep counts the memory of what an item refers to.
-func (r *laneRun) keep(vectors ...[]float64) {
-	for _, v := range vectors {
-		r.kept += 8 * len(v)
-		r.of.kept += 8 * len(v)
-	}
+// keep counts the memory of what an item refers to: so many numbers.
+func (r *laneRun) keep(numbers int) {
+	r.kept += 8 * numbers
+	r.of.kept += 8 * numbers
 }
 
 // Mark implements solvers.Sink.
@@ -309,14 +311,12 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 	}
 	to.mark, to.stands, to.laid, to.left = *m, false, false, -1
 	x := &to.mark
-	to.right.copy(m.Yp, m.Dp, m.Mp)
-	r.keep(m.Yp, m.Dp, m.Mp)
+	r.hold(&to.right, m.Yp, m.Dp, m.Mp)
 	x.Yp, x.Dp, x.Mp = to.right.y, to.right.d, to.right.m
 	x.Ym, x.Dm, x.Mm = x.Yp, x.Dp, x.Mp
 	switch m.Kind {
 	case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
-		to.before.copy(m.Ym, m.Dm, m.Mm)
-		r.keep(m.Ym, m.Dm, m.Mm)
+		r.hold(&to.before, m.Ym, m.Dm, m.Mm)
 		x.Ym, x.Dm, x.Mm = to.before.y, to.before.d, to.before.m
 	case solvers.MarkSite:
 		if m.Inside {
@@ -401,8 +401,7 @@ func (r *laneRun) insert(p *reading, before int) error {
 		last--
 	}
 	held := &list[last].right
-	to.right.copy(y, held.d, held.m)
-	r.keep(to.right.y, to.right.d, to.right.m)
+	r.hold(&to.right, y, held.d, held.m)
 	held = &to.right
 	to.after, to.stands, to.laid, to.left, to.peak, to.site = after, false, false, -1, true, p.site
 	to.mark = solvers.Mark{
@@ -531,21 +530,13 @@ func (l *LaneRuns) back(first, objectives int) {
 	l.present = present
 	for j := last; ; j-- {
 		l.ending = l.ending[:0]
-		for i, s := range l.sweeps {
-			for r := present[i]; r != nil; r = present[i] {
-				if r.next < 0 && r.end() == j {
-					r.begin(s, first, objectives)
-				}
-				if r.next < 0 || r.items[r.next].after != j {
-					break
-				}
-				if r.pull(s, j, first, n); r.next >= 0 {
-					break
-				}
-				if present[i] = r.prev; r.prev != nil {
-					r.prev.next = -1
-				}
+		for i, r := range present {
+			if r != nil && r.due(j) {
+				l.pull(i, j, first, objectives)
 			}
+		}
+		for len(l.apart) > 0 {
+			l.pullApart(j, first, objectives)
 		}
 		if j < 0 {
 			return
@@ -557,7 +548,7 @@ func (l *LaneRuns) back(first, objectives int) {
 			for _, i := range l.ending {
 				s := l.sweeps[i]
 				step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
-				present[i].next--
+				present[i].next, present[i].out = present[i].next-1, false
 			}
 		}
 		for i := range l.sweeps {
@@ -571,6 +562,42 @@ func (l *LaneRuns) back(first, objectives int) {
 			step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 		}
 		l.held = l.held[:0]
+	}
+}
+
+// pull goes back through the items of lane i after block j, up to a step that is transposed together with those of
+// other lanes.
+func (l *LaneRuns) pull(i, j, first, objectives int) {
+	for r := l.present[i]; r != nil && (r.out || r.due(j)); r = l.present[i] {
+		if r.next < 0 {
+			r.begin(l.sweeps[i], first, objectives)
+		}
+		if r.pull(l.sweeps[i], j, first, min(l.width, objectives-first)); r.next >= 0 {
+			return
+		}
+		if l.present[i] = r.prev; r.prev != nil {
+			r.prev.next = -1
+		}
+	}
+}
+
+// pullApart transposes steps that come next in lanes and are in no block, those that one member of the method has made,
+// and goes on in their lanes.
+func (l *LaneRuns) pullApart(j, first, objectives int) {
+	l.together = l.together[:0]
+	member, rest, block := l.present[l.apart[0]].coming().step.Member, l.apart[:0], []float64(nil)
+	for _, i := range l.apart {
+		if st := &l.present[i].coming().step; st.Member == member {
+			block, l.together = l.runs.PutAside(i, st), append(l.together, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	l.apart = rest
+	l.ends(l.runs.Stepper(member), block, l.together, first, min(l.width, objectives-first))
+	for _, i := range l.together {
+		l.present[i].next--
+		l.pull(i, j, first, objectives)
 	}
 }
 
@@ -662,6 +689,14 @@ func (l *LaneRuns) sow(step solvers.LaneStepper, lane, n int) {
 // coming returns the item that comes next on the way back.
 func (r *laneRun) coming() *laneItem { return &r.items[r.next] }
 
+// due reports whether the item that comes next is after block j.
+func (r *laneRun) due(j int) bool {
+	if r.next < 0 {
+		return r.end() == j
+	}
+	return r.coming().after == j
+}
+
 // end returns the last block of a run.
 func (r *laneRun) end() int { return r.items[r.n-1].after }
 
@@ -687,7 +722,7 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 	s.sys.Enter(m.Dp, m.Mp)
 	step := l.runs.Stepper(0)
 	step.Enter(r.lane, s.sys)
-	step.Lay(r.lane, min(l.width, objectives-first), s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+	r.out = true
 }
 
 // slopes finds the rates of all roots of the run. What gathers in the system meanwhile is discarded.
@@ -732,30 +767,23 @@ func (it *laneItem) times(to []float64, rows *solvers.LaneRows) {
 	}
 }
 
-// pull transposes the items after block j, for n objectives.
+// pull transposes the items after block j, for n objectives, up to a step that is transposed together with those of
+// other lanes.
 func (r *laneRun) pull(s *sweep, j, first, n int) {
 	step := r.of.runs.Stepper(0)
-	step.Take(r.lane, n, s.sys, s.yb, s.tb)
-	entered, laid := false, false
-	for ; r.next >= 0 && r.items[r.next].after == j; r.next-- {
-		it := &r.items[r.next]
+	if !r.out {
+		step.Take(r.lane, n, s.sys, s.yb, s.tb)
+		r.out = true
+	}
+	entered, moves := false, false
+	for ; r.next >= 0 && r.coming().after == j; r.next-- {
+		it := r.coming()
 		if !it.stands && it.mark.Inside {
 			r.inside(s, j)
 			continue
 		}
-		if it.laid {
-			r.of.ending = append(r.of.ending, r.lane)
-			laid = true
+		if moves = it.stands && r.of.moves[it.step.Member]; moves {
 			break
-		}
-		if it.stands && r.of.moves[it.step.Member] {
-			block := r.of.runs.PutAside(r.lane, &it.step)
-			if entered {
-				step.Enter(r.lane, s.sys)
-				entered = false
-			}
-			r.of.ends(r.of.runs.Stepper(it.step.Member), block, r.of.only[r.lane:r.lane+1], first, n)
-			continue
 		}
 		if it.stands {
 			st, seeded := &it.step, s.loaded >= 0
@@ -778,18 +806,25 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 		}
 	}
 	if r.next < 0 {
+		r.out = false
 		return
 	}
-	if len(s.owed) > 0 {
+	apart := moves && !r.coming().laid
+	if len(s.owed) > 0 && !apart {
 		s.settle()
 	}
 	if entered {
 		step.Enter(r.lane, s.sys)
 	}
-	if laid {
-		return
+	switch {
+	case apart:
+		r.of.apart = append(r.of.apart, r.lane)
+	case moves:
+		r.of.ending = append(r.of.ending, r.lane)
+	default:
+		step.Lay(r.lane, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+		r.out = false
 	}
-	step.Lay(r.lane, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
 }
 
 // inside transposes the item that comes next, which is read within its step: one of block j, or that of the item
