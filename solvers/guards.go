@@ -414,8 +414,8 @@ func (s *Solver) atNodes() {
 	}
 }
 
-// calm reports whether the lane of the run shows that survey would find the trial step still, and does then what watch
-// does. It takes no samples, of which the end of a step may want to know.
+// calm reports whether the lane of the run shows that survey would find the trial step still, or that plain guards are
+// uneventful, and does then what watch does. It takes no samples, of which the end of a step may want to know.
 func (s *Solver) calm() bool {
 	a, n := s.lane, len(s.guards)
 	if a == nil || a.apart || a.guards == nil || s.anyRest || len(s.boxes.guards) > 0 || !s.inside() {
@@ -424,6 +424,7 @@ func (s *Solver) calm() bool {
 	end := (len(s.nodes) - 2) * n
 	ranges := a.guards[2*(end+n)*LaneCount:]
 	at := func(row, i int) float64 { return ranges[(row*n+i)*LaneCount] }
+	near := false // some guards are not far from zero
 	for i, start := range s.rho {
 		truth := 0.0
 		if s.truth[i] {
@@ -433,10 +434,27 @@ func (s *Solver) calm() bool {
 			return false
 		}
 		low, high := at(0, i), at(1, i)
-		if s.low[i], s.high[i] = min(low, start), max(high, start); !s.still(i) {
-			return false
+		s.low[i], s.high[i] = min(low, start), max(high, start)
+		if still, unmoved := s.still(i); !still {
+			if !s.plain || !unmoved {
+				return false
+			}
+			if !near {
+				near = true
+				copy(s.granted, s.credit)
+			}
+			s.values[0] = start
+			for j := range s.n {
+				s.values[j+1] = a.guards[(j*n+i)*LaneCount]
+			}
+			if !s.unhidden(i, s.low[i], s.high[i]) {
+				return false
+			}
 		}
 		s.reach[i] = max(s.reach[i], high, -low)
+	}
+	if near {
+		copy(s.credit, s.granted)
 	}
 	gather(s.rho, a.guards[end*LaneCount:])
 	s.boxes.retaken = 0
@@ -511,8 +529,13 @@ func (s *Solver) waits(i int) bool {
 	if s.resting[i] && (s.guards[i].Crossing || !a.on) {
 		return false
 	}
-	low, high = min(low, rho), max(high, rho)
-	reach, largest := high-low, max(high, -low)
+	return s.unhidden(i, min(low, rho), max(high, rho))
+}
+
+// unhidden reports whether guard i, a plain one whose values between low and high are known, hides nothing between the
+// nodes. It writes its credit to s.granted.
+func (s *Solver) unhidden(i int, low, high float64) bool {
+	reach, largest, values := high-low, max(high, -low), s.values
 	if far(low, high) || !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
 		return true
 	}
@@ -569,29 +592,30 @@ func (s *Solver) survey() (still, ok bool, err error) {
 			s.reach[i] = -low
 		}
 		s.low[i], s.high[i] = min(low, start), max(high, start)
-		still = still && held && s.still(i)
+		stays, _ := s.still(i)
+		still = still && held && stays
 	}
 	return still, true, nil
 }
 
 // still reports whether guard i, whose truth is the same at the start and at all nodes, stays as it is in the trial
-// step: see stays and inspect.
-func (s *Solver) still(i int) bool {
+// step, and whether it does at the nodes: see stays and inspect.
+func (s *Solver) still(i int) (still, unmoved bool) {
 	a, g := &s.arms[i], &s.guards[i]
 	switch {
 	case a.dead:
-		return true
+		return true, true
 	case g.Watch:
 	case !a.on || a.spent || g.Kink:
-		return false
+		return false, false
 	case g.Crossing:
 		if sign(s.low[i]) != a.side || sign(s.high[i]) != a.side {
-			return false
+			return false, false
 		}
 	case s.truth[i]:
-		return false
+		return false, false
 	}
-	return g.Clock && !g.Watch || g.Affine && far(s.low[i], s.high[i])
+	return g.Clock && !g.Watch || g.Affine && far(s.low[i], s.high[i]), true
 }
 
 // extent returns the range of guard i over some samples, NaN where a value is not a number.
