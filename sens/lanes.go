@@ -908,6 +908,6 @@ func (l *LaneRuns) Result(i int) (res *Result, steps int, err error) {
 // Room reports whether the blocks and items of another run are to be kept.
 func (l *LaneRuns) Room() bool { return l.runs.Bytes()+l.kept < laneBytes }
 
-// laneBytes is about how much the blocks and items of runs that are made together should take: what a processor has of
-// memory near it.
-const laneBytes = 128 << 10
+// laneBytes is about how much the blocks and items of runs that are made together should take: what the first cache of
+// a processor has room for beside all else that a run needs.
+const laneBytes = 16 << 10

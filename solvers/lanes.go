@@ -287,18 +287,15 @@ func (l *Lanes) Block(i int) (block []float64, member int) {
 // Present returns the block of the steps that are being made, -1 at the start.
 func (l *Lanes) Present() int { return l.present }
 
-// Bytes returns how much memory the blocks take.
+// Bytes returns how much memory the blocks take that are kept.
 func (l *Lanes) Bytes() (n int) {
+	if !l.keep {
+		return 0
+	}
 	for i := range l.members {
-		m := &l.members[i]
-		if m.blocks == 0 {
-			continue
+		if m := &l.members[i]; m.blocks > 0 {
+			n += 8 * m.blocks * m.rows.Block()
 		}
-		blocks := m.blocks
-		if !l.keep {
-			blocks = min(blocks, 2)
-		}
-		n += 8 * blocks * m.rows.Block()
 	}
 	return n
 }
@@ -475,7 +472,7 @@ func (a *lane) leave() {
 // aim decides about the next step of lane i: what Solver.step does before a step.
 func (l *Lanes) aim(i int, a *lane) error {
 	s := a.s
-	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps || l.keep && l.Bytes()-a.began >= laneMemory {
+	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps || l.Bytes()-a.began >= laneMemory {
 		return errAside
 	}
 	a.block = l.members[a.member].begin(l.keep)[i:]
