@@ -86,6 +86,8 @@ objective V[i] = final((P @ x)[i]) for i in 1:3
 }
 
 // TestLargeSparse checks that a matrix too large to be written out costs only what its entries cost.
+//
+//odes:goroutines
 func TestLargeSparse(t *testing.T) {
 	const n = 20_000
 	var market strings.Builder
