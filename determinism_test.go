@@ -77,8 +77,8 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 //odes:goroutines
 func TestThreadsDoNotShowInFactors(t *testing.T) {
 	m, err := odes.Parse("full.ode", `
-time t from 0 to 1
-const n = 130
+time t from 0 to 0.1
+const n = 400
 const A = randn(n, n, seed = 1)
 param k = 0.3
 state x[n] = [sin(i) for i in 1:n]
@@ -90,7 +90,7 @@ sens { trust = off }
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []string{"rodas3", "sdirk4", "radau5"} {
+	for _, method := range []string{"rodas3", "sdirk4"} {
 		var want []float64
 		for threads := range 3 {
 			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: threads + 1, Settings: []odes.Setting{

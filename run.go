@@ -250,7 +250,7 @@ func (r *run) method(lanes int) solvers.Method {
 
 // sharedStates is how many states a model has, at least, with work that is worth sharing out: that of large matrices,
 // or of long vectors.
-const sharedStates = 128
+const sharedStates = 384
 
 // spread lets a worker with lanes, one of several goroutines, share its work out to the threads that are left.
 func (r *run) spread(w *system.Worker, lanes, goroutines int) *system.Worker {

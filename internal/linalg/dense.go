@@ -141,10 +141,9 @@ func (d *dense) eliminate(j0, j1 int) error {
 	return nil
 }
 
-const (
-	leastShared = 128     // unknowns of a matrix whose updates are worth sharing
-	sharedWork  = 1 << 18 // multiply-adds of such an update
-)
+// leastShared is how many unknowns a matrix has whose updates are worth sharing, and sharedWork how many multiply-adds
+// such an update. Tests make them small.
+var leastShared, sharedWork = 384, 1 << 20
 
 // update takes the factored columns from j0 to mid into those from mid to j1: so many columns are a part of it.
 type update struct {

@@ -14,6 +14,8 @@ import (
 //
 //odes:goroutines
 func TestShare(t *testing.T) {
+	defer func(least, work int) { leastShared, sharedWork = least, work }(leastShared, sharedWork)
+	leastShared, sharedWork = 128, 1<<18
 	var list []matrix
 	for _, n := range []int{128, 201, 330} {
 		for _, scale := range []float64{0, 40} {
