@@ -489,13 +489,8 @@ func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum) error {
 // violated says which constraints do not hold, and by how much.
 func violated(list []odes.Value) string {
 	excess := func(v *odes.Value) float64 {
-		switch v.Relation {
-		case "<=":
-			return math.Max(v.Value, 0)
-		case ">=":
-			return math.Max(-v.Value, 0)
-		}
-		return math.Abs(v.Value)
+		lo, hi := limits(v.Relation)
+		return max(lo-v.Value, v.Value-hi, 0)
 	}
 	most := 0.0
 	for i := range list {
@@ -507,8 +502,8 @@ func violated(list []odes.Value) string {
 		v := &list[i]
 		if e := excess(v); e > rounding*most {
 			text := fmt.Sprintf("constraint %s is violated by %.4g", v.Name, e)
-			if v.Unit != "" && v.Unit != "1" && v.Unit != "unknown" {
-				text += " [" + v.Unit + "]"
+			if u := known(v.Unit); u != "" && u != "1" {
+				text += " [" + u + "]"
 			}
 			said = append(said, text)
 		}

@@ -128,6 +128,17 @@ func impossible(g *odes.Compared) error {
 	return nil
 }
 
+// limits are those of the value of a constraint, which is its left side less the right one.
+func limits(relation string) (lo, hi float64) {
+	switch relation {
+	case "<=":
+		lo = math.Inf(-1)
+	case ">=":
+		hi = math.Inf(1)
+	}
+	return lo, hi
+}
+
 // leastSquares returns the problem for optim.LeastSquares.
 func (e *evaluator) leastSquares() optim.LeastSquaresProblem {
 	p := optim.LeastSquaresProblem{
@@ -395,13 +406,7 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 		},
 	}
 	for _, c := range e.p.constraints {
-		lo, hi := 0.0, 0.0
-		switch c.Relation {
-		case "<=":
-			lo = math.Inf(-1)
-		case ">=":
-			hi = math.Inf(1)
-		}
+		lo, hi := limits(c.Relation)
 		p.Lo, p.Hi = append(p.Lo, lo), append(p.Hi, hi)
 		p.Largest = append(p.Largest, e.p.model.ReadsLargest(c.Name))
 	}

@@ -224,12 +224,9 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		c := &p.coords[i]
 		v := p.settings.Over[c.variable]
 		x := Estimate{
-			Name: v.Name, Initial: v.Initial, Index: c.index, Unit: v.Unit, Log: c.log,
+			Name: v.Name, Initial: v.Initial, Index: c.index, Unit: known(v.Unit), Log: c.log,
 			Start: c.value(p.start[i]), Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
 			LowBound: c.lo, HighBound: c.hi, AtBound: m.at[i],
-		}
-		if x.Unit == "unknown" {
-			x.Unit = ""
 		}
 		if m.cov != nil && m.at[i] == 0 {
 			se := math.Sqrt(m.cov[i*n+i])
@@ -291,4 +288,12 @@ func (p *problem) predictions(e *evaluator, m *minimum, out *Result) {
 	out.NLL = nll
 	k := float64(n)
 	out.AIC, out.BIC = 2*nll+2*k, 2*nll+k*math.Log(float64(out.Rows))
+}
+
+// known returns a unit, or "" for one that is not known.
+func known(unit string) string {
+	if unit == "unknown" {
+		return ""
+	}
+	return unit
 }
