@@ -9,16 +9,7 @@ import (
 // IntervalOf returns the 0-based number of the interval between two ascending knots that x lies in, as Find defines it.
 // Each knot is stride elements behind the one before.
 func IntervalOf(knots []float64, stride int, x float64) int {
-	lo, hi := 0, (len(knots)+stride-1)/stride-2
-	for lo < hi {
-		mid := (lo + hi + 1) / 2
-		if knots[mid*stride] <= x {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	return lo
+	return found((len(knots)+stride-1)/stride, func(i int) bool { return knots[i*stride] <= x })
 }
 
 // found returns how many of n knots but the first and the last are behind, those before all others.
