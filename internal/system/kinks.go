@@ -643,18 +643,20 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 		found = slices.DeleteFunc(k.at(peaks, &at), func(k Kink) bool { return k.Clock })
 	}
 	n := k.model.FunctionalAt(r.Element)
-	of := Kink{From: inputsOf(peaks, tapec.Functionals.Number(n), -1), of: peaks, at: at, guard: -1}
-	if r.Tie {
-		of.Tie = true
-		found = append(found, of)
-	}
-	if r.Kept {
-		of.Tie, of.Kept, of.last, of.Span = false, true, r.Last, k.model.Compiled.Functionals[n].Span
-		found = append(found, of)
-	}
-	if r.Dosed {
-		of.Tie, of.Kept, of.Dosed, of.Span = false, false, true, k.model.Compiled.Functionals[n].Span
-		found = append(found, of)
+	span := k.model.Compiled.Functionals[n].Span
+	for _, of := range []struct {
+		is   bool
+		kink Kink
+	}{
+		{r.Tie, Kink{Tie: true}},
+		{r.Kept, Kink{Kept: true, last: r.Last, Span: span}},
+		{r.Dosed, Kink{Dosed: true, Span: span}},
+	} {
+		if of.is {
+			of.kink.From, of.kink.of = inputsOf(peaks, tapec.Functionals.Number(n), -1), peaks
+			of.kink.at, of.kink.guard = at, -1
+			found = append(found, of.kink)
+		}
 	}
 	for i := range found {
 		found[i].peak = r.Element
