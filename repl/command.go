@@ -103,6 +103,10 @@ func commands() []command {
 	}
 }
 
+// takeNames lists the commands that take a name, of a file or of a word of the language (doc +), where others take
+// expressions. They end with the line.
+var takeNames = []string{"doc", "help", "load", "save"}
+
 // commandOf returns the command that an input starts with, and what follows it. It returns nil when
 // there is none.
 func commandOf(input string, tokens []ast.Token) (*command, string) {

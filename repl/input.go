@@ -54,6 +54,9 @@ func Incomplete(input string) bool {
 	if len(tokens) == 0 {
 		return false
 	}
+	if c, _ := commandOf(input, tokens); c != nil && slices.Contains(takeNames, c.name) {
+		return false
+	}
 	depth := 0
 	for _, t := range tokens {
 		if t.Kind == ast.SignToken {

@@ -179,6 +179,10 @@ func TestIncomplete(t *testing.T) {
 		"event e at 2":               true,
 		"event e at 2\n{ x = 1 }":    false,
 		"experiment high":            true,
+		"doc +":                      false,
+		"doc = 2 +":                  true,
+		"save -":                     false,
+		"load run(1":                 false,
 	} {
 		if got := Incomplete(input); got != want {
 			t.Errorf("%q: %v, want %v", input, got, want)

@@ -180,7 +180,21 @@ func newParser(cmd any, out, errs io.Writer) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
 		kong.PostBuild(fillHelp),
+		kong.NamedMapper("result", kong.MapperFunc(resultFile)),
 	)
+}
+
+// resultFile reads the name of the file that a result goes to. "-" is standard output, as in other programs.
+func resultFile(ctx *kong.DecodeContext, target reflect.Value) error {
+	var name string
+	if err := ctx.Scan.PopValueInto("file", &name); err != nil {
+		return err
+	}
+	if name == "-" {
+		name = ""
+	}
+	target.SetString(name)
+	return nil
 }
 
 // helpTexts are the parts of help that come from tables, and those that are too long for a struct tag. A tag names them
@@ -203,7 +217,8 @@ func helpTexts() map[string]string {
 		"fitpictures": fitPictures(),
 		"fitoutput": "Write the model with the estimates to this file, if it ends in .ode; otherwise the result. It " +
 			"appears whole or not at all.",
-		"output": "Write to this file, not to standard output; it appears whole or not at all.",
+		"output":  "Write to this file, not to standard output, which - is as well; it appears whole or not at all.",
+		"members": "Write all members to this file; what is done is kept beside it.",
 		"tolerance": "Largest relative error that passes; 0 means 1e-8, or more where rounding or the mode " +
 			"leaves fewer digits.",
 		"times": "Times of the outputs: from:step:to, or a list separated by commas; without it, every step.",

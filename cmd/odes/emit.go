@@ -16,7 +16,7 @@ type emitCmd struct {
 	global
 	Model  string `arg:"" help:"Model file; - is standard input."`
 	Stage  string `required:"" placeholder:"STAGE" help:"Stage to show: {stages}."`
-	Output string `short:"o" placeholder:"FILE" help:"{output}"`
+	Output string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
 }
 
 func stageNames() []string { return compile.Stages() }

@@ -43,7 +43,7 @@ type membersFlags struct {
 	slopes bool   // sum up squared derivatives
 	Plot   string `placeholder:"FILE" help:"Draw a picture: lines, heat maps, or bands of outputs at --times."`
 	Format string `placeholder:"FORMAT" help:"{rows}"`
-	Output string `short:"o" placeholder:"FILE" help:"Write all members to this file; what is done is kept beside it."`
+	Output string `short:"o" type:"result" placeholder:"FILE" help:"{members}"`
 }
 
 // ensembleCmd is odes ensemble.

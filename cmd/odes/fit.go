@@ -42,7 +42,7 @@ type fitCmd struct {
 	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw {fitpictures}. May be repeated."`
 	Memory string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
 	Format formatFlag `placeholder:"FORMAT"` // fillHelp adds the help
-	Output string     `short:"o" placeholder:"FILE" help:"{fitoutput}"`
+	Output string     `short:"o" type:"result" placeholder:"FILE" help:"{fitoutput}"`
 }
 
 // fitPictures lists the pictures of a fit, for help.

@@ -27,7 +27,7 @@ type modelFlags struct {
 	Lanes   int        `placeholder:"N" help:"Objectives in a sweep; 0 leaves it to odes. Results do not depend on it."`
 	Memory  string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
 	Format  formatFlag `placeholder:"FORMAT"` // fillHelp adds the help
-	Output  string     `short:"o" placeholder:"FILE" help:"{output}"`
+	Output  string     `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
 }
 
 // setFlag sets parameters and initial values.

@@ -64,6 +64,9 @@ func Create(path string, seen *input.Seen) (*File, error) {
 }
 
 func (f *File) create() (err error) {
+	if f.path == "-" {
+		return errIsStandardOutput
+	}
 	if f.target, err = follow(f.path); err != nil {
 		return err
 	}
@@ -108,7 +111,10 @@ func (f *File) create() (err error) {
 // Direct reports whether the output is a device or a pipe, which is written as it is.
 func (f *File) Direct() bool { return f.direct }
 
-var errIsInput = errors.New("what is written there was read from this file; choose another name")
+var (
+	errIsInput          = errors.New("what is written there was read from this file; choose another name")
+	errIsStandardOutput = errors.New("it is short for standard output; a file of that name is ./-")
+)
 
 // follow returns where the links at path lead, if to nothing yet. What is no file keeps its name: that to which
 // /dev/stdout and /dev/fd/63 lead does not exist if it is a pipe.
