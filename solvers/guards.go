@@ -185,7 +185,8 @@ func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
 			a.side, a.on = sign(rho), true
 		}
 	case g.twoSided():
-		if g := sign(rho); g != 0 {
+		// Where rounding left a spent guard behind its root, the way back there is no crossing.
+		if g := sign(rho); g != 0 && !(a.spent && g == sign(s.rho[i]) && math.Abs(rho) <= a.band) {
 			if !a.on {
 				a.from = j
 			}
