@@ -43,6 +43,7 @@ type basis struct {
 	amplify   float64   // the largest sum of magnitudes of a row
 	probe     float64   // a point far from the nodes
 	atProbe   []float64 // [n+1] Lagrange's polynomials there
+	binomial  []float64 // [n+1] n over j
 	before    []float64 // [n+1] values → the last coefficient but one, in Chebyshev's basis
 	last      []float64 // [n+1] values → the last coefficient, but for its sign
 }
@@ -152,7 +153,11 @@ func basisOf(n int) *basis {
 func newBasis(n int) *basis {
 	p := &basis{
 		n: n, nodes: make([]float64, n+1), before: make([]float64, n+1), last: make([]float64, n+1),
-		atProbe: make([]float64, n+1),
+		atProbe: make([]float64, n+1), binomial: make([]float64, n+1),
+	}
+	p.binomial[0] = 1
+	for j := range n {
+		p.binomial[j+1] = float64(p.binomial[j]*float64(n-j)) / float64(j+1)
 	}
 	for k := range p.nodes {
 		sine := elem.Sin(float64(math.Pi*float64(k)) / float64(2*n))
@@ -393,6 +398,16 @@ func (s *Solver) coefficients(scale float64) []float64 {
 		b[r] = sum
 	}
 	return b
+}
+
+// polynomialAt evaluates the polynomial with coefficients b in Bernstein's basis, by a scheme like Horner's.
+func (p *basis) polynomialAt(b []float64, x float64) float64 {
+	v, power, rest := float64(0), 1.0, 1-x
+	for j, c := range b {
+		v = math.FMA(v, rest, float64(float64(p.binomial[j]*power)*c))
+		power = float64(power * x)
+	}
+	return v
 }
 
 // far reports whether a polynomial with values between lo and hi at the nodes has no zero.

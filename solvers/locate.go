@@ -55,11 +55,16 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 		return quiet, nil
 	}
 	floor := lo.h
-	if !s.shrink(false, float64(1e-7*tr.H)) {
-		return retry, s.broken()
+	seen, slope := s.drawn()
+	if slope == 0 {
+		if !s.shrink(false, float64(1e-7*tr.H)) {
+			return retry, s.broken()
+		}
+		if seen, slope = s.secant(1, 1), s.steepness(); !(seen > s.lo.h && seen < s.hi.h) {
+			seen = s.hi.h
+		}
 	}
-	seen := s.hi.h
-	v, err := s.enclose(floor, at, watch)
+	v, err := s.enclose(seen, slope, floor, at, watch)
 	if v != found || err != nil {
 		return v, err
 	}
@@ -99,6 +104,65 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	copy(s.rho, s.hi.rho)
 	copy(s.truth, s.hi.truth)
 	return found, nil
+}
+
+// drawn returns the first root in the bracket of the polynomials of the guards that fire at its end, and the magnitude
+// of the slope there, per unit of time. The slope is 0 where there are no polynomials that are the guards.
+func (s *Solver) drawn() (first, slope float64) {
+	if !s.plain {
+		return 0, 0
+	}
+	lo, hi, h := s.lo, s.hi, s.trial.H
+	first = math.Inf(1)
+	for i := range s.guards {
+		if !s.fires(i, &s.live[i], hi.rho[i], hi.truth[i]) {
+			continue
+		}
+		s.values[0] = s.rho[i]
+		for j, at := 1, i; j < len(s.values); j, at = j+1, at+len(s.guards) {
+			s.values[j] = s.nodeRho[at]
+		}
+		x, by := s.root(s.coefficients(1), lo.h/h, hi.h/h, lo.rho[i], hi.rho[i])
+		if !(by > 0 && by <= math.MaxFloat64) {
+			return 0, 0
+		}
+		if x = float64(x * h); x < first {
+			first, slope = x, by/h
+		}
+	}
+	if !(first > lo.h && first <= hi.h) {
+		return 0, 0
+	}
+	return first, slope
+}
+
+// root returns where a polynomial with coefficients b in Bernstein's basis, and values f0 and f1 at x0 and x1, is zero
+// between these, and the magnitude of its slope there. It takes a few secants. The slope is 0 where these do not serve.
+func (p *basis) root(b []float64, x0, x1, f0, f1 float64) (x, slope float64) {
+	lo, hi := x0, x1
+	for range 10 {
+		by := (f1 - f0) / (x1 - x0)
+		x = x1 - f1/by
+		switch {
+		case !(x >= lo && x <= hi):
+			return 0, 0
+		case math.Abs(x-x1) < 1e-8: // as the error is about the square of that
+			return x, math.Abs(by)
+		}
+		x0, f0, x1, f1 = x1, f1, x, p.polynomialAt(b, x)
+	}
+	return 0, 0
+}
+
+// steepness returns the largest magnitude of the slopes that guards have over the bracket, of those that fire at its
+// end.
+func (s *Solver) steepness() (largest float64) {
+	for i := range s.guards {
+		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			largest = max(largest, math.Abs(s.hi.rho[i]-s.lo.rho[i])/(s.hi.h-s.lo.h))
+		}
+	}
+	return largest
 }
 
 // nearEnough returns how far behind its root a guard that fires at the end of the bracket may end the step: the least
@@ -254,35 +318,40 @@ func (s *Solver) secant(wlo, whi float64) float64 {
 	return best
 }
 
-// enclose turns the bracket on the interpolant into one between steps that were really taken. floor is the length of
-// the sample before at; below it nothing fires.
-func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
+// enclose turns the bracket on the interpolant into one between steps that were really taken. The interpolant has the
+// root at x, with a slope. floor is the length of the sample before at; below it nothing fires.
+//
+// The step of length x tells by how much it is off, and the next one is as far on the other side of the root. Where the
+// slope tells of the root but for rounding, the next one is to be there, and the one after that next to it.
+func (s *Solver) enclose(x, slope, floor float64, at int, watch bool) (verdict, error) {
 	tr := s.trial
 	if s.kept == nil {
 		s.kept, s.spare = s.newStep(), s.newStep()
 		s.kept.Y0, s.spare.Y0 = nil, nil
 	}
-	// How far real steps are off: the value of the guard over its slope.
-	slope := 0.0
-	for i := range s.guards {
-		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
-			slope = max(slope, math.Abs(s.hi.rho[i]-s.lo.rho[i])/(s.hi.h-s.lo.h))
-		}
-	}
-	x := s.hi.h
 	if !s.real(x) {
 		return retry, s.broken()
 	}
-	tiny := float64(2 * ulp(max(math.Abs(tr.T), math.Abs(tr.T1))))
-	stride := tiny
-	for i := range s.guards {
-		if slope > 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
-			stride = max(stride, float64(2*math.Abs(s.mid.rho[i]))/slope)
+	shown := s.samples[at].h
+	tiny := ulp(max(math.Abs(tr.T), math.Abs(tr.T1)))
+	near, last := true, 0.0
+	stride := func() float64 {
+		off := 0.0
+		for i := range s.guards {
+			if slope > 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+				off = max(off, math.Abs(s.mid.rho[i])/slope)
+			}
 		}
+		if near = near && off < float64(1000*tiny); near {
+			near = false
+			return max(off, tiny)
+		}
+		last = max(tiny, float64(2*off), float64(8*last))
+		return min(last, tr.H)
 	}
-	stride = min(stride, tr.H)
 	if s.anyFires(s.mid) {
 		for s.anyFires(s.mid) {
+			by := stride()
 			s.raise()
 			if s.hi.h <= floor {
 				for i := range s.guards { // what a sample switched on is not on for real steps
@@ -293,8 +362,7 @@ func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 				}
 				floor = 0
 			}
-			x = max(s.hi.h-stride, floor)
-			stride *= 8
+			x = max(s.hi.h-by, floor)
 			if x <= 0 {
 				s.lo.h = 0
 				copy(s.lo.rho, s.rho)
@@ -309,6 +377,7 @@ func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 		return found, nil
 	}
 	for {
+		by := stride()
 		s.lower()
 		if s.lo.h >= tr.H {
 			if !watch {
@@ -316,8 +385,9 @@ func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 			}
 			return quiet, nil
 		}
-		x = min(s.lo.h+stride, tr.H)
-		stride *= 8
+		if x = min(s.lo.h+by, tr.H); s.lo.h < shown {
+			x = min(x, shown) // it may not fire for long
+		}
 		if !s.real(x) {
 			return retry, s.broken()
 		}
