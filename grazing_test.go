@@ -39,6 +39,28 @@ func TestGrazingScales(t *testing.T) {
 	}
 }
 
+// TestNearMiss holds that a condition which is missed by less than the run may be off is told, and none that is missed
+// by more: within a step, and where a step ends at the peak.
+//
+//odes:goroutines
+func TestNearMiss(t *testing.T) {
+	for _, method := range []string{"dopri5", "tsit5", "vern7", "rodas5p", "radau5"} {
+		for _, tick := range []string{"", "event tick at pi/2 { n += 1 }\n"} {
+			for top, want := range map[string]bool{"1.0000005": true, "1.0001": false, "2": false} {
+				s, err := sensitivities(t, "time t from 0 to 4\nparam w = 1\nstate x = 0, v = 1\ndiscrete n = 0\n"+
+					"x' = v\nv' = -w^2*x\n"+tick+"event up when x > "+top+" { v = 0.5*v }\n"+
+					"objective J = final(x)\nsolver { method = "+method+"  rtol = 1e-6 }\n", "adjoint")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if warned(s, odes.CodeHidden) != want {
+					t.Errorf("%s, %s%s: %v", method, tick, top, s.Warnings)
+				}
+			}
+		}
+	}
+}
+
 // TestGrazingMarks holds that derivatives by what makes a grazing event come or go are marked: the state begins beside
 // the threshold, and turns back to it at rest.
 //

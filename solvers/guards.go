@@ -45,6 +45,7 @@ type guardState struct {
 	reach    []float64 // [guards] the largest ρ so far
 	resting  []bool    // [guards] fired in the group just before this step
 	anyRest  bool
+	misses   nearMisses
 	met      Junction
 	flips    []flip // of conditions that are only watched, in the trial step
 	anyWatch bool
@@ -123,6 +124,7 @@ func (s *Solver) arm() error {
 		s.credit[i] = fullCredit
 	}
 	s.kinks, s.kinked = 0, 0
+	s.misses.until = math.Inf(-1)
 	s.boxes.credit, s.boxes.retaken, s.boxes.retakes = fullBoxes, 0, 0
 	clear(s.resting)
 	clear(s.reach)
@@ -349,6 +351,9 @@ func (s *Solver) watch() (verdict, error) {
 // arrive makes the values at the end of the trial step the present ones.
 func (s *Solver) arrive() {
 	s.boxes.retaken = 0
+	if s.warns() && len(s.samples) > 1 {
+		s.turned()
+	}
 	end := s.samples[len(s.samples)-1]
 	copy(s.rho, end.rho)
 	copy(s.truth, end.truth)
@@ -483,6 +488,9 @@ func (s *Solver) uneventful() bool {
 	end := (len(s.nodes) - 2) * len(s.guards)
 	for i := range s.guards {
 		s.reach[i] = max(s.reach[i], s.high[i], -s.low[i])
+	}
+	if s.warns() {
+		s.turned()
 	}
 	copy(s.arms, s.live)
 	copy(s.credit, s.granted)

@@ -208,6 +208,9 @@ const (
 	Together
 	// Ended: like Standing, but the condition became false, and never true again.
 	Ended
+	// NearMiss: a guard turned back at a distance of Value from its root, which is less than the run may be off. So the
+	// event, or the change of mode, may come for the exact solution.
+	NearMiss
 )
 
 // Meeting is what met at (T, Y) with discretes D and modes M: a pair of causes, of which the second one of an Edge is

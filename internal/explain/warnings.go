@@ -59,6 +59,9 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeGrazing, at, "%s grazes its condition at %s: a small change of parameters makes it come or "+
 			"go, so derivatives do not exist there",
 			w.Name, x.When(w.T))
+	case solvers.NearMiss:
+		l.Warnf(CodeHidden, at, "%s may be missed: its condition comes within %s of its threshold at %s, and the "+
+			"solution may be off by more", w.Name, diag.Number(w.Value), x.When(w.T))
 	case solvers.Tie:
 		if reading(w.Other) != "" {
 			how := "exactly"
