@@ -277,8 +277,10 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			}
 			return false
 		}
-		if taken[k] = true; unit == "" {
-			_, unit = splitHeader(table.Columns[k])
+		taken[k] = true
+		_, its := splitHeader(table.Columns[k])
+		if unit == "" {
+			unit = its
 		}
 		var u units.Unit
 		if unit != "" {
@@ -288,6 +290,10 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 				return false
 			}
 			u = c.unitAt(tree, at)
+			if !c.headingAgrees(u, unit, its, at) {
+				c.unitErrorf(at, "%s has column %q in %s, and this says %s; write \"%s\", or leave the unit out",
+					file.Value, bare, its, unit, table.Columns[k])
+			}
 		}
 		d, err := table.Numbers(k)
 		if err != nil {
@@ -332,6 +338,15 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 		}
 	}
 	return true
+}
+
+// headingAgrees reports whether a unit, written as said, is that which the heading of a column has; true for none.
+func (c *checker) headingAgrees(u units.Unit, said, its string, at source.Span) bool {
+	if its == "" || its == said {
+		return true
+	}
+	tree := stdlib.ParseUnit(its)
+	return !c.isKnown(tree) || c.unitAt(tree, at).Same(u) // one that nobody knows may be spelled in another way
 }
 
 // isKnown reports whether a unit is made of units that exist.
