@@ -32,8 +32,8 @@ objective J = final(x) + final(y) + 0*final(n)
 		{"event a at ts priority 2 { x += 1 }\nevent b at tt { x *= 2 }", 1},
 		{"event a at ts priority 2 { x += 1 }\nevent b at 0.5 { x *= 2 }", 1},
 		{"event a at ts priority 2 { x += 1 }\nevent b at ts { x *= 2 }", 0},
-		{"event a at 2*P priority 2 { x += 1 }\nevent b every P to 1 { x *= 2 }", 0},
-		{"event a at 0.5 priority 2 { x += 1 }\nevent b every P to 1 { x *= 2 }", 1},
+		{"event a at 2*P priority 2 { x += 1 }\nevent b every P to 1.1 { x *= 2 }", 0},
+		{"event a at 0.5 priority 2 { x += 1 }\nevent b every P to 1.1 { x *= 2 }", 1},
 		// bodies that commute: a kink where the field is not linear in between
 		{"event a at ts { x += 1 }\nevent b at tt { x += 2 }", 1},
 		{"event a at ts { x += 1 }\nevent b at ts { x += 2 }", 0},
@@ -57,7 +57,9 @@ objective J = final(x) + final(y) + 0*final(n)
 		{"event a at ts - tt { x = x }", 0},
 		{"event a at ts - tt { stop }", 1},
 		{"event a at 0 { x += 1 }", 0},
-		{"event a every P from 0 to 1 { x += 1 }", 0},
+		{"event a every P from 0 to 1.1 { x += 1 }", 0},
+		{"event a every P from 0 to 1 { x += 1 }", 1}, // the last time
+		{"event a every P from 0 to 4*P { x += 1 }", 0},
 		{"event a every 0.3 from ts - tt { x += 1 }", 1},
 		{"event a at ts - tt + 1e-12 { x += 1 }", 1},
 		{"event a at ts - tt + 1e-7 { x += 1 }", 0},
@@ -617,6 +619,41 @@ func TestCornersOfConditions(t *testing.T) {
 		}
 		if got := marked(s, 0); got != want {
 			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
+// TestTiesOfLastTimes holds that derivatives by what moves the last execution of a periodic event beyond the last time
+// that it may have are marked, and no others.
+//
+//odes:goroutines
+func TestTiesOfLastTimes(t *testing.T) {
+	for event, want := range map[string]string{
+		"every P from P to 0.5":          "P",
+		"every P from P to 5*P":          "",
+		"every P from P to 0.55":         "",
+		"every 0.1 from 0.1 to last":     "last",
+		"every 0.1 from 0.1 to 0.5":      "",
+		"every 0.1 from first to last":   "first last",
+		"every 0.1 from 0.1 to 2*last":   "last",
+		"every 0.1 from 0.1 to 1.5*last": "",
+		"every P from 0 to 1 - 5*P":      "P",
+		"every P from 0 to 0.25 count 3": "",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 1.01\nparam P = 0.1, last = 0.5, first = 0.1\nstate x = 1\n"+
+			"x' = x\nevent e "+event+" { x += 1 }\nobjective J = final(x)\n", "adjoint")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var marked []string
+		for _, v := range s.Variables {
+			if s.Trust(0, v) != odes.Sound {
+				marked = append(marked, v.String())
+			}
+		}
+		slices.Sort(marked)
+		if got := strings.Join(marked, " "); got != want {
+			t.Errorf("%s: marked %q, want %q: %v", event, got, want, s.Warnings)
 		}
 	}
 }

@@ -230,6 +230,7 @@ const (
 	Observation = "an observation"
 	Start       = "the start"
 	Finish      = "the end"
+	Last        = "the last time it may come"
 )
 
 // Warning is something the user should know about a run that did not fail.

@@ -62,6 +62,7 @@ func (s *Solver) besideGroup(stopped bool) {
 		}
 	}
 	s.besideStart(stopped)
+	s.besideLast(stopped)
 }
 
 // tied warns of a and b, and notes them.
@@ -183,6 +184,25 @@ func (s *Solver) besideStart(stopped bool) {
 			continue
 		}
 		all.meets(i, Warning{T: s.t, Other: Start, Value: since})
+	}
+}
+
+// besideLast warns of periodic events of the group whose times can come to lie behind the last one that they may have,
+// where they do not happen, if that changes something.
+func (s *Solver) besideLast(stopped bool) {
+	changed := stopped || !alike(s.y, s.yg) || !alike(s.d, s.dg)
+	for i := range s.fired {
+		e := &s.fired[i]
+		if e.guard >= 0 || s.sched.list[e.instant].To < 0 || s.silent(e) {
+			continue
+		}
+		last := member{instant: s.sched.list[e.instant].To, guard: -1}
+		early := s.sched.times[last.instant] - s.t
+		if early > float64(closeBy*s.span) || !s.apart(e, &last) || !changed && !s.isRead(e) {
+			continue
+		}
+		all := beside{s: s, fired: s.fired, to: last.cause()}
+		all.meets(i, Warning{T: s.t, Other: Last, Value: max(early, 0)})
 	}
 }
 

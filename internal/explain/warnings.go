@@ -203,7 +203,7 @@ func reading(other string) string {
 	switch other {
 	case solvers.Observation:
 		return "the time of an observation"
-	case solvers.Start, solvers.Finish:
+	case solvers.Start, solvers.Finish, solvers.Last:
 		return other
 	}
 	return ""
