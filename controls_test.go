@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -86,5 +87,112 @@ objective M = max_over(x)
 	}
 	if n := len(s.Events); n != 3 || s.Events[0].Kind != "control" || s.Events[0].Name != "u[1]" {
 		t.Errorf("%d ends of pieces: %v", n, s.Events)
+	}
+}
+
+// TestLongControls compares runs with many pieces with closed forms: of x' = u - k x, in terms of the levels, and of
+// the times between them, which are consts, follow from the end of the run, or are params. The run begins within a
+// piece.
+func TestLongControls(t *testing.T) {
+	const n, k, from, to = 120, 0.3, 7.5, 60.0
+	level := func(i int) float64 { return 1 + math.Sin(float64(i)) }
+	knot := func(i int, end float64) float64 { return end * float64(i) / n }
+	at := func(end float64, moved int, by float64) float64 { // x at the end, with one of the inner knots moved
+		x, t0 := 0.5, from
+		for i := 1; i <= n; i++ {
+			t1 := knot(i, end)
+			if i == moved {
+				t1 += by
+			}
+			if t1 <= from {
+				continue
+			}
+			e := math.Exp(-k * (t1 - t0))
+			x, t0 = x*e+level(i)/k*(1-e), t1
+		}
+		return x
+	}
+	for _, c := range []struct{ grid, mode, method string }{
+		{"grid(0, 60, 121)", "adjoint", "dopri5"},
+		{"grid(0, T, 121)", "adjoint", "rodas5p"},
+		{"grid(0, T, 121)", "tangent", "tsit5"},
+		{"[if i == 1 then 0 elseif i == 121 then T else s[i - 1] for i in 1:121]", "adjoint", "dopri5"},
+		{"[if i == 1 then 0 elseif i == 121 then T else s[i - 1] for i in 1:121]", "tangent", "auto"},
+		{"[if i == 1 then 0 elseif i == 121 then T else s[i - 1] for i in 1:121]", "complex", "dopri5"},
+		{"[if i == 1 then 0 elseif i == 121 then T else s[i - 1] for i in 1:121]", "forward", "dop853"},
+	} {
+		text := strings.ReplaceAll(`
+time t from 7.5 to T
+param T = 60, k = 0.3, s[119] = [60*i/120 for i in 1:119]
+control u = [1 + sin(i) for i in 1:120] piecewise constant on GRID
+control w[2] = [[if j == 1 then i else 120 - i for i in 1:120] for j in 1:2] piecewise constant on GRID
+state x = 0.5, y[2] = 0
+x' = u - k*x
+y' = w
+objective X = final(x)
+objective Y = final(y[2])
+objective S = sum_at([20, 20.25], u)
+`, "GRID", c.grid)
+		s, err := sensitivities(t, text, c.mode, odes.Setting{Key: "solver.method", Value: c.method},
+			odes.Setting{Key: "solver.rtol", Value: "1e-11"}, odes.Setting{Key: "solver.atol", Value: "1e-12"},
+			odes.Setting{Key: "sens.rtol", Value: "1e-11"}, odes.Setting{Key: "sens.trust", Value: "off"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns := map[string]int{}
+		for at, i := 0, 0; i < len(s.Variables); i++ {
+			columns[s.Variables[i].Name] = at
+			at += s.Variables[i].Size()
+		}
+		check := func(what string, got, want float64) {
+			t.Helper()
+			if !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
+				t.Errorf("%v: %s is %.12g, want %.12g", c, what, got, want)
+			}
+		}
+		d := func(objective int, name string, i int) float64 {
+			return s.Gradient[objective*s.Columns+columns[name]+i]
+		}
+		check("X", s.Values[0].Value, at(to, 0, 0))
+		check("S", s.Values[2].Value, level(41)+level(41))
+		y := 0.0
+		for i := 1; i <= n; i++ {
+			t0, t1 := max(from, knot(i-1, to)), knot(i, to)
+			length := max(t1-t0, 0)
+			y += float64(n-i) * length
+			check("dY/dw", d(1, "w", n+i-1), length)
+			if length > 0 {
+				check("dX/du", d(0, "u", i-1), (math.Exp(-k*(to-t1))-math.Exp(-k*(to-t0)))/k)
+			}
+			if strings.Contains(c.grid, "s[") && i < n && t1 > from {
+				check("dX/ds", d(0, "s", i-1), (level(i)-level(i+1))*math.Exp(-k*(to-t1)))
+				check("dY/ds", d(1, "s", i-1), 1)
+			}
+		}
+		check("Y", s.Values[1].Value, y)
+		end := level(n) - k*at(to, 0, 0)
+		if c.grid == "grid(0, T, 121)" {
+			const h = 1e-3
+			end = (8*(at(to+h, 0, 0)-at(to-h, 0, 0)) - at(to+2*h, 0, 0) + at(to-2*h, 0, 0)) / (12 * h)
+		}
+		check("dX/dT", d(0, "T", 0), end)
+		if e := s.Events[0]; e.Kind != "control" || e.Name != "u[16]" || e.T != 8 {
+			t.Errorf("%v: the first piece to end is %v", c, e)
+		}
+	}
+}
+
+// TestLongKnots: knots that are params ascend, also where there are too many to name one.
+func TestLongKnots(t *testing.T) {
+	_, err := sensitivities(t, `
+time t from 0 to 300
+param s[301] = [if i == 200 then 100 else i - 1 for i in 1:301]
+control u = 1 piecewise constant on s
+state x = 0
+x' = u
+objective X = final(x)
+`, "adjoint")
+	if err == nil || !strings.Contains(err.Error(), "the knots of a control ascend, but not all of them do") {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -14,13 +14,13 @@ import (
 type happening struct {
 	t    float64
 	what int32 // the number of the event; of a change of mode, -1 less the first guard of its name
-	elem int32 // of an array of events
+	elem int32 // of an array of events; of a control, the piece that ends
 }
 
 // event returns what is known of x.
 func (x happening) event() sens.EventTime {
 	if x.what < 0 {
-		return sens.EventTime{Mode: true, Guard: int(-1 - x.what), T: x.t}
+		return sens.EventTime{Mode: true, Guard: int(-1 - x.what), Firing: solvers.Firing{Elem: int(x.elem)}, T: x.t}
 	}
 	return sens.EventTime{Firing: solvers.Firing{Event: int(x.what), Elem: int(x.elem)}, T: x.t}
 }
@@ -68,7 +68,7 @@ func (h *happenings) add(e sens.EventTime) {
 func (h *happenings) noted(e sens.EventTime) happening {
 	x := happening{e.T, int32(e.Firing.Event), int32(e.Firing.Elem)}
 	if e.Mode {
-		x.what, x.elem = -1-h.modes[e.Guard], 0
+		x.what = -1 - h.modes[e.Guard]
 	}
 	h.n++
 	h.last = x

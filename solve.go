@@ -3,7 +3,6 @@ package odes
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/system"
@@ -126,12 +125,10 @@ func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to f
 		e.T = from
 	}
 	if e.Mode {
-		r := EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
-		control, _, _ := strings.Cut(r.Name, "[")
-		for _, p := range m.checked.Params {
-			if p.Control && p.Name == control {
-				r.Kind = "control"
-			}
+		g := guards[e.Guard]
+		r := EventRecord{Name: g.Name, Kind: "if", T: e.T}
+		if g.Piece {
+			r.Name, r.Kind = fmt.Sprintf("%s[%d]", g.Name, e.Firing.Elem+1), "control"
 		}
 		return r
 	}

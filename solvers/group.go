@@ -561,6 +561,9 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	} else if m.kind == MarkMode {
 		h := s.historyOf(m.guard)
 		s.stats.Switches++
+		if g := s.guards[m.guard]; g.Piece {
+			s.mark.Firing.Elem = int(s.m[g.Mode])
+		}
 		if h.fired(s.t, s.span) && !h.regular() {
 			return false, s.chatters(s.guardName(m.guard), h, m.guard, 0,
 				"switched 100 times within 1e-9 of the time span")

@@ -394,7 +394,7 @@ func (r *markRecord) inside() int32 {
 }
 
 func (r *markRecord) firing() Firing {
-	if r.kind != MarkFire {
+	if r.kind != MarkFire && r.kind != MarkMode {
 		return Firing{}
 	}
 	return Firing{Event: int(r.event), Elem: int(r.elem), Nth: int(r.nth), Slot: int(r.slot)}

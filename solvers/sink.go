@@ -39,7 +39,7 @@ const (
 type Mark struct {
 	Kind    MarkKind
 	T       float64
-	Firing  Firing // of MarkFire
+	Firing  Firing // of MarkFire; see Guard.Piece
 	Guard   int    // what caused a MarkFire or MarkMode, or -1
 	Instant int    // what caused a MarkFire, MarkRemode or MarkSite, or -1
 	Stop    bool   // the body stopped the run

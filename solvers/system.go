@@ -172,6 +172,8 @@ type Guard struct {
 	Unknowns bool
 	// Seen tells that the mode is read otherwise than by rates: at any time, as by what is to be largest.
 	Seen bool
+	// Piece tells that the mode is the number of a piece. A mark of its change has in Firing.Elem which piece ends.
+	Piece bool
 	// Name is what messages call a mode: "if@12". Events have names of their own.
 	Name string
 }

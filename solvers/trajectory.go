@@ -629,7 +629,7 @@ func (tr *Trajectory) Mark(m *Mark) error {
 		if m.Kind == MarkStart {
 			tr.y0 = append(tr.y0[:0], m.Yp...)
 		}
-		if f := &m.Firing; m.Kind == MarkFire {
+		if f := &m.Firing; m.Happens() {
 			r.event, r.elem = int32(f.Event), int32(f.Elem)
 			r.nth, r.slot = int32(f.Nth), int32(f.Slot)
 		}

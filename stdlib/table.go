@@ -110,6 +110,17 @@ var Operators = []*Func{
 	},
 }
 
+// Interval and Pick read what is held between knots. No text calls them.
+var (
+	// Interval is how many of the ascending knots t are not above x: the number, from 0, of the interval between them
+	// that x lies in.
+	Interval = &Func{
+		Name: "interval", Args: []string{"x", "t"}, Class: Structure, Op: tape.Find, Units: UnitsSameToNo, Mode: true,
+	}
+	// Pick is the element, along the last axis of a, at a place from 0.
+	Pick = &Func{Name: "pick", Args: []string{"a", "place"}, Class: Structure, Op: tape.Pick, Units: UnitsSame}
+)
+
 var funcs = concat(elementwise, arrays, trajectory, distributions)
 
 func concat(groups ...[]*Func) []*Func {

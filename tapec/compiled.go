@@ -107,6 +107,7 @@ type Guard struct {
 	Watch    bool // an atom of a condition made of several; it never fires
 	Kink     bool // a kink of the rates; it fires in either direction and changes nothing
 	Clock    bool // depends on time, params, discretes and modes only
+	Piece    bool // the mode is the number of a piece of a control
 	Compound bool // of a condition made of several atoms, which have guards or clocks of their own
 	Affine   bool // in time and states, between two events
 	Span     source.Span

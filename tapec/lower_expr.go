@@ -208,8 +208,13 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 	if isJump(e.Fn) && l.held && !s.plain && switches(e) && !still(e) {
 		return l.jump(e, s)
 	}
-	if e.Search != nil {
+	switch {
+	case e.Search != nil:
 		return l.search(e.Search, s)
+	case e.Fn.Op == tape.Find:
+		return l.interval(e, s)
+	case e.Fn.Op == tape.Pick:
+		return l.picked(e, s)
 	}
 	switch e.Fn.Class {
 	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic, stdlib.Index:

@@ -102,11 +102,12 @@ func (c *compiler) mode(
 	m := &mode{kind: kind, number: len(c.modes), node: node, s: s, ax: s.axesOf(free), own: own}
 	shape := join(lengths(m.ax), own)
 	name := [...]string{"if", "", "window"}[kind]
-	if call, ok := node.(*typecheck.Call); ok {
+	call, ok := node.(*typecheck.Call)
+	if ok {
 		name = call.Fn.Name
 	}
-	if choice, ok := node.(*typecheck.If); ok && choice.Control != "" {
-		name = choice.Control
+	if ok && call.Control != "" {
+		name = call.Control
 	} else if p := node.Span().Begin(); p.Line > 0 {
 		name += "@" + strconv.Itoa(p.Line)
 	}
@@ -153,6 +154,9 @@ func (l *lowerer) jump(e *typecheck.Call, s scope) array {
 // sign of π on the negative axis.
 func (l *lowerer) level(e *typecheck.Call, s scope) array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
+	if e.Fn.Op == tape.Find {
+		return l.interval(e, s)
+	}
 	x := l.lower(e.Args[0], s)
 	switch e.Fn.Op {
 	default:
@@ -282,8 +286,11 @@ func (c *compiler) guards() *tape.Tape {
 		}
 		l.span = m.Span
 		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&typecheck.UsesState == 0, Span: m.Span}
-		if node, ok := m.node.(*typecheck.If); ok {
+		switch node := m.node.(type) {
+		case *typecheck.If:
 			g.Compound = len(l.parts(node.Cond, m.s)) > 1
+		case *typecheck.Call:
+			g.Piece = node.Control != ""
 		}
 		for _, p := range l.leaves(m) {
 			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g)
@@ -398,6 +405,9 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 	if call.Fn.Op == tape.Mod {
 		below, above := l.above(call, held, m.s), l.above(call, op(tape.Add, held, one), m.s)
 		return [][2]array{{above, op(tape.LessEq, zero, above)}, {op(tape.Neg, below), op(tape.Less, below, zero)}}
+	}
+	if call.Fn.Op == tape.Find {
+		return l.outside(call, held, m.s)
 	}
 	x, now := l.lower(call.Args[0], m.s), l.level(call, m.s)
 	if call.Fn.Op == tape.Sign || call.Fn.Op == tape.Atan2 {

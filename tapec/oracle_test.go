@@ -238,6 +238,21 @@ func (o *oracle) call(e *typecheck.Call, at loops) []float64 {
 	case stdlib.Reduction:
 		return []float64{reduceNaive(e.Fn.Name, args[0])}
 	case stdlib.Structure:
+		switch e.Fn {
+		case stdlib.Interval:
+			n := 0
+			for n < len(args[1]) && args[1][n] <= args[0][0] {
+				n++
+			}
+			return []float64{float64(n)}
+		case stdlib.Pick:
+			n := shapes[0][len(shapes[0])-1]
+			out := make([]float64, len(args[0])/n)
+			for i := range out {
+				out[i] = args[0][i*n+int(args[1][0])]
+			}
+			return out
+		}
 		return structureNaive(e.Fn.Name, args, shapes)
 	}
 	n := e.T.Shape.Size()

@@ -67,33 +67,30 @@ func (c *checker) control(e *entity, grid Expr) {
 // piecewise is the value at q of a function that is constant between the knots, or linear. The last axis of the values
 // is that of the knots.
 //
-// A constant piece begins with its knot. The sum over the jumps that lie behind q needs no order of the knots, so that
-// those which are params may be anywhere. Its conditions end steps and have derivatives by the knots, as any condition
-// of an `if`.
+// A constant piece begins with its knot. The number of the piece ends steps and has derivatives by the knots, as any
+// function that jumps.
 func (b *table1) piecewise(q Expr, control string, linear bool) Expr {
 	m := b.n - 1
 	if linear && len(b.y.Type().Shape) == 1 {
 		return b.through(q, "linear")
 	}
-	first := b.last(1, 0)
 	if linear {
 		t0, t1 := b.part(b.t, 1, m), b.part(b.t, 2, m)
 		w := b.op("/", b.op("-", b.of("max", b.of("min", t1, q), t0), t0), b.op("-", t1, t0))
-		return b.op("+", first, b.times(b.op("-", b.last(2, m), b.last(1, m)), w))
+		return b.op("+", b.last(1, 0), b.times(b.op("-", b.last(2, m), b.last(1, m)), w))
 	}
 	if m == 1 {
-		return first
+		return b.last(1, 0)
 	}
-	cond := b.c.elementwise(stdlib.Operator("<"), b.at, types.Bool, q, b.part(b.t, 2, m-1))
-	behind := seal(&If{
-		Base: at(types.Type{Kind: types.Real, Shape: types.Shape{m - 1}, Unit: units.One}, b.at),
-		Cond: cond, Then: b.num(0), Else: b.num(1), Control: control,
+	piece := seal(&Call{
+		Base: at(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval,
+		Args: []Expr{q, b.part(b.t, 2, m-1)}, Control: control,
 	})
-	jumps := b.op("-", b.last(2, m-1), b.last(1, m-1))
-	if len(b.y.Type().Shape) > 1 {
-		return b.op("+", first, b.times(jumps, behind))
+	t := b.y.Type()
+	if t.Shape = t.Shape[: len(t.Shape)-1 : len(t.Shape)-1]; len(t.Shape) == 0 {
+		t.Shape = nil
 	}
-	return b.op("+", first, b.c.reduction(b.at, stdlib.Find("sum", stdlib.Reduction), b.op("*", jumps, behind)))
+	return seal(&Call{Base: at(t, b.at), Fn: stdlib.Pick, Args: []Expr{b.y, piece}})
 }
 
 // last is the part of the values that begins at lo along their last axis: n of them, or for 0 one without the axis.

@@ -122,19 +122,32 @@ func (c *checker) knots(t Expr, kind string) bool {
 	return true
 }
 
-// mostKnots is up to how many knots that are params are checked before every run.
+// mostKnots is up to how many knots that are params have an assertion each, which says where they do not ascend.
 const mostKnots = 256
 
 // ascend asserts that knots that are params ascend. They belong to what of says.
 func (c *checker) ascend(t Expr, of string) {
 	n := t.Type().Shape[0]
-	if n > mostKnots || c.asserted[t] {
+	if c.asserted[t] {
 		return
 	}
 	if c.asserted == nil {
 		c.asserted = map[Expr]bool{}
 	}
 	c.asserted[t] = true
+	less := func(a, b Expr) Expr {
+		return c.quietly(func() Expr { return c.elementwise(stdlib.Operator("<"), t.Span(), types.Bool, a, b) })
+	}
+	if n > mostKnots {
+		b := &table1{c: c, at: t.Span()}
+		if cond := less(b.part(t, 1, n-1), b.part(t, 2, n-1)); !isBad(cond) {
+			c.model.Asserts = append(c.model.Asserts, &Assert{
+				Cond: cond, Span: t.Span(), Implied: true,
+				Text: fmt.Sprintf("the knots of %s ascend, but not all of them do", of),
+			})
+		}
+		return
+	}
 	one := t.Type()
 	one.Shape = nil
 	knot := func(i int) (Expr, string) {
@@ -148,7 +161,7 @@ func (c *checker) ascend(t Expr, of string) {
 	for i := 1; i < n; i++ {
 		a, first := knot(i)
 		b, second := knot(i + 1)
-		cond := c.quietly(func() Expr { return c.elementwise(stdlib.Operator("<"), t.Span(), types.Bool, a, b) })
+		cond := less(a, b)
 		if isBad(cond) || Static(cond) {
 			continue
 		}

@@ -136,9 +136,10 @@ type (
 	// Eye, ones, grids and random arrays are Consts.
 	Call struct {
 		Base
-		Fn     *stdlib.Func
-		Args   []Expr
-		Search *Search // the same value by a search; nil for none
+		Fn      *stdlib.Func
+		Args    []Expr
+		Search  *Search // the same value by a search; nil for none
+		Control string  // of an Interval: the control whose pieces it numbers; "" for any other
 	}
 
 	// Access is X[subs]. A Sub with At set takes one position: a scalar Int expression of loop
@@ -173,7 +174,6 @@ type (
 		Base
 		Cond, Then, Else Expr
 		Static           bool
-		Control          string // the control whose values it chooses from; "" for any other
 	}
 
 	// Stack is an array literal: its elements along a new first axis, all of one shape.

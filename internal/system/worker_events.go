@@ -16,7 +16,7 @@ func (w *Worker) Guards() []solvers.Guard {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way,
 			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.readsUnknowns(i),
-			Seen: w.peaksSee(i),
+			Seen: w.peaksSee(i), Piece: g.Piece,
 		}
 		switch {
 		case g.Event >= 0:

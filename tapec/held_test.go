@@ -1,0 +1,40 @@
+package tapec
+
+import (
+	"testing"
+
+	"odes.dev/odes/tape"
+)
+
+// TestHeldPieces: the pieces of a control are one mode with two guards, whose work does not grow with them.
+func TestHeldPieces(t *testing.T) {
+	c := try(t, check(t, "held.ode", `
+time t from 0 to T
+param T = 900, s[900] = [i for i in 1:900]
+control u = 1 piecewise constant on grid(0, 900, 901)
+control v = 1 piecewise constant on grid(0, T, 901)
+control w[2] = 1 piecewise constant on s
+state x[2] = 0
+x[i]' = w[i]*u + v - x[i] for i in 1:2
+event high when x[1] > u { x[1] = 0 }
+`))
+	if n := len(c.Modes); n != 3 {
+		t.Errorf("%d modes, want 3", n)
+	}
+	for _, m := range c.Modes {
+		if len(m.Shape) > 0 {
+			t.Errorf("mode %s has shape %v", m.Name, m.Shape)
+		}
+	}
+	if n := len(c.GuardList); n != 7 {
+		t.Errorf("%d guards, want 7", n)
+	}
+	for _, tp := range []*tape.Tape{c.Guards, c.Clocks} {
+		for i, in := range tp.Instrs {
+			v := tape.Value(len(tp.Inputs) + i)
+			if n := tp.Shape(v).Size(); in.Op != tape.Const && n > 10 {
+				t.Errorf("%s: %v of %d elements", tp.Name, in.Op, n)
+			}
+		}
+	}
+}
