@@ -6,7 +6,8 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// TestHeldPieces: the pieces of a control are one mode with two guards, whose work does not grow with them.
+// TestHeldPieces: the pieces of a control that is constant are one mode with two guards. What reads it, or one that is
+// linear, does not grow with the pieces.
 func TestHeldPieces(t *testing.T) {
 	c := try(t, check(t, "held.ode", `
 time t from 0 to T
@@ -14,8 +15,9 @@ param T = 900, s[900] = [i for i in 1:900]
 control u = 1 piecewise constant on grid(0, 900, 901)
 control v = 1 piecewise constant on grid(0, T, 901)
 control w[2] = 1 piecewise constant on s
+control l[2] = 1 piecewise linear on grid(0, 900, 901)
 state x[2] = 0
-x[i]' = w[i]*u + v - x[i] for i in 1:2
+x[i]' = w[i]*u + v + l[i] - x[i] for i in 1:2
 event high when x[1] > u { x[1] = 0 }
 `))
 	if n := len(c.Modes); n != 3 {
@@ -29,10 +31,10 @@ event high when x[1] > u { x[1] = 0 }
 	if n := len(c.GuardList); n != 7 {
 		t.Errorf("%d guards, want 7", n)
 	}
-	for _, tp := range []*tape.Tape{c.Guards, c.Clocks} {
+	for _, tp := range []*tape.Tape{c.Rates, c.Guards, c.Clocks} {
 		for i, in := range tp.Instrs {
 			v := tape.Value(len(tp.Inputs) + i)
-			if n := tp.Shape(v).Size(); in.Op != tape.Const && n > 10 {
+			if n := tp.Shape(v).Size(); in.Op != tape.Const && in.Op != tape.Reshape && n > 10 {
 				t.Errorf("%s: %v of %d elements", tp.Name, in.Op, n)
 			}
 		}

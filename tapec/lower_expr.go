@@ -214,7 +214,7 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 	case e.Fn.Op == tape.Find:
 		return l.interval(e, s)
 	case e.Fn.Op == tape.Pick:
-		return l.picked(e, s)
+		return l.at(e.Args[0], l.lower(e.Args[1], s), s)
 	}
 	switch e.Fn.Class {
 	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic, stdlib.Index:

@@ -31,25 +31,23 @@ func (l *lowerer) outside(e *typecheck.Call, held array, s scope) [][2]array {
 	}
 }
 
-// picked returns the elements that e, a Pick, reads.
-func (l *lowerer) picked(e *typecheck.Call, s scope) array {
-	place := l.lower(e.Args[1], s)
-	shape := shapeOf(e.Args[0])
-	if len(shape) == 1 {
-		return l.at(e.Args[0], place, s)
+// along returns the elements of e, a vector or a matrix, at a place along its last axis; of a vector also at several.
+func (l *lowerer) along(e typecheck.Expr, place array, s scope) array {
+	shape := shapeOf(e)
+	v, last := l.lower(e, s).v, len(shape)-1
+	if last == 0 {
+		return array{v: l.emit().Pick(v, place.v), ax: place.ax, own: place.own}
 	}
-	own := shapeOf(e)
-	rows := make([]float64, own.Size())
+	rows := make([]float64, shape[0])
 	for i := range rows {
-		rows[i] = float64(i * shape[len(shape)-1])
+		rows[i] = float64(i * shape[last])
 	}
+	own := shape[:last]
 	places := l.elementwise(tape.Add, array{v: l.emit().Const(own, rows...), own: own}, place)
-	all := l.reshape(l.lower(e.Args[0], s).v, tape.Shape{shape.Size()})
-	return array{v: l.emit().Pick(all, places.v), ax: places.ax, own: own}
+	return array{v: l.emit().Pick(l.reshape(v, tape.Shape{shape.Size()}), places.v), ax: places.ax, own: own}
 }
 
-// at returns the element of the vector e at a place. Of what is made of vectors element by element, only that element
-// is computed.
+// at is along, but of what is made of vectors element by element, only those elements are computed.
 func (l *lowerer) at(e typecheck.Expr, place array, s scope) array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	switch e := e.(type) {
@@ -72,5 +70,5 @@ func (l *lowerer) at(e typecheck.Expr, place array, s scope) array {
 		}
 		return op(e.Fn.Op, args...)
 	}
-	return array{v: l.emit().Pick(l.lower(e, s).v, place.v), ax: place.ax}
+	return l.along(e, place, s)
 }

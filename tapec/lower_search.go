@@ -15,21 +15,12 @@ func (l *lowerer) search(t *typecheck.Search, s scope) array {
 	}
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	at := array{v: l.emit().Find(l.lower(t.Knots, s).v, q.v), ax: q.ax}
-	var places [4]array
-	for k := range places {
-		places[k] = op(tape.Add, at, l.number(float64(k-1)))
-	}
-	pick := func(e typecheck.Expr) (list [4]array) {
-		v := l.lower(e, s).v
-		for k := range list {
-			list[k] = array{v: l.emit().Pick(v, places[k].v), ax: q.ax}
-		}
-		return list
-	}
-	knots, values := pick(t.Knots), pick(t.Values)
+	around := array{v: l.emit().Const(tape.Shape{4}, -1, 0, 1, 2), own: tape.Shape{4}}
+	places := op(tape.Add, at, around)
+	knots, values := l.apart(l.at(t.Knots, places, s)), l.allAlong(t.Values, places, s)
 	var slopes [4]array
 	if t.Slopes != nil {
-		slopes = pick(t.Slopes)
+		slopes = l.allAlong(t.Slopes, places, s)
 	}
 	one, two, three := l.number(1), l.number(2), l.number(3)
 	sum := values[0]
@@ -51,4 +42,26 @@ func (l *lowerer) search(t *typecheck.Search, s scope) array {
 		sum = op(tape.Add, sum, op(tape.Mul, w, rise))
 	}
 	return sum
+}
+
+// allAlong returns the elements of e, a vector or a matrix, at four places along its last axis. Those of a vector are
+// read at once, so that the transpose of the reading adds to all of e once.
+func (l *lowerer) allAlong(e typecheck.Expr, places array, s scope) (list [4]array) {
+	if len(shapeOf(e)) == 1 {
+		return l.apart(l.along(e, places, s))
+	}
+	for k, place := range l.apart(places) {
+		list[k] = l.along(e, place, s)
+	}
+	return list
+}
+
+// apart returns the four elements of x.
+func (l *lowerer) apart(x array) (list [4]array) {
+	start, one := make([]int, len(x.ax)+1), append(lengths(x.ax), 1)
+	for k := range list {
+		start[len(x.ax)] = k
+		list[k] = array{v: l.reshape(l.emit().Slice(x.v, start, one, nil), lengths(x.ax)), ax: x.ax}
+	}
+	return list
 }

@@ -77,7 +77,7 @@ func (b *table1) piecewise(q Expr, control string, linear bool) Expr {
 	if linear {
 		t0, t1 := b.part(b.t, 1, m), b.part(b.t, 2, m)
 		w := b.op("/", b.op("-", b.of("max", b.of("min", t1, q), t0), t0), b.op("-", t1, t0))
-		return b.op("+", b.last(1, 0), b.times(b.op("-", b.last(2, m), b.last(1, m)), w))
+		return b.searched(b.op("+", b.last(1, 0), b.times(b.op("-", b.last(2, m), b.last(1, m)), w)), q, nil)
 	}
 	if m == 1 {
 		return b.last(1, 0)

@@ -237,6 +237,12 @@ func (b *table1) through(q Expr, kind string) Expr {
 		rise = b.op("*", w, b.op("+", d0, b.op("*", w, b.op("+", c2, b.op("*", w, c3)))))
 	}
 	v := b.op("+", b.elem(b.y, 1), b.c.reduction(b.at, stdlib.Find("sum", stdlib.Reduction), rise))
+	return b.searched(v, q, d)
+}
+
+// searched returns v, a sum over all rows, with a search if the table is long and can be searched. d is nil for a table
+// that is linear.
+func (b *table1) searched(v, q, d Expr) Expr {
 	if call, is := v.(*Call); is && b.n > mostSummed && rises(q) && held(b.t) && held(b.y) {
 		call.Search = &Search{Knots: b.t, Values: b.y, Slopes: d, Time: q}
 	}

@@ -225,7 +225,9 @@ type (
 // Search is a table of many rows, read by a search for the two knots around Time instead of a sum over all rows. The
 // value is constant outside the knots, and between two of them a cubic with these slopes, or linear if there are none.
 type Search struct {
-	Knots, Values, Slopes Expr // [n]; they do not change between two events
+	// They do not change between two events. The last axis is that of the knots; several values share them if there are
+	// no slopes.
+	Knots, Values, Slopes Expr
 	Time                  Expr // an affine function of time that rises at a constant rate
 }
 
