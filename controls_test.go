@@ -1,7 +1,9 @@
 package odes_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,5 +208,49 @@ objective X = final(x)
 `, "adjoint")
 	if err == nil || !strings.Contains(err.Error(), "the knots of a control ascend, but not all of them do") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestControlTimes differentiates the ends of pieces, which do not move with the state: nothing before a piece is gone
+// back through for them.
+func TestControlTimes(t *testing.T) {
+	m, err := odes.Parse("times.ode", `
+time t from 0 to T
+param T = 100
+control u = [sin(i) for i in 1:200] piecewise constant on grid(0, T, 201)
+state x = 0
+x' = u - x
+objective X = final(x)
+event low when x < 0 {}
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := func(times bool) (*odes.Sensitivities, int) {
+		s, err := m.Sensitivities(t.Context(), odes.Options{EventTimes: times})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, s.Stats.VJP
+	}
+	_, least := work(false)
+	s, most := work(true)
+	n := 0
+	for _, e := range s.Events {
+		if e.Kind != "control" {
+			continue
+		}
+		n++
+		still := !slices.ContainsFunc(e.Params[1:], func(x float64) bool { return x != 0 })
+		if want := float64(n) / 200; math.Abs(e.T-100*want) > 1e-12 || math.Abs(e.Params[0]-want) > 1e-15 || !still ||
+			e.Name != fmt.Sprintf("u[%d]", n) {
+			t.Errorf("%v is not at %v", e, 100*want)
+		}
+	}
+	if n != 199 {
+		t.Errorf("%d pieces end, want 199", n)
+	}
+	if most > 30*least {
+		t.Errorf("%d transposes with times of events, %d without", most, least)
 	}
 }

@@ -349,6 +349,14 @@ func (s *sweep) block(ctx context.Context, first int) error {
 				return err
 			}
 			s.pullMark(mk, left, first)
+			if s.settled(mk, first) {
+				if _, _, err := s.read.LoadMark(0, &s.mark); err != nil {
+					return err
+				}
+				s.sys.Enter(s.mark.Dp, s.mark.Mp)
+				s.finish(&s.mark, first)
+				return nil
+			}
 			mk--
 			at = s.markedStep(mk)
 		}
@@ -380,6 +388,19 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		}
 	}
 	return nil
+}
+
+// settled reports whether a block of times of events depends on nothing before mark k, s.mark, which was just pulled:
+// such times do not move with states, as the ends of the pieces of a control.
+func (s *sweep) settled(k, first int) bool {
+	if s.via != transport(s) || first < s.objectives || k >= s.res.Events[first-s.objectives].Mark {
+		return false
+	}
+	return s.mark.Happens() && len(s.owed) == 0 && s.group < 0 && allZero(s.yb) && allZero(s.tb) && allZero(s.db)
+}
+
+func allZero(x []float64) bool {
+	return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 })
 }
 
 // aimed has the derivatives go to the rows from first on.
