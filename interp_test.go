@@ -245,3 +245,56 @@ sens { control = off }
 		}
 	}
 }
+
+// TestInterpPrevious reads tables whose values are held, at the time, at a state and in loops, and compares them with
+// closed forms: of integrals of the table, by its values, its knots and what shifts it.
+func TestInterpPrevious(t *testing.T) {
+	text := `
+time t from 0 to 10
+param lag = 0.7, s[4] = [1, 3.5, 4, 8], y[4] = [2, -1, 3, 0.5], a[2] = [0.5, 0.25]
+const c = interp([1, 3.5, 4, 8], [2, -1, 3, 0.5], 4, kind = previous)
+state x = 0, z = 0, w = 0, v[2] = 0
+z' = 1
+x' = interp(s, y, t - lag, kind = previous)
+w' = interp(s, y, 2*z - 1, kind = previous)
+v[i]' = interp([1, 3.5, 4, 8], y, a[i]*t, kind = previous) for i in 1:2
+objective X = final(x)
+objective W = final(w)
+objective V = final(v[1]) + 10*final(v[2])
+objective S = sum_at([0.5, 4.2, 4.5, 9], interp(s, y, t - lag, kind = previous)) + c
+`
+	want := []struct {
+		value float64
+		d     map[string][]float64
+	}{
+		{2*4.2 - 0.5 + 3*4 + 0.5*1.3, map[string][]float64{
+			"lag": {3 - 4 + 2.5}, "s": {0, 3, -4, 2.5}, "y": {4.2, 0.5, 4, 1.3},
+		}},
+		{2*2.25 - 0.25 + 3*2 + 0.5*5.5, map[string][]float64{
+			"s": {0, 1.5, -2, 1.25}, "y": {2.25, 0.25, 2, 5.5}, "initial(z)": {-1.5},
+		}},
+		{2*7 - 1 + 3*2 + 10*2*10, map[string][]float64{"y": {107, 1, 2, 0}, "a": {(4*4 - 3*3.5) / 0.25, 0}}},
+		{2 - 1 - 1 + 0.5 + 3, map[string][]float64{"y": {1, 2, 0, 1}, "lag": {0}, "s": {0, 0, 0, 0}}},
+	}
+	for _, mode := range []string{"adjoint", "tangent", "complex"} {
+		s, err := sensitivities(t, text, mode, odes.Setting{Key: "sens.trust", Value: "off"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range want {
+			if !near(s.Values[i].Value, w.value, 1e-10) {
+				t.Errorf("%s is %v, want %v", s.Values[i].Name, s.Values[i].Value, w.value)
+			}
+			at := 0
+			for _, v := range s.Variables {
+				for k := range v.Size() {
+					if d, ok := w.d[v.Name]; ok && !near(s.Gradient[i*s.Columns+at], d[k], 1e-9) {
+						t.Errorf("%s: derivative of %s by %s[%d] is %v, want %v", mode, s.Values[i].Name, v.Name, k+1,
+							s.Gradient[i*s.Columns+at], d[k])
+					}
+					at++
+				}
+			}
+		}
+	}
+}

@@ -82,15 +82,27 @@ func (b *table1) piecewise(q Expr, control string, linear bool) Expr {
 	if m == 1 {
 		return b.last(1, 0)
 	}
-	piece := seal(&Call{
-		Base: at(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval,
-		Args: []Expr{q, b.part(b.t, 2, m-1)}, Control: control,
-	})
+	return b.held(q, b.part(b.t, 2, m-1), control)
+}
+
+// held is the value at q of what is constant between ends, with one value more than ends. It belongs to a control if
+// that has a name.
+func (b *table1) held(q, ends Expr, control string) Expr {
+	fold := func(e Expr) Expr {
+		if !Static(e) || len(Free(e)) > 0 {
+			return e
+		}
+		return seal(&Const{Base: at(e.Type(), b.at), Data: Tabulate(e, nil)})
+	}
+	piece := fold(seal(&Call{
+		Base: at(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval, Args: []Expr{q, ends},
+		Control: control,
+	}))
 	t := b.y.Type()
 	if t.Shape = t.Shape[: len(t.Shape)-1 : len(t.Shape)-1]; len(t.Shape) == 0 {
 		t.Shape = nil
 	}
-	return seal(&Call{Base: at(t, b.at), Fn: stdlib.Pick, Args: []Expr{b.y, piece}})
+	return fold(seal(&Call{Base: at(t, b.at), Fn: stdlib.Pick, Args: []Expr{b.y, piece}}))
 }
 
 // last is the part of the values that begins at lo along their last axis: n of them, or for 0 one without the axis.

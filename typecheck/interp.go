@@ -14,9 +14,9 @@ import (
 )
 
 // interpKinds lists the kinds of interpolation.
-var interpKinds = []string{"linear", "spline", "monotone"}
+var interpKinds = []string{"linear", "spline", "monotone", "previous"}
 
-// interp elaborates interp(t, y, q, kind = …). Every kind is written as the first value plus, for
+// interp elaborates interp(t, y, q, kind = …). Every continuous kind is written as the first value plus, for
 // each interval, a polynomial in the part w of the interval that lies below q. This form is
 // constant outside the knots, needs no search, and has kinks only where min and max have them.
 // Where q is an affine function of time, lowering turns these kinks into ends of steps. Long tables
@@ -65,7 +65,12 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 	c.sameUnit("interp", e.Span, t, q)
 	return c.quietly(func() Expr {
 		b := &table1{c: c, at: e.Span, t: t, y: y, n: ts[0]}
-		v := b.through(q, kind)
+		var v Expr
+		if kind == "previous" {
+			v = b.held(q, b.part(t, 2, b.n-1), "")
+		} else {
+			v = b.through(q, kind)
+		}
 		u := y.Type()
 		u.Kind, u.Shape = types.Real, nil
 		return retype(v, u)

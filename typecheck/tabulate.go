@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/types"
@@ -520,6 +521,13 @@ func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
 // structure computes one result dst of a Structure row from the elements x of args.
 func structure(name string, dst []float64, x [][]float64, args []*table) {
 	switch name {
+	case "interval":
+		dst[0] = float64(sort.Search(len(x[1]), func(i int) bool { return x[1][i] > x[0][0] }))
+	case "pick":
+		n := len(x[0]) / len(dst)
+		for i := range dst {
+			dst[i] = x[0][i*n+int(x[1][0])]
+		}
 	case "dot":
 		dst[0] = elem.Dot(x[0], x[1])
 	case "outer":
