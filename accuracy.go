@@ -93,7 +93,7 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 		if err := s.compare(fine, b.share); err != nil {
 			return nil, err
 		}
-		if err := r.inOtherOrder(ctx, s, fine); err != nil {
+		if err := r.apart(ctx, s, fine); err != nil {
 			return nil, err
 		}
 		o.strange, _ = r.strange(b)

@@ -71,33 +71,46 @@ func orders(met []meeting, columns int) (lists [][]meeting, by [][]int) {
 	return lists, by
 }
 
-// inOtherOrder compares s, of which fine is the independent run, with runs in which things that met come in the other
-// order: as they do where a variable is moved a little one way, if they come as in s where it is moved the other way.
-func (r *Runner) inOtherOrder(ctx context.Context, s, fine *Sensitivities) error {
+// apart compares s, of which fine is the independent run, with runs in which things that met come one after the other:
+// as they do where a variable is moved a little one way or the other.
+func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
 	s.meetings, s.unlike = r.allMet(), nil
 	lists, by := orders(s.meetings, s.Columns)
 	if len(lists) == 0 {
 		return nil
 	}
-	if r.reversed == nil {
+	if r.parted == nil {
 		var err error
-		if r.reversed, err = r.twin(); err != nil {
+		if r.parted, err = r.twin(); err != nil {
 			return err
 		}
 	}
 	s.unlike = make([]float64, len(s.Gradient))
 	for i, list := range lists {
-		if err := r.inOrder(ctx, s, fine, list, by[i]); err != nil {
+		if err := r.inOrder(ctx, s, fine, list, by[i], true); err != nil {
+			return err
+		}
+		if !r.parted.mixes() {
+			continue
+		}
+		if err := r.inOrder(ctx, s, fine, list, by[i], false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inOrder does so for these meetings and columns.
-func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meeting, columns []int) error {
-	b := r.reversed
-	b.reverse(met)
+// mixes reports whether what met and comes apart had come in neither order in the run of the result, or may be largest
+// in between in its order.
+func (r *Runner) mixes() bool {
+	return len(r.problem.Peaks) > 0 || r.mixed || slices.ContainsFunc(r.parts, (*Runner).mixes)
+}
+
+// inOrder does so for these meetings and columns, in the order of the run or in the other one.
+func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meeting, columns []int, reversed bool,
+) error {
+	b := r.parted
+	b.part(met, reversed)
 	other, err := b.once(ctx)
 	if !r.keep {
 		b.release()
@@ -114,24 +127,26 @@ func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meet
 		}
 		for _, k := range columns {
 			at := i*s.Columns + k
-			if s.unlike[at] = math.Inf(1); !jumps {
-				s.unlike[at] = math.Abs(fine.Gradient[at] - other.Gradient[at])
+			off := math.Inf(1)
+			if !jumps {
+				off = math.Abs(fine.Gradient[at] - other.Gradient[at])
 			}
+			s.unlike[at] = max(s.unlike[at], off)
 		}
 	}
 	return nil
 }
 
-// reverse has meetings come in the other order from now on.
-func (r *Runner) reverse(met []meeting) {
+// part has what met come apart from now on.
+func (r *Runner) part(met []meeting, reversed bool) {
 	var pairs [][2]solvers.Cause
 	for i := range met {
 		pairs = append(pairs, met[i].Causes)
 	}
-	r.settings.Solver.Reverse = pairs
-	r.solver.Reverse(pairs)
+	r.settings.Solver.Apart, r.settings.Solver.Reversed = pairs, reversed
+	r.solver.Part(pairs, reversed)
 	for _, part := range r.parts {
-		part.reverse(met)
+		part.part(met, reversed)
 	}
 }
 

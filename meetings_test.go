@@ -74,6 +74,42 @@ event b when y > 0.5 at start { x += 1 }
 event dose at T1 { x += A }
 event reads at 1 { y = x }
 objective J = final(y)`, map[string][]string{"J": {"T1"}}},
+		{"what is largest between two doses, in the order of the run", `
+time t from 0 to 2
+param T1 = 1, T2 = 1, A = 1
+state x = 1, y = 1
+x' = -x
+y' = -y
+event dose at T1 { x += A }
+event drain at T2 { x = 0 }
+objective J = max_over(x)
+objective K = max_over(y)`, map[string][]string{"J": {"T1", "T2"}}},
+		{"what is largest between two doses, in the other order", `
+time t from 0 to 2
+param T1 = 1, T2 = 1, A = 1.5
+state x = 1, y = 1
+x' = -x
+y' = -y
+event drain at T1 { x = 0 }
+event dose at T2 { x += A }
+objective J = max_over(x)`, map[string][]string{"J": {"T1", "T2"}}},
+		{"what is largest between two doses of one time", `
+time t from 0 to 2
+param T1 = 1, A = 1
+state x = 1
+x' = -x
+event dose at T1 { x += A }
+event drain at T1 { x = 0 }
+objective J = max_over(x)`, nil},
+		{"a dose at the end, behind an event of the end", `
+time t from 0 to 2
+param T1 = 2, A = 1
+state x = 1, y = 1
+x' = -x
+y' = -y
+event reads at 2 { y = x }
+event dose at T1 { x += A }
+objective J = final(y)`, map[string][]string{"J": {"T1"}}},
 		{"in an experiment", `
 param T1 = 1.2, T2 = 1, A = 1` + three + `
 data D { time = [1.5, 2.5]  v = [1, 2] }

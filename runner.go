@@ -38,13 +38,14 @@ type Runner struct {
 	last *Runner
 	// other makes the independent runs that results are compared with, and share is the part of the error of a result
 	// that they show. careful has derivatives under error control. They are made when they are needed first.
-	// reversed makes them with meetings in the other order.
-	other, careful, reversed *Runner
-	share                    float64
-	met                      []meeting // in the last run
-	opinion                  *opinion  // of the last result; nil for none
-	alone                    bool      // nothing is compared with the runs, so what happened in them is only counted
-	keep                     bool      // what was recorded is read once more, for second derivatives
+	// parted makes them with what meets apart.
+	other, careful, parted *Runner
+	share                  float64
+	met                    []meeting // in the last run
+	mixed                  bool      // solvers.Stats.Mixed of it
+	opinion                *opinion  // of the last result; nil for none
+	alone                  bool      // nothing is compared with the runs, so what happened in them is only counted
+	keep                   bool      // what was recorded is read once more, for second derivatives
 
 	curve curvature
 
@@ -314,7 +315,7 @@ func (r *Runner) Set(set ...Assignment) error {
 			return r.model.experiments[i].wrap(err)
 		}
 	}
-	for _, x := range []*Runner{r.other, r.careful, r.reversed} {
+	for _, x := range []*Runner{r.other, r.careful, r.parted} {
 		if x == nil {
 			continue
 		}
@@ -377,7 +378,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 // release closes the files of the runs that were recorded.
 func (r *Runner) release() {
 	r.trajectory.Close()
-	for _, x := range []*Runner{r.last, r.other, r.careful, r.reversed} {
+	for _, x := range []*Runner{r.last, r.other, r.careful, r.parted} {
 		if x != nil && x != r {
 			x.release()
 		}
@@ -473,7 +474,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		}
 	}
 	ties := r.warnOfDerivatives(stats.Warnings)
-	r.met = r.meetingsOf(stats.Meetings)
+	r.met, r.mixed = r.meetingsOf(stats.Meetings), stats.Mixed
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = Sensitivities{

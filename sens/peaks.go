@@ -408,7 +408,7 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 		}
 		c.looked, c.fired, c.stood = true, false, false
 	} else {
-		c.stand(st, end.Kind == solvers.EndClip && end.Index == 1)
+		c.stand(st, end)
 	}
 	c.fresh = end.Kind != solvers.EndFree
 	c.step++
@@ -416,13 +416,17 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 
 // stand looks at a step of length zero, between two things that happen at the same time. What is largest there moves
 // with the second of them where the expression would rise in between, or where that is the end of the run, and with the
-// first where it would fall.
-func (c *peakFinder) stand(st *solvers.Step, last bool) {
+// first where it would fall. What is larger in between counts where they come one after the other.
+func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
+	last := end.Kind == solvers.EndClip && end.Index == 1
 	c.method.InterpolateSlope(c.sys, st, 0, c.y, c.yd)
 	c.obj.Heights(st.T, c.y, c.at)
 	c.obj.Slopes(st.T, c.y, c.yd, c.atd)
 	for j, v := range c.at {
 		top, rises := &c.tops[j], c.atd[j] > 0
+		if end.Between && top.some && v > top.Value+float64(0x1p-40*math.Abs(v)) {
+			c.propose(j, 1, st.T1, v)
+		}
 		before := top.some && top.share == 0 && st.T-top.T <= float64(0x1p-48*math.Abs(st.T))
 		if before && (rises && !c.fired || last) && math.Abs(v-top.Value) <= float64(0x1p-48*math.Abs(v)) {
 			if c.fired && len(top.dosed) < mostTies {

@@ -22,7 +22,7 @@ type member struct {
 	scale    float64 // of a guard's values within the tolerance of its root
 	priority float64
 	depth    int // 0 for what time or the flow made happen, and one more than what set it off otherwise
-	party    int // to a meeting, where those are looked for
+	party    int // to a meeting, where those are looked for; with Options.Apart, its place in their order
 }
 
 // groupState is the part of a Solver that handles what happens at one time.
@@ -34,7 +34,7 @@ type groupState struct {
 	jumped      bool     // a body of the group has been applied
 	sites       []member // observations, after everything else
 	parties     []member // of a meeting, the first of each
-	early       []member // observations that come before everything else, with Options.Reverse
+	party       int      // that happens
 	modeChanges []modeChange
 	end         member
 	ends        bool
@@ -92,9 +92,8 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.sight.until = math.Inf(-1)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
-	s.early = s.early[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
-	s.jumped, s.depth, s.already = false, 0, s.stats.Events
+	s.jumped, s.depth, s.already, s.party = false, 0, s.stats.Events, 0
 	s.sched.group++
 	s.due(t + tol)
 	for _, i := range s.starting {
@@ -121,9 +120,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	stopped, bounds := false, s.boundsOf()
 	fired := s.stats.Events + s.stats.Switches
-	if err := s.observe(s.early, false, &pending); err != nil {
-		return err
-	}
+	read := 0 // observations
 	for round := 0; len(s.wave) > 0; round++ {
 		for i := 0; i < len(s.wave); i++ {
 			if s.jumped && s.varies {
@@ -144,6 +141,11 @@ func (s *Solver) meet(pending bool) error {
 				}
 			}
 			m := &s.wave[i] // up to the end of the body
+			for ; len(s.opts.Apart) > 0 && read < len(s.sites) && s.sites[read].party < m.party; read++ {
+				if err := s.observe(s.sites[read:read+1], &pending); err != nil {
+					return err
+				}
+			}
 			if s.depth = m.depth + 1; s.depth+4 > s.opts.MaxCascade && len(s.names) < manyNames {
 				s.names = append(s.names, s.memberName(m))
 			}
@@ -221,7 +223,7 @@ func (s *Solver) meet(pending bool) error {
 		s.besideGroup(stopped)
 		s.atGroup(bounds, pending)
 	}
-	if err := s.observe(s.sites, s.jumped, &pending); err != nil {
+	if err := s.observe(s.sites[read:], &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
@@ -258,7 +260,7 @@ func (s *Solver) due(t float64) {
 			return
 		}
 		in := s.sched.list[i]
-		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i), depth: s.depth}
+		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i), depth: s.depth, party: s.party}
 		switch in.Kind {
 		case InstantEnd:
 			s.end, s.ends = m, true
@@ -353,7 +355,7 @@ func (s *Solver) slides(i int) float64 {
 // join adds guard i to the wave.
 func (s *Solver) join(i int, caused bool, scale float64) {
 	g := s.guards[i]
-	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth}
+	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth, party: s.party}
 	if g.Event < 0 {
 		m.kind, m.priority = MarkMode, math.Inf(-1)
 	} else {
@@ -416,11 +418,11 @@ func (s *Solver) lot(f Firing) uint64 {
 }
 
 // order sorts the wave from member i on: events by priority, then by lot or by file and element; then modes; then
-// remodes. With Options.Reverse, parties to a meeting come one after the other, the last one first.
+// remodes. With Options.Apart, parties to a meeting come one after the other.
 func (s *Solver) order(i int) {
 	slices.SortStableFunc(s.wave[i:], func(a, b member) int {
-		if len(s.opts.Reverse) > 0 && a.party != b.party {
-			return cmp.Compare(b.party, a.party)
+		if len(s.opts.Apart) > 0 && a.party != b.party {
+			return cmp.Compare(a.party, b.party)
 		}
 		if a.kind != b.kind {
 			return cmp.Compare(a.kind, b.kind)
@@ -435,6 +437,9 @@ func (s *Solver) order(i int) {
 			cmp.Compare(a.guard, b.guard))
 	})
 	slices.SortStableFunc(s.sites, func(a, b member) int {
+		if len(s.opts.Apart) > 0 && a.party != b.party {
+			return cmp.Compare(a.party, b.party)
+		}
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.instant, b.instant))
 	})
 }
@@ -462,6 +467,9 @@ func (s *Solver) until(m *member, pending *bool) error {
 	e := End{Kind: EndRoot, Index: m.guard}
 	if m.instant >= 0 {
 		e = End{Kind: EndClip, Index: m.instant, Nth: m.nth, Here: m.here}
+	}
+	if len(s.opts.Apart) > 0 && m.party != s.party {
+		e.Between, s.party = !*pending, m.party
 	}
 	if *pending {
 		*pending = false
@@ -698,7 +706,7 @@ func (s *Solver) band(m *member) {
 }
 
 // observe reads sites of a group.
-func (s *Solver) observe(sites []member, jumped bool, pending *bool) error {
+func (s *Solver) observe(sites []member, pending *bool) error {
 	for i := range sites {
 		m := &sites[i]
 		if s.warns() {
@@ -711,7 +719,7 @@ func (s *Solver) observe(sites []member, jumped bool, pending *bool) error {
 		s.lastRead, s.lastSite = s.t, m.instant
 		s.mark = Mark{Kind: MarkSite, T: s.t, Guard: -1, Instant: m.instant}
 		y, d := s.y, s.d
-		if jumped {
+		if s.jumped {
 			y, d = s.yg, s.dg
 		}
 		if err := s.emit(y, d, s.m); err != nil {

@@ -7,13 +7,13 @@ import "slices"
 const mostMeetings, mostParties = 64, 8
 
 // meetings finds the parties to the meeting at (t, y): what may come at other times than the rest of the group, and
-// moves as one. It notes which meet, and with Options.Reverse has them come in the other order.
+// moves as one. It notes which meet, or has them come apart with Options.Apart.
 func (s *Solver) meetings(t float64, y []float64) {
 	n := len(s.wave) + len(s.sites)
 	if s.ends {
 		n++
 	}
-	if n < 2 || !s.opts.Meetings && len(s.opts.Reverse) == 0 {
+	if n < 2 || !s.opts.Meetings && len(s.opts.Apart) == 0 {
 		return
 	}
 	s.parties = s.parties[:0]
@@ -21,8 +21,8 @@ func (s *Solver) meetings(t float64, y []float64) {
 	if len(s.parties) < 2 {
 		return
 	}
-	if len(s.opts.Reverse) > 0 {
-		s.reverse()
+	if len(s.opts.Apart) > 0 {
+		s.arrange()
 		return
 	}
 	for j := range s.parties {
@@ -44,8 +44,10 @@ func (s *Solver) inGroup(f func(m *member)) {
 	}
 }
 
-// Reverse sets Options.Reverse for the runs to come.
-func (s *Solver) Reverse(pairs [][2]Cause) { s.opts.Reverse = pairs }
+// Part sets Options.Apart and Options.Reversed for the runs to come.
+func (s *Solver) Part(pairs [][2]Cause, reversed bool) {
+	s.opts.Apart, s.opts.Reversed = pairs, reversed
+}
 
 // joinParty finds the party of m. What a jump made happen has no time of its own.
 func (s *Solver) joinParty(m *member, t float64, y []float64) {
@@ -101,39 +103,44 @@ func (s *Solver) partyName(m *member) string {
 	return s.memberName(m)
 }
 
-// reverse has the parties come in the other order, where Options.Reverse has pairs of them. Those of which it does not
-// have the pair stay together. What is then behind the end does not happen. Observations that come with an event are
-// read after all events, as ever; others come before these.
-func (s *Solver) reverse() {
+// arrange has the parties come one after another, where Options.Apart has pairs of them. Those of which it does not have
+// the pair stay together. What is then behind the end does not happen. Observations that stay with an event are read
+// after it, as ever.
+func (s *Solver) arrange() {
 	with := make([]int, len(s.parties)) // the first party that each stays with
 	for j := range with {
 		with[j] = j
 		for i := range j {
-			if with[i] == i && !slices.Contains(s.opts.Reverse, s.causesOf(i, j)) {
+			if with[i] == i && !slices.Contains(s.opts.Apart, s.causesOf(i, j)) {
 				with[j] = i
 				break
 			}
 		}
 	}
-	last := 0
+	last, sorted, before := 0, true, 0
 	s.inGroup(func(m *member) {
 		m.party = with[m.party]
 		last = max(last, m.party)
 	})
-	switch {
-	case last == 0: // there is no such pair
-	case s.ends:
+	if last == 0 { // there is no such pair
+		return
+	}
+	end, first := s.end.party, last+1
+	s.inGroup(func(m *member) {
+		switch {
+		case s.ends && m.party == end:
+			m.party = last + 1
+		case s.opts.Reversed:
+			m.party = last - m.party
+		}
+		sorted, before = sorted && m.party >= before, m.party
+		first = min(first, m.party)
+	})
+	s.party = first
+	s.stats.Mixed = s.stats.Mixed || !sorted
+	if s.ends && s.opts.Reversed {
 		behind := func(m member) bool { return m.party != s.end.party }
 		s.wave, s.sites = slices.DeleteFunc(s.wave, behind), slices.DeleteFunc(s.sites, behind)
-	default:
-		s.order(0)
-		s.sites = slices.DeleteFunc(s.sites, func(site member) bool {
-			beside := func(m member) bool { return m.party == site.party }
-			early := len(s.wave) > 0 && !slices.ContainsFunc(s.wave, beside)
-			if early {
-				s.early = append(s.early, site)
-			}
-			return early
-		})
 	}
+	s.order(0)
 }

@@ -55,9 +55,10 @@ type Options struct {
 	Seed     uint64
 	// Meetings asks for Stats.Meetings.
 	Meetings bool
-	// Reverse has these causes, of Stats.Meetings, come in the other order where they meet: as in a run of params that
-	// are a little different.
-	Reverse [][2]Cause
+	// Apart has these causes, of Stats.Meetings, come one after another where they meet, as in a run of params that are
+	// a little different. With Reversed, they come in the other order.
+	Apart    [][2]Cause
+	Reversed bool
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
 	Memory int64
 }
@@ -150,6 +151,7 @@ type Stats struct {
 	// Meetings are pairs of causes that came at one time, and may come at others. In the other order, the result may be
 	// another one.
 	Meetings []Meeting
+	Mixed    bool    // with Options.Apart, what comes one after another came mixed before
 	T        float64 // where the run ended
 	Stopped  bool    // an event ended it before tf
 	By       string  // that event

@@ -131,10 +131,11 @@ type stepRecord struct {
 	kind     EndKind
 	member   uint8 // of the method
 	here     bool  // of its end
+	between  bool  // likewise
 }
 
 func (r *stepRecord) end() End {
-	return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth), Here: r.here}
+	return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth), Here: r.here, Between: r.between}
 }
 
 // records are the steps of a run. A run without stages may have many millions of them, and is then packed: of a step
@@ -170,6 +171,7 @@ type oddStep struct {
 	kind       EndKind
 	member     uint8
 	here       bool
+	between    bool
 }
 
 // clear forgets all steps. Those of the next run are packed if these were.
@@ -243,7 +245,7 @@ func (s *records) put(r *stepRecord, i int) {
 		return
 	}
 	b.odds |= 1 << k
-	s.odd.add(oddStep{r.t1, r.index, r.nth, r.kind, r.member, r.here})
+	s.odd.add(oddStep{r.t1, r.index, r.nth, r.kind, r.member, r.here, r.between})
 }
 
 // length returns the length of step i.
@@ -272,7 +274,7 @@ func (s *records) end(i int) End {
 		return End{Kind: EndFree}
 	}
 	o := s.odd.at(int(b.firstOdd) + bits.OnesCount16(b.odds&(1<<k-1)))
-	return End{Kind: o.kind, Index: int(o.index), Nth: int(o.nth), Here: o.here}
+	return End{Kind: o.kind, Index: int(o.index), Nth: int(o.nth), Here: o.here, Between: o.between}
 }
 
 // at returns step i. spans are those of the run; without them, the record lacks its span.
@@ -299,7 +301,7 @@ func (s *records) at(i int, spans *list[span]) stepRecord {
 			t = at
 		}
 		r.t, r.t1, r.index, r.nth = t, o.t1, o.index, o.nth
-		r.kind, r.member, r.here = o.kind, o.member, o.here
+		r.kind, r.member, r.here, r.between = o.kind, o.member, o.here, o.between
 	} else {
 		r.t, r.t1, r.kind, r.member = t, t+r.h, EndFree, b.member
 	}

@@ -25,7 +25,7 @@ func TestRecordsPacked(t *testing.T) {
 		case 0:
 			s.kind, s.index, s.nth, s.t1 = EndRoot, r.Int32N(5), r.Int32N(9), s.t1*(1+1e-15)
 		case 1:
-			s.kind, s.h, s.t1 = EndClip, 0, s.t
+			s.kind, s.h, s.t1, s.between = EndClip, 0, s.t, r.IntN(2) == 0
 		case 2:
 			s.member = 1
 		case 3: // events that count as one happen at the last

@@ -18,6 +18,8 @@ type End struct {
 	// Here tells that the time of the instant was set at this very time: a step of length zero ends there, by the
 	// discretes that are current, not by those before the group of events.
 	Here bool
+	// Between tells that the step has length zero and, with Options.Apart, lies between what came one after another.
+	Between bool
 }
 
 // MarkKind says what a mark marks.
