@@ -49,7 +49,7 @@ func (w *Worker) strays(i int) bool {
 func (w *Worker) wanders(i int) bool {
 	in := &w.model.Compiled.InstantList[i]
 	events := w.model.Checked.Events
-	if in.Kind != tapec.Fire {
+	if in.Kind != tapec.Fire && in.Kind != tapec.Every {
 		return false
 	}
 	if !in.Pending {
