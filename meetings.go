@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
@@ -28,6 +29,35 @@ func (r *Runner) meetingsOf(list []solvers.Meeting) (found []meeting) {
 	return found
 }
 
+// foldsOfTies returns what ties of a run fold. About open ones, runs with the causes in either order decide: those of
+// two times of their own that met in the run. What conditions do depends on what happened before, in other ways as well.
+func (r *Runner) foldsOfTies(list []solvers.Meeting) (firm, open []system.Fold) {
+	for i := range list {
+		t := &list[i]
+		folds := r.worker.Folds(list[i:i+1], r.places, r.columns)
+		met := slices.IndexFunc(r.met, func(m meeting) bool {
+			a, b := m.Causes[0], m.Causes[1]
+			return t.Causes == m.Causes || t.Causes == [2]solvers.Cause{b, a}
+		})
+		timed := t.Many == nil && !t.Soon && r.worker.Timed(t.Causes[0]) && r.worker.Timed(t.Causes[1])
+		if !timed || met < 0 || len(folds) == 0 {
+			firm = append(firm, folds...)
+			continue
+		}
+		moves := make([]bool, r.columns)
+		folds[0].Mark(moves, true)
+		for k, by := range r.met[met].columns {
+			moves[k] = moves[k] && !by
+		}
+		if slices.Contains(moves, true) {
+			firm = append(firm, folds...)
+		} else {
+			open = append(open, folds...)
+		}
+	}
+	return firm, open
+}
+
 // allMet returns the meetings of the last run and of its experiments.
 func (r *Runner) allMet() []meeting {
 	list := slices.Clone(r.met)
@@ -41,8 +71,8 @@ func (r *Runner) allMet() []meeting {
 const mostOrders = 6
 
 // orders returns lists of meetings that come apart together, with the columns that move all of each list and nothing
-// else. The last one may have those of several lists.
-func orders(met []meeting, columns int) (lists [][]meeting, by [][]int) {
+// else. The last one may have those of several lists, as mixed tells.
+func orders(met []meeting, columns int) (lists [][]meeting, by [][]int, mixed bool) {
 	index := map[string]int{}
 	for k := range columns {
 		var list []meeting
@@ -62,20 +92,20 @@ func orders(met []meeting, columns int) (lists [][]meeting, by [][]int) {
 			i = len(lists)
 			lists, by = append(lists, list), append(by, nil)
 		default:
-			i = len(lists) - 1
+			i, mixed = len(lists)-1, true
 			lists[i] = append(lists[i], list...)
 		}
 		index[string(key)] = i
 		by[i] = append(by[i], k)
 	}
-	return lists, by
+	return lists, by, mixed
 }
 
 // apart compares s, of which fine is the independent run, with runs in which things that met come one after the other:
 // as they do where a variable is moved a little one way or the other.
 func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
-	s.meetings, s.unlike = r.allMet(), nil
-	lists, by := orders(s.meetings, s.Columns)
+	s.meetings, s.unlike, s.settled = r.allMet(), nil, nil
+	lists, by, mixed := orders(s.meetings, s.Columns)
 	if len(lists) == 0 {
 		return nil
 	}
@@ -85,10 +115,15 @@ func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
 			return err
 		}
 	}
-	s.unlike = make([]float64, len(s.Gradient))
+	s.unlike, s.settled = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
 	for i, list := range lists {
 		if err := r.inOrder(ctx, s, fine, list, by[i], true); err != nil {
 			return err
+		}
+		if !r.parted.severs() && !(mixed && i == len(lists)-1) {
+			for _, k := range by[i] {
+				s.settled[k] = true
+			}
 		}
 		if !r.parted.mixes() {
 			continue
@@ -105,6 +140,9 @@ func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
 func (r *Runner) mixes() bool {
 	return len(r.problem.Peaks) > 0 || r.mixed || slices.ContainsFunc(r.parts, (*Runner).mixes)
 }
+
+// severs reports whether more than two parts of a meeting came one after another, which may come in further orders.
+func (r *Runner) severs() bool { return r.severed || slices.ContainsFunc(r.parts, (*Runner).severs) }
 
 // inOrder does so for these meetings and columns, in the order of the run or in the other one.
 func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meeting, columns []int, reversed bool,

@@ -110,6 +110,37 @@ y' = -y
 event reads at 2 { y = x }
 event dose at T1 { x += A }
 objective J = final(y)`, map[string][]string{"J": {"T1"}}},
+		{"samples of which one comes at the end", `
+time t from 0 to 2
+param Ts = 0.5, k = 1
+discrete u = 0
+state x = 1
+x' = -k*u
+event sample every Ts { u = x }
+objective J = final(x)
+objective K = integral(x)`, map[string][]string{"J": {"Ts"}}},
+		{"a periodic event from a discrete that a body sets", `
+time t from 0 to 3
+param T2 = 1, A = 1
+discrete n = T2
+state x = 1, y = 1, z = 1, w = 0
+x' = -x
+y' = -y
+z' = -z
+w' = 0
+event reads at 1 { y = x  n = z + 5 }
+event counts at 1 { w += 1 }
+event dose every 5 from n { x += A }
+objective J = final(y)`, map[string][]string{"J": {"T2"}}},
+		{"an event behind a delay of 0", `
+time t from 0 to 3
+param tau = 1, lag = 0, A = 1
+state x = 1, y = 2
+x' = -x
+y' = -y
+event dose at 1 { x += A }
+event turn when t >= tau, delay = lag { x = y }
+objective J = at_event(dose, pre(x))`, map[string][]string{"J": {"tau"}}},
 		{"in an experiment", `
 param T1 = 1.2, T2 = 1, A = 1` + three + `
 data D { time = [1.5, 2.5]  v = [1, 2] }

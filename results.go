@@ -194,6 +194,7 @@ type Sensitivities struct {
 	told     []solvers.Warning // of the run
 	unlike   []float64         // how far derivatives are from those with meetings in the other order; nil for none
 	parted   []bool            // columns by which some are too far; nil for none
+	settled  []bool            // columns of which unlike tells all that meetings do; nil for none
 	held     []bool            // values that read a largest value which is held for a while; nil for none
 	Settings RunSettings
 	Stats    RunStats
@@ -399,10 +400,14 @@ type sides struct {
 	bent     []bool // derivatives that may be others on the other side, also where they are zero; or nil
 	curved   []bool // where bent is not nil: those by which second derivatives may jump
 	reached  []bool // where bent is not nil: derivatives by what the value depends on
+	// Of sided and bent, those that are so by more than meetings that runs in both orders decide about.
+	firmlySided, firmlyBent []bool
 }
 
 // lists are all that tell of single derivatives.
-func (s *sides) lists() [4]*[]bool { return [4]*[]bool{&s.sided, &s.bent, &s.curved, &s.reached} }
+func (s *sides) lists() [6]*[]bool {
+	return [6]*[]bool{&s.sided, &s.bent, &s.curved, &s.reached, &s.firmlySided, &s.firmlyBent}
+}
 
 // join adds what o says of row k to row i of s, of so many columns. s has all n rows.
 func (s *sides) join(i int, o *sides, k, columns, n int) {

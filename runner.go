@@ -42,7 +42,7 @@ type Runner struct {
 	other, careful, parted *Runner
 	share                  float64
 	met                    []meeting // in the last run
-	mixed                  bool      // solvers.Stats.Mixed of it
+	mixed, severed         bool      // as solvers.Stats of it tells
 	opinion                *opinion  // of the last result; nil for none
 	alone                  bool      // nothing is compared with the runs, so what happened in them is only counted
 	keep                   bool      // what was recorded is read once more, for second derivatives
@@ -474,7 +474,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		}
 	}
 	ties := r.warnOfDerivatives(stats.Warnings)
-	r.met, r.mixed = r.meetingsOf(stats.Meetings), stats.Mixed
+	r.met, r.mixed, r.severed = r.meetingsOf(stats.Meetings), stats.Mixed, stats.Severed
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = Sensitivities{
@@ -514,16 +514,17 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		located += ties
 	}
 	out.allSided = doubts(out.Warnings)-located > ofRun
-	r.addSides(out, append(kinks, r.worker.Folds(stats.Ties, r.places, r.columns)...))
+	firm, open := r.foldsOfTies(stats.Ties)
+	r.addSides(out, append(kinks, firm...), open)
 	return out, nil
 }
 
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
-// jump. Of values that read totals, experiments have noted that.
-func (r *Runner) addSides(out *Sensitivities, folds []system.Fold) {
-	if len(folds) > 0 {
-		r.foldsOf(out, folds)
+// jump. Of values that read totals, experiments have noted that. About open folds, runs in both orders may decide.
+func (r *Runner) addSides(out *Sensitivities, firm, open []system.Fold) {
+	if len(firm)+len(open) > 0 {
+		r.foldsOf(out, append(firm, open...), len(firm))
 	}
 	if len(r.parts) == 0 {
 		return
@@ -538,14 +539,15 @@ func (r *Runner) addSides(out *Sensitivities, folds []system.Fold) {
 	}
 }
 
-// foldsOf does so for the folds of the run itself.
-func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold) {
+// foldsOf does so for the folds of the run itself, of which the first are firm.
+func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
 	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns
-	out.sided = make([]bool, n)
-	if !many {
-		out.bent, out.curved, out.reached = make([]bool, n), make([]bool, n), make([]bool, n)
+	for _, list := range out.lists() {
+		if !many || list == &out.sided || list == &out.firmlySided {
+			*list = make([]bool, n)
+		}
 	}
 	for i, o := range r.objectives {
 		at := i * r.columns
@@ -563,8 +565,15 @@ func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold) {
 				continue
 			}
 			f.Mark(row(out.sided), false)
-			if !many {
-				f.Mark(row(out.bent), false)
+			if j < firm {
+				f.Mark(row(out.firmlySided), false)
+			}
+			if many {
+				continue
+			}
+			f.Mark(row(out.bent), false)
+			if j < firm {
+				f.Mark(row(out.firmlyBent), false)
 			}
 		}
 		if many {
@@ -573,6 +582,7 @@ func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold) {
 		copy(row(out.reached), r.worker.Reaches(o.row, r.places, r.columns))
 		for k, reached := range row(out.reached) {
 			out.bent[at+k] = out.bent[at+k] && reached
+			out.firmlyBent[at+k] = out.firmlyBent[at+k] && reached
 			out.curved[at+k] = (out.curved[at+k] || out.bent[at+k]) && reached
 		}
 	}

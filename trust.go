@@ -277,11 +277,17 @@ func (s *Sensitivities) doubtBy(k int, t Trust) {
 	}
 }
 
-// oneSided makes derivatives loose that are those of one side: by what moves the two causes of a tie apart.
+// oneSided makes derivatives loose that are those of one side: by what moves the two causes of a tie apart, if no other
+// run decides about that.
 func (s *Sensitivities) oneSided(i int) {
 	at := i * s.Columns
 	for k, x := range s.Gradient[at : at+s.Columns] {
-		if s.isSided(i, k) && x != 0 || x == 0 && s.isBent(i, k) {
+		sided, bent := s.isSided(i, k), s.isBent(i, k)
+		if s.settled != nil && s.settled[k] && s.firmlySided != nil {
+			sided = s.allSided || s.firmlySided[at+k]
+			bent = s.firmlyBent != nil && s.firmlyBent[at+k]
+		}
+		if sided && x != 0 || x == 0 && bent {
 			s.Trusts[at+k] = max(s.Trusts[at+k], Loose)
 		}
 	}

@@ -35,6 +35,7 @@ type groupState struct {
 	sites       []member // observations, after everything else
 	parties     []member // of a meeting, the first of each
 	party       int      // that happens
+	later       []member // with Options.Apart, of parties that come after it
 	modeChanges []modeChange
 	end         member
 	ends        bool
@@ -94,6 +95,7 @@ func (s *Solver) meet(pending bool) error {
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
 	s.jumped, s.depth, s.already, s.party = false, 0, s.stats.Events, 0
+	s.later = s.later[:0]
 	s.sched.group++
 	s.due(t + tol)
 	for _, i := range s.starting {
@@ -131,14 +133,10 @@ func (s *Solver) meet(pending bool) error {
 				s.held[j] = false
 			}
 			for j := i + 1; j < len(s.wave); j++ {
-				switch later := &s.wave[j]; later.kind {
-				case MarkMode:
-					s.held[s.guards[later.guard].Mode] = true
-				case MarkRemode:
-					for _, k := range s.sched.list[later.instant].Modes {
-						s.held[k] = true
-					}
-				}
+				s.hold(&s.wave[j])
+			}
+			for j := range s.later {
+				s.hold(&s.later[j])
 			}
 			m := &s.wave[i] // up to the end of the body
 			for ; len(s.opts.Apart) > 0 && read < len(s.sites) && s.sites[read].party < m.party; read++ {
@@ -216,6 +214,9 @@ func (s *Solver) meet(pending bool) error {
 				return err
 			}
 		}
+		if len(s.wave) == 0 {
+			s.nextParty()
+		}
 		s.rank(0, s.t, s.y)
 		s.order(0)
 	}
@@ -250,6 +251,18 @@ func (s *Solver) meet(pending bool) error {
 		s.ctl.Reset(s.info)
 	}
 	return nil
+}
+
+// hold keeps the modes as they are that m changes later.
+func (s *Solver) hold(m *member) {
+	switch m.kind {
+	case MarkMode:
+		s.held[s.guards[m.guard].Mode] = true
+	case MarkRemode:
+		for _, k := range s.sched.list[m.instant].Modes {
+			s.held[k] = true
+		}
+	}
 }
 
 // due adds the instants up to t.
@@ -660,7 +673,7 @@ func (s *Solver) rearm() error {
 			return s.badGuard(i, nil)
 		}
 		switch {
-		case a.dead || g.Watch:
+		case a.dead || g.Watch || s.comes(i):
 		case a.spent && g.Crossing:
 			if math.Abs(s.rho[i]) > a.band {
 				*a = arming{on: true, side: sign(s.rho[i]), from: -1}

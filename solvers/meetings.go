@@ -126,6 +126,7 @@ func (s *Solver) arrange() {
 		return
 	}
 	end, first := s.end.party, last+1
+	apart := map[int]bool{}
 	s.inGroup(func(m *member) {
 		switch {
 		case s.ends && m.party == end:
@@ -135,12 +136,30 @@ func (s *Solver) arrange() {
 		}
 		sorted, before = sorted && m.party >= before, m.party
 		first = min(first, m.party)
+		apart[m.party] = true
 	})
-	s.party = first
+	s.party, s.stats.Severed = first, s.stats.Severed || len(apart) > 2
 	s.stats.Mixed = s.stats.Mixed || !sorted
 	if s.ends && s.opts.Reversed {
 		behind := func(m member) bool { return m.party != s.end.party }
 		s.wave, s.sites = slices.DeleteFunc(s.wave, behind), slices.DeleteFunc(s.sites, behind)
 	}
 	s.order(0)
+	s.later, s.wave = append(s.later, s.wave...), s.wave[:0]
+	s.nextParty()
+}
+
+// nextParty has the next party come, now that what the one before set off is over.
+func (s *Solver) nextParty() {
+	n := 0
+	for n < len(s.later) && s.later[n].party == s.later[0].party {
+		n++
+	}
+	s.wave = append(s.wave, s.later[:n]...)
+	s.later = slices.Delete(s.later, 0, n)
+}
+
+// comes reports whether guard i is that of a party that is still to come.
+func (s *Solver) comes(i int) bool {
+	return slices.ContainsFunc(s.later, func(m member) bool { return m.guard == i })
 }

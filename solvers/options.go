@@ -152,6 +152,7 @@ type Stats struct {
 	// another one.
 	Meetings []Meeting
 	Mixed    bool    // with Options.Apart, what comes one after another came mixed before
+	Severed  bool    // and there are more than two at one time
 	T        float64 // where the run ended
 	Stopped  bool    // an event ended it before tf
 	By       string  // that event
@@ -221,6 +222,7 @@ type Meeting struct {
 	Causes  [2]Cause  // Nth is 0
 	Names   [2]string // of the causes, in Stats.Meetings
 	Many    *Junction // of conditions, instead of two causes; nil for none
+	Soon    bool      // one comes soon after the other, or has done so
 	T       float64
 	Y, D, M []float64
 }

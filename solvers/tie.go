@@ -72,18 +72,20 @@ func (s *Solver) tied(w Warning, a, b Cause) { s.tiedIn(s.m, w, a, b) }
 func (s *Solver) tiedIn(m []float64, w Warning, a, b Cause) {
 	w.Instant = -1
 	s.warn(w)
-	s.noteTie(m, w.T, a, b)
+	s.noteTie(m, w, a, b)
 }
 
 // noteTie notes that a and b come at one time.
-func (s *Solver) noteTie(m []float64, t float64, a, b Cause) {
+func (s *Solver) noteTie(m []float64, w Warning, a, b Cause) {
 	a.Nth, b.Nth = 0, 0 // so that there are not too many
-	both := [2]Cause{a, b}
-	if !slices.ContainsFunc(s.stats.Ties, func(t Meeting) bool { return t.Causes == both }) {
-		s.stats.Ties = append(s.stats.Ties, Meeting{
-			Causes: both, T: t, Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(m),
-		})
+	both, soon := [2]Cause{a, b}, w.Value != 0
+	if i := slices.IndexFunc(s.stats.Ties, func(t Meeting) bool { return t.Causes == both }); i >= 0 {
+		s.stats.Ties[i].Soon = s.stats.Ties[i].Soon || soon
+		return
 	}
+	s.stats.Ties = append(s.stats.Ties, Meeting{
+		Causes: both, Soon: soon, T: w.T, Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(m),
+	})
 }
 
 // apart reports whether a and b can come at different times.
@@ -145,7 +147,7 @@ func (b *beside) meets(i int, w Warning) {
 	}
 	e := &b.fired[i]
 	if slices.Contains(b.told, e.firing.Event) {
-		b.s.noteTie(b.s.m, w.T, e.cause(), b.to)
+		b.s.noteTie(b.s.m, w, e.cause(), b.to)
 		return
 	}
 	b.told = append(b.told, e.firing.Event)

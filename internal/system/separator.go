@@ -44,6 +44,28 @@ func (w *Worker) strays(i int) bool {
 	})
 }
 
+// Timed reports whether a cause comes at a time, or when a condition changes that reads nothing but time, params, and
+// discretes that no body sets.
+func (w *Worker) Timed(c solvers.Cause) bool {
+	return c.Guard < 0 || !slices.ContainsFunc(inputsOf(w.model.Compiled.Guards, tapec.Margins.Name(), c.Guard),
+		func(n tapec.Name) bool {
+			switch n.Role {
+			case tapec.Time, tapec.Param:
+				return false
+			case tapec.Discrete:
+				return w.model.assigns(n.Of)
+			}
+			return true
+		})
+}
+
+// assigns reports whether a body sets a discrete.
+func (m *Model) assigns(discrete string) bool {
+	return slices.ContainsFunc(m.Checked.Events, func(e *typecheck.Event) bool {
+		return slices.ContainsFunc(e.Body, func(a *typecheck.Assign) bool { return a.Target.Name == discrete })
+	})
+}
+
 // wanders reports whether the time of instant i moves with discretes that bodies set, which are not moved below: it is
 // an execution whose trigger or delay depends on anything, or an event at a time that a body sets.
 func (w *Worker) wanders(i int) bool {
@@ -148,10 +170,7 @@ func (c *neighbour) settle() {
 	c.d = slices.Clone(c.d)
 	at := c.times()[solvers.InstantStart]
 	for _, s := range c.model.Checked.Discretes {
-		set := slices.ContainsFunc(c.model.Checked.Events, func(e *typecheck.Event) bool {
-			return slices.ContainsFunc(e.Body, func(a *typecheck.Assign) bool { return a.Target == s })
-		})
-		if !set {
+		if !c.model.assigns(s.Name) {
 			name := tapec.Discrete.Called(s.Name)
 			copy(c.d[c.model.layout.part(name).offset:], c.eval(c.model.Compiled.Start, name, at))
 		}
