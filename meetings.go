@@ -30,7 +30,7 @@ func (r *Runner) meetingsOf(list []solvers.Meeting) (found []meeting) {
 }
 
 // foldsOfTies returns what ties of a run fold. About open ones, runs with the causes in either order decide: those of
-// two times of their own that met in the run. What conditions do depends on what happened before, in other ways as well.
+// two times of their own that met in the run. What conditions do depends on what happened before in other ways, too.
 func (r *Runner) foldsOfTies(list []solvers.Meeting) (firm, open []system.Fold) {
 	for i := range list {
 		t := &list[i]

@@ -103,8 +103,8 @@ func (s *Solver) partyName(m *member) string {
 	return s.memberName(m)
 }
 
-// arrange has the parties come one after another, where Options.Apart has pairs of them. Those of which it does not have
-// the pair stay together. What is then behind the end does not happen. Observations that stay with an event are read
+// arrange has the parties come one after another, where Options.Apart has pairs of them. Those of which it has no pair
+// stay together. What is then behind the end does not happen. Observations that stay with an event are read
 // after it, as ever.
 func (s *Solver) arrange() {
 	with := make([]int, len(s.parties)) // the first party that each stays with
