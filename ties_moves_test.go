@@ -52,6 +52,17 @@ func TestTiesMarkWhatMoves(t *testing.T) {
 			[]string{"q"},
 		},
 		{
+			"a largest value that is kept until a knot at the end",
+			"time t from 0 to 2.5\nparam q = 2\nstate x = 1\nx' = -x\nobjective J = max_over(max(0.5 + q, t))",
+			[]string{"q"},
+		},
+		{
+			"a dose of 0 where a largest value is kept from",
+			"time t from 0 to 2.5\nparam b = 1, q = 1, tl = 1, D = 0\nstate x = 1\nx' = -2*x\n" +
+				"event d at tl { x += D }\nobjective J = max_over(if b < t then q else t)",
+			[]string{"b", "q"},
+		},
+		{
 			"a reset at the threshold of a condition",
 			"time t from 0 to 2.5\nparam p = 1, q = 0, r = 0.3\nstate x = 0.5\n" +
 				"x' = (if x >= 1 then r else 0.5) + 1 - x/2\nevent e when x > p { x = q }\nobjective J = final(x)",

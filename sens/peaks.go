@@ -428,13 +428,17 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 			c.propose(j, 1, st.T1, v)
 		}
 		before := top.some && top.share == 0 && st.T-top.T <= float64(0x1p-48*math.Abs(st.T))
-		if before && (rises && !c.fired || last) && math.Abs(v-top.Value) <= float64(0x1p-48*math.Abs(v)) {
+		if before && (rises || last) && math.Abs(v-top.Value) <= float64(0x1p-48*math.Abs(v)) {
 			if c.fired && len(top.dosed) < mostTies {
 				dose := top.spot(top.at, top.T)
 				dose.Dosed = true
 				top.dosed = append(top.dosed, dose)
 			}
 			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
+		}
+		if top.Held && last && v == top.Value && top.until.T == st.T {
+			top.until = top.spot(place{c.step, 1}, st.T1)
+			top.until.Kept = true
 		}
 		switch {
 		case rises:
