@@ -23,6 +23,7 @@ type minimum struct {
 	fisher   spectrum  // of the coordinates that are free, by their numbers in keep
 	keep     []int
 	cov      []float64 // [n][n], of the coordinates: Inf on the diagonal of those that are not told, NaN beside it
+	active   []active  // constraints
 	factor   float64   // of standard deviations
 	freedom  int       // rows less estimates
 }
@@ -82,6 +83,9 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	best := &out.Starts[0]
 	m := &minimum{x: slices.Clone(best.x), factor: 1}
 	p.atBounds(m)
+	if err := p.activate(whole, e, m); err != nil {
+		return nil, err
+	}
 	if ctx.Err() == nil {
 		if err := p.polish(ctx, e, m, best.Status == "converged"); err != nil && ctx.Err() == nil {
 			return nil, err
@@ -104,13 +108,14 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		out.GradientNorm = max(out.GradientNorm, math.Abs(m.gradient[i])*sizes[i])
 	}
 	out.Identifiable = true
-	if p.squares && len(p.constraints) == 0 {
+	if p.squares && !best.Violated {
 		if err := p.inform(whole, e, m, out); err != nil {
 			return nil, err
 		}
 	}
 	p.estimates(m, out)
-	if p.squares && len(p.constraints) == 0 && p.settings.Intervals == "profile" && ctx.Err() == nil {
+	if p.squares && p.settings.Intervals == "profile" && len(p.constraints) == 0 && !math.IsNaN(out.Factor) &&
+		ctx.Err() == nil {
 		began := time.Now()
 		better = p.profiles(ctx, m, out)
 		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
@@ -332,11 +337,14 @@ func (p *problem) slope(ctx context.Context, e *evaluator, m *minimum) error {
 
 // polish goes on by Newton's method with exact Hessians from where a search has converged: a search stops where the
 // values of the objective tell nothing more, and its derivatives tell more. It leaves the gradient and the Hessian at
-// the minimum in m. Where the method of the model has no second derivatives, it does nothing.
+// the minimum in m. Where the method of the model has no second derivatives, or a constraint is active, it does
+// nothing.
 func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converged bool) error {
-	if len(p.constraints) > 0 || !p.squares && p.algorithm != "newton" || !p.hasHessian() {
+	curved := p.squares || p.algorithm == "newton" || p.algorithm == "sqp" && len(p.coords) <= many
+	if !curved || len(m.active) > 0 || !p.hasHessian() {
 		return nil
 	}
+	converged = converged && p.algorithm != "sqp" // a step might violate a constraint
 	n := len(m.x)
 	bounds, sizes := p.bounds(), p.sizes(m.x)
 	keep := m.free()
@@ -582,6 +590,13 @@ func (p *problem) remarks(m *minimum, out *Result) {
 			"the others hold only if the bound is true", c.name, side, diag.Number(bound),
 			map[bool]string{true: "greater", false: "less"}[at > 0])
 	}
+	if math.IsNaN(out.Factor) {
+		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+
+			"the scatter from, so there are no standard errors; with scatter = known they are those of the standard "+
+			"deviations in the model", diag.Count(m.freedom+len(m.fisher.values), "value"),
+			diag.Count(len(m.fisher.values), "free estimate"))
+	}
+	p.constrained(m, out, note)
 	if lost := p.settings.Bootstrap - len(out.Bootstrap); p.settings.Intervals == "bootstrap" && lost > 0 {
 		note(diag.Note, "%s of %d came to no minimum and %s not count", diag.Count(lost, "refit"),
 			p.settings.Bootstrap, map[bool]string{true: "does", false: "do"}[lost == 1])

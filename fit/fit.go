@@ -84,7 +84,7 @@ type Result struct {
 	Unidentified []Combination
 	// Rows is the number of values that were compared; 0 for an objective that is not read row by row. NLL is the
 	// negative log likelihood of the data, AIC and BIC are criteria made from it, Factor is the common factor of
-	// standard deviations where that was estimated, and 1 otherwise.
+	// standard deviations where that was estimated, NaN where there was nothing to estimate it from, and 1 otherwise.
 	Rows          int
 	NLL, AIC, BIC float64
 	Factor        float64

@@ -10,11 +10,12 @@ import (
 )
 
 // spectrum is the singular value decomposition of the rows of the Fisher information: those of which the sums of the
-// products of columns are its elements.
+// products of columns are its elements. Active constraints leave the directions that are tangent to them.
 type spectrum struct {
-	scale  []float64 // norms of the columns; 0 for those that are nothing
-	values []float64 // singular values of the scaled columns, descending
-	v      []float64 // right singular vectors, as rows
+	scale   []float64 // norms of the columns; the inverse size of the number where its column is nothing
+	largest float64   // singular value of the scaled columns, in all directions
+	values  []float64 // those in the directions that are left, descending
+	v       []float64 // right singular vectors, as rows
 }
 
 // rows evaluates the comparison at x and returns the rows of the Fisher information by the coordinates of keep: those
@@ -52,23 +53,104 @@ func (e *evaluator) information(
 	return rows, squares, nil
 }
 
-// decompose returns the spectrum of rows with n columns.
-func decompose(rows [][]float64, n int) spectrum {
+// decompose returns the spectrum of rows with a column for each number of these sizes. left are gradients of what is
+// not to change.
+func decompose(rows [][]float64, sizes []float64, left [][]float64) spectrum {
+	n := len(sizes)
 	s := spectrum{scale: make([]float64, n)}
+	cols := columns(rows, n)
+	for j := range cols {
+		if s.scale[j] = norm(cols[j]); s.scale[j] == 0 {
+			s.scale[j] = 1 / sizes[j]
+			continue
+		}
+		for i := range cols[j] {
+			cols[j][i] /= s.scale[j]
+		}
+	}
+	along, basis := cols, [][]float64(nil)
+	if len(left) > 0 {
+		basis = tangents(left, s.scale)
+		along = make([][]float64, len(basis)) // columns of products of the rows with the basis
+	}
+	for a, t := range basis {
+		along[a] = make([]float64, len(rows))
+		for j, x := range t {
+			for i, y := range cols[j] {
+				along[a][i] += float64(x * y)
+			}
+		}
+	}
+	s.values, s.v = svd(along)
+	all := s.values
+	if len(left) > 0 {
+		s.v = products(s.v, basis, n)
+		all, _ = svd(cols)
+	}
+	for _, v := range all {
+		s.largest = max(s.largest, v)
+	}
+	return s
+}
+
+// products returns rows of coefficients of a basis as rows of n elements.
+func products(rows []float64, basis [][]float64, n int) (out []float64) {
+	for k := len(basis); len(rows) > 0; rows = rows[k:] {
+		row := make([]float64, n)
+		for a, t := range basis {
+			for j, x := range t {
+				row[j] += float64(rows[a] * x)
+			}
+		}
+		out = append(out, row...)
+	}
+	return out
+}
+
+// tangents returns an orthonormal basis of the directions in which nothing with these gradients changes. scale divides
+// numbers.
+func tangents(gradients [][]float64, scale []float64) (basis [][]float64) {
+	n := len(scale)
+	var rows [][]float64
+	for _, g := range gradients {
+		row := make([]float64, n)
+		for j := range row {
+			row[j] = g[j] / scale[j]
+		}
+		if size := norm(row); size > 0 {
+			for j := range row {
+				row[j] /= size
+			}
+			rows = append(rows, row)
+		}
+	}
+	values, v := svd(columns(rows, n))
+	for r, value := range values {
+		const nothing = 1e-8 // less is rounding, or a gradient that follows from the others
+		if value > nothing*values[0] {
+			continue
+		}
+		t := v[r*n : (r+1)*n]
+		for j := range t {
+			if math.Abs(t[j]) < nothing {
+				t[j] = 0
+			}
+		}
+		basis = append(basis, t)
+	}
+	return basis
+}
+
+// columns returns the columns of rows of n elements.
+func columns(rows [][]float64, n int) [][]float64 {
 	cols := make([][]float64, n)
 	for j := range cols {
 		cols[j] = make([]float64, len(rows))
 		for i := range rows {
 			cols[j][i] = rows[i][j]
 		}
-		if s.scale[j] = norm(cols[j]); s.scale[j] > 0 {
-			for i := range cols[j] {
-				cols[j][i] /= s.scale[j]
-			}
-		}
 	}
-	s.values, s.v = svd(cols)
-	return s
+	return cols
 }
 
 // vanished makes columns of rows zero that belong to logarithms of which no change is seen: to an estimate that ran
@@ -97,30 +179,35 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		return err
 	}
 	p.vanished(m, rows)
-	m.fisher = decompose(rows, k)
-	m.freedom = e.rows - k
-	if p.settings.Scatter == "estimated" && m.freedom > 0 {
-		m.factor = math.Sqrt(squares / float64(m.freedom))
+	m.fisher = decompose(rows, pick(p.sizes(m.x), m.keep), m.gradients())
+	m.freedom = e.rows - len(m.fisher.values)
+	out.Factor = 1
+	if p.settings.Scatter == "estimated" {
+		out.Factor = math.NaN()
+		if m.freedom > 0 {
+			m.factor = math.Sqrt(squares / float64(m.freedom))
+			out.Factor = m.factor
+		}
 	}
-	out.Factor = m.factor
 	lost := p.untold(m, out, e.comparison.RTol)
 
 	// The observed information where it can be inverted, the expected one otherwise. Of a common factor of standard
 	// deviations only the latter is known.
 	var inverse []float64
-	if weight, uniform := p.weight(e); m.hessian != nil && p.settings.Scatter == "known" && uniform &&
+	weight, uniform := p.weight(e)
+	if m.hessian != nil && p.settings.Scatter == "known" && uniform &&
 		len(out.Unidentified) == 0 {
-		if inverse = invert(sub(m.hessian, n, m.keep), k); inverse != nil {
-			for i := range inverse {
-				inverse[i] *= weight
-			}
-		}
+		inverse = invert(sub(m.hessian, n, m.keep), k)
 	}
 	if inverse == nil {
 		inverse = m.fisher.inverse(p.blind(e.comparison.RTol))
-		for i := range inverse {
-			inverse[i] *= float64(m.factor * m.factor)
-		}
+	}
+	by := float64(out.Factor * out.Factor) // NaN: there are no errors
+	if p.settings.Scatter == "known" && uniform {
+		by = weight
+	}
+	for i := range inverse {
+		inverse[i] *= by
 	}
 	m.cov = make([]float64, n*n)
 	for i := range m.cov {
@@ -168,16 +255,13 @@ func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
 	limit := p.blind(rtol)
 	sizes := p.sizes(m.x)
 	for r, value := range m.fisher.values {
-		if r > 0 && value > limit*m.fisher.values[0] || r == 0 && value > 0 {
+		if value > limit*m.fisher.largest {
 			continue
 		}
 		change := make([]float64, k) // relative, of the params
 		most := 0.0
 		for a, i := range m.keep {
-			change[a] = m.fisher.v[r*k+a]
-			if m.fisher.scale[a] > 0 {
-				change[a] /= m.fisher.scale[a]
-			}
+			change[a] = m.fisher.v[r*k+a] / m.fisher.scale[a]
 			change[a] /= sizes[i]
 			if math.Abs(change[a]) > math.Abs(most) {
 				most = change[a]
@@ -201,14 +285,12 @@ func (s *spectrum) inverse(limit float64) []float64 {
 	k := len(s.scale)
 	out := make([]float64, k*k)
 	for r, value := range s.values {
-		if !(value > limit*s.values[0]) {
+		if !(value > limit*s.largest) {
 			continue
 		}
 		for i := range k {
 			for j := range k {
-				if s.scale[i] > 0 && s.scale[j] > 0 {
-					out[i*k+j] += s.v[r*k+i] / s.scale[i] / value * (s.v[r*k+j] / s.scale[j] / value)
-				}
+				out[i*k+j] += s.v[r*k+i] / s.scale[i] / value * (s.v[r*k+j] / s.scale[j] / value)
 			}
 		}
 	}

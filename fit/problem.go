@@ -178,9 +178,11 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	return p, nil
 }
 
+// many is how many numbers are searched for by exact Hessians; of more, they cost more than they are worth.
+const many = 30
+
 // choose returns the algorithm of the searches.
 func (p *problem) choose(e *evaluator) (string, error) {
-	const many = 30 // numbers; more, and a Hessian costs more than it is worth
 	refuse := func(why string) (string, error) {
 		var l diag.List
 		l.Errorf(odes.CodeSetting, source.Span{}, "fit.algorithm = %s: %s", p.settings.Algorithm, why)

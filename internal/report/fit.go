@@ -433,9 +433,9 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 	p.correlations(r)
 	p.line("")
 	if r.Rows > 0 {
-		text := fmt.Sprintf("%d values, %s; -log likelihood %s, AIC %s, BIC %s", r.Rows,
+		text := fmt.Sprintf("%s, %s; -log likelihood %s, AIC %s, BIC %s", countOf(r.Rows, "value"),
 			countOf(len(r.Estimates), "estimate"), significant(r.NLL, 7), significant(r.AIC, 6), significant(r.BIC, 6))
-		if r.Settings.Scatter == "estimated" {
+		if r.Settings.Scatter == "estimated" && !math.IsNaN(r.Factor) {
 			text += "; standard deviations are those of the model times " + significant(r.Factor, 4)
 		}
 		p.prose("%s", text)

@@ -249,7 +249,10 @@ class Fit(Mapping[str, Estimate]):
 
     @property
     def factor(self) -> float:
-        """The common factor of standard deviations where scatter is estimated; else 1."""
+        """The common factor of standard deviations where scatter is estimated; NaN without values beyond the estimates.
+
+        It is 1 where scatter is known.
+        """
         return float(self._head["factor"])
 
     @property
