@@ -144,6 +144,9 @@ func (c *call) execute(args []string) int {
 	if len(settings) > 0 && !slices.Contains(settable, commandName(asked)) {
 		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
 	}
+	if err := contradiction(asked, c.settings); err != nil {
+		return c.fail(err)
+	}
 	if err := asked.Run(c); err != nil {
 		return c.fail(err)
 	}
@@ -218,6 +221,7 @@ func helpTexts() map[string]string {
 		"fitoutput": "Write the model with the estimates to this file, if it ends in .ode; otherwise the result. It " +
 			"appears whole or not at all.",
 		"output":  "Write to this file, not to standard output, which - is as well; it appears whole or not at all.",
+		"table":   "Members are the rows of this CSV file, under names of params: short for --ensemble.rows.",
 		"members": "Write all members to this file; what is done is kept beside it.",
 		"tolerance": "Largest relative error that passes; 0 means 1e-8, or more where rounding or the mode " +
 			"leaves fewer digits.",

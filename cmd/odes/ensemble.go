@@ -53,7 +53,7 @@ type ensembleCmd struct {
 	N        *int   `short:"n" placeholder:"N" help:"Members: short for --ensemble.n."`
 	Seed     uint64 `placeholder:"N" help:"Which values are drawn: short for --ensemble.seed."`
 	Points   string `placeholder:"NAME" help:"How values are drawn: {points}. Short for --ensemble.points."`
-	Rows     string `placeholder:"FILE" help:"Members are the rows of this CSV file; its columns have names of params."`
+	Rows     string `placeholder:"FILE" help:"{table}"`
 	Values   bool   `help:"Compute values without derivatives."`
 	Sobol    bool   `help:"Which values matter: Sobol indices, of n points in each sample."`
 	Morris   bool   `help:"Which values matter: elementary effects, along n paths."`
@@ -75,7 +75,12 @@ func (e *ensembleCmd) plan(c *call, m *odes.Model, job *ensemble.Job) error {
 	}
 	var list []odes.Setting
 	for _, s := range c.settings {
-		if strings.HasPrefix(s.Key, "ensemble.") {
+		switch {
+		case s.Key == "ensemble.rows":
+			if e.Rows = unquoted(s.Value); e.Rows == "" {
+				return usagef("--ensemble.rows needs a file")
+			}
+		case strings.HasPrefix(s.Key, "ensemble."):
 			list = append(list, s)
 		}
 	}
@@ -188,6 +193,11 @@ type sweepCmd struct {
 
 // Run computes a sweep.
 func (s *sweepCmd) Run(c *call) error {
+	for _, o := range c.settings {
+		if strings.HasPrefix(o.Key, "ensemble.") {
+			return usagef("odes sweep takes no --%s: what is named behind the model says what differs", o.Key)
+		}
+	}
 	if s.Steady {
 		return s.follow(c)
 	}

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/typecheck"
 )
 
 func TestSplitSettings(t *testing.T) {
@@ -29,6 +33,32 @@ func TestSplitSettings(t *testing.T) {
 	for _, bad := range [][]string{{"--solver.rtol"}, {"--fit.over"}} {
 		if _, _, err := splitSettings(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+// TestShorts: what flags are short for are settings that there are, and flags that there are.
+func TestShorts(t *testing.T) {
+	root, err := newParser(allCommands(), io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flag, keys := range shorts {
+		command, name, own := strings.Cut(flag, " ")
+		if !own {
+			name = command
+		}
+		if !slices.ContainsFunc(root.Model.Children, func(n *kong.Node) bool {
+			return (!own || n.Name == command) &&
+				slices.ContainsFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == name })
+		}) {
+			t.Errorf("there is no flag %q", flag)
+		}
+		for _, key := range keys {
+			key, _, _ = strings.Cut(key, "=")
+			if block, key, ok := strings.Cut(key, "."); ok && !slices.Contains(typecheck.SettingKeys(block), key) {
+				t.Errorf("%s is short for no setting, %s.%s", flag, block, key)
+			}
 		}
 	}
 }

@@ -74,6 +74,7 @@ func TestOverrides(t *testing.T) {
 		{"bogus.rtol", "1"},
 		{"rtol", "1"},
 		{"solver.rtol", ""},
+		{"ensemble.rows", `"rows.csv"`}, // it was ignored
 	} {
 		var l diag.List
 		Resolve(m, Choice{Overrides: []Override{o}}, &l)

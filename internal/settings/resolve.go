@@ -113,6 +113,11 @@ func (s *Settings) override(o Override, l *diag.List) {
 		l.Errorf(CodeSetting, source.Span{}, "%q is no setting; write %s", o.Key, diag.Either(keyForms()))
 		return
 	}
+	if o.Key == "ensemble.rows" { // files are read with the model
+		l.Errorf(CodeSetting, source.Span{}, "ensemble.rows cannot be set here, since the table is read with the "+
+			"model; odes ensemble reads another one by --rows")
+		return
+	}
 	var own diag.List
 	text := source.NewFile("--"+o.Key, kind+" { "+name+" = "+o.Value+" }")
 	for _, b := range typecheck.ReadSettings(parser.Parse(text, &own), &own).Blocks {
