@@ -299,7 +299,7 @@ type objective struct {
 }
 
 // objectivesOf resolves of: names of objectives, single elements ("y[3]"), and "all", which nil means
-// as well.
+// as well. Each comes once.
 func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 	var all []objective
 	bySource := map[string][]objective{}
@@ -332,6 +332,7 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 		return all
 	}
 	var list []objective
+	listed := map[int]bool{}
 	named := func(name string) []objective {
 		if e, ok := byElement[name]; ok && bySource[name] == nil {
 			return []objective{e}
@@ -344,12 +345,16 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 			name = strings.ReplaceAll(name, " ", "")
 			found = named(name)
 		}
-		if found != nil {
-			list = append(list, found...)
-		} else if name == "all" {
-			list = append(list, all...)
-		} else {
+		if found == nil && name == "all" {
+			found = all
+		} else if found == nil {
 			l.Errorf(CodeUnknown, source.Span{}, "the model has no objective %q%s", name, diag.DidYouMean(name, known))
+		}
+		for _, e := range found { // what is named twice is shown once
+			if !listed[e.row] {
+				listed[e.row] = true
+				list = append(list, e)
+			}
 		}
 	}
 	return list

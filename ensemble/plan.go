@@ -164,6 +164,18 @@ func split(text string) (words []string) {
 	return words
 }
 
+// asRange says how k=5,6 or k=5:6 is written here.
+func asRange(text string) error {
+	name, values, _ := strings.Cut(text, "=")
+	list := strings.FieldsFunc(values, func(r rune) bool { return strings.ContainsRune(" ,:[]", r) })
+	from, to := "1", "10"
+	if last := len(list) - 1; last > 0 {
+		from, to = list[0], list[last]
+	}
+	return fmt.Errorf("a range has no =: write %s from %s to %s",
+		strings.TrimSpace(name), from, to)
+}
+
 // readAxis reads the first axis of words.
 func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []string, error) {
 	name := strings.TrimSpace(strings.ReplaceAll(words[0], "`", ""))
@@ -172,6 +184,9 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 	if inner, ok := strings.CutPrefix(name, "initial("); ok {
 		kind = "state"
 		of, _, _ = strings.Cut(inner, ")")
+	}
+	if strings.Contains(name, "=") || len(words) > 0 && strings.HasPrefix(words[0], "=") { // as other programs have it
+		return nil, nil, asRange(name + " " + strings.Join(words, " "))
 	}
 	at := slices.IndexFunc(symbols, func(s odes.Symbol) bool { return s.Kind == kind && s.Name == base(of) })
 	if at < 0 {

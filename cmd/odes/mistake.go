@@ -49,6 +49,9 @@ var rewordings = []struct {
 		return "a command is missing: one of " + strings.ReplaceAll(m[1], `"`, "")
 	}},
 	{`^expected "<([\w-]+)>( \.\.\.)?.*"$`, func(m []string, _ string) string {
+		if m[2] != "" { // of <models> one is enough
+			m[1] = strings.TrimSuffix(m[1], "s")
+		}
 		return fmt.Sprintf("the %s is missing", m[1])
 	}},
 	{`^<([\w-]+)> must be one of (.+) but got ("[^"]*")$`, func(m []string, _ string) string {
