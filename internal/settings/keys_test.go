@@ -84,6 +84,19 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
+// TestRounding: relative tolerances that no step can meet are raised, with a word. 0 is none.
+func TestRounding(t *testing.T) {
+	for text, want := range map[string]float64{"1e-30": 1e-15, "1e-15": 1e-15, "1e-14": 1e-14, "0": 0} {
+		s, err := resolved(t, "solver.rtol", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Solver.RTol != want || len(s.Notes) != map[bool]int{true: 1}[text == "1e-30"] {
+			t.Errorf("rtol = %s is %g: %v", text, s.Solver.RTol, s.Notes)
+		}
+	}
+}
+
 // TestKeys: every key that the checker documents has a row here, and every row is documented.
 func TestKeys(t *testing.T) {
 	for _, block := range parser.Blocks() {

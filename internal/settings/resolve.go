@@ -212,5 +212,8 @@ func CheckStates(m *typecheck.Model, l *diag.List) {
 			}
 		}
 		s.settle(m, l)
+		for _, d := range s.Notes {
+			l.Add(d)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -126,5 +127,30 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 // settle gives the states of m their tolerances. It reports to l what does not fit them.
 func (s *Settings) settle(m *typecheck.Model, l *diag.List) {
 	s.Solver.RTols, s.Solver.RTol = s.rtol.settle(m, "rtol", l)
+	s.raise()
 	s.Solver.ATols, s.Solver.ATol = s.atol.settle(m, "atol", l)
+}
+
+// raise makes relative tolerances that rounding keeps from being met as small as it allows, and says so: steps would be
+// made shorter without end. None at all, 0, leaves errors to atol.
+func (s *Settings) raise() {
+	const rounding = 1e-15
+	lowest := 1.0
+	up := func(x *float64) {
+		if *x > 0 && *x < rounding {
+			lowest = min(lowest, *x)
+			*x = rounding
+		}
+	}
+	up(&s.Solver.RTol)
+	for i := range s.Solver.RTols {
+		up(&s.Solver.RTols[i])
+	}
+	if lowest < 1 {
+		s.Notes = append(s.Notes, diag.Diagnostic{
+			Code: CodeSetting, Level: diag.Warning,
+			Message: fmt.Sprintf("solver.rtol = %s is less than rounding leaves of any number: 1e-15 is taken; "+
+				"rtol = 0 leaves errors to atol alone", diag.Number(lowest)),
+		})
+	}
 }
