@@ -340,11 +340,12 @@ func (p *printer) events(h Heading, s *odes.Sensitivities) {
 	if len(list)+s.MoreEvents > maxEvents && len(list) >= maxEvents && !p.opts.All {
 		shown = list[:maxEvents-1]
 	}
+	far := apart(shown, n)
 	name := column{head: "event", left: true}
 	time := column{head: withUnit(h.Time, h.TimeUnit)}
 	for _, e := range shown {
 		name.cells = append(name.cells, eventElement(e))
-		time.cells = append(time.cells, p.number(e.T, e.Error, e.Trust, n, show && e.Errors != nil))
+		time.cells = append(time.cells, p.number(e.T, e.Error, e.Trust, far, show && e.Errors != nil))
 	}
 	cols := []column{name, time}
 	used := name.width() + 2 + time.width()
@@ -380,8 +381,25 @@ func (p *printer) events(h Heading, s *odes.Sensitivities) {
 			last = s.LastEvent
 		}
 		p.prose("… %s, the last %s at %s: all with --format %s", plural(rest, "more event"),
-			eventElement(last), significant(last.T, n), wholeEvents())
+			eventElement(last), significant(last.T, far), wholeEvents())
 	}
+}
+
+// apart returns how many digits, n or more, tell the times of a list of events from one another, where their errors and
+// rounding let these be told at all.
+func apart(list []odes.EventRecord, n int) int {
+	const rounding = 1e-13
+	for i := range max(len(list)-1, 0) {
+		a, b := &list[i], &list[i+1]
+		size := max(math.Abs(a.T), math.Abs(b.T))
+		if !(math.Abs(b.T-a.T) > max(4*(a.Error+b.Error), rounding*size)) {
+			continue
+		}
+		for significant(a.T, n) == significant(b.T, n) {
+			n++
+		}
+	}
+	return n
 }
 
 // settings writes how the result was computed, in one line.
