@@ -94,7 +94,7 @@ class Model:
         name: Optional[str] = None,
         experiment: Optional[str] = None,
     ) -> None:
-        if isinstance(source, str) and "\n" in source:
+        if isinstance(source, str) and ("\n" in source or not source.strip()):
             text, called = source, "model.ode"
         else:
             path = Path(source)

@@ -57,6 +57,8 @@ class Results(unittest.TestCase):
         self.assertIn("Decay", repr(m))
 
     def test_values_and_derivatives(self):
+        with self.assertRaisesRegex(odes.RequestError, "k cannot be nan"):
+            self.m.sens(k=np.nan)
         s = self.m.sens(k=0.3, wrt=["k", "a", "T", "initial(x)"])
         rest = np.exp(-0.6)
         self.assertAlmostEqual(s["J"].value, rest, 8)
@@ -371,6 +373,9 @@ class Errors(unittest.TestCase):
         self.assertIn("kk", d.message)
         again = pickle.loads(pickle.dumps(c.exception))
         self.assertEqual(again.diagnostics, c.exception.diagnostics)
+        for empty in ("", " "):  # a text, not the folder that Path("") is
+            with self.assertRaisesRegex(odes.ModelError, "the model is empty"):
+                odes.Model(empty)
 
     def test_file_that_is_not_there(self):
         with self.assertRaises(FileNotFoundError):
