@@ -51,6 +51,28 @@ x' = 1
 event e when sqrt(a - x) < 0.5 { x = -5 }
 objective J = final(x)`, `"sqrt(a - x)" is the square root of a negative number at t = 0; the condition of e is ` +
 			`not a finite`},
+		{
+			"a period of 0", decay + "state x = 2\nx' = mod(t, p - 0.1)\nobjective J = final(x)",
+			`"mod(t, p - 0.1)" is 0/0 at t = 0; the condition of mod@4 is not a finite number`,
+		},
+		{
+			"a divisor in a floor", decay + "state x = 2\nx' = floor((t + 1)/(k - 1))\nobjective J = final(x)",
+			`"(t + 1)/(k - 1)" is a division by 0 at t = 0; the condition of floor@4`,
+		},
+		{
+			"a divisor of params alone", decay + "state x = 2\nx' = mod(p, k - 1)\nobjective J = final(x)",
+			`"mod(p, k - 1)" is a division by 0 at t = 0; the right-hand side`,
+		},
+		{
+			"a branch", decay + "state x = 2\nx' = if k > 0 then log(p-1) else log(p-2)\nobjective J = 1",
+			`"log(p-1)" is the logarithm of a negative`,
+		},
+		{
+			"another branch", decay + "state x = 2\nx' = if k < 0 then log(p-1) else log(p-2)\nobjective J = 1",
+			`"log(p-2)" is the logarithm of a negative`,
+		},
+		{"a param", decay + "param K = inf\nstate x = 2\nx' = -K*x\nobjective J = final(x)", `"K" is +Inf at t = 0; ` +
+			`the right-hand side`},
 		{"equal knots", `
 time t from 0 to 10
 param a = 1, b = 2, c = 2

@@ -162,8 +162,8 @@ func (e *Evaluator[T]) origin(bad func(complex128) bool, of []Value) (Value, boo
 		}
 		inherited := false
 		if in := t.Instr(v); in != nil {
-			for _, a := range in.Args {
-				if holds(a) {
+			for k, a := range in.Args {
+				if holds(a) && e.passes(in, k, v, bad) {
 					chain[a], inherited = true, true
 				}
 			}
@@ -173,6 +173,22 @@ func (e *Evaluator[T]) origin(bad func(complex128) bool, of []Value) (Value, boo
 		}
 	}
 	return first, found
+}
+
+// passes reports whether a bad number of v, which in makes, may be one of its operand k: a branch that a Select
+// does not take has no part in it.
+func (e *Evaluator[T]) passes(in *Instr, k int, v Value, bad func(complex128) bool) bool {
+	if in.Op != Select || k == 0 {
+		return true
+	}
+	chosen := e.values[in.Args[0]]
+	for i, x := range e.values[v] {
+		c := chosen[broadcastIndex(in.Shape, e.tape.Shape(in.Args[0]), i)]
+		if bad(toComplex(x)) && (toComplex(c) != 0) == (k == 1) {
+			return true
+		}
+	}
+	return false
 }
 
 func toComplex[T Number](x T) complex128 {

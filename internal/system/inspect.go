@@ -3,6 +3,7 @@ package system
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"odes.dev/odes/solvers"
@@ -165,7 +166,7 @@ func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*ty
 		if !slices.ContainsFunc(run.Value(out.Value), func(x float64) bool { return x-x != 0 }) {
 			continue
 		}
-		from, _ := originOf(run, out.Value)
+		from, _ := w.model.originIn(run, out.Value)
 		for _, a := range e.Body {
 			if a.Target.Name == tapec.MustName(out.Name).Of {
 				return a, from
@@ -177,9 +178,16 @@ func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*ty
 
 func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (Origin, bool) {
 	e := tape.NewEvaluator[float64](of)
-	w.model.load(of, e, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m})
+	w.model.load(of, e, &values{
+		vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m,
+		vecKept: slices.Repeat([]float64{math.Inf(1)}, w.kit.layout.nM),
+	})
 	e.Run()
-	return originOf(e)
+	if v, found := e.FirstNonFinite(); found && int(v) < len(of.Inputs) &&
+		tapec.MustName(of.Inputs[v].Name).Role == tapec.HeldMode {
+		return w.nonFinite(w.model.Compiled.Choose, t, y, d, m) // which made it
+	}
+	return w.model.originIn(e)
 }
 
 // NonFiniteValue returns the expression that makes an objective infinite or NaN, at the functionals of a run: the one

@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/sens"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
 )
 
 // Origin is where a number that is not finite comes from.
@@ -112,7 +113,7 @@ func (w *Worker) trace(c *call, i, j int, s sens.Site) {
 		o.of = map[int]Origin{}
 	}
 	e := w.evaluator(c)
-	from, _ := originOf(e, c.tape.Outputs[i].Value)
+	from, _ := w.model.originIn(e, c.tape.Outputs[i].Value)
 	f := &w.model.Compiled.Functionals[w.model.FunctionalAt(j)]
 	if s.Kind == sens.SiteTime && f.Table != nil {
 		row := w.model.Compiled.InstantList[s.Index].Row
@@ -151,7 +152,7 @@ func valueAt(e *tape.Evaluator[float64], at source.Span) (float64, bool) {
 
 // origin returns where an output of c, as it would run now, has its first number from that is not finite.
 func (w *Worker) origin(c *call, output tape.Value) (Origin, bool) {
-	return originOf(w.evaluator(c), output)
+	return w.model.originIn(w.evaluator(c), output)
 }
 
 // evaluator returns what c has computed, or would now, with all that leads to it.
@@ -225,6 +226,21 @@ func (d *Derivatives) find(e *tape.Evaluator[float64], row int, from *values) (O
 	}
 	e.Run()
 	return originOf(e)
+}
+
+// originIn is originOf for a tape that reads values of the model. It names a param that is such a number.
+func (m *Model) originIn(e *tape.Evaluator[float64], outputs ...tape.Value) (Origin, bool) {
+	v, found := e.FirstNonFinite(outputs...)
+	if inputs := e.Tape().Inputs; found && int(v) < len(inputs) {
+		name := tapec.MustName(inputs[v].Name)
+		i := slices.IndexFunc(m.Checked.Params, func(s *typecheck.Symbol) bool { return s.Name == name.Of })
+		if name.Role != tapec.Param || name.Variation != tapec.Primal || i < 0 {
+			return Origin{}, false
+		}
+		k := slices.IndexFunc(e.Value(v), func(x float64) bool { return x-x != 0 })
+		return Origin{Span: m.Checked.Params[i].Span, Cause: diag.Number(e.Value(v)[k])}, true
+	}
+	return originOf(e, outputs...)
 }
 
 // originOf returns the origin of the first number of e that is not finite and reaches one of some outputs; any, if none
