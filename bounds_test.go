@@ -90,7 +90,6 @@ objective J = nll()
 		{"a", 10, []string{`20 of "b"`}},
 		{"a", 4, nil},
 		{"a", 11, []string{`11 of "a"`, `22 of "b"`}},
-		{"a", math.NaN(), []string{`nan of "a"`, `nan of "b"`}},
 		{"a", 0.01, nil},
 		{"c[2]", 2.5, []string{`2.5 of "c"`}},
 		{"c[2]", 2, nil},
@@ -100,17 +99,15 @@ objective J = nll()
 			t.Fatal(err)
 		}
 		s, err := r.Sensitivities(context.Background())
-		if err == nil {
-			wantBounds(t, "Sensitivities", s.Warnings, c.want)
-		} else if !math.IsNaN(c.value) {
+		if err != nil {
 			t.Fatal(err)
 		}
+		wantBounds(t, "Sensitivities", s.Warnings, c.want)
 		v, err := m.Solve(context.Background(), odes.Options{Set: []odes.Assignment{set}})
-		if err == nil {
-			wantBounds(t, "Solve", v.Warnings, c.want)
-		} else if !math.IsNaN(c.value) {
+		if err != nil {
 			t.Fatal(err)
 		}
+		wantBounds(t, "Solve", v.Warnings, c.want)
 	}
 }
 

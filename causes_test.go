@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -151,5 +152,38 @@ objective J = final(x)`, `the knots of interp ascend, but knot 2 does not lie be
 				t.Errorf("said %q, want %q", said, c.want)
 			}
 		})
+	}
+}
+
+// TestNanIsRefused: no value that is set is nan, whoever sets it. The message names what was set.
+func TestNanIsRefused(t *testing.T) {
+	const text = "time t from 0 to 1\nparam k = 1, top = 5, A[2] = 1\nstate x = 2\nx' = -k*min(x, top)*A[1]\n" +
+		"objective J = final(x)\n"
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []odes.Assignment{
+		{Name: "k", Values: []float64{math.NaN()}},
+		{Name: "A", Values: []float64{1, math.NaN()}},
+		{Name: "A[2]", Values: []float64{math.NaN()}},
+		{Name: "initial(x)", Values: []float64{math.NaN()}},
+	} {
+		_, err := m.Sensitivities(t.Context(), odes.Options{Set: []odes.Assignment{a}})
+		for _, err := range []error{err, r.Set(a)} {
+			if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeOverride ||
+				list[0].Message != a.Name+" cannot be nan" {
+				t.Errorf("%s: %v", a.Name, err)
+			}
+		}
+	}
+	top := odes.Assignment{Name: "top", Values: []float64{math.Inf(1)}}
+	s, err := m.Sensitivities(t.Context(), odes.Options{Set: []odes.Assignment{top}})
+	if err != nil || s.Values[0].Value == 0 {
+		t.Error(err)
 	}
 }

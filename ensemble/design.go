@@ -71,6 +71,11 @@ func (d *Design) open() (*points, error) {
 			if len(row) != len(d.Names) {
 				return nil, fmt.Errorf("row %d of the table has %d numbers for %d names", i+1, len(row), len(d.Names))
 			}
+			for k, v := range row {
+				if v != v {
+					return nil, fmt.Errorf("%s cannot be nan, as in row %d of the table", d.Names[k], i+1)
+				}
+			}
 		}
 		p.at = func(i int, x []float64) {
 			for k, v := range d.Table[i] {

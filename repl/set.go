@@ -48,9 +48,6 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(values, math.IsNaN) {
-		return fmt.Errorf("%s cannot be nan", target)
-	}
 	for _, v := range values {
 		if v < symbol.Lo || v > symbol.Hi {
 			s.Say(w, "note: %s lies outside of its bounds [%s, %s]", short(v, 8), short(symbol.Lo, 8),

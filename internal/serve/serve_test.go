@@ -328,7 +328,16 @@ func TestErrors(t *testing.T) {
 		{name(`{"op":"sens","model":MODEL,"wrt":["gg"]}`), nil, "request", "gg"},
 		{name(`{"op":"sens","model":MODEL,"settings":[["solver.rtol","no"]]}`), nil, "request", "rtol"},
 		{name(`{"op":"run","model":MODEL,"times":2}`), []float64{1, 0}, "request", "ascend"},
-		{name(`{"op":"sens","model":MODEL,"set":[{"name":"g","count":1}]}`), []float64{math.NaN()}, "", ""},
+		{
+			name(`{"op":"sens","model":MODEL,"set":[{"name":"g","count":1}]}`),
+			[]float64{math.NaN()},
+			"request", "g cannot be nan",
+		},
+		{
+			name(`{"op":"ensemble","model":MODEL,"columns":["g"],"rows":2}`),
+			[]float64{1, math.NaN()},
+			"request", "g cannot be nan, as in row 2",
+		},
 	} {
 		r := c.ask(kindError, x.head, x.values...)
 		text := quoted(r.head)

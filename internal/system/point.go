@@ -216,6 +216,10 @@ func (pt *Point) assign(o Override, l *diag.List) {
 		l.Errorf(CodeOverride, source.Span{}, "cannot set %q to %d values: it has %d", o.Name, len(o.Values), n)
 		return
 	}
+	if slices.ContainsFunc(o.Values, math.IsNaN) {
+		l.Errorf(CodeOverride, source.Span{}, "%s cannot be nan", o.Name)
+		return
+	}
 	for k := range n {
 		vec[at+k] = o.Values[min(k, len(o.Values)-1)]
 	}
