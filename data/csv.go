@@ -174,10 +174,19 @@ func records(name string, text []byte) (rows [][]string, lines []int, err error)
 			}
 			return rows, lines, nil // io.EOF
 		}
+		if len(row) == 1 && strings.TrimSpace(row[0]) == "" && blank(text, r.InputOffset()) {
+			continue // like an empty line, which the reader skips
+		}
 		line, _ := r.FieldPos(0)
 		rows = append(rows, row)
 		lines = append(lines, line)
 	}
+}
+
+// blank reports whether the line that ends at an offset has blanks only: not the quotes of an empty cell.
+func blank(text []byte, end int64) bool {
+	line := bytes.TrimRight(text[:end], "\r\n")
+	return len(bytes.TrimSpace(line[bytes.LastIndexByte(line, '\n')+1:])) == 0
 }
 
 func separator(name string, text []byte) rune {
