@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -628,20 +629,22 @@ func (c *checker) integer(x context, e ast.Expr, what string, lo, hi int) (int, 
 		return 0, false
 	}
 	c.counts(x, e)
-	if !whole(v) {
-		c.errorf(CodeSubscript, node.Span(), "%s is a whole number, and this is %g", what, v)
-		return 0, false
+	var d *diag.Diagnostic
+	switch {
+	case !whole(v):
+		d = c.errorf(CodeSubscript, e.Pos(), "%s is a whole number, and this is %g", what, v)
+	case v > float64(hi) && hi == c.env.MaxElements:
+		d = c.errorf(CodeSize, e.Pos(), "%s is %g; the limit is %g", what, v, float64(hi))
+	case v < float64(lo):
+		d = c.errorf(CodeRange, e.Pos(), "%s is %g; it must be at least %d", what, v, lo)
+	case v > float64(hi):
+		d = c.errorf(CodeRange, e.Pos(), "%s is %g; it must be at most %d", what, v, hi)
+	default:
+		return int(v), true
 	}
-	if v < float64(lo) || v > float64(hi) {
-		switch {
-		case v > float64(hi) && hi == c.env.MaxElements:
-			c.errorf(CodeSize, node.Span(), "%s is %g; the limit is %g", what, v, float64(hi))
-		case v < float64(lo):
-			c.errorf(CodeRange, node.Span(), "%s is %g; it must be at least %d", what, v, lo)
-		default:
-			c.errorf(CodeRange, node.Span(), "%s is %g; it must be at most %d", what, v, hi)
-		}
-		return 0, false
+	at, here := node.Span(), e.Pos()
+	if at.File != here.File || at.Start < here.Start || at.End > here.End { // that of a const is where it is declared
+		d.Relate(at, "%q is declared here", at.Text())
 	}
-	return int(v), true
+	return 0, false
 }
