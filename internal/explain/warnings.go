@@ -83,8 +83,9 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 				w.Name, w.Other, how, x.When(w.T))
 			break
 		}
-		l.Warnf(CodeTie, at, "%s and %s happen together at %s and their order changes the result: derivatives do "+
-			"not exist there; give one a priority",
+		// Nothing that is differentiated by moves one of them alone.
+		l.Notef(CodeTie, at, "%s and %s happen together at %s and their order changes the result: it is that of the "+
+			"file; give one a priority to say which comes first",
 			w.Name, w.Other, x.When(w.T))
 	case solvers.Edge:
 		l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run "+
