@@ -74,6 +74,16 @@ objective J = final(x)`, `"sqrt(a - x)" is the square root of a negative number 
 		},
 		{"a param", decay + "param K = inf\nstate x = 2\nx' = -K*x\nobjective J = final(x)", `"K" is +Inf at t = 0; ` +
 			`the right-hand side`},
+		{
+			"a count that is not whole", decay + "state x = 2\nx' = 0\nevent e every 1 count k + 1.5 { x += 1 }\n" +
+				"objective J = 1",
+			"the number of firings of event e is 2.5; it must be a whole number",
+		},
+		{
+			"a count without end", decay + "param n = inf\nstate x = 2\nx' = 0\nevent e every 1 count n { x += 1 }\n" +
+				"objective J = 1",
+			"the number of firings of event e is +Inf; it must be a whole number",
+		},
 		{"equal knots", `
 time t from 0 to 10
 param a = 1, b = 2, c = 2

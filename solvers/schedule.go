@@ -72,6 +72,16 @@ func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i i
 	if err := q.check(); err != nil {
 		return err
 	}
+	for _, i := range q.every { // what bodies make of a count later ends the event when it is reached
+		in := &q.list[i]
+		if in.Count < 0 {
+			continue
+		}
+		if n := q.times[in.Count]; n < 0 || math.IsInf(n, 1) || n != math.Floor(n) {
+			what := fmt.Sprintf("the number of firings of event %s is %v; it must be a whole number", q.name(i), n)
+			return &TimeError{Instant: in.Count, Value: n, Message: what}
+		}
+	}
 	for i := range q.list {
 		if q.single(i) && i != 1 && q.times[i] < t0-tol {
 			q.came[i] = true
