@@ -392,7 +392,7 @@ func (s *Sensitivities) tell(m *Model, o *opinion) {
 		s.note(m, CodeTrust, diag.Warning, "%s (%s): one of them has missed something, and no number that "+
 			"depends on it can be trusted", o.strange, o.by)
 	}
-	s.tellMeetings(m)
+	s.tellMeetings()
 	s.conclude(m, o)
 }
 

@@ -14,14 +14,23 @@ import (
 // meeting is what came at one time in a run, and comes at two where one of the columns of the gradient is moved.
 type meeting struct {
 	solvers.Meeting
-	columns []bool
+	columns    []bool
+	told       bool // by a warning of the run
+	model      *Model
+	experiment string // whose run it was; "" for that of the model
 }
 
-// meetingsOf returns the meetings of a run that variables move apart.
-func (r *Runner) meetingsOf(list []solvers.Meeting) (found []meeting) {
+// meetingsOf returns the meetings of a run that variables move apart. told are the warnings of the run.
+func (r *Runner) meetingsOf(list []solvers.Meeting, told []solvers.Warning) (found []meeting) {
 	for i := range list {
 		for _, f := range r.worker.Folds(list[i:i+1], r.places, r.columns) {
-			m := meeting{list[i], make([]bool, r.columns)}
+			a, b := list[i].Names[0], list[i].Names[1]
+			m := meeting{
+				Meeting: list[i], columns: make([]bool, r.columns), model: r.model,
+				told: slices.ContainsFunc(told, func(w solvers.Warning) bool {
+					return w.Name == a && w.Other == b || w.Name == b && w.Other == a
+				}),
+			}
 			f.Mark(m.columns, true)
 			found = append(found, m)
 		}
@@ -61,8 +70,11 @@ func (r *Runner) foldsOfTies(list []solvers.Meeting) (firm, open []system.Fold) 
 // allMet returns the meetings of the last run and of its experiments.
 func (r *Runner) allMet() []meeting {
 	list := slices.Clone(r.met)
-	for _, part := range r.parts {
-		list = append(list, part.allMet()...)
+	for i, part := range r.parts {
+		for _, x := range part.allMet() {
+			x.experiment = r.model.experiments[i].name
+			list = append(list, x)
+		}
 	}
 	return list
 }
@@ -189,15 +201,12 @@ func (r *Runner) part(met []meeting, reversed bool) {
 }
 
 // tellMeetings warns of the meetings that derivatives of s are on one side of.
-func (s *Sensitivities) tellMeetings(m *Model) {
+func (s *Sensitivities) tellMeetings() {
 	var l diag.List
 	open := slices.Clone(s.parted) // columns of which nothing is told
 	for i := range s.meetings {
 		x := &s.meetings[i]
-		a, b := x.Names[0], x.Names[1]
-		if slices.ContainsFunc(s.told, func(w solvers.Warning) bool {
-			return w.Name == a && w.Other == b || w.Name == b && w.Other == a
-		}) {
+		if x.told {
 			continue
 		}
 		some := false
@@ -206,9 +215,16 @@ func (s *Sensitivities) tellMeetings(m *Model) {
 			open[k] = open[k] && !x.columns[k]
 		}
 		if some {
-			m.explain.Warnings([]solvers.Warning{{
-				Kind: solvers.OneSided, T: x.T, Name: a, Other: b, Instant: -1,
-			}}, &l)
+			var one diag.List
+			x.model.explain.Warnings([]solvers.Warning{{
+				Kind: solvers.OneSided, T: x.T, Name: x.Names[0], Other: x.Names[1], Instant: -1,
+			}}, &one)
+			for _, d := range one.All() {
+				if x.experiment != "" {
+					d.Message = "experiment " + x.experiment + ": " + d.Message
+				}
+				l.Add(d)
+			}
 		}
 	}
 	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], l.All()...)

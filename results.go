@@ -10,7 +10,6 @@ import (
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
@@ -189,13 +188,12 @@ type Sensitivities struct {
 	MoreEvents int
 	LastEvent  EventRecord
 	sides
-	fastest  []float64         // by columns: how much the time of an event moves at most; nil where that is not known
-	meetings []meeting         // in the run
-	told     []solvers.Warning // of the run
-	unlike   []float64         // how far derivatives are from those with meetings in the other order; nil for none
-	parted   []bool            // columns by which some are too far; nil for none
-	settled  []bool            // columns of which unlike tells all that meetings do; nil for none
-	held     []bool            // values that read a largest value which is held for a while; nil for none
+	fastest  []float64 // by columns: how much the time of an event moves at most; nil where that is not known
+	meetings []meeting // in the run
+	unlike   []float64 // how far derivatives are from those with meetings in the other order; nil for none
+	parted   []bool    // columns by which some are too far; nil for none
+	settled  []bool    // columns of which unlike tells all that meetings do; nil for none
+	held     []bool    // values that read a largest value which is held for a while; nil for none
 	Settings RunSettings
 	Stats    RunStats
 	Warnings []diag.Diagnostic

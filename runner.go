@@ -474,12 +474,12 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		}
 	}
 	ties := r.warnOfDerivatives(stats.Warnings)
-	r.met, r.mixed, r.severed = r.meetingsOf(stats.Meetings), stats.Mixed, stats.Severed
+	r.met, r.mixed, r.severed = r.meetingsOf(stats.Meetings, stats.Warnings), stats.Mixed, stats.Severed
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
-		Gradient: r.gradient, finite: true, log: log, told: stats.Warnings,
+		Gradient: r.gradient, finite: true, log: log,
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	r.addValues(out, want.Stride)

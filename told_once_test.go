@@ -96,3 +96,34 @@ objective J = final(n)`, odes.ParseOptions{})
 		t.Errorf("%v events", got)
 	}
 }
+
+// TestTieToldOnce has a dose of an experiment at the time of an observation: that is told once, of the experiment.
+//
+//odes:goroutines
+func TestTieToldOnce(t *testing.T) {
+	m, err := odes.Parse("m.ode", `time t from 0 to 4
+param lag = 0, s = 0.1
+state x = 1
+x' = -x
+data D { time = [0, 1, 1, 2]  y = [nan, nan, 1, 0.3]  amt = [nan, 1, nan, nan] }
+observe o = x ~ normal(s) from D.y
+experiment A { use D at D.time + lag where amt > 0 { x += D.amt } }
+objective K = nll()
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, d := range s.Warnings {
+		if d.Code == odes.CodeTie {
+			said = append(said, d.Message)
+		}
+	}
+	if len(said) != 1 || !strings.HasPrefix(said[0], "experiment A: event@7[1] happens exactly at the time of an obs") {
+		t.Errorf("%q", said)
+	}
+}
