@@ -21,6 +21,7 @@ objective a = event_time(never, 1)
 objective b = at_event(down, pre(v), nth = 7)
 objective c = 1 + event_time(level[2], 1)
 objective d = event_time(down, 2)
+objective e = sum_at([0.5, 70], v)
 `, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,7 @@ objective d = event_time(down, 2)
 		`"at_event(down, pre(v), nth = 7)" did not come about: down fired 3 times in this run`,
 		`"event_time(level[2], 1)" did not come about: this element of level did not fire in this run`,
 		"",
+		"t = 70 lies outside of the run, from 0 to 5",
 	} {
 		if got := strings.Join(s.Values[i].Warnings, ""); strings.TrimPrefix(got, "no value: ") != want {
 			t.Errorf("%q, want %q", got, want)

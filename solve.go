@@ -48,7 +48,10 @@ func (r *run) valued(v Value, o objective, functionals []float64) Value {
 	case infinite:
 		text = "the value is infinite"
 	case known && functional >= 0 && !traced:
-		if lack, ok := r.problem.Lack(functional); ok {
+		if lack, ok := r.problem.Lack(functional); ok && lack.Event == "" {
+			text = noValue + r.model.checked.Time.Name + " = " + lack.String()
+			break
+		} else if ok {
 			text = fmt.Sprintf(noValue+"%q did not come about: %s%s", from.Expression(), lack, r.stopped)
 			break
 		}

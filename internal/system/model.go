@@ -110,11 +110,7 @@ func (m *Model) index() {
 	})
 	m.visits = make([]int, len(c.Functionals))
 	for i, in := range c.InstantList {
-		if in.Kind != tapec.Site || c.AtTimes[in.Group] == nil {
-			continue
-		}
-		for _, out := range c.AtTimes[in.Group].Outputs {
-			k := m.FunctionalAt(m.layout.part(tapec.MustName(out.Name)).offset)
+		for _, k := range m.readAt(&in) {
 			m.visits[k]++
 			if t := c.Functionals[k].Table; t != nil && m.rows[i] == nil {
 				for _, column := range t.Data {
@@ -123,6 +119,18 @@ func (m *Model) index() {
 			}
 		}
 	}
+}
+
+// readAt lists the functionals that are read at an instant.
+func (m *Model) readAt(in *tapec.Instant) (list []int) {
+	c := m.Compiled
+	if in.Kind != tapec.Site || c.AtTimes[in.Group] == nil {
+		return nil
+	}
+	for _, out := range c.AtTimes[in.Group].Outputs {
+		list = append(list, m.FunctionalAt(m.layout.part(tapec.MustName(out.Name)).offset))
+	}
+	return list
 }
 
 // Unmoved reports whether no body moves the time of instant i: it depends on no discrete.

@@ -49,15 +49,21 @@ type origins struct {
 	lacks map[int]Lack
 }
 
-// Lack says why a functional did not come about that reads one firing of an event.
+// Lack says why a functional did not come about that reads one firing of an event, or at times.
 type Lack struct {
-	Event string
+	Event string // "" where it is read at times
 	Array bool
 	Fired int // how often it fired in the run, of an array that element which is read
+
+	T, From, To float64 // a time outside of the run, and the run
 }
 
 // String returns a clause.
 func (l Lack) String() string {
+	if l.Event == "" {
+		return fmt.Sprintf("%s lies outside of the run, from %s to %s", diag.Number(l.T), diag.Number(l.From),
+			diag.Number(l.To))
+	}
 	name := l.Event
 	if l.Array {
 		name = "this element of " + name

@@ -171,7 +171,7 @@ func (w *Worker) markMissing(functionals []float64) {
 				if f.Nth > 0 && w.seen[j] == 0 {
 					functionals[j] = math.NaN()
 					e := w.model.Checked.Events[f.Event]
-					w.problem.origins.lack(j, Lack{e.Name, len(e.Indices) > 0, w.happened[j]})
+					w.problem.origins.lack(j, Lack{Event: e.Name, Array: len(e.Indices) > 0, Fired: w.happened[j]})
 				}
 			case typecheck.SumAt:
 				slot := j
@@ -180,10 +180,26 @@ func (w *Worker) markMissing(functionals []float64) {
 				}
 				if w.seen[slot] < w.model.visits[k] {
 					functionals[j] = math.NaN()
+					if l, outside := w.outside(k); outside {
+						w.problem.origins.lack(j, l)
+					}
 				}
 			}
 		}
 	}
+}
+
+// outside returns a time outside of the span of the run at which functional k is read, if there is one.
+func (w *Worker) outside(k int) (l Lack, found bool) {
+	l.From, l.To = w.instantTimes[0], w.instantTimes[1]
+	for i, in := range w.model.Compiled.InstantList {
+		l.T = w.instantTimes[i]
+		if in.Kind == tapec.Site && !math.IsInf(l.T, 0) && (l.T < l.From || l.T > l.To) &&
+			slices.Contains(w.model.readAt(&in), k) {
+			return l, true
+		}
+	}
+	return l, false
 }
 
 // selected returns which element of an array event slot j of f counts; -1 for all.
