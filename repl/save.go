@@ -33,7 +33,10 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 		if onDisk, err := input.File(path, s.cfg.Seen); err == nil && string(onDisk) != s.disk && !s.replaces(path) {
 			return fmt.Errorf("%s has changed since it was read; save under another name, or reload", path)
 		}
-	} else if _, err := os.Stat(path); err == nil && !s.replaces(path) {
+	} else if info, err := os.Stat(path); err == nil && !s.replaces(path) {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no file; save under another name", path)
+		}
 		return fmt.Errorf("%s exists; remove it first, or save under another name", path)
 	}
 	text, done, left := s.fixed()

@@ -440,3 +440,21 @@ func TestNoFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestSaveToNoFile: what is there and no file, as a device or a folder, is not to be removed.
+func TestSaveToNoFile(t *testing.T) {
+	s := New(Config{})
+	if err := s.OpenText("m.ode", "time t from 0 to 1\nstate x = 2\nx' = -x\n"); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := s.Exec(t.Context(), io.Discard, "save "+folder); err == nil ||
+		err.Error() != folder+" is no file; save under another name" {
+		t.Error(err)
+	}
+	var b strings.Builder
+	if err := s.Exec(t.Context(), &b, "x(5)"); err != nil || !strings.HasSuffix(b.String(),
+		"no value: t = 5 lies outside of the run, from 0 to 1\n") {
+		t.Errorf("%v %q", err, b.String())
+	}
+}
