@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -141,21 +142,29 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 	if unparsed && !slices.ContainsFunc(f.Items, func(it ast.Item) bool { _, bad := it.(*ast.Bad); return !bad }) {
 		return nil // nothing in the file could be parsed
 	}
-	c := newChecker(f, env)
-	c.unparsed = unparsed
-	c.run()
-	for range maxInference {
-		found := c.infer()
-		if !c.anyUnits || len(found) == 0 {
-			break
+	pass := func(before *checker, known map[string]inferred) *checker {
+		c := newChecker(f, env)
+		c.inferred, c.unparsed = known, unparsed
+		if before != nil {
+			c.read = before.read
 		}
-		next := newChecker(f, env)
-		next.read, next.inferred, next.unparsed = c.read, found, unparsed
-		for name, u := range c.inferred {
-			next.inferred[name] = u
-		}
-		c = next
 		c.run()
+		return c
+	}
+	passes := func(c *checker) *checker {
+		for range maxInference {
+			found := c.infer()
+			if !c.anyUnits || len(found) == 0 {
+				break
+			}
+			maps.Copy(found, c.inferred)
+			c = pass(c, found)
+		}
+		return c
+	}
+	c := passes(pass(nil, nil))
+	if pure := c.hiddenByRates(); len(pure) > 0 {
+		c = passes(pass(c, pure))
 	}
 	if c.anyUnits {
 		c.hidden()

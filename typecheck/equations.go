@@ -117,7 +117,7 @@ func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
 	}
 	switch {
 	case !want.Known():
-		c.assume(sym, u.Mul(time.Type.Unit), value.Span())
+		c.assumeRate(sym, u.Mul(time.Type.Unit), value)
 		c.assume(time, sym.Type.Unit.Div(u), value.Span())
 		return c.ownRate(what, sym, value)
 	case u.Same(want):

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -17,12 +18,13 @@ import (
 
 // maxInference bounds how often the file is checked for inference, since the unit of one name may
 // depend on that of another.
-const maxInference = 4
+const maxInference = 5
 
 // inferred is the unit of a name, and the use that it follows from.
 type inferred struct {
 	unit units.Unit
 	use  source.Span
+	rate Expr // the right-hand side of an equation that gives its state a unit which hides a factor; else nil
 }
 
 // demand is a place that needs a unit, and the expression of unknown unit that stands there.
@@ -47,7 +49,13 @@ func (c *checker) infer() map[string]inferred {
 	f := finder{
 		time: c.timeUnitKnown(), written: c.mixtures, found: map[string]inferred{}, seen: map[Expr]bool{},
 	}
+	hidden := map[string]inferred{}
 	for name, u := range c.assumed {
+		if _, hides := f.hides(u.unit, nil); u.rate != nil && hides {
+			hidden[name] = u
+			continue
+		}
+		u.rate = nil
 		f.found[name] = u
 	}
 	for _, d := range c.demands {
@@ -55,8 +63,12 @@ func (c *checker) infer() map[string]inferred {
 	}
 	for name := range c.inferred {
 		delete(f.found, name)
+		delete(hidden, name)
 	}
 	c.refused = f.refused
+	if len(f.found) == 0 { // an equation that hides a factor may be wrong, so every other use says more
+		return hidden
+	}
 	return f.found
 }
 
@@ -66,7 +78,7 @@ func (c *checker) counts(x context, e ast.Expr) {
 		if name, ok := n.(*ast.Name); ok && x.module == nil && x.scope.find(name.Name) == nil {
 			if g := c.globals[name.Name]; g != nil && g.kind == constName && g.value != nil &&
 				!g.value.Type().Unit.Known() {
-				c.note(name.Name, units.One, name.Span)
+				c.note(name.Name, inferred{unit: units.One, use: name.Span})
 			}
 		}
 		return true
@@ -83,18 +95,25 @@ func (c *checker) timeUnitKnown() units.Unit {
 // assume records the unit of a symbol that has none.
 func (c *checker) assume(s *Symbol, u units.Unit, use source.Span) {
 	if s != nil && u.Known() && !s.Type.Unit.Known() {
-		c.note(s.Name, u, use)
+		c.note(s.Name, inferred{unit: u, use: use})
 	}
 }
 
-func (c *checker) note(name string, u units.Unit, use source.Span) {
+// assumeRate records the unit that the equation of a state gives it.
+func (c *checker) assumeRate(s *Symbol, u units.Unit, rate Expr) {
+	if u.Known() && !s.Type.Unit.Known() {
+		c.note(s.Name, inferred{u, rate.Span(), rate})
+	}
+}
+
+func (c *checker) note(name string, of inferred) {
 	if _, ok := c.assumed[name]; ok || c.unitMode == "off" {
 		return
 	}
 	if c.assumed == nil {
 		c.assumed = map[string]inferred{}
 	}
-	c.assumed[name] = inferred{u, use}
+	c.assumed[name] = of
 }
 
 // unitOf returns the inferred unit of a name of the file, which is unknown if there is none.
@@ -176,6 +195,31 @@ func (c *checker) hidden() {
 	}
 }
 
+// hiddenByRates returns the states that their equations give a unit which hides a factor, where something else does not
+// fit this unit: there the equation lacks a conversion, and the state is a pure number.
+func (c *checker) hiddenByRates() map[string]inferred {
+	list := map[string]inferred{}
+	for _, s := range c.model.States {
+		from := c.inferred[s.Name]
+		if from.rate == nil || s.Value == nil || !from.unit.Dimensionless() {
+			continue
+		}
+		misfit := slices.ContainsFunc(c.refused, func(r refusal) bool {
+			at := r.e.Span()
+			return at.File == s.Value.Span().File && s.Value.Span().Start <= at.Start &&
+				at.End <= s.Value.Span().End
+		}) || slices.ContainsFunc(c.list.All(), func(d diag.Diagnostic) bool {
+			return d.Level == diag.Error && slices.ContainsFunc(d.Related, func(r diag.Related) bool {
+				return r.Span == from.use
+			})
+		})
+		if misfit {
+			list[s.Name] = inferred{unit: units.One, use: s.Value.Span()}
+		}
+	}
+	return list
+}
+
 // hand passes to the operands of e the units that they need for e to have unit u.
 func (f *finder) hand(e Expr, u units.Unit) {
 	if !u.Known() || f.seen[e] {
@@ -196,7 +240,7 @@ func (f *finder) hand(e Expr, u units.Unit) {
 			return
 		}
 		if _, ok := f.found[e.Sym.Name]; !ok && !e.Sym.Type.Unit.Known() {
-			f.found[e.Sym.Name] = inferred{u, e.S}
+			f.found[e.Sym.Name] = inferred{unit: u, use: e.S}
 		}
 	case *Call:
 		f.call(e, u)
