@@ -76,7 +76,8 @@ var codes = map[string]string{
 	"gradient-check":    "What check = fd(…) found of the gradient: that it is right, or how far it is off.",
 	"grazing": "An event's guard barely crosses zero: its time, and the gradient through it, " +
 		"hardly exist.",
-	"hidden-event": "A condition of states may have been met for a moment that nobody looked at.",
+	"hidden-event": "A condition of states may have been met for a moment that nobody looked at, or was missed by " +
+		"less than the solution may be off.",
 	"steady-state": "There is no steady state to return: the message says what the states do instead, or why the " +
 		"one that there is cannot be relied on.",
 	"incapable":          "The method of steps lacks what the run asks of it; choose another method.",
