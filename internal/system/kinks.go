@@ -201,7 +201,11 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		return
 	}
 	kt := &kinkTape{clock: map[tape.Value]bool{}, still: map[tape.Value]bool{}, held: map[tape.Value]bool{}}
-	moves := tape.DependsOnFunc(t, func(name string) bool { return k.free(tapec.MustName(name)) })
+	conditions := t == k.model.Compiled.Guards // the modes inside are held
+	moves := tape.DependsOnFunc(t, func(name string) bool {
+		n := tapec.MustName(name)
+		return k.free(n) && !(conditions && n.Role == tapec.HeldMode)
+	})
 	steers := tape.DependsOnFunc(t, func(name string) bool {
 		return tapec.MustName(name).Role != tapec.Time
 	})
@@ -209,7 +213,6 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		role := tapec.MustName(name).Role // all modes are chosen where that matters
 		return role != tapec.Param && role != tapec.KeptMode
 	})
-	conditions := t == k.model.Compiled.Guards // the modes inside are held
 	changes := tape.DependsOnFunc(t, func(name string) bool {
 		role := tapec.MustName(name).Role
 		return role != tapec.KeptMode && role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete &&
