@@ -13,7 +13,10 @@ type values [numVectors][]float64
 // firings need not be longer than its 1.
 func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
 	for _, in := range t.Inputs {
-		at, ok := m.layout.find(tapec.MustName(in.Name))
+		at, ok := m.reads[in.Name]
+		if !ok { // t is made of those of the model
+			at, ok = m.layout.find(tapec.MustName(in.Name))
+		}
 		if !ok || at.vec == vecRow && from[vecRow] == nil || at.offset > len(from[at.vec]) {
 			return false
 		}

@@ -32,7 +32,7 @@ type Model struct {
 	programs *programs
 	family   *family // what the model shares with its experiments; nil for nothing
 
-	reads      map[string]bool // the inputs of all tapes
+	reads      map[string]part // where the inputs of all tapes lie
 	functional []int           // per element of the functional vector: which functional it is of
 	rows       [][]float64     // per instant: the data row read there
 	visits     []int           // per functional: at how many instants it is read
@@ -88,10 +88,12 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 // index prepares the tables that runs read.
 func (m *Model) index() {
 	c := m.Compiled
-	m.reads = map[string]bool{}
+	m.reads = map[string]part{}
 	for _, t := range c.Tapes() {
 		for _, in := range t.Inputs {
-			m.reads[in.Name] = true
+			if at, ok := m.layout.find(tapec.MustName(in.Name)); ok {
+				m.reads[in.Name] = at
+			}
 		}
 	}
 	m.functional = make([]int, m.layout.nF)
@@ -173,7 +175,10 @@ func (m *Model) FunctionalSpan(offset int) source.Span {
 }
 
 // Reads reports whether something in the model reads a param.
-func (m *Model) Reads(param string) bool { return m.reads[tapec.Param.Called(param).String()] }
+func (m *Model) Reads(param string) bool {
+	_, reads := m.reads[tapec.Param.Called(param).String()]
+	return reads
+}
 
 // Outputs returns the number of outputs.
 func (m *Model) Outputs() int { return len(m.Compiled.Outputs.Outputs) }
