@@ -563,7 +563,7 @@ func (s *sweep) transpose(
 
 // owe transposes the time that e ends a step of length h at, when the discretes that set it are reached.
 func (s *sweep) owe(e solvers.End, h float64, hb []float64) {
-	if h == 0 && !e.Here { // those before the group
+	if h == 0 && !e.At.Has(solvers.EndHere) { // those before the group
 		n := len(s.owed)
 		if n == cap(s.owed) {
 			s.owed = append(s.owed, owed{})

@@ -207,7 +207,7 @@ func (f *flow) enter(i int) error {
 		case solvers.EndClip:
 			switch {
 			case f.instants[e.Index].Fixed:
-			case st.H == 0 && !e.Here: // the discretes before the group set its time
+			case st.H == 0 && !e.At.Has(solvers.EndHere): // the discretes before the group set its time
 				f.owed = append(f.owed, owed{e, append([]float64(nil), f.sweep.tb...)})
 			default:
 				f.pullClip(e, f.sweep.tb)

@@ -75,7 +75,7 @@ func (w *walk) flow(st *solvers.Step, e solvers.End, rate float64, ahead []float
 		switch {
 		case w.instants[e.Index].Fixed:
 			clear(w.td)
-		case st.H == 0 && !e.Here && ahead != nil:
+		case st.H == 0 && !e.At.Has(solvers.EndHere) && ahead != nil:
 			copy(w.td, ahead)
 		default:
 			w.instant(e, w.td)

@@ -424,7 +424,7 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 	c.obj.Slopes(st.T, c.y, c.yd, c.atd)
 	for j, v := range c.at {
 		top, rises := &c.tops[j], c.atd[j] > 0
-		if end.Between && top.some && v > top.Value+float64(0x1p-40*math.Abs(v)) {
+		if end.At.Has(solvers.EndBetween) && top.some && v > top.Value+float64(0x1p-40*math.Abs(v)) {
 			c.propose(j, 1, st.T1, v)
 		}
 		before := top.some && top.share == 0 && st.T-top.T <= float64(0x1p-48*math.Abs(st.T))

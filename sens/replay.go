@@ -230,7 +230,7 @@ func (r *replay) forward(i int, t complex128, e solvers.End) complex128 {
 	case solvers.EndFree:
 		r.take(complex(r.rec.H, 0), false)
 	case solvers.EndClip:
-		grouped := r.open && r.rec.H == 0 && !e.Here // the discretes before the group set the time
+		grouped := r.open && r.rec.H == 0 && !e.At.Has(solvers.EndHere) // the discretes before the group set the time
 		if grouped {
 			r.System.Enter(r.dg, r.mark.Mp)
 		}

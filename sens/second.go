@@ -458,7 +458,7 @@ func (s *secondSweep) cross(i int) error {
 		for j, h := range c.H.D {
 			c.T0.D[j] -= h
 		}
-		if st.H == 0 && !e.Here { // the discretes before the group set its time
+		if st.H == 0 && !e.At.Has(solvers.EndHere) { // the discretes before the group set its time
 			h := solvers.NewDual(1, s.l)
 			h.Copy(c.H)
 			s.owed = append(s.owed, owedSecond{e, h})

@@ -337,7 +337,7 @@ func (w *walk) through(i int, st *solvers.Step, e solvers.End, rate float64, ahe
 		in := &w.instants[e.Index]
 		switch {
 		case in.Fixed:
-		case st.H == 0 && !e.Here:
+		case st.H == 0 && !e.At.Has(solvers.EndHere):
 			copy(d.H, ahead)
 		default:
 			w.instant(e, d.H)

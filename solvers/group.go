@@ -479,10 +479,15 @@ func (s *Solver) memberName(m *member) string {
 func (s *Solver) until(m *member, pending *bool) error {
 	e := End{Kind: EndRoot, Index: m.guard}
 	if m.instant >= 0 {
-		e = End{Kind: EndClip, Index: m.instant, Nth: m.nth, Here: m.here}
+		e = End{Kind: EndClip, Index: m.instant, Nth: m.nth}
+		if m.here {
+			e.At |= EndHere
+		}
 	}
 	if len(s.opts.Apart) > 0 && m.party != s.party {
-		e.Between, s.party = !*pending, m.party
+		if s.party = m.party; !*pending {
+			e.At |= EndBetween
+		}
 	}
 	if *pending {
 		*pending = false

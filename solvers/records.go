@@ -130,12 +130,11 @@ type stepRecord struct {
 	slot     int32 // among those of its member, where stages are kept
 	kind     EndKind
 	member   uint8 // of the method
-	here     bool  // of its end
-	between  bool  // likewise
+	at       EndAt // of its end
 }
 
 func (r *stepRecord) end() End {
-	return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth), Here: r.here, Between: r.between}
+	return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth), At: r.at}
 }
 
 // records are the steps of a run. A run without stages may have many millions of them, and is then packed: of a step
@@ -170,8 +169,7 @@ type oddStep struct {
 	index, nth int32
 	kind       EndKind
 	member     uint8
-	here       bool
-	between    bool
+	at         EndAt
 }
 
 // clear forgets all steps. Those of the next run are packed if these were.
@@ -230,7 +228,7 @@ func (s *records) pack(short bool) {
 // put packs step i.
 func (s *records) put(r *stepRecord, i int) {
 	k := i % perBlock
-	plain := r.kind == EndFree && !r.here && r.index == 0 && r.nth == 0 && r.h > 0 && r.t1 == r.t+r.h
+	plain := r.kind == EndFree && r.at == 0 && r.index == 0 && r.nth == 0 && r.h > 0 && r.t1 == r.t+r.h
 	if k == 0 {
 		s.blocks.add(block{t: r.t, span: r.span, unit: r.unit, firstOdd: int32(s.odd.n), member: r.member})
 	} else if last := s.at(i-1, nil); last.t1 != r.t {
@@ -245,7 +243,7 @@ func (s *records) put(r *stepRecord, i int) {
 		return
 	}
 	b.odds |= 1 << k
-	s.odd.add(oddStep{r.t1, r.index, r.nth, r.kind, r.member, r.here, r.between})
+	s.odd.add(oddStep{r.t1, r.index, r.nth, r.kind, r.member, r.at})
 }
 
 // length returns the length of step i.
@@ -274,7 +272,7 @@ func (s *records) end(i int) End {
 		return End{Kind: EndFree}
 	}
 	o := s.odd.at(int(b.firstOdd) + bits.OnesCount16(b.odds&(1<<k-1)))
-	return End{Kind: o.kind, Index: int(o.index), Nth: int(o.nth), Here: o.here, Between: o.between}
+	return End{Kind: o.kind, Index: int(o.index), Nth: int(o.nth), At: o.at}
 }
 
 // at returns step i. spans are those of the run; without them, the record lacks its span.
@@ -301,7 +299,7 @@ func (s *records) at(i int, spans *list[span]) stepRecord {
 			t = at
 		}
 		r.t, r.t1, r.index, r.nth = t, o.t1, o.index, o.nth
-		r.kind, r.member, r.here, r.between = o.kind, o.member, o.here, o.between
+		r.kind, r.member, r.at = o.kind, o.member, o.at
 	} else {
 		r.t, r.t1, r.kind, r.member = t, t+r.h, EndFree, b.member
 	}

@@ -2,7 +2,9 @@ package solvers
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
+	"unsafe"
 )
 
 // TestRecordsPacked holds that packed records say of each step what was written down, through steps that end at events,
@@ -25,7 +27,7 @@ func TestRecordsPacked(t *testing.T) {
 		case 0:
 			s.kind, s.index, s.nth, s.t1 = EndRoot, r.Int32N(5), r.Int32N(9), s.t1*(1+1e-15)
 		case 1:
-			s.kind, s.h, s.t1, s.between = EndClip, 0, s.t, r.IntN(2) == 0
+			s.kind, s.h, s.t1, s.at = EndClip, 0, s.t, EndAt(r.IntN(4))
 		case 2:
 			s.member = 1
 		case 3: // events that count as one happen at the last
@@ -51,5 +53,12 @@ func TestRecordsPacked(t *testing.T) {
 	}
 	if most := int64(loose.n) * 30; packed.bytes() > most {
 		t.Errorf("%d bytes for %d steps of which many are odd", packed.bytes(), loose.n)
+	}
+}
+
+// TestEndStaysInRegisters holds that an end of a step is a struct that Go keeps in registers.
+func TestEndStaysInRegisters(t *testing.T) {
+	if e := reflect.TypeFor[End](); e.NumField() > 4 || e.Size() > 4*unsafe.Sizeof(uintptr(0)) {
+		t.Errorf("an End has %d fields and %d bytes", e.NumField(), e.Size())
 	}
 }

@@ -10,17 +10,29 @@ const (
 	EndRoot                // the step ends at a root of a guard: g(t+h, y1, p) = 0
 )
 
-// End is how a step ended. It decides how the end moves with parameters.
+// End is how a step ended. It decides how the end moves with parameters. It has four fields at most: Go keeps larger
+// structs in memory, and gradients of small models took a tenth longer on their way back.
 type End struct {
 	Kind  EndKind
 	Index int // of the instant or the guard
 	Nth   int // of an InstantEvery: which occurrence, from 0
-	// Here tells that the time of the instant was set at this very time: a step of length zero ends there, by the
-	// discretes that are current, not by those before the group of events.
-	Here bool
-	// Between tells that the step has length zero and, with Options.Apart, lies between what came one after another.
-	Between bool
+	At    EndAt
 }
+
+// EndAt says more of the end of a step of length zero, in bits.
+type EndAt uint8
+
+// The bits of EndAt.
+const (
+	// EndHere tells that the time of the instant was set at this very time: the step ends there by the discretes that
+	// are current, not by those before the group of events.
+	EndHere EndAt = 1 << iota
+	// EndBetween tells that the step lies, with Options.Apart, between what came one after another.
+	EndBetween
+)
+
+// Has reports whether a has a bit.
+func (a EndAt) Has(bit EndAt) bool { return a&bit != 0 }
 
 // MarkKind says what a mark marks.
 type MarkKind uint8

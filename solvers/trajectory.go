@@ -413,7 +413,7 @@ func (tr *Trajectory) note(s *Step, e End, slot int) {
 	}
 	r.t, r.h, r.t1 = s.T, s.H, s.T1
 	r.index, r.nth, r.span, r.unit = int32(e.Index), int32(e.Nth), int32(tr.spans.n-1), int32(tr.units)
-	r.slot, r.kind, r.member, r.here, r.between = int32(slot), e.Kind, uint8(s.Member), e.Here, e.Between
+	r.slot, r.kind, r.member, r.at = int32(slot), e.Kind, uint8(s.Member), e.At
 	if tr.steps.packed {
 		tr.steps.add(r)
 	}
