@@ -74,6 +74,49 @@ func TestEventTimesAlike(t *testing.T) {
 	}
 }
 
+// TestEventTimesBesideControls holds that the first events are not the pieces of a control, whose times are known, and
+// that they move alike with either and by all modes.
+func TestEventTimesBesideControls(t *testing.T) {
+	m, err := odes.Parse("beside.ode", `model Beside
+time t from 0 to 10
+param k = 1.1
+control u = 1 piecewise constant on grid(0, 10, 41)
+state x = 0
+x' = k*u
+event high when x > 8.9 { x = 0 }
+objective J = final(x)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"adjoint", "tangent", "forward", "complex", "differences"} {
+		for _, events := range []int{0, 3} {
+			s, err := m.Sensitivities(t.Context(), odes.Options{
+				Events: events, EventTimes: true, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 1
+			if events == 0 {
+				want = 40 // and where each piece but the last ends
+			}
+			if len(s.Events) != want || s.MoreEvents != 0 || events > 0 && s.LastEvent.Name != "high" {
+				t.Fatalf("%s: %d events and %d more, the last %s", mode, len(s.Events), s.MoreEvents, s.LastEvent.Name)
+			}
+			found := false
+			for _, e := range s.Events {
+				if found = found || e.Name == "high"; e.Name == "high" && math.Abs(e.Params[0]+8.9/(1.1*1.1)) > 1e-6 {
+					t.Errorf("%s, %d events: the time moves by %g", mode, events, e.Params[0])
+				}
+			}
+			if !found {
+				t.Errorf("%s, %d events: high is not listed", mode, events)
+			}
+		}
+	}
+}
+
 // TestEventTimesContinuous holds the same of modes that integrate adjoint equations: few events or many, their times
 // have the derivatives that the discrete adjoint finds, and many take no sweep each.
 func TestEventTimesContinuous(t *testing.T) {

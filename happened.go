@@ -28,17 +28,19 @@ func (x happening) event() sens.EventTime {
 // happenings says what happened in a run, in order.
 type happenings struct {
 	list []happening
-	// n is how many there were, and last the last of them, also where they are only counted.
+	// n is how many there were of those that results list, and last the last of these, also where they are only
+	// counted.
 	n     int
 	last  happening
 	modes []int32 // of each guard: the first one that has its name
 	// named names one of them.
 	named func(happening) string
 	shows func(sens.EventTime) bool // tells which are events of the model
+	lists func(sens.EventTime) bool // tells which of these results list
 }
 
-// begin prepares for a run with these guards.
-func (h *happenings) begin(m *Model, guards []solvers.Guard) {
+// begin prepares for a run with these guards, of which results list what lists tells.
+func (h *happenings) begin(m *Model, guards []solvers.Guard, lists func(sens.EventTime) bool) {
 	if h.modes == nil {
 		first := map[string]int32{}
 		h.modes = make([]int32, len(guards))
@@ -54,7 +56,7 @@ func (h *happenings) begin(m *Model, guards []solvers.Guard) {
 		}
 		h.shows = m.shows
 	}
-	h.list, h.n = h.list[:0], 0
+	h.list, h.n, h.lists = h.list[:0], 0, lists
 }
 
 // add adds an event or a change of mode.
@@ -64,14 +66,16 @@ func (h *happenings) add(e sens.EventTime) {
 	}
 }
 
-// noted counts an event or a change of mode.
+// noted counts an event or a change of mode if results list it.
 func (h *happenings) noted(e sens.EventTime) happening {
 	x := happening{e.T, int32(e.Firing.Event), int32(e.Firing.Elem)}
 	if e.Mode {
 		x.what = -1 - h.modes[e.Guard]
 	}
-	h.n++
-	h.last = x
+	if h.lists(e) {
+		h.n++
+		h.last = x
+	}
 	return x
 }
 

@@ -41,7 +41,8 @@ type Options struct {
 	// Gradient, if large enough, is the memory for the derivatives. Otherwise it is allocated.
 	Gradient []float64
 	// Events is how many events the result of Sensitivities describes, from the first on: 0 means all of them, and a
-	// negative number none. EventTimes asks for the derivatives of the times of these as well.
+	// negative number none. The grid of a control is known without a run, so its pieces are described only where all
+	// is. EventTimes asks for the derivatives of the times of these as well.
 	Events     int
 	EventTimes bool
 	// EventLog allows the result not to list the events where it is asked for all of them, with derivatives of their

@@ -435,7 +435,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if err := r.differentiable(); err != nil {
 		return nil, err
 	}
-	r.happened.begin(r.model, r.guards)
+	r.happened.begin(r.model, r.guards, r.lists)
 	r.events.close()
 	if r.events, err = r.logOfEvents(); err != nil {
 		return nil, r.failed(err, r.worker)
@@ -453,7 +453,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	half := time.Now()
 	want := sens.Options{
-		EventTimes: r.opts.EventTimes, Events: r.opts.Events, GrazingLimit: grazingLimit,
+		EventTimes: r.opts.EventTimes, Events: r.opts.Events, Lists: r.lists, GrazingLimit: grazingLimit,
 		Functionals: r.recorder.Functionals(), Tie: r.settings.Solver.RTol, Initial: r.byInitial,
 		LatePeak: r.settings.LatePeak,
 	}
@@ -468,7 +468,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, r.failed(err, r.worker)
 	}
 	if r.settings.Trust && !want.EventTimes && log == nil && (grazes(stats.Warnings) || grazes(r.res.Warnings)) {
-		want.EventTimes, want.Events = true, 0 // how they move tells which derivatives exist
+		want.EventTimes, want.Events, want.Lists = true, 0, nil // how they move tells which derivatives exist
 		if err := method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
 			return nil, r.failed(err, r.worker)
 		}
@@ -598,7 +598,7 @@ func (r *Runner) logOfEvents() (*loggedEvents, error) {
 	if r.logged == nil {
 		r.happened.read(&r.trajectory, true)
 		many = r.happened.n > manyEvents
-		r.happened.begin(r.model, r.guards)
+		r.happened.begin(r.model, r.guards, r.lists)
 	}
 	if !many {
 		return nil, nil
@@ -690,15 +690,7 @@ func (r *Runner) whyNoDerivative(v *Value, o objective) string {
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted. moving tells
 // that there are derivatives.
 func (r *Runner) addEvents(out *Sensitivities, moving bool) {
-	listed := len(r.res.Events)
-	if r.opts.Events != 0 {
-		listed = min(listed, max(r.opts.Events, 0))
-	}
-	if n := r.happened.n; n > 0 {
-		out.MoreEvents = max(n-listed, 0)
-		out.LastEvent = r.model.eventRecord(r.happened.last.event(), r.guards, out.From, out.To)
-	}
-	for i, e := range r.res.Events {
+	for _, e := range r.res.Events {
 		var moves []float64
 		if moving {
 			r.chain.Pull(e.DP, 1, r.problem.Width())
@@ -706,7 +698,7 @@ func (r *Runner) addEvents(out *Sensitivities, moving bool) {
 			r.gatherer.Gather(moves, e.DP, nil)
 			out.fastest = farthest(out.fastest, moves)
 		}
-		if i >= listed || !r.model.shows(e) {
+		if r.opts.Events != 0 && len(out.Events) >= r.opts.Events || !r.lists(e) {
 			continue
 		}
 		record := r.model.eventRecord(e, r.guards, out.From, out.To)
@@ -715,9 +707,19 @@ func (r *Runner) addEvents(out *Sensitivities, moving bool) {
 		}
 		out.Events = append(out.Events, record)
 	}
+	if n := r.happened.n; n > 0 {
+		out.MoreEvents = max(n-len(out.Events), 0)
+		out.LastEvent = r.model.eventRecord(r.happened.last.event(), r.guards, out.From, out.To)
+	}
 	if r.happened.n > len(r.res.Events) {
 		out.fastest = nil
 	}
+}
+
+// lists reports whether results list an event: all of the model or, if they are to list the first ones, those whose
+// times are not known without a run.
+func (r *Runner) lists(e sens.EventTime) bool {
+	return r.model.shows(e) && !(r.opts.Events > 0 && e.Mode && r.guards[e.Guard].Piece)
 }
 
 // grazes reports whether an event hardly meets its condition.

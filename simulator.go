@@ -161,7 +161,7 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*Solution, e
 	}
 	s.warnWarm(&out.Stats)
 	guards := s.worker.Guards()
-	out.happened.begin(m, guards)
+	out.happened.begin(m, guards, m.shows)
 	for _, e := range log.events {
 		if !m.shows(e) {
 			continue

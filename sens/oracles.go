@@ -162,9 +162,9 @@ func (r *replay) directions(ctx context.Context, repeats int, opts Options, res 
 				res.DY0[o*z.N+at-z.P] = part(v)
 			}
 		}
-		for i := range res.Events {
-			if dp := res.Events[i].DP; dp != nil && at < z.P {
-				dp[at] = part(r.times[i])
+		for _, e := range res.Events {
+			if e.DP != nil && at < z.P {
+				e.DP[at] = part(r.times[e.Mark])
 			}
 		}
 		res.Stats.Sweeps++

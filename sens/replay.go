@@ -35,7 +35,7 @@ type replay struct {
 	dy0            []complex128 // added to the initial values; nil for nothing
 	instants       []solvers.Instant
 	readings       []reading    // of peaks
-	times          []complex128 // of marks that fire or change modes, in order
+	times          []complex128 // of each mark that fires or changes modes
 	step           *solvers.ComplexStep
 	rec            solvers.Step
 	mark           solvers.Mark
@@ -82,7 +82,9 @@ func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
 func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 	r.from.Open(ctx, r.run)
 	clear(r.f)
-	r.times = r.times[:0]
+	if len(r.times) < r.run.Marks() {
+		r.times = make([]complex128, r.run.Marks())
+	}
 	r.System.SetParameters(r.p)
 	var t complex128
 	mk, peaks := 0, r.readings
@@ -162,10 +164,10 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 				r.d, r.dp = r.dp, r.d
 				r.land(m, t)
 				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, at, r.yp, r.dp)
-				r.times = append(r.times, t)
+				r.times[mk] = t
 			case solvers.MarkMode:
 				r.land(m, t)
-				r.times = append(r.times, t)
+				r.times[mk] = t
 			case solvers.MarkRemode:
 				r.land(m, t)
 			}

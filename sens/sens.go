@@ -31,6 +31,8 @@ type Options struct {
 	// Events is how many events and mode changes Result.Events lists at most, from the first on; 0 means all of them,
 	// and a negative number none.
 	Events int
+	// Lists, if not nil, tells which events and mode changes Result.Events has.
+	Lists func(e EventTime) bool
 	// Time, if not nil, is called with the derivatives of the times of all events and mode changes, in place of those
 	// of Result.Events: by parameters from first on, td[L], of one event after the other, and then by the next ones.
 	Time func(e EventTime, first int, td []float64)
@@ -135,7 +137,9 @@ func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options
 		if !m.Happens() {
 			continue
 		}
-		res.Events = append(res.Events, eventTime(i, &m))
+		if e := eventTime(i, &m); opts.Lists == nil || opts.Lists(e) {
+			res.Events = append(res.Events, e)
+		}
 	}
 	if opts.EventTimes {
 		res.allot(z.P)
