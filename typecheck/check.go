@@ -105,6 +105,8 @@ type checker struct {
 	lostNames []string        // names that these items are about
 
 	experiments []*ast.Experiment
+	plain       *ast.File          // without experiments, for their passes: each would enter the names of all
+	others      map[string]*entity // in a pass for an experiment: the names of experiments
 	totals      []*total
 	parts       map[Expr]part      // the values of nll() and log_prior()
 	reads       int                // terms of objectives that are known without the run: totals and priors

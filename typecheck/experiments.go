@@ -91,7 +91,18 @@ func (c *checker) checkExperiments() {
 
 // pass returns a checker for a pass over the file with the changes of an experiment.
 func (c *checker) pass(t *trial) *checker {
-	x := newChecker(c.file, c.env)
+	if c.plain == nil {
+		c.plain, c.others = new(*c.file), map[string]*entity{}
+		c.plain.Items = slices.DeleteFunc(slices.Clone(c.file.Items), func(item ast.Item) bool {
+			it, is := item.(*ast.Experiment)
+			if is {
+				c.others[it.Name.Name] = c.globals[it.Name.Name]
+			}
+			return is
+		})
+	}
+	x := newChecker(c.plain, c.env)
+	x.others = c.others
 	x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
 	x.tables = c.tables
 	x.variant = &variant{

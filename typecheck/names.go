@@ -265,6 +265,12 @@ func isBad(e Expr) bool { return e.Type().Kind == types.Invalid }
 
 func anyBad(es ...Expr) bool { return slices.ContainsFunc(es, isBad) }
 
+// noValue reports the name of something that has no value.
+func (c *checker) noValue(id ast.Ident, e *entity) {
+	c.errorf(CodeKind, id.Span, "%q is %s and has no value in an expression", id.Name, e.kind).
+		Relate(e.span, "declared here")
+}
+
 // number returns a scalar constant.
 func number(x float64, u units.Unit, s source.Span) Expr {
 	kind := types.Real
@@ -326,8 +332,7 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 			Relate(e.span, "declared here")
 		return bad(id.Span)
 	default:
-		c.errorf(CodeKind, id.Span, "%q is %s and has no value in an expression", id.Name, e.kind).
-			Relate(e.span, "declared here")
+		c.noValue(id, e)
 		return bad(id.Span)
 	}
 	c.resolve(e)

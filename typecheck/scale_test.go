@@ -44,3 +44,30 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// TestExperimentsApart holds that the pass for an experiment does not enter the names of the others, and still knows
+// them.
+func TestExperimentsApart(t *testing.T) {
+	var l diag.List
+	f := parser.Parse(source.NewFile("m.ode", `
+time t from 0 to 1
+param k = 1
+state x = 1
+x' = -k*x
+experiment a { k = 2 }
+experiment b { k = a }
+objective J = final(x)
+`), &l)
+	c := newChecker(f, Env{})
+	c.collect()
+	x := c.pass(c.trials()[1])
+	x.run()
+	for _, e := range x.order {
+		if e.kind == experimentName {
+			t.Errorf("%q is entered", e.name)
+		}
+	}
+	if err := x.list.Err(); err == nil || !strings.Contains(err.Error(), `"a" is an experiment and has no value`) {
+		t.Errorf("%v", err)
+	}
+}

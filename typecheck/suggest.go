@@ -33,6 +33,10 @@ func (c *checker) undefined(x context, id ast.Ident) *diag.Diagnostic {
 	if !id.Quoted && parser.Reserved(id.Name) {
 		return nil // the parser has reported that it is no name
 	}
+	if e := c.others[id.Name]; e != nil {
+		c.noValue(id, e)
+		return nil
+	}
 	if f := stdlib.Named(id.Name); len(f) > 0 {
 		arguments := "…"
 		if len(f[0].Args) == 0 || id.Name == "nll" {
