@@ -474,19 +474,14 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 	if !r.settings.Trust || b == nil || r.opinion.failed != nil {
 		return nil
 	}
-	count := 1
-	if r.curve.hessian {
-		count += r.columns
-	}
-	size := r.problem.Size()
-	if work := float64(count) * float64(size.N+size.Q+1) * float64(b.out.Stats.Steps); work > affordable {
+	if !r.affords(b) {
 		s.note(r.model, CodeTrust, diag.Note, "second derivatives are not compared with those of an independent run, "+
 			"which would take too long")
 		return nil
 	}
 	start := time.Now()
 	b.curve, b.last = r.curve, b
-	fine := Sensitivities{Columns: r.columns}
+	fine := Sensitivities{Columns: r.columns, sides: s.sides}
 	if err := b.differentiateTwice(ctx, &fine); err != nil {
 		return err
 	}
@@ -516,7 +511,13 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 		}
 		of := least
 		if at := i * c * c; s.Hessian != nil {
-			x := seconds{s.Hessian[at : at+c*c], fine.Hessian[at:], s.HessianErrors[at:], s.HessianTrusts[at:]}
+			x := seconds{
+				row: s.Hessian[at : at+c*c], other: fine.Hessian[at:], errors: s.HessianErrors[at:],
+				trusts: s.HessianTrusts[at:],
+			}
+			for _, t := range s.turned {
+				x.turned = append(x.turned, t.Hessian[at:])
+			}
 			of = max(of, x.grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
 				jumps := s.jumps(i, a, b)
@@ -524,7 +525,13 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 			}))
 		}
 		if at := i * c; s.Products != nil {
-			x := seconds{s.Products[at : at+c], fine.Products[at:], s.ProductErrors[at:], s.ProductTrusts[at:]}
+			x := seconds{
+				row: s.Products[at : at+c], other: fine.Products[at:], errors: s.ProductErrors[at:],
+				trusts: s.ProductTrusts[at:],
+			}
+			for _, t := range s.turned {
+				x.turned = append(x.turned, t.Products[at:])
+			}
 			of = max(of, x.grade(v.Value, func(k int) (float64, bool, bool) {
 				jumps := s.jumpsAlong(i, k)
 				return sizes[k], jumps || s.isSided(i, k), jumps
@@ -544,6 +551,16 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 		s.HessianTrusts, s.ProductTrusts = nil, nil
 	}
 	return nil
+}
+
+// affords reports whether the second derivatives of another run take little enough time to be compared.
+func (r *Runner) affords(b *Runner) bool {
+	count := 1
+	if r.curve.hessian {
+		count += r.columns
+	}
+	size := r.problem.Size()
+	return float64(count)*float64(size.N+size.Q+1)*float64(b.out.Stats.Steps) <= affordable
 }
 
 // refine repeats a with tighter tolerances until sens_tol is met, if it is asked for.

@@ -14,6 +14,7 @@ import (
 // meeting is what came at one time in a run, and comes at two where one of the columns of the gradient is moved.
 type meeting struct {
 	solvers.Meeting
+	fold       system.Fold
 	columns    []bool
 	told       bool // by a warning of the run
 	model      *Model
@@ -26,7 +27,7 @@ func (r *Runner) meetingsOf(list []solvers.Meeting, told []solvers.Warning) (fou
 		for _, f := range r.worker.Folds(list[i:i+1], r.places, r.columns) {
 			a, b := list[i].Names[0], list[i].Names[1]
 			m := meeting{
-				Meeting: list[i], columns: make([]bool, r.columns), model: r.model,
+				Meeting: list[i], fold: f, columns: make([]bool, r.columns), model: r.model,
 				told: slices.ContainsFunc(told, func(w solvers.Warning) bool {
 					return w.Name == a && w.Other == b || w.Name == b && w.Other == a
 				}),
@@ -65,6 +66,20 @@ func (r *Runner) foldsOfTies(list []solvers.Meeting) (firm, open []system.Fold) 
 		}
 	}
 	return firm, open
+}
+
+// foldsOfMeetings returns what meetings of the last run, and these with kinks, fold at least so that second derivatives
+// may jump: where things come in another order, or at two times in place of one.
+func (r *Runner) foldsOfMeetings(bends []solvers.Meeting) (list []system.Fold) {
+	for i := range r.met {
+		list = append(list, r.met[i].fold)
+	}
+	list = append(list, r.worker.Folds(bends, r.places, r.columns)...)
+	for i := range list {
+		list[i].Meets = true
+		list[i].Into = system.IntoAll() // also what else happens then, at a time that either sets
+	}
+	return list
 }
 
 // allMet returns the meetings of the last run and of its experiments.
@@ -116,7 +131,7 @@ func orders(met []meeting, columns int) (lists [][]meeting, by [][]int, mixed bo
 // apart compares s, of which fine is the independent run, with runs in which things that met come one after the other:
 // as they do where a variable is moved a little one way or the other.
 func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
-	s.meetings, s.unlike, s.settled = r.allMet(), nil, nil
+	s.meetings, s.unlike, s.settled, s.leapt, s.turned = r.allMet(), nil, nil, nil, nil
 	lists, by, mixed := orders(s.meetings, s.Columns)
 	if len(lists) == 0 {
 		return nil
@@ -128,6 +143,7 @@ func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
 		}
 	}
 	s.unlike, s.settled = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
+	s.leapt = make([]bool, len(s.Gradient))
 	for i, list := range lists {
 		if err := r.inOrder(ctx, s, fine, list, by[i], true); err != nil {
 			return err
@@ -162,6 +178,14 @@ func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meet
 	b := r.parted
 	b.part(met, reversed)
 	other, err := b.once(ctx)
+	if err == nil && r.wantsSecond() && r.affords(b) {
+		b.curve, b.last = r.curve, b
+		turned := &Sensitivities{Columns: r.columns, sides: s.sides}
+		if err := b.differentiateTwice(ctx, turned); err != nil {
+			return err
+		}
+		s.turned = append(s.turned, turned)
+	}
 	if !r.keep {
 		b.release()
 		b.makeRoom()
@@ -183,8 +207,37 @@ func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meet
 			}
 			s.unlike[at] = max(s.unlike[at], off)
 		}
+		if err == nil && r.wantsSecond() && s.leaps(i, fine, other, r.sizes()) {
+			for _, k := range columns {
+				s.leapt[i*s.Columns+k] = true
+			}
+		}
 	}
 	return nil
+}
+
+// leaps reports whether some derivative of value i is another one in two runs, by more than errors. sizes are those of
+// the variables.
+func (s *Sensitivities) leaps(i int, fine, other *Sensitivities, sizes []float64) bool {
+	most, row := 0.0, i*s.Columns
+	for n, v := range s.Variables {
+		for k := v.Offset; k < v.Offset+v.Size(); k++ {
+			most = max(most, float64(sizes[n]*math.Abs(fine.Gradient[row+k])))
+		}
+	}
+	for n, v := range s.Variables {
+		for k := v.Offset; k < v.Offset+v.Size(); k++ {
+			x, y := fine.Gradient[row+k], other.Gradient[row+k]
+			off := float64(1e-6 * max(math.Abs(x), math.Abs(y)))
+			if s.Errors != nil {
+				off = max(off, float64(10*s.Errors[row+k]))
+			}
+			if d := math.Abs(x - y); !(d <= off || float64(d*sizes[n]) <= float64(partOfDerivatives*most)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // part has what met come apart from now on.

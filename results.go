@@ -188,12 +188,14 @@ type Sensitivities struct {
 	MoreEvents int
 	LastEvent  EventRecord
 	sides
-	fastest  []float64 // by columns: how much the time of an event moves at most; nil where that is not known
-	meetings []meeting // in the run
-	unlike   []float64 // how far derivatives are from those with meetings in the other order; nil for none
-	parted   []bool    // columns by which some are too far; nil for none
-	settled  []bool    // columns of which unlike tells all that meetings do; nil for none
-	held     []bool    // values that read a largest value which is held for a while; nil for none
+	fastest  []float64        // by columns: how much the time of an event moves at most; nil where that is not known
+	meetings []meeting        // in the run
+	unlike   []float64        // how far derivatives are from those with meetings in the other order; nil for none
+	parted   []bool           // columns by which some are too far; nil for none
+	settled  []bool           // columns of which unlike tells all that meetings do; nil for none
+	leapt    []bool           // by meetings of which derivatives, also by others, jump with what met; nil for none
+	turned   []*Sensitivities // second derivatives of runs with meetings in another order
+	held     []bool           // values that read a largest value which is held for a while; nil for none
 	Settings RunSettings
 	Stats    RunStats
 	Warnings []diag.Diagnostic
@@ -396,15 +398,16 @@ type sides struct {
 	sided    []bool // kinks and ties make them so; nil for none
 	allSided bool   // something else makes all of them so
 	bent     []bool // derivatives that may be others on the other side, also where they are zero; or nil
-	curved   []bool // where bent is not nil: those by which second derivatives may jump
+	curved   []bool // where bent is not nil: those by which, and any other, second derivatives may jump
+	met      []bool // where bent is not nil: those by two of which second derivatives may jump
 	reached  []bool // where bent is not nil: derivatives by what the value depends on
 	// Of sided and bent, those that are so by more than meetings that runs in both orders decide about.
 	firmlySided, firmlyBent []bool
 }
 
 // lists are all that tell of single derivatives.
-func (s *sides) lists() [6]*[]bool {
-	return [6]*[]bool{&s.sided, &s.bent, &s.curved, &s.reached, &s.firmlySided, &s.firmlyBent}
+func (s *sides) lists() [7]*[]bool {
+	return [7]*[]bool{&s.sided, &s.bent, &s.curved, &s.met, &s.reached, &s.firmlySided, &s.firmlyBent}
 }
 
 // join adds what o says of row k to row i of s, of so many columns. s has all n rows.

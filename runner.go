@@ -90,6 +90,7 @@ func (m *Model) prepare(opts Options, valuesAlone bool) (*Runner, error) {
 	}
 	r.wantSecond(&l)
 	r.keep = r.wantsSecond()
+	r.settings.Solver.Bends = r.keep
 	r.checkMethod(&l)
 	if err := l.Err(); err != nil {
 		return nil, err
@@ -515,7 +516,11 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	out.allSided = doubts(out.Warnings)-located > ofRun
 	firm, open := r.foldsOfTies(stats.Ties)
-	r.addSides(out, append(kinks, firm...), open)
+	firm = append(kinks, firm...)
+	if r.wantsSecond() {
+		firm = append(firm, r.foldsOfMeetings(stats.Bends)...)
+	}
+	r.addSides(out, firm, open)
 	return out, nil
 }
 
@@ -558,10 +563,14 @@ func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
 			if !bends[j] {
 				continue
 			}
-			if !many {
+			switch {
+			case many:
+			case f.Meets:
+				f.Mark(row(out.met), true)
+			default:
 				f.Mark(row(out.curved), true)
 			}
-			if f.Smooth {
+			if f.Smooth || f.Meets {
 				continue
 			}
 			f.Mark(row(out.sided), false)
@@ -584,6 +593,7 @@ func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
 			out.bent[at+k] = out.bent[at+k] && reached
 			out.firmlyBent[at+k] = out.firmlyBent[at+k] && reached
 			out.curved[at+k] = (out.curved[at+k] || out.bent[at+k]) && reached
+			out.met[at+k] = out.met[at+k] && reached
 		}
 	}
 }

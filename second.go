@@ -129,6 +129,9 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 	if err != nil {
 		return err
 	}
+	if s.reached != nil && len(r.parts) == 0 { // it may lack what experiments reach
+		s.clearUnreached(products, all, count)
+	}
 	s.Stats.SecondSteps = stats
 	rows := len(r.objectives)
 	s.Hessian, s.Asymmetry, s.Products, s.Direction = nil, nil, nil, nil
@@ -158,6 +161,24 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 		s.Asymmetry[i] = symmetrize(h, sizes)
 	}
 	return nil
+}
+
+// clearUnreached sets second derivatives to zero that are: those by what a value does not depend on, in products with
+// count unit vectors and, if all is more, a direction. Where such a time comes together with a kink, the end of the
+// step moves with it, and not with the kink.
+func (s *Sensitivities) clearUnreached(products []float64, all, count int) {
+	c := s.Columns
+	for i := range len(s.reached) / c {
+		reached := s.reached[i*c : (i+1)*c]
+		for k := range all {
+			row := products[(i*all+k)*c:][:c]
+			for l := range row {
+				if !reached[l] || k < count && !reached[k] {
+					row[l] = 0
+				}
+			}
+		}
+	}
 }
 
 // symmetrize replaces the matrix h[n][n] by the mean of itself and its transpose. It returns how far h

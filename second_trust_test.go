@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -56,6 +57,32 @@ func TestSecondDerivativesAtKinks(t *testing.T) {
 			if got := s.HessianTrusts[at]; s.Hessian[at] == 0 && got != want {
 				t.Errorf("second derivative %d of objective %d, %v, is %v, want %v", k, i, s.Hessian[at], got, want)
 			}
+		}
+	}
+}
+
+// TestSecondDerivativesWhereTimesMeet has observations, events and ends that come together with kinks and with one
+// another. Second derivatives are those of one side there, and marked, while first ones are those of both. What a value
+// does not depend on has none, though a step ends there.
+func TestSecondDerivativesWhereTimesMeet(t *testing.T) {
+	const head = "time t from 0 to 3\nparam a = 1, T1 = 1\nstate x = a\n"
+	for _, c := range []struct {
+		what, model string
+		marked      bool
+	}{
+		{"an observation of another value at a kink", "x' = max(0, t - 1)\nobjective J = final(x)\n" +
+			"objective K = at(x, T1)", false},
+		{"an observation at a kink", "x' = max(0, t - 1)\nobjective J = sum_at([T1], x)", true},
+		{"two doses at one time", "x' = -x^2\nevent dose at [T1, 1] { x += 0*a }\nobjective J = final(x)\n", true},
+		{"a kink at the start", "x' = -1\nobjective J = integral(min(x, T1))", true},
+		{"a dose at a kink", "x' = max(0, t - 1)\nevent dose at T1 { x = 2*x }\nobjective J = final(x)", true},
+		{"a dose beside a kink", "x' = max(0, t - 1.5)\nevent dose at T1 { x = 2*x }\nobjective J = final(x)", false},
+	} {
+		s := largest(t, head+strings.ReplaceAll(c.model, "at(x, T1)", "sum_at([T1], x)"), "sens.order", "2")
+		at := s.Columns + 1 // by T1 twice
+		marked := s.HessianTrusts != nil && s.HessianTrusts[at] != odes.Sound
+		if marked != c.marked || !marked && c.what[:2] == "an" && s.Hessian[at] != 0 {
+			t.Errorf("%s: %v, marked: %v", c.what, s.Hessian[at], marked)
 		}
 	}
 }

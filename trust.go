@@ -163,6 +163,7 @@ func (g *grader) derivative(d, err, size, most, value, least float64) Trust {
 // seconds are second derivatives of one objective, those of an independent run, and what is to be filled in.
 type seconds struct {
 	row, other, errors []float64
+	turned             [][]float64 // those of runs in which what met comes in another order
 	trusts             []Trust
 }
 
@@ -182,12 +183,19 @@ func (x *seconds) grade(value float64, of func(k int) (size float64, sided, bent
 		size, sided, bent := of(k)
 		err := x.errors[k]
 		moved := float64(err * size)
+		small := func(err float64) bool {
+			moved := float64(err * size)
+			return moved <= max(noise, float64(partOfSecond*most)) || err <= float64(looseDerivative*math.Abs(d)) ||
+				2*err >= math.Abs(d) && moved <= float64(zeroOfSecond*most)
+		}
 		switch t := &x.trusts[k]; {
 		case d-d != 0 || err-err != 0:
 			*t = Lost
-		case moved <= noise, moved <= float64(partOfSecond*most), err <= float64(looseDerivative*math.Abs(d)),
-			2*err >= math.Abs(d) && moved <= float64(zeroOfSecond*most):
-			if sided && d != 0 || bent && d == 0 {
+		case small(err):
+			turns := slices.ContainsFunc(x.turned, func(row []float64) bool {
+				return !small(math.Abs(row[k] - x.other[k]))
+			})
+			if sided && d != 0 || bent && d == 0 || turns {
 				*t = Loose
 			}
 		case moved > float64(graveOfSecond*most) && err > float64(lostDerivative*math.Abs(d)):
@@ -209,12 +217,18 @@ func (s *Sensitivities) isSided(i, k int) bool {
 func (s *Sensitivities) isBent(i, k int) bool { return s.bent != nil && s.bent[i*s.Columns+k] }
 
 // jumps reports whether the second derivative of value i by two columns may be another one on the other side of a kink.
+// Where the gradient does not jump, second derivatives jump by a multiple of the product of the derivatives of what
+// tells the sides apart, and so only by two columns that move it.
 func (s *Sensitivities) jumps(i, k, l int) bool {
+	at := i * s.Columns
+	if s.leapt != nil && (s.leapt[at+k] || s.leapt[at+l]) {
+		return true
+	}
 	if s.curved == nil {
 		return false
 	}
-	at := i * s.Columns
-	return s.curved[at+k] && s.reached[at+l] || s.curved[at+l] && s.reached[at+k]
+	return s.curved[at+k] && s.reached[at+l] || s.curved[at+l] && s.reached[at+k] ||
+		s.met[at+k] && s.met[at+l] || s.parted != nil && (s.parted[k] || s.parted[l])
 }
 
 // jumpsAlong reports that of an element of the product of the Hessian and the direction.

@@ -33,6 +33,7 @@ type groupState struct {
 	priorities  []float64
 	jumped      bool     // a body of the group has been applied
 	sites       []member // observations, after everything else
+	bent        []int    // guards of kinks, with Options.Bends
 	parties     []member // of a meeting, the first of each
 	party       int      // that happens
 	later       []member // with Options.Apart, of parties that come after it
@@ -95,7 +96,7 @@ func (s *Solver) meet(pending bool) error {
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
 	s.jumped, s.depth, s.already, s.party = false, 0, s.stats.Events, 0
-	s.later = s.later[:0]
+	s.later, s.bent = s.later[:0], s.bent[:0]
 	s.sched.group++
 	s.due(t + tol)
 	for _, i := range s.starting {
@@ -315,7 +316,9 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 		}
 		if g.Kink {
 			*a = arming{from: -1, band: s.slides(i)}
-			s.kink = i
+			if s.kink = i; s.opts.Bends {
+				s.bent = append(s.bent, i)
+			}
 			continue
 		}
 		if g.Crossing && !s.truth[i] {

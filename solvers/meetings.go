@@ -13,21 +13,30 @@ func (s *Solver) meetings(t float64, y []float64) {
 	if s.ends {
 		n++
 	}
-	if n < 2 || !s.opts.Meetings && len(s.opts.Apart) == 0 {
+	if n+len(s.bent) < 2 || !s.opts.Meetings && len(s.opts.Apart) == 0 {
 		return
 	}
 	s.parties = s.parties[:0]
 	s.inGroup(func(m *member) { s.joinParty(m, t, y) })
-	if len(s.parties) < 2 {
-		return
-	}
 	if len(s.opts.Apart) > 0 {
-		s.arrange()
+		if len(s.parties) > 1 {
+			s.arrange()
+		}
 		return
 	}
 	for j := range s.parties {
 		for i := range j {
 			s.noteMeeting(i, j, t, y)
+		}
+	}
+	for _, i := range s.bent {
+		n := len(s.parties)
+		s.joinParty(&member{guard: i, instant: -1, kind: MarkMode}, t, y)
+		if len(s.parties) == n {
+			continue // it moves as something else does
+		}
+		for j := range n {
+			s.noteBend(s.causesOf(j, n), s.namesOf(j, n), t, y)
 		}
 	}
 }
@@ -75,22 +84,34 @@ func (s *Solver) causesOf(i, j int) [2]Cause {
 	return both
 }
 
-// noteMeeting notes that parties i and j meet at (t, y), unless neither changes anything: the order of two
-// observations, or of one and the end, does not matter where both are there.
+// noteMeeting notes that parties i and j meet at (t, y), unless both only read: the order of two observations, or of
+// one and the end, does not matter where both are there.
 func (s *Solver) noteMeeting(i, j int, t float64, y []float64) {
 	reads := func(m *member) bool { return m.kind == MarkSite || m.kind == MarkFinal }
-	both := s.causesOf(i, j)
 	if reads(&s.parties[i]) && reads(&s.parties[j]) {
 		return
 	}
-	if len(s.stats.Meetings) == mostMeetings ||
-		slices.ContainsFunc(s.stats.Meetings, func(m Meeting) bool { return m.Causes == both }) {
+	s.noteIn(&s.stats.Meetings, s.causesOf(i, j), s.namesOf(i, j), t, y)
+}
+
+// noteBend notes that a kink comes at (t, y) with something else.
+func (s *Solver) noteBend(causes [2]Cause, names [2]string, t float64, y []float64) {
+	s.noteIn(&s.stats.Bends, causes, names, t, y)
+}
+
+// noteIn adds a meeting to a list.
+func (s *Solver) noteIn(list *[]Meeting, both [2]Cause, names [2]string, t float64, y []float64) {
+	if len(*list) == mostMeetings || slices.ContainsFunc(*list, func(m Meeting) bool { return m.Causes == both }) {
 		return
 	}
-	s.stats.Meetings = append(s.stats.Meetings, Meeting{
-		Causes: both, Names: [2]string{s.partyName(&s.parties[i]), s.partyName(&s.parties[j])},
-		T: t, Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m),
+	*list = append(*list, Meeting{
+		Causes: both, Names: names, T: t, Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m),
 	})
+}
+
+// namesOf returns the names of two parties.
+func (s *Solver) namesOf(i, j int) [2]string {
+	return [2]string{s.partyName(&s.parties[i]), s.partyName(&s.parties[j])}
 }
 
 func (s *Solver) partyName(m *member) string {

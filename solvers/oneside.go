@@ -300,10 +300,20 @@ func (s *Solver) edge() {
 		rate, ok := stands(i)
 		// What rests there is for the System to find. Rates of algebraic unknowns are not known.
 		rests := s.rho[i] == 0 && rate == 0
-		if g.Watch || g.Kink || !ok || rests && !g.Unknowns {
+		if g.Watch || !ok || rests && !g.Unknowns {
 			continue
 		}
+		start := Cause{Guard: -1, Instant: int(InstantStart)}
+		apart := func() bool { return sep.Apart(s.t, s.y, s.d, Cause{Guard: i}, start) }
+		bends := func() {
+			if s.opts.Bends && apart() {
+				s.noteBend([2]Cause{{Guard: i}, start}, [2]string{s.guardName(i), Start}, s.t, s.y)
+			}
+		}
 		switch {
+		case g.Kink:
+			bends()
+			continue
 		case g.Event < 0:
 			modes := [2][]float64{make([]float64, s.size.M), make([]float64, s.size.M)}
 			for k, way := range []float64{-1, 1} {
@@ -321,13 +331,14 @@ func (s *Solver) edge() {
 			}
 			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }
 			if s.same(modes[0], modes[1]) || !g.Seen && !unlike() && !(rests && s.bends(modes)) {
+				bends()
 				continue
 			}
 		case !g.Crossing && rate < 0: // it leaves its threshold for the side where it waits
 			continue
 		}
 		s.sys.Enter(s.d, s.m)
-		if start := (Cause{Guard: -1, Instant: int(InstantStart)}); sep.Apart(s.t, s.y, s.d, Cause{Guard: i}, start) {
+		if apart() {
 			s.tied(Warning{Kind: Edge, T: s.t, Name: s.guardName(i)}, Cause{Guard: i}, start)
 		}
 	}

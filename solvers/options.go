@@ -53,8 +53,8 @@ type Options struct {
 	// the file.
 	Shuffled bool
 	Seed     uint64
-	// Meetings asks for Stats.Meetings.
-	Meetings bool
+	// Meetings asks for Stats.Meetings, and Bends for Stats.Bends besides.
+	Meetings, Bends bool
 	// Apart has these causes, of Stats.Meetings, come one after another where they meet, as in a run of params that are
 	// a little different. With Reversed, they come in the other order.
 	Apart    [][2]Cause
@@ -151,11 +151,14 @@ type Stats struct {
 	// Meetings are pairs of causes that came at one time, and may come at others. In the other order, the result may be
 	// another one.
 	Meetings []Meeting
-	Mixed    bool    // with Options.Apart, what comes one after another came mixed before
-	Severed  bool    // and there are more than two at one time
-	T        float64 // where the run ended
-	Stopped  bool    // an event ended it before tf
-	By       string  // that event
+	// Bends are such pairs with a kink, at which nothing changes. Second derivatives may be others where the two come
+	// one after the other.
+	Bends   []Meeting
+	Mixed   bool    // with Options.Apart, what comes one after another came mixed before
+	Severed bool    // and there are more than two at one time
+	T       float64 // where the run ended
+	Stopped bool    // an event ended it before tf
+	By      string  // that event
 }
 
 // WarningKind classifies warnings of a run.

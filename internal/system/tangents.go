@@ -1227,6 +1227,9 @@ type Into struct {
 	rows   []int
 }
 
+// IntoAll is what reaches everything.
+func IntoAll() Into { return Into{all: true} }
+
 // add adds element i of an output.
 func (x *Into) add(m *Model, out tapec.Name, i int) {
 	switch out.Role {
