@@ -53,8 +53,12 @@ func (c *curves) observed(output string) (list []odes.Observation) {
 	return list
 }
 
+// widths are models that have the width of an interval as an output, by its text. Experiments share them, since a model
+// takes the longer to compile the more experiments it has. A width that depends on the row of a table has none.
+type widths map[string]*odes.Model
+
 // surround adds to a curve the interval in which most of its data lie, where that follows from the model alone.
-func (s *Session) surround(ctx context.Context, c *curves, output, run string) error {
+func (s *Session) surround(ctx context.Context, c *curves, output, run string, kept widths) error {
 	list := c.observed(output)
 	if len(list) != 1 || list[0].Widths != nil || c.size() > 1 {
 		return nil
@@ -62,21 +66,23 @@ func (s *Session) surround(ctx context.Context, c *curves, output, run string) e
 	o := list[0]
 	width := func(float64) float64 { return 0 }
 	if o.Width != "" {
-		m, err := s.asOutput(o.Width)
-		switch {
-		case hasCode(err, odes.CodeMemory):
-			return err
-		case err != nil:
-			return nil // it depends on the row of the table
+		m, ok := kept[o.Width]
+		if !ok {
+			var err error
+			if m, err = s.asOutput(o.Width); hasCode(err, odes.CodeMemory) {
+				return err
+			}
+			kept[o.Width] = m
 		}
-		names, models := s.runs(m)
-		k := slices.Index(names, run)
-		if k < 0 {
+		if m == nil {
 			return nil
+		}
+		if run != "" {
+			m = m.Experiment(run)
 		}
 		opts := unchecked(s.options())
 		opts.Times = slices.Compact(slices.Clone(c.T))
-		sol, err := models[k].Solve(ctx, opts)
+		sol, err := m.Solve(ctx, opts)
 		if err != nil {
 			return err
 		}

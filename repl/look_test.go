@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,5 +103,40 @@ func TestLookWords(t *testing.T) {
 	}
 	if words, _ := s.Complete("run --"); slices.Contains(words, "--logy") {
 		t.Errorf("run: %v", words)
+	}
+}
+
+// A picture of many experiments compiles a model for the intervals of their data once, not for each of them.
+func TestManyExperiments(t *testing.T) {
+	cost := func(n int) float64 {
+		text := strings.Builder{}
+		text.WriteString(`time t from 0 to 10
+param k = 1, c = 1, sd = 0.1
+state x = 1
+x' = -k*x*c
+data D { time = [1, 2, 3]  y = [1, 2, 3] }
+observe y = x ~ normal(sd) from D.y
+`)
+		for i := range n {
+			fmt.Fprintf(&text, "experiment e%d { c = %d  use D }\n", i, i+1)
+		}
+		text.WriteString("objective L = nll()\n")
+		s := New(Config{})
+		if err := s.OpenText("many.ode", text.String()); err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1, func() {
+			p, err := s.Picture(t.Context(), "", 80)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bands := p.(*plot.Stack).Panels[0].(*plot.Lines).Bands
+			if len(bands) != min(n, 24) {
+				t.Errorf("%d intervals in a picture of %d experiments", len(bands), n)
+			}
+		})
+	}
+	if few, many := cost(20), cost(80); many > 5*few {
+		t.Errorf("%g allocations for 80 experiments, %g for 20", many, few)
 	}
 }

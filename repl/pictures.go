@@ -222,7 +222,7 @@ func (s *Session) isNumber(e string) bool {
 // outputs draws all outputs of a model, from one run or from the run of every experiment.
 func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.Picture, error) {
 	names, models := s.runs(m)
-	lists := make([][]*curves, len(names))
+	lists, widths := make([][]*curves, len(names)), widths{}
 	for k, x := range models {
 		sol, err := s.dense(ctx, x, points)
 		if err != nil {
@@ -233,7 +233,7 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 			c := &curves{Series: o, T: sol.T, Events: sol.Events, model: x}
 			c.measure(o.Name)
 			s.heedOutput(sol, o)
-			if err := s.surround(ctx, c, o.Name, names[k]); err != nil {
+			if err := s.surround(ctx, c, o.Name, names[k], widths); err != nil {
 				return nil, inExperiment(names[k], err)
 			}
 			lists[k] = append(lists[k], c)

@@ -158,6 +158,7 @@ func (s *Session) everywhere(ctx context.Context, entry string, points int) (run
 		return nil, nil, err
 	}
 	names, models := s.runs(m)
+	widths := widths{}
 	for k, x := range models {
 		if _, is := observation(m, entry); is && len(models) > 1 {
 			if _, here := observation(x, entry); !here {
@@ -166,7 +167,7 @@ func (s *Session) everywhere(ctx context.Context, entry string, points int) (run
 		}
 		c, err := s.trace(ctx, x, entry, points)
 		if err == nil {
-			err = s.surround(ctx, c, asked, names[k])
+			err = s.surround(ctx, c, asked, names[k], widths)
 		}
 		if err != nil {
 			return nil, nil, inExperiment(names[k], err)
