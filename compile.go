@@ -21,7 +21,7 @@ type ParseOptions struct {
 	Files fs.FS
 	// Experiment, if not "", is the name of an experiment. Parse then returns the model of this
 	// experiment alone: with its values, events and rows of data. The objectives are those of the
-	// text, in which nll is the likelihood of these rows.
+	// text, in which nll is the likelihood of these rows. Other experiments are not checked.
 	Experiment string
 }
 

@@ -165,6 +165,11 @@ func TestExperimentAlone(t *testing.T) {
 		!strings.Contains(err.Error(), `there is no experiment "hihg"; did you mean "high"?`) {
 		t.Errorf("got %v", err)
 	}
+	// The others are not checked: pictures of many experiments ask for each in turn.
+	if _, err := odes.Parse("two.ode", twoArms+"\nexperiment odd { nothing = 1 }\n",
+		odes.ParseOptions{Experiment: "high"}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestExperimentsAtPoints runs a Runner of experiments at several points, with different numbers of

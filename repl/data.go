@@ -158,9 +158,9 @@ func laidOver(i odes.Info, runs []string, list []*curves) *plot.Lines {
 		X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
 		Y: plot.Axis{Label: list[0].Name, Unit: list[0].Unit},
 	}
-	if n := len(list); n > mostLines {
-		l.Title = fmt.Sprintf("%s, the first %d of %d experiments", list[0].Name, mostLines, n)
-		list = list[:mostLines]
+	if n := max(len(list), list[0].Of); n > mostLines {
+		list = list[:min(len(list), mostLines)]
+		l.Title = fmt.Sprintf("%s, the first %d of %d experiments", list[0].Name, len(list), n)
 	}
 	l.Marks, l.Bands = marks(list[0].Events), bands(list)
 	for k, c := range list {

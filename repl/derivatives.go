@@ -338,11 +338,14 @@ func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by s
 	return together(m.Info(), "", names, lists), nil
 }
 
-// sensitivitiesEverywhere returns how the sensitivity of e changes in time, in all runs that a picture shows.
+// sensitivitiesEverywhere returns how the sensitivity of e changes in time, in all runs that a picture shows. It leaves
+// out those for which the picture has no room: each asks for a model of its own.
 func (s *Session) sensitivitiesEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (
 	names []string, lists [][]*curves, err error,
 ) {
 	names, _ = s.runs(m)
+	of := len(names)
+	names = names[:min(of, mostLines)]
 	lists = make([][]*curves, len(names))
 	for k, name := range names {
 		if name == "" {
@@ -353,6 +356,9 @@ func (s *Session) sensitivitiesEverywhere(ctx context.Context, m *odes.Model, e,
 		}
 		err := s.inside(name, func() (err error) {
 			lists[k], err = s.sensitivities(ctx, e, e, "sum_at([%s], %s)", by, points)
+			for _, c := range lists[k] {
+				c.Of = of
+			}
 			return err
 		})
 		if err != nil {

@@ -106,9 +106,10 @@ func TestLookWords(t *testing.T) {
 	}
 }
 
-// A picture of many experiments compiles a model for the intervals of their data once, not for each of them.
+// A picture of many experiments compiles a model for the intervals of their data once, not for each of them. Models
+// for sensitivities, which are compiled for each experiment, are those of as many as the picture shows.
 func TestManyExperiments(t *testing.T) {
-	cost := func(n int) float64 {
+	cost := func(what string, n int) float64 {
 		text := strings.Builder{}
 		text.WriteString(`time t from 0 to 10
 param k = 1, c = 1, sd = 0.1
@@ -126,17 +127,23 @@ observe y = x ~ normal(sd) from D.y
 			t.Fatal(err)
 		}
 		return testing.AllocsPerRun(1, func() {
-			p, err := s.Picture(t.Context(), "", 80)
+			p, err := s.Picture(t.Context(), what, 80)
 			if err != nil {
 				t.Fatal(err)
 			}
-			bands := p.(*plot.Stack).Panels[0].(*plot.Lines).Bands
-			if len(bands) != min(n, 24) {
-				t.Errorf("%d intervals in a picture of %d experiments", len(bands), n)
+			l := p.(*plot.Stack).Panels[0].(*plot.Lines)
+			if len(l.Curves) != min(n, 24) || what == "" && len(l.Bands) != len(l.Curves) {
+				t.Errorf("%q: %d curves and %d intervals in a picture of %d experiments", what, len(l.Curves),
+					len(l.Bands), n)
+			}
+			if n > 24 && !strings.Contains(l.Title, fmt.Sprintf("the first 24 of %d experiments", n)) {
+				t.Errorf("%q: the title of %d experiments is %q", what, n, l.Title)
 			}
 		})
 	}
-	if few, many := cost(20), cost(80); many > 5*few {
-		t.Errorf("%g allocations for 80 experiments, %g for 20", many, few)
+	for _, what := range []string{"", "d(x)/d(k)"} {
+		if few, many := cost(what, 10), cost(what, 40); many > 5*few {
+			t.Errorf("%q: %g allocations for 40 experiments, %g for 10", what, many, few)
+		}
 	}
 }

@@ -291,6 +291,8 @@ type curves struct {
 	AtStart bool
 	// Gaps says that the curve is broken where it jumps, as in plot.Curve.
 	Gaps bool
+	// Of is how many runs have such a curve, where only the first of them were drawn.
+	Of int
 }
 
 func (c *curves) size() int { return max(1, len(c.Values)/max(1, len(c.T))) }

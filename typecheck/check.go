@@ -22,7 +22,7 @@ type Env struct {
 	// Consts overrides scalar consts by name.
 	Consts map[string]float64
 	// Experiment makes the model that of one experiment alone: its values, events and rows of data,
-	// with the objectives of the file. Then nll is a functional of its run.
+	// with the objectives of the file. Then nll is a functional of its run. Others are not checked.
 	Experiment string
 	// MaxElements limits arrays, loops and compile-time work per expression. Zero means 100
 	// million, or fewer where memory is short.

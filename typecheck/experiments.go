@@ -42,7 +42,7 @@ type variant struct {
 	alone  bool     // the pass has the objectives of the file, not the totals
 }
 
-// checkExperiments checks the file once more for every experiment.
+// checkExperiments checks the file once more for every experiment, or for that which Env names.
 func (c *checker) checkExperiments() {
 	if len(c.experiments) == 0 {
 		return
@@ -53,6 +53,9 @@ func (c *checker) checkExperiments() {
 		it := t.item
 		if it == failed {
 			continue // the others from this table would say the same
+		}
+		if c.env.Experiment != "" && t.name != c.env.Experiment {
+			continue // a picture asks for each in turn
 		}
 		x := c.pass(t)
 		for _, t := range c.totals {
@@ -84,7 +87,7 @@ func (c *checker) checkExperiments() {
 		c.model.Experiments = append(c.model.Experiments,
 			&Experiment{Name: t.name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 	}
-	if !c.lost["experiment"] {
+	if !c.lost["experiment"] && c.env.Experiment == "" {
 		c.dataInUse(chosen)
 	}
 }
