@@ -167,12 +167,10 @@ func (d *Design) saltelli(dim int) (func(i int, u []float64), error) {
 	}, nil
 }
 
-// morrisStep is how far a step of a path goes along an axis of length 1.
-const morrisStep = MorrisLevels / (2.0 * (MorrisLevels - 1))
-
 // morris returns points in groups of dim + 1: a random corner of a grid, and after it the points of a path along which
 // every axis is crossed once, in random order (M. D. Morris, Technometrics 33:161, 1991,
-// doi:10.1080/00401706.1991.10484804). Levels stand in the middle of equal parts, so that no quantile is infinite.
+// doi:10.1080/00401706.1991.10484804). The levels of a range reach from one end to the other. Those of other
+// distributions stand in the middle of equal parts, so that no quantile is infinite.
 func (d *Design) morris(dim int) func(i int, u []float64) {
 	return func(i int, u []float64) {
 		path := uint64(i / (dim + 1))
@@ -180,18 +178,16 @@ func (d *Design) morris(dim int) func(i int, u []float64) {
 		r := make([]float64, 2*dim)
 		base.At(int(path), r)
 		for k := range u[:dim] {
-			half := float64(int(r[k] * (MorrisLevels / 2))) // the lower half of the levels
-			up := r[dim+k] < 0.5
-			level := half / (MorrisLevels - 1)
-			if !up {
-				level += morrisStep
+			level := float64(int(r[k] * (MorrisLevels / 2))) // of the lower half
+			place := int(sample.Permute(uint64(k), uint64(dim), d.Seed^path<<20+1))
+			if up, crossed := r[dim+k] < 0.5, place < i%(dim+1); up == crossed {
+				level += MorrisLevels / 2
 			}
-			if place := int(sample.Permute(uint64(k), uint64(dim), d.Seed^path<<20+1)); place < i%(dim+1) { // crossed
-				if level += morrisStep; !up {
-					level -= 2 * morrisStep
-				}
+			if a := d.Axes[k].Dist; a == "uniform" || a == "loguniform" {
+				u[k] = level / (MorrisLevels - 1)
+			} else {
+				u[k] = (0.5 + level) / MorrisLevels
 			}
-			u[k] = (0.5 + level*(MorrisLevels-1)) / MorrisLevels
 		}
 	}
 }

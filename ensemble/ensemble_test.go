@@ -520,6 +520,38 @@ objective f = final(y)
 	}
 }
 
+// The levels of a range reach its ends, as M. D. Morris has them, so that a step of half of its length is not all that
+// paths see: of the function of T. Ishigami and T. Homma the second number would have no effect. Other distributions
+// keep away from their ends, where a quantile may be infinite.
+func TestMorrisLevels(t *testing.T) {
+	const text = `
+time t from 0 to 1
+param a = 0, b = 1, c = 1
+state y = 0
+y' = 0
+objective f = final(y) + 7*sin(a)^2
+objective g = final(y) + log(b)
+objective h = final(y) + log(c)
+`
+	p := open(t, &Job{Model: Source{Name: "test.ode", Text: text}, Design: Design{
+		Points: Morris, N: 10, Seed: 3, Axes: []Axis{
+			span("a", -math.Pi, math.Pi),
+			Span("b", "", 0.1, 10, true, 0),
+			{Name: "c", Dist: "lognormal", Args: []Real{0, 1}, Lo: Real(math.Inf(-1)), Hi: Real(math.Inf(1))},
+		},
+	}})
+	values := NewValues(p)
+	values.Add(gather(t, p, Config{}))
+	list, _ := values.Effects()
+	for i, want := range map[int]float64{
+		0: 7 * 0.75 * 1.5, 4: math.Log(100), 8: 2 * (0.31863936396437514 + 1.1503493803760079), // of 1/8 and 5/8
+	} {
+		if e := list[i]; math.Abs(e.Size.Value-want) > 1e-9 {
+			t.Errorf("%s of %s: %+v, not %g", e.Axis, e.Objective, e, want)
+		}
+	}
+}
+
 // Mean squared derivatives bound total indices; for one axis in a linear function the mean is the square of the slope.
 func TestSlopes(t *testing.T) {
 	const text = `
