@@ -610,3 +610,30 @@ objective J = final(y)
 		}
 	}
 }
+
+// What a condition reads is looked up once, not for each event that happens: with as many events as conditions, that
+// took time in proportion to the cube of their number.
+//
+//odes:goroutines
+func TestKinksOfManyConditions(t *testing.T) {
+	cost := func(n int) float64 {
+		text := strings.Builder{}
+		text.WriteString("time t from 0 to 10\nparam k = 1\nstate x = 0\nx' = k\nobjective J = final(x)\n")
+		for i := range n {
+			fmt.Fprintf(&text, "event e%d when x > %g { }\n", i, 0.5+9*float64(i)/float64(n))
+		}
+		m, err := odes.Parse("many.ode", text.String(), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1, func() {
+			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1})
+			if err != nil || len(s.Events) != n {
+				t.Fatal(len(s.Events), err)
+			}
+		})
+	}
+	if few, many := cost(40), cost(160); many > 8*few {
+		t.Errorf("%g allocations with 160 conditions, %g with 40", many, few)
+	}
+}

@@ -45,8 +45,9 @@ type Kinks struct {
 	none   bool // the model has no kinks: there are ties of largest values at most
 	// rounded tells that ties count that hold but for rounding, as at a time that was located.
 	rounded bool
-	reached map[[2]int]bool // what reaches and reachesAny have found, by events and guards
-	last    float64         // the time of the last mark but those of observations
+	reached map[int]bool     // what reachesAny has found, by events
+	reads   map[int][]string // the inputs of the margins of guards, where reaches has asked for them
+	last    float64          // the time of the last mark but those of observations
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -160,7 +161,7 @@ func (kt *kinkTape) runBeside(v tape.Value) {
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{
-		reached: map[[2]int]bool{},
+		reached: map[int]bool{}, reads: map[int][]string{},
 		problem: p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
 		bodies: map[int]*tape.Evaluator[float64]{},
 	}
@@ -672,30 +673,30 @@ func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 
 // reachesAny reports whether the body of an event at a root may set any condition to its threshold.
 func (k *Kinks) reachesAny(event int) bool {
-	key := [2]int{event, -1}
-	does, known := k.reached[key]
+	does, known := k.reached[event]
 	if !known {
 		for i, g := range k.model.Compiled.GuardList {
 			does = does || settable(g) && (g.Clock || k.reaches(event, i))
 		}
-		k.reached[key] = does
+		k.reached[event] = does
 	}
 	return does
 }
 
 // reaches reports whether the body of an event assigns to what the margin of a guard reads.
 func (k *Kinks) reaches(event, guard int) bool {
-	key := [2]int{event, guard}
-	does, known := k.reached[key]
+	c := k.model.Compiled
+	reads, known := k.reads[guard] // each body asks for each guard
 	if !known {
-		c := k.model.Compiled
-		does = slices.ContainsFunc(inputsOf(c.Guards, tapec.Margins.Name(), guard), func(in tapec.Name) bool {
-			_, assigned := c.Affects[event].Output(in.String())
-			return assigned
-		})
-		k.reached[key] = does
+		for _, in := range inputsOf(c.Guards, tapec.Margins.Name(), guard) {
+			reads = append(reads, in.String())
+		}
+		k.reads[guard] = reads
 	}
-	return does
+	return slices.ContainsFunc(reads, func(in string) bool {
+		_, assigned := c.Affects[event].Output(in)
+		return assigned
+	})
 }
 
 // set lists the conditions that the body of an event sets exactly to their thresholds, and that would not stay there if
