@@ -612,6 +612,7 @@ func (p *problem) remarks(m *minimum, out *Result) {
 			continue // that was said
 		}
 		switch below, above := x.OpenLower == "flat", x.OpenUpper == "flat"; {
+		case below && x.OpenUpper == "failed" || above && x.OpenLower == "failed": // the mark of that end says so
 		case below && above:
 			note(diag.Warning, "%s is not identifiable from this data: its profile is flat", x.Text())
 			out.Identifiable = false

@@ -577,3 +577,30 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 }
+
+// A profile goes on towards places where the objective has no value, as where a spread is negative, until it has risen
+// enough: the end is the one that a logarithmic scale leads to, and not a place beyond.
+func TestProfileBesideNoValue(t *testing.T) {
+	const text = `
+time t from 0 to 12
+param m = 4 in [0.1, 100], phi = 5
+state x = m
+x' = 0
+data D { time = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]  c = [2, 6, 3, 8, 1, 5, 4, 3, 7, 2, 4, 3] }
+observe y = x ~ negbin(phi) from D.c
+objective L = nll()
+fit { over = [m, phi] }
+`
+	lower := func(text string) fit.Estimate {
+		r, err := fit.Run(t.Context(), parse(t, text), fit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Estimates[1]
+	}
+	a, b := lower(text), lower(strings.Replace(text, "[m, phi] }", "[m, phi]  log = phi }", 1))
+	if a.OpenLower != "" || b.OpenLower != "" || math.Abs(a.Lower/b.Lower-1) > 1e-4 {
+		t.Errorf("the interval begins at %g (%q), on a logarithmic scale at %g (%q)", a.Lower, a.OpenLower, b.Lower,
+			b.OpenLower)
+	}
+}

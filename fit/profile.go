@@ -159,17 +159,19 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 		far     = 1e8 // first steps
 	)
 	lo := from
+	wall := math.Inf(int(s.direction)) // the nearest place where there is no value, such as one of a negative spread
 	var hi place
 	for k := 0; ; k++ {
+		reach = min(reach, 0.75*math.Abs(wall-lo.at))
 		at, last := inside(lo.at + s.direction*reach)
 		near := lo
 		q, ok := try(at, near)
-		if ctx.Err() != nil || !ok && k > 8 {
-			s.end, s.open = c.value(at), "failed"
+		if ctx.Err() != nil || !ok && k >= longest {
+			s.end, s.open = c.value(lo.at), "failed"
 			return
 		}
 		if !ok {
-			reach /= 4
+			reach, wall = reach/4, at
 			continue
 		}
 		if q.z >= root {
