@@ -446,6 +446,11 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 	if r.Bootstrap != nil {
 		p.prose("intervals from %s to rows of data drawn with replacement", countOf(len(r.Bootstrap), "refit"))
 	}
+	if slices.ContainsFunc(r.Estimates, func(x fit.Estimate) bool {
+		return x.OpenLower == "failed" || x.OpenUpper == "failed"
+	}) {
+		p.prose("? the profile could not be followed further: beyond, no search has come to a value of the objective")
+	}
 	p.searches(r)
 	p.prose("%s by %s, %s: %s", r.Algorithm, r.Run.Method, "rtol "+plainNumber(r.Run.RTol),
 		countOf(r.Stats.Evaluations, "evaluation"))
