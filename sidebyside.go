@@ -77,7 +77,7 @@ func (l *Lanes) equip() error {
 			w.Start = watch.Start
 		}
 		if l.times != nil {
-			table := newRecorder(r.worker, l.times)
+			table := newRecorder(r.worker, l.times, r.settings.Solver.EventTol)
 			w.Beside, w.Done = table, func(k int) {
 				if l.Outputs != nil {
 					l.Outputs(l.made[k], &Solution{T: table.t, Outputs: r.model.series(table)})

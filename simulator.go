@@ -140,7 +140,7 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*Solution, e
 	log := &eventLog{}
 	start := time.Now()
 	stats, err := s.forward(ctx, func() solvers.Sink {
-		table = newRecorder(s.worker, times)
+		table = newRecorder(s.worker, times, s.settings.Solver.EventTol)
 		return solvers.Sinks{table, s.observer, log}
 	})
 	if err != nil {

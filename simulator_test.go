@@ -3,6 +3,7 @@ package odes_test
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"odes.dev/odes"
@@ -230,6 +231,37 @@ func TestTimesOutside(t *testing.T) {
 	for _, times := range [][]float64{{math.NaN()}, {1, math.NaN()}, {math.NaN(), 1}, {2, 1}} {
 		if _, err := s.Solve(t.Context(), times); err == nil {
 			t.Errorf("times %v are not refused", times)
+		}
+	}
+}
+
+// A time that is that of an event but for rounding, as 0.3 is of one every 0.1, has both limits in outputs. Objectives
+// and data read it after the event.
+//
+//odes:goroutines
+func TestOutputsAtRoundedEvents(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+time t from 0 to 0.7
+param P = 0.1
+state x = 0
+x' = 0
+event e every P { x += 1 }
+objective a = sum_at([0.3, 0.6], x)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, times := range [][]float64{{0.3, 0.6, 0.7}, {0.1 + 0.2, 0.6000000000000001, 0.7}} {
+		s, err := m.Solve(t.Context(), odes.Options{Times: times})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := []float64{times[0], times[0], times[1], times[1], times[2], times[2]}
+		if x := s.Outputs[0].Values; !slices.Equal(s.T, at) || !slices.Equal(x, []float64{3, 4, 6, 7, 7, 8}) {
+			t.Errorf("at %v: %v at %v", times, x, s.T)
+		}
+		if s.Values[0].Value != 11 {
+			t.Errorf("the sum is %g", s.Values[0].Value)
 		}
 	}
 }

@@ -151,6 +151,7 @@ func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to f
 type recorder struct {
 	w      *system.Worker
 	times  []float64 // nil: every step end; else ascending
+	tol    float64   // event_tol
 	next   int
 	method solvers.Method
 	width  int // elements of all outputs
@@ -171,9 +172,9 @@ type broken struct {
 	from system.Origin
 }
 
-func newRecorder(w *system.Worker, times []float64) *recorder {
+func newRecorder(w *system.Worker, times []float64, tol float64) *recorder {
 	size := w.Size()
-	return &recorder{w: w, times: times, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D)}
+	return &recorder{w: w, times: times, tol: tol, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D)}
 }
 
 func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {
@@ -273,11 +274,26 @@ func (r *recorder) Mark(m *solvers.Mark) error {
 		if r.times == nil {
 			return r.record(m.T, m.Yp, m.Dp) // the left limit is the step's end
 		}
-		if r.next > 0 && r.times[r.next-1] == m.T {
-			return r.record(m.T, m.Yp, m.Dp)
+		// A time at which an event happens, but for rounding, has both limits, as 0.3 of an event every 0.1.
+		for r.next < len(r.times) && r.at(r.times[r.next], m.T) {
+			r.next++
+			if err := r.record(r.times[r.next-1], m.Ym, m.Dm); err != nil {
+				return err
+			}
+		}
+		if r.next > 0 && r.at(r.times[r.next-1], m.T) {
+			return r.record(r.times[r.next-1], m.Yp, m.Dp)
 		}
 	}
 	return nil
+}
+
+// at reports whether a time counts as that of an event.
+func (r *recorder) at(t, event float64) bool {
+	if r.tol > 0 {
+		return math.Abs(t-event) <= r.tol
+	}
+	return math.Abs(t-event) <= float64(10*(math.Nextafter(math.Abs(event), math.Inf(1))-math.Abs(event)))
 }
 
 // series cuts the rows into the model's outputs.
