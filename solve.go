@@ -174,7 +174,9 @@ type broken struct {
 
 func newRecorder(w *system.Worker, times []float64, tol float64) *recorder {
 	size := w.Size()
-	return &recorder{w: w, times: times, tol: tol, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D)}
+	return &recorder{
+		w: w, times: times, tol: tol, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D),
+	}
 }
 
 func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {

@@ -12,9 +12,10 @@ import (
 // The mark of an end of an interval is explained, where there is one.
 func TestFitTableMarks(t *testing.T) {
 	for open, want := range map[string]int{"": 0, "bound": 0, "failed": 2} {
-		r := &fit.Result{Estimates: []fit.Estimate{{Name: "k", Value: 2, StdErr: 0.5, Lower: 1, Upper: 3, OpenLower: open}}}
+		x := fit.Estimate{Name: "k", Value: 2, StdErr: 0.5, Lower: 1, Upper: 3, OpenLower: open}
+		h, r := report.Heading{Model: "m", File: "m.ode"}, &fit.Result{Estimates: []fit.Estimate{x}}
 		var out bytes.Buffer
-		if err := report.FitTable(&out, report.Heading{Model: "m", File: "m.ode"}, r, report.TableOptions{}); err != nil {
+		if err := report.FitTable(&out, h, r, report.TableOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "?"); n != want {
