@@ -170,6 +170,10 @@ func records(name string, text []byte) (rows [][]string, lines []int, err error)
 		if err != nil {
 			var parse *csv.ParseError
 			if errors.As(err, &parse) {
+				if parse.StartLine < parse.Line { // it ran on to where another quote, or the file, ends
+					return nil, nil, fmt.Errorf("%s:%d: a text in double quotes begins in this line, and does not end "+
+						"in it; a quote within a text is written twice", name, parse.StartLine)
+				}
 				return nil, nil, fmt.Errorf("%s:%d:%d: %w", name, parse.Line, parse.Column, parse.Err)
 			}
 			return rows, lines, nil // io.EOF

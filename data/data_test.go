@@ -169,6 +169,8 @@ func TestReadTableOfSpreadsheets(t *testing.T) {
 		"  \nt,y\n\n0,1.5\n \t\r\n\n1,2\n  ": "[1.5 2]",
 		"t,y\n0,1.5\n\"\"\n":                 "a.csv:3: 1 cell, but the header names 2 columns",
 		"\xff\xfet\x00,\x00y\x00\n\x00":      "a.csv: the text is encoded as UTF-16; save it as UTF-8",
+		"t,y\n0,1\n1,\"2\n2,3\n": "a.csv:3: a text in double quotes begins in this line, and does not end in it; a " +
+			"quote within a text is written twice",
 		"t,y\n0,1,5\n": "a.csv:2: 3 cells, but the header names 2 columns; decimals are written with a point, and a " +
 			"text with a comma stands in double quotes",
 		"t;y\n0;1,5\n": `a.csv:2: "1,5" in column "y" is not a number; decimals are written with a point`,
