@@ -190,13 +190,10 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 	}
 	at := slices.IndexFunc(symbols, func(s odes.Symbol) bool { return s.Kind == kind && s.Name == base(of) })
 	if at < 0 {
-		hint := "; an initial value is written initial(x)"
-		discrete := func(s odes.Symbol) bool { return s.Kind == "discrete" && s.Name == base(of) }
-		if slices.ContainsFunc(symbols, discrete) {
-			hint = fmt.Sprintf("; it is a discrete, which starts as it is declared: for another start declare "+
-				"param %[1]s0 = …, discrete %[1]s = %[1]s0, and take %[1]s0", base(of))
+		if _, err := m.Symbols([]odes.Assignment{{Name: name, Values: []float64{0}}}); err != nil {
+			return nil, nil, err // which says what there is instead
 		}
-		return nil, nil, fmt.Errorf("the model has no param %q%s", name, hint)
+		return nil, nil, fmt.Errorf("the model has no param %q", name)
 	}
 	s := symbols[at]
 	a := Axis{Name: name, Unit: s.Unit, Lo: Real(s.Lo), Hi: Real(s.Hi)}
