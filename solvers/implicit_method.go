@@ -575,18 +575,12 @@ func (r *implicitRungeKutta) diverged(f Field, s *Step, b *implicitBlock, x []fl
 
 // finish fills Y1 and DQ. It reports whether it could.
 func (r *implicitRungeKutta) finish(f Field, s *Step) bool {
-	r.b.combine(s.Y1, s.Y0, s.H, s.K, r.w)
-	if r.q > 0 {
-		r.b.combine(s.DQ, r.zero, s.H, s.K[r.n:], r.w)
-	}
+	r.end(s, &r.b)
 	if r.fault = r.ends.settle(f, s); r.fault != nil {
 		r.fail(s)
 	}
 	return r.fault == nil
 }
-
-// fail makes s a step that could not be made.
-func (r *implicitRungeKutta) fail(s *Step) { spoil(s.K[r.w:], s.Y1, s.DQ) }
 
 // estimate writes the estimate e[N+Q] of the finished step s; the Jacobian at its start must be at hand. It reports
 // whether it could.

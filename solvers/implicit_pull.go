@@ -36,8 +36,8 @@ func (r *implicitRungeKutta) readyPull() {
 func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.pull
-	seeded, need := g.seeds.Sown, r.live
-	if g.seeds.Sown = false; seeded {
+	seeds, need := g.seeds.reap(), r.live
+	if seeds != nil {
 		need = r.seen
 	}
 	if r.Prepare(f) != nil {
@@ -55,21 +55,10 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	copy(g.yb[:n*l], c.Y1)
 	clear(g.yb[n*l:])
-	copy(c.T0, c.T1)
-	if c.WantH {
-		copy(c.H, c.T1)
-	}
-	if seeded {
-		for j := range l {
-			c.T0[j] += g.seeds.T[j]
-			if c.WantH {
-				c.H[j] += g.seeds.H[j]
-			}
-		}
-	}
+	c.begin(seeds)
 	base := func(i int) []float64 {
-		if seeded {
-			return g.seeds.K[i*n*l : (i+1)*n*l]
+		if seeds != nil {
+			return seeds.K[i*n*l : (i+1)*n*l]
 		}
 		return r.zero[:n*l]
 	}
@@ -103,12 +92,7 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			if r.settled(j) {
 				r.ends.Pull(f.(CotangentJacobianField), t, y, yb, g.tb)
 			}
-			for m, tau := range g.tb {
-				c.T0[m] += tau
-				if c.WantH && r.c[j] != 0 {
-					c.H[m] = math.FMA(r.c[j], tau, c.H[m])
-				}
-			}
+			c.addNode(r.c[j], g.tb)
 		}
 		if !c.WantH {
 			continue
@@ -116,20 +100,12 @@ func (r *implicitRungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		for j := b.from; j < b.to; j++ {
 			states := g.kb[:n*l]
 			r.at[j].combine(states, base(j), 1, g.yb, n*l)
-			inner(c.H, s.K[j*w:j*w+n], states)
-			if r.q > 0 && r.bi[j] != 0 {
-				for e := range r.q {
-					k := float64(r.bi[j] * s.K[j*w+n+e])
-					for m, q := range c.DQ[e*l : (e+1)*l] {
-						c.H[m] = math.FMA(k, q, c.H[m])
-					}
-				}
-			}
+			r.addRow(c, s.K[j*w:(j+1)*w], states, r.bi[j])
 		}
 	}
 	r.sum.combine(c.Y0, c.Y1, 1, g.yb, n*l)
-	if seeded {
-		for i, v := range g.seeds.Y0 {
+	if seeds != nil {
+		for i, v := range seeds.Y0 {
 			c.Y0[i] += v
 		}
 	}

@@ -26,7 +26,6 @@ func (r *implicitRungeKutta) readyPush() {
 //	k̇_i - h J_i Σ_block a_ij k̇_j = ḟ_i with Ẏ_i = ẏ₀ + h Σ_before a_ij k̇_j + ḣ Σ a_ij k_j,
 //	ẏ₁ = ẏ₀ + h Σ b_i k̇_i + ḣ Σ b_i k_i,   ṫ₁ = ṫ₀ + ḣ.
 func (r *implicitRungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
-	w, l := r.w, r.l
 	if r.Prepare(f) != nil {
 		spoil(d.Y1, d.DQ, d.T1)
 		return
@@ -40,15 +39,7 @@ func (r *implicitRungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 		spoil(d.Y1, d.DQ, d.T1)
 		return
 	}
-	r.b.combine(d.Y1, d.Y0, s.H, r.push.kd, w*l)
-	r.lengthen(d.Y1, &r.b, d.H, s.K, r.n)
-	if r.q > 0 {
-		r.b.combine(d.DQ, r.zero, s.H, r.push.kd[r.n*l:], w*l)
-		r.lengthen(d.DQ, &r.b, d.H, s.K[r.n:], r.q)
-	}
-	for j := range l {
-		d.T1[j] = d.T0[j] + d.H[j]
-	}
+	r.endTangent(s, d, &r.b, r.push.kd)
 	if r.ends != nil {
 		r.ends.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
 	}
@@ -78,10 +69,8 @@ func (r *implicitRungeKutta) tangents(f TangentField, s *Step, d *StepTangent, k
 func (r *implicitRungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, a *terms, kd []float64) {
 	w, l := r.w, r.l
 	g := &r.push
-	r.stageTangent(s, d, i, a, kd, g.yd)
-	for m := range l {
-		g.td[m] = math.FMA(r.c[i], d.H[m], d.T0[m])
-	}
+	r.rowTangent(s, d, i, a, kd, g.yd)
+	d.node(r.c[i], g.td)
 	t, y, row := r.time(s, i), r.value(f, s, i), kd[i*w*l:(i+1)*w*l]
 	if r.settled(i) {
 		r.ends.Push(f.(TangentJacobianField), t, y, g.td, g.yd)
@@ -93,8 +82,8 @@ func (r *implicitRungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i 
 	}
 }
 
-// stageTangent writes yd[n·l] = ẏ₀ + h Σ a_j k̇_j + ḣ Σ a_ij k_j.
-func (r *implicitRungeKutta) stageTangent(s *Step, d *StepTangent, i int, a *terms, kd, yd []float64) {
+// rowTangent writes yd[n·l] = ẏ₀ + h Σ a_j k̇_j + ḣ Σ a_ij k_j for row i, where a may leave out some of its terms.
+func (r *implicitRungeKutta) rowTangent(s *Step, d *StepTangent, i int, a *terms, kd, yd []float64) {
 	a.combine(yd, d.Y0, s.H, kd, r.w*r.l)
 	r.lengthen(yd, &r.a[i], d.H, s.K, r.n)
 }

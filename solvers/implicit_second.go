@@ -60,17 +60,17 @@ func (g *implicitSecond) stages(r *implicitRungeKutta, f TangentField, s *Step, 
 func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, w, l := r.n, r.w, r.l
-	seeded, need := g.seeded, r.live
-	if seeded {
+	seeds, need := g.reap(), r.live
+	if seeds != nil {
 		need = r.seen
 	}
 	if r.rests(f, s) {
-		g.from, g.seeded = nil, false
+		g.from = nil
 		r.ends.pullPushRest(f, s, d, r.ends.pullPushed(f, s, d, nil, c))
 		return
 	}
 	ok := g.stages(r, f, s, d)
-	g.from, g.seeded = nil, false
+	g.from = nil
 	fail := func() { spoil(c.Y0.X, c.Y0.D, c.T0.X, c.T0.D, c.H.X, c.H.D) }
 	if !ok {
 		fail()
@@ -82,12 +82,7 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 	defer r.whole(f)
 	g.yb.Clear()
 	g.yb.rows(0, n, l).Copy(c.Y1)
-	c.T0.Copy(c.T1)
-	c.H.Copy(c.T1)
-	if seeded {
-		c.T0.Add(g.t0)
-		c.H.Add(g.h)
-	}
+	c.begin(seeds)
 	for i := len(r.blocks) - 1; i >= -1; i-- {
 		b := &implicitBlock{to: 1, explicit: true} // row 0
 		if i >= 0 {
@@ -96,14 +91,14 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 		if !need[b.from] {
 			continue
 		}
-		if !b.explicit && !r.multiplierTangents(f, s, d, c, b, seeded) {
+		if !b.explicit && !r.multiplierTangents(f, s, d, c, b, seeds) {
 			fail()
 			return
 		}
 		for j := b.from; j < b.to; j++ {
 			states := Dual{g.kb.X[:n], g.kb.D[:n*l]}
 			if b.explicit {
-				r.gather(&r.at[j], j, seeded)
+				r.gather(&r.at[j], j, seeds)
 				r.times(states, g.u, s.H, d.H)
 				r.still(states.X, 1)
 				r.still(states.D, l)
@@ -123,25 +118,15 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 			if r.settled(j) {
 				r.ends.PullPush(f.(SecondJacobianField), g.t, y, yb, g.tb)
 			}
-			c.T0.Add(g.tb)
-			if c.WantH && r.c[j] != 0 {
-				c.H.X[0] = math.FMA(r.c[j], g.tb.X[0], c.H.X[0])
-				for m, tau := range g.tb.D {
-					c.H.D[m] = math.FMA(r.c[j], tau, c.H.D[m])
-				}
-			}
+			c.addNode(r.c[j], g.tb)
 		}
 		if !c.WantH {
 			continue
 		}
 		for j := b.from; j < b.to; j++ {
-			r.gather(&r.at[j], j, seeded)
+			r.gather(&r.at[j], j, seeds)
 			k, kd := s.K[j*w:(j+1)*w], g.kd[j*w*l:(j+1)*w*l]
-			for e, v := range k[:n] {
-				c.H.X[0] = math.FMA(v, g.u.X[e], c.H.X[0])
-			}
-			inner(c.H.D, k[:n], g.u.D)
-			inner(c.H.D, g.u.X, kd[:n*l])
+			c.addRow(k[:n], kd[:n*l], g.u)
 			for e, q := range c.DQ.X {
 				weight := float64(r.bi[j] * q)
 				c.H.X[0] = math.FMA(weight, k[n+e], c.H.X[0])
@@ -154,18 +139,18 @@ func (r *implicitRungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c 
 	}
 	r.sum.combine(c.Y0.X, c.Y1.X, 1, g.yb.X, n)
 	r.sum.combine(c.Y0.D, c.Y1.D, 1, g.yb.D, n*l)
-	if seeded {
-		c.Y0.Add(g.y0)
+	if seeds != nil {
+		c.Y0.Add(seeds.y0)
 	}
 }
 
-// gather writes u = Σ at_i (ȳ₁, Z_i), with the seed of row j.
-func (r *implicitRungeKutta) gather(at *terms, j int, seeded bool) {
+// gather writes u = Σ at_i (ȳ₁, Z_i), with the seed of row j if there are seeds.
+func (r *implicitRungeKutta) gather(at *terms, j int, seeds *denseDuals) {
 	g := r.second
 	n, l := r.n, r.l
 	base := Dual{r.zero[:n], r.zero[:n*l]}
-	if seeded {
-		base = g.seed.rows(j, n, l)
+	if seeds != nil {
+		base = seeds.seed.rows(j, n, l)
 	}
 	at.combine(g.u.X, base.X, 1, g.yb.X, n)
 	at.combine(g.u.D, base.D, 1, g.yb.D, n*l)
@@ -186,10 +171,8 @@ func (r *implicitRungeKutta) times(to, u Dual, h float64, hd []float64) {
 func (r *implicitRungeKutta) moveStage(f TangentField, s *Step, d *StepTangent, j int) []float64 {
 	g := r.second
 	g.t.X[0] = r.time(s, j)
-	for m, h := range d.H {
-		g.t.D[m] = math.FMA(r.c[j], h, d.T0[m])
-	}
-	r.stageTangent(s, d, j, &r.a[j], g.kd, g.yd)
+	d.node(r.c[j], g.t.D)
+	r.rowTangent(s, d, j, &r.a[j], g.kd, g.yd)
 	y := r.value(f, s, j)
 	if r.settled(j) {
 		r.ends.Push(f.(TangentJacobianField), g.t.X[0], y, g.t.D, g.yd)
@@ -199,7 +182,7 @@ func (r *implicitRungeKutta) moveStage(f TangentField, s *Step, d *StepTangent, 
 
 // multiplierTangents makes x the μ_i of a block and their tangents. It reports whether it could.
 func (r *implicitRungeKutta) multiplierTangents(
-	f SecondField, s *Step, d *StepTangent, c *StepSecond, b *implicitBlock, seeded bool,
+	f SecondField, s *Step, d *StepTangent, c *StepSecond, b *implicitBlock, seeds *denseDuals,
 ) bool {
 	g := r.second
 	n, l, size, entries := r.n, r.l, b.to-b.from, r.plan.entries
@@ -208,7 +191,7 @@ func (r *implicitRungeKutta) multiplierTangents(
 	}
 	lu, x := r.solver[size].lu, g.x.rows(0, size*n, l)
 	for j := b.from; j < b.to; j++ {
-		r.gather(&r.after[j], j, seeded)
+		r.gather(&r.after[j], j, seeds)
 		r.times(x.rows(j-b.from, n, l), g.u, s.H, d.H)
 		y := r.moveStage(f, s, d, j)
 		raw := g.raw[(j-b.from)*entries*l:][:entries*l]

@@ -396,7 +396,7 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 		case same < i:
 			copy(k, r.kept)
 		case r.info.FSAL && i == r.stages:
-			r.finish(s)
+			r.end(s, &r.m)
 			end := s.K[(i+1)*w : (i+2)*w : (i+2)*w]
 			f.Eval(s.T1, s.Y1, end)
 			copy(k, end)
@@ -427,7 +427,7 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 		}
 	}
 	if !r.info.FSAL {
-		r.finish(s)
+		r.end(s, &r.m)
 	}
 	if err := r.algebra.settle(f, s); err != nil {
 		r.fault = err
@@ -491,17 +491,6 @@ func (r *rosenbrock) note(s *Step, whole bool) {
 		linalg.Exchanges(r.lu, r.left.Kept)
 	}
 }
-
-// finish fills Y1 and DQ.
-func (r *rosenbrock) finish(s *Step) {
-	r.m.combine(s.Y1, s.Y0, s.H, s.K, r.w)
-	if r.q > 0 {
-		r.m.combine(s.DQ, r.zero, s.H, s.K[r.n:], r.w)
-	}
-}
-
-// fail makes s a step that could not be made.
-func (r *rosenbrock) fail(s *Step) { spoil(s.K[r.w:], s.Y1, s.DQ) }
 
 // Error writes e[N+Q] = h Σ e_i κ_i.
 func (r *rosenbrock) Error(s *Step, e []float64) {

@@ -46,9 +46,8 @@ func (r *rosenbrock) readyPull() {
 func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.pull
-	seeded := g.seeds.Sown
-	g.seeds.Sown = false
-	whole := !seeded && !c.WantH
+	seeds := g.seeds.reap()
+	whole := seeds == nil && !c.WantH
 	if whole && s.Kept != nil && r.pullWhole(f, s, c, s.Kept) {
 		return
 	}
@@ -68,18 +67,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		c = r.algebra.pulled(f, s, c)
 	}
 	copy(g.yb[:n*l], c.Y1)
-	copy(c.T0, c.T1)
-	if c.WantH {
-		copy(c.H, c.T1)
-	}
-	if seeded {
-		for j := range l {
-			c.T0[j] += g.seeds.T[j]
-			if c.WantH {
-				c.H[j] += g.seeds.H[j]
-			}
-		}
-	}
+	c.begin(seeds)
 	if r.q > 0 {
 		clear(g.outer)
 		for _, x := range r.plan.outer {
@@ -94,20 +82,12 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		v := g.v[i*w*l : (i+1)*w*l]
 		states := v[:n*l]
 		base := r.zero[:n*l]
-		if seeded {
-			base = g.seeds.K[i*n*l : (i+1)*n*l]
+		if seeds != nil {
+			base = seeds.K[i*n*l : (i+1)*n*l]
 		}
 		r.at[i].combine(states, base, 1, g.yb, n*l)
 		if c.WantH {
-			inner(c.H, s.K[i*w:i*w+n], states)
-			if r.q > 0 && r.mi[i] != 0 {
-				for j := range r.q {
-					k := float64(r.mi[i] * s.K[i*w+n+j])
-					for a, q := range c.DQ[j*l : (j+1)*l] {
-						c.H[a] = math.FMA(k, q, c.H[a])
-					}
-				}
-			}
+			r.addRow(c, s.K[i*w:(i+1)*w], states, r.mi[i])
 		}
 		scale(states, s.H)
 		r.coupleT(states, &r.ct[i], g.v, l)
@@ -140,16 +120,11 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			}
 		}
 		f.Pull(r.time(s, i), r.value(s, i), kb, g.yb[i*n*l:(i+1)*n*l], g.tb)
-		for j, tau := range g.tb {
-			c.T0[j] += tau
-			if c.WantH && r.alpha[i] != 0 {
-				c.H[j] = math.FMA(r.alpha[i], tau, c.H[j])
-			}
-		}
+		c.addNode(r.alpha[i], g.tb)
 	}
 	r.total.combine(c.Y0, c.Y1, 1, g.yb, n*l)
-	if seeded {
-		for i, v := range g.seeds.Y0 {
+	if seeds != nil {
+		for i, v := range seeds.Y0 {
 			c.Y0[i] += v
 		}
 	}
@@ -164,9 +139,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	for i, v := range g.yb[:n*l] {
 		c.Y0[i] += v
 	}
-	for j, tau := range g.tb {
-		c.T0[j] += tau
-	}
+	c.addNode(0, g.tb)
 }
 
 // outerProduct writes h Σ_i v_i κ_iᵀ at the entries of the Jacobian, jb[E·l], with κ_i = γ_i for time.

@@ -31,7 +31,6 @@ func (r *rosenbrock) readyPush() {
 //	Ẏ_i = ẏ₀ + h Σ a_ij κ̇_j + ḣ Σ a_ij κ_j,
 //	ẏ₁ = ẏ₀ + h Σ m_i κ̇_i + ḣ Σ m_i κ_i,   ṫ₁ = ṫ₀ + ḣ.
 func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
-	w, l := r.w, r.l
 	if r.rests(f, s) {
 		r.algebra.pushRest(f, s, d)
 		return
@@ -42,26 +41,9 @@ func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	}
 	r.readyPush()
 	r.tangents(f, s, d, r.push.kd)
-	r.m.combine(d.Y1, d.Y0, s.H, r.push.kd, w*l)
-	r.lengthen(d.Y1, &r.m, d.H, s.K, r.n)
-	if r.q > 0 {
-		r.m.combine(d.DQ, r.zero, s.H, r.push.kd[r.n*l:], w*l)
-		r.lengthen(d.DQ, &r.m, d.H, s.K[r.n:], r.q)
-	}
-	for j := range l {
-		d.T1[j] = d.T0[j] + d.H[j]
-	}
+	r.endTangent(s, d, &r.m, r.push.kd)
 	if r.algebra != nil {
 		r.algebra.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
-	}
-}
-
-// spoil makes what could not be computed NaN.
-func spoil(all ...[]float64) {
-	for _, v := range all {
-		for i := range v {
-			v[i] = math.NaN()
-		}
 	}
 }
 
@@ -84,15 +66,8 @@ func (r *rosenbrock) tangents(f TangentField, s *Step, d *StepTangent, kd []floa
 		if r.same[i] < i && r.same[i] > 1 {
 			copy(row, g.kept)
 		} else {
-			yd := d.Y0
-			if len(r.a[i].c) > 0 {
-				yd = g.yd
-				r.a[i].combine(yd, d.Y0, s.H, kd, w*l)
-				r.lengthen(yd, &r.a[i], d.H, s.K, n)
-			}
-			for a := range l {
-				g.td[a] = math.FMA(r.alpha[i], d.H[a], d.T0[a])
-			}
+			yd := r.stageTangent(s, d, &r.a[i], kd, g.yd)
+			d.node(r.alpha[i], g.td)
 			f.Push(r.time(s, i), r.value(s, i), g.td, yd, row)
 			if r.keep[i] {
 				copy(g.kept, row)

@@ -7,14 +7,12 @@ type rosenbrockSecond struct {
 	kd   []float64 // [1 + stages][w·l] κ̇_i
 	from *Step     // that kd is of, nil for none
 
-	yb Dual // [(1 + stages)·n] ȳ₁ and the Ȳ_i
-	v  Dual // [(1 + stages)·w] v_i
-	kb Dual // [w]
-	y  []float64
-	t  Dual // [1]
-	tb Dual // [1]
-	jb Dual // [E]
-	ob Dual // [n] the cotangents of states from those of quadratures
+	yb    Dual      // [(1 + stages)·n] ȳ₁ and the Ȳ_i
+	v     Dual      // [(1 + stages)·w] v_i
+	kb    Dual      // [w]
+	yd    []float64 // [n·l] tangent of a stage value
+	t, tb Dual      // [1]
+	jb    Dual      // [E]
 
 	denseDuals
 }
@@ -27,8 +25,8 @@ func (r *rosenbrock) readySecond() *rosenbrockSecond {
 	d := func(n int) Dual { return NewDual(n, l) }
 	v := func(n int) []float64 { return make([]float64, n) }
 	r.second = &rosenbrockSecond{
-		kd: v(rows * w * l), yb: d(rows * n), v: d(rows * w), kb: d(w), y: v(n * l), t: d(1), tb: d(1),
-		ob: d(n), denseDuals: newDenseDuals(rows, n, l, &r.interpolant),
+		kd: v(rows * w * l), yb: d(rows * n), v: d(rows * w), kb: d(w), yd: v(n * l), t: d(1), tb: d(1),
+		denseDuals: newDenseDuals(rows, n, l, &r.interpolant),
 	}
 	return r.second
 }
@@ -50,9 +48,6 @@ func (g *rosenbrockSecond) stages(r *rosenbrock, f TangentField, s *Step, d *Ste
 	return true
 }
 
-// rows returns rows of w elements of a, from i on.
-func (a Dual) rows(i, w, l int) Dual { return Dual{a.X[i*w : (i+1)*w], a.D[i*w*l : (i+1)*w*l]} }
-
 // PullPush differentiates Pull. With w_i and v_i as there, and J̇ the tangent of the Jacobian at the start,
 //
 //	Mᵀ v̇_i/γ - h Jᵀ v̇_i = h ẇ_i + ḣ w_i + Σ_{j>i} c_ji Mᵀ v̇_j + (h J̇ + ḣ J)ᵀ v_i,
@@ -65,14 +60,13 @@ func (a Dual) rows(i, w, l int) Dual { return Dual{a.X[i*w : (i+1)*w], a.D[i*w*l
 func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, q, w, l := r.n, r.q, r.w, r.l
-	seeded := g.seeded
+	seeds := g.reap()
 	if r.rests(f, s) {
-		g.seeded = false
 		r.algebra.pullPushRest(f, s, d, r.algebra.pullPushed(f, s, d, nil, c))
 		return
 	}
 	ok := g.stages(r, f, s, d)
-	g.from, g.seeded = nil, false
+	g.from = nil
 	if !ok {
 		spoil(c.Y0.X, c.Y0.D, c.T0.X, c.T0.D, c.H.X, c.H.D)
 		return
@@ -81,23 +75,17 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 		c = r.algebra.pullPushed(f, s, d, g.kd, c)
 	}
 	g.yb.rows(0, n, l).Copy(c.Y1)
-	c.T0.Copy(c.T1)
-	c.H.Copy(c.T1)
-	if seeded {
-		c.T0.Add(g.t0)
-		c.H.Add(g.h)
-	}
+	c.begin(seeds)
 	moved := r.push.jd // h J̇ + ḣ J
 	for i := r.stages; i >= 1; i-- {
 		v := g.v.rows(i, w, l)
 		x, xd := v.X[:n], v.D[:n*l]
-		base, baseD := r.zero[:n], r.zero[:n*l]
-		if seeded {
-			seed := g.seed.rows(i, n, l)
-			base, baseD = seed.X, seed.D
+		base := Dual{r.zero[:n], r.zero[:n*l]}
+		if seeds != nil {
+			base = seeds.seed.rows(i, n, l)
 		}
-		r.at[i].combine(x, base, 1, g.yb.X, n)
-		r.at[i].combine(xd, baseD, 1, g.yb.D, n*l)
+		r.at[i].combine(x, base.X, 1, g.yb.X, n)
+		r.at[i].combine(xd, base.D, 1, g.yb.D, n*l)
 		k, kd := s.K[i*w:(i+1)*w], g.kd[i*w*l:(i+1)*w*l]
 		m := r.mi[i]
 		for j, u := range c.DQ.X { // w_i of quadratures
@@ -107,11 +95,7 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 			v.D[n*l+j] = float64(m * u)
 		}
 		if c.WantH {
-			for j, u := range k {
-				c.H.X[0] = math.FMA(u, v.X[j], c.H.X[0])
-			}
-			inner(c.H.D, k, v.D)
-			inner(c.H.D, v.X, kd)
+			c.addRow(k, kd, v)
 		}
 		for j := range n {
 			row := xd[j*l : (j+1)*l]
@@ -165,28 +149,15 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 			kb.Add(g.v.rows(j, w, l))
 		}
 		g.t.X[0] = r.time(s, i)
-		for a, h := range d.H {
-			g.t.D[a] = math.FMA(r.alpha[i], h, d.T0[a])
-		}
-		y, yd := r.value(s, i), d.Y0
-		if len(r.a[i].c) > 0 {
-			yd = g.y
-			r.a[i].combine(yd, d.Y0, s.H, g.kd, w*l)
-			r.lengthen(yd, &r.a[i], d.H, s.K, n)
-		}
-		f.PullPush(g.t, Dual{y, yd}, kb, g.yb.rows(i, n, l), g.tb)
-		c.T0.Add(g.tb)
-		if alpha := r.alpha[i]; c.WantH && alpha != 0 {
-			c.H.X[0] = math.FMA(alpha, g.tb.X[0], c.H.X[0])
-			for a, tau := range g.tb.D {
-				c.H.D[a] = math.FMA(alpha, tau, c.H.D[a])
-			}
-		}
+		d.node(r.alpha[i], g.t.D)
+		y := Dual{r.value(s, i), r.stageTangent(s, d, &r.a[i], g.kd, g.yd)}
+		f.PullPush(g.t, y, kb, g.yb.rows(i, n, l), g.tb)
+		c.addNode(r.alpha[i], g.tb)
 	}
 	r.total.combine(c.Y0.X, c.Y1.X, 1, g.yb.X, n)
 	r.total.combine(c.Y0.D, c.Y1.D, 1, g.yb.D, n*l)
-	if seeded {
-		c.Y0.Add(g.y0)
+	if seeds != nil {
+		c.Y0.Add(seeds.y0)
 	}
 	r.jacobianCotangents(s, d, c)
 	g.t.X[0] = s.T

@@ -230,10 +230,7 @@ func (r *rungeKutta) Step(f Field, s *Step, reuse bool) {
 	for i := 1; i < last; i++ {
 		f.Eval(r.time(s, i), r.value(s, i), s.K[i*w:(i+1)*w:(i+1)*w])
 	}
-	r.combine(&r.b, s.Y1, s.Y0, s.H, s.K, w)
-	if r.q > 0 {
-		r.combine(&r.b, s.DQ, r.zero, s.H, s.K[r.n:], w)
-	}
+	r.end(s, &r.b)
 	if r.info.FSAL {
 		f.Eval(s.T1, s.Y1, s.K[last*w:stages*w:stages*w])
 	}

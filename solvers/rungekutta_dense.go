@@ -55,12 +55,7 @@ func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 		g.yb = make([]float64, (1+len(r.a))*n*l)
 	}
 	copy(g.yb[:n*l], c.Y1)
-	for j, v := range c.T1 {
-		c.T0[j] = v + g.seeds.T[j]
-		if c.WantH {
-			c.H[j] = v + g.seeds.H[j]
-		}
-	}
+	c.begin(&g.seeds)
 	for i := len(r.a) - 1; i >= 0; i-- {
 		at := &r.seededAt[i]
 		at.combine(r.kb[:n*l], g.seeds.K[i*n*l:(i+1)*n*l], 1, g.yb, n*l)

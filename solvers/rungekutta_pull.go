@@ -1,7 +1,5 @@
 package solvers
 
-import "math"
-
 // Pull writes the transpose of Push in every lane. For stages i = s … 1,
 //
 //	k̄_i = h (b_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j),   Ȳ_i = f_yᵀ k̄_i,   τ_i = f_tᵀ k̄_i,   p̄ += f_pᵀ k̄_i,
@@ -22,10 +20,9 @@ func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	n, w, l := r.n, r.w, r.l
 	copy(r.yb[:n*l], c.Y1)
-	copy(c.T0, c.T1)
+	c.begin(nil)
 	h := s.H
 	if c.WantH {
-		copy(c.H, c.T1)
 		h = 1
 	}
 	for i := r.info.Stages - 1; i >= 0; i-- {
@@ -39,14 +36,7 @@ func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			scale(r.kb, s.H)
 		}
 		f.Pull(r.time(s, i), r.value(s, i), r.kb, r.yb[(1+i)*n*l:(2+i)*n*l], r.tb)
-		for j, tau := range r.tb {
-			c.T0[j] += tau
-		}
-		if c.WantH && r.c[i] != 0 {
-			for j, tau := range r.tb {
-				c.H[j] = math.FMA(r.c[i], tau, c.H[j])
-			}
-		}
+		c.addNode(r.c[i], r.tb)
 	}
 	r.combine(&r.sum, c.Y0, c.Y1, 1, r.yb, n*l)
 }
@@ -63,22 +53,5 @@ func (r *rungeKutta) quadratures(t *terms, h float64, qb []float64) {
 	}
 	for j, v := range qb {
 		kb[j] = float64(h * float64(b*v))
-	}
-}
-
-// inner adds Σ_n k[n] kb[n][lane] to out[lane].
-func inner(out, k, kb []float64) {
-	l := len(out)
-	for i, v := range k {
-		row := kb[i*l : (i+1)*l]
-		for j := range out {
-			out[j] = math.FMA(v, row[j], out[j])
-		}
-	}
-}
-
-func scale(x []float64, h float64) {
-	for i := range x {
-		x[i] = float64(h * x[i])
 	}
 }

@@ -9,22 +9,13 @@ import "math"
 //
 // and the increments of the quadratures are the last line without ẏ₀.
 func (r *rungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
-	n, w, l := r.n, r.w, r.l
 	r.readyPush()
 	r.dense.fresh, r.pushedStages = false, false
 	if whole, ok := f.(TangentStepper); ok && !moves(d.H) && whole.PushStep(&r.whole, s, d) {
 		return
 	}
 	r.pushStages(f, s, d)
-	r.combine(&r.b, d.Y1, d.Y0, s.H, r.kd, w*l)
-	r.lengthen(d.Y1, &r.b, d.H, s.K, n)
-	if r.q > 0 {
-		r.combine(&r.b, d.DQ, r.zero, s.H, r.kd[n*l:], w*l)
-		r.lengthen(d.DQ, &r.b, d.H, s.K[n:], r.q)
-	}
-	for j := range l {
-		d.T1[j] = d.T0[j] + d.H[j]
-	}
+	r.endTangent(s, d, &r.b, r.kd)
 }
 
 // pushStages makes kd the tangents of the stages that the last Push was asked for, unless it has made them.
@@ -40,29 +31,12 @@ func (r *rungeKutta) pushStages(f TangentField, s *Step, d *StepTangent) {
 	}
 }
 
-// moves reports whether the length of a step moves in any lane, by its tangents.
-func moves(hd []float64) bool {
-	for _, h := range hd {
-		if h != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // tangent writes row i of kd from the rows before it.
 func (r *rungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd []float64) {
-	w, l := r.w, r.l
-	yd := d.Y0
-	if len(r.a[i].c) > 0 {
-		r.combine(&r.a[i], r.yd, d.Y0, s.H, kd, w*l)
-		r.lengthen(r.yd, &r.a[i], d.H, s.K, r.n)
-		yd = r.yd
-	}
-	for j := range l {
-		r.td[j] = math.FMA(r.c[i], d.H[j], d.T0[j])
-	}
-	f.Push(r.time(s, i), r.value(s, i), r.td, yd, kd[i*w*l:(i+1)*w*l])
+	width := r.w * r.l
+	yd := r.stageTangent(s, d, &r.a[i], kd, r.yd)
+	d.node(r.c[i], r.td)
+	f.Push(r.time(s, i), r.value(s, i), r.td, yd, kd[i*width:(i+1)*width])
 }
 
 // PushError implements TangentEstimator. The estimate is linear in the stages, and so is its tangent. The exception

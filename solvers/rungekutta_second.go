@@ -10,8 +10,8 @@ type secondWork struct {
 
 	yb, ybd []float64 // [1 + all stages][n], [n·l]: ȳ₁ and the Ȳ_i
 	u, k    Dual      // [w] k̄/h and k̄
-	y, t    Dual      // [n], [1] a stage
-	tb      Dual      // [1]
+	yd      []float64 // [n·l] tangent of a stage value
+	t, tb   Dual      // [1]
 
 	denseDuals
 }
@@ -25,7 +25,7 @@ func (r *rungeKutta) readySecond() *secondWork {
 	v := func(n int) []float64 { return make([]float64, n) }
 	r.secondOrder = &secondWork{
 		kd: v(total * w * l), yb: v((1 + total) * n), ybd: v((1 + total) * n * l),
-		u: NewDual(w, l), k: NewDual(w, l), y: Dual{D: v(n * l)}, t: NewDual(1, l), tb: NewDual(1, l),
+		u: NewDual(w, l), k: NewDual(w, l), yd: v(n * l), t: NewDual(1, l), tb: NewDual(1, l),
 		denseDuals: newDenseDuals(total, n, l, &r.interpolant),
 	}
 	return r.secondOrder
@@ -62,32 +62,26 @@ func (g *secondWork) stages(r *rungeKutta, f TangentField, s *Step, d *StepTange
 func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, w, l := r.n, r.w, r.l
-	at, sum, seeded, moves := r.at, &r.sum, g.seeded, moves(d.H)
-	if whole, ok := f.(SecondStepPuller); ok && !c.WantH && !seeded && !moves && whole.PullPushStep(&r.whole, s, d, c) {
+	at, sum, seeds, moves := r.at, &r.sum, g.reap(), moves(d.H)
+	if seeds != nil {
+		at, sum = r.seededAt, &r.seededSum
+	} else if whole, ok := f.(SecondStepPuller); ok && !c.WantH && !moves && whole.PullPushStep(&r.whole, s, d, c) {
 		g.from = nil
 		c.H.Copy(c.T1)
 		return
 	}
-	if seeded {
-		at, sum = r.seededAt, &r.seededSum
-	}
-	g.stages(r, f, s, d, seeded)
-	g.from, g.seeded = nil, false
+	g.stages(r, f, s, d, seeds != nil)
+	g.from = nil
 	copy(g.yb[:n], c.Y1.X)
 	copy(g.ybd[:n*l], c.Y1.D)
-	c.T0.Copy(c.T1)
-	c.H.Copy(c.T1)
-	if seeded {
-		c.T0.Add(g.t0)
-		c.H.Add(g.h)
-	}
+	c.begin(seeds)
 	for i := len(at) - 1; i >= 0; i-- {
-		if !seeded && !r.live[i] {
+		if seeds == nil && !r.live[i] {
 			continue
 		}
 		base := Dual{r.zero[:n], r.zero[:n*l]}
-		if seeded {
-			base = g.seed.rows(i, n, l)
+		if seeds != nil {
+			base = seeds.seed.rows(i, n, l)
 		}
 		at[i].combine(g.u.X[:n], base.X, 1, g.yb, n)
 		at[i].combine(g.u.D[:n*l], base.D, 1, g.ybd, n*l)
@@ -103,11 +97,7 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 		}
 		k, kd := s.K[i*w:(i+1)*w], g.kd[i*w*l:(i+1)*w*l]
 		if c.WantH {
-			for j, v := range k {
-				c.H.X[0] = math.FMA(v, g.u.X[j], c.H.X[0])
-			}
-			inner(c.H.D, k, g.u.D)
-			inner(c.H.D, g.u.X, kd)
+			c.addRow(k, kd, g.u)
 		}
 		for j, v := range g.u.X {
 			g.k.X[j] = float64(s.H * v)
@@ -124,32 +114,18 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 			}
 		}
 		g.t.X[0] = r.time(s, i)
-		for m, h := range d.H {
-			g.t.D[m] = math.FMA(r.c[i], h, d.T0[m])
-		}
-		g.y.X = r.value(s, i)
-		yd := d.Y0
-		if len(r.a[i].c) > 0 {
-			yd = g.y.D
-			r.a[i].combine(yd, d.Y0, s.H, g.kd, w*l)
-			r.lengthen(yd, &r.a[i], d.H, s.K, n)
-		}
+		d.node(r.c[i], g.t.D)
+		y := Dual{r.value(s, i), r.stageTangent(s, d, &r.a[i], g.kd, g.yd)}
 		f.PullPush(
-			g.t, Dual{g.y.X, yd}, g.k,
+			g.t, y, g.k,
 			Dual{g.yb[(1+i)*n : (2+i)*n], g.ybd[(1+i)*n*l : (2+i)*n*l]}, g.tb,
 		)
-		c.T0.Add(g.tb)
-		if c.WantH && r.c[i] != 0 {
-			c.H.X[0] = math.FMA(r.c[i], g.tb.X[0], c.H.X[0])
-			for m, tau := range g.tb.D {
-				c.H.D[m] = math.FMA(r.c[i], tau, c.H.D[m])
-			}
-		}
+		c.addNode(r.c[i], g.tb)
 	}
 	sum.combine(c.Y0.X, c.Y1.X, 1, g.yb, n)
 	sum.combine(c.Y0.D, c.Y1.D, 1, g.ybd, n*l)
-	if seeded {
-		c.Y0.Add(g.y0)
+	if seeds != nil {
+		c.Y0.Add(seeds.y0)
 	}
 }
 
