@@ -3,6 +3,7 @@ package solvers
 import (
 	"math"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/simd"
 )
 
@@ -11,6 +12,18 @@ import (
 type terms struct {
 	row []int
 	c   []float64
+}
+
+// sparse returns the terms of a row whose coefficients are not zero.
+func sparse(row []float64) terms {
+	var t terms
+	for j, x := range row {
+		if x != 0 {
+			t.row = append(t.row, j)
+			t.c = append(t.c, x)
+		}
+	}
+	return t
 }
 
 // combine writes out[i] = base[i] + h Σ_j c_j k[row_j·stride + i], the only arithmetic of a step besides the
@@ -96,3 +109,23 @@ func (t *terms) combine(out, base []float64, h float64, k []float64, stride int)
 }
 
 func column(k []float64, at, n int) []float64 { return k[at : at+n : at+n] }
+
+// combineComplex is combine with a complex step size, in the same order.
+func (t *terms) combineComplex(out, base []complex128, h complex128, k []complex128, stride int) {
+	for i := range out {
+		var re, im float64
+		for j, c := range t.c {
+			v := k[t.row[j]*stride+i]
+			if j == 0 {
+				re, im = float64(c*real(v)), float64(c*imag(v))
+				continue
+			}
+			re, im = math.FMA(c, real(v), re), math.FMA(c, imag(v), im)
+		}
+		var b complex128
+		if base != nil {
+			b = base[i]
+		}
+		out[i] = elem.CFMA(h, complex(re, im), b)
+	}
+}

@@ -28,7 +28,6 @@ import (
 type implicitRungeKutta struct {
 	*implicitScheme
 	stageWork
-	interpolantAt
 
 	jac      *Jacobian // what the rest was made for
 	plan     *jacobianPlan
@@ -68,9 +67,8 @@ type blockSolver struct {
 }
 
 func newImplicitRungeKutta(s *implicitScheme, size Size, lanes int) *implicitRungeKutta {
-	r := &implicitRungeKutta{implicitScheme: s, stageWork: newStageWork(size, lanes)}
+	r := &implicitRungeKutta{implicitScheme: s, stageWork: newStageWork(size, lanes, &s.interpolant)}
 	r.f, r.e0, r.dead = make([]float64, r.w), make([]float64, r.w), make([]bool, r.rows)
-	r.interpolantAt = r.anywhere()
 	return r
 }
 

@@ -168,6 +168,5 @@ func (r *implicitRungeKutta) InterpolatePull(f CotangentField, s *Step, theta fl
 		w = r.ends.y1
 		r.ends.Pull(f.(CotangentJacobianField), s.Node(theta), r.y, w, tb)
 	}
-	r.weigh(theta)
-	r.sow(&r.pull.seeds, r.rows, s, &r.interpolantAt, theta, w, tb)
+	r.sow(&r.pull.seeds, r.rows, s, theta, w, tb)
 }

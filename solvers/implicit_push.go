@@ -172,8 +172,7 @@ func (r *implicitRungeKutta) denseStates(
 	if r.ends != nil {
 		r.Interpolate(f, s, theta, r.y)
 	}
-	r.weigh(theta)
-	r.denseTangent(s, d, &r.interpolantAt, theta, kd, td, yd)
+	r.denseTangent(s, d, theta, kd, td, yd)
 	if r.ends == nil {
 		return nil
 	}

@@ -267,6 +267,5 @@ func (r *implicitRungeKutta) InterpolatePullPush(
 		w = g.u
 		r.ends.PullPush(f.(SecondJacobianField), Dual{[]float64{s.Node(theta)}, td}, y, w, tb)
 	}
-	r.weigh(theta)
-	r.sowDual(&g.denseDuals, s, d, &r.interpolantAt, theta, td, g.kd, w, tb)
+	r.sowDual(&g.denseDuals, s, d, theta, td, g.kd, w, tb)
 }

@@ -29,6 +29,18 @@ type Step struct {
 	Estimated bool      // E was computed with the step; Step clears it
 }
 
+// NewStep returns a step with room for a method's stages and for those of its dense output.
+func NewStep(m Info, size Size) *Step {
+	w := size.N + size.Q
+	return &Step{
+		Y0: make([]float64, size.N),
+		Y1: make([]float64, size.N),
+		DQ: make([]float64, size.Q),
+		E:  make([]float64, w),
+		K:  make([]float64, (m.Stages+m.DenseStages)*w),
+	}
+}
+
 // Method is a one-step method: it owns the step, its tangent and its transpose. It holds work arrays, so it belongs
 // to one goroutine.
 //

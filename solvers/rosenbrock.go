@@ -25,7 +25,6 @@ import (
 type rosenbrock struct {
 	*rosenbrockScheme
 	stageWork
-	interpolantAt
 	kept []float64 // [w] a right-hand side that two stages have in common
 	sum  []float64 // [w·l] of rows of K that M multiplies; nil where that is the identity
 
@@ -163,10 +162,9 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 }
 
 func newRosenbrock(s *rosenbrockScheme, size Size, lanes int) *rosenbrock {
-	r := &rosenbrock{rosenbrockScheme: s, stageWork: newStageWork(size, lanes)}
+	r := &rosenbrock{rosenbrockScheme: s, stageWork: newStageWork(size, lanes, &s.interpolant)}
 	r.kept = make([]float64, r.w)
 	r.byState, r.byRow = make([]float64, (r.n+1)*r.stages), make([]float64, r.w*r.stages)
-	r.interpolantAt = r.anywhere()
 	return r
 }
 

@@ -211,8 +211,7 @@ func (r *rosenbrock) outerRun(s *Step, jb, v []float64, h float64, x *entryRun) 
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
 func (r *rosenbrock) InterpolatePull(_ CotangentField, s *Step, theta float64, w, tb []float64) {
-	r.weigh(theta)
-	r.sow(&r.pull.seeds, 1+r.stages, s, &r.interpolantAt, theta, w, tb)
+	r.sow(&r.pull.seeds, 1+r.stages, s, theta, w, tb)
 }
 
 // Seeds implements Seeded.

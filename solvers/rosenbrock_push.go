@@ -117,6 +117,5 @@ func (r *rosenbrock) PushError(_ TangentField, s *Step, _ *StepTangent, e []floa
 
 // InterpolatePush writes the tangent of the dense output.
 func (r *rosenbrock) InterpolatePush(_ TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
-	r.weigh(theta)
-	r.denseTangent(s, d, &r.interpolantAt, theta, r.push.kd, td, yd)
+	r.denseTangent(s, d, theta, r.push.kd, td, yd)
 }

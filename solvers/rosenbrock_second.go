@@ -211,6 +211,5 @@ func (r *rosenbrock) InterpolatePullPush(
 		spoil(tb.X, tb.D)
 		return
 	}
-	r.weigh(theta)
-	r.sowDual(&g.denseDuals, s, d, &r.interpolantAt, theta, td, g.kd, w, tb)
+	r.sowDual(&g.denseDuals, s, d, theta, td, g.kd, w, tb)
 }

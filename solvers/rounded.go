@@ -82,3 +82,21 @@ func (x *rosenbrockFigures) rounded() *rosenbrockRounded {
 	}
 	return r
 }
+
+// round returns the double nearest to x.
+func round(x *big.Rat) float64 {
+	v, _ := x.Float64()
+	return v
+}
+
+// roundAll returns the doubles nearest to figures; nil for nil.
+func roundAll(row []*big.Rat) []float64 {
+	if row == nil {
+		return nil
+	}
+	out := make([]float64, len(row))
+	for i, x := range row {
+		out[i] = round(x)
+	}
+	return out
+}

@@ -2,7 +2,6 @@ package solvers
 
 import (
 	"math"
-	"math/big"
 	"slices"
 	"sync"
 )
@@ -12,7 +11,6 @@ import (
 type rungeKutta struct {
 	*scheme
 	stageWork
-	interpolantAt
 	next int       // after which of scheme.read the last reading was: the next one is likely there
 	yd   []float64 // [n·l] tangent of a stage value
 	td   []float64 // [l]
@@ -62,9 +60,7 @@ type scheme struct {
 }
 
 func newRungeKutta(s *scheme, size Size, lanes int) *rungeKutta {
-	r := &rungeKutta{scheme: s, stageWork: newStageWork(size, lanes)}
-	r.interpolantAt = r.anywhere()
-	return r
+	return &rungeKutta{scheme: s, stageWork: newStageWork(size, lanes, &s.interpolant)}
 }
 
 // newScheme panics on a table whose figures are malformed.
@@ -160,48 +156,6 @@ func (r *rungeKutta) readyPull() {
 		r.kb = make([]float64, r.w*r.l)
 		r.tb = make([]float64, r.l)
 	}
-}
-
-// NewStep returns a step with room for a method's stages and for those of its dense output.
-func NewStep(m Info, size Size) *Step {
-	w := size.N + size.Q
-	return &Step{
-		Y0: make([]float64, size.N),
-		Y1: make([]float64, size.N),
-		DQ: make([]float64, size.Q),
-		E:  make([]float64, w),
-		K:  make([]float64, (m.Stages+m.DenseStages)*w),
-	}
-}
-
-// round returns the double nearest to x.
-func round(x *big.Rat) float64 {
-	v, _ := x.Float64()
-	return v
-}
-
-// roundAll returns the doubles nearest to figures; nil for nil.
-func roundAll(row []*big.Rat) []float64 {
-	if row == nil {
-		return nil
-	}
-	out := make([]float64, len(row))
-	for i, x := range row {
-		out[i] = round(x)
-	}
-	return out
-}
-
-// sparse returns the terms of a row whose coefficients are not zero.
-func sparse(row []float64) terms {
-	var t terms
-	for j, x := range row {
-		if x != 0 {
-			t.row = append(t.row, j)
-			t.c = append(t.c, x)
-		}
-	}
-	return t
 }
 
 // Info describes the method.
@@ -303,57 +257,4 @@ func (r *rungeKutta) EachStage(s *Step, f func(t, weight float64, y []float64)) 
 	for j, i := range r.b.row {
 		f(r.time(s, i), float64(s.H*r.b.c[j]), r.value(s, i))
 	}
-}
-
-// centred returns the coefficients q_k of β(θ) = θ Σ q_k (2θ-1)^k for the p_k of β(θ) = Σ p_k θ^(k+1), rounded.
-// Powers of θ nearly cancel within a step: at high order they would leave thousands of times the rounding errors that
-// powers about the middle of the step leave.
-func centred(p []*big.Rat) []float64 {
-	const bits = 256 // far below the cancelling digits
-	q := make([]*big.Float, len(p))
-	for k, c := range p {
-		q[k] = new(big.Float).SetPrec(bits).SetRat(c)
-		q[k].SetMantExp(q[k], -k) // over powers of 2θ
-	}
-	for i := range q { // Taylor's expansion at 1, by Horner's scheme
-		for k := len(q) - 2; k >= i; k-- {
-			q[k].Add(q[k], q[k+1])
-		}
-	}
-	out := make([]float64, len(p))
-	for k := range q {
-		out[k], _ = q[k].Float64()
-	}
-	return out
-}
-
-// polyAt returns β(θ) for the centred coefficients q.
-func polyAt(q []float64, theta float64) (beta float64) {
-	x := math.FMA(2, theta, -1)
-	for k := len(q) - 1; k >= 0; k-- {
-		beta = math.FMA(beta, x, q[k])
-	}
-	return float64(beta * theta)
-}
-
-// poly returns β(θ), with the bits of polyAt, and β'(θ).
-func poly(q []float64, theta float64) (beta, slope float64) {
-	x := math.FMA(2, theta, -1)
-	for k := len(q) - 1; k >= 0; k-- {
-		slope = math.FMA(slope, x, beta)
-		beta = math.FMA(beta, x, q[k])
-	}
-	return float64(beta * theta), math.FMA(float64(2*theta), slope, beta)
-}
-
-// secondDerivative returns β″(θ) for the centred coefficients q.
-func secondDerivative(q []float64, theta float64) float64 {
-	x := math.FMA(2, theta, -1)
-	var v, d, half float64 // of the polynomial in x: value, derivative, half of the second
-	for _, c := range slices.Backward(q) {
-		half = math.FMA(half, x, d)
-		d = math.FMA(d, x, v)
-		v = math.FMA(v, x, c)
-	}
-	return float64(4 * math.FMA(float64(2*theta), half, d))
 }

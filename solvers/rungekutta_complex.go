@@ -1,30 +1,8 @@
 package solvers
 
 import (
-	"math"
-
 	"odes.dev/odes/internal/elem"
 )
-
-// combineComplex is combine with a complex step size, in the same order.
-func (t *terms) combineComplex(out, base []complex128, h complex128, k []complex128, stride int) {
-	for i := range out {
-		var re, im float64
-		for j, c := range t.c {
-			v := k[t.row[j]*stride+i]
-			if j == 0 {
-				re, im = float64(c*real(v)), float64(c*imag(v))
-				continue
-			}
-			re, im = math.FMA(c, real(v), re), math.FMA(c, imag(v), im)
-		}
-		var b complex128
-		if base != nil {
-			b = base[i]
-		}
-		out[i] = elem.CFMA(h, complex(re, im), b)
-	}
-}
 
 // stageComplex evaluates row i of K.
 func (r *rungeKutta) stageComplex(f ComplexField, s *ComplexStep, i int) {
@@ -67,20 +45,4 @@ func (r *rungeKutta) InterpolateComplex(f ComplexField, s *ComplexStep, theta co
 		}
 	}
 	r.interpolate(s, theta, y, r.w)
-}
-
-// interpolate writes y = y₀ + h Σ β_j(θ) k_j, over the rows of K of width w.
-func (p *interpolant) interpolate(s *ComplexStep, theta complex128, y []complex128, w int) {
-	x := elem.CFMA(2, theta, -1)
-	for i := range y {
-		var sum complex128
-		for j, beta := range p.beta {
-			var v complex128
-			for k := len(beta) - 1; k >= 0; k-- {
-				v = elem.CFMA(v, x, complex(beta[k], 0))
-			}
-			sum = elem.CFMA(elem.CMul(v, theta), s.K[p.dps[j]*w+i], sum)
-		}
-		y[i] = elem.CFMA(s.H, sum, s.Y0[i])
-	}
 }

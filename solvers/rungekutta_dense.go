@@ -19,7 +19,6 @@ func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, th
 	w, l := r.w, r.l
 	g := &r.dense
 	r.extend(f, s)
-	r.weigh(theta)
 	stages, total := r.info.Stages, len(r.a)
 	if !g.fresh {
 		g.fresh = true
@@ -34,15 +33,14 @@ func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, th
 			}
 		}
 	}
-	r.denseTangent(s, d, &r.interpolantAt, theta, g.kd, td, yd)
+	r.denseTangent(s, d, theta, g.kd, td, yd)
 }
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
 func (r *rungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64) {
 	g := &r.dense
 	r.extend(f, s)
-	r.weigh(theta)
-	r.sow(&g.seeds, len(r.a), s, &r.interpolantAt, theta, w, tb)
+	r.sow(&g.seeds, len(r.a), s, theta, w, tb)
 }
 
 // pullSeeded is Pull with the cotangents of the dense output: k̄_i has the further term h Σ β_i(θ) w, and the stages

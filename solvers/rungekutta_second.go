@@ -135,7 +135,6 @@ func (r *rungeKutta) InterpolatePullPush(
 ) {
 	g := r.readySecond()
 	r.extend(f, s)
-	r.weigh(theta)
 	g.stages(r, f, s, d, true)
-	r.sowDual(&g.denseDuals, s, d, &r.interpolantAt, theta, td, g.kd, w, tb)
+	r.sowDual(&g.denseDuals, s, d, theta, td, g.kd, w, tb)
 }

@@ -16,15 +16,18 @@ type stageWork struct {
 	slope []float64 // [w] a sum of rows
 	zero  []float64 // [w·max(l, 1)]
 
+	interpolantAt // of the dense output
+
 	team   *team.Team // that shares combinations of long vectors; nil for this goroutine alone
 	shared sharedCombination
 }
 
-func newStageWork(z Size, lanes int) stageWork {
+func newStageWork(z Size, lanes int, dense *interpolant) stageWork {
 	w := z.N + z.Q
 	return stageWork{
 		n: z.N, q: z.Q, w: w, l: lanes,
 		y: make([]float64, z.N), slope: make([]float64, w), zero: make([]float64, w*max(lanes, 1)),
+		interpolantAt: dense.anywhere(),
 	}
 }
 
@@ -129,68 +132,6 @@ func (r *stageWork) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
 	}
 }
 
-// denseTangent writes the tangent of y₀ + h Σ β_j(θ) k_j at a time that moves by td; kd are the tangents of the rows
-// of K.
-func (r *stageWork) denseTangent(s *Step, d *StepTangent, at *interpolantAt, theta float64, kd, td, yd []float64) {
-	at.theta.combine(yd, d.Y0, s.H, kd, r.w*r.l)
-	r.lengthen(yd, &at.theta, d.H, s.K, r.n)
-	rate := r.slope[:r.n]
-	at.drift.combine(rate, r.zero, 1, s.K, r.w)
-	for i, v := range rate {
-		row := yd[i*r.l : (i+1)*r.l]
-		for j := range row {
-			row[j] = math.FMA(v, math.FMA(-theta, d.H[j], td[j]-d.T0[j]), row[j])
-		}
-	}
-}
-
-// sow adds the cotangent w of y₀ + h Σ β_j(θ) k_j to g, for so many rows of K, and that of its time to tb. The memory
-// of g is allocated at its first use, since most runs observe at ends of steps.
-func (r *stageWork) sow(g *Seeds, rows int, s *Step, at *interpolantAt, theta float64, w, tb []float64) {
-	n, l := r.n, r.l
-	if g.K == nil {
-		v := func(n int) []float64 { return make([]float64, n*l) }
-		g.K, g.Y0, g.H, g.T = v(rows*n), v(n), v(1), v(1)
-	}
-	if !g.Sown {
-		g.Sown = true
-		clear(g.K)
-		clear(g.Y0)
-		clear(g.H)
-		clear(g.T)
-	}
-	for j, i := range at.theta.row {
-		b := at.theta.c[j]
-		seed := g.K[i*n*l : (i+1)*n*l]
-		for m, v := range w {
-			seed[m] = math.FMA(b, v, seed[m])
-		}
-	}
-	for m, v := range w {
-		g.Y0[m] += v
-	}
-	// The part Σ β_i k_i·w of h̄ is in the inner products of Pull.
-	rate := r.slope[:n]
-	at.drift.combine(rate, r.zero, 1, s.K, r.w)
-	for i, v := range rate {
-		for j := range l {
-			move := float64(v * w[i*l+j])
-			tb[j] += move
-			g.T[j] -= move
-			g.H[j] = math.FMA(-theta, move, g.H[j])
-		}
-	}
-}
-
-// reap returns g, or nil if nothing was sown. What is sown next begins anew.
-func (g *Seeds) reap() *Seeds {
-	if !g.Sown {
-		return nil
-	}
-	g.Sown = false
-	return g
-}
-
 // begin makes t̄₀ and h̄ what the end of the step alone makes of them, with seeds; nil for none.
 func (c *StepCotangent) begin(seeds *Seeds) {
 	copy(c.T0, c.T1)
@@ -281,83 +222,4 @@ func (c *StepSecond) addRow(k, kd []float64, u Dual) {
 	}
 	inner(c.H.D, k, u.D)
 	inner(c.H.D, u.X, kd)
-}
-
-// denseDuals are Seeds with their tangents, which PullPush takes in.
-type denseDuals struct {
-	seeded bool
-	seed   Dual      // [rows of K][n] Σ β_i(θ) w
-	y0     Dual      // [n] Σ w
-	h, t0  Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
-	rate   Dual      // [n] Σ β'_i k_i
-	bend   terms     // β″(θ)
-	bends  []float64 // [n]
-	m      []float64 // [l]
-}
-
-// newDenseDuals has room for so many rows.
-func newDenseDuals(rows, n, l int, of *interpolant) denseDuals {
-	return denseDuals{
-		seed: NewDual(rows*n, l), y0: NewDual(n, l), h: NewDual(1, l), t0: NewDual(1, l), rate: NewDual(n, l),
-		bend: of.room(), bends: make([]float64, n), m: make([]float64, l),
-	}
-}
-
-// reap returns g, or nil if nothing was sown. What is sown next begins anew.
-func (g *denseDuals) reap() *denseDuals {
-	if !g.seeded {
-		return nil
-	}
-	g.seeded = false
-	return g
-}
-
-// sowDual is sow together with its tangent, where the step moves by d and the time by td; kd are the tangents of the
-// rows of K. θ moves by θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by
-// Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
-func (r *stageWork) sowDual(
-	g *denseDuals, s *Step, d *StepTangent, at *interpolantAt, theta float64, td, kd []float64, w, tb Dual,
-) {
-	n, l := r.n, r.l
-	if !g.seeded {
-		g.seeded = true
-		for _, v := range []Dual{g.seed, g.y0, g.h, g.t0} {
-			v.Clear()
-		}
-	}
-	thetad := g.m
-	for m := range thetad {
-		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
-	}
-	for j, i := range at.theta.row {
-		b, slope := at.theta.c[j], at.drift.c[j]
-		seed := g.seed.rows(i, n, l)
-		for e, v := range w.X {
-			seed.X[e] = math.FMA(b, v, seed.X[e])
-			for m, dot := range thetad {
-				i := e*l + m
-				seed.D[i] = math.FMA(b, w.D[i], math.FMA(float64(slope*dot), v, seed.D[i]))
-			}
-		}
-	}
-	g.y0.Add(w)
-	for j, p := range at.of.beta {
-		g.bend.c[j] = secondDerivative(p, theta)
-	}
-	at.drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
-	at.drift.combine(g.rate.D, r.zero, 1, kd, r.w*l)
-	g.bend.combine(g.bends, r.zero, 1, s.K, r.w)
-	for e, v := range g.rate.X {
-		move := float64(v * w.X[e])
-		tb.X[0] += move
-		g.t0.X[0] -= move
-		g.h.X[0] = math.FMA(-theta, move, g.h.X[0])
-		for m, dot := range thetad {
-			rated := math.FMA(g.bends[e], dot, g.rate.D[e*l+m])
-			moved := math.FMA(rated, w.X[e], float64(v*w.D[e*l+m]))
-			tb.D[m] += moved
-			g.t0.D[m] -= moved
-			g.h.D[m] -= math.FMA(dot, move, float64(theta*moved))
-		}
-	}
 }
