@@ -1,5 +1,11 @@
 package solvers
 
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+)
+
 // ComplexField is a right-hand side in complex arithmetic; a ComplexSystem is one.
 type ComplexField interface {
 	Size() Size
@@ -15,6 +21,18 @@ type ComplexStep struct {
 	Member        int          // of the method; see Step
 	Y0, Y1, DQ, K []complex128 // [N], [N], [Q], [stages + dense stages][N+Q]
 	Dense         bool         // the rows of K past the stages are filled; StepComplex clears it
+}
+
+// node returns the time t + c h; see Step.Node.
+func (s *ComplexStep) node(c float64) complex128 {
+	switch c {
+	case 0:
+		return s.T
+	case 1:
+		return s.T1
+	default:
+		return elem.CFMA(complex(c, 0), s.H, s.T)
+	}
 }
 
 // NewComplexStep returns a step with room for a method's stages.
@@ -35,4 +53,24 @@ type ComplexMethod interface {
 	StepComplex(f ComplexField, s *ComplexStep)
 	// InterpolateComplex writes y[N] at T + theta·H.
 	InterpolateComplex(f ComplexField, s *ComplexStep, theta complex128, y []complex128)
+}
+
+// endComplex is end in complex arithmetic.
+func (r *stageWork) endComplex(s *ComplexStep, b *terms) {
+	b.combineComplex(s.Y1, s.Y0, s.H, s.K, r.w)
+	if r.q > 0 {
+		b.combineComplex(s.DQ, nil, s.H, s.K[r.n:], r.w)
+	}
+}
+
+// failComplex makes s a step that could not be made.
+func (r *stageWork) failComplex(s *ComplexStep) { spoilComplex(s.K[r.w:], s.Y1, s.DQ) }
+
+// spoilComplex makes what could not be computed NaN.
+func spoilComplex(all ...[]complex128) {
+	for _, v := range all {
+		for i := range v {
+			v[i] = complex(math.NaN(), math.NaN())
+		}
+	}
 }

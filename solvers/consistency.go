@@ -538,7 +538,7 @@ type consistencyComplex struct {
 
 // SolveComplex is Solve in complex arithmetic, near what Solve found: the real parts of the unknowns in near[n], or in
 // y where that is nil.
-func (c *Consistency) SolveComplex(f complexJacobian, t complex128, y []complex128, near []float64) {
+func (c *Consistency) SolveComplex(f ComplexJacobianField, t complex128, y []complex128, near []float64) {
 	if c.z == nil {
 		lu, err := c.plan.analysis.NewComplex()
 		if err != nil {
@@ -589,11 +589,5 @@ func (c *Consistency) spreadComplex(y, x []complex128) {
 	for e, v := range c.mass.Values {
 		at := c.mass.Rows[e]
 		y[at] = elem.CFMA(complex(-v, 0), x[c.mass.number(c.mass.Cols[e])], y[at])
-	}
-}
-
-func spoilComplex(y []complex128) {
-	for i := range y {
-		y[i] = complex(math.NaN(), math.NaN())
 	}
 }

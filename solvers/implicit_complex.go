@@ -1,7 +1,6 @@
 package solvers
 
 import (
-	"math"
 	"slices"
 
 	"odes.dev/odes/internal/elem"
@@ -71,15 +70,10 @@ func (r *implicitRungeKutta) readyComplex(jac *Jacobian) (*implicitComplex, erro
 }
 
 // complexStage returns the time and the value of row i; see value.
-func (r *implicitRungeKutta) complexStage(f complexJacobian, s *ComplexStep, i int) (t complex128, y []complex128) {
-	t, y = s.T, s.Y0
-	switch c := r.c[i]; c {
-	case 0:
-	case 1:
-		t = s.T1
-	default:
-		t = elem.CFMA(complex(c, 0), s.H, s.T)
-	}
+func (r *implicitRungeKutta) complexStage(
+	f ComplexJacobianField, s *ComplexStep, i int,
+) (t complex128, y []complex128) {
+	t, y = s.node(r.c[i]), s.Y0
 	if len(r.a[i].c) > 0 {
 		y = r.z.y
 		r.a[i].combineComplex(y, s.Y0, s.H, s.K, r.w)
@@ -96,7 +90,7 @@ func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 	s.Dense = false
 	defer r.whole(f)
 	f.Eval(s.T, s.Y0, s.K[:w])
-	g := f.(complexJacobian)
+	g := f.(ComplexJacobianField)
 	z, err := r.readyComplex(g.Jacobian())
 	if err == nil && z.ends != nil {
 		if real(s.H) == 0 {
@@ -118,11 +112,7 @@ func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		if err != nil || !b.explicit && !r.solveComplex(g, s, b) {
-			for _, v := range [][]complex128{s.K[w:], s.Y1, s.DQ} {
-				for i := range v {
-					v[i] = complex(math.NaN(), math.NaN())
-				}
-			}
+			r.failComplex(s)
 			return
 		}
 		if !b.explicit {
@@ -145,11 +135,8 @@ func (r *implicitRungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 	}
 }
 
-func (r *implicitRungeKutta) finishComplex(f complexJacobian, s *ComplexStep) {
-	r.b.combineComplex(s.Y1, s.Y0, s.H, s.K, r.w)
-	if r.q > 0 {
-		r.b.combineComplex(s.DQ, nil, s.H, s.K[r.n:], r.w)
-	}
+func (r *implicitRungeKutta) finishComplex(f ComplexJacobianField, s *ComplexStep) {
+	r.endComplex(s, &r.b)
 	if r.z.ends != nil {
 		r.z.ends.SolveComplex(f, s.T1, s.Y1, nil)
 	}
@@ -158,7 +145,7 @@ func (r *implicitRungeKutta) finishComplex(f complexJacobian, s *ComplexStep) {
 // solveComplex finds the slopes of a block. The real parts are iterated as those of the real step are, so that they are
 // the same; then those of the matrix at the stages that belong to the imaginary parts give these. It reports whether it
 // could.
-func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *implicitBlock) bool {
+func (r *implicitRungeKutta) solveComplex(f ComplexJacobianField, s *ComplexStep, b *implicitBlock) bool {
 	n, w, size := r.n, r.w, b.to-b.from
 	lin := r.z.solver[size]
 	for i := b.from; i < b.to; i++ {
@@ -220,7 +207,7 @@ func (r *implicitRungeKutta) solveComplex(f complexJacobian, s *ComplexStep, b *
 
 // changeComplex is change of the real parts.
 func (r *implicitRungeKutta) changeComplex(
-	f complexJacobian, s *ComplexStep, b *implicitBlock, x []complex128,
+	f ComplexJacobianField, s *ComplexStep, b *implicitBlock, x []complex128,
 ) float64 {
 	n, w, most := r.n, r.w, 0.0
 	for i := b.from; i < b.to; i++ {
@@ -240,7 +227,7 @@ func (r *implicitRungeKutta) changeComplex(
 
 // lineariseComplex factors the matrix of a block with the Jacobian at its stages. It reports whether it could.
 func (r *implicitRungeKutta) lineariseComplex(
-	f complexJacobian, s *ComplexStep, b *implicitBlock, lin *complexBlock,
+	f ComplexJacobianField, s *ComplexStep, b *implicitBlock, lin *complexBlock,
 ) bool {
 	step := r.z.plan.entries
 	for i := b.from; i < b.to; i++ {
@@ -290,6 +277,6 @@ func (p *blockPlan) assembleComplex(to []complex128, h complex128, a []float64, 
 func (r *implicitRungeKutta) InterpolateComplex(f ComplexField, s *ComplexStep, theta complex128, y []complex128) {
 	r.interpolate(s, theta, y, r.w)
 	if r.z != nil && r.z.ends != nil {
-		r.z.ends.SolveComplex(f.(complexJacobian), elem.CFMA(theta, s.H, s.T), y, nil)
+		r.z.ends.SolveComplex(f.(ComplexJacobianField), elem.CFMA(theta, s.H, s.T), y, nil)
 	}
 }

@@ -623,21 +623,8 @@ func (r *implicitRungeKutta) contraction() float64 { return r.shrinks }
 
 // Fault implements Implicit.
 func (r *implicitRungeKutta) Fault() error {
-	if r.fault == nil {
-		for e, v := range r.j {
-			if !finite(r.j[e : e+1]) {
-				at := r.plan.all[e]
-				return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.Row)}, Cols: []int{int(at.Col)}, Value: v}
-			}
-		}
-		return nil
-	}
-	var c *ConsistencyError
-	if errors.As(r.fault, &c) {
-		return c
-	}
-	err := matrixError(r.fault)
-	if m, ok := err.(*MatrixError); ok {
+	err := r.plan.faultOf(r.fault, r.j)
+	if m, ok := err.(*MatrixError); ok && r.fault != nil { // of the matrix of a block
 		m.Rows, m.Cols = r.ofStates(m.Rows), r.ofStates(m.Cols)
 	}
 	return err

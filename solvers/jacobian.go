@@ -67,9 +67,11 @@ type SecondJacobianField interface {
 	PullPushJacobian(t, y, jb, yb, tb Dual)
 }
 
-// ComplexJacobianField evaluates the entries of a Jacobian in complex arithmetic.
+// ComplexJacobianField is a JacobianField in complex arithmetic.
 type ComplexJacobianField interface {
-	ComplexSystem
+	ComplexField
+	// Jacobian returns the places of the entries.
 	Jacobian() *Jacobian
+	// EvalJacobian writes the entries j[E] at (t, y).
 	EvalJacobian(t complex128, y, j []complex128)
 }

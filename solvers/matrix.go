@@ -79,6 +79,25 @@ func (e *MatrixError) Error() string {
 	return fmt.Sprintf("the matrix of the equations for a step is singular: states %v, rates %v", e.Cols, e.Rows)
 }
 
+// faultOf returns why a step with the entries j could not be made: err as an error of this package or, where that is
+// nil, the first entry that is not finite; nil for neither.
+func (p *jacobianPlan) faultOf(err error, j []float64) error {
+	var inconsistent *ConsistencyError
+	switch {
+	case errors.As(err, &inconsistent):
+		return inconsistent
+	case err != nil:
+		return matrixError(err)
+	}
+	for e, v := range j {
+		if !finite(j[e : e+1]) {
+			at := p.all[e]
+			return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.Row)}, Cols: []int{int(at.Col)}, Value: v}
+		}
+	}
+	return nil
+}
+
 // matrixError translates an error of a factorisation.
 func matrixError(err error) error {
 	var singular *linalg.SingularError

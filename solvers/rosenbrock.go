@@ -1,7 +1,6 @@
 package solvers
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -31,16 +30,16 @@ type rosenbrock struct {
 	byState []float64 // [n + 1][stages] κ_i and γ_i, of outerProduct
 	byRow   []float64 // [w][stages] v_i
 
-	jac     *Jacobian // what the rest was made for
-	plan    *jacobianPlan
-	lu      linalg.LU
-	trial   linalg.Trial // lu, where that tries something; of a step that was served, that alone is kept: one number
-	j       []float64    // [E] entries at the start of a step
-	matrix  []float64    // [pattern] G
-	fault   error        // of the last factorisation
-	work    ImplicitWork
-	algebra *algebraicEnds // nil where M is the identity
-	made    struct {       // the step that the factors belong to
+	jac    *Jacobian // what the rest was made for
+	plan   *jacobianPlan
+	lu     linalg.LU
+	trial  linalg.Trial // lu, where that tries something; of a step that was served, that alone is kept: one number
+	j      []float64    // [E] entries at the start of a step
+	matrix []float64    // [pattern] G
+	fault  error        // of the last factorisation
+	work   ImplicitWork
+	ends   *algebraicEnds // nil where M is the identity
+	made   struct {       // the step that the factors belong to
 		k     *float64 // the first of its stages; nil for none
 		t, h  float64
 		whole bool // they are in left
@@ -182,20 +181,7 @@ func (r *rosenbrock) Prepare(f Field) error {
 
 // Fault implements Implicit.
 func (r *rosenbrock) Fault() error {
-	if r.fault == nil {
-		for e, v := range r.j {
-			if !finite(r.j[e : e+1]) {
-				at := r.plan.all[e]
-				return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.Row)}, Cols: []int{int(at.Col)}, Value: v}
-			}
-		}
-		return nil
-	}
-	var c *ConsistencyError
-	if errors.As(r.fault, &c) {
-		return c
-	}
-	err := matrixError(r.fault)
+	err := r.plan.faultOf(r.fault, r.j)
 	if m, ok := err.(*MatrixError); ok && m.Kind == MatrixSingular {
 		if rows, cols := r.plan.first.Dependent(r.matrix); len(cols) > 0 {
 			m.Rows, m.Cols = rows, cols
@@ -259,8 +245,8 @@ func (r *rosenbrock) ready(jac *Jacobian) error {
 	if plan.matrix != nil {
 		r.left.Kept = make([]float64, r.lu.Kept(), r.lu.Kept()+plan.entries)
 	}
-	if r.algebra = nil; jac.Mass != nil {
-		if r.algebra, err = newAlgebraicEnds(jac, &r.stageWork, &r.m); err != nil {
+	if r.ends = nil; jac.Mass != nil {
+		if r.ends, err = newAlgebraicEnds(jac, &r.stageWork, &r.m); err != nil {
 			return err
 		}
 	}
@@ -377,7 +363,7 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
 	if r.rests(f, s) {
-		r.algebra.rest(s)
+		r.ends.rest(s)
 		r.made.k, r.fault = nil, nil
 		return
 	}
@@ -427,7 +413,7 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 	if !r.info.FSAL {
 		r.end(s, &r.m)
 	}
-	if err := r.algebra.settle(f, s); err != nil {
+	if err := r.ends.settle(f, s); err != nil {
 		r.fault = err
 		r.fail(s)
 	}
@@ -435,11 +421,11 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 
 // rests reports whether s is a step of length zero with algebraic equations.
 func (r *rosenbrock) rests(f Field, s *Step) bool {
-	return s.H == 0 && r.Prepare(f) == nil && r.algebra != nil
+	return s.H == 0 && r.Prepare(f) == nil && r.ends != nil
 }
 
 // Drifted implements drifts.
-func (r *rosenbrock) Drifted() []float64 { return r.algebra.drifted() }
+func (r *rosenbrock) Drifted() []float64 { return r.ends.drifted() }
 
 // couple adds Σ c_j M κ_j to row[w·l].
 func (r *rosenbrock) couple(row []float64, c *terms, rows []float64, l int) {

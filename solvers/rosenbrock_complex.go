@@ -1,31 +1,22 @@
 package solvers
 
 import (
-	"math"
-
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/linalg"
 )
 
 // rosenbrockComplex is the work space of steps in complex arithmetic.
 type rosenbrockComplex struct {
-	jac     *Jacobian
-	plan    *jacobianPlan
-	lu      linalg.ComplexLU
-	order   *linalg.Order
-	j       []complex128 // [E]
-	matrix  []complex128
-	y       []complex128 // [n]
-	kept    []complex128 // [w]
-	algebra *Consistency // nil where M is the identity
-	sum     []complex128 // [w] of rows of K that M multiplies
-}
-
-// complexJacobian is what steps in complex arithmetic ask of a ComplexField.
-type complexJacobian interface {
-	ComplexField
-	Jacobian() *Jacobian
-	EvalJacobian(t complex128, y, j []complex128)
+	jac    *Jacobian
+	plan   *jacobianPlan
+	lu     linalg.ComplexLU
+	order  *linalg.Order
+	j      []complex128 // [E]
+	matrix []complex128
+	y      []complex128 // [n]
+	kept   []complex128 // [w]
+	ends   *Consistency // nil where M is the identity
+	sum    []complex128 // [w] of rows of K that M multiplies
 }
 
 func (r *rosenbrock) readyComplex(jac *Jacobian) (*rosenbrockComplex, error) {
@@ -46,7 +37,7 @@ func (r *rosenbrock) readyComplex(jac *Jacobian) (*rosenbrockComplex, error) {
 		y: v(r.n), kept: v(r.w),
 	}
 	if jac.Mass != nil {
-		if r.z.algebra, err = newConsistency(jac, Size{N: r.n, Q: r.q}, 0); err != nil {
+		if r.z.ends, err = newConsistency(jac, Size{N: r.n, Q: r.q}, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -58,11 +49,11 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 	n, w := r.n, r.w
 	s.Dense = false
 	f.Eval(s.T, s.Y0, s.K[:w])
-	g := f.(complexJacobian)
+	g := f.(ComplexJacobianField)
 	z, err := r.readyComplex(g.Jacobian())
-	if err == nil && z.algebra != nil && real(s.H) == 0 {
+	if err == nil && z.ends != nil && real(s.H) == 0 {
 		z.plan.mass.restComplex(s, r.n, r.w)
-		z.algebra.SolveComplex(g, s.T1, s.Y1, nil)
+		z.ends.SolveComplex(g, s.T1, s.Y1, nil)
 		return
 	}
 	if err == nil {
@@ -83,11 +74,7 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 		err = z.lu.Factor(z.matrix)
 	}
 	if err != nil {
-		for _, v := range [][]complex128{s.K[w:], s.Y1, s.DQ} {
-			for i := range v {
-				v[i] = complex(math.NaN(), math.NaN())
-			}
-		}
+		r.failComplex(s)
 		return
 	}
 	for i := 1; i <= r.stages; i++ {
@@ -98,19 +85,12 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 		case same < i:
 			copy(k, z.kept)
 		default:
-			t, y := s.T, s.Y0
-			switch c := r.alpha[i]; c {
-			case 0:
-			case 1:
-				t = s.T1
-			default:
-				t = elem.CFMA(complex(c, 0), s.H, s.T)
-			}
+			y := s.Y0
 			if len(r.a[i].c) > 0 {
 				y = z.y
 				r.a[i].combineComplex(y, s.Y0, s.H, s.K, w)
 			}
-			f.Eval(t, y, k)
+			f.Eval(s.node(r.alpha[i]), y, k)
 			if r.keep[i] {
 				copy(z.kept, k)
 			}
@@ -131,17 +111,12 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 			}
 		}
 	}
+	r.endComplex(s, &r.m)
 	if r.info.FSAL {
-		k := s.K[(1+r.stages)*w:]
-		r.m.combineComplex(s.Y1, s.Y0, s.H, s.K, w)
-		f.Eval(s.T1, s.Y1, k[:w])
+		f.Eval(s.T1, s.Y1, s.K[(1+r.stages)*w:(2+r.stages)*w])
 	}
-	r.m.combineComplex(s.Y1, s.Y0, s.H, s.K, w)
-	if r.q > 0 {
-		r.m.combineComplex(s.DQ, nil, s.H, s.K[n:], w)
-	}
-	if z.algebra != nil {
-		z.algebra.SolveComplex(g, s.T1, s.Y1, nil)
+	if z.ends != nil {
+		z.ends.SolveComplex(g, s.T1, s.Y1, nil)
 	}
 }
 

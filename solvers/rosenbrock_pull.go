@@ -52,7 +52,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		return
 	}
 	if r.rests(f, s) {
-		r.algebra.pullRest(s, r.algebra.pulled(f, s, c))
+		r.ends.pullRest(s, r.ends.pulled(f, s, c))
 		return
 	}
 	if !r.refactor(f, s) {
@@ -63,8 +63,8 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		return
 	}
 	r.readyPull()
-	if r.algebra != nil {
-		c = r.algebra.pulled(f, s, c)
+	if r.ends != nil {
+		c = r.ends.pulled(f, s, c)
 	}
 	copy(g.yb[:n*l], c.Y1)
 	c.begin(seeds)

@@ -32,7 +32,7 @@ func (r *rosenbrock) readyPush() {
 //	ẏ₁ = ẏ₀ + h Σ m_i κ̇_i + ḣ Σ m_i κ_i,   ṫ₁ = ṫ₀ + ḣ.
 func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	if r.rests(f, s) {
-		r.algebra.pushRest(f, s, d)
+		r.ends.pushRest(f, s, d)
 		return
 	}
 	if !r.refactor(f, s) {
@@ -42,8 +42,8 @@ func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	r.readyPush()
 	r.tangents(f, s, d, r.push.kd)
 	r.endTangent(s, d, &r.m, r.push.kd)
-	if r.algebra != nil {
-		r.algebra.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
+	if r.ends != nil {
+		r.ends.Push(f.(TangentJacobianField), s.T1, s.Y1, d.T1, d.Y1)
 	}
 }
 

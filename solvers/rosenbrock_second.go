@@ -62,7 +62,7 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 	n, q, w, l := r.n, r.q, r.w, r.l
 	seeds := g.reap()
 	if r.rests(f, s) {
-		r.algebra.pullPushRest(f, s, d, r.algebra.pullPushed(f, s, d, nil, c))
+		r.ends.pullPushRest(f, s, d, r.ends.pullPushed(f, s, d, nil, c))
 		return
 	}
 	ok := g.stages(r, f, s, d)
@@ -71,8 +71,8 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 		spoil(c.Y0.X, c.Y0.D, c.T0.X, c.T0.D, c.H.X, c.H.D)
 		return
 	}
-	if r.algebra != nil {
-		c = r.algebra.pullPushed(f, s, d, g.kd, c)
+	if r.ends != nil {
+		c = r.ends.pullPushed(f, s, d, g.kd, c)
 	}
 	g.yb.rows(0, n, l).Copy(c.Y1)
 	c.begin(seeds)

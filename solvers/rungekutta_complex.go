@@ -1,19 +1,8 @@
 package solvers
 
-import (
-	"odes.dev/odes/internal/elem"
-)
-
 // stageComplex evaluates row i of K.
 func (r *rungeKutta) stageComplex(f ComplexField, s *ComplexStep, i int) {
-	t, y := s.T, s.Y0
-	switch c := r.c[i]; c {
-	case 0:
-	case 1:
-		t = s.T1
-	default:
-		t = elem.CFMA(complex(c, 0), s.H, s.T)
-	}
+	y := s.Y0
 	if len(r.a[i].c) > 0 {
 		if r.z == nil {
 			r.z = make([]complex128, r.n)
@@ -21,7 +10,7 @@ func (r *rungeKutta) stageComplex(f ComplexField, s *ComplexStep, i int) {
 		y = r.z
 		r.a[i].combineComplex(y, s.Y0, s.H, s.K, r.w)
 	}
-	f.Eval(t, y, s.K[i*r.w:(i+1)*r.w])
+	f.Eval(s.node(r.c[i]), y, s.K[i*r.w:(i+1)*r.w])
 }
 
 // StepComplex takes a step in complex arithmetic.
@@ -30,10 +19,7 @@ func (r *rungeKutta) StepComplex(f ComplexField, s *ComplexStep) {
 	for i := range r.info.Stages {
 		r.stageComplex(f, s, i)
 	}
-	r.b.combineComplex(s.Y1, s.Y0, s.H, s.K, r.w)
-	if r.q > 0 {
-		r.b.combineComplex(s.DQ, nil, s.H, s.K[r.n:], r.w)
-	}
+	r.endComplex(s, &r.b)
 }
 
 // InterpolateComplex evaluates the dense output in complex arithmetic.
