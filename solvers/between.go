@@ -3,9 +3,6 @@ package solvers
 import (
 	"math"
 	"slices"
-	"sync"
-
-	"odes.dev/odes/internal/elem"
 )
 
 // Between the samples of a step a guard may go through zero and come back. Whether it does is asked of the polynomial
@@ -34,19 +31,6 @@ const (
 	// stands out from its neighbours, as on the slopes of a peak.
 	peaked = 0x1p-8
 )
-
-// basis is what all polynomials of a degree share.
-type basis struct {
-	n         int       // degree
-	nodes     []float64 // [n+1] on [0, 1]
-	bernstein []float64 // [n+1][n+1]: values at the nodes → coefficients, a row for each
-	amplify   float64   // the largest sum of magnitudes of a row
-	probe     float64   // a point far from the nodes
-	atProbe   []float64 // [n+1] Lagrange's polynomials there
-	binomial  []float64 // [n+1] n over j
-	before    []float64 // [n+1] values → the last coefficient but one, in Chebyshev's basis
-	last      []float64 // [n+1] values → the last coefficient, but for its sign
-}
 
 // polynomial is the part of a Solver that looks for roots between samples.
 type polynomial struct {
@@ -133,103 +117,6 @@ func newPanels(b *basis) *panels {
 	}
 	p.panels[0] = make([]*sample, n+1)
 	return p
-}
-
-// guardDegree returns the degree of the polynomials through the samples of guards.
-func guardDegree(info Info) int { return max(info.DenseDegree, info.DenseOrder, 2) + 1 }
-
-// bases keeps the bases by their degree: int → *basis.
-var bases sync.Map
-
-func basisOf(n int) *basis {
-	if b, ok := bases.Load(n); ok {
-		return b.(*basis)
-	}
-	b := newBasis(n)
-	bases.Store(n, b)
-	return b
-}
-
-func newBasis(n int) *basis {
-	p := &basis{
-		n: n, nodes: make([]float64, n+1), before: make([]float64, n+1), last: make([]float64, n+1),
-		atProbe: make([]float64, n+1), binomial: make([]float64, n+1),
-	}
-	p.binomial[0] = 1
-	for j := range n {
-		p.binomial[j+1] = float64(p.binomial[j]*float64(n-j)) / float64(j+1)
-	}
-	for k := range p.nodes {
-		sine := elem.Sin(float64(math.Pi*float64(k)) / float64(2*n))
-		p.nodes[k] = float64(sine * sine)
-	}
-	p.nodes[n] = 1
-	for k, x := range p.nodes {
-		p.last[k] = 1 / float64(n)
-		p.before[k] = float64(2*math.FMA(-2, x, 1)) / float64(n)
-		if k%2 == 1 {
-			p.last[k], p.before[k] = -p.last[k], -p.before[k]
-		}
-		if k == 0 || k == n {
-			p.last[k] *= 0.5
-			p.before[k] *= 0.5
-		}
-	}
-	p.bernstein = toBernstein(p.nodes)
-	for r := range n + 1 {
-		sum := 0.0
-		for _, c := range p.bernstein[r*(n+1) : (r+1)*(n+1)] {
-			sum += math.Abs(c)
-		}
-		p.amplify = max(p.amplify, sum)
-	}
-	p.probe = float64(0.4*p.nodes[n/2]) + float64(0.6*p.nodes[n/2+1])
-	for j, x := range p.nodes {
-		p.atProbe[j] = 1
-		for k, z := range p.nodes {
-			if k != j {
-				p.atProbe[j] *= (p.probe - z) / (x - z)
-			}
-		}
-	}
-	return p
-}
-
-// toBernstein returns the matrix that makes the coefficients of a polynomial in Bernstein's basis on [0, 1] of its
-// values at the nodes.
-func toBernstein(nodes []float64) []float64 {
-	m := len(nodes)
-	a, inv := make([]float64, m*m), make([]float64, m*m)
-	for k, x := range nodes {
-		binomial := 1.0
-		for j := range m {
-			v := binomial
-			for range j {
-				v = float64(v * x)
-			}
-			for range m - 1 - j {
-				v = float64(v * (1 - x))
-			}
-			a[k*m+j] = v
-			binomial = float64(binomial*float64(m-1-j)) / float64(j+1)
-		}
-		inv[k*m+k] = 1
-	}
-	for k := range m { // the matrix is totally positive: no pivots are needed
-		d := 1 / a[k*m+k]
-		for j := range m {
-			a[k*m+j], inv[k*m+j] = float64(a[k*m+j]*d), float64(inv[k*m+j]*d)
-		}
-		for i := range m {
-			if c := -a[i*m+k]; i != k && c != 0 {
-				for j := range m {
-					a[i*m+j] = math.FMA(c, a[k*m+j], a[i*m+j])
-					inv[i*m+j] = math.FMA(c, inv[k*m+j], inv[i*m+j])
-				}
-			}
-		}
-	}
-	return inv
 }
 
 // recycle forgets the samples of the last trial step.
@@ -400,16 +287,6 @@ func (s *Solver) coefficients(scale float64) []float64 {
 	return b
 }
 
-// polynomialAt evaluates the polynomial with coefficients b in Bernstein's basis, by a scheme like Horner's.
-func (p *basis) polynomialAt(b []float64, x float64) float64 {
-	v, power, rest := float64(0), 1.0, 1-x
-	for j, c := range b {
-		v = math.FMA(v, rest, float64(float64(p.binomial[j]*power)*c))
-		power = float64(power * x)
-	}
-	return v
-}
-
 // far reports whether a polynomial with values between lo and hi at the nodes has no zero.
 func far(lo, hi float64) bool {
 	beyond := float64(0.5 * (spread - 1) * (hi - lo))
@@ -502,12 +379,7 @@ func (s *Solver) shown(b []float64) bool {
 // whether the guard may hide roots there that it cannot tell.
 func (s *Solver) divide(b []float64, lo, hi float64, level int) (doubt bool) {
 	n := s.n
-	least, most := b[0], b[0]
-	up, down := math.Inf(1), math.Inf(-1)
-	for j := 1; j <= n; j++ {
-		least, most = min(least, b[j]), max(most, b[j])
-		up, down = min(up, b[j]-b[j-1]), max(down, b[j]-b[j-1])
-	}
+	least, most, up, down := extremes(b)
 	clear := least > s.off || most < -s.off || s.levels == fineLevel && least >= -s.off && most <= s.off
 	if margin := float64(float64(n)*(hi-lo)) * s.off; clear || s.smooth && (up > margin || down < -margin) {
 		s.note(lo, b[0])
@@ -522,12 +394,7 @@ func (s *Solver) divide(b []float64, lo, hi float64, level int) (doubt bool) {
 	}
 	l, r := s.left[level+1], s.right[level+1]
 	copy(r, b)
-	for k := range n + 1 {
-		l[k] = r[0]
-		for j := range n - k {
-			r[j] = float64(0.5 * (r[j] + r[j+1]))
-		}
-	}
+	halve(l, r)
 	middle := float64(0.5 * (lo + hi))
 	doubt = s.divide(l, lo, middle, level+1)
 	return s.divide(r, middle, hi, level+1) || doubt
@@ -701,4 +568,21 @@ func (s *Solver) change(i int, before, behind *sample) (*sample, error) {
 		return behind, nil
 	}
 	return s.look(hi)
+}
+
+// extent returns the range of guard i over some samples, NaN where a value is not a number.
+func extent(i int, samples []*sample) (low, high float64) {
+	low = samples[0].rho[i]
+	high = low
+	for _, p := range samples {
+		switch v := p.rho[i]; {
+		case v < low:
+			low = v
+		case v > high:
+			high = v
+		case v != v:
+			return v, v
+		}
+	}
+	return low, high
 }

@@ -181,14 +181,7 @@ func (s *Solver) doubtful(b []float64, lo, hi float64, level int) (some bool) {
 	e, tr, n := &s.boxes, s.trial, s.n
 	w := float64((hi - lo) * tr.H)
 	for j, off := range e.off {
-		c := b[j*(n+1) : (j+1)*(n+1)]
-		least, most := c[0], c[0]
-		up, down := math.Inf(1), math.Inf(-1)
-		for k := 1; k <= n; k++ {
-			least, most = min(least, c[k]), max(most, c[k])
-			d := c[k] - c[k-1]
-			up, down = min(up, d), max(down, d)
-		}
+		least, most, up, down := extremes(b[j*(n+1) : (j+1)*(n+1)])
 		e.y[j] = Range{least - off, most + off}
 		e.yd[j] = Range{float64(float64(n)*(up-float64(2*off))) / w, float64(float64(n)*(down+float64(2*off))) / w}
 	}
@@ -269,12 +262,7 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 	l, r := e.left[level+1], e.right[level+1]
 	copy(r, b)
 	for at := 0; at < len(e.states)*(n+1); at += n + 1 { // a member of a higher degree needs more room
-		for k := range n + 1 {
-			l[at+k] = r[at]
-			for j := range n - k {
-				r[at+j] = float64(0.5 * (r[at+j] + r[at+j+1]))
-			}
-		}
+		halve(l[at:at+n+1], r[at:at+n+1])
 	}
 	if s.doubtful(l, lo, middle, level+1) && !s.part(l, lo, middle, level+1) {
 		if middle < e.limit && s.doubtful(r, middle, hi, level+1) {

@@ -302,10 +302,7 @@ func (s *Solver) historyAt(f Firing) *history { return &s.hist[s.base[f.Event]+f
 // would within tol of time along the field.
 func (s *Solver) gather(t float64, y []float64, tol float64) {
 	f := s.slopeAt(s.trial)
-	for n := range s.yi {
-		s.yi[n] = math.FMA(tol, f[n], y[n])
-	}
-	s.sys.GuardValues(t+tol, s.yi, s.rhoP, s.truthP)
+	s.sys.GuardValues(t+tol, s.along(tol, f, y), s.rhoP, s.truthP)
 	if s.warns() {
 		s.nearly(t, y, f)
 	}
@@ -711,12 +708,7 @@ func (s *Solver) band(m *member) {
 	if len(s.guards) == 0 {
 		return
 	}
-	way := float64(0x1p-50)
-	for n, y := range s.y {
-		s.yi[n] = math.FMA(way, y, y)
-		way = -way
-	}
-	s.sys.GuardValues(math.FMA(way, s.t, s.t), s.yi, s.rhoP, s.truthP)
+	s.blur(0x1p-50)
 	s.sys.GuardValues(s.t, s.y, s.mid.rho, s.mid.truth)
 	for i, rho := range s.rhoP {
 		s.rhoP[i] = float64(4 * math.Abs(rho-s.mid.rho[i]))

@@ -136,24 +136,6 @@ func (s *Solver) drawn() (first, slope float64) {
 	return first, slope
 }
 
-// root returns where a polynomial with coefficients b in Bernstein's basis, and values f0 and f1 at x0 and x1, is zero
-// between these, and the magnitude of its slope there. It takes a few secants. The slope is 0 where these do not serve.
-func (p *basis) root(b []float64, x0, x1, f0, f1 float64) (x, slope float64) {
-	lo, hi := x0, x1
-	for range 10 {
-		by := (f1 - f0) / (x1 - x0)
-		x = x1 - f1/by
-		switch {
-		case !(x >= lo && x <= hi):
-			return 0, 0
-		case math.Abs(x-x1) < 1e-8: // as the error is about the square of that
-			return x, math.Abs(by)
-		}
-		x0, f0, x1, f1 = x1, f1, x, p.polynomialAt(b, x)
-	}
-	return 0, 0
-}
-
 // steepness returns the largest magnitude of the slopes that guards have over the bracket, of those that fire at its
 // end.
 func (s *Solver) steepness() (largest float64) {
@@ -396,83 +378,4 @@ func (s *Solver) enclose(x, slope, floor float64, at int, watch bool) (verdict, 
 			return found, nil
 		}
 	}
-}
-
-// dispute warns when the root is far from where the interpolant has one, at length seen: what other guards do between
-// the two was not looked for. A guard that is alone has no others, and steps under control are too short for it to fire
-// twice there.
-func (s *Solver) dispute(seen float64) {
-	tr := s.trial
-	if math.Abs(s.hi.h-seen) <= float64(tr.H/64) || len(s.guards) == 1 && s.opts.Fixed == 0 {
-		return
-	}
-	for i, g := range s.guards {
-		if !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
-			s.warn(Warning{
-				Kind: Disputed, T: tr.T + s.hi.h, Name: s.guardName(i), Instant: -1, Value: tr.T + seen,
-			})
-			return
-		}
-	}
-}
-
-// graze warns when a guard is met nearly tangentially. That is so when its slope times the length of the trial step
-// is small against the range of its values in that step, or when it slows down so much that it would go beyond its
-// root by less than a millionth of the range of its values in the run.
-func (s *Solver) graze(length float64) {
-	st := s.kept
-	limit := float64(1e-5)
-	if s.opts.Fixed == 0 {
-		limit = min(max(math.Sqrt(s.tol.Rel), 1e-8), 1e-4)
-	}
-	f := s.slopeAt(st)
-	eps := float64(0x1p-20 * length)
-	for n := range s.yi {
-		s.yi[n] = math.FMA(eps, f[n], st.Y1[n])
-	}
-	s.sys.GuardValues(st.T1+eps, s.yi, s.mid.rho, s.mid.truth)
-	for i := range s.guards {
-		if s.guards[i].Kink || s.guards[i].Watch || !s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
-			continue
-		}
-		most := math.Abs(s.rho[i])
-		for _, p := range s.samples {
-			most = max(most, math.Abs(p.rho[i]))
-		}
-		rate := float64(math.Abs(s.mid.rho[i]-s.hi.rho[i]) * 0x1p20)
-		if rate < float64(limit*most) ||
-			rate < float64(1e-2*s.reach[i]) && s.beyond(i, st, f, length) < float64(1e-6*s.reach[i]) {
-			s.warn(Warning{Kind: Grazing, T: st.T1, Name: s.guardName(i), Instant: -1, Value: rate / most})
-		}
-	}
-}
-
-// beyond estimates how far guard i, at the end of st with field f, goes beyond its root before it turns:
-// ρ'²/(2|ρ″|) along the flow, by differences over parts of length. It is infinite where the guard does not slow
-// down.
-func (s *Solver) beyond(i int, st *Step, f []float64, length float64) float64 {
-	const part, small = 0x1p-3, 0x1p-8 // rounding must not show in differences of differences
-	n := s.size.N
-	at := func(t float64, y, k []float64, h float64) float64 {
-		for j := range n {
-			s.yi[j] = math.FMA(h, k[j], y[j])
-		}
-		s.sys.GuardValues(t+h, s.yi, s.rhoP, s.truthP)
-		return s.rhoP[i]
-	}
-	slope := func(t float64, y, k []float64) float64 {
-		h := float64(small * length)
-		return (at(t, y, k, h) - at(t, y, k, 0)) / h
-	}
-	t, y, k := st.T1+float64(part*length), make([]float64, n), make([]float64, n+s.size.Q)
-	for j := range n {
-		y[j] = math.FMA(float64(part*length), f[j], st.Y1[j])
-	}
-	now := slope(st.T1, st.Y1, f)
-	s.sys.Eval(t, y, k)
-	curvature := (slope(t, y, k) - now) / float64(part*length)
-	if !(curvature*now < 0 || math.Abs(now) <= float64(small*length)*math.Abs(curvature)) {
-		return math.Inf(1)
-	}
-	return float64(now*now) / math.Abs(2*curvature)
 }
