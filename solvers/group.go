@@ -33,6 +33,7 @@ type groupState struct {
 	priorities  []float64
 	jumped      bool     // a body of the group has been applied
 	sites       []member // observations, after everything else
+	observed    int      // how many of these have been read
 	bent        []int    // guards of kinks, with Options.Bends
 	parties     []member // of a meeting, the first of each
 	party       int      // that happens
@@ -89,15 +90,7 @@ func (s *Solver) meet(pending bool) error {
 		length, y, t = s.trial.H, s.trial.Y1, s.trial.T1
 	}
 	tol, warns := s.eventTol(t, length), s.warns()
-	if warns {
-		s.remember()
-	}
-	s.sight.until = math.Inf(-1)
-	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
-	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
-	s.jumped, s.depth, s.already, s.party = false, 0, s.stats.Events, 0
-	s.later, s.bent = s.later[:0], s.bent[:0]
-	s.sched.group++
+	s.newGroup()
 	s.due(t + tol)
 	for _, i := range s.starting {
 		s.join(i, true, 0)
@@ -123,97 +116,19 @@ func (s *Solver) meet(pending bool) error {
 	}
 	stopped, bounds := false, s.boundsOf()
 	fired := s.stats.Events + s.stats.Switches
-	read := 0 // observations
 	for round := 0; len(s.wave) > 0; round++ {
-		for i := 0; i < len(s.wave); i++ {
-			if s.jumped && s.varies {
-				s.rank(i, s.t, s.y)
-				s.order(i)
-			}
-			for j := range s.held {
-				s.held[j] = false
-			}
-			for j := i + 1; j < len(s.wave); j++ {
-				s.hold(&s.wave[j])
-			}
-			for j := range s.later {
-				s.hold(&s.later[j])
-			}
-			m := &s.wave[i] // up to the end of the body
-			for ; len(s.opts.Apart) > 0 && read < len(s.sites) && s.sites[read].party < m.party; read++ {
-				if err := s.observe(s.sites[read:read+1], &pending); err != nil {
-					return err
-				}
-			}
-			if s.depth = m.depth + 1; s.depth+4 > s.opts.MaxCascade && len(s.names) < manyNames {
-				s.names = append(s.names, s.memberName(m))
-			}
-			if m.depth > s.opts.MaxCascade {
-				return &CascadeError{Place: s.place(nil), Events: slices.Clone(s.names), Max: s.opts.MaxCascade}
-			}
-			if err := s.until(m, &pending); err != nil {
+		for i := 0; i < len(s.wave) && !stopped; i++ {
+			var err error
+			if stopped, err = s.happen(i, round, tol, &pending); err != nil {
 				return err
-			}
-			if !s.jumped {
-				s.jumped = true
-				copy(s.yg, s.y)
-				copy(s.dg, s.d)
-				copy(s.mg, s.m)
-			}
-			if warns {
-				s.besideNext(i, round)
-			}
-			stop, err := s.apply(m)
-			if err != nil {
-				return err
-			}
-			if stop {
-				stopped = true
-				break
-			}
-			if m.kind == MarkFire {
-				if err := s.sched.update(s.sys, s.d, s.t, tol); err != nil {
-					return err
-				}
-				for _, i := range s.sched.lost {
-					if in := &s.sched.list[i]; in.Pending {
-						return &DelayError{
-							Place: s.place(nil), Event: s.sched.name(i), Value: s.sched.times[i] - s.t,
-						}
-					}
-					s.warn(Warning{
-						Kind: Past, T: s.t, Name: s.sched.name(i), Other: s.lastEvent(), Instant: i,
-						Value: s.sched.times[i],
-					})
-				}
-				if s.transient {
-					s.lapse(i+1, tol)
-				}
-				if s.events[m.firing.Event].Settles {
-					if err := s.arm(); err != nil {
-						return err
-					}
-				}
-				if s.opts.Each {
-					s.due(s.t + tol)
-					if len(s.guards) > 0 {
-						if err := s.rearm(); err != nil {
-							return err
-						}
-					}
-					s.order(i + 1)
-				}
 			}
 		}
 		s.wave = s.wave[:0]
 		if stopped {
 			break
 		}
-		s.due(s.t + tol)
-		if len(s.guards) > 0 {
-			if err := s.rearm(); err != nil {
-				return err
-			}
+		if err := s.follow(tol); err != nil {
+			return err
 		}
 		if len(s.wave) == 0 {
 			s.nextParty()
@@ -225,7 +140,7 @@ func (s *Solver) meet(pending bool) error {
 		s.besideGroup(stopped)
 		s.atGroup(bounds, pending)
 	}
-	if err := s.observe(s.sites[read:], &pending); err != nil {
+	if err := s.observe(s.sites[s.observed:], &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
@@ -238,20 +153,125 @@ func (s *Solver) meet(pending bool) error {
 		}
 	}
 	if s.ends || stopped {
-		s.done, s.stats.Stopped = true, stopped
-		if stopped {
-			s.stats.By = s.lastEvent()
-		}
-		s.mark = Mark{Kind: MarkFinal, T: s.t, Guard: -1, Instant: 1}
-		if err := s.emit(s.y, s.d, s.m); err != nil {
-			return err
-		}
-		return s.afterwards()
+		return s.finish(stopped)
 	}
 	if s.stats.Events+s.stats.Switches > fired && s.ctl != nil {
 		s.ctl.Reset(s.info)
 	}
 	return nil
+}
+
+// newGroup begins a group.
+func (s *Solver) newGroup() {
+	if s.warns() {
+		s.remember()
+	}
+	s.sight.until = math.Inf(-1)
+	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
+	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
+	s.jumped, s.depth, s.already, s.party, s.observed = false, 0, s.stats.Events, 0, 0
+	s.later, s.bent = s.later[:0], s.bent[:0]
+	s.sched.group++
+}
+
+// happen has member i of the wave happen, where its step ends, and what follows from a body at once.
+func (s *Solver) happen(i, round int, tol float64, pending *bool) (stop bool, err error) {
+	if s.jumped && s.varies {
+		s.rank(i, s.t, s.y)
+		s.order(i)
+	}
+	for j := range s.held {
+		s.held[j] = false
+	}
+	for j := i + 1; j < len(s.wave); j++ {
+		s.hold(&s.wave[j])
+	}
+	for j := range s.later {
+		s.hold(&s.later[j])
+	}
+	m := &s.wave[i] // up to the end of the body
+	for ; len(s.opts.Apart) > 0 && s.observed < len(s.sites) && s.sites[s.observed].party < m.party; s.observed++ {
+		if err := s.observe(s.sites[s.observed:s.observed+1], pending); err != nil {
+			return false, err
+		}
+	}
+	if s.depth = m.depth + 1; s.depth+4 > s.opts.MaxCascade && len(s.names) < manyNames {
+		s.names = append(s.names, s.memberName(m))
+	}
+	if m.depth > s.opts.MaxCascade {
+		return false, &CascadeError{Place: s.place(nil), Events: slices.Clone(s.names), Max: s.opts.MaxCascade}
+	}
+	if err := s.until(m, pending); err != nil {
+		return false, err
+	}
+	if !s.jumped {
+		s.jumped = true
+		copy(s.yg, s.y)
+		copy(s.dg, s.d)
+		copy(s.mg, s.m)
+	}
+	if s.warns() {
+		s.besideNext(i, round)
+	}
+	if stop, err = s.apply(m); stop || err != nil || m.kind != MarkFire {
+		return stop, err
+	}
+	if err := s.reschedule(tol); err != nil {
+		return false, err
+	}
+	if s.transient {
+		s.lapse(i+1, tol)
+	}
+	if s.events[m.firing.Event].Settles {
+		if err := s.arm(); err != nil {
+			return false, err
+		}
+	}
+	if s.opts.Each {
+		if err := s.follow(tol); err != nil {
+			return false, err
+		}
+		s.order(i + 1)
+	}
+	return false, nil
+}
+
+// reschedule finds the times of instants after a body. One that has passed is lost.
+func (s *Solver) reschedule(tol float64) error {
+	if err := s.sched.update(s.sys, s.d, s.t, tol); err != nil {
+		return err
+	}
+	for _, i := range s.sched.lost {
+		if in := &s.sched.list[i]; in.Pending {
+			return &DelayError{Place: s.place(nil), Event: s.sched.name(i), Value: s.sched.times[i] - s.t}
+		}
+		s.warn(Warning{
+			Kind: Past, T: s.t, Name: s.sched.name(i), Other: s.lastEvent(), Instant: i, Value: s.sched.times[i],
+		})
+	}
+	return nil
+}
+
+// follow adds to the wave what the members before have set off.
+func (s *Solver) follow(tol float64) error {
+	s.due(s.t + tol)
+	if len(s.guards) == 0 {
+		return nil
+	}
+	return s.rearm()
+}
+
+// finish ends the run: at its end, or where an event has stopped it.
+func (s *Solver) finish(stopped bool) error {
+	s.done, s.stats.Stopped = true, stopped
+	if stopped {
+		s.stats.By = s.lastEvent()
+	}
+	s.mark = Mark{Kind: MarkFinal, T: s.t, Guard: -1, Instant: 1}
+	if err := s.emit(s.y, s.d, s.m); err != nil {
+		return err
+	}
+	return s.afterwards()
 }
 
 // hold keeps the modes as they are that m changes later.
@@ -536,54 +556,9 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	copy(s.dm, s.d)
 	copy(s.mm, s.m)
 	if m.kind == MarkFire {
-		h := s.historyAt(m.firing)
-		f := Firing{Event: m.firing.Event, Elem: m.firing.Elem, Nth: h.count, Slot: m.firing.Slot}
-		if s.events[f.Event].Slots > 0 {
-			if f.Slot = s.freeSlot(f); f.Slot < 0 {
-				e := &s.events[f.Event]
-				return false, &PendingError{Place: s.place(nil), Event: s.events[e.Then].ElemName(f.Elem), Max: e.Slots}
-			}
-			s.triggered[s.slots[f.Event]+f.Elem*s.events[f.Event].Slots+f.Slot] = s.stats.Events
+		if stop, err = s.applyBody(m); err != nil {
+			return false, err
 		}
-		s.band(m)
-		if m.guard >= 0 { // the body sees conditions of time as the guard does
-			s.mark.T = s.now()
-		}
-		stop = s.sys.Affect(f, s.mark.T, s.ym, s.dm, s.yp, s.dp)
-		s.mark.Firing, s.mark.Stop = f, stop
-		s.stats.Events++
-		s.lastFired, s.lastTime = f, s.t
-		crowd := h.fired(s.t, s.span)
-		s.settleState()
-		copy(s.y, s.yp)
-		copy(s.d, s.dp)
-		if !finite(s.y) || !finite(s.d) {
-			at := s.place(nil)
-			copy(at.Y, s.ym)
-			copy(at.D, s.dm)
-			body := f
-			what := "the state after the body of " + s.lastEvent()
-			return false, &NonFiniteError{Place: at, What: what, Stage: -1, Body: &body}
-		}
-		if !m.caused {
-			s.fired = append(s.fired, *m)
-		}
-		if crowd && m.guard >= 0 && !h.regular() {
-			return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fired 100 times within 1e-9 of the time span")
-		}
-		if m.guard >= 0 && h.stutters() {
-			return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fired three times within rounding")
-		}
-		if s.events[f.Event].Once {
-			s.sched.over(f.Event, f.Elem)
-		}
-		for i, g := range s.guards {
-			if g.Event == f.Event && g.Elem == f.Elem {
-				s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
-				s.resting[i], s.anyRest = true, true
-			}
-		}
-		s.restart = true
 	} else if m.kind == MarkMode {
 		h := s.historyOf(m.guard)
 		s.stats.Switches++
@@ -608,6 +583,74 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.fresh, s.again = false, false
 	s.anchor, s.count = s.t, 0
 	s.clock.unknown = true
+	s.applyModes(m)
+	if s.algebra.solves != nil {
+		s.settleState()
+		if err := s.consist(s.held); err != nil {
+			return false, err
+		}
+	}
+	if m.kind != MarkFire && s.warns() {
+		s.noteModeChange(m)
+	}
+	return stop, s.emit(s.ym, s.dm, s.mm)
+}
+
+// applyBody applies the body of the event m, whose guards then wait to fire again.
+func (s *Solver) applyBody(m *member) (stop bool, err error) {
+	h := s.historyAt(m.firing)
+	f := Firing{Event: m.firing.Event, Elem: m.firing.Elem, Nth: h.count, Slot: m.firing.Slot}
+	if s.events[f.Event].Slots > 0 {
+		if f.Slot = s.freeSlot(f); f.Slot < 0 {
+			e := &s.events[f.Event]
+			return false, &PendingError{Place: s.place(nil), Event: s.events[e.Then].ElemName(f.Elem), Max: e.Slots}
+		}
+		s.triggered[s.slots[f.Event]+f.Elem*s.events[f.Event].Slots+f.Slot] = s.stats.Events
+	}
+	s.band(m)
+	if m.guard >= 0 { // the body sees conditions of time as the guard does
+		s.mark.T = s.now()
+	}
+	stop = s.sys.Affect(f, s.mark.T, s.ym, s.dm, s.yp, s.dp)
+	s.mark.Firing, s.mark.Stop = f, stop
+	s.stats.Events++
+	s.lastFired, s.lastTime = f, s.t
+	crowd := h.fired(s.t, s.span)
+	s.settleState()
+	copy(s.y, s.yp)
+	copy(s.d, s.dp)
+	if !finite(s.y) || !finite(s.d) {
+		at := s.place(nil)
+		copy(at.Y, s.ym)
+		copy(at.D, s.dm)
+		body := f
+		what := "the state after the body of " + s.lastEvent()
+		return false, &NonFiniteError{Place: at, What: what, Stage: -1, Body: &body}
+	}
+	if !m.caused {
+		s.fired = append(s.fired, *m)
+	}
+	if crowd && m.guard >= 0 && !h.regular() {
+		return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fired 100 times within 1e-9 of the time span")
+	}
+	if m.guard >= 0 && h.stutters() {
+		return false, s.chatters(s.lastEvent(), h, m.guard, 0, "fired three times within rounding")
+	}
+	if s.events[f.Event].Once {
+		s.sched.over(f.Event, f.Elem)
+	}
+	for i, g := range s.guards {
+		if g.Event == f.Event && g.Elem == f.Elem {
+			s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
+			s.resting[i], s.anyRest = true, true
+		}
+	}
+	s.restart = true
+	return stop, nil
+}
+
+// applyModes chooses the modes that hold after m.
+func (s *Solver) applyModes(m *member) {
 	s.sys.Enter(s.d, s.m)
 	s.sys.Choose(s.now(), s.y, s.held, s.mp)
 	if m.kind == MarkRemode && s.sched.list[m.instant].Opens {
@@ -626,16 +669,6 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	if changed {
 		s.sys.Enter(s.d, s.m)
 	}
-	if s.algebra.solves != nil {
-		s.settleState()
-		if err := s.consist(s.held); err != nil {
-			return false, err
-		}
-	}
-	if m.kind != MarkFire && s.warns() {
-		s.noteModeChange(m)
-	}
-	return stop, s.emit(s.ym, s.dm, s.mm)
 }
 
 // afterwards executes the events after the end of the run, each from the state at the end.
