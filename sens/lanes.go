@@ -184,7 +184,8 @@ func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) 
 	back := len(lanes) > 0 && lanes[0].Back.System != nil
 	forth := len(lanes) > 0 && lanes[0].Forth.System != nil
 	l := &LaneRuns{
-		runs: solvers.NewLanes(steps, back || forth, forth, forth && lanes[0].Flow), lanes: lanes, opts: opts,
+		runs:  solvers.NewLanes(steps, solvers.LaneUse{Back: back, Forth: forth, Own: forth && lanes[0].Flow}),
+		lanes: lanes, opts: opts,
 		at: make([]*laneRun, len(lanes)), finders: make([]*peakFinder, len(lanes)),
 	}
 	for _, w := range lanes {

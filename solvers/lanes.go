@@ -2,7 +2,6 @@ package solvers
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 )
@@ -12,87 +11,6 @@ const (
 	LaneCount  = 8
 	LaneStates = wholeStates
 )
-
-// LaneRows says where the numbers of a step are in a block: a step of LaneCount runs, laid out [row][lane].
-type LaneRows struct {
-	N, Q, W int // states, quadratures, N+Q
-	Stages  int
-	FSAL    bool
-	Timed   bool      // the rates read the time
-	Nodes   []float64 // of the stages, as Arithmetic has them, and of Extra
-	// Rows of T, H and T1 come first. Then come those of Y0, of K, of Y1, of DQ, of the estimated error if there are
-	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
-	// made a step, and else 0.
-	Y0, K, Made, Y1, DQ, E, Norm, Mask int
-	// Of steps that solve equations there are more, else these are 0. Serve is the number of the program whose pivots
-	// served, from 1, and 0 where they did not. Then come the factors without the exchanges of rows, and those entries
-	// of the Jacobian that are StepMatrix.Outer.
-	Serve, Factors, Outer int
-	// Where something is read within steps, Dense is the first of Extra·W rows: those of K of the dense output. Sown is
-	// how many rows of K have Seeds.
-	Dense, Extra, Sown int
-	All                int
-	Peaks              bool // largest values are wanted: of each step, something is read at its Samples
-}
-
-// LaneForm is how the steps of a Solver are made side by side.
-type LaneForm struct {
-	*Arithmetic
-	Solved    *SolvedArithmetic // that Arithmetic is a part of, where steps solve equations; else nil
-	Matrix    *StepMatrix       // of these
-	Tolerance *Tolerance        // by which errors are measured
-	Moves     bool              // some steps end at times that depend on something
-	Inside    bool              // something is read within steps
-	Peaks     bool              // largest values are wanted, which are read within steps as well
-}
-
-// Full reports whether steps solve equations whose factors have more than half of all places.
-func (f *LaneForm) Full() bool {
-	n := len(f.Matrix.Diagonal)
-	return 2*f.Matrix.Factors > n*n
-}
-
-// NewLaneRows returns the rows of steps by form.
-func NewLaneRows(form *LaneForm, z Size) LaneRows {
-	w := z.N + z.Q
-	r := LaneRows{
-		N: z.N, Q: z.Q, W: w, Stages: form.Stages, FSAL: form.FSAL, Nodes: form.Nodes[:form.Stages], Y0: 3,
-		K: 3 + z.N,
-	}
-	r.Made = r.K
-	if form.Solved != nil && r.FSAL {
-		r.Stages++ // the rates at the end, which SolvedArithmetic does not count
-	}
-	if r.FSAL {
-		r.Made += w
-	}
-	r.Y1 = r.K + r.Stages*w
-	r.DQ = r.Y1 + z.N
-	r.E = r.DQ + z.Q
-	if r.Norm = r.E; r.Q > 0 {
-		r.Norm += w
-	}
-	r.Mask = r.Norm + 1
-	r.All = r.Mask + 1
-	if form.Solved != nil {
-		r.Serve = r.All
-		r.Factors = r.Serve + 1
-		r.Outer = r.Factors + form.Matrix.Kept
-		r.All = r.Outer + len(form.Matrix.Outer)
-	}
-	if r.Peaks = form.Peaks; form.Inside {
-		r.Sown = form.Stages
-		if form.Solved == nil {
-			r.Sown, r.Extra, r.Nodes = form.Rows, form.Rows-form.Stages, form.Nodes
-		}
-		r.Dense = r.All
-		r.All += r.Extra * r.W
-	}
-	return r
-}
-
-// Block returns how many numbers a block has.
-func (r *LaneRows) Block() int { return r.All * LaneCount }
 
 // LaneStepper makes steps of several runs at once, one in each lane, and their transposes. A lane has the bits that
 // Method.Step, Tolerance.Norm and Method.Pull give to its run. Where something is not finite, the norm is not.
@@ -169,9 +87,8 @@ type LaneStepper interface {
 type Lanes struct {
 	members []memberLanes
 	lanes   [LaneCount]lane
+	use     LaneUse
 	keep    bool         // blocks are kept
-	forth   bool         // for tangents
-	own     bool         // steps that end at given times are the Solver's
 	made    []blockPlace // of those that are kept
 	present int          // the block of the steps that are made
 	moves   bool         // some steps end at times that depend on something
@@ -188,44 +105,19 @@ const laneMemory = 64 << 20
 // are made alone, which costs less.
 const apartMost = 10000
 
-// lane is a run in a lane.
-type lane struct {
-	s       *Solver
-	filter  *filter // its controller, if it is one
-	member  int     // that makes its steps
-	rows    *LaneRows
-	block   []float64 // the present one
-	began   int       // bytes of blocks at its start
-	aimed   bool      // its next step is decided about, but not made
-	stop    float64   // the next explicit time
-	clip    bool      // the trial step ends there
-	moved   bool      // the solver has the present state and slope, and the lane does not
-	empty   bool      // there are no more runs for it
-	entered bool      // it has the parameters, discretes and modes of its run
-	chosen  bool      // the present step may begin at a time that was chosen: the step before it is in no block
-	own     bool      // the steps that go to the sink are not in blocks
-	apart   bool      // the solver has made the trial step
-	loaded  bool      // the solver has the trial step
-	ok      bool      // the trial step is not rejected
-	located bool      // the trial step was cut to end at a root
-	guards  []float64 // what ReadGuards says of it; nil for nothing
-	reader  LaneReader
-	// The block has the rows of the dense output of the trial step.
-	extended bool
-	samples  []float64 // what ReadSamples says of it; nil for nothing
+// LaneUse says what the steps of Lanes are for besides the runs themselves.
+type LaneUse struct {
+	Back  bool // a way back: blocks are kept
+	Forth bool // a way of tangents: blocks are kept
+	// Own makes all steps that end at given times the Solver's: even where the times do not move, what happens to
+	// derivatives there may change the signs of zeros.
+	Own bool
 }
 
-// errAside is the error of a run that is to be made alone.
-var errAside = errors.New("not side by side")
-
-// NewLanes returns what makes the runs of solvers with these programs. keep tells that there will be a way back, or,
-// with forth, one of tangents. With own, all steps that end at given times are the Solver's: even where the times do
-// not move, what happens to derivatives there may change the signs of zeros.
-//
-// There is one for each member of the method; nil for a member whose steps are not made side by side. They
-// share what Enter and Lay give and Take takes back.
-func NewLanes(steps []LaneStepper, keep, forth, own bool) *Lanes {
-	l := &Lanes{keep: keep, forth: forth, own: own}
+// NewLanes returns what makes the runs of solvers with these programs: one for each member of the method, nil for a
+// member whose steps are not made side by side. They share what Enter and Lay give and Take takes back.
+func NewLanes(steps []LaneStepper, use LaneUse) *Lanes {
+	l := &Lanes{use: use, keep: use.Back || use.Forth}
 	for _, step := range steps {
 		m := memberLanes{step: step}
 		if step != nil {
@@ -235,48 +127,6 @@ func NewLanes(steps []LaneStepper, keep, forth, own bool) *Lanes {
 	}
 	return l
 }
-
-// Side returns how the steps of each member of the method can be made side by side; nil for members of which they
-// cannot, and no forms if those of the first cannot.
-func (s *Solver) Side() []*LaneForm {
-	if s.ctl == nil || s.opts.Fixed > 0 || s.tol.Kind != NormRMS || s.opts.Also != nil || s.opts.Traces ||
-		s.choice.turns > 0 || s.choice.orders ||
-		s.size.N == 0 || s.size.N > LaneStates {
-		return nil
-	}
-	forms := make([]*LaneForm, len(s.members))
-	if forms[0] = s.side(s.choice.members[0]); forms[0] == nil {
-		return nil
-	}
-	for i, m := range s.choice.members[1:] {
-		if _, solves := m.(Implicit); solves && !s.opts.NoJacobian && !s.opts.Explicit {
-			forms[1+i] = s.side(m)
-		}
-	}
-	return forms
-}
-
-// side returns how steps of a member of the method can be made side by side; nil if they cannot.
-func (s *Solver) side(m Method) *LaneForm {
-	switch m := m.(type) {
-	case Arithmetical:
-		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol, Moves: s.moves(), Inside: s.readsInside()}
-	case *rosenbrock:
-		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
-			return &LaneForm{
-				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol,
-				Moves: s.moves(), Inside: s.readsInside(),
-			}
-		}
-	}
-	return nil
-}
-
-// RelOf and AbsOf return the tolerances of state i.
-func (tol *Tolerance) RelOf(i int) float64 { return tol.rel(i) }
-
-// AbsOf returns the absolute tolerance of state i.
-func (tol *Tolerance) AbsOf(i int) float64 { return tol.abs(i) }
 
 // Block returns block i of the last runs, and the member of the method that made its steps. Blocks are kept.
 func (l *Lanes) Block(i int) (block []float64, member int) {
@@ -333,36 +183,6 @@ func (l *Lanes) PutAside(lane int, st *Step) []float64 {
 	return m.aside
 }
 
-func (r *LaneRows) put(b []float64, st *Step) {
-	b[0], b[LaneCount], b[2*LaneCount] = st.T, st.H, st.T1
-	scatter(b[r.Y0*LaneCount:], st.Y0)
-	scatter(b[r.K*LaneCount:], st.K[:r.Stages*r.W])
-	scatter(b[r.Y1*LaneCount:], st.Y1)
-	scatter(b[r.DQ*LaneCount:], st.DQ)
-}
-
-// PutDense writes the rows of K of the dense output of a step into its lane, where b begins.
-func (r *LaneRows) PutDense(b []float64, st *Step) {
-	if r.Extra > 0 {
-		scatter(b[r.Dense*LaneCount:], st.K[r.Stages*r.W:(r.Stages+r.Extra)*r.W])
-	}
-}
-
-// Load makes st the step of a lane, where b begins, with the rows of K of the dense output.
-func (r *LaneRows) Load(b []float64, st *Step) {
-	st.T, st.H, st.T1 = b[0], b[LaneCount], b[2*LaneCount]
-	st.Y0, st.Y1, st.DQ = resize(st.Y0, r.N), resize(st.Y1, r.N), resize(st.DQ, r.Q)
-	st.K = resize(st.K, (r.Stages+r.Extra)*r.W)
-	gather(st.Y0, b[r.Y0*LaneCount:])
-	gather(st.Y1, b[r.Y1*LaneCount:])
-	gather(st.DQ, b[r.DQ*LaneCount:])
-	gather(st.K[:r.Stages*r.W], b[r.K*LaneCount:])
-	if r.Extra > 0 {
-		gather(st.K[r.Stages*r.W:], b[r.Dense*LaneCount:])
-	}
-	st.Kept, st.Again, st.Dense, st.Estimated = nil, false, true, false
-}
-
 // Stepper returns what makes the steps of a member of the method.
 func (l *Lanes) Stepper(member int) LaneStepper { return l.members[member].step }
 
@@ -388,7 +208,7 @@ type LaneReader interface {
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	l.present, l.made = -1, l.made[:0]
 	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
-	l.moves = solvers[0].moves() || l.own || l.forth && l.members[0].rows.Timed
+	l.moves = solvers[0].moves() || l.use.Own || l.use.Forth && l.members[0].rows.Timed
 	l.jumps = solvers[0].jumps()
 	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
 	for i := range l.members {
@@ -462,13 +282,6 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 	}
 }
 
-// leave ends the run of a lane.
-func (a *lane) leave() {
-	if a.s != nil {
-		a.s.lane, a.s = nil, nil
-	}
-}
-
 // aim decides about the next step of lane i: what Solver.step does before a step.
 func (l *Lanes) aim(i int, a *lane) error {
 	s := a.s
@@ -505,9 +318,7 @@ func (l *Lanes) aim(i int, a *lane) error {
 	r := a.rows
 	if a.moved {
 		if r.FSAL && !s.fresh {
-			s.sys.Eval(s.t, s.y, s.trial.K[:r.W:r.W])
-			s.stats.Evals++
-			s.fresh = true
+			s.evaluate()
 		}
 		if a.moved = false; !a.entered {
 			a.entered = true
@@ -645,22 +456,6 @@ func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
 	}
 }
 
-// accepts decides about the trial step, whose error has the norm overall, and that of the states has norm. factor is
-// what factors says.
-func (a *lane) accepts(norm, overall, factor float64) (bool, error) {
-	s := a.s
-	switch {
-	case !(norm <= math.MaxFloat64): // see to it as if the run were alone
-		a.load()
-		return s.judge(s.trial)
-	case a.filter != nil && overall <= math.MaxFloat64:
-		ok, next := a.filter.judged(s.trial.H, overall, factor)
-		return s.decided(s.trial, overall, ok, next)
-	}
-	ok, next := s.ctl.Judge(s.trial.H, overall)
-	return s.decided(s.trial, overall, ok, next)
-}
-
 // alone has the solver make the trial step of lane i, which solves equations, and decides about it.
 func (l *Lanes) alone(i int, a *lane) (bool, error) {
 	if l.apart++; l.apart > apartMost && l.apart > l.tried/4 {
@@ -675,86 +470,6 @@ func (l *Lanes) alone(i int, a *lane) (bool, error) {
 		l.members[a.member].step.Exchanged(i, m.exchanged())
 	}
 	return s.judge(s.trial)
-}
-
-// watch watches the guards over the trial step. It reports whether that is not rejected.
-func (a *lane) watch() (bool, error) {
-	s := a.s
-	a.located = false
-	if len(s.guards) == 0 || (!a.clip || s.plain) && s.calm() {
-		return true, nil
-	}
-	length := s.trial
-	verdict, err := s.watch()
-	if err != nil || verdict == retry {
-		return false, err
-	}
-	if a.located = verdict == found; a.located {
-		a.clip = a.clip && s.trial.T1 == length.T1
-	}
-	return true, nil
-}
-
-// accept hands over the trial step. It reports whether the step of the block is that of the run. Those that the solver
-// made are not, nor are, with moves, those that end at times that were chosen.
-func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
-	s, located := a.s, a.located
-	s.stats.Steps++
-	limited := moves && r.Timed && a.chosen
-	if located || a.clip || limited || a.apart {
-		if !located {
-			a.load()
-		}
-		own := moves || a.apart
-		a.moved, a.own = true, own
-		if located || a.clip {
-			s.within(s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H))
-			err = s.meet(true)
-		} else {
-			s.within(math.Inf(1))
-			err = s.accept(End{})
-		}
-		a.own, a.chosen = true, located || a.clip
-		return !own, err
-	}
-	tr := s.trial
-	s.again, a.chosen = false, false
-	s.stats.Made[s.member]++
-	read := a.reader != nil && a.reader.Until() <= tr.T1
-	if read {
-		a.load()
-	}
-	if r.Q > 0 || read || r.Peaks {
-		a.own = false
-		err = s.sink.Step(tr, End{})
-		if a.own = true; err != nil {
-			return false, err
-		}
-	}
-	if s.within(math.Inf(1)); len(s.inner) > 0 {
-		if err := s.read(tr); err != nil {
-			return false, err
-		}
-	}
-	if r.Q > 0 {
-		s.integrals.add(tr)
-	}
-	s.t, s.tiedTo = tr.T1, false
-	if s.count++; s.cut > 0 {
-		s.anchor, s.count, s.cut = s.t, 0, 0
-	}
-	s.fresh = r.FSAL
-	return true, nil
-}
-
-// moves reports whether some steps may end at times that depend on something.
-func (s *Solver) moves() bool {
-	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool { return !in.Fixed })
-}
-
-// readsInside reports whether something is read within steps.
-func (s *Solver) readsInside() bool {
-	return s.sched.inside && slices.ContainsFunc(s.sched.list, func(in Instant) bool { return in.Kind == InstantSite })
 }
 
 // reads reports whether something is read within the steps that a member of the method has made, or at their ends.
@@ -774,62 +489,4 @@ func (s *Solver) jumps() bool {
 	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool {
 		return in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite
 	})
-}
-
-// settle gives the solver the present state, and the slope where the lane has it.
-func (a *lane) settle() {
-	if a == nil || a.moved {
-		return
-	}
-	r := a.rows
-	gather(a.s.y, a.block[r.Y0*LaneCount:])
-	if a.s.fresh = r.FSAL; r.FSAL {
-		gather(a.s.trial.K[:r.W], a.block[r.K*LaneCount:])
-	}
-}
-
-// made reports whether the solver has made the trial step itself.
-func (a *lane) made() bool { return a == nil || a.apart }
-
-// load gives the solver the step, with the estimate of its error if kinks want it, as soon as either is wanted.
-func (a *lane) load() {
-	if a == nil || a.apart || a.loaded {
-		return
-	}
-	s, r, tr := a.s, a.rows, a.s.trial
-	a.loaded = true
-	gather(tr.Y0, a.block[r.Y0*LaneCount:])
-	gather(tr.K[:r.Stages*r.W], a.block[r.K*LaneCount:])
-	gather(tr.Y1, a.block[r.Y1*LaneCount:])
-	gather(tr.DQ, a.block[r.DQ*LaneCount:])
-	if tr.Dense, tr.Estimated = a.extended, false; a.extended {
-		gather(tr.K[r.Stages*r.W:(r.Stages+r.Extra)*r.W], a.block[r.Dense*LaneCount:])
-	}
-	if s.anyKink {
-		s.method.Error(tr, s.err)
-	}
-}
-
-// readGuards writes what the lane knows of the guards at points of the trial step, and reports whether it does.
-func (a *lane) readGuards(rho []float64, truth []bool) bool {
-	if a == nil || a.apart || a.loaded || a.guards == nil {
-		return false
-	}
-	gather(rho, a.guards)
-	for i, at := 0, len(rho)*LaneCount; i < len(truth); i, at = i+1, at+LaneCount {
-		truth[i] = a.guards[at] != 0
-	}
-	return true
-}
-
-func scatter(to, x []float64) {
-	for i, v := range x {
-		to[i*LaneCount] = v
-	}
-}
-
-func gather(x, from []float64) {
-	for i := range x {
-		x[i] = from[i*LaneCount]
-	}
 }

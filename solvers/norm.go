@@ -30,11 +30,11 @@ type Tolerance struct {
 
 // scale returns sc_i for a state that moves from y0 to y1.
 func (tol *Tolerance) scale(i int, y0, y1 float64) float64 {
-	return math.FMA(tol.rel(i), largerSize(y0, y1), tol.abs(i))
+	return math.FMA(tol.RelOf(i), largerSize(y0, y1), tol.AbsOf(i))
 }
 
-// rel returns the relative tolerance of state i.
-func (tol *Tolerance) rel(i int) float64 {
+// RelOf returns the relative tolerance of state i.
+func (tol *Tolerance) RelOf(i int) float64 {
 	if tol.Rels == nil {
 		return tol.Rel
 	}
@@ -50,8 +50,8 @@ func (tol *Tolerance) least() float64 {
 	return max(least, 0x1p-50)
 }
 
-// abs returns the absolute tolerance of state i.
-func (tol *Tolerance) abs(i int) float64 {
+// AbsOf returns the absolute tolerance of state i.
+func (tol *Tolerance) AbsOf(i int) float64 {
 	if len(tol.Abs) == 1 {
 		return tol.Abs[0]
 	}
@@ -100,7 +100,7 @@ func (tol *Tolerance) norms(s *Step, e []float64) (norm, most float64) {
 		finite := sc <= math.MaxFloat64
 		if tol.Kind == NormOdeint {
 			sc = math.FMA(math.Abs(s.H), math.Abs(s.K[i]), math.Abs(y))
-			sc = math.FMA(tol.rel(i), sc, tol.abs(i))
+			sc = math.FMA(tol.RelOf(i), sc, tol.AbsOf(i))
 			finite = sc <= math.MaxFloat64 && math.Abs(s.Y1[i]) <= math.MaxFloat64
 		}
 		if !finite {
@@ -133,7 +133,7 @@ func (tol *Tolerance) few(s *Step, e []float64) float64 {
 func (tol *Tolerance) size(x, y []float64) float64 {
 	var a accumulator
 	for i, v := range y {
-		a.add(i, quotient(x[i], math.FMA(tol.rel(i), math.Abs(v), tol.abs(i))))
+		a.add(i, quotient(x[i], math.FMA(tol.RelOf(i), math.Abs(v), tol.AbsOf(i))))
 	}
 	return a.norm(tol.Kind, len(y))
 }

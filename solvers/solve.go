@@ -184,8 +184,8 @@ func (s *Solver) placed(err error) error {
 	return err
 }
 
-// begin sets everything up for the start of a run and handles what happens there.
-func (s *Solver) begin() error {
+// reset forgets the run before.
+func (s *Solver) reset() {
 	s.stats = Stats{Warnings: s.stats.Warnings[:0], Made: s.stats.Made}
 	clear(s.stats.Made)
 	s.worked = s.implicitWork()
@@ -211,11 +211,17 @@ func (s *Solver) begin() error {
 	if s.ctl != nil {
 		s.ctl.Reset(s.info)
 	}
+	s.again = false
+}
+
+// begin sets everything up for the start of a run and handles what happens there.
+func (s *Solver) begin() error {
+	s.reset()
 	if s.opts.Fixed == 0 && (s.info.Embedded == 0 || s.ctl == nil) {
 		return fmt.Errorf("method %s has no error estimate to choose steps by; set fixed_step, or take another method",
 			s.info.Name)
 	}
-	if s.again = false; s.solves != nil {
+	if s.solves != nil {
 		if err := s.solves.Prepare(s.sys); err != nil {
 			return err
 		}
@@ -248,15 +254,14 @@ func (s *Solver) begin() error {
 		return err
 	}
 	s.unopened()
-	tf := s.sched.times[1]
-	switch {
+	switch tf := s.sched.times[1]; {
 	case !finite(s.sched.times[1:2]):
 		return &TimeError{Instant: 1, Value: tf, Message: fmt.Sprintf("the run ends at %v; give a finite time", tf)}
 	case tf < s.t:
 		what := fmt.Sprintf("the run ends at %v, before it begins at %v; runs go forward in time", tf, s.t)
 		return &TimeError{Instant: 1, Value: tf, Message: what}
 	}
-	s.span = tf - s.t
+	s.span = s.sched.times[1] - s.t
 	s.anchor, s.count = s.t, 0
 	s.tiedTo = s.sched.list[0].Fixed
 	if err := s.sink.Begin(s.sys, s.method); err != nil {

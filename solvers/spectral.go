@@ -205,14 +205,14 @@ func (c *spectrum) multiply(t float64, y, f []float64) bool {
 
 // measure writes the sizes of tolerable changes to x, and one over them to per.
 func (c *spectrum) measure(h float64, y, f []float64) {
-	rel, abs := max(c.tol.Rel, 1e-10), max(c.tol.abs(0), 1e-100)
+	rel, abs := max(c.tol.Rel, 1e-10), max(c.tol.AbsOf(0), 1e-100)
 	alike := c.tol.Rels == nil && len(c.tol.Abs) == 1
 	if alike {
 		simd.Tolerable(c.x, c.per, y, f, h, rel, abs)
 		return
 	}
 	for i := range y {
-		rel, abs = max(c.tol.rel(i), 1e-10), max(c.tol.abs(i), 1e-100)
+		rel, abs = max(c.tol.RelOf(i), 1e-10), max(c.tol.AbsOf(i), 1e-100)
 		simd.Tolerable(c.x[i:i+1], c.per[i:i+1], y[i:i+1], f[i:i+1], h, rel, abs)
 	}
 }

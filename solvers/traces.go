@@ -32,7 +32,7 @@ func (r *traces) norm(tol *Tolerance, s *Step, e []float64) (most float64) {
 	before := r.state
 	for i, y := range s.Y0 {
 		size := largerSize(y, s.Y1[i])
-		if y == 0 || float64(tracePart*size) >= tol.abs(i) || r.off[i] {
+		if y == 0 || float64(tracePart*size) >= tol.AbsOf(i) || r.off[i] {
 			continue
 		}
 		if x := quotient(e[i], float64(tracePart*size)); x > most {

@@ -8,13 +8,10 @@ import (
 // first prepares the step after the start or after a body: the field must be finite there, and the step size is
 // chosen anew.
 func (s *Solver) first() error {
-	w := s.size.N + s.size.Q
 	if !s.fresh {
-		s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
-		s.stats.Evals++
-		s.fresh = true
+		s.evaluate()
 	}
-	if !finite(s.trial.K[:w]) {
+	if !finite(s.trial.K[:s.size.N+s.size.Q]) {
 		return &NonFiniteError{Place: s.place(nil), What: "the right-hand side", Stage: 0}
 	}
 	if s.choice.orders && s.restart && s.member != 0 { // what comes may differ from what was
@@ -52,6 +49,14 @@ func (s *Solver) first() error {
 		s.h = h
 	}
 	return nil
+}
+
+// evaluate makes row 0 of the trial step f(t, y).
+func (s *Solver) evaluate() {
+	w := s.size.N + s.size.Q
+	s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
+	s.stats.Evals++
+	s.fresh = true
 }
 
 // newStep returns a step with room for the present member of the method.
@@ -131,10 +136,8 @@ func (s *Solver) stay(stop float64) error {
 	if seen := s.stats.Events + s.stats.Switches; !s.spectrum.knows(h, seen) {
 		s.lane.settle()
 		if !s.fresh {
-			w := s.size.N + s.size.Q
-			s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
-			s.stats.Evals++
-			s.slopeAway, s.fresh = nil, true
+			s.evaluate()
+			s.slopeAway = nil
 		}
 		f := s.slopeAway
 		if f == nil {
