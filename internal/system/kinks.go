@@ -355,16 +355,15 @@ func (k *Kinks) follow(m *solvers.Mark) {
 	}
 }
 
-// TimeOf lists what the time of a mark depends on.
-func (k *Kinks) TimeOf(m *solvers.Mark) []tapec.Name {
-	x := separation{neighbour: neighbour{Worker: &Worker{model: k.model}}}
+// timeOf lists what the time of a mark depends on.
+func (k *Kinks) timeOf(m *solvers.Mark) []tapec.Name {
 	switch {
 	case k.Fixed(m):
 		return nil
 	case m.Guard >= 0:
-		return x.inputs(solvers.Cause{Guard: m.Guard})
+		return k.model.guardInputs(m.Guard)
 	case m.Instant >= 0:
-		return x.timeOf(m.Instant)
+		return k.model.instantInputs(m.Instant)
 	}
 	return nil
 }
@@ -688,7 +687,7 @@ func (k *Kinks) reaches(event, guard int) bool {
 	c := k.model.Compiled
 	reads, known := k.reads[guard] // each body asks for each guard
 	if !known {
-		for _, in := range inputsOf(c.Guards, tapec.Margins.Name(), guard) {
+		for _, in := range k.model.guardInputs(guard) {
 			reads = append(reads, in.String())
 		}
 		k.reads[guard] = reads
@@ -735,7 +734,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 			if !seen[i] && !zero(moved, i) {
 				seen[i] = true
 				g := &c.GuardList[i]
-				from := append(inputsOf(c.Guards, tapec.Margins.Name(), i), k.TimeOf(m)...)
+				from := append(k.model.guardInputs(i), k.timeOf(m)...)
 				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
 				kink.left = zero(before, i)
 				if !g.Clock {

@@ -69,8 +69,7 @@ func (x *Tangents) instant() func(p []complex128) float64 {
 	if i < 0 || m.Guard >= 0 || c.Instants == nil {
 		return nil
 	}
-	by := separation{neighbour: neighbour{Worker: &Worker{model: x.kinks.model}}}
-	if slices.ContainsFunc(by.timeOf(i), func(n tapec.Name) bool { return n.Role != tapec.Param }) {
+	if slices.ContainsFunc(x.kinks.model.instantInputs(i), func(n tapec.Name) bool { return n.Role != tapec.Param }) {
 		return nil
 	}
 	e := tape.NewEvaluator[complex128](c.Instants)

@@ -19,7 +19,7 @@ func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound }
 
 // readsUnknowns reports whether the margin of guard i depends on algebraic unknowns.
 func (m *Model) readsUnknowns(i int) bool {
-	return m.Algebraic() && slices.ContainsFunc(inputsOf(m.Compiled.Guards, tapec.Margins.Name(), i),
+	return m.Algebraic() && slices.ContainsFunc(m.guardInputs(i),
 		func(n tapec.Name) bool {
 			at, ok := m.layout.find(n)
 			return ok && at.vec == vecY && m.isUnknown(at.offset)
@@ -110,7 +110,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		}
 		same[of] = len(found)
 		found = append(found, Kink{
-			Op: tape.Less, Span: g.Span, Rests: true, From: inputsOf(c.Guards, tapec.Margins.Name(), i),
+			Op: tape.Less, Span: g.Span, Rests: true, From: k.model.guardInputs(i),
 			stuck: stuck, carried: carried, waits: waits, margins: []int{i}, guard: -1, rests: true,
 			soon: eps, unknown: k.model.readsUnknowns(i),
 		})

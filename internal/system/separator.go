@@ -38,7 +38,7 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 
 // strays reports whether guard i reads a discrete that a body sets to something that moves.
 func (w *Worker) strays(i int) bool {
-	reads := inputsOf(w.model.Compiled.Guards, tapec.Margins.Name(), i)
+	reads := w.model.guardInputs(i)
 	return slices.ContainsFunc(w.model.Checked.Discretes, func(s *typecheck.Symbol) bool {
 		return slices.Contains(reads, tapec.Discrete.Called(s.Name)) && w.setMoving(s, nil)
 	})
@@ -47,7 +47,7 @@ func (w *Worker) strays(i int) bool {
 // Timed reports whether a cause comes at a time, or when a condition changes that reads nothing but time, params, and
 // discretes that no body sets.
 func (w *Worker) Timed(c solvers.Cause) bool {
-	return c.Guard < 0 || !slices.ContainsFunc(inputsOf(w.model.Compiled.Guards, tapec.Margins.Name(), c.Guard),
+	return c.Guard < 0 || !slices.ContainsFunc(w.model.guardInputs(c.Guard),
 		func(n tapec.Name) bool {
 			switch n.Role {
 			case tapec.Time, tapec.Param:

@@ -58,7 +58,7 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 	for i, g := range c.GuardList {
 		if mayRest(g) && math.Abs(here[i]) <= float64(noise*size[i]) && size[i] > 0 {
 			add(Kink{
-				Op: tape.Less, Span: g.Span, Rests: true, From: inputsOf(c.Guards, tapec.Margins.Name(), i),
+				Op: tape.Less, Span: g.Span, Rests: true, From: k.model.guardInputs(i),
 				margins: []int{i}, rounding: float64(noise * size[i]),
 			})
 		}
@@ -220,8 +220,7 @@ func (x *Tangents) ofReaders(k *Kink) {
 	var readers []tapec.Name
 	for _, out := range read.Outputs {
 		n := tapec.MustName(out.Name)
-		by := separation{neighbour: neighbour{Worker: &Worker{model: m}}}
-		by.begin()
+		by := newDependence(m)
 		by.followAll(inputsOf(read, n, -1))
 		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
 			readers = append(readers, n)
