@@ -73,20 +73,13 @@ func (p *Problem) ComplexWorker() *ComplexWorker {
 }
 
 // run reads inputs from the vectors of w and writes outputs to out.
-func (w *ComplexWorker) run(e *evaluation, out *[numVectors][]complex128, add bool) {
+func (w *ComplexWorker) run(e *evaluation, out *[numVectors][]complex128) {
 	for _, s := range e.ins {
 		copy(s.data, w.vec[s.part.vec][s.part.offset:])
 	}
 	e.eval.Run()
 	for _, s := range e.outs {
-		to := out[s.part.vec][s.part.offset:]
-		if !add {
-			copy(to, s.data)
-			continue
-		}
-		for i, x := range s.data {
-			to[i] += x
-		}
+		copy(out[s.part.vec][s.part.offset:], s.data)
 	}
 }
 
@@ -109,7 +102,7 @@ func (w *ComplexWorker) SetParameters(p []complex128) {
 func (w *ComplexWorker) Start(t0 complex128, y, d []complex128) {
 	w.vec[vecT][0] = t0
 	out := [numVectors][]complex128{vecY: y, vecD: d}
-	w.run(w.parts.Get(tapec.PartStart), &out, false)
+	w.run(w.parts.Get(tapec.PartStart), &out)
 	for i, cut := range w.problem.Point.cut {
 		if cut {
 			y[i] = complex(w.problem.Point.initial[i], 0)
@@ -129,19 +122,19 @@ func (w *ComplexWorker) Enter(d []complex128, m []float64) {
 func (w *ComplexWorker) Eval(t complex128, y, k []complex128) {
 	w.vec[vecT][0], w.vec[vecY] = t, y
 	out := [numVectors][]complex128{vecK: k}
-	w.run(w.parts.Get(w.rates), &out, false)
+	w.run(w.parts.Get(w.rates), &out)
 }
 
 // Guard implements solvers.ComplexSystem.
 func (w *ComplexWorker) Guard(i int, t complex128, y []complex128) complex128 {
 	w.vec[vecT][0], w.vec[vecY] = t, y
-	w.run(w.parts.Get(tapec.PartGuards), &w.vec, false)
+	w.run(w.parts.Get(tapec.PartGuards), &w.vec)
 	return w.vec[vecRho][i]
 }
 
 // Instant implements solvers.ComplexSystem.
 func (w *ComplexWorker) Instant(i int) complex128 {
-	w.run(w.parts.Get(tapec.PartInstants), &w.vec, false)
+	w.run(w.parts.Get(tapec.PartInstants), &w.vec)
 	return w.vec[vecTimes][i]
 }
 
@@ -172,7 +165,7 @@ func (w *ComplexWorker) assign(f solvers.Firing, t complex128, ym, dm, yp, dp []
 	w.fire(f, true)
 	w.vec[vecT][0], w.vec[vecY], w.vec[vecD] = t, ym, dm
 	out := [numVectors][]complex128{vecY: yp, vecD: dp}
-	w.run(body, &out, false)
+	w.run(body, &out)
 	w.vec[vecD] = saved
 }
 
@@ -203,7 +196,7 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 	saved := w.vec[vecD]
 	w.vec[vecT][0], w.vec[vecY], w.vec[vecD], w.vec[vecYm], w.vec[vecDm] = t, yp, dp, ym, dm
 	read := [numVectors][]complex128{vecF: make([]complex128, len(functionals))}
-	w.run(e, &read, false)
+	w.run(e, &read)
 	w.vec[vecD] = saved
 	if s.Kind == sens.SitePeak {
 		for _, p := range s.Peaks {
@@ -228,7 +221,7 @@ func (w *ComplexWorker) Values(functionals, psi []complex128) {
 		return
 	}
 	w.vec[vecF] = functionals
-	w.run(w.parts.Get(tapec.PartObjective), &w.vec, false)
+	w.run(w.parts.Get(tapec.PartObjective), &w.vec)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.vec[vecPsi][row]
 	}

@@ -174,7 +174,7 @@ func (w *ComplexWorker) Jacobian() *solvers.Jacobian { return w.problem.places()
 func (w *ComplexWorker) EvalJacobian(t complex128, y, j []complex128) {
 	w.vec[vecT][0], w.vec[vecY] = t, y
 	out := [numVectors][]complex128{vecJ: j}
-	w.run(w.parts.Get(tapec.PartJacobian), &out, false)
+	w.run(w.parts.Get(tapec.PartJacobian), &out)
 }
 
 var (

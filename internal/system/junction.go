@@ -366,8 +366,7 @@ func (m *miniature) move(dir *direction, size float64) (from, to float64) {
 	pt, j, n := m.problem.Point, m.at, 0
 	part := func(size float64) float64 {
 		n++
-		f := float64(float64(n) * ways[dir.way])
-		return float64(size * (0.5 + float64(0.5*(f-math.Floor(f)))))
+		return float64(size * fraction(n, dir.way))
 	}
 	m.p = append(m.p[:0], pt.p...)
 	if dir.params {
@@ -414,8 +413,7 @@ func (m *miniature) move(dir *direction, size float64) (from, to float64) {
 		m.d = slices.Clone(m.d)
 		for n, i := range m.wander {
 			if x := math.Abs(m.d[i]); x < 1e300 {
-				f := float64(float64(n+3) * ways[(dir.way+1)%len(ways)])
-				m.d[i] += float64(size*(0.5+float64(0.5*(f-math.Floor(f))))) * max(x, 1e-3)
+				m.d[i] += float64(size*fraction(n+3, (dir.way+1)%len(ways))) * max(x, 1e-3)
 			}
 		}
 	}

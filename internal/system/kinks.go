@@ -543,11 +543,9 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	if t == nil || k.tapes[t] == nil {
 		return nil
 	}
-	fired := make([]float64, m.Firing.Elem+1)
-	fired[m.Firing.Elem] = 1
 	at := values{
 		vecT: {m.T}, vecY: m.Yp, vecYm: m.Ym, vecD: m.Dp, vecDm: m.Dm, vecM: modes, vecP: k.point.p, vecF: functionals,
-		vecFired: fired,
+		vecFired: firedAt(m),
 	}
 	if m.Kind == solvers.MarkSite {
 		at[vecRow] = k.model.rows[m.Instant]
@@ -574,6 +572,13 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	return found
 }
 
+// firedAt returns what tapes read of which element of an event fires at a mark.
+func firedAt(m *solvers.Mark) []float64 {
+	fired := make([]float64, m.Firing.Elem+1)
+	fired[m.Firing.Elem] = 1
+	return fired
+}
+
 // body lists the kinks at which the body of an event is.
 func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	t := k.model.Compiled.Affects[m.Firing.Event]
@@ -582,9 +587,7 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	}
 	k.left = true
 	defer func() { k.left = false }()
-	fired := make([]float64, m.Firing.Elem+1)
-	fired[m.Firing.Elem] = 1
-	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: fired}
+	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: firedAt(m)}
 	if len(k.at(t, &at)) == 0 {
 		return nil
 	}
@@ -769,9 +772,7 @@ func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
 		e = tape.NewEvaluator[float64](of)
 		k.bodies[m.Firing.Event] = e
 	}
-	fired := make([]float64, m.Firing.Elem+1)
-	fired[m.Firing.Elem] = 1
-	k.model.load(of, e, &values{vecT: t, vecY: y, vecD: d, vecP: p, vecFired: fired})
+	k.model.load(of, e, &values{vecT: t, vecY: y, vecD: d, vecP: p, vecFired: firedAt(m)})
 	e.Run()
 	to := values{vecY: slices.Clone(y), vecD: slices.Clone(d)}
 	for _, out := range of.Outputs {

@@ -160,10 +160,8 @@ func (x *Tangents) columnsOf(slopes map[int]float64, to set) {
 func (x *Tangents) setBy(k *Kink) {
 	c, l := x.kinks.model.Compiled, x.kinks.model.layout
 	body, guards := c.Affects[x.mark.Firing.Event], c.Guards
-	fired := make([]float64, x.mark.Firing.Elem+1)
-	fired[x.mark.Firing.Elem] = 1
 	at := k.at
-	at[vecFired] = fired
+	at[vecFired] = firedAt(&x.mark)
 	b, _ := x.load(body, &at)
 	g, _ := x.load(guards, &at)
 	if b == nil || g == nil {

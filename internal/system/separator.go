@@ -133,6 +133,12 @@ type neighbour struct {
 // ways are irrational, so that their multiples spread over the fractions.
 var ways = [4]float64{0.6180339887498949, 0.4142135623730951, 0.7320508075688772, 0.6457513110645907}
 
+// fraction returns a number between 1/2 and 1, another one for each n: the part by which the n-th number moves one way.
+func fraction(n, way int) float64 {
+	f := float64(float64(n) * ways[way])
+	return 0.5 + float64(0.5*(f-math.Floor(f)))
+}
+
 // move moves the active parameters and all states by at most size of themselves, each way in other
 // proportions. The proportions are such that sums of a few moves do not cancel.
 func (c *neighbour) move(way int, size float64) {
@@ -140,9 +146,7 @@ func (c *neighbour) move(way int, size float64) {
 	n := 0
 	part := func(x float64) float64 {
 		n++
-		f := float64(float64(n) * ways[way])
-		f -= math.Floor(f)
-		return x + float64(size*(0.5+float64(0.5*f)))*max(math.Abs(x), 1e-3)
+		return x + float64(size*fraction(n, way))*max(math.Abs(x), 1e-3)
 	}
 	c.p = append(c.p[:0], pt.p...)
 	for _, s := range c.model.Checked.Params {

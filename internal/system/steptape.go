@@ -211,7 +211,7 @@ func (m *stepMaker) time(node float64) tape.Value {
 }
 
 // sum returns base + h·Σ, as solvers.Terms has it, over the values of rows.
-func (m *stepMaker) sum(t solvers.Terms, h, base tape.Value, shape tape.Shape, row func(i int) tape.Value) tape.Value {
+func (m *stepMaker) sum(t solvers.Terms, h, base tape.Value, row func(i int) tape.Value) tape.Value {
 	if len(t.C) == 0 {
 		return base
 	}
@@ -227,7 +227,7 @@ func (m *stepMaker) stage(i int, y0 map[string]tape.Value, k []map[string]tape.V
 	y := map[string]tape.Value{}
 	for _, r := range m.rows {
 		if r.state != "" {
-			y[r.state] = m.sum(m.form.A[i], m.h, y0[r.name], r.shape, func(j int) tape.Value { return k[j][r.name] })
+			y[r.state] = m.sum(m.form.A[i], m.h, y0[r.name], func(j int) tape.Value { return k[j][r.name] })
 		}
 	}
 	return y
@@ -263,7 +263,7 @@ func (m *stepMaker) forward() *tape.Tape {
 		if r.state != "" {
 			base = y0[r.name]
 		}
-		return m.sum(m.form.B, m.h, base, r.shape, func(j int) tape.Value { return k[j][r.name] })
+		return m.sum(m.form.B, m.h, base, func(j int) tape.Value { return k[j][r.name] })
 	}
 	for i := m.from; i < m.form.Stages; i++ {
 		k = append(k, m.each(m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil)))
@@ -281,10 +281,10 @@ func (m *stepMaker) forward() *tape.Tape {
 		for _, r := range m.rows {
 			row := func(j int) tape.Value { return k[j][r.name] }
 			if p := m.form.Combined; len(p[0].C) > 0 {
-				e5 := m.sum(p[0], m.h, m.zero, r.shape, row)
-				errors[r.name] = m.combined(e5, m.sum(p[1], m.h, m.zero, r.shape, row))
+				e5 := m.sum(p[0], m.h, m.zero, row)
+				errors[r.name] = m.combined(e5, m.sum(p[1], m.h, m.zero, row))
 			} else {
-				errors[r.name] = m.sum(m.form.E, m.h, m.zero, r.shape, row)
+				errors[r.name] = m.sum(m.form.E, m.h, m.zero, row)
 			}
 			if !m.members || quadratures {
 				m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
@@ -353,7 +353,7 @@ func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
 			case p.Theta == 1:
 				y[r.state] = y1[r.name]
 			default:
-				y[r.state] = m.sum(p.Weights, m.h, y0[r.name], r.shape, func(j int) tape.Value { return k[j][r.name] })
+				y[r.state] = m.sum(p.Weights, m.h, y0[r.name], func(j int) tape.Value { return k[j][r.name] })
 			}
 		}
 		got[i] = m.at(guards, p.Theta, y, nil)
@@ -424,10 +424,10 @@ func (m *stepMaker) sampling(heights, slopes *tape.Tape) *tape.Tape {
 			case p.Theta == 1:
 				y[r.state] = y1[r.name]
 			default:
-				y[r.state] = m.sum(p.Weights, m.h, y0[r.name], r.shape, row)
+				y[r.state] = m.sum(p.Weights, m.h, y0[r.name], row)
 			}
 			if r.state != "" && read[tangent(r.state)] {
-				yd[tangent(r.state)] = m.sum(p.Drift, m.b.Scalar(1), m.b.Broadcast(m.zero, r.shape), r.shape, row)
+				yd[tangent(r.state)] = m.sum(p.Drift, m.b.Scalar(1), m.b.Broadcast(m.zero, r.shape), row)
 			}
 		}
 		y[time] = at
@@ -633,7 +633,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 	y0b := map[string]tape.Value{}
 	for _, r := range m.rows {
 		if r.state != "" {
-			y0b[r.name] = m.sum(total, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value {
+			y0b[r.name] = m.sum(total, m.b.Scalar(1), y1[r.name], func(j int) tape.Value {
 				return yb[j-1][r.name]
 			})
 			if sown != nil {
@@ -734,7 +734,7 @@ func (m *stepMaker) cotangentOf(at solvers.Terms, h, base tape.Value, r *stepRow
 		}
 		return m.b.Mul(h, m.b.Mul(m.b.Scalar(b), dq[r.name]))
 	}
-	return m.sum(at, h, base, r.shape, func(j int) tape.Value {
+	return m.sum(at, h, base, func(j int) tape.Value {
 		if j == 0 {
 			return y1[r.name]
 		}

@@ -73,7 +73,7 @@ func (m *movedMaker) moving(i int, td tape.Value, y0d map[string]tape.Value,
 	dots := map[string]tape.Value{tapec.Time.Name().Dot().String(): td}
 	for _, r := range m.rows {
 		if r.state != "" {
-			dots[tapec.Tangent.Of(r.state)] = m.sum(m.form.A[i], m.h, y0d[r.name], r.shape, func(j int) tape.Value {
+			dots[tapec.Tangent.Of(r.state)] = m.sum(m.form.A[i], m.h, y0d[r.name], func(j int) tape.Value {
 				return kd[j][r.name]
 			})
 		}
@@ -147,7 +147,7 @@ func (m *movedMaker) end(r *stepRow, y0d map[string]tape.Value, kd []map[string]
 	if r.state != "" {
 		base = y0d[r.name]
 	}
-	return m.sum(m.form.B, m.h, base, r.shape, func(j int) tape.Value { return kd[j][r.name] })
+	return m.sum(m.form.B, m.h, base, func(j int) tape.Value { return kd[j][r.name] })
 }
 
 // backwardTangent returns the tape of a step's transpose and of its tangent; second is those of the rates. Its inputs
@@ -215,7 +215,7 @@ func (m *movedMaker) backwardTangent(second *tape.Tape) *tape.Tape {
 	for _, v := range pairs {
 		for _, r := range m.rows {
 			if r.state != "" {
-				m.out(v, "y0."+r.name, m.sum(m.form.Sum, m.b.Scalar(1), y1[v][r.name], r.shape, func(j int) tape.Value {
+				m.out(v, "y0."+r.name, m.sum(m.form.Sum, m.b.Scalar(1), y1[v][r.name], func(j int) tape.Value {
 					return yb[v][j-1][r.name]
 				}))
 			}
@@ -238,7 +238,7 @@ func (m *movedMaker) over(i int, r *stepRow, y1, dq map[string]tape.Value, yb []
 		}
 		return m.b.Mul(m.b.Scalar(b), dq[r.name])
 	}
-	return m.sum(at, m.b.Scalar(1), m.zero, r.shape, func(j int) tape.Value {
+	return m.sum(at, m.b.Scalar(1), m.zero, func(j int) tape.Value {
 		if j == 0 {
 			return y1[r.name]
 		}

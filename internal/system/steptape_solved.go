@@ -228,7 +228,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 			if r.state != "" {
 				base = y0[r.name]
 			}
-			out[r.name] = m.sum(m.a.B, m.h, base, r.shape, func(j int) tape.Value { return k[j][r.name] })
+			out[r.name] = m.sum(m.a.B, m.h, base, func(j int) tape.Value { return k[j][r.name] })
 		}
 		return out
 	}
@@ -249,7 +249,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 		}
 		row := map[string]tape.Value{}
 		for _, r := range m.rows {
-			row[r.name] = m.sum(m.a.C[i], m.one, rates[m.a.Same[i]][r.name], r.shape, func(j int) tape.Value {
+			row[r.name] = m.sum(m.a.C[i], m.one, rates[m.a.Same[i]][r.name], func(j int) tape.Value {
 				return k[j][r.name]
 			})
 		}
@@ -273,7 +273,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 	}
 	errors := map[string]tape.Value{}
 	for _, r := range m.rows {
-		errors[r.name] = m.sum(m.a.E, m.h, m.zero, r.shape, func(j int) tape.Value { return k[j][r.name] })
+		errors[r.name] = m.sum(m.a.E, m.h, m.zero, func(j int) tape.Value { return k[j][r.name] })
 		if m.lanes == nil || m.states < m.all {
 			m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
 		}
@@ -459,14 +459,14 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 			if sown != nil {
 				base = sown.k[i][r.name]
 			}
-			x := m.sum(m.a.At[i], m.one, base, r.shape, func(j int) tape.Value {
+			x := m.sum(m.a.At[i], m.one, base, func(j int) tape.Value {
 				if j == 0 {
 					return y1[r.name]
 				}
 				return yb[j][r.name]
 			})
 			x = m.b.Mul(x, m.h)
-			row[r.name] = m.sum(m.a.Ct[i], m.one, x, r.shape, func(j int) tape.Value { return vb[j][r.name] })
+			row[r.name] = m.sum(m.a.Ct[i], m.one, x, func(j int) tape.Value { return vb[j][r.name] })
 		}
 		x := m.elements(row)
 		if m.states < m.all {
@@ -503,7 +503,7 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	y0b := map[string]tape.Value{}
 	for _, r := range m.rows {
 		if r.state != "" {
-			y0b[r.name] = m.sum(m.a.Sum, m.one, y1[r.name], r.shape, func(j int) tape.Value {
+			y0b[r.name] = m.sum(m.a.Sum, m.one, y1[r.name], func(j int) tape.Value {
 				return yb[j][r.name]
 			})
 			if sown != nil {
@@ -554,7 +554,7 @@ func (m *solvedMaker) tangents(push, curl *tape.Tape) *tape.Tape {
 		}
 		row := map[string]tape.Value{}
 		for _, r := range m.rows {
-			row[r.name] = m.sum(m.a.C[i], m.one, rates[same][r.name], r.shape, func(j int) tape.Value {
+			row[r.name] = m.sum(m.a.C[i], m.one, rates[same][r.name], func(j int) tape.Value {
 				return kd[j][r.name]
 			})
 		}

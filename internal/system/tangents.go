@@ -219,9 +219,7 @@ func (x *Tangents) fire(m *solvers.Mark) {
 		return
 	}
 	x.assigned = true
-	fired := make([]float64, m.Firing.Elem+1)
-	fired[m.Firing.Elem] = 1
-	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: x.kinks.point.p, vecFired: fired}
+	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: x.kinks.point.p, vecFired: firedAt(m)}
 	if x.time.empty() {
 		x.assign(body, &at, nil, nil)
 		return
