@@ -124,7 +124,7 @@ const noise = 0x1p-33
 // sizes returns the margins of all guards at some values, and what a little motion of all that they read does to them.
 func (k *Kinks) sizes(at *values) (here, moved []float64) {
 	here = k.margins(at)
-	k.nudge(k.guards, beside, false)
+	k.nudge(0, k.guards, beside, false)
 	for _, s := range k.states { // one near 0 has the rounding of how large it was
 		for i, most := range k.most[s.offset : s.offset+len(s.to)] {
 			s.to[i] += math.Copysign(float64(0.125*beside*most), s.to[i]-at[vecY][s.offset+i])

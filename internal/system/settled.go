@@ -28,7 +28,7 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 		k.model.load(c.Rates, kt.eval, &at)
 		kt.eval.Run()
 		k.model.load(c.Rates, kt.near, &at)
-		k.nudge(kt.near, beside, false)
+		k.nudge(0, kt.near, beside, false)
 		kt.near.Run()
 		for _, v := range kt.ops {
 			if kt.still[v] || kt.held[v] {

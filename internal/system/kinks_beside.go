@@ -1,0 +1,269 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// follow moves params and discretes at the start, and discretes through bodies: one that a body has set to a number
+// does not move any more. States move anyhow.
+func (k *Kinks) follow(m *solvers.Mark) {
+	for turn := range k.beside {
+		k.beside[turn].left = k.beside[turn].d
+	}
+	fires := m.Kind == solvers.MarkFire && k.model.Compiled.Affects[m.Firing.Event] != nil
+	if !k.held || !fires && m.Kind != solvers.MarkStart {
+		return
+	}
+	for turn := range turns {
+		b := &k.beside[turn]
+		for side, way := range [2]float64{beside, -beside} {
+			n := portionsOf(turn)
+			if m.Kind == solvers.MarkStart {
+				b.p[side] = k.params(way, &n)
+			}
+			t := []float64{m.T}
+			if !k.Fixed(m) {
+				t = move(t, way, &n)
+			}
+			if p, d := b.p[side], &b.d[side]; fires {
+				_, *d = k.fire(m, t, move(m.Ym, way, &n), *d, p)
+			} else {
+				*d = k.begin(t, p)
+				b.left[side] = *d
+			}
+		}
+	}
+}
+
+// params returns the params with those moved that derivatives are by.
+func (k *Kinks) params(way float64, n *portions) []float64 {
+	p := k.point.p
+	q := move(p, way, n)
+	for _, s := range k.model.Checked.Params {
+		if at := k.model.Param(s.Name); !k.active[s.Name] {
+			copy(q[at.Offset:at.Offset+at.Len], p[at.Offset:])
+		}
+	}
+	follow(k.point, q, func(i int, x float64) { q[i] = x })
+	return q
+}
+
+// begin returns the discretes at the start of a run.
+func (k *Kinks) begin(t, p []float64) []float64 {
+	start := k.model.Compiled.Start
+	d := make([]float64, k.model.layout.nD)
+	e := tape.NewEvaluator[float64](start)
+	k.model.load(start, e, &values{vecT: t, vecP: p})
+	e.Run()
+	for _, out := range start.Outputs {
+		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecD {
+			copy(d[at.offset:], e.Output(out.Name))
+		}
+	}
+	return d
+}
+
+// fire returns what the body of the event at a mark makes of states and discretes.
+func (k *Kinks) fire(m *solvers.Mark, t, y, d, p []float64) (yp, dp []float64) {
+	of := k.model.Compiled.Affects[m.Firing.Event]
+	e := k.bodies[m.Firing.Event]
+	if e == nil {
+		e = tape.NewEvaluator[float64](of)
+		k.bodies[m.Firing.Event] = e
+	}
+	k.model.load(of, e, &values{vecT: t, vecY: y, vecD: d, vecP: p, vecFired: firedAt(m)})
+	e.Run()
+	to := values{vecY: slices.Clone(y), vecD: slices.Clone(d)}
+	for _, out := range of.Outputs {
+		at := k.model.layout.part(tapec.MustName(out.Name))
+		copy(to[at.vec][at.offset:], e.Output(out.Name))
+	}
+	return to[vecY], to[vecD]
+}
+
+// through lists the kinks of the tape of o at some values, or those of params and discretes alone, that what o lets
+// through has: where two pieces of a smooth table meet, each has a kink and their sum has none.
+func (k *Kinks) through(o outlet, at *values, still bool) []Kink {
+	found, elems := k.bending(o, at, still)
+	return reaching(found, o.name, elems)
+}
+
+// bending lists the kinks of the tape of o at some values, or those of params and discretes alone, and the elements of
+// what o lets through that have one.
+func (k *Kinks) bending(o outlet, at *values, still bool) (found []Kink, elems []int) {
+	found = k.at(o.tape, at)
+	if still {
+		found = slices.DeleteFunc(found, func(k Kink) bool { return !k.Still && !k.Held })
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	for turn := range turns {
+		for _, i := range k.bentOn(turn, o, at, still) {
+			if !slices.Contains(elems, i) {
+				elems = append(elems, i)
+			}
+		}
+	}
+	return found, elems
+}
+
+// bentOn lists the elements of what o lets through that have a kink where inputs move in one of several directions.
+func (k *Kinks) bentOn(turn int, o outlet, at *values, still bool) (elems []int) {
+	kt := k.tapes[o.tape]
+	here := kt.eval.Output(o.name)
+	var bend [2][]float64    // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
+	var step [2][2][]float64 // f(x+d) - f(x), for either sign of d
+	for j := range bend {
+		bend[j] = make([]float64, len(here))
+		for side, way := range []float64{beside, -beside} {
+			k.model.load(o.tape, kt.near, at)
+			k.nudge(turn, kt.near, way/float64(1+j), still)
+			kt.near.Run()
+			step[side][j] = make([]float64, len(here))
+			for i, x := range kt.near.Output(o.name) {
+				step[side][j][i] = x - here[i]
+				bend[j][i] += x - here[i]
+			}
+		}
+	}
+	for i, x := range here {
+		// stays reports whether a difference does not vanish as d does: not like d to the power of -log2(ratio).
+		stays := func(d *[2][]float64, ratio float64) bool {
+			far, near := math.Abs(d[0][i]), math.Abs(d[1][i])
+			return far > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*far)
+		}
+		if o.in(i) && (stays(&bend, 0.375) || stays(&step[0], 0.875) || stays(&step[1], 0.875)) {
+			elems = append(elems, i)
+		}
+	}
+	return elems
+}
+
+// reaching leaves those of some kinks of a tape that some elements of an output depend on.
+func reaching(found []Kink, output string, elems []int) []Kink {
+	return slices.DeleteFunc(found, func(k Kink) bool {
+		reaches := false
+		k.reached(func(out tape.Output, i int) {
+			reaches = reaches || out.Name == output && slices.Contains(elems, i)
+		})
+		return !reaches
+	})
+}
+
+// bent reports whether an element of v lies at a kink, where t was evaluated at the given values. It must leave the
+// kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative. A root
+// must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is infinite,
+// and no number hides it, and x¹ is smooth.
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
+	kt := k.tapes[t]
+	kt.here = tape.Bends(kt.eval, v, k.rounded, kt.here[:0])
+	if !slices.Contains(kt.here, 0) {
+		return false
+	}
+	kt.beside(t)
+	op := t.Instr(v).Op
+	root, sides := op == tape.Sqrt || op == tape.Pow, 1
+	if root {
+		sides = 2
+	}
+	left := make([]int, len(kt.here)) // on how many sides an element leaves its kink
+	for _, way := range []float64{beside, -beside} {
+		var side [2][]float64
+		for j, d := range []float64{way, way / 2} {
+			k.model.load(t, kt.near, at)
+			k.nudge(0, kt.near, d, false)
+			kt.runBeside(v)
+			side[j] = tape.Bends(kt.near, v, k.rounded, nil)
+		}
+		for i, d := range kt.here {
+			far, near := side[0][i], side[1][i]
+			if d == 0 && (near > float64(0.4*far) && near < float64(0.6*far) || !root && (far != 0 || near != 0)) {
+				left[i]++
+			}
+		}
+	}
+	return slices.ContainsFunc(left, func(n int) bool { return n >= sides })
+}
+
+// beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
+const beside = 0x1p-14
+
+// nudge moves what a tape reads in one of several directions: params and discretes or, unless they alone are to move,
+// all but modes, data and what has fired.
+func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64, held bool) {
+	n, side := portionsOf(turn), 0
+	if d < 0 {
+		side = 1
+	}
+	if k.held { // params have moved by the first parts: what is equal to one must not move along with it
+		n.count = len(k.point.p)
+	}
+	for _, in := range e.Tape().Inputs {
+		name := tapec.MustName(in.Name)
+		x, at := e.Input(in.Name), k.model.layout.part(name).offset
+		// to moves x towards values beside those of the run.
+		to := func(moved []float64) {
+			for i, b := range moved[at : at+len(x)] {
+				x[i] += float64(math.Abs(d) / beside * (b - x[i]))
+			}
+		}
+		switch role := name.Role; {
+		case role == tapec.Param && k.held:
+			to(k.beside[turn].p[side])
+		case (role == tapec.Discrete || role == tapec.LeftDiscrete) && k.held:
+			b := &k.beside[turn]
+			if k.left || role == tapec.LeftDiscrete {
+				to(b.left[side])
+			} else {
+				to(b.d[side])
+			}
+		case role == tapec.DataRow || role == tapec.KeptMode:
+		case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
+			copy(x, move(x, d, &n))
+		}
+	}
+}
+
+// turns is in how many directions inputs are moved where one of them may miss what others find: max(a, 1) > p at
+// a = p = 1 holds on neither side of a line along which a moves faster than p.
+const turns = 3
+
+// portions count the numbers that have moved in a direction.
+type portions struct {
+	count int
+	turns float64 // of the sign, in a number
+}
+
+// portionsOf returns the beginning of a motion in one of several directions.
+func portionsOf(turn int) portions {
+	return portions{turns: [turns]float64{0, math.Sqrt2 - 1, math.SqrtE - 1}[turn]}
+}
+
+// move returns x with each number moved by a part of its size near d that differs from the others. n goes on from one
+// array to the next.
+func move(x []float64, d float64, n *portions) []float64 {
+	to := make([]float64, len(x))
+	for i, x := range x {
+		n.count++
+		size := math.Abs(x)
+		switch {
+		case size == 0:
+			size = 1
+		case math.IsInf(x, 0): // the time of what does not happen
+			size = 0
+		}
+		part := float64(math.Phi * float64(n.count)) // of its multiples, no two are equally far above whole numbers
+		by := float64(d * (0.5 + part - math.Floor(part)))
+		if turned := float64(n.turns * float64(n.count)); turned-math.Floor(turned) > 0.5 {
+			by = -by
+		}
+		to[i] = math.FMA(by, size, x)
+	}
+	return to
+}

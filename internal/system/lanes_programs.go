@@ -1,0 +1,484 @@
+package system
+
+import (
+	"slices"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/vm"
+)
+
+// laneSteady are the vectors that stay the same from step to step.
+var laneSteady = []vector{vecP, vecD, vecM, vecC, vecE}
+
+// Lanes returns what makes steps of the problem by form side by side. values is the kit of runs, and slopes that of
+// transposes, of as many objectives at once as it has lanes, or of tangents; nil for values alone. like is what makes
+// the steps of another member of the method, with which the result shares params and cotangents; nil for none. The
+// result is nil where there is no such thing, as for large models.
+func (p *Problem) Lanes(values, slopes *Kit, form *solvers.LaneForm, like *Lanes) *Lanes {
+	pull, push := slopes, slopes
+	if slopes != nil && slopes.pull == nil {
+		pull = nil
+	} else {
+		push = nil
+	}
+	rates := values.value.Get(tapec.PartRates)
+	size := p.Size()
+	switch {
+	case size.N > solvers.LaneStates,
+		!rates.covers(tapec.Primal, vecK, size.N+size.Q),
+		pull != nil && (pull.pull.Get(tapec.PartRates) == nil || pull.plan.record > 0 || pull.shared != nil),
+		push != nil && push.push.Get(tapec.PartRates) == nil:
+		return nil
+	}
+	if len(p.Peaks) > 0 {
+		form.Peaks, form.Inside = true, true
+	}
+	l := &Lanes{size: size, rows: solvers.NewLaneRows(form, size)}
+	l.rows.Timed = slices.ContainsFunc(rates.tape.Inputs, func(in tape.Input) bool {
+		return tapec.MustName(in.Name).Role == tapec.Time
+	})
+	for v, n := range map[vector]int{
+		vecP: values.layout.nP, vecD: values.layout.nD, vecM: values.layout.nM, vecC: values.layout.nC,
+		vecE: values.layout.nE,
+	} {
+		l.steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
+	}
+	if like != nil {
+		l.steady, l.sums, l.bars, l.ends, l.sown = like.steady, like.sums, like.bars, like.ends, like.sown
+		l.dots, l.steadyDots = like.dots, like.steadyDots
+	}
+	l.write = func(exchanges []float64) bool {
+		way := laneWay{exchanges: exchanges}
+		var tapes laneTapes
+		if form.Solved == nil {
+			tapes = l.explicit(values, pull, push, form)
+		} else {
+			tapes = l.solved(values, pull, push, form, exchanges)
+		}
+		var ok bool
+		if tapes.step == nil {
+			return false
+		}
+		if way.step, ok = l.compile(tapes.step, tapes.stepFind); !ok {
+			return false
+		}
+		if push != nil {
+			l.pushed(push)
+			if way.push, ok = l.compile(tapes.push, tapes.pushFind); !ok {
+				return false
+			}
+		}
+		if pull != nil {
+			if !l.summed(tapes.back, tapes.sums, pull.lanes) {
+				return false
+			}
+			if way.back, ok = l.compile(tapes.back, tapes.backFind); !ok {
+				return false
+			}
+			if tapes.ends != nil {
+				if way.ends, ok = l.compile(tapes.ends, tapes.endsFind); !ok {
+					return false
+				}
+			}
+			if tapes.seeded != nil {
+				if way.seeded, ok = l.compile(tapes.seeded, tapes.seededFind); !ok {
+					return false
+				}
+			}
+		}
+		l.ways = append(l.ways, way)
+		return true
+	}
+	var first []float64
+	if form.Solved != nil { // no exchanges
+		l.other = make([]float64, l.rows.Block())
+		for k := range form.Matrix.Analysis.Exchanges() {
+			first = append(first, float64(k))
+		}
+	}
+	if !l.write(first) || !l.extends(values, rates.tape, form) {
+		return nil
+	}
+	if guards := values.value.Get(tapec.PartGuards); guards != nil && form.Solved == nil && form.Rows == form.Stages {
+		l.guards(values, guards.tape, rates.tape, form)
+	}
+	if form.Peaks {
+		l.peaks(values, p.Peaks, rates.tape, form)
+	}
+	return l
+}
+
+// pushed makes room for what tangents read and write, unless there is.
+func (l *Lanes) pushed(push *Kit) {
+	if l.made != nil {
+		return
+	}
+	l.made = make([]float64, (1+l.size.N+l.size.Q)*solvers.LaneCount)
+	for range push.lanes - len(l.dots) { // none of those that are shared with the other member
+		var steady [numVectors][]float64
+		for v, n := range map[vector]int{
+			vecP: push.plan.width, vecD: push.layout.nD, vecC: push.layout.nC, vecE: push.layout.nE,
+		} {
+			steady[v] = make([]float64, max(n, 1)*solvers.LaneCount)
+		}
+		l.dots, l.steadyDots = append(l.dots, make([]float64, len(l.made))), append(l.steadyDots, steady)
+	}
+}
+
+// extends compiles what makes the rows of the dense output, if there are any, and reports whether it could.
+func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (ok bool) {
+	if l.rows.Extra == 0 {
+		return true
+	}
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	m.from = 0
+	t := m.extension()
+	if everyLane(t) {
+		l.extend, ok = l.compile(t, m.find(values.layout.find))
+	}
+	return ok
+}
+
+// guards compiles what reads the guards, if they differ from lane to lane. A block has its inputs in their order.
+func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.LaneForm) {
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	t := m.reading(guards)
+	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+		return
+	}
+	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
+		l.reads, l.read = c, make([]float64, m.made*solvers.LaneCount)
+	}
+}
+
+// peaks compiles what reads the samples of largest values, if all of it differs from lane to lane.
+func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.LaneForm) {
+	if len(form.Samples) == 0 {
+		return
+	}
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	m.block = &l.rows
+	tapes := [2]*tape.Tape{values.value.Get(tapec.PartPeaks).tape, values.slopesTape()}
+	t := m.sampling(tapes[0], tapes[1])
+	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+		return
+	}
+	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
+		l.sample, l.sampled = c, make([]float64, m.made*solvers.LaneCount)
+		heights := 0
+		for _, o := range tapes[0].Outputs {
+			heights += tapes[0].Shape(o.Value).Size()
+		}
+		each := (m.made - 3*heights) / len(form.Samples)
+		at := values.peaksAt(peaks)
+		for k := range at {
+			for i := range form.Samples {
+				for _, row := range at[k] {
+					if row >= 0 {
+						row += i * each
+					}
+					l.samplesAt = append(l.samplesAt, row)
+				}
+			}
+		}
+		for k := range 3 {
+			for _, row := range at[0] {
+				l.samplesAt = append(l.samplesAt, len(form.Samples)*each+k*heights+row)
+			}
+		}
+		l.samples = make([]float64, len(l.samplesAt)*solvers.LaneCount)
+	}
+}
+
+// laneTapes are the tapes of a step and of its transpose, and where their names lie. There are none where they would be
+// too large.
+type laneTapes struct {
+	step, back, push, ends, seeded                     *tape.Tape
+	stepFind, backFind, pushFind, endsFind, seededFind finder
+	sums                                               []string
+}
+
+// explicit returns the tapes of methods with explicit stages.
+func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t laneTapes) {
+	rates := values.value.Get(tapec.PartRates).tape
+	m := newMaker(values.layout, rates, form.Arithmetic, true)
+	if !form.FSAL {
+		m.from = 0
+	}
+	m.tol = form.Tolerance
+	step := m.forward()
+	if !everyLane(step) || !gains(step) {
+		return t
+	}
+	if push != nil {
+		d := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
+		t.push = d.tangents(&part{vecStep, l.rows.Mask, 1})
+		if !everyLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+			return t
+		}
+		t.pushFind = d.find(push.moved)
+	}
+	if pull != nil {
+		back := newMaker(pull.layout, rates, form.Arithmetic, true)
+		mask := part{vecStep, l.rows.Mask, 1}
+		back.mask = back.input("mask", nil, &mask)
+		if curl := pull.pull.Get(tapec.PartJacobian); curl != nil {
+			back.curl = curl.tape
+		}
+		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+		if !everyLane(t.back) {
+			return t
+		}
+		t.backFind = back.find(pull.layout.find)
+		l.placed(back.laned)
+		if form.Moves {
+			ends := newMaker(pull.layout, rates, form.Arithmetic, true)
+			ends.moving, ends.curl, ends.sown = true, back.curl, l.within(form)
+			t.ends, _ = ends.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+			t.endsFind = ends.find(pull.layout.find)
+		}
+		if form.Inside {
+			seeded := newMaker(pull.layout, rates, form.Arithmetic, true)
+			seeded.mask, seeded.curl, seeded.sown = seeded.input("mask", nil, &mask), back.curl, l.within(form)
+			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
+			t.seededFind = seeded.find(pull.layout.find)
+		}
+	}
+	t.step, t.stepFind = step, m.find(values.layout.find)
+	return t
+}
+
+// solved returns the tapes of methods that solve equations, with these exchanges of rows.
+func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchanges []float64) (t laneTapes) {
+	straight := form.Matrix.Analysis.Straight(exchanges)
+	rates, jacobian := values.value.Get(tapec.PartRates).tape, values.value.Get(tapec.PartJacobian)
+	if jacobian == nil {
+		return t
+	}
+	lanes := &solvedLanes{rows: &l.rows, number: len(l.ways) + 1, fixed: map[int]float64{}}
+	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+	m.tol = form.Tolerance
+	step, _ := m.forward()
+	if !everyLane(step) || !gains(step) {
+		return t
+	}
+	if push != nil {
+		d := newSolvedMaker(push.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+		curl := push.push.Get(tapec.PartJacobian)
+		if curl == nil {
+			curl = &program{}
+		}
+		t.push = d.tangents(push.push.Get(tapec.PartRates).tape, curl.tape)
+		if !everyLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+			return t
+		}
+		t.pushFind = d.find(push.moved)
+	}
+	if pull != nil {
+		curl := pull.pull.Get(tapec.PartJacobian)
+		if curl == nil {
+			curl = &program{}
+		}
+		back := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+		never := func(string) bool { return false }
+		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
+		if !everyLane(t.back) {
+			return t
+		}
+		t.backFind = back.find(pull.layout.find)
+		l.placed(back.laned)
+		if form.Inside {
+			seeded := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
+			seeded.sown = l.within(form)
+			t.seeded, _ = seeded.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
+			t.seededFind = seeded.find(pull.layout.find)
+		}
+	}
+	t.step, t.stepFind = step, m.find(values.layout.find)
+	return t
+}
+
+// placed says where the cotangents that are not those of every transpose begin: after the first rows of bars.
+func (l *Lanes) placed(rows int) {
+	if l.ends == 0 {
+		l.ends = rows * solvers.LaneCount
+		l.sown = l.ends + (1+len(l.rows.Nodes))*solvers.LaneCount
+	}
+}
+
+// within says where transposes have what was read within steps; nil if nothing is.
+func (l *Lanes) within(form *solvers.LaneForm) *sownRows {
+	if !form.Inside {
+		return nil
+	}
+	return &sownRows{&l.rows, l.sown / solvers.LaneCount}
+}
+
+// summed gives the accumulators of a transpose, for so many objectives, their rows, unless they have them. It reports
+// whether they are those that bars are shared with.
+func (l *Lanes) summed(t *tape.Tape, names []string, objectives int) bool {
+	if l.made != nil {
+		return true
+	}
+	at := l.size.N + l.size.Q + 1
+	var sums []laneSum
+	for _, name := range names {
+		v, _ := t.Output(tapec.Made.Called(name).As(tapec.Cotangent).String())
+		s := laneSum{name, at, t.Shape(v).Size()}
+		at += s.n
+		sums = append(sums, s)
+	}
+	l.made = make([]float64, (at-l.size.Q+1)*solvers.LaneCount)
+	l.lengths = make([]float64, objectives*solvers.LaneCount)
+	size := l.sown
+	if l.rows.Sown > 0 {
+		size += (3 + (1+l.rows.Sown)*l.size.N) * solvers.LaneCount
+	}
+	if l.bars != nil {
+		for k, bar := range l.bars { // those of the other member, too
+			l.bars[k] = append(bar, make([]float64, max(0, size-len(bar)))...)
+		}
+		return slices.Equal(l.sums, sums)
+	}
+	l.sums = sums
+	for range objectives {
+		bar := make([]float64, size)
+		l.bars = append(l.bars, bar)
+		for lane := range solvers.LaneCount {
+			l.unsow(bar, lane)
+		}
+	}
+	return true
+}
+
+// everyLane reports whether each output of t has a copy for each lane.
+func everyLane(t *tape.Tape) bool {
+	each := tape.PerLane(t)
+	return !slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return !each[o.Value] })
+}
+
+// gains reports whether steps by t are faster in lanes: whether it is no longer than laneWork, and takes no more than
+// two thirds of its time in loops.
+func gains(t *tape.Tape) bool {
+	elements, all, loops := 0, 0, 0
+	for i := range t.Instrs {
+		n := t.Instrs[i].Shape.Size()
+		work := n * vm.Weight(t.Instrs[i].Op)
+		elements, all = elements+n, all+work
+		if n > laneArray {
+			loops += work
+		}
+	}
+	return elements <= laneWork && 3*loops <= 2*all
+}
+
+// compile compiles t.
+func (l *Lanes) compile(t *tape.Tape, find finder) (c laneCall, ok bool) {
+	type link struct {
+		output, slope bool // it is a cotangent or a tangent
+		vec           vector
+	}
+	var links []link
+	put := func(name string, output bool) (at vm.Place, ok bool) {
+		n, p, err := place(name, find)
+		if err != nil {
+			return at, false
+		}
+		k := link{output, n.Variation != tapec.Primal, p.vec}
+		i := slices.Index(links, k)
+		if i < 0 {
+			i = len(links)
+			links = append(links, k)
+		}
+		return vm.Place{Vector: i, Offset: p.offset * solvers.LaneCount}, true
+	}
+	ins, outs := make([]vm.Place, len(t.Inputs)), make([]vm.Place, len(t.Outputs))
+	for i, in := range t.Inputs {
+		if ins[i], ok = put(in.Name, false); !ok {
+			return c, false
+		}
+	}
+	for i, out := range t.Outputs {
+		if outs[i], ok = put(out.Name, true); !ok {
+			return c, false
+		}
+	}
+	code, err := vm.Compile(t, vm.Options{Lanes: solvers.LaneCount, Inputs: ins, Outputs: outs})
+	if err != nil {
+		return c, false // steps one by one do as well
+	}
+	c = laneCall{machine: code.NewMachine(), in: -1, made: -1, bar: -1}
+	for v := range c.steady {
+		c.steady[v] = -1
+	}
+	for i, k := range links {
+		switch {
+		case k.vec == vecStep && !k.slope:
+			c.in = i
+		case k.vec == vecStep:
+			c.bar = i
+		case k.vec == vecMade && (!k.slope || l.dots != nil):
+			c.made = i
+		case k.vec == vecMade:
+			c.machine.SetVector(i, l.made)
+		case k.slope && l.steady[k.vec] != nil && !k.output:
+			c.steady[k.vec] = i
+		case l.steady[k.vec] != nil && !k.output:
+			c.machine.SetVector(i, l.steady[k.vec])
+		default:
+			return c, false
+		}
+	}
+	return c, true
+}
+
+// measured adds the norm of the error to the outputs of a step: that of solvers.Tolerance.Norm, in root mean square.
+// Where a scale is not finite, it is NaN.
+func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
+	var square [8]tape.Value
+	for i := range square {
+		square[i] = m.zero
+	}
+	n, most := 0, m.zero
+	for _, r := range m.rows {
+		if r.state == "" {
+			continue
+		}
+		for i := range r.len {
+			element := func(x tape.Value) tape.Value {
+				if len(r.shape) == 0 {
+					return x
+				}
+				return m.b.Element(m.b.Reshape(x, tape.Shape{r.len}), i)
+			}
+			y0, y1 := m.b.Op1(tape.Abs, element(began[r.name])), m.b.Op1(tape.Abs, element(ends[r.name]))
+			sc := m.b.Op3(tape.FMA, m.b.Scalar(m.tol.RelOf(n)), m.b.Op2(tape.Max, y0, y1), m.b.Scalar(m.tol.AbsOf(n)))
+			x := m.b.Div(m.b.Op1(tape.Abs, element(errors[r.name])), sc)
+			x = m.b.Add(x, m.b.Sub(sc, sc))
+			if square[n&7] == m.zero {
+				square[n&7] = m.b.Mul(x, x)
+			} else {
+				square[n&7] = m.b.Op3(tape.FMA, x, x, square[n&7])
+			}
+			most = m.b.Op2(tape.Max, most, x)
+			n++
+		}
+	}
+	add, s := m.b.Add, square
+	tree := add(add(add(s[0], s[4]), add(s[2], s[6])), add(add(s[1], s[5]), add(s[3], s[7])))
+	norm := m.b.Op1(tape.Sqrt, m.b.Div(tree, m.b.Scalar(float64(n))))
+	if limit := m.tol.Most; limit > 0 && float64(n) >= limit*limit { // with fewer states it is no more than the mean
+		norm = m.b.Op2(tape.Max, norm, m.b.Div(most, m.b.Scalar(limit)))
+	}
+	m.output(tapec.Primal, "norm", norm, 1, nil)
+}
+
+// combined returns the estimate of a pair of sums, as Tableau.E3 says: |e5|·(|e5|/√(e5² + 0.01 e3²)), in ratios.
+func (m *stepMaker) combined(e5, e3 tape.Value) tape.Value {
+	size := m.b.Op1(tape.Abs, e5)
+	ratio := m.b.Div(m.b.Op1(tape.Abs, e3), size)
+	root := m.b.Op1(tape.Sqrt, m.b.Op3(tape.FMA, m.b.Mul(m.b.Scalar(0.01), ratio), ratio, m.b.Scalar(1)))
+	return m.b.Select(e5, m.b.Div(size, root), e5)
+}
