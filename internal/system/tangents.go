@@ -408,7 +408,7 @@ func (x *Tangents) byName(n tapec.Name) set {
 	}
 	w := &Worker{model: x.kinks.model, problem: x.kinks.problem}
 	s := newSet(x.columns)
-	for i, moves := range w.Reads([]tapec.Name{n}, x.variables, x.columns) {
+	for i, moves := range w.moversOf([]tapec.Name{n}, x.variables, x.columns) {
 		if moves {
 			s.add(i)
 		}

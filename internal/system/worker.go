@@ -9,9 +9,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Worker is a model at work in one goroutine. It is the System of package solvers with its tangents
-// and cotangents, and the Objectives of package sens. It owns machines and accumulators; the
-// parameters are shared.
+// Worker is a model at work in one goroutine. It is the System of package solvers with its tangents and cotangents, and
+// the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
 type Worker struct {
 	problem *Problem
 	model   *Model
@@ -144,22 +143,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		}
 	}
 	if k.pull != nil || k.push != nil {
-		for _, v := range []*frameVectors{&w.bar, &w.dot} {
-			v.c = make([]float64, l.nC*lanes)
-			v.d = make([]float64, l.nD*lanes)
-			v.e = make([]float64, l.nE*lanes)
-			v.times = make([]float64, instants*lanes)
-		}
-		w.dot.p = make([]float64, k.plan.width*lanes)
-		w.dot.sides = make([]float64, k.nSides*lanes)
-		w.in[tapec.Primal][vecSides] = w.dot.sides
-		w.book = newLedger(k.plan, lanes)
-		w.out[tapec.Cotangent][vecP], w.out[tapec.Cotangent][vecC] = w.book.sums, w.bar.c
-		w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecE] = w.bar.d, w.bar.e
-		w.in[tapec.Cotangent][vecC], w.in[tapec.Cotangent][vecE] = w.bar.c, w.bar.e
-		w.in[tapec.Tangent][vecP], w.in[tapec.Tangent][vecC] = w.dot.p, w.dot.c
-		w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecE] = w.dot.d, w.dot.e
-		w.out[tapec.Tangent][vecC], w.out[tapec.Tangent][vecE] = w.dot.c, w.dot.e
+		w.bindDerivatives()
 	}
 	w.slopes = k.slopes.call()
 	if k.shared != nil {
@@ -182,6 +166,27 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		w.peakSignals = newSignals(m.programs.peakSignals, m.layout, peakLeeway)
 	}
 	return w
+}
+
+// bindDerivatives makes the tangents and cotangents that outlive a call, and binds them.
+func (w *Worker) bindDerivatives() {
+	k, l, lanes := w.kit, w.kit.layout, w.lanes
+	for _, v := range []*frameVectors{&w.bar, &w.dot} {
+		v.c = make([]float64, l.nC*lanes)
+		v.d = make([]float64, l.nD*lanes)
+		v.e = make([]float64, l.nE*lanes)
+		v.times = make([]float64, len(w.instantTimes)*lanes)
+	}
+	w.dot.p = make([]float64, k.plan.width*lanes)
+	w.dot.sides = make([]float64, k.nSides*lanes)
+	w.in[tapec.Primal][vecSides] = w.dot.sides
+	w.book = newLedger(k.plan, lanes)
+	w.out[tapec.Cotangent][vecP], w.out[tapec.Cotangent][vecC] = w.book.sums, w.bar.c
+	w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecE] = w.bar.d, w.bar.e
+	w.in[tapec.Cotangent][vecC], w.in[tapec.Cotangent][vecE] = w.bar.c, w.bar.e
+	w.in[tapec.Tangent][vecP], w.in[tapec.Tangent][vecC] = w.dot.p, w.dot.c
+	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecE] = w.dot.d, w.dot.e
+	w.out[tapec.Tangent][vecC], w.out[tapec.Tangent][vecE] = w.dot.c, w.dot.e
 }
 
 // keep notes a call that is to be told of new parameters.
