@@ -217,11 +217,12 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 
 // Values implements sens.ComplexObjectives.
 func (w *ComplexWorker) Values(functionals, psi []complex128) {
-	if w.parts.Get(tapec.PartObjective) == nil {
+	c := w.parts.Get(tapec.PartObjective)
+	if c == nil {
 		return
 	}
 	w.vec[vecF] = functionals
-	w.run(w.parts.Get(tapec.PartObjective), &w.vec)
+	w.run(c, &w.vec)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.vec[vecPsi][row]
 	}

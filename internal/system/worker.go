@@ -276,8 +276,8 @@ func (w *Worker) Begin(rows [][]float64) {
 
 // Leave implements solvers.CotangentSystem.
 func (w *Worker) Leave(db []float64) {
-	if w.pull.Get(tapec.PartSegmentWork) != nil {
-		w.pull.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
+	if c := w.pull.Get(tapec.PartSegmentWork); c != nil {
+		c.run(&w.in, &w.out)
 	}
 	clear(w.bar.e)
 	for i, x := range w.bar.d {
@@ -289,8 +289,8 @@ func (w *Worker) Leave(db []float64) {
 // Finish implements solvers.CotangentSystem.
 func (w *Worker) Finish() {
 	w.pullInstants()
-	if w.pull.Get(tapec.PartRunWork) != nil {
-		w.pull.Get(tapec.PartRunWork).run(&w.in, &w.out)
+	if c := w.pull.Get(tapec.PartRunWork); c != nil {
+		c.run(&w.in, &w.out)
 	}
 	w.book.finish()
 	for j, x := range w.later {

@@ -74,7 +74,8 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // GuardPush implements solvers.TangentSystem.
 func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
-	if w.push.Get(tapec.PartGuards) == nil {
+	c := w.push.Get(tapec.PartGuards)
+	if c == nil {
 		clear(rd)
 		return
 	}
@@ -82,14 +83,15 @@ func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 	w.in[tapec.Primal][vecY] = y
 	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
 	w.out[tapec.Tangent][vecRho] = w.one[:len(w.rho)*w.lanes]
-	w.push.Get(tapec.PartGuards).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 	copy(rd, w.one[i*w.lanes:(i+1)*w.lanes])
 	clear(w.one)
 }
 
 // GuardPull implements solvers.CotangentSystem.
 func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
-	if w.pull.Get(tapec.PartGuards) == nil {
+	c := w.pull.Get(tapec.PartGuards)
+	if c == nil {
 		return
 	}
 	w.t[0] = t
@@ -98,7 +100,7 @@ func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 	w.in[tapec.Primal][vecY] = y
 	w.in[tapec.Cotangent][vecRho] = seeds
 	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
-	w.pull.Get(tapec.PartGuards).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 	clear(seeds)
 }
 
@@ -139,13 +141,14 @@ func (w *Worker) InstantTimes(d, times []float64) {
 
 // InstantPush implements solvers.TangentSystem.
 func (w *Worker) InstantPush(i int, td []float64) {
-	if w.push.Get(tapec.PartInstants) == nil {
+	c := w.push.Get(tapec.PartInstants)
+	if c == nil {
 		clear(td)
 		return
 	}
 	n := len(w.model.Compiled.InstantList) * w.lanes
 	w.out[tapec.Tangent][vecTimes] = w.one[:n]
-	w.push.Get(tapec.PartInstants).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
 	clear(w.one)
 }
@@ -162,9 +165,9 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 }
 
 func (w *Worker) pullInstants() {
-	if w.pull.Get(tapec.PartInstants) != nil {
+	if c := w.pull.Get(tapec.PartInstants); c != nil {
 		w.in[tapec.Cotangent][vecTimes] = w.bar.times
-		w.pull.Get(tapec.PartInstants).run(&w.in, &w.out)
+		c.run(&w.in, &w.out)
 	}
 	clear(w.bar.times)
 }

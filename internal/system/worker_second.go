@@ -137,8 +137,8 @@ func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt
 
 // InstantPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
-	if w.second.Get(tapec.PartInstants) != nil {
-		w.seeded(w.second.Get(tapec.PartInstants), vecTimes, w.times, i, wt)
+	if c := w.second.Get(tapec.PartInstants); c != nil {
+		w.seeded(c, vecTimes, w.times, i, wt)
 	}
 }
 
@@ -178,7 +178,8 @@ func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 
 // StartPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
-	if w.second.Get(tapec.PartStart) == nil {
+	c := w.second.Get(tapec.PartStart)
+	if c == nil {
 		return
 	}
 	if w.someCut { // parameters do not reach these
@@ -195,7 +196,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	w.seeds(vecY, yb)
 	w.seeds(vecD, db)
 	w.pulls(vecT, tb)
-	w.second.Get(tapec.PartStart).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 }
 
 // Finish implements solvers.SecondSystem.
@@ -204,7 +205,8 @@ func (w *SecondWorker) Finish(pb solvers.Dual) { pb.Copy(w.p) }
 // ValuesPullPush implements sens.SecondObjectives.
 func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	fb.Clear()
-	if w.second.Get(tapec.PartObjective) == nil {
+	c := w.second.Get(tapec.PartObjective)
+	if c == nil {
 		return
 	}
 	w.functionals.Copy(f)
@@ -218,7 +220,7 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	w.pulls(vecF, fb)
 	one := solvers.NewDual(1, w.lanes)
 	one.X[0] = 1
-	w.seeded(w.second.Get(tapec.PartObjective), vecPsi, w.psi, w.problem.Rows[o], one)
+	w.seeded(c, vecPsi, w.psi, w.problem.Rows[o], one)
 }
 
 // ObservePullPush implements sens.SecondObjectives.

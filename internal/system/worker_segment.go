@@ -30,13 +30,14 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 func (w *Worker) StartPush(t0 float64, td, yd, dd []float64) {
 	clear(yd)
 	clear(dd)
-	if w.push.Get(tapec.PartStart) == nil {
+	c := w.push.Get(tapec.PartStart)
+	if c == nil {
 		return
 	}
 	w.t[0] = t0
 	w.in[tapec.Tangent][vecT] = td
 	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = yd, dd
-	w.push.Get(tapec.PartStart).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 	for i, cut := range w.problem.Point.cut {
 		if cut {
 			clear(yd[i*w.lanes : (i+1)*w.lanes])
@@ -46,7 +47,8 @@ func (w *Worker) StartPush(t0 float64, td, yd, dd []float64) {
 
 // StartPull implements solvers.CotangentSystem.
 func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
-	if w.pull.Get(tapec.PartStart) == nil {
+	c := w.pull.Get(tapec.PartStart)
+	if c == nil {
 		return
 	}
 	for i, cut := range w.problem.Point.cut {
@@ -58,7 +60,7 @@ func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
 	w.t[0] = t0
 	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = yb, db
 	w.out[tapec.Cotangent][vecT] = tb
-	w.pull.Get(tapec.PartStart).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 }
 
 // Enter implements solvers.System.
@@ -72,17 +74,17 @@ func (w *Worker) Enter(d, m []float64) {
 	if w.clock != nil && w.clock.searcher != nil {
 		w.clock.searcher.reset()
 	}
-	if w.value.Get(tapec.PartSegmentWork) != nil {
-		w.value.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
+	if c := w.value.Get(tapec.PartSegmentWork); c != nil {
+		c.run(&w.in, &w.out)
 	}
 }
 
 // EnterPush implements solvers.TangentSystem.
 func (w *Worker) EnterPush(dd []float64) {
 	copy(w.dot.d, dd)
-	if w.push.Get(tapec.PartSegmentWork) != nil {
+	if c := w.push.Get(tapec.PartSegmentWork); c != nil {
 		clear(w.dot.e)
-		w.push.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
+		c.run(&w.in, &w.out)
 	}
 }
 

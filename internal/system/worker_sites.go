@@ -212,12 +212,13 @@ func selected(f *tapec.Functional, j int) int {
 
 // Values implements sens.Objectives.
 func (w *Worker) Values(functionals, psi []float64) {
-	if w.value.Get(tapec.PartObjective) == nil {
+	c := w.value.Get(tapec.PartObjective)
+	if c == nil {
 		return
 	}
 	w.in[tapec.Primal][vecF] = functionals
 	w.out[tapec.Primal][vecPsi] = w.psi
-	w.value.Get(tapec.PartObjective).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.psi[row]
 	}
@@ -226,7 +227,8 @@ func (w *Worker) Values(functionals, psi []float64) {
 // ValuesPull implements sens.CotangentObjectives.
 func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	clear(fb)
-	if w.pull.Get(tapec.PartObjective) == nil {
+	c := w.pull.Get(tapec.PartObjective)
+	if c == nil {
 		return
 	}
 	seeds := w.psi
@@ -243,7 +245,7 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	w.in[tapec.Primal][vecF] = w.functional[:len(functionals)]
 	w.in[tapec.Cotangent][vecPsi] = seeds
 	w.out[tapec.Cotangent][vecF] = fb
-	w.pull.Get(tapec.PartObjective).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 }
 
 // ObservePull implements sens.CotangentObjectives.
@@ -337,14 +339,15 @@ func (w *Worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 // ValuesPush implements sens.TangentObjectives.
 func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
 	clear(psid)
-	if w.push.Get(tapec.PartObjective) == nil {
+	c := w.push.Get(tapec.PartObjective)
+	if c == nil {
 		return
 	}
 	w.in[tapec.Primal][vecF] = functionals
 	w.in[tapec.Tangent][vecF] = fd
 	clear(w.psi) // rows without a derivative are not written
 	w.out[tapec.Tangent][vecPsi] = w.psi
-	w.push.Get(tapec.PartObjective).run(&w.in, &w.out)
+	c.run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
 	}
