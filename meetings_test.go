@@ -141,6 +141,62 @@ y' = -y
 event dose at 1 { x += A }
 event turn when t >= tau, delay = lag { x = y }
 objective J = at_event(dose, pre(x))`, map[string][]string{"J": {"tau"}}},
+		{"an event that the other puts off", `
+time t from 0 to 3
+param T1 = 1, A = 1
+discrete n = 1
+state x = 1, y = 1
+x' = -x
+y' = -y
+event counts at T1 { n += 1 }
+event dose at n { x += A }
+objective J = final(x)
+objective K = final(y)`, map[string][]string{"J": {"T1"}}},
+		{"a periodic event that the other puts off", `
+time t from 0 to 2.5
+param T1 = 1, A = 1
+discrete n = 1
+state x = 1
+x' = -x
+event counts at T1 { n += 1 }
+event dose every 1 from n count 2 { x += A }
+objective J = final(x)`, map[string][]string{"J": {"T1"}}},
+		{"an event that the other keeps from happening", `
+time t from 0 to 2
+param T1 = 1, A = 1
+state x = 0, y = 1
+x' = 1
+y' = -y
+event low at T1 { x = 0 }
+event reads when x >= 1 once { y += A }
+objective J = final(y)`, map[string][]string{"J": {"T1"}}},
+		{"a condition of a discrete that nothing sets, and another one of time", `
+time t from 0 to 2
+param T2 = 1, tau = 1
+discrete n = T2
+state x = 0
+x' = floor(t/tau)
+event reads when t > n { x = 2*x }
+objective J = at_event(reads, pre(x))`, map[string][]string{"J": {"T2", "tau"}}},
+		{"a condition of a discrete that moves from the start on, and is counted up", `
+time t from 0 to 2.5
+param T2 = 1, A = 1
+discrete n = T2
+state x = 1, y = 1
+x' = -x
+y' = -y
+event counts at 1 { n += 1 }
+event dose when t >= n { x += A }
+objective J = final(x)
+objective K = final(y)`, map[string][]string{"J": {"T2"}}},
+		{"two discretes that move, each by itself", `
+time t from 0 to 2
+param T1 = 1, T2 = 1.5, b = 1
+discrete n = T2
+state x = 1
+x' = if t > n then b else 0
+event counts when t >= T1, delay = 0.5 { n += 1 }
+objective J = final(x)`, map[string][]string{"J": {"T1", "T2"}}},
 		{"in an experiment", `
 param T1 = 1.2, T2 = 1, A = 1` + three + `
 data D { time = [1.5, 2.5]  v = [1, 2] }

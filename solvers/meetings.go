@@ -1,6 +1,9 @@
 package solvers
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // mostMeetings limits how many meetings of a run are noted, and mostParties how many parties to a meeting are told from
 // each other.
@@ -170,14 +173,39 @@ func (s *Solver) arrange() {
 	s.nextParty()
 }
 
-// nextParty has the next party come, now that what the one before set off is over.
+// nextParty has the next party come, now that what the one before set off is over. What a body has put off to another
+// time, or has kept from happening, does not come with it.
 func (s *Solver) nextParty() {
-	n := 0
-	for n < len(s.later) && s.later[n].party == s.later[0].party {
-		n++
+	tol := s.eventTol(s.t, 0)
+	for len(s.later) > 0 && len(s.wave) == 0 {
+		n := 0
+		for n < len(s.later) && s.later[n].party == s.later[0].party {
+			n++
+		}
+		for i := range s.later[:n] {
+			if m := &s.later[i]; !s.jumped || !s.putOff(m, tol) {
+				s.wave = append(s.wave, *m)
+			}
+		}
+		s.later = slices.Delete(s.later, 0, n)
+		if s.jumped {
+			s.due(s.t + tol)
+		}
 	}
-	s.wave = append(s.wave, s.later[:n]...)
-	s.later = slices.Delete(s.later, 0, n)
+}
+
+// putOff reports whether m, which was to come now, does not after what has happened: its time has been set anew, or its
+// condition does not hold and is not at its root any more. It is then one of those that are still to come.
+func (s *Solver) putOff(m *member, tol float64) bool {
+	switch {
+	case m.instant >= 0:
+		return s.sched.takeBack(m.instant, s.t-tol)
+	case m.kind == MarkFire:
+		i := m.guard
+		holds := s.fires(i, &s.arms[i], s.rho[i], s.truth[i]) && s.passes(i, s.truth[i])
+		return !holds && !(math.Abs(s.rho[i]) <= m.scale)
+	}
+	return false
 }
 
 // comes reports whether guard i is that of a party that is still to come.

@@ -291,14 +291,9 @@ func newMiniature(w *Worker, j *solvers.Junction, changing []bool) *miniature {
 
 // wandering lists the discretes that move with what derivatives are taken by.
 func (w *Worker) wandering() (list []int) {
-	c := w.model.Compiled
 	for _, s := range w.model.Checked.Discretes {
-		name := tapec.Discrete.Called(s.Name)
-		moves := w.setMoving(s, nil) || slices.ContainsFunc(inputsOf(c.Start, name, -1), func(n tapec.Name) bool {
-			_, active := w.problem.plan.columns[n.Of]
-			return n.Role == tapec.Param && active
-		})
-		at := w.model.layout.part(name)
+		moves := w.setMoving(s, nil) || w.beginsMoving(s)
+		at := w.model.layout.part(tapec.Discrete.Called(s.Name))
 		for i := at.offset; moves && i < at.offset+at.len; i++ {
 			list = append(list, i)
 		}

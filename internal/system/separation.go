@@ -94,7 +94,7 @@ func (x *separation) find() {
 			return x - z, float64(1e-12 * max(math.Abs(x), math.Abs(z)))
 		}
 	case a.Guard >= 0 && b.Guard >= 0:
-		if ratio, ok := x.parallel(a.Guard, b.Guard); ok {
+		if ratio, ok := x.parallel(a.Guard, b.Guard); ok && x.settled(direct[0]) && x.settled(direct[1]) {
 			x.apart = func() (float64, float64) {
 				u, v := x.guard(a.Guard, x.t), float64(ratio*x.guard(b.Guard, x.t))
 				return u - v, float64(1e-6 * (math.Abs(u) + math.Abs(v)))
@@ -103,11 +103,18 @@ func (x *separation) find() {
 	}
 	for _, list := range direct {
 		for _, n := range list { // what moves the state moves both alike
-			if x.apart == nil || n.Role == tapec.Param {
+			if x.apart == nil || n.Role == tapec.Param || n.Role == tapec.Discrete {
 				x.follow(n)
 			}
 		}
 	}
+}
+
+// settled reports whether no body sets the discretes among some names.
+func (x *separation) settled(names []tapec.Name) bool {
+	return !slices.ContainsFunc(names, func(n tapec.Name) bool {
+		return n.Role == tapec.Discrete && x.model.assigns(n.Of)
+	})
 }
 
 func (x *separation) single(c solvers.Cause) bool { return x.Instants()[c.Instant].Period < 0 }
@@ -187,6 +194,7 @@ func (x *separation) mark(v Variable, to []bool) {
 		x.p = append(x.p[:0], pt.p...)
 		x.p[at.Offset+k] += by
 		follow(pt, x.p, func(i int, z float64) { x.p[i] = z })
+		x.settle()
 	}
 	for k := range to {
 		if to[k] {

@@ -12,7 +12,7 @@ import (
 
 // Apart implements solvers.Separator. It looks where the two causes come about at other values of the
 // variables, and of the states and discretes, which depend on them. What reads a discrete that a body sets to something
-// that moves is apart from what reads none.
+// that moves is apart from what does not read it.
 func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
 		return false
@@ -20,28 +20,35 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if a.Guard < 0 {
 		a, b = b, a
 	}
+	if !slices.Equal(w.moving(a), w.moving(b)) {
+		return true
+	}
 	c := &neighbour{Worker: w, t: t, y: y, d: d}
 	switch {
 	case a.Guard < 0:
-		if w.wanders(a.Instant) != w.wanders(b.Instant) {
-			return true
-		}
 		c.move(0, 1e-3)
 		times := c.times()
 		x, z := c.timeOf(times, a), c.timeOf(times, b)
 		return math.Abs(x-z) > float64(1e-9*max(math.Abs(x), math.Abs(z), math.Abs(times[1]-times[0])))
 	case b.Guard < 0:
-		return w.strays(a.Guard) != w.wanders(b.Instant) || c.leaves(a.Guard, b)
+		return c.leaves(a.Guard, b)
 	}
-	return w.strays(a.Guard) != w.strays(b.Guard) || c.parts(a.Guard, b.Guard)
+	return c.parts(a.Guard, b.Guard)
 }
 
-// strays reports whether guard i reads a discrete that a body sets to something that moves.
-func (w *Worker) strays(i int) bool {
-	reads := w.model.guardInputs(i)
-	return slices.ContainsFunc(w.model.Checked.Discretes, func(s *typecheck.Symbol) bool {
-		return slices.Contains(reads, tapec.Discrete.Called(s.Name)) && w.setMoving(s, nil)
-	})
+// moving lists, in the order of the model, the discretes that a cause reads and that bodies set to something that
+// moves. They are not moved below.
+func (w *Worker) moving(c solvers.Cause) (list []*typecheck.Symbol) {
+	if len(w.model.Checked.Discretes) == 0 {
+		return nil
+	}
+	reads := w.model.causeInputs(c)
+	for _, s := range w.model.Checked.Discretes {
+		if slices.Contains(reads, tapec.Discrete.Called(s.Name)) && w.setMoving(s, nil) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // Timed reports whether a cause comes at a time, or when a condition changes that reads nothing but time, params, and
@@ -64,21 +71,6 @@ func (m *Model) assigns(discrete string) bool {
 	return slices.ContainsFunc(m.Checked.Events, func(e *typecheck.Event) bool {
 		return slices.ContainsFunc(e.Body, func(a *typecheck.Assign) bool { return a.Target.Name == discrete })
 	})
-}
-
-// wanders reports whether the time of instant i moves with discretes that bodies set, which are not moved below: it is
-// an execution whose trigger or delay depends on anything, or an event at a time that a body sets.
-func (w *Worker) wanders(i int) bool {
-	in := &w.model.Compiled.InstantList[i]
-	events := w.model.Checked.Events
-	if in.Kind != tapec.Fire && in.Kind != tapec.Every {
-		return false
-	}
-	if !in.Pending {
-		return slices.ContainsFunc(events[in.Event].At(), func(e typecheck.Expr) bool { return w.set(e, nil) })
-	}
-	of := slices.IndexFunc(events, func(e *typecheck.Event) bool { return e.Execution == events[in.Event] })
-	return w.moves(events[of], nil) || typecheck.Depends(events[of].Body[0].Value)&^typecheck.UsesTime != 0
 }
 
 // moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
@@ -109,9 +101,10 @@ func (w *Worker) set(x typecheck.Expr, seen []*typecheck.Symbol) bool {
 	return found
 }
 
-// setMoving reports whether a body sets a discrete to something that moves.
+// setMoving reports whether a body sets a discrete to something that moves, or sets one that moves from the start on.
 func (w *Worker) setMoving(s *typecheck.Symbol, seen []*typecheck.Symbol) (found bool) {
 	within := append(seen, s)
+	found = w.beginsMoving(s) && w.model.assigns(s.Name)
 	for _, e := range w.model.Checked.Events {
 		for _, a := range e.Body {
 			uses := typecheck.Depends(a.Value)
@@ -120,6 +113,15 @@ func (w *Worker) setMoving(s *typecheck.Symbol, seen []*typecheck.Symbol) (found
 		}
 	}
 	return found
+}
+
+// beginsMoving reports whether what a discrete begins with depends on what derivatives are taken by.
+func (w *Worker) beginsMoving(s *typecheck.Symbol) bool {
+	from := inputsOf(w.model.Compiled.Start, tapec.Discrete.Called(s.Name), -1)
+	return slices.ContainsFunc(from, func(n tapec.Name) bool {
+		_, active := w.problem.plan.columns[n.Of]
+		return n.Role == tapec.Param && active
+	})
 }
 
 // neighbour evaluates times and conditions of a model at parameters and states next to those of a run.
