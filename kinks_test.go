@@ -58,6 +58,34 @@ objective L = final(c)
 	}
 }
 
+// TestKinksLeftAtOnce has runs that begin at a kink, or are set to one, and leave it. Derivatives are those of where they
+// go, also by stages at the kink itself.
+func TestKinksLeftAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want map[string]float64 // derivatives
+	}{
+		{"x' = -1\ny' = max(x, max(x, b))", map[string]float64{"b": 2, "q": 0}},
+		{"x' = 1\ny' = max(b, max(b, x))", map[string]float64{"b": 0, "q": 2}},
+		{"x' = -1\ny' = abs(x - b)", map[string]float64{"b": 2, "q": -2}},
+		{"x' = -2*t\ny' = abs(x - b)", map[string]float64{"b": 2, "q": -2}},
+		{"state w = 0\nx' = w\nw' = 1\ny' = abs(x - b)", map[string]float64{"b": -2, "q": 2}},
+		{"x' = 0.1\ny' = abs(x - b)\nevent e at 1 { x = b }", map[string]float64{"b": -1, "q": 1}},
+	} {
+		for _, method := range []string{"dopri5", "vern7", "rodas5p"} {
+			s := largest(t, "time t from 0 to 2\nparam b = 1, q = 1\nstate x = q, y = 0\n"+c.text+
+				"\nobjective J = final(y)", "solver.method", method, "solver.rtol", "1e-8")
+			for _, v := range s.Variables {
+				if want, ok := c.want[v.Name]; ok && !v.Initial {
+					if d := s.Derivative(0, v)[0]; !(math.Abs(d-want) <= 3e-6) {
+						t.Errorf("%s: %s: derivative by %s is %.9g, want %v", c.text, method, v.Name, d, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestKinksBesideAbs reads other functions than abs where they have a kink, and where they seem to have one.
 func TestKinksBesideAbs(t *testing.T) {
 	for text, want := range map[string]bool{

@@ -21,6 +21,9 @@ func (s *Solver) first() error {
 			s.ctl.Reset(s.info)
 		}
 	}
+	if s.restart && s.anyKink {
+		s.offKinks()
+	}
 	s.restart = false
 	if s.opts.Fixed > 0 {
 		s.h = s.opts.Fixed
@@ -57,6 +60,46 @@ func (s *Solver) evaluate() {
 	s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
 	s.stats.Evals++
 	s.fresh = true
+}
+
+// offKinks has the next step end soon where the run stands at a kink that it leaves, as max(x, y) does from x = y. A
+// stage at the kink has the derivatives of one of its sides, which need not be that to which the run goes. So that stage
+// is one of a step that counts little.
+func (s *Solver) offKinks() {
+	stands := func(i int) bool {
+		g := &s.guards[i]
+		return g.Kink && !g.Clock && math.Abs(s.rho[i]) <= float64(kinkBand*s.reach[i])
+	}
+	some := false
+	for i := range s.guards {
+		some = some || stands(i)
+	}
+	if !some {
+		return
+	}
+	n, far := s.size.N, float64(0x1p-20*s.span)
+	f, then := s.trial.K[:n], s.work[n:]
+	// behind moves the state on by h, to the second order, and reads the guards there.
+	behind := func(h float64, rho []float64) {
+		for i, y := range s.y {
+			s.yi[i] = math.FMA(h, f[i]+float64(0.5*h/far*(then[i]-f[i])), y)
+		}
+		s.sys.GuardValues(s.t+h, s.yi, rho, s.truthP)
+	}
+	copy(then, f)
+	behind(far, s.rhoP)
+	s.sys.Eval(s.t+far, s.yi, then)
+	s.stats.Evals++
+	for _, h := range []float64{0x1p-10 * far, far} { // those that go to the first order, and to the second one
+		behind(0.5*h, s.rhoP)
+		behind(h, s.mid.rho)
+		for i, rho := range s.mid.rho {
+			if stands(i) && sign(rho) != sign(s.rho[i]) && math.Abs(rho) > float64(1.5*math.Abs(s.rhoP[i])) {
+				s.cut = max(h, s.least())
+				return
+			}
+		}
+	}
 }
 
 // newStep returns a step with room for the present member of the method.
