@@ -65,6 +65,10 @@ objective V = final(v)
 		"state z = 0\nz' = u\ny' = if z > th then 1 else 0\nevent s at 2 { z = th }": "u",
 		// An event that stops it leaves it as far from its threshold as rounding does.
 		"state w = 1.7\ndiscrete s = 3\nw' = u - s\nevent e when w <= 0 { s = 0 }\ny' = if w > 0 then 1 else 2": "u",
+		// It matters only as it leaves.
+		"state z = 0, w = th\nz' = 0\nw' = z\ny' = if w > r then z else 2*z\nevent s at 1 { z = 1 }":   "r th initial(z)",
+		"state z = 0, w = th\nz' = 0\nw' = z\ny' = if w > r then z*w else z*r\nevent s at 1 { z = 1 }": "",
+		"state w = th\nw' = x - w\ny' = if w > r then 1 else 2\nevent s at 0 { x = 0.5*x }":            "r th",
 		// It comes to its threshold, and stays.
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v*(if z < th then 1 else 2)":       "",
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v\nevent e when z > th { y += 1 }": "",

@@ -36,6 +36,7 @@ type Kinks struct {
 	// stuck are the guards whose margin has come to 0 by itself, or was set to 0, and has rested there since; true for
 	// those of events that have done so since the start.
 	stuck map[int]bool
+	rests map[int]bool // guards of modes that rest at their thresholds behind the last mark
 	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
 	// as they move with what derivatives are taken by; those of other discretes are theirs. It is empty where no
 	// operation depends on params and discretes alone.
@@ -102,6 +103,7 @@ type Kink struct {
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
 	waits          bool    // it is that of an event, which did not hold at the start
+	leaves         bool    // Rests: it has rested up to the mark, and does no more
 	left           bool    // Set: it was there before, and the body has left it there
 	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known

@@ -26,7 +26,8 @@ func (m *Model) readsUnknowns(i int) bool {
 		})
 }
 
-// resting lists the conditions at whose thresholds the run is at a mark, and a little later along the field.
+// resting lists the conditions at whose thresholds the run is at a mark, and a little later along the field; and those
+// of modes that have been there until now, and are not there later.
 func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	c := k.model.Compiled
 	if k.guards == nil {
@@ -34,7 +35,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	at := values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p}
 	if m.Kind == solvers.MarkStart {
-		k.stuck = map[int]bool{}
+		k.stuck, k.rests = map[int]bool{}, map[int]bool{}
 		_, k.size = k.sizes(&at)
 	}
 	// small tells which margins are near 0 beside what they were at first, as those of any that rests are.
@@ -51,8 +52,10 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	}
 	if !small(k.peek(&at)) {
 		clear(k.stuck)
+		clear(k.rests)
 		return nil
 	}
+	met := slices.Clone(k.small)
 	if k.rates == nil {
 		k.rates = tape.NewEvaluator[float64](c.Rates)
 	}
@@ -62,7 +65,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	later := values{
 		vecT: {m.T + eps}, vecY: k.along(m.Yp, k.rates, eps), vecD: m.Dp, vecM: m.Mp, vecP: k.point.p,
 	}
-	if !small(k.peek(&later)) {
+	if !small(k.peek(&later)) && len(k.rests) == 0 {
 		clear(k.stuck)
 		return nil
 	}
@@ -86,8 +89,18 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	same := map[kind]int{} // what else is found at a place and moves alike
 	for i, g := range c.GuardList {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
+			if k.rests[i] && met[i] && math.Abs(here[i]) <= float64(noise*near[i]) && !(m.Guard >= 0 && k.alike(m, i)) {
+				found = append(found, Kink{
+					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, stuck: k.stuck[i], margins: []int{i}, guard: -1,
+					at: at,
+				})
+			}
 			delete(k.stuck, i)
+			delete(k.rests, i)
 			continue
+		}
+		if g.Event < 0 {
+			k.rests[i] = true
 		}
 		waits, carried := k.stuck[i]
 		stuck := carried
@@ -213,6 +226,11 @@ func (x *Tangents) fork(at *values) {
 	if !x.exact || len(open) == 0 {
 		return
 	}
+	x.forkOf(open, at)
+}
+
+// forkOf is fork for some conditions.
+func (x *Tangents) forkOf(open []*Kink, at *values) {
 	here, guards := x.slopesIn(at), x.guardsIn(at)
 	for _, k := range open {
 		for _, n := range k.Into.names {
@@ -228,6 +246,36 @@ func (x *Tangents) fork(at *values) {
 			}
 		}
 	}
+}
+
+// weighLeaving finds what moves a condition off its threshold that has rested there up to the last mark: on one side it
+// is met at another time than that of the mark, where rates may differ. While it rested they need not have.
+func (x *Tangents) weighLeaving(k *Kink) {
+	i := k.margins[0]
+	k.Into.condition(x.kinks.model, i)
+	if !x.exact {
+		return
+	}
+	if k.forks = !x.kinks.onlyFlows(&k.Into); !k.forks {
+		x.forkOf([]*Kink{k}, &k.at)
+	}
+	if !k.forks {
+		return
+	}
+	if by := x.offBy[i]; by != nil {
+		k.Moves.join(by)
+	}
+	if k.stuck || x.yLeft == nil {
+		return
+	}
+	was, dWas, time := x.yWas, x.dWas, x.time
+	x.yWas, x.dWas, x.time = x.yLeft, x.dLeft, nil
+	slopes := map[int]float64{}
+	x.push(x.kinks.model.Compiled.Guards, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		slopes[seed] = imag(e.Output(tapec.Margins.Name().String())[i]) / tangentStep
+	}, nil)
+	x.columnsOf(slopes, k.Moves)
+	x.yWas, x.dWas, x.time = was, dWas, time
 }
 
 // guardsIn returns the margins of all guards at some values, and then their truths.

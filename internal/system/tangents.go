@@ -52,8 +52,12 @@ type Tangents struct {
 	movedBeside, slopesBeside []set
 	passed                    []point // the states of the run there, where they are of use
 
-	steady *Worker  // pushes tangents through steady states; nil until it is asked for
-	rested []values // how the steady state of the last mark moves, by columns; nil if that is not known
+	steady *Worker // pushes tangents through steady states; nil until it is asked for
+	// Conditions of modes that rest: what moves them off their thresholds, by guards, and what had moved states and
+	// discretes before the last mark where any rested there.
+	offBy        map[int]set
+	yLeft, dLeft []set
+	rested       []values // how the steady state of the last mark moves, by columns; nil if that is not known
 }
 
 // mostTangentWork is how many elements of values are computed to follow tangents: some tens of milliseconds of work.
@@ -68,7 +72,7 @@ func (k *Kinks) Tangents(variables []Variable, columns int) *Tangents {
 	k.known = true
 	x := &Tangents{
 		kinks: k, variables: variables, columns: columns, all: newSet(columns), exact: true,
-		evals: map[*tape.Tape]*tape.Evaluator[complex128]{}, named: map[tapec.Name]set{},
+		evals: map[*tape.Tape]*tape.Evaluator[complex128]{}, named: map[tapec.Name]set{}, offBy: map[int]set{},
 	}
 	for i := range columns {
 		x.all.add(i)
@@ -136,6 +140,10 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 		x.cause, x.last, x.added = x.time, m.T, nil
 	}
 	x.dNow, x.mNow = slices.Clone(m.Dp), slices.Clone(m.Mp)
+	x.yLeft, x.dLeft = nil, nil
+	if x.exact && slices.ContainsFunc(x.rest, func(k *Kink) bool { return k.Rests }) {
+		x.yLeft, x.dLeft = cloneSets(x.y), cloneSets(x.d)
+	}
 	x.rest, x.choose, x.rested = x.rest[:0], x.choose[:0], nil
 	if !x.exact {
 		return
@@ -735,4 +743,15 @@ func (x *Tangents) End() {
 		}
 	}
 	x.stray(waits)
+	for _, k := range x.rest {
+		if !k.Rests {
+			continue
+		}
+		for _, i := range k.margins {
+			if x.offBy[i] == nil || k.stuck && !k.carried {
+				x.offBy[i] = newSet(x.columns)
+			}
+			x.offBy[i].join(k.Moves)
+		}
+	}
 }

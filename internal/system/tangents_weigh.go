@@ -48,6 +48,9 @@ func (x *Tangents) weigh(k *Kink) {
 	case k.Corner:
 		k.Smooth = false
 		x.weighCorner(k)
+	case k.leaves:
+		k.Smooth = false
+		x.weighLeaving(k)
 	case k.Rests:
 		k.Smooth = false
 		for _, i := range k.margins {
