@@ -317,7 +317,7 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	case solvers.MarkSite:
 		found := k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
 		if m.T == k.last { // the piece begins here
-			found = append(found, append(k.stay(m, span), k.resting(m, span)...)...)
+			found = slices.Concat(found, k.stay(m, span), k.resting(m, span), k.modes(m))
 		}
 		return found
 	case solvers.MarkFinal:
@@ -389,7 +389,9 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 				return len(k.through(outlet{t, out.Name, func(int) bool { return true }}, &at, true)) > 0
 			})
 		}
-		if !bends(m.T, m.Yp) && !bends(later.T, later.Yp) {
+		// Nor need it be more than what the motion itself makes of it, as with u*max(p, 1) from u = 0 on.
+		far := float64(0x1p-6 * span)
+		if !bends(m.T, m.Yp) && !bends(later.T, later.Yp) && !bends(m.T+far, k.along(m.Yp, k.tapes[t].eval, far)) {
 			found = slices.DeleteFunc(found, alone)
 		}
 	}
