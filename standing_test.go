@@ -51,10 +51,14 @@ objective V = final(v)
 		"y' = v\nevent e when x > th { y += 1 }\nevent d at 2 { x += 1 }": "u r th initial(x)", // which makes it come
 		"state h = 0, w = 1\nh' = w\nw' = -0.1*w\ny' = if h < 2 then 1 else 2\nevent b when h >= 2 { w = 0 }": "",
 		// It begins there, and falls back.
-		"y' = v\nstate z = th\nz' = r - z\nevent e when z > th { y += 1 }":       "r th",
-		"y' = v\nstate z = th\nz' = k*(v - v)\nevent e when z > th { y += 1 }":   "",
-		"y' = v\nstate z = 2*th - 1\nz' = r - z\nevent e when z > th { y += 1 }": "r",
-		"y' = v\nstate z = th\nz' = th - z\nevent e when z > th { y += 1 }":      "",
+		"y' = v\nstate z = th\nz' = r - z\nevent e when z > th { y += 1 }":                                  "r th",
+		"y' = v\nstate z = th\nz' = k*(v - v)\nevent e when z > th { y += 1 }":                              "",
+		"y' = v\nstate z = 2*th - 1\nz' = r - z\nevent e when z > th { y += 1 }":                            "r th",
+		"y' = v\nstate z = 2*th - 1\nz' = 0.1*(r - z)\nevent e when z > th { y += 1 }":                      "r", // it would come too late
+		"y' = v\nstate z = th\nz' = r - z\nevent e when z > th { y += 1 }\nevent o at [0, 1] { v = v + 1 }": "r th",
+		"y' = v\nstate z = u\nz' = -z\nevent e when u > 2*z { y += 1 }":                                     "u",
+		"y' = v\nstate z = u\nz' = -z\nevent e when u > 99*z { y += 1 }":                                    "",
+		"y' = v\nstate z = th\nz' = th - z\nevent e when z > th { y += 1 }":                                 "",
 		// What moves it by its square.
 		"state z = th\nz' = u^2/(k^2 + u^2)\ny' = if z > th then 1 else 0": "u",
 		"state z = 0\nz' = -z\ny' = if z^2 > D then 1 else 0":              "D initial(z)",

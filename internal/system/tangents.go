@@ -57,7 +57,10 @@ type Tangents struct {
 	// discretes before the last mark where any rested there.
 	offBy        map[int]set
 	yLeft, dLeft []set
-	rested       []values // how the steady state of the last mark moves, by columns; nil if that is not known
+	waiting      map[int]*waiting // by columns; nil before any condition of an event waits
+	strayed      int              // work that was done for these
+	yStart       []float64        // where the run begins
+	rested       []values         // how the steady state of the last mark moves, by columns; nil if that is not known
 }
 
 // mostTangentWork is how many elements of values are computed to follow tangents: some tens of milliseconds of work.
@@ -152,9 +155,13 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 	x.yHad, x.dHad = cloneSets(x.y), cloneSets(x.d)
 	switch m.Kind {
 	case solvers.MarkStart:
+		x.yStart = slices.Clone(m.Yp)
 		x.begin(m)
 	case solvers.MarkFire:
 		x.fire(m)
+	}
+	if len(x.waiting) > 0 {
+		x.jump(m)
 	}
 	var right []float64
 	if m.Kind != solvers.MarkStart && !x.time.empty() {
@@ -502,11 +509,17 @@ func (x *Tangents) eachMoved(
 
 // spend counts a run of t, and reports whether there may be one.
 func (x *Tangents) spend(t *tape.Tape) bool {
-	for v := range t.Values() {
-		x.work += 4 + t.Shape(tape.Value(v)).Size()
-	}
+	x.work += costOf(t)
 	x.exact = x.exact && x.work <= mostTangentWork
 	return x.exact
+}
+
+// costOf returns the work of a run of t.
+func costOf(t *tape.Tape) (n int) {
+	for v := range t.Values() {
+		n += 4 + t.Shape(tape.Value(v)).Size()
+	}
+	return n
 }
 
 // load returns an evaluator of t at some values, and what is at its kinks there.
@@ -720,29 +733,25 @@ func (x *Tangents) End() {
 		}
 		return by
 	}
-	waits := make([]set, len(x.rest)) // what moves conditions of events that do not come
 	for i, k := range x.rest {
 		k.Moves.join(curved[i])
 		switch {
 		case !k.stuck:
 		case x.waitsFromStart(k):
-			waits[i] = behind(k, x.moved[i], x.slopes)
+			moves := behind(k, x.moved[i], x.slopes)
 			by := behind(k, x.movedBeside[i], x.slopesBeside)
-			by.drop(waits[i])
+			by.drop(moves)
 			k.Moves.join(by) // by its square
 			for column := range x.columns {
-				if x.time.has(column) && waits[i].has(column) {
+				if x.time.has(column) && moves.has(column) {
 					k.Moves.add(column)
 				}
 			}
-			y = cloneSets(begun)
-			grow(x.slopes)
-			seeds(x.moved[i], func(by set) { waits[i].join(by) })
 		default:
 			k.Moves.join(behind(k, x.movedBeside[i], x.slopesBeside))
 		}
 	}
-	x.stray(waits)
+	x.stray()
 	for _, k := range x.rest {
 		if !k.Rests {
 			continue

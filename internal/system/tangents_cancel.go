@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -28,7 +29,7 @@ func (x *Tangents) waitsFromStart(k *Kink) bool { return k.Rests && k.waits && x
 
 // note keeps a state for cancel and stray.
 func (x *Tangents) note(t float64, y []float64) {
-	if x.exact && slices.ContainsFunc(x.rest, func(k *Kink) bool { return x.fromStart(k) || x.waitsFromStart(k) }) {
+	if x.exact && slices.ContainsFunc(x.rest, func(k *Kink) bool { return x.fromStart(k) || k.Rests && k.waits }) {
 		x.passed = append(x.passed, point{t, slices.Clone(y)})
 	}
 }
@@ -56,7 +57,7 @@ func (x *Tangents) cancel() {
 			}
 		}
 		if len(some) > 0 {
-			x.pass(column, some, left, left)
+			x.pass(column, some, left)
 		}
 	}
 	for i, k := range x.rest {
@@ -66,31 +67,161 @@ func (x *Tangents) cancel() {
 	}
 }
 
-// stray adds those of some columns, by kinks, that leave the conditions of events at their thresholds at the start, and
-// take them off later, as p does where x begins at x0 and falls back to p, of x > x0.
-func (x *Tangents) stray(by []set) {
-	first, later := newSets(len(x.rest), x.columns), newSets(len(x.rest), x.columns)
-	for column := range x.columns {
-		var some []int // of the kinks
-		for i, k := range x.rest {
-			if x.waitsFromStart(k) && by[i].has(column) && !x.time.has(column) {
-				some = append(some, i)
-			}
-		}
-		if len(some) > 0 {
-			x.pass(column, some, first, later)
+// waiting is how the run moves by a column, and on which side that takes conditions of events at the start, by guards.
+// The sign is 0 where it does not.
+type waiting struct {
+	dir  values
+	side map[int]int8
+}
+
+// mostStrayWork is how many elements of values are computed to follow such motions.
+const mostStrayWork = 500_000
+
+// stray adds those columns that take the conditions of events, at their thresholds since the start, to another side than
+// at the start: as p does where x begins at x0 and falls back to p, of x > x0. What holds at the start is no event, but
+// what holds later is.
+func (x *Tangents) stray() {
+	var some []*Kink
+	for _, k := range x.rest {
+		if k.Rests && k.waits {
+			some = append(some, k)
 		}
 	}
-	for i, k := range x.rest {
-		if later[i].drop(first[i]); x.exact {
-			k.Moves.join(later[i])
+	if len(some) == 0 || !x.exact {
+		return
+	}
+	if x.first && x.waiting == nil {
+		x.waiting = map[int]*waiting{}
+		for column := range x.columns {
+			if x.time.has(column) {
+				continue
+			}
+			if dir, ok := x.atStart(column); ok {
+				x.waiting[column] = &waiting{dir, map[int]int8{}}
+			}
+		}
+	}
+	for column := range x.columns { // in their order, for the sake of the limit
+		w := x.waiting[column]
+		if w == nil {
+			continue
+		}
+		at := values{vecT: {x.mark.T}, vecY: x.yStart, vecD: x.dNow, vecM: x.mNow, vecP: x.kinks.point.p}
+		sides := x.sides(&at, &w.dir, x.aimed)
+		for _, k := range some {
+			for _, i := range k.margins {
+				if _, known := w.side[i]; !known && x.first && sides != nil {
+					w.side[i] = sides[i]
+				}
+			}
+		}
+		x.followed(column, w, some)
+	}
+}
+
+// followed goes along the piece behind the last mark with the motion by a column, in steps of the midpoint rule, and
+// notes which of some kinks change sides.
+func (x *Tangents) followed(column int, w *waiting, some []*Kink) {
+	const parts = 4 // between two points
+	for n, p := range x.passed {
+		at := values{vecT: {p.t}, vecY: p.y, vecD: x.dNow, vecM: x.mNow, vecP: x.kinks.point.p}
+		if n > 0 {
+			was := x.passed[n-1]
+			h := (p.t - was.t) / parts
+			between := func(part float64) *values {
+				to := at
+				to[vecT], to[vecY] = []float64{was.t + float64(part*(p.t-was.t))}, make([]float64, len(p.y))
+				for i, y := range was.y {
+					to[vecY][i] = y + float64(part*(p.y[i]-y))
+				}
+				return &to
+			}
+			for k := range parts {
+				mid := x.moveOn(between(float64(k)/parts), &w.dir, &w.dir, 0.5*h)
+				mid = x.moveOn(between((float64(k)+0.5)/parts), &mid, &w.dir, h)
+				w.dir = mid
+			}
+		}
+		sides := x.sides(&at, &w.dir, x.aimed)
+		if sides == nil {
+			clear(x.waiting)
+			return
+		}
+		for _, k := range some {
+			for _, i := range k.margins {
+				if first, known := w.side[i]; known && sides[i] != 0 && sides[i] != first {
+					k.Moves.add(column)
+				}
+			}
 		}
 	}
 }
 
-// pass goes along the run with the tangent by a column, and notes which of some kinks leave their thresholds: at the
-// start, and later.
-func (x *Tangents) pass(column int, some []int, first, later []set) {
+// moveOn returns the motion from on by h, by the slopes of the rates along dir.
+func (x *Tangents) moveOn(at, dir, from *values, h float64) values {
+	c, l := x.kinks.model.Compiled, x.kinks.model.layout
+	to := *from
+	to[vecY] = slices.Clone(from[vecY])
+	rates := x.aimed(c.Rates, at, dir)
+	for _, out := range c.Rates.Outputs {
+		part := l.part(tapec.MustName(out.Name))
+		if rates == nil || part.vec != vecK {
+			continue
+		}
+		for i, z := range rates.Value(out.Value) {
+			if n := part.offset + i; n < l.nY {
+				to[vecY][n] = math.FMA(h, imag(z)/tangentStep, to[vecY][n])
+			}
+		}
+	}
+	return to
+}
+
+// jump has the motions of waiting conditions go through the body of a mark's event. Those end at which the time moves.
+func (x *Tangents) jump(m *solvers.Mark) {
+	c, l := x.kinks.model.Compiled, x.kinks.model.layout
+	for column := range x.columns {
+		w := x.waiting[column]
+		if w == nil {
+			continue
+		}
+		if x.time.has(column) {
+			delete(x.waiting, column)
+			continue
+		}
+		if m.Kind != solvers.MarkFire || c.Affects[m.Firing.Event] == nil {
+			continue
+		}
+		body := c.Affects[m.Firing.Event]
+		fired := make([]float64, m.Firing.Elem+1)
+		fired[m.Firing.Elem] = 1
+		at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: x.kinks.point.p, vecFired: fired}
+		e := x.aimed(body, &at, &w.dir)
+		if e == nil || x.kinks.model.settles(m.Firing.Event) {
+			delete(x.waiting, column)
+			continue
+		}
+		to := w.dir
+		to[vecY], to[vecD] = slices.Clone(w.dir[vecY]), slices.Clone(w.dir[vecD])
+		for _, out := range body.Outputs {
+			if part := l.part(tapec.MustName(out.Name)); part.vec == vecY || part.vec == vecD {
+				copyImag(to[part.vec][part.offset:], e.Value(out.Value))
+			}
+		}
+		w.dir = to
+	}
+}
+
+// aimed is along within the limit of stray.
+func (x *Tangents) aimed(t *tape.Tape, at, dir *values) *tape.Evaluator[complex128] {
+	if x.strayed += costOf(t); x.strayed > mostStrayWork {
+		return nil
+	}
+	return x.directed(t, at, dir)
+}
+
+// pass goes along the run with the tangent by a column, and notes which of some kinks leave their thresholds.
+func (x *Tangents) pass(column int, some []int, left []set) {
 	c, l, pt := x.kinks.model.Compiled, x.kinks.model.layout, x.kinks.point
 	dir, ok := x.atStart(column)
 	if !ok {
@@ -98,10 +229,6 @@ func (x *Tangents) pass(column int, some []int, first, later []set) {
 	}
 	for n, p := range x.passed {
 		at := values{vecT: {p.t}, vecY: p.y, vecD: x.dNow, vecM: x.mNow, vecP: pt.p}
-		left := later
-		if n == 0 {
-			left = first
-		}
 		x.leaves(&at, &dir, column, some, left)
 		rates := x.along(c.Rates, &at, &dir)
 		if rates == nil {
@@ -117,7 +244,7 @@ func (x *Tangents) pass(column int, some []int, first, later []set) {
 				}
 			}
 		}
-		x.leaves(&at, &dir, column, some, later)
+		x.leaves(&at, &dir, column, some, left)
 	}
 }
 
@@ -154,14 +281,32 @@ func (x *Tangents) atStart(column int) (dir values, ok bool) {
 
 // leaves notes which kinks leave their thresholds in a direction at some values.
 func (x *Tangents) leaves(at, dir *values, column int, some []int, left []set) {
+	sides := x.sides(at, dir, x.along)
+	if sides == nil {
+		return
+	}
+	for _, i := range some {
+		for _, m := range x.rest[i].margins {
+			if sides[m] != 0 {
+				left[i].add(column)
+			}
+		}
+	}
+}
+
+// sides tells to which side the margins of all guards move in a direction at some values; 0 for neither. It returns nil
+// if there is no room for more work.
+func (x *Tangents) sides(at, dir *values,
+	along func(t *tape.Tape, at, dir *values) *tape.Evaluator[complex128],
+) []int8 {
 	margins := x.kinks.model.Compiled.Guards
 	var sum, size []float64
 	for _, vec := range []vector{vecY, vecP, vecD} {
 		var part values
 		part[vec] = dir[vec]
-		e := x.along(margins, at, &part)
+		e := along(margins, at, &part)
 		if e == nil {
-			return
+			return nil
 		}
 		for i, z := range e.Output(tapec.Margins.Name().String()) {
 			if i == len(sum) {
@@ -171,13 +316,16 @@ func (x *Tangents) leaves(at, dir *values, column int, some []int, left []set) {
 			sum[i], size[i] = sum[i]+by, size[i]+math.Abs(by)
 		}
 	}
-	for _, i := range some {
-		for _, m := range x.rest[i].margins {
-			if math.Abs(sum[m]) > float64(1e-10*size[m]) {
-				left[i].add(column)
-			}
+	to := make([]int8, len(sum))
+	for i, by := range sum {
+		switch {
+		case by > float64(1e-10*size[i]):
+			to[i] = 1
+		case by < float64(-1e-10*size[i]):
+			to[i] = -1
 		}
 	}
+	return to
 }
 
 // along runs t at some values with a tangent in a direction; nil if there is no room for more work.
@@ -185,6 +333,10 @@ func (x *Tangents) along(t *tape.Tape, at, dir *values) *tape.Evaluator[complex1
 	if !x.spend(t) {
 		return nil
 	}
+	return x.directed(t, at, dir)
+}
+
+func (x *Tangents) directed(t *tape.Tape, at, dir *values) *tape.Evaluator[complex128] {
 	e, bent := x.load(t, at)
 	if e == nil {
 		return nil
