@@ -1,6 +1,7 @@
 package odes_test
 
 import (
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -197,6 +198,22 @@ state x = 1
 x' = if t > n then b else 0
 event counts when t >= T1, delay = 0.5 { n += 1 }
 objective J = final(x)`, map[string][]string{"J": {"T1", "T2"}}},
+		{"a condition at its threshold at the start, which an event there turns to it", `
+time t from 0 to 2
+param p = 1, A = 1
+state x = 0, y = 1
+x' = 0
+y' = x - y
+event lifts at 0 { x = 2*A }
+event falls when y > p once { y = 0 }
+objective J = final(y)
+objective K = final(x)`, map[string][]string{"J": {"p"}}},
+		{"a condition that time takes off its threshold at the start, whichever way it goes", `
+time t from 0 to 2
+param q = 1, A = 1
+state x = 1
+x' = -A*x
+objective J = max_over(if q > exp(-t^2) then 0.5 else 1)`, map[string][]string{"J": {"q"}}},
 		{"in an experiment", `
 param T1 = 1.2, T2 = 1, A = 1` + three + `
 data D { time = [1.5, 2.5]  v = [1, 2] }
@@ -221,6 +238,29 @@ objective J = nll()`, map[string][]string{"J": {"T2"}}},
 					d := s.Derivative(i, x)
 					t.Errorf("%s: derivative of %s by %s, %v, is %v, not %v", c.name, v.Name, x, d, got, want)
 				}
+			}
+		}
+	}
+}
+
+// TestModesThatEventsPrevent has a mode that is about to change when an event lifts its state again. By what moves one of
+// the two to the other side of the other, the mode changes for a while.
+func TestModesThatEventsPrevent(t *testing.T) {
+	const text = `
+time t from 0 to 1
+param T1 = 0.5, c = 0.5, b = 2
+state y = 1
+y' = -y
+event dose at T1 { y += 3 }
+objective J = integral(if y < c then b else 1)`
+	for _, z := range []struct {
+		c    string
+		want odes.Trust
+	}{{"0.6065306597126334", odes.Loose}, {"0.606", odes.Sound}} {
+		s := largest(t, strings.Replace(text, "c = 0.5", "c = "+z.c, 1))
+		for _, v := range s.Variables {
+			if got := s.Trust(0, v); (v.Name == "T1" || v.Name == "c") && got != z.want {
+				t.Errorf("c = %s: derivative by %s is %v, not %v", z.c, v.Name, got, z.want)
 			}
 		}
 	}

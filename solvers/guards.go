@@ -32,6 +32,7 @@ type guardState struct {
 	truth []bool // at the present time
 	// rhoWas has the values of guards before a jump.
 	rhoWas []float64
+	edges  []int // guards that stood at their thresholds at the start, of which nobody was warned
 
 	samples  []*sample // of the trial step, by length; the last is its end
 	low      []float64 // [guards] the range of the values at the start and the nodes of the trial step
@@ -130,7 +131,7 @@ func (s *Solver) arm() error {
 	clear(s.reach)
 	s.anyRest = false
 	if s.warns() {
-		s.edge()
+		s.edge(false)
 	}
 	return nil
 }

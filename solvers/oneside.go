@@ -268,13 +268,17 @@ func (s *Solver) aside(way float64, to, x []float64, n *float64) []float64 {
 }
 
 // edge warns of guards that stand on their threshold at the start and move with what derivatives are taken by. On one
-// side an event fires that does not fire on the other, or the run begins in another mode.
-func (s *Solver) edge() {
+// side an event fires that does not fire on the other, or the run begins in another mode. Behind the events of the start
+// it asks anew of those that stood there before: they may leave for the other side then.
+func (s *Solver) edge(behind bool) {
 	sep, ok := s.sys.(Separator)
-	if !ok || !(s.span > 0) {
+	if !ok || !(s.span > 0) || behind && len(s.edges) == 0 {
 		return
 	}
-	s.atStart()
+	if !behind {
+		s.edges = s.edges[:0]
+		s.atStart()
+	}
 	f := s.trial.K[:s.size.N+s.size.Q] // not in use yet
 	s.sys.Eval(s.t, s.y, f)
 	eps := float64(0x1p-20 * s.span)
@@ -300,6 +304,11 @@ func (s *Solver) edge() {
 		rate, ok := stands(i)
 		// What rests there is for the System to find. Rates of algebraic unknowns are not known.
 		rests := s.rho[i] == 0 && rate == 0
+		if known := slices.Index(s.edges, i); behind && known < 0 {
+			continue
+		} else if !behind && (ok || rests) {
+			s.edges = append(s.edges, i)
+		}
 		if g.Watch || !ok || rests && !g.Unknowns {
 			continue
 		}
@@ -329,6 +338,9 @@ func (s *Solver) edge() {
 					}
 				}
 			}
+			if s.same(modes[0], modes[1]) { // time takes it to one side, whichever way it goes, and is at the other one here
+				modes[0][g.Mode] = s.m[g.Mode]
+			}
 			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }
 			if s.same(modes[0], modes[1]) || !g.Seen && !unlike() && !(rests && s.bends(modes)) {
 				bends()
@@ -340,6 +352,7 @@ func (s *Solver) edge() {
 		s.sys.Enter(s.d, s.m)
 		if apart() {
 			s.tied(Warning{Kind: Edge, T: s.t, Name: s.guardName(i)}, Cause{Guard: i}, start)
+			s.edges = slices.DeleteFunc(s.edges, func(k int) bool { return k == i })
 		}
 	}
 	s.sys.Enter(s.d, s.m)

@@ -63,6 +63,9 @@ func (s *Solver) besideGroup(stopped bool) {
 	}
 	s.besideStart(stopped)
 	s.besideLast(stopped)
+	if s.changed && s.t <= s.sched.times[InstantStart] {
+		s.edge(true)
+	}
 }
 
 // tied warns of a and b, and notes them.
@@ -292,8 +295,8 @@ func (s *Solver) nearly(t float64, y, f []float64) {
 	s.sys.GuardValues(t+soon, s.yi, s.mid.rho, s.mid.truth)
 	for i, g := range s.guards {
 		a := &s.arms[i]
-		if g.Event < 0 || s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
-			continue // it is no event, or has come
+		if g.Watch || g.Kink || s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+			continue // it changes nothing, or has come
 		}
 		if s.fires(i, a, s.mid.rho[i], s.mid.truth[i]) && s.passes(i, s.mid.truth[i]) {
 			s.almost = append(s.almost, i)
@@ -318,16 +321,38 @@ func (s *Solver) prevented() {
 		if a.spent || a.dead || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
 			continue
 		}
-		b := member{kind: MarkFire, firing: Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1}
+		b, kind := member{kind: MarkFire, firing: Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1}, Tie
+		if g.Event < 0 {
+			b.kind, b.firing, kind = MarkMode, Firing{}, OneSided
+			if !s.switches(i, soon) {
+				continue
+			}
+		}
 		for k := range s.fired {
 			if e := &s.fired[k]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
 				s.tied(Warning{
-					Kind: Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Value: soon,
+					Kind: kind, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Value: soon,
 				}, e.cause(), b.cause())
 				break
 			}
 		}
 	}
+}
+
+// switches reports whether rates were to change at the root of guard i, soon behind the left limit of the group.
+func (s *Solver) switches(i int, soon float64) bool {
+	modes := slices.Clone(s.mg)
+	f := s.rates(s.yg, s.dg, s.mg)
+	for n := range s.yi {
+		s.yi[n] = math.FMA(2*soon, f[n], s.yg[n])
+	}
+	s.sys.Choose(s.t+float64(2*soon), s.yi, nil, modes)
+	m := modes[s.guards[i].Mode]
+	copy(modes, s.mg)
+	modes[s.guards[i].Mode] = m
+	unlike := !s.same(modes, s.mg) && (s.guards[i].Seen || s.unlike(f, s.rates(s.yg, s.dg, modes), s.yg))
+	s.sys.Enter(s.d, s.m)
+	return unlike
 }
 
 // closeTo returns the time within which the order of a root and another cause says little: roots are no more certain
