@@ -58,8 +58,8 @@ objective L = final(c)
 	}
 }
 
-// TestKinksLeftAtOnce has runs that begin at a kink, or are set to one, and leave it. Derivatives are those of where they
-// go, also by stages at the kink itself.
+// TestKinksLeftAtOnce has runs that begin at a kink, or are set to one, and leave it. Derivatives are those of where
+// they go, also by stages at the kink itself.
 func TestKinksLeftAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -227,7 +227,7 @@ func TestThresholdsInModes(t *testing.T) {
 		"x' = c\nevent when b > (if t > 0.5*c then 2*c else a) { x = 9 }": "",
 		"x' = c\nevent when b > 1 { x = 9 }":                              "",
 		// An observation at the time of the event.
-		"discrete d = 1\nx' = if u >= d then 2 else 1\nevent s at 0.5*c { d = 0 }\nobjective K = sum_at([0.5*c], t)": "u",
+		"discrete d = 1\nx' = if u >= d then 2 else 1\nevent s at 1 { d = 0 }\nobjective K = sum_at([1], t)": "u",
 		// What weighs nothing at first, and moves.
 		"x' = (u + t)*max(b, 1)":                                            "b",
 		"x' = c\nevent when max(t, b) > a { x = 9 }":                        "a b",

@@ -243,8 +243,8 @@ objective J = nll()`, map[string][]string{"J": {"T2"}}},
 	}
 }
 
-// TestModesThatEventsPrevent has a mode that is about to change when an event lifts its state again. By what moves one of
-// the two to the other side of the other, the mode changes for a while.
+// TestModesThatEventsPrevent has a mode that is about to change when an event lifts its state again. By what moves one
+// of the two to the other side of the other, the mode changes for a while.
 func TestModesThatEventsPrevent(t *testing.T) {
 	const text = `
 time t from 0 to 1

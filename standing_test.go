@@ -54,7 +54,7 @@ objective V = final(v)
 		"y' = v\nstate z = th\nz' = r - z\nevent e when z > th { y += 1 }":                                  "r th",
 		"y' = v\nstate z = th\nz' = k*(v - v)\nevent e when z > th { y += 1 }":                              "",
 		"y' = v\nstate z = 2*th - 1\nz' = r - z\nevent e when z > th { y += 1 }":                            "r th",
-		"y' = v\nstate z = 2*th - 1\nz' = 0.1*(r - z)\nevent e when z > th { y += 1 }":                      "r", // it would come too late
+		"y' = v\nstate z = 2*th - 1\nz' = 0.1*(r - z)\nevent e when z > th { y += 1 }":                      "r",
 		"y' = v\nstate z = th\nz' = r - z\nevent e when z > th { y += 1 }\nevent o at [0, 1] { v = v + 1 }": "r th",
 		"y' = v\nstate z = u\nz' = -z\nevent e when u > 2*z { y += 1 }":                                     "u",
 		"y' = v\nstate z = u\nz' = -z\nevent e when u > 99*z { y += 1 }":                                    "",
@@ -70,9 +70,9 @@ objective V = final(v)
 		// An event that stops it leaves it as far from its threshold as rounding does.
 		"state w = 1.7\ndiscrete s = 3\nw' = u - s\nevent e when w <= 0 { s = 0 }\ny' = if w > 0 then 1 else 2": "u",
 		// It matters only as it leaves.
-		"state z = 0, w = th\nz' = 0\nw' = z\ny' = if w > r then z else 2*z\nevent s at 1 { z = 1 }":   "r th initial(z)",
-		"state z = 0, w = th\nz' = 0\nw' = z\ny' = if w > r then z*w else z*r\nevent s at 1 { z = 1 }": "",
-		"state w = th\nw' = x - w\ny' = if w > r then 1 else 2\nevent s at 0 { x = 0.5*x }":            "r th",
+		"state w = th, z = 0\nw' = z\nz' = 0\ny' = if w > r then z else 0\nevent s at 1 {z = 1}":     "r th initial(z)",
+		"state z = 0, w = th\nw' = z\nz' = 0\ny' = if w > r then z*w else r*z\nevent s at 1 {z = 1}": "",
+		"state w = th\nw' = x - w\ny' = if w > r then 1 else 2\nevent s at 0 {x = 0.5*x}":            "r th",
 		// It comes to its threshold, and stays.
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v*(if z < th then 1 else 2)":       "",
 		"state z = 0\nz' = if z < th then 1 else 0\ny' = v\nevent e when z > th { y += 1 }": "",

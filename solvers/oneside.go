@@ -268,8 +268,8 @@ func (s *Solver) aside(way float64, to, x []float64, n *float64) []float64 {
 }
 
 // edge warns of guards that stand on their threshold at the start and move with what derivatives are taken by. On one
-// side an event fires that does not fire on the other, or the run begins in another mode. Behind the events of the start
-// it asks anew of those that stood there before: they may leave for the other side then.
+// side an event fires that does not fire on the other, or the run begins in another mode. Behind the events of the
+// start it asks anew of those that stood there before: they may leave for the other side then.
 func (s *Solver) edge(behind bool) {
 	sep, ok := s.sys.(Separator)
 	if !ok || !(s.span > 0) || behind && len(s.edges) == 0 {
@@ -338,7 +338,7 @@ func (s *Solver) edge(behind bool) {
 					}
 				}
 			}
-			if s.same(modes[0], modes[1]) { // time takes it to one side, whichever way it goes, and is at the other one here
+			if s.same(modes[0], modes[1]) { // time takes it to one side, whichever way it goes; here it is on the other
 				modes[0][g.Mode] = s.m[g.Mode]
 			}
 			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }

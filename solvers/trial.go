@@ -63,8 +63,8 @@ func (s *Solver) evaluate() {
 }
 
 // offKinks has the next step end soon where the run stands at a kink that it leaves, as max(x, y) does from x = y. A
-// stage at the kink has the derivatives of one of its sides, which need not be that to which the run goes. So that stage
-// is one of a step that counts little.
+// stage at the kink has the derivatives of one of its sides, which need not be that to which the run goes. So that
+// stage is one of a step that counts little.
 func (s *Solver) offKinks() {
 	stands := func(i int) bool {
 		g := &s.guards[i]

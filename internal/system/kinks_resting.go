@@ -91,8 +91,8 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
 			if k.rests[i] && met[i] && math.Abs(here[i]) <= float64(noise*near[i]) && !(m.Guard >= 0 && k.alike(m, i)) {
 				found = append(found, Kink{
-					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, stuck: k.stuck[i], margins: []int{i}, guard: -1,
-					at: at,
+					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, stuck: k.stuck[i], margins: []int{i},
+					guard: -1, at: at,
 				})
 			}
 			delete(k.stuck, i)

@@ -77,9 +77,9 @@ type waiting struct {
 // mostStrayWork is how many elements of values are computed to follow such motions.
 const mostStrayWork = 500_000
 
-// stray adds those columns that take the conditions of events, at their thresholds since the start, to another side than
-// at the start: as p does where x begins at x0 and falls back to p, of x > x0. What holds at the start is no event, but
-// what holds later is.
+// stray adds those columns that take the conditions of events, at their thresholds since the start, to another side
+// than at the start: as p does where x begins at x0 and falls back to p, of x > x0. What holds at the start is no
+// event, but what holds later is.
 func (x *Tangents) stray() {
 	var some []*Kink
 	for _, k := range x.rest {
