@@ -21,8 +21,10 @@ func (c *composition) gradientAt(t *testing.T, m *odes.Model, p string, h float6
 	s, err := m.Sensitivities(t.Context(), odes.Options{
 		Threads: 1, Set: []odes.Assignment{{Name: p, Values: []float64{c.values[p] + h}}},
 		Settings: []odes.Setting{
-			{Key: "solver.method", Value: "dop853"}, {Key: "solver.hmax", Value: "0.1"},
-			{Key: "sens.trust", Value: "off"}, {Key: "sens.mode", Value: "adjoint"},
+			{Key: "solver.method", Value: "dop853"},
+			{Key: "solver.hmax", Value: "0.1"},
+			{Key: "sens.trust", Value: "off"},
+			{Key: "sens.mode", Value: "adjoint"},
 		},
 	})
 	if err != nil {
