@@ -20,7 +20,11 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if a.Guard < 0 {
 		a, b = b, a
 	}
-	if !slices.Equal(w.moving(a), w.moving(b)) {
+	sets := w.setMoving
+	if begins := (solvers.Cause{Guard: -1, Instant: int(solvers.InstantStart)}); a == begins || b == begins {
+		sets = w.bodiesMove // what a discrete begins with is moved below
+	}
+	if !slices.Equal(w.moving(a, sets), w.moving(b, sets)) {
 		return true
 	}
 	c := &neighbour{Worker: w, t: t, y: y, d: d}
@@ -37,14 +41,15 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 }
 
 // moving lists, in the order of the model, the discretes that a cause reads and that bodies set to something that
-// moves. They are not moved below.
-func (w *Worker) moving(c solvers.Cause) (list []*typecheck.Symbol) {
+// moves, as sets tells. They are not moved below.
+func (w *Worker) moving(c solvers.Cause, sets func(s *typecheck.Symbol, seen []*typecheck.Symbol) bool,
+) (list []*typecheck.Symbol) {
 	if len(w.model.Checked.Discretes) == 0 {
 		return nil
 	}
 	reads := w.model.causeInputs(c)
 	for _, s := range w.model.Checked.Discretes {
-		if slices.Contains(reads, tapec.Discrete.Called(s.Name)) && w.setMoving(s, nil) {
+		if slices.Contains(reads, tapec.Discrete.Called(s.Name)) && sets(s, nil) {
 			list = append(list, s)
 		}
 	}
@@ -102,9 +107,13 @@ func (w *Worker) set(x typecheck.Expr, seen []*typecheck.Symbol) bool {
 }
 
 // setMoving reports whether a body sets a discrete to something that moves, or sets one that moves from the start on.
-func (w *Worker) setMoving(s *typecheck.Symbol, seen []*typecheck.Symbol) (found bool) {
+func (w *Worker) setMoving(s *typecheck.Symbol, seen []*typecheck.Symbol) bool {
+	return w.beginsMoving(s) && w.model.assigns(s.Name) || w.bodiesMove(s, seen)
+}
+
+// bodiesMove reports whether a body sets a discrete to something that moves.
+func (w *Worker) bodiesMove(s *typecheck.Symbol, seen []*typecheck.Symbol) (found bool) {
 	within := append(seen, s)
-	found = w.beginsMoving(s) && w.model.assigns(s.Name)
 	for _, e := range w.model.Checked.Events {
 		for _, a := range e.Body {
 			uses := typecheck.Depends(a.Value)
