@@ -92,7 +92,8 @@ objective J = final(x)
 	for _, mode := range []string{"adjoint", "tangent", "forward", "complex", "differences"} {
 		for _, events := range []int{0, 3} {
 			s, err := m.Sensitivities(t.Context(), odes.Options{
-				Events: events, EventTimes: true, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+				Events: events, EventTimes: true, Threads: 1,
+				Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
 			})
 			if err != nil {
 				t.Fatal(err)
