@@ -11,11 +11,6 @@ func Tree(s *[8]float64) float64 {
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-// CTree combines 8 complex partial sums in the same order.
-func CTree(s *[8]complex128) complex128 {
-	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
-}
-
 // Sum returns the sum of x.
 func Sum(x []float64) float64 {
 	var s [8]float64

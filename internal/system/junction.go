@@ -652,7 +652,7 @@ func (m *miniature) fold(up, down, rest *passage, shift float64) bool {
 		if i < len(m.at.Y) {
 			size = max(size, math.Abs(m.at.Y[i])/m.at.Span)
 		}
-		bend := math.Abs(x + down.sums[i] - 2*rest.sums[i])
+		bend := math.Abs(x + down.sums[i] - float64(2*rest.sums[i]))
 		if jump > float64(1e-9*size) && bend > float64(little*shift)*jump {
 			return true
 		}

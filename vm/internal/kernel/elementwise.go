@@ -195,18 +195,6 @@ func Add(d, a []float64) {
 	}
 }
 
-// Repeat writes every a[i] n times in a row, which gives a shared element to n lanes. The slice d
-// holds len(a)·n elements.
-func Repeat(d, a []float64, n int) {
-	for _, x := range a {
-		row := d[:n]
-		for l := range row {
-			row[l] = x
-		}
-		d = d[n:]
-	}
-}
-
 // Scale sets d[i] = s·a[i].
 func Scale(d, a []float64, s float64) {
 	a = a[:len(d)]
