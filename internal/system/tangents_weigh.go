@@ -32,39 +32,31 @@ func (x *Tangents) WeighInside(found []Kink) {
 }
 
 func (x *Tangents) weigh(k *Kink) {
-	k.Moves, k.Smooth = newSet(x.columns), true
+	k.Moves, k.Smooth = newSet(x.columns), false
 	switch {
 	case k.settled:
 		x.weighSettled(k)
 	case k.Tie:
-		k.Smooth = false
 		x.weighTie(k)
 	case k.Kept:
-		k.Smooth = false
 		x.weighKept(k)
 	case k.Dosed:
-		k.Smooth = false
 		x.weighDosed(k)
 	case k.Corner:
-		k.Smooth = false
 		x.weighCorner(k)
 	case k.leaves:
-		k.Smooth = false
 		x.weighLeaving(k)
 	case k.Rests:
-		k.Smooth = false
 		for _, i := range k.margins {
 			k.Into.condition(x.kinks.model, i)
 		}
 		k.forks = !x.exact || !x.kinks.onlyFlows(&k.Into)
 		x.rest = append(x.rest, k)
 	case k.Set && (x.exact || k.guard >= 0 || k.left):
-		k.Smooth = false
 		if x.exact {
 			x.setBy(k)
 		}
 	case k.of == nil || k.Still && !k.Op.HasKink() || k.decides:
-		k.Smooth = false
 		if k.decides && !x.departs(k) {
 			clear(k.Moves)
 		}
@@ -77,6 +69,7 @@ func (x *Tangents) weigh(k *Kink) {
 			x.choose = append(x.choose, k)
 		}
 	case k.rests:
+		k.Smooth = true
 		x.rest = append(x.rest, k)
 	default:
 		if k.Smooth = k.Op.HasKink(); k.Smooth {
