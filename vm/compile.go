@@ -14,6 +14,7 @@ type compiler struct {
 	t     *tape.Tape
 	lanes int
 
+	ends    []int  // values that parts end with, the first of which comes before the others; nil: there are no parts
 	perLane []bool // by value: it has an element for each lane
 	lane    []bool // perLane, but false for all values in a program of one lane
 	needed  []bool
@@ -265,7 +266,7 @@ func (c *compiler) schedule() {
 			continue
 		}
 		g := group{loop: true}
-		for u := v; u < n && u < v+look; u++ {
+		for u := v; u < c.end(v) && u < v+look; u++ {
 			if c.fold[u] && state[u] == waiting && c.elementwise(u) && c.size(u) == c.size(v) &&
 				c.lane[u] == c.lane[v] && ready(u, true) {
 				g.values = append(g.values, u)
@@ -285,6 +286,16 @@ func (c *compiler) schedule() {
 		c.separate()
 		c.attachDots()
 	}
+}
+
+// end returns the value behind the part of v.
+func (c *compiler) end(v int) int {
+	for _, end := range c.ends {
+		if v < end {
+			return end
+		}
+	}
+	return len(c.fold)
 }
 
 // enumerate notes which group computes each root.
@@ -310,7 +321,9 @@ func (c *compiler) lastUse() []int {
 		for _, list := range [2][]int{gr.values, gr.dots} {
 			for _, v := range list {
 				for _, r := range c.reads(v) {
-					last[r] = g
+					if last[r] = g; c.end(r) != c.end(v) { // other parts may read it at that time
+						last[r] = len(c.groups)
+					}
 				}
 			}
 		}

@@ -82,8 +82,14 @@ func (c *compiler) emit() {
 		}
 	}
 	local := make([]bool, len(c.fold)) // by value: nothing outside the loop at hand reads it
+	var parts []int                    // the first step of each
 	for g := range c.groups {
 		gr := &c.groups[g]
+		for len(parts) < len(c.ends) && c.end(gr.values[0]) > c.ends[len(parts)] {
+			c.flush()
+			parts = append(parts, len(c.p.steps))
+			file = allotter{end: file.end} // parts give no places to each other
+		}
 		for _, v := range gr.values {
 			if gr.loop && last[v] == g && !gr.functions {
 				local[v] = true
@@ -139,6 +145,7 @@ func (c *compiler) emit() {
 		}
 	}
 	c.p.heap = file.end
+	c.shareParts(parts)
 	for i, o := range c.t.Outputs {
 		if d, ok := direct[c.where[o.Value].root]; ok && d == i {
 			continue

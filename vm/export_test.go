@@ -51,9 +51,9 @@ func Misnamed() (list []simd.Op) {
 
 // SmallParts makes the parts that a team shares small, until restore is called.
 func SmallParts() (restore func()) {
-	saved := nestWork
-	nestWork = 1 << 10
-	return func() { nestWork = saved }
+	nest, cut := nestWork, cutWork
+	nestWork, cutWork = 1<<10, 1<<9
+	return func() { nestWork, cutWork = nest, cut }
 }
 
 // Shares reports whether a team can share some of the program's steps.

@@ -183,7 +183,8 @@ func (c *compiler) groupNative() {
 	after := make([]int, len(c.fold))
 	for i := 0; i < len(c.groups); {
 		j := i
-		for j < len(c.groups) && c.groups[j].loop && c.small(c.groups[j].values[0]) {
+		for j < len(c.groups) && c.groups[j].loop && c.small(c.groups[j].values[0]) &&
+			c.end(c.groups[j].values[0]) == c.end(c.groups[i].values[0]) {
 			j++
 		}
 		if i == j {

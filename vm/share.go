@@ -1,6 +1,10 @@
 package vm
 
-import "odes.dev/odes/internal/team"
+import (
+	"slices"
+
+	"odes.dev/odes/internal/team"
+)
 
 // Steps on long arrays are done in parts, which depend on nothing but their place in the arrays: segments of a loop in
 // native code, strips, rows of a product. So a team may share the parts, with the same bits.
@@ -23,6 +27,45 @@ func (m *Machine) Share(t *team.Team) {
 	for i := range m.peers {
 		m.peers[i] = m.p.newPeer()
 	}
+}
+
+// sharedParts are the steps of each part of a tape that was cut.
+type sharedParts [][]step
+
+func (s sharedParts) parts() int { return len(s) }
+
+func (s sharedParts) part(m *Machine, i int) {
+	for _, x := range s[i] {
+		x.run(m)
+	}
+}
+
+func (s sharedParts) run(m *Machine) {
+	if m.team != nil {
+		m.runShared(s)
+		return
+	}
+	for i := range s {
+		s.part(m, i)
+	}
+}
+
+// shareParts makes the steps since the first of each part one.
+func (c *compiler) shareParts(first []int) {
+	if len(first) == 0 {
+		return
+	}
+	c.flush()
+	var s sharedParts
+	for i, from := range first {
+		to := len(c.p.steps)
+		if i+1 < len(first) {
+			to = first[i+1]
+		}
+		s = append(s, slices.Clone(c.p.steps[from:to]))
+	}
+	c.p.steps = append(c.p.steps[:first[0]], s)
+	c.p.shares = true
 }
 
 // newPeer returns a machine that has its own temporaries and no other memory.

@@ -1,9 +1,11 @@
 package vm_test
 
 import (
+	"fmt"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/team"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
@@ -107,6 +109,76 @@ func TestSharedProducts(t *testing.T) {
 						t.Fatalf("%s, %d lanes: %v", name, lanes, err)
 					}
 				}
+			}
+		}
+	}
+}
+
+// randomNetwork is the rates of a network of n states, each a number by itself: most reactions are of neighbours, a few
+// of states far apart, and some rates read the sum of a few states that all others may read. Outputs are added to their
+// place or not, and some are states as they are.
+func randomNetwork(r *elem.Rand, n int) *tape.Tape {
+	b := tape.NewBuilderWith("network", 0)
+	pick := func(k int) int { return int(r.Uint64() % uint64(k)) }
+	var y, k []tape.Value
+	for i := range n {
+		y = append(y, b.Input(fmt.Sprintf("y%d", i), nil, pick(3) == 0))
+		k = append(k, b.Input(fmt.Sprintf("k%d", i), nil, false))
+	}
+	common := b.Add(y[0], b.Mul(y[n/2], y[n-1]))
+	rates := make([]tape.Value, n)
+	for i := range rates {
+		rates[i] = b.Scalar(0.5)
+	}
+	for i := range 4 * n {
+		from, with, to := i%n, (i+pick(4))%n, (i+pick(4))%n
+		if pick(50) == 0 {
+			with = pick(n)
+		}
+		v := b.Mul(k[from], b.Mul(y[from], y[with]))
+		switch pick(12) {
+		case 0:
+			v = b.Op1(tape.Tanh, v)
+		case 1:
+			v = b.Div(v, b.Add(common, b.Scalar(2)))
+		case 2:
+			v = b.Select(b.Op2(tape.Less, y[from], y[with]), v, k[to])
+		}
+		rates[from], rates[to] = b.Sub(rates[from], v), b.Add(rates[to], v)
+	}
+	for i, v := range rates {
+		b.Output(fmt.Sprintf("f%d", i), v)
+	}
+	b.Output("common", common)
+	b.Output("state", y[3])
+	return b.Tape()
+}
+
+// TestSharedParts runs the rates of networks, whose tapes are cut in parts, by one goroutine and by teams.
+//
+//odes:goroutines
+func TestSharedParts(t *testing.T) {
+	defer vm.SmallParts()()
+	r := elem.NewRand(5)
+	for round := range 12 {
+		tp := randomNetwork(r, 300+20*round)
+		lanes := []int{1, 2, 3, 8}[round%4]
+		in := vmtest.Inputs(tp, lanes, uint64(round), round%4 == 0)
+		for _, name := range backends() {
+			b := func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
+				p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name})
+				if err != nil {
+					return nil, err
+				}
+				if cut := p.Shares(); cut != (name == simd.Native || name == vm.Narrow) {
+					return nil, fmt.Errorf("cut in parts: %t", cut)
+				}
+				m := p.NewMachine()
+				m.Share(team.New(1 + round%4))
+				return m, nil
+			}
+			if err := vmtest.Agree(b, tp, lanes, in, round%2 == 0); err != nil {
+				t.Fatalf("%s, %d lanes, round %d: %v", name, lanes, round, err)
 			}
 		}
 	}

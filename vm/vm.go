@@ -161,8 +161,12 @@ func compile(t *tape.Tape, opts Options) (*Program, error) {
 			lifted = lift(t)
 		}
 	}
+	var ends []int
+	if code != nil {
+		lifted, ends = cutTape(lifted, opts.Inputs)
+	}
 	c := newCompiler(lifted, lanes)
-	c.native = code
+	c.native, c.ends = code, ends
 	c.p.backend, c.p.fast = opts.Backend, opts.Backend != simd.Generic
 	if err := c.place(opts.Inputs, opts.Outputs); err != nil {
 		return nil, err
