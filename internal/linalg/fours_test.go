@@ -57,7 +57,7 @@ func TestResidual(t *testing.T) {
 			}
 		}
 		got := make([]float64, len(b))
-		left, most := f.Residual(got, b, x, values, tiny, 0, math.Inf(1)), 0.0
+		left, most := f.Residual(got, b, x, values, 0, tiny, 0, math.Inf(1)), 0.0
 		for i, v := range want {
 			if !(math.Abs(got[i]-v) <= 1e-14*size[i]) {
 				t.Errorf("%s, transposed %t: residual %d is %v, not %v", m.name, transposed, i, got[i], v)
@@ -70,7 +70,7 @@ func TestResidual(t *testing.T) {
 		for _, v := range []float64{math.Inf(1), math.NaN(), math.MaxFloat64} {
 			wrong := append([]float64(nil), x...)
 			wrong[3], wrong[4] = v, v
-			if left := f.Residual(got, b, wrong, values, tiny, 0, math.Inf(1)); left == left {
+			if left := f.Residual(got, b, wrong, values, 0, tiny, 0, math.Inf(1)); left == left {
 				t.Errorf("%s, transposed %t: with %v the largest is %v", m.name, transposed, v, left)
 			}
 		}

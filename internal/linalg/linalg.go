@@ -317,8 +317,8 @@ func (a *Analysis) New() LU {
 	return f
 }
 
-// Share lets a team that belongs to the goroutine of lu share what its factorisations do on large dense blocks, with
-// the same bits; nil for this goroutine alone. lu may be nil.
+// Share lets a team that belongs to the goroutine of lu share what its factorisations do on large dense blocks, and
+// residuals of refined solutions, with the same bits; nil for this goroutine alone. lu may be nil.
 func Share(lu LU, t *team.Team) {
 	switch f := lu.(type) {
 	case *dense:
@@ -329,6 +329,7 @@ func Share(lu LU, t *team.Team) {
 		}
 	case *hybrid:
 		Share(f.sparse, t)
+		f.refined.team = t
 	}
 }
 

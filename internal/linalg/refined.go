@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/team"
 )
 
 // refined solves systems by approximate factors, whose solutions are refined (J. H. Wilkinson, Rounding Errors in
@@ -17,6 +18,9 @@ type refined struct {
 	values  []float64 // of the matrix
 	b, x, r []float64 // x and r have a zero behind them
 	rows    [2]laid   // of the matrix, and of its transpose
+
+	team  *team.Team // that shares residuals; nil for this goroutine alone
+	share sharedResidual
 }
 
 // approximation are factors of a matrix, or of nearly that.
@@ -382,7 +386,7 @@ func (f *refined) refine(transposed bool, done float64, refinements int) (left f
 	for range refinements {
 		f.by.approximate(f.r, transposed)
 		simd.Binary(simd.Add, x, x, r)
-		left = rows.Residual(r, f.b, f.x, values, tiny, done, most)
+		left = f.residual(rows, values, done, most)
 		if left <= done || left <= refineEnough && !(left <= float64(0.5*last)) {
 			break
 		}
@@ -391,6 +395,38 @@ func (f *refined) refine(transposed bool, done float64, refinements int) (left f
 		}
 	}
 	return left
+}
+
+// residual sets r to the residual of x, and returns the largest over the terms of its equation, as Fours.Residual does.
+func (f *refined) residual(rows *fours, values [][4]float64, done, most float64) (left float64) {
+	n := len(f.b)
+	if f.team == nil || n < 2*residualPart {
+		return rows.Residual(f.r, f.b, f.x, values, 0, tiny, done, most)
+	}
+	s := &f.share
+	s.f, s.rows, s.values, s.done, s.most = f, rows, values, done, most
+	s.left = slices.Grow(s.left[:0], n/residualPart)[:n/residualPart]
+	f.team.Do(len(s.left), s)
+	return slices.Max(s.left)
+}
+
+// residualPart is how many rows of a residual make a part.
+var residualPart = 1 << 10
+
+// sharedResidual is a residual in parts.
+type sharedResidual struct {
+	f          *refined
+	rows       *fours
+	values     [][4]float64
+	done, most float64
+	left       []float64 // of each part
+}
+
+// Part implements team.Work.
+func (s *sharedResidual) Part(i, _ int) {
+	f, n := s.f, len(s.f.b)
+	from, to := i*n/len(s.left), (i+1)*n/len(s.left)
+	s.left[i] = s.rows.Residual(f.r, f.b[:to], f.x, s.values, from, tiny, s.done, s.most)
 }
 
 const (

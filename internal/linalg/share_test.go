@@ -10,7 +10,8 @@ import (
 )
 
 // TestShare factors matrices by one goroutine and by teams: whole ones, those whose pivots call for exchanges all along
-// and those that are nearly singular, and sparse ones with a large dense part. Solutions have the same bits.
+// and those that are nearly singular, sparse ones with a large dense part, and one whose solutions are refined.
+// Solutions have the same bits.
 //
 //odes:goroutines
 func TestShare(t *testing.T) {
@@ -48,15 +49,16 @@ func TestShare(t *testing.T) {
 			}
 		}
 	}))
+	list = append(list, ring(4000, 0.02, 1))
+	methods := map[string][]Method{"dense": {Dense}, "close": {Dense}, "arrow": {Dense, Sparse}, "ring": {Auto}}
 	for _, m := range list {
-		for _, method := range []Method{Dense, Sparse} {
-			if method == Sparse && m.name != "arrow" {
-				continue
-			}
+		for _, method := range methods[m.name] {
 			var want []float64
 			for _, size := range []int{1, 2, 3} {
 				f := analyzed(t, m, method)
-				if s, ok := f.(*sparse); ok && (s.tail == nil || s.tail.p.N < leastShared) {
+				if h, ok := f.(*hybrid); ok && h.refined.p.N < 2*residualPart {
+					t.Fatal("residuals are short")
+				} else if s, ok := f.(*sparse); ok && (s.tail == nil || s.tail.p.N < leastShared) {
 					t.Fatal("there is no large dense part")
 				}
 				Share(f, team.New(size))

@@ -113,13 +113,16 @@ func run(start []int32, items int) (at, lists int) {
 	return min(int(from), items-1), max(lists, 1)
 }
 
-// Residual sets r to b + A x, where x has a zero behind it. It returns the largest |r_i| / (|b| + |A| |x|)_i; NaN if
-// there is one, or if a sum of sizes is too large for a number. An |r_i| of at most tiny does not count. Of a ratio
-// that is at most least, or above most, only that is told, by any such number.
-func (f *Fours) Residual(r, b, x []float64, values [][4]float64, tiny, least, most float64) (left float64) {
+// Residual sets r to b + A x, from row first up to the end of b, where x has a zero behind it. It returns the largest
+// |r_i| / (|b| + |A| |x|)_i of these rows; NaN if there is one, or if a sum of sizes is too large for a number. An |r_i|
+// of at most tiny does not count. Of a ratio that is at most least, or above most, only that is told, by any such
+// number.
+func (f *Fours) Residual(
+	r, b, x []float64, values [][4]float64, first int, tiny, least, most float64,
+) (left float64) {
 	left = least
 	limit := [3]float64{left, math.MaxFloat64, tiny}
-	for j := f.within(r, b, x, values, 0, &limit); j < len(b); j = f.within(r, b, x, values, j+1, &limit) {
+	for j := f.within(r, b, x, values, first, &limit); j < len(b); j = f.within(r, b, x, values, j+1, &limit) {
 		size := f.size(j, b[j], x, values)
 		left = max(left, math.Abs(r[j])/size)
 		if left != left || size > math.MaxFloat64 { // nothing is small beside what is too large

@@ -156,7 +156,7 @@ func TestResidualOfFours(t *testing.T) {
 					for _, few := range []float64{0, 0.5, 1, 2} { // of the largest
 						for _, many := range []float64{math.Inf(1), 1, 0.5} {
 							lo, hi := float64(few*least), max(float64(few*least), float64(many*least))
-							left := f.Residual(got, b, x, values, tiny, lo, hi)
+							left := f.Residual(got, b, x, values, 0, tiny, lo, hi)
 							if left != least && !(least <= lo && left <= lo) && !(least > hi && left > hi) {
 								t.Errorf("%d rows: the largest is %v between %v and %v, want %v", n, left, lo, hi,
 									least)
@@ -174,7 +174,7 @@ func TestResidualOfFours(t *testing.T) {
 				for _, v := range []float64{math.NaN(), math.Inf(1), math.MaxFloat64} {
 					wrong := slices.Clone(b)
 					wrong[n/2] = v
-					left := f.Residual(slices.Clone(b), wrong, x, values, 1e-5, 0x1p-50, 0x1p-45)
+					left := f.Residual(slices.Clone(b), wrong, x, values, 0, 1e-5, 0x1p-50, 0x1p-45)
 					if v != math.MaxFloat64 && left == left {
 						t.Errorf("%d rows: with %v the largest is %v", n, v, left)
 					}
