@@ -73,7 +73,9 @@ func (k *cutter) divide(work, n int) {
 	for i := range k.outs {
 		k.outs[i] = i
 	}
-	slices.SortStableFunc(k.outs, func(a, b int) int { return cmp.Compare(where[t.Outputs[a].Value], where[t.Outputs[b].Value]) })
+	slices.SortStableFunc(k.outs, func(a, b int) int {
+		return cmp.Compare(where[t.Outputs[a].Value], where[t.Outputs[b].Value])
+	})
 	k.part = make([]int, len(t.Outputs))
 	var stack []tape.Value
 	p, done := 0, 0

@@ -114,9 +114,9 @@ func run(start []int32, items int) (at, lists int) {
 }
 
 // Residual sets r to b + A x, from row first up to the end of b, where x has a zero behind it. It returns the largest
-// |r_i| / (|b| + |A| |x|)_i of these rows; NaN if there is one, or if a sum of sizes is too large for a number. An |r_i|
-// of at most tiny does not count. Of a ratio that is at most least, or above most, only that is told, by any such
-// number.
+// |r_i| / (|b| + |A| |x|)_i of these rows; NaN if there is one, or if a sum of sizes is too large for a number. An
+// |r_i| of at most tiny does not count. Of a ratio that is at most least, or above most, only that is told, by any
+// such number.
 func (f *Fours) Residual(
 	r, b, x []float64, values [][4]float64, first int, tiny, least, most float64,
 ) (left float64) {
