@@ -24,11 +24,13 @@ var cutWork = 1 << 13
 
 // cutTape returns the tape in parts, and where each ends among its values: the first is what comes before the parts. It
 // returns t and nil where there are no such parts.
-func cutTape(t *tape.Tape, inputs []Place) (parts *tape.Tape, ends []int) {
+func cutTape(t *tape.Tape, inputs, outputs []Place, lanes int) (parts *tape.Tape, ends []int) {
 	if len(t.Instrs) < 2*cutWork {
 		return t, nil
 	}
-	k := &cutter{t: t, inputs: inputs, needed: tape.Needed(t), in: make([]uint8, t.Values())}
+	k := &cutter{
+		t: t, inputs: inputs, outputs: outputs, lanes: lanes, needed: tape.Needed(t), in: make([]uint8, t.Values()),
+	}
 	work := 0
 	for i := range t.Instrs {
 		if !k.needed[len(t.Inputs)+i] {
@@ -43,7 +45,9 @@ func cutTape(t *tape.Tape, inputs []Place) (parts *tape.Tape, ends []int) {
 	if n < 2 {
 		return t, nil
 	}
-	k.divide(work, n)
+	if k.divide(work, n); k.overlap() {
+		return t, nil
+	}
 	if before, all := k.cost(); before > work/cutTwice || all > work+work/cutTwice {
 		return t, nil
 	}
@@ -51,13 +55,15 @@ func cutTape(t *tape.Tape, inputs []Place) (parts *tape.Tape, ends []int) {
 }
 
 type cutter struct {
-	t      *tape.Tape
-	inputs []Place
-	needed []bool
-	in     []uint8 // by value: a bit for each part that needs it
-	outs   []int   // outputs, those of a part side by side
-	part   []int   // of each output
-	parts  int
+	t       *tape.Tape
+	inputs  []Place
+	outputs []Place
+	lanes   int
+	needed  []bool
+	in      []uint8 // by value: a bit for each part that needs it
+	outs    []int   // outputs, those of a part side by side
+	part    []int   // of each output
+	parts   int
 }
 
 // alone reports whether an instruction has a few elements, and passes none on as they are.
@@ -97,6 +103,40 @@ func (k *cutter) divide(work, n int) {
 		}
 	}
 	k.parts = p + 1
+}
+
+// overlap reports whether two parts write to the same memory, or add to it: the order decides what that makes.
+func (k *cutter) overlap() bool {
+	if k.outputs == nil {
+		return false
+	}
+	order := slices.Clone(k.outs)
+	slices.SortFunc(order, func(a, b int) int {
+		p, q := k.outputs[a], k.outputs[b]
+		return cmp.Or(cmp.Compare(p.Vector, q.Vector), cmp.Compare(p.Offset, q.Offset))
+	})
+	last := 0 // the output that reaches furthest
+	perLane := tape.PerLane(k.t)
+	end := func(o int) int {
+		v, lanes := k.t.Outputs[o].Value, 1
+		if perLane[v] {
+			lanes = k.lanes
+		}
+		return k.outputs[o].Offset + k.t.Shape(v).Size()*lanes
+	}
+	for i, o := range order {
+		if i == 0 || k.outputs[o].Vector != k.outputs[last].Vector || k.outputs[o].Offset >= end(last) {
+			last = o
+			continue
+		}
+		if k.part[o] != k.part[last] {
+			return true
+		}
+		if end(o) > end(last) {
+			last = o
+		}
+	}
+	return false
 }
 
 // positions returns, by value, the mean position of the elements that it reads of the vector that is read most often:

@@ -2,6 +2,7 @@ package vm_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -152,6 +153,31 @@ func randomNetwork(r *elem.Rand, n int) *tape.Tape {
 	b.Output("common", common)
 	b.Output("state", y[3])
 	return b.Tape()
+}
+
+// TestSharedPlaces: parts do not add to the same place, since the order decides what that makes.
+func TestSharedPlaces(t *testing.T) {
+	defer vm.SmallParts()()
+	if !slices.Contains(backends(), simd.Native) {
+		t.Skip("no native code, no parts")
+	}
+	tp := randomNetwork(elem.NewRand(5), 300)
+	for _, apart := range []int{2, 1, 0} {
+		var in, out []vm.Place
+		for i := range tp.Inputs {
+			in = append(in, vm.Place{Offset: 2 * i})
+		}
+		for i := range tp.Outputs {
+			out = append(out, vm.Place{Vector: 1, Offset: apart * i, Add: true})
+		}
+		p, err := vm.Compile(tp, vm.Options{Lanes: 2, Inputs: in, Outputs: out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Shares() != (apart == 2) {
+			t.Errorf("outputs of two lanes that are %d apart: in parts: %t", apart, p.Shares())
+		}
+	}
 }
 
 // TestSharedParts runs the rates of networks, whose tapes are cut in parts, by one goroutine and by teams.

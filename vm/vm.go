@@ -163,7 +163,7 @@ func compile(t *tape.Tape, opts Options) (*Program, error) {
 	}
 	var ends []int
 	if code != nil {
-		lifted, ends = cutTape(lifted, opts.Inputs)
+		lifted, ends = cutTape(lifted, opts.Inputs, opts.Outputs, lanes)
 	}
 	c := newCompiler(lifted, lanes)
 	c.native, c.ends = code, ends
