@@ -2,11 +2,13 @@ package odes_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -95,6 +97,47 @@ sens { trust = off }
 		for threads := range 3 {
 			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: threads + 1, Settings: []odes.Setting{
 				{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-3"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if threads == 0 {
+				want = s.Gradient
+			} else if !slices.Equal(s.Gradient, want) {
+				t.Errorf("%s: %d threads give other bits", method, threads+1)
+			}
+		}
+	}
+}
+
+// TestThreadsDoNotShowInNetworks solves a network of reactions written one by one, whose rates threads share.
+//
+//odes:goroutines
+func TestThreadsDoNotShowInNetworks(t *testing.T) {
+	const n = 1200
+	var b strings.Builder
+	fmt.Fprintln(&b, "time t from 0 to 0.02")
+	for i := range n {
+		fmt.Fprintf(&b, "state s%d = %g\n", i, 1+0.001*float64(i%70))
+	}
+	for i := range 4 * n {
+		to := (7*i + i*i/n) % 9
+		if i%90 == 0 {
+			to = 37 * i
+		}
+		fmt.Fprintf(&b, "param k%d = %g\nreaction r%d: s%d + s%d -> s%d rate k%d*s%d*s%d\n", i, 0.1+float64(i%13), i,
+			i%n, (i+1)%n, (i+to)%n, i, i%n, (i+1)%n)
+	}
+	fmt.Fprintln(&b, "objective J = final(s0) + final(s600)\nsens { trust = off }")
+	m, err := odes.Parse("network.ode", b.String(), odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"dopri5", "rodas5p"} {
+		var want []float64
+		for threads := range 3 {
+			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: threads + 1, Settings: []odes.Setting{
+				{Key: "solver.method", Value: method}, {Key: "solver.fixed_step", Value: "0.01"},
 			}})
 			if err != nil {
 				t.Fatal(err)
