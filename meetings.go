@@ -21,14 +21,15 @@ type meeting struct {
 	experiment string // whose run it was; "" for that of the model
 }
 
-// meetingsOf returns the meetings of a run that variables move apart. told are the warnings of the run.
-func (r *Runner) meetingsOf(list []solvers.Meeting, told []solvers.Warning) (found []meeting) {
+// meetingsOf returns the meetings of a run that variables move apart.
+func (r *Runner) meetingsOf(stats *solvers.Stats) (found []meeting) {
+	list := stats.Meetings
 	for i := range list {
-		for _, f := range r.worker.Folds(list[i:i+1], r.places, r.columns) {
+		for _, f := range r.worker.Folds(list[i:i+1], stats.Fired, r.places, r.columns) {
 			a, b := list[i].Names[0], list[i].Names[1]
 			m := meeting{
 				Meeting: list[i], fold: f, columns: make([]bool, r.columns), model: r.model,
-				told: slices.ContainsFunc(told, func(w solvers.Warning) bool {
+				told: slices.ContainsFunc(stats.Warnings, func(w solvers.Warning) bool {
 					return w.Name == a && w.Other == b || w.Name == b && w.Other == a
 				}),
 			}
@@ -41,10 +42,10 @@ func (r *Runner) meetingsOf(list []solvers.Meeting, told []solvers.Warning) (fou
 
 // foldsOfTies returns what ties of a run fold. About open ones, runs with the causes in either order decide: those of
 // two times of their own that met in the run. What conditions do depends on what happened before in other ways, too.
-func (r *Runner) foldsOfTies(list []solvers.Meeting) (firm, open []system.Fold) {
-	for i := range list {
-		t := &list[i]
-		folds := r.worker.Folds(list[i:i+1], r.places, r.columns)
+func (r *Runner) foldsOfTies(stats *solvers.Stats) (firm, open []system.Fold) {
+	for i := range stats.Ties {
+		t := &stats.Ties[i]
+		folds := r.worker.Folds(stats.Ties[i:i+1], stats.Fired, r.places, r.columns)
 		met := slices.IndexFunc(r.met, func(m meeting) bool {
 			a, b := m.Causes[0], m.Causes[1]
 			return t.Causes == m.Causes || t.Causes == [2]solvers.Cause{b, a}
@@ -70,11 +71,11 @@ func (r *Runner) foldsOfTies(list []solvers.Meeting) (firm, open []system.Fold) 
 
 // foldsOfMeetings returns what meetings of the last run, and these with kinks, fold at least so that second derivatives
 // may jump: where things come in another order, or at two times in place of one.
-func (r *Runner) foldsOfMeetings(bends []solvers.Meeting) (list []system.Fold) {
+func (r *Runner) foldsOfMeetings(stats *solvers.Stats) (list []system.Fold) {
 	for i := range r.met {
 		list = append(list, r.met[i].fold)
 	}
-	list = append(list, r.worker.Folds(bends, r.places, r.columns)...)
+	list = append(list, r.worker.Folds(stats.Bends, stats.Fired, r.places, r.columns)...)
 	for i := range list {
 		list[i].Meets = true
 		list[i].Into = system.IntoAll() // also what else happens then, at a time that either sets

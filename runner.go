@@ -475,7 +475,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		}
 	}
 	ties := r.warnOfDerivatives(stats.Warnings)
-	r.met, r.mixed, r.severed = r.meetingsOf(stats.Meetings, stats.Warnings), stats.Mixed, stats.Severed
+	r.met, r.mixed, r.severed = r.meetingsOf(&stats), stats.Mixed, stats.Severed
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = Sensitivities{
@@ -515,10 +515,10 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		located += ties
 	}
 	out.allSided = doubts(out.Warnings)-located > ofRun
-	firm, open := r.foldsOfTies(stats.Ties)
+	firm, open := r.foldsOfTies(&stats)
 	firm = append(kinks, firm...)
 	if r.wantsSecond() {
-		firm = append(firm, r.foldsOfMeetings(stats.Bends)...)
+		firm = append(firm, r.foldsOfMeetings(&stats)...)
 	}
 	r.addSides(out, firm, open)
 	return out, nil

@@ -686,3 +686,30 @@ func TestOrderOfTheFile(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksOfWhatIsReached: where a change of modes meets an observation, derivatives of what is not read there exist.
+// What an event that never fires sets, and what it waits for, moves nothing.
+//
+//odes:goroutines
+func TestMarksOfWhatIsReached(t *testing.T) {
+	const never, ended = "discrete n = 1\nevent e when x > c { n = t + dose }\n",
+		"discrete n = 1\nevent e when x < c { n = t + dose }\n"
+	for _, c := range []struct {
+		text, integral, read string
+	}{
+		{"x' = -k*x + (if t > T then dose else 0)", "", "T"},
+		{"x' = -k*x + dose*floor(t/T)", "", "T"},
+		{"x' = -k*x\nstate z = 0\nz' = if t > T then dose else 0", "", ""},
+		{never + "x' = -k*x + (if t >= n and t < 1 then 1 else 0)", "", ""},
+		{ended + "x' = -k*x + (if t >= n and t < T then 1 else 0)", "T", "T"},
+	} {
+		s, err := sensitivities(t, "time t from 0 to 1.9\nparam k = 0.5, T = 1, dose = 1, c = 2\nstate x = 1\n"+c.text+
+			"\nobjective J = integral(x)\nobjective K = sum_at([1], x)\n", "adjoint")
+		if err != nil {
+			t.Fatal(c.text, err)
+		}
+		if got, want := [2]string{marked(s, 0), marked(s, 1)}, [2]string{c.integral, c.read}; got != want {
+			t.Errorf("%s: by %q, want %q: %v", c.text, got, want, s.Warnings)
+		}
+	}
+}

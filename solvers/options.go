@@ -154,6 +154,7 @@ type Stats struct {
 	// Bends are such pairs with a kink, at which nothing changes. Second derivatives may be others where the two come
 	// one after the other.
 	Bends   []Meeting
+	Fired   []bool  // of each event whether it did; nil where nothing of these three is noted
 	Mixed   bool    // with Options.Apart, what comes one after another came mixed before
 	Severed bool    // and there are more than two at one time
 	T       float64 // where the run ended

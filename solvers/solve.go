@@ -162,7 +162,21 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 		return s.stats, s.placed(err)
 	}
 	s.never()
+	if len(s.stats.Ties)+len(s.stats.Meetings)+len(s.stats.Bends) > 0 {
+		s.stats.Fired = s.everFired()
+	}
 	return s.stats, nil
+}
+
+// everFired tells of each event whether it fired.
+func (s *Solver) everFired() []bool {
+	list := make([]bool, len(s.events))
+	for e := range s.events {
+		for k := range s.events[e].Elems {
+			list[e] = list[e] || s.historyAt(Firing{Event: e, Elem: k}).count > 0
+		}
+	}
+	return list
 }
 
 // implicitWork returns what the implicit members of the method did so far, in all runs.

@@ -80,16 +80,17 @@ func inputsOfValue(t *tape.Tape, v tape.Value) (list []tapec.Name) {
 // dependence follows names: what they depend on in the course of any run.
 type dependence struct {
 	model   *Model
-	atStart bool // nothing but the start counts
+	atStart bool   // nothing but the start counts
+	happens []bool // of each event whether it happens at all; nil: all may
 	params  map[string]bool
 	initial map[string]bool // states whose initial values count
 	seen    map[tapec.Name]bool
 	fired   map[int]bool // events of which the times have been followed
 }
 
-func newDependence(m *Model) dependence {
+func newDependence(m *Model, happens []bool) dependence {
 	return dependence{
-		model: m, params: map[string]bool{}, initial: map[string]bool{}, seen: map[tapec.Name]bool{},
+		model: m, happens: happens, params: map[string]bool{}, initial: map[string]bool{}, seen: map[tapec.Name]bool{},
 		fired: map[int]bool{},
 	}
 }
@@ -133,7 +134,7 @@ func (x *dependence) follow(n tapec.Name) {
 			return
 		}
 		for e, t := range c.Affects {
-			if t == nil {
+			if t == nil || x.happens != nil && !x.happens[e] {
 				continue
 			}
 			if _, ok := t.Output(n.String()); ok {

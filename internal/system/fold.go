@@ -12,7 +12,7 @@ import (
 
 // ReadsTotals tells which totals of experiments element i of the objectives reads.
 func (w *Worker) ReadsTotals(i int) []bool {
-	x := newDependence(w.model)
+	x := newDependence(w.model, nil)
 	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(w.model.Checked.Totals))
 	for k, s := range w.model.Checked.Totals {
@@ -23,14 +23,17 @@ func (w *Worker) ReadsTotals(i int) []bool {
 
 // Bends tells which of the folds make element i of the objectives bend.
 func (w *Worker) Bends(i int, folds []Fold) []bool {
-	x := newDependence(w.model)
+	x := newDependence(w.model, nil)
 	x.followAll(inputsOf(w.model.Compiled.Objective, tapec.Objectives.Name(), i))
 	out := make([]bool, len(folds))
 	for k := range folds {
 		in := &folds[k].Into
-		out[k] = in.all || w.model.Combined() || slices.Contains(in.rows, i) ||
-			slices.ContainsFunc(in.names, func(n tapec.Name) bool { return x.seen[n] }) ||
+		seen := func(list []tapec.Name) bool {
+			return slices.ContainsFunc(list, func(n tapec.Name) bool { return x.seen[n] })
+		}
+		reached := in.all || w.model.Combined() || slices.Contains(in.rows, i) || seen(in.names) ||
 			slices.ContainsFunc(in.events, func(e int) bool { return x.fired[e] })
+		out[k] = reached && (in.reads == nil || seen(in.reads))
 	}
 	return out
 }
@@ -65,6 +68,7 @@ type Into struct {
 	names  []tapec.Name
 	events []int
 	rows   []int
+	reads  []tapec.Name // of all that, only what reads one of these functionals; nil for all
 }
 
 // IntoAll is what reaches everything.
@@ -142,10 +146,14 @@ func (x *Into) part(m *Model, at source.Span) {
 
 // Folds tells which of the variables, by columns of a row of the gradient, move the two causes of each tie apart, and
 // what depends on these causes. Times that depend on params alone are compared at other values of these. So are guards
-// whose roots any motion of the state moves alike. Otherwise all counts that either time depends on in any way.
-func (w *Worker) Folds(ties []solvers.Meeting, variables []Variable, columns int) (list []Fold) {
+// whose roots any motion of the state moves alike. Otherwise all counts that either time depends on in any way, by the
+// events that fired: Stats.Fired, or nil for all.
+func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variable, columns int) (list []Fold) {
+	if w.model.Settles() { // others fire on the way to a steady state
+		fired = nil
+	}
 	for i := range ties {
-		x := w.separation()
+		x := w.separation(fired)
 		x.tie, x.t, x.y, x.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
 		f := Fold{Moves: newSet(columns), Into: w.meets(&ties[i])}
 		out := make([]bool, columns)
@@ -199,6 +207,13 @@ func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 		}
 	}
 	into.all = into.all || len(into.names)+len(into.events) == 0
+	for _, cause := range tie.Causes { // an observation is where others see a change, and changes nothing itself
+		if cause.Guard < 0 && c.InstantList[cause.Instant].Kind == tapec.Site {
+			for _, o := range c.AtTimes[c.InstantList[cause.Instant].Group].Outputs {
+				into.reads = append(into.reads, tapec.MustName(o.Name))
+			}
+		}
+	}
 	return into
 }
 
@@ -206,7 +221,7 @@ func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 // are named.
 func (w *Worker) moversOf(names []tapec.Name, variables []Variable, columns int) []bool {
 	out := make([]bool, columns)
-	x := w.separation()
+	x := w.separation(nil)
 	x.followAll(names)
 	for _, v := range variables {
 		x.mark(v, out[v.Offset:v.Offset+v.Len])

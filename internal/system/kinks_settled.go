@@ -220,7 +220,7 @@ func (x *Tangents) ofReaders(k *Kink) {
 	var readers []tapec.Name
 	for _, out := range read.Outputs {
 		n := tapec.MustName(out.Name)
-		by := newDependence(m)
+		by := newDependence(m, nil)
 		by.followAll(inputsOf(read, n, -1))
 		if slices.ContainsFunc(k.Into.names, func(n tapec.Name) bool { return by.seen[n] }) {
 			readers = append(readers, n)

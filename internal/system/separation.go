@@ -20,9 +20,9 @@ type separation struct {
 	apart func() (x, noise float64)
 }
 
-// separation returns what nothing has been asked of yet.
-func (w *Worker) separation() *separation {
-	return &separation{neighbour: neighbour{Worker: w}, dependence: newDependence(w.model)}
+// separation returns what nothing has been asked of yet. happens tells of each event whether it happens; nil: all may.
+func (w *Worker) separation(happens []bool) *separation {
+	return &separation{neighbour: neighbour{Worker: w}, dependence: newDependence(w.model, happens)}
 }
 
 // separates marks the variables that move apart what meets, where the run is repeated in miniature about it: at a
@@ -62,7 +62,7 @@ func (x *separation) separates(variables []Variable, out []bool) bool {
 	if !motion {
 		return true
 	}
-	x.dependence = newDependence(x.model)
+	x.dependence = newDependence(x.model, x.happens)
 	a, c := &x.model.atoms, x.model.Compiled
 	for k, changes := range m.changing {
 		switch {
@@ -77,7 +77,7 @@ func (x *separation) separates(variables []Variable, out []bool) bool {
 }
 
 func (x *separation) find() {
-	x.dependence = newDependence(x.model)
+	x.dependence = newDependence(x.model, x.happens)
 	causes := x.tie.Causes
 	var direct [2][]tapec.Name
 	for k, c := range causes {
