@@ -687,8 +687,8 @@ func TestOrderOfTheFile(t *testing.T) {
 	}
 }
 
-// TestMarksOfWhatIsReached: where a change of modes meets an observation, derivatives of what is not read there exist.
-// What an event that never fires sets, and what it waits for, moves nothing.
+// TestMarksOfWhatIsReached: where something changes at an observation or at a bound of an integral, derivatives of what
+// is not read there exist. What an event that never fires sets, and what it waits for, moves nothing.
 //
 //odes:goroutines
 func TestMarksOfWhatIsReached(t *testing.T) {
@@ -700,11 +700,13 @@ func TestMarksOfWhatIsReached(t *testing.T) {
 		{"x' = -k*x + (if t > T then dose else 0)", "", "T"},
 		{"x' = -k*x + dose*floor(t/T)", "", "T"},
 		{"x' = -k*x\nstate z = 0\nz' = if t > T then dose else 0", "", ""},
+		{"x' = -k*x\nevent e at T { x += dose }\nobjective L = integral(x, from = 1)", "", "T"},
+		{"x' = -k*x + interp([0, 1, 3], [1, 0, 0], t)\nevent e at T { x += dose }", "", "T"},
 		{never + "x' = -k*x + (if t >= n and t < 1 then 1 else 0)", "", ""},
 		{ended + "x' = -k*x + (if t >= n and t < T then 1 else 0)", "T", "T"},
 	} {
-		s, err := sensitivities(t, "time t from 0 to 1.9\nparam k = 0.5, T = 1, dose = 1, c = 2\nstate x = 1\n"+c.text+
-			"\nobjective J = integral(x)\nobjective K = sum_at([1], x)\n", "adjoint")
+		s, err := sensitivities(t, "time t from 0 to 1.9\nparam k = 0.5, T = 1, dose = 1, c = 2\nstate x = 1\n"+
+			"objective J = integral(x)\nobjective K = sum_at([1], x)\n"+c.text, "adjoint")
 		if err != nil {
 			t.Fatal(c.text, err)
 		}

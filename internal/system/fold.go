@@ -5,7 +5,6 @@ import (
 
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
@@ -68,7 +67,7 @@ type Into struct {
 	names  []tapec.Name
 	events []int
 	rows   []int
-	reads  []tapec.Name // of all that, only what reads one of these functionals; nil for all
+	reads  []tapec.Name // of all that, only what reads one of these; nil for all
 }
 
 // IntoAll is what reaches everything.
@@ -108,12 +107,8 @@ func (x *Into) guard(m *Model, i int) {
 		}
 		return
 	}
-	for k, mode := range m.Compiled.Modes {
-		if g.Mode >= mode.Offset && g.Mode < mode.Offset+tape.Shape(mode.Shape).Size() {
-			if n := tapec.HeldMode.Number(k); !slices.Contains(x.names, n) {
-				x.names = append(x.names, n)
-			}
-		}
+	if n := m.modeAt(g.Mode); g.Mode >= 0 && !slices.Contains(x.names, n) {
+		x.names = append(x.names, n)
 	}
 }
 
@@ -199,21 +194,25 @@ func (w *Worker) meets(tie *solvers.Meeting) (into Into) {
 			into.condition(w.model, cause.Guard)
 			continue
 		}
+		// Observations and bounds of integrals are where others see a change, and change nothing else.
 		switch in := c.InstantList[cause.Instant]; in.Kind {
 		case tapec.Fire, tapec.Every:
 			into.events = append(into.events, in.Event)
-		default:
-			into.all = into.all || len(in.Modes) > 0
-		}
-	}
-	into.all = into.all || len(into.names)+len(into.events) == 0
-	for _, cause := range tie.Causes { // an observation is where others see a change, and changes nothing itself
-		if cause.Guard < 0 && c.InstantList[cause.Instant].Kind == tapec.Site {
-			for _, o := range c.AtTimes[c.InstantList[cause.Instant].Group].Outputs {
+		case tapec.Site:
+			for _, o := range c.AtTimes[in.Group].Outputs {
 				into.reads = append(into.reads, tapec.MustName(o.Name))
+			}
+		case tapec.Remode:
+			for _, i := range in.Modes {
+				if n := w.model.modeAt(i); in.Bound == tapec.NoBound {
+					into.names = append(into.names, n)
+				} else {
+					into.reads = append(into.reads, n)
+				}
 			}
 		}
 	}
+	into.all = into.all || len(into.names)+len(into.events) == 0
 	return into
 }
 
