@@ -647,7 +647,7 @@ func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) (ties int) {
 func (r *Runner) addValues(out *Sensitivities, stride int) {
 	written := stride > 0
 	stride = max(stride, r.problem.Width())
-	held := slices.ContainsFunc(r.res.Peaks, func(p sens.Peak) bool { return p.Held })
+	held := slices.ContainsFunc(r.res.Peaks, func(p sens.Peak) bool { return p.Held || p.Level })
 	if held {
 		out.held = make([]bool, len(r.objectives))
 	}

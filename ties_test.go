@@ -558,7 +558,7 @@ func TestPeaksThatAreKept(t *testing.T) {
 		"x' = q - x\nevent at 1 { x = q }\nobjective J = max_over(2 - x)":                          "q initial(x)",
 		"x' = -x\nobjective J = max_over(if x > 0.5 then b*b else if x > 0.3 then 0.5*b else b^2)": "b",
 		"x' = -x\nobjective J = max_over(if x > 0.5 then b*b else if x > 0.3 then b^2 else b*b)":   "",
-		"x' = -x\nobjective J = max_over(if t > 1 then b else 0.5*t)":                              "",
+		"x' = -x\nobjective J = max_over(if t > 1 then b else 0.5*t)":                              "b",
 		// A dose of nothing at the end, where the value is largest.
 		"x' = q\nevent every 0.75 { x += u }\nobjective J = max_over(x)":   "u",
 		"x' = q\nevent every 0.75 { x += u }\nobjective J = max_over(p*t)": "",

@@ -66,6 +66,7 @@ type graded struct {
 	row, errors []float64
 	unlike      []float64 // row is off by so much on the other side; nil for not at all
 	parted      []bool    // where that is too much; filled in, may be shared
+	held        bool      // errors are how far derivatives at other times are off that are as good
 	trusts      []Trust   // of row; filled in
 }
 
@@ -85,7 +86,11 @@ func (g *grader) grade(x *graded) Trust {
 	for n, v := range g.variables {
 		size := g.sizes[n]
 		for k, end := v.Offset, x.end(v); k < end; k++ {
-			sure := math.Abs(x.row[k]) - x.errorOf(k)/lostDerivative
+			err := x.errorOf(k)
+			if !x.held {
+				err /= lostDerivative
+			}
+			sure := math.Abs(x.row[k]) - err
 			if by := float64(sure * size); by > most && sure <= math.MaxFloat64 {
 				most = by
 			}
@@ -335,8 +340,9 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 		if math.IsNaN(v.Value) { // it has no derivatives
 			x.row = nil
 		}
+		x.held = s.held != nil && s.held[i]
 		v.Trust = g.grade(&x)
-		if s.held != nil && s.held[i] {
+		if x.held {
 			x.ofOneSide()
 		}
 	}

@@ -51,13 +51,17 @@ type Peak struct {
 	// Other is the time of another maximum that is as large, within Options.Tie; NaN where there is none. Which of
 	// the two is the largest is then not decided, and the derivatives are those of the one at T.
 	Other float64
-	// Held tells that the expression kept the value after T. Derivatives are those at T, and at the last such time with
-	// Options.LatePeak.
+	// Held tells that the expression kept the value after T. Derivatives are those at T; with Options.LatePeak they are
+	// means of those at the last such time and where something happens meanwhile.
 	Held bool
+	// Level tells that the expression is as large for a good part of the run, but for rounding and errors of steps. With
+	// Options.LatePeak such means are taken there as well.
+	Level bool
 
 	at    place
 	until Spot   // Held: where it was as large last
 	kept  []Spot // Held: where something happened while it was as large, on either side; not all, if they are many
+	also  []Spot // with Options.LatePeak: where else it is read
 	dosed []Spot // where it was as large before events at the end that changed nothing
 	ties  []Spot // where the maxima are that are as large; not all, if they are many
 	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
@@ -168,6 +172,10 @@ func readings(peaks []Peak) []reading {
 	var all, list []reading
 	for i := range peaks {
 		p := &peaks[i]
+		if p.also != nil {
+			all = append(all, p.mean()...)
+			continue
+		}
 		all = append(all, reading{p.at, p.timeBefore, Site{Kind: SitePeak, Peaks: []Share{{p.Element, 1 - p.share}}}})
 		if p.share > 0 {
 			behind := Site{Kind: SitePeak, Peaks: []Share{{p.Element, p.share}}}
@@ -181,6 +189,27 @@ func readings(peaks []Peak) []reading {
 		} else {
 			list = append(list, r)
 		}
+	}
+	return list
+}
+
+// mean returns readings of a mean, with weights of which no few cancel: where derivatives are others at any of the
+// places, that of the mean is another one.
+func (p *Peak) mean() (list []reading) {
+	all := append([]Spot{p.spot(p.at, p.timeBefore)}, p.also...)
+	sortSpots(all)
+	all = slices.CompactFunc(all, func(a, b Spot) bool { return a.place() == b.place() })
+	sum := 0.0
+	weight := func(i int) float64 {
+		part := float64(math.Phi * float64(i+1))
+		return 0.5 + part - math.Floor(part)
+	}
+	for i := range all {
+		sum += weight(i)
+	}
+	for i, s := range all {
+		site := Site{Kind: SitePeak, Peaks: []Share{{p.Element, weight(i) / sum}}}
+		list = append(list, reading{s.place(), s.T, site})
 	}
 	return list
 }
@@ -228,6 +257,8 @@ type peakFinder struct {
 	fired  bool // an event has happened since that changed nothing
 	stood  bool // the step before has the length zero, and no such event has happened since
 	limits      // of the present step
+
+	began, now float64 // the times at which the run began, and of the end of the present step
 }
 
 // top is the largest value of one expression so far.
@@ -244,6 +275,25 @@ type top struct {
 	// start is where the next step begins, and startHeight the value there, if the step before has the length zero.
 	start       place
 	startHeight float64
+	level, was  level   // the present one, and the highest and longest before
+	first       float64 // the first time that had the value
+}
+
+// level is a part of a run, some steps long, in which an expression changes as little as errors of steps may make it.
+type level struct {
+	some        bool
+	low, high   float64
+	first, last Spot   // where it begins and ends
+	happened    []Spot // where something happens in it; not all, if they are many
+}
+
+// before reports whether l counts more than m: it is higher, or as high within near and longer.
+func (l *level) before(m *level, near float64) bool {
+	switch {
+	case !l.some || !m.some || math.Abs(l.high-m.high) > near:
+		return l.some && (!m.some || l.high > m.high)
+	}
+	return l.last.T-l.first.T > m.last.T-m.first.T
 }
 
 // newPeakFinder returns nil when obj has no peaks. The error is that of a method without derivatives of its dense
@@ -293,6 +343,7 @@ func newPeakFinder(
 // begin forgets the last run.
 func (c *peakFinder) begin() {
 	c.step, c.fresh, c.looked, c.fired, c.stood, c.wide = 0, true, false, false, false, math.Inf(1)
+	c.began, c.now = math.NaN(), math.NaN()
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}}
 	}
@@ -372,6 +423,7 @@ func (c *peakFinder) pass(j int, st *solvers.Step, rows []float64) bool {
 	}
 	top.size = max(top.size, math.Abs(most), math.Abs(least))
 	top.low = min(top.low, least)
+	c.along(j, st, least, most)
 	if rises {
 		c.propose(j, 1, st.T1, row(whole-c.n+j))
 	}
@@ -380,6 +432,9 @@ func (c *peakFinder) pass(j int, st *solvers.Step, rows []float64) bool {
 
 // over searches the next step, whose discretes and modes the system has entered.
 func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
+	if c.now = st.T1; c.began != c.began {
+		c.began = st.T
+	}
 	if st.H > 0 {
 		c.ends = end.Kind != solvers.EndFree
 		c.limits, _ = limitsBetween(c.fresh, c.ends, st.T, st.T1)
@@ -435,6 +490,10 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 				top.dosed = append(top.dosed, dose)
 			}
 			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
+		}
+		if n := len(top.equal) - 1; n >= 0 && st.T-top.equal[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
+			math.Abs(v-top.heights[n]) <= float64(0x1p-48*math.Abs(v)) {
+			top.tie(v, top.spot(place{c.step, 1}, st.T1)) // which moves with either
 		}
 		if top.Held && last && v == top.Value && top.until.T == st.T {
 			top.until = top.spot(place{c.step, 1}, st.T1)
@@ -498,11 +557,11 @@ func (c *peakFinder) nextPart(st *solvers.Step) {
 func (c *peakFinder) scan(j int, st *solvers.Step) {
 	top := &c.tops[j]
 	e, ed, n := c.all[0], c.all[1], c.n
-	most, steep, size := j, 0.0, top.size
+	most, steep, size, least := j, 0.0, top.size, e[j]
 	for i := j; i < len(e); i += n {
 		v := e[i]
 		top.nan = top.nan || v != v
-		size = max(size, math.Abs(v))
+		size, least = max(size, math.Abs(v)), min(least, v)
 		steep = max(steep, math.Abs(ed[i]))
 		if v > e[most] {
 			most = i
@@ -511,6 +570,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 	if top.size = size; top.nan {
 		return
 	}
+	c.along(j, st, least, e[most])
 	last := c.parts
 	if v := c.e[0][j]; c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || v >= c.e[1][j]) { // slopes have rounding
 		at := place{c.step, 0}
@@ -534,6 +594,35 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 	if v := e[most]; !top.some || v > top.Value+float64(0x1p-48*math.Abs(v)) {
 		theta := c.theta[most/n]
 		c.propose(j, theta, when(st, theta), v)
+	}
+}
+
+// along takes notice of the least and the largest value of expression j in the present part of a step: the present
+// level goes on, or another one begins.
+func (c *peakFinder) along(j int, st *solvers.Step, least, most float64) {
+	top := &c.tops[j]
+	l, near := &top.level, c.flat(top)
+	begins := !l.some || max(l.high, most)-min(l.low, least) > near
+	switch {
+	case !begins:
+		l.low, l.high = min(l.low, least), max(l.high, most)
+	case !l.some && most-least > near: // the usual case
+		return
+	default:
+		if l.before(&top.was, near) {
+			top.was, top.level = top.level, top.was
+		}
+		l.some, l.low, l.high, l.happened = most-least <= near, least, most, l.happened[:0]
+	}
+	at := func(theta float64) Spot { return top.spot(place{c.step, theta}, when(st, theta)) }
+	if l.last = at(c.b); begins {
+		l.first = at(c.a)
+	}
+	if c.a == 0 && c.fresh && len(l.happened) < mostTies {
+		l.happened = append(l.happened, at(0))
+	}
+	if c.b == 1 && c.ends && len(l.happened) < mostTies {
+		l.happened = append(l.happened, at(1))
 	}
 }
 
@@ -712,7 +801,7 @@ func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 	case top.some && !(v > top.Value):
 		return false
 	default:
-		top.Held, top.kept, top.dosed = false, top.kept[:0], top.dosed[:0]
+		top.Held, top.kept, top.dosed, top.first = false, top.kept[:0], top.dosed[:0], t
 	}
 	top.some, top.low = true, v
 	top.Value, top.T, top.at, top.share, top.timeBefore = v, t, at, 0, t
@@ -743,8 +832,27 @@ func (c *peakFinder) peak(j int) Peak {
 			top.ties = append(top.ties, s)
 		}
 	}
+	l, near, span := &top.level, c.flat(&top), c.now-c.began
+	if top.was.before(l, near) {
+		l = &top.was
+	}
+	top.Level = l.some && l.high >= top.Value-near && l.last.T-l.first.T >= float64(leastLevel*span)
+	if top.Level && c.late {
+		top.also = append(append(top.also, l.first, l.last), l.happened...)
+	}
+	if top.Held && c.late && top.T-top.first > float64(0x1p-30*span) {
+		top.also = append(top.also, top.kept...)
+	}
 	if top.nan {
 		top.Value = math.NaN()
 	}
 	return top.Peak
 }
+
+// flat is how far an expression may change in a level. Where it comes to rest, what had moved it does so by little more
+// than that: derivatives are the same at its beginning and at its end.
+func (c *peakFinder) flat(t *top) float64 { return float64(min(1e-3*c.tie, 1e-10) * t.size) }
+
+// leastLevel is the part of a run that a level must last. A smooth maximum is as flat only where the expression changes
+// little in the whole run.
+const leastLevel = 1.0 / 64

@@ -218,6 +218,26 @@ func compareSides(t *testing.T, n int, stream uint64, text func(*composition) st
 	}
 }
 
+// TestOnceSilent judges models that had a derivative of one side without a mark before.
+func TestOnceSilent(t *testing.T) {
+	for _, of := range []struct {
+		stream uint64
+		text   func(*composition) string
+		seeds  []uint64
+	}{
+		{7, (*composition).text, []uint64{202508, 401796}},
+		{31, (*composition).meeting, []uint64{590, 500463, 502136}},
+	} {
+		for _, seed := range of.seeds {
+			c := &composition{Rand: rand.New(rand.NewPCG(seed, of.stream))}
+			text := of.text(c)
+			if list := c.silent(t, text); len(list) > 0 || c.marked == 0 {
+				t.Errorf("seed %d, %d marks: %s\n%s", seed, c.marked, strings.Join(list, "\n"), indent(text))
+			}
+		}
+	}
+}
+
 // TestCompositions finds what is not marked in models of everything at once. Of a thousand models more, there may be one
 // in which something is not.
 func TestCompositions(t *testing.T) { compareSides(t, *compositions, 7, (*composition).text) }
