@@ -300,7 +300,7 @@ func (k *Kinks) unlike(i int, here, there []float64) bool {
 	n := len(here) / 2
 	for j, g := range k.model.Compiled.GuardList {
 		own := g.Event < 0 && (g.Mode < 0 || g.Mode == i)
-		root := math.Abs(here[j]) < float64(0x1p-20*math.Abs(there[j]-here[j]))
+		root := min(math.Abs(here[j]), math.Abs(there[j])) < float64(0x1p-20*math.Abs(there[j]-here[j]))
 		if !own && (root || here[n+j] != there[n+j]) {
 			return true
 		}

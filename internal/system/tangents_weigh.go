@@ -57,7 +57,7 @@ func (x *Tangents) weigh(k *Kink) {
 			x.setBy(k)
 		}
 	case k.of == nil || k.Still && !k.Op.HasKink() || k.decides:
-		if k.decides && !x.departs(k) {
+		if k.decides && !x.departs(k, x.ofParams) {
 			clear(k.Moves)
 		}
 		if !k.decides || !x.exact {
@@ -271,6 +271,16 @@ func (x *Tangents) leave(k *Kink) {
 		for _, f := range fast {
 			x.columnsOf(f, k.Moves)
 		}
+		if k.Op.HasJump() {
+			x.departs(k, func(seed int) bool { // what does so by its square, or a higher power: it is a jump all the same
+				for _, f := range fast {
+					if _, known := f[seed]; known {
+						return false
+					}
+				}
+				return true
+			})
+		}
 		return
 	}
 	margin := map[int]float64{}
@@ -286,9 +296,9 @@ func (x *Tangents) leave(k *Kink) {
 	}
 }
 
-// departs finds which params and discretes take a condition of these alone off its threshold, on either side. It
-// reports whether there was room for that work.
-func (x *Tangents) departs(k *Kink) bool {
+// departs finds which elements of what a condition reads, of those that count, take it off its threshold, on either
+// side, as they move alone. It reports whether there was room for that work.
+func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 	t, kt := k.of, x.kinks.tapes[k.of]
 	if !x.exact {
 		return false
@@ -301,11 +311,12 @@ func (x *Tangents) departs(k *Kink) bool {
 	for _, in := range t.Inputs {
 		name := tapec.MustName(in.Name)
 		part := x.kinks.model.layout.part(name)
-		if part.vec != vecP && part.vec != vecD {
-			continue
-		}
 		to := kt.near.Input(in.Name)
 		for i, was := range to {
+			seed := x.seed(part.vec, part.offset+i)
+			if seed < 0 || !counts(seed) {
+				continue
+			}
 			by := x.element(name, part.vec, part.offset+i)
 			if by.empty() {
 				continue
@@ -330,6 +341,12 @@ func (x *Tangents) departs(k *Kink) bool {
 		}
 	}
 	return true
+}
+
+// ofParams reports whether a seed is a param or a discrete.
+func (x *Tangents) ofParams(seed int) bool {
+	l := x.kinks.model.layout
+	return seed >= l.nY && seed < l.nY+l.nP+l.nD
 }
 
 // proportional reports whether two vectors are, but for rounding.
