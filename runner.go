@@ -492,9 +492,13 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if r.share > 0 { // of what a result is compared with, only numbers count
 		find = nil
 	}
+	rtol := r.settings.Solver.RTol
+	if r.settings.Solver.Fixed > 0 {
+		rtol = 0
+	}
 	kinks, located, err := r.model.explain.Kinks(
 		ctx, find, &r.trajectory, &r.reader, r.res.Functionals, r.res.Peaks, r.places, r.columns, r.wantsSecond(),
-		&r.warnings,
+		rtol, &r.warnings,
 	)
 	if err != nil {
 		return nil, r.failed(err, r.worker)

@@ -21,24 +21,26 @@ func (o Op) HasJump() bool {
 	return false
 }
 
-// rounding is how near operands come, as parts of their size, where rounding decides how they compare.
-const rounding = 0x1p-50
+// Rounding is how near operands come, as parts of their size, where rounding decides how they compare.
+const Rounding = 0x1p-50
 
 // Bends appends to to how far each element of v, whose op HasKink or HasJump, is from the kink or the jump of the op,
-// as the last Run of e left it; 0 at the kink, and where rounding decides on which side of a jump it is, or, with
-// rounded, of a tie. For ties and comparisons it is the difference of the two best operands, for levels that to the
-// next one, and for the others their value.
-func Bends(e *Evaluator[float64], v Value, rounded bool, to []float64) []float64 {
+// as the last Run of e left it; 0 at the kink, and where operands are so near, as parts of their size, that they may tie.
+// On which side of a jump they are is not told within Rounding either. For ties and comparisons the distance is the
+// difference of the two best operands, for levels that to the next one, and for the others their value.
+func Bends(e *Evaluator[float64], v Value, near float64, to []float64) []float64 {
 	in, y := e.tape.Instr(v), e.values[v]
 	a, shape := e.values[in.Args[0]], e.tape.Shape(in.Args[0])
+	if in.Op.HasJump() {
+		near = max(near, Rounding)
+	}
 	switch in.Op {
 	case Min, Max, Less, LessEq:
 		b, other := e.values[in.Args[1]], e.tape.Shape(in.Args[1])
 		for i := range y {
 			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
 			off := math.Abs(x - z)
-			near := (rounded || in.Op.HasJump()) && off <= float64(rounding*max(math.Abs(x), math.Abs(z)))
-			if x == z || near { // both may be infinite
+			if x == z || off <= float64(near*max(math.Abs(x), math.Abs(z))) { // both may be infinite
 				off = 0
 			}
 			to = append(to, off)
@@ -48,7 +50,7 @@ func Bends(e *Evaluator[float64], v Value, rounded bool, to []float64) []float64
 		return append(to, a...)
 	case Floor, Ceil, Round, Trunc:
 		for _, x := range a {
-			to = append(to, toLevel(in.Op, x))
+			to = append(to, toLevel(in.Op, x, near))
 		}
 		return to
 	case Mod, Atan2:
@@ -57,7 +59,7 @@ func Bends(e *Evaluator[float64], v Value, rounded bool, to []float64) []float64
 			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
 			switch {
 			case in.Op == Mod:
-				x = toLevel(Floor, x/z)
+				x = toLevel(Floor, x/z, near)
 			case z > 0: // off the cut
 				x = math.Inf(1)
 			}
@@ -71,7 +73,7 @@ func Bends(e *Evaluator[float64], v Value, rounded bool, to []float64) []float64
 }
 
 // toLevel returns how far x is from where the op that rounds it jumps.
-func toLevel(op Op, x float64) float64 {
+func toLevel(op Op, x, near float64) float64 {
 	if op == Round {
 		x += math.Copysign(0.5, x)
 	}
@@ -80,7 +82,7 @@ func toLevel(op Op, x float64) float64 {
 		return math.Inf(1)
 	}
 	off := math.Abs(x - level)
-	if off <= float64(rounding*math.Abs(x)) {
+	if off <= float64(near*math.Abs(x)) {
 		return 0
 	}
 	return off

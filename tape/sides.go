@@ -12,11 +12,11 @@ type Bent struct {
 }
 
 // AtKinks appends to to the elements of values, in ascending order, that are at their kinks as the last Run of e left
-// them; rounded is that of Bends.
-func AtKinks(e *Evaluator[float64], values []Value, rounded bool, to []Bent) []Bent {
+// them; near is that of Bends.
+func AtKinks(e *Evaluator[float64], values []Value, near float64, to []Bent) []Bent {
 	var off []float64
 	for _, v := range values {
-		off = Bends(e, v, rounded, off[:0])
+		off = Bends(e, v, near, off[:0])
 		if !slices.Contains(off, 0) {
 			continue
 		}

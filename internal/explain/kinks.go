@@ -19,9 +19,11 @@ import (
 // which has no weight. reader reads the run; functionals are what the objectives were computed from, and peaks those of
 // them that are largest values. Those count that one of the variables moves, whose derivatives are that many columns.
 // It returns those, and how many warnings it gave. It warns of kinks that only second derivatives show where these are
-// asked for.
+// asked for. rtol is the relative tolerance of the run's steps, within which what is read may tie; 0 where it is not
+// known.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
-	functionals []float64, peaks []sens.Peak, variables []system.Variable, columns int, second bool, l *diag.List,
+	functionals []float64, peaks []sens.Peak, variables []system.Variable, columns int, second bool, rtol float64,
+	l *diag.List,
 ) (all []system.Fold, n int, err error) {
 	if find == nil {
 		return nil, 0, nil
@@ -50,7 +52,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			return k.Clock && find.Fixed(&m)
 		}), after, nil
 	}
-	find.Begin()
+	find.Begin(rtol)
 	last := -1 // of the marks with kinks
 	for i := range run.Marks() {
 		found, _, err := look(i)

@@ -44,11 +44,13 @@ type Kinks struct {
 	left   bool // what is looked at lies before the mark
 	held   bool // some operation does
 	none   bool // the model has no kinks: there are ties of largest values at most
-	// rounded tells that ties count that hold but for rounding, as at a time that was located.
-	rounded bool
-	reached map[int]bool     // what reachesAny has found, by events
-	reads   map[int][]string // the inputs of the margins of guards, where reaches has asked for them
-	last    float64          // the time of the last mark but those of observations
+	// near is how near, as parts of their size, operands count as equal: 0 where they are exact but for what rounding
+	// makes of jumps, more where a time was located or where steps made states.
+	near, slack float64
+	reached     map[int]bool     // what reachesAny has found, by events
+	reads       map[int][]string // the inputs of the margins of guards, where reaches has asked for them
+	began       float64          // the time of the start
+	last        float64          // the time of the last mark but those of observations
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -105,6 +107,7 @@ type Kink struct {
 	waits          bool    // it is that of an event, which did not hold at the start
 	leaves         bool    // Rests: it has rested up to the mark, and does no more
 	left           bool    // Set: it was there before, and the body has left it there
+	taken          bool    // it was there before, and the body has taken it off
 	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known
 	forks          bool    // rates are others where it holds than where it does not, or all of that is not known
@@ -112,6 +115,7 @@ type Kink struct {
 	soon           float64 // and is to be looked at so much later at least
 	seen           bool    // and has been looked at later,
 	stays          bool    // where it was still at rest
+	near           float64 // within it
 	guard          int     // the margin that is 0 where it was found, in these modes; or -1
 	modes          []float64
 	decides        bool    // about modes, or events
@@ -128,9 +132,10 @@ func (k *Kink) alone() bool {
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
 	eval   *tape.Evaluator[float64]
-	near   *tape.Evaluator[float64] // at values beside those of eval; nil until they are asked for
-	toward map[tape.Value]func()    // run near, as far as one value needs it
-	here   []float64                // distances from kinks
+	along  *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
+	near   *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
+	toward map[tape.Value]func()       // run near, as far as one value needs it
+	here   []float64                   // distances from kinks
 	ops    []tape.Value
 	clock  map[tape.Value]bool
 	still  map[tape.Value]bool
@@ -269,8 +274,21 @@ func (k *Kinks) addOnce() {
 	}
 }
 
-// Begin tells that another run is looked at.
-func (k *Kinks) Begin() { k.happened, k.known = map[[2]int]bool{}, false }
+// Begin tells that another run is looked at, whose steps were made with a relative tolerance.
+func (k *Kinks) Begin(rtol float64) {
+	k.happened, k.known = map[[2]int]bool{}, false
+	k.slack = max(tape.Rounding, float64(overTolerance*rtol))
+}
+
+// overTolerance is how much larger than the relative tolerance of steps errors of states may be where ties are told.
+const overTolerance = 4
+
+// within has operands count as equal that are so near. It returns what takes that back.
+func (k *Kinks) within(near float64) func() {
+	was := k.near
+	k.near = near
+	return func() { k.near = was }
+}
 
 // Meet notes what happens at a mark. It is called for all marks of a run before kinks are weighed.
 func (k *Kinks) Meet(m *solvers.Mark) {
@@ -296,6 +314,7 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	}
 	switch m.Kind {
 	case solvers.MarkStart:
+		k.began = m.T
 		found := slices.Concat(
 			k.stay(m, span), k.resting(m, span), k.look(c.Initial, m, nil, nil), k.modes(m), k.corners(m),
 		)
@@ -309,7 +328,7 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 			return slices.Concat(k.atSteady(m), k.look(c.AtEvents[m.Firing.Event], m, nil, nil), k.body(m), k.modes(m))
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
-		return slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m), k.set(m), k.modes(m))
+		return slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m), k.set(m), k.taken(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:
@@ -425,6 +444,9 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	if m.Kind == solvers.MarkSite {
 		at[vecRow] = k.model.rows[m.Instant]
 	}
+	if m.Kind != solvers.MarkStart && t != k.model.Compiled.Rates {
+		defer k.within(k.slack)()
+	}
 	return k.at(t, &at)
 }
 
@@ -440,7 +462,7 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 		if in := t.Instr(v); k.bent(t, v, at) {
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
 			kink.From, kink.of, kink.value, kink.at = inputsOfValue(t, v), t, v, *at
-			kink.guard = -1
+			kink.guard, kink.near = -1, k.near
 			found = append(found, kink)
 		}
 	}
@@ -462,6 +484,9 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 	}
 	k.left = true
 	defer func() { k.left = false }()
+	if m.T > k.began {
+		defer k.within(k.slack)()
+	}
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: firedAt(m)}
 	if len(k.at(t, &at)) == 0 {
 		return nil
@@ -520,6 +545,9 @@ func (k *Kinks) BehindMark(r Reading, m *solvers.Mark) []Kink {
 func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	peaks := k.model.Compiled.Peaks
 	at := values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: k.point.p}
+	if t > k.began {
+		defer k.within(k.slack)()
+	}
 	if k.OfPeaks() {
 		found = slices.DeleteFunc(k.at(peaks, &at), func(k Kink) bool { return k.Clock })
 	}

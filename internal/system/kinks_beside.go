@@ -113,17 +113,22 @@ func (k *Kinks) bending(o outlet, at *values, still bool) (found []Kink, elems [
 	return found, elems
 }
 
-// bentOn lists the elements of what o lets through that have a kink where inputs move in one of several directions.
+// bentOn lists the elements of what o lets through that have a kink where inputs move in one of several directions; or
+// those that have none, and of which the kinks inside make another derivative, as of max(min(p, 1), 1) with p = 1.
 func (k *Kinks) bentOn(turn int, o outlet, at *values, still bool) (elems []int) {
 	kt := k.tapes[o.tape]
 	here := kt.eval.Output(o.name)
 	var bend [2][]float64    // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
 	var step [2][2][]float64 // f(x+d) - f(x), for either sign of d
+	var slope []float64      // what derivatives make of it, for half of d
 	for j := range bend {
 		bend[j] = make([]float64, len(here))
 		for side, way := range []float64{beside, -beside} {
 			k.model.load(o.tape, kt.near, at)
 			k.nudge(turn, kt.near, way/float64(1+j), still)
+			if side == 0 && j == 1 {
+				slope = kt.slope(o)
+			}
 			kt.near.Run()
 			step[side][j] = make([]float64, len(here))
 			for i, x := range kt.near.Output(o.name) {
@@ -138,11 +143,36 @@ func (k *Kinks) bentOn(turn int, o outlet, at *values, still bool) (elems []int)
 			far, near := math.Abs(d[0][i]), math.Abs(d[1][i])
 			return far > float64(0x1p-45*math.Abs(x)) && near > float64(ratio*far)
 		}
-		if o.in(i) && (stays(&bend, 0.375) || stays(&step[0], 0.875) || stays(&step[1], 0.875)) {
+		odd := func(j int) float64 { return 0.5 * (step[0][j][i] - step[1][j][i]) }
+		far, near := odd(0), odd(1)
+		off := math.Abs(near - slope[i])
+		wrong := math.Abs(far-2*near) <= float64(0x1p-7*math.Abs(far)) && // in proportion to d
+			off > float64(0x1p-45*math.Abs(x)) && off > float64(0x1p-4*max(math.Abs(near), math.Abs(slope[i])))
+		if o.in(i) && (wrong || stays(&bend, 0.375) || stays(&step[0], 0.875) || stays(&step[1], 0.875)) {
 			elems = append(elems, i)
 		}
 	}
 	return elems
+}
+
+// slope returns the derivative of an output along the difference of the inputs of near from those of eval.
+func (kt *kinkTape) slope(o outlet) (to []float64) {
+	if kt.along == nil {
+		kt.along = tape.NewEvaluator[complex128](o.tape)
+	}
+	for _, in := range o.tape.Inputs {
+		z, here, near := kt.along.Input(in.Name), kt.eval.Input(in.Name), kt.near.Input(in.Name)
+		for i, x := range here {
+			if z[i] = complex(x, 0); near[i] != x {
+				z[i] = complex(x, float64(tangentStep*(near[i]-x)))
+			}
+		}
+	}
+	kt.along.Run()
+	for _, z := range kt.along.Output(o.name) {
+		to = append(to, imag(z)/tangentStep)
+	}
+	return to
 }
 
 // reaching leaves those of some kinks of a tape that some elements of an output depend on.
@@ -162,7 +192,7 @@ func reaching(found []Kink, output string, elems []int) []Kink {
 // and no number hides it, and x¹ is smooth.
 func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 	kt := k.tapes[t]
-	kt.here = tape.Bends(kt.eval, v, k.rounded, kt.here[:0])
+	kt.here = tape.Bends(kt.eval, v, k.near, kt.here[:0])
 	if !slices.Contains(kt.here, 0) {
 		return false
 	}
@@ -179,7 +209,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 			k.model.load(t, kt.near, at)
 			k.nudge(0, kt.near, d, false)
 			kt.runBeside(v)
-			side[j] = tape.Bends(kt.near, v, k.rounded, nil)
+			side[j] = tape.Bends(kt.near, v, k.near, nil)
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]

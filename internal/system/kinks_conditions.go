@@ -163,6 +163,47 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
+// taken lists the conditions of events that the body of an event takes exactly off their thresholds to where they hold.
+// Whether they held before decides whether they come to hold, and their events happen.
+func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	if k.guards == nil || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
+		return nil
+	}
+	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
+	part := float64(noise)
+	if m.T > k.began {
+		part = max(part, float64(k.slack/beside))
+	}
+	var before, size []float64
+	for i, g := range c.GuardList {
+		if g.Event < 0 || g.Crossing || !settable(g) || !k.reaches(m.Firing.Event, i) {
+			continue
+		}
+		if before == nil {
+			before, size = k.sizes(&at)
+		}
+		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || m.Guard >= 0 && k.alike(m, i) {
+			continue
+		}
+		k.peek(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
+		after := math.Abs(k.guards.Output(tapec.Margins.Name().String())[i])
+		if holds := k.guards.Output(tapec.Truths.Name().String())[i] != 0; !holds || after <= float64(part*size[i]) {
+			continue
+		}
+		kink := Kink{
+			Op: tape.Less, Span: g.Span, Set: true, taken: true, From: k.model.guardInputs(i), margins: []int{i}, guard: -1,
+		}
+		kink.at = values{
+			vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mm), vecP: k.point.p,
+		}
+		kink.precede(m)
+		kink.Into.guard(k.model, i)
+		found = append(found, kink)
+	}
+	return found
+}
+
 // margins returns those of all guards at some values.
 func (k *Kinks) margins(at *values) []float64 { return slices.Clone(k.peek(at)) }
 
@@ -192,10 +233,9 @@ func (k *Kinks) corner(i int, at *values) []Kink {
 	if k.model.Compiled.GuardList[i].Compound { // its parts change together, of which the run itself has warned
 		return nil
 	}
-	k.rounded = true
-	defer func() { k.rounded = false }()
+	defer k.within(tape.Rounding)()
 	found := k.through(outlet{k.model.Compiled.Guards, margins.String(), func(j int) bool { return i == j }}, at, false)
-	found = slices.DeleteFunc(found, func(k Kink) bool { return k.Still || k.Held || k.Clock || !k.Op.HasKink() })
+	found = slices.DeleteFunc(found, func(k Kink) bool { return k.Still || k.Held || !k.Op.HasKink() })
 	for j := range found {
 		found[j].Corner, found[j].margins, found[j].guard, found[j].modes = true, []int{i}, i, at[vecM]
 	}

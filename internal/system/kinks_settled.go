@@ -34,10 +34,10 @@ func (k *Kinks) atSteady(m *solvers.Mark) (found []Kink) {
 			if kt.still[v] || kt.held[v] {
 				continue // found where the run begins
 			}
-			far := tape.Bends(kt.near, v, false, nil)
+			far := tape.Bends(kt.near, v, 0, nil)
 			var elems []int
 			size := 0.0
-			for i, d := range tape.Bends(kt.eval, v, false, nil) {
+			for i, d := range tape.Bends(kt.eval, v, 0, nil) {
 				if far[i] != 0 && math.Abs(d) <= float64(noise*math.Abs(far[i])) {
 					elems, size = append(elems, i), max(size, math.Abs(far[i]))
 				}

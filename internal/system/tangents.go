@@ -547,7 +547,7 @@ func (x *Tangents) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], 
 	}
 	k.model.load(t, kt.eval, at)
 	kt.eval.Run()
-	return e, tape.AtKinks(kt.eval, kt.ops, k.rounded, nil)
+	return e, tape.AtKinks(kt.eval, kt.ops, k.near, nil)
 }
 
 // seed numbers the elements that rates depend on.

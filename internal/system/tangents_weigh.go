@@ -33,6 +33,8 @@ func (x *Tangents) WeighInside(found []Kink) {
 
 func (x *Tangents) weigh(k *Kink) {
 	k.Moves, k.Smooth = newSet(x.columns), false
+	x.kinks.near = k.near
+	defer func() { x.kinks.near = 0 }()
 	switch {
 	case k.settled:
 		x.weighSettled(k)
@@ -44,6 +46,8 @@ func (x *Tangents) weigh(k *Kink) {
 		x.weighDosed(k)
 	case k.Corner:
 		x.weighCorner(k)
+	case k.taken:
+		x.weighTaken(k)
 	case k.leaves:
 		x.weighLeaving(k)
 	case k.Rests:
@@ -125,8 +129,7 @@ func (x *Tangents) weighKept(k *Kink) {
 	if !x.exact {
 		return
 	}
-	x.kinks.rounded = true
-	defer func() { x.kinks.rounded = false }()
+	x.kinks.near = max(x.kinks.near, tape.Rounding)
 	now, params := newSet(x.columns), newSet(x.columns)
 	fast := make([]float64, x.columns)
 	i := k.peak - m.layout.part(out).offset
@@ -210,13 +213,30 @@ func (x *Tangents) weighDosed(k *Kink) {
 func (x *Tangents) weighCorner(k *Kink) {
 	i := k.margins[0]
 	k.Into.condition(x.kinks.model, i)
-	x.kinks.rounded = true
-	defer func() { x.kinks.rounded = false }()
+	x.kinks.near = max(x.kinks.near, tape.Rounding)
 	if x.exact {
 		x.where(k, func() { x.leave(k) })
 	}
 	if !x.exact || !k.Moves.empty() {
 		x.movers(k, tapec.Margins.Name(), i)
+	}
+}
+
+// weighTaken finds what moves a condition off the threshold where the body of the last mark found it.
+func (x *Tangents) weighTaken(k *Kink) {
+	if !x.exact {
+		x.structural(k)
+		return
+	}
+	slopes := map[int]float64{}
+	x.where(k, func() {
+		x.push(x.kinks.model.Compiled.Guards, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+			slopes[seed] = imag(e.Output(tapec.Margins.Name().String())[k.margins[0]]) / tangentStep
+		}, nil)
+		x.columnsOf(slopes, k.Moves)
+	})
+	if !x.exact {
+		x.structural(k)
 	}
 }
 
@@ -305,7 +325,7 @@ func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 	}
 	x.kinks.model.load(t, kt.eval, &k.at)
 	kt.eval.Run()
-	here := tape.Bends(kt.eval, k.value, x.kinks.rounded, nil)
+	here := tape.Bends(kt.eval, k.value, x.kinks.near, nil)
 	kt.beside(t)
 	x.kinks.model.load(t, kt.near, &k.at)
 	for _, in := range t.Inputs {
@@ -331,7 +351,7 @@ func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 			for _, d := range []float64{beside, -beside} {
 				to[i] = was + float64(d*size)
 				kt.near.Run()
-				for j, off := range tape.Bends(kt.near, k.value, x.kinks.rounded, nil) {
+				for j, off := range tape.Bends(kt.near, k.value, x.kinks.near, nil) {
 					if here[j] == 0 && off != 0 {
 						k.Moves.join(by)
 					}
