@@ -54,8 +54,8 @@ type Peak struct {
 	// Held tells that the expression kept the value after T. Derivatives are those at T; with Options.LatePeak they are
 	// means of those at the last such time and where something happens meanwhile.
 	Held bool
-	// Level tells that the expression is as large for a good part of the run, but for rounding and errors of steps. With
-	// Options.LatePeak such means are taken there as well.
+	// Level tells that the expression is as large for a good part of the run, or on both sides of what happens there, but
+	// for rounding and errors of steps. With Options.LatePeak such means are taken there as well.
 	Level bool
 
 	at    place
@@ -277,6 +277,13 @@ type top struct {
 	startHeight float64
 	level, was  level   // the present one, and the highest and longest before
 	first       float64 // the first time that had the value
+	brinks      []brink // where an event or a change of modes left the expression as large as it was; not all
+}
+
+// brink is where something happens at the largest value so far, and the expression is as large on both sides.
+type brink struct {
+	low   float64
+	sides [2]Spot
 }
 
 // level is a part of a run, some steps long, in which an expression changes as little as errors of steps may make it.
@@ -572,6 +579,11 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 	}
 	c.along(j, st, least, e[most])
 	last := c.parts
+	if v := c.e[0][j]; c.fresh && c.a == 0 && top.some && v != top.Value && st.T == top.T && top.at.theta == 1 &&
+		math.Abs(v-top.Value) <= float64(c.tie*size) && len(top.brinks) < mostTies {
+		sides := [2]Spot{top.spot(top.at, top.T), top.spot(place{c.step, 0}, st.T)}
+		top.brinks = append(top.brinks, brink{min(v, top.Value), sides})
+	}
 	if v := c.e[0][j]; c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || v >= c.e[1][j]) { // slopes have rounding
 		at := place{c.step, 0}
 		if c.stood && top.startHeight == v {
@@ -842,6 +854,14 @@ func (c *peakFinder) peak(j int) Peak {
 	}
 	if top.Held && c.late && top.T-top.first > float64(0x1p-30*span) {
 		top.also = append(top.also, top.kept...)
+	}
+	for _, b := range top.brinks {
+		if b.low < least {
+			continue
+		}
+		if top.Level = true; c.late {
+			top.also = append(top.also, b.sides[:]...)
+		}
 	}
 	if top.nan {
 		top.Value = math.NaN()

@@ -219,6 +219,37 @@ func differ(r, l, size float64) bool {
 	return math.Abs(r-l) > float64(1e-3*max(math.Abs(r), math.Abs(l)))+float64(1e-6*size)
 }
 
+// touches reports whether guard i, which is at its threshold, is on the same side of it a time eps before and behind,
+// with the field f.
+func (s *Solver) touches(i int, eps float64, f []float64) bool {
+	var side [2]int8
+	for k, way := range []float64{-eps, eps} {
+		for n := range s.yi {
+			s.yi[n] = math.FMA(way, f[n], s.y[n])
+		}
+		s.sys.GuardValues(s.t+way, s.yi, s.mid.rho, s.mid.truth)
+		side[k] = sign(s.mid.rho[i])
+	}
+	return side[0] == side[1] && side[0] != 0
+}
+
+// allows reports whether the condition of an event holds in one of two modes and not in the other. What holds from the
+// start on is no event.
+func (s *Solver) allows(modes [2][]float64) bool {
+	truth := make([]bool, len(s.guards))
+	s.sys.Enter(s.d, modes[0])
+	s.sys.GuardValues(s.t, s.y, s.mid.rho, truth)
+	s.sys.Enter(s.d, modes[1])
+	s.sys.GuardValues(s.t, s.y, s.mid.rho, s.mid.truth)
+	s.sys.Enter(s.d, s.m)
+	for i, g := range s.guards {
+		if g.Event >= 0 && !g.Watch && !g.Kink && !g.Crossing && truth[i] != s.mid.truth[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // chooseBeside writes to m the modes at states and discretes a little to one side of the present ones.
 func (s *Solver) chooseBeside(way float64, m []float64) {
 	n := 0.0
@@ -341,8 +372,11 @@ func (s *Solver) edge(behind bool) {
 			if s.same(modes[0], modes[1]) { // time takes it to one side, whichever way it goes; here it is on the other
 				modes[0][g.Mode] = s.m[g.Mode]
 			}
+			if s.same(modes[0], modes[1]) && !g.Piece && s.touches(i, eps, f) { // another start takes it over for a while
+				modes[0][g.Mode] = 1 - modes[0][g.Mode]
+			}
 			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }
-			if s.same(modes[0], modes[1]) || !g.Seen && !unlike() && !(rests && s.bends(modes)) {
+			if s.same(modes[0], modes[1]) || !g.Seen && !unlike() && !(rests && s.bends(modes)) && !s.allows(modes) {
 				bends()
 				continue
 			}

@@ -545,9 +545,6 @@ func (k *Kinks) BehindMark(r Reading, m *solvers.Mark) []Kink {
 func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	peaks := k.model.Compiled.Peaks
 	at := values{vecT: {t}, vecY: y, vecD: d, vecM: m, vecP: k.point.p}
-	if t > k.began {
-		defer k.within(k.slack)()
-	}
 	if k.OfPeaks() {
 		found = slices.DeleteFunc(k.at(peaks, &at), func(k Kink) bool { return k.Clock })
 	}
