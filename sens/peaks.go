@@ -280,7 +280,7 @@ type top struct {
 	brinks      []brink // where an event or a change of modes left the expression as large as it was; not all
 }
 
-// brink is where something happens at the largest value so far, and the expression is as large on both sides.
+// brink is where something happens at the largest value so far, or at once behind it, and leaves the expression as large.
 type brink struct {
 	low   float64
 	sides [2]Spot
@@ -579,10 +579,8 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 	}
 	c.along(j, st, least, e[most])
 	last := c.parts
-	if v := c.e[0][j]; c.fresh && c.a == 0 && top.some && v != top.Value && st.T == top.T && top.at.theta == 1 &&
-		math.Abs(v-top.Value) <= float64(c.tie*size) && len(top.brinks) < mostTies {
-		sides := [2]Spot{top.spot(top.at, top.T), top.spot(place{c.step, 0}, st.T)}
-		top.brinks = append(top.brinks, brink{min(v, top.Value), sides})
+	if c.fresh && c.a == 0 && top.some {
+		c.leaves(j, st, c.e[0][j])
 	}
 	if v := c.e[0][j]; c.fresh && c.a == 0 && (!(c.ed[0][j] > 0) || v >= c.e[1][j]) { // slopes have rounding
 		at := place{c.step, 0}
@@ -636,6 +634,18 @@ func (c *peakFinder) along(j int, st *solvers.Step, least, most float64) {
 	if c.b == 1 && c.ends && len(l.happened) < mostTies {
 		l.happened = append(l.happened, at(1))
 	}
+}
+
+// leaves notes that what happened before the present step left expression j as large as at its largest value so far, v.
+func (c *peakFinder) leaves(j int, st *solvers.Step, v float64) {
+	top, here := &c.tops[j], place{c.step, 0}
+	soon := float64(0x1p-30 * max(st.H, c.now-c.began))
+	if st.T-top.T > soon || top.at == here || v == top.Value && !(top.low < v) ||
+		math.Abs(v-top.Value) > float64(c.tie*top.size) || len(top.brinks) == mostTies {
+		return
+	}
+	sides := [2]Spot{top.spot(top.at, top.T), top.spot(here, st.T)}
+	top.brinks = append(top.brinks, brink{min(v, top.Value), sides})
 }
 
 // bracket is a part of a step with the values and slopes at its ends.

@@ -177,7 +177,7 @@ func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
 	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
 		found = append(found, x.find.BehindMark(readingOf(s), m)...)
 		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
-			found = slices.DeleteFunc(found, func(k system.Kink) bool { return !k.Kept })
+			found = slices.DeleteFunc(found, func(k system.Kink) bool { return !k.Kept && !k.Tie })
 			r := readingOf(s)
 			r.Kept = false
 			found = append(found, x.find.BeforeMark(r, &x.first)...) // for what brought it about

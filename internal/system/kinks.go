@@ -25,6 +25,7 @@ type Kinks struct {
 	guards   *tape.Evaluator[float64]
 	bodies   map[int]*tape.Evaluator[float64]
 	rates    *tape.Evaluator[float64]
+	times    *tape.Evaluator[float64]
 	size     []float64       // of the margins of guards at the start, as sizes tells them
 	small    []bool          // guards
 	most     []float64       // how large states have been at marks
@@ -50,6 +51,7 @@ type Kinks struct {
 	reached     map[int]bool     // what reachesAny has found, by events
 	reads       map[int][]string // the inputs of the margins of guards, where reaches has asked for them
 	began       float64          // the time of the start
+	end         float64          // and of the end
 	last        float64          // the time of the last mark but those of observations
 }
 
@@ -108,6 +110,7 @@ type Kink struct {
 	leaves         bool    // Rests: it has rested up to the mark, and does no more
 	left           bool    // Set: it was there before, and the body has left it there
 	taken          bool    // it was there before, and the body has taken it off
+	timed          bool    // Set: it is a time, margins those of an instant
 	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known
 	forks          bool    // rates are others where it holds than where it does not, or all of that is not known
@@ -292,6 +295,7 @@ func (k *Kinks) within(near float64) func() {
 
 // Meet notes what happens at a mark. It is called for all marks of a run before kinks are weighed.
 func (k *Kinks) Meet(m *solvers.Mark) {
+	k.end = m.T // of the last mark, in the end
 	if m.Kind == solvers.MarkFire {
 		k.happened[[2]int{m.Firing.Event, m.Firing.Elem}] = true
 	}
@@ -328,7 +332,7 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 			return slices.Concat(k.atSteady(m), k.look(c.AtEvents[m.Firing.Event], m, nil, nil), k.body(m), k.modes(m))
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
-		return slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m), k.set(m), k.taken(m), k.modes(m))
+		return slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m), k.set(m), k.taken(m), k.due(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:

@@ -204,6 +204,46 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
+// due lists the events that the body of an event puts exactly at the present: where they are earlier, they do not happen.
+func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
+	c := k.model.Compiled
+	body := c.Affects[m.Firing.Event]
+	if body == nil || c.Instants == nil {
+		return nil
+	}
+	for i, in := range c.InstantList {
+		if in.Kind != tapec.Fire || in.Pending || in.Period >= 0 {
+			continue
+		}
+		names := k.model.instantInputs(i)
+		if !slices.ContainsFunc(names, func(n tapec.Name) bool {
+			_, assigned := body.Output(n.String())
+			return assigned
+		}) {
+			continue
+		}
+		if k.times == nil {
+			k.times = tape.NewEvaluator[float64](c.Instants)
+		}
+		k.model.load(c.Instants, k.times, &values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
+		k.times.Run()
+		at := k.times.Output(tapec.Times.Name().String())[i]
+		if !(math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T))) {
+			continue
+		}
+		kink := Kink{Op: tape.Less, Span: in.Span, Set: true, timed: true, From: names, margins: []int{i}, guard: -1}
+		if m.Guard >= 0 {
+			kink.guard, kink.modes = m.Guard, slices.Clone(m.Mm)
+		}
+		kink.at = values{
+			vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mp), vecP: k.point.p,
+		}
+		kink.Into.events = []int{in.Event}
+		found = append(found, kink)
+	}
+	return found
+}
+
 // margins returns those of all guards at some values.
 func (k *Kinks) margins(at *values) []float64 { return slices.Clone(k.peek(at)) }
 

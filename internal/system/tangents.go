@@ -21,6 +21,7 @@ type Tangents struct {
 	p, y, d   []set // by elements
 	yWas      []set // with what the last mark changed: before and after it
 	added     []set // what the body of the last mark moves states by, but for what they had moved by; or nil
+	changed   []set // by seeds: what makes it change states and discretes at all; or nil
 	dWas      []set
 	yHad      []set // before the last mark
 	yGot      []set // and behind it
@@ -140,7 +141,7 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 	x.time, x.mark, x.slopesOf = x.timeOf(m), *m, nil
 	x.sharpen()
 	if !reads {
-		x.cause, x.last, x.added = x.time, m.T, nil
+		x.cause, x.last, x.added, x.changed = x.time, m.T, nil, nil
 	}
 	x.dNow, x.mNow = slices.Clone(m.Dp), slices.Clone(m.Mp)
 	x.yLeft, x.dLeft = nil, nil
@@ -293,6 +294,7 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 		}
 	}
 	x.added, x.wrote = newSets(l.nY, x.columns), make([]bool, l.nY)
+	x.changed = newSets(l.nY+l.nP+l.nD, x.columns)
 	for _, out := range t.Outputs {
 		if p := l.part(tapec.MustName(out.Name)); p.vec == vecY {
 			for i := range t.Shape(out.Value).Size() {
@@ -307,8 +309,12 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 					continue
 				}
 				to(i, out).join(by)
-				if p := l.part(tapec.MustName(out.Name)); p.vec == vecY && p.offset+i != seed {
+				p := l.part(tapec.MustName(out.Name))
+				if p.vec == vecY && p.offset+i != seed {
 					x.added[p.offset+i].join(by)
+				}
+				if own := x.seed(p.vec, p.offset+i); own != seed || imag(z) != tangentStep {
+					x.changed[own].join(by)
 				}
 			}
 		}

@@ -159,7 +159,10 @@ func (x *Tangents) columnsOf(slopes map[int]float64, to set) {
 // setBy finds what moves a condition off the threshold that the body of the last mark's event set it to.
 func (x *Tangents) setBy(k *Kink) {
 	c, l := x.kinks.model.Compiled, x.kinks.model.layout
-	body, guards := c.Affects[x.mark.Firing.Event], c.Guards
+	body, guards, margin := c.Affects[x.mark.Firing.Event], c.Guards, tapec.Margins.Name().String()
+	if k.timed {
+		guards, margin = c.Instants, tapec.Times.Name().String()
+	}
 	at := k.at
 	at[vecFired] = firedAt(&x.mark)
 	b, _ := x.load(body, &at)
@@ -168,7 +171,6 @@ func (x *Tangents) setBy(k *Kink) {
 		x.structural(k)
 		return
 	}
-	margin := tapec.Margins.Name().String()
 	var alone *tape.Evaluator[complex128] // of what was at its threshold before: what the body adds takes it off
 	if k.left {
 		alone = tape.NewEvaluator[complex128](guards)
@@ -216,6 +218,14 @@ func (x *Tangents) setBy(k *Kink) {
 			if (along || !by.empty()) && x.spend(body) {
 				visit(of.vec, i)
 			}
+		}
+	}
+	if k.timed { // beside the present
+		slopes[x.seed(vecT, 0)]--
+	}
+	if x.mark.T == x.kinks.end { // or the end comes to lie behind it
+		for _, n := range x.kinks.model.instantInputs(int(solvers.InstantEnd)) {
+			k.Moves.join(x.of(n))
 		}
 	}
 	if k.guard >= 0 && !x.hold(k, slopes) {

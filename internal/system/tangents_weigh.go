@@ -188,24 +188,22 @@ func (x *Tangents) weighKept(k *Kink) {
 
 // weighDosed finds by what the body of the last mark, which changes nothing, would make a largest value larger or less.
 func (x *Tangents) weighDosed(k *Kink) {
-	if !x.exact || x.added == nil {
+	if !x.exact || x.changed == nil {
 		return
 	}
 	m := x.kinks.model
 	number := m.FunctionalAt(k.peak)
 	out := tapec.Functionals.Number(number)
 	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
-	was := x.yWas
-	x.yWas = make([]set, m.layout.nY)
-	for i := range x.yWas {
-		x.yWas[i] = x.all
-	}
+	was, dWas := x.yWas, x.dWas
+	x.yWas, x.dWas = slices.Repeat([]set{x.all}, m.layout.nY), slices.Repeat([]set{x.all}, m.layout.nD)
 	x.push(k.of, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
-		if seed >= 0 && seed < m.layout.nY && imag(e.Output(out.String())[k.peak-m.layout.part(out).offset]) != 0 {
-			k.Moves.join(x.added[seed])
+		at := k.peak - m.layout.part(out).offset
+		if seed >= 0 && seed < len(x.changed) && imag(e.Output(out.String())[at]) != 0 {
+			k.Moves.join(x.changed[seed])
 		}
 	}, nil)
-	x.yWas = was
+	x.yWas, x.dWas = was, dWas
 }
 
 // weighCorner finds what moves a kink that a condition has at its threshold off that threshold. What moves the two in
