@@ -54,8 +54,8 @@ type Peak struct {
 	// Held tells that the expression kept the value after T. Derivatives are those at T; with Options.LatePeak they are
 	// means of those at the last such time and where something happens meanwhile.
 	Held bool
-	// Level tells that the expression is as large for a good part of the run, or on both sides of what happens there, but
-	// for rounding and errors of steps. With Options.LatePeak such means are taken there as well.
+	// Level tells that the expression is as large for a good part of the run, or on both sides of what happens there,
+	// but for rounding and errors of steps. With Options.LatePeak such means are taken there as well.
 	Level bool
 
 	at    place
@@ -280,7 +280,7 @@ type top struct {
 	brinks      []brink // where an event or a change of modes left the expression as large as it was; not all
 }
 
-// brink is where something happens at the largest value so far, or at once behind it, and leaves the expression as large.
+// brink is where something happens at the largest value so far, or soon behind it, and leaves the expression as large.
 type brink struct {
 	low   float64
 	sides [2]Spot

@@ -323,7 +323,8 @@ func (s *Solver) edge(behind bool) {
 	s.sys.GuardValues(t, y, s.rhoP, s.truthP)
 	stands := func(i int) (rate float64, ok bool) {
 		rate = (s.rhoP[i] - s.rho[i]) / eps
-		return rate, math.Abs(s.rho[i]) <= float64(math.Abs(rate)*s.eventTol(s.t, 0))
+		since := s.t - s.sched.times[InstantStart] + s.eventTol(s.t, 0)
+		return rate, math.Abs(s.rho[i]) <= float64(math.Abs(rate)*since)
 	}
 	rooted := make([]bool, s.size.M)
 	for i, g := range s.guards {
@@ -372,7 +373,7 @@ func (s *Solver) edge(behind bool) {
 			if s.same(modes[0], modes[1]) { // time takes it to one side, whichever way it goes; here it is on the other
 				modes[0][g.Mode] = s.m[g.Mode]
 			}
-			if s.same(modes[0], modes[1]) && !g.Piece && s.touches(i, eps, f) { // another start takes it over for a while
+			if s.same(modes[0], modes[1]) && !g.Piece && s.touches(i, eps, f) { // moved, it is over for a while
 				modes[0][g.Mode] = 1 - modes[0][g.Mode]
 			}
 			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }

@@ -63,7 +63,7 @@ func (s *Solver) besideGroup(stopped bool) {
 	}
 	s.besideStart(stopped)
 	s.besideLast(stopped)
-	if s.changed && s.t <= s.sched.times[InstantStart] {
+	if s.changed && s.t-s.sched.times[InstantStart] <= float64(0x1p-40*s.span) { // roots may lie a little behind
 		s.edge(true)
 	}
 }

@@ -25,9 +25,9 @@ func (o Op) HasJump() bool {
 const Rounding = 0x1p-50
 
 // Bends appends to to how far each element of v, whose op HasKink or HasJump, is from the kink or the jump of the op,
-// as the last Run of e left it; 0 at the kink, and where operands are so near, as parts of their size, that they may tie.
-// On which side of a jump they are is not told within Rounding either. For ties and comparisons the distance is the
-// difference of the two best operands, for levels that to the next one, and for the others their value.
+// as the last Run of e left it; 0 at the kink, and where operands are so near, as parts of their size, that they may
+// tie. On which side of a jump they are is not told within Rounding either. For ties and comparisons the distance is
+// the difference of the two best operands, for levels that to the next one, and for the others their value.
 func Bends(e *Evaluator[float64], v Value, near float64, to []float64) []float64 {
 	in, y := e.tape.Instr(v), e.values[v]
 	a, shape := e.values[in.Args[0]], e.tape.Shape(in.Args[0])

@@ -332,7 +332,8 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 			return slices.Concat(k.atSteady(m), k.look(c.AtEvents[m.Firing.Event], m, nil, nil), k.body(m), k.modes(m))
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
-		return slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m), k.set(m), k.taken(m), k.due(m), k.modes(m))
+		found = slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m))
+		return slices.Concat(found, k.set(m), k.taken(m), k.due(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
 	case solvers.MarkRemode:

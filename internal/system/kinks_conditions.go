@@ -131,7 +131,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 	}
 	before := k.margins(&values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: p})
 	set = slices.DeleteFunc(set, func(i int) bool {
-		return zero(before, i) && (m.Guard >= 0 || !k.reaches(m.Firing.Event, i))
+		return zero(before, i) && !k.reaches(m.Firing.Event, i)
 	})
 	if len(set) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 				g := &c.GuardList[i]
 				from := append(k.model.guardInputs(i), k.timeOf(m)...)
 				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
-				kink.left = zero(before, i)
+				kink.left = zero(before, i) && m.Guard < 0
 				if !g.Clock {
 					kink.guard, kink.modes = m.Guard, slices.Clone(m.Mm)
 				}
@@ -192,7 +192,8 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 			continue
 		}
 		kink := Kink{
-			Op: tape.Less, Span: g.Span, Set: true, taken: true, From: k.model.guardInputs(i), margins: []int{i}, guard: -1,
+			Op: tape.Less, Span: g.Span, Set: true, taken: true, From: k.model.guardInputs(i),
+			margins: []int{i}, guard: -1,
 		}
 		kink.at = values{
 			vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mm), vecP: k.point.p,
@@ -204,7 +205,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 	return found
 }
 
-// due lists the events that the body of an event puts exactly at the present: where they are earlier, they do not happen.
+// due lists the events that the body of an event puts exactly at the present: put earlier, they do not happen.
 func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	body := c.Affects[m.Firing.Event]

@@ -290,7 +290,7 @@ func (x *Tangents) leave(k *Kink) {
 			x.columnsOf(f, k.Moves)
 		}
 		if k.Op.HasJump() {
-			x.departs(k, func(seed int) bool { // what does so by its square, or a higher power: it is a jump all the same
+			x.departs(k, func(seed int) bool { // what does so by its square, or a higher power: it jumps all the same
 				for _, f := range fast {
 					if _, known := f[seed]; known {
 						return false

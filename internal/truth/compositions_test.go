@@ -157,15 +157,17 @@ func (c *composition) silent(t *testing.T, text string) (list []string) {
 		left, right, noise := c.sides(t, m, v.Name, 1e-5, 1e-10)
 		c.compared += len(left)
 		wide := [2][]float64{left, right}
-		// both tells whether derivative i is that of both sides; or, of shorter steps, whether what it is off by falls with
-		// them, as it does for roots, or grows as a jump does of rounding: where a root is double, it is that of eight digits.
+		// both tells whether derivative i is that of both sides; or, of shorter steps, whether what it is off by falls
+		// with them, as it does for roots, or grows as a jump does of rounding: where a root is double, it is that of
+		// eight digits.
 		both := func(i int, shorter bool) bool {
 			d := s.Derivative(i, v)[0]
 			near := func(x, wide float64) bool {
 				off, was := math.Abs(x-d), math.Abs(wide-d)
+				jump := max(was*1e-5, off*1e-7)
 				return math.IsNaN(x) || // there is no value there
 					off <= 1e-3*max(math.Abs(d), math.Abs(x))+noise ||
-					shorter && (off <= 0.2*was || off > 3*was && max(was*1e-5, off*1e-7) <= 3e-8*(1+math.Abs(s.Values[i].Value)))
+					shorter && (off <= 0.2*was || off > 3*was && jump <= 3e-8*(1+math.Abs(s.Values[i].Value)))
 			}
 			return near(left[i], wide[0][i]) && near(right[i], wide[1][i])
 		}
@@ -228,8 +230,8 @@ func TestOnceSilent(t *testing.T) {
 		seeds  []uint64
 	}{
 		{7, (*composition).text, []uint64{
-			266, 102281, 202508, 400127, 401796, 402725, 503737, 600252, 600975, 601297, 601591, 601840, 602059, 602972,
-			700539, 701637, 703118, 703279, 703524,
+			266, 102281, 102497, 202508, 400127, 401796, 402725, 502380, 503737,
+			600252, 600975, 601297, 601591, 601840, 602059, 602972, 700539, 701637, 703118, 703279, 703524,
 		}},
 		{31, (*composition).meeting, []uint64{
 			590, 1774, 500308, 500463, 502136, 600618, 601216, 700284, 701183, 701295, 701772, 702091, 702440,
@@ -245,6 +247,6 @@ func TestOnceSilent(t *testing.T) {
 	}
 }
 
-// TestCompositions finds what is not marked in models of everything at once. Of a thousand models more, there may be one
+// TestCompositions finds what is not marked in models of everything at once. Of some thousand models more, there is one
 // in which something is not.
 func TestCompositions(t *testing.T) { compareSides(t, *compositions, 7, (*composition).text) }
