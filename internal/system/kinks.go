@@ -280,11 +280,15 @@ func (k *Kinks) addOnce() {
 // Begin tells that another run is looked at, whose steps were made with a relative tolerance.
 func (k *Kinks) Begin(rtol float64) {
 	k.happened, k.known = map[[2]int]bool{}, false
-	k.slack = max(tape.Rounding, float64(overTolerance*rtol))
+	k.slack = max(tape.Rounding, float64(min(overTolerance*rtol, mostSlack)))
 }
 
 // overTolerance is how much larger than the relative tolerance of steps errors of states may be where ties are told.
 const overTolerance = 4
+
+// mostSlack is how large they may be at most: much less than what values beside those of the run are moved by, and so
+// little that hardly anything comes so near by chance.
+const mostSlack = 0x1p-20
 
 // within has operands count as equal that are so near. It returns what takes that back.
 func (k *Kinks) within(near float64) func() {

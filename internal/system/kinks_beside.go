@@ -209,7 +209,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 			k.model.load(t, kt.near, at)
 			k.nudge(0, kt.near, d, false)
 			kt.runBeside(v)
-			side[j] = tape.Bends(kt.near, v, k.near, nil)
+			side[j] = tape.Bends(kt.near, v, min(k.near, tape.Rounding), nil)
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]
@@ -261,8 +261,9 @@ func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64, held bool
 }
 
 // turns is in how many directions inputs are moved where one of them may miss what others find: max(a, 1) > p at
-// a = p = 1 holds on neither side of a line along which a moves faster than p.
-const turns = 8
+// a = p = 1 holds on neither side of a line along which a moves faster than p. What kinks hide from each other shows in
+// few of them.
+const turns = 5
 
 // portions count the numbers that have moved in a direction.
 type portions struct {
@@ -272,9 +273,7 @@ type portions struct {
 
 // portionsOf returns the beginning of a motion in one of several directions.
 func portionsOf(turn int) portions {
-	return portions{turns: [turns]float64{
-		0, math.Sqrt2 - 1, math.SqrtE - 1, math.Pi - 3, math.SqrtPi - 1, math.SqrtPhi - 1, math.Phi - 1, math.E - 2,
-	}[turn]}
+	return portions{turns: [turns]float64{0, math.Sqrt2 - 1, math.SqrtE - 1, math.Pi - 3, math.SqrtPi - 1}[turn]}
 }
 
 // move returns x with each number moved by a part of its size near d that differs from the others. n goes on from one

@@ -323,14 +323,15 @@ func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 	}
 	x.kinks.model.load(t, kt.eval, &k.at)
 	kt.eval.Run()
-	here := tape.Bends(kt.eval, k.value, x.kinks.near, nil)
+	exact := min(x.kinks.near, tape.Rounding)
+	here, was := tape.Bends(kt.eval, k.value, x.kinks.near, nil), tape.Bends(kt.eval, k.value, exact, nil)
 	kt.beside(t)
 	x.kinks.model.load(t, kt.near, &k.at)
 	for _, in := range t.Inputs {
 		name := tapec.MustName(in.Name)
 		part := x.kinks.model.layout.part(name)
 		to := kt.near.Input(in.Name)
-		for i, was := range to {
+		for i, value := range to {
 			seed := x.seed(part.vec, part.offset+i)
 			if seed < 0 || !counts(seed) {
 				continue
@@ -342,20 +343,20 @@ func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 			if !x.spend(t) {
 				return false
 			}
-			size := math.Abs(was)
+			size := math.Abs(value)
 			if size == 0 {
 				size = 1
 			}
 			for _, d := range []float64{beside, -beside} {
-				to[i] = was + float64(d*size)
+				to[i] = value + float64(d*size)
 				kt.near.Run()
-				for j, off := range tape.Bends(kt.near, k.value, x.kinks.near, nil) {
-					if here[j] == 0 && off != 0 {
+				for j, off := range tape.Bends(kt.near, k.value, exact, nil) {
+					if here[j] == 0 && off != was[j] {
 						k.Moves.join(by)
 					}
 				}
 			}
-			to[i] = was
+			to[i] = value
 		}
 	}
 	return true
