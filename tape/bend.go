@@ -29,14 +29,24 @@ const Rounding = 0x1p-50
 // tie. On which side of a jump they are is not told within Rounding either. For ties and comparisons the distance is
 // the difference of the two best operands, for levels that to the next one, and for the others their value.
 func Bends(e *Evaluator[float64], v Value, near float64, to []float64) []float64 {
-	in, y := e.tape.Instr(v), e.values[v]
-	a, shape := e.values[in.Args[0]], e.tape.Shape(in.Args[0])
+	return bends(e.tape, e.values, v, near, to)
+}
+
+// Bends is Bends of an evaluator.
+func (p *Partly) Bends(v Value, near float64, to []float64) []float64 {
+	p.Value(v)
+	return bends(p.tape, p.values, v, near, to)
+}
+
+func bends(t *Tape, values [][]float64, v Value, near float64, to []float64) []float64 {
+	in, y := t.Instr(v), values[v]
+	a, shape := values[in.Args[0]], t.Shape(in.Args[0])
 	if in.Op.HasJump() {
 		near = max(near, Rounding)
 	}
 	switch in.Op {
 	case Min, Max, Less, LessEq:
-		b, other := e.values[in.Args[1]], e.tape.Shape(in.Args[1])
+		b, other := values[in.Args[1]], t.Shape(in.Args[1])
 		for i := range y {
 			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
 			off := math.Abs(x - z)
@@ -54,7 +64,7 @@ func Bends(e *Evaluator[float64], v Value, near float64, to []float64) []float64
 		}
 		return to
 	case Mod, Atan2:
-		b, other := e.values[in.Args[1]], e.tape.Shape(in.Args[1])
+		b, other := values[in.Args[1]], t.Shape(in.Args[1])
 		for i := range y {
 			x, z := a[broadcastIndex(in.Shape, shape, i)], b[broadcastIndex(in.Shape, other, i)]
 			switch {

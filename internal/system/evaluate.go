@@ -12,16 +12,24 @@ type values [numVectors][]float64
 // inputs are there. What is missing at the end of an input is zero, so that a one-hot vector of
 // firings need not be longer than its 1.
 func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
-	for _, in := range t.Inputs {
-		at, ok := m.reads[in.Name]
-		if !ok { // t is made of those of the model
-			at, ok = m.layout.find(tapec.MustName(in.Name))
-		}
-		if !ok || at.vec == vecRow && from[vecRow] == nil || at.offset > len(from[at.vec]) {
+	for i := range t.Inputs {
+		if in := &t.Inputs[i]; !m.loadInput(in, e.Input(in.Name), from) {
 			return false
 		}
-		clear(e.Input(in.Name))
-		copy(e.Input(in.Name), from[at.vec][at.offset:])
 	}
+	return true
+}
+
+// loadInput is load for one input.
+func (m *Model) loadInput(in *tape.Input, to []float64, from *values) bool {
+	at, ok := m.reads[in.Name]
+	if !ok { // the tape is made of those of the model
+		at, ok = m.layout.find(tapec.MustName(in.Name))
+	}
+	if !ok || at.vec == vecRow && from[vecRow] == nil || at.offset > len(from[at.vec]) {
+		return false
+	}
+	clear(to)
+	copy(to, from[at.vec][at.offset:])
 	return true
 }

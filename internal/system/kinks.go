@@ -134,36 +134,68 @@ func (k *Kink) alone() bool {
 
 // kinkTape is a tape with operations that have kinks.
 type kinkTape struct {
-	eval   *tape.Evaluator[float64]
-	along  *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
-	near   *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
-	toward map[tape.Value]func()       // run near, as far as one value needs it
-	here   []float64                   // distances from kinks
-	ops    []tape.Value
-	clock  map[tape.Value]bool
-	still  map[tape.Value]bool
-	held   map[tape.Value]bool
+	eval  *tape.Evaluator[float64]
+	again func()                      // runs eval but for what follows from params alone
+	ready bool                        // eval has what does so
+	along *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
+	near  *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
+	sides [2][2]*tape.Partly          // as far as kinks are made of them: by sign, and far or near
+	at    *values                     // the values that sides lie beside; nil where eval has run since
+	same  bool                        // sides have what follows from params alone
+	count []int                       // how many numbers nudge moves before each input
+	here  []float64                   // distances from kinks
+	ops   []tape.Value
+	clock map[tape.Value]bool
+	still map[tape.Value]bool
+	held  map[tape.Value]bool
 }
+
+// evaluate runs eval at some values, with the params of the model. It reports whether all inputs are there.
+func (k *Kinks) evaluate(t *tape.Tape, at *values) bool {
+	kt := k.tapes[t]
+	if !kt.ready {
+		if !k.model.load(t, kt.eval, at) {
+			return false
+		}
+		kt.eval.Run()
+		kt.ready = true
+		return true
+	}
+	for i := range t.Inputs {
+		in := &t.Inputs[i]
+		if stays(in.Name) {
+			continue
+		}
+		if !k.model.loadInput(in, kt.eval.Input(in.Name), at) {
+			return false
+		}
+	}
+	if kt.again == nil {
+		var moves []string
+		for _, in := range t.Inputs {
+			if !stays(in.Name) {
+				moves = append(moves, in.Name)
+			}
+		}
+		all := slices.Clone(kt.ops)
+		for _, out := range t.Outputs {
+			all = append(all, out.Value)
+		}
+		kt.again = kt.eval.Toward(all, moves...)
+	}
+	kt.again()
+	return true
+}
+
+// stays reports whether an input of a tape is the same all through a run.
+func stays(input string) bool { return tapec.MustName(input).Role == tapec.Param }
 
 // beside makes what evaluates the tape at values beside those of a run.
 func (kt *kinkTape) beside(t *tape.Tape) {
 	if kt.near == nil {
 		kt.near = tape.NewEvaluator[float64](t)
 		kt.near.Run()
-		kt.toward = map[tape.Value]func(){}
 	}
-}
-
-// runBeside evaluates at values beside those of eval what v is made of, and nothing else.
-func (kt *kinkTape) runBeside(v tape.Value) {
-	if kt.toward[v] == nil {
-		var all []string
-		for _, in := range kt.near.Tape().Inputs {
-			all = append(all, in.Name)
-		}
-		kt.toward[v] = kt.near.Toward([]tape.Value{v}, all...)
-	}
-	kt.toward[v]()
 }
 
 // Kinks returns what finds the kinks of the model, and what moves ties of largest values apart; nil if it has no
@@ -280,6 +312,9 @@ func (k *Kinks) addOnce() {
 // Begin tells that another run is looked at, whose steps were made with a relative tolerance.
 func (k *Kinks) Begin(rtol float64) {
 	k.happened, k.known = map[[2]int]bool{}, false
+	for _, kt := range k.tapes {
+		kt.ready, kt.same = false, false
+	}
 	k.slack = max(tape.Rounding, float64(min(overTolerance*rtol, mostSlack)))
 }
 
@@ -462,10 +497,10 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 // at evaluates t.
 func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	kt := k.tapes[t]
-	if !k.model.load(t, kt.eval, at) {
+	if !k.evaluate(t, at) {
 		return nil
 	}
-	kt.eval.Run()
+	kt.at = nil
 	var found []Kink
 	for _, v := range kt.ops {
 		if in := t.Instr(v); k.bent(t, v, at) {

@@ -117,6 +117,7 @@ func (k *Kinks) bending(o outlet, at *values, still bool) (found []Kink, elems [
 // those that have none, and of which the kinks inside make another derivative, as of max(min(p, 1), 1) with p = 1.
 func (k *Kinks) bentOn(turn int, o outlet, at *values, still bool) (elems []int) {
 	kt := k.tapes[o.tape]
+	kt.beside(o.tape)
 	here := kt.eval.Output(o.name)
 	var bend [2][]float64    // f(x+d) - f(x) + f(x-d) - f(x), for d and half of it
 	var step [2][2][]float64 // f(x+d) - f(x), for either sign of d
@@ -196,20 +197,17 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 	if !slices.Contains(kt.here, 0) {
 		return false
 	}
-	kt.beside(t)
+	k.besides(t, at)
 	op := t.Instr(v).Op
 	root, sides := op == tape.Sqrt || op == tape.Pow, 1
 	if root {
 		sides = 2
 	}
 	left := make([]int, len(kt.here)) // on how many sides an element leaves its kink
-	for _, way := range []float64{beside, -beside} {
+	for way := range kt.sides {
 		var side [2][]float64
-		for j, d := range []float64{way, way / 2} {
-			k.model.load(t, kt.near, at)
-			k.nudge(0, kt.near, d, false)
-			kt.runBeside(v)
-			side[j] = tape.Bends(kt.near, v, min(k.near, tape.Rounding), nil)
+		for j, beside := range kt.sides[way] {
+			side[j] = beside.Bends(v, min(k.near, tape.Rounding), nil)
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]
@@ -221,42 +219,111 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 	return slices.ContainsFunc(left, func(n int) bool { return n >= sides })
 }
 
+// besides has the sides of t lie beside the values at which it was evaluated.
+func (k *Kinks) besides(t *tape.Tape, at *values) {
+	kt := k.tapes[t]
+	if kt.at != nil {
+		kt.at = at
+		return
+	}
+	kt.at = at
+	if kt.count == nil {
+		n := 0
+		for _, in := range t.Inputs {
+			kt.count = append(kt.count, n)
+			if k.nudges(tapec.MustName(in.Name), false) == itself {
+				n += in.Shape.Size()
+			}
+		}
+	}
+	for way, sign := range []float64{1, -1} {
+		for j, part := range []float64{beside, beside / 2} {
+			side := &kt.sides[way][j]
+			if *side == nil {
+				input := func(i int, to []float64) {
+					in := &t.Inputs[i]
+					k.model.loadInput(in, to, kt.at)
+					n := portionsOf(0)
+					n.count = k.before() + kt.count[i]
+					k.nudgeInput(0, in.Name, to, float64(sign*part), false, &n)
+				}
+				if first := kt.sides[0][0]; first != nil {
+					*side = first.Other(input)
+				} else {
+					*side = tape.NewPartly(t, stays, input)
+				}
+			}
+			(*side).Begin(!kt.same)
+		}
+	}
+	kt.same = true
+}
+
 // beside is how far inputs are moved to see whether they leave a kink, as a part of their size.
 const beside = 0x1p-14
 
 // nudge moves what a tape reads in one of several directions: params and discretes or, unless they alone are to move,
 // all but modes, data and what has fired.
 func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64, held bool) {
-	n, side := portionsOf(turn), 0
+	n := portionsOf(turn)
+	n.count = k.before()
+	for _, in := range e.Tape().Inputs {
+		k.nudgeInput(turn, in.Name, e.Input(in.Name), d, held, &n)
+	}
+}
+
+// before returns how many numbers have moved before those of a tape: what is equal to a param that has moved by the
+// first parts must not move along with it.
+func (k *Kinks) before() int {
+	if k.held {
+		return len(k.point.p)
+	}
+	return 0
+}
+
+// nudging is how an input is nudged.
+type nudging byte
+
+const (
+	not    nudging = iota
+	along          // with what it follows from
+	itself         // by a part of its own, and n counts its numbers
+)
+
+// nudges returns how an input is nudged, where params and discretes alone are to be, or all.
+func (k *Kinks) nudges(name tapec.Name, held bool) nudging {
+	switch role := name.Role; {
+	case k.held && (role == tapec.Param || role == tapec.Discrete || role == tapec.LeftDiscrete):
+		return along
+	case role == tapec.DataRow || role == tapec.KeptMode:
+		return not
+	case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
+		return itself
+	}
+	return not
+}
+
+// nudgeInput is nudge for one input x.
+func (k *Kinks) nudgeInput(turn int, input string, x []float64, d float64, held bool, n *portions) {
+	name, side := tapec.MustName(input), 0
 	if d < 0 {
 		side = 1
 	}
-	if k.held { // params have moved by the first parts: what is equal to one must not move along with it
-		n.count = len(k.point.p)
-	}
-	for _, in := range e.Tape().Inputs {
-		name := tapec.MustName(in.Name)
-		x, at := e.Input(in.Name), k.model.layout.part(name).offset
-		// to moves x towards values beside those of the run.
-		to := func(moved []float64) {
-			for i, b := range moved[at : at+len(x)] {
-				x[i] += float64(math.Abs(d) / beside * (b - x[i]))
-			}
+	switch k.nudges(name, held) {
+	case along:
+		b := &k.beside[turn]
+		moved := b.d[side]
+		switch {
+		case name.Role == tapec.Param:
+			moved = b.p[side]
+		case k.left || name.Role == tapec.LeftDiscrete:
+			moved = b.left[side]
 		}
-		switch role := name.Role; {
-		case role == tapec.Param && k.held:
-			to(k.beside[turn].p[side])
-		case (role == tapec.Discrete || role == tapec.LeftDiscrete) && k.held:
-			b := &k.beside[turn]
-			if k.left || role == tapec.LeftDiscrete {
-				to(b.left[side])
-			} else {
-				to(b.d[side])
-			}
-		case role == tapec.DataRow || role == tapec.KeptMode:
-		case role == tapec.Param || !held && role != tapec.HeldMode && role != tapec.Fired:
-			copy(x, move(x, d, &n))
+		for i, b := range moved[k.model.layout.part(name).offset:][:len(x)] {
+			x[i] += float64(math.Abs(d) / beside * (b - x[i]))
 		}
+	case itself:
+		copy(x, move(x, d, n))
 	}
 }
 

@@ -1,25 +1,52 @@
 package system
 
 import (
+	"fmt"
 	"testing"
 
-	"odes.dev/odes/tape"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/solvers"
 )
 
-// TestRunBeside evaluates what one value is made of at values beside those of a run. What others are made of, such as
-// the slopes of a table, is left alone.
-func TestRunBeside(t *testing.T) {
-	b := tape.NewBuilder("rates")
-	x := b.Input("x", tape.Shape{1}, false)
-	corner := b.Op2(tape.Max, b.Op1(tape.Neg, x), b.Scalar(1))
-	other := b.Op1(tape.Exp, x)
-	b.Output("f", b.Op2(tape.Add, corner, other))
-	made := b.Tape()
-	var kt kinkTape
-	kt.beside(made)
-	kt.near.Input("x")[0] = -2
-	kt.runBeside(corner)
-	if c, o := kt.near.Value(corner)[0], kt.near.Value(other)[0]; c != 2 || o != 1 {
-		t.Errorf("the corner is %v, want 2, and the other %v, want 1 as at 0", c, o)
+// TestKinksOfControls looks at a linear control at its knots, where its pieces have kinks. What is looked at beside a
+// knot does not grow with the control, whose values and times are params.
+func TestKinksOfControls(t *testing.T) {
+	work := func(n int) (work int) {
+		p := problemOf(t, fmt.Sprintf(`time t from 0 to 10
+param k = 2
+control u = 0 piecewise linear on grid(0, 5*k, %d)
+state x = 1
+x' = u - x
+objective J = final(x)
+`, n))
+		var l diag.List
+		p.Point = p.Model.NewPoint(nil, &l)
+		k := p.Kinks()
+		k.Begin(1e-6)
+		sides := func() (n int) {
+			for _, way := range k.tapes[p.Model.Compiled.Rates].sides {
+				for _, side := range way {
+					n += side.Work()
+				}
+			}
+			return n
+		}
+		began := 0
+		for i := range 4 {
+			m := solvers.Mark{
+				Kind: solvers.MarkRemode, T: float64(i) * 10 / float64(n-1), Yp: []float64{1}, Ym: []float64{1}, Guard: -1,
+			}
+			if i == 0 {
+				m.Kind = solvers.MarkStart
+			}
+			if k.AtMark(&m, 10); i == 1 {
+				began = sides()
+			}
+		}
+		return sides() - began
+	}
+	few, many := work(101), work(1001)
+	if few == 0 || many > few {
+		t.Errorf("%d elements beside the knots of 101, %d beside those of 1001", few, many)
 	}
 }
