@@ -68,6 +68,7 @@ func (c *compiler) fileRegister() int {
 func (c *compiler) emit() {
 	last := c.lastUse()
 	direct := c.directOutputs()
+	parts := c.directParts(direct)
 	c.joining = map[int][]int{}
 	for i, o := range c.t.Outputs {
 		if _, ok := c.joins(i); ok {
@@ -82,12 +83,12 @@ func (c *compiler) emit() {
 		}
 	}
 	local := make([]bool, len(c.fold)) // by value: nothing outside the loop at hand reads it
-	var parts []int                    // the first step of each
+	var begin []int                    // the first step of each part
 	for g := range c.groups {
 		gr := &c.groups[g]
-		for len(parts) < len(c.ends) && c.end(gr.values[0]) > c.ends[len(parts)] {
+		for len(begin) < len(c.ends) && c.end(gr.values[0]) > c.ends[len(begin)] {
 			c.flush()
-			parts = append(parts, len(c.p.steps))
+			begin = append(begin, len(c.p.steps))
 			file = allotter{end: file.end} // parts give no places to each other
 		}
 		for _, v := range gr.values {
@@ -106,6 +107,10 @@ func (c *compiler) emit() {
 			if o, ok := direct[v]; ok {
 				at := c.p.outputs[o].place
 				c.reg[v], c.base[v] = at.Vector, at.Offset
+				continue
+			}
+			if at, ok := parts[v]; ok {
+				c.reg[v], c.base[v] = at.reg, at.off
 				continue
 			}
 			if gr.loop && !gr.native {
@@ -145,7 +150,7 @@ func (c *compiler) emit() {
 		}
 	}
 	c.p.heap = file.end
-	c.shareParts(parts)
+	c.shareParts(begin)
 	for i, o := range c.t.Outputs {
 		if d, ok := direct[c.where[o.Value].root]; ok && d == i {
 			continue
@@ -164,6 +169,33 @@ func (c *compiler) directOutputs() map[int]int {
 		w := c.where[o.Value]
 		if _, ok := out[w.root]; !ok && c.fold[w.root] && c.whole(w) && !c.p.outputs[i].place.Add {
 			out[w.root] = i
+		}
+	}
+	return out
+}
+
+// directParts returns, by root, the place in an output that is put together of it and others: there it need not be
+// copied.
+func (c *compiler) directParts(direct map[int]int) map[int]dense {
+	out := map[int]dense{}
+	for i, o := range c.t.Outputs {
+		v := c.where[o.Value].root
+		in := c.t.Instr(tape.Value(v))
+		if d, ok := direct[v]; !ok || d != i || in == nil || in.Op != tape.Concat || c.groups[c.in[v]].loop {
+			continue
+		}
+		if outer, _, _ := blocks(in.Shape, in.Attr.Axis); outer > 1 {
+			continue
+		}
+		at := c.p.outputs[i].place
+		for _, a := range in.Args {
+			w := c.where[a]
+			_, output := direct[w.root]
+			_, part := out[w.root]
+			if c.fold[w.root] && !output && !part && c.whole(w) && c.lane[w.root] == c.lane[v] {
+				out[w.root] = dense{reg: at.Vector, off: at.Offset}
+			}
+			at.Offset += c.t.Shape(a).Size() * c.width(v)
 		}
 	}
 	return out

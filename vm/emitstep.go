@@ -33,7 +33,11 @@ func (c *compiler) emitStep(v int) {
 		w := c.where[in.Args[0]]
 		s = &padStep{dst, c.root(w.root), newPadReader(w.padded(in.Shape, &in.Attr), width, c.lane[v])}
 	case tape.Concat:
-		s = c.concat(v, in, args)
+		join := c.concat(v, in, args)
+		if len(join.parts) == 0 {
+			return
+		}
+		s = join
 	case tape.Take:
 		outer, n, inner := blocks(shapes[0], in.Attr.Axis)
 		s = &takeStep{dst, args[0], outer, inner * width, n, indexRuns(in.Attr.Index)}
@@ -73,13 +77,34 @@ func blocks(s tape.Shape, axis int) (outer, n, inner int) {
 	return s[:axis].Size(), s[axis], s[axis+1:].Size()
 }
 
-func (c *compiler) concat(v int, in *tape.Instr, args []dense) step {
+// concat returns the step that brings those parts of v to their places that are not there. What stands side by side is
+// one part.
+func (c *compiler) concat(v int, in *tape.Instr, args []dense) *concatStep {
 	outer, _, inner := blocks(in.Shape, in.Attr.Axis)
 	s := &concatStep{dst: dense{c.reg[v], c.base[v], c.size(v)}, outer: outer, lanes: c.width(v)}
+	to := 0
 	for k, a := range in.Args {
-		s.parts = append(s.parts, part{args[k], c.where[a].shape[in.Attr.Axis] * inner, c.lane[a] || s.lanes == 1})
+		p := part{args[k], to, c.where[a].shape[in.Attr.Axis] * inner, c.lane[a] || s.lanes == 1}
+		to += p.run * s.lanes
+		if outer == 1 && p.lane && p.src.reg == s.dst.reg && p.src.off == s.dst.off+p.to {
+			continue
+		}
+		from := c.inFile(p.src.reg, p.src.off)
+		p.src.reg, p.src.off = from.reg, from.off
+		if n := len(s.parts) - 1; n >= 0 && outer == 1 && s.parts[n].joins(&p, s.lanes) {
+			s.parts[n].run += p.run
+			s.parts[n].src.size += p.src.size
+			continue
+		}
+		s.parts = append(s.parts, p)
 	}
 	return s
+}
+
+// joins reports whether q follows p, in both places.
+func (p *part) joins(q *part, lanes int) bool {
+	return p.lane && q.lane && p.src.reg == q.src.reg && p.src.off+p.run*lanes == q.src.off &&
+		p.to+p.run*lanes == q.to
 }
 
 func (c *compiler) reduce(v int, in *tape.Instr, shape tape.Shape, src dense) step {

@@ -271,6 +271,40 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
+// TestPartsInPlace holds that what an output is put together of is computed where it belongs, and copied only where it
+// is an output already, an input or there twice. What stands side by side is copied at once.
+func TestPartsInPlace(t *testing.T) {
+	const n = 100
+	var b, parts strings.Builder
+	b.WriteString("tape many\nin x\nin y [2]\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%%%d = const %d\n%%%d = sub x %%%d\n%%%d = reshape %%%d : [1]\n", 3*i+2, i+1, 3*i+3, 3*i+2,
+			3*i+4, 3*i+3)
+		fmt.Fprintf(&parts, " %%%d", 3*i+4)
+	}
+	at := 3*n + 2
+	fmt.Fprintf(&b, "%%%d = concat%s axis=0 : [%d]\n", at, parts.String(), n)
+	fmt.Fprintf(&b, "%%%d = concat y %%4%s y axis=0 : [%d]\n", at+1, parts.String(), n+5)
+	fmt.Fprintf(&b, "%%%d = sin %%%d : [%d]\nout a %%%d\nout s %%%d\n", at+2, at+1, n+5, at, at+2)
+	tp := parse(t, b.String())
+	p, err := vm.CompileOn(tp, vm.Options{Backend: simd.Generic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Stats().Bytes; got > 8*(n+5) {
+		t.Errorf("%d bytes are in use besides the outputs", got)
+	}
+	for _, name := range backends() {
+		for _, lanes := range []int{1, 3} {
+			for _, b := range []vmtest.Backend{on(name), placedOn(name)} {
+				if err := vmtest.Agree(b, tp, lanes, vmtest.Inputs(tp, lanes, 1, true), lanes == 3); err != nil {
+					t.Errorf("%s, %d lanes: %v", name, lanes, err)
+				}
+			}
+		}
+	}
+}
+
 // TestStats pins the cost of known tapes. Views cost no instruction, chains are one step, and
 // memory is reused.
 func TestStats(t *testing.T) {
@@ -280,7 +314,7 @@ func TestStats(t *testing.T) {
 		lanes int
 		want  vm.Stats
 	}{
-		{"vdp", oscillator, 1, vm.Stats{Instructions: 6, Steps: 2, Bytes: 16, Flops: 5}},
+		{"vdp", oscillator, 1, vm.Stats{Instructions: 6, Steps: 2, Bytes: 8, Flops: 5}},
 		{"heat", heat(34), 1, vm.Stats{
 			Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*(512+24)),
 			Flops: 10 * 32 * 32,

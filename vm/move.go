@@ -56,22 +56,24 @@ type concatStep struct {
 
 type part struct {
 	src  dense
+	to   int  // where its first run goes in the result
 	run  int  // elements of one lane
 	lane bool // the operand is per lane, or there are no lanes
 }
 
 func (c *concatStep) run(m *Machine) {
 	d := c.dst.of(m)
+	each := len(d) / c.outer
 	for o := range c.outer {
 		for i := range c.parts {
 			p := &c.parts[i]
 			n := p.run * c.lanes
+			to := d[o*each+p.to:][:n]
 			if p.lane {
-				copy(d[:n], p.src.of(m)[o*n:(o+1)*n])
+				copy(to, p.src.of(m)[o*n:(o+1)*n])
 			} else {
-				repeat(d[:n], p.src.of(m)[o*p.run:(o+1)*p.run], c.lanes)
+				repeat(to, p.src.of(m)[o*p.run:(o+1)*p.run], c.lanes)
 			}
-			d = d[n:]
 		}
 	}
 }

@@ -354,18 +354,17 @@ func (s *concatStep) records(*compiler) (code []kernel.Record, ok bool) {
 	if s.outer*len(s.parts) > recordsEach || s.dst.size > recordWork {
 		return nil, false
 	}
-	at := s.dst.off
+	each := s.dst.size / s.outer
 	for o := range s.outer {
 		for i := range s.parts {
 			p := &s.parts[i]
-			to := dense{reg: s.dst.reg, off: at}
+			to := dense{reg: s.dst.reg, off: s.dst.off + o*each + p.to}
 			if p.lane {
 				n := p.run * s.lanes
 				code = append(code, copies(to, dense{reg: p.src.reg, off: p.src.off + o*n}, n))
 			} else {
 				code = append(code, repeats(to, dense{reg: p.src.reg, off: p.src.off + o*p.run}, p.run, s.lanes))
 			}
-			at += p.run * s.lanes
 		}
 	}
 	return code, true
