@@ -103,7 +103,8 @@ func (s *Solver) slidesAlong(i int) bool {
 // partner returns the event that fires in turn with the one of history h, or "".
 func (s *Solver) partner(h *history) string {
 	times := h.times()
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		o := s.historyOf(i)
 		if o == h || g.Event < 0 || o.count < 2 || h.count < 3 {
 			continue

@@ -43,7 +43,8 @@ func (s *Solver) stop(at float64) (float64, error) {
 // threshold.
 func (s *Solver) undecided() error {
 	near, which := math.Inf(1), 0
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if size := math.Abs(s.rho[i]); g.Clock && size < near {
 			near, which = size, i
 		}

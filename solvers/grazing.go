@@ -17,7 +17,8 @@ func (s *Solver) brink(was []float64) {
 		return
 	}
 	known := false
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		rho := math.Abs(s.rho[i])
 		scale := max(math.Abs(was[i]), s.reach[i])
 		if g.Event < 0 || g.Watch || !s.arms[i].on || rho == 0 || !(rho <= near*scale) ||
@@ -44,7 +45,8 @@ func (s *Solver) dispute(seen float64) {
 	if math.Abs(s.hi.h-seen) <= float64(tr.H/64) || len(s.guards) == 1 && s.opts.Fixed == 0 {
 		return
 	}
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
 			s.warn(Warning{
 				Kind: Disputed, T: tr.T + s.hi.h, Name: s.guardName(i), Instant: -1, Value: tr.T + seen,
@@ -140,7 +142,8 @@ func (s *Solver) turned() {
 		}
 		return float64(s.nodes[k] * tr.H), math.Abs(s.nodeRho[(k-1)*n+i])
 	}
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		a := &s.arms[i]
 		if g.Kink || g.Watch || g.Clock || a.dead || !a.on || g.Crossing && a.side == g.Way {
 			continue

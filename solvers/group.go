@@ -326,7 +326,8 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 	if s.warns() {
 		s.nearly(t, y, f)
 	}
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		a := &s.arms[i]
 		if g.Watch || !s.fires(i, a, s.rho[i], s.truth[i]) && !s.fires(i, a, s.rhoP[i], s.truthP[i]) {
 			continue
@@ -387,7 +388,7 @@ func (s *Solver) slides(i int) float64 {
 
 // join adds guard i to the wave.
 func (s *Solver) join(i int, caused bool, scale float64) {
-	g := s.guards[i]
+	g := &s.guards[i]
 	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth, party: s.party}
 	if g.Event < 0 {
 		m.kind, m.priority = MarkMode, math.Inf(-1)
@@ -410,7 +411,8 @@ func (s *Solver) lapse(i int, tol float64) {
 		if m.kind == MarkFire {
 			e := &s.events[m.firing.Event]
 			gone = m.instant >= 0 && s.sched.list[m.instant].Pending && s.sched.times[m.instant] > s.t+tol
-			for k, g := range s.guards {
+			for k := range s.guards {
+				g := &s.guards[k]
 				if e.Transient && g.Event == e.If && g.Elem == m.firing.Elem {
 					gone = gone || !s.truthP[k] && !(s.rhoP[k] >= -m.scale)
 				}
@@ -639,7 +641,8 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 	if s.events[f.Event].Once {
 		s.sched.over(f.Event, f.Elem)
 	}
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if g.Event == f.Event && g.Elem == f.Elem {
 			s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
 			s.resting[i], s.anyRest = true, true
@@ -705,7 +708,8 @@ func (s *Solver) rearm() error {
 	if s.jumped && s.warns() {
 		s.brink(s.rhoWas)
 	}
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		a := &s.arms[i]
 		if s.rho[i] != s.rho[i] {
 			return s.badGuard(i, nil)

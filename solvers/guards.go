@@ -107,7 +107,8 @@ func (s *Solver) arm() error {
 		return nil
 	}
 	s.sys.GuardValues(s.t, s.y, s.rho, s.truth)
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if s.rho[i] != s.rho[i] {
 			return s.badGuard(i, nil)
 		}
@@ -469,7 +470,8 @@ func (s *Solver) leave() (verdict, error) {
 	s.anyRest = false
 	s.lane.load()
 	tr := s.trial
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if !s.resting[i] || s.arms[i].dead {
 			continue
 		}

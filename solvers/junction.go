@@ -72,7 +72,8 @@ func (s *Solver) together() {
 	if _, ok := s.sys.(Separator); !ok || !s.anyWatch || !s.warns() {
 		return
 	}
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if !g.Watch {
 			continue
 		}

@@ -72,7 +72,8 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 		return retry, s.broken()
 	}
 	real := false
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		real = real || !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) && s.passes(i, s.hi.truth[i])
 	}
 	if !real {
@@ -86,7 +87,8 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 		s.dispute(seen)
 	}
 	s.trial, s.kept = s.kept, s.trial
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		a := &s.live[i]
 		if g.Watch {
 			continue
@@ -151,7 +153,8 @@ func (s *Solver) steepness() (largest float64) {
 // tolerance of those that do.
 func (s *Solver) nearEnough() float64 {
 	tol := math.Inf(1)
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
 			if g.Event < 0 {
 				return 0
@@ -282,7 +285,8 @@ func (s *Solver) secant(wlo, whi float64) float64 {
 	lo, hi := s.lo, s.hi
 	gap := hi.h - lo.h
 	best := math.Inf(1)
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		a := &s.live[i]
 		if !s.fires(i, a, hi.rho[i], hi.truth[i]) {
 			continue

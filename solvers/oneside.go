@@ -327,12 +327,14 @@ func (s *Solver) edge(behind bool) {
 		return rate, math.Abs(s.rho[i]) <= float64(math.Abs(rate)*since)
 	}
 	rooted := make([]bool, s.size.M)
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if _, ok := stands(i); ok && g.Event < 0 && !g.Watch && !g.Kink {
 			rooted[g.Mode] = true
 		}
 	}
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		rate, ok := stands(i)
 		// What rests there is for the System to find. Rates of algebraic unknowns are not known.
 		rests := s.rho[i] == 0 && rate == 0

@@ -383,7 +383,8 @@ func (s *Solver) standing() {
 		return
 	}
 	waits, ended := make([]bool, len(s.events)), make([]bool, len(s.events)) // waits: for more, or has fired
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		if g.Event < 0 {
 			continue
 		}

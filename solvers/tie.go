@@ -293,7 +293,8 @@ func (s *Solver) nearly(t float64, y, f []float64) {
 		s.yi[n] = math.FMA(soon, f[n], y[n])
 	}
 	s.sys.GuardValues(t+soon, s.yi, s.mid.rho, s.mid.truth)
-	for i, g := range s.guards {
+	for i := range s.guards {
+		g := &s.guards[i]
 		a := &s.arms[i]
 		if g.Watch || g.Kink || s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
 			continue // it changes nothing, or has come
