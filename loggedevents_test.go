@@ -2,7 +2,9 @@ package odes
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -88,5 +90,63 @@ func TestLogWithoutFile(t *testing.T) {
 	}
 	if s.log != nil || len(s.Events) == 0 || s.Events[0].Errors == nil {
 		t.Errorf("logged %v, %d events", s.log != nil, len(s.Events))
+	}
+}
+
+// TestLogOfPlannedTimes holds that times that follow from params alone, as the ends of the pieces of a control, are
+// differentiated without the states of the run, where they are too many to list as well.
+func TestLogOfPlannedTimes(t *testing.T) {
+	defer func(n int) { manyEvents = n }(manyEvents)
+	manyEvents = 0
+	const n = 41
+	m, err := Parse("plan.ode", fmt.Sprintf(`model Plan
+time t from 0 to T
+param k = 1.1, T = 10
+control u = 1 piecewise constant on grid(0, T, %d)
+control v = 1 piecewise linear on [0, k, T]
+state x = 0
+x' = k*u - v*x
+event dose at k, 2*k { x += 1 }
+objective J = final(x)
+`, n), ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := Options{Settings: []Setting{{Key: "sens.wrt", Value: "[k, T, u]"}}}
+	gradient, err := m.Sensitivities(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.EventTimes, options.EventLog = true, true
+	s, err := m.Sensitivities(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Stats.VJP > gradient.Stats.VJP {
+		t.Errorf("%d transposes, %d without the times", s.Stats.VJP, gradient.Stats.VJP)
+	}
+	pieces := 0
+	err = s.EachEvent(func(e *EventRecord) error {
+		byT, byK := 0.0, e.T/1.1
+		if strings.HasPrefix(e.Name, "u[") {
+			pieces++
+			byT, byK = e.T/10, 0
+		}
+		for i, x := range e.Params {
+			want := 0.0
+			switch i {
+			case 0:
+				want = byK
+			case 1:
+				want = byT
+			}
+			if math.Abs(x-want) > 1e-14 {
+				t.Errorf("%s at %g moves by %g with param %d, want %g", e.Name, e.T, x, i, want)
+			}
+		}
+		return nil
+	})
+	if err != nil || pieces < n-2 {
+		t.Errorf("%d pieces, %v", pieces, err)
 	}
 }

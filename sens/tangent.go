@@ -486,9 +486,13 @@ func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 	w.read.Open(ctx, w.run)
 	z := w.run.Size()
 	w.tells.behind((z.P + w.l - 1) / w.l)
+	along := w.along
+	if w.planned() {
+		along = w.alongPlan
+	}
 	for first := 0; first < z.P; first += w.l {
 		w.aim(first)
-		if err := w.along(ctx, first); err != nil {
+		if err := along(ctx, first); err != nil {
 			return err
 		}
 		w.tells.done()
@@ -496,4 +500,79 @@ func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
 	}
 	res.Stats.Steps += w.steps
 	return nil
+}
+
+// planned reports whether all that ended steps of the run came at times that follow from parameters alone, as the ends
+// of the pieces of a control.
+func (w *walk) planned() bool {
+	if w.k != nil || w.run.Size().D > 0 {
+		return false
+	}
+	guards := w.sys.Guards()
+	for i := range w.run.Steps() {
+		if e := w.run.End(i); e.Kind == solvers.EndRoot && !guards[e.Index].Clock {
+			return false
+		}
+	}
+	return true
+}
+
+// alongPlan walks the run with the tangents of its times alone, which do not move with states. They are those that
+// along has, to the same bits.
+func (w *walk) alongPlan(ctx context.Context, first int) error {
+	w.sys.SetTangent(w.pd)
+	w.event = 0
+	w.sys.InstantPush(0, w.td)
+	y := make([]float64, w.run.Size().N) // no time depends on it
+	clear(w.yd)
+	mk := 0
+	for i := -1; i < w.run.Steps(); i++ {
+		if i >= 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			w.timeThrough(i, y)
+		}
+		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
+			if w.run.Inside(mk) {
+				continue
+			}
+			w.run.PeekMark(mk, &w.mark)
+			switch w.mark.Kind {
+			case solvers.MarkStart, solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
+				w.enter(&w.mark)
+				w.time(mk, first)
+			}
+		}
+	}
+	return nil
+}
+
+// timeThrough moves the tangent of the time through step i, as through does.
+func (w *walk) timeThrough(i int, y []float64) {
+	d, e := &w.d, w.run.End(i)
+	switch e.Kind {
+	case solvers.EndClip:
+		w.timeOfClip(e, d.H)
+		for j, x := range w.td {
+			d.H[j] -= x
+		}
+	case solvers.EndRoot:
+		w.sys.GuardPush(e.Index, w.run.Until(i), y, w.td, w.yd, w.r)
+		for j, x := range w.r {
+			d.H[j] = share(x, w.rates.at(i))
+		}
+	default:
+		return
+	}
+	for j, h := range d.H {
+		w.td[j] += h
+	}
+}
+
+// timeOfClip writes the tangent of the time that e ends a step at, by the present discretes.
+func (w *walk) timeOfClip(e solvers.End, td []float64) {
+	if clear(td); !w.instants[e.Index].Fixed {
+		w.instant(e, td)
+	}
 }

@@ -742,6 +742,9 @@ func (tr *Trajectory) Ends() float64 { return tr.marks.at(tr.marks.n - 1).t }
 // Length returns the length of step i: 0 between members of a group of events.
 func (tr *Trajectory) Length(i int) float64 { return tr.steps.length(i) }
 
+// Until returns the time at which step i ends.
+func (tr *Trajectory) Until(i int) float64 { return tr.rec(i).t1 }
+
 // Inside reports whether mark i is a site within its step.
 func (tr *Trajectory) Inside(i int) bool { return tr.marks.at(i).inside() > 0 }
 
