@@ -13,7 +13,7 @@ type values [numVectors][]float64
 // firings need not be longer than its 1.
 func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
 	for i := range t.Inputs {
-		if in := &t.Inputs[i]; !m.loadInput(in, e.Input(in.Name), from) {
+		if in := &t.Inputs[i]; !m.loadInput(in, e.Value(tape.Value(i)), from) {
 			return false
 		}
 	}

@@ -166,7 +166,7 @@ func (k *Kinks) evaluate(t *tape.Tape, at *values) bool {
 		if stays(in.Name) {
 			continue
 		}
-		if !k.model.loadInput(in, kt.eval.Input(in.Name), at) {
+		if !k.model.loadInput(in, kt.eval.Value(tape.Value(i)), at) {
 			return false
 		}
 	}

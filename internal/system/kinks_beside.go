@@ -267,8 +267,8 @@ const beside = 0x1p-14
 func (k *Kinks) nudge(turn int, e *tape.Evaluator[float64], d float64, held bool) {
 	n := portionsOf(turn)
 	n.count = k.before()
-	for _, in := range e.Tape().Inputs {
-		k.nudgeInput(turn, in.Name, e.Input(in.Name), d, held, &n)
+	for i, in := range e.Tape().Inputs {
+		k.nudgeInput(turn, in.Name, e.Value(tape.Value(i)), d, held, &n)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
@@ -121,11 +120,7 @@ func (x *separation) single(c solvers.Cause) bool { return x.Instants()[c.Instan
 
 // guard is that of neighbour with the modes of the tie.
 func (x *separation) guard(i int, at float64) float64 {
-	t := x.model.Compiled.Guards
-	e := tape.NewEvaluator[float64](t)
-	x.model.load(t, e, &values{vecT: {at}, vecY: x.near, vecP: x.p, vecD: x.d, vecM: x.tie.M})
-	e.Run()
-	return e.Output(tapec.Margins.Name().String())[i]
+	return x.evaluate(x.model.Compiled.Guards, tapec.Margins.Name(), at, x.tie.M)[i]
 }
 
 // parallel returns the ratio of the slopes of guards i and j by time and states, if it is the same by all of these.

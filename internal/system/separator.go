@@ -194,8 +194,20 @@ func (c *neighbour) settle() {
 
 // eval returns an output of a tape at the moved point.
 func (c *neighbour) eval(t *tape.Tape, output tapec.Name, at float64) []float64 {
-	e := tape.NewEvaluator[float64](t)
-	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: c.in[tapec.Primal][vecM]})
+	return slices.Clone(c.evaluate(t, output, at, c.in[tapec.Primal][vecM]))
+}
+
+// evaluate is eval in some modes. The next call overwrites what it returns.
+func (c *neighbour) evaluate(t *tape.Tape, output tapec.Name, at float64, modes []float64) []float64 {
+	e := c.evaluators[t]
+	if e == nil {
+		if c.evaluators == nil {
+			c.evaluators = map[*tape.Tape]*tape.Evaluator[float64]{}
+		}
+		e = tape.NewEvaluator[float64](t)
+		c.evaluators[t] = e
+	}
+	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: modes})
 	e.Run()
 	return e.Output(output.String())
 }
@@ -217,7 +229,7 @@ func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
 
 // guard returns a root function at the moved point and a time.
 func (c *neighbour) guard(i int, at float64) float64 {
-	return c.eval(c.model.Compiled.Guards, tapec.Margins.Name(), at)[i]
+	return c.evaluate(c.model.Compiled.Guards, tapec.Margins.Name(), at, c.in[tapec.Primal][vecM])[i]
 }
 
 // start puts states and discretes where a run would begin.

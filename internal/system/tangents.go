@@ -274,8 +274,8 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 		x.exact = false
 		return
 	}
-	for _, in := range t.Inputs {
-		of := e.Input(in.Name)
+	for k, in := range t.Inputs {
+		of := e.Value(tape.Value(k))
 		for i, z := range of {
 			switch n := tapec.MustName(in.Name); {
 			case n.Role == tapec.Time:
@@ -493,13 +493,14 @@ func (x *Tangents) eachMoved(
 	if e == nil {
 		return
 	}
-	for _, in := range t.Inputs {
+	for n, in := range t.Inputs {
 		name := tapec.MustName(in.Name)
 		part := x.kinks.model.layout.part(name)
 		if name.Role == tapec.HeldMode || name.Role == tapec.Fired {
 			continue
 		}
-		for i, z := range e.Input(in.Name) {
+		input := e.Value(tape.Value(n))
+		for i, z := range input {
 			by := x.element(name, part.vec, part.offset+i)
 			if by.empty() {
 				continue
@@ -507,8 +508,8 @@ func (x *Tangents) eachMoved(
 			if !x.spend(t) {
 				return
 			}
-			f(&e.Input(in.Name)[i], x.seed(part.vec, part.offset+i), by)
-			e.Input(in.Name)[i] = z
+			f(&input[i], x.seed(part.vec, part.offset+i), by)
+			input[i] = z
 		}
 	}
 }
@@ -536,12 +537,12 @@ func (x *Tangents) load(t *tape.Tape, at *values) (*tape.Evaluator[complex128], 
 		e = tape.NewEvaluator[complex128](t)
 		x.evals[t] = e
 	}
-	for _, in := range t.Inputs {
+	for i, in := range t.Inputs {
 		part, ok := k.model.layout.find(tapec.MustName(in.Name))
 		if !ok || part.vec == vecRow && at[vecRow] == nil || part.offset > len(at[part.vec]) {
 			return nil, nil
 		}
-		to := e.Input(in.Name)
+		to := e.Value(tape.Value(i))
 		clear(to)
 		for i, z := range at[part.vec][part.offset:min(part.offset+len(to), len(at[part.vec]))] {
 			to[i] = complex(z, 0)

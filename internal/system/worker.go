@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/team"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
@@ -37,6 +38,8 @@ type Worker struct {
 	in, out frame
 	small   smallVectors
 	clock   *clock // nil for none
+
+	evaluators map[*tape.Tape]*tape.Evaluator[float64] // of what is looked at next to a run
 
 	bends   *bends   // nil for none
 	signals *signals // of the rates; nil for none
