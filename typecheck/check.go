@@ -115,6 +115,7 @@ type checker struct {
 	textOf      map[Expr][]string  // by node of texts: the texts
 	read        map[string]csvFile // files read so far, which all passes share
 	tables      map[*ast.Data]*dataTable
+	numbered    map[*Table]*Table // with the numbers of their rows
 }
 
 // csvFile is a file as it was read, or the reason why it was not.
@@ -128,7 +129,7 @@ func newChecker(f *ast.File, env Env) *checker {
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
 		modules: map[string]*module{}, mixtures: map[[2]string]bool{},
 		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{}, parts: map[Expr]part{},
-		tables: map[*ast.Data]*dataTable{},
+		tables: map[*ast.Data]*dataTable{}, numbered: map[*Table]*Table{},
 	}
 }
 

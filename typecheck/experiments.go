@@ -73,11 +73,13 @@ func (c *checker) checkExperiments() {
 			c.list.Add(d)
 		}
 		for name, rows := range x.variant.rows {
-			if chosen[name] == nil {
-				chosen[name] = make([]bool, len(rows))
+			all := chosen[name]
+			if all == nil {
+				all = make([]bool, len(rows))
+				chosen[name] = all
 			}
 			for i, r := range rows {
-				chosen[name][i] = chosen[name][i] || r
+				all[i] = all[i] || r
 			}
 		}
 		if x.list.HasErrors() {

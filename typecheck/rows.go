@@ -136,7 +136,11 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value Expr, from *dataTab
 		return append(list, c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, at) }))
 	}
 	s := it.Name.Span
-	numbered := table.numbered()
+	numbered := c.numbered[table]
+	if numbered == nil {
+		numbered = table.numbered()
+		c.numbered[table] = numbered
+	}
 	times := numbered.Data[slices.Index(numbered.Columns, "time")]
 	timed := make([]bool, len(times))
 	var list []Expr

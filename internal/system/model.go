@@ -111,16 +111,31 @@ func (m *Model) index() {
 		return tapec.MustName(name).Role == tapec.Discrete
 	})
 	m.visits = make([]int, len(c.Functionals))
+	tables := map[*typecheck.Table][][]float64{} // observations of several columns read the same rows
 	for i, in := range c.InstantList {
 		for _, k := range m.readAt(&in) {
 			m.visits[k]++
 			if t := c.Functionals[k].Table; t != nil && m.rows[i] == nil {
-				for _, column := range t.Data {
-					m.rows[i] = append(m.rows[i], column[in.Row])
+				if tables[t] == nil {
+					tables[t] = rowsOf(t)
 				}
+				m.rows[i] = tables[t][in.Row]
 			}
 		}
 	}
+}
+
+// rowsOf returns the rows of a table.
+func rowsOf(t *typecheck.Table) [][]float64 {
+	n := len(t.Data)
+	all, rows := make([]float64, n*len(t.Data[0])), make([][]float64, len(t.Data[0]))
+	for i := range rows {
+		rows[i] = all[i*n : (i+1)*n : (i+1)*n]
+		for k, column := range t.Data {
+			rows[i][k] = column[i]
+		}
+	}
+	return rows
 }
 
 // readAt lists the functionals that are read at an instant.
