@@ -34,7 +34,8 @@ objective J = final(x)
 		began := 0
 		for i := range 4 {
 			m := solvers.Mark{
-				Kind: solvers.MarkRemode, T: float64(i) * 10 / float64(n-1), Yp: []float64{1}, Ym: []float64{1}, Guard: -1,
+				Kind: solvers.MarkRemode, Guard: -1,
+				T: float64(i) * 10 / float64(n-1), Yp: []float64{1}, Ym: []float64{1},
 			}
 			if i == 0 {
 				m.Kind = solvers.MarkStart

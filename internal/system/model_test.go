@@ -27,7 +27,7 @@ func TestRowsAreShared(t *testing.T) {
 			copies[&row[0]] = true
 		}
 	}
-	if read < columns*rows || len(copies) > 2*rows { // those of likelihoods, and with their numbers those of predictions
+	if read < columns*rows || len(copies) > 2*rows { // with the numbers of the rows, and without
 		t.Errorf("%d rows are read from %d copies", read, len(copies))
 	}
 }
