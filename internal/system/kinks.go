@@ -136,6 +136,7 @@ func (k *Kink) alone() bool {
 type kinkTape struct {
 	eval  *tape.Evaluator[float64]
 	again func()                      // runs eval but for what follows from params alone
+	moves []int                       // inputs that are not params
 	ready bool                        // eval has what does so
 	along *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
 	near  *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
@@ -161,20 +162,11 @@ func (k *Kinks) evaluate(t *tape.Tape, at *values) bool {
 		kt.ready = true
 		return true
 	}
-	for i := range t.Inputs {
-		in := &t.Inputs[i]
-		if stays(in.Name) {
-			continue
-		}
-		if !k.model.loadInput(in, kt.eval.Value(tape.Value(i)), at) {
-			return false
-		}
-	}
 	if kt.again == nil {
 		var moves []string
-		for _, in := range t.Inputs {
+		for i, in := range t.Inputs {
 			if !stays(in.Name) {
-				moves = append(moves, in.Name)
+				moves, kt.moves = append(moves, in.Name), append(kt.moves, i)
 			}
 		}
 		all := slices.Clone(kt.ops)
@@ -182,6 +174,11 @@ func (k *Kinks) evaluate(t *tape.Tape, at *values) bool {
 			all = append(all, out.Value)
 		}
 		kt.again = kt.eval.Toward(all, moves...)
+	}
+	for _, i := range kt.moves {
+		if !k.model.loadInput(&t.Inputs[i], kt.eval.Value(tape.Value(i)), at) {
+			return false
+		}
 	}
 	kt.again()
 	return true
