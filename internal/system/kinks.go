@@ -141,7 +141,8 @@ type kinkTape struct {
 	along *tape.Evaluator[complex128] // of derivatives; nil until they are asked for
 	near  *tape.Evaluator[float64]    // at values beside those of eval; nil until they are asked for
 	sides [2][2]*tape.Partly          // as far as kinks are made of them: by sign, and far or near
-	at    *values                     // the values that sides lie beside; nil where eval has run since
+	at    values                      // what sides lie beside; a copy, since callers keep theirs on the stack
+	known bool                        // at has them, and eval has not run since
 	same  bool                        // sides have what follows from params alone
 	count []int                       // how many numbers nudge moves before each input
 	here  []float64                   // distances from kinks
@@ -497,7 +498,7 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	if !k.evaluate(t, at) {
 		return nil
 	}
-	kt.at = nil
+	kt.known = false
 	var found []Kink
 	for _, v := range kt.ops {
 		if in := t.Instr(v); k.bent(t, v, at) {

@@ -222,11 +222,10 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 // besides has the sides of t lie beside the values at which it was evaluated.
 func (k *Kinks) besides(t *tape.Tape, at *values) {
 	kt := k.tapes[t]
-	if kt.at != nil {
-		kt.at = at
+	if kt.known {
 		return
 	}
-	kt.at = at
+	kt.at, kt.known = *at, true
 	if kt.count == nil {
 		n := 0
 		for _, in := range t.Inputs {
@@ -242,7 +241,7 @@ func (k *Kinks) besides(t *tape.Tape, at *values) {
 			if *side == nil {
 				input := func(i int, to []float64) {
 					in := &t.Inputs[i]
-					k.model.loadInput(in, to, kt.at)
+					k.model.loadInput(in, to, &kt.at)
 					n := portionsOf(0)
 					n.count = k.before() + kt.count[i]
 					k.nudgeInput(0, in.Name, to, float64(sign*part), false, &n)
