@@ -202,6 +202,13 @@ var mistakes = []advice{
 		fix:     replacement{onNext, "[{next}]", "write brackets"},
 	},
 	{
+		example: "event e at 2 delay = 1 { x = 0 }",
+		after:   "=", wants: "{", item: "event",
+		when:    func(s *site) bool { return word(s.next, "delay", "values", "persistent", "pending", "tol") },
+		message: "a comma stands before an option with a value: event e when x < 0, {next} = …",
+		fix:     replacement{withNext, ", {next}", "write a comma"},
+	},
+	{
 		example: "event e when x < 0: x = 0",
 		wants:   "{", item: "event",
 		when:    func(s *site) bool { return isOneOf(s.next, ": stop") || isName(s.next) },
