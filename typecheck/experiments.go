@@ -90,7 +90,7 @@ func (c *checker) checkExperiments() {
 			&Experiment{Name: t.name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 	}
 	if !c.lost["experiment"] && c.env.Experiment == "" {
-		c.dataInUse(chosen)
+		c.dataInUse(chosen, failed == nil)
 	}
 }
 
@@ -144,8 +144,9 @@ func within(s, outer source.Span) bool {
 	return s.File == outer.File && s.Start >= outer.Start && s.End <= outer.End
 }
 
-// dataInUse reports observed data that no experiment reads.
-func (c *checker) dataInUse(chosen map[string][]bool) {
+// dataInUse reports observed data that no experiment reads. Rows are complete where every experiment could be read to
+// its end.
+func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 	for _, o := range c.observed {
 		name := o.table.Name
 		rows, used := chosen[name]
@@ -165,7 +166,7 @@ func (c *checker) dataInUse(chosen map[string][]bool) {
 				left++
 			}
 		}
-		if left > 0 {
+		if left > 0 && complete {
 			c.list.Notef(CodeData, o.table.Span, "%s of %q %s used by no experiment", plural(left, "row", "rows"), name,
 				map[bool]string{true: "is", false: "are"}[left == 1])
 		}
