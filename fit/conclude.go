@@ -18,6 +18,7 @@ import (
 type minimum struct {
 	x        []float64
 	at       []int     // -1, 0 or 1: which coordinates are at a bound
+	idle     []bool    // which of these bounds hold nothing back
 	gradient []float64 // by the coordinates, of what is minimised
 	hessian  []float64 // exact; nil where there is none
 	fisher   spectrum  // of the coordinates that are free, by their numbers in keep
@@ -109,6 +110,9 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	}
 	out.Identifiable = true
 	if p.squares && !best.Violated {
+		if err := p.release(whole, e, m, out.Objective.Value); err != nil {
+			return nil, err
+		}
 		if err := p.inform(whole, e, m, out); err != nil {
 			return nil, err
 		}
@@ -313,11 +317,11 @@ func (p *problem) atBounds(m *minimum) {
 	}
 }
 
-// free lists the coordinates that are not at a bound.
+// free lists the coordinates that no bound holds.
 func (m *minimum) free() []int {
 	var list []int
 	for i, at := range m.at {
-		if at == 0 {
+		if at == 0 || m.idle != nil && m.idle[i] {
 			list = append(list, i)
 		}
 	}
@@ -577,6 +581,7 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s",
 			diag.Count(failed, "start"), len(out.Starts), why)
 	}
+	sizes := p.sizes(m.x)
 	for i, at := range m.at {
 		if at == 0 || out.Rows == 0 { // without data, as in problems of optimal control, bounds are where minima are
 			continue
@@ -586,9 +591,19 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		if at > 0 {
 			side, bound = "upper", c.hi
 		}
-		note(diag.Warning, "%s is at its %s bound, %s: the data want it to be %s, and its interval and the errors of "+
-			"the others hold only if the bound is true", c.name, side, diag.Number(bound),
-			map[bool]string{true: "greater", false: "less"}[at > 0])
+		if untold := func(u Combination) bool { return slices.Contains(u.Names, c.name) }; m.idle != nil && m.idle[i] {
+			if !slices.ContainsFunc(out.Unidentified, untold) {
+				note(diag.Note, "%s is at its %s bound, %s, which holds nothing back: the minimum lies there", c.name,
+					side, diag.Number(bound))
+			}
+			continue
+		}
+		want := "the data want it to be " + map[bool]string{true: "greater", false: "less"}[at > 0] + ", and "
+		if math.Abs(float64(m.gradient[i]*sizes[i])) <= p.alike(out.Objective.Value) {
+			want = ""
+		}
+		note(diag.Warning, "%s is at its %s bound, %s: %sits interval and the errors of the others hold only if the "+
+			"bound is true", c.name, side, diag.Number(bound), want)
 	}
 	if math.IsNaN(out.Factor) {
 		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+

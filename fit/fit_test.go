@@ -393,6 +393,52 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// TestIdleBound has searches that stop at a bound which does not hold them: where only a product is told, data want
+// neither factor greater, and the fit says that they are not identifiable; where slopes tell nothing of a variance of
+// zero, the bound stays a condition of the errors.
+func TestIdleBound(t *testing.T) {
+	const head = `
+time t from 0 to 4
+state x = 1
+x' = -k*x
+data D { time = [0.5, 1, 2, 3]  y = [4.7, 3.6, 2.3, 1.2] }
+objective L = nll()
+`
+	for _, c := range []struct {
+		model string
+		lost  []string
+		said  string
+	}{
+		{
+			"param k = 0.5 in [0, 9], a = 2 in [0.1, 2], b = 3 in [0.1, 9]\nobserve o = a*b*x ~ normal(0.1) from D.y",
+			[]string{"a", "b"}, "a and b are not identifiable",
+		},
+		{
+			"param k = 0.5 in [0, 9], a = 5 in [0.1, 5], b = 1\nobserve o = a*b*x ~ normal(0.1) from D.y",
+			nil, "a is at its upper bound, 5: the data want it to be greater",
+		},
+		{
+			"param k = 0.5 in [0, 9], a = 6 in [0.1, 9], s = 0 in [0, 1]\n" +
+				"observe o = a*x ~ normal(sqrt(1 + s^2)) from D.y",
+			nil, "s is at its lower bound, 0: its interval",
+		},
+	} {
+		r := run(t, parse(t, head+c.model+"\nfit { intervals = wald }\nsolver { rtol = 1e-8  atol = 1e-11 }\n"),
+			fit.Options{})
+		var lost []string
+		for _, u := range r.Unidentified {
+			lost = append(lost, u.Names...)
+		}
+		said := slices.ContainsFunc(r.Warnings, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, c.said)
+		})
+		k := estimate(t, r, "k")
+		if !slices.Equal(lost, c.lost) || !said || !(k.StdErr > 0 && k.StdErr < 1) {
+			t.Errorf("%s: %v, %v, k %v ± %v", c.model, lost, r.Warnings, k.Value, k.StdErr)
+		}
+	}
+}
+
 // TestFailures: runs that fail are failures of points, and a fit without any value says why.
 func TestFailures(t *testing.T) {
 	explosive := `

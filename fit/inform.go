@@ -170,6 +170,36 @@ func (p *problem) vanished(m *minimum, rows [][]float64) {
 	}
 }
 
+// release finds bounds at which a search stopped by chance, as it may where nothing else tells an estimate: moved off
+// it, the objective changes by no more than its error. Where nothing that is compared with data changes either, as at a
+// variance of zero, slopes tell nothing of the estimate, and it stays at its bound.
+func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, value float64) error {
+	m.idle = nil
+	if len(m.active) > 0 {
+		return nil // constraints are part of what holds an estimate
+	}
+	var list []int
+	sizes := p.sizes(m.x)
+	for i, at := range m.at {
+		if at != 0 && math.Abs(float64(m.gradient[i]*sizes[i])) <= p.alike(value) {
+			list = append(list, i)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	rows, _, err := e.information(ctx, m.x, list)
+	if err != nil {
+		return err
+	}
+	const nothing = 1e-8 // standard deviations of the data
+	m.idle = make([]bool, len(m.x))
+	for a, c := range columns(rows, len(list)) {
+		m.idle[list[a]] = float64(norm(c)*sizes[list[a]]) > nothing
+	}
+	return nil
+}
+
 // inform finds the covariance of the estimates, and what the data do not tell.
 func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Result) error {
 	m.keep = m.free()
@@ -310,7 +340,7 @@ func (p *problem) estimates(m *minimum, out *Result) {
 			Start: c.value(p.start[i]), Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
 			LowBound: c.lo, HighBound: c.hi, AtBound: m.at[i],
 		}
-		if m.cov != nil && m.at[i] == 0 {
+		if m.cov != nil && slices.Contains(m.keep, i) {
 			se := math.Sqrt(m.cov[i*n+i])
 			x.StdErr = se * math.Abs(c.slope(values[i]))
 			if p.settings.Intervals != "none" {
