@@ -103,6 +103,62 @@ mass(x) = [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
 	}
 }
 
+// TestConservedByEquations finds steady states of an enzyme whose complex is an unknown: that S + P stays what it was
+// follows from the equation of the complex. Values and derivatives are those of the root of a quadratic.
+func TestConservedByEquations(t *testing.T) {
+	const end = `
+objective s = steady(S)
+objective c = steady(C)
+`
+	const params = "time t from 0 to 1\nparam kf = 2, kr = 0.5, kc = 0.7, ET = 0.5, S0 = 3, kp = 0.15\n"
+	const massive = params + `state x[3] = [S0, 0, 0.1]
+x' = [-kf*x[1]*(ET - x[3]) + kr*x[3] + kp*x[2], kc*x[3] - kp*x[2], kf*x[1]*(ET - x[3]) - (kr + kc)*x[3]]
+mass(x) = [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+let S = x[1]
+let C = x[3]
+`
+	value := func(p []complex128) (s, c complex128) {
+		kf, kr, kc, et, s0, kp := p[0], p[1], p[2], p[3], p[4], p[5]
+		q := kc / kp // P = q C, S = S0 - q C
+		b := kf*(s0+q*et) + kr + kc
+		c = (b - cmplx.Sqrt(b*b-4*kf*q*kf*s0*et)) / (2 * kf * q)
+		return s0 - q*c, c
+	}
+	for _, model := range []string{
+		params + `state S = S0, P = 0
+alg C = 0.1
+S' = -kf*S*(ET - C) + kr*C + kp*P
+P' = kc*C - kp*P
+0 = kf*S*(ET - C) - (kr + kc)*C
+`,
+		massive,
+	} {
+		for _, mode := range []string{"adjoint", "tangent", "complex"} {
+			m, err := odes.Parse("complex.ode", model+end+"sens { mode = "+mode+
+				"  wrt = [kf, kr, kc, ET, S0, kp] }\n", odes.ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := m.Sensitivities(t.Context(), odes.Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", mode, err)
+			}
+			for k := range 6 {
+				p := []complex128{2, 0.5, 0.7, 0.5, 3, 0.15}
+				p[k] += 1e-200i
+				s, c := value(p)
+				for i, want := range []complex128{s, c} {
+					got, d := r.Gradient[i*r.Columns+k], imag(want)/1e-200
+					if math.Abs(r.Values[i].Value-real(want)) > 1e-12 || math.Abs(got-d) > 1e-11 {
+						t.Errorf("%s: %v by %d: %v and %v, want %v and %v", mode, r.Values[i].Name, k,
+							r.Values[i].Value, got, real(want), d)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestSteadyModes compares integrated derivatives of steady states with those by one solution, in both directions.
 func TestSteadyModes(t *testing.T) {
 	const text = `model Receptor

@@ -411,7 +411,8 @@ objective L = nll()
 	}{
 		{
 			"param k = 0.5 in [0, 9], a = 2 in [0.1, 2], b = 3 in [0.1, 9]\nobserve o = a*b*x ~ normal(0.1) from D.y",
-			[]string{"a", "b"}, "a and b are not identifiable",
+			[]string{"a", "b"},
+			"a and b are not identifiable",
 		},
 		{
 			"param k = 0.5 in [0, 9], a = 5 in [0.1, 5], b = 1\nobserve o = a*b*x ~ normal(0.1) from D.y",

@@ -53,9 +53,13 @@ func (l Law) Of(m *solvers.Mass) Law {
 // sample writes the rates at random states and parameters, other ones for each k. There is no rounding: a combination
 // of rates that vanishes at all samples vanishes everywhere, but for a chance of about 2⁻⁵⁰.
 //
+// In place of the rate of an unknown, one of those that ascend in unknowns, stands what its algebraic equation says to
+// be zero. A sum of rates that is so many times these is zero as well: a law has no part of its own there, and none has
+// an unknown as its pivot, since these are eliminated first.
+//
 // Rates at a sample are an equation for the coefficients. Equations are eliminated as they come, until three in a row
 // say nothing new.
-func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
+func Laws(n int, unknowns []int32, sample func(k int, rates []residue.Number)) []Law {
 	const enough = 3
 	var rows [][]residue.Number // 1 in column pivots[r] of row r, 0 in those of the rows before
 	var pivots []int
@@ -68,6 +72,12 @@ func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
 			}
 		}
 		p := slices.IndexFunc(f, func(x residue.Number) bool { return x != 0 })
+		for _, u := range unknowns {
+			if f[u] != 0 {
+				p = int(u)
+				break
+			}
+		}
 		if p < 0 {
 			idle++
 			continue
@@ -81,7 +91,7 @@ func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
 	}
 	var laws []Law
 	for j := range n {
-		if slices.Contains(pivots, j) {
+		if slices.Contains(pivots, j) || slices.Contains(unknowns, int32(j)) {
 			continue
 		}
 		coefs := make([]residue.Number, n)
@@ -94,6 +104,9 @@ func Laws(n int, sample func(k int, rates []residue.Number)) []Law {
 				}
 			}
 			coefs[pivots[r]] = residue.Neg(sum)
+		}
+		for _, u := range unknowns {
+			coefs[u] = 0
 		}
 		if l, ok := lawOf(coefs, j); ok {
 			laws = append(laws, l)

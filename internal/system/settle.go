@@ -137,7 +137,11 @@ func (m *Model) findLaws() []steady.Law {
 	for i, out := range t.Outputs {
 		at[i] = m.layout.part(tapec.MustName(out.Name))
 	}
-	laws := steady.Laws(m.layout.nY, func(k int, rates []residue.Number) {
+	var unknowns []int32
+	if m.mass != nil {
+		unknowns = m.mass.Unknowns
+	}
+	laws := steady.Laws(m.layout.nY, unknowns, func(k int, rates []residue.Number) {
 		for i := range t.Inputs {
 			values := e.Value(tape.Value(i))
 			for j := range values {
@@ -152,12 +156,6 @@ func (m *Model) findLaws() []steady.Law {
 			if at[i].offset < m.layout.nY {
 				copy(rates[at[i].offset:], e.Value(out.Value))
 			}
-		}
-		if m.mass == nil {
-			return
-		}
-		for _, i := range m.mass.Unknowns { // equations are no rates: numbers that no sum cancels stand for them
-			rates[i] = residue.Hash(residue.Number(k), residue.Number(len(t.Inputs)), residue.Number(i))
 		}
 	})
 	if m.mass != nil {
