@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -193,6 +194,31 @@ solver { rtol = 1e-9  atol = 1e-12 }
 			if math.Abs(x-want[i]) > 1e-7*(math.Abs(want[i])+0.01) {
 				t.Errorf("%s: derivative %d is %v, want %v", sens, i, x, want[i])
 			}
+		}
+	}
+}
+
+// TestCoefficientsOfSums: where volumes are params, the sum that they weigh is not found, and the error says which they
+// are; where they are const, it is.
+func TestCoefficientsOfSums(t *testing.T) {
+	const text = `model Volumes
+time t from 0 to 5
+%s V1 = 0.27, V2 = 2.5
+param k1 = 0.6, k2 = 0.4, other = 2
+state x = 2, y = 0.1
+x' = (k2*y - k1*x)/V1
+y' = (k1*x - k2*y)/V2
+objective s = steady(x) + other
+`
+	const hint = "its coefficients are of V1, V2: where these are declared const"
+	for _, kind := range []string{"param", "const"} {
+		m, err := odes.Parse("volumes.ode", fmt.Sprintf(text, kind), odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Sensitivities(t.Context(), odes.Options{})
+		if told := err != nil && strings.Contains(err.Error(), hint); told != (kind == "param") {
+			t.Errorf("%s: %v", kind, err)
 		}
 	}
 }

@@ -60,9 +60,51 @@ func (l Law) Of(m *solvers.Mass) Law {
 // Rates at a sample are an equation for the coefficients. Equations are eliminated as they come, until three in a row
 // say nothing new.
 func Laws(n int, unknowns []int32, sample func(k int, rates []residue.Number)) []Law {
+	rows, pivots := eliminate(n, unknowns, sample)
+	var laws []Law
+	for j := range n {
+		if slices.Contains(pivots, j) || slices.Contains(unknowns, int32(j)) {
+			continue
+		}
+		coefs := make([]residue.Number, n)
+		coefs[j] = 1
+		for r, row := range slices.Backward(rows) {
+			sum := residue.Number(0)
+			for i, x := range row {
+				if x != 0 && coefs[i] != 0 {
+					sum = residue.Add(sum, residue.Mul(x, coefs[i]))
+				}
+			}
+			coefs[pivots[r]] = residue.Neg(sum)
+		}
+		for _, u := range unknowns {
+			coefs[u] = 0
+		}
+		if l, ok := lawOf(coefs, j); ok {
+			laws = append(laws, l)
+		}
+	}
+	return laws
+}
+
+// Sums returns how many conserved quantities there are of which the coefficients are any numbers.
+func Sums(n int, unknowns []int32, sample func(k int, rates []residue.Number)) int {
+	_, pivots := eliminate(n, unknowns, sample)
+	left := 0
+	for j := range n {
+		if !slices.Contains(pivots, j) && !slices.Contains(unknowns, int32(j)) {
+			left++
+		}
+	}
+	return left
+}
+
+// eliminate returns rows that span the rates of all samples: 1 in column pivots[r] of row r, 0 in those of the rows
+// before.
+func eliminate(
+	n int, unknowns []int32, sample func(k int, rates []residue.Number),
+) (rows [][]residue.Number, pivots []int) {
 	const enough = 3
-	var rows [][]residue.Number // 1 in column pivots[r] of row r, 0 in those of the rows before
-	var pivots []int
 	for k, idle := 0, 0; idle < enough && len(rows) < n; k++ {
 		f := make([]residue.Number, n)
 		sample(k, f)
@@ -89,30 +131,7 @@ func Laws(n int, unknowns []int32, sample func(k int, rates []residue.Number)) [
 		}
 		rows, pivots = append(rows, f), append(pivots, p)
 	}
-	var laws []Law
-	for j := range n {
-		if slices.Contains(pivots, j) || slices.Contains(unknowns, int32(j)) {
-			continue
-		}
-		coefs := make([]residue.Number, n)
-		coefs[j] = 1
-		for r, row := range slices.Backward(rows) {
-			sum := residue.Number(0)
-			for i, x := range row {
-				if x != 0 && coefs[i] != 0 {
-					sum = residue.Add(sum, residue.Mul(x, coefs[i]))
-				}
-			}
-			coefs[pivots[r]] = residue.Neg(sum)
-		}
-		for _, u := range unknowns {
-			coefs[u] = 0
-		}
-		if l, ok := lawOf(coefs, j); ok {
-			laws = append(laws, l)
-		}
-	}
-	return laws
+	return rows, pivots
 }
 
 // subtract subtracts x times row from f.

@@ -93,7 +93,14 @@ func (f *failure) steady(e *steady.Error) {
 			at = ev.Span
 		}
 	}
-	f.list.Errorf(CodeSteady, at, "%v", e)
+	d := f.list.Errorf(CodeSteady, at, "%v", e)
+	if e.Fault != steady.Marginal {
+		return
+	}
+	if params := f.model.Coefficients(); len(params) > 0 {
+		d.Message += "; a sum of states stays what it was, but its coefficients are of " + strings.Join(params, ", ") +
+			": where these are declared const, as volumes may be, it is found"
+	}
 }
 
 func (f *failure) nonFinite(e *solvers.NonFiniteError) {

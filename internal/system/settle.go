@@ -127,26 +127,45 @@ func (m *Model) Conserved() []steady.Law { return m.conserved() }
 
 // findLaws evaluates the rates at random residues.
 func (m *Model) findLaws() []steady.Law {
+	laws := steady.Laws(m.layout.nY, m.unknowns(), m.sampled(func(tapec.Name) bool { return false }))
+	if m.mass != nil {
+		for k := range laws {
+			laws[k] = laws[k].Of(m.mass)
+		}
+	}
+	return laws
+}
+
+// unknowns lists the elements of the state vector that have no rates.
+func (m *Model) unknowns() []int32 {
+	if m.mass == nil {
+		return nil
+	}
+	return m.mass.Unknowns
+}
+
+// sampled returns a function that writes rates at random residues, other ones for each k but for inputs that stay.
+func (m *Model) sampled(stays func(tapec.Name) bool) func(k int, rates []residue.Number) {
 	t := m.Compiled.Rates
 	e := tape.NewEvaluator[residue.Number](t)
-	held := make([]bool, len(t.Inputs))
+	names := make([]tapec.Name, len(t.Inputs))
 	for i, in := range t.Inputs {
-		held[i] = tapec.MustName(in.Name).Role == tapec.HeldMode
+		names[i] = tapec.MustName(in.Name)
 	}
 	at := make([]part, len(t.Outputs))
 	for i, out := range t.Outputs {
 		at[i] = m.layout.part(tapec.MustName(out.Name))
 	}
-	var unknowns []int32
-	if m.mass != nil {
-		unknowns = m.mass.Unknowns
-	}
-	laws := steady.Laws(m.layout.nY, unknowns, func(k int, rates []residue.Number) {
-		for i := range t.Inputs {
+	return func(k int, rates []residue.Number) {
+		for i, name := range names {
+			which := residue.Number(k)
+			if stays(name) {
+				which = 0
+			}
 			values := e.Value(tape.Value(i))
 			for j := range values {
-				values[j] = residue.Hash(residue.Number(k), residue.Number(i), residue.Number(j))
-				if held[i] {
+				values[j] = residue.Hash(which, residue.Number(i), residue.Number(j))
+				if name.Role == tapec.HeldMode {
 					values[j] &= 1
 				}
 			}
@@ -157,13 +176,29 @@ func (m *Model) findLaws() []steady.Law {
 				copy(rates[at[i].offset:], e.Value(out.Value))
 			}
 		}
-	})
-	if m.mass != nil {
-		for k := range laws {
-			laws[k] = laws[k].Of(m.mass)
+	}
+}
+
+// Coefficients lists the params that are coefficients of conserved quantities, as volumes of compartments are.
+// Conserved does not find such quantities.
+func (m *Model) Coefficients() (params []string) {
+	n, unknowns := m.layout.nY, m.unknowns()
+	sums := func(moves string) int {
+		return steady.Sums(n, unknowns, m.sampled(func(x tapec.Name) bool {
+			return x.Role == tapec.Param && x.Of != moves
+		}))
+	}
+	const large = 400 // states times params for which it takes no time
+	all := sums("")
+	if all == len(m.Conserved()) || n*len(m.Compiled.Rates.Inputs) > large*large {
+		return nil
+	}
+	for _, in := range m.Compiled.Rates.Inputs {
+		if x := tapec.MustName(in.Name); x.Role == tapec.Param && sums(x.Of) < all {
+			params = append(params, x.Of)
 		}
 	}
-	return laws
+	return params
 }
 
 // SteadyError returns why the last search for a steady state failed; nil if it did not.
