@@ -187,6 +187,36 @@ experiment b {
 	}
 }
 
+// TestTextCovariate has a covariate that is a text: values of an experiment choose by it. They share programs, and a
+// param that one arm alone reads has its derivative.
+func TestTextCovariate(t *testing.T) {
+	const by = `
+data D = csv("d.csv")
+param FB = 0.8
+experiment subject from D by D.id {
+  CL = if D.arm == "b" and D.wt < 60 [kg] then CL*FB else CL
+  wt = if D.arm != "a" then 55 [kg] else 80 [kg]
+  at D.time where amt > 0 { gut += D.amt }
+}
+`
+	written := "param FB = 0.8\n" +
+		strings.Replace(subjectsWritten, "wt = 55 [kg]\n", "wt = 55 [kg]\n  CL = CL*FB\n", 1)
+	gradient := func(text string) []float64 {
+		m, err := withTable(t, text, subjectsTable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"FB", "CL", "V"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]float64{s.Values[0].Value}, s.Gradient...)
+	}
+	if got, want := gradient(subjectsHead+by), gradient(written); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestExperimentsByWrong has what is wrong with tables and experiments that are made from them.
 func TestExperimentsByWrong(t *testing.T) {
 	const items = "experiment s from D by D.id { wt = D.wt  at D.time where amt > 0 { gut += D.amt } }"
@@ -221,6 +251,15 @@ func TestExperimentsByWrong(t *testing.T) {
 			"`where` chooses rows of the table",
 		},
 		{"a text", subjectsTable, "experiment s from D by D.id { wt = D.arm }", `column "arm" of "D" holds texts`},
+		{
+			"a text and a number", subjectsTable, "experiment s from D by D.id { wt = if D.arm == 1 then 1 else 2 }",
+			"a text is compared with a number",
+		},
+		{
+			"a text in an event", subjectsTable,
+			`experiment s from D by D.id { at 1 [h] { gut = if D.arm == "a" then 1 else 2 } }`,
+			`column "arm" of "D" holds texts`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := withTable(t, subjectsHead+"data D = csv(\"d.csv\")\n"+c.items, c.table)

@@ -68,7 +68,7 @@ func (c *checker) elaborate(x context, e ast.Expr) Expr {
 		}
 		return number(e.Value, u, e.Span)
 	case *ast.String:
-		if x.place == placeWhere {
+		if x.texts() {
 			return c.text([]string{e.Value}, nil, e.Span)
 		}
 		return seal(&Const{Base: at(types.Type{Kind: types.String}, e.Span), Data: []float64{nan}})
@@ -122,7 +122,7 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 		c.expr(x, e.Y)
 		return bad(e.Span)
 	}
-	x.sparse = e.Op == ast.MatMul
+	x.sparse, x.compared = e.Op == ast.MatMul, e.Op == ast.Equal || e.Op == ast.NotEqual
 	a := c.expr(x, e.X)
 	if _, converts := e.Y.(*ast.As); converts {
 		c.operand = e
@@ -144,10 +144,11 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 			return bad(e.Span)
 		}
 		if a.Type().Kind == types.String || b.Type().Kind == types.String {
-			if x.place == placeWhere {
+			if x.texts() {
 				return c.compareTexts(e, a, b)
 			}
-			c.errorf(CodeType, e.Span, "texts are compared only in `use … where`")
+			c.errorf(CodeType, e.Span, "texts are compared only in `use … where`, and in the values of an experiment "+
+				"that is made from a table")
 			return bad(e.Span)
 		}
 		if !Static(a) || !Static(b) {

@@ -54,13 +54,21 @@ type context struct {
 	dose   *dose      // in those of an event with an element for each row of a table
 	end    int        // value of `end`, 0 outside an index
 
-	sparse bool // a large sparse matrix may stand here
-	looped bool // in an index on the left of a definition, whose values a loop gives
-	before bool // params have the values that they have without the experiment
+	sparse   bool // a large sparse matrix may stand here
+	looped   bool // in an index on the left of a definition, whose values a loop gives
+	compared bool // a side of == or !=
+	before   bool // params have the values that they have without the experiment
 
 	body   *Event // inside at_event, for the rule on limits; nil elsewhere
 	limits bool   // pre and post are allowed
 	limit  bool   // inside pre or post
+}
+
+// texts reports whether a text may stand here: where rows are chosen, and where the values of an experiment that is
+// made from a table compare it.
+func (x *context) texts() bool {
+	return x.place == placeWhere ||
+		x.compared && x.group != nil && (x.place == placeOverride || x.place == placeConst)
 }
 
 // scope is a chain of local names: loop variables, function parameters, local lets.

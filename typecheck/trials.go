@@ -147,7 +147,7 @@ func plainName(s string) string {
 // common. A row without a value says nothing.
 func (c *checker) covariate(x context, t *dataTable, name ast.Ident) Expr {
 	g := x.group
-	if k := t.text(name.Name); k >= 0 && x.place == placeWhere {
+	if k := t.text(name.Name); k >= 0 && x.texts() {
 		cell, ok := oneOf(c, g, t, name, t.texts[k].cells, func(s string) bool { return s == "" }, strconv.Quote)
 		if !ok {
 			return bad(name.Span)
