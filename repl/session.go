@@ -240,7 +240,9 @@ func (s *Session) screen() plot.Terminal {
 
 func (s *Session) heading(m *odes.Model) report.Heading {
 	i := m.Info()
-	return report.Heading{Model: i.Name + s.scope.title(), File: i.File, Time: i.Time, TimeUnit: i.TimeUnit}
+	return report.Heading{
+		Model: i.Name, Experiment: s.scope.experiment, File: i.File, Time: i.Time, TimeUnit: i.TimeUnit,
+	}
 }
 
 // Do executes an input and shows its errors. The result quit says that the session ends.

@@ -112,6 +112,7 @@ type checker struct {
 	reads       int                // terms of objectives that are known without the run: totals and priors
 	listed      []*trial           // see trials
 	variant     *variant           // the experiment that this pass is for; nil for the model itself
+	chosen      *variant           // the experiment that the model was made that of; nil for none
 	textOf      map[Expr][]string  // by node of texts: the texts
 	read        map[string]csvFile // files read so far, which all passes share
 	tables      map[*ast.Data]*dataTable

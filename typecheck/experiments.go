@@ -137,7 +137,7 @@ func (c *checker) alone(name string) {
 			c.list.Add(d)
 		}
 	}
-	c.model = x.model
+	c.model, c.chosen = x.model, x.variant
 }
 
 func within(s, outer source.Span) bool {

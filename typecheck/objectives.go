@@ -467,6 +467,11 @@ func (c *checker) notes() {
 			}
 		}
 	}
+	if c.chosen != nil { // what it sets is not read
+		for name := range c.chosen.overrides {
+			used[name] = true
+		}
+	}
 	for _, p := range c.model.Params {
 		if !used[p.Name] {
 			c.list.Notef(CodeNoInfluence, p.Span, "param %q is not used; its derivatives are 0", p.Name)

@@ -48,7 +48,7 @@ func (s *sweepCmd) follow(c *call) error {
 	if err != nil {
 		return err
 	}
-	m, err := c.load(s.Model)
+	m, err := c.load(s.Model, "")
 	if err != nil {
 		return err
 	}

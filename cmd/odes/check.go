@@ -71,7 +71,7 @@ func (k *checkCmd) identify(c *call, path string) error {
 	}
 	quiet := c.quiet
 	c.quiet = true // what there is to say of the model was said
-	m, err := c.load(path)
+	m, err := c.load(path, "")
 	c.quiet = quiet
 	if err != nil {
 		return err

@@ -226,6 +226,7 @@ func helpTexts() map[string]string {
 		"tolerance": "Largest relative error that passes; 0 means 1e-8, or more where rounding or the mode " +
 			"leaves fewer digits.",
 		"times": "Times of the outputs: from:step:to, or a list separated by commas; without it, every step.",
+		"in":    "Give the results of this experiment: of its run, with its changes, and its data.",
 		"subject": "A word of the language, a function, a method, a controller, a setting, a format of files or the " +
 			"code of a diagnostic; or a model file, for the names that it declares.",
 	}

@@ -83,7 +83,7 @@ func subjectNames() []string {
 
 // explainModel lists what a model declares, with its doc comments.
 func (c *call) explainModel(path string) error {
-	m, err := c.load(path)
+	m, err := c.load(path, "")
 	if err != nil {
 		return err
 	}

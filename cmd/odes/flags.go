@@ -52,6 +52,11 @@ func (f setFlag) assignments(c *call) (all []odes.Assignment, err error) {
 	return all, nil
 }
 
+// inFlag chooses one of the runs that a model stands for.
+type inFlag struct {
+	In string `placeholder:"NAME" help:"{in}"`
+}
+
 // solverFlags are short for keys of the solver block.
 type solverFlags struct {
 	Method string `placeholder:"NAME" help:"Solve with this method: short for --solver.method."`

@@ -15,6 +15,7 @@ import (
 type job[R any] struct {
 	command string
 	flags   modelFlags
+	in      string // the experiment that the model is to be; "" for the model as it stands
 	// prepare writes what the command's own flags say into the options of the run, whose result goes to a format.
 	prepare func(o *odes.Options, f *report.Format) error
 	compute func(ctx context.Context, m *odes.Model, o odes.Options) (R, error)
@@ -40,11 +41,13 @@ func (j job[R]) do(c *call) (result R, err error) {
 	if err := j.prepare(&opts, f); err != nil {
 		return result, err
 	}
-	m, err := c.load(j.flags.Model)
+	m, err := c.load(j.flags.Model, j.in)
 	if err != nil {
 		return result, err
 	}
 	memory.Keep(m.Memory(opts))
+	about := heading(m)
+	about.Experiment = j.in
 	out, err := c.open(output)
 	if err != nil {
 		return result, err
@@ -61,7 +64,7 @@ func (j job[R]) do(c *call) (result R, err error) {
 		if j.failed != nil && output == "" && c.runFailed(err) {
 			if write := j.failed(f); write != nil {
 				from, to := reached(err)
-				_ = write(c.out, heading(m), from, to) // the error of the run is the one to report
+				_ = write(c.out, about, from, to) // the error of the run is the one to report
 			}
 		}
 		return result, err
@@ -72,7 +75,7 @@ func (j job[R]) do(c *call) (result R, err error) {
 	if j.values != nil && !f.Remarks {
 		c.remark(j.values(result))
 	}
-	if err := j.write(f)(out, heading(m), result, c.tableOptions(out)); err != nil {
+	if err := j.write(f)(out, about, result, c.tableOptions(out)); err != nil {
 		return result, out.failure(err)
 	}
 	return result, out.commit()

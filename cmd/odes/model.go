@@ -14,15 +14,18 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// load compiles the model at path, where "-" is standard input, and shows its warnings and notes.
-func (c *call) load(path string) (m *odes.Model, err error) {
+// load compiles the model at path, where "-" is standard input, or one of its experiments, and shows its warnings and
+// notes.
+func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 	bar := c.reading(path, "compiling")
 	err = c.work(func() (err error) {
 		text, name, folder, err := c.source(path)
 		if err != nil {
 			return err
 		}
-		m, err = odes.Parse(name, text, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
+		m, err = odes.Parse(name, text, odes.ParseOptions{
+			Files: input.Folder(folder, &c.seen), Experiment: experiment,
+		})
 		return err
 	})
 	bar.clear()

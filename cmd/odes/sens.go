@@ -17,6 +17,7 @@ import (
 // sensCmd is odes sens.
 type sensCmd struct {
 	modelFlags
+	inFlag
 	derivativeFlags
 	Stats string `placeholder:"FILE" help:"Write settings, statistics and events to this file, as JSON."`
 }
@@ -24,7 +25,7 @@ type sensCmd struct {
 // Run computes gradients and writes them.
 func (s *sensCmd) Run(c *call) error {
 	result, err := job[*odes.Sensitivities]{
-		command: "sens", flags: s.modelFlags,
+		command: "sens", flags: s.modelFlags, in: s.In,
 		prepare: func(o *odes.Options, f *report.Format) error {
 			if f.Want(o, report.TableOptions{All: c.verbose}); s.Stats != "" {
 				o.Events, o.EventTimes = 0, true

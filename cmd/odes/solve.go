@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
@@ -11,6 +12,7 @@ import (
 // runCmd is odes run.
 type runCmd struct {
 	modelFlags
+	inFlag
 	Times string `placeholder:"FROM:STEP:TO" help:"{times}"`
 }
 
@@ -21,12 +23,17 @@ func (r *runCmd) Run(c *call) error {
 		return err
 	}
 	result, err := job[*odes.Solution]{
-		command: "run", flags: r.modelFlags,
+		command: "run", flags: r.modelFlags, in: r.In,
 		prepare: func(o *odes.Options, _ *report.Format) error {
 			o.Times = asked
 			return nil
 		},
 		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Solution, error) {
+			if names := m.Experiments(); len(names) > 0 {
+				c.diagnose([]diag.Diagnostic{{Code: odes.CodeUnused, Level: diag.Note, Message: fmt.Sprintf(
+					"these are the outputs of the run without the changes of %s; those of one come with --in %s",
+					diag.Count(len(names), "experiment"), names[0])}})
+			}
 			return m.Solve(ctx, o)
 		},
 		write:    func(f *report.Format) report.Writer[*odes.Solution] { return f.Solution },

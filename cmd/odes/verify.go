@@ -11,6 +11,7 @@ import (
 // verifyCmd is odes verify.
 type verifyCmd struct {
 	modelFlags
+	inFlag
 	derivativeFlags
 	Directions int     `placeholder:"N" default:"3" help:"Number of random directions."`
 	Seed       uint64  `placeholder:"N" default:"1" help:"Seed of the random directions."`
@@ -20,7 +21,7 @@ type verifyCmd struct {
 // Run checks gradients; a wrong one is exit status 4.
 func (v *verifyCmd) Run(c *call) error {
 	result, err := job[*odes.Verification]{
-		command: "verify", flags: v.modelFlags,
+		command: "verify", flags: v.modelFlags, in: v.In,
 		prepare: func(o *odes.Options, _ *report.Format) error {
 			if v.Directions < 1 || !(v.Tolerance >= 0) {
 				return usagef("--directions takes a whole number from 1, --tolerance a number that is not negative")

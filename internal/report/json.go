@@ -197,7 +197,7 @@ func (j *jsonWriter) heading(h Heading, status string, from, to float64) {
 	j.raw(", \"odes\": ")
 	j.text(odes.Version)
 	j.raw(", \"model\": ")
-	j.text(h.Model)
+	j.named(&h)
 	j.raw(", \"file\": ")
 	j.text(h.File)
 	j.raw(",\n  \"time\": ")

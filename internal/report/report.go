@@ -12,11 +12,29 @@ import (
 
 // Heading says which model a result belongs to.
 type Heading struct {
-	Model    string // its name
-	File     string
-	Time     string            // the name of the independent variable
-	TimeUnit string            // "" when unknown
-	Warnings []diag.Diagnostic // of compilation
+	Model      string // its name
+	Experiment string // the one that the result is of; "" for the model as it stands
+	File       string
+	Time       string            // the name of the independent variable
+	TimeUnit   string            // "" when unknown
+	Warnings   []diag.Diagnostic // of compilation
+}
+
+// title returns the name of the model, with that of the experiment.
+func (h *Heading) title() string {
+	if h.Experiment == "" {
+		return h.Model
+	}
+	return h.Model + ", experiment " + h.Experiment
+}
+
+// named writes the name of the model, and that of the experiment, as members of an object.
+func (j *jsonWriter) named(h *Heading) {
+	j.text(h.Model)
+	if h.Experiment != "" {
+		j.raw(", \"experiment\": ")
+		j.text(h.Experiment)
+	}
 }
 
 // element names element k (0-based, row-major) of an array as users write it: "A[1,2]". A scalar is its name.

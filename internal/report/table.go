@@ -172,7 +172,7 @@ func (p *printer) picks(n int) []int {
 // SensTable writes objectives as columns, and their derivatives as rows.
 func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.prose("%s (%s), %s from %s to %s\n", h.Model, h.File, h.Time,
+	p.prose("%s (%s), %s from %s to %s\n", h.title(), h.File, h.Time,
 		plainNumber(s.From), strings.TrimSpace(plainNumber(s.To)+" "+h.TimeUnit))
 	p.sens(s)
 	p.second(s)
@@ -418,7 +418,7 @@ func (p *printer) settings(s odes.RunSettings, st odes.RunStats) {
 // RunTable writes outputs over time, the log of events and the objectives.
 func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.prose("%s (%s)\n", h.Model, h.File)
+	p.prose("%s (%s)\n", h.title(), h.File)
 	p.run(h, s)
 	p.events(h, &odes.Sensitivities{Settings: s.Settings, Events: s.Events})
 	if len(s.Values) > 0 {

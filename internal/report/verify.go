@@ -13,7 +13,7 @@ import (
 func verifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw("{\n  \"model\": ")
-	j.text(h.Model)
+	j.named(&h)
 	j.raw(", \"file\": ")
 	j.text(h.File)
 	j.raw(", \"mode\": ")
@@ -74,7 +74,7 @@ func verifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	p.prose("%s (%s): %s gradients, against complex steps along %s\n",
-		h.Model, h.File, v.Settings.Mode, plural(v.Directions, "random direction"))
+		h.title(), h.File, v.Settings.Mode, plural(v.Directions, "random direction"))
 	name := column{head: "objective", left: true}
 	verdict := column{head: "verdict", left: true}
 	complexStep := column{head: "complex step"}
