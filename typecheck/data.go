@@ -201,7 +201,7 @@ func (c *checker) dataColumn(t *dataTable, s *ast.Setting) bool {
 			return c.textColumn(t, name, a)
 		}
 	}
-	v := c.expr(context{place: placeConst}, s.Value)
+	v := c.expr(context{place: placeColumn}, s.Value)
 	if isBad(v) || !c.numeric(v, "data", v.Span()) {
 		return false
 	}

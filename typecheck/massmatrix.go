@@ -61,7 +61,7 @@ func (c *checker) readMasses() {
 				"%d", massLimit, sym.Name, n)
 			continue
 		}
-		v := c.expr(context{place: placeConst}, it.Value)
+		v := c.expr(context{place: placeMass}, it.Value)
 		if isBad(v) || !c.numeric(v, "mass", v.Span()) {
 			continue
 		}

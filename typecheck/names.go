@@ -402,6 +402,9 @@ func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 		switch {
 		case e.kind == paramName:
 			d.Message += "; declare it with `const`"
+			if x.place.instead != "" {
+				d.Message += ", or " + x.place.instead
+			}
 		case x.place == placeConst:
 			d.Message += "; what follows from it is declared with `let`"
 		}

@@ -8,6 +8,8 @@ type place struct {
 	knows string // "consts and other params"
 	allow Uses
 	fixed bool // it must be known at compile time
+	// instead says what else to write where a param is meant.
+	instead string
 }
 
 const (
@@ -15,7 +17,12 @@ const (
 )
 
 var (
-	placeConst   = &place{name: "a const", knows: "consts", fixed: true}
+	placeConst  = &place{name: "a const", knows: "consts", fixed: true}
+	placeColumn = &place{name: "a column of data", knows: "consts", fixed: true}
+	placeMass   = &place{
+		name: "a mass matrix", knows: "consts", fixed: true,
+		instead: "write the equations out, with an `alg` for each rate that several of them share",
+	}
 	placeShape   = &place{name: "an index", knows: "consts and loop variables", fixed: true}
 	placeParam   = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
 	placeBound   = &place{name: "a bound of a param", knows: "consts", fixed: true}
