@@ -159,20 +159,30 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 		far     = 1e8 // first steps
 	)
 	lo := from
-	wall := math.Inf(int(s.direction)) // the nearest place where there is no value, such as one of a negative spread
+	// wall is the nearest place where there is no value, such as one of a negative spread, and seen the place from
+	// where that was found. From a nearer one, where the others have moved, it may have a value, and is tried again.
+	none := math.Inf(int(s.direction))
+	wall, seen := none, lo.at
 	var hi place
 	for k := 0; ; k++ {
-		reach = min(reach, 0.75*math.Abs(wall-lo.at))
 		at, last := inside(lo.at + s.direction*reach)
-		near := lo
-		q, ok := try(at, near)
-		if ctx.Err() != nil || !ok && k >= longest {
+		if s.direction*(at-lo.at) > 0.75*math.Abs(wall-lo.at) {
+			if at, last = inside(wall); seen == lo.at {
+				at, last = lo.at+0.75*(wall-lo.at), false
+			}
+		}
+		q, ok := try(at, lo)
+		near := math.Abs(wall-lo.at) <= 1e-9*p.sizes(m.x)[j] // the wall
+		if ctx.Err() != nil || !ok && (k >= longest || near && at == wall) {
 			s.end, s.open = c.value(lo.at), "failed"
 			return
 		}
 		if !ok {
-			reach, wall = reach/4, at
+			reach, wall, seen = min(reach, math.Abs(at-lo.at))/4, at, lo.at
 			continue
+		}
+		if at == wall {
+			wall = none
 		}
 		if q.z >= root {
 			hi = q
@@ -183,6 +193,10 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 			if math.IsInf(bound, 0) {
 				s.open = "flat"
 			}
+			return
+		}
+		if k >= longest && wall != none {
+			s.end, s.open = c.value(q.at), "failed"
 			return
 		}
 		if k >= longest || math.Abs(q.at-m.x[j]) > far*p.sizes(m.x)[j] || c.log && math.Abs(q.at-m.x[j]) > 30 {
