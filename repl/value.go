@@ -152,7 +152,7 @@ func (s *Session) moving(m *odes.Model) map[string]bool {
 	}
 	items, _ := parser.Outline(s.name(), s.now.text)
 	for _, it := range items {
-		if it.Kind == "let" || it.Kind == "output" {
+		if it.Kind == "let" || it.Kind == "output" || it.Kind == "control" {
 			name, _, _ := strings.Cut(it.Parts[0].Name, "[")
 			names[strings.TrimSpace(name)] = true
 		}

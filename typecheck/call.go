@@ -142,12 +142,13 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 		d := c.errorf(CodeKind, fun.Span, "%q is %s, not a function; index with %s[…], multiply with *", fun.Name,
 			g.kind, fun.Name)
 		d.Relate(g.span, "declared here")
+		moves := g.kind == stateName || g.kind == letName || g.kind == controlName
 		switch {
-		case x.place != placeGoal && (g.kind == stateName || g.kind == letName) && len(e.Args) == 1 &&
+		case x.place != placeGoal && moves && len(e.Args) == 1 &&
 			c.mentionsTime(x, e.Args[0].Value):
 			d.Message = fmt.Sprintf("%q is %s, not a function; write %s for its value now (delayed values are not "+
 				"part of the language)", fun.Name, g.kind, fun.Name)
-		case x.place == placeGoal && (g.kind == stateName || g.kind == letName):
+		case x.place == placeGoal && moves:
 			d.Message = fmt.Sprintf("%q is %s, not a function; its value at a time is sum_at(time, %s), at the end "+
 				"final(%s)", fun.Name, g.kind, fun.Name, fun.Name)
 		}
