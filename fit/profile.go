@@ -47,6 +47,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		return p.weight(e)
 	}()
 	root := p.quantile(m) * m.factor * math.Sqrt(weight) // of twice the rise at the end
+	others := p.others(m, out, root)
 	at := Progress{Phase: "profiles", Of: len(list), Best: out.Objective.Value}
 	var mu sync.Mutex
 	next := make(chan *side)
@@ -60,7 +61,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 					continue
 				}
 				n, bad, rests := e.n, e.bad, e.steadyWork()
-				p.follow(ctx, e, m, s, root)
+				p.follow(ctx, e, m, s, root, others)
 				s.n, s.bad = e.n-n, e.bad-bad
 				s.steady.add(e.steadyWork(), rests)
 				mu.Lock()
@@ -109,8 +110,35 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 	return lower
 }
 
-// follow finds the end of s, where the root of twice the rise is root.
-func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side, root float64) {
+// others returns minima that other searches came to and that lie within the profiles: along a profile, the other
+// estimates may be better off near one of them.
+func (p *problem) others(m *minimum, out *Result, root float64) (list [][]float64) {
+	const most, apart = 8, 0.01 // of sizes
+	sizes := p.sizes(m.x)
+	known := [][]float64{m.x}
+	for i := range out.Starts {
+		s := &out.Starts[i]
+		if s.Status != "converged" || s.x == nil || (s.Value-out.Starts[0].Value)*p.sign() >= root*root/2 {
+			continue
+		}
+		near := func(x []float64) bool {
+			for k := range x {
+				if math.Abs(x[k]-s.x[k]) > apart*sizes[k] {
+					return false
+				}
+			}
+			return true
+		}
+		if !slices.ContainsFunc(known, near) && len(list) < most {
+			known, list = append(known, s.x), append(list, s.x)
+		}
+	}
+	return list
+}
+
+// follow finds the end of s, where the root of twice the rise is root, of the least that is found from the place before
+// and from other minima.
+func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side, root float64, others [][]float64) {
 	e.forget() // a profile depends on nothing that was before
 	n, j := len(m.x), s.coord
 	c := &p.coords[j]
@@ -147,6 +175,16 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 			s.lower = r.X
 		}
 		return place{at, math.Sqrt(max(2*rise, 0)), r.X}, true
+	}
+	// lower looks for a place at the same value of the estimate that is not as high as the end of the interval.
+	lower := func(at float64) (place, bool) {
+		const enough = 1e-4
+		for _, x := range others {
+			if q, ok := try(at, place{x: x}); ok && q.z < (1-enough)*root {
+				return q, true
+			}
+		}
+		return place{}, false
 	}
 	inside := func(at float64) (float64, bool) {
 		if s.direction*(at-bound) >= 0 {
@@ -185,8 +223,12 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 			wall = none
 		}
 		if q.z >= root {
-			hi = q
-			break
+			o, found := lower(q.at)
+			if !found {
+				hi = q
+				break
+			}
+			q = o
 		}
 		if last {
 			s.end, s.open = c.value(bound), "bound"
@@ -216,28 +258,40 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 		lo = q
 	}
 	// Illinois: a secant between two places, of which a stubborn one counts half.
-	zl, zh := lo.z-root, hi.z-root
-	for range 30 {
-		if math.Abs(zh) < 1e-7*root || math.Abs(hi.at-lo.at) <= 1e-12*math.Abs(hi.at) {
+	secant := func(lo, hi place) place {
+		zl, zh := lo.z-root, hi.z-root
+		for range 30 {
+			if math.Abs(zh) < 1e-7*root || math.Abs(hi.at-lo.at) <= 1e-12*math.Abs(hi.at) {
+				break
+			}
+			at := hi.at - zh*(hi.at-lo.at)/(zh-zl)
+			near := lo
+			if math.Abs(at-hi.at) < math.Abs(at-lo.at) {
+				near = hi
+			}
+			q, ok := try(at, near)
+			if !ok || ctx.Err() != nil {
+				s.open = "failed"
+				break
+			}
+			if zq := q.z - root; zq*zh < 0 {
+				lo, zl = hi, zh
+				hi, zh = q, zq
+			} else {
+				hi, zh = q, zq
+				zl /= 2
+			}
+		}
+		return hi
+	}
+	beyond := hi // where nothing is lower
+	hi = secant(lo, hi)
+	for range others {
+		o, found := lower(hi.at)
+		if !found || ctx.Err() != nil || s.open != "" {
 			break
 		}
-		at := hi.at - zh*(hi.at-lo.at)/(zh-zl)
-		near := lo
-		if math.Abs(at-hi.at) < math.Abs(at-lo.at) {
-			near = hi
-		}
-		q, ok := try(at, near)
-		if !ok || ctx.Err() != nil {
-			s.open = "failed"
-			break
-		}
-		if zq := q.z - root; zq*zh < 0 {
-			lo, zl = hi, zh
-			hi, zh = q, zq
-		} else {
-			hi, zh = q, zq
-			zl /= 2
-		}
+		hi = secant(o, beyond)
 	}
 	s.end = c.value(hi.at)
 	if ctx.Err() == nil { // for the picture

@@ -2,45 +2,62 @@ package fit_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
 )
 
-// TestProfilePastFailure has a profile along which the others must move for the objective to have a value: with the
-// others as they are at the minimum, a median becomes negative. The ends are where the objective has risen by 1.92.
-func TestProfilePastFailure(t *testing.T) {
-	const text = `
+// TestProfileEnds has profiles that are not straight ways: along those of the first model, the others must move for the
+// objective to have a value, as a median becomes negative otherwise; in the second, what is absorbed faster and what is
+// eliminated faster may change places, and both explain the data. At each end the objective, with the estimate held and
+// the others sought from many starts, has risen by 1.92.
+func TestProfileEnds(t *testing.T) {
+	for text, names := range map[string][]string{
+		`
 time t from 0 to 4
 param k = 0.3 in [0, 3], a = 7 in [-9, 9], b = -1.7 in [-5, 5]
 state x = 1
 x' = -k*x
 data D { time = [0.5, 1, 2, 3]  y = [4.7, 3.6, 2.3, 1.2] }
 observe o = a*x + b ~ lognormal(0.1) from D.y
-objective L = nll()
-solver { rtol = 1e-9  atol = 1e-12 }
-`
-	m := parse(t, text)
-	r := run(t, m, fit.Options{})
-	for _, name := range []string{"k", "b"} {
-		x := estimate(t, r, name)
-		if x.OpenLower != "" || x.OpenUpper != "" {
-			t.Errorf("the interval of %s is open: %q and %q", name, x.OpenLower, x.OpenUpper)
-			continue
-		}
-		for _, end := range []float64{x.Lower, x.Upper} {
-			over := map[string]string{"k": "[a, b]", "b": "[k, a]"}[name]
-			held := run(t, m, fit.Options{Options: odes.Options{
-				Set: []odes.Assignment{{Name: name, Values: []float64{end}}},
-				Settings: []odes.Setting{
-					{Key: "fit.over", Value: over},
-					{Key: "fit.intervals", Value: "none"},
-					{Key: "fit.starts", Value: "40"}, // some of which have a value
-				},
-			}})
-			if rise := held.Objective.Value - r.Objective.Value; math.Abs(rise-1.9207) > 1e-4 {
-				t.Errorf("at the end %v of %s the objective has risen by %v", end, name, rise)
+`: {"k", "b"},
+		`
+time t from 0 to 9
+param a = 2.386 in [0, 20], k = 0.6216 in [0.01, 5], b = 1.031 in [0.01, 5]
+state x = 1
+x' = a*exp(-b*t) - k*x
+data D {
+  time = [0.5888, 0.7639, 2.434, 2.8755, 6.7544, 7.9511]
+  y = [1.79688, 1.78024, 1.0225, 1.093, 0.306083, 0.140528]
+}
+observe o = x ~ normal(0.1) from D.y
+fit { starts = 10  over = [a, k, b]  log = [k] }
+`: {"a", "k"},
+	} {
+		m := parse(t, text+"objective L = nll()\nsolver { rtol = 1e-9  atol = 1e-12 }\n")
+		r := run(t, m, fit.Options{})
+		for _, name := range names {
+			x := estimate(t, r, name)
+			if x.OpenLower != "" || x.OpenUpper != "" {
+				t.Errorf("the interval of %s is open: %q and %q", name, x.OpenLower, x.OpenUpper)
+				continue
+			}
+			over := "[" + strings.Join(strings.Fields(strings.ReplaceAll("a k b", name, "")), ", ") + "]"
+			for _, end := range []float64{x.Lower, x.Upper} {
+				held := run(t, m, fit.Options{Options: odes.Options{
+					Set: []odes.Assignment{{Name: name, Values: []float64{end}}},
+					Settings: []odes.Setting{
+						{Key: "fit.over", Value: over},
+						{Key: "fit.log", Value: "[]"},
+						{Key: "fit.intervals", Value: "none"},
+						{Key: "fit.starts", Value: "40"},
+					},
+				}})
+				if rise := held.Objective.Value - r.Objective.Value; math.Abs(rise-1.9207) > 1e-3 {
+					t.Errorf("at the end %v of %s the objective has risen by %v", end, name, rise)
+				}
 			}
 		}
 	}
