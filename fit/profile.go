@@ -23,7 +23,9 @@ type side struct {
 	end       float64
 	open      string
 	points    []ProfilePoint
-	lower     []float64 // a point that is lower than the minimum; nil for none
+	inside    [][]float64 // points of the profile within the interval
+	at        float64     // the coordinate at the end
+	lower     []float64   // a point that is lower than the minimum; nil for none
 	n, bad    int
 	steady    SteadyWork
 }
@@ -49,36 +51,51 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 	root := p.quantile(m) * m.factor * math.Sqrt(weight) // of twice the rise at the end
 	others := p.others(m, out, root)
 	at := Progress{Phase: "profiles", Of: len(list), Best: out.Objective.Value}
-	var mu sync.Mutex
-	next := make(chan *side)
-	var wait sync.WaitGroup
-	for range min(p.opts.workers(), len(list)) {
-		wait.Go(func() {
-			e, err := p.borrow()
-			for s := range next {
-				if err != nil {
-					s.open = "failed"
-					continue
+	follow := func(list []*side, others func(*side) [][]float64) {
+		var mu sync.Mutex
+		next := make(chan *side)
+		var wait sync.WaitGroup
+		for range min(p.opts.workers(), len(list)) {
+			wait.Go(func() {
+				e, err := p.borrow()
+				for s := range next {
+					if err != nil {
+						s.open = "failed"
+						continue
+					}
+					n, bad, rests := e.n, e.bad, e.steadyWork()
+					p.follow(ctx, e, m, s, root, others(s))
+					s.n += e.n - n
+					s.bad += e.bad - bad
+					s.steady.add(e.steadyWork(), rests)
+					mu.Lock()
+					at.Done++
+					p.tell(at)
+					mu.Unlock()
 				}
-				n, bad, rests := e.n, e.bad, e.steadyWork()
-				p.follow(ctx, e, m, s, root, others)
-				s.n, s.bad = e.n-n, e.bad-bad
-				s.steady.add(e.steadyWork(), rests)
-				mu.Lock()
-				at.Done++
-				p.tell(at)
-				mu.Unlock()
-			}
-			if err == nil {
-				p.giveBack(e)
-			}
-		})
+				if err == nil {
+					p.giveBack(e)
+				}
+			})
+		}
+		for _, s := range list {
+			next <- s
+		}
+		close(next)
+		wait.Wait()
 	}
+	follow(list, func(*side) [][]float64 { return others })
+	// Points of all profiles lie within all intervals.
+	outside := map[*side][][]float64{}
+	var again []*side
 	for _, s := range list {
-		next <- s
+		if x := s.outside(list, p.sizes(m.x)); x != nil && ctx.Err() == nil {
+			outside[s], again = append(slices.Clone(others), x), append(again, s)
+			s.points = nil // they are of another branch
+		}
 	}
-	close(next)
-	wait.Wait()
+	at.Of += len(again)
+	follow(again, func(s *side) [][]float64 { return outside[s] })
 	for i := range out.Estimates {
 		x := &out.Estimates[i]
 		x.Profile = []ProfilePoint{{Value: x.Value}}
@@ -108,6 +125,24 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		slices.SortFunc(out.Estimates[i].Profile, func(a, b ProfilePoint) int { return cmp.Compare(a.Value, b.Value) })
 	}
 	return lower
+}
+
+// outside returns the point of other profiles that lies farthest beyond the end of s, though it is within theirs; nil
+// for none.
+func (s *side) outside(list []*side, sizes []float64) (far []float64) {
+	const rounding = 1e-6 // of the size
+	if s.open != "" {
+		return nil
+	}
+	most := rounding * sizes[s.coord]
+	for _, o := range list {
+		for _, x := range o.inside {
+			if by := s.direction * (x[s.coord] - s.at); by > most {
+				far, most = x, by
+			}
+		}
+	}
+	return far
 }
 
 // others returns minima that other searches came to and that lie within the profiles: along a profile, the other
@@ -173,6 +208,9 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 		s.points = append(s.points, ProfilePoint{c.value(at), rise})
 		if rise < -max(1e-3*root*root, 2*r.Noise) && s.lower == nil {
 			s.lower = r.X
+		}
+		if 2*rise < root*root {
+			s.inside = append(s.inside, r.X)
 		}
 		return place{at, math.Sqrt(max(2*rise, 0)), r.X}, true
 	}
@@ -293,7 +331,7 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 		}
 		hi = secant(o, beyond)
 	}
-	s.end = c.value(hi.at)
+	s.at, s.end = hi.at, c.value(hi.at)
 	if ctx.Err() == nil { // for the picture
 		try(m.x[j]+(hi.at-m.x[j])/2, from)
 	}

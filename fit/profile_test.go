@@ -62,3 +62,21 @@ fit { starts = 10  over = [a, k, b]  log = [k] }
 		}
 	}
 }
+
+// TestProfileOutside has a profile of k that leads to amounts beyond the end that the profile of the amount found by
+// itself, along another branch: points of one profile lie within all intervals.
+func TestProfileOutside(t *testing.T) {
+	r := run(t, parse(t, `
+time t from 0 to 9
+param a = 6.609 in [0, 20], k = 0.7594 in [0, 5], b = 0.6059 in [-2, 5]
+state x = 1
+x' = -k*x
+data D { time = [1.2724, 4.1481, 5.87625, 6.26056, 7.21923]  y = [2.84888, 0.722674, 0.19773, 0.39526, -0.636386] }
+observe o = a*x + b ~ normal(0.8) from D.y
+objective L = nll()
+solver { rtol = 1e-9  atol = 1e-12 }
+`), fit.Options{})
+	if x := estimate(t, r, "a"); x.OpenUpper != "bound" || x.Upper != 20 {
+		t.Errorf("the interval of a ends at %v, %q", x.Upper, x.OpenUpper)
+	}
+}
