@@ -532,6 +532,7 @@ func (w *walk) alongPlan(ctx context.Context, first int) error {
 				return err
 			}
 			w.timeThrough(i, y)
+			w.tells.step(i, w.run.Steps(), w.run.Until(i))
 		}
 		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
 			if w.run.Inside(mk) {
