@@ -220,17 +220,18 @@ func differ(r, l, size float64) bool {
 }
 
 // touches reports whether guard i, which is at its threshold, is on the same side of it a time eps before and behind,
-// with the field f.
+// with the field f, and leaves it like the square of time. What leaves it in proportion is made of conditions that
+// change together, of which junctions tell.
 func (s *Solver) touches(i int, eps float64, f []float64) bool {
-	var side [2]int8
-	for k, way := range []float64{-eps, eps} {
+	at := func(way float64) float64 {
 		for n := range s.yi {
 			s.yi[n] = math.FMA(way, f[n], s.y[n])
 		}
 		s.sys.GuardValues(s.t+way, s.yi, s.mid.rho, s.mid.truth)
-		side[k] = sign(s.mid.rho[i])
+		return s.mid.rho[i]
 	}
-	return side[0] == side[1] && side[0] != 0
+	far, near := [2]float64{at(-eps), at(eps)}, [2]float64{at(-eps / 2), at(eps / 2)}
+	return float64(far[0]*far[1]) > 0 && near[0]/far[0] < 0.375 && near[1]/far[1] < 0.375
 }
 
 // allows reports whether the condition of an event holds in one of two modes and not in the other. What holds from the
