@@ -189,6 +189,8 @@ experiment b {
 
 // TestTextCovariate has a covariate that is a text: values of an experiment choose by it. They share programs, and a
 // param that one arm alone reads has its derivative.
+//
+//odes:goroutines
 func TestTextCovariate(t *testing.T) {
 	const by = `
 data D = csv("d.csv")
