@@ -181,16 +181,17 @@ func (r *runner) rewriteGrowth(path string) error {
 // growth measures all growths and draws a figure of each.
 func (r *runner) growth(b *bytes.Buffer) error {
 	fmt.Fprint(b, growthHeading+`
-Each figure has the time from a text to programs, and the time of one gradient, over the size of a model. Both axes are
-logarithmic: costs in proportion to the size lie on lines of slope 1, like the third line. *Memory* is the most that
-the process had (resident), its own programs included. `+"`bench/run -growth`"+` measures this section alone.
+Each figure has the time from a text to programs of a run, and the time of the first gradient, which makes those of
+transposes as well, over the size of a model. Both axes are logarithmic: costs in proportion to the size lie on lines of
+slope 1, like the third line. *Memory* is the most that the process had (resident), its own programs included.
+`+"`bench/run -growth`"+` measures this section alone.
 
 - *Events* are spikes of a neuron, with the default settings, the independent run included, but for
   `+"`memory = \"200 MB\"`"+` and larger `+"`max_events` and `max_steps`"+`.
-- *Experiments* have a dose and eight rows of data each, and differ in nothing else. The gradient is the first one of a
-  process. As commands, start and compilation included, a hundred take less than 30 times the processor time of one,
-  and so do Hessians. In a process that is warm each is a run of its own, and nothing is left to share: a hundred take
-  75 to 100 times the processor time of one, about 8 ms beside 0.09 ms, and their Hessians 40 times.
+- *Experiments* have a dose and eight rows of data each, and differ in nothing else. As commands, start and compilation
+  included, a hundred take less than 30 times the processor time of one, and so do Hessians. In a process that is warm
+  each is a run of its own, and nothing is left to share: a hundred take 75 to 100 times the processor time of one,
+  about 8 ms beside 0.09 ms, and their Hessians 40 times.
 - *Reactions* are written one by one, each with a rate constant of its own.
 
 `)
