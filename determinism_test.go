@@ -92,12 +92,18 @@ sens { trust = off }
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []string{"rodas3", "sdirk4"} {
+	threadsDoNotShow(t, m, odes.Setting{Key: "solver.rtol", Value: "1e-3"}, "rodas3", "sdirk4")
+}
+
+// threadsDoNotShow differentiates a model by some methods, with a setting, by up to three threads.
+func threadsDoNotShow(t *testing.T, m *odes.Model, with odes.Setting, methods ...string) {
+	t.Helper()
+	for _, method := range methods {
 		var want []float64
 		for threads := range 3 {
-			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: threads + 1, Settings: []odes.Setting{
-				{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-3"},
-			}})
+			s, err := m.Sensitivities(t.Context(), odes.Options{
+				Threads: threads + 1, Settings: []odes.Setting{{Key: "solver.method", Value: method}, with},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,22 +139,7 @@ func TestThreadsDoNotShowInNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []string{"dopri5", "rodas5p"} {
-		var want []float64
-		for threads := range 3 {
-			s, err := m.Sensitivities(t.Context(), odes.Options{Threads: threads + 1, Settings: []odes.Setting{
-				{Key: "solver.method", Value: method}, {Key: "solver.fixed_step", Value: "0.01"},
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if threads == 0 {
-				want = s.Gradient
-			} else if !slices.Equal(s.Gradient, want) {
-				t.Errorf("%s: %d threads give other bits", method, threads+1)
-			}
-		}
-	}
+	threadsDoNotShow(t, m, odes.Setting{Key: "solver.fixed_step", Value: "0.01"}, "dopri5", "rodas5p")
 }
 
 // TestBackendsDoNotShow checks that results have the same bits on every backend. The test program

@@ -66,7 +66,7 @@ type cutter struct {
 	parts   int
 }
 
-// alone reports whether an instruction has a few elements, and passes none on as they are.
+// alone reports whether an instruction computes a few elements: it is no part or other form of an array.
 func (k *cutter) alone(in *tape.Instr) bool {
 	return in.Shape.Size() <= fewElements && (in.Op == tape.Const || in.Op.Row().Elementwise())
 }

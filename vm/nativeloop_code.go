@@ -35,26 +35,22 @@ func (c *compiler) addNest(gr *group, local []bool) bool {
 		c.p.ops++
 		c.p.flops += c.size(v) * c.t.Instr(tape.Value(v)).Op.Row().Flops
 	}
-	first, alone := len(c.p.steps), len(gr.dots) > 0 || b.n*b.lanes*len(b.lines) < 2*nestWork
-	if !alone {
-		c.flush()
-		first = len(c.p.steps)
-	}
+	alone := len(gr.dots) > 0 || b.n*b.lanes*len(b.lines) < 2*nestWork
+	var parts []int // the first step of each
 	most := max(nestWork/len(b.lines), segmentMost)
 	for from := 0; from < len(b.first); {
+		if !alone {
+			c.flush()
+			parts = append(parts, len(c.p.steps))
+		}
 		list, elements := []uint32(nil), 0
 		for ; from < len(b.first) && (elements == 0 || elements+b.count(from) <= most); from++ {
 			list = p.segment(list, b, from)
 			elements += b.count(from)
 		}
 		c.appendNative(elements*len(b.lines)/4, append(list, 0), at)
-		if !alone {
-			c.flush()
-		}
 	}
-	if !alone {
-		c.shareThreads(first)
-	}
+	c.shareParts(parts)
 	return true
 }
 

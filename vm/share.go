@@ -29,7 +29,8 @@ func (m *Machine) Share(t *team.Team) {
 	}
 }
 
-// sharedParts are the steps of each part of a tape that was cut.
+// sharedParts are steps that do not depend on one another: the segments of a loop in native code, some in each thread,
+// or all steps of each part of a tape that was cut.
 type sharedParts [][]step
 
 func (s sharedParts) parts() int { return len(s) }
@@ -56,7 +57,7 @@ func (c *compiler) shareParts(first []int) {
 		return
 	}
 	c.flush()
-	var s sharedParts
+	s := make(sharedParts, 0, len(first))
 	for i, from := range first {
 		to := len(c.p.steps)
 		if i+1 < len(first) {
@@ -107,30 +108,4 @@ func (m *Machine) Part(part, who int) {
 		}
 	}
 	m.sharing.part(w, part)
-}
-
-// sharedThreads are the segments of a loop in native code, some in each thread.
-type sharedThreads []*thread
-
-func (s sharedThreads) parts() int             { return len(s) }
-func (s sharedThreads) part(m *Machine, i int) { s[i].run(m) }
-
-func (s sharedThreads) run(m *Machine) {
-	if m.team != nil {
-		m.runShared(s)
-		return
-	}
-	for _, t := range s {
-		t.run(m)
-	}
-}
-
-// shareThreads joins the steps from number first on, which are threads that do not depend on one another.
-func (c *compiler) shareThreads(first int) {
-	s := make(sharedThreads, 0, len(c.p.steps)-first)
-	for _, x := range c.p.steps[first:] {
-		s = append(s, x.(*thread))
-	}
-	c.p.steps = append(c.p.steps[:first], s)
-	c.p.shares = true
 }

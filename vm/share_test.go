@@ -13,6 +13,20 @@ import (
 	"odes.dev/odes/vm/vmtest"
 )
 
+// byTeam is a backend whose machines a team of so many shares. look sees their programs.
+func byTeam(name string, size int, look func(*vm.Program)) vmtest.Backend {
+	return func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
+		p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name})
+		if err != nil {
+			return nil, err
+		}
+		look(p)
+		m := p.NewMachine()
+		m.Share(team.New(size))
+		return m, nil
+	}
+}
+
 // TestShared runs random tapes on long arrays by teams. The bits are those of one goroutine.
 //
 //odes:goroutines
@@ -29,18 +43,11 @@ func TestShared(t *testing.T) {
 		lanes := []int{1, 2, 3, 4, 8}[round%5]
 		in := vmtest.Inputs(tp, lanes, uint64(round), round%4 == 0)
 		for _, name := range backends() {
-			b := func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
-				p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name})
-				if err != nil {
-					return nil, err
-				}
+			b := byTeam(name, 2+round%3, func(p *vm.Program) {
 				if p.Shares() {
 					shared[name]++
 				}
-				m := p.NewMachine()
-				m.Share(team.New(2 + round%3))
-				return m, nil
-			}
+			})
 			if err := vmtest.Agree(b, tp, lanes, in, round%2 == 0); err != nil {
 				t.Fatalf("%s, %d lanes, round %d: %v\n%s", name, lanes, round, err, tp)
 			}
@@ -191,18 +198,11 @@ func TestSharedParts(t *testing.T) {
 		lanes := []int{1, 2, 3, 8}[round%4]
 		in := vmtest.Inputs(tp, lanes, uint64(round), round%4 == 0)
 		for _, name := range backends() {
-			b := func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
-				p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name})
-				if err != nil {
-					return nil, err
-				}
+			b := byTeam(name, 1+round%4, func(p *vm.Program) {
 				if cut := p.Shares(); cut != (name == simd.Native || name == vm.Narrow) {
-					return nil, fmt.Errorf("cut in parts: %t", cut)
+					t.Errorf("%s, %d lanes, round %d: cut in parts: %t", name, lanes, round, cut)
 				}
-				m := p.NewMachine()
-				m.Share(team.New(1 + round%4))
-				return m, nil
-			}
+			})
 			if err := vmtest.Agree(b, tp, lanes, in, round%2 == 0); err != nil {
 				t.Fatalf("%s, %d lanes, round %d: %v", name, lanes, round, err)
 			}
