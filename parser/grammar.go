@@ -98,11 +98,17 @@ type (
 	}
 	letItem struct {
 		place
-		Word   string             `parser:"@('let' | 'output')"`
-		Target part[*ast.LValue]  `parser:"@@"`
+		Target part[*ast.LValue]  `parser:"'let' @@"`
 		Unit   part[*ast.Unit]    `parser:"(':' @@)?"`
 		Value  ast.Expr           `parser:"'=' @@"`
 		For    part[[]ast.Binder] `parser:"@@?"`
+	}
+	outputItem struct {
+		Target part[*ast.LValue]  `parser:"'output' @@"`
+		Unit   part[*ast.Unit]    `parser:"( (':' @@)?"`
+		Value  ast.Expr           `parser:"'=' @@"`
+		For    part[[]ast.Binder] `parser:"@@?"`
+		More   []part[newName]    `parser:"| (',' @@)+ )?"`
 	}
 	fnItem struct {
 		Name   part[newName]   `parser:"'fn' @@"`
@@ -299,7 +305,8 @@ func itemRules() []itemRule {
 		rule((*parse).time, "time"),
 		rule((*parse).decl, "const", "param", "state", "alg", "discrete"),
 		rule((*parse).control, "control"),
-		rule(func(p *parse, n *letItem) ast.Item { return p.let(n) }, "let", "output"),
+		rule(func(p *parse, n *letItem) ast.Item { return p.let(n) }, "let"),
+		rule((*parse).output, "output"),
 		rule((*parse).fn, "fn"),
 		rule((*parse).equation, "Target"),
 		rule((*parse).algEq, "0"),

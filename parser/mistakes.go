@@ -77,6 +77,13 @@ func (p *parse) unexpected(start int, expected []string) {
 // mistakes are those inside items.
 var mistakes = []advice{
 	{
+		example: "event e at 1 { output z = 3 }",
+		next:    "output", item: "event fn equilibrate experiment",
+		code:    CodeUnexpected,
+		message: "an output stands at the top level of the file; write let",
+		fix:     replacement{onNext, "let", "write let"},
+	},
+	{
 		example: "event e when t = 5 { x = 1 }",
 		next:    "=", item: "event",
 		when: func(s *site) bool { return s.after.Kind == ast.NumberToken && word(s.before, "t", "time") },
@@ -307,8 +314,8 @@ var mistakes = []advice{
 		message: "an observation is written observe {before} = expression ~ normal(sd) from D.column",
 	},
 	{
-		example: "output y",
-		wants:   "=", item: "output let",
+		example: "let y",
+		wants:   "=", item: "let",
 		when:    func(s *site) bool { return (s.atEnd() || s.next.NewLine) && s.i == s.start+2 },
 		at:      inGap,
 		message: "expected \"=\" after {last}: {item} gives an expression a new name, {item} y = 2*{before}",

@@ -94,9 +94,25 @@ func (p *parse) control(n *controlItem) ast.Item {
 
 func (p *parse) let(n *letItem) *ast.Let {
 	return &ast.Let{
-		At: ast.At{Span: p.of(n.place)}, Output: n.Word == "output", Target: n.Target.get(), Unit: value(n.Unit),
+		At: ast.At{Span: p.of(n.place)}, Target: n.Target.get(), Unit: value(n.Unit),
 		Value: n.Value, For: value(n.For),
 	}
+}
+
+// output is the definition of a quantity that is reported, or a list of names that are reported.
+func (p *parse) output(n *outputItem) ast.Item {
+	target := n.Target.get()
+	if n.Value != nil {
+		return &ast.Let{Output: true, Target: target, Unit: value(n.Unit), Value: n.Value, For: value(n.For)}
+	}
+	report := &ast.Report{Names: []ast.Ident{target.Name}}
+	for _, name := range n.More {
+		report.Names = append(report.Names, name.get().Ident)
+	}
+	if target.Subs != nil {
+		p.fail(CodeUnexpected, target.Span, "an output of one element needs a name, as in: output first = x[1]")
+	}
+	return report
 }
 
 func (p *parse) fn(n *fnItem) ast.Item {

@@ -103,7 +103,8 @@ var language = []Word{
 	{
 		Name: "output", Kind: ItemWord, gives: one, foreign: "out aux",
 		Form: "output y = a*x",
-		Text: "A let that odes run reports. A model without outputs reports its states.",
+		Text: "A let that odes run reports. Names of other items alone, as in output x, y, report these. A model " +
+			"without outputs reports its states.",
 	},
 	{
 		Name: "fn", Kind: ItemWord, gives: one, foreign: "def function func",

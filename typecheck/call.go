@@ -558,10 +558,6 @@ func (c *checker) localLets(x context, lets []*ast.Let) (context, bool) {
 			}
 			pieces = append(pieces, m)
 		}
-		if l.Output {
-			c.errorf(CodeKind, l.Span, "an output stands at the top level of the file; write let")
-			ok = false
-		}
 		v := c.letValue(x, pieces)
 		ok = ok && !isBad(v)
 		x = x.with(name, v, l.Target.Name.Span)

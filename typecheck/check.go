@@ -70,6 +70,7 @@ type checker struct {
 	asserts       []*ast.Assert
 	invariants    []*ast.Invariant
 	algebraic     []*ast.AlgEq
+	reports       []*ast.Report
 	masses        []*ast.Mass
 	massOf        map[*Symbol]*massMatrix
 	settings      []*ast.Settings

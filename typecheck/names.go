@@ -113,6 +113,8 @@ func (c *checker) collect() {
 			}
 		case *ast.Let:
 			c.collectLet(it)
+		case *ast.Report:
+			c.reports = append(c.reports, it)
 		case *ast.Fn:
 			if e := c.declare(it.Name, fnName); e != nil {
 				e.fn, e.doc = it, it.Doc

@@ -391,19 +391,43 @@ func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, b
 	return ev, elem, true
 }
 
-// checkOutputs lists the outputs.
+// checkOutputs lists the outputs, in file order: those that are defined, and names of other items that are reported.
 func (c *checker) checkOutputs() {
-	for _, e := range c.order {
-		if e.output && e.value != nil && !isBad(e.value) {
-			if e.value.Type().Kind == types.Bool {
-				if c.variant == nil {
-					c.errorf(CodeType, e.span, "output %q is a condition; write: if … then 1 else 0", e.name)
-				}
-				continue
+	seen := map[string]source.Span{}
+	add := func(name, doc string, value Expr, at source.Span) {
+		if value == nil || isBad(value) {
+			return
+		}
+		if value.Type().Kind == types.Bool {
+			if c.variant == nil {
+				c.errorf(CodeType, at, "output %q is a condition; write: if … then 1 else 0", name)
 			}
-			c.model.Outputs = append(c.model.Outputs, &Output{Name: e.name, Value: e.value, Doc: e.doc, Span: e.span})
+			return
+		}
+		if first, twice := seen[name]; twice {
+			if c.variant == nil {
+				c.errorf(CodeDuplicate, at, "%q is an output already; remove this one", name).
+					Relate(first, "first output")
+			}
+			return
+		}
+		seen[name] = at
+		c.model.Outputs = append(c.model.Outputs, &Output{Name: name, Value: value, Doc: doc, Span: at})
+	}
+	for _, e := range c.order {
+		if e.output {
+			add(e.name, e.doc, e.value, e.span)
 		}
 	}
+	for _, it := range c.reports {
+		for _, name := range it.Names {
+			value := c.expr(context{place: placeLet}, &ast.Name{Ident: name})
+			if e := c.globals[name.Name]; e != nil {
+				add(name.Name, e.doc, value, name.Span)
+			}
+		}
+	}
+	slices.SortStableFunc(c.model.Outputs, func(a, b *Output) int { return a.Span.Start - b.Span.Start })
 }
 
 // checkConditions elaborates asserts and invariants.

@@ -156,6 +156,12 @@ type (
 		Doc    string
 	}
 
+	// Report is `output x, y`: names of other items that are reported.
+	Report struct {
+		At
+		Names []Ident
+	}
+
 	// Fn is `fn f(x: [m], A[n,m]) : [s] = e` or with a body of lets.
 	Fn struct {
 		At
@@ -325,6 +331,7 @@ func (*Objective) Keyword() string   { return "objective" }
 func (*Constraint) Keyword() string  { return "constraint" }
 func (*Invariant) Keyword() string   { return "invariant" }
 func (*Assert) Keyword() string      { return "assert" }
+func (*Report) Keyword() string      { return "output" }
 func (n *Settings) Keyword() string  { return n.Block.Name }
 func (*AlgEq) Keyword() string       { return "alg equation" }
 func (*Mass) Keyword() string        { return "mass" }

@@ -165,6 +165,12 @@ func (d *dumper) item(item Item) {
 	case *Let:
 		d.list(map[bool]string{false: "let", true: "output"}[n.Output], n.Target, UnitString(n.Unit), n.Value,
 			d.loop(n.For), doc(n.Doc))
+	case *Report:
+		d.list("output", func() {
+			for i := range n.Names {
+				d.part(name(n.Names[i]))
+			}
+		})
 	case *Fn:
 		d.list("fn", name(n.Name), d.each(len(n.Params), func(i int) Node { return n.Params[i] }), UnitString(n.Unit),
 			d.each(len(n.Lets), func(i int) Node { return n.Lets[i] }), d.keyed("return", n.Result), doc(n.Doc))

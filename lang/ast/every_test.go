@@ -32,6 +32,7 @@ control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)
 let c = if x > 1 [mg] and not (k < 2) or false then -x^2 else (x)
 let w[i,j] = sum(A[i,l] * A[j,l] for l in 1:2) for i in 1:n, j in 1:n
 output o : [mg] = x as [mg]
+output c, x
 fn f(a, b : [m], v[m]) = a * b + v[1]
 x' = -k*x + table(t)[2]
 y[i]' = y[i-1] - y[i+1] + sum(w @ y) for i in 2:n-1

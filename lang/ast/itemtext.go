@@ -40,6 +40,14 @@ func (t *text) item(item Item) {
 	case *Let:
 		t.put(map[bool]string{false: "let ", true: "output "}[n.Output])
 		t.assignment(n.Target, n.Unit, " = ", n.Value, n.For)
+	case *Report:
+		t.put("output ")
+		for i, name := range n.Names {
+			if i > 0 {
+				t.put(", ")
+			}
+			t.ident(name)
+		}
 	case *Fn:
 		t.fn(n)
 	case *Event:

@@ -78,6 +78,10 @@ func (w *walker) item(n Item) {
 		w.expr(n.Grid)
 	case *Let:
 		w.assignment(n.Target, n.Unit, n.Value, n.For)
+	case *Report:
+		for i := range n.Names {
+			w.node(&n.Names[i])
+		}
 	case *Fn:
 		w.node(&n.Name)
 		for _, p := range n.Params {
