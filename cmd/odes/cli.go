@@ -46,6 +46,7 @@ type commands struct {
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
+	Import     importCmd     `cmd:"" help:"Translate a model of another program."`
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
 	Verify     verifyCmd     `cmd:"" help:"Check gradients against other methods and an independent run."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`

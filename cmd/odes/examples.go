@@ -67,6 +67,9 @@ var examples = map[string][]example{
 		{"odes new", "list the templates"},
 		{"odes new --template pk model.ode", "write one"},
 	},
+	"import": {
+		{"odes import model.xml -o model.ode", "translate SBML; odes sens model.xml does so by itself"},
+	},
 	"lsp": {
 		{"odes lsp", "started by an editor, to check, explain and complete models: see docs/editors.md"},
 	},
@@ -131,6 +134,7 @@ func (*predictCmd) Help() string    { return exampleHelp("predict") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }
 func (*newCmd) Help() string        { return exampleHelp("new") }
+func (*importCmd) Help() string     { return exampleHelp("import") }
 func (*checkCmd) Help() string      { return exampleHelp("check") }
 func (*verifyCmd) Help() string     { return exampleHelp("verify") }
 func (*fmtCmd) Help() string        { return exampleHelp("fmt") }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"time"
 
+	"odes.dev/odes/internal/sbml"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/ast"
@@ -21,8 +22,19 @@ import (
 
 // Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
 // also returns when parsing ended. A model that names no outputs has its states as outputs.
+// A model in SBML is translated first; messages about its translation say so.
 func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
-	tree := parser.Parse(source.NewFile(name, text), list)
+	file := source.NewFile(name, text)
+	if sbml.Is(text) {
+		translated := sbml.Translate(file, sbml.Options{}, list)
+		if translated == nil {
+			return nil, time.Now()
+		}
+		file = source.NewFile(name, translated.Text)
+		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is SBML: messages are about its translation, "+
+			"which odes import writes")
+	}
+	tree := parser.Parse(file, list)
 	parsed := time.Now()
 	return checked(tree, env, list), parsed
 }

@@ -1,0 +1,127 @@
+package sbml
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// element is an element of XML, with the line on which it starts.
+type element struct {
+	name     xml.Name
+	attrs    []xml.Attr
+	text     string // what stands in it, without the text of its children
+	children []*element
+	line     int
+}
+
+// maxDepth is how deeply elements may be nested: expressions of real models need some tens.
+const maxDepth = 2000
+
+// parse reads the elements of a document.
+func parse(text string) (*element, error) {
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
+		return nil, fmt.Errorf("its encoding is %s: save it as UTF-8", charset)
+	}
+	root := &element{}
+	open := []*element{root}
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			line, _ := d.InputPos()
+			text := err.Error()
+			var syntax *xml.SyntaxError
+			if errors.As(err, &syntax) {
+				line, text = syntax.Line, syntax.Msg
+			}
+			return nil, fail(line, "this is no XML: %s", text)
+		}
+		top := open[len(open)-1]
+		switch t := token.(type) {
+		case xml.StartElement:
+			line, _ := d.InputPos()
+			if len(open) > maxDepth {
+				return nil, fail(line, "elements are nested more than %d deep", maxDepth)
+			}
+			e := &element{name: t.Name, attrs: t.Copy().Attr, line: line}
+			top.children = append(top.children, e)
+			open = append(open, e)
+		case xml.EndElement:
+			top.text = strings.TrimSpace(top.text)
+			open = open[:len(open)-1]
+		case xml.CharData:
+			top.text += string(t)
+		}
+	}
+	if len(root.children) == 0 {
+		return nil, fail(1, "the file is empty")
+	}
+	return root.children[0], nil
+}
+
+// attr returns an attribute of SBML's own, or "".
+func (e *element) attr(name string) string {
+	for _, a := range e.attrs {
+		if a.Name.Local == name {
+			return strings.TrimSpace(a.Value)
+		}
+	}
+	return ""
+}
+
+// is reports whether an attribute is true.
+func (e *element) is(name string) bool {
+	v := e.attr(name)
+	return v == "true" || v == "1"
+}
+
+// child returns the first child of that name, or nil.
+func (e *element) child(name string) *element {
+	if e != nil {
+		for _, c := range e.children {
+			if c.name.Local == name {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// list returns what a list, such as listOfEvents, contains.
+func (e *element) list(name string) []*element {
+	if l := e.child(name); l != nil {
+		var members []*element
+		for _, c := range l.children {
+			if c.name.Local != "notes" && c.name.Local != "annotation" {
+				members = append(members, c)
+			}
+		}
+		return members
+	}
+	return nil
+}
+
+// math returns the expression in e, or nil.
+func (e *element) math() *element {
+	if m := e.child("math"); m != nil && len(m.children) > 0 {
+		return m.children[0]
+	}
+	return nil
+}
+
+// each visits e and all that it contains.
+func (e *element) each(visit func(*element)) {
+	if e == nil {
+		return
+	}
+	visit(e)
+	for _, c := range e.children {
+		c.each(visit)
+	}
+}

@@ -1,0 +1,496 @@
+package sbml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+)
+
+// Options are what a file in SBML does not say.
+type Options struct {
+	From, To string // the span of time; 0 and 100 where they are empty
+}
+
+// Model is a translated model.
+type Model struct {
+	Text  string            // in the language of odes, in its normal layout
+	Names map[string]string // what each id is called there
+}
+
+// Is reports whether a text is in SBML, by its first element.
+func Is(text string) bool {
+	head := text[:min(len(text), 4096)]
+	return strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(head, "\ufeff"), " \t\r\n"), "<") &&
+		strings.Contains(head, "<sbml")
+}
+
+// Translate writes a model in SBML in the language of odes. It reports to list what is wrong with the file or cannot
+// be translated, and returns nil then, and notes of what was left out or assumed.
+func Translate(file *source.File, o Options, list *diag.List) *Model {
+	at := func(line int) source.Span {
+		text := strings.TrimRight(file.Line(line), " \t\r")
+		indent := len(text) - len(strings.TrimLeft(text, " \t"))
+		return source.Span{File: file, Start: file.LineStart(line) + indent, End: file.LineStart(line) + len(text)}
+	}
+	m, result, err := translate(file, o)
+	var wrong *lineError
+	switch {
+	case errors.As(err, &wrong):
+		list.Errorf(parser.CodeForeignFile, at(wrong.line), "%s", wrong.text)
+		return nil
+	case err != nil:
+		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "%s", err)
+		return nil
+	}
+	for _, n := range m.notes {
+		list.Notef(parser.CodeForeignFile, at(n.line), "%s", n.text)
+	}
+	return result
+}
+
+func translate(file *source.File, o Options) (*model, *Model, error) {
+	document, err := parse(file.Text())
+	if err != nil {
+		return nil, nil, err
+	}
+	root := document.child("model")
+	switch level := document.attr("level"); {
+	case document.name.Local != "sbml":
+		return nil, nil, fail(document.line, "this is no SBML: its first element is <%s>", document.name.Local)
+	case level != "2" && level != "3":
+		return nil, nil, fail(document.line, "this is SBML of level %s: save it as level 2 or 3", level)
+	case root == nil:
+		return nil, nil, fail(document.line, "the file has no model")
+	}
+	m := &model{
+		root: root, symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
+		assigned: map[string]bool{}, static: map[*symbol]int{}, rates: map[*symbol]string{},
+	}
+	ids := map[string]bool{}
+	root.each(func(e *element) { ids[e.attr("id")] = true })
+	m.time = "t"
+	for ids[m.time] {
+		m.time += "_"
+	}
+	m.names[m.time] = true
+	if err := m.packages(document); err != nil {
+		return nil, nil, err
+	}
+	if err := m.read(); err != nil {
+		return nil, nil, err
+	}
+	written, err := m.write(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	formatted, err := parser.Format(file.Name(), written)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the translation does not parse, please report it with the model: %w", err)
+	}
+	names := map[string]string{}
+	for id, s := range m.symbols {
+		names[id] = s.name
+	}
+	return m, &Model{formatted, names}, nil
+}
+
+// packages refuses those that change what the model means.
+func (m *model) packages(document *element) error {
+	for _, a := range document.attrs {
+		if a.Name.Local == "required" && a.Value == "true" {
+			space := a.Name.Space
+			if strings.Contains(space, "/comp/") {
+				continue // its submodels, if any, are looked for
+			}
+			if i := strings.Index(space, "/version"); i >= 0 {
+				space, _, _ = strings.Cut(space[i+len("/version1/"):], "/")
+			}
+			return fail(document.line, "the model needs the package %q of SBML, which odes does not read", space)
+		}
+	}
+	return nil
+}
+
+// writer collects the sections of the text.
+type writer struct {
+	bytes.Buffer
+	err error
+}
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// doc writes the doc comment of what follows.
+func (w *writer) doc(text string) {
+	if text != "" {
+		w.line("## %s", text)
+	}
+}
+
+// of takes a translation, and keeps its error.
+func (w *writer) of(e expr, err error) expr {
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return e
+}
+
+func (m *model) write(o Options) (string, error) {
+	from, to := o.From, o.To
+	if from == "" {
+		from = "0"
+	}
+	if to == "" {
+		to = "100"
+	}
+	m.root.each(func(e *element) {
+		if e.name.Local != "apply" || len(e.children) != 2 || e.children[0].name.Local != "csymbol" {
+			return
+		}
+		s := m.symbols[e.children[1].text]
+		if s != nil && strings.HasSuffix(e.children[0].attr("definitionURL"), "/rateOf") && m.rates[s] == "" {
+			m.rates[s] = m.named(s.id + "_rate")
+		}
+	})
+	var head, values, flow, events, ends writer
+	name := notName.ReplaceAllString(m.root.attr("id"), "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "model_" + name
+	}
+	if parser.Reserved(name) {
+		name = "`" + name + "`"
+	}
+	title := docOf(m.root)
+	if title != "" {
+		title = " " + strconv.Quote(title)
+	}
+	head.line("model %s%s\n", name, title)
+	head.line("time %s from %s to %s\n", m.time, from, to)
+	for _, f := range m.kept {
+		head.line("%s", f)
+	}
+	m.writeValues(&values)
+	m.writeFlow(&flow)
+	list := m.root.list("listOfEvents")
+	for i, e := range list {
+		m.writeEvent(&events, e, i, len(list) > 1)
+	}
+	m.writeResults(&ends)
+	if len(list) > 1 {
+		ties := "" // SBML draws the order of events of equal priority; of events without, any order is right
+		if slices.ContainsFunc(list, func(e *element) bool { return e.child("priority") != nil }) {
+			ties = "  ties = random(seed = 1)"
+		}
+		ends.line("\nsolver { recheck = body%s }", ties)
+	}
+	var all bytes.Buffer
+	for _, w := range []*writer{&head, &values, &flow, &events, &ends} {
+		if w.err != nil {
+			return "", w.err
+		}
+		all.Write(w.Bytes())
+		all.WriteByte('\n')
+	}
+	return all.String(), nil
+}
+
+// writeValues declares params, discretes, states and unknowns.
+func (m *model) writeValues(w *writer) {
+	words := map[kind]string{param: "param", discrete: "discrete", state: "state", alg: "alg"}
+	for _, k := range []kind{param, discrete, state, alg} {
+		n := w.Len()
+		for _, s := range m.order {
+			if s.kind != k {
+				continue
+			}
+			name := s.name
+			if s.stored != "" {
+				name = s.stored
+			}
+			w.doc(s.doc)
+			w.line("%s %s = %s", words[k], name, w.of(m.startOf(s)).number().text)
+		}
+		if w.Len() > n {
+			w.line("")
+		}
+	}
+	if !slices.ContainsFunc(m.order, func(s *symbol) bool { return s.kind == state }) {
+		w.line("state %s = 0\n", m.rest())
+	}
+}
+
+// rest is the name of a state that a model without one has, since it has a time.
+func (m *model) rest() string {
+	if m.resting == "" {
+		m.resting = m.named("rest")
+	}
+	return m.resting
+}
+
+// startOf is the value at the start of what stores a symbol: of a species its amount or its concentration.
+func (m *model) startOf(s *symbol) (v expr, err error) {
+	byAmount := s.byAmount
+	switch {
+	case s.start != nil:
+		v, err = m.expression(s.start, nil)
+		byAmount = s.isAmount
+	case s.value != "":
+		v, err = literal(s.value, s.of.line)
+	case s.kind == alg:
+		return atom("0", false), nil
+	case s.of.name.Local == "compartment":
+		m.note(s.of.line, "the compartment %s has no size: it is taken as 1", s.id)
+		return atom("1", false), nil
+	case s.of.name.Local == "speciesReference":
+		return v, fail(s.of.line, "the stoichiometry %s has no value", s.id)
+	default:
+		return v, fail(s.of.line, "%s has no value at the start", s.id)
+	}
+	if err != nil || !s.species {
+		return v, err
+	}
+	size := atom(s.in.name, false)
+	switch wantAmount := s.isAmount || s.stored != ""; {
+	case wantAmount == byAmount || v.text == "0":
+		return v, nil
+	case wantAmount:
+		return mul(v.number(), size), nil
+	}
+	return div(v.number(), size), nil
+}
+
+// rate is what the rate of the state is that a symbol is, or that stores it.
+func (m *model) rate(s *symbol) (expr, error) {
+	if s.rule != nil {
+		v, err := m.expression(s.rule, nil)
+		return v.number(), err
+	}
+	sum := atom("0", false)
+	var done []*symbol
+	for _, p := range s.reactions {
+		if slices.Contains(done, p.rate) {
+			continue
+		}
+		done = append(done, p.rate)
+		net, numeric, others := 0.0, false, []expr{}
+		for _, q := range s.reactions {
+			if q.rate != p.rate {
+				continue
+			}
+			if v, err := strconv.ParseFloat(q.factor.text, 64); err == nil {
+				net, numeric = net+v, true
+			} else {
+				others = append(others, q.factor)
+			}
+		}
+		if numeric && net != 0 {
+			others = append(others, atom(strconv.FormatFloat(net, 'g', -1, 64), false))
+		}
+		for _, f := range others {
+			sum = plus(sum, f, p.rate.name)
+		}
+	}
+	return sum, nil
+}
+
+// plus adds a reaction to a sum.
+func plus(sum, factor expr, reaction string) expr {
+	text, minus := strings.CutPrefix(factor.text, "-")
+	term := text + "*" + reaction
+	if text == "1" {
+		term = reaction
+	}
+	switch {
+	case sum.text == "0" && minus:
+		return expr{"-" + term, bindSign, false}
+	case sum.text == "0":
+		return expr{term, bindProduct, false}
+	case minus:
+		return expr{sum.text + " - " + term, bindSum, false}
+	}
+	return expr{sum.text + " + " + term, bindSum, false}
+}
+
+// derivative is that of a symbol by time, for rateOf.
+func (m *model) derivative(s *symbol) (expr, error) {
+	zero := atom("0", false)
+	changes := len(s.reactions) > 0
+	switch {
+	case s.stored != "":
+		amount, err := zero, error(nil)
+		if changes {
+			amount, err = m.rate(s)
+		}
+		if err != nil || s.in.kind != state {
+			return div(amount, atom(s.in.name, false)), err
+		}
+		size, err := m.rate(s.in)
+		return div(sub(amount, mul(atom(s.name, false), size)), atom(s.in.name, false)), err
+	case s.kind == state && changes && !s.isAmount:
+		v, err := m.rate(s)
+		return div(v, atom(s.in.name, false)), err
+	case s.kind == state:
+		return m.rate(s)
+	case s.kind == let || s.kind == alg:
+		return zero, fail(s.of.line, "rateOf(%s): a rule gives %[1]s, not a rate", s.id)
+	}
+	return zero, nil
+}
+
+// rateOf is what the function rateOf of an id is.
+func (m *model) rateOf(of *element, in scope) (expr, error) {
+	s := m.symbols[of.text]
+	if v, local := in[of.text]; local {
+		i := slices.IndexFunc(m.order, func(s *symbol) bool { return s.name == v.text })
+		if i < 0 {
+			return expr{}, fail(of.line, "rateOf is for an id of the model, and %s is none", v.text)
+		}
+		s = m.order[i]
+	}
+	if s == nil {
+		return expr{}, fail(of.line, "nothing has the id %q", of.text)
+	}
+	if m.rates[s] == "" { // of a local parameter
+		return atom("0", false), nil
+	}
+	return atom(m.rates[s], false), nil
+}
+
+// writeFlow writes rules, reactions and equations.
+func (m *model) writeFlow(w *writer) {
+	for _, s := range m.order {
+		switch {
+		case s.stored != "":
+			w.line("let %s = %s/%s", s.name, s.stored, s.in.name)
+		case s.kind == let:
+			w.doc(s.doc)
+			if s.rule == nil {
+				w.of(expr{}, fail(s.of.line, "%s has no expression", s.id))
+				continue
+			}
+			w.line("let %s = %s", s.name, w.of(m.expression(s.rule, s.locals)).number().text)
+		}
+	}
+	for _, s := range m.order {
+		if name := m.rates[s]; name != "" {
+			w.line("let %s = %s", name, w.of(m.derivative(s)).text)
+		}
+	}
+	w.line("")
+	for _, s := range m.order {
+		if s.kind != state {
+			continue
+		}
+		v := w.of(m.rate(s))
+		switch {
+		case s.stored != "":
+			w.line("%s' = %s", s.stored, v.text)
+			continue
+		case m.rates[s] != "":
+			v = atom(m.rates[s], false)
+		case len(s.reactions) > 0 && !s.isAmount && v.text != "0":
+			v = div(v, atom(s.in.name, false))
+		}
+		w.line("%s' = %s", s.name, v.text)
+	}
+	if m.resting != "" {
+		w.line("%s' = 0", m.resting)
+	}
+	for _, r := range m.root.list("listOfRules") {
+		if r.name.Local == "algebraicRule" && r.math() != nil {
+			w.line("0 = %s", w.of(m.expression(r.math(), nil)).number().text)
+		}
+	}
+}
+
+// writeEvent writes an event. Several is whether there are others, which could come at the same time.
+func (m *model) writeEvent(w *writer, e *element, i int, several bool) {
+	trigger := e.child("trigger")
+	if trigger.math() == nil {
+		m.note(e.line, "the event %s has no trigger, and is left out", e.attr("id"))
+		return
+	}
+	id := e.attr("id")
+	if id == "" {
+		id = "event" + strconv.Itoa(i+1)
+	}
+	head := "event " + m.named(id) + " when " + w.of(m.expression(trigger.math(), nil)).condition().text
+	if p := e.child("priority").math(); p != nil {
+		head += " priority " + w.of(m.expression(p, nil)).number().text
+	}
+	if trigger.attr("initialValue") == "false" {
+		head += " at start"
+	}
+	late := e.attr("useValuesFromTriggerTime") == "false"
+	if d := e.child("delay").math(); d != nil {
+		head += ", delay = " + w.of(m.expression(d, nil)).number().text
+		if late {
+			head += ", values = execution"
+		}
+	} else if !late && several {
+		head += ", delay = 0" // values are those of the trigger, before others at the same time
+	}
+	if trigger.attr("persistent") == "false" {
+		head += ", persistent = false"
+	}
+	news := map[string]expr{}
+	var order []*symbol
+	for _, a := range e.list("listOfEventAssignments") {
+		if a.math() == nil {
+			continue
+		}
+		s := m.symbols[a.attr("variable")]
+		news[s.id] = w.of(m.expression(a.math(), nil)).number()
+		order = append(order, s)
+	}
+	for _, s := range m.order {
+		if !s.species || s.kind != state || s.stored != "" || s.isAmount {
+			continue
+		}
+		// A compartment that jumps keeps the amounts in it, also those that the event sets.
+		if size, jumps := news[s.in.id]; jumps {
+			v, set := news[s.id]
+			if !set {
+				order, v = append(order, s), atom(s.name, false)
+			}
+			news[s.id] = div(mul(v, atom(s.in.name, false)), size)
+		}
+	}
+	var body []string
+	for _, s := range order {
+		name, v := s.name, news[s.id]
+		if s.stored != "" {
+			name, v = s.stored, mul(v, atom(s.in.name, false))
+		}
+		body = append(body, name+" = "+v.text)
+	}
+	w.doc(docOf(e))
+	w.line("%s { %s }", head, strings.Join(body, "; "))
+}
+
+// writeResults reports what changes, and has an objective for the last value of each species that does.
+func (m *model) writeResults(w *writer) {
+	var report []string
+	plain := true // the states are what is to be reported
+	for _, s := range m.order {
+		if s.kind == param && s.stored == "" || s.locals != nil || m.constant(s) {
+			continue
+		}
+		plain = plain && s.kind == state && s.stored == ""
+		report = append(report, s.name)
+	}
+	if !plain {
+		w.line("output %s\n", strings.Join(report, ", "))
+	}
+	for _, s := range m.order {
+		if s.kind == state && s.species {
+			w.line("objective %s = final(%s)", m.named(s.id+"_end"), s.name)
+		}
+	}
+}
