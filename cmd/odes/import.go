@@ -35,7 +35,7 @@ func (k *importCmd) Run(c *call) error {
 	if !sbml.Is(text) {
 		return usagef("%s is not in SBML; docs/language.md, From other programs, says what others write here", name)
 	}
-	var model *sbml.Model
+	var model string
 	var list diag.List
 	err = c.work(func() error {
 		to := strconv.FormatFloat(k.To, 'g', -1, 64)
@@ -47,7 +47,7 @@ func (k *importCmd) Run(c *call) error {
 	}
 	c.diagnose(list.All())
 	if err := c.write(k.Output, func(w io.Writer) error {
-		_, err := io.WriteString(w, model.Text)
+		_, err := io.WriteString(w, model)
 		return err
 	}); err != nil {
 		return err

@@ -27,10 +27,10 @@ func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Mod
 	file := source.NewFile(name, text)
 	if sbml.Is(text) {
 		translated := sbml.Translate(file, sbml.Options{}, list)
-		if translated == nil {
+		if list.HasErrors() {
 			return nil, time.Now()
 		}
-		file = source.NewFile(name, translated.Text)
+		file = source.NewFile(name, translated)
 		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is SBML: messages are about its translation, "+
 			"which odes import writes")
 	}

@@ -88,6 +88,8 @@ type model struct {
 	assigned  map[string]bool    // by events
 	static    map[*symbol]int    // 1: nothing changes it; 2: something does; 3: this is being found out
 	rates     map[*symbol]string // names of rates that something reads
+	set       map[*symbol]string // declarations of params that others have made
+	starts    map[*symbol]string // params that values at the start are
 	resting   string             // the name of a state where the model has none
 	notes     []*lineError       // what a user should know of the translation
 }

@@ -85,7 +85,7 @@ func suiteModel(dir, id string, set *suiteSettings) (string, error) {
 		return "", fmt.Errorf("%w: %w", errLeft, err)
 	}
 	var list diag.List
-	m := sbml.Translate(source.NewFile(id, string(text)), sbml.Options{To: set.values["duration"]}, &list)
+	m := sbml.Read(source.NewFile(id, string(text)), &list)
 	if m == nil {
 		return "", fmt.Errorf("%w: %s", errLeft, list.All()[0].Message)
 	}
@@ -99,16 +99,20 @@ func suiteModel(dir, id string, set *suiteSettings) (string, error) {
 	if err := xml.Unmarshal(text, &doc); err != nil {
 		return "", err
 	}
-	reports := m.Text
+	reports := m.Text(sbml.Options{To: set.values["duration"]}, &list)
+	if reports == "" {
+		return "", fmt.Errorf("%w: %s", errLeft, list.All()[0].Message)
+	}
 	for _, v := range set.list("variables") {
-		value := m.Names[v]
+		value, _, _ := m.Name(v)
 		for _, s := range doc.Species {
+			compartment, _, _ := m.Name(s.Compartment)
 			switch {
 			case s.ID != v:
 			case set.has("amount", v) && s.Amounts != "true":
-				value += "*" + m.Names[s.Compartment]
+				value += "*" + compartment
 			case set.has("concentration", v) && s.Amounts == "true":
-				value += "/" + m.Names[s.Compartment]
+				value += "/" + compartment
 			}
 		}
 		reports += fmt.Sprintf("output o_%s = %s\n", v, value)

@@ -13,15 +13,17 @@ import (
 	"odes.dev/odes/parser"
 )
 
+// Model is a model in SBML that has been read. What it becomes can be changed before its text is written.
+type Model struct {
+	m    *model
+	file *source.File
+}
+
 // Options are what a file in SBML does not say.
 type Options struct {
 	From, To string // the span of time; 0 and 100 where they are empty
-}
-
-// Model is a translated model.
-type Model struct {
-	Text  string            // in the language of odes, in its normal layout
-	Names map[string]string // what each id is called there
+	Bare     bool   // without objectives
+	Tail     string // further items
 }
 
 // Is reports whether a text is in SBML, by its first element.
@@ -31,74 +33,126 @@ func Is(text string) bool {
 		strings.Contains(head, "<sbml")
 }
 
-// Translate writes a model in SBML in the language of odes. It reports to list what is wrong with the file or cannot
-// be translated, and returns nil then, and notes of what was left out or assumed.
-func Translate(file *source.File, o Options, list *diag.List) *Model {
-	at := func(line int) source.Span {
-		text := strings.TrimRight(file.Line(line), " \t\r")
-		indent := len(text) - len(strings.TrimLeft(text, " \t"))
-		return source.Span{File: file, Start: file.LineStart(line) + indent, End: file.LineStart(line) + len(text)}
+// Translate writes a model in SBML in the language of odes, in its normal layout. It reports to list what is wrong
+// with the file or cannot be translated, and returns "" then, and notes of what was left out or assumed.
+func Translate(file *source.File, o Options, list *diag.List) string {
+	m := Read(file, list)
+	if m == nil {
+		return ""
 	}
-	m, result, err := translate(file, o)
-	var wrong *lineError
-	switch {
-	case errors.As(err, &wrong):
-		list.Errorf(parser.CodeForeignFile, at(wrong.line), "%s", wrong.text)
-		return nil
-	case err != nil:
-		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "%s", err)
-		return nil
+	return m.Text(o, list)
+}
+
+// Read reads a model. It reports to list what is wrong with the file or cannot be translated, and returns nil then.
+func Read(file *source.File, list *diag.List) *Model {
+	m := &model{
+		symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
+		assigned: map[string]bool{}, static: map[*symbol]int{}, rates: map[*symbol]string{},
+		set: map[*symbol]string{}, starts: map[*symbol]string{},
 	}
-	for _, n := range m.notes {
-		list.Notef(parser.CodeForeignFile, at(n.line), "%s", n.text)
+	result := &Model{m, file}
+	document, err := parse(file.Text())
+	if err == nil {
+		err = m.open(document)
+	}
+	if err == nil {
+		err = m.read()
+	}
+	if !result.report(err, list) {
+		return nil
 	}
 	return result
 }
 
-func translate(file *source.File, o Options) (*model, *Model, error) {
-	document, err := parse(file.Text())
-	if err != nil {
-		return nil, nil, err
+// report adds an error, and all notes so far, to list. It returns whether there was none.
+func (x *Model) report(err error, list *diag.List) bool {
+	at := func(line int) source.Span {
+		text := strings.TrimRight(x.file.Line(line), " \t\r")
+		indent := len(text) - len(strings.TrimLeft(text, " \t"))
+		start := x.file.LineStart(line)
+		return source.Span{File: x.file, Start: start + indent, End: start + len(text)}
 	}
-	root := document.child("model")
+	for _, n := range x.m.notes {
+		list.Notef(parser.CodeForeignFile, at(n.line), "%s", n.text)
+	}
+	x.m.notes = nil
+	var wrong *lineError
+	switch {
+	case errors.As(err, &wrong):
+		list.Errorf(parser.CodeForeignFile, at(wrong.line), "%s", wrong.text)
+	case err != nil:
+		list.Errorf(parser.CodeForeignFile, source.Span{File: x.file}, "%s", err)
+	}
+	return err == nil
+}
+
+// Name returns what an id is called in the translation, and whether it is a param there.
+func (x *Model) Name(id string) (name string, isParam, ok bool) {
+	s := x.m.symbols[id]
+	if s == nil {
+		return "", false, false
+	}
+	return s.name, s.kind == param && s.stored == "", true
+}
+
+// Time returns the name of the time.
+func (x *Model) Time() string { return x.m.time }
+
+// Free returns a name for something new, which is like the proposal.
+func (x *Model) Free(proposal string) string { return x.m.named(proposal) }
+
+// Set declares a param with this behind its `=`, whatever the file says of its value.
+func (x *Model) Set(id, declaration string) {
+	s := x.m.symbols[id]
+	if s.kind == discrete && !x.m.assigned[s.id] { // only its value at the start made it one
+		s.kind = param
+	}
+	x.m.set[s] = declaration
+}
+
+// Start returns the name of a param that the value of a symbol at the start is.
+func (x *Model) Start(id string) string {
+	s := x.m.symbols[id]
+	if x.m.starts[s] == "" {
+		x.m.starts[s] = x.m.named(s.id + "_start")
+	}
+	return x.m.starts[s]
+}
+
+// Text writes the translation. It reports to list what cannot be translated, and returns "" then.
+func (x *Model) Text(o Options, list *diag.List) string {
+	written, err := x.m.write(o)
+	if !x.report(err, list) {
+		return ""
+	}
+	formatted, err := parser.Format(x.file.Name(), written)
+	if err != nil {
+		list.Errorf(parser.CodeForeignFile, source.Span{File: x.file}, "the translation does not parse; please report "+
+			"it, with the model: %v", err)
+		return ""
+	}
+	return formatted
+}
+
+// open checks the document, and finds its model.
+func (m *model) open(document *element) error {
+	m.root = document.child("model")
 	switch level := document.attr("level"); {
 	case document.name.Local != "sbml":
-		return nil, nil, fail(document.line, "this is no SBML: its first element is <%s>", document.name.Local)
+		return fail(document.line, "this is no SBML: its first element is <%s>", document.name.Local)
 	case level != "2" && level != "3":
-		return nil, nil, fail(document.line, "this is SBML of level %s: save it as level 2 or 3", level)
-	case root == nil:
-		return nil, nil, fail(document.line, "the file has no model")
-	}
-	m := &model{
-		root: root, symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
-		assigned: map[string]bool{}, static: map[*symbol]int{}, rates: map[*symbol]string{},
+		return fail(document.line, "this is SBML of level %s: save it as level 2 or 3", level)
+	case m.root == nil:
+		return fail(document.line, "the file has no model")
 	}
 	ids := map[string]bool{}
-	root.each(func(e *element) { ids[e.attr("id")] = true })
+	m.root.each(func(e *element) { ids[e.attr("id")] = true })
 	m.time = "t"
 	for ids[m.time] {
 		m.time += "_"
 	}
 	m.names[m.time] = true
-	if err := m.packages(document); err != nil {
-		return nil, nil, err
-	}
-	if err := m.read(); err != nil {
-		return nil, nil, err
-	}
-	written, err := m.write(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	formatted, err := parser.Format(file.Name(), written)
-	if err != nil {
-		return nil, nil, fmt.Errorf("the translation does not parse, please report it with the model: %w", err)
-	}
-	names := map[string]string{}
-	for id, s := range m.symbols {
-		names[id] = s.name
-	}
-	return m, &Model{formatted, names}, nil
+	return m.packages(document)
 }
 
 // packages refuses those that change what the model means.
@@ -181,7 +235,8 @@ func (m *model) write(o Options) (string, error) {
 	for i, e := range list {
 		m.writeEvent(&events, e, i, len(list) > 1)
 	}
-	m.writeResults(&ends)
+	m.writeResults(&ends, o.Bare)
+	ends.WriteString(o.Tail)
 	if len(list) > 1 {
 		ties := "" // SBML draws the order of events of equal priority; of events without, any order is right
 		if slices.ContainsFunc(list, func(e *element) bool { return e.child("priority") != nil }) {
@@ -202,6 +257,11 @@ func (m *model) write(o Options) (string, error) {
 
 // writeValues declares params, discretes, states and unknowns.
 func (m *model) writeValues(w *writer) {
+	for _, s := range m.order {
+		if name := m.starts[s]; name != "" {
+			w.line("param %s = %s", name, w.of(m.given(s)).number().text)
+		}
+	}
 	words := map[kind]string{param: "param", discrete: "discrete", state: "state", alg: "alg"}
 	for _, k := range []kind{param, discrete, state, alg} {
 		n := w.Len()
@@ -214,7 +274,11 @@ func (m *model) writeValues(w *writer) {
 				name = s.stored
 			}
 			w.doc(s.doc)
-			w.line("%s %s = %s", words[k], name, w.of(m.startOf(s)).number().text)
+			value, set := m.set[s]
+			if !set {
+				value = w.of(m.startOf(s)).number().text
+			}
+			w.line("%s %s = %s", words[k], name, value)
 		}
 		if w.Len() > n {
 			w.line("")
@@ -233,10 +297,21 @@ func (m *model) rest() string {
 	return m.resting
 }
 
+// given is the value at the start of a symbol itself.
+func (m *model) given(s *symbol) (expr, error) { return m.startAs(s, s.isAmount, "") }
+
 // startOf is the value at the start of what stores a symbol: of a species its amount or its concentration.
-func (m *model) startOf(s *symbol) (v expr, err error) {
+func (m *model) startOf(s *symbol) (expr, error) {
+	return m.startAs(s, s.isAmount || s.stored != "", m.starts[s])
+}
+
+// startAs is the value at the start of a symbol, of a species as an amount or as a concentration. If from is not "",
+// it is a param that has the value of the symbol itself.
+func (m *model) startAs(s *symbol, asAmount bool, from string) (v expr, err error) {
 	byAmount := s.byAmount
 	switch {
+	case from != "":
+		v, byAmount = atom(from, false), s.isAmount
 	case s.start != nil:
 		v, err = m.expression(s.start, nil)
 		byAmount = s.isAmount
@@ -256,10 +331,10 @@ func (m *model) startOf(s *symbol) (v expr, err error) {
 		return v, err
 	}
 	size := atom(s.in.name, false)
-	switch wantAmount := s.isAmount || s.stored != ""; {
-	case wantAmount == byAmount || v.text == "0":
+	switch {
+	case asAmount == byAmount || v.text == "0":
 		return v, nil
-	case wantAmount:
+	case asAmount:
 		return mul(v.number(), size), nil
 	}
 	return div(v.number(), size), nil
@@ -475,7 +550,7 @@ func (m *model) writeEvent(w *writer, e *element, i int, several bool) {
 }
 
 // writeResults reports what changes, and has an objective for the last value of each species that does.
-func (m *model) writeResults(w *writer) {
+func (m *model) writeResults(w *writer, bare bool) {
 	var report []string
 	plain := true // the states are what is to be reported
 	for _, s := range m.order {
@@ -489,7 +564,7 @@ func (m *model) writeResults(w *writer) {
 		w.line("output %s\n", strings.Join(report, ", "))
 	}
 	for _, s := range m.order {
-		if s.kind == state && s.species {
+		if s.kind == state && s.species && !bare {
 			w.line("objective %s = final(%s)", m.named(s.id+"_end"), s.name)
 		}
 	}
