@@ -278,7 +278,11 @@ func (m *model) writeValues(w *writer) {
 			if !set {
 				value = w.of(m.startOf(s)).number().text
 			}
-			w.line("%s %s = %s", words[k], name, value)
+			word := words[k]
+			if s.of.name.Local == "compartment" && k == param && !set && s.start == nil {
+				word = "const" // so that sums of amounts are known to be conserved
+			}
+			w.line("%s %s = %s", word, name, value)
 		}
 		if w.Len() > n {
 			w.line("")
