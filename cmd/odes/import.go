@@ -34,7 +34,7 @@ func (k *importCmd) Run(c *call) error {
 	if _, err := os.Lstat(k.Output); k.Output != "" && !k.Force && !errors.Is(err, fs.ErrNotExist) {
 		return usagef("%s exists: choose another name, or replace it with --force", k.Output)
 	}
-	if !sbml.Is(text) && !petab.Is(text) {
+	if !sbml.Is(text) && !petab.Is(name, text) {
 		return usagef("%s is neither SBML nor a problem in PEtab; docs/language.md, From other programs, says what "+
 			"others write here", name)
 	}

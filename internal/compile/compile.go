@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"time"
 
+	"odes.dev/odes/internal/petab"
 	"odes.dev/odes/internal/sbml"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
@@ -20,19 +21,32 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
+// Foreign tells in which other language a file is that can be translated, and how; translate is nil for any other file.
+func Foreign(name, text string) (kind string, translate func(*source.File, fs.FS, *diag.List) string) {
+	switch {
+	case sbml.Is(text):
+		return "SBML", func(file *source.File, _ fs.FS, list *diag.List) string {
+			return sbml.Translate(file, sbml.Options{}, list)
+		}
+	case petab.Is(name, text):
+		return "PEtab", petab.Translate
+	}
+	return "", nil
+}
+
 // Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
 // also returns when parsing ended. A model that names no outputs has its states as outputs.
-// A model in SBML is translated first; messages about its translation say so.
+// A model in SBML and a problem in PEtab are translated first; messages about the translation say so.
 func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
 	file := source.NewFile(name, text)
-	if sbml.Is(text) {
-		translated := sbml.Translate(file, sbml.Options{}, list)
+	if kind, translate := Foreign(name, text); translate != nil {
+		translated := translate(file, env.Files, list)
 		if list.HasErrors() {
 			return nil, time.Now()
 		}
 		file = source.NewFile(name, translated)
-		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is SBML: messages are about its translation, "+
-			"which odes import writes")
+		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: messages are about its translation, "+
+			"which odes import writes", kind)
 	}
 	tree := parser.Parse(file, list)
 	parsed := time.Now()

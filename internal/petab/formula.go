@@ -1,13 +1,14 @@
 package petab
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"odes.dev/odes/internal/lazy"
 )
 
 // tokens of a formula: names, numbers, and signs.
-var tokens = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|\*\*|&&|\|\||[<>=!]=|\S`)
+var tokens = lazy.Regexp(`[A-Za-z_][A-Za-z0-9_]*|[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|\*\*|&&|\|\||[<>=!]=|\S`)
 
 // calls are the functions of formulas that have another name in the language; additions are those that it does not
 // have, with their definitions.
@@ -25,7 +26,7 @@ var (
 // formula writes a formula in the language. Of returns what a name stands for.
 func (p *problem) formula(text string, r row, of func(name string) (string, bool)) string {
 	var b strings.Builder
-	list := tokens.FindAllString(text, -1)
+	list := tokens().FindAllString(text, -1)
 	for i, t := range list {
 		isCall := i+1 < len(list) && list[i+1] == "("
 		switch {

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/sbml"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -62,6 +62,7 @@ type problem struct {
 	params    []string // declarations
 	observes  []*observe
 	bench     []*experiment
+	changed   map[string]bool // what is estimated, or set by a condition
 }
 
 // observe is an observation: an observable, or those of its rows that have the same parameters.
@@ -79,15 +80,16 @@ type experiment struct {
 	items          []string
 }
 
-// Is reports whether a text lists the files of a problem.
-func Is(text string) bool {
-	return strings.Contains(text, "parameter_file:") && strings.Contains(text, "problems:")
+// Is reports whether a file of this name lists the files of a problem.
+func Is(name, text string) bool {
+	return (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) &&
+		strings.Contains(text, "parameter_file") && strings.Contains(text, "problems:")
 }
 
 // Translate writes a problem in the language of odes, in its normal layout. Files has those that the text lists. It
 // reports to list what is wrong or cannot be translated, and returns "" then.
 func Translate(file *source.File, files fs.FS, list *diag.List) string {
-	p := &problem{file: file, files: files, list: list, names: map[string]string{}}
+	p := &problem{file: file, files: files, list: list, names: map[string]string{}, changed: map[string]bool{}}
 	var o overview
 	if err := yaml.Unmarshal([]byte(file.Text()), &o); err != nil {
 		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "this is no YAML: %s", firstLine(err))
@@ -124,6 +126,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) string {
 		p.parameter(r)
 	}
 	p.conditions(conditions, measurements)
+	p.model.Fix(func(id string) bool { return p.changed[id] })
 	end := 0.0
 	for _, r := range measurements {
 		if t, err := strconv.ParseFloat(r.get("time"), 64); err == nil && !math.IsInf(t, 0) {
@@ -167,8 +170,10 @@ func (p *problem) parameter(r row) {
 		name = p.model.Free(id)
 		p.names[id] = name
 	}
-	declaration := value
+	declaration, word := value, "const"
 	if r.get("estimate") == "1" {
+		word = "param"
+		p.changed[id] = true
 		p.estimated = append(p.estimated, name)
 		lower, okLower := isNumber(r.get("lowerBound"))
 		upper, okUpper := isNumber(r.get("upperBound"))
@@ -184,7 +189,7 @@ func (p *problem) parameter(r row) {
 	if known {
 		p.model.Set(id, declaration)
 	} else {
-		p.params = append(p.params, fmt.Sprintf("param %s = %s", name, declaration))
+		p.params = append(p.params, fmt.Sprintf("%s %s = %s", word, name, declaration))
 	}
 }
 
@@ -290,6 +295,7 @@ func (p *problem) items(e *experiment, byID map[string]row) {
 				continue
 			}
 			name, isParam, ok := p.model.Name(id)
+			p.changed[id] = true
 			if !ok {
 				p.errorAt(r, "the condition sets %q, which is not in the model", id)
 				continue
@@ -324,7 +330,7 @@ func (p *problem) items(e *experiment, byID map[string]row) {
 }
 
 // placeholder is a name in a formula that each measurement gives a value.
-var placeholder = regexp.MustCompile(`\b(observable|noise)Parameter([0-9]+)_\w+`)
+var placeholder = lazy.Regexp(`\b(observable|noise)Parameter([0-9]+)_\w+`)
 
 // observables makes the observations of all measurements.
 func (p *problem) observables(list, measurements []row) {
@@ -352,7 +358,7 @@ func (p *problem) observables(list, measurements []row) {
 // slots returns the placeholders of an observable, and what each of its rows has for them.
 func (p *problem) slots(o row, id string, rows []row) (names []string, values [][]string) {
 	for _, column := range []string{"observableFormula", "noiseFormula"} {
-		for _, name := range placeholder.FindAllString(o.get(column), -1) {
+		for _, name := range placeholder().FindAllString(o.get(column), -1) {
 			if strings.HasSuffix(name, "_"+id) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -361,7 +367,7 @@ func (p *problem) slots(o row, id string, rows []row) (names []string, values []
 	values = make([][]string, len(rows))
 	for i, r := range rows {
 		for _, name := range names {
-			part := placeholder.FindStringSubmatch(name)
+			part := placeholder().FindStringSubmatch(name)
 			k, _ := strconv.Atoi(part[2])
 			given := strings.Split(r.get(part[1]+"Parameters"), ";")
 			if k < 1 || k > len(given) || strings.TrimSpace(given[k-1]) == "" {

@@ -180,9 +180,12 @@ var (
 // comparisons are those of MathML.
 var comparisons = map[string]string{"gt": ">", "lt": "<", "geq": ">=", "leq": "<="}
 
+// maxLength is how long the text of an expression may be.
+const maxLength = 1 << 20
+
 // written are the words that translated expressions use; nothing of the model may have these names.
 var written = []string{
-	"pi", "inf", "nan", "true", "false", "log10", "sqrt", "cbrt", "lgamma", "trunc", "final", "end",
+	"pi", "inf", "nan", "true", "false", "log10", "sqrt", "cbrt", "lgamma", "mod", "trunc", "final", "end",
 }
 
 // scope is what names in an expression stand for before those of the model: local parameters, and arguments of
@@ -329,13 +332,17 @@ func (m *model) apply(e *element, in scope) (expr, error) {
 	if len(args) < n[0] || n[1] > 0 && len(args) > n[1] {
 		return expr{}, fail(e.line, "<%s> does not have %d operands", name, len(args))
 	}
-	if v, ok := logic(name, args); ok {
-		return v, nil
+	v, ok := logic(name, args)
+	if !ok {
+		for i := range args {
+			args[i] = args[i].number()
+		}
+		v, ok = arithmetic(name, args, base)
 	}
-	for i := range args {
-		args[i] = args[i].number()
-	}
-	if v, ok := arithmetic(name, args, base); ok {
+	switch {
+	case ok && len(v.text) > maxLength:
+		return expr{}, fail(op.line, "the expression is too long when its functions are written out")
+	case ok:
 		return v, nil
 	}
 	return expr{}, fail(op.line, "odes has nothing like <%s>", name)
@@ -384,16 +391,20 @@ func logic(name string, args []expr) (expr, bool) {
 		return not(args[0].condition()), true
 	case "implies":
 		return or(not(args[0].condition()), args[1].condition()), true
-	case "xor":
-		odd := atom("false", true)
-		for i, c := range conditions() {
-			if i == 0 {
-				odd = c
-				continue
+	case "xor": // an odd number of conditions holds
+		switch c := conditions(); len(c) {
+		case 0:
+			return atom("false", true), true
+		case 1:
+			return c[0], true
+		case 2:
+			return or(and(c[0], not(c[1])), and(not(c[0]), c[1])), true
+		default:
+			for i := range c {
+				c[i] = c[i].number()
 			}
-			odd = or(and(odd, not(c)), and(not(odd), c))
+			return compare(">=", call("mod", add(c...), atom("2", false)), atom("1", false)), true
 		}
-		return odd, true
 	case "eq":
 		return chain(same), true
 	case "neq":

@@ -9,10 +9,10 @@ package sbml
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/parser"
 )
 
@@ -89,6 +89,7 @@ type model struct {
 	static    map[*symbol]int    // 1: nothing changes it; 2: something does; 3: this is being found out
 	rates     map[*symbol]string // names of rates that something reads
 	set       map[*symbol]string // declarations of params that others have made
+	fixed     map[*symbol]bool   // params that are constants
 	starts    map[*symbol]string // params that values at the start are
 	resting   string             // the name of a state where the model has none
 	notes     []*lineError       // what a user should know of the translation
@@ -109,7 +110,7 @@ func (s *symbol) isConstant() bool {
 
 // named makes a name that is free from what an id proposes.
 func (m *model) named(id string) string {
-	id = notName.ReplaceAllString(id, "_")
+	id = notName().ReplaceAllString(id, "_")
 	for m.names[id] || slices.Contains(written, id) || isFunction(id) {
 		id += "_"
 	}
@@ -120,7 +121,7 @@ func (m *model) named(id string) string {
 	return id
 }
 
-var notName = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var notName = lazy.Regexp(`[^A-Za-z0-9_]`)
 
 func isFunction(name string) bool {
 	for _, f := range functions {
@@ -204,7 +205,7 @@ func (m *model) plain(f *function) (body string, args []string, ok bool) {
 	}
 	inner := scope{}
 	for _, a := range f.args {
-		name := notName.ReplaceAllString(a, "_")
+		name := notName().ReplaceAllString(a, "_")
 		for slices.Contains(written, name) || isFunction(name) || m.isFunctionName(name) {
 			name += "_"
 		}
@@ -557,8 +558,8 @@ func (m *model) constant(s *symbol) bool {
 	return ok
 }
 
-// fixed reports whether nothing changes a symbol during a run, whatever its value at the start follows from.
-func (m *model) fixed(s *symbol) bool {
+// steady reports whether nothing changes a symbol during a run, whatever its value at the start follows from.
+func (m *model) steady(s *symbol) bool {
 	return s.kind <= discrete && !m.assigned[s.id] && len(s.reactions) == 0 || m.constant(s)
 }
 
@@ -572,7 +573,7 @@ func (m *model) classify() error {
 		}
 	}
 	for _, s := range m.order {
-		if s.species && s.kind != let && s.kind != alg && !s.isAmount && !m.fixed(s.in) && s.kind != state {
+		if s.species && s.kind != let && s.kind != alg && !s.isAmount && !m.steady(s.in) && s.kind != state {
 			s.stored = m.named(s.id + "_amount")
 		}
 		if s.kind != param {

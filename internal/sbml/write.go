@@ -48,7 +48,7 @@ func Read(file *source.File, list *diag.List) *Model {
 	m := &model{
 		symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
 		assigned: map[string]bool{}, static: map[*symbol]int{}, rates: map[*symbol]string{},
-		set: map[*symbol]string{}, starts: map[*symbol]string{},
+		set: map[*symbol]string{}, fixed: map[*symbol]bool{}, starts: map[*symbol]string{},
 	}
 	result := &Model{m, file}
 	document, err := parse(file.Text())
@@ -108,6 +108,13 @@ func (x *Model) Set(id, declaration string) {
 		s.kind = param
 	}
 	x.m.set[s] = declaration
+}
+
+// Fix declares all params as constants whose values are numbers, but for those that others set or keep.
+func (x *Model) Fix(keep func(id string) bool) {
+	for _, s := range x.m.order {
+		x.m.fixed[s] = !keep(s.id) && !s.species
+	}
 }
 
 // Start returns the name of a param that the value of a symbol at the start is.
@@ -213,7 +220,7 @@ func (m *model) write(o Options) (string, error) {
 		}
 	})
 	var head, values, flow, events, ends writer
-	name := notName.ReplaceAllString(m.root.attr("id"), "_")
+	name := notName().ReplaceAllString(m.root.attr("id"), "_")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "model_" + name
 	}
@@ -279,8 +286,8 @@ func (m *model) writeValues(w *writer) {
 				value = w.of(m.startOf(s)).number().text
 			}
 			word := words[k]
-			if s.of.name.Local == "compartment" && k == param && !set && s.start == nil {
-				word = "const" // so that sums of amounts are known to be conserved
+			if k == param && (set || s.start == nil) && (!set && s.of.name.Local == "compartment" || m.fixed[s]) {
+				word = "const" // of compartments, so that sums of amounts are known to be conserved
 			}
 			w.line("%s %s = %s", word, name, value)
 		}
