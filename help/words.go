@@ -69,7 +69,8 @@ var codes = map[string]string{
 	"event-never-fires": "The condition of an event cannot become true, as one that holds from the start " +
 		"on (write at start), or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
-	"foreign-file": "The file is written in another program's language. What SBML, Antimony, NONMEM, rxode2, Stan, " +
+	"foreign-file": "The file is written in another program's language. SBML and PEtab are translated (odes import), " +
+		"and this is about the translation. What SBML, Antimony, NONMEM, rxode2, Stan, " +
 		"Matlab, XPPAUT, Modelica and others write is in docs/language.md, From other programs.",
 	"foreign-operator":  "An operator of another language: power is ^, conditions are joined by and, or, not.",
 	"glued-coefficient": "A coefficient and its species are separated by a space: 2 A.",

@@ -57,11 +57,14 @@ var otherLanguages = []otherLanguage{
 				(b.NewLine || isToken(b, ",") || isToken(b, ":"))
 		},
 	},
-	{"SBML, CellML or other XML", "write species and parameters as `state` and `param`, reactions as `reaction r: " +
-		"A -> B rate k*A`, rules as x' = … and `let`", 1, func(p *parse, t, a, _ *ast.Token) bool {
-		return isToken(t, "<") && t == &p.tokens[0] && a.Start == t.End &&
-			(isToken(a, "?") || isToken(a, "!") || a.Kind == ast.IdentToken)
-	}},
+	{
+		"SBML, CellML or other XML", "odes import translates SBML; of others write variables as `state` and `param`, " +
+			"reactions as `reaction r: A -> B rate k*A`, rules as x' = … and `let`", 1,
+		func(p *parse, t, a, _ *ast.Token) bool {
+			return isToken(t, "<") && t == &p.tokens[0] && a.Start == t.End &&
+				(isToken(a, "?") || isToken(a, "!") || a.Kind == ast.IdentToken)
+		},
+	},
 	{
 		"a Matlab function", "write dydt = [y(2); …] as y[1]' = y[2] …, or with a name for each state; y0 as " +
 			"`state y[2] = …`, tspan as `time`", 1,

@@ -75,6 +75,12 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 			folder := filepath.Dir(path)
 			switch {
+			case strings.Contains(line, "model.xml"), strings.Contains(line, "problem.yaml"):
+				folder = t.TempDir()
+				problem := os.DirFS(filepath.Join(root, "internal", "petab", "testdata", "decay"))
+				if err := os.CopyFS(folder, problem); err != nil {
+					t.Fatal(err)
+				}
 			case fit.MatchString(line):
 				folder = fits
 			case strings.Contains(line, "model.ode"):

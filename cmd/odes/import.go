@@ -8,18 +8,16 @@ import (
 	"os"
 	"strconv"
 
+	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/petab"
-	"odes.dev/odes/internal/sbml"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/source"
 )
 
 // importCmd is odes import.
 type importCmd struct {
 	global
-	File   string  `arg:"" help:"File to translate: a model in SBML, or the YAML file of a problem in PEtab; - is standard input."`
-	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file, not to standard output."`
+	File   string  `arg:"" help:"Model in SBML, or the YAML file of a problem in PEtab; - is standard input."`
+	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file."`
 	To     float64 `placeholder:"TIME" default:"100" help:"End of the run of a model in SBML, which does not say it."`
 	Force  bool    `help:"Replace a model that exists."`
 }
@@ -34,23 +32,19 @@ func (k *importCmd) Run(c *call) error {
 	if _, err := os.Lstat(k.Output); k.Output != "" && !k.Force && !errors.Is(err, fs.ErrNotExist) {
 		return usagef("%s exists: choose another name, or replace it with --force", k.Output)
 	}
-	if !sbml.Is(text) && !petab.Is(name, text) {
-		return usagef("%s is neither SBML nor a problem in PEtab; docs/language.md, From other programs, says what "+
-			"others write here", name)
-	}
-	var model string
+	var model, language string
 	var list diag.List
 	err = c.work(func() error {
-		file := source.NewFile(name, text)
-		if sbml.Is(text) {
-			model = sbml.Translate(file, sbml.Options{To: strconv.FormatFloat(k.To, 'g', -1, 64)}, &list)
-		} else {
-			model = petab.Translate(file, input.Folder(folder, &c.seen), &list)
-		}
+		to := strconv.FormatFloat(k.To, 'g', -1, 64)
+		model, language = compile.Import(name, text, input.Folder(folder, &c.seen), to, &list)
 		return list.Err()
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return c.modelError(err)
+	case language == "":
+		return usagef("%s is neither SBML nor a problem in PEtab; docs/language.md, From other programs, says what "+
+			"others write here", name)
 	}
 	c.diagnose(list.All())
 	if err := c.write(k.Output, func(w io.Writer) error {

@@ -21,17 +21,17 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Foreign tells in which other language a file is that can be translated, and how; translate is nil for any other file.
-func Foreign(name, text string) (kind string, translate func(*source.File, fs.FS, *diag.List) string) {
-	switch {
+// Import translates a text in another language, and says which it is: "SBML" or "PEtab", and "" for a text that is in
+// none of these. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
+// is "". The translation is "" if list holds an error then.
+func Import(name, text string, files fs.FS, end string, list *diag.List) (translated, language string) {
+	switch file := source.NewFile(name, text); {
 	case sbml.Is(text):
-		return "SBML", func(file *source.File, _ fs.FS, list *diag.List) string {
-			return sbml.Translate(file, sbml.Options{}, list)
-		}
+		return sbml.Translate(file, sbml.Options{To: end}, list), "SBML"
 	case petab.Is(name, text):
-		return "PEtab", petab.Translate
+		return petab.Translate(file, files, list), "PEtab"
 	}
-	return "", nil
+	return "", ""
 }
 
 // Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
@@ -39,14 +39,13 @@ func Foreign(name, text string) (kind string, translate func(*source.File, fs.FS
 // A model in SBML and a problem in PEtab are translated first; messages about the translation say so.
 func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
 	file := source.NewFile(name, text)
-	if kind, translate := Foreign(name, text); translate != nil {
-		translated := translate(file, env.Files, list)
+	if translated, language := Import(name, text, env.Files, "", list); language != "" {
 		if list.HasErrors() {
 			return nil, time.Now()
 		}
 		file = source.NewFile(name, translated)
 		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: messages are about its translation, "+
-			"which odes import writes", kind)
+			"which odes import writes", language)
 	}
 	tree := parser.Parse(file, list)
 	parsed := time.Now()

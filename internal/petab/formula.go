@@ -8,7 +8,8 @@ import (
 )
 
 // tokens of a formula: names, numbers, and signs.
-var tokens = lazy.Regexp(`[A-Za-z_][A-Za-z0-9_]*|[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|\*\*|&&|\|\||[<>=!]=|\S`)
+var tokens = lazy.Regexp(`[A-Za-z_][A-Za-z0-9_]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|` +
+	`\*\*|&&|\|\||[<>=!]=|\S`)
 
 // calls are the functions of formulas that have another name in the language; additions are those that it does not
 // have, with their definitions.
@@ -26,9 +27,15 @@ var (
 // formula writes a formula in the language. Of returns what a name stands for.
 func (p *problem) formula(text string, r row, of func(name string) (string, bool)) string {
 	var b strings.Builder
-	list := tokens().FindAllString(text, -1)
-	for i, t := range list {
-		isCall := i+1 < len(list) && list[i+1] == "("
+	list := tokens().FindAllStringIndex(text, -1)
+	end := 0
+	for i, at := range list {
+		t := text[at[0]:at[1]]
+		isCall := i+1 < len(list) && text[list[i+1][0]] == '('
+		if at[0] > end {
+			b.WriteByte(' ')
+		}
+		end = at[1]
 		switch {
 		case !isName(t):
 			if to, ok := signs[t]; ok {

@@ -61,6 +61,8 @@ type problem struct {
 	priors    bool
 	params    []string // declarations
 	observes  []*observe
+	measured  string // the name of the table of all measurements
+	loss      string // and of what is made as small as possible
 	bench     []*experiment
 	changed   map[string]bool // what is estimated, or set by a condition
 }
@@ -102,7 +104,8 @@ func Translate(file *source.File, files fs.FS, list *diag.List) string {
 	case len(o.Problems) != 1:
 		list.Errorf(parser.CodeForeignFile, whole, "the file has %d problems: make a file for each", len(o.Problems))
 	case len(o.Problems[0].Models) != 1:
-		list.Errorf(parser.CodeForeignFile, whole, "the problem has %d models in SBML, not one", len(o.Problems[0].Models))
+		list.Errorf(parser.CodeForeignFile, whole, "the problem has %d models in SBML, not one",
+			len(o.Problems[0].Models))
 	}
 	if list.HasErrors() {
 		return ""
@@ -115,6 +118,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) string {
 	if p.model = sbml.Read(text, list); p.model == nil {
 		return ""
 	}
+	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")
 	parameters := p.read(o.Parameters, "parameterId", "nominalValue", "estimate")
 	conditions := p.read(of.Conditions, "conditionId")
 	observables := p.read(of.Observables, "observableId", "observableFormula", "noiseFormula")
@@ -150,7 +154,8 @@ func firstLine(err error) string {
 
 // priors are those of the language, by the words of PEtab.
 var priors = map[string]string{
-	"normal": "normal", "laplace": "laplace", "logNormal": "lognormal", "logLaplace": "loglaplace", "uniform": "uniform",
+	"normal": "normal", "laplace": "laplace", "logNormal": "lognormal", "logLaplace": "loglaplace",
+	"uniform": "uniform",
 }
 
 // parameter declares a parameter, with its bounds and its prior if it is estimated.
@@ -397,29 +402,33 @@ func (p *problem) observable(o row, id string, rows []row) {
 		}
 		asColumn[k] = numbers && !one
 	}
+	keys := make([]string, len(rows)) // the parameters of each row
+	for i := range rows {
+		for k := range names {
+			if !asColumn[k] {
+				keys[i] += "_" + values[i][k]
+			}
+		}
+	}
 	byKey := map[string]*observe{}
 	var made []*observe
 	for i, r := range rows {
-		var key []string
-		for k := range names {
-			if !asColumn[k] {
-				key = append(key, values[i][k])
-			}
-		}
-		joined := strings.Join(key, ";")
-		v := byKey[joined]
+		v := byKey[keys[i]]
 		if v == nil {
 			v = &observe{}
-			byKey[joined] = v
+			byKey[keys[i]] = v
 			made = append(made, v)
-			v.name = p.model.Free(id)
+			if v.name = id; slices.ContainsFunc(keys, func(key string) bool { return key != keys[0] }) {
+				v.name += keys[i]
+			}
+			v.name = p.model.Free(v.name)
 			v.columns = []string{v.name}
 			stands := map[string]string{}
 			for k, name := range names {
 				if asColumn[k] {
 					column := p.model.Free(v.name + "_" + strings.TrimSuffix(name, "_"+id))
 					v.columns = append(v.columns, column)
-					stands[name] = "D." + column
+					stands[name] = p.measured + "." + column
 				} else {
 					stands[name] = p.value(r, values[i][k])
 					if strings.HasPrefix(stands[name], "-") {
@@ -477,7 +486,11 @@ func (p *problem) noise(o row, spread string) string {
 	case "log":
 		law = "log" + law
 	case "log10":
-		law, spread = "log"+law, "log(10)*("+spread+")"
+		law = "log" + law
+		if strings.ContainsAny(spread, "+-*/^ ") {
+			spread = "(" + spread + ")"
+		}
+		spread = "log(10)*" + spread
 	default:
 		p.errorAt(o, "odes has nothing like the transformation %q", scale)
 	}

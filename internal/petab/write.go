@@ -20,7 +20,7 @@ func (p *problem) tail() string {
 	p.data(&b)
 	line("")
 	for _, v := range p.observes {
-		line("observe %s = %s ~ %s from D.%[1]s", v.name, v.formula, v.noise)
+		line("observe %s = %s ~ %s from %s.%[1]s", v.name, v.formula, v.noise, p.measured)
 	}
 	line("")
 	if p.several() {
@@ -29,7 +29,7 @@ func (p *problem) tail() string {
 			for _, item := range e.items {
 				line("  %s", item)
 			}
-			line("  use D where condition == %s\n}", strconv.Quote(e.name))
+			line("  use %s where condition == %s\n}", p.measured, strconv.Quote(e.name))
 		}
 		line("")
 	}
@@ -38,8 +38,8 @@ func (p *problem) tail() string {
 	if p.priors {
 		loss += " - log_prior()"
 	}
-	line("objective loss = %s\n", loss)
-	line("sens { of = [loss]  wrt = [%s] }", strings.Join(p.estimated, ", "))
+	line("objective %s = %s\n", p.loss, loss)
+	line("sens { of = [%s]  wrt = [%s] }", p.loss, strings.Join(p.estimated, ", "))
 	line("fit {\n  over = [%s]", strings.Join(p.estimated, ", "))
 	if len(p.logs) > 0 {
 		line("  log = [%s]", strings.Join(p.logs, ", "))
@@ -102,7 +102,7 @@ func (p *problem) data(b *strings.Builder) {
 		}
 		b.WriteString("]\n")
 	}
-	b.WriteString("data D {\n")
+	fmt.Fprintf(b, "data %s {\n", p.measured)
 	column("time", func(e *entry) string { return e.time })
 	if p.several() {
 		column("condition", func(e *entry) string { return strconv.Quote(e.experiment.name) })

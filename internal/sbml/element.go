@@ -49,6 +49,7 @@ func parse(text string) (*element, error) {
 			if len(open) > maxDepth {
 				return nil, fail(line, "elements are nested more than %d deep", maxDepth)
 			}
+			top.text += " " // parts of a number with <sep/> between them are two
 			e := &element{name: t.Name, attrs: t.Copy().Attr, line: line}
 			top.children = append(top.children, e)
 			open = append(open, e)

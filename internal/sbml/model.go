@@ -110,13 +110,22 @@ func (s *symbol) isConstant() bool {
 
 // named makes a name that is free from what an id proposes.
 func (m *model) named(id string) string {
-	id = notName().ReplaceAllString(id, "_")
+	id = clean(id)
 	for m.names[id] || slices.Contains(written, id) || isFunction(id) {
 		id += "_"
 	}
 	m.names[id] = true
 	if parser.Reserved(id) {
 		return "`" + id + "`"
+	}
+	return id
+}
+
+// clean makes a name of what an id is, or nearly is.
+func clean(id string) string {
+	id = notName().ReplaceAllString(id, "_")
+	if id == "" || id[0] >= '0' && id[0] <= '9' {
+		id = "_" + id
 	}
 	return id
 }
@@ -205,7 +214,7 @@ func (m *model) plain(f *function) (body string, args []string, ok bool) {
 	}
 	inner := scope{}
 	for _, a := range f.args {
-		name := notName().ReplaceAllString(a, "_")
+		name := clean(a)
 		for slices.Contains(written, name) || isFunction(name) || m.isFunctionName(name) {
 			name += "_"
 		}
@@ -369,8 +378,8 @@ func (m *model) readReactions() error {
 	for _, r := range m.root.list("listOfReactions") {
 		s := m.symbols[r.attr("id")]
 		if r.is("fast") {
-			return fail(r.line, "the reaction %s is fast, an equilibrium at all times: odes needs its rate law, or its "+
-				"equilibrium as an algebraic rule", s.id)
+			return fail(r.line, "the reaction %s is fast, an equilibrium at all times: odes needs its rate law, or "+
+				"its equilibrium as an algebraic rule", s.id)
 		}
 		law := r.child("kineticLaw")
 		if law.math() == nil {

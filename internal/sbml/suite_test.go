@@ -145,7 +145,8 @@ func runCase(dir, id, text string, set *suiteSettings) (worst float64, where str
 	}
 	sol, err := m.Solve(context.Background(), odes.Options{
 		Times: times, Threads: 1, Settings: []odes.Setting{
-			{Key: "solver.rtol", Value: "1e-9"}, {Key: "solver.atol", Value: "1e-12"},
+			{Key: "solver.rtol", Value: "1e-9"},
+			{Key: "solver.atol", Value: "1e-12"},
 			{Key: "solver.max_events", Value: "1e6"},
 		},
 	})

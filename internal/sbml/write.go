@@ -220,9 +220,9 @@ func (m *model) write(o Options) (string, error) {
 		}
 	})
 	var head, values, flow, events, ends writer
-	name := notName().ReplaceAllString(m.root.attr("id"), "_")
-	if name == "" || name[0] >= '0' && name[0] <= '9' {
-		name = "model_" + name
+	name := clean(m.root.attr("id"))
+	if name == "_" {
+		name = "translated"
 	}
 	if parser.Reserved(name) {
 		name = "`" + name + "`"

@@ -1,0 +1,169 @@
+package petab_test
+
+import (
+	"context"
+	"flag"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/petab"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+var update = flag.Bool("update", false, "write the translation anew")
+
+const problem = "problem.yaml"
+
+// decay returns the files of testdata/decay. Changes are pairs of a file's name and a replacement in it, old=>new.
+func decay(t *testing.T, changes ...string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	entries, err := os.ReadDir("testdata/decay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile("testdata/decay/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = &fstest.MapFile{Data: b}
+	}
+	for i := 0; i < len(changes); i += 2 {
+		f := files[changes[i]]
+		old, with, _ := strings.Cut(changes[i+1], "=>")
+		if !strings.Contains(string(f.Data), old) {
+			t.Fatalf("%s has no %q", changes[i], old)
+		}
+		f.Data = []byte(strings.Replace(string(f.Data), old, with, 1))
+	}
+	return files
+}
+
+// translate returns the translation, or the first error with its place.
+func translate(files fstest.MapFS) (string, string) {
+	var list diag.List
+	out := petab.Translate(source.NewFile(problem, string(files[problem].Data)), files, &list)
+	if err := list.Err(); err != nil {
+		return "", err.Error()
+	}
+	return out, ""
+}
+
+// TestTranslation: the problem becomes what lies beside it.
+func TestTranslation(t *testing.T) {
+	got, wrong := translate(decay(t))
+	if wrong != "" {
+		t.Fatal(wrong)
+	}
+	const golden = "testdata/decay.ode"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the problem becomes\n%s\n-update writes it", got)
+	}
+}
+
+// decayLoss is the objective of the problem, in closed form, at these parameters.
+func decayLoss(k, a0, scaleA, sd float64) float64 {
+	normal := func(r, s float64) float64 { return 0.5*(r/s)*(r/s) + math.Log(s*math.Sqrt(2*math.Pi)) }
+	given := func(t float64) float64 { return a0 * math.Exp(-k*t) }
+	step := func(t float64) float64 { return 2/k + (0.5/k-2/k)*math.Exp(-k*t) }
+	loss := 0.0
+	amount := func(y, e, s float64) { loss += normal(math.Log10(y)-math.Log10(e), s) + math.Log(y*math.Ln10) }
+	amount(2.6, scaleA*given(0), 0.1)
+	amount(1.9, scaleA*given(0.5), 0.1)
+	amount(4.1, 3*given(0.5), 0.2)
+	amount(2.4, 3*given(1), 0.3)
+	level := func(y, a float64) {
+		e := a + 0.25*a*a
+		loss += normal(y-e, sd*(1+e))
+	}
+	level(1.3, given(1))
+	level(1.2, given(1))
+	level(0.9, step(0))
+	level(2.5, step(1.5))
+	late := func(y, a float64) {
+		loss += math.Abs(y-math.Log2(a)-math.Log(4))/0.3 + math.Log(2*0.3)
+	}
+	late(2.9, step(2))
+	late(3.1, 2/k)
+	loss += normal(math.Log10(k)+0.2, 0.5) // on the scale of k
+	within := 0.5 * (math.Erf((10-2)/math.Sqrt2) - math.Erf((0-2)/math.Sqrt2))
+	return loss + normal(a0-2, 1) + math.Log(within) // bounds truncate the prior
+}
+
+// TestDecay compares the objective and its gradient with the closed form, and differences of it.
+func TestDecay(t *testing.T) {
+	text, wrong := translate(decay(t))
+	if wrong != "" {
+		t.Fatal(wrong)
+	}
+	m, err := odes.Parse("decay.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(context.Background(), odes.Options{Threads: 1, Settings: []odes.Setting{
+		{Key: "solver.rtol", Value: "1e-11"}, {Key: "solver.atol", Value: "1e-13"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := []float64{0.7, 2.5, 1.2, 0.15}
+	loss := func(x []float64) float64 { return decayLoss(x[0], x[1], x[2], x[3]) }
+	if got, want := s.Values[0].Value, loss(at); math.Abs(got-want) > 1e-8 {
+		t.Errorf("the objective is %v, want %v", got, want)
+	}
+	for i := range at {
+		move := func(h float64) float64 {
+			x := append([]float64{}, at...)
+			x[i] += h
+			return loss(x)
+		}
+		const h = 1e-3
+		want := (8*(move(h/2)-move(-h/2)) - (move(h) - move(-h))) / (6 * h)
+		if got := s.Gradient[i]; math.Abs(got-want) > 1e-6*math.Abs(want) {
+			t.Errorf("derivative %d is %v, want %v", i, got, want)
+		}
+	}
+}
+
+// TestRefused: what is wrong with a problem is said with its place.
+func TestRefused(t *testing.T) {
+	for _, c := range [][3]string{
+		{problem, "format_version: 1=>format_version: 2", "PEtab of version 2"},
+		{problem, "model.xml=>other.xml", "cannot read other.xml"},
+		{problem, "problems:=>problems: [", "no YAML"},
+		{"parameters.tsv", "nominalValue=>value", `parameters.tsv has no column "nominalValue"`},
+		{"parameters.tsv", "\t0.7\t=>\tx\t", `parameters.tsv:2:1: the parameter k has the nominal value "x"`},
+		{"parameters.tsv", "-0.2;0.5=>-0.2", "two are wanted"},
+		{"parameters.tsv", "\tnormal=>\tcauchy", `the prior "cauchy"`},
+		{"parameters.tsv", "A0\t=>A\t", "A is no constant of the model"},
+		{"conditions.tsv", "\tA0=>\tA1", `conditions.tsv:3:1: "A1" is neither a number nor a parameter`},
+		{"conditions.tsv", "inflow=>outflow", `sets "outflow"`},
+		{"conditions.tsv", "given=>taken", `there is no condition "given"`},
+		{"observables.tsv", "log2(A)=>log2(C)", `observables.tsv:4:1: "C" in the formula`},
+		{"observables.tsv", "log10=>log7", `the transformation "log7"`},
+		{"observables.tsv", "laplace=>cauchy", `the noise "cauchy"`},
+		{"observables.tsv", "late=>early", `there is no observable "late"`},
+		{"measurements.tsv", "\t2.6\t=>\tmuch\t", `the measurement "much" is no number`},
+		{"measurements.tsv", "\t0\tscale_a=>\tnow\tscale_a", `the time "now" is no number`},
+		{"measurements.tsv", "\tscale_a=>\t", "no value for observableParameter1_amount"},
+	} {
+		if out, wrong := translate(decay(t, c[0], c[1])); !strings.Contains(wrong, c[2]) {
+			t.Errorf("%s, %s: %q, want %q\n%s", c[0], c[1], wrong, c[2], out)
+		}
+	}
+}
