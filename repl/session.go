@@ -18,6 +18,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
@@ -124,7 +125,15 @@ func (s *Session) Mend(path string) error {
 }
 
 func (s *Session) load(path, text string) error {
-	m, err := odes.Parse(path, text, odes.ParseOptions{Files: input.Folder(filepath.Dir(path), s.cfg.Seen)})
+	files := input.Folder(filepath.Dir(path), s.cfg.Seen)
+	var list diag.List
+	if translated, language := compile.Import(path, text, files, "", &list); language != "" {
+		if err := list.Err(); err != nil {
+			return err
+		}
+		return s.OpenText(path, translated) // which has no file until it is saved to one
+	}
+	m, err := odes.Parse(path, text, odes.ParseOptions{Files: files})
 	if err != nil {
 		return err
 	}
