@@ -368,8 +368,26 @@ func (a *along) pushed(ctx context.Context, variables []Variable, v []float64) (
 	return psi, nil
 }
 
-// replays returns the objectives of repetitions of the run, each moved along v by one of steps.
+// replays returns the objectives of repetitions of the run, each moved along v by one of steps. Those of experiments are
+// repeated as well, at the same moves.
 func (a *along) replays(ctx context.Context, variables []Variable, v, steps []float64) ([][]float64, error) {
+	if len(a.parts) > 0 {
+		f, err := a.analytic(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list := make([][]float64, len(steps))
+		for k, eps := range steps {
+			psi, err := f.at(ctx, variables, v, complex(eps, 0))
+			if err != nil {
+				return nil, err
+			}
+			for _, x := range psi {
+				list[k] = append(list[k], real(x))
+			}
+		}
+		return list, nil
+	}
 	dp, dy0, err := a.moves(ctx, variables, v, 0)
 	if err != nil {
 		return nil, err

@@ -175,6 +175,38 @@ func TestVerifyTightened(t *testing.T) {
 	}
 }
 
+// TestVerifyExperiments: moves along a direction are moves of all experiments, or remainders would be rounding.
+func TestVerifyExperiments(t *testing.T) {
+	m, err := Parse("m.ode", `
+time t from 0 to 3
+param k = 0.5, s = 0.2, dose = 1
+state x = dose
+x' = -k*x
+data D {
+  time = [1, 2, 1, 2]
+  y    = [0.6, 0.4, 1.3, 0.7]
+  who  = ["a", "a", "b", "b"]
+}
+observe y = x ~ normal(s) from D.y
+experiment a { use D where who == "a" }
+experiment b { dose = 2*dose  use D where who == "b" }
+objective loss = nll()
+objective square = nll()^2 + final(x)
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range v.Objectives {
+		if o.Outcome != "ok" || !(math.Abs(o.Order-2) < 0.1) || o.Remainders[0] < 1e-6 {
+			t.Errorf("%s: %s, remainders %.2g of order %.3g", o.Name, o.Outcome, o.Remainders, o.Order)
+		}
+	}
+}
+
 // TestVerifyApproximations verifies modes that differentiate the equations first. What converges
 // slowly is inaccurate and not wrong, and what does not converge is wrong.
 func TestVerifyApproximations(t *testing.T) {
