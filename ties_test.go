@@ -325,6 +325,40 @@ objective L = nll()`, odes.ParseOptions{})
 	}
 }
 
+// TestTieOfSettledParams has a condition of a time that an equilibration sets and the run has back, just when the state
+// is observed. It moves away from it where that time depends on what derivatives are taken by.
+func TestTieOfSettledParams(t *testing.T) {
+	for set, want := range map[string]bool{
+		"step = 2": false, "step = 2*k": true, "step = 2*step": true, "step = 2*fixed": false,
+	} {
+		m, err := odes.Parse("m.ode", `
+time t from 0 to 3
+param k = 1, step = 1, fixed = 1, level = 0
+state x = 1
+let u = level*(if t - step < 0 then 0 else 1)
+x' = 1 - k*x + u
+data D { time = [2]  y = [1.5] }
+experiment a { level = 1  `+set+`  equilibrate { level = 0  step = 0 }  use D }
+observe o = x ~ normal(1) from D.y
+objective L = nll()`, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{
+			Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}}, Wrt: []string{"k", "step"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, "exactly at the time of an observation")
+		})
+		if warned != want {
+			t.Errorf("%s: warned %v, want %v: %v", set, warned, want, s.Warnings)
+		}
+	}
+}
+
 // TestTimeOfAGroup has two events that event_tol makes one. They happen at the time of the later one, with the state at
 // the earlier one. The later one has priority and ends the step. Rates that read the time are differentiated where they
 // were read: derivatives by what moves neither event are those of the closed form, in every mode.

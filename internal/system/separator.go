@@ -117,10 +117,23 @@ func (w *Worker) bodiesMove(s *typecheck.Symbol, seen []*typecheck.Symbol) (foun
 	for _, e := range w.model.Checked.Events {
 		for _, a := range e.Body {
 			uses := typecheck.Depends(a.Value)
-			found = found || a.Target == s && (uses&^(typecheck.UsesTime|typecheck.UsesDiscrete) != 0 ||
+			const known = typecheck.UsesTime | typecheck.UsesDiscrete | typecheck.UsesParam
+			found = found || a.Target == s && (uses&^known != 0 || w.readsMoving(a.Value) ||
 				uses&typecheck.UsesTime != 0 && w.moves(e, within) || w.set(a.Value, within))
 		}
 	}
+	return found
+}
+
+// readsMoving reports whether an expression reads a param that derivatives are taken by, or that follows such a param.
+func (w *Worker) readsMoving(x typecheck.Expr) (found bool) {
+	typecheck.Walk(func(x typecheck.Expr) bool {
+		if ref, is := x.(*typecheck.Ref); is && ref.Sym.Kind == typecheck.ParamSymbol {
+			_, active := w.problem.plan.columns[ref.Sym.Name]
+			found = found || active || w.problem.Point.followsOthers(ref.Sym) && w.readsMoving(ref.Sym.Value)
+		}
+		return !found
+	}, x)
 	return found
 }
 
