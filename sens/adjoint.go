@@ -348,7 +348,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 			if err != nil {
 				return err
 			}
-			s.pullMark(mk, left, first)
+			s.pullMark(&s.mark, mk, left, first)
 			if s.settled(mk, first) {
 				if _, _, err := s.read.LoadMark(0, &s.mark); err != nil {
 					return err
@@ -605,9 +605,8 @@ func (s *sweep) settle() {
 	s.owed = s.owed[:0]
 }
 
-// pullMark transposes mark k, s.mark; left is the mark whose left limits it reads.
-func (s *sweep) pullMark(k, left, first int) {
-	m := &s.mark
+// pullMark transposes mark k, m; left is the mark whose left limits it reads.
+func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
 	s.pt = pointOf(m)
 	site, read := siteOf(m, s.instants, s.obj)
 	switch m.Kind {
@@ -637,12 +636,12 @@ func (s *sweep) pullMark(k, left, first int) {
 			s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.do, s.yb, s.db, s.tb)
 		}
 		s.suspect(first)
-		s.pullConsistent()
+		s.pullConsistent(m)
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
 		s.sys.AffectPull(m.Firing, m.T, m.Ym, m.Dm, s.yb, s.db, s.ym, s.dm, s.tb)
-		s.yb, s.ym = s.ym, s.yb
-		s.db, s.dm = s.dm, s.db
+		copy(s.yb, s.ym) // what calls are bound to stays in its place
+		copy(s.db, s.dm)
 		if read {
 			addTo(s.yb, s.yo)
 			addTo(s.db, s.do)
@@ -654,7 +653,7 @@ func (s *sweep) pullMark(k, left, first int) {
 		}
 		s.seed(k, first)
 	case solvers.MarkMode, solvers.MarkRemode:
-		s.pullConsistent()
+		s.pullConsistent(m)
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
 		s.seed(k, first)
@@ -680,7 +679,7 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	z, l := s.run.Size(), s.l
 	s.settle()
 	s.suspect(first)
-	s.pullConsistent()
+	s.pullConsistent(m)
 	s.sys.Leave(s.db)
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
 	s.sys.InstantPull(0, s.tb)

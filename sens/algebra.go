@@ -15,11 +15,11 @@ func consistencyOf(sys any, lanes int) *solvers.Consistency {
 	return c
 }
 
-// pullConsistent transposes the end of s.mark.
-func (s *sweep) pullConsistent() {
+// pullConsistent transposes the end of m.
+func (s *sweep) pullConsistent(m *solvers.Mark) {
 	if s.algebra != nil {
 		s.visit(-1)
-		s.algebra.Pull(s.sys.(solvers.CotangentJacobianField), s.mark.T, s.mark.Yp, s.yb, s.tb)
+		s.algebra.Pull(s.sys.(solvers.CotangentJacobianField), m.T, m.Yp, s.yb, s.tb)
 	}
 }
 

@@ -794,13 +794,12 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 			s.transpose(-1, st, it.end, it.field(s), it.rate, seeded)
 			continue
 		}
-		s.mark = it.mark
 		if it.peak {
-			s.pt = pointOf(&s.mark)
+			s.pt = pointOf(&it.mark)
 			s.obj.ObservePull(it.site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 			continue
 		}
-		s.pullMark(r.next, it.left, first)
+		s.pullMark(&it.mark, r.next, it.left, first)
 		switch it.mark.Kind {
 		case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
 			entered = true
@@ -832,7 +831,6 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 // before.
 func (r *laneRun) inside(s *sweep, j int) {
 	it := r.coming()
-	s.mark = it.mark
 	in, read := it.inner(s.instants, s.obj)
 	if !read {
 		return
@@ -854,7 +852,7 @@ func (r *laneRun) inside(s *sweep, j int) {
 			r.of.held = append(r.of.held, r.lane)
 		}
 	}
-	s.pt = pointOf(&s.mark)
+	s.pt = pointOf(&it.mark)
 	s.keepInside(method, field, &in)
 }
 
