@@ -164,8 +164,8 @@ func (o *objectives) Counts() (functionals, objectives int) { return o.b.Q + o.b
 
 func (o *objectives) Observes(k sens.SiteKind, _ int) bool { return k == sens.SiteFinal }
 
-func (o *objectives) Observe(s sens.Site, pt *sens.Point, f []float64) {
-	if s.Kind == sens.SiteFinal {
+func (o *objectives) Observe(pt *sens.Point, f []float64) {
+	if pt.Site.Kind == sens.SiteFinal {
 		copy(f[o.b.Q:], pt.Yp)
 	}
 }
@@ -179,8 +179,8 @@ func (o *objectives) Values(f, psi []float64) {
 	}
 }
 
-func (o *objectives) ObservePush(s sens.Site, _ *sens.Point, _, _, _, ypd, _, fd []float64) {
-	if s.Kind == sens.SiteFinal {
+func (o *objectives) ObservePush(pt *sens.Point, _, _, _, ypd, _, fd []float64) {
+	if pt.Site.Kind == sens.SiteFinal {
 		copy(fd[o.b.Q:], ypd)
 	}
 }
@@ -194,8 +194,8 @@ func (o *objectives) ValuesPush(f, fd, psid []float64) {
 	}
 }
 
-func (o *objectives) ObservePull(s sens.Site, _ *sens.Point, fb, _, _, ypb, _, _ []float64) {
-	if s.Kind == sens.SiteFinal {
+func (o *objectives) ObservePull(pt *sens.Point, fb, _, _, ypb, _, _ []float64) {
+	if pt.Site.Kind == sens.SiteFinal {
 		for i, v := range fb[o.b.Q:] {
 			ypb[i] += v
 		}

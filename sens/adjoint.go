@@ -451,7 +451,7 @@ func (s *sweep) inside(i int, r *innerReading) error {
 func (s *sweep) keepInside(method solvers.Interpolant, field solvers.CotangentField, r *innerReading) {
 	clear(s.yo)
 	clear(s.w)
-	s.obj.ObservePull(r.site, &s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+	s.obj.ObservePull(&s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
 	method.InterpolatePull(field, &s.dense, r.theta, s.yo, s.w)
 	if r.instant >= 0 {
 		s.sys.InstantPull(r.instant, s.w)
@@ -607,33 +607,33 @@ func (s *sweep) settle() {
 
 // pullMark transposes mark k, m; left is the mark whose left limits it reads.
 func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
-	s.pt = pointOf(m)
-	site, read := siteOf(m, s.instants, s.obj)
+	read := s.pt.at(m, s.instants, s.obj)
 	switch m.Kind {
 	case solvers.MarkFinal:
-		s.pullPeaks(place{s.run.Steps(), 0}, m.Yp, m.Dp)
-		s.pt = pointOf(m)
+		if s.pullPeaks(place{s.run.Steps(), 0}, m.Yp, m.Dp) {
+			s.pt.at(m, s.instants, s.obj)
+		}
 		if read {
-			s.obj.ObservePull(site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 		}
 	case solvers.MarkSite:
 		switch {
 		case !read:
 		case left < 0:
-			s.obj.ObservePull(site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 		default:
 			if s.group != left {
 				s.group = left
 				clear(s.yg)
 				clear(s.dg)
 			}
-			s.obj.ObservePull(site, &s.pt, s.fb, s.yg, s.dg, s.yb, s.db, s.tb)
+			s.obj.ObservePull(&s.pt, s.fb, s.yg, s.dg, s.yb, s.db, s.tb)
 		}
 	case solvers.MarkFire:
 		if read {
 			clear(s.yo)
 			clear(s.do)
-			s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.do, s.yb, s.db, s.tb)
+			s.obj.ObservePull(&s.pt, s.fb, s.yo, s.do, s.yb, s.db, s.tb)
 		}
 		s.suspect(first)
 		s.pullConsistent(m)
@@ -659,7 +659,7 @@ func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
 		s.seed(k, first)
 	case solvers.MarkStart:
 		if read {
-			s.obj.ObservePull(site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 		}
 		s.finish(m, first)
 	}

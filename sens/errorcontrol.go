@@ -146,11 +146,12 @@ func (g *ErrorControl) end(m *solvers.Mark) {
 	}
 	w := g.walks[0]
 	f, _ := w.obj.Counts()
-	pt := pointOf(m)
+	pt := Point{Site: Site{Kind: SiteFinal}}
+	pt.moveTo(m)
 	none, dd := make([]float64, w.l), make([]float64, len(w.dd))
 	w.sys.SetTangent(make([]float64, len(w.pd)))
 	g.last = g.sizes(f, g.most, func(yd, fd []float64) {
-		w.obj.ObservePush(Site{Kind: SiteFinal}, &pt, none, yd, dd, yd, dd, fd)
+		w.obj.ObservePush(&pt, none, yd, dd, yd, dd, fd)
 	})
 }
 

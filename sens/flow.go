@@ -288,7 +288,7 @@ func (f *flow) inside(i int, r *innerReading) error {
 	}
 	clear(f.yo)
 	clear(f.w)
-	f.obj.ObservePull(r.site, &f.pt, f.fb, f.yo, f.db, f.yo, f.db, f.w)
+	f.obj.ObservePull(&f.pt, f.fb, f.yo, f.db, f.yo, f.db, f.w)
 	f.project(r.t, f.pt.Yp, f.yo, f.w)
 	if r.instant >= 0 {
 		f.sys.Eval(r.t, f.pt.Yp, f.k)

@@ -795,8 +795,9 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 			continue
 		}
 		if it.peak {
-			s.pt = pointOf(&it.mark)
-			s.obj.ObservePull(it.site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			s.pt.Site = it.site
+			s.pt.moveTo(&it.mark)
+			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 			continue
 		}
 		s.pullMark(&it.mark, r.next, it.left, first)
@@ -831,7 +832,7 @@ func (r *laneRun) pull(s *sweep, j, first, n int) {
 // before.
 func (r *laneRun) inside(s *sweep, j int) {
 	it := r.coming()
-	in, read := it.inner(s.instants, s.obj)
+	in, read := it.inner(&s.pt, s.instants, s.obj)
 	if !read {
 		return
 	}
@@ -852,19 +853,20 @@ func (r *laneRun) inside(s *sweep, j int) {
 			r.of.held = append(r.of.held, r.lane)
 		}
 	}
-	s.pt = pointOf(&it.mark)
 	s.keepInside(method, field, &in)
 }
 
 // within reports whether something is read at the item within a step: one in block j, or an item after that.
 func (it *laneItem) within(j int) bool { return it.after == j && !it.stands && it.mark.Inside }
 
-// inner returns what is read at an item within its step, and whether anything is.
-func (it *laneItem) inner(instants []solvers.Instant, obj Objectives) (innerReading, bool) {
+// inner makes pt an item within its step. It returns what is read there, and whether anything is.
+func (it *laneItem) inner(pt *Point, instants []solvers.Instant, obj Objectives) (innerReading, bool) {
 	if it.peak {
-		return innerReading{site: it.site, t: it.mark.T, theta: it.mark.Theta, instant: -1, held: true}, true
+		pt.Site = it.site
+		pt.moveTo(&it.mark)
+		return innerReading{t: it.mark.T, theta: it.mark.Theta, instant: -1, held: true}, true
 	}
-	return innerReadingAt(&it.mark, instants, obj)
+	return innerReadingAt(pt, &it.mark, instants, obj)
 }
 
 // ofStep returns the step of the item that comes next, which is read within it; nil for that of block j.

@@ -101,17 +101,17 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 			}
 		case it.mark.Inside:
 			w.mark = it.mark
-			if in, read := it.inner(w.instants, w.obj); read {
+			if in, read := it.inner(&w.pt, w.instants, w.obj); read {
 				if it.peak {
 					w.method.(solvers.Interpolant).Interpolate(w.field, &w.dense, in.theta, it.right.y)
 				}
-				w.pt = pointOf(&w.mark)
 				w.inside(&in)
 			}
 		case it.peak:
 			w.mark = it.mark
-			w.pt = pointOf(&w.mark)
-			w.obj.ObservePush(it.site, &w.pt, w.td, w.yd, w.dd, w.yd, w.dd, w.fd)
+			w.pt.Site = it.site
+			w.pt.moveTo(&w.mark)
+			w.obj.ObservePush(&w.pt, w.td, w.yd, w.dd, w.yd, w.dd, w.fd)
 		default:
 			w.mark = it.mark
 			w.pushMark(r.next, it.left, first)

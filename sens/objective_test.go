@@ -95,11 +95,11 @@ func (o *closures) point(pt *sens.Point) arguments {
 	return arguments{{complex(pt.T, 0)}, lift(pt.Ym), lift(pt.Dm), lift(pt.Yp), lift(pt.Dp), lift(o.Params)}
 }
 
-func (o *closures) Observe(s sens.Site, pt *sens.Point, f []float64) {
-	for i, v := range o.site(s, o.point(pt)) {
+func (o *closures) Observe(pt *sens.Point, f []float64) {
+	for i, v := range o.site(pt.Site, o.point(pt)) {
 		f[i] += real(v)
 	}
-	if s.Kind == sens.SiteFinal && o.missing != nil {
+	if pt.Site.Kind == sens.SiteFinal && o.missing != nil {
 		o.missing(f)
 	}
 }
@@ -159,12 +159,14 @@ func (o *closures) ValuesPull(f []float64, first int, fb []float64) {
 	o.pull(o.values, arguments{lift(f), lift(o.Params)}, w, fb, o.Cotangents())
 }
 
-func (o *closures) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	o.pull(func(a arguments) []C { return o.site(s, a) }, o.point(pt), fb, tb, ymb, dmb, ypb, dpb, o.Cotangents())
+func (o *closures) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
+	site := func(a arguments) []C { return o.site(pt.Site, a) }
+	o.pull(site, o.point(pt), fb, tb, ymb, dmb, ypb, dpb, o.Cotangents())
 }
 
-func (o *closures) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
-	o.push(func(a arguments) []C { return o.site(s, a) }, o.point(pt), fd, td, ymd, dmd, ypd, dpd, o.Tangents())
+func (o *closures) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+	site := func(a arguments) []C { return o.site(pt.Site, a) }
+	o.push(site, o.point(pt), fd, td, ymd, dmd, ypd, dpd, o.Tangents())
 }
 
 func (o *closures) ValuesPush(f, fd, psid []float64) {

@@ -36,10 +36,11 @@ type Share struct {
 	Weight  float64
 }
 
-// Point is the run at a site: its time, left limits and right limits. Where nothing jumps, the limits are the same
+// Point is the run at a site: that, its time, left limits and right limits. Where nothing jumps, the limits are the same
 // slices. An observation that coincides with events has the left limits of before and the right limits of after all
 // of them.
 type Point struct {
+	Site   Site
 	T      float64
 	Ym, Dm []float64 // left limits y[N], d[D]
 	Yp, Dp []float64 // right limits
@@ -53,8 +54,8 @@ type Objectives interface {
 	Counts() (functionals, objectives int)
 	// Observes reports whether anything is read at sites of this kind (event: f.Event; -1 for the others).
 	Observes(kind SiteKind, event int) bool
-	// Observe adds what functionals read at site s to F.
-	Observe(s Site, pt *Point, functionals []float64)
+	// Observe adds what functionals read at pt to F.
+	Observe(pt *Point, functionals []float64)
 	// Values writes psi[m]. Functionals of what did not happen, such as a firing, are NaN in F.
 	Values(functionals, psi []float64)
 }
@@ -68,14 +69,14 @@ type CotangentObjectives interface {
 	ValuesPull(functionals []float64, first int, fb []float64)
 	// ObservePull adds the transpose of Observe applied to fb[F·L] to ymb, dmb, ypb, dpb and tb. Where the point's
 	// left and right limits are the same slices, the cotangents may be, too.
-	ObservePull(s Site, pt *Point, fb, ymb, dmb, ypb, dpb, tb []float64)
+	ObservePull(pt *Point, fb, ymb, dmb, ypb, dpb, tb []float64)
 }
 
 // TangentObjectives pushes tangents through Objectives.
 type TangentObjectives interface {
 	Objectives
 	// ObservePush adds to fd[F·L].
-	ObservePush(s Site, pt *Point, td, ymd, dmd, ypd, dpd, fd []float64)
+	ObservePush(pt *Point, td, ymd, dmd, ypd, dpd, fd []float64)
 	// ValuesPush overwrites psid[m·L].
 	ValuesPush(functionals, fd, psid []float64)
 }

@@ -23,7 +23,7 @@ type SecondObjectives interface {
 	// those by the parameters to the accumulators.
 	ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual)
 	// ObservePullPush adds the transpose of Observe applied to fb[F], and its tangent; see CotangentObjectives.
-	ObservePullPush(s Site, pt *Point, dot *PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual)
+	ObservePullPush(pt *Point, dot *PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual)
 }
 
 // SecondWorker is what one goroutine needs for second derivatives. The method has work space for the system's lanes.
@@ -411,8 +411,7 @@ func (s *secondSweep) sweep(ctx context.Context, o int) error {
 
 // inside transposes what is read at mark k within step i.
 func (s *secondSweep) inside(i, k int) error {
-	site, read := siteOf(&s.mark, s.instants, s.obj)
-	if !read {
+	if !s.pt.at(&s.mark, s.instants, s.obj) {
 		return nil
 	}
 	if s.loaded != i {
@@ -421,11 +420,10 @@ func (s *secondSweep) inside(i, k int) error {
 			return err
 		}
 	}
-	s.pt = pointOf(&s.mark)
 	dot := s.path.markAt(k)
 	s.yo.Clear()
 	s.w.Clear()
-	s.obj.ObservePullPush(site, &s.pt, &dot, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+	s.obj.ObservePullPush(&s.pt, &dot, s.fb, s.yo, s.db, s.yo, s.db, s.w)
 	s.method.InterpolatePullPush(s.field(i, &s.dense), &s.dense, s.tangentAt(i), s.mark.Theta, dot.T, s.yo, s.w)
 	if !s.instants[s.mark.Instant].Fixed {
 		s.sys.InstantPullPush(s.mark.Instant, s.w)
@@ -507,11 +505,10 @@ func (s *secondSweep) settle() {
 // pullMark transposes mark k, s.mark; left is the mark whose left limits it reads.
 func (s *secondSweep) pullMark(k, left int) {
 	m := &s.mark
-	s.pt = pointOf(m)
+	read := s.pt.at(m, s.instants, s.obj)
 	dot := s.path.markAt(k)
-	site, read := siteOf(m, s.instants, s.obj)
 	observe := func(ymb, dmb solvers.Dual) {
-		s.obj.ObservePullPush(site, &s.pt, &dot, s.fb, ymb, dmb, s.yb, s.db, s.tb)
+		s.obj.ObservePullPush(&s.pt, &dot, s.fb, ymb, dmb, s.yb, s.db, s.tb)
 	}
 	switch m.Kind {
 	case solvers.MarkFinal:

@@ -57,10 +57,10 @@ func (s *logistic) ValuesPullPush(f solvers.Dual, _ int, fb solvers.Dual) {
 	}
 }
 
-func (s *logistic) ObservePullPush(site sens.Site, _ *sens.Point, _ *sens.PointTangent,
+func (s *logistic) ObservePullPush(pt *sens.Point, _ *sens.PointTangent,
 	fb, _, _, ypb, _, _ solvers.Dual,
 ) {
-	if site.Kind == sens.SiteFinal {
+	if pt.Site.Kind == sens.SiteFinal {
 		ypb.Add(fb)
 	}
 }

@@ -217,9 +217,8 @@ func (o *Observer) Mark(m *solvers.Mark) error {
 			o.F[p.Element] = p.Value
 		}
 	}
-	if s, ok := siteOf(m, o.instants, o.obj); ok {
-		o.pt = pointOf(m)
-		o.obj.Observe(s, &o.pt, o.F)
+	if o.pt.at(m, o.instants, o.obj) {
+		o.obj.Observe(&o.pt, o.F)
 	}
 	return nil
 }
@@ -265,9 +264,10 @@ func (o *Observer) replay(ctx context.Context, run *solvers.Trajectory) error {
 // Values writes the objectives psi[m] of the run that was observed.
 func (o *Observer) Values(psi []float64) { o.obj.Values(o.F, psi) }
 
-// siteOf returns the site of mark m, and whether anything is read there.
-func siteOf(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (Site, bool) {
-	s, event := Site{}, -1
+// at makes pt mark m, if anything is read there, and reports whether it is.
+func (pt *Point) at(m *solvers.Mark, instants []solvers.Instant, obj Objectives) bool {
+	pt.Site = Site{}
+	s, event := &pt.Site, -1
 	switch m.Kind {
 	case solvers.MarkStart:
 		s.Kind = SiteInitial
@@ -278,13 +278,18 @@ func siteOf(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (Site, 
 	case solvers.MarkFire:
 		s.Kind, s.Firing, event = SiteEvent, m.Firing, m.Firing.Event
 	default:
-		return s, false
+		return false
 	}
-	return s, obj.Observes(s.Kind, event)
+	if !obj.Observes(s.Kind, event) {
+		return false
+	}
+	pt.moveTo(m)
+	return true
 }
 
-func pointOf(m *solvers.Mark) Point {
-	return Point{T: m.T, Ym: m.Ym, Dm: m.Dm, Yp: m.Yp, Dp: m.Dp}
+// moveTo gives pt the time and the limits of m.
+func (pt *Point) moveTo(m *solvers.Mark) {
+	pt.T, pt.Ym, pt.Dm, pt.Yp, pt.Dp = m.T, m.Ym, m.Dm, m.Yp, m.Dp
 }
 
 // observe fills in the values of a recorded run.

@@ -58,7 +58,7 @@ func (s *root) Finish() {
 
 func (s *root) Counts() (int, int) { return 2, 2 }
 
-func (s *root) Observe(_ sens.Site, pt *sens.Point, f []float64) {
+func (s *root) Observe(pt *sens.Point, f []float64) {
 	for i, y := range pt.Yp {
 		f[i] += y
 	}
@@ -75,7 +75,7 @@ func (s *root) ValuesPull(_ []float64, first int, fb []float64) {
 	}
 }
 
-func (s *root) ObservePull(_ sens.Site, _ *sens.Point, fb, _, _, ypb, _, _ []float64) {
+func (s *root) ObservePull(_ *sens.Point, fb, _, _, ypb, _, _ []float64) {
 	for i, x := range fb {
 		ypb[i] += x
 	}

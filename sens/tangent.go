@@ -259,11 +259,10 @@ func (w *walk) along(ctx context.Context, first int) error {
 				return err
 			}
 			if w.mark.Inside {
-				r, read := innerReadingAt(&w.mark, w.instants, w.obj)
+				r, read := innerReadingAt(&w.pt, &w.mark, w.instants, w.obj)
 				if !read {
 					continue
 				}
-				w.pt = pointOf(&w.mark)
 				if err := w.inside(&r); err != nil {
 					return err
 				}
@@ -294,7 +293,7 @@ func (w *walk) inside(r *innerReading) error {
 	} else {
 		w.pushInside(method, r)
 	}
-	w.obj.ObservePush(r.site, &w.pt, w.w, w.yp, w.dd, w.yp, w.dd, w.fd)
+	w.obj.ObservePush(&w.pt, w.w, w.yp, w.dd, w.yp, w.dd, w.fd)
 	return nil
 }
 
@@ -392,8 +391,7 @@ func (w *walk) predictTimes(i int) {
 // pushMark moves the tangents through mark k, w.mark; left is the mark whose left limits it reads.
 func (w *walk) pushMark(k, left, first int) {
 	m := &w.mark
-	w.pt = pointOf(m)
-	site, read := siteOf(m, w.instants, w.obj)
+	read := w.pt.at(m, w.instants, w.obj)
 	switch m.Kind {
 	case solvers.MarkStart:
 		w.begin(m, first)
@@ -411,7 +409,7 @@ func (w *walk) pushMark(k, left, first int) {
 		}
 		w.path.mark(k, w.td, w.yd, w.dd, w.yp, w.dp)
 		if read {
-			w.obj.ObservePush(site, &w.pt, w.td, w.yd, w.dd, w.yp, w.dp, w.fd)
+			w.obj.ObservePush(&w.pt, w.td, w.yd, w.dd, w.yp, w.dp, w.fd)
 		}
 		w.yd, w.yp = w.yp, w.yd
 		w.dd, w.dp = w.dp, w.dd
@@ -431,7 +429,7 @@ func (w *walk) pushMark(k, left, first int) {
 	if !read {
 		return
 	}
-	w.obj.ObservePush(site, &w.pt, w.td, yg, dg, w.yd, w.dd, w.fd)
+	w.obj.ObservePush(&w.pt, w.td, yg, dg, w.yd, w.dd, w.fd)
 }
 
 func (w *walk) enter(m *solvers.Mark) {

@@ -78,10 +78,10 @@ func (s *tinySystem) AffectPull(solvers.Firing, float64, []float64, []float64, [
 	[]float64, []float64) {
 }
 
-func (s *tinySystem) Counts() (int, int)                               { return 1, 1 }
-func (s *tinySystem) Observes(k sens.SiteKind, _ int) bool             { return k == sens.SiteFinal }
-func (s *tinySystem) Observe(_ sens.Site, pt *sens.Point, f []float64) { f[0] += pt.Yp[0] }
-func (s *tinySystem) Values(f, psi []float64)                          { psi[0] = f[0] }
+func (s *tinySystem) Counts() (int, int)                   { return 1, 1 }
+func (s *tinySystem) Observes(k sens.SiteKind, _ int) bool { return k == sens.SiteFinal }
+func (s *tinySystem) Observe(pt *sens.Point, f []float64)  { f[0] += pt.Yp[0] }
+func (s *tinySystem) Values(f, psi []float64)              { psi[0] = f[0] }
 func (s *tinySystem) ValuesPull(_ []float64, first int, fb []float64) {
 	fb[0] = 0
 	if first == 0 {
@@ -89,7 +89,7 @@ func (s *tinySystem) ValuesPull(_ []float64, first int, fb []float64) {
 	}
 }
 
-func (s *tinySystem) ObservePull(_ sens.Site, _ *sens.Point, fb, _, _, ypb, _, _ []float64) {
+func (s *tinySystem) ObservePull(_ *sens.Point, fb, _, _, ypb, _, _ []float64) {
 	ypb[0] += fb[0]
 }
 

@@ -4,17 +4,18 @@ import "odes.dev/odes/solvers"
 
 // innerReading is something that is read within a step: at an observation's time, or at a peak.
 type innerReading struct {
-	site    Site
 	t       float64
 	theta   float64 // of the step
 	instant int     // whose time it is; -1 where that does not move, or with the step
 	held    bool    // it moves with the step, at the same theta
 }
 
-// innerReadingAt returns what is read at mark m, which lies within its step, and whether anything is.
-func innerReadingAt(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (r innerReading, read bool) {
+// innerReadingAt makes pt mark m, which lies within its step. It returns what is read there, and whether anything is.
+func innerReadingAt(pt *Point, m *solvers.Mark, instants []solvers.Instant, obj Objectives) (
+	r innerReading, read bool,
+) {
 	r = innerReading{t: m.T, theta: m.Theta, instant: -1}
-	r.site, read = siteOf(m, instants, obj)
+	read = pt.at(m, instants, obj)
 	if !instants[m.Instant].Fixed {
 		r.instant = m.Instant
 	}
@@ -24,7 +25,7 @@ func innerReadingAt(m *solvers.Mark, instants []solvers.Instant, obj Objectives)
 // innerReading returns what is read at a peak within a step. By the envelope theorem it does not matter how its time
 // moves.
 func (r *reading) innerReading() innerReading {
-	return innerReading{site: r.site, t: r.t, theta: r.theta, instant: -1, held: true}
+	return innerReading{t: r.t, theta: r.theta, instant: -1, held: true}
 }
 
 // seek counts the readings of peaks for a sweep that begins after step after; all of them where that is the last
@@ -54,8 +55,8 @@ func (s *sweep) pullPeaks(at place, y, d []float64) bool {
 		return false
 	}
 	s.peaks--
-	s.pt = Point{T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
-	s.obj.ObservePull(r.site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+	s.pt = Point{Site: r.site, T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
+	s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
 	return true
 }
 
@@ -89,8 +90,7 @@ func (s *sweep) pullWithin(i int, mk *int) error {
 			return nil
 		}
 		*mk--
-		if r, read := innerReadingAt(&s.mark, s.instants, s.obj); read {
-			s.pt = pointOf(&s.mark)
+		if r, read := innerReadingAt(&s.pt, &s.mark, s.instants, s.obj); read {
 			if err := s.via.inside(i, &r); err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ func (s *sweep) pullPeak(i int, r *reading) error {
 	}
 	method.Interpolate(s.sys, &s.dense, r.theta, s.y)
 	d, _ := s.run.Held(i)
-	s.pt = Point{T: r.t, Ym: s.y, Dm: d, Yp: s.y, Dp: d}
+	s.pt = Point{Site: r.site, T: r.t, Ym: s.y, Dm: d, Yp: s.y, Dp: d}
 	in := r.innerReading()
 	return s.via.inside(i, &in)
 }
@@ -131,8 +131,8 @@ func (w *walk) pushPeaks(peaks []reading, here place) ([]reading, error) {
 			y = w.step.Y1
 		}
 	}
-	w.pt = Point{T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
-	w.obj.ObservePush(r.site, &w.pt, w.td, w.yd, w.dd, w.yd, w.dd, w.fd)
+	w.pt = Point{Site: r.site, T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
+	w.obj.ObservePush(&w.pt, w.td, w.yd, w.dd, w.yd, w.dd, w.fd)
 	return peaks[1:], nil
 }
 
@@ -147,7 +147,7 @@ func (w *walk) pushPeak(r *reading) error {
 	}
 	method.Interpolate(w.field, &w.dense, r.theta, w.y)
 	d, _ := w.run.Held(r.step)
-	w.pt = Point{T: r.t, Ym: w.y, Dm: d, Yp: w.y, Dp: d}
+	w.pt = Point{Site: r.site, T: r.t, Ym: w.y, Dm: d, Yp: w.y, Dp: d}
 	in := r.innerReading()
 	return w.inside(&in)
 }

@@ -108,7 +108,7 @@ func (p *Problem) Origin(i int) (Origin, bool) {
 }
 
 // trace notes where the number comes from that element j of the functionals has of output i of c, at a site.
-func (w *Worker) trace(c *call, i, j int, s sens.Site) {
+func (w *Worker) trace(c *call, i, j int, s *sens.Site) {
 	o := &w.problem.origins
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -176,7 +176,7 @@ func (f finals) Counts() (functionals, objectives int) { return f.q + f.n, f.n }
 
 func (f finals) Observes(kind sens.SiteKind, _ int) bool { return kind == sens.SiteFinal }
 
-func (f finals) Observe(_ sens.Site, pt *sens.Point, functionals []float64) {
+func (f finals) Observe(pt *sens.Point, functionals []float64) {
 	copy(functionals[f.q:], pt.Yp)
 }
 
@@ -189,13 +189,13 @@ func (f finals) ValuesPull(_ []float64, first int, fb []float64) {
 	}
 }
 
-func (f finals) ObservePull(_ sens.Site, _ *sens.Point, fb, _, _, ypb, _, _ []float64) {
+func (f finals) ObservePull(_ *sens.Point, fb, _, _, ypb, _, _ []float64) {
 	for i, x := range fb[f.q*f.lanes:] {
 		ypb[i] += x
 	}
 }
 
-func (f finals) ObservePush(_ sens.Site, _ *sens.Point, _, _, _, ypd, _, fd []float64) {
+func (f finals) ObservePush(_ *sens.Point, _, _, _, ypd, _, fd []float64) {
 	for i, x := range ypd {
 		fd[f.q*f.lanes+i] += x
 	}

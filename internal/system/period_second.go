@@ -82,7 +82,7 @@ func (f secondFinals) ValuesPullPush(_ solvers.Dual, o int, fb solvers.Dual) {
 
 // ObservePullPush implements sens.SecondObjectives.
 func (f secondFinals) ObservePullPush(
-	_ sens.Site, _ *sens.Point, _ *sens.PointTangent, fb, _, _, ypb, _, _ solvers.Dual,
+	_ *sens.Point, _ *sens.PointTangent, fb, _, _, ypb, _, _ solvers.Dual,
 ) {
 	for i, x := range fb.X[f.q:] {
 		ypb.X[i] += x

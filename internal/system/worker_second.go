@@ -224,9 +224,10 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 }
 
 // ObservePullPush implements sens.SecondObjectives.
-func (w *SecondWorker) ObservePullPush(s sens.Site, pt *sens.Point, dot *sens.PointTangent, fb, ymb, dmb, ypb, dpb,
+func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, fb, ymb, dmb, ypb, dpb,
 	tb solvers.Dual,
 ) {
+	s := &pt.Site
 	c := site(&w.second, w.model.Compiled, s)
 	if c == nil {
 		return
@@ -243,7 +244,7 @@ func (w *SecondWorker) ObservePullPush(s sens.Site, pt *sens.Point, dot *sens.Po
 		}
 	}
 	in, out := w.in, w.out
-	w.enterSite(s, pt)
+	w.enterSite(pt)
 	w.at(solvers.Dual{X: w.t[:], D: dot.T})
 	w.moves(vecY, solvers.Dual{X: pt.Yp, D: dot.Yp})
 	w.moves(vecYm, solvers.Dual{X: pt.Ym, D: dot.Ym})

@@ -16,7 +16,7 @@ func (w *Worker) Counts() (functionals, objectives int) {
 }
 
 // site returns the part of s that reads at site.
-func site(s *tapec.Parts[*call], c *tapec.Compiled, at sens.Site) *call {
+func site(s *tapec.Parts[*call], c *tapec.Compiled, at *sens.Site) *call {
 	switch at.Kind {
 	case sens.SiteInitial:
 		return s.Get(tapec.PartInitial)
@@ -50,7 +50,8 @@ func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
 }
 
 // enterSite binds what a site reads.
-func (w *Worker) enterSite(s sens.Site, pt *sens.Point) {
+func (w *Worker) enterSite(pt *sens.Point) {
+	s := &pt.Site
 	w.t[0] = pt.T
 	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecYm] = pt.Yp, pt.Ym
 	w.in[tapec.Primal][vecDm] = pt.Dm
@@ -63,14 +64,14 @@ func (w *Worker) enterSite(s sens.Site, pt *sens.Point) {
 }
 
 // reads reports whether functional k is read at site s, given which firing it is.
-func (w *Worker) reads(k int, s sens.Site) bool {
+func (w *Worker) reads(k int, s *sens.Site) bool {
 	f := &w.model.Compiled.Functionals[k]
 	return s.Kind != sens.SiteEvent || f.Nth == 0 || f.Nth == s.Firing.Nth+1
 }
 
 // alone returns the slot of f that site s reads where it reads no other: in a row of data, what stands for that row.
 // Programs make one number for it; see singled.
-func (w *Worker) alone(f *tapec.Functional, s sens.Site) (slot int, ok bool) {
+func (w *Worker) alone(f *tapec.Functional, s *sens.Site) (slot int, ok bool) {
 	if s.Kind != sens.SiteTime || !f.ByRow {
 		return 0, false
 	}
@@ -79,7 +80,8 @@ func (w *Worker) alone(f *tapec.Functional, s sens.Site) (slot int, ok bool) {
 }
 
 // Observe implements sens.Objectives.
-func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
+func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
+	s := &pt.Site
 	if s.Kind == sens.SiteInitial {
 		clear(w.seen)
 		clear(w.happened)
@@ -87,7 +89,7 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	}
 	if c := site(&w.value, w.model.Compiled, s); c != nil {
 		saved := w.in[tapec.Primal][vecD]
-		w.enterSite(s, pt)
+		w.enterSite(pt)
 		w.in[tapec.Primal][vecD] = pt.Dp
 		w.out[tapec.Primal][vecF] = w.functional[:w.kit.layout.nF]
 		c.run(&w.in, &w.out)
@@ -249,14 +251,14 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 }
 
 // ObservePull implements sens.CotangentObjectives.
-func (w *Worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	c := site(&w.pull, w.model.Compiled, s)
+func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
+	c := site(&w.pull, w.model.Compiled, &pt.Site)
 	if c == nil {
 		return
 	}
-	fb = w.maskFunctionals(s, fb)
+	fb = w.maskFunctionals(&pt.Site, fb)
 	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
-	w.enterSite(s, pt)
+	w.enterSite(pt)
 	w.in[tapec.Primal][vecD] = pt.Dp
 	w.in[tapec.Cotangent][vecF] = fb
 	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecYm] = ypb, ymb
@@ -268,7 +270,7 @@ func (w *Worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb
 
 // maskFunctionals returns fb with zeros for the functionals that do not count this firing, and for
 // those that have their peak at another site.
-func (w *Worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
+func (w *Worker) maskFunctionals(s *sens.Site, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
 		clear(masked)
@@ -293,13 +295,14 @@ func (w *Worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
 }
 
 // ObservePush implements sens.TangentObjectives.
-func (w *Worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+	s := &pt.Site
 	c := site(&w.push, w.model.Compiled, s)
 	if c == nil {
 		return
 	}
 	saved, savedDot := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
-	w.enterSite(s, pt)
+	w.enterSite(pt)
 	w.in[tapec.Primal][vecD] = pt.Dp
 	w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecYm] = ypd, ymd
 	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecDm] = dpd, dmd
