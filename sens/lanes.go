@@ -149,8 +149,8 @@ type laneItem struct {
 	site Site
 	mark solvers.Mark
 	left int // the mark whose left limits it reads, or -1
-	// The states, discretes and modes of the mark.
-	before, right held
+	// What the limits of the mark are in: states, discretes and modes.
+	held []float64
 
 	step solvers.Step // its times and Y1 alone, if it is laid
 	laid bool         // it is in block after, in which its lane is masked
@@ -162,13 +162,22 @@ type laneItem struct {
 	ahead  []float64 // the tangent of its time if its length is zero
 }
 
-// held are a state, discretes and modes.
-type held struct{ y, d, m []float64 }
-
-// hold copies what an item refers to.
-func (r *laneRun) hold(h *held, y, d, m []float64) {
-	h.y, h.d, h.m = append(h.y[:0], y...), append(h.d[:0], d...), append(h.m[:0], m...)
-	r.keep(len(y) + len(d) + len(m))
+// hold copies the limits of mark m to those of an item. Where nothing jumps, one copy serves as both.
+func (r *laneRun) hold(to *laneItem, m *solvers.Mark, jumps bool) {
+	all := append(append(append(to.held[:0], m.Yp...), m.Dp...), m.Mp...)
+	if jumps {
+		all = append(append(append(all, m.Ym...), m.Dm...), m.Mm...)
+	}
+	to.held = all
+	r.keep(len(all))
+	x := &to.mark
+	n, d := len(m.Yp), len(m.Yp)+len(m.Dp)
+	end := d + len(m.Mp)
+	x.Yp, x.Dp, x.Mp = all[:n], all[n:d], all[d:end]
+	if jumps {
+		all = all[end:]
+	}
+	x.Ym, x.Dm, x.Mm = all[:n], all[n:d], all[d:end]
 }
 
 // laneItems is how many items a run may have, and laneKept about how many bytes these may take. A run with more is made
@@ -311,21 +320,17 @@ func (r *laneRun) Mark(m *solvers.Mark) error {
 		return err
 	}
 	to.mark, to.stands, to.laid, to.left = *m, false, false, -1
-	x := &to.mark
-	r.hold(&to.right, m.Yp, m.Dp, m.Mp)
-	x.Yp, x.Dp, x.Mp = to.right.y, to.right.d, to.right.m
-	x.Ym, x.Dm, x.Mm = x.Yp, x.Dp, x.Mp
 	switch m.Kind {
 	case solvers.MarkFire, solvers.MarkMode, solvers.MarkRemode:
-		r.hold(&to.before, m.Ym, m.Dm, m.Mm)
-		x.Ym, x.Dm, x.Mm = to.before.y, to.before.d, to.before.m
-	case solvers.MarkSite:
-		if m.Inside {
+		r.hold(to, m, true)
+	default:
+		r.hold(to, m, false)
+		if m.Kind != solvers.MarkSite || m.Inside {
 			break
 		}
 		if to.left = r.leader(); to.left >= 0 {
-			b := &r.items[to.left].before
-			x.Ym, x.Dm, x.Mm = b.y, b.d, b.m
+			x, b := &to.mark, &r.items[to.left].mark
+			x.Ym, x.Dm, x.Mm = b.Ym, b.Dm, b.Mm
 		}
 	}
 	if err := r.Observer.Mark(m); err != nil || m.Kind != solvers.MarkFinal {
@@ -370,7 +375,7 @@ func (r *laneRun) insert(p *reading, before int) error {
 		return err
 	}
 	list := r.items[:r.n]
-	k, after, y := r.n-1, list[r.n-2].after, list[r.n-2].right.y // behind the end of the run
+	k, after, y := r.n-1, list[r.n-2].after, list[r.n-2].mark.Yp // behind the end of the run
 	if p.step < len(r.walked) {
 		at := r.walked[p.step]
 		k, after = at.items+before, at.after
@@ -401,14 +406,13 @@ func (r *laneRun) insert(p *reading, before int) error {
 	for list[last].stands || list[last].mark.Inside {
 		last--
 	}
-	held := &list[last].right
-	r.hold(&to.right, y, held.d, held.m)
-	held = &to.right
+	held := &list[last].mark
 	to.after, to.stands, to.laid, to.left, to.peak, to.site = after, false, false, -1, true, p.site
 	to.mark = solvers.Mark{
 		Kind: solvers.MarkSite, T: p.t, Theta: p.theta, Inside: p.inside(),
-		Ym: held.y, Yp: held.y, Dm: held.d, Dp: held.d, Mm: held.m, Mp: held.m,
+		Yp: y, Dp: held.Dp, Mp: held.Mp,
 	}
+	r.hold(to, &to.mark, false)
 	it := *to
 	copy(list[k+1:], list[k:])
 	list[k] = it
@@ -848,7 +852,7 @@ func (r *laneRun) inside(s *sweep, j int) {
 	}
 	method := s.method.(solvers.Interpolant)
 	if it.peak {
-		method.Interpolate(s.sys, &s.dense, in.theta, it.right.y)
+		method.Interpolate(s.sys, &s.dense, in.theta, it.mark.Yp)
 		if of == nil && !slices.Contains(r.of.held, r.lane) {
 			r.of.held = append(r.of.held, r.lane)
 		}

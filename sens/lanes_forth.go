@@ -103,7 +103,7 @@ func (r *laneRun) push(w *walk, j, first, n int) {
 			w.mark = it.mark
 			if in, read := it.inner(&w.pt, w.instants, w.obj); read {
 				if it.peak {
-					w.method.(solvers.Interpolant).Interpolate(w.field, &w.dense, in.theta, it.right.y)
+					w.method.(solvers.Interpolant).Interpolate(w.field, &w.dense, in.theta, it.mark.Yp)
 				}
 				w.inside(&in)
 			}
