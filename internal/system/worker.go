@@ -66,6 +66,7 @@ type Worker struct {
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
 	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
+	timed        int               // version of the point that it computed these for
 	keeps        []*call           // that are to be told of new parameters
 	stops        []bool
 
@@ -96,7 +97,7 @@ type visits struct {
 // Worker returns a worker for the problem with the programs of k.
 func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
-	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
+	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, timed: -1, rates: tapec.PartRates}
 	w.psi = make([]float64, l.objectives*k.lanes)
 	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil }
 	for _, s := range []struct {

@@ -129,13 +129,16 @@ func (w *Worker) Instants() []solvers.Instant {
 
 // InstantTimes implements solvers.System.
 func (w *Worker) InstantTimes(d, times []float64) {
-	saved := w.in[tapec.Primal][vecD]
-	if w.instantsMove {
-		w.in[tapec.Primal][vecD] = d
+	if w.instantsMove || w.timed != w.problem.Point.version {
+		w.timed = w.problem.Point.version
+		saved := w.in[tapec.Primal][vecD]
+		if w.instantsMove {
+			w.in[tapec.Primal][vecD] = d
+		}
+		w.out[tapec.Primal][vecTimes] = w.instantTimes
+		w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
+		w.in[tapec.Primal][vecD] = saved
 	}
-	w.out[tapec.Primal][vecTimes] = w.instantTimes
-	w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
-	w.in[tapec.Primal][vecD] = saved
 	copy(times, w.instantTimes)
 }
 
