@@ -173,7 +173,7 @@ func (c *filter) Reset(m Info) {
 	if k != c.k {
 		safe = float64(k * log2(c.rule.Safety))
 	}
-	*c = filter{rule: c.rule, k: k, safe: safe}
+	c.k, c.safe, c.steps, c.err, c.h, c.grown, c.now, c.rejected = k, safe, 0, [2]float64{}, 0, 0, [2]float64{}, false
 }
 
 // Judge applies the rule.

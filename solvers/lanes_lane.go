@@ -89,10 +89,10 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 		own := moves || a.apart
 		a.moved, a.own = true, own
 		if located || a.clip {
-			s.within(s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H))
+			s.within(true)
 			err = s.meet(true)
 		} else {
-			s.within(math.Inf(1))
+			s.within(false)
 			err = s.accept(End{})
 		}
 		a.own, a.chosen = true, located || a.clip
@@ -112,7 +112,7 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 			return false, err
 		}
 	}
-	if s.within(math.Inf(1)); len(s.inner) > 0 {
+	if s.within(false); len(s.inner) > 0 {
 		if err := s.read(tr); err != nil {
 			return false, err
 		}

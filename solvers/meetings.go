@@ -176,6 +176,9 @@ func (s *Solver) arrange() {
 // nextParty has the next party come, now that what the one before set off is over. What a body has put off to another
 // time, or has kept from happening, does not come with it.
 func (s *Solver) nextParty() {
+	if len(s.later) == 0 {
+		return
+	}
 	tol := s.eventTol(s.t, 0)
 	for len(s.later) > 0 && len(s.wave) == 0 {
 		n := 0

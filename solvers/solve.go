@@ -488,15 +488,22 @@ func (s *Solver) step() error {
 		s.inStep()
 	}
 	if located || clipped {
-		s.within(s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H))
+		s.within(true)
 		return s.meet(true)
 	}
-	s.within(math.Inf(1))
+	s.within(false)
 	return s.accept(End{})
 }
 
-// within takes the sites that lie in the trial step and before limit.
-func (s *Solver) within(limit float64) {
+// within takes the sites that lie in the trial step. Where something happens at its end, those there are left.
+func (s *Solver) within(happens bool) {
+	if s.sched.site() < 0 {
+		return
+	}
+	limit := math.Inf(1)
+	if happens {
+		limit = s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H)
+	}
 	for i := s.sched.site(); i >= 0 && s.sched.times[i] <= s.trial.T1 && s.sched.times[i] < limit; i = s.sched.site() {
 		s.inner = append(s.inner, s.sched.takeSite())
 	}
