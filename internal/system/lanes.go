@@ -290,12 +290,12 @@ func (l *Lanes) Pull(block []float64, n int) {
 
 // served returns which ways have made the steps of a block.
 func (l *Lanes) served(block []float64) (by [laneWays]bool) {
-	if l.rows.Serve == 0 {
-		by[0] = true
-		return by
-	}
 	for lane, m := range block[l.rows.Mask*solvers.LaneCount:][:solvers.LaneCount] {
-		if m != 0 {
+		switch {
+		case m == 0:
+		case l.rows.Serve == 0:
+			by[0] = true
+		default:
 			by[int(block[l.rows.Serve*solvers.LaneCount+lane])-1] = true
 		}
 	}
