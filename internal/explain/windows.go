@@ -17,10 +17,25 @@ func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 	if !slices.ContainsFunc(list, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
 		return nil
 	}
-	times := make([]float64, len(list))
-	w.InstantTimes(make([]float64, x.model.Discretes()), times)
+	times := w.Times(make([]float64, x.model.Discretes()))
 	t0, tf := times[0], times[1]
 	slack := float64(system.WindowSlack * max(math.Abs(t0), math.Abs(tf)))
+	inside, opens, shuts := true, t0, tf // the last time that a window opens, the first one that one shuts
+	for i := range list {
+		t, bound := times[i], list[i].Bound
+		switch bound {
+		case tapec.NoBound:
+			continue
+		case tapec.WindowFrom:
+			opens = max(opens, t)
+		case tapec.WindowTo:
+			shuts = min(shuts, t)
+		}
+		inside = inside && t >= t0 && t <= tf
+	}
+	if inside && opens <= shuts { // the usual case
+		return nil
+	}
 	var l diag.List
 	begin := map[int]float64{} // of the windows that modes hold; lower bounds precede upper ones
 	var reported map[source.Span]bool

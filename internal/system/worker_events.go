@@ -128,7 +128,10 @@ func (w *Worker) Instants() []solvers.Instant {
 }
 
 // InstantTimes implements solvers.System.
-func (w *Worker) InstantTimes(d, times []float64) {
+func (w *Worker) InstantTimes(d, times []float64) { copy(times, w.Times(d)) }
+
+// Times is InstantTimes. The result is valid until the next call of either.
+func (w *Worker) Times(d []float64) []float64 {
 	if w.instantsMove || w.timed != w.problem.Point.version {
 		w.timed = w.problem.Point.version
 		saved := w.in[tapec.Primal][vecD]
@@ -139,7 +142,7 @@ func (w *Worker) InstantTimes(d, times []float64) {
 		w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
 		w.in[tapec.Primal][vecD] = saved
 	}
-	copy(times, w.instantTimes)
+	return w.instantTimes
 }
 
 // InstantPush implements solvers.TangentSystem.
