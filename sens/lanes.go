@@ -732,7 +732,6 @@ func (r *laneRun) begin(s *sweep, first, objectives int) {
 
 // slopes finds the rates of all roots of the run. What gathers in the system meanwhile is discarded.
 func (r *laneRun) slopes(s *sweep) {
-	s.sys.Begin(s.rows)
 	var m *solvers.Mark
 	for k := range r.items[:r.n] {
 		switch it := &r.items[k]; {
