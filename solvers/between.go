@@ -276,13 +276,18 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 
 // coefficients writes those of the present values times scale, in Bernstein's basis, to s.left[0].
 func (s *Solver) coefficients(scale float64) []float64 {
-	b, values := s.left[0], s.values
-	for r := range b {
-		sum := 0.0
-		for j, c := range s.bernstein[r*len(values):][:len(values)] {
-			sum += float64(c * float64(scale*values[j]))
+	b, values, rows := s.left[0], s.values, s.bernstein
+	n := len(values)
+	for r := 0; r < n; r += 2 { // two at once, since each waits for its sum; the last one perhaps twice
+		next := min(r+1, n-1)
+		here, there := rows[r*n:][:n], rows[next*n:][:n]
+		x, y := 0.0, 0.0
+		for j, v := range values {
+			v = float64(scale * v)
+			x += float64(here[j] * v)
+			y += float64(there[j] * v)
 		}
-		b[r] = sum
+		b[r], b[next] = x, y
 	}
 	return b
 }

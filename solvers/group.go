@@ -293,7 +293,7 @@ func (s *Solver) due(t float64) {
 		if i < 0 {
 			return
 		}
-		in := s.sched.list[i]
+		in := &s.sched.list[i]
 		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i), depth: s.depth, party: s.party}
 		switch in.Kind {
 		case InstantEnd:

@@ -87,6 +87,14 @@ func newGuardState(guards []Guard, members []Info, z Size) guardState {
 	return g
 }
 
+// set makes p a sample at length h. There are few guards, for which calls of copy take longer.
+func (p *sample) set(h float64, rho []float64, truth []bool) {
+	p.h = h
+	for i, x := range rho {
+		p.rho[i], p.truth[i] = x, truth[i]
+	}
+}
+
 func newSample(guards int) *sample {
 	return &sample{rho: make([]float64, guards), truth: make([]bool, guards)}
 }

@@ -22,19 +22,13 @@ func (s *Solver) find(at int) (verdict, error) {
 func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	tr := s.trial
 	lo, hi := s.lo, s.hi
-	lo.h = 0
-	copy(lo.rho, s.rho)
-	copy(lo.truth, s.truth)
+	lo.set(0, s.rho, s.truth)
 	if at > 0 {
 		p := s.samples[at-1]
-		lo.h = p.h
-		copy(lo.rho, p.rho)
-		copy(lo.truth, p.truth)
+		lo.set(p.h, p.rho, p.truth)
 	}
 	p := s.samples[at]
-	hi.h = p.h
-	copy(hi.rho, p.rho)
-	copy(hi.truth, p.truth)
+	hi.set(p.h, p.rho, p.truth)
 	some := !watch
 	for i := range s.guards {
 		a := &s.live[i]
@@ -350,9 +344,7 @@ func (s *Solver) enclose(x, slope, floor float64, at int, watch bool) (verdict, 
 			}
 			x = max(s.hi.h-by, floor)
 			if x <= 0 {
-				s.lo.h = 0
-				copy(s.lo.rho, s.rho)
-				copy(s.lo.truth, s.truth)
+				s.lo.set(0, s.rho, s.truth)
 				return found, nil
 			}
 			if !s.real(x) {

@@ -314,7 +314,8 @@ func (s *Solver) unopened() {
 		if opens {
 			before = 0
 		}
-		for i, in := range s.sched.list {
+		for i := range s.sched.list {
+			in := &s.sched.list[i]
 			if in.Kind != InstantRemode || in.Opens != opens || s.sched.came[i] || !(s.sched.times[i] <= until) ||
 				in.Fixed && s.sched.list[0].Fixed {
 				continue
