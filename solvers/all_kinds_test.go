@@ -67,6 +67,8 @@ func (v *varied) Apart(_ float64, _, _ []float64, a, b solvers.Cause) bool {
 // OneSided implements solvers.Separator.
 func (v *varied) OneSided(*solvers.Junction) (which [2]string, some bool) { return which, false }
 
+func (v *varied) Clocks() int { return 1 }
+
 func (v *varied) NextSwitch(t, limit float64) float64 {
 	v.calls[3]++
 	return (&clocked{at: v.changes}).NextSwitch(t, limit)

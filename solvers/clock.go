@@ -4,7 +4,7 @@ import "math"
 
 // clock is the part of a Solver that knows when conditions of time alone change. Steps end there.
 type clock struct {
-	sys     Clock   // nil for none, and where there are no guards
+	sys     Clock   // nil where it has none, and where there are no guards
 	next    float64 // the next time at which one changes
 	unknown bool    // next must be looked for
 	near    float64 // the time at which the step is to end for a change or an instant

@@ -295,14 +295,14 @@ func (l *Lanes) aim(i int, a *lane) error {
 			return err
 		}
 	}
-	if a.moved {
-		a.stop = s.sched.next()
-	}
-	if s.clock.sys != nil {
+	switch {
+	case s.clock.sys != nil:
 		var err error
 		if a.stop, err = s.stop(s.sched.next()); err != nil {
 			return err
 		}
+	case a.moved:
+		a.stop = s.sched.next()
 	}
 	if s.spectrum.reach > 0 {
 		if err := s.stay(a.stop); err != nil {

@@ -18,6 +18,8 @@ type clocked struct {
 	asked int
 }
 
+func (c *clocked) Clocks() int { return len(c.at) }
+
 func (c *clocked) NextSwitch(t, limit float64) float64 {
 	c.asked++
 	for _, x := range c.at {

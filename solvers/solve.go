@@ -92,8 +92,8 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.members = append(s.members, m.Info())
 	}
 	s.stats.Made = make([]int, len(members))
-	if len(s.guards) > 0 {
-		s.clock.sys, _ = sys.(Clock)
+	if c, ok := sys.(Clock); ok && len(s.guards) > 0 && c.Clocks() > 0 {
+		s.clock.sys = c
 	}
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0

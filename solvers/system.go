@@ -122,6 +122,8 @@ type Junction struct {
 // need no state, so the times at which they change are found before a step is taken.
 type Clock interface {
 	System
+	// Clocks returns how many of them there are. Without any, NextSwitch is not called.
+	Clocks() int
 	// NextSwitch returns the first time in (t, limit] at which one of them changes, with the discretes and modes that
 	// are current, or +Inf. It is the first float at which the truth, as it is computed, is another one than at t.
 	NextSwitch(t, limit float64) float64

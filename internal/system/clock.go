@@ -54,6 +54,9 @@ func newClock(w *Worker) *clock {
 	return c
 }
 
+// Clocks implements solvers.Clock.
+func (w *Worker) Clocks() int { return len(w.model.Compiled.ClockList) }
+
 // NextSwitch implements solvers.Clock.
 func (w *Worker) NextSwitch(t, limit float64) float64 {
 	if w.clock == nil || !(t < limit) {
