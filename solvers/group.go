@@ -455,6 +455,9 @@ func (s *Solver) lot(f Firing) uint64 {
 // order sorts the wave from member i on: events by priority, then by lot or by file and element; then modes; then
 // remodes. With Options.Apart, parties to a meeting come one after the other.
 func (s *Solver) order(i int) {
+	if len(s.wave)-i < 2 && len(s.sites) < 2 { // the usual case
+		return
+	}
 	slices.SortStableFunc(s.wave[i:], func(a, b member) int {
 		if len(s.opts.Apart) > 0 && a.party != b.party {
 			return cmp.Compare(a.party, b.party)

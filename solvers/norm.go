@@ -126,14 +126,30 @@ func (tol *Tolerance) few(s *Step, e []float64) float64 {
 		x := quotient(e[i], sc)
 		square[i&3] = float64(x * x)
 	}
+	return rootOfMean(&square, n)
+}
+
+// rootOfMean returns the root of the mean of one to four squares: the same sum as that of an accumulator.
+func rootOfMean(square *[4]float64, n int) float64 {
 	return math.Sqrt(((square[0] + square[2]) + (square[1] + square[3])) / float64(n))
 }
 
 // size returns the norm of x[N] with the scales at y.
 func (tol *Tolerance) size(x, y []float64) float64 {
+	scaled := func(i int) float64 {
+		return quotient(x[i], math.FMA(tol.RelOf(i), math.Abs(y[i]), tol.AbsOf(i)))
+	}
+	if n := len(y); tol.Kind == NormRMS && n > 0 && n <= 4 {
+		var square [4]float64
+		for i := range y {
+			v := scaled(i)
+			square[i&3] = float64(v * v)
+		}
+		return rootOfMean(&square, n)
+	}
 	var a accumulator
-	for i, v := range y {
-		a.add(i, quotient(x[i], math.FMA(tol.RelOf(i), math.Abs(v), tol.AbsOf(i))))
+	for i := range y {
+		a.add(i, scaled(i))
 	}
 	return a.norm(tol.Kind, len(y))
 }
