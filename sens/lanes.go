@@ -164,20 +164,31 @@ type laneItem struct {
 
 // hold copies the limits of mark m to those of an item. Where nothing jumps, one copy serves as both.
 func (r *laneRun) hold(to *laneItem, m *solvers.Mark, jumps bool) {
-	all := append(append(append(to.held[:0], m.Yp...), m.Dp...), m.Mp...)
-	if jumps {
-		all = append(append(append(all, m.Ym...), m.Dm...), m.Mm...)
-	}
-	to.held = all
-	r.keep(len(all))
-	x := &to.mark
 	n, d := len(m.Yp), len(m.Yp)+len(m.Dp)
 	end := d + len(m.Mp)
+	size := end
+	if jumps {
+		size += end
+	}
+	to.held = need(to.held, size)
+	r.keep(size)
+	all, x := to.held, &to.mark
+	few(few(few(all, m.Yp), m.Dp), m.Mp)
 	x.Yp, x.Dp, x.Mp = all[:n], all[n:d], all[d:end]
 	if jumps {
 		all = all[end:]
+		few(few(few(all, m.Ym), m.Dm), m.Mm)
 	}
 	x.Ym, x.Dm, x.Mm = all[:n], all[n:d], all[d:end]
+}
+
+// few copies a few numbers, for which a call of copy takes longer. It returns what is behind them.
+func few(to, from []float64) []float64 {
+	//lint:ignore S1001 see above
+	for i, x := range from {
+		to[i] = x
+	}
+	return to[len(from):]
 }
 
 // laneItems is how many items a run may have, and laneKept about how many bytes these may take. A run with more is made
@@ -551,8 +562,9 @@ func (l *LaneRuns) back(first, objectives int) {
 		if len(l.ending) > 0 {
 			l.ends(step, block, l.ending, first, n)
 			for _, i := range l.ending {
-				s := l.sweeps[i]
-				step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+				if s := l.sweeps[i]; present[i].out {
+					step.Lay(i, n, s.sys, s.yb, s.fb[:len(s.gq)], s.tb)
+				}
 				present[i].next, present[i].out = present[i].next-1, false
 			}
 		}
@@ -607,7 +619,7 @@ func (l *LaneRuns) pullApart(j, first, objectives int) {
 }
 
 // ends transposes steps of a block whose ends move, for n objectives: the next items of the runs in some lanes. It does
-// what sweep.transpose does.
+// what sweep.transpose does. Lanes whose steps end at roots have the cotangents then, and the sweeps of others do.
 func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, first, n int) {
 	mask, times := step.Ends()[:solvers.LaneCount], step.Ends()[solvers.LaneCount:]
 	clear(mask)
@@ -672,9 +684,8 @@ func (l *LaneRuns) ends(step solvers.LaneStepper, block []float64, lanes []int, 
 	}
 	for _, i := range lanes {
 		if s := l.sweeps[i]; mask[i] != 0 {
-			step.Take(i, n, s.sys, s.gy, s.gt)
-			addTo(s.tb, s.gt)
-			addTo(s.yb, s.gy)
+			step.Join(i, n, s.yb, s.fb[:len(s.gq)], s.tb)
+			l.present[i].out = false
 		}
 	}
 }

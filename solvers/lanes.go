@@ -45,6 +45,9 @@ type LaneStepper interface {
 	Sow(lane, n int, s *Seeds)
 	// Pull transposes the steps of a block for n objectives, in the lanes that its Mask names.
 	Pull(block []float64, n int)
+	// Join adds cotangents of the state and of time to those of a lane, and gives it those of the quadratures, for n
+	// objectives.
+	Join(lane, n int, yb, qb, tb []float64)
 	// Take takes back what Lay gave, as it has become.
 	Take(lane, n int, sys CotangentSystem, yb, tb []float64)
 	// EnterPush gives a lane the tangents of parameters and discretes that are current in sys, for as many directions

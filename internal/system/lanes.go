@@ -403,6 +403,25 @@ func lay(bars [][]float64, at int, from []float64, width int) int {
 	return at
 }
 
+// Join implements solvers.LaneStepper.
+func (l *Lanes) Join(lane, n int, yb, qb, tb []float64) {
+	bars, width := l.bars[:n], len(l.bars)
+	at := join(bars, lane, yb, width)
+	at = lay(bars, at, qb, width)
+	join(bars, at, tb, width)
+}
+
+// join is lay, but adds.
+func join(bars [][]float64, at int, from []float64, width int) int {
+	for ; len(from) > 0; from = from[width:] {
+		for k, x := range from[:len(bars)] {
+			bars[k][at] += x
+		}
+		at += solvers.LaneCount
+	}
+	return at
+}
+
 // accumulators returns those of sys in the order of sums.
 func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 {
 	w := sys.(*Worker)

@@ -221,9 +221,12 @@ func (w *Worker) Team() *team.Team { return w.team }
 
 // refresh redoes the work that was hoisted on the parameters, after they changed.
 func (w *Worker) refresh() {
-	if w.version == w.problem.Point.version {
-		return
+	if w.version != w.problem.Point.version {
+		w.redo()
 	}
+}
+
+func (w *Worker) redo() {
 	w.version = w.problem.Point.version
 	for _, c := range w.keeps {
 		c.machine.Refresh()
