@@ -568,8 +568,10 @@ func (l *LaneRuns) back(first, objectives int) {
 				present[i].next, present[i].out = present[i].next-1, false
 			}
 		}
-		for i := range l.sweeps {
-			l.sow(step, i, n)
+		if step.Rows().Sown > 0 {
+			for i := range l.sweeps {
+				l.sow(step, i, n)
+			}
 		}
 		step.Pull(block, n)
 		for _, i := range l.held { // what moves with the step

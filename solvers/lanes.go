@@ -225,10 +225,11 @@ func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	wants := make([]int, len(l.members)) // lanes that want a step of each
 	for member := 0; ctx.Err() == nil; {
 		clear(wants)
+		bytes := l.Bytes()
 		for i, s := range solvers {
 			a := &l.lanes[i]
 			for a.s != nil && !a.aimed {
-				err := l.aim(i, a)
+				err := l.aim(i, a, bytes)
 				if err == nil {
 					break
 				}
@@ -285,10 +286,10 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 	}
 }
 
-// aim decides about the next step of lane i: what Solver.step does before a step.
-func (l *Lanes) aim(i int, a *lane) error {
+// aim decides about the next step of lane i: what Solver.step does before a step. The blocks take so many bytes.
+func (l *Lanes) aim(i int, a *lane, bytes int) error {
 	s := a.s
-	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps || l.Bytes()-a.began >= laneMemory {
+	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps || bytes-a.began >= laneMemory {
 		return errAside
 	}
 	a.block = l.members[a.member].begin(l.keep)[i:]
