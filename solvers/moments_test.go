@@ -116,6 +116,20 @@ func TestClockCrowd(t *testing.T) {
 	}
 }
 
+// TestNoClocks has no conditions of time, and is not asked when they change.
+func TestNoClocks(t *testing.T) {
+	h := sys()
+	event(h, "first", func(_ C, y []C, _ *env) C { return y[0] - 1 }, nil)
+	c := &clocked{Hybrid: h.With(1)}
+	s := solvers.NewSolver(c, method("rk4").New(c.Size(), 0), nil, solvers.Options{Fixed: 0.3})
+	if _, err := s.Solve(context.Background(), &solvers.Trajectory{}); err != nil {
+		t.Fatal(err)
+	}
+	if c.asked > 0 {
+		t.Errorf("asked %d times", c.asked)
+	}
+}
+
 // signalled is a system with a signal of time that has peaks at given times, and is flat elsewhere.
 type signalled struct {
 	*solvertest.Hybrid
