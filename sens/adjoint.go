@@ -203,6 +203,7 @@ type sweep struct {
 	steps         int
 	owed          []owed               // by steps of length zero
 	revisits      solvers.Revisitor    // the system, if it is one
+	selective     Selective            // the objectives, if they are
 	algebra       *solvers.Consistency // nil without algebraic equations
 	via           transport
 	trace         func(t float64, first int, lam []float64)
@@ -242,6 +243,7 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 		rows: make([][]float64, l), group: -1, loaded: -1,
 	}
 	s.revisits, _ = wk.System.(solvers.Revisitor)
+	s.selective, _ = wk.Objectives.(Selective)
 	s.algebra = consistencyOf(wk.System, l)
 	s.via = s
 	moves := func(in solvers.Instant) bool { return !in.Fixed }
@@ -451,7 +453,9 @@ func (s *sweep) inside(i int, r *innerReading) error {
 func (s *sweep) keepInside(method solvers.Interpolant, field solvers.CotangentField, r *innerReading) {
 	clear(s.yo)
 	clear(s.w)
-	s.obj.ObservePull(&s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+	if s.pulls(&s.pt.Site) {
+		s.obj.ObservePull(&s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+	}
 	method.InterpolatePull(field, &s.dense, r.theta, s.yo, s.w)
 	if r.instant >= 0 {
 		s.sys.InstantPull(r.instant, s.w)
@@ -614,26 +618,26 @@ func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
 			s.pt.at(m, s.instants, s.obj)
 		}
 		if read {
-			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			s.observe(s.yb, s.db, s.yb, s.db)
 		}
 	case solvers.MarkSite:
 		switch {
 		case !read:
 		case left < 0:
-			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			s.observe(s.yb, s.db, s.yb, s.db)
 		default:
 			if s.group != left {
 				s.group = left
 				clear(s.yg)
 				clear(s.dg)
 			}
-			s.obj.ObservePull(&s.pt, s.fb, s.yg, s.dg, s.yb, s.db, s.tb)
+			s.observe(s.yg, s.dg, s.yb, s.db)
 		}
 	case solvers.MarkFire:
 		if read {
 			clear(s.yo)
 			clear(s.do)
-			s.obj.ObservePull(&s.pt, s.fb, s.yo, s.do, s.yb, s.db, s.tb)
+			s.observe(s.yo, s.do, s.yb, s.db)
 		}
 		s.suspect(first)
 		s.pullConsistent(m)
@@ -659,11 +663,21 @@ func (s *sweep) pullMark(m *solvers.Mark, k, left, first int) {
 		s.seed(k, first)
 	case solvers.MarkStart:
 		if read {
-			s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+			s.observe(s.yb, s.db, s.yb, s.db)
 		}
 		s.finish(m, first)
 	}
 }
+
+// observe transposes what is read at s.pt, for the objectives of the block, where they read anything.
+func (s *sweep) observe(ymb, dmb, ypb, dpb []float64) {
+	if s.pulls(&s.pt.Site) {
+		s.obj.ObservePull(&s.pt, s.fb, ymb, dmb, ypb, dpb, s.tb)
+	}
+}
+
+// pulls reports whether the objectives of the block may read anything at site.
+func (s *sweep) pulls(site *Site) bool { return s.selective == nil || s.selective.Pulls(site) }
 
 // seed begins the rows for the time of event mark k.
 func (s *sweep) seed(k, first int) {

@@ -72,6 +72,14 @@ type CotangentObjectives interface {
 	ObservePull(pt *Point, fb, ymb, dmb, ypb, dpb, tb []float64)
 }
 
+// Selective are CotangentObjectives that tell where objectives read nothing, so that many objectives of a run, each of
+// which reads a few places, need not be pulled through all of them.
+type Selective interface {
+	CotangentObjectives
+	// Pulls reports whether ObservePull may have anything to add at s, for the cotangents of the last ValuesPull.
+	Pulls(s *Site) bool
+}
+
 // TangentObjectives pushes tangents through Objectives.
 type TangentObjectives interface {
 	Objectives

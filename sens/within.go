@@ -56,7 +56,7 @@ func (s *sweep) pullPeaks(at place, y, d []float64) bool {
 	}
 	s.peaks--
 	s.pt = Point{Site: r.site, T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
-	s.obj.ObservePull(&s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+	s.observe(s.yb, s.db, s.yb, s.db)
 	return true
 }
 
@@ -81,6 +81,9 @@ func (s *sweep) pullWithin(i int, mk *int) error {
 		}
 		if r := s.next(); r != nil && r.step == i && r.inside() && !(site && s.mark.Theta > r.theta) {
 			s.peaks--
+			if !s.stops(i, &r.site) {
+				continue
+			}
 			if err := s.pullPeak(i, r); err != nil {
 				return err
 			}
@@ -90,12 +93,19 @@ func (s *sweep) pullWithin(i int, mk *int) error {
 			return nil
 		}
 		*mk--
-		if r, read := innerReadingAt(&s.pt, &s.mark, s.instants, s.obj); read {
+		if r, read := innerReadingAt(&s.pt, &s.mark, s.instants, s.obj); read && s.stops(i, &s.pt.Site) {
 			if err := s.via.inside(i, &r); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// stops reports whether the way back through step i has to stop at site, within it. The first reading there decides how
+// the step is transposed, whoever reads, so that no result depends on which objectives are swept together. A
+// differential equation stops wherever anything is read, since its steps depend on where it does.
+func (s *sweep) stops(i int, site *Site) bool {
+	return s.via != transport(s) || s.loaded != i || s.pulls(site)
 }
 
 // pullPeak transposes the reading of peaks within step i.

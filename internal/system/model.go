@@ -10,6 +10,7 @@
 package system
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
@@ -35,6 +36,8 @@ type Model struct {
 	reads      map[string]part // where the inputs of all tapes lie
 	functional []int           // per element of the functional vector: which functional it is of
 	rows       [][]float64     // per instant: the data row read there
+	atTimes    [][]int         // per group of instants: the functionals that are read there, in ascending order
+	atEvents   [][]int         // likewise per event
 	visits     []int           // per functional: at how many instants it is read
 	fixed      []bool          // per instant: its time depends on nothing
 	unmoved    []bool          // per instant: its time depends on no discrete
@@ -110,6 +113,12 @@ func (m *Model) index() {
 	m.unmoved = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
 		return tapec.MustName(name).Role == tapec.Discrete
 	})
+	for _, t := range c.AtTimes {
+		m.atTimes = append(m.atTimes, m.readBy(t))
+	}
+	for _, t := range c.AtEvents {
+		m.atEvents = append(m.atEvents, m.readBy(t))
+	}
 	m.visits = make([]int, len(c.Functionals))
 	tables := map[*typecheck.Table][][]float64{} // observations of several columns read the same rows
 	for i, in := range c.InstantList {
@@ -139,14 +148,22 @@ func rowsOf(t *typecheck.Table) [][]float64 {
 }
 
 // readAt lists the functionals that are read at an instant.
-func (m *Model) readAt(in *tapec.Instant) (list []int) {
-	c := m.Compiled
-	if in.Kind != tapec.Site || c.AtTimes[in.Group] == nil {
+func (m *Model) readAt(in *tapec.Instant) []int {
+	if in.Kind != tapec.Site {
 		return nil
 	}
-	for _, out := range c.AtTimes[in.Group].Outputs {
+	return m.atTimes[in.Group]
+}
+
+// readBy lists the functionals that a tape reads, in ascending order; nil for no tape.
+func (m *Model) readBy(t *tape.Tape) (list []int) {
+	if t == nil {
+		return nil
+	}
+	for _, out := range t.Outputs {
 		list = append(list, m.FunctionalAt(m.layout.part(tapec.MustName(out.Name)).offset))
 	}
+	slices.Sort(list)
 	return list
 }
 

@@ -220,6 +220,15 @@ func adjoint(
 	t *testing.T, p *system.Problem, name string, o solvers.Options, lanes int, record *solvers.Trajectory,
 ) func() *sens.Result {
 	t.Helper()
+	return adjointBy(t, p, name, o, lanes, record, func(w *system.Worker) sens.CotangentObjectives { return w })
+}
+
+// adjointBy is adjoint with objectives that stand before those of its workers.
+func adjointBy(
+	t *testing.T, p *system.Problem, name string, o solvers.Options, lanes int, record *solvers.Trajectory,
+	by func(*system.Worker) sens.CotangentObjectives,
+) func() *sens.Result {
+	t.Helper()
 	spec, ok := solvers.Lookup(name)
 	if !ok {
 		t.Fatalf("there is no method %s", name)
@@ -241,7 +250,7 @@ func adjoint(
 	}
 	method := &sens.Adjoint{Threads: 1, New: func() sens.CotangentWorker {
 		w := p.Worker(pull)
-		return sens.CotangentWorker{System: w, Objectives: w, Method: spec.New(p.Size(), lanes)}
+		return sens.CotangentWorker{System: w, Objectives: by(w), Method: spec.New(p.Size(), lanes)}
 	}}
 	var res sens.Result
 	return func() *sens.Result {

@@ -233,15 +233,7 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 		return
 	}
 	if s.Kind == sens.SiteEvent && w.model.someNth {
-		w.masked.Copy(fb)
-		fb = w.masked
-		for k := range w.model.Compiled.Functionals {
-			if f := &w.model.Compiled.Functionals[k]; !w.Worker.reads(k, s) {
-				from, to := f.Offset, f.Offset+f.Shape.Size()
-				clear(fb.X[from:to])
-				clear(fb.D[from*w.lanes : to*w.lanes])
-			}
-		}
+		fb = w.maskDuals(s, c, fb)
 	}
 	in, out := w.in, w.out
 	w.enterSite(pt)
@@ -258,4 +250,24 @@ func (w *SecondWorker) ObservePullPush(pt *sens.Point, dot *sens.PointTangent, f
 	w.pulls(vecT, tb)
 	c.run(&w.in, &w.out)
 	w.in, w.out = in, out
+}
+
+// maskDuals returns what c, which transposes the reading at a firing, is to read of fb: zeros for the functionals that
+// do not count this firing.
+func (w *SecondWorker) maskDuals(s *sens.Site, c *call, fb solvers.Dual) solvers.Dual {
+	for i := range c.ins {
+		b := &c.ins[i]
+		if b.vary != tapec.Cotangent || b.vec != vecF {
+			continue
+		}
+		lo, hi := b.lo*w.lanes, b.hi*w.lanes
+		if w.reads(w.model.FunctionalAt(b.lo), s) {
+			copy(w.masked.X[b.lo:b.hi], fb.X[b.lo:b.hi])
+			copy(w.masked.D[lo:hi], fb.D[lo:hi])
+		} else {
+			clear(w.masked.X[b.lo:b.hi])
+			clear(w.masked.D[lo:hi])
+		}
+	}
+	return w.masked
 }

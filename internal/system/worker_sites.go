@@ -229,6 +229,7 @@ func (w *Worker) Values(functionals, psi []float64) {
 // ValuesPull implements sens.CotangentObjectives.
 func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	clear(fb)
+	defer w.carry(fb)
 	c := w.pull.Get(tapec.PartObjective)
 	if c == nil {
 		return
@@ -250,13 +251,65 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	c.run(&w.in, &w.out)
 }
 
+// carrying tells which functionals have cotangents in some lane.
+type carrying struct {
+	numbers  []int  // of the functionals, in ascending order
+	elements []bool // [F]
+}
+
+// carry notes which functionals have cotangents.
+func (w *Worker) carry(fb []float64) {
+	c := &w.carrying
+	if c.elements == nil {
+		c.elements = make([]bool, w.kit.layout.nF)
+	}
+	c.numbers = c.numbers[:0]
+	for j := range c.elements {
+		c.elements[j] = slices.ContainsFunc(fb[j*w.lanes:(j+1)*w.lanes], func(x float64) bool { return x != 0 })
+		if k := w.model.FunctionalAt(j); c.elements[j] && (len(c.numbers) == 0 || c.numbers[len(c.numbers)-1] != k) {
+			c.numbers = append(c.numbers, k)
+		}
+	}
+}
+
+// Pulls implements sens.Selective.
+func (w *Worker) Pulls(s *sens.Site) bool {
+	c := &w.carrying
+	switch s.Kind {
+	case sens.SitePeak:
+		return slices.ContainsFunc(s.Peaks, func(p sens.Share) bool { return c.elements[p.Element] })
+	case sens.SiteEvent:
+		return w.carries(w.model.atEvents[s.Firing.Event], func(k int) bool { return w.reads(k, s) })
+	case sens.SiteTime:
+		return w.carries(w.model.atTimes[w.model.Compiled.InstantList[s.Index].Group], func(k int) bool {
+			slot, ok := w.alone(&w.model.Compiled.Functionals[k], s)
+			return !ok || c.elements[slot]
+		})
+	}
+	return true
+}
+
+// carries reports whether a functional of list, which ascends, has cotangents and is read.
+func (w *Worker) carries(list []int, read func(k int) bool) bool {
+	some := w.carrying.numbers
+	if len(some) > len(list) {
+		some, list = list, some
+	}
+	for _, k := range some {
+		if _, both := slices.BinarySearch(list, k); both && read(k) {
+			return true
+		}
+	}
+	return false
+}
+
 // ObservePull implements sens.CotangentObjectives.
 func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
 	c := site(&w.pull, w.model.Compiled, &pt.Site)
 	if c == nil {
 		return
 	}
-	fb = w.maskFunctionals(&pt.Site, fb)
+	fb = w.maskFunctionals(&pt.Site, c, fb)
 	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
 	w.enterSite(pt)
 	w.in[tapec.Primal][vecD] = pt.Dp
@@ -268,9 +321,9 @@ func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
 }
 
-// maskFunctionals returns fb with zeros for the functionals that do not count this firing, and for
-// those that have their peak at another site.
-func (w *Worker) maskFunctionals(s *sens.Site, fb []float64) []float64 {
+// maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that do
+// not count this firing, and for those that have their peak at another site.
+func (w *Worker) maskFunctionals(s *sens.Site, c *call, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
 		clear(masked)
@@ -285,10 +338,14 @@ func (w *Worker) maskFunctionals(s *sens.Site, fb []float64) []float64 {
 		return fb
 	}
 	masked := w.functional[:len(fb)]
-	copy(masked, fb)
-	for k := range w.model.Compiled.Functionals {
-		if f := &w.model.Compiled.Functionals[k]; !w.reads(k, s) {
-			clear(masked[f.Offset*w.lanes : (f.Offset+f.Shape.Size())*w.lanes])
+	for i := range c.ins {
+		b := &c.ins[i]
+		switch {
+		case b.vary != tapec.Cotangent || b.vec != vecF:
+		case w.reads(w.model.FunctionalAt(b.lo/w.lanes), s):
+			copy(masked[b.lo:b.hi], fb[b.lo:b.hi])
+		default:
+			clear(masked[b.lo:b.hi])
 		}
 	}
 	return masked
