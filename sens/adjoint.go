@@ -248,8 +248,8 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	s.via = s
 	moves := func(in solvers.Instant) bool { return !in.Fixed }
 	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, moves)
-	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
-	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
+	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N), Rows: make([]int, 0, z.Q)}
+	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N), Rows: []int{}} // guards read no quadratures
 	return s
 }
 
@@ -416,6 +416,12 @@ func (s *sweep) aimed(first int) {
 func (s *sweep) begins(first int) {
 	s.sys.Begin(s.rows)
 	s.obj.ValuesPull(s.res.Functionals, first, s.fb)
+	s.c.Rows = s.c.Rows[:0]
+	for i := range len(s.gq) / s.l {
+		if !allZero(s.fb[i*s.l : (i+1)*s.l]) {
+			s.c.Rows = append(s.c.Rows, i)
+		}
+	}
 	clear(s.yb)
 	clear(s.tb)
 	clear(s.db)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -216,6 +217,46 @@ func TestPullNotAsked(t *testing.T) {
 		for i := range a.Y0 {
 			if math.Abs(a.Y0[i]-b.Y0[i]) > 1e-12*(1+math.Abs(a.Y0[i])) {
 				t.Errorf("y0: %v, and %v with h", b.Y0, a.Y0)
+			}
+		}
+	})
+}
+
+// TestPullRows: with the rows of quadratures that have cotangents given, a step has the cotangents that it has without,
+// in whatever order such rows come. Explicit methods read no others.
+func TestPullRows(t *testing.T) {
+	eachMethod(t, 0, func(t *testing.T, m *Spec, f *toy) {
+		const l = 2
+		z := f.size
+		g := f.with(l)
+		method, s := stepOf[Method](m, g, l)
+		_, explicit := method.(*rungeKutta)
+		both := []int{0, z.Q - 1}
+		for _, rows := range [][]int{{z.Q - 1}, {0}, {}, both[:z.Q], {0}} {
+			for _, want := range []bool{false, true} {
+				a := newCotangent(z, l)
+				noise(3, a.Y1)
+				for _, i := range rows {
+					noise(uint64(20+i), a.DQ[i*l:(i+1)*l])
+				}
+				a.WantH = want
+				b := *a
+				b.T0, b.H, b.Y0 = make([]float64, l), make([]float64, l), make([]float64, z.N*l)
+				clear(g.pb)
+				method.Pull(g, s, a)
+				pb := slices.Clone(g.pb)
+				b.Rows, b.DQ = rows, slices.Clone(a.DQ)
+				for i := range z.Q {
+					if explicit && !slices.Contains(rows, i) {
+						b.DQ[i*l] = math.NaN()
+					}
+				}
+				clear(g.pb)
+				method.Pull(g, s, &b)
+				if !slices.Equal(a.T0, b.T0) || !slices.Equal(a.H, b.H) || !slices.Equal(a.Y0, b.Y0) ||
+					!slices.Equal(pb, g.pb) {
+					t.Errorf("rows %v, h %t: cotangents differ", rows, want)
+				}
 			}
 		}
 	})

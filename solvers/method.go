@@ -120,6 +120,7 @@ type StepTangent struct {
 // StepCotangent holds the cotangents of a step in L lanes.
 type StepCotangent struct {
 	T1, Y1, DQ []float64 // in: [L], [N·L], [Q·L]; unchanged
+	Rows       []int     // of DQ, in ascending order: all others are zero; nil for any
 	T0, H, Y0  []float64 // out: [L], [L], [N·L]; overwritten
 	WantH      bool      // whether H is wanted; it costs inner products with the stages
 }

@@ -17,6 +17,8 @@ type rungeKutta struct {
 	kd   []float64 // [stages][w·l] tangents of the stages
 	yb   []float64 // [1 + stages][n·l] cotangents ȳ₁ and those of the stage values
 	kb   []float64 // [w·l] cotangent of a stage
+	rows []int     // of quadratures that kb has
+	all  []int     // every row of quadratures; nil until it is used
 	tb   []float64 // [l]
 
 	pushedStages bool // kd is of the last Push

@@ -54,14 +54,15 @@ func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 	}
 	copy(g.yb[:n*l], c.Y1)
 	c.begin(&g.seeds)
+	r.chooseRows(c)
 	for i := len(r.a) - 1; i >= 0; i-- {
 		at := &r.seededAt[i]
 		at.combine(r.kb[:n*l], g.seeds.K[i*n*l:(i+1)*n*l], 1, g.yb, n*l)
 		r.quadratures(at, 1, c.DQ)
 		if c.WantH {
-			inner(c.H, s.K[i*w:(i+1)*w], r.kb)
+			r.addStage(c.H, s.K[i*w:(i+1)*w])
 		}
-		scale(r.kb, s.H)
+		r.lengthenStage(s.H)
 		f.Pull(r.time(s, i), r.value(s, i), r.kb, g.yb[(1+i)*n*l:(2+i)*n*l], r.tb)
 		for j, tau := range r.tb {
 			c.T0[j] += tau

@@ -1,5 +1,7 @@
 package solvers
 
+import "slices"
+
 // Pull writes the transpose of Push in every lane. For stages i = s … 1,
 //
 //	k̄_i = h (b_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j),   Ȳ_i = f_yᵀ k̄_i,   τ_i = f_tᵀ k̄_i,   p̄ += f_pᵀ k̄_i,
@@ -21,6 +23,7 @@ func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	copy(r.yb[:n*l], c.Y1)
 	c.begin(nil)
+	r.chooseRows(c)
 	h := s.H
 	if c.WantH {
 		h = 1
@@ -32,8 +35,8 @@ func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		r.combine(&r.at[i], r.kb[:n*l], r.zero, h, r.yb, n*l)
 		r.quadratures(&r.at[i], h, c.DQ)
 		if c.WantH {
-			inner(c.H, s.K[i*w:(i+1)*w], r.kb)
-			scale(r.kb, s.H)
+			r.addStage(c.H, s.K[i*w:(i+1)*w])
+			r.lengthenStage(s.H)
 		}
 		f.Pull(r.time(s, i), r.value(s, i), r.kb, r.yb[(1+i)*n*l:(2+i)*n*l], r.tb)
 		c.addNode(r.c[i], r.tb)
@@ -41,17 +44,74 @@ func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	r.combine(&r.sum, c.Y0, c.Y1, 1, r.yb, n*l)
 }
 
+// chooseRows makes the rows of quadratures that the cotangents of stages have those of c. All others are zero.
+func (r *rungeKutta) chooseRows(c *StepCotangent) {
+	if r.q == 0 {
+		return
+	}
+	rows := c.Rows
+	if rows == nil {
+		if r.all == nil {
+			for j := range r.q {
+				r.all = append(r.all, j)
+			}
+		}
+		rows = r.all
+	}
+	if !slices.Equal(rows, r.rows) {
+		r.rows = append(r.rows[:0], rows...)
+		clear(r.kb[r.n*r.l:])
+	}
+}
+
+// chosen returns which rows of kb have cotangents: the first ones, and some of the quadratures behind them.
+func (r *rungeKutta) chosen() (first int, rows []int) {
+	if len(r.rows) == r.q {
+		return r.w, nil
+	}
+	return r.n, r.rows
+}
+
 // quadratures writes the last rows of kb: h b_i q̄, with b_i in the terms t of the stage's cotangent.
 func (r *rungeKutta) quadratures(t *terms, h float64, qb []float64) {
-	kb := r.kb[r.n*r.l:]
-	if len(kb) == 0 {
+	if len(r.rows) == 0 {
 		return
 	}
 	b := 0.0
 	if len(t.row) > 0 && t.row[0] == 0 {
 		b = t.c[0]
 	}
-	for j, v := range qb {
-		kb[j] = float64(h * float64(b*v))
+	kb, l := r.kb[r.n*r.l:], r.l
+	if len(r.rows) == r.q {
+		for j, v := range qb {
+			kb[j] = float64(h * float64(b*v))
+		}
+		return
+	}
+	for _, i := range r.rows {
+		to := kb[i*l : (i+1)*l]
+		for j, v := range qb[i*l : (i+1)*l] {
+			to[j] = float64(h * float64(b*v))
+		}
+	}
+}
+
+// addStage adds the inner product of a row of K with the cotangents of its stage to out[l].
+func (r *rungeKutta) addStage(out, k []float64) {
+	first, rows := r.chosen()
+	inner(out, k[:first], r.kb)
+	for _, i := range rows {
+		i += r.n
+		inner(out, k[i:i+1], r.kb[i*r.l:])
+	}
+}
+
+// lengthenStage multiplies the cotangents of a stage by h.
+func (r *rungeKutta) lengthenStage(h float64) {
+	first, rows := r.chosen()
+	scale(r.kb[:first*r.l], h)
+	for _, i := range rows {
+		i += r.n
+		scale(r.kb[i*r.l:(i+1)*r.l], h)
 	}
 }
