@@ -57,7 +57,7 @@ type Worker struct {
 	visits     visits
 	one        []float64 // scratch [max(guards, instants)·L], zero between calls
 	functional []float64 // scratch [F·L]
-	carrying   carrying    // of the block that is swept
+	carrying   carrying  // of the block that is swept
 	seen       []int     // per element of the functional vector: how often it was read this run
 	happened   []int     // per such element that reads one firing: how often the event fired before, or without it
 	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds

@@ -96,12 +96,13 @@ func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 	}
 	w.t[0] = t
 	seeds := w.one[:len(w.rho)*w.lanes]
-	copy(seeds[i*w.lanes:], wt[:w.lanes])
+	seed := seeds[i*w.lanes : (i+1)*w.lanes]
+	copy(seed, wt)
 	w.in[tapec.Primal][vecY] = y
 	w.in[tapec.Cotangent][vecRho] = seeds
 	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
 	c.run(&w.in, &w.out)
-	clear(seeds)
+	clear(seed)
 }
 
 // Instants implements solvers.System.
