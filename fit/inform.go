@@ -337,7 +337,7 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		v := p.settings.Over[c.variable]
 		x := Estimate{
 			Name: v.Name, Initial: v.Initial, Index: c.index, Unit: known(v.Unit), Log: c.log,
-			Start: c.value(p.start[i]), Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
+			Start: c.first, Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
 			LowBound: c.lo, HighBound: c.hi, AtBound: m.at[i],
 		}
 		if m.cov != nil && slices.Contains(m.keep, i) {

@@ -1,12 +1,15 @@
 package fit
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/lang/diag"
 )
 
 // What priors add to the objective, at a value v of a param: the negative logarithm of the density. Normal and
@@ -129,7 +132,8 @@ func (p *problem) support() {
 		}
 		x := &p.coords[i]
 		x.lo, x.hi = max(x.lo, lo), min(x.hi, hi)
-		p.start[i] = x.of(min(max(x.value(p.start[i]), x.lo), x.hi))
+		x.first = min(max(x.first, x.lo), x.hi)
+		p.start[i] = x.of(x.first)
 	}
 }
 
@@ -177,6 +181,14 @@ func constantOf(p *odes.Draw) float64 { return priorConstants[p.Dist](p.Args) + 
 
 // fixedPriors adds up the priors of params that are not searched for.
 func (p *problem) fixedPriors(weight float64) error {
+	return p.fixedValues(func(prior *odes.Draw, _ string, v float64) {
+		r := priorRows[prior.Dist](v, prior.Args)
+		p.fixed += float64(weight * (r.square*r.square/2 + r.rest + constantOf(prior)))
+	})
+}
+
+// fixedValues calls f for each value that has a prior and is not searched for, with its name.
+func (p *problem) fixedValues(f func(prior *odes.Draw, name string, v float64)) error {
 	symbols, err := p.model.Symbols(p.opts.Set)
 	if err != nil {
 		return err
@@ -190,11 +202,37 @@ func (p *problem) fixedPriors(weight float64) error {
 			if x.Kind != "param" || x.Name != prior.Name {
 				continue
 			}
-			for _, v := range x.Values {
-				r := priorRows[prior.Dist](v, prior.Args)
-				p.fixed += float64(weight * (r.square*r.square/2 + r.rest + constantOf(prior)))
+			for i, v := range x.Values {
+				f(prior, elementName(x.Name, false, subscripts(x.Shape, i)), v)
 			}
 		}
 	}
 	return nil
+}
+
+// unsupported ends a message with which values that the searches begin with lie where their priors are zero; "" for
+// none.
+func (p *problem) unsupported() string {
+	var list []string
+	note := func(prior *odes.Draw, name string, v float64) {
+		if math.IsInf(priorRows[prior.Dist](v, prior.Args).rest, 1) || v < prior.Lo || v > prior.Hi {
+			args := make([]string, len(prior.Args))
+			for i, x := range prior.Args {
+				args[i] = diag.Number(x)
+			}
+			list = append(list, fmt.Sprintf("the prior of %s, %s(%s), is zero at its value %s",
+				name, prior.Dist, strings.Join(args, ", "), diag.Number(v)))
+		}
+	}
+	for i, prior := range p.priorsOf() {
+		note(prior, p.coords[i].name, p.coords[i].value(p.start[i]))
+	}
+	if p.fixedValues(note) != nil || len(list) == 0 {
+		return ""
+	}
+	const most = 5
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("and so are %d more", n))
+	}
+	return "; " + strings.Join(list, "; ") + ": begin with values where priors are not zero, or give other priors"
 }

@@ -28,6 +28,7 @@ type problem struct {
 	squares     bool
 	rough       float64 // how the error of the objective compares with that which rtol promises
 	fixed       float64 // what the priors of other params add to the objective
+	readsPriors bool    // the objective may read priors
 	algorithm   string
 	constraints []odes.Value
 
@@ -44,6 +45,7 @@ type coordinate struct {
 	index             []int
 	log               bool
 	lo, hi            float64 // of the param
+	first             float64 // the value in the model, within them
 }
 
 // of returns the coordinate of a value of the param, and value the value.
@@ -140,10 +142,16 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 						"not positive; leave it out of fit.log", c.name, diag.Number(at))
 					continue
 				}
+				if !(c.lo > 0 || math.IsInf(c.lo, -1)) {
+					l.Errorf(odes.CodeSetting, source.Span{}, "%s is searched for on a logarithmic scale, which does not "+
+						"reach its bound %s; leave it out of fit.log, or give it a positive bound", c.name, diag.Number(c.lo))
+					break // elements have the same bounds
+				}
 				c.lo = max(c.lo, 0)
 			}
+			c.first = min(max(at, lo), hi)
 			p.coords = append(p.coords, c)
-			p.start = append(p.start, c.of(min(max(at, lo), hi)))
+			p.start = append(p.start, c.of(c.first))
 		}
 		// What follows other params, and initial values, can be set in a Runner only where the options set them, too.
 		p.opts.Set = append(slices.Clone(p.opts.Set), odes.Assignment{
@@ -157,13 +165,13 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.squares = e.comparison != nil; p.squares {
+	p.squares = e.comparison != nil
+	p.readsPriors = !p.squares || e.comparison.PriorWeight > 0
+	if p.squares && p.readsPriors {
 		if err := p.fixedPriors(e.comparison.PriorWeight); err != nil {
 			return nil, err
 		}
-		if e.comparison.PriorWeight > 0 {
-			p.support()
-		}
+		p.support()
 	}
 	if p.algorithm, err = p.choose(e); err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return noMinimum(out.Starts)
+		return p.noMinimum(out.Starts)
 	}
 	if ctx.Err() != nil {
 		out.Status = "partial"
@@ -77,15 +77,19 @@ func (s *Stats) add(piece *Start) {
 }
 
 // noMinimum says why no search came to a value. Searches without one are in the order of their numbers.
-func noMinimum(starts []Start) error {
+func (p *problem) noMinimum(starts []Start) error {
+	why := ""
+	if p.readsPriors {
+		why = p.unsupported()
+	}
 	first := starts[0].err
 	if first == nil { // it was made before, or elsewhere
 		first = errors.New(starts[0].Why)
 	}
 	if len(starts) == 1 {
-		return fmt.Errorf("%w: the run at the start failed: %w", ErrNoMinimum, first)
+		return fmt.Errorf("%w: the run at the start failed: %w%s", ErrNoMinimum, first, why)
 	}
-	return fmt.Errorf("%w from %d starts: all runs failed, the first with %w", ErrNoMinimum, len(starts), first)
+	return fmt.Errorf("%w from %d starts: all runs failed, the first with %w%s", ErrNoMinimum, len(starts), first, why)
 }
 
 // better reports whether a is less than b, or there is no b.
