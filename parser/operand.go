@@ -17,6 +17,11 @@ var noOperands = []advice{
 		tell:    (*site).timeItself,
 	},
 	{
+		example: "objective J = at(24, x)",
+		next:    "at", after: "(",
+		tell: (*site).valueAtTime,
+	},
+	{
 		example: "let a = 2*data",
 		when: func(s *site) bool {
 			word := s.next.Text
@@ -117,6 +122,19 @@ func (s *site) timeItself() bool {
 		}
 	}
 	return false
+}
+
+// valueAtTime reports the word at where a function belongs.
+func (s *site) valueAtTime() bool {
+	if s.reservedSeen["at"] { // a name of the model, which was reported
+		return false
+	}
+	d := s.complain(CodeReserved, s.at(s.next), "the value at a time is sum_at(24, x), of several times their sum; "+
+		"\"at\" is a reserved word")
+	if i := s.i + 2; i < len(s.tokens) && (s.tokens[i].Kind == ast.NumberToken || isToken(&s.tokens[i], "[")) {
+		d.Fix(s.at(s.next), "sum_at", "write sum_at")
+	}
+	return true
 }
 
 // missingExpression reports that an expression is missing, and relates what the next line starts with.
