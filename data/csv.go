@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/memory"
@@ -160,6 +162,7 @@ func records(name string, text []byte) (rows [][]string, lines []int, err error)
 	if !bytes.Contains(text, []byte{'\n'}) {
 		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'}) // as spreadsheets of old Macs end lines
 	}
+	valid := utf8.Valid(text) // comments need not be
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma = separator(name, text)
 	r.Comment = '#'
@@ -182,9 +185,24 @@ func records(name string, text []byte) (rows [][]string, lines []int, err error)
 			continue // like an empty line, which the reader skips
 		}
 		line, _ := r.FieldPos(0)
+		if i := slices.IndexFunc(row, invalid); !valid && i >= 0 {
+			return nil, nil, fmt.Errorf("%s:%d: the text is not encoded as UTF-8, but perhaps as Latin-1, which %q is in; "+
+				"save the file as UTF-8", name, line, latin1(row[i]))
+		}
 		rows = append(rows, row)
 		lines = append(lines, line)
 	}
+}
+
+func invalid(text string) bool { return !utf8.ValidString(text) }
+
+// latin1 returns a text that is encoded as Latin-1.
+func latin1(text string) string {
+	runes := make([]rune, len(text))
+	for i := range runes {
+		runes[i] = rune(text[i])
+	}
+	return string(runes)
 }
 
 // blank reports whether the line that ends at an offset has blanks only: not the quotes of an empty cell.

@@ -169,6 +169,11 @@ func TestReadTableOfSpreadsheets(t *testing.T) {
 		"  \nt,y\n\n0,1.5\n \t\r\n\n1,2\n  ": "[1.5 2]",
 		"t,y\n0,1.5\n\"\"\n":                 "a.csv:3: 1 cell, but the header names 2 columns",
 		"\xff\xfet\x00,\x00y\x00\n\x00":      "a.csv: the text is encoded as UTF-16; save it as UTF-8",
+		"t,y,c [\xb5g/L]\n0,1,2\n": "a.csv:1: the text is not encoded as UTF-8, but perhaps as Latin-1, which " +
+			`"c [µg/L]" is in; save the file as UTF-8`,
+		"# caf\xe9\nt,y,who\n\n0,1,Ren\xe9\n": "a.csv:4: the text is not encoded as UTF-8, but perhaps as Latin-1, " +
+			`which "René" is in; save the file as UTF-8`,
+		"# caf\xe9\nt,y\n0,1\n": "[1]",
 		"t,y\n0,1\n1,\"2\n2,3\n": "a.csv:3: a text in double quotes begins in this line, and does not end in it; a " +
 			"quote within a text is written twice",
 		"t,y\n0,1,5\n": "a.csv:2: 3 cells, but the header names 2 columns; decimals are written with a point, and a " +
