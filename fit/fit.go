@@ -115,6 +115,8 @@ type Estimate struct {
 	Start   float64 // the value in the model
 	Value   float64
 	StdErr  float64 // NaN where there is none
+	// Decided tells that active constraints leave it no other value: it has no standard error and no interval.
+	Decided bool
 	// Lower and Upper are the ends of the interval; ±Inf where the data do not end it, NaN where none was asked for.
 	Lower, Upper float64
 	// LowBound and HighBound are its bounds, and AtBound is -1 or 1 where the estimate is at one of them.

@@ -340,6 +340,10 @@ func (p *problem) estimates(m *minimum, out *Result) {
 			Start: c.first, Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
 			LowBound: c.lo, HighBound: c.hi, AtBound: m.at[i],
 		}
+		if x.Decided = m.cov != nil && len(m.active) > 0 && m.cov[i*n+i] == 0; x.Decided {
+			out.Estimates = append(out.Estimates, x)
+			continue
+		}
 		if m.cov != nil && slices.Contains(m.keep, i) {
 			se := math.Sqrt(m.cov[i*n+i])
 			x.StdErr = se * math.Abs(c.slope(values[i]))

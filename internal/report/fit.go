@@ -223,6 +223,9 @@ func (j *jsonWriter) estimate(i int, x *fit.Estimate, fitted bool) {
 	j.raw(", \"upper\": ")
 	j.number(x.Upper)
 	j.raw(", \"at_bound\": ", strconv.FormatBool(x.AtBound != 0))
+	if x.Decided {
+		j.raw(", \"decided\": true")
+	}
 	if x.OpenLower != "" {
 		j.raw(", \"open_lower\": ")
 		j.text(x.OpenLower)
@@ -479,6 +482,8 @@ func remark(x *fit.Estimate) string {
 		return "at its lower bound"
 	case x.AtBound > 0:
 		return "at its upper bound"
+	case x.Decided:
+		return "decided by constraints"
 	case math.IsInf(x.StdErr, 1):
 		return "not identifiable"
 	}

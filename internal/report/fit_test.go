@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -20,6 +21,25 @@ func TestFitTableMarks(t *testing.T) {
 		}
 		if n := strings.Count(out.String(), "?"); n != want {
 			t.Errorf("%q: %d marks and explanations, want %d:\n%s", open, n, want, &out)
+		}
+	}
+}
+
+// TestFitDecided: an estimate that constraints decide has a word in place of errors, in tables and in JSON.
+func TestFitDecided(t *testing.T) {
+	nan := math.NaN()
+	x := fit.Estimate{Name: "k", Value: 2, StdErr: nan, Lower: nan, Upper: nan, Decided: true}
+	h, r := report.Heading{Model: "m", File: "m.ode"}, &fit.Result{Estimates: []fit.Estimate{x}}
+	for want, write := range map[string]report.Writer[*fit.Result]{
+		"decided by constraints":              report.FitTable,
+		`"at_bound": false, "decided": true}`: report.FormatNamed("json").Fit,
+	} {
+		var out strings.Builder
+		if err := write(&out, h, r, report.TableOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
 }
