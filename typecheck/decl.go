@@ -375,11 +375,14 @@ func (c *checker) resolveTime(e *entity) {
 		sym.Type.Unit = c.unitOf(e)
 	}
 	c.model.Time, c.model.From, c.model.To = sym, from, to
-	if a, ok := from.(*Const); ok && !isBad(from) {
-		if b, is := to.(*Const); is && !isBad(to) && !(a.Data[0] < b.Data[0]) {
-			c.errorf(CodeBounds, t.From.Pos().To(t.To.Pos()),
-				"the time runs from %g to %g; the end must be later than the start", a.Data[0], b.Data[0])
-		}
+	a, ok := from.(*Const)
+	b, is := to.(*Const)
+	ok, is = ok && !isBad(from), is && !isBad(to)
+	switch at := t.From.Pos().To(t.To.Pos()); {
+	case ok && math.IsInf(a.Data[0], 0), is && math.IsInf(b.Data[0], 0):
+		c.errorf(CodeBounds, at, "a run begins and ends at finite times; what it leads to after its end is steady(x)")
+	case ok && is && !(a.Data[0] < b.Data[0]):
+		c.errorf(CodeBounds, at, "the time runs from %g to %g; the end must be later than the start", a.Data[0], b.Data[0])
 	}
 }
 

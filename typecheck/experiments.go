@@ -419,6 +419,9 @@ func (c *checker) checkTotals() {
 		if g := v.group; g != nil {
 			c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data: no row of %q with %s "+
 				"holds an observation", v.name, g.from, g.is)
+		} else if len(v.rows) > 0 {
+			c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data: the rows that it uses "+
+				"hold no observation", v.name)
 		} else {
 			c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data; add: use D", v.name)
 		}
@@ -481,12 +484,8 @@ func (c *checker) chooseRows() {
 		if !ok {
 			continue
 		}
-		if !slices.Contains(rows, true) {
-			at := it.Span
-			if it.Where != nil {
-				at = it.Where.Pos()
-			}
-			c.list.Warnf(CodeData, at, "no row of %q is like that", g.name).Relate(g.span, "declared here")
+		if it.Where != nil && !slices.Contains(rows, true) {
+			c.list.Warnf(CodeData, it.Where.Pos(), "no row of %q is like that", g.name).Relate(g.span, "declared here")
 		}
 		c.variant.group.among(g.name, rows)
 		old := c.variant.rows[g.name]

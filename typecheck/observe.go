@@ -79,8 +79,13 @@ func (c *checker) observation(it *ast.Observe) {
 	table := present(from.Table, k, chosen)
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
-			c.list.Warnf(CodeData, it.From.Pos(), "column %q of %q holds only missing values", from.Columns[k],
-				from.Name)
+			if len(from.Data[k]) == 0 {
+				c.list.Warnf(CodeData, it.From.Pos(), "table %q has no rows", from.Name).
+					Relate(from.Span, "declared here")
+			} else {
+				c.list.Warnf(CodeData, it.From.Pos(), "column %q of %q holds only missing values", from.Columns[k],
+					from.Name)
+			}
 			c.empty = append(c.empty, from.Name+"."+from.Columns[k])
 		}
 		return
