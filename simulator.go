@@ -71,8 +71,9 @@ func ascending(times []float64) error {
 	return nil
 }
 
-// missed notes how many of the times asked for a run did not reach.
-func missed(asked, reached []float64) []diag.Diagnostic {
+// missed notes how many of the times asked for a run did not reach, and warns where it reached none.
+func (out *Solution) missed(asked []float64) []diag.Diagnostic {
+	reached := out.T
 	n, k := 0, 0
 	for _, t := range asked {
 		for k < len(reached) && reached[k] < t {
@@ -82,13 +83,17 @@ func missed(asked, reached []float64) []diag.Diagnostic {
 			n++
 		}
 	}
-	if n == 0 {
+	d := diag.Diagnostic{Code: CodeOutside, Level: diag.Note}
+	span := fmt.Sprintf("the run, from %s to %s", diag.Number(out.From), diag.Number(out.To))
+	switch n {
+	case 0:
 		return nil
+	case len(asked):
+		d.Level, d.Message = diag.Warning, "no time to report at lies in "+span
+	default:
+		d.Message = fmt.Sprintf("%s to report at outside of %s: left out", diag.Count(n, "time"), span)
 	}
-	return []diag.Diagnostic{{
-		Code: CodeOutside, Level: diag.Note,
-		Message: fmt.Sprintf("%s to report at outside of the run: left out", diag.Count(n, "time")),
-	}}
+	return []diag.Diagnostic{d}
 }
 
 // Set gives parameters (or initial values) other values for the runs to come, as that of a Runner does.
@@ -124,7 +129,7 @@ func (s *Simulator) Solve(ctx context.Context, times []float64) (*Solution, erro
 	if err := s.judge(ctx, out); err != nil {
 		return nil, s.refused(err)
 	}
-	out.Warnings = append(out.Warnings, missed(times, out.T)...)
+	out.Warnings = append(out.Warnings, out.missed(times)...)
 	return out, nil
 }
 

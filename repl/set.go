@@ -147,6 +147,13 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		return odes.Symbol{}, fmt.Errorf("%s is no param; declare it anew to change it, for example: let %s = …", name,
 			name)
 	}
+	for _, block := range []string{"solver", "sens", "fit"} {
+		if slices.ContainsFunc(typecheck.SettingRows(block), func(r typecheck.SettingRow) bool {
+			return slices.Contains(r.Keys, name)
+		}) && !t.Initial {
+			return odes.Symbol{}, fmt.Errorf("%s is a setting of %s: write %[2]s.%[1]s = …", name, block)
+		}
+	}
 	return odes.Symbol{}, fmt.Errorf("the model has no %s %q%s; to add a name, declare it: param %s = …, let %s = …",
 		kind, name, diag.DidYouMean(name, names), text, text)
 }

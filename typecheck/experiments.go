@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
@@ -126,7 +127,18 @@ func (c *checker) alone(name string) {
 		for _, t := range trials {
 			known = append(known, t.name)
 		}
-		c.errorf(CodeUndefined, source.Span{}, "there is no experiment %q%s", name, diag.DidYouMean(name, known))
+		const most = 10
+		more := diag.DidYouMean(name, known)
+		switch n := len(known); {
+		case more != "":
+		case n == 0:
+			more = "; the model has none"
+		case n <= most:
+			more = "; there is " + strings.Join(known, ", ")
+		default:
+			more = fmt.Sprintf("; there are %s and %d more", strings.Join(known[:most], ", "), n-most)
+		}
+		c.errorf(CodeUndefined, source.Span{}, "there is no experiment %q%s", name, more)
 		return
 	}
 	x := c.pass(trials[at])

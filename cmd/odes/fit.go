@@ -19,6 +19,7 @@ import (
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/output"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
@@ -328,6 +329,9 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(source.Files[name]), source.Files[name])
 	}
 	key := "odes fit " + hex.EncodeToString(h.Sum(nil))
+	if info, err := os.Stat(k.Resume); err == nil && !info.Mode().IsRegular() { // reading some devices does not end
+		return nil, output.Wrap(k.Resume, errors.New("it is no file"))
+	}
 	old, err := os.ReadFile(k.Resume)
 	switch {
 	case err == nil && len(old) > 0:
@@ -342,12 +346,19 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 	}
 	file, err := os.OpenFile(k.Resume, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
-		return nil, err
+		return nil, output.Wrap(k.Resume, err)
 	}
 	if len(old) == 0 {
-		fmt.Fprintln(file, key)
+		_, err = fmt.Fprintln(file, key)
 	} else if old[len(old)-1] != '\n' { // it ended within a line
-		fmt.Fprintln(file)
+		_, err = fmt.Fprintln(file)
+	}
+	if err != nil { // before anything is searched for
+		file.Close()
+		if len(old) == 0 {
+			os.Remove(k.Resume)
+		}
+		return nil, output.Wrap(k.Resume, err)
 	}
 	kept := &keptStarts{file: file}
 	o.Found = kept.add
@@ -368,5 +379,5 @@ func (k *keptStarts) close() error {
 	if err := k.file.Close(); k.err == nil {
 		k.err = err
 	}
-	return k.err
+	return output.Wrap(k.file.Name(), k.err)
 }

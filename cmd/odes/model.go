@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/typecheck"
 )
 
 // load compiles the model at path, where "-" is standard input, or one of its experiments, and shows its warnings and
@@ -29,6 +30,12 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		return err
 	})
 	bar.clear()
+	if list := diag.Of(err); experiment != "" && slices.ContainsFunc(list, func(d diag.Diagnostic) bool {
+		return d.Code == typecheck.CodeUndefined && d.Span.IsZero() // the experiment itself
+	}) {
+		c.diagnose(list)
+		return nil, status(exitUsage)
+	}
 	if err != nil {
 		return nil, c.modelError(err)
 	}
