@@ -43,6 +43,14 @@ type PeakReader interface {
 	ReadPeaks(a *solvers.Arithmetic, s *solvers.Step, times, within, e, ed []float64) bool
 }
 
+// PeakSingles are PeakObjectives that can be read one by one, at less cost than all of them where they are many.
+type PeakSingles interface {
+	PeakObjectives
+	// PeakAt returns what Heights at t and Slopes at within give for expression j, to the same bits. Alternatively it
+	// reports false.
+	PeakAt(j int, t, within float64, y, yd []float64) (e, ed float64, ok bool)
+}
+
 // Peak is where an expression is largest along a run.
 type Peak struct {
 	Element int // of the functionals
@@ -226,6 +234,7 @@ type peakFinder struct {
 	obj     PeakObjectives
 	hidden  PeakSignals      // obj, if it hides any; else nil
 	reads   PeakReader       // likewise
+	singles PeakSingles      // likewise
 	samples solvers.Sampling // method, if it is one; else nil
 	lane    *laneReading     // of a run in a lane; else nil
 	of      solvers.Method
@@ -341,6 +350,7 @@ func newPeakFinder(
 		*rows = slices.Collect(slices.Chunk(c.all[k], c.n))
 	}
 	c.reads, _ = obj.(PeakReader)
+	c.singles, _ = obj.(PeakSingles)
 	c.samples, _ = method.(solvers.Sampling)
 	c.tops = make([]top, c.n)
 	c.begin()
@@ -374,6 +384,20 @@ func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 	for j := range ed {
 		ed[j] = float64(st.H * ed[j])
 	}
+}
+
+// lookAt returns the value of expression j and its derivative by theta, at theta of st.
+func (c *peakFinder) lookAt(j int, st *solvers.Step, theta float64) (e, ed float64) {
+	if c.singles != nil {
+		c.load()
+		t := when(st, theta)
+		c.method.InterpolateSlope(c.sys, st, theta, c.y, c.yd)
+		if e, ed, ok := c.singles.PeakAt(j, t, c.within(t), c.y, c.yd); ok {
+			return e, float64(st.H * ed)
+		}
+	}
+	c.look(st, theta, c.at, c.atd)
+	return c.at[j], c.atd[j]
 }
 
 // load has the step be whole, which lanes hand over piece by piece.
@@ -702,8 +726,7 @@ func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, div
 		if !(x > p.a && x < p.b) {
 			return
 		}
-		c.look(st, x, c.at, c.atd)
-		e, s := c.at[j], c.atd[j]
+		e, s := c.lookAt(j, st, x)
 		c.tops[j].low = min(c.tops[j].low, e)
 		c.part(j, st, bracket{p.a, x, p.ea, e, p.sa, s}, steep, divisions-1)
 		c.part(j, st, bracket{x, p.b, e, p.eb, s, p.sb}, steep, divisions-1)
@@ -726,8 +749,8 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 		if !(x > p.a && x < p.b) || w <= narrow {
 			break
 		}
-		c.look(st, x, c.at, c.atd)
-		theta, v, slope = x, c.at[j], c.atd[j]
+		theta = x
+		v, slope = c.lookAt(j, st, x)
 		rises := slope > 0
 		if math.Abs(slope) <= flat {
 			if !(v < p.ea || v < p.eb) {
@@ -765,11 +788,10 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 		v = p.eb
 	}
 	if a, b := max(p.a-aside, 0), min(p.b+aside, 1); c.propose(j, a, when(st, theta), v) {
-		c.look(st, a, c.at, c.atd)
-		before := c.atd[j]
-		c.look(st, b, c.at, c.atd)
+		_, before := c.lookAt(j, st, a)
+		_, behind := c.lookAt(j, st, b)
 		top := &c.tops[j]
-		top.behind, top.share = place{c.step, b}, before/(before-c.atd[j])
+		top.behind, top.share = place{c.step, b}, before/(before-behind)
 		top.timeBefore, top.timeBehind = when(st, a), when(st, b)
 	}
 }

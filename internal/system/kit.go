@@ -83,6 +83,7 @@ type Kit struct {
 	second *tapec.Parts[*program]
 	moved  finder   // of push and second
 	slopes *program // of one lane; nil for none
+	peaks  peakGroups
 
 	kept   *keptStages // nil where no values of stages are kept for transposes
 	plan   *plan       // of the parameters' cotangents, or their order as tangents

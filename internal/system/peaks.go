@@ -2,6 +2,7 @@ package system
 
 import (
 	"slices"
+	"sync"
 
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -75,6 +76,87 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 	for i, j := range w.problem.Peaks {
 		ed[i] = w.functional[j]
 	}
+}
+
+// manyPeaks is how many functionals are read together where one of them is wanted: programs of few take hardly less
+// time, and each has to be compiled.
+const manyPeaks = 16
+
+// peakGroup reads some functionals among the peaks.
+type peakGroup struct {
+	heights, slopes *program // slopes is nil for none
+}
+
+// peakGroups are the groups of a kit, by their numbers. They are compiled when they are first wanted.
+type peakGroups struct {
+	mu   sync.Mutex
+	list map[int]peakGroup
+}
+
+// peakGroup returns the group of a functional.
+func (k *Kit) peakGroup(m *Model, group int) (peakGroup, error) {
+	k.peaks.mu.Lock()
+	defer k.peaks.mu.Unlock()
+	if g, ok := k.peaks.list[group]; ok {
+		return g, nil
+	}
+	var made [2]*program
+	for i, t := range [2]*tape.Tape{k.value.Get(tapec.PartPeaks).tape, k.slopesTape()} {
+		if t == nil {
+			continue
+		}
+		part := tapec.Only(t, func(output string) bool {
+			return m.FunctionalAt(k.layout.part(tapec.MustName(output)).offset)/manyPeaks == group
+		})
+		if len(part.Outputs) == 0 {
+			continue
+		}
+		var err error
+		if made[i], err = k.family.program(part, k.layout.find, 1, nil); err != nil {
+			return peakGroup{}, err
+		}
+	}
+	if k.peaks.list == nil {
+		k.peaks.list = map[int]peakGroup{}
+	}
+	k.peaks.list[group] = peakGroup{made[0], made[1]}
+	return k.peaks.list[group], nil
+}
+
+// PeakAt implements sens.PeakSingles.
+func (w *Worker) PeakAt(j int, t, within float64, y, yd []float64) (e, ed float64, ok bool) {
+	if len(w.value.Get(tapec.PartPeaks).outs) <= manyPeaks {
+		return 0, 0, false
+	}
+	element := w.problem.Peaks[j]
+	group := w.model.FunctionalAt(element) / manyPeaks
+	calls, ok := w.peakCalls[group]
+	if !ok {
+		g, err := w.kit.peakGroup(w.model, group)
+		if err != nil {
+			return 0, 0, false
+		}
+		calls = [2]*call{g.heights.call(), g.slopes.call()}
+		if w.peakCalls == nil {
+			w.peakCalls = map[int][2]*call{}
+		}
+		w.peakCalls[group] = calls
+		w.keep(calls[0])
+		w.keep(calls[1])
+	}
+	w.t[0] = t
+	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecF] = y, w.functional
+	calls[0].run(&w.in, &w.out)
+	e = w.functional[element]
+	if calls[1] == nil {
+		return e, 0, true
+	}
+	w.t[0] = within
+	w.functional[element] = 0 // what does not move is not written
+	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = rateOfTime, yd
+	w.out[tapec.Tangent][vecF] = w.functional
+	calls[1].run(&w.in, &w.out)
+	return e, w.functional[element], true
 }
 
 // ReadPeaks implements sens.PeakReader.

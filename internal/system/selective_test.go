@@ -10,10 +10,15 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// counting counts how often objectives are pulled through what they read.
+// counting counts how often objectives are pulled through what they read, and how often all peaks are read at once.
 type counting struct {
 	*system.Worker
-	n *int
+	n, all *int
+}
+
+func (c counting) Heights(t float64, y, e []float64) {
+	*c.all++
+	c.Worker.Heights(t, y, e)
 }
 
 func (c counting) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
@@ -40,24 +45,28 @@ func TestSelective(t *testing.T) {
 				fmt.Fprintf(&text, "objective J%d = %s\n", i, of(i))
 			}
 			m := modelOf(t, text.String())
-			gradient := func(lanes int, rows ...int) (dp []float64, pulled int) {
+			gradient := func(lanes int, rows ...int) (dp []float64, pulled, all int) {
 				p := m.Problem(pointOf(t, m), rows, m.PeaksOf(m.Checked.Objectives))
 				p.Differentiate([]string{"w", "a"})
+				p.CompileAfter = system.CompileAfter{} // so that samples are read by programs of whole steps
 				opts := solvers.Options{RTol: 1e-6, ATol: 1e-9}
-				by := func(w *system.Worker) sens.CotangentObjectives { return counting{w, &pulled} }
+				by := func(w *system.Worker) sens.CotangentObjectives { return counting{w, &pulled, &all} }
 				res := adjointBy(t, p, "dopri5", opts, lanes, &solvers.Trajectory{}, by)()
-				return res.DP, pulled
+				return res.DP, pulled, all
 			}
 			all := make([]int, n)
 			for i := range all {
 				all[i] = i
 			}
-			got, pulled := gradient(1, all...)
+			got, pulled, read := gradient(1, all...)
 			if most := 4 * n; pulled > most { // the start, the end and the place
 				t.Errorf("%d objectives are pulled through %d places, want %d at most", n, pulled, most)
 			}
+			if most := 50 * n; read > most { // samples in parts of steps; where each is largest it is read with few others
+				t.Errorf("all largest values are read %d times, want %d at most", read, most)
+			}
 			for _, i := range []int{0, n / 2, n - 1} {
-				want, _ := gradient(1, i)
+				want, _, _ := gradient(1, i)
 				for j, x := range want {
 					if y := got[i*len(want)+j]; y != x {
 						t.Errorf("derivative %d of objective %d is %v, and %v alone", j, i, y, x)

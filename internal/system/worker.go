@@ -25,6 +25,8 @@ type Worker struct {
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
 	shared *call
 	slopes *call // of the peaks; nil for none
+	// peakCalls read groups of them, by their numbers, and their slopes; nil until they are wanted
+	peakCalls map[int][2]*call
 	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
 	keeping, reading *stageCalls
 	keeper           *stageCalls // what keeping was last
