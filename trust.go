@@ -43,6 +43,9 @@ const (
 	partOfValue       = 1e-9
 )
 
+// What is so many times as large as the error of a derivative is no error.
+const sureOfErrors = 1000
+
 // An error must be larger than these to make a number lost, and not only loose: parts of the largest relative
 // derivative, and of the value.
 const (
@@ -110,8 +113,14 @@ func (g *grader) grade(x *graded) Trust {
 			if !(err <= float64(looseDerivative*math.Abs(d)) && math.Abs(d) <= math.MaxFloat64) { // else it is sound
 				x.trusts[k] = max(x.trusts[k], g.derivative(d, err, by, most, size, least))
 			}
-			if x.unlike != nil && g.derivative(d, x.unlike[k], by, most, size, least) > Sound {
-				x.trusts[k], x.parted[k] = max(x.trusts[k], Loose), true
+			if x.unlike != nil {
+				least := least
+				if x.unlike[k] > float64(sureOfErrors*err) { // it is not small for being so beside another derivative
+					least = max(noise, float64(partOfValue*size))
+				}
+				if g.derivative(d, x.unlike[k], by, most, size, least) > Sound {
+					x.trusts[k], x.parted[k] = max(x.trusts[k], Loose), true
+				}
 			}
 			if float64(math.Abs(d)*by) > least {
 				matter++
