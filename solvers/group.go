@@ -556,7 +556,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 
 // apply makes m happen: it applies the body and chooses the modes that hold after it.
 func (s *Solver) apply(m *member) (stop bool, err error) {
-	s.mark = Mark{Kind: m.kind, T: s.t, Guard: m.guard, Instant: m.instant}
+	s.mark = Mark{Kind: m.kind, T: s.t, Guard: m.guard, Instant: m.instant, Caused: m.caused && m.guard >= 0}
 	copy(s.ym, s.y)
 	copy(s.dm, s.d)
 	copy(s.mm, s.m)

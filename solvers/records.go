@@ -350,6 +350,7 @@ type markRecord struct {
 	cause       int32 // the guard, or -2 less the instant; -1 for neither
 	kind        MarkKind
 	stop        bool
+	caused      bool
 }
 
 // causeOf returns what a record has of the guard and the instant of a mark, of which at least one is -1.

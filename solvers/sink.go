@@ -55,6 +55,7 @@ type Mark struct {
 	T       float64
 	Firing  Firing // of MarkFire; see Guard.Piece
 	Guard   int    // what caused a MarkFire or MarkMode, or -1
+	Caused  bool   // a jump at the same time took that guard there: it is not at its root
 	Instant int    // what caused a MarkFire, MarkRemode or MarkSite, or -1
 	Stop    bool   // the body stopped the run
 	// Inside tells that a MarkSite lies within the step before it, at Theta (0 < Theta ≤ 1) of its length. Then Ym =

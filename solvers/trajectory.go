@@ -602,7 +602,7 @@ func (tr *Trajectory) Lend(member int) (y1, k []float64) {
 // Mark implements Sink.
 func (tr *Trajectory) Mark(m *Mark) error {
 	r := markRecord{
-		kind: m.Kind, stop: m.Stop, t: m.T, cause: causeOf(m.Guard, m.Instant),
+		kind: m.Kind, stop: m.Stop, caused: m.Caused, t: m.T, cause: causeOf(m.Guard, m.Instant),
 		after: int32(tr.steps.n - 1), behind: int32(tr.spans.n - 1),
 	}
 	more := tr.jumpAt.grows() + tr.siteAt.grows() + tr.thetas.grows() + tr.spanAt.grows() + tr.spans.grows()
@@ -764,7 +764,7 @@ func (tr *Trajectory) held(sp int32) (d, m []float64) {
 // Reader.LoadMark.
 func (tr *Trajectory) PeekMark(i int, m *Mark) (after, first int) {
 	r := tr.marks.at(i)
-	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing(), r.stop
+	m.Kind, m.T, m.Firing, m.Stop, m.Caused = r.kind, r.t, r.firing(), r.stop, r.caused
 	m.Guard, m.Instant = r.by()
 	m.Inside, m.Theta = false, 0
 	if k := r.inside(); k > 0 {

@@ -52,6 +52,7 @@ type Kinks struct {
 	reads       map[int][]string // the inputs of the margins of guards, where reaches has asked for them
 	began       float64          // the time of the start
 	end         float64          // and of the end
+	first       solvers.Mark     // the first mark at the time of the present one
 	last        float64          // the time of the last mark but those of observations
 }
 
@@ -102,6 +103,8 @@ type Kink struct {
 	at     values
 	rests  bool // the run rests at it, or follows it
 	before bool // it lies before the mark: in the body of an event, or where something is largest
+	// firstly tells that it does so before the first mark at that time.
+	firstly bool
 	behind bool // it lies behind the mark
 	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
@@ -110,6 +113,7 @@ type Kink struct {
 	leaves         bool    // Rests: it has rested up to the mark, and does no more
 	left           bool    // Set: it was there before, and the body has left it there
 	taken          bool    // it was there before, and the body has taken it off
+	rounded        bool    // it was so but for rounding, which has decided on which side
 	timed          bool    // Set: it is a time, margins those of an instant
 	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known
@@ -353,6 +357,10 @@ func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	if m.Kind != solvers.MarkSite {
 		k.last = m.T
 	}
+	if m.Kind == solvers.MarkStart || m.T != k.first.T {
+		k.first = *m
+		k.first.Ym, k.first.Dm, k.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
+	}
 	switch m.Kind {
 	case solvers.MarkStart:
 		k.began = m.T
@@ -544,7 +552,15 @@ func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
 }
 
 // precede notes that a kink lies before a mark.
-func (k *Kink) precede(m *solvers.Mark) { k.before, k.guard, k.modes = true, m.Guard, m.Mm }
+func (k *Kink) precede(m *solvers.Mark) { k.before, k.guard, k.modes = true, rootOf(m), m.Mm }
+
+// rootOf returns the guard that is at its root at a mark, or -1.
+func rootOf(m *solvers.Mark) int {
+	if m.Caused {
+		return -1
+	}
+	return m.Guard
+}
 
 // Any reports whether the model has operations with kinks.
 func (k *Kinks) Any() bool { return !k.none }

@@ -148,9 +148,9 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 				g := &c.GuardList[i]
 				from := append(k.model.guardInputs(i), k.timeOf(m)...)
 				kink := Kink{Op: tape.Less, Span: g.Span, Set: true, From: from, margins: []int{i}, guard: -1}
-				kink.left = zero(before, i) && m.Guard < 0
+				kink.left = zero(before, i) && rootOf(m) < 0
 				if !g.Clock {
-					kink.guard, kink.modes = m.Guard, slices.Clone(m.Mm)
+					kink.guard, kink.modes = rootOf(m), slices.Clone(m.Mm)
 				}
 				kink.at = values{
 					vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mp), vecP: p,
@@ -164,13 +164,18 @@ func (k *Kinks) set(m *solvers.Mark) (found []Kink) {
 }
 
 // taken lists the conditions of events that the body of an event takes exactly off their thresholds to where they hold.
-// Whether they held before decides whether they come to hold, and their events happen.
+// Whether they held before decides whether they come to hold, and their events happen. Of several bodies at one time,
+// what lies before the first counts: conditions are read behind the last.
 func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 	c := k.model.Compiled
 	if k.guards == nil || c.Affects[m.Firing.Event] == nil || m.Guard >= 0 && !k.reachesAny(m.Firing.Event) {
 		return nil
 	}
-	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
+	from := m
+	if !m.Caused && k.first.Kind != solvers.MarkStart {
+		from = &k.first
+	}
+	at := values{vecT: {m.T}, vecY: from.Ym, vecD: from.Dm, vecM: from.Mm, vecP: k.point.p}
 	part := float64(noise)
 	if m.T > k.began {
 		part = max(part, float64(k.slack/beside))
@@ -183,7 +188,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		if before == nil {
 			before, size = k.sizes(&at)
 		}
-		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || m.Guard >= 0 && k.alike(m, i) {
+		if !(math.Abs(before[i]) <= float64(part*size[i])) || size[i] == 0 || rootOf(from) >= 0 && k.alike(from, i) {
 			continue
 		}
 		k.peek(&values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
@@ -193,12 +198,13 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		}
 		kink := Kink{
 			Op: tape.Less, Span: g.Span, Set: true, taken: true, From: k.model.guardInputs(i),
-			margins: []int{i}, guard: -1,
+			margins: []int{i}, guard: -1, at: at, firstly: from != m,
+			rounded: before[i] != 0,
 		}
-		kink.at = values{
-			vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mm), vecP: k.point.p,
+		for _, vec := range []vector{vecY, vecD, vecM} {
+			kink.at[vec] = slices.Clone(at[vec])
 		}
-		kink.precede(m)
+		kink.precede(from)
 		kink.Into.guard(k.model, i)
 		found = append(found, kink)
 	}
@@ -233,8 +239,8 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 			continue
 		}
 		kink := Kink{Op: tape.Less, Span: in.Span, Set: true, timed: true, From: names, margins: []int{i}, guard: -1}
-		if m.Guard >= 0 {
-			kink.guard, kink.modes = m.Guard, slices.Clone(m.Mm)
+		if rootOf(m) >= 0 {
+			kink.guard, kink.modes = rootOf(m), slices.Clone(m.Mm)
 		}
 		kink.at = values{
 			vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mp), vecP: k.point.p,
@@ -265,7 +271,11 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	defer func() { k.left = false }()
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
-	return append(decide(k.through(o, &at, true)), k.corner(m.Guard, &at)...)
+	found := decide(k.through(o, &at, true))
+	if m.Caused {
+		return found
+	}
+	return append(found, k.corner(m.Guard, &at)...)
 }
 
 // corner lists the kinks of states in the condition of guard i, whose margin is 0 at some values.

@@ -89,7 +89,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	same := map[kind]int{} // what else is found at a place and moves alike
 	for i, g := range c.GuardList {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
-			if k.rests[i] && met[i] && math.Abs(here[i]) <= float64(noise*near[i]) && !(m.Guard >= 0 && k.alike(m, i)) {
+			if k.rests[i] && met[i] && math.Abs(here[i]) <= float64(noise*near[i]) && !(rootOf(m) >= 0 && k.alike(m, i)) {
 				found = append(found, Kink{
 					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, stuck: k.stuck[i], margins: []int{i},
 					guard: -1, at: at,
@@ -110,7 +110,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 			// holds from the start on is no event.
 			waits = k.never(i, holds[i])
 			stuck = waits
-		case m.Guard >= 0 && k.alike(m, i), !zero(i, before[i]):
+		case rootOf(m) >= 0 && k.alike(m, i), !zero(i, before[i]):
 			stuck, carried, waits = true, false, false
 		}
 		if stuck {

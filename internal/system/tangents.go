@@ -26,6 +26,9 @@ type Tangents struct {
 	yHad      []set // before the last mark
 	yGot      []set // and behind it
 	dHad      []set
+	yFirst    []set // before the first mark at that time
+	dFirst    []set
+	firstTime float64
 	wrote     []bool       // states that the body of the last mark writes; or nil
 	time      set          // by what the time of the last mark moves
 	mark      solvers.Mark // the last one, without its vectors
@@ -180,6 +183,9 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 				x.yWas[i].join(x.time)
 			}
 		}
+	}
+	if x.yFirst == nil || m.T != x.firstTime {
+		x.yFirst, x.dFirst, x.firstTime = x.yHad, x.dHad, m.T
 	}
 	x.yGot = cloneSets(x.y)
 	for i := range right {
@@ -354,6 +360,8 @@ func (x *Tangents) timeOf(m *solvers.Mark) set {
 		names = k.model.instantInputs(int(solvers.InstantEnd))
 	case k.Fixed(m):
 		return nil
+	case m.Caused && m.T == x.last:
+		return x.cause
 	case m.Guard >= 0:
 		names = k.model.guardInputs(m.Guard)
 	case m.Instant >= 0:

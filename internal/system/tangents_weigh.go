@@ -95,6 +95,8 @@ func (x *Tangents) weigh(k *Kink) {
 func (x *Tangents) where(k *Kink, f func()) {
 	was, dWas := x.yWas, x.dWas
 	switch {
+	case k.firstly:
+		x.yWas, x.dWas = x.yFirst, x.dFirst
 	case k.before:
 		x.yWas, x.dWas = x.yHad, x.dHad
 	case k.behind:
@@ -220,8 +222,13 @@ func (x *Tangents) weighCorner(k *Kink) {
 	}
 }
 
-// weighTaken finds what moves a condition off the threshold where the body of the last mark found it.
+// weighTaken finds what moves a condition off the threshold where the body of the last mark found it. Where rounding has
+// decided whether the event comes, the run may be another one altogether.
 func (x *Tangents) weighTaken(k *Kink) {
+	if k.rounded {
+		k.Moves.join(x.all)
+		return
+	}
 	if !x.exact {
 		x.structural(k)
 		return
