@@ -234,8 +234,23 @@ func (s *Solver) touches(i int, eps float64, f []float64) bool {
 	return float64(far[0]*far[1]) > 0 && near[0]/far[0] < 0.375 && near[1]/far[1] < 0.375
 }
 
-// allows reports whether the condition of an event holds in one of two modes and not in the other. What holds from the
-// start on is no event.
+// lingers reports whether guard i, which is at its threshold, leaves it like the square of time, or a higher power: a
+// small rate may then take it to the other side first.
+func (s *Solver) lingers(i int, eps float64, f []float64) bool {
+	at := func(way float64) float64 {
+		for n := range s.yi {
+			s.yi[n] = math.FMA(way, f[n], s.y[n])
+		}
+		s.sys.GuardValues(s.t+way, s.yi, s.mid.rho, s.mid.truth)
+		return s.mid.rho[i]
+	}
+	far, half, near := at(eps), at(eps/2), at(eps/4)
+	faster := func(ratio float64) bool { return ratio > 0.01 && ratio < 0.375 }
+	return s.rho[i] == 0 && faster(half/far) && faster(near/half)
+}
+
+// allows reports whether the condition of an event, or of what is read at any time, holds in one of two modes and not in
+// the other. What holds from the start on is no event.
 func (s *Solver) allows(modes [2][]float64) bool {
 	truth := make([]bool, len(s.guards))
 	s.sys.Enter(s.d, modes[0])
@@ -244,7 +259,7 @@ func (s *Solver) allows(modes [2][]float64) bool {
 	s.sys.GuardValues(s.t, s.y, s.mid.rho, s.mid.truth)
 	s.sys.Enter(s.d, s.m)
 	for i, g := range s.guards {
-		if g.Event >= 0 && !g.Watch && !g.Kink && !g.Crossing && truth[i] != s.mid.truth[i] {
+		if (g.Event >= 0 || g.Seen) && !g.Watch && !g.Kink && !g.Crossing && truth[i] != s.mid.truth[i] {
 			return true
 		}
 	}
@@ -384,7 +399,7 @@ func (s *Solver) edge(behind bool) {
 				bends()
 				continue
 			}
-		case !g.Crossing && rate < 0: // it leaves its threshold for the side where it waits
+		case !g.Crossing && rate < 0 && !s.lingers(i, eps, f): // it leaves its threshold for the side where it waits
 			continue
 		}
 		s.sys.Enter(s.d, s.m)

@@ -677,6 +677,61 @@ func (m *miniature) movedBy(v Variable, k int) bool {
 	return m.alone(m.model.Param(v.Name).Offset + k)
 }
 
+// beginning is whether the condition of an event holds at the start, and very soon behind it.
+type beginning struct {
+	m          *miniature
+	n          int // the number of the condition, of those of events
+	rates      *tape.Evaluator[float64]
+	here, soon bool
+}
+
+func (m *miniature) beginning(guard int) *beginning {
+	b := &beginning{m: m, rates: tape.NewEvaluator[float64](m.model.Compiled.Rates)}
+	for _, g := range m.model.Compiled.GuardList[:guard] {
+		if g.Event >= 0 {
+			b.n++
+		}
+	}
+	b.here, b.soon = b.holds(&direction{param: -1, state: -1}, 0)
+	return b
+}
+
+func (b *beginning) holds(dir *direction, size float64) (here, soon bool) {
+	m := b.m
+	eps := float64(1e-7 * m.at.Span)
+	from, _ := m.move(dir, size)
+	h := m.holds(from, m.near)
+	at := values{vecT: {m.at.T + from}, vecY: m.near, vecP: m.p, vecD: m.d, vecM: h.modes}
+	m.model.load(m.model.Compiled.Rates, b.rates, &at)
+	b.rates.Run()
+	rates := make([]float64, m.problem.Size().N)
+	for _, out := range b.rates.Tape().Outputs {
+		if i := m.model.layout.part(tapec.MustName(out.Name)).offset; i < len(rates) {
+			copy(rates[i:], b.rates.Output(out.Name))
+		}
+	}
+	return h.truth[b.n], m.holds(from+eps, m.along(m.near, rates, eps)).truth[b.n]
+}
+
+// otherwise reports whether that is another where element k of a variable is moved a little. What moves the condition by
+// its square does so as well as any. Where it leaves its threshold for the side on which it waits, it must come to hold
+// soon: later, it is an event that has a time.
+func (b *beginning) otherwise(v Variable, k int) bool {
+	dir := direction{param: -1, state: -1}
+	if v.Initial {
+		dir.state = b.m.model.State(v.Name).Offset + k
+	} else {
+		dir.param = b.m.model.Param(v.Name).Offset + k
+	}
+	const far = 1e-3
+	for _, size := range []float64{far, -far} {
+		if here, soon := b.holds(&dir, size); here != b.here || soon && !b.soon {
+			return true
+		}
+	}
+	return false
+}
+
 // readsParam reports whether a param, or what follows it, is read by conditions, times or initial values.
 func (m *miniature) readsParam(name string) bool {
 	c := m.model.Compiled

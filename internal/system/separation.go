@@ -42,17 +42,23 @@ func (x *separation) separates(variables []Variable, out []bool) bool {
 		x.p, x.near = nil, nil
 	}
 	m := newMiniature(x.Worker, j, x.nearAtoms(j))
+	var begins *beginning // of an event, which does not happen where its condition holds at the start
+	const most = 256 // columns
+	if i := x.tie.Causes[0].Guard; x.tie.Many == nil && x.model.Compiled.GuardList[i].Event >= 0 && len(out) <= most {
+		begins = m.beginning(i)
+	}
 	some := false
 	for _, v := range variables {
 		to := out[v.Offset : v.Offset+v.Len]
 		for k := range to {
-			if m.movedBy(v, k) {
+			if m.movedBy(v, k) || begins != nil && begins.otherwise(v, k) {
 				to[k], some = true, true
 			}
 		}
 	}
 	if j.Start { // states are what they begin with, so that is all but for what is largest there
-		return x.tie.Many != nil || some && !x.peaksSee(x.tie.Causes[0].Guard)
+		waits := begins != nil && !begins.soon
+		return x.tie.Many != nil || (some || waits) && !x.peaksSee(x.tie.Causes[0].Guard)
 	}
 	motion := false
 	for way := range ways {

@@ -302,25 +302,32 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 	x.added, x.wrote = newSets(l.nY, x.columns), make([]bool, l.nY)
 	x.changed = newSets(l.nY+l.nP+l.nD, x.columns)
 	for _, out := range t.Outputs {
-		if p := l.part(tapec.MustName(out.Name)); p.vec == vecY {
-			for i := range t.Shape(out.Value).Size() {
+		name := tapec.MustName(out.Name)
+		p := l.part(name)
+		read := slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return in.Name == out.Name })
+		for i := range t.Shape(out.Value).Size() {
+			if p.vec == vecY {
 				x.wrote[p.offset+i] = true
+			}
+			if own := x.seed(p.vec, p.offset+i); !read && own >= 0 { // what had moved it does not do so any more
+				x.changed[own].join(x.element(name, p.vec, p.offset+i))
 			}
 		}
 	}
 	x.push(t, at, func(seed int, by set, e *tape.Evaluator[complex128]) {
 		for _, out := range t.Outputs {
 			for i, z := range e.Value(out.Value) {
+				p := l.part(tapec.MustName(out.Name))
+				own := x.seed(p.vec, p.offset+i)
+				if own == seed && imag(z) != tangentStep || own != seed && imag(z) != 0 {
+					x.changed[own].join(by)
+				}
 				if imag(z) == 0 {
 					continue
 				}
 				to(i, out).join(by)
-				p := l.part(tapec.MustName(out.Name))
 				if p.vec == vecY && p.offset+i != seed {
 					x.added[p.offset+i].join(by)
-				}
-				if own := x.seed(p.vec, p.offset+i); own != seed || imag(z) != tangentStep {
-					x.changed[own].join(by)
 				}
 			}
 		}
