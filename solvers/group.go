@@ -56,6 +56,7 @@ type groupState struct {
 	altD       [2][]float64
 	mg         []float64 // modes before the group
 	held       []bool    // [M] modes that change later in this group
+	next       int       // what holds them: the wave from here on, and later
 
 	was      before
 	almost   []int   // guards that were about to fire
@@ -183,12 +184,8 @@ func (s *Solver) happen(i, round int, tol float64, pending *bool) (stop bool, er
 	for j := range s.held {
 		s.held[j] = false
 	}
-	for j := i + 1; j < len(s.wave); j++ {
-		s.hold(&s.wave[j])
-	}
-	for j := range s.later {
-		s.hold(&s.later[j])
-	}
+	s.next = i + 1
+	s.holders(s.hold)
 	m := &s.wave[i] // up to the end of the body
 	for ; len(s.opts.Apart) > 0 && s.observed < len(s.sites) && s.sites[s.observed].party < m.party; s.observed++ {
 		if err := s.observe(s.sites[s.observed:s.observed+1], pending); err != nil {
@@ -554,6 +551,38 @@ func (s *Solver) until(m *member, pending *bool) error {
 	return s.sink.Step(st, e)
 }
 
+// holders calls f for what comes later in the group.
+func (s *Solver) holders(f func(m *member)) {
+	for j := s.next; j < len(s.wave); j++ {
+		f(&s.wave[j])
+	}
+	for j := range s.later {
+		f(&s.later[j])
+	}
+}
+
+// release lets go of modes whose conditions a body has taken off their roots: they change with it.
+func (s *Solver) release() {
+	if !slices.Contains(s.held, true) {
+		return
+	}
+	s.sys.Enter(s.d, s.m)
+	s.sys.GuardValues(s.now(), s.y, s.mid.rho, s.mid.truth)
+	off := func(m *member) bool {
+		return m.kind == MarkMode && m.guard >= 0 && !(math.Abs(s.mid.rho[m.guard]) <= m.scale)
+	}
+	s.holders(func(m *member) {
+		if off(m) {
+			s.held[s.guards[m.guard].Mode] = false
+		}
+	})
+	s.holders(func(m *member) { // another condition of the mode may be at its root
+		if !off(m) {
+			s.hold(m)
+		}
+	})
+}
+
 // apply makes m happen: it applies the body and chooses the modes that hold after it.
 func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.mark = Mark{Kind: m.kind, T: s.t, Guard: m.guard, Instant: m.instant, Caused: m.caused && m.guard >= 0}
@@ -564,6 +593,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		if stop, err = s.applyBody(m); err != nil {
 			return false, err
 		}
+		s.release()
 	} else if m.kind == MarkMode {
 		h := s.historyOf(m.guard)
 		s.stats.Switches++
