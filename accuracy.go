@@ -115,6 +115,7 @@ func (s *Sensitivities) gradeBy(g *grader, o *opinion) {
 			s.doubt(i, Loose, true)
 		case o.strange != "":
 			s.doubt(i, max(Loose, s.trust(i)), true)
+			s.doubtZeros(i)
 		}
 	}
 }

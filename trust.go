@@ -296,6 +296,15 @@ func (s *Sensitivities) doubt(i int, t Trust, value bool) {
 	}
 }
 
+// doubtZeros makes derivatives of value i loose that are zero and need not be, as far as that is known.
+func (s *Sensitivities) doubtZeros(i int) {
+	for k := i * s.Columns; k < (i+1)*s.Columns && s.reached != nil; k++ {
+		if s.Gradient[k] == 0 && s.reached[k] {
+			s.Trusts[k] = max(s.Trusts[k], Loose)
+		}
+	}
+}
+
 // doubtBy makes the grades of derivatives by column k other than zero at least as bad as t.
 func (s *Sensitivities) doubtBy(k int, t Trust) {
 	for at := k; at < len(s.Gradient); at += s.Columns {

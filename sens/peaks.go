@@ -541,9 +541,10 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 }
 
 // fire tells that an event has happened. What it leaves as large as it was is not its concern, if it changes other
-// things; a dose of nothing may be larger as well.
+// things; a dose of nothing may be larger as well. An execution that was pending sets free what held its time.
 func (c *peakFinder) fire(m *solvers.Mark) {
-	if slices.Equal(m.Ym, m.Yp) && slices.Equal(m.Dm, m.Dp) {
+	pending := m.Instant >= 0 && c.sys.Instants()[m.Instant].Pending
+	if slices.Equal(m.Ym, m.Yp) && (pending || slices.Equal(m.Dm, m.Dp)) {
 		c.fired, c.stood = true, false
 	}
 }

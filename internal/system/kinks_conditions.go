@@ -232,13 +232,19 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		if k.times == nil {
 			k.times = tape.NewEvaluator[float64](c.Instants)
 		}
-		k.model.load(c.Instants, k.times, &values{vecT: {m.T}, vecY: m.Yp, vecD: m.Dp, vecM: m.Mp, vecP: k.point.p})
-		k.times.Run()
-		at := k.times.Output(tapec.Times.Name().String())[i]
-		if !(math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T))) {
+		present := func(y, d, modes []float64) bool {
+			k.model.load(c.Instants, k.times, &values{vecT: {m.T}, vecY: y, vecD: d, vecM: modes, vecP: k.point.p})
+			k.times.Run()
+			at := k.times.Output(tapec.Times.Name().String())[i]
+			return math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T))
+		}
+		if !present(m.Yp, m.Dp, m.Mp) {
 			continue
 		}
-		kink := Kink{Op: tape.Less, Span: in.Span, Set: true, timed: true, From: names, margins: []int{i}, guard: -1}
+		kink := Kink{
+			Op: tape.Less, Span: in.Span, Set: true, timed: true, again: present(m.Ym, m.Dm, m.Mm), From: names,
+			margins: []int{i}, guard: -1,
+		}
 		if rootOf(m) >= 0 {
 			kink.guard, kink.modes = rootOf(m), slices.Clone(m.Mm)
 		}

@@ -223,6 +223,15 @@ func (x *Tangents) setBy(k *Kink) {
 	if k.timed { // beside the present
 		slopes[x.seed(vecT, 0)]--
 	}
+	if k.again { // earlier, it would happen twice
+		for _, n := range k.From {
+			if part := l.part(n); part.vec == vecD {
+				for _, by := range x.dHad[part.offset : part.offset+part.len] {
+					k.Moves.join(by)
+				}
+			}
+		}
+	}
 	if x.mark.T == x.kinks.end { // or the end comes to lie behind it
 		for _, n := range x.kinks.model.instantInputs(int(solvers.InstantEnd)) {
 			k.Moves.join(x.of(n))
