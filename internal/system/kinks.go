@@ -115,6 +115,7 @@ type Kink struct {
 	taken          bool    // it was there before, and the body has taken it off
 	rounded        bool    // it was so but for rounding, which has decided on which side
 	timed          bool    // Set: it is a time, margins those of an instant
+	nth            float64 // with so many periods
 	again          bool    // and it was the same before: what it makes happen has happened already
 	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
 	unknown        bool    // that reads algebraic unknowns, whose rates are not known

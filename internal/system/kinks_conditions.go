@@ -219,7 +219,7 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		return nil
 	}
 	for i, in := range c.InstantList {
-		if in.Kind != tapec.Fire || in.Pending || in.Period >= 0 {
+		if in.Kind != tapec.Fire && in.Kind != tapec.Every || in.Pending {
 			continue
 		}
 		names := k.model.instantInputs(i)
@@ -232,17 +232,26 @@ func (k *Kinks) due(m *solvers.Mark) (found []Kink) {
 		if k.times == nil {
 			k.times = tape.NewEvaluator[float64](c.Instants)
 		}
-		present := func(y, d, modes []float64) bool {
+		present := func(y, d, modes []float64) (nth float64, is bool) {
 			k.model.load(c.Instants, k.times, &values{vecT: {m.T}, vecY: y, vecD: d, vecM: modes, vecP: k.point.p})
 			k.times.Run()
-			at := k.times.Output(tapec.Times.Name().String())[i]
-			return math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T))
+			times := k.times.Output(tapec.Times.Name().String())
+			at := times[i]
+			if in.Period >= 0 {
+				nth = max(math.RoundToEven((m.T-at)/times[in.Period]), 0)
+				if at = math.FMA(nth, times[in.Period], at); in.Count >= 0 && nth >= times[in.Count] {
+					return 0, false
+				}
+			}
+			return nth, math.Abs(at-m.T) <= float64(k.slack*math.Abs(m.T))
 		}
-		if !present(m.Yp, m.Dp, m.Mp) {
+		nth, is := present(m.Yp, m.Dp, m.Mp)
+		if !is {
 			continue
 		}
+		_, again := present(m.Ym, m.Dm, m.Mm)
 		kink := Kink{
-			Op: tape.Less, Span: in.Span, Set: true, timed: true, again: present(m.Ym, m.Dm, m.Mm), From: names,
+			Op: tape.Less, Span: in.Span, Set: true, timed: true, again: again, nth: nth, From: names,
 			margins: []int{i}, guard: -1,
 		}
 		if rootOf(m) >= 0 {

@@ -199,7 +199,11 @@ func (x *Tangents) setBy(k *Kink) {
 			}
 		}
 		g.Run()
-		slopes[x.seed(vec, i)] = imag(g.Output(margin)[k.margins[0]]) / tangentStep
+		at := imag(g.Output(margin)[k.margins[0]])
+		if k.timed && k.nth > 0 {
+			at += float64(k.nth * imag(g.Output(margin)[c.InstantList[k.margins[0]].Period]))
+		}
+		slopes[x.seed(vec, i)] = at / tangentStep
 		if alone != nil {
 			z(alone, tangentStep)
 			alone.Run()
