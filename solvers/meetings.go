@@ -12,6 +12,7 @@ const mostMeetings, mostParties = 64, 8
 // meetings finds the parties to the meeting at (t, y): what may come at other times than the rest of the group, and
 // moves as one. It notes which meet, or has them come apart with Options.Apart.
 func (s *Solver) meetings(t float64, y []float64) {
+	s.knotsAtStart(t, y)
 	n := len(s.wave) + len(s.sites)
 	if s.ends {
 		n++
@@ -40,6 +41,19 @@ func (s *Solver) meetings(t float64, y []float64) {
 		}
 		for j := range n {
 			s.noteBend(s.causesOf(j, n), s.namesOf(j, n), t, y)
+		}
+	}
+}
+
+// knotsAtStart notes knots and bounds that come at the start of the run: moved, they lie within it or before it.
+func (s *Solver) knotsAtStart(t float64, y []float64) {
+	if !s.opts.Bends || t > s.sched.times[InstantStart]+s.eventTol(t, 0) {
+		return
+	}
+	start := member{kind: MarkStart, instant: int(InstantStart), guard: -1, at: t}
+	for i := range s.wave {
+		if m := &s.wave[i]; m.kind == MarkRemode && s.apartAt(t, y, s.d, s.m, m, &start) {
+			s.noteBend([2]Cause{m.cause(), start.cause()}, [2]string{s.memberName(m), Start}, t, y)
 		}
 	}
 }
