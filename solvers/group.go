@@ -152,6 +152,9 @@ func (s *Solver) meet(pending bool) error {
 		if err := s.until(&s.end, &pending); err != nil {
 			return err
 		}
+		if warns {
+			s.soonBehindEnd()
+		}
 	}
 	if s.ends || stopped {
 		return s.finish(stopped)

@@ -340,6 +340,43 @@ func (s *Solver) prevented() {
 	}
 }
 
+// soonBehindEnd warns of guards that are about to be met soon behind the end of the run, where they are not, if that
+// would change something.
+func (s *Solver) soonBehindEnd() {
+	if len(s.almost) == 0 || s.changed {
+		return // what the group changed, it may have prevented
+	}
+	soon := s.closeTo()
+	copy(s.yg, s.y)
+	copy(s.dg, s.d)
+	copy(s.mg, s.m)
+	y, d := make([]float64, s.size.N), make([]float64, s.size.D)
+	for _, i := range s.almost {
+		g, a := &s.guards[i], &s.arms[i]
+		if a.spent || a.dead {
+			continue
+		}
+		b := member{kind: MarkMode, guard: i, instant: -1}
+		w := Warning{Kind: OneSided, T: s.t, Other: Finish, Value: soon}
+		if g.Event >= 0 {
+			b.kind, b.firing = MarkFire, Firing{Event: g.Event, Elem: g.Elem}
+			b.firing.Nth = s.historyAt(b.firing).count
+			s.sys.Affect(b.firing, s.t, s.y, s.d, y, d)
+			s.sys.Enter(s.d, s.m)
+			if !s.isRead(&b) && alike(y, s.y) && alike(d, s.d) {
+				continue
+			}
+			w.Kind, w.Apart = Tie, true
+		} else if !s.switches(i, soon) {
+			continue
+		}
+		if s.apart(&b, &s.end) {
+			w.Name = s.memberName(&b)
+			s.tied(w, b.cause(), s.end.cause())
+		}
+	}
+}
+
 // switches reports whether rates were to change at the root of guard i, soon behind the left limit of the group.
 func (s *Solver) switches(i int, soon float64) bool {
 	modes := slices.Clone(s.mg)

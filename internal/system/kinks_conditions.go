@@ -199,7 +199,7 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		kink := Kink{
 			Op: tape.Less, Span: g.Span, Set: true, taken: true, From: k.model.guardInputs(i),
 			margins: []int{i}, guard: -1, at: at, firstly: from != m,
-			rounded: before[i] != 0,
+			rounded: before[i] != 0 || !g.Clock && k.passing(i, &at),
 		}
 		for _, vec := range []vector{vecY, vecD, vecM} {
 			kink.at[vec] = slices.Clone(at[vec])
@@ -209,6 +209,22 @@ func (k *Kinks) taken(m *solvers.Mark) (found []Kink) {
 		found = append(found, kink)
 	}
 	return found
+}
+
+// passing reports whether the margin of guard i changes with time at some values: steps bring it to where it is, and
+// round.
+func (k *Kinks) passing(i int, at *values) bool {
+	c := k.model.Compiled
+	if k.rates == nil {
+		k.rates = tape.NewEvaluator[float64](c.Rates)
+	}
+	k.model.load(c.Rates, k.rates, at)
+	k.rates.Run()
+	here := k.peek(at)[i]
+	later := *at
+	later[vecT] = []float64{at[vecT][0] + beside}
+	later[vecY] = k.along(at[vecY], k.rates, beside)
+	return k.peek(&later)[i] != here
 }
 
 // due lists the events that the body of an event puts exactly at the present: put earlier, they do not happen.
