@@ -299,6 +299,7 @@ func TestPendingAndDelayErrors(t *testing.T) {
 		{"event e every 0.1, delay = 3 { x = 0 }", "more than 16 executions of event e are pending"},
 		{"event e every 0.1, delay = 3, pending = 40 { x = 0 }", ""},
 		{"event e at 1, delay = -k { x = 0 }", "the delay of event e is negative, -1"},
+		{"event e at 0, delay = -k { x = 0 }", "the delay of event e is negative, -1"},
 	} {
 		m, err := odes.Parse("m.ode", "time t from 0 to 9\nparam k = 1\nstate x = 1\nx' = -k*x\n"+c.text+
 			"\nobjective J = final(x)", odes.ParseOptions{})

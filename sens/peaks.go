@@ -277,6 +277,8 @@ type top struct {
 	nan   bool    // the expression was not a number somewhere
 	other float64 // value of the other maximum
 	low   float64 // the least value since the largest
+	// dipped is when something made the expression less, just behind where it is largest.
+	dipped float64
 	// equal are other maxima that were as large as the largest, and heights their values.
 	equal   []Spot
 	heights []float64
@@ -362,7 +364,7 @@ func (c *peakFinder) begin() {
 	c.step, c.fresh, c.looked, c.fired, c.stood, c.wide = 0, true, false, false, false, math.Inf(1)
 	c.began, c.now = math.NaN(), math.NaN()
 	for i, element := range c.obj.Peaks() {
-		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}}
+		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}, dipped: math.NaN()}
 	}
 }
 
@@ -520,7 +522,13 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 				dose.Dosed = true
 				top.dosed = append(top.dosed, dose)
 			}
+			if top.dipped == st.T {
+				c.brink(j, place{c.step, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v)
+			}
 			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
+		}
+		if before && v < top.Value-float64(c.tie*top.size) {
+			top.dipped = st.T
 		}
 		if n := len(top.equal) - 1; n >= 0 && st.T-top.equal[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
 			math.Abs(v-top.heights[n]) <= float64(0x1p-48*math.Abs(v)) {
@@ -664,12 +672,20 @@ func (c *peakFinder) along(j int, st *solvers.Step, least, most float64) {
 // leaves notes that what happened before the present step left expression j as large as at its largest value so far, v.
 func (c *peakFinder) leaves(j int, st *solvers.Step, v float64) {
 	top, here := &c.tops[j], place{c.step, 0}
-	soon := float64(0x1p-30 * max(st.H, c.now-c.began))
-	if st.T-top.T > soon || top.at == here || v == top.Value && !(top.low < v) ||
-		math.Abs(v-top.Value) > float64(c.tie*top.size) || len(top.brinks) == mostTies {
+	if top.at == here || v == top.Value && !(top.low < v) {
 		return
 	}
-	sides := [2]Spot{top.spot(top.at, top.T), top.spot(here, st.T)}
+	c.brink(j, here, st.T, float64(0x1p-30*max(st.H, c.now-c.began)), v)
+}
+
+// brink notes that expression j is v at a place and time behind something that happened, if that is as large as it has
+// been at most, so soon before.
+func (c *peakFinder) brink(j int, here place, t, soon, v float64) {
+	top := &c.tops[j]
+	if t-top.T > soon || math.Abs(v-top.Value) > float64(c.tie*top.size) || len(top.brinks) == mostTies {
+		return
+	}
+	sides := [2]Spot{top.spot(top.at, top.T), top.spot(here, t)}
 	top.brinks = append(top.brinks, brink{min(v, top.Value), sides})
 }
 
@@ -861,6 +877,9 @@ func (c *peakFinder) final(m *solvers.Mark) {
 			continue // nothing happened after the last step
 		}
 		c.tops[j].nan = c.tops[j].nan || v != v
+		if c.tops[j].dipped == m.T {
+			c.brink(j, place{c.step, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v)
+		}
 		c.propose(j, 0, m.T, v)
 	}
 }

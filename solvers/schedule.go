@@ -123,7 +123,7 @@ func (q *schedule) skip(i int, t float64) error {
 
 // update recomputes the times after a body at time t. A time that has changed counts as a new one; one that is now
 // past by more than tol never comes. q.lost lists those of events, but for times before the start of the run: an event
-// that is to wait is put there, since discretes are finite.
+// that is to wait is put there, since discretes are finite. An execution waits at no such time.
 func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 	q.lost = q.lost[:0]
 	if len(d) == 0 { // bodies change no time
@@ -138,7 +138,7 @@ func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 		changed = true
 		q.set[i] = q.group
 		q.came[i] = q.gone[i] || i != 1 && x < t-tol // an end of the run that is past is due
-		if q.came[i] && !q.gone[i] && q.list[i].Kind == InstantFire && x >= q.fresh[0] {
+		if q.came[i] && !q.gone[i] && q.list[i].Kind == InstantFire && (q.list[i].Pending || x >= q.fresh[0]) {
 			q.lost = append(q.lost, i)
 		}
 	}

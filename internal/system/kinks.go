@@ -38,6 +38,8 @@ type Kinks struct {
 	// those of events that have done so since the start.
 	stuck map[int]bool
 	rests map[int]bool // guards of modes that rest at their thresholds behind the last mark
+	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.
+	kinked map[int]bool
 	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
 	// as they move with what derivatives are taken by; those of other discretes are theirs. It is empty where no
 	// operation depends on params and discretes alone.
@@ -105,7 +107,7 @@ type Kink struct {
 	before bool // it lies before the mark: in the body of an event, or where something is largest
 	// firstly tells that it does so before the first mark at that time.
 	firstly bool
-	behind bool // it lies behind the mark
+	behind  bool // it lies behind the mark
 	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
@@ -128,6 +130,7 @@ type Kink struct {
 	guard          int     // the margin that is 0 where it was found, in these modes; or -1
 	modes          []float64
 	decides        bool    // about modes, or events
+	met            bool    // where the condition is met that it decides about
 	settled        bool    // a steady state lies at it
 	elems          []int   // and at these elements of it
 	rounding       float64 // what moves it by so much, or less, is rounding of the search for the state
@@ -348,6 +351,10 @@ func (k *Kinks) Meet(m *solvers.Mark) {
 // there, and in the rates if they do not leave them. A kink at one moment has no weight in an integral.
 // What happens in the run must be known: see Meet.
 func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
+	return append(k.came(m, span), k.atMark(m, span)...)
+}
+
+func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
 	k.follow(m)
 	if m.Kind == solvers.MarkStart || k.most == nil {

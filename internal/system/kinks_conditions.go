@@ -303,6 +303,9 @@ func (k *Kinks) condition(m *solvers.Mark) []Kink {
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
 	o := outlet{t, tapec.Margins.Name().String(), func(i int) bool { return i == m.Guard }}
 	found := decide(k.through(o, &at, true))
+	for i := range found {
+		found[i].met = true
+	}
 	if m.Caused {
 		return found
 	}

@@ -131,6 +131,58 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	return found
 }
 
+// came lists the conditions of modes at whose thresholds the run has come to rest between the last mark and the present
+// one, where nothing happened: at a kink of theirs, as min(t, x) >= x does as t comes to x.
+func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
+	c := k.model.Compiled
+	kt := k.tapes[c.Guards]
+	if k.guards == nil || kt == nil || m.Kind == solvers.MarkStart || m.Inside {
+		return nil
+	}
+	if k.kinked == nil {
+		k.kinked = map[int]bool{}
+		for _, v := range kt.ops {
+			if !c.Guards.Instr(v).Op.HasKink() {
+				continue
+			}
+			(&Kink{of: c.Guards, value: v}).reached(func(out tape.Output, i int) {
+				g := c.GuardList[i]
+				k.kinked[i] = k.kinked[i] || out.Name == tapec.Margins.Name().String() && mayRest(g) && g.Event < 0
+			})
+		}
+	}
+	var here, before []float64
+	for i := range c.GuardList {
+		if !k.kinked[i] || k.rests[i] {
+			continue
+		}
+		if here == nil {
+			at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
+			here = k.margins(&at)
+			if k.rates == nil {
+				k.rates = tape.NewEvaluator[float64](c.Rates)
+			}
+			k.model.load(c.Rates, k.rates, &at)
+			k.rates.Run()
+			eps := float64(0x1p-20 * span)
+			at[vecT], at[vecY] = []float64{m.T - eps}, k.along(m.Ym, k.rates, -eps)
+			before = k.margins(&at)
+		}
+		if here[i] != 0 || before[i] != 0 {
+			continue
+		}
+		kink := Kink{Op: tape.Less, Span: c.GuardList[i].Span, Rests: true, taken: true, margins: []int{i}, guard: -1}
+		kink.From = k.model.guardInputs(i)
+		kink.at = values{
+			vecT: {m.T}, vecY: slices.Clone(m.Ym), vecD: slices.Clone(m.Dm), vecM: slices.Clone(m.Mm), vecP: k.point.p,
+		}
+		kink.precede(m)
+		kink.Into.guard(k.model, i)
+		found = append(found, kink)
+	}
+	return found
+}
+
 // noise is the part of what a little motion does to a margin that is rounding.
 const noise = 0x1p-33
 

@@ -43,7 +43,7 @@ func (x *separation) separates(variables []Variable, out []bool) bool {
 	}
 	m := newMiniature(x.Worker, j, x.nearAtoms(j))
 	var begins *beginning // of an event, which does not happen where its condition holds at the start
-	const most = 256 // columns
+	const most = 256      // columns
 	if i := x.tie.Causes[0].Guard; x.tie.Many == nil && x.model.Compiled.GuardList[i].Event >= 0 && len(out) <= most {
 		begins = m.beginning(i)
 	}

@@ -71,6 +71,9 @@ func (x *Tangents) weigh(k *Kink) {
 		k.forks = !k.decides || !x.exact || !x.kinks.onlyFlows(&k.Into)
 		if !k.forks {
 			x.choose = append(x.choose, k)
+			if k.met { // the next mark may come at once
+				x.where(k, func() { x.forkOf([]*Kink{k}, &k.at) })
+			}
 		}
 	case k.rests:
 		k.Smooth = true
