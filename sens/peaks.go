@@ -277,6 +277,7 @@ type top struct {
 	nan   bool    // the expression was not a number somewhere
 	other float64 // value of the other maximum
 	low   float64 // the least value since the largest
+	slope float64 // by time, at the end of the step before where something happened there
 	// dipped is when something made the expression less, just behind where it is largest.
 	dipped float64
 	// equal are other maxima that were as large as the largest, and heights their values.
@@ -364,7 +365,10 @@ func (c *peakFinder) begin() {
 	c.step, c.fresh, c.looked, c.fired, c.stood, c.wide = 0, true, false, false, false, math.Inf(1)
 	c.began, c.now = math.NaN(), math.NaN()
 	for i, element := range c.obj.Peaks() {
-		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}, dipped: math.NaN()}
+		c.tops[i] = top{
+			Peak:   Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()},
+			dipped: math.NaN(),
+		}
 	}
 }
 
@@ -629,7 +633,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 			c.part(j, st, bracket{a, b, ea, eb, sa, sb}, steep, maxDivisions)
 		}
 	}
-	top.low = min(top.low, c.e[last][j])
+	top.low, top.slope = min(top.low, c.e[last][j]), c.ed[last][j]/st.H
 	if !(c.ed[last][j] < 0) {
 		c.propose(j, c.b, when(st, c.b), c.e[last][j])
 	}
@@ -672,7 +676,10 @@ func (c *peakFinder) along(j int, st *solvers.Step, least, most float64) {
 // leaves notes that what happened before the present step left expression j as large as at its largest value so far, v.
 func (c *peakFinder) leaves(j int, st *solvers.Step, v float64) {
 	top, here := &c.tops[j], place{c.step, 0}
-	if top.at == here || v == top.Value && !(top.low < v) {
+	slope := c.ed[0][j] / st.H
+	bends := v == 0 && // a factor of zero hides others, which may have jumped
+		math.Abs(slope-top.slope) > float64(1e-6*max(math.Abs(slope), math.Abs(top.slope)))
+	if top.at == here || v == top.Value && !(top.low < v) && !bends {
 		return
 	}
 	c.brink(j, here, st.T, float64(0x1p-30*max(st.H, c.now-c.began)), v)
