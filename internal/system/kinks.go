@@ -1,6 +1,7 @@
 package system
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -111,6 +112,7 @@ type Kink struct {
 	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
+	goesOn         bool    // Rests: it did so before, and nothing but an observation has come
 	waits          bool    // it is that of an event, which did not hold at the start
 	leaves         bool    // Rests: it has rested up to the mark, and does no more
 	left           bool    // Set: it was there before, and the body has left it there
@@ -383,10 +385,10 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		return found
 	case solvers.MarkFire:
 		if k.model.settles(m.Firing.Event) {
-			return slices.Concat(k.atSteady(m), k.look(c.AtEvents[m.Firing.Event], m, nil, nil), k.body(m), k.modes(m))
+			return slices.Concat(k.atSteady(m), k.look(c.AtEvents[m.Firing.Event], m, nil, nil), k.body(m, span), k.modes(m))
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
-		found = slices.Concat(found, k.resting(m, span), k.body(m), k.condition(m))
+		found = slices.Concat(found, k.resting(m, span), k.body(m, span), k.condition(m))
 		return slices.Concat(found, k.set(m), k.taken(m), k.due(m), k.modes(m))
 	case solvers.MarkMode:
 		return slices.Concat(k.stay(m, span), k.resting(m, span), k.condition(m), k.modes(m))
@@ -396,6 +398,13 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		found := k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
 		if m.T == k.last { // the piece begins here
 			found = slices.Concat(found, k.stay(m, span), k.resting(m, span), k.modes(m))
+		} else if slices.Contains(slices.Collect(maps.Values(k.stuck)), true) {
+			for _, kink := range k.resting(m, span) {
+				if kink.waits {
+					kink.goesOn = true
+					found = append(found, kink)
+				}
+			}
 		}
 		return found
 	case solvers.MarkFinal:
@@ -536,17 +545,21 @@ func firedAt(m *solvers.Mark) []float64 {
 }
 
 // body lists the kinks at which the body of an event is.
-func (k *Kinks) body(m *solvers.Mark) (found []Kink) {
+func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 	t := k.model.Compiled.Affects[m.Firing.Event]
 	if k.tapes[t] == nil {
 		return nil
 	}
 	k.left = true
 	defer func() { k.left = false }()
+	now := m.T
+	if m.T-k.began <= float64(0x1p-40*span) { // roots may lie a little behind the start
+		now = k.began
+	}
 	if m.T > k.began {
 		defer k.within(k.slack)()
 	}
-	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: firedAt(m)}
+	at := values{vecT: {now}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: firedAt(m)}
 	if len(k.at(t, &at)) == 0 {
 		return nil
 	}

@@ -340,7 +340,10 @@ func (k *Kinks) corners(m *solvers.Mark) (found []Kink) {
 	here, size := k.sizes(&at)
 	for i, g := range c.GuardList {
 		if settable(g) && math.Abs(here[i]) <= float64(noise*size[i]) {
-			found = append(found, k.corner(i, &at)...)
+			for _, kink := range k.corner(i, &at) {
+				kink.guard = -1 // the start does not wait for a root
+				found = append(found, kink)
+			}
 		}
 	}
 	return found

@@ -758,7 +758,7 @@ func (x *Tangents) End() {
 	for i, k := range x.rest {
 		k.Moves.join(curved[i])
 		switch {
-		case !k.stuck:
+		case !k.stuck, k.goesOn:
 		case x.waitsFromStart(k):
 			moves := behind(k, x.moved[i], x.slopes)
 			by := behind(k, x.movedBeside[i], x.slopesBeside)
