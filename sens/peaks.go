@@ -101,6 +101,7 @@ type Spot struct {
 	Kept    bool // the expression keeps its largest value, and is read here, or something happens here
 	Last    bool // of those that are Kept
 	Dosed   bool // it is as large behind an event here that changes nothing
+	Falls   bool // Dosed: it was so at the start, and falls from here on, whenever the event comes
 }
 
 // Spots returns where peaks are read, in the order of the run: where each is largest, on both sides of a kink there,
@@ -264,6 +265,7 @@ type peakFinder struct {
 	ends   bool // the present step ends where something happens
 	looked bool // the samples are those of a step of this run
 	fired  bool // an event has happened since that changed nothing
+	idle   int  // the step of length zero before it; -1 for none
 	stood  bool // the step before has the length zero, and no such event has happened since
 	limits      // of the present step
 
@@ -362,7 +364,7 @@ func newPeakFinder(
 
 // begin forgets the last run.
 func (c *peakFinder) begin() {
-	c.step, c.fresh, c.looked, c.fired, c.stood, c.wide = 0, true, false, false, false, math.Inf(1)
+	c.step, c.fresh, c.looked, c.fired, c.stood, c.idle, c.wide = 0, true, false, false, false, -1, math.Inf(1)
 	c.began, c.now = math.NaN(), math.NaN()
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{
@@ -498,7 +500,7 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 				c.scan(j, st)
 			}
 		}
-		c.looked, c.fired, c.stood = true, false, false
+		c.looked, c.fired, c.stood, c.idle = true, false, false, -1
 	} else {
 		c.stand(st, end)
 	}
@@ -557,6 +559,9 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 func (c *peakFinder) fire(m *solvers.Mark) {
 	pending := m.Instant >= 0 && c.sys.Instants()[m.Instant].Pending
 	if slices.Equal(m.Ym, m.Yp) && (pending || slices.Equal(m.Dm, m.Dp)) {
+		if c.stood {
+			c.idle = c.step - 1
+		}
 		c.fired, c.stood = true, false
 	}
 }
@@ -624,7 +629,11 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 		if c.stood && top.startHeight == v {
 			at = top.start
 		}
-		c.offer(j, at, st.T, v)
+		if first := !top.some; c.offer(j, at, st.T, v) && first && c.idle >= 0 && top.startHeight == v {
+			dose := top.spot(place{c.idle, 1}, st.T)
+			dose.Dosed, dose.Falls = true, true
+			top.dosed = append(top.dosed, dose)
+		}
 	}
 	for k, i := 0, j; k < last; k, i = k+1, i+n {
 		ea, eb, sa, sb := e[i], e[i+n], ed[i], ed[i+n]

@@ -143,7 +143,7 @@ func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *s
 }
 
 func readingOf(s *sens.Spot) system.Reading {
-	return system.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last, Dosed: s.Dosed}
+	return system.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last, Dosed: s.Dosed, Falls: s.Falls}
 }
 
 // take returns the next spot if it is before a place, or there.

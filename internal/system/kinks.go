@@ -102,6 +102,7 @@ type Kink struct {
 	of     *tape.Tape // where it was found; nil for a condition that is set
 	peak   int        // the element of the functionals that is largest there, where of is the tape of these
 	last   bool       // Kept: it is kept no longer
+	falls  bool       // Dosed: at the start, from which on the largest value falls
 	value  tape.Value
 	at     values
 	rests  bool // the run rests at it, or follows it
@@ -597,6 +598,7 @@ type Reading struct {
 	Kept    bool // it is kept
 	Last    bool // and this is where it is so last
 	Dosed   bool // an event changes nothing here
+	Falls   bool // at the start, from which on it falls
 }
 
 // BeforeMark lists the kinks at which an element of the functionals is largest just before a mark.
@@ -636,7 +638,7 @@ func (k *Kinks) AtPeak(r Reading, t float64, y, d, m []float64) (found []Kink) {
 	}{
 		{r.Tie, Kink{Tie: true}},
 		{r.Kept, Kink{Kept: true, last: r.Last, Span: span}},
-		{r.Dosed, Kink{Dosed: true, Span: span}},
+		{r.Dosed, Kink{Dosed: true, falls: r.Falls, Span: span}},
 	} {
 		if of.is {
 			of.kink.From, of.kink.of = inputsOf(peaks, tapec.Functionals.Number(n), -1), peaks

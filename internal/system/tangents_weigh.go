@@ -200,6 +200,9 @@ func (x *Tangents) weighDosed(k *Kink) {
 	number := m.FunctionalAt(k.peak)
 	out := tapec.Functionals.Number(number)
 	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
+	if k.falls { // what moves the event does not move the largest value away from the start
+		k.Moves.join(x.time)
+	}
 	was, dWas := x.yWas, x.dWas
 	x.yWas, x.dWas = slices.Repeat([]set{x.all}, m.layout.nY), slices.Repeat([]set{x.all}, m.layout.nD)
 	x.push(k.of, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
