@@ -52,6 +52,9 @@ func (s *Solver) atGroup(bounds int, pending bool) {
 		T: s.t, Y: s.y, D: s.d, M: [2][]float64{s.m, s.m}, Bounds: bounds, End: s.ends,
 		Start: !pending && s.t <= s.sched.times[InstantStart],
 	}
+	for i := range s.fired {
+		j.Fired = append(j.Fired, s.fired[i].cause())
+	}
 	if pending {
 		j.T, j.Y = s.trial.T1, s.trial.Y1
 	} else if s.jumped {

@@ -115,6 +115,7 @@ type Junction struct {
 	M          [2][]float64 // modes before and behind it
 	Start, End bool         // of the run
 	Bounds     int          // bounds of integrals that come there
+	Fired      []Cause      // of the events there
 	Span, Soon float64      // the length of the run, and the time within which conditions change at one time
 }
 

@@ -160,6 +160,18 @@ func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variabl
 				x.mark(v, out[v.Offset:v.Offset+v.Len])
 			}
 		}
+		if many := ties[i].Many; many != nil {
+			for _, c := range many.Fired {
+				if w.setsNear(c, many) {
+					y := w.separation(fired)
+					y.tie, y.t, y.y, y.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
+					y.followAll(w.model.causeInputs(c))
+					for _, v := range variables {
+						y.mark(v, out[v.Offset:v.Offset+v.Len])
+					}
+				}
+			}
+		}
 		for k, moves := range out {
 			if moves {
 				f.Moves.add(k)
@@ -170,6 +182,39 @@ func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variabl
 		}
 	}
 	return list
+}
+
+// setsNear reports whether the body of an event sets what a condition reads that changes at a junction: the two come in
+// either order.
+func (w *Worker) setsNear(by solvers.Cause, j *solvers.Junction) bool {
+	c, a := w.model.Compiled, &w.model.atoms
+	event := -1
+	if by.Guard >= 0 {
+		event = c.GuardList[by.Guard].Event
+	} else {
+		event = c.InstantList[by.Instant].Event
+	}
+	if event < 0 || event >= len(c.Affects) || c.Affects[event] == nil {
+		return false
+	}
+	for k, near := range w.nearAtoms(j) {
+		if !near {
+			continue
+		}
+		var reads []tapec.Name
+		if k < len(a.guards) {
+			reads = w.model.guardInputs(a.guards[k])
+		} else {
+			reads = inputsOf(c.Clocks, tapec.ClockMargins.Name(), a.clocks[k-len(a.guards)])
+		}
+		if slices.ContainsFunc(reads, func(n tapec.Name) bool {
+			_, assigned := c.Affects[event].Output(n.String())
+			return assigned
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // meets tells what depends on the causes of a tie.

@@ -24,13 +24,15 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if begins := (solvers.Cause{Guard: -1, Instant: int(solvers.InstantStart)}); a == begins || b == begins {
 		sets = w.bodiesMove // what a discrete begins with is moved below
 	}
-	if !slices.Equal(w.moving(a, sets), w.moving(b, sets)) {
+	both := w.moving(a, sets)
+	if !slices.Equal(both, w.moving(b, sets)) {
 		return true
 	}
 	c := &neighbour{Worker: w, t: t, y: y, d: d}
 	switch {
 	case a.Guard < 0:
 		c.move(0, 1e-3)
+		c.shift(both, 1e-3) // of times in one array, all seem to read what one reads
 		times := c.times()
 		x, z := c.timeOf(times, a), c.timeOf(times, b)
 		return math.Abs(x-z) > float64(1e-9*max(math.Abs(x), math.Abs(z), math.Abs(times[1]-times[0])))
@@ -188,6 +190,22 @@ func (c *neighbour) move(way int, size float64) {
 		c.near[i] = part(x)
 	}
 	c.settle()
+}
+
+// shift moves some discretes by a part of themselves.
+func (c *neighbour) shift(list []*typecheck.Symbol, size float64) {
+	if len(list) == 0 {
+		return
+	}
+	c.d = slices.Clone(c.d)
+	for n, s := range list {
+		at := c.model.layout.part(tapec.Discrete.Called(s.Name))
+		for i, x := range c.d[at.offset : at.offset+at.len] {
+			if math.Abs(x) < 1e300 {
+				c.d[at.offset+i] += float64(size*fraction(n+i, 1)) * max(math.Abs(x), 1e-3)
+			}
+		}
+	}
 }
 
 // settle gives discretes that no body sets what they are at the moved point.
