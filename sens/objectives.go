@@ -36,7 +36,7 @@ type Share struct {
 	Weight  float64
 }
 
-// Point is the run at a site: that, its time, left limits and right limits. Where nothing jumps, the limits are the same
+// Point is the run at a site: its time, left limits and right limits. Where nothing jumps, the limits are the same
 // slices. An observation that coincides with events has the left limits of before and the right limits of after all
 // of them.
 type Point struct {
