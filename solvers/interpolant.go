@@ -125,12 +125,23 @@ func (r *stageWork) denseTangent(s *Step, d *StepTangent, theta float64, kd, td,
 	r.weigh(theta)
 	r.theta.combine(yd, d.Y0, s.H, kd, r.w*r.l)
 	r.lengthen(yd, &r.theta, d.H, s.K, r.n)
+	// drifts is h times how θ moves in a lane. Lanes where it does not are left as they are, whatever the others do.
+	drifts := func(j int) float64 { return math.FMA(-theta, d.H[j], td[j]-d.T0[j]) }
+	still := true
+	for j := range td {
+		still = still && drifts(j) == 0
+	}
+	if still { // as for all observations at given times
+		return
+	}
 	rate := r.slope[:r.n]
 	r.drift.combine(rate, r.zero, 1, s.K, r.w)
 	for i, v := range rate {
 		row := yd[i*r.l : (i+1)*r.l]
 		for j := range row {
-			row[j] = math.FMA(v, math.FMA(-theta, d.H[j], td[j]-d.T0[j]), row[j])
+			if x := drifts(j); x != 0 {
+				row[j] = math.FMA(v, x, row[j])
+			}
 		}
 	}
 }

@@ -8,76 +8,91 @@ const epsilon = 0x1p-52
 // triangle reduces the m × n matrix a, by rows, to upper triangular form in place, by reflections, which are applied to
 // b as well. It returns the number of rows that are left, at most n; below the diagonal, a is zero. A nil order keeps
 // the order of columns; else columns are exchanged so that the diagonal falls, and order tells which column is where.
+//
+// Sums over the rows of a column go along with those of all other columns, row by row, as the matrix lies in memory.
 func triangle(a []float64, m, n int, b []float64, order []int) int {
-	at := func(i, j int) *float64 { return &a[i*n+j] }
+	row := func(i, from, to int) []float64 { return a[i*n+from : i*n+to : i*n+to] }
 	for j := range order {
 		order[j] = j
 	}
-	rest := func(k, j int) float64 {
-		most := 0.0
+	most, sums := make([]float64, n), make([]float64, n)
+	// lengths returns those of columns from … to-1, from row k on.
+	lengths := func(k, from, to int) []float64 {
+		most, sums := most[from:to], sums[from:to]
+		clear(most)
+		clear(sums)
 		for i := k; i < m; i++ {
-			most = math.Max(most, math.Abs(*at(i, j)))
+			for j, v := range row(i, from, to) {
+				most[j] = max(most[j], math.Abs(v))
+			}
 		}
-		if most == 0 {
-			return 0
-		}
-		s := 0.0
 		for i := k; i < m; i++ {
-			v := *at(i, j) / most
-			s += float64(v * v)
+			for j, v := range row(i, from, to) {
+				if most[j] != 0 {
+					v /= most[j]
+					sums[j] += float64(v * v)
+				}
+			}
 		}
-		return float64(most * math.Sqrt(s))
+		for j, s := range sums {
+			sums[j] = float64(most[j] * math.Sqrt(s))
+		}
+		return sums
 	}
 	rows := min(m, n)
 	for k := range rows {
-		length := rest(k, k)
+		to := k + 1
 		if order != nil {
-			best := k
-			for j := k + 1; j < n; j++ {
-				if r := rest(k, j); r > length {
-					best, length = j, r
-				}
+			to = n
+		}
+		all, best := lengths(k, k, to), 0
+		for j, r := range all {
+			if r > all[best] {
+				best = j
 			}
-			if best != k {
-				for i := range m {
-					*at(i, k), *at(i, best) = *at(i, best), *at(i, k)
-				}
-				order[k], order[best] = order[best], order[k]
+		}
+		length := all[best]
+		if best += k; best != k {
+			for i := range m {
+				a[i*n+k], a[i*n+best] = a[i*n+best], a[i*n+k]
 			}
+			order[k], order[best] = order[best], order[k]
 		}
 		if length == 0 {
 			continue
 		}
 		// The reflection I − w·wᵀ/w_k, with w = column/length and 1 added at k, keeps signs from cancelling.
-		if *at(k, k) < 0 {
+		if a[k*n+k] < 0 {
 			length = -length
 		}
 		for i := k; i < m; i++ {
-			*at(i, k) /= length
+			a[i*n+k] /= length
 		}
-		head := *at(k, k) + 1
-		*at(k, k) = head
-		for j := k + 1; j < n; j++ {
-			s := 0.0
-			for i := k; i < m; i++ {
-				s += float64(*at(i, k) * *at(i, j))
-			}
-			s /= head
-			for i := k; i < m; i++ {
-				*at(i, j) -= float64(s * *at(i, k))
-			}
-		}
-		s := 0.0
+		head := a[k*n+k] + 1
+		a[k*n+k] = head
+		s, of := sums[k+1:], 0.0
+		clear(s)
 		for i := k; i < m; i++ {
-			s += float64(*at(i, k) * b[i])
+			w := a[i*n+k]
+			for j, v := range row(i, k+1, n) {
+				s[j] += float64(w * v)
+			}
+			of += float64(w * b[i])
 		}
-		s /= head
+		for j := range s {
+			s[j] /= head
+		}
+		of /= head
 		for i := k; i < m; i++ {
-			b[i] -= float64(s * *at(i, k))
+			w, to := a[i*n+k], row(i, k+1, n)
+			for j, x := range s {
+				to[j] -= float64(x * w)
+			}
+			b[i] -= float64(of * w)
 		}
-		*at(k, k) = -length
+		a[k*n+k] = -length
 		for i := k + 1; i < m; i++ {
-			*at(i, k) = 0
+			a[i*n+k] = 0
 		}
 	}
 	return rows
