@@ -382,7 +382,8 @@ func (c *checker) resolveTime(e *entity) {
 	case ok && math.IsInf(a.Data[0], 0), is && math.IsInf(b.Data[0], 0):
 		c.errorf(CodeBounds, at, "a run begins and ends at finite times; what it leads to after its end is steady(x)")
 	case ok && is && !(a.Data[0] < b.Data[0]):
-		c.errorf(CodeBounds, at, "the time runs from %g to %g; the end must be later than the start", a.Data[0], b.Data[0])
+		c.errorf(CodeBounds, at, "the time runs from %g to %g; the end must be later than the start", a.Data[0],
+			b.Data[0])
 	}
 }
 
