@@ -211,7 +211,11 @@ func TestTimesOutside(t *testing.T) {
 		{[]float64{}, ""},
 		{[]float64{0, 1, 1, 2}, ""},
 		{[]float64{-1, 1}, "1 time to report at outside of the run, from 0 to 2.3025855: left out"},
-		{[]float64{1, 5, 30, math.Inf(1)}, "3 times to report at outside of the run, from 0 to 2.3025855: left out"}, // it is stopped
+		// It is stopped.
+		{
+			[]float64{1, 5, 30, math.Inf(1)},
+			"3 times to report at outside of the run, from 0 to 2.3025855: left out",
+		},
 		{[]float64{30}, "no time to report at lies in the run, from 0 to 2.3025855"},
 	} {
 		r, err := s.Solve(t.Context(), c.times)

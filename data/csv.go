@@ -186,8 +186,8 @@ func records(name string, text []byte) (rows [][]string, lines []int, err error)
 		}
 		line, _ := r.FieldPos(0)
 		if i := slices.IndexFunc(row, invalid); !valid && i >= 0 {
-			return nil, nil, fmt.Errorf("%s:%d: the text is not encoded as UTF-8, but perhaps as Latin-1, which %q is in; "+
-				"save the file as UTF-8", name, line, latin1(row[i]))
+			return nil, nil, fmt.Errorf("%s:%d: the text is not encoded as UTF-8, but perhaps as Latin-1, which %q is "+
+				"in; save the file as UTF-8", name, line, latin1(row[i]))
 		}
 		rows = append(rows, row)
 		lines = append(lines, line)

@@ -143,8 +143,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 					continue
 				}
 				if !(c.lo > 0 || math.IsInf(c.lo, -1)) {
-					l.Errorf(odes.CodeSetting, source.Span{}, "%s is searched for on a logarithmic scale, which does not "+
-						"reach its bound %s; leave it out of fit.log, or give it a positive bound", c.name, diag.Number(c.lo))
+					l.Errorf(odes.CodeSetting, source.Span{}, "%s is searched for on a logarithmic scale, which does "+
+						"not reach its bound %s; leave it out of fit.log, or give it a positive bound",
+						c.name, diag.Number(c.lo))
 					break // elements have the same bounds
 				}
 				c.lo = max(c.lo, 0)

@@ -62,7 +62,8 @@ func TestSelective(t *testing.T) {
 			if most := 4 * n; pulled > most { // the start, the end and the place
 				t.Errorf("%d objectives are pulled through %d places, want %d at most", n, pulled, most)
 			}
-			if most := 50 * n; read > most { // samples in parts of steps; where each is largest it is read with few others
+			// Samples in parts of steps read all; where each is largest it is read with few others.
+			if most := 50 * n; read > most {
 				t.Errorf("all largest values are read %d times, want %d at most", read, most)
 			}
 			for _, i := range []int{0, n / 2, n - 1} {

@@ -321,8 +321,8 @@ func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float6
 	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
 }
 
-// maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that do
-// not count this firing, and for those that have their peak at another site.
+// maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that
+// do not count this firing, and for those that have their peak at another site.
 func (w *Worker) maskFunctionals(s *sens.Site, c *call, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
