@@ -62,11 +62,11 @@ type groupState struct {
 	almost   []int   // guards that were about to fire
 	changed  bool    // the group changed the state or discretes
 	lastRead float64 // when an observation was last read
-	lastSite int     // its instant; -1 for none
+	lastSite []int   // the instants of those at that time
 }
 
 func newGroupState(z Size) groupState {
-	g := groupState{held: make([]bool, z.M), lastSite: -1}
+	g := groupState{held: make([]bool, z.M)}
 	for _, v := range []*[]float64{&g.mp, &g.mm, &g.mg, &g.was.m} {
 		*v = make([]float64, z.M)
 	}
@@ -802,7 +802,7 @@ func (s *Solver) observe(sites []member, pending *bool) error {
 		if err := s.until(m, pending); err != nil {
 			return err
 		}
-		s.lastRead, s.lastSite = s.t, m.instant
+		s.noteRead(s.t, m.instant)
 		s.mark = Mark{Kind: MarkSite, T: s.t, Guard: -1, Instant: m.instant}
 		y, d := s.y, s.d
 		if s.jumped {

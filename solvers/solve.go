@@ -214,7 +214,7 @@ func (s *Solver) reset() {
 	s.clock.unknown, s.clock.near, s.clock.past, s.clock.vain = true, math.Inf(1), math.Inf(-1), history{}
 	s.sight.warned, s.sight.until = false, math.Inf(-1)
 	s.starting = s.starting[:0]
-	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], -1
+	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], s.lastSite[:0]
 	s.stiff.reset()
 	s.integrals.reset()
 	s.traces.reset(s.size.N)
@@ -514,7 +514,7 @@ func (s *Solver) within(happens bool) {
 func (s *Solver) read(tr *Step) error {
 	for _, i := range s.inner {
 		at := s.sched.times[i]
-		s.lastRead, s.lastSite = at, i
+		s.noteRead(at, i)
 		theta := min(max((at-tr.T)/tr.H, 0), 1)
 		s.interpolate(tr, theta)
 		s.mark = Mark{Kind: MarkSite, T: at, Guard: -1, Instant: i, Inside: true, Theta: theta}

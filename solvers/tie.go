@@ -467,16 +467,23 @@ func (s *Solver) coming(b *member) bool {
 
 // justRead warns of events that change something just after an observation, and can come before it.
 func (s *Solver) justRead() {
-	if s.lastSite < 0 {
-		return
-	}
-	site := member{kind: MarkSite, instant: s.lastSite, guard: -1, at: s.lastRead}
-	all := beside{s: s, fired: s.fired, to: site.cause()}
-	for i := range s.fired {
-		if e := &s.fired[i]; !s.silent(e) && s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
-			all.meets(i, Warning{T: s.t, Other: Observation, Value: s.t - s.lastRead})
+	for _, instant := range s.lastSite {
+		site := member{kind: MarkSite, instant: instant, guard: -1, at: s.lastRead}
+		all := beside{s: s, fired: s.fired, to: site.cause()}
+		for i := range s.fired {
+			if e := &s.fired[i]; !s.silent(e) && s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
+				all.meets(i, Warning{T: s.t, Other: Observation, Value: s.t - s.lastRead})
+			}
 		}
 	}
+}
+
+// noteRead notes an observation, and forgets those before its time.
+func (s *Solver) noteRead(t float64, instant int) {
+	if t != s.lastRead {
+		s.lastRead, s.lastSite = t, s.lastSite[:0]
+	}
+	s.lastSite = append(s.lastSite, instant)
 }
 
 // swap writes to s.alt and s.altD what two events make of the present state in this order and in the other.

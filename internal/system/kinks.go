@@ -514,6 +514,7 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 		at[vecRow] = k.model.rows[m.Instant]
 	}
 	if m.Kind != solvers.MarkStart && t != k.model.Compiled.Rates {
+		at[vecY], at[vecYm] = k.snap(at[vecY]), k.snap(at[vecYm])
 		defer k.within(k.slack)()
 	}
 	return k.at(t, &at)
@@ -538,6 +539,21 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	return found
 }
 
+// snap returns states of which those are 0 that are so but for what rounding makes of what they have been.
+func (k *Kinks) snap(y []float64) []float64 {
+	cloned := false
+	for i, x := range y {
+		if x == 0 || i >= len(k.most) || !(math.Abs(x) <= float64(0x1p-46*k.most[i])) {
+			continue
+		}
+		if !cloned {
+			y, cloned = slices.Clone(y), true
+		}
+		y[i] = 0
+	}
+	return y
+}
+
 // firedAt returns what tapes read of which element of an event fires at a mark.
 func firedAt(m *solvers.Mark) []float64 {
 	fired := make([]float64, m.Firing.Elem+1)
@@ -560,7 +576,7 @@ func (k *Kinks) body(m *solvers.Mark, span float64) (found []Kink) {
 	if m.T > k.began {
 		defer k.within(k.slack)()
 	}
-	at := values{vecT: {now}, vecY: m.Ym, vecD: m.Dm, vecP: k.point.p, vecFired: firedAt(m)}
+	at := values{vecT: {now}, vecY: k.snap(m.Ym), vecD: m.Dm, vecP: k.point.p, vecFired: firedAt(m)}
 	if len(k.at(t, &at)) == 0 {
 		return nil
 	}

@@ -213,16 +213,26 @@ func (x *Tangents) setBy(k *Kink) {
 		z(b, 0)
 		z(g, 0)
 	}
-	for _, of := range []struct {
-		vec vector
-		by  []set
-	}{{vecY, x.yWas}, {vecD, x.dWas}, {vecP, x.p}, {vecT, []set{x.time}}} {
-		for i, by := range of.by {
-			along := k.guard >= 0 && (of.vec == vecY || of.vec == vecT)
-			if (along || !by.empty()) && x.spend(body) {
-				visit(of.vec, i)
+	each := func(visit func(vec vector, i int)) {
+		for _, of := range []struct {
+			vec vector
+			by  []set
+		}{{vecY, x.yWas}, {vecD, x.dWas}, {vecP, x.p}, {vecT, []set{x.time}}} {
+			for i, by := range of.by {
+				along := k.guard >= 0 && (of.vec == vecY || of.vec == vecT)
+				if (along || !by.empty()) && x.spend(body) {
+					visit(of.vec, i)
+				}
 			}
 		}
+	}
+	each(visit)
+	none := true
+	for _, slope := range slopes {
+		none = none && slope == 0
+	}
+	if none && !k.timed && !k.left && !c.GuardList[k.margins[0]].Clock && !c.GuardList[k.margins[0]].Compound { // a level is at its threshold on either side of it
+		each(func(vec vector, i int) { slopes[x.seed(vec, i)] = x.farther(k, vec, i) })
 	}
 	if k.timed { // beside the present
 		slopes[x.seed(vecT, 0)]--
@@ -246,6 +256,26 @@ func (x *Tangents) setBy(k *Kink) {
 		return
 	}
 	x.columnsOf(slopes, k.Moves)
+}
+
+// farther returns by how much the margin of a condition that the body of the last mark's event has set to its threshold
+// changes where one number is a little larger, as a part of that.
+func (x *Tangents) farther(k *Kink, vec vector, i int) float64 {
+	at := k.at
+	if at[vec] = slices.Clone(at[vec]); i >= len(at[vec]) {
+		return 0
+	}
+	step := float64(beside * math.Abs(at[vec][i]))
+	if step == 0 {
+		step = beside
+	}
+	at[vec][i] += step
+	y, d := x.kinks.fire(&x.mark, at[vecT], at[vecY], at[vecD], at[vecP])
+	was, set := k.at, at
+	was[vecY], was[vecD] = x.kinks.fire(&x.mark, was[vecT], was[vecY], was[vecD], was[vecP])
+	set[vecY], set[vecD] = y, d
+	before := x.kinks.margins(&was)[k.margins[0]]
+	return (x.kinks.peek(&set)[k.margins[0]] - before) / step
 }
 
 // hold makes of slopes, by seeds, at the last mark those at the time at which the condition holds that caused it. It

@@ -240,9 +240,9 @@ func TestOnceSilent(t *testing.T) {
 		{31, (*composition).meeting, []uint64{
 			590, 1774, 500308, 500463, 502136, 600618, 601216, 700284, 701183, 701295, 701772, 702091, 702440,
 			601959, 602155, 602768, 602924, 800685, 801442, 801561, 802218, 1200019,
-			1302201, 1302227, 1303271,
+			1302201, 1302227, 1303271, 1400194, 1402687,
 		}},
-		{53, (*composition).variety, []uint64{40, 127}},
+		{53, (*composition).variety, []uint64{40, 127, 1326, 1389, 1449}},
 	} {
 		for _, seed := range of.seeds {
 			c := &composition{Rand: rand.New(rand.NewPCG(seed, of.stream))}
