@@ -199,8 +199,8 @@ func (s *Solver) shift(a *member, y, f []float64, eps float64) float64 {
 	return 0
 }
 
-// unlike reports whether two sets of rates, of states y and of integrals, differ. Both were evaluated at one point: what
-// differs little may still be all that moves something. Roots are no more certain than the tolerance, though.
+// unlike reports whether two sets of rates, of states y and of integrals, differ. Both were evaluated at one point:
+// what differs little may still be all that moves something. Roots are no more certain than the tolerance, though.
 func (s *Solver) unlike(a, b, y []float64) bool {
 	for i, x := range a {
 		size := max(math.Abs(x), math.Abs(b[i]))
@@ -250,8 +250,8 @@ func (s *Solver) lingers(i int, eps float64, f []float64) bool {
 	return s.rho[i] == 0 && faster(half/far) && faster(near/half)
 }
 
-// allows reports whether the condition of an event, or of what is read at any time, holds in one of two modes and not in
-// the other. What holds from the start on is no event.
+// allows reports whether the condition of an event, or of what is read at any time, holds in one of two modes and not
+// in the other. What holds from the start on is no event.
 func (s *Solver) allows(modes [2][]float64) bool {
 	truth := make([]bool, len(s.guards))
 	s.sys.Enter(s.d, modes[0])

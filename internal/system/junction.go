@@ -713,9 +713,9 @@ func (b *beginning) holds(dir *direction, size float64) (here, soon bool) {
 	return h.truth[b.n], m.holds(from+eps, m.along(m.near, rates, eps)).truth[b.n]
 }
 
-// otherwise reports whether that is another where element k of a variable is moved a little. What moves the condition by
-// its square does so as well as any. Where it leaves its threshold for the side on which it waits, it must come to hold
-// soon: later, it is an event that has a time.
+// otherwise reports whether that is another where element k of a variable is moved a little. What moves the condition
+// by its square does so as well as any. Where it leaves its threshold for the side on which it waits, it must come to
+// hold soon: later, it is an event that has a time.
 func (b *beginning) otherwise(v Variable, k int) bool {
 	dir := direction{param: -1, state: -1}
 	if v.Initial {

@@ -386,7 +386,8 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 		return found
 	case solvers.MarkFire:
 		if k.model.settles(m.Firing.Event) {
-			return slices.Concat(k.atSteady(m), k.look(c.AtEvents[m.Firing.Event], m, nil, nil), k.body(m, span), k.modes(m))
+			read := k.look(c.AtEvents[m.Firing.Event], m, nil, nil)
+			return slices.Concat(k.atSteady(m), read, k.body(m, span), k.modes(m))
 		}
 		found := append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
 		found = slices.Concat(found, k.resting(m, span), k.body(m, span), k.condition(m))

@@ -89,7 +89,8 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 	same := map[kind]int{} // what else is found at a place and moves alike
 	for i, g := range c.GuardList {
 		if !zero(i, here[i]) || !zero(i, then[i]) {
-			if k.rests[i] && met[i] && math.Abs(here[i]) <= float64(noise*near[i]) && !(rootOf(m) >= 0 && k.alike(m, i)) {
+			if k.rests[i] && met[i] && math.Abs(here[i]) <= float64(noise*near[i]) &&
+				!(rootOf(m) >= 0 && k.alike(m, i)) {
 				found = append(found, Kink{
 					Op: tape.Less, Span: g.Span, Rests: true, leaves: true, stuck: k.stuck[i], margins: []int{i},
 					guard: -1, at: at,

@@ -227,11 +227,15 @@ func (x *Tangents) setBy(k *Kink) {
 		}
 	}
 	each(visit)
-	none := true
+	none := !k.timed && !k.left
+	if none {
+		guard := &c.GuardList[k.margins[0]]
+		none = !guard.Clock && !guard.Compound
+	}
 	for _, slope := range slopes {
 		none = none && slope == 0
 	}
-	if none && !k.timed && !k.left && !c.GuardList[k.margins[0]].Clock && !c.GuardList[k.margins[0]].Compound { // a level is at its threshold on either side of it
+	if none { // a level is at its threshold on either side of it
 		each(func(vec vector, i int) { slopes[x.seed(vec, i)] = x.farther(k, vec, i) })
 	}
 	if k.timed { // beside the present

@@ -228,8 +228,8 @@ func (x *Tangents) weighCorner(k *Kink) {
 	}
 }
 
-// weighTaken finds what moves a condition off the threshold where the body of the last mark found it. Where rounding has
-// decided whether the event comes, the run may be another one altogether.
+// weighTaken finds what moves a condition off the threshold where the body of the last mark found it. Where rounding
+// has decided whether the event comes, the run may be another one altogether.
 func (x *Tangents) weighTaken(k *Kink) {
 	if k.rounded {
 		k.Moves.join(x.all)

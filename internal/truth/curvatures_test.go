@@ -109,7 +109,8 @@ func (c *composition) bends(t *testing.T, text string) (list []string) {
 					falls := func(x, wide float64) bool { // what shorter steps make smaller is no jump
 						return near(x, 1e-9*size/short) || math.Abs(x-got) <= 0.2*math.Abs(wide-got)
 					}
-					both = nearLeft == nil || falls(nearLeft[place], left[place]) && falls(nearRight[place], right[place])
+					both = nearLeft == nil ||
+						falls(nearLeft[place], left[place]) && falls(nearRight[place], right[place])
 				}
 				switch {
 				case marked:

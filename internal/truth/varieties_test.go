@@ -33,7 +33,8 @@ func (c *composition) variety() string {
 		c.pick("0.5", "p", "1") + "]\n")
 	reads := []string{"x", "z[1]", "z[2]", "m"}
 	if algebraic {
-		b.WriteString("alg g = 0\n0 = g - " + c.pick("0.5*x", "x", "max(x, p)", "z[1]*b", "(if x > p then x else p)") + "\n")
+		b.WriteString("alg g = 0\n0 = g - " +
+			c.pick("0.5*x", "x", "max(x, p)", "z[1]*b", "(if x > p then x else p)") + "\n")
 		reads = append(reads, "g")
 	}
 	read := func() string { return c.pick(reads...) }
@@ -42,8 +43,10 @@ func (c *composition) variety() string {
 		list := []string{
 			"interp([0, 1, 2, 3], [u, b, 0.2, p], t - lag)", "interp([0, T1, T1 + tau, 6], [0, b, u, 1], t)",
 			"interp([0, 1, 2, 3], [u, b, 0.2, p], t, kind = previous)", "clamp(" + read() + ", u, b)",
-			"interp([0, 1, 2, 3], [u, b, 0.2, p], t - lag, kind = monotone)", "(if mod(t, tau) < 0.5*tau then b else u)",
-			"interp([0, 1, 2, 3], [u, b, 0.2, p], " + read() + ")", "step(t - " + at() + ")", "sign(" + read() + " - p)",
+			"interp([0, 1, 2, 3], [u, b, 0.2, p], t - lag, kind = monotone)",
+			"(if mod(t, tau) < 0.5*tau then b else u)",
+			"interp([0, 1, 2, 3], [u, b, 0.2, p], " + read() + ")", "step(t - " + at() + ")",
+			"sign(" + read() + " - p)",
 			"max(z[1], z[2])", "D", "u", "norm([" + read() + ", u])",
 		}
 		if control {
@@ -58,11 +61,12 @@ func (c *composition) variety() string {
 		switch kind := c.IntN(3); {
 		case i > 0 && kind == 0: // the times of the first one are objectives
 
-			when := c.pick("when z[i] > "+c.pick("p", "0.7", "i*0.5", "x"), "when z[i] crosses "+c.pick("p", "0.6", "x")+
-				c.pick("", " up", " down"), "at T1 + (i - 1)*"+c.pick("tau", "lag", "u")) + " for i in 1:2" +
+			when := c.pick("when z[i] > "+c.pick("p", "0.7", "i*0.5", "x"),
+				"when z[i] crosses "+c.pick("p", "0.6", "x")+c.pick("", " up", " down"),
+				"at T1 + (i - 1)*"+c.pick("tau", "lag", "u")) + " for i in 1:2" +
 				c.pick(" once", " priority 1", "")
-			fmt.Fprintf(&b, "event e%d %s { %s }\n", i, when, c.pick("z[i] = 0", "z[i] += D", "x += i*D", "z[3 - i] = z[i]",
-				"m += 1", "z[i] = p"))
+			fmt.Fprintf(&b, "event e%d %s { %s }\n", i, when, c.pick("z[i] = 0", "z[i] += D", "x += i*D",
+				"z[3 - i] = z[i]", "m += 1", "z[i] = p"))
 		case i > 0 && kind == 1:
 			fmt.Fprintf(&b, "event e%d at td[k] + lag for k in 1:3 { %s }\n", i, c.pick("x += D", "z[1] += D",
 				"m = x", "x = 0.5*x"))
@@ -85,8 +89,10 @@ func (c *composition) variety() string {
 		e := c.pick("x", "z[1]", "x*z[2]", "max(x, z[1])", "m*x", "x^2", read()+" + "+read())
 		list := []string{
 			"final(" + e + ")", "integral(" + e + ")", "integral(" + e + ", from = " + c.pick("0.5", "T1", "lag") +
-				", to = T1 + 1)", "max_over(" + e + ")", "-max_over(-(" + e + "))", "sum_at([" + c.pick("T1", "1", "lag") + ", " +
-				c.pick("T2", "1.5") + "], " + e + ")", "event_time(e0, " + c.pick("1", "2") + ")", "at_event(e0, " + c.pick("post(x)", "pre(z[1])*t", "post(m)") + ")",
+				", to = T1 + 1)", "max_over(" + e + ")", "-max_over(-(" + e + "))",
+			"sum_at([" + c.pick("T1", "1", "lag") + ", " + c.pick("T2", "1.5") + "], " + e + ")",
+			"event_time(e0, " + c.pick("1", "2") + ")",
+			"at_event(e0, " + c.pick("post(x)", "pre(z[1])*t", "post(m)") + ")",
 		}
 		if data {
 			list = append(list, "nll()", "nll()", "nll()")
