@@ -368,8 +368,8 @@ func (a *along) pushed(ctx context.Context, variables []Variable, v []float64) (
 	return psi, nil
 }
 
-// replays returns the objectives of repetitions of the run, each moved along v by one of steps. Those of experiments are
-// repeated as well, at the same moves.
+// replays returns the objectives of repetitions of the run, each moved along v by one of steps. The runs of experiments
+// are repeated as well, at the same moves.
 func (a *along) replays(ctx context.Context, variables []Variable, v, steps []float64) ([][]float64, error) {
 	if len(a.parts) > 0 {
 		f, err := a.analytic(ctx)
