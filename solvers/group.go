@@ -60,6 +60,7 @@ type groupState struct {
 
 	was      before
 	almost   []int   // guards that were about to fire
+	causes   []Cause // of what fired in the group
 	changed  bool    // the group changed the state or discretes
 	lastRead float64 // when an observation was last read
 	lastSite []int   // the instants of those at that time

@@ -28,7 +28,7 @@ func (s *Solver) junction(j Junction) {
 	s.warn(Warning{Kind: Together, T: j.T, Name: which[0], Other: which[1], Instant: -1})
 	if len(s.stats.Ties) < mostTies {
 		many := j
-		many.Y, many.D = slices.Clone(j.Y), slices.Clone(j.D)
+		many.Y, many.D, many.Fired = slices.Clone(j.Y), slices.Clone(j.D), slices.Clone(j.Fired)
 		many.M = [2][]float64{slices.Clone(j.M[0]), slices.Clone(j.M[1])}
 		s.stats.Ties = append(s.stats.Ties, Meeting{Many: &many, T: j.T, Y: many.Y, D: many.D, M: many.M[0]})
 	}
@@ -52,9 +52,11 @@ func (s *Solver) atGroup(bounds int, pending bool) {
 		T: s.t, Y: s.y, D: s.d, M: [2][]float64{s.m, s.m}, Bounds: bounds, End: s.ends,
 		Start: !pending && s.t <= s.sched.times[InstantStart],
 	}
+	s.causes = s.causes[:0]
 	for i := range s.fired {
-		j.Fired = append(j.Fired, s.fired[i].cause())
+		s.causes = append(s.causes, s.fired[i].cause())
 	}
+	j.Fired = s.causes
 	if pending {
 		j.T, j.Y = s.trial.T1, s.trial.Y1
 	} else if s.jumped {
