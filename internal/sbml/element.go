@@ -3,7 +3,6 @@ package sbml
 import (
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -13,6 +12,7 @@ type element struct {
 	name     xml.Name
 	attrs    []xml.Attr
 	text     string // what stands in it, without the text of its children
+	parts    []byte // of the text, while it is being read
 	children []*element
 	line     int
 }
@@ -20,11 +20,23 @@ type element struct {
 // maxDepth is how deeply elements may be nested: expressions of real models need some tens.
 const maxDepth = 2000
 
+func isUTF16(text string) bool {
+	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff")
+}
+
 // parse reads the elements of a document.
 func parse(text string) (*element, error) {
+	encoding := ""
+	if isUTF16(text) {
+		encoding = "UTF-16"
+	}
 	d := xml.NewDecoder(strings.NewReader(text))
-	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
-		return nil, fmt.Errorf("its encoding is %s: save it as UTF-8", charset)
+	d.CharsetReader = func(name string, r io.Reader) (io.Reader, error) {
+		if strings.EqualFold(name, "us-ascii") || strings.EqualFold(name, "ascii") {
+			return r, nil
+		}
+		encoding = name
+		return nil, errors.ErrUnsupported
 	}
 	root := &element{}
 	open := []*element{root}
@@ -32,6 +44,9 @@ func parse(text string) (*element, error) {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if encoding != "" {
+			return nil, fail(1, "its encoding is %s: save it as UTF-8", encoding)
 		}
 		if err != nil {
 			line, _ := d.InputPos()
@@ -49,15 +64,15 @@ func parse(text string) (*element, error) {
 			if len(open) > maxDepth {
 				return nil, fail(line, "elements are nested more than %d deep", maxDepth)
 			}
-			top.text += " " // parts of a number with <sep/> between them are two
+			top.parts = append(top.parts, ' ') // parts of a number with <sep/> between them are two
 			e := &element{name: t.Name, attrs: t.Copy().Attr, line: line}
 			top.children = append(top.children, e)
 			open = append(open, e)
 		case xml.EndElement:
-			top.text = strings.TrimSpace(top.text)
+			top.text, top.parts = strings.TrimSpace(string(top.parts)), nil
 			open = open[:len(open)-1]
 		case xml.CharData:
-			top.text += string(t)
+			top.parts = append(top.parts, t...)
 		}
 	}
 	if len(root.children) == 0 {
@@ -66,20 +81,25 @@ func parse(text string) (*element, error) {
 	return root.children[0], nil
 }
 
-// attr returns an attribute of SBML's own, or "".
+// attr returns an attribute of SBML's own, or "". Those of packages and annotations have a name space.
 func (e *element) attr(name string) string {
 	for _, a := range e.attrs {
-		if a.Name.Local == name {
+		if a.Name.Local == name && a.Name.Space == "" {
 			return strings.TrimSpace(a.Value)
 		}
 	}
 	return ""
 }
 
-// is reports whether an attribute is true.
+// is reports whether an attribute is true, and isNot whether it is false: it may be neither.
 func (e *element) is(name string) bool {
 	v := e.attr(name)
 	return v == "true" || v == "1"
+}
+
+func (e *element) isNot(name string) bool {
+	v := e.attr(name)
+	return v == "false" || v == "0"
 }
 
 // child returns the first child of that name, or nil.
@@ -110,8 +130,11 @@ func (e *element) list(name string) []*element {
 
 // math returns the expression in e, or nil.
 func (e *element) math() *element {
-	if m := e.child("math"); m != nil && len(m.children) > 0 {
-		return m.children[0]
+	m := e.child("math")
+	for m != nil && len(m.children) > 0 {
+		if m = m.children[0]; m.name.Local != "semantics" {
+			return m
+		}
 	}
 	return nil
 }

@@ -180,8 +180,12 @@ var (
 // comparisons are those of MathML.
 var comparisons = map[string]string{"gt": ">", "lt": "<", "geq": ">=", "leq": "<="}
 
-// maxLength is how long the text of an expression may be.
-const maxLength = 1 << 20
+// maxLength is how long the text of an expression may be, and maxCalls how many calls of functions are written out:
+// each of some functions that call each other twice doubles both.
+const (
+	maxLength = 1 << 20
+	maxCalls  = 1 << 20
+)
 
 // written are the words that translated expressions use; nothing of the model may have these names.
 var written = []string{
@@ -499,7 +503,10 @@ func (m *model) called(op *element, args []expr) (expr, error) {
 		return call(f.name, args...), nil
 	case f.open:
 		return expr{}, fail(op.line, "the function %s calls itself", op.text)
+	case m.calls == maxCalls:
+		return expr{}, fail(op.line, "functions that are written out are called more than %d times", maxCalls)
 	}
+	m.calls++
 	f.open = true
 	defer func() { f.open = false }()
 	inner := scope{}

@@ -72,12 +72,15 @@ type function struct {
 	args []string
 	body *element
 	kept bool // it is written as a function; others are written out where they are called
+	seen bool // it is known whether it is kept
 	open bool // it is being written out
 }
 
 // model is a model that is being translated.
 type model struct {
 	root      *element
+	level     string
+	calls     int // of functions that are written out
 	time      string
 	symbols   map[string]*symbol
 	order     []*symbol // compartments, species, parameters, stoichiometries, reactions
@@ -103,7 +106,7 @@ func (m *model) note(line int, format string, args ...any) {
 func (s *symbol) isConstant() bool {
 	switch s.of.name.Local {
 	case "compartment", "parameter":
-		return s.of.attr("constant") != "false"
+		return !s.of.isNot("constant")
 	}
 	return s.of.is("constant")
 }
@@ -183,6 +186,9 @@ func (m *model) readFunctions() error {
 				def.args = append(def.args, c.children[0].text)
 			}
 		}
+		if m.functions[f.attr("id")] != nil {
+			return fail(f.line, "the function %q is declared twice", f.attr("id"))
+		}
 		m.functions[f.attr("id")] = def
 		def.name = m.named(f.attr("id"))
 		m.defined = append(m.defined, def)
@@ -190,12 +196,31 @@ func (m *model) readFunctions() error {
 	return nil
 }
 
-// plain finds out whether a function can be a function in odes, too: one of numbers that reads its arguments only.
-// It returns what it is for its arguments.
+// keep makes a function one of odes, too, if it can be, after those that it calls.
+func (m *model) keep(f *function) {
+	if f.seen {
+		return
+	}
+	f.seen = true
+	f.body.each(func(e *element) {
+		if g := m.functions[e.text]; g != nil && e.name.Local == "ci" {
+			m.keep(g)
+		}
+	})
+	if body, args, ok := m.plain(f); ok {
+		f.kept = true
+		m.kept = append(m.kept, fmt.Sprintf("fn %s(%s) = %s", f.name, strings.Join(args, ", "), body))
+	}
+}
+
+// plain finds out whether a function can be a function in odes, too: one of numbers that reads its arguments only, and
+// calls only such functions. It returns what it is for its arguments.
 func (m *model) plain(f *function) (body string, args []string, ok bool) {
 	ok = true
 	f.body.each(func(e *element) {
 		switch {
+		case e.name.Local == "ci" && m.functions[e.text] != nil:
+			ok = ok && (m.functions[e.text].kept || slices.Contains(f.args, e.text))
 		case e.name.Local == "csymbol" && !strings.HasSuffix(e.attr("definitionURL"), "/avogadro"):
 			ok = false
 		case e.name.Local == "apply" && len(e.children) > 0:
@@ -215,7 +240,7 @@ func (m *model) plain(f *function) (body string, args []string, ok bool) {
 	inner := scope{}
 	for _, a := range f.args {
 		name := clean(a)
-		for slices.Contains(written, name) || isFunction(name) || m.isFunctionName(name) {
+		for slices.Contains(written, name) || isFunction(name) || m.isFunctionName(name) || slices.Contains(args, name) {
 			name += "_"
 		}
 		if parser.Reserved(name) {
@@ -319,7 +344,9 @@ func (m *model) readRules() error {
 				if err != nil {
 					return err
 				}
-				f.value = ref.attr("stoichiometry")
+				if f.value = ref.attr("stoichiometry"); f.value == "" && m.level == "2" {
+					f.value = "1"
+				}
 				if of := ref.child("stoichiometryMath"); of != nil {
 					f.kind, f.rule = let, of.math()
 				}
@@ -521,17 +548,18 @@ func (m *model) reads(e *element, locals scope) []*symbol {
 
 // readsTime reports whether an expression reads the time, itself or through a function.
 func (m *model) readsTime(e *element) (found bool) {
-	e.each(func(e *element) {
-		switch {
+	seen := map[*function]bool{}
+	var look func(*element)
+	look = func(e *element) {
+		switch f := m.functions[e.text]; {
 		case e.name.Local == "csymbol" && !strings.HasSuffix(e.attr("definitionURL"), "/avogadro"):
 			found = true
-		case e.name.Local == "ci" && m.functions[e.text] != nil && !m.functions[e.text].open:
-			f := m.functions[e.text]
-			f.open = true
-			found = found || m.readsTime(f.body)
-			f.open = false
+		case e.name.Local == "ci" && f != nil && !seen[f]:
+			seen[f] = true
+			f.body.each(look)
 		}
-	})
+	}
+	e.each(look)
 	return found
 }
 
@@ -575,11 +603,7 @@ func (m *model) steady(s *symbol) bool {
 // classify decides what each symbol becomes.
 func (m *model) classify() error {
 	for _, f := range m.defined {
-		if body, args, ok := m.plain(f); ok {
-			f.kept = true
-			f.args = f.args[:len(args):len(args)]
-			m.kept = append(m.kept, fmt.Sprintf("fn %s(%s) = %s", f.name, strings.Join(args, ", "), body))
-		}
+		m.keep(f)
 	}
 	for _, s := range m.order {
 		if s.species && s.kind != let && s.kind != alg && !s.isAmount && !m.steady(s.in) && s.kind != state {

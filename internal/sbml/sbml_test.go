@@ -3,6 +3,7 @@ package sbml_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/sbml"
@@ -170,6 +172,103 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
+// level2 makes a document of level 2 of what a model contains.
+func level2(inside string) string {
+	return `<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model id="m">` + inside +
+		`</model></sbml>`
+}
+
+// TestMeaning: what the semantic suite does not look at becomes text with this in it.
+func TestMeaning(t *testing.T) {
+	const timeSymbol = `<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time"> t </csymbol>`
+	species := func(product string) string {
+		return level2(`<listOfCompartments><compartment id="c" size="2"/></listOfCompartments><listOfSpecies><species
+			id="S" compartment="c" initialAmount="8"/></listOfSpecies><listOfParameters><parameter id="a" value="1"/>
+			</listOfParameters><listOfReactions><reaction id="r"><listOfProducts>` + product + `</listOfProducts>
+			<kineticLaw>` + maths("<cn>1</cn>") + `</kineticLaw></reaction></listOfReactions>`)
+	}
+	function := func(id, args, body string) string {
+		lambda := "<lambda>"
+		for _, a := range strings.Fields(args) {
+			lambda += "<bvar><ci>" + a + "</ci></bvar>"
+		}
+		return `<functionDefinition id="` + id + `">` + maths("<semantics>"+lambda+body+"</lambda></semantics>") +
+			`</functionDefinition>`
+	}
+	functions := func(list, call string) string {
+		return level2(`<listOfFunctionDefinitions>` + list + `</listOfFunctionDefinitions><listOfParameters><parameter
+			id="x" value="1"/><parameter id="y" constant="false"/></listOfParameters><listOfRules><assignmentRule
+			variable="y">` + maths(call) + `</assignmentRule></listOfRules>`)
+	}
+	timed := function("f", "x", `<apply><times/><ci>x</ci>`+timeSymbol+`</apply>`)
+	doubled := ""
+	for i := 40; i > 0; i-- {
+		call := fmt.Sprintf("<apply><ci>f%d</ci><ci>x</ci></apply>", i-1)
+		doubled += function(fmt.Sprintf("f%d", i), "x", "<apply><plus/>"+call+call+"</apply>")
+	}
+	for _, c := range [][2]string{
+		{
+			species(`<speciesReference species="S"><stoichiometryMath>` +
+				maths(`<apply><plus/><ci>a</ci><cn>1</cn></apply>`) + `</stoichiometryMath></speciesReference>`),
+			"S' = (a + 1)*r/c",
+		},
+		{species(`<speciesReference id="n" species="S"/>`), "param n = 1"},
+		{
+			wrap(`<listOfParameters xmlns:q="urn:q"><parameter q:value="2" q:id="q" id="p" value="1" constant="true"/>
+				</listOfParameters>`),
+			"param p = 1\n",
+		},
+		{
+			wrap(`<listOfParameters><parameter id="p" value="1" constant="0"/></listOfParameters><listOfEvents><event
+				useValuesFromTriggerTime="0"><trigger initialValue="0" persistent="0">` + maths("<true/>") +
+				`</trigger><delay>` + maths("<cn>1</cn>") + `</delay><listOfEventAssignments><eventAssignment
+				variable="p">` + maths("<cn>2</cn>") + `</eventAssignment></listOfEventAssignments></event>
+				</listOfEvents>`),
+			"when true at start, delay = 1, values = execution, persistent = false { p = 2 }",
+		},
+		{functions(function("f", "exp exp_", `<ci>exp_</ci>`), `<cn>1</cn>`), "fn f(exp_, exp__) = exp__"},
+		{functions(timed+function("g", "t", `<apply><ci>f</ci><ci>t</ci></apply>`),
+			`<apply><ci>g</ci><cn>3</cn></apply>`), "let y = 3*t_"},
+		{functions(doubled+function("f0", "x", "<ci>x</ci>"), `<apply><ci>f40</ci><ci>x</ci></apply>`), "let y = f40(x)"},
+		{
+			strings.Replace(wrap(""), `id="m"`, "id='m' name='a \"b\" \\ \u200b'", 1),
+			"model m \"a \\\"b\\\" \\\\ \u200b\"",
+		},
+		{`<?xml version="1.0" encoding="US-ASCII"?>` + wrap(""), "model m"},
+	} {
+		doc, want := c[0], c[1]
+		if out, wrong := translate("x.xml", doc, sbml.Options{}); !strings.Contains(out, want) {
+			t.Errorf("%s becomes\n%s%s, want %q", doc, out, wrong, want)
+		}
+	}
+}
+
+// TestIs tells SBML from other texts.
+func TestIs(t *testing.T) {
+	long := "<!-- " + strings.Repeat("a comment ", 1000) + "-->\n"
+	for text, want := range map[string]bool{
+		wrap(""): true, "\ufeff" + wrap(""): true, `<?xml version="1.0"?>` + "\r\n" + long + wrap(""): true,
+		"<!DOCTYPE sbml>" + wrap(""): true, `<s:sbml xmlns:s="urn:s"/>`: true, "\xff\xfe<\x00s\x00b\x00m\x00l\x00>": true,
+		"": false, "<!-- <sbml>": false, "<html><body/></html>": false, "model m": false,
+	} {
+		if got := sbml.Is(text); got != want {
+			t.Errorf("%.50q: %v", text, got)
+		}
+	}
+}
+
+// TestLarge reads a long list in a time that is proportional to its length.
+func TestLarge(t *testing.T) {
+	doc := wrap("<listOfParameters>" + strings.Repeat("\n<parameter/>", 300000) + "</listOfParameters>")
+	start := time.Now()
+	if _, wrong := translate("x.xml", doc, sbml.Options{}); !strings.Contains(wrong, "has no id") {
+		t.Error(wrong)
+	}
+	if d := time.Since(start); d > 20*time.Second { // it takes less than one, and would take minutes
+		t.Errorf("it takes %v", d)
+	}
+}
+
 // TestRefused: what cannot be translated says so.
 func TestRefused(t *testing.T) {
 	species := `<listOfCompartments><compartment id="c" size="1" constant="true"/></listOfCompartments><listOfSpecies>
@@ -183,6 +282,12 @@ func TestRefused(t *testing.T) {
 		{"<sbml level='3'><model></sbml>", "this is no XML"},
 		{"<html><body/></html>", "its first element is <html>"},
 		{"<sbml level='1'><model/></sbml>", "level 1"},
+		{`<?xml version="1.0" encoding="ISO-8859-1"?><sbml/>`, "its encoding is ISO-8859-1: save it as UTF-8"},
+		{"\xff\xfe<\x00s\x00b\x00m\x00l\x00", "its encoding is UTF-16"},
+		{
+			rule(strings.Repeat("<apply><minus/><cn>1</cn>", 600) + "<cn>1</cn>" + strings.Repeat("</apply>", 600)),
+			"more brackets",
+		},
 		{"<sbml level='3'/>", "no model"},
 		{wrap(`<listOfParameters><parameter id="k" constant="true"/></listOfParameters>`), "k has no value"},
 		{wrap(`<listOfParameters><parameter value="1"/></listOfParameters>`), "has no id"},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -28,10 +29,27 @@ type Options struct {
 
 // Is reports whether a text is in SBML, by its first element.
 func Is(text string) bool {
-	head := text[:min(len(text), 4096)]
-	return strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(head, "\ufeff"), " \t\r\n"), "<") &&
-		strings.Contains(head, "<sbml")
+	if isUTF16(text) {
+		text = strings.ReplaceAll(text[2:min(len(text), 4096)], "\x00", "")
+	}
+	text = strings.TrimPrefix(text, "\ufeff")
+	for { // what stands before the first element may be long
+		text = strings.TrimLeft(text, " \t\r\n")
+		switch {
+		case strings.HasPrefix(text, "<?"):
+			_, text, _ = strings.Cut(text, "?>")
+			continue
+		case strings.HasPrefix(text, "<!--"):
+			_, text, _ = strings.Cut(text, "-->")
+			continue
+		}
+		break
+	}
+	text = text[:min(len(text), 4096)]
+	return strings.HasPrefix(text, "<") && firstTag().MatchString(text)
 }
+
+var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
 
 // Translate writes a model in SBML in the language of odes, in its normal layout. It reports to list what is wrong
 // with the file or cannot be translated, and returns "" then, and notes of what was left out or assumed.
@@ -133,7 +151,13 @@ func (x *Model) Text(o Options, list *diag.List) string {
 		return ""
 	}
 	formatted, err := parser.Format(x.file.Name(), written)
-	if err != nil {
+	var wrong *diag.ListError
+	switch {
+	case errors.As(err, &wrong) && wrong.Diagnostics[0].Code == parser.CodeDepth:
+		list.Errorf(parser.CodeForeignFile, source.Span{File: x.file}, "an expression has more brackets in each other "+
+			"than odes reads: give its parts names, by assignment rules")
+		return ""
+	case err != nil:
 		list.Errorf(parser.CodeForeignFile, source.Span{File: x.file}, "the translation does not parse; please report "+
 			"it, with the model: %v", err)
 		return ""
@@ -144,16 +168,21 @@ func (x *Model) Text(o Options, list *diag.List) string {
 // open checks the document, and finds its model.
 func (m *model) open(document *element) error {
 	m.root = document.child("model")
-	switch level := document.attr("level"); {
+	switch m.level = document.attr("level"); {
 	case document.name.Local != "sbml":
 		return fail(document.line, "this is no SBML: its first element is <%s>", document.name.Local)
-	case level != "2" && level != "3":
-		return fail(document.line, "this is SBML of level %s: save it as level 2 or 3", level)
+	case m.level != "2" && m.level != "3":
+		return fail(document.line, "this is SBML of level %s: save it as level 2 or 3", m.level)
 	case m.root == nil:
 		return fail(document.line, "the file has no model")
 	}
 	ids := map[string]bool{}
-	m.root.each(func(e *element) { ids[e.attr("id")] = true })
+	m.root.each(func(e *element) {
+		ids[e.attr("id")] = true
+		if e.name.Local == "bvar" && len(e.children) > 0 {
+			ids[e.children[0].text] = true
+		}
+	})
 	m.time = "t"
 	for ids[m.time] {
 		m.time += "_"
@@ -229,7 +258,7 @@ func (m *model) write(o Options) (string, error) {
 	}
 	title := docOf(m.root)
 	if title != "" {
-		title = " " + strconv.Quote(title)
+		title = ` "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(title) + `"`
 	}
 	head.line("model %s%s\n", name, title)
 	head.line("time %s from %s to %s\n", m.time, from, to)
@@ -387,7 +416,7 @@ func (m *model) rate(s *symbol) (expr, error) {
 
 // plus adds a reaction to a sum.
 func plus(sum, factor expr, reaction string) expr {
-	text, minus := strings.CutPrefix(factor.text, "-")
+	text, minus := strings.CutPrefix(factor.in(bindSign), "-")
 	term := text + "*" + reaction
 	if text == "1" {
 		term = reaction
@@ -510,10 +539,10 @@ func (m *model) writeEvent(w *writer, e *element, i int, several bool) {
 	if p := e.child("priority").math(); p != nil {
 		head += " priority " + w.of(m.expression(p, nil)).number().text
 	}
-	if trigger.attr("initialValue") == "false" {
+	if trigger.isNot("initialValue") {
 		head += " at start"
 	}
-	late := e.attr("useValuesFromTriggerTime") == "false"
+	late := e.isNot("useValuesFromTriggerTime")
 	if d := e.child("delay").math(); d != nil {
 		head += ", delay = " + w.of(m.expression(d, nil)).number().text
 		if late {
@@ -522,7 +551,7 @@ func (m *model) writeEvent(w *writer, e *element, i int, several bool) {
 	} else if !late && several {
 		head += ", delay = 0" // values are those of the trigger, before others at the same time
 	}
-	if trigger.attr("persistent") == "false" {
+	if trigger.isNot("persistent") {
 		head += ", persistent = false"
 	}
 	news := map[string]expr{}
