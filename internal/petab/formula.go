@@ -1,7 +1,6 @@
 package petab
 
 import (
-	"slices"
 	"strings"
 
 	"odes.dev/odes/internal/lazy"
@@ -17,11 +16,8 @@ var (
 	calls = map[string]string{
 		"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "ceiling": "ceil", "floor": "floor",
 	}
-	additions = map[string]string{
-		"log2": "fn log2(x) = log(x)/log(2)",
-		"pow":  "fn pow(x, y) = x^y",
-	}
-	signs = map[string]string{"**": "^", "&&": " and ", "||": " or ", "!": " not "}
+	additions = map[string]string{"log2": "(x) = log(x)/log(2)", "pow": "(x, y) = x^y"}
+	signs     = map[string]string{"**": "^", "&&": " and ", "||": " or ", "!": " not "}
 )
 
 // formula writes a formula in the language. Of returns what a name stands for.
@@ -44,9 +40,11 @@ func (p *problem) formula(text string, r row, of func(name string) (string, bool
 				t = strings.ToLower(t)
 			}
 		case isCall && additions[t] != "":
-			if !slices.Contains(p.functions, t) {
-				p.functions = append(p.functions, t)
+			if p.added[t] == "" {
+				p.added[t] = p.model.Free(t)
+				p.functions = append(p.functions, "fn "+p.added[t]+additions[t])
 			}
+			t = p.added[t]
 		case isCall && calls[t] != "":
 			t = calls[t]
 		case isCall: // a function of the same name

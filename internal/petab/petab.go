@@ -54,7 +54,8 @@ type problem struct {
 	model *sbml.Model
 
 	names     map[string]string // of parameters that the model does not have
-	functions []string          // those of additions that formulas call
+	functions []string          // definitions of functions that formulas call
+	added     map[string]string // what those of additions are called
 	estimated []string
 	logs      []string
 	terms     []string // of the objective, beside the likelihood
@@ -64,7 +65,8 @@ type problem struct {
 	measured  string // the name of the table of all measurements
 	loss      string // and of what is made as small as possible
 	bench     []*experiment
-	changed   map[string]bool // what is estimated, or set by a condition
+	changed   map[string]bool   // what is estimated, or set by a condition
+	given     map[string]string // the values of parameters that are not estimated
 }
 
 // observe is an observation: an observable, or those of its rows that have the same parameters.
@@ -91,7 +93,10 @@ func Is(name, text string) bool {
 // Translate writes a problem in the language of odes, in its normal layout. Files has those that the text lists. It
 // reports to list what is wrong or cannot be translated, and returns "" then.
 func Translate(file *source.File, files fs.FS, list *diag.List) string {
-	p := &problem{file: file, files: files, list: list, names: map[string]string{}, changed: map[string]bool{}}
+	p := &problem{
+		file: file, files: files, list: list,
+		names: map[string]string{}, added: map[string]string{}, changed: map[string]bool{}, given: map[string]string{},
+	}
 	var o overview
 	if err := yaml.Unmarshal([]byte(file.Text()), &o); err != nil {
 		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "this is no YAML: %s", firstLine(err))
@@ -119,10 +124,17 @@ func Translate(file *source.File, files fs.FS, list *diag.List) string {
 		return ""
 	}
 	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")
-	parameters := p.read(o.Parameters, "parameterId", "nominalValue", "estimate")
-	conditions := p.read(of.Conditions, "conditionId")
-	observables := p.read(of.Observables, "observableId", "observableFormula", "noiseFormula")
-	measurements := p.read(of.Measurements, "observableId", "simulationConditionId", "measurement", "time")
+	parameters := p.read("parameter_file", o.Parameters, "parameterId", "nominalValue", "estimate")
+	conditions := p.read("condition_files", of.Conditions, "conditionId")
+	observables := p.read("observable_files", of.Observables, "observableId", "observableFormula", "noiseFormula")
+	measurements := p.read("measurement_files", of.Measurements, "observableId", "simulationConditionId", "measurement",
+		"time")
+	p.once(parameters, "parameterId")
+	p.once(conditions, "conditionId")
+	p.once(observables, "observableId")
+	if len(measurements) == 0 && !list.HasErrors() {
+		list.Errorf(parser.CodeForeignFile, whole, "the problem has no measurements")
+	}
 	if list.HasErrors() {
 		return ""
 	}
@@ -166,17 +178,19 @@ func (p *problem) parameter(r row) {
 		p.errorAt(r, "the parameter %s has the nominal value %q, which is no number", id, r.get("nominalValue"))
 		return
 	}
-	name, isParam, known := p.model.Name(id)
-	switch {
-	case known && !isParam:
-		p.errorAt(r, "%s is no constant of the model, and cannot be a parameter", id)
-		return
-	case !known:
+	name, _, known := p.model.Name(id)
+	if !known {
 		name = p.model.Free(id)
 		p.names[id] = name
 	}
 	declaration, word := value, "const"
-	if r.get("estimate") == "1" {
+	switch estimate, err := strconv.ParseFloat(r.get("estimate"), 64); { // 1.0, where a program had it in a column of reals
+	case err != nil || estimate != 0 && estimate != 1:
+		p.errorAt(r, "estimate of %s is %q: 0 and 1 are possible", id, r.get("estimate"))
+		return
+	case estimate == 0:
+		p.given[id] = value
+	default:
 		word = "param"
 		p.changed[id] = true
 		p.estimated = append(p.estimated, name)
@@ -191,16 +205,21 @@ func (p *problem) parameter(r row) {
 		}
 		declaration += p.prior(r, name, scale)
 	}
-	if known {
-		p.model.Set(id, declaration)
-	} else {
+	switch {
+	case !known:
 		p.params = append(p.params, fmt.Sprintf("%s %s = %s", word, name, declaration))
+	case !p.model.Set(id, declaration):
+		p.errorAt(r, "%s is no constant of the model, and cannot be a parameter", id)
 	}
 }
 
 // prior returns that of a parameter, as its declaration has it, or adds it to the objective.
 func (p *problem) prior(r row, name, scale string) string {
 	kind, text := r.get("objectivePriorType"), r.get("objectivePriorParameters")
+	if kind == "" && !missing(r.get("priorType")) {
+		p.errorAt(r, "the prior of %s is in a column of an older PEtab: name the columns objectivePriorType and "+
+			"objectivePriorParameters", name)
+	}
 	if kind == "" || kind == "parameterScaleUniform" {
 		return ""
 	}
@@ -280,6 +299,7 @@ func (p *problem) conditions(list, measurements []row) {
 		}
 		p.bench = append(p.bench, &experiment{before: before, during: during})
 	}
+	p.complete(byID)
 	for _, e := range p.bench {
 		e.name = e.during
 		if slices.ContainsFunc(p.bench, func(o *experiment) bool { return o != e && o.during == e.during }) {
@@ -287,6 +307,31 @@ func (p *problem) conditions(list, measurements []row) {
 		}
 		e.name = p.model.Free(e.name)
 		p.items(e, byID)
+	}
+}
+
+// complete gives a value to what has none in the model, since each condition has one.
+func (p *problem) complete(byID map[string]row) {
+	for _, e := range p.bench {
+		for _, id := range byID[e.during].of.columns {
+			_, isParam, ok := p.model.Name(id)
+			if !ok || p.model.IsRule(id) || p.model.IsSet(id) {
+				continue
+			}
+			if _, ok := p.model.Given(id); ok {
+				continue
+			}
+			for _, o := range p.bench {
+				for _, condition := range []string{o.before, o.during} {
+					r, first := byID[condition], condition == o.before || o.before == ""
+					if condition != "" && (isParam || first) && missing(r.get(id)) {
+						p.errorAt(r, "the condition gives no value to %s, and the model does not either", id)
+						return
+					}
+				}
+			}
+			p.model.Assume(id, "1")
+		}
 	}
 }
 
@@ -301,8 +346,12 @@ func (p *problem) items(e *experiment, byID map[string]row) {
 			}
 			name, isParam, ok := p.model.Name(id)
 			p.changed[id] = true
-			if !ok {
+			switch {
+			case !ok:
 				p.errorAt(r, "the condition sets %q, which is not in the model", id)
+				continue
+			case p.model.IsRule(id):
+				p.errorAt(r, "the condition sets %s, which a rule or a reaction gives", id)
 				continue
 			}
 			do(id, name, isParam, p.value(r, cell))
@@ -312,10 +361,13 @@ func (p *problem) items(e *experiment, byID map[string]row) {
 		switch {
 		case isParam:
 			e.items = append(e.items, name+" = "+value)
+			if e.before != "" && missing(byID[e.before].get(id)) {
+				steady = append(steady, name+" = "+p.base(byID[e.before], id))
+			}
 		case e.before == "":
 			e.items = append(e.items, p.model.Start(id)+" = "+value)
 		default:
-			jumps = append(jumps, name+" = "+value)
+			jumps = append(jumps, p.model.Jump(id, value))
 		}
 	})
 	if e.before == "" {
@@ -332,6 +384,19 @@ func (p *problem) items(e *experiment, byID map[string]row) {
 	if len(jumps) > 0 {
 		e.items = append(e.items, "at 0 { "+strings.Join(jumps, "  ")+" }")
 	}
+}
+
+// base is the value of a symbol of the model where a condition does not set it.
+func (p *problem) base(r row, id string) string {
+	if value, ok := p.given[id]; ok {
+		return value
+	}
+	value, ok := p.model.Given(id)
+	if !ok || p.changed[id] && p.model.IsSet(id) {
+		p.errorAt(r, "the condition needs a value for %s, since the simulation after it sets one, and that of the model "+
+			"is estimated or missing", id)
+	}
+	return value
 }
 
 // placeholder is a name in a formula that each measurement gives a value.
@@ -385,8 +450,8 @@ func (p *problem) slots(o row, id string, rows []row) (names []string, values []
 	return names, values
 }
 
-// observable makes an observation for each set of parameters that the rows of an observable name. Where rows have
-// different numbers, these are columns of the data.
+// observable makes an observation for each set of parameters that the rows of an observable name. Where the noise of
+// rows has different numbers, these are columns of the data.
 func (p *problem) observable(o row, id string, rows []row) {
 	names, values := p.slots(o, id, rows)
 	if p.list.HasErrors() {
@@ -400,13 +465,13 @@ func (p *problem) observable(o row, id string, rows []row) {
 			numbers = numbers && number
 			one = one && v[k] == values[0][k]
 		}
-		asColumn[k] = numbers && !one
+		asColumn[k] = numbers && !one && !strings.HasPrefix(names[k], "observable")
 	}
 	keys := make([]string, len(rows)) // the parameters of each row
 	for i := range rows {
 		for k := range names {
 			if !asColumn[k] {
-				keys[i] += "_" + values[i][k]
+				keys[i] += ";" + values[i][k]
 			}
 		}
 	}
@@ -440,13 +505,15 @@ func (p *problem) observable(o row, id string, rows []row) {
 				if to, ok := stands[token]; ok {
 					return to, true
 				}
-				if token == id {
-					return v.name, true
-				}
 				return p.stands(token)
 			}
 			v.formula = p.formula(o.get("observableFormula"), o, of)
-			v.noise = p.noise(o, p.formula(o.get("noiseFormula"), o, of))
+			v.noise = p.noise(o, p.formula(o.get("noiseFormula"), o, func(token string) (string, bool) {
+				if token == id {
+					return v.name, true
+				}
+				return of(token)
+			}))
 		}
 		number, ok := isNumber(r.get("measurement"))
 		if !ok {

@@ -140,6 +140,99 @@ func TestDecay(t *testing.T) {
 	}
 }
 
+const (
+	parameterHead   = "parameterId\tparameterScale\tlowerBound\tupperBound\tnominalValue\testimate\n"
+	observableHead  = "observableId\tobservableFormula\tnoiseFormula\n"
+	measurementHead = "observableId\tpreequilibrationConditionId\tsimulationConditionId\tmeasurement\ttime\t" +
+		"observableParameters\tnoiseParameters\n"
+)
+
+// TestLikelihood compares the objectives of small problems with what their specification says, by hand.
+func TestLikelihood(t *testing.T) {
+	level := func(k, inflow, start, t float64) float64 {
+		return inflow/k + (start-inflow/k)*math.Exp(-k*t)
+	}
+	normal := func(y, e, s float64) float64 { return 0.5*(y-e)*(y-e)/(s*s) + math.Log(s*math.Sqrt(2*math.Pi)) }
+	a1, a2 := level(0.5, 0, 1, 1), level(0.5, 0, 1, 2)
+	for _, c := range []struct {
+		name                                              string
+		model                                             [2]string
+		parameters, conditions, observables, measurements string
+		want                                              float64
+	}{
+		{
+			"parameters and numbers for placeholders",
+			[2]string{},
+			"s\tlin\t0\t9\t2\t1.0\na\tlin\t0\t9\t3\t1\na_b\tlin\t0\t9\t4\t0\nc\tlin\t0\t9\t5\t0\nb_c\tlin\t0\t9\t6\t0\n",
+			"conditionId\nx\n",
+			"m\tobservableParameter1_m*A + observableParameter2_m\tnoiseParameter1_m + noiseParameter2_m*m\n",
+			"m\t\tx\t1\t1\ts;0.5\t0.3;0.1\nm\t\tx\t2\t1\ts;-0.5\ts;0.1\nm\t\tx\t3\t2\t1;-0.5\ts;-1e-2\n" +
+				"m\t\tx\t4\t1\ta_b;c\t1;0\nm\t\tx\t5\t1\ta;b_c\t1;0\n",
+			normal(1, 2*a1+0.5, 0.3+0.1*(2*a1+0.5)) + normal(2, 2*a1-0.5, 2+0.1*(2*a1-0.5)) +
+				normal(3, a2-0.5, 2-0.01*(a2-0.5)) + normal(4, 4*a1+5, 1) + normal(5, 3*a1+6, 1),
+		},
+		{
+			"a parameter that only the simulation sets, and a species that both do",
+			[2]string{`<parameter id="inflow" value="0"`, `<parameter id="inflow" value="3"`},
+			"",
+			"conditionId\tinflow\tA\nx\t\t7\ny\t2\tNaN\nz\tk\t9\n",
+			"m\tA\t0.5\n",
+			"m\tx\ty\t1\t0\t\t\nm\tx\ty\t2\t1\t\t\nm\tx\tz\t3\t0\t\t\nm\tx\tz\t4\t1\t\t\nm\tx\tz\t5\tInfinity\t\t\n",
+			normal(1, 6, 0.5) + normal(2, level(0.5, 2, 6, 1), 0.5) + normal(3, 9, 0.5) +
+				normal(4, level(0.5, 0.5, 9, 1), 0.5) + normal(5, 1, 0.5),
+		},
+		{
+			"a species and an observable of one name, a compartment, and what only conditions give a value",
+			[2]string{`<parameter id="inflow" value="0"`, `<parameter id="inflow"`},
+			"",
+			"conditionId\tinflow\tA\tc\nx\t2\t7\t3\ny\tk\t8\t4\n",
+			"A\tc*A + 0*pow(c, 2)\t0.1*A\n",
+			"A\t\tx\t1\t1\t\t\nA\t\ty\t2\t1\t\t\n",
+			normal(1, 3*level(0.5, 2, 7, 1), 0.3*level(0.5, 2, 7, 1)) +
+				normal(2, 4*level(0.5, 0.5, 8, 1), 0.4*level(0.5, 0.5, 8, 1)),
+		},
+		{
+			"names that functions have",
+			[2]string{},
+			"pow\tlin\t0\t9\t2\t1\nlog2\tlin\t0\t9\t2\t1\n",
+			"conditionId\nx\n",
+			"m\tpow(A, 2)*pow + log2(8)*log2 - A**2 + 2**-1\t1\n",
+			"m\t\tx\t1\t1\t\t\n",
+			normal(1, 2*a1*a1+6-a1*a1+0.5, 1),
+		},
+	} {
+		files := decay(t)
+		for name, text := range map[string]string{
+			"parameters.tsv": parameterHead + "k\tlog10\t0.001\t100\t0.5\t1\n" + c.parameters,
+			"conditions.tsv": c.conditions, "observables.tsv": observableHead + c.observables,
+			"measurements.tsv": measurementHead + c.measurements,
+			"model.xml":        strings.Replace(string(files["model.xml"].Data), c.model[0], c.model[1], 1),
+		} {
+			files[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		text, wrong := translate(files)
+		if wrong != "" {
+			t.Errorf("%s: %s", c.name, wrong)
+			continue
+		}
+		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+		if err != nil {
+			t.Errorf("%s: %v\n%s", c.name, err, text)
+			continue
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{Threads: 1, Settings: []odes.Setting{
+			{Key: "solver.rtol", Value: "1e-11"}, {Key: "solver.atol", Value: "1e-13"},
+		}})
+		if err != nil {
+			t.Errorf("%s: %v\n%s", c.name, err, text)
+			continue
+		}
+		if got := s.Values[0].Value; math.Abs(got-c.want) > 1e-7 {
+			t.Errorf("%s: %v, want %v\n%s", c.name, got, c.want, text)
+		}
+	}
+}
+
 // TestRefused: what is wrong with a problem is said with its place.
 func TestRefused(t *testing.T) {
 	for _, c := range [][3]string{
@@ -147,6 +240,13 @@ func TestRefused(t *testing.T) {
 		{problem, "model.xml=>other.xml", "cannot read other.xml"},
 		{problem, "problems:=>problems: [", "no YAML"},
 		{"parameters.tsv", "nominalValue=>value", `parameters.tsv has no column "nominalValue"`},
+		{"parameters.tsv", "scale_a\tlog=>k\tlog", `parameters.tsv:4:1: the parameterId "k" is there twice`},
+		{"parameters.tsv", "2.5\t1=>2.5\tyes", `parameters.tsv:3:1: estimate of A0 is "yes"`},
+		{"parameters.tsv", "objectivePriorType=>priorType", "the columns objectivePriorType"},
+		{problem, "parameter_file=>parameters", "the problem has no parameter_file"},
+		{"conditions.tsv", "step=>given", `conditions.tsv:4:1: the conditionId "given" is there twice`},
+		{"conditions.tsv", "\tinflow=>\tgain", "sets gain, which a rule or a reaction gives"},
+		{"observables.tsv", "level\tA=>late\tA", `the observableId "late" is there twice`},
 		{"parameters.tsv", "\t0.7\t=>\tx\t", `parameters.tsv:2:1: the parameter k has the nominal value "x"`},
 		{"parameters.tsv", "-0.2;0.5=>-0.2", "two are wanted"},
 		{"parameters.tsv", "\tnormal=>\tcauchy", `the prior "cauchy"`},

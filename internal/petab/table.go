@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"strconv"
 	"strings"
 
@@ -44,9 +45,13 @@ func (r row) span() source.Span {
 	return source.Span{File: r.of.file, Start: start, End: start + len(strings.TrimRight(r.of.file.Line(r.line), "\r"))}
 }
 
-// read reads tables and joins them into one list of rows. A table without one of the columns is an error.
-func (p *problem) read(paths []string, needs ...string) []row {
+// read reads tables, which the problem has under a key, and joins them into one list of rows. A table without one of
+// the columns is an error.
+func (p *problem) read(key string, paths []string, needs ...string) []row {
 	var rows []row
+	if len(paths) == 0 {
+		p.list.Errorf(parser.CodeForeignFile, source.Span{File: p.file}, "the problem has no %s", key)
+	}
 	for _, path := range paths {
 		t := p.table(path)
 		if t == nil {
@@ -60,6 +65,18 @@ func (p *problem) read(paths []string, needs ...string) []row {
 		rows = append(rows, t.rows...)
 	}
 	return rows
+}
+
+// once reports rows whose id another row has.
+func (p *problem) once(rows []row, column string) {
+	seen := map[string]row{}
+	for _, r := range rows {
+		id := r.get(column)
+		if first, ok := seen[id]; ok {
+			p.errorAt(r, "the %s %q is there twice", column, id).Relate(first.span(), "here, too")
+		}
+		seen[id] = r
+	}
 }
 
 func (t *table) has(column string) bool {
@@ -117,8 +134,14 @@ func (p *problem) table(path string) *table {
 
 // isNumber reports whether a cell is a number, and writes it in the language.
 func isNumber(cell string) (text string, ok bool) {
-	if _, err := strconv.ParseFloat(cell, 64); err != nil {
+	v, err := strconv.ParseFloat(cell, 64)
+	switch {
+	case err != nil || strings.ContainsAny(cell, "xX_"):
 		return "", false
+	case math.IsInf(v, 1):
+		return "inf", true
+	case math.IsInf(v, -1):
+		return "-inf", true
 	}
 	return strings.ToLower(strings.TrimPrefix(cell, "+")), true
 }

@@ -11,7 +11,7 @@ func (p *problem) tail() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	for _, f := range p.functions {
-		line("%s", additions[f])
+		line("%s", f)
 	}
 	for _, d := range p.params {
 		line("%s", d)
@@ -39,6 +39,9 @@ func (p *problem) tail() string {
 		loss += " - log_prior()"
 	}
 	line("objective %s = %s\n", p.loss, loss)
+	if len(p.estimated) == 0 {
+		return b.String()
+	}
 	line("sens { of = [%s]  wrt = [%s] }", p.loss, strings.Join(p.estimated, ", "))
 	line("fit {\n  over = [%s]", strings.Join(p.estimated, ", "))
 	if len(p.logs) > 0 {

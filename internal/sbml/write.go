@@ -113,19 +113,48 @@ func (x *Model) Name(id string) (name string, isParam, ok bool) {
 	return s.name, s.kind == param && s.stored == "", true
 }
 
+// Given returns the value at the start that the file gives a symbol, if it does.
+func (x *Model) Given(id string) (value string, ok bool) {
+	v, err := x.m.given(x.m.symbols[id])
+	return v.number().text, err == nil
+}
+
+// Assume gives a symbol a value at the start.
+func (x *Model) Assume(id, number string) {
+	s := x.m.symbols[id]
+	s.value, s.byAmount = number, s.isAmount
+}
+
+// IsSet reports whether others have set a symbol.
+func (x *Model) IsSet(id string) bool {
+	_, set := x.m.set[x.m.symbols[id]]
+	return set
+}
+
+// IsRule reports whether a rule or a reaction gives a symbol, which then has no value at the start of its own.
+func (x *Model) IsRule(id string) bool {
+	s := x.m.symbols[id]
+	return s != nil && (s.kind == let || s.kind == alg)
+}
+
 // Time returns the name of the time.
 func (x *Model) Time() string { return x.m.time }
 
 // Free returns a name for something new, which is like the proposal.
 func (x *Model) Free(proposal string) string { return x.m.named(proposal) }
 
-// Set declares a param with this behind its `=`, whatever the file says of its value.
-func (x *Model) Set(id, declaration string) {
+// Set declares a param with this behind its `=`, whatever the file says of its value. It returns false if something
+// changes the symbol.
+func (x *Model) Set(id, declaration string) bool {
 	s := x.m.symbols[id]
-	if s.kind == discrete && !x.m.assigned[s.id] { // only its value at the start made it one
+	if s.kind == discrete && !s.species && !x.m.assigned[s.id] { // only its initial assignment made it one
 		s.kind = param
 	}
+	if s.kind != param || s.stored != "" {
+		return false
+	}
 	x.m.set[s] = declaration
+	return true
 }
 
 // Fix declares all params as constants whose values are numbers, but for those that others set or keep.
@@ -142,6 +171,15 @@ func (x *Model) Start(id string) string {
 		x.m.starts[s] = x.m.named(s.id + "_start")
 	}
 	return x.m.starts[s]
+}
+
+// Jump writes that a symbol gets a value during a run.
+func (x *Model) Jump(id, value string) string {
+	s := x.m.symbols[id]
+	if s.stored != "" {
+		return s.stored + " = (" + value + ")*" + s.in.name
+	}
+	return s.name + " = " + value
 }
 
 // Text writes the translation. It reports to list what cannot be translated, and returns "" then.
@@ -315,8 +353,12 @@ func (m *model) writeValues(w *writer) {
 				value = w.of(m.startOf(s)).number().text
 			}
 			word := words[k]
-			if k == param && (set || s.start == nil) && (!set && s.of.name.Local == "compartment" || m.fixed[s]) {
-				word = "const" // of compartments, so that sums of amounts are known to be conserved
+			fixed, told := m.fixed[s]
+			if !told {
+				fixed = s.of.name.Local == "compartment" // so that sums of amounts are known to be conserved
+			}
+			if k == param && (set || s.start == nil) && fixed {
+				word = "const"
 			}
 			w.line("%s %s = %s", word, name, value)
 		}
