@@ -18,6 +18,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/output"
 	"odes.dev/odes/lang/diag"
@@ -241,8 +242,15 @@ func (k *fitCmd) load(c *call) (m *odes.Model, source ensemble.Source, err error
 		if err != nil {
 			return err
 		}
-		m, source, err = ensemble.ReadSource(name, text, input.Folder(folder, &c.seen))
-		return err
+		files := input.Folder(folder, &c.seen)
+		if m, source, err = ensemble.ReadSource(name, text, files); err != nil {
+			return err
+		}
+		var told diag.List // as reading it did
+		if translated, language := compile.Import(name, text, files, "", &told); language != "" {
+			source.Text, source.Files = translated, nil // where estimates can be written
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, source, c.modelError(err)

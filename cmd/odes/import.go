@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 
@@ -25,6 +26,9 @@ type importCmd struct {
 // Run writes the translation of a model.
 func (k *importCmd) Run(c *call) error {
 	c.configure(k.global, formatFlag{})
+	if !(k.To > 0) || math.IsInf(k.To, 0) {
+		return usagef("--to %v: a run ends at a time after 0", k.To)
+	}
 	text, name, folder, err := c.source(k.File)
 	if err != nil {
 		return err

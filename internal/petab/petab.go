@@ -84,11 +84,16 @@ type experiment struct {
 	items          []string
 }
 
-// Is reports whether a file of this name lists the files of a problem.
+// Is reports whether a file of this name lists the files of a problem. Standard input has no such name.
 func Is(name, text string) bool {
-	return (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) &&
-		strings.Contains(text, "parameter_file") && strings.Contains(text, "problems:")
+	if !strings.Contains(text, "parameter_file") || !strings.Contains(text, "problems") {
+		return false
+	}
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || problems().MatchString(text)
 }
+
+var problems = lazy.Regexp(`(?m)^["']?problems["']?:`)
 
 // Translate writes a problem in the language of odes, in its normal layout. Files has those that the text lists. It
 // reports to list what is wrong or cannot be translated, and returns "" then.

@@ -55,6 +55,19 @@ func translate(files fstest.MapFS) (string, string) {
 	return out, ""
 }
 
+// TestIs tells problems from other texts, also where they have no name.
+func TestIs(t *testing.T) {
+	text := string(decay(t)[problem].Data)
+	for _, name := range []string{"a.yaml", "A.YML", "<stdin>"} {
+		if !petab.Is(name, text) || petab.Is(name, "model m # parameter_file\n") {
+			t.Errorf("%s: not as it should be", name)
+		}
+	}
+	if petab.Is("m.ode", "# parameter_file and problems:\nmodel m\n") {
+		t.Error("a model is a problem")
+	}
+}
+
 // TestTranslation: the problem becomes what lies beside it.
 func TestTranslation(t *testing.T) {
 	got, wrong := translate(decay(t))
