@@ -367,6 +367,9 @@ func (m *model) readRules() error {
 		if err != nil {
 			return err
 		}
+		if s.kind != param || s.rule != nil {
+			return fail(r.line, "%s has another rule, or is what a reaction or stoichiometryMath gives", s.id)
+		}
 		if s.rule = r.math(); s.rule == nil {
 			m.note(r.line, "the rule of %s has no expression, and is left out", s.id)
 			continue
@@ -380,6 +383,9 @@ func (m *model) readRules() error {
 		s, err := find(a, "symbol")
 		if err != nil {
 			return err
+		}
+		if s.start != nil {
+			return fail(a.line, "%s has another initial assignment", s.id)
 		}
 		if s.start = a.math(); s.start == nil {
 			m.note(a.line, "the initial assignment of %s has no expression, and is left out", s.id)

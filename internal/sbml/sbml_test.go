@@ -213,6 +213,7 @@ func TestMeaning(t *testing.T) {
 			"S' = (a + 1)*r/c",
 		},
 		{species(`<speciesReference id="n" species="S"/>`), "param n = 1"},
+		{species(`<speciesReference species="S" stoichiometry="INF"/>`), "S' = inf*r/c"},
 		{
 			wrap(`<listOfParameters xmlns:q="urn:q"><parameter q:value="2" q:id="q" id="p" value="1" constant="true"/>
 				</listOfParameters>`),
@@ -297,6 +298,17 @@ func TestRefused(t *testing.T) {
 		{wrap(species + `<listOfReactions><reaction id="A"/></listOfReactions>`), "declared twice"},
 		{wrap(species + `<listOfReactions><reaction id="r" fast="true"/></listOfReactions>`), "r is fast"},
 		{wrap(`<listOfSubmodels/>`), "submodels"},
+		{
+			wrap(`<listOfParameters><parameter id="y" value="1"/></listOfParameters><listOfRules>` + strings.Repeat(
+				`<assignmentRule variable="y">`+maths("<cn>1</cn>")+`</assignmentRule>`, 2) + `</listOfRules>`),
+			"y has another rule",
+		},
+		{
+			wrap(`<listOfParameters><parameter id="y" value="1"/></listOfParameters><listOfInitialAssignments>` +
+				strings.Repeat(`<initialAssignment symbol="y">`+maths("<cn>1</cn>")+`</initialAssignment>`, 2) +
+				`</listOfInitialAssignments>`),
+			"y has another initial assignment",
+		},
 		{rule(`<ci>z</ci>`), `nothing has the id "z"`},
 		{
 			rule(`<apply><csymbol definitionURL="http://www.sbml.org/sbml/symbols/delay"/><ci>y</ci></apply>`),

@@ -447,7 +447,7 @@ func (m *model) rate(s *symbol) (expr, error) {
 			}
 		}
 		if numeric && net != 0 {
-			others = append(others, atom(strconv.FormatFloat(net, 'g', -1, 64), false))
+			others = append(others, atom(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(net, 'g', -1, 64), "+")), false))
 		}
 		for _, f := range others {
 			sum = plus(sum, f, p.rate.name)
