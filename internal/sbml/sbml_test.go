@@ -249,7 +249,8 @@ func TestIs(t *testing.T) {
 	long := "<!-- " + strings.Repeat("a comment ", 1000) + "-->\n"
 	for text, want := range map[string]bool{
 		wrap(""): true, "\ufeff" + wrap(""): true, `<?xml version="1.0"?>` + "\r\n" + long + wrap(""): true,
-		"<!DOCTYPE sbml>" + wrap(""): true, `<s:sbml xmlns:s="urn:s"/>`: true, "\xff\xfe<\x00s\x00b\x00m\x00l\x00>": true,
+		"<!DOCTYPE sbml>" + wrap(""): true, `<s:sbml xmlns:s="urn:s"/>`: true,
+		"\xff\xfe<\x00s\x00b\x00m\x00l\x00>": true,
 		"": false, "<!-- <sbml>": false, "<html><body/></html>": false, "model m": false,
 	} {
 		if got := sbml.Is(text); got != want {

@@ -447,7 +447,8 @@ func (m *model) rate(s *symbol) (expr, error) {
 			}
 		}
 		if numeric && net != 0 {
-			others = append(others, atom(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(net, 'g', -1, 64), "+")), false))
+			text := strconv.FormatFloat(net, 'g', -1, 64)
+			others = append(others, atom(strings.ToLower(strings.TrimPrefix(text, "+")), false)) // +Inf is inf
 		}
 		for _, f := range others {
 			sum = plus(sum, f, p.rate.name)
