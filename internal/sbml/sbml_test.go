@@ -230,7 +230,10 @@ func TestMeaning(t *testing.T) {
 		{functions(function("f", "exp exp_", `<ci>exp_</ci>`), `<cn>1</cn>`), "fn f(exp_, exp__) = exp__"},
 		{functions(timed+function("g", "t", `<apply><ci>f</ci><ci>t</ci></apply>`),
 			`<apply><ci>g</ci><cn>3</cn></apply>`), "let y = 3*t_"},
-		{functions(doubled+function("f0", "x", "<ci>x</ci>"), `<apply><ci>f40</ci><ci>x</ci></apply>`), "let y = f40(x)"},
+		{
+			functions(doubled+function("f0", "x", "<ci>x</ci>"), `<apply><ci>f40</ci><ci>x</ci></apply>`),
+			"let y = f40(x)",
+		},
 		{
 			strings.Replace(wrap(""), `id="m"`, "id='m' name='a \"b\" \\ \u200b'", 1),
 			"model m \"a \\\"b\\\" \\\\ \u200b\"",
@@ -251,7 +254,7 @@ func TestIs(t *testing.T) {
 		wrap(""): true, "\ufeff" + wrap(""): true, `<?xml version="1.0"?>` + "\r\n" + long + wrap(""): true,
 		"<!DOCTYPE sbml>" + wrap(""): true, `<s:sbml xmlns:s="urn:s"/>`: true,
 		"\xff\xfe<\x00s\x00b\x00m\x00l\x00>": true,
-		"": false, "<!-- <sbml>": false, "<html><body/></html>": false, "model m": false,
+		"":                                   false, "<!-- <sbml>": false, "<html><body/></html>": false, "model m": false,
 	} {
 		if got := sbml.Is(text); got != want {
 			t.Errorf("%.50q: %v", text, got)
