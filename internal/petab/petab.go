@@ -86,7 +86,7 @@ type experiment struct {
 
 // Is reports whether a file of this name lists the files of a problem. Standard input has no such name.
 func Is(name, text string) bool {
-	if !strings.Contains(text, "parameter_file") || !strings.Contains(text, "problems") {
+	if !strings.Contains(text, "parameter_file") || !strings.Contains(text, "format_version") {
 		return false
 	}
 	name = strings.ToLower(name)
@@ -109,6 +109,8 @@ func Translate(file *source.File, files fs.FS, list *diag.List) string {
 	}
 	whole := source.Span{File: file}
 	switch {
+	case o.Version == nil:
+		list.Errorf(parser.CodeForeignFile, whole, "the problem has no format_version: odes reads version 1")
 	case !strings.HasPrefix(fmt.Sprint(o.Version), "1"):
 		list.Errorf(parser.CodeForeignFile, whole, "this is PEtab of version %v: odes reads version 1", o.Version)
 	case len(o.Problems) != 1:

@@ -63,6 +63,9 @@ func TestIs(t *testing.T) {
 			t.Errorf("%s: not as it should be", name)
 		}
 	}
+	if !petab.Is("2.yaml", "format_version: 2.0.0\nparameter_files: [p.tsv]\n") {
+		t.Error("version 2 is not seen")
+	}
 	if petab.Is("m.ode", "# parameter_file and problems:\nmodel m\n") {
 		t.Error("a model is a problem")
 	}
@@ -250,6 +253,7 @@ func TestLikelihood(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, c := range [][3]string{
 		{problem, "format_version: 1=>format_version: 2", "PEtab of version 2"},
+		{problem, "format_version: 1=>format_version:", "no format_version"},
 		{problem, "model.xml=>other.xml", "cannot read other.xml"},
 		{problem, "problems:=>problems: [", "no YAML"},
 		{"parameters.tsv", "nominalValue=>value", `parameters.tsv has no column "nominalValue"`},

@@ -240,7 +240,8 @@ func (m *model) plain(f *function) (body string, args []string, ok bool) {
 	inner := scope{}
 	for _, a := range f.args {
 		name := clean(a)
-		for slices.Contains(written, name) || isFunction(name) || m.isFunctionName(name) || slices.Contains(args, name) {
+		for slices.Contains(written, name) || isFunction(name) || m.isFunctionName(name) ||
+			slices.Contains(args, name) {
 			name += "_"
 		}
 		if parser.Reserved(name) {
