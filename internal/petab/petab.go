@@ -131,7 +131,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) string {
 		return ""
 	}
 	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")
-	parameters := p.read("parameter_file", o.Parameters, "parameterId", "nominalValue", "estimate")
+	parameters := p.read("parameter_file", o.Parameters, "parameterId", "estimate")
 	conditions := p.read("condition_files", of.Conditions, "conditionId")
 	observables := p.read("observable_files", of.Observables, "observableId", "observableFormula", "noiseFormula")
 	measurements := p.read("measurement_files", of.Measurements, "observableId", "simulationConditionId", "measurement",
@@ -181,6 +181,9 @@ var priors = map[string]string{
 func (p *problem) parameter(r row) {
 	id := r.get("parameterId")
 	value, ok := isNumber(r.get("nominalValue"))
+	if r.get("nominalValue") == "" && r.get("estimate") != "0" {
+		value, ok = middle(r)
+	}
 	if !ok {
 		p.errorAt(r, "the parameter %s has the nominal value %q, which is no number", id, r.get("nominalValue"))
 		return
@@ -218,6 +221,18 @@ func (p *problem) parameter(r row) {
 	case !p.model.Set(id, declaration):
 		p.errorAt(r, "%s is no constant of the model, and cannot be a parameter", id)
 	}
+}
+
+// middle is the middle between the bounds of a parameter, on its scale: an estimate needs no nominal value.
+func middle(r row) (value string, ok bool) {
+	lower, err := strconv.ParseFloat(r.get("lowerBound"), 64)
+	upper, wrong := strconv.ParseFloat(r.get("upperBound"), 64)
+	at := lower/2 + upper/2
+	if lower > 0 && strings.HasPrefix(r.get("parameterScale"), "log") {
+		at = math.Sqrt(lower) * math.Sqrt(upper)
+	}
+	ok = err == nil && wrong == nil && !math.IsInf(at, 0) && !math.IsNaN(at)
+	return strconv.FormatFloat(at, 'g', -1, 64), ok
 }
 
 // prior returns that of a parameter, as its declaration has it, or adds it to the objective.

@@ -249,6 +249,17 @@ func TestLikelihood(t *testing.T) {
 	}
 }
 
+// TestMiddle: what is estimated starts in the middle, on its scale, where it has no nominal value.
+func TestMiddle(t *testing.T) {
+	text, wrong := translate(decay(t, "parameters.tsv", "0.01\t100\t1.2\t=>0.01\t100\t\t", "parameters.tsv",
+		"0\t10\t2.5=>0\t10\t"))
+	for _, want := range []string{"scale_a = 1  in [0.01, 100]", "A0      = 5  in [0, 10]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s%s, want %s", wrong, text, want)
+		}
+	}
+}
+
 // TestRefused: what is wrong with a problem is said with its place.
 func TestRefused(t *testing.T) {
 	for _, c := range [][3]string{
@@ -256,7 +267,8 @@ func TestRefused(t *testing.T) {
 		{problem, "format_version: 1=>format_version:", "no format_version"},
 		{problem, "model.xml=>other.xml", "cannot read other.xml"},
 		{problem, "problems:=>problems: [", "no YAML"},
-		{"parameters.tsv", "nominalValue=>value", `parameters.tsv has no column "nominalValue"`},
+		{"parameters.tsv", "nominalValue=>value", `parameters.tsv:5:1: the parameter scale_b has the nominal value ""`},
+		{"parameters.tsv", "0.01\t100\t1.2\t=>\t100\t\t", `the parameter scale_a has the nominal value ""`},
 		{"parameters.tsv", "scale_a\tlog=>k\tlog", `parameters.tsv:4:1: the parameterId "k" is there twice`},
 		{"parameters.tsv", "2.5\t1=>2.5\tyes", `parameters.tsv:3:1: estimate of A0 is "yes"`},
 		{"parameters.tsv", "objectivePriorType=>priorType", "the columns objectivePriorType"},
