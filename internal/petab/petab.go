@@ -204,9 +204,8 @@ func (p *problem) parameter(r row) {
 		word = "param"
 		p.changed[id] = true
 		p.estimated = append(p.estimated, name)
-		lower, okLower := isNumber(r.get("lowerBound"))
-		upper, okUpper := isNumber(r.get("upperBound"))
-		if okLower && okUpper {
+		lower, upper := p.bound(r, "lowerBound", "-inf"), p.bound(r, "upperBound", "inf")
+		if lower != "-inf" || upper != "inf" {
 			declaration += fmt.Sprintf(" in [%s, %s]", lower, upper)
 		}
 		scale := r.get("parameterScale")
@@ -221,6 +220,19 @@ func (p *problem) parameter(r row) {
 	case !p.model.Set(id, declaration):
 		p.errorAt(r, "%s is no constant of the model, and cannot be a parameter", id)
 	}
+}
+
+// bound is what a column says of a bound, or otherwise where it says nothing.
+func (p *problem) bound(r row, column, otherwise string) string {
+	cell := r.get(column)
+	if missing(cell) {
+		return otherwise
+	}
+	number, ok := isNumber(cell)
+	if !ok {
+		p.errorAt(r, "the %s of %s is %q, which is no number", column, r.get("parameterId"), cell)
+	}
+	return number
 }
 
 // middle is the middle between the bounds of a parameter, on its scale: an estimate needs no nominal value.

@@ -249,6 +249,17 @@ func TestLikelihood(t *testing.T) {
 	}
 }
 
+// TestBounds: a parameter may have one bound, or none.
+func TestBounds(t *testing.T) {
+	text, wrong := translate(decay(t, "parameters.tsv", "0.01\t100\t1.2\t=>0.01\t\t1.2\t", "parameters.tsv",
+		"lin\t0\t10\t2.5=>lin\tNaN\t\t2.5"))
+	for _, want := range []string{"scale_a = 1.2  in [0.01, inf]", "A0      = 2.5  ~ normal"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s%s, want %s", wrong, text, want)
+		}
+	}
+}
+
 // TestMiddle: what is estimated starts in the middle, on its scale, where it has no nominal value.
 func TestMiddle(t *testing.T) {
 	text, wrong := translate(decay(t, "parameters.tsv", "0.01\t100\t1.2\t=>0.01\t100\t\t", "parameters.tsv",
@@ -276,6 +287,7 @@ func TestRefused(t *testing.T) {
 		{"conditions.tsv", "step=>given", `conditions.tsv:4:1: the conditionId "given" is there twice`},
 		{"conditions.tsv", "\tinflow=>\tgain", "sets gain, which a rule or a reaction gives"},
 		{"observables.tsv", "level\tA=>late\tA", `the observableId "late" is there twice`},
+		{"parameters.tsv", "0.01\t100\t1.2=>0.01\tfar\t1.2", `the upperBound of scale_a is "far"`},
 		{"parameters.tsv", "\t0.7\t=>\tx\t", `parameters.tsv:2:1: the parameter k has the nominal value "x"`},
 		{"parameters.tsv", "-0.2;0.5=>-0.2", "two are wanted"},
 		{"parameters.tsv", "\tnormal=>\tcauchy", `the prior "cauchy"`},
