@@ -194,7 +194,7 @@ func (p *problem) parameter(r row) {
 		p.names[id] = name
 	}
 	declaration, word := value, "const"
-	switch estimate, err := strconv.ParseFloat(r.get("estimate"), 64); { // 1.0, where a program had it in a column of reals
+	switch estimate, err := strconv.ParseFloat(r.get("estimate"), 64); { // programs may write 1.0
 	case err != nil || estimate != 0 && estimate != 1:
 		p.errorAt(r, "estimate of %s is %q: 0 and 1 are possible", id, r.get("estimate"))
 		return
@@ -427,8 +427,8 @@ func (p *problem) base(r row, id string) string {
 	}
 	value, ok := p.model.Given(id)
 	if !ok || p.changed[id] && p.model.IsSet(id) {
-		p.errorAt(r, "the condition needs a value for %s, since the simulation after it sets one, and that of the model "+
-			"is estimated or missing", id)
+		p.errorAt(r, "the condition needs a value for %s, since the simulation after it sets one, and that of the "+
+			"model is estimated or missing", id)
 	}
 	return value
 }

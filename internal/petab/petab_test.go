@@ -179,7 +179,8 @@ func TestLikelihood(t *testing.T) {
 		{
 			"parameters and numbers for placeholders",
 			[2]string{},
-			"s\tlin\t0\t9\t2\t1.0\na\tlin\t0\t9\t3\t1\na_b\tlin\t0\t9\t4\t0\nc\tlin\t0\t9\t5\t0\nb_c\tlin\t0\t9\t6\t0\n",
+			"s\tlin\t0\t9\t2\t1.0\na\tlin\t0\t9\t3\t1\na_b\tlin\t0\t9\t4\t0\n" +
+				"c\tlin\t0\t9\t5\t0\nb_c\tlin\t0\t9\t6\t0\n",
 			"conditionId\nx\n",
 			"m\tobservableParameter1_m*A + observableParameter2_m\tnoiseParameter1_m + noiseParameter2_m*m\n",
 			"m\t\tx\t1\t1\ts;0.5\t0.3;0.1\nm\t\tx\t2\t1\ts;-0.5\ts;0.1\nm\t\tx\t3\t2\t1;-0.5\ts;-1e-2\n" +
