@@ -44,7 +44,8 @@ func (x *separation) separates(variables []Variable, out []bool) bool {
 	m := newMiniature(x.Worker, j, x.nearAtoms(j))
 	var begins *beginning // of an event, which does not happen where its condition holds at the start
 	const most = 256      // columns
-	if i := x.tie.Causes[0].Guard; x.tie.Many == nil && x.model.Compiled.GuardList[i].Event >= 0 && len(out) <= most {
+	if i := x.tie.Causes[0].Guard; x.tie.Many == nil && x.model.Compiled.GuardList[i].Event >= 0 && len(out) <= most &&
+		!x.model.Checked.Algebraic() { // unknowns do not follow what moves here
 		begins = m.beginning(i)
 	}
 	some := false
