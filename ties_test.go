@@ -345,7 +345,7 @@ objective L = nll()`, odes.ParseOptions{})
 			t.Fatal(err)
 		}
 		s, err := m.Sensitivities(context.Background(), odes.Options{
-			Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}}, Wrt: []string{"k", "step"},
+			Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}}, Wrt: []string{"k", "step"}, Threads: 1,
 		})
 		if err != nil {
 			t.Fatal(err)

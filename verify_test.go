@@ -196,7 +196,7 @@ objective square = nll()^2 + final(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Seed: 1})
+	v, err := m.Verify(t.Context(), Options{Threads: 1}, VerifyOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
