@@ -89,7 +89,7 @@ type model struct {
 	kept      []string           // functions of the model in the language
 	names     map[string]bool    // of the language, that are taken
 	assigned  map[string]bool    // by events
-	static    map[*symbol]int    // 1: nothing changes it; 2: something does; 3: this is being found out
+	static    map[*symbol]bool   // what constant has found out
 	rates     map[*symbol]string // names of rates that something reads
 	set       map[*symbol]string // declarations of params that others have made
 	fixed     map[*symbol]bool   // params that are constants
@@ -572,34 +572,27 @@ func (m *model) readsTime(e *element) (found bool) {
 
 // constant reports whether nothing changes a symbol during a run, and its value at the start follows from params.
 func (m *model) constant(s *symbol) bool {
-	switch m.static[s] {
-	case 1:
-		return true
-	case 2:
-		return false
-	case 3: // a circle, which the checker of the language reports
-		return true
+	if found, ok := m.static[s]; ok {
+		return found
 	}
-	m.static[s] = 3
+	m.static[s] = true // of a circle, which the checker of the language reports
 	ok := s.kind == param && !m.assigned[s.id] && len(s.reactions) == 0 && (s.stored == "" || m.constant(s.in))
 	from := s.start
 	if s.kind == let {
 		ok, from = true, s.rule
 	}
-	ok = ok && (from == nil || !m.readsTime(from))
-	if ok {
-		for _, r := range m.reads(from, s.locals) {
-			ok = ok && m.constant(r)
-		}
-	}
+	ok = ok && m.known(from, s.locals)
 	if ok && s.species && !s.isAmount {
 		ok = m.constant(s.in)
 	}
-	m.static[s] = 2
-	if ok {
-		m.static[s] = 1
-	}
+	m.static[s] = ok
 	return ok
+}
+
+// known reports whether an expression, which may be nil, reads nothing but what is constant.
+func (m *model) known(e *element, locals scope) bool {
+	return !m.readsTime(e) &&
+		!slices.ContainsFunc(m.reads(e, locals), func(s *symbol) bool { return !m.constant(s) })
 }
 
 // steady reports whether nothing changes a symbol during a run, whatever its value at the start follows from.
@@ -622,24 +615,11 @@ func (m *model) classify() error {
 		switch {
 		case len(s.reactions) > 0:
 			s.kind = state
-		case m.assigned[s.id] || s.start != nil && !m.startIsConstant(s):
+		case m.assigned[s.id] || s.start != nil && !m.known(s.start, nil):
 			s.kind = discrete
 		case s.species && (s.byAmount != (s.isAmount || s.stored != "")) && !m.constant(s.in):
 			s.kind = discrete // the value at the start reads the compartment
 		}
 	}
 	return nil
-}
-
-// startIsConstant reports whether an initial assignment follows from params.
-func (m *model) startIsConstant(s *symbol) bool {
-	if m.readsTime(s.start) {
-		return false
-	}
-	for _, r := range m.reads(s.start, nil) {
-		if !m.constant(r) {
-			return false
-		}
-	}
-	return true
 }

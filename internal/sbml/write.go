@@ -65,7 +65,7 @@ func Translate(file *source.File, o Options, list *diag.List) string {
 func Read(file *source.File, list *diag.List) *Model {
 	m := &model{
 		symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
-		assigned: map[string]bool{}, static: map[*symbol]int{}, rates: map[*symbol]string{},
+		assigned: map[string]bool{}, static: map[*symbol]bool{}, rates: map[*symbol]string{},
 		set: map[*symbol]string{}, fixed: map[*symbol]bool{}, starts: map[*symbol]string{},
 	}
 	result := &Model{m, file}
