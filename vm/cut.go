@@ -48,10 +48,11 @@ func cutTape(t *tape.Tape, inputs, outputs []Place, lanes int) (parts *tape.Tape
 	if k.divide(work, n); k.overlap() {
 		return t, nil
 	}
-	if before, all := k.cost(); before > work/cutTwice || all > work+work/cutTwice {
+	before, all := k.cost()
+	if before > work/cutTwice || all > work+work/cutTwice {
 		return t, nil
 	}
-	return k.tape()
+	return k.tape(all)
 }
 
 type cutter struct {
@@ -205,10 +206,12 @@ func (k *cutter) cost() (before, all int) {
 	return before, all
 }
 
-// tape writes the parts.
-func (k *cutter) tape() (*tape.Tape, []int) {
+// tape writes the parts, which have so many instructions.
+func (k *cutter) tape(all int) (*tape.Tape, []int) {
 	t, first := k.t, len(k.t.Inputs)
-	u := &tape.Tape{Name: t.Name, Inputs: t.Inputs, Outputs: slices.Clone(t.Outputs)}
+	u := &tape.Tape{
+		Name: t.Name, Inputs: t.Inputs, Outputs: slices.Clone(t.Outputs), Instrs: make([]tape.Instr, 0, all),
+	}
 	to := make([]tape.Value, t.Values())
 	for i := range t.Inputs {
 		to[i] = tape.Value(i)
