@@ -18,8 +18,8 @@ func (a *arena) reset(slot int) {
 		return
 	}
 	*a = arena{slot: slot, stock: a.stock}
-	// Chunks of about eight thousand numbers.
-	if per := 1 << 13 / max(slot, 1); per > 1 {
+	// Chunks of about a thousand numbers: each of many experiments has such chunks of its own, and most runs are short.
+	if per := 1 << 10 / max(slot, 1); per > 1 {
 		a.shift = uint(min(bits.Len(uint(per))-1, 10))
 	}
 }
