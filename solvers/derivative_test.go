@@ -321,14 +321,17 @@ func TestNoAllocations(t *testing.T) {
 		noise(1, d.H)
 		e := make([]float64, f.size.N+f.size.Q)
 		y := make([]float64, f.size.N)
-		got := testing.AllocsPerRun(10, func() {
+		step := func() {
 			r.Step(g, s, false)
 			r.Error(s, e)
 			r.Interpolate(g, s, 0.4, y)
 			r.Push(g, s, d)
 			r.Pull(g, s, c)
-		})
-		if got != 0 {
+		}
+		for range 20 { // linear equations get machine code after some solutions
+			step()
+		}
+		if got := testing.AllocsPerRun(10, step); got != 0 {
 			t.Errorf("%v allocations a step", got)
 		}
 	})
