@@ -151,6 +151,15 @@ func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Pictu
 
 const mostBars = 20
 
+// Influences draws what objective i of a result depends on.
+func (s *Session) Influences(ctx context.Context, res *odes.Sensitivities, i int) (plot.Picture, error) {
+	m, err := s.model()
+	if err != nil {
+		return nil, err
+	}
+	return s.tornado(ctx, m, res, i)
+}
+
 // tornado draws what objective i depends on, the most influential first. A bar shows by how many
 // percent the objective changes when a value changes by one percent. Where percents are not
 // defined, it shows the derivative.

@@ -44,6 +44,7 @@ type commands struct {
 	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
 	Queue      queueCmd      `cmd:"" help:"Look after the queue of workers."`
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
+	Report     reportCmd     `cmd:"" help:"Write a page about the model: course, derivatives, events, data, a fit."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
 	Import     importCmd     `cmd:"" help:"Translate a model of another program."`
@@ -155,7 +156,9 @@ func (c *call) execute(args []string) int {
 }
 
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
-var settable = []string{"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "repl", "verify", "bench"}
+var settable = []string{
+	"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "report", "repl", "verify", "bench",
+}
 
 // allCommands returns the whole command line, for newParser.
 func allCommands() any { return &commands{Plot: plotCmd{viewFlags: newViewFlags()}} }

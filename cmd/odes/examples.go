@@ -59,6 +59,10 @@ var examples = map[string][]example{
 		{"odes plot model.ode 'adjoint(J)' --dark -o adjoint.png", "adjoint states, light on dark"},
 		{"odes plot model.ode sweep k from 0.1 to 10 of J, x", "how results depend on a param"},
 	},
+	"report": {
+		{"odes report model.ode -o report.html", "a page: course, objectives, derivatives, events, params, text"},
+		{"odes report model.ode --fit -o report.html", "with a fit to the data, and all that at the estimates"},
+	},
 	"repl": {
 		{"odes repl model.ode", "explore it; help lists what there is"},
 		{"odes repl model.ode < entries.txt", "run entries from a file; status 3 when one fails"},
@@ -132,6 +136,7 @@ func (*queueCmd) Help() string      { return exampleHelp("queue") }
 func (*fitCmd) Help() string        { return exampleHelp("fit") }
 func (*predictCmd) Help() string    { return exampleHelp("predict") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
+func (*reportCmd) Help() string     { return exampleHelp("report") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }
 func (*newCmd) Help() string        { return exampleHelp("new") }
 func (*importCmd) Help() string     { return exampleHelp("import") }

@@ -134,7 +134,7 @@ func (k *fitCmd) Run(c *call) error {
 		if returned && result != nil && f.Messages && output == "" { // programs read that it failed
 			_ = f.Fit(out, heading(m), result, c.tableOptions(out)) // the error of the fit is the one to report
 		}
-		return k.failed(c, err)
+		return c.failedFit(err)
 	}
 	c.diagnose(result.Warnings)
 	if w := result.Stats.Steady; w.Searches > 0 && c.verbose && !c.quiet {
@@ -193,8 +193,8 @@ func steadyWork(w fit.SteadyWork) string {
 	return text
 }
 
-// failed returns the error of a fit that has no result.
-func (k *fitCmd) failed(c *call, err error) error {
+// failedFit returns the error of a fit that has no result.
+func (c *call) failedFit(err error) error {
 	if errors.Is(err, fit.ErrNoMinimum) && c.ctx.Err() == nil {
 		text := err.Error()
 		if list := diag.Of(err); list != nil { // they name the place

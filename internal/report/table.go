@@ -19,6 +19,8 @@ type TableOptions struct {
 	All   bool // abbreviate nothing
 	// Session says that the reader sits in a session, whose commands have no flags to choose with.
 	Session bool
+
+	page *Page // that is written on, in place of lines of text; see On
 }
 
 func (o TableOptions) width() int {
@@ -84,15 +86,29 @@ type printer struct {
 	marked [odes.Lost + 1]bool // the grades of the numbers shown
 }
 
-func (p *printer) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
+func (p *printer) line(format string, args ...any) {
+	if p.opts.page != nil {
+		p.opts.page.prose(fmt.Sprintf(format, args...))
+		return
+	}
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
 
 // prose writes a sentence, broken between words where the screen is known and too narrow.
 func (p *printer) prose(format string, args ...any) {
-	p.line("%s", screen.Fold(fmt.Sprintf(format, args...), p.opts.Width, ""))
+	text := fmt.Sprintf(format, args...)
+	if p.opts.page == nil {
+		text = screen.Fold(text, p.opts.Width, "")
+	}
+	p.line("%s", text)
 }
 
 // columns writes a table. The first column is repeated in front of every block of columns that fit the screen together.
 func (p *printer) columns(cols []column) {
+	if p.opts.page != nil {
+		p.opts.page.table(cols)
+		return
+	}
 	const gap = 2
 	lead, rest := cols[0].narrow(p.opts, cols[1:]), cols[1:]
 	for first := true; first || len(rest) > 0; first = false {

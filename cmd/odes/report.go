@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/plot"
+	"odes.dev/odes/repl"
+)
+
+// reportCmd is odes report.
+type reportCmd struct {
+	global
+	Model string `arg:"" help:"Model file; - is standard input."`
+	setFlag
+	solverFlags
+	Fit    bool   `help:"Estimate params from the data first, as odes fit does; the rest is at the estimates."`
+	Output string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
+}
+
+const (
+	// maxGradients is of how many objectives a report draws the derivatives: a page is for reading.
+	maxGradients = 6
+	// maxRows is how many rows of data a report lists. It draws more.
+	maxRows = 200
+)
+
+// Run computes what a page tells of a model, and writes it.
+func (k *reportCmd) Run(c *call) error {
+	c.configure(k.global, formatFlag{})
+	opts, err := modelFlags{setFlag: k.setFlag, solverFlags: k.solverFlags}.options(c)
+	if err != nil {
+		return err
+	}
+	text, name, _, err := c.source(k.Model)
+	if err != nil {
+		return err
+	}
+	if k.Model == "-" { // it is read once more by each of those that follow
+		c.in = strings.NewReader(text)
+	}
+	m, err := c.load(k.Model, "")
+	if err != nil {
+		return err
+	}
+	if k.Model == "-" {
+		c.in = strings.NewReader(text)
+	}
+	session := c.session(false)
+	if err := c.start(session, k.Model, k.setFlag, k.solverFlags); err != nil {
+		return err
+	}
+	memory.Keep(m.Memory(opts))
+	out, err := c.open(k.Output)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	r := &reporter{call: c, model: m, session: session, opts: opts, about: heading(m)}
+	r.page = report.NewPage(out, titleOf(m))
+	parts := []func() error{r.messages, r.course, r.gradients, r.data, r.params, func() error {
+		r.page.Section("Text")
+		r.page.Source(name, text)
+		return nil
+	}}
+	if k.Fit {
+		parts = slices.Insert(parts, 1, r.fit)
+	}
+	for _, part := range parts {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	if err := r.page.Close(); err != nil {
+		return out.failure(err)
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	if r.doubtful {
+		return status(exitRun)
+	}
+	return nil
+}
+
+// titleOf names a model in a heading.
+func titleOf(m *odes.Model) string {
+	info := m.Info()
+	if info.Title == "" {
+		return info.Name
+	}
+	return info.Name + ": " + info.Title
+}
+
+// reporter writes the parts of a page on a model.
+type reporter struct {
+	*call
+	model    *odes.Model
+	session  *repl.Session // that draws
+	opts     odes.Options
+	about    report.Heading
+	page     *report.Page
+	doubtful bool // something is not to be trusted, or no minimum
+}
+
+// messages writes what the compiler says.
+func (r *reporter) messages() error { return r.page.Messages(r.model.Warnings()) }
+
+// warn shows warnings of a result, on the page as well.
+func (r *reporter) warn(list []diag.Diagnostic) error {
+	r.diagnose(list)
+	return r.page.Messages(list)
+}
+
+// compute does work with a bar of progress.
+func compute[R any](c *call, opts odes.Options, work func(o odes.Options) (R, error)) (result R, err error) {
+	bar := c.attach(&opts)
+	err = c.work(func() (err error) {
+		result, err = work(opts)
+		return err
+	})
+	bar.clear()
+	return result, err
+}
+
+// fit estimates params, and lets all that follows be at the estimates.
+func (r *reporter) fit() error {
+	result, err := compute(r.call, r.opts, func(o odes.Options) (*fit.Result, error) {
+		return fit.Run(r.ctx, r.model, fit.Options{Options: o})
+	})
+	if err != nil {
+		return r.failedFit(err)
+	}
+	r.doubtful = r.doubtful || result.Status != "ok"
+	r.page.Section("Fit")
+	if err := r.warn(result.Warnings); err != nil {
+		return err
+	}
+	if err := report.On(r.page, report.FitTable, r.about, result, report.TableOptions{}); err != nil {
+		return err
+	}
+	if len(result.Starts) > 1 {
+		if err := r.drawFit(result, "waterfall"); err != nil {
+			return err
+		}
+	}
+	if err := r.drawFit(result, "profiles"); err != nil {
+		return err
+	}
+	r.opts.Set = slices.Concat(r.opts.Set, result.Assignments())
+	return r.session.Set(result.Assignments(), nil)
+}
+
+// course draws the outputs over time.
+func (r *reporter) course() error {
+	r.page.Section("Course")
+	var picture plot.Picture
+	err := r.work(func() (err error) {
+		picture, err = r.session.Picture(r.ctx, "", repl.PointsInFiles)
+		return err
+	})
+	if err != nil && diag.Of(err) == nil && r.ctx.Err() == nil && !errors.Is(err, errInternal) {
+		r.page.Paragraph("There is no picture: " + err.Error() + ".")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	doubts, lost := r.session.Doubts()
+	r.doubtful = r.doubtful || lost
+	if err := r.page.Messages(doubts); err != nil {
+		return err
+	}
+	return r.draw(picture)
+}
+
+// draw writes a picture.
+func (r *reporter) draw(p plot.Picture) error {
+	var b bytes.Buffer
+	if err := plot.Write(&b, "svg", p, plot.Page{}); err != nil {
+		return err
+	}
+	_, svg, _ := bytes.Cut(b.Bytes(), []byte("?>\n")) // what goes before it belongs to a file of its own
+	r.page.Picture(svg)
+	return nil
+}
+
+// drawFit writes a picture of a fit, if it has something to show.
+func (r *reporter) drawFit(result *fit.Result, what string) error {
+	p, err := repl.FitPicture(result, what)
+	if err != nil {
+		return nil // profiles, for one, need intervals
+	}
+	return r.draw(p)
+}
+
+// gradients writes objectives, their derivatives and the events; of a model without objectives, outputs and events.
+func (r *reporter) gradients() error {
+	if r.model.Info().Objectives == 0 {
+		s, err := compute(r.call, r.opts, func(o odes.Options) (*odes.Solution, error) {
+			return r.model.Solve(r.ctx, o)
+		})
+		if err != nil {
+			return err
+		}
+		r.doubtful = r.doubtful || s.Status != "ok"
+		r.page.Section("Outputs and events")
+		if err := r.warn(s.Warnings); err != nil {
+			return err
+		}
+		return report.On(r.page, report.RunTable, r.about, s, report.TableOptions{})
+	}
+	opts := r.opts
+	report.Formats()[0].Want(&opts, report.TableOptions{})
+	s, err := compute(r.call, opts, func(o odes.Options) (*odes.Sensitivities, error) {
+		return r.model.Sensitivities(r.ctx, o)
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r.doubtful = r.doubtful || s.Status != "ok"
+	r.page.Section("Objectives, derivatives and events")
+	if err := r.warn(s.Warnings); err != nil {
+		return err
+	}
+	if err := report.On(r.page, report.SensTable, r.about, s, report.TableOptions{}); err != nil {
+		return err
+	}
+	if len(s.Variables) == 0 {
+		return nil
+	}
+	for i := range min(len(s.Values), maxGradients) {
+		picture, err := compute(r.call, opts, func(odes.Options) (plot.Picture, error) {
+			return r.session.Influences(r.ctx, s, i)
+		})
+		if err != nil {
+			return err
+		}
+		if err := r.draw(picture); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// data compares the model with its data.
+func (r *reporter) data() error {
+	if len(r.model.Observations()) == 0 {
+		return nil
+	}
+	list, err := compute(r.call, r.opts, func(o odes.Options) ([]fit.Prediction, error) {
+		return fit.Predict(r.ctx, r.model, o)
+	})
+	if err != nil {
+		return err
+	}
+	r.page.Section("Data")
+	for _, what := range []string{"data", "residuals", "predicted"} {
+		if err := r.drawFit(&fit.Result{Predictions: list}, what); err != nil {
+			return err
+		}
+	}
+	if len(list) > maxRows {
+		r.page.Paragraph(fmt.Sprintf("There are %d rows: odes predict lists them.", len(list)))
+		return nil
+	}
+	return report.On(r.page, report.PredictTable, r.about, list, report.TableOptions{})
+}
+
+// params lists params with their values.
+func (r *reporter) params() error {
+	list, err := r.model.Symbols(r.opts.Set)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(s odes.Symbol) bool { return s.Kind != "param" })
+	if len(list) == 0 {
+		return nil
+	}
+	r.page.Section("Params")
+	r.page.Symbols(list)
+	return nil
+}
