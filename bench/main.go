@@ -29,7 +29,7 @@ func main() {
 func run() error {
 	var j job
 	worker := flag.String("worker", "", "measure in this process: gradients, precision, stiff, evaluations, step, "+
-		"examples, growth or repeat")
+		"examples, growth, species or repeat")
 	flag.StringVar(&j.problem, "problem", "glv", "of the worker")
 	flag.IntVar(&j.n, "n", 10, "size of the worker's problem")
 	flag.Float64Var(&j.tol, "tol", 1e-7, "tolerance, or step, of the worker's problem")
@@ -45,12 +45,13 @@ func run() error {
 	flag.StringVar(&j.tols, "tols", "1e-6", "tolerances of the worker, with commas between (worker precision)")
 	flag.StringVar(&j.ref, "ref", "", "a gradient, a number a line, that errors are measured by (worker stiff)")
 	flag.Float64Var(&j.slowest, "slowest", slowest, "seconds of a gradient at which a curve ends (worker stiff)")
+	flag.Uint64Var(&j.seed, "seed", 1, "seed of the worker's network (worker species)")
 	r := &runner{}
 	flag.StringVar(&r.peers, "peers", "", "folder with the programs to compare with")
 	flag.StringVar(&r.work, "work", os.TempDir(), "folder for what is built on the way")
 	flag.StringVar(&r.core, "core", "1", "core for programs with one thread; empty: any")
 	flag.IntVar(&r.rounds, "rounds", 0, "turns that every program gets; 0: 7, 3 with -precision or -stiff, "+
-		"2 with -families")
+		"2 with -families or -species")
 	out := flag.String("out", "", "page to write; empty: docs/benchmarks.md, docs/precision.md or docs/stiff.md")
 	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames()+
 		"; with -precision one diagram; with -stiff some, with commas between")
@@ -66,6 +67,8 @@ func run() error {
 		"one of them")
 	growth := flag.Bool("growth", false, "measure how cost grows, and write that section of docs/benchmarks.md and "+
 		"its figures")
+	species := flag.String("species", "", "measure networks of 1,000 to 10,000 species drawn with these seeds, with "+
+		"commas between, and write the table of docs/methods.md")
 	drawn := flag.Bool("draw", false, "draw the figures of docs/precision.md, docs/stiff.md and docs/families.md "+
 		"anew, from the tables of numbers beside them")
 	flag.Parse()
@@ -88,6 +91,8 @@ func run() error {
 		return examples()
 	case "growth":
 		return j.growth()
+	case "species":
+		return j.species()
 	case "repeat":
 		return j.repeat()
 	default:
@@ -102,6 +107,10 @@ func run() error {
 	}
 	if *prices {
 		return writePrices(cmp.Or(*out, "docs/methods.md"))
+	}
+	if *species != "" {
+		r.rounds = cmp.Or(r.rounds, 2)
+		return r.writeSpecies(cmp.Or(*out, "docs/methods.md"), *species)
 	}
 	if *other != "" {
 		r.rounds = cmp.Or(r.rounds, 7)

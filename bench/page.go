@@ -206,3 +206,18 @@ func problemSettings() (odes.RunSettings, error) {
 	}
 	return b.Settings, nil
 }
+
+// writeTable writes a table into a page, between the comments that have its name.
+func writeTable(page, name, table string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	begin, end := "<!-- "+name+" -->\n", "<!-- end "+name+" -->\n"
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table %q", page, name)
+	}
+	return os.WriteFile(page, []byte(before+begin+strings.TrimSpace(table)+"\n"+end+after), 0o644)
+}

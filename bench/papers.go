@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"strings"
 
 	"odes.dev/odes"
 )
@@ -33,18 +32,7 @@ func (r *runner) papers(only string) error {
 		if err := t.write(r, &b); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
-		text, err := os.ReadFile(t.path)
-		if err != nil {
-			return err
-		}
-		before, rest, found := strings.Cut(string(text), "<!-- "+t.name+" -->\n")
-		_, after, closed := strings.Cut(rest, "<!-- end "+t.name+" -->\n")
-		if !found || !closed {
-			return fmt.Errorf("%s has no place for the table %q", t.path, t.name)
-		}
-		text = fmt.Appendf(nil, "%s<!-- %s -->\n%s\n<!-- end %[2]s -->\n%[4]s", before, t.name,
-			strings.TrimSpace(b.String()), after)
-		if err := os.WriteFile(t.path, text, 0o644); err != nil {
+		if err := writeTable(t.path, t.name, b.String()); err != nil {
 			return err
 		}
 	}

@@ -61,17 +61,7 @@ func writePrices(page string) error {
 		}
 		b.WriteString("\n")
 	}
-	const begin, end = "<!-- prices -->\n", "<!-- end prices -->\n"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table", page)
-	}
-	return os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o644)
+	return writeTable(page, "prices", b.String())
 }
 
 // priceOf returns the least times of a gradient without the defaults, and with one more of them each.

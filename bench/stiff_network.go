@@ -13,8 +13,9 @@ type stiffNetwork struct {
 	reactions         []reaction
 }
 
-// newStiffNetwork draws a network with three reactions for each species. README.md of the example states the rule.
-func newStiffNetwork(n int, seed uint64) *stiffNetwork {
+// newStiffNetwork draws a network of n species. README.md of the example, which has three reactions for each of them,
+// states the rule.
+func newStiffNetwork(n, reactions int, seed uint64) *stiffNetwork {
 	s := lcg(seed)
 	net := &stiffNetwork{}
 	for range n {
@@ -23,7 +24,7 @@ func newStiffNetwork(n int, seed uint64) *stiffNetwork {
 	for range n {
 		net.weights = append(net.weights, s.next())
 	}
-	for r := range 3 * n {
+	for r := range reactions {
 		pick := func() int {
 			if e, v := s.next(), s.next(); e < 0.01 {
 				return int(v * float64(n))

@@ -83,7 +83,7 @@ func stiffProblems() []*stiffProblem {
 		},
 	}
 	for _, n := range []int{20, 100, 1000} {
-		list = append(list, stiffNetworkProblem(n))
+		list = append(list, stiffNetworkProblem(n, 3*n))
 	}
 	for _, n := range []int{200, 2000} {
 		list = append(list, &stiffProblem{
@@ -109,12 +109,12 @@ func stiffProblems() []*stiffProblem {
 	return list
 }
 
-func stiffNetworkProblem(n int) *stiffProblem {
+func stiffNetworkProblem(n, reactions int) *stiffProblem {
 	p := &stiffProblem{
 		name: fmt.Sprintf("network%d", n), title: fmt.Sprintf("Reaction network, %d species", n), species: n, of: "J",
 		atol: 1e-4,
 	}
-	for r := range 3 * n {
+	for r := range reactions {
 		p.wrt = append(p.wrt, fmt.Sprintf("k%d", r))
 	}
 	for i := range n {
@@ -137,7 +137,7 @@ func stiffNamed(name string) (*stiffProblem, error) {
 	}
 	if n, ok := strings.CutPrefix(name, "network"); ok {
 		if n, err := strconv.Atoi(n); err == nil && n > 1 {
-			return stiffNetworkProblem(n), nil
+			return stiffNetworkProblem(n, 3*n), nil
 		}
 	}
 	return nil, fmt.Errorf("no problem %q", name)
@@ -146,7 +146,7 @@ func stiffNamed(name string) (*stiffProblem, error) {
 // parse compiles the model. The examples are looked for in the root of the repository.
 func (p *stiffProblem) parse() (*odes.Model, error) {
 	if p.path == "" {
-		return odes.Parse(p.name+".ode", newStiffNetwork(p.species, 1).text(), odes.ParseOptions{})
+		return odes.Parse(p.name+".ode", newStiffNetwork(p.species, 3*p.species, 1).text(), odes.ParseOptions{})
 	}
 	path := fmt.Sprintf("examples/%s/%s.ode", p.path, p.path)
 	text, err := os.ReadFile(path)

@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "rewrite the files of the example networ
 
 // TestStiffNetwork compares the files of the example network with what the rule draws.
 func TestStiffNetwork(t *testing.T) {
-	files := newStiffNetwork(100, 1).files()
-	files["network20.ode"] = newStiffNetwork(20, 1).text()
+	files := newStiffNetwork(100, 300, 1).files()
+	files["network20.ode"] = newStiffNetwork(20, 60, 1).text()
 	for name, text := range files {
 		path := filepath.Join("..", "examples", "network", name)
 		if *update {
@@ -119,6 +119,29 @@ func TestStiffProblems(t *testing.T) {
 	h.params[1], h.initial[0] = 3.3, 4.1
 	if got, want := h.apart(g, []float64{10, -1}), 0.1/4; math.Abs(got-want) > 1e-12 { // the other: 0.3/20
 		t.Errorf("apart by %g", got)
+	}
+}
+
+// TestSpecies compares a gradient of a small network with one at a tighter tolerance, and looks for the table.
+func TestSpecies(t *testing.T) {
+	ref := filepath.Join(t.TempDir(), "ref")
+	if _, err := (&job{n: 40, tol: 1e-9, seed: 3, dump: ref}).drawn(); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ tol, least, most float64 }{{1e-3, 1e-9, 1e-2}, {1e-7, 1e-12, 1e-7}} {
+		out, err := (&job{n: 40, tol: x.tol, seed: 3, ref: ref}).drawn()
+		if err != nil || out.Error < x.least || out.Error > x.most || out.Steps < 10 {
+			t.Errorf("at %g: %+v, %v", x.tol, out, err)
+		}
+	}
+	text, err := os.ReadFile("../docs/methods.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "<!-- species -->\n")
+	table, _, found := strings.Cut(rest, "<!-- end species -->\n")
+	if rows := strings.Count(table, "\n") - 2; !found || rows < len(speciesSizes) {
+		t.Errorf("the table of docs/methods.md has %d rows", rows)
 	}
 }
 

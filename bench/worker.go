@@ -41,6 +41,7 @@ type job struct {
 	method, mode, tols string
 	wanted             bool // the tolerance is asked of the derivatives, too
 	slowest            float64
+	seed               uint64 // seed of a network (worker species)
 }
 
 // model parses the model of the job.
