@@ -153,10 +153,10 @@ func (e *ListError) Error() string {
 	if first == nil {
 		return "no error"
 	}
-	text := brief(first.Message)
-	if !first.Span.IsZero() {
-		p := first.Span.Begin()
-		text = fmt.Sprintf("%s:%d:%d: %s", first.Span.File.Name(), p.Line, p.Column, text)
+	told := first.told()
+	text := brief(told.Message)
+	if !told.Span.IsZero() {
+		text = placed(told.Span) + " " + text
 	}
 	if count > 1 {
 		text += fmt.Sprintf(" (and %d more)", count-1)

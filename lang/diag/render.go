@@ -80,7 +80,8 @@ func (r *renderer) paint(sgr, text string) {
 	r.b.WriteString("\x1b[" + sgr + "m" + text + "\x1b[0m")
 }
 
-func (r *renderer) diagnostic(d *Diagnostic) {
+func (r *renderer) diagnostic(of *Diagnostic) {
+	d := of.told()
 	r.gutter = digits(d.Span)
 	for _, n := range d.Related {
 		r.gutter = max(r.gutter, digits(n.Span))
@@ -110,9 +111,7 @@ func digits(at source.Span) int {
 func (r *renderer) head(at source.Span, word, colour, message, code string) {
 	var parts []part
 	if !at.IsZero() {
-		b := at.Begin()
-		parts = append(parts, part{bold, fmt.Sprintf("%s:%d:%d:", printable(at.File.Name()), b.Line, b.Column)},
-			part{"", " "})
+		parts = append(parts, part{bold, printable(placed(at))}, part{"", " "})
 	}
 	parts = append(parts, part{colour, word + ":"}, part{"", " "}, part{bold, printable(brief(message))})
 	if code != "" {
@@ -200,7 +199,7 @@ func placeOf(at source.Span) jsonPlace {
 		return jsonPlace{}
 	}
 	b, e := at.Begin(), at.Finish()
-	return jsonPlace{at.File.Name(), b.Line, b.Column, e.Line, e.Column}
+	return jsonPlace{nameOf(at.File), b.Line, b.Column, e.Line, e.Column}
 }
 
 type jsonRelated struct {
@@ -217,6 +216,7 @@ type jsonFix struct {
 // JSON returns d as an object on one line. A diagnostic without a place has no file, line or column.
 // The fields related and fixes are always present.
 func (d *Diagnostic) JSON() string {
+	told := d.told()
 	out := struct {
 		Code  Code   `json:"code"`
 		Level string `json:"level"`
@@ -224,8 +224,8 @@ func (d *Diagnostic) JSON() string {
 		Message string        `json:"message"`
 		Related []jsonRelated `json:"related"`
 		Fixes   []jsonFix     `json:"fixes"`
-	}{d.Code, d.Level.String(), placeOf(d.Span), brief(d.Message), []jsonRelated{}, []jsonFix{}}
-	for _, n := range d.Related {
+	}{d.Code, d.Level.String(), placeOf(told.Span), brief(told.Message), []jsonRelated{}, []jsonFix{}}
+	for _, n := range told.Related {
 		out.Related = append(out.Related, jsonRelated{placeOf(n.Span), brief(n.Message)})
 	}
 	for _, f := range d.Fixes {

@@ -235,3 +235,37 @@ func TestBrief(t *testing.T) {
 		t.Errorf("%q", brief(text))
 	}
 }
+
+// TestTranslation: what is said of a translation has the places of what it was made from.
+func TestTranslation(t *testing.T) {
+	from := source.NewFile("m.xml", "<model>\n<rule of='x'/>\n</model>\n")
+	origin := func(offset int) (source.Origin, bool) {
+		return source.Origin{Span: span(t, from, "<rule of='x'/>"), What: "rule of x"}, offset >= len("model m\n")
+	}
+	f := source.Translation("m.xml", "model m\nlet x = f(2)\n", origin)
+	d := Diagnostic{Code: "code", Message: "wrong", Span: span(t, f, "f(2)")}
+	d.Relate(span(t, f, "x"), "declared here").Relate(span(t, f, "m"), "in this model")
+	const want = `m.xml:2:1: error: rule of x: wrong [code]
+  2 | <rule of='x'/>
+    | ^^^^^^^^^^^^^^
+m.xml (translated):2:9: note: this is what it becomes
+  2 | let x = f(2)
+    |         ^^^^
+m.xml:2:1: note: rule of x: declared here
+  2 | <rule of='x'/>
+    | ^^^^^^^^^^^^^^
+m.xml (translated):1:1: note: in this model
+  1 | model m
+    | ^
+`
+	if got := d.String(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := d.JSON(); !strings.HasPrefix(got, `{"code":"code","level":"error","file":"m.xml","line":2,"column":1,`) ||
+		!strings.Contains(got, `{"file":"m.xml (translated)","line":2,"column":9,`) {
+		t.Error(got)
+	}
+	if got := (&ListError{[]Diagnostic{d}}).Error(); got != "m.xml:2:1: rule of x: wrong" {
+		t.Error(got)
+	}
+}

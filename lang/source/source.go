@@ -15,6 +15,8 @@ type File struct {
 	text  string
 	lines []int // byte offset of the first byte of each line
 	ascii bool  // one byte a character, so that columns need no counting on a line of a megabyte
+
+	origin func(offset int) (Origin, bool) // of a translation
 }
 
 // NewFile returns a file with the given name (a path, or "<stdin>") and text.
@@ -28,6 +30,23 @@ func NewFile(name, text string) *File {
 	}
 	return &File{name: name, text: text, lines: lines, ascii: ascii}
 }
+
+// Origin is what a part of a translation was made from. What says it in words, such as "reaction r1".
+type Origin struct {
+	Span Span
+	What string
+}
+
+// Translation returns a file whose text was made from other files. Origin says from what it has what stands at a byte
+// offset, if it is known; it may be called at any time, from several goroutines.
+func Translation(name, text string, origin func(offset int) (Origin, bool)) *File {
+	f := NewFile(name, text)
+	f.origin = origin
+	return f
+}
+
+// IsTranslation reports whether the text was made from other files.
+func (f *File) IsTranslation() bool { return f.origin != nil }
 
 // Name returns the name the file was made with.
 func (f *File) Name() string { return f.name }
@@ -95,6 +114,14 @@ type Span struct {
 
 // IsZero reports whether s is no place.
 func (s Span) IsZero() bool { return s.File == nil }
+
+// Origin returns what s was made from, if s lies in a translation and this is known.
+func (s Span) Origin() (Origin, bool) {
+	if s.File == nil || s.File.origin == nil {
+		return Origin{}, false
+	}
+	return s.File.origin(s.Start)
+}
 
 // Text returns the source text that s covers.
 func (s Span) Text() string {
