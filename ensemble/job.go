@@ -158,8 +158,20 @@ type recorder struct {
 	read  map[string][]byte
 }
 
-func (r *recorder) Open(name string) (fs.File, error) {
-	f, err := r.inner.Open(name)
+func (r *recorder) Open(name string) (fs.File, error) { return r.record(r.inner, "", name) }
+
+// Above returns the folder at a path such as "../", where the problems of other programs may have files.
+func (r *recorder) Above(path string) fs.FS {
+	var files fs.FS = memory(nil)
+	if around, ok := r.inner.(interface{ Above(path string) fs.FS }); ok {
+		files = around.Above(path)
+	}
+	return opener(func(name string) (fs.File, error) { return r.record(files, path, name) })
+}
+
+// record opens a file of a folder at a path.
+func (r *recorder) record(files fs.FS, path, name string) (fs.File, error) {
+	f, err := files.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -173,9 +185,14 @@ func (r *recorder) Open(name string) (fs.File, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.read[name] = text
-	return memory(r.read).Open(name)
+	r.read[path+name] = text
+	return memory(r.read).Open(path + name)
 }
+
+// opener is a file system that one function is.
+type opener func(name string) (fs.File, error)
+
+func (o opener) Open(name string) (fs.File, error) { return o(name) }
 
 // memory holds files by their names.
 type memory map[string][]byte
@@ -187,6 +204,10 @@ func (m memory) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w; the job has %q", fs.ErrNotExist, names)}
 	}
 	return &memoryFile{name, int64(len(text)), bytes.NewReader(text)}, nil
+}
+
+func (m memory) Above(path string) fs.FS {
+	return opener(func(name string) (fs.File, error) { return m.Open(path + name) })
 }
 
 // memoryFile is a file and what there is to say of it.

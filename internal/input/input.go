@@ -137,6 +137,27 @@ func Read(files fs.FS, name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
+// ReadAround is Read for problems that name files of other folders, as some formats do: `..` may lead out of the
+// folder, if it is one on disk, to files whose names end in one of endings.
+func ReadAround(files fs.FS, name string, limit int64, endings ...string) ([]byte, error) {
+	clean := path.Clean(strings.ReplaceAll(name, "\\", "/"))
+	around, ok := files.(Around)
+	if !ok || !strings.HasPrefix(clean, "../") ||
+		!slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(clean, end) }) {
+		return Read(files, name, limit)
+	}
+	var above string
+	for strings.HasPrefix(clean, "../") {
+		above, clean = above+"../", clean[len("../"):]
+	}
+	return Read(around.Above(above), clean, limit)
+}
+
+// Around is a file system that is a folder on disk, and can tell what lies around it.
+type Around interface {
+	Above(path string) fs.FS // the folder at a path such as "../../"
+}
+
 func read(files fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := files.Open(name)
 	if err != nil {
@@ -165,6 +186,9 @@ type folder struct {
 // Folder returns the folder at a path. Nothing outside of it can be read, not through links either, and nothing in it
 // but files and folders.
 func Folder(path string, seen *Seen) fs.FS { return folder{path, seen} }
+
+// Above returns the folder at a path such as "../../".
+func (d folder) Above(path string) fs.FS { return folder{filepath.Join(d.path, path), d.seen} }
 
 // Open opens a file or a folder to read it.
 func (d folder) Open(name string) (fs.File, error) {

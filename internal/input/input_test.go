@@ -191,3 +191,35 @@ func TestWithin(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// TestReadAround: some files of other folders may be read, if the folder is one on disk.
+func TestReadAround(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "a", "b")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(top, "m.xml"), "m")
+	put(t, filepath.Join(top, "a", "m.xml"), "m")
+	put(t, filepath.Join(top, "secret"), "s")
+	put(t, filepath.Join(dir, "d"), "d")
+	if err := os.Symlink(filepath.Join("..", "secret"), filepath.Join(top, "a", "link.xml")); err != nil {
+		t.Skip(err)
+	}
+	const outside = "is outside the model's folder"
+	for name, want := range map[string]string{
+		"d": "", "../m.xml": "", "../../m.xml": "", `..\m.xml`: "", "c/../../m.xml": "", "../b/../m.xml": "",
+		"../../secret": outside, "../..": outside, filepath.Join(top, "m.xml"): outside,
+		"../none.xml": "there is no file", "../link.xml": "a link leads out",
+	} {
+		text, err := ReadAround(Folder(dir, nil), name, MaxText, ".xml")
+		if want == "" && (err != nil || len(text) != 1) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %q, %v; want %q", name, text, err, want)
+		}
+	}
+	if _, err := ReadAround(fstest.MapFS{}, "../m.xml", MaxText, ".xml"); err == nil ||
+		!strings.Contains(err.Error(), outside) {
+		t.Errorf("a file system without more: %v", err)
+	}
+}
