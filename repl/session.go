@@ -131,7 +131,12 @@ func (s *Session) load(path, text string) error {
 		if err := list.Err(); err != nil {
 			return err
 		}
-		return s.OpenText(path, translated) // which has no file until it is saved to one
+		m, err := odes.Parse(path, text, odes.ParseOptions{Files: files}) // whose messages name the file
+		if err != nil {
+			return err
+		}
+		s.begin(state{text: translated.Text(), model: m}) // which has no file until it is saved to one
+		return nil
 	}
 	m, err := odes.Parse(path, text, odes.ParseOptions{Files: files})
 	if err != nil {

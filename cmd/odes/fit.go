@@ -248,7 +248,7 @@ func (k *fitCmd) load(c *call) (m *odes.Model, source ensemble.Source, err error
 		}
 		var told diag.List // as reading it did
 		if translated, language := compile.Import(name, text, files, "", &told); language != "" {
-			source.Text, source.Files = translated, nil // where estimates can be written
+			source.Text, source.Files = translated.Text(), nil // where estimates can be written
 		}
 		return nil
 	})

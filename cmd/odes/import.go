@@ -40,7 +40,10 @@ func (k *importCmd) Run(c *call) error {
 	var list diag.List
 	err = c.work(func() error {
 		to := strconv.FormatFloat(k.To, 'g', -1, 64)
-		model, language = compile.Import(name, text, input.Folder(folder, &c.seen), to, &list)
+		translated, from := compile.Import(name, text, input.Folder(folder, &c.seen), to, &list)
+		if language = from; translated != nil {
+			model = translated.Text()
+		}
 		return list.Err()
 	})
 	switch {

@@ -23,29 +23,29 @@ import (
 
 // Import translates a text in another language, and says which it is: "SBML" or "PEtab", and "" for a text that is in
 // none of these. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
-// is "". The translation is "" if list holds an error then.
-func Import(name, text string, files fs.FS, end string, list *diag.List) (translated, language string) {
+// is "". The translation is nil if list holds an error then.
+func Import(name, text string, files fs.FS, end string, list *diag.List) (translated *source.File, language string) {
 	switch file := source.NewFile(name, text); {
 	case sbml.Is(text):
 		return sbml.Translate(file, sbml.Options{To: end}, list), "SBML"
 	case petab.Is(name, text):
 		return petab.Translate(file, files, list), "PEtab"
 	}
-	return "", ""
+	return nil, ""
 }
 
 // Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
 // also returns when parsing ended. A model that names no outputs has its states as outputs.
-// A model in SBML and a problem in PEtab are translated first; messages about the translation say so.
+// A model in SBML and a problem in PEtab are translated first; a note says so.
 func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
 	file := source.NewFile(name, text)
 	if translated, language := Import(name, text, env.Files, "", list); language != "" {
 		if list.HasErrors() {
 			return nil, time.Now()
 		}
-		file = source.NewFile(name, translated)
-		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: messages are about its translation, "+
-			"which odes import writes", language)
+		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: odes reads its translation, which "+
+			"odes import writes", language)
+		file = translated
 	}
 	tree := parser.Parse(file, list)
 	parsed := time.Now()

@@ -1,8 +1,11 @@
 package compile_test
 
 import (
+	"io/fs"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/lang/diag"
@@ -62,4 +65,61 @@ func TestOutputs(t *testing.T) {
 	if whole, parts := compile.Model(m, &list); whole == nil || len(parts) != 1 {
 		t.Errorf("%v and %d experiments", whole, len(parts))
 	}
+}
+
+// TestOrigins: what is wrong with the translation of a model in another language is said of the place that it comes
+// from.
+func TestOrigins(t *testing.T) {
+	const constant = `value="0" constant="false"/>`
+	sbml := func(inside string) string {
+		return `<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"><model>` + inside +
+			"</model></sbml>"
+	}
+	rule := func(of, maths string) string {
+		return `<assignmentRule variable="` + of + `"><math>` + maths + "</math></assignmentRule>\n"
+	}
+	parameters := `<listOfParameters><parameter id="x" ` + constant + `<parameter id="y" ` + constant +
+		"</listOfParameters>\n"
+	deep := strings.Repeat("<apply><minus/><cn>1</cn>", 600) + "<cn>1</cn>" + strings.Repeat("</apply>", 600)
+	petab := fstest.MapFS{
+		"../m.xml": {Data: []byte(sbml(`<listOfParameters><parameter id="k" value="1"/></listOfParameters>`))},
+		"p.tsv":    {Data: []byte("parameterId\tnominalValue\testimate\tlowerBound\tupperBound\nk\t1\t1\t2\t0\n")},
+		"c.tsv":    {Data: []byte("conditionId\nc\n")},
+		"o.tsv":    {Data: []byte("observableId\tobservableFormula\tnoiseFormula\no\tmin(k)\t1\n")},
+		"d.tsv":    {Data: []byte("observableId\tsimulationConditionId\tmeasurement\ttime\no\tc\t1\t1\n")},
+	}
+	problem := "format_version: 1\nparameter_file: p.tsv\nproblems:\n- sbml_files: ../m.xml\n" +
+		"  condition_files: c.tsv\n  observable_files: o.tsv\n  measurement_files: d.tsv\n"
+	for _, c := range []struct{ name, text, want string }{
+		{
+			"m.xml", sbml(parameters + "<listOfRules>\n" + rule("x", "<ci>y</ci>") + rule("y", "<ci>x</ci>") +
+				"</listOfRules>"),
+			"m.xml:3:1: rule of x: these lets depend on each other in a circle",
+		},
+		{
+			"m.xml", sbml(parameters + "<listOfRules>" + rule("x", "\n<ci>z</ci>") + "</listOfRules>"),
+			`m.xml:3:1: rule of x: nothing has the id "z"`,
+		},
+		{
+			"m.xml", sbml(parameters + "<listOfRules>\n" + rule("x", deep) + "</listOfRules>"),
+			"m.xml:3:1: rule of x: an expression has more brackets",
+		},
+		{"a/b.yaml", problem, "a/o.tsv:2:1: observable o: min of one scalar"},
+		{"a/b.yaml", problem, "a/p.tsv:2:1: parameter k: "},
+	} {
+		var list diag.List
+		compile.Check(c.name, c.text, above{petab}, &list)
+		if !slices.ContainsFunc(list.All(), func(d diag.Diagnostic) bool {
+			return strings.HasPrefix((&diag.ListError{Diagnostics: []diag.Diagnostic{d}}).Error(), c.want)
+		}) {
+			t.Errorf("%v, want %q", list.All(), c.want)
+		}
+	}
+}
+
+// above is a folder whose files may lie above it.
+type above struct{ fstest.MapFS }
+
+func (a above) Above(path string) fs.FS {
+	return above{fstest.MapFS{"m.xml": a.MapFS[path+"m.xml"]}}
 }

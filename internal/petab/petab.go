@@ -13,38 +13,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"odes.dev/odes/internal/lazy"
 	"odes.dev/odes/internal/sbml"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/parser"
 )
-
-// overview is the file that lists the others.
-type overview struct {
-	Version    any      `yaml:"format_version"`
-	Parameters oneOrAll `yaml:"parameter_file"`
-	Problems   []struct {
-		Models       oneOrAll `yaml:"sbml_files"`
-		Conditions   oneOrAll `yaml:"condition_files"`
-		Measurements oneOrAll `yaml:"measurement_files"`
-		Observables  oneOrAll `yaml:"observable_files"`
-	} `yaml:"problems"`
-}
-
-// oneOrAll is a path, or a list of paths.
-type oneOrAll []string
-
-func (o *oneOrAll) UnmarshalYAML(b []byte) error {
-	var one string
-	if yaml.Unmarshal(b, &one) == nil {
-		*o = oneOrAll{one}
-		return nil
-	}
-	return yaml.Unmarshal(b, (*[]string)(o))
-}
 
 // problem is one that is being translated.
 type problem struct {
@@ -60,7 +33,7 @@ type problem struct {
 	logs      []string
 	terms     []string // of the objective, beside the likelihood
 	priors    bool
-	params    []string // declarations
+	params    []declaration
 	observes  []*observe
 	measured  string // the name of the table of all measurements
 	loss      string // and of what is made as small as possible
@@ -69,8 +42,15 @@ type problem struct {
 	given     map[string]string // the values of parameters that are not estimated
 }
 
-// observe is an observation: an observable, or those of its rows that have the same parameters.
+// declaration declares a parameter that the model does not have.
+type declaration struct {
+	text string
+	from row
+}
+
+// observe is an observation: an observable, or those of its measurements that have the same parameters.
 type observe struct {
+	of                   row
 	name, formula, noise string
 	columns              []string // of its table: the measurements, and numbers of the formulas
 	cells                [][]string
@@ -80,6 +60,7 @@ type observe struct {
 // experiment is a condition, and what is equilibrated before it.
 type experiment struct {
 	before, during string // ids of conditions
+	of             row    // the latter
 	name           string
 	items          []string
 }
@@ -96,39 +77,23 @@ func Is(name, text string) bool {
 var problems = lazy.Regexp(`(?m)^["']?problems["']?:`)
 
 // Translate writes a problem in the language of odes, in its normal layout. Files has those that the text lists. It
-// reports to list what is wrong or cannot be translated, and returns "" then.
-func Translate(file *source.File, files fs.FS, list *diag.List) string {
+// reports to list what is wrong or cannot be translated, and returns nil then.
+func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	p := &problem{
 		file: file, files: files, list: list,
 		names: map[string]string{}, added: map[string]string{}, changed: map[string]bool{}, given: map[string]string{},
 	}
-	var o overview
-	if err := yaml.Unmarshal([]byte(file.Text()), &o); err != nil {
-		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "this is no YAML: %s", firstLine(err))
-		return ""
-	}
-	whole := source.Span{File: file}
-	switch {
-	case o.Version == nil:
-		list.Errorf(parser.CodeForeignFile, whole, "the problem has no format_version: odes reads version 1")
-	case !strings.HasPrefix(fmt.Sprint(o.Version), "1"):
-		list.Errorf(parser.CodeForeignFile, whole, "this is PEtab of version %v: odes reads version 1", o.Version)
-	case len(o.Problems) != 1:
-		list.Errorf(parser.CodeForeignFile, whole, "the file has %d problems: make a file for each", len(o.Problems))
-	case len(o.Problems[0].Models) != 1:
-		list.Errorf(parser.CodeForeignFile, whole, "the problem has %d models in SBML, not one",
-			len(o.Problems[0].Models))
-	}
-	if list.HasErrors() {
-		return ""
+	o := p.overview()
+	if o == nil {
+		return nil
 	}
 	of := o.Problems[0]
 	text, ok := p.text(of.Models[0])
 	if !ok {
-		return ""
+		return nil
 	}
 	if p.model = sbml.Read(text, list); p.model == nil {
-		return ""
+		return nil
 	}
 	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")
 	parameters := p.read("parameter_file", o.Parameters, "parameterId", "estimate")
@@ -140,35 +105,43 @@ func Translate(file *source.File, files fs.FS, list *diag.List) string {
 	p.once(conditions, "conditionId")
 	p.once(observables, "observableId")
 	if len(measurements) == 0 && !list.HasErrors() {
-		list.Errorf(parser.CodeForeignFile, whole, "the problem has no measurements")
+		p.wrong(p.whole(), "the problem has no measurements")
 	}
+	end := p.end(measurements)
 	if list.HasErrors() {
-		return ""
+		return nil
 	}
 	for _, r := range parameters {
 		p.parameter(r)
 	}
 	p.conditions(conditions, measurements)
 	p.model.Fix(func(id string) bool { return p.changed[id] })
+	p.observables(observables, measurements)
+	if list.HasErrors() {
+		return nil
+	}
+	return p.model.Text(sbml.Options{
+		To: strconv.FormatFloat(end, 'g', -1, 64), Name: file.Name(), Bare: true, Tail: p.tail(),
+	}, list)
+}
+
+// end checks the times of measurements, and returns the last one that is finite.
+func (p *problem) end(measurements []row) float64 {
 	end := 0.0
 	for _, r := range measurements {
-		if t, err := strconv.ParseFloat(r.get("time"), 64); err == nil && !math.IsInf(t, 0) {
+		switch t, err := strconv.ParseFloat(r.get("time"), 64); {
+		case err != nil || math.IsNaN(t):
+			p.errorAt(r, "time", "the time %q is no number", r.get("time"))
+		case t < 0:
+			p.errorAt(r, "time", "the time %s is before the start, which is 0", r.get("time"))
+		case !math.IsInf(t, 0):
 			end = max(end, t)
 		}
 	}
 	if end == 0 {
-		end = 1 // all is measured at the start, or at the steady state
+		return 1 // all is measured at the start, or at the steady state
 	}
-	p.observables(observables, measurements)
-	if list.HasErrors() {
-		return ""
-	}
-	return p.model.Text(sbml.Options{To: strconv.FormatFloat(end, 'g', -1, 64), Bare: true, Tail: p.tail()}, list)
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+	return end
 }
 
 // priors are those of the language, by the words of PEtab.
@@ -181,22 +154,30 @@ var priors = map[string]string{
 func (p *problem) parameter(r row) {
 	id := r.get("parameterId")
 	value, ok := isNumber(r.get("nominalValue"))
-	if r.get("nominalValue") == "" && r.get("estimate") != "0" {
-		value, ok = middle(r)
+	if missing(r.get("nominalValue")) {
+		value, ok = "", false
+		if r.get("estimate") != "0" {
+			value, ok = middle(r)
+		}
 	}
 	if !ok {
-		p.errorAt(r, "the parameter %s has the nominal value %q, which is no number", id, r.get("nominalValue"))
+		p.errorAt(r, "nominalValue", "the parameter %s has the nominal value %q, which is no number", id,
+			r.get("nominalValue"))
 		return
+	}
+	scale := r.get("parameterScale")
+	if scale != "" && scale != "lin" && scale != "log" && scale != "log10" {
+		p.errorAt(r, "parameterScale", "the parameterScale of %s is %q: lin, log and log10 are possible", id, scale)
 	}
 	name, _, known := p.model.Name(id)
 	if !known {
 		name = p.model.Free(id)
 		p.names[id] = name
 	}
-	declaration, word := value, "const"
+	is, word := value, "const"
 	switch estimate, err := strconv.ParseFloat(r.get("estimate"), 64); { // programs may write 1.0
 	case err != nil || estimate != 0 && estimate != 1:
-		p.errorAt(r, "estimate of %s is %q: 0 and 1 are possible", id, r.get("estimate"))
+		p.errorAt(r, "estimate", "estimate of %s is %q: 0 and 1 are possible", id, r.get("estimate"))
 		return
 	case estimate == 0:
 		p.given[id] = value
@@ -206,19 +187,18 @@ func (p *problem) parameter(r row) {
 		p.estimated = append(p.estimated, name)
 		lower, upper := p.bound(r, "lowerBound", "-inf"), p.bound(r, "upperBound", "inf")
 		if lower != "-inf" || upper != "inf" {
-			declaration += fmt.Sprintf(" in [%s, %s]", lower, upper)
+			is += fmt.Sprintf(" in [%s, %s]", lower, upper)
 		}
-		scale := r.get("parameterScale")
 		if v, err := strconv.ParseFloat(lower, 64); strings.HasPrefix(scale, "log") && err == nil && v > 0 {
 			p.logs = append(p.logs, name)
 		}
-		declaration += p.prior(r, name, scale)
+		is += p.prior(r, name, scale)
 	}
 	switch {
 	case !known:
-		p.params = append(p.params, fmt.Sprintf("%s %s = %s", word, name, declaration))
-	case !p.model.Set(id, declaration):
-		p.errorAt(r, "%s is no constant of the model, and cannot be a parameter", id)
+		p.params = append(p.params, declaration{fmt.Sprintf("%s %s = %s", word, name, is), r})
+	case !p.model.Set(id, is, r.origin("parameter %s", id)):
+		p.errorAt(r, "parameterId", "%s is no constant of the model, and cannot be a parameter", id)
 	}
 }
 
@@ -230,7 +210,7 @@ func (p *problem) bound(r row, column, otherwise string) string {
 	}
 	number, ok := isNumber(cell)
 	if !ok {
-		p.errorAt(r, "the %s of %s is %q, which is no number", column, r.get("parameterId"), cell)
+		p.errorAt(r, column, "the %s of %s is %q, which is no number", column, r.get("parameterId"), cell)
 	}
 	return number
 }
@@ -251,23 +231,21 @@ func middle(r row) (value string, ok bool) {
 func (p *problem) prior(r row, name, scale string) string {
 	kind, text := r.get("objectivePriorType"), r.get("objectivePriorParameters")
 	if kind == "" && !missing(r.get("priorType")) {
-		p.errorAt(r, "the prior of %s is in a column of an older PEtab: name the columns objectivePriorType and "+
-			"objectivePriorParameters", name)
+		p.errorAt(r, "priorType", "the prior of %s is in a column of an older PEtab: name the columns "+
+			"objectivePriorType and objectivePriorParameters", name)
 	}
 	if kind == "" || kind == "parameterScaleUniform" {
 		return ""
 	}
 	var numbers []string
 	for part := range strings.SplitSeq(text, ";") {
-		number, ok := isNumber(strings.TrimSpace(part))
-		if !ok {
-			p.errorAt(r, "the prior of %s has the numbers %q: two are wanted, with ; between them", name, text)
-			return ""
+		if number, ok := isNumber(strings.TrimSpace(part)); ok {
+			numbers = append(numbers, number)
 		}
-		numbers = append(numbers, number)
 	}
-	if len(numbers) != 2 {
-		p.errorAt(r, "the prior of %s has the numbers %q: two are wanted, with ; between them", name, text)
+	if len(numbers) != 2 || strings.Count(text, ";") != 1 {
+		p.errorAt(r, "objectivePriorParameters", "the prior of %s has the numbers %q: two are wanted, with ; between "+
+			"them", name, text)
 		return ""
 	}
 	if law := priors[kind]; law != "" {
@@ -288,7 +266,7 @@ func (p *problem) prior(r row, name, scale string) string {
 	case "parameterScaleLaplace":
 		p.terms = append(p.terms, fmt.Sprintf("abs(%s - (%s))/%s + log(2*%[3]s)", scaled, numbers[0], numbers[1]))
 	default:
-		p.errorAt(r, "odes has nothing like the prior %q of %s", kind, name)
+		p.errorAt(r, "objectivePriorType", "odes has nothing like the prior %q of %s", kind, name)
 	}
 	return ""
 }
@@ -302,14 +280,14 @@ func (p *problem) stands(id string) (string, bool) {
 	return name, ok
 }
 
-// value writes what a cell says: a number, or the name of a parameter.
-func (p *problem) value(r row, cell string) string {
+// value writes what a cell of a column says: a number, or the name of a parameter.
+func (p *problem) value(r row, column, cell string) string {
 	if number, ok := isNumber(cell); ok {
 		return number
 	}
 	name, ok := p.stands(cell)
 	if !ok {
-		p.errorAt(r, "%q is neither a number nor a parameter", cell)
+		p.errorAt(r, column, "%q is neither a number nor a parameter", cell)
 	}
 	return name
 }
@@ -327,11 +305,11 @@ func (p *problem) conditions(list, measurements []row) {
 		}
 		for _, id := range []string{before, during} {
 			if _, ok := byID[id]; !ok && id != "" {
-				p.errorAt(r, "there is no condition %q", id)
+				p.errorAt(r, "", "there is no condition %q", id)
 				return
 			}
 		}
-		p.bench = append(p.bench, &experiment{before: before, during: during})
+		p.bench = append(p.bench, &experiment{before: before, during: during, of: byID[during]})
 	}
 	p.complete(byID)
 	for _, e := range p.bench {
@@ -347,7 +325,7 @@ func (p *problem) conditions(list, measurements []row) {
 // complete gives a value to what has none in the model, since each condition has one.
 func (p *problem) complete(byID map[string]row) {
 	for _, e := range p.bench {
-		for _, id := range byID[e.during].of.columns {
+		for _, id := range e.of.of.columns {
 			_, isParam, ok := p.model.Name(id)
 			if !ok || p.model.IsRule(id) || p.model.IsSet(id) {
 				continue
@@ -359,7 +337,7 @@ func (p *problem) complete(byID map[string]row) {
 				for _, condition := range []string{o.before, o.during} {
 					r, first := byID[condition], condition == o.before || o.before == ""
 					if condition != "" && (isParam || first) && missing(r.get(id)) {
-						p.errorAt(r, "the condition gives no value to %s, and the model does not either", id)
+						p.errorAt(r, id, "the condition gives no value to %s, and the model does not either", id)
 						return
 					}
 				}
@@ -382,16 +360,16 @@ func (p *problem) items(e *experiment, byID map[string]row) {
 			p.changed[id] = true
 			switch {
 			case !ok:
-				p.errorAt(r, "the condition sets %q, which is not in the model", id)
+				p.errorAt(r, id, "the condition sets %q, which is not in the model", id)
 				continue
 			case p.model.IsRule(id):
-				p.errorAt(r, "the condition sets %s, which a rule or a reaction gives", id)
+				p.errorAt(r, id, "the condition sets %s, which a rule or a reaction gives", id)
 				continue
 			}
-			do(id, name, isParam, p.value(r, cell))
+			do(id, name, isParam, p.value(r, id, cell))
 		}
 	}
-	each(byID[e.during], func(id, name string, isParam bool, value string) {
+	each(e.of, func(id, name string, isParam bool, value string) {
 		switch {
 		case isParam:
 			e.items = append(e.items, name+" = "+value)
@@ -427,7 +405,7 @@ func (p *problem) base(r row, id string) string {
 	}
 	value, ok := p.model.Given(id)
 	if !ok || p.changed[id] && p.model.IsSet(id) {
-		p.errorAt(r, "the condition needs a value for %s, since the simulation after it sets one, and that of the "+
+		p.errorAt(r, id, "the condition needs a value for %s, since the simulation after it sets one, and that of the "+
 			"model is estimated or missing", id)
 	}
 	return value
@@ -447,123 +425,153 @@ func (p *problem) observables(list, measurements []row) {
 			}
 		}
 		if len(rows) > 0 {
-			p.observable(o, id, rows)
+			p.observable(o, rows)
 		}
 	}
 	for _, r := range measurements {
 		id := r.get("observableId")
 		if !slices.ContainsFunc(list, func(o row) bool { return o.get("observableId") == id }) {
-			p.errorAt(r, "there is no observable %q", id)
+			p.errorAt(r, "observableId", "there is no observable %q", id)
 			return
 		}
 	}
 }
 
-// slots returns the placeholders of an observable, and what each of its rows has for them.
-func (p *problem) slots(o row, id string, rows []row) (names []string, values [][]string) {
-	for _, column := range []string{"observableFormula", "noiseFormula"} {
-		for _, name := range placeholder().FindAllString(o.get(column), -1) {
-			if strings.HasSuffix(name, "_"+id) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	values = make([][]string, len(rows))
-	for i, r := range rows {
-		for _, name := range names {
-			part := placeholder().FindStringSubmatch(name)
-			k, _ := strconv.Atoi(part[2])
-			given := strings.Split(r.get(part[1]+"Parameters"), ";")
-			if k < 1 || k > len(given) || strings.TrimSpace(given[k-1]) == "" {
-				p.errorAt(r, "the measurement has no value for %s", name)
-				return nil, nil
-			}
-			values[i] = append(values[i], strings.TrimSpace(given[k-1]))
-		}
-	}
-	return names, values
+// slot is a placeholder of an observable.
+type slot struct {
+	name     string   // as formulas have it
+	column   string   // of the table of measurements
+	values   []string // what each measurement has for it
+	asColumn bool     // its numbers are a column of the data
 }
 
-// observable makes an observation for each set of parameters that the rows of an observable name. Where the noise of
-// rows has different numbers, these are columns of the data.
-func (p *problem) observable(o row, id string, rows []row) {
-	names, values := p.slots(o, id, rows)
-	if p.list.HasErrors() {
+// slots returns the placeholders of an observable. It reports measurements that have nothing for one.
+func (p *problem) slots(o row, rows []row) (slots []*slot, ok bool) {
+	id := o.get("observableId")
+	for _, formula := range []string{"observableFormula", "noiseFormula"} {
+		for _, part := range placeholder().FindAllStringSubmatch(o.get(formula), -1) {
+			s := &slot{name: part[0], column: part[1] + "Parameters"}
+			if !strings.HasSuffix(s.name, "_"+id) ||
+				slices.ContainsFunc(slots, func(other *slot) bool { return other.name == s.name }) {
+				continue
+			}
+			k, _ := strconv.Atoi(part[2])
+			for _, r := range rows {
+				given := strings.Split(r.get(s.column), ";")
+				if k < 1 || k > len(given) || missing(strings.TrimSpace(given[k-1])) {
+					p.errorAt(r, s.column, "the measurement has no value for %s", s.name)
+					return nil, false
+				}
+				s.values = append(s.values, strings.TrimSpace(given[k-1]))
+			}
+			s.asColumn = part[1] == "noise" && s.areNumbers()
+			slots = append(slots, s)
+		}
+	}
+	return slots, true
+}
+
+// areNumbers reports whether all measurements have numbers for a placeholder, which are not all the same.
+func (s *slot) areNumbers() bool {
+	one := true
+	for _, v := range s.values {
+		if _, ok := isNumber(v); !ok {
+			return false
+		}
+		one = one && v == s.values[0]
+	}
+	return !one
+}
+
+// observable makes an observation for each set of parameters that the measurements of an observable name. Where the
+// noise of measurements has different numbers, these are columns of the data.
+func (p *problem) observable(o row, rows []row) {
+	slots, ok := p.slots(o, rows)
+	if !ok {
 		return
 	}
-	asColumn := make([]bool, len(names))
-	for k := range names {
-		one, numbers := true, true
-		for _, v := range values {
-			_, number := isNumber(v[k])
-			numbers = numbers && number
-			one = one && v[k] == values[0][k]
-		}
-		asColumn[k] = numbers && !one && !strings.HasPrefix(names[k], "observable")
-	}
-	keys := make([]string, len(rows)) // the parameters of each row
-	for i := range rows {
-		for k := range names {
-			if !asColumn[k] {
-				keys[i] += ";" + values[i][k]
-			}
-		}
-	}
+	keys, names := variants(slots, len(rows))
 	byKey := map[string]*observe{}
-	var made []*observe
 	for i, r := range rows {
 		v := byKey[keys[i]]
 		if v == nil {
-			v = &observe{}
+			v = p.variant(o, r, i, slots, names[i])
 			byKey[keys[i]] = v
-			made = append(made, v)
-			if v.name = id; slices.ContainsFunc(keys, func(key string) bool { return key != keys[0] }) {
-				v.name += keys[i]
-			}
-			v.name = p.model.Free(v.name)
-			v.columns = []string{v.name}
-			stands := map[string]string{}
-			for k, name := range names {
-				if asColumn[k] {
-					column := p.model.Free(v.name + "_" + strings.TrimSuffix(name, "_"+id))
-					v.columns = append(v.columns, column)
-					stands[name] = p.measured + "." + column
-				} else {
-					stands[name] = p.value(r, values[i][k])
-					if strings.HasPrefix(stands[name], "-") {
-						stands[name] = "(" + stands[name] + ")"
-					}
-				}
-			}
-			of := func(token string) (string, bool) {
-				if to, ok := stands[token]; ok {
-					return to, true
-				}
-				return p.stands(token)
-			}
-			v.formula = p.formula(o.get("observableFormula"), o, of)
-			v.noise = p.noise(o, p.formula(o.get("noiseFormula"), o, func(token string) (string, bool) {
-				if token == id {
-					return v.name, true
-				}
-				return of(token)
-			}))
+			p.observes = append(p.observes, v)
 		}
 		number, ok := isNumber(r.get("measurement"))
-		if !ok {
-			p.errorAt(r, "the measurement %q is no number", r.get("measurement"))
+		if x, err := strconv.ParseFloat(number, 64); !ok || err != nil || math.IsInf(x, 0) {
+			p.errorAt(r, "measurement", "the measurement %q is no finite number", r.get("measurement"))
 			return
 		}
 		cells := []string{number}
-		for k := range names {
-			if asColumn[k] {
-				text, _ := isNumber(values[i][k])
+		for _, s := range slots {
+			if s.asColumn {
+				text, _ := isNumber(s.values[i])
 				cells = append(cells, text)
 			}
 		}
 		v.rows, v.cells = append(v.rows, r), append(v.cells, cells)
 	}
-	p.observes = append(p.observes, made...)
+}
+
+// variants returns the parameters of each of n measurements, and what the name of its observation has behind that of
+// the observable: as many of the parameters as tell it from all others.
+func variants(slots []*slot, n int) (keys, names []string) {
+	keys, names = make([]string, n), make([]string, n)
+	count := 1
+	for _, s := range slots {
+		if s.asColumn {
+			continue
+		}
+		different := map[string]bool{}
+		for i := range keys {
+			keys[i] += ";" + s.values[i]
+			different[keys[i]] = true
+		}
+		if len(different) == count { // what came before determines it
+			continue
+		}
+		count = len(different)
+		for i := range names {
+			names[i] += ";" + s.values[i]
+		}
+	}
+	return keys, names
+}
+
+// variant begins an observation of an observable o, as measurement i asks for it, which is r.
+func (p *problem) variant(o, r row, i int, slots []*slot, suffix string) *observe {
+	id := o.get("observableId")
+	v := &observe{of: o, name: p.model.Free(id + suffix)}
+	v.columns = []string{v.name}
+	stands := map[string]string{}
+	for _, s := range slots {
+		if s.asColumn {
+			column := p.model.Free(v.name + "_" + strings.TrimSuffix(s.name, "_"+id))
+			v.columns = append(v.columns, column)
+			stands[s.name] = p.measured + "." + column
+			continue
+		}
+		stands[s.name] = p.value(r, s.column, s.values[i])
+		if strings.HasPrefix(stands[s.name], "-") {
+			stands[s.name] = "(" + stands[s.name] + ")"
+		}
+	}
+	of := func(name string) (string, bool) {
+		if to, ok := stands[name]; ok {
+			return to, true
+		}
+		return p.stands(name)
+	}
+	v.formula = p.formula(o, "observableFormula", of)
+	v.noise = p.noise(o, p.formula(o, "noiseFormula", func(name string) (string, bool) {
+		if name == id {
+			return v.name, true
+		}
+		return of(name)
+	}))
+	return v
 }
 
 // noise is that of an observable with this spread.
@@ -580,7 +588,7 @@ func (p *problem) noise(o row, spread string) string {
 		law = "normal"
 	}
 	if law != "normal" && law != "laplace" {
-		p.errorAt(o, "odes has nothing like the noise %q", law)
+		p.errorAt(o, "noiseDistribution", "odes has nothing like the noise %q", law)
 	}
 	switch scale {
 	case "", "lin":
@@ -593,7 +601,7 @@ func (p *problem) noise(o row, spread string) string {
 		}
 		spread = "log(10)*" + spread
 	default:
-		p.errorAt(o, "odes has nothing like the transformation %q", scale)
+		p.errorAt(o, "observableTransformation", "odes has nothing like the transformation %q", scale)
 	}
 	return law + "(" + spread + ")"
 }

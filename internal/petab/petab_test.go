@@ -52,7 +52,7 @@ func translate(files fstest.MapFS) (string, string) {
 	if err := list.Err(); err != nil {
 		return "", err.Error()
 	}
-	return out, ""
+	return out.Text(), ""
 }
 
 // TestIs tells problems from other texts, also where they have no name.
@@ -272,39 +272,75 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
+// TestVariants: an observable with several sets of parameters becomes several, with names of as many of the parameters
+// as tell them apart.
+func TestVariants(t *testing.T) {
+	text, wrong := translate(decay(t,
+		"observables.tsv", "noiseParameter1_amount=>noiseParameter1_amount + 0*noiseParameter2_amount",
+		"measurements.tsv", "scale_a\t0.1=>scale_a\t0.1;scale_a",
+		"measurements.tsv", "scale_a\t0.1\n=>scale_a\t0.1;scale_a\n",
+		"measurements.tsv", "scale_b\t0.2=>scale_b\t0.2;sd", "measurements.tsv", "scale_b\t0.3=>scale_b\t0.3;sd"))
+	for _, want := range []string{
+		"observe amount_scale_a = scale_a * A ~ lognormal(log(10)*(D.amount_scale_a_noiseParameter1 + 0*scale_a))",
+		"observe amount_scale_b = scale_b * A ~ lognormal(log(10)*(D.amount_scale_b_noiseParameter1 + 0*sd))",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s%s, want %s", wrong, text, want)
+		}
+	}
+}
+
 // TestRefused: what is wrong with a problem is said with its place.
 func TestRefused(t *testing.T) {
 	for _, c := range [][3]string{
 		{problem, "format_version: 1=>format_version: 2", "PEtab of version 2"},
 		{problem, "format_version: 1=>format_version:", "no format_version"},
-		{problem, "model.xml=>other.xml", "cannot read other.xml"},
+		{problem, "model.xml=>other.xml", `problem.yaml:4:1: there is no file "other.xml" where the problem lies`},
 		{problem, "problems:=>problems: [", "no YAML"},
 		{"parameters.tsv", "nominalValue=>value", `parameters.tsv:5:1: the parameter scale_b has the nominal value ""`},
 		{"parameters.tsv", "0.01\t100\t1.2\t=>\t100\t\t", `the parameter scale_a has the nominal value ""`},
 		{"parameters.tsv", "scale_a\tlog=>k\tlog", `parameters.tsv:4:1: the parameterId "k" is there twice`},
-		{"parameters.tsv", "2.5\t1=>2.5\tyes", `parameters.tsv:3:1: estimate of A0 is "yes"`},
+		{"parameters.tsv", "2.5\t1=>2.5\tyes", `parameters.tsv:3:17: estimate of A0 is "yes"`},
 		{"parameters.tsv", "objectivePriorType=>priorType", "the columns objectivePriorType"},
 		{problem, "parameter_file=>parameters", "the problem has no parameter_file"},
 		{"conditions.tsv", "step=>given", `conditions.tsv:4:1: the conditionId "given" is there twice`},
 		{"conditions.tsv", "\tinflow=>\tgain", "sets gain, which a rule or a reaction gives"},
 		{"observables.tsv", "level\tA=>late\tA", `the observableId "late" is there twice`},
 		{"parameters.tsv", "0.01\t100\t1.2=>0.01\tfar\t1.2", `the upperBound of scale_a is "far"`},
-		{"parameters.tsv", "\t0.7\t=>\tx\t", `parameters.tsv:2:1: the parameter k has the nominal value "x"`},
+		{"parameters.tsv", "\t0.7\t=>\tx\t", `parameters.tsv:2:19: the parameter k has the nominal value "x"`},
 		{"parameters.tsv", "-0.2;0.5=>-0.2", "two are wanted"},
 		{"parameters.tsv", "\tnormal=>\tcauchy", `the prior "cauchy"`},
 		{"parameters.tsv", "A0\t=>A\t", "A is no constant of the model"},
-		{"conditions.tsv", "\tA0=>\tA1", `conditions.tsv:3:1: "A1" is neither a number nor a parameter`},
+		{"conditions.tsv", "\tA0=>\tA1", `conditions.tsv:3:10: "A1" is neither a number nor a parameter`},
 		{"conditions.tsv", "inflow=>outflow", `sets "outflow"`},
 		{"conditions.tsv", "given=>taken", `there is no condition "given"`},
-		{"observables.tsv", "log2(A)=>log2(C)", `observables.tsv:4:1: "C" in the formula`},
+		{"observables.tsv", "log2(A)=>log2(C)", `observables.tsv:4:6: "C" in the formula`},
 		{"observables.tsv", "log10=>log7", `the transformation "log7"`},
 		{"observables.tsv", "laplace=>cauchy", `the noise "cauchy"`},
 		{"observables.tsv", "late=>early", `there is no observable "late"`},
-		{"measurements.tsv", "\t2.6\t=>\tmuch\t", `the measurement "much" is no number`},
+		{"measurements.tsv", "\t2.6\t=>\tmuch\t", `the measurement "much" is no finite number`},
 		{"measurements.tsv", "\t0\tscale_a=>\tnow\tscale_a", `the time "now" is no number`},
 		{"measurements.tsv", "\tscale_a=>\t", "no value for observableParameter1_amount"},
+		{"measurements.tsv", "\tscale_a=>\tNaN", "measurements.tsv:2:21: the measurement has no value"},
+		{"measurements.tsv", "\t2.6\t=>\tinf\t", `measurements.tsv:2:15: the measurement "inf" is no finite number`},
+		{"measurements.tsv", "\t0\tscale_a=>\tNaN\tscale_a", `measurements.tsv:2:19: the time "NaN" is no number`},
+		{"measurements.tsv", "\t0\tscale_a=>\t-1\tscale_a", "measurements.tsv:2:19: the time -1 is before the start"},
+		{"measurements.tsv", "\t0.1\n=>\t0.1\t7\n", "measurements.tsv:2:1: the row has 8 cells, and the table 7"},
+		{"measurements.tsv", "amount\t=>\"amount\t", "measurements.tsv:2:1: the quotation mark of this cell"},
+		{"conditions.tsv", "\tA\n=>\tinflow\n", `conditions.tsv:1:34: the column "inflow" is there twice`},
+		{"parameters.tsv", "\tlog10\t=>\tLog10\t", `parameters.tsv:2:3: the parameterScale of k is "Log10"`},
+		{"parameters.tsv", "\t0.7\t=>\tnan\t", ""},
+		{"parameters.tsv", "\t3\t0=>\tnan\t0", `the parameter scale_b has the nominal value "nan"`},
+		{"parameters.tsv", "-0.2;0.5=>-0.2;0.5;1", "two are wanted"},
+		{"observables.tsv", "log2(A)=>log2(A", `observables.tsv:4:6: the formula "log2(A + ln(1 + unused)": `},
+		{"observables.tsv", "log2(A)=>A # (A)", `observables.tsv:4:6: "#" in the formula`},
+		{"observables.tsv", "log2(A)=>final(A)", `"final" in the formula final(A) + ln(1 + unused) is no function`},
+		{"observables.tsv", "\t0.3\t=>\tA A\t", `observables.tsv:4:31: the formula "A A": missing operator`},
+		{problem, "[conditions.tsv]=>[conditions.tsv", "problem.yaml:6:3: this is no YAML as PEtab has it"},
+		{problem, "[conditions.tsv]=>[[conditions.tsv]]", "problem.yaml:5:3: this is no YAML as PEtab has it"},
+		{problem, "model.xml=>../model.xml", `problem.yaml:4:1: "../model.xml" is outside`},
 	} {
-		if out, wrong := translate(decay(t, c[0], c[1])); !strings.Contains(wrong, c[2]) {
+		if out, wrong := translate(decay(t, c[0], c[1])); !strings.Contains(wrong, c[2]) || c[2] == "" && wrong != "" {
 			t.Errorf("%s, %s: %q, want %q\n%s", c[0], c[1], wrong, c[2], out)
 		}
 	}

@@ -3,16 +3,18 @@ package petab
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/parser"
 )
 
 // table is a file of values that tabs separate, with a heading.
@@ -24,42 +26,48 @@ type table struct {
 
 // row is a row of a table.
 type row struct {
-	of    *table
-	line  int
-	cells []string
+	of     *table
+	cells  []string
+	starts []int // of the cells, in bytes of the file
 }
 
 // get returns the value in a column, "" where there is none.
 func (r row) get(column string) string {
-	for i, name := range r.of.columns {
-		if name == column && i < len(r.cells) {
-			return strings.TrimSpace(r.cells[i])
-		}
+	if i := slices.Index(r.of.columns, column); i >= 0 && i < len(r.cells) {
+		return strings.TrimSpace(r.cells[i])
 	}
 	return ""
 }
 
-// span is where the row stands.
-func (r row) span() source.Span {
-	start := r.of.file.LineStart(r.line)
-	return source.Span{File: r.of.file, Start: start, End: start + len(strings.TrimRight(r.of.file.Line(r.line), "\r"))}
+// span is where the row stands, or its cell in a column.
+func (r row) span(column string) source.Span {
+	first, last := 0, len(r.cells)-1
+	if i := slices.Index(r.of.columns, column); i >= 0 && i <= last {
+		first, last = i, i
+	}
+	return source.Span{File: r.of.file, Start: r.starts[first], End: r.starts[last] + len(r.cells[last])}
+}
+
+// origin is the row as what something was made from, in words.
+func (r row) origin(format string, args ...any) source.Origin {
+	return source.Origin{Span: r.span(""), What: fmt.Sprintf(format, args...)}
 }
 
 // read reads tables, which the problem has under a key, and joins them into one list of rows. A table without one of
 // the columns is an error.
-func (p *problem) read(key string, paths []string, needs ...string) []row {
+func (p *problem) read(key string, files paths, needs ...string) []row {
 	var rows []row
-	if len(paths) == 0 {
-		p.list.Errorf(parser.CodeForeignFile, source.Span{File: p.file}, "the problem has no %s", key)
+	if len(files) == 0 {
+		p.wrong(p.whole(), "the problem has no %s", key)
 	}
-	for _, path := range paths {
-		t := p.table(path)
+	for _, at := range files {
+		t := p.table(at)
 		if t == nil {
 			continue
 		}
 		for _, name := range needs {
-			if !t.has(name) {
-				p.list.Errorf(parser.CodeForeignFile, source.Span{File: t.file}, "%s has no column %q", path, name)
+			if !slices.Contains(t.columns, name) {
+				p.wrong(source.Span{File: t.file}, "%s has no column %q", at.name, name)
 			}
 		}
 		rows = append(rows, t.rows...)
@@ -73,37 +81,29 @@ func (p *problem) once(rows []row, column string) {
 	for _, r := range rows {
 		id := r.get(column)
 		if first, ok := seen[id]; ok {
-			p.errorAt(r, "the %s %q is there twice", column, id).Relate(first.span(), "here, too")
+			p.errorAt(r, column, "the %s %q is there twice", column, id).Relate(first.span(column), "here, too")
 		}
 		seen[id] = r
 	}
 }
 
-func (t *table) has(column string) bool {
-	for _, name := range t.columns {
-		if name == column {
-			return true
-		}
-	}
-	return false
-}
-
-// text reads a file that lies beside the problem.
-func (p *problem) text(path string) (*source.File, bool) {
-	b, err := input.Read(p.files, path, input.MaxText)
+// text reads a file that the problem names.
+func (p *problem) text(at path) (*source.File, bool) {
+	b, err := input.ReadAround(p.files, at.name, input.MaxText, ".xml", ".sbml", ".tsv")
 	if err != nil {
-		var missing *fs.PathError
-		if errors.As(err, &missing) {
-			err = missing.Err
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("there is no file %q where the problem lies", at.name)
 		}
-		p.list.Errorf(parser.CodeForeignFile, source.Span{File: p.file}, "cannot read %s: %v", path, err)
+		p.wrong(p.line(at.line), "%v", err)
 		return nil, false
 	}
-	return source.NewFile(path, strings.TrimPrefix(string(b), "\ufeff")), true
+	name := filepath.Join(filepath.Dir(p.file.Name()), at.name)
+	return source.NewFile(name, strings.TrimPrefix(string(b), "\ufeff")), true
 }
 
-func (p *problem) table(path string) *table {
-	file, ok := p.text(path)
+// table reads a table. It returns nil after reporting an error.
+func (p *problem) table(at path) *table {
+	file, ok := p.text(at)
 	if !ok {
 		return nil
 	}
@@ -116,19 +116,39 @@ func (p *problem) table(path string) *table {
 			return t
 		}
 		if err != nil {
-			p.list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "cannot read %s: %v", path, err)
+			p.wrong(source.Span{File: file}, "cannot read %s: %v", at.name, err)
 			return nil
 		}
-		if t.columns == nil {
-			for _, name := range cells {
-				t.columns = append(t.columns, strings.TrimSpace(name))
-			}
-			continue
+		one := row{t, cells, make([]int, len(cells))}
+		for i := range cells {
+			line, column := r.FieldPos(i)
+			one.starts[i] = file.LineStart(line) + column - 1
 		}
-		line, _ := r.FieldPos(0)
-		if strings.TrimSpace(strings.Join(cells, "")) != "" {
-			t.rows = append(t.rows, row{t, line, cells})
+		if i := slices.IndexFunc(cells, func(c string) bool { return strings.Contains(c, "\n") }); i >= 0 {
+			p.wrong(source.Span{File: file, Start: one.starts[i]}, "the quotation mark of this cell is not closed")
+			return nil
 		}
+		switch {
+		case t.columns == nil:
+			p.heading(t, one)
+		case strings.TrimSpace(strings.Join(cells, "")) == "":
+		case len(cells) > len(t.columns) && strings.TrimSpace(strings.Join(cells[len(t.columns):], "")) != "":
+			p.errorAt(one, "", "the row has %d cells, and the table %d columns", len(cells), len(t.columns))
+		default:
+			t.rows = append(t.rows, one)
+		}
+	}
+}
+
+// heading takes the names of the columns of a table.
+func (p *problem) heading(t *table, r row) {
+	for i, name := range r.cells {
+		name = strings.TrimSpace(name)
+		if name != "" && slices.Contains(t.columns, name) {
+			at := source.Span{File: t.file, Start: r.starts[i], End: r.starts[i] + len(r.cells[i])}
+			p.wrong(at, "the column %q is there twice", name)
+		}
+		t.columns = append(t.columns, name)
 	}
 }
 
@@ -149,7 +169,7 @@ func isNumber(cell string) (text string, ok bool) {
 // missing reports whether a cell says that there is no value.
 func missing(cell string) bool { return cell == "" || strings.EqualFold(cell, "nan") }
 
-// errorAt reports an error about a row.
-func (p *problem) errorAt(r row, format string, args ...any) *diag.Diagnostic {
-	return p.list.Errorf(parser.CodeForeignFile, r.span(), format, args...)
+// errorAt reports an error about a row, or about its cell in a column.
+func (p *problem) errorAt(r row, column, format string, args ...any) *diag.Diagnostic {
+	return p.wrong(r.span(column), format, args...)
 }

@@ -1,54 +1,60 @@
 package petab
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
+
+	"odes.dev/odes/internal/sbml"
+	"odes.dev/odes/lang/source"
 )
 
 // tail writes what a problem adds to its model.
-func (p *problem) tail() string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+func (p *problem) tail() *sbml.Items {
+	w := &sbml.Items{}
 	for _, f := range p.functions {
-		line("%s", f)
+		w.Item("%s", f)
 	}
 	for _, d := range p.params {
-		line("%s", d)
+		w.From(d.from.origin("parameter %s", d.from.get("parameterId")))
+		w.Item("%s", d.text)
 	}
-	line("")
-	p.data(&b)
-	line("")
+	w.Line("")
+	w.From(source.Origin{})
+	p.data(w)
+	w.Line("")
 	for _, v := range p.observes {
-		line("observe %s = %s ~ %s from %s.%[1]s", v.name, v.formula, v.noise, p.measured)
+		w.From(v.of.origin("observable %s", v.of.get("observableId")))
+		w.Item("observe %s = %s ~ %s from %s.%[1]s", v.name, v.formula, v.noise, p.measured)
 	}
-	line("")
+	w.Line("")
 	if p.several() {
 		for _, e := range p.bench {
-			line("experiment %s {", e.name)
+			w.From(e.of.origin("condition %s", e.during))
+			w.Item("experiment %s {", e.name)
 			for _, item := range e.items {
-				line("  %s", item)
+				w.Line("  %s", item)
 			}
-			line("  use %s where condition == %s\n}", p.measured, strconv.Quote(e.name))
+			w.Line("  use %s where condition == %s\n}", p.measured, strconv.Quote(e.name))
 		}
-		line("")
+		w.Line("")
 	}
+	w.From(source.Origin{})
 	terms := append([]string{"nll()"}, p.terms...)
 	loss := strings.Join(terms, " + ")
 	if p.priors {
 		loss += " - log_prior()"
 	}
-	line("objective %s = %s\n", p.loss, loss)
+	w.Item("objective %s = %s\n", p.loss, loss)
 	if len(p.estimated) == 0 {
-		return b.String()
+		return w
 	}
-	line("sens { of = [%s]  wrt = [%s] }", p.loss, strings.Join(p.estimated, ", "))
-	line("fit {\n  over = [%s]", strings.Join(p.estimated, ", "))
+	w.Item("sens { of = [%s]  wrt = [%s] }", p.loss, strings.Join(p.estimated, ", "))
+	w.Item("fit {\n  over = [%s]", strings.Join(p.estimated, ", "))
 	if len(p.logs) > 0 {
-		line("  log = [%s]", strings.Join(p.logs, ", "))
+		w.Line("  log = [%s]", strings.Join(p.logs, ", "))
 	}
-	line("}")
-	return b.String()
+	w.Line("}")
+	return w
 }
 
 // several reports whether there are experiments: one that changes nothing is the run itself.
@@ -56,25 +62,26 @@ func (p *problem) several() bool {
 	return len(p.bench) > 1 || len(p.bench) == 1 && len(p.bench[0].items) > 0
 }
 
-// data writes the table of all measurements. Those of one time in one experiment share rows.
-func (p *problem) data(b *strings.Builder) {
-	type place struct {
-		experiment *experiment
-		time       string
-	}
-	type entry struct {
-		place
-		cells map[string]string
-	}
+// place is where measurements share a row of the table.
+type place struct {
+	experiment *experiment
+	time       string
+}
+
+// entry is a row of the table of all measurements.
+type entry struct {
+	place
+	cells map[string]string
+}
+
+// entries returns the rows of the table of all measurements. Those of one time in one experiment share rows.
+func (p *problem) entries() []*entry {
 	byPlace := map[place][]*entry{}
 	var all []*entry
 	for _, v := range p.observes {
 		used := map[place]int{}
 		for i, r := range v.rows {
-			time, ok := isNumber(r.get("time"))
-			if !ok {
-				p.errorAt(r, "the time %q is no number", r.get("time"))
-			}
+			time, _ := isNumber(r.get("time"))
 			at := place{p.experimentOf(r), time}
 			n := used[at]
 			used[at]++
@@ -88,24 +95,23 @@ func (p *problem) data(b *strings.Builder) {
 			}
 		}
 	}
+	return all
+}
+
+// data writes the table of all measurements.
+func (p *problem) data(w *sbml.Items) {
+	all := p.entries()
+	w.Item("data %s {", p.measured)
 	column := func(name string, of func(*entry) string) {
-		fmt.Fprintf(b, "  %s = [", name)
-		width := 0
-		for i, e := range all {
-			text := of(e)
-			switch {
-			case i > 0 && width > 90:
-				b.WriteString(",\n    ")
-				width = 0
-			case i > 0:
-				b.WriteString(", ")
+		line, lines := "", []string{}
+		for _, e := range all {
+			if len(line) > 90 {
+				lines, line = append(lines, line), ""
 			}
-			b.WriteString(text)
-			width += len(text) + 2
+			line += of(e) + ", "
 		}
-		b.WriteString("]\n")
+		w.Line("  %s = [%s]", name, strings.TrimSuffix(strings.Join(append(lines, line), "\n    "), ", "))
 	}
-	fmt.Fprintf(b, "data %s {\n", p.measured)
 	column("time", func(e *entry) string { return e.time })
 	if p.several() {
 		column("condition", func(e *entry) string { return strconv.Quote(e.experiment.name) })
@@ -120,7 +126,7 @@ func (p *problem) data(b *strings.Builder) {
 			})
 		}
 	}
-	b.WriteString("}\n")
+	w.Line("}")
 }
 
 // experimentOf is that of a measurement.

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// element is an element of XML, with the line on which it starts.
+// element is an element of XML, with the place of its start tag.
 type element struct {
 	name     xml.Name
 	attrs    []xml.Attr
 	text     string // what stands in it, without the text of its children
 	parts    []byte // of the text, while it is being read
 	children []*element
-	line     int
+	place
 }
 
 // maxDepth is how deeply elements may be nested: expressions of real models need some tens.
@@ -41,31 +41,31 @@ func parse(text string) (*element, error) {
 	root := &element{}
 	open := []*element{root}
 	for {
+		start := int(d.InputOffset())
 		token, err := d.Token()
+		at := place{start, int(d.InputOffset())}
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if encoding != "" {
-			return nil, fail(1, "its encoding is %s: save it as UTF-8", encoding)
+			return nil, fail(place{}, "its encoding is %s: save it as UTF-8", encoding)
 		}
 		if err != nil {
-			line, _ := d.InputPos()
 			text := err.Error()
 			var syntax *xml.SyntaxError
 			if errors.As(err, &syntax) {
-				line, text = syntax.Line, syntax.Msg
+				text = syntax.Msg
 			}
-			return nil, fail(line, "this is no XML: %s", text)
+			return nil, fail(place{at.end, at.end}, "this is no XML: %s", text)
 		}
 		top := open[len(open)-1]
 		switch t := token.(type) {
 		case xml.StartElement:
-			line, _ := d.InputPos()
 			if len(open) > maxDepth {
-				return nil, fail(line, "elements are nested more than %d deep", maxDepth)
+				return nil, fail(at, "elements are nested more than %d deep", maxDepth)
 			}
 			top.parts = append(top.parts, ' ') // parts of a number with <sep/> between them are two
-			e := &element{name: t.Name, attrs: t.Copy().Attr, line: line}
+			e := &element{name: t.Name, attrs: t.Copy().Attr, place: at}
 			top.children = append(top.children, e)
 			open = append(open, e)
 		case xml.EndElement:
@@ -76,7 +76,7 @@ func parse(text string) (*element, error) {
 		}
 	}
 	if len(root.children) == 0 {
-		return nil, fail(1, "the file is empty")
+		return nil, fail(place{}, "the file is empty")
 	}
 	return root.children[0], nil
 }

@@ -140,12 +140,12 @@ func choice(when, then, otherwise expr) expr {
 }
 
 // literal writes a number as SBML has it.
-func literal(text string, line int) (expr, error) {
+func literal(text string, of *element) (expr, error) {
 	text = strings.TrimSpace(text)
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil:
-		return expr{}, fail(line, "%q is no number", text)
+		return expr{}, fail(of.place, "%q is no number", text)
 	case math.IsNaN(v):
 		return atom("nan", false), nil
 	case math.IsInf(v, 1):
@@ -197,7 +197,7 @@ var written = []string{
 type scope map[string]expr
 
 // expression translates one of MathML.
-func (m *model) expression(e *element, in scope) (expr, error) {
+func (m *Model) expression(e *element, in scope) (expr, error) {
 	switch e.name.Local {
 	case "cn":
 		return m.numeral(e)
@@ -208,7 +208,7 @@ func (m *model) expression(e *element, in scope) (expr, error) {
 		if s := m.symbols[e.text]; s != nil {
 			return atom(s.name, false), nil
 		}
-		return expr{}, fail(e.line, "nothing has the id %q", e.text)
+		return expr{}, fail(e.place, "nothing has the id %q", e.text)
 	case "csymbol":
 		url := e.attr("definitionURL")
 		switch url[strings.LastIndexByte(url, '/')+1:] {
@@ -217,7 +217,7 @@ func (m *model) expression(e *element, in scope) (expr, error) {
 		case "avogadro":
 			return atom("6.02214179e23", false), nil
 		}
-		return expr{}, fail(e.line, "odes has nothing like the symbol %s", url)
+		return expr{}, fail(e.place, "odes has nothing like the symbol %s", url)
 	case "true", "false":
 		return atom(e.name.Local, true), nil
 	case "pi":
@@ -239,34 +239,34 @@ func (m *model) expression(e *element, in scope) (expr, error) {
 			return m.apply(e, in)
 		}
 	}
-	return expr{}, fail(e.line, "odes has nothing like <%s>", e.name.Local)
+	return expr{}, fail(e.place, "odes has nothing like <%s>", e.name.Local)
 }
 
 // numeral translates a number, which may have two parts with <sep/> between them.
-func (m *model) numeral(e *element) (expr, error) {
+func (m *Model) numeral(e *element) (expr, error) {
 	parts := strings.Fields(e.text)
 	switch kind := e.attr("type"); {
 	case kind == "e-notation" && len(parts) == 2:
-		return literal(parts[0]+"e"+strings.TrimPrefix(parts[1], "+"), e.line)
+		return literal(parts[0]+"e"+strings.TrimPrefix(parts[1], "+"), e)
 	case kind == "rational" && len(parts) == 2:
-		a, err := literal(parts[0], e.line)
+		a, err := literal(parts[0], e)
 		if err != nil {
 			return a, err
 		}
-		b, err := literal(parts[1], e.line)
+		b, err := literal(parts[1], e)
 		return div(a, b), err
 	}
-	return literal(e.text, e.line)
+	return literal(e.text, e)
 }
 
-func (m *model) piecewise(e *element, in scope) (expr, error) {
+func (m *Model) piecewise(e *element, in scope) (expr, error) {
 	result := atom("nan", false) // where no condition holds
 	truth := true
 	type piece struct{ value, when expr }
 	var pieces []piece
 	for _, c := range e.children {
 		if len(c.children) == 0 {
-			return expr{}, fail(c.line, "<%s> is empty", c.name.Local)
+			return expr{}, fail(c.place, "<%s> is empty", c.name.Local)
 		}
 		value, err := m.expression(c.children[0], in)
 		if err != nil {
@@ -277,7 +277,7 @@ func (m *model) piecewise(e *element, in scope) (expr, error) {
 			continue
 		}
 		if len(c.children) < 2 {
-			return expr{}, fail(c.line, "a piece has a value and a condition")
+			return expr{}, fail(c.place, "a piece has a value and a condition")
 		}
 		when, err := m.expression(c.children[1], in)
 		if err != nil {
@@ -296,7 +296,7 @@ func (m *model) piecewise(e *element, in scope) (expr, error) {
 }
 
 // apply translates the application of an operator or a function.
-func (m *model) apply(e *element, in scope) (expr, error) {
+func (m *Model) apply(e *element, in scope) (expr, error) {
 	op, operands := e.children[0], e.children[1:]
 	name := op.name.Local
 	if name == "apply" && len(operands) == 0 { // some programs write one too many
@@ -311,7 +311,7 @@ func (m *model) apply(e *element, in scope) (expr, error) {
 		of := o
 		if o.name.Local == "degree" || o.name.Local == "logbase" {
 			if len(o.children) == 0 {
-				return expr{}, fail(o.line, "<%s> is empty", o.name.Local)
+				return expr{}, fail(o.place, "<%s> is empty", o.name.Local)
 			}
 			of = o.children[0]
 		}
@@ -334,7 +334,7 @@ func (m *model) apply(e *element, in scope) (expr, error) {
 		n = [2]int{1, 1}
 	}
 	if len(args) < n[0] || n[1] > 0 && len(args) > n[1] {
-		return expr{}, fail(e.line, "<%s> does not have %d operands", name, len(args))
+		return expr{}, fail(e.place, "<%s> does not have %d operands", name, len(args))
 	}
 	v, ok := logic(name, args)
 	if !ok {
@@ -345,11 +345,11 @@ func (m *model) apply(e *element, in scope) (expr, error) {
 	}
 	switch {
 	case ok && len(v.text) > maxLength:
-		return expr{}, fail(op.line, "the expression is too long when its functions are written out")
+		return expr{}, fail(op.place, "the expression is too long when its functions are written out")
 	case ok:
 		return v, nil
 	}
-	return expr{}, fail(op.line, "odes has nothing like <%s>", name)
+	return expr{}, fail(op.place, "odes has nothing like <%s>", name)
 }
 
 // arity is the least and the largest number of operands, 0 for any, of all but functions of one argument.
@@ -476,35 +476,35 @@ func arithmetic(name string, args []expr, base *expr) (expr, bool) {
 }
 
 // applied translates a function that is a csymbol.
-func (m *model) applied(op *element, operands []*element, in scope) (expr, error) {
+func (m *Model) applied(op *element, operands []*element, in scope) (expr, error) {
 	url := op.attr("definitionURL")
 	switch url[strings.LastIndexByte(url, '/')+1:] {
 	case "rateOf":
 		if len(operands) != 1 || operands[0].name.Local != "ci" {
-			return expr{}, fail(op.line, "rateOf has one argument, an id")
+			return expr{}, fail(op.place, "rateOf has one argument, an id")
 		}
 		return m.rateOf(operands[0], in)
 	case "delay":
-		return expr{}, fail(op.line, "the model reads values of the past (delay): odes solves ordinary differential "+
+		return expr{}, fail(op.place, "the model reads values of the past (delay): odes solves ordinary differential "+
 			"equations only")
 	}
-	return expr{}, fail(op.line, "odes has nothing like %s", url)
+	return expr{}, fail(op.place, "odes has nothing like %s", url)
 }
 
 // called translates the call of a function of the model.
-func (m *model) called(op *element, args []expr) (expr, error) {
+func (m *Model) called(op *element, args []expr) (expr, error) {
 	f := m.functions[op.text]
 	switch {
 	case f == nil:
-		return expr{}, fail(op.line, "there is no function %q", op.text)
+		return expr{}, fail(op.place, "there is no function %q", op.text)
 	case len(args) != len(f.args):
-		return expr{}, fail(op.line, "%s has %d arguments, and is called with %d", op.text, len(f.args), len(args))
+		return expr{}, fail(op.place, "%s has %d arguments, and is called with %d", op.text, len(f.args), len(args))
 	case f.kept:
 		return call(f.name, args...), nil
 	case f.open:
-		return expr{}, fail(op.line, "the function %s calls itself", op.text)
+		return expr{}, fail(op.place, "the function %s calls itself", op.text)
 	case m.calls == maxCalls:
-		return expr{}, fail(op.line, "functions that are written out are called more than %d times", maxCalls)
+		return expr{}, fail(op.place, "functions that are written out are called more than %d times", maxCalls)
 	}
 	m.calls++
 	f.open = true

@@ -13,19 +13,23 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/lazy"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 )
 
-// lineError says what odes cannot translate, or what is wrong with the file.
-type lineError struct {
-	line int // from 1
+// place is where something stands in the file, in bytes.
+type place struct{ start, end int }
+
+// finding says what odes cannot translate, what is wrong with the file, or what a user should know.
+type finding struct {
+	at   place
 	text string
 }
 
-func (e *lineError) Error() string { return e.text }
+func (e *finding) Error() string { return e.text }
 
-func fail(line int, format string, args ...any) error {
-	return &lineError{line, fmt.Sprintf(format, args...)}
+func fail(at place, format string, args ...any) error {
+	return &finding{at, fmt.Sprintf(format, args...)}
 }
 
 // kind is what a symbol becomes.
@@ -44,9 +48,9 @@ type symbol struct {
 	id, name string
 	of       *element
 	kind     kind
-	start    *element // its value at the start, as an initial assignment gives it
-	value    string   // or as an attribute does
-	rule     *element // what an assignment rule, a rate rule or a kinetic law says
+	start    *element // the initial assignment that gives its value at the start
+	value    string   // or what an attribute says of that
+	rule     *element // its assignment rule, rate rule, kinetic law or stoichiometryMath
 	locals   scope    // of a kinetic law
 	doc      string
 
@@ -57,27 +61,36 @@ type symbol struct {
 	isAmount  bool
 	byAmount  bool // value is an amount, not a concentration
 	stored    string
-	reactions []part
+	reactions []term
 }
 
-// part is what a reaction does to a species.
-type part struct {
+// term is what one side of a reaction contributes to the rate of a species.
+type term struct {
 	rate   *symbol
 	factor expr
 }
 
 // function is a function of the model.
 type function struct {
+	of   *element
 	name string
 	args []string
 	body *element
-	kept bool // it is written as a function; others are written out where they are called
-	seen bool // it is known whether it is kept
-	open bool // it is being written out
+	kept bool   // it is written as a function; others are written out where they are called
+	seen bool   // it is known whether it is kept
+	open bool   // it is being written out
+	text string // of a function that is kept: its definition in the language
 }
 
-// model is a model that is being translated.
-type model struct {
+// setting is what others say of a param, behind the `=` of its declaration.
+type setting struct {
+	text string
+	from source.Origin
+}
+
+// Model is a model in SBML that has been read. What it becomes can be changed before its text is written.
+type Model struct {
+	file      *source.File
 	root      *element
 	level     string
 	calls     int // of functions that are written out
@@ -86,20 +99,54 @@ type model struct {
 	order     []*symbol // compartments, species, parameters, stoichiometries, reactions
 	functions map[string]*function
 	defined   []*function
-	kept      []string           // functions of the model in the language
+	kept      []*function        // in an order in which each calls only those before it
 	names     map[string]bool    // of the language, that are taken
 	assigned  map[string]bool    // by events
 	static    map[*symbol]bool   // what constant has found out
 	rates     map[*symbol]string // names of rates that something reads
-	set       map[*symbol]string // declarations of params that others have made
+	set       map[*symbol]setting
 	fixed     map[*symbol]bool   // params that are constants
 	starts    map[*symbol]string // params that values at the start are
 	resting   string             // the name of a state where the model has none
-	notes     []*lineError       // what a user should know of the translation
+	notes     []*finding         // what a user should know of the translation
 }
 
-func (m *model) note(line int, format string, args ...any) {
-	m.notes = append(m.notes, &lineError{line, fmt.Sprintf(format, args...)})
+func (m *Model) note(at place, format string, args ...any) {
+	m.notes = append(m.notes, &finding{at, fmt.Sprintf(format, args...)})
+}
+
+// origin is an element as what something was made from, in words.
+func (m *Model) origin(e *element, format string, args ...any) source.Origin {
+	return source.Origin{Span: m.span(e.place), What: fmt.Sprintf(format, args...)}
+}
+
+func (m *Model) span(at place) source.Span {
+	return source.Span{File: m.file, Start: at.start, End: at.end}
+}
+
+// declared is what declares a symbol, as an origin.
+func (m *Model) declared(s *symbol) source.Origin {
+	what := s.of.name.Local
+	if what == "speciesReference" {
+		what = "stoichiometry"
+	}
+	return m.origin(s.of, "%s %s", what, s.id)
+}
+
+// ruled is what gives a symbol or its rate, as an origin.
+func (m *Model) ruled(s *symbol) source.Origin {
+	if s.rule != nil && strings.HasSuffix(s.rule.name.Local, "Rule") {
+		return m.origin(s.rule, "rule of %s", s.id)
+	}
+	return m.declared(s)
+}
+
+// started is what gives a symbol its value at the start, as an origin.
+func (m *Model) started(s *symbol) source.Origin {
+	if s.start != nil {
+		return m.origin(s.start, "initial assignment of %s", s.id)
+	}
+	return m.declared(s)
 }
 
 // isConstant is what the file says of a symbol. Level 2 has a default, true for all but species and stoichiometries.
@@ -112,16 +159,21 @@ func (s *symbol) isConstant() bool {
 }
 
 // named makes a name that is free from what an id proposes.
-func (m *model) named(id string) string {
+func (m *Model) named(id string) string {
 	id = clean(id)
-	for m.names[id] || slices.Contains(written, id) || isFunction(id) {
+	for m.names[id] || isWritten(id) {
 		id += "_"
 	}
 	m.names[id] = true
-	if parser.Reserved(id) {
-		return "`" + id + "`"
+	return quoted(id)
+}
+
+// quoted is a name as it is written, which may be a word of the language.
+func quoted(name string) string {
+	if parser.Reserved(name) {
+		return "`" + name + "`"
 	}
-	return id
+	return name
 }
 
 // clean makes a name of what an id is, or nearly is.
@@ -135,7 +187,11 @@ func clean(id string) string {
 
 var notName = lazy.Regexp(`[^A-Za-z0-9_]`)
 
-func isFunction(name string) bool {
+// isWritten reports whether translated expressions use a name: nothing of the model may have it.
+func isWritten(name string) bool {
+	if slices.Contains(written, name) {
+		return true
+	}
 	for _, f := range functions {
 		if f == name {
 			return true
@@ -145,49 +201,40 @@ func isFunction(name string) bool {
 }
 
 // read takes what the elements declare, and finds out what everything is.
-func (m *model) read() error {
-	steps := []func() error{
-		m.checkDocument, m.readFunctions, m.declare, m.readRules, m.readReactions, m.algebraic, m.classify,
+func (m *Model) read() error {
+	if c := m.root.child("listOfSubmodels"); c != nil {
+		return fail(c.place, "the model cannot be translated: it is composed of submodels (package comp): flatten it "+
+			"first")
 	}
-	for _, step := range steps {
+	if len(m.root.list("listOfConstraints")) > 0 {
+		m.note(m.root.child("listOfConstraints").place, "constraints are left out")
+	}
+	for _, step := range []func() error{
+		m.readFunctions, m.declare, m.declareReactions, m.readRules, m.readStarts, m.readEvents, m.readReactions,
+		m.algebraic,
+	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	m.classify()
 	return nil
 }
 
-// required are lists of the model that mean something that odes has not.
-var required = map[string]string{
-	"listOfSubmodels": "it is composed of submodels (package comp): flatten it first",
-}
-
-func (m *model) checkDocument() error {
-	for _, c := range m.root.children {
-		if why := required[c.name.Local]; why != "" {
-			return fail(c.line, "the model cannot be translated: %s", why)
-		}
-	}
-	if n := len(m.root.list("listOfConstraints")); n > 0 {
-		m.note(m.root.child("listOfConstraints").line, "constraints are left out")
-	}
-	return nil
-}
-
-func (m *model) readFunctions() error {
+func (m *Model) readFunctions() error {
 	for _, f := range m.root.list("listOfFunctionDefinitions") {
 		lambda := f.math()
 		if lambda == nil || lambda.name.Local != "lambda" || len(lambda.children) == 0 {
 			continue // whoever calls it is told
 		}
-		def := &function{body: lambda.children[len(lambda.children)-1]}
+		def := &function{of: f, body: lambda.children[len(lambda.children)-1]}
 		for _, c := range lambda.children[:len(lambda.children)-1] {
 			if c.name.Local == "bvar" && len(c.children) > 0 {
 				def.args = append(def.args, c.children[0].text)
 			}
 		}
 		if m.functions[f.attr("id")] != nil {
-			return fail(f.line, "the function %q is declared twice", f.attr("id"))
+			return fail(f.place, "the function %q is declared twice", f.attr("id"))
 		}
 		m.functions[f.attr("id")] = def
 		def.name = m.named(f.attr("id"))
@@ -197,7 +244,7 @@ func (m *model) readFunctions() error {
 }
 
 // keep makes a function one of odes, too, if it can be, after those that it calls.
-func (m *model) keep(f *function) {
+func (m *Model) keep(f *function) {
 	if f.seen {
 		return
 	}
@@ -209,13 +256,14 @@ func (m *model) keep(f *function) {
 	})
 	if body, args, ok := m.plain(f); ok {
 		f.kept = true
-		m.kept = append(m.kept, fmt.Sprintf("fn %s(%s) = %s", f.name, strings.Join(args, ", "), body))
+		f.text = fmt.Sprintf("fn %s(%s) = %s", f.name, strings.Join(args, ", "), body)
+		m.kept = append(m.kept, f)
 	}
 }
 
 // plain finds out whether a function can be a function in odes, too: one of numbers that reads its arguments only, and
 // calls only such functions. It returns what it is for its arguments.
-func (m *model) plain(f *function) (body string, args []string, ok bool) {
+func (m *Model) plain(f *function) (body string, args []string, ok bool) {
 	ok = true
 	f.body.each(func(e *element) {
 		switch {
@@ -240,13 +288,10 @@ func (m *model) plain(f *function) (body string, args []string, ok bool) {
 	inner := scope{}
 	for _, a := range f.args {
 		name := clean(a)
-		for slices.Contains(written, name) || isFunction(name) || m.isFunctionName(name) ||
-			slices.Contains(args, name) {
+		for isWritten(name) || m.isFunctionName(name) || slices.Contains(args, quoted(name)) {
 			name += "_"
 		}
-		if parser.Reserved(name) {
-			name = "`" + name + "`"
-		}
+		name = quoted(name)
 		args = append(args, name)
 		inner[a] = atom(name, false)
 	}
@@ -257,17 +302,12 @@ func (m *model) plain(f *function) (body string, args []string, ok bool) {
 	return v.text, args, true
 }
 
-func (m *model) isFunctionName(name string) bool {
-	for _, f := range m.defined {
-		if f.name == name {
-			return true
-		}
-	}
-	return false
+func (m *Model) isFunctionName(name string) bool {
+	return slices.ContainsFunc(m.defined, func(f *function) bool { return f.name == name })
 }
 
 // declare makes the symbols of compartments, species and parameters.
-func (m *model) declare() error {
+func (m *Model) declare() error {
 	for _, c := range m.root.list("listOfCompartments") {
 		s, err := m.add(c)
 		if err != nil {
@@ -285,7 +325,7 @@ func (m *model) declare() error {
 		s.species = true
 		s.in = m.symbols[e.attr("compartment")]
 		if s.in == nil {
-			return fail(e.line, "the species %s is in no compartment", s.id)
+			return fail(e.place, "the species %s is in no compartment", s.id)
 		}
 		s.isAmount = e.is("hasOnlySubstanceUnits")
 		if s.value = e.attr("initialConcentration"); s.value == "" {
@@ -303,13 +343,13 @@ func (m *model) declare() error {
 }
 
 // add declares what an element has as its id.
-func (m *model) add(e *element) (*symbol, error) {
+func (m *Model) add(e *element) (*symbol, error) {
 	id := e.attr("id")
 	if id == "" {
-		return nil, fail(e.line, "this <%s> has no id", e.name.Local)
+		return nil, fail(e.place, "this <%s> has no id", e.name.Local)
 	}
 	if m.symbols[id] != nil || m.functions[id] != nil {
-		return nil, fail(e.line, "%q is declared twice", id)
+		return nil, fail(e.place, "%q is declared twice", id)
 	}
 	s := &symbol{id: id, name: m.named(id), of: e, doc: docOf(e)}
 	m.symbols[id] = s
@@ -326,18 +366,19 @@ func docOf(e *element) string {
 	return doc
 }
 
-func (m *model) readRules() error {
+// sides are what a reaction consumes, and what it makes.
+var sides = []string{"listOfReactants", "listOfProducts"}
+
+// declareReactions makes the symbols of rates of reactions, and of stoichiometries that have an id.
+func (m *Model) declareReactions() error {
 	for _, r := range m.root.list("listOfReactions") {
-		if r.attr("id") == "" {
-			return fail(r.line, "this reaction has no id")
-		}
 		s, err := m.add(r)
 		if err != nil {
 			return err
 		}
 		s.kind = let
-		for _, list := range []string{"listOfReactants", "listOfProducts"} {
-			for _, ref := range r.list(list) {
+		for _, side := range sides {
+			for _, ref := range r.list(side) {
 				if ref.attr("id") == "" {
 					continue
 				}
@@ -349,57 +390,75 @@ func (m *model) readRules() error {
 					f.value = "1"
 				}
 				if of := ref.child("stoichiometryMath"); of != nil {
-					f.kind, f.rule = let, of.math()
+					f.kind, f.rule = let, of
 				}
 			}
 		}
 	}
-	find := func(e *element, attr string) (*symbol, error) {
-		if s := m.symbols[e.attr(attr)]; s != nil {
-			return s, nil
-		}
-		return nil, fail(e.line, "nothing has the id %q", e.attr(attr))
+	return nil
+}
+
+// find returns the symbol whose id is an attribute of e.
+func (m *Model) find(e *element, attr string) (*symbol, error) {
+	if s := m.symbols[e.attr(attr)]; s != nil {
+		return s, nil
 	}
+	return nil, fail(e.place, "nothing has the id %q", e.attr(attr))
+}
+
+func (m *Model) readRules() error {
 	for _, r := range m.root.list("listOfRules") {
 		if r.name.Local == "algebraicRule" {
 			continue
 		}
-		s, err := find(r, "variable")
+		s, err := m.find(r, "variable")
 		if err != nil {
 			return err
 		}
 		if s.kind != param || s.rule != nil {
-			return fail(r.line, "%s has another rule, or is what a reaction or stoichiometryMath gives", s.id)
+			return fail(r.place, "%s has another rule, or is what a reaction or stoichiometryMath gives", s.id)
 		}
-		if s.rule = r.math(); s.rule == nil {
-			m.note(r.line, "the rule of %s has no expression, and is left out", s.id)
+		if r.math() == nil {
+			m.note(r.place, "the rule of %s has no expression, and is left out", s.id)
 			continue
 		}
-		s.kind = let
+		s.rule, s.kind = r, let
 		if r.name.Local == "rateRule" {
 			s.kind = state
 		}
 	}
+	return nil
+}
+
+// readStarts takes what initial assignments say.
+func (m *Model) readStarts() error {
 	for _, a := range m.root.list("listOfInitialAssignments") {
-		s, err := find(a, "symbol")
+		s, err := m.find(a, "symbol")
 		if err != nil {
 			return err
 		}
 		if s.start != nil {
-			return fail(a.line, "%s has another initial assignment", s.id)
+			return fail(a.place, "%s has another initial assignment", s.id)
 		}
-		if s.start = a.math(); s.start == nil {
-			m.note(a.line, "the initial assignment of %s has no expression, and is left out", s.id)
+		if a.math() == nil {
+			m.note(a.place, "the initial assignment of %s has no expression, and is left out", s.id)
+			continue
 		}
+		s.start = a
 	}
+	return nil
+}
+
+// readEvents finds out what events set.
+func (m *Model) readEvents() error {
 	for _, e := range m.root.list("listOfEvents") {
 		for _, a := range e.list("listOfEventAssignments") {
-			s, err := find(a, "variable")
+			s, err := m.find(a, "variable")
 			if err != nil {
 				return err
 			}
 			if s.kind == let {
-				return fail(a.line, "%s has a rule, and an event sets it", s.id)
+				return fail(a.place, "%s has a rule, and an event sets it", s.id)
 			}
 			m.assigned[s.id] = true
 		}
@@ -408,18 +467,18 @@ func (m *model) readRules() error {
 }
 
 // readReactions takes what reactions do to species.
-func (m *model) readReactions() error {
+func (m *Model) readReactions() error {
 	for _, r := range m.root.list("listOfReactions") {
 		s := m.symbols[r.attr("id")]
 		if r.is("fast") {
-			return fail(r.line, "the reaction %s is fast, an equilibrium at all times: odes needs its rate law, or "+
+			return fail(r.place, "the reaction %s is fast, an equilibrium at all times: odes needs its rate law, or "+
 				"its equilibrium as an algebraic rule", s.id)
 		}
 		law := r.child("kineticLaw")
 		if law.math() == nil {
-			return fail(r.line, "the reaction %s has no kinetic law", s.id)
+			return fail(r.place, "the reaction %s has no kinetic law", s.id)
 		}
-		s.rule, s.locals = law.math(), scope{}
+		s.rule, s.locals = law, scope{}
 		for _, list := range []string{"listOfParameters", "listOfLocalParameters"} {
 			for _, p := range law.list(list) {
 				local := &symbol{
@@ -430,27 +489,27 @@ func (m *model) readReactions() error {
 				s.locals[local.id] = atom(local.name, false)
 			}
 		}
-		for side, list := range []string{"listOfReactants", "listOfProducts"} {
-			for _, ref := range r.list(list) {
+		for _, side := range sides {
+			for _, ref := range r.list(side) {
 				to := m.symbols[ref.attr("species")]
 				if to == nil || !to.species {
-					return fail(ref.line, "the reaction %s has a species %q that does not exist", s.id,
+					return fail(ref.place, "the reaction %s has a species %q that does not exist", s.id,
 						ref.attr("species"))
 				}
 				if to.of.is("boundaryCondition") || to.of.is("constant") {
 					continue
 				}
 				if to.kind == let || to.kind == state {
-					return fail(ref.line, "the species %s has a rule, and the reaction %s changes it", to.id, s.id)
+					return fail(ref.place, "the species %s has a rule, and the reaction %s changes it", to.id, s.id)
 				}
 				factor, err := m.stoichiometry(ref, to)
 				if err != nil {
 					return err
 				}
-				if side == 0 {
+				if side == "listOfReactants" {
 					factor = neg(factor)
 				}
-				to.reactions = append(to.reactions, part{s, factor})
+				to.reactions = append(to.reactions, term{s, factor})
 			}
 		}
 	}
@@ -458,16 +517,18 @@ func (m *model) readReactions() error {
 }
 
 // stoichiometry is how much of a species, in its own units, one unit of a reaction takes or makes.
-func (m *model) stoichiometry(ref *element, to *symbol) (factor expr, err error) {
-	switch text := ref.attr("stoichiometry"); {
+func (m *Model) stoichiometry(ref *element, to *symbol) (factor expr, err error) {
+	switch text, of := ref.attr("stoichiometry"), ref.child("stoichiometryMath"); {
 	case ref.attr("id") != "":
 		factor = atom(m.symbols[ref.attr("id")].name, false)
-	case ref.child("stoichiometryMath").math() != nil:
-		factor, err = m.expression(ref.child("stoichiometryMath").math(), nil)
+	case of != nil && of.math() == nil:
+		err = fail(of.place, "this stoichiometryMath has no expression")
+	case of != nil:
+		factor, err = m.expression(of.math(), nil)
 	case text == "":
 		factor = atom("1", false)
 	default:
-		factor, err = literal(text, ref.line)
+		factor, err = literal(text, ref)
 	}
 	if err != nil {
 		return factor, err
@@ -481,14 +542,14 @@ func (m *model) stoichiometry(ref *element, to *symbol) (factor expr, err error)
 	}
 	s := m.symbols[by]
 	if s == nil {
-		return factor, fail(ref.line, "the conversion factor %q does not exist", by)
+		return factor, fail(ref.place, "the conversion factor %q does not exist", by)
 	}
 	return mul(factor, atom(s.name, false)), nil
 }
 
 // algebraic finds what algebraic rules determine: as many symbols as there are rules, each read by its rule, that
 // nothing else determines.
-func (m *model) algebraic() error {
+func (m *Model) algebraic() error {
 	var rules []*element
 	for _, r := range m.root.list("listOfRules") {
 		if r.name.Local == "algebraicRule" && r.math() != nil {
@@ -524,12 +585,12 @@ func (m *model) algebraic() error {
 	}
 	for i, r := range rules {
 		if !match(i, map[*symbol]bool{}) {
-			return fail(r.line, "nothing is left that this algebraic rule could determine")
+			return fail(r.place, "nothing is left that this algebraic rule could determine")
 		}
 	}
 	for s := range ruleOf {
 		if m.assigned[s.id] {
-			return fail(s.of.line, "an algebraic rule determines %s, and an event sets it", s.id)
+			return fail(s.of.place, "an algebraic rule determines %s, and an event sets it", s.id)
 		}
 		s.kind = alg
 	}
@@ -537,7 +598,7 @@ func (m *model) algebraic() error {
 }
 
 // reads returns the symbols that an expression reads, functions included: these read their arguments only.
-func (m *model) reads(e *element, locals scope) []*symbol {
+func (m *Model) reads(e *element, locals scope) []*symbol {
 	var list []*symbol
 	e.each(func(e *element) {
 		if e.name.Local != "ci" {
@@ -554,7 +615,7 @@ func (m *model) reads(e *element, locals scope) []*symbol {
 }
 
 // readsTime reports whether an expression reads the time, itself or through a function.
-func (m *model) readsTime(e *element) (found bool) {
+func (m *Model) readsTime(e *element) (found bool) {
 	seen := map[*function]bool{}
 	var look func(*element)
 	look = func(e *element) {
@@ -571,7 +632,7 @@ func (m *model) readsTime(e *element) (found bool) {
 }
 
 // constant reports whether nothing changes a symbol during a run, and its value at the start follows from params.
-func (m *model) constant(s *symbol) bool {
+func (m *Model) constant(s *symbol) bool {
 	if found, ok := m.static[s]; ok {
 		return found
 	}
@@ -581,7 +642,7 @@ func (m *model) constant(s *symbol) bool {
 	if s.kind == let {
 		ok, from = true, s.rule
 	}
-	ok = ok && m.known(from, s.locals)
+	ok = ok && m.known(from.math(), s.locals)
 	if ok && s.species && !s.isAmount {
 		ok = m.constant(s.in)
 	}
@@ -590,18 +651,18 @@ func (m *model) constant(s *symbol) bool {
 }
 
 // known reports whether an expression, which may be nil, reads nothing but what is constant.
-func (m *model) known(e *element, locals scope) bool {
+func (m *Model) known(e *element, locals scope) bool {
 	return !m.readsTime(e) &&
 		!slices.ContainsFunc(m.reads(e, locals), func(s *symbol) bool { return !m.constant(s) })
 }
 
 // steady reports whether nothing changes a symbol during a run, whatever its value at the start follows from.
-func (m *model) steady(s *symbol) bool {
+func (m *Model) steady(s *symbol) bool {
 	return s.kind <= discrete && !m.assigned[s.id] && len(s.reactions) == 0 || m.constant(s)
 }
 
 // classify decides what each symbol becomes.
-func (m *model) classify() error {
+func (m *Model) classify() {
 	for _, f := range m.defined {
 		m.keep(f)
 	}
@@ -615,11 +676,10 @@ func (m *model) classify() error {
 		switch {
 		case len(s.reactions) > 0:
 			s.kind = state
-		case m.assigned[s.id] || s.start != nil && !m.known(s.start, nil):
+		case m.assigned[s.id] || s.start != nil && !m.known(s.start.math(), nil):
 			s.kind = discrete
 		case s.species && (s.byAmount != (s.isAmount || s.stored != "")) && !m.constant(s.in):
 			s.kind = discrete // the value at the start reads the compartment
 		}
 	}
-	return nil
 }

@@ -31,7 +31,10 @@ func translate(name, text string, o sbml.Options) (string, string) {
 			return "", d.Message
 		}
 	}
-	return out, ""
+	if out == nil {
+		return "", ""
+	}
+	return out.Text(), ""
 }
 
 // TestTranslations: models become what lies beside them.

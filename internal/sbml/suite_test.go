@@ -99,10 +99,11 @@ func suiteModel(dir, id string, set *suiteSettings) (string, error) {
 	if err := xml.Unmarshal(text, &doc); err != nil {
 		return "", err
 	}
-	reports := m.Text(sbml.Options{To: set.values["duration"]}, &list)
-	if reports == "" {
+	translated := m.Text(sbml.Options{To: set.values["duration"]}, &list)
+	if translated == nil {
 		return "", fmt.Errorf("%w: %s", errLeft, list.All()[0].Message)
 	}
+	reports := translated.Text()
 	for _, v := range set.list("variables") {
 		value, _, _ := m.Name(v)
 		for _, s := range doc.Species {
