@@ -8,8 +8,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
@@ -49,9 +52,13 @@ func (k *completionCmd) names(c *call) error {
 	if !ok || k.Model == "" {
 		return usagef("write odes completion names of model.ode, or wrt, set, plot in the place of of")
 	}
-	text, name, _, err := c.source(k.Model)
+	text, name, folder, err := c.source(k.Model)
 	if err != nil {
 		return err
+	}
+	files := input.Folder(folder, &c.seen)
+	if translated, _ := compile.Import(name, text, files, "", new(diag.List)); translated != nil {
+		text = translated.Text()
 	}
 	items, _ := parser.Outline(name, text)
 	var words []string
@@ -82,6 +89,9 @@ var namesFor = map[string]map[string][]string{
 		"":           {"against", "band", "from", "in", "of", "points", "steps", "sweep", "time", "to"},
 	},
 }
+
+// modelEndings are those of files with models, of other programs as well, as an alternative of patterns.
+const modelEndings = "ode|xml|sbml|yaml|yml"
 
 // flagsOf returns the flags of a command.
 func flagsOf(n *kong.Node) []*kong.Flag {
@@ -150,9 +160,9 @@ func subjects(root, n *kong.Node) string {
 func bashScript(root *kong.Node) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `_odes_names() { # what the model on the line has for a flag
-	local w
+	local w models='\.(%s)$'
 	for w in "${COMP_WORDS[@]:2}"; do
-		if [[ $w == *.ode && -f $w ]]; then command odes completion names "$1" "$w" 2>/dev/null; return; fi
+		if [[ $w =~ $models && -f $w ]]; then command odes completion names "$1" "$w" 2>/dev/null; return; fi
 	done
 }
 _odes() {
@@ -161,7 +171,7 @@ _odes() {
 	if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
 	if ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '%s' -- "$cur")); return; fi
 	case $command$prev in
-`, commandNames(root))
+`, modelEndings, commandNames(root))
 	for _, n := range root.Children {
 		for _, f := range flagsOf(n) {
 			if words := choices(n, f); words != "" {
@@ -202,7 +212,7 @@ _odes() {
 	if [[ $command == plot && ! $words ]]; then words=$(_odes_names plot) cur=${cur#[\"\']}; fi
 	if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur")); return; fi
 	if [[ $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
-	COMPREPLY=($(compgen -f -X '!*.ode' -- "$cur") $(compgen -d -- "$cur"))
+	COMPREPLY=($(compgen -f -- "$cur" | grep -E '\.(` + modelEndings + `)$') $(compgen -d -- "$cur"))
 }
 complete -o filenames -F _odes odes
 `)
@@ -228,7 +238,7 @@ _odes_names() { # what the model on the line has for a flag
 	local w
 	local -a found
 	for w in $words; do
-		if [[ $w == *.ode && -f $w ]]; then
+		if [[ $w == *.(` + modelEndings + `) && -f $w ]]; then
 			found=(${(f)"$(command odes completion names $1 $w 2>/dev/null)"})
 			break
 		fi
@@ -287,9 +297,9 @@ _odes() {
 		if words := subjects(root, n); words != "" {
 			fmt.Fprintf(&b, " \\\n\t\t'1:%s:(%s)'", n.Name, words)
 		} else if n.Name == "plot" {
-			b.WriteString(" \\\n\t\t'1:model:_files -g \"*.ode\"' '*:what: _odes_names plot'")
+			b.WriteString(" \\\n\t\t'1:model:_files -g \"*.(" + modelEndings + ")\"' '*:what: _odes_names plot'")
 		} else {
-			b.WriteString(" \\\n\t\t'*:model:_files -g \"*.ode\"'")
+			b.WriteString(" \\\n\t\t'*:model:_files -g \"*.(" + modelEndings + ")\"'")
 		}
 		b.WriteString(" ;;\n")
 	}
@@ -310,7 +320,7 @@ func fishScript(root *kong.Node) string {
 end
 function __odes_names
 	for w in (commandline -opc)
-		if string match -q '*.ode' $w; and test -f $w
+		if string match -qr '\.(` + modelEndings + `)$' -- $w; and test -f $w
 			command odes completion names $argv[1] $w 2>/dev/null
 			return
 		end
