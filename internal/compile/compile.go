@@ -8,6 +8,7 @@ package compile
 import (
 	"context"
 	"io/fs"
+	"strings"
 	"time"
 
 	"odes.dev/odes/internal/petab"
@@ -26,6 +27,10 @@ import (
 // is "". The translation is nil if list holds an error then.
 func Import(name, text string, files fs.FS, end string, list *diag.List) (translated *source.File, language string) {
 	switch file := source.NewFile(name, text); {
+	case strings.HasPrefix(text, "PK\x03\x04") || strings.HasPrefix(text, "\x1f\x8b"):
+		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "this is an archive: unpack it, as by unzip or "+
+			"gunzip, and name the model in it")
+		return nil, "an archive"
 	case sbml.Is(text):
 		return sbml.Translate(file, sbml.Options{To: end}, list), "SBML"
 	case petab.Is(name, text):

@@ -104,6 +104,7 @@ func TestOrigins(t *testing.T) {
 			"m.xml", sbml(parameters + "<listOfRules>\n" + rule("x", deep) + "</listOfRules>"),
 			"m.xml:3:1: rule of x: an expression has more brackets",
 		},
+		{"m.omex", "PK\x03\x04\x14", "m.omex:1:1: this is an archive"},
 		{"a/b.yaml", problem, "a/o.tsv:2:1: observable o: min of one scalar"},
 		{"a/b.yaml", problem, "a/p.tsv:2:1: parameter k: "},
 	} {

@@ -75,8 +75,11 @@ func parse(text string) (*element, error) {
 			top.parts = append(top.parts, t...)
 		}
 	}
-	if len(root.children) == 0 {
+	switch {
+	case len(root.children) == 0:
 		return nil, fail(place{}, "the file is empty")
+	case len(root.children) > 1:
+		return nil, fail(root.children[1].place, "this is no XML: something follows the end")
 	}
 	return root.children[0], nil
 }

@@ -54,8 +54,8 @@ func (t *Items) format(name string, file *source.File, list *diag.List) *source.
 	at := source.Span{File: file}
 	text := "the translation does not parse; please report it, with the model: " + err.Error()
 	if wrong := diag.Of(err); len(wrong) > 0 && wrong[0].Code == parser.CodeDepth {
-		text = "an expression has more brackets in each other than odes reads: give its parts names, by assignment " +
-			"rules"
+		text = "an expression has more brackets in each other, or operators in a row, than odes reads: give its " +
+			"parts names, by assignment rules"
 		i := sort.Search(len(t.items), func(i int) bool { return t.items[i].start > wrong[0].Span.Start }) - 1
 		if i >= 0 && t.items[i].from.What != "" {
 			at, text = t.items[i].from.Span, t.items[i].from.What+": "+text

@@ -1,6 +1,7 @@
 package sbml
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -78,22 +79,17 @@ func call(name string, args ...expr) expr {
 
 // join joins operands by an operator that is associative.
 func join(sign string, bind int, operands []expr) expr {
-	text := operands[0].in(bind)
-	for _, o := range operands[1:] {
-		text += " " + sign + " " + o.right(bind+1)
+	list := make([]string, len(operands))
+	list[0] = operands[0].in(bind)
+	for i, o := range operands[1:] {
+		list[i+1] = o.right(bind + 1)
 	}
-	return expr{text, bind, bind <= bindAnd}
+	return expr{strings.Join(list, sign), bind, bind <= bindAnd}
 }
 
-func add(operands ...expr) expr { return join("+", bindSum, operands) }
+func add(operands ...expr) expr { return join(" + ", bindSum, operands) }
 
-func mul(operands ...expr) expr {
-	text := operands[0].in(bindProduct)
-	for _, o := range operands[1:] {
-		text += "*" + o.right(bindProduct+1)
-	}
-	return expr{text, bindProduct, false}
-}
+func mul(operands ...expr) expr { return join("*", bindProduct, operands) }
 
 func sub(a, b expr) expr { return expr{a.in(bindSum) + " - " + b.right(bindProduct), bindSum, false} }
 
@@ -109,9 +105,9 @@ func power(a, b expr) expr {
 
 func not(a expr) expr { return expr{"not " + a.in(bindCompare), bindNot, true} }
 
-func and(operands ...expr) expr { return join("and", bindAnd, operands) }
+func and(operands ...expr) expr { return join(" and ", bindAnd, operands) }
 
-func or(operands ...expr) expr { return join("or", bindOr, operands) }
+func or(operands ...expr) expr { return join(" or ", bindOr, operands) }
 
 // compare is a comparison of two numbers.
 func compare(sign string, a, b expr) expr {
@@ -144,7 +140,9 @@ func literal(text string, of *element) (expr, error) {
 	text = strings.TrimSpace(text)
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
-	case err != nil:
+	case errors.Is(err, strconv.ErrRange):
+		return expr{}, fail(of.place, "%s is too large for a number of double precision", text)
+	case err != nil || strings.ContainsAny(text, "xX_"): // as Go writes numbers, too
 		return expr{}, fail(of.place, "%q is no number", text)
 	case math.IsNaN(v):
 		return atom("nan", false), nil
@@ -198,6 +196,14 @@ type scope map[string]expr
 
 // expression translates one of MathML.
 func (m *Model) expression(e *element, in scope) (expr, error) {
+	v, err := m.translated(e, in)
+	if err == nil && len(v.text) > maxLength {
+		err = fail(e.place, "the expression is too long when its functions and conditions are written out")
+	}
+	return v, err
+}
+
+func (m *Model) translated(e *element, in scope) (expr, error) {
 	switch e.name.Local {
 	case "cn":
 		return m.numeral(e)
@@ -343,10 +349,7 @@ func (m *Model) apply(e *element, in scope) (expr, error) {
 		}
 		v, ok = arithmetic(name, args, base)
 	}
-	switch {
-	case ok && len(v.text) > maxLength:
-		return expr{}, fail(op.place, "the expression is too long when its functions are written out")
-	case ok:
+	if ok {
 		return v, nil
 	}
 	return expr{}, fail(op.place, "odes has nothing like <%s>", name)

@@ -330,6 +330,8 @@ func (m *Model) declare() error {
 		s.isAmount = e.is("hasOnlySubstanceUnits")
 		if s.value = e.attr("initialConcentration"); s.value == "" {
 			s.value, s.byAmount = e.attr("initialAmount"), true
+		} else if e.attr("initialAmount") != "" {
+			return fail(e.place, "the species %s has an initialConcentration and an initialAmount", s.id)
 		}
 	}
 	for _, p := range m.root.list("listOfParameters") {
@@ -345,8 +347,11 @@ func (m *Model) declare() error {
 // add declares what an element has as its id.
 func (m *Model) add(e *element) (*symbol, error) {
 	id := e.attr("id")
-	if id == "" {
+	switch {
+	case id == "":
 		return nil, fail(e.place, "this <%s> has no id", e.name.Local)
+	case clean(id) != id:
+		return nil, fail(e.place, "%q is no id of SBML: these have letters without accents, digits and _", id)
 	}
 	if m.symbols[id] != nil || m.functions[id] != nil {
 		return nil, fail(e.place, "%q is declared twice", id)
@@ -484,6 +489,9 @@ func (m *Model) readReactions() error {
 				local := &symbol{
 					id: p.attr("id"), name: m.named(s.id + "_" + p.attr("id")), of: p, value: p.attr("value"),
 					doc: docOf(p),
+				}
+				if _, twice := s.locals[local.id]; twice {
+					return fail(p.place, "the reaction %s declares %q twice", s.id, local.id)
 				}
 				m.order = append(m.order, local)
 				s.locals[local.id] = atom(local.name, false)

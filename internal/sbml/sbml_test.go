@@ -276,6 +276,25 @@ func TestLarge(t *testing.T) {
 	if d := time.Since(start); d > 20*time.Second { // it takes less than one, and would take minutes
 		t.Errorf("it takes %v", d)
 	}
+	doc = wrap(`<listOfParameters><parameter id="y" constant="false"/></listOfParameters><listOfRules><assignmentRule
+		variable="y">` + maths("<apply><plus/>"+strings.Repeat("<cn>1</cn>", 300000)+"</apply>") +
+		"</assignmentRule></listOfRules>")
+	start = time.Now()
+	if _, wrong := translate("x.xml", doc, sbml.Options{}); !strings.Contains(wrong, "too long") {
+		t.Error(wrong)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("a sum takes %v", d)
+	}
+}
+
+// nested is a condition in a condition, and so on: each is written out twice.
+func nested(deep int) string {
+	text := "<ci>y</ci>"
+	for range deep {
+		text = "<piecewise><piece><cn>1</cn>" + text + "</piece></piecewise>"
+	}
+	return text
 }
 
 // TestRefused: what cannot be translated says so.
@@ -317,7 +336,26 @@ func TestRefused(t *testing.T) {
 				`</listOfInitialAssignments>`),
 			"y has another initial assignment",
 		},
-		{rule(`<ci>z</ci>`), `nothing has the id "z"`},
+		{rule(`<ci>z</ci>`), `rule of y: nothing has the id "z"`},
+		{rule(nested(60)), "too long when its functions and conditions are written out"},
+		{rule("<cn>1</cn><cn>2</cn>"), "this <math> has 2 expressions"},
+		{"<sbml><model/></sbml>", "does not say of which level"},
+		{wrap("") + wrap(""), "something follows the end"},
+		{wrap(`<listOfParameters><parameter id="k" value="0x1p3"/></listOfParameters>`), `"0x1p3" is no number`},
+		{wrap(`<listOfParameters><parameter id="k" value="1_0"/></listOfParameters>`), `"1_0" is no number`},
+		{wrap(`<listOfParameters><parameter id="k" value="1e400"/></listOfParameters>`), "1e400 is too large"},
+		{wrap(`<listOfParameters><parameter id="k-1" value="1"/></listOfParameters>`), `"k-1" is no id of SBML`},
+		{
+			wrap(strings.Replace(species, `="1" has`, `="1" initialConcentration="2" has`, 1)),
+			"has an initialConcentration and an initialAmount",
+		},
+		{
+			wrap(species + `<listOfReactions><reaction id="r"><kineticLaw>` + maths("<cn>1</cn>") +
+				`<listOfLocalParameters><localParameter id="k" value="1"/><localParameter id="k" value="2"/>
+				</listOfLocalParameters></kineticLaw></reaction></listOfReactions>`),
+			`the reaction r declares "k" twice`,
+		},
+		{`<sbml level="3" xmlns:q="urn/version" q:required="true"><model/></sbml>`, `the package "urn/version"`},
 		{
 			rule(`<apply><csymbol definitionURL="http://www.sbml.org/sbml/symbols/delay"/><ci>y</ci></apply>`),
 			"values of the past",

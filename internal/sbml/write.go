@@ -185,18 +185,27 @@ func (m *Model) open(document *element) error {
 	switch m.level = document.attr("level"); {
 	case document.name.Local != "sbml":
 		return fail(document.place, "this is no SBML: its first element is <%s>", document.name.Local)
+	case m.level == "":
+		return fail(document.place, "the file does not say of which level of SBML it is")
 	case m.level != "2" && m.level != "3":
 		return fail(document.place, "this is SBML of level %s: save it as level 2 or 3", m.level)
 	case m.root == nil:
 		return fail(document.place, "the file has no model")
 	}
 	ids := map[string]bool{}
+	var several *element
 	m.root.each(func(e *element) {
 		ids[e.attr("id")] = true
-		if e.name.Local == "bvar" && len(e.children) > 0 {
+		switch {
+		case e.name.Local == "bvar" && len(e.children) > 0:
 			ids[e.children[0].text] = true
+		case e.name.Local == "math" && len(e.children) > 1:
+			several = e
 		}
 	})
+	if several != nil {
+		return fail(several.place, "this <math> has %d expressions, not one", len(several.children))
+	}
 	m.time = "t"
 	for ids[m.time] {
 		m.time += "_"
@@ -412,51 +421,67 @@ func (m *Model) rate(s *symbol) (expr, error) {
 	if s.rule != nil {
 		return m.ruleOf(s)
 	}
-	sum := atom("0", false)
-	var done []*symbol
-	for _, p := range s.reactions {
-		if slices.Contains(done, p.rate) {
-			continue
+	var order []*symbol
+	net, others := map[*symbol]float64{}, map[*symbol][]expr{}
+	for _, t := range s.reactions {
+		if _, known := net[t.rate]; !known {
+			order = append(order, t.rate)
 		}
-		done = append(done, p.rate)
-		net, numeric, others := 0.0, false, []expr{}
-		for _, q := range s.reactions {
-			if q.rate != p.rate {
-				continue
-			}
-			if v, err := strconv.ParseFloat(q.factor.text, 64); err == nil {
-				net, numeric = net+v, true
-			} else {
-				others = append(others, q.factor)
-			}
-		}
-		if numeric && net != 0 {
-			text := strconv.FormatFloat(net, 'g', -1, 64)
-			others = append(others, atom(strings.ToLower(strings.TrimPrefix(text, "+")), false)) // +Inf is inf
-		}
-		for _, f := range others {
-			sum = plus(sum, f, p.rate.name)
+		if v, err := strconv.ParseFloat(t.factor.text, 64); err == nil {
+			net[t.rate] += v
+		} else {
+			net[t.rate] += 0
+			others[t.rate] = append(others[t.rate], t.factor)
 		}
 	}
-	return sum, nil
+	var sum sum
+	for _, rate := range order {
+		factors := others[rate]
+		if v := net[rate]; v != 0 {
+			text := strconv.FormatFloat(v, 'g', -1, 64)
+			factors = append(factors, atom(strings.ToLower(strings.TrimPrefix(text, "+")), false)) // +Inf is inf
+		}
+		for _, f := range factors {
+			sum.add(f, rate.name)
+		}
+	}
+	return sum.expr(), nil
 }
 
-// plus adds a reaction to a sum.
-func plus(sum, factor expr, reaction string) expr {
+// sum is a sum of reactions that is being written.
+type sum struct {
+	text  strings.Builder
+	terms int
+	bind  int // how tightly its only term binds
+}
+
+func (s *sum) add(factor expr, reaction string) {
 	text, minus := strings.CutPrefix(factor.in(bindSign), "-")
-	term := text + "*" + reaction
-	if text == "1" {
-		term = reaction
-	}
+	sign, bind := " + ", bindProduct
 	switch {
-	case sum.text == "0" && minus:
-		return expr{"-" + term, bindSign, false}
-	case sum.text == "0":
-		return expr{term, bindProduct, false}
+	case s.terms == 0 && minus:
+		sign, bind = "-", bindSign
+	case s.terms == 0:
+		sign = ""
 	case minus:
-		return expr{sum.text + " - " + term, bindSum, false}
+		sign = " - "
 	}
-	return expr{sum.text + " + " + term, bindSum, false}
+	if text != "1" {
+		reaction = text + "*" + reaction
+	}
+	s.text.WriteString(sign + reaction)
+	s.terms++
+	s.bind = bind
+}
+
+func (s *sum) expr() expr {
+	switch s.terms {
+	case 0:
+		return atom("0", false)
+	case 1:
+		return expr{s.text.String(), s.bind, false}
+	}
+	return expr{s.text.String(), bindSum, false}
 }
 
 // derivative is that of a symbol by time, for rateOf.
