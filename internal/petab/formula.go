@@ -54,7 +54,7 @@ func (p *problem) formula(r row, column string, of func(name string) (string, bo
 		end = at[1]
 		to, wrong := p.token(token, isCall, of)
 		if wrong != "" {
-			p.errorAt(r, column, "%q in the formula %s %s", token, text, wrong)
+			p.errorAt(r, column, "%q in the formula %s %s", token, short(text), wrong)
 			return "0"
 		}
 		b.WriteString(to)
@@ -62,7 +62,7 @@ func (p *problem) formula(r row, column string, of func(name string) (string, bo
 	var found diag.List
 	parser.ParseExpr(source.NewFile(column, b.String()), &found)
 	if wrong := diag.Of(found.Err()); wrong != nil {
-		p.errorAt(r, column, "the formula %q: %s", text, wrong[0].Message)
+		p.errorAt(r, column, "the formula %q: %s", short(text), wrong[0].Message)
 		return "0"
 	}
 	return b.String()

@@ -2,7 +2,6 @@ package petab
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -15,14 +14,35 @@ import (
 
 // overview is the file that lists the others.
 type overview struct {
-	Version    any   `yaml:"format_version"`
-	Parameters paths `yaml:"parameter_file"`
+	Version    version `yaml:"format_version"`
+	Parameters paths   `yaml:"parameter_file"`
 	Problems   []struct {
 		Models       paths `yaml:"sbml_files"`
 		Conditions   paths `yaml:"condition_files"`
 		Measurements paths `yaml:"measurement_files"`
 		Observables  paths `yaml:"observable_files"`
 	} `yaml:"problems"`
+}
+
+// version is what stands behind format_version: a number, or a text.
+type version string
+
+// UnmarshalYAML takes the version as it is written.
+func (v *version) UnmarshalYAML(node ast.Node) error {
+	text, err := scalar(node)
+	*v = version(text)
+	return err
+}
+
+// scalar returns a text or a number as it is written. It follows no aliases: these can stand for very long texts.
+func scalar(node ast.Node) (string, error) {
+	switch n := node.(type) {
+	case *ast.NullNode:
+		return "", nil
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode:
+		return n.GetToken().Value, nil
+	}
+	return "", &yaml.UnexpectedNodeTypeError{Actual: node.Type(), Expected: ast.StringType, Token: node.GetToken()}
 }
 
 // paths are the files under one key: one, or a list.
@@ -41,19 +61,34 @@ func (p *paths) UnmarshalYAML(node ast.Node) error {
 		nodes = list.Values
 	}
 	for _, n := range nodes {
-		var name string
-		if err := yaml.NodeToValue(n, &name); err != nil {
+		name, err := scalar(n)
+		if err != nil {
 			return err
 		}
-		*p = append(*p, path{name, n.GetToken().Position.Line})
+		if name != "" {
+			*p = append(*p, path{name, n.GetToken().Position.Line})
+		}
 	}
 	return nil
 }
 
+// The longest file that lists others, in bytes, and the most brackets in it: the time to read it is proportional to the
+// square of these.
+const (
+	maxOverview = 64 << 10
+	maxBrackets = 1000
+)
+
 // overview reads the file that lists the others. It returns nil after reporting what is wrong with it.
 func (p *problem) overview() *overview {
 	o := &overview{}
-	if err := yaml.Unmarshal([]byte(p.file.Text()), o); err != nil {
+	text := strings.TrimPrefix(p.file.Text(), "\ufeff")
+	if len(text) > maxOverview || strings.Count(text, "[") > maxBrackets {
+		p.wrong(p.whole(), "this is longer than lists of files are: more than %d KiB, or %d brackets", maxOverview>>10,
+			maxBrackets)
+		return nil
+	}
+	if err := yaml.Unmarshal([]byte(text), o); err != nil {
 		at, text := p.whole(), err.Error()
 		var wrong yaml.Error
 		if errors.As(err, &wrong) {
@@ -67,9 +102,9 @@ func (p *problem) overview() *overview {
 		return nil
 	}
 	switch {
-	case o.Version == nil:
+	case o.Version == "":
 		p.wrong(p.whole(), "the problem has no format_version: odes reads version 1")
-	case !strings.HasPrefix(fmt.Sprint(o.Version), "1"):
+	case o.Version != "1" && !strings.HasPrefix(string(o.Version), "1."):
 		p.wrong(p.whole(), "this is PEtab of version %v: odes reads version 1", o.Version)
 	case len(o.Problems) != 1:
 		p.wrong(p.whole(), "the file has %d problems: make a file for each", len(o.Problems))

@@ -96,6 +96,9 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 		return nil
 	}
 	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")
+	for _, column := range []string{timeColumn, conditionColumn} {
+		p.model.Free(column) // so that no observation is called so
+	}
 	parameters := p.read("parameter_file", o.Parameters, "parameterId", "estimate")
 	conditions := p.read("condition_files", of.Conditions, "conditionId")
 	observables := p.read("observable_files", of.Observables, "observableId", "observableFormula", "noiseFormula")
@@ -107,10 +110,10 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	if len(measurements) == 0 && !list.HasErrors() {
 		p.wrong(p.whole(), "the problem has no measurements")
 	}
-	end := p.end(measurements)
 	if list.HasErrors() {
 		return nil
 	}
+	end := p.end(measurements)
 	for _, r := range parameters {
 		p.parameter(r)
 	}
@@ -303,9 +306,10 @@ func (p *problem) conditions(list, measurements []row) {
 		if slices.ContainsFunc(p.bench, func(e *experiment) bool { return e.before == before && e.during == during }) {
 			continue
 		}
-		for _, id := range []string{before, during} {
-			if _, ok := byID[id]; !ok && id != "" {
-				p.errorAt(r, "", "there is no condition %q", id)
+		for _, column := range []string{"preequilibrationConditionId", "simulationConditionId"} {
+			id := r.get(column)
+			if _, ok := byID[id]; !ok && (id != "" || column == "simulationConditionId") {
+				p.errorAt(r, column, "there is no condition %q", id)
 				return
 			}
 		}
@@ -500,8 +504,14 @@ func (p *problem) observable(o row, rows []row) {
 			p.observes = append(p.observes, v)
 		}
 		number, ok := isNumber(r.get("measurement"))
-		if x, err := strconv.ParseFloat(number, 64); !ok || err != nil || math.IsInf(x, 0) {
+		x, err := strconv.ParseFloat(number, 64)
+		switch scale := o.get("observableTransformation"); {
+		case !ok || err != nil || math.IsInf(x, 0):
 			p.errorAt(r, "measurement", "the measurement %q is no finite number", r.get("measurement"))
+			return
+		case x <= 0 && strings.HasPrefix(scale, "log"):
+			p.errorAt(r, "measurement", "the measurement %s has no logarithm, and observableTransformation is %s",
+				number, scale)
 			return
 		}
 		cells := []string{number}

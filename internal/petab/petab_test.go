@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the translation anew")
 const problem = "problem.yaml"
 
 // decay returns the files of testdata/decay. Changes are pairs of a file's name and a replacement in it, old=>new.
-func decay(t *testing.T, changes ...string) fstest.MapFS {
+func decay(t testing.TB, changes ...string) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}
 	entries, err := os.ReadDir("testdata/decay")

@@ -66,8 +66,12 @@ func (p *problem) read(key string, files paths, needs ...string) []row {
 			continue
 		}
 		for _, name := range needs {
+			hint := ""
+			if len(t.columns) < 2 {
+				hint = ": tabs separate its columns"
+			}
 			if !slices.Contains(t.columns, name) {
-				p.wrong(source.Span{File: t.file}, "%s has no column %q", at.name, name)
+				p.wrong(source.Span{File: t.file}, "%s has no column %q%s", at.name, name, hint)
 			}
 		}
 		rows = append(rows, t.rows...)
@@ -168,6 +172,14 @@ func isNumber(cell string) (text string, ok bool) {
 
 // missing reports whether a cell says that there is no value.
 func missing(cell string) bool { return cell == "" || strings.EqualFold(cell, "nan") }
+
+// short is a formula as messages repeat it.
+func short(text string) string {
+	if r := []rune(text); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return text
+}
 
 // errorAt reports an error about a row, or about its cell in a column.
 func (p *problem) errorAt(r row, column, format string, args ...any) *diag.Diagnostic {

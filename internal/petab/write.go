@@ -34,7 +34,7 @@ func (p *problem) tail() *sbml.Items {
 			for _, item := range e.items {
 				w.Line("  %s", item)
 			}
-			w.Line("  use %s where condition == %s\n}", p.measured, strconv.Quote(e.name))
+			w.Line("  use %s where %s == %s\n}", p.measured, conditionColumn, strconv.Quote(e.name))
 		}
 		w.Line("")
 	}
@@ -61,6 +61,12 @@ func (p *problem) tail() *sbml.Items {
 func (p *problem) several() bool {
 	return len(p.bench) > 1 || len(p.bench) == 1 && len(p.bench[0].items) > 0
 }
+
+// The columns of the table that are no measurements.
+const (
+	timeColumn      = "time"
+	conditionColumn = "condition"
+)
 
 // place is where measurements share a row of the table.
 type place struct {
@@ -112,9 +118,9 @@ func (p *problem) data(w *sbml.Items) {
 		}
 		w.Line("  %s = [%s]", name, strings.TrimSuffix(strings.Join(append(lines, line), "\n    "), ", "))
 	}
-	column("time", func(e *entry) string { return e.time })
+	column(timeColumn, func(e *entry) string { return e.time })
 	if p.several() {
-		column("condition", func(e *entry) string { return strconv.Quote(e.experiment.name) })
+		column(conditionColumn, func(e *entry) string { return strconv.Quote(e.experiment.name) })
 	}
 	for _, v := range p.observes {
 		for _, name := range v.columns {
