@@ -1,10 +1,3 @@
-// Package sbml translates models of the Systems Biology Markup Language, Level 2 and Level 3 Core, into the language of
-// odes.
-//
-// M. Hucka et al., The Systems Biology Markup Language (SBML): Language Specification for Level 3 Version 2 Core,
-// Journal of Integrative Bioinformatics 16 (2019) 20190021, says what a model means. What the translation keeps:
-// every id has the value that SBML gives it, and the name of an id is the id, unless the language has reserved it for
-// something else.
 package sbml
 
 import (
@@ -54,6 +47,12 @@ type symbol struct {
 	locals   scope    // of a kinetic law
 	doc      string
 
+	assigned  bool     // by an event
+	rateName  string   // what its rate is called, if something reads that
+	startName string   // what the param is called that is its value at the start, if there is one
+	set       *setting // what others have made of a param
+	fixed     bool     // a param is a constant
+
 	// Of a species: where it is, and whether its symbol is its amount. Stored is the name of a state or a discrete
 	// with the amount, of a species whose symbol is the concentration in a compartment that changes.
 	species   bool
@@ -86,29 +85,6 @@ type function struct {
 type setting struct {
 	text string
 	from source.Origin
-}
-
-// Model is a model in SBML that has been read. What it becomes can be changed before its text is written.
-type Model struct {
-	file      *source.File
-	root      *element
-	level     string
-	calls     int // of functions that are written out
-	time      string
-	symbols   map[string]*symbol
-	order     []*symbol // compartments, species, parameters, stoichiometries, reactions
-	functions map[string]*function
-	defined   []*function
-	kept      []*function        // in an order in which each calls only those before it
-	names     map[string]bool    // of the language, that are taken
-	assigned  map[string]bool    // by events
-	static    map[*symbol]bool   // what constant has found out
-	rates     map[*symbol]string // names of rates that something reads
-	set       map[*symbol]setting
-	fixed     map[*symbol]bool   // params that are constants
-	starts    map[*symbol]string // params that values at the start are
-	resting   string             // the name of a state where the model has none
-	notes     []*finding         // what a user should know of the translation
 }
 
 func (m *Model) note(at place, format string, args ...any) {
@@ -199,6 +175,58 @@ func isWritten(name string) bool {
 	}
 	return false
 }
+
+// open checks the document, and finds its model.
+func (m *Model) open(document *element) error {
+	m.root = document.child("model")
+	switch m.level = document.attr("level"); {
+	case document.name.Local != "sbml":
+		return fail(document.place, "this is no SBML: its first element is <%s>", document.name.Local)
+	case m.level == "":
+		return fail(document.place, "the file does not say of which level of SBML it is")
+	case m.level != "2" && m.level != "3":
+		return fail(document.place, "this is SBML of level %s: save it as level 2 or 3", m.level)
+	case m.root == nil:
+		return fail(document.place, "the file has no model")
+	}
+	ids := map[string]bool{}
+	var several *element
+	m.root.each(func(e *element) {
+		ids[e.attr("id")] = true
+		switch {
+		case e.name.Local == "bvar" && len(e.children) > 0:
+			ids[e.children[0].text] = true
+		case e.name.Local == "math" && len(e.children) > 1:
+			several = e
+		}
+	})
+	if several != nil {
+		return fail(several.place, "this <math> has %d expressions, not one", len(several.children))
+	}
+	m.time = "t"
+	for ids[m.time] {
+		m.time += "_"
+	}
+	m.names[m.time] = true
+	return m.packages(document)
+}
+
+// packages refuses those that change what the model means.
+func (m *Model) packages(document *element) error {
+	for _, a := range document.attrs {
+		if a.Name.Local == "required" && a.Value == "true" {
+			name := packageName().ReplaceAllString(a.Name.Space, "$1")
+			if name == "comp" {
+				continue // its submodels, if any, are looked for
+			}
+			return fail(document.place, "the model needs the package %q of SBML, which odes does not read", name)
+		}
+	}
+	return nil
+}
+
+// packageName finds the name of a package of SBML in that of its name space.
+var packageName = lazy.Regexp(`^.*/level3/version[0-9]+/([^/]+)/.*$`)
 
 // read takes what the elements declare, and finds out what everything is.
 func (m *Model) read() error {
@@ -357,6 +385,7 @@ func (m *Model) add(e *element) (*symbol, error) {
 		return nil, fail(e.place, "%q is declared twice", id)
 	}
 	s := &symbol{id: id, name: m.named(id), of: e, doc: docOf(e)}
+	s.fixed = e.name.Local == "compartment" // so that sums of amounts are known to be conserved
 	m.symbols[id] = s
 	m.order = append(m.order, s)
 	return s, nil
@@ -465,7 +494,7 @@ func (m *Model) readEvents() error {
 			if s.kind == let {
 				return fail(a.place, "%s has a rule, and an event sets it", s.id)
 			}
-			m.assigned[s.id] = true
+			s.assigned = true
 		}
 	}
 	return nil
@@ -597,7 +626,7 @@ func (m *Model) algebraic() error {
 		}
 	}
 	for s := range ruleOf {
-		if m.assigned[s.id] {
+		if s.assigned {
 			return fail(s.of.place, "an algebraic rule determines %s, and an event sets it", s.id)
 		}
 		s.kind = alg
@@ -645,7 +674,7 @@ func (m *Model) constant(s *symbol) bool {
 		return found
 	}
 	m.static[s] = true // of a circle, which the checker of the language reports
-	ok := s.kind == param && !m.assigned[s.id] && len(s.reactions) == 0 && (s.stored == "" || m.constant(s.in))
+	ok := s.kind == param && !s.assigned && len(s.reactions) == 0 && (s.stored == "" || m.constant(s.in))
 	from := s.start
 	if s.kind == let {
 		ok, from = true, s.rule
@@ -666,7 +695,7 @@ func (m *Model) known(e *element, locals scope) bool {
 
 // steady reports whether nothing changes a symbol during a run, whatever its value at the start follows from.
 func (m *Model) steady(s *symbol) bool {
-	return s.kind <= discrete && !m.assigned[s.id] && len(s.reactions) == 0 || m.constant(s)
+	return s.kind <= discrete && !s.assigned && len(s.reactions) == 0 || m.constant(s)
 }
 
 // classify decides what each symbol becomes.
@@ -684,7 +713,7 @@ func (m *Model) classify() {
 		switch {
 		case len(s.reactions) > 0:
 			s.kind = state
-		case m.assigned[s.id] || s.start != nil && !m.known(s.start.math(), nil):
+		case s.assigned || s.start != nil && !m.known(s.start.math(), nil):
 			s.kind = discrete
 		case s.species && (s.byAmount != (s.isAmount || s.stored != "")) && !m.constant(s.in):
 			s.kind = discrete // the value at the start reads the compartment

@@ -242,6 +242,14 @@ func TestMeaning(t *testing.T) {
 			"model m \"a \\\"b\\\" \\\\ \u200b\"",
 		},
 		{`<?xml version="1.0" encoding="US-ASCII"?>` + wrap(""), "model m"},
+		{ // a local parameter of the same name is another one
+			wrap(`<listOfParameters><parameter id="k" value="1" constant="false"/></listOfParameters><listOfReactions>
+				<reaction id="r"><kineticLaw>` + maths("<ci>k</ci>") + `<listOfLocalParameters><localParameter id="k"
+				value="3"/></listOfLocalParameters></kineticLaw></reaction></listOfReactions><listOfEvents><event>
+				<trigger>` + maths("<true/>") + `</trigger><listOfEventAssignments><eventAssignment variable="k">` +
+				maths("<cn>2</cn>") + `</eventAssignment></listOfEventAssignments></event></listOfEvents>`),
+			"param r_k = 3",
+		},
 	} {
 		doc, want := c[0], c[1]
 		if out, wrong := translate("x.xml", doc, sbml.Options{}); !strings.Contains(out, want) {

@@ -1,235 +1,13 @@
 package sbml
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/internal/lazy"
-	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/parser"
 )
-
-// Options are what a file in SBML does not say.
-type Options struct {
-	From, To string // the span of time; 0 and 100 where they are empty
-	Name     string // of the translation; that of the file where it is empty
-	Bare     bool   // without objectives
-	Tail     *Items // further items, or nil
-}
-
-// Is reports whether a text is in SBML, by its first element.
-func Is(text string) bool {
-	if isUTF16(text) {
-		text = strings.ReplaceAll(text[2:min(len(text), 4096)], "\x00", "")
-	}
-	text = strings.TrimPrefix(text, "\ufeff")
-	for { // what stands before the first element may be long
-		text = strings.TrimLeft(text, " \t\r\n")
-		switch {
-		case strings.HasPrefix(text, "<?"):
-			_, text, _ = strings.Cut(text, "?>")
-			continue
-		case strings.HasPrefix(text, "<!--"):
-			_, text, _ = strings.Cut(text, "-->")
-			continue
-		}
-		break
-	}
-	text = text[:min(len(text), 4096)]
-	return strings.HasPrefix(text, "<") && firstTag().MatchString(text)
-}
-
-var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
-
-// Translate writes a model in SBML in the language of odes, in its normal layout. It reports to list what is wrong
-// with the file or cannot be translated, and returns nil then, and notes of what was left out or assumed.
-func Translate(file *source.File, o Options, list *diag.List) *source.File {
-	m := Read(file, list)
-	if m == nil {
-		return nil
-	}
-	return m.Text(o, list)
-}
-
-// Read reads a model. It reports to list what is wrong with the file or cannot be translated, and returns nil then.
-func Read(file *source.File, list *diag.List) *Model {
-	m := &Model{
-		file:    file,
-		symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
-		assigned: map[string]bool{}, static: map[*symbol]bool{}, rates: map[*symbol]string{},
-		set: map[*symbol]setting{}, fixed: map[*symbol]bool{}, starts: map[*symbol]string{},
-	}
-	document, err := parse(file.Text())
-	if err == nil {
-		err = m.open(document)
-	}
-	if err == nil {
-		err = m.read()
-	}
-	if !m.report(err, list) {
-		return nil
-	}
-	return m
-}
-
-// report adds an error, and all notes so far, to list. It returns whether there was none.
-func (m *Model) report(err error, list *diag.List) bool {
-	for _, n := range m.notes {
-		list.Notef(parser.CodeForeignFile, m.span(n.at), "%s", n.text)
-	}
-	m.notes = nil
-	var wrong *finding
-	if errors.As(err, &wrong) {
-		list.Errorf(parser.CodeForeignFile, m.span(wrong.at), "%s", err)
-	}
-	return err == nil
-}
-
-// Name returns what an id is called in the translation, and whether it is a param there.
-func (m *Model) Name(id string) (name string, isParam, ok bool) {
-	s := m.symbols[id]
-	if s == nil {
-		return "", false, false
-	}
-	return s.name, s.kind == param && s.stored == "", true
-}
-
-// Given returns the value at the start that the file gives a symbol, if it does.
-func (m *Model) Given(id string) (value string, ok bool) {
-	v, err := m.given(m.symbols[id])
-	return v.number().text, err == nil
-}
-
-// Assume gives a symbol a value at the start.
-func (m *Model) Assume(id, number string) {
-	s := m.symbols[id]
-	s.value, s.byAmount = number, s.isAmount
-}
-
-// IsSet reports whether others have set a symbol.
-func (m *Model) IsSet(id string) bool {
-	_, set := m.set[m.symbols[id]]
-	return set
-}
-
-// IsRule reports whether a rule or a reaction gives a symbol, which then has no value at the start of its own.
-func (m *Model) IsRule(id string) bool {
-	s := m.symbols[id]
-	return s != nil && (s.kind == let || s.kind == alg)
-}
-
-// Time returns the name of the time.
-func (m *Model) Time() string { return m.time }
-
-// Free returns a name for something new, which is like the proposal.
-func (m *Model) Free(proposal string) string { return m.named(proposal) }
-
-// Set declares a param with this behind its `=`, whatever the file says of its value, since from says so. It returns
-// false if something changes the symbol.
-func (m *Model) Set(id, declaration string, from source.Origin) bool {
-	s := m.symbols[id]
-	if s.kind == discrete && !s.species && !m.assigned[s.id] { // only its initial assignment made it one
-		s.kind = param
-	}
-	if s.kind != param || s.stored != "" {
-		return false
-	}
-	m.set[s] = setting{declaration, from}
-	return true
-}
-
-// Fix declares all params as constants whose values are numbers, but for those that others set or keep.
-func (m *Model) Fix(keep func(id string) bool) {
-	for _, s := range m.order {
-		m.fixed[s] = !keep(s.id) && !s.species
-	}
-}
-
-// Start returns the name of a param that the value of a symbol at the start is.
-func (m *Model) Start(id string) string {
-	s := m.symbols[id]
-	if m.starts[s] == "" {
-		m.starts[s] = m.named(s.id + "_start")
-	}
-	return m.starts[s]
-}
-
-// Jump writes that a symbol gets a value during a run.
-func (m *Model) Jump(id, value string) string {
-	s := m.symbols[id]
-	if s.stored != "" {
-		return s.stored + " = (" + value + ")*" + s.in.name
-	}
-	return s.name + " = " + value
-}
-
-// Text writes the translation. It reports to list what cannot be translated, and returns nil then.
-func (m *Model) Text(o Options, list *diag.List) *source.File {
-	items, err := m.write(o)
-	if !m.report(err, list) {
-		return nil
-	}
-	if o.Name == "" {
-		o.Name = m.file.Name()
-	}
-	return items.format(o.Name, m.file, list)
-}
-
-// open checks the document, and finds its model.
-func (m *Model) open(document *element) error {
-	m.root = document.child("model")
-	switch m.level = document.attr("level"); {
-	case document.name.Local != "sbml":
-		return fail(document.place, "this is no SBML: its first element is <%s>", document.name.Local)
-	case m.level == "":
-		return fail(document.place, "the file does not say of which level of SBML it is")
-	case m.level != "2" && m.level != "3":
-		return fail(document.place, "this is SBML of level %s: save it as level 2 or 3", m.level)
-	case m.root == nil:
-		return fail(document.place, "the file has no model")
-	}
-	ids := map[string]bool{}
-	var several *element
-	m.root.each(func(e *element) {
-		ids[e.attr("id")] = true
-		switch {
-		case e.name.Local == "bvar" && len(e.children) > 0:
-			ids[e.children[0].text] = true
-		case e.name.Local == "math" && len(e.children) > 1:
-			several = e
-		}
-	})
-	if several != nil {
-		return fail(several.place, "this <math> has %d expressions, not one", len(several.children))
-	}
-	m.time = "t"
-	for ids[m.time] {
-		m.time += "_"
-	}
-	m.names[m.time] = true
-	return m.packages(document)
-}
-
-// packages refuses those that change what the model means.
-func (m *Model) packages(document *element) error {
-	for _, a := range document.attrs {
-		if a.Name.Local == "required" && a.Value == "true" {
-			name := packageName().ReplaceAllString(a.Name.Space, "$1")
-			if name == "comp" {
-				continue // its submodels, if any, are looked for
-			}
-			return fail(document.place, "the model needs the package %q of SBML, which odes does not read", name)
-		}
-	}
-	return nil
-}
-
-// packageName finds the name of a package of SBML in that of its name space.
-var packageName = lazy.Regexp(`^.*/level3/version[0-9]+/([^/]+)/.*$`)
 
 // writer writes the items, and keeps the first error.
 type writer struct {
@@ -308,8 +86,8 @@ func (m *Model) nameRates() {
 			return
 		}
 		s := m.symbols[e.children[1].text]
-		if s != nil && strings.HasSuffix(e.children[0].attr("definitionURL"), "/rateOf") && m.rates[s] == "" {
-			m.rates[s] = m.named(s.id + "_rate")
+		if s != nil && strings.HasSuffix(e.children[0].attr("definitionURL"), "/rateOf") && s.rateName == "" {
+			s.rateName = m.named(s.id + "_rate")
 		}
 	})
 }
@@ -317,7 +95,7 @@ func (m *Model) nameRates() {
 // writeValues declares params, discretes, states and unknowns.
 func (m *Model) writeValues(w *writer) {
 	for _, s := range m.order {
-		if name := m.starts[s]; name != "" {
+		if name := s.startName; name != "" {
 			w.From(m.started(s))
 			w.Item("param %s = %s", name, w.of(m.given(s)).number().text)
 		}
@@ -335,22 +113,16 @@ func (m *Model) writeValues(w *writer) {
 			}
 			w.From(m.started(s))
 			w.doc(s.doc)
-			given, set := m.set[s]
-			value := given.text
-			if set {
-				w.From(given.from)
-			} else {
-				value = w.of(m.startOf(s)).number().text
-			}
 			word := words[k]
-			fixed, told := m.fixed[s]
-			if !told {
-				fixed = s.of.name.Local == "compartment" // so that sums of amounts are known to be conserved
-			}
-			if k == param && (set || s.start == nil) && fixed {
+			if k == param && (s.set != nil || s.start == nil) && s.fixed {
 				word = "const"
 			}
-			w.Item("%s %s = %s", word, name, value)
+			if s.set != nil {
+				w.From(s.set.from)
+				w.Item("%s %s = %s", word, name, s.set.text)
+				continue
+			}
+			w.Item("%s %s = %s", word, name, w.of(m.startOf(s)).number().text)
 		}
 		if len(w.items) > n {
 			w.Line("")
@@ -368,7 +140,7 @@ func (m *Model) given(s *symbol) (expr, error) { return m.startAs(s, s.isAmount,
 
 // startOf is the value at the start of what stores a symbol: of a species its amount or its concentration.
 func (m *Model) startOf(s *symbol) (expr, error) {
-	return m.startAs(s, s.isAmount || s.stored != "", m.starts[s])
+	return m.startAs(s, s.isAmount || s.stored != "", s.startName)
 }
 
 // startAs is the value at the start of a symbol, of a species as an amount or as a concentration. If from is not "",
@@ -523,10 +295,10 @@ func (m *Model) rateOf(of *element, in scope) (expr, error) {
 	if s == nil {
 		return expr{}, fail(of.place, "nothing has the id %q", of.text)
 	}
-	if m.rates[s] == "" { // of a local parameter
+	if s.rateName == "" { // of a local parameter
 		return atom("0", false), nil
 	}
-	return atom(m.rates[s], false), nil
+	return atom(s.rateName, false), nil
 }
 
 // writeRules writes what assignment rules and reactions give, and the rates that expressions ask for.
@@ -543,7 +315,7 @@ func (m *Model) writeRules(w *writer) {
 		}
 	}
 	for _, s := range m.order {
-		if name := m.rates[s]; name != "" {
+		if name := s.rateName; name != "" {
 			w.From(m.ruled(s))
 			w.Item("let %s = %s", name, w.of(m.derivative(s)).text)
 		}
@@ -563,8 +335,8 @@ func (m *Model) writeEquations(w *writer) {
 		case s.stored != "":
 			w.Item("%s' = %s", s.stored, v.text)
 			continue
-		case m.rates[s] != "":
-			v = atom(m.rates[s], false)
+		case s.rateName != "":
+			v = atom(s.rateName, false)
 		case len(s.reactions) > 0 && !s.isAmount && v.text != "0":
 			v = div(v, atom(s.in.name, false))
 		}
