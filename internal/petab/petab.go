@@ -449,7 +449,8 @@ type slot struct {
 	asColumn bool     // its numbers are a column of the data
 }
 
-// slots returns the placeholders of an observable. It reports measurements that have nothing for one.
+// slots returns the placeholders of an observable. It reports measurements that have nothing for one, or more than
+// there are.
 func (p *problem) slots(o row, rows []row) (slots []*slot, ok bool) {
 	id := o.get("observableId")
 	for _, formula := range []string{"observableFormula", "noiseFormula"} {
@@ -470,6 +471,20 @@ func (p *problem) slots(o row, rows []row) (slots []*slot, ok bool) {
 			}
 			s.asColumn = part[1] == "noise" && s.areNumbers()
 			slots = append(slots, s)
+		}
+	}
+	for _, column := range []string{"observableParameters", "noiseParameters"} {
+		n := 0
+		for _, s := range slots {
+			if s.column == column {
+				n++
+			}
+		}
+		for _, r := range rows {
+			if given := r.get(column); !missing(given) && strings.Count(given, ";")+1 > n {
+				p.errorAt(r, column, "the measurement has more %s than the %d of the formula", column, n)
+				return nil, false
+			}
 		}
 	}
 	return slots, true

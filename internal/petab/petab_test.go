@@ -322,6 +322,7 @@ func TestRefused(t *testing.T) {
 		{"measurements.tsv", "\t0\tscale_a=>\tnow\tscale_a", `the time "now" is no number`},
 		{"measurements.tsv", "\tscale_a=>\t", "no value for observableParameter1_amount"},
 		{"measurements.tsv", "\tscale_a=>\tNaN", "measurements.tsv:2:21: the measurement has no value"},
+		{"measurements.tsv", "scale_a\t0.1=>scale_a;A0\t0.1", "the measurement has more observableParameters"},
 		{"measurements.tsv", "\t2.6\t=>\tinf\t", `measurements.tsv:2:15: the measurement "inf" is no finite number`},
 		{"measurements.tsv", "\t0\tscale_a=>\tNaN\tscale_a", `measurements.tsv:2:19: the time "NaN" is no number`},
 		{"measurements.tsv", "\t0\tscale_a=>\t-1\tscale_a", "measurements.tsv:2:19: the time -1 is before the start"},

@@ -325,7 +325,7 @@ func TestRefused(t *testing.T) {
 			"more brackets",
 		},
 		{"<sbml level='3'/>", "no model"},
-		{wrap(`<listOfParameters><parameter id="k" constant="true"/></listOfParameters>`), "k has no value"},
+		{wrap(`<listOfParameters><parameter id="k" constant="true"/></listOfParameters>`), "k: it has no value"},
 		{wrap(`<listOfParameters><parameter value="1"/></listOfParameters>`), "has no id"},
 		{wrap(`<listOfSpecies><species id="A" compartment="c"/></listOfSpecies>`), "in no compartment"},
 		{wrap(`<listOfParameters><parameter id="k" value="x"/></listOfParameters>`), `"x" is no number`},

@@ -161,9 +161,9 @@ func (m *Model) startAs(s *symbol, asAmount bool, from string) (v expr, err erro
 		m.note(s.of.place, "the compartment %s has no size: it is taken as 1", s.id)
 		return atom("1", false), nil
 	case s.of.name.Local == "speciesReference":
-		return v, fail(s.of.place, "the stoichiometry %s has no value", s.id)
+		return v, fail(s.of.place, "it has no value: write one")
 	default:
-		return v, fail(s.of.place, "%s has no value at the start", s.id)
+		return v, fail(s.of.place, "it has no value at the start: write one, or an initial assignment")
 	}
 	if err != nil || !s.species {
 		return v, err
