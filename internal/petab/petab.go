@@ -26,20 +26,21 @@ type problem struct {
 	list  *diag.List
 	model *sbml.Model
 
-	names     map[string]string // of parameters that the model does not have
-	functions []string          // definitions of functions that formulas call
-	added     map[string]string // what those of additions are called
-	estimated []string
-	logs      []string
-	terms     []string // of the objective, beside the likelihood
-	priors    bool
-	params    []declaration
-	observes  []*observe
-	measured  string // the name of the table of all measurements
-	loss      string // and of what is made as small as possible
-	bench     []*experiment
-	changed   map[string]bool   // what is estimated, or set by a condition
-	given     map[string]string // the values of parameters that are not estimated
+	names        map[string]string // of parameters that the model does not have
+	functions    []string          // definitions of functions that formulas call
+	added        map[string]string // what those of additions are called
+	estimated    []string
+	logs         []string
+	terms        []string // of the objective, beside the likelihood
+	priors       bool
+	params       []declaration
+	observes     []*observe
+	measured     string // the name of the table of all measurements
+	loss         string // and of what is made as small as possible
+	bench        []*experiment
+	byConditions map[conditions]*experiment
+	changed      map[string]bool   // what is estimated, or set by a condition
+	given        map[string]string // the values of parameters that are not estimated
 }
 
 // declaration declares a parameter that the model does not have.
@@ -59,10 +60,17 @@ type observe struct {
 
 // experiment is a condition, and what is equilibrated before it.
 type experiment struct {
-	before, during string // ids of conditions
-	of             row    // the latter
-	name           string
-	items          []string
+	conditions
+	of    row // of the condition during it
+	name  string
+	items []string
+}
+
+// conditions are the ids of those that a measurement is made under: before it, or "", and during it.
+type conditions struct{ before, during string }
+
+func conditionsOf(r row) conditions {
+	return conditions{r.get("preequilibrationConditionId"), r.get("simulationConditionId")}
 }
 
 // Is reports whether a file of this name lists the files of a problem. Standard input has no such name.
@@ -82,6 +90,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	p := &problem{
 		file: file, files: files, list: list,
 		names: map[string]string{}, added: map[string]string{}, changed: map[string]bool{}, given: map[string]string{},
+		byConditions: map[conditions]*experiment{},
 	}
 	o := p.overview()
 	if o == nil {
@@ -104,6 +113,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	observables := p.read("observable_files", of.Observables, "observableId", "observableFormula", "noiseFormula")
 	measurements := p.read("measurement_files", of.Measurements, "observableId", "simulationConditionId", "measurement",
 		"time")
+	measurements = slices.DeleteFunc(measurements, func(r row) bool { return missing(r.get("measurement")) })
 	p.once(parameters, "parameterId")
 	p.once(conditions, "conditionId")
 	p.once(observables, "observableId")
@@ -302,8 +312,7 @@ func (p *problem) conditions(list, measurements []row) {
 		byID[r.get("conditionId")] = r
 	}
 	for _, r := range measurements {
-		before, during := r.get("preequilibrationConditionId"), r.get("simulationConditionId")
-		if slices.ContainsFunc(p.bench, func(e *experiment) bool { return e.before == before && e.during == during }) {
+		if p.byConditions[conditionsOf(r)] != nil {
 			continue
 		}
 		for _, column := range []string{"preequilibrationConditionId", "simulationConditionId"} {
@@ -313,7 +322,9 @@ func (p *problem) conditions(list, measurements []row) {
 				return
 			}
 		}
-		p.bench = append(p.bench, &experiment{before: before, during: during, of: byID[during]})
+		e := &experiment{conditions: conditionsOf(r), of: byID[r.get("simulationConditionId")]}
+		p.bench = append(p.bench, e)
+		p.byConditions[e.conditions] = e
 	}
 	p.complete(byID)
 	for _, e := range p.bench {
@@ -420,21 +431,19 @@ var placeholder = lazy.Regexp(`\b(observable|noise)Parameter([0-9]+)_\w+`)
 
 // observables makes the observations of all measurements.
 func (p *problem) observables(list, measurements []row) {
+	rows := map[string][]row{}
+	for _, r := range measurements {
+		rows[r.get("observableId")] = append(rows[r.get("observableId")], r)
+	}
 	for _, o := range list {
 		id := o.get("observableId")
-		var rows []row
-		for _, r := range measurements {
-			if r.get("observableId") == id && !missing(r.get("measurement")) {
-				rows = append(rows, r)
-			}
+		if len(rows[id]) > 0 {
+			p.observable(o, rows[id])
 		}
-		if len(rows) > 0 {
-			p.observable(o, rows)
-		}
+		delete(rows, id)
 	}
 	for _, r := range measurements {
-		id := r.get("observableId")
-		if !slices.ContainsFunc(list, func(o row) bool { return o.get("observableId") == id }) {
+		if id := r.get("observableId"); rows[id] != nil {
 			p.errorAt(r, "observableId", "there is no observable %q", id)
 			return
 		}

@@ -88,7 +88,7 @@ func (p *problem) entries() []*entry {
 		used := map[place]int{}
 		for i, r := range v.rows {
 			time, _ := isNumber(r.get("time"))
-			at := place{p.experimentOf(r), time}
+			at := place{p.byConditions[conditionsOf(r)], time}
 			n := used[at]
 			used[at]++
 			if n == len(byPlace[at]) {
@@ -133,14 +133,4 @@ func (p *problem) data(w *sbml.Items) {
 		}
 	}
 	w.Line("}")
-}
-
-// experimentOf is that of a measurement.
-func (p *problem) experimentOf(r row) *experiment {
-	for _, e := range p.bench {
-		if e.before == r.get("preequilibrationConditionId") && e.during == r.get("simulationConditionId") {
-			return e
-		}
-	}
-	return nil
 }
