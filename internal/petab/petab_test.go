@@ -346,3 +346,12 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestMissing: a condition whose measurements are all missing is no experiment.
+func TestMissing(t *testing.T) {
+	text, wrong := translate(decay(t, "measurements.tsv", "\t0.9\t=>\tNaN\t", "measurements.tsv", "\t2.5\t=>\t\t",
+		"measurements.tsv", "\t2.9\t=>\tnan\t", "measurements.tsv", "\t3.1\t=>\tNaN\t"))
+	if wrong != "" || strings.Contains(text, "step") || !strings.Contains(text, "experiment given") {
+		t.Errorf("%s%s", wrong, text)
+	}
+}
