@@ -356,14 +356,14 @@ func (m *Model) writeEquations(w *writer) {
 
 // writeEvent writes an event. Several is whether there are others, which could come at the same time.
 func (m *Model) writeEvent(w *writer, e *element, i int, several bool) {
-	trigger := e.child("trigger")
-	if trigger.math() == nil {
-		m.note(e.place, "the event %s has no trigger, and is left out", e.attr("id"))
-		return
-	}
 	id := e.attr("id")
 	if id == "" {
 		id = "event" + strconv.Itoa(i+1)
+	}
+	trigger := e.child("trigger")
+	if trigger.math() == nil {
+		m.note(e.place, "the event %s has no trigger, and is left out", id)
+		return
 	}
 	w.From(m.origin(e, "event %s", id))
 	head := "event " + m.named(id) + " when " + w.of(m.expression(trigger.math(), nil)).condition().text
@@ -385,6 +385,12 @@ func (m *Model) writeEvent(w *writer, e *element, i int, several bool) {
 	if trigger.isNot("persistent") {
 		head += ", persistent = false"
 	}
+	w.doc(docOf(e))
+	w.Item("%s { %s }", head, strings.Join(m.eventBody(w, e), "; "))
+}
+
+// eventBody is what an event sets.
+func (m *Model) eventBody(w *writer, e *element) []string {
 	news := map[string]expr{}
 	var order []*symbol
 	for _, a := range e.list("listOfEventAssignments") {
@@ -416,8 +422,7 @@ func (m *Model) writeEvent(w *writer, e *element, i int, several bool) {
 		}
 		body = append(body, name+" = "+v.text)
 	}
-	w.doc(docOf(e))
-	w.Item("%s { %s }", head, strings.Join(body, "; "))
+	return body
 }
 
 // writeResults reports what changes, and has an objective for the last value of each species that does.
