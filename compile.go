@@ -17,7 +17,8 @@ import (
 // ParseOptions modify Parse. The zero value is ready to use.
 type ParseOptions struct {
 	// Files is where load, csv and import find their files; nil means that there are none. ParseFile
-	// uses the model's folder, of which links cannot leave. os.Root gives such a file system too.
+	// uses the model's folder, of which links cannot leave; a problem in PEtab may also name models and
+	// tables above it. os.Root gives such a file system too.
 	Files fs.FS
 	// Experiment, if not "", is the name of an experiment. Parse then returns the model of this
 	// experiment alone: with its values, events and rows of data. The objectives are those of the

@@ -70,7 +70,7 @@ var codes = map[string]string{
 		"on (write at start), or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
 	"foreign-file": "The file is written in another program's language. SBML and PEtab are translated (odes import), " +
-		"and this is about the translation. What SBML, Antimony, NONMEM, rxode2, Stan, " +
+		"and this says what of it is wrong, or cannot be translated. What SBML, Antimony, NONMEM, rxode2, Stan, " +
 		"Matlab, XPPAUT, Modelica and others write is in docs/language.md, From other programs.",
 	"foreign-operator":  "An operator of another language: power is ^, conditions are joined by and, or, not.",
 	"glued-coefficient": "A coefficient and its species are separated by a space: 2 A.",
