@@ -261,8 +261,9 @@ func (m *Model) readFunctions() error {
 				def.args = append(def.args, c.children[0].text)
 			}
 		}
-		if m.functions[f.attr("id")] != nil {
-			return fail(f.place, "the function %q is declared twice", f.attr("id"))
+		if first := m.declaration(f.attr("id")); first != nil {
+			return fail(f.place, "the function %q is declared twice, in line %d too", f.attr("id"),
+				m.file.LineAt(first.start))
 		}
 		m.functions[f.attr("id")] = def
 		def.name = m.named(f.attr("id"))
@@ -381,14 +382,25 @@ func (m *Model) add(e *element) (*symbol, error) {
 	case clean(id) != id:
 		return nil, fail(e.place, "%q is no id of SBML: these have letters without accents, digits and _", id)
 	}
-	if m.symbols[id] != nil || m.functions[id] != nil {
-		return nil, fail(e.place, "%q is declared twice", id)
+	if first := m.declaration(id); first != nil {
+		return nil, fail(e.place, "%q is declared twice, in line %d too", id, m.file.LineAt(first.start))
 	}
 	s := &symbol{id: id, name: m.named(id), of: e, doc: docOf(e)}
 	s.fixed = e.name.Local == "compartment" // so that sums of amounts are known to be conserved
 	m.symbols[id] = s
 	m.order = append(m.order, s)
 	return s, nil
+}
+
+// declaration is the element that has declared an id so far, or nil.
+func (m *Model) declaration(id string) *element {
+	if s := m.symbols[id]; s != nil {
+		return s.of
+	}
+	if f := m.functions[id]; f != nil {
+		return f.of
+	}
+	return nil
 }
 
 // docOf is what the doc comment of a declaration says.

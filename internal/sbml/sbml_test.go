@@ -330,7 +330,7 @@ func TestRefused(t *testing.T) {
 		{wrap(`<listOfSpecies><species id="A" compartment="c"/></listOfSpecies>`), "in no compartment"},
 		{wrap(`<listOfParameters><parameter id="k" value="x"/></listOfParameters>`), `"x" is no number`},
 		{wrap(species + `<listOfReactions><reaction id="r"/></listOfReactions>`), "no kinetic law"},
-		{wrap(species + `<listOfReactions><reaction id="A"/></listOfReactions>`), "declared twice"},
+		{wrap(species + `<listOfReactions><reaction id="A"/></listOfReactions>`), "declared twice, in line 2"},
 		{wrap(species + `<listOfReactions><reaction id="r" fast="true"/></listOfReactions>`), "r is fast"},
 		{wrap(`<listOfSubmodels/>`), "submodels"},
 		{
