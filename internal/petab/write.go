@@ -19,7 +19,8 @@ func (p *problem) tail() *sbml.Items {
 		w.Item("%s", d.text)
 	}
 	w.Line("")
-	w.From(source.Origin{})
+	first := p.observes[0].rows[0].of.file // there are some
+	w.From(source.Origin{Span: source.Span{File: first}, What: "measurements"})
 	p.data(w)
 	w.Line("")
 	for _, v := range p.observes {

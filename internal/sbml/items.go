@@ -75,11 +75,12 @@ func (t *Items) origins(name, formatted string) func(int) (source.Origin, bool) 
 		}
 		return list
 	})
+	items := t.items // and not t: its text would live as long as the model
 	return func(offset int) (from source.Origin, ok bool) {
 		i := sort.SearchInts(starts(), offset+1) - 1
-		if i < 0 || i >= len(t.items) {
+		if i < 0 || i >= len(items) {
 			return from, false
 		}
-		return t.items[i].from, t.items[i].from.What != ""
+		return items[i].from, items[i].from.What != ""
 	}
 }
