@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -110,10 +111,11 @@ func TestOrigins(t *testing.T) {
 	} {
 		var list diag.List
 		compile.Check(c.name, c.text, above{petab}, &list)
+		want := filepath.FromSlash(c.want)
 		if !slices.ContainsFunc(list.All(), func(d diag.Diagnostic) bool {
-			return strings.HasPrefix((&diag.ListError{Diagnostics: []diag.Diagnostic{d}}).Error(), c.want)
+			return strings.HasPrefix((&diag.ListError{Diagnostics: []diag.Diagnostic{d}}).Error(), want)
 		}) {
-			t.Errorf("%v, want %q", list.All(), c.want)
+			t.Errorf("%v, want %q", list.All(), want)
 		}
 	}
 }
