@@ -582,6 +582,17 @@ func (c *checker) listSymbols() {
 			c.model.Discretes = append(c.model.Discretes, e.held)
 		}
 	}
+	for _, e := range c.order {
+		named := &Let{Name: e.name, Value: e.value, Doc: e.doc, Span: e.span}
+		switch {
+		case e.kind != letName && e.kind != constName || isBad(e.value) || e.value.Type().Kind == types.Bool,
+			c.largeSparse(e.value):
+		case e.kind == constName:
+			c.model.Consts = append(c.model.Consts, named)
+		case !Static(e.value):
+			c.model.Lets = append(c.model.Lets, named)
+		}
+	}
 	hasTime, hasState := false, false
 	for _, e := range c.order {
 		hasTime = hasTime || e.kind == timeName

@@ -191,6 +191,10 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 			return bad(sym.Span)
 		}
 	}
+	own := slices.ContainsFunc(changes, func(ch change) bool { return ch.reaction == "" })
+	if !own && c.massOf[sym] == nil {
+		c.model.Reacting = append(c.model.Reacting, sym)
+	}
 	span := sym.Span
 	if len(changes) > 0 {
 		span = changes[0].Span
@@ -422,6 +426,8 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 		sym *Symbol
 		at  string
 	}
+	written := &Reaction{Name: r.Name.Name, Rate: rate, Span: r.Span}
+	place := map[key]int{} // in written.Species
 	net := map[key]float64{}
 	var order []key
 	first := map[key]side{}
@@ -431,12 +437,21 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 			if _, ok := first[k]; !ok {
 				first[k] = s
 				order = append(order, k)
+				place[k] = len(written.Species)
+				at := elementAt(s.subs, s.sym.Type.Shape)
+				written.Species = append(written.Species, Specie{State: s.sym, Element: at})
 			}
 			net[k] += float64(sign * s.n)
+			if took := &written.Species[place[k]]; sign < 0 {
+				took.Left += s.n
+			} else {
+				took.Right += s.n
+			}
 		}
 	}
 	add(left, -1)
 	add(right, 1)
+	c.model.Reactions = append(c.model.Reactions, written)
 	fits := true // a wrong unit of the rate is wrong for every species
 	for _, k := range order {
 		s := first[k]
@@ -463,8 +478,12 @@ func elementOf(subs []Sub, shape types.Shape) string {
 	if subs == nil {
 		return ""
 	}
-	p := offsets(&evaluator{}, subs, shape, nil)
-	return element(p.base[0], shape)
+	return element(elementAt(subs, shape), shape)
+}
+
+// elementAt returns the number of an element, from 0, by constant subscripts.
+func elementAt(subs []Sub, shape types.Shape) int {
+	return offsets(&evaluator{}, subs, shape, nil).base[0]
 }
 
 func isName(e ast.Expr, name string) bool {

@@ -245,11 +245,14 @@ func (b *table1) through(q Expr, kind string) Expr {
 	return b.searched(v, q, d)
 }
 
-// searched returns v, a sum over all rows, with a search if the table is long and can be searched. d is nil for a table
-// that is linear.
+// searched returns v, a sum over all rows, with its table, and a search if that is long and can be searched. d is nil
+// for a table that is linear.
 func (b *table1) searched(v, q, d Expr) Expr {
-	if call, is := v.(*Call); is && b.n > mostSummed && rises(q) && held(b.t) && held(b.y) {
-		call.Search = &Search{Knots: b.t, Values: b.y, Slopes: d, Time: q}
+	if call, is := v.(*Call); is {
+		call.Table = &Search{Knots: b.t, Values: b.y, Slopes: d, Time: q}
+		if b.n > mostSummed && rises(q) && held(b.t) && held(b.y) {
+			call.Search = call.Table
+		}
 	}
 	return v
 }

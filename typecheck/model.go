@@ -28,7 +28,15 @@ type Model struct {
 	Experiments []*Experiment // in file order; if there are none, nll is a functional of the run
 	States      []*Symbol     // those with rates, then the algebraic unknowns
 	Discretes   []*Symbol
-	Rates       []Expr // right-hand sides: one for each state with a rate, with its shape
+	// Lets are the definitions that the model names, in file order. Wherever one is used, its Value stands. What is
+	// known at compile time is not among them.
+	Lets   []*Let
+	Consts []*Let // likewise, the consts of the file
+	Rates  []Expr // right-hand sides: one for each state with a rate, with its shape
+	// Reactions are those of the file. Rates contain what they contribute.
+	Reactions []*Reaction
+	// Reacting are the states that reactions alone change.
+	Reacting []*Symbol
 	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form
 	// of solvers.Mass.
 	Masses []*Mass
@@ -45,6 +53,29 @@ type Model struct {
 	Settings     Settings
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
+}
+
+// Let is a definition: a name for an expression.
+type Let struct {
+	Name  string
+	Value Expr
+	Doc   string
+	Span  source.Span
+}
+
+// Reaction changes the amounts of its species at a rate.
+type Reaction struct {
+	Name    string
+	Rate    Expr
+	Species []Specie // in the order in which they are first named
+	Span    source.Span
+}
+
+// Specie is an element of a state that takes part in a reaction. It loses Left and gains Right.
+type Specie struct {
+	State       *Symbol
+	Element     int // from 0, row-major
+	Left, Right float64
 }
 
 // SymbolKind is the kind of a declared name that has a value at run time.
@@ -139,6 +170,7 @@ type (
 		Fn      *stdlib.Func
 		Args    []Expr
 		Search  *Search // the same value by a search; nil for none
+		Table   *Search // the table that it is the value of, of any length, at any Time; nil for none
 		Control string  // of an Interval: the control whose pieces it numbers; "" for any other
 	}
 

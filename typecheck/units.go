@@ -447,7 +447,9 @@ func retype(e Expr, t types.Type) Expr {
 	case *LoopVar:
 		return seal(&LoopVar{Base: at(t, e.S), Index: e.Index})
 	case *Call:
-		return seal(&Call{Base: at(t, e.S), Fn: e.Fn, Args: e.Args, Search: e.Search, Control: e.Control})
+		return seal(&Call{
+			Base: at(t, e.S), Fn: e.Fn, Args: e.Args, Search: e.Search, Table: e.Table, Control: e.Control,
+		})
 	case *Access:
 		return seal(&Access{Base: at(t, e.S), X: e.X, Subs: e.Subs})
 	case *Assemble:
