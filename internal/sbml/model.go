@@ -608,10 +608,16 @@ func (m *Model) algebraic() error {
 	ruleOf := map[*symbol]int{}
 	reads := make([][]*symbol, len(rules))
 	for i, r := range rules {
-		for _, boundary := range []bool{false, true} { // what lies on the boundary is mostly given
+		for given := range 3 { // what lies on the boundary is mostly given, and what events set still more so
 			for _, s := range m.reads(r.math(), nil) {
-				free := s.kind == param && !s.isConstant() && len(s.reactions) == 0 &&
-					s.of.is("boundaryCondition") == boundary
+				likely := 0
+				switch {
+				case s.assigned:
+					likely = 2
+				case s.of.is("boundaryCondition"):
+					likely = 1
+				}
+				free := s.kind == param && !s.isConstant() && len(s.reactions) == 0 && likely == given
 				if free && !slices.Contains(reads[i], s) {
 					reads[i] = append(reads[i], s)
 				}

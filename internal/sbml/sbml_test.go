@@ -305,6 +305,21 @@ func nested(deep int) string {
 	return text
 }
 
+// TestDetermined: of what an algebraic rule reads, it determines what no event sets.
+func TestDetermined(t *testing.T) {
+	text := wrap(`<listOfParameters><parameter id="load" value="1" constant="false"/>
+		<parameter id="z" value="0.5" constant="false"/></listOfParameters><listOfRules><algebraicRule>` +
+		maths(`<apply><minus/><ci>load</ci><ci>z</ci></apply>`) + `</algebraicRule></listOfRules><listOfEvents>
+		<event id="e" useValuesFromTriggerTime="true"><trigger initialValue="true" persistent="true">` +
+		maths(`<apply><gt/><csymbol definitionURL="http://www.sbml.org/sbml/symbols/time"/><cn>1</cn></apply>`) +
+		`</trigger><listOfEventAssignments><eventAssignment variable="load">` + maths(`<cn>2</cn>`) +
+		`</eventAssignment></listOfEventAssignments></event></listOfEvents>`)
+	got, message := translate("m", text, sbml.Options{})
+	if !strings.Contains(got, "alg z = 0.5") || !strings.Contains(got, "discrete load = 1") {
+		t.Errorf("%s\n%s", message, got)
+	}
+}
+
 // TestRefused: what cannot be translated says so.
 func TestRefused(t *testing.T) {
 	species := `<listOfCompartments><compartment id="c" size="1" constant="true"/></listOfCompartments><listOfSpecies>
