@@ -57,8 +57,10 @@ var codes = map[string]string{
 	"bare-exponent":       "[m^1/2] means (m^1)/2; a rational power needs parentheses: [m^(1/2)].",
 	"bracket-on-new-line": "( and [ continue an expression on the same line only.",
 	"cannot-compile":      "The construct has no meaning where it stands.",
-	"cascade":             "Events at one time keep making each other true (setting max_cascade).",
-	"chained-comparison":  "Comparisons do not chain: write a < b and b < c.",
+	"cannot-export": "The format that odes export writes has nothing like this; docs/export.md says what is exported " +
+		"as what.",
+	"cascade":            "Events at one time keep making each other true (setting max_cascade).",
+	"chained-comparison": "Comparisons do not chain: write a < b and b < c.",
 	"chattering": "An event fires over and over within a tiny part of the run, or there are more events than " +
 		"max_events. Its times accumulate (a Zeno point), the solution slides along a switch, rounding alone decides " +
 		"about its condition, or there are just many.",
@@ -79,6 +81,8 @@ var codes = map[string]string{
 		"hardly exist.",
 	"hidden-event": "A condition of states may have been met for a moment that nobody looked at, or was missed by " +
 		"less than the solution may be off.",
+	"not-exported": "odes export leaves this out, or the other program does it in another way; docs/export.md says " +
+		"what is exported.",
 	"steady-state": "There is no steady state to return: the message says what the states do instead, or why the " +
 		"one that there is cannot be relied on.",
 	"incapable":          "The method of steps lacks what the run asks of it; choose another method.",

@@ -13,23 +13,29 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/export"
 	"odes.dev/odes/internal/sbml"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/typecheck"
 )
 
 // The SBML semantic test suite says what models mean. It is no part of this project: with a copy of it,
 //
 //	go test ./internal/sbml -run TestSemanticSuite -suite cases/semantic -v
 //
-// translates its models, runs them and compares. -case 00978 prints a translated model.
+// translates its models, runs them and compares. -case 00978 prints a translated model. With -back, models are exported
+// and translated again before they run.
 var (
 	suiteDir  = flag.String("suite", "", "a folder with the cases of the SBML semantic test suite")
+	suiteBack = flag.Bool("back", false, "export what was translated, and translate that again")
 	suiteCase = flag.String("case", "", "only this case of the suite, with its model")
 )
 
@@ -121,6 +127,37 @@ func suiteModel(dir, id string, set *suiteSettings) (string, error) {
 	return reports, nil
 }
 
+// back exports a model in SBML and translates it again.
+func back(id, text string, set *suiteSettings) (string, error) {
+	var list diag.List
+	m, _ := compile.Text(id, text, typecheck.Env{}, &list)
+	if m == nil {
+		return "", list.Err()
+	}
+	written := export.Named("sbml").Write(m, "", "test", &list)
+	for _, d := range list.All() {
+		if d.Code == export.CodeCannot {
+			return "", fmt.Errorf("%w: not exported: %.100s", errLeft, d.Message)
+		}
+	}
+	translated, _ := compile.Import(id+".xml", written, nil, set.values["duration"], &list)
+	if err := list.Err(); err != nil {
+		return "", err
+	}
+	again := translated.Text()
+	reported, err := odes.Parse(id, again, odes.ParseOptions{})
+	if err != nil {
+		return "", err
+	}
+	symbols, err := reported.Symbols(nil)
+	for _, v := range set.list("variables") { // what does not change is no output of a translation
+		if !slices.ContainsFunc(symbols, func(s odes.Symbol) bool { return s.Kind == "output" && s.Name == "o_"+v }) {
+			again += "\noutput o_" + v
+		}
+	}
+	return again, err
+}
+
 // runCase compares a case with its results and returns the worst difference, in tolerances.
 func runCase(dir, id, text string, set *suiteSettings) (worst float64, where string, err error) {
 	f, err := os.Open(filepath.Join(dir, id, id+"-results.csv"))
@@ -158,6 +195,7 @@ func runCase(dir, id, text string, set *suiteSettings) (worst float64, where str
 	for k, name := range rows[0] {
 		column[strings.TrimSpace(name)] = k
 	}
+	compared := 0
 	absolute, relative := set.number("absolute"), set.number("relative")
 	for _, o := range sol.Outputs {
 		name, asked := strings.CutPrefix(o.Name, "o_")
@@ -168,6 +206,7 @@ func runCase(dir, id, text string, set *suiteSettings) (worst float64, where str
 		if !ok {
 			return 0, "", fmt.Errorf("no column %s", o.Name)
 		}
+		compared++
 		at := 0
 		for i, r := range rows[1:] {
 			// Of a time of events the last limit counts.
@@ -187,6 +226,9 @@ func runCase(dir, id, text string, set *suiteSettings) (worst float64, where str
 				worst, where = d, fmt.Sprintf("%s at t = %v: %v, want %v", o.Name, times[i], got, want)
 			}
 		}
+	}
+	if want := len(set.list("variables")); compared != want {
+		return 0, "", fmt.Errorf("%d variables are compared, of %d", compared, want)
 	}
 	return worst, where, nil
 }
@@ -220,6 +262,17 @@ func TestSemanticSuite(t *testing.T) {
 			continue
 		}
 		if err != nil {
+			t.Errorf("%s: %v", id, err)
+			continue
+		}
+		if *suiteBack {
+			if text, err = back(id, text, set); errors.Is(err, errLeft) {
+				left[err.Error()]++
+				continue
+			}
+		}
+		if err != nil {
+			wrong++
 			t.Errorf("%s: %v", id, err)
 			continue
 		}
