@@ -48,6 +48,7 @@ type commands struct {
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
 	Import     importCmd     `cmd:"" help:"Translate a model of another program."`
+	Export     exportCmd     `cmd:"" help:"Write a model for another program."`
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
 	Verify     verifyCmd     `cmd:"" help:"Check gradients against other methods and an independent run."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
@@ -210,6 +211,7 @@ func helpTexts() map[string]string {
 	return map[string]string{
 		"modes":     enumerate(settings.Words("sens", "mode"), "or"),
 		"stages":    enumerate(stageNames(), "or"),
+		"exports":   exportHelp(),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
 		"rows":      rowsHelp(),

@@ -114,6 +114,9 @@ func commandNames(root *kong.Node) string {
 func choices(n *kong.Node, f *kong.Flag) string {
 	switch f.Name {
 	case "format":
+		if n.Name == "export" {
+			return strings.Join(exportNames(), " ")
+		}
 		return strings.Join(report.Names(formatsOf(n.Name)), " ")
 	case "method":
 		return strings.Join(settings.Words("solver", "method"), " ")

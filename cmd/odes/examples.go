@@ -74,6 +74,11 @@ var examples = map[string][]example{
 	"import": {
 		{"odes import model.xml -o model.ode", "translate SBML; odes sens model.xml does so by itself"},
 	},
+	"export": {
+		{"odes export model.ode -o model.xml", "in SBML"},
+		{"odes export model.ode --in low -o model.c", "an experiment, in C"},
+		{"odes export model.ode -o model.tex", "its equations, for a text"},
+	},
 	"lsp": {
 		{"odes lsp", "started by an editor, to check, explain and complete models: see docs/editors.md"},
 	},
@@ -140,6 +145,7 @@ func (*reportCmd) Help() string     { return exampleHelp("report") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }
 func (*newCmd) Help() string        { return exampleHelp("new") }
 func (*importCmd) Help() string     { return exampleHelp("import") }
+func (*exportCmd) Help() string     { return exampleHelp("export") }
 func (*checkCmd) Help() string      { return exampleHelp("check") }
 func (*verifyCmd) Help() string     { return exampleHelp("verify") }
 func (*fmtCmd) Help() string        { return exampleHelp("fmt") }
