@@ -106,3 +106,32 @@ objective J[i] = final(R[i]) for i in 1:3`, "initial(A)", nil},
 		}
 	}
 }
+
+// TestExponentBelowZero has a base that is negative by what errors of stages are, and a param as its exponent. There is
+// no logarithm of it, but the derivative by the exponent is that of zero, in every mode. Of a base that is truly
+// negative there is none.
+func TestExponentBelowZero(t *testing.T) {
+	text := func(start string) string {
+		return `model Exponent
+time t from 0 to 2
+param n = 2
+state x = ` + start + `, y = 0
+x' = 1
+y' = x^n
+objective J = final(y)
+sens { wrt = n }
+solver { rtol = 1e-10  atol = 1e-12  hmax = 0.01 }`
+	}
+	want := 8.0 / 3 * (math.Log(2) - 1.0/3)
+	for _, start := range []string{"0", "-1e-300", "-1e-12"} {
+		for _, mode := range []string{"adjoint", "tangent", "complex", "continuous", "forward"} {
+			s := stiffRun(t, text(start), "sens.mode", mode)
+			if got := s.Gradient[0]; !(math.Abs(got-want) < 1e-7) {
+				t.Errorf("from %s, %s: %v, want %v", start, mode, got, want)
+			}
+		}
+	}
+	if s := stiffRun(t, text("-1e-3"), "sens.trust", "off"); !math.IsNaN(s.Gradient[0]) {
+		t.Errorf("a base that is negative: %v", s.Gradient[0])
+	}
+}

@@ -237,11 +237,13 @@ var rows = [...]Row{
 	binary(Sub, "sub", "a - b", "1", "-1", elem.Sub, elem.CSub).within2(enclosedSub),
 	binary(Mul, "mul", "a·b", "b", "a", elem.Mul, elem.CMul).within2(enclosedMul),
 	binary(Div, "div", "a/b", "1 / b", "-y / b", elem.Div, elem.CDiv).within2(enclosedDiv).on(Everywhere, NonZero),
-	// 0^0 is 1, and 0^b is 0 for b > 0. Their derivatives are 0, where the formulas
-	// would give 0·∞.
+	// 0^0 is 1, and 0^b is 0 for b > 0. Their derivatives are 0, where the formulas would give 0·∞. A base that is
+	// negative by no more than the error of a stage, as those of Hill functions are where a state begins at 0, counts
+	// as 0 for the exponent: there is no logarithm of it.
 	binary(
 		Pow, "pow", "a to the power b",
-		"if b == 0 then 0 else b * a^(b - 1)", "if a == 0 and b >= 0 then 0 else y * log(a)", elem.Pow, elem.CPow,
+		"if b == 0 then 0 else b * a^(b - 1)", "if a <= 0 and a >= -1e-9 and b >= 0 then 0 else y * log(a)",
+		elem.Pow, elem.CPow,
 	).within2(enclosedPow).on(Positive, NonZero).singular(),
 	binary(
 		Atan2, "atan2", "the angle of the point (b, a)",
