@@ -329,15 +329,21 @@ func (s *Solver) choose(h float64) error {
 	was := s.member
 	s.use(next)
 	if c.kin[next].first != c.kin[was].first {
-		s.stats.Changes++
-		if c.since < choiceSoon {
-			c.wait, c.try = min(2*c.wait, choiceLong), min(2*c.try, choiceRare)
-		}
-		c.better, c.since, c.held = 0, 0, 0
-		s.ctl.Reset(s.info)
+		s.goOver()
 		s.h = float64(h * c.long[was][next])
 	}
 	return nil
+}
+
+// goOver begins the steps of a member of another kind.
+func (s *Solver) goOver() {
+	c := &s.choice
+	s.stats.Changes++
+	if c.since < choiceSoon {
+		c.wait, c.try = min(2*c.wait, choiceLong), min(2*c.try, choiceRare)
+	}
+	c.better, c.since, c.held = 0, 0, 0
+	s.ctl.Reset(s.info)
 }
 
 // contracting is a Method whose steps iterate.
@@ -393,17 +399,26 @@ func (s *Solver) climb() {
 	c.since = 0
 }
 
-// without makes the explicit members make all steps to come, where the present one solves equations that have no
-// solution, although the right-hand side is finite. It reports whether there are any.
-func (s *Solver) without() bool {
-	if c := &s.choice; c.kinds && c.turns == 0 && c.of[0] != nil && c.of[s.member] == nil {
-		c.price[s.member] = math.Inf(1)
-		s.use(0)
-		s.stats.Changes++
-		s.ctl.Reset(s.info)
-		return true
+// without has an explicit member make the steps to come, where the equations of the present one have no solution,
+// although the right-hand side is finite; the next trial would be of length h. It reports whether it did. A Jacobian
+// that is not finite may be so at this state alone, as that of a root at zero, so the present member is tried again,
+// but for one that has no room. Equations that are singular may have a solution for a shorter step: the explicit member
+// takes its turn where it is stable with that.
+func (s *Solver) without(fault *MatrixError, h float64) bool {
+	c := &s.choice
+	if !c.kinds || c.turns > 0 || c.of[0] == nil || c.of[s.member] != nil {
+		return false
 	}
-	return false
+	switch {
+	case fault.Kind == MatrixTooLarge:
+		c.price[s.member] = math.Inf(1)
+	case fault.Kind == MatrixNotFinite && !fault.Overflow: // it is so however short the step
+	case c.stable(0, h, &s.spectrum) < math.Inf(1):
+		return false
+	}
+	s.use(0)
+	s.goOver()
+	return true
 }
 
 // turn makes the member whose turn it is make the next step.

@@ -274,7 +274,7 @@ func (s *Solver) reject(h float64, bad bool) error {
 		s.choice.judged, s.choice.failed = true, true
 	}
 	switch {
-	case fault != nil && s.without():
+	case fault != nil && s.without(fault, h):
 		s.stats.NotFinite++
 	case fault != nil && fault.Kind == MatrixTooLarge:
 		return fault
