@@ -381,3 +381,32 @@ sens { wrt = b }`, 20000, 2*5120512*math.Exp(-0.9886*0.3)},
 		}
 	}
 }
+
+// TestStiffWithoutJacobian has a Jacobian that is nowhere finite: the error says why the steps were explicit, and only
+// of a method that has no implicit one beside it that there is auto.
+//
+//odes:goroutines
+func TestStiffWithoutJacobian(t *testing.T) {
+	m, err := odes.Parse("stiff.ode", `model Root
+time t from 0 to 10
+param k = 1e6
+state x = 1, y = 0
+x' = -k*(x - y^0.5)
+y' = 0*x
+objective J = final(x)`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for method, want := range map[string]string{
+		"auto":   "since the derivative of x' by y is not a finite number",
+		"dopri5": "for a stiff model take method = auto",
+	} {
+		_, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{
+			{Key: "solver.method", Value: method}, {Key: "solver.max_steps", Value: "5000"},
+		}})
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			method == "auto" && strings.Contains(err.Error(), "method = auto") {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}

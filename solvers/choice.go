@@ -38,6 +38,8 @@ type choice struct {
 	try    int // after how many of them another member is tried in any case
 	since  int // steps since the last change
 	turns  int // steps that each member makes in its turn, whatever the price; 0: they do not take turns
+
+	refused *MatrixError // why the equations of the last implicit trial had no solution; nil if they had one
 }
 
 // kin are the members of one kind, from the first to the one before end. An implicit member is alone.
@@ -209,7 +211,7 @@ func (c *choice) open(sys Field) {
 func (c *choice) reset() {
 	c.made, c.better, c.other, c.wait, c.since = madeStep{}, 0, 0, choiceWait, 0
 	c.held, c.try = 0, choiceTry
-	c.judged, c.failed = false, false
+	c.judged, c.failed, c.refused = false, false, nil
 	copy(c.price, c.guess)
 	clear(c.ready)
 }
@@ -416,6 +418,7 @@ func (s *Solver) without(fault *MatrixError, h float64) bool {
 	case c.stable(0, h, &s.spectrum) < math.Inf(1):
 		return false
 	}
+	c.refused = fault
 	s.use(0)
 	s.goOver()
 	return true

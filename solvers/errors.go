@@ -113,6 +113,9 @@ func (e *StepUnderflowError) Error() string {
 type TooManyStepsError struct {
 	Place
 	Max int
+	// Matrix tells why an implicit method, which was to make steps of a stiff run, could not when it last tried, or is
+	// nil.
+	Matrix *MatrixError
 }
 
 func (e *TooManyStepsError) Error() string {

@@ -420,7 +420,7 @@ func (s *Solver) eventTol(t, h float64) float64 {
 // step makes one trial step, and with it what happens at its end.
 func (s *Solver) step() error {
 	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps {
-		return &TooManyStepsError{Place: s.place(nil), Max: s.opts.MaxSteps}
+		return &TooManyStepsError{Place: s.place(nil), Max: s.opts.MaxSteps, Matrix: s.choice.refused}
 	}
 	if s.restart || s.h == 0 {
 		s.settleSlope()

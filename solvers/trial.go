@@ -248,6 +248,9 @@ func (s *Solver) decided(tr *Step, norm float64, ok bool, next float64) (bool, e
 		s.choice.judged = true
 		s.choice.shrinks = s.choice.members[s.member].(contracting).contraction()
 	}
+	if s.solves != nil && ok {
+		s.choice.refused = nil
+	}
 	if len(s.members) > 1 && ok {
 		s.choice.made = madeStep{tr.H, norm, 1 + min(s.info.Order, s.info.Embedded)}
 	}

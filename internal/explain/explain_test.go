@@ -64,6 +64,16 @@ func TestFailures(t *testing.T) {
 		{&solvers.StepUnderflowError{Place: at, NonFinite: true}, explain.CodeUnderflow, "t", "however short", false},
 		{&solvers.TooManyStepsError{Place: at, Max: 9}, explain.CodeTooMany, "-9.81", "raise solver.max_steps", false},
 		{
+			&solvers.TooManyStepsError{Place: at, Max: 9, Matrix: &solvers.MatrixError{
+				Kind: solvers.MatrixNotFinite, Rows: []int{1}, Cols: []int{0},
+			}}, explain.CodeTooMany, "-9.81", "since the derivative of v' by x is not a finite number", false,
+		},
+		{
+			&solvers.TooManyStepsError{Place: at, Max: 9, Matrix: &solvers.MatrixError{
+				Kind: solvers.MatrixTooLarge, Bytes: 3e9, Limit: 2e9,
+			}}, explain.CodeTooMany, "-9.81", "more than 3 GB of memory, and may take 2 GB", false,
+		},
+		{
 			&solvers.ChatteringError{Place: at, Event: "bounce", Times: []float64{0.5}, Reason: "fires too often"},
 			explain.CodeChattering, "bounce", "end the run with such an event", false,
 		},

@@ -309,9 +309,23 @@ func (f *failure) underflow(e *solvers.StepUnderflowError) {
 }
 
 func (f *failure) tooMany(e *solvers.TooManyStepsError) {
-	f.list.Errorf(CodeTooMany, f.blamed(&e.Place), "more than max_steps = %d steps, and only at %s%s; raise "+
-		"solver.max_steps, loosen rtol, or shorten the time span; for a stiff model take method = auto",
-		e.Max, f.at(&e.Place), f.worst(&e.Place))
+	d := f.list.Errorf(CodeTooMany, f.blamed(&e.Place), "more than max_steps = %d steps, and only at %s%s; raise "+
+		"solver.max_steps, loosen rtol, or shorten the time span", e.Max, f.at(&e.Place), f.worst(&e.Place))
+	members := solvers.Members(f.method)
+	_, explicit := f.method.(solvers.StiffnessDetector)
+	switch m := e.Matrix; {
+	case m == nil && explicit && len(members) == 1:
+		d.Message += "; for a stiff model take method = auto"
+	case m == nil:
+	case m.Kind == solvers.MatrixNotFinite && !m.Overflow:
+		d.Message += fmt.Sprintf("; the run is stiff there, and %s cannot make its steps, since the derivative of %s "+
+			"by %s is not a finite number: keep away from there, or write a smooth expression",
+			members[len(members)-1].Info().Name, f.rateName(m.Rows[0]), f.columnName(m.Cols[0]))
+	case m.Kind == solvers.MatrixTooLarge:
+		d.Message += fmt.Sprintf("; the run is stiff there, and the factors that %s needs take more than %s of memory, "+
+			"and may take %s: take a coarser grid, or linear = gmres", members[len(members)-1].Info().Name,
+			diag.Bytes(float64(m.Bytes)), diag.Bytes(float64(m.Limit)))
+	}
 }
 
 func (f *failure) chattering(e *solvers.ChatteringError) {
