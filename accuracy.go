@@ -411,8 +411,14 @@ func brief(err error) string {
 // shows tells whether results are to show estimated errors.
 func (r *run) shows() bool { return r.settings.Errors || r.settings.SensTol > 0 }
 
-// affordable bounds the work of a run with derivatives under error control: directions times states times steps.
-const affordable = 1e7
+// affordable bounds the work of a run with derivatives under error control: directions times states times steps. Where
+// steps solve equations, their tangents do so at each stage: it is a part of that, unless so many steps are less than
+// muchMore times those of the run without.
+const (
+	affordable = 1e7
+	implicit   = 1.0 / 8
+	muchMore   = 20
+)
 
 // controlled repeats a, the attempt of r, with derivatives under error control if its derivatives are not sound and
 // that is affordable. It returns the better of the two.
@@ -428,7 +434,14 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 		r.spec.Check(solvers.TangentErrors) != nil || float64(a.s.Stats.Steps) > steps {
 		return a, nil
 	}
-	if r.careful == nil {
+	if few := implicit * steps; a.s.Stats.Factorisations > 0 && float64(muchMore*a.s.Stats.Steps) < few {
+		steps = few
+	}
+	most := int(steps)
+	if own := r.settings.Solver.MaxSteps; own > 0 {
+		most = min(most, own)
+	}
+	if r.careful == nil || r.careful.settings.Solver.MaxSteps != most {
 		opts := r.opts
 		opts.Gradient = nil
 		var err error
@@ -436,9 +449,7 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 			s.GradientOnly()
 			s.Control = settings.ControlOn
 			s.Trust = r.settings.Trust
-			if most := int(steps); s.Solver.MaxSteps == 0 || s.Solver.MaxSteps > most {
-				s.Solver.MaxSteps = most
-			}
+			s.Solver.MaxSteps = most
 		})); err != nil {
 			return nil, err
 		}
@@ -448,18 +459,24 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 	if !r.keep {
 		r.makeRoom()
 	}
+	start := time.Now()
 	b, err := r.careful.attempt(ctx)
+	took := time.Since(start).Seconds()
 	if err != nil {
 		var failed *RunError
 		if Interrupted(err) || ctx.Err() != nil || !errors.As(err, &failed) {
 			return nil, err
 		}
+		a.s.Stats.Seconds.Check += took
 		return a, nil
 	}
 	if lostThen, looseThen := b.s.count(); b.opinion.failed != nil || lostThen > lost ||
 		lostThen == lost && looseThen >= loose {
+		a.s.Stats.Seconds.Check += took
 		return a, nil
 	}
+	first := a.s.Stats.Seconds
+	b.s.Stats.Seconds.Check += first.Forward + first.Adjoint + first.Check
 	b.s.note(r.model, CodeTrust, diag.Note, "derivatives needed error control: %s in place of %d (control = on)",
 		diag.Count(b.s.Stats.Steps, "step"), a.s.Stats.Steps)
 	return b, nil

@@ -373,7 +373,7 @@ x' = -299*dp + dq + 100*ds
 y' = -15310336*dp + 51456*dq + 5120512*ds
 z' = -244965376*dp + 819200*dq + 81928192*ds
 objective J = final(y)
-sens { wrt = b }`, 20000, 2*5120512*math.Exp(-0.9886*0.3)},
+sens { wrt = b }`, 20000, 2 * 5120512 * math.Exp(-0.9886*0.3)},
 	} {
 		s := stiffRun(t, "model Singular\n"+c.text, "solver.max_steps", "2000000", "sens.trust", "off")
 		if x := s.Values[0].Value; s.Stats.Steps > c.steps || !(math.Abs(x/c.value-1) < 1e-3) {
