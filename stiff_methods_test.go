@@ -124,3 +124,30 @@ func TestPoleOfImplicitRun(t *testing.T) {
 		}
 	}
 }
+
+// TestVanishing has states that die out below what numbers hold to full precision, while others go on. A change by a few
+// of the smallest steps between numbers is none: Newton's method took it for one, and steps became ever shorter.
+//
+//odes:goroutines
+func TestVanishing(t *testing.T) {
+	const text = `model Vanishing
+time t from 0 to 1e13
+param A = 7.89e-10, B = 1.1e7, C = 1.13e3, M = 1e6
+state y1 = 1e-290, y2 = 3.3e-22, y4 = 1e-308
+let y3 = y2 - y4
+y1' = -A*y1 - B*y1*y3
+y2' = A*y1 - M*C*y2*y3
+y4' = B*y1*y3 - C*y4
+objective J = final(y2)
+solver { rtol = 1e-8 atol = 1e-30 max_steps = 2000 }
+sens { trust = off }`
+	want := 1 / (1/3.3e-22 + 1e6*1.13e3*1e13)
+	for _, method := range []string{"auto", "rodas5p", "radau5", "radau9", "radau", "esdirk54", "kvaerno5", "sdirk4"} {
+		for _, mode := range []string{"adjoint", "complex"} {
+			s := stiffRun(t, text, "solver.method", method, "sens.mode", mode)
+			if x := s.Values[0].Value; !(math.Abs(x/want-1) < 1e-5) {
+				t.Errorf("%s, %s: %v, which should be %v", method, mode, x, want)
+			}
+		}
+	}
+}

@@ -533,10 +533,15 @@ func (r *implicitRungeKutta) change(f Field, s *Step, b *implicitBlock, x []floa
 	return most
 }
 
+// newtonLeast is the size of the smallest slopes and states that are known to rounding. Below, steps between numbers are
+// equal.
+const newtonLeast = 0x1p-1018
+
 // larger returns the larger of most and a change v of a slope, relative to the state; NaN where one is.
 func larger(most, h, v, y, y0 float64) float64 {
 	if d := math.Abs(float64(h * v)); d != 0 {
-		if d /= d + math.Abs(y) + math.Abs(y0); !(d <= most) {
+		least := float64(newtonLeast * max(math.Abs(h), 1))
+		if d /= d + math.Abs(y) + math.Abs(y0) + least; !(d <= most) {
 			return d
 		}
 	}
