@@ -125,8 +125,8 @@ func TestPoleOfImplicitRun(t *testing.T) {
 	}
 }
 
-// TestVanishing has states that die out below what numbers hold to full precision, while others go on. A change by a few
-// of the smallest steps between numbers is none: Newton's method took it for one, and steps became ever shorter.
+// TestVanishing has states that die out below what numbers hold to full precision, while others go on. A change by a
+// few of the smallest steps between numbers is none: Newton's method took it for one, and steps became ever shorter.
 //
 //odes:goroutines
 func TestVanishing(t *testing.T) {

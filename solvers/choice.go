@@ -1,6 +1,7 @@
 package solvers
 
 import (
+	"errors"
 	"math"
 	"slices"
 )
@@ -318,7 +319,12 @@ func (s *Solver) choose(h float64) error {
 		}
 		c.ready[next] = true
 		err := m.Prepare(s.sys)
+		var fault *MatrixError
+		if errors.As(err, &fault) && fault.Refused { // with room, it would make steps
+			return err
+		}
 		if c.value(next, s.sys, true); err != nil { // then it is not for this system
+			c.refused = fault
 			c.price[next] = math.Inf(1)
 		}
 		_, own := c.cheapest(c.kin[s.member], s.member, h, &s.spectrum)

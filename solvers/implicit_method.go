@@ -155,6 +155,9 @@ func newBlockSolver(jac *Jacobian, z Size, a []float64, size, lanes int) (*block
 	if err != nil {
 		return nil, err
 	}
+	if err := jac.room(plan.first); err != nil {
+		return nil, err
+	}
 	b := &blockSolver{
 		plan: plan, lu: plan.first.New(), matrix: make([]float64, plan.nonZeros),
 		x: make([]float64, size*z.N*max(lanes, 1)),
@@ -533,8 +536,8 @@ func (r *implicitRungeKutta) change(f Field, s *Step, b *implicitBlock, x []floa
 	return most
 }
 
-// newtonLeast is the size of the smallest slopes and states that are known to rounding. Below, steps between numbers are
-// equal.
+// newtonLeast is the size of the smallest slopes and states that are known to rounding. Below, steps between numbers
+// are equal.
 const newtonLeast = 0x1p-1018
 
 // larger returns the larger of most and a change v of a slope, relative to the state; NaN where one is.

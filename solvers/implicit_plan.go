@@ -74,7 +74,7 @@ func (j *Jacobian) block(z Size, size int) (*blockPlan, error) {
 			return nil, matrixError(err)
 		}
 	}
-	p.order = p.first.New().Order()
+	p.order = p.first.Order()
 	kept, _ := j.blocks.LoadOrStore(size, p)
 	return kept.(*blockPlan), nil
 }

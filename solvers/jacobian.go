@@ -17,6 +17,9 @@ type Jacobian struct {
 	Mass *Mass
 	// Linear is how the matrices of steps are factored, one of LinearMethods; "" chooses by their pattern.
 	Linear string
+	// Ask, if not nil, is asked before large factors are made: whether there is room for so many bytes, and for how
+	// many.
+	Ask func(bytes float64) (room int64, ok bool)
 	// Direct tells that the algebraic equations are linear in the unknowns, which are then found directly.
 	Direct bool
 
@@ -26,6 +29,24 @@ type Jacobian struct {
 
 	algebraic consistencyPlan
 	blocks    sync.Map // int → *blockPlan
+}
+
+// askedFrom is the size of factors, in bytes, from which on it is asked whether there is room.
+const askedFrom = 1 << 24
+
+// room returns a *MatrixError where there is no room for a factorisation.
+func (j *Jacobian) room(a *linalg.Analysis) error {
+	bytes := a.Bytes()
+	if j.Ask == nil || bytes < askedFrom {
+		return nil
+	}
+	room, ok := j.Ask(float64(bytes))
+	if ok {
+		return nil
+	}
+	return &MatrixError{
+		Kind: MatrixTooLarge, Bytes: bytes, Limit: int(max(room, 0)), Iterative: a.Iterates(), Refused: true,
+	}
 }
 
 // LinearMethods returns the ways to solve the linear equations of implicit steps: one that chooses, factorisations, and

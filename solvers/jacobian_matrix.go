@@ -90,9 +90,9 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	if p.first, err = linalg.Analyze(pattern, opts); err != nil {
 		return nil, matrixError(err)
 	}
-	lu := p.first.New()
-	p.order = lu.Order()
+	p.order = p.first.Order()
 	if z.N <= wholeStates && p.mass == nil && p.first.HasStraight() {
+		lu := p.first.New()
 		p.matrix = &StepMatrix{
 			Analysis: p.first, NonZeros: pattern.NonZeros(), Flops: lu.Flops(), Factors: lu.NonZeros(),
 			Kept:     lu.Kept() - p.first.Exchanges(),

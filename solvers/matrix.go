@@ -60,6 +60,8 @@ type MatrixError struct {
 	// Of a matrix that is too large, in bytes. Iterative tells that GMRES, which has no factors, has room.
 	Bytes, Limit int
 	Iterative    bool
+	// Refused tells that the machine has no room for it now, while another one would.
+	Refused bool
 }
 
 func (e *MatrixError) Error() string {

@@ -235,6 +235,9 @@ func (r *rosenbrock) ready(jac *Jacobian) error {
 	if err != nil {
 		return err
 	}
+	if err := jac.room(plan.first); err != nil {
+		return err
+	}
 	r.jac, r.plan, r.lu = jac, plan, plan.first.New()
 	linalg.Share(r.lu, r.team)
 	if r.trial, _ = r.lu.(linalg.Trial); r.trial != nil && !r.trial.Tries() {

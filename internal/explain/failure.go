@@ -322,8 +322,8 @@ func (f *failure) tooMany(e *solvers.TooManyStepsError) {
 			"by %s is not a finite number: keep away from there, or write a smooth expression",
 			members[len(members)-1].Info().Name, f.rateName(m.Rows[0]), f.columnName(m.Cols[0]))
 	case m.Kind == solvers.MatrixTooLarge:
-		d.Message += fmt.Sprintf("; the run is stiff there, and the factors that %s needs take more than %s of memory, "+
-			"and may take %s: take a coarser grid, or linear = gmres", members[len(members)-1].Info().Name,
+		d.Message += fmt.Sprintf("; the run is stiff there, and the factors that %s needs take more than %s of "+
+			"memory, and may take %s: take a coarser grid, or linear = gmres", members[len(members)-1].Info().Name,
 			diag.Bytes(float64(m.Bytes)), diag.Bytes(float64(m.Limit)))
 	}
 }

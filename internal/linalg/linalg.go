@@ -212,6 +212,22 @@ func (a *Analysis) places(m Method) int {
 	return a.order.lSize + len(a.order.uRows)
 }
 
+// Bytes returns about how much memory a factorisation takes.
+func (a *Analysis) Bytes() int { return a.bytes(a.options.Method) }
+
+// Iterates reports whether Iterative has room, and fewer bytes, where another method was taken.
+func (a *Analysis) Iterates() bool {
+	return a.options.Method != Iterative && a.iterates() && a.bytes(Iterative) < a.Bytes()
+}
+
+// Order returns the pivots with which a factorisation begins, nil for a method that has none of its own.
+func (a *Analysis) Order() *Order {
+	if a.options.Method != Sparse {
+		return nil
+	}
+	return a.order
+}
+
 // iterates reports whether Iterative would have room where another method was asked for.
 func (a *Analysis) iterates() bool {
 	return a.p.hasDiagonal() && a.bytes(Iterative) <= a.options.Memory

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -54,9 +55,16 @@ func newJacobian(m *Model, split bool) (*jacobian, error) {
 		return nil, fmt.Errorf("the Jacobian of %s: %w; explicit methods need none", what, err)
 	}
 	l.outputs(j.Tape, vecJ)
+	ask := func(bytes float64) (int64, bool) {
+		var refused *memory.RefusedError
+		if errors.As(memory.Ask(bytes), &refused) {
+			return refused.Budget - refused.Used, false
+		}
+		return 0, true
+	}
 	places := map[string]*solvers.Jacobian{}
 	for _, linear := range append(solvers.LinearMethods(), "") {
-		places[linear] = &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols, Mass: m.mass, Linear: linear}
+		places[linear] = &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols, Mass: m.mass, Linear: linear, Ask: ask}
 	}
 	h := hoistedFrom(m.family, c, l, j.Tape)
 	if split {
