@@ -302,4 +302,13 @@ sens { mode = forward }`, odes.ParseOptions{})
 	if all := told.Compile + told.Forward + told.Adjoint + told.Check; lost == 0 || !(all > 0.5*took) {
 		t.Errorf("%d derivatives are not sound; %.2g of %.2g s are accounted for", lost, all, took)
 	}
+	s, err = m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{
+		{Key: "sens.mode", Value: "adjoint"}, {Key: "sens.trust", Value: "off"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := fmt.Sprint(s.Values[0].Warnings); !strings.Contains(w, "GMRES") {
+		t.Errorf("GMRES is not named: %s", w)
+	}
 }

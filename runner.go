@@ -698,7 +698,11 @@ func (r *Runner) whyNoDerivative(v *Value, o objective) string {
 	if text := r.model.explain.NoDerivativeAlong(r.search, &r.trajectory, &r.reader); text != "" {
 		return text
 	}
-	return "the model is not differentiable at this point, or they are too large for numbers"
+	why := "the model is not differentiable at this point, or they are too large for numbers"
+	if r.settings.Linear == "gmres" {
+		why += ", or GMRES did not solve equations for them: linear = auto takes factors, if they have room"
+	}
+	return why
 }
 
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted. moving tells
