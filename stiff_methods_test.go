@@ -1,7 +1,9 @@
 package odes_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +149,89 @@ sens { trust = off }`
 			s := stiffRun(t, text, "solver.method", method, "sens.mode", mode)
 			if x := s.Values[0].Value; !(math.Abs(x/want-1) < 1e-5) {
 				t.Errorf("%s, %s: %v, which should be %v", method, mode, x, want)
+			}
+		}
+	}
+}
+
+// TestUnitsOfSpecies has a random network whose species are in units that are far apart. Sparse factors must exchange
+// rows as those of a full matrix do, which has the results of one unit for all.
+//
+//odes:goroutines
+func TestUnitsOfSpecies(t *testing.T) {
+	exponents := []int{
+		-10, -12, -10, -24, 18, 11, 29, -13, -16, -3, -29, -10, -38, -21, -8, -26, -28, 6, -38, -11,
+		-46, 16, -50, -45, -50, 21, -28, -22, -19, -3, 0, -1, -20, 30, 6, 5, -13, 14, -39, -7,
+		-45, -38, -27, -43, 2, -50, 0, -30, 5, -45, 21, -22, -3, -7, 15, -6, -34, -50, -6, -4,
+	}
+	n, state := len(exponents), uint64(3)
+	draw := func() float64 {
+		state = state*6364136223846793005 + 1442695040888963407
+		return float64(state>>11) * 0x1p-53
+	}
+	var text strings.Builder
+	fmt.Fprintln(&text, "model Units\ntime t from 0 to 20")
+	unit := func(i int) float64 { return math.Ldexp(1, exponents[i]) }
+	var atol, sum []string
+	for i := range n {
+		fmt.Fprintf(&text, "param z%d = %v\nstate s%d = %v*z%d\nlet y%d = s%d/%v\n", i, draw(), i, unit(i), i,
+			i, i, unit(i))
+		atol = append(atol, fmt.Sprintf("s%d = %v", i, 1e-10*unit(i)))
+	}
+	for i := range n {
+		sum = append(sum, fmt.Sprintf("%v*final(s%d)/%v", draw(), i, unit(i)))
+	}
+	rates := make([]string, n)
+	for r := range 3 * n {
+		pick := func() int {
+			if e, v := draw(), draw(); e < 0.01 {
+				return int(v * float64(n))
+			} else {
+				return (r + int(v*16)) % n
+			}
+		}
+		var a, b []int
+		for same := true; same; {
+			if a = []int{r % n}; draw() >= 0.4 {
+				a = append(a, pick())
+			}
+			b = nil
+			for range a {
+				b = append(b, pick())
+			}
+			x, y := slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+			same = slices.Equal(x, y)
+		}
+		fmt.Fprintf(&text, "param k%d = %v\nlet r%d = k%d", r, math.Pow(10, 8*draw()-4), r, r)
+		for _, i := range a {
+			fmt.Fprintf(&text, "*y%d", i)
+			rates[i] += fmt.Sprintf(" - r%d", r)
+		}
+		fmt.Fprintln(&text)
+		for _, i := range b {
+			rates[i] += fmt.Sprintf(" + r%d", r)
+		}
+	}
+	for i := range n {
+		fmt.Fprintf(&text, "s%d' = %v*(0%s)\n", i, unit(i), rates[i])
+	}
+	fmt.Fprintf(&text, "objective J = %s\nsolver { method = rodas5p atol = [%s] }\nsens { trust = off "+
+		"control = off }\n", strings.Join(sum, " + "), strings.Join(atol, ", "))
+	for _, mode := range []string{"adjoint", "complex"} {
+		settings := []string{"sens.mode", mode, "solver.linear", "dense"}
+		if mode == "complex" { // a run for each
+			settings = append(settings, "sens.wrt", "[k83, k97, k177]")
+		}
+		want := stiffRun(t, text.String(), settings...)
+		settings[3] = "sparse"
+		got := stiffRun(t, text.String(), settings...)
+		most := 0.0
+		for _, x := range want.Gradient {
+			most = max(most, math.Abs(x))
+		}
+		for i, x := range want.Gradient {
+			if d := math.Abs(got.Gradient[i] - x); !(d <= 1e-4*max(math.Abs(x), 1e-6*most)) {
+				t.Fatalf("%s: derivative %d is %v by sparse factors, %v by full ones", mode, i, got.Gradient[i], x)
 			}
 		}
 	}

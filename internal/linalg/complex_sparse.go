@@ -432,7 +432,7 @@ type complexPivoting struct {
 	patch     complex128   // what takes the place of smaller pivots; 0 for errors
 	x         []complex128 // a column, by rows of the matrix; zeros between columns
 	l         []complex128 // −L
-	uneven    bool         // a pivot took the place of an entry so small beside it that units should be looked at
+	uneven    bool         // a pivot took the place of one that is small beside it, or gone
 }
 
 func (c *complexPivoting) swap(a, b int32) { c.l[a], c.l[b] = c.l[b], c.l[a] }
@@ -477,7 +477,7 @@ func (c *complexPivoting) choose(t *search, o *Order, k int) (int32, error) {
 	}
 	if own >= float64(c.threshold*most) {
 		at = preferred
-	} else if own > 0 && own < float64(uneven*most) {
+	} else if own < float64(exchanged*most) {
 		c.uneven = true
 	}
 	r := complexNegativeInverse(c.x[at])

@@ -12,7 +12,7 @@ type pivoting struct {
 	patch     float64   // what takes the place of smaller pivots; 0 for errors
 	x         []float64 // a column, by rows of the matrix; zeros between columns
 	l         []float64 // −L
-	uneven    bool      // a pivot took the place of an entry so small beside it that units should be looked at
+	uneven    bool      // a pivot took the place of one that is small beside it, or gone: units should be looked at
 }
 
 func (c *pivoting) swap(a, b int32) { c.l[a], c.l[b] = c.l[b], c.l[a] }
@@ -57,7 +57,7 @@ func (c *pivoting) choose(t *search, o *Order, k int) (int32, error) {
 	}
 	if own >= float64(c.threshold*most) {
 		at = preferred
-	} else if own > 0 && own < float64(uneven*most) {
+	} else if own < float64(exchanged*most) {
 		c.uneven = true
 	}
 	r := negativeInverse(c.x[at])

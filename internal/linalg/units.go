@@ -20,6 +20,8 @@ const (
 	// uneven is how small an entry may be beside the one that takes its place as a pivot before units are looked at,
 	// unless it is zero. As many digits may be lost.
 	uneven = 0x1p-30
+	// exchanged is that of one exchange of a sparse matrix. Many of them in turn lose more digits than one.
+	exchanged = 0x1p-8
 	// farApart is the logarithm of the ratio of units from which on they are not the same.
 	farApart = 30
 	// unitSweeps bounds how often all units are made better one by one.
