@@ -584,6 +584,24 @@ objective M = max_over(z)
 	}
 }
 
+// TestPeaksBehindTheStart: what an event at the start has changed counts, also where it shows in no value.
+func TestPeaksBehindTheStart(t *testing.T) {
+	s := largest(t, `
+time t from 0 to 2
+param u = 0, tau = 0.5
+discrete d = 1
+state y = u
+y' = -y - 1
+event e every tau { d = 0.5*d }
+objective J = max_over(d*y)
+sens { wrt = [u, initial(y)] }`)
+	for _, v := range s.Variables {
+		if got := s.Derivative(0, v)[0]; got != 0.5 || s.Trust(0, v) != odes.Sound {
+			t.Errorf("by %v: %v, %v", v, got, s.Trust(0, v))
+		}
+	}
+}
+
 // TestHeldPeaks: a largest value that is held for a while has derivatives of one side, by whatever moves its beginning
 // otherwise than its end. Where both move alike it has a derivative.
 func TestHeldPeaks(t *testing.T) {

@@ -609,6 +609,25 @@ func TestPeaksThatAreKept(t *testing.T) {
 	}
 }
 
+// TestPeaksAtJumps: where a body leaves a largest value as large as it is, but with other derivatives, those are of one
+// side by what moves it otherwise before and behind.
+func TestPeaksAtJumps(t *testing.T) {
+	for text, want := range map[string]string{
+		"x' = p\nevent at 2 { x = 4 - x }":                                          "p initial(x)",
+		"x' = if t <= 1 then p else -p\nevent at 1 { x = 2 - x }":                   "p initial(x)",
+		"x' = n - 0.5\nevent at 2 priority 1 { n += 1 }\nevent every 1 { x = k*x }": "k",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 2\nparam p = 1, k = 0.5\ndiscrete n = 1\nstate x = 0\n"+text+
+			"\nobjective J = max_over(n*x)\n", "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestPeaksAtTheStart: a condition in what is largest that changes exactly at the start decides whether that is largest
 // before it changes.
 func TestPeaksAtTheStart(t *testing.T) {

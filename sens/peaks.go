@@ -280,8 +280,9 @@ type top struct {
 	other float64 // value of the other maximum
 	low   float64 // the least value since the largest
 	slope float64 // by time, at the end of the step before where something happened there
-	// dipped is when something made the expression less, just behind where it is largest.
-	dipped float64
+	// moved is when something made the expression another one, just behind where it is largest.
+	moved float64
+	leapt float64 // and when an event last changed anything that it reads
 	// equal are other maxima that were as large as the largest, and heights their values.
 	equal   []Spot
 	heights []float64
@@ -368,8 +369,8 @@ func (c *peakFinder) begin() {
 	c.began, c.now = math.NaN(), math.NaN()
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{
-			Peak:   Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()},
-			dipped: math.NaN(),
+			Peak:  Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()},
+			moved: math.NaN(), leapt: math.NaN(),
 		}
 	}
 }
@@ -521,20 +522,20 @@ func (c *peakFinder) stand(st *solvers.Step, end solvers.End) {
 		if end.At.Has(solvers.EndBetween) && top.some && v > top.Value+float64(0x1p-40*math.Abs(v)) {
 			c.propose(j, 1, st.T1, v)
 		}
-		before := top.some && top.share == 0 && st.T-top.T <= float64(0x1p-48*math.Abs(st.T))
+		before := top.justBefore(st.T)
 		if before && (rises || last) && math.Abs(v-top.Value) <= float64(0x1p-48*math.Abs(v)) {
 			if c.fired && len(top.dosed) < mostTies {
 				dose := top.spot(top.at, top.T)
 				dose.Dosed = true
 				top.dosed = append(top.dosed, dose)
 			}
-			if top.dipped == st.T {
+			if top.moved == st.T || top.leapt == st.T {
 				c.brink(j, place{c.step, 1}, st.T1, float64(0x1p-30*(c.now-c.began)), v)
 			}
 			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
 		}
-		if before && v < top.Value-float64(c.tie*top.size) {
-			top.dipped = st.T
+		if before && math.Abs(v-top.Value) > float64(c.tie*top.size) {
+			top.moved = st.T
 		}
 		if n := len(top.equal) - 1; n >= 0 && st.T-top.equal[n].T <= float64(0x1p-48*math.Abs(st.T)) &&
 			math.Abs(v-top.heights[n]) <= float64(0x1p-48*math.Abs(v)) {
@@ -563,7 +564,51 @@ func (c *peakFinder) fire(m *solvers.Mark) {
 			c.idle = c.step - 1
 		}
 		c.fired, c.stood = true, false
+		return
 	}
+	for j := range c.tops {
+		if c.stood || c.tops[j].justBefore(m.T) {
+			c.leap(m)
+			return
+		}
+	}
+}
+
+// justBefore reports whether an expression is largest at t, as far as it has been looked at, on one side of a kink.
+func (t *top) justBefore(at float64) bool {
+	return t.some && t.share == 0 && at-t.T <= float64(0x1p-48*math.Abs(at))
+}
+
+// leap notes which expressions read anything that an event has changed. They begin anew behind it. Their heights do not
+// tell: a factor of zero hides others.
+func (c *peakFinder) leap(m *solvers.Mark) {
+	y, d := aside(m.Yp, nil), aside(m.Dp, nil)
+	c.sys.Enter(d, m.Mp)
+	c.obj.Heights(m.T, y, c.at)
+	c.sys.Enter(aside(d, func(i int) bool { return m.Dm[i] != m.Dp[i] }), m.Mp)
+	c.obj.Heights(m.T, aside(y, func(i int) bool { return m.Ym[i] != m.Yp[i] }), c.atd)
+	for j := range c.tops {
+		if c.at[j] != c.atd[j] {
+			c.tops[j].leapt, c.tops[j].startHeight = m.T, math.NaN()
+		}
+	}
+	c.sys.Enter(m.Dp, m.Mp)
+}
+
+// aside returns x with those numbers moved that are told, each by a part of its own; with nil all.
+func aside(x []float64, moves func(i int) bool) []float64 {
+	to := slices.Clone(x)
+	for i, v := range x {
+		if moves != nil && !moves(i) {
+			continue
+		}
+		if v == 0 {
+			v = 1
+		}
+		part := float64(math.Phi * float64(i+1))
+		to[i] += float64(0x1p-14 * v * (0.5 + part - math.Floor(part)))
+	}
+	return to
 }
 
 // divide has the samples lie between a and b of the step.
@@ -889,11 +934,11 @@ func (c *peakFinder) offer(j int, at place, t, v float64) bool {
 func (c *peakFinder) final(m *solvers.Mark) {
 	c.obj.Heights(m.T, m.Yp, c.at)
 	for j, v := range c.at {
-		if c.looked && !c.fired && v == c.e[c.parts][j] {
+		if c.looked && !c.fired && c.tops[j].leapt != m.T && v == c.e[c.parts][j] {
 			continue // nothing happened after the last step
 		}
 		c.tops[j].nan = c.tops[j].nan || v != v
-		if c.tops[j].dipped == m.T {
+		if c.tops[j].moved == m.T || c.tops[j].leapt == m.T {
 			c.brink(j, place{c.step, 0}, m.T, float64(0x1p-30*(c.now-c.began)), v)
 		}
 		c.propose(j, 0, m.T, v)
