@@ -636,6 +636,7 @@ func TestPeaksAtTheStart(t *testing.T) {
 		"if x >= p then q else b":     "p initial(x)",
 		"if x >= 0.5*p then q else b": "",
 		"if t > u then q else q":      "",
+		"if t <= u^2 then b else 0":   "u",
 		// A rate changes there as well, by another param.
 		"if x >= p then q else b)\nstate z = 1\nz' = (if z > b then 2 else 1": "p b initial(x)",
 	} {

@@ -170,9 +170,9 @@ func fraction(n, way int) float64 {
 func (c *neighbour) move(way int, size float64) {
 	pt := c.problem.Point
 	n := 0
-	part := func(x float64) float64 {
+	part := func(x, least float64) float64 {
 		n++
-		return x + float64(size*fraction(n, way))*max(math.Abs(x), 1e-3)
+		return x + float64(size*fraction(n, way))*max(math.Abs(x), least)
 	}
 	c.p = append(c.p[:0], pt.p...)
 	for _, s := range c.model.Checked.Params {
@@ -181,13 +181,17 @@ func (c *neighbour) move(way int, size float64) {
 		}
 		at := c.model.Param(s.Name)
 		for k := range at.Len {
-			c.p[at.Offset+k] = part(c.p[at.Offset+k])
+			x, least := c.p[at.Offset+k], 1e-3
+			if x == 0 { // so that its square moves as well
+				least = 1
+			}
+			c.p[at.Offset+k] = part(x, least)
 		}
 	}
 	follow(pt, c.p, func(i int, x float64) { c.p[i] = x })
 	c.near = append(c.near[:0], c.y...)
 	for i, x := range c.near {
-		c.near[i] = part(x)
+		c.near[i] = part(x, 1e-3)
 	}
 	c.settle()
 }
