@@ -440,6 +440,22 @@ func TestKinksOfDiscretes(t *testing.T) {
 		warnsOfKink(t, text, "time t from 0 to 3\nparam p = 1\nstate x = 1, y = 0\nx' = 0\n"+
 			"objective J = final(y)\n"+text, want)
 	}
+	for text, want := range map[string]string{
+		"event at 1 { d = x/2 }\nx' = 0":                       "b initial(x)",
+		"event at 1 { d = x - b }\nx' = 0":                     "b initial(x)",
+		"event at 1 { d = 0.5*exp(1)*x }\nx' = -x":             "b initial(x)", // but for errors of steps
+		"event at 1 { d = 0.5*x + 0.1 }\nx' = 0":               "",
+		"event at 1 { d = 0 }\nevent at 2 { d = x/2 }\nx' = 0": "b initial(x)",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 3\nparam b = 0.5\ndiscrete d = 0\nstate x = 1, y = 0\n"+
+			"y' = max(d, b)\nobjective J = final(y)\nsolver { rtol = 1e-10 }\n"+text, "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
 	s, err := sensitivities(t, `
 time t from 0 to 4
 param p = 1, q = 2

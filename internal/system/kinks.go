@@ -44,10 +44,11 @@ type Kinks struct {
 	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
 	// as they move with what derivatives are taken by; those of other discretes are theirs. It is empty where no
 	// operation depends on params and discretes alone.
-	beside [turns]struct{ p, d, left [2][]float64 }
-	left   bool // what is looked at lies before the mark
-	held   bool // some operation does
-	none   bool // the model has no kinks: there are ties of largest values at most
+	beside  [turns]struct{ p, d, left [2][]float64 }
+	counted int  // how many times and states have moved before those of the present mark
+	left    bool // what is looked at lies before the mark
+	held    bool // some operation does
+	none    bool // the model has no kinks: there are ties of largest values at most
 	// near is how near, as parts of their size, operands count as equal: 0 where they are exact but for what rounding
 	// makes of jumps, more where a time was located or where steps made states.
 	near, slack float64
@@ -530,10 +531,14 @@ func (k *Kinks) at(t *tape.Tape, at *values) []Kink {
 	kt.known = false
 	var found []Kink
 	for _, v := range kt.ops {
-		if in := t.Instr(v); k.bent(t, v, at) {
+		near := k.near
+		if kt.held[v] && at[vecT] != nil && at[vecT][0] > k.began { // bodies may have set discretes to states
+			near = max(near, k.slack)
+		}
+		if in := t.Instr(v); k.bent(t, v, at, near) {
 			kink := Kink{Op: in.Op, Span: in.Span, Clock: kt.clock[v], Still: kt.still[v], Held: kt.held[v]}
 			kink.From, kink.of, kink.value, kink.at = inputsOfValue(t, v), t, v, *at
-			kink.guard, kink.near = -1, k.near
+			kink.guard, kink.near = -1, near
 			found = append(found, kink)
 		}
 	}

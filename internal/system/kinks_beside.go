@@ -19,10 +19,19 @@ func (k *Kinks) follow(m *solvers.Mark) {
 	if !k.held || !fires && m.Kind != solvers.MarkStart {
 		return
 	}
+	switch {
+	case m.Kind == solvers.MarkStart:
+		k.counted = 0
+	case m.T != k.first.T: // states move by other parts than params, and than they did before
+		k.counted += len(m.Ym) + 1
+	}
 	for turn := range turns {
 		b := &k.beside[turn]
 		for side, way := range [2]float64{beside, -beside} {
 			n := portionsOf(turn)
+			if fires {
+				n.count = k.before() + k.counted
+			}
 			if m.Kind == solvers.MarkStart {
 				b.p[side] = k.params(way, &n)
 			}
@@ -187,13 +196,13 @@ func reaching(found []Kink, output string, elems []int) []Kink {
 	})
 }
 
-// bent reports whether an element of v lies at a kink, where t was evaluated at the given values. It must leave the
-// kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative. A root
-// must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is infinite,
-// and no number hides it, and x¹ is smooth.
-func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
+// bent reports whether an element of v lies at a kink, or so near, where t was evaluated at the given values. It must
+// leave the kink beside these: operands that stay equal, such as two values cut off at 0, have no part in a derivative.
+// A root must do so on both sides, in proportion to how far the inputs moved, as √(x²) does: the derivative of √x is
+// infinite, and no number hides it, and x¹ is smooth.
+func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values, near float64) bool {
 	kt := k.tapes[t]
-	kt.here = tape.Bends(kt.eval, v, k.near, kt.here[:0])
+	kt.here = tape.Bends(kt.eval, v, near, kt.here[:0])
 	if !slices.Contains(kt.here, 0) {
 		return false
 	}
@@ -207,7 +216,7 @@ func (k *Kinks) bent(t *tape.Tape, v tape.Value, at *values) bool {
 	for way := range kt.sides {
 		var side [2][]float64
 		for j, beside := range kt.sides[way] {
-			side[j] = beside.Bends(v, min(k.near, tape.Rounding), nil)
+			side[j] = beside.Bends(v, min(near, tape.Rounding), nil)
 		}
 		for i, d := range kt.here {
 			far, near := side[0][i], side[1][i]

@@ -595,7 +595,11 @@ func (x *Tangents) Point(t float64, y []float64) {
 	x.note(t, y)
 	rates := x.kinks.model.Compiled.Rates
 	at := values{vecT: {t}, vecY: y, vecD: x.dNow, vecM: x.mNow, vecP: x.kinks.point.p}
-	conditions := false
+	conditions, near := false, 0.0
+	for _, k := range x.rest {
+		near = max(near, k.near)
+	}
+	defer x.kinks.within(near)()
 	for _, k := range x.rest {
 		if conditions = conditions || k.Rests; !k.Rests {
 			x.tilt(k, &at)
