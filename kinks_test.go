@@ -228,6 +228,8 @@ func TestThresholdsInModes(t *testing.T) {
 		"x' = c\nevent when b > 1 { x = 9 }":                              "",
 		// An observation at the time of the event.
 		"discrete d = 1\nx' = if u >= d then 2 else 1\nevent s at 1 { d = 0 }\nobjective K = sum_at([1], t)": "u",
+		// Observations before what the condition decides.
+		"x' = c\nevent when (if a < 1 then u else t) > 1 { x = 9 }\nobjective K = sum_at([0.5, 1], t)": "a",
 		// What weighs nothing at first, and moves.
 		"x' = (u + t)*max(b, 1)":                                            "b",
 		"x' = c\nevent when max(t, b) > a { x = 9 }":                        "a b",

@@ -37,8 +37,9 @@ type Kinks struct {
 	idle     map[int]bool    // guards that stand at their thresholds since the start, as stand tells
 	// stuck are the guards whose margin has come to 0 by itself, or was set to 0, and has rested there since; true for
 	// those of events that have done so since the start.
-	stuck map[int]bool
-	rests map[int]bool // guards of modes that rest at their thresholds behind the last mark
+	stuck   map[int]bool
+	decided bool         // modes has found some at the last mark
+	rests   map[int]bool // guards of modes that rest at their thresholds behind the last mark
 	// kinked are the guards of modes that may come to rest at a kink; nil before they are asked for.
 	kinked map[int]bool
 	// beside are params and discretes a little to one side and the other of those at the present mark, and before it,
@@ -400,8 +401,12 @@ func (k *Kinks) atMark(m *solvers.Mark, span float64) []Kink {
 	case solvers.MarkSite:
 		found := k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
 		if m.T == k.last { // the piece begins here
-			found = slices.Concat(found, k.stay(m, span), k.resting(m, span), k.modes(m))
-		} else if slices.Contains(slices.Collect(maps.Values(k.stuck)), true) {
+			return slices.Concat(found, k.stay(m, span), k.resting(m, span), k.modes(m))
+		}
+		if k.decided { // what they decide in the rest of the piece counts as well
+			found = append(found, k.modes(m)...)
+		}
+		if slices.Contains(slices.Collect(maps.Values(k.stuck)), true) {
 			for _, kink := range k.resting(m, span) {
 				if kink.waits {
 					kink.goesOn = true

@@ -34,6 +34,7 @@ func (k *Kinks) modes(m *solvers.Mark) (found []Kink) {
 		}
 		found = append(found, reaching(list, truths, jump)...)
 	}
+	k.decided = len(found) > 0
 	return decide(found)
 }
 
