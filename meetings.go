@@ -16,7 +16,9 @@ type meeting struct {
 	solvers.Meeting
 	fold       system.Fold
 	columns    []bool
-	told       bool // by a warning of the run
+	later      []int // by columns, which cause comes later where the column grows: 1, -1, or 0 if nobody knows
+	turned     bool  // in a list of those that come apart together: the other one than of the first that is known
+	told       bool  // by a warning of the run
 	model      *Model
 	experiment string // whose run it was; "" for that of the model
 }
@@ -34,6 +36,7 @@ func (r *Runner) meetingsOf(stats *solvers.Stats) (found []meeting) {
 				}),
 			}
 			f.Mark(m.columns, true)
+			m.later = r.worker.Later(&list[i], r.places, m.columns)
 			found = append(found, m)
 		}
 	}
@@ -99,16 +102,25 @@ func (r *Runner) allMet() []meeting {
 const mostOrders = 6
 
 // orders returns lists of meetings that come apart together, with the columns that move all of each list and nothing
-// else. The last one may have those of several lists, as mixed tells.
+// else, each of these meetings one way or all the other way. The last one may have those of several lists, as mixed
+// tells.
 func orders(met []meeting, columns int) (lists [][]meeting, by [][]int, mixed bool) {
 	index := map[string]int{}
 	for k := range columns {
 		var list []meeting
-		key := make([]byte, len(met))
+		key, way := make([]byte, len(met)), 0
 		for i := range met {
-			if met[i].columns[k] {
-				list, key[i] = append(list, met[i]), 1
+			if !met[i].columns[k] {
+				continue
 			}
+			m := met[i]
+			if way == 0 {
+				way = m.later[k]
+			}
+			if key[i], m.turned = 1, m.later[k] == -way && way != 0; m.turned {
+				key[i] = 2
+			}
+			list = append(list, m)
 		}
 		if len(list) == 0 {
 			continue
@@ -154,7 +166,8 @@ func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
 				s.settled[k] = true
 			}
 		}
-		if !r.parted.mixes() {
+		turned := slices.ContainsFunc(list, func(m meeting) bool { return m.turned })
+		if !turned && !r.parted.mixes() { // the independent run is in their order
 			continue
 		}
 		if err := r.inOrder(ctx, s, fine, list, by[i], false); err != nil {
@@ -243,9 +256,9 @@ func (s *Sensitivities) leaps(i int, fine, other *Sensitivities, sizes []float64
 
 // part has what met come apart from now on.
 func (r *Runner) part(met []meeting, reversed bool) {
-	var pairs [][2]solvers.Cause
+	var pairs []solvers.Parting
 	for i := range met {
-		pairs = append(pairs, met[i].Causes)
+		pairs = append(pairs, solvers.Parting{Causes: met[i].Causes, Turned: met[i].turned})
 	}
 	r.settings.Solver.Apart, r.settings.Solver.Reversed = pairs, reversed
 	r.solver.Part(pairs, reversed)

@@ -75,6 +75,16 @@ event b when y > 0.5 at start { x += 1 }
 event dose at T1 { x += A }
 event reads at 1 { y = x }
 objective J = final(y)`, map[string][]string{"J": {"T1"}}},
+		{"one that comes behind another and before the end, or before the other and behind the end", `
+time t from 0 to 3
+param A = -0.4, E = 2.5
+state x = 1, y = 1
+x' = 0
+y' = 0
+event halves at [2, 2.5] { y = y/2 }
+event doses every 0.5 from E count 2 { x += A }
+objective J = integral(x*y)
+objective K = integral(y)`, map[string][]string{"J": {"E"}}},
 		{"what is largest between two doses, in the order of the run", `
 time t from 0 to 2
 param T1 = 1, T2 = 1, A = 1

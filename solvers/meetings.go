@@ -71,7 +71,7 @@ func (s *Solver) inGroup(f func(m *member)) {
 }
 
 // Part sets Options.Apart and Options.Reversed for the runs to come.
-func (s *Solver) Part(pairs [][2]Cause, reversed bool) {
+func (s *Solver) Part(pairs []Parting, reversed bool) {
 	s.opts.Apart, s.opts.Reversed = pairs, reversed
 }
 
@@ -96,9 +96,18 @@ func (s *Solver) joinParty(m *member, t float64, y []float64) {
 // causesOf returns the causes of two parties. Those of periodic events are the same each time, so that there are not
 // too many.
 func (s *Solver) causesOf(i, j int) [2]Cause {
+	i, j = s.endLast(i, j)
 	both := [2]Cause{s.parties[i].cause(), s.parties[j].cause()}
 	both[0].Nth, both[1].Nth = 0, 0
 	return both
+}
+
+// endLast returns two parties, that of the end of the run behind the other.
+func (s *Solver) endLast(i, j int) (first, last int) {
+	if s.ends && i == s.end.party {
+		return j, i
+	}
+	return i, j
 }
 
 // noteMeeting notes that parties i and j meet at (t, y), unless both only read: the order of two observations, or of
@@ -108,26 +117,30 @@ func (s *Solver) noteMeeting(i, j int, t float64, y []float64) {
 	if reads(&s.parties[i]) && reads(&s.parties[j]) {
 		return
 	}
-	s.noteIn(&s.stats.Meetings, s.causesOf(i, j), s.namesOf(i, j), t, y)
+	first, last := s.endLast(i, j)
+	m := Meeting{
+		Causes: s.causesOf(i, j), Names: s.namesOf(i, j), Nth: [2]int{s.parties[first].nth, s.parties[last].nth},
+	}
+	s.noteIn(&s.stats.Meetings, m, t, y)
 }
 
 // noteBend notes that a kink comes at (t, y) with something else.
 func (s *Solver) noteBend(causes [2]Cause, names [2]string, t float64, y []float64) {
-	s.noteIn(&s.stats.Bends, causes, names, t, y)
+	s.noteIn(&s.stats.Bends, Meeting{Causes: causes, Names: names}, t, y)
 }
 
 // noteIn adds a meeting to a list.
-func (s *Solver) noteIn(list *[]Meeting, both [2]Cause, names [2]string, t float64, y []float64) {
-	if len(*list) == mostMeetings || slices.ContainsFunc(*list, func(m Meeting) bool { return m.Causes == both }) {
+func (s *Solver) noteIn(list *[]Meeting, m Meeting, t float64, y []float64) {
+	if len(*list) == mostMeetings || slices.ContainsFunc(*list, func(x Meeting) bool { return x.Causes == m.Causes }) {
 		return
 	}
-	*list = append(*list, Meeting{
-		Causes: both, Names: names, T: t, Y: slices.Clone(y), D: slices.Clone(s.d), M: slices.Clone(s.m),
-	})
+	m.T, m.Y, m.D, m.M = t, slices.Clone(y), slices.Clone(s.d), slices.Clone(s.m)
+	*list = append(*list, m)
 }
 
 // namesOf returns the names of two parties.
 func (s *Solver) namesOf(i, j int) [2]string {
+	i, j = s.endLast(i, j)
 	return [2]string{s.partyName(&s.parties[i]), s.partyName(&s.parties[j])}
 }
 
@@ -145,41 +158,55 @@ func (s *Solver) partyName(m *member) string {
 // stay together. What is then behind the end does not happen. Observations that stay with an event are read
 // after it, as ever.
 func (s *Solver) arrange() {
+	pair := func(i, j int) int {
+		both := s.causesOf(i, j)
+		return slices.IndexFunc(s.opts.Apart, func(p Parting) bool { return p.Causes == both })
+	}
 	with := make([]int, len(s.parties)) // the first party that each stays with
+	some := false
 	for j := range with {
 		with[j] = j
 		for i := range j {
-			if with[i] == i && !slices.Contains(s.opts.Apart, s.causesOf(i, j)) {
+			if with[i] == i && pair(i, j) < 0 {
 				with[j] = i
 				break
 			}
 		}
+		some = some || with[j] != 0
 	}
-	last, sorted, before := 0, true, 0
-	s.inGroup(func(m *member) {
-		m.party = with[m.party]
-		last = max(last, m.party)
-	})
-	if last == 0 { // there is no such pair
+	if !some { // there is no such pair
 		return
 	}
-	end, first := s.end.party, last+1
+	place := make([]int, len(s.parties)) // in their order
+	for j := range with {
+		for i := range j {
+			if with[i] != i || with[j] != j {
+				continue
+			}
+			first, last := s.endLast(i, j)
+			if s.opts.Apart[pair(i, j)].Turned != s.opts.Reversed {
+				first, last = last, first
+			}
+			place[last] += len(s.parties)
+		}
+		place[j] += j // each has its own
+	}
+	end := -1
+	if s.ends {
+		end = place[with[s.end.party]]
+	}
+	sorted, before, first := true, 0, math.MaxInt
 	apart := map[int]bool{}
 	s.inGroup(func(m *member) {
-		switch {
-		case s.ends && m.party == end:
-			m.party = last + 1
-		case s.opts.Reversed:
-			m.party = last - m.party
-		}
+		m.party = place[with[m.party]]
 		sorted, before = sorted && m.party >= before, m.party
 		first = min(first, m.party)
 		apart[m.party] = true
 	})
 	s.party, s.stats.Severed = first, s.stats.Severed || len(apart) > 2
 	s.stats.Mixed = s.stats.Mixed || !sorted
-	if s.ends && s.opts.Reversed {
-		behind := func(m member) bool { return m.party != s.end.party }
+	if s.ends {
+		behind := func(m member) bool { return m.party > end }
 		s.wave, s.sites = slices.DeleteFunc(s.wave, behind), slices.DeleteFunc(s.sites, behind)
 	}
 	s.order(0)

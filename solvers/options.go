@@ -57,10 +57,16 @@ type Options struct {
 	Meetings, Bends bool
 	// Apart has these causes, of Stats.Meetings, come one after another where they meet, as in a run of params that are
 	// a little different. With Reversed, they come in the other order.
-	Apart    [][2]Cause
+	Apart    []Parting
 	Reversed bool
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
 	Memory int64
+}
+
+// Parting is two causes that come one after another where they meet.
+type Parting struct {
+	Causes [2]Cause
+	Turned bool // they come as they met where the others come in the other order, and in the other order where not
 }
 
 // ObserveKind says how a run meets its observation sites.
@@ -224,6 +230,7 @@ const (
 // the start, or many conditions.
 type Meeting struct {
 	Causes  [2]Cause  // Nth is 0
+	Nth     [2]int    // what it was, in Stats.Meetings
 	Names   [2]string // of the causes, in Stats.Meetings
 	Many    *Junction // of conditions, instead of two causes; nil for none
 	Soon    bool      // one comes soon after the other, or has done so

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -190,22 +191,13 @@ func (x *separation) mark(v Variable, to []bool) {
 		}
 		return
 	}
-	pt, at := x.problem.Point, x.model.Param(v.Name)
-	x.near = append(x.near[:0], x.y...)
-	moved := func(k int, by float64) {
-		x.p = append(x.p[:0], pt.p...)
-		x.p[at.Offset+k] += by
-		follow(pt, x.p, func(i int, z float64) { x.p[i] = z })
-		x.settle()
-	}
 	for k := range to {
 		if to[k] {
 			continue
 		}
-		h := float64(1e-4 * max(math.Abs(pt.p[at.Offset+k]), 1e-2))
-		moved(k, -h)
+		x.shiftParam(v, k, -1)
 		below := x.reads()
-		moved(k, h)
+		x.shiftParam(v, k, 1)
 		if !x.reads() && !below { // defaults may have kinks, too
 			continue
 		}
@@ -214,10 +206,20 @@ func (x *separation) mark(v Variable, to []bool) {
 			continue
 		}
 		a, noise := x.apart()
-		moved(k, -h)
+		x.shiftParam(v, k, -1)
 		b, _ := x.apart()
 		to[k] = !(math.Abs(a-b) <= noise)
 	}
+}
+
+// shiftParam moves element k of a param one way, alone.
+func (x *separation) shiftParam(v Variable, k int, way float64) {
+	pt, at := x.problem.Point, x.model.Param(v.Name)
+	x.near = append(x.near[:0], x.y...)
+	x.p = append(x.p[:0], pt.p...)
+	x.p[at.Offset+k] += float64(way * 1e-4 * max(math.Abs(pt.p[at.Offset+k]), 1e-2))
+	follow(pt, x.p, func(i int, z float64) { x.p[i] = z })
+	x.settle()
 }
 
 // reads reports whether a param that was found has moved.
@@ -236,4 +238,41 @@ func (x *separation) reads() bool {
 
 func (x *separation) isParam(name string) bool {
 	return slices.ContainsFunc(x.model.Checked.Params, func(s *typecheck.Symbol) bool { return s.Name == name })
+}
+
+// Later tells by columns of a row of the gradient, of those that move a meeting, which of its causes comes later than
+// the other where a variable grows: 1 for the first, -1 for the second, and 0 for neither or where that is not known.
+func (w *Worker) Later(m *solvers.Meeting, variables []Variable, columns []bool) []int {
+	out := make([]int, len(columns))
+	for _, c := range m.Causes {
+		if c.Guard >= 0 || slices.ContainsFunc(w.model.causeInputs(c), func(n tapec.Name) bool {
+			return n.Role == tapec.Discrete && w.model.assigns(n.Of)
+		}) {
+			return out
+		}
+	}
+	x := w.separation(nil)
+	x.tie, x.t, x.y, x.d = m, m.T, m.Y, m.D
+	causes := m.Causes
+	for k := range causes {
+		causes[k].Nth = m.Nth[k]
+	}
+	for _, v := range variables {
+		if v.Initial {
+			continue
+		}
+		for k := range v.Len {
+			if !columns[v.Offset+k] {
+				continue
+			}
+			var lag [2]float64
+			for side, way := range []float64{-1, 1} {
+				x.shiftParam(v, k, way)
+				times := x.times()
+				lag[side] = x.timeOf(times, causes[0]) - x.timeOf(times, causes[1])
+			}
+			out[v.Offset+k] = cmp.Compare(lag[1], lag[0])
+		}
+	}
+	return out
 }
