@@ -651,6 +651,30 @@ func TestPeaksAtTheStart(t *testing.T) {
 	}
 }
 
+// TestReadWhereRunsBegin: where rates change just behind the start, what is read at the start moves with its time as
+// they are then.
+func TestReadWhereRunsBegin(t *testing.T) {
+	for text, want := range map[string]string{
+		"y' = 1 + sign(x - 1)":            "lag",
+		"y' = if x > 1 then 2 else 1":     "lag",
+		"y' = if x >= 1 then 2 else 1":    "",
+		"y' = if x > 1 then x else 1":     "",
+		"y' = if x > 0.5 then 2 else 1":   "",
+		"y' = 1 + max(x - 1, 0)":          "",
+		"y' = if t >= tau then 2 else 1":  "tau", // tau is that of the start, and the rate is the later one
+		"y' = (if x > 1 then 2 else 1)*t": "",
+	} {
+		s, err := sensitivities(t, "time t from 0 to 2\nparam lag = 0, tau = 0\nstate x = 1, y = 0\nx' = 1\n"+text+
+			"\nobjective J = sum_at([lag, 1.5], y)\nsens { wrt = [lag, tau] }\n", "adjoint")
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := marked(s, 0); got != want {
+			t.Errorf("%s: by %q, want %q: %v", text, got, want, s.Warnings)
+		}
+	}
+}
+
 // TestCornersOfConditions: a condition with a kink where it is at its threshold is met on one side faster than on the
 // other, or not at all. Where what moves the kink moves the condition in proportion, it is met as on either side.
 //

@@ -395,6 +395,9 @@ func (s *Solver) edge(behind bool) {
 			if s.same(modes[0], modes[1]) && !g.Piece && s.touches(i, eps, f) { // moved, it is over for a while
 				modes[0][g.Mode] = 1 - modes[0][g.Mode]
 			}
+			if !behind && !rests && !s.same(s.m, modes[1]) {
+				s.readAtEdge(i, modes[1])
+			}
 			unlike := func() bool { return s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) }
 			if s.same(modes[0], modes[1]) || !g.Seen && !unlike() && !(rests && s.bends(modes)) && !s.allows(modes) {
 				bends()
@@ -410,4 +413,25 @@ func (s *Solver) edge(behind bool) {
 		}
 	}
 	s.sys.Enter(s.d, s.m)
+}
+
+// readAtEdge warns of what is read at the start at times of its own, where guard i stands on its threshold and other
+// rates, those in modes m, follow at once: so it is with them that moves what is read later.
+func (s *Solver) readAtEdge(i int, m []float64) {
+	start := s.sched.times[InstantStart]
+	for k := range s.sched.list {
+		in := &s.sched.list[k]
+		if in.Kind != InstantSite || in.Fixed || math.Abs(s.sched.times[k]-start) > s.eventTol(start, 0) {
+			continue
+		}
+		now, then := s.rates(s.y, s.d, s.m)[:s.size.N], s.rates(s.y, s.d, m)[:s.size.N]
+		s.sys.Enter(s.d, s.m)
+		if !s.unlike(now, then, s.y) {
+			return
+		}
+		if s.apart(&member{guard: -1, instant: k}, &member{guard: -1, instant: int(InstantStart)}) {
+			w := Warning{Kind: OneSided, T: s.t, Name: s.guardName(i), Other: Observation}
+			s.tied(w, Cause{Guard: i}, Cause{Guard: -1, Instant: k})
+		}
+	}
 }
