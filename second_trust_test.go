@@ -61,6 +61,27 @@ func TestSecondDerivativesAtKinks(t *testing.T) {
 	}
 }
 
+// TestSecondDerivativesWhereBodiesLead has a body that takes the run to a kink, which it leaves at once. First
+// derivatives are right, since the other side lasts no time. Second ones by what takes the run off the kink jump.
+func TestSecondDerivativesWhereBodiesLead(t *testing.T) {
+	for text, want := range map[string]odes.Trust{"min(1, x*p)": odes.Loose, "min(9, x*p)": odes.Sound} {
+		s := largest(t, "time t from 0 to 2\nparam p = 1, q = 1\nstate x = 2\nx' = q\nevent at 1 { x = p }\n"+
+			"objective J = integral("+text+")\nsens { wrt = [p, q] }\n", "sens.order", "2")
+		for k, of := range []string{"p by p", "p by q", "q by p", "q by q"} {
+			got, want := odes.Sound, want
+			if s.HessianTrusts != nil {
+				got = s.HessianTrusts[k]
+			}
+			if k > 0 {
+				want = odes.Sound
+			}
+			if got != want || s.Trust(0, s.Variables[k%2]) != odes.Sound {
+				t.Errorf("%s: %s is %v, want %v", text, of, got, want)
+			}
+		}
+	}
+}
+
 // TestSecondDerivativesWhereTimesMeet has observations, events and ends that come together with kinks and with one
 // another. Second derivatives are those of one side there, and marked, while first ones are those of both. What a value
 // does not depend on has none, though a step ends there.

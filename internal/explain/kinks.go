@@ -52,7 +52,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			return k.Clock && find.Fixed(&m)
 		}), after, nil
 	}
-	find.Begin(rtol)
+	find.Begin(rtol, second)
 	last := -1 // of the marks with kinks
 	for i := range run.Marks() {
 		found, _, err := look(i)

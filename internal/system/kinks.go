@@ -49,6 +49,7 @@ type Kinks struct {
 	counted int  // how many times and states have moved before those of the present mark
 	left    bool // what is looked at lies before the mark
 	held    bool // some operation does
+	second  bool // there are second derivatives
 	none    bool // the model has no kinks: there are ties of largest values at most
 	// near is how near, as parts of their size, operands count as equal: 0 where they are exact but for what rounding
 	// makes of jumps, more where a time was located or where steps made states.
@@ -112,6 +113,7 @@ type Kink struct {
 	// firstly tells that it does so before the first mark at that time.
 	firstly bool
 	behind  bool // it lies behind the mark
+	passes  bool // a body has taken the run there, and it leaves at once
 	// stuck tells that it came there by itself, was set, or is that of an event and has rested there since the start:
 	// what has moved it before does not do so any more. carried tells that this was so before the mark.
 	stuck, carried bool
@@ -321,9 +323,10 @@ func (k *Kinks) addOnce() {
 	}
 }
 
-// Begin tells that another run is looked at, whose steps were made with a relative tolerance.
-func (k *Kinks) Begin(rtol float64) {
-	k.happened, k.known = map[[2]int]bool{}, false
+// Begin tells that another run is looked at, whose steps were made with a relative tolerance, and whether it has second
+// derivatives.
+func (k *Kinks) Begin(rtol float64, second bool) {
+	k.happened, k.known, k.second = map[[2]int]bool{}, false, second
 	for _, kt := range k.tapes {
 		kt.ready, kt.same = false, false
 	}
@@ -462,10 +465,12 @@ func (k *Kinks) InValues(m *solvers.Mark, functionals []float64) []Kink {
 	return k.look(c.Objective, m, nil, functionals)
 }
 
-// stay lists the kinks at which the rates are at a mark, and a little later along the field.
+// stay lists the kinks at which the rates are at a mark, and a little later along the field; where there are second
+// derivatives, also those to which the body of an event has taken them, and that they leave.
 func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	t := k.model.Compiled.Rates
-	if len(k.look(t, m, m.Mp, nil)) == 0 {
+	here := k.look(t, m, m.Mp, nil)
+	if len(here) == 0 {
 		return nil
 	}
 	later, eps := *m, float64(0x1p-20*span)
@@ -474,6 +479,14 @@ func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
 	found := k.look(t, &later, m.Mp, nil)
 	for i := range found {
 		found[i].rests = true
+	}
+	if k.second && m.Kind == solvers.MarkFire {
+		for _, kink := range here {
+			if kink.Op.HasKink() && !slices.ContainsFunc(found, func(x Kink) bool { return x.value == kink.value }) {
+				kink.passes, kink.behind = true, true
+				found = append(found, kink)
+			}
+		}
 	}
 	alone := func(x Kink) bool { return x.Still || x.Held }
 	if slices.ContainsFunc(found, alone) {

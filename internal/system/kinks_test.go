@@ -22,7 +22,7 @@ objective J = final(x)
 		var l diag.List
 		p.Point = p.Model.NewPoint(nil, &l)
 		k := p.Kinks()
-		k.Begin(1e-6)
+		k.Begin(1e-6, false)
 		sides := func() (n int) {
 			for _, way := range k.tapes[p.Model.Compiled.Rates].sides {
 				for _, side := range way {

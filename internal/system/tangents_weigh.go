@@ -75,6 +75,13 @@ func (x *Tangents) weigh(k *Kink) {
 				x.where(k, func() { x.forkOf([]*Kink{k}, &k.at) })
 			}
 		}
+	case k.passes: // on one side it is met a little later, or not at all
+		if x.exact {
+			x.where(k, func() { x.leave(k) })
+		}
+		x.close(k)
+		k.spread(x.kinks.model)
+		k.Smooth, k.Meets = true, true
 	case k.rests:
 		k.Smooth = true
 		x.rest = append(x.rest, k)
