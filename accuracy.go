@@ -542,7 +542,7 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 			of = max(of, x.grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
 				jumps := s.jumps(i, a, b)
-				return float64(sizes[a] * sizes[b]), jumps || s.isSided(i, a) || s.isSided(i, b), jumps
+				return float64(sizes[a] * sizes[b]), jumps || s.isFirmlySided(i, a) || s.isFirmlySided(i, b), jumps
 			}))
 		}
 		if at := i * c; s.Products != nil {
@@ -555,7 +555,7 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 			}
 			of = max(of, x.grade(v.Value, func(k int) (float64, bool, bool) {
 				jumps := s.jumpsAlong(i, k)
-				return sizes[k], jumps || s.isSided(i, k), jumps
+				return sizes[k], jumps || s.isFirmlySided(i, k), jumps
 			}))
 		}
 		switch worst = max(worst, of); of {

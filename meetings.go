@@ -156,7 +156,7 @@ func (r *Runner) apart(ctx context.Context, s, fine *Sensitivities) error {
 		}
 	}
 	s.unlike, s.settled = make([]float64, len(s.Gradient)), make([]bool, s.Columns)
-	s.leapt = make([]bool, len(s.Gradient))
+	s.leapt = map[int][]bool{}
 	for i, list := range lists {
 		if err := r.inOrder(ctx, s, fine, list, by[i], true); err != nil {
 			return err
@@ -221,18 +221,46 @@ func (r *Runner) inOrder(ctx context.Context, s, fine *Sensitivities, met []meet
 			}
 			s.unlike[at] = max(s.unlike[at], off)
 		}
-		if err == nil && r.wantsSecond() && s.leaps(i, fine, other, r.sizes()) {
-			for _, k := range columns {
-				s.leapt[i*s.Columns+k] = true
-			}
+		if r.wantsSecond() {
+			s.leap(i, fine, other, err != nil, jumps, columns, r.sizes())
 		}
 	}
 	return nil
 }
 
-// leaps reports whether some derivative of value i is another one in two runs, by more than errors. sizes are those of
-// the variables.
-func (s *Sensitivities) leaps(i int, fine, other *Sensitivities, sizes []float64) bool {
+// leap notes which derivatives of value i are others in two runs, by more than errors, in the direction of some
+// columns: all, where a run failed, and by these columns, where the value jumps. sizes are those of the variables.
+func (s *Sensitivities) leap(i int, fine, other *Sensitivities, all, jumps bool, columns []int, sizes []float64) {
+	leapt, some := make([]bool, s.Columns), all || jumps
+	if all {
+		for k := range leapt {
+			leapt[k] = true
+		}
+	} else {
+		some = s.leaps(i, fine, other, sizes, leapt) || some
+	}
+	if jumps {
+		for _, k := range columns {
+			leapt[k] = true
+		}
+	}
+	if !some {
+		return
+	}
+	for _, k := range columns {
+		row := s.leapt[i*s.Columns+k]
+		if row == nil {
+			row = make([]bool, s.Columns)
+			s.leapt[i*s.Columns+k] = row
+		}
+		for l, x := range leapt {
+			row[l] = row[l] || x
+		}
+	}
+}
+
+// leaps fills in which derivatives of value i are others in two runs, and reports whether some are.
+func (s *Sensitivities) leaps(i int, fine, other *Sensitivities, sizes []float64, leapt []bool) (some bool) {
 	most, row := 0.0, i*s.Columns
 	for n, v := range s.Variables {
 		for k := v.Offset; k < v.Offset+v.Size(); k++ {
@@ -247,11 +275,11 @@ func (s *Sensitivities) leaps(i int, fine, other *Sensitivities, sizes []float64
 				off = max(off, float64(10*s.Errors[row+k]))
 			}
 			if d := math.Abs(x - y); !(d <= off || float64(d*sizes[n]) <= float64(partOfDerivatives*most)) {
-				return true
+				leapt[k], some = true, true
 			}
 		}
 	}
-	return false
+	return some
 }
 
 // part has what met come apart from now on.

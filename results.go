@@ -188,12 +188,13 @@ type Sensitivities struct {
 	MoreEvents int
 	LastEvent  EventRecord
 	sides
-	fastest  []float64        // by columns: how much the time of an event moves at most; nil where that is not known
-	meetings []meeting        // in the run
-	unlike   []float64        // how far derivatives are from those with meetings in the other order; nil for none
-	parted   []bool           // columns by which some are too far; nil for none
-	settled  []bool           // columns of which unlike tells all that meetings do; nil for none
-	leapt    []bool           // by meetings of which derivatives, also by others, jump with what met; nil for none
+	fastest  []float64 // by columns: how much the time of an event moves at most; nil where that is not known
+	meetings []meeting // in the run
+	unlike   []float64 // how far derivatives are from those with meetings in the other order; nil for none
+	parted   []bool    // columns by which some are too far; nil for none
+	settled  []bool    // columns of which unlike tells all that meetings do; nil for none
+	// leapt tells by places in Gradient which derivatives of the value jump where the variable moves what met.
+	leapt    map[int][]bool
 	turned   []*Sensitivities // second derivatives of runs with meetings in another order
 	held     []bool           // values that read a largest value which is held for a while; nil for none
 	Settings RunSettings

@@ -569,7 +569,7 @@ func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
 			}
 			switch {
 			case many:
-			case f.Meets:
+			case f.Meets, j >= firm && !f.Smooth:
 				f.Mark(row(out.met), true)
 			default:
 				f.Mark(row(out.curved), true)
@@ -596,7 +596,7 @@ func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
 		for k, reached := range row(out.reached) {
 			out.bent[at+k] = out.bent[at+k] && reached
 			out.firmlyBent[at+k] = out.firmlyBent[at+k] && reached
-			out.curved[at+k] = (out.curved[at+k] || out.bent[at+k]) && reached
+			out.curved[at+k] = (out.curved[at+k] || out.firmlyBent[at+k]) && reached
 			out.met[at+k] = out.met[at+k] && reached
 		}
 	}

@@ -107,3 +107,27 @@ func TestSecondDerivativesWhereTimesMeet(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondDerivativesOfTies has a dose at the end: by its time there is no derivative. Second ones are marked where
+// the first that is differentiated jumps there, and not where it does not.
+func TestSecondDerivativesOfTies(t *testing.T) {
+	s := largest(t, `
+time t from 0 to 2
+param a = 0.5, b = 1, tau = 1, D = 0.5
+state x = 1, y = 1
+x' = -a*x
+y' = -b*y
+event e every tau { x += D }
+objective K = final(x) + final(y)
+sens { wrt = [a, b, tau, D, initial(x)] }
+`, "sens.order", "2")
+	for k, of := range []string{"a", "b", "tau", "D", "initial(x)"} {
+		got := odes.Sound
+		if s.HessianTrusts != nil {
+			got = s.HessianTrusts[2*s.Columns+k]
+		}
+		if want := map[string]odes.Trust{"a": odes.Loose, "tau": odes.Loose, "D": odes.Loose}[of]; got != want {
+			t.Errorf("d²K/dtau d%s is %v, want %v", of, got, want)
+		}
+	}
+}

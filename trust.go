@@ -235,14 +235,29 @@ func (s *Sensitivities) isBent(i, k int) bool { return s.bent != nil && s.bent[i
 // tells the sides apart, and so only by two columns that move it.
 func (s *Sensitivities) jumps(i, k, l int) bool {
 	at := i * s.Columns
-	if s.leapt != nil && (s.leapt[at+k] || s.leapt[at+l]) {
+	leapt := func(k, l int) bool {
+		row := s.leapt[at+k]
+		return row != nil && row[l]
+	}
+	if leapt(k, l) || leapt(l, k) {
 		return true
 	}
 	if s.curved == nil {
 		return false
 	}
-	return s.curved[at+k] && s.reached[at+l] || s.curved[at+l] && s.reached[at+k] ||
-		s.met[at+k] && s.met[at+l] || s.parted != nil && (s.parted[k] || s.parted[l])
+	decided := func(k int) bool { return s.settled != nil && s.settled[k] }
+	parted := func(k int) bool { return s.parted != nil && s.parted[k] && !decided(k) }
+	curved := func(k int) bool { return s.curved[at+k] || s.sided[at+k] && !decided(k) }
+	return curved(k) && s.reached[at+l] || curved(l) && s.reached[at+k] ||
+		s.met[at+k] && s.met[at+l] || parted(k) || parted(l)
+}
+
+// isFirmlySided is isSided but where runs in both orders, which have second derivatives as well, decide.
+func (s *Sensitivities) isFirmlySided(i, k int) bool {
+	if s.settled != nil && s.settled[k] && s.firmlySided != nil {
+		return s.allSided || s.firmlySided[i*s.Columns+k]
+	}
+	return s.isSided(i, k)
 }
 
 // jumpsAlong reports that of an element of the product of the Hessian and the direction.
@@ -319,9 +334,8 @@ func (s *Sensitivities) doubtBy(k int, t Trust) {
 func (s *Sensitivities) oneSided(i int) {
 	at := i * s.Columns
 	for k, x := range s.Gradient[at : at+s.Columns] {
-		sided, bent := s.isSided(i, k), s.isBent(i, k)
+		sided, bent := s.isFirmlySided(i, k), s.isBent(i, k)
 		if s.settled != nil && s.settled[k] && s.firmlySided != nil {
-			sided = s.allSided || s.firmlySided[at+k]
 			bent = s.firmlyBent != nil && s.firmlyBent[at+k]
 		}
 		if sided && x != 0 || x == 0 && bent {
