@@ -432,7 +432,7 @@ type complexPivoting struct {
 	patch     complex128   // what takes the place of smaller pivots; 0 for errors
 	x         []complex128 // a column, by rows of the matrix; zeros between columns
 	l         []complex128 // −L
-	uneven    bool         // a pivot took the place of one that is small beside it, or gone
+	uneven    bool         // a pivot took the place of one that is small beside it, or gone: units should be looked at
 }
 
 func (c *complexPivoting) swap(a, b int32) { c.l[a], c.l[b] = c.l[b], c.l[a] }
