@@ -17,6 +17,8 @@ import numpy as np
 import odes
 from odes import _server
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has jobs in the background ignore it
+
 ROOT = Path(__file__).resolve().parents[2]
 BOUNCE = ROOT / "examples" / "bounce" / "bounce.ode"
 
