@@ -287,7 +287,7 @@ func (c *checker) withZeros(pieces []Piece, v *cover) []Piece {
 		return pieces
 	}
 	last := shape[len(shape)-1]
-	stride := strides(shape)
+	stride := shape.Strides()
 	for o := 0; o < len(v.by); {
 		if v.by[o] != 0 {
 			o++

@@ -310,7 +310,7 @@ func (v *evaluator) access(e *Access) *table {
 			at[k] = t.over(out.axes)
 		}
 	}
-	stride := strides(x.shape)
+	stride := x.shape.Strides()
 	idx := make([]int, len(e.Subs))
 	for i := range n {
 		base, bad := int(xs[i])*full, false
@@ -359,17 +359,6 @@ func iota64(n int) []float64 {
 		v[i] = float64(i)
 	}
 	return v
-}
-
-// strides returns the row-major strides of shape.
-func strides(shape types.Shape) []int {
-	s := make([]int, len(shape))
-	n := 1
-	for k := len(shape) - 1; k >= 0; k-- {
-		s[k] = n
-		n *= shape[k]
-	}
-	return s
 }
 
 func (v *evaluator) assemble(e *Assemble) *table {
@@ -422,7 +411,7 @@ func offsets(v *evaluator, subs []Sub, shape types.Shape, axes []*Index) places 
 		}
 		return p
 	}
-	stride := strides(shape)
+	stride := shape.Strides()
 	for k, s := range subs {
 		if s.At == nil {
 			next := make([]int, 0, len(p.block)*s.Count)

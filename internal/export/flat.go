@@ -528,16 +528,6 @@ func (x *exporter) position(e typecheck.Expr, in loops) int {
 	return int(n.value)
 }
 
-func strides(shape types.Shape) []int {
-	s := make([]int, len(shape))
-	n := 1
-	for k := len(shape) - 1; k >= 0; k-- {
-		s[k] = n
-		n *= shape[k]
-	}
-	return s
-}
-
 // offsets returns the elements that subscripts choose of an array, in order.
 func (x *exporter) offsets(subs []typecheck.Sub, shape types.Shape, in loops) []int {
 	if subs == nil {
@@ -548,7 +538,7 @@ func (x *exporter) offsets(subs []typecheck.Sub, shape types.Shape, in loops) []
 		return all
 	}
 	list := []int{0}
-	stride := strides(shape)
+	stride := shape.Strides()
 	for k, s := range subs {
 		var next []int
 		for _, base := range list {
@@ -574,7 +564,7 @@ func (x *exporter) access(e *typecheck.Access, in loops, offset int) *node {
 		return x.at(x.instead[r.Sym], in, offset)
 	}
 	shape := e.X.Type().Shape
-	stride := strides(shape)
+	stride := shape.Strides()
 	at, inner := 0, e.T.Shape.Size()
 	for k, s := range e.Subs {
 		if s.At != nil {

@@ -29,6 +29,17 @@ func (k Kind) String() string {
 // Shape lists the lengths of the axes, outermost first; nil is a scalar.
 type Shape []int
 
+// Strides returns how far neighbours along each axis are apart, row by row.
+func (s Shape) Strides() []int {
+	strides := make([]int, len(s))
+	n := 1
+	for k := len(s) - 1; k >= 0; k-- {
+		strides[k] = n
+		n *= s[k]
+	}
+	return strides
+}
+
 // Size returns the number of elements.
 func (s Shape) Size() int {
 	n := 1
