@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"math"
 
 	"odes.dev/odes/internal/elem"
@@ -242,7 +243,8 @@ var rows = [...]Row{
 	// as 0 for the exponent: there is no logarithm of it.
 	binary(
 		Pow, "pow", "a to the power b",
-		"if b == 0 then 0 else b * a^(b - 1)", "if a <= 0 and a >= -1e-9 and b >= 0 then 0 else y * log(a)",
+		"if b == 0 then 0 else b * a^(b - 1)",
+		fmt.Sprintf("if a <= 0 and a >= -%g and b >= 0 then 0 else y * log(a)", elem.PowNoise),
 		elem.Pow, elem.CPow,
 	).within2(enclosedPow).on(Positive, NonZero).singular(),
 	binary(

@@ -357,8 +357,8 @@ func CPowi(a complex128, n int) complex128 {
 	return first(Powi(x, n), float64(float64(n)*Powi(x, n-1)), imag(a))
 }
 
-// powNoise is by how much a base may be negative and count as 0 in the derivative by the exponent.
-const powNoise = 1e-9
+// PowNoise is by how much the base of a power may be negative and count as 0 in the derivative by the exponent.
+const PowNoise = 1e-9
 
 // CPow returns a to the power b (first order). A negative base needs an integer exponent, as in the
 // real function.
@@ -369,7 +369,7 @@ func CPow(a, b complex128) complex128 {
 	if imag(a) != 0 && y != 0 {
 		im = float64(imag(a) * y * Pow(x, y-1))
 	}
-	if noise := x <= 0 && x >= -powNoise && y >= 0; imag(b) != 0 && p != 0 && !noise {
+	if noise := x <= 0 && x >= -PowNoise && y >= 0; imag(b) != 0 && p != 0 && !noise {
 		im += float64(imag(b) * Log(x) * p)
 	}
 	return complex(p, im)
