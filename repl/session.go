@@ -177,6 +177,9 @@ func (s *Session) Warnings() []diag.Diagnostic {
 	return s.now.model.Warnings()
 }
 
+// Model returns the model; nil while there is none.
+func (s *Session) Model() *odes.Model { return s.now.model }
+
 // Text returns the text of the model.
 func (s *Session) Text() string { return s.now.text }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
@@ -40,24 +39,12 @@ func (k *reportCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
-	text, name, _, err := c.source(k.Model)
-	if err != nil {
-		return err
-	}
-	if k.Model == "-" { // it is read once more by each of those that follow
-		c.in = strings.NewReader(text)
-	}
-	m, err := c.load(k.Model, "")
-	if err != nil {
-		return err
-	}
-	if k.Model == "-" {
-		c.in = strings.NewReader(text)
-	}
 	session := c.session(false)
 	if err := c.start(session, k.Model, k.setFlag, k.solverFlags); err != nil {
 		return err
 	}
+	m := session.Model()
+	c.diagnose(m.Warnings())
 	memory.Keep(m.Memory(opts))
 	out, err := c.open(k.Output)
 	if err != nil {
@@ -68,7 +55,7 @@ func (k *reportCmd) Run(c *call) error {
 	r.page = report.NewPage(out, titleOf(m))
 	parts := []func() error{r.messages, r.course, r.gradients, r.data, r.params, func() error {
 		r.page.Section("Text")
-		r.page.Source(name, text)
+		r.page.Source(m.Info().File, session.Text())
 		return nil
 	}}
 	if k.Fit {
