@@ -167,6 +167,21 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 	return false
 }
 
+const (
+	// stiffRun is how many times longer than what decays fastest a run lasts that may become stiff.
+	stiffRun = 1000
+	// firstReach is how long the first step of such a run is at most, in such times. Where that decays at the start, no
+	// other step has so large an error, and derivatives keep it.
+	firstReach = 1.0 / 16
+)
+
+// opensStiff reports whether the next step is the first one of a run that may become stiff, and go over to implicit
+// steps.
+func (s *Solver) opensStiff() bool {
+	return s.choice.kinds && !s.opts.Explicit && s.opts.Fixed == 0 && s.opts.H0 == 0 &&
+		s.stats.Steps+s.stats.Rejected == 0 && float64(s.spectrum.rho*s.span) > stiffRun
+}
+
 // stay keeps the step that is aimed towards stop stable, if need be with another member of the method.
 func (s *Solver) stay(stop float64) error {
 	h := min(s.h, stop-s.t)
@@ -187,6 +202,10 @@ func (s *Solver) stay(stop float64) error {
 			f = s.trial.K
 		}
 		s.stats.Evals += s.spectrum.look(s.t, h, s.y, f[:s.size.N], seen)
+		if s.opensStiff() {
+			s.h = max(min(s.h, firstReach/s.spectrum.rho), s.least())
+			h = min(h, s.h)
+		}
 	}
 	s.longest = max(s.spectrum.longest(h), s.least())
 	if len(s.members) > 1 && s.choice.turns == 0 && !(s.choice.kinds && s.opts.Fixed > 0) {
