@@ -36,9 +36,10 @@ const (
 	// solvedWork is the most elements that a step may compute in a lane, nearly each by an instruction: longer code is
 	// no faster than calls.
 	solvedWork = 12288
-	// solvedMean is the number of instructions that CompileAfter.Small is meant for. Compiling takes longer in
-	// proportion, while a step saves little more.
-	solvedMean = 512
+	// CompileAfter.Small is meant for steps of so many instructions that these and solvedBase are solvedMean. Compiling
+	// takes longer in proportion, while a step saves little more.
+	solvedMean = 2048
+	solvedBase = 512
 )
 
 // work estimates the instructions of a step by form.
@@ -83,7 +84,11 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 		if p.never = work > solvedWork; p.never {
 			return false
 		}
-		after = int(min(float64(w.problem.CompileAfter.Small)*float64(max(work, solvedMean))/solvedMean, 1e15))
+		pays := float64(w.problem.CompileAfter.Small) * float64(work+solvedBase) / solvedMean
+		if back {
+			pays *= 2.0 / 3 // each saves more
+		}
+		after = int(min(pays, 1e15))
 	}
 	if !p.due(w, key, after) {
 		return false
