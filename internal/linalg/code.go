@@ -53,20 +53,22 @@ const (
 type emitter struct {
 	machine.Asm
 	s      *Schedule
-	wide   bool // AVX-512
-	lanes  int  // 1, 4 or 8
-	stride int  // of x and w, in elements
+	lanes  int // 1, 4 or 8
+	stride int // of x and w, in elements
 
-	free   int         // registers from 0 on that hold values
-	holds  []int32     // by register: its key, or None
-	in     []int8      // by key: its register, or −1
-	dirty  []bool      // by place of w: memory does not have it
-	reads  []int32     // positions at which places are read
-	next   []int32     // by place: the next of its reads
-	last   []int32     // by place: behind the last of its reads
-	locked uint32      // registers that the current instruction needs
-	at     int32       // the position
-	fixed  machine.Vec // a constant: −1 in eliminations, the sign in solves
+	free    int               // registers from 0 on that hold values
+	holds   []int32           // by register: its key, or None
+	in      []int8            // by key: its register, or −1
+	dirty   []bool            // by place of w: memory does not have it
+	reads   []int32           // positions at which places are read
+	next    []int32           // by place: the next of its reads
+	last    []int32           // by place: behind the last of its reads
+	locked  uint32            // registers that the current instruction needs
+	at      int32             // the position
+	fixed   machine.Vec       // a constant: −1 in eliminations, the sign in solves
+	windows []window          // on the vectors
+	missed  [len(bases)]int32 // by vector: the last address in no window
+	uses    int               // of windows, so far
 }
 
 // A key is a place, or with repeated added a place whose value fills all elements of a vector.
@@ -86,11 +88,18 @@ func emit(s *Schedule, first, last, lanes int, wide bool, check func(e *emitter)
 	}
 	places := s.Values + s.Factors + 2*s.N
 	e := &emitter{
-		s: s, wide: wide, lanes: lanes, stride: stride, in: make([]int8, 2*places), dirty: make([]bool, s.N),
+		s: s, lanes: lanes, stride: stride, in: make([]int8, 2*places), dirty: make([]bool, s.N),
 	}
 	registers := 16
 	if wide {
 		registers = 32
+	}
+	e.Wide = wide
+	for _, r := range spare {
+		e.windows = append(e.windows, window{base: r, of: -1})
+	}
+	for i := range e.missed {
+		e.missed[i] = math.MinInt32 / 2
 	}
 	e.fixed = machine.Vec(registers - 1)
 	e.free = registers - 2 // one more for what an instruction repeats
@@ -102,7 +111,7 @@ func emit(s *Schedule, first, last, lanes int, wide bool, check func(e *emitter)
 		e.in[k] = -1
 	}
 	e.plan(places)
-	e.Code = make([]byte, 0, 12*len(s.Terms)+20*len(s.Steps))
+	e.Code = make([]byte, 0, 8*len(s.Terms)+10*len(s.Steps))
 	for i, r := range bases {
 		if needed := i == constantsBase || i == 1 || (i == 0) == (check != nil); needed {
 			e.Load(r, machine.Mem{Base: machine.DI, Disp: int32(8 * i)})
@@ -205,7 +214,7 @@ func (e *emitter) address(place int32) machine.Mem {
 	p := int(place)
 	for i, n := range [...]int{e.s.Values, e.s.Factors} {
 		if p < n {
-			return machine.Mem{Base: bases[i], Disp: int32(8 * p)}
+			return e.near(i, int32(8*p), 8)
 		}
 		p -= n
 	}
@@ -213,7 +222,64 @@ func (e *emitter) address(place int32) machine.Mem {
 	if p >= e.s.N {
 		i, p = 3, p-e.s.N
 	}
-	return machine.Mem{Base: bases[i], Disp: int32(8 * e.stride * p)}
+	return e.near(i, int32(8*e.stride*p), int32(8*e.stride))
+}
+
+// window is a part of a vector that short displacements reach: those from its base register.
+type window struct {
+	base machine.Reg
+	of   int   // the number of the vector, -1 for none
+	at   int32 // where the register points to in the vector
+	used int   // when it was used last
+}
+
+// windowLeast is how many elements a window has in either direction, at least.
+const windowLeast = 8
+
+// spare are registers for windows: some that hold nothing else once the addresses of the vectors are known.
+var spare = [...]machine.Reg{
+	machine.AX, machine.CX, machine.DX, machine.BX, machine.SI, machine.DI, machine.R13,
+}
+
+// near returns the address of an element of so many bytes, by a window where there is one: that takes two or three
+// bytes less. Large code and what it reads have to share the cache, and code takes as long as it has bytes. Where an
+// element is in no window, and near the last one that was in none, a window is moved there.
+func (e *emitter) near(of int, disp, size int32) machine.Mem {
+	reach := int32(128)
+	if e.Wide {
+		reach *= size
+	}
+	if reach < windowLeast*size {
+		return machine.Mem{Base: bases[of], Disp: disp}
+	}
+	e.uses++
+	oldest := &e.windows[0]
+	for i := range e.windows {
+		w := &e.windows[i]
+		if by := disp - w.at; w.of == of && by >= -reach && by < reach {
+			w.used = e.uses
+			return machine.Mem{Base: w.base, Disp: by}
+		}
+		if w.used < oldest.used {
+			oldest = w
+		}
+	}
+	base := machine.Mem{Base: bases[of], Disp: disp}
+	if disp < reach { // the register of the vector reaches it as well
+		return base
+	}
+	last := e.missed[of]
+	e.missed[of] = disp
+	if disp-last >= reach || last-disp >= reach {
+		return base
+	}
+	at := disp + reach
+	if disp < last {
+		at = disp - reach + size
+	}
+	*oldest = window{base: oldest.base, of: of, at: at, used: e.uses}
+	e.Address(oldest.base, machine.Mem{Base: bases[of], Disp: at})
+	return machine.Mem{Base: oldest.base, Disp: disp - at}
 }
 
 func (e *emitter) constant(i int) machine.Mem {
@@ -228,7 +294,7 @@ func (e *emitter) temporary(place int32) int {
 // repeat fills a vector with the number at m.
 func (e *emitter) repeat(r machine.Vec, m machine.Mem) {
 	length := uint8(1)
-	if e.wide {
+	if e.Wide {
 		length = 2
 	}
 	e.Vector(machine.Broadcast, length, r, -1, machine.InMem(m), machine.NoImm)
@@ -309,13 +375,13 @@ func (e *emitter) everywhere(place int32) machine.Vec {
 	key := 2*place + repeated
 	r := e.in[key]
 	if r < 0 {
-		from := machine.InMem(e.address(place))
+		from := machine.InMem(e.address(place)) // by a window that is not the oldest, which take may move
 		if t := e.temporary(place); t >= 0 && e.dirty[t] {
 			from = machine.InReg(machine.Vec(e.in[2*place]))
 		}
 		r = int8(e.take())
 		length := uint8(1)
-		if e.wide {
+		if e.Wide {
 			length = 2
 		}
 		e.Vector(machine.Broadcast, length, machine.Vec(r), -1, from, machine.NoImm)
@@ -376,7 +442,7 @@ func (e *emitter) step(s *Step) {
 		e.drop(2 * p)
 		e.drop(2*p + repeated)
 	}
-	if t := e.temporary(s.To); t >= 0 && !(t >= e.s.tail && t < e.s.tailEnd) {
+	if t := e.temporary(s.To); t >= 0 {
 		e.dirty[t] = true
 	} else {
 		e.store(e.address(s.To), acc, s.Width)
@@ -442,7 +508,7 @@ func (e *emitter) term(t *Term, width int8, acc machine.Vec, length uint8) {
 		}
 		r := e.value(b)
 		e.Vector(machine.Fused(231, false, false, true), 0, acc, int(r), e.operand(a), machine.NoImm)
-	case e.wide:
+	case e.Wide:
 		b := e.value(t.B)
 		e.Vector(machine.Fused(231, false, false, false), length, acc, int(b), e.spread(t.A, length), machine.NoImm)
 	default:
@@ -458,7 +524,7 @@ func (e *emitter) term(t *Term, width int8, acc machine.Vec, length uint8) {
 // spread returns the number at a place of the factors as an operand for all lanes.
 func (e *emitter) spread(place int32, length uint8) machine.Arg {
 	a := machine.InMem(e.address(place))
-	if e.wide {
+	if e.Wide {
 		a.Repeat = true
 		return a
 	}

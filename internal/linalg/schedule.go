@@ -280,19 +280,27 @@ func (p *planner) solve(transposed bool) *Schedule {
 	return &p.Schedule
 }
 
+// plain adds what is found to the rows below as soon as it is found, so that L is read in the order of memory. Rows
+// above have fewer terms in common with their neighbours, and wait.
 func (p *planner) plain() {
 	o := p.o
-	// The terms of each row: those above its block, then those of L, and those of U.
-	above, upper := make([][]Term, p.N), make([][]Term, p.N)
+	begun := make([]bool, p.N)   // rows that something was added to
+	upper := make([][]Term, p.N) // terms of U of each row
+	row := func(i int32, terms ...Term) {
+		s := Step{To: p.w(int(i)), From: p.w(int(i)), Scale: None}
+		if !begun[i] {
+			begun[i], s.From = true, p.x(o.rows[i])
+		}
+		p.add(s, terms)
+	}
 	for b := len(p.start) - 2; b >= 0; b-- {
 		k0, k1 := int(p.start[b]), int(p.start[b+1])
 		for k := k0; k < k1; k++ {
-			for e := o.offStart[k]; e < o.offStart[k+1]; e++ {
-				i := o.offRows[e]
-				above[i] = append(above[i], Term{A: p.factor(p.off + int(e)), B: p.w(k)})
+			if !begun[k] {
+				row(int32(k))
 			}
 			for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
-				p.rows[i] = append(p.rows[i], Term{A: p.lower(k, q), B: p.w(k)})
+				row(i, Term{A: p.lower(k, q), B: p.w(k)})
 			}
 		}
 		for k := k1 - 1; k >= k0; k-- {
@@ -300,12 +308,6 @@ func (p *planner) plain() {
 				i := o.uRows[e]
 				upper[i] = append(upper[i], Term{A: p.upper(int(e)), B: p.w(k)})
 			}
-		}
-	}
-	for b := len(p.start) - 2; b >= 0; b-- {
-		k0, k1 := int(p.start[b]), int(p.start[b+1])
-		for k := k0; k < k1; k++ {
-			p.add(Step{To: p.w(k), From: p.x(o.rows[k]), Scale: None}, append(above[k], p.rows[k]...))
 		}
 		if p.s.sparseEnd(k1) < k1 {
 			p.Part = len(p.Steps)
@@ -318,6 +320,11 @@ func (p *planner) plain() {
 			}
 			if b == 0 {
 				p.step(Step{To: p.x(p.cols[k]), From: p.w(k), Scale: None, Negate: true})
+			}
+		}
+		for k := k0; k < k1; k++ {
+			for e := o.offStart[k]; e < o.offStart[k+1]; e++ {
+				row(o.offRows[e], Term{A: p.factor(p.off + int(e)), B: p.w(k)})
 			}
 		}
 	}

@@ -79,6 +79,7 @@ type Asm struct {
 	jumps  []jump
 	labels []int // by label: its place in the code; -1: not set
 	Count  int   // instructions
+	Wide   bool  // Vector may use instructions of AVX-512 where they are shorter
 
 	Writemask uint8 // of evex instructions: the mask register, with 0x80 to set elements outside the mask to zero
 }
@@ -164,7 +165,7 @@ func (a *Asm) modrm(r uint8, m Mem, unit int32) {
 	mod, short, long := uint8(0), false, false
 	switch {
 	case m.Disp == 0 && base != 5:
-	case m.Disp%unit == 0 && m.Disp/unit >= -128 && m.Disp/unit <= 127:
+	case isShort(m.Disp, unit):
 		mod, short = 0x40, true
 	default:
 		mod, long = 0x80, true
@@ -202,6 +203,9 @@ func (m Mem) indexOr0() Reg {
 
 // Load sets r to the 64 bits at m.
 func (a *Asm) Load(r Reg, m Mem) { a.Op64(0x8b, r, m) }
+
+// Address sets r to the address of m.
+func (a *Asm) Address(r Reg, m Mem) { a.Op64(0x8d, r, m) }
 
 // Two writes an instruction on two general registers, with from as its source and to as its
 // destination. Opcode 01 adds, 29 subtracts, 39 compares, 89 moves, and 31 is exclusive or.
@@ -250,7 +254,9 @@ const NoImm = -1
 // 0, 1 or 2 for 16, 32 or 64 bytes. It uses the shorter encoding where that is possible. A mask
 // register as destination or operand needs the longer one.
 func (a *Asm) Vector(in Instr, length uint8, dst Vec, x int, y Arg, imm int) {
-	long := length == 2 || dst >= 16 || x >= 16 || y.Kind == InRegister && y.Reg >= 16 || y.Repeat
+	long := length == 2 || dst >= 16 || x >= 16 || y.Kind == InRegister && y.Reg >= 16 || y.Repeat ||
+		a.Wide && y.Kind == InMemory && !isShort(y.Mem.Disp, 1) && isShort(y.Mem.Disp, in.unit(length)) &&
+			in.Opcode != Comparison.Opcode && in.Opcode != Blend.Opcode // the longer ones have masks
 	if long {
 		a.Evex(in, length, dst, x, y, imm)
 		return
@@ -276,6 +282,17 @@ func (a *Asm) Vector(in Instr, length uint8, dst Vec, x int, y Arg, imm int) {
 	a.operand(uint8(dst), y, 1, imm)
 }
 
+// unit returns the bytes that a short displacement counts in, with AVX-512.
+func (in Instr) unit(length uint8) int32 {
+	if in.Unit > 0 {
+		return int32(in.Unit)
+	}
+	return 16 << length
+}
+
+// isShort reports whether a displacement is a byte that counts in so many bytes.
+func isShort(disp, unit int32) bool { return disp%unit == 0 && disp/unit >= -128 && disp/unit <= 127 }
+
 // Evex writes the long encoding of vector. Its W bit is always 1, because numbers have 64 bits.
 func (a *Asm) Evex(in Instr, length uint8, dst Vec, x int, y Arg, imm int) {
 	r, r2 := uint8(dst)>>3&1, uint8(dst)>>4
@@ -290,10 +307,7 @@ func (a *Asm) Evex(in Instr, length uint8, dst Vec, x int, y Arg, imm int) {
 	case InMemory:
 		b, xx = uint8(y.Mem.Base)>>3, uint8(y.Mem.indexOr0())>>3
 	}
-	unit := int32(16) << length
-	if in.Unit > 0 {
-		unit = int32(in.Unit)
-	}
+	unit := in.unit(length)
 	if y.Repeat {
 		repeat, unit = 1, 8
 	}
