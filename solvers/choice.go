@@ -255,11 +255,7 @@ func (c *choice) next(now int, h, left float64, by *spectrum) int {
 	if c.of[now] != nil && c.held >= c.try {
 		// What errors say of the step is hidden behind what is stiff. A trial shows it, unless one step of it costs
 		// more than what is left of the run.
-		step := c.stable(now, h, by)
-		if own.first > 0 {
-			step = min(step, h)
-		}
-		rest := c.price[now] / step
+		rest := c.price[now] / min(c.stable(now, h, by), h)
 		for m, k := range c.kin {
 			if k.first > 0 && c.of[m] != nil {
 				rest = min(rest, c.price[m]/min(c.stable(m, h, by), h))
