@@ -110,7 +110,7 @@ func (p *part) joins(q *part, lanes int) bool {
 func (c *compiler) reduce(v int, in *tape.Instr, shape tape.Shape, src dense) step {
 	axes := in.Attr.Axes
 	width := c.width(v)
-	st := rowMajor(shape)
+	st := shape.Strides()
 	behind := axes[len(axes)-1] + 1
 	s := &reduceStep{
 		op: in.Op, dst: dense{c.reg[v], c.base[v], c.size(v)}, src: src,

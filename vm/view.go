@@ -17,17 +17,7 @@ type view struct {
 	index   *gather  // not nil: the elements are picked along an axis
 }
 
-func rowMajor(s tape.Shape) []int {
-	st := make([]int, len(s))
-	n := 1
-	for k := len(s) - 1; k >= 0; k-- {
-		st[k] = n
-		n *= s[k]
-	}
-	return st
-}
-
-func own(root int, s tape.Shape) view { return view{root: root, shape: s, strides: rowMajor(s)} }
+func own(root int, s tape.Shape) view { return view{root: root, shape: s, strides: s.Strides()} }
 
 // lazy reports whether the elements do not have regular places in the root.
 func (v view) lazy() bool { return v.pad != nil || v.index != nil }
@@ -99,7 +89,7 @@ func (v view) reshape(shape tape.Shape) (w view, ok bool) {
 		}
 		return view{}, false
 	}
-	return view{root: v.root, off: v.off, shape: shape, strides: rowMajor(shape)}, true
+	return view{root: v.root, off: v.off, shape: shape, strides: shape.Strides()}, true
 }
 
 // take returns the elements of v at the positions index along axis. The result ok is false if the
