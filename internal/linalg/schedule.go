@@ -12,7 +12,6 @@ type Schedule struct {
 	Values, Factors, N int // numbers of places
 	Pivots             int // the first of N places where an elimination leaves its pivots
 	Part               int // steps before the tail; all if there is none
-	tail, tailEnd      int // of the places of a solve
 	Steps              []Step
 	Terms              []Term
 }
@@ -89,7 +88,6 @@ func (s *structure) planner(o *Order, widest int) *planner {
 	p.rows = make([][]Term, s.p.N)
 	p.Values, p.Factors, p.N = len(s.p.Rows), p.end, s.p.N
 	p.Pivots = p.Values + p.layout.pivot
-	p.Schedule.tail, p.tailEnd = int(s.tail), int(s.tailEnd)
 	return p
 }
 
