@@ -21,6 +21,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/seeds"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/truth"
 	"odes.dev/odes/lang/diag"
@@ -45,7 +46,7 @@ func TestMangled(t *testing.T) {
 	t.Cleanup(memory.Force(2 << 30))
 	debug.SetTraceback("all") // where a model hangs
 	m := newMangler(t)
-	from, n := *mangledFrom, uint64(*mangledModels)
+	from, n := seeds.Of(t, *mangledFrom), uint64(*mangledModels)
 	if testing.Short() {
 		n = min(n, 300)
 	}

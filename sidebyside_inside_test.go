@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/seeds"
 )
 
 // manyTimes are times of observations, more than steps end at for them: some that are fixed, and some that params move.
@@ -80,7 +81,7 @@ func TestSideBySideInside(t *testing.T) {
 // TestSideBySideInsideDrawn adds many times of data to models with events that are drawn, some of them stiff.
 func TestSideBySideInsideDrawn(t *testing.T) {
 	t.Parallel()
-	drawn(t, 19, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
+	drawn(t, seeds.Of(t, 0), 19, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
 		text = drawnEvents(r)
 		if k%3 == 0 {
 			text += "state w = 0\nw' = -3e4*a*(w - x*y)\nobjective W = final(w)*b\n"

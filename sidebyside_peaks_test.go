@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/seeds"
 )
 
 // peaks are objectives that read largest values of a model of these tests.
@@ -233,7 +234,7 @@ func TestSideBySidePeaksOutputs(t *testing.T) {
 // TestSideBySidePeaksDrawn adds largest values to models with events that are drawn, some of them stiff.
 func TestSideBySidePeaksDrawn(t *testing.T) {
 	t.Parallel()
-	drawn(t, 31, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
+	drawn(t, seeds.Of(t, 0), 31, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
 		text = drawnEvents(r)
 		if k%3 == 0 {
 			text += "state w = 0\nw' = -3e4*a*(w - x*y)\nobjective W = final(w)*b + max_over(w)\n"

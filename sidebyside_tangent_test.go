@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/seeds"
 )
 
 // tangents are the settings of runs with tangents, in one of two modes.
@@ -60,7 +61,7 @@ func TestSideBySideTangents(t *testing.T) {
 // so that there are more directions than are pushed together.
 func TestSideBySideTangentsDrawn(t *testing.T) {
 	t.Parallel()
-	drawn(t, 23, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
+	drawn(t, seeds.Of(t, 0), 23, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
 		text = drawnEvents(r)
 		if k%3 == 0 {
 			text += "objective M = sum_at(" + manyTimes(r, 17+r.IntN(60), 0.2, k%2 == 0) + ", x*y + d*x + n)\n"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/seeds"
 )
 
 // sideBySide runs n members of a model in lanes, with values that value gives, and compares each with a run of its own,
@@ -599,7 +600,7 @@ func drawnEvents(r *rand.Rand) string {
 // TestSideBySideDrawn has models with events that are drawn by the hundred.
 func TestSideBySideDrawn(t *testing.T) {
 	t.Parallel()
-	drawn(t, 11, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
+	drawn(t, seeds.Of(t, 0), 11, func(k int, r *rand.Rand) (text string, opts odes.Options, gradient bool) {
 		text = drawnEvents(r)
 		opts = odes.Options{Settings: []odes.Setting{
 			{Key: "sens.mode", Value: laneModes[k/5%3]},
@@ -620,12 +621,12 @@ func howMany(all, short int) int {
 
 // drawn compares members of models that are drawn, some hundred of them, in lanes and alone. draw returns the text of
 // model k, its options, and whether derivatives are wanted. Of most models, some members must be made in lanes.
-func drawn(t *testing.T, seed uint64, draw func(k int, r *rand.Rand) (string, odes.Options, bool)) {
+func drawn(t *testing.T, first, stream uint64, draw func(k int, r *rand.Rand) (string, odes.Options, bool)) {
 	t.Helper()
 	models := howMany(150, 40)
 	made, refused := 0, 0
 	for k := range models {
-		r := rand.New(rand.NewPCG(uint64(k), seed))
+		r := rand.New(rand.NewPCG(first+uint64(k), stream))
 		text, opts, gradient := draw(k, r)
 		m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 		if err != nil {

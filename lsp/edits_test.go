@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"odes.dev/odes/internal/seeds"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 )
@@ -155,7 +156,7 @@ func TestPaths(t *testing.T) {
 // internal error; and the text is the client's.
 func TestRandomEdits(t *testing.T) {
 	texts := models(t)
-	r := rand.New(rand.NewPCG(1, 2))
+	r := rand.New(rand.NewPCG(seeds.Of(t, 1), 2))
 	rounds := 400
 	if testing.Short() {
 		rounds = 50

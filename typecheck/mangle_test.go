@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"odes.dev/odes/internal/seeds"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -33,7 +34,7 @@ func TestMangled(t *testing.T) {
 		pool = append(pool, list...)
 	}
 	files := fstest.MapFS{"a.csv": {Data: []byte("1,2\n3,4\n")}, "d.csv": {Data: []byte("time,y\n0,1\n1,2\n")}}
-	r := rand.New(rand.NewSource(1))
+	r := rand.New(rand.NewSource(int64(seeds.Of(t, 1))))
 	parsed, correct := 0, 0
 	for range *mangled {
 		text := append([]string{}, texts[r.Intn(len(texts))]...)

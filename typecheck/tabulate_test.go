@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"odes.dev/odes/internal/seeds"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
@@ -71,7 +72,7 @@ func naive(e Expr, env map[*Index]float64) float64 {
 }
 
 func TestTabulateMatchesNaive(t *testing.T) {
-	r := rand.New(rand.NewSource(1))
+	r := rand.New(rand.NewSource(int64(seeds.Of(t, 1))))
 	table := make([]float64, 35)
 	for i := range table {
 		table[i] = float64(r.Intn(9) - 2)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/seeds"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
 	"odes.dev/odes/vm/vmtest"
@@ -140,7 +141,8 @@ var specials = []float64{
 
 // TestHostile runs random tapes in memory where an access beyond a vector faults.
 func TestHostile(t *testing.T) {
-	for seed := *hostileFirst; seed < *hostileFirst+*hostileTapes; seed++ {
+	first := int(seeds.Of(t, uint64(*hostileFirst)))
+	for seed := first; seed < first+*hostileTapes; seed++ {
 		g := newRandomTape(uint64(seed))
 		c := trial{t: g.tape(), lanes: []int{1, 1, 2, 4, 8, g.between(1, 16)}[g.n(6)]}
 		if err := tape.Check(c.t); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/seeds"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -130,6 +131,7 @@ func (c *composition) bends(t *testing.T, text string) (list []string) {
 
 // TestCurvatures compares second derivatives of drawn models with differences of gradients to either side.
 func TestCurvatures(t *testing.T) {
+	first := seeds.Of(t, *composed)
 	for _, kind := range []struct {
 		name   string
 		stream uint64
@@ -138,7 +140,7 @@ func TestCurvatures(t *testing.T) {
 		for _, generic := range []bool{false, true} {
 			compared, marked, needless := 0, 0, 0
 			for k := range uint64(*curvatures) {
-				seed := *composed + k
+				seed := first + k
 				c := &composition{Rand: rand.New(rand.NewPCG(seed, kind.stream))}
 				text := kind.text(c)
 				if generic {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/seeds"
 )
 
 // TestSideBySide draws models as TestRandom does, and makes runs of each in lanes, with other values of its params.
@@ -17,8 +18,9 @@ import (
 func TestSideBySide(t *testing.T) {
 	ofFamilies(t, 4, 4, func(t *testing.T, f *Family, each int) {
 		taken, made, all := 0, 0, 0
+		first := seeds.Of(t, *seed)
 		for i := range each {
-			seed := *seed + uint64(i)
+			seed := first + uint64(i)
 			n := besideAlone(t, f.Draw(seed).Text, seed)
 			if all += besides; n > 0 {
 				taken++

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/internal/seeds"
 )
 
 var meetings = flag.Int("meetings", 100, "how many models TestMeetings draws")
@@ -58,4 +60,6 @@ func (c *composition) meeting() string {
 
 // TestMeetings finds what is not marked in models in which things come at one time. Of some hundred models more, there
 // is one in which something is not.
-func TestMeetings(t *testing.T) { compareSides(t, *meetings, 31, (*composition).meeting) }
+func TestMeetings(t *testing.T) {
+	compareSides(t, seeds.Of(t, *composed), *meetings, 31, (*composition).meeting)
+}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/seeds"
 )
 
 var (
@@ -32,11 +33,11 @@ func TestRandom(t *testing.T) {
 	if len(drawn) == 0 {
 		t.Fatalf("there is no family %q", *family)
 	}
-	each := (*models + len(drawn) - 1) / len(drawn)
+	each, first := (*models+len(drawn)-1)/len(drawn), seeds.Of(t, *seed)
 	for _, f := range drawn {
 		t.Run(strings.ReplaceAll(f.Name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			sum(t, &f, each)
+			sum(t, &f, first, each)
 		})
 	}
 }
@@ -53,14 +54,14 @@ func settings() (list []odes.Setting) {
 	return list
 }
 
-// sum judges n models of a family.
-func sum(t *testing.T, f *Family, n int) {
+// sum judges n models of a family, from a seed on.
+func sum(t *testing.T, f *Family, first uint64, n int) {
 	var count [Broken + 1]int
 	marked, alarms, shown := 0, 0, 0
 	over := settings()
 	var errors, last []float64
 	for i := range n {
-		s := *seed + uint64(i)
+		s := first + uint64(i)
 		c := f.Draw(s)
 		o := Judge(context.Background(), c, over...)
 		count[o.Verdict]++

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/internal/seeds"
 )
 
 var varieties = flag.Int("varieties", 60, "how many models TestVarieties draws")
@@ -104,4 +106,6 @@ func (c *composition) variety() string {
 }
 
 // TestVarieties finds what is not marked in models of what the others do not have.
-func TestVarieties(t *testing.T) { compareSides(t, *varieties, 53, (*composition).variety) }
+func TestVarieties(t *testing.T) {
+	compareSides(t, seeds.Of(t, *composed), *varieties, 53, (*composition).variety)
+}
