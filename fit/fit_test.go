@@ -184,7 +184,7 @@ constraint g: final(x)^3 - 3*final(x) - 3 >= 0
 fit { minimize = J  starts = 6 }`)
 	var kept strings.Builder
 	r := run(t, model, fit.Options{Found: func(s fit.Start) { kept.WriteString(fit.WriteStart(s)) }})
-	for _, r := range []*fit.Result{r, run(t, model, fit.Options{Done: fit.ReadStarts(kept.String())})} {
+	for _, r := range []*fit.Result{r, run(t, model, fit.Options{Done: starts(t, kept.String())})} {
 		last := r.Starts[len(r.Starts)-1]
 		if math.Abs(r.Starts[0].Value-2.1038034) > 1e-6 || r.Starts[0].Violated || !last.Violated || last.Value > 0 {
 			t.Errorf("%+v", r.Starts)
@@ -494,7 +494,7 @@ func TestWorkers(t *testing.T) {
 	}
 	again := 0
 	three := run(t, parse(t, text), fit.Options{
-		Starts: 9, Done: fit.ReadStarts(lines + `{"number": 3, "val`), Found: func(fit.Start) { again++ },
+		Starts: 9, Done: starts(t, lines+`{"number": 3, "val`), Found: func(fit.Start) { again++ },
 	})
 	if again != 4 {
 		t.Errorf("%d searches were made, 4 were left", again)

@@ -44,7 +44,7 @@ func (f far) Make(ctx context.Context, j *fit.Job, numbers []int, made func(fit.
 				mu.Lock()
 				list := []fit.Start{s}
 				if i != f.lose {
-					list = fit.ReadStarts(fit.WriteStart(s))
+					list, _ = fit.ReadStarts(fit.WriteStart(s))
 				}
 				for _, s := range list {
 					made(s)

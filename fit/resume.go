@@ -2,9 +2,20 @@ package fit
 
 import (
 	"encoding/json"
+	"fmt"
+	"hash/crc32"
 	"math"
 	"strings"
 )
+
+// A search is kept as a line: its JSON, a space, and the checksum of that (CRC-32C, eight hexadecimal digits).
+const checksumDigits = 8
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(text string) string {
+	return fmt.Sprintf("%0*x", checksumDigits, crc32.Checksum([]byte(text), castagnoli))
+}
 
 // kept is a search as it is written down. Numbers that JSON lacks are left out.
 type kept struct {
@@ -37,16 +48,28 @@ func WriteStart(s Start) string {
 	if err != nil { // a number that is none
 		return ""
 	}
-	return string(b) + "\n"
+	return string(b) + " " + checksum(string(b)) + "\n"
 }
 
-// ReadStarts reads what WriteStart wrote, for Options.Done. Lines that were not written to their end are left out.
-func ReadStarts(text string) []Start {
-	var list []Start
+// DamagedError says that a line of kept searches is not what was written.
+type DamagedError struct{ Line int } // counted from 1
+
+func (e *DamagedError) Error() string { return fmt.Sprintf("line %d is damaged", e.Line) }
+
+// ReadStarts reads what WriteStart wrote, for Options.Done. A last line that was not written to its end is left out:
+// that search is made anew. Any other line whose checksum is not that of its text is a DamagedError.
+func ReadStarts(text string) (list []Start, err error) {
+	n := 0
 	for line := range strings.Lines(text) {
+		n++
+		line, whole := strings.CutSuffix(line, "\n")
+		if !whole {
+			break // it was being written when the process ended
+		}
 		var k kept
-		if json.Unmarshal([]byte(line), &k) != nil {
-			continue
+		at := len(line) - checksumDigits - 1
+		if at < 0 || line[at] != ' ' || line[at+1:] != checksum(line[:at]) || json.Unmarshal([]byte(line[:at]), &k) != nil {
+			return nil, &DamagedError{Line: n}
 		}
 		s := Start{
 			Number: k.Number, Status: k.Status, Why: k.Why, From: k.From, x: k.X, To: k.To, Value: math.NaN(),
@@ -58,5 +81,5 @@ func ReadStarts(text string) []Start {
 		}
 		list = append(list, s)
 	}
-	return list
+	return list, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -319,7 +320,8 @@ func (p fitPicture) draw(c *call, r *fit.Result) error {
 	})
 }
 
-// keptStarts is the file of --resume. It holds one line for each search, behind one that says what they are of.
+// keptStarts is the file of --resume. It holds one line for each search, each with a checksum, behind one that says what
+// they are of.
 type keptStarts struct {
 	mu   sync.Mutex
 	file *os.File
@@ -336,19 +338,26 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 	for _, name := range slices.Sorted(maps.Keys(source.Files)) { // data, among others
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(source.Files[name]), source.Files[name])
 	}
-	key := "odes fit " + hex.EncodeToString(h.Sum(nil))
+	key := "odes fit 2 " + hex.EncodeToString(h.Sum(nil))
 	if info, err := os.Stat(k.Resume); err == nil && !info.Mode().IsRegular() { // reading some devices does not end
 		return nil, output.Wrap(k.Resume, errors.New("it is no file"))
 	}
 	old, err := os.ReadFile(k.Resume)
+	if head := key + "\n"; len(old) < len(head) && strings.HasPrefix(head, string(old)) { // it was begun, and no more
+		old = nil
+	}
 	switch {
 	case err == nil && len(old) > 0:
 		first, rest, _ := strings.Cut(string(old), "\n")
 		if first != key {
-			return nil, usagef("--resume %s: it holds searches of another model, or with other data, values or "+
-				"settings; name another file, or remove it", k.Resume)
+			return nil, usagef("--resume %s: it holds searches of another model or version of odes, or with other "+
+				"data, values or settings; name another file, or remove it", k.Resume)
 		}
-		o.Done = fit.ReadStarts(rest)
+		var damaged *fit.DamagedError
+		if o.Done, err = fit.ReadStarts(rest); errors.As(err, &damaged) {
+			return nil, usagef("--resume %s: line %d is damaged: its checksum is not that of its text; remove the line, "+
+				"and that search is made anew", k.Resume, damaged.Line+1)
+		}
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, &odes.FileError{Path: k.Resume, Err: err}
 	}
@@ -356,10 +365,8 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 	if err != nil {
 		return nil, output.Wrap(k.Resume, err)
 	}
-	if len(old) == 0 {
+	if err = file.Truncate(int64(bytes.LastIndexByte(old, '\n') + 1)); err == nil && len(old) == 0 {
 		_, err = fmt.Fprintln(file, key)
-	} else if old[len(old)-1] != '\n' { // it ended within a line
-		_, err = fmt.Fprintln(file)
 	}
 	if err != nil { // before anything is searched for
 		file.Close()

@@ -148,8 +148,8 @@ func (b *Queue) Make(ctx context.Context, j *fit.Job, numbers []int, made func(f
 			made(fit.Lost(chunk, aside))
 			return nil
 		}
-		list := fit.ReadStarts(string(text))
-		if len(list) != 1 || list[0].Number != chunk {
+		list, err := fit.ReadStarts(string(text))
+		if err != nil || len(list) != 1 || list[0].Number != chunk {
 			return fmt.Errorf("the result of search %d is none", chunk)
 		}
 		made(list[0])
