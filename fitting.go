@@ -30,7 +30,7 @@ type FitSettings struct {
 	Points  string
 	Seed    uint64
 	MaxIter int // of each start; 0 means 300
-	// Intervals are "profile", "wald", "bootstrap", from so many refits, or "none", at the probability Level.
+	// Intervals are "auto", "profile", "wald", "bootstrap", from so many refits, or "none", at the probability Level.
 	Intervals string
 	Bootstrap int
 	Level     float64

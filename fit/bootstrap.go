@@ -2,11 +2,13 @@ package fit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/lang/diag"
 )
 
 // A bootstrap fits the model again and again, each time to as many rows of data, drawn with replacement from those of
@@ -30,8 +32,14 @@ func (p *problem) bootstrap(ctx context.Context, m *minimum, out *Result) error 
 		out.Stats.add(&s)
 		at.Done++
 		p.tell(at)
+		if s.Status != "stopped" && !s.lost {
+			m.refits++
+		}
 	}); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		m.cut = fmt.Sprintf("intervals are those of %d of %s", m.refits, diag.Count(all.n, "refit"))
 	}
 	out.Bootstrap = slices.DeleteFunc(found, func(x []float64) bool { return x == nil })
 	tail := (1 - p.settings.Level) / 2

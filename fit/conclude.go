@@ -27,6 +27,8 @@ type minimum struct {
 	active   []active  // constraints
 	factor   float64   // of standard deviations
 	freedom  int       // rows less estimates
+	refits   int       // that came to an end
+	cut      string    // what Ctrl-C left undone, in words; "" for nothing
 }
 
 // conclude finds out what there is to know about the best search.
@@ -77,18 +79,17 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		out.Stats.Failures += e.bad - bad
 	}()
 	out.Warnings, out.Estimates, out.Unidentified, out.Correlation = nil, nil, nil, nil
-	whole := ctx
-	if ctx.Err() != nil { // what was done is to be told all the same
-		whole = context.WithoutCancel(ctx)
-	}
+	whole, end := outlasting(ctx) // what was done is to be told all the same
+	defer end()
 	best := &out.Starts[0]
 	m := &minimum{x: slices.Clone(best.x), factor: 1}
 	p.atBounds(m)
-	if err := p.activate(whole, e, m); err != nil {
+	if err := p.activate(whole, e, m); err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	if ctx.Err() == nil {
-		if err := p.polish(ctx, e, m, best.Status == "converged"); err != nil && ctx.Err() == nil {
+		rounds := p.rounds(e, out.Stats.Evaluations)
+		if err := p.polish(ctx, e, m, best.Status == "converged", rounds); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 		if m.gradient != nil {
@@ -96,24 +97,25 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		}
 	}
 	if err := p.value(whole, out, m); err != nil {
-		return nil, err
+		if ctx.Err() == nil {
+			return nil, err
+		}
+		out.Objective = odes.Value{Name: p.settings.Objective, Value: best.Value, Error: math.NaN()}
 	}
 	if m.gradient == nil {
-		if err := p.slope(whole, e, m); err != nil {
+		if err := p.slope(whole, e, m); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
 	best.Value = out.Objective.Value
-	sizes := p.sizes(m.x)
-	for _, i := range m.free() {
-		out.GradientNorm = max(out.GradientNorm, math.Abs(m.gradient[i])*sizes[i])
-	}
+	out.GradientNorm = p.steepest(m)
 	out.Identifiable = true
-	if p.squares && !best.Violated {
-		if err := p.release(whole, e, m, out.Objective.Value); err != nil {
-			return nil, err
+	if p.squares && !best.Violated && m.gradient != nil {
+		err := p.release(whole, e, m, out.Objective.Value)
+		if err == nil {
+			err = p.inform(whole, e, m, out)
 		}
-		if err := p.inform(whole, e, m, out); err != nil {
+		if err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
@@ -122,6 +124,9 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		ctx.Err() == nil {
 		began := time.Now()
 		better = p.profiles(ctx, m, out)
+		if ctx.Err() != nil {
+			m.cut = "ends of intervals with the mark ? lie farther out"
+		}
 		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
 	}
 	if p.settings.Intervals == "bootstrap" && ctx.Err() == nil {
@@ -137,12 +142,58 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 			p.tooExact(e, m, out)
 		}
 	}
-	if ctx.Err() != nil || best.Status != "converged" {
+	if ctx.Err() != nil && m.cut == "" {
+		m.cut = "not all is known of the errors of the estimates"
+	}
+	if m.cut != "" || best.Status != "converged" {
 		out.Status = "partial"
 	}
 	p.remarks(m, out)
 	p.vague(m, out)
 	return better, nil
+}
+
+// steepest returns the largest derivative by what is free, times the size of that; NaN where there are none.
+func (p *problem) steepest(m *minimum) float64 {
+	if m.gradient == nil {
+		return math.NaN()
+	}
+	most, sizes := 0.0, p.sizes(m.x)
+	for _, i := range m.free() {
+		most = max(most, math.Abs(m.gradient[i])*sizes[i])
+	}
+	return most
+}
+
+// grace is how long runs may take that tell of the best point so far, when the fit was interrupted.
+const grace = 400 * time.Millisecond
+
+// outlasting returns a context that lives on for that long when ctx is done.
+func outlasting(ctx context.Context) (whole context.Context, end func()) {
+	whole, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return whole, func() { stop(); cancel() }
+}
+
+// rounds returns how many exact Hessians polish may ask for: of few numbers, as many as it likes; of many, so many that
+// they take about as long as the search, with its evaluations, did.
+func (p *problem) rounds(e *evaluator, evaluations int) int {
+	const (
+		most      = 6
+		gradients = 2 // that take as long as the product of the Hessian with a vector
+	)
+	n, each := len(p.coords), 1
+	if n <= many {
+		return most
+	}
+	if p.algorithm == "least_squares" { // an evaluation has the derivatives of all rows
+		rows := 0
+		for i := range e.comparison.Groups {
+			rows += len(e.comparison.Groups[i].T)
+		}
+		each = min(n, rows)
+	}
+	return min(most, evaluations*each/(gradients*n))
 }
 
 // tooExact warns of standard deviations that are found to be less than the errors of the run: the likelihood grows
@@ -343,9 +394,9 @@ func (p *problem) slope(ctx context.Context, e *evaluator, m *minimum) error {
 // values of the objective tell nothing more, and its derivatives tell more. It leaves the gradient and the Hessian at
 // the minimum in m. Where the method of the model has no second derivatives, or a constraint is active, it does
 // nothing.
-func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converged bool) error {
+func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converged bool, rounds int) error {
 	curved := p.squares || p.algorithm == "newton" || p.algorithm == "sqp" && len(p.coords) <= many
-	if !curved || len(m.active) > 0 || !p.hasHessian() {
+	if !curved || len(m.active) > 0 || rounds == 0 || !p.hasHessian() {
 		return nil
 	}
 	converged = converged && p.algorithm != "sqp" // a step might violate a constraint
@@ -354,7 +405,6 @@ func (p *problem) polish(ctx context.Context, e *evaluator, m *minimum, converge
 	keep := m.free()
 	last := math.Inf(1) // what the step before promised
 	x := slices.Clone(m.x)
-	const rounds = 6
 	for round := range rounds {
 		s, err := e.run(ctx, x, true)
 		if err != nil {
@@ -536,9 +586,11 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	}
 	best := &out.Starts[0]
 	switch {
-	case best.Status == "converged":
 	case best.Status == "stopped":
 		note(diag.Warning, "the fit was interrupted; the numbers are those of the best point so far")
+	case m.cut != "":
+		note(diag.Warning, "the fit was interrupted: %s", m.cut)
+	case best.Status == "converged":
 	case best.Violated:
 		more := ""
 		if p.settings.Starts == 1 {
@@ -599,7 +651,7 @@ func (p *problem) remarks(m *minimum, out *Result) {
 			continue
 		}
 		want := "the data want it to be " + map[bool]string{true: "greater", false: "less"}[at > 0] + ", and "
-		if math.Abs(float64(m.gradient[i]*sizes[i])) <= p.alike(out.Objective.Value) {
+		if m.gradient == nil || math.Abs(float64(m.gradient[i]*sizes[i])) <= p.alike(out.Objective.Value) {
 			want = ""
 		}
 		note(diag.Warning, "%s is at its %s bound, %s: %sits interval and the errors of the others hold only if the "+
@@ -608,13 +660,17 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	if math.IsNaN(out.Factor) {
 		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+
 			"the scatter from, so there are no standard errors; with scatter = known they are those of the standard "+
-			"deviations in the model", diag.Count(m.freedom+len(m.fisher.values), "value"),
-			diag.Count(len(m.fisher.values), "free estimate"))
+			"deviations in the model", diag.Count(m.freedom+m.fisher.free, "value"),
+			diag.Count(m.fisher.free, "free estimate"))
 	}
 	p.constrained(m, out, note)
-	if lost := p.settings.Bootstrap - len(out.Bootstrap); p.settings.Intervals == "bootstrap" && lost > 0 {
+	if p.unasked && out.Correlation != nil && len(p.constraints) == 0 {
+		note(diag.Note, "the intervals are Wald's: those of profiles take much longer than the search where there are more "+
+			"than %d estimates; fit.intervals = profile asks for them", many)
+	}
+	if lost := m.refits - len(out.Bootstrap); p.settings.Intervals == "bootstrap" && lost > 0 {
 		note(diag.Note, "%s of %d came to no minimum and %s not count", diag.Count(lost, "refit"),
-			p.settings.Bootstrap, map[bool]string{true: "does", false: "do"}[lost == 1])
+			m.refits, map[bool]string{true: "does", false: "do"}[lost == 1])
 	}
 	for _, u := range out.Unidentified {
 		note(diag.Warning, "%s", u.String())
@@ -649,6 +705,15 @@ func (p *problem) remarks(m *minimum, out *Result) {
 
 // String says in words which estimates the data do not tell.
 func (c *Combination) String() string {
+	if c.Directions > 1 {
+		const shown = 4
+		names := c.Names
+		if more := len(names) - shown; more > 0 {
+			names = append(slices.Clone(names[:shown]), fmt.Sprintf("%d more", more))
+		}
+		return fmt.Sprintf("%s are not identifiable from this data: in %d directions, nothing that was measured changes "+
+			"if they move together", join(names), c.Directions)
+	}
 	if len(c.Names) == 1 {
 		return fmt.Sprintf("%s is not identifiable from this data: it changes nothing that was measured", c.Names[0])
 	}

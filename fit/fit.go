@@ -122,7 +122,10 @@ type Estimate struct {
 	// LowBound and HighBound are its bounds, and AtBound is -1 or 1 where the estimate is at one of them.
 	LowBound, HighBound float64
 	AtBound             int
-	// Open tells that the interval has no end on a side because of what: "" for none, "bound", "flat" or "failed".
+	// Open tells that the interval has no certified end on a side because of what: "" for none, "bound", "flat" (the
+	// profile does not rise), "failed" (there is no value beyond), "stopped" (the fit was interrupted) or "uncertain"
+	// (with the estimate held there, the others are not known to be at a minimum, or the objective has not risen by what
+	// it is to rise).
 	OpenLower, OpenUpper string
 	Profile              []ProfilePoint
 }
@@ -164,10 +167,12 @@ type Cluster struct {
 	Best   int // index of Result.Starts
 }
 
-// Combination is a direction in which estimates can move together without a change that the data would show.
+// Combination is a direction in which estimates can move together without a change that the data would show. More than
+// 20 of these make one: then Names are the estimates that can move, and there are no Weights.
 type Combination struct {
-	Names   []string
-	Weights []float64 // relative changes of these, the largest 1
+	Names      []string
+	Weights    []float64 // relative changes of these, the largest 1
+	Directions int       // 1, or how many there are
 }
 
 // Prediction is what the model says beside one row of data.

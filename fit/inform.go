@@ -14,9 +14,16 @@ import (
 type spectrum struct {
 	scale   []float64 // norms of the columns; the inverse size of the number where its column is nothing
 	largest float64   // singular value of the scaled columns, in all directions
-	values  []float64 // those in the directions that are left, descending
-	v       []float64 // right singular vectors, as rows
+	free    int       // directions that are left
+	reach   []float64 // of each number: the square of the part of its direction that is left; nil: 1
+	// values are the singular values in the directions that are left, descending, and v the right singular vectors, as
+	// rows. Where there are many more directions than rows, those in which no row leads are not among them.
+	values []float64
+	v      []float64
 }
+
+// listed is how many directions that the data do not tell are told one by one.
+const listed = 20
 
 // rows evaluates the comparison at x and returns the rows of the Fisher information by the coordinates of keep: those
 // of residuals, and those of which the products are the curvature of the rest. squares is the sum of squared residuals.
@@ -55,9 +62,9 @@ func (e *evaluator) information(
 
 // decompose returns the spectrum of rows with a column for each number of these sizes. left are gradients of what is
 // not to change.
-func decompose(rows [][]float64, sizes []float64, left [][]float64) spectrum {
+func decompose(ctx context.Context, rows [][]float64, sizes []float64, left [][]float64) (spectrum, error) {
 	n := len(sizes)
-	s := spectrum{scale: make([]float64, n)}
+	s := spectrum{scale: make([]float64, n), free: n}
 	cols := columns(rows, n)
 	for j := range cols {
 		if s.scale[j] = norm(cols[j]); s.scale[j] == 0 {
@@ -70,10 +77,17 @@ func decompose(rows [][]float64, sizes []float64, left [][]float64) spectrum {
 	}
 	along, basis := cols, [][]float64(nil)
 	if len(left) > 0 {
-		basis = tangents(left, s.scale)
+		var err error
+		if basis, err = tangents(ctx, left, s.scale); err != nil {
+			return s, err
+		}
 		along = make([][]float64, len(basis)) // columns of products of the rows with the basis
+		s.free, s.reach = len(basis), make([]float64, n)
 	}
 	for a, t := range basis {
+		for j, x := range t {
+			s.reach[j] += float64(x * x)
+		}
 		along[a] = make([]float64, len(rows))
 		for j, x := range t {
 			for i, y := range cols[j] {
@@ -81,16 +95,27 @@ func decompose(rows [][]float64, sizes []float64, left [][]float64) spectrum {
 			}
 		}
 	}
-	s.values, s.v = svd(along)
+	singular := svd
+	if s.free > len(rows)+listed {
+		singular = func(ctx context.Context, cols [][]float64) (values, v []float64, err error) {
+			return svdOfRows(ctx, columns(cols, len(rows)))
+		}
+	}
+	var err error
+	if s.values, s.v, err = singular(ctx, along); err != nil {
+		return s, err
+	}
 	all := s.values
 	if len(left) > 0 {
 		s.v = products(s.v, basis, n)
-		all, _ = svd(cols)
+		if all, _, err = singular(ctx, cols); err != nil {
+			return s, err
+		}
 	}
 	for _, v := range all {
 		s.largest = max(s.largest, v)
 	}
-	return s
+	return s, nil
 }
 
 // products returns rows of coefficients of a basis as rows of n elements.
@@ -109,7 +134,7 @@ func products(rows []float64, basis [][]float64, n int) (out []float64) {
 
 // tangents returns an orthonormal basis of the directions in which nothing with these gradients changes. scale divides
 // numbers.
-func tangents(gradients [][]float64, scale []float64) (basis [][]float64) {
+func tangents(ctx context.Context, gradients [][]float64, scale []float64) (basis [][]float64, err error) {
 	n := len(scale)
 	var rows [][]float64
 	for _, g := range gradients {
@@ -124,7 +149,7 @@ func tangents(gradients [][]float64, scale []float64) (basis [][]float64) {
 			rows = append(rows, row)
 		}
 	}
-	values, v := svd(columns(rows, n))
+	values, v, err := svd(ctx, columns(rows, n))
 	for r, value := range values {
 		const nothing = 1e-8 // less is rounding, or a gradient that follows from the others
 		if value > nothing*values[0] {
@@ -138,7 +163,7 @@ func tangents(gradients [][]float64, scale []float64) (basis [][]float64) {
 		}
 		basis = append(basis, t)
 	}
-	return basis
+	return basis, err
 }
 
 // columns returns the columns of rows of n elements.
@@ -209,8 +234,10 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		return err
 	}
 	p.vanished(m, rows)
-	m.fisher = decompose(rows, pick(p.sizes(m.x), m.keep), m.gradients())
-	m.freedom = e.rows - len(m.fisher.values)
+	if m.fisher, err = decompose(ctx, rows, pick(p.sizes(m.x), m.keep), m.gradients()); err != nil {
+		return err
+	}
+	m.freedom = e.rows - m.fisher.free
 	out.Factor = 1
 	if p.settings.Scatter == "estimated" {
 		out.Factor = math.NaN()
@@ -220,6 +247,19 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 		}
 	}
 	lost := p.untold(m, out, e.comparison.RTol)
+
+	m.cov = make([]float64, n*n)
+	for i := range m.cov {
+		m.cov[i] = math.NaN()
+	}
+	for a, i := range m.keep {
+		if lost[a] {
+			m.cov[i*n+i] = math.Inf(1)
+		}
+	}
+	if k > 0 && !slices.Contains(lost, false) {
+		return nil // there are no standard errors
+	}
 
 	// The observed information where it can be inverted, the expected one otherwise. Of a common factor of standard
 	// deviations only the latter is known.
@@ -239,18 +279,11 @@ func (p *problem) inform(ctx context.Context, e *evaluator, m *minimum, out *Res
 	for i := range inverse {
 		inverse[i] *= by
 	}
-	m.cov = make([]float64, n*n)
-	for i := range m.cov {
-		m.cov[i] = math.NaN()
-	}
 	for a, i := range m.keep {
 		for b, j := range m.keep {
 			if !lost[a] && !lost[b] {
 				m.cov[i*n+j] = inverse[a*k+b]
 			}
-		}
-		if lost[a] {
-			m.cov[i*n+i] = math.Inf(1)
 		}
 	}
 	out.Correlation = make([][]float64, n)
@@ -282,22 +315,28 @@ func (p *problem) blind(rtol float64) float64 { return max(1e-8, min(10*rtol, 1e
 func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
 	k := len(m.keep)
 	lost = make([]bool, k)
-	limit := p.blind(rtol)
+	s := &m.fisher
+	limit := float64(p.blind(rtol) * s.largest)
 	sizes := p.sizes(m.x)
-	for r, value := range m.fisher.values {
-		if value > limit*m.fisher.largest {
-			continue
-		}
+	told := 0
+	for told < len(s.values) && s.values[told] > limit {
+		told++
+	}
+	if s.free-told > listed {
+		p.manyUntold(m, out, told, lost)
+		return lost
+	}
+	for r := told; r < len(s.values); r++ {
 		change := make([]float64, k) // relative, of the params
 		most := 0.0
 		for a, i := range m.keep {
-			change[a] = m.fisher.v[r*k+a] / m.fisher.scale[a]
+			change[a] = s.v[r*k+a] / s.scale[a]
 			change[a] /= sizes[i]
 			if math.Abs(change[a]) > math.Abs(most) {
 				most = change[a]
 			}
 		}
-		var c Combination
+		c := Combination{Directions: 1}
 		for a, i := range m.keep {
 			if w := change[a] / most; math.Abs(w) > 1e-3 {
 				c.Names, c.Weights = append(c.Names, p.coords[i].name), append(c.Weights, w)
@@ -310,13 +349,34 @@ func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
 	return lost
 }
 
+// manyUntold makes one of all combinations that the data do not tell, and marks the estimates that belong to one: those
+// whose direction does not lie within those that are told.
+func (p *problem) manyUntold(m *minimum, out *Result, told int, lost []bool) {
+	const rounding = 1e-6
+	s, k := &m.fisher, len(m.keep)
+	c := Combination{Directions: s.free - told}
+	for a, i := range m.keep {
+		rest := 1.0
+		if s.reach != nil {
+			rest = s.reach[a]
+		}
+		for r := range told {
+			rest -= float64(s.v[r*k+a] * s.v[r*k+a])
+		}
+		if lost[a] = rest > rounding; lost[a] {
+			c.Names = append(c.Names, p.coords[i].name)
+		}
+	}
+	out.Unidentified, out.Identifiable = []Combination{c}, false
+}
+
 // inverse returns the pseudoinverse of the Fisher information. Singular values below limit times the largest are zero.
 func (s *spectrum) inverse(limit float64) []float64 {
 	k := len(s.scale)
 	out := make([]float64, k*k)
 	for r, value := range s.values {
 		if !(value > limit*s.largest) {
-			continue
+			break
 		}
 		for i := range k {
 			for j := range k {
@@ -349,6 +409,12 @@ func (p *problem) estimates(m *minimum, out *Result) {
 			x.StdErr = se * math.Abs(c.slope(values[i]))
 			if p.settings.Intervals != "none" {
 				x.Lower, x.Upper = c.value(m.x[i]-z*se), c.value(m.x[i]+z*se)
+				if x.Lower < c.lo && !math.IsInf(se, 1) {
+					x.Lower, x.OpenLower = c.lo, "bound"
+				}
+				if x.Upper > c.hi && !math.IsInf(se, 1) {
+					x.Upper, x.OpenUpper = c.hi, "bound"
+				}
 			}
 		}
 		out.Estimates = append(out.Estimates, x)
@@ -375,6 +441,7 @@ func (p *problem) predictions(e *evaluator, m *minimum, out *Result) {
 	for i := range slopes {
 		slopes[i] = p.coords[i].slope(p.coords[i].value(m.x[i]))
 	}
+	var by []float64
 	for gi := range e.comparison.Groups {
 		g := &e.comparison.Groups[gi]
 		for k := range g.T {
@@ -382,14 +449,16 @@ func (p *problem) predictions(e *evaluator, m *minimum, out *Result) {
 			nll += t.square*t.square/2 + t.rest
 			row := predictionOf(g, k)
 			if m.cov != nil {
-				sum := 0.0
-				by := func(i int) float64 {
-					return g.Prediction.Slopes[k*e.comparison.Columns+p.coords[i].column] * slopes[i]
-				}
+				by = by[:0]
 				for _, i := range m.keep {
-					for _, j := range m.keep {
-						if a, b := by(i), by(j); a != 0 && b != 0 {
-							sum += float64(a * b * m.cov[i*n+j])
+					d := g.Prediction.Slopes[k*e.comparison.Columns+p.coords[i].column] * slopes[i]
+					by = append(by, d)
+				}
+				sum := 0.0
+				for a, i := range m.keep {
+					for b, j := range m.keep {
+						if by[a] != 0 && by[b] != 0 {
+							sum += float64(by[a] * by[b] * m.cov[i*n+j])
 						}
 					}
 				}

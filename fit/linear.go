@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -165,16 +166,46 @@ func dot(a, b []float64) float64 {
 // svd returns the singular values of a matrix with these columns, descending, and the right singular vectors as rows,
 // by one-sided Jacobi rotations (Hestenes 1958), which lose no digits of small ones that the columns have. The columns
 // are overwritten.
-func svd(cols [][]float64) (values, v []float64) {
+func svd(ctx context.Context, cols [][]float64) (values, v []float64, err error) {
 	n := len(cols)
 	turned := make([][]float64, n)
 	for j := range turned {
 		turned[j] = make([]float64, n)
 		turned[j][j] = 1
 	}
+	values, order, err := orthogonal(ctx, cols, turned)
+	for _, i := range order {
+		v = append(v, turned[i]...)
+	}
+	return values, v, err
+}
+
+// svdOfRows returns the singular values of a matrix with these rows, as many as there are rows, and the right singular
+// vectors of those that are not zero: it takes time in proportion to the columns, and leaves out the directions in which
+// no row leads. The rows are overwritten.
+func svdOfRows(ctx context.Context, rows [][]float64) (values, v []float64, err error) {
+	values, order, err := orthogonal(ctx, rows, nil)
+	for r, i := range order {
+		if values[r] == 0 {
+			continue
+		}
+		for _, x := range rows[i] {
+			v = append(v, x/values[r])
+		}
+	}
+	return values, v, err
+}
+
+// orthogonal rotates columns until they are orthogonal, and those of also in the same way. It returns their lengths,
+// descending, and their order by these.
+func orthogonal(ctx context.Context, cols, also [][]float64) (values []float64, order []int, err error) {
+	n := len(cols)
 	for range 60 {
 		done := true
 		for i := range n {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
 			for j := range i {
 				a, b, c := dot(cols[j], cols[j]), dot(cols[i], cols[i]), dot(cols[j], cols[i])
 				if math.Abs(c) <= 1e-16*math.Sqrt(a*b) || c == 0 {
@@ -189,14 +220,16 @@ func svd(cols [][]float64) (values, v []float64) {
 				cs := 1 / math.Sqrt(t*t+1)
 				sn := cs * t
 				turn(cols[j], cols[i], cs, sn)
-				turn(turned[j], turned[i], cs, sn)
+				if also != nil {
+					turn(also[j], also[i], cs, sn)
+				}
 			}
 		}
 		if done {
 			break
 		}
 	}
-	order := make([]int, n)
+	order = make([]int, n)
 	size := make([]float64, n)
 	for i := range order {
 		order[i], size[i] = i, norm(cols[i])
@@ -212,9 +245,8 @@ func svd(cols [][]float64) (values, v []float64) {
 	})
 	for _, i := range order {
 		values = append(values, size[i])
-		v = append(v, turned[i]...)
 	}
-	return values, v
+	return values, order, nil
 }
 
 // turn rotates two vectors.

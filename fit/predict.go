@@ -85,7 +85,7 @@ func Identify(ctx context.Context, m *odes.Model, opts Options) (*Identification
 	}
 	values := min.fisher.values
 	id.Condition = math.Inf(1)
-	if last := values[len(values)-1]; last > 0 {
+	if last := values[len(values)-1]; last > 0 && len(values) == min.fisher.free {
 		id.Condition = values[0] / last
 	}
 	return id, nil

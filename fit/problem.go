@@ -31,6 +31,7 @@ type problem struct {
 	readsPriors bool    // the objective may read priors
 	algorithm   string
 	constraints []odes.Value
+	unasked     bool // nobody asked for profiles, and they would take much longer than the search
 
 	telling sync.Mutex
 	told    Progress        // last
@@ -173,6 +174,11 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 			return nil, err
 		}
 		p.support()
+	}
+	if p.settings.Intervals == "auto" {
+		if p.settings.Intervals = "profile"; len(p.coords) > many {
+			p.settings.Intervals, p.unasked = "wald", true
+		}
 	}
 	if p.algorithm, err = p.choose(e); err != nil {
 		return nil, err

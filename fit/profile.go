@@ -15,6 +15,10 @@ import (
 // degree of freedom (D. J. Venzon, S. H. Moolgavkar, Appl. Stat. 37 (1988) 87–94, doi:10.2307/2347496), or the square
 // of Student's quantile times the factor of the standard deviations where that is estimated. The root of the rise is
 // almost straight in the estimate, so a secant finds the end in a few steps.
+//
+// The others may have several minima at one value of the estimate. Which of them a search comes to depends on where it
+// begins, and the profile is the lowest. So each value keeps the lowest point that was found there, the slopes of the
+// profile tell where two values are not of one branch, and each of these is searched from the other.
 
 // side is one side of a profile.
 type side struct {
@@ -91,7 +95,7 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 	for _, s := range list {
 		if x := s.outside(list, p.sizes(m.x)); x != nil && ctx.Err() == nil {
 			outside[s], again = append(slices.Clone(others), x), append(again, s)
-			s.points = nil // they are of another branch
+			s.points, s.inside = nil, nil // they are of another branch
 		}
 	}
 	at.Of += len(again)
@@ -122,7 +126,11 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		}
 	}
 	for i := range out.Estimates {
-		slices.SortFunc(out.Estimates[i].Profile, func(a, b ProfilePoint) int { return cmp.Compare(a.Value, b.Value) })
+		x := &out.Estimates[i]
+		slices.SortFunc(x.Profile, func(a, b ProfilePoint) int {
+			return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Rise, b.Rise))
+		})
+		x.Profile = slices.CompactFunc(x.Profile, func(a, b ProfilePoint) bool { return a.Value == b.Value })
 	}
 	return lower
 }
@@ -171,170 +179,383 @@ func (p *problem) others(m *minimum, out *Result, root float64) (list [][]float6
 	return list
 }
 
+// place is a point of a profile: where the objective is least with the estimate held.
+type place struct {
+	at    float64   // where it is held, as a coordinate
+	x     []float64 // the point
+	rise  float64   // of the objective above the minimum
+	noise float64   // of its value
+	// slope is the derivative of the profile. The others being at their least, it is that of the objective by the
+	// estimate alone.
+	slope     float64
+	converged bool
+	checked   bool // other minima of the fit lead to nothing lower
+}
+
+// z is the root of twice the rise, which is almost straight in the estimate.
+func (q *place) z() float64 { return math.Sqrt(max(2*q.rise, 0)) }
+
+// follower follows one side of a profile. Of each value of the estimate it keeps the lowest point that it comes to.
+type follower struct {
+	p      *problem
+	e      *evaluator
+	m      *minimum
+	s      *side
+	root   float64 // of twice the rise at the end
+	base   float64 // the objective at the minimum
+	bound  float64
+	size   float64     // of the estimate
+	others [][]float64 // minima of other searches
+	places []*place    // outwards; the first is the minimum
+	met    map[[2]*place]bool
+	reach  float64 // the next step outwards
+}
+
 // follow finds the end of s, where the root of twice the rise is root, of the least that is found from the place before
 // and from other minima.
 func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side, root float64, others [][]float64) {
 	e.forget() // a profile depends on nothing that was before
 	n, j := len(m.x), s.coord
-	c := &p.coords[j]
 	b := p.bounds()
-	bound := b.Lo[j]
+	f := &follower{
+		p: p, e: e, m: m, s: s, root: root, bound: b.Lo[j], size: p.sizes(m.x)[j], others: others,
+		met: map[[2]*place]bool{},
+	}
 	if s.direction > 0 {
-		bound = b.Hi[j]
+		f.bound = b.Hi[j]
 	}
-	base, ok := p.held(ctx, e, m.x, j, m.x[j])
-	if !ok {
-		s.end, s.open = c.value(bound), "failed"
-		return
-	}
-	// reach is the first step: as far as the standard error says.
-	reach := 0.1 * p.sizes(m.x)[j]
+	// The first step reaches as far as the standard error says.
+	f.reach = 0.1 * f.size
 	if m.cov != nil && m.cov[j*n+j] > 0 && !math.IsInf(m.cov[j*n+j], 1) {
-		reach = root * math.Sqrt(m.cov[j*n+j]) / m.factor
+		f.reach = root * math.Sqrt(m.cov[j*n+j]) / m.factor
 	}
-	type place struct {
-		at, z float64
-		x     []float64
+	if r, ok := p.held(ctx, e, m.x, j, m.x[j]); ok {
+		f.base = r.Value
+		f.places = []*place{{at: m.x[j], x: m.x, noise: r.Noise, slope: r.Gradient[j], converged: true}}
+		if !f.run(ctx) {
+			f.end(f.farthest().at, "stopped")
+		}
+	} else if f.end(f.bound, "failed"); ctx.Err() != nil {
+		f.end(m.x[j], "stopped")
 	}
-	from := place{at: m.x[j], x: m.x}
-	try := func(at float64, near place) (place, bool) {
-		x := slices.Clone(near.x)
-		x[j] = at
-		r, ok := p.held(ctx, e, x, j, at)
-		if !ok {
-			return place{}, false
+	for _, q := range f.places[min(1, len(f.places)):] {
+		s.points = append(s.points, ProfilePoint{p.coords[j].value(q.at), q.rise})
+		if f.within(q) {
+			s.inside = append(s.inside, q.x)
 		}
-		rise := r.Value - base.Value
-		s.points = append(s.points, ProfilePoint{c.value(at), rise})
-		if rise < -max(1e-3*root*root, 2*r.Noise) && s.lower == nil {
-			s.lower = r.X
-		}
-		if 2*rise < root*root {
-			s.inside = append(s.inside, r.X)
-		}
-		return place{at, math.Sqrt(max(2*rise, 0)), r.X}, true
 	}
-	// lower looks for a place at the same value of the estimate that is not as high as the end of the interval.
-	lower := func(at float64) (place, bool) {
-		const enough = 1e-4
-		for _, x := range others {
-			if q, ok := try(at, place{x: x}); ok && q.z < (1-enough)*root {
-				return q, true
+}
+
+// end sets the end of the interval.
+func (f *follower) end(at float64, open string) {
+	f.s.at, f.s.end, f.s.open = at, f.p.coords[f.s.coord].value(at), open
+}
+
+// run goes outwards to where the profile has risen far enough, and looks back whether all that it came past is as low
+// as can be: what is lower changes the way. It reports whether it was let come to an end.
+func (f *follower) run(ctx context.Context) bool {
+	const rounds = 12
+	lo := f.places[0]
+	for range rounds {
+		hi, ended := f.march(ctx, &lo)
+		if ended {
+			f.relax(ctx)
+			return ctx.Err() == nil
+		}
+		end := f.secant(ctx, lo, hi)
+		if end == nil {
+			f.relax(ctx)
+			f.end(f.farthest().at, "failed")
+			return ctx.Err() == nil
+		}
+		half := f.m.x[f.s.coord] + (end.at-f.m.x[f.s.coord])/2
+		f.try(ctx, half, f.nearest(half)) // for the picture
+		f.lower(ctx, end)
+		f.relax(ctx)
+		lo = f.farthest()
+		if f.s.direction*(lo.at-end.at) > 0 || f.kept(end.at) != end {
+			continue
+		}
+		f.end(end.at, "")
+		if !f.certain(ctx, end) {
+			if ctx.Err() == nil && f.kept(end.at) != end {
+				lo = f.farthest()
+				continue // the certificate led to a lower point
+			}
+			f.s.open = "uncertain"
+		}
+		return ctx.Err() == nil
+	}
+	f.end(f.farthest().at, "uncertain")
+	return ctx.Err() == nil
+}
+
+// within reports whether a place is within the interval.
+func (f *follower) within(q *place) bool { return q.z() < f.root }
+
+// farthest returns the place within the interval that lies farthest out.
+func (f *follower) farthest() *place {
+	const rounding = 1e-7
+	far := f.places[0]
+	for _, q := range f.places {
+		if q.z() < (1-rounding)*f.root {
+			far = q
+		}
+	}
+	return far
+}
+
+// nearest returns the place nearest to a value.
+func (f *follower) nearest(at float64) *place {
+	return slices.MinFunc(f.places, func(a, b *place) int { return cmp.Compare(math.Abs(a.at-at), math.Abs(b.at-at)) })
+}
+
+// kept returns the place at a value; nil for none.
+func (f *follower) kept(at float64) *place {
+	for _, q := range f.places {
+		if q.at == at {
+			return q
+		}
+	}
+	return nil
+}
+
+// try searches with the estimate held at a value, from what the others are at a place. It returns the lowest place that
+// is known there.
+func (f *follower) try(ctx context.Context, at float64, near *place) (*place, bool) {
+	j := f.s.coord
+	x := slices.Clone(near.x)
+	x[j] = at
+	r, ok := f.p.held(ctx, f.e, x, j, at)
+	if !ok {
+		return nil, false
+	}
+	q := &place{
+		at: at, x: r.X, rise: r.Value - f.base, noise: r.Noise, slope: r.Gradient[j], converged: r.Status.Converged(),
+	}
+	if q.rise < -max(1e-3*f.root*f.root, 2*r.Noise) && f.s.lower == nil {
+		f.s.lower = r.X
+	}
+	for k, o := range f.places {
+		switch d := f.s.direction * (at - o.at); {
+		case d > 0:
+			continue
+		case d < 0:
+			f.places = slices.Insert(f.places, k, q)
+		case k > 0 && q.rise < o.rise-f.tolerance(q, o):
+			f.places[k] = q
+		default:
+			return o, true
+		}
+		return q, true
+	}
+	f.places = append(f.places, q)
+	return q, true
+}
+
+// tolerance is by how much rises may differ that count as one.
+func (f *follower) tolerance(a, b *place) float64 {
+	return max(1e-8*f.root*f.root, 2*a.noise, 2*b.noise)
+}
+
+// lower looks for a place at the same value of the estimate that is lower, from other minima.
+func (f *follower) lower(ctx context.Context, q *place) *place {
+	if !q.checked {
+		q.checked = true
+		for _, x := range f.others {
+			if o, ok := f.try(ctx, q.at, &place{x: x}); ok {
+				o.checked = true
+				q = o
 			}
 		}
-		return place{}, false
 	}
-	inside := func(at float64) (float64, bool) {
-		if s.direction*(at-bound) >= 0 {
-			return bound, true
+	return q
+}
+
+// relax makes places as low as their neighbours show them to be. Between two of one branch of minima, the profile rises
+// by the mean of its slopes, nearly; where it does not, the search is made anew at each, from the point of the other.
+func (f *follower) relax(ctx context.Context) {
+	const most = 200 // searches; each that changes something makes a place lower
+	made := 0
+	for changed := true; changed; {
+		changed = false
+		for k := len(f.places) - 1; k > 0; k-- {
+			a, b := f.places[k-1], f.places[k]
+			if f.joined(a, b) || f.met[[2]*place{a, b}] {
+				continue
+			}
+			if f.met[[2]*place{a, b}] = true; ctx.Err() != nil || made >= most {
+				return
+			}
+			if made++; k > 1 {
+				f.try(ctx, a.at, b)
+			}
+			f.try(ctx, b.at, f.places[k-1])
+			changed = changed || f.places[k-1] != a || f.places[k] != b
 		}
-		return at, false
 	}
-	const (
-		longest = 40
-		far     = 1e8 // first steps
-	)
-	lo := from
-	// wall is the nearest place where there is no value, such as one of a negative spread, and seen the place from
-	// where that was found. From a nearer one, where the others have moved, it may have a value, and is tried again.
-	none := math.Inf(int(s.direction))
-	wall, seen := none, lo.at
-	var hi place
+}
+
+// joined reports whether the rise between two places is what their slopes say.
+func (f *follower) joined(a, b *place) bool {
+	const part, small = 0.2, 1e-3
+	rise, slopes := b.rise-a.rise, (b.at-a.at)*(a.slope+b.slope)/2
+	return math.Abs(rise-slopes) <= part*max(math.Abs(rise), math.Abs(slopes))+small*f.root*f.root
+}
+
+// toBound returns at, or the bound if that is nearer.
+func (f *follower) toBound(at float64) (float64, bool) {
+	if f.s.direction*(at-f.bound) >= 0 {
+		return f.bound, true
+	}
+	return at, false
+}
+
+// march goes outwards from lo until a place is not within the interval any more, and returns that; lo is the place
+// before. Where there is none, it sets the end.
+func (f *follower) march(ctx context.Context, lo **place) (hi *place, ended bool) {
+	const longest = 40
+	for _, q := range f.places {
+		if f.s.direction*(q.at-(*lo).at) > 0 && !f.within(q) && q.checked {
+			return q, false
+		}
+	}
+	// wall is the nearest value where the objective has none, such as one of a negative spread, and seen where it was
+	// tried from. From a nearer place, where the others have moved, it may have one, and is tried once more.
+	none := math.Inf(int(f.s.direction))
+	wall, seen := none, (*lo).at
 	for k := 0; ; k++ {
-		at, last := inside(lo.at + s.direction*reach)
-		if s.direction*(at-lo.at) > 0.75*math.Abs(wall-lo.at) {
-			if at, last = inside(wall); seen == lo.at {
-				at, last = lo.at+0.75*(wall-lo.at), false
+		from := *lo
+		at, last := f.toBound(from.at + f.s.direction*f.reach)
+		if last && from.at == f.bound {
+			f.end(f.bound, "bound")
+			return nil, true
+		}
+		if f.s.direction*(at-from.at) > 0.75*math.Abs(wall-from.at) {
+			if at, last = f.toBound(wall); seen == from.at {
+				at, last = from.at+0.75*(wall-from.at), false
 			}
 		}
-		q, ok := try(at, lo)
-		near := math.Abs(wall-lo.at) <= 1e-9*p.sizes(m.x)[j] // the wall
+		q, ok := f.try(ctx, at, from)
+		near := math.Abs(wall-from.at) <= 1e-9*f.size // the wall
 		if ctx.Err() != nil || !ok && (k >= longest || near && at == wall) {
-			s.end, s.open = c.value(lo.at), "failed"
-			return
+			f.end(from.at, "failed")
+			return nil, true
 		}
 		if !ok {
-			reach, wall, seen = min(reach, math.Abs(at-lo.at))/4, at, lo.at
+			f.reach, wall, seen = min(f.reach, math.Abs(at-from.at))/4, at, from.at
 			continue
 		}
 		if at == wall {
 			wall = none
 		}
-		if q.z >= root {
-			o, found := lower(q.at)
-			if !found {
-				hi = q
-				break
+		if !f.within(q) {
+			if q = f.lower(ctx, q); !f.within(q) {
+				return q, false
 			}
-			q = o
 		}
 		if last {
-			s.end, s.open = c.value(bound), "bound"
-			if math.IsInf(bound, 0) {
-				s.open = "flat"
+			open := "bound"
+			if math.IsInf(f.bound, 0) {
+				open = "flat"
 			}
-			return
+			f.end(f.bound, open)
+			return nil, true
 		}
 		if k >= longest && wall != none {
-			s.end, s.open = c.value(q.at), "failed"
-			return
+			f.end(q.at, "failed")
+			return nil, true
 		}
-		if k >= longest || math.Abs(q.at-m.x[j]) > far*p.sizes(m.x)[j] || c.log && math.Abs(q.at-m.x[j]) > 30 {
-			s.end, s.open = math.Inf(int(s.direction)), "flat"
-			if c.log && s.direction < 0 {
-				if s.end = 0; c.lo == 0 {
-					s.open = "bound"
-				}
-			}
-			return
+		if k >= longest || f.flat(q) {
+			f.openEnd()
+			return nil, true
 		}
-		grown := 2.0
-		if slope := (q.z - lo.z) / math.Abs(q.at-lo.at); slope > 0 {
-			grown = min(max(1.1*(root-q.z)/slope/math.Abs(q.at-lo.at), 0.3), 4)
-		}
-		reach = grown * math.Abs(q.at-lo.at)
-		lo = q
+		f.stretch(from, q)
+		*lo = q
 	}
-	// Illinois: a secant between two places, of which a stubborn one counts half.
-	secant := func(lo, hi place) place {
-		zl, zh := lo.z-root, hi.z-root
-		for range 30 {
-			if math.Abs(zh) < 1e-7*root || math.Abs(hi.at-lo.at) <= 1e-12*math.Abs(hi.at) {
-				break
-			}
-			at := hi.at - zh*(hi.at-lo.at)/(zh-zl)
-			near := lo
-			if math.Abs(at-hi.at) < math.Abs(at-lo.at) {
-				near = hi
-			}
-			q, ok := try(at, near)
-			if !ok || ctx.Err() != nil {
-				s.open = "failed"
-				break
-			}
-			if zq := q.z - root; zq*zh < 0 {
-				lo, zl = hi, zh
-				hi, zh = q, zq
-			} else {
-				hi, zh = q, zq
-				zl /= 2
-			}
+}
+
+// flat reports whether a place within the interval is so far out that the profile does not rise.
+func (f *follower) flat(q *place) bool {
+	const far, farLog = 1e8, 30 // sizes
+	by := math.Abs(q.at - f.m.x[f.s.coord])
+	return by > far*f.size || f.p.coords[f.s.coord].log && by > farLog
+}
+
+// openEnd says that the interval has no end.
+func (f *follower) openEnd() {
+	f.end(math.Inf(int(f.s.direction)), "flat")
+	if c := &f.p.coords[f.s.coord]; c.log && f.s.direction < 0 {
+		if f.s.end = 0; c.lo == 0 {
+			f.s.open = "bound"
 		}
-		return hi
 	}
-	beyond := hi // where nothing is lower
-	hi = secant(lo, hi)
-	for range others {
-		o, found := lower(hi.at)
-		if !found || ctx.Err() != nil || s.open != "" {
+}
+
+// stretch makes the next step as long as the last one promises to be enough.
+func (f *follower) stretch(lo, q *place) {
+	by, grown := math.Abs(q.at-lo.at), 2.0
+	if slope := (q.z() - lo.z()) / by; slope > 0 {
+		grown = min(max(1.1*(f.root-q.z())/slope/by, 0.3), 4)
+	}
+	f.reach = grown * by
+}
+
+// secant finds the end between a place within the interval and one that is not: Illinois, in which a stubborn end
+// counts half. nil: there is no value in between.
+func (f *follower) secant(ctx context.Context, lo, hi *place) *place {
+	zl, zh := lo.z()-f.root, hi.z()-f.root
+	for range 30 {
+		if math.Abs(zh) < 1e-7*f.root || math.Abs(hi.at-lo.at) <= 1e-12*math.Abs(hi.at) {
 			break
 		}
-		hi = secant(o, beyond)
+		at := hi.at - zh*(hi.at-lo.at)/(zh-zl)
+		near := lo
+		if math.Abs(at-hi.at) < math.Abs(at-lo.at) {
+			near = hi
+		}
+		q, ok := f.try(ctx, at, near)
+		if !ok || ctx.Err() != nil {
+			return nil
+		}
+		if zq := q.z() - f.root; zq*zh < 0 {
+			lo, zl = hi, zh
+			hi, zh = q, zq
+		} else {
+			hi, zh = q, zq
+			zl /= 2
+		}
 	}
-	s.at, s.end = hi.at, c.value(hi.at)
-	if ctx.Err() == nil { // for the picture
-		try(m.x[j]+(hi.at-m.x[j])/2, from)
+	return hi
+}
+
+// certain reports whether an end holds what is said of it, from a run that no search has made: the others are at a
+// minimum there, and the objective has risen by what it is to rise. Where they are at none, it looks for a lower place.
+func (f *follower) certain(ctx context.Context, q *place) bool {
+	const (
+		part = 1e-4 // of the rise, that the others may still gain
+		near = 1e-5 // of the rise
+	)
+	rise := f.root * f.root / 2
+	f.e.forget()
+	base, _, err := f.p.gain(ctx, f.e, f.m.x, f.s.coord)
+	if err != nil {
+		return false
 	}
+	value, gain, err := f.p.gain(ctx, f.e, q.x, f.s.coord)
+	if err != nil {
+		return false
+	}
+	if gain.by > max(part*rise, q.noise) {
+		x := slices.Clone(q.x)
+		b := f.p.bounds()
+		for i, d := range gain.step {
+			x[i] = min(max(x[i]+d, b.Lo[i]), b.Hi[i])
+		}
+		f.try(ctx, q.at, &place{x: x})
+		return false
+	}
+	return q.converged && math.Abs(value-base-rise) <= max(near*rise, 2*q.noise)
 }
 
 // held searches for the minimum with coordinate j held at a value.
@@ -343,4 +564,60 @@ func (p *problem) held(ctx context.Context, e *evaluator, x []float64, j int, at
 	b.Lo[j], b.Hi[j] = at, at
 	r, err := p.minimise(ctx, e, x, b)
 	return r, err == nil && r.X != nil && r.Value-r.Value == 0
+}
+
+// betterment is what the objective may still gain by a step.
+type betterment struct {
+	by   float64
+	step []float64
+}
+
+// gain evaluates the objective at x, and what it may still gain there with coordinate j held: the step is Newton's, with
+// the expected curvature, of all that no bound holds back.
+func (p *problem) gain(ctx context.Context, e *evaluator, x []float64, j int) (value float64, g betterment, err error) {
+	if err := e.at(ctx, x); err != nil {
+		return 0, g, err
+	}
+	n, b := len(x), p.bounds()
+	at := optim.Residuals{
+		R: make([]float64, e.rows), J: make([]float64, e.rows*n), Gradient: make([]float64, n),
+		Curvature: make([]float64, n*n),
+	}
+	e.fill(x, optim.Slopes, &at)
+	h, slope := at.Curvature, at.Gradient
+	for i, r := range at.R {
+		value += float64(r * r / 2)
+		row := at.J[i*n : (i+1)*n]
+		for a, d := range row {
+			slope[a] += float64(r * d)
+			for c := range row {
+				h[a*n+c] += float64(d * row[c])
+			}
+		}
+	}
+	g.step = make([]float64, n)
+	sizes := p.sizes(x)
+	var free []int
+	for i, d := range slope {
+		switch {
+		case i == j || x[i] <= b.Lo[i] && d >= 0 || x[i] >= b.Hi[i] && d <= 0:
+		case h[i*n+i] > 0:
+			const ridge = 1e-10 // along what the data do not tell, nothing is gained
+			h[i*n+i] *= 1 + ridge
+			free = append(free, i)
+		default:
+			g.by += math.Abs(d) * sizes[i]
+			g.step[i] = -math.Copysign(sizes[i], d)
+		}
+	}
+	inverse := invert(sub(h, n, free), len(free))
+	for a, i := range free {
+		for c, k := range free {
+			if inverse != nil {
+				g.step[i] -= float64(inverse[a*len(free)+c] * slope[k])
+			}
+		}
+		g.by -= float64(g.step[i] * slope[i] / 2)
+	}
+	return value + at.Rest, g, nil
 }

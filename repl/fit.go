@@ -85,10 +85,8 @@ func profiles(r *fit.Result) plot.Picture {
 				rounded(x.Profile[k-1], p, x.Value, &c)
 			}
 			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Rise)
-			for _, e := range []float64{x.Lower, x.Upper} {
-				if p.Value == e {
-					top = max(top, p.Rise)
-				}
+			if p.Value == x.Lower && x.OpenLower == "" || p.Value == x.Upper && x.OpenUpper == "" {
+				top = p.Rise
 			}
 		}
 		c.PX, c.PY = []float64{x.Value}, []float64{0}

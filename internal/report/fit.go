@@ -254,6 +254,10 @@ func (j *jsonWriter) untold(list []fit.Combination) {
 		j.texts(u.Names)
 		j.raw(", \"weights\": ")
 		j.array([]int{len(u.Weights)}, u.Weights)
+		if u.Directions > 1 {
+			j.raw(", \"directions\": ")
+			j.int(int64(u.Directions))
+		}
 		j.raw("}")
 	}
 	j.raw("]")
@@ -449,10 +453,16 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 	if r.Bootstrap != nil {
 		p.prose("intervals from %s to rows of data drawn with replacement", countOf(len(r.Bootstrap), "refit"))
 	}
-	if slices.ContainsFunc(r.Estimates, func(x fit.Estimate) bool {
-		return x.OpenLower == "failed" || x.OpenUpper == "failed"
-	}) {
-		p.prose("? the profile could not be followed further: beyond, no search has come to a value of the objective")
+	for _, why := range []struct{ open, words string }{
+		{"failed", "the profile could not be followed further: beyond, no search has come to a value of the objective"},
+		{"uncertain", "the end is not certain: with the estimate held there, no search has shown that the others are at a " +
+			"minimum and that the objective has risen by what it is to rise"},
+	} {
+		if slices.ContainsFunc(r.Estimates, func(x fit.Estimate) bool {
+			return x.OpenLower == why.open || x.OpenUpper == why.open
+		}) {
+			p.prose("? %s", why.words)
+		}
 	}
 	p.searches(r)
 	p.prose("%s by %s, %s: %s", r.Algorithm, r.Run.Method, "rtol "+plainNumber(r.Run.RTol),
@@ -469,7 +479,7 @@ func end(x float64, n int, open string) string {
 		return "open"
 	case open == "bound":
 		return significant(x, n) + " (bound)"
-	case open == "failed":
+	case open == "failed", open == "stopped", open == "uncertain":
 		return significant(x, n) + "?"
 	}
 	return significant(x, n)

@@ -59,8 +59,9 @@ type clusterHead struct {
 }
 
 type combinationHead struct {
-	Names   []string `json:"names"`
-	Weights []number `json:"weights"`
+	Names      []string `json:"names"`
+	Weights    []number `json:"weights"`    // none of more than one direction
+	Directions int      `json:"directions"` // how many
 }
 
 type constraintHead struct {
@@ -202,7 +203,7 @@ func fitAnswer(f *fit.Result) answer {
 		h.Clusters = append(h.Clusters, clusterHead{number(c.Value), c.Starts, c.Best})
 	}
 	for _, u := range f.Unidentified {
-		c := combinationHead{Names: u.Names}
+		c := combinationHead{Names: u.Names, Directions: u.Directions, Weights: []number{}}
 		for _, w := range u.Weights {
 			c.Weights = append(c.Weights, number(w))
 		}

@@ -136,7 +136,7 @@ func defaults() Settings {
 		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Linear: Auto, Trust: true,
 		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
 		Fit: Fit{
-			Algorithm: Auto, Starts: 1, Points: "lhs", Seed: 1, Intervals: "profile", Bootstrap: 1000, Level: 0.95,
+			Algorithm: Auto, Starts: 1, Points: "lhs", Seed: 1, Intervals: Auto, Bootstrap: 1000, Level: 0.95,
 			Scatter: "known",
 		},
 		Ensemble: Ensemble{Points: "sobol", Seed: 1, Gradient: true},

@@ -224,8 +224,14 @@ class Fit(Mapping[str, Estimate]):
 
     @property
     def unidentified(self) -> list[dict[str, float]]:
-        """Combinations of estimates that the data do not tell: relative changes by name, the largest 1."""
-        return [dict(zip(u["names"], map(float, u["weights"]))) for u in self._head["unidentified"]]
+        """Combinations of estimates that the data do not tell: relative changes by name, the largest 1.
+
+        More than 20 of them are one, of all estimates that can move; its changes are NaN.
+        """
+        return [
+            dict(zip(u["names"], map(float, u["weights"] or [np.nan] * len(u["names"]))))
+            for u in self._head["unidentified"]
+        ]
 
     @property
     def rows(self) -> int:
