@@ -117,7 +117,7 @@ func (r *run) leftOut(sens string, l *diag.List) {
 	}
 	if names := r.model.Experiments(); len(names) > 0 && !r.readsTotals() {
 		l.Notef(CodeUnused, source.Span{}, "nothing here is of the experiments (%s), all is of the run without "+
-			"changes: only nll() adds up over experiments", listed(names))
+			"changes: only nll() adds up over experiments", diag.Some(names))
 	}
 }
 

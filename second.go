@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/linalg"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -158,7 +159,7 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 		for k := range c {
 			copy(h[k*c:(k+1)*c], products[(i*all+k)*c:])
 		}
-		s.Asymmetry[i] = symmetrize(h, sizes)
+		s.Asymmetry[i] = linalg.Symmetrize(h, sizes)
 	}
 	return nil
 }
@@ -179,27 +180,6 @@ func (s *Sensitivities) clearUnreached(products []float64, all, count int) {
 			}
 		}
 	}
-}
-
-// symmetrize replaces the matrix h[n][n] by the mean of itself and its transpose. It returns how far h
-// was from symmetric: the largest difference relative to the largest element, where each element is
-// multiplied by the sizes of its two variables.
-func symmetrize(h, sizes []float64) float64 {
-	n := len(sizes)
-	most, worst := 0.0, 0.0
-	for i, si := range sizes {
-		for j, sj := range sizes[:i+1] {
-			a, b, scale := h[i*n+j], h[j*n+i], float64(si*sj)
-			most = max(most, float64(scale*math.Abs(a)), float64(scale*math.Abs(b)))
-			worst = max(worst, float64(scale*math.Abs(a-b)))
-			h[i*n+j] = float64(0.5*a) + float64(0.5*b)
-			h[j*n+i] = h[i*n+j]
-		}
-	}
-	if most == 0 {
-		return 0
-	}
-	return worst / most
 }
 
 // products returns the products of the Hessian of each objective with count directions,

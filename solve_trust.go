@@ -173,7 +173,7 @@ func (s *Solution) concludeOutputs(m *Model, o *opinion) {
 	delete(names, "")
 	var l diag.List
 	for _, text := range slices.Sorted(maps.Keys(names)) {
-		l.Warnf(CodeTrust, m.checked.Time.Span, "%s: %s", text, listed(names[text]))
+		l.Warnf(CodeTrust, m.checked.Time.Span, "%s: %s", text, diag.Some(names[text]))
 	}
 	s.Warnings = append(s.Warnings, l.All()...)
 }

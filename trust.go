@@ -1,7 +1,6 @@
 package odes
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -487,19 +486,19 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 		}
 	}
 	if o != nil && len(infinite) > 0 {
-		s.note(m, CodeTrust, diag.Warning, "not a finite number: %s", listed(infinite))
+		s.note(m, CodeTrust, diag.Warning, "not a finite number: %s", diag.Some(infinite))
 	}
 	for grade := worst; grade > Sound; grade-- {
 		names := s.graded(grade, o != nil)
 		switch {
 		case len(names) == 0:
 		case o == nil:
-			s.note(m, CodeTrust, diag.Warning, "not a finite number: %s", listed(names))
+			s.note(m, CodeTrust, diag.Warning, "not a finite number: %s", diag.Some(names))
 		case o.failed != nil && grade == Loose: // told already
 		case grade == Lost:
-			s.note(m, CodeTrust, diag.Warning, "not to be trusted, by %s: %s", o.by, listed(names))
+			s.note(m, CodeTrust, diag.Warning, "not to be trusted, by %s: %s", o.by, diag.Some(names))
 		default:
-			s.note(m, CodeTrust, diag.Warning, "few digits are right, by %s%s: %s", o.by, others, listed(names))
+			s.note(m, CodeTrust, diag.Warning, fewDigits+", by %s%s: %s", o.by, others, diag.Some(names))
 		}
 	}
 	if worst == Lost {
@@ -518,6 +517,32 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 		s.Events[i].Trusts = nil
 	}
 }
+
+// AtMinimum makes loose derivatives of value i by some variables sound, but for those of one side: at a minimum of that
+// value they are zero within its error, and that few of their digits are right is no news. Package fit finds out whether
+// a point is one.
+func (s *Sensitivities) AtMinimum(i int, by []Variable) {
+	for _, v := range by {
+		for k := v.Offset; k < v.Offset+v.Size() && s.Trusts != nil; k++ {
+			if at := i*s.Columns + k; s.Trusts[at] == Loose && !s.isSided(i, k) && !s.isBent(i, k) {
+				s.Trusts[at] = Sound
+			}
+		}
+	}
+	names := diag.Some(s.graded(Loose, true))
+	for k := range s.Warnings {
+		d := &s.Warnings[k]
+		if begin, _, is := strings.Cut(d.Message, ": "); is && strings.HasPrefix(begin, fewDigits) {
+			d.Message = begin + ": " + names
+		}
+	}
+	s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool {
+		return names == "" && d.Code == CodeTrust && strings.HasPrefix(d.Message, fewDigits)
+	})
+}
+
+// fewDigits begins the warning of numbers that are loose.
+const fewDigits = "few digits are right"
 
 // sudden reports by columns whether the time of an event moves so fast with a variable, of these sizes, that a small
 // part of it makes the event come or go. The slope of a condition alone does not tell: that of a narrow parabola is
@@ -553,11 +578,7 @@ func farthest(a, x []float64) []float64 {
 
 // trust returns the worst grade of the time of an event and of its derivatives.
 func (e *EventRecord) trust() Trust {
-	worst := e.Trust
-	for _, t := range e.Trusts {
-		worst = max(worst, t)
-	}
-	return worst
+	return slices.Max(append([]Trust{e.Trust}, e.Trusts...))
 }
 
 // graded names the numbers with that grade: values, derivatives, times of events. What has no value is told
@@ -577,7 +598,7 @@ func (s *Sensitivities) graded(t Trust, judged bool) (names []string) {
 			names = append(names, v.Name+" (its value)")
 		}
 		if len(by) > 0 {
-			names = append(names, v.Name+" by "+listed(by))
+			names = append(names, v.Name+" by "+diag.Some(by))
 		}
 	}
 	seen := map[string]bool{}
@@ -588,13 +609,4 @@ func (s *Sensitivities) graded(t Trust, judged bool) (names []string) {
 		}
 	})
 	return names
-}
-
-// listed joins names, of which it leaves some out where there are many.
-func listed(names []string) string {
-	const most = 6
-	if n := len(names); n > most+1 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
-	}
-	return strings.Join(names, ", ")
 }

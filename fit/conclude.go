@@ -88,7 +88,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		return nil, err
 	}
 	if ctx.Err() == nil {
-		rounds := p.rounds(e, out.Stats.Evaluations)
+		rounds := e.rounds(out.Stats.Evaluations)
 		if err := p.polish(ctx, e, m, best.Status == "converged", rounds); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		}
 	}
 	best.Value = out.Objective.Value
-	out.GradientNorm = p.steepest(m)
+	out.GradientNorm = m.steepest(p.sizes(m.x))
 	out.Identifiable = true
 	if p.squares && !best.Violated && m.gradient != nil {
 		err := p.release(whole, e, m, out.Objective.Value)
@@ -120,21 +120,8 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		}
 	}
 	p.estimates(m, out)
-	if p.squares && p.settings.Intervals == "profile" && len(p.constraints) == 0 && !math.IsNaN(out.Factor) &&
-		ctx.Err() == nil {
-		began := time.Now()
-		better = p.profiles(ctx, m, out)
-		if ctx.Err() != nil {
-			m.cut = "ends of intervals with the mark ? lie farther out"
-		}
-		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
-	}
-	if p.settings.Intervals == "bootstrap" && ctx.Err() == nil {
-		began := time.Now()
-		if err := p.bootstrap(ctx, m, out); err != nil {
-			return nil, err
-		}
-		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
+	if better, err = p.intervals(ctx, m, out); err != nil {
+		return nil, err
 	}
 	if e.comparison != nil {
 		if err := e.at(whole, m.x); err == nil {
@@ -153,12 +140,33 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	return better, nil
 }
 
+// intervals finds those that need more searches. It returns a point that is lower than the minimum, if there is one.
+func (p *problem) intervals(ctx context.Context, m *minimum, out *Result) (better []float64, err error) {
+	if p.squares && p.settings.Intervals == "profile" && len(p.constraints) == 0 && !math.IsNaN(out.Factor) &&
+		ctx.Err() == nil {
+		began := time.Now()
+		better = p.profiles(ctx, m, out)
+		if ctx.Err() != nil {
+			m.cut = "ends of intervals with the mark ? lie farther out"
+		}
+		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
+	}
+	if p.settings.Intervals == "bootstrap" && ctx.Err() == nil {
+		began := time.Now()
+		if err := p.bootstrap(ctx, m, out); err != nil {
+			return nil, err
+		}
+		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
+	}
+	return better, nil
+}
+
 // steepest returns the largest derivative by what is free, times the size of that; NaN where there are none.
-func (p *problem) steepest(m *minimum) float64 {
+func (m *minimum) steepest(sizes []float64) float64 {
 	if m.gradient == nil {
 		return math.NaN()
 	}
-	most, sizes := 0.0, p.sizes(m.x)
+	most := 0.0
 	for _, i := range m.free() {
 		most = max(most, math.Abs(m.gradient[i])*sizes[i])
 	}
@@ -177,16 +185,16 @@ func outlasting(ctx context.Context) (whole context.Context, end func()) {
 
 // rounds returns how many exact Hessians polish may ask for: of few numbers, as many as it likes; of many, so many that
 // they take about as long as the search, with its evaluations, did.
-func (p *problem) rounds(e *evaluator, evaluations int) int {
+func (e *evaluator) rounds(evaluations int) int {
 	const (
 		most      = 6
 		gradients = 2 // that take as long as the product of the Hessian with a vector
 	)
-	n, each := len(p.coords), 1
+	n, each := len(e.p.coords), 1
 	if n <= many {
 		return most
 	}
-	if p.algorithm == "least_squares" { // an evaluation has the derivatives of all rows
+	if e.p.algorithm == "least_squares" { // an evaluation has the derivatives of all rows
 		rows := 0
 		for i := range e.comparison.Groups {
 			rows += len(e.comparison.Groups[i].T)
@@ -675,6 +683,17 @@ func (p *problem) remarks(m *minimum, out *Result) {
 	for _, u := range out.Unidentified {
 		note(diag.Warning, "%s", u.String())
 	}
+	flats(out, note)
+	if len(out.Clusters) > 1 && out.Clusters[0].Starts == 1 && len(out.Starts) > 4 {
+		note(diag.Note, "one search of %d came to the best minimum; more starts may find a better one", len(out.Starts))
+	}
+	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int {
+		return strings.Compare(string(a.Code), string(b.Code))
+	})
+}
+
+// flats says which estimates the data do not tell on a side.
+func flats(out *Result, note func(diag.Level, string, ...any)) {
 	for i := range out.Estimates {
 		x := &out.Estimates[i]
 		if slices.ContainsFunc(out.Unidentified, func(u Combination) bool {
@@ -695,12 +714,6 @@ func (p *problem) remarks(m *minimum, out *Result) {
 				diag.Number(x.Lower))
 		}
 	}
-	if len(out.Clusters) > 1 && out.Clusters[0].Starts == 1 && len(out.Starts) > 4 {
-		note(diag.Note, "one search of %d came to the best minimum; more starts may find a better one", len(out.Starts))
-	}
-	slices.SortStableFunc(out.Warnings, func(a, b diag.Diagnostic) int {
-		return strings.Compare(string(a.Code), string(b.Code))
-	})
 }
 
 // String says in words which estimates the data do not tell.

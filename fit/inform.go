@@ -323,7 +323,14 @@ func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
 		told++
 	}
 	if s.free-told > listed {
-		p.manyUntold(m, out, told, lost)
+		s.untold(told, lost)
+		c := Combination{Directions: s.free - told}
+		for a, i := range m.keep {
+			if lost[a] {
+				c.Names = append(c.Names, p.coords[i].name)
+			}
+		}
+		out.Unidentified, out.Identifiable = []Combination{c}, false
 		return lost
 	}
 	for r := told; r < len(s.values); r++ {
@@ -349,13 +356,11 @@ func (p *problem) untold(m *minimum, out *Result, rtol float64) (lost []bool) {
 	return lost
 }
 
-// manyUntold makes one of all combinations that the data do not tell, and marks the estimates that belong to one: those
-// whose direction does not lie within those that are told.
-func (p *problem) manyUntold(m *minimum, out *Result, told int, lost []bool) {
+// untold marks numbers whose directions do not lie within the first of the singular vectors.
+func (s *spectrum) untold(told int, lost []bool) {
 	const rounding = 1e-6
-	s, k := &m.fisher, len(m.keep)
-	c := Combination{Directions: s.free - told}
-	for a, i := range m.keep {
+	k := len(lost)
+	for a := range lost {
 		rest := 1.0
 		if s.reach != nil {
 			rest = s.reach[a]
@@ -363,11 +368,8 @@ func (p *problem) manyUntold(m *minimum, out *Result, told int, lost []bool) {
 		for r := range told {
 			rest -= float64(s.v[r*k+a] * s.v[r*k+a])
 		}
-		if lost[a] = rest > rounding; lost[a] {
-			c.Names = append(c.Names, p.coords[i].name)
-		}
+		lost[a] = rest > rounding
 	}
-	out.Unidentified, out.Identifiable = []Combination{c}, false
 }
 
 // inverse returns the pseudoinverse of the Fisher information. Singular values below limit times the largest are zero.

@@ -29,9 +29,21 @@ type side struct {
 	points    []ProfilePoint
 	inside    [][]float64 // points of the profile within the interval
 	at        float64     // the coordinate at the end
+	base      float64     // the objective at the minimum
+	last      []float64   // the farthest point within the interval; nil for none
+	others    [][]float64 // other minima that other profiles led to
 	lower     []float64   // a point that is lower than the minimum; nil for none
 	n, bad    int
 	steady    SteadyWork
+}
+
+// profiler follows all profiles of a minimum.
+type profiler struct {
+	*problem
+	m      *minimum
+	list   []*side
+	root   float64     // of twice the rise at an end
+	others [][]float64 // other minima
 }
 
 // profiles finds the ends of all intervals. It returns a point that is lower than the minimum, if there is one.
@@ -52,54 +64,38 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 		defer p.giveBack(e)
 		return p.weight(e)
 	}()
-	root := p.quantile(m) * m.factor * math.Sqrt(weight) // of twice the rise at the end
-	others := p.others(m, out, root)
+	q := &profiler{problem: p, m: m, list: list, root: p.quantile(m) * m.factor * math.Sqrt(weight)}
+	q.others = q.rivals(out)
 	at := Progress{Phase: "profiles", Of: len(list), Best: out.Objective.Value}
-	follow := func(list []*side, others func(*side) [][]float64) {
-		var mu sync.Mutex
-		next := make(chan *side)
-		var wait sync.WaitGroup
-		for range min(p.opts.workers(), len(list)) {
-			wait.Go(func() {
-				e, err := p.borrow()
-				for s := range next {
-					if err != nil {
-						s.open = "failed"
-						continue
-					}
-					n, bad, rests := e.n, e.bad, e.steadyWork()
-					p.follow(ctx, e, m, s, root, others(s))
-					s.n += e.n - n
-					s.bad += e.bad - bad
-					s.steady.add(e.steadyWork(), rests)
-					mu.Lock()
-					at.Done++
-					p.tell(at)
-					mu.Unlock()
-				}
-				if err == nil {
-					p.giveBack(e)
-				}
-			})
-		}
-		for _, s := range list {
-			next <- s
-		}
-		close(next)
-		wait.Wait()
+	each := func(list []*side, do func(e *evaluator, s *side)) {
+		q.each(list, do, func() {
+			at.Done++
+			p.tell(at)
+		})
 	}
-	follow(list, func(*side) [][]float64 { return others })
-	// Points of all profiles lie within all intervals.
-	outside := map[*side][][]float64{}
-	var again []*side
-	for _, s := range list {
-		if x := s.outside(list, p.sizes(m.x)); x != nil && ctx.Err() == nil {
-			outside[s], again = append(slices.Clone(others), x), append(again, s)
-			s.points, s.inside = nil, nil // they are of another branch
+	each(list, func(e *evaluator, s *side) { q.follow(ctx, e, s) })
+	// Points of all profiles lie within all intervals, and where a profile ends, no end of another one leads to less.
+	const rounds = 4
+	look := list
+	for range rounds {
+		found := make([][]float64, len(list))
+		at.Of += len(look)
+		each(look, func(e *evaluator, s *side) {
+			x := s.outside(list, p.sizes(m.x))
+			if x == nil {
+				x = q.rival(ctx, e, s)
+			}
+			found[slices.Index(list, s)] = x
+		})
+		look = nil
+		for i, s := range list {
+			if found[i] != nil && ctx.Err() == nil {
+				s.others, look = append(s.others, found[i]), append(look, s)
+			}
 		}
+		at.Of += len(look)
+		each(look, func(e *evaluator, s *side) { q.follow(ctx, e, s) })
 	}
-	at.Of += len(again)
-	follow(again, func(s *side) [][]float64 { return outside[s] })
 	for i := range out.Estimates {
 		x := &out.Estimates[i]
 		x.Profile = []ProfilePoint{{Value: x.Value}}
@@ -135,6 +131,74 @@ func (p *problem) profiles(ctx context.Context, m *minimum, out *Result) (lower 
 	return lower
 }
 
+// each does something for each side, as many at a time as there are workers, and tells when it is done.
+func (p *profiler) each(list []*side, do func(e *evaluator, s *side), done func()) {
+	var mu sync.Mutex
+	next := make(chan *side)
+	var wait sync.WaitGroup
+	for range min(p.opts.workers(), len(list)) {
+		wait.Go(func() {
+			e, err := p.borrow()
+			for s := range next {
+				if err != nil {
+					s.open = "failed"
+					continue
+				}
+				n, bad, rests := e.n, e.bad, e.steadyWork()
+				do(e, s)
+				s.n += e.n - n
+				s.bad += e.bad - bad
+				s.steady.add(e.steadyWork(), rests)
+				mu.Lock()
+				done()
+				mu.Unlock()
+			}
+			if err == nil {
+				p.giveBack(e)
+			}
+		})
+	}
+	for _, s := range list {
+		next <- s
+	}
+	close(next)
+	wait.Wait()
+}
+
+// rival looks for a minimum of the others that is lower where s ends, from the ends of the profiles of others. It
+// searches where a quadratic model of the objective there promises so much. nil: there is none.
+func (p *profiler) rival(ctx context.Context, e *evaluator, s *side) []float64 {
+	const enough = 1e-4 // of the rise
+	if s.open != "" && s.open != "uncertain" {
+		return nil
+	}
+	level := (1 - enough) * p.root * p.root / 2
+	e.forget()
+	for _, o := range p.list {
+		if o.coord == s.coord || o.last == nil || ctx.Err() != nil {
+			continue
+		}
+		x := slices.Clone(o.last)
+		x[s.coord] = s.at
+		value, g, err := e.gain(ctx, x, s.coord)
+		if err != nil || value-g.by-s.base >= level {
+			continue
+		}
+		// The rest goes first to where the other profile has it, so that the search does not leave its branch.
+		b := p.bounds()
+		for _, k := range []int{s.coord, o.coord} {
+			b.Lo[k], b.Hi[k] = x[k], x[k]
+		}
+		if r, err := p.minimise(ctx, e, x, b); err == nil && r.X != nil {
+			x = r.X
+		}
+		if r, ok := p.held(ctx, e, x, s.coord, s.at); ok && r.Value-s.base < level {
+			return r.X
+		}
+	}
+	return nil
+}
+
 // outside returns the point of other profiles that lies farthest beyond the end of s, though it is within theirs; nil
 // for none.
 func (s *side) outside(list []*side, sizes []float64) (far []float64) {
@@ -153,15 +217,15 @@ func (s *side) outside(list []*side, sizes []float64) (far []float64) {
 	return far
 }
 
-// others returns minima that other searches came to and that lie within the profiles: along a profile, the other
+// rivals returns minima that other searches came to and that lie within the profiles: along a profile, the other
 // estimates may be better off near one of them.
-func (p *problem) others(m *minimum, out *Result, root float64) (list [][]float64) {
+func (p *profiler) rivals(out *Result) (list [][]float64) {
 	const most, apart = 8, 0.01 // of sizes
-	sizes := p.sizes(m.x)
-	known := [][]float64{m.x}
+	sizes := p.sizes(p.m.x)
+	known := [][]float64{p.m.x}
 	for i := range out.Starts {
 		s := &out.Starts[i]
-		if s.Status != "converged" || s.x == nil || (s.Value-out.Starts[0].Value)*p.sign() >= root*root/2 {
+		if s.Status != "converged" || s.x == nil || (s.Value-out.Starts[0].Value)*p.sign() >= p.root*p.root/2 {
 			continue
 		}
 		near := func(x []float64) bool {
@@ -197,7 +261,7 @@ func (q *place) z() float64 { return math.Sqrt(max(2*q.rise, 0)) }
 
 // follower follows one side of a profile. Of each value of the estimate it keeps the lowest point that it comes to.
 type follower struct {
-	p      *problem
+	p      *profiler
 	e      *evaluator
 	m      *minimum
 	s      *side
@@ -211,15 +275,15 @@ type follower struct {
 	reach  float64 // the next step outwards
 }
 
-// follow finds the end of s, where the root of twice the rise is root, of the least that is found from the place before
-// and from other minima.
-func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side, root float64, others [][]float64) {
+// follow finds the end of s, of the least that is found from the place before and from other minima.
+func (p *profiler) follow(ctx context.Context, e *evaluator, s *side) {
 	e.forget() // a profile depends on nothing that was before
+	m := p.m
 	n, j := len(m.x), s.coord
 	b := p.bounds()
 	f := &follower{
-		p: p, e: e, m: m, s: s, root: root, bound: b.Lo[j], size: p.sizes(m.x)[j], others: others,
-		met: map[[2]*place]bool{},
+		p: p, e: e, m: m, s: s, root: p.root, bound: b.Lo[j], size: p.sizes(m.x)[j],
+		others: slices.Concat(p.others, s.others), met: map[[2]*place]bool{},
 	}
 	if s.direction > 0 {
 		f.bound = b.Hi[j]
@@ -227,7 +291,7 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 	// The first step reaches as far as the standard error says.
 	f.reach = 0.1 * f.size
 	if m.cov != nil && m.cov[j*n+j] > 0 && !math.IsInf(m.cov[j*n+j], 1) {
-		f.reach = root * math.Sqrt(m.cov[j*n+j]) / m.factor
+		f.reach = p.root * math.Sqrt(m.cov[j*n+j]) / m.factor
 	}
 	if r, ok := p.held(ctx, e, m.x, j, m.x[j]); ok {
 		f.base = r.Value
@@ -237,6 +301,10 @@ func (p *problem) follow(ctx context.Context, e *evaluator, m *minimum, s *side,
 		}
 	} else if f.end(f.bound, "failed"); ctx.Err() != nil {
 		f.end(m.x[j], "stopped")
+	}
+	s.points, s.inside = nil, nil
+	if len(f.places) > 0 {
+		s.base, s.last = f.base, f.farthest().x
 	}
 	for _, q := range f.places[min(1, len(f.places)):] {
 		s.points = append(s.points, ProfilePoint{p.coords[j].value(q.at), q.rise})
@@ -538,11 +606,11 @@ func (f *follower) certain(ctx context.Context, q *place) bool {
 	)
 	rise := f.root * f.root / 2
 	f.e.forget()
-	base, _, err := f.p.gain(ctx, f.e, f.m.x, f.s.coord)
+	base, _, err := f.e.gain(ctx, f.m.x, f.s.coord)
 	if err != nil {
 		return false
 	}
-	value, gain, err := f.p.gain(ctx, f.e, q.x, f.s.coord)
+	value, gain, err := f.e.gain(ctx, q.x, f.s.coord)
 	if err != nil {
 		return false
 	}
@@ -572,19 +640,29 @@ type betterment struct {
 	step []float64
 }
 
-// gain evaluates the objective at x, and what it may still gain there with coordinate j held: the step is Newton's, with
-// the expected curvature, of all that no bound holds back.
-func (p *problem) gain(ctx context.Context, e *evaluator, x []float64, j int) (value float64, g betterment, err error) {
-	if err := e.at(ctx, x); err != nil {
+// gain evaluates the objective at x, and what it may still gain there with coordinate j held.
+func (e *evaluator) gain(ctx context.Context, x []float64, j int) (value float64, g betterment, err error) {
+	value, slope, h, err := e.expanded(ctx, x)
+	if err != nil {
 		return 0, g, err
 	}
-	n, b := len(x), p.bounds()
+	held := make([]bool, len(x))
+	held[j] = true
+	return value, e.newton(x, slope, h, held), nil
+}
+
+// expanded evaluates the objective at x, with its derivatives and the expected second ones.
+func (e *evaluator) expanded(ctx context.Context, x []float64) (value float64, slope, h []float64, err error) {
+	if err := e.at(ctx, x); err != nil {
+		return 0, nil, nil, err
+	}
+	n := len(x)
 	at := optim.Residuals{
 		R: make([]float64, e.rows), J: make([]float64, e.rows*n), Gradient: make([]float64, n),
 		Curvature: make([]float64, n*n),
 	}
 	e.fill(x, optim.Slopes, &at)
-	h, slope := at.Curvature, at.Gradient
+	h, slope = at.Curvature, at.Gradient
 	for i, r := range at.R {
 		value += float64(r * r / 2)
 		row := at.J[i*n : (i+1)*n]
@@ -595,12 +673,18 @@ func (p *problem) gain(ctx context.Context, e *evaluator, x []float64, j int) (v
 			}
 		}
 	}
+	return value + at.Rest, slope, h, nil
+}
+
+// newton returns what Newton's step gains, of all that neither a bound nor anybody else holds. h is changed.
+func (e *evaluator) newton(x, slope, h []float64, held []bool) (g betterment) {
+	n, b := len(x), e.p.bounds()
 	g.step = make([]float64, n)
-	sizes := p.sizes(x)
+	sizes := e.p.sizes(x)
 	var free []int
 	for i, d := range slope {
 		switch {
-		case i == j || x[i] <= b.Lo[i] && d >= 0 || x[i] >= b.Hi[i] && d <= 0:
+		case held[i] || x[i] <= b.Lo[i] && d >= 0 || x[i] >= b.Hi[i] && d <= 0:
 		case h[i*n+i] > 0:
 			const ridge = 1e-10 // along what the data do not tell, nothing is gained
 			h[i*n+i] *= 1 + ridge
@@ -619,5 +703,8 @@ func (p *problem) gain(ctx context.Context, e *evaluator, x []float64, j int) (v
 		}
 		g.by -= float64(g.step[i] * slope[i] / 2)
 	}
-	return value + at.Rest, g, nil
+	if inverse == nil && len(free) > 0 {
+		g.by = math.Inf(1) // nobody knows
+	}
+	return g
 }

@@ -106,9 +106,8 @@ var settingRows = map[string][]SettingRow{
 			"from the values in the file, others from points that are drawn from the priors or within the bounds; " +
 			"how: `lhs` (a Latin hypercube) unless said otherwise, `sobol` or `random`; a whole number that changes " +
 			"which; and the iterations of each at most, 300 unless said otherwise"},
-		{[]string{"intervals", "level"}, "`auto` (unless said otherwise: `profile` of at most 30 " +
-			"estimates, `wald` of more), `profile`, `wald`, `bootstrap` or `none`: how the " +
-			"intervals of the estimates are found; and their probability, 0.95 unless said otherwise"},
+		{[]string{"intervals", "level"}, "`profile`, `wald`, `bootstrap`, `none` or, unless said otherwise, `auto` " +
+			"(`profile` of up to 30 estimates, else `wald`): how intervals are found; their probability (0.95)"},
 		{[]string{"bootstrap"}, "how many refits `intervals = bootstrap` makes, to rows of data drawn with " +
 			"replacement: 1000 unless said otherwise"},
 		{[]string{"scatter"}, "`known` unless said otherwise: the standard deviations in the model are right; " +

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
 )
@@ -33,7 +34,7 @@ func (s *sensCmd) Run(c *call) error {
 			return s.derivative(o)
 		},
 		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Sensitivities, error) {
-			return m.Sensitivities(ctx, o)
+			return sensitivities(ctx, m, o)
 		},
 		write:    func(f *report.Format) report.Writer[*odes.Sensitivities] { return f.Sensitivities },
 		failed:   func(f *report.Format) report.Failure { return f.FailedSensitivities },
@@ -54,6 +55,15 @@ func (s *sensCmd) Run(c *call) error {
 		return status(exitRun)
 	}
 	return nil
+}
+
+// sensitivities differentiates a model. At a minimum that a fit came to, digits of zeros are no news.
+func sensitivities(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Sensitivities, error) {
+	s, err := m.Sensitivities(ctx, o)
+	if err == nil {
+		fit.AtMinimum(ctx, m, o, s)
+	}
+	return s, err
 }
 
 // seconds tells, with -v, where the time went.

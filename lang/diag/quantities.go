@@ -29,6 +29,15 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// Some joins names, of which it leaves some out where there are many.
+func Some(names []string) string {
+	const most = 6
+	if n := len(names); n > most+1 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Either joins alternatives: "a, b or c".
 func Either(list []string) string { return joined(list, " or ") }
 
