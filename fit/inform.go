@@ -458,8 +458,11 @@ func (p *problem) predictions(e *evaluator, m *minimum, out *Result) {
 				}
 				sum := 0.0
 				for a, i := range m.keep {
+					if by[a] == 0 || math.IsNaN(sum) {
+						continue
+					}
 					for b, j := range m.keep {
-						if by[a] != 0 && by[b] != 0 {
+						if by[b] != 0 {
 							sum += float64(by[a] * by[b] * m.cov[i*n+j])
 						}
 					}

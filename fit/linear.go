@@ -173,7 +173,7 @@ func svd(ctx context.Context, cols [][]float64) (values, v []float64, err error)
 		turned[j] = make([]float64, n)
 		turned[j][j] = 1
 	}
-	values, order, err := orthogonal(ctx, cols, turned)
+	values, order, err := orthogonal(ctx, cols, turned, 1e-16)
 	for _, i := range order {
 		v = append(v, turned[i]...)
 	}
@@ -184,7 +184,8 @@ func svd(ctx context.Context, cols [][]float64) (values, v []float64, err error)
 // vectors of those that are not zero: it takes time in proportion to the columns, and leaves out the directions in which
 // no row leads. The rows are overwritten.
 func svdOfRows(ctx context.Context, rows [][]float64) (values, v []float64, err error) {
-	values, order, err := orthogonal(ctx, rows, nil)
+	const angle = 1e-11 // singular values are told from zero by a larger part
+	values, order, err := orthogonal(ctx, rows, nil, angle)
 	for r, i := range order {
 		if values[r] == 0 {
 			continue
@@ -196,9 +197,9 @@ func svdOfRows(ctx context.Context, rows [][]float64) (values, v []float64, err 
 	return values, v, err
 }
 
-// orthogonal rotates columns until they are orthogonal, and those of also in the same way. It returns their lengths,
-// descending, and their order by these.
-func orthogonal(ctx context.Context, cols, also [][]float64) (values []float64, order []int, err error) {
+// orthogonal rotates columns until their angles are right ones, but for so much, and those of also in the same way. It
+// returns their lengths, descending, and their order by these.
+func orthogonal(ctx context.Context, cols, also [][]float64, angle float64) (values []float64, order []int, err error) {
 	n := len(cols)
 	for range 60 {
 		done := true
@@ -208,7 +209,7 @@ func orthogonal(ctx context.Context, cols, also [][]float64) (values []float64, 
 			}
 			for j := range i {
 				a, b, c := dot(cols[j], cols[j]), dot(cols[i], cols[i]), dot(cols[j], cols[i])
-				if math.Abs(c) <= 1e-16*math.Sqrt(a*b) || c == 0 {
+				if math.Abs(c) <= angle*math.Sqrt(a*b) || c == 0 {
 					continue
 				}
 				done = false
