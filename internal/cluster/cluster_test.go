@@ -402,12 +402,23 @@ func TestRefusal(t *testing.T) {
 func TestCancelAndClean(t *testing.T) {
 	address := serve(t)
 	nc := connect(t, address)
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancel(context.Background())
 	p := problem(t, model, 40)
+	var wait sync.WaitGroup
+	wait.Go(func() { // once all chunks are in the queue
+		defer cancel()
+		for range 3000 {
+			list, err := Status(context.Background(), nc)
+			if err == nil && len(list) == 1 && list[0].Waiting == p.Chunks() {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 	if _, err := gather(ctx, p, &Queue{Conn: nc}); err == nil {
 		t.Fatal("it ended without workers")
 	}
+	wait.Wait()
 	if err := Cancel(context.Background(), nc, p.ID); err != nil {
 		t.Fatal(err)
 	}
