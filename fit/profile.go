@@ -686,7 +686,7 @@ func (e *evaluator) newton(x, slope, h []float64, held []bool) (g betterment) {
 		switch {
 		case held[i] || x[i] <= b.Lo[i] && d >= 0 || x[i] >= b.Hi[i] && d <= 0:
 		case h[i*n+i] > 0:
-			const ridge = 1e-10 // along what the data do not tell, nothing is gained
+			const ridge = 1e-8 // along what the data do not tell, errors of slopes promise no gain
 			h[i*n+i] *= 1 + ridge
 			free = append(free, i)
 		default:
