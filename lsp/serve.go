@@ -15,10 +15,15 @@ var ErrExit = errors.New("the client ended the session without shutdown")
 
 // Serve answers a client until it ends the session or ctx is done. It checks a document when there is nothing else to
 // do and the document has not changed for pause. A newer change ends the check of an older text. Serve returns nil
-// after shutdown and exit.
+// after shutdown and exit. Where the input ends first, it answers what has come, for grace at most, and ends.
 func Serve(ctx context.Context, s *Server, in io.Reader, out io.Writer, pause time.Duration) error {
 	box := &inbox{wake: make(chan struct{}, 1)}
-	go box.fill(NewReader(in))
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		box.fill(NewReader(in))
+		time.AfterFunc(grace, cancel)
+	}()
 	send := func(list []Message) error {
 		for _, m := range list {
 			if err := Write(out, m); err != nil {
@@ -43,7 +48,7 @@ func Serve(ctx context.Context, s *Server, in io.Reader, out io.Writer, pause ti
 				return ctx.Err()
 			case <-box.wake:
 			case <-idle:
-				work, end := box.begin(ctx, "", due)
+				work, end := box.begin(work, "", due)
 				list := s.Check(work)
 				end()
 				if err := send(list); err != nil {
@@ -59,7 +64,7 @@ func Serve(ctx context.Context, s *Server, in io.Reader, out io.Writer, pause ti
 		case m.err != nil:
 			return ErrExit
 		default:
-			work, end := box.begin(ctx, string(m.ID), "")
+			work, end := box.begin(work, string(m.ID), "")
 			if m.cancelled {
 				end()
 			}
@@ -76,6 +81,10 @@ func Serve(ctx context.Context, s *Server, in io.Reader, out io.Writer, pause ti
 		}
 	}
 }
+
+// grace is how long a server goes on with what a client has asked for whose messages have ended. Nobody may be there to
+// read the answers.
+var grace = 2 * time.Second
 
 // inbox holds unread messages of a client, and the work that later messages may end.
 type inbox struct {
@@ -98,7 +107,7 @@ func (b *inbox) fill(r *Reader) {
 	for {
 		m, err := r.Read()
 		b.put(m, err)
-		if err != nil && !errors.Is(err, errMalformed) || m.Method == "exit" && m.ID == nil {
+		if err != nil && !errors.Is(err, errMalformed) || err == nil && m.ends() {
 			return
 		}
 	}
@@ -127,6 +136,9 @@ func (b *inbox) put(m Message, err error) {
 		if b.cancel != nil && b.uri != "" && json.Unmarshal(m.Params, &p) == nil && p.TextDocument.URI == b.uri {
 			b.cancel()
 		}
+	}
+	if ended := err != nil && !errors.Is(err, errMalformed); ended && b.cancel != nil && b.uri != "" {
+		b.cancel() // nobody reads what a check finds
 	}
 	b.queue = append(b.queue, incoming{Message: m, err: err})
 	select {

@@ -175,6 +175,43 @@ func TestEnds(t *testing.T) {
 	w.end(context.Canceled)
 }
 
+// TestInputEnds: whatever came before, Serve ends when its input does, at once while it checks a document, and after
+// the grace of a request.
+func TestInputEnds(t *testing.T) {
+	for _, text := range []string{
+		"", `{"jsonrpr":"2.0","method":"exit"}`, `{"jsonrpc":"2.0","method":"exit","id":1}`, `{"method":"exit"}`,
+		`{"jsonrpc":"1.0","method":"exit"}`, `{"jsonrpc":"2.0","method":"exit","params":5}`, `[]`,
+	} {
+		w := dial(t, t.Context(), time.Hour)
+		if text != "" {
+			w.raw(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text))
+		}
+		w.in.Close()
+		w.end(ErrExit)
+	}
+	w := dial(t, t.Context(), 0)
+	w.send(1, "initialize", object{})
+	w.read()
+	w.send(nil, "textDocument/didOpen", opened(slow(20000)))
+	time.Sleep(200 * time.Millisecond) // it has begun
+	start := time.Now()
+	w.in.Close()
+	w.end(ErrExit)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+}
+
+// slow is a text of n states, whose check takes long.
+func slow(n int) string {
+	var b strings.Builder
+	b.WriteString("time t from 0 to 1\n")
+	for i := range n {
+		fmt.Fprintf(&b, "state x%d = 1\nx%[1]d' = -y%[1]d\n", i)
+	}
+	return b.String()
+}
+
 // TestSuperseded: of many changes in a row, the last text is checked and every answer is about what was there.
 func TestSuperseded(t *testing.T) {
 	w := dial(t, t.Context(), time.Millisecond)

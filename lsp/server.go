@@ -123,7 +123,6 @@ var requests = map[string]handler{
 
 var notifications = map[string]handler{
 	"initialized":                     on((*Server).initialized),
-	"exit":                            on((*Server).exit),
 	"textDocument/didOpen":            on((*Server).didOpen),
 	"textDocument/didChange":          on((*Server).didChange),
 	"textDocument/didSave":            on((*Server).didSave),
@@ -135,6 +134,9 @@ var notifications = map[string]handler{
 // it. Once ctx is done, the request is answered as cancelled.
 func (s *Server) Handle(ctx context.Context, m Message) []Message {
 	switch {
+	case m.ends():
+		s.exit()
+		return nil
 	case m.Version != "2.0":
 		return []Message{failure(m.ID, errorf(codeInvalidRequest, "this is no message of JSON-RPC 2.0"))}
 	case m.Method == "" && m.ID != nil && (m.Result != nil || m.Error != nil):
@@ -143,7 +145,7 @@ func (s *Server) Handle(ctx context.Context, m Message) []Message {
 		return []Message{failure(m.ID, errorf(codeInvalidRequest, "the message has no method"))}
 	case m.ID == nil:
 		h := notifications[m.Method]
-		if h == nil || s.phase == created && m.Method != "exit" || s.phase == shutDown && m.Method != "exit" {
+		if h == nil || s.phase == created || s.phase == shutDown {
 			return nil // what a server does not know, or what comes too early, it leaves alone
 		}
 		out, _ := s.guard(h, ctx, m.Params)
@@ -254,13 +256,12 @@ func (s *Server) shutdown(context.Context, *struct{}) (any, error) {
 	return nil, nil
 }
 
-func (s *Server) exit(context.Context, *struct{}) (any, error) {
+func (s *Server) exit() {
 	if s.phase == shutDown {
 		s.phase = exited
 	} else {
 		s.phase = exited + 1
 	}
-	return nil, nil
 }
 
 func (s *Server) didOpen(_ context.Context, p *openParams) (any, error) {
