@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -157,22 +158,23 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 	if !fun.Quoted && parser.Reserved(fun.Name) {
 		return // the parser has reported that it is no name
 	}
-	var known []string
-	for n, g := range c.namesOf(x) {
-		if g.kind == fnName {
-			known = append(known, n)
+	c.errorf(CodeUndefined, fun.Span, "there is no function %q", fun.Name).Later(func(d *diag.Diagnostic) {
+		var known []string
+		for n, g := range c.namesOf(x) {
+			if g.kind == fnName {
+				known = append(known, n)
+			}
 		}
-	}
-	for _, f := range stdlib.Funcs() {
-		known = append(known, f.Name)
-	}
-	d := c.errorf(CodeUndefined, fun.Span, "there is no function %q", fun.Name)
-	if hint := foreign[strings.ToLower(fun.Name)]; hint != "" {
-		d.Message += "; " + hint
-	} else if best := nearest(fun.Name, known); best != "" {
-		d.Message += fmt.Sprintf("; did you mean %q?", best)
-		d.Fix(fun.Span, best, "write "+best)
-	}
+		for _, f := range stdlib.Funcs() {
+			known = append(known, f.Name)
+		}
+		if hint := foreign[strings.ToLower(fun.Name)]; hint != "" {
+			d.Message += "; " + hint
+		} else if best := nearest(fun.Name, known); best != "" {
+			d.Message += fmt.Sprintf("; did you mean %q?", best)
+			d.Fix(fun.Span, best, "write "+best)
+		}
+	})
 }
 
 // foreign gives advice on the names that other languages have for what this one provides.

@@ -211,6 +211,7 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 			hidden++
 			continue
 		}
+		d.Complete()
 		l.Add(d)
 	}
 	if errors > maxErrors {

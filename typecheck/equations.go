@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -83,16 +84,12 @@ func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *Symbol {
 	switch {
 	case !ok:
 		d := c.errorf(CodeUndefined, name.Span, "%q is not declared; add: state %s = …", name.Name, name.Name)
-		var known []string
-		for n, g := range c.globals {
-			if g.kind == stateName {
-				known = append(known, n)
+		d.Later(func(d *diag.Diagnostic) {
+			if best := nearest(name.Name, namesOf(c, stateName)); best != "" {
+				d.Message += "; or did you mean \"" + best + "\"?"
+				d.Relate(c.globals[best].span, "%q is declared here", best)
 			}
-		}
-		if best := nearest(name.Name, known); best != "" {
-			d.Message += "; or did you mean \"" + best + "\"?"
-			d.Relate(c.globals[best].span, "%q is declared here", best)
-		}
+		})
 		return nil
 	case e.kind == laterName:
 		return nil

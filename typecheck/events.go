@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
@@ -390,12 +391,16 @@ func (c *checker) unknownTarget(x context, name ast.Ident, lets []*ast.Let) bool
 func (c *checker) undefinedTarget(a *ast.Affect) {
 	name := a.Target.Name
 	d := c.undefined(context{place: placeEvent}, name)
-	if d == nil || a.Op != ast.Set || a.Target.Subs != nil || !strings.HasSuffix(d.Message, declareIt) {
+	if d == nil || a.Op != ast.Set || a.Target.Subs != nil {
 		return
 	}
-	d.Message = fmt.Sprintf("%q is not defined; a body changes states and discretes, and a value that only the body "+
-		"reads is a let: let %s = …", name.Name, name.Name)
-	d.Fix(a.Target.Span, "let "+name.Name, "write let")
+	d.Later(func(d *diag.Diagnostic) {
+		if strings.HasSuffix(d.Message, declareIt) {
+			d.Message = fmt.Sprintf("%q is not defined; a body changes states and discretes, and a value that only "+
+				"the body reads is a let: let %s = …", name.Name, name.Name)
+			d.Fix(a.Target.Span, "let "+name.Name, "write let")
+		}
+	})
 }
 
 func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {

@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
@@ -34,6 +35,17 @@ func (c *checker) namesOf(x context) map[string]*entity {
 		return x.module.names
 	}
 	return c.globals
+}
+
+// meant says which name of a module an unknown one may be.
+func (m *module) meant(d *diag.Diagnostic, name string) {
+	var known []string
+	for _, e := range m.own {
+		known = append(known, e.name)
+	}
+	if best := nearest(name, known); best != "" {
+		d.Message += fmt.Sprintf("; did you mean %q?", best)
+	}
 }
 
 // imports brings the names of an import into names.
@@ -73,15 +85,8 @@ func (c *checker) imports(it *ast.Import, names map[string]*entity, dir string) 
 				continue // units of all files are visible everywhere
 			}
 			if !m.failed {
-				var known []string
-				for _, e := range m.own {
-					known = append(known, e.name)
-				}
-				d := c.errorf(CodeUndefined, id.Span, "%q declares no function, const or unit %q", it.Path.Value,
-					id.Name)
-				if best := nearest(id.Name, known); best != "" {
-					d.Message += fmt.Sprintf("; did you mean %q?", best)
-				}
+				c.errorf(CodeUndefined, id.Span, "%q declares no function, const or unit %q", it.Path.Value,
+					id.Name).Later(func(d *diag.Diagnostic) { m.meant(d, id.Name) })
 			}
 			unknown(id)
 		}
@@ -215,14 +220,8 @@ func (c *checker) inModule(m *module, id ast.Ident, kind entityKind) *entity {
 		if m.failed {
 			return nil
 		}
-		var known []string
-		for _, o := range m.own {
-			known = append(known, o.name)
-		}
-		d := c.errorf(CodeUndefined, id.Span, "%s declares no %q", m.path, id.Name)
-		if best := nearest(id.Name, known); best != "" {
-			d.Message += fmt.Sprintf("; did you mean %q?", best)
-		}
+		c.errorf(CodeUndefined, id.Span, "%s declares no %q", m.path, id.Name).
+			Later(func(d *diag.Diagnostic) { m.meant(d, id.Name) })
 		return nil
 	case e.kind != kind:
 		c.errorf(CodeKind, id.Span, "%q is %s of %s", id.Name, e.kind, m.path).Relate(e.span, "declared here")

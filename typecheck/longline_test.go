@@ -42,3 +42,30 @@ func TestLongLine(t *testing.T) {
 		t.Errorf("%d bytes are told", told.Len())
 	}
 }
+
+// TestManyUnknownNames: what an unknown name may mean is looked for where it is shown. Thousands of names that are like
+// thousands of others take as long as they take to read.
+func TestManyUnknownNames(t *testing.T) {
+	for _, form := range []string{
+		"state x%d = 1; x%[1]d' = -y%[1]d\n", "param p%d = q%[1]d\n", "state a%d = 1; b%[1]d' = 1\n",
+		"state y%d = 1; y%[1]d' = 0; event e%[1]d when x > 1 { z%[1]d = 1 }\n", "fn f%d(x) = x; let g%[1]d = h%[1]d(1)\n",
+		"unit u%d = 1 [m]; param k%[1]d = 1 [v%[1]d]\n",
+		"event e%d when x > 1 { x = 1 }; objective J%[1]d = event_time(f%[1]d, 1)\n",
+	} {
+		var b strings.Builder
+		b.WriteString("time t from 0 to 1; state x = 1; x' = -x\n")
+		for i := range 2000 {
+			fmt.Fprintf(&b, form, i)
+		}
+		start := time.Now()
+		var l diag.List
+		Check(parser.Parse(source.NewFile("names.ode", b.String()), &l), Env{}, &l)
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("%q: took %v", form, d)
+		}
+		all := l.All()
+		if len(all) < maxErrors || !strings.Contains(all[3].Message, "did you mean") {
+			t.Errorf("%q: %d diagnostics, such as %+v", form, len(all), all[0])
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
@@ -336,19 +337,14 @@ func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, b
 		if g != nil && g.kind == laterName {
 			return nil, nil, false
 		}
-		d := c.errorf(CodeUndefined, n.Span, "there is no event %q", n.Name)
-		var known []string
-		for name, o := range c.globals {
-			if o.kind == eventName {
-				known = append(known, name)
+		c.errorf(CodeUndefined, n.Span, "there is no event %q", n.Name).Later(func(d *diag.Diagnostic) {
+			if best := nearest(n.Name, namesOf(c, eventName)); best != "" {
+				d.Message += fmt.Sprintf("; did you mean %q?", best)
+			} else if g != nil {
+				d.Message = fmt.Sprintf("%q is %s, not an event", n.Name, g.kind)
+				d.Relate(g.span, "declared here")
 			}
-		}
-		if best := nearest(n.Name, known); best != "" {
-			d.Message += fmt.Sprintf("; did you mean %q?", best)
-		} else if g != nil {
-			d.Message = fmt.Sprintf("%q is %s, not an event", n.Name, g.kind)
-			d.Relate(g.span, "declared here")
-		}
+		})
 		return nil, nil, false
 	}
 	ev := g.event

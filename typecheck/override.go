@@ -59,6 +59,7 @@ func ReadUnit(text string) (units.Unit, error) {
 	}
 	unit := c.unit(u)
 	for _, d := range c.list.All() {
+		d.Complete()
 		return units.Unit{}, errors.New(d.Message)
 	}
 	return unit, nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"odes.dev/odes/lang/diag"
 )
 
 // selected checks the names in a setting of key. It selects objectives if selects is `of`, and
@@ -54,24 +56,26 @@ func (c *checker) selectedName(v SettingValue, name, want string, kinds ...entit
 		d.Relate(g.span, "declared here")
 		return
 	}
-	var known []string // in the order of the file
-	for _, g := range c.order {
-		if slices.Contains(kinds, g.kind) {
-			known = append(known, g.name)
+	d.Later(func(d *diag.Diagnostic) {
+		var known []string // in the order of the file
+		for _, g := range c.order {
+			if slices.Contains(kinds, g.kind) {
+				known = append(known, g.name)
+			}
 		}
-	}
-	const shown = 8
-	switch best := nearest(name, known); {
-	case best != "":
-		d.Message += fmt.Sprintf("; did you mean %q?", best)
-		if v.Span.Text() == name {
-			d.Fix(v.Span, best, "write "+best)
+		const shown = 8
+		switch best := nearest(name, known); {
+		case best != "":
+			d.Message += fmt.Sprintf("; did you mean %q?", best)
+			if v.Span.Text() == name {
+				d.Fix(v.Span, best, "write "+best)
+			}
+		case len(known) > shown:
+			d.Message += fmt.Sprintf("; there are %s and %d more", strings.Join(known[:shown], ", "), len(known)-shown)
+		case len(known) > 1:
+			d.Message += "; there are " + strings.Join(known, ", ")
+		case len(known) == 1:
+			d.Message += "; there is " + known[0]
 		}
-	case len(known) > shown:
-		d.Message += fmt.Sprintf("; there are %s and %d more", strings.Join(known[:shown], ", "), len(known)-shown)
-	case len(known) > 1:
-		d.Message += "; there are " + strings.Join(known, ", ")
-	case len(known) == 1:
-		d.Message += "; there is " + known[0]
-	}
+	})
 }

@@ -18,18 +18,6 @@ const declareIt = "; declare it with param, const, state or let"
 
 // undefined reports an unknown name with the nearest known ones. It returns what it reported, or nil.
 func (c *checker) undefined(x context, id ast.Ident) *diag.Diagnostic {
-	var known []string
-	for s := x.scope; s != nil; s = s.outer {
-		known = append(known, s.name)
-	}
-	for n, e := range c.namesOf(x) {
-		if usesOf(e.kind)&^x.place.allow == 0 && e.kind <= letName {
-			known = append(known, n)
-		}
-	}
-	for _, k := range stdlib.Constants {
-		known = append(known, k.Name)
-	}
 	if !id.Quoted && parser.Reserved(id.Name) {
 		return nil // the parser has reported that it is no name
 	}
@@ -46,6 +34,24 @@ func (c *checker) undefined(x context, id ast.Ident) *diag.Diagnostic {
 		return nil
 	}
 	d := c.errorf(CodeUndefined, id.Span, "%q is not defined", id.Name)
+	d.Later(func(d *diag.Diagnostic) { advise(c, d, x, id) })
+	return d
+}
+
+// advise says what an unknown name may mean.
+func advise(c *checker, d *diag.Diagnostic, x context, id ast.Ident) {
+	var known []string
+	for s := x.scope; s != nil; s = s.outer {
+		known = append(known, s.name)
+	}
+	for n, e := range c.namesOf(x) {
+		if usesOf(e.kind)&^x.place.allow == 0 && e.kind <= letName {
+			known = append(known, n)
+		}
+	}
+	for _, k := range stdlib.Constants {
+		known = append(known, k.Name)
+	}
 	if at, is := c.unitInShape(x, id); is {
 		d.Message += "; brackets behind a name hold the size of an array, and a unit stands behind a colon: name : " +
 			at.Text()
@@ -72,7 +78,6 @@ func (c *checker) undefined(x context, id ast.Ident) *diag.Diagnostic {
 	} else {
 		d.Message += declareIt
 	}
-	return d
 }
 
 // unitInShape returns the brackets of a shape that names a unit, as in param k [1/h] = 2. In n[m], m may be a size.
@@ -90,63 +95,23 @@ func (c *checker) unitInShape(x context, id ast.Ident) (at source.Span, is bool)
 	return at, !strings.ContainsAny(within, "\n=,") && (text[from-1] == ' ' || strings.Contains(within, "/"))
 }
 
-// nearest returns the candidate within a third of the name's length (at least one edit), or "".
-// Among equals it takes the one with the longest common start, then the alphabetically first.
+// nearest returns the candidate that is nearest to a name, or "". Among equals it takes the one with the longest common
+// start, then the alphabetically first.
 func nearest(name string, candidates []string) string {
-	limit := max(1, len([]rune(name))/3)
-	best, at := "", limit+1
 	sorted := slices.Clone(candidates)
 	sort.Strings(sorted)
-	for _, k := range sorted {
-		if strings.EqualFold(k, name) && k != name {
-			return k
-		}
-		if len([]rune(name)) == 1 {
-			continue // neither is x a misspelt y, nor i a misspelt pi
-		}
-		if d := distance(name, k); d < at || d == at && best != "" && shared(name, k) > shared(name, best) {
-			best, at = k, d
-		}
-	}
+	best, _ := diag.Nearest(name, sorted)
 	return best
 }
 
-// shared returns the length of the common start of a and b.
-func shared(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.
-func distance(a, b string) int {
-	s, t := []rune(a), []rune(b)
-	if len(s) > 64 || len(t) > 64 {
-		return 64
-	}
-	d := make([][]int, len(s)+1)
-	for i := range d {
-		d[i] = make([]int, len(t)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(s); i++ {
-		for j := 1; j <= len(t); j++ {
-			cost := 1
-			if s[i-1] == t[j-1] {
-				cost = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
+// namesOf returns the names of a kind.
+func namesOf(c *checker, kind entityKind) (list []string) {
+	for n, g := range c.globals {
+		if g.kind == kind {
+			list = append(list, n)
 		}
 	}
-	return d[len(s)][len(t)]
+	return list
 }
 
 func sortedKeys[V any](m map[string]V) []string {

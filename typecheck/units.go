@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -57,7 +58,12 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 	if u, ok := units.Lookup(name); ok {
 		return u
 	}
-	d := c.errorf(CodeUnknownUnit, s, "%q is not a unit", name)
+	c.errorf(CodeUnknownUnit, s, "%q is not a unit", name).Later(func(d *diag.Diagnostic) { unitMeant(c, d, name, s) })
+	return units.Unit{}
+}
+
+// unitMeant says what an unknown unit may mean.
+func unitMeant(c *checker, d *diag.Diagnostic, name string, s source.Span) {
 	known := slices.Concat(units.Names(), sortedKeys(c.units))
 	if base := strings.TrimRight(name, "0123456789"); base != name && c.isUnit(base) {
 		raised := base + "^" + name[len(base):]
@@ -83,7 +89,6 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 	if e, ok := c.globals[name]; ok {
 		d.Relate(e.span, "%q is %s; a bracket after a number is a unit", name, e.kind)
 	}
-	return units.Unit{}
 }
 
 // isUnit reports whether name is a unit of the language or of the file.

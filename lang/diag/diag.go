@@ -41,6 +41,7 @@ type Diagnostic struct {
 	Message string
 	Related []Related // "declared here", in reading order
 	Fixes   []Fix     // edits that would mend it
+	later   []func(*Diagnostic)
 }
 
 // Related points at another place that explains the diagnostic.
@@ -87,6 +88,18 @@ func (l *List) Notef(code Code, at source.Span, format string, args ...any) *Dia
 func (d *Diagnostic) Relate(at source.Span, format string, args ...any) *Diagnostic {
 	d.Related = append(d.Related, Related{Span: at, Message: fmt.Sprintf(format, args...)})
 	return d
+}
+
+// Later keeps what it takes a search to say of a diagnostic, such as a name that was meant, until Complete. Of thousands
+// of mistakes few are shown. What is to be said comes in the order of the calls.
+func (d *Diagnostic) Later(say func(d *Diagnostic)) { d.later = append(d.later, say) }
+
+// Complete says what is left to say, for those who show the diagnostic.
+func (d *Diagnostic) Complete() {
+	for _, say := range d.later {
+		say(d)
+	}
+	d.later = nil
 }
 
 // Fix attaches an edit and returns d.

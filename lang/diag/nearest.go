@@ -6,8 +6,8 @@ import (
 )
 
 // Nearest returns the candidate that a misspelt name most likely meant: the one with the same letters, small or large,
-// or else the one at the smallest edit distance, when that is at most a third of the name's length (and at least 1). It
-// reports false when none is near.
+// or else the one at the smallest edit distance, when that is at most a third of the name's length (and at least 1).
+// Among equals it is the one with the longest common start, then the first. It reports false when none is near.
 func Nearest(name string, candidates []string) (string, bool) {
 	best, distance := "", max(1, utf8.RuneCountInString(name)/3)+1
 	for _, c := range candidates {
@@ -17,11 +17,21 @@ func Nearest(name string, candidates []string) (string, bool) {
 		if utf8.RuneCountInString(name) == 1 && !strings.EqualFold(c, name) {
 			continue // too different in length to be a misspelling
 		}
-		if d := edits([]rune(name), []rune(c), distance); d < distance {
+		d := edits([]rune(name), []rune(c), distance+1)
+		if d < distance || d == distance && best != "" && shared(name, c) > shared(name, best) {
 			best, distance = c, d
 		}
 	}
 	return best, best != ""
+}
+
+// shared returns the length of the common start of a and b.
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // DidYouMean returns `; did you mean "x"?` for the nearest candidate, or "".
