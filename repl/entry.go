@@ -126,29 +126,11 @@ func (s *Session) merge(input string, items []parser.Item) (string, []piece, str
 	if err != nil {
 		return "", nil, "", err
 	}
-	var list []splice
+	b := blend{text: s.now.text, old: old, gone: map[[2]int]bool{}, homes: map[int][]splice{}}
 	var did []string
 	last := 0 // the end of the item before
 	for _, it := range items {
-		found := false
-		for _, p := range it.Parts {
-			if isBlock(it) {
-				found = s.mergeKey(old, it, p, &list) || found
-				continue
-			}
-			for _, o := range old {
-				if isBlock(o) {
-					continue
-				}
-				for k, q := range o.Parts {
-					if key(it, p) == "" || key(it, p) != key(o, q) {
-						continue
-					}
-					list = append(list, replacement(s.now.text, it, p, o, k, !found))
-					found = true
-				}
-			}
-		}
+		found := b.put(it)
 		what := it.Kind
 		var names []string
 		for _, p := range it.Parts {
@@ -167,12 +149,12 @@ func (s *Session) merge(input string, items []parser.Item) (string, []piece, str
 		}
 		from, to := withComments(input, last, it)
 		last = to
-		list = append(list, splice{
+		b.list = append(b.list, splice{
 			start: len(s.now.text), end: len(s.now.text), before: gap, from: from, to: to,
 			after: "\n",
 		})
 	}
-	text, pieces := apply(s.now.text, input, list)
+	text, pieces := apply(s.now.text, input, b.splices())
 	return text, pieces, strings.Join(did, "; "), nil
 }
 
@@ -193,52 +175,129 @@ func withComments(input string, last int, it parser.Item) (from, to int) {
 	return from, to
 }
 
-// replacement puts part p of the new item it in the place of part k of the old item o. The flag
-// first says that no other part has received the whole item.
-func replacement(text string, it parser.Item, p parser.Part, o parser.Item, k int, first bool) splice {
-	q := o.Parts[k]
-	switch {
-	case len(o.Parts) == 1 && first: // one item for one item
-		return splice{start: o.Start, end: o.End, from: it.Start, to: it.End}
-	case len(o.Parts) == 1:
-		return splice{start: o.Start, end: o.End}
-	case o.Kind == it.Kind && len(it.Parts) == 1: // one part of a list for one part
-		return splice{start: q.Start, end: q.End, from: p.Start, to: p.End}
-	}
-	// A part of a list is replaced by another kind of item. It is cut out together with its comma,
-	// and the new item is put behind the list.
-	cut := splice{start: q.Start, end: q.End}
-	if k > 0 {
-		cut.start = strings.LastIndexByte(text[:q.Start], ',')
-	} else {
-		cut.end = o.Parts[1].Start
-	}
-	if first && k == len(o.Parts)-1 {
-		cut.before, cut.from, cut.to = "\n", it.Start, it.End
-	} else if first {
-		rest := text[cut.end:o.End]
-		cut.end, cut.before, cut.from, cut.to = o.End, rest+"\n", it.Start, it.End
-	}
-	return cut
+// blend is an entry that goes into a text. Parts of lists are replaced or taken out one by one, and each only once; what
+// is then left of every old item is decided for the item as a whole.
+type blend struct {
+	text  string
+	old   []parser.Item
+	list  []splice         // of parts and keys that others replace, and of what is new
+	gone  map[[2]int]bool  // item and part in old: whether it is taken out, not replaced
+	homes map[int][]splice // new items that come in the place of an old one, or behind it
 }
 
-// mergeKey puts a key of a settings block into the block of the same name.
-func (s *Session) mergeKey(old []parser.Item, it parser.Item, p parser.Part, list *[]splice) bool {
-	for _, o := range old {
+// put puts a new item where the old ones stand that declare the same. It returns false if there are none.
+func (b *blend) put(it parser.Item) (found bool) {
+	for _, p := range it.Parts {
+		if isBlock(it) {
+			found = b.putKey(it, p) || found
+			continue
+		}
+		for i, o := range b.old {
+			for k, q := range o.Parts {
+				if isBlock(o) || key(it, p) == "" || key(it, p) != key(o, q) || !b.take(i, k) {
+					continue
+				}
+				switch {
+				case !found && len(o.Parts) > 1 && len(it.Parts) == 1 && o.Kind == it.Kind: // a part for a part
+					b.gone[[2]int{i, k}] = false
+					b.list = append(b.list, splice{start: q.Start, end: q.End, from: p.Start, to: p.End})
+				case !found:
+					b.homes[i] = append(b.homes[i], splice{from: it.Start, to: it.End})
+				}
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// take notes that a part of an old item goes. It returns false if that was so before.
+func (b *blend) take(item, part int) bool {
+	at := [2]int{item, part}
+	if _, before := b.gone[at]; before {
+		return false
+	}
+	b.gone[at] = true
+	return true
+}
+
+// putKey puts a key of a settings block into the block of the same name.
+func (b *blend) putKey(it parser.Item, p parser.Part) bool {
+	for i, o := range b.old {
 		if o.Kind != it.Kind {
 			continue
 		}
-		for _, q := range o.Parts {
-			if q.Name == p.Name {
-				*list = append(*list, splice{start: q.Start, end: q.End, from: p.Start, to: p.End})
+		for k, q := range o.Parts {
+			if q.Name == p.Name && b.take(i, k) {
+				b.gone[[2]int{i, k}] = false
+				b.list = append(b.list, splice{start: q.Start, end: q.End, from: p.Start, to: p.End})
 				return true
 			}
 		}
-		end := o.Start + strings.LastIndexByte(s.now.text[o.Start:o.End], '}')
-		*list = append(*list, splice{start: end, end: end, before: " ", from: p.Start, to: p.End, after: " "})
+		end := o.Start + strings.LastIndexByte(b.text[o.Start:o.End], '}')
+		b.list = append(b.list, splice{start: end, end: end, before: " ", from: p.Start, to: p.End, after: " "})
 		return true
 	}
 	return false
+}
+
+// splices returns what makes the new text of the old one. They do not overlap.
+func (b *blend) splices() []splice {
+	list := b.list
+	for i, o := range b.old {
+		left := len(o.Parts)
+		for k := range o.Parts {
+			if b.gone[[2]int{i, k}] {
+				left--
+			}
+		}
+		homes := b.homes[i]
+		switch {
+		case left == len(o.Parts):
+			continue
+		case left == 0:
+			s := splice{start: o.Start, end: o.End}
+			if len(homes) > 0 {
+				s.from, s.to = homes[0].from, homes[0].to
+				homes = homes[1:]
+			} else if strings.HasPrefix(b.text[o.End:], "\n") && (o.Start == 0 || b.text[o.Start-1] == '\n') {
+				s.end++ // the whole line
+			}
+			list = append(list, s)
+		default:
+			list = append(list, b.cuts(i)...)
+		}
+		for _, s := range homes { // behind what is left of the item
+			s.start, s.end, s.before = o.End, o.End, "\n"
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// cuts takes parts out of a list of which others stay, with their commas.
+func (b *blend) cuts(item int) (list []splice) {
+	parts := b.old[item].Parts
+	gone := func(k int) bool { return k < len(parts) && b.gone[[2]int{item, k}] }
+	for k := 0; k < len(parts); k++ {
+		if !gone(k) {
+			continue
+		}
+		s := splice{start: parts[k].Start}
+		if k > 0 {
+			s.start = parts[k-1].End
+		}
+		first := k == 0
+		for gone(k + 1) {
+			k++
+		}
+		s.end = parts[k].End
+		if first {
+			s.end = parts[k+1].Start
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // Codes of diagnostics that an unfinished model may have.
@@ -321,33 +380,18 @@ func (s *Session) remove(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	var list []splice
-	for _, o := range old {
+	b := blend{text: s.now.text, old: old, gone: map[[2]int]bool{}}
+	for i, o := range old {
 		for k, q := range o.Parts {
-			switch {
-			case isBlock(o) || strings.Join(strings.Fields(q.Name), "") != strings.Join(strings.Fields(name), ""):
-			case len(o.Parts) == 1:
-				end := o.End
-				if rest := s.now.text[end:]; strings.HasPrefix(rest, "\n") &&
-					(o.Start == 0 || s.now.text[o.Start-1] == '\n') {
-					end++
-				}
-				list = append(list, splice{start: o.Start, end: end})
-			default:
-				cut := splice{start: q.Start, end: q.End}
-				if k > 0 {
-					cut.start = strings.LastIndexByte(s.now.text[:q.Start], ',')
-				} else {
-					cut.end = o.Parts[1].Start
-				}
-				list = append(list, cut)
+			if !isBlock(o) && strings.Join(strings.Fields(q.Name), "") == strings.Join(strings.Fields(name), "") {
+				b.take(i, k)
 			}
 		}
 	}
-	if len(list) == 0 {
+	if len(b.gone) == 0 {
 		return fmt.Errorf("the model declares no %q%s", name, diag.DidYouMean(name, s.declared()))
 	}
-	text, _ := apply(s.now.text, "", list)
+	text, _ := apply(s.now.text, "", b.splices())
 	return s.accept(w, text, "", nil, name+": removed")
 }
 

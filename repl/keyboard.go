@@ -81,7 +81,11 @@ type completer struct{ s *Session }
 
 // Do returns the ends of the words that the text before the cursor may become.
 func (c completer) Do(line []rune, pos int) ([][]rune, int) {
-	words, replaced := c.s.Complete(string(line[:pos]))
+	var words []string
+	var replaced int
+	if guard(c.s, "", func() error { words, replaced = c.s.Complete(string(line[:pos])); return nil }) != nil {
+		return nil, 0
+	}
 	var ends [][]rune
 	for _, w := range words {
 		end := w[replaced:]

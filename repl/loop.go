@@ -59,7 +59,9 @@ func Loop(ctx context.Context, s *Session, in Lines, out io.Writer) (failed int,
 		case err != nil && !errors.Is(err, io.EOF):
 			return failed, err
 		}
-		s.Refresh(out)
+		if failure := guard(s, "", func() error { s.Refresh(out); return nil }); failure != nil {
+			s.Show(out, failure)
+		}
 		if strings.TrimSpace(entry) != "" {
 			in.Remember(entry)
 		}

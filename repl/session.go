@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -325,8 +327,43 @@ func (s *Session) part(i, n int) (done func()) {
 }
 
 // Exec executes an input: an item of the language, an assignment, an expression or a command. After
-// an error the session is unchanged.
+// an error the session is unchanged, also after one of our own, a panic.
 func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
+	return guard(s, input, func() error { return execute(ctx, s, w, input) })
+}
+
+// guard calls f, which does something for an input. After a panic the session is as before, and the error says what to
+// report.
+func guard(s *Session, input string, f func() error) (err error) {
+	before := *s
+	defer func() {
+		if r := recover(); r != nil {
+			before.history = s.history
+			*s = before
+			err = fault(r, strings.TrimSpace(input), debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// fault is what to say of a panic. The first lines of ours on the stack say where it was.
+func fault(r any, input string, stack []byte) error {
+	var at []string
+	for _, line := range strings.Split(string(stack), "\n") {
+		if _, place, ours := strings.Cut(line, "odes.dev/odes/"); ours && strings.HasPrefix(line, "\t") {
+			place, _, _ = strings.Cut(place, " ")
+			at = append(at, place)
+		}
+	}
+	at = at[min(1, len(at)):] // this file is the first
+	return fmt.Errorf("internal error: %v; the session is as it was before this entry, and save writes its model\n"+
+		"please report it, with the model and these lines:\n  odes %s, %s %s/%s\n  %s\n  at %s", r, odes.Version,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.ReplaceAll(input, "\n", "\n  "),
+		strings.Join(at[:min(6, len(at))], ", "))
+}
+
+// execute does what Exec says.
+func execute(ctx context.Context, s *Session, w io.Writer, input string) error {
 	input = strings.TrimSpace(input)
 	tokens := parser.TokensOf(input)
 	if len(tokens) == 0 {

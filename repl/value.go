@@ -152,8 +152,11 @@ func (s *Session) moving(m *odes.Model) map[string]bool {
 	}
 	items, _ := parser.Outline(s.name(), s.now.text)
 	for _, it := range items {
-		if it.Kind == "let" || it.Kind == "output" || it.Kind == "control" {
-			name, _, _ := strings.Cut(it.Parts[0].Name, "[")
+		if it.Kind != "let" && it.Kind != "output" && it.Kind != "control" {
+			continue
+		}
+		for _, p := range it.Parts { // none of `output x`, which declares no name
+			name, _, _ := strings.Cut(p.Name, "[")
 			names[strings.TrimSpace(name)] = true
 		}
 	}
