@@ -15,6 +15,10 @@ var trajectory = []*Func{
 		Doc: "e at the right limit of the instant: after the event's body",
 	},
 	{
+		Name: "at_trigger", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
+		Doc: "in the body of an event with a delay: e at the trigger, before the body, where the rest is of the execution",
+	},
+	{
 		Name: "mass_action", Args: []string{"kf", "kr"}, MinArgs: 1, Class: Special, Units: UnitsFree,
 		Value: "kf*Π left^n - kr*Π right^m", Doc: "rate of a reaction by the law of mass action; only after `rate`",
 	},

@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -272,9 +273,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			}
 			d := c.errorf(CodeData, at, "%s has no column %q; it has %s", file.Value, bare,
 				strings.Join(table.Columns, ", "))
-			if best := nearest(bare, table.Columns); best != "" {
-				d.Message = d.Message + "; did you mean \"" + best + "\"?"
-			}
+			d.Message += diag.DidYouMean(bare, table.Columns)
 			return false
 		}
 		taken[k] = true

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"odes.dev/odes/lang/source"
@@ -29,10 +30,6 @@ const maxSlotted = 4
 // delayed makes e the execution of an event with a delay. It returns its trigger, which comes before it in the model,
 // and the lapse, or nil.
 func (c *checker) delayed(e *Event, o *eventOptions) (trigger, lapse *Event, ok bool) {
-	if o.transient && o.defaultMax {
-		o.pending = 2
-	}
-	e.Slot = &Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
 	trigger = &Event{
 		Name: e.Name + ".trigger", Span: e.Span, Hidden: true, Indices: e.Indices, Slot: e.Slot, When: e.When,
 		Crossing: e.Crossing, Way: e.Way, Times: e.Times, Every: e.Every, From: e.From, To: e.To, Count: e.Count,
@@ -53,16 +50,13 @@ func (c *checker) delayed(e *Event, o *eventOptions) (trigger, lapse *Event, ok 
 	slot := c.slotOf(e, e.Slot)
 	trigger.Body = []*Assign{{Target: when, Subs: slot, Value: due, Span: o.delay.Span()}}
 	if !o.execution {
-		for k, a := range e.Body {
-			kept, good := c.capture(e, a, k, slot)
-			if !good {
+		for _, a := range e.Body {
+			if !c.capture(e, a, o) {
 				return nil, nil, false
-			}
-			if kept != nil {
-				trigger.Body = append(trigger.Body, kept)
 			}
 		}
 	}
+	trigger.Body = append(trigger.Body, o.kept...)
 	e.Body = append(e.Body, &Assign{Target: when, Subs: slot, Value: never, Span: e.Span})
 	if o.transient {
 		free := &Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
@@ -138,43 +132,68 @@ func (c *checker) held(sym *Symbol, subs []Sub, t types.Type, span source.Span) 
 	return seal(&Access{Base: at(t, span), X: seal(&Ref{Base: at(sym.Type, span), Sym: sym}), Subs: subs})
 }
 
-// capture makes a, the k-th assignment of the body of e, one of what the trigger captured, and returns the assignment
-// that captures it. Of `x += v` and the like v is captured.
-func (c *checker) capture(e *Event, a *Assign, k int, slot []Sub) (*Assign, bool) {
-	value := a.Value
-	if a.change != nil {
-		value = a.change
+// keeper is what the expressions of a body need to keep values of the trigger.
+type keeper struct {
+	event   *Event
+	options *eventOptions
+}
+
+// atTrigger is the value that v had at the trigger of an event with a delay.
+func atTrigger(c *checker, x context, v Expr, span source.Span) Expr {
+	switch k := x.keeper; {
+	case k == nil:
+		c.errorf(CodePlace, span, "at_trigger stands only in the body of an event with a delay")
+		return bad(span)
+	case !k.options.execution:
+		return v // as all of the body is
+	case len(x.guards) > 0 && len(Free(v)) > 0:
+		c.errorf(CodePlace, span, "the trigger keeps this for all elements: write at_trigger around the `if`")
+		return bad(span)
+	default:
+		return keep(c, k.event, v, k.options, span)
 	}
+}
+
+// capture makes a, of the body of e, one of what the trigger kept. Of `x += v` and the like v is kept.
+func (c *checker) capture(e *Event, a *Assign, o *eventOptions) bool {
+	if a.change == nil {
+		a.Value = keep(c, e, a.Value, o, a.Span)
+	} else if v := keep(c, e, a.change, o, a.Span); isBad(v) {
+		return false
+	} else {
+		a.Value = c.quietly(func() Expr { return c.apply(stdlib.Operator(a.operator), a.Span, a.old, v) })
+	}
+	return !isBad(a.Value)
+}
+
+// keep has the trigger of e keep a value for the body, which may be in loops, and returns what the body reads instead.
+func keep(c *checker, e *Event, value Expr, o *eventOptions, span source.Span) Expr {
 	if Static(value) && len(Free(value)) == 0 {
-		return nil, true // it is the same at any time
+		return value // it is the same at any time
 	}
 	t := value.Type()
 	t.Kind = types.Real
+	var indices []*Index
 	var loops []int
-	subs := append([]Sub(nil), slot...)
-	for _, ix := range a.Indices {
-		loops = append(loops, ix.Count)
-		subs = append(subs, Sub{At: c.position(ix)})
+	subs := c.slotOf(e, e.Slot)
+	for _, ix := range Free(value) {
+		if !slices.Contains(e.Indices, ix) {
+			indices = append(indices, ix)
+			loops = append(loops, ix.Count)
+			subs = append(subs, Sub{At: c.position(ix)})
+		}
 	}
 	for _, n := range t.Shape {
 		subs = append(subs, Sub{Lo: 1, Step: 1, Count: n})
 	}
 	whole := slotted(e, t, loops...)
 	if len(whole.Shape) > maxSlotted {
-		c.errorf(CodeShape, a.Span, "the trigger would have to keep an array of %d axes for this assignment, and "+
-			"there are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)
-		return nil, false
+		c.errorf(CodeShape, span, "the trigger would have to keep an array of %d axes for this assignment, and there "+
+			"are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)
+		return bad(span)
 	}
-	zero := Expr(seal(&Const{Base: at(types.Type{Kind: types.Real, Unit: t.Unit}, a.Span), Data: []float64{0}}))
-	sym := c.hold(e, "value"+strconv.Itoa(k+1), whole, zero)
-	kept := &Assign{Target: sym, Indices: a.Indices, Subs: subs, Value: value, Span: a.Span}
-	value = c.held(sym, subs, t, a.Span)
-	if a.change != nil {
-		value = c.quietly(func() Expr { return c.apply(stdlib.Operator(a.operator), a.Span, a.old, value) })
-		if isBad(value) {
-			return nil, false
-		}
-	}
-	a.Value = value
-	return kept, true
+	zero := Expr(seal(&Const{Base: at(types.Type{Kind: types.Real, Unit: t.Unit}, span), Data: []float64{0}}))
+	sym := c.hold(e, "value"+strconv.Itoa(len(o.kept)+1), whole, zero)
+	o.kept = append(o.kept, &Assign{Target: sym, Indices: indices, Subs: subs, Value: value, Span: span})
+	return c.held(sym, subs, t, span)
 }

@@ -1,11 +1,11 @@
 package typecheck
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
@@ -18,7 +18,8 @@ type eventOptions struct {
 	execution  bool                   // values of the execution, not of the trigger
 	transient  bool                   // not persistent
 	pending    int
-	defaultMax bool // pending is not written
+	defaultMax bool      // pending is not written
+	kept       []*Assign // what the trigger keeps for the body
 }
 
 // How many executions of an element may be pending where the model does not say.
@@ -103,9 +104,7 @@ func (c *checker) options(x context, e *Event, it *ast.Event) (*eventOptions, bo
 		k := slices.IndexFunc(eventOptionTable, func(o eventOption) bool { return o.name == a.Key.Name })
 		if k < 0 {
 			text := "an event has no option %q; its options are " + strings.Join(parser.EventOptions, ", ")
-			if best := nearest(a.Key.Name, parser.EventOptions); best != "" {
-				text += fmt.Sprintf("; did you mean %q?", best)
-			}
+			text += diag.DidYouMean(a.Key.Name, parser.EventOptions)
 			fail(text, a.Key.Span, a.Key.Name)
 			continue
 		}
@@ -138,6 +137,9 @@ func (c *checker) options(x context, e *Event, it *ast.Event) (*eventOptions, bo
 	}
 	if it.Start && !condition {
 		fail("`at start` belongs to a condition: event e when x > 1 at start { … }", e.Span)
+	}
+	if o.transient && o.defaultMax {
+		o.pending = 2
 	}
 	return o, ok
 }

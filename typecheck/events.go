@@ -75,6 +75,10 @@ func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
 		ok = c.priority(x, e, it.Priority) && ok
 	}
 	o, good := c.options(x, e, it)
+	if o.delay != nil {
+		e.Slot = &Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+		x.keeper = &keeper{event: e, options: o}
+	}
 	ok = c.body(x, e, it.Body) && good && ok
 	if !ok {
 		return nil, nil

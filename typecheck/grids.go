@@ -248,7 +248,7 @@ func (c *checker) fileError(at source.Span, name string, err error) {
 	}
 }
 
-// special elaborates noevent, pre, post and functions that are not available.
+// special elaborates noevent, pre, post, at_trigger and functions that are not available.
 func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
 	switch row.Name {
 	case "interp":
@@ -278,6 +278,9 @@ func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
 		return bad(e.Span)
 	}
 	v := args[0]
+	if row.Name == "at_trigger" {
+		return atTrigger(c, x, v, e.Span)
+	}
 	if row.Name == "noevent" {
 		if Static(v) {
 			return v

@@ -43,9 +43,7 @@ func (m *module) meant(d *diag.Diagnostic, name string) {
 	for _, e := range m.own {
 		known = append(known, e.name)
 	}
-	if best := nearest(name, known); best != "" {
-		d.Message += fmt.Sprintf("; did you mean %q?", best)
-	}
+	d.Message += diag.DidYouMean(name, known)
 }
 
 // imports brings the names of an import into names.

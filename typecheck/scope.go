@@ -66,6 +66,8 @@ type context struct {
 	compared bool // a side of == or !=
 	before   bool // params have the values that they have without the experiment
 
+	keeper *keeper // in the body of an event with a delay
+
 	body   *Event // inside at_event, for the rule on limits; nil elsewhere
 	limits bool   // pre and post are allowed
 	limit  bool   // inside pre or post

@@ -2,8 +2,8 @@ package typecheck
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -98,9 +98,7 @@ func (c *checker) unitInShape(x context, id ast.Ident) (at source.Span, is bool)
 // nearest returns the candidate that is nearest to a name, or "". Among equals it takes the one with the longest common
 // start, then the alphabetically first.
 func nearest(name string, candidates []string) string {
-	sorted := slices.Clone(candidates)
-	sort.Strings(sorted)
-	best, _ := diag.Nearest(name, sorted)
+	best, _ := diag.Nearest(name, slices.Sorted(slices.Values(candidates)))
 	return best
 }
 
@@ -115,10 +113,5 @@ func namesOf(c *checker, kind entityKind) (list []string) {
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }

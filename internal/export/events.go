@@ -51,19 +51,21 @@ func (x *exporter) oneEvent(on *typecheck.Event, in loops) *event {
 		if a.Target.Hidden {
 			continue
 		}
-		held, mixed := heldBy(a.Value, kept)
+		held := heldBy(a.Value, kept)
 		each(a.Indices, in, func(inner loops) {
 			for o, at := range x.offsets(a.Subs, a.Target.Type.Shape, inner) {
 				e.body = append(e.body, assignment{x.elements[a.Target][at], x.at(a.Value, inner, o)})
 			}
-			for o := range sizeOf(held) {
-				switch v := x.at(held, inner, o); {
-				case v.uses&moving == 0:
-					e.atExecution = e.atExecution || mixed
-				case mixed:
-					e.mixed = a
-				default:
-					e.atTrigger = true
+			for _, h := range held {
+				for o := range h.Type().Shape.Size() {
+					switch v := x.at(h, inner, o); {
+					case v.uses&moving == 0:
+						e.atExecution = e.atExecution || h != a.Value
+					case h != a.Value:
+						e.mixed = a
+					default:
+						e.atTrigger = true
+					}
 				}
 			}
 		})
@@ -71,27 +73,17 @@ func (x *exporter) oneEvent(on *typecheck.Event, in loops) *event {
 	return e
 }
 
-func sizeOf(e typecheck.Expr) int {
-	if e == nil {
-		return 0
-	}
-	return e.Type().Shape.Size()
-}
-
-// heldBy returns what a value of an execution has of the trigger, and whether it has more than that.
-func heldBy(value typecheck.Expr, kept map[*typecheck.Symbol]bool) (held typecheck.Expr, mixed bool) {
-	if len(kept) == 0 {
-		return nil, false
-	}
+// heldBy returns what a value of an execution has of the trigger: itself, or parts of it.
+func heldBy(value typecheck.Expr, kept map[*typecheck.Symbol]bool) (held []typecheck.Expr) {
 	typecheck.Walk(func(e typecheck.Expr) bool {
 		if a, is := e.(*typecheck.Access); is {
 			if r, is := a.X.(*typecheck.Ref); is && kept[r.Sym] {
-				held = e
+				held = append(held, e)
 			}
 		}
-		return held == nil
+		return true
 	}, value)
-	return held, held != nil && held != value
+	return held
 }
 
 func elementName(e *typecheck.Event, in loops) string {

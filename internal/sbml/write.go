@@ -373,48 +373,60 @@ func (m *Model) writeEvent(w *writer, e *element, i int, several bool) {
 	if trigger.isNot("initialValue") {
 		head += " at start"
 	}
-	late := e.isNot("useValuesFromTriggerTime")
+	late, waits := e.isNot("useValuesFromTriggerTime"), true
 	if d := e.child("delay").math(); d != nil {
 		head += ", delay = " + w.of(m.expression(d, nil)).number().text
-		if late {
-			head += ", values = execution"
-		}
-	} else if !late && several {
+	} else if waits = !late && several; waits {
 		head += ", delay = 0" // values are those of the trigger, before others at the same time
+	}
+	body, mixed := m.eventBody(w, e, waits && !late)
+	if waits && (late || mixed) {
+		head += ", values = execution"
 	}
 	if trigger.isNot("persistent") {
 		head += ", persistent = false"
 	}
 	w.doc(docOf(e))
-	w.Item("%s { %s }", head, strings.Join(m.eventBody(w, e), "; "))
+	w.Item("%s { %s }", head, strings.Join(body, "; "))
 }
 
-// eventBody is what an event sets.
-func (m *Model) eventBody(w *writer, e *element) []string {
-	news := map[string]expr{}
+// eventBody is what an event sets. If kept, its values are those of the trigger. What turns a concentration into an
+// amount, and keeps the amounts in a compartment that jumps, is of the execution all the same: then the body is mixed, and
+// says of each value that it is of the trigger.
+func (m *Model) eventBody(w *writer, e *element, kept bool) (body []string, mixed bool) {
+	given, news := map[string]expr{}, map[string]expr{}
 	var order []*symbol
 	for _, a := range e.list("listOfEventAssignments") {
 		if a.math() == nil {
 			continue
 		}
 		s := m.symbols[a.attr("variable")]
-		news[s.id] = w.of(m.expression(a.math(), nil)).number()
+		given[s.id] = w.of(m.expression(a.math(), nil)).number()
 		order = append(order, s)
+		mixed = mixed || kept && s.stored != ""
+	}
+	jumps := func(s *symbol) bool {
+		_, found := given[s.in.id]
+		return found && s.species && s.kind == state && s.stored == "" && !s.isAmount
+	}
+	mixed = mixed || kept && slices.ContainsFunc(m.order, func(s *symbol) bool { return s.species && jumps(s) })
+	for id, v := range given {
+		if _, err := strconv.ParseFloat(v.text, 64); mixed && err != nil {
+			v = atom("at_trigger("+v.text+")", false)
+		}
+		news[id] = v
 	}
 	for _, s := range m.order {
-		if !s.species || s.kind != state || s.stored != "" || s.isAmount {
+		if !s.species || !jumps(s) {
 			continue
 		}
 		// A compartment that jumps keeps the amounts in it, also those that the event sets.
-		if size, jumps := news[s.in.id]; jumps {
-			v, set := news[s.id]
-			if !set {
-				order, v = append(order, s), atom(s.name, false)
-			}
-			news[s.id] = div(mul(v, atom(s.in.name, false)), size)
+		v, set := news[s.id]
+		if !set {
+			order, v = append(order, s), atom(s.name, false)
 		}
+		news[s.id] = div(mul(v, atom(s.in.name, false)), news[s.in.id])
 	}
-	var body []string
 	for _, s := range order {
 		name, v := s.name, news[s.id]
 		if s.stored != "" {
@@ -422,7 +434,7 @@ func (m *Model) eventBody(w *writer, e *element) []string {
 		}
 		body = append(body, name+" = "+v.text)
 	}
-	return body
+	return body, mixed
 }
 
 // writeResults reports what changes, and has an objective for the last value of each species that does.
