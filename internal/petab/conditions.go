@@ -3,6 +3,8 @@ package petab
 import (
 	"slices"
 	"strings"
+
+	"odes.dev/odes/internal/sbml"
 )
 
 // conditions makes an experiment of each condition that something was measured in.
@@ -108,6 +110,16 @@ func (p *problem) items(e *experiment, byID map[string]row) {
 		}
 	})
 	e.items = append(e.items, "equilibrate { "+strings.Join(steady, "  ")+" }")
+	sets := func(r row, id string) bool { return slices.Contains(r.of.columns, id) && !missing(r.get(id)) }
+	anew, err := sbml.Restart(p.model, func(id string) bool {
+		_, isParam, ok := p.model.Name(id)
+		return ok && isParam && sets(e.of, id)
+	}, func(id string) bool { return sets(e.of, id) || sets(byID[e.before], id) })
+	if err != nil {
+		p.errorAt(e.of, "conditionId", "the condition changes what an initial assignment reads: %v", err)
+		return
+	}
+	jumps = append(jumps, anew...)
 	if len(jumps) > 0 {
 		e.items = append(e.items, "at 0 { "+strings.Join(jumps, "  ")+" }")
 	}

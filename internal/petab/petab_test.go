@@ -355,3 +355,70 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%s%s", wrong, text)
 	}
 }
+
+// TestInitialAssignmentsAnew: after a steady state, what initial assignments give from values of the condition begins
+// with these, themselves and through others; what they read has its value at the start. All else begins in the state.
+func TestInitialAssignmentsAnew(t *testing.T) {
+	species := func(id string) string {
+		return `<species id="` + id + `" compartment="V" hasOnlySubstanceUnits="false" boundaryCondition="false" ` +
+			`constant="false" initialConcentration="0"/>`
+	}
+	math_ := func(inner string) string {
+		return `<math xmlns="http://www.w3.org/1998/Math/MathML">` + inner + `</math>`
+	}
+	starts := func(id, inner string) string {
+		return `<initialAssignment symbol="` + id + `">` + math_(inner) + `</initialAssignment>`
+	}
+	decays := func(id string) string {
+		return `<reaction id="r` + id + `" reversible="false"><listOfReactants><speciesReference species="` + id +
+			`" stoichiometry="1" constant="true"/></listOfReactants><kineticLaw>` +
+			math_(`<apply><times/><ci>V</ci><ci>kd</ci><ci>`+id+`</ci></apply>`) + `</kineticLaw></reaction>`
+	}
+	twice := `<apply><plus/><apply><times/><cn>2</cn><ci>D</ci></apply><ci>A</ci></apply>`
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		problem: "format_version: 1\nparameter_file: p.tsv\nproblems:\n  - sbml_files: [m.xml]\n" +
+			"    condition_files: [c.tsv]\n    measurement_files: [y.tsv]\n    observable_files: [o.tsv]\n",
+		"m.xml": `<sbml xmlns="http://www.sbml.org/sbml/level3/version2/core" level="3" version="2"><model id="m">` +
+			`<listOfCompartments><compartment id="V" spatialDimensions="3" size="2" constant="true"/></listOfCompartments>` +
+			`<listOfSpecies>` + species("A") + species("D") + species("E") + `</listOfSpecies><listOfParameters>` +
+			`<parameter id="kd" value="0.5" constant="true"/><parameter id="d0" value="0" constant="true"/>` +
+			`<parameter id="a0" value="3" constant="true"/></listOfParameters><listOfInitialAssignments>` +
+			starts("A", "<ci>a0</ci>") + starts("D", "<ci>d0</ci>") + starts("E", twice) +
+			`</listOfInitialAssignments><listOfReactions>` + decays("A") + decays("D") + decays("E") +
+			`</listOfReactions></model></sbml>`,
+		"c.tsv": "conditionId\td0\nbefore\t0\nduring\t2\n",
+		"p.tsv": parameterHead + "kd\tlin\t0.1\t10\t0.5\t1\n",
+		"o.tsv": observableHead + "yA\tA\t0.1\nyD\tD\t0.1\nyE\tE\t0.1\n",
+		"y.tsv": "observableId\tpreequilibrationConditionId\tsimulationConditionId\ttime\tmeasurement\n" +
+			"yA\tbefore\tduring\t0\t0\nyD\tbefore\tduring\t0\t1.9\nyD\tbefore\tduring\t2\t0.7\n" +
+			"yE\tbefore\tduring\t0\t7.1\nyE\tbefore\tduring\t2\t2.6\n",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	text, wrong := translate(files)
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(wrong, err, text)
+	}
+	s, err := m.Sensitivities(context.Background(), odes.Options{Threads: 1, Settings: []odes.Setting{
+		{Key: "solver.rtol", Value: "1e-10"}, {Key: "solver.atol", Value: "1e-13"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss := func(k float64) float64 {
+		sum := 5 * math.Log(0.1*math.Sqrt(2*math.Pi))
+		for _, r := range []float64{0, 1.9 - 2, 0.7 - 2*math.Exp(-2*k), 7.1 - 7, 2.6 - 7*math.Exp(-2*k)} {
+			sum += r * r / 0.02
+		}
+		return sum
+	}
+	const h = 1e-5
+	if got, want := s.Values[0].Value, loss(0.5); math.Abs(got-want) > 1e-7 {
+		t.Errorf("the objective is %v, want %v\n%s", got, want, text)
+	}
+	if got, want := s.Gradient[0], (loss(0.5+h)-loss(0.5-h))/(2*h); math.Abs(got-want) > 1e-6*math.Abs(want) {
+		t.Errorf("the derivative is %v, want %v", got, want)
+	}
+}

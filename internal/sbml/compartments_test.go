@@ -264,3 +264,45 @@ func TestEventsInCompartments(t *testing.T) {
 		t.Errorf("%d numbers of %d models were compared", kept, drawn)
 	}
 }
+
+// TestRateByAnnotation: programs that write levels of SBML without rateOf define a function that is not a number, and say
+// by an annotation that it is a derivative.
+func TestRateByAnnotation(t *testing.T) {
+	const text = `<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model id="m">
+<listOfFunctionDefinitions><functionDefinition id="slope"><annotation>
+<symbols xmlns="http://sbml.org/annotations/symbols" definition="http://en.wikipedia.org/wiki/DEFINITION"/></annotation>
+<math xmlns="http://www.w3.org/1998/Math/MathML"><lambda><bvar><ci> a </ci></bvar><notanumber/></lambda></math>
+</functionDefinition></listOfFunctionDefinitions>
+<listOfParameters><parameter id="x" value="2" constant="false"/><parameter id="k" value="0.5"/>
+<parameter id="y" constant="false"/></listOfParameters>
+<listOfRules><rateRule variable="x"><math xmlns="http://www.w3.org/1998/Math/MathML"><apply><times/><cn> -1 </cn>
+<ci> k </ci><ci> x </ci></apply></math></rateRule>
+<assignmentRule variable="y"><math xmlns="http://www.w3.org/1998/Math/MathML"><apply><ci> slope </ci><ci> x </ci>
+</apply></math></assignmentRule></listOfRules></model></sbml>`
+	out, wrong := translate("m.xml", strings.Replace(text, "DEFINITION", "Derivative", 1), sbml.Options{To: "2"})
+	for _, want := range []string{"let x_rate = -1*k*x", "let y      = x_rate", "objective x_end = final(x)"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s%s\nhas no %q", wrong, out, want)
+		}
+	}
+	_, wrong = translate("m.xml", strings.Replace(text, "DEFINITION", "Normal_distribution", 1), sbml.Options{})
+	if !strings.Contains(wrong, "Normal_distribution") {
+		t.Errorf("%q does not say what is missing", wrong)
+	}
+}
+
+// TestObjectivesOfWhatMoves: a model always has something to differentiate where anything changes.
+func TestObjectivesOfWhatMoves(t *testing.T) {
+	const head = `<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model id="m">
+<listOfParameters><parameter id="x" value="2" constant="false"/><parameter id="k" value="0.5"/></listOfParameters>
+<listOfRules>`
+	const tail = `<math xmlns="http://www.w3.org/1998/Math/MathML"><apply><times/><ci> k </ci><csymbol
+definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol></apply></math>`
+	for _, rule := range []string{"rateRule", "assignmentRule"} {
+		out, wrong := translate("m.xml", head+"<"+rule+` variable="x">`+tail+"</"+rule+"></listOfRules></model></sbml>",
+			sbml.Options{})
+		if !strings.Contains(out, "objective x_end = final(x)") {
+			t.Errorf("%s%s", wrong, out)
+		}
+	}
+}

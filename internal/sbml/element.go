@@ -131,6 +131,11 @@ func (e *element) list(name string) []*element {
 	return nil
 }
 
+// become makes an operator the symbol at an address.
+func (e *element) become(symbol string) {
+	e.name.Local, e.attrs = "csymbol", append(e.attrs, xml.Attr{Name: xml.Name{Local: "definitionURL"}, Value: symbol})
+}
+
 // math returns the expression in e, or nil.
 func (e *element) math() *element {
 	m := e.child("math")

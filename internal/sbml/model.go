@@ -250,7 +250,12 @@ func (m *Model) read() error {
 }
 
 func (m *Model) readFunctions() error {
+	standing := map[string]string{} // functions that stand for symbols, by their ids
 	for _, f := range m.root.list("listOfFunctionDefinitions") {
+		if symbol := standsFor(f); symbol != "" {
+			standing[f.attr("id")] = symbol
+			continue
+		}
 		lambda := f.math()
 		if lambda == nil || lambda.name.Local != "lambda" || len(lambda.children) == 0 {
 			continue // whoever calls it is told
@@ -269,7 +274,28 @@ func (m *Model) readFunctions() error {
 		def.name = m.named(f.attr("id"))
 		m.defined = append(m.defined, def)
 	}
+	m.root.each(func(e *element) {
+		if e.name.Local == "apply" && len(e.children) > 0 && e.children[0].name.Local == "ci" {
+			if symbol := standing[e.children[0].text]; symbol != "" {
+				e.children[0].become(symbol)
+			}
+		}
+	})
 	return nil
+}
+
+// standsFor returns the address of the symbol that a function stands for, in a file of COPASI for levels of SBML without
+// that symbol; "" for none. The function itself is not a number, and an annotation says what it means.
+func standsFor(f *element) string {
+	of := f.child("annotation").child("symbols")
+	if of == nil || of.name.Space != "http://sbml.org/annotations/symbols" || f.child("math") == nil {
+		return ""
+	}
+	what := of.attr("definition")
+	if what = what[strings.LastIndexByte(what, '/')+1:]; what == "Derivative" {
+		return "http://www.sbml.org/sbml/symbols/rateOf"
+	}
+	return of.attr("definition")
 }
 
 // keep makes a function one of odes, too, if it can be, after those that it calls.

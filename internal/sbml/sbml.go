@@ -9,6 +9,8 @@ package sbml
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/internal/lazy"
@@ -197,4 +199,69 @@ func (m *Model) Text(o Options, list *diag.List) *source.File {
 		o.Name = m.file.Name()
 	}
 	return items.format(o.Name, m.file, list)
+}
+
+// Restart returns what sets values anew by their initial assignments, as a run with a condition of its own begins from a
+// steady state of another: of those that read, themselves or through others, what the condition changes. What an
+// initial assignment reads has its own value at the start, not that of the steady state. It passes over what keep
+// reports.
+func Restart(m *Model, changed, keep func(id string) bool) (jumps []string, err error) {
+	follows := map[*symbol]bool{}
+	var reads func(s *symbol) bool
+	reads = func(s *symbol) bool {
+		if found, ok := follows[s]; ok {
+			return found
+		}
+		follows[s] = false // of a circle, which the checker of the language reports
+		from := s.start
+		if s.kind == let {
+			from = s.rule
+		}
+		follows[s] = changed(s.id) || slices.ContainsFunc(m.reads(from.math(), s.locals), reads)
+		return follows[s]
+	}
+	values := map[*symbol]expr{}
+	var value func(s *symbol) (expr, error)
+	value = func(s *symbol) (v expr, err error) {
+		if v, ok := values[s]; ok {
+			return v, nil
+		}
+		values[s] = atom(s.name, false)
+		from := s.start
+		if s.kind == let {
+			from = s.rule
+		}
+		if from == nil {
+			v, err = m.given(s)
+		} else {
+			in := maps.Clone(s.locals)
+			if in == nil {
+				in = scope{}
+			}
+			for _, r := range m.reads(from.math(), s.locals) {
+				if r.kind == param && r.stored == "" || err != nil {
+					continue
+				}
+				var start expr
+				start, err = value(r)
+				in[r.id] = start.number()
+			}
+			if err == nil {
+				v, err = m.expression(from.math(), in)
+			}
+		}
+		values[s] = v.number()
+		return values[s], err
+	}
+	for _, s := range m.order {
+		if s.kind != state && s.kind != discrete && s.stored == "" || s.start == nil || keep(s.id) || !reads(s) {
+			continue
+		}
+		v, err := value(s)
+		if err != nil {
+			return nil, err
+		}
+		jumps = append(jumps, m.Jump(s.id, v.text))
+	}
+	return jumps, nil
 }

@@ -437,9 +437,11 @@ func (m *Model) eventBody(w *writer, e *element, kept bool) (body []string, mixe
 	return body, mixed
 }
 
-// writeResults reports what changes, and has an objective for the last value of each species that does.
+// writeResults reports what changes, and has an objective for the last value of each species that does, and of all that
+// has a rate rule; without these, of whatever changes.
 func (m *Model) writeResults(w *writer, bare bool) {
 	var report []string
+	var moved, others []*symbol
 	plain := true // the states are what is to be reported
 	for _, s := range m.order {
 		if s.kind == param && s.stored == "" || s.locals != nil || m.constant(s) {
@@ -447,12 +449,20 @@ func (m *Model) writeResults(w *writer, bare bool) {
 		}
 		plain = plain && s.kind == state && s.stored == ""
 		report = append(report, s.name)
+		if s.kind == state {
+			moved = append(moved, s)
+		} else {
+			others = append(others, s)
+		}
 	}
 	if !plain {
 		w.Item("output %s\n", strings.Join(report, ", "))
 	}
-	for _, s := range m.order {
-		if s.kind == state && s.species && !bare {
+	if len(moved) == 0 {
+		moved = others
+	}
+	for _, s := range moved {
+		if !bare {
 			w.Item("objective %s = final(%s)", m.named(s.id+"_end"), s.name)
 		}
 	}
