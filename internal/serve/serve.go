@@ -21,6 +21,9 @@ import (
 // maxRequests is how many requests may be under way, those that wait included.
 const maxRequests = 1024
 
+// patience is how long a computation that was cancelled keeps its slot. Almost all look at their context by then.
+const patience = 500 * time.Millisecond
+
 // slots returns how many requests are computed at once. Others wait: each takes the memory of a run.
 func slots() int { return max(8, 2*runtime.GOMAXPROCS(0)) }
 
@@ -29,8 +32,9 @@ var errMemory = errors.New("not enough memory")
 
 // server answers one client.
 type server struct {
-	store store
-	slots chan struct{}
+	store  store
+	slots  chan struct{}
+	strays chan struct{} // computations that were cancelled, and have given their slots back before they came to an end
 
 	sending sync.Mutex
 	out     io.Writer
@@ -50,7 +54,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		stop := context.AfterFunc(ctx, func() { c.Close() }) // ends a read
 		defer stop()
 	}
-	s := &server{out: out, slots: make(chan struct{}, slots()), running: map[uint32]context.CancelCauseFunc{}}
+	s := &server{
+		out: out, slots: make(chan struct{}, slots()), strays: make(chan struct{}, 4*slots()),
+		running: map[uint32]context.CancelCauseFunc{},
+	}
 	go s.watchMemory(ctx)
 	r := bufio.NewReaderSize(in, piece)
 	for {
@@ -140,8 +147,9 @@ func (s *server) compute(
 		return answer{}, reason(ctx)
 	}
 	done := make(chan outcome, 1)
+	free := sync.OnceFunc(func() { <-s.slots })
 	go func() {
-		defer func() { <-s.slots }()
+		defer free()
 		defer func() {
 			if p := recover(); p != nil {
 				text := fmt.Sprintf("internal error: %v; please report it, with the model", p)
@@ -166,9 +174,18 @@ func (s *server) compute(
 			return o.answer, nil
 		}
 		return answer{}, because(ctx, o.err)
-	case <-time.After(time.Second):
-		return answer{}, reason(ctx)
+	case <-time.After(patience):
 	}
+	select { // what does not look at ctx goes on, and others need not wait for it
+	case s.strays <- struct{}{}:
+		free()
+		go func() {
+			<-done
+			<-s.strays
+		}()
+	default:
+	}
+	return answer{}, reason(ctx)
 }
 
 // reason says why ctx ended.
