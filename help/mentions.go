@@ -15,7 +15,7 @@ import (
 // it. It is "", or begins with a semicolon.
 func Near(name string, names []string) string {
 	text := diag.DidYouMean(name, names)
-	if hint := typecheck.Foreign(name); hint != "" {
+	if hint := stdlib.Foreign(name); hint != "" {
 		text = "; " + hint
 	}
 	if list := Mentions(name); len(list) > 0 {

@@ -168,7 +168,7 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 		for _, f := range stdlib.Funcs() {
 			known = append(known, f.Name)
 		}
-		if hint := foreign[strings.ToLower(fun.Name)]; hint != "" {
+		if hint := stdlib.Foreign(fun.Name); hint != "" {
 			d.Message += "; " + hint
 		} else if best := nearest(fun.Name, known); best != "" {
 			d.Message += fmt.Sprintf("; did you mean %q?", best)
@@ -176,102 +176,6 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 		}
 	})
 }
-
-// foreign gives advice on the names that other languages have for what this one provides.
-var foreign = map[string]string{
-	"ln":         "the natural logarithm is log",
-	"pow":        "write a^b",
-	"power":      "write a^b",
-	"der":        "write the derivative as x' = …",
-	"ifelse":     "write if … then … else …",
-	"linspace":   "write grid(a, b, n)",
-	"piecewise":  "write if … then … elseif … else …",
-	"heaviside":  "write step(x)",
-	"arctan":     "write atan(x)",
-	"arcsin":     "write asin(x)",
-	"arccos":     "write acos(x)",
-	"square":     "write x^2",
-	"clip":       "write clamp(x, lo, hi)",
-	"saturate":   "write clamp(x, lo, hi)",
-	"sat":        "write clamp(x, lo, hi)",
-	"limit":      "write clamp(x, lo, hi)",
-	"sigma":      "write sum(e for i in 1:n)",
-	"fmod":       "write mod(a, b)",
-	"rem":        "write mod(a, b)",
-	"len":        "write rows(v)",
-	"length":     "write rows(v)",
-	"size":       "write rows(A) or cols(A)",
-	"identity":   "write eye(n)",
-	"normal_pdf": "distributions stand after ~",
-	"argmax": "the time of a peak is event_time(peak), of an event peak when the derivative, named by a let, " +
-		"crosses 0",
-	"count":          "the number of firings of an event is at_event(e, 1)",
-	"delay":          "delayed states are not part of the language; a chain of states comes near them",
-	"switch":         "write if … then … elseif … else …",
-	"where":          "write if … then … else …",
-	"iff":            "write if … then … else …",
-	"sgn":            "write sign(x)",
-	"trapz":          "the integral over the run is integral(e)",
-	"min_over":       "the least value along the run is -max_over(-e)",
-	"maximum":        "write max(a, b)",
-	"minimum":        "write min(a, b)",
-	"einsum":         "write sum(e for i in 1:n)",
-	"prior":          "write log_prior()",
-	"logprior":       "write log_prior()",
-	"loglikelihood":  "write -nll()",
-	"log_likelihood": "write -nll()",
-	"likelihood":     "write nll()",
-	"loglik":         "write -nll()",
-	"mse":            "write nll(), or sum_at(times, (x - y)^2)",
-	"at_time":        "the value at a time is sum_at([time], e)",
-	"value_at":       "the value at a time is sum_at([time], e)",
-	"at":             "the value at a time is sum_at([time], e)",
-	"last":           "the value at the end is final(e)",
-	"first":          "the value at the start is initial(e)",
-	"max_over_time":  "write max_over(e)",
-	"min_over_time":  "the least value along the run is -max_over(-e)",
-	"int":            "the integral over the run is integral(e), and x without its fraction trunc(x)",
-	"average":        "write mean(v) of an array, and integral(e)/T of the run",
-	"deriv":          "write the derivative as x' = …",
-	"derivative":     "write the derivative as x' = …",
-	"ddt":            "write the derivative as x' = …",
-	"if_else":        "write if … then … else …",
-	"unitstep":       "write step(x)",
-	"unit_step":      "write step(x)",
-	"pulse":          "write if t >= a and t < b then … else 0",
-	"ramp":           "write max(t - a, 0)",
-	"relu":           "write max(x, 0)",
-	"softplus":       "write log1p(exp(x))",
-	"logistic":       "write sigmoid(x)",
-	"expit":          "write sigmoid(x)",
-	"logit":          "write log(x/(1 - x))",
-	"sawtooth":       "write mod(t, period)/period",
-	"square_wave":    "write if mod(t, period) < width then … else …",
-	"dirac":          "an impulse is an event: event dose at T { x += amount }",
-	"impulse":        "an impulse is an event: event dose at T { x += amount }",
-	"lag":            "delayed states are not part of the language; a dose that comes later is an event at T + lag",
-	"alag":           "a dose that comes later is an event at T + lag",
-	"hill":           "write x^n/(K^n + x^n)",
-	"mm":             "write Vmax*x/(Km + x)",
-	"lookup":         "write interp(times, values, t)",
-	"table":          "write interp(times, values, t)",
-	"interp1d":       "write interp(times, values, t)",
-	"spline":         "write interp(times, values, t, kind = spline)",
-	"log2":           "write log(x)/log(2)",
-	"sqr":            "write x^2",
-	"nthroot":        "write x^(1/n)",
-	"fix":            "write trunc(x)",
-	"sec":            "write 1/cos(x)",
-	"csc":            "write 1/sin(x)",
-	"cot":            "write 1/tan(x)",
-	"sech":           "write 1/cosh(x)",
-	"phi":            "the normal distribution function is 0.5*erfc(-x/sqrt(2))",
-	"normcdf":        "the normal distribution function is 0.5*erfc(-x/sqrt(2))",
-	"pnorm":          "the normal distribution function is 0.5*erfc(-x/sqrt(2))",
-}
-
-// Foreign returns advice on a name that other languages have for what this one provides, or "".
-func Foreign(name string) string { return foreign[strings.ToLower(name)] }
 
 // mentionsTime reports whether the name of time stands in an argument.
 func (c *checker) mentionsTime(x context, e ast.Expr) bool {

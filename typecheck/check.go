@@ -279,16 +279,21 @@ func (c *checker) wholeFile() source.Span { return source.Span{File: c.file.Sour
 
 // readUnitMode reads what `solver { units = … }` asks for.
 func (c *checker) readUnitMode() {
+	if n, ok := strip(settingOf(c, "solver", "units")).(*ast.Name); ok {
+		c.unitMode = n.Name
+	}
+}
+
+// settingOf returns the value of a setting as the file has it, or nil.
+func settingOf(c *checker, block, key string) (v ast.Expr) {
 	for _, s := range c.settings {
-		if s.Block.Name != "solver" {
-			continue
-		}
 		for _, k := range s.List {
-			if n, ok := strip(k.Value).(*ast.Name); ok && k.Key.Name == "units" {
-				c.unitMode = n.Name
+			if s.Block.Name == block && k.Key.Name == key {
+				v = k.Value
 			}
 		}
 	}
+	return v
 }
 
 // unitErrorf reports a contradiction of units, as an error or a warning, as the model asks.

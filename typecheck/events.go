@@ -58,6 +58,9 @@ func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
 		return nil, nil
 	}
 	e.Indices = indices
+	if tooMany(c, e, indices) {
+		return nil, nil
+	}
 	if c.variant != nil && c.variant.events[it] != nil {
 		if x, ok = c.experimentEvent(x, e, c.variant.events[it]); !ok {
 			return nil, nil
@@ -84,6 +87,26 @@ func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
 		return nil, nil
 	}
 	return e, o
+}
+
+// mostElements is how many elements an event may have, or times, where max_events of the file is not more.
+const mostElements = 100_000
+
+// tooMany reports an event that would take much memory for more elements than may ever happen.
+func tooMany(c *checker, e *Event, indices []*Index) bool {
+	n, most := 1.0, float64(mostElements)
+	for _, ix := range indices {
+		n *= float64(ix.Count)
+	}
+	if v := settingOf(c, "solver", "max_events"); n > most && v != nil {
+		d, _ := c.staticNumber(c.expr(context{place: placeConst}, v))
+		most = max(most, d)
+	}
+	if n > most {
+		c.errorf(CodeSize, e.Span, "event %q has %.0f elements or times, and with this max_events at most %.0f have "+
+			"room; write solver { max_events = %[2]g } into the file, if there is memory for each", e.Name, n, most)
+	}
+	return n > most
 }
 
 // condition elaborates `when`. It is a combination of comparisons by and/or, with `not` pushed to
@@ -278,6 +301,9 @@ func (c *checker) times(x context, e *Event, it *ast.Event) bool {
 			continue
 		}
 		shape := v.Type().Shape
+		if tooMany(c, e, []*Index{{Count: shape.Size()}}) {
+			return false
+		}
 		if len(shape) > 1 || len(shape) == 1 && len(e.Indices) > 0 {
 			c.errorf(CodeShape, v.Span(), "the time of an event is a number or a vector, and this has shape %s; with "+
 				"`for`, write the element: td[k]", shape)

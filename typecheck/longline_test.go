@@ -69,3 +69,30 @@ func TestManyUnknownNames(t *testing.T) {
 		}
 	}
 }
+
+// TestTooManyElements: events of more elements than a run may have are refused before they take memory, unless the file
+// allows for them.
+func TestTooManyElements(t *testing.T) {
+	const head = "time t from 0 to 1; state x = 1; x' = -x\n"
+	for text, wrong := range map[string]bool{
+		"event e at k for k in 1:10000000 { x += 1 }":                                         true,
+		"event e at k + j for k in 1:10000, j in 1:10000 { x += 1 }":                          true,
+		"event e at grid(0, 1, 10000000) { x += 1 }":                                          true,
+		"event e when x < k for k in 1:10000000 { x = 1 }":                                    true,
+		"event e at k/2e5 for k in 1:200000 { x += 1 }":                                       true,
+		"event e at k/2e5 for k in 1:200000 { x += 1 }; solver { max_events = 1e6 }":          false,
+		"event e at k/2e5 for k in 1:200000 { x += 1 }; solver { max_events = 2*100000 }":     false,
+		"event e at k/1e4 for k in 1:1000 { x += 1 }; solver { max_events = 10 }":             false,
+		"event e at 2*k for k in 1:200000 { x += 1 }; solver { max_events = 5  rtol = 1e-3 }": true,
+	} {
+		start := time.Now()
+		var l diag.List
+		m := Check(parser.Parse(source.NewFile("events.ode", head+text), &l), Env{}, &l)
+		if (m == nil) != wrong || wrong && !strings.Contains(l.Err().Error(), "max_events") {
+			t.Errorf("%s: %v", text, l.Err())
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("%s: took %v", text, d)
+		}
+	}
+}

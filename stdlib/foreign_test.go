@@ -1,18 +1,16 @@
-package typecheck
+package stdlib
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"odes.dev/odes/stdlib"
 )
 
 // TestForeign: advice on names of other languages is about names that are not known here, and names functions that are.
 func TestForeign(t *testing.T) {
 	known := func(name string) bool {
-		return slices.ContainsFunc(stdlib.Funcs(), func(f *stdlib.Func) bool { return f.Name == name })
+		return slices.ContainsFunc(Funcs(), func(f *Func) bool { return f.Name == name })
 	}
 	calls := regexp.MustCompile(`[a-z_0-9]+\(`)
 	for name, advice := range foreign {
