@@ -23,6 +23,7 @@ import (
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/cluster"
+	"odes.dev/odes/lang/diag"
 )
 
 // natsFlags say how to reach a server of NATS.
@@ -36,8 +37,8 @@ type natsFlags struct {
 // tokenVariable holds the token of a server that this machine alone reaches. A command line is seen by everyone.
 const tokenVariable = "ODES_NATS_TOKEN"
 
-// connect connects to the server at an address.
-func (f natsFlags) connect(address string) (*nats.Conn, error) {
+// connect connects to the server at an address. What it waits for long is said in the name of who.
+func (f natsFlags) connect(c *call, who diag.Code, address string) (*nats.Conn, error) {
 	var opts []nats.Option
 	if f.NatsCreds != "" {
 		opts = append(opts, nats.UserCredentials(f.NatsCreds))
@@ -54,7 +55,7 @@ func (f natsFlags) connect(address string) (*nats.Conn, error) {
 	if token := os.Getenv(tokenVariable); token != "" {
 		opts = append(opts, nats.Token(token))
 	}
-	nc, err := cluster.Connect(address, opts...)
+	nc, err := cluster.Connect(address, redacted(address), func(text string) { c.complain(who, text) }, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to %s: %w", redacted(address), err)
 	}
@@ -102,7 +103,7 @@ func (f natsFlags) queue(c *call, where string) (q *cluster.Queue, end func(), e
 	notice := func(text string) { c.complain("workers", text) }
 	number, isLocal := strings.CutPrefix(where, "local:")
 	if !isLocal {
-		nc, err := f.connect(where)
+		nc, err := f.connect(c, "workers", where)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -129,7 +130,7 @@ func localWorkers(c *call, n int, notice func(string)) (q *cluster.Queue, end fu
 		os.RemoveAll(folder)
 		return nil, nil, err
 	}
-	nc, err := cluster.Connect(address, nats.Token(token))
+	nc, err := cluster.Connect(address, "of this process", notice, nats.Token(token))
 	if err != nil {
 		closeServer()
 		os.RemoveAll(folder)
@@ -191,7 +192,7 @@ type workerCmd struct {
 // Run computes chunks until it is told to end.
 func (w *workerCmd) Run(c *call) error {
 	c.configure(w.global, formatFlag{})
-	nc, err := w.connect(w.Nats)
+	nc, err := w.connect(c, "worker", w.Nats)
 	if err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (q *queueCmd) Run(c *call) error {
 	if q.What == "cancel" && q.Job == "" {
 		return usagef("odes queue cancel JOB: odes queue status names jobs")
 	}
-	nc, err := q.connect(q.Nats)
+	nc, err := q.connect(c, "queue", q.Nats)
 	if err != nil {
 		return err
 	}

@@ -73,12 +73,65 @@ var mostGiven uint64 = attempts
 // ackWait is how long a worker may be silent, before its chunk goes to another one. Tests make it shorter.
 var ackWait = 20 * time.Second
 
-// Connect connects to a server. It goes on trying when the connection is lost later.
-func Connect(address string, opts ...nats.Option) (*nats.Conn, error) {
+// silence is how long whoever waits for a server says nothing of it. Tests make it shorter.
+var silence = 5 * time.Second
+
+// waiting tells notice what is waited for, once it has taken long, until done is called. A nil notice is not told.
+func waiting(notice func(string), what string) (done func()) {
+	if notice == nil {
+		return func() {}
+	}
+	t := time.AfterFunc(silence, func() { notice("waiting for " + what) })
+	return func() { t.Stop() }
+}
+
+// Connect connects to a server. It goes on trying when the connection is lost later. Where either takes long, notice is
+// told which server is waited for, and why; name is what it is called there.
+func Connect(address, name string, notice func(string), opts ...nats.Option) (*nats.Conn, error) {
+	defer waiting(notice, "the server "+name+" to answer")()
+	if notice != nil {
+		opts = append(slices.Clip(opts), watch(name, notice)...)
+	}
 	return nats.Connect(address, append([]nats.Option{
 		nats.Name("odes " + odes.Version), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.Timeout(10 * time.Second),
 	}, opts...)...)
+}
+
+// watch says when a connection has been lost for long, and when it is there once more.
+func watch(name string, notice func(string)) []nats.Option {
+	var mu sync.Mutex
+	lost, said := func() {}, false
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			why := ""
+			if err != nil {
+				why = ": " + err.Error()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			lost()
+			lost = waiting(func(text string) {
+				mu.Lock()
+				said = true
+				mu.Unlock()
+				notice(text)
+			}, "the server "+name+" to come back, since the connection was lost"+why)
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			mu.Lock()
+			defer mu.Unlock()
+			if lost(); said {
+				notice("the server " + name + " is there, and work goes on")
+			}
+			lost, said = func() {}, false
+		}),
+		nats.ClosedHandler(func(*nats.Conn) {
+			mu.Lock()
+			defer mu.Unlock()
+			lost()
+		}),
+	}
 }
 
 // queue is a server's side of it.
@@ -89,8 +142,9 @@ type queue struct {
 	jobs, bulk     jetstream.ObjectStore
 }
 
-// open makes what the server lacks.
-func open(ctx context.Context, nc *nats.Conn) (q *queue, err error) {
+// open makes what the server lacks. What takes long is told to notice.
+func open(ctx context.Context, nc *nats.Conn, notice func(string)) (q *queue, err error) {
+	defer waiting(notice, "the server "+nc.ConnectedUrlRedacted()+" to open its queues (JetStream)")()
 	q = &queue{nc: nc}
 	if q.js, err = jetstream.New(nc); err != nil {
 		return nil, err
@@ -245,7 +299,7 @@ const perSubject = "maximum messages per subject"
 func (b *Queue) run(
 	ctx context.Context, t task, next ensemble.Next, done func(chunk int, result []byte, aside string) error,
 ) error {
-	q, err := open(ctx, b.Conn)
+	q, err := open(ctx, b.Conn, b.Notice)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func serve(t *testing.T) (address string) {
 
 func connect(t *testing.T, address string) *nats.Conn {
 	t.Helper()
-	nc, err := Connect(address)
+	nc, err := Connect(address, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +83,10 @@ func connect(t *testing.T, address string) *nats.Conn {
 // work runs a worker until stop is called, which loses what it is at, as a death does.
 func work(t *testing.T, address string, w *Worker) (stop func()) {
 	t.Helper()
-	nc, err := Connect(address)
-	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); nc, err = Connect(address) {
+	nc, err := Connect(address, address, nil)
+	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond) // the server is being restarted
+		nc, err = Connect(address, address, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -317,7 +318,7 @@ func TestPoison(t *testing.T) {
 	address := serve(t)
 	nc := connect(t, address)
 	p := problem(t, model, 50)
-	q, err := open(context.Background(), nc)
+	q, err := open(context.Background(), nc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

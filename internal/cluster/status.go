@@ -22,7 +22,7 @@ type JobStatus struct {
 
 // Status says what a server has.
 func Status(ctx context.Context, nc *nats.Conn) ([]JobStatus, error) {
-	q, err := open(ctx, nc)
+	q, err := open(ctx, nc, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func Cancel(ctx context.Context, nc *nats.Conn, job string) error {
 }
 
 func cancel(ctx context.Context, nc *nats.Conn, job string) error {
-	q, err := open(ctx, nc)
+	q, err := open(ctx, nc, nil)
 	if err != nil {
 		return err
 	}

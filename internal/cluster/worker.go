@@ -53,7 +53,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 		w.change(w.head)
 	}
 	w.jobs, w.busy = map[string]*jobEntry{}, map[string]map[int]context.CancelFunc{}
-	q, err := open(ctx, w.Conn)
+	q, err := open(ctx, w.Conn, w.Notice)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,9 @@ func (w *Worker) open(ctx context.Context, q *queue, job string) (task, error) {
 	e.used = time.Now()
 	w.mu.Unlock()
 	e.once.Do(func() {
+		done := waiting(w.Notice, "the server "+q.nc.ConnectedUrlRedacted()+" to hand out job "+job)
 		text, err := q.jobs.GetBytes(ctx, job)
+		done()
 		if err != nil {
 			e.err = fmt.Errorf("%w: job %s: %w", errTransport, job, err)
 			return
