@@ -70,7 +70,7 @@ func (p *page) title(s string) {
 	for _, line := range fold(s, mostHead, func(s string) bool { return screen.Width(s) <= p.Width }) {
 		line = screen.Cut(line, p.Width)
 		if p.Colour {
-			line = "\x1b[1m" + line + "\x1b[0m"
+			line = screen.Style("1", line)
 		}
 		p.line(line)
 	}
@@ -111,7 +111,7 @@ func (p *page) paint(colour int, s string) string {
 	if !p.Colour || colour == 0 {
 		return s
 	}
-	return fmt.Sprintf("\x1b[38;5;%dm%s\x1b[0m", colour, s)
+	return screen.Style(fmt.Sprintf("38;5;%d", colour), s)
 }
 
 // clipPainted is clip for a text with escape sequences.

@@ -408,7 +408,7 @@ func (p *page) cell(v float64, s shading, width int) string {
 		colours, f = ramp, 2*f-1
 	}
 	if p.Colour {
-		return fmt.Sprintf("\x1b[48;5;%dm%s\x1b[0m", colours[int(math.Round((f+1)/2*float64(len(colours)-1)))],
+		return screen.Style(fmt.Sprintf("48;5;%d", colours[int(math.Round((f+1)/2*float64(len(colours)-1)))]),
 			strings.Repeat(" ", width))
 	}
 	if !s.diverging {

@@ -96,14 +96,14 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 
 // run executes the command line args and returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	standard := &stream{Writer: out}
+	standard := &stream{Writer: shown(out)}
 	if len(args) > 1 { // most commands with an argument read a model
 		parser.Prepare()
 	}
 	whole := ctx
 	ctx, stop := withinMemory(ctx)
 	defer stop()
-	c := &call{ctx: ctx, whole: whole, in: in, out: standard, err: errs, json: asksJSON(args)}
+	c := &call{ctx: ctx, whole: whole, in: in, out: standard, err: shown(errs), json: asksJSON(args)}
 	exit := c.execute(args)
 	if standard.failed != nil && (exit == exitDone || exit == exitUsage) { // not reported yet
 		exit = c.fail(cannotPrint(standard.failed))

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"odes.dev/odes/internal/output"
+	"odes.dev/odes/internal/screen"
 )
 
 // stream is standard output. It keeps the first error, since much of what is printed there is printed unchecked.
@@ -26,8 +27,16 @@ func file(w io.Writer) *os.File {
 	if s, ok := w.(*stream); ok {
 		w = s.Writer
 	}
-	f, _ := w.(*os.File)
+	f, _ := screen.Unguarded(w).(*os.File)
 	return f
+}
+
+// shown is what writes to w, so that a terminal shows no control characters but those of this program.
+func shown(w io.Writer) io.Writer {
+	if isTerminal(w) {
+		return screen.Guard(w)
+	}
+	return w
 }
 
 // sink is where a result goes: standard output, or a file.

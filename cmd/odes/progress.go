@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/screen"
 )
 
 // progress shows how far a run has come: one line on a terminal, after a second of work. While nothing is reported, the
@@ -77,7 +78,7 @@ func (p *progress) show(now time.Time, line string) {
 	if n := p.c.screen(p.c.err) - 1; n > 0 && len(line) > n { // a line that wraps cannot be taken back
 		line = line[:n]
 	}
-	fmt.Fprintf(p.c.err, "\r\x1b[K%s", line)
+	fmt.Fprint(p.c.err, screen.ClearLine()+line)
 }
 
 func (p *progress) update(at odes.Progress) {
@@ -153,7 +154,7 @@ func (p *progress) clear() {
 		p.quit = nil
 	}
 	if p.shown {
-		fmt.Fprint(p.c.err, "\r\x1b[K")
+		fmt.Fprint(p.c.err, screen.ClearLine())
 		p.shown = false
 	}
 	p.start = time.Now().Add(time.Hour) // a late report after Ctrl-C shows nothing

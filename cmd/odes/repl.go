@@ -47,7 +47,7 @@ func (r *replCmd) Run(c *call) error {
 		lines = repl.Prompted(in, c.out)
 	case interactive:
 		var err error
-		if lines, err = repl.Keyboard(s, in, c.out, repl.HistoryFile()); err != nil {
+		if lines, err = repl.Keyboard(s, in, file(c.out), repl.HistoryFile()); err != nil {
 			return err
 		}
 	}

@@ -149,7 +149,7 @@ func (p *printer) row(block []column, widths []int, cell func(column) string, bo
 	}
 	line := strings.TrimRight(b.String(), " ")
 	if bold && line != "" {
-		line = "\x1b[1m" + line + "\x1b[0m"
+		line = screen.Style("1", line)
 	}
 	p.line("%s", line)
 }

@@ -77,7 +77,7 @@ func (r *renderer) paint(sgr, text string) {
 		r.b.WriteString(text)
 		return
 	}
-	r.b.WriteString("\x1b[" + sgr + "m" + text + "\x1b[0m")
+	r.b.WriteString(screen.Style(sgr, text))
 }
 
 func (r *renderer) diagnostic(of *Diagnostic) {
