@@ -21,8 +21,8 @@ type Message struct {
 	Error   *ResponseError  `json:"error,omitempty"`
 }
 
-// ends reports whether a message ends the session, whatever its params are. Who reads messages and who acts on them must
-// agree on that: after the last one nothing is read.
+// ends reports whether a message ends the session, whatever its params are. Who reads messages and who acts on them
+// must agree on that: after the last one nothing is read.
 func (m *Message) ends() bool { return m.Version == "2.0" && m.Method == "exit" && m.ID == nil }
 
 // ResponseError says why a request failed.

@@ -175,8 +175,8 @@ func withComments(input string, last int, it parser.Item) (from, to int) {
 	return from, to
 }
 
-// blend is an entry that goes into a text. Parts of lists are replaced or taken out one by one, and each only once; what
-// is then left of every old item is decided for the item as a whole.
+// blend is an entry that goes into a text. Parts of lists are replaced or taken out one by one, and each only once;
+// what is then left of every old item is decided for the item as a whole.
 type blend struct {
 	text  string
 	old   []parser.Item

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"odes.dev/odes/internal/seeds"
 	"odes.dev/odes/parser"
 )
 
@@ -37,7 +38,8 @@ func TestFault(t *testing.T) {
 		t.Error(failed, err)
 	}
 	for _, want := range []string{
-		"internal error: a mistake of ours", "please report it", "help sin", "repl/fault_test.go:", "0.1353", "undone: k = 2",
+		"internal error: a mistake of ours", "please report it", "help sin", "repl/fault_test.go:", "0.1353",
+		"undone: k = 2",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
@@ -61,12 +63,13 @@ func TestOutputsWithoutNames(t *testing.T) {
 	}
 }
 
-// TestRandomSessions declares names anew, in lists and alone, in any order and several times in one entry, and takes some
-// away. Then the text must declare each name once, with the value that came last; where the session refused an entry,
-// everything is as before it.
+// TestRandomSessions declares names anew, in lists and alone, in any order and several times in one entry, and takes
+// some away. Then the text must declare each name once, with the value that came last; where the session refused an
+// entry, everything is as before it.
 func TestRandomSessions(t *testing.T) {
-	t.Logf("-session-seed %d", *sessionSeed)
-	random := rand.New(rand.NewPCG(*sessionSeed, 0))
+	seed := seeds.Of(t, *sessionSeed)
+	t.Logf("-session-seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
 	changed := 0
 	for n := range *sessions {
 		s := New(Config{})

@@ -16,7 +16,7 @@ var trajectory = []*Func{
 	},
 	{
 		Name: "at_trigger", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
-		Doc: "in the body of an event with a delay: e at the trigger, before the body, where the rest is of the execution",
+		Doc: "in the body of an event with a delay: e at the trigger, where the rest is of the execution",
 	},
 	{
 		Name: "mass_action", Args: []string{"kf", "kr"}, MinArgs: 1, Class: Special, Units: UnitsFree,

@@ -48,7 +48,8 @@ func TestLongLine(t *testing.T) {
 func TestManyUnknownNames(t *testing.T) {
 	for _, form := range []string{
 		"state x%d = 1; x%[1]d' = -y%[1]d\n", "param p%d = q%[1]d\n", "state a%d = 1; b%[1]d' = 1\n",
-		"state y%d = 1; y%[1]d' = 0; event e%[1]d when x > 1 { z%[1]d = 1 }\n", "fn f%d(x) = x; let g%[1]d = h%[1]d(1)\n",
+		"state y%d = 1; y%[1]d' = 0; event e%[1]d when x > 1 { z%[1]d = 1 }\n",
+		"fn f%d(x) = x; let g%[1]d = h%[1]d(1)\n",
 		"unit u%d = 1 [m]; param k%[1]d = 1 [v%[1]d]\n",
 		"event e%d when x > 1 { x = 1 }; objective J%[1]d = event_time(f%[1]d, 1)\n",
 	} {

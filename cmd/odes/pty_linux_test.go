@@ -410,3 +410,46 @@ func TestNarrowTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestControlCharacters: what a model says in its title, docs and assertions moves no cursor and sets no colour.
+func TestControlCharacters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.ode")
+	text := strings.ReplaceAll("model M \"title ^[31mRED\"\ntime t from 0 to 1\n"+
+		"param k = 1 in [0, 2] ## doc ^[2J^]52;c;x^g\nstate x = 1 ## of x ^[2J\nx' = -k*x\n"+
+		"objective J = final(x) ## of J ^[2J\nassert k > 0, \"say ^[31m\"\n", "^", "\x1b")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   []string
+		status int
+	}{
+		{[]string{"sens", path}, exitDone},
+		{[]string{"run", path}, exitDone},
+		{[]string{"plot", path}, exitDone},
+		{[]string{"doc", "-m", path, "k"}, -1},
+		{[]string{"fmt", "-d", path}, -1},
+		{[]string{"check", path}, exitDone},
+		{[]string{"sweep", path, "k", "from", "1", "to", "2"}, exitDone},
+		{[]string{"sens", path, "--set", "k=-1"}, -1},
+		{[]string{"emit", path, "--stage", "ast"}, exitDone},
+	} {
+		x := startOnTerminal(t, []string{"TERM=xterm-256color"}, append([]string{"odes"}, c.args...)...)
+		_ = x.cmd.Wait()
+		if got := x.cmd.ProcessState.ExitCode(); c.status >= 0 && got != c.status {
+			t.Errorf("%q ends with %d", c.args, got)
+		}
+		time.Sleep(50 * time.Millisecond) // what is on its way
+		x.mu.Lock()
+		seen := x.seen.String()
+		x.mu.Unlock()
+		for _, bad := range []string{"\x1b[31mRED", "\x1b[2J", "\x1b]", "\a", "say \x1b"} {
+			if strings.Contains(seen, bad) {
+				t.Errorf("%q shows %q:\n%q", c.args, bad, seen)
+			}
+		}
+		if seen == "" {
+			t.Errorf("%q shows nothing", c.args)
+		}
+	}
+}

@@ -380,7 +380,8 @@ func TestInitialAssignmentsAnew(t *testing.T) {
 		problem: "format_version: 1\nparameter_file: p.tsv\nproblems:\n  - sbml_files: [m.xml]\n" +
 			"    condition_files: [c.tsv]\n    measurement_files: [y.tsv]\n    observable_files: [o.tsv]\n",
 		"m.xml": `<sbml xmlns="http://www.sbml.org/sbml/level3/version2/core" level="3" version="2"><model id="m">` +
-			`<listOfCompartments><compartment id="V" spatialDimensions="3" size="2" constant="true"/></listOfCompartments>` +
+			`<listOfCompartments><compartment id="V" spatialDimensions="3" size="2" constant="true"/>` +
+			`</listOfCompartments>` +
 			`<listOfSpecies>` + species("A") + species("D") + species("E") + `</listOfSpecies><listOfParameters>` +
 			`<parameter id="kd" value="0.5" constant="true"/><parameter id="d0" value="0" constant="true"/>` +
 			`<parameter id="a0" value="3" constant="true"/></listOfParameters><listOfInitialAssignments>` +

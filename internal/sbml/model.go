@@ -284,8 +284,8 @@ func (m *Model) readFunctions() error {
 	return nil
 }
 
-// standsFor returns the address of the symbol that a function stands for, in a file of COPASI for levels of SBML without
-// that symbol; "" for none. The function itself is not a number, and an annotation says what it means.
+// standsFor returns the address of the symbol that a function stands for, in a file of COPASI for levels of SBML
+// without that symbol; "" for none. The function itself is not a number, and an annotation says what it means.
 func standsFor(f *element) string {
 	of := f.child("annotation").child("symbols")
 	if of == nil || of.name.Space != "http://sbml.org/annotations/symbols" || f.child("math") == nil {

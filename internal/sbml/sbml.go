@@ -201,9 +201,9 @@ func (m *Model) Text(o Options, list *diag.List) *source.File {
 	return items.format(o.Name, m.file, list)
 }
 
-// Restart returns what sets values anew by their initial assignments, as a run with a condition of its own begins from a
-// steady state of another: of those that read, themselves or through others, what the condition changes. What an
-// initial assignment reads has its own value at the start, not that of the steady state. It passes over what keep
+// Restart returns what sets values anew by their initial assignments, as a run with a condition of its own begins
+// from a steady state of another: of those that read, themselves or through others, what the condition changes. What
+// an initial assignment reads has its own value at the start, not that of the steady state. It passes over what keep
 // reports.
 func Restart(m *Model, changed, keep func(id string) bool) (jumps []string, err error) {
 	follows := map[*symbol]bool{}

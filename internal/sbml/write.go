@@ -391,8 +391,8 @@ func (m *Model) writeEvent(w *writer, e *element, i int, several bool) {
 }
 
 // eventBody is what an event sets. If kept, its values are those of the trigger. What turns a concentration into an
-// amount, and keeps the amounts in a compartment that jumps, is of the execution all the same: then the body is mixed, and
-// says of each value that it is of the trigger.
+// amount, and keeps the amounts in a compartment that jumps, is of the execution all the same: then the body is
+// mixed, and says of each value that it is of the trigger.
 func (m *Model) eventBody(w *writer, e *element, kept bool) (body []string, mixed bool) {
 	given, news := map[string]expr{}, map[string]expr{}
 	var order []*symbol

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Control characters of models, data and messages must not reach a terminal, where they could hide text, move the cursor
-// or type for the user. All that a terminal shows goes through a Guard. It lets through the escape sequences of this
-// program alone, which it knows by a seal that no text can guess.
+// Control characters of models, data and messages must not reach a terminal, where they could hide text, move the
+// cursor or type for the user. All that a terminal shows goes through a Guard. It lets through the escape sequences
+// of this program alone, which it knows by a seal that no text can guess.
 
 // seal stands in every escape sequence of this program; "" where nothing is guarded.
 var seal string

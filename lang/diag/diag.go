@@ -90,8 +90,8 @@ func (d *Diagnostic) Relate(at source.Span, format string, args ...any) *Diagnos
 	return d
 }
 
-// Later keeps what it takes a search to say of a diagnostic, such as a name that was meant, until Complete. Of thousands
-// of mistakes few are shown. What is to be said comes in the order of the calls.
+// Later keeps what it takes a search to say of a diagnostic, such as a name that was meant, until Complete. Of
+// thousands of mistakes few are shown. What is to be said comes in the order of the calls.
 func (d *Diagnostic) Later(say func(d *Diagnostic)) { d.later = append(d.later, say) }
 
 // Complete says what is left to say, for those who show the diagnostic.
