@@ -256,7 +256,8 @@ func TestEventsInCompartments(t *testing.T) {
 				}
 			}
 			for _, pair := range [][2]float64{
-				{x.Value, want[name]}, {byK, (up[name] - down[name]) / (2 * h)},
+				{x.Value, want[name]},
+				{byK, (up[name] - down[name]) / (2 * h)},
 				{byA, (more[name] - less[name]) / (2 * h)},
 			} {
 				if !(math.Abs(pair[0]-pair[1]) <= 1e-6*math.Abs(pair[1])+1e-7) {
