@@ -17,13 +17,18 @@ import (
 // SteadyWork counts searches for steady states.
 type SteadyWork = system.SteadyWork
 
-// WarmStarts reports whether opts ask for searches for steady states that begin at those of other runs.
-func (m *Model) WarmStarts(opts Options) bool {
-	if !m.system.Settles() {
-		return false
-	}
+// Manner is what options say of many runs. Warm: searches for steady states begin at those of other runs. Compared:
+// with independent runs. Derivatives are under error control (Control), or where a comparison shows that (AutoControl).
+type Manner struct{ Warm, Compared, Control, AutoControl bool }
+
+// Manner returns that of runs with opts.
+func (m *Model) Manner(opts Options) Manner {
 	var l diag.List // told by those who prepare runs
-	return m.resolve(opts, &l).SteadyStart == settings.WarmStart
+	s := m.resolve(opts, &l)
+	return Manner{
+		m.system.Settles() && s.SteadyStart == settings.WarmStart, s.Trust, s.Control == settings.ControlOn,
+		s.Control == settings.ControlAuto,
+	}
 }
 
 // warm lets searches for steady states in the runs to come begin at what the last run found, or ends that.

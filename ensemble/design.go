@@ -44,6 +44,17 @@ type Axis struct {
 	Count  int `json:"count,omitempty"` // values along the axis of a grid
 }
 
+// Spacing says how values lie along a range: "evenly spaced" or "by equal ratios"; "" for another distribution.
+func (a Axis) Spacing() string {
+	switch a.Dist {
+	case "uniform":
+		return "evenly spaced"
+	case "loguniform":
+		return "by equal ratios"
+	}
+	return ""
+}
+
 // Span returns an axis from lo to hi, evenly spaced or, if log, by equal ratios.
 func Span(name, unit string, lo, hi float64, log bool, count int) Axis {
 	a := Axis{

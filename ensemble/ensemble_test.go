@@ -59,7 +59,7 @@ func gather(t *testing.T, p *Problem, c Config) *Chunk {
 		all.Failures = append(all.Failures, c.Failures...)
 		return nil
 	}
-	if err := Run(context.Background(), p, c); err != nil {
+	if _, err := Run(context.Background(), p, c); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -211,7 +211,7 @@ objective last = final(x)
 	p := open(t, job(text, Design{Points: "random", N: 300, Seed: 1, Axes: []Axis{span("a", 0.5, 2)}}))
 	s := NewStatistics(&p.Table)
 	never := 0
-	err := Run(context.Background(), p, Config{Each: func(c *Chunk) error {
+	_, err := Run(context.Background(), p, Config{Each: func(c *Chunk) error {
 		s.Add(c)
 		for i := range c.Status {
 			row := c.Rows[i*p.Table.Width() : (i+1)*p.Table.Width()] // a, came, last, and their derivatives by a and x
@@ -347,7 +347,7 @@ func TestResume(t *testing.T) {
 	for _, cut := range []int64{0, 1, 30, 500} {
 		j := begin()
 		n := 0
-		err := Run(context.Background(), p, Config{Backend: Local{1}, Journal: j, Each: func(*Chunk) error {
+		_, err := Run(context.Background(), p, Config{Backend: Local{1}, Journal: j, Each: func(*Chunk) error {
 			if n++; n > 20 {
 				return stop
 			}
@@ -387,7 +387,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := open(t, ballJob())
 	n := 0
-	err := Run(ctx, p, Config{Backend: Local{1}, Each: func(*Chunk) error {
+	_, err := Run(ctx, p, Config{Backend: Local{1}, Each: func(*Chunk) error {
 		if n++; n == 3 {
 			cancel()
 		}

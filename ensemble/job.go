@@ -33,8 +33,8 @@ type Job struct {
 	Gradient bool     `json:"gradient,omitempty"`
 	Times    []Real   `json:"times,omitempty"`
 	Outputs  []string `json:"outputs,omitempty"`
-	// Trust compares every member with an independent run. That takes about as long again.
-	Trust bool `json:"trust,omitempty"`
+	// Trust says which members are compared with independent runs: Sample, All or None.
+	Trust string `json:"trust,omitempty"`
 	// Chunk is how many members are computed at a time; 0 leaves it to the number of members.
 	Chunk int `json:"chunk,omitempty"`
 }

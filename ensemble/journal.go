@@ -29,12 +29,12 @@ type place struct {
 
 // journalHead is the first line of the file.
 type journalHead struct {
-	Odes    string `json:"odes"`    // "ensemble 1"
+	Odes    string `json:"odes"`    // "ensemble 2"
 	Version string `json:"version"` // of odes: another one may give other bits
 	Job     string `json:"job"`
 }
 
-const journalKind = "ensemble 1"
+const journalKind = "ensemble 2"
 
 // ErrOtherJob says that a journal belongs to another job.
 var ErrOtherJob = errors.New("it holds results of something else")

@@ -48,7 +48,7 @@ func writeParquet(w io.Writer, p *Problem, chunks Chunks) error {
 		if err != nil {
 			return err
 		}
-		why := c.Failures
+		why := c.remarks()
 		for i, status := range c.Status {
 			columns[0].data = le.AppendUint64(columns[0].data, uint64(c.First+i+1))
 			columns[1].text(status.String())

@@ -93,7 +93,7 @@ const gridPoints = 21
 //	k from 0.1 to 10 points 20 log, g from 1 [m/s^2] to 20, x ~ normal(0, 1)
 //
 // Commas are optional. A range without ends is that of the param's bounds, or from a tenth to ten times of its value.
-// It is spaced by equal ratios where it is positive and its ends are 30 times apart or more, unless `linear` is said.
+// It is evenly spaced, or by equal ratios where `log` is said.
 // Distributions are written as in the language, with numbers in units of what they are of.
 func ReadAxes(m *odes.Model, set []odes.Assignment, text string) ([]Axis, error) {
 	symbols, err := m.Symbols(set)
@@ -205,7 +205,7 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 		return elements(a, symbols), words[2:], err
 	}
 	lo, hi := around(s)
-	given, log, linear := 0, false, false
+	given, log, linear := 0, false, false // linear says what holds anyhow
 	value := func(word, text string) (float64, error) {
 		number, unit, _ := strings.Cut(text, "[")
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -256,13 +256,14 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 		return nil, nil, fmt.Errorf("%s has no range of its own; write %[1]s from 1 to 2", name)
 	case !(hi > lo):
 		return nil, nil, fmt.Errorf("the range of %s from %g to %g is empty; the smaller end comes first", name, lo, hi)
+	case log && linear:
+		return nil, nil, fmt.Errorf("%s is both log and linear; choose one of these", name)
 	case log && !(lo > 0):
 		return nil, nil, fmt.Errorf("a range by equal ratios is positive, and that of %s begins with %g", name, lo)
 	}
 	if a.Count == 0 {
 		a.Count = gridPoints
 	}
-	log = log || !linear && lo > 0 && hi/lo >= 30
 	return elements(Span(a.Name, a.Unit, lo, hi, log, a.Count), symbols), words, nil
 }
 

@@ -21,7 +21,9 @@ type Problem struct {
 
 	points *points
 	opts   odes.Options
-	warm   bool // see chain
+	warm   bool   // see chain
+	manner odes.Manner
+	trust  string // which members are compared: Sample, All or None
 }
 
 // Table says what a row holds: the numbers of one member, group after group.
@@ -76,7 +78,7 @@ type Status uint8
 // What Status says.
 const (
 	OK      Status = iota
-	Partial        // some objective has no value, or is not to be trusted
+	Partial        // some objective has no value, or an independent run does not confirm the numbers
 	Failed         // the run failed: the numbers of the row are not numbers, but for those of the params
 )
 
@@ -98,6 +100,7 @@ type Chunk struct {
 	Steps        []int32
 	Rows         []float64 // [len(Status)][Table.Width()]
 	Failures     []Failure
+	Doubts       []Doubt // of members that were compared with independent runs
 }
 
 // Open compiles the model of a job and checks all that the job says.
@@ -123,16 +126,19 @@ func OpenModel(job *Job, m *odes.Model) (*Problem, error) {
 		Solver: job.Solver, Sens: job.Sens, Settings: slices.Clone(job.Options), Of: job.Of, Wrt: job.Wrt,
 		Threads: 1, Events: -1,
 	}
-	if !job.Trust {
-		p.opts.Settings = append(p.opts.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
-	}
 	for _, a := range job.Set {
 		p.opts.Set = append(p.opts.Set, a.Odes())
 	}
+	p.manner = m.Manner(p.opts)
+	compared := "off"
+	if p.trust = p.comparing(); p.trust == All {
+		compared = "on"
+	}
+	p.opts.Settings = append(p.opts.Settings, odes.Setting{Key: "sens.trust", Value: compared})
 	if len(job.Times) > 0 && job.Gradient {
 		return nil, errors.New("members have derivatives of objectives or outputs at times, not both")
 	}
-	if p.warm = m.WarmStarts(p.opts); p.warm {
+	if p.warm = p.manner.Warm; p.warm {
 		p.Chunk = (p.Chunk + chain - 1) / chain * chain
 	}
 	return p, p.describe()
@@ -154,14 +160,18 @@ func (p *Problem) begins(i int) bool {
 // outside of bounds, and with warm starts that nothing confirms what they find.
 func (p *Problem) Warnings() []diag.Diagnostic {
 	list := append(p.Model.LeftOut(p.opts), p.Model.Outside(p.opts.Set, p.points.n, p.Assign)...)
-	if !p.warm || p.Job.Trust || len(p.Table.Times) > 0 {
+	if !p.warm || p.trust == All || len(p.Table.Times) > 0 {
 		return list
+	}
+	confirms := "only the members that are compared confirm"
+	if p.trust == None {
+		confirms = "nothing confirms"
 	}
 	return append(list, diag.Diagnostic{
 		Code: odes.CodeSteady, Level: diag.Warning,
 		Message: fmt.Sprintf("searches for steady states began at that of the member before (steady_start = warm), in "+
-			"chains of %d, and nothing confirms what they found: each state is stable, but the run from its own "+
-			"initial values may lead to another; take --trust, or steady_start = own", chain),
+			"chains of %d, and %s what they found: each state is stable, but the run from its own initial values may "+
+			"lead to another; take --trust, or steady_start = own", chain, confirms),
 	})
 }
 

@@ -69,15 +69,50 @@ type Config struct {
 // ahead bounds how many chunks after the first that is not done are begun.
 const ahead = 256
 
-// Run computes all members. Where it ends early, Each has been called for the first chunks, without gaps; the journal
-// has these and whatever else was done.
-func Run(ctx context.Context, p *Problem, c Config) error {
+// Run computes all members, and compares them, or a sample of them, with independent runs. Where it ends early, Each has
+// been called for the first chunks, without gaps; the journal has these and whatever else was done.
+func Run(ctx context.Context, p *Problem, c Config) (*Findings, error) {
+	if c.Backend == nil {
+		c.Backend = Local{}
+	}
+	each := func(chunk *Chunk) error {
+		if c.Each == nil {
+			return nil
+		}
+		return c.Each(chunk)
+	}
+	all := c
+	if p.trust != Sample {
+		f := &Findings{}
+		all.Each = func(chunk *Chunk) error {
+			f.add(p, chunk)
+			return each(chunk)
+		}
+		if err := compute(ctx, p, all); err != nil {
+			return nil, err
+		}
+		f.conclude()
+		return f, nil
+	}
+	k := newComparer(p, c.Backend)
+	of, control, err := k.draw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all.Each = func(chunk *Chunk) error {
+		k.see(chunk)
+		return each(chunk)
+	}
+	if err := compute(ctx, of, all); err != nil {
+		return nil, err
+	}
+	return k.found, k.conclude(ctx, control)
+}
+
+// compute computes all members.
+func compute(ctx context.Context, p *Problem, c Config) error {
 	r := &running{p: p, c: c, waiting: map[int]*Chunk{}, begun: 0}
 	r.room = sync.NewCond(&r.mu)
-	backend := c.Backend
-	if backend == nil {
-		backend = Local{}
-	}
 	if err := r.advance(); err != nil {
 		return err
 	}
@@ -91,7 +126,7 @@ func Run(ctx context.Context, p *Problem, c Config) error {
 		defer r.mu.Unlock()
 		r.room.Broadcast()
 	})()
-	err := backend.Compute(ctx, p, r.next, func(c *Chunk) error {
+	err := c.Backend.Compute(ctx, p, r.next, func(c *Chunk) error {
 		err := r.done(c)
 		if err != nil {
 			stop(err)

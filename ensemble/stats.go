@@ -60,6 +60,23 @@ func (s *Statistics) Add(c *Chunk) {
 	}
 }
 
+// Conclude takes in what comparisons found that rows did not say, after the last chunk.
+func (s *Statistics) Conclude(f *Findings) {
+	n := len(f.Partial())
+	s.OK, s.Partial = s.OK-n, s.Partial+n
+}
+
+// Status returns how members ended: "ok", "failed" where all failed, and "partial" otherwise.
+func (s *Statistics) Status() string {
+	switch {
+	case s.OK+s.Partial == 0:
+		return "failed"
+	case s.Failed+s.Partial > 0:
+		return "partial"
+	}
+	return "ok"
+}
+
 // Members returns how many members there are so far.
 func (s *Statistics) Members() int { return s.OK + s.Partial + s.Failed }
 

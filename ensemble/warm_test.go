@@ -37,7 +37,7 @@ sens { wrt = [less] }
 			t.Fatal(err)
 		}
 		var list []float64
-		if err := ensemble.Run(t.Context(), p, ensemble.Config{
+		if _, err := ensemble.Run(t.Context(), p, ensemble.Config{
 			Backend: ensemble.Local{Threads: threads},
 			Each: func(c *ensemble.Chunk) error {
 				list = append(list, c.Rows...)

@@ -8,28 +8,34 @@ import (
 	"math"
 )
 
-// A chunk is written as a head of 24 bytes (magic, index, first member, members, numbers, bytes of failures), one byte
-// for the status of each member, four for its steps, eight for each number, the failures as JSON, and a checksum.
+// A chunk is written as a head of 24 bytes (magic, index, first member, members, numbers, bytes of remarks), one byte
+// for the status of each member, four for its steps, eight for each number, failures and doubts as JSON, and a checksum.
 const (
-	chunkMagic = "OCh1"
+	chunkMagic = "OCh2"
 	chunkHead  = 24
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// remarks are failures and doubts as JSON.
+type remarks struct {
+	Failures []Failure `json:"failures,omitempty"`
+	Doubts   []Doubt   `json:"doubts,omitempty"`
+}
+
 // Encode returns the chunk as bytes. The same chunk gives the same bytes.
 func (c *Chunk) Encode() []byte {
-	failures := []byte{}
-	if len(c.Failures) > 0 {
+	said := []byte{}
+	if len(c.Failures)+len(c.Doubts) > 0 {
 		var err error
-		if failures, err = json.Marshal(c.Failures); err != nil {
-			panic("ensemble: failures are plain data: " + err.Error())
+		if said, err = json.Marshal(remarks{c.Failures, c.Doubts}); err != nil {
+			panic("ensemble: failures and doubts are plain data: " + err.Error())
 		}
 	}
 	le := binary.LittleEndian
-	b := make([]byte, 0, chunkHead+5*len(c.Status)+8*len(c.Rows)+len(failures)+4)
+	b := make([]byte, 0, chunkHead+5*len(c.Status)+8*len(c.Rows)+len(said)+4)
 	b = append(b, chunkMagic...)
-	for _, n := range []int{c.Index, c.First, len(c.Status), len(c.Rows), len(failures)} {
+	for _, n := range []int{c.Index, c.First, len(c.Status), len(c.Rows), len(said)} {
 		b = le.AppendUint32(b, uint32(n))
 	}
 	for _, s := range c.Status {
@@ -41,7 +47,7 @@ func (c *Chunk) Encode() []byte {
 	for _, x := range c.Rows {
 		b = le.AppendUint64(b, math.Float64bits(x))
 	}
-	b = append(b, failures...)
+	b = append(b, said...)
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -54,8 +60,8 @@ func chunkSize(head []byte) int {
 		return 0
 	}
 	le := binary.LittleEndian
-	members, numbers, failures := le.Uint32(head[12:]), le.Uint32(head[16:]), le.Uint32(head[20:])
-	return chunkHead + 5*int(members) + 8*int(numbers) + int(failures) + 4
+	members, numbers, said := le.Uint32(head[12:]), le.Uint32(head[16:]), le.Uint32(head[20:])
+	return chunkHead + 5*int(members) + 8*int(numbers) + int(said) + 4
 }
 
 // DecodeChunk reads what Encode wrote.
@@ -65,7 +71,7 @@ func DecodeChunk(b []byte) (*Chunk, error) {
 	if n == 0 || n != len(b) || crc32.Checksum(b[:n-4], castagnoli) != le.Uint32(b[n-4:]) {
 		return nil, errChunk
 	}
-	members, numbers, failures := int(le.Uint32(b[12:])), int(le.Uint32(b[16:])), int(le.Uint32(b[20:]))
+	members, numbers, said := int(le.Uint32(b[12:])), int(le.Uint32(b[16:])), int(le.Uint32(b[20:]))
 	c := &Chunk{
 		Index: int(le.Uint32(b[4:])), First: int(le.Uint32(b[8:])), Status: make([]Status, members),
 		Steps: make([]int32, members), Rows: make([]float64, numbers),
@@ -84,10 +90,12 @@ func DecodeChunk(b []byte) (*Chunk, error) {
 	for i := range c.Rows {
 		c.Rows[i] = math.Float64frombits(le.Uint64(b[8*i:]))
 	}
-	if failures > 0 {
-		if err := json.Unmarshal(b[8*numbers:8*numbers+failures], &c.Failures); err != nil {
+	if said > 0 {
+		var r remarks
+		if err := json.Unmarshal(b[8*numbers:8*numbers+said], &r); err != nil {
 			return nil, errChunk
 		}
+		c.Failures, c.Doubts = r.Failures, r.Doubts
 	}
 	return c, nil
 }

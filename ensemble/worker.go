@@ -22,6 +22,7 @@ type Worker struct {
 	simulator *odes.Simulator
 	lanes     *odes.Lanes // nil where members are run one by one
 	tried     bool        // whether they can be run side by side is known
+	judged    judgement   // of the last member, where members are compared
 }
 
 // Worker returns a new worker.
@@ -47,6 +48,7 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 			continue
 		}
 		row := c.Rows[i*width : (i+1)*width]
+		w.judged = judgement{}
 		status, steps, err := w.member(ctx, from+i, row)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -63,6 +65,11 @@ func (w *Worker) Compute(ctx context.Context, chunk int) (*Chunk, error) {
 			}
 		}
 		c.Status[i], c.Steps[i] = status, int32(min(steps, math.MaxInt32))
+		if d := w.judged.doubt(from+i, len(w.p.Table.Params)); d != nil && status != Failed {
+			if c.Doubts = append(c.Doubts, *d); len(d.Off) == 0 {
+				c.Status[i] = Partial
+			}
+		}
 	}
 	internal := func(f Failure) bool { return f.Code == CodeInternal }
 	if fault != nil && !slices.ContainsFunc(c.Failures, internal) { // else the fault is told as that of a member
@@ -77,7 +84,7 @@ const fewMembers = 256
 // sideBySide computes the members of c that can be run side by side. Of the others Steps stays 0. fault is the error of
 // a panic on the way.
 func (w *Worker) sideBySide(ctx context.Context, c *Chunk) (fault, err error) {
-	if w.p.Job.Trust || w.p.warm || w.p.Table.Members < fewMembers {
+	if w.p.trust == All || w.p.warm || w.p.Table.Members < fewMembers {
 		return nil, nil
 	}
 	if !w.tried {
@@ -213,7 +220,7 @@ func (w *Worker) member(ctx context.Context, i int, row []float64) (status Statu
 		w.runner.Chain()
 	}
 	rest := row[len(set):]
-	if w.p.Job.Gradient || len(w.p.Table.Times) == 0 && !w.p.Job.Trust {
+	if w.p.Job.Gradient || len(w.p.Table.Times) == 0 && w.p.trust != All {
 		return w.kept(ctx, set, rest)
 	}
 	if w.simulator == nil {
@@ -235,6 +242,12 @@ func (w *Worker) member(ctx context.Context, i int, row []float64) (status Statu
 	}
 	w.copyValues(rest, s.Values)
 	w.copySeries(rest[len(s.Values):], s)
+	if w.p.trust == All {
+		w.judged = judgement{values: s.Values, outputs: s.Outputs, wanted: w.p.Job.Outputs, warnings: s.Warnings}
+		if len(w.p.Table.Times) == 0 {
+			w.judged.outputs = nil
+		}
+	}
 	return statusOf(s.Status), s.Stats.Steps, nil
 }
 
@@ -284,6 +297,11 @@ func (w *Worker) kept(ctx context.Context, set []odes.Assignment, row []float64)
 	s, err := w.runner.Sensitivities(ctx)
 	if err != nil {
 		return Failed, 0, err
+	}
+	if w.p.trust == All {
+		w.judged = judgement{
+			values: s.Values, trusts: s.Trusts, gradient: s.Gradient, errors: s.Errors, warnings: s.Warnings,
+		}
 	}
 	w.copyValues(row, s.Values)
 	gradient := row[len(s.Values):]

@@ -16,11 +16,15 @@ import (
 // Chunks are the chunks of a problem in the order of the members, which can be gone through more than once.
 type Chunks iter.Seq2[*Chunk, error]
 
-// Chunks returns the chunks of a journal; a problem of which all are done.
-func (j *Journal) Chunks(p *Problem) Chunks {
+// Chunks returns the chunks of a journal; a problem of which all are done. They say what comparisons found.
+func (j *Journal) Chunks(p *Problem, f *Findings) Chunks {
 	return func(yield func(*Chunk, error) bool) {
 		for i := range p.Chunks() {
-			if c, err := j.Read(i); !yield(c, err) || err != nil {
+			c, err := j.Read(i)
+			if err == nil {
+				f.Mark(c)
+			}
+			if !yield(c, err) || err != nil {
 				return
 			}
 		}
@@ -72,7 +76,7 @@ func (t *Table) Names() []string {
 }
 
 // writeCSV writes a line for each member: its number, from 1 on, how it ended, its steps, the numbers of its row, and
-// why it failed. What is missing is empty.
+// why it failed or is not confirmed. What is missing is empty.
 func writeCSV(w io.Writer, p *Problem, chunks Chunks) error {
 	out := csv.NewWriter(w)
 	names := p.Table.Names()
@@ -85,7 +89,7 @@ func writeCSV(w io.Writer, p *Problem, chunks Chunks) error {
 		if err != nil {
 			return err
 		}
-		why := c.Failures
+		why := c.remarks()
 		for i, status := range c.Status {
 			line = append(line[:0], strconv.Itoa(c.First+i+1), status.String(), strconv.Itoa(int(c.Steps[i])))
 			for _, x := range c.Rows[i*width : (i+1)*width] {
@@ -110,7 +114,7 @@ func writeCSV(w io.Writer, p *Problem, chunks Chunks) error {
 
 // writeNPZ writes a NumPy archive with param[n, p], value[n, m], gradient[n, m, c] and series[n, t, s], as far as rows
 // have them, and status[n] (0 ok, 1 partial, 2 failed), steps[n] and time[t]. Members that end in .txt name the
-// columns, and failures.jsonl has a line for each member that failed.
+// columns, and failures.jsonl has a line for each member that failed or is not confirmed.
 func writeNPZ(w io.Writer, p *Problem, chunks Chunks) error {
 	z := zip.NewWriter(w)
 	t := &p.Table
@@ -193,7 +197,7 @@ func writeNPZ(w io.Writer, p *Problem, chunks Chunks) error {
 				failed = err
 				return
 			}
-			for _, f := range c.Failures {
+			for _, f := range c.remarks() {
 				f.Member++ // from 1 on, as in the other formats
 				text, _ := json.Marshal(f)
 				b.Write(append(text, '\n'))

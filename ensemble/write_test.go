@@ -30,7 +30,7 @@ func TestWrite(t *testing.T) {
 	files := map[string][]byte{}
 	for _, f := range Formats() {
 		var b bytes.Buffer
-		if err := f.Write(&b, p, j.Chunks(p)); err != nil {
+		if err := f.Write(&b, p, j.Chunks(p, &Findings{})); err != nil {
 			t.Fatal(f.Name, err)
 		}
 		files[f.Name] = b.Bytes()

@@ -65,10 +65,12 @@ func (s *Session) doEnsemble(ctx context.Context, w io.Writer, rest string) erro
 			tell(odes.Progress{Phase: odes.PhaseRuns, Steps: n, Done: float64(n) / float64(p.Table.Members)})
 		}
 	}
-	if err := ensemble.Run(ctx, p, config); err != nil {
+	if e.Findings, err = ensemble.Run(ctx, p, config); err != nil {
 		return err
 	}
-	s.diagnose(w, m.Outside(opts.Set, p.Table.Members, p.Assign))
+	e.Statistics.Conclude(e.Findings)
+	e.Status = e.Statistics.Status()
+	s.diagnose(w, slices.Concat(m.Outside(opts.Set, p.Table.Members, p.Assign), e.Findings.Warnings()))
 	if l.path == "" {
 		return report.EnsembleTable(w, s.heading(m), e, s.table())
 	}

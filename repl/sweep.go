@@ -29,6 +29,7 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 	if err != nil {
 		return err
 	}
+	s.diagnose(w, s.doubts.list)
 	if err := s.deliver(w, p, l); err != nil {
 		return err
 	}
@@ -39,18 +40,22 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 }
 
 // Sweep draws how results depend on a param, as the text after the command sweep asks for: `k from
-// 0.1 to 10 points 20 of J, x`, `of x band` to shade the range of x, or `k from
+// 0.1 to 10 points 20 log of J, x`, `of x band` to shade the range of x, or `k from
 // 0 to 2 steady` to follow the steady state. The note says how many runs
-// failed.
+// failed, and Doubts what independent runs do not confirm.
 func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
 	_, done := s.tell()
 	defer done()
+	s.doubts = doubts{}
 	err = s.within(what, func(what string) (err error) {
 		if err = s.one(); err != nil {
 			return err
 		}
 		if p, note, err = s.sweep(ctx, what); err == nil {
 			entitle(p, s.scope.title())
+			if s.doubts.lost {
+				entitle(p, ", not to be trusted")
+			}
 		}
 		return err
 	})
@@ -62,7 +67,7 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	if err != nil {
 		return nil, "", err
 	}
-	name, by := clauses(what, "from", "to", "points", "of", "band", "steady")
+	name, by := clauses(what, "from", "to", "points", "of", "band", "steady", "log")
 	if name == "" {
 		return nil, "", errors.New("sweep what? sweep k from 0.1 to 10")
 	}
@@ -104,13 +109,14 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 				short(symbol.Lo, 8), short(symbol.Hi, 8), name), "\n")
 		}()
 	}
-	points := sweepPoints
-	if by["points"] != "" {
-		if _, err := fmt.Sscanf(by["points"], "%d", &points); err != nil || points < 2 || points > 100000 {
-			return nil, "", fmt.Errorf("points takes a whole number from 2, not %q", by["points"])
-		}
+	points, err := pointsOf(by["points"])
+	if err != nil {
+		return nil, "", err
 	}
-	x := plot.Axis{Label: name, Unit: symbol.Unit, Log: lo > 0 && hi/lo >= 30}
+	x := plot.Axis{Label: name, Unit: symbol.Unit}
+	if _, x.Log = by["log"]; x.Log && !(lo > 0) {
+		return nil, "", fmt.Errorf("a range by equal ratios is positive, and this one begins with %s", short(lo, 6))
+	}
 	sweep := &sweep{s: s, name: name, axis: x, lo: lo, hi: hi, now: now}
 	if _, ok := by["steady"]; ok {
 		return sweep.steady(ctx, m, by["of"])
@@ -164,6 +170,17 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	}
 	stack.Panels = append(stack.Panels, families...)
 	return stack, note, nil
+}
+
+// pointsOf reads how many points a sweep has.
+func pointsOf(text string) (n int, err error) {
+	if text == "" {
+		return sweepPoints, nil
+	}
+	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n < 2 || n > 100000 {
+		return 0, fmt.Errorf("points takes a whole number from 2, not %q", text)
+	}
+	return n, nil
 }
 
 func rewrite(l *plot.Lines, name string) {
@@ -230,9 +247,32 @@ func (v *sweep) at(n int) []float64 {
 }
 
 func (v *sweep) options(x float64) odes.Options {
-	o := unchecked(v.s.options())
+	o := v.s.options()
 	o.Set = with(o.Set, named(v.name), []float64{x})
 	return o
+}
+
+// Where a sweep has checkedWhole runs or more, about checkedSome of them are compared with independent runs, the first
+// and the last among them; else all are.
+const checkedWhole, checkedSome = 32, 16
+
+// solve makes run i of n, whose picture shows that output, or all.
+func (v *sweep) solve(
+	ctx context.Context, m *odes.Model, opts odes.Options, i, n int, shown string,
+) (*odes.Solution, error) {
+	if n >= checkedWhole && i%(n/checkedSome) != 0 && i != n-1 {
+		opts = unchecked(opts)
+	}
+	sol, err := m.Solve(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range sol.Outputs {
+		if shown == "" || o.Name == shown {
+			v.s.heedOutput(sol, o)
+		}
+	}
+	return sol, nil
 }
 
 // goals draws objectives over the param, or the final outputs where there are none.
@@ -343,7 +383,7 @@ func (v *sweep) objectives(ctx context.Context, m *odes.Model, of []string, xs [
 	}
 	config.Each = func(c *ensemble.Chunk) error {
 		if c.Status[0] == ensemble.Failed { // once more, for an error that says where
-			opts := v.options(xs[c.Index])
+			opts := unchecked(v.options(xs[c.Index]))
 			opts.Of = of
 			_, err := m.Solve(ctx, opts)
 			if err == nil {
@@ -356,14 +396,21 @@ func (v *sweep) objectives(ctx context.Context, m *odes.Model, of []string, xs [
 		}
 		return nil
 	}
-	return ensemble.Run(ctx, p, config)
+	findings, err := ensemble.Run(ctx, p, config)
+	if err == nil {
+		v.s.doubts.list = append(v.s.doubts.list, findings.Warnings()...)
+		for _, d := range findings.Doubts {
+			v.s.doubts.lost = v.s.doubts.lost || d.Lost
+		}
+	}
+	return err
 }
 
 // finals computes the final outputs.
 func (v *sweep) finals(ctx context.Context, m *odes.Model, xs []float64, f *found) error {
 	for i, x := range xs {
 		done := v.s.part(i, len(xs))
-		sol, err := m.Solve(ctx, v.options(x))
+		sol, err := v.solve(ctx, m, v.options(x), i, len(xs), "")
 		done()
 		if err != nil {
 			if err := f.fail(err); err != nil {
@@ -409,6 +456,7 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 			failed++
 			continue
 		}
+		v.s.heedOutput(sol, pick(sol, asked))
 		l.Curves = append(l.Curves, plot.Curve{
 			Name: v.name + " = " + short(x, 3), X: sol.T, Y: pick(sol, asked).Values,
 			Ramp: k + 1, Of: len(xs),
@@ -450,7 +498,7 @@ func (v *sweep) band(ctx context.Context, e string, points int) (plot.Picture, s
 		done := v.s.part(i, points)
 		opts := v.options(x)
 		opts.Times = times
-		sol, err := base.model.Solve(ctx, opts)
+		sol, err := v.solve(ctx, base.model, opts, i, points, asked)
 		done()
 		if err != nil {
 			var run *odes.RunError

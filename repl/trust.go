@@ -75,10 +75,12 @@ func (s *Session) heedOutput(sol *odes.Solution, o odes.Series) {
 		}
 	}
 	if note != "" && o.Errors != nil && by != "" {
-		s.doubts.list = append(s.doubts.list, diag.Diagnostic{
-			Code: odes.CodeTrust, Level: diag.Warning, Message: o.Name + ": " + note + ", by " + by,
-		})
 		s.doubts.lost = s.doubts.lost || o.Trust == odes.Lost
+		text := o.Name + ": " + note + ", by " + by
+		if told := func(x diag.Diagnostic) bool { return x.Message == text }; slices.ContainsFunc(s.doubts.list, told) {
+			return // of another run of a sweep
+		}
+		s.doubts.list = append(s.doubts.list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: text})
 	}
 }
 

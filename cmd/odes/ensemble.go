@@ -36,7 +36,7 @@ type membersFlags struct {
 	Mode    string `placeholder:"MODE" help:"How to differentiate: {modes}."`
 	Times   string `placeholder:"LIST" help:"Outputs at these times instead of derivatives: from:step:to, or a list."`
 	Outputs string `placeholder:"NAMES" help:"Which outputs at --times, separated by commas; without it, all."`
-	Trust   bool   `help:"Compare every member with an independent run, which takes about as long again."`
+	Trust   bool   `help:"Compare every member with an independent run, not a sample of them. Takes about as long again."`
 	Threads int    `placeholder:"N" help:"Threads; 0 means one for each core. Results do not depend on it."`
 	Chunk   int    `placeholder:"N" help:"Members that are computed at a time; 0 leaves it to odes."`
 	workersFlags
@@ -238,7 +238,10 @@ func (f *membersFlags) job(c *call) (*ensemble.Job, error) {
 		return nil, err
 	}
 	job := &ensemble.Job{
-		Set: ensemble.Assignments(set), Solver: f.Solver, Sens: f.Sens, Trust: f.Trust, Chunk: f.Chunk,
+		Set: ensemble.Assignments(set), Solver: f.Solver, Sens: f.Sens, Chunk: f.Chunk,
+	}
+	if f.Trust {
+		job.Trust = ensemble.All
 	}
 	for _, s := range f.settings(c) {
 		if !strings.HasPrefix(s.Key, "ensemble.") {
@@ -369,7 +372,7 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 		}
 		return err
 	}
-	c.diagnose(p.Warnings())
+	c.diagnose(result.Warnings())
 	if f.Plot != "" {
 		picture, err := repl.Members(result)
 		if err != nil {
@@ -387,7 +390,7 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 	}
 	switch {
 	case to.rows != nil:
-		err = c.work(func() error { return to.rows.Write(out, p, config.Journal.Chunks(p)) })
+		err = c.work(func() error { return to.rows.Write(out, p, config.Journal.Chunks(p, result.Findings)) })
 		if err != nil {
 			return out.failure(err)
 		}
@@ -412,9 +415,10 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 	return ended(result)
 }
 
-// ended returns the exit status of a result: failed members are counted and told, and all of them are a failure.
+// ended returns the exit status of a result. Members that failed, that lack a value or that are not confirmed are
+// counted and told.
 func ended(e *report.Ensemble) error {
-	if e.Status == "failed" {
+	if e.Status != "ok" {
 		return status(exitRun)
 	}
 	return nil
@@ -501,7 +505,7 @@ func (f *membersFlags) compute(c *call, e *report.Ensemble, config ensemble.Conf
 		}
 		return nil
 	}
-	err := ensemble.Run(c.ctx, p, config)
+	found, err := ensemble.Run(c.ctx, p, config)
 	bar.clear()
 	if err != nil {
 		e.Status = "partial"
@@ -510,14 +514,9 @@ func (f *membersFlags) compute(c *call, e *report.Ensemble, config ensemble.Conf
 		}
 		return err
 	}
-	switch s := e.Statistics; {
-	case s.OK+s.Partial == 0:
-		e.Status = "failed"
-	case s.Failed+s.Partial > 0:
-		e.Status = "partial"
-	default:
-		e.Status = "ok"
-	}
+	e.Findings = found
+	e.Statistics.Conclude(found)
+	e.Status = e.Statistics.Status()
 	switch {
 	case p.Job.Design.Points == ensemble.Saltelli:
 		e.Indices, e.Left = values.Indices()

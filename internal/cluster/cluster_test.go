@@ -36,10 +36,15 @@ objective path = integral(x)
 solver { rtol = 1e-9 }
 `
 
+// problem is one whose members are not compared, which would make jobs of their own.
 func problem(t *testing.T, text string, n int) *ensemble.Problem {
+	return compared(t, text, n, ensemble.None)
+}
+
+func compared(t *testing.T, text string, n int, trust string) *ensemble.Problem {
 	t.Helper()
 	p, err := ensemble.Open(&ensemble.Job{
-		Model: ensemble.Source{Name: "ball.ode", Text: text}, Gradient: true, Chunk: 5,
+		Model: ensemble.Source{Name: "ball.ode", Text: text}, Gradient: true, Chunk: 5, Trust: trust,
 		Design: ensemble.Design{Points: "sobol", N: n, Seed: 1, Axes: []ensemble.Axis{
 			ensemble.Span("g", "", 5, 15, false, 0), ensemble.Span("e", "", 0.7, 0.9, false, 0),
 		}},
@@ -53,7 +58,7 @@ func problem(t *testing.T, text string, n int) *ensemble.Problem {
 // gather runs a problem and returns its chunks, one after the other, as bytes.
 func gather(ctx context.Context, p *ensemble.Problem, b ensemble.Backend) ([]byte, error) {
 	var out bytes.Buffer
-	err := ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
+	_, err := ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
 		out.Write(c.Encode())
 		return nil
 	}})
@@ -207,7 +212,7 @@ func TestDeaths(t *testing.T) {
 	defer cancel()
 	local, chunks := p.Worker(), 0
 	b := &Queue{Conn: connect(t, address)}
-	err = ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
+	_, err = ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
 		if c.Index != chunks {
 			t.Errorf("chunk %d comes after %d others", c.Index, chunks)
 		}
@@ -225,6 +230,28 @@ func TestDeaths(t *testing.T) {
 	}
 	t.Logf("%d chunks", chunks)
 	closeServer()
+}
+
+// Members are compared by workers as they are by one process.
+func TestCompared(t *testing.T) {
+	address := serve(t)
+	defer work(t, address, &Worker{Threads: 2})()
+	p := compared(t, "param tiny = 1e-13\nstate w = tiny\nw' = -w\nevent grow when w < 0.5e-13 once { w += tiny }\n"+
+		"objective W = final(w)\n"+model, 60, ensemble.Sample)
+	run := func(b ensemble.Backend) *ensemble.Findings {
+		f, err := ensemble.Run(t.Context(), p, ensemble.Config{Backend: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	want := run(ensemble.Local{Threads: 1})
+	if got := run(&Queue{Conn: connect(t, address)}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v by workers, %+v by one process", got, want)
+	}
+	if want.Compared < 16 || want.Unconfirmed < 16 {
+		t.Errorf("%+v", want)
+	}
 }
 
 // shortWaits makes the queue impatient.
@@ -257,7 +284,7 @@ func TestGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
 	b := &Queue{Conn: connect(t, address)}
-	err = ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(*ensemble.Chunk) error {
+	_, err = ensemble.Run(ctx, p, ensemble.Config{Backend: b, Each: func(*ensemble.Chunk) error {
 		if n++; n == 10 {
 			cancel()
 		}
@@ -295,7 +322,7 @@ func TestServerRestarts(t *testing.T) {
 	defer work(t, address, &Worker{Threads: 1})()
 	var out bytes.Buffer
 	n := 0
-	err = ensemble.Run(context.Background(), p, ensemble.Config{
+	_, err = ensemble.Run(context.Background(), p, ensemble.Config{
 		Backend: &Queue{Conn: connect(t, address)}, Each: func(c *ensemble.Chunk) error {
 			if n++; n == 10 || n == 40 {
 				closeServer()
@@ -346,7 +373,7 @@ func TestPoison(t *testing.T) {
 	})
 	var failures []ensemble.Failure
 	b := &Queue{Conn: nc}
-	err = ensemble.Run(context.Background(), p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
+	_, err = ensemble.Run(context.Background(), p, ensemble.Config{Backend: b, Each: func(c *ensemble.Chunk) error {
 		for _, f := range c.Failures {
 			if f.Code == ensemble.CodeAside {
 				failures = append(failures, f)

@@ -2,20 +2,26 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes/ensemble"
+	"odes.dev/odes/lang/diag"
 )
 
 // Ensemble is what there is to say of an ensemble.
 type Ensemble struct {
 	Problem    *ensemble.Problem
 	Statistics *ensemble.Statistics
-	Status     string // "ok", "partial" (some members failed, or are missing) or "failed"
+	Findings   *ensemble.Findings // nil where the members are not all done
+	// Status is "ok", "failed" where all members failed, or "partial" where some did, lack a value, are not confirmed or
+	// are missing.
+	Status string
 	// Indices, Effects and Derivatives say which values matter; nil where nobody asked. Left is how many groups of
 	// members they leave out.
 	Indices     []ensemble.Index
@@ -23,6 +29,15 @@ type Ensemble struct {
 	Derivatives []ensemble.Derivative
 	Left        int
 	Values      *ensemble.Values // for pictures; nil where nobody asked
+}
+
+// Warnings are those of all members, and what comparisons found.
+func (e *Ensemble) Warnings() []diag.Diagnostic {
+	list := e.Problem.Warnings()
+	if e.Findings != nil {
+		list = append(list, e.Findings.Warnings()...)
+	}
+	return list
 }
 
 // quantiles are those that are shown.
@@ -43,6 +58,12 @@ func EnsembleTable(w io.Writer, h Heading, e *Ensemble, opts TableOptions) error
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	s, t := e.Statistics, &e.Problem.Table
 	p.prose("%s", ensembleHead(h, e))
+	if text := axesOf(e.Problem); text != "" {
+		p.prose("%s", text)
+	}
+	if f := e.Findings; f != nil {
+		p.prose("%s", comparedText(f, t.Members))
+	}
 	values := s.Columns[:len(t.Values)]
 	if len(values) > 0 {
 		p.line("")
@@ -107,6 +128,47 @@ func EnsembleTable(w io.Writer, h Heading, e *Ensemble, opts TableOptions) error
 		p.prose("quantiles are estimates, whose ranks are off by %.2g %% at most", 100*s.Columns[i].Sketch.Error())
 	}
 	return p.w.Flush()
+}
+
+// axesOf says how values lie along ranges; "" where there are none.
+func axesOf(p *ensemble.Problem) string {
+	var list []string
+	for _, a := range p.Job.Design.Axes {
+		if how := a.Spacing(); how != "" {
+			unit := ""
+			if a.Unit != "" {
+				unit = " " + a.Unit
+			}
+			list = append(list, fmt.Sprintf("%s from %s to %s%s, %s", a.Name, endOf(a.Args[0]),
+				endOf(a.Args[1]), unit, how))
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// endOf writes the end of a range.
+func endOf(x ensemble.Real) string { return strconv.FormatFloat(float64(x), 'g', ensembleDigits, 64) }
+
+// comparedText says how many of n members were compared with independent runs, and what was found.
+func comparedText(f *ensemble.Findings, n int) string {
+	what := fmt.Sprintf("%d of these", f.Compared)
+	switch f.Compared {
+	case 0:
+		return "none compared with an independent run"
+	case n:
+		what = "all"
+	}
+	found := "all confirmed"
+	if f.Unconfirmed > 0 {
+		found = fmt.Sprintf("%d not confirmed", f.Unconfirmed)
+	}
+	if f.Minor > 0 {
+		found += fmt.Sprintf(", %d with small numbers of which few digits are right", f.Minor)
+	}
+	if f.Controlled {
+		found += "; derivatives under error control"
+	}
+	return fmt.Sprintf("%s compared with an independent run each: %s", what, found)
 }
 
 func labelOf(labels []string, k int) string {
@@ -253,6 +315,17 @@ func EnsembleJSON(w io.Writer, h Heading, e *Ensemble, _ TableOptions) error {
 		j.raw(": ")
 		j.int(int64(c.n))
 	}
+	j.compared(e.Findings)
+	j.raw(",\n  \"axes\": [")
+	for k, a := range e.Problem.Job.Design.Axes {
+		j.separate(k, "\n    ")
+		j.raw(`{"name": `)
+		j.text(a.Name)
+		j.raw(`, "spacing": `)
+		j.text(cmp.Or(a.Spacing(), a.Dist))
+		j.raw("}")
+	}
+	j.raw("]")
 	j.raw(",\n  \"objectives\": [")
 	for k, c := range t.Values {
 		j.separate(k, "\n    ")
@@ -284,7 +357,7 @@ func EnsembleJSON(w io.Writer, h Heading, e *Ensemble, _ TableOptions) error {
 		j.raw("]")
 	}
 	j.estimates(e)
-	if list := e.Problem.Warnings(); list != nil {
+	if list := e.Warnings(); list != nil {
 		j.warnings(list)
 	}
 	j.raw(",\n  \"failures\": [")
@@ -300,6 +373,35 @@ func EnsembleJSON(w io.Writer, h Heading, e *Ensemble, _ TableOptions) error {
 	}
 	j.raw("]\n}\n")
 	return j.w.Flush()
+}
+
+// compared writes what comparisons found.
+func (j *jsonWriter) compared(f *ensemble.Findings) {
+	if f == nil {
+		return
+	}
+	j.raw(",\n  \"compared\": {\"members\": ")
+	j.int(int64(f.Compared))
+	j.raw(`, "unconfirmed": `)
+	j.int(int64(f.Unconfirmed))
+	j.raw(`, "minor": `)
+	j.int(int64(f.Minor))
+	j.raw(`, "controlled": `)
+	j.raw(strconv.FormatBool(f.Controlled))
+	j.raw(`, "doubts": [`)
+	for k, d := range f.Doubts {
+		j.separate(k, "\n    ")
+		j.raw(`{"member": `)
+		j.int(int64(d.Member + 1))
+		j.raw(`, "lost": `)
+		j.raw(strconv.FormatBool(d.Lost))
+		j.raw(`, "minor": `)
+		j.raw(strconv.FormatBool(d.Minor))
+		j.raw(`, "message": `)
+		j.text(d.Message)
+		j.raw("}")
+	}
+	j.raw("]}")
 }
 
 // Column is that of an ensemble.

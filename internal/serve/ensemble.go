@@ -22,9 +22,34 @@ type membersHead struct {
 	Layout   *layout       `json:"layout"`
 	Series   []columnHead  `json:"series"`
 	Failures []failureHead `json:"failures"`
+	Compared comparedHead  `json:"compared"`
 	Indices  *indicesHead  `json:"indices,omitempty"`
 	// Warnings are those of all members.
 	Warnings []json.RawMessage `json:"warnings,omitempty"`
+}
+
+// comparedHead says what comparisons of members with independent runs found.
+type comparedHead struct {
+	Members int `json:"members"` // that were compared
+	// Unconfirmed are those whose numbers the independent run does not confirm.
+	Unconfirmed []failureHead `json:"unconfirmed"`
+	Controlled  bool          `json:"controlled,omitempty"`
+}
+
+// found takes in what comparisons found, and marks the members in their statuses.
+func (h *membersHead) found(f *ensemble.Findings, statuses []float64) {
+	h.Compared = comparedHead{f.Compared, []failureHead{}, f.Controlled}
+	for _, d := range f.Doubts {
+		if d.Minor {
+			continue
+		}
+		h.Compared.Unconfirmed = append(h.Compared.Unconfirmed, failureHead{d.Member, string(odes.CodeTrust), d.Message})
+	}
+	for _, member := range f.Partial() {
+		statuses[member] = float64(ensemble.Partial)
+		h.Counts[ensemble.OK]--
+		h.Counts[ensemble.Partial]++
+	}
 }
 
 // columnHead is a number of every member.
@@ -72,7 +97,13 @@ func members(
 	opts := r.options()
 	job := &ensemble.Job{
 		Set: ensemble.Assignments(g.set), Solver: opts.Solver, Sens: opts.Sens, Of: opts.Of, Wrt: opts.Wrt,
-		Times: ensemble.Reals(g.times), Outputs: r.Outputs, Trust: r.Trust,
+		Times: ensemble.Reals(g.times), Outputs: r.Outputs,
+	}
+	if r.Trust != nil {
+		job.Trust = ensemble.None
+		if *r.Trust {
+			job.Trust = ensemble.All
+		}
 	}
 	var ofBlock []odes.Setting
 	for _, s := range opts.Settings {
@@ -186,9 +217,12 @@ func compute(
 			tell(odes.Progress{Phase: odes.PhaseRuns, Steps: done, Done: float64(done) / float64(n)})
 		}
 	}
-	if err := ensemble.Run(ctx, p, config); err != nil {
+	found, err := ensemble.Run(ctx, p, config)
+	if err != nil {
 		return answer{}, err
 	}
+	h.found(found, statuses)
+	h.Warnings = append(h.Warnings, diagnostics(found.Warnings())...)
 	switch ok, failed := h.Counts[ensemble.OK], h.Counts[ensemble.Failed]; {
 	case ok == n:
 		h.Status = "ok"

@@ -138,7 +138,7 @@ func TestEnsemble(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := ensemble.NewValues(p)
-	if err := ensemble.Run(t.Context(), p, ensemble.Config{
+	if _, err := ensemble.Run(t.Context(), p, ensemble.Config{
 		Each: func(c *ensemble.Chunk) error { all.Add(c); return nil },
 	}); err != nil {
 		t.Fatal(err)

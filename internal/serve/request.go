@@ -54,7 +54,7 @@ type request struct {
 	Indices  string   `json:"indices"`  // which values matter: "sobol", "morris" or "dgsm"
 	Values   bool     `json:"values"`   // without derivatives
 	Outputs  []string `json:"outputs"`
-	Trust    bool     `json:"trust"`
+	Trust    *bool    `json:"trust"` // compare every member, or none; nil: a sample
 }
 
 // Keys of requests that compute.
