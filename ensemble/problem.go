@@ -21,7 +21,7 @@ type Problem struct {
 
 	points *points
 	opts   odes.Options
-	warm   bool   // see chain
+	warm   bool // see chain
 	manner odes.Manner
 	trust  string // which members are compared: Sample, All or None
 }

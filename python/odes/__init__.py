@@ -8,7 +8,7 @@
 ``odes.jax``, ``odes.torch``, ``odes.pytensor`` and ``odes.scipy`` make functions of a model for these libraries.
 """
 
-from ._ensemble import Ensemble, Failure, Indices, MemberObjective, MemberOutput
+from ._ensemble import Compared, Ensemble, Failure, Indices, MemberObjective, MemberOutput
 from ._errors import (
     Diagnostic,
     Interrupted,
@@ -32,6 +32,7 @@ from ._server import shutdown
 __all__ = [
     "Compared",
     "Diagnostic",
+    "Compared",
     "Ensemble",
     "Estimate",
     "Event",

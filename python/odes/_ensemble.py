@@ -24,6 +24,15 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What comparisons of members with independent runs found."""
+
+    members: int  #: that were compared
+    unconfirmed: list[Failure]  #: those whose numbers are not confirmed, and why; of more than 32 in all the first
+    controlled: bool  #: whether derivatives of all members are under error control, as some needed it
+
+
+@dataclass(frozen=True)
 class MemberOutput:
     """An output over time, of every member."""
 
@@ -153,12 +162,12 @@ class Ensemble(Mapping[str, MemberObjective]):
 
     @property
     def status(self) -> str:
-        """ "ok", "partial" where some members have no numbers, or "failed" where none has."""
+        """ "ok", "failed" where no member has numbers, or "partial" where some lack them or are not confirmed."""
         return str(self._head["status"])
 
     @property
     def ok(self) -> npt.NDArray[np.bool_]:
-        """Which members have all numbers, [shape]."""
+        """Which members have all numbers, and are not known to be unconfirmed, [shape]."""
         out: npt.NDArray[np.bool_] = self._arrays["status"].reshape(self.shape) == 0
         return out
 
@@ -171,6 +180,13 @@ class Ensemble(Mapping[str, MemberObjective]):
     def failures(self) -> list[Failure]:
         """Why members have no numbers."""
         return [Failure(f["member"], f["code"], f["message"]) for f in self._head["failures"]]
+
+    @property
+    def compared(self) -> Compared:
+        """How many members were compared with independent runs, and what was found."""
+        h = self._head["compared"]
+        list_ = [Failure(f["member"], f["code"], f["message"]) for f in h["unconfirmed"]]
+        return Compared(h["members"], list_, h.get("controlled", False))
 
     @property
     def indices(self) -> Optional[Indices]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
 
+from ._batch import each
 from ._model import Model, Settings
 from ._results import Array, Sensitivities
 
 Fixed = Optional[dict[str, npt.ArrayLike]]
+
+#: Which calls are compared with independent runs: all ("on" or True), none ("off" or False), or the first and every
+#: n-th of each kind; None is as if nothing were said.
+TrustOf = Union[bool, int, str, None]
+
+#: n, unless something else is asked for.
+EVERY = 1000
 
 
 class Flat:
@@ -24,12 +33,16 @@ class Flat:
         wrt: Union[str, Sequence[str]],
         fixed: Fixed = None,
         settings: Optional[Settings] = None,
-        trust: Optional[bool] = None,
+        trust: TrustOf = EVERY,
     ) -> None:
         self.model = model
         self.of = [of] if isinstance(of, str) else list(of)
         self.wrt = [wrt] if isinstance(wrt, str) else list(wrt)
-        self.fixed, self.settings, self.trust = dict(fixed or {}), settings, trust
+        self.fixed, self.settings = dict(fixed or {}), settings
+        self.every = _every(trust)
+        self._lock = threading.Lock()
+        self._calls: dict[str, int] = {}
+        self._control: dict[str, str] = {}  # what a comparison showed that derivatives need
         self.shapes: list[tuple[int, ...]] = []
         self.slices: list[slice] = []
         at = 0
@@ -65,21 +78,41 @@ class Flat:
             raise ValueError(f"there are {self.size} elements ({', '.join(self.wrt)}), not {x.shape}")
         return {n: x[part].reshape(shape) for n, part, shape in zip(self.wrt, self.slices, self.shapes)}
 
+    def each(self, kind: str, points: Sequence[npt.ArrayLike]) -> list[Any]:
+        """What a kind of result is at points [n], all at once: "values", "sens" or "hessians"."""
+        with self._lock:
+            first = self._calls.get(kind, 0)
+            self._calls[kind] = first + len(points)
+        numbered = [(self.every > 0 and (first + i) % self.every == 0, x) for i, x in enumerate(points)]
+        todo = each(lambda p: self._compute(kind, *p), numbered[:1])  # it may show what the others need
+        return todo + each(lambda p: self._compute(kind, *p), numbered[1:])
+
+    def _compute(self, kind: str, compare: bool, x: npt.ArrayLike) -> Any:
+        parts = self.split(x)
+        at = " (at " + ", ".join(f"{name} = {_short(v)}" for name, v in parts.items()) + ")"
+        settings = {**self._control, **(self.settings or {})}
+        wrt: Sequence[str] = () if kind == "values" else self.wrt
+        more = {"sens.order": 2} if kind == "hessians" else {}
+        set_ = {**self.fixed, **parts}
+        s = self.model._sens(self.of, wrt, set_, settings, compare, False, None, {}, None, more, at)
+        if compare and any(d.code == "trust" and d.level == "note" and "control = on" in d.message for d in s.warnings):
+            self._control = {"sens.control": "on"}
+        return {"values": lambda: s.values, "sens": lambda: s, "hessians": lambda: s._arrays["hessian"]}[kind]()
+
     def sens(self, x: npt.ArrayLike) -> Sensitivities:
         """Values and gradients at x [n]."""
-        set_ = {**self.fixed, **self.split(x)}
-        return self.model.sens(of=self.of, wrt=self.wrt, set=set_, settings=self.settings, trust=self.trust)
+        out: Sensitivities = self.each("sens", [x])[0]
+        return out
 
     def values(self, x: npt.ArrayLike) -> Array:
         """Values [m] at x [n], without derivatives."""
-        set_ = {**self.fixed, **self.split(x)}
-        return self.model.sens(of=self.of, wrt=(), set=set_, settings=self.settings, trust=self.trust).values
+        out: Array = self.each("values", [x])[0]
+        return out
 
     def hessians(self, x: npt.ArrayLike) -> Array:
         """Second derivatives [m, n, n] at x [n]."""
-        set_ = {**self.fixed, **self.split(x)}
-        s = self.model.hessian(of=self.of, wrt=self.wrt, set=set_, settings=self.settings, trust=self.trust)
-        return s._arrays["hessian"]
+        out: Array = self.each("hessians", [x])[0]
+        return out
 
     @property
     def rows(self) -> int:
@@ -88,5 +121,23 @@ class Flat:
             x = self.x0
             if np.isnan(x).any():
                 raise ValueError("give values of initial(…) in fixed, so that there is a first point")
-            self._rows = len(self.values(x))
+            self._rows = len(self._compute("values", False, x))
         return self._rows
+
+
+def _every(trust: TrustOf) -> int:
+    """How many calls there are from one that is compared to the next; 0 where none is."""
+    if trust is None:
+        return EVERY
+    if trust in ("on", "off"):
+        trust = trust == "on"
+    if isinstance(trust, str) or trust < 0:
+        raise ValueError(f'trust is "on" (or True), "off" (or False) or a number of calls, not {trust!r}')
+    return int(trust)
+
+
+def _short(value: Array) -> str:
+    """A value as a warning says it."""
+    if value.ndim == 0:
+        return f"{float(value):.17g}"
+    return np.array2string(value, precision=17, separator=", ", threshold=20)

@@ -351,7 +351,7 @@ class Model:
         self,
         n: Optional[int] = None,
         *,
-        draw: Union[str, Mapping[str, Union[str, tuple[float, float]]], None] = None,
+        draw: Union[str, Mapping[str, Union[str, tuple[float, float], tuple[float, float, str]]], None] = None,
         rows: Optional[Mapping[str, npt.ArrayLike]] = None,
         points: Optional[str] = None,
         seed: Optional[int] = None,
@@ -361,7 +361,7 @@ class Model:
         gradient: bool = True,
         times: Optional[npt.ArrayLike] = None,
         outputs: Names = None,
-        trust: bool = False,
+        trust: Optional[bool] = None,
         set: Optional[Mapping[str, Value]] = None,
         settings: Optional[Settings] = None,
         block: Optional[str] = None,
@@ -373,8 +373,8 @@ class Model:
         Args:
             n: how many members; what the ensemble block says unless given, else 1000. For indices, see there.
             draw: what differs: ``{"k": "lognormal(0, 0.3)", "g": (5, 15)}``, a distribution of the language or a
-                range; or a text as it stands behind ``odes ensemble``. Unless given, what the block draws, or the
-                priors of the params.
+                range, evenly spaced, or by equal ratios as ``(0.1, 10, "log")``; or a text as it stands behind
+                ``odes ensemble``. Unless given, what the block draws, or the priors of the params.
             rows: what differs, as a table: names, each with values [n] + the param's shape. A pandas.DataFrame will
                 do. Values are in the units of the model.
             points: how values are drawn: "sobol", "lhs" or "random".
@@ -384,7 +384,9 @@ class Model:
             gradient: whether to compute derivatives.
             times: outputs at these times, instead of derivatives.
             outputs: which outputs at times; all unless given.
-            trust: whether to compare every member with an independent run.
+            trust: whether to compare every member with an independent run (True), or none (False). Unless given, a
+                sample is compared: all of fewer than 32 members, else 16 that the seed draws and those with the
+                extremes of values. ``compared`` says what was found.
             set, settings, **params: as for sens, of all members.
             block: the name of an ensemble block.
             progress: called now and then, by the thread that waits.
@@ -394,6 +396,9 @@ class Model:
         Raises:
             RequestError: there is no such name, or a value or a setting does not fit.
             OutOfMemory, ServerError: see there.
+
+        Warns:
+            TrustWarning: independent runs do not confirm some members.
         """
         pairs = {"ensemble.n": n, "ensemble.seed": seed, "ensemble.points": points}
         request: dict[str, Any] = {"settings": _pairs(pairs, settings)}
@@ -415,7 +420,7 @@ class Model:
         gradient: bool = False,
         times: Optional[npt.ArrayLike] = None,
         outputs: Names = None,
-        trust: bool = False,
+        trust: Optional[bool] = None,
         set: Optional[Mapping[str, Value]] = None,
         settings: Optional[Settings] = None,
         progress: Optional[Callable[[Progress], None]] = None,
@@ -444,12 +449,14 @@ class Model:
         gradient: bool,
         times: Optional[npt.ArrayLike],
         outputs: Names,
-        trust: bool,
+        trust: Optional[bool],
         set_: Optional[Mapping[str, Value]],
         progress: Optional[Callable[[Progress], None]],
         params: Mapping[str, Value],
     ) -> Ensemble:
-        request.update(op="ensemble", values=not gradient, trust=trust)
+        request.update(op="ensemble", values=not gradient)
+        if trust is not None:
+            request["trust"] = bool(trust)
         for key, names in (("of", of), ("wrt", wrt), ("outputs", outputs)):
             if names is not None:
                 request[key] = _names(names)
@@ -481,6 +488,7 @@ class Model:
         params: Mapping[str, Value],
         direction: Optional[Array],
         more: dict[str, Any],
+        at: str = "",
     ) -> Sensitivities:
         names, values = self._assignments(set_, params)
         request: dict[str, Any] = {"op": "sens"}
@@ -497,7 +505,7 @@ class Model:
         key = (request.get("of"), request.get("wrt"), event_times, None if direction is None else len(direction))
         reply, layout = self._compute(request, names, values, settings, trust, progress, key)
         out = Sensitivities(reply.head, reply.arrays, layout)
-        _warn(reply.head["warnings"], reply.head.get("remarks"), 4)
+        _warn(reply.head["warnings"], reply.head.get("remarks"), 4, at)
         return out
 
     def _assignments(
@@ -610,13 +618,15 @@ def _pairs(own: Mapping[str, Any], settings: Optional[Settings]) -> list[tuple[s
     return [(k, _written(v)) for k, v in both]
 
 
-def _drawn(item: tuple[str, Union[str, tuple[float, float]]]) -> str:
+def _drawn(item: tuple[str, Union[str, tuple[float, float], tuple[float, float, str]]]) -> str:
     """What differs, as it stands behind the command."""
     name, how = item
     if isinstance(how, str):
         return f"{name} ~ {how.replace(' ', '')}"
-    low, high = how
-    return f"{name} from {float(low)!r} to {float(high)!r} linear"
+    low, high, *log = how
+    if log not in ([], ["log"]):
+        raise ValueError(f'a range is (low, high), or (low, high, "log") for equal ratios, not {how}')
+    return " ".join([f"{name} from {float(low)!r} to {float(high)!r}", *log])
 
 
 def _columns(name: str, a: Array) -> list[tuple[str, Array]]:
@@ -643,16 +653,16 @@ def _teller(progress: Callable[[Progress], None]) -> Callable[[dict[str, Any]], 
     return lambda d: progress(Progress(d["phase"], float(d["t"]), d["steps"], float(d["done"])))
 
 
-def _warn(list_: Sequence[Any], remarks: Optional[Mapping[str, Sequence[str]]], level: int) -> None:
-    """Makes Python warnings of the warnings of a result; notes are in the result."""
+def _warn(list_: Sequence[Any], remarks: Optional[Mapping[str, Sequence[str]]], level: int, at: str = "") -> None:
+    """Makes Python warnings of the warnings of a result; notes are in the result. at says where it was computed."""
     for d in list_:
         if isinstance(d, dict):
             d = diagnostic(d)
         if d.level == "warning":
-            warnings.warn(d.text, TrustWarning if d.code in _TRUST else OdesWarning, stacklevel=level)
+            warnings.warn(d.text + at, TrustWarning if d.code in _TRUST else OdesWarning, stacklevel=level)
     for name, texts in (remarks or {}).items():
         for text in texts:
-            warnings.warn(f"{name}: {text}", TrustWarning, stacklevel=level)
+            warnings.warn(f"{name}: {text}{at}", TrustWarning, stacklevel=level)
 
 
 def version() -> str:

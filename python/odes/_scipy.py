@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from ._flat import Fixed, Flat
+from ._flat import EVERY, Fixed, Flat, TrustOf
 from ._model import Model, Settings
 from ._results import Array
 
@@ -80,7 +80,7 @@ def scipy_objective(
     *,
     fixed: Fixed = None,
     settings: Optional[Settings] = None,
-    trust: Optional[bool] = None,
+    trust: TrustOf = EVERY,
 ) -> Objective:
     """An objective for ``scipy.optimize.minimize`` and ``least_squares``.
 
@@ -89,7 +89,10 @@ def scipy_objective(
         of: the objective to minimize, or several residuals; all objectives of the model unless given.
         wrt: what to change: params, and initial values ("initial(x)"); all params unless given.
         fixed: values of what is not changed, and the first values of what is.
-        settings, trust: as for Model.sens. The end point of an optimization is worth a look with trust.
+        settings: as for Model.sens.
+        trust: which calls are compared with an independent run: "on", "off", or the first and every n-th of gradients
+            and of Hessians. What it does not confirm is a TrustWarning with the values of wrt. The end point of an
+            optimization is worth a look with Model.sens.
     """
     of = list(model.objectives) if of is None else of
     wrt = list(model.params) if wrt is None else wrt

@@ -19,8 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._batch import each
-from ._flat import Fixed, Flat
+from ._flat import EVERY, Fixed, Flat, TrustOf
 from ._model import Model, Settings
 
 __all__ = ["jax_function"]
@@ -33,7 +32,7 @@ def jax_function(
     *,
     fixed: Fixed = None,
     settings: Optional[Settings] = None,
-    trust: Optional[bool] = False,
+    trust: TrustOf = EVERY,
 ) -> Callable[[Any], Any]:
     """A function of a vector [n]: the elements of the variables, laid side by side.
 
@@ -42,7 +41,9 @@ def jax_function(
         of: an objective, of which the function is a scalar; or a list of objectives, of which it is a vector [m].
         wrt: params, and initial values ("initial(x)").
         fixed: values of other params, and first values of wrt.
-        settings, trust: as for Model.sens. Trust is off unless asked for: samplers and optimizers call often.
+        settings: as for Model.sens.
+        trust: which calls are compared with an independent run: "on", "off", or the first and every n-th of values, of
+            gradients and of Hessians. What it does not confirm is a TrustWarning with the values of wrt.
 
     Returns:
         f, a function of JAX. Points of a vmap are computed at once.
@@ -60,7 +61,7 @@ def jax_function(
         def host(x: Any) -> Any:
             x = np.asarray(x, dtype=np.float64)
             points = list(x.reshape(-1, n))
-            out = np.stack(each(compute, points)) if points else np.empty((0, *shape))
+            out = np.stack(compute(points)) if points else np.empty((0, *shape))
             return out.reshape(x.shape[:-1] + shape).astype(dtype())
 
         def call(x: Any) -> Any:
@@ -72,9 +73,9 @@ def jax_function(
     def dtype() -> Any:
         return jnp.result_type(float)
 
-    value = callback(flat.values, (m,))
-    gradient = callback(lambda x: flat.sens(x).gradient, (m, n))
-    hessian = callback(flat.hessians, (m, n, n))
+    value = callback(lambda points: flat.each("values", points), (m,))
+    gradient = callback(lambda points: [s.gradient for s in flat.each("sens", points)], (m, n))
+    hessian = callback(lambda points: flat.each("hessians", points), (m, n, n))
 
     # A tangent is linear in what goes in, so JAX transposes it: one rule gives JVP and VJP.
     @jax.custom_jvp

@@ -17,7 +17,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
-from ._flat import Fixed, Flat
+from ._flat import EVERY, Fixed, Flat, TrustOf
 from ._model import Model, Settings
 
 __all__ = ["pytensor_op"]
@@ -72,7 +72,7 @@ def pytensor_op(
     *,
     fixed: Fixed = None,
     settings: Optional[Settings] = None,
-    trust: Optional[bool] = False,
+    trust: TrustOf = EVERY,
 ) -> Callable[[Any], Any]:
     """A function of a symbolic vector [n]: the elements of the variables, laid side by side.
 

@@ -13,8 +13,7 @@ from typing import Any, Callable, Optional, Union
 import numpy as np
 import torch
 
-from ._batch import each
-from ._flat import Fixed, Flat
+from ._flat import EVERY, Fixed, Flat, TrustOf
 from ._model import Model, Settings
 
 __all__ = ["torch_function"]
@@ -27,7 +26,7 @@ def torch_function(
     *,
     fixed: Fixed = None,
     settings: Optional[Settings] = None,
-    trust: Optional[bool] = False,
+    trust: TrustOf = EVERY,
 ) -> Callable[[Any], Any]:
     """A function of a tensor [..., n]: the elements of the variables, laid side by side.
 
@@ -41,9 +40,9 @@ def torch_function(
     if scalar and m != 1:
         raise ValueError(f"{of} has {m} elements; write of=[{of!r}] for a function with a vector")
 
-    def compute(one: Callable[[Any], Any], x: Any, shape: tuple[int, ...]) -> Any:
+    def compute(all_of: Callable[[Any], Any], x: Any, shape: tuple[int, ...]) -> Any:
         points = list(x.detach().cpu().numpy().astype(np.float64).reshape(-1, n))
-        out = np.stack(each(one, points)) if points else np.empty((0, *shape))
+        out = np.stack(all_of(points)) if points else np.empty((0, *shape))
         return torch.from_numpy(out.reshape(tuple(x.shape[:-1]) + shape)).to(x)
 
     class Gradient(torch.autograd.Function):  # type: ignore[misc]
@@ -52,13 +51,13 @@ def torch_function(
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
-            return compute(lambda p: flat.sens(p).gradient, x, (m, n))
+            return compute(lambda p: [s.gradient for s in flat.each("sens", p)], x, (m, n))
 
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, bar: Any) -> Any:
             (x,) = ctx.saved_tensors
-            return torch.einsum("...mn,...mnk->...k", bar, compute(flat.hessians, x, (m, n, n)))
+            return torch.einsum("...mn,...mnk->...k", bar, compute(lambda p: flat.each("hessians", p), x, (m, n, n)))
 
     class Value(torch.autograd.Function):  # type: ignore[misc]
         """[..., m] at x [..., n]"""
@@ -66,7 +65,7 @@ def torch_function(
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
-            return compute(flat.values, x, (m,))
+            return compute(lambda p: flat.each("values", p), x, (m,))
 
         @staticmethod
         def backward(ctx: Any, bar: Any) -> Any:

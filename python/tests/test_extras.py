@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 import unittest
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,70 @@ class SciPy(unittest.TestCase):
         np.testing.assert_allclose(squares.x, newton.x, rtol=1e-3)
         with self.assertRaisesRegex(ValueError, "residuals"):
             r(r.x0)
+
+
+TINY = """
+time t from 0 to 3
+param k = 1.5
+state x = 1e-12
+x' = -k*x
+event e when x < 0.5e-12 once { x = x + 0.7e-12 }
+objective J = final(x)
+"""
+
+
+class Compared(unittest.TestCase):
+    def warned(self, f, calls):
+        """What TrustWarnings there are of so many calls with k = 1, 2, …"""
+        with warnings.catch_warnings(record=True) as got:
+            warnings.simplefilter("always")
+            for i in range(calls):
+                f(np.array([1.0 + i]))
+        return [str(w.message) for w in got if issubclass(w.category, odes.TrustWarning)]
+
+    def test_calls(self):
+        # Tolerances of 1e-9 mean nothing for a state of 1e-12, so no comparison confirms anything.
+        m = odes.Model(TINY)
+        for trust, calls in ((1000, [1]), ("off", []), (False, []), ("on", [1, 2, 3, 4, 5]), (2, [1, 3, 5])):
+            f = odes.scipy_objective(m, "J", ["k"], trust=trust)
+            got = self.warned(f, 5)
+            self.assertEqual(len(got), len(calls), (trust, got))
+            for text, k in zip(got, calls):
+                self.assertIn(f"(at k = {k})", text)
+        f = odes.scipy_objective(m, "J", ["k"])
+        self.assertEqual(len(self.warned(f, 1001)), 2)
+        with self.assertRaisesRegex(ValueError, "trust is"):
+            odes.scipy_objective(m, "J", ["k"], trust="some")
+
+    def test_batches(self):
+        from odes._flat import Flat
+
+        flat = Flat(odes.Model(TINY), "J", "k", trust=4)
+        with warnings.catch_warnings(record=True) as got:
+            warnings.simplefilter("always")
+            flat.each("sens", [[1.0 + i] for i in range(6)])
+            flat.each("sens", [[11.0 + i] for i in range(6)])
+        texts = sorted(str(w.message).rpartition("(at ")[2] for w in got)
+        self.assertEqual(texts, ["k = 1)", "k = 13)", "k = 5)"])
+
+    def test_members(self):
+        m = odes.Model(TINY)
+        with self.assertWarnsRegex(odes.TrustWarning, "not confirmed"):
+            e = m.ensemble(64, draw={"k": (1, 2)})
+        self.assertEqual((e.status, len(e.compared.unconfirmed)), ("partial", e.compared.members))
+        self.assertTrue(16 <= e.compared.members <= 18 and e.ok.sum() == 64 - e.compared.members)
+        e = m.ensemble(64, draw={"k": (1, 2)}, trust=False)
+        self.assertEqual((e.status, e.compared.members), ("ok", 0))
+        with self.assertWarns(odes.TrustWarning):
+            e = m.sweep({"k": np.linspace(1, 2, 40)}, trust=True)
+        self.assertEqual((e.compared.members, e.ok.sum()), (40, 0))
+
+    def test_ranges(self):
+        m = odes.Model("time t from 0 to 2\nparam k = 1\nstate x = 0\nx' = k\nobjective J = final(x)\n")
+        even = m.ensemble(512, draw={"k": (0.1, 3)}, seed=1)
+        ratios = m.ensemble(512, draw={"k": (0.1, 3, "log")}, seed=1)
+        self.assertAlmostEqual(even["J"].value.mean(), 3.1, places=2)
+        self.assertAlmostEqual(ratios["J"].value.mean(), 2 * 2.9 / np.log(30), places=2)
 
 
 class Jax(unittest.TestCase):

@@ -251,13 +251,15 @@ odes_predict <- function(model, ..., set = list(), settings = list()) {
 
 #' Run the model for many sets of values: the rows of a data frame, or what is drawn ("k ~ lognormal(0, 0.3)").
 odes_ensemble <- function(model, n = NULL, ..., draw = NULL, rows = NULL, seed = NULL, points = NULL, of = NULL,
-                          wrt = NULL, gradient = TRUE, set = list(), settings = list(), progress = NULL) {
+                          wrt = NULL, gradient = TRUE, trust = NULL, set = list(), settings = list(),
+                          progress = NULL) {
   own <- list(ensemble.n = n, ensemble.seed = seed, ensemble.points = points)
   request <- list(op = "ensemble", values = !gradient,
                   settings = settings_of(c(settings, Filter(Negate(is.null), own))))
   if (!is.null(draw)) request$draw <- paste(draw, collapse = ", ")
   if (!is.null(of)) request$of <- I(of)
   if (!is.null(wrt)) request$wrt <- I(wrt)
+  if (!is.null(trust)) request$trust <- isTRUE(trust)
   more <- numeric()
   if (!is.null(rows)) {
     request$columns <- I(names(rows))
@@ -278,17 +280,23 @@ odes_ensemble <- function(model, n = NULL, ..., draw = NULL, rows = NULL, seed =
   }
   out$status <- c("ok", "partial", "failed")[1 + a$status]
   attr(out, "failures") <- r$head$failures
+  attr(out, "compared") <- r$head$compared
+  warn(r$head)
   out
 }
 
 #' An objective and its gradient as optim takes them: optim(o$par, o$fn, o$gr, method = "L-BFGS-B").
-odes_objective <- function(model, of, wrt, set = list(), settings = list()) {
+#' Of its runs, the first and every trust-th are compared with independent ones: all for TRUE, none for FALSE.
+odes_objective <- function(model, of, wrt, set = list(), settings = list(), trust = 1000) {
+  calls <- 0
   shapes <- lapply(model$env$params[wrt], function(p) if (is.array(p)) dim(p) else length(p))
   last <- NULL
   at <- function(x) {
     if (is.null(last) || !identical(last$x, x)) {
       cut <- utils::relist(unname(x), lapply(model$env$params[wrt], flat))
-      s <- odes_sens(model, of = of, wrt = wrt, set = c(set, cut), settings = settings, trust = FALSE)
+      s <- odes_sens(model, of = of, wrt = wrt, set = c(set, cut), settings = settings,
+                     trust = trust > 0 && calls %% trust == 0)
+      calls <<- calls + 1
       last <<- list(x = x, value = s$value[[1]], gradient = s$gradient[1, ])
     }
     last
