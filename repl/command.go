@@ -41,7 +41,7 @@ func commands() []command {
 			"objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes; of " +
 			"all experiments, or of some (in model: of the run without their changes)", (*Session).doPlot},
 		{
-			"sweep", "sweep k [from a to b] [points n] [of J, x] [band | steady] [in high] [--option …] " +
+			"sweep", "sweep k [from a to b] [points n] [log] [of J, x] [band | steady] [in high] [--option …] " +
 				"[-o file.svg]",
 			"run for many values of a param: results over it, and curves for several values, or what they reach " +
 				"(band); or follow the steady state along it, past folds (steady)",
