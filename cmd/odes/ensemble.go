@@ -415,10 +415,10 @@ func (f *membersFlags) run(c *call, plan func(m *odes.Model, job *ensemble.Job) 
 	return ended(result)
 }
 
-// ended returns the exit status of a result. Members that failed, that lack a value or that are not confirmed are
-// counted and told.
+// ended returns the exit status of a result: members that failed or that are not confirmed are a failure. That an
+// objective has no value in some members, as the time of an event that does not come about, is an answer.
 func ended(e *report.Ensemble) error {
-	if e.Status != "ok" {
+	if e.Statistics.Failed+e.Findings.Unconfirmed > 0 {
 		return status(exitRun)
 	}
 	return nil
