@@ -223,6 +223,7 @@ type comparer struct {
 	ends    []holder     // of each column the least and the largest
 	rows    map[int][]float64
 	status  map[int]Status // of members that were compared
+	kept    map[string]*kept
 }
 
 // own is what came of a member by itself, in a run that was compared with an independent one.
@@ -245,7 +246,7 @@ func newComparer(p *Problem, b Backend) *comparer {
 	t := &p.Table
 	k := &comparer{
 		p: p, backend: b, found: &Findings{}, alone: map[int]*own{}, first: len(t.Params), rows: map[int][]float64{},
-		status: map[int]Status{},
+		status: map[int]Status{}, kept: map[string]*kept{},
 	}
 	n := uint64(t.Members)
 	for i := range uint64(min(drawn, t.Members)) {
@@ -322,8 +323,16 @@ func (k *comparer) compare(ctx context.Context, members []int, control string) e
 	if err != nil {
 		return err
 	}
+	backend := k.backend
+	if local, ok := backend.(Local); ok {
+		if k.kept[control] == nil {
+			k.kept[control] = &kept{}
+		}
+		local.kept = k.kept[control]
+		backend = local
+	}
 	width := p.Table.Width()
-	_, err = Run(ctx, p, Config{Backend: k.backend, Each: func(c *Chunk) error {
+	_, err = Run(ctx, p, Config{Backend: backend, Each: func(c *Chunk) error {
 		for i, status := range c.Status {
 			o := &own{row: slices.Clone(c.Rows[i*width : (i+1)*width])}
 			if status == Failed {

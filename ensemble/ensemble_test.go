@@ -108,7 +108,7 @@ func TestBitsOfEachAlone(t *testing.T) {
 	for _, c := range []struct{ threads, chunk int }{{1, 1}, {3, 7}, {2, 100}} {
 		j := ballJob()
 		j.Chunk = c.chunk
-		again := gather(t, open(t, j), Config{Backend: Local{c.threads}})
+		again := gather(t, open(t, j), Config{Backend: Local{Threads: c.threads}})
 		if !bytes.Equal(again.Encode(), all.Encode()) {
 			t.Errorf("%d threads and chunks of %d members give other bytes", c.threads, c.chunk)
 		}
@@ -347,7 +347,7 @@ func TestResume(t *testing.T) {
 	for _, cut := range []int64{0, 1, 30, 500} {
 		j := begin()
 		n := 0
-		_, err := Run(context.Background(), p, Config{Backend: Local{1}, Journal: j, Each: func(*Chunk) error {
+		_, err := Run(context.Background(), p, Config{Backend: Local{Threads: 1}, Journal: j, Each: func(*Chunk) error {
 			if n++; n > 20 {
 				return stop
 			}
@@ -387,7 +387,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := open(t, ballJob())
 	n := 0
-	_, err := Run(ctx, p, Config{Backend: Local{1}, Each: func(*Chunk) error {
+	_, err := Run(ctx, p, Config{Backend: Local{Threads: 1}, Each: func(*Chunk) error {
 		if n++; n == 3 {
 			cancel()
 		}

@@ -19,7 +19,42 @@ type Backend interface {
 type Next func(ctx context.Context) (chunk int, ok bool)
 
 // Local is the Backend that computes on so many goroutines of this process; 0 means one for each core.
-type Local struct{ Threads int }
+type Local struct {
+	Threads int
+
+	kept *kept // workers of problems before that differ in their members alone; nil for none
+}
+
+// kept are workers that wait for another problem, with the programs that they have made.
+type kept struct {
+	mu   sync.Mutex
+	list []*Worker
+}
+
+// take returns a worker for p.
+func (k *kept) take(p *Problem) *Worker {
+	if k == nil {
+		return p.Worker()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := len(k.list)
+	if n == 0 {
+		return p.Worker()
+	}
+	w := k.list[n-1]
+	k.list, w.p = k.list[:n-1], p
+	return w
+}
+
+// give keeps a worker.
+func (k *kept) give(w *Worker) {
+	if k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.list = append(k.list, w)
+	}
+}
 
 // Compute computes chunks.
 func (l Local) Compute(
@@ -35,7 +70,8 @@ func (l Local) Compute(
 	var wait sync.WaitGroup
 	for range threads {
 		wait.Go(func() {
-			w := p.Worker()
+			w := l.kept.take(p)
+			defer l.kept.give(w)
 			for {
 				chunk, ok := next(ctx)
 				if !ok || ctx.Err() != nil {

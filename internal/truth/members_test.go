@@ -16,6 +16,9 @@ import (
 // every member.
 func TestMembers(t *testing.T) {
 	ofFamilies(t, 100, 1, func(t *testing.T, f *Family, each int) {
+		if f.Name == "equal branches" || f.Name == "steady at thresholds" {
+			t.Skip("the closed form is that of the edge")
+		}
 		if each == 1 && *family == "" && (*seed+uint64(len(f.Name)))%5 != 0 {
 			t.Skip("one in five families, where few models are drawn")
 		}
