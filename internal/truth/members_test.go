@@ -106,7 +106,8 @@ func smallMembers(r *rand.Rand) (text, name string, rows [][]float64, truths [][
 		}
 		rows = append(rows, []float64{k})
 		truths = append(truths, []Number{
-			{Of: "J", Truth: j, Size: scale}, {Of: "J", Wrt: "k", Truth: byK, Size: scale * end},
+			{Of: "J", Truth: j, Size: scale},
+			{Of: "J", Wrt: "k", Truth: byK, Size: scale * end},
 			{Of: "J", Wrt: "a", Truth: j, Size: scale},
 		})
 	}
