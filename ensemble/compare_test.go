@@ -199,3 +199,25 @@ func TestMinorDoubts(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A range is evenly spaced unless log is said, whatever its ends, but for one of which nothing is said.
+func TestRanges(t *testing.T) {
+	p := open(t, job("time t from 0 to 2\nparam k = 1\nparam b = 1 in [1, 100]\nstate x = 0\nx' = k\n"+
+		"objective J = final(x)\n", Design{Points: "random", N: 1, Axes: []Axis{span("k", 1, 2)}}))
+	for text, want := range map[string]string{
+		"k from 0.1 to 3": "evenly spaced", "k from 0.1 to 300": "evenly spaced", "k from 0.1 to 3 log": "by equal ratios",
+		"k from 0.1 to 0.2 log": "by equal ratios", "k from 0.1 to 300 linear": "evenly spaced", "k": "by equal ratios",
+		"k linear": "evenly spaced", "b": "evenly spaced", "b log": "by equal ratios", "k to 5": "evenly spaced",
+		"k ~ normal(1, 2)": "",
+	} {
+		axes, err := ReadAxes(p.Model, nil, text)
+		if err != nil || axes[0].Spacing() != want {
+			t.Errorf("%s: %v, %v", text, axes, err)
+		}
+	}
+	for _, text := range []string{"k from 0 to 3 log", "k from 1 to 3 log linear"} {
+		if _, err := ReadAxes(p.Model, nil, text); err == nil {
+			t.Errorf("%s is no error", text)
+		}
+	}
+}

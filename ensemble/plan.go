@@ -93,7 +93,7 @@ const gridPoints = 21
 //	k from 0.1 to 10 points 20 log, g from 1 [m/s^2] to 20, x ~ normal(0, 1)
 //
 // Commas are optional. A range without ends is that of the param's bounds, or from a tenth to ten times of its value.
-// It is evenly spaced, or by equal ratios where `log` is said.
+// The latter is spaced by equal ratios unless `linear` is said, all others are evenly unless `log` is.
 // Distributions are written as in the language, with numbers in units of what they are of.
 func ReadAxes(m *odes.Model, set []odes.Assignment, text string) ([]Axis, error) {
 	symbols, err := m.Symbols(set)
@@ -205,7 +205,7 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 		return elements(a, symbols), words[2:], err
 	}
 	lo, hi := around(s)
-	given, log, linear := 0, false, false // linear says what holds anyhow
+	given, log, linear := 0, false, false
 	value := func(word, text string) (float64, error) {
 		number, unit, _ := strings.Cut(text, "[")
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -264,6 +264,7 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 	if a.Count == 0 {
 		a.Count = gridPoints
 	}
+	log = log || given == 0 && !linear && lo > 0 && math.IsInf(s.Hi-s.Lo, 0)
 	return elements(Span(a.Name, a.Unit, lo, hi, log, a.Count), symbols), words, nil
 }
 

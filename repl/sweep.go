@@ -114,8 +114,8 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 		return nil, "", err
 	}
 	x := plot.Axis{Label: name, Unit: symbol.Unit}
-	if _, x.Log = by["log"]; x.Log && !(lo > 0) {
-		return nil, "", fmt.Errorf("a range by equal ratios is positive, and this one begins with %s", short(lo, 6))
+	if x.Log, err = byRatios(by, lo, symbol); err != nil {
+		return nil, "", err
 	}
 	sweep := &sweep{s: s, name: name, axis: x, lo: lo, hi: hi, now: now}
 	if _, ok := by["steady"]; ok {
@@ -170,6 +170,17 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	}
 	stack.Panels = append(stack.Panels, families...)
 	return stack, note, nil
+}
+
+// byRatios reports whether a range is spaced by equal ratios: where log says so, and where it is from a tenth to ten
+// times the value, since nothing is said.
+func byRatios(by map[string]string, lo float64, symbol odes.Symbol) (bool, error) {
+	if _, log := by["log"]; log && !(lo > 0) {
+		return false, fmt.Errorf("a range by equal ratios is positive, and this one begins with %s", short(lo, 6))
+	} else if log {
+		return true, nil
+	}
+	return by["from"]+by["to"] == "" && lo > 0 && math.IsInf(symbol.Hi-symbol.Lo, 0), nil
 }
 
 // pointsOf reads how many points a sweep has.
