@@ -251,21 +251,28 @@ func readAxis(m *odes.Model, symbols []odes.Symbol, words []string) ([]Axis, []s
 		}
 		words = words[2:]
 	}
-	switch {
-	case given < 2 && math.IsNaN(lo+hi):
-		return nil, nil, fmt.Errorf("%s has no range of its own; write %[1]s from 1 to 2", name)
-	case !(hi > lo):
-		return nil, nil, fmt.Errorf("the range of %s from %g to %g is empty; the smaller end comes first", name, lo, hi)
-	case log && linear:
-		return nil, nil, fmt.Errorf("%s is both log and linear; choose one of these", name)
-	case log && !(lo > 0):
-		return nil, nil, fmt.Errorf("a range by equal ratios is positive, and that of %s begins with %g", name, lo)
+	if log, err = byRatios(s, given, lo, hi, log, linear); err != nil {
+		return nil, nil, err
 	}
 	if a.Count == 0 {
 		a.Count = gridPoints
 	}
-	log = log || given == 0 && !linear && lo > 0 && math.IsInf(s.Hi-s.Lo, 0)
 	return elements(Span(a.Name, a.Unit, lo, hi, log, a.Count), symbols), words, nil
+}
+
+// byRatios reports whether a range of s, of which so many ends are given, is spaced by equal ratios, and checks it.
+func byRatios(s odes.Symbol, given int, lo, hi float64, log, linear bool) (bool, error) {
+	switch {
+	case given < 2 && math.IsNaN(lo+hi):
+		return false, fmt.Errorf("%s has no range of its own; write %[1]s from 1 to 2", s.Name)
+	case !(hi > lo):
+		return false, fmt.Errorf("the range of %s from %g to %g is empty; the smaller end comes first", s.Name, lo, hi)
+	case log && linear:
+		return false, fmt.Errorf("%s is both log and linear; choose one of these", s.Name)
+	case log && !(lo > 0):
+		return false, fmt.Errorf("a range by equal ratios is positive, and that of %s begins with %g", s.Name, lo)
+	}
+	return log || given == 0 && !linear && lo > 0 && math.IsInf(s.Hi-s.Lo, 0), nil
 }
 
 // distribution reads "normal(0, 1)".

@@ -105,8 +105,8 @@ type Config struct {
 // ahead bounds how many chunks after the first that is not done are begun.
 const ahead = 256
 
-// Run computes all members, and compares them, or a sample of them, with independent runs. Where it ends early, Each has
-// been called for the first chunks, without gaps; the journal has these and whatever else was done.
+// Run computes all members, and compares them, or a sample of them, with independent runs. Where it ends early, Each
+// has been called for the first chunks, without gaps; the journal has these and whatever else was done.
 func Run(ctx context.Context, p *Problem, c Config) (*Findings, error) {
 	if c.Backend == nil {
 		c.Backend = Local{}

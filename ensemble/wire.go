@@ -9,7 +9,7 @@ import (
 )
 
 // A chunk is written as a head of 24 bytes (magic, index, first member, members, numbers, bytes of remarks), one byte
-// for the status of each member, four for its steps, eight for each number, failures and doubts as JSON, and a checksum.
+// for the status of each member, four for its steps, eight for each number, remarks as JSON, and a checksum.
 const (
 	chunkMagic = "OCh2"
 	chunkHead  = 24

@@ -45,8 +45,8 @@ func TestMembers(t *testing.T) {
 	})
 }
 
-// TestSmallMembers makes ensembles of models whose states are far smaller than the absolute tolerance, or become so: long
-// decays, stiff chains, events in units of 1e-15.
+// TestSmallMembers makes ensembles of models whose states are far smaller than the absolute tolerance, or become so:
+// long decays, stiff chains, events in units of 1e-15.
 func TestSmallMembers(t *testing.T) {
 	t.Parallel()
 	n, first := max(8, *models/300), seeds.Of(t, *seed)
