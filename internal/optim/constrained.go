@@ -147,15 +147,20 @@ func (s *sequence) identity(f float64) {
 	}
 }
 
-// update is a BFGS update by a step p and the difference y of the Lagrangian's gradients, damped so that b remains
-// positive definite (M. J. D. Powell, Lecture Notes in Math. 630 (1978) 144–157, doi:10.1007/BFb0067703).
+// update is a BFGS update by a step p and the difference y of the Lagrangian's gradients.
 func (s *sequence) update(p, y []float64, fresh bool) {
-	n := s.n
-	bp := make([]float64, n)
 	if py := dot(p, y); fresh && py > 1e-8*norm(p)*norm(y) {
 		s.identity(dot(y, y) / py)
 	}
-	multiply(s.b, p, bp)
+	damped(s.b, p, y)
+}
+
+// damped is a BFGS update of b by a step p and the difference y of gradients, damped so that b remains positive
+// definite (M. J. D. Powell, Lecture Notes in Math. 630 (1978) 144–157, doi:10.1007/BFb0067703). It changes y.
+func damped(b, p, y []float64) {
+	n := len(p)
+	bp := make([]float64, n)
+	multiply(b, p, bp)
 	bend, py := dot(p, bp), dot(p, y)
 	if bend <= 0 || !finite(bp) {
 		return
@@ -172,7 +177,7 @@ func (s *sequence) update(p, y []float64, fresh bool) {
 	}
 	for i := range n {
 		for j := range n {
-			s.b[i*n+j] += y[i]*y[j]/py - bp[i]*bp[j]/bend
+			b[i*n+j] += y[i]*y[j]/py - bp[i]*bp[j]/bend
 		}
 	}
 }
@@ -429,7 +434,7 @@ search:
 		// chased forever.
 		noise := s.at.Noise + float64(1e-12*math.Abs(s.at.Value))
 		for i, w := range s.weights {
-			noise += float64(math.Max(1e-12, s.c.Noise) * w * s.terms[i])
+			noise += float64(1e-12 * w * s.terms[i])
 		}
 		satisfied := violation <= math.Max(feasible, s.c.Noise)
 		if s.res.Reduction <= noise && satisfied {

@@ -191,7 +191,7 @@ func (p *program) enter(s side, in []bool) bool {
 			return true // it depends on others, and holds
 		}
 		t := math.Min(dual, primal)
-		if math.IsInf(t, 1) {
+		if !(t < math.Inf(1)) {
 			return s.equality && math.Abs(missing) <= 1e-9*norm(p.normal)*math.Max(norm(p.x), 1) && p.skip(s, in)
 		}
 		if !math.IsInf(primal, 1) {
