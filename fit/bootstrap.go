@@ -73,9 +73,7 @@ func (p *problem) refit(ctx context.Context, e *evaluator, x []float64, number i
 	defer func() { e.counts = nil }()
 	return p.ended(ctx, e, number, p.values(x), func() (optim.Result, error) {
 		return p.confirmed(ctx, e, true, func() (optim.Result, error) {
-			q := e.leastSquares()
-			q.Bounds = p.bounds()
-			return optim.LeastSquares(ctx, q, x, p.searchOptions(x))
+			return p.descend(ctx, e, x, p.bounds())
 		})
 	})
 }

@@ -19,6 +19,7 @@ type minimum struct {
 	x        []float64
 	at       []int     // -1, 0 or 1: which coordinates are at a bound
 	idle     []bool    // which of these bounds hold nothing back
+	gains    []float64 // how much less the objective could be without them
 	gradient []float64 // by the coordinates, of what is minimised
 	hessian  []float64 // exact; nil where there is none
 	fisher   spectrum  // of the coordinates that are free, by their numbers in keep
@@ -78,24 +79,15 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		out.Stats.Evaluations += e.n - n
 		out.Stats.Failures += e.bad - bad
 	}()
-	out.Warnings, out.Estimates, out.Unidentified, out.Correlation = nil, nil, nil, nil
+	out.Estimates, out.Unidentified, out.Correlation = nil, nil, nil
 	whole, end := outlasting(ctx) // what was done is to be told all the same
 	defer end()
 	best := &out.Starts[0]
-	m := &minimum{x: slices.Clone(best.x), factor: 1}
-	p.atBounds(m)
-	if err := p.activate(whole, e, m); err != nil && ctx.Err() == nil {
+	m, c, err := judge{p}.locate(ctx, e, best, out.Stats.Evaluations)
+	if err != nil {
 		return nil, err
 	}
-	if ctx.Err() == nil {
-		rounds := e.rounds(out.Stats.Evaluations)
-		if err := p.polish(ctx, e, m, best.Status == "converged", rounds); err != nil && ctx.Err() == nil {
-			return nil, err
-		}
-		if m.gradient != nil {
-			best.x, best.To = m.x, p.values(m.x)
-		}
-	}
+	out.Warnings = nil
 	if err := p.value(whole, out, m); err != nil {
 		if ctx.Err() == nil {
 			return nil, err
@@ -108,10 +100,13 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 		}
 	}
 	best.Value = out.Objective.Value
+	out.Clusters = nil
+	p.cluster(out) // it may have come to the minimum of others
 	out.GradientNorm = m.steepest(p.sizes(m.x))
+	out.KKT = c.KKT
 	out.Identifiable = true
-	if p.squares && !best.Violated && m.gradient != nil {
-		err := p.release(whole, e, m, out.Objective.Value)
+	if p.squares && c.Certified && m.gradient != nil {
+		err := p.release(whole, e, m, c)
 		if err == nil {
 			err = p.inform(whole, e, m, out)
 		}
@@ -132,17 +127,17 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	if ctx.Err() != nil && m.cut == "" {
 		m.cut = "not all is known of the errors of the estimates"
 	}
-	if m.cut != "" || best.Status != "converged" {
+	if m.cut != "" || !c.Certified {
 		out.Status = "partial"
 	}
-	p.remarks(m, out)
+	p.remarks(m, c, out)
 	p.vague(m, out)
 	return better, nil
 }
 
 // intervals finds those that need more searches. It returns a point that is lower than the minimum, if there is one.
 func (p *problem) intervals(ctx context.Context, m *minimum, out *Result) (better []float64, err error) {
-	if p.squares && p.settings.Intervals == "profile" && len(p.constraints) == 0 && !math.IsNaN(out.Factor) &&
+	if m.cov != nil && p.settings.Intervals == "profile" && len(p.constraints) == 0 && !math.IsNaN(out.Factor) &&
 		ctx.Err() == nil {
 		began := time.Now()
 		better = p.profiles(ctx, m, out)
@@ -151,7 +146,7 @@ func (p *problem) intervals(ctx context.Context, m *minimum, out *Result) (bette
 		}
 		out.Stats.Seconds.Profiles += time.Since(began).Seconds()
 	}
-	if p.settings.Intervals == "bootstrap" && ctx.Err() == nil {
+	if m.cov != nil && p.settings.Intervals == "bootstrap" && ctx.Err() == nil {
 		began := time.Now()
 		if err := p.bootstrap(ctx, m, out); err != nil {
 			return nil, err
@@ -234,7 +229,7 @@ func (p *problem) tooExact(e *evaluator, m *minimum, out *Result) {
 // vague warns of estimates that the minimum does not tell: moved by much of its size, one of them changes the objective
 // by less than its error; or several do, moved together. Those of likelihoods have intervals instead.
 func (p *problem) vague(m *minimum, out *Result) {
-	if m.hessian == nil || p.squares || out.Starts[0].Status != "converged" {
+	if m.hessian == nil || p.squares || !out.KKT.Certified {
 		return
 	}
 	warn := func(format string, args ...any) {
@@ -493,7 +488,7 @@ func (p *problem) calibrate(ctx context.Context) {
 			return
 		}
 		at := optim.Residuals{R: make([]float64, e.rows)}
-		e.fill(p.start, optim.Values, &at)
+		e.fill(p.start, optim.Values, &at, nil)
 		expected = at.Noise
 	}
 	if known := s.Values[0].Error; known > 0 && expected > 0 && s.Settings.CheckedBy != "" {
@@ -548,7 +543,9 @@ func (p *problem) oneSided(ctx context.Context, out *Result, m *minimum) error {
 	}
 	for _, d := range s.Warnings {
 		told := func(o diag.Diagnostic) bool { return o.Span == d.Span && o.Message == d.Message }
-		if (d.Code == odes.CodeKink || d.Code == odes.CodeTie) && d.Level == diag.Warning &&
+		// The certificate is over both sides of the absolute values of data.
+		known := p.kinks && d.Span.File != nil && strings.HasSuffix(d.Span.File.Name(), "laplace")
+		if (d.Code == odes.CodeKink || d.Code == odes.CodeTie) && d.Level == diag.Warning && !known &&
 			!slices.ContainsFunc(out.Warnings, told) {
 			out.Warnings = append(out.Warnings, d)
 		}
@@ -586,28 +583,20 @@ func violated(list []odes.Value) string {
 }
 
 // remarks adds what a user should know of the fit as a whole.
-func (p *problem) remarks(m *minimum, out *Result) {
+func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	note := func(level diag.Level, format string, args ...any) {
 		out.Warnings = append(out.Warnings, diag.Diagnostic{
 			Code: CodeFit, Level: level, Span: source.Span{}, Message: fmt.Sprintf(format, args...),
 		})
 	}
 	best := &out.Starts[0]
-	switch {
-	case best.Status == "stopped":
-		note(diag.Warning, "the fit was interrupted; the numbers are those of the best point so far")
-	case m.cut != "":
+	if m.cut != "" && best.Status != "stopped" {
 		note(diag.Warning, "the fit was interrupted: %s", m.cut)
-	case best.Status == "converged":
-	case best.Violated:
-		more := ""
-		if p.settings.Starts == 1 {
-			more = "; a search from elsewhere may find one: --starts 20"
-		}
-		note(diag.Warning, "no feasible point was found: where the best search ended, %s; %s%s",
-			violated(out.Constraints), best.Why, more)
-	default:
-		note(diag.Warning, "the best search did not come to a minimum: %s", best.Why)
+	} else if text := c.words(judge{p}, best, out); text != "" {
+		note(diag.Warning, "%s", text)
+	}
+	if p.squares && !c.Certified && c.known() {
+		note(diag.Note, "there are no standard errors and intervals, which are those of a minimum")
 	}
 	if p.settings.Unlikely {
 		note(diag.Warning, "this fit looked for values with which the data are least likely: nll() is the negative "+
@@ -641,30 +630,7 @@ func (p *problem) remarks(m *minimum, out *Result) {
 		note(diag.Note, "the objective has no value at %s of %d; at the first of these: %s",
 			diag.Count(failed, "start"), len(out.Starts), why)
 	}
-	sizes := p.sizes(m.x)
-	for i, at := range m.at {
-		if at == 0 || out.Rows == 0 { // without data, as in problems of optimal control, bounds are where minima are
-			continue
-		}
-		c := &p.coords[i]
-		side, bound := "lower", c.lo
-		if at > 0 {
-			side, bound = "upper", c.hi
-		}
-		if untold := func(u Combination) bool { return slices.Contains(u.Names, c.name) }; m.idle != nil && m.idle[i] {
-			if !slices.ContainsFunc(out.Unidentified, untold) {
-				note(diag.Note, "%s is at its %s bound, %s, which holds nothing back: the minimum lies there", c.name,
-					side, diag.Number(bound))
-			}
-			continue
-		}
-		want := "the data want it to be " + map[bool]string{true: "greater", false: "less"}[at > 0] + ", and "
-		if m.gradient == nil || math.Abs(float64(m.gradient[i]*sizes[i])) <= p.alike(out.Objective.Value) {
-			want = ""
-		}
-		note(diag.Warning, "%s is at its %s bound, %s: %sits interval and the errors of the others hold only if the "+
-			"bound is true", c.name, side, diag.Number(bound), want)
-	}
+	judge{p}.bounded(m, out, note)
 	if math.IsNaN(out.Factor) {
 		note(diag.Warning, "fit.scatter = estimated: %s with a standard deviation and %s leave nothing to estimate "+
 			"the scatter from, so there are no standard errors; with scatter = known they are those of the standard "+

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/optim"
@@ -24,6 +25,7 @@ type evaluator struct {
 	// counts are how often each row of each group counts; nil: once.
 	counts [][]float64
 	rows   int // that are squares
+	kinks  int // that are absolute values
 	warm   bool
 	steady SteadyWork // Confirmed and Repeated
 	n      int        // evaluations, and failures among them
@@ -46,13 +48,17 @@ func (p *problem) newEvaluator() (*evaluator, error) {
 	e.comparison = c
 	for i := range c.Groups {
 		for k := range c.Groups[i].T {
-			if squared(&c.Groups[i], k) {
+			switch g := &c.Groups[i]; {
+			case squared(g, k):
 				e.rows++
+			case absolute(g, k):
+				e.kinks++
 			}
 		}
 	}
 	if c.PriorWeight > 0 {
-		e.rows += p.priorSquares()
+		e.rows += p.priorsAmong(squaredPriors)
+		e.kinks += p.priorsAmong(absolutePriors)
 	}
 	return e, nil
 }
@@ -147,21 +153,22 @@ func (e *evaluator) leastSquares() optim.LeastSquaresProblem {
 			if err := e.at(ctx, x); err != nil {
 				return err
 			}
-			e.fill(x, want, at)
+			e.fill(x, want, at, nil)
 			return nil
 		},
 	}
 	return p
 }
 
-// fill writes the residuals, the rest of the objective and their derivatives at x.
-func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals) {
+// fill writes the residuals, the rest of the objective and their derivatives at x. With kinks, absolute values are there
+// and not in the rest.
+func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals, kinks *optim.Kinks) {
 	n := len(x)
 	slopes := make([]float64, n) // of values by coordinates
 	for i := range x {
 		slopes[i] = e.p.coords[i].slope(e.p.coords[i].value(x[i]))
 	}
-	s := sums{e: e, want: want, at: at, slopes: slopes}
+	s := sums{e: e, want: want, at: at, kinks: kinks, slopes: slopes, work: make([]float64, n)}
 	at.Rest = e.p.fixed
 	if want >= optim.Slopes {
 		clear(at.Gradient)
@@ -172,13 +179,21 @@ func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals) {
 	for i := range e.comparison.Groups {
 		g := &e.comparison.Groups[i]
 		for k := range g.T {
-			t := rowOf(g, k)
 			w := g.Weight
 			if e.counts != nil {
 				w *= e.counts[i][k]
 			}
+			off := rtol * math.Abs(g.Prediction.Values[k])
+			if kinks != nil && absolute(g, k) {
+				t := kinkOf(g, k)
+				s.fold(g, k, &t, w)
+				d := float64(w * t.byCentre * off)
+				noise += float64(d * d)
+				continue
+			}
+			t := rowOf(g, k)
 			s.add(g, k, &t, w)
-			d := math.Abs(t.byCentre) * rtol * math.Abs(g.Prediction.Values[k]) * math.Sqrt(w)
+			d := math.Abs(t.byCentre) * off * math.Sqrt(w)
 			noise += float64(t.square * t.square * w * d * d)
 			second += float64(d * d)
 		}
@@ -194,17 +209,44 @@ type sums struct {
 	at     *optim.Residuals
 	slopes []float64
 	row    int // of at.R
+	kinks  *optim.Kinks
+	kink   int // of kinks
 	work   []float64
+}
+
+// by returns the derivative of element k of r by coordinate i.
+func (s *sums) by(r *odes.Rows, k, i int) float64 {
+	return float64(r.Slopes[k*s.e.comparison.Columns+s.e.p.coords[i].column] * s.slopes[i])
+}
+
+// fold adds row k of g, the absolute value of a kink, with weight w.
+func (s *sums) fold(g *odes.Compared, k int, t *kink, w float64) {
+	n := len(s.slopes)
+	s.kinks.U[s.kink], s.kinks.W[s.kink] = t.value, w
+	s.at.Rest += float64(w * t.rest)
+	if s.want >= optim.Slopes {
+		scale := &g.Args[t.scale]
+		to := s.kinks.J[s.kink*n : (s.kink+1)*n]
+		for i := range to {
+			by := s.by(scale, k, i)
+			to[i] = float64(t.byCentre*s.by(&g.Prediction, k, i)) + float64(t.byScale*by)
+			s.at.Gradient[i] += float64(w * t.restByScale * by)
+		}
+		if curve := t.restByScale; curve != 0 { // that of its expected value
+			for i := range to {
+				s.work[i] = s.by(scale, k, i)
+			}
+			s.outer(float64(w*curve*curve), s.work)
+		}
+	}
+	s.kink++
 }
 
 // add adds row k of g, whose terms are t, with weight w.
 func (s *sums) add(g *odes.Compared, k int, t *row, w float64) {
 	root := math.Sqrt(w)
-	n, coords := len(s.slopes), s.e.p.coords
-	columns := s.e.comparison.Columns
-	by := func(r *odes.Rows, i int) float64 {
-		return float64(r.Slopes[k*columns+coords[i].column] * s.slopes[i])
-	}
+	n := len(s.slopes)
+	by := func(r *odes.Rows, i int) float64 { return s.by(r, k, i) }
 	if t.squared {
 		s.at.R[s.row] = float64(root * t.square)
 		if s.want >= optim.Slopes {
@@ -233,9 +275,6 @@ func (s *sums) add(g *odes.Compared, k int, t *row, w float64) {
 				s.at.Gradient[i] += float64(w * t.restByArgs[a] * by(&g.Args[a], i))
 			}
 		}
-	}
-	if s.work == nil {
-		s.work = make([]float64, n)
 	}
 	curve := func(weight float64, r *odes.Rows) {
 		if weight == 0 {
@@ -315,11 +354,8 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 	if err = (*r).Set(e.set...); err == nil {
 		s, err = (*r).Sensitivities(ctx)
 	}
-	if err == nil && math.IsNaN(s.Values[0].Value) {
-		err = errNoValue
-		if len(s.Values[0].Warnings) > 0 {
-			err = errors.New(s.Values[0].Name + " has no value: " + s.Values[0].Warnings[0])
-		}
+	if err == nil {
+		err = noValue(s)
 	}
 	if err != nil {
 		e.bad++
@@ -327,7 +363,28 @@ func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.
 	return s, err
 }
 
-var errNoValue = errors.New("the objective has no value")
+// noValue returns an error that names the objective or the constraints that have no value.
+func noValue(s *odes.Sensitivities) error {
+	var said []string
+	for i := range s.Values {
+		v := &s.Values[i]
+		if !math.IsNaN(v.Value) {
+			continue
+		}
+		text := v.Name + " has no value"
+		if v.Relation != "" {
+			text = "constraint " + text
+		}
+		if len(v.Warnings) > 0 {
+			text += ": " + v.Warnings[0]
+		}
+		said = append(said, text)
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(said, "; "))
+}
 
 // gather writes row i of the gradient of s, by coordinates.
 func (e *evaluator) gather(s *odes.Sensitivities, i int, sign float64, x, to []float64) {
@@ -392,16 +449,10 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 			}
 			sign := e.p.sign()
 			at.Value, at.Noise = float64(sign*s.Values[0].Value), e.p.noise(s)
-			c.Noise = s.Settings.RTol
 			if want >= optim.Slopes {
 				e.gather(s, 0, sign, x, at.Gradient)
 			}
-			for i := range c.C {
-				c.C[i] = s.Values[i+1].Value
-				if want >= optim.Slopes {
-					e.gather(s, i+1, 1, x, c.J[i*len(x):(i+1)*len(x)])
-				}
-			}
+			e.constraints(s, x, want, c)
 			return nil
 		},
 	}
@@ -411,4 +462,73 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 		p.Largest = append(p.Largest, e.p.model.ReadsLargest(c.Name))
 	}
 	return p
+}
+
+// folded returns the problem for optim.Folded: absolute values are kinks.
+func (e *evaluator) folded() optim.KinkedProblem {
+	n, sign := len(e.p.coords), e.p.sign()
+	p := optim.KinkedProblem{Variables: n, Constraints: len(e.p.constraints)}
+	for _, c := range e.p.constraints {
+		lo, hi := limits(c.Relation)
+		p.Lo, p.Hi = append(p.Lo, lo), append(p.Hi, hi)
+		p.Largest = append(p.Largest, e.p.model.ReadsLargest(c.Name))
+	}
+	objective := func(ctx context.Context, x []float64, want optim.Want, at *optim.Point, k *optim.Kinks) error {
+		r := optim.Residuals{
+			R: make([]float64, e.rows), J: make([]float64, e.rows*n), Gradient: at.Gradient, Curvature: at.Hessian,
+		}
+		if err := e.at(ctx, x); err != nil {
+			return err
+		}
+		e.fill(x, want, &r, k)
+		at.Value, at.Noise = r.Rest, r.Noise
+		for i, v := range r.R {
+			at.Value += float64(v * v / 2)
+			row := r.J[i*n : (i+1)*n]
+			for a, d := range row {
+				at.Gradient[a] += float64(v * d)
+				for b, c := range row {
+					at.Hessian[a*n+b] += float64(d * c)
+				}
+			}
+		}
+		for i, u := range k.U {
+			at.Value += float64(k.W[i] * math.Abs(u))
+		}
+		return nil
+	}
+	if e.comparison != nil {
+		p.Kinks = e.kinks
+	}
+	p.Evaluate = func(
+		ctx context.Context, x []float64, want optim.Want, at *optim.Point, k *optim.Kinks, c *optim.Constraints,
+	) error {
+		if e.comparison != nil {
+			if err := objective(ctx, x, want, at, k); err != nil || p.Constraints == 0 {
+				return err
+			}
+		}
+		s, err := e.run(ctx, x, false)
+		if err != nil {
+			return err
+		}
+		if e.comparison == nil {
+			at.Value, at.Noise = float64(sign*s.Values[0].Value), e.p.noise(s)
+			e.gather(s, 0, sign, x, at.Gradient)
+		}
+		e.constraints(s, x, want, c)
+		return nil
+	}
+	return p
+}
+
+// constraints writes the values of the constraints and their derivatives at x, from a run there.
+func (e *evaluator) constraints(s *odes.Sensitivities, x []float64, want optim.Want, c *optim.Constraints) {
+	c.Noise = s.Settings.RTol
+	for i := range c.C {
+		c.C[i] = s.Values[i+1].Value
+		if want >= optim.Slopes {
+			e.gather(s, i+1, 1, x, c.J[i*len(x):(i+1)*len(x)])
+		}
+	}
 }

@@ -70,6 +70,7 @@ type Result struct {
 	// GradientNorm is the largest derivative of the objective by an estimate, times the size of that, at a minimum
 	// within the bounds.
 	GradientNorm float64
+	KKT          KKT
 	Estimates    []Estimate
 	// Correlation is that of the estimates, [n][n]; nil where there are no standard errors. Rows and columns of
 	// estimates without one are NaN.
@@ -205,7 +206,7 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	out.NLL, out.AIC, out.BIC = math.NaN(), math.NaN(), math.NaN()
 	out.Stats.Seconds.Compile = time.Since(began).Seconds()
 	if err := p.search(ctx, out); errors.Is(err, ErrNoMinimum) {
-		out.Status, out.GradientNorm = "failed", math.NaN()
+		out.Status, out.GradientNorm, out.KKT = "failed", math.NaN(), uncertified().KKT
 		out.Objective = odes.Value{Name: p.settings.Objective, Value: math.NaN(), Error: math.NaN()}
 		return out, err
 	} else if err != nil {

@@ -38,7 +38,7 @@ func (e *evaluator) information(
 		R: make([]float64, e.rows), J: make([]float64, e.rows*n), Gradient: make([]float64, n),
 		Curvature: make([]float64, n*n),
 	}
-	e.fill(x, optim.Slopes, &at)
+	e.fill(x, optim.Slopes, &at, nil)
 	for i, r := range at.R {
 		squares += float64(r * r)
 		row := make([]float64, len(keep))
@@ -195,18 +195,22 @@ func (p *problem) vanished(m *minimum, rows [][]float64) {
 	}
 }
 
-// release finds bounds at which a search stopped by chance, as it may where nothing else tells an estimate: moved off
-// it, the objective changes by no more than its error. Where nothing that is compared with data changes either, as at a
-// variance of zero, slopes tell nothing of the estimate, and it stays at its bound.
-func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, value float64) error {
+// release finds bounds at which a search stopped by chance, as it may where nothing else tells an estimate: without
+// them, the objective could be less by no more than its error. Where nothing that is compared with data changes either,
+// as at a variance of zero, slopes tell nothing of the estimate, and it stays at its bound.
+func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, c *certificate) error {
 	m.idle = nil
 	if len(m.active) > 0 {
 		return nil // constraints are part of what holds an estimate
 	}
+	m.idle, m.gains = make([]bool, len(m.x)), make([]float64, len(m.x))
 	var list []int
 	sizes := p.sizes(m.x)
 	for i, at := range m.at {
-		if at != 0 && math.Abs(float64(m.gradient[i]*sizes[i])) <= p.alike(value) {
+		if at == 0 {
+			continue
+		}
+		if m.gains[i] = (judge{p}).without(c, i); m.gains[i] <= max(mostGain, c.Noise) {
 			list = append(list, i)
 		}
 	}
@@ -218,7 +222,6 @@ func (p *problem) release(ctx context.Context, e *evaluator, m *minimum, value f
 		return err
 	}
 	const nothing = 1e-8 // standard deviations of the data
-	m.idle = make([]bool, len(m.x))
 	for a, c := range columns(rows, len(list)) {
 		m.idle[list[a]] = float64(norm(c)*sizes[list[a]]) > nothing
 	}

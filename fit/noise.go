@@ -72,6 +72,35 @@ func rowOf(g *odes.Compared, k int) row {
 	return t
 }
 
+// kink is what one row of data with Laplace's noise adds to the objective, |value| + rest.
+type kink struct {
+	value, byCentre, byScale float64
+	rest, restByScale        float64
+	scale                    int // which of the numbers of the distribution it is
+}
+
+// absolute reports whether row k of g is an absolute value.
+func absolute(g *odes.Compared, k int) bool {
+	return (g.Noise == "laplace" || g.Noise == "loglaplace") && !g.Below[k] && !g.Unclear
+}
+
+// kinkOf returns row k of g.
+func kinkOf(g *odes.Compared, k int) kink {
+	m, y := g.Prediction.Values[k], g.Data[k]
+	t := kink{scale: slices.Index(g.Parameters, "b")}
+	b := g.Args[t.scale].Values[k]
+	t.rest, t.restByScale = elem.Log(2*b), 1/b
+	if g.Noise == "laplace" {
+		t.value, t.byCentre = (m-y)/b, 1/b
+	} else {
+		logY := elem.Log(y)
+		t.value, t.byCentre = (elem.Log(m)-logY)/b, 1/float64(m*b)
+		t.rest += logY
+	}
+	t.byScale = -t.value / b
+	return t
+}
+
 // curves are the Fisher informations of a distribution in its centre and its other numbers, as far as they are known in
 // closed form, without what joins them. Where a value is below its limit, or the limit unclear, it is the square of the
 // derivative of the deviance's root, which is exact far below the limit and vanishes far above it.

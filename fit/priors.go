@@ -118,7 +118,10 @@ func (p *problem) priorsOf() func(func(int, *odes.Draw) bool) {
 	}
 }
 
-var squaredPriors = []string{"normal", "lognormal"}
+var (
+	squaredPriors  = []string{"normal", "lognormal"}
+	absolutePriors = []string{"laplace", "loglaplace"}
+)
 
 // support makes the ends of densities that end at a value bounds of the search.
 func (p *problem) support() {
@@ -137,11 +140,11 @@ func (p *problem) support() {
 	}
 }
 
-// priorSquares counts those of priorsOf that are squares.
-func (p *problem) priorSquares() int {
+// priorsAmong counts those of priorsOf that have one of some kinds.
+func (p *problem) priorsAmong(kinds []string) int {
 	n := 0
 	for _, prior := range p.priorsOf() {
-		if slices.Contains(squaredPriors, prior.Dist) {
+		if slices.Contains(kinds, prior.Dist) {
 			n++
 		}
 	}
@@ -168,12 +171,35 @@ func (s *sums) priors(x []float64) {
 			}
 			s.row++
 		}
+		if s.kinks != nil && slices.Contains(absolutePriors, prior.Dist) {
+			value, bySlope := 0.0, 0.0
+			value, bySlope, r = absolutePrior(prior, v)
+			s.kinks.U[s.kink], s.kinks.W[s.kink] = value, w
+			if s.want >= optim.Slopes {
+				to := s.kinks.J[s.kink*n : (s.kink+1)*n]
+				clear(to)
+				to[i] = float64(bySlope * slope)
+			}
+			s.kink++
+		}
 		s.at.Rest += float64(w * (r.rest + constantOf(prior)))
 		if s.want >= optim.Slopes {
 			s.at.Gradient[i] += float64(w * r.byRest * slope)
 			s.at.Curvature[i*n+i] += float64(w * r.curve * slope * slope)
 		}
 	}
+}
+
+// absolutePrior returns the number of which the prior of v is the absolute value, its derivative, and the rest.
+func absolutePrior(prior *odes.Draw, v float64) (value, by float64, rest priorRow) {
+	a := prior.Args
+	if prior.Dist == "laplace" {
+		return (v - a[0]) / a[1], 1 / a[1], priorRow{}
+	} else if !(v > 0) {
+		return 0, 0, priorRow{rest: math.Inf(1)}
+	}
+	logV := elem.Log(v)
+	return (logV - a[0]) / a[1], 1 / float64(v*a[1]), priorRow{rest: logV, byRest: 1 / v}
 }
 
 // constantOf is the part of a prior that does not depend on its param.

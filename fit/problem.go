@@ -24,8 +24,9 @@ type problem struct {
 	priors   []odes.Draw
 	coords   []coordinate
 	start    []float64 // of the search, as coordinates
-	// squares tells that the objective is read row by row.
+	// squares tells that the objective is read row by row, and kinks that some rows are absolute values.
 	squares     bool
+	kinks       bool
 	rough       float64 // how the error of the objective compares with that which rtol promises
 	fixed       float64 // what the priors of other params add to the objective
 	readsPriors bool    // the objective may read priors
@@ -167,7 +168,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.squares = e.comparison != nil
+	p.squares, p.kinks = e.comparison != nil, e.kinks > 0
 	p.readsPriors = !p.squares || e.comparison.PriorWeight > 0
 	if p.squares && p.readsPriors {
 		if err := p.fixedPriors(e.comparison.PriorWeight); err != nil {
@@ -211,6 +212,8 @@ func (p *problem) choose(e *evaluator) (string, error) {
 		return asked, nil
 	case len(p.constraints) > 0:
 		return "sqp", nil
+	case p.kinks:
+		return "least_absolute", nil
 	case p.squares:
 		return "least_squares", nil
 	case asked == "trust" && !p.hasHessian():

@@ -661,7 +661,7 @@ func (e *evaluator) expanded(ctx context.Context, x []float64) (value float64, s
 		R: make([]float64, e.rows), J: make([]float64, e.rows*n), Gradient: make([]float64, n),
 		Curvature: make([]float64, n*n),
 	}
-	e.fill(x, optim.Slopes, &at)
+	e.fill(x, optim.Slopes, &at, nil)
 	h, slope = at.Curvature, at.Gradient
 	for i, r := range at.R {
 		value += float64(r * r / 2)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"odes.dev/odes/internal/optim"
@@ -173,7 +174,7 @@ func (p *problem) searchOptions(x []float64) optim.Options {
 
 // minimise searches from x within bounds with the algorithm of the problem.
 func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
-	return p.confirmed(ctx, e, p.algorithm == "least_squares", func() (optim.Result, error) {
+	return p.confirmed(ctx, e, strings.HasPrefix(p.algorithm, "least_"), func() (optim.Result, error) {
 		return p.descend(ctx, e, x, b)
 	})
 }
@@ -181,12 +182,16 @@ func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b opt
 // descend is the search, whatever the runs begin at.
 func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
 	o := p.searchOptions(x)
-	switch p.algorithm {
-	case "least_squares":
+	switch {
+	case p.kinks && p.algorithm != "lbfgsb":
+		q := e.folded()
+		q.Bounds = b
+		return optim.Folded(ctx, q, x, o)
+	case p.algorithm == "least_squares":
 		q := e.leastSquares()
 		q.Bounds = b
 		return optim.LeastSquares(ctx, q, x, o)
-	case "sqp":
+	case p.algorithm == "sqp":
 		q := e.constrained()
 		q.Bounds = b
 		return optim.Constrained(ctx, q, x, o)

@@ -104,7 +104,7 @@ func (p *problem) confirms(ctx context.Context, e *evaluator, squares bool, r *o
 		if e.at(ctx, r.X) != nil {
 			return false
 		}
-		e.fill(r.X, optim.Values, &at)
+		e.fill(r.X, optim.Values, &at, nil)
 		for _, x := range at.R {
 			value += float64(x * x)
 		}

@@ -36,6 +36,12 @@ func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
 	j.number(r.Objective.Error)
 	j.raw(", \"gradient_norm\": ")
 	j.number(r.GradientNorm)
+	j.raw("},\n  \"kkt\": {\"stationarity\": ")
+	j.number(r.KKT.Stationarity)
+	j.raw(", \"feasibility\": ")
+	j.number(r.KKT.Feasibility)
+	j.raw(", \"noise\": ")
+	j.number(r.KKT.Noise)
 	j.raw("},\n  \"estimates\": [")
 	for i := range r.Estimates {
 		j.estimate(i, &r.Estimates[i], true)
@@ -465,6 +471,7 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 		}
 	}
 	p.searches(r)
+	p.certificate(r)
 	p.prose("%s by %s, %s: %s", r.Algorithm, r.Run.Method, "rtol "+plainNumber(r.Run.RTol),
 		countOf(r.Stats.Evaluations, "evaluation"))
 	return p.w.Flush()
@@ -537,6 +544,26 @@ func (p *printer) correlations(r *fit.Result) {
 	}
 	p.line("")
 	p.prose("Strongly correlated: %s%s.", strings.Join(parts, ", "), more)
+}
+
+// certificate writes how sure it is that the fit came to a minimum, and how many searches came to it.
+func (p *printer) certificate(r *fit.Result) {
+	if len(r.Starts) == 0 || math.IsNaN(r.KKT.Stationarity) {
+		return
+	}
+	what := "certified minimum"
+	if !r.KKT.Certified {
+		what = "no certified minimum"
+	}
+	text := fmt.Sprintf("%s: stationarity %s, ", what, significant(r.KKT.Stationarity, 2))
+	if len(r.Constraints) > 0 {
+		text += fmt.Sprintf("feasibility %s, ", significant(r.KKT.Feasibility, 2))
+	}
+	text += fmt.Sprintf("noise %s; %s", significant(r.KKT.Noise, 2), countOf(len(r.Starts), "start"))
+	if k := r.Starts[0].Cluster; k >= 0 && len(r.Starts) > 1 {
+		text += fmt.Sprintf(", of which %d ended here", r.Clusters[k].Starts)
+	}
+	p.prose("%s", text)
 }
 
 // searches writes where the searches ended, if there were several.

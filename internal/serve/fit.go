@@ -19,6 +19,7 @@ type fitHead struct {
 	Value        number            `json:"value"`
 	Error        number            `json:"value_error"`
 	GradientNorm number            `json:"gradient_norm"`
+	KKT          kktHead           `json:"kkt"`
 	Variables    []fitVariable     `json:"variables"`
 	Open         [][2]string       `json:"open"` // why the interval of an estimate has no end: below, above
 	Starts       []startHead       `json:"starts"`
@@ -34,6 +35,13 @@ type fitHead struct {
 	Warnings     []json.RawMessage `json:"warnings"`
 	Settings     fitSettingsHead   `json:"settings"`
 	Stats        fitStatsHead      `json:"stats"`
+}
+
+// kktHead says how far the estimates are from a minimum.
+type kktHead struct {
+	Stationarity number `json:"stationarity"`
+	Feasibility  number `json:"feasibility"`
+	Noise        number `json:"noise"`
 }
 
 type fitVariable struct {
@@ -143,6 +151,7 @@ func fitAnswer(f *fit.Result) answer {
 	h := &fitHead{
 		Status: f.Status, Objective: objectivesOf([]odes.Value{f.Objective})[0], Value: number(f.Objective.Value),
 		Error: number(f.Objective.Error), GradientNorm: number(f.GradientNorm), Variables: []fitVariable{},
+		KKT:  kktHead{number(f.KKT.Stationarity), number(f.KKT.Feasibility), number(f.KKT.Noise)},
 		Open: [][2]string{}, Starts: []startHead{}, Clusters: []clusterHead{}, Unidentified: []combinationHead{},
 		Rows: f.Rows, NLL: number(f.NLL), AIC: number(f.AIC), BIC: number(f.BIC), Factor: number(f.Factor),
 		Constraints: []constraintHead{}, Warnings: diagnostics(f.Warnings),

@@ -157,7 +157,7 @@ class Fit(Mapping[str, Estimate]):
 
     @property
     def status(self) -> str:
-        """ "ok", or "partial" where the best search came to no minimum, or numbers are not to be trusted."""
+        """ "ok", or "partial" where no minimum is certified (see kkt), or numbers are not to be trusted."""
         return str(self._head["status"])
 
     # A mapping has values(), so the estimates by name have another name.
@@ -185,6 +185,15 @@ class Fit(Mapping[str, Estimate]):
     def gradient_norm(self) -> float:
         """The largest derivative by an estimate, times the size of that, at a minimum within the bounds."""
         return float(self._head["gradient_norm"])
+
+    @property
+    def kkt(self) -> dict[str, float]:
+        """How far the estimates are from a minimum: stationarity, feasibility and noise.
+
+        stationarity is what could still be gained nearby, noise what errors of the run may hide, both relative to 1 for
+        a likelihood; feasibility is the largest violation of a constraint. status is "ok" only where all are small.
+        """
+        return {name: float(x) for name, x in self._head["kkt"].items()}
 
     @property
     def names(self) -> list[str]:

@@ -1,0 +1,442 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/certify"
+	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/lang/diag"
+)
+
+// What a fit says of a minimum holds where it is one. That is certified when all searches have ended, by package
+// certify, from runs of the model that are made for it: from exact derivatives of objective and constraints, and from
+// how far an independent run puts these elsewhere. docs/fit.md has the rule.
+
+// KKT says how far a point is from being a minimum within bounds and constraints: from the conditions of W. Karush,
+// H. W. Kuhn and A. W. Tucker. All numbers are NaN where the fit ended before they were computed.
+type KKT struct {
+	// Stationarity is what could still be gained of the objective near the point. Noise is the part of the objective
+	// that is error of the run, and the gain that errors of derivatives hide. Both are relative: to 1 for a negative log
+	// likelihood, else to how much the search has gained, or how much the objective changes where an estimate moves by
+	// its size, if that is more.
+	Stationarity, Noise float64
+	// Feasibility is the largest violation of a constraint, relative to how far the constraint moves where the estimates
+	// move by their sizes.
+	Feasibility float64
+	// Certified tells that the point is a minimum as far as runs can tell.
+	Certified bool
+}
+
+// What a certificate allows.
+const (
+	mostGain      = 1e-6
+	mostViolation = 1e-6
+	mostNoise     = 1e-4
+)
+
+// certificate is a KKT and what it was computed from.
+type certificate struct {
+	KKT
+	problem    *certify.Problem
+	found      certify.Certificate
+	gain       float64   // of the objective
+	squares    []float64 // the curvature that squares have; nil where there are none
+	violated   bool      // constraints do not hold
+	infeasible bool      // and violations can be no less nearby
+}
+
+// judge certifies the points of a problem.
+type judge struct{ *problem }
+
+// fresh runs the model as results are made, with derivatives of the objective and the constraints and their errors.
+func (p judge) fresh(ctx context.Context, x []float64) (*odes.Sensitivities, error) {
+	o := p.checkedAt(x)
+	o.Wrt = p.names
+	for _, c := range p.constraints {
+		o.Of = append(slices.Clone(o.Of), c.Name)
+	}
+	o.Settings = append(o.Settings, odes.Setting{Key: "sens.trust", Value: "on"})
+	return p.model.Sensitivities(ctx, o)
+}
+
+// uncertified is the certificate of a point that nobody has looked at.
+func uncertified() *certificate {
+	return &certificate{KKT: KKT{Stationarity: math.NaN(), Feasibility: math.NaN(), Noise: math.NaN()}}
+}
+
+// known reports whether somebody has.
+func (c *certificate) known() bool { return c.problem != nil }
+
+// certify finds the certificate of the point of m.
+func (p judge) certify(ctx context.Context, e *evaluator, m *minimum) (*certificate, error) {
+	s, err := p.fresh(ctx, m.x)
+	if err != nil {
+		return nil, err
+	}
+	n, sign := len(m.x), p.sign()
+	b := p.bounds()
+	c := &certify.Problem{
+		X: m.x, Sizes: p.reaches(m.x), Lo: b.Lo, Hi: b.Hi, At: &certify.Point{Gradient: make([]float64, n)},
+		Size: 1, Enough: mostGain,
+	}
+	at := c.At
+	at.Value = float64(sign * s.Values[0].Value)
+	e.gather(s, 0, sign, m.x, at.Gradient)
+	at.Constraints = optim.Constraints{C: make([]float64, len(p.constraints)), J: make([]float64, len(p.constraints)*n)}
+	e.constraints(s, m.x, optim.Slopes, &at.Constraints)
+	for _, con := range p.constraints {
+		lo, hi := limits(con.Relation)
+		c.Min, c.Max = append(c.Min, lo), append(c.Max, hi)
+	}
+	var squares []float64
+	q := e.folded()
+	c.Near = func(x []float64) (*certify.Point, error) {
+		to, _, err := nearby(ctx, q, x)
+		return to, err
+	}
+	if p.squares {
+		e.forget()
+		near, curvature, err := nearby(ctx, q, m.x)
+		if err != nil {
+			return nil, err
+		}
+		c.Hessian, squares = curvature, curvature
+		if p.kinks {
+			at.Gradient, at.Kinks = near.Gradient, near.Kinks
+		}
+	}
+	if m.hessian != nil && !p.kinks {
+		c.Hessian = m.hessian
+	} else if !p.squares && n <= many && p.hasHessian() {
+		if h, err := e.run(ctx, m.x, true); err == nil {
+			c.Hessian = make([]float64, n*n)
+			e.curvature(h, sign, m.x, at.Gradient, c.Hessian)
+		}
+	}
+	if m.gradient == nil {
+		m.gradient = make([]float64, n)
+		e.gather(s, 0, sign, m.x, m.gradient)
+	}
+	noise := p.uncertain(s, c, m.x)
+	if !p.squares {
+		c.Size = p.extent(ctx, e, c)
+	}
+	c.Noise = s.Values[0].Error
+	out := &certificate{problem: c, found: c.Minimum(), squares: squares}
+	out.Stationarity, out.Feasibility, out.Noise = out.found.Stationarity, out.found.Feasibility, noise/c.Size
+	out.gain = out.Stationarity * c.Size
+	exact := mostViolation // or what constraints can be computed to
+	for i, v := range at.Constraints.C {
+		row := at.Constraints.J[i*n : (i+1)*n]
+		size := 0.0
+		for k, a := range row {
+			size += math.Abs(float64(a * c.Sizes[k]))
+		}
+		if size > 0 && s.Values[i+1].Error <= 1e-3*size && v-v == 0 {
+			exact = max(exact, s.Values[i+1].Error/size)
+		}
+	}
+	out.Certified = c.Size <= math.MaxFloat64 && out.Stationarity <= max(mostGain, out.Noise) && out.Feasibility <= exact && out.Noise <= mostNoise
+	if out.violated = !(out.Feasibility <= exact); out.violated {
+		out.infeasible = c.Infeasible()
+	}
+	return out, nil
+}
+
+// nearby evaluates a problem at a point.
+func nearby(ctx context.Context, q optim.KinkedProblem, x []float64) (*certify.Point, []float64, error) {
+	n, m, k := q.Variables, q.Kinks, q.Constraints
+	at := optim.Point{Gradient: make([]float64, n), Hessian: make([]float64, n*n)}
+	to := &certify.Point{
+		Kinks:       optim.Kinks{U: make([]float64, m), J: make([]float64, m*n), W: make([]float64, m)},
+		Constraints: optim.Constraints{C: make([]float64, k), J: make([]float64, k*n)},
+	}
+	err := q.Evaluate(ctx, x, optim.Slopes, &at, &to.Kinks, &to.Constraints)
+	to.Value, to.Gradient = at.Value, at.Gradient
+	return to, at.Hessian, err
+}
+
+// reaches returns how far the coordinates may move: as far as they are from zero, were so or have moved, within their
+// bounds; by a factor e or as far as they have moved on a logarithmic scale. Where zero is nothing special, a number that
+// is near it has a part of the size of its bounds.
+func (p judge) reaches(x []float64) []float64 {
+	const part = 1e-3
+	out := make([]float64, len(x))
+	b := p.bounds()
+	for i := range x {
+		c := &p.coords[i]
+		moved, span := math.Abs(x[i]-p.start[i]), b.Hi[i]-b.Lo[i]
+		if out[i] = max(math.Abs(x[i]), math.Abs(p.start[i]), moved); c.log {
+			out[i] = max(1, moved)
+		}
+		if bounded := span-span == 0; bounded {
+			if p.start[i] == 0 || b.Lo[i] < 0 && b.Hi[i] > 0 {
+				out[i] = max(out[i], float64(part*span))
+			}
+			if out[i] = min(out[i], span); out[i] == 0 {
+				out[i] = span
+			}
+		}
+		if out[i] == 0 {
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// uncertain returns the error of the objective, with what errors of derivatives may hide.
+func (p judge) uncertain(s *odes.Sensitivities, c *certify.Problem, x []float64) float64 {
+	sum, n := s.Values[0].Error, len(x)
+	if !(sum >= 0) {
+		sum = math.Abs(s.Values[0].Value) * s.Settings.RTol * p.rough
+	}
+	if s.Errors == nil || p.kinks { // the derivatives of kinks jump
+		return sum
+	}
+	for i := range x {
+		k := &p.coords[i]
+		e := math.Abs(float64(s.Errors[k.column] * k.slope(k.value(x[i]))))
+		hides := e * c.Sizes[i]
+		if c.Hessian != nil {
+			if h := math.Abs(c.Hessian[i*n+i]); h > 0 {
+				hides = min(hides, e*e/(2*h))
+			}
+		}
+		if hides >= 0 {
+			sum += hides
+		}
+	}
+	return sum
+}
+
+// extent returns what gains are relative to: how much the search has gained, or what the objective changes where a
+// coordinate moves by its size.
+func (p judge) extent(ctx context.Context, e *evaluator, c *certify.Problem) float64 {
+	size, n := 0.0, len(c.X)
+	for i, s := range c.Sizes {
+		size = max(size, math.Abs(float64(c.At.Gradient[i]*s)))
+		if c.Hessian != nil {
+			size = max(size, math.Abs(float64(c.Hessian[i*n+i]*s*s/2)))
+		}
+	}
+	if s, err := e.run(ctx, p.start, false); err == nil {
+		size = max(size, math.Abs(s.Values[0].Value-c.At.Value*p.sign()))
+	}
+	if size == 0 {
+		return 1 // nothing changes the objective
+	}
+	return size
+}
+
+// onward searches on from a point that is no minimum, and reports whether it came to a better one.
+func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start, c *certificate) bool {
+	o := p.searchOptions(m.x)
+	try := func(search func() (optim.Result, error)) bool {
+		s := p.ended(ctx, e, best.Number, best.From, search)
+		best.Evaluations += s.Evaluations
+		best.Failures += s.Failures
+		best.Iterations += s.Iterations
+		best.Seconds += s.Seconds
+		best.steady.add(s.steady, SteadyWork{})
+		if s.x == nil || slices.Equal(s.x, m.x) {
+			return false
+		}
+		before, after := p.violations(ctx, e, c, s.x)
+		lower := (best.Value - s.Value) * p.sign()
+		if after > mostViolation && !(after < 0.999*before) ||
+			after <= mostViolation && before <= mostViolation && !(lower > 1e-3*c.gain) {
+			return false
+		}
+		best.Status, best.Why, best.x, best.To = s.Status, s.Why, s.x, s.To
+		best.Value, best.Violated = s.Value, s.Violated
+		return true
+	}
+	const most = 150 // numbers, of which quadratic programs are made
+	if len(m.x) <= most && try(func() (optim.Result, error) {
+		q := e.folded()
+		q.Bounds = p.bounds()
+		o := o
+		o.Scale = c.problem.Sizes
+		return optim.Folded(ctx, q, m.x, o)
+	}) {
+		return true
+	}
+	if c.found.Step == nil || ctx.Err() != nil {
+		return false
+	}
+	x := slices.Clone(m.x)
+	for i, d := range c.found.Step {
+		x[i] = max(c.problem.Lo[i], min(x[i]+d, c.problem.Hi[i]))
+	}
+	return try(func() (optim.Result, error) { return p.minimise(ctx, e, x, p.bounds()) })
+}
+
+// violations returns those of the constraints at the point of a certificate and at x, as it measures them.
+func (p judge) violations(ctx context.Context, e *evaluator, c *certificate, x []float64) (before, after float64) {
+	if len(p.constraints) == 0 {
+		return 0, 0
+	}
+	at, _, err := nearby(ctx, e.folded(), x)
+	if err != nil {
+		return 0, math.Inf(1)
+	}
+	return c.problem.Violation(&c.problem.At.Constraints), c.problem.Violation(&at.Constraints)
+}
+
+// words say what is wrong with the point that a search came to; "" for nothing.
+func (c *certificate) words(p judge, best *Start, out *Result) string {
+	switch {
+	case c.Certified:
+		return ""
+	case best.Status == "stopped" || !c.known():
+		return "the fit was interrupted; the numbers are those of the best point so far"
+	case c.violated:
+		why, more := "a search could not find a feasible point from here", ""
+		if c.infeasible {
+			why = "no point near this one satisfies the constraints better"
+		}
+		if p.settings.Starts == 1 {
+			more = "; a search from elsewhere may find one: --starts 20"
+		}
+		return fmt.Sprintf("no feasible point was found: where the best search ended, %s; %s%s",
+			violated(out.Constraints), why, more)
+	case best.Status == "converged":
+		return "this is no certified minimum: " + c.doubts(p, out)
+	}
+	return fmt.Sprintf("the best search did not come to a minimum: %s; %s", best.Why, c.doubts(p, out))
+}
+
+// doubts says in words why a point is no certified minimum; "" where it is one.
+func (c *certificate) doubts(p judge, out *Result) string {
+	switch {
+	case c.Certified:
+		return ""
+	case !(c.Noise <= mostNoise):
+		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is %s of %s; "+
+			"smaller tolerances make it less: solver { rtol = %s }", diag.Number(c.Noise), p.unit(), diag.Number(
+			out.Run.RTol/100))
+	case !(c.Stationarity <= max(mostGain, c.Noise)) && c.found.Real:
+		return fmt.Sprintf("near it the objective is still less: by %s of %s, to second order", diag.Number(c.Stationarity),
+			p.unit())
+	}
+	return fmt.Sprintf("derivatives promise that the objective is less nearby, by %s of %s, and no search gets there",
+		diag.Number(c.Stationarity), p.unit())
+}
+
+// unit says what gains are relative to.
+func (p judge) unit() string {
+	if p.squares {
+		return "one unit of the negative log likelihood"
+	}
+	return "what the search has gained"
+}
+
+// without returns how much less the objective could be if coordinate i were not at its bound. Beyond the bound of a
+// number that is searched for on a logarithmic scale there is room for the number itself.
+func (p judge) without(of *certificate, i int) float64 {
+	c := of.problem
+	n := len(c.X)
+	k, q := &p.coords[i], *c
+	v := k.value(c.X[i])
+	by := 1 / k.slope(v)
+	q.X, q.At = slices.Clone(c.X), &certify.Point{
+		Value: c.At.Value, Gradient: slices.Clone(c.At.Gradient), Kinks: c.At.Kinks, Constraints: c.At.Constraints,
+	}
+	q.X[i] = v
+	q.At.Gradient[i] *= by
+	columns := func(j []float64) []float64 {
+		j = slices.Clone(j)
+		for r := i; r < len(j); r += n {
+			j[r] *= by
+		}
+		return j
+	}
+	q.At.Kinks.J, q.At.Constraints.J = columns(c.At.Kinks.J), columns(c.At.Constraints.J)
+	reach := max(math.Abs(v), math.Abs(k.first))
+	if span := k.hi - k.lo; span-span == 0 {
+		reach = span
+	}
+	q.Hessian = columns(of.squares)
+	for j := range n {
+		q.Hessian[i*n+j] *= by
+	}
+	if h := q.Hessian[i*n+i]; h > 0 {
+		reach = max(reach, math.Abs(q.At.Gradient[i])/h)
+	}
+	return q.Without(i, reach) * q.Size
+}
+
+// locate returns what is known of the minimum near the end of a search, with its certificate. Where that says that the
+// point is none, searches go on from there as long as they come to better points.
+func (p judge) locate(
+	ctx context.Context, e *evaluator, best *Start, spent int,
+) (*minimum, *certificate, error) {
+	whole, end := outlasting(ctx)
+	defer end()
+	const rounds = 12
+	for round := 0; ; round++ {
+		m := &minimum{x: slices.Clone(best.x), factor: 1}
+		p.atBounds(m)
+		if err := p.activate(whole, e, m); err != nil && ctx.Err() == nil {
+			return nil, nil, err
+		}
+		if ctx.Err() != nil {
+			return m, uncertified(), nil
+		}
+		if err := p.polish(ctx, e, m, best.Status == "converged", e.rounds(spent)); err != nil && ctx.Err() == nil {
+			return nil, nil, err
+		}
+		if m.gradient != nil {
+			best.x, best.To = m.x, p.values(m.x)
+		}
+		c, err := p.certify(ctx, e, m)
+		if ctx.Err() != nil {
+			return m, uncertified(), nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		falls := best.Why == optim.Unbounded.Words()
+		if falls {
+			c.Certified = false
+		} else if c.Certified && best.Status != "converged" {
+			best.Status = "converged"
+			best.Why = "it is a minimum by its certificate, though " + best.Why
+		}
+		spent := best.Status == "limit" && p.settings.MaxIter > 0
+		if c.Certified || c.infeasible || falls || spent || round == rounds || !p.onward(ctx, e, m, best, c) {
+			return m, c, nil
+		}
+	}
+}
+
+// bounded says what holds the estimates that are at bounds.
+func (p judge) bounded(m *minimum, out *Result, note func(diag.Level, string, ...any)) {
+	for i, at := range m.at {
+		if at == 0 || out.Rows == 0 { // without data, as in problems of optimal control, bounds are where minima are
+			continue
+		}
+		c := &p.coords[i]
+		side, bound := "lower", c.lo
+		if at > 0 {
+			side, bound = "upper", c.hi
+		}
+		if untold := func(u Combination) bool { return slices.Contains(u.Names, c.name) }; m.idle != nil && m.idle[i] {
+			if !slices.ContainsFunc(out.Unidentified, untold) {
+				note(diag.Note, "%s is at its %s bound, %s, which holds nothing back: the minimum lies there", c.name,
+					side, diag.Number(bound))
+			}
+			continue
+		}
+		want := "the data want it to be " + map[bool]string{true: "greater", false: "less"}[at > 0] + ", and "
+		if m.gains == nil || !(m.gains[i] > max(mostGain, out.KKT.Noise)) {
+			want = ""
+		}
+		note(diag.Warning, "%s is at its %s bound, %s: %sits interval and the errors of the others hold only if the "+
+			"bound is true", c.name, side, diag.Number(bound), want)
+	}
+}
