@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/seeds"
 )
 
 // randomLinear draws a program of n variables and m rows, some of which are equations, limits or kinks.
@@ -42,7 +43,7 @@ func randomLinear(draw *elem.Rand, n, m int) *Linear {
 
 // TestLinear compares the value of a solution with a bound below which no point is.
 func TestLinear(t *testing.T) {
-	draw := elem.NewRand(7)
+	draw := elem.NewRand(seeds.Of(t, 7))
 	for k := range 3000 {
 		n := 1 + int(draw.Uint64()%8)
 		m := int(draw.Uint64() % 25)
