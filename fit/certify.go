@@ -19,7 +19,7 @@ import (
 // KKT says how far a point is from being a minimum within bounds and constraints: from the conditions of W. Karush,
 // H. W. Kuhn and A. W. Tucker. All numbers are NaN where the fit ended before they were computed.
 type KKT struct {
-	// Stationarity is what could still be gained of the objective near the point. Noise is the part of the objective
+	// Stationarity is what could be gained of the objective near the point. Noise is the part of the objective
 	// that is error of the run, and the gain that errors of derivatives hide. Both are relative: to 1 for a negative log
 	// likelihood, else to how much the search has gained, or how much the objective changes where an estimate moves by
 	// its size, if that is more.
@@ -140,7 +140,8 @@ func (p judge) certify(ctx context.Context, e *evaluator, m *minimum) (*certific
 			exact = max(exact, s.Values[i+1].Error/size)
 		}
 	}
-	out.Certified = c.Size <= math.MaxFloat64 && out.Stationarity <= max(mostGain, out.Noise) && out.Feasibility <= exact && out.Noise <= mostNoise
+	out.Certified = c.Size <= math.MaxFloat64 && out.Stationarity <= max(mostGain, out.Noise) &&
+		out.Feasibility <= exact && out.Noise <= mostNoise
 	if out.violated = !(out.Feasibility <= exact); out.violated {
 		out.infeasible = c.Infeasible()
 	}
@@ -320,7 +321,7 @@ func (c *certificate) doubts(p judge, out *Result) string {
 			"smaller tolerances make it less: solver { rtol = %s }", diag.Number(c.Noise), p.unit(), diag.Number(
 			out.Run.RTol/100))
 	case !(c.Stationarity <= max(mostGain, c.Noise)) && c.found.Real:
-		return fmt.Sprintf("near it the objective is still less: by %s of %s, to second order", diag.Number(c.Stationarity),
+		return fmt.Sprintf("near it the objective is less, by %s of %s, to second order", diag.Number(c.Stationarity),
 			p.unit())
 	}
 	return fmt.Sprintf("derivatives promise that the objective is less nearby, by %s of %s, and no search gets there",
