@@ -105,13 +105,18 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	out.GradientNorm = m.steepest(p.sizes(m.x))
 	out.KKT = c.KKT
 	out.Identifiable = true
-	if p.squares && c.Certified && m.gradient != nil {
-		err := p.release(whole, e, m, c)
+	if p.squares && c.known() && !c.violated && m.gradient != nil {
+		if c.Certified {
+			err = p.release(whole, e, m, c)
+		}
 		if err == nil {
 			err = p.inform(whole, e, m, out)
 		}
 		if err != nil && ctx.Err() == nil {
 			return nil, err
+		}
+		if !c.Certified { // errors are those of a minimum
+			m.cov, out.Correlation = nil, nil
 		}
 	}
 	p.estimates(m, out)
