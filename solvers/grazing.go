@@ -21,7 +21,7 @@ func (s *Solver) brink(was []float64) {
 		g := &s.guards[i]
 		rho := math.Abs(s.rho[i])
 		scale := max(math.Abs(was[i]), s.reach[i])
-		if g.Event < 0 || g.Watch || !s.arms[i].on || rho == 0 || !(rho <= near*scale) ||
+		if g.Event < 0 || g.Watch || g.Instant && g.Clock || !s.arms[i].on || rho == 0 || !(rho <= near*scale) ||
 			!(math.Abs(was[i]) > float64(0x1p-30*scale)) {
 			continue
 		}

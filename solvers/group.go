@@ -387,9 +387,24 @@ func (s *Solver) slides(i int) float64 {
 	return max(band, float64(16*far))
 }
 
-// join adds guard i to the wave.
+// lands reports whether a jump has brought the root function of guard i, which fires at roots alone, to zero: within
+// what the last digits of the state and of the time make.
+func (s *Solver) lands(i int) bool {
+	if !s.truth[i] || s.rho[i] == s.rhoWas[i] {
+		return false
+	}
+	s.blur(0x1p-50)
+	return math.Abs(s.rho[i]) <= float64(16*math.Abs(s.rhoP[i]-s.rho[i]))
+}
+
+// join adds guard i to the wave, where its event is not there by another one.
 func (s *Solver) join(i int, caused bool, scale float64) {
 	g := &s.guards[i]
+	if g.Instant && slices.ContainsFunc(s.wave, func(m member) bool {
+		return m.kind == MarkFire && m.guard >= 0 && m.firing.Event == g.Event && m.firing.Elem == g.Elem
+	}) {
+		return
+	}
 	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth, party: s.party}
 	if g.Event < 0 {
 		m.kind, m.priority = MarkMode, math.Inf(-1)
@@ -415,7 +430,8 @@ func (s *Solver) lapse(i int, tol float64) {
 			for k := range s.guards {
 				g := &s.guards[k]
 				if e.Transient && g.Event == e.If && g.Elem == m.firing.Elem {
-					gone = gone || !s.truthP[k] && !(s.rhoP[k] >= -m.scale)
+					gone = gone || !s.truthP[k] && !(s.rhoP[k] >= -m.scale) && !g.Instant ||
+						g.Instant && k == m.guard && !(math.Abs(s.rhoP[k]) <= m.scale)
 				}
 			}
 		}
@@ -682,7 +698,7 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 		g := &s.guards[i]
 		if g.Event == f.Event && g.Elem == f.Elem {
 			s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
-			s.resting[i], s.anyRest = true, true
+			s.resting[i], s.anyRest = !g.Instant || i == m.guard, true
 		}
 	}
 	s.restart = true
@@ -765,6 +781,12 @@ func (s *Solver) rearm() error {
 			}
 		case g.Kink:
 			s.settle(i, a, s.rho[i], s.truth[i], -1)
+		case g.Instant && a.on:
+			if s.lands(i) {
+				s.join(i, true, 0)
+			} else {
+				s.settle(i, a, s.rho[i], s.truth[i], -1)
+			}
 		case g.Event < 0: // Choose has just made it false
 			*a = arming{on: !s.truth[i], from: -1}
 		case s.fires(i, a, s.rho[i], s.truth[i]) && (!g.Crossing || s.truth[i]):

@@ -127,7 +127,7 @@ func (s *Solver) arm() error {
 		} else {
 			a.on = !s.truth[i]
 		}
-		if g.Event >= 0 && s.events[g.Event].Start && s.truth[i] && !g.Crossing {
+		if g.Event >= 0 && s.events[g.Event].Start && s.truth[i] && (!g.Crossing || g.Instant && a.edge) {
 			s.starting = append(s.starting, i)
 		}
 		s.arms[i] = a

@@ -166,6 +166,7 @@ type Guard struct {
 	Mode     int  // index into m when Event is -1
 	Crossing bool // fires as ρ changes sign; Way says in which direction
 	Way      int8 // of a crossing guard: 1 as ρ rises, -1 as it falls, 0 either way
+	Instant  bool // of a crossing guard that fires at roots alone: a jump over one is none, a jump onto one is
 	Watch    bool // never fires: an atom of a condition made of several; samples of a step include the times it changes
 	Kink     bool // fires in either direction, changes nothing: a step ends at a kink of the right-hand side
 	Clock    bool // depends on time, p, d and modes only: NextSwitch finds it, so it is not looked for between samples

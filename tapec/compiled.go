@@ -104,6 +104,7 @@ type Guard struct {
 	Mode     int // index into the flat vector of modes, or -1
 	Crossing bool
 	Way      int8 // of a crossing: 1 for up, -1 for down, 0 for either
+	Instant  bool // a crossing that an equality is: a jump over the root is none, and one onto it is
 	Watch    bool // an atom of a condition made of several; it never fires
 	Kink     bool // a kink of the rates; it fires in either direction and changes nothing
 	Clock    bool // depends on time, params, discretes and modes only

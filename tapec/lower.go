@@ -25,6 +25,9 @@ type compiler struct {
 	flowOf    map[flowKey]typecheck.Uses
 	degreeOf  map[flowKey]int
 
+	happenings map[*typecheck.Event]happening
+	equal      map[*typecheck.Call]typecheck.Expr // what comparisons are as equalities; nil for others
+
 	functionals  []*functional
 	functionalOf map[memoKey]*functional
 	groups       []*group
@@ -45,6 +48,8 @@ func newCompiler(m *typecheck.Model, diags *diag.List) *compiler {
 		kinked:       map[memoKey]bool{},
 		flowOf:       map[flowKey]typecheck.Uses{},
 		degreeOf:     map[flowKey]int{},
+		happenings:   map[*typecheck.Event]happening{},
+		equal:        map[*typecheck.Call]typecheck.Expr{},
 		functionalOf: map[memoKey]*functional{},
 	}
 }

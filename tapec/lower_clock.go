@@ -35,6 +35,9 @@ func (c *compiler) flow(e typecheck.Expr, plain bool) typecheck.Uses {
 		}
 	case *typecheck.Call:
 		uses = 0
+		if !plain && c.equality(x) != nil { // while its sign is held
+			break
+		}
 		if !isJump(x.Fn) || plain || isSawtooth(x.Fn) {
 			for _, a := range x.Args {
 				uses |= c.flow(a, plain)
@@ -260,10 +263,12 @@ func (c *compiler) clocks() *tape.Tape {
 			continue
 		}
 		s := scope{}.with(c.frames, ev.Indices)
-		if ev.Crossing != nil {
-			l.sign(ev.Crossing, s)
-		} else if ev.When != nil {
-			l.condition(ev.When, s)
+		h := c.happening(ev)
+		if h.when != nil {
+			l.condition(h.when, s)
+		}
+		for _, m := range h.moments {
+			l.sign(m.root, s)
 		}
 	}
 	for _, m := range c.modes {

@@ -208,6 +208,11 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 	if isJump(e.Fn) && l.held && !s.plain && switches(e) && !still(e) {
 		return l.jump(e, s)
 	}
+	if l.held && !s.plain {
+		if eq := l.c.equality(e); eq != nil {
+			return l.resting(eq, s)
+		}
+	}
 	switch {
 	case e.Search != nil:
 		return l.search(e.Search, s)

@@ -104,7 +104,10 @@ func (c *compiler) mode(
 	name := [...]string{"if", "", "window"}[kind]
 	call, ok := node.(*typecheck.Call)
 	if ok {
-		name = call.Fn.Name
+		name = map[string]string{"==": "equality", "!=": "equality"}[call.Fn.Name]
+		if name == "" {
+			name = call.Fn.Name
+		}
 	}
 	if ok && call.Control != "" {
 		name = call.Control
@@ -163,6 +166,8 @@ func (l *lowerer) level(e *typecheck.Call, s scope) array {
 		return op(e.Fn.Op, x)
 	case tape.Atan2:
 		return op(tape.Select, op(tape.Less, x, l.number(0)), l.number(-1), l.number(1))
+	case tape.Equal, tape.NotEqual:
+		return op(tape.Sign, x)
 	case tape.Mod:
 	}
 	// The quotient may be rounded to the next level. What is left above the level tells.
@@ -255,29 +260,25 @@ func (c *compiler) guards() *tape.Tape {
 		}
 	}
 	for i, ev := range c.model.Events {
-		if ev.When == nil && ev.Crossing == nil || empty(ev.Indices) {
+		if empty(ev.Indices) {
 			continue
 		}
 		s := scope{}.with(c.frames, ev.Indices)
 		order := axesInOrder(s, ev.Indices)
 		l.span = ev.Span
-		g := Guard{Event: i, Span: ev.Span}
-		t := l.number(1)
-		if ev.When != nil {
-			g.Span = ev.When.Span()
-			t = l.lower(ev.When, s)
+		h := c.happening(ev)
+		if h.when != nil {
+			add(l.vector(l.root(h.when, s), order, nil), l.vector(l.lower(h.when, s), order, nil), Guard{
+				Event: i, Span: ev.When.Span(), Clock: c.flow(h.when, false)&typecheck.UsesState == 0,
+				Compound: len(l.parts(h.when, s)) > 1,
+			})
 		}
-		var r array
-		if ev.Crossing != nil {
-			g.Crossing, g.Way, g.Span = true, ev.Way, ev.Crossing.Span()
-			r = l.lower(ev.Crossing, s)
-			g.Clock = c.flow(ev.Crossing, false)&typecheck.UsesState == 0
-		} else {
-			r = l.root(ev.When, s)
-			g.Clock = c.flow(ev.When, false)&typecheck.UsesState == 0
-			g.Compound = len(l.parts(ev.When, s)) > 1
+		for _, m := range h.moments {
+			add(l.vector(l.lower(m.root, s), order, nil), l.vector(l.passes(m, s), order, nil), Guard{
+				Event: i, Crossing: true, Instant: !m.crosses, Way: m.way, Span: m.root.Span(),
+				Clock: c.flow(m.root, false)&typecheck.UsesState == 0,
+			})
 		}
-		add(l.vector(r, order, nil), l.vector(t, order, nil), g)
 	}
 	for i := 0; i < len(c.modes); i++ {
 		m := c.modes[i]
@@ -360,8 +361,8 @@ func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 		}
 	}
 	for _, ev := range l.c.model.Events {
-		if ev.When != nil && ev.Crossing == nil && !empty(ev.Indices) {
-			condition(ev.When, scope{}.with(l.c.frames, ev.Indices))
+		if when := l.c.happening(ev).when; when != nil && !empty(ev.Indices) {
+			condition(when, scope{}.with(l.c.frames, ev.Indices))
 		}
 	}
 	for _, m := range l.c.modes {
@@ -410,7 +411,8 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 		return l.outside(call, held, m.s)
 	}
 	x, now := l.lower(call.Args[0], m.s), l.level(call, m.s)
-	if call.Fn.Op == tape.Sign || call.Fn.Op == tape.Atan2 {
+	switch call.Fn.Op {
+	case tape.Sign, tape.Atan2, tape.Equal, tape.NotEqual:
 		// A level of ±1 ends where x passes 0, a level of 0 where x is anything else.
 		r := op(tape.Select, held, op(tape.Neg, op(tape.Mul, held, x)), op(tape.Abs, x))
 		return [][2]array{{r, op(tape.Or, op(tape.Less, now, held), op(tape.Less, held, now))}}

@@ -151,32 +151,9 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 				"that is made from a table")
 			return bad(e.Span)
 		}
-		if !Static(a) || !Static(b) {
-			c.errorf(CodeRealEquality, e.Span, "`%s` compares only indices and constants, because numbers that "+
-				"change are never exactly equal; %s", e.Op, c.instead(x, e))
-			return bad(e.Span)
-		}
 		return c.compare(x, e.Op.String(), e, a, b)
 	}
 	return c.apply(stdlib.Operator(e.Op.String()), e.Span, a, b)
-}
-
-// instead says what to write where numbers that change are compared by == or !=.
-func (c *checker) instead(x context, e *ast.Binary) string {
-	for _, side := range [2][2]ast.Expr{{e.X, e.Y}, {e.Y, e.X}} {
-		name, ok := strip(side[0]).(*ast.Name)
-		if !ok {
-			continue
-		}
-		switch known := c.namesOf(x)[name.Name]; {
-		case known == nil:
-		case known.kind == timeName && x.place == placeEvent && e.Op == ast.Equal:
-			return "an event at a known time is written event at " + side[1].Pos().Text() + " { … }"
-		case known.kind == discreteName && slices.Contains([]string{"0", "1"}, side[1].Pos().Text()):
-			return "write < or >=; a switch that is 0 or 1 is on where " + name.Name + " > 0"
-		}
-	}
-	return "write < or >="
 }
 
 // numeric reports an operand that is not a number.

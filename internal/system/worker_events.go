@@ -14,7 +14,7 @@ func (w *Worker) Guards() []solvers.Guard {
 	list := make([]solvers.Guard, len(w.model.Compiled.GuardList))
 	for i, g := range w.model.Compiled.GuardList {
 		list[i] = solvers.Guard{
-			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way,
+			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way, Instant: g.Instant,
 			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine, Unknowns: w.model.readsUnknowns(i),
 			Seen: w.peaksSee(i), Piece: g.Piece,
 		}

@@ -1,0 +1,428 @@
+package tapec
+
+import (
+	"math"
+
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// Equalities of reals.
+//
+// a = b holds at instants alone where a − b moves: at its roots. As the condition of an event it is a crossing of a − b
+// in both directions, with the derivatives of one; jumps that pass the root without coming to rest there are none. In
+// a mode it holds while a − b rests at zero, which the sign of a − b tells: the time at which it passes through has no
+// length, and no effect on rates. Where a − b changes at events alone, an equality is a condition like others.
+
+// moment is a part of an event's condition that holds at instants alone: the roots of a real.
+type moment struct {
+	root    typecheck.Expr
+	crosses bool // written as `crosses`: jumps over the root count as well
+	way     int8 // of such a one: 1 for up, -1 for down, 0 for either
+	filters []filter
+}
+
+// filter is a condition that must hold at the root, or must not.
+type filter struct {
+	e   typecheck.Expr
+	not bool
+}
+
+// happening is the condition of an event, in the parts that guards are made of.
+type happening struct {
+	when    typecheck.Expr // what holds for a while; nil where nothing of it does
+	moments []moment
+}
+
+// happening takes the condition of ev apart.
+func (c *compiler) happening(ev *typecheck.Event) happening {
+	if h, ok := c.happenings[ev]; ok {
+		return h
+	}
+	var h happening
+	switch {
+	case ev.Crossing != nil:
+		m := moment{root: ev.Crossing, crosses: true, way: ev.Way}
+		if ev.When != nil {
+			m.filters = []filter{{e: c.equalities(ev.When)}}
+		}
+		h.moments = []moment{m}
+	case ev.When != nil:
+		e := c.equalities(ev.When)
+		h = happening{c.lasting(e), c.moments(e)}
+	}
+	c.happenings[ev] = h
+	return h
+}
+
+// equalities returns the condition e with its equalities, in whatever form, written as f == 0 and f != 0, where f is no
+// product, no absolute value and the like.
+func (c *compiler) equalities(e typecheck.Expr) typecheck.Expr {
+	call, ok := e.(*typecheck.Call)
+	if !ok {
+		return e
+	}
+	switch call.Fn.Op {
+	case tape.And, tape.Or:
+		if a, b, ok := between(call); ok {
+			if eq := c.equality(join2("==", call, a, b)); eq != nil {
+				return eq
+			}
+		}
+		a, b := c.equalities(call.Args[0]), c.equalities(call.Args[1])
+		if a != call.Args[0] || b != call.Args[1] {
+			return join2(call.Fn.Name, call, a, b)
+		}
+	default:
+		if eq := c.equality(call); eq != nil {
+			return eq
+		}
+	}
+	return e
+}
+
+// between reports whether e is a <= b and b <= a.
+func between(e *typecheck.Call) (a, b typecheck.Expr, ok bool) {
+	x, ok1 := e.Args[0].(*typecheck.Call)
+	y, ok2 := e.Args[1].(*typecheck.Call)
+	if e.Fn.Op != tape.And || !ok1 || !ok2 || x.Fn.Op != tape.LessEq || y.Fn.Op != tape.LessEq ||
+		!alike(x.Args[0], y.Args[1]) || !alike(x.Args[1], y.Args[0]) {
+		return nil, nil, false
+	}
+	return x.Args[0], x.Args[1], true
+}
+
+// alike reports whether a and b are the same expression.
+func alike(a, b typecheck.Expr) bool {
+	if a == b {
+		return true
+	}
+	switch x := a.(type) {
+	case *typecheck.Const:
+		y, ok := b.(*typecheck.Const)
+		return ok && len(x.Data) == 1 && len(y.Data) == 1 && x.Data[0] == y.Data[0]
+	case *typecheck.Ref:
+		y, ok := b.(*typecheck.Ref)
+		return ok && x.Sym == y.Sym
+	case *typecheck.LoopVar:
+		y, ok := b.(*typecheck.LoopVar)
+		return ok && x.Index == y.Index
+	case *typecheck.Call:
+		y, ok := b.(*typecheck.Call)
+		if !ok || x.Fn != y.Fn || len(x.Args) != len(y.Args) {
+			return false
+		}
+		for i := range x.Args {
+			if !alike(x.Args[i], y.Args[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// join2 makes a call of an operator on a and b, with the type and place of a condition.
+func join2(op string, like typecheck.Expr, a, b typecheck.Expr) *typecheck.Call {
+	return &typecheck.Call{
+		Base: typecheck.Base{T: like.Type(), S: like.Span()}, Fn: stdlib.Operator(op), Args: []typecheck.Expr{a, b},
+	}
+}
+
+// equality returns the comparison e as a combination of f == 0 by `and` and `or`, or of f != 0. It returns nil where e
+// is no comparison for equality, or one that changes at events alone.
+func (c *compiler) equality(e *typecheck.Call) typecheck.Expr {
+	switch e.Fn.Op {
+	case tape.Equal, tape.NotEqual, tape.Less, tape.LessEq:
+	default:
+		return nil
+	}
+	if typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState) == 0 {
+		return nil
+	}
+	if eq, ok := c.equal[e]; ok {
+		return eq
+	}
+	a, b := e.Args[0], e.Args[1]
+	var eq typecheck.Expr
+	if u, ok := rounded(a, b); ok && (e.Fn.Op == tape.Equal || e.Fn.Op == tape.NotEqual) {
+		a, b = u, call1("floor", u)
+	}
+	if c.flow(a, false)|c.flow(b, false) != 0 {
+		switch e.Fn.Op {
+		case tape.Equal:
+			eq = c.zeros(e, difference(a, b))
+		case tape.NotEqual:
+			eq = opposite(c.zeros(e, difference(a, b)))
+		case tape.LessEq:
+			if sided(a, 1) && sided(b, -1) {
+				eq = c.zeros(e, difference(a, b))
+			}
+		case tape.Less:
+			if sided(a, -1) && sided(b, 1) {
+				eq = opposite(c.zeros(e, difference(b, a)))
+			}
+		}
+	}
+	if leaf, ok := eq.(*typecheck.Call); ok && leaf != e {
+		c.equal[leaf] = leaf
+	}
+	c.equal[e] = eq
+	return eq
+}
+
+// rounded reports whether a and b are the same but that one has the ceiling of u where the other has the floor: they are
+// equal at the instants at which u is whole, and at no other.
+func rounded(a, b typecheck.Expr) (u typecheck.Expr, ok bool) {
+	x, ok1 := a.(*typecheck.Call)
+	y, ok2 := b.(*typecheck.Call)
+	if !ok1 || !ok2 || len(x.Args) != len(y.Args) {
+		return nil, false
+	}
+	op := [2]tape.Op{x.Fn.Op, y.Fn.Op}
+	if op == [2]tape.Op{tape.Floor, tape.Ceil} || op == [2]tape.Op{tape.Ceil, tape.Floor} {
+		return x.Args[0], alike(x.Args[0], y.Args[0])
+	}
+	if x.Fn != y.Fn || x.Fn.Op != tape.Mul && x.Fn.Op != tape.Div {
+		return nil, false
+	}
+	for k := range x.Args {
+		if u, ok := rounded(x.Args[k], y.Args[k]); ok && alike(x.Args[1-k], y.Args[1-k]) {
+			return u, true
+		}
+	}
+	return nil, false
+}
+
+// call1 is a call of a function of one argument that gives a number like it.
+func call1(name string, x typecheck.Expr) typecheck.Expr {
+	return &typecheck.Call{
+		Base: typecheck.Base{T: x.Type(), S: x.Span()}, Fn: stdlib.Find(name, stdlib.Elementwise),
+		Args: []typecheck.Expr{x},
+	}
+}
+
+// difference is a − b, with types of reals.
+func difference(a, b typecheck.Expr) typecheck.Expr {
+	if zero(b) {
+		return a
+	}
+	if zero(a) {
+		return b
+	}
+	d := join2("-", a, a, b)
+	if len(a.Type().Shape) == 0 {
+		d.T = b.Type()
+	}
+	return d
+}
+
+func zero(e typecheck.Expr) bool {
+	k, ok := e.(*typecheck.Const)
+	return ok && len(k.Data) == 1 && k.Data[0] == 0
+}
+
+// sided reports whether e is never on the other side of zero, whatever its operands are: >= 0, or <= 0 for a negative
+// way.
+func sided(e typecheck.Expr, way float64) bool {
+	switch e := e.(type) {
+	case *typecheck.Const:
+		return len(e.Data) == 1 && e.Data[0]*way >= 0
+	case *typecheck.Call:
+		both := func(a, b float64) bool { return sided(e.Args[0], a) && sided(e.Args[1], b) }
+		switch e.Fn.Op {
+		case tape.Abs, tape.Sqrt, tape.Sqr:
+			return way > 0
+		case tape.Pow:
+			k, ok := e.Args[1].(*typecheck.Const)
+			return way > 0 && ok && len(k.Data) == 1 && k.Data[0] > 0 && math.Mod(k.Data[0], 2) == 0
+		case tape.Neg:
+			return sided(e.Args[0], -way)
+		case tape.Add, tape.Min, tape.Max:
+			return both(way, way)
+		case tape.Sub:
+			return both(way, -way)
+		case tape.Mul:
+			return way > 0 && alike(e.Args[0], e.Args[1]) || both(1, way) || both(-1, -way)
+		case tape.Div:
+			return both(1, way) || both(-1, -way)
+		}
+	}
+	return false
+}
+
+// zeros returns where f is zero: a combination of g == 0 with simpler g. The place is that of the comparison at.
+func (c *compiler) zeros(at, f typecheck.Expr) typecheck.Expr {
+	if call, ok := f.(*typecheck.Call); ok {
+		pair := func(op string) typecheck.Expr {
+			a, b := c.zeros(at, call.Args[0]), c.zeros(at, call.Args[1])
+			return join2(op, at, a, b)
+		}
+		positive := func(way float64) bool {
+			if call.Fn.Op == tape.Sub {
+				return sided(call.Args[0], way) && sided(call.Args[1], -way)
+			}
+			return sided(call.Args[0], way) && sided(call.Args[1], way)
+		}
+		switch call.Fn.Op {
+		case tape.Neg, tape.Abs, tape.Sqrt, tape.Sqr:
+			return c.zeros(at, call.Args[0])
+		case tape.Pow:
+			if k, ok := call.Args[1].(*typecheck.Const); ok && len(k.Data) == 1 && k.Data[0] > 0 {
+				return c.zeros(at, call.Args[0])
+			}
+		case tape.Div:
+			return c.zeros(at, call.Args[0])
+		case tape.Mul:
+			for k, a := range call.Args {
+				if x, ok := a.(*typecheck.Const); ok && len(x.Data) == 1 && x.Data[0] != 0 {
+					return c.zeros(at, call.Args[1-k])
+				}
+			}
+			return pair("or")
+		case tape.Add, tape.Sub, tape.Max:
+			if positive(1) || positive(-1) {
+				for k, a := range call.Args {
+					if zero(a) {
+						return c.zeros(at, call.Args[1-k])
+					}
+				}
+				return pair("and")
+			}
+		case tape.Min:
+			if positive(1) {
+				return pair("or")
+			}
+		}
+	}
+	leaf := join2("==", at, f, &typecheck.Const{Base: typecheck.Base{T: f.Type(), S: at.Span()}, Data: []float64{0}})
+	leaf.Args[1].(*typecheck.Const).T.Shape = nil
+	if c.flow(f, false) != 0 {
+		c.equal[leaf] = leaf
+	}
+	return leaf
+}
+
+// opposite returns the negation of what zeros returns.
+func opposite(e typecheck.Expr) typecheck.Expr {
+	call := e.(*typecheck.Call)
+	switch call.Fn.Op {
+	case tape.And:
+		return join2("or", call, opposite(call.Args[0]), opposite(call.Args[1]))
+	case tape.Or:
+		return join2("and", call, opposite(call.Args[0]), opposite(call.Args[1]))
+	}
+	return join2("!=", call, call.Args[0], call.Args[1])
+}
+
+// momentary reports whether e, of what equalities returns, is an equality that holds at instants alone.
+func (c *compiler) momentary(e typecheck.Expr) (root typecheck.Expr, ok bool) {
+	call, is := e.(*typecheck.Call)
+	if !is || call.Fn.Op != tape.Equal || c.flow(call.Args[0], false) == 0 {
+		return nil, false
+	}
+	return call.Args[0], zero(call.Args[1])
+}
+
+// lasting returns the part of e, of what equalities returns, that may hold for a while: nil for none.
+func (c *compiler) lasting(e typecheck.Expr) typecheck.Expr {
+	if _, ok := c.momentary(e); ok {
+		return nil
+	}
+	call, ok := e.(*typecheck.Call)
+	if !ok || call.Fn.Op != tape.And && call.Fn.Op != tape.Or {
+		return e
+	}
+	a, b := c.lasting(call.Args[0]), c.lasting(call.Args[1])
+	switch {
+	case a == call.Args[0] && b == call.Args[1]:
+		return e
+	case a != nil && b != nil:
+		return join2(call.Fn.Name, call, a, b)
+	case call.Fn.Op == tape.And:
+		return nil
+	case a != nil:
+		return a
+	}
+	return b
+}
+
+// moments returns the instants at which e, of what equalities returns, holds and did not just before.
+func (c *compiler) moments(e typecheck.Expr) (list []moment) {
+	if root, ok := c.momentary(e); ok {
+		return []moment{{root: root}}
+	}
+	call, ok := e.(*typecheck.Call)
+	if !ok || call.Fn.Op != tape.And && call.Fn.Op != tape.Or {
+		return nil
+	}
+	for k, a := range call.Args {
+		other := filter{e: call.Args[1-k]}
+		if call.Fn.Op == tape.Or {
+			other = filter{c.lasting(other.e), true}
+		}
+		for _, m := range c.moments(a) {
+			if other.e != nil {
+				m.filters = append(m.filters[:len(m.filters):len(m.filters)], other)
+			}
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// passes returns whether the filters of m let a root pass.
+func (l *lowerer) passes(m moment, s scope) array {
+	all := l.number(1)
+	for i, f := range m.filters {
+		x := l.holds(f.e, s)
+		if f.not {
+			x = l.elementwise(tape.Not, x)
+		}
+		if i == 0 {
+			all = x
+		} else {
+			all = l.elementwise(tape.And, all, x)
+		}
+	}
+	return all
+}
+
+// holds returns the truth of a filter. Of an equality that holds at instants alone, it is true within rounding.
+func (l *lowerer) holds(e typecheck.Expr, s scope) array {
+	if call, ok := e.(*typecheck.Call); ok {
+		switch call.Fn.Op {
+		case tape.And, tape.Or:
+			return l.elementwise(call.Fn.Op, l.holds(call.Args[0], s), l.holds(call.Args[1], s))
+		}
+		if root, ok := l.c.momentary(e); ok {
+			return l.nearZero(root, s)
+		}
+	}
+	return l.lower(e, s)
+}
+
+// nearZero returns whether f is zero within the rounding of the terms that it is a sum or difference of.
+func (l *lowerer) nearZero(f typecheck.Expr, s scope) array {
+	const part = 0x1p-40
+	size := l.elementwise(tape.Abs, l.lower(f, s))
+	if call, ok := f.(*typecheck.Call); ok && (call.Fn.Op == tape.Sub || call.Fn.Op == tape.Add) {
+		size = l.elementwise(tape.Add, l.elementwise(tape.Abs, l.lower(call.Args[0], s)),
+			l.elementwise(tape.Abs, l.lower(call.Args[1], s)))
+	}
+	return l.elementwise(tape.LessEq, l.elementwise(tape.Abs, l.lower(f, s)),
+		l.elementwise(tape.Mul, l.number(part), size))
+}
+
+// resting lowers an equality in a mode: e is what equality returns.
+func (l *lowerer) resting(e typecheck.Expr, s scope) array {
+	call := e.(*typecheck.Call)
+	switch {
+	case call.Fn.Op == tape.And || call.Fn.Op == tape.Or:
+		return l.elementwise(call.Fn.Op, l.resting(call.Args[0], s), l.resting(call.Args[1], s))
+	case l.c.flow(call.Args[0], false) == 0:
+		return l.elementwise(call.Fn.Op, l.all(call.Args, s)...)
+	}
+	return l.elementwise(call.Fn.Op, l.mode(l.c.jumpMode(call, s)), l.number(0))
+}
