@@ -403,6 +403,7 @@ func (s *Solver) join(i int, caused bool, scale float64) {
 	if g.Instant && slices.ContainsFunc(s.wave, func(m member) bool {
 		return m.kind == MarkFire && m.guard >= 0 && m.firing.Event == g.Event && m.firing.Elem == g.Elem
 	}) {
+		s.arms[i] = arming{spent: true, from: -1, band: scale}
 		return
 	}
 	m := member{guard: i, instant: -1, caused: caused, scale: scale, depth: s.depth, party: s.party}
@@ -696,9 +697,9 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 	}
 	for i := range s.guards {
 		g := &s.guards[i]
-		if g.Event == f.Event && g.Elem == f.Elem {
+		if g.Event == f.Event && g.Elem == f.Elem && (!g.Instant || i == m.guard) {
 			s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
-			s.resting[i], s.anyRest = !g.Instant || i == m.guard, true
+			s.resting[i], s.anyRest = true, true
 		}
 	}
 	s.restart = true

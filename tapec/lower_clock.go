@@ -194,9 +194,10 @@ type clock struct {
 	*lowerer
 	margins, truths []tape.Value
 	seen            map[memoKey]bool
-	numbered        int  // atoms have numbers
-	again           bool // what is added next are the atoms that were added last
-	kinks           bool // kinks of the rates are added
+	numbered        int           // atoms have numbers
+	jumps           map[*mode]int // the atoms of the equalities that each makes true
+	again           bool          // what is added next are the atoms that were added last
+	kinks           bool          // kinks of the rates are added
 }
 
 // add appends an atom for each element of margin, which is positive where truth holds. The margin is affine in time if
@@ -240,6 +241,16 @@ func (l *clock) condition(e typecheck.Expr, s scope) {
 	})
 }
 
+// jumpsOf calls visit for the modes that hold the levels of jumps in e.
+func (c *compiler) jumpsOf(e typecheck.Expr, s scope, visit func(*mode)) {
+	if call, ok := e.(*typecheck.Call); ok && isJump(call.Fn) && switches(call) && !still(call) {
+		visit(c.jumpMode(call, s))
+	}
+	for _, x := range operands(e) {
+		c.jumpsOf(x, s, visit)
+	}
+}
+
 // sign appends the atoms of a change of sign of e.
 func (l *clock) sign(e typecheck.Expr, s scope) {
 	if l.c.flow(e, s.plain) != typecheck.UsesTime {
@@ -256,7 +267,7 @@ func (l *clock) sign(e typecheck.Expr, s scope) {
 // clocks writes the atoms that depend on time, params, discretes and modes only: of conditions of events and modes,
 // and the bounds of levels. They change at times that no state moves. It returns nil if there are none.
 func (c *compiler) clocks() *tape.Tape {
-	l := &clock{lowerer: c.lowerer("clocks"), seen: map[memoKey]bool{}}
+	l := &clock{lowerer: c.lowerer("clocks"), seen: map[memoKey]bool{}, jumps: map[*mode]int{}}
 	l.held = true
 	for _, ev := range c.model.Events {
 		if empty(ev.Indices) {
@@ -268,7 +279,13 @@ func (c *compiler) clocks() *tape.Tape {
 			l.condition(h.when, s)
 		}
 		for _, m := range h.moments {
-			l.sign(m.root, s)
+			first := l.numbered
+			if m.curvature != nil { // the one before it is the same, where it touches
+				l.numbered--
+			}
+			if l.sign(m.root, s); !m.crosses && l.numbered == first+1 {
+				c.jumpsOf(m.root, s, func(m *mode) { l.jumps[m] = first })
+			}
 		}
 	}
 	for _, m := range c.modes {
@@ -288,11 +305,18 @@ func (c *compiler) clocks() *tape.Tape {
 			}
 			if uses == typecheck.UsesTime {
 				l.span = m.Span
+				next := l.numbered
+				first, known := l.jumps[m] // an equality that a jump makes true changes with the jump
+				if known {
+					l.numbered = first
+				}
 				for k, p := range l.leaves(m) {
 					l.again = k > 0
 					l.add(p[0], p[1], degree, m.Span)
 				}
-				l.again = false
+				if l.again = false; known {
+					l.numbered = next
+				}
 			}
 		}
 	}

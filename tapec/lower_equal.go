@@ -2,6 +2,7 @@ package tapec
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
@@ -21,6 +22,9 @@ type moment struct {
 	crosses bool // written as `crosses`: jumps over the root count as well
 	way     int8 // of such a one: 1 for up, -1 for down, 0 for either
 	filters []filter
+	// slope and curvature are the derivatives by time of of, where that may touch zero without crossing it. The root
+	// is then of, and counts where it crosses zero, or the slope, and counts where of is zero.
+	slope, curvature, of typecheck.Expr
 }
 
 // filter is a condition that must hold at the root, or must not.
@@ -351,6 +355,11 @@ func (c *compiler) lasting(e typecheck.Expr) typecheck.Expr {
 // moments returns the instants at which e, of what equalities returns, holds and did not just before.
 func (c *compiler) moments(e typecheck.Expr) (list []moment) {
 	if root, ok := c.momentary(e); ok {
+		if slope, curvature, ok := c.touches(root); ok {
+			return []moment{
+				{root: slope, slope: slope, of: root}, {root: root, slope: slope, curvature: curvature, of: root},
+			}
+		}
 		return []moment{{root: root}}
 	}
 	call, ok := e.(*typecheck.Call)
@@ -374,19 +383,27 @@ func (c *compiler) moments(e typecheck.Expr) (list []moment) {
 
 // passes returns whether the filters of m let a root pass.
 func (l *lowerer) passes(m moment, s scope) array {
-	all := l.number(1)
-	for i, f := range m.filters {
+	var all []array
+	switch {
+	case m.curvature != nil:
+		all = append(all, l.crosses(m.of, m.slope, m.curvature, s))
+	case m.slope != nil:
+		all = append(all, l.nearZero(m.of, s))
+	}
+	for _, f := range m.filters {
 		x := l.holds(f.e, s)
 		if f.not {
 			x = l.elementwise(tape.Not, x)
 		}
-		if i == 0 {
-			all = x
-		} else {
-			all = l.elementwise(tape.And, all, x)
-		}
+		all = append(all, x)
 	}
-	return all
+	if len(all) == 0 {
+		return l.number(1)
+	}
+	for _, x := range all[1:] {
+		all[0] = l.elementwise(tape.And, all[0], x)
+	}
+	return all[0]
 }
 
 // holds returns the truth of a filter. Of an equality that holds at instants alone, it is true within rounding.
@@ -403,16 +420,22 @@ func (l *lowerer) holds(e typecheck.Expr, s scope) array {
 	return l.lower(e, s)
 }
 
-// nearZero returns whether f is zero within the rounding of the terms that it is a sum or difference of.
-func (l *lowerer) nearZero(f typecheck.Expr, s scope) array {
-	const part = 0x1p-40
-	size := l.elementwise(tape.Abs, l.lower(f, s))
-	if call, ok := f.(*typecheck.Call); ok && (call.Fn.Op == tape.Sub || call.Fn.Op == tape.Add) {
-		size = l.elementwise(tape.Add, l.elementwise(tape.Abs, l.lower(call.Args[0], s)),
-			l.elementwise(tape.Abs, l.lower(call.Args[1], s)))
+// abrupt reports whether f may become zero for a while though what it depends on moves: where it is made of pieces.
+func (c *compiler) abrupt(f typecheck.Expr) bool {
+	if c.flow(f, false) == 0 {
+		return false
 	}
-	return l.elementwise(tape.LessEq, l.elementwise(tape.Abs, l.lower(f, s)),
-		l.elementwise(tape.Mul, l.number(part), size))
+	switch x := f.(type) {
+	case *typecheck.Ref:
+		return false
+	case *typecheck.If:
+		return true
+	case *typecheck.Call:
+		if x.Fn.Op == tape.Min || x.Fn.Op == tape.Max || x.Fn.Op == tape.Abs || isJump(x.Fn) || x.Search != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(operands(f), c.abrupt)
 }
 
 // resting lowers an equality in a mode: e is what equality returns.
@@ -422,7 +445,16 @@ func (l *lowerer) resting(e typecheck.Expr, s scope) array {
 	case call.Fn.Op == tape.And || call.Fn.Op == tape.Or:
 		return l.elementwise(call.Fn.Op, l.resting(call.Args[0], s), l.resting(call.Args[1], s))
 	case l.c.flow(call.Args[0], false) == 0:
-		return l.elementwise(call.Fn.Op, l.all(call.Args, s)...)
+		return l.same(call.Fn.Op, l.lower(call.Args[0], s), l.lower(call.Args[1], s))
 	}
 	return l.elementwise(call.Fn.Op, l.mode(l.c.jumpMode(call, s)), l.number(0))
+}
+
+// same compares values by == or != with comparisons of their order, which tell where a small change of a value makes
+// another result.
+func (l *lowerer) same(op tape.Op, a, b array) array {
+	if op == tape.NotEqual {
+		return l.elementwise(tape.Or, l.elementwise(tape.Less, a, b), l.elementwise(tape.Less, b, a))
+	}
+	return l.elementwise(tape.And, l.elementwise(tape.LessEq, a, b), l.elementwise(tape.LessEq, b, a))
 }

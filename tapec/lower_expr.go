@@ -231,6 +231,9 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 				l.c.kink(e, s)
 			}
 		}
+		if (e.Fn.Op == tape.Equal || e.Fn.Op == tape.NotEqual) && switches(e) {
+			return l.same(e.Fn.Op, l.lower(e.Args[0], s), l.lower(e.Args[1], s))
+		}
 		return l.elementwise(e.Fn.Op, l.all(e.Args, s)...)
 	case stdlib.Reduction:
 		return l.reduction(e.Fn.Name, l.lower(e.Args[0], s))

@@ -268,13 +268,15 @@ func (c *compiler) guards() *tape.Tape {
 		l.span = ev.Span
 		h := c.happening(ev)
 		if h.when != nil {
-			add(l.vector(l.root(h.when, s), order, nil), l.vector(l.lower(h.when, s), order, nil), Guard{
+			t := l.lower(h.when, s)
+			add(l.vector(l.root(h.when, s), order, nil), l.vector(t, order, nil), Guard{
 				Event: i, Span: ev.When.Span(), Clock: c.flow(h.when, false)&typecheck.UsesState == 0,
 				Compound: len(l.parts(h.when, s)) > 1,
 			})
 		}
 		for _, m := range h.moments {
-			add(l.vector(l.lower(m.root, s), order, nil), l.vector(l.passes(m, s), order, nil), Guard{
+			t := l.passes(m, s)
+			add(l.vector(l.lower(m.root, s), order, nil), l.vector(t, order, nil), Guard{
 				Event: i, Crossing: true, Instant: !m.crosses, Way: m.way, Span: m.root.Span(),
 				Clock: c.flow(m.root, false)&typecheck.UsesState == 0,
 			})
@@ -411,6 +413,16 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 		return l.outside(call, held, m.s)
 	}
 	x, now := l.lower(call.Args[0], m.s), l.level(call, m.s)
+	switch call.Fn.Op {
+	case tape.Equal, tape.NotEqual:
+		if l.c.abrupt(call.Args[0]) {
+			break
+		}
+		// It comes to rest at zero at events alone, where modes are chosen.
+		zeroed, moved := op(tape.Equal, held, zero), op(tape.NotEqual, l.level(call, m.s), zero)
+		r := op(tape.Select, zeroed, op(tape.Abs, l.lower(call.Args[0], m.s)), l.number(-1))
+		return [][2]array{{r, op(tape.And, zeroed, moved)}}
+	}
 	switch call.Fn.Op {
 	case tape.Sign, tape.Atan2, tape.Equal, tape.NotEqual:
 		// A level of ±1 ends where x passes 0, a level of 0 where x is anything else.
