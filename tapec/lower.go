@@ -123,9 +123,10 @@ func (c *compiler) compile() {
 	out.Invariants = c.invariants()
 }
 
-// finish returns the tape that l built, without inputs that it does not need.
+// finish returns the tape that l built, without inputs that it does not need and without quotients that overflow.
 func (c *compiler) finish(l *lowerer) *tape.Tape {
-	return l.b.Needed()
+	t := l.b.Needed()
+	return stable(t, c.highPower(t))
 }
 
 // rates writes the derivatives of the states, the residuals of the algebraic equations and the integrands.
