@@ -700,6 +700,9 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 		if g.Event == f.Event && g.Elem == f.Elem && (!g.Instant || i == m.guard) {
 			s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
 			s.resting[i], s.anyRest = true, true
+			if s.misses.end != nil { // it did not turn back there
+				s.misses.end[i] = math.NaN()
+			}
 		}
 	}
 	s.restart = true

@@ -37,6 +37,7 @@ type search struct {
 	ends              []float64 // right ends of the boxes ahead, the next one last
 	window            float64   // how far to look first
 	least             float64   // times closer than that are not told apart
+	unresolved        float64   // within that margins may be constant but for where they have poles
 	Points, Boxes     int       // evaluations, for reports and tests
 }
 
@@ -47,6 +48,8 @@ const (
 	budget = 4000
 	// closest is the part of the times in question below which two times near 0 are not told apart.
 	closest = 0x1p-80
+	// coarse is the part of the times in question within which a margin of sums of them may have the same bits all over.
+	coarse = 0x1p-40
 )
 
 func newSearch(c course, n int, skip []bool) *search {
@@ -89,6 +92,7 @@ func (s *search) next(t, limit float64) (float64, bool) {
 	s.point(t)
 	copy(s.base, s.truth)
 	s.least = float64(closest * max(math.Abs(t), math.Abs(limit)))
+	s.unresolved = float64(coarse * max(math.Abs(t), math.Abs(limit)))
 	if !(s.window > 0) {
 		s.window = max(float64(0x1p-20*(limit-t)), math.Nextafter(math.Abs(t), math.Inf(1))-math.Abs(t))
 	}
@@ -143,7 +147,7 @@ func (s *search) box(lo, hi float64, end int) (float64, bool) {
 			s.ends = append(s.ends[:0], mid)
 			continue
 		}
-		if s.meanValue(lo, mid, hi) {
+		if s.meanValue(lo, mid, hi) || hi-lo <= s.unresolved && s.constant(lo, hi) {
 			lo = hi
 			s.ends = s.ends[:len(s.ends)-1]
 			continue
@@ -195,6 +199,24 @@ func (s *search) meanValue(lo, mid, hi float64) bool {
 		steep := max(math.Abs(s.slopes[k].Lo), math.Abs(s.slopes[k].Hi))
 		if !(m-float64(r*steep) > float64(negligible*s.scale[k])) {
 			return false
+		}
+	}
+	return true
+}
+
+// constant reports whether the margins in doubt have the same bits at both ends of a box as in its middle, where they
+// were evaluated last: where time is so small against what it is added to that it does not move them. Enclosures may say
+// nothing there, as next to a pole.
+func (s *search) constant(lo, hi float64) bool {
+	copy(s.marginLow, s.margin)
+	for _, t := range [2]float64{lo, hi} {
+		if s.point(t) {
+			return false
+		}
+		for k, d := range s.doubt {
+			if d && s.margin[k] != s.marginLow[k] {
+				return false
+			}
 		}
 	}
 	return true
