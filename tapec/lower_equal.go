@@ -160,11 +160,11 @@ func (c *compiler) equality(e *typecheck.Call) typecheck.Expr {
 		case tape.NotEqual:
 			eq = opposite(c.zeros(e, difference(a, b)))
 		case tape.LessEq:
-			if sided(a, 1) && sided(b, -1) {
+			if least(a, b) {
 				eq = c.zeros(e, difference(a, b))
 			}
 		case tape.Less:
-			if sided(a, -1) && sided(b, 1) {
+			if least(b, a) {
 				eq = opposite(c.zeros(e, difference(b, a)))
 			}
 		}
@@ -227,33 +227,84 @@ func zero(e typecheck.Expr) bool {
 	return ok && len(k.Data) == 1 && k.Data[0] == 0
 }
 
-// sided reports whether e is never on the other side of zero, whatever its operands are: >= 0, or <= 0 for a negative
-// way.
-func sided(e typecheck.Expr, way float64) bool {
+// bounds returns what e is between whatever the states, params and times in it are. A minimum or maximum counts as any
+// of its operands, so that max(x, 0) <= 0 stays the condition x <= 0 that it is.
+func bounds(e typecheck.Expr) (lo, hi float64) {
+	lo, hi = math.Inf(-1), math.Inf(1)
 	switch e := e.(type) {
 	case *typecheck.Const:
-		return len(e.Data) == 1 && e.Data[0]*way >= 0
+		if len(e.Data) == 1 {
+			return e.Data[0], e.Data[0]
+		}
 	case *typecheck.Call:
-		both := func(a, b float64) bool { return sided(e.Args[0], a) && sided(e.Args[1], b) }
+		if len(e.Args) == 0 || e.Fn.Class != stdlib.Elementwise {
+			return lo, hi
+		}
+		a, b := bounds(e.Args[0])
+		c, d := lo, hi
+		if len(e.Args) > 1 {
+			c, d = bounds(e.Args[1])
+		}
 		switch e.Fn.Op {
-		case tape.Abs, tape.Sqrt, tape.Sqr:
-			return way > 0
+		case tape.Abs, tape.Sqrt, tape.Sqr, tape.Exp, tape.Cosh, tape.Hypot:
+			return 0, hi
+		case tape.Sin, tape.Cos, tape.Tanh:
+			return -1, 1
 		case tape.Pow:
-			k, ok := e.Args[1].(*typecheck.Const)
-			return way > 0 && ok && len(k.Data) == 1 && k.Data[0] > 0 && math.Mod(k.Data[0], 2) == 0
+			if c == d && c > 0 && math.Mod(c, 2) == 0 || a >= 0 {
+				return 0, hi
+			}
 		case tape.Neg:
-			return sided(e.Args[0], -way)
-		case tape.Add, tape.Min, tape.Max:
-			return both(way, way)
+			return -b, -a
+		case tape.Add:
+			return a + c, b + d
 		case tape.Sub:
-			return both(way, -way)
+			return a - d, b - c
+		case tape.Min, tape.Max:
+			return min(a, c), max(b, d)
 		case tape.Mul:
-			return way > 0 && alike(e.Args[0], e.Args[1]) || both(1, way) || both(-1, -way)
+			if alike(e.Args[0], e.Args[1]) {
+				return 0, hi
+			}
+			return products(a, b, c, d)
 		case tape.Div:
-			return both(1, way) || both(-1, -way)
+			switch {
+			case c >= 0 && (a >= 0 || b <= 0):
+				return products(a, b, 0, hi)
+			case d <= 0 && (a >= 0 || b <= 0):
+				return products(a, b, lo, 0)
+			}
 		}
 	}
-	return false
+	return lo, hi
+}
+
+// products returns the bounds of products of numbers from a to b and from c to d, where 0 times infinity is 0.
+func products(a, b, c, d float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, x := range [2]float64{a, b} {
+		for _, y := range [2]float64{c, d} {
+			p := 0.0
+			if x != 0 && y != 0 {
+				p = float64(x * y)
+			}
+			lo, hi = min(lo, p), max(hi, p)
+		}
+	}
+	return lo, hi
+}
+
+// sided reports whether e is never on the other side of zero: >= 0, or <= 0 for a negative way.
+func sided(e typecheck.Expr, way float64) bool {
+	lo, hi := bounds(e)
+	return way > 0 && lo >= 0 || way < 0 && hi <= 0
+}
+
+// least reports whether a is never less than b.
+func least(a, b typecheck.Expr) bool {
+	lo, _ := bounds(a)
+	_, hi := bounds(b)
+	return lo >= hi && !math.IsInf(lo, 0)
 }
 
 // zeros returns where f is zero: a combination of g == 0 with simpler g. The place is that of the comparison at.
@@ -270,8 +321,11 @@ func (c *compiler) zeros(at, f typecheck.Expr) typecheck.Expr {
 			return sided(call.Args[0], way) && sided(call.Args[1], way)
 		}
 		switch call.Fn.Op {
-		case tape.Neg, tape.Abs, tape.Sqrt, tape.Sqr:
+		case tape.Neg, tape.Abs, tape.Sqrt, tape.Sqr, tape.Cbrt, tape.Sinh, tape.Tanh, tape.Asin, tape.Atan, tape.Asinh,
+			tape.Atanh, tape.Erf, tape.Expm1, tape.Log1p:
 			return c.zeros(at, call.Args[0])
+		case tape.Tan: // which changes its sign at poles as well
+			return c.zeros(at, call1("sin", call.Args[0]))
 		case tape.Pow:
 			if k, ok := call.Args[1].(*typecheck.Const); ok && len(k.Data) == 1 && k.Data[0] > 0 {
 				return c.zeros(at, call.Args[0])
@@ -447,7 +501,30 @@ func (l *lowerer) resting(e typecheck.Expr, s scope) array {
 	case l.c.flow(call.Args[0], false) == 0:
 		return l.same(call.Fn.Op, l.lower(call.Args[0], s), l.lower(call.Args[1], s))
 	}
+	if l.c.passing(call.Args[0]) {
+		return l.elementwise(call.Fn.Op, l.number(1), l.number(0))
+	}
 	return l.elementwise(call.Fn.Op, l.mode(l.c.jumpMode(call, s)), l.number(0))
+}
+
+// passing reports whether f moves evenly with time at a rate that is a number, so that it rests nowhere.
+func (c *compiler) passing(f typecheck.Expr) bool {
+	if c.flow(f, false) != typecheck.UsesTime {
+		return false
+	}
+	d, ok := c.slope(f)
+	return ok && d != nil && nonzero(d)
+}
+
+// nonzero reports whether e is a number that is not 0, or a product of such.
+func nonzero(e typecheck.Expr) bool {
+	switch e := e.(type) {
+	case *typecheck.Const:
+		return len(e.Data) == 1 && e.Data[0] != 0
+	case *typecheck.Call:
+		return e.Fn.Op == tape.Mul && nonzero(e.Args[0]) && nonzero(e.Args[1])
+	}
+	return false
 }
 
 // same compares values by == or != with comparisons of their order, which tell where a small change of a value makes
