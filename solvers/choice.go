@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/elem"
 )
 
 // choice decides which member of a method makes the next step: the one that makes a way at the least price. The step
@@ -54,7 +56,7 @@ type madeStep struct {
 
 // wish returns the length that the error allows. It takes a power, and few steps are asked for it.
 func (m *madeStep) wish() float64 {
-	return float64(m.h * min(exp2(-log2(max(m.norm, 0x1p-100))/float64(m.power)), choiceGrowth))
+	return float64(m.h * min(elem.QuickExp2(-elem.QuickLog2(max(m.norm, 0x1p-100))/float64(m.power)), choiceGrowth))
 }
 
 const (
@@ -146,7 +148,7 @@ func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 		var row []float64
 		for _, other := range c.members {
 			x := 1/power(other) - 1/power(now)
-			row = append(row, exp2(float64(x*log2(tol.least()))))
+			row = append(row, elem.QuickExp2(float64(x*elem.QuickLog2(tol.least()))))
 		}
 		c.long = append(c.long, row)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/elem"
 )
 
 // Controller chooses step sizes from estimated errors. It is part of the
@@ -138,7 +140,7 @@ func LookupController(name string) (Rule, bool) {
 // Controller returns the controller of r for the estimates of m.
 func (r Rule) Controller(m Info) Controller {
 	if r.Name == "odeint" {
-		c := &odeint{most: log2(r.Grow / 0.9)}
+		c := &odeint{most: elem.QuickLog2(r.Grow / 0.9)}
 		c.Reset(m)
 		return c
 	}
@@ -171,7 +173,7 @@ func (c *filter) Reset(m Info) {
 	k := float64(1 + min(m.Order, m.Embedded))
 	safe := c.safe
 	if k != c.k {
-		safe = float64(k * log2(c.rule.Safety))
+		safe = float64(k * elem.QuickLog2(c.rule.Safety))
 	}
 	c.k, c.safe, c.steps, c.err, c.h, c.grown, c.now, c.rejected = k, safe, 0, [2]float64{}, 0, 0, [2]float64{}, false
 }
@@ -182,14 +184,14 @@ func (c *filter) Judge(h, err float64) (bool, float64) {
 		c.rejected = true
 		return false, float64(h * c.rule.Shrink)
 	}
-	return c.judged(h, err, exp2(c.power(h, err, log2(leastError(err)))))
+	return c.judged(h, err, elem.QuickExp2(c.power(h, err, elem.QuickLog2(leastError(err)))))
 }
 
 // leastError returns err, or what errors too small to matter are taken to be.
 func leastError(err float64) float64 { return atLeast(err, 0x1p-100) }
 
 // power returns the power of two that a step of length h with the finite error err is multiplied by, before it is
-// confined; log is log2(leastError(err)). It is followed by judged.
+// confined; log is the binary logarithm of leastError(err). It is followed by judged.
 func (c *filter) power(h, err, log float64) float64 {
 	r := &c.rule
 	e := log - c.safe
@@ -206,7 +208,7 @@ func (c *filter) power(h, err, log float64) float64 {
 	x = -x / c.k
 	grown := 0.0
 	if c.steps > 0 && r.Alpha != [2]float64{} {
-		grown = log2(max(math.Abs(h/c.h), 0x1p-100))
+		grown = elem.QuickLog2(max(math.Abs(h/c.h), 0x1p-100))
 		x = math.FMA(-r.Alpha[0], grown, x)
 		x = math.FMA(-r.Alpha[1], c.grown, x)
 	}
@@ -253,13 +255,13 @@ func (c *odeint) Judge(h, err float64) (bool, float64) {
 	case !(err <= math.MaxFloat64):
 		return false, float64(h * 0.2)
 	case err > 1:
-		return false, float64(h * max(float64(0.9*exp2(-log2(err)/(c.estimate-1))), 0.2))
+		return false, float64(h * max(float64(0.9*elem.QuickExp2(-elem.QuickLog2(err)/(c.estimate-1))), 0.2))
 	case err < 0.5:
 		e := float64(-c.most * c.order)
 		if err > 0 {
-			e = max(e, log2(err))
+			e = max(e, elem.QuickLog2(err))
 		}
-		return true, float64(h * float64(0.9*exp2(-e/c.order)))
+		return true, float64(h * float64(0.9*elem.QuickExp2(-e/c.order)))
 	}
 	return true, h
 }

@@ -3,6 +3,8 @@ package solvers
 import (
 	"math"
 	"testing"
+
+	"odes.dev/odes/internal/elem"
 )
 
 func TestPowers(t *testing.T) {
@@ -10,20 +12,20 @@ func TestPowers(t *testing.T) {
 	noise(3, x)
 	for i := 0; i+1 < len(x); i += 2 {
 		v := math.Ldexp(1.5+x[i]/2, int(1000*x[i+1]))
-		if got, want := log2(v), math.Log2(v); !near(got, want, 1e-9) {
-			t.Fatalf("log2(%v) = %v, want %v", v, got, want)
+		if got, want := elem.QuickLog2(v), math.Log2(v); !near(got, want, 1e-9) {
+			t.Fatalf("elem.QuickLog2(%v) = %v, want %v", v, got, want)
 		}
 		v = 100 * x[i]
-		if got, want := exp2(v), math.Exp2(v); math.Abs(got-want) > 1e-9*want {
-			t.Fatalf("exp2(%v) = %v, want %v", v, got, want)
+		if got, want := elem.QuickExp2(v), math.Exp2(v); math.Abs(got-want) > 1e-9*want {
+			t.Fatalf("elem.QuickExp2(%v) = %v, want %v", v, got, want)
 		}
 	}
 	for k := -1074; k < 1024; k++ {
-		if got := log2(math.Ldexp(1, k)); got != float64(k) {
-			t.Errorf("log2(2^%d) = %v", k, got)
+		if got := elem.QuickLog2(math.Ldexp(1, k)); got != float64(k) {
+			t.Errorf("elem.QuickLog2(2^%d) = %v", k, got)
 		}
-		if k >= -1000 && k <= 1000 && exp2(float64(k)) != math.Ldexp(1, k) {
-			t.Errorf("exp2(%d) = %v", k, exp2(float64(k)))
+		if k >= -1000 && k <= 1000 && elem.QuickExp2(float64(k)) != math.Ldexp(1, k) {
+			t.Errorf("elem.QuickExp2(%d) = %v", k, elem.QuickExp2(float64(k)))
 		}
 	}
 }

@@ -389,7 +389,7 @@ func (s *Solver) slides(i int) float64 {
 
 // lands reports whether a jump has brought the root function of guard i, which fires at roots alone, to zero: within
 // what the last digits of the state and of the time make.
-func (s *Solver) lands(i int) bool {
+func lands(s *Solver, i int) bool {
 	if !s.truth[i] || s.rho[i] == s.rhoWas[i] {
 		return false
 	}
@@ -786,7 +786,7 @@ func (s *Solver) rearm() error {
 		case g.Kink:
 			s.settle(i, a, s.rho[i], s.truth[i], -1)
 		case g.Instant && a.on:
-			if s.lands(i) {
+			if lands(s, i) {
 				s.join(i, true, 0)
 			} else {
 				s.settle(i, a, s.rho[i], s.truth[i], -1)

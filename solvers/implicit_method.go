@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/linalg"
 	"odes.dev/odes/internal/team"
 )
@@ -413,7 +414,7 @@ func (it *newton) judge(change float64) newtonVerdict {
 		return newtonFound
 	case it.counts >= newtonMost:
 		return newtonFailed
-	case !first && (rate > newtonSlow || log2(newtonDone/change)/log2(rate) > it.ahead):
+	case !first && (rate > newtonSlow || elem.QuickLog2(newtonDone/change)/elem.QuickLog2(rate) > it.ahead):
 		it.rate, it.tried, it.fresh = 0, false, true
 		return newtonRenew
 	}

@@ -1,6 +1,10 @@
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+)
 
 // InitialStep returns the length of a first step, of the sign of limit and at most as long (Hairer, Nørsett, Wanner,
 // Solving Ordinary Differential Equations I, section II.4). With norms scaled at y₀,
@@ -40,7 +44,7 @@ func InitialStep(f Field, m Info, tol *Tolerance, s *Step, limit float64, work [
 	}
 	h1 := max(1e-6, h0/1000)
 	if d := max(d1, d2); d > 1e-15 && d <= math.MaxFloat64 {
-		h1 = exp2(log2(0.01/d) / float64(m.Order+1))
+		h1 = elem.QuickExp2(elem.QuickLog2(0.01/d) / float64(m.Order+1))
 	}
 	return math.Copysign(min(float64(100*h0), h1, top), limit)
 }

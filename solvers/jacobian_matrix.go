@@ -3,6 +3,7 @@ package solvers
 import (
 	"math"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/linalg"
 	"odes.dev/odes/internal/simd"
 )
@@ -161,11 +162,11 @@ func (p *jacobianPlan) radius(j, x, y []float64) float64 {
 			return most
 		}
 		if k >= before {
-			grown += log2(most)
+			grown += elem.QuickLog2(most)
 		}
 		for i, v := range y {
 			x[i] = v / most
 		}
 	}
-	return exp2(grown / counted)
+	return elem.QuickExp2(grown / counted)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/elem"
 )
 
 // LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.
@@ -448,7 +450,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 // time would be waiting for polynomials; these do not depend on one another.
 func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
 	for i := range f {
-		f[i] = log2(leastError(norms[i]))
+		f[i] = elem.QuickLog2(leastError(norms[i]))
 	}
 	for i := range f {
 		if a := &l.lanes[i]; a.in(member) && a.filter != nil {
@@ -456,7 +458,7 @@ func (l *Lanes) factors(member int, norms, f *[LaneCount]float64) {
 		}
 	}
 	for i := range f {
-		f[i] = exp2(f[i])
+		f[i] = elem.QuickExp2(f[i])
 	}
 }
 

@@ -436,16 +436,16 @@ func (c *compiler) moments(e typecheck.Expr) (list []moment) {
 }
 
 // passes returns whether the filters of m let a root pass.
-func (l *lowerer) passes(m moment, s scope) array {
+func passes(l *lowerer, m moment, s scope) array {
 	var all []array
 	switch {
 	case m.curvature != nil:
-		all = append(all, l.crosses(m.of, m.slope, m.curvature, s))
+		all = append(all, crosses(l, m.of, m.slope, m.curvature, s))
 	case m.slope != nil:
-		all = append(all, l.nearZero(m.of, s))
+		all = append(all, nearZero(l, m.of, s))
 	}
 	for _, f := range m.filters {
-		x := l.holds(f.e, s)
+		x := holds(l, f.e, s)
 		if f.not {
 			x = l.elementwise(tape.Not, x)
 		}
@@ -461,14 +461,14 @@ func (l *lowerer) passes(m moment, s scope) array {
 }
 
 // holds returns the truth of a filter. Of an equality that holds at instants alone, it is true within rounding.
-func (l *lowerer) holds(e typecheck.Expr, s scope) array {
+func holds(l *lowerer, e typecheck.Expr, s scope) array {
 	if call, ok := e.(*typecheck.Call); ok {
 		switch call.Fn.Op {
 		case tape.And, tape.Or:
-			return l.elementwise(call.Fn.Op, l.holds(call.Args[0], s), l.holds(call.Args[1], s))
+			return l.elementwise(call.Fn.Op, holds(l, call.Args[0], s), holds(l, call.Args[1], s))
 		}
 		if root, ok := l.c.momentary(e); ok {
-			return l.nearZero(root, s)
+			return nearZero(l, root, s)
 		}
 	}
 	return l.lower(e, s)
@@ -493,13 +493,13 @@ func (c *compiler) abrupt(f typecheck.Expr) bool {
 }
 
 // resting lowers an equality in a mode: e is what equality returns.
-func (l *lowerer) resting(e typecheck.Expr, s scope) array {
+func resting(l *lowerer, e typecheck.Expr, s scope) array {
 	call := e.(*typecheck.Call)
 	switch {
 	case call.Fn.Op == tape.And || call.Fn.Op == tape.Or:
-		return l.elementwise(call.Fn.Op, l.resting(call.Args[0], s), l.resting(call.Args[1], s))
+		return l.elementwise(call.Fn.Op, resting(l, call.Args[0], s), resting(l, call.Args[1], s))
 	case l.c.flow(call.Args[0], false) == 0:
-		return l.same(call.Fn.Op, l.lower(call.Args[0], s), l.lower(call.Args[1], s))
+		return same(l, call.Fn.Op, l.lower(call.Args[0], s), l.lower(call.Args[1], s))
 	}
 	if l.c.passing(call.Args[0]) {
 		return l.elementwise(call.Fn.Op, l.number(1), l.number(0))
@@ -529,7 +529,7 @@ func nonzero(e typecheck.Expr) bool {
 
 // same compares values by == or != with comparisons of their order, which tell where a small change of a value makes
 // another result.
-func (l *lowerer) same(op tape.Op, a, b array) array {
+func same(l *lowerer, op tape.Op, a, b array) array {
 	if op == tape.NotEqual {
 		return l.elementwise(tape.Or, l.elementwise(tape.Less, a, b), l.elementwise(tape.Less, b, a))
 	}

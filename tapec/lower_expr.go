@@ -210,7 +210,7 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 	}
 	if l.held && !s.plain {
 		if eq := l.c.equality(e); eq != nil {
-			return l.resting(eq, s)
+			return resting(l, eq, s)
 		}
 	}
 	switch {
@@ -232,7 +232,7 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 			}
 		}
 		if (e.Fn.Op == tape.Equal || e.Fn.Op == tape.NotEqual) && switches(e) {
-			return l.same(e.Fn.Op, l.lower(e.Args[0], s), l.lower(e.Args[1], s))
+			return same(l, e.Fn.Op, l.lower(e.Args[0], s), l.lower(e.Args[1], s))
 		}
 		return l.elementwise(e.Fn.Op, l.all(e.Args, s)...)
 	case stdlib.Reduction:

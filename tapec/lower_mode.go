@@ -275,7 +275,7 @@ func (c *compiler) guards() *tape.Tape {
 			})
 		}
 		for _, m := range h.moments {
-			t := l.passes(m, s)
+			t := passes(l, m, s)
 			add(l.vector(l.lower(m.root, s), order, nil), l.vector(t, order, nil), Guard{
 				Event: i, Crossing: true, Instant: !m.crosses, Way: m.way, Span: m.root.Span(),
 				Clock: c.flow(m.root, false)&typecheck.UsesState == 0,

@@ -125,22 +125,22 @@ func (c *compiler) touches(root typecheck.Expr) (slope, curvature typecheck.Expr
 const noise = 0x1p-40
 
 // terms returns the sum of the sizes of the terms that f is a sum or difference of.
-func (l *lowerer) terms(f typecheck.Expr, s scope) array {
+func terms(l *lowerer, f typecheck.Expr, s scope) array {
 	if call, ok := f.(*typecheck.Call); ok && (call.Fn.Op == tape.Sub || call.Fn.Op == tape.Add) {
-		return l.elementwise(tape.Add, l.terms(call.Args[0], s), l.terms(call.Args[1], s))
+		return l.elementwise(tape.Add, terms(l, call.Args[0], s), terms(l, call.Args[1], s))
 	}
 	return l.elementwise(tape.Abs, l.lower(f, s))
 }
 
 // nearZero returns whether f is zero within the rounding of its terms.
-func (l *lowerer) nearZero(f typecheck.Expr, s scope) array {
+func nearZero(l *lowerer, f typecheck.Expr, s scope) array {
 	return l.elementwise(tape.LessEq, l.elementwise(tape.Abs, l.lower(f, s)),
-		l.elementwise(tape.Mul, l.number(noise), l.terms(f, s)))
+		l.elementwise(tape.Mul, l.number(noise), terms(l, f, s)))
 }
 
 // crosses returns whether the extremum of f next to a root lies beyond the rounding of its terms: whether f crosses zero.
-func (l *lowerer) crosses(f, slope, curvature typecheck.Expr, s scope) array {
+func crosses(l *lowerer, f, slope, curvature typecheck.Expr, s scope) array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
-	depth := op(tape.Mul, l.number(noise*2), op(tape.Mul, l.terms(f, s), op(tape.Abs, l.lower(curvature, s))))
+	depth := op(tape.Mul, l.number(noise*2), op(tape.Mul, terms(l, f, s), op(tape.Abs, l.lower(curvature, s))))
 	return op(tape.Less, depth, op(tape.Sqr, l.lower(slope, s)))
 }

@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/crossings"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -22,7 +23,7 @@ type clock struct {
 	mid    clockSample
 
 	line     *timeline // of those that are not affine, as well; nil if all are
-	searcher *search
+	searcher *crossings.Search
 }
 
 // clockSample holds the conditions at a time.
@@ -46,7 +47,7 @@ func newClock(w *Worker) *clock {
 	if c.some.others {
 		c.line = newTimeline(w.model.programs.clocks, w.model.layout)
 		truths := c.line.point.Output(tapec.ClockTruths.Name().String())
-		c.searcher = newSearch(conditions{c.line, truths}, n, c.affine)
+		c.searcher = crossings.New(conditions{c.line, truths}, n, c.affine)
 	}
 	for _, s := range []*clockSample{&c.near, &c.far, &c.mid} {
 		s.margins, s.truth = make([]float64, n), make([]float64, n)
@@ -171,7 +172,7 @@ func (c *clock) root() float64 {
 // an earlier time, up to which none changes, where more is too much to look at.
 func (c *clock) search(t, limit float64) float64 {
 	c.line.set(&c.worker.in, 0, nil)
-	at, changes := c.searcher.next(t, limit)
+	at, changes := c.searcher.Next(t, limit)
 	if !changes && at >= limit {
 		return math.Inf(1)
 	}
@@ -184,13 +185,13 @@ type conditions struct {
 	truths []float64
 }
 
-func (c conditions) at(t float64, margins, truths []float64) {
+func (c conditions) At(t float64, margins, truths []float64) {
 	c.timeline.at(t)
 	copy(margins, c.value)
 	copy(truths, c.truths)
 }
 
-func (c conditions) over(lo, hi float64, margins, slopes []tape.Interval) {
+func (c conditions) Over(lo, hi float64, margins, slopes []tape.Interval) {
 	c.timeline.over(lo, hi)
 	copy(margins, c.bound)
 	for k := range slopes {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/crossings"
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -18,7 +19,7 @@ import (
 // margins are the conditions "f > 0" of functions f of time.
 type margins struct{ *timeline }
 
-func (m margins) at(t float64, margins, truths []float64) {
+func (m margins) At(t float64, margins, truths []float64) {
 	m.timeline.at(t)
 	for k, x := range m.value {
 		margins[k], truths[k] = x, 0
@@ -28,7 +29,7 @@ func (m margins) at(t float64, margins, truths []float64) {
 	}
 }
 
-func (m margins) over(lo, hi float64, margins, slopes []tape.Interval) {
+func (m margins) Over(lo, hi float64, margins, slopes []tape.Interval) {
 	m.timeline.over(lo, hi)
 	for k := range margins {
 		margins[k], slopes[k] = m.bound[k], m.slopeOf(k)
@@ -57,10 +58,10 @@ func timelineOf(t testing.TB, functions ...string) *timeline {
 }
 
 // all returns the times up to limit at which one of the functions changes its sign.
-func all(l *timeline, from, limit float64) (times []float64, s *search) {
-	s = newSearch(margins{l}, len(l.value), nil)
+func all(l *timeline, from, limit float64) (times []float64, s *crossings.Search) {
+	s = crossings.New(margins{l}, len(l.value), nil)
 	for t, calls := from, 0; t < limit && calls < 200000; calls++ {
-		at, flips := s.next(t, limit)
+		at, flips := s.Next(t, limit)
 		if flips {
 			times = append(times, at)
 		}
@@ -164,7 +165,7 @@ func TestSearchManyWaves(t *testing.T) {
 		found, s := all(l, 0, 10)
 		truth := func(at float64) []float64 {
 			g, h := make([]float64, len(f)), make([]float64, len(f))
-			margins{l}.at(at, g, h)
+			margins{l}.At(at, g, h)
 			return h
 		}
 		for _, at := range found {
@@ -192,8 +193,8 @@ func TestSearchManyWaves(t *testing.T) {
 
 func TestSearchAllocatesNothing(t *testing.T) {
 	l := timelineOf(t, "sin(t) - 0.5")
-	s := newSearch(margins{l}, 1, nil)
-	if n := testing.AllocsPerRun(10, func() { s.next(0, 10) }); n > 0 {
+	s := crossings.New(margins{l}, 1, nil)
+	if n := testing.AllocsPerRun(10, func() { s.Next(0, 10) }); n > 0 {
 		t.Errorf("a search allocates %v times", n)
 	}
 }

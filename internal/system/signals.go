@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/crossings"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -189,7 +190,7 @@ func (s *signals) doubtful(p *timelinePart, t0, t1 float64) (some bool) {
 	s.line.slopesOver(p, t0, t1)
 	for k := p.from; k < p.to; k++ {
 		slope := s.line.slopeOf(k)
-		s.doubt[k] = (s.ignored == nil || !s.ignored[k]) && !(finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0))
+		s.doubt[k] = (s.ignored == nil || !s.ignored[k]) && !(crossings.Finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0))
 		some = some || s.doubt[k]
 	}
 	return some
@@ -275,7 +276,7 @@ func (s *signals) within() bool {
 		if b := s.line.bound[k]; b.Lo >= s.band[k].Lo && b.Hi <= s.band[k].Hi {
 			continue
 		}
-		if slope := s.line.slopeOf(k); !(finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0)) {
+		if slope := s.line.slopeOf(k); !(crossings.Finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0)) {
 			return false
 		}
 	}

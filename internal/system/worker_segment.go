@@ -72,7 +72,7 @@ func (w *Worker) Enter(d, m []float64) {
 	w.peakSignals.spoil()
 	w.bends.spoil()
 	if w.clock != nil && w.clock.searcher != nil {
-		w.clock.searcher.reset()
+		w.clock.searcher.Reset()
 	}
 	if c := w.value.Get(tapec.PartSegmentWork); c != nil {
 		c.run(&w.in, &w.out)

@@ -120,4 +120,4 @@ func substitute(text, z string) string {
 
 // TestLogistics draws quotients of exponentials and powers that are too large for numbers. Their answers are known by
 // forms that do not overflow.
-func TestLogistics(t *testing.T) { judged(t, *logistics, logistic) }
+func TestLogistics(t *testing.T) { judged(t, *logistics, 8, logistic) }

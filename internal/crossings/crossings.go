@@ -1,4 +1,5 @@
-package system
+// Package crossings finds the first time at which conditions on functions of time change, by interval arithmetic.
+package crossings
 
 import (
 	"math"
@@ -6,17 +7,17 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// course is a number of conditions on functions of time. Each has a margin, which is positive where the condition
+// Course is a number of conditions on functions of time. Each has a margin, which is positive where the condition
 // holds and negative where it does not; where the margin is zero, the truth decides.
-type course interface {
-	// at writes the margins at t, and which conditions hold there: 1 or 0.
-	at(t float64, margins, truths []float64)
-	// over writes enclosures of the margins over [lo, hi], and of their slopes. Where a margin may jump, that of its
+type Course interface {
+	// At writes the margins at t, and which conditions hold there: 1 or 0.
+	At(t float64, margins, truths []float64)
+	// Over writes enclosures of the margins over [lo, hi], and of their slopes. Where a margin may jump, that of its
 	// slope holds NaN.
-	over(lo, hi float64, margins, slopes []tape.Interval)
+	Over(lo, hi float64, margins, slopes []tape.Interval)
 }
 
-// search finds the first time at which one of several conditions changes.
+// Search finds the first time at which one of several conditions changes.
 //
 // It goes from left to right through boxes in time. A box is clean when the enclosure of each margin leaves zero out,
 // when the margin is monotone over it and the condition is the same at both ends, or when the mean value and the
@@ -25,8 +26,8 @@ type course interface {
 // part negligible of the largest value that was met nearby, or at neighbouring floats. So a margin that touches zero is
 // left at a few boxes for each halving; what is missed crosses zero by less than that part. Windows in time, each eight
 // times as long as the one before, say what is near.
-type search struct {
-	course course
+type Search struct {
+	course Course
 	skip   []bool // conditions that are not looked at; nil: none
 
 	margins, slopes   []tape.Interval
@@ -52,8 +53,9 @@ const (
 	coarse = 0x1p-40
 )
 
-func newSearch(c course, n int, skip []bool) *search {
-	s := &search{course: c, skip: skip, ends: make([]float64, 0, 64)}
+// New returns a search for changes of n conditions, but of those that skip leaves out.
+func New(c Course, n int, skip []bool) *Search {
+	s := &Search{course: c, skip: skip, ends: make([]float64, 0, 64)}
 	s.margins, s.slopes = make([]tape.Interval, n), make([]tape.Interval, n)
 	for _, x := range []*[]float64{&s.base, &s.truth, &s.margin, &s.marginLow, &s.scale} {
 		*x = make([]float64, n)
@@ -62,15 +64,15 @@ func newSearch(c course, n int, skip []bool) *search {
 	return s
 }
 
-// reset forgets earlier searches: parameters, discretes or modes may have changed.
-func (s *search) reset() {
+// Reset forgets earlier searches: parameters, discretes or modes may have changed.
+func (s *Search) Reset() {
 	s.window = 0
 }
 
 // point evaluates the conditions at t and reports whether one of them is another than at the start.
-func (s *search) point(t float64) (flipped bool) {
+func (s *Search) point(t float64) (flipped bool) {
 	s.Points++
-	s.course.at(t, s.margin, s.truth)
+	s.course.At(t, s.margin, s.truth)
 	for k, m := range s.margin {
 		if s.skip != nil && s.skip[k] {
 			continue
@@ -83,9 +85,9 @@ func (s *search) point(t float64) (flipped bool) {
 	return flipped
 }
 
-// next returns the first time in (t, limit] at which a condition is another one than at t, and true. Else it returns
+// Next returns the first time in (t, limit] at which a condition is another one than at t, and true. Else it returns
 // the time up to which none changes: limit, or an earlier one if it has taken long to come so far.
-func (s *search) next(t, limit float64) (float64, bool) {
+func (s *Search) Next(t, limit float64) (float64, bool) {
 	if !(t < limit) {
 		return limit, false
 	}
@@ -117,8 +119,8 @@ func (s *search) next(t, limit float64) (float64, bool) {
 	return limit, false
 }
 
-// box is next over [lo, hi], where the conditions at lo are those at the start.
-func (s *search) box(lo, hi float64, end int) (float64, bool) {
+// box is Next over [lo, hi], where the conditions at lo are those at the start.
+func (s *Search) box(lo, hi float64, end int) (float64, bool) {
 	from := lo
 	s.ends = append(s.ends[:0], hi)
 	for len(s.ends) > 0 {
@@ -127,7 +129,7 @@ func (s *search) box(lo, hi float64, end int) (float64, bool) {
 		}
 		hi := s.ends[len(s.ends)-1]
 		s.Boxes++
-		s.course.over(lo, hi, s.margins, s.slopes)
+		s.course.Over(lo, hi, s.margins, s.slopes)
 		some, monotone := s.doubts()
 		if !some {
 			lo = hi
@@ -159,23 +161,23 @@ func (s *search) box(lo, hi float64, end int) (float64, bool) {
 
 // doubts notes which conditions may change over the box whose enclosures are there: some, and whether the margins of
 // all of these are monotone.
-func (s *search) doubts() (some, monotone bool) {
+func (s *Search) doubts() (some, monotone bool) {
 	monotone = true
 	for k, m := range s.margins {
 		s.doubt[k] = (s.skip == nil || !s.skip[k]) && !(m.Lo > 0 || m.Hi < 0 || m.Lo == m.Hi)
 		if s.doubt[k] {
 			some = true
-			monotone = monotone && finite(s.slopes[k]) && (s.slopes[k].Lo >= 0 || s.slopes[k].Hi <= 0)
+			monotone = monotone && Finite(s.slopes[k]) && (s.slopes[k].Lo >= 0 || s.slopes[k].Hi <= 0)
 		}
 	}
 	return some, monotone
 }
 
-// finite reports whether a has finite ends. Those of a slope are not where its margin has a pole.
-func finite(a tape.Interval) bool { return a.Width() <= math.MaxFloat64 }
+// Finite reports whether a has finite ends. Those of a slope are not where its margin has a pole.
+func Finite(a tape.Interval) bool { return a.Width() <= math.MaxFloat64 }
 
 // small reports whether [lo, hi] is not worth dividing.
-func (s *search) small(lo, hi float64) bool {
+func (s *Search) small(lo, hi float64) bool {
 	if mid := lo + float64(0.5*(hi-lo)); !(mid > lo && mid < hi) || hi-lo <= s.least {
 		return true
 	}
@@ -189,7 +191,7 @@ func (s *search) small(lo, hi float64) bool {
 
 // meanValue reports whether values at mid, and the enclosures of slopes over [lo, hi], show that no condition in doubt
 // changes. The margins at mid are there.
-func (s *search) meanValue(lo, mid, hi float64) bool {
+func (s *Search) meanValue(lo, mid, hi float64) bool {
 	r := max(mid-lo, hi-mid)
 	for k, d := range s.doubt {
 		if !d {
@@ -207,7 +209,7 @@ func (s *search) meanValue(lo, mid, hi float64) bool {
 // constant reports whether the margins in doubt have the same bits at both ends of a box as in its middle, where they
 // were evaluated last: where time is so small against what it is added to that it does not move them. Enclosures may say
 // nothing there, as next to a pole.
-func (s *search) constant(lo, hi float64) bool {
+func (s *Search) constant(lo, hi float64) bool {
 	copy(s.marginLow, s.margin)
 	for _, t := range [2]float64{lo, hi} {
 		if s.point(t) {
@@ -224,9 +226,9 @@ func (s *search) constant(lo, hi float64) bool {
 
 // refine returns the first float in (lo, hi] at which a condition is another than at the start; at hi one is, at lo
 // none. Secants on the margin of the condition that changes come close, and halving does the rest.
-func (s *search) refine(lo, hi float64) float64 {
+func (s *Search) refine(lo, hi float64) float64 {
 	which := s.flipped()
-	s.course.at(lo, s.marginLow, s.truth)
+	s.course.At(lo, s.marginLow, s.truth)
 	s.Points++
 	if which < 0 {
 		return s.halve(lo, hi)
@@ -277,7 +279,7 @@ func (s *search) refine(lo, hi float64) float64 {
 
 // flipped returns the condition that is another than at the start at the point evaluated last, or -1 if there are
 // several, or none.
-func (s *search) flipped() int {
+func (s *Search) flipped() int {
 	which := -1
 	for k, b := range s.base {
 		if (s.skip == nil || !s.skip[k]) && s.truth[k] != b {
@@ -291,7 +293,7 @@ func (s *search) flipped() int {
 }
 
 // halve is refine by halving.
-func (s *search) halve(lo, hi float64) float64 {
+func (s *Search) halve(lo, hi float64) float64 {
 	for {
 		mid := lo + float64(0.5*(hi-lo))
 		if !(mid > lo && mid < hi) || hi-lo <= s.least {

@@ -1,13 +1,13 @@
-package solvers
+package elem
 
 import "math"
 
-// The step size controllers need powers to a few digits only, but quickly and with the same bits on every machine.
+// Controllers of step sizes need powers to a few digits only, but quickly and with the same bits on every machine.
 // These two polynomials take a tenth of the time of an accurate power.
 
-// log2 returns the binary logarithm of a positive finite x, with an error below 1e-9.
+// QuickLog2 returns the binary logarithm of a positive finite x, with an error below 1e-9.
 // With x = 2^e m, m in [√½, √2), and s = (m-1)/(m+1): ln m = 2 artanh s.
-func log2(x float64) float64 {
+func QuickLog2(x float64) float64 {
 	e := 0.0
 	if x < 0x1p-1022 {
 		x = float64(x * 0x1p54)
@@ -28,9 +28,13 @@ func log2(x float64) float64 {
 	return math.FMA(float64(twoOverLn2*s), p, e+float64(k))
 }
 
-// exp2 returns 2^x with a relative error below 1e-9; beyond ±1000 it returns 2^±1000.
-func exp2(x float64) float64 {
-	x = atMost(atLeast(x, -1000), 1000)
+// QuickExp2 returns 2^x with a relative error below 1e-9; beyond ±1000 it returns 2^±1000.
+func QuickExp2(x float64) float64 {
+	if x < -1000 {
+		x = -1000
+	} else if x > 1000 {
+		x = 1000
+	}
 	k := math.Floor(x + 0.5)
 	const ln2 = 0.6931471805599453
 	r := float64((x - k) * ln2)
