@@ -359,8 +359,8 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 			turn = "it fires in turn with event " + e.Other + ", and each leads back to the other"
 		}
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; %s, so the solution slides "+
-			"along it: give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it, "+
-			"or write noevent(…) around it and accept what the tolerance gives",
+			"along it: give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it "+
+			"(tanh(x/w) for the sign of x), or write out the equations of the sliding motion; noevent(…) does not help",
 			what, e.Reason, times, f.at(&e.Place), turn)
 	case e.Kind == solvers.Undecided:
 		if !mode {
@@ -369,8 +369,8 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 		f.list.Errorf(CodeChattering, at, "%s %s, at %s; write it otherwise: leave out what cancels, or compare "+
 			"with a margin", what, e.Reason, f.at(&e.Place))
 	case mode:
-		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; smooth the switch, give it "+
-			"a hysteresis, or write noevent(…) around it and accept what the tolerance gives",
+		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; smooth the switch, or give "+
+			"it a hysteresis",
 			what, e.Reason, times, f.at(&e.Place))
 	default:
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; end the run with such an "+
