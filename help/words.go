@@ -67,7 +67,6 @@ var codes = map[string]string{
 	"cyclic-definition":  "Definitions use each other in a circle.",
 	"duplicate-equation": "An element of a state has more than one equation; add terms with +=.",
 	"duplicate-name":     "A name is declared twice.",
-	"equality-of-reals":  "== and != compare indices and strings; reals that change are practically never equal.",
 	"event-never-fires": "The condition of an event cannot become true, as one that holds from the start " +
 		"on (write at start), or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",

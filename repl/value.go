@@ -436,7 +436,7 @@ func (s *Session) hinted(entry string, err error) error {
 	}
 	d := &wrong.Diagnostics[0]
 	switch {
-	case d.Code == "equality-of-reals" && len(tokens) > 2 && tokens[1].Text == "==":
+	case d.Code == "type-mismatch" && len(tokens) > 2 && tokens[1].Text == "==":
 		d.Message += fmt.Sprintf("; to set %s write %[1]s = %s", first, strings.TrimSpace(entry[tokens[1].End:]))
 	case tokens[0].Kind != ast.IdentToken || slices.Contains(s.declared(), first):
 	case d.Code == codeUndefined && len(tokens) == 1 && !strings.Contains(d.Message, "did you mean"):

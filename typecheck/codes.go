@@ -24,7 +24,6 @@ const (
 	CodeEquations    diag.Code = "duplicate-equation"   //
 	CodeCoverage     diag.Code = "uncovered-element"    // of a let given element by element
 	CodeMissing      diag.Code = "missing-item"         // no time, no states, a param without value
-	CodeRealEquality diag.Code = "equality-of-reals"    // == on what changes
 	CodeCondition    diag.Code = "bad-event-condition"  //
 	CodeEventOption  diag.Code = "bad-event-option"     //
 	CodeTarget       diag.Code = "bad-target"           // what an equation or a body may not change
