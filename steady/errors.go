@@ -20,21 +20,21 @@ const (
 	Timed                    // the rates depend on time
 	Diverged                 // Newton's method did not converge
 	Negative                 // Newton's method led to negative values
-	Delayed                  // executions of an event, named in States, are pending at the end of a period
+	Unrepeated               // something does not repeat from one period to the next: Cause says what
 	Broken                   // the rates are not finite, or the run failed
 )
 
 // Error tells why there is no steady state to return.
 type Error struct {
 	Fault  Fault
-	States []string // those that move, most first; at most five. Of Delayed an event
+	States []string // those that move, most first; at most five
 	T      float64  // time since the start of the search
 	Rate   float64
 	Linear bool // of Growing: in proportion to time
 	Period float64
 	// Repeats, of Apart, is after how many of the given periods the states repeat; 0 where they do not.
 	Repeats int
-	Cause   error // of Broken
+	Cause   error // of Broken and Unrepeated
 }
 
 // SingularError tells that the equations of a steady state have no single solution: the states can move along it.
@@ -93,9 +93,8 @@ func (e *Error) Error() string {
 	case Timed:
 		return fmt.Sprintf(none+"the rate of %s depends on time; for a periodic one write "+
 			"equilibrate { … } every T", names)
-	case Delayed:
-		return fmt.Sprintf("no periodic state was found: %s is triggered in one period and executed in the next, "+
-			"which is not available in this version; write the times of the executions instead of a delay", names)
+	case Unrepeated:
+		return fmt.Sprintf("no periodic state was found: %v", e.Cause)
 	case Diverged:
 		return fmt.Sprintf("Newton's method found no steady state from here (still moving: %s); take steady = auto",
 			names)

@@ -18,6 +18,7 @@ type ComplexWorker struct {
 	parts   *tapec.Parts[*evaluation]
 	vec     [numVectors][]complex128
 	rates   tapec.Part // see Take
+	flights *flights   // nil where no state repeats
 }
 
 // evaluation is a tape's evaluator with the places its inputs and outputs bind to.
@@ -43,7 +44,7 @@ func (p *Problem) ComplexWorker() *ComplexWorker {
 		h = &j.hoisted
 	}
 	l := h.layout
-	w := &ComplexWorker{problem: p, model: m, rates: tapec.PartRates}
+	w := &ComplexWorker{problem: p, model: m, rates: tapec.PartRates, flights: newFlights(m)}
 	tapes := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
 		tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs, tapec.PartInvariants)
 	tapes.Set(tapec.PartRates, h.rates)
@@ -135,7 +136,17 @@ func (w *ComplexWorker) Guard(i int, t complex128, y []complex128) complex128 {
 // Instant implements solvers.ComplexSystem.
 func (w *ComplexWorker) Instant(i int) complex128 {
 	w.run(w.parts.Get(tapec.PartInstants), &w.vec)
-	return w.vec[vecTimes][i]
+	times := w.vec[vecTimes]
+	if f := w.flights; f != nil {
+		now := make([]float64, len(times))
+		for j, x := range times {
+			now[j] = real(x)
+		}
+		if f.shift(now); f.skip(i) != 0 {
+			return elem.CFMA(complex(float64(f.skip(i)), 0), times[f.list[i].Period], times[i])
+		}
+	}
+	return times[i]
 }
 
 func (w *ComplexWorker) fire(f solvers.Firing, body bool) {

@@ -4,23 +4,24 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/cmplx"
 	"slices"
+	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/orbit"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
+	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
-// A periodic steady state is a fixed point of the map from the start of a period to its end: y* = Φ(y*, p). It is
-// found by shooting: Newton's method with the derivatives of the run over one period. Its own derivatives follow from
-// them: ∂y*/∂p = (I - Φ_y)⁻¹ Φ_p. A period begins where the run proper does, with what happens there; what
-// happens at its end belongs to the next one.
+// A periodic steady state is a fixed point of the map from the start of a period to the next one: y* = Φ(y*, p), where
+// y are states, discretes and executions that wait, as package orbit has it. It is found by shooting: Newton's method
+// with the derivatives of the run over one period. Its own derivatives follow from them: ∂y*/∂p = (I - Φ_y)⁻¹ Φ_p. A
+// period begins where the run proper does, with what happens there; what happens at its end belongs to the next one,
+// but for what earlier periods left waiting.
 
 // Shooting says how runs over one period are made.
 type Shooting struct {
@@ -29,49 +30,129 @@ type Shooting struct {
 	Options solvers.Options
 }
 
-// orbit is a periodic steady state, and how it was found.
-type orbit struct {
-	version int
-	firing  solvers.Firing
-	t       float64
-	d       []float64 // discretes at the start of a period
-	state   *steady.State
-	run     solvers.Trajectory // one period
-	by      map[string][]float64
-	bends   []float64 // second derivatives, once they were wanted
+// flights are the repeating events of a run that begins with a state that repeats: they have always come. What began in
+// an earlier period and falls into the run, before the first time that an event has there, waits at its start.
+type flights struct {
+	list    []tapec.Instant
+	unmoved []bool
+	period  int            // the instant that holds the period
+	courses []orbit.Course // of instants, at the last times
 }
 
-// overPeriod is a worker over one period. It begins at y, with the discretes that the assignments leave.
-type overPeriod struct {
-	*Worker
-	of    *orbit
-	y     []float64
-	every int // the instant that holds the period
-	limit int // an instant more: up to when periodic events happen
-	list  []solvers.Instant
-	work  []float64
-}
-
-func (p *Problem) overPeriod(w *Worker, of *orbit, y []float64) *overPeriod {
-	o := &overPeriod{Worker: w, of: of, y: y}
-	for i, in := range p.Model.Compiled.InstantList {
-		if in.Kind == tapec.ValueOf && in.Event == of.firing.Event {
-			o.every = i
+// newFlights returns those of a model; nil where no state repeats.
+func newFlights(m *Model) *flights {
+	list := m.Compiled.InstantList
+	for i, in := range list {
+		if in.Kind == tapec.ValueOf && m.Checked.Events[in.Event].Period != nil {
+			return &flights{list, m.unmoved, i, make([]orbit.Course, len(list))}
 		}
 	}
-	o.list = slices.Clone(w.Instants())
-	o.limit = len(o.list)
+	return nil
+}
+
+// shift moves the first times of events to those of what waits at the start.
+func (f *flights) shift(times []float64) {
+	if f == nil || !(times[f.period] > 0) {
+		return
+	}
+	for i, in := range f.list {
+		if in.Kind != tapec.Every || !(times[in.Period] > 0) {
+			continue
+		}
+		e := orbit.Every{From: times[i], Period: times[in.Period], To: math.Inf(1), Count: math.Inf(1)}
+		if in.To >= 0 {
+			e.To = times[in.To]
+		}
+		if in.Count >= 0 {
+			e.Count = times[in.Count]
+		}
+		c := e.Course(times[0], times[f.period])
+		if c.Fit == orbit.Always && c.Skip < 0 && !f.unmoved[i] { // a body may move them at any time
+			c.Fit = orbit.Unequal
+		}
+		f.courses[i] = c
+	}
+	f.repeat(times)
+}
+
+// repeat moves times as the last shift did.
+func (f *flights) repeat(times []float64) {
+	if f == nil {
+		return
+	}
+	for i, in := range f.list {
+		if k := f.skip(i); k != 0 {
+			times[i] = math.FMA(float64(k), times[in.Period], times[i])
+			if in.Count >= 0 {
+				times[in.Count] -= float64(k)
+			}
+		}
+	}
+}
+
+// skip returns by how many of its periods the first time of instant i is moved.
+func (f *flights) skip(i int) int {
+	if f == nil || f.courses[i].Fit != orbit.Always {
+		return 0
+	}
+	return min(f.courses[i].Skip, 0)
+}
+
+// leg is a run over one period.
+type leg struct {
+	problem *Problem
+	firing  solvers.Firing
+	t       float64 // start of the run
+	n       int     // which period of the run it is
+	// later tells by how many periods the clock goes on, in a run that certifies a state; otherwise time begins anew.
+	later  int
+	origin bool // it begins as the run does, with what the assignments leave; otherwise with from
+	from   *orbit.Border
+	end    *orbit.Border
+	run    solvers.Trajectory
+}
+
+// variables returns how many elements of the start derivatives are taken by.
+func (l *leg) variables() int {
+	if l.origin {
+		return 0
+	}
+	return l.from.Len()
+}
+
+// overPeriod is a worker over one period. The elements of its start are parameters behind the others.
+type overPeriod struct {
+	*Worker
+	leg   *leg
+	every int // the instant that holds the period
+	list  []solvers.Instant
+	skips []int // of instants: by how many of their periods their first time is moved beyond that of the worker
+	work  []float64
+	moved []float64   // [variables·L] tangents of the start
+	ends  [][]float64 // rows of cotangents of the start
+}
+
+func (p *Problem) overPeriod(w *Worker, l *leg) *overPeriod {
+	o := &overPeriod{Worker: w, leg: l, list: slices.Clone(w.Instants()), every: w.flights.period}
+	o.skips = make([]int, len(o.list))
 	for i := range o.list {
-		if in := &o.list[i]; in.Kind == solvers.InstantEvery && in.To < 0 {
-			in.To = o.limit
+		if in := &o.list[i]; in.Kind == solvers.InstantEvery {
+			in.To, in.Count = -1, len(o.list)
+			o.list = append(o.list, solvers.Instant{
+				Kind: solvers.InstantValue, Event: in.Event, Period: -1, To: -1, Count: -1, Fixed: true,
+			})
 		}
 	}
 	o.list[1].Fixed = o.list[0].Fixed && o.list[o.every].Fixed
-	o.list = append(o.list, solvers.Instant{
-		Kind: solvers.InstantValue, Event: -1, Period: -1, To: -1, Count: -1, Fixed: true,
-	})
 	o.work = make([]float64, len(o.list)*max(w.lanes, 1))
 	return o
+}
+
+// Size implements solvers.System.
+func (o *overPeriod) Size() solvers.Size {
+	z := o.Worker.Size()
+	z.P += o.leg.variables()
+	return z
 }
 
 // Instants implements solvers.System.
@@ -82,67 +163,154 @@ func (o *overPeriod) Events() []solvers.Event {
 	list := o.Worker.Events()
 	for i := range list {
 		list[i].After = false
+		if o.leg.n+o.leg.later > 0 {
+			list[i].Start = false // a condition that holds at a border held before it
+		}
 	}
 	return list
 }
 
 // InstantTimes implements solvers.System.
 func (o *overPeriod) InstantTimes(d, times []float64) {
-	o.Worker.InstantTimes(d, times[:o.limit])
-	end := times[0] + times[o.every]
-	before := end - float64(1e-9*times[o.every]) // what happens at the end belongs to the next period
-	times[1], times[o.limit] = end, before
-	for i := range o.limit {
+	w := o.Worker
+	w.InstantTimes(d, times[:len(w.Instants())])
+	period := times[o.every]
+	tol := float64(orbit.Close * period)
+	shift := float64(float64(o.leg.later) * period)
+	times[0] += shift
+	start, end := times[0], times[0]+period
+	times[1] = end
+	for i := range w.Instants() {
 		switch in := &o.list[i]; {
 		case in.Kind == solvers.InstantSite:
 			times[i] = math.Inf(1)
-		case in.Kind == solvers.InstantFire && !in.Pending:
-			e := o.model.Checked.Events[in.Event]
-			if e.Settles || e.Resumes || times[i] >= before {
+		case in.Kind == solvers.InstantFire && in.Pending:
+			if math.Abs(times[i]-end) <= tol { // it waits no more where the next period begins
+				times[i] = end
+			}
+		case in.Kind == solvers.InstantFire:
+			if w.model.unmoved[i] {
+				times[i] += shift // what happens once happens in each period
+			}
+			e := w.model.Checked.Events[in.Event]
+			if e.Settles || e.Resumes || times[i] >= end-tol { // what happens at the end belongs to the next period
 				times[i] = math.Inf(1)
 			}
-		case in.Kind == solvers.InstantEvery && in.To != o.limit:
-			times[in.To] = min(times[in.To], before)
+		case in.Kind == solvers.InstantEvery:
+			o.comes(i, start, end, times)
 		}
 	}
 }
 
+// comes sets the times of the repeating event of instant i.
+func (o *overPeriod) comes(i int, start, end float64, times []float64) {
+	in, whole := &o.list[i], o.flights.courses[i]
+	c := whole.In(o.leg.n)
+	period := times[in.Period]
+	if o.leg.later > 0 && c.Fit == orbit.Always { // the clock goes on from the first time in the run
+		tol := float64(orbit.Close * (end - start))
+		from := math.FMA(float64(-o.flights.skip(i)), period, times[i])
+		c.Skip = int(math.Ceil((start - tol - from) / period))
+		if from > o.leg.t+tol && math.FMA(float64(c.Skip), period, from) <= start+tol { // of the period before
+			c.Skip++
+		}
+	}
+	o.skips[i] = c.Skip - o.flights.skip(i)
+	times[in.Count] = float64(c.Count)
+	if c.Fit != orbit.Always && c.Fit != orbit.Once {
+		times[in.Count] = 0
+		return
+	}
+	first := math.FMA(float64(o.skips[i]), period, times[i])
+	if c.Fit == orbit.Once {
+		first += start - o.leg.t
+	}
+	last := float64(c.Count - 1)
+	for c.Count > 0 && math.FMA(last, period, first) > end { // but for rounding it is at the end
+		first = math.Nextafter(first, math.Inf(-1))
+	}
+	times[i] = first
+}
+
+// fits returns an error where an event does not come at the same times in each period.
+func (o *overPeriod) fits(times []float64) error {
+	for i, in := range o.Worker.Instants() {
+		if in.Kind != solvers.InstantEvery {
+			continue
+		}
+		name, period := o.Worker.Events()[in.Event].ElemName(in.Elem), diag.Number(times[o.every])
+		switch o.flights.courses[i].Fit {
+		case orbit.Unequal:
+			return orbit.Unrepeated("event %s comes every %s, and does not come at the same times in each period of %s; "+
+				"equilibrate over whole numbers of both, or let the event come every %[3]s", name,
+				diag.Number(times[in.Period]), period)
+		case orbit.Broken:
+			return orbit.Unrepeated("some times of event %s are in the first period of %s and some are later, so they do "+
+				"not repeat; write an event every %[2]s for each of them", name, period)
+		}
+	}
+	return nil
+}
+
 // InstantPush implements solvers.TangentSystem.
 func (o *overPeriod) InstantPush(i int, td []float64) {
-	if i == o.limit {
+	if i >= len(o.Worker.Instants()) {
 		clear(td)
 		return
 	}
-	if i != 1 {
+	more, k := o.work[:len(td)], o.skips[min(i, len(o.skips)-1)]
+	switch {
+	case i == 1:
+		o.Worker.InstantPush(0, td)
+		o.Worker.InstantPush(o.every, more)
+		k = 1
+	case k != 0:
+		o.Worker.InstantPush(i, td)
+		o.Worker.InstantPush(o.list[i].Period, more)
+	default:
 		o.Worker.InstantPush(i, td)
 		return
 	}
-	more := o.work[:len(td)]
-	o.Worker.InstantPush(0, td)
-	o.Worker.InstantPush(o.every, more)
 	for l, x := range more {
-		td[l] += x
+		td[l] = math.FMA(float64(k), x, td[l])
 	}
 }
 
 // InstantPull implements solvers.CotangentSystem.
 func (o *overPeriod) InstantPull(i int, w []float64) {
-	switch i {
-	case o.limit:
-	case 1:
+	switch {
+	case i >= len(o.Worker.Instants()):
+	case i == 1:
 		o.Worker.InstantPull(0, w)
 		o.Worker.InstantPull(o.every, w)
 	default:
 		o.Worker.InstantPull(i, w)
+		if k := o.skips[i]; k != 0 {
+			more := o.work[:len(w)]
+			for l, x := range w {
+				more[l] = float64(float64(k) * x)
+			}
+			o.Worker.InstantPull(o.list[i].Period, more)
+		}
 	}
 }
 
 // Start implements solvers.System.
 func (o *overPeriod) Start(t0 float64, y, d []float64) {
 	o.Worker.Start(t0, y, d)
-	ym, dm := slices.Clone(y), slices.Clone(d)
-	o.assign(o.of.firing, t0, ym, dm, y, d)
-	copy(y, o.y)
+	if o.leg.origin {
+		o.assign(o.leg.firing, t0, slices.Clone(y), slices.Clone(d), y, d)
+		return
+	}
+	copy(y, o.leg.from.Y)
+	copy(d, o.leg.from.D)
+	if o.leg.later > 0 {
+		for i, timed := range o.leg.from.Timed {
+			if timed {
+				d[i] += t0 - o.leg.t
+			}
+		}
+	}
 }
 
 // left returns the initial values before the assignments.
@@ -153,81 +321,97 @@ func (o *overPeriod) left(t0 float64) (ym, dm []float64) {
 	return ym, dm
 }
 
+// SetTangent implements solvers.TangentSystem.
+func (o *overPeriod) SetTangent(pd []float64) {
+	at := len(pd) - o.leg.variables()*o.lanes
+	o.Worker.SetTangent(pd[:at])
+	o.moved = pd[at:]
+}
+
 // StartPush implements solvers.TangentSystem.
 func (o *overPeriod) StartPush(t0 float64, td, yd, dd []float64) {
 	ym, dm := o.left(t0)
 	o.Worker.StartPush(t0, td, yd, dd)
-	o.assignPush(o.of.firing, t0, ym, dm, td, slices.Clone(yd), slices.Clone(dd), yd, dd)
-	clear(yd)
+	o.assignPush(o.leg.firing, t0, ym, dm, td, slices.Clone(yd), slices.Clone(dd), yd, dd)
+	if o.leg.origin {
+		return
+	}
+	b, l := o.leg.from, o.lanes
+	copy(yd, o.moved)
+	b.Each(func(k, at int, timed bool) {
+		to := dd[at*l : (at+1)*l]
+		if clear(to); k >= 0 {
+			copy(to, o.moved[k*l:])
+		}
+		if timed {
+			for j, x := range td {
+				to[j] += x
+			}
+		}
+	})
+}
+
+// Begin implements solvers.CotangentSystem.
+func (o *overPeriod) Begin(rows [][]float64) {
+	own := make([][]float64, len(rows))
+	o.ends = make([][]float64, len(rows))
+	for l, row := range rows {
+		if row == nil {
+			continue
+		}
+		at := len(row) - o.leg.variables()
+		own[l], o.ends[l] = row[:at:at], row[at:]
+		clear(o.ends[l])
+	}
+	o.Worker.Begin(own)
 }
 
 // StartPull implements solvers.CotangentSystem.
 func (o *overPeriod) StartPull(t0 float64, yb, db, tb []float64) {
 	ym, dm := o.left(t0)
+	yb, db = slices.Clone(yb), slices.Clone(db)
+	if b, l := o.leg.from, o.lanes; !o.leg.origin {
+		take := func(k int, from []float64, timed bool) {
+			for j, x := range from {
+				if k >= 0 && j < len(o.ends) && o.ends[j] != nil {
+					o.ends[j][k] += x
+				}
+				if timed {
+					tb[j] += x
+				}
+			}
+			clear(from)
+		}
+		for i := range b.Y {
+			take(i, yb[i*l:(i+1)*l], false)
+		}
+		b.Each(func(k, at int, timed bool) { take(k, db[at*l:(at+1)*l], timed) })
+	}
 	ymb, dmb := make([]float64, len(yb)), make([]float64, len(db))
-	o.assignPull(o.of.firing, t0, ym, dm, make([]float64, len(yb)), db, ymb, dmb, tb)
+	o.assignPull(o.leg.firing, t0, ym, dm, yb, db, ymb, dmb, tb)
 	o.Worker.StartPull(t0, ymb, dmb, tb)
 }
 
-// finals are objectives: the states at the end of a period.
-type finals struct{ q, n, lanes int }
-
-func (f finals) Counts() (functionals, objectives int) { return f.q + f.n, f.n }
-
-func (f finals) Observes(kind sens.SiteKind, _ int) bool { return kind == sens.SiteFinal }
-
-func (f finals) Observe(pt *sens.Point, functionals []float64) {
-	copy(functionals[f.q:], pt.Yp)
+// ends returns the objectives of derivatives.
+func (l *leg) ends(lanes int) orbit.Ends {
+	return orbit.Ends{Quadratures: l.problem.Size().Q, Lanes: lanes, Border: l.end}
 }
 
-func (f finals) Values(functionals, psi []float64) { copy(psi, functionals[f.q:]) }
-
-func (f finals) ValuesPull(_ []float64, first int, fb []float64) {
-	clear(fb)
-	for l := 0; l < f.lanes && first+l < f.n; l++ {
-		fb[(f.q+first+l)*f.lanes+l] = 1
-	}
-}
-
-func (f finals) ObservePull(_ *sens.Point, fb, _, _, ypb, _, _ []float64) {
-	for i, x := range fb[f.q*f.lanes:] {
-		ypb[i] += x
-	}
-}
-
-func (f finals) ObservePush(_ *sens.Point, _, _, _, ypd, _, fd []float64) {
-	for i, x := range ypd {
-		fd[f.q*f.lanes+i] += x
-	}
-}
-
-func (f finals) ValuesPush(_, fd, psid []float64) { copy(psid, fd[f.q*f.lanes:]) }
-
-// complexFinals are finals in complex arithmetic.
-type complexFinals struct{ finals }
-
-func (f complexFinals) Observe(_ sens.Site, _ complex128, _, _, yp, _, functionals []complex128) {
-	copy(functionals[f.q:], yp)
-}
-
-func (f complexFinals) Values(functionals, psi []complex128) { copy(psi, functionals[f.q:]) }
-
-func (p *Problem) finals(lanes int) finals {
-	z := p.Size()
-	return finals{z.Q, z.N, lanes}
-}
-
-// record runs over one period from y.
-func (p *Problem) record(of *orbit, y []float64) error {
+// record makes the run.
+func (l *leg) record() error {
+	p := l.problem
 	k, err := p.Kit(1, Values, false)
 	if err != nil {
 		return err
 	}
-	sys := p.overPeriod(p.Worker(k), of, y)
+	sys := p.overPeriod(p.Worker(k), l)
 	times := make([]float64, len(sys.list))
-	if sys.InstantTimes(of.d, times); !(times[sys.every] > 0) {
+	if sys.InstantTimes(l.from.D, times); !(times[sys.every] > 0) {
 		what := fmt.Sprintf("the period is %s, and must be positive", diag.Number(times[sys.every]))
 		return &solvers.TimeError{Instant: sys.every, Value: times[sys.every], Message: what}
+	}
+	if err := sys.fits(times); err != nil {
+		return err
 	}
 	method := p.Shooting.Method(0)
 	var ctl solvers.Controller
@@ -236,10 +420,10 @@ func (p *Problem) record(of *orbit, y []float64) error {
 	}
 	opts := p.Shooting.Options
 	opts.QuadTol, opts.Quadratures, opts.Also = -1, []int{}, nil
-	of.run.Replayer = func() (solvers.System, solvers.Method) {
-		return p.overPeriod(p.Worker(k), of, y), p.Shooting.Method(0)
+	l.run.Replayer = func() (solvers.System, solvers.Method) {
+		return p.overPeriod(p.Worker(k), l), p.Shooting.Method(0)
 	}
-	_, err = solvers.Solve(context.Background(), sys, method, ctl, opts, &of.run)
+	_, err = solvers.Solve(context.Background(), sys, method, ctl, opts, &l.run)
 	return err
 }
 
@@ -250,9 +434,10 @@ const (
 	byComplex = "complex"
 )
 
-// moves returns how the end of a recorded period moves: with the active params, [N][P], and with its start, [N][N].
-func (p *Problem) moves(of *orbit, y []float64, way string, lanes int) (byParams, byStart []float64, err error) {
+// moves returns how the end of the leg moves: with the active params, [ends][P], and with its start, [ends][variables].
+func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err error) {
 	var method sens.Method
+	p := l.problem
 	lanes = max(lanes, 1)
 	switch way {
 	case byAdjoint:
@@ -262,7 +447,7 @@ func (p *Problem) moves(of *orbit, y []float64, way string, lanes int) (byParams
 		}
 		method = &sens.Adjoint{New: func() sens.CotangentWorker {
 			return sens.CotangentWorker{
-				System: p.overPeriod(p.Worker(k), of, y), Objectives: p.finals(lanes), Method: p.Shooting.Method(lanes),
+				System: p.overPeriod(p.Worker(k), l), Objectives: l.ends(lanes), Method: p.Shooting.Method(lanes),
 			}
 		}}
 	case byComplex:
@@ -270,11 +455,16 @@ func (p *Problem) moves(of *orbit, y []float64, way string, lanes int) (byParams
 		if err != nil {
 			return nil, nil, err
 		}
+		params := p.ActiveValues()
+		for i := range l.variables() {
+			params = append(params, l.variable(i))
+		}
 		method = &sens.ComplexStep{New: func() sens.ComplexWorker {
-			real := p.overPeriod(p.Worker(k), of, y)
+			real := p.overPeriod(p.Worker(k), l)
 			return sens.ComplexWorker{
-				System: &complexOverPeriod{p.ComplexWorker(), real}, Objectives: complexFinals{p.finals(1)},
-				Method: p.Shooting.Method(0), Params: p.ActiveValues(), RealSystem: real, RealObjectives: p.finals(1),
+				System:     &complexOverPeriod{ComplexWorker: p.ComplexWorker(), real: real},
+				Objectives: orbit.ComplexEnds{Ends: l.ends(1)}, Method: p.Shooting.Method(0), Params: params,
+				RealSystem: real, RealObjectives: l.ends(1),
 			}
 		}}
 	default:
@@ -284,267 +474,337 @@ func (p *Problem) moves(of *orbit, y []float64, way string, lanes int) (byParams
 		}
 		method = &sens.Tangent{New: func() sens.TangentWorker {
 			return sens.TangentWorker{
-				System: p.overPeriod(p.Worker(k), of, y), Objectives: p.finals(lanes), Method: p.Shooting.Method(lanes),
+				System: p.overPeriod(p.Worker(k), l), Objectives: l.ends(lanes), Method: p.Shooting.Method(lanes),
 			}
 		}}
 	}
 	var res sens.Result
-	err = method.Gradient(context.Background(), &of.run, sens.Options{Initial: true, Events: -1}, &res)
-	return res.DP, res.DY0, err
+	err = method.Gradient(context.Background(), &l.run, sens.Options{Events: -1}, &res)
+	width, n := p.plan.width, l.variables()
+	for i := range l.end.Len() {
+		if err == nil {
+			row := res.DP[i*(width+n):]
+			byParams, byStart = append(byParams, row[:width]...), append(byStart, row[width:width+n]...)
+		}
+	}
+	return byParams, byStart, err
+}
+
+// variable returns element i of the start. Times count from it.
+func (l *leg) variable(i int) float64 {
+	x := l.from.At(i)
+	if k := i - len(l.from.Y); k >= 0 && l.from.Timed[l.from.Active[k]] {
+		x -= l.t
+	}
+	return x
 }
 
 // complexOverPeriod is overPeriod in complex arithmetic.
 type complexOverPeriod struct {
 	*ComplexWorker
-	real *overPeriod
+	real  *overPeriod
+	start []complex128
+}
+
+// Size implements solvers.ComplexSystem.
+func (o *complexOverPeriod) Size() solvers.Size { return o.real.Size() }
+
+// SetParameters implements solvers.ComplexSystem.
+func (o *complexOverPeriod) SetParameters(p []complex128) {
+	at := len(p) - o.real.leg.variables()
+	o.ComplexWorker.SetParameters(p[:at])
+	o.start = p[at:]
 }
 
 // Start implements solvers.ComplexSystem.
 func (o *complexOverPeriod) Start(t0 complex128, y, d []complex128) {
 	o.ComplexWorker.Start(t0, y, d)
-	o.assign(o.real.of.firing, t0, slices.Clone(y), slices.Clone(d), y, d)
-	for i, x := range o.real.y {
-		y[i] = complex(x, 0)
+	o.assign(o.real.leg.firing, t0, slices.Clone(y), slices.Clone(d), y, d)
+	if o.real.leg.origin {
+		return
 	}
+	b := o.real.leg.from
+	copy(y, o.start[:len(b.Y)])
+	b.Each(func(k, at int, timed bool) {
+		if d[at] = complex(b.D[at], 0); k >= 0 {
+			d[at] = o.start[k]
+		}
+		if timed {
+			d[at] += t0
+		}
+	})
 }
 
 // Instant implements solvers.ComplexSystem.
 func (o *complexOverPeriod) Instant(i int) complex128 {
-	switch i {
-	case 1:
+	switch {
+	case i == 1:
 		return o.ComplexWorker.Instant(0) + o.ComplexWorker.Instant(o.real.every)
-	case o.real.limit:
+	case i >= len(o.real.Worker.Instants()):
 		return 0
 	}
-	return o.ComplexWorker.Instant(i)
+	at := o.ComplexWorker.Instant(i)
+	if k := o.real.skips[i]; k != 0 {
+		at = elem.CFMA(complex(float64(k), 0), o.ComplexWorker.Instant(o.real.list[i].Period), at)
+	}
+	return at
 }
 
-// closing returns the factors of I - Φ_y.
-func closing(n int, byStart []float64) (linalg.LU, error) {
-	a, err := linalg.Analyze(linalg.Full(n), linalg.Options{Method: linalg.Dense})
-	if err != nil {
-		return nil, err
+// cycle is a periodic steady state, and how it was found. It is a Runner of package orbit.
+type cycle struct {
+	*leg
+	version  int
+	d        []float64 // discretes after the assignments
+	orbit    *orbit.Orbit
+	state    *steady.State
+	by       map[string][]float64
+	bends    []float64 // second derivatives, once they were wanted
+	queues   []orbit.Queue
+	events   []int  // of the queues
+	assigned []bool // discretes that events of the periods assign
+	inert    []bool // discretes that nothing but their own assignments reads
+	flags    *Worker
+	failed   error
+}
+
+// newCycle prepares the search for the state that a run from (t, y, d) leads to.
+func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycle, start *orbit.Border) {
+	o = &cycle{version: p.Point.version, d: slices.Clone(d), by: map[string][]float64{}}
+	o.assigned, o.inert = make([]bool, len(d)), p.Model.inert()
+	for e, ev := range p.Model.Checked.Events {
+		if !ev.Pending {
+			continue
+		}
+		n := eventElems(ev.Indices)
+		for elem := range n {
+			q := orbit.Queue{When: make([]int, ev.Slot.Count), Kept: make([][]int, ev.Slot.Count)}
+			for _, s := range p.Model.Checked.Discretes {
+				what, is := strings.CutPrefix(s.Name, ev.Name+".")
+				if !is || !s.Hidden || what != "when" && !strings.HasPrefix(what, "value") {
+					continue
+				}
+				at := p.Model.layout.part(tapec.Discrete.Called(s.Name))
+				each := at.len / (n * ev.Slot.Count)
+				for slot := range ev.Slot.Count {
+					first := at.offset + (elem*ev.Slot.Count+slot)*each
+					if what == "when" {
+						q.When[slot] = first
+						continue
+					}
+					for k := range each {
+						q.Kept[slot] = append(q.Kept[slot], first+k)
+					}
+				}
+			}
+			o.queues, o.events = append(o.queues, q), append(o.events, e)
+		}
 	}
-	values := make([]float64, n*n)
-	for i := range n {
-		for j := range n {
-			if values[j*n+i] = -byStart[i*n+j]; i == j {
-				values[j*n+i]++
+	start = &orbit.Border{Y: slices.Clone(y)}
+	start.Turn(d, make([]bool, len(d)), o.queues, t, 0)
+	o.leg = &leg{problem: p, firing: f, t: t}
+	return o, start
+}
+
+// inert tells of each discrete whether nothing that decides about a run reads it but assignments to itself, as of one
+// that counts.
+func (m *Model) inert() []bool {
+	out := make([]bool, m.layout.nD)
+	c := m.Compiled
+	for _, s := range m.Checked.Discretes {
+		reads := func(name string) bool {
+			n := tapec.MustName(name)
+			return (n.Role == tapec.Discrete || n.Role == tapec.LeftDiscrete) && n.Of == s.Name
+		}
+		read := false
+		for _, t := range []*tape.Tape{c.Rates, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities} {
+			read = read || t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) })
+		}
+		for _, t := range c.Affects {
+			if t == nil || read || !slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) }) {
+				continue
+			}
+			depends := tape.DependsOnFunc(t, reads)
+			for _, out := range t.Outputs {
+				read = read || depends[out.Value] && !reads(out.Name)
+			}
+		}
+		for k := range m.layout.part(tapec.Discrete.Called(s.Name)).len {
+			out[m.layout.part(tapec.Discrete.Called(s.Name)).offset+k] = !read
+		}
+	}
+	return out
+}
+
+// Name implements orbit.Runner.
+func (o *cycle) Name(b *orbit.Border, i int) string {
+	m := o.problem.Model
+	if i < len(b.Y) {
+		return m.StateName(i)
+	}
+	at := b.Active[i-len(b.Y)]
+	for _, s := range m.Checked.Discretes {
+		if p := m.layout.part(tapec.Discrete.Called(s.Name)); at >= p.offset && at < p.offset+p.len {
+			return ElementName(s.Name, s.Type.Shape, at-p.offset)
+		}
+	}
+	return "a discrete"
+}
+
+// Queue implements orbit.Runner.
+func (o *cycle) Queue(k int) string { return o.problem.Model.Checked.Events[o.events[k]].Name }
+
+// Run implements orbit.Runner.
+func (o *cycle) Run(n int, from *orbit.Border) (*orbit.Border, error) {
+	o.n, o.from = n, from
+	return o.end, o.make(o.leg)
+}
+
+// Slopes implements orbit.Runner.
+func (o *cycle) Slopes() ([]float64, error) {
+	_, byStart, err := o.moves(byTangent, min(o.from.Len(), 8))
+	return byStart, err
+}
+
+// make makes the run of a leg, and finds its end.
+func (o *cycle) make(l *leg) error {
+	if err := l.record(); err != nil {
+		if e, is := err.(*steady.Error); is {
+			return e
+		}
+		return &steady.Error{Fault: steady.Broken, Cause: err}
+	}
+	var r solvers.Reader
+	r.Open(context.Background(), &l.run)
+	b, timed := &orbit.Border{}, slices.Clone(l.from.Timed)
+	if len(o.d) > 0 {
+		b.Sizes = make([]float64, len(o.d))
+	}
+	var m solvers.Mark
+	last := l.run.Marks() - 1
+	for i := range l.run.Marks() {
+		if i < last && len(o.d) == 0 {
+			l.run.PeekMark(i, &m)
+		} else if _, _, err := r.LoadMark(i, &m); err != nil {
+			return &steady.Error{Fault: steady.Broken, Cause: err}
+		}
+		for k, x := range m.Dp[:min(len(b.Sizes), len(m.Dp))] {
+			if x < solvers.Never {
+				b.Sizes[k] = max(b.Sizes[k], math.Abs(x))
+			}
+		}
+		if m.Kind != solvers.MarkFire {
+			continue
+		}
+		e := o.problem.Model.Checked.Events[m.Firing.Event]
+		switch {
+		case m.Stop:
+			return orbit.Unrepeated("event %s stops the run within the period; leave `stop` out of it", e.Name)
+		case e.Once && l.n+l.later > 0:
+			return orbit.Unrepeated("event %s happens once in a run, and would have to happen in each period; leave "+
+				"`once` out, or put it into a run of its own", e.Name)
+		}
+		if err := o.fired(&m, timed); err != nil {
+			return &steady.Error{Fault: steady.Broken, Cause: err}
+		}
+	}
+	l.end = b
+	b.Y = slices.Clone(m.Yp)
+	b.Turn(m.Dp, timed, o.queues, l.run.Begins(), l.run.Ends()-l.run.Begins())
+	for i, is := range o.assigned {
+		switch {
+		case o.inert[i]:
+			b.D[i], b.Timed[i] = l.from.D[i], l.from.Timed[i]
+		case is && !slices.Contains(b.Set, i):
+			b.Active = append(b.Active, i)
+		}
+		if b.Timed[i] && l.later > 0 {
+			b.D[i] -= l.run.Begins() - l.t
+		}
+	}
+	return nil
+}
+
+// fired notes what the body of m assigns, and which discretes hold times after it: those that move as much as time,
+// when the times of everything move.
+func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
+	if len(o.d) == 0 {
+		return nil
+	}
+	if o.flags == nil {
+		k, err := o.problem.Kit(1, PushElements, false)
+		if err != nil {
+			return err
+		}
+		o.flags = o.problem.Worker(k)
+		o.flags.SetTangent(make([]float64, o.problem.plan.width))
+	}
+	w := o.flags
+	body := w.value.List(tapec.PartAffects)[m.Firing.Event]
+	if body == nil {
+		return nil
+	}
+	time := slices.Contains(timed, true)
+	for _, b := range body.ins {
+		time = time || b.vec == vecT
+	}
+	for _, b := range body.outs {
+		if b.vec == vecD {
+			for i := b.lo; i < b.hi; i++ {
+				o.assigned[i] = true
 			}
 		}
 	}
-	lu := a.New()
-	return lu, lu.Factor(values)
+	if !time {
+		return nil
+	}
+	n, d := len(m.Ym), len(m.Dm)
+	before, yd, dd := make([]float64, d), make([]float64, n), make([]float64, d)
+	for i, is := range timed {
+		if is {
+			before[i] = 1
+		}
+	}
+	w.Enter(m.Dm, m.Mm)
+	w.assignPush(m.Firing, m.T, m.Ym, m.Dm, []float64{1}, make([]float64, n), before, yd, dd)
+	for i, x := range dd {
+		timed[i] = math.Abs(x-1) <= orbit.Close
+	}
+	return nil
 }
 
 // shoot finds the periodic steady state that a run from y with discretes d leads to. A warm search begins at from,
 // a periodic state for other values; where that does not lead to one at once, it fails.
-func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*orbit, error) {
-	const (
-		ahead  = 3  // periods before Newton's method
-		atOnce = 10 // of a warm search
-		more   = 20 // periods after a step that led nowhere
-	)
-	most := 400 // periods
-	of := &orbit{version: p.Point.version, firing: f, t: t, d: slices.Clone(d), by: map[string][]float64{}}
-	n := len(y)
-	tolerance := func(i int) float64 {
-		o := &p.Steady
-		return math.FMA(o.RTol, math.Abs(y[i]), o.ATol[min(i, len(o.ATol)-1)])
-	}
-	y = slices.Clone(y)
-	names := func(size func(i int) float64) []string {
-		worst := 0
-		for i := range n {
-			if size(i) > size(worst) {
-				worst = i
-			}
-		}
-		return []string{p.Model.StateName(worst)}
-	}
-	// The ends of successive periods since Newton's method was tried, and those of the last time when there were many.
-	var ends, free [][]float64
-	plain, count, last := ahead, 0, math.Inf(1)
+func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cycle, error) {
+	o, start := p.newCycle(f, t, y, d)
 	if from != nil {
-		plain, most = 0, atOnce
-		copy(y, from)
+		copy(start.Y, from)
 	}
-	var end, change, before []float64
-	for count < most {
-		if err := p.record(of, y); err != nil {
-			return nil, &steady.Error{Fault: steady.Broken, Cause: err}
-		}
-		count++
-		if name := p.delayed(of); name != "" {
-			return nil, &steady.Error{Fault: steady.Delayed, States: []string{name}}
-		}
-		end = of.end(end)
-		before, change = change, make([]float64, n)
-		rest := 0.0
-		for i := range n {
-			change[i] = end[i] - y[i]
-			rest = max(rest, math.Abs(change[i])/tolerance(i))
-		}
-		if plain > 0 && rest > 1 {
-			plain--
-			copy(y, end)
-			last = math.Inf(1)
-			if ends = append(ends, slices.Clone(end)); len(ends) == more {
-				free = ends
-			}
-			continue
-		}
-		_, byStart, err := p.moves(of, y, byTangent, min(n, 8))
-		if err != nil {
-			return nil, &steady.Error{Fault: steady.Broken, Cause: err}
-		}
-		lu, err := closing(n, byStart)
-		if err != nil {
-			most := names(func(i int) float64 { return math.Abs(y[i]) })
-			return nil, &steady.Error{Fault: steady.Marginal, States: most}
-		}
-		delta := slices.Clone(change)
-		lu.Solve(delta, 1)
-		size, sound := 0.0, true
-		for i, x := range delta {
-			size = max(size, math.Abs(x)/tolerance(i))
-			sound = sound && x-x == 0 && !(y[i] >= 0 && end[i] >= 0 && y[i]+x < -tolerance(i))
-		}
-		if !sound || size > last && size > 100 {
-			plain, ends = more, nil
-			copy(y, end)
-			continue
-		}
-		if size <= 1e-3 || size <= 1 && size > last/4 {
-			largest, err := multipliers(n, byStart, names)
-			if err != nil {
-				return nil, err
-			}
-			of.state = &steady.State{Y: y, D: of.d, Periods: count, Slowest: largest}
-			return of, nil
-		}
-		for i, x := range delta {
-			y[i] += x
-		}
-		last = size
-	}
-	if n := len(free); n > 0 { // between them no step of Newton's method moved the state
-		for i := range change {
-			before[i], change[i] = (free[n-1][i]-free[0][i])/float64(n-1), free[n-1][i]-free[n-2][i]
-		}
-	}
-	grows := before != nil
-	for i := range n {
-		grows = grows && math.Abs(change[i]-before[i]) <= float64(0.05*math.Abs(change[i]))+tolerance(i)
-	}
-	moving := names(func(i int) float64 { return math.Abs(change[i]) / tolerance(i) })
-	if grows {
-		worst := 0
-		for i, x := range change {
-			if math.Abs(x) > math.Abs(change[worst]) {
-				worst = i
-			}
-		}
-		rate := change[worst] / of.length()
-		return nil, &steady.Error{Fault: steady.Growing, States: moving, Linear: true, Rate: rate}
-	}
-	if repeats, apart := apart(free, tolerance); apart {
-		return nil, &steady.Error{Fault: steady.Apart, States: moving, Period: of.length(), Repeats: repeats}
-	}
-	return nil, &steady.Error{Fault: steady.Slow, States: moving, T: float64(float64(count) * of.length())}
-}
-
-// apart reports whether the states at the ends of successive periods move on without coming to rest, and after how many
-// periods they repeat, 0 for none.
-func apart(ends [][]float64, tolerance func(i int) float64) (repeats int, moves bool) {
-	n := len(ends)
-	if n < 10 {
-		return 0, false
-	}
-	distance := func(a, b int) float64 {
-		most := 0.0
-		for i, x := range ends[a] {
-			most = max(most, math.Abs(x-ends[b][i])/tolerance(i))
-		}
-		return most
-	}
-	early, late := 0.0, 0.0
-	for k := 1; k <= n/2; k++ {
-		early, late = max(early, distance(k, k-1)), max(late, distance(n-k, n-k-1))
-	}
-	if late < 0.9*early {
-		return 0, false
-	}
-	for k := 2; k <= n/2; k++ {
-		if distance(n-1, n-1-k) <= 1e-3*late {
-			return k, true
-		}
-	}
-	return 0, true
-}
-
-// end returns the state at the end of the recorded period.
-func (of *orbit) end(y []float64) []float64 {
-	var r solvers.Reader
-	r.Open(context.Background(), &of.run)
-	var m solvers.Mark
-	_, _, _ = r.LoadMark(of.run.Marks()-1, &m)
-	return append(y[:0], m.Yp...)
-}
-
-// delayed returns the name of an event that waits at the end of the recorded period for its execution; "" for none.
-func (p *Problem) delayed(of *orbit) string {
-	var r solvers.Reader
-	r.Open(context.Background(), &of.run)
-	var m solvers.Mark
-	_, _, _ = r.LoadMark(of.run.Marks()-1, &m)
 	k, err := p.Kit(1, Values, false)
 	if err != nil {
-		return ""
+		return nil, err
 	}
 	w := p.Worker(k)
-	list := w.Instants()
-	times := make([]float64, len(list))
-	w.InstantTimes(m.Dp, times)
-	for i, in := range list {
-		if in.Pending && times[i] < solvers.Never {
-			return p.Model.Checked.Events[in.Event].Name
-		}
+	times := w.Times(d)
+	options := orbit.Options{RTol: p.Steady.RTol, ATol: p.Steady.ATol, Period: times[w.flights.period], Near: from != nil}
+	for _, c := range w.flights.courses {
+		options.Late = max(options.Late, c.Late())
 	}
-	return ""
-}
-
-// length returns how long the recorded period is.
-func (of *orbit) length() float64 { return of.run.Ends() - of.run.Begins() }
-
-// multipliers returns the largest multiplier of a periodic state, an eigenvalue of Φ_y; NaN where it was not found. It
-// refuses a state that is not stable: some multiplier is not within the unit circle.
-func multipliers(
-	n int, byStart []float64, names func(size func(i int) float64) []string,
-) (largest complex128, err error) {
-	var eigen mat.Eigen
-	if !eigen.Factorize(mat.NewDense(n, n, slices.Clone(byStart)), mat.EigenRight) {
-		return cmplx.NaN(), nil
+	if o.orbit, err = orbit.Find(o, start, options); err != nil {
+		return nil, err
 	}
-	var vectors mat.CDense
-	eigen.VectorsTo(&vectors)
-	for k, v := range eigen.Values(nil) {
-		if cmplx.Abs(v) > cmplx.Abs(largest) {
-			largest = v
-		}
-		size := func(i int) float64 { return cmplx.Abs(vectors.At(i, k)) }
-		switch r := cmplx.Abs(v); {
-		case r > 1+1e-9:
-			return v, &steady.Error{Fault: steady.Unstable, Rate: math.Log(r), States: names(size)}
-		case r > 1-1e-9:
-			return v, &steady.Error{Fault: steady.Marginal, States: names(size)}
-		}
+	sure := &leg{problem: p, firing: f, t: t, n: options.Late, from: o.orbit.Border, later: options.Late + 1}
+	if err := o.make(sure); err != nil {
+		return nil, err
 	}
-	return largest, nil
+	if err := orbit.Certify(o, o.orbit.Border, sure.end, options); err != nil {
+		return nil, err
+	}
+	o.state = &steady.State{Y: o.orbit.Border.Y, D: o.orbit.Border.D, Periods: o.orbit.Periods, Slowest: o.orbit.Largest}
+	return o, nil
 }
 
 // orbit returns the periodic steady state that a run from y with discretes d leads to.
-func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*orbit, error) {
+func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*cycle, error) {
 	s := &p.settling
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -554,9 +814,9 @@ func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 	}
 	near := s.near
 	if s.orbit != nil {
-		near = s.orbit.state.Y
+		near = s.orbit.near()
 	}
-	var o *orbit
+	var o *cycle
 	err := error(nil)
 	done := SteadyWork{Searches: 1}
 	if p.Warm && p.Steady.Way != steady.Run && len(near) == len(y) {
@@ -576,25 +836,85 @@ func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*orbit, er
 	return o, nil
 }
 
-// slopes returns the derivatives of the periodic steady state by the active params, [N][P].
-func (p *Problem) slopes(o *orbit, way string, lanes int) []float64 {
+// near returns where a warm search may begin; nil for nowhere.
+func (o *cycle) near() []float64 {
+	if len(o.orbit.Border.Active) > 0 {
+		return nil
+	}
+	return o.state.Y
+}
+
+// history calls do with the legs of the run from its start to where the elements that the map keeps became what they
+// stay.
+func (o *cycle) history(do func(l *leg) error) error {
+	for n := range len(o.orbit.Past) - 1 {
+		l := &leg{problem: o.problem, firing: o.firing, t: o.t, n: n, from: o.orbit.Past[n], origin: n == 0}
+		if err := o.make(l); err != nil {
+			return err
+		}
+		if err := do(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slopes returns the derivatives of the periodic steady state by the active params, [n][P] of the elements of its
+// border.
+func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	s := &p.settling
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x := o.by[way]; x != nil {
 		return x
 	}
-	n := len(o.state.Y)
-	byParams, byStart, err := p.moves(o, o.state.Y, way, lanes)
-	var lu linalg.LU
+	n, width := o.from.Len(), p.plan.width
+	byParams, byStart, err := o.moves(way, lanes)
 	if err == nil {
-		lu, err = closing(n, byStart)
+		var past []float64
+		err = o.history(func(l *leg) error {
+			direct, start, err := l.moves(way, lanes)
+			past = through(past, direct, start, width)
+			return err
+		})
+		if err == nil {
+			err = o.close(byParams, past, byStart, width)
+		}
 	}
 	if err != nil {
-		byParams = slices.Repeat([]float64{math.NaN()}, n*p.plan.width)
-	} else {
-		lu.Solve(byParams, p.plan.width)
+		byParams = slices.Repeat([]float64{math.NaN()}, n*width)
 	}
 	o.by[way] = byParams
 	return byParams
+}
+
+// close solves for derivatives of the state that repeats, from those over its period. Those of elements that are kept
+// are past ones.
+func (o *cycle) close(x, past, byStart []float64, width int) error {
+	for _, i := range o.orbit.Kept {
+		copy(x[i*width:(i+1)*width], past[i*width:])
+	}
+	lu, err := orbit.Closing(o.from.Len(), byStart, o.orbit.Kept)
+	if err == nil {
+		lu.Solve(x, width)
+	}
+	return err
+}
+
+// through returns derivatives, in rows of some width, behind a leg: direct ones, and those by its start of which before
+// are the derivatives.
+func through(before, direct, byStart []float64, width int) []float64 {
+	if width == 0 {
+		return direct
+	}
+	n := len(before) / width
+	for i := range len(direct) / width {
+		for k := range n {
+			s := byStart[i*n+k]
+			for j := range width {
+				direct[i*width+j] = math.FMA(s, before[k*width+j], direct[i*width+j])
+			}
+		}
+	}
+	return direct
 }

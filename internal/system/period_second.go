@@ -18,17 +18,26 @@ import (
 // secondOverPeriod is overPeriod for second derivatives.
 type secondOverPeriod struct {
 	*overPeriod
-	own *SecondWorker // around the same Worker
+	own  *SecondWorker // around the same Worker
+	ends solvers.Dual  // cotangents of the start
 }
 
 // Begin implements solvers.SecondSystem.
-func (o *secondOverPeriod) Begin() { o.own.Begin() }
+func (o *secondOverPeriod) Begin() {
+	o.own.Begin()
+	o.ends.Clear()
+}
 
 // Leave implements solvers.SecondSystem.
 func (o *secondOverPeriod) Leave(db solvers.Dual) { o.own.Leave(db) }
 
 // Finish implements solvers.SecondSystem.
-func (o *secondOverPeriod) Finish(pb solvers.Dual) { o.own.Finish(pb) }
+func (o *secondOverPeriod) Finish(pb solvers.Dual) {
+	at := len(pb.X) - len(o.ends.X)
+	o.own.Finish(solvers.Dual{X: pb.X[:at], D: pb.D[:at*o.lanes]})
+	copy(pb.X[at:], o.ends.X)
+	copy(pb.D[at*o.lanes:], o.ends.D)
+}
 
 // PullPush implements solvers.SecondField.
 func (o *secondOverPeriod) PullPush(t, y, kb, yb, tb solvers.Dual) { o.own.PullPush(t, y, kb, yb, tb) }
@@ -50,13 +59,36 @@ func (o *secondOverPeriod) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb,
 
 // InstantPullPush implements solvers.SecondSystem.
 func (o *secondOverPeriod) InstantPullPush(i int, w solvers.Dual) {
-	switch i {
-	case o.limit:
-	case 1:
+	switch {
+	case i >= len(o.Worker.Instants()):
+	case i == 1:
 		o.own.InstantPullPush(0, w)
 		o.own.InstantPullPush(o.every, w)
 	default:
 		o.own.InstantPullPush(i, w)
+		if k := o.skips[i]; k != 0 {
+			o.own.InstantPullPush(o.list[i].Period, scaled(float64(k), w))
+		}
+	}
+}
+
+// scaled returns k w.
+func scaled(k float64, w solvers.Dual) solvers.Dual {
+	out := solvers.Dual{X: make([]float64, len(w.X)), D: make([]float64, len(w.D))}
+	for i, x := range w.X {
+		out.X[i] = float64(k * x)
+	}
+	for i, x := range w.D {
+		out.D[i] = float64(k * x)
+	}
+	return out
+}
+
+// add adds to element i of a.
+func add(a solvers.Dual, i int, x float64, dot []float64) {
+	a.X[i] += x
+	for j, d := range dot {
+		a.D[i*len(dot)+j] += d
 	}
 }
 
@@ -67,34 +99,76 @@ func (o *secondOverPeriod) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	o.Worker.Start(t0.X[0], ym.X, dm.X)
 	o.Worker.StartPush(t0.X[0], t0.D, ym.D, dm.D)
 	ymb, dmb := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
-	o.own.assignPullPush(o.of.firing, t0, ym, dm, solvers.NewDual(z.N, l), db, ymb, dmb, tb)
+	y, d := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
+	y.Copy(yb)
+	d.Copy(db)
+	if b := o.leg.from; !o.leg.origin {
+		take := func(k, i int, from solvers.Dual, timed bool) {
+			if dot := from.D[i*l : (i+1)*l]; k >= 0 {
+				add(o.ends, k, from.X[i], dot)
+				if timed {
+					add(tb, 0, from.X[i], dot)
+				}
+			}
+			from.X[i] = 0
+			clear(from.D[i*l : (i+1)*l])
+		}
+		for i := range b.Y {
+			take(i, i, y, false)
+		}
+		b.Each(func(k, at int, timed bool) { take(k, at, d, timed) })
+	}
+	o.own.assignPullPush(o.leg.firing, t0, ym, dm, y, d, ymb, dmb, tb)
 	o.own.StartPullPush(t0, ymb, dmb, tb)
 }
 
-// secondFinals are finals for second derivatives.
-type secondFinals struct{ finals }
-
-// ValuesPullPush implements sens.SecondObjectives.
-func (f secondFinals) ValuesPullPush(_ solvers.Dual, o int, fb solvers.Dual) {
-	fb.Clear()
-	fb.X[f.q+o] = 1
+// bendsOf returns the second derivatives of the end of a leg by the active params, [ends][P][P], where its start moves
+// by slopes, [variables][P], and only to first order.
+func (l *leg) bendsOf(slopes []float64, lanes int) ([]float64, error) {
+	p, n := l.problem, l.variables()
+	width := p.plan.width
+	k, err := p.Kit(lanes, PushPull, false)
+	if err != nil {
+		return nil, err
+	}
+	second := &sens.Second{New: func() sens.SecondWorker {
+		w := p.SecondWorker(k)
+		return sens.SecondWorker{
+			System:     &secondOverPeriod{p.overPeriod(w.Worker, l), w, solvers.NewDual(n, lanes)},
+			Objectives: l.ends(lanes), Method: p.Shooting.Method(lanes),
+		}
+	}}
+	var products sens.Products
+	err = second.Products(context.Background(), &l.run, sens.Directions{
+		Count: width, Write: func(j int, dp, _ []float64) {
+			dp[j] = 1
+			for i := range n {
+				dp[width+i] = slopes[i*width+j]
+			}
+		},
+	}, &products)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, 0, l.end.Len()*width*width)
+	for i := range l.end.Len() {
+		for j := range width {
+			row := products.HP[(i*width+j)*(width+n):]
+			for k := range width {
+				sum := row[k]
+				for m := range n {
+					sum = math.FMA(row[width+m], slopes[m*width+k], sum)
+				}
+				out = append(out, sum)
+			}
+		}
+	}
+	return out, nil
 }
 
-// ObservePullPush implements sens.SecondObjectives.
-func (f secondFinals) ObservePullPush(
-	_ *sens.Point, _ *sens.PointTangent, fb, _, _, ypb, _, _ solvers.Dual,
-) {
-	for i, x := range fb.X[f.q:] {
-		ypb.X[i] += x
-	}
-	for i, x := range fb.D[f.q*f.lanes:] {
-		ypb.D[i] += x
-	}
-}
-
-// periodBends returns the second derivatives of a periodic steady state by the active params, [N][P][P], and the first,
-// [N][P].
-func (p *Problem) periodBends(o *orbit, lanes int) (bends, slopes []float64) {
+// periodBends returns the second derivatives of a periodic steady state by the active params, [n][P][P] of the elements
+// of its border, and the first, [n][P].
+func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 	slopes = p.slopes(o, byAdjoint, lanes)
 	s := &p.settling
 	s.mu.Lock()
@@ -102,75 +176,48 @@ func (p *Problem) periodBends(o *orbit, lanes int) (bends, slopes []float64) {
 	if o.bends != nil {
 		return o.bends, slopes
 	}
-	n, width := len(o.state.Y), p.plan.width
-	_, byStart, err := p.moves(o, o.state.Y, byAdjoint, lanes)
-	k, failed := p.Kit(lanes, PushPull, false)
-	if failed != nil {
-		err = failed
-	}
-	out := make([]float64, n*width*width)
+	width := p.plan.width
+	_, byStart, err := o.moves(byAdjoint, lanes)
 	if err == nil {
-		second := &sens.Second{New: func() sens.SecondWorker {
-			w := p.SecondWorker(k)
-			return sens.SecondWorker{
-				System:     &secondOverPeriod{p.overPeriod(w.Worker, o, o.state.Y), w},
-				Objectives: secondFinals{p.finals(lanes)}, Method: p.Shooting.Method(lanes),
+		o.bends, err = o.bendsOf(slopes, lanes)
+	}
+	if err == nil {
+		var first, past []float64
+		err = o.history(func(l *leg) error {
+			direct, start, err := l.moves(byAdjoint, lanes)
+			if err != nil {
+				return err
 			}
-		}}
-		var products sens.Products
-		err = second.Products(context.Background(), &o.run, sens.Directions{
-			Count: width, Write: func(j int, dp, dy0 []float64) {
-				dp[j] = 1
-				for i := range dy0 {
-					dy0[i] = slopes[i*width+j]
-				}
-			},
-		}, &products)
+			bent, err := l.bendsOf(first, lanes)
+			first, past = through(first, direct, start, width), through(past, bent, start, width*width)
+			return err
+		})
 		if err == nil {
-			for i := range n {
-				for j := range width {
-					hp, hy := products.HP[(i*width+j)*width:], products.HY0[(i*width+j)*n:]
-					for k := range width {
-						sum := hp[k]
-						for m := range n {
-							sum = math.FMA(hy[m], slopes[m*width+k], sum)
-						}
-						out[(i*width+j)*width+k] = sum
-					}
-				}
-			}
-			if lu, e := closing(n, byStart); e == nil {
-				lu.Solve(out, width*width)
-			} else {
-				err = e
-			}
+			err = o.close(o.bends, past, byStart, width*width)
 		}
 	}
 	if err != nil {
-		spoil(out)
+		o.bends = make([]float64, o.from.Len()*width*width)
+		spoil(o.bends)
 	}
-	o.bends = out
-	return out, slopes
+	return o.bends, slopes
 }
 
 // periodPullPush is settlePullPush of a periodic state, which depends on the params alone.
-func (w *SecondWorker) periodPullPush(f solvers.Firing, t, ym, dm, yb, db solvers.Dual) (_, _ solvers.Dual) {
+func (w *SecondWorker) periodPullPush(f solvers.Firing, t, ym, dm, yb, db, tb solvers.Dual) (_, _ solvers.Dual) {
 	z, l := w.Size(), w.lanes
-	y, d := make([]float64, z.N), make([]float64, z.D)
-	w.assign(f, t.X[0], ym.X, dm.X, y, d)
-	o, err := w.problem.orbit(f, t.X[0], y, d)
-	if err != nil {
-		panic("system: the run found a periodic state: " + err.Error())
-	}
+	o := w.cycleAt(f, t.X[0], ym.X, dm.X)
 	bends, slopes := w.problem.periodBends(o, l)
 	width := w.kit.plan.width
-	for i, x := range yb.X {
+	back := solvers.NewDual(z.D, l)
+	back.Copy(db)
+	pull := func(i int, x float64, dot []float64) {
 		for j := range width {
 			s := slopes[i*width+j]
 			w.p.X[j] = math.FMA(s, x, w.p.X[j])
 			to := w.p.D[j*l : (j+1)*l]
 			for a := range to {
-				to[a] = math.FMA(s, yb.D[i*l+a], to[a])
+				to[a] = math.FMA(s, dot[a], to[a])
 			}
 			for k := range width {
 				c := float64(x * bends[(i*width+k)*width+j])
@@ -180,5 +227,19 @@ func (w *SecondWorker) periodPullPush(f solvers.Firing, t, ym, dm, yb, db solver
 			}
 		}
 	}
-	return solvers.NewDual(z.N, l), db
+	for i, x := range yb.X {
+		pull(i, x, yb.D[i*l:(i+1)*l])
+	}
+	o.from.Each(func(k, at int, timed bool) {
+		dot := back.D[at*l : (at+1)*l]
+		if k >= 0 {
+			pull(k, back.X[at], dot)
+		}
+		if timed {
+			add(tb, 0, back.X[at], dot)
+		}
+		back.X[at] = 0
+		clear(dot)
+	})
+	return solvers.NewDual(z.N, l), back
 }

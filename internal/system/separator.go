@@ -252,7 +252,9 @@ func (c *neighbour) times() []float64 {
 	if c.model.Compiled.Instants == nil {
 		return make([]float64, 2)
 	}
-	return c.eval(c.model.Compiled.Instants, tapec.Times.Name(), 0)
+	times := c.eval(c.model.Compiled.Instants, tapec.Times.Name(), 0)
+	c.flights.repeat(times)
+	return times
 }
 
 func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {

@@ -22,7 +22,7 @@ type settling struct {
 	worker *Worker
 	found  []settled // the last few
 	flowed int       // steps of integrations of derivatives at steady states, of this run
-	orbit  *orbit    // the last periodic one
+	orbit  *cycle    // the last periodic one
 	near   []float64 // where a warm search for the first periodic one begins; nil for nowhere
 	rests  [AfterEnd + 1]rest
 	err    error // why the last search failed

@@ -227,7 +227,7 @@ func (p *Problem) BeginAt(other *Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rests = rests; orbit != nil {
-		s.near = orbit.state.Y
+		s.near = orbit.near()
 	}
 }
 

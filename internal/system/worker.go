@@ -71,7 +71,7 @@ type Worker struct {
 	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
 	timed        int               // version of the point that it computed these for
 	keeps        []*call           // that are to be told of new parameters
-	stops        []bool
+	flights      *flights          // nil where no state repeats
 
 	psi []float64 // scratch: the model's objectives, in lanes
 
@@ -140,10 +140,6 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
 		w.bounds = make([]float64, instants)
 	}
-	w.stops = make([]bool, len(c.Model.Events))
-	for i, e := range c.Model.Events {
-		w.stops[i] = e.Stop
-	}
 	if c.Instants != nil {
 		for _, in := range c.Instants.Inputs {
 			w.instantsMove = w.instantsMove || tapec.MustName(in.Name).Role == tapec.Discrete
@@ -152,6 +148,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	if k.pull != nil || k.push != nil {
 		w.bindDerivatives()
 	}
+	w.flights = newFlights(m)
 	w.slopes = k.slopes.call()
 	if k.shared != nil {
 		w.shared = k.shared.call()

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -142,6 +143,7 @@ func (w *Worker) Times(d []float64) []float64 {
 		w.out[tapec.Primal][vecTimes] = w.instantTimes
 		w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
 		w.in[tapec.Primal][vecD] = saved
+		w.flights.shift(w.instantTimes)
 	}
 	return w.instantTimes
 }
@@ -157,6 +159,11 @@ func (w *Worker) InstantPush(i int, td []float64) {
 	w.out[tapec.Tangent][vecTimes] = w.one[:n]
 	c.run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
+	if k := w.flights.skip(i); k != 0 {
+		for l, x := range w.one[w.Instants()[i].Period*w.lanes:][:w.lanes] {
+			td[l] = math.FMA(float64(k), x, td[l])
+		}
+	}
 	clear(w.one)
 }
 
@@ -165,6 +172,12 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 	at := w.bar.times[i*w.lanes : (i+1)*w.lanes]
 	for l := range at {
 		at[l] += wt[l]
+	}
+	if k := w.flights.skip(i); k != 0 {
+		for l, x := range wt {
+			at := w.Instants()[i].Period*w.lanes + l
+			w.bar.times[at] = math.FMA(float64(k), x, w.bar.times[at])
+		}
 	}
 	if w.instantsMove { // the transpose belongs to the current discretes
 		w.pullInstants()
@@ -231,7 +244,7 @@ func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (
 	if w.model.Checked.Events[f.Event].Settles {
 		w.settle(f, t, yp, dp)
 	}
-	return w.stops[f.Event]
+	return w.model.Checked.Events[f.Event].Stop
 }
 
 // assign executes the assignments of a body.
@@ -254,7 +267,7 @@ func (w *Worker) assign(f solvers.Firing, t float64, ym, dm, yp, dp []float64) {
 func (w *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
 	w.assignPush(f, t, ym, dm, td, ymd, dmd, ypd, dpd)
 	if w.model.Checked.Events[f.Event].Settles {
-		w.settlePush(f, t, ym, dm, ypd, dpd)
+		w.settlePush(f, t, ym, dm, td, ypd, dpd)
 	}
 }
 
@@ -294,7 +307,7 @@ func clearTargets(body *program, y, d []float64, lanes int) {
 // AffectPull implements solvers.CotangentSystem.
 func (w *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	if w.model.Checked.Events[f.Event].Settles {
-		ypb, dpb = w.settlePull(f, t, ym, dm, ypb, dpb)
+		ypb, dpb = w.settlePull(f, t, ym, dm, ypb, dpb, tb)
 	}
 	w.assignPull(f, t, ym, dm, ypb, dpb, ymb, dmb, tb)
 }

@@ -139,13 +139,16 @@ func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt
 func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 	if c := w.second.Get(tapec.PartInstants); c != nil {
 		w.seeded(c, vecTimes, w.times, i, wt)
+		if k := w.flights.skip(i); k != 0 {
+			w.seeded(c, vecTimes, w.times, w.Instants()[i].Period, scaled(float64(k), wt))
+		}
 	}
 }
 
 // AffectPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
 	if w.model.Checked.Events[f.Event].Settles {
-		ypb, dpb = w.settlePullPush(f, t, ym, dm, ypb, dpb)
+		ypb, dpb = w.settlePullPush(f, t, ym, dm, ypb, dpb, tb)
 	}
 	w.assignPullPush(f, t, ym, dm, ypb, dpb, ymb, dmb, tb)
 }

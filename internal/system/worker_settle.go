@@ -17,6 +17,7 @@ func (w *Worker) settle(f solvers.Firing, t float64, y, d []float64) {
 			y[0] = math.NaN()
 		} else {
 			copy(y, o.state.Y)
+			copy(d, o.state.D)
 		}
 		return
 	}
@@ -34,15 +35,15 @@ func (w *Worker) periodic(f solvers.Firing) bool {
 	return w.model.Checked.Events[f.Event].Period != nil
 }
 
-// slopesAt returns the derivatives of the periodic steady state after the assignments of f, [N][P].
-func (w *Worker) slopesAt(f solvers.Firing, t float64, ym, dm []float64, way string) []float64 {
+// cycleAt returns the periodic steady state after the assignments of f.
+func (w *Worker) cycleAt(f solvers.Firing, t float64, ym, dm []float64) *cycle {
 	y, d := slices.Clone(ym), slices.Clone(dm)
 	w.assign(f, t, ym, dm, y, d)
 	o, err := w.problem.orbit(f, t, y, d)
 	if err != nil {
 		panic("system: the run found a periodic state: " + err.Error())
 	}
-	return w.problem.slopes(o, way, w.lanes)
+	return o
 }
 
 // atRest is what a worker differentiates steady states with.
@@ -93,18 +94,33 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 
 // settlePush pushes tangents of the state after the assignments of f through the search, by the implicit function
 // theorem: M ẏ* = (-ḟ, C ẏ).
-func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, yd, dd []float64) {
+func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []float64) {
 	if w.periodic(f) {
-		s := w.slopesAt(f, t, ym, dm, byTangent)
-		clear(yd)
+		o := w.cycleAt(f, t, ym, dm)
+		s := w.problem.slopes(o, byTangent, w.lanes)
 		p, l := w.kit.plan.width, w.lanes
-		for i := range len(yd) / l {
+		push := func(i int, to []float64) {
+			clear(to)
 			for j := range p {
 				for k, x := range w.dot.p[j*l : (j+1)*l] {
-					yd[i*l+k] = math.FMA(s[i*p+j], x, yd[i*l+k])
+					to[k] = math.FMA(s[i*p+j], x, to[k])
 				}
 			}
 		}
+		for i := range len(yd) / l {
+			push(i, yd[i*l:(i+1)*l])
+		}
+		o.from.Each(func(k, at int, timed bool) {
+			to := dd[at*l : (at+1)*l]
+			if clear(to); k >= 0 {
+				push(k, to)
+			}
+			if timed {
+				for j, x := range td {
+					to[j] += x
+				}
+			}
+		})
 		return
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -123,17 +139,34 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, yd, dd []float6
 }
 
 // settlePull is the transpose of settlePush: it returns cotangents of the state after the assignments of f.
-func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db []float64) (_, _ []float64) {
+func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []float64) (_, _ []float64) {
 	if w.periodic(f) {
-		s := w.slopesAt(f, t, ym, dm, byAdjoint)
+		o := w.cycleAt(f, t, ym, dm)
+		s := w.problem.slopes(o, byAdjoint, w.lanes)
 		p, l := w.kit.plan.width, w.lanes
-		for i := range len(yb) / l {
+		pull := func(i int, from []float64) {
 			for j := range p {
-				for k, x := range yb[i*l : (i+1)*l] {
+				for k, x := range from {
 					w.later[j*l+k] = math.FMA(s[i*p+j], x, w.later[j*l+k])
 				}
 			}
 		}
+		for i := range len(yb) / l {
+			pull(i, yb[i*l:(i+1)*l])
+		}
+		db = slices.Clone(db)
+		o.from.Each(func(k, at int, timed bool) {
+			from := db[at*l : (at+1)*l]
+			if k >= 0 {
+				pull(k, from)
+			}
+			if timed {
+				for j, x := range from {
+					tb[j] += x
+				}
+			}
+			clear(from)
+		})
 		return make([]float64, len(yb)), db
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -171,15 +204,15 @@ func spoil(x []float64) {
 }
 
 // settlePullPush is settlePull with tangents. With μ = M⁻ᵀȳ, the tangent is μ̇ = M⁻ᵀ(ȳ̇ - Ṁᵀμ).
-func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db solvers.Dual) (_, _ solvers.Dual) {
+func (w *SecondWorker) settlePullPush(f solvers.Firing, t, ym, dm, yb, db, tb solvers.Dual) (_, _ solvers.Dual) {
 	if w.periodic(f) {
-		return w.periodPullPush(f, t, ym, dm, yb, db)
+		return w.periodPullPush(f, t, ym, dm, yb, db, tb)
 	}
 	z, l := w.Size(), w.lanes
 	// How the steady state moves.
 	y, dd := solvers.NewDual(z.N, l), solvers.NewDual(z.D, l)
 	w.assignPush(f, t.X[0], ym.X, dm.X, t.D, ym.D, dm.D, y.D, dd.D)
-	w.settlePush(f, t.X[0], ym.X, dm.X, y.D, dd.D)
+	w.settlePush(f, t.X[0], ym.X, dm.X, t.D, y.D, dd.D)
 	r := w.restAt(f, t.X[0], ym.X, dm.X)
 	copy(y.X, r.of.Y)
 	w.EnterPush(dd.D)
@@ -210,18 +243,31 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	p, n := w.problem, len(y)
 	if o := p.settling.orbit; w.model.Checked.Events[f.Event].Period != nil { // to first order
 		s := p.slopes(o, byComplex, 1)
-		for i, x := range o.state.Y {
-			y[i] = complex(x, 0)
-		}
+		var moves []complex128 // of the active params
 		for _, name := range p.active {
-			at, from := p.Column(name), w.model.Param(name).Offset
-			for k := range at.Len {
-				move := w.vec[vecP][from+k] - complex(p.Point.p[from+k], 0)
-				for i := range y {
-					y[i] = elem.CFMA(complex(s[i*p.plan.width+at.Offset+k], 0), move, y[i])
-				}
+			from := w.model.Param(name).Offset
+			for k := range p.Column(name).Len {
+				moves = append(moves, w.vec[vecP][from+k]-complex(p.Point.p[from+k], 0))
 			}
 		}
+		moved := func(i int, x float64) complex128 {
+			z := complex(x, 0)
+			for j, move := range moves {
+				z = elem.CFMA(complex(s[i*len(moves)+j], 0), move, z)
+			}
+			return z
+		}
+		for i, x := range o.state.Y {
+			y[i] = moved(i, x)
+		}
+		o.from.Each(func(k, at int, timed bool) {
+			if d[at] = complex(o.state.D[at], 0); k >= 0 {
+				d[at] = moved(k, o.state.D[at])
+			}
+			if timed {
+				d[at] += t - complex(real(t), 0)
+			}
+		})
 		return
 	}
 	real0 := func(x []complex128) []float64 {
