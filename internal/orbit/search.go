@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"odes.dev/odes/internal/linalg"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/steady"
 )
@@ -42,11 +41,11 @@ type Orbit struct {
 	Border  *Border
 	Periods int        // that it took to find it
 	Largest complex128 // multiplier: an eigenvalue of the map's derivative; NaN where it was not found
-	// Kept are elements that the map leaves what they are, whatever they are, such as the rate of an infusion that is
-	// switched on and off. The run up to now decides them: Past has the borders of its periods, the last one being
-	// where these elements came to what they stay.
-	Kept []int
-	Past []*Border
+	// Kept are sums of discretes that the map leaves what they are, whatever they are, such as the rate of an infusion
+	// that is switched on and off. The run up to now decides them: it came to what they stay after Past periods from Start.
+	Kept  []Sum
+	Past  int
+	Start *Border
 }
 
 const (
@@ -189,10 +188,10 @@ func (s *search) newton() (*Orbit, error) {
 	if err != nil {
 		return nil, &steady.Error{Fault: steady.Broken, Cause: err}
 	}
-	kept := s.kept(byStart)
-	for _, i := range kept {
-		if math.Abs(s.change[i]) > s.tolerance(i)*(drift/s.RTol) {
-			return nil, s.drifts(i)
+	kept := sums(len(s.at.Y), n, byStart)
+	for _, k := range kept {
+		if !s.stays(&k, s.at, s.end) {
+			return nil, s.drifts(k.Pivot)
 		}
 	}
 	lu, err := Closing(n, byStart, kept)
@@ -201,8 +200,8 @@ func (s *search) newton() (*Orbit, error) {
 		return nil, &steady.Error{Fault: steady.Marginal, States: most}
 	}
 	delta := slices.Clone(s.change)
-	for _, i := range kept {
-		delta[i] = 0
+	for _, k := range kept {
+		delta[k.Pivot] = 0
 	}
 	lu.Solve(delta, 1)
 	size, sound := 0.0, true
@@ -230,20 +229,6 @@ func (s *search) newton() (*Orbit, error) {
 	return nil, nil
 }
 
-// kept lists the discretes that the map leaves what they are: those that it only adds to.
-func (s *search) kept(byStart []float64) (list []int) {
-	n := s.at.Len()
-	for i := len(s.at.Y); i < n; i++ {
-		row := byStart[i*n : (i+1)*n]
-		if !slices.ContainsFunc(row[:i], nonZero) && row[i] == 1 && !slices.ContainsFunc(row[i+1:], nonZero) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-func nonZero(x float64) bool { return x != 0 }
-
 // drifts goes on where element i, which the map only adds to, has changed. After many periods that is an error.
 func (s *search) drifts(i int) error {
 	if s.odd++; s.odd > more {
@@ -257,36 +242,45 @@ func (s *search) drifts(i int) error {
 	return nil
 }
 
+// stays reports whether a sum is the same at two borders.
+func (s *search) stays(k *Sum, a, b *Border) bool {
+	size := 0.0
+	for i, c := range k.Coefs {
+		if c != 0 {
+			size = max(size, math.Abs(float64(c*s.tolerance(i))))
+		}
+	}
+	return math.Abs(k.of(a)-k.of(b)) <= size*(drift/s.RTol)
+}
+
 // found returns the state that was found, unless it is not stable.
-func (s *search) found(byStart []float64, kept []int) (*Orbit, error) {
+func (s *search) found(byStart []float64, kept []Sum) (*Orbit, error) {
 	o := &Orbit{Border: s.at, Periods: s.count, Kept: kept}
 	var err error
 	if o.Largest, err = s.multipliers(byStart, kept); err != nil || len(kept) == 0 {
 		return o, err
 	}
 	stays := func(b *Border) bool {
-		return b.Alike(s.at) && !slices.ContainsFunc(kept, func(i int) bool {
-			return math.Abs(b.At(i)-s.at.At(i)) > s.tolerance(i)*(drift/s.RTol)
-		})
+		return b.Alike(s.at) && !slices.ContainsFunc(kept, func(k Sum) bool { return !s.stays(&k, b, s.at) })
 	}
 	h := len(s.past)
 	for h > 0 && stays(s.past[h-1]) {
 		h--
 	}
 	if h == len(s.past) {
-		return nil, &steady.Error{Fault: steady.Marginal, States: []string{s.r.Name(s.at, kept[0])}}
+		return nil, &steady.Error{Fault: steady.Marginal, States: []string{s.r.Name(s.at, kept[0].Pivot)}}
 	}
-	o.Past = s.past[:max(h, 1)+1]
+	o.Past, o.Start = max(h, 1), s.past[0]
 	return o, nil
 }
 
-// multipliers returns the largest multiplier, an eigenvalue of the derivatives without elements that are kept; NaN
-// where it was not found. It refuses a state that is not stable: some multiplier is not within the unit circle.
-func (s *search) multipliers(byStart []float64, kept []int) (largest complex128, err error) {
+// multipliers returns the largest multiplier, an eigenvalue of the derivatives where sums that are kept do not move;
+// NaN where it was not found. It refuses a state that is not stable: some multiplier is not within the unit circle.
+func (s *search) multipliers(byStart []float64, kept []Sum) (largest complex128, err error) {
 	n := s.at.Len()
 	var free []int
 	for i := range n {
-		if !slices.Contains(kept, i) {
+		if !slices.ContainsFunc(kept, func(k Sum) bool { return k.Pivot == i }) {
 			free = append(free, i)
 		}
 	}
@@ -296,7 +290,11 @@ func (s *search) multipliers(byStart []float64, kept []int) (largest complex128,
 	a := mat.NewDense(len(free), len(free), nil)
 	for r, i := range free {
 		for c, j := range free {
-			a.Set(r, c, byStart[i*n+j])
+			x := byStart[i*n+j]
+			for _, k := range kept {
+				x -= float64(byStart[i*n+k.Pivot] * k.Coefs[j])
+			}
+			a.Set(r, c, x)
 		}
 	}
 	var eigen mat.Eigen
@@ -323,28 +321,6 @@ func (s *search) multipliers(byStart []float64, kept []int) (largest complex128,
 		}
 	}
 	return largest, nil
-}
-
-// Closing returns the factors of I - Φ_y, where the rows of elements that are kept are those of I.
-func Closing(n int, byStart []float64, kept []int) (linalg.LU, error) {
-	a, err := linalg.Analyze(linalg.Full(n), linalg.Options{Method: linalg.Dense})
-	if err != nil {
-		return nil, err
-	}
-	values := make([]float64, n*n)
-	for i := range n {
-		stays := slices.Contains(kept, i)
-		for j := range n {
-			if !stays {
-				values[j*n+i] = -byStart[i*n+j]
-			}
-			if i == j {
-				values[j*n+i]++
-			}
-		}
-	}
-	lu := a.New()
-	return lu, lu.Factor(values)
 }
 
 // none says why there is no state that repeats.

@@ -98,6 +98,15 @@ func (f *flights) skip(i int) int {
 	return min(f.courses[i].Skip, 0)
 }
 
+// early is skip at the discretes that are current.
+func (w *Worker) early(i int) int {
+	if w.flights == nil {
+		return 0
+	}
+	w.Times(w.in[tapec.Primal][vecD])
+	return w.flights.skip(i)
+}
+
 // leg is a run over one period.
 type leg struct {
 	problem *Problem
@@ -145,6 +154,7 @@ func (p *Problem) overPeriod(w *Worker, l *leg) *overPeriod {
 	}
 	o.list[1].Fixed = o.list[0].Fixed && o.list[o.every].Fixed
 	o.work = make([]float64, len(o.list)*max(w.lanes, 1))
+	o.InstantTimes(l.from.D, make([]float64, len(o.list))) // derivatives are asked for without times
 	return o
 }
 
@@ -847,14 +857,16 @@ func (o *cycle) near() []float64 {
 // history calls do with the legs of the run from its start to where the elements that the map keeps became what they
 // stay.
 func (o *cycle) history(do func(l *leg) error) error {
-	for n := range len(o.orbit.Past) - 1 {
-		l := &leg{problem: o.problem, firing: o.firing, t: o.t, n: n, from: o.orbit.Past[n], origin: n == 0}
+	from := o.orbit.Start
+	for n := range o.orbit.Past {
+		l := &leg{problem: o.problem, firing: o.firing, t: o.t, n: n, from: from, origin: n == 0}
 		if err := o.make(l); err != nil {
 			return err
 		}
 		if err := do(l); err != nil {
 			return err
 		}
+		from = l.end
 	}
 	return nil
 }
@@ -891,9 +903,7 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 // close solves for derivatives of the state that repeats, from those over its period. Those of elements that are kept
 // are past ones.
 func (o *cycle) close(x, past, byStart []float64, width int) error {
-	for _, i := range o.orbit.Kept {
-		copy(x[i*width:(i+1)*width], past[i*width:])
-	}
+	o.orbit.Keep(x, past, width)
 	lu, err := orbit.Closing(o.from.Len(), byStart, o.orbit.Kept)
 	if err == nil {
 		lu.Solve(x, width)

@@ -159,7 +159,7 @@ func (w *Worker) InstantPush(i int, td []float64) {
 	w.out[tapec.Tangent][vecTimes] = w.one[:n]
 	c.run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
-	if k := w.flights.skip(i); k != 0 {
+	if k := w.early(i); k != 0 {
 		for l, x := range w.one[w.Instants()[i].Period*w.lanes:][:w.lanes] {
 			td[l] = math.FMA(float64(k), x, td[l])
 		}
@@ -173,7 +173,7 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 	for l := range at {
 		at[l] += wt[l]
 	}
-	if k := w.flights.skip(i); k != 0 {
+	if k := w.early(i); k != 0 {
 		for l, x := range wt {
 			at := w.Instants()[i].Period*w.lanes + l
 			w.bar.times[at] = math.FMA(float64(k), x, w.bar.times[at])
