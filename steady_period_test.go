@@ -142,7 +142,8 @@ func TestPeriodicReference(t *testing.T) {
 	}
 }
 
-// TestPeriodicRefused: executions that wait at the end of a period would be lost, and a period is positive.
+// TestPeriodicRefused: executions that wait at the end of a period belong to the state that repeats, and a period is
+// positive.
 func TestPeriodicRefused(t *testing.T) {
 	m, err := odes.Parse("late.ode", `time t from 0 to 1
 param P = 1, k = 0.8, lag = 0.2, off = 0.6
@@ -162,9 +163,12 @@ objective J = initial(x)
 	if v, want := s.Values[0].Value, math.Exp(-0.8*0.2)/(1-math.Exp(-0.8)); math.Abs(v-want) > 1e-6 {
 		t.Errorf("the value is %v, want %v", v, want)
 	}
-	_, err = m.Sensitivities(t.Context(), odes.Options{Set: []odes.Assignment{{Name: "lag", Values: []float64{0.5}}}})
-	if err == nil || !strings.Contains(err.Error(), "dose is triggered in one period and executed in the next") {
-		t.Errorf("the error is %v", err)
+	s, err = m.Sensitivities(t.Context(), odes.Options{Set: []odes.Assignment{{Name: "lag", Values: []float64{2.5}}}})
+	if err != nil { // two executions wait at the end of each period
+		t.Fatal(err)
+	}
+	if v, want := s.Values[0].Value, math.Exp(-0.8*0.9)/(1-math.Exp(-0.8)); math.Abs(v-want) > 1e-6 {
+		t.Errorf("the value with a lag of 2.5 is %v, want %v", v, want)
 	}
 	m, err = odes.Parse("never.ode", `time t from 0 to 1
 param P = 0, k = 0.8
@@ -192,6 +196,7 @@ x' = v
 v' = mu*(1 - x^2)*v - x
 objective J = final(x)
 `
+	const head = "time t from 0 to 24\nstate A = 0\nequilibrate { } every 12\nobjective J = initial(A)\n"
 	for _, c := range []struct{ text, want string }{
 		{`time t from 0 to 12
 param Vmax = 12, Km = 40, tau = 12, dose = 160
@@ -205,6 +210,16 @@ objective J = initial(A)
 			oscillator + "equilibrate { } every 5", "no state repeats after the period of 5: x keeps moving, likely " +
 				"in a limit cycle with a period of its own",
 		},
+		{head + "event give every 5 { A += 100 }\nA' = -0.3*A\n", "event give comes every 5, and does not come at the same times"},
+		{head + "event give every 1 from 10 to 14 { A += 100 }\nA' = -0.3*A\n", "some times of event give are in the first period of 12"},
+		{
+			head + "discrete R = 0\nevent on at 0 { R += 10 }\nevent off at 16 { R -= 10 }\nA' = R - 0.3*A\n",
+			"R changes by 10 in each period of 12",
+		},
+		{head + "event give every 12, once { A += 100 }\nA' = -0.3*A\n", "happens once in a run"},
+		{head + "event give when sin(2*pi*t/12) > 0 { A += 100 }\nA' = -0.3*A\n", "where a period begins and where it ends"},
+		{head + "A' = 1 + sin(2*pi*t/24) - 0.3*A\n", "the state that was found does not repeat in the next period of 12: A is"},
+		{head + "discrete n = 0\nevent give every 12 { n += 1 }\nA' = n - 0.3*A\n", "n changes by 1 in each period of 12"},
 		{oscillator + "equilibrate { } every 3.33164293", "after the period of 3.332, but after 2 of them: v"},
 	} {
 		m, err := odes.Parse("none.ode", c.text, odes.ParseOptions{})

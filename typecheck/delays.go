@@ -24,6 +24,10 @@ import (
 // Never is what a slot holds while no execution is pending there: the largest number.
 const Never = math.MaxFloat64
 
+// beforeOthers is the priority of triggers and lapses: below those of the two events of `equilibrate`, which stands
+// before the run.
+const beforeOthers = math.MaxFloat64 / 2
+
 // maxSlotted is the largest number of axes of an array of what slots hold.
 const maxSlotted = 4
 
@@ -33,7 +37,7 @@ func (c *checker) delayed(e *Event, o *eventOptions) (trigger, lapse *Event, ok 
 	trigger = &Event{
 		Name: e.Name + ".trigger", Span: e.Span, Hidden: true, Indices: e.Indices, Slot: e.Slot, When: e.When,
 		Crossing: e.Crossing, Way: e.Way, Times: e.Times, Every: e.Every, From: e.From, To: e.To, Count: e.Count,
-		Priority: math.Inf(1), Once: e.Once, Start: e.Start, Tol: e.Tol, Execution: e,
+		Priority: beforeOthers, Once: e.Once, Start: e.Start, Tol: e.Tol, Execution: e,
 	}
 	t := types.Type{Kind: types.Real}
 	if c.model.Time == nil {
@@ -74,7 +78,7 @@ func (c *checker) delayed(e *Event, o *eventOptions) (trigger, lapse *Event, ok 
 		lapse = &Event{
 			Name: e.Name + ".lapse", Span: e.Span, Hidden: true, Indices: e.Indices,
 			When:     c.elementwise(stdlib.Operator("and"), e.Span, types.Bool, c.pushNot(e.When, true), some),
-			Priority: math.Inf(1), Tol: e.Tol,
+			Priority: beforeOthers, Tol: e.Tol,
 			Body: []*Assign{
 				{Target: when, Indices: []*Index{free}, Subs: c.slotOf(e, free), Value: never, Span: e.Span},
 				{Target: pending, Subs: element, Value: number(0), Span: e.Span},

@@ -390,24 +390,30 @@ func Unrepeated(format string, args ...any) error {
 	return &steady.Error{Fault: steady.Unrepeated, Cause: fmt.Errorf(format, args...)}
 }
 
-// Certify compares the border at the end of a period that was made otherwise with the one that was found. The states
-// may differ by a hundred tolerances.
-func Certify(r Runner, found, end *Border, o Options) error {
+// Certify compares the border at the end of a period that was made otherwise with the one that was found. Sizes are the
+// largest values of states in the period. The two may differ by as much as errors of runs may grow over a period.
+func Certify(r Runner, found, end *Border, sizes []float64, o Options) error {
+	const grown = 200 // tolerances
 	if !end.Alike(found) {
 		return Unrepeated("the state that was found at the start of one period does not have the structure of that at "+
 			"the start of the next one: %s", difference(r, found, end))
 	}
 	s := &search{Options: o, r: r, at: found, end: end}
-	if rest := s.measure(); rest > 100 {
-		i := 0
-		for k := range s.change {
-			if math.Abs(s.change[k])/s.tolerance(k) > math.Abs(s.change[i])/s.tolerance(i) {
-				i = k
-			}
+	s.measure()
+	worst, most := 0, 0.0
+	for i, x := range s.change {
+		limit := s.tolerance(i)
+		if i < len(sizes) {
+			limit += float64(o.RTol * sizes[i])
 		}
+		if off := math.Abs(x) / limit; x != 0 && !(off <= most) {
+			worst, most = i, off
+		}
+	}
+	if most > grown {
 		return Unrepeated("the state that was found does not repeat in the next period of %s: %s is %s there, and was %s; "+
-			"what depends on time must repeat with the period, as by mod(t, %[1]s)", diag.Number(o.Period), r.Name(found, i),
-			diag.Number(end.At(i)), diag.Number(found.At(i)))
+			"what depends on time must repeat with the period, as by mod(t, %[1]s)", diag.Number(o.Period),
+			r.Name(found, worst), diag.Number(end.At(worst)), diag.Number(found.At(worst)))
 	}
 	return nil
 }

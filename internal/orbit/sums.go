@@ -136,3 +136,25 @@ func (o *Orbit) Keep(x, past []float64, width int) {
 		}
 	}
 }
+
+// Refuse makes derivatives by params, in rows of width, NaN where a sum that is kept would not be kept for other values
+// of the param: no state repeats there.
+func (o *Orbit) Refuse(byParams []float64, width int) {
+	const least = 1e-8 // of the terms of the sum
+	for _, k := range o.Kept {
+		for j := range width {
+			sum, size := 0.0, 0.0
+			for i, c := range k.Coefs {
+				if c != 0 {
+					sum = math.FMA(c, byParams[i*width+j], sum)
+					size = max(size, math.Abs(float64(c*byParams[i*width+j])))
+				}
+			}
+			if math.Abs(sum) > float64(least*size) && math.Abs(sum) > math.SmallestNonzeroFloat64 {
+				for i := range len(byParams) / width {
+					byParams[i*width+j] = math.NaN()
+				}
+			}
+		}
+	}
+}

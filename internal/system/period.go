@@ -690,7 +690,8 @@ func (o *cycle) make(l *leg) error {
 		b.Sizes = make([]float64, len(o.d))
 	}
 	var m solvers.Mark
-	last := l.run.Marks() - 1
+	last, tol := l.run.Marks()-1, float64(orbit.Close*(l.run.Ends()-l.run.Begins()))
+	var first []int // events by conditions at the start
 	for i := range l.run.Marks() {
 		if i < last && len(o.d) == 0 {
 			l.run.PeekMark(i, &m)
@@ -705,10 +706,16 @@ func (o *cycle) make(l *leg) error {
 		if m.Kind != solvers.MarkFire {
 			continue
 		}
+		if m.Guard >= 0 && m.T-l.run.Begins() <= tol {
+			first = append(first, m.Firing.Event)
+		}
 		e := o.problem.Model.Checked.Events[m.Firing.Event]
 		switch {
 		case m.Stop:
 			return orbit.Unrepeated("event %s stops the run within the period; leave `stop` out of it", e.Name)
+		case m.Guard >= 0 && l.run.Ends()-m.T <= tol && slices.Contains(first, m.Firing.Event):
+			return orbit.Unrepeated("event %s happens by its condition where a period begins and where it ends, so which "+
+				"of them it belongs to is not clear; let the time span begin elsewhere", e.Name)
 		case e.Once && l.n+l.later > 0:
 			return orbit.Unrepeated("event %s happens once in a run, and would have to happen in each period; leave "+
 				"`once` out, or put it into a run of its own", e.Name)
@@ -782,6 +789,23 @@ func (o *cycle) fired(m *solvers.Mark, timed []bool) error {
 	return nil
 }
 
+// sizes returns the largest values of states at the ends of steps.
+func (l *leg) sizes() ([]float64, error) {
+	var r solvers.Reader
+	r.Open(context.Background(), &l.run)
+	var st solvers.Step
+	sizes := make([]float64, len(l.end.Y))
+	for i := range l.run.Steps() {
+		if _, err := r.Load(i, &st); err != nil {
+			return nil, &steady.Error{Fault: steady.Broken, Cause: err}
+		}
+		for k, x := range st.Y1 {
+			sizes[k] = max(sizes[k], math.Abs(x))
+		}
+	}
+	return sizes, nil
+}
+
 // shoot finds the periodic steady state that a run from y with discretes d leads to. A warm search begins at from,
 // a periodic state for other values; where that does not lead to one at once, it fails.
 func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cycle, error) {
@@ -806,7 +830,11 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cyc
 	if err := o.make(sure); err != nil {
 		return nil, err
 	}
-	if err := orbit.Certify(o, o.orbit.Border, sure.end, options); err != nil {
+	sizes, err := sure.sizes()
+	if err != nil {
+		return nil, err
+	}
+	if err := orbit.Certify(o, o.orbit.Border, sure.end, sizes, options); err != nil {
 		return nil, err
 	}
 	o.state = &steady.State{Y: o.orbit.Border.Y, D: o.orbit.Border.D, Periods: o.orbit.Periods, Slowest: o.orbit.Largest}
@@ -883,6 +911,10 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	n, width := o.from.Len(), p.plan.width
 	byParams, byStart, err := o.moves(way, lanes)
 	if err == nil {
+		o.orbit.Refuse(byParams, width)
+		err = o.refuse(byParams)
+	}
+	if err == nil {
 		var past []float64
 		err = o.history(func(l *leg) error {
 			direct, start, err := l.moves(way, lanes)
@@ -900,10 +932,45 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	return byParams
 }
 
+// refuse makes derivatives by params NaN that move the period and those of events apart: where these do not come at
+// equal times in each period, no state repeats.
+func (o *cycle) refuse(byParams []float64) error {
+	const least = 1e-9
+	p := o.problem
+	k, err := p.Kit(1, Pull, false)
+	if err != nil {
+		return err
+	}
+	w, width := p.Worker(k), p.plan.width
+	w.Times(o.from.D)
+	slope := func(i int) []float64 {
+		row := make([]float64, width)
+		w.Begin([][]float64{row})
+		w.InstantPull(i, []float64{1})
+		w.Finish()
+		return row
+	}
+	whole := slope(w.flights.period)
+	for i, c := range w.flights.courses {
+		if c.Fit != orbit.Always || w.Instants()[i].Kind != solvers.InstantEvery {
+			continue
+		}
+		for j, x := range slope(w.Instants()[i].Period) {
+			if x *= float64(c.Count); math.Abs(x-whole[j]) <= float64(least*math.Abs(x)) {
+				continue
+			}
+			for r := range len(byParams) / width {
+				byParams[r*width+j] = math.NaN()
+			}
+		}
+	}
+	return nil
+}
+
 // close solves for derivatives of the state that repeats, from those over its period. Those of elements that are kept
 // are past ones.
 func (o *cycle) close(x, past, byStart []float64, width int) error {
-	o.orbit.Keep(x, past, width)
+	o.orbit.Keep(x, past, width) // before the rows are solved for
 	lu, err := orbit.Closing(o.from.Len(), byStart, o.orbit.Kept)
 	if err == nil {
 		lu.Solve(x, width)

@@ -246,7 +246,7 @@ func TestPeriodicDoses(t *testing.T) {
 	}
 	t.Logf("seeds %d to %d: %v right, %v warned, %d numbers (%d marked), %d second derivatives", *seed,
 		*seed+uint64(*doses)-1, count[Right], count[Warned], numbers, marked, twice)
-	if count[Right] < *doses*9/10 {
-		t.Errorf("%d of %d models are right and without a mark", count[Right], *doses)
+	if 25*marked > numbers {
+		t.Errorf("%d of %d numbers are marked", marked, numbers)
 	}
 }
