@@ -39,6 +39,7 @@ type variant struct {
 	rows      map[string][]bool // per table in use: the chosen rows
 	// events has those whose elements are rows of a table, with the items that they were made from.
 	events map[*ast.Event]*ast.ExpItem
+	doses  []dosing
 	totals []string // tables whose nll is asked for, "" for all tables
 	alone  bool     // the pass has the objectives of the file, not the totals
 }
@@ -50,6 +51,7 @@ func (c *checker) checkExperiments() {
 	}
 	chosen := map[string][]bool{}
 	var failed *ast.Experiment
+	var passes []*variant
 	for _, t := range c.trials() {
 		it := t.item
 		if it == failed {
@@ -63,6 +65,7 @@ func (c *checker) checkExperiments() {
 			x.variant.totals = append(x.variant.totals, t.table)
 		}
 		x.run()
+		passes = append(passes, x.variant)
 		c.sameShapes(x)
 		for _, d := range x.list.All() {
 			if !within(d.Span, it.Span) {
@@ -90,6 +93,7 @@ func (c *checker) checkExperiments() {
 		c.model.Experiments = append(c.model.Experiments,
 			&Experiment{Name: t.name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 	}
+	c.tied(passes)
 	if !c.lost["experiment"] && c.env.Experiment == "" {
 		c.dataInUse(chosen, failed == nil)
 	}

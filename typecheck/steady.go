@@ -73,7 +73,11 @@ func (c *checker) checkEquilibration() {
 		}
 	}
 	if it.Every != nil {
-		if e.Period = c.expr(context{place: placePeriod}, it.Every); isBad(e.Period) {
+		x := context{place: placePeriod}
+		if c.variant != nil && within(it.Span, c.variant.item.Span) {
+			x.group = c.variant.group
+		}
+		if e.Period = c.expr(x, it.Every); isBad(e.Period) {
 			return
 		}
 		switch k, is := e.Period.(*Const); {

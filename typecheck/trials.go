@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"odes.dev/odes/internal/records"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
@@ -97,7 +97,7 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 		}
 		o := at[cell]
 		if o == nil {
-			o = &trial{item: it, name: it.Name.Name + "_" + plainName(cell)}
+			o = &trial{item: it, name: it.Name.Name + "_" + records.Plain(cell)}
 			for base, n := o.name, 2; names[o.name]; n++ {
 				o.name = base + "_" + strconv.Itoa(n)
 			}
@@ -108,7 +108,44 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 		}
 		o.group.rows[i] = true
 	}
+	times := slices.Index(t.Columns, "time")
+	for _, x := range it.Items {
+		if x.Time == nil || times < 0 || c.tableOf(x.Time) != g {
+			continue
+		}
+		for _, o := range list {
+			if why := records.Broken(o.group.rows, slices.Clone(t.Data[times])); why != "" {
+				c.errorf(CodeData, it.By.Pos(), "%s of %q is not one course in time: %s; give each course a value of its "+
+					"own in the column, or sort the rows by time", o.group.is, t.Name, why).Relate(t.Span, "declared here")
+				return nil
+			}
+		}
+		break
+	}
 	return list
+}
+
+// dosing is rows of a table at whose times an experiment has an event.
+type dosing struct {
+	rows []bool
+	of   *dataTable
+	span source.Span
+}
+
+// tied warns of measurements that stand before a dose of the same time, and are read after it.
+func (c *checker) tied(passes []*variant) {
+	rows := map[source.Span][]int{}
+	for _, v := range passes {
+		for _, d := range v.doses {
+			list := records.Tied(v.rows[d.of.Name], d.rows, d.of.Data[slices.Index(d.of.Columns, "time")])
+			if rows[d.span] = append(rows[d.span], list...); len(list) > 0 && len(list) == len(rows[d.span]) {
+				defer func() {
+					c.list.Warnf(CodeData, d.span, "%s of %q is read after the event of a later row at the same time; to have "+
+						"it before, let the event come a moment later: at %[2]s.time + 1e-9", records.List(rows[d.span]), d.of.Name)
+				}()
+			}
+		}
+	}
 }
 
 // cells returns a column of numbers or texts as texts. A missing value is "".
@@ -131,16 +168,6 @@ func (c *checker) cells(t *dataTable, name ast.Ident) ([]string, bool) {
 		}
 	}
 	return cells, true
-}
-
-// plainName makes a text the end of a name.
-func plainName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return '_'
-	}, s)
 }
 
 // covariate elaborates D.column in an item of an experiment that is made from D: the value that the rows have in
@@ -246,13 +273,9 @@ func (c *checker) inRow(x context, k int, s source.Span) Expr {
 	return seal(&Access{Base: at(t, s), X: whole, Subs: []Sub{{At: c.position(d.index)}}})
 }
 
-// experimentEvent prepares an event of an experiment. With `where`, and if the experiment is made from the table whose
-// column its time reads, it has an element for each row that is chosen. It reports false for an event without rows,
-// and after an error.
-func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context, bool) {
-	x.group = c.variant.group
-	var from *entity
-	ast.Inspect(it.Time, func(n ast.Node) bool {
+// tableOf returns the table that an expression reads; nil for none.
+func (c *checker) tableOf(e ast.Expr) (from *entity) {
+	ast.Inspect(e, func(n ast.Node) bool {
 		if m, ok := n.(*ast.Member); ok && from == nil {
 			if n, ok := strip(m.X).(*ast.Name); ok && c.globals[n.Name] != nil && c.globals[n.Name].kind == dataName {
 				from = c.globals[n.Name]
@@ -260,6 +283,15 @@ func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context
 		}
 		return true
 	})
+	return from
+}
+
+// experimentEvent prepares an event of an experiment. With `where`, and if the experiment is made from the table whose
+// column its time reads, it has an element for each row that is chosen. It reports false for an event without rows,
+// and after an error.
+func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context, bool) {
+	x.group = c.variant.group
+	from := c.tableOf(it.Time)
 	switch {
 	case from == nil && it.Where != nil:
 		c.errorf(CodeData, it.Where.Pos(), "`where` chooses rows of the table whose times these are: at D.time where "+
@@ -277,6 +309,9 @@ func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context
 		return x, false
 	}
 	x.group.among(from.name, chosen)
+	if of, at := memberOf(it.Time); of != nil && at.Name == "time" && x.group.of(from) {
+		c.variant.doses = append(c.variant.doses, dosing{chosen, from.table, it.Time.Pos()})
+	}
 	d := &dose{from: from.table, chosen: it.Where != nil, read: map[int]Expr{}}
 	for i, in := range chosen {
 		if in {
