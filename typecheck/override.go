@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
@@ -99,3 +100,9 @@ func (m *Model) Instead(name string) string {
 	}
 	return ""
 }
+
+// Target is what one sets, or differentiates by: target.Target.
+type Target = target.Target
+
+// ParseTarget reads the text of a target.
+func ParseTarget(text string) (Target, bool) { return target.Parse(text) }

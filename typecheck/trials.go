@@ -134,17 +134,25 @@ type dosing struct {
 
 // tied warns of measurements that stand before a dose of the same time, and are read after it.
 func (c *checker) tied(passes []*variant) {
+	var doses []dosing
 	rows := map[source.Span][]int{}
 	for _, v := range passes {
 		for _, d := range v.doses {
 			list := records.Tied(v.rows[d.of.Name], d.rows, d.of.Data[slices.Index(d.of.Columns, "time")])
-			if rows[d.span] = append(rows[d.span], list...); len(list) > 0 && len(list) == len(rows[d.span]) {
-				defer func() {
-					c.list.Warnf(CodeData, d.span, "%s of %q is read after the event of a later row at the same time; to have "+
-						"it before, let the event come a moment later: at %[2]s.time + 1e-9", records.List(rows[d.span]), d.of.Name)
-				}()
+			if len(list) > 0 && rows[d.span] == nil {
+				doses = append(doses, d)
 			}
+			rows[d.span] = append(rows[d.span], list...)
 		}
+	}
+	for _, d := range doses {
+		moment := "1e-9"
+		if u := c.model.Time.Type.Unit; u.Known() && !u.Plain() {
+			moment += " " + bracketed(u)
+		}
+		c.list.Warnf(CodeData, d.span, "measured before an event of the same time, and read after it: %s of %q; to have "+
+			"them read before it, let the event come a moment later: at %[2]s.time + %s", records.List(rows[d.span]),
+			d.of.Name, moment)
 	}
 }
 

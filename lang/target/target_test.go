@@ -1,12 +1,12 @@
-package typecheck
+package target
 
 import (
 	"slices"
 	"testing"
 )
 
-// TestParseTarget: what the forms of a target stand for, and what of texts that have another form.
-func TestParseTarget(t *testing.T) {
+// TestParse: what the forms of a target stand for, and what of texts that have another form.
+func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		text, name string
 		initial    bool
@@ -24,7 +24,7 @@ func TestParseTarget(t *testing.T) {
 		{"initial(x (g))[2]", "x (g)", true, []int{2}, "initial(x (g))[2]"},
 	} {
 		for _, text := range []string{c.text, c.written} {
-			got, ok := ParseTarget(text)
+			got, ok := Parse(text)
 			index, numbers := got.Index()
 			if !ok || !numbers || got.Name != c.name || got.Initial != c.initial || !slices.Equal(index, c.index) {
 				t.Errorf("%s: %+v, %v", text, got, ok)
@@ -49,7 +49,7 @@ func TestParseTarget(t *testing.T) {
 		{"initial(x[1])[2]", "x", true},
 		{"initial(x[y])", "x", true},
 	} {
-		got, ok := ParseTarget(c.text)
+		got, ok := Parse(c.text)
 		_, numbers := got.Index()
 		if ok && numbers || got.Name != c.name || got.Initial != c.initial {
 			t.Errorf("%s: %+v, %v", c.text, got, ok)

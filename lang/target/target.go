@@ -1,4 +1,5 @@
-package typecheck
+// Package target reads what one sets, or differentiates by: params, initial values and their elements, as text.
+package target
 
 import (
 	"strconv"
@@ -15,9 +16,9 @@ type Target struct {
 
 const initialOf = "initial("
 
-// ParseTarget reads "k", "A[1,2]", "initial(x)", "initial(x)[2]" or "initial(x[2])"; names without brackets may stand
+// Parse reads "k", "A[1,2]", "initial(x)", "initial(x)[2]" or "initial(x[2])"; names without brackets may stand
 // in backquotes. It returns false where the text has another form. The name is then what comes closest to one.
-func ParseTarget(text string) (t Target, ok bool) {
+func Parse(text string) (t Target, ok bool) {
 	inner, initial := strings.CutPrefix(text, initialOf)
 	outer, ok := "", true
 	if initial {
