@@ -93,7 +93,7 @@ func (c *checker) checkExperiments() {
 		c.model.Experiments = append(c.model.Experiments,
 			&Experiment{Name: t.name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 	}
-	c.tied(passes)
+	tied(c, passes)
 	if !c.lost["experiment"] && c.env.Experiment == "" {
 		c.dataInUse(chosen, failed == nil)
 	}

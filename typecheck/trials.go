@@ -110,7 +110,7 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 	}
 	times := slices.Index(t.Columns, "time")
 	for _, x := range it.Items {
-		if x.Time == nil || times < 0 || c.tableOf(x.Time) != g {
+		if x.Time == nil || times < 0 || tableOf(c, x.Time) != g {
 			continue
 		}
 		for _, o := range list {
@@ -133,7 +133,7 @@ type dosing struct {
 }
 
 // tied warns of measurements that stand before a dose of the same time, and are read after it.
-func (c *checker) tied(passes []*variant) {
+func tied(c *checker, passes []*variant) {
 	var doses []dosing
 	rows := map[source.Span][]int{}
 	for _, v := range passes {
@@ -282,7 +282,7 @@ func (c *checker) inRow(x context, k int, s source.Span) Expr {
 }
 
 // tableOf returns the table that an expression reads; nil for none.
-func (c *checker) tableOf(e ast.Expr) (from *entity) {
+func tableOf(c *checker, e ast.Expr) (from *entity) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if m, ok := n.(*ast.Member); ok && from == nil {
 			if n, ok := strip(m.X).(*ast.Name); ok && c.globals[n.Name] != nil && c.globals[n.Name].kind == dataName {
@@ -299,7 +299,7 @@ func (c *checker) tableOf(e ast.Expr) (from *entity) {
 // and after an error.
 func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context, bool) {
 	x.group = c.variant.group
-	from := c.tableOf(it.Time)
+	from := tableOf(c, it.Time)
 	switch {
 	case from == nil && it.Where != nil:
 		c.errorf(CodeData, it.Where.Pos(), "`where` chooses rows of the table whose times these are: at D.time where "+

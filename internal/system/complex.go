@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/orbit"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -17,8 +18,8 @@ type ComplexWorker struct {
 	model   *Model
 	parts   *tapec.Parts[*evaluation]
 	vec     [numVectors][]complex128
-	rates   tapec.Part // see Take
-	flights *flights   // nil where no state repeats
+	rates   tapec.Part     // see Take
+	flights *orbit.Flights // nil where no state repeats
 }
 
 // evaluation is a tape's evaluator with the places its inputs and outputs bind to.
@@ -142,8 +143,8 @@ func (w *ComplexWorker) Instant(i int) complex128 {
 		for j, x := range times {
 			now[j] = real(x)
 		}
-		if f.shift(now); f.skip(i) != 0 {
-			return elem.CFMA(complex(float64(f.skip(i)), 0), times[f.list[i].Period], times[i])
+		if f.Shift(now); f.Skip(i) != 0 {
+			return elem.CFMA(complex(float64(f.Skip(i)), 0), times[f.List[i].Period], times[i])
 		}
 	}
 	return times[i]

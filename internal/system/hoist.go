@@ -7,55 +7,6 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// hoisting splits the right-hand side by how often its parts must run: once a run (what depends on
-// parameters only), once a segment (on discretes and modes too), and every time.
-type hoisting struct {
-	once    *tape.Tape // p.* → c.*; nil when nothing is hoisted
-	segment *tape.Tape // p.*, c.*, d.*, m.* → e.*; nil when nothing is hoisted
-	// what is left
-	rates, jacobian *tape.Tape
-}
-
-// hoist splits the rates and, unless it is nil, their Jacobian. What both need is computed once for both.
-func hoist(rates, jacobian *tape.Tape) hoisting {
-	if jacobian != nil {
-		rates = joined(rates, jacobian)
-	}
-	once, rest := split(rates, tapec.RunWork, func(n tapec.Name) bool { return n.Role != tapec.Param })
-	segment, rest := split(rest, tapec.SegmentWork, func(n tapec.Name) bool {
-		return n.Role == tapec.Time || n.Role == tapec.State
-	})
-	h := hoisting{once: once, segment: segment, rates: rest}
-	if jacobian != nil {
-		entry := func(n tapec.Name) bool { return n.Role == tapec.Entries }
-		h.jacobian = tapec.Only(rest, tapec.ByName(entry))
-		h.rates = tapec.Only(rest, tapec.ByName(func(n tapec.Name) bool { return !entry(n) }))
-	}
-	return h
-}
-
-// joined returns the tape of what both tapes make.
-func joined(x, y *tape.Tape) *tape.Tape {
-	b := tape.NewBuilder(x.Name)
-	for _, t := range []*tape.Tape{x, y} {
-		out := tapec.Inline(b, t, func(in *tape.Input) tape.Value { return b.Input(in.Name, in.Shape, in.PerLane) })
-		for _, o := range t.Outputs {
-			b.Output(o.Name, out[o.Name])
-		}
-	}
-	return b.Tape()
-}
-
-// split takes the work that depends on no late input out of t, and numbers its results in the role as.
-// early is nil if there is no such work.
-func split(t *tape.Tape, as tapec.Role, late func(tapec.Name) bool) (early, rest *tape.Tape) {
-	early, rest = tapec.Split(t, as, tapec.ByName(late))
-	if len(early.Outputs) == 0 {
-		early = nil
-	}
-	return early, rest
-}
-
 // derivatives makes the transposes and tangents of a model's tapes with
 // respect to the inputs that move.
 type derivatives struct {

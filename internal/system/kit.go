@@ -129,14 +129,14 @@ func newPrograms(m *Model) (*programs, error) {
 // hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil. It gives places in l to what is
 // hoisted from them.
 func hoistedFrom(f *family, c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
-	h, _ := shared(f, "hoist", func() (hoisting, error) { return hoist(c.Rates, jacobian), nil }, c.Rates, jacobian)
-	l.nC = l.outputs(h.once, vecC)
-	l.nE = l.outputs(h.segment, vecE)
+	h, _ := shared(f, "hoist", func() (tapec.Hoisting, error) { return tapec.Hoist(c.Rates, jacobian), nil }, c.Rates, jacobian)
+	l.nC = l.outputs(h.Once, vecC)
+	l.nE = l.outputs(h.Segment, vecE)
 	tapes := c.Parts().Without(tapec.PartDefaults, tapec.PartAsserts) // points evaluate these
-	tapes.Set(tapec.PartRunWork, h.once)
-	tapes.Set(tapec.PartSegmentWork, h.segment)
-	tapes.Set(tapec.PartRates, h.rates)
-	tapes.Set(tapec.PartJacobian, h.jacobian)
+	tapes.Set(tapec.PartRunWork, h.Once)
+	tapes.Set(tapec.PartSegmentWork, h.Segment)
+	tapes.Set(tapec.PartRates, h.Rates)
+	tapes.Set(tapec.PartJacobian, h.Jacobian)
 	return hoisted{layout: l, family: f, tapes: tapes, rates: c.Rates, jacobian: jacobian}
 }
 
@@ -439,7 +439,7 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 	if rates := pull.Get(tapec.PartRates); rates != nil {
 		var shared *tape.Tape
 		if with.many {
-			shared, rates = split(rates, tapec.SharedWork, func(n tapec.Name) bool {
+			shared, rates = tapec.Early(rates, tapec.SharedWork, func(n tapec.Name) bool {
 				return n.Variation == tapec.Cotangent
 			})
 		}

@@ -13,7 +13,6 @@ import (
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -30,81 +29,24 @@ type Shooting struct {
 	Options solvers.Options
 }
 
-// flights are the repeating events of a run that begins with a state that repeats: they have always come. What began in
-// an earlier period and falls into the run, before the first time that an event has there, waits at its start.
-type flights struct {
-	list    []tapec.Instant
-	unmoved []bool
-	period  int            // the instant that holds the period
-	courses []orbit.Course // of instants, at the last times
-}
-
-// newFlights returns those of a model; nil where no state repeats.
-func newFlights(m *Model) *flights {
-	list := m.Compiled.InstantList
-	for i, in := range list {
+// newFlights returns the repeating events of a model whose runs begin with a state that repeats; otherwise nil.
+func newFlights(m *Model) *orbit.Flights {
+	for i, in := range m.Compiled.InstantList {
 		if in.Kind == tapec.ValueOf && m.Checked.Events[in.Event].Period != nil {
-			return &flights{list, m.unmoved, i, make([]orbit.Course, len(list))}
+			list := instantsOf(m)
+			return &orbit.Flights{List: list, Unmoved: m.unmoved, Period: i, Courses: make([]orbit.Course, len(list))}
 		}
 	}
 	return nil
 }
 
-// shift moves the first times of events to those of what waits at the start.
-func (f *flights) shift(times []float64) {
-	if f == nil || !(times[f.period] > 0) {
-		return
-	}
-	for i, in := range f.list {
-		if in.Kind != tapec.Every || !(times[in.Period] > 0) {
-			continue
-		}
-		e := orbit.Every{From: times[i], Period: times[in.Period], To: math.Inf(1), Count: math.Inf(1)}
-		if in.To >= 0 {
-			e.To = times[in.To]
-		}
-		if in.Count >= 0 {
-			e.Count = times[in.Count]
-		}
-		c := e.Course(times[0], times[f.period])
-		if c.Fit == orbit.Always && c.Skip < 0 && !f.unmoved[i] { // a body may move them at any time
-			c.Fit = orbit.Unequal
-		}
-		f.courses[i] = c
-	}
-	f.repeat(times)
-}
-
-// repeat moves times as the last shift did.
-func (f *flights) repeat(times []float64) {
-	if f == nil {
-		return
-	}
-	for i, in := range f.list {
-		if k := f.skip(i); k != 0 {
-			times[i] = math.FMA(float64(k), times[in.Period], times[i])
-			if in.Count >= 0 {
-				times[in.Count] -= float64(k)
-			}
-		}
-	}
-}
-
-// skip returns by how many of its periods the first time of instant i is moved.
-func (f *flights) skip(i int) int {
-	if f == nil || f.courses[i].Fit != orbit.Always {
-		return 0
-	}
-	return min(f.courses[i].Skip, 0)
-}
-
-// early is skip at the discretes that are current.
-func (w *Worker) early(i int) int {
+// early is Flights.Skip at the discretes that are current.
+func early(w *Worker, i int) int {
 	if w.flights == nil {
 		return 0
 	}
 	w.Times(w.in[tapec.Primal][vecD])
-	return w.flights.skip(i)
+	return w.flights.Skip(i)
 }
 
 // leg is a run over one period.
@@ -133,28 +75,17 @@ func (l *leg) variables() int {
 type overPeriod struct {
 	*Worker
 	leg   *leg
-	every int // the instant that holds the period
-	list  []solvers.Instant
-	skips []int // of instants: by how many of their periods their first time is moved beyond that of the worker
+	times *orbit.Schedule
 	work  []float64
 	moved []float64   // [variables·L] tangents of the start
 	ends  [][]float64 // rows of cotangents of the start
 }
 
 func (p *Problem) overPeriod(w *Worker, l *leg) *overPeriod {
-	o := &overPeriod{Worker: w, leg: l, list: slices.Clone(w.Instants()), every: w.flights.period}
-	o.skips = make([]int, len(o.list))
-	for i := range o.list {
-		if in := &o.list[i]; in.Kind == solvers.InstantEvery {
-			in.To, in.Count = -1, len(o.list)
-			o.list = append(o.list, solvers.Instant{
-				Kind: solvers.InstantValue, Event: in.Event, Period: -1, To: -1, Count: -1, Fixed: true,
-			})
-		}
-	}
-	o.list[1].Fixed = o.list[0].Fixed && o.list[o.every].Fixed
-	o.work = make([]float64, len(o.list)*max(w.lanes, 1))
-	o.InstantTimes(l.from.D, make([]float64, len(o.list))) // derivatives are asked for without times
+	aside := func(event int) bool { e := p.Model.Checked.Events[event]; return e.Settles || e.Resumes }
+	o := &overPeriod{Worker: w, leg: l, times: orbit.NewSchedule(w.flights, l.n, l.later, l.t, aside)}
+	o.work = make([]float64, len(o.times.All)*max(w.lanes, 1))
+	o.InstantTimes(l.from.D, make([]float64, len(o.times.All))) // derivatives are asked for without times
 	return o
 }
 
@@ -166,7 +97,7 @@ func (o *overPeriod) Size() solvers.Size {
 }
 
 // Instants implements solvers.System.
-func (o *overPeriod) Instants() []solvers.Instant { return o.list }
+func (o *overPeriod) Instants() []solvers.Instant { return o.times.All }
 
 // Events implements solvers.System.
 func (o *overPeriod) Events() []solvers.Event {
@@ -182,101 +113,25 @@ func (o *overPeriod) Events() []solvers.Event {
 
 // InstantTimes implements solvers.System.
 func (o *overPeriod) InstantTimes(d, times []float64) {
-	w := o.Worker
-	w.InstantTimes(d, times[:len(w.Instants())])
-	period := times[o.every]
-	tol := float64(orbit.Close * period)
-	shift := float64(float64(o.leg.later) * period)
-	times[0] += shift
-	start, end := times[0], times[0]+period
-	times[1] = end
-	for i := range w.Instants() {
-		switch in := &o.list[i]; {
-		case in.Kind == solvers.InstantSite:
-			times[i] = math.Inf(1)
-		case in.Kind == solvers.InstantFire && in.Pending:
-			if math.Abs(times[i]-end) <= tol { // it waits no more where the next period begins
-				times[i] = end
-			}
-		case in.Kind == solvers.InstantFire:
-			if w.model.unmoved[i] {
-				times[i] += shift // what happens once happens in each period
-			}
-			e := w.model.Checked.Events[in.Event]
-			if e.Settles || e.Resumes || times[i] >= end-tol { // what happens at the end belongs to the next period
-				times[i] = math.Inf(1)
-			}
-		case in.Kind == solvers.InstantEvery:
-			o.comes(i, start, end, times)
-		}
-	}
-}
-
-// comes sets the times of the repeating event of instant i.
-func (o *overPeriod) comes(i int, start, end float64, times []float64) {
-	in, whole := &o.list[i], o.flights.courses[i]
-	c := whole.In(o.leg.n)
-	period := times[in.Period]
-	if o.leg.later > 0 && c.Fit == orbit.Always { // the clock goes on from the first time in the run
-		tol := float64(orbit.Close * (end - start))
-		from := math.FMA(float64(-o.flights.skip(i)), period, times[i])
-		c.Skip = int(math.Ceil((start - tol - from) / period))
-		if from > o.leg.t+tol && math.FMA(float64(c.Skip), period, from) <= start+tol { // of the period before
-			c.Skip++
-		}
-	}
-	o.skips[i] = c.Skip - o.flights.skip(i)
-	times[in.Count] = float64(c.Count)
-	if c.Fit != orbit.Always && c.Fit != orbit.Once {
-		times[in.Count] = 0
-		return
-	}
-	first := math.FMA(float64(o.skips[i]), period, times[i])
-	if c.Fit == orbit.Once {
-		first += start - o.leg.t
-	}
-	last := float64(c.Count - 1)
-	for c.Count > 0 && math.FMA(last, period, first) > end { // but for rounding it is at the end
-		first = math.Nextafter(first, math.Inf(-1))
-	}
-	times[i] = first
-}
-
-// fits returns an error where an event does not come at the same times in each period.
-func (o *overPeriod) fits(times []float64) error {
-	for i, in := range o.Worker.Instants() {
-		if in.Kind != solvers.InstantEvery {
-			continue
-		}
-		name, period := o.Worker.Events()[in.Event].ElemName(in.Elem), diag.Number(times[o.every])
-		switch o.flights.courses[i].Fit {
-		case orbit.Unequal:
-			return orbit.Unrepeated("event %s comes every %s, and does not come at the same times in each period of %s; "+
-				"equilibrate over whole numbers of both, or let the event come every %[3]s", name,
-				diag.Number(times[in.Period]), period)
-		case orbit.Broken:
-			return orbit.Unrepeated("some times of event %s are in the first period of %s and some are later, so they do "+
-				"not repeat; write an event every %[2]s for each of them", name, period)
-		}
-	}
-	return nil
+	o.Worker.InstantTimes(d, times[:len(o.times.List)])
+	o.times.Set(times)
 }
 
 // InstantPush implements solvers.TangentSystem.
 func (o *overPeriod) InstantPush(i int, td []float64) {
-	if i >= len(o.Worker.Instants()) {
+	if i >= len(o.times.List) {
 		clear(td)
 		return
 	}
-	more, k := o.work[:len(td)], o.skips[min(i, len(o.skips)-1)]
+	more, k := o.work[:len(td)], o.times.Skips[i]
 	switch {
 	case i == 1:
 		o.Worker.InstantPush(0, td)
-		o.Worker.InstantPush(o.every, more)
+		o.Worker.InstantPush(o.times.Period, more)
 		k = 1
 	case k != 0:
 		o.Worker.InstantPush(i, td)
-		o.Worker.InstantPush(o.list[i].Period, more)
+		o.Worker.InstantPush(o.times.All[i].Period, more)
 	default:
 		o.Worker.InstantPush(i, td)
 		return
@@ -289,18 +144,18 @@ func (o *overPeriod) InstantPush(i int, td []float64) {
 // InstantPull implements solvers.CotangentSystem.
 func (o *overPeriod) InstantPull(i int, w []float64) {
 	switch {
-	case i >= len(o.Worker.Instants()):
+	case i >= len(o.times.List):
 	case i == 1:
 		o.Worker.InstantPull(0, w)
-		o.Worker.InstantPull(o.every, w)
+		o.Worker.InstantPull(o.times.Period, w)
 	default:
 		o.Worker.InstantPull(i, w)
-		if k := o.skips[i]; k != 0 {
+		if k := o.times.Skips[i]; k != 0 {
 			more := o.work[:len(w)]
 			for l, x := range w {
 				more[l] = float64(float64(k) * x)
 			}
-			o.Worker.InstantPull(o.list[i].Period, more)
+			o.Worker.InstantPull(o.times.All[i].Period, more)
 		}
 	}
 }
@@ -415,12 +270,14 @@ func (l *leg) record() error {
 		return err
 	}
 	sys := p.overPeriod(p.Worker(k), l)
-	times := make([]float64, len(sys.list))
-	if sys.InstantTimes(l.from.D, times); !(times[sys.every] > 0) {
-		what := fmt.Sprintf("the period is %s, and must be positive", diag.Number(times[sys.every]))
-		return &solvers.TimeError{Instant: sys.every, Value: times[sys.every], Message: what}
+	times := make([]float64, len(sys.times.All))
+	if sys.InstantTimes(l.from.D, times); !(times[sys.times.Period] > 0) {
+		x := times[sys.times.Period]
+		what := fmt.Sprintf("the period is %s, and must be positive", diag.Number(x))
+		return &solvers.TimeError{Instant: sys.times.Period, Value: x, Message: what}
 	}
-	if err := sys.fits(times); err != nil {
+	name := func(event, elem int) string { return sys.Events()[event].ElemName(elem) }
+	if err := sys.times.Fits(times, name); err != nil {
 		return err
 	}
 	method := p.Shooting.Method(0)
@@ -549,13 +406,13 @@ func (o *complexOverPeriod) Start(t0 complex128, y, d []complex128) {
 func (o *complexOverPeriod) Instant(i int) complex128 {
 	switch {
 	case i == 1:
-		return o.ComplexWorker.Instant(0) + o.ComplexWorker.Instant(o.real.every)
-	case i >= len(o.real.Worker.Instants()):
+		return o.ComplexWorker.Instant(0) + o.ComplexWorker.Instant(o.real.times.Period)
+	case i >= len(o.real.times.List):
 		return 0
 	}
 	at := o.ComplexWorker.Instant(i)
-	if k := o.real.skips[i]; k != 0 {
-		at = elem.CFMA(complex(float64(k), 0), o.ComplexWorker.Instant(o.real.list[i].Period), at)
+	if k := o.real.times.Skips[i]; k != 0 {
+		at = elem.CFMA(complex(float64(k), 0), o.ComplexWorker.Instant(o.real.times.All[i].Period), at)
 	}
 	return at
 }
@@ -580,7 +437,14 @@ type cycle struct {
 // newCycle prepares the search for the state that a run from (t, y, d) leads to.
 func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycle, start *orbit.Border) {
 	o = &cycle{version: p.Point.version, d: slices.Clone(d), by: map[string][]float64{}}
-	o.assigned, o.inert = make([]bool, len(d)), p.Model.inert()
+	o.assigned, o.inert = make([]bool, len(d)), make([]bool, len(d))
+	for _, s := range p.Model.Checked.Discretes {
+		at := p.Model.layout.part(tapec.Discrete.Called(s.Name))
+		is := p.Model.Compiled.Inert(s)
+		for k := range at.len {
+			o.inert[at.offset+k] = is
+		}
+	}
 	for e, ev := range p.Model.Checked.Events {
 		if !ev.Pending {
 			continue
@@ -613,36 +477,6 @@ func (p *Problem) newCycle(f solvers.Firing, t float64, y, d []float64) (o *cycl
 	start.Turn(d, make([]bool, len(d)), o.queues, t, 0)
 	o.leg = &leg{problem: p, firing: f, t: t}
 	return o, start
-}
-
-// inert tells of each discrete whether nothing that decides about a run reads it but assignments to itself, as of one
-// that counts.
-func (m *Model) inert() []bool {
-	out := make([]bool, m.layout.nD)
-	c := m.Compiled
-	for _, s := range m.Checked.Discretes {
-		reads := func(name string) bool {
-			n := tapec.MustName(name)
-			return (n.Role == tapec.Discrete || n.Role == tapec.LeftDiscrete) && n.Of == s.Name
-		}
-		read := false
-		for _, t := range []*tape.Tape{c.Rates, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities} {
-			read = read || t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) })
-		}
-		for _, t := range c.Affects {
-			if t == nil || read || !slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) }) {
-				continue
-			}
-			depends := tape.DependsOnFunc(t, reads)
-			for _, out := range t.Outputs {
-				read = read || depends[out.Value] && !reads(out.Name)
-			}
-		}
-		for k := range m.layout.part(tapec.Discrete.Called(s.Name)).len {
-			out[m.layout.part(tapec.Discrete.Called(s.Name)).offset+k] = !read
-		}
-	}
-	return out
 }
 
 // Name implements orbit.Runner.
@@ -819,10 +653,8 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cyc
 	}
 	w := p.Worker(k)
 	times := w.Times(d)
-	options := orbit.Options{RTol: p.Steady.RTol, ATol: p.Steady.ATol, Period: times[w.flights.period], Near: from != nil}
-	for _, c := range w.flights.courses {
-		options.Late = max(options.Late, c.Late())
-	}
+	options := orbit.Options{RTol: p.Steady.RTol, ATol: p.Steady.ATol, Period: times[w.flights.Period], Near: from != nil}
+	options.Late = w.flights.Late()
 	if o.orbit, err = orbit.Find(o, start, options); err != nil {
 		return nil, err
 	}
@@ -918,11 +750,11 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 		var past []float64
 		err = o.history(func(l *leg) error {
 			direct, start, err := l.moves(way, lanes)
-			past = through(past, direct, start, width)
+			past = orbit.Through(past, direct, start, width)
 			return err
 		})
 		if err == nil {
-			err = o.close(byParams, past, byStart, width)
+			err = o.orbit.Close(byParams, past, byStart, width)
 		}
 	}
 	if err != nil {
@@ -950,8 +782,8 @@ func (o *cycle) refuse(byParams []float64) error {
 		w.Finish()
 		return row
 	}
-	whole := slope(w.flights.period)
-	for i, c := range w.flights.courses {
+	whole := slope(w.flights.Period)
+	for i, c := range w.flights.Courses {
 		if c.Fit != orbit.Always || w.Instants()[i].Kind != solvers.InstantEvery {
 			continue
 		}
@@ -965,33 +797,4 @@ func (o *cycle) refuse(byParams []float64) error {
 		}
 	}
 	return nil
-}
-
-// close solves for derivatives of the state that repeats, from those over its period. Those of elements that are kept
-// are past ones.
-func (o *cycle) close(x, past, byStart []float64, width int) error {
-	o.orbit.Keep(x, past, width) // before the rows are solved for
-	lu, err := orbit.Closing(o.from.Len(), byStart, o.orbit.Kept)
-	if err == nil {
-		lu.Solve(x, width)
-	}
-	return err
-}
-
-// through returns derivatives, in rows of some width, behind a leg: direct ones, and those by its start of which before
-// are the derivatives.
-func through(before, direct, byStart []float64, width int) []float64 {
-	if width == 0 {
-		return direct
-	}
-	n := len(before) / width
-	for i := range len(direct) / width {
-		for k := range n {
-			s := byStart[i*n+k]
-			for j := range width {
-				direct[i*width+j] = math.FMA(s, before[k*width+j], direct[i*width+j])
-			}
-		}
-	}
-	return direct
 }

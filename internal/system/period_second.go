@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"odes.dev/odes/internal/orbit"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -60,14 +61,14 @@ func (o *secondOverPeriod) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb,
 // InstantPullPush implements solvers.SecondSystem.
 func (o *secondOverPeriod) InstantPullPush(i int, w solvers.Dual) {
 	switch {
-	case i >= len(o.Worker.Instants()):
+	case i >= len(o.times.List):
 	case i == 1:
 		o.own.InstantPullPush(0, w)
-		o.own.InstantPullPush(o.every, w)
+		o.own.InstantPullPush(o.times.Period, w)
 	default:
 		o.own.InstantPullPush(i, w)
-		if k := o.skips[i]; k != 0 {
-			o.own.InstantPullPush(o.list[i].Period, scaled(float64(k), w))
+		if k := o.times.Skips[i]; k != 0 {
+			o.own.InstantPullPush(o.times.All[i].Period, scaled(float64(k), w))
 		}
 	}
 }
@@ -84,14 +85,6 @@ func scaled(k float64, w solvers.Dual) solvers.Dual {
 	return out
 }
 
-// add adds to element i of a.
-func add(a solvers.Dual, i int, x float64, dot []float64) {
-	a.X[i] += x
-	for j, d := range dot {
-		a.D[i*len(dot)+j] += d
-	}
-}
-
 // StartPullPush implements solvers.SecondSystem.
 func (o *secondOverPeriod) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	z, l := o.Size(), o.lanes
@@ -105,9 +98,9 @@ func (o *secondOverPeriod) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	if b := o.leg.from; !o.leg.origin {
 		take := func(k, i int, from solvers.Dual, timed bool) {
 			if dot := from.D[i*l : (i+1)*l]; k >= 0 {
-				add(o.ends, k, from.X[i], dot)
+				orbit.Add(o.ends, k, from.X[i], dot)
 				if timed {
-					add(tb, 0, from.X[i], dot)
+					orbit.Add(tb, 0, from.X[i], dot)
 				}
 			}
 			from.X[i] = 0
@@ -189,11 +182,11 @@ func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 				return err
 			}
 			bent, err := l.bendsOf(first, lanes)
-			first, past = through(first, direct, start, width), through(past, bent, start, width*width)
+			first, past = orbit.Through(first, direct, start, width), orbit.Through(past, bent, start, width*width)
 			return err
 		})
 		if err == nil {
-			err = o.close(o.bends, past, byStart, width*width)
+			err = o.orbit.Close(o.bends, past, byStart, width*width)
 		}
 	}
 	if err != nil {
@@ -207,39 +200,10 @@ func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 func (w *SecondWorker) periodPullPush(f solvers.Firing, t, ym, dm, yb, db, tb solvers.Dual) (_, _ solvers.Dual) {
 	z, l := w.Size(), w.lanes
 	o := w.cycleAt(f, t.X[0], ym.X, dm.X)
-	bends, slopes := w.problem.periodBends(o, l)
-	width := w.kit.plan.width
+	motion := orbit.Motion{Border: o.from, Width: w.kit.plan.width}
+	motion.Bends, motion.Slopes = w.problem.periodBends(o, l)
 	back := solvers.NewDual(z.D, l)
 	back.Copy(db)
-	pull := func(i int, x float64, dot []float64) {
-		for j := range width {
-			s := slopes[i*width+j]
-			w.p.X[j] = math.FMA(s, x, w.p.X[j])
-			to := w.p.D[j*l : (j+1)*l]
-			for a := range to {
-				to[a] = math.FMA(s, dot[a], to[a])
-			}
-			for k := range width {
-				c := float64(x * bends[(i*width+k)*width+j])
-				for a := range to {
-					to[a] = math.FMA(c, w.dot.p[k*l+a], to[a])
-				}
-			}
-		}
-	}
-	for i, x := range yb.X {
-		pull(i, x, yb.D[i*l:(i+1)*l])
-	}
-	o.from.Each(func(k, at int, timed bool) {
-		dot := back.D[at*l : (at+1)*l]
-		if k >= 0 {
-			pull(k, back.X[at], dot)
-		}
-		if timed {
-			add(tb, 0, back.X[at], dot)
-		}
-		back.X[at] = 0
-		clear(dot)
-	})
+	motion.PullPush(l, w.dot.p, yb, back, w.p, tb)
 	return solvers.NewDual(z.N, l), back
 }

@@ -253,7 +253,7 @@ func (c *neighbour) times() []float64 {
 		return make([]float64, 2)
 	}
 	times := c.eval(c.model.Compiled.Instants, tapec.Times.Name(), 0)
-	c.flights.repeat(times)
+	c.flights.Repeat(times)
 	return times
 }
 

@@ -3,6 +3,7 @@ package system
 import (
 	"slices"
 
+	"odes.dev/odes/internal/orbit"
 	"odes.dev/odes/internal/team"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -71,7 +72,7 @@ type Worker struct {
 	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
 	timed        int               // version of the point that it computed these for
 	keeps        []*call           // that are to be told of new parameters
-	flights      *flights          // nil where no state repeats
+	flights      *orbit.Flights    // nil where no state repeats
 
 	psi []float64 // scratch: the model's objectives, in lanes
 

@@ -108,24 +108,27 @@ func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 
 // Instants implements solvers.System.
 func (w *Worker) Instants() []solvers.Instant {
-	if w.instants != nil {
-		return w.instants
+	if w.instants == nil {
+		w.instants = instantsOf(w.model)
 	}
+	return w.instants
+}
+
+func instantsOf(m *Model) []solvers.Instant {
 	kinds := map[tapec.InstantKind]solvers.InstantKind{
 		tapec.AtStart: solvers.InstantStart, tapec.AtEnd: solvers.InstantEnd, tapec.Fire: solvers.InstantFire,
 		tapec.Every: solvers.InstantEvery, tapec.Site: solvers.InstantSite, tapec.Remode: solvers.InstantRemode,
 		tapec.ValueOf: solvers.InstantValue,
 	}
-	list := make([]solvers.Instant, len(w.model.Compiled.InstantList))
-	for i, in := range w.model.Compiled.InstantList {
+	list := make([]solvers.Instant, len(m.Compiled.InstantList))
+	for i, in := range m.Compiled.InstantList {
 		list[i] = solvers.Instant{
 			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Slot: in.Slot, Pending: in.Pending, Site: i,
 			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes,
 			Opens: in.Bound == tapec.WindowFrom,
-			Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
+			Fixed: m.fixed[i] && (in.Kind != tapec.Every || m.fixed[in.Period]),
 		}
 	}
-	w.instants = list
 	return list
 }
 
@@ -143,7 +146,7 @@ func (w *Worker) Times(d []float64) []float64 {
 		w.out[tapec.Primal][vecTimes] = w.instantTimes
 		w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
 		w.in[tapec.Primal][vecD] = saved
-		w.flights.shift(w.instantTimes)
+		w.flights.Shift(w.instantTimes)
 	}
 	return w.instantTimes
 }
@@ -159,7 +162,7 @@ func (w *Worker) InstantPush(i int, td []float64) {
 	w.out[tapec.Tangent][vecTimes] = w.one[:n]
 	c.run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
-	if k := w.early(i); k != 0 {
+	if k := early(w, i); k != 0 {
 		for l, x := range w.one[w.Instants()[i].Period*w.lanes:][:w.lanes] {
 			td[l] = math.FMA(float64(k), x, td[l])
 		}
@@ -173,7 +176,7 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 	for l := range at {
 		at[l] += wt[l]
 	}
-	if k := w.early(i); k != 0 {
+	if k := early(w, i); k != 0 {
 		for l, x := range wt {
 			at := w.Instants()[i].Period*w.lanes + l
 			w.bar.times[at] = math.FMA(float64(k), x, w.bar.times[at])

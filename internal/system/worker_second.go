@@ -139,7 +139,7 @@ func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt
 func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 	if c := w.second.Get(tapec.PartInstants); c != nil {
 		w.seeded(c, vecTimes, w.times, i, wt)
-		if k := w.early(i); k != 0 {
+		if k := early(w.Worker, i); k != 0 {
 			w.seeded(c, vecTimes, w.times, w.Instants()[i].Period, scaled(float64(k), wt))
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/orbit"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tapec"
@@ -44,6 +44,12 @@ func (w *Worker) cycleAt(f solvers.Firing, t float64, ym, dm []float64) *cycle {
 		panic("system: the run found a periodic state: " + err.Error())
 	}
 	return o
+}
+
+// motionAt returns how that state moves.
+func motionAt(w *Worker, f solvers.Firing, t float64, ym, dm []float64, way string) *orbit.Motion {
+	o := w.cycleAt(f, t, ym, dm)
+	return &orbit.Motion{Border: o.from, Width: w.kit.plan.width, Slopes: w.problem.slopes(o, way, w.lanes)}
 }
 
 // atRest is what a worker differentiates steady states with.
@@ -96,31 +102,7 @@ func (w *Worker) restAt(f solvers.Firing, t float64, ym, dm []float64) *atRest {
 // theorem: M ẏ* = (-ḟ, C ẏ).
 func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []float64) {
 	if w.periodic(f) {
-		o := w.cycleAt(f, t, ym, dm)
-		s := w.problem.slopes(o, byTangent, w.lanes)
-		p, l := w.kit.plan.width, w.lanes
-		push := func(i int, to []float64) {
-			clear(to)
-			for j := range p {
-				for k, x := range w.dot.p[j*l : (j+1)*l] {
-					to[k] = math.FMA(s[i*p+j], x, to[k])
-				}
-			}
-		}
-		for i := range len(yd) / l {
-			push(i, yd[i*l:(i+1)*l])
-		}
-		o.from.Each(func(k, at int, timed bool) {
-			to := dd[at*l : (at+1)*l]
-			if clear(to); k >= 0 {
-				push(k, to)
-			}
-			if timed {
-				for j, x := range td {
-					to[j] += x
-				}
-			}
-		})
+		motionAt(w, f, t, ym, dm, byTangent).Push(w.lanes, w.dot.p, td, yd, dd)
 		return
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -141,32 +123,8 @@ func (w *Worker) settlePush(f solvers.Firing, t float64, ym, dm, td, yd, dd []fl
 // settlePull is the transpose of settlePush: it returns cotangents of the state after the assignments of f.
 func (w *Worker) settlePull(f solvers.Firing, t float64, ym, dm, yb, db, tb []float64) (_, _ []float64) {
 	if w.periodic(f) {
-		o := w.cycleAt(f, t, ym, dm)
-		s := w.problem.slopes(o, byAdjoint, w.lanes)
-		p, l := w.kit.plan.width, w.lanes
-		pull := func(i int, from []float64) {
-			for j := range p {
-				for k, x := range from {
-					w.later[j*l+k] = math.FMA(s[i*p+j], x, w.later[j*l+k])
-				}
-			}
-		}
-		for i := range len(yb) / l {
-			pull(i, yb[i*l:(i+1)*l])
-		}
 		db = slices.Clone(db)
-		o.from.Each(func(k, at int, timed bool) {
-			from := db[at*l : (at+1)*l]
-			if k >= 0 {
-				pull(k, from)
-			}
-			if timed {
-				for j, x := range from {
-					tb[j] += x
-				}
-			}
-			clear(from)
-		})
+		motionAt(w, f, t, ym, dm, byAdjoint).Pull(w.lanes, yb, db, w.later, tb)
 		return make([]float64, len(yb)), db
 	}
 	r := w.restAt(f, t, ym, dm)
@@ -242,7 +200,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 	const most = 50
 	p, n := w.problem, len(y)
 	if o := p.settling.orbit; w.model.Checked.Events[f.Event].Period != nil { // to first order
-		s := p.slopes(o, byComplex, 1)
+		m := orbit.Motion{Border: o.from, Width: p.plan.width, Slopes: p.slopes(o, byComplex, 1)}
 		var moves []complex128 // of the active params
 		for _, name := range p.active {
 			from := w.model.Param(name).Offset
@@ -250,24 +208,7 @@ func (w *ComplexWorker) settle(f solvers.Firing, t complex128, guess, y, d []com
 				moves = append(moves, w.vec[vecP][from+k]-complex(p.Point.p[from+k], 0))
 			}
 		}
-		moved := func(i int, x float64) complex128 {
-			z := complex(x, 0)
-			for j, move := range moves {
-				z = elem.CFMA(complex(s[i*len(moves)+j], 0), move, z)
-			}
-			return z
-		}
-		for i, x := range o.state.Y {
-			y[i] = moved(i, x)
-		}
-		o.from.Each(func(k, at int, timed bool) {
-			if d[at] = complex(o.state.D[at], 0); k >= 0 {
-				d[at] = moved(k, o.state.D[at])
-			}
-			if timed {
-				d[at] += t - complex(real(t), 0)
-			}
-		})
+		m.Move(moves, t-complex(real(t), 0), y, d)
 		return
 	}
 	real0 := func(x []complex128) []float64 {

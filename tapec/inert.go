@@ -1,0 +1,35 @@
+package tapec
+
+import (
+	"slices"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// Inert reports whether nothing that decides about a run reads discrete s but assignments to itself, as of one that
+// counts.
+func (c *Compiled) Inert(s *typecheck.Symbol) bool {
+	reads := func(name string) bool {
+		n := MustName(name)
+		return (n.Role == Discrete || n.Role == LeftDiscrete) && n.Of == s.Name
+	}
+	some := func(t *tape.Tape) bool {
+		return t != nil && slices.ContainsFunc(t.Inputs, func(in tape.Input) bool { return reads(in.Name) })
+	}
+	if slices.ContainsFunc([]*tape.Tape{c.Rates, c.Instants, c.Choose, c.Guards, c.Clocks, c.Priorities}, some) {
+		return false
+	}
+	for _, t := range c.Affects {
+		if !some(t) {
+			continue
+		}
+		depends := tape.DependsOnFunc(t, reads)
+		for _, out := range t.Outputs {
+			if depends[out.Value] && !reads(out.Name) {
+				return false
+			}
+		}
+	}
+	return true
+}
