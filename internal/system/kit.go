@@ -129,7 +129,8 @@ func newPrograms(m *Model) (*programs, error) {
 // hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil. It gives places in l to what is
 // hoisted from them.
 func hoistedFrom(f *family, c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
-	h, _ := shared(f, "hoist", func() (tapec.Hoisting, error) { return tapec.Hoist(c.Rates, jacobian), nil }, c.Rates, jacobian)
+	hoist := func() (tapec.Hoisting, error) { return tapec.Hoist(c.Rates, jacobian), nil }
+	h, _ := shared(f, "hoist", hoist, c.Rates, jacobian)
 	l.nC = l.outputs(h.Once, vecC)
 	l.nE = l.outputs(h.Segment, vecE)
 	tapes := c.Parts().Without(tapec.PartDefaults, tapec.PartAsserts) // points evaluate these
