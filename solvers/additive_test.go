@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // colouredTree is a rooted tree whose vertices belong to parts of the rates.
@@ -114,5 +116,5 @@ func TestAdditiveOrders(t *testing.T) {
 }
 
 func atTheta(beta [][]*big.Rat, theta *big.Rat) []*big.Rat {
-	return at(&Coefficients{DenseB: beta}, theta)
+	return at(&tableau.Coefficients{DenseB: beta}, theta)
 }

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strings"
 	"sync"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // The number of stages of Chebyshev methods, at least and at most.
@@ -70,7 +72,7 @@ func chebyshev(s int) *Spec {
 	if m, ok := chebyshevs.Load(s); ok {
 		return m.(*Spec)
 	}
-	m := explicitSpec(func() *Tableau { return chebyshevTable(s) })
+	m := explicitSpec(func() *tableau.Tableau { return chebyshevTable(s) })
 	m.Name, m.Title = "rkc2", fmt.Sprintf("Runge–Kutta–Chebyshev 2 with %d stages", s)
 	m.Prose = "For diffusion and other problems whose fast modes decay: stable along the negative real axis up to " +
 		"0.65 s² for s stages. s² should be about 1.5 h times the largest eigenvalue."
@@ -103,7 +105,7 @@ func decimal(x *big.Float) string {
 
 // chebyshevTable returns the table of the method with s stages. Exact fractions of many stages have thousands of
 // digits, so the figures are computed with far more digits than the table keeps.
-func chebyshevTable(s int) *Tableau {
+func chebyshevTable(s int) *tableau.Tableau {
 	const bits = 640
 	num := func() *big.Float { return new(big.Float).SetPrec(bits) }
 	frac := func(x, y int64) *big.Float { return num().Quo(num().SetInt64(x), num().SetInt64(y)) }
@@ -176,5 +178,5 @@ func chebyshevTable(s int) *Tableau {
 	}
 	hat[0].Sub(hat[0], frac(2, 5))
 	hat[s].Sub(hat[s], frac(2, 5))
-	return &Tableau{Name: "rkc2", Order: 2, Embedded: 2, A: a.String(), B: text(rows[s]), BHat: text(hat)}
+	return &tableau.Tableau{Name: "rkc2", Order: 2, Embedded: 2, A: a.String(), B: text(rows[s]), BHat: text(hat)}
 }

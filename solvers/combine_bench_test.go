@@ -3,11 +3,13 @@ package solvers
 import (
 	"fmt"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // BenchmarkCombine times the linear combinations of a step.
 func BenchmarkCombine(b *testing.B) {
-	r := newScheme(&dopri5)
+	r := newScheme(&tableau.Dopri5)
 	for _, n := range []int{1, 2, 4, 6, 8, 100} {
 		for _, of := range []struct {
 			name string

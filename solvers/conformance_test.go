@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // The tests of this package run every registered method, by what it can do: a new method or family joins them by being
@@ -22,7 +24,7 @@ func eachMethod(t *testing.T, can Capability, test func(t *testing.T, m *Spec, f
 }
 
 // eachTable runs a test for every registered method that is a table.
-func eachTable(t *testing.T, test func(t *testing.T, tab *Tableau)) {
+func eachTable(t *testing.T, test func(t *testing.T, tab *tableau.Tableau)) {
 	for _, m := range testedMethods() {
 		if tab := tableOf(m); tab != nil {
 			t.Run(m.Name, func(t *testing.T) { test(t, tab) })
@@ -31,7 +33,7 @@ func eachTable(t *testing.T, test func(t *testing.T, tab *Tableau)) {
 }
 
 // tableOf returns the table of a method, nil where it is none.
-func tableOf(m *Spec) *Tableau {
+func tableOf(m *Spec) *tableau.Tableau {
 	if r, ok := m.New(Size{}, 0).(*rungeKutta); ok {
 		return r.tab
 	}
@@ -55,10 +57,10 @@ func growthOf(t *testing.T, m *Spec) float64 {
 		return amplification(exact(t, tab))
 	}
 	if x := rosenbrockOf(t, m); x != nil {
-		return amplification(&Coefficients{B: x.m, A: x.a})
+		return amplification(&tableau.Coefficients{B: x.m, A: x.a})
 	}
 	if x := implicitOf(t, m); x != nil {
-		return amplification(&Coefficients{B: x.b, A: x.a})
+		return amplification(&tableau.Coefficients{B: x.b, A: x.a})
 	}
 	return 1
 }
@@ -81,21 +83,21 @@ func rosenbrockOf(t *testing.T, m *Spec) *rosenbrockFigures {
 func denseGrowthOf(t *testing.T, m *Spec) float64 {
 	tab := tableOf(m)
 	if x := rosenbrockOf(t, m); x != nil {
-		return amplification(&Coefficients{B: x.m, A: append(x.beta, x.a...)})
+		return amplification(&tableau.Coefficients{B: x.m, A: append(x.beta, x.a...)})
 	}
 	if x := implicitOf(t, m); x != nil {
-		return amplification(&Coefficients{B: x.b, A: append(x.beta, x.a...)})
+		return amplification(&tableau.Coefficients{B: x.b, A: append(x.beta, x.a...)})
 	}
 	if tab == nil {
 		return 1
 	}
 	x := exact(t, tab)
-	return amplification(&Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
+	return amplification(&tableau.Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
 }
 
 // amplification returns the largest sum of absolute coefficients of a row, at least 1. It is at most 27 up to order
 // five and some hundreds for Verner's pairs.
-func amplification(x *Coefficients) float64 {
+func amplification(x *tableau.Coefficients) float64 {
 	most := 1.0
 	for _, row := range append([][]*big.Rat{x.B}, x.A...) {
 		sum := 0.0

@@ -3,6 +3,8 @@ package solvers
 import (
 	"math"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // run integrates a toy over [0, 1] in n equal steps and returns y, q and the
@@ -239,7 +241,7 @@ func TestInterpolate(t *testing.T) {
 			large := 1.0
 			if tab := tableOf(m); tab != nil {
 				x := exact(t, tab)
-				large = amplification(&Coefficients{A: append(x.DenseB, x.DenseA...)})
+				large = amplification(&tableau.Coefficients{A: append(x.DenseB, x.DenseA...)})
 			}
 			p := float64(1 + Members(m.New(Size{}, 0))[0].Info().DenseOrder) // of what makes the first step
 			best := 0.0

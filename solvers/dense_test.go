@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // TestInterpolatePush compares the tangent of the dense output with central
@@ -152,7 +154,7 @@ func TestInterpolateSlope(t *testing.T) {
 // TestInterpolantRounding holds the weights of the dense output and their derivatives, as computed, alonest the exact
 // ones: they are off by some roundings of their size, however large the coefficients of their polynomials are.
 func TestInterpolantRounding(t *testing.T) {
-	eachTable(t, func(t *testing.T, tab *Tableau) {
+	eachTable(t, func(t *testing.T, tab *tableau.Tableau) {
 		r := Explicit(tab).New(Size{N: 1}, 0).(*rungeKutta)
 		x, err := tab.Coefficients()
 		if err != nil {

@@ -1,6 +1,10 @@
 package solvers
 
-import "sync"
+import (
+	"sync"
+
+	"odes.dev/odes/solvers/tableau"
+)
 
 // explicitFamily holds the explicit Runge–Kutta methods, most of them pairs with an embedded error estimate.
 var explicitFamily = Family{
@@ -11,13 +15,13 @@ var explicitFamily = Family{
 
 // explicitTables lists the tables of the family. A method is added by a table in a file of its own and a line here; the
 // tests find it by themselves.
-var explicitTables = []*Tableau{
-	&euler,
-	&heun, &midpoint, &ralston,
-	&fehlberg2, &heun3, &bs3, &ssprk3,
-	&rk4, &rk38,
-	&rkf45, &ck45, &dopri5, &tsit5, &bs5,
-	&rk6, &rk6fm, &vern6, &vern7, &vern8, &rkf78, &dopri8, &dop853, &vern9,
+var explicitTables = []*tableau.Tableau{
+	&tableau.Euler,
+	&tableau.Heun, &tableau.Midpoint, &tableau.Ralston,
+	&tableau.Fehlberg2, &tableau.Heun3, &tableau.Bs3, &tableau.Ssprk3,
+	&tableau.Rk4, &tableau.Rk38,
+	&tableau.Rkf45, &tableau.Ck45, &tableau.Dopri5, &tableau.Tsit5, &tableau.Bs5,
+	&tableau.Rk6, &tableau.Rk6fm, &tableau.Vern6, &tableau.Vern7, &tableau.Vern8, &tableau.Rkf78, &tableau.Dopri8, &tableau.Dop853, &tableau.Vern9,
 }
 
 func explicitMethods() []*Spec {
@@ -30,8 +34,8 @@ func explicitMethods() []*Spec {
 
 // Explicit returns the explicit Runge–Kutta method of a table, which must not change afterwards. Making the method
 // panics where the figures of the table are malformed; Coefficients says why.
-func Explicit(t *Tableau) *Spec {
-	s := explicitSpec(func() *Tableau { return t })
+func Explicit(t *tableau.Tableau) *Spec {
+	s := explicitSpec(func() *tableau.Tableau { return t })
 	s.Name, s.Title, s.Prose, s.Source = t.Name, t.Title, t.Prose, t.Source
 	s.Order, s.Embedded = t.Order, t.Embedded
 	return s
@@ -47,9 +51,9 @@ var hermites = sync.OnceValue(func() map[*Spec]*Spec {
 	for i, t := range explicitTables {
 		own := explicitFamily.Methods[i]
 		of[own] = own
-		if t.Dense != (Dense{}) {
+		if t.Dense != (tableau.Dense{}) {
 			cubic := *t
-			cubic.Dense = Dense{}
+			cubic.Dense = tableau.Dense{}
 			of[own] = Explicit(&cubic)
 		}
 	}
@@ -58,7 +62,7 @@ var hermites = sync.OnceValue(func() map[*Spec]*Spec {
 
 // explicitSpec returns a Spec without words for the method of a table, which is asked for when the method is first
 // made: rational arithmetic takes longer than solving a small model.
-func explicitSpec(table func() *Tableau) *Spec {
+func explicitSpec(table func() *tableau.Tableau) *Spec {
 	read := sync.OnceValue(func() *scheme { return newScheme(table()) })
 	return &Spec{
 		Can: DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | StageSums | StiffnessTest | WholeSteps,

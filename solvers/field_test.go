@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // A toy is a right-hand side written by hand with everything a System's has:
@@ -386,7 +388,7 @@ func complexStepOf(t *testing.T, m *Spec) func(f *toy, p []complex128, t, h comp
 }
 
 // complexStep is the step of a table.
-func complexStep(x *Coefficients, f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
+func complexStep(x *tableau.Coefficients, f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
 	n, w := f.size.N, f.size.N+f.size.Q
 	k := make([][]complex128, len(x.B))
 	out := make([]complex128, w)

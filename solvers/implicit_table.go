@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // implicitTable is an implicit Runge–Kutta method as data. Row 0 is f(t, y₀); with nodes c_i = Σ_j a_ij, the
@@ -49,7 +51,7 @@ type implicitFigures struct {
 // figures reads the exact figures.
 func (t *implicitTable) figures() (*implicitFigures, error) {
 	bad := func(part string, err error) error { return fmt.Errorf("method %s: %s: %w", t.Name, part, err) }
-	rows, err := figures(t.A)
+	rows, err := tableau.Figures(t.A)
 	if err != nil {
 		return nil, bad("a", err)
 	}
@@ -70,10 +72,10 @@ func (t *implicitTable) figures() (*implicitFigures, error) {
 			}
 		}
 	}
-	if x.b, err = weights(t.B, s); err != nil {
+	if x.b, err = tableau.Weights(t.B, s); err != nil {
 		return nil, bad("b", err)
 	}
-	if x.e, err = weights(t.E, s); err != nil {
+	if x.e, err = tableau.Weights(t.E, s); err != nil {
 		return nil, bad("e", err)
 	}
 	if t.Filter != "" {
@@ -83,7 +85,7 @@ func (t *implicitTable) figures() (*implicitFigures, error) {
 		}
 		x.filter = list[0]
 	}
-	if x.beta, err = figures(t.DenseB); err == nil && len(x.beta) > s {
+	if x.beta, err = tableau.Figures(t.DenseB); err == nil && len(x.beta) > s {
 		err = fmt.Errorf("%d rows for %d", len(x.beta), s)
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"slices"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // testedMethods are the registered methods, and a member of those that have members.
@@ -123,7 +125,7 @@ func TestImplicitOrders(t *testing.T) {
 			t.Errorf("embedded order %d, claimed %d; defects %.3g", got, m.Embedded, c.worst(hat, one))
 		}
 		lowest, claimed := 99, m.Info().DenseOrder
-		d := &Coefficients{DenseB: x.beta}
+		d := &tableau.Coefficients{DenseB: x.beta}
 		for k := range 9 {
 			theta := big.NewRat(int64(k), 8)
 			b := at(d, theta)
@@ -199,7 +201,7 @@ func simplified(t *testing.T, m *Spec, x *implicitFigures) {
 	}
 	// The dense output integrates the polynomial through the slopes: exact for θ^k, k ≤ s.
 	for _, theta := range []*big.Rat{big.NewRat(1, 8), big.NewRat(1, 2), big.NewRat(7, 8)} {
-		beta := at(&Coefficients{DenseB: x.beta}, theta)
+		beta := at(&tableau.Coefficients{DenseB: x.beta}, theta)
 		for k := 1; k <= m.Info().DenseOrder; k++ {
 			sum := over(power(theta, k), k)
 			sum.Neg(sum)

@@ -3,6 +3,8 @@ package solvers
 import (
 	"math/big"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // decimals names the tables with decimals, with the largest defect of
@@ -21,7 +23,7 @@ var decimals = map[string]struct{ step, dense float64 }{
 
 // exact returns the coefficients of a table. Those of tables with decimals are
 // rounded to a power of two far below their defects: that keeps integers short.
-func exact(t *testing.T, tab *Tableau) *Coefficients {
+func exact(t *testing.T, tab *tableau.Tableau) *tableau.Coefficients {
 	t.Helper()
 	x, err := tab.Coefficients()
 	if err != nil {
@@ -63,7 +65,7 @@ func orderOf(worst []float64, tol float64) int {
 	return len(worst) - 1
 }
 
-func hat(x *Coefficients, e []*big.Rat) []*big.Rat {
+func hat(x *tableau.Coefficients, e []*big.Rat) []*big.Rat {
 	b := make([]*big.Rat, len(x.B))
 	for i := range b {
 		b[i] = new(big.Rat).Sub(x.B[i], e[i])
@@ -72,7 +74,7 @@ func hat(x *Coefficients, e []*big.Rat) []*big.Rat {
 }
 
 func TestOrders(t *testing.T) {
-	eachTable(t, func(t *testing.T, tab *Tableau) {
+	eachTable(t, func(t *testing.T, tab *tableau.Tableau) {
 		x := exact(t, tab)
 		tol := decimals[tab.Name].step
 		c := newConditions(x.A, trees(max(tab.Order, tab.Embedded)+1))
@@ -101,7 +103,7 @@ func TestOrders(t *testing.T) {
 // points than their degree, so that the conditions hold as polynomials, and
 // that they meet the step at both ends.
 func TestDenseOrders(t *testing.T) {
-	eachTable(t, func(t *testing.T, tab *Tableau) {
+	eachTable(t, func(t *testing.T, tab *tableau.Tableau) {
 		x := exact(t, tab)
 		tol := decimals[tab.Name].dense
 		a := append(append([][]*big.Rat(nil), x.A...), x.DenseA...)
@@ -144,7 +146,7 @@ func TestDenseOrders(t *testing.T) {
 // with weight one, the values at the ends being those of the step. And it is as accurate as the method: an order
 // less than the method's leaves an error of the order of the solution's.
 func TestDenseSmooth(t *testing.T) {
-	eachTable(t, func(t *testing.T, tab *Tableau) {
+	eachTable(t, func(t *testing.T, tab *tableau.Tableau) {
 		x := exact(t, tab)
 		if x.DenseOrder < tab.Order-1 {
 			t.Errorf("dense output of order %d for a method of order %d", x.DenseOrder, tab.Order)
@@ -157,7 +159,7 @@ func TestDenseSmooth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		end := claimed.end()
+		end := claimed.End()
 		if end < 0 {
 			t.Fatal("no stage has the slope at the end")
 		}
@@ -186,7 +188,7 @@ func TestDenseSmooth(t *testing.T) {
 }
 
 // at returns the weights β(θ).
-func at(x *Coefficients, theta *big.Rat) []*big.Rat {
+func at(x *tableau.Coefficients, theta *big.Rat) []*big.Rat {
 	b := make([]*big.Rat, len(x.DenseB))
 	for i, p := range x.DenseB {
 		v := new(big.Rat)
@@ -202,7 +204,7 @@ func at(x *Coefficients, theta *big.Rat) []*big.Rat {
 // TestMutation changes every coefficient that is not zero by a little and
 // requires that the conditions of the claimed order notice.
 func TestMutation(t *testing.T) {
-	eachTable(t, func(t *testing.T, tab *Tableau) {
+	eachTable(t, func(t *testing.T, tab *tableau.Tableau) {
 		x := exact(t, tab)
 		nudge := big.NewRat(1, 1000003)
 		all := trees(min(tab.Order, 4)) // enough to see a change, and fast

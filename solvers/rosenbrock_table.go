@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // rosenbrockTable is a Rosenbrock method as data: the figures of its publication in the form that solves without
@@ -82,7 +84,7 @@ func (t *rosenbrockTable) figures() (*rosenbrockFigures, error) {
 
 // flat reads exact numbers over any number of lines.
 func flat(text string) ([]*big.Rat, error) {
-	rows, err := figures(text)
+	rows, err := tableau.Figures(text)
 	return slices.Concat(rows...), err
 }
 

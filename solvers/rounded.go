@@ -1,6 +1,10 @@
 package solvers
 
-import "math/big"
+import (
+	"math/big"
+
+	"odes.dev/odes/solvers/tableau"
+)
 
 // rounded is a Tableau in double precision: each number is the double nearest to the exact one. Methods need no more.
 type rounded struct {
@@ -11,12 +15,12 @@ type rounded struct {
 	beta       [][]float64 // [stages + dense stages][degree], centred
 	denseOrder int
 	fsal       bool
-	end        int // as Coefficients.end has it
+	end        int // as Coefficients.End has it
 }
 
-// rounded returns t in double precision. It panics where figures of t are malformed. Exact fractions take longer than a
-// small model does, so the methods of runs that name none are kept.
-func (t *Tableau) rounded() *rounded {
+// roundedOf returns t in double precision. It panics where figures of t are malformed. Exact fractions take longer than
+// a small model does, so the methods of runs that name none are kept.
+func roundedOf(t *tableau.Tableau) *rounded {
 	for i := range keptTableaus {
 		if k := &keptTableaus[i]; k.of == t {
 			return &k.rounded
@@ -26,13 +30,13 @@ func (t *Tableau) rounded() *rounded {
 	if err != nil {
 		panic(err)
 	}
-	return x.rounded()
+	return roundedFrom(x)
 }
 
-func (x *Coefficients) rounded() *rounded {
+func roundedFrom(x *tableau.Coefficients) *rounded {
 	r := &rounded{
 		b: roundAll(x.B), c: append(roundAll(x.C), roundAll(x.DenseC)...), e: roundAll(x.E), e3: roundAll(x.E3),
-		denseOrder: x.DenseOrder, fsal: x.FSAL, end: x.end(),
+		denseOrder: x.DenseOrder, fsal: x.FSAL, end: x.End(),
 	}
 	for _, rows := range [][][]*big.Rat{x.A, x.DenseA} {
 		for _, row := range rows {

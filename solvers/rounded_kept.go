@@ -2,11 +2,13 @@
 
 package solvers
 
+import "odes.dev/odes/solvers/tableau"
+
 var keptTableaus = []struct {
-	of *Tableau
+	of *tableau.Tableau
 	rounded
 }{
-	{&dopri5, rounded{
+	{&tableau.Dopri5, rounded{
 		a: [][]float64{
 			{},
 			{0.2},
@@ -32,7 +34,7 @@ var keptTableaus = []struct {
 		fsal:       true,
 		end:        6,
 	}},
-	{&dop853, rounded{
+	{&tableau.Dop853, rounded{
 		a: [][]float64{
 			{},
 			{0.05260015195876773},

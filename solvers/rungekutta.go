@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // rungeKutta is the Method of an explicit Tableau. The exact coefficients are rounded to double precision once. All
@@ -34,7 +36,7 @@ type rungeKutta struct {
 // scheme is a Tableau in double precision.
 type scheme struct {
 	interpolant
-	tab  *Tableau
+	tab  *tableau.Tableau
 	in   *rounded // tab
 	info Info
 
@@ -66,8 +68,8 @@ func newRungeKutta(s *scheme, size Size, lanes int) *rungeKutta {
 }
 
 // newScheme panics on a table whose figures are malformed.
-func newScheme(t *Tableau) *scheme {
-	x := t.rounded()
+func newScheme(t *tableau.Tableau) *scheme {
+	x := roundedOf(t)
 	s := len(x.b)
 	r := &scheme{
 		tab: t, in: x,

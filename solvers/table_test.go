@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of methods in docs/methods.md")
@@ -77,7 +79,7 @@ func TestTable(t *testing.T) {
 //	(Σ β_i(θ) Φ_i(t) - θ^|t|/γ(t)) / σ(t)
 //
 // over the trees t of the first order with such terms (Hairer, Nørsett, Wanner I, equation II.3.3 and theorem II.3.2).
-func leadingError(x *Coefficients) float64 {
+func leadingError(x *tableau.Coefficients) float64 {
 	var a [][]float64
 	for _, row := range append(append([][]*big.Rat(nil), x.A...), x.DenseA...) {
 		r := make([]float64, len(row))

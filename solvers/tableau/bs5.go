@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var bs5 = Tableau{
+var Bs5 = Tableau{
 	Name:  "bs5",
 	Title: "Bogacki–Shampine 5(4)",
 	Prose: "Small error coefficients and a reliable estimate; continuous extension of fifth order with three " +

@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var vern6 = Tableau{
+var Vern6 = Tableau{
 	Name:  "vern6",
 	Title: "Verner's efficient 6(5)",
 	Prose: "For tolerances 1e-6 to 1e-10: the most efficient pair of 9 stages, first same as last; continuous " +

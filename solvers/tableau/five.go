@@ -1,8 +1,8 @@
-package solvers
+package tableau
 
 // The continuous extension of ck45 is the only one of order 4 over its stages and the slope at the end, except for
 // multiples of θ²(1-θ)² (b - b̂). The one taken has nearly the least error.
-var ck45 = Tableau{
+var Ck45 = Tableau{
 	Name:  "ck45",
 	Title: "Cash–Karp 5(4)",
 	Prose: "A pair of orders 5 and 4 from a family that has embedded solutions of all orders below; continuous " +
@@ -32,7 +32,7 @@ var ck45 = Tableau{
 
 // The continuous extension of dopri5 is the Hermite cubic plus θ²(1-θ)² h Σ d_i k_i, with the d_i of Hairer and
 // Wanner's code DOPRI5.
-var dopri5 = Tableau{
+var Dopri5 = Tableau{
 	Name:  "dopri5",
 	Title: "Dormand–Prince 5(4)",
 	Prose: "The standard choice for non-stiff problems and tolerances 1e-4 to 1e-8; continuous extension of fourth " +

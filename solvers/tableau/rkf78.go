@@ -1,10 +1,10 @@
-package solvers
+package tableau
 
-// rkf78 was published without a continuous extension. Its further stages are
+// Rkf78 was published without a continuous extension. Its further stages are
 // the slope at the end and values of order 6 at (1 + 1/√7)/2, where the stages before
 // allow one, 9/20 and 1/4, each with the weights of least norm; β leaves out the
 // eleventh stage, as b does.
-var rkf78 = Tableau{
+var Rkf78 = Tableau{
 	Name:  "rkf78",
 	Title: "Fehlberg 8(7)",
 	Prose: "Thirteen stages; advances the eighth-order solution. The estimate uses only stages 1, 11, 12 and 13, " +

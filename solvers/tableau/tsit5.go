@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var tsit5 = Tableau{
+var Tsit5 = Tableau{
 	Name:  "tsit5",
 	Title: "Tsitouras 5(4)",
 	Prose: "A little more accurate than Dormand–Prince at the same cost; continuous extension of fourth order at " +

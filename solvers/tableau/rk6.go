@@ -1,10 +1,10 @@
-package solvers
+package tableau
 
-// rk6 has no published estimate. The weights of fourth order over its seven stages form a family b + λ (-3/10, 0,
+// Rk6 has no published estimate. The weights of fourth order over its seven stages form a family b + λ (-3/10, 0,
 // 1/2, -1, -1/5, 1, 0), and b̂ is the member that leaves out the sixth stage. Neither has it a continuous extension.
 // After the slope at the end, θ = 1/2 is the only place inside the step where the stages give a value of order 5.
 // With its slope there is one β of order 5.
-var rk6 = Tableau{
+var Rk6 = Tableau{
 	Name:  "rk6",
 	Title: "Butcher 6(4)",
 	Prose: "Sixth order in seven stages, the least number possible. The estimate compares with the solution of " +

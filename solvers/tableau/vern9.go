@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var vern9 = Tableau{
+var Vern9 = Tableau{
 	Name:  "vern9",
 	Title: "Verner's efficient 9(8)",
 	Prose: "For tolerances 1e-10 and below: the most efficient pair of 16 stages; continuous extension of order 9 " +

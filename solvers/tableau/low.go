@@ -1,8 +1,8 @@
-package solvers
+package tableau
 
-// euler evaluates the slope at its end for the estimate. That is the first stage of the next step, so the estimate is
+// Euler evaluates the slope at its end for the estimate. That is the first stage of the next step, so the estimate is
 // free.
-var euler = Tableau{
+var Euler = Tableau{
 	Name:  "euler",
 	Title: "Euler 1(2)",
 	Prose: "One evaluation a step. The estimate compares with Heun's second-order solution, whose second slope is " +
@@ -14,7 +14,7 @@ var euler = Tableau{
 	BHat: `1/2 1/2`,
 }
 
-var heun = Tableau{
+var Heun = Tableau{
 	Name:   "heun",
 	Title:  "Heun 2(1)",
 	Prose:  "Trapezoidal rule with a predicted end. The estimate compares with Euler's solution.",
@@ -25,7 +25,7 @@ var heun = Tableau{
 	BHat: `1`,
 }
 
-var midpoint = Tableau{
+var Midpoint = Tableau{
 	Name:   "midpoint",
 	Title:  "explicit midpoint rule 2(1)",
 	Prose:  "The slope at a predicted middle. The estimate compares with Euler's solution.",
@@ -36,7 +36,7 @@ var midpoint = Tableau{
 	BHat: `1`,
 }
 
-var ralston = Tableau{
+var Ralston = Tableau{
 	Name:  "ralston",
 	Title: "Ralston 2(1)",
 	Prose: "The two-stage method of second order with the least bound on the local error. The estimate compares " +
@@ -48,7 +48,7 @@ var ralston = Tableau{
 	BHat: `1`,
 }
 
-var fehlberg2 = Tableau{
+var Fehlberg2 = Tableau{
 	Name:  "fehlberg2",
 	Title: "Fehlberg 2(3)",
 	Prose: "Advances the second-order solution and compares with one of third order.",
@@ -61,7 +61,7 @@ var fehlberg2 = Tableau{
 	BHat: `1/6 1/6 2/3`,
 }
 
-var heun3 = Tableau{
+var Heun3 = Tableau{
 	Name:  "heun3",
 	Title: "Heun 3(2)",
 	Prose: "Heun's method of order 3. The estimate compares with a method of order 2 on the same stages.",
@@ -75,7 +75,7 @@ var heun3 = Tableau{
 }
 
 // bs3's interpolant is the cubic Hermite one.
-var bs3 = Tableau{
+var Bs3 = Tableau{
 	Name:  "bs3",
 	Title: "Bogacki–Shampine 3(2)",
 	Prose: "For loose tolerances, 1e-2 to 1e-4.",
@@ -89,7 +89,7 @@ var bs3 = Tableau{
 	BHat: `7/24 1/4 1/3 1/8`,
 }
 
-var ssprk3 = Tableau{
+var Ssprk3 = Tableau{
 	Name:  "ssprk3",
 	Title: "Shu–Osher SSP 3(2)",
 	Prose: "Strong stability preserving, for hyperbolic problems. The estimate compares with Heun's method, the " +

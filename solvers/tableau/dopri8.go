@@ -1,10 +1,10 @@
-package solvers
+package tableau
 
-// dopri8 was published without a continuous extension. The further stages are the slope at the end and the slopes of
+// Dopri8 was published without a continuous extension. The further stages are the slope at the end and the slopes of
 // values of order 6, each with the weights of least norm, at (1 + 1/√7)/2, where the earlier stages allow one, at
 // 3/10 and at 1/2. β has one free polynomial, that of b - b̂. The choice β₆ = b₆ θ² (3 - 2θ) has nearly the least
 // error.
-var dopri8 = Tableau{
+var Dopri8 = Tableau{
 	Name:  "dopri8",
 	Title: "Dormand–Prince 8(7)",
 	Prose: "The pair RK8(7)13M, with exact coefficients. Continuous extension of order 7 with four further stages.",

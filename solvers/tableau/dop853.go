@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var dop853 = Tableau{
+var Dop853 = Tableau{
 	Name:  "dop853",
 	Title: "Dormand–Prince 8(5,3)",
 	Prose: "For tight tolerances, 1e-7 to 1e-13; continuous extension of seventh order with four further stages, " +

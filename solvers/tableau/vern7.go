@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var vern7 = Tableau{
+var Vern7 = Tableau{
 	Name:  "vern7",
 	Title: "Verner's efficient 7(6)",
 	Prose: "For tolerances 1e-8 to 1e-12: the most efficient pair of 10 stages; continuous extension of order 6 " +

@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var vern8 = Tableau{
+var Vern8 = Tableau{
 	Name:  "vern8",
 	Title: "Verner's efficient 8(7)",
 	Prose: "For tolerances 1e-9 to 1e-13: the most efficient pair of 13 stages; continuous extension of order 8 " +

@@ -1,8 +1,8 @@
-package solvers
+package tableau
 
 // The estimate of rk4 needs the slope at the end, with which the next step starts. The weights 1/6 1/3 1/3 0 1/6 over
 // the five slopes satisfy the conditions of third order, so the estimate is h (k₄ - k₅)/6.
-var rk4 = Tableau{
+var Rk4 = Tableau{
 	Name:  "rk4",
 	Title: "classical Runge–Kutta 4(3)",
 	Prose: "The classical method. The estimate is h/6 times the difference of the predicted and the final slope at " +
@@ -17,7 +17,7 @@ var rk4 = Tableau{
 	BHat: `1/6 1/3 1/3 0 1/6`,
 }
 
-var rk38 = Tableau{
+var Rk38 = Tableau{
 	Name:  "rk38",
 	Title: "Kutta's 3/8 rule 4(3)",
 	Prose: "Smaller error coefficients than the classical method. The estimate uses the slope at the end, the " +
@@ -35,7 +35,7 @@ var rk38 = Tableau{
 
 // The continuous extension of rkf45 is the only one of order 4 over its stages and the slope at the end, except for
 // multiples of θ²(1-θ)² (b - b̂). The one taken has nearly the least error.
-var rkf45 = Tableau{
+var Rkf45 = Tableau{
 	Name:  "rkf45",
 	Title: "Fehlberg 4(5)",
 	Prose: "Advances the fourth-order solution and compares with one of fifth order, as Fehlberg meant it; " +

@@ -1,4 +1,5 @@
-package solvers
+// Package tableau holds the tables of explicit Runge–Kutta methods in exact figures.
+package tableau
 
 import (
 	"fmt"
@@ -60,7 +61,7 @@ type Coefficients struct {
 
 // Coefficients derives the exact coefficients. An error says which figure is malformed; registered methods have none.
 func (t *Tableau) Coefficients() (*Coefficients, error) {
-	rows, err := figures(t.A)
+	rows, err := Figures(t.A)
 	if err != nil {
 		return nil, t.bad("a", err)
 	}
@@ -69,11 +70,11 @@ func (t *Tableau) Coefficients() (*Coefficients, error) {
 	if c.C, err = square(c.A, 0); err != nil {
 		return nil, t.bad("a", err)
 	}
-	if c.B, err = weights(t.B, s); err != nil {
+	if c.B, err = Weights(t.B, s); err != nil {
 		return nil, t.bad("b", err)
 	}
 	if t.BHat != "" {
-		hat, err := weights(t.BHat, s)
+		hat, err := Weights(t.BHat, s)
 		if err != nil {
 			return nil, t.bad("b̂", err)
 		}
@@ -83,7 +84,7 @@ func (t *Tableau) Coefficients() (*Coefficients, error) {
 		}
 	}
 	if t.E3 != "" {
-		if c.E3, err = weights(t.E3, s); err != nil {
+		if c.E3, err = Weights(t.E3, s); err != nil {
 			return nil, t.bad("e3", err)
 		}
 	}
@@ -96,13 +97,13 @@ func (t *Tableau) Coefficients() (*Coefficients, error) {
 		return c, nil
 	}
 	c.DenseOrder = t.Dense.Order
-	if c.DenseA, err = figures(t.Dense.A); err != nil {
+	if c.DenseA, err = Figures(t.Dense.A); err != nil {
 		return nil, t.bad("dense a", err)
 	}
 	if c.DenseC, err = square(c.DenseA, s); err != nil {
 		return nil, t.bad("dense a", err)
 	}
-	if c.DenseB, err = figures(t.Dense.B); err != nil {
+	if c.DenseB, err = Figures(t.Dense.B); err != nil {
 		return nil, t.bad("dense b", err)
 	}
 	if len(c.DenseB) != s+len(c.DenseA) {
@@ -111,8 +112,8 @@ func (t *Tableau) Coefficients() (*Coefficients, error) {
 	return c, nil
 }
 
-// end returns the row of the whole table that has the weights of the solution, or -1.
-func (c *Coefficients) end() int {
+// End returns the row of the whole table that has the weights of the solution, or -1.
+func (c *Coefficients) End() int {
 	s := len(c.B)
 	if c.FSAL {
 		return s - 1
@@ -167,8 +168,8 @@ func (t *Tableau) bad(part string, err error) error {
 	return fmt.Errorf("method %s: %s: %w", t.Name, part, err)
 }
 
-// figures reads rows of exact numbers.
-func figures(text string) ([][]*big.Rat, error) {
+// Figures reads rows of exact numbers.
+func Figures(text string) ([][]*big.Rat, error) {
 	var rows [][]*big.Rat
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -207,9 +208,9 @@ func square(rows [][]*big.Rat, first int) ([]*big.Rat, error) {
 	return sums, nil
 }
 
-// weights reads one row of at most s figures, over any number of lines, and pads it to s.
-func weights(text string, s int) ([]*big.Rat, error) {
-	rows, err := figures(text)
+// Weights reads one row of at most s figures, over any number of lines, and pads it to s.
+func Weights(text string, s int) ([]*big.Rat, error) {
+	rows, err := Figures(text)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
-package solvers
+package tableau
 
-var rk6fm = Tableau{
+var Rk6fm = Tableau{
 	Name:  "rk6fm",
 	Title: "Dormand, Lockyer, McGorrigan and Prince 6(5)9FM",
 	Prose: "Sixth order in nine stages, first same as last; the method of order 6 of the code DENSERKS. Continuous " +
