@@ -83,8 +83,8 @@ func (f *band) Factor(values []float64) error {
 		return b.p.notFinite(values)
 	}
 	err := f.run(values, nil, false)
-	if err == errUneven {
-		units, _ := b.p.units(nil, func(e int) float64 { return math.Abs(values[e]) })
+	if ask := unitsAsked(err); ask != nil {
+		units, _ := b.p.units(nil, ask.apart, func(e int) float64 { return math.Abs(values[e]) })
 		if units != nil {
 			own := units
 			units = make(rowUnits, n)
@@ -119,7 +119,7 @@ func (f *band) run(values []float64, units rowUnits, settled bool) error {
 			}
 		}
 		if units != nil {
-			at = units.choose(k, len(c), func(i int) float64 { return math.Abs(c[i]) })
+			at = units.choose(k, len(c), kept, func(i int) float64 { return math.Abs(c[i]) })
 			most = math.Abs(c[at])
 		}
 		f.pivot[k] = int32(at)

@@ -1,6 +1,9 @@
 package linalg
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // complexDense is dense for complex matrices, without blocks: those that are solved densely are small.
 type complexDense struct {
@@ -10,6 +13,11 @@ type complexDense struct {
 	pivot   []int32      // the row that was exchanged with row k at step k
 	units   rowUnits     // as of dense
 	settled bool
+	values  []complex128 // of the matrix while it is factored; nil for a part of another
+	blocks  []int32      // see diagonalBlocks, where divided is set
+	divided bool
+	balance *balance // nil until units are asked for
+	least   float64  // of units that are asked for; 0: kept
 	blame   func(k int, pivot float64) error
 }
 
@@ -32,13 +40,43 @@ func (d *complexDense) Factor(values []complex128) error {
 		return d.p.complexNotFinite(values)
 	}
 	d.take(values)
+	d.values = values
+	defer func() { d.values = nil }()
 	err := d.run(size)
-	if err == errUneven {
+	if ask := unitsAsked(err); ask != nil {
 		d.take(values)
-		units, _ := d.p.units(nil, func(e int) float64 { return complexMagnitude(values[e]) })
+		if d.balance == nil {
+			d.balance = newBalance(d.p)
+		}
+		units, _ := d.balance.units(nil, ask.apart, d.entry)
+		d.least = ask.least
 		err = d.runIn(units, size)
+		d.least = 0
 	}
 	return err
+}
+
+// entry returns the magnitude of an entry of the matrix.
+func (d *complexDense) entry(e int) float64 { return complexMagnitude(d.values[e]) }
+
+// foreign reports whether the pivot of column k is of a row that had no need to come there.
+func (d *complexDense) foreign(k int) bool {
+	if d.settled || d.values == nil {
+		return false
+	}
+	i, p := original(d.pivot, k), d.pivot[k]
+	d.pivot[k] = int32(k)
+	r := original(d.pivot, k)
+	d.pivot[k] = p
+	return d.p.foreign(k, r, i, d.blocksOnce, d.entry)
+}
+
+// blocksOnce returns the diagonal blocks of the matrix.
+func (d *complexDense) blocksOnce() []int32 {
+	if !d.divided {
+		d.blocks, d.divided = d.p.diagonalBlocks(), true
+	}
+	return d.blocks
 }
 
 // take writes the matrix to a.
@@ -72,11 +110,14 @@ func (d *complexDense) run(size float64) error {
 			}
 		}
 		if d.units != nil {
-			at = d.units.choose(k, len(c), func(i int) float64 { return complexMagnitude(c[i]) })
+			at = d.units.choose(k, len(c), cmp.Or(d.least, kept), func(i int) float64 { return complexMagnitude(c[i]) })
 			most = complexMagnitude(c[at])
 		}
 		d.pivot[k] = int32(k + at)
 		if at > 0 {
+			if d.foreign(k) {
+				return errForeign
+			}
 			for i := k; i < n*n; i += n {
 				d.a[i], d.a[i+at] = d.a[i+at], d.a[i]
 			}

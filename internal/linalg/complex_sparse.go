@@ -97,7 +97,7 @@ func (f *complexSparse) repivot(values []complex128) (err error) {
 	if !uneven {
 		return err
 	}
-	units, d := f.s.p.units(f.s, func(e int) float64 { return complexMagnitude(values[e]) })
+	units, d := f.s.p.units(f.s, farApart, func(e int) float64 { return complexMagnitude(values[e]) })
 	f.settled = true
 	defer func() { f.tailUnits, f.settled = nil, false }()
 	if units == nil {

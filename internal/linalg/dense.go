@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"math"
 
 	"odes.dev/odes/internal/simd"
@@ -22,9 +23,14 @@ type dense struct {
 	work    [][]float64 // by member of the team
 	team    *team.Team  // that shares the columns of an update; nil for this goroutine alone
 	update  update
-	largest float64  // magnitude of the matrix's entries
-	units   rowUnits // of the rows, as exchanged so far; nil where they are alike
-	settled bool     // pivots are not doubted because of units
+	largest float64   // magnitude of the matrix's entries
+	units   rowUnits  // of the rows, as exchanged so far; nil where they are alike
+	settled bool      // pivots are not doubted because of units
+	values  []float64 // of the matrix while it is factored; nil for a part of another
+	blocks  []int32   // see diagonalBlocks, where divided is set
+	divided bool
+	balance *balance // nil until units are asked for
+	least   float64  // of units that are asked for; 0: kept
 	row     [block]float64
 	blame   func(k int, pivot float64) error // says what is wrong with pivot k of the given magnitude
 }
@@ -77,13 +83,43 @@ func (d *dense) Factor(values []float64) error {
 		return d.p.notFinite(values)
 	}
 	d.take(values)
+	d.values = values
+	defer func() { d.values = nil }()
 	err := d.run(size)
-	if err == errUneven {
+	if ask := unitsAsked(err); ask != nil {
 		d.take(values)
-		units, _ := d.p.units(nil, func(e int) float64 { return math.Abs(values[e]) })
+		if d.balance == nil {
+			d.balance = newBalance(d.p)
+		}
+		units, _ := d.balance.units(nil, ask.apart, d.entry)
+		d.least = ask.least
 		err = d.runIn(units, size)
+		d.least = 0
 	}
 	return err
+}
+
+// entry returns the magnitude of an entry of the matrix.
+func (d *dense) entry(e int) float64 { return math.Abs(d.values[e]) }
+
+// foreign reports whether the pivot of column k is of a row that had no need to come there.
+func (d *dense) foreign(k int) bool {
+	if d.settled || d.values == nil {
+		return false
+	}
+	i, p := original(d.pivot, k), d.pivot[k]
+	d.pivot[k] = int32(k)
+	r := original(d.pivot, k)
+	d.pivot[k] = p
+	return d.p.foreign(k, r, i, d.blocksOnce, d.entry)
+}
+
+// blocksOnce returns the diagonal blocks of the matrix.
+func (d *dense) blocksOnce() []int32 {
+	if !d.divided {
+		d.blocks, d.divided = d.p.diagonalBlocks(), true
+	}
+	return d.blocks
 }
 
 // take writes the matrix to a.
@@ -232,10 +268,13 @@ func (d *dense) columns(j0, j1 int) error {
 			}
 		}
 		if d.units != nil {
-			at = d.units.choose(k, len(c), func(i int) float64 { return math.Abs(c[i]) })
+			at = d.units.choose(k, len(c), cmp.Or(d.least, kept), func(i int) float64 { return math.Abs(c[i]) })
 			most = math.Abs(c[at])
 		}
 		d.pivot[k] = int32(k + at)
+		if at > 0 && d.foreign(k) {
+			return errForeign
+		}
 		d.exchange(j0, j1, k+1)
 		if !(most > d.largest*suspicious) || !(most <= math.MaxFloat64) {
 			d.exchange(0, n, k+1)

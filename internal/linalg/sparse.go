@@ -97,7 +97,7 @@ func (f *sparse) repivot(values []float64) (err error) {
 	if !uneven {
 		return err
 	}
-	units, d := f.s.p.units(f.s, func(e int) float64 { return magnitude(values[e]) })
+	units, d := f.s.p.units(f.s, farApart, func(e int) float64 { return magnitude(values[e]) })
 	f.settled = true
 	defer func() { f.tailUnits, f.settled = nil, false }()
 	if units == nil {

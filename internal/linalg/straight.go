@@ -7,8 +7,8 @@ import "slices"
 // what LU.Keep writes, but for the exchanges of rows at its end.
 //
 // A program must leave a matrix to an LU if a pivot is less than twice what Cancelled says, if an element of Lower
-// exceeds Bound, if one of Exchanged is less than Uneven but not zero, or if one of a Growth exceeds its bound; all of
-// them in magnitude.
+// exceeds Bound, if one of Exchanged is less than Uneven but not zero, if a Minor says that a row came without need, or
+// if one of a Growth exceeds its bound; all of them in magnitude.
 type Straight struct {
 	Factor, Solve, SolveT *Schedule
 
@@ -16,8 +16,16 @@ type Straight struct {
 	Lower     []int32 // places
 	Bound     float64
 	Exchanged []int32 // places of what pivots took the place of
+	Minors    []Minor
 	Growth    []Growth
 }
+
+// Minor holds the places of entries of the matrix, None for one that is not there. A row came without need unless one
+// of Cross, Own and Other is zero, or Cross/Other is at least Foreign times Own/Back.
+type Minor struct{ Cross, Other, Own, Back int32 }
+
+// Foreign is for Minors.
+const Foreign = foreign
 
 // Uneven is the least magnitude of what a pivot took the place of, beside zero, for which units are not looked at.
 const Uneven = uneven
@@ -84,10 +92,11 @@ func (a *Analysis) Straight(exchanges []float64) *Straight {
 // straight is Analysis.Straight for the method Dense: what columns, solve and solveT of dense do.
 func (p *Pattern) straight(exchanges []float64) *Straight {
 	n := p.N
-	rows, before := identity(n), make([]int32, n) // before the exchange at each place: the row that it moves away
+	rows, before, came := identity(n), make([]int32, n), make([]int32, n) // what each exchange moves away, and there
 	for k, e := range exchanges {
 		before[k] = rows[k]
 		rows[k], rows[int(e)] = rows[int(e)], rows[k]
+		came[k] = rows[k]
 	}
 	from := make([]int32, n*n)
 	for i := range from {
@@ -106,8 +115,18 @@ func (p *Pattern) straight(exchanges []float64) *Straight {
 	}
 	a := func(i, j int) int32 { return int32(values + j*n + i) } // by places of rows
 	r := func(k int) int32 { return int32(values + n*n + k) }
+	var minors []Minor
+	blocks := p.diagonalBlocks()
+	at := func(i, j int32) int32 { return int32(p.place(int(i), int(j))) } // None where it is not there
+	for k, e := range exchanges {
+		r, i := before[k], came[k]
+		m := Minor{Cross: at(i, int32(k)), Other: at(i, i), Own: at(r, int32(k)), Back: at(r, i)}
+		if k != int(e) && m.Cross >= 0 && m.Own >= 0 && m.Other >= 0 && (m.Back >= 0 || blocks != nil && blocks[r] != blocks[i]) {
+			minors = append(minors, m)
+		}
+	}
 	// No |l| is as large as 1 before it is rounded, so there was no other choice of pivots.
-	s := &Straight{Kept: n*n + n, Bound: 1 - 0x1p-50}
+	s := &Straight{Kept: n*n + n, Bound: 1 - 0x1p-50, Minors: minors}
 	for k, e := range exchanges {
 		if k != int(e) {
 			s.Exchanged = append(s.Exchanged, a(slices.Index(rows, before[k]), k))

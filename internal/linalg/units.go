@@ -22,6 +22,11 @@ const (
 	uneven = 0x1p-30
 	// exchanged is that of one exchange of a sparse matrix. Many of them in turn lose more digits than one.
 	exchanged = 0x1p-8
+	// foreign is how small the product of two entries on one diagonal of a 2×2 minor is beside that of the two on the
+	// other, before units are looked at where the pivot is one of the first. The ratio is the same in all units of rows
+	// and columns. If the product is that small, the row of the diagonal served: what was larger than its entry is the
+	// unit. Of others, half of the digits are lost at most.
+	foreign = 0x1p-50
 	// farApart is the logarithm of the ratio of units from which on they are not the same.
 	farApart = 30
 	// unitSweeps bounds how often all units are made better one by one.
@@ -33,13 +38,84 @@ const (
 // errUneven says that units are to be looked at.
 var errUneven = errors.New("linalg: a pivot in another unit")
 
+// errForeign says that units count, however near each other they are.
+var errForeign = errors.New("linalg: a row in the place of another")
+
+// asked is how units are asked for: how far apart those are that count, and how small a pivot of the diagonal may be in
+// them. Where they say that an entry is not larger than the diagonal, it is less than four times as large.
+type asked struct {
+	apart int
+	least float64
+}
+
+// unitsAsked tells how err asks for units; nil where it does not.
+func unitsAsked(err error) *asked {
+	switch err {
+	case errUneven:
+		return &askedUneven
+	case errForeign:
+		return &askedForeign
+	}
+	return nil
+}
+
+var askedUneven, askedForeign = asked{farApart, kept}, asked{0, 0.25}
+
 // isUneven reports that of what the entry became that a pivot took the place of.
 func isUneven(lower float64) bool { return lower != 0 && math.Abs(lower) < uneven }
 
+// foreign reports whether row i takes the place of row r as the pivot of column k without need: what r has in column i
+// makes too little of it. That is so in whatever units the rows are. The entries are those of the matrix. blocks are as
+// diagonalBlocks gives them.
+func (p *Pattern) foreign(k, r, i int, blocks func() []int32, magnitude func(e int) float64) bool {
+	at := func(i, j int) float64 {
+		if e := p.place(i, j); e >= 0 {
+			return magnitude(e)
+		}
+		return 0
+	}
+	cross, own, other := at(i, k), at(r, k), at(i, i)
+	switch {
+	case cross == 0 || own == 0 || other == 0: // what the elimination made decides
+		return false
+	case p.place(r, i) >= 0:
+		return float64(cross/other) < float64(foreign*(own/at(r, i)))
+	}
+	of := blocks()
+	return of != nil && of[r] != of[i]
+}
+
+// diagonalBlocks returns the irreducible block of each row, with its diagonal entry; nil where one is missing.
+func (p *Pattern) diagonalBlocks() []int32 {
+	for i := range p.N {
+		if p.place(i, i) < 0 {
+			return nil
+		}
+	}
+	cols, start := triangular(p, identity(p.N))
+	of := make([]int32, p.N)
+	for b := range len(start) - 1 {
+		for _, i := range cols[start[b]:start[b+1]] {
+			of[i] = int32(b)
+		}
+	}
+	return of
+}
+
+// place returns the number of an entry, or -1.
+func (p *Pattern) place(i, j int) int {
+	for e := p.Start[j]; e < p.Start[j+1]; e++ {
+		if int(p.Rows[e]) == i {
+			return int(e)
+		}
+	}
+	return -1
+}
+
 // choose returns which of n entries from place k on pivots, and exchanges the units of the rows: the first, unless it
-// is much smaller in these units than the largest. Units are known only as far as entries are not larger than
-// diagonals.
-func (u rowUnits) choose(k, n int, magnitude func(i int) float64) (at int) {
+// is much smaller in these units than the largest, by which least tells. Units are known only as far as entries are not
+// larger than diagonals.
+func (u rowUnits) choose(k, n int, least float64, magnitude func(i int) float64) (at int) {
 	u = u[k:][:n]
 	own := float64(magnitude(0) * u[0])
 	most := own
@@ -48,7 +124,7 @@ func (u rowUnits) choose(k, n int, magnitude func(i int) float64) (at int) {
 			at, most = i, v
 		}
 	}
-	if own >= float64(kept*most) {
+	if own >= float64(least*most) {
 		return 0
 	}
 	u[0], u[at] = u[at], u[0]
@@ -58,8 +134,13 @@ func (u rowUnits) choose(k, n int, magnitude func(i int) float64) (at int) {
 // units returns units of rows and the logarithms to base 2 of the diagonal of D for the magnitudes of a matrix; nil if
 // these are near each other in each irreducible block of s. Entries outside of blocks do not count. Without s there is
 // one block.
-func (p *Pattern) units(s *structure, magnitude func(e int) float64) (rows rowUnits, d []int) {
-	b := newBalance(p, s, magnitude)
+func (p *Pattern) units(s *structure, least int, magnitude func(e int) float64) (rows rowUnits, d []int) {
+	return newBalance(p).units(s, least, magnitude)
+}
+
+// units is Pattern.units with the work space of b.
+func (b *balance) units(s *structure, least int, magnitude func(e int) float64) (rows rowUnits, d []int) {
+	b.read(s, magnitude)
 	for range unitSweeps {
 		changed := false
 		for i := range b.d {
@@ -72,10 +153,10 @@ func (p *Pattern) units(s *structure, magnitude func(e int) float64) (rows rowUn
 			break
 		}
 	}
-	if b.apart(s) < farApart {
+	if b.apart(s) < least {
 		return nil, nil
 	}
-	rows = make(rowUnits, p.N)
+	rows = b.rows
 	for i, v := range b.d {
 		b.d[i] = max(-unitRange, min(v, unitRange))
 		rows[i] = math.Ldexp(1, -b.d[i])
@@ -92,15 +173,18 @@ type balance struct {
 	start    []int32 // the entries of row i are across[start[i]:start[i+1]]
 	across   []int32
 	d        []int
+	next     []int32
+	rows     rowUnits
 }
 
 // nothing is the size of zero.
 const nothing = math.MinInt32
 
-func newBalance(p *Pattern, s *structure, magnitude func(e int) float64) *balance {
+func newBalance(p *Pattern) *balance {
 	b := &balance{
 		p: p, size: make([]int, len(p.Rows)), diagonal: make([]bool, p.N), column: make([]int32, len(p.Rows)),
 		start: make([]int32, p.N+1), across: make([]int32, len(p.Rows)), d: make([]int, p.N),
+		next: make([]int32, p.N), rows: make(rowUnits, p.N),
 	}
 	for _, i := range p.Rows {
 		b.start[i+1]++
@@ -108,8 +192,16 @@ func newBalance(p *Pattern, s *structure, magnitude func(e int) float64) *balanc
 	for i := range p.N {
 		b.start[i+1] += b.start[i]
 	}
+	return b
+}
+
+// read takes the sizes of a matrix.
+func (b *balance) read(s *structure, magnitude func(e int) float64) {
+	p, next := b.p, b.next
+	clear(b.d)
+	clear(b.diagonal)
 	blockOf := s.blockOfColumns()
-	next := append([]int32(nil), b.start[:p.N]...)
+	copy(next, b.start)
 	for j := range p.N {
 		own := 0
 		for e := p.Start[j]; e < p.Start[j+1]; e++ {
@@ -129,7 +221,6 @@ func newBalance(p *Pattern, s *structure, magnitude func(e int) float64) *balanc
 			}
 		}
 	}
-	return b
 }
 
 // blockOfColumns returns the block of each column of the matrix; nil without a structure.

@@ -121,3 +121,33 @@ func complexly(t *testing.T, a *Analysis, values []float64, z []complex128, tran
 		f.Solve(z, 1)
 	}
 }
+
+// TestForeignRow solves equations of which one, in a unit that is 10¹³ times smaller, has the larger entry in the column
+// of another. That entry is no pivot: what the column's own row says of its unknown would be lost.
+func TestForeignRow(t *testing.T) {
+	for _, larger := range []float64{0.5, 1.1, 40, 1e5} {
+		for _, back := range []float64{0, 1e-34} {
+			m := build("", 2, func(add func(i, j int, v float64)) {
+				add(0, 0, 6)
+				add(1, 1, 4)
+				add(1, 0, 6*larger)
+				if back != 0 {
+					add(0, 1, back)
+				}
+			})
+			for _, method := range []Method{Dense, Sparse} {
+				if method == Sparse && larger > 1/kept {
+					continue
+				}
+				f := analyzed(t, m, method)
+				if err := f.Factor(m.values); err != nil {
+					t.Fatal(err)
+				}
+				x, want := []float64{6e-20 + back*1e13, 4e13}, 1e-20
+				if f.Solve(x, 1); math.Abs(x[0]-want) > 1e-33 || math.Abs(x[1]-1e13) > 1e-2 {
+					t.Errorf("%v, %g, %g: %v, not %g and 1e13", method, larger, back, x, want)
+				}
+			}
+		}
+	}
+}

@@ -183,6 +183,17 @@ func (m *solvedMaker) factor(j []tape.Value) (places []tape.Value, serve tape.Va
 		none := m.b.Op2(tape.LessEq, size(l), m.zero)
 		serve = m.b.Mul(serve, m.b.Op2(tape.Max, none, m.b.Op2(tape.LessEq, m.b.Scalar(linalg.Uneven), size(l))))
 	}
+	for _, x := range m.straight.Minors {
+		need := m.zero
+		for _, at := range []int32{x.Cross, x.Own, x.Other} {
+			need = m.b.Op2(tape.Max, need, m.b.Op2(tape.LessEq, size(at), m.zero))
+		}
+		if x.Back != linalg.None {
+			own := m.b.Mul(m.b.Scalar(linalg.Foreign), m.b.Div(size(x.Own), size(x.Back)))
+			need = m.b.Op2(tape.Max, need, m.b.Op2(tape.LessEq, own, m.b.Div(size(x.Cross), size(x.Other))))
+		}
+		serve = m.b.Mul(serve, need)
+	}
 	for _, g := range m.straight.Growth {
 		most := size(g.Of[0])
 		for _, of := range g.Of[1:] {
