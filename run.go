@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/simd"
@@ -316,43 +317,50 @@ func (r *run) solve(
 		sink = solvers.Sinks{sink, watch}
 	}
 	stats, err := s.Solve(ctx, sink)
-	var stiff *solvers.StiffError
-	if errors.As(err, &stiff) {
-		return stats, err // for needsJacobian
+	if r.wants(err) != nil {
+		return stats, err // for needsMore
 	}
 	if err != nil {
 		return stats, r.failed(cmp.Or(r.problem.SteadyError(), err), w)
 	}
 	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)
-	r.model.explain.Warnings(worthTelling(&stats), &r.warnings)
+	r.model.explain.Warnings(explain.WorthTelling(&stats), &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)
 	}
 	return stats, nil
 }
 
-// needsJacobian reports whether err is that of a run that has become stiff, and wants programs of the Jacobian, which
-// are made only then. What made the run is to be made anew. A Jacobian that is too large leaves the run to the explicit
-// method.
-func (r *run) needsJacobian(err error) bool {
+// wants returns what makes programs that a run which err ended needs to go on: of the Jacobian, or of rates that are
+// extended where they had no values. A Jacobian that is too large leaves the run to the explicit method.
+func (r *run) wants(err error) (make func()) {
 	var stiff *solvers.StiffError
-	if !errors.As(err, &stiff) {
-		return false
+	switch {
+	case errors.As(err, &stiff) && r.problem.Model.JacobianTooLarge():
+		return func() { r.explicit = true }
+	case stiff != nil:
+		return func() { r.problem.Jacobian = true }
+	case solvers.Undefined(err) && r.problem.Extends():
+		return r.problem.Extend
 	}
-	if r.problem.Model.JacobianTooLarge() {
-		r.explicit = true
-	} else {
-		r.problem.Jacobian = true
-	}
-	return true
+	return nil
 }
 
-// asNeeded does what solves the model, and does it again if the run needs programs of the Jacobian.
+// needsMore gives the problem what a run wants that err ended, if anything. What made the run is to be made anew.
+func (r *run) needsMore(err error) bool {
+	make := r.wants(err)
+	if make != nil {
+		make()
+	}
+	return make != nil
+}
+
+// asNeeded does what solves the model, and does it again as long as the run needs more.
 func asNeeded[T any](r *run, do func() (T, error)) (T, error) {
 	out, err := do()
-	if r.needsJacobian(err) {
-		return do()
+	for r.needsMore(err) {
+		out, err = do()
 	}
 	return out, err
 }
@@ -579,15 +587,6 @@ func chooseLanes(m int) int {
 		return m
 	}
 	return 8
-}
-
-// worthTelling returns the warnings of a run but for those of stiffness where it was short.
-func worthTelling(s *solvers.Stats) []solvers.Warning {
-	const short = 100 // steps
-	if s.Steps >= short {
-		return s.Warnings
-	}
-	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
 }
 
 // seldom returns what passes on how far a method is in a phase, at most ten times a second; nil where tell is.

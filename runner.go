@@ -425,7 +425,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, r.recorder)
 	}
 	stats, err := solve()
-	if r.needsJacobian(err) {
+	for r.needsMore(err) {
 		if err = r.equip(); err == nil {
 			stats, err = solve()
 		}
@@ -778,7 +778,7 @@ func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error
 		return stats.Steps, err
 	}
 	steps, err = solve()
-	if r.needsJacobian(err) {
+	for r.needsMore(err) {
 		if r.observer, err = nil, r.equip(); err == nil {
 			steps, err = solve()
 		}

@@ -151,7 +151,7 @@ func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
 // solve makes what runs that have turned stiff need, as err tells of one. Without it, lanes are off.
 func (l *Lanes) solve(err error) {
 	for _, r := range l.runners {
-		if !r.needsJacobian(err) || r.equip() != nil {
+		if !r.needsMore(err) || r.equip() != nil {
 			l.off = true
 			return
 		}

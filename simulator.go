@@ -193,9 +193,9 @@ func (s *Simulator) forward(ctx context.Context, sink func() solvers.Sink) (solv
 		return s.solve(ctx, s.solver, s.worker, s.opts.Progress, sink())
 	}
 	stats, err := solve()
-	if s.needsJacobian(err) {
+	for s.needsMore(err) {
 		s.worker = nil
-		return solve()
+		stats, err = solve()
 	}
 	return stats, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -507,6 +508,7 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	if worst > Sound {
 		return
 	}
+	s.Warnings = explain.Unmoved(s.Warnings, o != nil)
 	if o != nil && o.failed == nil && o.strange == "" {
 		if sudden := s.sudden(o.sizes); sudden != nil && !slices.Contains(sudden, true) {
 			s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == CodeGrazing })

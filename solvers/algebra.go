@@ -67,7 +67,7 @@ func (s *Solver) consist(held []bool) error {
 func (s *Solver) initialStep(limit float64) float64 {
 	a := &s.algebra
 	if a.solves == nil {
-		return InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work)
+		return InitialStep(s.sys, s.info, &s.tol.Tolerance, s.trial, limit, s.work)
 	}
 	f := &slopes{JacobianField: a.field, solves: a.solves, k: make([]float64, s.size.N+s.size.Q)}
 	st := Step{T: s.trial.T, Y0: s.trial.Y0, K: make([]float64, s.size.N+s.size.Q)}
@@ -75,7 +75,7 @@ func (s *Solver) initialStep(limit float64) float64 {
 	if !finite(st.K) {
 		return s.least()
 	}
-	return InitialStep(f, s.info, &s.tol, &st, limit, s.work)
+	return InitialStep(f, s.info, &s.tol.Tolerance, &st, limit, s.work)
 }
 
 // slopes is a field whose values are the rates of all states, unknowns included.

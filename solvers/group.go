@@ -668,6 +668,7 @@ func (s *Solver) applyBody(m *member) (stop bool, err error) {
 		s.mark.T = s.now()
 	}
 	stop = s.sys.Affect(f, s.mark.T, s.ym, s.dm, s.yp, s.dp)
+	s.tol.claim(s.sys, false)
 	s.mark.Firing, s.mark.Stop = f, stop
 	s.stats.Events++
 	s.lastFired, s.lastTime = f, s.t

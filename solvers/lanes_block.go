@@ -107,11 +107,11 @@ func (s *Solver) Side() []*LaneForm {
 func (s *Solver) side(m Method) *LaneForm {
 	switch m := m.(type) {
 	case Arithmetical:
-		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol, Moves: s.moves(), Inside: s.readsInside()}
+		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol.Tolerance, Moves: s.moves(), Inside: s.readsInside()}
 	case *rosenbrock:
 		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
 			return &LaneForm{
-				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol,
+				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol.Tolerance,
 				Moves: s.moves(), Inside: s.readsInside(),
 			}
 		}

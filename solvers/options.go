@@ -224,6 +224,9 @@ const (
 	// NearMiss: a guard turned back at a distance of Value from its root, which is less than the run may be off. So the
 	// event, or the change of mode, may come for the exact solution.
 	NearMiss
+	// Extension: at Value points a function of the right-hand side was asked for outside of its domain, by no more
+	// than states may be off, and taken at the edge.
+	Extension
 )
 
 // Meeting is what met at (T, Y) with discretes D and modes M: a pair of causes, of which the second one of an Edge is

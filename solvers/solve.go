@@ -17,7 +17,7 @@ type Solver struct {
 	solves Implicit   // the present member of the method, where its steps solve equations; otherwise nil
 	ctl    Controller // nil in fixed-step mode
 	opts   Options
-	tol    Tolerance
+	tol    leeway
 	size   Size
 
 	members []Info // of the method's members
@@ -97,13 +97,13 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	}
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
-	s.tol = s.opts.tolerance()
+	s.tol.Tolerance = s.opts.tolerance()
 	s.tol.TakeMost(method)
-	s.choice = newChoice(sys, method, &s.tol, s.opts.Explicit)
+	s.choice = newChoice(sys, method, &s.tol.Tolerance, s.opts.Explicit)
 	if s.opts.Fixed == 0 && (!s.choice.kinds || s.opts.Explicit) { // otherwise another member is for stiffness
 		s.stiff.method = s.choice.wide(0)
 	}
-	s.spectrum = newSpectrum(sys, s.choice.wide(0), &s.opts, &s.tol, z)
+	s.spectrum = newSpectrum(sys, s.choice.wide(0), &s.opts, &s.tol.Tolerance, z)
 	s.integrals = newQuadratures(&s.opts, z)
 	s.sched = newSchedule(sys.Instants(), s.events)
 	s.sched.inside = s.opts.inside(s.sched.list, s.members)
@@ -156,6 +156,7 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 		err = s.step()
 	}
 	s.stats.T = s.t
+	s.stats.Warnings = append(s.stats.Warnings, s.tol.told(s.t)...)
 	s.stats.ImplicitWork = s.implicitWork().minus(s.worked)
 	s.stats.Evals += s.stats.Further
 	if err != nil {
@@ -231,6 +232,7 @@ func (s *Solver) reset() {
 // begin sets everything up for the start of a run and handles what happens there.
 func (s *Solver) begin() error {
 	s.reset()
+	s.tol.claim(s.sys, true)
 	if s.opts.Fixed == 0 && (s.info.Embedded == 0 || s.ctl == nil) {
 		return fmt.Errorf("method %s has no error estimate to choose steps by; set fixed_step, or take another method",
 			s.info.Name)

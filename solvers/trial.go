@@ -11,6 +11,9 @@ func (s *Solver) first() error {
 	if !s.fresh {
 		s.evaluate()
 	}
+	if w := s.size.N + s.size.Q; !finite(s.trial.K[:w]) && s.tol.opens() {
+		s.evaluate()
+	}
 	if !finite(s.trial.K[:s.size.N+s.size.Q]) {
 		return &NonFiniteError{Place: s.place(nil), What: "the right-hand side", Stage: 0}
 	}
@@ -221,6 +224,9 @@ func (s *Solver) stay(stop float64) error {
 func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	if s.opts.Fixed > 0 {
 		if !finite(tr.Y1) || !finite(tr.DQ) {
+			if s.tol.opens() {
+				return false, nil
+			}
 			return false, s.badStep(tr)
 		}
 		return true, nil
@@ -248,7 +254,7 @@ func (s *Solver) overall(tr *Step, norm float64) float64 {
 		}
 	}
 	if s.opts.Traces && norm <= 1 {
-		norm = s.traces.also(&s.tol, tr, s.err, norm)
+		norm = s.traces.also(&s.tol.Tolerance, tr, s.err, norm)
 	}
 	if s.opts.Also != nil && norm <= 1 {
 		if also := s.opts.Also(tr); also != also || also > norm {
@@ -308,6 +314,10 @@ func (s *Solver) reject(h float64, bad bool) error {
 		s.stats.Singular++
 	case bad:
 		s.stats.NotFinite++
+	}
+	if h < s.least() && bad && s.tol.opens() { // what the length was found by were rates that have no value
+		s.h, s.cut, s.restart, s.again, s.fresh = 0, 0, true, false, false
+		return nil
 	}
 	if h < s.least() {
 		var unsolved *ConsistencyError

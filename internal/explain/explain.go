@@ -37,6 +37,7 @@ const (
 	CodeStiff        diag.Code = "stiff"
 	CodeUnseen       diag.Code = "unseen-peak"
 	CodeHidden       diag.Code = "hidden-event"
+	CodeDomain       diag.Code = "domain-edge"
 	CodeSteady       diag.Code = "steady-state"
 	CodeUnstable     diag.Code = "unstable"
 	CodeNoInfluence  diag.Code = "no-influence"

@@ -154,6 +154,10 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
 			"about %s needs shorter ones, or another method",
 			x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
+	case solvers.Extension:
+		l.Notef(CodeDomain, x.span, "at %s, the argument of a root or power in the equations was outside of its domain, "+
+			"by no more than states may be off, and counted as at the edge; a tighter rtol and atol keep it nearer",
+			diag.Count(int(w.Value), "point"))
 	case solvers.Rest:
 		l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
 			"was false", w.Name, x.When(w.T))
@@ -267,4 +271,19 @@ func (x *Explainer) Thinned(run *solvers.Trajectory, l *diag.List) {
 		"the steps of the run do not fit into the %s that memory leaves them: %s is kept, and %d steps were computed "+
 			"again, to the same result; more solver.memory makes it faster",
 		diag.Bytes(float64(run.Limit)), what, run.Replayed())
+}
+
+// WorthTelling returns the warnings of a run but for those of stiffness where it was short.
+func WorthTelling(s *solvers.Stats) []solvers.Warning {
+	const short = 100 // steps
+	if s.Steps >= short {
+		return s.Warnings
+	}
+	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
+}
+
+// Unmoved returns the diagnostics of a run but for that of arguments outside of their domains, if they are known to move
+// no result.
+func Unmoved(list []diag.Diagnostic, known bool) []diag.Diagnostic {
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return known && d.Code == CodeDomain })
 }

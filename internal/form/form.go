@@ -1,4 +1,5 @@
-package system
+// Package form knows functions of time whose turns need no search.
+package form
 
 import (
 	"math"
@@ -6,10 +7,10 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// form is a function of time whose turns are known without bounds: c·f(α·t + β) + d, where f rises or falls for ever
+// Form is a function of time whose turns are known without bounds: c·f(α·t + β) + d, where f rises or falls for ever
 // or is a sine. The others do not depend on time; c and d may be vectors.
-type form struct {
-	wave  bool
+type Form struct {
+	Wave  bool
 	first float64 // of a wave: a turn of f, in half turns
 	chain []affine
 
@@ -26,11 +27,11 @@ type affine struct {
 // far is the phase, in radians, from which on rounding errors of turns count.
 const far = 1e6
 
-// formOf returns the form of a value that an evaluator computes, or nil. moves tells what changes as time passes.
-func formOf(e *tape.Evaluator[tape.Interval], v, time tape.Value, moves []bool) *form {
+// Of returns the form of a value that an evaluator computes, or nil. moves tells what changes as time passes.
+func Of(e *tape.Evaluator[tape.Interval], v, time tape.Value, moves []bool) *Form {
 	t := e.Tape()
 	v, _ = affineIn(e, v, moves)
-	f := &form{}
+	f := &Form{}
 	if v == time {
 		return f
 	}
@@ -44,7 +45,7 @@ func formOf(e *tape.Evaluator[tape.Interval], v, time tape.Value, moves []bool) 
 		if t.Shape(v).Size() != 1 {
 			return nil
 		}
-		f.wave = true
+		f.Wave = true
 		if in.Op == tape.Sin {
 			f.first = 0.5
 		}
@@ -92,8 +93,8 @@ func affineIn(e *tape.Evaluator[tape.Interval], v tape.Value, moves []bool) (tap
 	}
 }
 
-// set computes the phase of a wave from what does not depend on time.
-func (f *form) set() {
+// Set computes the phase of a wave from what does not depend on time.
+func (f *Form) Set() {
 	f.rate, f.shift = 1, 0
 	for i := len(f.chain) - 1; i >= 0; i-- {
 		s := &f.chain[i]
@@ -123,9 +124,9 @@ func (f *form) set() {
 	}
 }
 
-// lasts returns a time up to which the form does not turn from t on, and true; false where that is not known.
-func (f *form) lasts(t float64) (until float64, known bool) {
-	if !f.wave || f.rate == 0 {
+// Lasts returns a time up to which the form does not turn from t on, and true; false where that is not known.
+func (f *Form) Lasts(t float64) (until float64, known bool) {
+	if !f.Wave || f.rate == 0 {
 		return math.Inf(1), true
 	}
 	phase := math.FMA(f.rate, t, f.shift)
@@ -141,9 +142,6 @@ func (f *form) lasts(t float64) (until float64, known bool) {
 	return (float64(math.Pi*(turns+f.first)) - f.shift) / f.rate, true
 }
 
-// shortLeeway is the leeway of signals by which waves may turn unseen within a short time.
-const shortLeeway = 1
-
-// short reports whether a wave makes an eighth of a turn at most in a time w. If it has a crest or trough there, three
+// Short reports whether a wave makes an eighth of a turn at most in a time w. If it has a crest or trough there, three
 // or more readings show how it bends: it reaches beyond them by less than their second differences say.
-func (f *form) short(w float64) bool { return float64(math.Abs(f.rate)*w) <= math.Pi/4 }
+func (f *Form) Short(w float64) bool { return float64(math.Abs(f.rate)*w) <= math.Pi/4 }

@@ -40,16 +40,16 @@ func TestForms(t *testing.T) {
 		if f == nil {
 			continue
 		}
-		f.set()
+		f.Set()
 		for k := range 200 {
 			at := 0.37 * float64(k)
-			until, known := f.lasts(at)
+			until, known := f.Lasts(at)
 			switch {
-			case !f.wave && !(known && math.IsInf(until, 1)):
+			case !f.Wave && !(known && math.IsInf(until, 1)):
 				t.Errorf("%s turns at %v", c.f, until)
 			case c.turns != nil && !(known && math.Abs(until-c.turns(at)) < 1e-12*(1+at)):
 				t.Errorf("%s turns behind %v at %v, want %v", c.f, at, until, c.turns(at))
-			case f.wave && c.turns == nil && known && k > 0:
+			case f.Wave && c.turns == nil && known && k > 0:
 				t.Errorf("the turn of %s behind %v is known in spite of rounding", c.f, at)
 			}
 		}
@@ -64,7 +64,7 @@ func TestFormsAgreeWithBounds(t *testing.T) {
 		for _, f := range []string{"sin(3*t)", "5 + 2*cos(1 - 7*t)", "-0.3*exp(-t)", "1e-3*sin(t/0.1)"} {
 			l := timelineOf(t, f)
 			byForm, byBounds := newSignalsOf(l, 1), newSignalsOf(l, 1)
-			byForm.calms[0].form.set()
+			byForm.calms[0].form.Set()
 			byBounds.calms[0].form = nil
 			for range 2000 {
 				at, h := 10*r.Float64(), elem.Exp(-6*r.Float64())
@@ -84,7 +84,7 @@ func TestFormsAgreeWithBounds(t *testing.T) {
 				if some {
 					out++
 				}
-				if form := byForm.calms[0].form; form.wave && form.short(h) {
+				if form := byForm.calms[0].form; form.Wave && form.Short(h) {
 					short++
 				}
 			}

@@ -45,6 +45,8 @@ type Model struct {
 	someNth    bool            // some functional counts only one firing
 	atoms      atoms
 
+	extended func() *extension
+
 	conserved func() []steady.Law
 	asked     func() asked
 }
@@ -83,6 +85,7 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 	if m.mass != nil && !m.determined(list) {
 		return nil
 	}
+	m.extended = sync.OnceValue(func() *extension { return extend(m) })
 	m.conserved = sync.OnceValue(m.findLaws)
 	m.asked = sync.OnceValue(m.asks)
 	return m
@@ -91,14 +94,7 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 // index prepares the tables that runs read.
 func (m *Model) index() {
 	c := m.Compiled
-	m.reads = map[string]part{}
-	for _, t := range c.Tapes() {
-		for _, in := range t.Inputs {
-			if at, ok := m.layout.find(tapec.MustName(in.Name)); ok {
-				m.reads[in.Name] = at
-			}
-		}
-	}
+	m.reads = readInputs(m)
 	m.functional = make([]int, m.layout.nF)
 	for k := range c.Functionals {
 		f := &c.Functionals[k]
@@ -132,6 +128,19 @@ func (m *Model) index() {
 			}
 		}
 	}
+}
+
+// readInputs tells where the inputs of all tapes lie.
+func readInputs(m *Model) map[string]part {
+	reads := map[string]part{}
+	for _, t := range m.Compiled.Tapes() {
+		for _, in := range t.Inputs {
+			if at, ok := m.layout.find(tapec.MustName(in.Name)); ok {
+				reads[in.Name] = at
+			}
+		}
+	}
+	return reads
 }
 
 // rowsOf returns the rows of a table.

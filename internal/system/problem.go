@@ -1,6 +1,7 @@
 package system
 
 import (
+	"odes.dev/odes/internal/edges"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 )
@@ -39,6 +40,7 @@ type Problem struct {
 	// Shooting says how periodic ones are found.
 	Shooting Shooting
 
+	edges    *edges.Extended // of the rates, where Model is an extension; nil where not
 	active   []string
 	plan     *plan // of the active params
 	settling settling

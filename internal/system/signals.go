@@ -4,9 +4,13 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/crossings"
+	"odes.dev/odes/internal/form"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
+
+// shortLeeway is the leeway of signals by which waves may turn unseen within a short time.
+const shortLeeway = 1
 
 // signals watches the functions of time within the right-hand side, or within largest values, between the times at
 // which something reads them. A peak that no reading shows is not seen by error estimates, which are made of the same
@@ -38,10 +42,10 @@ type signals struct {
 // calm is what is known of some signals from the present time on.
 type calm struct {
 	part  *timelinePart
-	until float64 // no signal turns before
-	ahead float64 // how far that was looked for with success last
-	turn  float64 // the bounds up to there show that one may turn
-	form  *form   // what they all are; nil if it is not known
+	until float64    // no signal turns before
+	ahead float64    // how far that was looked for with success last
+	turn  float64    // the bounds up to there show that one may turn
+	form  *form.Form // what they all are; nil if it is not known
 }
 
 const (
@@ -145,8 +149,8 @@ func (s *signals) lasts(c *calm, t0, t1 float64) bool {
 	const growth, farthest = 4, 1 << 10 // steps
 	h := t1 - t0
 	if c.form != nil {
-		until, known := c.form.lasts(t0)
-		if known && (t1 <= until || s.leeway >= shortLeeway && c.form.short(h)) {
+		until, known := c.form.Lasts(t0)
+		if known && (t1 <= until || s.leeway >= shortLeeway && c.form.Short(h)) {
 			if t1 <= until {
 				c.until = until
 			}
@@ -363,7 +367,7 @@ func (s *signals) look(w *Worker, times, y []float64) (end float64, some bool) {
 			c := &s.calms[i]
 			c.until, c.turn = math.Inf(-1), math.Inf(-1)
 			if c.form != nil {
-				c.form.set()
+				c.form.Set()
 			}
 		}
 	}

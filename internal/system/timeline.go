@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/internal/form"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -213,7 +214,7 @@ func (l *timeline) divide(moving []string) {
 }
 
 // form returns the form that the functions of a part have, or nil.
-func (l *timeline) form(p *timelinePart) *form {
+func (l *timeline) form(p *timelinePart) *form.Form {
 	t := l.slopes
 	time, ok := t.Input(tapec.Time.Name().String())
 	if !ok || l.states != nil {
@@ -229,7 +230,7 @@ func (l *timeline) form(p *timelinePart) *form {
 	for _, v := range values {
 		to := from + t.Shape(v).Size()
 		if from == p.from && to == p.to && moves[v] {
-			return formOf(l.box, v, time, moves)
+			return form.Of(l.box, v, time, moves)
 		}
 		from = to
 	}

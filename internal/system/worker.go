@@ -67,12 +67,10 @@ type Worker struct {
 
 	met map[uint64]int // how often atoms have met in this run; nil for never
 
-	instants     []solvers.Instant // nil until somebody asks
-	instantsMove bool              // instants depend on discretes
-	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
-	timed        int               // version of the point that it computed these for
-	keeps        []*call           // that are to be told of new parameters
-	flights      *orbit.Flights    // nil where no state repeats
+	edging
+	workerTimes
+	keeps   []*call        // that are to be told of new parameters
+	flights *orbit.Flights // nil where no state repeats
 
 	psi []float64 // scratch: the model's objectives, in lanes
 
@@ -81,6 +79,14 @@ type Worker struct {
 	rest  *atRest // nil until a steady state is differentiated
 	rows  [][]float64
 	later []float64 // [P·L] what Finish adds to the rows
+}
+
+// workerTimes are the instants of a Worker.
+type workerTimes struct {
+	instants     []solvers.Instant // nil until somebody asks
+	instantsMove bool              // instants depend on discretes
+	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
+	timed        int               // version of the point that it computed these for
 }
 
 // frameVectors are lane vectors of everything that outlives a call.
@@ -101,7 +107,8 @@ type visits struct {
 // Worker returns a worker for the problem with the programs of k.
 func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
-	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, timed: -1, rates: tapec.PartRates}
+	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
+	w.timed, w.edging = -1, edging{of: p.edges, model: m}
 	w.psi = make([]float64, l.objectives*k.lanes)
 	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil }
 	for _, s := range []struct {

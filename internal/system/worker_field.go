@@ -1,6 +1,8 @@
 package system
 
 import (
+	"math"
+
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -64,6 +66,13 @@ var (
 
 // Eval implements solvers.Field.
 func (w *Worker) Eval(t float64, y, k []float64) {
+	if in := &w.in[tapec.Primal]; w.watch != nil &&
+		w.beyond(&values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: in[vecD], vecM: in[vecM]}) {
+		for i := range k {
+			k[i] = math.NaN()
+		}
+		return
+	}
 	if w.rates != tapec.PartRates {
 		w.evalPart(w.value.Get(w.rates), vecK, t, y, k)
 		return

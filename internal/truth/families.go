@@ -77,6 +77,7 @@ var Families = []Family{
 	{"diffusion", 0.8, stiffly((*draw).diffusion)},
 	{"fast chains", 0.8, stiffly((*draw).fastChain)},
 	{"traces", 0.3, (*draw).traces},
+	{"powers at zero", 0.5, powersAtZero},
 	{"unknowns", 0.75, (*draw).unknowns},
 	{"conditions of unknowns", 0.9, (*draw).conditions},
 	{"equilibria", 0.95, (*draw).equilibria},
