@@ -383,7 +383,6 @@ const (
 	CodeUnseen      diag.Code = explain.CodeUnseen      // "unseen-peak": fixed steps pass over a peak in time
 	CodeStiff       diag.Code = explain.CodeStiff       // "stiff": stability holds the steps short
 	CodeSteady      diag.Code = explain.CodeSteady      // "steady-state": there is none, or none to rely on
-	CodeDomain      diag.Code = explain.CodeDomain      // "domain-edge": roots or powers beside their domains
 	CodeHidden      diag.Code = explain.CodeHidden      // "hidden-event": an event that may have been missed
 	CodeUnstable    diag.Code = explain.CodeUnstable    // "unstable": steps of fixed length are not stable
 	CodeNoInfluence diag.Code = explain.CodeNoInfluence // "no-influence": a param that nothing reads

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/simd"
@@ -325,7 +324,7 @@ func (r *run) solve(
 	}
 	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)
-	r.model.explain.Warnings(explain.WorthTelling(&stats), &r.warnings)
+	r.model.explain.Warnings(r.model.explain.WorthTelling(&stats), &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)
 	}

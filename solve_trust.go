@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
@@ -172,7 +171,7 @@ func (s *Solution) concludeOutputs(m *Model, o *opinion) {
 		names[text] = append(names[text], x.Name)
 	}
 	delete(names, "")
-	s.Warnings = explain.Unmoved(s.Warnings, len(names) == 0 && o != nil)
+	s.Warnings = m.explain.Unmoved(s.Warnings, len(names) == 0 && o != nil)
 	var l diag.List
 	for _, text := range slices.Sorted(maps.Keys(names)) {
 		l.Warnf(CodeTrust, m.checked.Time.Span, "%s: %s", text, diag.Some(names[text]))

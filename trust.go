@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -508,7 +507,7 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	if worst > Sound {
 		return
 	}
-	s.Warnings = explain.Unmoved(s.Warnings, o != nil)
+	s.Warnings = m.explain.Unmoved(s.Warnings, o != nil)
 	if o != nil && o.failed == nil && o.strange == "" {
 		if sudden := s.sudden(o.sizes); sudden != nil && !slices.Contains(sudden, true) {
 			s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == CodeGrazing })

@@ -274,7 +274,7 @@ func (x *Explainer) Thinned(run *solvers.Trajectory, l *diag.List) {
 }
 
 // WorthTelling returns the warnings of a run but for those of stiffness where it was short.
-func WorthTelling(s *solvers.Stats) []solvers.Warning {
+func (x *Explainer) WorthTelling(s *solvers.Stats) []solvers.Warning {
 	const short = 100 // steps
 	if s.Steps >= short {
 		return s.Warnings
@@ -284,6 +284,6 @@ func WorthTelling(s *solvers.Stats) []solvers.Warning {
 
 // Unmoved returns the diagnostics of a run but for that of arguments outside of their domains, if they are known to move
 // no result.
-func Unmoved(list []diag.Diagnostic, known bool) []diag.Diagnostic {
+func (x *Explainer) Unmoved(list []diag.Diagnostic, known bool) []diag.Diagnostic {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return known && d.Code == CodeDomain })
 }
