@@ -400,7 +400,7 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 			}
 		}
 	}
-	if s.warned(CodeHidden) {
+	if s.warned(CodeHidden) || s.warned(CodeUnseen) {
 		for i := range s.Values {
 			s.doubt(i, Loose, true)
 		}

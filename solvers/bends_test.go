@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"odes.dev/odes/internal/bernstein"
 	"odes.dev/odes/internal/seeds"
 )
 
@@ -52,7 +53,7 @@ func TestDivide(t *testing.T) {
 	const n = 4
 	for k := range 3000 {
 		s := &Solver{}
-		s.panels = newPanels(basisOf(n))
+		s.panels = newPanels(bernstein.Of(n))
 		s.off, s.levels, s.smooth = 0x1p-46, fineLevel, k%2 == 0
 		roots := make([]float64, r.IntN(n+1))
 		for i := range roots {
@@ -70,8 +71,8 @@ func TestDivide(t *testing.T) {
 		}
 		b := make([]float64, n+1)
 		for i := range b {
-			for j, x := range s.nodes {
-				b[i] = math.FMA(s.bernstein[i*(n+1)+j], f(x), b[i])
+			for j, x := range s.Nodes {
+				b[i] = math.FMA(s.Rows[i*(n+1)+j], f(x), b[i])
 			}
 		}
 		s.runs = s.runs[:0]
@@ -111,7 +112,7 @@ func TestDivide(t *testing.T) {
 func TestFar(t *testing.T) {
 	r := rand.New(rand.NewPCG(seeds.Of(t, 13), 7))
 	for _, n := range []int{2, 3, 4, 5, 7, 9, 11} {
-		b := basisOf(n)
+		b := bernstein.Of(n)
 		for range 300 {
 			values := make([]float64, n+1)
 			lo, hi := math.Inf(1), math.Inf(-1)
@@ -128,9 +129,9 @@ func TestFar(t *testing.T) {
 			}
 			for range 20 { // Lagrange's formula
 				x, v := r.Float64(), 0.0
-				for j, z := range b.nodes {
+				for j, z := range b.Nodes {
 					w := values[j]
-					for k, u := range b.nodes {
+					for k, u := range b.Nodes {
 						if k != j {
 							w *= (x - u) / (z - u)
 						}

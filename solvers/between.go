@@ -3,6 +3,8 @@ package solvers
 import (
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/bernstein"
 )
 
 // Between the samples of a step a guard may go through zero and come back. Whether it does is asked of the polynomial
@@ -58,7 +60,7 @@ type polynomial struct {
 
 // panels are the work space for polynomials of a degree.
 type panels struct {
-	*basis
+	*bernstein.Basis
 	panels      [maxPanels + 1][]*sample
 	values      []float64                // [n+1] of the present guard
 	left, right [fineLevel + 1][]float64 // [level][n+1]
@@ -71,11 +73,14 @@ type stretch struct {
 	at, most float64
 }
 
+// guardDegree returns the degree of the polynomials through the samples of guards.
+func guardDegree(info Info) int { return max(info.DenseDegree, info.DenseOrder, 2) + 1 }
+
 func newPolynomial(guards []Guard, members []Info) polynomial {
 	p := polynomial{start: &sample{}, credit: make([]int, len(guards)), rough: make([]bool, len(guards))}
 	for i := range members {
-		b := basisOf(guardDegree(members[i]))
-		at := slices.IndexFunc(p.each, func(x *panels) bool { return x.basis == b })
+		b := bernstein.Of(guardDegree(members[i]))
+		at := slices.IndexFunc(p.each, func(x *panels) bool { return x.Basis == b })
 		if at < 0 {
 			p.each = append(p.each, newPanels(b))
 		} else {
@@ -85,7 +90,7 @@ func newPolynomial(guards []Guard, members []Info) polynomial {
 	p.panels = p.each[0]
 	n, nodes := len(guards), 0
 	for _, x := range p.each {
-		nodes = max(nodes, x.n)
+		nodes = max(nodes, x.N)
 	}
 	p.nodeRho, p.nodeTruth = make([]float64, nodes*n), make([]bool, nodes*n)
 	for i := range nodes {
@@ -109,8 +114,8 @@ func (p *polynomial) use(member int, sys System, m Method) {
 	}
 }
 
-func newPanels(b *basis) *panels {
-	n, p := b.n, &panels{basis: b, values: make([]float64, b.n+1)}
+func newPanels(b *bernstein.Basis) *panels {
+	n, p := b.N, &panels{Basis: b, values: make([]float64, b.N+1)}
 	slab := make([]float64, 2*len(p.left)*(n+1))
 	for i := range p.left {
 		p.left[i], p.right[i], slab = slab[:n+1:n+1], slab[n+1:2*(n+1):2*(n+1)], slab[2*(n+1):]
@@ -162,7 +167,7 @@ func (s *Solver) between() (ok bool, err error) {
 
 // inspect looks between the samples panels[depth] of the stretch of length w that begins at a.
 func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
-	n := s.n
+	n := s.N
 	p := s.panels.panels[depth]
 	var probe *sample
 	doubt := false
@@ -183,7 +188,7 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		for j, q := range p {
 			v := q.rho[i]
 			values[j] = v
-			last += float64(s.last[j] * v)
+			last += float64(s.Last[j] * v)
 		}
 		if last = math.Abs(last); !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
 			continue
@@ -195,19 +200,19 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		if depth == 0 {
 			s.credit[i] = min(s.credit[i]+creditStep, fullCredit)
 		}
-		noise := float64(0x1p-50 * s.amplify * largest)
+		noise := float64(0x1p-50 * s.Amplify * largest)
 		// The polynomial of an affine guard is the guard, and needs no probe.
 		fine := g.Affine && last <= float64(4*noise)
 		if !fine {
 			if probe == nil {
-				if probe, err = s.look(math.FMA(s.probe, w, a)); probe == nil {
+				if probe, err = s.look(math.FMA(s.Probe, w, a)); probe == nil {
 					return false, err
 				}
 			}
 			there, before := -probe.rho[i], 0.0
 			for j, q := range p {
-				there = math.FMA(s.atProbe[j], q.rho[i], there)
-				before = math.FMA(s.before[j], q.rho[i], before)
+				there = math.FMA(s.AtProbe[j], q.rho[i], there)
+				before = math.FMA(s.Before[j], q.rho[i], before)
 			}
 			rough := max(last, math.Abs(there))
 			fine = rough <= float64(4*noise)
@@ -263,7 +268,7 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 			a = first + w
 		}
 		for j := 1; j < n; j++ {
-			if half[j], err = s.look(math.FMA(s.nodes[j], w, a)); half[j] == nil {
+			if half[j], err = s.look(math.FMA(s.Nodes[j], w, a)); half[j] == nil {
 				return false, err
 			}
 		}
@@ -276,7 +281,7 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 
 // coefficients writes those of the present values times scale, in Bernstein's basis, to s.left[0].
 func (s *Solver) coefficients(scale float64) []float64 {
-	b, values, rows := s.left[0], s.values, s.bernstein
+	b, values, rows := s.left[0], s.values, s.Rows
 	n := len(values)
 	for r := 0; r < n; r += 2 { // two at once, since each waits for its sum; the last one perhaps twice
 		next := min(r+1, n-1)
@@ -383,8 +388,8 @@ func (s *Solver) shown(b []float64) bool {
 // divide follows the sign of the polynomial with coefficients b over [lo, hi] of the panel, from the left. It reports
 // whether the guard may hide roots there that it cannot tell.
 func (s *Solver) divide(b []float64, lo, hi float64, level int) (doubt bool) {
-	n := s.n
-	least, most, up, down := extremes(b)
+	n := s.N
+	least, most, up, down := bernstein.Extremes(b)
 	clear := least > s.off || most < -s.off || s.levels == fineLevel && least >= -s.off && most <= s.off
 	if margin := float64(float64(n)*(hi-lo)) * s.off; clear || s.smooth && (up > margin || down < -margin) {
 		s.note(lo, b[0])
@@ -399,7 +404,7 @@ func (s *Solver) divide(b []float64, lo, hi float64, level int) (doubt bool) {
 	}
 	l, r := s.left[level+1], s.right[level+1]
 	copy(r, b)
-	halve(l, r)
+	bernstein.Halve(l, r)
 	middle := float64(0.5 * (lo + hi))
 	doubt = s.divide(l, lo, middle, level+1)
 	return s.divide(r, middle, hi, level+1) || doubt

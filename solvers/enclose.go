@@ -1,6 +1,10 @@
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/bernstein"
+)
 
 // Guards that are not affine in time and states are no polynomials on the dense output, however near the polynomials
 // through their samples may come. They are enclosed: Bernstein's coefficients bound the states over a part of the step,
@@ -86,7 +90,7 @@ func (s *Solver) keep(k int, y []float64) {
 func (s *Solver) hidden() (ok bool, err error) {
 	e := &s.boxes
 	e.credit = min(e.credit+boxCredit, fullBoxes)
-	n := s.n
+	n := s.N
 	for j := range e.states {
 		largest, last := 0.0, 0.0
 		for k, v := range e.values[:n+1] {
@@ -101,11 +105,11 @@ func (s *Solver) hidden() (ok bool, err error) {
 			last += w
 		}
 		// The last coefficient is zero but for rounding, if the dense output is what it is said to be.
-		e.off[j] = float64(2*math.Abs(last))/float64(n) + float64(0x1p-52*s.amplify*largest)
+		e.off[j] = float64(2*math.Abs(last))/float64(n) + float64(0x1p-52*s.Amplify*largest)
 		for r := range n + 1 {
 			sum := 0.0
 			for k, v := range e.values[:n+1] {
-				sum = math.FMA(s.bernstein[r*(n+1)+k], v[j], sum)
+				sum = math.FMA(s.Rows[r*(n+1)+k], v[j], sum)
 			}
 			e.left[0][j*(n+1)+r] = sum
 		}
@@ -146,11 +150,11 @@ func (s *Solver) hidden() (ok bool, err error) {
 func (s *Solver) setNoise() {
 	e := &s.boxes
 	clear(e.noise)
-	for _, k := range [2]int{0, s.n} {
+	for _, k := range [2]int{0, s.N} {
 		for j, x := range e.values[k] {
 			e.y[j], e.yd[j] = Range{x - e.off[j], x + e.off[j]}, Range{}
 		}
-		t := math.FMA(s.nodes[k], s.trial.H, s.trial.T)
+		t := math.FMA(s.Nodes[k], s.trial.H, s.trial.T)
 		e.sys.Enclose(Range{t, t}, e.y, e.yd, e.ends, e.spare)
 		for g, r := range e.ends {
 			if w := r.Hi - r.Lo; w <= math.MaxFloat64 {
@@ -178,10 +182,10 @@ func (s *Solver) firstFires() {
 // doubtful encloses the guards over [lo, hi] of the step, where b holds the coefficients of the states. It notes which
 // guards may have another sign there than at the sample before, and reports whether there are any.
 func (s *Solver) doubtful(b []float64, lo, hi float64, level int) (some bool) {
-	e, tr, n := &s.boxes, s.trial, s.n
+	e, tr, n := &s.boxes, s.trial, s.N
 	w := float64((hi - lo) * tr.H)
 	for j, off := range e.off {
-		least, most, up, down := extremes(b[j*(n+1) : (j+1)*(n+1)])
+		least, most, up, down := bernstein.Extremes(b[j*(n+1) : (j+1)*(n+1)])
 		e.y[j] = Range{least - off, most + off}
 		e.yd[j] = Range{float64(float64(n)*(up-float64(2*off))) / w, float64(float64(n)*(down+float64(2*off))) / w}
 	}
@@ -216,7 +220,7 @@ func (s *Solver) sampleBefore(theta float64) *sample {
 // part adds the samples that are missing within [lo, hi]. The guards have been enclosed there, and some are in doubt.
 // It returns false where it is not finished.
 func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
-	e, n := &s.boxes, s.n
+	e, n := &s.boxes, s.N
 	doubt := e.doubt[level]
 	simple, small := true, true
 	for g := range e.guards {
@@ -262,7 +266,7 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 	l, r := e.left[level+1], e.right[level+1]
 	copy(r, b)
 	for at := 0; at < len(e.states)*(n+1); at += n + 1 { // a member of a higher degree needs more room
-		halve(l[at:at+n+1], r[at:at+n+1])
+		bernstein.Halve(l[at:at+n+1], r[at:at+n+1])
 	}
 	if s.doubtful(l, lo, middle, level+1) && !s.part(l, lo, middle, level+1) {
 		if middle < e.limit && s.doubtful(r, middle, hi, level+1) {

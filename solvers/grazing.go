@@ -140,7 +140,7 @@ func (s *Solver) turned() {
 		case k == 0:
 			return 0, math.Abs(s.rho[i])
 		}
-		return float64(s.nodes[k] * tr.H), math.Abs(s.nodeRho[(k-1)*n+i])
+		return float64(s.Nodes[k] * tr.H), math.Abs(s.nodeRho[(k-1)*n+i])
 	}
 	for i := range s.guards {
 		g := &s.guards[i]
@@ -152,7 +152,7 @@ func (s *Solver) turned() {
 		side, crosses := sign(s.rho[i]), followed && sign(m.rho[i]) != sign(s.rho[i])
 		near, most := 0, math.Abs(s.rho[i])
 		lowest := most
-		for k := range s.n {
+		for k := range s.N {
 			v := s.nodeRho[k*n+i]
 			crosses = crosses || sign(v) != side
 			v = math.Abs(v)
@@ -165,7 +165,7 @@ func (s *Solver) turned() {
 		if near == 0 {
 			most = max(most, before)
 		}
-		if crosses || near == s.n || near == 0 && !followed || most < float64(least*float64(limit*s.reach[i])) {
+		if crosses || near == s.N || near == 0 && !followed || most < float64(least*float64(limit*s.reach[i])) {
 			continue
 		}
 		x0, f0 := at(near-1, i)
@@ -195,8 +195,8 @@ func (s *Solver) turned() {
 			Kind: NearMiss, T: tr.T + turn, Name: s.guardName(i), Instant: -1, Value: max(lowest, 0),
 		})
 	}
-	m.until, m.gap = tr.T1, float64((1-s.nodes[s.n-1])*tr.H)
+	m.until, m.gap = tr.T1, float64((1-s.Nodes[s.N-1])*tr.H)
 	for i := range s.guards {
-		m.rho[i], m.end[i] = s.nodeRho[(s.n-2)*n+i], s.nodeRho[(s.n-1)*n+i]
+		m.rho[i], m.end[i] = s.nodeRho[(s.N-2)*n+i], s.nodeRho[(s.N-1)*n+i]
 	}
 }

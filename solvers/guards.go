@@ -402,7 +402,7 @@ func (s *Solver) atNodes() {
 	s.lane.load()
 	tr := s.trial
 	s.keep(0, tr.Y0)
-	for k, theta := range s.nodes[1:] {
+	for k, theta := range s.Nodes[1:] {
 		s.samples = append(s.samples, s.take(theta))
 		if theta < 1 {
 			s.keep(k+1, s.yi)

@@ -62,6 +62,9 @@ func (a *lane) accepts(norm, overall, factor float64) (bool, error) {
 func (a *lane) watch() (bool, error) {
 	s := a.s
 	a.located = false
+	if s.sight.narrow != nil && s.sight.passes(s) {
+		return false, nil
+	}
 	if len(s.guards) == 0 || (!a.clip || s.plain) && s.calm() {
 		return true, nil
 	}

@@ -118,7 +118,7 @@ func (s *Solver) drawn() (first, slope float64) {
 		for j, at := 1, i; j < len(s.values); j, at = j+1, at+len(s.guards) {
 			s.values[j] = s.nodeRho[at]
 		}
-		x, by := s.root(s.coefficients(1), lo.h/h, hi.h/h, lo.rho[i], hi.rho[i])
+		x, by := s.Root(s.coefficients(1), lo.h/h, hi.h/h, lo.rho[i], hi.rho[i])
 		if !(by > 0 && by <= math.MaxFloat64) {
 			return 0, 0
 		}

@@ -55,15 +55,22 @@ func (c *quadratures) reset() {
 }
 
 // norm returns the largest of the estimated errors e[N+Q] of the quadratures over the trial step s, whose states are
-// accurate enough, in units of the tolerance.
-func (c *quadratures) norm(s *Step, e []float64, span float64) float64 {
+// accurate enough, in units of the tolerance. While something narrow passes, near is positive and takes the place of the
+// span, and the largest |Δq|/h is that of the step: it does not say how large the quadrature is.
+func (c *quadratures) norm(s *Step, e []float64, span, near float64) float64 {
 	n, worst := len(s.Y0), 0.0
 	for _, i := range c.count {
 		dq := math.Abs(s.DQ[i])
-		if m := dq / math.Abs(s.H); m > c.mean[i] && m <= math.MaxFloat64 {
-			c.mean[i] = m
+		mean, over := dq/math.Abs(s.H), span
+		if near > 0 && near < span {
+			over = near
+		} else {
+			if mean > c.mean[i] && mean <= math.MaxFloat64 {
+				c.mean[i] = mean
+			}
+			mean = c.mean[i]
 		}
-		sc := math.FMA(c.rel, math.FMA(float64(1e-3*span), c.mean[i], c.size[i]+dq), float64(c.abs*span))
+		sc := math.FMA(c.rel, math.FMA(float64(1e-3*over), mean, c.size[i]+dq), float64(c.abs*span))
 		if !(sc <= math.MaxFloat64) {
 			return math.NaN()
 		}

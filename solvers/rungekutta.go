@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/internal/bernstein"
 	"odes.dev/odes/solvers/tableau"
 )
 
@@ -130,7 +131,7 @@ func newScheme(t *tableau.Tableau) *scheme {
 		r.add(i, beta)
 	}
 	r.info.DenseDegree = r.degree()
-	r.read = append(slices.Clone(r.info.Nodes), basisOf(guardDegree(r.info)).nodes...)
+	r.read = append(slices.Clone(r.info.Nodes), bernstein.Of(guardDegree(r.info)).Nodes...)
 	for _, c := range r.read {
 		at := r.room()
 		for j, p := range r.beta {

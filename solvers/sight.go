@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// sight keeps steps from missing what known functions of time do between two stages. Error estimates are made of the
+// sight keeps steps from missing what functions of time and of states do between two stages. Error estimates are made of the
 // stages and know nothing of it.
 type sight struct {
 	signals Signals     // nil for none
@@ -14,14 +14,14 @@ type sight struct {
 	times   []float64
 	until   float64 // steps that end before it have nothing to miss
 	warned  bool
+	passing
 }
 
 func newSight(sys System, members []Info) sight {
-	signals, ok := sys.(Signals)
-	if !ok || signals.Signals() == 0 {
-		return sight{}
+	s := sight{passing: newPassing(sys, members)}
+	if s.signals, _ = sys.(Signals); s.signals != nil && s.signals.Signals() == 0 {
+		s.signals = nil
 	}
-	s := sight{signals: signals}
 	for i := range members {
 		s.each = append(s.each, seenBy(&members[i]))
 	}
@@ -30,10 +30,16 @@ func newSight(sys System, members []Info) sight {
 
 // use takes the nodes of a member of the method.
 func (s *sight) use(member int) {
-	if s.signals != nil {
-		s.nodes = s.each[member]
-		s.times = resize(s.times, len(s.nodes))
+	s.nodes = s.each[member]
+	s.times = resize(s.times, len(s.nodes))
+}
+
+// setTimes makes times those of the nodes of a step.
+func (s *sight) setTimes(tr *Step) {
+	for i, c := range s.nodes {
+		s.times[i] = math.FMA(c, tr.H, tr.T)
 	}
+	s.times[len(s.times)-1] = tr.T1
 }
 
 // seenBy returns the nodes of steps of a method.
@@ -56,10 +62,7 @@ func (s *Solver) shorten(tr *Step) bool {
 	if tr.T1 <= s.sight.until || s.sight.warned {
 		return false
 	}
-	for i, c := range s.sight.nodes {
-		s.sight.times[i] = math.FMA(c, tr.H, tr.T)
-	}
-	s.sight.times[len(s.sight.times)-1] = tr.T1
+	s.sight.setTimes(tr)
 	end, some := s.sight.signals.Unseen(s.sight.times, tr.Y0)
 	switch {
 	case !some:

@@ -213,7 +213,7 @@ func (s *Solver) reset() {
 	s.lastFired, s.lastTime, s.cut = Firing{Event: -1}, 0, 0
 	s.inner = s.inner[:0]
 	s.clock.unknown, s.clock.near, s.clock.past, s.clock.vain = true, math.Inf(1), math.Inf(-1), history{}
-	s.sight.warned, s.sight.until = false, math.Inf(-1)
+	s.sight.warned, s.sight.until, s.sight.near = false, math.Inf(-1), 0
 	s.starting = s.starting[:0]
 	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], s.lastSite[:0]
 	s.stiff.reset()
@@ -354,7 +354,7 @@ func (s *Solver) warns() bool { return s.lane == nil }
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
 	switch w.Kind {
-	case Tie, OneSided, Together, Past, Hidden, Disputed, Drift, Brink, NearMiss:
+	case Tie, OneSided, Together, Past, Hidden, Disputed, Drift, Brink, NearMiss, Unseen, Unresolved:
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return
@@ -464,7 +464,7 @@ func (s *Solver) step() error {
 	switch ok, err := s.judge(tr); {
 	case err != nil:
 		return err
-	case !ok:
+	case !ok, s.sight.narrow != nil && s.sight.passes(s):
 		return nil
 	}
 	located := false

@@ -249,7 +249,7 @@ func (s *Solver) overall(tr *Step, norm float64) float64 {
 		norm = math.NaN()
 	}
 	if norm <= 1 && len(s.integrals.count) > 0 {
-		if also := s.integrals.norm(tr, s.err, s.span); !(also <= norm) {
+		if also := s.integrals.norm(tr, s.err, s.span, s.sight.near); !(also <= norm) {
 			norm = also
 		}
 	}

@@ -31,7 +31,7 @@ func (s *Solver) calm() bool {
 	if a == nil || a.apart || a.guards == nil || s.anyRest || len(s.boxes.guards) > 0 || !s.inside() {
 		return false
 	}
-	end := (len(s.nodes) - 2) * n
+	end := (len(s.Nodes) - 2) * n
 	ranges := a.guards[2*(end+n)*LaneCount:]
 	at := func(row, i int) float64 { return ranges[(row*n+i)*LaneCount] }
 	near := false // some guards are not far from zero
@@ -54,7 +54,7 @@ func (s *Solver) calm() bool {
 				copy(s.granted, s.credit)
 			}
 			s.values[0] = start
-			for j := range s.n {
+			for j := range s.N {
 				s.values[j+1] = a.guards[(j*n+i)*LaneCount]
 			}
 			if !s.unhidden(i, s.low[i], s.high[i]) {
@@ -73,7 +73,7 @@ func (s *Solver) calm() bool {
 
 // known has the guards at the nodes of the trial step from the lane of the run, if that knows them.
 func (s *Solver) known() bool {
-	n := (len(s.nodes) - 1) * len(s.guards)
+	n := (len(s.Nodes) - 1) * len(s.guards)
 	return s.lane.readGuards(s.nodeRho[:n], s.nodeTruth[:n])
 }
 
@@ -89,7 +89,7 @@ func (s *Solver) uneventful() bool {
 			return false
 		}
 	}
-	end := (len(s.nodes) - 2) * len(s.guards)
+	end := (len(s.Nodes) - 2) * len(s.guards)
 	for i := range s.guards {
 		s.reach[i] = max(s.reach[i], s.high[i], -s.low[i])
 	}
@@ -120,7 +120,7 @@ func (s *Solver) waits(i int) bool {
 	rho := s.rho[i]
 	values[0] = rho
 	low, high, before := math.Inf(1), math.Inf(-1), s.truth[i]
-	for j, at := 0, i; j < s.n; j, at = j+1, at+len(s.guards) {
+	for j, at := 0, i; j < s.N; j, at = j+1, at+len(s.guards) {
 		v, truth := s.nodeRho[at], s.nodeTruth[at]
 		if v != v {
 			return false
@@ -154,9 +154,9 @@ func (s *Solver) unhidden(i int, low, high float64) bool {
 	}
 	last := 0.0
 	for j, v := range values {
-		last += float64(s.last[j] * v)
+		last += float64(s.Last[j] * v)
 	}
-	noise := float64(0x1p-50 * s.amplify * largest)
+	noise := float64(0x1p-50 * s.Amplify * largest)
 	if last = math.Abs(last); last > float64(4*noise) || last > float64(peaked*reach) || largest > 0x1p900 {
 		return false
 	}
@@ -167,7 +167,7 @@ func (s *Solver) unhidden(i int, low, high float64) bool {
 
 // sampled takes the values at the nodes of the trial step, which are known, for its samples.
 func (s *Solver) sampled() {
-	for _, theta := range s.nodes[1:] {
+	for _, theta := range s.Nodes[1:] {
 		p := s.spareSample()
 		p.theta, p.h = theta, float64(theta*s.trial.H)
 		s.samples = append(s.samples, p)

@@ -71,6 +71,8 @@ const (
 	ClockMargins // crho, of the clocks
 	ClockTruths  // ctruth, of the clocks
 	SignalValues // signal, all elements of what Signals finds
+	InnerValues  // inner, all elements of what Narrow parts are functions of
+	NarrowValues // narrow, all elements of what Narrow finds
 	Priority     // prio, of all elements of events
 	Holds        // ok, which asserts hold
 	Gaps         // gap, the largest abs(left - right) of each invariant, then the largest side of each
@@ -123,6 +125,8 @@ var roles = [numRoles]struct {
 	ClockMargins: {"crho", alone},
 	ClockTruths:  {"ctruth", alone},
 	SignalValues: {"signal", alone},
+	InnerValues:  {"inner", alone},
+	NarrowValues: {"narrow", alone},
 	Priority:     {"prio", alone},
 	Holds:        {"ok", alone},
 	Gaps:         {"gap", alone},

@@ -429,13 +429,13 @@ func (c *compiler) highPower(t *tape.Tape) func(in *tape.Instr) bool {
 	largest := 0.0
 	sizes := map[string]float64{}
 	for _, p := range c.model.Params {
-		if x, ok := constant(p.Value); ok {
+		if x, ok := largestIn(p.Value); ok {
 			sizes[Param.Called(p.Name).String()] = x
 			largest = max(largest, x)
 		}
 	}
 	for _, s := range c.model.States {
-		if x, ok := constant(s.Value); ok {
+		if x, ok := largestIn(s.Value); ok {
 			largest = max(largest, x)
 		}
 	}
@@ -468,8 +468,8 @@ func (c *compiler) highPower(t *tape.Tape) func(in *tape.Instr) bool {
 	}
 }
 
-// constant returns the largest size of the elements of a constant expression.
-func constant(e typecheck.Expr) (x float64, ok bool) {
+// largestIn returns the largest size of the elements of a constant expression.
+func largestIn(e typecheck.Expr) (x float64, ok bool) {
 	k, ok := e.(*typecheck.Const)
 	if !ok {
 		return 0, false

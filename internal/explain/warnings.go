@@ -136,9 +136,16 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 			"method = rkc2",
 			x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 	case solvers.Unseen:
-		l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
+		what := "a function of time in the right-hand side"
+		if w.Name != "" {
+			what = w.Name
+		}
+		l.Warnf(CodeUnseen, x.span, "%s has a peak about %s that the fixed "+
 			"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
-			x.When(w.T))
+			what, x.When(w.T))
+	case solvers.Unresolved:
+		l.Warnf(CodeUnseen, x.span, "%s may have been large for a moment about %s or later without being seen: it is too "+
+			"narrow to tell, or states cancel in it; a smaller hmax looks closer", w.Name, x.When(w.T))
 	case solvers.Hidden:
 		l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
 			"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",

@@ -186,15 +186,15 @@ type conditions struct {
 }
 
 func (c conditions) At(t float64, margins, truths []float64) {
-	c.timeline.at(t)
+	c.timeline.At(t)
 	copy(margins, c.value)
 	copy(truths, c.truths)
 }
 
 func (c conditions) Over(lo, hi float64, margins, slopes []tape.Interval) {
-	c.timeline.over(lo, hi)
+	c.timeline.Over(lo, hi)
 	copy(margins, c.bound)
 	for k := range slopes {
-		slopes[k] = c.slopeOf(k)
+		slopes[k] = c.Slope(k)
 	}
 }

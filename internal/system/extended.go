@@ -49,7 +49,7 @@ func (p *Problem) Extend() {
 type edging struct {
 	of     *edges.Extended
 	model  *Model
-	watch  *edges.Watch // nil where nothing is watched
+	domain *edges.Watch // nil where nothing is watched
 	leeway *solvers.Leeway
 }
 
@@ -58,25 +58,25 @@ func (e *edging) Within(l *solvers.Leeway) bool {
 	if e.of == nil {
 		return false
 	}
-	if e.leeway = l; e.watch == nil {
-		e.watch = edges.NewWatch(e.of)
+	if e.leeway = l; e.domain == nil {
+		e.domain = edges.NewWatch(e.of)
 	}
 	return true
 }
 
 // AtEdges implements solvers.Extended.
 func (e *edging) AtEdges() int {
-	if e.watch == nil {
+	if e.domain == nil {
 		return 0
 	}
-	return e.watch.Count()
+	return e.domain.Count()
 }
 
 // beyond reports whether the rates are asked for further outside than the state may be off.
 func (e *edging) beyond(at *values) bool {
-	point := e.watch.Point()
+	point := e.domain.Point()
 	e.model.load(point.Tape(), point, at)
-	return e.watch.Beyond(func(state string, element int, value float64) float64 {
+	return e.domain.Beyond(func(state string, element int, value float64) float64 {
 		if !e.leeway.Open {
 			return 0
 		}

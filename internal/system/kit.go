@@ -23,7 +23,8 @@ type programs struct {
 	signals     *byTime // of the rates; nil for none
 	peakSignals *byTime // of the peaks; nil for none
 	// signalReaders are, for each signal of the rates, the rates that depend on it.
-	signalReaders [][]tapec.Name
+	signalReaders       [][]tapec.Name
+	narrow, narrowPeaks *narrowParts // of the rates and of the peaks; nil for none
 
 	mu     sync.Mutex
 	kits   map[kitKey]*Kit
@@ -123,6 +124,7 @@ func newPrograms(m *Model) (*programs, error) {
 	if t, _ := tapec.Signals(c.Peaks, nil); t != nil {
 		p.peakSignals = newByTime(t, tapec.SignalValues.Name(), nil, nil)
 	}
+	p.narrow, p.narrowPeaks = newNarrowParts(c.Rates, even), newNarrowParts(c.Peaks, nil)
 	return p, nil
 }
 

@@ -20,7 +20,7 @@ import (
 type margins struct{ *timeline }
 
 func (m margins) At(t float64, margins, truths []float64) {
-	m.timeline.at(t)
+	m.timeline.At(t)
 	for k, x := range m.value {
 		margins[k], truths[k] = x, 0
 		if x > 0 {
@@ -30,9 +30,9 @@ func (m margins) At(t float64, margins, truths []float64) {
 }
 
 func (m margins) Over(lo, hi float64, margins, slopes []tape.Interval) {
-	m.timeline.over(lo, hi)
+	m.timeline.Over(lo, hi)
 	for k := range margins {
-		margins[k], slopes[k] = m.bound[k], m.slopeOf(k)
+		margins[k], slopes[k] = m.bound[k], m.Slope(k)
 	}
 }
 

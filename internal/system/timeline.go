@@ -148,12 +148,12 @@ func (l *timeline) set(in *frame, t float64, y []float64) {
 	l.computed = true
 }
 
-// at computes the functions at t.
-func (l *timeline) at(t float64) {
+// At computes the functions at t.
+func (l *timeline) At(t float64) []float64 {
 	if l.t != nil {
 		l.t[0] = t
 	} else if l.states == nil {
-		return
+		return l.value
 	}
 	for i := range l.states {
 		s := &l.states[i]
@@ -162,13 +162,15 @@ func (l *timeline) at(t float64) {
 		}
 	}
 	l.runPoint()
+	return l.value
 }
 
-// over computes enclosures of the functions over [lo, hi], and of their slopes.
-func (l *timeline) over(lo, hi float64) {
+// Over computes enclosures of the functions over [lo, hi], and of their slopes.
+func (l *timeline) Over(lo, hi float64) []tape.Interval {
 	if l.span(lo, hi) {
 		l.runBox()
 	}
+	return l.bound
 }
 
 // span makes [lo, hi] the stretch of the box, and reports whether anything depends on it.
@@ -243,8 +245,8 @@ func (l *timeline) slopesOver(p *timelinePart, lo, hi float64) {
 	p.run()
 }
 
-// slopeOf returns the enclosure of the slope of function k, which holds NaN where the function may jump.
-func (l *timeline) slopeOf(k int) tape.Interval {
+// Slope returns the enclosure of the slope of function k, which holds NaN where the function may jump.
+func (l *timeline) Slope(k int) tape.Interval {
 	if l.slope == nil {
 		return tape.Point(math.NaN())
 	}

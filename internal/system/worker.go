@@ -44,16 +44,14 @@ type Worker struct {
 
 	evaluators map[*tape.Tape]*tape.Evaluator[float64] // of what is looked at next to a run
 
-	bends   *bends   // nil for none
-	signals *signals // of the rates; nil for none
+	watching
 
-	rates       tapec.Part // see Take
-	peakSignals *signals   // of the largest values; nil for none
-	t           [1]float64
-	started     float64 // t0 of the last run
-	fired       []float64
-	truth       []float64
-	rho         []float64
+	rates   tapec.Part // see Take
+	t       [1]float64
+	started float64 // t0 of the last run
+	fired   []float64
+	truth   []float64
+	rho     []float64
 
 	bar, dot   frameVectors // accumulators and tangents that the worker keeps
 	book       *ledger      // of the cotangents of parameters
@@ -171,12 +169,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w.keep(w.shared)
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
-	w.bends = newBends(m.programs.bent, m.layout)
-	w.signals = newSignals(m.programs.signals, m.layout, 1)
-	w.signals.only(p.watches)
-	if len(p.Peaks) > 0 {
-		w.peakSignals = newSignals(m.programs.peakSignals, m.layout, peakLeeway)
-	}
+	w.watching = newWatching(w)
 	return w
 }
 

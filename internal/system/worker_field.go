@@ -66,7 +66,7 @@ var (
 
 // Eval implements solvers.Field.
 func (w *Worker) Eval(t float64, y, k []float64) {
-	if in := &w.in[tapec.Primal]; w.watch != nil &&
+	if in := &w.in[tapec.Primal]; w.domain != nil &&
 		w.beyond(&values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: in[vecD], vecM: in[vecM]}) {
 		for i := range k {
 			k[i] = math.NaN()

@@ -12,10 +12,8 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 	if w.keeping != nil {
 		w.keeping.begin()
 	}
-	w.bends.spoil()
 	clear(w.met)
-	w.signals.begin()
-	w.peakSignals.begin()
+	w.watching.begin()
 	w.t[0], w.started = t0, t0
 	w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = y, d
 	w.value.Get(tapec.PartStart).run(&w.in, &w.out)
@@ -68,9 +66,7 @@ func (w *Worker) Enter(d, m []float64) {
 	w.refresh()
 	copy(w.in[tapec.Primal][vecD], d)
 	copy(w.in[tapec.Primal][vecM], m)
-	w.signals.spoil()
-	w.peakSignals.spoil()
-	w.bends.spoil()
+	w.spoil()
 	if w.clock != nil && w.clock.searcher != nil {
 		w.clock.searcher.Reset()
 	}
