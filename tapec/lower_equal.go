@@ -251,7 +251,7 @@ func bounds(e typecheck.Expr) (lo, hi float64) {
 		case tape.Sin, tape.Cos, tape.Tanh:
 			return -1, 1
 		case tape.Pow:
-			if c == d && c > 0 && math.Mod(c, 2) == 0 || a >= 0 {
+			if c == d && c > 0 && c/2 == math.Floor(c/2) || a >= 0 {
 				return 0, hi
 			}
 		case tape.Neg:

@@ -448,6 +448,7 @@ func (c *compiler) highPower(t *tape.Tape) func(in *tape.Instr) bool {
 			}
 		}
 	}
+	_, bits := math.Frexp(max(largest, 1))
 	return func(in *tape.Instr) bool {
 		n := float64(in.Attr.Power)
 		if in.Op == tape.Pow {
@@ -464,7 +465,7 @@ func (c *compiler) highPower(t *tape.Tape) func(in *tape.Instr) bool {
 			}
 		}
 		n = math.Abs(n)
-		return n > steep || float64(n*math.Log10(max(largest, 1))) > 100
+		return n > steep || float64(n*float64(bits)) > 332 // 10¹⁰⁰
 	}
 }
 
