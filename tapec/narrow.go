@@ -69,7 +69,6 @@ type narrowFinder struct {
 	memo   [2][]tape.Value
 	inner  []tape.Value // the values of t that are inner ones
 	at     []tape.Value // what they are in b, for each value of t; none
-	length int
 }
 
 // narrowPart is a part, as it is made of a value of t.

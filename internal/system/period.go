@@ -431,7 +431,6 @@ type cycle struct {
 	assigned []bool // discretes that events of the periods assign
 	inert    []bool // discretes that nothing but their own assignments reads
 	flags    *Worker
-	failed   error
 }
 
 // newCycle prepares the search for the state that a run from (t, y, d) leads to.
