@@ -208,7 +208,8 @@ func (s *Search) meanValue(lo, mid, hi float64) bool {
 
 // constant reports whether the margins in doubt have the same bits at both ends of a box as in its middle, where they
 // were evaluated last: where time is so small against what it is added to that it does not move them. Enclosures may say
-// nothing there, as next to a pole.
+// nothing there, as next to a pole. Elsewhere a margin that stays zero is one that cancels: rounding decides it, and no
+// search may take that for progress.
 func (s *Search) constant(lo, hi float64) bool {
 	copy(s.marginLow, s.margin)
 	for _, t := range [2]float64{lo, hi} {
@@ -216,7 +217,7 @@ func (s *Search) constant(lo, hi float64) bool {
 			return false
 		}
 		for k, d := range s.doubt {
-			if d && s.margin[k] != s.marginLow[k] {
+			if d && (s.margin[k] != s.marginLow[k] || s.margin[k] == 0 && Finite(s.slopes[k])) {
 				return false
 			}
 		}
