@@ -316,7 +316,7 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	switch {
 	case c.Certified:
 		return ""
-	case !(c.Noise <= mostNoise):
+	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is %s of %s; "+
 			"smaller tolerances make it less: solver { rtol = %s }", diag.Number(c.Noise), p.unit(), diag.Number(
 			out.Run.RTol/100))
@@ -324,8 +324,12 @@ func (c *certificate) doubts(p judge, out *Result) string {
 		return fmt.Sprintf("near it the objective is less, by %s of %s, to second order", diag.Number(c.Stationarity),
 			p.unit())
 	}
-	return fmt.Sprintf("derivatives promise that the objective is less nearby, by %s of %s, and no search gets there",
+	promise := fmt.Sprintf("derivatives promise that the objective is less nearby, by %s of %s",
 		diag.Number(c.Stationarity), p.unit())
+	if out.Starts[0].Status == "converged" { // and the searches from there are over
+		promise += ", and no search gets there"
+	}
+	return promise
 }
 
 // unit says what gains are relative to.
