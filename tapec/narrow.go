@@ -34,6 +34,9 @@ func Narrow(t *tape.Tape, even []Name) *NarrowParts {
 	if t == nil {
 		return nil
 	}
+	if t.Plain != nil { // forms with scales hide what is narrow; intervals of the parts need none
+		t = t.Plain
+	}
 	f := newNarrowFinder(t, even)
 	f.find()
 	if len(f.found) == 0 {

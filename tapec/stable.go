@@ -46,7 +46,8 @@ type scaledValue struct {
 	one  bool // s is 0
 }
 
-// stable returns t without overflow in quotients. The function high tells which powers may be too large for numbers.
+// stable returns t without overflow in quotients; t is the Plain of what is rewritten. The function high tells which
+// powers may be too large for numbers.
 func stable(t *tape.Tape, high func(in *tape.Instr) bool) *tape.Tape {
 	st := &stabilizer{
 		t: t, high: high, grow: make([]bool, t.Values()), linear: make([]bool, t.Values()),
@@ -79,7 +80,9 @@ func stable(t *tape.Tape, high func(in *tape.Instr) bool) *tape.Tape {
 	for _, o := range t.Outputs {
 		st.b.Output(o.Name, st.at[o.Value])
 	}
-	return st.b.Needed()
+	rewritten := st.b.Needed()
+	rewritten.Plain = t
+	return rewritten
 }
 
 func (st *stabilizer) stretched(x tape.Value, shape tape.Shape) tape.Value {
