@@ -68,7 +68,7 @@ type Tape struct {
 	Inputs  []Input
 	Instrs  []Instr
 	Outputs []Output
-	// Plain is the tape as the model was written, with the same inputs and outputs, where this one computes the same in
-	// forms that do not overflow; nil elsewhere. What is looked for by its form is looked for there.
+	// Plain is a tape that computes the same in simpler forms, which may overflow; nil for none. What is looked for by
+	// its form is looked for there.
 	Plain *Tape
 }

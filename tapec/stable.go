@@ -32,6 +32,7 @@ type stabilizer struct {
 	b       *tape.Builder
 	at      []tape.Value // of the values of t in b
 	high    func(in *tape.Instr) bool
+	named   bool   // only what is a function that has a name is rewritten
 	grow    []bool // may be too large for a number though a quotient of it is not
 	linear  []bool // of those that grow: sums of multiples of exponentials
 	bounded []bool // a quotient of what grows
@@ -46,11 +47,19 @@ type scaledValue struct {
 	one  bool // s is 0
 }
 
-// stable returns t without overflow in quotients; t is the Plain of what is rewritten. The function high tells which
-// powers may be too large for numbers.
+// stable returns t without overflow in quotients. The Plain of what is rewritten has functions by name, but no scales.
+// The function high tells which powers may be too large for numbers.
 func stable(t *tape.Tape, high func(in *tape.Instr) bool) *tape.Tape {
+	rewritten := stabilized(t, high, false)
+	if rewritten != t {
+		rewritten.Plain = stabilized(t, high, true)
+	}
+	return rewritten
+}
+
+func stabilized(t *tape.Tape, high func(in *tape.Instr) bool, named bool) *tape.Tape {
 	st := &stabilizer{
-		t: t, high: high, grow: make([]bool, t.Values()), linear: make([]bool, t.Values()),
+		t: t, high: high, named: named, grow: make([]bool, t.Values()), linear: make([]bool, t.Values()),
 		bounded: make([]bool, t.Values()), scales: map[tape.Value]scaledValue{}, clamped: map[tape.Value]tape.Value{},
 	}
 	if !st.look() {
@@ -80,9 +89,7 @@ func stable(t *tape.Tape, high func(in *tape.Instr) bool) *tape.Tape {
 	for _, o := range t.Outputs {
 		st.b.Output(o.Name, st.at[o.Value])
 	}
-	rewritten := st.b.Needed()
-	rewritten.Plain = t
-	return rewritten
+	return st.b.Needed()
 }
 
 func (st *stabilizer) stretched(x tape.Value, shape tape.Shape) tape.Value {
@@ -145,9 +152,13 @@ func (st *stabilizer) uniform(v tape.Value) (float64, bool) { return st.b.Unifor
 
 // rewrite returns what stands for v in b, where that is not what in computes of the values there.
 func (st *stabilizer) rewrite(v tape.Value, in *tape.Instr) (tape.Value, bool) {
-	switch in.Op {
-	case tape.Recip, tape.Div:
+	if in.Op == tape.Recip || in.Op == tape.Div {
 		return st.quotient(v, in)
+	}
+	if st.named {
+		return 0, false
+	}
+	switch in.Op {
 	case tape.Mul:
 		a, b := in.Args[0], in.Args[1]
 		if st.grow[a] && st.grow[b] && (st.bounded[a] != st.bounded[b]) {
@@ -198,14 +209,17 @@ func (st *stabilizer) quotient(v tape.Value, in *tape.Instr) (tape.Value, bool) 
 			}
 		}
 	}
+	if z, ok := st.tangent(in.Args[0], below); ok {
+		return st.b.Op1(tape.Tanh, z), true
+	}
+	if st.named {
+		return 0, false
+	}
 	if in.Op == tape.Recip {
 		if st.linear[below] {
 			return st.b.Op1(tape.Recip, st.clamp(below)), true
 		}
 		return st.whole(v), true
-	}
-	if z, ok := st.tangent(in.Args[0], below); ok {
-		return st.b.Op1(tape.Tanh, z), true
 	}
 	if !st.grow[in.Args[0]] && st.linear[below] {
 		return st.b.Div(st.at[in.Args[0]], st.clamp(below)), true

@@ -58,6 +58,18 @@ var bellKinds = []bell{
 		"(1/(1 + exp(-(q))) * 1/(1 + exp(q)))", func(q float64) float64 { return sech2(q/2) / 4 },
 		func(q float64) float64 { return -sech2(q/2) / 4 * math.Tanh(q/2) }, false, false,
 	},
+	{
+		"((1/(1 + exp(-(q)))) * (1/(1 + exp(q))))", func(q float64) float64 { return sech2(q/2) / 4 },
+		func(q float64) float64 { return -sech2(q/2) / 4 * math.Tanh(q/2) }, false, false,
+	},
+	{
+		"(exp(-(q))/(1 + exp(-(q)))^2)", func(q float64) float64 { return sech2(q/2) / 4 },
+		func(q float64) float64 { return -sech2(q/2) / 4 * math.Tanh(q/2) }, false, false,
+	},
+	{
+		"(1 - ((exp((q)) - exp(-(q)))/(exp((q)) + exp(-(q))))^2)", sech2,
+		func(q float64) float64 { return -2 * sech2(q) * math.Tanh(q) }, false, false,
+	},
 	{"(1/cosh(q)^2)", sech2, func(q float64) float64 { return -2 * sech2(q) * math.Tanh(q) }, false, false},
 	{
 		"(1/(1 + (q)^2))", func(q float64) float64 { return 1 / (1 + q*q) },
