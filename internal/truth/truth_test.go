@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	models = flag.Int("models", 4900, "how many random models TestRandom draws")
+	models = flag.Int("models", 5040, "how many random models TestRandom draws")
 	seed   = flag.Uint64("seed", 1, "of the first of them")
 	family = flag.String("family", "", "the only family of which TestRandom draws")
 	given  = flag.String("given", "", "settings of every model of TestRandom: solver.method=rodas5p,sens.mode=tangent")
