@@ -57,7 +57,9 @@ func Extend(t *tape.Tape) *Extended {
 		return nil
 	}
 	d.Output(depth, d.Concat(0, parts...))
-	return &Extended{Tape: b.Tape(), Depths: d.Needed()}
+	extended := b.Tape()
+	extended.Plain = t.Plain
+	return &Extended{Tape: extended, Depths: d.Needed()}
 }
 
 type extender struct {

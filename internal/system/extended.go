@@ -20,7 +20,6 @@ func extend(m *Model) *extension {
 		return nil
 	}
 	inner, compiled := *m, *m.Compiled
-	of.Tape.Plain = compiled.Rates.Plain
 	compiled.Rates = of.Tape
 	inner.Compiled, inner.layout = &compiled, newLayout(&compiled)
 	var err error
