@@ -25,8 +25,8 @@ const (
 	mostBranches                                = 30        // of a function: its cyclomatic complexity
 )
 
-// TestHouse holds the sizes of packages, types and functions against limits. What is over a limit and was not before, or
-// has grown, fails; what has shrunk must be written down (go test . -run TestHouse -update-house).
+// TestHouse holds the sizes of packages, types and functions against limits. What is over a limit and was not before,
+// or has grown, fails; what has shrunk must be written down (go test . -run TestHouse -update-house).
 func TestHouse(t *testing.T) {
 	now := measureHouse(t)
 	path := filepath.Join("testdata", "house.txt")
@@ -85,7 +85,8 @@ func measureHouse(t *testing.T) map[string]int {
 			return err
 		}
 		if d.IsDir() {
-			if n := d.Name(); path != "." && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata") {
+			if n := d.Name(); path != "." && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") ||
+				n == "testdata") {
 				return filepath.SkipDir
 			}
 			return nil

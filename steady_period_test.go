@@ -210,16 +210,31 @@ objective J = initial(A)
 			oscillator + "equilibrate { } every 5", "no state repeats after the period of 5: x keeps moving, likely " +
 				"in a limit cycle with a period of its own",
 		},
-		{head + "event give every 5 { A += 100 }\nA' = -0.3*A\n", "event give comes every 5, and does not come at the same times"},
-		{head + "event give every 1 from 10 to 14 { A += 100 }\nA' = -0.3*A\n", "some times of event give are in the first period of 12"},
+		{
+			head + "event give every 5 { A += 100 }\nA' = -0.3*A\n",
+			"event give comes every 5, and does not come at the same times",
+		},
+		{
+			head + "event give every 1 from 10 to 14 { A += 100 }\nA' = -0.3*A\n",
+			"some times of event give are in the first period of 12",
+		},
 		{
 			head + "discrete R = 0\nevent on at 0 { R += 10 }\nevent off at 16 { R -= 10 }\nA' = R - 0.3*A\n",
 			"R changes by 10 in each period of 12",
 		},
 		{head + "event give when mod(t, 12) > 3 once { A += 100 }\nA' = -0.3*A\n", "happens once in a run"},
-		{head + "event give when sin(2*pi*t/12) > 0 { A += 100 }\nA' = -0.3*A\n", "where a period begins and where it ends"},
-		{head + "A' = 1 + sin(2*pi*t/24) - 0.3*A\n", "the state that was found does not repeat in the next period of 12: A is"},
-		{head + "discrete n = 0\nevent give every 12 { n += 1 }\nA' = n - 0.3*A\n", "n changes by 1 in each period of 12"},
+		{
+			head + "event give when sin(2*pi*t/12) > 0 { A += 100 }\nA' = -0.3*A\n",
+			"where a period begins and where it ends",
+		},
+		{
+			head + "A' = 1 + sin(2*pi*t/24) - 0.3*A\n",
+			"the state that was found does not repeat in the next period of 12: A is",
+		},
+		{
+			head + "discrete n = 0\nevent give every 12 { n += 1 }\nA' = n - 0.3*A\n",
+			"n changes by 1 in each period of 12",
+		},
 		{oscillator + "equilibrate { } every 3.33164293", "after the period of 3.332, but after 2 of them: v"},
 	} {
 		m, err := odes.Parse("none.ode", c.text, odes.ParseOptions{})

@@ -520,8 +520,8 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 }
 
 // AtMinimum makes loose derivatives of value i by some variables sound, but for those of one side: at a minimum of that
-// value they are zero within its error, and that few of their digits are right is no news. Package fit finds out whether
-// a point is one.
+// value they are zero within its error, and that few of their digits are right is no news. Package fit finds out
+// whether a point is one.
 func (s *Sensitivities) AtMinimum(i int, by []Variable) {
 	for _, v := range by {
 		for k := v.Offset; k < v.Offset+v.Size() && s.Trusts != nil; k++ {

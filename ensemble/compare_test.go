@@ -125,12 +125,15 @@ func TestFindingsAreThoseOfTheJob(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			_, err = Run(context.Background(), p, Config{Backend: Local{Threads: 1}, Journal: begun, Each: func(*Chunk) error {
-				if n++; n > 2 {
-					return stop
-				}
-				return nil
-			}})
+			_, err = Run(context.Background(), p, Config{
+				Backend: Local{Threads: 1}, Journal: begun,
+				Each: func(*Chunk) error {
+					if n++; n > 2 {
+						return stop
+					}
+					return nil
+				},
+			})
 			if c.chunk != 300 && !errors.Is(err, stop) {
 				t.Fatal(err)
 			}
@@ -205,7 +208,8 @@ func TestRanges(t *testing.T) {
 	p := open(t, job("time t from 0 to 2\nparam k = 1\nparam b = 1 in [1, 100]\nstate x = 0\nx' = k\n"+
 		"objective J = final(x)\n", Design{Points: "random", N: 1, Axes: []Axis{span("k", 1, 2)}}))
 	for text, want := range map[string]string{
-		"k from 0.1 to 3": "evenly spaced", "k from 0.1 to 300": "evenly spaced", "k from 0.1 to 3 log": "by equal ratios",
+		"k from 0.1 to 3": "evenly spaced", "k from 0.1 to 300": "evenly spaced",
+		"k from 0.1 to 3 log":   "by equal ratios",
 		"k from 0.1 to 0.2 log": "by equal ratios", "k from 0.1 to 300 linear": "evenly spaced", "k": "by equal ratios",
 		"k linear": "evenly spaced", "b": "evenly spaced", "b log": "by equal ratios", "k to 5": "evenly spaced",
 		"k ~ normal(1, 2)": "",

@@ -246,7 +246,8 @@ func drawHeldFit(seed uint64, kind string) *heldFit {
 				text = fmt.Sprintf("a - b + %v*c", row[2])
 			}
 			relation := []string{"==", "<=", ">="}[pick(3)]
-			limit := digits(product(row, inside) + u(-1, 1)*math.Abs(row[1])) // near the start: another point may keep both
+			// near the start: another point may keep both
+			limit := digits(product(row, inside) + u(-1, 1)*math.Abs(row[1]))
 			r.rows, r.limits = append(r.rows, row), append(r.limits, limit)
 			r.relation = append(r.relation, relation)
 			fmt.Fprintf(b, "constraint k%d: %s %s %v\n", k, text, relation, limit)
@@ -261,8 +262,8 @@ func drawHeldFit(seed uint64, kind string) *heldFit {
 	return r
 }
 
-// TestCertified fits random regressions with bounds, constraints or Laplace's noise, and linear programs. What is called
-// ok must be the minimum. -fits and -fitseed make others:
+// TestCertified fits random regressions with bounds, constraints or Laplace's noise, and linear programs. What is
+// called ok must be the minimum. -fits and -fitseed make others:
 //
 //	go test ./fit -run TestCertified -fits 4000 -fitseed 1 -v
 func TestCertified(t *testing.T) {

@@ -20,12 +20,12 @@ import (
 // H. W. Kuhn and A. W. Tucker. All numbers are NaN where the fit ended before they were computed.
 type KKT struct {
 	// Stationarity is what could be gained of the objective near the point. Noise is the part of the objective
-	// that is error of the run, and the gain that errors of derivatives hide. Both are relative: to 1 for a negative log
-	// likelihood, else to how much the search has gained, or how much the objective changes where an estimate moves by
-	// its size, if that is more.
+	// that is error of the run, and the gain that errors of derivatives hide. Both are relative: to 1 for a negative
+	// log likelihood, else to how much the search has gained, or how much the objective changes where an estimate moves
+	// by its size, if that is more.
 	Stationarity, Noise float64
-	// Feasibility is the largest violation of a constraint, relative to how far the constraint moves where the estimates
-	// move by their sizes.
+	// Feasibility is the largest violation of a constraint, relative to how far the constraint moves where the
+	// estimates move by their sizes.
 	Feasibility float64
 	// Certified tells that the point is a minimum as far as runs can tell.
 	Certified bool
@@ -162,8 +162,8 @@ func nearby(ctx context.Context, q optim.KinkedProblem, x []float64) (*certify.P
 }
 
 // reaches returns how far the coordinates may move: as far as they are from zero, were so or have moved, within their
-// bounds; by a factor e or as far as they have moved on a logarithmic scale. Where zero is nothing special, a number that
-// is near it has a part of the size of its bounds.
+// bounds; by a factor e or as far as they have moved on a logarithmic scale. Where zero is nothing special, a number
+// that is near it has a part of the size of its bounds.
 func (p judge) reaches(x []float64) []float64 {
 	const part = 1e-3
 	out := make([]float64, len(x))
@@ -317,7 +317,8 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	case c.Certified:
 		return ""
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
-		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is %s of %s; "+
+		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is "+
+			"%s of %s; "+
 			"smaller tolerances make it less: solver { rtol = %s }", diag.Number(c.Noise), p.unit(), diag.Number(
 			out.Run.RTol/100))
 	case !(c.Stationarity <= max(mostGain, c.Noise)) && c.found.Real:

@@ -644,7 +644,8 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 	}
 	p.constrained(m, out, note)
 	if p.unasked && out.Correlation != nil && len(p.constraints) == 0 {
-		note(diag.Note, "the intervals are Wald's: those of profiles take much longer than the search where there are more "+
+		note(diag.Note, "the intervals are Wald's: those of profiles take much longer than the search where "+
+			"there are more "+
 			"than %d estimates; fit.intervals = profile asks for them", many)
 	}
 	if lost := m.refits - len(out.Bootstrap); p.settings.Intervals == "bootstrap" && lost > 0 {
@@ -695,7 +696,8 @@ func (c *Combination) String() string {
 		if more := len(names) - shown; more > 0 {
 			names = append(slices.Clone(names[:shown]), fmt.Sprintf("%d more", more))
 		}
-		return fmt.Sprintf("%s are not identifiable from this data: in %d directions, nothing that was measured changes "+
+		return fmt.Sprintf("%s are not identifiable from this data: in %d directions, nothing that was measured "+
+			"changes "+
 			"if they move together", join(names), c.Directions)
 	}
 	if len(c.Names) == 1 {

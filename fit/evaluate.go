@@ -160,8 +160,8 @@ func (e *evaluator) leastSquares() optim.LeastSquaresProblem {
 	return p
 }
 
-// fill writes the residuals, the rest of the objective and their derivatives at x. With kinks, absolute values are there
-// and not in the rest.
+// fill writes the residuals, the rest of the objective and their derivatives at x. With kinks, absolute values are
+// there and not in the rest.
 func (e *evaluator) fill(x []float64, want optim.Want, at *optim.Residuals, kinks *optim.Kinks) {
 	n := len(x)
 	slopes := make([]float64, n) // of values by coordinates

@@ -125,8 +125,8 @@ type Estimate struct {
 	AtBound             int
 	// Open tells that the interval has no certified end on a side because of what: "" for none, "bound", "flat" (the
 	// profile does not rise), "failed" (there is no value beyond), "stopped" (the fit was interrupted) or "uncertain"
-	// (with the estimate held there, the others are not known to be at a minimum, or the objective has not risen by what
-	// it is to rise).
+	// (with the estimate held there, the others are not known to be at a minimum, or the objective has not risen by
+	// what it is to rise).
 	OpenLower, OpenUpper string
 	Profile              []ProfilePoint
 }

@@ -181,7 +181,8 @@ func (r *regression) text(names []string, observed, options string) string {
 	list := func(x []float64) string { return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(x), "[]")), ", ") }
 	fmt.Fprintf(&b, "data D { time = [%s]  y = [%s] }\nobserve o = %s ~ normal(%v) from D.y\nobjective L = nll()\n",
 		list(r.t), list(r.y), observed, r.sd)
-	fmt.Fprintf(&b, "fit { over = [%s]  %s }\nsolver { rtol = 1e-10  atol = 1e-13 }\n", strings.Join(names, ", "), options)
+	fmt.Fprintf(&b, "fit { over = [%s]  %s }\nsolver { rtol = 1e-10  atol = 1e-13 }\n", strings.Join(names, ", "),
+		options)
 	return b.String()
 }
 
@@ -282,8 +283,8 @@ func drawRegression(d *rand.Rand, curved bool) (r *regression, names []string, o
 }
 
 // TestRandomIntervals draws regressions whose profiles are known: those of numbers that are linear in closed form, by
-// quadratic programs; beside a rate, by trying all its values. Each end has risen by the quantile or lies at a bound, no
-// value of a profile comes twice, and none is lower than can be or, where all numbers are linear, higher.
+// quadratic programs; beside a rate, by trying all its values. Each end has risen by the quantile or lies at a bound,
+// no value of a profile comes twice, and none is lower than can be or, where all numbers are linear, higher.
 func TestRandomIntervals(t *testing.T) {
 	first := seeds.Of(t, 1)
 	const chi2 = 1.9207294103470948 // half the quantile
@@ -361,11 +362,13 @@ func TestRandomIntervals(t *testing.T) {
 						wrong("%s ends at %v, outside of its bounds", names[i], end)
 					case open == "":
 						if math.Abs(rise-level) > 1e-3*level {
-							wrong("the profile of %s has risen by %v at its end %v, not by %v", names[i], rise, end, level)
+							wrong("the profile of %s has risen by %v at its end %v, not by %v", names[i], rise, end,
+								level)
 						}
 					case open == "bound":
 						if end != bound || rise > level*(1+1e-3) {
-							wrong("%s ends at %v, where the profile has risen by %v of %v, for its bound %v", names[i], end,
+							wrong("%s ends at %v, where the profile has risen by %v of %v, for its bound %v",
+								names[i], end,
 								rise, level, bound)
 						}
 					default:

@@ -181,8 +181,8 @@ func svd(ctx context.Context, cols [][]float64) (values, v []float64, err error)
 }
 
 // svdOfRows returns the singular values of a matrix with these rows, as many as there are rows, and the right singular
-// vectors of those that are not zero: it takes time in proportion to the columns, and leaves out the directions in which
-// no row leads. The rows are overwritten.
+// vectors of those that are not zero: it takes time in proportion to the columns, and leaves out the directions in
+// which no row leads. The rows are overwritten.
 func svdOfRows(ctx context.Context, rows [][]float64) (values, v []float64, err error) {
 	const angle = 1e-11 // singular values are told from zero by a larger part
 	values, order, err := orthogonal(ctx, rows, nil, angle)

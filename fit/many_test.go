@@ -28,15 +28,16 @@ fit { minimize = L  over = [W, V]  %s }
 `, hidden, more)
 }
 
-// TestManyUntold: what data tell of many estimates takes no more runs than the search, and is one message: at a certified
-// minimum, and where a search has ended before.
+// TestManyUntold: what data tell of many estimates takes no more runs than the search, and is one message: at a
+// certified minimum, and where a search has ended before.
 func TestManyUntold(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
 		most      int // iterations
 		certified bool
 	}{{"lbfgsb", 5, false}, {"auto", 300, true}} {
-		r := run(t, parse(t, network(60, fmt.Sprintf("max_iter = %d  algorithm = %s", c.most, c.algorithm))), fit.Options{})
+		r := run(t, parse(t, network(60, fmt.Sprintf("max_iter = %d  algorithm = %s", c.most, c.algorithm))),
+			fit.Options{})
 		search := r.Starts[0].Evaluations
 		if most := 2 * search; r.Stats.Evaluations-search > most {
 			t.Errorf("%s: %d runs after a search of %d", c.algorithm, r.Stats.Evaluations-search, search)
@@ -56,8 +57,8 @@ func TestManyUntold(t *testing.T) {
 	}
 }
 
-// TestInterruptedPhases: in every phase, a fit that is interrupted gives the best so far within a second, and says what it
-// has not done.
+// TestInterruptedPhases: in every phase, a fit that is interrupted gives the best so far within a second, and says what
+// it has not done.
 func TestInterruptedPhases(t *testing.T) {
 	const slow = `
 time t from 0 to 40

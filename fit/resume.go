@@ -68,7 +68,8 @@ func ReadStarts(text string) (list []Start, err error) {
 		}
 		var k kept
 		at := len(line) - checksumDigits - 1
-		if at < 0 || line[at] != ' ' || line[at+1:] != checksum(line[:at]) || json.Unmarshal([]byte(line[:at]), &k) != nil {
+		if at < 0 || line[at] != ' ' || line[at+1:] != checksum(line[:at]) || json.Unmarshal([]byte(line[:at]),
+			&k) != nil {
 			return nil, &DamagedError{Line: n}
 		}
 		s := Start{

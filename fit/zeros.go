@@ -16,8 +16,8 @@ import (
 // ½ gᵀH⁻¹g, and that which errors of derivatives hide, Σ e²/(2 H). H is the expected or the exact Hessian. What a bound
 // holds back has a derivative that is not zero, and keeps its grade.
 //
-// AtMinimum makes no run where nothing is loose. It leaves s as it is where the model is at no minimum, or where there is
-// no telling: of more than 30 numbers, or without second derivatives.
+// AtMinimum makes no run where nothing is loose. It leaves s as it is where the model is at no minimum, or where there
+// is no telling: of more than 30 numbers, or without second derivatives.
 func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Sensitivities) {
 	settings, err := m.FitSettings(opts)
 	if err != nil || s.Trusts == nil || s.Errors == nil {

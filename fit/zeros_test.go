@@ -50,7 +50,8 @@ func TestAtMinimum(t *testing.T) {
 			s.Trusts[k] = odes.Loose
 		}
 		s.Warnings = []diag.Diagnostic{{
-			Code: odes.CodeTrust, Level: diag.Warning, Message: "few digits are right, by another run: L by a, k, v, outside",
+			Code: odes.CodeTrust, Level: diag.Warning,
+			Message: "few digits are right, by another run: L by a, k, v, outside",
 		}}
 		fit.AtMinimum(t.Context(), m, opts, s)
 		said := ""
@@ -58,7 +59,10 @@ func TestAtMinimum(t *testing.T) {
 			said += d.Message
 		}
 		names := said[strings.LastIndex(said, " by ")+4:]
-		if want := map[bool]string{true: "outside, initial(g), initial(x)", false: "a, k, v, outside"}[c.silent]; names != want {
+		if want := map[bool]string{
+			true:  "outside, initial(g), initial(x)",
+			false: "a, k, v, outside",
+		}[c.silent]; names != want {
 			t.Errorf("moved by %v: %q, want %q", c.by, names, want)
 		}
 	}

@@ -15,7 +15,8 @@ var signs = []Entry{
 	{"<=", "x <= 1", "Less or equal."},
 	{">", "x > 1", "Greater."},
 	{">=", "x >= 1", "Greater or equal."},
-	{"==", "i == 1", "Equality, of indices and texts; of reals that change, it holds at instants: the condition of an event."},
+	{"==", "i == 1", "Equality, of indices and texts; of reals that change, it holds at instants: the condition " +
+		"of an event."},
 	{"!=", "i != 1", "Inequality, of indices and texts."},
 	{"=", "let a = 2*b", "Gives a name its value, a state its derivative, a target of an event its new value."},
 	{"+=", "x' += inflow", "Adds: to a derivative, or, in the body of an event, to a value."},

@@ -21,7 +21,8 @@ var explicitTables = []*tableau.Tableau{
 	&tableau.Fehlberg2, &tableau.Heun3, &tableau.Bs3, &tableau.Ssprk3,
 	&tableau.Rk4, &tableau.Rk38,
 	&tableau.Rkf45, &tableau.Ck45, &tableau.Dopri5, &tableau.Tsit5, &tableau.Bs5,
-	&tableau.Rk6, &tableau.Rk6fm, &tableau.Vern6, &tableau.Vern7, &tableau.Vern8, &tableau.Rkf78, &tableau.Dopri8, &tableau.Dop853, &tableau.Vern9,
+	&tableau.Rk6, &tableau.Rk6fm, &tableau.Vern6, &tableau.Vern7, &tableau.Vern8, &tableau.Rkf78, &tableau.Dopri8,
+	&tableau.Dop853, &tableau.Vern9,
 }
 
 func explicitMethods() []*Spec {

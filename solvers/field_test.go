@@ -388,7 +388,9 @@ func complexStepOf(t *testing.T, m *Spec) func(f *toy, p []complex128, t, h comp
 }
 
 // complexStep is the step of a table.
-func complexStep(x *tableau.Coefficients, f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
+func complexStep(x *tableau.Coefficients, f *toy, p []complex128, t, h complex128, y0 []complex128) (y1,
+	dq []complex128,
+) {
 	n, w := f.size.N, f.size.N+f.size.Q
 	k := make([][]complex128, len(x.B))
 	out := make([]complex128, w)

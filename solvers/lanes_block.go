@@ -107,7 +107,10 @@ func (s *Solver) Side() []*LaneForm {
 func (s *Solver) side(m Method) *LaneForm {
 	switch m := m.(type) {
 	case Arithmetical:
-		return &LaneForm{Arithmetic: m.Arithmetic(), Tolerance: &s.tol.Tolerance, Moves: s.moves(), Inside: s.readsInside()}
+		return &LaneForm{
+			Arithmetic: m.Arithmetic(), Tolerance: &s.tol.Tolerance, Moves: s.moves(),
+			Inside: s.readsInside(),
+		}
 	case *rosenbrock:
 		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
 			return &LaneForm{

@@ -7,8 +7,8 @@ import "errors"
 type Extended interface {
 	System
 	// Within hands over what says how far: the run that asks for rates from now on keeps it up to date. Without it,
-	// rates are as far outside as they are asked for, which is what a run that is repeated needs. Within reports whether
-	// the system can do it.
+	// rates are as far outside as they are asked for, which is what a run that is repeated needs. Within reports
+	// whether the system can do it.
 	Within(l *Leeway) bool
 	// AtEdges returns at how many points rates were asked for outside of a domain since the last call.
 	AtEdges() int

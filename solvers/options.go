@@ -227,7 +227,8 @@ const (
 	// Extension: at Value points a function of the right-hand side was asked for outside of its domain, by no more
 	// than states may be off, and taken at the edge.
 	Extension
-	// Unresolved: from about T on, part Name of the right-hand side may have been large for a moment without being seen.
+	// Unresolved: from about T on, part Name of the right-hand side may have been large for a moment without being
+	// seen.
 	Unresolved
 )
 

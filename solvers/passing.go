@@ -13,12 +13,13 @@ type Passing interface {
 	System
 	// NarrowStates lists the states that these parts read. Without any, the other methods are not called.
 	NarrowStates() []int
-	// Calm reports whether no part becomes much larger than at (t0, y0) while these states stay within [least, most], up
-	// to t1. It costs little where it is true of one step after the other.
+	// Calm reports whether no part becomes much larger than at (t0, y0) while these states stay within [least, most],
+	// up to t1. It costs little where it is true of one step after the other.
 	Calm(t0, t1 float64, y0, least, most []float64) bool
-	// Look looks for what the parts do along a path of these states that their values at times, the nodes of the step in
-	// ascending order, do not show. It returns the end of the path if there is nothing, or that of a shorter step that
-	// comes nearer, or shows more of it. part names the part in question. It is not sure where looking took too long.
+	// Look looks for what the parts do along a path of these states that their values at times, the nodes of the step
+	// in ascending order, do not show. It returns the end of the path if there is nothing, or that of a shorter step
+	// that comes nearer, or shows more of it. part names the part in question. It is not sure where looking took too
+	// long.
 	Look(p *bernstein.Path, times []float64) (end float64, part string, sure bool)
 }
 

@@ -55,8 +55,8 @@ func (c *quadratures) reset() {
 }
 
 // norm returns the largest of the estimated errors e[N+Q] of the quadratures over the trial step s, whose states are
-// accurate enough, in units of the tolerance. While something narrow passes, near is positive and takes the place of the
-// span, and the largest |Δq|/h is that of the step: it does not say how large the quadrature is.
+// accurate enough, in units of the tolerance. While something narrow passes, near is positive and takes the place of
+// the span, and the largest |Δq|/h is that of the step: it does not say how large the quadrature is.
 func (c *quadratures) norm(s *Step, e []float64, span, near float64) float64 {
 	n, worst := len(s.Y0), 0.0
 	for _, i := range c.count {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// sight keeps steps from missing what functions of time and of states do between two stages. Error estimates are made of the
-// stages and know nothing of it.
+// sight keeps steps from missing what functions of time and of states do between two stages. Error estimates are made
+// of the stages and know nothing of it.
 type sight struct {
 	signals Signals     // nil for none
 	nodes   []float64   // fractions of a step, ascending, from 0 to 1

@@ -176,8 +176,8 @@ func (c *compiler) equality(e *typecheck.Call) typecheck.Expr {
 	return eq
 }
 
-// rounded reports whether a and b are the same but that one has the ceiling of u where the other has the floor: they are
-// equal at the instants at which u is whole, and at no other.
+// rounded reports whether a and b are the same but that one has the ceiling of u where the other has the floor: they
+// are equal at the instants at which u is whole, and at no other.
 func rounded(a, b typecheck.Expr) (u typecheck.Expr, ok bool) {
 	x, ok1 := a.(*typecheck.Call)
 	y, ok2 := b.(*typecheck.Call)

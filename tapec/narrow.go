@@ -9,14 +9,14 @@ import (
 )
 
 // NarrowSize is the largest number of elements that the narrow parts of a tape have in all. Larger ones are left out.
-const NarrowSize = 1024
+const NarrowSize = 64
 
 // NarrowParts are parts of a tape that may be narrow in states: bells as exp(-((x - c)/s)^2), the transitions of gates
 // as tanh((x - c)/s), whose products and differences are bells, high powers, and what is cut off as max(0, …) is. They
 // are functions of inner values, which are polynomials of time and states of degree 1 or 2.
 type NarrowParts struct {
-	// Inner makes the inner values, all in its one output, InnerValues, of time, states and what is constant between two
-	// events.
+	// Inner makes the inner values, all in its one output, InnerValues, of time, states and what is constant between
+	// two events.
 	Inner   *tape.Tape
 	Degrees []int // of each of them in time and states
 	// Parts makes the parts, all in its output NarrowValues, of the inner values and of what is constant. Along with
@@ -432,8 +432,8 @@ func (f *narrowFinder) slope(in *tape.Instr) tape.Value {
 }
 
 // copy returns v, a value of t, as a function of inner values. Within is set where a polynomial of squares is an
-// exponent or a part of one: intervals of squares tell more of large ones than polynomials do, whose rounding errors are
-// parts of the largest value in a step. Elsewhere squares may cancel, and polynomials tell more.
+// exponent or a part of one: intervals of squares tell more of large ones than polynomials do, whose rounding errors
+// are parts of the largest value in a step. Elsewhere squares may cancel, and polynomials tell more.
 func (f *narrowFinder) copy(v tape.Value, within bool) tape.Value {
 	side := 0
 	if within {
@@ -458,7 +458,8 @@ func (f *narrowFinder) copy(v tape.Value, within bool) tape.Value {
 		switch in.Op {
 		case tape.Exp, tape.Expm1:
 			next = true
-		case tape.Sqr, tape.Powi, tape.Pow, tape.Abs, tape.Tanh, tape.Sigmoid, tape.Erf, tape.Erfc, tape.Atan, tape.Sqrt:
+		case tape.Sqr, tape.Powi, tape.Pow, tape.Abs, tape.Tanh, tape.Sigmoid, tape.Erf, tape.Erfc, tape.Atan,
+			tape.Sqrt:
 			next = false
 		}
 		made := *in

@@ -138,7 +138,8 @@ func nearZero(l *lowerer, f typecheck.Expr, s scope) array {
 		l.elementwise(tape.Mul, l.number(noise), terms(l, f, s)))
 }
 
-// crosses returns whether the extremum of f next to a root lies beyond the rounding of its terms: whether f crosses zero.
+// crosses returns whether the extremum of f next to a root lies beyond the rounding of its terms: whether f crosses
+// zero.
 func crosses(l *lowerer, f, slope, curvature typecheck.Expr, s scope) array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	depth := op(tape.Mul, l.number(noise*2), op(tape.Mul, terms(l, f, s), op(tape.Abs, l.lower(curvature, s))))

@@ -406,7 +406,8 @@ func (st *stabilizer) scale(v tape.Value) scaledValue {
 	return scaledValue{st.at[v], zero, true}
 }
 
-// level returns the part of an exponent that becomes a scale: a multiple of moderate, which is constant for derivatives.
+// level returns the part of an exponent that becomes a scale: a multiple of moderate, which is constant for
+// derivatives.
 func (st *stabilizer) level(z tape.Value) tape.Value {
 	b := st.b
 	const most = 1 << 20

@@ -115,8 +115,10 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 		}
 		for _, o := range list {
 			if why := records.Broken(o.group.rows, slices.Clone(t.Data[times])); why != "" {
-				c.errorf(CodeData, it.By.Pos(), "%s of %q is not one course in time: %s; give each course a value of its "+
-					"own in the column, or sort the rows by time", o.group.is, t.Name, why).Relate(t.Span, "declared here")
+				c.errorf(CodeData, it.By.Pos(),
+					"%s of %q is not one course in time: %s; give each course a value of its "+
+						"own in the column, or sort the rows by time", o.group.is, t.Name, why).Relate(t.Span,
+					"declared here")
 				return nil
 			}
 		}
@@ -150,8 +152,10 @@ func tied(c *checker, passes []*variant) {
 		if u := c.model.Time.Type.Unit; u.Known() && !u.Plain() {
 			moment += " " + bracketed(u)
 		}
-		c.list.Warnf(CodeData, d.span, "measured before an event of the same time, and read after it: %s of %q; to have "+
-			"them read before it, let the event come a moment later: at %[2]s.time + %s", records.List(rows[d.span]),
+		c.list.Warnf(CodeData, d.span,
+			"measured before an event of the same time, and read after it: %s of %q; to have "+
+				"them read before it, let the event come a moment later: at %[2]s.time + "+
+				"%s", records.List(rows[d.span]),
 			d.of.Name, moment)
 	}
 }

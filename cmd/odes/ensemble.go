@@ -36,7 +36,7 @@ type membersFlags struct {
 	Mode    string `placeholder:"MODE" help:"How to differentiate: {modes}."`
 	Times   string `placeholder:"LIST" help:"Outputs at these times instead of derivatives: from:step:to, or a list."`
 	Outputs string `placeholder:"NAMES" help:"Which outputs at --times, separated by commas; without it, all."`
-	Trust   bool   `help:"Compare every member with an independent run, not a sample of them. Takes about as long again."`
+	Trust   bool   `help:"Compare every member with an independent run: about twice the time."`
 	Threads int    `placeholder:"N" help:"Threads; 0 means one for each core. Results do not depend on it."`
 	Chunk   int    `placeholder:"N" help:"Members that are computed at a time; 0 leaves it to odes."`
 	workersFlags

@@ -320,8 +320,8 @@ func (p fitPicture) draw(c *call, r *fit.Result) error {
 	})
 }
 
-// keptStarts is the file of --resume. It holds one line for each search, each with a checksum, behind one that says what
-// they are of.
+// keptStarts is the file of --resume. It holds one line for each search, each with a checksum, behind one that says
+// what they are of.
 type keptStarts struct {
 	mu   sync.Mutex
 	file *os.File
@@ -355,7 +355,8 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 		}
 		var damaged *fit.DamagedError
 		if o.Done, err = fit.ReadStarts(rest); errors.As(err, &damaged) {
-			return nil, usagef("--resume %s: line %d is damaged: its checksum is not that of its text; remove the line, "+
+			return nil, usagef("--resume %s: line %d is damaged: its checksum is not that of its text; remove "+
+				"the line, "+
 				"and that search is made anew", k.Resume, damaged.Line+1)
 		}
 	case err != nil && !errors.Is(err, os.ErrNotExist):

@@ -263,7 +263,10 @@ func (p *Problem) linear(radius float64) (step []float64, held []int, missing fl
 	if len(pieces) > 0 {
 		l.C[n], l.Lo[n], l.Hi[n] = 1, -1, 1
 		for _, k := range append([]cut{{constraint: -1, slope: p.At.Gradient, value: p.At.Value}}, pieces...) {
-			t := optim.LinearRow{A: make([]float64, all), Min: math.Min((k.value-p.At.Value)/scale, 0), Max: math.Inf(1)}
+			t := optim.LinearRow{
+				A: make([]float64, all), Min: math.Min((k.value-p.At.Value)/scale, 0),
+				Max: math.Inf(1),
+			}
 			for i, a := range k.slope {
 				t.A[i] = -float64(a*p.Sizes[i]*radius) / scale
 			}
@@ -375,9 +378,9 @@ func (p *Problem) nearby(d []float64, radius float64) (*Point, float64) {
 	return at, part
 }
 
-// probe evaluates along d, where no variable has moved by more than a part of its size, and reports whether other pieces
-// of constraints are met there, or of the objective as well, which become part of the problem, and whether the objective
-// falls as it is promised to.
+// probe evaluates along d, where no variable has moved by more than a part of its size, and reports whether other
+// pieces of constraints are met there, or of the objective as well, which become part of the problem, and whether the
+// objective falls as it is promised to.
 func (p *Problem) probe(d []float64, radius float64, objective bool) (met, real bool) {
 	const (
 		distinct = 0.999

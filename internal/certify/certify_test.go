@@ -83,8 +83,8 @@ func speed(x []float64) *certify.Point {
 	return at
 }
 
-// TestPieces: at the exact optimum of a problem with a largest value, the gradient of one time alone promises a third of
-// the objective; those of the times that meet promise nothing.
+// TestPieces: at the exact optimum of a problem with a largest value, the gradient of one time alone promises a third
+// of the objective; those of the times that meet promise nothing.
 func TestPieces(t *testing.T) {
 	x := []float64{4, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1}
 	n := len(x)

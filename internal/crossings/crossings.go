@@ -49,7 +49,8 @@ const (
 	budget = 4000
 	// closest is the part of the times in question below which two times near 0 are not told apart.
 	closest = 0x1p-80
-	// coarse is the part of the times in question within which a margin of sums of them may have the same bits all over.
+	// coarse is the part of the times in question within which a margin of sums of them may have the same bits all
+	// over.
 	coarse = 0x1p-40
 )
 
@@ -207,9 +208,9 @@ func (s *Search) meanValue(lo, mid, hi float64) bool {
 }
 
 // constant reports whether the margins in doubt have the same bits at both ends of a box as in its middle, where they
-// were evaluated last: where time is so small against what it is added to that it does not move them. Enclosures may say
-// nothing there, as next to a pole. Elsewhere a margin that stays zero is one that cancels: rounding decides it, and no
-// search may take that for progress.
+// were evaluated last: where time is so small against what it is added to that it does not move them. Enclosures may
+// say nothing there, as next to a pole. Elsewhere a margin that stays zero is one that cancels: rounding decides it,
+// and no search may take that for progress.
 func (s *Search) constant(lo, hi float64) bool {
 	copy(s.marginLow, s.margin)
 	for _, t := range [2]float64{lo, hi} {

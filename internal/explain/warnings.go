@@ -144,8 +144,9 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 			"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
 			what, x.When(w.T))
 	case solvers.Unresolved:
-		l.Warnf(CodeUnseen, x.span, "%s may have been large for a moment about %s or later without being seen: it is too "+
-			"narrow to tell, or states cancel in it; a smaller hmax looks closer", w.Name, x.When(w.T))
+		l.Warnf(CodeUnseen, x.span,
+			"%s may have been large for a moment about %s or later without being seen: it is too "+
+				"narrow to tell, or states cancel in it; a smaller hmax looks closer", w.Name, x.When(w.T))
 	case solvers.Hidden:
 		l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
 			"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",
@@ -162,8 +163,9 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 			"about %s needs shorter ones, or another method",
 			x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 	case solvers.Extension:
-		l.Notef(CodeDomain, x.span, "at %s, the argument of a root or power in the equations was outside of its domain, "+
-			"by no more than states may be off, and counted as at the edge; a tighter rtol and atol keep it nearer",
+		l.Notef(CodeDomain, x.span,
+			"at %s, the argument of a root or power in the equations was outside of its domain, "+
+				"by no more than states may be off, and counted as at the edge; a tighter rtol and atol keep it nearer",
 			diag.Count(int(w.Value), "point"))
 	case solvers.Rest:
 		l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
@@ -289,8 +291,8 @@ func (x *Explainer) WorthTelling(s *solvers.Stats) []solvers.Warning {
 	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
 }
 
-// Unmoved returns the diagnostics of a run but for that of arguments outside of their domains, if they are known to move
-// no result.
+// Unmoved returns the diagnostics of a run but for that of arguments outside of their domains, if they are known to
+// move no result.
 func (x *Explainer) Unmoved(list []diag.Diagnostic, known bool) []diag.Diagnostic {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return known && d.Code == CodeDomain })
 }

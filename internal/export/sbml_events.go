@@ -249,7 +249,8 @@ func (w *sbmlWriter) writeEvent(s *sbmlEvent) {
 	switch {
 	case e.mixed != nil:
 		w.cannot(e.mixed.Span, "this joins what %s keeps of its trigger to a value of the execution, and SBML has "+
-			"both of the same time: write `values = execution`, or let an event without a delay keep what is joined in a "+
+			"both of the same time: write `values = execution`, or let an event without a delay keep what is "+
+			"joined in a "+
 			"discrete", e.name)
 		return
 	case e.atTrigger && e.atExecution:

@@ -121,7 +121,8 @@ func (p *Pattern) straight(exchanges []float64) *Straight {
 	for k, e := range exchanges {
 		r, i := before[k], came[k]
 		m := Minor{Cross: at(i, int32(k)), Other: at(i, i), Own: at(r, int32(k)), Back: at(r, i)}
-		if k != int(e) && m.Cross >= 0 && m.Own >= 0 && m.Other >= 0 && (m.Back >= 0 || blocks != nil && blocks[r] != blocks[i]) {
+		if k != int(e) && m.Cross >= 0 && m.Own >= 0 && m.Other >= 0 && (m.Back >= 0 || blocks != nil &&
+			blocks[r] != blocks[i]) {
 			minors = append(minors, m)
 		}
 	}

@@ -122,8 +122,8 @@ func complexly(t *testing.T, a *Analysis, values []float64, z []complex128, tran
 	}
 }
 
-// TestForeignRow solves equations of which one, in a unit that is 10¹³ times smaller, has the larger entry in the column
-// of another. That entry is no pivot: what the column's own row says of its unknown would be lost.
+// TestForeignRow solves equations of which one, in a unit that is 10¹³ times smaller, has the larger entry in the
+// column of another. That entry is no pivot: what the column's own row says of its unknown would be lost.
 func TestForeignRow(t *testing.T) {
 	for _, larger := range []float64{0.5, 1.1, 40, 1e5} {
 		for _, back := range []float64{0, 1e-34} {

@@ -218,8 +218,8 @@ func (b *Bands) near(bound []tape.Interval, value []float64, r float64) bool {
 	return true
 }
 
-// edge returns where a function, some of which are out of their bands at hi, first leaves its own, behind lo. That is the
-// feature: another may be none there.
+// edge returns where a function, some of which are out of their bands at hi, first leaves its own, behind lo. That is
+// the feature: another may be none there.
 func (b *Bands) edge(lo, hi float64) float64 {
 	for range 30 {
 		mid := lo + float64(0.5*(hi-lo))

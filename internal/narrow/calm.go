@@ -110,8 +110,8 @@ func margin(least, most, wide float64) float64 {
 	return float64(wide * max(most-least, float64(1e-9*max(math.Abs(least), math.Abs(most)))))
 }
 
-// quiet looks at a box that is so much wider than given. It reports whether no part becomes much larger there than it is
-// at the point; and whether none is much larger somewhere in the box than elsewhere.
+// quiet looks at a box that is so much wider than given. It reports whether no part becomes much larger there than it
+// is at the point; and whether none is much larger somewhere in the box than elsewhere.
 func (w *Watch) quiet(t0, t1 float64, least, most []float64, wide float64) (now, always bool) {
 	at := 0
 	for i := range w.moving {

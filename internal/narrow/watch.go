@@ -35,8 +35,8 @@ type Place struct {
 const (
 	// faint is the part of the largest value that a part may have below which it does not matter.
 	faint = 1e-10
-	// mostBoxes is how many boxes one step is looked at by, fewBoxes that number where fullBoxes and boxesAStep for each
-	// step are used up.
+	// mostBoxes is how many boxes one step is looked at by, fewBoxes that number where fullBoxes and boxesAStep for
+	// each step are used up.
 	mostBoxes, fewBoxes   = 2000, 64
 	fullBoxes, boxesAStep = 1 << 18, 32
 	// leastPart is the part of a step that must have been looked at for the step to end there when boxes are used up.
@@ -102,7 +102,10 @@ func New(t *Tapes, place func(name string) Place, watched func(part int) bool) *
 	w.in, w.dot = w.box.Input(t.Of), w.box.Input(t.DotOf)
 	var moving []string
 	for _, in := range t.Inner.Inputs {
-		at := input{Place: place(in.Name), point: w.inner.Input(in.Name), boxes: [][]tape.Interval{w.spread.Input(in.Name)}}
+		at := input{
+			Place: place(in.Name), point: w.inner.Input(in.Name),
+			boxes: [][]tape.Interval{w.spread.Input(in.Name)},
+		}
 		if at.Time || at.State {
 			w.moving, moving = append(w.moving, at), append(moving, in.Name)
 			w.timed = w.timed || at.Time

@@ -20,13 +20,13 @@ type KinkedProblem struct {
 	Bounds                        Bounds
 	Lo, Hi                        []float64 // of the constraints, as those of a ConstrainedProblem
 	Largest                       []bool
-	// Evaluate fills in at, k and c; see Problem. Value is that of the whole objective, with its kinks, and Gradient and
-	// Hessian are those of F. The Hessian may be any positive semidefinite matrix that stands for it, or zero.
+	// Evaluate fills in at, k and c; see Problem. Value is that of the whole objective, with its kinks, and Gradient
+	// and Hessian are those of F. The Hessian may be any positive semidefinite matrix that stands for it, or zero.
 	Evaluate func(ctx context.Context, x []float64, want Want, at *Point, k *Kinks, c *Constraints) error
 }
 
-// Folded searches a minimum of p from x0, which is moved into the bounds and need not satisfy the constraints. The error
-// is one of the start (ErrStart); the result then has status Failed.
+// Folded searches a minimum of p from x0, which is moved into the bounds and need not satisfy the constraints. The
+// error is one of the start (ErrStart); the result then has status Failed.
 //
 // A linear program, of which kinks and violations of constraints are parts, within a box around the point, says which
 // kinks, constraints and bounds hold the minimum (R. Fletcher, E. Sainz de la Maza, Math. Program. 43 (1989) 235–256,
@@ -444,8 +444,8 @@ func (f *folded) steer() (lines []line, step []float64, falls float64, rests []i
 	}
 }
 
-// harder makes the penalty of violations greater, and reports that, where there are violations that could be less and the
-// search has come to an end.
+// harder makes the penalty of violations greater, and reports that, where there are violations that could be less and
+// the search has come to an end.
 func (f *folded) harder() bool {
 	const most = 1e15
 	_, largest := f.excess(f.now.c.C)
@@ -616,10 +616,12 @@ func (f *folded) step(ctx context.Context) (status Status, over bool) {
 	return 0, false
 }
 
-// direction returns the step on which the model falls most, of the ways along the solution of the linear program, d, and
-// from there to that of a quadratic one along the lines that rest, with how much the model falls and the multipliers of
-// the lines.
-func (f *folded) direction(lines []line, rests []int, d []float64) (best []float64, falls float64, multipliers []float64) {
+// direction returns the step on which the model falls most, of the ways along the solution of the linear program, d,
+// and from there to that of a quadratic one along the lines that rest, with how much the model falls and the
+// multipliers of the lines.
+func (f *folded) direction(lines []line, rests []int, d []float64) (best []float64, falls float64,
+	multipliers []float64,
+) {
 	off := make([]float64, len(rests))
 	for k, i := range rests {
 		off[k] = lines[i].v
@@ -637,8 +639,8 @@ func (f *folded) direction(lines []line, rests []int, d []float64) (best []float
 	return d, -value, multipliers
 }
 
-// try evaluates after a step, and after one that is corrected if that is bad. It returns the point, and which part there
-// is of what the model promised, both with slack.
+// try evaluates after a step, and after one that is corrected if that is bad. It returns the point, and which part
+// there is of what the model promised, both with slack.
 func (f *folded) try(
 	ctx context.Context, lines []line, rests []int, d []float64, falls, slack float64,
 ) (next []float64, ratio float64, err error) {

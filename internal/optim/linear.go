@@ -15,9 +15,9 @@ import (
 //
 // It is solved by a primal simplex method on a tableau with a column for each variable that rests, at a bound, a kink
 // or 0, and a row for each other one. A step goes through kinks as long as it leads down (I. Barrodale,
-// F. D. K. Roberts, SIAM J. Numer. Anal. 10 (1973) 839–848, doi:10.1137/0710069). Bounds and kinks are moved a little, each by its own
-// amount, so that no two of them meet. Bound is computed from the program itself, by weak duality: it is right whatever
-// the tableau has become.
+// F. D. K. Roberts, SIAM J. Numer. Anal. 10 (1973) 839–848, doi:10.1137/0710069). Bounds and kinks are moved a little,
+// each by its own amount, so that no two of them meet. Bound is computed from the program itself, by weak duality: it
+// is right whatever the tableau has become.
 type Linear struct {
 	C, Lo, Hi []float64
 	Rows      []LinearRow

@@ -37,8 +37,8 @@ func (b *Border) At(i int) float64 {
 	return b.D[b.Active[i-len(b.Y)]]
 }
 
-// Each calls do for each discrete at a place that the border decides: element k of the state that repeats, and whether it
-// holds a time, or -1 where it holds nothing.
+// Each calls do for each discrete at a place that the border decides: element k of the state that repeats, and whether
+// it holds a time, or -1 where it holds nothing.
 func (b *Border) Each(do func(k, at int, timed bool)) {
 	for k, at := range b.Active {
 		do(len(b.Y)+k, at, b.Timed[at])

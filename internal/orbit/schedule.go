@@ -9,8 +9,8 @@ import (
 )
 
 // Flights are the repeating events of a run that begins with a state that repeats: they have always come. What began in
-// an earlier period and falls into the run, before the first time that an event has there, waits at its start. A nil one
-// is of a run that begins otherwise.
+// an earlier period and falls into the run, before the first time that an event has there, waits at its start. A nil
+// one is of a run that begins otherwise.
 type Flights struct {
 	List    []solvers.Instant
 	Unmoved []bool // per instant: its time depends on no discrete
@@ -18,7 +18,8 @@ type Flights struct {
 	Courses []Course
 }
 
-// Shift finds the courses of repeating events at times, and moves their first times to those of what waits at the start.
+// Shift finds the courses of repeating events at times, and moves their first times to those of what waits at the
+// start.
 func (f *Flights) Shift(times []float64) {
 	if f == nil || !(times[f.Period] > 0) {
 		return

@@ -42,7 +42,8 @@ type Orbit struct {
 	Periods int        // that it took to find it
 	Largest complex128 // multiplier: an eigenvalue of the map's derivative; NaN where it was not found
 	// Kept are sums of discretes that the map leaves what they are, whatever they are, such as the rate of an infusion
-	// that is switched on and off. The run up to now decides them: it came to what they stay after Past periods from Start.
+	// that is switched on and off. The run up to now decides them: it came to what they stay after Past periods from
+	// Start.
 	Kept  []Sum
 	Past  int
 	Start *Border
@@ -65,9 +66,10 @@ type search struct {
 	past    []*Border // their borders, while no step of Newton's method was made
 	count   int       // periods in all
 	plain   int       // periods to come without Newton's method
-	odd     int       // periods in a row that ended with another structure than they began with, or with other kept values
-	last    float64   // the size of the last step of Newton's method
-	moved   bool      // such a step was made
+	// periods in a row that ended with another structure than they began with, or with other kept values
+	odd   int
+	last  float64 // the size of the last step of Newton's method
+	moved bool    // such a step was made
 
 	ends, free     []*Border // of successive periods since it was tried, and of the last time when there were many
 	change, before []float64
@@ -132,7 +134,8 @@ func (s *search) other() error {
 	}
 	for k, n := range s.end.Waiting {
 		if was := s.at.Waiting[k]; was != n {
-			return Unrepeated("%s has %d executions waiting at the end of a period of %s, and %d at the end of the next "+
+			return Unrepeated("%s has %d executions waiting at the end of a period of %s, and %d at the end of "+
+				"the next "+
 				"one; equilibrate over as many periods as it takes until what waits is the same, or over one event",
 				s.r.Queue(k), was, diag.Number(s.Period), n)
 		}
@@ -233,7 +236,8 @@ func (s *search) newton() (*Orbit, error) {
 func (s *search) drifts(i int) error {
 	if s.odd++; s.odd > more {
 		return Unrepeated("%s changes by %s in each period of %s, and something reads it; let it come back within the "+
-			"period. What ends in a later period than it began in, such as an infusion, repeats if its end is an event "+
+			"period. What ends in a later period than it began in, such as an infusion, repeats if its end is an "+
+			"event "+
 			"of its own: every %[3]s from its first time", s.r.Name(s.at, i), diag.Number(s.change[i]),
 			diag.Number(s.Period))
 	}
@@ -411,7 +415,8 @@ func Certify(r Runner, found, end *Border, sizes []float64, o Options) error {
 		}
 	}
 	if most > grown {
-		return Unrepeated("the state that was found does not repeat in the next period of %s: %s is %s there, and was %s; "+
+		return Unrepeated("the state that was found does not repeat in the next period of %s: %s is %s there, "+
+			"and was %s; "+
 			"what depends on time must repeat with the period, as by mod(t, %[1]s)", diag.Number(o.Period),
 			r.Name(found, worst), diag.Number(end.At(worst)), diag.Number(found.At(worst)))
 	}

@@ -23,9 +23,9 @@ func (k *Sum) of(b *Border) (sum float64) {
 	return sum
 }
 
-// sums lists the combinations of discretes, the elements behind the states, that a map with derivatives byStart, [n][n],
-// leaves what they are: the left null vectors of those of its rows less those of 1. They are found by elimination. What
-// bodies assign has small numbers as derivatives by discretes, so rounding is far below the limit.
+// sums lists the combinations of discretes, the elements behind the states, that a map with derivatives byStart,
+// [n][n], leaves what they are: the left null vectors of those of its rows less those of 1. They are found by
+// elimination. What bodies assign has small numbers as derivatives by discretes, so rounding is far below the limit.
 func sums(states, n int, byStart []float64) (list []Sum) {
 	const least = 1e-10
 	count := n - states

@@ -18,11 +18,13 @@ func Broken(rows []bool, times []float64) string {
 			continue
 		}
 		if last >= 0 && last != i-1 {
-			return fmt.Sprintf("its rows stand in separate pieces of the table: up to row %d, and from row %d on", last+1,
+			return fmt.Sprintf("its rows stand in separate pieces of the table: up to row %d, and from row %d on",
+				last+1,
 				i+1)
 		}
 		if last >= 0 && times[i] < times[last] {
-			return fmt.Sprintf("its time goes back from %v in row %d to %v in row %d", times[last], last+1, times[i], i+1)
+			return fmt.Sprintf("its time goes back from %v in row %d to %v in row %d", times[last], last+1, times[i],
+				i+1)
 		}
 		if last = i; math.IsNaN(times[i]) && i > 0 {
 			times[i] = times[i-1]

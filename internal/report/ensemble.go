@@ -19,8 +19,8 @@ type Ensemble struct {
 	Problem    *ensemble.Problem
 	Statistics *ensemble.Statistics
 	Findings   *ensemble.Findings // nil where the members are not all done
-	// Status is "ok", "failed" where all members failed, or "partial" where some did, lack a value, are not confirmed or
-	// are missing.
+	// Status is "ok", "failed" where all members failed, or "partial" where some did, lack a value, are not confirmed
+	// or are missing.
 	Status string
 	// Indices, Effects and Derivatives say which values matter; nil where nobody asked. Left is how many groups of
 	// members they leave out.

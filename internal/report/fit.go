@@ -461,7 +461,8 @@ func FitTable(w io.Writer, h Heading, r *fit.Result, opts TableOptions) error {
 	}
 	for _, why := range []struct{ open, words string }{
 		{"failed", "the profile could not be followed further: beyond, no search has come to a value of the objective"},
-		{"uncertain", "the end is not certain: with the estimate held there, no search has shown that the others are at a " +
+		{"uncertain", "the end is not certain: with the estimate held there, no search has shown that the others " +
+			"are at a " +
 			"minimum and that the objective has risen by what it is to rise"},
 	} {
 		if slices.ContainsFunc(r.Estimates, func(x fit.Estimate) bool {

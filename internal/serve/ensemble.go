@@ -43,7 +43,10 @@ func (h *membersHead) found(f *ensemble.Findings, statuses []float64) {
 		if d.Minor {
 			continue
 		}
-		h.Compared.Unconfirmed = append(h.Compared.Unconfirmed, failureHead{d.Member, string(odes.CodeTrust), d.Message})
+		h.Compared.Unconfirmed = append(h.Compared.Unconfirmed, failureHead{
+			d.Member, string(odes.CodeTrust),
+			d.Message,
+		})
 	}
 	for _, member := range f.Partial() {
 		statuses[member] = float64(ensemble.Partial)

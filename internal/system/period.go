@@ -547,7 +547,8 @@ func (o *cycle) make(l *leg) error {
 		case m.Stop:
 			return orbit.Unrepeated("event %s stops the run within the period; leave `stop` out of it", e.Name)
 		case m.Guard >= 0 && l.run.Ends()-m.T <= tol && slices.Contains(first, m.Firing.Event):
-			return orbit.Unrepeated("event %s happens by its condition where a period begins and where it ends, so which "+
+			return orbit.Unrepeated("event %s happens by its condition where a period begins and where it ends, "+
+				"so which "+
 				"of them it belongs to is not clear; let the time span begin elsewhere", e.Name)
 		case e.Once && l.n+l.later > 0:
 			return orbit.Unrepeated("event %s happens once in a run, and would have to happen in each period; leave "+
@@ -652,7 +653,10 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cyc
 	}
 	w := p.Worker(k)
 	times := w.Times(d)
-	options := orbit.Options{RTol: p.Steady.RTol, ATol: p.Steady.ATol, Period: times[w.flights.Period], Near: from != nil}
+	options := orbit.Options{
+		RTol: p.Steady.RTol, ATol: p.Steady.ATol, Period: times[w.flights.Period],
+		Near: from != nil,
+	}
 	options.Late = w.flights.Late()
 	if o.orbit, err = orbit.Find(o, start, options); err != nil {
 		return nil, err
@@ -668,7 +672,10 @@ func (p *Problem) shoot(f solvers.Firing, t float64, y, d, from []float64) (*cyc
 	if err := orbit.Certify(o, o.orbit.Border, sure.end, sizes, options); err != nil {
 		return nil, err
 	}
-	o.state = &steady.State{Y: o.orbit.Border.Y, D: o.orbit.Border.D, Periods: o.orbit.Periods, Slowest: o.orbit.Largest}
+	o.state = &steady.State{
+		Y: o.orbit.Border.Y, D: o.orbit.Border.D, Periods: o.orbit.Periods,
+		Slowest: o.orbit.Largest,
+	}
 	return o, nil
 }
 

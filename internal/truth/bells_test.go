@@ -297,8 +297,8 @@ func drawBells(seed uint64) (c Case, s float64) {
 	return c, s
 }
 
-// TestBells draws models with bells of states, which pass within a small part of the run, and demands of each that it is
-// right or warned.
+// TestBells draws models with bells of states, which pass within a small part of the run, and demands of each that it
+// is right or warned.
 func TestBells(t *testing.T) {
 	t.Parallel()
 	t.Logf("seed %d", *bellsSeed)

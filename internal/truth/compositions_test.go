@@ -199,8 +199,8 @@ func (c *composition) silent(t *testing.T, text string) (list []string) {
 	return list
 }
 
-// compareSides compares derivatives of n models, drawn from a seed on, with differences to either side: where these are others, there
-// must be a mark.
+// compareSides compares derivatives of n models, drawn from a seed on, with differences to either side: where these are
+// others, there must be a mark.
 func compareSides(t *testing.T, first uint64, n int, stream uint64, text func(*composition) string) {
 	compared, marked, needless, models := 0, 0, 0, 0
 	for k := range uint64(n) {

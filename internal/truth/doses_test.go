@@ -220,9 +220,9 @@ func (r *regimen) draw() (Case, []Second) {
 	return c, seconds
 }
 
-// TestPeriodicDoses compares the states and derivatives of drugs that have always been given with superposition: boluses,
-// infusions that are longer than a period, absorption, lags by first times and by delays that are longer than one, and
-// a discrete that holds a time. Second derivatives, too.
+// TestPeriodicDoses compares the states and derivatives of drugs that have always been given with superposition:
+// boluses, infusions that are longer than a period, absorption, lags by first times and by delays that are longer than
+// one, and a discrete that holds a time. Second derivatives, too.
 func TestPeriodicDoses(t *testing.T) {
 	var count [Broken + 1]int
 	numbers, marked, twice := 0, 0, 0

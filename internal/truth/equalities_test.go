@@ -44,7 +44,8 @@ func equal(r *rand.Rand, a, p, end float64) (when, more string, at []instantOf) 
 	case 2:
 		return pick("t - P*floor(t/P) == 0", "t - P*trunc(t/P) == 0", "mod(t, P) == 0", "abs(mod(t, P)) <= 0",
 				"P*ceil(t/P) - t == 0", "ceil(t/P) == floor(t/P)", "t/P == floor(t/P)", "t/P == round(t/P)",
-				"sin(pi*t/P) == 0", "abs(sin(pi*t/P)) <= 0", "cos(2*pi*t/P) == 1", "1 - cos(2*pi*t/P) <= 0 and t > 0 or "+
+				"sin(pi*t/P) == 0", "abs(sin(pi*t/P)) <= 0", "cos(2*pi*t/P) == 1",
+				"1 - cos(2*pi*t/P) <= 0 and t > 0 or "+
 					"cos(2*pi*t/P) == 1"),
 			"", every(0, plain)
 	case 3:
@@ -130,8 +131,8 @@ func equality(seed uint64) Case {
 	return c
 }
 
-// TestEqualities draws models with equalities of reals, of time, of periods, of states and of counters, whose answers are
-// known in closed form.
+// TestEqualities draws models with equalities of reals, of time, of periods, of states and of counters, whose answers
+// are known in closed form.
 func TestEqualities(t *testing.T) { judged(t, *equalities, 20, equality) }
 
 // judged judges so many drawn models: none may be wrong or fail, and one in share may be marked.

@@ -27,7 +27,8 @@ func logistic(seed uint64) Case {
 	end := 1 + 9*r.Float64()
 	if r.IntN(2) == 0 { // a switch in time
 		ts, k := end*(0.3+0.4*r.Float64()), math.Pow(10, 0.5+2*r.Float64())*10/end
-		text := pick("1/(1 + exp(-$))", "1/(exp(-$) + 1)", "exp($)/(1 + exp($))", "1 - 1/(1 + exp($))", "exp($)*(1/(1 + exp($)))",
+		text := pick("1/(1 + exp(-$))", "1/(exp(-$) + 1)", "exp($)/(1 + exp($))", "1 - 1/(1 + exp($))",
+			"exp($)*(1/(1 + exp($)))",
 			"(1 + exp(-$))^(-1)", "0.5 + 0.5*(exp($/2) - exp(-$/2))/(exp($/2) + exp(-$/2))",
 			"0.5 + 0.5*(exp($) - 1)/(exp($) + 1)", "0.5*(1 + (1 - exp(-$))/(1 + exp(-$)))", "3*exp($)/(3 + 3*exp($))",
 			"exp($/2)/(exp($/2) + exp(-$/2))", "sqrt(1/(1 + exp(-$))^2)", "exp($)^2/(exp($) + exp($)^2)")
@@ -73,7 +74,8 @@ func logistic(seed uint64) Case {
 		c.Text = fmt.Sprintf("time t from 0 to %.17g\nparam z = %.17g\nstate x = 0\nx' = %s\nobjective X = final(x)\n",
 			end, z, substitute(text, "z"))
 		c.Numbers = []Number{
-			{Of: "X", Truth: v * end, Size: 1e-3}, {Of: "X", Wrt: "z", Truth: d * end, Size: max(math.Abs(v*end), 1e-3)},
+			{Of: "X", Truth: v * end, Size: 1e-3}, {Of: "X", Wrt: "z", Truth: d * end, Size: max(math.Abs(v*end),
+				1e-3)},
 		}
 		return c
 	}
@@ -91,9 +93,12 @@ func logistic(seed uint64) Case {
 	z := n * math.Log(x/K)
 	h := sigmoidOf(z)
 	slope := h * sigmoidOf(-z)
-	c := Case{Family: "logistic", Text: fmt.Sprintf("time t from 0 to %.17g\n"+declare+"param K = %.17g\nparam q = %.17g\n"+
-		"param y0 = %.17g\nstate y = y0\ny' = -q*y\nobjective X = final(%s)\nsolver { rtol = 1e-9 }\n",
-		end, n, K, q, x0, text)}
+	c := Case{
+		Family: "logistic",
+		Text: fmt.Sprintf("time t from 0 to %.17g\n"+declare+"param K = %.17g\nparam q = %.17g\n"+
+			"param y0 = %.17g\nstate y = y0\ny' = -q*y\nobjective X = final(%s)\nsolver { rtol = 1e-9 }\n",
+			end, n, K, q, x0, text),
+	}
 	c.Numbers = []Number{
 		{Of: "X", Truth: h, Size: 1e-2},
 		{Of: "X", Wrt: "K", Truth: -slope * n / K, Size: 1e-2 / K},

@@ -134,6 +134,7 @@ func filled(d *draw) {
 		k := d.rate("k")
 		y := d.state("y", "0", fmt.Sprintf("%s*%s^%s", c, x, n))
 		z := d.state("w", "1", "-"+k.text+"*$")
-		d.objective("final("+y+") + final("+z+")", integral.add(k.mul(d.to.num).neg().exp()), math.Max(1, integral.re()))
+		d.objective("final("+y+") + final("+z+")", integral.add(k.mul(d.to.num).neg().exp()), math.Max(1,
+			integral.re()))
 	}
 }
