@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -340,26 +340,31 @@ func guard(s *Session, input string, f func() error) (err error) {
 		if r := recover(); r != nil {
 			before.history = s.history
 			*s = before
-			err = fault(r, strings.TrimSpace(input), debug.Stack())
+			err = fault(r, strings.TrimSpace(input))
 		}
 	}()
 	return f()
 }
 
 // fault is what to say of a panic. The first lines of ours on the stack say where it was.
-func fault(r any, input string, stack []byte) error {
+func fault(r any, input string) error {
+	var callers [64]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])]) // 3: Callers, fault, the deferred function
 	var at []string
-	for _, line := range strings.Split(string(stack), "\n") {
-		if _, place, ours := strings.Cut(line, "odes.dev/odes/"); ours && strings.HasPrefix(line, "\t") {
-			place, _, _ = strings.Cut(place, " ")
-			at = append(at, place)
+	for more := true; more && len(at) < 6; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		// A file's path depends on the flags of the build, so the package is taken from the function's name.
+		if name, ours := strings.CutPrefix(frame.Function, "odes.dev/odes/"); ours {
+			dir, base := path.Split(name)
+			pkg, _, _ := strings.Cut(base, ".")
+			at = append(at, fmt.Sprintf("%s%s/%s:%d", dir, pkg, filepath.Base(frame.File), frame.Line))
 		}
 	}
-	at = at[min(1, len(at)):] // this file is the first
 	return fmt.Errorf("internal error: %v; the session is as it was before this entry, and save writes its model\n"+
 		"please report it, with the model and these lines:\n  odes %s, %s %s/%s\n  %s\n  at %s", r, odes.Version,
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.ReplaceAll(input, "\n", "\n  "),
-		strings.Join(at[:min(6, len(at))], ", "))
+		strings.Join(at, ", "))
 }
 
 // execute does what Exec says.
