@@ -156,11 +156,14 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 	if rtol == 0 {
 		rtol = s.Solver.RTol
 	}
-	atols := s.Solver.ATols
-	if atols == nil {
-		atols = []float64{s.Solver.ATol}
-	}
 	return &sens.Continuous{Backsolve: backsolve, TimesForwards: r.timesForwards(), New: func() sens.ContinuousWorker {
+		atols := s.Solver.ATols
+		switch {
+		case s.Solver.Sized():
+			atols = r.tolerances
+		case atols == nil:
+			atols = []float64{s.Solver.ATol}
+		}
 		w := r.problem.Worker(counted)
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},

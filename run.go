@@ -33,6 +33,7 @@ type run struct {
 	spec         *solvers.Spec       // of the method
 	errorControl *sens.ErrorControl  // lets derivatives take part in error control; nil where they do not
 	made         []int               // steps of each member of the method in the last run
+	tolerances   []float64           // absolute ones of states in it, one or one for each
 	explicit     bool                // the Jacobian is too large for implicit members of the method
 	within       func(int, Progress) // is told how far single experiments are, while they are solved
 	lacking      string              // why an experiment has no value, and which, in words
@@ -322,7 +323,7 @@ func (r *run) solve(
 	if err != nil {
 		return stats, r.failed(cmp.Or(r.problem.SteadyError(), err), w)
 	}
-	r.made = stats.Made
+	r.made, r.tolerances = stats.Made, append(r.tolerances[:0], s.Tolerances()...)
 	r.stopped = r.model.explain.Stopped(&stats)
 	r.model.explain.Warnings(r.model.explain.WorthTelling(&stats), &r.warnings)
 	if watch != nil {

@@ -157,7 +157,7 @@ func (m *Model) verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 		tolerance := how.Tolerance
 		if !strict && !modeOf(s.Settings.Mode).Exact {
 			tolerance = max(tolerance, min(digits, max(float64(1e4*s.Settings.RTol),
-				float64(10*s.Settings.ATol)/math.Abs(out.Objectives[i].Value))))
+				float64(10*max(s.Settings.ATol, 0))/math.Abs(out.Objectives[i].Value))))
 		}
 		out.Objectives[i].judge(tolerance, strict)
 	}

@@ -3,6 +3,7 @@ package sens
 import (
 	"math"
 
+	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/solvers"
 )
 
@@ -31,6 +32,8 @@ type ErrorControl struct {
 
 	// How far parameters that are zero have moved states at most, and what that makes of functionals at the end.
 	most, last []float64
+
+	largest []float64 // [N] sizes of states so far, for absolute tolerances that follow them: negative ones
 }
 
 // Begin implements solvers.Sink.
@@ -41,7 +44,7 @@ func (g *ErrorControl) Begin(solvers.System, solvers.Method) error {
 		n += z.N
 	}
 	g.walks, g.firsts = g.walks[:0], g.firsts[:0]
-	g.most, g.last = make([]float64, z.N), nil
+	g.most, g.last, g.largest = make([]float64, z.N), nil, make([]float64, z.N)
 	for first := 0; first < n; {
 		wk := g.New()
 		if _, err := solvers.As[solvers.TangentEstimator](wk.Method, solvers.TangentErrors); err != nil {
@@ -191,6 +194,9 @@ func (g *ErrorControl) Mark(m *solvers.Mark) error {
 // Norm returns the largest norm of the estimated error of a direction over the trial step s.
 func (g *ErrorControl) Norm(s *solvers.Step) float64 {
 	worst, n := 0.0, len(s.Y0)
+	for i, y := range s.Y0 {
+		g.largest[i] = max(g.largest[i], math.Abs(y))
+	}
 	for b, w := range g.walks {
 		l := w.l
 		e, start := g.e[:(n+len(s.DQ))*l], g.start[:n*l]
@@ -213,6 +219,9 @@ func (g *ErrorControl) Norm(s *solvers.Step) float64 {
 			sum := 0.0
 			for i := range n {
 				rtol, atol := g.RTol[min(i, len(g.RTol)-1)], g.ATol[min(i, len(g.ATol)-1)]
+				if atol < 0 {
+					atol = float64(sizes.Part * rtol * max(g.largest[i], math.Abs(s.Y1[i])))
+				}
 				sc := math.FMA(rtol, max(math.Abs(start[i*l+j]), math.Abs(w.d.Y1[i*l+j])), atol/size)
 				if x := e[i*l+j]; x != 0 {
 					x /= sc

@@ -98,6 +98,7 @@ type Lanes struct {
 	present int          // the block of the steps that are made
 	moves   bool         // some steps end at times that depend on something
 	jumps   bool         // something may change discretes or modes
+	per     []float64    // [N] absolute tolerances over sizes, where they follow these
 
 	tried, apart int // steps of all runs, and those of them that solvers made
 }
@@ -215,6 +216,9 @@ func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
 	l.moves = solvers[0].moves() || l.use.Own || l.use.Forth && l.members[0].rows.Timed
 	l.jumps = solvers[0].jumps()
+	if sizes := solvers[0].tol.sizes; sizes != nil {
+		l.per = sizes.Per()
+	}
 	reads := len(solvers[0].guards) > 0 && len(solvers[0].boxes.states) == 0
 	for i := range l.members {
 		m := &l.members[i]
@@ -335,6 +339,7 @@ func (l *Lanes) aim(i int, a *lane, bytes int) error {
 			scatter(a.block[r.K*LaneCount:], s.trial.K[:r.W])
 		}
 	}
+	a.giveTolerances()
 	tr := s.trial
 	a.clip = s.aim(tr, a.stop)
 	if s.sight.signals != nil && tr.T1 > s.sight.until {
@@ -428,6 +433,9 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 	n := r.N * LaneCount
 	y0, y1 := next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:]
 	copy(y0, y1[:n])
+	if r.Abs > 0 {
+		l.tolerances(r, block, next)
+	}
 	w := 0
 	if r.FSAL {
 		w = r.W * LaneCount

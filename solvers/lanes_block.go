@@ -13,6 +13,8 @@ type LaneRows struct {
 	// quadratures, and of the norm of that of the states. A step writes the rows from Made on. Mask is 1 in lanes that
 	// made a step, and else 0.
 	Y0, K, Made, Y1, DQ, E, Norm, Mask int
+	// Abs is where the absolute tolerances of the states are, where they follow sizes, and else 0.
+	Abs int
 	// Of steps that solve equations there are more, else these are 0. Serve is the number of the program whose pivots
 	// served, from 1, and 0 where they did not. Then come the factors without the exchanges of rows, and those entries
 	// of the Jacobian that are StepMatrix.Outer.
@@ -30,6 +32,7 @@ type LaneForm struct {
 	Solved    *SolvedArithmetic // that Arithmetic is a part of, where steps solve equations; else nil
 	Matrix    *StepMatrix       // of these
 	Tolerance *Tolerance        // by which errors are measured
+	Sized     bool              // absolute tolerances are those of LaneRows.Abs
 	Moves     bool              // some steps end at times that depend on something
 	Inside    bool              // something is read within steps
 	Peaks     bool              // largest values are wanted, which are read within steps as well
@@ -62,7 +65,10 @@ func NewLaneRows(form *LaneForm, z Size) LaneRows {
 		r.Norm += w
 	}
 	r.Mask = r.Norm + 1
-	r.All = r.Mask + 1
+	if r.All = r.Mask + 1; form.Sized {
+		r.Abs = r.All
+		r.All += z.N
+	}
 	if form.Solved != nil {
 		r.Serve = r.All
 		r.Factors = r.Serve + 1
@@ -108,14 +114,14 @@ func (s *Solver) side(m Method) *LaneForm {
 	switch m := m.(type) {
 	case Arithmetical:
 		return &LaneForm{
-			Arithmetic: m.Arithmetic(), Tolerance: &s.tol.Tolerance, Moves: s.moves(),
+			Arithmetic: m.Arithmetic(), Tolerance: &s.tol.Tolerance, Sized: s.tol.sizes != nil, Moves: s.moves(),
 			Inside: s.readsInside(),
 		}
 	case *rosenbrock:
 		if m.Prepare(s.sys) == nil && m.plan.matrix != nil {
 			return &LaneForm{
 				Arithmetic: &m.whole.Arithmetic, Solved: &m.whole, Matrix: m.plan.matrix, Tolerance: &s.tol.Tolerance,
-				Moves: s.moves(), Inside: s.readsInside(),
+				Sized: s.tol.sizes != nil, Moves: s.moves(), Inside: s.readsInside(),
 			}
 		}
 	}

@@ -108,6 +108,10 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	if read {
 		a.load()
 	}
+	if sizes := s.tol.sizes; sizes != nil && len(sizes.Young) > 0 {
+		a.load()
+		s.tol.accepted(s, tr)
+	}
 	if r.Q > 0 || read || r.Peaks {
 		a.own = false
 		err = s.sink.Step(tr, End{})
@@ -138,6 +142,7 @@ func (a *lane) settle() {
 	}
 	r := a.rows
 	gather(a.s.y, a.block[r.Y0*LaneCount:])
+	a.takeTolerances()
 	if a.s.fresh = r.FSAL; r.FSAL {
 		gather(a.s.trial.K[:r.W], a.block[r.K*LaneCount:])
 	}
@@ -154,6 +159,7 @@ func (a *lane) load() {
 	s, r, tr := a.s, a.rows, a.s.trial
 	a.loaded = true
 	gather(tr.Y0, a.block[r.Y0*LaneCount:])
+	a.takeTolerances()
 	gather(tr.K[:r.Stages*r.W], a.block[r.K*LaneCount:])
 	gather(tr.Y1, a.block[r.Y1*LaneCount:])
 	gather(tr.DQ, a.block[r.DQ*LaneCount:])
@@ -175,4 +181,36 @@ func (a *lane) readGuards(rho []float64, truth []bool) bool {
 		truth[i] = a.guards[at] != 0
 	}
 	return true
+}
+
+// takeTolerances gives the solver the absolute tolerances, unless it knows better.
+func (a *lane) takeTolerances() {
+	if sizes := a.s.tol.sizes; sizes != nil && a.rows.Abs > 0 && !sizes.Changed {
+		gather(sizes.Abs, a.block[a.rows.Abs*LaneCount:])
+	}
+}
+
+// giveTolerances gives the lane the absolute tolerances that only the solver knows.
+func (a *lane) giveTolerances() {
+	if sizes := a.s.tol.sizes; sizes != nil && sizes.Changed {
+		sizes.Changed = false
+		scatter(a.block[a.rows.Abs*LaneCount:], sizes.Abs)
+	}
+}
+
+// tolerances makes the absolute tolerances of the next block those after the steps of a block that are accepted.
+func (l *Lanes) tolerances(r *LaneRows, block, next []float64) {
+	mask := (*[LaneCount]float64)(block[r.Mask*LaneCount:])
+	for i := range r.N {
+		was := (*[LaneCount]float64)(block[(r.Abs+i)*LaneCount:])
+		now := (*[LaneCount]float64)(next[(r.Abs+i)*LaneCount:])
+		y1 := (*[LaneCount]float64)(block[(r.Y1+i)*LaneCount:])
+		per := l.per[i]
+		for k, abs := range was {
+			if x := math.Abs(float64(per * y1[k])); mask[k] != 0 && x > abs {
+				abs = x
+			}
+			now[k] = abs
+		}
+	}
 }

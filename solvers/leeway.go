@@ -1,6 +1,10 @@
 package solvers
 
-import "errors"
+import (
+	"errors"
+
+	"odes.dev/odes/internal/sizes"
+)
 
 // Extended is a System whose right-hand side can go on a little outside of the domains of its functions, as they are
 // at the edges of these.
@@ -24,7 +28,57 @@ type Leeway struct {
 // leeway is the Leeway of a Solver. It is open from where steps become too short without it.
 type leeway struct {
 	Leeway
-	of Extended // nil for a system that has none
+	of    Extended     // nil for a system that has none
+	sizes *sizes.Tolerances // which absolute tolerances follow; nil where they are given
+}
+
+// follow has absolute tolerances follow the sizes of states, where the options give none.
+func (l *leeway) follow(o *Options, z Size) {
+	if l.Tolerance = o.tolerance(); o.Sized() {
+		l.sizes = sizes.New(z.N, z.Q, o.RTol, o.RTols, o.ATols)
+		l.Abs = l.sizes.Abs
+	}
+}
+
+// Tolerances returns the absolute tolerances of the last run, one for all states or one for each, at its end.
+func (s *Solver) Tolerances() []float64 { return s.tol.Abs }
+
+// starts takes in the state of a run that begins, or goes on after something happened, with its slope.
+func (l *leeway) starts(s *Solver, limit float64) {
+	if l.sizes == nil {
+		return
+	}
+	k, rates := s.trial.K, sizes.Rates(s.sys.Eval)
+	if s.opts.Fixed > 0 || s.algebra.solves != nil {
+		rates = nil
+	}
+	s.stats.Evals += l.sizes.Starts(s.t, s.y, k, limit, rates)
+}
+
+// accepted takes in an accepted step.
+func (l *leeway) accepted(s *Solver, tr *Step) {
+	if l.sizes != nil {
+		l.sizes.Accepted(tr.T, tr.T1, tr.Y0, tr.Y1, min(s.info.Order, s.info.Embedded))
+	}
+}
+
+// rejected takes in that the trial step was rejected, for something not finite if bad. A long explicit step that is not
+// stable says nothing of sizes.
+func (l *leeway) rejected(s *Solver, bad bool) {
+	if l.sizes == nil {
+		return
+	}
+	if len(l.sizes.Young) > 0 {
+		s.lane.load()
+	}
+	tr := s.trial
+	stable := s.solves != nil || float64(tr.H*s.spectrum.rho) <= 1
+	if l.sizes.Rejected(tr.Y1, stable && !bad) && !bad && s.algebra.solves == nil {
+		s.lane.settle()
+		s.evaluate()
+		l.sizes.Rounding(s.t, tr.H, s.y, s.trial.K[:s.size.N+s.size.Q], s.sys.Eval, s.integrals.noise)
+		s.stats.Evals += 2
+	}
 }
 
 // claim tells sys of the leeway, at the start or after others made runs.

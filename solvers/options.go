@@ -1,10 +1,14 @@
 package solvers
 
+import "slices"
+
 // Options say how accurately Solve works, and within which limits. The zero value of a field is the default that its
 // comment names.
 type Options struct {
 	RTol float64 // relative tolerance; with ATol and ATols zero too: 1e-6
-	ATol float64 // absolute tolerance; with RTol and ATols zero too: 1e-9
+	// ATol is the absolute tolerance; with RTol and ATols zero too: 1e-9. Below zero, as BySize, it follows the size of
+	// each state, as package sizes has it; so do those of ATols.
+	ATol float64
 	// RTols and ATols, when set, are tolerances per state, [N], instead of RTol and ATol.
 	RTols, ATols []float64
 	Norm         NormKind
@@ -122,11 +126,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// BySize is the absolute tolerance of states for which it follows their sizes.
+const BySize = -1
+
+// Sized reports whether the absolute tolerance of some state follows its size.
+func (o *Options) Sized() bool {
+	return o.ATols == nil && o.ATol < 0 || slices.ContainsFunc(o.ATols, func(x float64) bool { return x < 0 })
+}
+
 // tolerance returns the error norm that the options ask for.
 func (o *Options) tolerance() Tolerance {
 	tol := Tolerance{Rel: o.RTol, Rels: o.RTols, Abs: o.ATols, Kind: o.Norm}
 	if tol.Abs == nil {
-		tol.Abs = []float64{o.ATol}
+		tol.Abs = []float64{max(o.ATol, 0)}
 	}
 	return tol
 }

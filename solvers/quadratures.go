@@ -17,6 +17,7 @@ type quadratures struct {
 	count    []int     // those that are judged
 	size     []float64 // [Q] Σ |Δq|
 	mean     []float64 // [Q] max |Δq|/h
+	noise    []float64 // [Q] what rounding leaves of integrands, where absolute tolerances follow sizes
 }
 
 // newQuadratures returns what judges the quadratures of a run with these options.
@@ -26,7 +27,7 @@ func newQuadratures(o *Options, z Size) quadratures {
 	case o.Fixed > 0 || o.QuadTol < 0:
 		return quadratures{}
 	case o.QuadTol == 0:
-		c.rel, c.abs = least(o.RTol, o.RTols), least(o.ATol, o.ATols)
+		c.rel, c.abs = least(o.RTol, o.RTols), max(least(o.ATol, o.ATols), 0)
 	}
 	if c.count = o.Quadratures; c.count == nil {
 		for i := range z.Q {
@@ -34,7 +35,7 @@ func newQuadratures(o *Options, z Size) quadratures {
 		}
 	}
 	if len(c.count) > 0 {
-		c.size, c.mean = make([]float64, z.Q), make([]float64, z.Q)
+		c.size, c.mean, c.noise = make([]float64, z.Q), make([]float64, z.Q), make([]float64, z.Q)
 	}
 	return c
 }
@@ -52,6 +53,7 @@ func least(one float64, each []float64) float64 {
 func (c *quadratures) reset() {
 	clear(c.size)
 	clear(c.mean)
+	clear(c.noise)
 }
 
 // norm returns the largest of the estimated errors e[N+Q] of the quadratures over the trial step s, whose states are
@@ -70,7 +72,7 @@ func (c *quadratures) norm(s *Step, e []float64, span, near float64) float64 {
 			}
 			mean = c.mean[i]
 		}
-		sc := math.FMA(c.rel, math.FMA(float64(1e-3*over), mean, c.size[i]+dq), float64(c.abs*span))
+		sc := math.FMA(c.rel, math.FMA(float64(1e-3*over), mean, c.size[i]+dq), float64((c.abs+c.noise[i])*span))
 		if !(sc <= math.MaxFloat64) {
 			return math.NaN()
 		}

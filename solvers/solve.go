@@ -97,7 +97,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	}
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
-	s.tol.Tolerance = s.opts.tolerance()
+	s.tol.follow(&s.opts, z)
 	s.tol.TakeMost(method)
 	s.choice = newChoice(sys, method, &s.tol.Tolerance, s.opts.Explicit)
 	if s.opts.Fixed == 0 && (!s.choice.kinds || s.opts.Explicit) { // otherwise another member is for stiffness
@@ -218,6 +218,9 @@ func (s *Solver) reset() {
 	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], s.lastSite[:0]
 	s.stiff.reset()
 	s.integrals.reset()
+	if s.tol.sizes != nil {
+		s.tol.sizes.Reset()
+	}
 	s.traces.reset(s.size.N)
 	s.spectrum.reset()
 	s.longest = math.Inf(1)
@@ -549,6 +552,7 @@ func (s *Solver) accept(e End) error {
 		}
 	}
 	s.integrals.add(tr)
+	s.tol.accepted(s, tr)
 	s.t = tr.T1
 	if s.count++; e.Kind != EndFree || s.cut > 0 {
 		s.anchor, s.count, s.cut = s.t, 0, 0

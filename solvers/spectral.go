@@ -3,6 +3,7 @@ package solvers
 import (
 	"math"
 
+	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/internal/simd"
 )
 
@@ -211,8 +212,9 @@ func (c *spectrum) measure(h float64, y, f []float64) {
 		simd.Tolerable(c.x, c.per, y, f, h, rel, abs)
 		return
 	}
+	least := sizes.Smallest(c.tol.Abs) // for states without a size
 	for i := range y {
-		rel, abs = max(c.tol.RelOf(i), 1e-10), max(c.tol.AbsOf(i), 1e-100)
+		rel, abs = max(c.tol.RelOf(i), 1e-10), max(c.tol.AbsOf(i), least)
 		simd.Tolerable(c.x[i:i+1], c.per[i:i+1], y[i:i+1], f[i:i+1], h, rel, abs)
 	}
 }

@@ -27,6 +27,10 @@ func (s *Solver) first() error {
 	if s.restart && s.anyKink {
 		s.offKinks()
 	}
+	limit := s.sched.times[1] - s.t
+	if s.restart {
+		s.tol.starts(s, limit)
+	}
 	s.restart = false
 	if s.opts.Fixed > 0 {
 		s.h = s.opts.Fixed
@@ -36,7 +40,6 @@ func (s *Solver) first() error {
 		s.h = s.opts.H0
 		return nil
 	}
-	limit := s.sched.times[1] - s.t
 	if s.opts.HMax > 0 {
 		limit = min(limit, s.opts.HMax)
 	}
@@ -296,6 +299,7 @@ func (s *Solver) decided(tr *Step, norm float64, ok bool, next float64) (bool, e
 // reject rejects the trial step; it will be tried with length h. If bad, something was not finite.
 func (s *Solver) reject(h float64, bad bool) error {
 	s.stats.Rejected++
+	s.tol.rejected(s, bad)
 	var fault *MatrixError
 	if bad {
 		fault = s.fault()

@@ -84,10 +84,7 @@ type follower struct {
 // follow runs to the steady state.
 func (s *search) follow(ctx context.Context) (*State, error) {
 	const far, enough = 1e12, 1e-7
-	f := &follower{search: s, far: make([]float64, s.n), past: make([]float64, s.n), swing: newSwings(s.n)}
-	for i, y := range s.y {
-		f.far[i] = math.Abs(y)
-	}
+	f := &follower{search: s, far: s.largest, past: make([]float64, s.n), swing: newSwings(s.n)}
 	sys := &still{System: s.sys, t: s.t, horizon: float64(far * s.o.Span), y: s.y, d: s.d}
 	spec, _ := solvers.Lookup("rodas4p")
 	method := spec.New(s.sys.Size(), 0)

@@ -19,6 +19,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/solvers"
 )
 
@@ -42,7 +43,7 @@ const (
 type Options struct {
 	Way  Way
 	RTol float64   // of the run; 0: 1e-6
-	ATol []float64 // of each state, or one for all; nil: 1e-9
+	ATol []float64 // of each state, or one for all; nil: 1e-9; negative: by size, as solvers.Options has it
 	// Tol is how large the last step of Newton's method may be, in units of RTol·|y| + ATol. 0: 1e-3. Newton's method
 	// goes on to the last digits in any case; that is what they are compared with.
 	Tol      float64
@@ -158,7 +159,16 @@ func newSearch(sys System, plan *Plan, t float64, y, d []float64, o Options) *se
 		y: slices.Clone(y), d: slices.Clone(d), m: make([]float64, z.M), totals: plan.Totals(y),
 		f: make([]float64, z.N+z.Q), r: make([]float64, z.N), delta: make([]float64, z.N),
 		next: make([]float64, z.N), entries: make([]float64, len(sys.Jacobian().Rows)),
+		largest: absolute(y), rounds: make([]float64, z.N), terms: make([]float64, z.N),
 	}
+}
+
+func absolute(y []float64) []float64 {
+	x := slices.Clone(y)
+	for i, v := range x {
+		x[i] = math.Abs(v)
+	}
+	return x
 }
 
 // search is one search for a steady state.
@@ -177,6 +187,9 @@ type search struct {
 
 	f, r, delta, next []float64
 	entries           []float64
+	largest           []float64 // [N] sizes of states so far
+	rounds            []float64 // [N] what rounding leaves of them
+	terms             []float64 // [N] work space
 	matrix            []float64
 	iterations        int
 }
@@ -190,8 +203,42 @@ func (s *search) enter(t float64, y []float64) {
 
 // tolerance returns how exactly state i is wanted where its value is y.
 func (s *search) tolerance(i int, y float64) float64 {
-	return math.FMA(s.o.RTol, math.Abs(y), s.o.ATol[min(i, len(s.o.ATol)-1)])
+	abs := s.o.ATol[min(i, len(s.o.ATol)-1)]
+	if abs < 0 {
+		size := max(s.largest[i], math.Abs(y))
+		abs = max(float64(float64(sizes.Part*s.o.RTol)*size), s.rounds[i], sizes.Least)
+	}
+	return math.FMA(s.o.RTol, math.Abs(y), abs)
 }
+
+// round notes what rounding errors of the rates leave of each state that these hold, or of a sum that is conserved.
+func (s *search) round(y []float64) {
+	clear(s.terms)
+	clear(s.rounds)
+	j := s.sys.Jacobian()
+	for e, x := range s.entries {
+		if row, col := int(j.Rows[e]), int(j.Cols[e]); row < s.n && col < s.n {
+			s.terms[row] = math.FMA(math.Abs(x), math.Abs(y[col]), s.terms[row])
+			if row == col {
+				s.rounds[row] += x
+			}
+		}
+	}
+	for i, by := range s.rounds {
+		if s.rounds[i] = 0; by != 0 && s.plan.law[i] < 0 {
+			s.rounds[i] = float64(rounds*s.terms[i]) / math.Abs(by)
+		}
+	}
+	for k := range s.plan.Laws {
+		law := &s.plan.Laws[k]
+		for i, state := range law.States {
+			s.rounds[law.Pivot] = max(s.rounds[law.Pivot], math.Abs(float64(rounds*law.Coefs[i]*y[state])))
+		}
+	}
+}
+
+// rounds is how far a sum may be off by rounding, over its terms.
+const rounds = 0x1p-48
 
 // step writes the step of Newton's method from y to s.delta, and returns its size in units of the tolerances.
 func (s *search) step(y []float64) (float64, error) {
@@ -199,6 +246,7 @@ func (s *search) step(y []float64) (float64, error) {
 	s.sys.Eval(s.t, y, s.f)
 	s.plan.Residual(y, s.f, s.totals, s.r)
 	s.sys.EvalJacobian(s.t, y, s.entries)
+	s.round(y)
 	s.matrix = s.plan.Matrix(s.entries)
 	if !finite(s.r) || !finite(s.matrix) {
 		return math.NaN(), nil

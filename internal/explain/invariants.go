@@ -1,6 +1,9 @@
 package explain
 
 import (
+	"math"
+
+	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
@@ -16,7 +19,8 @@ const invariantSlack = 100
 type Invariants struct {
 	*Explainer
 	w          *system.Worker
-	rtol, atol float64
+	rtol, atol float64   // atol is negative where it follows the sizes of states
+	top        float64   // the largest state so far
 	d          []float64 // discretes after the last mark
 	gap        []float64 // [2·invariants]: how far off, then how large the sides are
 	lost       []violation
@@ -44,10 +48,16 @@ func (x *Explainer) Invariants(w *system.Worker, rtol, atol float64) *Invariants
 // measure evaluates the gaps at (t, y, d).
 func (v *Invariants) measure(t float64, y, d []float64) {
 	v.w.Invariants(t, y, d, v.gap)
-	n := len(v.lost)
+	n, atol := len(v.lost), v.atol
+	if atol < 0 {
+		for _, x := range y {
+			v.top = math.Max(v.top, math.Abs(x))
+		}
+		atol = float64(float64(sizes.Part*v.rtol) * v.top)
+	}
 	for i := range v.lost {
 		gap, at := v.gap[i], &v.lost[i]
-		if !(gap > invariantSlack*(float64(v.rtol*v.gap[n+i])+v.atol)) {
+		if !(gap > invariantSlack*(float64(v.rtol*v.gap[n+i])+atol)) {
 			continue
 		}
 		if !at.found {
@@ -85,6 +95,7 @@ func (v *Invariants) Mark(m *solvers.Mark) error {
 // Start returns the error of invariants that do not hold at the start of a run, which m is.
 func (v *Invariants) Start(m *solvers.Mark) error {
 	clear(v.lost)
+	v.top = 0
 	copy(v.d, m.Dp)
 	v.measure(m.T, m.Yp, m.Dp)
 	var l diag.List

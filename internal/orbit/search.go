@@ -6,9 +6,9 @@ import (
 	"math/cmplx"
 	"slices"
 	"strings"
-
 	"gonum.org/v1/gonum/mat"
 
+	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/steady"
 )
@@ -28,7 +28,7 @@ type Runner interface {
 // Options say how a state is sought.
 type Options struct {
 	RTol   float64
-	ATol   []float64 // of states; the last one holds for the others
+	ATol   []float64 // of states; the last one holds for the others; negative: by size
 	Period float64
 	// Late is how many periods pass before all that repeats comes.
 	Late int
@@ -148,7 +148,11 @@ func (s *search) other() error {
 func (s *search) tolerance(i int) float64 {
 	x := s.at.At(i)
 	if i < len(s.at.Y) {
-		return math.FMA(s.RTol, math.Abs(x), s.ATol[min(i, len(s.ATol)-1)])
+		abs := s.ATol[min(i, len(s.ATol)-1)]
+		if abs < 0 {
+			abs = max(float64(float64(sizes.Part*s.RTol)*math.Max(math.Abs(x), math.Abs(s.end.At(i)))), sizes.Least)
+		}
+		return math.FMA(s.RTol, math.Abs(x), abs)
 	}
 	at := s.at.Active[i-len(s.at.Y)]
 	size := math.Abs(x)

@@ -501,7 +501,11 @@ func (j *jsonWriter) settings(s odes.RunSettings) {
 	j.raw(", \"rtol\": ")
 	j.number(s.RTol)
 	j.raw(", \"atol\": ")
-	j.number(s.ATol)
+	if s.ATol < 0 {
+		j.text("auto")
+	} else {
+		j.number(s.ATol)
+	}
 	j.raw(", \"mode\": ")
 	j.text(s.Mode)
 	j.raw(", \"checkpoint\": ")

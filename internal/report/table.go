@@ -420,7 +420,12 @@ func apart(list []odes.EventRecord, n int) int {
 
 // settings writes how the result was computed, in one line.
 func (p *printer) settings(s odes.RunSettings, st odes.RunStats) {
-	line := fmt.Sprintf("\n%s, rtol %s, atol %s", s.Method, plainNumber(s.RTol), plainNumber(s.ATol))
+	line := fmt.Sprintf("\n%s, rtol %s", s.Method, plainNumber(s.RTol))
+	if s.ATol < 0 {
+		line += ", atol by size"
+	} else {
+		line += ", atol " + plainNumber(s.ATol)
+	}
 	if s.Mode != "" {
 		line += ", " + s.Mode
 	}
@@ -479,6 +484,9 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 			}
 			c := column{head: withUnit(element(o.Name, o.Shape, k), o.Unit)}
 			noise := s.Settings.ATol // of quantities of that size, anything smaller is rounding
+			if noise < 0 {
+				noise = math.Inf(1)
+			}
 			top := 0.0
 			for i := range s.T {
 				top = max(top, math.Abs(o.Values[i*per+k]))

@@ -134,7 +134,7 @@ type GradientCheck struct {
 func defaults() Settings {
 	return Settings{
 		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Linear: Auto, Trust: true,
-		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
+		rtol: tolerances{all: 1e-6}, atol: tolerances{all: solvers.BySize},
 		Fit: Fit{
 			Algorithm: Auto, Starts: 1, Points: "lhs", Seed: 1, Intervals: Auto, Bootstrap: 1000, Level: 0.95,
 			Scatter: "known",
@@ -283,6 +283,9 @@ func (s *Settings) Refine(factor float64, order int) {
 // scale multiplies all tolerances by factor.
 func (s *Settings) scale(factor float64) {
 	scale := func(x, least float64) float64 {
+		if x < 0 { // it follows rtol
+			return x
+		}
 		// Two digits are as good as all, and easier to read where reports name them.
 		return max(Rounded(float64(x*factor), 2), least)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
@@ -32,7 +33,13 @@ func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) st
 		usage = "takes a number in [0, " + strconv.FormatFloat(limit, 'g', -1, 64) + ")"
 	}
 	usage += ", or one for each state: " + key + " = [x = 1e-9, v = 1e-12]"
+	if key == "atol" {
+		usage += ", or auto"
+	}
 	switch {
+	case key == "atol" && v.Word == Auto:
+		*t = tolerances{all: solvers.BySize}
+		return ""
 	case !v.Array:
 		if !within(v) {
 			return usage
@@ -129,7 +136,21 @@ func (s *Settings) settle(m *typecheck.Model, l *diag.List) {
 	s.Solver.RTols, s.Solver.RTol = s.rtol.settle(m, "rtol", l)
 	s.raise()
 	s.Solver.ATols, s.Solver.ATol = s.atol.settle(m, "atol", l)
+	if s.Solver.Sized() && (s.Solver.RTol == 0) { // errors are left to absolute tolerances
+		known := func(x *float64) {
+			if *x < 0 {
+				*x = withoutRTol
+			}
+		}
+		known(&s.Solver.ATol)
+		for i := range s.Solver.ATols {
+			known(&s.Solver.ATols[i])
+		}
+	}
 }
+
+// withoutRTol is the absolute tolerance where there is no relative one, and none was given.
+const withoutRTol = 1e-9
 
 // raise makes relative tolerances that rounding keeps from being met as small as it allows, and says so: steps would be
 // made shorter without end. None at all, 0, leaves errors to atol.

@@ -211,7 +211,7 @@ func (l *Lanes) Step(block []float64) {
 		}
 	}
 	at := l.rows.Made * solvers.LaneCount
-	l.ways[most].run(block, block[at:], at)
+	l.ways[most].run(block, block[at:])
 	if count[most] == solvers.LaneCount {
 		return
 	}
@@ -219,7 +219,7 @@ func (l *Lanes) Step(block []float64) {
 		if w == most || count[w] == 0 {
 			continue
 		}
-		l.ways[w].run(block, l.other[at:], at)
+		l.ways[w].run(block, l.other[at:])
 		for lane, own := range l.way {
 			if own == w {
 				l.take(block, lane, l.rows.Made, l.rows.Mask)
@@ -240,9 +240,9 @@ func (l *Lanes) ReadGuards(block []float64) []float64 {
 	return l.read
 }
 
-// run makes a step of what is in a block, whose first numbers are read.
-func (w *laneWay) run(block, made []float64, first int) {
-	w.step.machine.MoveVector(w.step.in, block[:first:first])
+// run makes a step of what is in a block, whose first numbers are read, and those of absolute tolerances.
+func (w *laneWay) run(block, made []float64) {
+	w.step.machine.MoveVector(w.step.in, block)
 	w.step.machine.MoveVector(w.step.made, made)
 	w.step.machine.Run()
 }

@@ -207,7 +207,7 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 	if !form.FSAL {
 		m.from = 0
 	}
-	m.tol = form.Tolerance
+	m.tol, m.abs = form.Tolerance, l.rows.Abs
 	step := m.forward()
 	if !everyLane(step) || !gains(step) {
 		return t
@@ -259,7 +259,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 	}
 	lanes := &solvedLanes{rows: &l.rows, number: len(l.ways) + 1, fixed: map[int]float64{}}
 	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
-	m.tol = form.Tolerance
+	m.tol, m.abs = form.Tolerance, l.rows.Abs
 	step, _ := m.forward()
 	if !everyLane(step) || !gains(step) {
 		return t
@@ -446,6 +446,16 @@ func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
 		if r.state == "" {
 			continue
 		}
+		var abs tape.Value
+		if m.abs > 0 {
+			abs = m.input("abs."+r.name, tape.Shape{r.len}, &part{vecStep, m.abs + n, r.len})
+		}
+		absOf := func(i int) tape.Value {
+			if m.abs > 0 {
+				return m.b.Element(abs, i)
+			}
+			return m.b.Scalar(m.tol.AbsOf(n))
+		}
 		for i := range r.len {
 			element := func(x tape.Value) tape.Value {
 				if len(r.shape) == 0 {
@@ -454,7 +464,7 @@ func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
 				return m.b.Element(m.b.Reshape(x, tape.Shape{r.len}), i)
 			}
 			y0, y1 := m.b.Op1(tape.Abs, element(began[r.name])), m.b.Op1(tape.Abs, element(ends[r.name]))
-			sc := m.b.Op3(tape.FMA, m.b.Scalar(m.tol.RelOf(n)), m.b.Op2(tape.Max, y0, y1), m.b.Scalar(m.tol.AbsOf(n)))
+			sc := m.b.Op3(tape.FMA, m.b.Scalar(m.tol.RelOf(n)), m.b.Op2(tape.Max, y0, y1), absOf(i))
 			x := m.b.Div(m.b.Op1(tape.Abs, element(errors[r.name])), sc)
 			x = m.b.Add(x, m.b.Sub(sc, sc))
 			if square[n&7] == m.zero {

@@ -32,6 +32,7 @@ type stepMaker struct {
 	// Of steps of several runs, each of which is a lane (lanes.go):
 	members bool               // all inputs are per lane
 	tol     *solvers.Tolerance // by which errors are measured
+	abs     int                // where those of the states are, where they follow sizes; else 0
 	block   *solvers.LaneRows  // of what reads steps: where they are; nil for a copy
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
 	moving  bool               // of a transpose: the ends of the steps move

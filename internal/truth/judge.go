@@ -82,6 +82,9 @@ func (n Number) within(got, rtol, atol float64) float64 {
 		return 0
 	}
 	noise := max(tolerance*cancelled, 10*rtol) * n.Size
+	if atol < 0 { // by size, of states about 1
+		atol = 1e-3 * rtol
+	}
 	if n.Scale > 0 {
 		noise += atol / n.Scale
 	}
