@@ -108,7 +108,9 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	if read {
 		a.load()
 	}
-	if sizes := s.tol.sizes; sizes != nil && len(sizes.Young) > 0 {
+	if sizes := s.tol.sizes; sizes != nil && len(sizes.Young) == 0 {
+		sizes.Passed()
+	} else if sizes != nil {
 		a.load()
 		s.tol.accepted(s, tr)
 	}

@@ -74,6 +74,9 @@ func turn(now int, wants []int) int {
 // steps of that can be made side by side.
 func (l *Lanes) change(i int, a *lane) bool {
 	a.settle()
+	if sizes := a.s.tol.sizes; sizes != nil {
+		sizes.Changed = true
+	}
 	m := &l.members[a.s.member]
 	if m.step == nil {
 		return false

@@ -28,7 +28,7 @@ type Leeway struct {
 // leeway is the Leeway of a Solver. It is open from where steps become too short without it.
 type leeway struct {
 	Leeway
-	of    Extended     // nil for a system that has none
+	of    Extended          // nil for a system that has none
 	sizes *sizes.Tolerances // which absolute tolerances follow; nil where they are given
 }
 

@@ -2,11 +2,11 @@ package orbit
 
 import (
 	"fmt"
+	"gonum.org/v1/gonum/mat"
 	"math"
 	"math/cmplx"
 	"slices"
 	"strings"
-	"gonum.org/v1/gonum/mat"
 
 	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/lang/diag"

@@ -184,15 +184,17 @@ func (s *Tolerances) sweeps(t, h float64, y, k []float64, rates Rates) (evals in
 	return evals, true
 }
 
+// Passed takes in that a step was accepted whose states grew elsewhere.
+func (s *Tolerances) Passed() { s.tried = 0 }
+
 // Accepted takes in an accepted step from (t0, y0) to (t1, y1). A state has a size of its own from where it does not
 // grow by more than a power of time that the estimate of errors, of this order, sees all of.
 func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int) {
-	s.tried = 0
+	s.tried, s.Changed = 0, true
 	if len(s.Young) == 0 {
 		s.Grown(y1)
 		return
 	}
-	s.Changed = true
 	growth, by := 1.0, (t1-s.since)/(t0-s.since)
 	for range order {
 		growth *= by
