@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
@@ -131,19 +130,11 @@ func (r *run) inWords() string {
 	return fmt.Sprintf("a run of %s with %s %s", r.settings.Method, what, text)
 }
 
-// leastTolerance returns the least absolute tolerance of a state that the run had.
-func (r *run) leastTolerance() float64 {
-	if r.settings.Solver.Sized() {
-		return sizes.Smallest(r.tolerances)
-	}
-	return r.settings.Solver.ATol
-}
-
 // grader returns what grades the result of a run with so many steps. sizes are those of the variables.
 func (r *run) grader(variables []Variable, sizes []float64, steps int) *grader {
 	return &grader{
 		variables: variables, sizes: sizes, rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))),
-		promised: 10 * r.leastTolerance(),
+		promised: 10 * r.settings.LeastAbsolute(r.tolerances),
 	}
 }
 

@@ -157,13 +157,6 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 		rtol = s.Solver.RTol
 	}
 	return &sens.Continuous{Backsolve: backsolve, TimesForwards: r.timesForwards(), New: func() sens.ContinuousWorker {
-		atols := s.Solver.ATols
-		switch {
-		case s.Solver.Sized():
-			atols = r.tolerances
-		case atols == nil:
-			atols = []float64{s.Solver.ATol}
-		}
 		w := r.problem.Worker(counted)
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},
@@ -175,7 +168,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 				}
 				return m, s.Rule().Controller(m.Info())
 			},
-			RTol: rtol, ATol: s.Backward.ATol, StateATol: atols, Norm: s.Rule().Norm,
+			RTol: rtol, ATol: s.Backward.ATol, StateATol: s.Absolute(r.tolerances), Norm: s.Rule().Norm,
 		}
 	}}, nil
 }

@@ -409,12 +409,9 @@ func (r *run) controlErrors(variables []Variable, record *solvers.Trajectory) er
 	if s.Control != settings.ControlOn || s.Solver.Fixed > 0 {
 		return nil
 	}
-	g := &sens.ErrorControl{Run: record, RTol: s.Solver.RTols, ATol: s.Solver.ATols}
+	g := &sens.ErrorControl{Run: record, RTol: s.Solver.RTols, ATol: s.Absolute(nil)}
 	if g.RTol == nil {
 		g.RTol = []float64{s.Solver.RTol}
-	}
-	if g.ATol == nil {
-		g.ATol = []float64{s.Solver.ATol}
 	}
 	n := r.problem.Width()
 	for _, v := range variables {

@@ -32,14 +32,11 @@ func (r *run) seeksSteady() error {
 	r.problem.Jacobian = true
 	o := &r.problem.Steady
 	o.Way, o.Tol = s.Steady, s.SteadyTol
-	o.RTol, o.ATol = s.Solver.RTol, s.Solver.ATols
+	o.RTol, o.ATol = s.Solver.RTol, s.Absolute(nil)
 	if s.Solver.RTols != nil {
 		for _, x := range s.Solver.RTols {
 			o.RTol = min(o.RTol, x)
 		}
-	}
-	if o.ATol == nil {
-		o.ATol = []float64{s.Solver.ATol}
 	}
 	o.Span = m.Span(r.problem.Point)
 	if r.problem.SteadyFlow = 0; s.SteadyFlow {

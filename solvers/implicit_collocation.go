@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // The fully implicit methods follow from their nodes: the roots of P_s for Gauss, of P_s - P_{s-1} for Radau IIA and of
@@ -146,7 +148,7 @@ func figuresOf(row []*big.Float) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(decimal(v))
+		b.WriteString(tableau.Decimal(v))
 	}
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"slices"
 	"sync"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // The values of θ that make the θ-method stable for whatever decays.
@@ -154,10 +156,10 @@ func thetaTable(t implicitTable, theta float64) *implicitTable {
 	sixth, eighth := real512(0).Quo(real512(1), real512(6)), real512(0.125)
 	half := func(x *big.Float) *big.Float { return real512(0).Mul(real512(0.5), x) }
 	ends := []*big.Float{rest, th}
-	t.B, t.Filter, t.Twice = figuresOf(ends), decimal(th), true
+	t.B, t.Filter, t.Twice = figuresOf(ends), tableau.Decimal(th), true
 	t.A = t.B + "\n" + figuresOf([]*big.Float{real512(0).Add(half(rest), eighth), real512(0).Sub(half(th), eighth)})
 	t.E = figuresOf([]*big.Float{real512(0).Sub(rest, sixth), real512(0).Sub(th, sixth)}) + " -2/3"
-	if t.DenseB, t.DenseOrder = decimal(rest)+"\n"+decimal(th), 1; theta == 0.5 {
+	if t.DenseB, t.DenseOrder = tableau.Decimal(rest)+"\n"+tableau.Decimal(th), 1; theta == 0.5 {
 		t.DenseB, t.DenseOrder = "1 -1/2\n0 1/2", 2
 	}
 	return &t

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/sizes"
 )
 
 // Solver integrates a System from its t0 to its tf, or to an event that stops the run. It owns all work space: a
@@ -71,7 +73,7 @@ type Solver struct {
 	longest   float64 // stable step
 	integrals quadratures
 	clock     clock
-	traces    traces
+	traces    sizes.Traces
 	guardState
 	groupState
 }
@@ -221,7 +223,7 @@ func (s *Solver) reset() {
 	if s.tol.sizes != nil {
 		s.tol.sizes.Reset()
 	}
-	s.traces.reset(s.size.N)
+	s.traces.Reset(s.size.N)
 	s.spectrum.reset()
 	s.longest = math.Inf(1)
 	s.choice.reset()

@@ -257,7 +257,7 @@ func (s *Solver) overall(tr *Step, norm float64) float64 {
 		}
 	}
 	if s.opts.Traces && norm <= 1 {
-		norm = s.traces.also(&s.tol.Tolerance, tr, s.err, norm)
+		norm = s.traces.Also(s.tol.Abs, tr.Y0, tr.Y1, s.err, norm)
 	}
 	if s.opts.Also != nil && norm <= 1 {
 		if also := s.opts.Also(tr); also != also || also > norm {

@@ -1,6 +1,10 @@
 package tape
 
-import "odes.dev/odes/lang/source"
+import (
+	"slices"
+
+	"odes.dev/odes/lang/source"
+)
 
 // Values returns the number of values: inputs and instructions.
 func (t *Tape) Values() int { return len(t.Inputs) + len(t.Instrs) }
@@ -108,4 +112,10 @@ func Needed(t *Tape, outputs ...string) []bool {
 		}
 	}
 	return need
+}
+
+// EveryLane reports whether each output of t has a copy for each lane.
+func EveryLane(t *Tape) bool {
+	each := PerLane(t)
+	return !slices.ContainsFunc(t.Outputs, func(o Output) bool { return !each[o.Value] })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/internal/sizes"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -151,6 +152,26 @@ func (s *Settings) settle(m *typecheck.Model, l *diag.List) {
 
 // withoutRTol is the absolute tolerance where there is no relative one, and none was given.
 const withoutRTol = 1e-9
+
+// Absolute returns the absolute tolerances of states, one for all or one for each, of a run that ended with run where
+// they follow sizes. Without one, those are negative.
+func (s *Settings) Absolute(run []float64) []float64 {
+	switch {
+	case s.Solver.Sized() && run != nil:
+		return run
+	case s.Solver.ATols != nil:
+		return s.Solver.ATols
+	}
+	return []float64{s.Solver.ATol}
+}
+
+// LeastAbsolute returns the least of Absolute, of states that have a size.
+func (s *Settings) LeastAbsolute(run []float64) float64 {
+	if !s.Solver.Sized() {
+		return s.Solver.ATol
+	}
+	return sizes.Smallest(run)
+}
 
 // raise makes relative tolerances that rounding keeps from being met as small as it allows, and says so: steps would be
 // made shorter without end. None at all, 0, leaves errors to atol.

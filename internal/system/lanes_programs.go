@@ -2,6 +2,7 @@ package system
 
 import (
 	"slices"
+	"strconv"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -135,7 +136,7 @@ func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (
 	m := newMaker(values.layout, rates, form.Arithmetic, true)
 	m.from = 0
 	t := m.extension()
-	if everyLane(t) {
+	if tape.EveryLane(t) {
 		l.extend, ok = l.compile(t, m.find(values.layout.find))
 	}
 	return ok
@@ -145,7 +146,7 @@ func (l *Lanes) extends(values *Kit, rates *tape.Tape, form *solvers.LaneForm) (
 func (l *Lanes) guards(values *Kit, guards, rates *tape.Tape, form *solvers.LaneForm) {
 	m := newMaker(values.layout, rates, form.Arithmetic, true)
 	t := m.reading(guards)
-	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
 		return
 	}
 	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
@@ -162,7 +163,7 @@ func (l *Lanes) peaks(values *Kit, peaks []int, rates *tape.Tape, form *solvers.
 	m.block = &l.rows
 	tapes := [2]*tape.Tape{values.value.Get(tapec.PartPeaks).tape, values.slopesTape()}
 	t := m.sampling(tapes[0], tapes[1])
-	if !everyLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
+	if !tape.EveryLane(t) || elements(t, solvers.LaneCount) > solvers.LaneCount*wholeWork {
 		return
 	}
 	if c, ok := l.compile(t, m.find(values.layout.find)); ok {
@@ -209,13 +210,13 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 	}
 	m.tol, m.abs = form.Tolerance, l.rows.Abs
 	step := m.forward()
-	if !everyLane(step) || !gains(step) {
+	if !tape.EveryLane(step) || !gains(step) {
 		return t
 	}
 	if push != nil {
 		d := newMovedMaker(push.layout, rates, push.push.Get(tapec.PartRates).tape, form.Arithmetic, true)
 		t.push = d.tangents(&part{vecStep, l.rows.Mask, 1})
-		if !everyLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+		if !tape.EveryLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
 			return t
 		}
 		t.pushFind = d.find(push.moved)
@@ -228,7 +229,7 @@ func (l *Lanes) explicit(values, pull, push *Kit, form *solvers.LaneForm) (t lan
 			back.curl = curl.tape
 		}
 		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, func(string) bool { return false })
-		if !everyLane(t.back) {
+		if !tape.EveryLane(t.back) {
 			return t
 		}
 		t.backFind = back.find(pull.layout.find)
@@ -261,7 +262,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 	m := newSolvedMaker(values.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
 	m.tol, m.abs = form.Tolerance, l.rows.Abs
 	step, _ := m.forward()
-	if !everyLane(step) || !gains(step) {
+	if !tape.EveryLane(step) || !gains(step) {
 		return t
 	}
 	if push != nil {
@@ -271,7 +272,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 			curl = &program{}
 		}
 		t.push = d.tangents(push.push.Get(tapec.PartRates).tape, curl.tape)
-		if !everyLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
+		if !tape.EveryLane(t.push) || elements(t.push, solvers.LaneCount) > solvers.LaneCount*movedWork {
 			return t
 		}
 		t.pushFind = d.find(push.moved)
@@ -284,7 +285,7 @@ func (l *Lanes) solved(values, pull, push *Kit, form *solvers.LaneForm, exchange
 		back := newSolvedMaker(pull.layout, rates, jacobian.tape, form.Solved, form.Matrix, straight, lanes)
 		never := func(string) bool { return false }
 		t.back, t.sums = back.backward(pull.pull.Get(tapec.PartRates).tape, curl.tape, never)
-		if !everyLane(t.back) {
+		if !tape.EveryLane(t.back) {
 			return t
 		}
 		t.backFind = back.find(pull.layout.find)
@@ -351,12 +352,6 @@ func (l *Lanes) summed(t *tape.Tape, names []string, objectives int) bool {
 		}
 	}
 	return true
-}
-
-// everyLane reports whether each output of t has a copy for each lane.
-func everyLane(t *tape.Tape) bool {
-	each := tape.PerLane(t)
-	return !slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return !each[o.Value] })
 }
 
 // gains reports whether steps by t are faster in lanes: whether it is no longer than laneWork, and takes no more than
@@ -446,16 +441,6 @@ func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
 		if r.state == "" {
 			continue
 		}
-		var abs tape.Value
-		if m.abs > 0 {
-			abs = m.input("abs."+r.name, tape.Shape{r.len}, &part{vecStep, m.abs + n, r.len})
-		}
-		absOf := func(i int) tape.Value {
-			if m.abs > 0 {
-				return m.b.Element(abs, i)
-			}
-			return m.b.Scalar(m.tol.AbsOf(n))
-		}
 		for i := range r.len {
 			element := func(x tape.Value) tape.Value {
 				if len(r.shape) == 0 {
@@ -464,7 +449,11 @@ func (m *stepMaker) measured(began, ends, errors map[string]tape.Value) {
 				return m.b.Element(m.b.Reshape(x, tape.Shape{r.len}), i)
 			}
 			y0, y1 := m.b.Op1(tape.Abs, element(began[r.name])), m.b.Op1(tape.Abs, element(ends[r.name]))
-			sc := m.b.Op3(tape.FMA, m.b.Scalar(m.tol.RelOf(n)), m.b.Op2(tape.Max, y0, y1), absOf(i))
+			abs := m.b.Scalar(m.tol.AbsOf(n))
+			if m.abs > 0 {
+				abs = m.input("abs"+strconv.Itoa(n), nil, &part{vecStep, m.abs + n, 1})
+			}
+			sc := m.b.Op3(tape.FMA, m.b.Scalar(m.tol.RelOf(n)), m.b.Op2(tape.Max, y0, y1), abs)
 			x := m.b.Div(m.b.Op1(tape.Abs, element(errors[r.name])), sc)
 			x = m.b.Add(x, m.b.Sub(sc, sc))
 			if square[n&7] == m.zero {

@@ -1,4 +1,4 @@
-package solvers
+package sizes
 
 import (
 	"math"
@@ -8,11 +8,13 @@ import (
 // TestTraces: only errors of states that are small beside their absolute tolerance count, relative to these, for as
 // long as steps can make them small.
 func TestTraces(t *testing.T) {
-	tol := &Tolerance{Rel: 1e-6, Abs: []float64{1e-9}}
-	step := func(y0, y1 float64) *Step { return &Step{Y0: []float64{1, y0}, Y1: []float64{1, y1}} }
-	var r traces
-	also := func(s *Step, e, norm float64) float64 { return r.also(tol, s, []float64{1e-3, e}, norm) }
-	r.reset(2)
+	abs := []float64{1e-9}
+	step := func(y0, y1 float64) [2][]float64 { return [2][]float64{{1, y0}, {1, y1}} }
+	var r Traces
+	also := func(s [2][]float64, e, norm float64) float64 {
+		return r.Also(abs, s[0], s[1], []float64{1e-3, e}, norm)
+	}
+	r.Reset(2)
 	for _, c := range []struct{ y0, y1, e, want float64 }{
 		{1e-50, 2e-50, 1e-51, 5},       // a hundredth of 2e-50 is allowed
 		{2e-50, -1e-50, 1e-51, 5},      // of the larger one
@@ -28,7 +30,7 @@ func TestTraces(t *testing.T) {
 		}
 	}
 
-	r.reset(2)
+	r.Reset(2)
 	for range traceTries - 1 {
 		if also(step(1e-50, 1e-50), 1e-50, 0.1) <= 1 {
 			t.Fatal("an error of the whole size was let through")
@@ -37,7 +39,7 @@ func TestTraces(t *testing.T) {
 	if got := also(step(1e-50, 1e-50), 1e-50, 0.1); got != 0.1 {
 		t.Errorf("%v, though shorter steps do not help", got)
 	}
-	r.reset(2)
+	r.Reset(2)
 	for range traceSteps {
 		if also(step(1e-50, 1e-50), 0.5e-52, 0.1) != 0.5 {
 			t.Fatal("a step was not looked at")
