@@ -323,7 +323,7 @@ func (r *run) solve(
 	if err != nil {
 		return stats, r.failed(cmp.Or(r.problem.SteadyError(), err), w)
 	}
-	r.made, r.tolerances = stats.Made, append(r.tolerances[:0], s.Tolerances()...)
+	r.made, r.tolerances = stats.Made, append(r.tolerances[:0], solvers.Tolerances(s)...)
 	r.stopped = r.model.explain.Stopped(&stats)
 	r.model.explain.Warnings(r.model.explain.WorthTelling(&stats), &r.warnings)
 	if watch != nil {

@@ -433,9 +433,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 	n := r.N * LaneCount
 	y0, y1 := next[r.Y0*LaneCount:][:n], block[r.Y1*LaneCount:]
 	copy(y0, y1[:n])
-	if r.Abs > 0 {
-		l.tolerances(r, block, next)
-	}
+	l.tolerances(r, block, next)
 	w := 0
 	if r.FSAL {
 		w = r.W * LaneCount

@@ -202,6 +202,9 @@ func (a *lane) giveTolerances() {
 
 // tolerances makes the absolute tolerances of the next block those after the steps of a block that are accepted.
 func (l *Lanes) tolerances(r *LaneRows, block, next []float64) {
+	if r.Abs == 0 {
+		return
+	}
 	mask := (*[LaneCount]float64)(block[r.Mask*LaneCount:])
 	for i := range r.N {
 		was := (*[LaneCount]float64)(block[(r.Abs+i)*LaneCount:])

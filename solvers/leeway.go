@@ -40,8 +40,8 @@ func (l *leeway) follow(o *Options, z Size) {
 	}
 }
 
-// Tolerances returns the absolute tolerances of the last run, one for all states or one for each, at its end.
-func (s *Solver) Tolerances() []float64 { return s.tol.Abs }
+// Tolerances returns the absolute tolerances of the last run of s, one for all states or one for each, at its end.
+func Tolerances(s *Solver) []float64 { return s.tol.Abs }
 
 // starts takes in the state of a run that begins, or goes on after something happened, with its slope.
 func (l *leeway) starts(s *Solver, limit float64) {

@@ -3,7 +3,7 @@
 // The tolerance of a state is Part of what its relative tolerance allows at its largest size so far. A state that is
 // zero, or that still multiplies, has no size yet. What others make of it soon stands in for that:
 //
-//   - at the start, and after what happens at a time, what it grows to in a time within which nothing else changes much;
+//   - at the start, and after what happens at a time, what it grows to in a span in which nothing else changes much;
 //   - later, what a longer step made of it that was rejected.
 //
 // All of it comes from the run up to now, so it is the same whether a run is made alone or beside others.
@@ -23,6 +23,7 @@ const (
 	closer    = 1.0 / 8 // times a span that is too long
 	tries     = 40      // of such spans
 	settles   = 2       // times the size of a state is the most that the span may change it by
+	grid      = 64      // as many states in longer chains are on a grid, and of one kind
 	rejected  = 3       // times in succession, and rounding may be what is seen
 	slightly  = 0x1p-40 // a relative change of states
 	roundings = 10      // units of roundoff that rates are off
@@ -104,10 +105,31 @@ func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rate
 		s.Abs[i] = max(s.base[i], s.Abs[i])
 		empty = empty || y[i] == 0
 	}
+	if empty && rates == nil {
+		s.alike(y)
+	}
 	if !empty || rates == nil || !(limit > 0) {
 		return 0
 	}
 	return s.ahead(t, y, k, limit, rates)
+}
+
+// alike gives states that are zero the largest tolerance of the others: that of a size of 1 where there are none.
+func (s *Tolerances) alike(y []float64) {
+	most := 0.0
+	for i, v := range y {
+		if v != 0 {
+			most = max(most, s.Abs[i])
+		}
+	}
+	for _, i := range s.Young {
+		if y[i] == 0 {
+			s.Abs[i] = max(s.Abs[i], most)
+			if most == 0 {
+				s.Abs[i] = max(s.Abs[i], s.per[i])
+			}
+		}
+	}
 }
 
 // ahead gives the young what they grow to in a span in which nothing else changes much.
@@ -139,13 +161,14 @@ func (s *Tolerances) ahead(t float64, y, k []float64, limit float64, rates Rates
 	return evals
 }
 
-// sweeps tries a span h. Each sweep reaches one link further: to states that are zero, but whose rates are not any more.
+// sweeps tries a span h. Each sweep reaches one link further: to states that are zero, but whose rates are not.
 // What the span makes of such a state at that rate is its size. With that size, its rate must not be much larger, nor
 // may those of others. The result reports whether that holds.
 func (s *Tolerances) sweeps(t, h float64, y, k []float64, rates Rates) (evals int, ok bool) {
 	now := s.y
 	copy(now, y)
 	last := math.Inf(1) // the least tolerance of those that the last sweep reached
+	most := 0.0         // the largest of those that any did
 	for sweep := range depth {
 		if sweep > 0 {
 			rates(t+h, now, s.k)
@@ -162,7 +185,7 @@ func (s *Tolerances) sweeps(t, h float64, y, k []float64, rates Rates) (evals in
 			case v == 0 && x > 0:
 				s.z[i] = h * k[i]
 				if fresh = true; s.per[i] > 0 {
-					last = min(last, float64(x*s.per[i]))
+					last, most = min(last, float64(x*s.per[i])), max(most, float64(x*s.per[i]))
 				}
 			default:
 				if s.z[i] = v; sweep > 0 && x > float64(settles*math.Abs(v)) {
@@ -176,8 +199,11 @@ func (s *Tolerances) sweeps(t, h float64, y, k []float64, rates Rates) (evals in
 	}
 	for _, i := range s.Young {
 		x := math.Abs(float64(now[i] * s.per[i]))
-		if x == 0 && last <= math.MaxFloat64 { // it is further away
+		if last <= math.MaxFloat64 && (x == 0 || y[i] == 0 && len(y) >= grid) { // some are further away
 			x = last
+			if len(y) >= grid {
+				x = most
+			}
 		}
 		s.Abs[i] = max(s.Abs[i], x)
 	}

@@ -26,8 +26,9 @@ func Decimal(x *big.Float) string {
 	return sign + text[:at] + "." + text[at:]
 }
 
-// Chebyshev returns the table of the Runge–Kutta–Chebyshev method with s stages, 2 at least: see package solvers. Exact fractions of many stages have thousands of
-// digits, so the figures are computed with far more digits than the table keeps.
+// Chebyshev returns the table of the Runge–Kutta–Chebyshev method with s stages, 2 at least: see package solvers. Exact
+// fractions of many stages have thousands of digits, so the figures are computed with far more digits than the table
+// keeps.
 func Chebyshev(s int) *Tableau {
 	const bits = 640
 	num := func() *big.Float { return new(big.Float).SetPrec(bits) }

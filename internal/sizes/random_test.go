@@ -1,4 +1,4 @@
-package odes_test
+package sizes_test
 
 import (
 	"context"
