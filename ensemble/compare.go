@@ -370,7 +370,19 @@ func (p *Problem) byThemselves(members []int, control string) (*Problem, error) 
 	if p.warm {
 		job.Options = append(job.Options, odes.Setting{Key: "solver.steady_start", Value: "own"})
 	}
-	return OpenModel(&job, p.Model)
+	points, err := job.Design.open()
+	if err != nil {
+		return nil, err
+	}
+	// Rows hold what those of p hold. To open the problem anew would take longer than short members do.
+	q := &Problem{
+		Job: &job, ID: job.ID(), Model: p.Model, Table: p.Table, Chunk: 1, points: points, opts: p.opts,
+		manner: p.manner, trust: All,
+	}
+	q.manner.Warm = false
+	q.Table.Members = points.n
+	q.opts.Settings = append(slices.Clone(job.Options), odes.Setting{Key: "sens.trust", Value: "on"})
+	return q, nil
 }
 
 // controlled returns p with the derivatives of all members under error control.
