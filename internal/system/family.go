@@ -157,6 +157,7 @@ func digestOf(t *tape.Tape, file func(*source.File) uint64) (d digest) {
 		w.num(uint64(a.Axis))
 		w.flag(a.TA)
 		w.flag(a.TB)
+		w.flag(in.Seamless)
 		w.num(file(in.Span.File))
 		w.num(uint64(in.Span.Start))
 		w.num(uint64(in.Span.End))

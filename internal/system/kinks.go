@@ -253,7 +253,7 @@ func (p *Problem) Kinks() *Kinks {
 // add notes the operations of t that have kinks, and those that jump, by params and discretes alone or by anything.
 func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	if t == nil || !slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
-		return in.Op.HasKink() || in.Op.HasJump()
+		return !in.Seamless && (in.Op.HasKink() || in.Op.HasJump())
 	}) {
 		return
 	}
@@ -277,7 +277,7 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		if op := t.Instrs[i].Op; moves[v] && (op.HasKink() || op.HasJump() && (jumps || !changes[v])) {
+		if op := t.Instrs[i].Op; moves[v] && !t.Instrs[i].Seamless && (op.HasKink() || op.HasJump() && (jumps || !changes[v])) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
 			k.held = k.held || kt.held[v]
