@@ -72,6 +72,10 @@ func (e *edging) AtEdges() int {
 	return e.domain.Count()
 }
 
+// mayBeOff is by how many tolerances a state may be off at the end of a step that is accepted: the error of all states
+// together is held within them, by an estimate.
+const mayBeOff = 10
+
 // beyond reports whether the rates are asked for further outside than the state may be off.
 func (e *edging) beyond(at *values) bool {
 	point := e.domain.Point()
@@ -81,6 +85,6 @@ func (e *edging) beyond(at *values) bool {
 			return 0
 		}
 		i := e.model.State(state).Offset + element
-		return math.FMA(e.leeway.RelOf(i), math.Abs(value), e.leeway.AbsOf(i))
+		return mayBeOff * math.FMA(e.leeway.RelOf(i), math.Abs(value), e.leeway.AbsOf(i))
 	})
 }
