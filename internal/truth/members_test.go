@@ -139,6 +139,9 @@ func membersOf(t *testing.T, f *Family, c Case, seed uint64) (Verdict, string) {
 	if len(may) == 0 {
 		return Failed, ""
 	}
+	if f.Name == "observed kinks" || f.Name == "largest at kinks" { // other params leave the branch of the closed form
+		may = may[:1]
+	}
 	p := may[seed/2%uint64(len(may))]
 	var rows [][]float64
 	var truths [][]Number
