@@ -97,6 +97,9 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 			return nil, err
 		}
 		out.Objective = odes.Value{Name: p.settings.Objective, Value: best.Value, Error: math.NaN()}
+		if r, err := p.model.Prepare(p.checkedAt(m.x)); err == nil {
+			out.Run = r.Settings()
+		}
 	}
 	if m.gradient == nil {
 		if err := p.slope(whole, e, m); err != nil && ctx.Err() == nil {
