@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/diag"
 )
@@ -354,6 +355,9 @@ func (j *job) do(
 		j.give(r)
 		return answer{}, err
 	}
+	opts := j.opts
+	opts.Set, opts.Direction = g.set, g.direction
+	fit.AtMinimum(ctx, j.model, opts, s)
 	out := sensitivities(s, layout)
 	out.done = func() { j.give(r) } // what the answer shows belongs to the runner
 	return out, nil
