@@ -8,7 +8,8 @@ import (
 	"odes.dev/odes"
 )
 
-// Sensitivities differentiates a model, as its method does. At a minimum that a fit came to, digits of zeros are no news.
+// Sensitivities differentiates a model, as its method does. At a minimum that a fit came to, digits of zeros are no
+// news.
 func Sensitivities(ctx context.Context, m *odes.Model, opts odes.Options) (*odes.Sensitivities, error) {
 	s, err := m.Sensitivities(ctx, opts)
 	if err == nil {

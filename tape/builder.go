@@ -153,8 +153,8 @@ func NewBuilderWith(name string, rewrite Rewrites) *Builder {
 // SetSpan sets the place in the source of the instructions that are added from now on.
 func (b *Builder) SetSpan(s source.Span) { b.span = s }
 
-// Seamlessly makes the instructions that f adds Seamless, where their ops have kinks or jumps.
-func (b *Builder) Seamlessly(f func() Value) Value {
+// Seamlessly makes the instructions that f adds to b Seamless, where their ops have kinks or jumps.
+func Seamlessly(b *Builder, f func() Value) Value {
 	before := b.inner
 	b.inner = true
 	v := f()
@@ -348,7 +348,8 @@ func (b *Builder) tape(all bool) *Tape {
 
 // same reports whether two instructions are equal but for their spans.
 func same(a, b *Instr) bool {
-	return a.Op == b.Op && a.Seamless == b.Seamless && slices.Equal(a.Args, b.Args) && a.Shape.Equal(b.Shape) && a.Attr.equal(&b.Attr)
+	return a.Op == b.Op && a.Seamless == b.Seamless &&
+		slices.Equal(a.Args, b.Args) && a.Shape.Equal(b.Shape) && a.Attr.equal(&b.Attr)
 }
 
 func (a *Attr) equal(b *Attr) bool {

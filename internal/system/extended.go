@@ -72,11 +72,7 @@ func (e *edging) AtEdges() int {
 	return e.domain.Count()
 }
 
-// mayBeOff is by how many tolerances a state may be off at the end of a step that is accepted: the error of all states
-// together is held within them, by an estimate.
-const mayBeOff = 10
-
-// beyond reports whether the rates are asked for further outside than the state may be off.
+// beyond reports whether the rates are asked for further outside than the state may be off: ten tolerances, by estimates.
 func (e *edging) beyond(at *values) bool {
 	point := e.domain.Point()
 	e.model.load(point.Tape(), point, at)
@@ -85,6 +81,6 @@ func (e *edging) beyond(at *values) bool {
 			return 0
 		}
 		i := e.model.State(state).Offset + element
-		return mayBeOff * math.FMA(e.leeway.RelOf(i), math.Abs(value), e.leeway.AbsOf(i))
+		return 10 * math.FMA(e.leeway.RelOf(i), math.Abs(value), e.leeway.AbsOf(i))
 	})
 }

@@ -155,9 +155,8 @@ func digestOf(t *tape.Tape, file func(*source.File) uint64) (d digest) {
 		}
 		w.num(uint64(a.Power))
 		w.num(uint64(a.Axis))
-		w.flag(a.TA)
+		w.flag(a.TA || in.Seamless) // no op has both
 		w.flag(a.TB)
-		w.flag(in.Seamless)
 		w.num(file(in.Span.File))
 		w.num(uint64(in.Span.Start))
 		w.num(uint64(in.Span.End))

@@ -277,7 +277,8 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		if op := t.Instrs[i].Op; moves[v] && !t.Instrs[i].Seamless && (op.HasKink() || op.HasJump() && (jumps || !changes[v])) {
+		in := &t.Instrs[i]
+		if moves[v] && !in.Seamless && (in.Op.HasKink() || in.Op.HasJump() && (jumps || !changes[v])) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
 			k.held = k.held || kt.held[v]

@@ -225,7 +225,7 @@ func (d *draw) equalBranches() {
 	U, M, D := d.param("u", u), d.param("most", u+gap), d.param("D", dose)
 	A, B, k := d.param("A", d.uniform(0.5, 3)), d.param("B", d.uniform(3.5, 9)), d.rate("k")
 	by, inflow, text := slopes{}, 0.0, ""
-	over, tie, given := U.re() > M.re(), U.re() == M.re(), D.re() > 0 // where a param is moved, it may be on either side
+	over, tie, given := U.re() > M.re(), U.re() == M.re(), D.re() > 0 // a moved param may be on either side
 	switch d.pick(5) {
 	case 0:
 		text, inflow = "if U > M then M else U", min(U.re(), M.re())
