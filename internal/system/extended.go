@@ -72,7 +72,7 @@ func (e *edging) AtEdges() int {
 	return e.domain.Count()
 }
 
-// beyond reports whether the rates are asked for further outside than the state may be off: ten tolerances, by estimates.
+// beyond reports whether rates are asked for further outside than the state may be off: ten tolerances.
 func (e *edging) beyond(at *values) bool {
 	point := e.domain.Point()
 	e.model.load(point.Tape(), point, at)

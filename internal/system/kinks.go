@@ -275,9 +275,8 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		return role != tapec.KeptMode && role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete &&
 			!(conditions && role == tapec.HeldMode)
 	})
-	for i := range t.Instrs {
+	for i, in := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		in := &t.Instrs[i]
 		if moves[v] && !in.Seamless && (in.Op.HasKink() || in.Op.HasJump() && (jumps || !changes[v])) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
