@@ -438,7 +438,8 @@ func TestFailuresNameTheExpression(t *testing.T) {
 			"solver { method = dopri5  max_steps = 100 }\nobjective J = final(x)", odes.CodeTooMany, ""},
 		{
 			"slide in noevent", "time t from 0 to 3\nstate x = 1\nx' = noevent(if x > 0 then -1 else 1)\n" +
-				"solver { max_steps = 3000 }\nobjective J = final(x)", odes.CodeTooMany, "noevent(if x > 0 then -1 else 1)",
+				"solver { max_steps = 3000 }\nobjective J = final(x)", odes.CodeTooMany,
+			"noevent(if x > 0 then -1 else 1)",
 		},
 		{"blow-up", "time t from 0 to 3\nstate x = 1\nx' = x^2\nobjective J = final(x)", odes.CodeUnderflow, ""},
 		{
