@@ -537,7 +537,13 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 		at[vecY], at[vecYm] = k.snap(at[vecY]), k.snap(at[vecYm])
 		defer k.within(k.slack)()
 	}
-	return k.at(t, &at)
+	found := k.at(t, &at)
+	if kt := k.tapes[t]; t != k.model.Compiled.Rates { // a jump in a branch that is not taken is none
+		found = slices.DeleteFunc(found, func(x Kink) bool {
+			return x.Op.HasJump() && !tape.Matters(kt.eval, x.value, kt.ops, x.near)
+		})
+	}
+	return found
 }
 
 // at evaluates t.
