@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,7 +98,7 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 	m := &Model{checked: checked}
 	info := m.Info()
 	if m.system = whole; whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
-		info.Conserved = m.conserved()
+		info.Conserved = m.conserved(context.Background())
 	}
 	return info, found, nil
 }

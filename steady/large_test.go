@@ -44,12 +44,12 @@ func TestMany(t *testing.T) {
 // TestManyLaws finds the total of a ring, and of pairs.
 func TestManyLaws(t *testing.T) {
 	const n = 300
-	laws := Laws(n, nil, func(k int, f []residue.Number) {
+	laws := lawsOf(t, Rates{N: n, Sample: func(k int, f []residue.Number) {
 		for i := 0; i < n; i += 2 {
 			x := residue.Hash(residue.Number(k), residue.Number(i))
 			f[i], f[i+1] = x, residue.Neg(x)
 		}
-	})
+	}})
 	if len(laws) != n/2 {
 		t.Errorf("there are %d laws", len(laws))
 	}
