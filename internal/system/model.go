@@ -46,7 +46,7 @@ type Model struct {
 
 	extended func() *extension
 
-	laws  conserved
+	laws  *conserved
 	asked func() asked
 }
 
@@ -76,15 +76,17 @@ func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled), family: f}
 	m.mass = newMass(m)
 	var err error
-	if m.programs, err = newPrograms(m); err != nil {
+	if m.programs, err = newPrograms(m, list); err != nil {
 		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
 		return nil
 	}
 	m.index()
+	list.Look()
 	if m.mass != nil && !m.determined(list) {
 		return nil
 	}
 	m.extended = sync.OnceValue(func() *extension { return extend(m) })
+	m.laws = &conserved{of: m}
 	m.asked = sync.OnceValue(m.asks)
 	return m
 }

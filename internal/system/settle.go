@@ -131,7 +131,7 @@ func (m *Model) Conserved(ctx context.Context) ([]steady.Law, error) {
 	if m.laws.found {
 		return m.laws.list, nil
 	}
-	laws, err := m.rates(func(tapec.Name) bool { return false }).Laws(ctx)
+	laws, err := m.laws.of.rates(func(tapec.Name) bool { return false }).Laws(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,9 @@ func (m *Model) Conserved(ctx context.Context) ([]steady.Law, error) {
 	return laws, nil
 }
 
-// conserved are the conserved quantities of a model, once they are found.
+// conserved are the conserved quantities of a model, once they are found. Copies of the model share them.
 type conserved struct {
+	of    *Model
 	mu    sync.Mutex
 	found bool
 	list  []steady.Law
