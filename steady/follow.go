@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -141,7 +142,7 @@ func (s *search) exact() int {
 	if s.o.Way == Run || !followable(s.sys, s.d) {
 		return s.o.MaxSteps
 	}
-	return dear / max(s.n, 1)
+	return cmp.Or(s.o.dear, dear) / max(s.n, 1)
 }
 
 // loosely is how many times the relative tolerance is larger then.
