@@ -203,8 +203,8 @@ func (r Rates) equations(ctx context.Context) (*echelon, error) {
 	return e, nil
 }
 
-// lawOf returns the law with these coefficients, that of the pivot first, made whole numbers without a common factor. It
-// reports false where they are no fractions of small numbers.
+// lawOf returns the law with these coefficients, that of the pivot first, made whole numbers without a common factor.
+// It reports false where they are no fractions of small numbers.
 func lawOf(states []int, coefs []residue.Number) (Law, bool) {
 	l := Law{Pivot: states[0]}
 	order := make([]int, len(states))
