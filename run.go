@@ -301,7 +301,7 @@ func (r *run) forward(
 func (r *run) solve(
 	ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(Progress), sink solvers.Sink,
 ) (solvers.Stats, error) {
-	r.problem.Search()
+	r.problem.Search(ctx)
 	if list := r.model.explain.Windows(w); list != nil {
 		return solvers.Stats{}, &RunError{List: list, Cause: list, From: math.NaN(), T: math.NaN()}
 	}

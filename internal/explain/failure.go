@@ -98,7 +98,7 @@ func (f *failure) steady(e *steady.Error) {
 	if e.Fault != steady.Marginal {
 		return
 	}
-	if params := f.model.Coefficients(); len(params) > 0 {
+	if params, _ := f.model.Coefficients(context.Background()); len(params) > 0 {
 		d.Message += "; a sum of states stays what it was, but its coefficients are of " + strings.Join(params, ", ") +
 			": where these are declared const, as volumes may be, it is found"
 	}

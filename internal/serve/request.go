@@ -170,12 +170,12 @@ type modelError struct{ error }
 func (e modelError) Unwrap() error { return e.error }
 
 // open compiles a model.
-func open(s *server, _ context.Context, r *request, _ []float64, _ func(odes.Progress)) (answer, error) {
+func open(s *server, ctx context.Context, r *request, _ []float64, _ func(odes.Progress)) (answer, error) {
 	if len(r.Text) > input.MaxText {
 		return answer{}, badRequest("the text has %s, more than %s", diag.Bytes(float64(len(r.Text))),
 			diag.Bytes(input.MaxText))
 	}
-	opts := odes.ParseOptions{Experiment: r.Experiment}
+	opts := odes.ParseOptions{Experiment: r.Experiment, Done: ctx.Done()}
 	if r.Folder != "" {
 		if !filepath.IsAbs(r.Folder) {
 			return answer{}, badRequest("the folder %q is not absolute", r.Folder)
@@ -187,6 +187,9 @@ func open(s *server, _ context.Context, r *request, _ []float64, _ func(odes.Pro
 		name = "model.ode"
 	}
 	m, err := odes.Parse(name, r.Text, opts)
+	if ctx.Err() != nil {
+		return answer{}, reason(ctx)
+	}
 	if err != nil {
 		return answer{}, modelError{err}
 	}

@@ -3,6 +3,8 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/lang/diag"
+
 	"odes.dev/odes/internal/edges"
 	"odes.dev/odes/solvers"
 )
@@ -23,7 +25,7 @@ func extend(m *Model) *extension {
 	compiled.Rates = of.Tape
 	inner.Compiled, inner.layout = &compiled, newLayout(&compiled)
 	var err error
-	if inner.programs, err = newPrograms(&inner); err != nil {
+	if inner.programs, err = newPrograms(&inner, new(diag.List)); err != nil {
 		return nil
 	}
 	inner.reads = readInputs(&inner)
