@@ -42,6 +42,9 @@ const (
 	partOfValue       = 1e-9
 )
 
+// What may be zero, by its error, does not matter below this part of the value either, nor of the largest derivative.
+const zeroOfValue = 1e-6
+
 // A derivative whose first digit is sure is no zero. The largest one does not count beside it where it is more than so
 // many times the value: what moves by large parts with one variable may move by small ones with others, and these are
 // wanted.
@@ -111,6 +114,7 @@ func (g *Grader) Grade(x *Numbers) Trust {
 	noise := float64(g.Rounding * max(most, size))
 	// What does not matter, of what may be zero and of what is not.
 	all := max(noise, float64(PartOfDerivatives*most), float64(partOfValue*size))
+	zero := max(all, float64(zeroOfValue*min(most, size)))
 	some := max(noise, float64(PartOfDerivatives*min(most, float64(steep*size))), float64(partOfValue*size))
 	matter, marked := 0, 0
 	for _, v := range g.Variables {
@@ -120,7 +124,7 @@ func (g *Grader) Grade(x *Numbers) Trust {
 			if v.Zero {
 				washed = min(float64(partOfValue*x.Reached), g.Promised)
 			}
-			least, own := max(all, washed), max(all, washed)
+			least, own := max(all, washed), max(zero, washed)
 			if err < float64(0.5*math.Abs(d)) {
 				own = max(some, washed)
 			}
