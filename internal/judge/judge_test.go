@@ -68,8 +68,9 @@ func TestGrades(t *testing.T) {
 		{"a difference", 1e-7, 1e-8, []float64{1, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
 		{"less than atol", 1e-12, 1e-10, []float64{1e-12, 0}, []float64{1e-10, 0}, Loose, []Trust{Loose, Sound}},
 		{"a value of rounding", 1e-15, 2e-15, []float64{1, 0}, []float64{0, 0}, Sound, []Trust{Sound, Sound}},
-		{"few digits beside a steep derivative", 1, 0, []float64{1e9, 1e-3}, []float64{0, 1e-5}, Sound, []Trust{Sound, Loose}},
-		{"nothing beside a steep derivative", 1, 0, []float64{1e9, 1e-3}, []float64{0, 1e-3}, Sound, []Trust{Sound, Sound}},
+		{"few digits beside a steep one", 1, 0, []float64{1e9, 1e-3}, []float64{0, 1e-5}, Sound, []Trust{Sound, Loose}},
+		{"a zero beside a steep one", 1, 0, []float64{1e9, 1e-3}, []float64{0, 1e-3}, Sound, []Trust{Sound, Sound}},
+		{"perhaps zero", 1, 0, []float64{1, 5e-10}, []float64{0, 5e-10}, Sound, []Trust{Sound, Sound}},
 		{"amplified rounding", 0.7, 0.05, []float64{1e15, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
 		{"garbage hides nothing", 2, 0.1, []float64{1e46, 1}, []float64{1e46, 0}, Lost, []Trust{Lost, Sound}},
 	} {

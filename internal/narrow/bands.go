@@ -90,8 +90,8 @@ func (b *Bands) Leave(times []float64, budget int) (end float64, out bool) {
 	return times[len(times)-1], false
 }
 
-// Unimportant makes Floor, bounds of the functions' sizes over [lo, hi], what does not matter beside these. Bounds may be
-// far too large: that of q^2*exp(-q^2) over all q is. Where that may hide something they become tighter.
+// Unimportant makes Floor, bounds of the functions' sizes over [lo, hi], what does not matter beside these. Bounds may
+// be far too large: that of q^2*exp(-q^2) over all q is. Where that may hide something they become tighter.
 func (b *Bands) Unimportant(lo, hi float64) {
 	for i, t := range [...]float64{lo, hi} {
 		for k, x := range b.Line.At(t) {
@@ -122,7 +122,8 @@ func (b *Bands) tighter(k int, lo, hi, size float64) float64 {
 	for range most {
 		x := list[at]
 		mid := x.lo + float64(0.5*(x.hi-x.lo))
-		if seen = max(seen, math.Abs(b.Line.At(mid)[k])); x.size <= float64(near*seen) || !(mid > x.lo && mid < x.hi) {
+		seen = max(seen, math.Abs(b.Line.At(mid)[k]))
+		if x.size <= float64(near*seen) || !(mid > x.lo && mid < x.hi) {
 			break
 		}
 		over := func(lo, hi float64) stretch {
