@@ -325,6 +325,7 @@ func (r *run) solve(
 	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)
 	r.model.explain.Warnings(r.model.explain.WorthTelling(&stats), &r.warnings)
+	r.model.explain.Unwatched(w.Omitted(), &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)
 	}
