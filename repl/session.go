@@ -349,7 +349,7 @@ func guard(s *Session, input string, f func() error) (err error) {
 // fault is what to say of a panic. The first lines of ours on the stack say where it was.
 func fault(r any, input string) error {
 	var callers [64]uintptr
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])]) // 3: Callers, fault, the deferred function
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
 	var at []string
 	for more := true; more && len(at) < 6; {
 		var frame runtime.Frame

@@ -24,6 +24,7 @@ func (c *checker) checkEquations() {
 	changes := map[*Symbol][]change{}
 	failed := map[string]bool{}
 	for _, e := range c.equations {
+		c.list.Look()
 		name := e.Target.Name
 		sym := c.stateOf(name, e.Target)
 		if sym == nil {

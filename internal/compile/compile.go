@@ -42,7 +42,10 @@ func Import(name, text string, files fs.FS, end string, list *diag.List) (transl
 // Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
 // also returns when parsing ended. A model that names no outputs has its states as outputs.
 // A model in SBML and a problem in PEtab are translated first; a note says so.
-func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
+//
+// Like all functions here that take a list, it returns early, with nil, once nobody waits for the list (List.While).
+func Text(name, text string, env typecheck.Env, list *diag.List) (m *typecheck.Model, parsed time.Time) {
+	defer diag.Leave()
 	file := source.NewFile(name, text)
 	if translated, language := Import(name, text, env.Files, "", list); language != "" {
 		if list.HasErrors() {
@@ -53,7 +56,7 @@ func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Mod
 		file = translated
 	}
 	tree := parser.Parse(file, list)
-	parsed := time.Now()
+	parsed = time.Now()
 	return checked(tree, env, list), parsed
 }
 
@@ -83,6 +86,12 @@ func states(m *typecheck.Model) []*typecheck.Output {
 // Model compiles a checked model, and those of its experiments in file order. If something cannot be
 // compiled, it reports that to list and returns nil.
 func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiments []*system.Model) {
+	defer func() {
+		if list.Ended() {
+			whole, experiments = nil, nil
+		}
+	}()
+	defer diag.Leave()
 	whole = system.New(m, list)
 	if whole == nil {
 		return nil, nil
@@ -108,11 +117,11 @@ func Part(whole *system.Model, m *typecheck.Model, list *diag.List) *system.Mode
 // Check returns nil if list holds an error.
 func Check(name, text string, files fs.FS, list *diag.List) (m *typecheck.Model, whole *system.Model) {
 	m, _ = Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
-	if list.HasErrors() {
+	if list.HasErrors() || list.Ended() {
 		return nil, nil
 	}
 	whole = finish(m, true, list)
-	if list.HasErrors() {
+	if list.HasErrors() || list.Ended() {
 		return nil, nil
 	}
 	return m, whole
@@ -146,11 +155,12 @@ func Examine(
 	for _, d := range parsed {
 		list.Add(d)
 	}
-	env := typecheck.Env{
-		Files: files, CheckOnly: true, Settings: settings.CheckBlocks, Done: ctx.Done(),
-		Survey: &f.Survey,
-	}
-	m := checked(tree, env, &list)
+	env := typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks, Survey: &f.Survey}
+	list.While(ctx.Done())
+	m := func() *typecheck.Model {
+		defer diag.Leave()
+		return checked(tree, env, &list)
+	}()
 	if err := ctx.Err(); err != nil {
 		return Findings{}, err
 	}
