@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )

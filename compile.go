@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
 )

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
 )

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )

@@ -37,9 +37,9 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"

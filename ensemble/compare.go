@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/sample"
+	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/lang/diag"
 )
 

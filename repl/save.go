@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/output"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/base/output"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"

@@ -20,10 +20,10 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/report"
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/base/screen"
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
@@ -349,7 +349,7 @@ func guard(s *Session, input string, f func() error) (err error) {
 // fault is what to say of a panic. The first lines of ours on the stack say where it was.
 func fault(r any, input string) error {
 	var callers [64]uintptr
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])]) // 3: Callers, fault, the deferred function
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
 	var at []string
 	for more := true; more && len(at) < 6; {
 		var frame runtime.Frame

@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // spectrum estimates the spectral radius ρ of J = ∂f/∂y along a run and bounds steps by it: a step h with |h|ρ beyond

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/internal/base/residue"
 	"odes.dev/odes/solvers"
 )
 

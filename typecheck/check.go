@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"

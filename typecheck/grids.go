@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/sample"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"

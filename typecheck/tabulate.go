@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 )

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/internal/records"
+	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"

@@ -1,0 +1,270 @@
+package system
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"odes.dev/odes/internal/base/residue"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/steady"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Steady states are bodies of events: assignments, then the state that a run would lead to. Everything that repeats or
+// differentiates the event finds the state that was found first for the same values.
+
+// settling is what the workers of a problem know of its steady states.
+type settling struct {
+	mu     sync.Mutex
+	plan   *steady.Plan
+	worker *Worker
+	found  []settled // the last few
+	flowed int       // steps of integrations of derivatives at steady states, of this run
+	orbit  *cycle    // the last periodic one
+	near   []float64 // where a warm search for the first periodic one begins; nil for nowhere
+	rests  [AfterEnd + 1]rest
+	err    error // why the last search failed
+}
+
+// settled is a steady state, and from where it was sought.
+type settled struct {
+	version int
+	t       float64
+	y, d    []float64
+	state   *steady.State
+}
+
+// mostSettled is how many steady states are kept: those of one run, and of one that is compared with it.
+const mostSettled = 4
+
+// Settles reports whether runs of the model find steady states.
+func (m *Model) Settles() bool {
+	for _, e := range m.Checked.Events {
+		if e.Settles {
+			return true
+		}
+	}
+	return false
+}
+
+// Moment says when an event happens beside the run.
+type Moment uint8
+
+// The moments.
+const (
+	Within      Moment = iota // not beside it
+	BeforeStart               // what it leaves is where the run begins
+	AfterEnd                  // only some functionals see it
+)
+
+// Moment returns when event e happens beside the run.
+func (w *Worker) Moment(e int) Moment { return w.model.moment(e) }
+
+func (m *Model) moment(e int) Moment {
+	switch ev := m.Checked.Events[e]; {
+	case ev.After:
+		return AfterEnd
+	case ev.Settles || ev.Resumes:
+		return BeforeStart
+	}
+	return Within
+}
+
+// Span returns the length of the run's time, for params at pt; 1 where it is not known.
+func (m *Model) Span(pt *Point) float64 {
+	t := m.Compiled.Instants
+	e := tape.NewEvaluator[float64](t)
+	if !m.load(t, e, &values{vecP: pt.p, vecD: make([]float64, m.layout.nD)}) {
+		return 1
+	}
+	e.Run()
+	times := e.Output(tapec.Times.Name().String())
+	if span := times[1] - times[0]; span > 0 && !math.IsInf(span, 1) {
+		return span
+	}
+	return 1
+}
+
+// Initial returns the initial state at pt; nil where it depends on what only a run knows.
+func (m *Model) Initial(pt *Point) []float64 {
+	known := values{vecP: pt.p, vecD: make([]float64, m.layout.nD), vecT: []float64{0}}
+	at := tape.NewEvaluator[float64](m.Compiled.Instants)
+	if !m.load(m.Compiled.Instants, at, &known) {
+		return nil
+	}
+	at.Run()
+	known[vecT][0] = at.Output(tapec.Times.Name().String())[0]
+	t := m.Compiled.Start
+	e := tape.NewEvaluator[float64](t)
+	if !m.load(t, e, &known) {
+		return nil
+	}
+	e.Run()
+	y := make([]float64, m.layout.nY)
+	for _, out := range t.Outputs {
+		if to := m.layout.part(tapec.MustName(out.Name)); to.vec == vecY {
+			copy(y[to.offset:], e.Output(out.Name))
+		}
+	}
+	return y
+}
+
+// StateUnit returns the unit of element i of the state vector.
+func (m *Model) StateUnit(i int) units.Unit {
+	for k, p := range m.layout.states {
+		if i >= p.offset && i < p.offset+p.len {
+			return m.Checked.States[k].Type.Unit
+		}
+	}
+	return units.Unit{}
+}
+
+// Conserved returns the conserved quantities of the model: combinations of the states with whole numbers as
+// coefficients that stay what they are whatever the params are, between two events.
+func (m *Model) Conserved() []steady.Law { return m.conserved() }
+
+// findLaws evaluates the rates at random residues.
+func (m *Model) findLaws() []steady.Law {
+	laws := steady.Laws(m.layout.nY, m.unknowns(), m.sampled(func(tapec.Name) bool { return false }))
+	if m.mass != nil {
+		for k := range laws {
+			laws[k] = laws[k].Of(m.mass)
+		}
+	}
+	return laws
+}
+
+// unknowns lists the elements of the state vector that have no rates.
+func (m *Model) unknowns() []int32 {
+	if m.mass == nil {
+		return nil
+	}
+	return m.mass.Unknowns
+}
+
+// sampled returns a function that writes rates at random residues, other ones for each k but for inputs that stay.
+func (m *Model) sampled(stays func(tapec.Name) bool) func(k int, rates []residue.Number) {
+	t := m.Compiled.Rates
+	e := tape.NewEvaluator[residue.Number](t)
+	names := make([]tapec.Name, len(t.Inputs))
+	for i, in := range t.Inputs {
+		names[i] = tapec.MustName(in.Name)
+	}
+	at := make([]part, len(t.Outputs))
+	for i, out := range t.Outputs {
+		at[i] = m.layout.part(tapec.MustName(out.Name))
+	}
+	return func(k int, rates []residue.Number) {
+		for i, name := range names {
+			which := residue.Number(k)
+			if stays(name) {
+				which = 0
+			}
+			values := e.Value(tape.Value(i))
+			for j := range values {
+				values[j] = residue.Hash(which, residue.Number(i), residue.Number(j))
+				if name.Role == tapec.HeldMode {
+					values[j] &= 1
+				}
+			}
+		}
+		e.Run()
+		for i, out := range t.Outputs {
+			if at[i].offset < m.layout.nY {
+				copy(rates[at[i].offset:], e.Value(out.Value))
+			}
+		}
+	}
+}
+
+// Coefficients lists the params that are coefficients of conserved quantities, as volumes of compartments are.
+// Conserved does not find such quantities.
+func (m *Model) Coefficients() (params []string) {
+	n, unknowns := m.layout.nY, m.unknowns()
+	sums := func(moves string) int {
+		return steady.Sums(n, unknowns, m.sampled(func(x tapec.Name) bool {
+			return x.Role == tapec.Param && x.Of != moves
+		}))
+	}
+	const large = 400 // states times params for which it takes no time
+	all := sums("")
+	if all == len(m.Conserved()) || n*len(m.Compiled.Rates.Inputs) > large*large {
+		return nil
+	}
+	for _, in := range m.Compiled.Rates.Inputs {
+		if x := tapec.MustName(in.Name); x.Role == tapec.Param && sums(x.Of) < all {
+			params = append(params, x.Of)
+		}
+	}
+	return params
+}
+
+// SteadyError returns why the last search for a steady state failed; nil if it did not.
+func (p *Problem) SteadyError() error {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	return p.settling.err
+}
+
+// Search forgets why the last search for a steady state failed: another run begins.
+func (p *Problem) Search() {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	p.settling.err, p.settling.flowed = nil, 0
+}
+
+// Flowed returns how many steps integrations of derivatives at steady states took in the last run.
+func (p *Problem) Flowed() int {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	return p.settling.flowed
+}
+
+// settle finds the steady state that a run from (t, y, d) leads to, at a moment.
+func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, error) {
+	s := &p.settling
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.found {
+		f := &s.found[i]
+		if f.version == p.Point.version && f.t == t && slices.Equal(f.y, y) && slices.Equal(f.d, d) {
+			s.err = nil
+			return f.state, nil
+		}
+	}
+	if s.worker == nil {
+		k, err := p.Kit(1, Values, false)
+		if err != nil {
+			s.err = err
+			return nil, err
+		}
+		s.worker = p.Worker(k)
+		s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), p.Model.Conserved())
+	}
+	state, err := p.search(at, t, y, d)
+	if s.err = err; err != nil {
+		return nil, err
+	}
+	if len(s.found) == mostSettled {
+		s.found = slices.Delete(s.found, 0, 1)
+	}
+	s.found = append(s.found, settled{p.Point.version, t, slices.Clone(y), slices.Clone(d), state})
+	return state, nil
+}
+
+// Resting returns the steady states of the last runs.
+func (p *Problem) Resting() (list []*steady.State) {
+	p.settling.mu.Lock()
+	defer p.settling.mu.Unlock()
+	for i := range p.settling.found {
+		if f := &p.settling.found[i]; f.version == p.Point.version {
+			list = append(list, f.state)
+		}
+	}
+	if o := p.settling.orbit; o != nil && o.version == p.Point.version {
+		list = append(list, o.state)
+	}
+	return list
+}
