@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/typecheck"
 )
 
@@ -55,7 +56,7 @@ func ParseFile(path string) (*Model, error) {
 }
 
 // newModel makes a Model, and those of its experiments, from what the checker found.
-func newModel(checked *typecheck.Model, list *diag.List) *Model {
+func newModel(checked *model.Model, list *diag.List) *Model {
 	whole, parts := compile.Model(checked, list)
 	if whole == nil {
 		return nil

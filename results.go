@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/target"
+
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
@@ -29,8 +31,8 @@ func (v Variable) String() string {
 	return v.target().String()
 }
 
-func (v Variable) target() typecheck.Target {
-	return typecheck.Target{Name: v.Name, Initial: v.Initial}
+func (v Variable) target() target.Target {
+	return target.Target{Name: v.Name, Initial: v.Initial}
 }
 
 // Size returns the number of elements.

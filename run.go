@@ -16,10 +16,10 @@ import (
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
 
@@ -58,7 +58,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 		return nil, err
 	}
 	var rows []int
-	var goals []*typecheck.Objective
+	var goals []*model.Objective
 	for _, o := range r.objectives {
 		rows, goals = append(rows, o.row), append(goals, o.of)
 	}

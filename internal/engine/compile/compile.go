@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/internal/exchange/sbml"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -42,7 +43,7 @@ func Import(name, text string, files fs.FS, end string, list *diag.List) (transl
 // Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
 // also returns when parsing ended. A model that names no outputs has its states as outputs.
 // A model in SBML and a problem in PEtab are translated first; a note says so.
-func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
+func Text(name, text string, env typecheck.Env, list *diag.List) (*model.Model, time.Time) {
 	file := source.NewFile(name, text)
 	if translated, language := Import(name, text, env.Files, "", list); language != "" {
 		if list.HasErrors() {
@@ -57,12 +58,12 @@ func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Mod
 	return checked(tree, env, list), parsed
 }
 
-func checked(tree *ast.File, env typecheck.Env, list *diag.List) *typecheck.Model {
+func checked(tree *ast.File, env typecheck.Env, list *diag.List) *model.Model {
 	m := typecheck.Check(tree, env, list)
 	if m == nil {
 		return nil
 	}
-	for _, x := range append([]*typecheck.Experiment{{Model: m}}, m.Experiments...) {
+	for _, x := range append([]*model.Experiment{{Model: m}}, m.Experiments...) {
 		if len(x.Model.Outputs) == 0 {
 			x.Model.Outputs = states(x.Model)
 		}
@@ -71,18 +72,18 @@ func checked(tree *ast.File, env typecheck.Env, list *diag.List) *typecheck.Mode
 }
 
 // states returns the states as outputs, for a model that names none.
-func states(m *typecheck.Model) []*typecheck.Output {
-	var list []*typecheck.Output
+func states(m *model.Model) []*model.Output {
+	var list []*model.Output
 	for _, x := range m.States {
-		value := &typecheck.Ref{Base: typecheck.Base{T: x.Type, S: x.Span}, Sym: x}
-		list = append(list, &typecheck.Output{Name: x.Name, Value: value, Doc: x.Doc, Span: x.Span})
+		value := &model.Ref{Base: model.Base{T: x.Type, S: x.Span}, Sym: x}
+		list = append(list, &model.Output{Name: x.Name, Value: value, Doc: x.Doc, Span: x.Span})
 	}
 	return list
 }
 
 // Model compiles a checked model, and those of its experiments in file order. If something cannot be
 // compiled, it reports that to list and returns nil.
-func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiments []*system.Model) {
+func Model(m *model.Model, list *diag.List) (whole *system.Model, experiments []*system.Model) {
 	whole = system.New(m, list)
 	if whole == nil {
 		return nil, nil
@@ -99,14 +100,14 @@ func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiment
 
 // Part compiles a model that was made from that of whole, or from one of its experiments, and shares with it what they
 // have in common. If it cannot be compiled, Part reports that to list and returns nil.
-func Part(whole *system.Model, m *typecheck.Model, list *diag.List) *system.Model {
+func Part(whole *system.Model, m *model.Model, list *diag.List) *system.Model {
 	return whole.Experiment(m, list)
 }
 
 // Check looks for errors in a text and its settings, without a run in mind. What the language has but
 // this version does not solve is checked too, with a warning in place of an error; whole is nil then.
 // Check returns nil if list holds an error.
-func Check(name, text string, files fs.FS, list *diag.List) (m *typecheck.Model, whole *system.Model) {
+func Check(name, text string, files fs.FS, list *diag.List) (m *model.Model, whole *system.Model) {
 	m, _ = Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
 	if list.HasErrors() {
 		return nil, nil
@@ -120,7 +121,7 @@ func Check(name, text string, files fs.FS, list *diag.List) (m *typecheck.Model,
 
 // finish reports what the checker leaves open: settings that do not fit the model and, with compiled,
 // indices that depend on all values of a loop. It returns what it compiled.
-func finish(m *typecheck.Model, compiled bool, list *diag.List) (whole *system.Model) {
+func finish(m *model.Model, compiled bool, list *diag.List) (whole *system.Model) {
 	settings.CheckStates(m, list)
 	if compiled && len(m.Later) == 0 {
 		whole, _ = Model(m, list)

@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -19,7 +20,7 @@ type stage struct {
 	name string
 	// One of these writes it: from the text, from the checked model, or from the compiled one.
 	text     func(io.Writer, *source.File) error
-	checked  func(io.Writer, *typecheck.Model) error
+	checked  func(io.Writer, *model.Model) error
 	compiled func(*system.Model, io.Writer) error
 }
 
@@ -27,7 +28,7 @@ type stage struct {
 var stages = []stage{
 	{name: "tokens", text: parser.DumpTokens},
 	{name: "ast", text: parser.DumpTree},
-	{name: "model", checked: typecheck.Dump},
+	{name: "model", checked: model.Dump},
 	{name: "tape", compiled: (*system.Model).EmitTapes},
 	{name: "vjp", compiled: (*system.Model).EmitTransposes},
 	{name: "jvp", compiled: (*system.Model).EmitTangents},

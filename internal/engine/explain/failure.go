@@ -14,11 +14,11 @@ import (
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/typecheck"
 )
 
 // Interrupted reports whether err is a run that its context ended.
@@ -149,7 +149,7 @@ func (f *failure) atStart(d *diag.Diagnostic, e *solvers.NonFiniteError) bool {
 }
 
 // assigns says which assignment of a body made a number that is not finite, and why.
-func (f *failure) assigns(d *diag.Diagnostic, a *typecheck.Assign, from system.Origin, e *solvers.NonFiniteError) {
+func (f *failure) assigns(d *diag.Diagnostic, a *model.Assign, from system.Origin, e *solvers.NonFiniteError) {
 	d.Span = a.Span
 	if v := a.Value.Span(); v.File == a.Span.File {
 		d.Span = a.Span.To(v)

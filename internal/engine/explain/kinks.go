@@ -6,11 +6,11 @@ import (
 
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // Kinks warns of kinks exactly where a recorded run reads its state: at the start, in bodies and after them, and where
@@ -276,11 +276,11 @@ func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
 // Empty warns that a run has no length, where largest values over it depend on whether its end or its start moves.
 func (x *Explainer) Empty(from, to float64, l *diag.List) {
 	c := x.model.Checked
-	if from != to || typecheck.Static(c.From) && typecheck.Static(c.To) {
+	if from != to || model.Static(c.From) && model.Static(c.To) {
 		return
 	}
 	for _, f := range x.model.Compiled.Functionals {
-		if f.Kind == typecheck.MaxOver {
+		if f.Kind == model.MaxOver {
 			l.Warnf(CodeKink, f.Span, "the run has no length: the largest value has no derivative by the bounds of "+
 				"time; that of its end is used")
 			return

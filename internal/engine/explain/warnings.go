@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -234,7 +235,7 @@ func (x *Explainer) Bounds(pt *system.Point, l *diag.List) {
 }
 
 // MembersBounds warns that param s is outside of its bounds, at v among others, in so many of n members.
-func (x *Explainer) MembersBounds(s *typecheck.Symbol, v float64, outside, n int, l *diag.List) {
+func (x *Explainer) MembersBounds(s *model.Symbol, v float64, outside, n int, l *diag.List) {
 	l.Warnf(typecheck.CodeBounds, s.Span, "%q is outside its bounds [%s, %s] in %d of %s, as with %s", s.Name,
 		diag.Number(s.Lo), diag.Number(s.Hi), outside, diag.Count(n, "member"), diag.Number(v))
 }

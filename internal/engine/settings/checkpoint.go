@@ -3,8 +3,8 @@ package settings
 import (
 	"math"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/typecheck"
 )
 
 // checkpointUsage explains what solver.checkpoint may be.
@@ -57,7 +57,7 @@ func checkpointWords() []string {
 }
 
 // setCheckpoint reads which states of a run are kept.
-func setCheckpoint(s *Settings, v typecheck.SettingValue) string {
+func setCheckpoint(s *Settings, v model.SettingValue) string {
 	c, ok := readCheckpoint(v)
 	if !ok {
 		return checkpointUsage
@@ -66,7 +66,7 @@ func setCheckpoint(s *Settings, v typecheck.SettingValue) string {
 	return ""
 }
 
-func readCheckpoint(v typecheck.SettingValue) (c solvers.Checkpoint, ok bool) {
+func readCheckpoint(v model.SettingValue) (c solvers.Checkpoint, ok bool) {
 	if v.Array {
 		return c, false
 	}
@@ -98,7 +98,7 @@ func readCheckpoint(v typecheck.SettingValue) (c solvers.Checkpoint, ok bool) {
 
 // setCount writes v to a field that is not set yet. It reports whether v is a whole number that the
 // field can hold.
-func setCount(of countOf, c *solvers.Checkpoint, v typecheck.SettingValue) bool {
+func setCount(of countOf, c *solvers.Checkpoint, v model.SettingValue) bool {
 	if of == nil || v.Number == nil {
 		return false
 	}

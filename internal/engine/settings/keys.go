@@ -5,8 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/target"
+
 	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
@@ -24,11 +27,11 @@ type key struct {
 }
 
 // setter writes a value to s. It returns what is wrong with the value, or "".
-type setter func(s *Settings, v typecheck.SettingValue) string
+type setter func(s *Settings, v model.SettingValue) string
 
 // reservation returns what happens instead of a value that the language has but this version does not
 // act on; "" for other values. needed tells that no run can do without it.
-type reservation func(v typecheck.SettingValue) (what string, needed bool)
+type reservation func(v model.SettingValue) (what string, needed bool)
 
 // blocks are the keys of each block. To add a key, add a row here and one in the checker's table,
 // which documents it.
@@ -65,7 +68,7 @@ var blocks = map[string][]key{
 	}, methodKeys()...),
 	"sens": {
 		{name: "of", set: setOf},
-		{name: "wrt", set: variables("wrt", func(s *Settings) *[]typecheck.Target { return &s.Wrt })},
+		{name: "wrt", set: variables("wrt", func(s *Settings) *[]target.Target { return &s.Wrt })},
 		oneOf("mode", modeWords, noMode, func(s *Settings, w string) { s.Mode = w }),
 		{name: "check", set: setCheck},
 		oneOf("control", controlWords, notOne, setControl),
@@ -82,8 +85,8 @@ var blocks = map[string][]key{
 	"fit": {
 		{name: "minimize", set: setGoal(false)},
 		{name: "maximize", set: setGoal(true)},
-		{name: "over", set: variables("over", func(s *Settings) *[]typecheck.Target { return &s.Fit.Over })},
-		{name: "log", set: variables("log", func(s *Settings) *[]typecheck.Target { return &s.Fit.Log })},
+		{name: "over", set: variables("over", func(s *Settings) *[]target.Target { return &s.Fit.Over })},
+		{name: "log", set: variables("log", func(s *Settings) *[]target.Target { return &s.Fit.Log })},
 		oneOf("algorithm", list(Auto, "trust", "lbfgsb", "sqp"), notOne,
 			func(s *Settings, w string) { s.Fit.Algorithm = w }),
 		{name: "starts", set: count(func(s *Settings) *int { return &s.Fit.Starts })},
@@ -100,7 +103,7 @@ var blocks = map[string][]key{
 		{name: "n", set: count(func(s *Settings) *int { return &s.Ensemble.N })},
 		oneOf("points", pointWords, notOne, func(s *Settings, w string) { s.Ensemble.Points = w }),
 		{name: "seed", set: whole(func(s *Settings, x float64) { s.Ensemble.Seed = uint64(x) })},
-		{name: "rows", set: func(*Settings, typecheck.SettingValue) string { return "" }}, // Resolve takes the table
+		{name: "rows", set: func(*Settings, model.SettingValue) string { return "" }}, // Resolve takes the table
 		{
 			name: "gradient", set: onOff(func(s *Settings) *bool { return &s.Ensemble.Gradient }),
 			words: list("on", "off"),
@@ -163,7 +166,7 @@ func list(words ...string) func() []string {
 func notOne(_ string, words []string) string { return "is " + diag.Either(words) }
 
 // setTies reads `file`, `random` or `random(seed = 7)`.
-func setTies(s *Settings, v typecheck.SettingValue) string {
+func setTies(s *Settings, v model.SettingValue) string {
 	const usage = "is file or random(seed = 7)"
 	random := v.Word == "random"
 	if v.Array || !random && (v.Word != "file" || v.Call) || len(v.List)+len(v.Keys) > 1 {
@@ -186,7 +189,7 @@ func setTies(s *Settings, v typecheck.SettingValue) string {
 }
 
 func number(set func(s *Settings, x float64) string) setter {
-	return func(s *Settings, v typecheck.SettingValue) string {
+	return func(s *Settings, v model.SettingValue) string {
 		if v.Number == nil {
 			return "takes a number"
 		}
@@ -255,11 +258,11 @@ func methodKeys() []key {
 
 // tolerance makes the setter of tolerances of the states, which must be below limit.
 func tolerance(name string, limit float64, field func(s *Settings) *tolerances) setter {
-	return func(s *Settings, v typecheck.SettingValue) string { return field(s).set(v, name, limit) }
+	return func(s *Settings, v model.SettingValue) string { return field(s).set(v, name, limit) }
 }
 
 func word(set func(s *Settings, w string) string) setter {
-	return func(s *Settings, v typecheck.SettingValue) string {
+	return func(s *Settings, v model.SettingValue) string {
 		if v.Word == "" {
 			if v.Text != "" {
 				return "takes a name, without quotes: " + v.Text
@@ -340,7 +343,7 @@ func setGrowth(s *Settings, x float64) string {
 }
 
 // setQuadTol reads the relative tolerance of integrals. Zero leaves them out, as off does.
-func setQuadTol(s *Settings, v typecheck.SettingValue) string {
+func setQuadTol(s *Settings, v model.SettingValue) string {
 	switch x := v.Number; {
 	case v.Word == "off" && !v.Call && !v.Array, x != nil && *x == 0:
 		s.Solver.QuadTol = -1
@@ -353,7 +356,7 @@ func setQuadTol(s *Settings, v typecheck.SettingValue) string {
 }
 
 // setStability reads whether steps are held stable.
-func setStability(s *Settings, v typecheck.SettingValue) string {
+func setStability(s *Settings, v model.SettingValue) string {
 	on := true
 	wrong := onOff(func(*Settings) *bool { return &on })(s, v)
 	s.Solver.Unbounded = !on
@@ -378,7 +381,7 @@ func modeWords() []string {
 
 func noMode(w string, words []string) string { return "has no value " + among(w, words) }
 
-func setOf(s *Settings, v typecheck.SettingValue) string {
+func setOf(s *Settings, v model.SettingValue) string {
 	named, ok := targets(v)
 	if !ok {
 		return "takes objectives: of = [J, K]"
@@ -391,8 +394,8 @@ func setOf(s *Settings, v typecheck.SettingValue) string {
 }
 
 // variables makes the setter of a list of params and initial values.
-func variables(name string, field func(s *Settings) *[]typecheck.Target) setter {
-	return func(s *Settings, v typecheck.SettingValue) string {
+func variables(name string, field func(s *Settings) *[]target.Target) setter {
+	return func(s *Settings, v model.SettingValue) string {
 		named, ok := targets(v)
 		if !ok {
 			return "takes params and initial values: " + name + " = [k, initial(x)]"
@@ -411,14 +414,14 @@ func setGoal(maximize bool) setter {
 }
 
 // targets reads a name, a call like initial(x), or a list of these.
-func targets(v typecheck.SettingValue) ([]typecheck.Target, bool) {
+func targets(v model.SettingValue) ([]target.Target, bool) {
 	list := v.List
 	if !v.Array {
-		list = []typecheck.SettingValue{v}
+		list = []model.SettingValue{v}
 	}
-	var out []typecheck.Target
+	var out []target.Target
 	for _, e := range list {
-		var t typecheck.Target
+		var t target.Target
 		switch {
 		case e.Call && e.Word == "initial" && len(e.List) == 1 && e.List[0].Word != "":
 			t.Name, t.Initial = e.List[0].Word, true
@@ -434,7 +437,7 @@ func targets(v typecheck.SettingValue) ([]typecheck.Target, bool) {
 }
 
 // setCheck reads fd(directions = 3, tol = 1e-5).
-func setCheck(s *Settings, v typecheck.SettingValue) string {
+func setCheck(s *Settings, v model.SettingValue) string {
 	const usage = "is fd(directions = 3, tol = 1e-5): the gradient is checked along random directions"
 	if v.Word != "fd" || v.Array || len(v.List) > 0 {
 		return usage
@@ -458,7 +461,7 @@ func setCheck(s *Settings, v typecheck.SettingValue) string {
 }
 
 // setHVP reads a list with a number for each variable, or the name of a param that is one.
-func setHVP(s *Settings, v typecheck.SettingValue) string {
+func setHVP(s *Settings, v model.SettingValue) string {
 	const usage = "takes a number for each element of wrt, as hvp = [1, 0, -2], or a const or param that holds them"
 	s.HVP = Vector{Span: v.Span}
 	list := v.List
@@ -466,7 +469,7 @@ func setHVP(s *Settings, v typecheck.SettingValue) string {
 	case v.Call || v.Array && v.Word != "":
 		return usage
 	case v.Number != nil:
-		list = []typecheck.SettingValue{v}
+		list = []model.SettingValue{v}
 	case !v.Array:
 		if s.HVP.Param = v.Word; v.Word == "" {
 			return usage

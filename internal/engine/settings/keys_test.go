@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
 )
 
-const model = `time t : [s] from 0 to 1
+const small = `time t : [s] from 0 to 1
 param k = 1 [1/s]
 state x : [1] = 1
 x' = -k*x
@@ -19,10 +20,10 @@ objective J = final(x)
 `
 
 // checked checks a model with settings blocks, as editors do.
-func checked(t *testing.T, blocks string) (*typecheck.Model, *diag.List) {
+func checked(t *testing.T, blocks string) (*model.Model, *diag.List) {
 	t.Helper()
 	var l diag.List
-	tree := parser.Parse(source.NewFile("m.ode", model+blocks+"\n"), &l)
+	tree := parser.Parse(source.NewFile("m.ode", small+blocks+"\n"), &l)
 	m := typecheck.Check(tree, typecheck.Env{CheckOnly: true, Settings: CheckBlocks}, &l)
 	return m, &l
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/memory"
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/lang/model"
 )
 
 // defaultMemory limits the bytes of a gradient if the solver block does not set memory.
@@ -32,7 +32,7 @@ func (s Settings) TrajectoryLimit() int64 {
 	return memory.Budget() / 2
 }
 
-func setMemory(s *Settings, v typecheck.SettingValue) string {
+func setMemory(s *Settings, v model.SettingValue) string {
 	text := v.Text
 	if v.Number != nil {
 		text = strconv.FormatFloat(*v.Number, 'g', -1, 64)

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/typecheck"
 )
 
 // laterMethods are names that the language reserves for methods to come.
@@ -94,7 +94,7 @@ func among(w string, names []string) string {
 	return strconv.Quote(w) + "; there are " + strings.Join(names, ", ")
 }
 
-func methodLater(v typecheck.SettingValue) (what string, needed bool) {
+func methodLater(v model.SettingValue) (what string, needed bool) {
 	if !slices.Contains(laterMethods, v.Word) {
 		return "", false
 	}

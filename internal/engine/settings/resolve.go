@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -31,7 +32,7 @@ const (
 
 // Resolve reads the blocks of m: first the unnamed ones, then the chosen ones, then the overrides in
 // order. It reports mistakes to l.
-func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
+func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	s.Algebraic = m.Algebraic()
 	for _, x := range m.States {
@@ -76,7 +77,7 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 }
 
 // Unchosen returns the names of the blocks of a kind, if all have one: none of them holds unless it is asked for.
-func Unchosen(m *typecheck.Model, kind string) (names []string) {
+func Unchosen(m *model.Model, kind string) (names []string) {
 	for _, b := range m.Settings.Blocks {
 		switch {
 		case b.Kind != kind:
@@ -143,7 +144,7 @@ func (s *Settings) override(o Override, l *diag.List) {
 }
 
 // apply sets one key. It reports a mistake in its value to l.
-func (s *Settings) apply(kind string, k typecheck.Setting, from asked, l *diag.List) {
+func (s *Settings) apply(kind string, k model.Setting, from asked, l *diag.List) {
 	row := find(kind, k.Key)
 	if row == nil { // a value that closes its block and opens another one brings keys of that
 		l.Errorf(CodeUnavailable, k.Span, "%s.%s is not available in this version", kind, k.Key)
@@ -173,7 +174,7 @@ func (s *Settings) apply(kind string, k typecheck.Setting, from asked, l *diag.L
 }
 
 // CheckBlocks reports what is wrong with the settings blocks of a model, whatever its states.
-func CheckBlocks(all typecheck.Settings, l *diag.List) {
+func CheckBlocks(all model.Settings, l *diag.List) {
 	for _, b := range all.Blocks {
 		if blocks[b.Kind] == nil {
 			if len(b.Keys) > 0 {
@@ -200,7 +201,7 @@ func CheckBlocks(all typecheck.Settings, l *diag.List) {
 }
 
 // CheckStates reports what does not fit the states of the model in its solver blocks.
-func CheckStates(m *typecheck.Model, l *diag.List) {
+func CheckStates(m *model.Model, l *diag.List) {
 	for _, b := range m.Settings.Blocks {
 		if b.Kind != "solver" {
 			continue

@@ -12,13 +12,15 @@ import (
 	"runtime"
 	"strconv"
 
+	"odes.dev/odes/lang/target"
+
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
-	"odes.dev/odes/typecheck"
 )
 
 // Codes of diagnostics about settings.
@@ -54,15 +56,15 @@ type Settings struct {
 	Hermite     bool    // Hermite's cubic takes the place of the method's own dense output
 	Linear      string  // how implicit steps solve their linear equations: one of solvers.LinearMethods
 
-	Of       []string           // names of objectives; nil: all
-	Wrt      []typecheck.Target // variables; nil: all
-	Mode     string             // of sens.Modes, or Auto
-	Order    int                // of the derivatives: 1 or 2; 0 is 1
-	HVP      Vector             // that Hessians are multiplied with
-	Control  Control            // whether derivatives take part in error control
-	Trust    bool               // results are compared with those of an independent run
-	Errors   bool               // of derivatives are shown
-	SensTol  float64            // what the relative accuracy of derivatives must be; 0: not asked
+	Of       []string        // names of objectives; nil: all
+	Wrt      []target.Target // variables; nil: all
+	Mode     string          // of sens.Modes, or Auto
+	Order    int             // of the derivatives: 1 or 2; 0 is 1
+	HVP      Vector          // that Hessians are multiplied with
+	Control  Control         // whether derivatives take part in error control
+	Trust    bool            // results are compared with those of an independent run
+	Errors   bool            // of derivatives are shown
+	SensTol  float64         // what the relative accuracy of derivatives must be; 0: not asked
 	Backward Backward
 	Bump     float64        // of the mode differences; 0: a part of each variable
 	Check    *GradientCheck // after the gradient was computed; nil: not asked
@@ -80,7 +82,7 @@ type Settings struct {
 type Fit struct {
 	Objective string // "": the choice is open
 	Maximize  bool
-	Over, Log []typecheck.Target // nil: the choice is open; no param
+	Over, Log []target.Target // nil: the choice is open; no param
 	Algorithm string
 	Starts    int
 	Points    string
@@ -97,9 +99,9 @@ type Ensemble struct {
 	N        int // 0: not said
 	Points   string
 	Seed     uint64
-	Rows     *typecheck.Table // nil for none
+	Rows     *model.Table // nil for none
 	Gradient bool
-	Draws    []typecheck.Draw
+	Draws    []model.Draw
 }
 
 // Control says whether derivatives of the states take part in the error control of a run.

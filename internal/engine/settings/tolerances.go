@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/typecheck"
 )
 
 // tolerances are rtol or atol as the blocks give them: one number, or one for each element of the
@@ -17,14 +17,14 @@ type tolerances struct {
 	all   float64
 	each  []float64 // nil: all
 	at    source.Span
-	named []typecheck.Setting
+	named []model.Setting
 }
 
 // set reads one of three forms: a number, a list with one for each element of the states, or a list of
 // names with theirs ([x = 1e-9, v = [1e-12, 1e-10]]), which leaves other states as they were. Numbers
 // must be below limit. set returns what is wrong, or "".
-func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) string {
-	within := func(v typecheck.SettingValue) bool {
+func (t *tolerances) set(v model.SettingValue, key string, limit float64) string {
+	within := func(v model.SettingValue) bool {
 		return !v.Array && v.Number != nil && *v.Number >= 0 && *v.Number < limit
 	}
 	usage := "takes a number that is not negative"
@@ -46,21 +46,21 @@ func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) st
 			"names to all"
 	case len(v.Keys) > 0:
 		for i, k := range v.Keys {
-			if slices.ContainsFunc(v.Keys[:i], func(o typecheck.Setting) bool { return o.Key == k.Key }) {
+			if slices.ContainsFunc(v.Keys[:i], func(o model.Setting) bool { return o.Key == k.Key }) {
 				return "gives " + k.Key + " twice"
 			}
-			list := []typecheck.SettingValue{k.Value}
+			list := []model.SettingValue{k.Value}
 			if k.Value.Array && k.Value.Word == "" && len(k.Value.Keys) == 0 && len(k.Value.List) > 0 {
 				list = k.Value.List
 			}
-			if slices.ContainsFunc(list, func(x typecheck.SettingValue) bool { return !within(x) }) {
+			if slices.ContainsFunc(list, func(x model.SettingValue) bool { return !within(x) }) {
 				return usage
 			}
 		}
 		t.named = append(slices.Clip(t.named), v.Keys...)
 		return ""
 	}
-	if slices.ContainsFunc(v.List, func(x typecheck.SettingValue) bool { return !within(x) }) {
+	if slices.ContainsFunc(v.List, func(x model.SettingValue) bool { return !within(x) }) {
 		return usage
 	}
 	*t = tolerances{at: v.Span}
@@ -72,7 +72,7 @@ func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) st
 
 // settle returns the tolerance of each element of the states of m, nil if one holds for all, and the
 // least of them, which reports show. It reports to l what does not fit the states.
-func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each []float64, least float64) {
+func (t *tolerances) settle(m *model.Model, key string, l *diag.List) (each []float64, least float64) {
 	n := 0
 	var states []string
 	for _, x := range m.States {
@@ -125,7 +125,7 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 }
 
 // settle gives the states of m their tolerances. It reports to l what does not fit them.
-func (s *Settings) settle(m *typecheck.Model, l *diag.List) {
+func (s *Settings) settle(m *model.Model, l *diag.List) {
 	s.Solver.RTols, s.Solver.RTol = s.rtol.settle(m, "rtol", l)
 	s.raise()
 	s.Solver.ATols, s.Solver.ATol = s.atol.settle(m, "atol", l)

@@ -84,15 +84,15 @@ type Chain struct {
 // follower is the transpose of one default, with its tangent in a chain of second derivatives.
 type follower struct {
 	eval   *tape.Evaluator[float64]
-	params []target // inputs: their places among all params
-	name   string   // of the param that follows, on the tape
-	from   part     // where it stands among the active params
-	to     []target // inputs that are active: their places among the active params
-	cut    []bool   // elements that follow nothing; nil for none
+	params []used // inputs: their places among all params
+	name   string // of the param that follows, on the tape
+	from   part   // where it stands among the active params
+	to     []used // inputs that are active: their places among the active params
+	cut    []bool // elements that follow nothing; nil for none
 }
 
-// target is a param that a default uses: its name on the tape, and a place of it.
-type target struct {
+// used is a param that a default uses: its name on the tape, and a place of it.
+type used struct {
 	name string
 	at   part
 }
@@ -110,7 +110,7 @@ func (p *Problem) Chain(second bool) (*Chain, error) {
 		for _, in := range d.Tape.Inputs {
 			if to, ok := columns[tapec.MustName(in.Name).Of]; ok {
 				wrt = append(wrt, in.Name)
-				l.to = append(l.to, target{in.Name, to})
+				l.to = append(l.to, used{in.Name, to})
 			}
 		}
 		if pt.cutP[d.Param] || !active || len(wrt) == 0 {
@@ -125,7 +125,7 @@ func (p *Problem) Chain(second bool) (*Chain, error) {
 		}
 		for _, in := range transpose.Inputs {
 			if n := tapec.MustName(in.Name); n.Variation == tapec.Primal {
-				l.params = append(l.params, target{in.Name, m.layout.part(n)})
+				l.params = append(l.params, used{in.Name, m.layout.part(n)})
 			}
 		}
 		l.eval = tape.NewEvaluator[float64](transpose)

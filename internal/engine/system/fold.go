@@ -3,10 +3,10 @@ package system
 import (
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // ReadsTotals tells which totals of experiments element i of the objectives reads.
@@ -125,7 +125,7 @@ func (x *Into) condition(m *Model, i int) {
 func (x *Into) part(m *Model, at source.Span) {
 	some := false
 	for i, e := range m.Checked.Events {
-		for _, when := range []typecheck.Expr{e.When, e.Crossing} {
+		for _, when := range []model.Expr{e.When, e.Crossing} {
 			if when != nil && within(at, when.Span()) && !slices.Contains(x.events, i) {
 				x.events, some = append(x.events, i), true
 			}

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
 
@@ -154,7 +154,7 @@ func (w *Worker) NonFiniteGuards(t float64, y, d, m []float64) (Origin, bool) {
 
 // NonFiniteBody finds the assignment that makes a number not finite in the body of f at (t, y, d), left limits, and
 // where that number comes from. It returns nil if none does.
-func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*typecheck.Assign, Origin) {
+func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*model.Assign, Origin) {
 	of, e := w.model.Compiled.Affects[f.Event], w.model.Checked.Events[f.Event]
 	n, at := oneHot(e, f, true)
 	fired := make([]float64, n)

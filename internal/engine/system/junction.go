@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Where several conditions change at one time, the run is repeated in miniature about that time, with what derivatives
@@ -71,7 +71,7 @@ func (a *atoms) name(m *Model, k int) string {
 		at = c.ClockList[a.clocks[k-len(a.guards)]].Span
 	}
 	for _, e := range m.Checked.Events {
-		for _, x := range []typecheck.Expr{e.When, e.Crossing} {
+		for _, x := range []model.Expr{e.When, e.Crossing} {
 			if x != nil && within(at, x.Span()) {
 				return e.Name
 			}

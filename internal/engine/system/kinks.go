@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Kinks finds operations that a run evaluates exactly where they have no derivative: abs, hypot and roots at 0, ties of
@@ -441,14 +441,14 @@ func (k *Kinks) timeOf(m *solvers.Mark) []tapec.Name {
 func (k *Kinks) Fixed(m *solvers.Mark) bool {
 	c := k.model.Checked
 	if m.Kind == solvers.MarkStart {
-		return typecheck.Static(c.From)
+		return model.Static(c.From)
 	}
 	if m.Kind != solvers.MarkFire || m.Firing.Event >= len(c.Events) {
 		return false
 	}
 	e := c.Events[m.Firing.Event]
-	for _, t := range append([]typecheck.Expr{e.Every, e.From, e.When, e.Crossing}, e.Times...) {
-		if t != nil && !typecheck.Static(t) {
+	for _, t := range append([]model.Expr{e.Every, e.From, e.When, e.Crossing}, e.Times...) {
+		if t != nil && !model.Static(t) {
 			return false
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // A vector is one of the flat vectors that tapes' named inputs and outputs are
@@ -93,7 +93,7 @@ func newLayout(c *tapec.Compiled) *layout {
 		size := f.Shape.Size()
 		l.parts[tapec.Functionals.Number(i)] = part{vecF, f.Offset, size}
 		l.nF = max(l.nF, f.Offset+size)
-		if f.Kind == typecheck.Integral {
+		if f.Kind == model.Integral {
 			l.parts[tapec.Integrand.Number(i)] = part{vecK, l.nY + f.Offset, size}
 			l.nQ = max(l.nQ, f.Offset+size)
 		}
@@ -119,7 +119,7 @@ type at struct {
 
 // declare gives symbols their places one after the other, the same ones in each vector. It returns
 // how many elements they have.
-func (l *layout) declare(list []*typecheck.Symbol, in ...at) int {
+func (l *layout) declare(list []*model.Symbol, in ...at) int {
 	n := 0
 	for _, s := range list {
 		size := s.Type.Shape.Size()

@@ -15,18 +15,18 @@ import (
 	"sync"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Model is a compiled model: its tapes, where every name lies, and the programs made of them so far.
 // Goroutines may share it; nothing that they see of it changes.
 type Model struct {
-	Checked  *typecheck.Model
+	Checked  *model.Model
 	Compiled *tapec.Compiled
 
 	layout   *layout
@@ -55,7 +55,7 @@ type Model struct {
 type Place struct{ Offset, Len int }
 
 // New compiles a checked model. It returns nil when it adds errors to list.
-func New(checked *typecheck.Model, list *diag.List) *Model {
+func New(checked *model.Model, list *diag.List) *Model {
 	var f *family
 	if len(checked.Experiments) > 0 {
 		f = newFamily()
@@ -65,11 +65,11 @@ func New(checked *typecheck.Model, list *diag.List) *Model {
 
 // Experiment compiles one of the experiments of m, which shares with m and the others what they have in common. It
 // returns nil when it adds errors to list.
-func (m *Model) Experiment(checked *typecheck.Model, list *diag.List) *Model {
+func (m *Model) Experiment(checked *model.Model, list *diag.List) *Model {
 	return newModel(checked, m.family, list)
 }
 
-func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
+func newModel(checked *model.Model, f *family, list *diag.List) *Model {
 	compiled := tapec.Compile(checked, list)
 	if list.HasErrors() {
 		return nil
@@ -116,7 +116,7 @@ func (m *Model) index() {
 		m.atEvents = append(m.atEvents, m.readBy(t))
 	}
 	m.visits = make([]int, len(c.Functionals))
-	tables := map[*typecheck.Table][][]float64{} // observations of several columns read the same rows
+	tables := map[*model.Table][][]float64{} // observations of several columns read the same rows
 	for i, in := range c.InstantList {
 		for _, k := range m.readAt(&in) {
 			m.visits[k]++
@@ -144,7 +144,7 @@ func readInputs(m *Model) map[string]part {
 }
 
 // rowsOf returns the rows of a table.
-func rowsOf(t *typecheck.Table) [][]float64 {
+func rowsOf(t *model.Table) [][]float64 {
 	n := len(t.Data)
 	all, rows := make([]float64, n*len(t.Data[0])), make([][]float64, len(t.Data[0]))
 	for i := range rows {

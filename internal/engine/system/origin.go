@@ -7,11 +7,11 @@ import (
 	"sync"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Origin is where a number that is not finite comes from.
@@ -239,7 +239,7 @@ func (m *Model) originIn(e *tape.Evaluator[float64], outputs ...tape.Value) (Ori
 	v, found := e.FirstNonFinite(outputs...)
 	if inputs := e.Tape().Inputs; found && int(v) < len(inputs) {
 		name := tapec.MustName(inputs[v].Name)
-		i := slices.IndexFunc(m.Checked.Params, func(s *typecheck.Symbol) bool { return s.Name == name.Of })
+		i := slices.IndexFunc(m.Checked.Params, func(s *model.Symbol) bool { return s.Name == name.Of })
 		if name.Role != tapec.Param || name.Variation != tapec.Primal || i < 0 {
 			return Origin{}, false
 		}

@@ -4,33 +4,33 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // PeaksOf returns the elements of the functional vector that are largest values (max_over) and that objectives read.
 // Looking for those that nobody asked for would cost time.
-func (m *Model) PeaksOf(objectives []*typecheck.Objective) []int {
-	return m.functionals(typecheck.MaxOver, objectives)
+func (m *Model) PeaksOf(objectives []*model.Objective) []int {
+	return m.functionals(model.MaxOver, objectives)
 }
 
 // IntegralsOf returns the quadratures that objectives read. They have the same places in the functional vector.
-func (m *Model) IntegralsOf(objectives []*typecheck.Objective) []int {
-	return m.functionals(typecheck.Integral, objectives)
+func (m *Model) IntegralsOf(objectives []*model.Objective) []int {
+	return m.functionals(model.Integral, objectives)
 }
 
 // functionals returns the elements of the functional vector that are of a kind and that objectives read; never nil.
-func (m *Model) functionals(kind typecheck.FunctionalKind, objectives []*typecheck.Objective) []int {
+func (m *Model) functionals(kind model.FunctionalKind, objectives []*model.Objective) []int {
 	read := map[source.Span]bool{}
 	for i, o := range objectives {
 		if i > 0 && o == objectives[i-1] {
 			continue
 		}
-		typecheck.Walk(func(e typecheck.Expr) bool {
-			if f, ok := e.(*typecheck.Functional); ok && f.Kind == kind {
+		model.Walk(func(e model.Expr) bool {
+			if f, ok := e.(*model.Functional); ok && f.Kind == kind {
 				read[f.Span()] = true
 			}
 			return true

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/lang/target"
+
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -27,11 +30,11 @@ type Override struct {
 type Point struct {
 	model   *Model
 	p       []float64
-	cutP    map[*typecheck.Symbol]bool   // params set from outside: their default does not count
-	cutE    map[*typecheck.Symbol][]bool // single elements set from outside; the others follow their default
-	cut     []bool                       // per state element: initial value set from outside
-	initial []float64                    // [N]; read where cut
-	version int                          // counts changes, so that workers redo what they hoisted
+	cutP    map[*model.Symbol]bool   // params set from outside: their default does not count
+	cutE    map[*model.Symbol][]bool // single elements set from outside; the others follow their default
+	cut     []bool                   // per state element: initial value set from outside
+	initial []float64                // [N]; read where cut
+	version int                      // counts changes, so that workers redo what they hoisted
 }
 
 // NewPoint computes the parameters: overrides, and where there are none, defaults in the order of
@@ -40,14 +43,14 @@ func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 	pt := &Point{
 		model: m,
 		p:     make([]float64, m.layout.nP),
-		cutP:  map[*typecheck.Symbol]bool{},
-		cutE:  map[*typecheck.Symbol][]bool{},
+		cutP:  map[*model.Symbol]bool{},
+		cutE:  map[*model.Symbol][]bool{},
 		cut:   make([]bool, m.layout.nY), initial: make([]float64, m.layout.nY),
 	}
 	for _, o := range set {
 		pt.assign(o, l)
 	}
-	compiled := map[*typecheck.Symbol]*tapec.Default{}
+	compiled := map[*model.Symbol]*tapec.Default{}
 	for i := range m.Compiled.Defaults {
 		compiled[m.Compiled.Defaults[i].Param] = &m.Compiled.Defaults[i]
 	}
@@ -58,7 +61,7 @@ func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 			continue
 		}
 		var value []float64
-		if c, ok := s.Value.(*typecheck.Const); d == nil && ok {
+		if c, ok := s.Value.(*model.Const); d == nil && ok {
 			value = c.Data
 		} else if d != nil {
 			value = evaluateDefault(m, d, pt.p)
@@ -119,11 +122,11 @@ func (pt *Point) Move(to *Point) (cut []string) {
 }
 
 // Beyond returns a value of s that is outside of its bounds, if there is one beside the numbers of its default.
-func (pt *Point) Beyond(s *typecheck.Symbol) (x float64, ok bool) {
+func (pt *Point) Beyond(s *model.Symbol) (x float64, ok bool) {
 	if !bounded(s) {
 		return 0, false
 	}
-	declared, _ := s.Value.(*typecheck.Const)
+	declared, _ := s.Value.(*model.Const)
 	for k, x := range pt.Param(s.Name) {
 		if x >= s.Lo && x <= s.Hi || declared != nil && x == declared.Data[min(k, len(declared.Data)-1)] {
 			continue
@@ -134,10 +137,10 @@ func (pt *Point) Beyond(s *typecheck.Symbol) (x float64, ok bool) {
 }
 
 // bounded reports whether a param has bounds.
-func bounded(s *typecheck.Symbol) bool { return !math.IsInf(s.Lo, -1) || !math.IsInf(s.Hi, 1) }
+func bounded(s *model.Symbol) bool { return !math.IsInf(s.Lo, -1) || !math.IsInf(s.Hi, 1) }
 
 // Bounded lists the params that have bounds.
-func (m *Model) Bounded() (list []*typecheck.Symbol) {
+func (m *Model) Bounded() (list []*model.Symbol) {
 	for _, s := range m.Checked.Params {
 		if bounded(s) {
 			list = append(list, s)
@@ -147,7 +150,7 @@ func (m *Model) Bounded() (list []*typecheck.Symbol) {
 }
 
 // Follows reports whether the default of s reads other params.
-func (m *Model) Follows(s *typecheck.Symbol) bool {
+func (m *Model) Follows(s *model.Symbol) bool {
 	for i := range m.Compiled.Defaults {
 		if d := &m.Compiled.Defaults[i]; d.Param == s {
 			return usesOthers(d)
@@ -157,7 +160,7 @@ func (m *Model) Follows(s *typecheck.Symbol) bool {
 }
 
 // cutFrom records that n elements of s, starting with element from, are set from outside.
-func (pt *Point) cutFrom(s *typecheck.Symbol, from, n int) {
+func (pt *Point) cutFrom(s *model.Symbol, from, n int) {
 	size := s.Type.Shape.Size()
 	if pt.cutE[s] == nil {
 		pt.cutE[s] = make([]bool, size)
@@ -169,10 +172,10 @@ func (pt *Point) cutFrom(s *typecheck.Symbol, from, n int) {
 }
 
 // follows reports whether element k of s has the value of its default.
-func (pt *Point) follows(s *typecheck.Symbol, k int) bool { return pt.cutE[s] == nil || !pt.cutE[s][k] }
+func (pt *Point) follows(s *model.Symbol, k int) bool { return pt.cutE[s] == nil || !pt.cutE[s][k] }
 
 // followsOthers reports whether the default of s uses other params and is in force, at least for some of its elements.
-func (pt *Point) followsOthers(s *typecheck.Symbol) bool {
+func (pt *Point) followsOthers(s *model.Symbol) bool {
 	return !pt.cutP[s] && slices.ContainsFunc(pt.model.Compiled.Defaults, func(d tapec.Default) bool {
 		return d.Param == s && usesOthers(&d)
 	})
@@ -180,7 +183,7 @@ func (pt *Point) followsOthers(s *typecheck.Symbol) bool {
 
 // assign applies one override.
 func (pt *Point) assign(o Override, l *diag.List) {
-	t, ok := typecheck.ParseTarget(o.Name)
+	t, ok := target.Parse(o.Name)
 	subs, numbers := t.Index()
 	if !ok || !numbers {
 		l.Errorf(CodeOverride, source.Span{}, "%q is no name with subscripts; write k, A[1,2] or initial(x)", o.Name)
@@ -191,7 +194,7 @@ func (pt *Point) assign(o Override, l *diag.List) {
 	if t.Initial {
 		list, what, vec, place = m.Checked.States, "state", pt.initial, m.State
 	}
-	i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == t.Name })
+	i := slices.IndexFunc(list, func(s *model.Symbol) bool { return s.Name == t.Name })
 	if i < 0 {
 		hint := m.Checked.Instead(t.Name)
 		if hint == "" {
@@ -233,7 +236,7 @@ func (pt *Point) assign(o Override, l *diag.List) {
 }
 
 // Names lists the names of symbols.
-func Names(list []*typecheck.Symbol) []string {
+func Names(list []*model.Symbol) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = s.Name
@@ -290,13 +293,13 @@ func (pt *Point) Setter(names []string) *Setter {
 	}
 	s := &Setter{point: pt}
 	for _, name := range names {
-		t, ok := typecheck.ParseTarget(name)
+		t, ok := target.Parse(name)
 		subs, numbers := t.Index()
 		list, vec, place := m.Checked.Params, pt.p, m.Param
 		if t.Initial {
 			list, vec, place = m.Checked.States, pt.initial, m.State
 		}
-		i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == t.Name })
+		i := slices.IndexFunc(list, func(s *model.Symbol) bool { return s.Name == t.Name })
 		if !ok || !numbers || i < 0 {
 			return nil
 		}

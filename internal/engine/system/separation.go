@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // separation is what can move the two causes of a tie apart.
@@ -237,7 +237,7 @@ func (x *separation) reads() bool {
 }
 
 func (x *separation) isParam(name string) bool {
-	return slices.ContainsFunc(x.model.Checked.Params, func(s *typecheck.Symbol) bool { return s.Name == name })
+	return slices.ContainsFunc(x.model.Checked.Params, func(s *model.Symbol) bool { return s.Name == name })
 }
 
 // Later tells by columns of a row of the gradient, of those that move a meeting, which of its causes comes later than

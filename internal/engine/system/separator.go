@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Apart implements solvers.Separator. It looks where the two causes come about at other values of the
@@ -44,8 +44,8 @@ func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 
 // moving lists, in the order of the model, the discretes that a cause reads and that bodies set to something that
 // moves, as sets tells. They are not moved below.
-func (w *Worker) moving(c solvers.Cause, sets func(s *typecheck.Symbol, seen []*typecheck.Symbol) bool,
-) (list []*typecheck.Symbol) {
+func (w *Worker) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*model.Symbol) bool,
+) (list []*model.Symbol) {
 	if len(w.model.Checked.Discretes) == 0 {
 		return nil
 	}
@@ -75,31 +75,31 @@ func (w *Worker) Timed(c solvers.Cause) bool {
 
 // assigns reports whether a body sets a discrete.
 func (m *Model) assigns(discrete string) bool {
-	return slices.ContainsFunc(m.Checked.Events, func(e *typecheck.Event) bool {
-		return slices.ContainsFunc(e.Body, func(a *typecheck.Assign) bool { return a.Target.Name == discrete })
+	return slices.ContainsFunc(m.Checked.Events, func(e *model.Event) bool {
+		return slices.ContainsFunc(e.Body, func(a *model.Assign) bool { return a.Target.Name == discrete })
 	})
 }
 
 // moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
-func (w *Worker) moves(e *typecheck.Event, seen []*typecheck.Symbol) bool {
+func (w *Worker) moves(e *model.Event, seen []*model.Symbol) bool {
 	if e.When != nil || e.Crossing != nil {
 		return true
 	}
-	const fixed = typecheck.UsesTime | typecheck.UsesDiscrete
-	return slices.ContainsFunc(append(e.At(), w.model.Checked.From), func(x typecheck.Expr) bool {
-		return x != nil && (typecheck.Depends(x)&^fixed != 0 || w.set(x, seen))
+	const fixed = model.UsesTime | model.UsesDiscrete
+	return slices.ContainsFunc(append(e.At(), w.model.Checked.From), func(x model.Expr) bool {
+		return x != nil && (model.Depends(x)&^fixed != 0 || w.set(x, seen))
 	})
 }
 
 // set reports whether an expression reads a discrete that a body sets to something that moves.
-func (w *Worker) set(x typecheck.Expr, seen []*typecheck.Symbol) bool {
-	if x == nil || typecheck.Depends(x)&typecheck.UsesDiscrete == 0 {
+func (w *Worker) set(x model.Expr, seen []*model.Symbol) bool {
+	if x == nil || model.Depends(x)&model.UsesDiscrete == 0 {
 		return false
 	}
 	found := false
-	typecheck.Walk(func(x typecheck.Expr) bool {
-		ref, is := x.(*typecheck.Ref)
-		if found || !is || ref.Sym.Kind != typecheck.DiscreteSymbol || slices.Contains(seen, ref.Sym) {
+	model.Walk(func(x model.Expr) bool {
+		ref, is := x.(*model.Ref)
+		if found || !is || ref.Sym.Kind != model.DiscreteSymbol || slices.Contains(seen, ref.Sym) {
 			return !found
 		}
 		found = w.setMoving(ref.Sym, seen)
@@ -109,28 +109,28 @@ func (w *Worker) set(x typecheck.Expr, seen []*typecheck.Symbol) bool {
 }
 
 // setMoving reports whether a body sets a discrete to something that moves, or sets one that moves from the start on.
-func (w *Worker) setMoving(s *typecheck.Symbol, seen []*typecheck.Symbol) bool {
+func (w *Worker) setMoving(s *model.Symbol, seen []*model.Symbol) bool {
 	return w.beginsMoving(s) && w.model.assigns(s.Name) || w.bodiesMove(s, seen)
 }
 
 // bodiesMove reports whether a body sets a discrete to something that moves.
-func (w *Worker) bodiesMove(s *typecheck.Symbol, seen []*typecheck.Symbol) (found bool) {
+func (w *Worker) bodiesMove(s *model.Symbol, seen []*model.Symbol) (found bool) {
 	within := append(seen, s)
 	for _, e := range w.model.Checked.Events {
 		for _, a := range e.Body {
-			uses := typecheck.Depends(a.Value)
-			const known = typecheck.UsesTime | typecheck.UsesDiscrete | typecheck.UsesParam
+			uses := model.Depends(a.Value)
+			const known = model.UsesTime | model.UsesDiscrete | model.UsesParam
 			found = found || a.Target == s && (uses&^known != 0 || w.readsMoving(a.Value) ||
-				uses&typecheck.UsesTime != 0 && w.moves(e, within) || w.set(a.Value, within))
+				uses&model.UsesTime != 0 && w.moves(e, within) || w.set(a.Value, within))
 		}
 	}
 	return found
 }
 
 // readsMoving reports whether an expression reads a param that derivatives are taken by, or that follows such a param.
-func (w *Worker) readsMoving(x typecheck.Expr) (found bool) {
-	typecheck.Walk(func(x typecheck.Expr) bool {
-		if ref, is := x.(*typecheck.Ref); is && ref.Sym.Kind == typecheck.ParamSymbol {
+func (w *Worker) readsMoving(x model.Expr) (found bool) {
+	model.Walk(func(x model.Expr) bool {
+		if ref, is := x.(*model.Ref); is && ref.Sym.Kind == model.ParamSymbol {
 			_, active := w.problem.plan.columns[ref.Sym.Name]
 			found = found || active || w.problem.Point.followsOthers(ref.Sym) && w.readsMoving(ref.Sym.Value)
 		}
@@ -140,7 +140,7 @@ func (w *Worker) readsMoving(x typecheck.Expr) (found bool) {
 }
 
 // beginsMoving reports whether what a discrete begins with depends on what derivatives are taken by.
-func (w *Worker) beginsMoving(s *typecheck.Symbol) bool {
+func (w *Worker) beginsMoving(s *model.Symbol) bool {
 	from := inputsOf(w.model.Compiled.Start, tapec.Discrete.Called(s.Name), -1)
 	return slices.ContainsFunc(from, func(n tapec.Name) bool {
 		_, active := w.problem.plan.columns[n.Of]
@@ -197,7 +197,7 @@ func (c *neighbour) move(way int, size float64) {
 }
 
 // shift moves some discretes by a part of themselves.
-func (c *neighbour) shift(list []*typecheck.Symbol, size float64) {
+func (c *neighbour) shift(list []*model.Symbol, size float64) {
 	if len(list) == 0 {
 		return
 	}

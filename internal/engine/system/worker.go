@@ -5,10 +5,10 @@ import (
 
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Worker is a model at work in one goroutine. It is the System of package solvers with its tangents and cotangents, and
@@ -249,7 +249,7 @@ func (w *Worker) redo() {
 // keptLimit is how many bytes a worker may use to keep work between sweeps.
 const keptLimit = 256 << 20
 
-func eventElems(indices []*typecheck.Index) int {
+func eventElems(indices []*model.Index) int {
 	n := 1
 	for _, ix := range indices {
 		n *= ix.Count

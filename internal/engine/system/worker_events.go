@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Guards implements solvers.System.
@@ -233,7 +233,7 @@ func (w *Worker) fire(f solvers.Firing, body bool) {
 }
 
 // oneHot returns how many elements the vector fired has, and which of them fires.
-func oneHot(e *typecheck.Event, f solvers.Firing, body bool) (n, at int) {
+func oneHot(e *model.Event, f solvers.Firing, body bool) (n, at int) {
 	n, at = eventElems(e.Indices), f.Elem
 	if body && e.Slot != nil {
 		n, at = n*e.Slot.Count, f.Elem*e.Slot.Count+f.Slot

@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
-	"odes.dev/odes/typecheck"
 )
 
 // Counts implements sens.Objectives.
@@ -169,13 +169,13 @@ func (w *Worker) markMissing(functionals []float64) {
 		f := &w.model.Compiled.Functionals[k]
 		for j := f.Offset; j < f.Offset+f.Shape.Size(); j++ {
 			switch f.Kind {
-			case typecheck.AtEvent, typecheck.EventTime:
+			case model.AtEvent, model.EventTime:
 				if f.Nth > 0 && w.seen[j] == 0 {
 					functionals[j] = math.NaN()
 					e := w.model.Checked.Events[f.Event]
 					w.problem.origins.lack(j, Lack{Event: e.Name, Array: len(e.Indices) > 0, Fired: w.happened[j]})
 				}
-			case typecheck.SumAt:
+			case model.SumAt:
 				slot := j
 				if f.ByRow {
 					slot = f.Offset

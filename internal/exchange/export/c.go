@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/lang/model"
 )
 
 // cFunctions are the operations that are calls in C. Those that begin with an _ are helpers.
@@ -216,7 +216,7 @@ func (w *cWriter) kinds() string {
 	}
 	unknowns := 0
 	for _, q := range w.states {
-		if q.symbol.Kind == typecheck.AlgSymbol {
+		if q.symbol.Kind == model.AlgSymbol {
 			unknowns++
 		}
 	}
@@ -230,7 +230,7 @@ func (w *cWriter) kinds() string {
 func (w *cWriter) algebraic() (list []string) {
 	some := false
 	for _, q := range w.values {
-		is := w.unknown[q] || q.symbol != nil && q.symbol.Kind == typecheck.AlgSymbol
+		is := w.unknown[q] || q.symbol != nil && q.symbol.Kind == model.AlgSymbol
 		some = some || is
 		list = append(list, map[bool]string{true: "1", false: "0"}[is])
 	}

@@ -1,7 +1,7 @@
 package export
 
 import (
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/lang/model"
 )
 
 // flattenEvents writes events out into their elements.
@@ -14,13 +14,13 @@ func (x *exporter) flattenEvents() {
 	}
 }
 
-func (x *exporter) oneEvent(on *typecheck.Event, in loops) *event {
+func (x *exporter) oneEvent(on *model.Event, in loops) *event {
 	e := &event{of: on, on: on, persistent: !on.Transient}
 	if on.Execution != nil {
 		e.of = on.Execution
 		e.persistent = !e.of.Transient
 	}
-	scalar := func(v typecheck.Expr) *node {
+	scalar := func(v model.Expr) *node {
 		if v == nil {
 			return nil
 		}
@@ -35,13 +35,13 @@ func (x *exporter) oneEvent(on *typecheck.Event, in loops) *event {
 	}
 	e.every, e.from, e.to, e.count = scalar(on.Every), scalar(on.From), scalar(on.To), scalar(on.Count)
 	e.rank = scalar(e.of.Rank)
-	var kept map[*typecheck.Symbol]bool
+	var kept map[*model.Symbol]bool
 	if on.Execution != nil {
 		e.delay = x.num(0)
-		if sum, is := on.Body[0].Value.(*typecheck.Call); is && sum.Fn.Name == "+" {
+		if sum, is := on.Body[0].Value.(*model.Call); is && sum.Fn.Name == "+" {
 			e.delay = x.at(sum.Args[1], in, 0)
 		}
-		kept = map[*typecheck.Symbol]bool{}
+		kept = map[*model.Symbol]bool{}
 		for _, a := range on.Body[1:] {
 			kept[a.Target] = true
 			x.instead[a.Target] = a.Value
@@ -74,10 +74,10 @@ func (x *exporter) oneEvent(on *typecheck.Event, in loops) *event {
 }
 
 // heldBy returns what a value of an execution has of the trigger: itself, or parts of it.
-func heldBy(value typecheck.Expr, kept map[*typecheck.Symbol]bool) (held []typecheck.Expr) {
-	typecheck.Walk(func(e typecheck.Expr) bool {
-		if a, is := e.(*typecheck.Access); is {
-			if r, is := a.X.(*typecheck.Ref); is && kept[r.Sym] {
+func heldBy(value model.Expr, kept map[*model.Symbol]bool) (held []model.Expr) {
+	model.Walk(func(e model.Expr) bool {
+		if a, is := e.(*model.Access); is {
+			if r, is := a.X.(*model.Ref); is && kept[r.Sym] {
 				held = append(held, e)
 			}
 		}
@@ -86,7 +86,7 @@ func heldBy(value typecheck.Expr, kept map[*typecheck.Symbol]bool) (held []typec
 	return held
 }
 
-func elementName(e *typecheck.Event, in loops) string {
+func elementName(e *model.Event, in loops) string {
 	if len(e.Indices) == 0 {
 		return e.Name
 	}

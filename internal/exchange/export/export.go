@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/typecheck"
 )
@@ -58,7 +59,7 @@ func Named(name string) *Format {
 
 // Write writes a checked model, or one of its experiments, which has a name then. It reports to list what the format
 // cannot say, and returns "" then; notes say what is left out.
-func (f *Format) Write(m *typecheck.Model, experiment, version string, list *diag.List) (text string) {
+func (f *Format) Write(m *model.Model, experiment, version string, list *diag.List) (text string) {
 	x := &exporter{format: f, list: list, version: version, source: m, whole: m, experiment: experiment}
 	if experiment != "" {
 		var known []string
@@ -98,8 +99,8 @@ type exporter struct {
 	format  *Format
 	list    *diag.List
 	version string
-	source  *typecheck.Model
-	whole   *typecheck.Model // of which source is an experiment, or source
+	source  *model.Model
+	whole   *model.Model // of which source is an experiment, or source
 
 	experiment string // "" for none
 	flat

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck"
 )
 
 // quantity is a number that has a name: an element of what the model declares, or of a definition.
@@ -18,7 +18,7 @@ type quantity struct {
 	name   string // as the model writes it, "x[1,2]"
 	base   string // "x"
 	subs   []int  // 1, 2
-	symbol *typecheck.Symbol
+	symbol *model.Symbol
 	value  *node // the default, the initial value or the definition
 	doc    string
 	unit   string
@@ -42,10 +42,10 @@ type flat struct {
 	outputs   []*quantity // of lets and states; of others, quantities of their own
 
 	written  float64 // operations so far
-	elements map[*typecheck.Symbol][]*quantity
-	letOf    map[typecheck.Expr]*typecheck.Let
-	letElems map[*typecheck.Let][]*quantity
-	instead  map[*typecheck.Symbol]typecheck.Expr // what hidden discretes stand for
+	elements map[*model.Symbol][]*quantity
+	letOf    map[model.Expr]*model.Let
+	letElems map[*model.Let][]*quantity
+	instead  map[*model.Symbol]model.Expr // what hidden discretes stand for
 	memo     map[place]*node
 	covers   map[place][]spot
 }
@@ -59,9 +59,9 @@ type entry struct {
 // event is an element of an event.
 type event struct {
 	name        string
-	of          *typecheck.Event // with the body
-	on          *typecheck.Event // with what sets it off
-	when        *node            // nil for none
+	of          *model.Event // with the body
+	on          *model.Event // with what sets it off
+	when        *node        // nil for none
 	crossing    *node
 	times       []*node
 	every       *node
@@ -69,9 +69,9 @@ type event struct {
 	count       *node
 	rank        *node // the priority, where it is an expression
 	delay       *node
-	atTrigger   bool              // a value is that of the trigger
-	atExecution bool              // a value is that of the execution
-	mixed       *typecheck.Assign // its value is of both; nil for none
+	atTrigger   bool          // a value is that of the trigger
+	atExecution bool          // a value is that of the execution
+	mixed       *model.Assign // its value is of both; nil for none
 	persistent  bool
 	body        []assignment
 }
@@ -83,15 +83,15 @@ type assignment struct {
 
 // place is an element of an expression under values of loop variables.
 type place struct {
-	e      typecheck.Expr
+	e      model.Expr
 	offset int
 	loops  string
 }
 
 // loops are the values of loop variables.
-type loops map[*typecheck.Index]int
+type loops map[*model.Index]int
 
-func (l loops) with(ix *typecheck.Index, v int) loops {
+func (l loops) with(ix *model.Index, v int) loops {
 	c := make(loops, len(l)+1)
 	for k, x := range l {
 		c[k] = x
@@ -106,10 +106,10 @@ const maxWritten = 400_000
 // flatten writes the model out.
 func (x *exporter) flatten() {
 	m := x.source
-	x.elements = map[*typecheck.Symbol][]*quantity{}
-	x.letOf = map[typecheck.Expr]*typecheck.Let{}
-	x.letElems = map[*typecheck.Let][]*quantity{}
-	x.instead = map[*typecheck.Symbol]typecheck.Expr{}
+	x.elements = map[*model.Symbol][]*quantity{}
+	x.letOf = map[model.Expr]*model.Let{}
+	x.letElems = map[*model.Let][]*quantity{}
+	x.instead = map[*model.Symbol]model.Expr{}
 	x.memo = map[place]*node{}
 	x.covers = map[place][]spot{}
 	x.unknown = map[*quantity]bool{}
@@ -184,7 +184,7 @@ func (x *exporter) flatten() {
 }
 
 // declare makes the elements of a symbol.
-func (x *exporter) declare(s *typecheck.Symbol, u uses) []*quantity {
+func (x *exporter) declare(s *model.Symbol, u uses) []*quantity {
 	n := s.Type.Shape.Size()
 	x.spend(s.Span, n)
 	for k := range n {
@@ -206,11 +206,11 @@ func (x *exporter) experimentParams() {
 	}
 	for _, s := range x.source.Params {
 		plain := strings.TrimRight(s.Name, "'")
-		i := slices.IndexFunc(x.whole.Params, func(p *typecheck.Symbol) bool { return p.Name == plain })
+		i := slices.IndexFunc(x.whole.Params, func(p *model.Symbol) bool { return p.Name == plain })
 		if x.experiment == "" || plain == s.Name || i < 0 {
 			continue
 		}
-		k := slices.IndexFunc(x.source.Params, func(p *typecheck.Symbol) bool { return p.Name == plain })
+		k := slices.IndexFunc(x.source.Params, func(p *model.Symbol) bool { return p.Name == plain })
 		old := x.elements[x.source.Params[k]]
 		if slices.ContainsFunc(old, func(q *quantity) bool { return read[q] }) {
 			plain += "_" + x.experiment
@@ -254,7 +254,7 @@ func unitText(t types.Type) string {
 }
 
 // define makes the quantities of a definition.
-func (x *exporter) define(l *typecheck.Let) []*quantity {
+func (x *exporter) define(l *model.Let) []*quantity {
 	if list := x.letElems[l]; list != nil {
 		return list
 	}
@@ -285,7 +285,7 @@ func (x *exporter) spend(at source.Span, n int) {
 }
 
 // scalar is the value of an expression without an index.
-func (x *exporter) scalar(e typecheck.Expr) *node {
+func (x *exporter) scalar(e model.Expr) *node {
 	if e == nil {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (x *exporter) scalar(e typecheck.Expr) *node {
 }
 
 // at is element number offset of e, or e itself where it is a single number.
-func (x *exporter) at(e typecheck.Expr, in loops, offset int) *node {
+func (x *exporter) at(e model.Expr, in loops, offset int) *node {
 	if len(e.Type().Shape) == 0 {
 		offset = 0
 	}
@@ -303,9 +303,9 @@ func (x *exporter) at(e typecheck.Expr, in loops, offset int) *node {
 	return x.compute(e, in, offset)
 }
 
-func (x *exporter) compute(e typecheck.Expr, in loops, offset int) *node {
+func (x *exporter) compute(e model.Expr, in loops, offset int) *node {
 	switch e := e.(type) {
-	case *typecheck.Const:
+	case *model.Const:
 		v := e.Data[0]
 		if len(e.Data) > 1 {
 			v = e.Data[offset]
@@ -314,11 +314,11 @@ func (x *exporter) compute(e typecheck.Expr, in loops, offset int) *node {
 			return x.truth(v != 0)
 		}
 		return x.num(v)
-	case *typecheck.LoopVar:
+	case *model.LoopVar:
 		return x.num(float64(in[e.Index]))
 	}
 	key := place{e, offset, ""}
-	for _, ix := range typecheck.Free(e) {
+	for _, ix := range model.Free(e) {
 		key.loops += strconv.Itoa(in[ix]) + " "
 	}
 	if n := x.memo[key]; n != nil {
@@ -331,9 +331,9 @@ func (x *exporter) compute(e typecheck.Expr, in loops, offset int) *node {
 }
 
 // element computes what compute remembers.
-func (x *exporter) element(e typecheck.Expr, in loops, offset int) *node {
+func (x *exporter) element(e model.Expr, in loops, offset int) *node {
 	switch e := e.(type) {
-	case *typecheck.Ref:
+	case *model.Ref:
 		if stand := x.instead[e.Sym]; stand != nil {
 			return x.at(stand, in, offset)
 		}
@@ -342,17 +342,17 @@ func (x *exporter) element(e typecheck.Expr, in loops, offset int) *node {
 			x.fail(e.Span(), "%s of odes' own is read here, which no other program has", e.Sym.Name)
 		}
 		return x.named(list[offset])
-	case *typecheck.Call:
+	case *model.Call:
 		return x.called(e, in, offset)
-	case *typecheck.Access:
+	case *model.Access:
 		return x.access(e, in, offset)
-	case *typecheck.Assemble:
+	case *model.Assemble:
 		return x.assembled(e, in, offset)
-	case *typecheck.Reduce:
+	case *model.Reduce:
 		var list []*node
 		each(e.Indices, in, func(inner loops) { list = append(list, x.at(e.Body, inner, 0)) })
 		return x.fold(e.Fn.Name, list)
-	case *typecheck.If:
+	case *model.If:
 		cond := x.at(e.Cond, in, offset)
 		if cond.op == "true" {
 			return x.at(e.Then, in, offset)
@@ -361,10 +361,10 @@ func (x *exporter) element(e typecheck.Expr, in loops, offset int) *node {
 			return x.at(e.Else, in, offset)
 		}
 		return x.choose(cond, x.at(e.Then, in, offset), x.at(e.Else, in, offset))
-	case *typecheck.Stack:
+	case *model.Stack:
 		inner := e.T.Shape[1:].Size()
 		return x.at(e.Elems[offset/inner], in, offset%inner)
-	case *typecheck.NoEvent:
+	case *model.NoEvent:
 		return x.at(e.X, in, offset)
 	}
 	x.fail(e.Span(), "this is no part of the equations, which are all that is exported")
@@ -372,7 +372,7 @@ func (x *exporter) element(e typecheck.Expr, in loops, offset int) *node {
 }
 
 // each visits all values of indices, the last one fastest.
-func each(indices []*typecheck.Index, in loops, visit func(loops)) {
+func each(indices []*model.Index, in loops, visit func(loops)) {
 	if len(indices) == 0 {
 		visit(in)
 		return
@@ -417,10 +417,10 @@ func (x *exporter) dot(n int, pair func(k int) (a, b *node)) *node {
 	return x.fold("sum", list)
 }
 
-func (x *exporter) called(e *typecheck.Call, in loops, offset int) *node {
+func (x *exporter) called(e *model.Call, in loops, offset int) *node {
 	arg := func(k, o int) *node { return x.at(e.Args[k], in, o) }
 	shape := func(k int) types.Shape { return e.Args[k].Type().Shape }
-	all := func(e typecheck.Expr, n int) (list []*node) {
+	all := func(e model.Expr, n int) (list []*node) {
 		for o := range n {
 			list = append(list, x.at(e, in, o))
 		}
@@ -429,7 +429,7 @@ func (x *exporter) called(e *typecheck.Call, in loops, offset int) *node {
 	if t := e.Table; t != nil {
 		n := t.Knots.Type().Shape.Size()
 		row := offset * n
-		part := func(e typecheck.Expr) (list []*node) {
+		part := func(e model.Expr) (list []*node) {
 			for o := range n {
 				list = append(list, x.at(e, in, row+o))
 			}
@@ -505,7 +505,7 @@ func (x *exporter) called(e *typecheck.Call, in loops, offset int) *node {
 }
 
 // apply is an operation of e, written with others where the format does not have it.
-func (x *exporter) apply(e typecheck.Expr, op string, args []*node) *node {
+func (x *exporter) apply(e model.Expr, op string, args []*node) *node {
 	if _, ok := evaluate(op, args); ok {
 		return x.call(op, args...)
 	}
@@ -520,7 +520,7 @@ func (x *exporter) apply(e typecheck.Expr, op string, args []*node) *node {
 }
 
 // position is the value of a subscript.
-func (x *exporter) position(e typecheck.Expr, in loops) int {
+func (x *exporter) position(e model.Expr, in loops) int {
 	n := x.at(e, in, 0)
 	if n.op != number {
 		x.fail(e.Span(), "this index is not known before a run")
@@ -529,7 +529,7 @@ func (x *exporter) position(e typecheck.Expr, in loops) int {
 }
 
 // offsets returns the elements that subscripts choose of an array, in order.
-func (x *exporter) offsets(subs []typecheck.Sub, shape types.Shape, in loops) []int {
+func (x *exporter) offsets(subs []model.Sub, shape types.Shape, in loops) []int {
 	if subs == nil {
 		all := make([]int, shape.Size())
 		for i := range all {
@@ -559,8 +559,8 @@ func (x *exporter) offsets(subs []typecheck.Sub, shape types.Shape, in loops) []
 	return list
 }
 
-func (x *exporter) access(e *typecheck.Access, in loops, offset int) *node {
-	if r, is := e.X.(*typecheck.Ref); is && x.instead[r.Sym] != nil { // what a slot holds
+func (x *exporter) access(e *model.Access, in loops, offset int) *node {
+	if r, is := e.X.(*model.Ref); is && x.instead[r.Sym] != nil { // what a slot holds
 		return x.at(x.instead[r.Sym], in, offset)
 	}
 	shape := e.X.Type().Shape
@@ -583,14 +583,14 @@ func (x *exporter) access(e *typecheck.Access, in loops, offset int) *node {
 
 // spot is where an element of an assembled array comes from.
 type spot struct {
-	piece  *typecheck.Piece
+	piece  *model.Piece
 	in     loops
 	offset int
 }
 
-func (x *exporter) assembled(e *typecheck.Assemble, in loops, offset int) *node {
+func (x *exporter) assembled(e *model.Assemble, in loops, offset int) *node {
 	key := place{e, 0, ""}
-	for _, ix := range typecheck.Free(e) {
+	for _, ix := range model.Free(e) {
 		key.loops += strconv.Itoa(in[ix]) + " "
 	}
 	spots := x.covers[key]

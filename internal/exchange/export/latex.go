@@ -8,28 +8,28 @@ import (
 	"strings"
 	"unicode"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck"
 )
 
 // texWriter writes a document. Unlike the other formats it keeps arrays and loops as the model has them.
 type texWriter struct {
 	*exporter
-	names  map[typecheck.Expr]string // of definitions and consts, by value
-	inside typecheck.Expr            // the definition that is being written, whose name does not stand for it
-	long   []string                  // arrays that are too long for where they stand, as equations
-	longOf map[*typecheck.Const]string
+	names  map[model.Expr]string // of definitions and consts, by value
+	inside model.Expr            // the definition that is being written, whose name does not stand for it
+	long   []string              // arrays that are too long for where they stand, as equations
+	longOf map[*model.Const]string
 	out    strings.Builder
 
 	operations int // so far
 }
 
 func writeLaTeX(x *exporter) string {
-	w := &texWriter{exporter: x, names: map[typecheck.Expr]string{}, longOf: map[*typecheck.Const]string{}}
+	w := &texWriter{exporter: x, names: map[model.Expr]string{}, longOf: map[*model.Const]string{}}
 	m := x.source
-	for _, list := range [][]*typecheck.Let{m.Consts, m.Lets} {
+	for _, list := range [][]*model.Let{m.Consts, m.Lets} {
 		for _, l := range list {
 			if w.names[l.Value] == "" {
 				w.names[l.Value] = l.Name
@@ -72,7 +72,7 @@ func (w *texWriter) equations() {
 	for i, r := range m.Rates {
 		s := m.States[i]
 		left := func(subs []string) string { return w.derivative(s.Name, subs) }
-		if k := slices.IndexFunc(m.Masses, func(x *typecheck.Mass) bool { return x.State == s }); k >= 0 {
+		if k := slices.IndexFunc(m.Masses, func(x *model.Mass) bool { return x.State == s }); k >= 0 {
 			mass := w.mass(m.Masses[k])
 			left = func([]string) string { return mass + "\\, " + w.derivative(s.Name, nil) }
 		}
@@ -89,9 +89,9 @@ func (w *texWriter) derivative(name string, subs []string) string {
 }
 
 // mass writes a mass matrix behind the equations, and returns its name.
-func (w *texWriter) mass(m *typecheck.Mass) string {
+func (w *texWriter) mass(m *model.Mass) string {
 	n := m.State.Type.Shape.Size()
-	c := &typecheck.Const{Base: typecheck.Base{T: types.Type{Kind: types.Real, Shape: types.Shape{n, n}}}}
+	c := &model.Const{Base: model.Base{T: types.Type{Kind: types.Real, Shape: types.Shape{n, n}}}}
 	c.Data = make([]float64, n*n)
 	for j := range n {
 		if !slices.Contains(m.Unknowns, j) {
@@ -118,8 +118,8 @@ func (w *texWriter) definitions() {
 }
 
 // defined writes that what left names is a value: one equation, or one for each piece of an array.
-func (w *texWriter) defined(left func(subs []string) string, value typecheck.Expr) (lines []string) {
-	a, is := value.(*typecheck.Assemble)
+func (w *texWriter) defined(left func(subs []string) string, value model.Expr) (lines []string) {
+	a, is := value.(*model.Assemble)
 	if !is || w.name(value) != "" {
 		return []string{left(nil) + " &= " + w.broken(value)}
 	}
@@ -139,7 +139,7 @@ func (w *texWriter) defined(left func(subs []string) string, value typecheck.Exp
 }
 
 // ranges says which values indices take: i = 1, …, n.
-func ranges(indices []*typecheck.Index) string {
+func ranges(indices []*model.Index) string {
 	var list []string
 	for _, ix := range indices {
 		list = append(list, texName(ix.Name)+" = "+span(ix))
@@ -147,7 +147,7 @@ func ranges(indices []*typecheck.Index) string {
 	return strings.Join(list, ",\\ ")
 }
 
-func span(ix *typecheck.Index) string {
+func span(ix *model.Index) string {
 	at := func(k int) string { return itoa(ix.Lo + k*ix.Step) }
 	switch ix.Count {
 	case 1:
@@ -164,13 +164,13 @@ func span(ix *typecheck.Index) string {
 }
 
 // broken writes the right-hand side of an equation. A long sum is broken between its terms.
-func (w *texWriter) broken(whole typecheck.Expr) string {
+func (w *texWriter) broken(whole model.Expr) string {
 	const most = 130 // letters that are seen, about
 	var terms []string
 	var first tex
-	var split func(e typecheck.Expr, minus bool)
-	split = func(e typecheck.Expr, minus bool) {
-		if c, is := e.(*typecheck.Call); is && w.name(e) == "" && len(c.Args) == 2 && c.Table == nil && !minus {
+	var split func(e model.Expr, minus bool)
+	split = func(e model.Expr, minus bool) {
+		if c, is := e.(*model.Call); is && w.name(e) == "" && len(c.Args) == 2 && c.Table == nil && !minus {
 			switch {
 			case isOne(c.Args[1]) && (c.Fn.Name == "*" || c.Fn.Name == "/"): // of conversions of units
 				split(c.Args[0], false)
@@ -243,7 +243,7 @@ func (w *texWriter) starts() {
 	m := w.source
 	from := w.expr(m.From).text
 	var lines []string
-	for _, list := range [][]*typecheck.Symbol{m.Differential(), m.Discretes} {
+	for _, list := range [][]*model.Symbol{m.Differential(), m.Discretes} {
 		for _, s := range list {
 			if s.Hidden {
 				continue
@@ -276,13 +276,13 @@ func (w *texWriter) texEvents() {
 		when := w.occasion(on)
 		if on.Execution != nil {
 			e = on.Execution
-			if sum, is := on.Body[0].Value.(*typecheck.Call); is && sum.Fn.Name == "+" {
+			if sum, is := on.Body[0].Value.(*model.Call); is && sum.Fn.Name == "+" {
 				when += fmt.Sprintf(", and then after $%s$", w.expr(sum.Args[1]).text)
 				if len(on.Body) > 1 {
 					when += ", with what it reads of before"
 				}
 			}
-			w.instead = map[*typecheck.Symbol]typecheck.Expr{}
+			w.instead = map[*model.Symbol]model.Expr{}
 			for _, a := range on.Body[1:] {
 				w.instead[a.Target] = a.Value
 			}
@@ -309,8 +309,8 @@ func (w *texWriter) texEvents() {
 }
 
 // occasion says what sets an event off.
-func (w *texWriter) occasion(e *typecheck.Event) string {
-	math := func(x typecheck.Expr) string { return "$" + w.expr(x).text + "$" }
+func (w *texWriter) occasion(e *model.Event) string {
+	math := func(x model.Expr) string { return "$" + w.expr(x).text + "$" }
 	time := texName(w.source.Time.Name)
 	switch {
 	case e.Crossing != nil:
@@ -344,7 +344,7 @@ func (w *texWriter) occasion(e *typecheck.Event) string {
 	return fmt.Sprintf("At $%s = %s$", time, strings.Join(list, ", "))
 }
 
-func (w *texWriter) body(e *typecheck.Event) string {
+func (w *texWriter) body(e *model.Event) string {
 	var list []string
 	for _, a := range e.Body {
 		name := strings.TrimSuffix(a.Target.Name, "°") // of a param that the steady state has another value of
@@ -373,9 +373,9 @@ func (w *texWriter) body(e *typecheck.Event) string {
 // tables writes the values of params and consts.
 func (w *texWriter) tables() {
 	var rows []string
-	row := func(name string, value typecheck.Expr, t types.Type, doc string) {
+	row := func(name string, value model.Expr, t types.Type, doc string) {
 		v := ""
-		if c, is := value.(*typecheck.Const); is && len(c.Data) > maxInline {
+		if c, is := value.(*model.Const); is && len(c.Data) > maxInline {
 			w.longArray(c, texName(name))
 			v = "\\text{below}"
 		} else {
@@ -594,7 +594,7 @@ func (t tex) in(bind int) string {
 }
 
 // name returns the name that an expression has in the model; "" for none.
-func (w *texWriter) name(e typecheck.Expr) string {
+func (w *texWriter) name(e model.Expr) string {
 	if e == w.inside {
 		return ""
 	}
@@ -604,7 +604,7 @@ func (w *texWriter) name(e typecheck.Expr) string {
 // maxInline is how many numbers an array has that is written where it stands.
 const maxInline = 8
 
-func (w *texWriter) expr(e typecheck.Expr) tex {
+func (w *texWriter) expr(e model.Expr) tex {
 	if w.operations++; w.operations > maxWritten {
 		w.fail(e.Span(), "the equations have more than %d operations when functions are written out; give their parts "+
 			"names, with let", maxWritten)
@@ -616,22 +616,22 @@ func (w *texWriter) expr(e typecheck.Expr) tex {
 		w.inside = nil // what is below it may have the name
 	}
 	switch e := e.(type) {
-	case *typecheck.Const:
+	case *model.Const:
 		return w.constant(e)
-	case *typecheck.LoopVar:
+	case *model.LoopVar:
 		return tex{texName(e.Index.Name), texAtom}
-	case *typecheck.Ref:
+	case *model.Ref:
 		if stand := w.instead[e.Sym]; stand != nil {
 			return w.expr(stand)
 		}
 		return tex{texName(strings.TrimSuffix(e.Sym.Name, "°")), texAtom}
-	case *typecheck.Access:
+	case *model.Access:
 		return w.texAccess(e)
-	case *typecheck.Call:
+	case *model.Call:
 		return w.texCall(e)
-	case *typecheck.If:
+	case *model.If:
 		return w.cases(e)
-	case *typecheck.Reduce:
+	case *model.Reduce:
 		op := map[string]string{"sum": "\\sum", "prod": "\\prod", "min": "\\min", "max": "\\max"}[e.Fn.Name]
 		text := ""
 		for _, ix := range e.Indices {
@@ -643,18 +643,18 @@ func (w *texWriter) expr(e typecheck.Expr) tex {
 			}
 		}
 		return tex{text + w.expr(e.Body).in(texProduct), texProduct}
-	case *typecheck.Stack:
+	case *model.Stack:
 		var list []string
 		for _, x := range e.Elems {
 			list = append(list, w.expr(x).text)
 		}
-		if _, rows := e.Elems[0].(*typecheck.Stack); rows || len(e.T.Shape) > 1 {
+		if _, rows := e.Elems[0].(*model.Stack); rows || len(e.T.Shape) > 1 {
 			return tex{"\\left(" + strings.Join(list, ";\\ ") + "\\right)", texAtom}
 		}
 		return tex{"\\left(" + strings.Join(list, ", ") + "\\right)", texAtom}
-	case *typecheck.NoEvent:
+	case *model.NoEvent:
 		return w.expr(e.X)
-	case *typecheck.Assemble:
+	case *model.Assemble:
 		var list []string
 		for _, p := range e.Pieces {
 			t := w.expr(p.Value).text
@@ -669,7 +669,7 @@ func (w *texWriter) expr(e typecheck.Expr) tex {
 	return tex{}
 }
 
-func (w *texWriter) constant(e *typecheck.Const) tex {
+func (w *texWriter) constant(e *model.Const) tex {
 	switch {
 	case e.T.Kind == types.Bool && len(e.T.Shape) == 0:
 		return tex{"\\text{" + strconv.FormatBool(e.Data[0] != 0) + "}", texAtom}
@@ -686,7 +686,7 @@ func (w *texWriter) constant(e *typecheck.Const) tex {
 }
 
 // longArray writes an array behind everything else, and returns its name.
-func (w *texWriter) longArray(c *typecheck.Const, name string) string {
+func (w *texWriter) longArray(c *model.Const, name string) string {
 	if known := w.longOf[c]; known != "" {
 		return known
 	}
@@ -751,7 +751,7 @@ func texNumber(v float64) tex {
 }
 
 // sub writes a subscript.
-func (w *texWriter) sub(s typecheck.Sub) string {
+func (w *texWriter) sub(s model.Sub) string {
 	if s.At != nil {
 		return w.expr(s.At).text
 	}
@@ -762,7 +762,7 @@ func (w *texWriter) sub(s typecheck.Sub) string {
 	return fmt.Sprintf("%d{:}%d{:}%d", s.Lo, s.Step, last)
 }
 
-func (w *texWriter) texAccess(e *typecheck.Access) tex {
+func (w *texWriter) texAccess(e *model.Access) tex {
 	var subs []string
 	for _, s := range e.Subs {
 		subs = append(subs, w.sub(s))
@@ -770,7 +770,7 @@ func (w *texWriter) texAccess(e *typecheck.Access) tex {
 	if n := w.name(e.X); n != "" {
 		return tex{texName(n, subs...), texAtom}
 	}
-	if r, is := e.X.(*typecheck.Ref); is {
+	if r, is := e.X.(*model.Ref); is {
 		if stand := w.instead[r.Sym]; stand != nil {
 			return w.expr(stand)
 		}
@@ -779,12 +779,12 @@ func (w *texWriter) texAccess(e *typecheck.Access) tex {
 	return tex{"{" + w.expr(e.X).in(texAtom) + "}_{" + strings.Join(subs, ",") + "}", texAtom}
 }
 
-func (w *texWriter) cases(e *typecheck.If) tex {
+func (w *texWriter) cases(e *model.If) tex {
 	var b strings.Builder
 	b.WriteString("\\begin{cases} ")
-	var last typecheck.Expr = e
+	var last model.Expr = e
 	for {
-		i, is := last.(*typecheck.If)
+		i, is := last.(*model.If)
 		if !is || last != e && w.name(last) != "" {
 			break
 		}
@@ -823,7 +823,7 @@ var texOperators = map[string]struct {
 	"-": {" - ", texSum}, "*": {"\\, ", texProduct}, "@": {"\\, ", texProduct}, "mod": {" \\bmod ", texProduct},
 }
 
-func (w *texWriter) texCall(e *typecheck.Call) tex {
+func (w *texWriter) texCall(e *model.Call) tex {
 	if t := e.Table; t != nil {
 		return w.texTable(t)
 	}
@@ -854,7 +854,7 @@ func (w *texWriter) texCall(e *typecheck.Call) tex {
 		}
 		return tex{base.in(texAtom) + "^{" + arg(1).text + "}", texPower}
 	case "pick":
-		if place, is := e.Args[1].(*typecheck.Call); is && place.Fn == stdlib.Interval {
+		if place, is := e.Args[1].(*model.Call); is && place.Fn == stdlib.Interval {
 			if place.Control != "" {
 				return tex{texName(place.Control) + "(" + w.expr(place.Args[0]).text + ")", texAtom}
 			}
@@ -905,31 +905,31 @@ func (w *texWriter) texCall(e *typecheck.Call) tex {
 	return tex{"\\operatorname{" + name + "}\\left(" + strings.Join(args, ", ") + "\\right)", texAtom}
 }
 
-func isZero(e typecheck.Expr) bool {
-	c, is := e.(*typecheck.Const)
+func isZero(e model.Expr) bool {
+	c, is := e.(*model.Const)
 	return is && len(c.Data) == 1 && c.Data[0] == 0
 }
 
-func isOne(e typecheck.Expr) bool {
-	c, is := e.(*typecheck.Const)
+func isOne(e model.Expr) bool {
+	c, is := e.(*model.Const)
 	return is && len(c.T.Shape) == 0 && c.Data[0] == 1
 }
 
 // isNegative reports whether an expression is the negative of something, or a negative number.
-func isNegative(e typecheck.Expr) bool {
+func isNegative(e model.Expr) bool {
 	switch e := e.(type) {
-	case *typecheck.Call:
+	case *model.Call:
 		return e.Fn.Name == "neg"
-	case *typecheck.Const:
+	case *model.Const:
 		return len(e.Data) == 1
 	}
 	return false
 }
 
 // texTable writes the value of a table: of a linear control, by its name.
-func (w *texWriter) texTable(t *typecheck.Search) tex {
+func (w *texWriter) texTable(t *model.Search) tex {
 	at := w.expr(t.Time).text
-	if r, is := t.Values.(*typecheck.Ref); is && r.Sym.Control {
+	if r, is := t.Values.(*model.Ref); is && r.Sym.Control {
 		return tex{texName(r.Sym.Name) + "(" + at + ")", texAtom}
 	}
 	kind := "linear"

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/typecheck"
 )
 
 // sbmlRewrites are the functions that MathML does not have in SBML. Those of small numbers keep their digits.
@@ -272,7 +272,7 @@ func (w *sbmlWriter) rates() {
 func (w *sbmlWriter) algebraic(n *node) {
 	unknowns := map[*quantity]bool{}
 	for _, q := range w.states {
-		if w.unknown[q] || q.symbol.Kind == typecheck.AlgSymbol {
+		if w.unknown[q] || q.symbol.Kind == model.AlgSymbol {
 			unknowns[q] = true
 		}
 	}

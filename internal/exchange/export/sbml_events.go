@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/lang/model"
 )
 
 type (
-	reaction = typecheck.Reaction
-	specie   = typecheck.Specie
+	reaction = model.Reaction
+	specie   = model.Specie
 )
 
 // sbmlEvent is an event as SBML has it.

@@ -1,4 +1,4 @@
-package typecheck
+package model
 
 import (
 	"slices"
@@ -30,7 +30,8 @@ type facts struct {
 
 func (b *Base) base() *Base { return b }
 
-func baseOf(e Expr) *Base { return e.(interface{ base() *Base }).base() }
+// BaseOf returns what all kinds of expressions have.
+func BaseOf(e Expr) *Base { return e.(interface{ base() *Base }).base() }
 
 // Free returns the loop variables that e depends on and does not bind itself, in the order of their
 // first occurrence. The slice must not be changed.
@@ -45,7 +46,7 @@ func Static(e Expr) bool { return factsOf(e, nil).uses == 0 }
 // factsOf returns the facts of e. Nodes made by the checker carry them. For other nodes they are
 // computed, with memo for the nodes that were visited.
 func factsOf(e Expr, memo map[Expr]*facts) *facts {
-	if b := baseOf(e); b.f != nil {
+	if b := BaseOf(e); b.f != nil {
 		return b.f
 	}
 	if f, ok := memo[e]; ok {
@@ -59,14 +60,15 @@ func factsOf(e Expr, memo map[Expr]*facts) *facts {
 	return f
 }
 
-// seal computes the facts of a new node and stores them.
-func seal[E Expr](e E) E {
-	b := baseOf(e)
+// Seal computes the facts of a new node and stores them.
+func Seal[E Expr](e E) E {
+	b := BaseOf(e)
 	b.f = computeFacts(e, nil)
 	return e
 }
 
-func at(t types.Type, s source.Span) Base { return Base{T: t, S: s} }
+// NewBase returns what a new node has, before Seal.
+func NewBase(t types.Type, s source.Span) Base { return Base{T: t, S: s} }
 
 func computeFacts(e Expr, memo map[Expr]*facts) *facts {
 	f := &facts{size: 1}

@@ -1,13 +1,13 @@
-// Package typecheck turns the tree of a model file into a checked Model: names are resolved,
-// functions inlined, shapes, units and indices verified, equations complete, and dependencies
-// acyclic. It computes nothing at run time, and knows neither tapes nor solvers. A Model is
-// immutable.
-package typecheck
+// Package model is what the checker makes of a file: the checked model, its expressions, and walks over them. Names are
+// resolved and functions inlined; shapes, units and indices agree; equations are complete, and dependencies acyclic.
+// A Model is immutable. The compiler of tapes and all who ask what a model declares read it.
+package model
 
 import (
 	"slices"
 
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -374,9 +374,9 @@ type Assign struct {
 	Value   Expr
 	Span    source.Span
 
-	// of `x += v`: x, v and the operator; old is nil for `x = v`
-	old, change Expr
-	operator    string
+	// of `x += v`: x, v and the operator; Old is nil for `x = v`
+	Old, Change Expr
+	Operator    string
 }
 
 // Output is a saved quantity. Models without outputs save their states.
@@ -452,7 +452,7 @@ type Block struct {
 
 // Draw says from which distribution of the language a value is drawn.
 type Draw struct {
-	Target Target
+	Target target.Target
 	Dist   string
 	Args   []float64 // in the order of the distribution's arguments, in the unit of the target
 	Lo, Hi float64   // the bounds of the param, which cut the distribution off

@@ -1,4 +1,4 @@
-package typecheck
+package model
 
 import (
 	"fmt"
@@ -188,7 +188,7 @@ func typeText(t types.Type) string {
 		s = t.Shape.String()
 	}
 	if t.Unit.Known() {
-		s += " : " + bracketed(t.Unit)
+		s += " : [" + t.Unit.String() + "]"
 	}
 	return s
 }

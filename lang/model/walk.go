@@ -1,4 +1,4 @@
-package typecheck
+package model
 
 // Walk calls visit once for every node reachable from roots, and for a node before its operands.
 // Where visit returns false, the operands are not visited through that node. Nil roots are skipped.
