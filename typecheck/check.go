@@ -134,7 +134,8 @@ func newChecker(f *ast.File, env Env) *checker {
 	return &checker{
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
 		modules: map[string]*module{}, mixtures: map[[2]string]bool{},
-		model: &model.Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[model.Expr]*entity{}, parts: map[model.Expr]part{},
+		model: &model.Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[model.Expr]*entity{},
+		parts:  map[model.Expr]part{},
 		tables: map[*ast.Data]*dataTable{}, numbered: map[*model.Table]*model.Table{},
 	}
 }

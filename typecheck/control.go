@@ -96,7 +96,8 @@ func (b *table1) held(q, ends model.Expr, control string) model.Expr {
 		return model.Seal(&model.Const{Base: model.NewBase(e.Type(), b.at), Data: Tabulate(e, nil)})
 	}
 	piece := fold(model.Seal(&model.Call{
-		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval, Args: []model.Expr{q, ends},
+		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval,
+		Args:    []model.Expr{q, ends},
 		Control: control,
 	}))
 	t := b.y.Type()

@@ -339,7 +339,10 @@ func (c *checker) resolveTime(e *entity) {
 	t := e.time
 	x := context{place: placeTime}
 	from, to := c.expr(x, t.From), c.expr(x, t.To)
-	sym := &model.Symbol{Name: e.name, Kind: model.TimeSymbol, Span: e.span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
+	sym := &model.Symbol{
+		Name: e.name, Kind: model.TimeSymbol, Span: e.span, Doc: e.doc, Lo: math.Inf(-1),
+		Hi: math.Inf(1),
+	}
 	sym.Type = types.Type{Kind: types.Real}
 	e.sym = sym
 	for _, b := range []model.Expr{from, to} {

@@ -134,7 +134,10 @@ func (c *checker) hold(e *model.Event, name string, t types.Type, value model.Ex
 
 // held is the part of type t of a hidden discrete that subs select.
 func (c *checker) held(sym *model.Symbol, subs []model.Sub, t types.Type, span source.Span) model.Expr {
-	return model.Seal(&model.Access{Base: model.NewBase(t, span), X: model.Seal(&model.Ref{Base: model.NewBase(sym.Type, span), Sym: sym}), Subs: subs})
+	return model.Seal(&model.Access{
+		Base: model.NewBase(t, span),
+		X:    model.Seal(&model.Ref{Base: model.NewBase(sym.Type, span), Sym: sym}), Subs: subs,
+	})
 }
 
 // keeper is what the expressions of a body need to keep values of the trigger.
@@ -197,7 +200,10 @@ func keep(c *checker, e *model.Event, value model.Expr, o *eventOptions, span so
 			"are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)
 		return bad(span)
 	}
-	zero := model.Expr(model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Unit: t.Unit}, span), Data: []float64{0}}))
+	zero := model.Expr(model.Seal(&model.Const{
+		Base: model.NewBase(types.Type{Kind: types.Real, Unit: t.Unit}, span),
+		Data: []float64{0},
+	}))
 	sym := c.hold(e, "value"+strconv.Itoa(len(o.kept)+1), whole, zero)
 	o.kept = append(o.kept, &model.Assign{Target: sym, Indices: indices, Subs: subs, Value: value, Span: span})
 	return c.held(sym, subs, t, span)

@@ -234,7 +234,10 @@ func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.E
 			total = term
 			continue
 		}
-		total = model.Seal(&model.Call{Base: model.NewBase(t, span), Fn: stdlib.Operator("+"), Args: []model.Expr{total, term}})
+		total = model.Seal(&model.Call{
+			Base: model.NewBase(t, span), Fn: stdlib.Operator("+"),
+			Args: []model.Expr{total, term},
+		})
 	}
 	if total == nil && len(changes) > 0 {
 		total = model.Seal(&model.Const{Base: model.NewBase(t, span), Data: []float64{0}})
@@ -312,7 +315,10 @@ func (c *checker) withZeros(pieces []model.Piece, v *cover) []model.Piece {
 		if rows > 1 {
 			subs[len(shape)-2].Count = rows
 		}
-		pieces = append(pieces, model.Piece{Subs: subs, Value: number(0, units.Unit{}, pieces[0].Span), Span: pieces[0].Span})
+		pieces = append(pieces, model.Piece{
+			Subs: subs, Value: number(0, units.Unit{}, pieces[0].Span),
+			Span: pieces[0].Span,
+		})
 		o += n + (rows-1)*last
 	}
 	return pieces

@@ -254,7 +254,10 @@ func (c *checker) pushNot(e model.Expr, negate bool) model.Expr {
 			}
 			return model.Seal(&model.Const{Base: model.NewBase(k.T, k.S), Data: d})
 		}
-		return model.Seal(&model.Call{Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"), Args: []model.Expr{e}})
+		return model.Seal(&model.Call{
+			Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"),
+			Args: []model.Expr{e},
+		})
 	}
 	remake := func(name string, args ...model.Expr) model.Expr {
 		return model.Seal(&model.Call{Base: model.NewBase(k.T, k.S), Fn: stdlib.Operator(name), Args: args})
@@ -282,7 +285,10 @@ func (c *checker) pushNot(e model.Expr, negate bool) model.Expr {
 	case "!=":
 		return remake("==", k.Args...)
 	}
-	return model.Seal(&model.Call{Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"), Args: []model.Expr{e}})
+	return model.Seal(&model.Call{
+		Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"),
+		Args: []model.Expr{e},
+	})
 }
 
 // timeUnit checks that a time has the unit of the time.
@@ -516,7 +522,8 @@ func (c *checker) assignedOnce(e *model.Event) bool {
 	}
 	type hit struct{ element, offset, by int }
 	for _, sym := range targets {
-		if n := slices.IndexFunc(e.Body, func(a *model.Assign) bool { return a.Target == sym }); e.Body[n].Subs == nil &&
+		if n := slices.IndexFunc(e.Body,
+			func(a *model.Assign) bool { return a.Target == sym }); e.Body[n].Subs == nil &&
 			!slices.ContainsFunc(e.Body[n+1:], func(a *model.Assign) bool { return a.Target == sym }) {
 			continue
 		}

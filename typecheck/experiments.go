@@ -385,8 +385,9 @@ func (c *checker) readsOverridden(e *entity, seen map[*entity]bool) bool {
 // the same for all experiments that set sym, and is compiled once.
 func (c *checker) stand(e *entity, sym *model.Symbol) *model.Symbol {
 	s := &model.Symbol{
-		Name: e.name + "'", Kind: model.ParamSymbol, Type: sym.Type, Span: sym.Span, Value: e.value, Literal: model.Static(e.value),
-		Lo: math.Inf(-1), Hi: math.Inf(1),
+		Name: e.name + "'", Kind: model.ParamSymbol, Type: sym.Type, Span: sym.Span, Value: e.value,
+		Literal: model.Static(e.value),
+		Lo:      math.Inf(-1), Hi: math.Inf(1),
 	}
 	for c.globals[s.Name] != nil { // the user has a name like this in backquotes
 		s.Name += "'"
@@ -550,7 +551,10 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 
 // text makes a value that consists of texts. The texts are stored beside the node.
 func (c *checker) text(cells []string, shape types.Shape, s source.Span) model.Expr {
-	e := model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.String, Shape: shape}, s), Data: []float64{nan}})
+	e := model.Seal(&model.Const{
+		Base: model.NewBase(types.Type{Kind: types.String, Shape: shape}, s),
+		Data: []float64{nan},
+	})
 	if c.textOf == nil {
 		c.textOf = map[model.Expr][]string{}
 	}

@@ -72,7 +72,10 @@ func (c *checker) elaborate(x context, e ast.Expr) model.Expr {
 		if x.texts() {
 			return c.text([]string{e.Value}, nil, e.Span)
 		}
-		return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.String}, e.Span), Data: []float64{nan}})
+		return model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{Kind: types.String}, e.Span),
+			Data: []float64{nan},
+		})
 	case *ast.Name:
 		return c.name(x, e.Ident)
 	case *ast.Paren:
@@ -240,7 +243,10 @@ func (c *checker) elementwise(fn *stdlib.Func, s source.Span, kind types.Kind, a
 	if kind == types.Bool {
 		u = units.Unit{}
 	}
-	return c.fold(&model.Call{Base: model.NewBase(types.Type{Kind: kind, Shape: shape, Unit: u}, s), Fn: fn, Args: args})
+	return c.fold(&model.Call{
+		Base: model.NewBase(types.Type{Kind: kind, Shape: shape, Unit: u}, s), Fn: fn,
+		Args: args,
+	})
 }
 
 // broadcastShape returns the common shape of operands: equal shapes, or scalars.
@@ -390,7 +396,10 @@ func (c *checker) matmul(e *ast.Binary, a, b model.Expr) model.Expr {
 	if len(t) == 2 {
 		shape = append(shape, t[1])
 	}
-	return c.fold(&model.Call{Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape, Unit: a.Type().Unit.Mul(b.Type().Unit)},
+	return c.fold(&model.Call{Base: model.NewBase(types.Type{
+		Kind: types.Real, Shape: shape,
+		Unit: a.Type().Unit.Mul(b.Type().Unit),
+	},
 		e.Span), Fn: stdlib.Operator("@"), Args: []model.Expr{a, b}})
 }
 
@@ -465,7 +474,10 @@ func (c *checker) stack(x context, e *ast.Array) model.Expr {
 		c.errorf(CodeShape, e.Span, "arrays have at most %d dimensions", maxRank)
 		return bad(e.Span)
 	}
-	node := model.Seal(&model.Stack{Base: model.NewBase(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Elems: elems})
+	node := model.Seal(&model.Stack{
+		Base:  model.NewBase(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span),
+		Elems: elems,
+	})
 	if constant {
 		return model.Seal(&model.Const{Base: model.NewBase(node.T, e.Span), Data: Tabulate(node, nil)})
 	}
@@ -514,12 +526,18 @@ func (c *checker) assembleOver(s source.Span, indices []*model.Index, v model.Ex
 	}
 	t := v.Type()
 	t.Shape = shape
-	return model.Seal(&model.Assemble{Base: model.NewBase(t, s), Pieces: []model.Piece{{Indices: indices, Subs: subs, Value: v, Span: s}}})
+	return model.Seal(&model.Assemble{
+		Base:   model.NewBase(t, s),
+		Pieces: []model.Piece{{Indices: indices, Subs: subs, Value: v, Span: s}},
+	})
 }
 
 // position returns the 1-based position of an index among its values.
 func (c *checker) position(ix *model.Index) model.Expr {
-	return c.positionOf(model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, ix.Span), Index: ix}), ix, ix.Span)
+	return c.positionOf(model.Seal(&model.LoopVar{
+		Base:  model.NewBase(types.Type{Kind: types.Int}, ix.Span),
+		Index: ix,
+	}), ix, ix.Span)
 }
 
 // positionOf returns the 1-based position of value v among those of ix: (v - Lo)/Step + 1.

@@ -145,7 +145,8 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 			if isBad(n) {
 				return bad(e.Span)
 			}
-			if !model.Static(n) && len(n.Type().Shape) == 0 && len(model.Free(n)) == 0 && c.numeric(n, "grid", n.Span()) {
+			if !model.Static(n) && len(n.Type().Shape) == 0 && len(model.Free(n)) == 0 &&
+				c.numeric(n, "grid", n.Span()) {
 				nodes[i] = n
 				continue
 			}
@@ -210,7 +211,10 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	if u.Plain() {
 		u = units.Unit{} // points that are plain numbers take the unit that their use asks for
 	}
-	return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: u}, e.Span), Data: d})
+	return model.Seal(&model.Const{Base: model.NewBase(types.Type{
+		Kind: types.Real, Shape: types.Shape{len(d)},
+		Unit: u,
+	}, e.Span), Data: d})
 }
 
 // load reads an array from a file in the model's folder.

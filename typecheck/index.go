@@ -270,7 +270,10 @@ func (c *checker) access(x context, s source.Span, v model.Expr, list []*ast.Sub
 	if !c.fits(out, s) {
 		return bad(s)
 	}
-	return model.Seal(&model.Assemble{Base: model.NewBase(t, s), Pieces: []model.Piece{{Indices: extra, Subs: place, Value: value, Span: s}}})
+	return model.Seal(&model.Assemble{
+		Base:   model.NewBase(t, s),
+		Pieces: []model.Piece{{Indices: extra, Subs: place, Value: value, Span: s}},
+	})
 }
 
 // pick returns element ix of a vector.
@@ -286,7 +289,8 @@ func (c *checker) pick(v model.Expr, ix *model.Index, s source.Span) model.Expr 
 // foldAccess evaluates constant elements of a constant array.
 func (c *checker) foldAccess(e *model.Access) model.Expr {
 	node := model.Seal(e)
-	if k, ok := e.X.(*model.Const); ok && len(model.Free(node)) == 0 && k.T.Shape.Size() <= max(foldable, len(k.Data)) &&
+	if k, ok := e.X.(*model.Const); ok && len(model.Free(node)) == 0 &&
+		k.T.Shape.Size() <= max(foldable, len(k.Data)) &&
 		e.T.Shape.Size() <= foldable {
 		t := e.T
 		v := Tabulate(node, nil)

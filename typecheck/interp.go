@@ -201,7 +201,10 @@ func (b *table1) num(x float64) model.Expr { return number(x, units.Unit{}, b.at
 func (b *table1) part(v model.Expr, lo, n int) model.Expr {
 	u := v.Type()
 	u.Shape = types.Shape{n}
-	return b.c.foldAccess(&model.Access{Base: model.NewBase(u, b.at), X: v, Subs: []model.Sub{{Lo: lo, Step: 1, Count: n}}})
+	return b.c.foldAccess(&model.Access{
+		Base: model.NewBase(u, b.at), X: v,
+		Subs: []model.Sub{{Lo: lo, Step: 1, Count: n}},
+	})
 }
 
 // elem is v[i].
@@ -310,10 +313,16 @@ func (b *table1) join(first, middle, last model.Expr) model.Expr {
 	one := func(i int) []model.Sub { return []model.Sub{{Lo: i, Step: 1, Count: 1}} }
 	pieces := []model.Piece{{Subs: one(1), Value: first, Span: b.at}}
 	if middle != nil {
-		pieces = append(pieces, model.Piece{Subs: []model.Sub{{Lo: 2, Step: 1, Count: b.n - 2}}, Value: middle, Span: b.at})
+		pieces = append(pieces, model.Piece{
+			Subs: []model.Sub{{Lo: 2, Step: 1, Count: b.n - 2}}, Value: middle,
+			Span: b.at,
+		})
 	}
 	pieces = append(pieces, model.Piece{Subs: one(b.n), Value: last, Span: b.at})
-	e := model.Seal(&model.Assemble{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at), Pieces: pieces})
+	e := model.Seal(&model.Assemble{
+		Base:   model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at),
+		Pieces: pieces,
+	})
 	if model.Static(e) {
 		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.at), Data: Tabulate(e, nil)})
 	}
@@ -381,7 +390,8 @@ func (b *table1) splineSlopes() model.Expr {
 		}
 		unit[j] = 0
 	}
-	return b.times(model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d}), b.y)
+	return b.times(model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{n, n}},
+		b.at), Data: d}), b.y)
 }
 
 // naturalSlopes solves the tridiagonal system of the spline through (t, y) whose second derivative

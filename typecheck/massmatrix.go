@@ -120,7 +120,8 @@ func (c *checker) combined(by []float64, n int, sym *model.Symbol, rate model.Ex
 		unit = units.One.Div(u)
 	}
 	constant := func(shape types.Shape, data []float64) model.Expr {
-		return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape, Unit: unit}, m.span), Data: data})
+		return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape, Unit: unit},
+			m.span), Data: data})
 	}
 	same, diagonal := true, true
 	var list []float64
@@ -148,7 +149,10 @@ func (c *checker) combined(by []float64, n int, sym *model.Symbol, rate model.Ex
 	t := rate.Type()
 	t.Unit = t.Unit.Mul(unit)
 	matrix := constant(types.Shape{n, n}, by)
-	return model.Seal(&model.Call{Base: model.NewBase(t, m.span), Fn: stdlib.Operator("@"), Args: []model.Expr{matrix, rate}})
+	return model.Seal(&model.Call{
+		Base: model.NewBase(t, m.span), Fn: stdlib.Operator("@"),
+		Args: []model.Expr{matrix, rate},
+	})
 }
 
 // reduceMass returns a regular matrix by[n][n] and left = by·m in the form of Mass, by elimination with complete

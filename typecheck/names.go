@@ -291,9 +291,15 @@ func (c *checker) name(x context, id ast.Ident) model.Expr {
 	if !id.Quoted {
 		switch id.Name {
 		case "true":
-			return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Bool}, id.Span), Data: []float64{1}})
+			return model.Seal(&model.Const{
+				Base: model.NewBase(types.Type{Kind: types.Bool}, id.Span),
+				Data: []float64{1},
+			})
 		case "false":
-			return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Bool}, id.Span), Data: []float64{0}})
+			return model.Seal(&model.Const{
+				Base: model.NewBase(types.Type{Kind: types.Bool}, id.Span),
+				Data: []float64{0},
+			})
 		case "end":
 			if x.end == 0 {
 				c.errorf(CodeSubscript, id.Span, "`end` is the last index and stands only inside an index, as "+
@@ -446,8 +452,9 @@ func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses model.Uses)
 
 func symbolUse(s *model.Symbol) model.Uses {
 	return [...]model.Uses{
-		model.TimeSymbol: model.UsesTime, model.ParamSymbol: model.UsesParam, model.StateSymbol: model.UsesState, model.DiscreteSymbol: model.UsesDiscrete,
-		model.AlgSymbol: model.UsesState,
+		model.TimeSymbol: model.UsesTime, model.ParamSymbol: model.UsesParam, model.StateSymbol: model.UsesState,
+		model.DiscreteSymbol: model.UsesDiscrete,
+		model.AlgSymbol:      model.UsesState,
 	}[s.Kind]
 }
 

@@ -308,7 +308,10 @@ func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args ma
 	}
 	run.limits, run.body = true, ev
 	for _, ix := range ev.Indices {
-		run = run.with(ix.Name, model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, ix.Span), Index: ix}), ix.Span)
+		run = run.with(ix.Name, model.Seal(&model.LoopVar{
+			Base:  model.NewBase(types.Type{Kind: types.Int}, ix.Span),
+			Index: ix,
+		}), ix.Span)
 	}
 	f.Body = c.expr(run, args["e"])
 	if isBad(f.Body) || !c.numeric(f.Body, row.Name, f.Body.Span()) {

@@ -34,7 +34,10 @@ func (r *rowsOf) row(k int, s source.Span) model.Expr {
 	if r.fixed > 0 {
 		return number(r.rows.Data[k][r.fixed-1], r.from.units[k], s)
 	}
-	return model.Seal(&model.Row{Base: model.NewBase(types.Type{Kind: types.Real, Unit: r.from.units[k]}, s), Table: r.rows, Column: k})
+	return model.Seal(&model.Row{
+		Base:  model.NewBase(types.Type{Kind: types.Real, Unit: r.from.units[k]}, s),
+		Table: r.rows, Column: k,
+	})
 }
 
 // checkObserves elaborates observe items.
@@ -107,7 +110,10 @@ func (c *checker) observation(it *ast.Observe) {
 	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
 		return
 	}
-	body := c.quietly(func() model.Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+	body := c.quietly(func() model.Expr {
+		return d.logLikelihood(c, it.Noise.Pos(), value,
+			rows.row(k, it.From.Pos()))
+	})
 	if isBad(body) {
 		return
 	}
@@ -120,7 +126,10 @@ func (c *checker) observation(it *ast.Observe) {
 		if d == nil {
 			return nil
 		}
-		return c.quietly(func() model.Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+		return c.quietly(func() model.Expr {
+			return d.logLikelihood(c, it.Noise.Pos(), value,
+				rows.row(k, it.From.Pos()))
+		})
 	})
 	if !c.withinRun(it, from, table.Data[times]) {
 		return
@@ -130,7 +139,10 @@ func (c *checker) observation(it *ast.Observe) {
 		if d = c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, from.units[k], from.Span); d == nil {
 			return
 		}
-		body = c.quietly(func() model.Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+		body = c.quietly(func() model.Expr {
+			return d.logLikelihood(c, it.Noise.Pos(), value,
+				rows.row(k, it.From.Pos()))
+		})
 	}
 	byRow := c.rowByRow(x, it, value, from, all, k)
 	byRow.Limits = allLimits
@@ -143,7 +155,8 @@ func (c *checker) observation(it *ast.Observe) {
 	term := steady
 	if len(table.Data[k]) > 0 {
 		f := &model.Functional{
-			Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: model.SumAt, Body: body,
+			Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: model.SumAt,
+			Body:  body,
 			Table: table,
 		}
 		f.Times = model.Seal(&model.Const{Base: model.NewBase(types.Type{
@@ -228,7 +241,9 @@ func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) b
 }
 
 // inSupport reports data that are impossible for a distribution.
-func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, table *model.Table, k int, censored bool) bool {
+func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, table *model.Table, k int,
+	censored bool,
+) bool {
 	for _, y := range table.Data[k] {
 		switch {
 		case math.IsInf(y, 0):
@@ -390,7 +405,10 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 		}
 		return e
 	}
-	x := context{place: &place{name: "a distribution", allow: usesRun | model.UsesRow | model.UsesLimit}, module: builtin}
+	x := context{
+		place:  &place{name: "a distribution", allow: usesRun | model.UsesRow | model.UsesLimit},
+		module: builtin,
+	}
 	for name, v := range d.args {
 		x = x.with(name, v, s)
 	}
@@ -406,7 +424,10 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 		if anyBad(cond, then, els) {
 			return bad(s)
 		}
-		return model.Seal(&model.If{Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, s), Cond: cond, Then: then, Else: els})
+		return model.Seal(&model.If{
+			Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, s), Cond: cond,
+			Then: then, Else: els,
+		})
 	}
 	one := number(1, units.Unit{}, s)
 	density := c.define(x.with("y", choose(one, y), s), d.row.Definition())

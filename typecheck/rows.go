@@ -96,7 +96,9 @@ func first(k *model.Const) float64 {
 }
 
 // rowByRow makes the rows of an observation, whose item was found right, and which counts the rows of table.
-func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *dataTable, table *model.Table, k int) model.Rows {
+func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *dataTable, table *model.Table,
+	k int,
+) model.Rows {
 	// of returns the numbers of a row: what is observed, those of the distribution, and the term of the likelihood.
 	of := func(rows *rowsOf) []model.Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
@@ -129,7 +131,10 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *d
 		}
 	}
 	for i, e := range list {
-		list[i] = model.Seal(&model.Functional{Base: model.NewBase(e.Type(), s), Kind: model.Steady, Body: e, Event: c.afterwards(s)})
+		list[i] = model.Seal(&model.Functional{
+			Base: model.NewBase(e.Type(), s), Kind: model.Steady, Body: e,
+			Event: c.afterwards(s),
+		})
 	}
 	if slices.Contains(timed, true) {
 		some := chosenRows(numbered, timed)
@@ -178,5 +183,8 @@ func (c *checker) gather(vectors, row []model.Expr, i, n int, s source.Span) []m
 // and zeros.
 func (c *checker) each(e model.Expr, table *model.Table, times model.Expr, rows int, s source.Span) model.Expr {
 	t := types.Type{Kind: types.Real, Shape: types.Shape{rows}, Unit: e.Type().Unit}
-	return model.Seal(&model.Functional{Base: model.NewBase(t, s), Kind: model.SumAt, Body: e, Times: times, Table: table, ByRow: true})
+	return model.Seal(&model.Functional{
+		Base: model.NewBase(t, s), Kind: model.SumAt, Body: e, Times: times,
+		Table: table, ByRow: true,
+	})
 }

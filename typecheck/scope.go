@@ -47,9 +47,12 @@ var (
 		name: "an objective", knows: "functionals, consts and params",
 		allow: model.UsesParam | model.UsesFunctional,
 	}
-	placeOverride = &place{name: "the value of a param in an experiment", knows: "consts and params", allow: model.UsesParam}
-	placeWhere    = &place{name: "`where`", knows: "the columns of the table and consts", fixed: true}
-	placeAssert   = &place{name: "an assertion", knows: "consts and params", allow: model.UsesParam}
+	placeOverride = &place{
+		name: "the value of a param in an experiment", knows: "consts and params",
+		allow: model.UsesParam,
+	}
+	placeWhere  = &place{name: "`where`", knows: "the columns of the table and consts", fixed: true}
+	placeAssert = &place{name: "an assertion", knows: "consts and params", allow: model.UsesParam}
 )
 
 // context is where an expression is elaborated.

@@ -120,7 +120,10 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b model.Expr) model.Expr {
 		return model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, e.Span), Index: ix})
 	}
 	table := func(kind types.Kind, u units.Unit, d []float64) model.Expr {
-		all := model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: kind, Shape: types.Shape{n, width}, Unit: u}, e.Span), Data: d})
+		all := model.Seal(&model.Const{Base: model.NewBase(types.Type{
+			Kind: kind, Shape: types.Shape{n, width},
+			Unit: u,
+		}, e.Span), Data: d})
 		return model.Seal(&model.Access{
 			Base: model.NewBase(types.Type{Kind: kind, Unit: u}, e.Span), X: all,
 			Subs: []model.Sub{{At: loop(row)}, {At: loop(entry)}},
@@ -141,7 +144,8 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b model.Expr) model.Expr {
 			from, to, shape = append(from, model.Sub{At: loop(other)}), append(to, model.Sub{At: loop(other)}),
 				types.Shape{n, rest[k]}
 		} else {
-			from, to, shape = append([]model.Sub{{At: loop(other)}}, from...), append([]model.Sub{{At: loop(other)}}, to...),
+			from, to, shape = append([]model.Sub{{At: loop(other)}}, from...),
+				append([]model.Sub{{At: loop(other)}}, to...),
 				types.Shape{rest[k], n}
 		}
 	}
@@ -157,5 +161,8 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b model.Expr) model.Expr {
 		Body: term,
 	})
 	t.Shape = shape
-	return model.Seal(&model.Assemble{Base: model.NewBase(t, e.Span), Pieces: []model.Piece{{Indices: free, Subs: to, Value: sum, Span: e.Span}}})
+	return model.Seal(&model.Assemble{
+		Base:   model.NewBase(t, e.Span),
+		Pieces: []model.Piece{{Indices: free, Subs: to, Value: sum, Span: e.Span}},
+	})
 }

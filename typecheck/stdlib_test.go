@@ -45,7 +45,10 @@ func TestFunctionCases(t *testing.T) {
 				if f.Class == stdlib.Logic {
 					kind = types.Bool
 				}
-				args[i] = model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: kind}, source.Span{}), Data: []float64{x}})
+				args[i] = model.Seal(&model.Const{
+					Base: model.NewBase(types.Type{Kind: kind}, source.Span{}),
+					Data: []float64{x},
+				})
 			}
 			var v model.Expr
 			switch f.Class {
@@ -81,7 +84,10 @@ func TestFunctionCases(t *testing.T) {
 func distributed(f *stdlib.Func, names []string, values []float64) context {
 	x := context{place: placeConst, module: builtin}
 	for i, name := range names {
-		x = x.with(name, model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real}, source.Span{}), Data: values[i : i+1]}),
+		x = x.with(name, model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{Kind: types.Real}, source.Span{}),
+			Data: values[i : i+1],
+		}),
 			source.Span{})
 	}
 	return x

@@ -94,12 +94,16 @@ func (c *checker) checkEquilibration() {
 		c.timeUnit("the period", e.Period)
 	}
 	c.resumed = &model.Event{
-		Name: "after equilibrate", Span: it.Span, Times: []model.Expr{c.model.From}, Priority: math.MaxFloat64, Hidden: true,
+		Name: "after equilibrate", Span: it.Span, Times: []model.Expr{c.model.From}, Priority: math.MaxFloat64,
+		Hidden:  true,
 		Resumes: true,
 	}
 	for _, g := range c.order {
 		if g.held != nil {
-			c.resumed.Body = append(c.resumed.Body, &model.Assign{Target: g.held, Value: g.current(it.Span), Span: it.Span})
+			c.resumed.Body = append(c.resumed.Body, &model.Assign{
+				Target: g.held, Value: g.current(it.Span),
+				Span: it.Span,
+			})
 		}
 	}
 	c.model.Events = append(c.model.Events, e, c.resumed)
@@ -116,7 +120,9 @@ func (c *checker) afterwards(at source.Span) *model.Event {
 
 // steadyRows returns the sum of a term over the rows of a table at its steady state, those with time = inf, and the
 // table of the others. The sum is nil where there are none. row makes the term of a row, with its columns as numbers.
-func (c *checker) steadyRows(from *dataTable, t *model.Table, s source.Span, row func(r *rowsOf) model.Expr) (model.Expr, *model.Table) {
+func (c *checker) steadyRows(from *dataTable, t *model.Table, s source.Span,
+	row func(r *rowsOf) model.Expr,
+) (model.Expr, *model.Table) {
 	times := t.Data[slices.Index(t.Columns, "time")]
 	if !slices.ContainsFunc(times, isInf) {
 		return nil, t
@@ -138,7 +144,8 @@ func (c *checker) steadyRows(from *dataTable, t *model.Table, s source.Span, row
 		}
 	}
 	f := model.Seal(&model.Functional{
-		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, s), Kind: model.Steady, Body: sum, Event: c.afterwards(s),
+		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, s), Kind: model.Steady, Body: sum,
+		Event: c.afterwards(s),
 	})
 	return f, chosenRows(t, finite)
 }

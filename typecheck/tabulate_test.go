@@ -14,11 +14,17 @@ import (
 )
 
 func num(x float64) model.Expr {
-	return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real}, source.Span{}), Data: []float64{x}})
+	return model.Seal(&model.Const{
+		Base: model.NewBase(types.Type{Kind: types.Real}, source.Span{}),
+		Data: []float64{x},
+	})
 }
 
 func call(fn *stdlib.Func, shape types.Shape, args ...model.Expr) model.Expr {
-	return model.Seal(&model.Call{Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape}, source.Span{}), Fn: fn, Args: args})
+	return model.Seal(&model.Call{
+		Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape}, source.Span{}),
+		Fn:   fn, Args: args,
+	})
 }
 
 // naive evaluates a scalar expression for one value of the loop variables. It is the specification
@@ -78,20 +84,27 @@ func TestTabulateMatchesNaive(t *testing.T) {
 	for i := range table {
 		table[i] = float64(r.Intn(9) - 2)
 	}
-	arr := model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{5, 7}}, source.Span{}), Data: table})
+	arr := model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{5, 7}},
+		source.Span{}), Data: table})
 	real := types.Type{Kind: types.Real}
 	var gen func(depth int, scope []*model.Index) model.Expr
 	gen = func(depth int, scope []*model.Index) model.Expr {
 		if depth == 0 {
 			if r.Intn(3) > 0 && len(scope) > 0 {
-				return model.Seal(&model.LoopVar{Base: model.NewBase(real, source.Span{}), Index: scope[r.Intn(len(scope))]})
+				return model.Seal(&model.LoopVar{
+					Base:  model.NewBase(real, source.Span{}),
+					Index: scope[r.Intn(len(scope))],
+				})
 			}
 			return num(float64(r.Intn(7) - 2))
 		}
 		switch r.Intn(8) {
 		case 0:
-			return model.Seal(&model.If{Base: model.NewBase(real, source.Span{}), Cond: call(stdlib.Operator("<="), nil, gen(depth-1, scope),
-				gen(depth-1, scope)), Then: gen(depth-1, scope), Else: gen(depth-1, scope), Static: true})
+			return model.Seal(&model.If{
+				Base: model.NewBase(real, source.Span{}),
+				Cond: call(stdlib.Operator("<="), nil, gen(depth-1, scope),
+					gen(depth-1, scope)), Then: gen(depth-1, scope), Else: gen(depth-1, scope), Static: true,
+			})
 		case 1:
 			return model.Seal(&model.Access{
 				Base: model.NewBase(real, source.Span{}), X: arr,

@@ -239,7 +239,8 @@ func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, value
 		return value
 	}
 	name := t.Name + "." + t.Columns[k]
-	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params, func(p *model.Symbol) bool { return p.Name == name }) {
+	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params,
+		func(p *model.Symbol) bool { return p.Name == name }) {
 		name += "'"
 	}
 	sym := &model.Symbol{

@@ -463,7 +463,10 @@ func retype(e model.Expr, t types.Type) model.Expr {
 	case *model.Reduce:
 		return model.Seal(&model.Reduce{Base: model.NewBase(t, e.S), Fn: e.Fn, Indices: e.Indices, Body: e.Body})
 	case *model.If:
-		return model.Seal(&model.If{Base: model.NewBase(t, e.S), Cond: e.Cond, Then: e.Then, Else: e.Else, Static: e.Static})
+		return model.Seal(&model.If{
+			Base: model.NewBase(t, e.S), Cond: e.Cond, Then: e.Then, Else: e.Else,
+			Static: e.Static,
+		})
 	case *model.Stack:
 		return model.Seal(&model.Stack{Base: model.NewBase(t, e.S), Elems: e.Elems})
 	case *model.NoEvent:
