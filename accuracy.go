@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
@@ -68,7 +69,10 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 	o.by = b.inWords()
 	g := r.grader(r.variables, sizes, s.Stats.Steps)
 	if r.errorControl != nil && len(r.parts) == 0 {
-		g.reached, g.zero = r.errorControl.Reached(r.res.Functionals), r.zeros()
+		g.Reached = r.errorControl.Reached(r.res.Functionals)
+		for n, v := range r.variables {
+			g.Variables[n].Zero = !slices.ContainsFunc(r.valuesOf(v), func(x float64) bool { return x != 0 })
+		}
 	}
 	if !r.keep {
 		r.makeRoom()
@@ -107,7 +111,7 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 }
 
 // gradeBy grades all numbers of s by what o says, after they were compared.
-func (s *Sensitivities) gradeBy(g *grader, o *opinion) {
+func (s *Sensitivities) gradeBy(g *judge.Grader, o *opinion) {
 	s.grade(g, true)
 	for i := range s.Values {
 		switch {
@@ -131,11 +135,14 @@ func (r *run) inWords() string {
 }
 
 // grader returns what grades the result of a run with so many steps. sizes are those of the variables.
-func (r *run) grader(variables []Variable, sizes []float64, steps int) *grader {
-	return &grader{
-		variables: variables, sizes: sizes, rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))),
-		promised: 10 * r.settings.Solver.ATol,
+func (r *run) grader(variables []Variable, sizes []float64, steps int) *judge.Grader {
+	g := &judge.Grader{
+		Rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))), Promised: 10 * r.settings.Solver.ATol,
 	}
+	for n, v := range variables {
+		g.Variables = append(g.Variables, judge.Variable{Offset: v.Offset, Count: v.Size(), Size: sizes[n]})
+	}
+	return g
 }
 
 // compare writes the estimated errors of derivatives and values to s. fine is the result of a more
@@ -300,21 +307,43 @@ func (r *Runner) sizes() []float64 {
 	return out
 }
 
+// extend makes the size of each state that begins at zero that of the state in the last run, if it is at hand: such an
+// initial value has no size of its own, and states may be in any unit.
+func (r *Runner) extend(ctx context.Context, sizes []float64) error {
+	const most = 200 // steps that are looked at
+	kept := r.trajectory.Kept().Kind
+	if kept != solvers.CheckpointAll && (kept != solvers.CheckpointAuto || r.trajectory.Thinned()) {
+		return nil
+	}
+	var reader solvers.Reader
+	var step solvers.Step
+	for n, v := range r.variables {
+		if !v.Initial || slices.ContainsFunc(r.valuesOf(v), func(x float64) bool { return x != 0 }) {
+			continue
+		}
+		reader.Open(ctx, &r.trajectory)
+		at, size, steps := r.model.system.State(v.Name).Offset, 0.0, r.trajectory.Steps()
+		for i := steps - 1; i >= 0; i -= (steps + most - 1) / most {
+			if _, err := reader.Load(i, &step); err != nil {
+				return err
+			}
+			for _, y := range step.Y1[at:][:v.Size()] {
+				size = max(size, math.Abs(y))
+			}
+		}
+		if size > 1e-300 && size <= math.MaxFloat64 {
+			sizes[n] = size
+		}
+	}
+	return nil
+}
+
 // valuesOf returns the values of a variable in the last run.
 func (r *Runner) valuesOf(v Variable) []float64 {
 	if !v.Initial {
 		return r.problem.Point.Param(v.Name)
 	}
 	return r.trajectory.Initial()[r.model.system.State(v.Name).Offset:][:v.Size()]
-}
-
-// zeros tells which variables are zero.
-func (r *Runner) zeros() []bool {
-	out := make([]bool, len(r.variables))
-	for i, v := range r.variables {
-		out[i] = !slices.ContainsFunc(r.valuesOf(v), func(x float64) bool { return x != 0 })
-	}
-	return out
 }
 
 // room is the memory of a recorded run from which it is given up before another run is recorded, and recycled that from
@@ -356,7 +385,11 @@ func (r *Runner) attempt(ctx context.Context) (*attempt, error) {
 		return nil, err
 	}
 	a := &attempt{run: r, s: s}
-	if a.opinion, err = r.judged(ctx, s, r.sizes()); err != nil {
+	sizes := r.sizes()
+	if err := r.extend(ctx, sizes); err != nil {
+		return nil, err
+	}
+	if a.opinion, err = r.judged(ctx, s, sizes); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -532,28 +565,28 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 		}
 		of := least
 		if at := i * c * c; s.Hessian != nil {
-			x := seconds{
-				row: s.Hessian[at : at+c*c], other: fine.Hessian[at:], errors: s.HessianErrors[at:],
-				trusts: s.HessianTrusts[at:],
+			x := judge.Seconds{
+				Row: s.Hessian[at : at+c*c], Other: fine.Hessian[at:], Errors: s.HessianErrors[at:],
+				Trusts: s.HessianTrusts[at:],
 			}
 			for _, t := range s.turned {
-				x.turned = append(x.turned, t.Hessian[at:])
+				x.Turned = append(x.Turned, t.Hessian[at:])
 			}
-			of = max(of, x.grade(v.Value, func(k int) (size float64, sided, bent bool) {
+			of = max(of, x.Grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
 				jumps := s.jumps(i, a, b)
 				return float64(sizes[a] * sizes[b]), jumps || s.isFirmlySided(i, a) || s.isFirmlySided(i, b), jumps
 			}))
 		}
 		if at := i * c; s.Products != nil {
-			x := seconds{
-				row: s.Products[at : at+c], other: fine.Products[at:], errors: s.ProductErrors[at:],
-				trusts: s.ProductTrusts[at:],
+			x := judge.Seconds{
+				Row: s.Products[at : at+c], Other: fine.Products[at:], Errors: s.ProductErrors[at:],
+				Trusts: s.ProductTrusts[at:],
 			}
 			for _, t := range s.turned {
-				x.turned = append(x.turned, t.Products[at:])
+				x.Turned = append(x.Turned, t.Products[at:])
 			}
-			of = max(of, x.grade(v.Value, func(k int) (float64, bool, bool) {
+			of = max(of, x.Grade(v.Value, func(k int) (float64, bool, bool) {
 				jumps := s.jumpsAlong(i, k)
 				return sizes[k], jumps || s.isFirmlySided(i, k), jumps
 			}))

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,8 @@ type ParseOptions struct {
 	// experiment alone: with its values, events and rows of data. The objectives are those of the
 	// text, in which nll is the likelihood of these rows. Other experiments are not checked.
 	Experiment string
+	// Done, once closed, ends parsing, checking and compiling soon, with context.Canceled: the Done() of a context.
+	Done <-chan struct{}
 }
 
 // Parse compiles the text of a model; name is used in messages. The error carries diagnostics
@@ -32,11 +35,18 @@ type ParseOptions struct {
 func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	start := time.Now()
 	var list diag.List
+	list.While(opts.Done)
 	checked, parsed := compile.Text(name, text, typecheck.Env{Files: opts.Files, Experiment: opts.Experiment}, &list)
+	if list.Ended() {
+		return nil, context.Canceled
+	}
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
 	m := newModel(checked, &list)
+	if list.Ended() {
+		return nil, context.Canceled
+	}
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
@@ -90,7 +100,11 @@ func (e *FileError) Unwrap() error { return e.Err }
 // model says about itself, and warnings and notes. The error carries the diagnostics (diag.Of).
 func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error) {
 	var list diag.List
+	list.While(opts.Done)
 	checked, whole := compile.Check(name, text, opts.Files, &list)
+	if list.Ended() {
+		return Info{}, nil, context.Canceled
+	}
 	if err := list.Err(); err != nil {
 		return Info{}, nil, err
 	}
@@ -98,7 +112,7 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 	m := &Model{checked: checked}
 	info := m.Info()
 	if m.system = whole; whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
-		info.Conserved = m.conserved()
+		info.Conserved = m.conserved(context.Background())
 	}
 	return info, found, nil
 }

@@ -58,6 +58,39 @@ objective L = final(c)
 	}
 }
 
+// TestJumpsInBranches has jumps in branches that are taken, and in such that are not.
+func TestJumpsInBranches(t *testing.T) {
+	const head = `
+time t from 0 to 2
+param k = 1, v = 0, w = 0
+state x = 1, y = 0
+objective X = final(x)
+`
+	for text, want := range map[string]bool{
+		"y' = 0\nx' = if x > 10 then sign(v) else -k*x":                                    false,
+		"y' = 0\nx' = if x > 10 then sign(y) else -k*x":                                    false,
+		"y' = 0\nx' = if x > 10 then sign(y - v) else -k*x":                                false,
+		"y' = -y\nx' = -k*x*(if t > 1.5 then (if x > 10 then sign(y) else 1) else 1)":      false,
+		"y' = -y\nx' = -k*x*(if t > 1.5 then sign(y) else 1)":                              true,
+		"y' = 1\nx' = if x > 10 then sign(y) else -k*x":                                    false,
+		"y' = -y\nx' = if x < 0.5 then sign(y) else -k*x":                                  true,
+		"y' = 0\nx' = sign(y) - k*x":                                                       true,
+		"y' = 0\nx' = if x < 0.5 then sign(v) else -k*x":                                   true,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 then sign(v) else x)":            false,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 then floor(y) else x)":           false,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x < 10 then sign(y) else x)":            true,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if x > 10 and v > 0 then x^2 else x)":      false,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if v > 0 and w > 0 then 1 else x)":         true,
+		"y' = 0\nx' = -k*x\nobjective Z = final(if v > 0 and 2*v > 0 then 1 else x)":       true,
+		"y' = 0\nx' = -k*x\nevent e when x < 0.5 { x = if k > 3 then x + sign(y) else x }": false,
+		"y' = 0\nx' = -k*x\nevent e when x < 0.5 { x = if k < 3 then x + sign(y) else x }": true,
+		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x > 10 then sign(y) else x*x)":    false,
+		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x < 10 then sign(y) else x*x)":    true,
+	} {
+		warnsOfKink(t, text, head+text, want)
+	}
+}
+
 // TestKinksLeftAtOnce has runs that begin at a kink, or are set to one, and leave it. Derivatives are those of where
 // they go, also by stages at the kink itself.
 func TestKinksLeftAtOnce(t *testing.T) {

@@ -3,6 +3,7 @@ package odes
 import (
 	"math"
 
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -32,7 +33,7 @@ type loggedEvents struct {
 	// What was compared with it, if anything was.
 	twin     *loggedEvents
 	estimate func(x, y float64) float64
-	grader   *grader
+	grader   *judge.Grader
 }
 
 // loggedRows is how many rows are in memory at once.

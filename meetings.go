@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
@@ -274,7 +275,7 @@ func (s *Sensitivities) leaps(i int, fine, other *Sensitivities, sizes []float64
 			if s.Errors != nil {
 				off = max(off, float64(10*s.Errors[row+k]))
 			}
-			if d := math.Abs(x - y); !(d <= off || float64(d*sizes[n]) <= float64(partOfDerivatives*most)) {
+			if d := math.Abs(x - y); !(d <= off || float64(d*sizes[n]) <= float64(judge.PartOfDerivatives*most)) {
 				leapt[k], some = true, true
 			}
 		}

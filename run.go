@@ -301,7 +301,7 @@ func (r *run) forward(
 func (r *run) solve(
 	ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(Progress), sink solvers.Sink,
 ) (solvers.Stats, error) {
-	r.problem.Search()
+	r.problem.Search(ctx)
 	if list := r.model.explain.Windows(w); list != nil {
 		return solvers.Stats{}, &RunError{List: list, Cause: list, From: math.NaN(), T: math.NaN()}
 	}
@@ -325,6 +325,7 @@ func (r *run) solve(
 	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)
 	r.model.explain.Warnings(r.model.explain.WorthTelling(&stats), &r.warnings)
+	r.model.explain.Unwatched(w.Omitted(), &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)
 	}

@@ -474,6 +474,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 			return nil, r.failed(err, r.worker)
 		}
 	}
+	if err := ctx.Err(); err != nil { // what a body of an event could not find is not a number then
+		return nil, r.failed(err, r.worker)
+	}
 	ties := r.warnOfDerivatives(stats.Warnings)
 	r.met, r.mixed, r.severed = r.meetingsOf(&stats), stats.Mixed, stats.Severed
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))

@@ -40,7 +40,7 @@ func (r *Simulator) judge(ctx context.Context, s *Solution) error {
 				return err
 			}
 			o.strange, _ = strangeEvent(&s.happened, &fine.happened, s.From, s.To, fine.To)
-			s.compareOutputs(fine, share, g.promised)
+			s.compareOutputs(fine, share, g.Promised)
 		}
 		v.gradeBy(g, o)
 		v.tell(r.model, o)

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"context"
 	"math"
 	"strings"
 
@@ -77,9 +78,9 @@ func (r *run) differentiable() error {
 const lawStates = 400
 
 // conserved lists the conserved quantities of the model with their values at the start: "E + ES = 1".
-func (m *Model) conserved() (list []string) {
-	laws := steady.Readable(m.system.Conserved())
-	if len(laws) == 0 {
+func (m *Model) conserved(ctx context.Context) (list []string) {
+	laws, err := m.system.Conserved(ctx)
+	if laws = steady.Readable(laws); err != nil || len(laws) == 0 {
 		return nil
 	}
 	var l diag.List

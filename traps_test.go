@@ -436,6 +436,11 @@ func TestFailuresNameTheExpression(t *testing.T) {
 		},
 		{"too many steps", "time t from 0 to 3\nstate x = 1\nx' = -1e6*(x - cos(t))\n" +
 			"solver { method = dopri5  max_steps = 100 }\nobjective J = final(x)", odes.CodeTooMany, ""},
+		{
+			"slide in noevent", "time t from 0 to 3\nstate x = 1\nx' = noevent(if x > 0 then -1 else 1)\n" +
+				"solver { max_steps = 3000 }\nobjective J = final(x)", odes.CodeTooMany,
+			"noevent(if x > 0 then -1 else 1)",
+		},
 		{"blow-up", "time t from 0 to 3\nstate x = 1\nx' = x^2\nobjective J = final(x)", odes.CodeUnderflow, ""},
 		{
 			"implicit, root of a negative number", "time t from 0 to 3\nstate x = 1\nx' = -1 - sqrt(x)\n" +

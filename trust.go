@@ -5,221 +5,20 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/lang/diag"
 )
 
 // Trust says how far a number of a result may be relied on. It comes from an independent run of the model, which
 // shares no step, no method and no located event with the run of the result (docs/methods.md).
-type Trust uint8
+type Trust = judge.Trust
 
 // The grades of trust. Numbers of a result are Sound where nothing else is said of them.
 const (
-	Sound Trust = iota // right to about three digits or more: as many as a table prints
-	Loose              // fewer digits are right, or the derivative is one of several, or nothing confirms the number
-	Lost               // not even the first digit is sure, or it is not a finite number
+	Sound = judge.Sound // right to about three digits or more: as many as a table prints
+	Loose = judge.Loose // fewer digits are right, or the derivative is one of several, or nothing confirms the number
+	Lost  = judge.Lost  // not even the first digit is sure, or it is not a finite number
 )
-
-// trusts are the words for grades of trust.
-var trusts = [...]string{Sound: "sound", Loose: "loose", Lost: "lost"}
-
-func (t Trust) String() string { return trusts[t] }
-
-// Relative errors from which numbers are loose and lost.
-const (
-	looseValue, lostValue           = 1e-4, 1e-3
-	looseDerivative, lostDerivative = 1e-3, 0.1
-)
-
-// Where most of an objective's derivatives are loose, if they are so many, the error of any other may be so many times
-// as large as it seems.
-const manyDerivatives, byChance = 8, 30
-
-// Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
-// one of these parts: of the objective's largest relative derivative (derivative times the size of its variable), or of
-// its value. The relative derivatives are compared.
-const (
-	partOfDerivatives = 1e-7
-	partOfValue       = 1e-9
-)
-
-// What is so many times as large as the error of a derivative is no error.
-const sureOfErrors = 1000
-
-// An error must be larger than these to make a number lost, and not only loose: parts of the largest relative
-// derivative, and of the value.
-const (
-	graveOfDerivatives = 1e-4
-	graveOfValue       = 1e-6
-	graveForValue      = 1e-5 // for a value, of the largest relative derivative
-)
-
-// Errors of second derivatives do not matter below the first part of the largest one of an objective, each times the
-// sizes of its variables, nor below the second one if the derivative may be zero. They must be above the third one to
-// make a number lost.
-const partOfSecond, zeroOfSecond, graveOfSecond = 1e-6, 1e-5, 1e-2
-
-// graded is a number with its derivatives and, where an independent run estimated them, their errors.
-type graded struct {
-	value, err float64
-	least      float64 // size of the value below which relative errors mean nothing
-	// reached is how far variables that are zero, times their sizes, moved the value in the course of the run; 0 if
-	// nobody looked.
-	reached     float64
-	row, errors []float64
-	unlike      []float64 // row is off by so much on the other side; nil for not at all
-	parted      []bool    // where that is too much; filled in, may be shared
-	held        bool      // errors are how far derivatives at other times are off that are as good
-	trusts      []Trust   // of row; filled in
-}
-
-// grader grades numbers of one result.
-type grader struct {
-	variables []Variable
-	sizes     []float64 // of the variables
-	rounding  float64   // relative, of numbers that steps sum up
-	promised  float64   // error of a number that the tolerances allow whatever its size
-	reached   []float64 // by values; nil if nobody looked
-	zero      []bool    // which variables are, where somebody did
-}
-
-// grade fills in the grades of derivatives and returns that of the value.
-func (g *grader) grade(x *graded) Trust {
-	most := 0.0 // what is certain of the largest relative derivative; of one with an error that loses it, nothing is
-	for n, v := range g.variables {
-		size := g.sizes[n]
-		for k, end := v.Offset, x.end(v); k < end; k++ {
-			err := x.errorOf(k)
-			if !x.held {
-				err /= lostDerivative
-			}
-			sure := math.Abs(x.row[k]) - err
-			if by := float64(sure * size); by > most && sure <= math.MaxFloat64 {
-				most = by
-			}
-		}
-	}
-	size := math.Abs(x.value)
-	noise := float64(g.rounding * max(most, size))
-	all := max(noise, float64(partOfDerivatives*most), float64(partOfValue*size)) // what does not matter
-	matter, marked := 0, 0
-	for n, v := range g.variables {
-		by, least := g.sizes[n], all
-		if g.zero != nil && g.zero[n] {
-			least = max(least, min(float64(partOfValue*x.reached), g.promised)) // if the tolerances allow it, too
-		}
-		for k, end := v.Offset, x.end(v); k < end; k++ {
-			d, err := x.row[k], x.errorOf(k)
-			if !(err <= float64(looseDerivative*math.Abs(d)) && math.Abs(d) <= math.MaxFloat64) { // else it is sound
-				x.trusts[k] = max(x.trusts[k], g.derivative(d, err, by, most, size, least))
-			}
-			if x.unlike != nil {
-				least := least
-				if x.unlike[k] > float64(sureOfErrors*err) { // it is not small for being so beside another derivative
-					least = max(noise, float64(partOfValue*size))
-				}
-				if g.derivative(d, x.unlike[k], by, most, size, least) > Sound {
-					x.trusts[k], x.parted[k] = max(x.trusts[k], Loose), true
-				}
-			}
-			if float64(math.Abs(d)*by) > least {
-				matter++
-				if x.trusts[k] > Sound {
-					marked++
-				}
-			}
-		}
-	}
-	if matter >= manyDerivatives && 2*marked > matter {
-		g.chance(x, most, size, all)
-	}
-	size = max(size, x.least)
-	noise = min(noise, g.promised) // beyond that, rounding has been amplified: digits are wrong all the same
-	switch {
-	case x.value-x.value != 0 || x.err-x.err != 0,
-		x.err > float64(lostValue*size) && x.err > float64(graveForValue*most) && x.err > g.promised:
-		return Lost
-	case x.err > float64(looseValue*size) && x.err > noise:
-		return Loose
-	}
-	return Sound
-}
-
-// chance makes derivatives loose on which two runs may agree by chance, where most of the others are loose: among
-// numbers whose errors are alike, one difference in thirty is thirty times less than the others.
-func (g *grader) chance(x *graded, most, value, least float64) {
-	for n, v := range g.variables {
-		for k, end := v.Offset, x.end(v); k < end; k++ {
-			if g.derivative(x.row[k], float64(byChance*x.errorOf(k)), g.sizes[n], most, value, least) > Sound {
-				x.trusts[k] = max(x.trusts[k], Loose)
-			}
-		}
-	}
-}
-
-// derivative grades the derivative d with an estimated error by a variable of a size. Below least its effect does not
-// matter.
-func (g *grader) derivative(d, err, size, most, value, least float64) Trust {
-	if d-d != 0 || err-err != 0 {
-		return Lost
-	}
-	moved := float64(err * size)
-	switch {
-	case err <= float64(looseDerivative*math.Abs(d)), moved <= least:
-		return Sound
-	case err > float64(lostDerivative*math.Abs(d)) && moved > g.promised &&
-		moved > max(float64(graveOfDerivatives*most), float64(graveOfValue*value)):
-		return Lost
-	}
-	return Loose
-}
-
-// seconds are second derivatives of one objective, those of an independent run, and what is to be filled in.
-type seconds struct {
-	row, other, errors []float64
-	turned             [][]float64 // those of runs in which what met comes in another order
-	trusts             []Trust
-}
-
-// grade fills in errors and grades, and returns the worst grade. of tells the product of the sizes of the variables of
-// element k, whether a derivative by one of them is that of one side, and whether one that is zero may be.
-func (x *seconds) grade(value float64, of func(k int) (size float64, sided, bent bool)) Trust {
-	most := 0.0
-	for k, d := range x.row {
-		size, _, _ := of(k)
-		x.errors[k] = math.Abs(d - x.other[k])
-		if sure := float64(size * (math.Abs(d) - x.errors[k])); sure > most && !math.IsInf(sure, 0) {
-			most = sure
-		}
-	}
-	worst, noise := Sound, float64(0x1p-40*math.Abs(value))
-	for k, d := range x.row {
-		size, sided, bent := of(k)
-		err := x.errors[k]
-		moved := float64(err * size)
-		small := func(err float64) bool {
-			moved := float64(err * size)
-			return moved <= max(noise, float64(partOfSecond*most)) || err <= float64(looseDerivative*math.Abs(d)) ||
-				2*err >= math.Abs(d) && moved <= float64(zeroOfSecond*most)
-		}
-		switch t := &x.trusts[k]; {
-		case d-d != 0 || err-err != 0:
-			*t = Lost
-		case small(err):
-			turns := slices.ContainsFunc(x.turned, func(row []float64) bool {
-				return !small(math.Abs(row[k] - x.other[k]))
-			})
-			if sided && d != 0 || bent && d == 0 || turns {
-				*t = Loose
-			}
-		case moved > float64(graveOfSecond*most) && err > float64(lostDerivative*math.Abs(d)):
-			*t = Lost
-		default:
-			*t = Loose
-		}
-		worst = max(worst, x.trusts[k])
-	}
-	return worst
-}
 
 // isSided reports whether the derivative of value i by column k is that of one side.
 func (s *Sensitivities) isSided(i, k int) bool {
@@ -267,16 +66,6 @@ func (s *Sensitivities) jumpsAlong(i, k int) bool {
 		}
 	}
 	return false
-}
-
-// end returns where the derivatives by v end.
-func (x *graded) end(v Variable) int { return min(v.Offset+v.Size(), len(x.row)) }
-
-func (x *graded) errorOf(k int) float64 {
-	if x.errors == nil {
-		return 0
-	}
-	return x.errors[k]
 }
 
 // Trust returns how far the derivatives of value i by variable v may be relied on: the worst grade of its elements.
@@ -345,7 +134,7 @@ func (s *Sensitivities) oneSided(i int) {
 
 // grade fills in the trust in all numbers of s: from their estimated errors, where there are any, and from what the
 // run warned of. Unless judged is set, it looks for numbers that are not finite and for nothing else.
-func (s *Sensitivities) grade(g *grader, judged bool) {
+func (s *Sensitivities) grade(g *judge.Grader, judged bool) {
 	s.Trusts = nil
 	if !judged && s.allFinite() { // the usual case, without a pass over what may be millions of grades
 		return
@@ -357,24 +146,24 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	for i := range s.Values {
 		v := &s.Values[i]
 		at, to := i*s.Columns, (i+1)*s.Columns
-		x := graded{value: v.Value, row: s.Gradient[at:to], trusts: s.Trusts[at:to]}
+		x := judge.Numbers{Value: v.Value, Row: s.Gradient[at:to], Trusts: s.Trusts[at:to]}
 		if s.parted != nil {
-			x.unlike, x.parted = s.unlike[at:to], s.parted
+			x.Unlike, x.Parted = s.unlike[at:to], s.parted
 		}
 		if judged && s.Errors != nil {
-			x.err = v.Error
-			x.errors = s.Errors[at:to]
+			x.Err = v.Error
+			x.Errors = s.Errors[at:to]
 		}
-		if g.reached != nil {
-			x.reached = g.reached[i]
+		if g.Reached != nil {
+			x.Reached = g.Reached[i]
 		}
 		if math.IsNaN(v.Value) { // it has no derivatives
-			x.row = nil
+			x.Row = nil
 		}
-		x.held = s.held != nil && s.held[i]
-		v.Trust = g.grade(&x)
-		if x.held {
-			x.ofOneSide()
+		x.Held = s.held != nil && s.held[i]
+		v.Trust = g.Grade(&x)
+		if x.Held {
+			x.OfOneSide()
 		}
 	}
 	if !judged {
@@ -394,7 +183,11 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 		}
 	}
 	if s.warned(CodeGrazing) {
-		for k, sudden := range s.sudden(g.sizes) {
+		sizes := make([]float64, len(g.Variables))
+		for n, v := range g.Variables {
+			sizes[n] = v.Size
+		}
+		for k, sudden := range s.sudden(sizes) {
 			if sudden {
 				s.doubtBy(k, Loose)
 			}
@@ -407,21 +200,11 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	}
 }
 
-// ofOneSide makes those derivatives loose that would be lost for being those of one side, as of a largest value that is
-// held: they are right there.
-func (x *graded) ofOneSide() {
-	for k, d := range x.row {
-		if err := x.errorOf(k); x.trusts[k] == Lost && d-d == 0 && err-err == 0 {
-			x.trusts[k] = Loose
-		}
-	}
-}
-
 // gradeEvent fills in the grades of an event.
-func (s *Sensitivities) gradeEvent(g *grader, e *EventRecord) {
-	e.Trust = g.grade(&graded{
-		value: e.T, err: e.Error, least: float64(1e-3 * math.Abs(s.To-s.From)), row: e.Params, errors: e.Errors,
-		trusts: e.Trusts,
+func (s *Sensitivities) gradeEvent(g *judge.Grader, e *EventRecord) {
+	e.Trust = g.Grade(&judge.Numbers{
+		Value: e.T, Err: e.Error, Least: float64(1e-3 * math.Abs(s.To-s.From)), Row: e.Params, Errors: e.Errors,
+		Trusts: e.Trusts,
 	})
 }
 

@@ -396,3 +396,37 @@ solver { method = rk4  fixed_step = STEP }
 		}
 	}
 }
+
+// TestTrustBesideSteep has derivatives with errors of per cents beside others that are far larger, times the sizes of
+// their variables: by the place of a narrow bell, and by an initial value of zero in small units.
+func TestTrustBesideSteep(t *testing.T) {
+	s := trusted(t, `
+time t from 0 to 1.46
+param c = 0.89081, w = 1.9091e-06, A = 0.19172
+param x0 = 0.0292
+state a = x0 + 1.46
+a' = -a/1.46
+state y = 0
+y' = A*((((a - c)/w)*exp(-((a - c)/w)^2) + exp(-((a - c)/w)^2)))
+objective J = final(y)`, "sens.control", "off")
+	const want = -1.193583460160471e-06
+	d, trust := by(t, s, 0, "c")
+	if off := math.Abs(d[0]/want - 1); off > 1e-3 && trust == odes.Sound {
+		t.Errorf("by c: %g, want %g, and no mark", d[0], want)
+	}
+}
+
+// TestNarrowLeftOut has more narrow parts than are watched, which the run says, with the place.
+func TestNarrowLeftOut(t *testing.T) {
+	s := trusted(t, `
+time t from 0 to 1
+state x[100] = [i/100 for i in 1:100]
+state y = 0
+x[i]' = 1 - x[i] for i in 1:100
+y' = sum(exp(-(x[i] - 0.5)^2) for i in 1:100)
+objective J = final(y)`)
+	list := messages(s, odes.CodeUnseen, diag.Note)
+	if len(list) != 1 || !strings.Contains(list[0], "64 elements") {
+		t.Errorf("%q", list)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/sample"
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -370,7 +371,19 @@ func (p *Problem) byThemselves(members []int, control string) (*Problem, error) 
 	if p.warm {
 		job.Options = append(job.Options, odes.Setting{Key: "solver.steady_start", Value: "own"})
 	}
-	return OpenModel(&job, p.Model)
+	points, err := job.Design.open()
+	if err != nil {
+		return nil, err
+	}
+	// Rows hold what those of p hold. To open the problem anew would take longer than short members do.
+	q := &Problem{
+		Job: &job, ID: job.ID(), Model: p.Model, Table: p.Table, Chunk: 1, points: points, opts: p.opts,
+		manner: p.manner, trust: All,
+	}
+	q.manner.Warm = false
+	q.Table.Members = points.n
+	q.opts.Settings = append(slices.Clone(job.Options), odes.Setting{Key: "sens.trust", Value: "on"})
+	return q, nil
 }
 
 // controlled returns p with the derivatives of all members under error control.
@@ -498,9 +511,6 @@ type judgement struct {
 	warnings []diag.Diagnostic
 }
 
-// Parts of values and of derivatives from which errors make few digits right, as package odes has them.
-const looseValue, looseDerivative = 1e-4, 1e-3
-
 // doubt returns why the numbers of a result are not confirmed; nil if they are. first is the place of the first value
 // in a row. What has no value is told elsewhere.
 func (j *judgement) doubt(member, first int) *Doubt {
@@ -516,7 +526,7 @@ func (j *judgement) doubt(member, first int) *Doubt {
 	}
 	for i, v := range j.values {
 		if !math.IsNaN(v.Value) {
-			add(v.Trust, first+i, v.Value, v.Error, looseValue)
+			add(v.Trust, first+i, v.Value, v.Error, judge.LooseValue)
 		}
 	}
 	for k, t := range j.trusts {
@@ -524,7 +534,7 @@ func (j *judgement) doubt(member, first int) *Doubt {
 		if j.errors != nil {
 			err = j.errors[k]
 		}
-		add(t, first+len(j.values)+k, j.gradient[k], err, looseDerivative)
+		add(t, first+len(j.values)+k, j.gradient[k], err, judge.LooseDerivative)
 	}
 	for _, o := range j.outputs {
 		if j.wanted == nil || slices.Contains(j.wanted, o.Name) {

@@ -45,6 +45,7 @@ type certificate struct {
 	found      certify.Certificate
 	gain       float64   // of the objective
 	squares    []float64 // the curvature that squares have; nil where there are none
+	sound      bool      // all numbers of the runs are
 	violated   bool      // constraints do not hold
 	infeasible bool      // and violations can be no less nearby
 }
@@ -53,9 +54,13 @@ type certificate struct {
 type judge struct{ *problem }
 
 // fresh runs the model as results are made, with derivatives of the objective and the constraints and their errors.
-func (p judge) fresh(ctx context.Context, x []float64) (*odes.Sensitivities, error) {
+// These are under control as the settings say, or as control does.
+func (p judge) fresh(ctx context.Context, x []float64, control string) (*odes.Sensitivities, error) {
 	o := p.checkedAt(x)
 	o.Wrt = p.names
+	if control != "" {
+		o.Settings = append(slices.Clone(o.Settings), odes.Setting{Key: "sens.control", Value: control})
+	}
 	for _, c := range p.constraints {
 		o.Of = append(slices.Clone(o.Of), c.Name)
 	}
@@ -71,9 +76,26 @@ func uncertified() *certificate {
 // known reports whether somebody has.
 func (c *certificate) known() bool { return c.problem != nil }
 
-// certify finds the certificate of the point of m.
+// certify finds the certificate of the point of m. Control of the errors of derivatives may take far longer than the
+// search: it is left to where these errors decide.
 func (p judge) certify(ctx context.Context, e *evaluator, m *minimum) (*certificate, error) {
-	s, err := p.fresh(ctx, m.x)
+	if p.model.Manner(p.checkedAt(m.x)).AutoControl {
+		if c, err := p.certified(ctx, e, m, "off"); err != nil || c.decided() {
+			return c, err
+		}
+	}
+	return p.certified(ctx, e, m, "")
+}
+
+// decided reports whether smaller errors of derivatives would leave what the certificate says.
+func (c *certificate) decided() bool {
+	const clear = 4 // gains are squares of derivatives: what errors hide takes no more than half of these
+	return c.sound || c.Noise <= mostGain || c.Stationarity > float64(clear*max(c.Noise, mostGain))
+}
+
+// certified is certify by runs with that control of errors.
+func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control string) (*certificate, error) {
+	s, err := p.fresh(ctx, m.x, control)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +149,7 @@ func (p judge) certify(ctx context.Context, e *evaluator, m *minimum) (*certific
 	}
 	c.Noise = s.Values[0].Error
 	out := &certificate{problem: c, found: c.Minimum(), squares: squares}
+	out.sound = !slices.ContainsFunc(s.Trusts, func(t odes.Trust) bool { return t != odes.Sound })
 	out.Stationarity, out.Feasibility, out.Noise = out.found.Stationarity, out.found.Feasibility, noise/c.Size
 	out.gain = out.Stationarity * c.Size
 	exact := mostViolation // or what constraints can be computed to

@@ -34,7 +34,7 @@ type minimum struct {
 
 // conclude finds out what there is to know about the best search.
 func (p *problem) conclude(ctx context.Context, out *Result) error {
-	began := time.Now()
+	began, searches := time.Now(), out.Stats.Seconds.Searches
 	const again = 3
 	for round := 0; ; round++ {
 		better, err := p.examine(ctx, out)
@@ -52,6 +52,7 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 		s := p.from(ctx, e, len(out.Starts), better)
 		p.giveBack(e)
 		out.Stats.add(&s)
+		out.Stats.Seconds.Searches += s.Seconds
 		if !(s.Value*p.sign() < out.Starts[0].Value*p.sign()) {
 			break
 		}
@@ -61,7 +62,8 @@ func (p *problem) conclude(ctx context.Context, out *Result) error {
 		out.Clusters = nil
 		p.cluster(out)
 	}
-	out.Stats.Seconds.Errors = time.Since(began).Seconds() - out.Stats.Seconds.Profiles
+	further := out.Stats.Seconds.Searches - searches
+	out.Stats.Seconds.Errors = time.Since(began).Seconds() - out.Stats.Seconds.Profiles - further
 	return nil
 }
 
@@ -83,7 +85,9 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 	whole, end := outlasting(ctx) // what was done is to be told all the same
 	defer end()
 	best := &out.Starts[0]
+	spent := best.Seconds
 	m, c, err := judge{p}.locate(ctx, e, best, out.Stats.Evaluations)
+	out.Stats.Seconds.Searches += best.Seconds - spent // of searches that went on
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +97,9 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 			return nil, err
 		}
 		out.Objective = odes.Value{Name: p.settings.Objective, Value: best.Value, Error: math.NaN()}
+		if r, err := p.model.Prepare(p.checkedAt(m.x)); err == nil {
+			out.Run = r.Settings()
+		}
 	}
 	if m.gradient == nil {
 		if err := p.slope(whole, e, m); err != nil && ctx.Err() == nil {

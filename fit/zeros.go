@@ -8,6 +8,16 @@ import (
 	"odes.dev/odes"
 )
 
+// Sensitivities differentiates a model, as its method does. At a minimum that a fit came to, digits of zeros are no
+// news.
+func Sensitivities(ctx context.Context, m *odes.Model, opts odes.Options) (*odes.Sensitivities, error) {
+	s, err := m.Sensitivities(ctx, opts)
+	if err == nil {
+		AtMinimum(ctx, m, opts, s)
+	}
+	return s, err
+}
+
 // AtMinimum tells s, a result of m with these options, which of its derivatives are zero within the error of the
 // objective: those of the objective of the fit block by what is fitted, where the model is at a minimum. There, digits
 // of derivatives mean nothing, and that few of them are right is no reason for a warning.
@@ -19,8 +29,11 @@ import (
 // AtMinimum makes no run where nothing is loose. It leaves s as it is where the model is at no minimum, or where there
 // is no telling: of more than 30 numbers, or without second derivatives.
 func AtMinimum(ctx context.Context, m *odes.Model, opts odes.Options, s *odes.Sensitivities) {
+	if s.Errors == nil || !slices.Contains(s.Trusts, odes.Loose) {
+		return
+	}
 	settings, err := m.FitSettings(opts)
-	if err != nil || s.Trusts == nil || s.Errors == nil {
+	if err != nil {
 		return
 	}
 	row := slices.IndexFunc(s.Values, func(v odes.Value) bool { return v.Name == settings.Objective })

@@ -21,6 +21,7 @@ func Parse(f *source.File, l *diag.List) *ast.File { return parseFile(new(parse)
 // parseFile parses a file with p.
 func parseFile(p *parse, f *source.File, l *diag.List) *ast.File {
 	var lexed diag.List
+	lexed.While(l.Done())
 	tokens, comments := scan(f, &lexed)
 	file := &ast.File{Source: f, Tokens: tokens[:len(tokens)-1], Comments: comments}
 	p.file, p.diags, p.tokens = f, l, tokens
@@ -63,6 +64,7 @@ func (g *grammar) file(before int) []ast.Item {
 			p.i++
 			continue
 		}
+		p.diags.Look()
 		if p.diags.Len()-before >= maxErrors {
 			p.tooMany(p.at(p.peek()))
 			break

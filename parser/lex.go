@@ -60,8 +60,11 @@ func scan(f *source.File, l *diag.List) ([]ast.Token, []ast.Comment) {
 	}
 	s.tokens = make([]ast.Token, 0, len(s.text)/4+1)
 	s.at = len(s.text) - len(strings.TrimPrefix(s.text, "\ufeff"))
-	for s.at < len(s.text) {
-		s.next()
+	const often = 1 << 12 // tokens and blanks
+	for k := 0; s.at < len(s.text); k++ {
+		if s.next(); k%often == 0 {
+			l.Look()
+		}
 	}
 	s.emit(ast.EOF, "", len(s.text))
 	return s.tokens, s.comments

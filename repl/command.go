@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/internal/engine/compile"
@@ -171,7 +172,7 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 	if by["wrt"] != "" {
 		opts.Wrt = split(by["wrt"])
 	}
-	res, err := goals.Sensitivities(ctx, opts)
+	res, err := fit.Sensitivities(ctx, goals, opts)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
@@ -60,7 +61,7 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string,
 	if by != "" {
 		opts.Wrt = split(by)
 	}
-	res, err := goals.Sensitivities(ctx, opts)
+	res, err := fit.Sensitivities(ctx, goals, opts)
 	if err != nil {
 		return nil, err
 	}

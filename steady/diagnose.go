@@ -12,8 +12,7 @@ import (
 // swings watches for states that swing to and fro without coming to rest.
 type swings struct {
 	last   []swing
-	before []float64 // the value of each state a step ago
-	rising []bool
+	recent []recent
 	begun  bool
 	length float64
 }
@@ -21,20 +20,26 @@ type swings struct {
 // swing is what is known of one state: the times of its last maxima, and how far it went between them.
 type swing struct {
 	times, heights []float64
-	low            float64
+}
+
+// recent is what each step looks at of a state, and writes.
+type recent struct {
+	before float64 // the value a step ago
+	low    float64 // since the last maximum
+	rising bool
 }
 
 // cycles is how many swings must be alike.
 const cycles = 8
 
 func newSwings(n int) *swings {
-	return &swings{last: make([]swing, n), before: make([]float64, n), rising: make([]bool, n)}
+	return &swings{last: make([]swing, n), recent: make([]recent, n)}
 }
 
 func (w *swings) reset() {
 	w.begun = false
 	for i := range w.last {
-		w.last[i] = swing{}
+		w.last[i], w.recent[i].low = swing{}, 0
 	}
 }
 
@@ -50,23 +55,27 @@ func (errSwings) Error() string { return "the states swing" }
 func (w *swings) step(st *solvers.Step, far []float64) error {
 	var found []int
 	period := 0.0
-	for i, y := range st.Y1 {
-		s := &w.last[i]
-		rises := y > st.Y0[i]
-		if w.begun && w.rising[i] && !rises {
+	begins := st.Y0[:len(w.recent)]
+	for i, y := range st.Y1[:len(w.recent)] {
+		r := &w.recent[i]
+		rises := y > begins[i]
+		if r.rising && !rises && w.begun {
 			// The top of the parabola through the last three points.
-			top, at := peak(w.before[i], st.Y0[i], y, st.T-w.length, st.T, st.T1)
-			s.times, s.heights = append(s.times, at), append(s.heights, top-s.low)
+			top, at := peak(r.before, begins[i], y, st.T-w.length, st.T, st.T1)
+			s := &w.last[i]
+			s.times, s.heights = append(s.times, at), append(s.heights, top-r.low)
 			if len(s.times) > cycles+1 {
 				s.times, s.heights = s.times[1:], s.heights[1:]
 			}
 			if p, ok := s.regular(far[i]); ok {
 				found, period = append(found, i), p
 			}
-			s.low = y
+			r.low = y
 		}
-		s.low = min(s.low, y)
-		w.rising[i], w.before[i] = rises, st.Y0[i]
+		if y < r.low {
+			r.low = y
+		}
+		r.rising, r.before = rises, begins[i]
 	}
 	w.begun, w.length = true, st.H
 	if found == nil {
@@ -127,9 +136,11 @@ func (f *follower) oscillates(err error) error {
 	return &Error{Fault: Oscillating, States: f.names(w.states), Period: w.period, T: f.end - f.t}
 }
 
+// beyond is how many times as large as at first, or as one, a state is then.
+const beyond = 1e12
+
 // grown reports whether a state has become so large that it will not come back.
 func (f *follower) grown() bool {
-	const beyond = 1e12
 	for i, y := range f.y {
 		if math.Abs(y) > float64(beyond*(1+math.Abs(f.from[i]))) {
 			return true

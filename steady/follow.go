@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -16,6 +17,7 @@ var errSettled = errors.New("settled")
 type still struct {
 	System
 	t, horizon float64
+	begin      float64 // when the run begins: t, or later where it goes on
 	y, d       []float64
 }
 
@@ -39,7 +41,7 @@ func (s *still) InstantTimes(d, times []float64) {
 	for i, in := range s.Instants() {
 		switch {
 		case in.Kind == solvers.InstantStart:
-			times[i] = s.t
+			times[i] = s.begin
 		case in.Kind == solvers.InstantEnd:
 			times[i] = s.t + s.horizon
 		case in.Kind != solvers.InstantValue && !in.Pending:
@@ -79,21 +81,23 @@ type follower struct {
 	err    error
 	blank  bool // Newton's equations had no solution
 	end    float64
+	floor  []float64 // how exactly each state is wanted where it is zero
 }
 
 // follow runs to the steady state.
 func (s *search) follow(ctx context.Context) (*State, error) {
 	const far, enough = 1e12, 1e-7
 	f := &follower{search: s, far: make([]float64, s.n), past: make([]float64, s.n), swing: newSwings(s.n)}
+	f.floor = make([]float64, s.n)
 	for i, y := range s.y {
-		f.far[i] = math.Abs(y)
+		f.far[i], f.floor[i] = math.Abs(y), s.tolerance(i, 0)
 	}
-	sys := &still{System: s.sys, t: s.t, horizon: float64(far * s.o.Span), y: s.y, d: s.d}
+	sys := &still{System: s.sys, t: s.t, begin: s.t, horizon: float64(far * s.o.Span), y: s.y, d: s.d}
 	spec, _ := solvers.Lookup("rodas4p")
 	method := spec.New(s.sys.Size(), 0)
 	rule, _ := solvers.LookupController("")
 	opts := solvers.Options{
-		RTol: s.o.RTol, ATol: s.o.ATol[0], QuadTol: -1, MaxSteps: s.o.MaxSteps, Quadratures: []int{},
+		RTol: s.o.RTol, ATol: s.o.ATol[0], QuadTol: -1, Quadratures: []int{},
 	}
 	if len(s.o.ATol) == s.n {
 		opts.ATols = slices.Clone(s.o.ATol)
@@ -105,9 +109,24 @@ func (s *search) follow(ctx context.Context) (*State, error) {
 			opts.ATols[i] *= looser
 		}
 	}
-	stats, err := solvers.Solve(ctx, sys, method, rule.Controller(method.Info()), opts, f)
+	var stats solvers.Stats
+	run := func(steps int) (err error) {
+		opts.MaxSteps = steps
+		stats, err = solvers.Solve(ctx, sys, method, rule.Controller(method.Info()), opts, f)
+		return err
+	}
+	exact := min(s.exact(), s.o.MaxSteps)
+	err := run(exact)
+	var many *solvers.TooManyStepsError
+	before := 0
+	if exact < s.o.MaxSteps && errors.As(err, &many) {
+		before = exact
+		opts.RTol *= loosely
+		sys.begin, sys.y, sys.d = f.end, slices.Clone(f.y), slices.Clone(f.d)
+		err = run(s.o.MaxSteps - exact)
+	}
 	if f.result != nil {
-		f.result.Steps, f.result.T = stats.Steps, stats.T-s.t
+		f.result.Steps, f.result.T = before+stats.Steps, stats.T-s.t
 		return f.result, f.err
 	}
 	if f.err != nil {
@@ -115,6 +134,19 @@ func (s *search) follow(ctx context.Context) (*State, error) {
 	}
 	return nil, f.diagnose(err)
 }
+
+// exact returns how many steps of the run are as exact as Options.RTol says. What is left of a run so long, of many
+// states, is followed loosely: Newton's method brings the digits, and no event is on the way that could be missed.
+func (s *search) exact() int {
+	const dear = 1 << 21 // steps times states
+	if s.o.Way == Run || !followable(s.sys, s.d) {
+		return s.o.MaxSteps
+	}
+	return cmp.Or(s.o.dear, dear) / max(s.n, 1)
+}
+
+// loosely is how many times the relative tolerance is larger then.
+const loosely = 1000
 
 // Begin implements solvers.Sink.
 func (f *follower) Begin(solvers.System, solvers.Method) error { return nil }
@@ -176,19 +208,28 @@ func (f *follower) Step(st *solvers.Step, _ solvers.End) error {
 	if st.H <= 0 {
 		return nil
 	}
-	change := 0.0
-	for i, y := range st.Y1 {
-		f.far[i] = max(f.far[i], math.Abs(y))
-		change = max(change, math.Abs(y-st.Y0[i])/float64(f.far[i]+f.tolerance(i, 0)))
+	moves, most := false, 0.0
+	floor, before := f.floor[:len(f.far)], st.Y0[:len(f.far)]
+	for i, y := range st.Y1[:len(f.far)] {
+		size := math.Abs(y)
+		if size > most {
+			most = size
+		}
+		if size > f.far[i] {
+			f.far[i] = size
+		}
+		if !moves {
+			moves = math.Abs(y-before[i]) > float64(small*(f.far[i]+floor[i]))
+		}
 	}
 	if err := f.swing.step(st, f.far); err != nil {
 		f.err = f.oscillates(err)
 		return errSettled
 	}
-	if f.grown() {
+	if most > beyond && f.grown() {
 		return errSettled // diagnosed there
 	}
-	if change > small || st.H < f.wait {
+	if moves || st.H < f.wait {
 		return nil
 	}
 	f.wait = float64(1.5 * st.H)

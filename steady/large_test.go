@@ -41,15 +41,44 @@ func TestMany(t *testing.T) {
 	t.Log(err)
 }
 
+// TestLongRun follows a front along a chain, loosely after some steps: it comes to the same state in fewer.
+func TestLongRun(t *testing.T) {
+	const n = 120
+	sys := system(n, func(y, k []C) {
+		k[0] = 0.7*(1-y[0]) - 0.5*y[0]
+		for i := 1; i < n; i++ {
+			k[i] = y[i-1]*(1-y[i]) - 0.5*y[i]
+		}
+	})
+	exact, err1 := find(t, sys, nil, make([]float64, n), Options{})
+	loose, err2 := find(t, sys, nil, make([]float64, n), Options{dear: 50 * n})
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if t.Logf("%d and %d steps", exact.Steps, loose.Steps); loose.Steps > exact.Steps*2/3 || loose.Steps <= 50 {
+		t.Errorf("%d steps, %d loosely", exact.Steps, loose.Steps)
+	}
+	if loose.T < exact.T/2 {
+		t.Errorf("the runs were %v and %v long", exact.T, loose.T)
+	}
+	want := 0.7 / 1.2
+	for i := range n {
+		if math.Abs(loose.Y[i]-want) > 1e-14 || math.Abs(exact.Y[i]-want) > 1e-14 {
+			t.Fatalf("state %d is %v and %v, want %v", i, exact.Y[i], loose.Y[i], want)
+		}
+		want /= want + 0.5
+	}
+}
+
 // TestManyLaws finds the total of a ring, and of pairs.
 func TestManyLaws(t *testing.T) {
 	const n = 300
-	laws := Laws(n, nil, func(k int, f []residue.Number) {
+	laws := lawsOf(t, Rates{N: n, Sample: func(k int, f []residue.Number) {
 		for i := 0; i < n; i += 2 {
 			x := residue.Hash(residue.Number(k), residue.Number(i))
 			f[i], f[i+1] = x, residue.Neg(x)
 		}
-	})
+	}})
 	if len(laws) != n/2 {
 		t.Errorf("there are %d laws", len(laws))
 	}

@@ -1,9 +1,12 @@
 package steady
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/internal/base/residue"
 	"odes.dev/odes/solvers"
 )
@@ -49,115 +52,174 @@ func (l Law) Of(m *solvers.Mass) Law {
 	return out
 }
 
-// Laws finds all conserved quantities of n states, but for those whose coefficients depend on parameters. The function
-// sample writes the rates at random states and parameters, other ones for each k. There is no rounding: a combination
-// of rates that vanishes at all samples vanishes everywhere, but for a chance of about 2⁻⁵⁰.
+// Rates are the rates of a system, at random states and parameters: what laws are found by.
+type Rates struct {
+	N int // states
+	// Unknowns ascend. In place of the rate of an unknown stands what its algebraic equation says to be zero.
+	Unknowns []int32
+	// Sample writes the rates at random states and parameters, other ones for each k.
+	Sample func(k int, rates []residue.Number)
+	// Entries, if not nil, does the same with the entries of the derivatives of the rates by the states, whose places
+	// are Rows and Cols. Entries at the same place add up; those in columns from N on are not looked at.
+	Entries    func(k int, entries []residue.Number)
+	Rows, Cols []int32
+
+	worked *int // elements of rows that elimination subtracted, for tests; may be nil
+}
+
+// Laws finds all conserved quantities, but for those whose coefficients depend on parameters. There is no rounding: a
+// combination of rates that vanishes at all samples vanishes everywhere, but for a chance of about 2⁻⁵⁰.
 //
-// In place of the rate of an unknown, one of those that ascend in unknowns, stands what its algebraic equation says to
-// be zero. A sum of rates that is so many times these is zero as well: a law has no part of its own there, and none has
-// an unknown as its pivot, since these are eliminated first.
+// A sum of rates that is so many times what algebraic equations say to be zero is zero as well: a law has no part of
+// its own in unknowns, and none has one as its pivot. The pivots are the last states that can be: which they are does
+// not depend on how the laws were found.
 //
-// Rates at a sample are an equation for the coefficients. Equations are eliminated as they come, until three in a row
-// say nothing new.
-func Laws(n int, unknowns []int32, sample func(k int, rates []residue.Number)) []Law {
-	rows, pivots := eliminate(n, unknowns, sample)
+// The error is that of ctx.
+func (r Rates) Laws(ctx context.Context) ([]Law, error) {
+	found, err := r.combinations(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var laws []Law
-	for j := range n {
-		if slices.Contains(pivots, j) || slices.Contains(unknowns, int32(j)) {
-			continue
-		}
-		coefs := make([]residue.Number, n)
-		coefs[j] = 1
-		for r, row := range slices.Backward(rows) {
-			sum := residue.Number(0)
-			for i, x := range row {
-				if x != 0 && coefs[i] != 0 {
-					sum = residue.Add(sum, residue.Mul(x, coefs[i]))
-				}
+	for _, row := range found {
+		cols, coefs := []int{int(row.pivot)}, []residue.Number{1}
+		for i, j := range row.cols {
+			if !r.unknown(j) {
+				cols, coefs = append(cols, int(j)), append(coefs, row.values[i])
 			}
-			coefs[pivots[r]] = residue.Neg(sum)
 		}
-		for _, u := range unknowns {
-			coefs[u] = 0
-		}
-		if l, ok := lawOf(coefs, j); ok {
+		if l, ok := lawOf(cols, coefs); ok {
 			laws = append(laws, l)
 		}
 	}
-	return laws
+	return laws, nil
 }
 
 // Sums returns how many conserved quantities there are of which the coefficients are any numbers.
-func Sums(n int, unknowns []int32, sample func(k int, rates []residue.Number)) int {
-	_, pivots := eliminate(n, unknowns, sample)
-	left := 0
-	for j := range n {
-		if !slices.Contains(pivots, j) && !slices.Contains(unknowns, int32(j)) {
-			left++
-		}
-	}
-	return left
+func (r Rates) Sums(ctx context.Context) (int, error) {
+	found, err := r.combinations(ctx)
+	return len(found), err
 }
 
-// eliminate returns rows that span the rates of all samples: 1 in column pivots[r] of row r, 0 in those of the rows
-// before.
-func eliminate(
-	n int, unknowns []int32, sample func(k int, rates []residue.Number),
-) (rows [][]residue.Number, pivots []int) {
-	const enough = 3
-	for k, idle := 0, 0; idle < enough && len(rows) < n; k++ {
-		f := make([]residue.Number, n)
-		sample(k, f)
-		for r, row := range rows {
-			if x := f[pivots[r]]; x != 0 {
-				subtract(f, x, row)
+func (r Rates) unknown(j int32) bool {
+	_, found := slices.BinarySearch(r.Unknowns, j)
+	return found
+}
+
+// combinations returns the combinations of rates that vanish, each with a 1 at its pivot where all others have 0.
+// Pivots ascend. Those of which the pivot could only be an unknown are left out.
+func (r Rates) combinations(ctx context.Context) ([]combination, error) {
+	equations, err := r.equations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unknown := make([]bool, r.N)
+	for _, u := range r.Unknowns {
+		unknown[u] = true
+	}
+	last := newEchelon(r.N, func(a, b int32) bool {
+		if unknown[a] != unknown[b] {
+			return unknown[b]
+		}
+		return a > b
+	})
+	if err := equations.solutions(ctx, last); err != nil {
+		return nil, err
+	}
+	if err := last.finish(ctx); err != nil {
+		return nil, err
+	}
+	if r.worked != nil {
+		*r.worked = equations.worked + last.worked
+	}
+	list := slices.DeleteFunc(last.rows, func(c combination) bool { return unknown[c.pivot] })
+	slices.SortFunc(list, func(a, b combination) int { return cmp.Compare(a.pivot, b.pivot) })
+	return list, nil
+}
+
+// equations returns rows that span the rates of all samples.
+//
+// A combination of rates that vanishes everywhere has no derivative by any state. Each state gives one equation for the
+// coefficients, in which only the rates that read the state are: in large systems, few. Those by all states and samples
+// come first, until a sample says little that is new; there are few left for rates at samples, of which each is an
+// equation for all coefficients. They end when three in a row say nothing new.
+func (r Rates) equations(ctx context.Context) (*echelon, error) {
+	const enough, little = 3, 16
+	rank := make([]int32, r.N)
+	for i := range rank {
+		rank[i] = int32(i)
+	}
+	var columns [][]int32 // of each state: places of entries
+	var order []int32     // of states and rates, such that elimination fills little
+	if r.Entries != nil {
+		columns = make([][]int32, r.N)
+		for e, j := range r.Cols {
+			if int(j) < r.N {
+				columns[j] = append(columns[j], int32(e))
 			}
 		}
-		p := slices.IndexFunc(f, func(x residue.Number) bool { return x != 0 })
-		for _, u := range unknowns {
-			if f[u] != 0 {
-				p = int(u)
-				break
+		order = linalg.MinimumDegree(r.N, r.Rows, r.Cols)
+		for k, i := range order {
+			rank[i] = int32(k)
+		}
+	}
+	e := newEchelon(r.N, func(a, b int32) bool { return rank[a] < rank[b] })
+	values := make([]residue.Number, len(r.Rows))
+	for k, more := 0, r.N; r.Entries != nil && more >= little && len(e.rows) < r.N; k++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.Entries(k, values)
+		more = -len(e.rows)
+		for _, j := range order {
+			for _, at := range columns[j] {
+				e.add(r.Rows[at], values[at])
+			}
+			if _, err := e.insert(ctx); err != nil {
+				return nil, err
 			}
 		}
-		if p < 0 {
+		more += len(e.rows)
+	}
+	rates := make([]residue.Number, r.N)
+	for k, idle := 0, 0; idle < enough && len(e.rows) < r.N; k++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		clear(rates)
+		r.Sample(k, rates)
+		for i, x := range rates {
+			e.add(int32(i), x)
+		}
+		switch independent, err := e.insert(ctx); {
+		case err != nil:
+			return nil, err
+		case independent:
+			idle = 0
+		default:
 			idle++
-			continue
-		}
-		idle = 0
-		inverse := residue.Inverse(f[p])
-		for i, x := range f {
-			f[i] = residue.Mul(x, inverse)
-		}
-		rows, pivots = append(rows, f), append(pivots, p)
-	}
-	return rows, pivots
-}
-
-// subtract subtracts x times row from f.
-func subtract(f []residue.Number, x residue.Number, row []residue.Number) {
-	for i, v := range row {
-		if v != 0 {
-			f[i] = residue.Sub(f[i], residue.Mul(x, v))
 		}
 	}
+	return e, nil
 }
 
-// lawOf returns the law with these coefficients, made whole numbers without a common factor. It reports false where
-// they are no fractions of small numbers.
-func lawOf(coefs []residue.Number, pivot int) (Law, bool) {
-	l := Law{Pivot: pivot}
+// lawOf returns the law with these coefficients, that of the pivot first, made whole numbers without a common factor.
+// It reports false where they are no fractions of small numbers.
+func lawOf(states []int, coefs []residue.Number) (Law, bool) {
+	l := Law{Pivot: states[0]}
+	order := make([]int, len(states))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(states[a], states[b]) })
 	var nums, dens []int64
 	common := int64(1)
-	for i, c := range coefs {
-		if c == 0 {
-			continue
-		}
-		num, den, ok := residue.Fraction(c)
+	for _, i := range order {
+		num, den, ok := residue.Fraction(coefs[i])
 		if !ok {
 			return l, false
 		}
-		l.States, nums, dens = append(l.States, i), append(nums, num), append(dens, den)
+		l.States, nums, dens = append(l.States, states[i]), append(nums, num), append(dens, den)
 		if common = common / divisor(common, den) * den; common > 1<<30 {
 			return l, false
 		}

@@ -56,6 +56,7 @@ type Options struct {
 	From []float64
 
 	eigen int // as Plan.Spectrum takes it
+	dear  int // steps times states of a run that is followed as exactly as RTol says; 0: two million
 }
 
 func (o Options) withDefaults() Options {

@@ -153,7 +153,7 @@ func TestLaws(t *testing.T) {
 		f[5] = pair
 		f[6] = residue.Sub(x(10), x(11))
 	}
-	laws := Readable(Laws(7, nil, sample))
+	laws := Readable(lawsOf(t, Rates{N: 7, Sample: sample}))
 	got := map[string]bool{}
 	for _, l := range laws {
 		got[text(l)] = true
@@ -168,11 +168,11 @@ func TestLaws(t *testing.T) {
 	}
 
 	// S -> P by a complex C at rest: S' + P' is the equation of C, a million times as it is written.
-	laws = Laws(3, []int32{1}, func(k int, f []residue.Number) {
+	laws = lawsOf(t, Rates{N: 3, Unknowns: []int32{1}, Sample: func(k int, f []residue.Number) {
 		x := func(i int) residue.Number { return residue.Hash(residue.Number(k), residue.Number(i)) }
 		f[0], f[2] = residue.Neg(x(0)), x(1)               // S, P
 		f[1] = residue.Mul(residue.Sub(x(1), x(0)), 1<<20) // C
-	})
+	}})
 	if len(laws) != 1 || text(laws[0]) != "1·0 1·2" || laws[0].Pivot == 1 {
 		t.Errorf("by an equation there are %v", laws)
 	}

@@ -31,6 +31,7 @@ type Builder struct {
 	name    string
 	rewrite Rewrites
 	span    source.Span
+	inner   bool // instructions are seamless
 	nodes   nodes
 	inputs  []Input
 	inputAt []Value          // of each input
@@ -152,6 +153,15 @@ func NewBuilderWith(name string, rewrite Rewrites) *Builder {
 // SetSpan sets the place in the source of the instructions that are added from now on.
 func (b *Builder) SetSpan(s source.Span) { b.span = s }
 
+// Seamlessly makes the instructions that f adds to b Seamless, where their ops have kinks or jumps.
+func Seamlessly(b *Builder, f func() Value) Value {
+	before := b.inner
+	b.inner = true
+	v := f()
+	b.inner = before
+	return v
+}
+
 // Input returns the input of that name and adds it if there is none yet. It panics
 // if the input was added before with another shape.
 func (b *Builder) Input(name string, shape Shape, perLane bool) Value {
@@ -251,6 +261,7 @@ func (b *Builder) Emit(in Instr) Value {
 	if in.Span.IsZero() {
 		in.Span = b.span
 	}
+	in.Seamless = in.Seamless || b.inner && (in.Op.HasKink() || in.Op.HasJump())
 	if b.rewrite&Simplify != 0 {
 		if v, ok := b.simplify(&in); ok {
 			return v
@@ -337,7 +348,8 @@ func (b *Builder) tape(all bool) *Tape {
 
 // same reports whether two instructions are equal but for their spans.
 func same(a, b *Instr) bool {
-	return a.Op == b.Op && slices.Equal(a.Args, b.Args) && a.Shape.Equal(b.Shape) && a.Attr.equal(&b.Attr)
+	return a.Op == b.Op && a.Seamless == b.Seamless &&
+		slices.Equal(a.Args, b.Args) && a.Shape.Equal(b.Shape) && a.Attr.equal(&b.Attr)
 }
 
 func (a *Attr) equal(b *Attr) bool {

@@ -52,6 +52,19 @@ func Sides(e *Evaluator[complex128], bent []Bent, at func(v Value, i int, leaves
 	}
 }
 
+// Force runs e like Run, but has replace change what the operations of some values make, in ascending order.
+func Force(e *Evaluator[float64], values []Value, replace func(n int, out []float64)) {
+	n := 0
+	for k := range e.steps {
+		s := &e.steps[k]
+		s.run(s.args, s.out)
+		if n < len(values) && values[n] == s.value {
+			replace(n, s.out)
+			n++
+		}
+	}
+}
+
 // Portion returns the share of the k-th of several derivatives in a mixture: no two shares are in a simple proportion.
 func Portion(k int) float64 {
 	x := float64(float64(k+1) * math.Phi)

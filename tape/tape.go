@@ -44,6 +44,9 @@ type Instr struct {
 	Shape Shape // of the result
 	Attr  Attr
 	Span  source.Span // the expression it came from; may be zero
+	// Seamless tells that outputs have neither kinks nor jumps where the op has one: it chooses among ways to compute
+	// the same. It is not in the text form.
+	Seamless bool
 }
 
 // Attr holds what is fixed when an instruction is made. Each comment begins with

@@ -125,6 +125,7 @@ func (c *compiler) compile() {
 
 // finish returns the tape that l built, without inputs that it does not need and without quotients that overflow.
 func (c *compiler) finish(l *lowerer) *tape.Tape {
+	c.diags.Look()
 	t := l.b.Needed()
 	return stable(t, c.highPower(t))
 }

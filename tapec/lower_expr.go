@@ -55,6 +55,7 @@ func (l *lowerer) lower(e model.Expr, s scope) array {
 	if x, ok := l.memo[key]; ok {
 		return x
 	}
+	l.c.diags.Look()
 	outer := l.span
 	if !e.Span().IsZero() {
 		l.span = e.Span()

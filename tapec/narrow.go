@@ -26,6 +26,7 @@ type NarrowParts struct {
 	// Of each element of the parts: the expression it comes from, and the outputs that depend on it.
 	Spans   []source.Span
 	Readers [][]Name
+	Left    []source.Span // of expressions whose parts are left out; Parts is nil where all are
 }
 
 // Narrow returns the narrow parts of t; nil if there are none. Those of time and even states alone are not among them:
@@ -39,10 +40,13 @@ func Narrow(t *tape.Tape, even []Name) *NarrowParts {
 	}
 	f := newNarrowFinder(t, even)
 	f.find()
-	if len(f.found) == 0 {
-		return nil
+	switch {
+	case len(f.found) > 0:
+		return f.parts()
+	case len(f.left) > 0:
+		return &NarrowParts{Left: f.left}
 	}
-	return f.parts()
+	return nil
 }
 
 // curve is how a value depends on time and states, as far as it matters for polynomials.
@@ -66,6 +70,7 @@ type narrowFinder struct {
 	open    []bool // an output depends on the value other than through a narrow part
 	found   []narrowPart
 	size    int
+	left    []source.Span
 
 	b      *tape.Builder // of the parts
 	inputs []tape.Value  // of b, for those of t; none where they are not needed
@@ -182,6 +187,8 @@ func (f *narrowFinder) find() {
 		for _, p := range parts {
 			if f.size+n <= NarrowSize {
 				f.found, f.size = append(f.found, narrowPart{v, p}), f.size+n
+			} else {
+				f.left = append(f.left, f.t.Span(v))
 			}
 		}
 		for k, a := range in.Args {
@@ -501,7 +508,7 @@ func (f *narrowFinder) parts() *NarrowParts {
 	f.b = tape.NewBuilder("narrow")
 	list := func() []tape.Value { return slices.Repeat([]tape.Value{none}, t.Values()) }
 	f.inputs, f.at, f.memo = list(), list(), [2][]tape.Value{list(), list()}
-	p := &NarrowParts{}
+	p := &NarrowParts{Left: f.left}
 	var outs []tape.Value
 	needs := map[string][]bool{}
 	for _, o := range t.Outputs {

@@ -296,9 +296,11 @@ func (st *stabilizer) clamp(v tape.Value) tape.Value {
 	for k, a := range in.Args {
 		switch in.Op {
 		case tape.Exp:
-			args[k] = st.b.Op2(tape.Min, st.at[a], most)
+			args[k] = tape.Seamlessly(st.b, func() tape.Value { return st.b.Op2(tape.Min, st.at[a], most) })
 		case tape.Sinh, tape.Cosh:
-			args[k] = st.b.Op2(tape.Max, st.b.Op2(tape.Min, st.at[a], most), st.b.Scalar(-ample))
+			args[k] = tape.Seamlessly(st.b, func() tape.Value {
+				return st.b.Op2(tape.Max, st.b.Op2(tape.Min, st.at[a], most), st.b.Scalar(-ample))
+			})
 		default:
 			args[k] = st.clamp(a)
 		}
@@ -358,7 +360,7 @@ func (st *stabilizer) scale(v tape.Value) scaledValue {
 		return scaledValue{m: b.Op1(tape.Exp, b.Sub(z, s)), s: s}
 	case tape.Sinh, tape.Cosh:
 		z := st.at[in.Args[0]]
-		s := st.level(b.Op1(tape.Abs, z))
+		s := st.level(tape.Seamlessly(b, func() tape.Value { return b.Op1(tape.Abs, z) }))
 		up := b.Op1(tape.Exp, b.Sub(z, s))
 		down := b.Op1(tape.Exp, b.Sub(b.Neg(z), s))
 		op := tape.Add
@@ -411,8 +413,10 @@ func (st *stabilizer) scale(v tape.Value) scaledValue {
 func (st *stabilizer) level(z tape.Value) tape.Value {
 	b := st.b
 	const most = 1 << 20
-	within := b.Op2(tape.Max, b.Op2(tape.Min, z, b.Scalar(most)), b.Scalar(-most))
-	return b.Mul(b.Op1(tape.Trunc, b.Mul(within, b.Scalar(1.0/moderate))), b.Scalar(moderate))
+	return tape.Seamlessly(b, func() tape.Value {
+		within := b.Op2(tape.Max, b.Op2(tape.Min, z, b.Scalar(most)), b.Scalar(-most))
+		return b.Mul(b.Op1(tape.Trunc, b.Mul(within, b.Scalar(1.0/moderate))), b.Scalar(moderate))
+	})
 }
 
 // add returns a sum or difference, in the larger of both scales.
@@ -421,7 +425,7 @@ func (st *stabilizer) add(op tape.Op, x, y scaledValue) scaledValue {
 	if x.one && y.one {
 		return scaledValue{b.Op2(op, x.m, y.m), x.s, true}
 	}
-	s := b.Op1(tape.Floor, b.Op2(tape.Max, x.s, y.s))
+	s := tape.Seamlessly(b, func() tape.Value { return b.Op1(tape.Floor, b.Op2(tape.Max, x.s, y.s)) })
 	in := func(v scaledValue) tape.Value { return b.Mul(v.m, b.Op1(tape.Exp, b.Sub(v.s, s))) }
 	return scaledValue{m: b.Op2(op, in(x), in(y)), s: s}
 }
@@ -431,12 +435,14 @@ func (st *stabilizer) add(op tape.Op, x, y scaledValue) scaledValue {
 func (st *stabilizer) power(x scaledValue, n tape.Value, pow func(tape.Value) tape.Value) scaledValue {
 	b := st.b
 	zero := b.Scalar(0)
-	size := b.Op1(tape.Log, b.Op1(tape.Abs, x.m))
-	large := b.Op2(tape.And, b.Op2(tape.Less, b.Scalar(2*moderate), b.Op1(tape.Abs, b.Mul(n, size))),
-		b.Op2(tape.Less, b.Op1(tape.Abs, size), b.Scalar(math.MaxInt16)))
-	const parts = 1 << 20
-	near := b.Mul(b.Op1(tape.Floor, b.Mul(size, b.Scalar(parts))), b.Scalar(1.0/parts))
-	off := b.Select(large, near, zero)
+	off := tape.Seamlessly(b, func() tape.Value {
+		size := b.Op1(tape.Log, b.Op1(tape.Abs, x.m))
+		large := b.Op2(tape.And, b.Op2(tape.Less, b.Scalar(2*moderate), b.Op1(tape.Abs, b.Mul(n, size))),
+			b.Op2(tape.Less, b.Op1(tape.Abs, size), b.Scalar(math.MaxInt16)))
+		const parts = 1 << 20
+		near := b.Mul(b.Op1(tape.Floor, b.Mul(size, b.Scalar(parts))), b.Scalar(1.0/parts))
+		return b.Select(large, near, zero)
+	})
 	m := pow(b.Mul(x.m, b.Op1(tape.Exp, b.Neg(off))))
 	return scaledValue{m: m, s: b.Mul(n, b.Add(off, x.s))}
 }

@@ -37,8 +37,6 @@ type Env struct {
 	// Settings, when set, reports what is wrong with the values of settings. Only the packages that
 	// act on settings know that.
 	Settings func(model.Settings, *diag.List)
-	// Done, once closed, ends checking early. Then what has been reported means nothing.
-	Done <-chan struct{}
 	// Survey, when set, is filled with what is known of the names. It is filled for a file with
 	// errors as well.
 	Survey *Survey
@@ -153,7 +151,9 @@ func Check(f *ast.File, env Env, l *diag.List) *model.Model {
 		return nil // nothing in the file could be parsed
 	}
 	pass := func(before *checker, known map[string]inferred) *checker {
+		l.Look()
 		c := newChecker(f, env)
+		c.list.While(l.Done())
 		c.inferred, c.unparsed = known, unparsed
 		if before != nil {
 			c.read = before.read
@@ -176,6 +176,7 @@ func Check(f *ast.File, env Env, l *diag.List) *model.Model {
 	if pure := c.hiddenByRates(); len(pure) > 0 {
 		c = passes(pass(c, pure))
 	}
+	l.Look()
 	if c.anyUnits {
 		c.hidden()
 	}
@@ -198,6 +199,7 @@ func Check(f *ast.File, env Env, l *diag.List) *model.Model {
 	errors, hidden := 0, 0
 	perCode := map[diag.Code]int{}
 	for _, d := range c.list.All() {
+		l.Look()
 		c.repeated(&d)
 		// An error in a function that is inlined twice is reported once.
 		key := finding{d.Code, d.Message, d.Span}
@@ -246,11 +248,13 @@ func (c *checker) run() {
 	c.checkRecursion()
 	c.conditions()
 	for _, e := range c.order {
+		c.list.Look()
 		c.resolve(e)
 	}
 	c.listSymbols()
 	c.readMasses()
 	c.checkEquations()
+	c.list.Look()
 	c.applyMasses()
 	c.checkAlgebraic()
 	c.checkEquilibration()

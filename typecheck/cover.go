@@ -180,7 +180,7 @@ func (c *checker) eachElement(subs []model.Sub, shape types.Shape, indices []*mo
 				c.errorf(CodeSize, s, "the indices of this assignment take too much work at compile time")
 			}
 		}()
-		p := offsets(&evaluator{limit: c.env.MaxElements}, subs, shape, indices)
+		p := offsets(&evaluator{limit: c.env.MaxElements, list: c.list}, subs, shape, indices)
 		for i, base := range p.base {
 			if base < 0 {
 				continue

@@ -25,6 +25,7 @@ func (c *checker) checkEquations() {
 	changes := map[*model.Symbol][]change{}
 	failed := map[string]bool{}
 	for _, e := range c.equations {
+		c.list.Look()
 		name := e.Target.Name
 		sym := c.stateOf(name, e.Target)
 		if sym == nil {

@@ -105,6 +105,7 @@ func (c *checker) pass(t *trial) *checker {
 		})
 	}
 	x := newChecker(c.plain, c.env)
+	x.list.While(c.list.Done())
 	x.others = c.others
 	x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
 	x.tables = c.tables

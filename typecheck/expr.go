@@ -21,15 +21,11 @@ func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
 // tooLarge is the panic of elaboration that exceeds a limit. Both static and Check recover it.
 type tooLarge struct{}
 
-// count counts a node. It stops unlimited expansion, and checks that were cancelled.
+// count counts a node. It stops unlimited expansion, and checks for which nobody waits.
 func (c *checker) count(s source.Span) bool {
 	c.nodes++
 	if c.nodes%256 == 1 {
-		select {
-		case <-c.env.Done:
-			c.tooMany = true
-		default:
-		}
+		c.list.Look()
 	}
 	if c.nodes > maxNodes && !c.tooMany {
 		c.tooMany = true
@@ -587,7 +583,7 @@ func (c *checker) static(e model.Expr, axes []*model.Index) (v []float64, ok boo
 	if n > float64(c.env.MaxElements) {
 		panic(tooLarge{})
 	}
-	ev := evaluator{limit: c.env.MaxElements}
+	ev := evaluator{limit: c.env.MaxElements, list: c.list}
 	return ev.eval(e).over(axes), true
 }
 

@@ -53,6 +53,8 @@ func (c *checker) survey(s *Survey) {
 	items := itemsOf(c.file)
 	*s = Survey{}
 	reported := c.list
+	done := c.list.Done()
+	defer c.list.While(done)
 	c.list = &diag.List{} // unused names of a module are worked out here, and their errors do not count
 	defer func() { c.list = reported }()
 	for _, e := range c.order {

@@ -92,10 +92,20 @@ func TestDone(t *testing.T) {
 	text := "time t from 0 to 1\nstate x = 1\nx' = x\n" + strings.Repeat("assert 1 < 2\n", 100_000)
 	var l diag.List
 	f := parser.Parse(source.NewFile("m.ode", text), &l)
-	Check(f, Env{Done: done}, &l)
-	c := newChecker(f, Env{Done: done, MaxElements: maxElements})
-	c.run()
-	if c.nodes > 1 && !c.tooMany {
+	l.While(done)
+	c := newChecker(f, Env{MaxElements: maxElements})
+	c.list.While(done)
+	for _, do := range []func(){func() { Check(f, Env{}, &l) }, c.run} {
+		func() {
+			defer func() {
+				if p := recover(); p != (diag.Abandoned{}) {
+					t.Errorf("checking ends by %v", p)
+				}
+			}()
+			do()
+		}()
+	}
+	if c.nodes > 1 {
 		t.Errorf("%d expressions were checked", c.nodes)
 	}
 }

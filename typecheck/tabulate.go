@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
@@ -28,7 +29,8 @@ func Tabulate(e model.Expr, axes []*model.Index) []float64 {
 // evaluator evaluates compile-time expressions. The map memo holds shared results.
 type evaluator struct {
 	memo  map[model.Expr]*table
-	limit int // bound of the elements of one value, 0 for none: beyond it eval panics with tooLarge
+	limit int        // bound of the elements of one value, 0 for none: beyond it eval panics with tooLarge
+	list  *diag.List // tells when nobody waits; nil for never
 }
 
 // table is a value for all values of its axes. Its data are row-major over the axes, then over
@@ -195,6 +197,9 @@ func (v *evaluator) eval(e model.Expr) *table {
 	}
 	if t, ok := v.memo[e]; ok {
 		return t
+	}
+	if v.list != nil {
+		v.list.Look()
 	}
 	if v.limit > 0 {
 		n := float64(e.Type().Shape.Size())

@@ -25,7 +25,7 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 			return err
 		}
 		m, err = odes.Parse(name, text, odes.ParseOptions{
-			Files: input.Folder(folder, &c.seen), Experiment: experiment,
+			Files: input.Folder(folder, &c.seen), Experiment: experiment, Done: c.ctx.Done(),
 		})
 		return err
 	})
@@ -60,7 +60,9 @@ func (c *call) inspect(path string) (info odes.Info, err error) {
 		if err != nil {
 			return err
 		}
-		info, found, err = odes.Check(name, text, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
+		info, found, err = odes.Check(name, text, odes.ParseOptions{
+			Files: input.Folder(folder, &c.seen), Done: c.ctx.Done(),
+		})
 		return err
 	})
 	bar.clear()

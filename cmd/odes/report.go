@@ -208,7 +208,7 @@ func (r *reporter) gradients() error {
 	opts := r.opts
 	report.Formats()[0].Want(&opts, report.TableOptions{})
 	s, err := compute(r.call, opts, func(o odes.Options) (*odes.Sensitivities, error) {
-		return sensitivities(r.ctx, r.model, o)
+		return fit.Sensitivities(r.ctx, r.model, o)
 	})
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (s *sensCmd) Run(c *call) error {
 			return s.derivative(o)
 		},
 		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Sensitivities, error) {
-			return sensitivities(ctx, m, o)
+			return fit.Sensitivities(ctx, m, o)
 		},
 		write:    func(f *report.Format) report.Writer[*odes.Sensitivities] { return f.Sensitivities },
 		failed:   func(f *report.Format) report.Failure { return f.FailedSensitivities },
@@ -55,15 +55,6 @@ func (s *sensCmd) Run(c *call) error {
 		return status(exitRun)
 	}
 	return nil
-}
-
-// sensitivities differentiates a model. At a minimum that a fit came to, digits of zeros are no news.
-func sensitivities(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Sensitivities, error) {
-	s, err := m.Sensitivities(ctx, o)
-	if err == nil {
-		fit.AtMinimum(ctx, m, o, s)
-	}
-	return s, err
 }
 
 // seconds tells, with -v, where the time went.

@@ -59,7 +59,8 @@ type Fix struct {
 
 // List collects diagnostics. The zero List is ready to use.
 type List struct {
-	all []Diagnostic
+	all  []Diagnostic
+	done <-chan struct{} // see While
 }
 
 // Add appends d and returns a pointer to the stored diagnostic, for attaching related places and

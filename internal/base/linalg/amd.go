@@ -5,6 +5,22 @@ import (
 	"slices"
 )
 
+// MinimumDegree orders the rows and columns of a matrix of n rows with entries at these places such that elimination
+// fills little. Places outside of it are not looked at.
+func MinimumDegree(n int, rows, cols []int32) []int32 {
+	adj := make([][]int32, n)
+	for e, i := range rows {
+		if j := cols[e]; i != j && int(i) < n && int(j) < n {
+			adj[i], adj[j] = append(adj[i], j), append(adj[j], i)
+		}
+	}
+	for i, a := range adj {
+		slices.Sort(a)
+		adj[i] = slices.Compact(a)
+	}
+	return minimumDegree(adj)
+}
+
 // minimumDegree orders the nodes of an undirected graph so that the elimination of a symmetric
 // matrix with this graph fills little: it returns them in the order of elimination. The neighbours
 // of node i are adj[i], in any order, without i and without duplicates; the slices are overwritten.

@@ -18,19 +18,12 @@ type Pattern struct {
 // NewPattern returns the pattern of an n×n matrix that is the sum of entries at (rows[e], cols[e]),
 // and for each of these its place among the values. Entries at the same place share a value.
 func NewPattern(n int, rows, cols []int) (*Pattern, []int32) {
-	order := make([]int32, len(rows))
-	for e := range order {
-		if i, j := rows[e], cols[e]; uint(i) >= uint(n) || uint(j) >= uint(n) {
+	for e, i := range rows {
+		if j := cols[e]; uint(i) >= uint(n) || uint(j) >= uint(n) {
 			panic(fmt.Sprintf("linalg: an entry at (%d, %d) of a matrix of %d rows", i, j, n))
 		}
-		order[e] = int32(e)
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		if cols[a] != cols[b] {
-			return cols[a] - cols[b]
-		}
-		return rows[a] - rows[b]
-	})
+	order := sorted(n, cols, sorted(n, rows, nil))
 	p := &Pattern{N: n, Start: make([]int32, n+1)}
 	place := make([]int32, len(rows))
 	for k, e := range order {
@@ -44,6 +37,27 @@ func NewPattern(n int, rows, cols []int) (*Pattern, []int32) {
 		p.Start[j+1] += p.Start[j]
 	}
 	return p, place
+}
+
+// sorted returns the places of keys, which are below n, by these: those with equal keys in the order of before, which
+// is that of the places if it is nil.
+func sorted(n int, keys []int, before []int32) []int32 {
+	next := make([]int32, n+1)
+	for _, k := range keys {
+		next[k+1]++
+	}
+	for k := range n {
+		next[k+1] += next[k]
+	}
+	order := make([]int32, len(keys))
+	for e := range keys {
+		if before != nil {
+			e = int(before[e])
+		}
+		order[next[keys[e]]] = int32(e)
+		next[keys[e]]++
+	}
+	return order
 }
 
 // Full returns the pattern of an n×n matrix without zeros.

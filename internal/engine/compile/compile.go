@@ -43,7 +43,10 @@ func Import(name, text string, files fs.FS, end string, list *diag.List) (transl
 // Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
 // also returns when parsing ended. A model that names no outputs has its states as outputs.
 // A model in SBML and a problem in PEtab are translated first; a note says so.
-func Text(name, text string, env typecheck.Env, list *diag.List) (*model.Model, time.Time) {
+//
+// Like all functions here that take a list, it returns early, with nil, once nobody waits for the list (List.While).
+func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model, parsed time.Time) {
+	defer diag.Leave()
 	file := source.NewFile(name, text)
 	if translated, language := Import(name, text, env.Files, "", list); language != "" {
 		if list.HasErrors() {
@@ -54,7 +57,7 @@ func Text(name, text string, env typecheck.Env, list *diag.List) (*model.Model, 
 		file = translated
 	}
 	tree := parser.Parse(file, list)
-	parsed := time.Now()
+	parsed = time.Now()
 	return checked(tree, env, list), parsed
 }
 
@@ -84,6 +87,12 @@ func states(m *model.Model) []*model.Output {
 // Model compiles a checked model, and those of its experiments in file order. If something cannot be
 // compiled, it reports that to list and returns nil.
 func Model(m *model.Model, list *diag.List) (whole *system.Model, experiments []*system.Model) {
+	defer func() {
+		if list.Ended() {
+			whole, experiments = nil, nil
+		}
+	}()
+	defer diag.Leave()
 	whole = system.New(m, list)
 	if whole == nil {
 		return nil, nil
@@ -109,11 +118,11 @@ func Part(whole *system.Model, m *model.Model, list *diag.List) *system.Model {
 // Check returns nil if list holds an error.
 func Check(name, text string, files fs.FS, list *diag.List) (m *model.Model, whole *system.Model) {
 	m, _ = Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
-	if list.HasErrors() {
+	if list.HasErrors() || list.Ended() {
 		return nil, nil
 	}
 	whole = finish(m, true, list)
-	if list.HasErrors() {
+	if list.HasErrors() || list.Ended() {
 		return nil, nil
 	}
 	return m, whole
@@ -147,11 +156,12 @@ func Examine(
 	for _, d := range parsed {
 		list.Add(d)
 	}
-	env := typecheck.Env{
-		Files: files, CheckOnly: true, Settings: settings.CheckBlocks, Done: ctx.Done(),
-		Survey: &f.Survey,
-	}
-	m := checked(tree, env, &list)
+	env := typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks, Survey: &f.Survey}
+	list.While(ctx.Done())
+	m := func() *model.Model {
+		defer diag.Leave()
+		return checked(tree, env, &list)
+	}()
 	if err := ctx.Err(); err != nil {
 		return Findings{}, err
 	}

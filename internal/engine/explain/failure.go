@@ -19,6 +19,7 @@ import (
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
+	"odes.dev/odes/tape"
 )
 
 // Interrupted reports whether err is a run that its context ended.
@@ -97,7 +98,7 @@ func (f *failure) steady(e *steady.Error) {
 	if e.Fault != steady.Marginal {
 		return
 	}
-	if params := f.model.Coefficients(); len(params) > 0 {
+	if params, _ := f.model.Coefficients(context.Background()); len(params) > 0 {
 		d.Message += "; a sum of states stays what it was, but its coefficients are of " + strings.Join(params, ", ") +
 			": where these are declared const, as volumes may be, it is found"
 	}
@@ -308,7 +309,18 @@ func (f *failure) underflow(e *solvers.StepUnderflowError) {
 		diag.Number(e.HMin), f.at(&e.Place), f.worst(&e.Place))
 }
 
+// cures say what to do about a switch along which the solution slides.
+const cures = "give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it " +
+	"(tanh(x/w) for the sign of x), or write out the equations of the sliding motion"
+
 func (f *failure) tooMany(e *solvers.TooManyStepsError) {
+	if i := f.slides(&e.Place); i >= 0 {
+		name := f.model.StateName(i)
+		f.list.Errorf(CodeTooMany, f.equation(name), "more than max_steps = %d steps, and only at %s: the rate of %s "+
+			"jumps there, and leads back from both sides of the jump, so the solution slides along a switch in "+
+			"noevent(…), and more steps do not help; %s", e.Max, f.at(&e.Place), name, cures)
+		return
+	}
 	d := f.list.Errorf(CodeTooMany, f.blamed(&e.Place), "more than max_steps = %d steps, and only at %s%s; raise "+
 		"solver.max_steps, loosen rtol, or shorten the time span", e.Max, f.at(&e.Place), f.worst(&e.Place))
 	members := solvers.Members(f.method)
@@ -326,6 +338,36 @@ func (f *failure) tooMany(e *solvers.TooManyStepsError) {
 			"memory, and may take %s: take a coarser grid, or linear = gmres", members[len(members)-1].Info().Name,
 			diag.Bytes(float64(m.Bytes)), diag.Bytes(float64(m.Limit)))
 	}
+}
+
+// slides returns a state whose rate has a jump that no event shows within a few steps of a place, and leads back from
+// behind it; or -1. Where a rate is only steep there, it is larger the farther from there.
+func (f *failure) slides(p *solvers.Place) int {
+	w, n := f.worker, f.model.States()
+	jumps := slices.ContainsFunc(f.model.Compiled.Rates.Instrs, func(in tape.Instr) bool { return in.Op.HasJump() })
+	if !jumps || w == nil || len(p.Y) != n || p.H == 0 {
+		return -1
+	}
+	w.Enter(p.D, p.M)
+	size := w.Size()
+	here := make([]float64, size.N+size.Q)
+	w.Eval(p.T, p.Y, here)
+	var beyond [2][]float64
+	for i, steps := range []float64{16, 64} {
+		y := slices.Clone(p.Y)
+		for k := range y {
+			y[k] += float64(steps * p.H * here[k])
+		}
+		beyond[i] = make([]float64, len(here))
+		w.Eval(p.T+float64(steps*p.H), y, beyond[i])
+	}
+	for k := range n {
+		near, far := beyond[0][k], beyond[1][k]
+		if here[k]*near < 0 && here[k]*far < 0 && far/near > 0.5 && far/near < 2 {
+			return k
+		}
+	}
+	return -1
 }
 
 func (f *failure) chattering(e *solvers.ChatteringError) {
@@ -359,9 +401,7 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 			turn = "it fires in turn with event " + e.Other + ", and each leads back to the other"
 		}
 		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; %s, so the solution slides "+
-			"along it: give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it "+
-			"(tanh(x/w) for the sign of x), or write out the equations of the sliding motion; noevent(…) does not help",
-			what, e.Reason, times, f.at(&e.Place), turn)
+			"along it: %s; noevent(…) does not help", what, e.Reason, times, f.at(&e.Place), turn, cures)
 	case e.Kind == solvers.Undecided:
 		if !mode {
 			what = "the condition of " + what

@@ -283,6 +283,20 @@ func (x *Explainer) Thinned(run *solvers.Trajectory, l *diag.List) {
 		diag.Bytes(float64(run.Limit)), what, run.Replayed())
 }
 
+// Unwatched notes which expressions may be narrow in states and are not watched.
+func (x *Explainer) Unwatched(list []source.Span, l *diag.List) {
+	if len(list) == 0 {
+		return
+	}
+	more := ""
+	if len(list) > 1 {
+		more = fmt.Sprintf(", nor are %d more", len(list)-1)
+	}
+	l.Notef(CodeUnseen, list[0], "what may be narrow here is not watched%s: all such parts have more than %d "+
+		"elements; a bell or a pair of gates that a step passes over is missed, and solver.hmax makes sure", more,
+		tapec.NarrowSize)
+}
+
 // WorthTelling returns the warnings of a run but for those of stiffness where it was short.
 func (x *Explainer) WorthTelling(s *solvers.Stats) []solvers.Warning {
 	const short = 100 // steps

@@ -23,8 +23,8 @@ type Line interface {
 const (
 	// unimportant is the part of a function's size by which it may leave its band unnoticed.
 	unimportant = 1e-7
-	// UnimportantBound is that of a bound of its size, which may be far too large.
-	UnimportantBound = 1e-12
+	// unimportantBound is that of a bound of its size, which may be far too large.
+	unimportantBound = 1e-12
 )
 
 // Bands watches functions between readings, as those of the stages of a step. A peak that no reading shows is not seen
@@ -88,6 +88,57 @@ func (b *Bands) Leave(times []float64, budget int) (end float64, out bool) {
 		}
 	}
 	return times[len(times)-1], false
+}
+
+// Unimportant makes Floor, bounds of the functions' sizes over [lo, hi], what does not matter beside these. Bounds may
+// be far too large: that of q^2*exp(-q^2) over all q is. Where that may hide something they become tighter.
+func (b *Bands) Unimportant(lo, hi float64) {
+	for i, t := range [...]float64{lo, hi} {
+		for k, x := range b.Line.At(t) {
+			if i == 0 {
+				b.apart[k] = 0
+			}
+			b.apart[k] = max(b.apart[k], math.Abs(x))
+		}
+	}
+	for k, size := range b.Floor {
+		switch {
+		case !b.Doubt[k] || !(size <= math.MaxFloat64):
+			b.Floor[k] = 0
+			continue
+		case unimportantBound*size > unimportant*b.apart[k]:
+			size = b.tighter(k, lo, hi, size)
+		}
+		b.Floor[k] = float64(unimportantBound * size)
+	}
+}
+
+// tighter returns a bound of function k over [lo, hi], where size is one, that is not much larger than the function is
+// somewhere, if it can be had. It halves the stretch where the bound is largest.
+func (b *Bands) tighter(k int, lo, hi, size float64) float64 {
+	const most, near = 100, 16
+	type stretch struct{ lo, hi, size float64 }
+	list, seen, at := []stretch{{lo, hi, size}}, 0.0, 0
+	for range most {
+		x := list[at]
+		mid := x.lo + float64(0.5*(x.hi-x.lo))
+		seen = max(seen, math.Abs(b.Line.At(mid)[k]))
+		if x.size <= float64(near*seen) || !(mid > x.lo && mid < x.hi) {
+			break
+		}
+		over := func(lo, hi float64) stretch {
+			y := b.Line.Over(lo, hi)[k]
+			return stretch{lo, hi, min(max(math.Abs(y.Lo), math.Abs(y.Hi)), x.size)}
+		}
+		list[at] = over(x.lo, mid)
+		list = append(list, over(mid, x.hi))
+		for i := range list {
+			if list[i].size > list[at].size {
+				at = i
+			}
+		}
+	}
+	return list[at].size
 }
 
 // Read returns the values of function k at the times of the last Leave, with the largest magnitude among them.

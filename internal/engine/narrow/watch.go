@@ -218,7 +218,7 @@ func (w *Watch) Look(p *bernstein.Path, times []float64) (end float64, part int,
 		size := magnitude(b)
 		w.Floor[k] = float64(faint * w.size[k])
 		if w.size[k] == 0 && size <= math.MaxFloat64 {
-			w.Floor[k] = float64(UnimportantBound * size)
+			w.Floor[k] = float64(unimportantBound * size)
 		}
 		w.Doubt[k] = !w.ignored[k] && !(size <= w.Floor[k]) && Doubtful(w.Slope(k))
 		doubt = doubt || w.Doubt[k]

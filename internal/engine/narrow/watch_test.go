@@ -80,3 +80,46 @@ out dq.0 %7
 		t.Error("nothing found")
 	}
 }
+
+// bump is q^2*exp(-q^2) for q = (t - c)/w, as intervals see it.
+type bump struct {
+	c, w          float64
+	values        [1]float64
+	bound, slopes [1]tape.Interval
+}
+
+func (b *bump) At(t float64) []float64 {
+	q := (t - b.c) / b.w
+	b.values[0] = q * q * math.Exp(-q*q)
+	return b.values[:]
+}
+
+func (b *bump) Over(lo, hi float64) []tape.Interval {
+	p, q := (lo-b.c)/b.w, (hi-b.c)/b.w
+	least, most := min(p*p, q*q), max(p*p, q*q)
+	if p < 0 && q > 0 {
+		least = 0
+	}
+	b.bound[0] = tape.Interval{Lo: least * math.Exp(-most), Hi: most * math.Exp(-least)}
+	if b.slopes[0] = (tape.Interval{Lo: math.Inf(-1), Hi: math.Inf(1)}); p == q {
+		b.slopes[0] = tape.Point(2 * q * (1 - q*q) * math.Exp(-q*q) / b.w)
+	}
+	return b.bound[:]
+}
+
+func (b *bump) Slope(k int) tape.Interval { return b.slopes[k] }
+
+// TestUnimportant has a function whose bound over a long step is 10^13 times its largest value, and yet it is seen.
+func TestUnimportant(t *testing.T) {
+	b := narrow.NewBands(&bump{c: 4.2479, w: 5e-6}, 1, 1)
+	b.Doubt[0] = true
+	times := []float64{0, 5, 27.9}
+	b.Floor[0] = b.Line.Over(0, 27.9)[0].Hi
+	b.Unimportant(0, 27.9)
+	if floor := b.Floor[0]; !(floor > 0 && floor < 1e-10) {
+		t.Errorf("%g does not matter, of 0.37", floor)
+	}
+	if end, out := b.Leave(times, 400); !out || math.Abs(end-4.2479) > 1e-3 {
+		t.Errorf("it leaves its band at %v, %v", end, out)
+	}
+}

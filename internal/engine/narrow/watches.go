@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/bernstein"
+	"odes.dev/odes/lang/source"
 )
 
 // Watches are several Watches of the steps of one run. The zero value watches nothing.
@@ -12,6 +13,8 @@ type Watches struct {
 	states []int   // that one of them reads
 	of     [][]int // of each: where its states are among these
 	names  [][]string
+
+	left []source.Span // of what is not watched
 
 	y     [3][]float64
 	paths []bernstein.Path
@@ -34,6 +37,15 @@ func (w *Watches) Add(x *Watch, names []string) {
 		w.y[i] = make([]float64, len(w.states))
 	}
 }
+
+// Omit notes that expressions, of which there may be none, are not watched. It returns true.
+func (w *Watches) Omit(list []source.Span) bool {
+	w.left = append(w.left, list...)
+	return true
+}
+
+// Omitted returns the expressions that are not watched.
+func (w *Watches) Omitted() []source.Span { return w.left }
 
 // Begin forgets what is known, at the start of a run.
 func (w *Watches) Begin() {

@@ -41,6 +41,10 @@ func (p *Problem) Branch(
 	}
 	b := &branching{p.Worker(k), at}
 	b.refresh()
-	plan := steady.NewPlan(p.Model.layout.nY, p.places(), p.Model.Conserved())
+	laws, err := p.Model.Conserved(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plan := steady.NewPlan(p.Model.layout.nY, p.places(), laws)
 	return steady.Continue(ctx, b, plan, b.begins(), o)
 }

@@ -3,6 +3,8 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/lang/diag"
+
 	"odes.dev/odes/internal/engine/edges"
 	"odes.dev/odes/solvers"
 )
@@ -23,7 +25,7 @@ func extend(m *Model) *extension {
 	compiled.Rates = of.Tape
 	inner.Compiled, inner.layout = &compiled, newLayout(&compiled)
 	var err error
-	if inner.programs, err = newPrograms(&inner); err != nil {
+	if inner.programs, err = newPrograms(&inner, new(diag.List)); err != nil {
 		return nil
 	}
 	inner.reads = readInputs(&inner)
@@ -72,7 +74,7 @@ func (e *edging) AtEdges() int {
 	return e.domain.Count()
 }
 
-// beyond reports whether the rates are asked for further outside than the state may be off.
+// beyond reports whether rates are asked for further outside than the state may be off: ten tolerances.
 func (e *edging) beyond(at *values) bool {
 	point := e.domain.Point()
 	e.model.load(point.Tape(), point, at)
@@ -81,6 +83,6 @@ func (e *edging) beyond(at *values) bool {
 			return 0
 		}
 		i := e.model.State(state).Offset + element
-		return math.FMA(e.leeway.RelOf(i), math.Abs(value), e.leeway.AbsOf(i))
+		return 10 * math.FMA(e.leeway.RelOf(i), math.Abs(value), e.leeway.AbsOf(i))
 	})
 }

@@ -155,7 +155,7 @@ func digestOf(t *tape.Tape, file func(*source.File) uint64) (d digest) {
 		}
 		w.num(uint64(a.Power))
 		w.num(uint64(a.Axis))
-		w.flag(a.TA)
+		w.flag(a.TA || in.Seamless) // no op has both
 		w.flag(a.TB)
 		w.num(file(in.Span.File))
 		w.num(uint64(in.Span.Start))

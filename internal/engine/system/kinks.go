@@ -253,7 +253,7 @@ func (p *Problem) Kinks() *Kinks {
 // add notes the operations of t that have kinks, and those that jump, by params and discretes alone or by anything.
 func (k *Kinks) add(t *tape.Tape, jumps bool) {
 	if t == nil || !slices.ContainsFunc(t.Instrs, func(in tape.Instr) bool {
-		return in.Op.HasKink() || in.Op.HasJump()
+		return !in.Seamless && (in.Op.HasKink() || in.Op.HasJump())
 	}) {
 		return
 	}
@@ -275,9 +275,9 @@ func (k *Kinks) add(t *tape.Tape, jumps bool) {
 		return role != tapec.KeptMode && role != tapec.Param && role != tapec.Discrete && role != tapec.LeftDiscrete &&
 			!(conditions && role == tapec.HeldMode)
 	})
-	for i := range t.Instrs {
+	for i, in := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
-		if op := t.Instrs[i].Op; moves[v] && (op.HasKink() || op.HasJump() && (jumps || !changes[v])) {
+		if moves[v] && !in.Seamless && (in.Op.HasKink() || in.Op.HasJump() && (jumps || !changes[v])) {
 			kt.ops = append(kt.ops, v)
 			kt.clock[v], kt.still[v], kt.held[v] = !steers[v], !flows[v], flows[v] && !changes[v]
 			k.held = k.held || kt.held[v]
@@ -537,7 +537,13 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 		at[vecY], at[vecYm] = k.snap(at[vecY]), k.snap(at[vecYm])
 		defer k.within(k.slack)()
 	}
-	return k.at(t, &at)
+	found := k.at(t, &at)
+	if kt := k.tapes[t]; t != k.model.Compiled.Rates { // a jump in a branch that is not taken is none
+		found = slices.DeleteFunc(found, func(x Kink) bool {
+			return x.Op.HasJump() && !tape.Matters(kt.eval, x.value, kt.ops, x.near)
+		})
+	}
+	return found
 }
 
 // at evaluates t.

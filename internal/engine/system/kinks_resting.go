@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -236,7 +237,7 @@ func (k *Kinks) alike(m *solvers.Mark, i int) bool {
 			n++
 		}
 	}
-	return proportional(slopes[0], slopes[1])
+	return linalg.Proportional(slopes[0], slopes[1])
 }
 
 // onlyFlows reports whether only the rates of states and integrals, and other conditions, depend on what a condition

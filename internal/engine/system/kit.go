@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -94,8 +95,9 @@ type Kit struct {
 	nSides int
 }
 
-func newPrograms(m *Model) (*programs, error) {
+func newPrograms(m *Model, list *diag.List) (*programs, error) {
 	c := m.Compiled
+	list.Look()
 	// By the time and the state alone: nothing else moves between events.
 	slopes, err := (&derivatives{clock: true, family: m.family}).push(c.Peaks)
 	if err != nil {
@@ -105,6 +107,7 @@ func newPrograms(m *Model) (*programs, error) {
 		hoisted: hoistedFrom(m.family, c, m.layout, nil), slopes: slopes,
 		kits: map[kitKey]*Kit{}, values: map[valueKey]valuePrograms{},
 	}
+	list.Look()
 	whole := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, false) })
 	parts := sync.OnceValues(func() (*jacobian, error) { return newJacobian(m, true) })
 	p.withJacobian = func(split bool) (*jacobian, error) {
@@ -117,13 +120,16 @@ func newPrograms(m *Model) (*programs, error) {
 		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name(), nil, nil)
 	}
 	p.bent = newBentGuards(c, m.layout)
+	list.Look()
 	even, rates := tapec.Even(c.Rates)
+	list.Look()
 	if t, readers := tapec.Signals(c.Rates, even); t != nil {
 		p.signals, p.signalReaders = newByTime(t, tapec.SignalValues.Name(), even, rates), readers
 	}
 	if t, _ := tapec.Signals(c.Peaks, nil); t != nil {
 		p.peakSignals = newByTime(t, tapec.SignalValues.Name(), nil, nil)
 	}
+	list.Look()
 	p.narrow, p.narrowPeaks = newNarrowParts(c.Rates, even), newNarrowParts(c.Peaks, nil)
 	return p, nil
 }

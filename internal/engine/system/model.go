@@ -18,7 +18,6 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -47,8 +46,8 @@ type Model struct {
 
 	extended func() *extension
 
-	conserved func() []steady.Law
-	asked     func() asked
+	laws  *conserved
+	asked func() asked
 }
 
 // Place is where something lies in a flat vector: elements [Offset, Offset+Len).
@@ -77,16 +76,17 @@ func newModel(checked *model.Model, f *family, list *diag.List) *Model {
 	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled), family: f}
 	m.mass = newMass(m)
 	var err error
-	if m.programs, err = newPrograms(m); err != nil {
+	if m.programs, err = newPrograms(m, list); err != nil {
 		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
 		return nil
 	}
 	m.index()
+	list.Look()
 	if m.mass != nil && !m.determined(list) {
 		return nil
 	}
 	m.extended = sync.OnceValue(func() *extension { return extend(m) })
-	m.conserved = sync.OnceValue(m.findLaws)
+	m.laws = &conserved{of: m}
 	m.asked = sync.OnceValue(m.asks)
 	return m
 }

@@ -290,7 +290,7 @@ func (l *leg) record() error {
 	l.run.Replayer = func() (solvers.System, solvers.Method) {
 		return p.overPeriod(p.Worker(k), l), p.Shooting.Method(0)
 	}
-	_, err = solvers.Solve(context.Background(), sys, method, ctl, opts, &l.run)
+	_, err = solvers.Solve(p.settling.context(), sys, method, ctl, opts, &l.run)
 	return err
 }
 
@@ -346,7 +346,7 @@ func (l *leg) moves(way string, lanes int) (byParams, byStart []float64, err err
 		}}
 	}
 	var res sens.Result
-	err = method.Gradient(context.Background(), &l.run, sens.Options{Events: -1}, &res)
+	err = method.Gradient(p.settling.context(), &l.run, sens.Options{Events: -1}, &res)
 	width, n := p.plan.width, l.variables()
 	for i := range l.end.Len() {
 		if err == nil {
@@ -703,6 +703,9 @@ func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*cycle, er
 	if o == nil || err != nil {
 		o, err = p.shoot(f, t, y, d, nil)
 	}
+	if err != nil && s.context().Err() != nil { // whatever ended first
+		err = s.context().Err()
+	}
 	if s.err = err; err != nil {
 		return nil, err
 	}
@@ -765,6 +768,9 @@ func (p *Problem) slopes(o *cycle, way string, lanes int) []float64 {
 	}
 	if err != nil {
 		byParams = slices.Repeat([]float64{math.NaN()}, n*width)
+	}
+	if s.context().Err() != nil { // nobody reads them
+		return byParams
 	}
 	o.by[way] = byParams
 	return byParams

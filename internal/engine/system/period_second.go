@@ -1,7 +1,6 @@
 package system
 
 import (
-	"context"
 	"math"
 
 	"odes.dev/odes/internal/engine/orbit"
@@ -132,7 +131,7 @@ func (l *leg) bendsOf(slopes []float64, lanes int) ([]float64, error) {
 		}
 	}}
 	var products sens.Products
-	err = second.Products(context.Background(), &l.run, sens.Directions{
+	err = second.Products(p.settling.context(), &l.run, sens.Directions{
 		Count: width, Write: func(j int, dp, _ []float64) {
 			dp[j] = 1
 			for i := range n {
@@ -193,7 +192,10 @@ func (p *Problem) periodBends(o *cycle, lanes int) (bends, slopes []float64) {
 		o.bends = make([]float64, o.from.Len()*width*width)
 		spoil(o.bends)
 	}
-	return o.bends, slopes
+	if bends = o.bends; s.context().Err() != nil { // nobody reads them
+		o.bends = nil
+	}
+	return bends, slopes
 }
 
 // periodPullPush is settlePullPush of a periodic state, which depends on the params alone.

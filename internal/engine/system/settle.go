@@ -1,6 +1,7 @@
 package system
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ import (
 // settling is what the workers of a problem know of its steady states.
 type settling struct {
 	mu     sync.Mutex
+	ctx    context.Context // of the run that asks for them; nil where it does not end early
 	plan   *steady.Plan
 	worker *Worker
 	found  []settled // the last few
@@ -122,18 +124,32 @@ func (m *Model) StateUnit(i int) units.Unit {
 }
 
 // Conserved returns the conserved quantities of the model: combinations of the states with whole numbers as
-// coefficients that stay what they are whatever the params are, between two events.
-func (m *Model) Conserved() []steady.Law { return m.conserved() }
-
-// findLaws evaluates the rates at random residues.
-func (m *Model) findLaws() []steady.Law {
-	laws := steady.Laws(m.layout.nY, m.unknowns(), m.sampled(func(tapec.Name) bool { return false }))
+// coefficients that stay what they are whatever the params are, between two events. The error is that of ctx.
+func (m *Model) Conserved(ctx context.Context) ([]steady.Law, error) {
+	m.laws.mu.Lock()
+	defer m.laws.mu.Unlock()
+	if m.laws.found {
+		return m.laws.list, nil
+	}
+	laws, err := m.laws.of.rates(func(tapec.Name) bool { return false }).Laws(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if m.mass != nil {
 		for k := range laws {
 			laws[k] = laws[k].Of(m.mass)
 		}
 	}
-	return laws
+	m.laws.list, m.laws.found = laws, true
+	return laws, nil
+}
+
+// conserved are the conserved quantities of a model, once they are found. Copies of the model share them.
+type conserved struct {
+	of    *Model
+	mu    sync.Mutex
+	found bool
+	list  []steady.Law
 }
 
 // unknowns lists the elements of the state vector that have no rates.
@@ -144,19 +160,53 @@ func (m *Model) unknowns() []int32 {
 	return m.mass.Unknowns
 }
 
-// sampled returns a function that writes rates at random residues, other ones for each k but for inputs that stay.
-func (m *Model) sampled(stays func(tapec.Name) bool) func(k int, rates []residue.Number) {
+// manyStates are those of a model whose laws are sought by derivatives of its rates. The derivatives of few are not
+// worth while: elimination of as many equations takes less time.
+const manyStates = 64
+
+// rates evaluates the rates at random residues, other ones for each sample but for inputs that stay.
+func (m *Model) rates(stays func(tapec.Name) bool) steady.Rates {
+	r := steady.Rates{N: m.layout.nY, Unknowns: m.unknowns()}
 	t := m.Compiled.Rates
+	run := sampled(t, stays)
+	at := make([]part, len(t.Outputs))
+	for i, out := range t.Outputs {
+		at[i] = m.layout.part(tapec.MustName(out.Name))
+	}
+	r.Sample = func(k int, rates []residue.Number) {
+		e := run(k)
+		for i, out := range t.Outputs {
+			if at[i].offset < m.layout.nY {
+				copy(rates[at[i].offset:], e.Value(out.Value))
+			}
+		}
+	}
+	if r.N < manyStates {
+		return r
+	}
+	j, err := m.programs.withJacobian(false)
+	if err != nil { // it has too many entries, and rates do
+		return r
+	}
+	r.Rows, r.Cols = j.made.Rows, j.made.Cols
+	derive := sampled(j.made.Tape, stays)
+	r.Entries = func(k int, entries []residue.Number) {
+		e := derive(k)
+		for _, out := range j.made.Tape.Outputs {
+			entries = entries[copy(entries, e.Value(out.Value)):]
+		}
+	}
+	return r
+}
+
+// sampled returns a function that evaluates t with random residues, other ones for each k but for inputs that stay.
+func sampled(t *tape.Tape, stays func(tapec.Name) bool) func(k int) *tape.Evaluator[residue.Number] {
 	e := tape.NewEvaluator[residue.Number](t)
 	names := make([]tapec.Name, len(t.Inputs))
 	for i, in := range t.Inputs {
 		names[i] = tapec.MustName(in.Name)
 	}
-	at := make([]part, len(t.Outputs))
-	for i, out := range t.Outputs {
-		at[i] = m.layout.part(tapec.MustName(out.Name))
-	}
-	return func(k int, rates []residue.Number) {
+	return func(k int) *tape.Evaluator[residue.Number] {
 		for i, name := range names {
 			which := residue.Number(k)
 			if stays(name) {
@@ -171,34 +221,42 @@ func (m *Model) sampled(stays func(tapec.Name) bool) func(k int, rates []residue
 			}
 		}
 		e.Run()
-		for i, out := range t.Outputs {
-			if at[i].offset < m.layout.nY {
-				copy(rates[at[i].offset:], e.Value(out.Value))
-			}
-		}
+		return e
 	}
 }
 
 // Coefficients lists the params that are coefficients of conserved quantities, as volumes of compartments are.
-// Conserved does not find such quantities.
-func (m *Model) Coefficients() (params []string) {
-	n, unknowns := m.layout.nY, m.unknowns()
-	sums := func(moves string) int {
-		return steady.Sums(n, unknowns, m.sampled(func(x tapec.Name) bool {
-			return x.Role == tapec.Param && x.Of != moves
-		}))
-	}
+// Conserved does not find such quantities. The error is that of ctx.
+func (m *Model) Coefficients(ctx context.Context) (params []string, err error) {
 	const large = 400 // states times params for which it takes no time
-	all := sums("")
-	if all == len(m.Conserved()) || n*len(m.Compiled.Rates.Inputs) > large*large {
-		return nil
+	if m.layout.nY*len(m.Compiled.Rates.Inputs) > large*large {
+		return nil, nil
+	}
+	laws, err := m.Conserved(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sums := func(moves string) (int, error) {
+		return m.rates(func(x tapec.Name) bool { return x.Role == tapec.Param && x.Of != moves }).Sums(ctx)
+	}
+	all, err := sums("")
+	if err != nil || all == len(laws) {
+		return nil, err
 	}
 	for _, in := range m.Compiled.Rates.Inputs {
-		if x := tapec.MustName(in.Name); x.Role == tapec.Param && sums(x.Of) < all {
+		x := tapec.MustName(in.Name)
+		if x.Role != tapec.Param {
+			continue
+		}
+		some, err := sums(x.Of)
+		if err != nil {
+			return nil, err
+		}
+		if some < all {
 			params = append(params, x.Of)
 		}
 	}
-	return params
+	return params, nil
 }
 
 // SteadyError returns why the last search for a steady state failed; nil if it did not.
@@ -208,11 +266,19 @@ func (p *Problem) SteadyError() error {
 	return p.settling.err
 }
 
-// Search forgets why the last search for a steady state failed: another run begins.
-func (p *Problem) Search() {
+// Search forgets why the last search for a steady state failed: another run begins, and its searches end with ctx.
+func (p *Problem) Search(ctx context.Context) {
 	p.settling.mu.Lock()
 	defer p.settling.mu.Unlock()
-	p.settling.err, p.settling.flowed = nil, 0
+	p.settling.err, p.settling.flowed, p.settling.ctx = nil, 0, ctx
+}
+
+// context returns that of the run under way.
+func (s *settling) context() context.Context {
+	if s.ctx == nil {
+		return context.Background()
+	}
+	return s.ctx
 }
 
 // Flowed returns how many steps integrations of derivatives at steady states took in the last run.
@@ -240,8 +306,13 @@ func (p *Problem) settle(at Moment, t float64, y, d []float64) (*steady.State, e
 			s.err = err
 			return nil, err
 		}
+		laws, err := p.Model.Conserved(s.context())
+		if err != nil {
+			s.err = err
+			return nil, err
+		}
 		s.worker = p.Worker(k)
-		s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), p.Model.Conserved())
+		s.plan = steady.NewPlan(p.Model.layout.nY, p.places(), laws)
 	}
 	state, err := p.search(at, t, y, d)
 	if s.err = err; err != nil {

@@ -93,11 +93,9 @@ func (s *signals) unseen(times []float64) (float64, bool) {
 		return max(t1, until), false
 	}
 	for k, b := range s.line.Over(t0, t1) {
-		s.Floor[k] = 0
-		if size := max(math.Abs(b.Lo), math.Abs(b.Hi)); size <= math.MaxFloat64 {
-			s.Floor[k] = float64(narrow.UnimportantBound * size)
-		}
+		s.Floor[k] = max(math.Abs(b.Lo), math.Abs(b.Hi))
 	}
+	s.Unimportant(t0, t1)
 	return s.Leave(times, sightBudget)
 }
 

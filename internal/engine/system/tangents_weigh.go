@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -233,6 +234,12 @@ func (x *Tangents) weighCorner(k *Kink) {
 	if !x.exact || !k.Moves.empty() {
 		x.movers(k, tapec.Margins.Name(), i)
 	}
+	// Nor does one bend anything that chooses between rates that are the same, from the start until it leaves.
+	if k.guard < 0 && x.exact && x.kinks.onlyFlows(&k.Into) {
+		k.decides = true
+		x.choose = append(x.choose, k)
+		x.where(k, func() { x.forkOf([]*Kink{k}, &k.at) })
+	}
 }
 
 // weighTaken finds what moves a condition off the threshold where the body of the last mark found it. Where rounding
@@ -328,7 +335,7 @@ func (x *Tangents) leave(k *Kink) {
 		margin[seed] = imag(e.Output(tapec.Margins.Name().String())[k.guard])
 	}, nil)
 	for _, f := range fast {
-		if !proportional(f, margin) {
+		if !linalg.Proportional(f, margin) {
 			x.columnsOf(f, k.Moves)
 		}
 	}
@@ -386,35 +393,6 @@ func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 func (x *Tangents) ofParams(seed int) bool {
 	l := x.kinks.model.layout
 	return seed >= l.nY && seed < l.nY+l.nP+l.nD
-}
-
-// proportional reports whether two vectors are, but for rounding.
-func proportional(a, b map[int]float64) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return len(a) == len(b)
-	}
-	most := 0
-	for i, x := range b {
-		if math.Abs(x) > math.Abs(b[most]) {
-			most = i
-		}
-	}
-	ratio := a[most] / b[most]
-	near := func(i int) bool {
-		x, z := a[i], float64(ratio*b[i])
-		return math.Abs(x-z) <= float64(1e-12*(math.Abs(x)+math.Abs(z)))
-	}
-	for i := range b {
-		if !near(i) {
-			return false
-		}
-	}
-	for i := range a {
-		if !near(i) {
-			return false
-		}
-	}
-	return true
 }
 
 // structural follows names.

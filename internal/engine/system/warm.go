@@ -1,7 +1,6 @@
 package system
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -271,7 +270,7 @@ func (p *Problem) search(at Moment, t float64, y, d []float64) (*steady.State, e
 			o.From = q.from.Y
 		}
 		s.worker.refresh()
-		state, err := steady.Find(context.Background(), s.worker, s.plan, t, y, d, o)
+		state, err := steady.Find(s.context(), s.worker, s.plan, t, y, d, o)
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ func newWatching(w *Worker) (v watching) {
 
 // watch adds what watches p, which may be nil.
 func (v *watching) watch(w *Worker, p *narrowParts) {
-	if p == nil {
+	if p == nil || v.Omit(p.Left) && p.Parts == nil {
 		return
 	}
 	place := func(input string) narrow.Place {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/lang/diag"
 )
@@ -169,12 +170,12 @@ type modelError struct{ error }
 func (e modelError) Unwrap() error { return e.error }
 
 // open compiles a model.
-func open(s *server, _ context.Context, r *request, _ []float64, _ func(odes.Progress)) (answer, error) {
+func open(s *server, ctx context.Context, r *request, _ []float64, _ func(odes.Progress)) (answer, error) {
 	if len(r.Text) > input.MaxText {
 		return answer{}, badRequest("the text has %s, more than %s", diag.Bytes(float64(len(r.Text))),
 			diag.Bytes(input.MaxText))
 	}
-	opts := odes.ParseOptions{Experiment: r.Experiment}
+	opts := odes.ParseOptions{Experiment: r.Experiment, Done: ctx.Done()}
 	if r.Folder != "" {
 		if !filepath.IsAbs(r.Folder) {
 			return answer{}, badRequest("the folder %q is not absolute", r.Folder)
@@ -186,6 +187,9 @@ func open(s *server, _ context.Context, r *request, _ []float64, _ func(odes.Pro
 		name = "model.ode"
 	}
 	m, err := odes.Parse(name, r.Text, opts)
+	if ctx.Err() != nil {
+		return answer{}, reason(ctx)
+	}
 	if err != nil {
 		return answer{}, modelError{err}
 	}
@@ -354,6 +358,9 @@ func (j *job) do(
 		j.give(r)
 		return answer{}, err
 	}
+	opts := j.opts
+	opts.Set, opts.Direction = g.set, g.direction
+	fit.AtMinimum(ctx, j.model, opts, s)
 	out := sensitivities(s, layout)
 	out.done = func() { j.give(r) } // what the answer shows belongs to the runner
 	return out, nil

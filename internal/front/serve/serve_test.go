@@ -630,3 +630,36 @@ func (l *lockedBuffer) take() []byte {
 	defer l.mu.Unlock()
 	return bytes.Clone(l.b.Bytes())
 }
+
+// TestCancelledOpens cancels texts that take long to compile: each is answered as interrupted, a small one after it is
+// answered, and in the end nothing is under way any more.
+func TestCancelledOpens(t *testing.T) {
+	c := dial(t)
+	c.ask(kindResult, `{"op":"hello"}`)
+	before := runtime.NumGoroutine()
+	var text strings.Builder
+	text.WriteString("time t from 0 to 1\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "state x%d = 1\nx%d' = -y%d\n", i, i, i)
+	}
+	large := fmt.Sprintf(`{"op":"open","text":%s}`, quoted(text.String()))
+	small := fmt.Sprintf(`{"op":"open","text":%s}`, quoted("time t from 0 to 1\nstate x = 1\nx' = -x\n"))
+	for range 3 * slots() {
+		id := c.send(large)
+		if _, err := c.in.Write(encode(kindCancel, id, "")); err != nil {
+			t.Fatal(err)
+		}
+		if r := c.read(); r.id != id || r.head["error"] != "interrupted" {
+			t.Fatal(r.id, r.head)
+		}
+		if r := c.ask2(t, small); r.kind != kindResult {
+			t.Fatal(r.head)
+		}
+	}
+	for wait := time.Now(); runtime.NumGoroutine() > before; {
+		if time.Since(wait) > time.Minute {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

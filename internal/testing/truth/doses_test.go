@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 var doses = flag.Int("doses", 60, "how many models TestPeriodicDoses draws")
@@ -226,29 +228,30 @@ func (r *regimen) draw() (Case, []Second) {
 func TestPeriodicDoses(t *testing.T) {
 	var count [Broken + 1]int
 	numbers, marked, twice := 0, 0, 0
+	first := seeds.Of(t, *seed)
 	for i := range uint64(*doses) {
-		r := &regimen{Rand: rand.New(rand.NewPCG(*seed+i, 97))}
+		r := &regimen{Rand: rand.New(rand.NewPCG(first+i, 97))}
 		c, seconds := r.draw()
 		out := Judge(context.Background(), c, settings()...)
 		count[out.Verdict]++
 		numbers, marked = numbers+len(c.Numbers), marked+out.Marked
 		if out.Verdict == Wrong || out.Verdict == Broken || out.Verdict == Failed {
-			t.Errorf("seed %d: %v\n%s", *seed+i, out, indent(c.Text))
+			t.Errorf("seed %d: %v\n%s", first+i, out, indent(c.Text))
 			continue
 		}
 		if out.Verdict == Warned && *report {
-			t.Logf("seed %d: %d marks\n%s", *seed+i, out.Marked, indent(c.Text))
+			t.Logf("seed %d: %d marks\n%s", first+i, out.Marked, indent(c.Text))
 		}
 		if i%4 != 0 {
 			continue
 		}
 		n, _, wrong, err := judgeSeconds(c, seconds)
 		if twice += n; wrong != "" || err != nil {
-			t.Errorf("seed %d: %s %v\n%s", *seed+i, wrong, err, indent(c.Text))
+			t.Errorf("seed %d: %s %v\n%s", first+i, wrong, err, indent(c.Text))
 		}
 	}
-	t.Logf("seeds %d to %d: %v right, %v warned, %d numbers (%d marked), %d second derivatives", *seed,
-		*seed+uint64(*doses)-1, count[Right], count[Warned], numbers, marked, twice)
+	t.Logf("seeds %d to %d: %v right, %v warned, %d numbers (%d marked), %d second derivatives", first,
+		first+uint64(*doses)-1, count[Right], count[Warned], numbers, marked, twice)
 	if 25*marked > numbers {
 		t.Errorf("%d of %d numbers are marked", marked, numbers)
 	}

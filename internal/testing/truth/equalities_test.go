@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 var equalities = flag.Int("equalities", 120, "how many models TestEqualities draws, from -seed on")
@@ -133,14 +135,16 @@ func equality(seed uint64) Case {
 
 // TestEqualities draws models with equalities of reals, of time, of periods, of states and of counters, whose answers
 // are known in closed form.
-func TestEqualities(t *testing.T) { judged(t, *equalities, 20, equality) }
+func TestEqualities(t *testing.T) {
+	judged(t, *equalities, 20, seeds.Of(t, *seed), equality)
+}
 
-// judged judges so many drawn models: none may be wrong or fail, and one in share may be marked.
-func judged(t *testing.T, n, share int, draw func(seed uint64) Case) {
+// judged judges n drawn models, from the seed first on: none may be wrong or fail, and one in share may be marked.
+func judged(t *testing.T, n, share int, first uint64, draw func(seed uint64) Case) {
 	t.Parallel()
 	count := map[Verdict]int{}
 	for i := range n {
-		s := *seed + uint64(i)
+		s := first + uint64(i)
 		c := draw(s)
 		out := Judge(t.Context(), c)
 		count[out.Verdict]++
@@ -150,7 +154,7 @@ func judged(t *testing.T, n, share int, draw func(seed uint64) Case) {
 			t.Logf("-seed %d: marked, though right: %v\n%s", s, out.FalseAlarms, indent(c.Text))
 		}
 	}
-	t.Logf("seeds %d to %d: %v", *seed, *seed+uint64(n)-1, count)
+	t.Logf("seeds %d to %d: %v", first, first+uint64(n)-1, count)
 	if count[Warned] > n/share {
 		t.Errorf("%d of %d models are marked", count[Warned], n)
 	}

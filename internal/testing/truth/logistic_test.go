@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 var logistics = flag.Int("logistics", 120, "how many models TestLogistics draws, from -seed on")
@@ -125,4 +127,6 @@ func substitute(text, z string) string {
 
 // TestLogistics draws quotients of exponentials and powers that are too large for numbers. Their answers are known by
 // forms that do not overflow.
-func TestLogistics(t *testing.T) { judged(t, *logistics, 8, logistic) }
+func TestLogistics(t *testing.T) {
+	judged(t, *logistics, 40, seeds.Of(t, *seed), logistic)
+}

@@ -103,12 +103,23 @@ func (d *draw) meetings() {
 		"(if x > p then A else 0)*(if x > q then 1 else 0)", "(if x > p then A else 0) + (if x > q then A else 0)",
 	}[kind]
 	d.tied = true
-	on, byP, byQ := gap, -A.re(), A.re()
+	p, gap = P.re(), Q.re()-P.re() // where a param is moved, q may come before p
+	on, byP, byQ := max(0, gap), -A.re(), A.re()
 	switch kind {
+	case 0:
+		if gap < 0 {
+			byP, byQ = 0, 0
+		}
 	case 1:
-		on, byQ = length-p, 0
+		on = length - p - min(0, gap)
+		if byQ = 0; gap < 0 {
+			byP, byQ = 0, -A.re()
+		}
 	case 2:
-		on, byP, byQ = length-p-gap, 0, -A.re()
+		on = length - p - max(0, gap)
+		if byP, byQ = 0, -A.re(); gap < 0 {
+			byP, byQ = -A.re(), 0
+		}
 	case 3:
 		on, byP, byQ = 2*(length-p)-gap, -A.re(), -A.re()
 	}

@@ -225,34 +225,43 @@ func (d *draw) equalBranches() {
 	U, M, D := d.param("u", u), d.param("most", u+gap), d.param("D", dose)
 	A, B, k := d.param("A", d.uniform(0.5, 3)), d.param("B", d.uniform(3.5, 9)), d.rate("k")
 	by, inflow, text := slopes{}, 0.0, ""
+	over, tie, given := U.re() > M.re(), U.re() == M.re(), D.re() > 0 // a moved param may be on either side
 	switch d.pick(5) {
 	case 0:
-		text, inflow = "if U > M then M else U", u
-		by[U.text] = 1
-		if gap == 0 {
-			by[U.text], by[M.text] = math.NaN(), math.NaN()
+		text, inflow = "if U > M then M else U", min(U.re(), M.re())
+		if by[U.text] = 1; over {
+			by[U.text], by[M.text] = 0, 1
 		}
 	case 1:
-		text, inflow = "if D > 0 then A*D else 0", A.re()*dose
-		by[A.text], by[D.text] = dose, A.re()
-		if dose == 0 {
+		if text = "if D > 0 then A*D else 0"; given {
+			inflow = A.re() * D.re()
+			by[A.text], by[D.text] = D.re(), A.re()
+		}
+		if D.re() == 0 {
 			by[D.text] = math.NaN()
 		}
+		tie = false
 	case 2:
-		text, inflow = "if U > M then A*D else B*D", B.re()*dose
-		by[B.text], by[D.text] = dose, B.re()
-		if gap == 0 && dose > 0 {
-			by[U.text], by[M.text] = math.NaN(), math.NaN()
+		of := B
+		if over {
+			of = A
 		}
+		text, inflow = "if U > M then A*D else B*D", of.re()*D.re()
+		by[of.text], by[D.text] = D.re(), of.re()
+		tie = tie && D.re() > 0
 	case 3:
-		text, inflow = "if U > M then A + U - M else A", A.re()
-		by[A.text] = 1
-		if gap == 0 {
-			by[U.text], by[M.text] = math.NaN(), math.NaN()
+		text, inflow = "if U > M then A + U - M else A", A.re()+max(0, U.re()-M.re())
+		if by[A.text] = 1; over {
+			by[U.text], by[M.text] = 1, -1
 		}
 	case 4:
-		text, inflow = "if U > M then A + (U - M)^2 else A", A.re()
-		by[A.text] = 1
+		off := max(0, U.re()-M.re())
+		text, inflow = "if U > M then A + (U - M)^2 else A", A.re()+off*off
+		by[A.text], by[U.text], by[M.text] = 1, 2*off, -2*off
+		tie = false
+	}
+	if tie {
+		by[U.text], by[M.text] = math.NaN(), math.NaN()
 	}
 	text = words(text, map[string]string{"U": U.text, "M": M.text, "D": D.text, "A": A.text, "B": B.text})
 	x := d.state("x", "0", fmt.Sprintf("(%s) - %s*$", text, k))
@@ -297,7 +306,7 @@ func (d *draw) steadyAtThresholds() {
 		d.item("state z = %s", number(r))
 		d.equations = append(d.equations, fmt.Sprintf("z' = %s*x - %s*z", k, k))
 		rest = fmt.Sprintf("%s*z - %s*$", k, k)
-		r /= 2
+		r = (r + x0.re()) / 2
 		moves[x0.text] = 0.5
 	}
 	x := d.state("x", x0.text, rest)
@@ -307,16 +316,26 @@ func (d *draw) steadyAtThresholds() {
 		map[string]string{"X": x, "H": th.text, "A": A.text, "B": B.text})
 	y := d.state("y", "0", fmt.Sprintf("(%s) - %s*$", inflow, w))
 	by, value := slopes{}, 0.0
+	gap = th.re() - r // where a param is moved, it may be on either side
 	switch kind {
 	case 0:
-		value, by[B.text] = B.re(), 1
+		of := B
+		if gap < 0 {
+			of = A
+		}
+		value, by[of.text] = of.re(), 1
 	case 1:
-		value = A.re() * th.re()
-		by[A.text], by[th.text] = th.re(), A.re()
+		value, by[A.text] = A.re()*max(r, th.re()), max(r, th.re())
+		if by[th.text] = A.re(); gap < 0 {
+			for name, x := range moves {
+				by[name] = A.re() * x
+			}
+			by[th.text] = 0
+		}
 	case 2:
-		value, by[A.text] = A.re()+gap, 1
+		value, by[A.text] = A.re()+math.Abs(gap), 1
 		for name, x := range moves {
-			by[name] = -x
+			by[name] = -math.Copysign(1, gap) * x
 		}
 	}
 	for name := range by {

@@ -1,0 +1,83 @@
+package judge
+
+import (
+	"math"
+	"testing"
+)
+
+// TestChance holds that a small difference is no evidence among large ones, if these are most and many.
+func TestChance(t *testing.T) {
+	g := &Grader{Rounding: 1e-14}
+	for i := range 9 {
+		g.Variables = append(g.Variables, Variable{Offset: i, Count: 1, Size: 1})
+	}
+	for _, c := range []struct {
+		what    string
+		n, bad  int // variables, and those with large errors
+		off     float64
+		want    Trust // of the last variable, whose error is off
+		nothing int   // variables without effect
+	}{
+		{"most are loose", 9, 5, 1e-4, Loose, 0},
+		{"most are right", 9, 4, 1e-4, Sound, 0},
+		{"much nearer than by chance", 9, 8, 1e-5, Sound, 0},
+		{"few", 7, 6, 1e-4, Sound, 0},
+		{"few that matter", 9, 5, 1e-4, Sound, 2},
+	} {
+		x := &Numbers{Value: 1, Row: make([]float64, c.n), Errors: make([]float64, c.n), Trusts: make([]Trust, c.n)}
+		for i := range c.n {
+			if x.Row[i] = 1; i < c.bad {
+				x.Errors[i] = 5e-3
+			}
+		}
+		for i := range c.nothing {
+			x.Row[c.n-2-i] = 0
+		}
+		x.Errors[c.n-1] = c.off
+		y := *g
+		y.Variables = g.Variables[:c.n]
+		y.Grade(x)
+		if got := x.Trusts[c.n-1]; got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+// TestGrades grades numbers by their errors.
+func TestGrades(t *testing.T) {
+	g := &Grader{
+		Variables: []Variable{{Count: 1, Size: 1}, {Offset: 1, Count: 1, Size: 1000}}, Rounding: 1e-14, Promised: 1e-8,
+	}
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		what       string
+		value, err float64
+		row, off   []float64
+		want       Trust
+		by         []Trust
+	}{
+		{"right", 2, 1e-6, []float64{1, 1}, []float64{1e-5, 1e-5}, Sound, []Trust{Sound, Sound}},
+		{"a loose value", 2, 1.5e-3, []float64{1, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
+		{"a lost value", 2, 1e-2, []float64{1, 0}, []float64{0, 0}, Lost, []Trust{Sound, Sound}},
+		{"derivatives", 2, 0, []float64{1, 1e-3}, []float64{1e-2, 1e-3}, Sound, []Trust{Loose, Lost}},
+		{"not finite", inf, 0, []float64{1, math.NaN()}, nil, Lost, []Trust{Sound, Lost}},
+		{"an infinite error", 1, 0, []float64{1, 1}, []float64{inf, 0}, Sound, []Trust{Lost, Sound}},
+		{"of no influence", 2, 0, []float64{1e-5, 1}, []float64{1e-5, 0}, Sound, []Trust{Sound, Sound}},
+		{"of little influence", 2, 0, []float64{1e-2, 1}, []float64{1e-2, 0}, Sound, []Trust{Loose, Sound}},
+		{"zero but for rounding", 1, 0, []float64{1e-15, 1e-18}, []float64{1e-15, 1e-18}, Sound, []Trust{Sound, Sound}},
+		{"a difference", 1e-7, 1e-8, []float64{1, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
+		{"less than atol", 1e-12, 1e-10, []float64{1e-12, 0}, []float64{1e-10, 0}, Loose, []Trust{Loose, Sound}},
+		{"a value of rounding", 1e-15, 2e-15, []float64{1, 0}, []float64{0, 0}, Sound, []Trust{Sound, Sound}},
+		{"few digits beside a steep one", 1, 0, []float64{1e9, 1e-3}, []float64{0, 1e-5}, Sound, []Trust{Sound, Loose}},
+		{"a zero beside a steep one", 1, 0, []float64{1e9, 1e-3}, []float64{0, 1e-3}, Sound, []Trust{Sound, Sound}},
+		{"perhaps zero", 1, 0, []float64{1, 5e-10}, []float64{0, 5e-10}, Sound, []Trust{Sound, Sound}},
+		{"amplified rounding", 0.7, 0.05, []float64{1e15, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
+		{"garbage hides nothing", 2, 0.1, []float64{1e46, 1}, []float64{1e46, 0}, Lost, []Trust{Lost, Sound}},
+	} {
+		x := &Numbers{Value: c.value, Err: c.err, Row: c.row, Errors: c.off, Trusts: make([]Trust, 2)}
+		got := g.Grade(x)
+		if got != c.want || x.Trusts[0] != c.by[0] || x.Trusts[1] != c.by[1] {
+			t.Errorf("%s: %s and %v, want %s and %v", c.what, got, x.Trusts, c.want, c.by)
+		}
+	}
+}
