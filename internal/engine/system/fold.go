@@ -3,6 +3,7 @@ package system
 import (
 	"slices"
 
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -39,25 +40,25 @@ func (w *Worker) Bends(i int, folds []Fold) []bool {
 
 // Fold is what makes derivatives those of one side: a kink, or what meets at one time.
 type Fold struct {
-	Moves set  // the columns of the gradient that move it
-	Into  Into // what it makes bend
+	Moves sets.Set // the columns of the gradient that move it
+	Into  Into     // what it makes bend
 	// Smooth tells that slopes are the same on both sides, as those of x·abs(x) at 0: then second derivatives jump at
 	// most.
 	Smooth bool
 	// Meets tells that things come together there, of which runs in the other order tell the rest.
 	Meets bool
 	// Even are the columns of Moves by which slopes are the same on both sides; nil for none.
-	Even set
+	Even sets.Set
 }
 
 // Moved reports whether anything moves the fold.
-func (f *Fold) Moved() bool { return !f.Moves.empty() }
+func (f *Fold) Moved() bool { return !f.Moves.Empty() }
 
 // Mark marks the columns that move the fold in a row, or of these only those by which slopes are not the same on both
 // sides.
 func (f *Fold) Mark(row []bool, even bool) {
 	for i := range row {
-		row[i] = row[i] || f.Moves.has(i) && (even || !f.Even.has(i))
+		row[i] = row[i] || f.Moves.Has(i) && (even || !f.Even.Has(i))
 	}
 }
 
@@ -150,7 +151,7 @@ func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variabl
 	for i := range ties {
 		x := w.separation(fired)
 		x.tie, x.t, x.y, x.d = &ties[i], ties[i].T, ties[i].Y, ties[i].D
-		f := Fold{Moves: newSet(columns), Into: w.meets(&ties[i])}
+		f := Fold{Moves: sets.New(columns), Into: w.meets(&ties[i])}
 		out := make([]bool, columns)
 		if !x.separates(variables, out) {
 			if ties[i].Many == nil {
@@ -174,7 +175,7 @@ func (w *Worker) Folds(ties []solvers.Meeting, fired []bool, variables []Variabl
 		}
 		for k, moves := range out {
 			if moves {
-				f.Moves.add(k)
+				f.Moves.Add(k)
 			}
 		}
 		if f.Moved() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -317,7 +318,7 @@ func (x *Tangents) weighLeaving(k *Kink) {
 		return
 	}
 	if by := x.offBy[i]; by != nil {
-		k.Moves.join(by)
+		k.Moves.Join(by)
 	}
 	if k.stuck || x.yLeft == nil {
 		return
@@ -325,7 +326,7 @@ func (x *Tangents) weighLeaving(k *Kink) {
 	was, dWas, time := x.yWas, x.dWas, x.time
 	x.yWas, x.dWas, x.time = x.yLeft, x.dLeft, nil
 	slopes := map[int]float64{}
-	x.push(x.kinks.model.Compiled.Guards, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+	x.push(x.kinks.model.Compiled.Guards, &k.at, func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
 		slopes[seed] = imag(e.Output(tapec.Margins.Name().String())[i]) / tangentStep
 	}, nil)
 	x.columnsOf(slopes, k.Moves)
@@ -406,7 +407,7 @@ func (x *Tangents) slopesIn(at *values) (list []branchSlope) {
 	}
 	e.Run()
 	add(-1, e, func(z complex128) float64 { return real(z) })
-	x.push(rates, at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+	x.push(rates, at, func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
 		add(seed, e, func(z complex128) float64 { return imag(z) / tangentStep })
 	}, nil)
 	return list
@@ -414,13 +415,13 @@ func (x *Tangents) slopesIn(at *values) (list []branchSlope) {
 
 // even finds by which columns rates change alike on both sides of a condition, where they have the same values on both:
 // moves tells which columns move a seed.
-func (k *Kink) even(moves func(seed int) set) {
+func (k *Kink) even(moves func(seed int) sets.Set) {
 	if k.forks {
 		return
 	}
 	k.Even = slices.Clone(k.Moves)
 	for _, seed := range k.parts {
-		k.Even.drop(moves(seed))
+		k.Even.Drop(moves(seed))
 	}
 	k.Smooth = slices.Equal(k.Even, k.Moves)
 }

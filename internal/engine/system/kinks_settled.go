@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -111,7 +112,7 @@ func (x *Tangents) weighSettled(k *Kink) {
 			sum, size = sum+by, size+math.Abs(by)
 		}
 		if math.Abs(sum) > float64(1e-9*size) && float64(math.Abs(sum)*x.sizeOf(column)) > k.rounding {
-			k.Moves.add(column)
+			k.Moves.Add(column)
 		}
 	}
 }
@@ -148,10 +149,10 @@ func (x *Tangents) settle(w *Worker, m *solvers.Mark, column int) (dir values) {
 	v := make([]float64, x.columns)
 	v[column] = 1
 	active, _ := x.kinks.problem.Directions(x.variables)(v, make([]float64, len(x.kinks.model.Checked.Totals)))
-	generic := func(by []set) []float64 {
+	generic := func(by []sets.Set) []float64 {
 		to := make([]float64, len(by))
 		for i, s := range by {
-			if s.has(column) {
+			if s.Has(column) {
 				to[i] = tape.Portion(i)
 			}
 		}
@@ -165,7 +166,7 @@ func (x *Tangents) settle(w *Worker, m *solvers.Mark, column int) (dir values) {
 	if begun, ok := x.atStart(column); ok && !x.assigned {
 		ym, dm = begun[vecY], begun[vecD]
 	}
-	if x.time.has(column) {
+	if x.time.Has(column) {
 		td[0] = 1
 	}
 	w.SetTangent(active)
@@ -186,18 +187,18 @@ func (x *Tangents) settled(m *solvers.Mark) bool {
 	if w == nil {
 		return false
 	}
-	y, d := newSets(len(x.y), x.columns), newSets(len(x.d), x.columns)
+	y, d := sets.Several(len(x.y), x.columns), sets.Several(len(x.d), x.columns)
 	for column := range x.columns {
 		dir := x.settle(w, m, column)
 		x.rested = append(x.rested, dir)
 		for i, by := range dir[vecY] {
 			if by != 0 {
-				y[i].add(column)
+				y[i].Add(column)
 			}
 		}
 		for i, by := range dir[vecD] {
 			if by != 0 {
-				d[i].add(column)
+				d[i].Add(column)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"odes.dev/odes/internal/base/residue"
+	"odes.dev/odes/internal/engine/laws"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
@@ -131,17 +131,17 @@ func (m *Model) Conserved(ctx context.Context) ([]steady.Law, error) {
 	if m.laws.found {
 		return m.laws.list, nil
 	}
-	laws, err := m.laws.of.rates(func(tapec.Name) bool { return false }).Laws(ctx)
+	list, err := m.laws.of.rates(func(tapec.Name) bool { return false }).Laws(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if m.mass != nil {
-		for k := range laws {
-			laws[k] = laws[k].Of(m.mass)
+		for k := range list {
+			list[k] = list[k].Of(m.mass)
 		}
 	}
-	m.laws.list, m.laws.found = laws, true
-	return laws, nil
+	m.laws.list, m.laws.found = list, true
+	return list, nil
 }
 
 // conserved are the conserved quantities of a model, once they are found. Copies of the model share them.
@@ -160,69 +160,17 @@ func (m *Model) unknowns() []int32 {
 	return m.mass.Unknowns
 }
 
-// manyStates are those of a model whose laws are sought by derivatives of its rates. The derivatives of few are not
-// worth while: elimination of as many equations takes less time.
-const manyStates = 64
-
 // rates evaluates the rates at random residues, other ones for each sample but for inputs that stay.
-func (m *Model) rates(stays func(tapec.Name) bool) steady.Rates {
-	r := steady.Rates{N: m.layout.nY, Unknowns: m.unknowns()}
-	t := m.Compiled.Rates
-	run := sampled(t, stays)
-	at := make([]part, len(t.Outputs))
-	for i, out := range t.Outputs {
-		at[i] = m.layout.part(tapec.MustName(out.Name))
-	}
-	r.Sample = func(k int, rates []residue.Number) {
-		e := run(k)
-		for i, out := range t.Outputs {
-			if at[i].offset < m.layout.nY {
-				copy(rates[at[i].offset:], e.Value(out.Value))
-			}
-		}
-	}
-	if r.N < manyStates {
+func (m *Model) rates(stays func(tapec.Name) bool) *steady.Rates {
+	r := &steady.Rates{N: m.layout.nY, Unknowns: m.unknowns()}
+	laws.Sample(r, m.Compiled.Rates, func(out tapec.Name) int { return m.layout.part(out).offset }, stays)
+	if r.N < laws.Many {
 		return r
 	}
-	j, err := m.programs.withJacobian(false)
-	if err != nil { // it has too many entries, and rates do
-		return r
-	}
-	r.Rows, r.Cols = j.made.Rows, j.made.Cols
-	derive := sampled(j.made.Tape, stays)
-	r.Entries = func(k int, entries []residue.Number) {
-		e := derive(k)
-		for _, out := range j.made.Tape.Outputs {
-			entries = entries[copy(entries, e.Value(out.Value)):]
-		}
+	if j, err := m.programs.withJacobian(false); err == nil { // it may have too many entries
+		laws.Derive(r, j.made.Tape, j.made.Rows, j.made.Cols, stays)
 	}
 	return r
-}
-
-// sampled returns a function that evaluates t with random residues, other ones for each k but for inputs that stay.
-func sampled(t *tape.Tape, stays func(tapec.Name) bool) func(k int) *tape.Evaluator[residue.Number] {
-	e := tape.NewEvaluator[residue.Number](t)
-	names := make([]tapec.Name, len(t.Inputs))
-	for i, in := range t.Inputs {
-		names[i] = tapec.MustName(in.Name)
-	}
-	return func(k int) *tape.Evaluator[residue.Number] {
-		for i, name := range names {
-			which := residue.Number(k)
-			if stays(name) {
-				which = 0
-			}
-			values := e.Value(tape.Value(i))
-			for j := range values {
-				values[j] = residue.Hash(which, residue.Number(i), residue.Number(j))
-				if name.Role == tapec.HeldMode {
-					values[j] &= 1
-				}
-			}
-		}
-		e.Run()
-		return e
-	}
 }
 
 // Coefficients lists the params that are coefficients of conserved quantities, as volumes of compartments are.

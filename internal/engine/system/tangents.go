@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -17,24 +18,24 @@ type Tangents struct {
 	kinks     *Kinks
 	variables []Variable
 	columns   int
-	all       set
-	p, y, d   []set // by elements
-	yWas      []set // with what the last mark changed: before and after it
-	added     []set // what the body of the last mark moves states by, but for what they had moved by; or nil
-	changed   []set // by seeds: what makes it change states and discretes at all; or nil
-	dWas      []set
-	yHad      []set // before the last mark
-	yGot      []set // and behind it
-	dHad      []set
-	yFirst    []set // before the first mark at that time
-	dFirst    []set
+	all       sets.Set
+	p, y, d   []sets.Set // by elements
+	yWas      []sets.Set // with what the last mark changed: before and after it
+	added     []sets.Set // what the body of the last mark moves states by, but for what they had moved by; or nil
+	changed   []sets.Set // by seeds: what makes it change states and discretes at all; or nil
+	dWas      []sets.Set
+	yHad      []sets.Set // before the last mark
+	yGot      []sets.Set // and behind it
+	dHad      []sets.Set
+	yFirst    []sets.Set // before the first mark at that time
+	dFirst    []sets.Set
 	firstTime float64
 	wrote     []bool       // states that the body of the last mark writes; or nil
-	time      set          // by what the time of the last mark moves
+	time      sets.Set     // by what the time of the last mark moves
 	mark      solvers.Mark // the last one, without its vectors
 	first     bool         // it is the start, or what is read there
 	slopesOf  *motion      // of params, and its time; nil until it is asked for
-	cause     set          // and that of the last one that changes something
+	cause     sets.Set     // and that of the last one that changes something
 	last      float64      // the time of that
 	began     float64      // the time of the start
 	assigned  bool         // some body has been executed
@@ -43,24 +44,24 @@ type Tangents struct {
 	evals     map[*tape.Tape]*tape.Evaluator[complex128]
 	guards    *tape.Evaluator[float64] // nil until it is asked for
 	kept      map[int]*keeping         // largest values that are kept, by elements of the functionals
-	named     map[tapec.Name]set
+	named     map[tapec.Name]sets.Set
 
 	// The piece behind the last mark: what holds there, kinks at which it rests, and by which elements of states,
 	// params and discretes the rates have slopes.
 	dNow, mNow []float64
 	rest       []*Kink
 	choose     []*Kink // conditions of params and discretes alone that choose modes
-	moved      []set
-	slopes     []set
+	moved      []sets.Set
+	slopes     []sets.Set
 	// The same beside the values of the run, for conditions at rest: a^2 has no slope at a = 0, but moves.
-	movedBeside, slopesBeside []set
+	movedBeside, slopesBeside []sets.Set
 	passed                    []point // the states of the run there, where they are of use
 
 	steady *Worker // pushes tangents through steady states; nil until it is asked for
 	// Conditions of modes that rest: what moves them off their thresholds, by guards, and what had moved states and
 	// discretes before the last mark where any rested there.
-	offBy        map[int]set
-	yLeft, dLeft []set
+	offBy        map[int]sets.Set
+	yLeft, dLeft []sets.Set
 	waiting      map[int]*waiting // by columns; nil before any condition of an event waits
 	strayed      int              // work that was done for these
 	yStart       []float64        // where the run begins
@@ -78,18 +79,19 @@ func (k *Kinks) Tangents(variables []Variable, columns int) *Tangents {
 	l := k.model.layout
 	k.known = true
 	x := &Tangents{
-		kinks: k, variables: variables, columns: columns, all: newSet(columns), exact: true,
-		evals: map[*tape.Tape]*tape.Evaluator[complex128]{}, named: map[tapec.Name]set{}, offBy: map[int]set{},
+		kinks: k, variables: variables, columns: columns, all: sets.New(columns), exact: true,
+		evals: map[*tape.Tape]*tape.Evaluator[complex128]{}, named: map[tapec.Name]sets.Set{},
+		offBy: map[int]sets.Set{},
 	}
 	for i := range columns {
-		x.all.add(i)
+		x.all.Add(i)
 	}
 	const most = 1 << 24 // bits
 	if k.model.Algebraic() || (l.nP+l.nY+l.nD)*columns > most {
 		x.exact = false
 		return x
 	}
-	x.p, x.y, x.d = newSets(l.nP, columns), newSets(l.nY, columns), newSets(l.nD, columns)
+	x.p, x.y, x.d = sets.Several(l.nP, columns), sets.Several(l.nY, columns), sets.Several(l.nD, columns)
 	x.params()
 	return x
 }
@@ -110,7 +112,7 @@ func (x *Tangents) params() {
 		}
 		at := x.kinks.model.Param(v.Name).Offset
 		for k := range v.Len {
-			x.p[at+k].add(v.Offset + k)
+			x.p[at+k].Add(v.Offset + k)
 			if !follows {
 				continue
 			}
@@ -120,7 +122,7 @@ func (x *Tangents) params() {
 			z[at+k] += complex(0, tangentStep)
 			follow(pt, z, func(i int, p complex128) {
 				if z[i] = p; imag(p) != 0 {
-					x.p[i].add(v.Offset + k)
+					x.p[i].Add(v.Offset + k)
 				}
 			})
 			h := float64(1e-4 * max(math.Abs(pt.p[at+k]), 1e-2))
@@ -129,7 +131,7 @@ func (x *Tangents) params() {
 				q[at+k] += h
 				follow(pt, q, func(i int, p float64) {
 					if q[i] = p; p != pt.p[i] {
-						x.p[i].add(v.Offset + k)
+						x.p[i].Add(v.Offset + k)
 					}
 				})
 			}
@@ -149,14 +151,14 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 	x.dNow, x.mNow = slices.Clone(m.Dp), slices.Clone(m.Mp)
 	x.yLeft, x.dLeft = nil, nil
 	if x.exact && slices.ContainsFunc(x.rest, func(k *Kink) bool { return k.Rests }) {
-		x.yLeft, x.dLeft = cloneSets(x.y), cloneSets(x.d)
+		x.yLeft, x.dLeft = sets.Clone(x.y), sets.Clone(x.d)
 	}
 	x.rest, x.choose, x.rested = x.rest[:0], x.choose[:0], nil
 	if !x.exact {
 		return
 	}
-	x.yWas, x.dWas, x.wrote = cloneSets(x.y), cloneSets(x.d), nil
-	x.yHad, x.dHad = cloneSets(x.y), cloneSets(x.d)
+	x.yWas, x.dWas, x.wrote = sets.Clone(x.y), sets.Clone(x.d), nil
+	x.yHad, x.dHad = sets.Clone(x.y), sets.Clone(x.d)
 	switch m.Kind {
 	case solvers.MarkStart:
 		x.yStart = slices.Clone(m.Yp)
@@ -168,36 +170,36 @@ func (x *Tangents) Mark(m *solvers.Mark) {
 		x.jump(m)
 	}
 	var right []float64
-	if m.Kind != solvers.MarkStart && !x.time.empty() {
+	if m.Kind != solvers.MarkStart && !x.time.Empty() {
 		left := x.rates(m.T, m.Ym, m.Dm, m.Mm)
 		right = x.rates(m.T, m.Yp, m.Dp, m.Mp)
 		for i, f := range left {
 			wrote := x.wrote != nil && x.wrote[i] // a body, which fire has followed
 			if f != right[i] && !wrote && m.Kind != solvers.MarkSite && m.Kind != solvers.MarkFinal {
-				x.y[i].join(x.time)
+				x.y[i].Join(x.time)
 			}
 			if f != 0 { // what is read at that time moves with it
-				x.yHad[i].join(x.time)
+				x.yHad[i].Join(x.time)
 			}
 			if f != 0 || right[i] != 0 {
-				x.yWas[i].join(x.time)
+				x.yWas[i].Join(x.time)
 			}
 		}
 	}
 	if x.yFirst == nil || m.T != x.firstTime {
 		x.yFirst, x.dFirst, x.firstTime = x.yHad, x.dHad, m.T
 	}
-	x.yGot = cloneSets(x.y)
+	x.yGot = sets.Clone(x.y)
 	for i := range right {
 		if right[i] != 0 {
-			x.yGot[i].join(x.time)
+			x.yGot[i].Join(x.time)
 		}
 	}
 	for i := range x.yWas {
-		x.yWas[i].join(x.y[i])
+		x.yWas[i].Join(x.y[i])
 	}
 	for i := range x.dWas {
-		x.dWas[i].join(x.d[i])
+		x.dWas[i].Join(x.d[i])
 	}
 }
 
@@ -213,13 +215,13 @@ func (x *Tangents) begin(m *solvers.Mark) {
 		}
 	}
 	for i := range x.y {
-		x.y[i].join(x.time)
+		x.y[i].Join(x.time)
 	}
 	for _, v := range x.variables {
 		if v.Initial {
 			from := x.kinks.model.State(v.Name).Offset
 			for k := range v.Len {
-				x.y[from+k].add(v.Offset + k)
+				x.y[from+k].Add(v.Offset + k)
 			}
 		}
 	}
@@ -233,7 +235,7 @@ func (x *Tangents) fire(m *solvers.Mark) {
 			return
 		}
 		for i := range x.y {
-			x.y[i].join(x.all)
+			x.y[i].Join(x.all)
 		}
 	}
 	body := c.Affects[m.Firing.Event]
@@ -242,7 +244,7 @@ func (x *Tangents) fire(m *solvers.Mark) {
 	}
 	x.assigned = true
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecP: x.kinks.point.p, vecFired: firedAt(m)}
-	if x.time.empty() {
+	if x.time.Empty() {
 		x.assign(body, &at, nil, nil)
 		return
 	}
@@ -263,15 +265,15 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 	rates []float64,
 ) {
 	l := x.kinks.model.layout
-	y, d := map[int]set{}, map[int]set{}
-	to := func(i int, out tape.Output) set {
+	y, d := map[int]sets.Set{}, map[int]sets.Set{}
+	to := func(i int, out tape.Output) sets.Set {
 		p := l.part(tapec.MustName(out.Name))
 		of := y
 		if p.vec == vecD {
 			of = d
 		}
 		if of[p.offset+i] == nil {
-			of[p.offset+i] = newSet(x.columns)
+			of[p.offset+i] = sets.New(x.columns)
 		}
 		return of[p.offset+i]
 	}
@@ -295,12 +297,12 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 	for _, out := range t.Outputs {
 		for i, z := range e.Value(out.Value) {
 			if s := to(i, out); late != nil && late(tapec.MustName(out.Name), i, imag(z)/tangentStep) {
-				s.join(x.time)
+				s.Join(x.time)
 			}
 		}
 	}
-	x.added, x.wrote = newSets(l.nY, x.columns), make([]bool, l.nY)
-	x.changed = newSets(l.nY+l.nP+l.nD, x.columns)
+	x.added, x.wrote = sets.Several(l.nY, x.columns), make([]bool, l.nY)
+	x.changed = sets.Several(l.nY+l.nP+l.nD, x.columns)
 	for _, out := range t.Outputs {
 		name := tapec.MustName(out.Name)
 		p := l.part(name)
@@ -310,24 +312,24 @@ func (x *Tangents) assign(t *tape.Tape, at *values, late func(out tapec.Name, i 
 				x.wrote[p.offset+i] = true
 			}
 			if own := x.seed(p.vec, p.offset+i); !read && own >= 0 { // what had moved it does not do so any more
-				x.changed[own].join(x.element(name, p.vec, p.offset+i))
+				x.changed[own].Join(x.element(name, p.vec, p.offset+i))
 			}
 		}
 	}
-	x.push(t, at, func(seed int, by set, e *tape.Evaluator[complex128]) {
+	x.push(t, at, func(seed int, by sets.Set, e *tape.Evaluator[complex128]) {
 		for _, out := range t.Outputs {
 			for i, z := range e.Value(out.Value) {
 				p := l.part(tapec.MustName(out.Name))
 				own := x.seed(p.vec, p.offset+i)
 				if own == seed && imag(z) != tangentStep || own != seed && imag(z) != 0 {
-					x.changed[own].join(by)
+					x.changed[own].Join(by)
 				}
 				if imag(z) == 0 {
 					continue
 				}
-				to(i, out).join(by)
+				to(i, out).Join(by)
 				if p.vec == vecY && p.offset+i != seed {
-					x.added[p.offset+i].join(by)
+					x.added[p.offset+i].Join(by)
 				}
 			}
 		}
@@ -357,7 +359,7 @@ func (x *Tangents) rates(t float64, y, d, m []float64) []float64 {
 }
 
 // timeOf finds what moves the time of a mark.
-func (x *Tangents) timeOf(m *solvers.Mark) set {
+func (x *Tangents) timeOf(m *solvers.Mark) sets.Set {
 	k := x.kinks
 	var names []tapec.Name
 	switch {
@@ -378,34 +380,34 @@ func (x *Tangents) timeOf(m *solvers.Mark) set {
 	default:
 		return x.all
 	}
-	time := newSet(x.columns)
+	time := sets.New(x.columns)
 	for _, n := range names {
-		time.join(x.of(n))
+		time.Join(x.of(n))
 	}
 	if m.Kind == solvers.MarkFinal && m.T == x.last { // an event may have ended the run
-		time.join(x.cause)
+		time.Join(x.cause)
 	}
 	return time
 }
 
 // of returns what moves something that has a name.
-func (x *Tangents) of(n tapec.Name) set {
+func (x *Tangents) of(n tapec.Name) sets.Set {
 	at, ok := x.kinks.model.layout.find(n)
 	if !ok {
 		return x.all
 	}
-	var from []set
+	var from []sets.Set
 	switch {
 	case n.Role == tapec.HeldMode || n.Role == tapec.Fired || n.Role == tapec.DataRow:
 		return nil // they do not move but at times
 	case n.Role == tapec.Time:
 		return x.time
 	case x.exact && at.vec == vecF && x.mark.Kind == solvers.MarkFinal && x.readAtEnd(n):
-		s := newSet(x.columns)
+		s := sets.New(x.columns)
 		for _, in := range inputsOf(x.kinks.model.Compiled.Final, n, -1) {
 			part, _ := x.kinks.model.layout.find(in)
 			for i := range part.len {
-				s.join(x.element(in, part.vec, part.offset+i))
+				s.Join(x.element(in, part.vec, part.offset+i))
 			}
 		}
 		return s
@@ -420,9 +422,9 @@ func (x *Tangents) of(n tapec.Name) set {
 	default:
 		return x.all
 	}
-	s := newSet(x.columns)
+	s := sets.New(x.columns)
 	for _, o := range from[at.offset : at.offset+at.len] {
-		s.join(o)
+		s.Join(o)
 	}
 	return s
 }
@@ -438,15 +440,15 @@ func (x *Tangents) readAtEnd(n tapec.Name) bool {
 }
 
 // byName returns what moves something in the course of any run.
-func (x *Tangents) byName(n tapec.Name) set {
+func (x *Tangents) byName(n tapec.Name) sets.Set {
 	if s, ok := x.named[n]; ok {
 		return s
 	}
 	w := &Worker{model: x.kinks.model, problem: x.kinks.problem}
-	s := newSet(x.columns)
+	s := sets.New(x.columns)
 	for i, moves := range w.moversOf([]tapec.Name{n}, x.variables, x.columns) {
 		if moves {
-			s.add(i)
+			s.Add(i)
 		}
 	}
 	x.named[n] = s
@@ -454,7 +456,7 @@ func (x *Tangents) byName(n tapec.Name) set {
 }
 
 // element returns what moves an element of a vector at the last mark.
-func (x *Tangents) element(name tapec.Name, vec vector, i int) set {
+func (x *Tangents) element(name tapec.Name, vec vector, i int) sets.Set {
 	switch vec {
 	case vecP:
 		return x.p[i]
@@ -468,11 +470,11 @@ func (x *Tangents) element(name tapec.Name, vec vector, i int) set {
 
 // push pushes a unit tangent of each element that moves through t at some values. visit is called for each, with what
 // moves it, and leaves for the elements at kinks that leave them in its direction, and how fast.
-func (x *Tangents) push(t *tape.Tape, at *values, visit func(seed int, by set, e *tape.Evaluator[complex128]),
-	leaves func(v tape.Value, i, seed int, by set, fast float64),
+func (x *Tangents) push(t *tape.Tape, at *values, visit func(seed int, by sets.Set, e *tape.Evaluator[complex128]),
+	leaves func(v tape.Value, i, seed int, by sets.Set, fast float64),
 ) {
 	e, bent := x.load(t, at)
-	x.eachMoved(t, e, func(to *complex128, seed int, by set) {
+	x.eachMoved(t, e, func(to *complex128, seed int, by sets.Set) {
 		*to = complex(real(*to), tangentStep)
 		tape.Sides(e, bent, func(v tape.Value, i int, fast float64) float64 {
 			if fast != 0 && leaves != nil {
@@ -487,9 +489,11 @@ func (x *Tangents) push(t *tape.Tape, at *values, visit func(seed int, by set, e
 }
 
 // pushBeside pushes a unit tangent of each element that moves through t, with that element a little beside its value.
-func (x *Tangents) pushBeside(t *tape.Tape, at *values, visit func(seed int, by set, e *tape.Evaluator[complex128])) {
+func (x *Tangents) pushBeside(t *tape.Tape, at *values,
+	visit func(seed int, by sets.Set, e *tape.Evaluator[complex128]),
+) {
 	e, _ := x.load(t, at)
-	x.eachMoved(t, e, func(to *complex128, seed int, by set) {
+	x.eachMoved(t, e, func(to *complex128, seed int, by sets.Set) {
 		size := math.Abs(real(*to))
 		if size == 0 {
 			size = 1
@@ -503,7 +507,7 @@ func (x *Tangents) pushBeside(t *tape.Tape, at *values, visit func(seed int, by 
 // eachMoved calls f for each input of t that moves, while there is room for work. What f changes it to in e, which may
 // be nil, is undone afterwards.
 func (x *Tangents) eachMoved(
-	t *tape.Tape, e *tape.Evaluator[complex128], f func(to *complex128, seed int, by set),
+	t *tape.Tape, e *tape.Evaluator[complex128], f func(to *complex128, seed int, by sets.Set),
 ) {
 	if e == nil {
 		return
@@ -517,7 +521,7 @@ func (x *Tangents) eachMoved(
 		input := e.Value(tape.Value(n))
 		for i, z := range input {
 			by := x.element(name, part.vec, part.offset+i)
-			if by.empty() {
+			if by.Empty() {
 				continue
 			}
 			if !x.spend(t) {
@@ -619,7 +623,7 @@ func (x *Tangents) Point(t float64, y []float64) {
 	l := x.kinks.model.layout
 	// A state may begin to move only by another one, so all of them count.
 	now := x.yWas
-	x.yWas = make([]set, l.nY)
+	x.yWas = make([]sets.Set, l.nY)
 	for i := range x.yWas {
 		x.yWas[i] = x.all
 	}
@@ -631,32 +635,32 @@ func (x *Tangents) Point(t float64, y []float64) {
 	x.time = nil
 	defer func() { x.time = time }()
 	x.fork(&at)
-	add := func(to []set) func(seed int, _ set, e *tape.Evaluator[complex128]) {
-		return func(seed int, _ set, e *tape.Evaluator[complex128]) {
+	add := func(to []sets.Set) func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
+		return func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
 			for _, out := range rates.Outputs {
 				row := l.part(tapec.MustName(out.Name)).offset
 				for i, z := range e.Value(out.Value) {
 					if row+i < l.nY && imag(z) != 0 {
-						to[row+i].add(seed)
+						to[row+i].Add(seed)
 					}
 				}
 			}
 		}
 	}
-	x.push(rates, &at, add(x.slopes), func(v tape.Value, _, seed int, _ set, _ float64) {
+	x.push(rates, &at, add(x.slopes), func(v tape.Value, _, seed int, _ sets.Set, _ float64) {
 		for i, k := range x.rest {
 			if k.value == v && !k.Rests {
-				x.moved[i].add(seed)
+				x.moved[i].Add(seed)
 			}
 		}
 	})
 	if conditions {
-		move := func(to []set) func(seed int, _ set, e *tape.Evaluator[complex128]) {
-			return func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		move := func(to []sets.Set) func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
+			return func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
 				margins := e.Output(tapec.Margins.Name().String())
 				for i, k := range x.rest {
 					if slices.ContainsFunc(k.margins, func(m int) bool { return imag(margins[m]) != 0 }) {
-						to[i].add(seed)
+						to[i].Add(seed)
 					}
 				}
 			}
@@ -670,7 +674,7 @@ func (x *Tangents) Point(t float64, y []float64) {
 
 // End tells that the next mark comes.
 func (x *Tangents) End() {
-	moves := func(seed int) set { // what moves a seed by the end of the piece
+	moves := func(seed int) sets.Set { // what moves a seed by the end of the piece
 		l := x.kinks.model.layout
 		switch {
 		case seed < l.nY:
@@ -697,9 +701,9 @@ func (x *Tangents) End() {
 	}
 	l := x.kinks.model.layout
 	y := x.y
-	seeds := func(s set, visit func(by set)) {
+	seeds := func(s sets.Set, visit func(by sets.Set)) {
 		for i := range l.nY + l.nP + l.nD {
-			if s.has(i) {
+			if s.Has(i) {
 				if i < l.nY {
 					visit(y[i])
 				} else {
@@ -708,73 +712,73 @@ func (x *Tangents) End() {
 			}
 		}
 	}
-	grow := func(slopes []set) {
+	grow := func(slopes []sets.Set) {
 		for grew := true; grew; {
 			grew = false
 			for i := range y {
-				seeds(slopes[i], func(by set) { grew = y[i].join(by) || grew })
+				seeds(slopes[i], func(by sets.Set) { grew = y[i].Join(by) || grew })
 			}
 		}
 	}
-	begun := cloneSets(y)
+	begun := sets.Clone(y)
 	grow(x.slopes)
-	curved := make([]set, len(x.rest)) // what moves conditions by its square, or a higher power
+	curved := make([]sets.Set, len(x.rest)) // what moves conditions by its square, or a higher power
 	for i, k := range x.rest {
-		x.movedBeside[i].join(x.moved[i])
+		x.movedBeside[i].Join(x.moved[i])
 		if !k.alone() && !k.stuck {
-			seeds(x.moved[i], func(by set) { k.Moves.join(by) })
+			seeds(x.moved[i], func(by sets.Set) { k.Moves.Join(by) })
 		}
 	}
 	for i := range l.nY {
-		x.slopesBeside[i].join(x.slopes[i])
+		x.slopesBeside[i].Join(x.slopes[i])
 	}
 	for i, k := range x.rest {
 		if k.Rests && !k.stuck {
-			y = cloneSets(begun)
+			y = sets.Clone(begun)
 			grow(x.slopesBeside)
-			curved[i] = newSet(x.columns)
-			seeds(x.movedBeside[i], func(by set) { curved[i].join(by) })
-			curved[i].drop(k.Moves)
+			curved[i] = sets.New(x.columns)
+			seeds(x.movedBeside[i], func(by sets.Set) { curved[i].Join(by) })
+			curved[i].Drop(k.Moves)
 		}
 	}
 	x.cancel()
 	// behind returns what moves a condition that is stuck, by some slopes: what its states have moved by before does
 	// not count.
-	behind := func(k *Kink, moved set, slopes []set) set {
-		y = cloneSets(begun)
+	behind := func(k *Kink, moved sets.Set, slopes []sets.Set) sets.Set {
+		y = sets.Clone(begun)
 		for j := range l.nY {
-			if !moved.has(j) {
+			if !moved.Has(j) {
 				continue
 			}
 			if clear(y[j]); k.carried && x.added != nil {
-				y[j].join(x.added[j])
+				y[j].Join(x.added[j])
 			}
 		}
 		grow(slopes)
-		by := newSet(x.columns)
+		by := sets.New(x.columns)
 		for j := range l.nY {
-			if moved.has(j) {
-				by.join(y[j])
+			if moved.Has(j) {
+				by.Join(y[j])
 			}
 		}
 		return by
 	}
 	for i, k := range x.rest {
-		k.Moves.join(curved[i])
+		k.Moves.Join(curved[i])
 		switch {
 		case !k.stuck, k.goesOn:
 		case x.waitsFromStart(k):
 			moves := behind(k, x.moved[i], x.slopes)
 			by := behind(k, x.movedBeside[i], x.slopesBeside)
-			by.drop(moves)
-			k.Moves.join(by) // by its square
+			by.Drop(moves)
+			k.Moves.Join(by) // by its square
 			for column := range x.columns {
-				if x.time.has(column) && moves.has(column) {
-					k.Moves.add(column)
+				if x.time.Has(column) && moves.Has(column) {
+					k.Moves.Add(column)
 				}
 			}
 		default:
-			k.Moves.join(behind(k, x.movedBeside[i], x.slopesBeside))
+			k.Moves.Join(behind(k, x.movedBeside[i], x.slopesBeside))
 		}
 	}
 	x.stray()
@@ -784,9 +788,9 @@ func (x *Tangents) End() {
 		}
 		for _, i := range k.margins {
 			if x.offBy[i] == nil || k.stuck && !k.carried {
-				x.offBy[i] = newSet(x.columns)
+				x.offBy[i] = sets.New(x.columns)
 			}
-			x.offBy[i].join(k.Moves)
+			x.offBy[i].Join(k.Moves)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -41,17 +42,17 @@ func (x *Tangents) cancel() {
 	if !slices.ContainsFunc(x.rest, x.fromStart) {
 		return
 	}
-	left := make([]set, len(x.rest))
+	left := make([]sets.Set, len(x.rest))
 	for column := range x.columns {
 		var some []int // of the kinks
 		for i, k := range x.rest {
 			if left[i] == nil {
-				left[i] = newSet(x.columns)
+				left[i] = sets.New(x.columns)
 			}
 			switch {
-			case !x.fromStart(k) || !k.Moves.has(column):
-			case x.time.has(column):
-				left[i].add(column)
+			case !x.fromStart(k) || !k.Moves.Has(column):
+			case x.time.Has(column):
+				left[i].Add(column)
 			default:
 				some = append(some, i)
 			}
@@ -93,7 +94,7 @@ func (x *Tangents) stray() {
 	if x.first && x.waiting == nil {
 		x.waiting = map[int]*waiting{}
 		for column := range x.columns {
-			if x.time.has(column) {
+			if x.time.Has(column) {
 				continue
 			}
 			if dir, ok := x.atStart(column); ok {
@@ -150,7 +151,7 @@ func (x *Tangents) followed(column int, w *waiting, some []*Kink) {
 		for _, k := range some {
 			for _, i := range k.margins {
 				if first, known := w.side[i]; known && sides[i] != 0 && sides[i] != first {
-					k.Moves.add(column)
+					k.Moves.Add(column)
 				}
 			}
 		}
@@ -185,7 +186,7 @@ func (x *Tangents) jump(m *solvers.Mark) {
 		if w == nil {
 			continue
 		}
-		if x.time.has(column) {
+		if x.time.Has(column) {
 			delete(x.waiting, column)
 			continue
 		}
@@ -221,7 +222,7 @@ func (x *Tangents) aimed(t *tape.Tape, at, dir *values) *tape.Evaluator[complex1
 }
 
 // pass goes along the run with the tangent by a column, and notes which of some kinks leave their thresholds.
-func (x *Tangents) pass(column int, some []int, left []set) {
+func (x *Tangents) pass(column int, some []int, left []sets.Set) {
 	c, l, pt := x.kinks.model.Compiled, x.kinks.model.layout, x.kinks.point
 	dir, ok := x.atStart(column)
 	if !ok {
@@ -280,7 +281,7 @@ func (x *Tangents) atStart(column int) (dir values, ok bool) {
 }
 
 // leaves notes which kinks leave their thresholds in a direction at some values.
-func (x *Tangents) leaves(at, dir *values, column int, some []int, left []set) {
+func (x *Tangents) leaves(at, dir *values, column int, some []int, left []sets.Set) {
 	sides := x.sides(at, dir, x.along)
 	if sides == nil {
 		return
@@ -288,7 +289,7 @@ func (x *Tangents) leaves(at, dir *values, column int, some []int, left []set) {
 	for _, i := range some {
 		for _, m := range x.rest[i].margins {
 			if sides[m] != 0 {
-				left[i].add(column)
+				left[i].Add(column)
 			}
 		}
 	}

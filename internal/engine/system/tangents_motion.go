@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -97,13 +98,13 @@ func (x *Tangents) instant() func(p []complex128) float64 {
 // times does not move with their period.
 func (x *Tangents) sharpen() {
 	const most = 64 // columns
-	if !x.exact || x.time.empty() || x.columns > most || x.instant() == nil {
+	if !x.exact || x.time.Empty() || x.columns > most || x.instant() == nil {
 		return
 	}
-	moves := newSet(x.columns)
+	moves := sets.New(x.columns)
 	for column, by := range x.motion().time {
 		if by != 0 {
-			moves.add(column)
+			moves.Add(column)
 		}
 	}
 	for i := range x.time {
@@ -114,30 +115,30 @@ func (x *Tangents) sharpen() {
 
 // columnsOf adds to to the columns that move something whose slopes by the seeds are given. Params and a time that is
 // made of them may cancel.
-func (x *Tangents) columnsOf(slopes map[int]float64, to set) {
+func (x *Tangents) columnsOf(slopes map[int]float64, to sets.Set) {
 	l := x.kinks.model.layout
 	timeAt := x.seed(vecT, 0)
-	by := newSet(x.columns)
+	by := sets.New(x.columns)
 	timed := x.motion().timed
 	for seed, slope := range slopes {
 		switch {
 		case slope == 0:
 		case seed < 0:
-			to.join(x.all)
+			to.Join(x.all)
 		case seed == timeAt && !timed:
-			to.join(x.time)
+			to.Join(x.time)
 		case seed == timeAt:
-			by.join(x.time)
+			by.Join(x.time)
 		case seed < l.nY:
-			to.join(x.yWas[seed])
+			to.Join(x.yWas[seed])
 		case seed < l.nY+l.nP:
-			by.join(x.p[seed-l.nY])
+			by.Join(x.p[seed-l.nY])
 		default:
-			to.join(x.dWas[seed-l.nY-l.nP])
+			to.Join(x.dWas[seed-l.nY-l.nP])
 		}
 	}
 	for column := range x.columns {
-		if !by.has(column) {
+		if !by.Has(column) {
 			continue
 		}
 		sum, size := 0.0, 0.0
@@ -151,7 +152,7 @@ func (x *Tangents) columnsOf(slopes map[int]float64, to set) {
 			add(slopes[timeAt], x.slopesOf.time[column])
 		}
 		if size == 0 || math.Abs(sum) > float64(1e-12*size) {
-			to.add(column)
+			to.Add(column)
 		}
 	}
 }
@@ -216,11 +217,11 @@ func (x *Tangents) setBy(k *Kink) {
 	each := func(visit func(vec vector, i int)) {
 		for _, of := range []struct {
 			vec vector
-			by  []set
-		}{{vecY, x.yWas}, {vecD, x.dWas}, {vecP, x.p}, {vecT, []set{x.time}}} {
+			by  []sets.Set
+		}{{vecY, x.yWas}, {vecD, x.dWas}, {vecP, x.p}, {vecT, []sets.Set{x.time}}} {
 			for i, by := range of.by {
 				along := k.guard >= 0 && (of.vec == vecY || of.vec == vecT)
-				if (along || !by.empty()) && x.spend(body) {
+				if (along || !by.Empty()) && x.spend(body) {
 					visit(of.vec, i)
 				}
 			}
@@ -245,14 +246,14 @@ func (x *Tangents) setBy(k *Kink) {
 		for _, n := range k.From {
 			if part := l.part(n); part.vec == vecD {
 				for _, by := range x.dHad[part.offset : part.offset+part.len] {
-					k.Moves.join(by)
+					k.Moves.Join(by)
 				}
 			}
 		}
 	}
 	if x.mark.T == x.kinks.end { // or the end comes to lie behind it
 		for _, n := range x.kinks.model.instantInputs(int(solvers.InstantEnd)) {
-			k.Moves.join(x.of(n))
+			k.Moves.Join(x.of(n))
 		}
 	}
 	if k.guard >= 0 && !x.hold(k, slopes) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/base/sets"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -19,8 +20,8 @@ func (x *Tangents) Weigh(found []Kink) {
 	if x.exact {
 		l := x.kinks.model.layout
 		n := l.nY + l.nP + l.nD
-		x.moved, x.slopes = newSets(len(x.rest), n), newSets(l.nY, n)
-		x.movedBeside, x.slopesBeside = newSets(len(x.rest), n), newSets(l.nY, n)
+		x.moved, x.slopes = sets.Several(len(x.rest), n), sets.Several(l.nY, n)
+		x.movedBeside, x.slopesBeside = sets.Several(len(x.rest), n), sets.Several(l.nY, n)
 	}
 }
 
@@ -33,7 +34,7 @@ func (x *Tangents) WeighInside(found []Kink) {
 }
 
 func (x *Tangents) weigh(k *Kink) {
-	k.Moves, k.Smooth = newSet(x.columns), false
+	k.Moves, k.Smooth = sets.New(x.columns), false
 	x.kinks.near = k.near
 	defer func() { x.kinks.near = 0 }()
 	switch {
@@ -128,7 +129,7 @@ func (x *Tangents) weighTie(k *Kink) {
 
 // keeping is what moves a largest value while it is kept.
 type keeping struct {
-	some, all set               // what moves it at one of the times that were looked at, and at all
+	some, all sets.Set          // what moves it at one of the times that were looked at, and at all
 	fast      map[int][]float64 // how fast what moves params alone does, by columns, at each time
 }
 
@@ -143,18 +144,18 @@ func (x *Tangents) weighKept(k *Kink) {
 		return
 	}
 	x.kinks.near = max(x.kinks.near, tape.Rounding)
-	now, params := newSet(x.columns), newSet(x.columns)
+	now, params := sets.New(x.columns), sets.New(x.columns)
 	fast := make([]float64, x.columns)
 	i := k.peak - m.layout.part(out).offset
 	x.where(k, func() {
-		x.push(k.of, &k.at, func(seed int, by set, e *tape.Evaluator[complex128]) {
+		x.push(k.of, &k.at, func(seed int, by sets.Set, e *tape.Evaluator[complex128]) {
 			slope := imag(e.Output(out.String())[i]) / tangentStep
 			if slope == 0 {
 				return
 			}
-			now.join(by)
+			now.Join(by)
 			if l := m.layout; seed < l.nY || seed >= l.nY+l.nP {
-				params.join(by)
+				params.Join(by)
 				return
 			}
 			for column, p := range x.motion().p {
@@ -171,16 +172,16 @@ func (x *Tangents) weighKept(k *Kink) {
 	}
 	was := x.kept[k.peak]
 	if was == nil {
-		was = &keeping{some: newSet(x.columns), all: slices.Clone(x.all), fast: map[int][]float64{}}
+		was = &keeping{some: sets.New(x.columns), all: slices.Clone(x.all), fast: map[int][]float64{}}
 		x.kept[k.peak] = was
 	}
 	if _, bent := x.load(k.of, &k.at); len(bent) == 0 { // where it has kinks, their sides count
-		was.some.join(now)
+		was.some.Join(now)
 		for i := range was.all {
 			was.all[i] &= now[i]
 		}
 		for column, f := range fast {
-			if !params.has(column) {
+			if !params.Has(column) {
 				was.fast[column] = append(was.fast[column], f)
 			}
 		}
@@ -189,12 +190,12 @@ func (x *Tangents) weighKept(k *Kink) {
 		return
 	}
 	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
-	k.Moves.join(was.some)
-	k.Moves.drop(was.all)
+	k.Moves.Join(was.some)
+	k.Moves.Drop(was.all)
 	for column, list := range was.fast {
 		low, high := slices.Min(list), slices.Max(list)
 		if high-low > float64(1e-9*max(math.Abs(low), math.Abs(high))) {
-			k.Moves.add(column)
+			k.Moves.Add(column)
 		}
 	}
 }
@@ -209,14 +210,14 @@ func (x *Tangents) weighDosed(k *Kink) {
 	out := tapec.Functionals.Number(number)
 	k.Into.add(m, out, k.peak-m.Compiled.Functionals[number].Offset)
 	if k.falls { // what moves the event does not move the largest value away from the start
-		k.Moves.join(x.time)
+		k.Moves.Join(x.time)
 	}
 	was, dWas := x.yWas, x.dWas
-	x.yWas, x.dWas = slices.Repeat([]set{x.all}, m.layout.nY), slices.Repeat([]set{x.all}, m.layout.nD)
-	x.push(k.of, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+	x.yWas, x.dWas = slices.Repeat([]sets.Set{x.all}, m.layout.nY), slices.Repeat([]sets.Set{x.all}, m.layout.nD)
+	x.push(k.of, &k.at, func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
 		at := k.peak - m.layout.part(out).offset
 		if seed >= 0 && seed < len(x.changed) && imag(e.Output(out.String())[at]) != 0 {
-			k.Moves.join(x.changed[seed])
+			k.Moves.Join(x.changed[seed])
 		}
 	}, nil)
 	x.yWas, x.dWas = was, dWas
@@ -231,7 +232,7 @@ func (x *Tangents) weighCorner(k *Kink) {
 	if x.exact {
 		x.where(k, func() { x.leave(k) })
 	}
-	if !x.exact || !k.Moves.empty() {
+	if !x.exact || !k.Moves.Empty() {
 		x.movers(k, tapec.Margins.Name(), i)
 	}
 	// Nor does one bend anything that chooses between rates that are the same, from the start until it leaves.
@@ -246,7 +247,7 @@ func (x *Tangents) weighCorner(k *Kink) {
 // has decided whether the event comes, the run may be another one altogether.
 func (x *Tangents) weighTaken(k *Kink) {
 	if k.rounded {
-		k.Moves.join(x.all)
+		k.Moves.Join(x.all)
 		return
 	}
 	if !x.exact {
@@ -255,7 +256,7 @@ func (x *Tangents) weighTaken(k *Kink) {
 	}
 	slopes := map[int]float64{}
 	x.where(k, func() {
-		x.push(x.kinks.model.Compiled.Guards, &k.at, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+		x.push(x.kinks.model.Compiled.Guards, &k.at, func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
 			slopes[seed] = imag(e.Output(tapec.Margins.Name().String())[k.margins[0]]) / tangentStep
 		}, nil)
 		x.columnsOf(slopes, k.Moves)
@@ -269,9 +270,9 @@ func (x *Tangents) weighTaken(k *Kink) {
 func (x *Tangents) movers(k *Kink, out tapec.Name, i int) {
 	if x.exact {
 		x.where(k, func() {
-			x.push(k.of, &k.at, func(_ int, by set, e *tape.Evaluator[complex128]) {
+			x.push(k.of, &k.at, func(_ int, by sets.Set, e *tape.Evaluator[complex128]) {
 				if imag(e.Output(out.String())[i]) != 0 {
-					k.Moves.join(by)
+					k.Moves.Join(by)
 				}
 			}, nil)
 		})
@@ -299,12 +300,12 @@ func (x *Tangents) close(k *Kink) {
 // proportion to it stays where it is, as that of max(x, 0) when x < 0.
 func (x *Tangents) leave(k *Kink) {
 	fast := map[int]map[int]float64{} // by elements and seeds
-	x.push(k.of, &k.at, nil, func(v tape.Value, i, seed int, by set, f float64) {
+	x.push(k.of, &k.at, nil, func(v tape.Value, i, seed int, by sets.Set, f float64) {
 		if v != k.value {
 			return
 		}
 		if seed < 0 { // a functional
-			k.Moves.join(by)
+			k.Moves.Join(by)
 			return
 		}
 		if fast[i] == nil {
@@ -331,7 +332,7 @@ func (x *Tangents) leave(k *Kink) {
 	margin := map[int]float64{}
 	guards := x.kinks.model.Compiled.Guards
 	margins := values{vecT: k.at[vecT], vecY: k.at[vecY], vecD: k.at[vecD], vecM: k.modes, vecP: k.at[vecP]}
-	x.push(guards, &margins, func(seed int, _ set, e *tape.Evaluator[complex128]) {
+	x.push(guards, &margins, func(seed int, _ sets.Set, e *tape.Evaluator[complex128]) {
 		margin[seed] = imag(e.Output(tapec.Margins.Name().String())[k.guard])
 	}, nil)
 	for _, f := range fast {
@@ -364,7 +365,7 @@ func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 				continue
 			}
 			by := x.element(name, part.vec, part.offset+i)
-			if by.empty() {
+			if by.Empty() {
 				continue
 			}
 			if !x.spend(t) {
@@ -379,7 +380,7 @@ func (x *Tangents) departs(k *Kink, counts func(seed int) bool) bool {
 				kt.near.Run()
 				for j, off := range tape.Bends(kt.near, k.value, exact, nil) {
 					if here[j] == 0 && off != was[j] {
-						k.Moves.join(by)
+						k.Moves.Join(by)
 					}
 				}
 			}
@@ -398,10 +399,10 @@ func (x *Tangents) ofParams(seed int) bool {
 // structural follows names.
 func (x *Tangents) structural(k *Kink) {
 	for _, n := range k.From {
-		k.Moves.join(x.byName(n))
+		k.Moves.Join(x.byName(n))
 	}
 	if !k.alone() {
-		k.Moves.join(x.time)
+		k.Moves.Join(x.time)
 	}
 }
 
