@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"odes.dev/odes/internal/judge"
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/engine/judge"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/vm"

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // TestBellsOfStates draws events and conditions that hold where a state is within a narrow peak: of a bell, a

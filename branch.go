@@ -3,7 +3,7 @@ package odes
 import (
 	"context"
 
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/steady"
 )

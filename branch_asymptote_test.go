@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // saturating are functions of u > 0 that rise from 0 and near 1.

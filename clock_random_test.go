@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // timeExpr is a random expression of time: its text, and its value. Every comparison and every level that the value

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // clockCase is a model whose conditions depend on time, with what is known of it: values, and derivatives as "J/p".

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/machine"
+	"odes.dev/odes/internal/base/machine"
 	"odes.dev/odes/vm"
 )
 

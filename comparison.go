@@ -8,13 +8,13 @@ import (
 	"slices"
 	"sync"
 
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/typecheck"
 )
 
 // A Comparison compares a model with its data, row by row, with derivatives: what methods for least squares need and a
@@ -85,8 +85,8 @@ func (m *Model) rowModels() ([]*comparedPart, error) {
 			checked := *of.checked
 			checked.Objectives, checked.Totals, checked.Experiments = nil, nil, nil
 			for i, o := range checked.Observations {
-				add := func(what string, e typecheck.Expr) {
-					checked.Objectives = append(checked.Objectives, &typecheck.Objective{
+				add := func(what string, e model.Expr) {
+					checked.Objectives = append(checked.Objectives, &model.Objective{
 						Name: fmt.Sprintf("%s'%d.%s", o.Name, i, what), Value: e, Span: o.Span,
 					})
 				}
@@ -129,7 +129,7 @@ type rowModels struct {
 // -log_prior(), with positive weights. For any other objective it returns nil. The error carries all that is wrong with
 // the options, as diagnostics.
 func (m *Model) Compare(objective string, opts Options) (*Comparison, error) {
-	at := slices.IndexFunc(m.checked.Objectives, func(o *typecheck.Objective) bool { return o.Name == objective })
+	at := slices.IndexFunc(m.checked.Objectives, func(o *model.Objective) bool { return o.Name == objective })
 	if at < 0 || m.checked.Objectives[at].Terms == nil {
 		return nil, nil
 	}
@@ -139,10 +139,10 @@ func (m *Model) Compare(objective string, opts Options) (*Comparison, error) {
 // CompareAll prepares comparisons with all data of the model, whatever its objectives are. It returns nil if there are
 // none.
 func (m *Model) CompareAll(opts Options) (*Comparison, error) {
-	return m.compare(&typecheck.Terms{Likelihoods: []typecheck.Likelihood{{Weight: 1}}}, opts)
+	return m.compare(&model.Terms{Likelihoods: []model.Likelihood{{Weight: 1}}}, opts)
 }
 
-func (m *Model) compare(terms *typecheck.Terms, opts Options) (*Comparison, error) {
+func (m *Model) compare(terms *model.Terms, opts Options) (*Comparison, error) {
 	c := &Comparison{PriorWeight: terms.Prior, threads: max(1, opts.Threads), answers: &system.Answers{}}
 	parts, err := m.rowModels()
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *Model) compare(terms *typecheck.Terms, opts Options) (*Comparison, erro
 }
 
 // add prepares the runs of an experiment.
-func (c *Comparison) add(p *comparedPart, terms *typecheck.Terms, opts Options) error {
+func (c *Comparison) add(p *comparedPart, terms *model.Terms, opts Options) error {
 	var names []string
 	first := len(c.Groups)
 	for i, o := range p.of.checked.Observations {

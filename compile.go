@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/typecheck"
 )
 
@@ -65,7 +66,7 @@ func ParseFile(path string) (*Model, error) {
 }
 
 // newModel makes a Model, and those of its experiments, from what the checker found.
-func newModel(checked *typecheck.Model, list *diag.List) *Model {
+func newModel(checked *model.Model, list *diag.List) *Model {
 	whole, parts := compile.Model(checked, list)
 	if whole == nil {
 		return nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"

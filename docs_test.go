@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 )

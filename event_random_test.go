@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // Random models with events of all kinds are compared with a simulator that knows nothing of odes: states are linear

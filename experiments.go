@@ -10,11 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/target"
+
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/lang/model"
 )
 
 // An experiment is the model under the changes of one experiment. It is a model of its own, whose
@@ -70,8 +72,8 @@ func (r *run) readsTotals() bool {
 		if !slices.ContainsFunc(r.objectives, func(e objective) bool { return e.of == o }) {
 			continue
 		}
-		typecheck.Walk(func(e typecheck.Expr) bool {
-			if ref, ok := e.(*typecheck.Ref); ok && slices.Contains(m.checked.Totals, ref.Sym) {
+		model.Walk(func(e model.Expr) bool {
+			if ref, ok := e.(*model.Ref); ok && slices.Contains(m.checked.Totals, ref.Sym) {
 				found = true
 			}
 			return !found
@@ -83,7 +85,7 @@ func (r *run) readsTotals() bool {
 // partOptions returns the options for a run of one experiment.
 func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	opts.Gradient, opts.Times, opts.Events, opts.EventTimes, opts.Progress = nil, nil, -1, false, nil
-	targets := make([]typecheck.Target, len(wrt))
+	targets := make([]target.Target, len(wrt))
 	for i, v := range wrt {
 		targets[i] = v.target()
 	}

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/target"
+
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/typecheck"
 )
 
 // FitSettings are the resolved fit block of a model: what a fit searches for and how. Package fit acts on them.
@@ -68,7 +70,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	if over == nil {
 		for _, p := range m.checked.Params {
 			if m.bounded(p) {
-				over = append(over, typecheck.Target{Name: p.Name, Text: p.Name})
+				over = append(over, target.Target{Name: p.Name, Text: p.Name})
 			}
 		}
 		if over == nil {
@@ -100,12 +102,12 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 }
 
 // bounded reports whether a param has bounds or a prior, and more than one value.
-func (m *Model) bounded(p *typecheck.Symbol) bool {
+func (m *Model) bounded(p *model.Symbol) bool {
 	if p.Lo == p.Hi {
 		return false
 	}
 	return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) ||
-		slices.ContainsFunc(m.checked.Priors, func(d typecheck.Draw) bool { return d.Target.Name == p.Name })
+		slices.ContainsFunc(m.checked.Priors, func(d model.Draw) bool { return d.Target.Name == p.Name })
 }
 
 // fittedObjective finds the objective of a fit that names none: the only one, or the only likelihood.
@@ -210,30 +212,30 @@ func (m *Model) Constraints() []Value {
 // ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of
 // several maxima becomes the largest.
 func (m *Model) ReadsLargest(name string) bool {
-	return m.reads(name, func(e typecheck.Expr) bool {
-		f, ok := e.(*typecheck.Functional)
-		return ok && f.Kind == typecheck.MaxOver
+	return m.reads(name, func(e model.Expr) bool {
+		f, ok := e.(*model.Functional)
+		return ok && f.Kind == model.MaxOver
 	})
 }
 
 // ReadsExperiments reports whether an objective or a constraint reads a likelihood that adds up over the experiments
 // of the model. Any other one is that of the run without their changes.
 func (m *Model) ReadsExperiments(name string) bool {
-	return m.reads(name, func(e typecheck.Expr) bool {
-		r, ok := e.(*typecheck.Ref)
+	return m.reads(name, func(e model.Expr) bool {
+		r, ok := e.(*model.Ref)
 		return ok && slices.Contains(m.checked.Totals, r.Sym)
 	})
 }
 
 // reads reports whether is holds for a part of an objective or a constraint.
-func (m *Model) reads(name string, is func(typecheck.Expr) bool) bool {
+func (m *Model) reads(name string, is func(model.Expr) bool) bool {
 	base, _, _ := strings.Cut(name, "[")
 	found := false
 	for _, o := range m.checked.Objectives {
 		if o.Name != base {
 			continue
 		}
-		typecheck.Walk(func(e typecheck.Expr) bool {
+		model.Walk(func(e model.Expr) bool {
 			found = found || is(e)
 			return !found
 		}, o.Value)

@@ -134,3 +134,35 @@ func TestImports(t *testing.T) {
 		}
 	}
 }
+
+// TestFloors: below internal, a package imports its own floor and those before it, and only tests and tools import what
+// serves tests.
+func TestFloors(t *testing.T) {
+	floors := []string{"internal/base", "internal/exchange", "internal/engine", "internal/front"}
+	floor := func(p string) int {
+		return slices.IndexFunc(floors, func(f string) bool { return strings.HasPrefix(p, f+"/") })
+	}
+	const testing = "internal/testing/"
+	packages, allowed := importTable(t)
+	seen := 0
+	for _, p := range packages {
+		if strings.HasPrefix(p, "internal/") && floor(p) < 0 && !strings.HasPrefix(p, testing) {
+			t.Errorf("%s stands on no floor: %s or %s", p, strings.Join(floors, ", "), testing)
+		}
+		for _, imported := range allowed[p] {
+			if p == root {
+				continue // its row says that it may import all, which it does not
+			}
+			if strings.HasPrefix(imported, testing) && !strings.HasPrefix(p, testing) {
+				t.Errorf("%s imports %s, which serves tests", p, imported)
+			}
+			if floor(p) >= 0 && floor(imported) > floor(p) {
+				t.Errorf("%s imports %s, which stands on a higher floor", p, imported)
+			}
+			seen++
+		}
+	}
+	if seen < 100 {
+		t.Fatalf("%d imports: the test checks nothing", seen)
+	}
+}

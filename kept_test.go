@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // Random models whose states rest at kinks of rates, bodies and objectives are compared with differences to either

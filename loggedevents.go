@@ -3,7 +3,7 @@ package odes
 import (
 	"math"
 
-	"odes.dev/odes/internal/judge"
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )

@@ -20,10 +20,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/memory"
-	"odes.dev/odes/internal/seeds"
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/truth"
+	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/testing/seeds"
+	"odes.dev/odes/internal/testing/truth"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 )

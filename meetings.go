@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/judge"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/judge"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )

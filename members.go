@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/lang/model"
 )
 
 // Draw says from which distribution of the language a value is drawn.
@@ -106,7 +106,7 @@ func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment
 
 // within reports whether what a member sets is plainly within bounds, as it was for the member before: so the params
 // are not worked out, which would take a tenth of the time of small members.
-func (m *Model) within(bounded []*typecheck.Symbol, own []Assignment, before []bool) bool {
+func (m *Model) within(bounded []*model.Symbol, own []Assignment, before []bool) bool {
 	for k, s := range bounded {
 		if m.system.Follows(s) {
 			return false
@@ -130,7 +130,7 @@ func (m *Model) within(bounded []*typecheck.Symbol, own []Assignment, before []b
 // Priors lists the priors of the params, in file order.
 func (m *Model) Priors() []Draw { return drawsOf(m.checked.Priors) }
 
-func drawsOf(list []typecheck.Draw) (out []Draw) {
+func drawsOf(list []model.Draw) (out []Draw) {
 	for _, d := range list {
 		w := Draw{Name: d.Target.String(), Dist: d.Dist, Args: d.Args, Lo: d.Lo, Hi: d.Hi, Mass: d.Mass}
 		if d.Unit.Known() && !d.Unit.Plain() {

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"

@@ -37,10 +37,11 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/typecheck"
@@ -57,7 +58,7 @@ func Backend() string { return vm.Backend() }
 // changes of any experiment. nll() and its derivatives are sums over the experiments, which are solved
 // in parallel.
 type Model struct {
-	checked *typecheck.Model
+	checked *model.Model
 	system  *system.Model
 	explain *explain.Explainer
 	notes   []diag.Diagnostic                // warnings and notes of compilation
@@ -195,7 +196,7 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 	}
 	for _, x := range c.States {
 		kind := "state"
-		if x.Kind == typecheck.AlgSymbol {
+		if x.Kind == model.AlgSymbol {
 			kind = "alg"
 		}
 		add(kind, x.Name, x.Doc, x.Type)
@@ -280,7 +281,7 @@ func (m *Model) Observations() []Observation {
 		x.Noise = o.Noise.Name
 		if w := o.Args[o.Noise.Width()]; w != nil {
 			x.Width = strings.Join(strings.Fields(w.Span().Text()), " ")
-			if row, is := w.(*typecheck.Row); is {
+			if row, is := w.(*model.Row); is {
 				x.Widths = slices.Clone(o.Table.Data[row.Column])
 			}
 		}
@@ -306,8 +307,8 @@ func words(text string) string {
 }
 
 // refersTo returns the symbol if e is nothing but a reference to it; nil for other expressions.
-func refersTo(e typecheck.Expr) *typecheck.Symbol {
-	if ref, ok := e.(*typecheck.Ref); ok {
+func refersTo(e model.Expr) *model.Symbol {
+	if ref, ok := e.(*model.Ref); ok {
 		return ref.Sym
 	}
 	return nil

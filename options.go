@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/target"
+
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/solvers"
@@ -76,12 +79,12 @@ func (m *Model) Convert(a Assignment) (Assignment, error) {
 	if err != nil {
 		return a, fmt.Errorf("%s in [%s]: %w", a.Name, a.Unit, err)
 	}
-	target, _ := typecheck.ParseTarget(a.Name)
+	t, _ := target.Parse(a.Name)
 	symbols := m.checked.Params
-	if target.Initial {
+	if t.Initial {
 		symbols = m.checked.States
 	}
-	at := slices.IndexFunc(symbols, func(s *typecheck.Symbol) bool { return s.Name == target.Name })
+	at := slices.IndexFunc(symbols, func(s *model.Symbol) bool { return s.Name == t.Name })
 	if at < 0 {
 		return a, nil // what sets it says so
 	}
@@ -151,9 +154,9 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 		s.Of = opts.Of
 	}
 	if opts.Wrt != nil {
-		s.Wrt = make([]typecheck.Target, len(opts.Wrt))
+		s.Wrt = make([]target.Target, len(opts.Wrt))
 		for i, text := range opts.Wrt {
-			s.Wrt[i], _ = typecheck.ParseTarget(text) // variables reports what it does not know
+			s.Wrt[i], _ = target.Parse(text) // variables reports what it does not know
 		}
 	}
 	if opts.Threads > 0 {
@@ -204,7 +207,7 @@ func (opts Options) changed(change func(s *settings.Settings)) Options {
 // variables resolves wrt: params, initial values and "all". nil means every param, and the
 // initial value of every state whose initial value is a literal. It returns the variables, and the
 // columns of a row of the gradient.
-func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable, columns int) {
+func (m *Model) variables(wrt []target.Target, l *diag.List) (list []Variable, columns int) {
 	type key struct {
 		name    string
 		initial bool
@@ -224,7 +227,7 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 			add(s.Name, false, s.Type.Unit.String(), s.Type.Shape)
 		}
 		for _, s := range m.checked.States {
-			if s.Literal && s.Kind == typecheck.StateSymbol {
+			if s.Literal && s.Kind == model.StateSymbol {
 				add(s.Name, true, s.Type.Unit.String(), s.Type.Shape)
 			}
 		}
@@ -254,7 +257,7 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 		found := index[key{inner, t.Initial}]
 		for _, i := range found {
 			s := symbols[i]
-			if s.Kind == typecheck.AlgSymbol {
+			if s.Kind == model.AlgSymbol {
 				l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the alg %q follows from the "+
 					"algebraic "+
 					"equations at the start as well, and its guess has no influence", t.Text, s.Name)
@@ -275,7 +278,7 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 				what, inner, hint)
 			for _, s := range symbols {
 				if t.Subscripts != "" && s.Name == t.Name && len(s.Type.Shape) > 0 {
-					whole := typecheck.Target{Name: s.Name, Initial: t.Initial}
+					whole := target.Target{Name: s.Name, Initial: t.Initial}
 					d.Message = fmt.Sprintf("cannot differentiate by %q: %s is one variable, an array; name the "+
 						"whole: %s", t.Text, s.Name, whole)
 				}
@@ -296,7 +299,7 @@ type objective struct {
 	value Value
 	unit  units.Unit
 	row   int // position in psi
-	of    *typecheck.Objective
+	of    *model.Objective
 }
 
 // objectivesOf resolves of: names of objectives, single elements ("y[3]"), and "all", which nil means

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 )
 
 // TestDigitsOfOutputs reads the table of a run that decays far below its absolute tolerance. Every digit in it is right

@@ -5,10 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/memory"
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/target"
+
+	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
@@ -29,8 +31,8 @@ func (v Variable) String() string {
 	return v.target().String()
 }
 
-func (v Variable) target() typecheck.Target {
-	return typecheck.Target{Name: v.Name, Initial: v.Initial}
+func (v Variable) target() target.Target {
+	return target.Target{Name: v.Name, Initial: v.Initial}
 }
 
 // Size returns the number of elements.

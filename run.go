@@ -10,16 +10,16 @@ import (
 	"slices"
 	"time"
 
-	"odes.dev/odes/internal/memory"
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/system"
-	"odes.dev/odes/internal/team"
+	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/base/team"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
 
@@ -59,7 +59,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 		return nil, err
 	}
 	var rows []int
-	var goals []*typecheck.Objective
+	var goals []*model.Objective
 	for _, o := range r.objectives {
 		rows, goals = append(rows, o.row), append(goals, o.of)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // network writes a model of species that turn into each other and bind, each in a unit of its own.

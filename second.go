@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/linalg"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"

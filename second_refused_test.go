@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )

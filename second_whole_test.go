@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/system"
 )
 
 // TestSecondWholeSteps checks that second derivatives and tangents along steps that are compiled as one program have

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )

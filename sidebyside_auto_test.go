@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // autos are the settings of runs that change to steps of a Rosenbrock method where they turn stiff, and back.

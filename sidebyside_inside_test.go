@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // manyTimes are times of observations, more than steps end at for them: some that are fixed, and some that params move.

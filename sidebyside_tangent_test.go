@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // tangents are the settings of runs with tangents, in one of two modes.

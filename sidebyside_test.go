@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // sideBySide runs n members of a model in lanes, with values that value gives, and compares each with a run of its own,

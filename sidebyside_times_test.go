@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // sameOutputs runs n members of a model in lanes, with outputs at times, and returns how many were made there. Each

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"odes.dev/odes/internal/memory"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 )

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/solvers"

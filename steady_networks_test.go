@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // networks is how many random networks are drawn: `go test . -run TestSteadyNetworks -networks 1000` takes a minute.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/judge"
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -1,9 +1,9 @@
 package odes
 
 import (
-	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/settings"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 )
 

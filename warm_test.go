@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/system"
 )
 
 // TestExperimentsShareSteps counts the steps of experiments together: programs of whole steps that none of them makes

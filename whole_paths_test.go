@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/solvers"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/system"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/system"
 )
 
 // TestWholeSteps checks that steps and transposes that are compiled as one program give the bits of

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // BenchmarkGradient times forward and adjoint of the problems, one thread.

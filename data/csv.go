@@ -13,8 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/base/memory"
 )
 
 // Table is a table of texts with named columns.

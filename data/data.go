@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
 )
 
 // Array is an array of numbers: Data is row-major of lengths Shape.

@@ -275,3 +275,10 @@ func TestWriteNPY(t *testing.T) {
 		}
 	}
 }
+
+func (e *Entries) len() int {
+	if e == nil {
+		return 0
+	}
+	return len(e.Value)
+}

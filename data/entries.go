@@ -49,10 +49,3 @@ func (e *Entries) Transpose() *Entries {
 	t.sort()
 	return t
 }
-
-func (e *Entries) len() int {
-	if e == nil {
-		return 0
-	}
-	return len(e.Value)
-}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/internal/lazy"
+	"odes.dev/odes/internal/base/lazy"
 )
 
 // npyMagic starts every file of NumPy's format:

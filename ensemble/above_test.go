@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/ensemble"
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
 )
 
 // TestAbove: a job has the files of a problem that lie above its folder, too.

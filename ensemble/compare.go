@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/judge"
-	"odes.dev/odes/internal/sample"
+	"odes.dev/odes/internal/base/sample"
+	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/lang/diag"
 )
 

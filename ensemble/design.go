@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/sample"
+	"odes.dev/odes/internal/base/sample"
 )
 
 // Ways to choose the values of members, beside those of package sample: random, lhs and sobol.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // Estimate is a number with the interval that holds it with a probability of 95 %.

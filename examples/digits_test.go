@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 )
 
 // TestDigits compares every number that a table shows of an example, run with its own settings, with a run at 1e-12 by

@@ -9,7 +9,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 )
 
 // TestControls solves the problems of optimal control and compares the results with golden files, bit by bit.

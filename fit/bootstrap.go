@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 var (

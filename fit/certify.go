@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/certify"
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/certify"
+	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 )

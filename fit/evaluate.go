@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
 )
 

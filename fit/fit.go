@@ -8,7 +8,7 @@
 // An objective that is a sum of negative log likelihoods and priors is read row by row (odes.Comparison): a
 // trust-region method for least squares then knows the curvature that the data have, at the price of first derivatives.
 // Any other objective is minimised by its gradient and, where that pays, its exact Hessian; constraints are kept by
-// sequential quadratic programming. The searches are those of internal/optim.
+// sequential quadratic programming. The searches are those of internal/base/optim.
 //
 // A run of the model that fails is a failure of the point at which it was made, never of the fit. Results depend on
 // nothing but the model, the settings and the seed: not on the number of workers, and not on time.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/optim"
-	"odes.dev/odes/internal/sample"
+	"odes.dev/odes/internal/base/optim"
+	"odes.dev/odes/internal/base/sample"
 )
 
 // spectrum is the singular value decomposition of the rows of the Fisher information: those of which the sums of the

@@ -10,7 +10,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 var randomIntervals = flag.Int("random-intervals", 20, "how many models of each kind TestRandomIntervals draws")

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 const logRootTwoPi = 0.9189385332046728

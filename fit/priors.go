@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
 )
 

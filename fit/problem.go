@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/optim"
 )
 
 // A profile likelihood is followed to both sides of an estimate: the estimate is held at one value after another, and

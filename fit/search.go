@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"odes.dev/odes/internal/optim"
-	"odes.dev/odes/internal/sample"
+	"odes.dev/odes/internal/base/optim"
+	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // TestStarts: of n drawn starts, each n-th part of what a param is drawn from holds one, whatever it is drawn from: a

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/optim"
+	"odes.dev/odes/internal/base/optim"
 )
 
 // Searches for steady states within a search for estimates are warm: each begins at what was found for the last

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // explained is the help on a name, on a screen of some columns.

@@ -10,7 +10,7 @@ import (
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/help"
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"path"
 
-	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 )

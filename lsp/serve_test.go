@@ -14,7 +14,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
 )
 
 // wire is a client at the other end of two pipes.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"odes.dev/odes/internal/lazy"
+	"odes.dev/odes/internal/base/lazy"
 )
 
 // Grammar returns the grammar of the language in EBNF: the items as the parser

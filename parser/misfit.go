@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"odes.dev/odes/internal/lazy"
+	"odes.dev/odes/internal/base/lazy"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 )

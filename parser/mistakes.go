@@ -3,7 +3,7 @@ package parser
 import (
 	"strings"
 
-	"odes.dev/odes/internal/lazy"
+	"odes.dev/odes/internal/base/lazy"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 )

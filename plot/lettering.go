@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // lettering draws the text of a page, as its format wants.

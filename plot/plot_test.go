@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // Terminal describes the screen that Text draws on. The zero value is a screen of 80 columns

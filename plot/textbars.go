@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // Colours of negative and positive numbers.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // braille is a grid of cells of 2 × 4 dots.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // option returns the option of a name.

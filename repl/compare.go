@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/lazy"
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/base/lazy"
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"

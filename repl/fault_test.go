@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/parser"
 )
 

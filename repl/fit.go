@@ -13,7 +13,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/plot"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/lazy"
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/lazy"
+	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
 )

@@ -8,7 +8,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/plot"
 )
 

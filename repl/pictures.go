@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/lazy"
-	"odes.dev/odes/internal/output"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/base/lazy"
+	"odes.dev/odes/internal/base/output"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/plot"
 )
 

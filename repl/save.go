@@ -10,12 +10,13 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/lang/target"
+
 	"odes.dev/odes"
-	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/output"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/base/output"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
-	"odes.dev/odes/typecheck"
 )
 
 func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
@@ -149,7 +150,7 @@ func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 
 // withValue puts a number into the declaration of a param or an initial value.
 func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
-	t, _ := typecheck.ParseTarget(a.Name)
+	t, _ := target.Parse(a.Name)
 	plain := t.Subscripts == "" && t.String() == a.Name // neither an element nor in backquotes
 	if !plain || s.now.model == nil {
 		return text, false

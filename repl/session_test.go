@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts")

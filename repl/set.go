@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/lang/target"
+
 	"odes.dev/odes"
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
@@ -104,7 +106,7 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		return odes.Symbol{}, fmt.Errorf("a value along the run cannot be set; to set where %s starts write "+
 			"initial(%[1]s) = …", strings.TrimSpace(before))
 	}
-	t, _ := typecheck.ParseTarget(text) // what is wrong with its form is said where it is set
+	t, _ := target.Parse(text) // what is wrong with its form is said where it is set
 	// Blanks are kept in the name, and so are backquotes behind them.
 	name, kind := strings.Trim(strings.TrimSpace(t.Name), "`"), "param"
 	if t.Initial {

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/lazy"
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/lazy"
+	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // continuous returns the continuous adjoint of p, with its own tolerance.

@@ -3,7 +3,7 @@ package sens
 import (
 	"math"
 
-	"odes.dev/odes/internal/sizes"
+	"odes.dev/odes/internal/base/sizes"
 	"odes.dev/odes/solvers"
 )
 

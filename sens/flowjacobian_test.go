@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/solvers"
 )
 

@@ -3,7 +3,7 @@ package sens_test
 import (
 	"testing"
 
-	"odes.dev/odes/internal/runstest"
+	"odes.dev/odes/internal/testing/runstest"
 )
 
 // TestModels compares derivatives of whole models, in all modes, with a file.

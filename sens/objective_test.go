@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 type C = complex128

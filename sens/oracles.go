@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )

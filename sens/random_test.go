@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/runstest"
+	"odes.dev/odes/internal/testing/runstest"
 )
 
 // draw makes random models: of states with rates that have conditions and kinks, of events of all kinds at times and

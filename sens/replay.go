@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/solvers"
 )
 

@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // algebraicEnds makes the ends of steps consistent, where the field has a Mass. So the unknowns are functions of the

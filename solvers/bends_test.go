@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"odes.dev/odes/internal/bernstein"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/base/bernstein"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // TestShown compares what coefficients show with Descartes' rule, of coefficients that are drawn.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // separate is a system all of whose causes can come apart, or none. It holds that bodies are told how often they fired.

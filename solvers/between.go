@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/bernstein"
+	"odes.dev/odes/internal/base/bernstein"
 )
 
 // Between the samples of a step a guard may go through zero and come back. Whether it does is asked of the polynomial

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/seeds"
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // real makes a root function of a function of a state that is 1 a unit of time.

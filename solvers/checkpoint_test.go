@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // schedules are the ways to keep a run. Whatever is added here is held to the

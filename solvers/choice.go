@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // choice decides which member of a method makes the next step: the one that makes a way at the least price. The step

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // sized is an LU of which only sizes are known.

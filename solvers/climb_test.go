@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // TestOrderFollows holds that a run of radau at a tight tolerance begins with order 5, goes up to order 13 and takes a

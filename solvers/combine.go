@@ -3,8 +3,8 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // terms is a sparse linear form Σ_j c_j k_{row_j}: the nonzero entries of a row

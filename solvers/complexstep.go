@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // ComplexField is a right-hand side in complex arithmetic; a ComplexSystem is one.

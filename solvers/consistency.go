@@ -6,8 +6,8 @@ import (
 	"math"
 	"sync"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // Consistency solves the algebraic equations of a system with a Mass: at the start of a run, and after whatever changes

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // Controller chooses step sizes from estimated errors. It is part of the

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 func TestPowers(t *testing.T) {

@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/bernstein"
+	"odes.dev/odes/internal/base/bernstein"
 )
 
 // Guards that are not affine in time and states are no polynomials on the dense output, however near the polynomials

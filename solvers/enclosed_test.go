@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/seeds"
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 type span = solvers.Range

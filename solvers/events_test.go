@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 func TestNoEvents(t *testing.T) {

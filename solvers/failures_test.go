@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // fails runs a system and requires an error of type E.

@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // finite reports whether every element of x is a number and not infinite.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 // TestHistory compares what a history says of firings that are drawn with what their whole list says.

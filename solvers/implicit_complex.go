@@ -3,8 +3,8 @@ package solvers
 import (
 	"slices"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // implicitComplex is the work space of steps in complex arithmetic.

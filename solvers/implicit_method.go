@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/linalg"
-	"odes.dev/odes/internal/team"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/base/team"
 )
 
 // implicitRungeKutta is the Method of an implicitTable. A row of K that solves equations holds the slope k_i of its

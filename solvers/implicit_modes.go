@@ -3,8 +3,8 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // blockModes solves with M ⊗ I - h A ⊗ J, where J is one Jacobian for all rows of a block, by the eigenvalues of A:

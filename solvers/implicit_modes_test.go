@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // TestBlockModes holds that equations of all stages at once are solved by eigenvalues as by factors of their coupled

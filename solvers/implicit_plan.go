@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // blockPlan is what follows from the places of a Jacobian and the number of rows of a block: the pattern of

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // relaxation is a stiff system that starts away from what it relaxes to.

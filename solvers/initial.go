@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // InitialStep returns the length of a first step, of the sign of limit and at most as long (Hairer, Nørsett, Wanner,

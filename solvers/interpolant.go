@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // interpolant is the dense output of a table, y₀ + h Σ β_j(θ) k_j.

@@ -3,7 +3,7 @@ package solvers
 import (
 	"sync"
 
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // Jacobian says where ∂(f, r)/∂(y, t) of a Field has entries. It never changes. All workers of a model have the

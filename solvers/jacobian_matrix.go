@@ -3,9 +3,9 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/linalg"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // jacobianPlan is what follows from the places of a Jacobian alone: the pattern of W = M/γ - h ∂f/∂y and where its

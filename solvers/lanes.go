@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // LaneCount is how many runs are made side by side, and LaneStates the most states that they may have.

@@ -3,7 +3,7 @@ package solvers
 import (
 	"errors"
 
-	"odes.dev/odes/internal/sizes"
+	"odes.dev/odes/internal/base/sizes"
 )
 
 // Extended is a System whose right-hand side can go on a little outside of the domains of its functions, as they are

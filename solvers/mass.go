@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // Mass is the constant matrix M of a system M y' = f(t, y) of index 1, in a form that every such system can be brought

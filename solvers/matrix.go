@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // ImplicitWork counts what the steps of an Implicit method took.

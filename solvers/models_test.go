@@ -3,7 +3,7 @@ package solvers_test
 import (
 	"testing"
 
-	"odes.dev/odes/internal/runstest"
+	"odes.dev/odes/internal/testing/runstest"
 	"odes.dev/odes/solvers"
 )
 

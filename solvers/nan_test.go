@@ -7,8 +7,8 @@ import (
 	"math"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // once is a system one of whose guards is not a number the one time that its values are asked for.

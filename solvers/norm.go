@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // NormKind says how the scaled errors of the states are combined to one number.

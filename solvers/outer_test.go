@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // TestOuterProducts compares the outer products of a step, of which long runs of entries are made by vectors, with sums

@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/bernstein"
+	"odes.dev/odes/internal/base/bernstein"
 )
 
 // Passing is a System whose right-hand side has parts that may be large in a small part of a step: bells of states,

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/linalg"
-	"odes.dev/odes/internal/team"
+	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/base/team"
 )
 
 // rosenbrock is the Method of a rosenbrockTable. Row i of K is κ_i = u_i/h, so that nothing is divided by the length

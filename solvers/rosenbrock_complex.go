@@ -1,8 +1,8 @@
 package solvers
 
 import (
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // rosenbrockComplex is the work space of steps in complex arithmetic.

@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
 )
 
 // rosenbrockPull is the work space of cotangents.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // number256 is arithmetic with 256 bits, far more than the figures of any table have.

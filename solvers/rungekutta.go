@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"odes.dev/odes/internal/bernstein"
+	"odes.dev/odes/internal/base/bernstein"
 	"odes.dev/odes/solvers/tableau"
 )
 

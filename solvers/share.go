@@ -1,6 +1,6 @@
 package solvers
 
-import "odes.dev/odes/internal/team"
+import "odes.dev/odes/internal/base/team"
 
 // Sharing is a Method whose work on long vectors a team may share, with the same bits.
 type Sharing interface {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/sizes"
+	"odes.dev/odes/internal/base/sizes"
 )
 
 // Solver integrates a System from its t0 to its tf, or to an event that stops the run. It owns all work space: a

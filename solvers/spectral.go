@@ -3,8 +3,8 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/sizes"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/base/sizes"
 )
 
 // spectrum estimates the spectral radius ρ of J = ∂f/∂y along a run and bounds steps by it: a step h with |h|ρ beyond

@@ -3,7 +3,7 @@ package solvers
 import (
 	"math"
 
-	"odes.dev/odes/internal/team"
+	"odes.dev/odes/internal/base/team"
 )
 
 // stageWork is the work space that methods share whose steps are sums of the rows of K.

@@ -7,8 +7,8 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // TestReach holds the stability intervals against those in the literature.

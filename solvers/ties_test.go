@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 // affine is a map of (x, v, d): of its matrix the last column is what it adds.

@@ -1,6 +1,6 @@
 package solvers
 
-import "odes.dev/odes/internal/linalg"
+import "odes.dev/odes/internal/base/linalg"
 
 // Stepper is a Field that can make whole steps. Where a right-hand side is a few operations, what lies between two of
 // them costs more than both.

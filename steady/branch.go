@@ -6,7 +6,7 @@ import (
 	"math/cmplx"
 	"slices"
 
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // Family is a system that depends on a number.

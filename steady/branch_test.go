@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/solvers/solvertest"
+	"odes.dev/odes/internal/testing/solvertest"
 )
 
 // family is a system without events that depends on a number.

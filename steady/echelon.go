@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/internal/base/residue"
 )
 
 // combination is a row of numbers of which few differ from zero: a 1 at the pivot, and the others.

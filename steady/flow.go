@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/linalg"
 )
 
 // Flow is what the linear equations of a steady state do in the end, by integration in time: what Linear finds with

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/residue"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/base/residue"
+	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/solvers"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"odes.dev/odes/internal/linalg"
-	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/base/residue"
 	"odes.dev/odes/solvers"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"odes.dev/odes/internal/linalg"
+	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/solvers"
 )
 

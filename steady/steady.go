@@ -19,7 +19,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"odes.dev/odes/internal/sizes"
+	"odes.dev/odes/internal/base/sizes"
 	"odes.dev/odes/solvers"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/internal/base/residue"
+	"odes.dev/odes/internal/testing/solvertest"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/solvers/solvertest"
 )
 
 type C = solvertest.C

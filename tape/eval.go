@@ -6,8 +6,8 @@ import (
 	"math/cmplx"
 	"slices"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/residue"
 )
 
 // Number is a type that tapes can be evaluated in. Ops that are not analytic look at

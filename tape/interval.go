@@ -3,7 +3,7 @@ package tape
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // Interval is a closed set of numbers, [Lo, Hi], in which a value lies. Its ends may be infinite. Where NaN is among

@@ -3,7 +3,7 @@ package tape
 import (
 	"sort"
 
-	"odes.dev/odes/internal/residue"
+	"odes.dev/odes/internal/base/residue"
 )
 
 // IntervalOf returns the 0-based number of the interval between two ascending knots that x lies in, as Find defines it.

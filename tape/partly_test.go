@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes/internal/testing/tapetest"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/tape/tapetest"
 	"pgregory.net/rapid"
 )
 

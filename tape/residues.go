@@ -1,6 +1,6 @@
 package tape
 
-import "odes.dev/odes/internal/residue"
+import "odes.dev/odes/internal/base/residue"
 
 // A tape that is evaluated with random residues shows which linear combinations of its outputs vanish whatever its
 // inputs are. Rational ops are exact. Of the others nothing is known but that equal operands give equal results: their

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // Class groups the ops by how their results depend on their operands.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/tapetest"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/tape/tapetest"
 	"pgregory.net/rapid"
 )
 

@@ -8,10 +8,10 @@
 package tapec
 
 import (
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // Compiled is a model as tapes. The comments of its tapes say what they read and
@@ -21,7 +21,7 @@ import (
 // outputs. Apart from those, a tape that would compute nothing is nil; but Start, Rates
 // and Instants always exist.
 type Compiled struct {
-	Model *typecheck.Model
+	Model *model.Model
 
 	Defaults   []Default    // of params whose defaults are not just numbers; each after those that it uses
 	Start      *tape.Tape   // t, p.* → y.*, d.*: the initial values
@@ -53,7 +53,7 @@ type Compiled struct {
 
 // Default is the default of a param in terms of others. A tape without inputs computes constants.
 type Default struct {
-	Param *typecheck.Symbol
+	Param *model.Symbol
 	Tape  *tape.Tape // p.* → p.<name>
 }
 
@@ -139,7 +139,7 @@ type Mode struct {
 // Functional is an array of values that the objectives need from the run. It has a
 // slot for each combination of the indices of its objective.
 type Functional struct {
-	Kind   typecheck.FunctionalKind
+	Kind   model.FunctionalKind
 	Span   source.Span
 	Shape  types.Shape // of the slots and, behind them, of one value
 	Offset int         // in the flat vector of functionals, where integrals come first, as among the quadratures
@@ -148,7 +148,7 @@ type Functional struct {
 	Elem   int         // the selected element of the event; -1 for all, or if slots select different ones
 	Elems  []int       // the element that each slot selects, if they may differ; else nil
 	Group  int         // SumAt: its group of sites, or the first of several if its times depend on the slot
-	Table  *typecheck.Table
+	Table  *model.Table
 	ByRow  bool  // SumAt: slot i is 0 but in the row of Table whose last column is i + 1
 	Window []int // Integral with bounds: the element of the flat vector of modes that tells the window of each slot
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	"odes.dev/odes/tape/tapetest"
+	"odes.dev/odes/internal/testing/tapetest"
 )
 
 var updateDerive = flag.Bool("update-derive", false, "write the goldens of derivatives anew")

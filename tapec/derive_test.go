@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/tapetest"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/tape/tapetest"
 	"pgregory.net/rapid"
 )
 

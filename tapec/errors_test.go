@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // What cannot be compiled is reported with a place, and there is no result.
@@ -50,16 +50,16 @@ objective J[i,j] = at_event(e[i + j], pre(x)*k) for i in 1:2, j in 1:2
 
 // A node where the checker would not have it is an error, not a crash.
 func TestMisplaced(t *testing.T) {
-	x := symbol("x", typecheck.StateSymbol)
-	table := &typecheck.Table{Name: "D", Columns: []string{"y"}, Data: [][]float64{{1}}}
-	for name, e := range map[string]typecheck.Expr{
-		"row":        &typecheck.Row{Base: base(types.Real), Table: table},
-		"functional": &typecheck.Functional{Base: base(types.Real), Kind: typecheck.Final, Body: ref(x)},
-		"index":      access(&typecheck.Const{Base: base(types.Real, 3), Data: []float64{1, 2, 3}}, whole(4)),
+	x := symbol("x", model.StateSymbol)
+	table := &model.Table{Name: "D", Columns: []string{"y"}, Data: [][]float64{{1}}}
+	for name, e := range map[string]model.Expr{
+		"row":        &model.Row{Base: base(types.Real), Table: table},
+		"functional": &model.Functional{Base: base(types.Real), Kind: model.Final, Body: ref(x)},
+		"index":      access(&model.Const{Base: base(types.Real, 3), Data: []float64{1, 2, 3}}, whole(4)),
 	} {
-		m := &typecheck.Model{
-			Time: symbol("t", typecheck.TimeSymbol), From: num(0), To: num(1),
-			States: []*typecheck.Symbol{x}, Rates: []typecheck.Expr{e},
+		m := &model.Model{
+			Time: symbol("t", model.TimeSymbol), From: num(0), To: num(1),
+			States: []*model.Symbol{x}, Rates: []model.Expr{e},
 		}
 		var l diag.List
 		if Compile(m, &l) != nil || !l.HasErrors() {

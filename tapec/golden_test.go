@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 var update = flag.Bool("update", false, "write what the compiler makes into the golden files")
@@ -104,7 +104,7 @@ func sections(c *Compiled) []txtar.File {
 }
 
 // golden checks the model of an archive.
-func golden(t testing.TB, name string) *typecheck.Model {
+func golden(t testing.TB, name string) *model.Model {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/lower/" + name + ".txtar")
 	if err != nil {

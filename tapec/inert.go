@@ -3,13 +3,13 @@ package tapec
 import (
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // Inert reports whether nothing that decides about a run reads discrete s but assignments to itself, as of one that
 // counts.
-func (c *Compiled) Inert(s *typecheck.Symbol) bool {
+func (c *Compiled) Inert(s *model.Symbol) bool {
 	reads := func(name string) bool {
 		n := MustName(name)
 		return (n.Role == Discrete || n.Role == LeftDiscrete) && n.Of == s.Name

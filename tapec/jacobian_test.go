@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"odes.dev/odes/internal/testing/tapetest"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/tape/tapetest"
 	"pgregory.net/rapid"
 )
 

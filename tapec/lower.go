@@ -2,18 +2,18 @@ package tapec
 
 import (
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // compiler is the state of a call of Compile.
 type compiler struct {
-	model  *typecheck.Model
+	model  *model.Model
 	diags  *diag.List
 	out    *Compiled
 	frames *frames
-	tables map[typecheck.Expr][]float64 // values of constant expressions over the whole of their loops
+	tables map[model.Expr][]float64 // values of constant expressions over the whole of their loops
 
 	modes     []*mode
 	modeOf    map[modeKey]*mode
@@ -22,11 +22,11 @@ type compiler struct {
 	cornered  map[cornerKey]bool
 	kinks     []kink
 	kinked    map[memoKey]bool
-	flowOf    map[flowKey]typecheck.Uses
+	flowOf    map[flowKey]model.Uses
 	degreeOf  map[flowKey]int
 
-	happenings map[*typecheck.Event]happening
-	equal      map[*typecheck.Call]typecheck.Expr // what comparisons are as equalities; nil for others
+	happenings map[*model.Event]happening
+	equal      map[*model.Call]model.Expr // what comparisons are as equalities; nil for others
 
 	functionals  []*functional
 	functionalOf map[memoKey]*functional
@@ -35,21 +35,21 @@ type compiler struct {
 
 // Compile turns a checked model into tapes. It reports what cannot be compiled in diags
 // and returns nil then.
-func Compile(m *typecheck.Model, diags *diag.List) *Compiled {
+func Compile(m *model.Model, diags *diag.List) *Compiled {
 	return newCompiler(m, diags).run()
 }
 
-func newCompiler(m *typecheck.Model, diags *diag.List) *compiler {
+func newCompiler(m *model.Model, diags *diag.List) *compiler {
 	return &compiler{
 		model: m, diags: diags, out: &Compiled{Model: m}, frames: newFrames(),
-		tables:       map[typecheck.Expr][]float64{},
+		tables:       map[model.Expr][]float64{},
 		modeOf:       map[modeKey]*mode{},
 		cornered:     map[cornerKey]bool{},
 		kinked:       map[memoKey]bool{},
-		flowOf:       map[flowKey]typecheck.Uses{},
+		flowOf:       map[flowKey]model.Uses{},
 		degreeOf:     map[flowKey]int{},
-		happenings:   map[*typecheck.Event]happening{},
-		equal:        map[*typecheck.Call]typecheck.Expr{},
+		happenings:   map[*model.Event]happening{},
+		equal:        map[*model.Call]model.Expr{},
 		functionalOf: map[memoKey]*functional{},
 	}
 }
@@ -109,8 +109,8 @@ func (c *compiler) compile() {
 		out.Affects = append(out.Affects, c.affect(ev))
 		out.AtEvents = append(out.AtEvents, c.atEvent(ev))
 	}
-	out.Initial = c.site("initial", typecheck.Initial)
-	out.Final = c.site("final", typecheck.Final)
+	out.Initial = c.site("initial", model.Initial)
+	out.Final = c.site("final", model.Final)
 	for i, g := range c.groups {
 		out.AtTimes = append(out.AtTimes, c.atTime(i, g))
 	}
@@ -144,7 +144,7 @@ func (c *compiler) rates() *tape.Tape {
 		l.output(Residual.Number(k), l.filled(r.Value, scope{}, shapeOf(r.Value)).v)
 	}
 	for _, f := range c.functionals {
-		if f.node.Kind != typecheck.Integral {
+		if f.node.Kind != model.Integral {
 			continue
 		}
 		x := l.lower(f.node.Body, f.s)
@@ -178,7 +178,7 @@ func (c *compiler) defaults() []Default {
 	done := map[string]bool{}
 	pending := map[string]Default{}
 	for _, sym := range c.model.Params {
-		if _, ok := sym.Value.(*typecheck.Const); ok || sym.Value == nil {
+		if _, ok := sym.Value.(*model.Const); ok || sym.Value == nil {
 			done[sym.Name] = true
 			continue
 		}

@@ -3,6 +3,7 @@ package tapec
 import (
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/typecheck"
 )
@@ -16,8 +17,8 @@ type place struct {
 
 // table evaluates a constant scalar at all points of the axes on which it depends. The
 // values are row-major over these axes.
-func (c *compiler) table(e typecheck.Expr, s scope) ([]float64, []*axis) {
-	free := typecheck.Free(e)
+func (c *compiler) table(e model.Expr, s scope) ([]float64, []*axis) {
+	free := model.Free(e)
 	whole, ok := c.tables[e]
 	if !ok {
 		whole = typecheck.Tabulate(e, free)
@@ -59,7 +60,7 @@ func (c *compiler) table(e typecheck.Expr, s scope) ([]float64, []*axis) {
 }
 
 // mask evaluates a constant condition, as table does a scalar.
-func (c *compiler) mask(e typecheck.Expr, s scope) ([]bool, []*axis) {
+func (c *compiler) mask(e model.Expr, s scope) ([]bool, []*axis) {
 	xs, ax := c.table(e, s)
 	mask := make([]bool, len(xs))
 	for i, x := range xs {
@@ -70,7 +71,7 @@ func (c *compiler) mask(e typecheck.Expr, s scope) ([]bool, []*axis) {
 
 // place evaluates a subscript of a dimension of length n. A position outside is reported
 // as an error of the array called name; the first position stands in for it.
-func (c *compiler) place(sub typecheck.Sub, n int, s scope, name func() string) place {
+func (c *compiler) place(sub model.Sub, n int, s scope, name func() string) place {
 	if sub.At == nil {
 		at := make([]int, sub.Count)
 		for i := range at {
@@ -96,12 +97,12 @@ func (c *compiler) place(sub typecheck.Sub, n int, s scope, name func() string) 
 	return p
 }
 
-func (l *lowerer) access(e *typecheck.Access, s scope) array {
+func (l *lowerer) access(e *model.Access, s scope) array {
 	x := l.lower(e.X, s)
 	return l.index(x, l.places(e, x.own, s))
 }
 
-func (l *lowerer) places(e *typecheck.Access, own tape.Shape, s scope) []place {
+func (l *lowerer) places(e *model.Access, own tape.Shape, s scope) []place {
 	places := make([]place, len(e.Subs))
 	for k, sub := range e.Subs {
 		places[k] = l.c.place(sub, own[k], s, func() string { return e.X.Span().Text() })

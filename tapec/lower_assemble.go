@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // block holds some elements of an array that is being put together: those at all
@@ -17,7 +17,7 @@ type block struct {
 }
 
 // assemble puts an array together from pieces.
-func (l *lowerer) assemble(e *typecheck.Assemble, s scope) array {
+func (l *lowerer) assemble(e *model.Assemble, s scope) array {
 	own := shapeOf(e)
 	var pieces []piece
 	var outer []*axis
@@ -47,8 +47,8 @@ func (l *lowerer) assemble(e *typecheck.Assemble, s scope) array {
 	return array{v: l.tile(blocks, extent, lead), ax: outer, own: own}
 }
 
-func empty(indices []*typecheck.Index) bool {
-	return slices.ContainsFunc(indices, func(ix *typecheck.Index) bool { return ix.Count == 0 })
+func empty(indices []*model.Index) bool {
+	return slices.ContainsFunc(indices, func(ix *model.Index) bool { return ix.Count == 0 })
 }
 
 // piece is a lowered typecheck.Piece.
@@ -58,7 +58,7 @@ type piece struct {
 	places []place // one for each dimension of the target
 }
 
-func (l *lowerer) piece(p *typecheck.Piece, own tape.Shape, s scope) piece {
+func (l *lowerer) piece(p *model.Piece, own tape.Shape, s scope) piece {
 	s = s.with(l.c.frames, p.Indices)
 	q := piece{x: l.lower(p.Value, s), loops: s.axesOf(p.Indices)}
 	for k, n := range own {

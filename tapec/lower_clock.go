@@ -1,22 +1,22 @@
 package tapec
 
 import (
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // flowKey is what flow and degree of a node depend on.
 type flowKey struct {
-	e     typecheck.Expr
+	e     model.Expr
 	plain bool
 }
 
 // flow returns which of time and states e depends on between two events, while discretes and modes are held. In a
 // plain scope no mode is held.
-func (c *compiler) flow(e typecheck.Expr, plain bool) typecheck.Uses {
-	uses := typecheck.Depends(e) & (typecheck.UsesTime | typecheck.UsesState)
+func (c *compiler) flow(e model.Expr, plain bool) model.Uses {
+	uses := model.Depends(e) & (model.UsesTime | model.UsesState)
 	if uses == 0 {
 		return 0
 	}
@@ -25,15 +25,15 @@ func (c *compiler) flow(e typecheck.Expr, plain bool) typecheck.Uses {
 		return f
 	}
 	switch x := e.(type) {
-	case *typecheck.Ref: // the time or a state
-	case *typecheck.NoEvent:
+	case *model.Ref: // the time or a state
+	case *model.NoEvent:
 		uses = c.flow(x.X, true)
-	case *typecheck.If:
+	case *model.If:
 		uses = c.flow(x.Then, plain) | c.flow(x.Else, plain)
 		if plain {
 			uses |= c.flow(x.Cond, plain)
 		}
-	case *typecheck.Call:
+	case *model.Call:
 		uses = 0
 		if !plain && c.equality(x) != nil { // while its sign is held
 			break
@@ -54,39 +54,39 @@ func (c *compiler) flow(e typecheck.Expr, plain bool) typecheck.Uses {
 }
 
 // operands returns the operands of a node that have values of their own at run time.
-func operands(e typecheck.Expr) []typecheck.Expr {
+func operands(e model.Expr) []model.Expr {
 	switch e := e.(type) {
-	case *typecheck.Call:
+	case *model.Call:
 		return e.Args
-	case *typecheck.Access:
-		return []typecheck.Expr{e.X}
-	case *typecheck.Assemble:
-		var list []typecheck.Expr
+	case *model.Access:
+		return []model.Expr{e.X}
+	case *model.Assemble:
+		var list []model.Expr
 		for _, p := range e.Pieces {
 			list = append(list, p.Value)
 		}
 		return list
-	case *typecheck.Reduce:
-		return []typecheck.Expr{e.Body}
-	case *typecheck.If:
-		return []typecheck.Expr{e.Then, e.Else}
-	case *typecheck.Stack:
+	case *model.Reduce:
+		return []model.Expr{e.Body}
+	case *model.If:
+		return []model.Expr{e.Then, e.Else}
+	case *model.Stack:
 		return e.Elems
-	case *typecheck.NoEvent:
-		return []typecheck.Expr{e.X}
-	case *typecheck.Limit:
-		return []typecheck.Expr{e.X}
+	case *model.NoEvent:
+		return []model.Expr{e.X}
+	case *model.Limit:
+		return []model.Expr{e.X}
 	}
 	return nil
 }
 
 // degree returns 0 for an expression that is constant between two events, 1 for one that is affine in time, and 2 for
 // any other.
-func (c *compiler) degree(e typecheck.Expr, plain bool) int {
+func (c *compiler) degree(e model.Expr, plain bool) int {
 	switch c.flow(e, plain) {
 	case 0:
 		return 0
-	case typecheck.UsesTime:
+	case model.UsesTime:
 	default:
 		return 2
 	}
@@ -102,21 +102,21 @@ func (c *compiler) degree(e typecheck.Expr, plain bool) int {
 	}
 	d := 2
 	switch x := e.(type) {
-	case *typecheck.Ref:
+	case *model.Ref:
 		d = 1
-	case *typecheck.NoEvent:
+	case *model.NoEvent:
 		d = c.degree(x.X, true)
-	case *typecheck.If:
+	case *model.If:
 		if x.Static || !plain {
 			d = most()
 		}
-	case *typecheck.Access, *typecheck.Assemble, *typecheck.Stack, *typecheck.Limit:
+	case *model.Access, *model.Assemble, *model.Stack, *model.Limit:
 		d = most()
-	case *typecheck.Reduce:
+	case *model.Reduce:
 		if x.Fn.Name == "sum" || x.Fn.Name == "mean" {
 			d = most()
 		}
-	case *typecheck.Call:
+	case *model.Call:
 		switch {
 		case x.Fn.Op == tape.Add || x.Fn.Op == tape.Sub || x.Fn.Op == tape.Neg,
 			x.Fn.Op == tape.Mod && !plain && c.degree(x.Args[1], plain) == 0,
@@ -134,12 +134,12 @@ func (c *compiler) degree(e typecheck.Expr, plain bool) int {
 
 // atoms calls visit for every comparison that the condition e is made of. A condition that is not made of comparisons
 // is an atom itself. What held modes stand for is not looked into: they have atoms of their own.
-func (l *lowerer) atoms(e typecheck.Expr, s scope, visit func(e typecheck.Expr, s scope)) {
+func (l *lowerer) atoms(e model.Expr, s scope, visit func(e model.Expr, s scope)) {
 	if l.c.flow(e, s.plain) == 0 {
 		return
 	}
 	switch e := e.(type) {
-	case *typecheck.Call:
+	case *model.Call:
 		switch e.Fn.Op {
 		case tape.And, tape.Or, tape.Not:
 			for _, a := range e.Args {
@@ -147,7 +147,7 @@ func (l *lowerer) atoms(e typecheck.Expr, s scope, visit func(e typecheck.Expr, 
 			}
 			return
 		}
-	case *typecheck.If:
+	case *model.If:
 		if e.Static {
 			mask, ax := l.c.mask(e.Cond, s)
 			l.split(mask, ax, s, shapeOf(e), func(then bool, s scope) array {
@@ -166,22 +166,22 @@ func (l *lowerer) atoms(e typecheck.Expr, s scope, visit func(e typecheck.Expr, 
 		l.atoms(e.Then, s, visit)
 		l.atoms(e.Else, s, visit)
 		return
-	case *typecheck.Access:
+	case *model.Access:
 		l.atoms(e.X, s, visit)
 		return
-	case *typecheck.Stack:
+	case *model.Stack:
 		for _, x := range e.Elems {
 			l.atoms(x, s, visit)
 		}
 		return
-	case *typecheck.Assemble:
+	case *model.Assemble:
 		for _, p := range e.Pieces {
 			if !empty(p.Indices) {
 				l.atoms(p.Value, s.with(l.c.frames, p.Indices), visit)
 			}
 		}
 		return
-	case *typecheck.NoEvent:
+	case *model.NoEvent:
 		s.plain = true
 		l.atoms(e.X, s, visit)
 		return
@@ -221,15 +221,15 @@ func (l *clock) add(margin, truth array, degree int, span source.Span) {
 }
 
 // condition appends the atoms of a condition.
-func (l *clock) condition(e typecheck.Expr, s scope) {
-	l.atoms(e, s, func(e typecheck.Expr, s scope) {
-		key := memoKey{e: e, bound: s.key(typecheck.Free(e)), plain: s.plain}
-		if l.seen[key] || l.c.flow(e, s.plain) != typecheck.UsesTime {
+func (l *clock) condition(e model.Expr, s scope) {
+	l.atoms(e, s, func(e model.Expr, s scope) {
+		key := memoKey{e: e, bound: s.key(model.Free(e)), plain: s.plain}
+		if l.seen[key] || l.c.flow(e, s.plain) != model.UsesTime {
 			return
 		}
 		l.seen[key] = true
 		l.span = e.Span()
-		call, ok := e.(*typecheck.Call)
+		call, ok := e.(*model.Call)
 		if !ok || call.Fn.Class != stdlib.Comparison {
 			l.add(l.root(e, s), l.lower(e, s), 2, e.Span())
 			return
@@ -242,8 +242,8 @@ func (l *clock) condition(e typecheck.Expr, s scope) {
 }
 
 // jumpsOf calls visit for the modes that hold the levels of jumps in e.
-func (c *compiler) jumpsOf(e typecheck.Expr, s scope, visit func(*mode)) {
-	if call, ok := e.(*typecheck.Call); ok && isJump(call.Fn) && switches(call) && !still(call) {
+func (c *compiler) jumpsOf(e model.Expr, s scope, visit func(*mode)) {
+	if call, ok := e.(*model.Call); ok && isJump(call.Fn) && switches(call) && !still(call) {
 		visit(c.jumpMode(call, s))
 	}
 	for _, x := range operands(e) {
@@ -252,8 +252,8 @@ func (c *compiler) jumpsOf(e typecheck.Expr, s scope, visit func(*mode)) {
 }
 
 // sign appends the atoms of a change of sign of e.
-func (l *clock) sign(e typecheck.Expr, s scope) {
-	if l.c.flow(e, s.plain) != typecheck.UsesTime {
+func (l *clock) sign(e model.Expr, s scope) {
+	if l.c.flow(e, s.plain) != model.UsesTime {
 		return
 	}
 	l.span = e.Span()
@@ -293,17 +293,17 @@ func (c *compiler) clocks() *tape.Tape {
 			continue
 		}
 		switch node := m.node.(type) {
-		case *typecheck.If:
+		case *model.If:
 			l.condition(node.Cond, m.s)
-		case *typecheck.Call:
-			uses, degree := typecheck.Uses(0), 0
+		case *model.Call:
+			uses, degree := model.Uses(0), 0
 			for k, a := range node.Args {
 				uses |= c.flow(a, m.s.plain)
 				if d := c.degree(a, m.s.plain); d > 0 {
 					degree = max(degree, d+k) // what a divisor depends on time by is not affine
 				}
 			}
-			if uses == typecheck.UsesTime {
+			if uses == model.UsesTime {
 				l.span = m.Span
 				next := l.numbered
 				first, known := l.jumps[m] // an equality that a jump makes true changes with the jump

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // Equalities of reals.
@@ -18,29 +18,29 @@ import (
 
 // moment is a part of an event's condition that holds at instants alone: the roots of a real.
 type moment struct {
-	root    typecheck.Expr
+	root    model.Expr
 	crosses bool // written as `crosses`: jumps over the root count as well
 	way     int8 // of such a one: 1 for up, -1 for down, 0 for either
 	filters []filter
 	// slope and curvature are the derivatives by time of of, where that may touch zero without crossing it. The root
 	// is then of, and counts where it crosses zero, or the slope, and counts where of is zero.
-	slope, curvature, of typecheck.Expr
+	slope, curvature, of model.Expr
 }
 
 // filter is a condition that must hold at the root, or must not.
 type filter struct {
-	e   typecheck.Expr
+	e   model.Expr
 	not bool
 }
 
 // happening is the condition of an event, in the parts that guards are made of.
 type happening struct {
-	when    typecheck.Expr // what holds for a while; nil where nothing of it does
+	when    model.Expr // what holds for a while; nil where nothing of it does
 	moments []moment
 }
 
 // happening takes the condition of ev apart.
-func (c *compiler) happening(ev *typecheck.Event) happening {
+func (c *compiler) happening(ev *model.Event) happening {
 	if h, ok := c.happenings[ev]; ok {
 		return h
 	}
@@ -62,8 +62,8 @@ func (c *compiler) happening(ev *typecheck.Event) happening {
 
 // equalities returns the condition e with its equalities, in whatever form, written as f == 0 and f != 0, where f is no
 // product, no absolute value and the like.
-func (c *compiler) equalities(e typecheck.Expr) typecheck.Expr {
-	call, ok := e.(*typecheck.Call)
+func (c *compiler) equalities(e model.Expr) model.Expr {
+	call, ok := e.(*model.Call)
 	if !ok {
 		return e
 	}
@@ -87,9 +87,9 @@ func (c *compiler) equalities(e typecheck.Expr) typecheck.Expr {
 }
 
 // between reports whether e is a <= b and b <= a.
-func between(e *typecheck.Call) (a, b typecheck.Expr, ok bool) {
-	x, ok1 := e.Args[0].(*typecheck.Call)
-	y, ok2 := e.Args[1].(*typecheck.Call)
+func between(e *model.Call) (a, b model.Expr, ok bool) {
+	x, ok1 := e.Args[0].(*model.Call)
+	y, ok2 := e.Args[1].(*model.Call)
 	if e.Fn.Op != tape.And || !ok1 || !ok2 || x.Fn.Op != tape.LessEq || y.Fn.Op != tape.LessEq ||
 		!alike(x.Args[0], y.Args[1]) || !alike(x.Args[1], y.Args[0]) {
 		return nil, nil, false
@@ -98,22 +98,22 @@ func between(e *typecheck.Call) (a, b typecheck.Expr, ok bool) {
 }
 
 // alike reports whether a and b are the same expression.
-func alike(a, b typecheck.Expr) bool {
+func alike(a, b model.Expr) bool {
 	if a == b {
 		return true
 	}
 	switch x := a.(type) {
-	case *typecheck.Const:
-		y, ok := b.(*typecheck.Const)
+	case *model.Const:
+		y, ok := b.(*model.Const)
 		return ok && len(x.Data) == 1 && len(y.Data) == 1 && x.Data[0] == y.Data[0]
-	case *typecheck.Ref:
-		y, ok := b.(*typecheck.Ref)
+	case *model.Ref:
+		y, ok := b.(*model.Ref)
 		return ok && x.Sym == y.Sym
-	case *typecheck.LoopVar:
-		y, ok := b.(*typecheck.LoopVar)
+	case *model.LoopVar:
+		y, ok := b.(*model.LoopVar)
 		return ok && x.Index == y.Index
-	case *typecheck.Call:
-		y, ok := b.(*typecheck.Call)
+	case *model.Call:
+		y, ok := b.(*model.Call)
 		if !ok || x.Fn != y.Fn || len(x.Args) != len(y.Args) {
 			return false
 		}
@@ -128,28 +128,28 @@ func alike(a, b typecheck.Expr) bool {
 }
 
 // join2 makes a call of an operator on a and b, with the type and place of a condition.
-func join2(op string, like typecheck.Expr, a, b typecheck.Expr) *typecheck.Call {
-	return &typecheck.Call{
-		Base: typecheck.Base{T: like.Type(), S: like.Span()}, Fn: stdlib.Operator(op), Args: []typecheck.Expr{a, b},
+func join2(op string, like model.Expr, a, b model.Expr) *model.Call {
+	return &model.Call{
+		Base: model.Base{T: like.Type(), S: like.Span()}, Fn: stdlib.Operator(op), Args: []model.Expr{a, b},
 	}
 }
 
 // equality returns the comparison e as a combination of f == 0 by `and` and `or`, or of f != 0. It returns nil where e
 // is no comparison for equality, or one that changes at events alone.
-func (c *compiler) equality(e *typecheck.Call) typecheck.Expr {
+func (c *compiler) equality(e *model.Call) model.Expr {
 	switch e.Fn.Op {
 	case tape.Equal, tape.NotEqual, tape.Less, tape.LessEq:
 	default:
 		return nil
 	}
-	if typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState) == 0 {
+	if model.Depends(e)&(model.UsesTime|model.UsesState) == 0 {
 		return nil
 	}
 	if eq, ok := c.equal[e]; ok {
 		return eq
 	}
 	a, b := e.Args[0], e.Args[1]
-	var eq typecheck.Expr
+	var eq model.Expr
 	if u, ok := rounded(a, b); ok && (e.Fn.Op == tape.Equal || e.Fn.Op == tape.NotEqual) {
 		a, b = u, call1("floor", u)
 	}
@@ -169,7 +169,7 @@ func (c *compiler) equality(e *typecheck.Call) typecheck.Expr {
 			}
 		}
 	}
-	if leaf, ok := eq.(*typecheck.Call); ok && leaf != e {
+	if leaf, ok := eq.(*model.Call); ok && leaf != e {
 		c.equal[leaf] = leaf
 	}
 	c.equal[e] = eq
@@ -178,9 +178,9 @@ func (c *compiler) equality(e *typecheck.Call) typecheck.Expr {
 
 // rounded reports whether a and b are the same but that one has the ceiling of u where the other has the floor: they
 // are equal at the instants at which u is whole, and at no other.
-func rounded(a, b typecheck.Expr) (u typecheck.Expr, ok bool) {
-	x, ok1 := a.(*typecheck.Call)
-	y, ok2 := b.(*typecheck.Call)
+func rounded(a, b model.Expr) (u model.Expr, ok bool) {
+	x, ok1 := a.(*model.Call)
+	y, ok2 := b.(*model.Call)
 	if !ok1 || !ok2 || len(x.Args) != len(y.Args) {
 		return nil, false
 	}
@@ -200,15 +200,15 @@ func rounded(a, b typecheck.Expr) (u typecheck.Expr, ok bool) {
 }
 
 // call1 is a call of a function of one argument that gives a number like it.
-func call1(name string, x typecheck.Expr) typecheck.Expr {
-	return &typecheck.Call{
-		Base: typecheck.Base{T: x.Type(), S: x.Span()}, Fn: stdlib.Find(name, stdlib.Elementwise),
-		Args: []typecheck.Expr{x},
+func call1(name string, x model.Expr) model.Expr {
+	return &model.Call{
+		Base: model.Base{T: x.Type(), S: x.Span()}, Fn: stdlib.Find(name, stdlib.Elementwise),
+		Args: []model.Expr{x},
 	}
 }
 
 // difference is a − b, with types of reals.
-func difference(a, b typecheck.Expr) typecheck.Expr {
+func difference(a, b model.Expr) model.Expr {
 	if zero(b) {
 		return a
 	}
@@ -222,21 +222,21 @@ func difference(a, b typecheck.Expr) typecheck.Expr {
 	return d
 }
 
-func zero(e typecheck.Expr) bool {
-	k, ok := e.(*typecheck.Const)
+func zero(e model.Expr) bool {
+	k, ok := e.(*model.Const)
 	return ok && len(k.Data) == 1 && k.Data[0] == 0
 }
 
 // bounds returns what e is between whatever the states, params and times in it are. A minimum or maximum counts as any
 // of its operands, so that max(x, 0) <= 0 stays the condition x <= 0 that it is.
-func bounds(e typecheck.Expr) (lo, hi float64) {
+func bounds(e model.Expr) (lo, hi float64) {
 	lo, hi = math.Inf(-1), math.Inf(1)
 	switch e := e.(type) {
-	case *typecheck.Const:
+	case *model.Const:
 		if len(e.Data) == 1 {
 			return e.Data[0], e.Data[0]
 		}
-	case *typecheck.Call:
+	case *model.Call:
 		if len(e.Args) == 0 || e.Fn.Class != stdlib.Elementwise {
 			return lo, hi
 		}
@@ -295,22 +295,22 @@ func products(a, b, c, d float64) (lo, hi float64) {
 }
 
 // sided reports whether e is never on the other side of zero: >= 0, or <= 0 for a negative way.
-func sided(e typecheck.Expr, way float64) bool {
+func sided(e model.Expr, way float64) bool {
 	lo, hi := bounds(e)
 	return way > 0 && lo >= 0 || way < 0 && hi <= 0
 }
 
 // least reports whether a is never less than b.
-func least(a, b typecheck.Expr) bool {
+func least(a, b model.Expr) bool {
 	lo, _ := bounds(a)
 	_, hi := bounds(b)
 	return lo >= hi && !math.IsInf(lo, 0)
 }
 
 // zeros returns where f is zero: a combination of g == 0 with simpler g. The place is that of the comparison at.
-func (c *compiler) zeros(at, f typecheck.Expr) typecheck.Expr {
-	if call, ok := f.(*typecheck.Call); ok {
-		pair := func(op string) typecheck.Expr {
+func (c *compiler) zeros(at, f model.Expr) model.Expr {
+	if call, ok := f.(*model.Call); ok {
+		pair := func(op string) model.Expr {
 			a, b := c.zeros(at, call.Args[0]), c.zeros(at, call.Args[1])
 			return join2(op, at, a, b)
 		}
@@ -327,14 +327,14 @@ func (c *compiler) zeros(at, f typecheck.Expr) typecheck.Expr {
 		case tape.Tan: // which changes its sign at poles as well
 			return c.zeros(at, call1("sin", call.Args[0]))
 		case tape.Pow:
-			if k, ok := call.Args[1].(*typecheck.Const); ok && len(k.Data) == 1 && k.Data[0] > 0 {
+			if k, ok := call.Args[1].(*model.Const); ok && len(k.Data) == 1 && k.Data[0] > 0 {
 				return c.zeros(at, call.Args[0])
 			}
 		case tape.Div:
 			return c.zeros(at, call.Args[0])
 		case tape.Mul:
 			for k, a := range call.Args {
-				if x, ok := a.(*typecheck.Const); ok && len(x.Data) == 1 && x.Data[0] != 0 {
+				if x, ok := a.(*model.Const); ok && len(x.Data) == 1 && x.Data[0] != 0 {
 					return c.zeros(at, call.Args[1-k])
 				}
 			}
@@ -354,8 +354,8 @@ func (c *compiler) zeros(at, f typecheck.Expr) typecheck.Expr {
 			}
 		}
 	}
-	leaf := join2("==", at, f, &typecheck.Const{Base: typecheck.Base{T: f.Type(), S: at.Span()}, Data: []float64{0}})
-	leaf.Args[1].(*typecheck.Const).T.Shape = nil
+	leaf := join2("==", at, f, &model.Const{Base: model.Base{T: f.Type(), S: at.Span()}, Data: []float64{0}})
+	leaf.Args[1].(*model.Const).T.Shape = nil
 	if c.flow(f, false) != 0 {
 		c.equal[leaf] = leaf
 	}
@@ -363,8 +363,8 @@ func (c *compiler) zeros(at, f typecheck.Expr) typecheck.Expr {
 }
 
 // opposite returns the negation of what zeros returns.
-func opposite(e typecheck.Expr) typecheck.Expr {
-	call := e.(*typecheck.Call)
+func opposite(e model.Expr) model.Expr {
+	call := e.(*model.Call)
 	switch call.Fn.Op {
 	case tape.And:
 		return join2("or", call, opposite(call.Args[0]), opposite(call.Args[1]))
@@ -375,8 +375,8 @@ func opposite(e typecheck.Expr) typecheck.Expr {
 }
 
 // momentary reports whether e, of what equalities returns, is an equality that holds at instants alone.
-func (c *compiler) momentary(e typecheck.Expr) (root typecheck.Expr, ok bool) {
-	call, is := e.(*typecheck.Call)
+func (c *compiler) momentary(e model.Expr) (root model.Expr, ok bool) {
+	call, is := e.(*model.Call)
 	if !is || call.Fn.Op != tape.Equal || c.flow(call.Args[0], false) == 0 {
 		return nil, false
 	}
@@ -384,11 +384,11 @@ func (c *compiler) momentary(e typecheck.Expr) (root typecheck.Expr, ok bool) {
 }
 
 // lasting returns the part of e, of what equalities returns, that may hold for a while: nil for none.
-func (c *compiler) lasting(e typecheck.Expr) typecheck.Expr {
+func (c *compiler) lasting(e model.Expr) model.Expr {
 	if _, ok := c.momentary(e); ok {
 		return nil
 	}
-	call, ok := e.(*typecheck.Call)
+	call, ok := e.(*model.Call)
 	if !ok || call.Fn.Op != tape.And && call.Fn.Op != tape.Or {
 		return e
 	}
@@ -407,7 +407,7 @@ func (c *compiler) lasting(e typecheck.Expr) typecheck.Expr {
 }
 
 // moments returns the instants at which e, of what equalities returns, holds and did not just before.
-func (c *compiler) moments(e typecheck.Expr) (list []moment) {
+func (c *compiler) moments(e model.Expr) (list []moment) {
 	if root, ok := c.momentary(e); ok {
 		if slope, curvature, ok := c.touches(root); ok {
 			return []moment{
@@ -416,7 +416,7 @@ func (c *compiler) moments(e typecheck.Expr) (list []moment) {
 		}
 		return []moment{{root: root}}
 	}
-	call, ok := e.(*typecheck.Call)
+	call, ok := e.(*model.Call)
 	if !ok || call.Fn.Op != tape.And && call.Fn.Op != tape.Or {
 		return nil
 	}
@@ -461,8 +461,8 @@ func passes(l *lowerer, m moment, s scope) array {
 }
 
 // holds returns the truth of a filter. Of an equality that holds at instants alone, it is true within rounding.
-func holds(l *lowerer, e typecheck.Expr, s scope) array {
-	if call, ok := e.(*typecheck.Call); ok {
+func holds(l *lowerer, e model.Expr, s scope) array {
+	if call, ok := e.(*model.Call); ok {
 		switch call.Fn.Op {
 		case tape.And, tape.Or:
 			return l.elementwise(call.Fn.Op, holds(l, call.Args[0], s), holds(l, call.Args[1], s))
@@ -475,16 +475,16 @@ func holds(l *lowerer, e typecheck.Expr, s scope) array {
 }
 
 // abrupt reports whether f may become zero for a while though what it depends on moves: where it is made of pieces.
-func (c *compiler) abrupt(f typecheck.Expr) bool {
+func (c *compiler) abrupt(f model.Expr) bool {
 	if c.flow(f, false) == 0 {
 		return false
 	}
 	switch x := f.(type) {
-	case *typecheck.Ref:
+	case *model.Ref:
 		return false
-	case *typecheck.If:
+	case *model.If:
 		return true
-	case *typecheck.Call:
+	case *model.Call:
 		if x.Fn.Op == tape.Min || x.Fn.Op == tape.Max || x.Fn.Op == tape.Abs || isJump(x.Fn) || x.Search != nil {
 			return true
 		}
@@ -493,8 +493,8 @@ func (c *compiler) abrupt(f typecheck.Expr) bool {
 }
 
 // resting lowers an equality in a mode: e is what equality returns.
-func resting(l *lowerer, e typecheck.Expr, s scope) array {
-	call := e.(*typecheck.Call)
+func resting(l *lowerer, e model.Expr, s scope) array {
+	call := e.(*model.Call)
 	switch {
 	case call.Fn.Op == tape.And || call.Fn.Op == tape.Or:
 		return l.elementwise(call.Fn.Op, resting(l, call.Args[0], s), resting(l, call.Args[1], s))
@@ -508,8 +508,8 @@ func resting(l *lowerer, e typecheck.Expr, s scope) array {
 }
 
 // passing reports whether f moves evenly with time at a rate that is a number, so that it rests nowhere.
-func (c *compiler) passing(f typecheck.Expr) bool {
-	if c.flow(f, false) != typecheck.UsesTime {
+func (c *compiler) passing(f model.Expr) bool {
+	if c.flow(f, false) != model.UsesTime {
 		return false
 	}
 	d, ok := c.slope(f)
@@ -517,11 +517,11 @@ func (c *compiler) passing(f typecheck.Expr) bool {
 }
 
 // nonzero reports whether e is a number that is not 0, or a product of such.
-func nonzero(e typecheck.Expr) bool {
+func nonzero(e model.Expr) bool {
 	switch e := e.(type) {
-	case *typecheck.Const:
+	case *model.Const:
 		return len(e.Data) == 1 && e.Data[0] != 0
-	case *typecheck.Call:
+	case *model.Call:
 		return e.Fn.Op == tape.Mul && nonzero(e.Args[0]) && nonzero(e.Args[1])
 	}
 	return false

@@ -3,15 +3,15 @@ package tapec
 import (
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // elems returns the number of elements of an event.
-func elems(ev *typecheck.Event) int { return over(ev.Indices) }
+func elems(ev *model.Event) int { return over(ev.Indices) }
 
 // over returns how many values indices have together.
-func over(indices []*typecheck.Index) int {
+func over(indices []*model.Index) int {
 	n := 1
 	for _, ix := range indices {
 		n *= ix.Count
@@ -21,7 +21,7 @@ func over(indices []*typecheck.Index) int {
 
 // fired returns a mask over the axes of indices, those of an event, with or without its slots: 1 for what fires, 0
 // elsewhere. It reports false where there is one element, which needs none.
-func (l *lowerer) fired(indices []*typecheck.Index, s scope) (mask array, ok bool) {
+func (l *lowerer) fired(indices []*model.Index, s scope) (mask array, ok bool) {
 	n := over(indices)
 	if n == 1 {
 		return array{}, false
@@ -33,7 +33,7 @@ func (l *lowerer) fired(indices []*typecheck.Index, s scope) (mask array, ok boo
 }
 
 // affect writes the targets of an event's body. All values that it reads are left limits.
-func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
+func (c *compiler) affect(ev *model.Event) *tape.Tape {
 	l := c.lowerer("affect." + ev.Name)
 	l.span = ev.Span
 	if elems(ev) == 0 {
@@ -41,8 +41,8 @@ func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
 	}
 	s := scope{}.with(c.frames, ev.Axes())
 	mask, masked := l.fired(ev.Axes(), s)
-	var targets []*typecheck.Symbol
-	now := map[*typecheck.Symbol]array{}
+	var targets []*model.Symbol
+	now := map[*model.Symbol]array{}
 	for _, a := range ev.Body {
 		if empty(a.Indices) {
 			continue
@@ -53,13 +53,13 @@ func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
 			old = l.ref(a.Target, s)
 			targets = append(targets, a.Target)
 		}
-		p := l.piece(&typecheck.Piece{Indices: a.Indices, Subs: a.Subs, Value: a.Value, Span: a.Span}, old.own, s)
+		p := l.piece(&model.Piece{Indices: a.Indices, Subs: a.Subs, Value: a.Value, Span: a.Span}, old.own, s)
 		l.span = a.Span
 		now[a.Target] = l.assign(old, p, s.axesOf(ev.Axes()), mask, masked)
 	}
 	for _, sym := range targets {
 		role := State
-		if sym.Kind == typecheck.DiscreteSymbol {
+		if sym.Kind == model.DiscreteSymbol {
 			role = Discrete
 		}
 		l.output(role.Called(sym.Name), now[sym].v)
@@ -146,7 +146,7 @@ func (c *compiler) instants() *tape.Tape {
 	}
 	for _, m := range c.modes {
 		if m.kind == kindWindow {
-			f := m.node.(*typecheck.Functional)
+			f := m.node.(*model.Functional)
 			l.bound(f.From, WindowFrom, m)
 			l.bound(f.To, WindowTo, m)
 		}
@@ -165,7 +165,7 @@ func (c *compiler) instants() *tape.Tape {
 
 // add appends an instant of a kind for each element of v. The function set, if
 // there is one, completes the k-th of them. The index of the first is returned.
-func (l *schedule) add(v tape.Value, kind InstantKind, e typecheck.Expr, set func(k int, in *Instant)) int {
+func (l *schedule) add(v tape.Value, kind InstantKind, e model.Expr, set func(k int, in *Instant)) int {
 	list := &l.c.out.InstantList
 	first := len(*list)
 	l.times = append(l.times, v)
@@ -180,12 +180,12 @@ func (l *schedule) add(v tape.Value, kind InstantKind, e typecheck.Expr, set fun
 }
 
 // single appends one instant.
-func (l *schedule) single(kind InstantKind, e typecheck.Expr) {
+func (l *schedule) single(kind InstantKind, e model.Expr) {
 	l.add(l.vector(l.lower(e, scope{}), nil, nil), kind, e, nil)
 }
 
 // firings appends the times at which event number i fires, one by one and periodically.
-func (l *schedule) firings(i int, ev *typecheck.Event) {
+func (l *schedule) firings(i int, ev *model.Event) {
 	if ev.Pending {
 		s := scope{}.with(l.c.frames, ev.Axes())
 		for _, e := range ev.Times {
@@ -211,7 +211,7 @@ func (l *schedule) firings(i int, ev *typecheck.Event) {
 		return
 	}
 	// values appends what e is for each element; first is -1 without e.
-	values := func(e typecheck.Expr) (first int) {
+	values := func(e model.Expr) (first int) {
 		if e == nil {
 			return -1
 		}
@@ -263,7 +263,7 @@ func (c *compiler) priorities() *tape.Tape {
 // windows tells of each integral with bounds which modes hold its windows.
 func (c *compiler) windows() {
 	for i, f := range c.functionals {
-		if f.node.Kind != typecheck.Integral || f.node.From == nil && f.node.To == nil {
+		if f.node.Kind != model.Integral || f.node.From == nil && f.node.To == nil {
 			continue
 		}
 		m := c.windowMode(f.node, f.s)
@@ -275,7 +275,7 @@ func (c *compiler) windows() {
 }
 
 // bound appends the bound e of the integral that m tells the window of; e may be nil.
-func (l *schedule) bound(e typecheck.Expr, bound Bound, m *mode) {
+func (l *schedule) bound(e model.Expr, bound Bound, m *mode) {
 	if e == nil {
 		return
 	}

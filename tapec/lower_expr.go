@@ -1,10 +1,10 @@
 package tapec
 
 import (
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // lowerer builds a tape.
@@ -19,13 +19,13 @@ type lowerer struct {
 	rates   bool                         // kinks are those of the rates
 	limits  bool                         // left limits have inputs of their own
 	start   bool                         // states and discretes stand for their initial values
-	row     func(*typecheck.Row) array   // reads a data row; nil where there is none
+	row     func(*model.Row) array       // reads a data row; nil where there is none
 	reading func(*functional) tape.Value // reads a functional; nil where there is none
 }
 
 // memoKey is what the value of a lowered node depends on.
 type memoKey struct {
-	e           typecheck.Expr
+	e           model.Expr
 	bound       string // how its loop variables are bound
 	plain, left bool
 }
@@ -50,8 +50,8 @@ func (l *lowerer) input(n Name, shape tape.Shape) tape.Value {
 func (l *lowerer) output(n Name, v tape.Value) { l.b.Output(n.String(), v) }
 
 // lower returns the value of e in the scope s.
-func (l *lowerer) lower(e typecheck.Expr, s scope) array {
-	key := memoKey{e, s.key(typecheck.Free(e)), s.plain, s.left}
+func (l *lowerer) lower(e model.Expr, s scope) array {
+	key := memoKey{e, s.key(model.Free(e)), s.plain, s.left}
 	if x, ok := l.memo[key]; ok {
 		return x
 	}
@@ -71,8 +71,8 @@ func (l *lowerer) lower(e typecheck.Expr, s scope) array {
 
 // attempt lowers e. It reports false if that needs a value with too many dimensions
 // although e itself has not; flattening the loops around e may help then.
-func (l *lowerer) attempt(e typecheck.Expr, s scope) (array, bool) {
-	ax := s.axesOf(typecheck.Free(e))
+func (l *lowerer) attempt(e model.Expr, s scope) (array, bool) {
+	ax := s.axesOf(model.Free(e))
 	if len(ax) < 2 || len(ax)+len(shapeOf(e)) > tape.MaxRank {
 		return l.node(e, s), true
 	}
@@ -94,8 +94,8 @@ func (l *lowerer) trying(f func() array) (x array, ok bool) {
 }
 
 // flattened lowers e with one axis, of all points, in place of those of the loops around it.
-func (l *lowerer) flattened(e typecheck.Expr, s scope) array {
-	ax := s.axesOf(typecheck.Free(e))
+func (l *lowerer) flattened(e model.Expr, s scope) array {
+	ax := s.axesOf(model.Free(e))
 	points := count(lengths(ax).Size())
 	list := l.c.frames.part(ax, points)
 	x := l.node(e, s.within(l.c.frames, ax, list, points))
@@ -105,42 +105,42 @@ func (l *lowerer) flattened(e typecheck.Expr, s scope) array {
 }
 
 // node lowers e without looking at the memo.
-func (l *lowerer) node(e typecheck.Expr, s scope) array {
+func (l *lowerer) node(e model.Expr, s scope) array {
 	switch e := e.(type) {
-	case *typecheck.Const:
+	case *model.Const:
 		return array{v: l.emit().Const(shapeOf(e), e.Data...), own: shapeOf(e)}
-	case *typecheck.Ref:
+	case *model.Ref:
 		return l.ref(e.Sym, s)
-	case *typecheck.LoopVar:
+	case *model.LoopVar:
 		return l.loopVar(e.Index, s)
-	case *typecheck.Call:
+	case *model.Call:
 		return l.call(e, s)
-	case *typecheck.Access:
+	case *model.Access:
 		return l.access(e, s)
-	case *typecheck.Assemble:
+	case *model.Assemble:
 		return l.assemble(e, s)
-	case *typecheck.Reduce:
+	case *model.Reduce:
 		return l.reduce(e, s)
-	case *typecheck.If:
+	case *model.If:
 		return l.choice(e, s)
-	case *typecheck.Stack:
+	case *model.Stack:
 		return l.stack(e, s)
-	case *typecheck.NoEvent:
+	case *model.NoEvent:
 		s.plain = true
 		return l.lower(e.X, s)
-	case *typecheck.Limit:
+	case *model.Limit:
 		s.left = !e.Post && l.limits
 		return l.lower(e.X, s)
-	case *typecheck.Row:
+	case *model.Row:
 		if l.row == nil {
 			panic(misplaced{e.Span(), "a data column is read outside the sum over its table"})
 		}
 		return l.row(e)
-	case *typecheck.Functional:
+	case *model.Functional:
 		if l.reading == nil {
 			panic(misplaced{e.Span(), "a functional of the trajectory stands outside an objective"})
 		}
-		l.deep(len(s.axesOf(typecheck.Free(e))) + len(shapeOf(e)))
+		l.deep(len(s.axesOf(model.Free(e))) + len(shapeOf(e)))
 		f := l.c.functional(e, s)
 		return array{v: l.reading(f), ax: f.ax, own: shapeOf(e)}
 	}
@@ -153,10 +153,10 @@ type misplaced struct {
 	text string
 }
 
-func shapeOf(e typecheck.Expr) tape.Shape { return tape.Shape(e.Type().Shape) }
+func shapeOf(e model.Expr) tape.Shape { return tape.Shape(e.Type().Shape) }
 
 // ref reads a symbol.
-func (l *lowerer) ref(sym *typecheck.Symbol, s scope) array {
+func (l *lowerer) ref(sym *model.Symbol, s scope) array {
 	own := tape.Shape(sym.Type.Shape)
 	input := func(n Name) array { return array{v: l.input(n, own), own: own} }
 	state, discrete := State, Discrete
@@ -164,15 +164,15 @@ func (l *lowerer) ref(sym *typecheck.Symbol, s scope) array {
 		state, discrete = LeftState, LeftDiscrete
 	}
 	switch sym.Kind {
-	case typecheck.TimeSymbol:
+	case model.TimeSymbol:
 		return input(Time.Name())
-	case typecheck.ParamSymbol:
+	case model.ParamSymbol:
 		return input(Param.Called(sym.Name))
-	case typecheck.StateSymbol, typecheck.AlgSymbol, typecheck.DiscreteSymbol:
+	case model.StateSymbol, model.AlgSymbol, model.DiscreteSymbol:
 		if l.start {
 			return l.filled(sym.Value, scope{}, own)
 		}
-		if sym.Kind != typecheck.DiscreteSymbol {
+		if sym.Kind != model.DiscreteSymbol {
 			return input(state.Called(sym.Name))
 		}
 		return input(discrete.Called(sym.Name))
@@ -181,11 +181,11 @@ func (l *lowerer) ref(sym *typecheck.Symbol, s scope) array {
 }
 
 // filled returns e, which depends on no loop, stretched to the shape own.
-func (l *lowerer) filled(e typecheck.Expr, s scope, own tape.Shape) array {
+func (l *lowerer) filled(e model.Expr, s scope, own tape.Shape) array {
 	return array{v: l.expand(l.lower(e, s), nil, own), own: own}
 }
 
-func (l *lowerer) loopVar(ix *typecheck.Index, s scope) array {
+func (l *lowerer) loopVar(ix *model.Index, s scope) array {
 	b := s.bind[ix]
 	data := make([]float64, len(b.at))
 	for k, o := range b.at {
@@ -197,7 +197,7 @@ func (l *lowerer) loopVar(ix *typecheck.Index, s scope) array {
 	return array{v: l.emit().Const(tape.Shape{b.ax.n}, data...), ax: []*axis{b.ax}}
 }
 
-func (l *lowerer) all(es []typecheck.Expr, s scope) []array {
+func (l *lowerer) all(es []model.Expr, s scope) []array {
 	xs := make([]array, len(es))
 	for i, e := range es {
 		xs[i] = l.lower(e, s)
@@ -205,7 +205,7 @@ func (l *lowerer) all(es []typecheck.Expr, s scope) []array {
 	return xs
 }
 
-func (l *lowerer) call(e *typecheck.Call, s scope) array {
+func (l *lowerer) call(e *model.Call, s scope) array {
 	if isJump(e.Fn) && l.held && !s.plain && switches(e) && !still(e) {
 		return l.jump(e, s)
 	}
@@ -246,13 +246,13 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 
 // switches reports whether e may change in a run. If it depends on loop variables and
 // constants only, there is nothing to hold.
-func switches(e typecheck.Expr) bool {
-	return typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState|typecheck.UsesDiscrete|typecheck.UsesParam) != 0
+func switches(e model.Expr) bool {
+	return model.Depends(e)&(model.UsesTime|model.UsesState|model.UsesDiscrete|model.UsesParam) != 0
 }
 
 // still reports whether e is an angle that turns at events alone, if at all: it has no way on which to jump.
-func still(e *typecheck.Call) bool {
-	return e.Fn.Op == tape.Atan2 && typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState) == 0
+func still(e *model.Call) bool {
+	return e.Fn.Op == tape.Atan2 && model.Depends(e)&(model.UsesTime|model.UsesState) == 0
 }
 
 // reduction applies the reduction called name to all own dimensions of x.
@@ -288,7 +288,7 @@ func (l *lowerer) reduction(name string, x array) array {
 }
 
 // structure lowers calls of functions that rearrange or contract arrays.
-func (l *lowerer) structure(e *typecheck.Call, s scope) array {
+func (l *lowerer) structure(e *model.Call, s scope) array {
 	xs := l.all(e.Args, s)
 	x := xs[0]
 	lead := len(x.ax)
@@ -329,7 +329,7 @@ func (l *lowerer) unlabel(x labelled, own []*axis) array {
 }
 
 // stack puts elements side by side along a new own dimension, the first.
-func (l *lowerer) stack(e *typecheck.Stack, s scope) array {
+func (l *lowerer) stack(e *model.Stack, s scope) array {
 	xs := l.all(e.Elems, s)
 	var ax []*axis
 	for _, x := range xs {
@@ -347,7 +347,7 @@ func (l *lowerer) stack(e *typecheck.Stack, s scope) array {
 }
 
 // choice lowers an `if`.
-func (l *lowerer) choice(e *typecheck.If, s scope) array {
+func (l *lowerer) choice(e *model.If, s scope) array {
 	own := shapeOf(e)
 	if e.Static {
 		mask, ax := l.c.mask(e.Cond, s)

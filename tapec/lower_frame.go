@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // axis is a direction along which values vary because of a loop. It stands for the
@@ -32,26 +32,26 @@ type binding struct {
 // tapes have them in common, and a node is lowered once for each scope.
 type frames struct {
 	axes, binds int // how many were made
-	full        map[*typecheck.Index]*binding
+	full        map[*model.Index]*binding
 	parts       map[string]*axis
 	bound       map[boundKey]*binding
 	selected    map[selectedKey]*binding
 }
 
 type boundKey struct {
-	ix *typecheck.Index
+	ix *model.Index
 	ax int // id of the axis; -1-ordinal for an index with one value
 }
 
 type selectedKey struct {
-	ix *typecheck.Index
+	ix *model.Index
 	ax int // id of the axis
 	at string
 }
 
 func newFrames() *frames {
 	return &frames{
-		full:     map[*typecheck.Index]*binding{},
+		full:     map[*model.Index]*binding{},
 		parts:    map[string]*axis{},
 		bound:    map[boundKey]*binding{},
 		selected: map[selectedKey]*binding{},
@@ -69,7 +69,7 @@ func (f *frames) label(n, k int) *axis {
 }
 
 // whole returns ix over its whole range.
-func (f *frames) whole(ix *typecheck.Index) *binding {
+func (f *frames) whole(ix *model.Index) *binding {
 	if b, ok := f.full[ix]; ok {
 		return b
 	}
@@ -80,7 +80,7 @@ func (f *frames) whole(ix *typecheck.Index) *binding {
 }
 
 // bind returns the binding of ix along ax. It calls at for the ordinals if it makes one.
-func (f *frames) bind(ix *typecheck.Index, ax *axis, at func() []int) *binding {
+func (f *frames) bind(ix *model.Index, ax *axis, at func() []int) *binding {
 	key := boundKey{ix, ax.id}
 	b, ok := f.bound[key]
 	if !ok {
@@ -92,7 +92,7 @@ func (f *frames) bind(ix *typecheck.Index, ax *axis, at func() []int) *binding {
 }
 
 // fixed returns ix at one value.
-func (f *frames) fixed(ix *typecheck.Index, ordinal int) *binding {
+func (f *frames) fixed(ix *model.Index, ordinal int) *binding {
 	key := boundKey{ix, -1 - ordinal}
 	b, ok := f.bound[key]
 	if !ok {
@@ -104,7 +104,7 @@ func (f *frames) fixed(ix *typecheck.Index, ordinal int) *binding {
 }
 
 // choose returns ix at the given ordinals along ax, an axis of another index.
-func (f *frames) choose(ix *typecheck.Index, ax *axis, at []int) *binding {
+func (f *frames) choose(ix *model.Index, ax *axis, at []int) *binding {
 	key := selectedKey{ix, ax.id, fmt.Sprint(at)}
 	b, ok := f.selected[key]
 	if !ok {
@@ -136,13 +136,13 @@ func (f *frames) part(of []*axis, points []int) *axis {
 
 // scope is what the value of a node depends on beside the node itself.
 type scope struct {
-	bind  map[*typecheck.Index]*binding
+	bind  map[*model.Index]*binding
 	plain bool // inside noevent, where conditions are evaluated instead of held
 	left  bool // inside pre, where names stand for left limits
 }
 
 // with returns s with indices over their whole ranges.
-func (s scope) with(f *frames, indices []*typecheck.Index) scope {
+func (s scope) with(f *frames, indices []*model.Index) scope {
 	if len(indices) == 0 {
 		return s
 	}
@@ -154,7 +154,7 @@ func (s scope) with(f *frames, indices []*typecheck.Index) scope {
 }
 
 // at returns s with ix bound as b says.
-func (s scope) at(ix *typecheck.Index, b *binding) scope {
+func (s scope) at(ix *model.Index, b *binding) scope {
 	s.bind = clone(s.bind)
 	s.bind[ix] = b
 	return s
@@ -183,8 +183,8 @@ func (s scope) within(f *frames, of []*axis, part *axis, points []int) scope {
 	return s
 }
 
-func clone(m map[*typecheck.Index]*binding) map[*typecheck.Index]*binding {
-	out := make(map[*typecheck.Index]*binding, len(m)+2)
+func clone(m map[*model.Index]*binding) map[*model.Index]*binding {
+	out := make(map[*model.Index]*binding, len(m)+2)
 	for k, v := range m {
 		out[k] = v
 	}
@@ -192,7 +192,7 @@ func clone(m map[*typecheck.Index]*binding) map[*typecheck.Index]*binding {
 }
 
 // axesOf returns the axes along which the given indices vary in s, in order.
-func (s scope) axesOf(indices []*typecheck.Index) []*axis {
+func (s scope) axesOf(indices []*model.Index) []*axis {
 	var out []*axis
 	for _, ix := range indices {
 		if b := s.bind[ix]; b.ax != nil && !slices.Contains(out, b.ax) {
@@ -204,7 +204,7 @@ func (s scope) axesOf(indices []*typecheck.Index) []*axis {
 }
 
 // key returns a text that tells how indices are bound in s.
-func (s scope) key(indices []*typecheck.Index) string {
+func (s scope) key(indices []*model.Index) string {
 	if len(indices) == 0 {
 		return ""
 	}

@@ -1,14 +1,14 @@
 package tapec
 
 import (
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // interval returns the number of the interval between knots that e tells, as it is now. Find tells it but for
 // enclosures, in which it leaves the knot at their upper end to what is continuous there. Intervals are not.
-func (l *lowerer) interval(e *typecheck.Call, s scope) array {
+func (l *lowerer) interval(e *model.Call, s scope) array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	q, n := l.lower(e.Args[0], s), shapeOf(e.Args[1])[0]
 	knots := l.emit().Pad(l.lower(e.Args[1], s).v, tape.Shape{n + 2}, []int{1}, nil) // Find has two ends more
@@ -19,7 +19,7 @@ func (l *lowerer) interval(e *typecheck.Call, s scope) array {
 
 // outside returns the root functions of the mode that holds an interval, with their truths: at its end, and at its
 // begin. The first interval has no begin, and the last has no end.
-func (l *lowerer) outside(e *typecheck.Call, held array, s scope) [][2]array {
+func (l *lowerer) outside(e *model.Call, held array, s scope) [][2]array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	q, never := l.lower(e.Args[0], s), l.number(-1)
 	lo, hi := l.at(e.Args[1], op(tape.Sub, held, l.number(1)), s), l.at(e.Args[1], held, s)
@@ -32,7 +32,7 @@ func (l *lowerer) outside(e *typecheck.Call, held array, s scope) [][2]array {
 }
 
 // along returns the elements of e, a vector or a matrix, at a place along its last axis; of a vector also at several.
-func (l *lowerer) along(e typecheck.Expr, place array, s scope) array {
+func (l *lowerer) along(e model.Expr, place array, s scope) array {
 	shape := shapeOf(e)
 	v, last := l.lower(e, s).v, len(shape)-1
 	if last == 0 {
@@ -48,15 +48,15 @@ func (l *lowerer) along(e typecheck.Expr, place array, s scope) array {
 }
 
 // at is along, but of what is made of vectors element by element, only those elements are computed.
-func (l *lowerer) at(e typecheck.Expr, place array, s scope) array {
+func (l *lowerer) at(e model.Expr, place array, s scope) array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	switch e := e.(type) {
-	case *typecheck.Access:
+	case *model.Access:
 		if part := e.Subs[0]; len(e.Subs) == 1 && part.At == nil {
 			place = op(tape.Add, op(tape.Mul, place, l.number(float64(part.Step))), l.number(float64(part.Lo-1)))
 			return l.at(e.X, place, s)
 		}
-	case *typecheck.Call:
+	case *model.Call:
 		if e.Fn.Class != stdlib.Elementwise || !e.Fn.Op.Valid() || isJump(e.Fn) {
 			break
 		}

@@ -3,24 +3,24 @@ package tapec
 import (
 	"math"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // corner is a kink at times known beforehand: those at which x, a ramp, is equal to at.
 type corner struct {
-	x, at typecheck.Expr // at is nil for 0
-	s     scope          // in which they are lowered
+	x, at model.Expr // at is nil for 0
+	s     scope      // in which they are lowered
 }
 
 // corner notes the times at which e, a min, max or abs, has a kink, so that steps end there: where a ramp meets what
 // depends on params and discretes only. Tables that are read at a ramp have min and max of it and their knots.
-func (c *compiler) corner(e *typecheck.Call, s scope) (some bool) {
+func (c *compiler) corner(e *model.Call, s scope) (some bool) {
 	for k, x := range e.Args {
 		if !ramp(x) {
 			continue
 		}
-		var at typecheck.Expr
+		var at model.Expr
 		if e.Fn.Op != tape.Abs {
 			if at = e.Args[1-k]; !known(at) {
 				continue
@@ -34,7 +34,7 @@ func (c *compiler) corner(e *typecheck.Call, s scope) (some bool) {
 
 // meet makes steps end at a corner.
 func (c *compiler) meet(k corner) {
-	key := cornerKey{k.x, k.at, k.s.key(append(typecheck.Free(k.x), freeOf(k.at)...))}
+	key := cornerKey{k.x, k.at, k.s.key(append(model.Free(k.x), freeOf(k.at)...))}
 	if !c.cornered[key] {
 		c.cornered[key] = true
 		c.corners = append(c.corners, k)
@@ -42,8 +42,8 @@ func (c *compiler) meet(k corner) {
 }
 
 // kink notes that e, a min, max or abs of the rates, has a kink at times that are not known beforehand.
-func (c *compiler) kink(e *typecheck.Call, s scope) {
-	key := memoKey{e: e, bound: s.key(typecheck.Free(e))}
+func (c *compiler) kink(e *model.Call, s scope) {
+	key := memoKey{e: e, bound: s.key(model.Free(e))}
 	if s.plain || c.flow(e, false) == 0 || c.kinked[key] {
 		return
 	}
@@ -53,7 +53,7 @@ func (c *compiler) kink(e *typecheck.Call, s scope) {
 
 // kink is a kink of the rates.
 type kink struct {
-	e *typecheck.Call
+	e *model.Call
 	s scope
 }
 
@@ -74,7 +74,7 @@ func (l *lowerer) kinkMargins(clock bool, visit func(k kink, margin array)) {
 		most = mostClockKinks
 	}
 	for _, k := range l.c.kinks {
-		if (l.c.flow(k.e, false) == typecheck.UsesTime) != clock {
+		if (l.c.flow(k.e, false) == model.UsesTime) != clock {
 			continue
 		}
 		l.span = k.e.Span()
@@ -96,29 +96,29 @@ func (l *lowerer) kinkMargins(clock bool, visit func(k kink, margin array)) {
 
 // cornerKey tells corners apart.
 type cornerKey struct {
-	x, at typecheck.Expr
+	x, at model.Expr
 	bound string
 }
 
-func freeOf(e typecheck.Expr) []*typecheck.Index {
+func freeOf(e model.Expr) []*model.Index {
 	if e == nil {
 		return nil
 	}
-	return typecheck.Free(e)
+	return model.Free(e)
 }
 
 // known reports whether e depends on params and discretes only.
-func known(e typecheck.Expr) bool {
-	return typecheck.Depends(e)&^(typecheck.UsesParam|typecheck.UsesDiscrete) == 0
+func known(e model.Expr) bool {
+	return model.Depends(e)&^(model.UsesParam|model.UsesDiscrete) == 0
 }
 
 // ramp reports whether e is an affine function of time, with coefficients that depend on params and discretes only,
 // or such a function within bounds.
-func ramp(e typecheck.Expr) bool {
+func ramp(e model.Expr) bool {
 	switch e := e.(type) {
-	case *typecheck.Ref:
-		return e.Sym.Kind == typecheck.TimeSymbol
-	case *typecheck.Call:
+	case *model.Ref:
+		return e.Sym.Kind == model.TimeSymbol
+	case *model.Call:
 		switch e.Fn.Op {
 		case tape.Neg:
 			return ramp(e.Args[0])
@@ -135,8 +135,8 @@ func ramp(e typecheck.Expr) bool {
 
 // meets returns the time at which e, a ramp, is y; +Inf where it does not move. Bounds are taken for never active:
 // where they are, there is no kink, and a step ends for nothing.
-func (l *lowerer) meets(e typecheck.Expr, y array, s scope) array {
-	call, ok := e.(*typecheck.Call)
+func (l *lowerer) meets(e model.Expr, y array, s scope) array {
+	call, ok := e.(*model.Call)
 	if !ok {
 		return y
 	}

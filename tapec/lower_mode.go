@@ -4,10 +4,10 @@ import (
 	"math"
 	"strconv"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // modeKind is the kind of values that a mode holds.
@@ -24,7 +24,7 @@ type mode struct {
 	Mode
 	kind   modeKind
 	number int
-	node   typecheck.Expr // the If, Call or Functional
+	node   model.Expr // the If, Call or Functional
 	s      scope
 	ax     []*axis
 	own    tape.Shape
@@ -33,7 +33,7 @@ type mode struct {
 // modeKey tells modes apart by what they hold. Nodes would not do, since the checker may
 // have made several copies of one.
 type modeKey struct {
-	x, y  typecheck.Expr
+	x, y  model.Expr
 	fn    *stdlib.Func
 	bound string
 }
@@ -60,28 +60,28 @@ func (m *mode) along(ax []*axis, k int) []int {
 }
 
 // ifMode returns the mode that holds the condition of e.
-func (c *compiler) ifMode(e *typecheck.If, s scope) *mode {
-	free := typecheck.Free(e.Cond)
+func (c *compiler) ifMode(e *model.If, s scope) *mode {
+	free := model.Free(e.Cond)
 	key := modeKey{x: e.Cond, bound: s.key(free)}
-	return c.mode(key, kindIf, e, s, free, shapeOf(e.Cond), typecheck.Depends(e.Cond))
+	return c.mode(key, kindIf, e, s, free, shapeOf(e.Cond), model.Depends(e.Cond))
 }
 
 // jumpMode returns the mode that holds the level of e.
-func (c *compiler) jumpMode(e *typecheck.Call, s scope) *mode {
-	free := typecheck.Free(e)
+func (c *compiler) jumpMode(e *model.Call, s scope) *mode {
+	free := model.Free(e)
 	key := modeKey{x: e.Args[0], fn: e.Fn, bound: s.key(free)}
 	if len(e.Args) > 1 {
 		key.y = e.Args[1]
 	}
-	return c.mode(key, kindJump, e, s, free, shapeOf(e), typecheck.Depends(e))
+	return c.mode(key, kindJump, e, s, free, shapeOf(e), model.Depends(e))
 }
 
 // windowMode returns the mode that tells whether time is within the bounds of f.
-func (c *compiler) windowMode(f *typecheck.Functional, s scope) *mode {
-	var free []*typecheck.Index
-	for _, e := range []typecheck.Expr{f.From, f.To} {
+func (c *compiler) windowMode(f *model.Functional, s scope) *mode {
+	var free []*model.Index
+	for _, e := range []model.Expr{f.From, f.To} {
 		if e != nil {
-			free = append(free, typecheck.Free(e)...)
+			free = append(free, model.Free(e)...)
 		}
 	}
 	return c.mode(modeKey{x: f.From, y: f.To, bound: s.key(free)}, kindWindow, f, s, free, nil, 0)
@@ -90,8 +90,8 @@ func (c *compiler) windowMode(f *typecheck.Functional, s scope) *mode {
 // mode returns the mode that key tells, and makes it if there is none yet. It varies
 // with the loops of free, and uses tells what the values that it holds depend on.
 func (c *compiler) mode(
-	key modeKey, kind modeKind, node typecheck.Expr, s scope,
-	free []*typecheck.Index, own tape.Shape, uses typecheck.Uses,
+	key modeKey, kind modeKind, node model.Expr, s scope,
+	free []*model.Index, own tape.Shape, uses model.Uses,
 ) *mode {
 	if m, ok := c.modeOf[key]; ok {
 		return m
@@ -102,7 +102,7 @@ func (c *compiler) mode(
 	m := &mode{kind: kind, number: len(c.modes), node: node, s: s, ax: s.axesOf(free), own: own}
 	shape := join(lengths(m.ax), own)
 	name := [...]string{"if", "", "window"}[kind]
-	call, ok := node.(*typecheck.Call)
+	call, ok := node.(*model.Call)
 	if ok {
 		name = map[string]string{"==": "equality", "!=": "equality"}[call.Fn.Name]
 		if name == "" {
@@ -116,7 +116,7 @@ func (c *compiler) mode(
 	}
 	m.Mode = Mode{
 		Name: name, Span: node.Span(), Offset: c.modeCount, Shape: []int(shape),
-		Rooted: kind != kindWindow && uses&(typecheck.UsesState|typecheck.UsesTime) != 0,
+		Rooted: kind != kindWindow && uses&(model.UsesState|model.UsesTime) != 0,
 	}
 	c.modeCount += shape.Size()
 	c.modes = append(c.modes, m)
@@ -138,7 +138,7 @@ func (l *lowerer) mode(m *mode) array {
 }
 
 // jump lowers a call of a function that jumps, with its level held.
-func (l *lowerer) jump(e *typecheck.Call, s scope) array {
+func (l *lowerer) jump(e *model.Call, s scope) array {
 	level := l.mode(l.c.jumpMode(e, s))
 	if !isSawtooth(e.Fn) {
 		return level
@@ -155,7 +155,7 @@ func (l *lowerer) jump(e *typecheck.Call, s scope) array {
 
 // level returns the level of a jump as it is now: the value of the function, of mod that of its floor, and of atan2 the
 // sign of π on the negative axis.
-func (l *lowerer) level(e *typecheck.Call, s scope) array {
+func (l *lowerer) level(e *model.Call, s scope) array {
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	if e.Fn.Op == tape.Find {
 		return l.interval(e, s)
@@ -178,7 +178,7 @@ func (l *lowerer) level(e *typecheck.Call, s scope) array {
 }
 
 // above returns the part of a period of the mod e that is left above a level.
-func (l *lowerer) above(e *typecheck.Call, level array, s scope) array {
+func (l *lowerer) above(e *model.Call, level array, s scope) array {
 	a, b := l.lower(e.Args[0], s), l.lower(e.Args[1], s)
 	return l.elementwise(tape.Div, l.elementwise(tape.Sub, a, l.elementwise(tape.Mul, b, level)), b)
 }
@@ -209,13 +209,13 @@ func (l *lowerer) choose(m *mode) array {
 	var x array
 	switch m.kind {
 	case kindIf:
-		x = l.lower(m.node.(*typecheck.If).Cond, m.s)
+		x = l.lower(m.node.(*model.If).Cond, m.s)
 	case kindJump:
-		x = l.level(m.node.(*typecheck.Call), m.s)
+		x = l.level(m.node.(*model.Call), m.s)
 	case kindWindow: // its bounds are instants, in which nothing is held
 		s := m.s
 		s.plain = true
-		x = l.window(m.node.(*typecheck.Functional), s)
+		x = l.window(m.node.(*model.Functional), s)
 	}
 	x = array{v: l.expand(x, m.ax, m.own), ax: m.ax, own: m.own}
 	l.span = outer
@@ -224,7 +224,7 @@ func (l *lowerer) choose(m *mode) array {
 }
 
 // window returns whether time is within the bounds of an integral.
-func (l *lowerer) window(f *typecheck.Functional, s scope) array {
+func (l *lowerer) window(f *model.Functional, s scope) array {
 	now := l.ref(l.c.model.Time, s)
 	in := l.number(1)
 	if f.From != nil {
@@ -270,7 +270,7 @@ func (c *compiler) guards() *tape.Tape {
 		if h.when != nil {
 			t := l.lower(h.when, s)
 			add(l.vector(l.root(h.when, s), order, nil), l.vector(t, order, nil), Guard{
-				Event: i, Span: ev.When.Span(), Clock: c.flow(h.when, false)&typecheck.UsesState == 0,
+				Event: i, Span: ev.When.Span(), Clock: c.flow(h.when, false)&model.UsesState == 0,
 				Compound: len(l.parts(h.when, s)) > 1,
 			})
 		}
@@ -278,7 +278,7 @@ func (c *compiler) guards() *tape.Tape {
 			t := passes(l, m, s)
 			add(l.vector(l.lower(m.root, s), order, nil), l.vector(t, order, nil), Guard{
 				Event: i, Crossing: true, Instant: !m.crosses, Way: m.way, Span: m.root.Span(),
-				Clock: c.flow(m.root, false)&typecheck.UsesState == 0,
+				Clock: c.flow(m.root, false)&model.UsesState == 0,
 			})
 		}
 	}
@@ -288,11 +288,11 @@ func (c *compiler) guards() *tape.Tape {
 			continue
 		}
 		l.span = m.Span
-		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&typecheck.UsesState == 0, Span: m.Span}
+		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&model.UsesState == 0, Span: m.Span}
 		switch node := m.node.(type) {
-		case *typecheck.If:
+		case *model.If:
 			g.Compound = len(l.parts(node.Cond, m.s)) > 1
-		case *typecheck.Call:
+		case *model.Call:
 			g.Piece = node.Control != ""
 		}
 		for _, p := range l.leaves(m) {
@@ -334,13 +334,13 @@ func (c *compiler) markAffine(t *tape.Tape) {
 
 // atom is an atom of a condition, in its scope.
 type atom struct {
-	e typecheck.Expr
+	e model.Expr
 	s scope
 }
 
 // parts lists the atoms of the condition e.
-func (l *lowerer) parts(e typecheck.Expr, s scope) (list []atom) {
-	l.atoms(e, s, func(e typecheck.Expr, s scope) { list = append(list, atom{e, s}) })
+func (l *lowerer) parts(e model.Expr, s scope) (list []atom) {
+	l.atoms(e, s, func(e model.Expr, s scope) { list = append(list, atom{e, s}) })
 	return list
 }
 
@@ -348,14 +348,14 @@ func (l *lowerer) parts(e typecheck.Expr, s scope) (list []atom) {
 // and the kinks of the rates.
 func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 	seen := map[memoKey]bool{}
-	condition := func(e typecheck.Expr, s scope) {
+	condition := func(e model.Expr, s scope) {
 		parts := l.parts(e, s)
 		if len(parts) < 2 {
 			return
 		}
 		for _, p := range parts {
-			key := memoKey{e: p.e, bound: p.s.key(typecheck.Free(p.e)), plain: p.s.plain}
-			if seen[key] || l.c.flow(p.e, p.s.plain)&typecheck.UsesState == 0 {
+			key := memoKey{e: p.e, bound: p.s.key(model.Free(p.e)), plain: p.s.plain}
+			if seen[key] || l.c.flow(p.e, p.s.plain)&model.UsesState == 0 {
 				continue
 			}
 			seen[key] = true
@@ -368,7 +368,7 @@ func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 		}
 	}
 	for _, m := range l.c.modes {
-		if node, ok := m.node.(*typecheck.If); ok && m.Rooted {
+		if node, ok := m.node.(*model.If); ok && m.Rooted {
 			condition(node.Cond, m.s)
 		}
 	}
@@ -381,11 +381,11 @@ func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 }
 
 // flowOfMode returns which of time and states what m holds depends on, but for modes inside it.
-func (c *compiler) flowOfMode(m *mode) (uses typecheck.Uses) {
+func (c *compiler) flowOfMode(m *mode) (uses model.Uses) {
 	switch node := m.node.(type) {
-	case *typecheck.If:
+	case *model.If:
 		uses = c.flow(node.Cond, m.s.plain)
-	case *typecheck.Call:
+	case *model.Call:
 		for _, a := range node.Args {
 			uses |= c.flow(a, m.s.plain)
 		}
@@ -399,11 +399,11 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 	held := l.mode(m)
 	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
 	if m.kind == kindIf {
-		cond := m.node.(*typecheck.If).Cond
+		cond := m.node.(*model.If).Cond
 		r, t := l.root(cond, m.s), l.lower(cond, m.s)
 		return [][2]array{{op(tape.Select, held, op(tape.Neg, r), r), op(tape.NotEqual, held, t)}}
 	}
-	call := m.node.(*typecheck.Call)
+	call := m.node.(*model.Call)
 	one, zero := l.number(1), l.number(0)
 	if call.Fn.Op == tape.Mod {
 		below, above := l.above(call, held, m.s), l.above(call, op(tape.Add, held, one), m.s)
@@ -454,19 +454,19 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 // root returns a real that is positive where the condition e holds and negative where it
 // does not. Where it is zero, only a condition that is not strict holds. What is constant between two events is a step,
 // so that the root function of the whole is that of the part that moves: its slope is that of the condition.
-func (l *lowerer) root(e typecheck.Expr, s scope) array {
+func (l *lowerer) root(e model.Expr, s scope) array {
 	outer := l.span
 	l.span = e.Span()
 	defer func() { l.span = outer }()
-	steady := func(e typecheck.Expr) bool { return l.c.flow(e, s.plain) == 0 }
-	step := func(e typecheck.Expr) array {
+	steady := func(e model.Expr) bool { return l.c.flow(e, s.plain) == 0 }
+	step := func(e model.Expr) array {
 		return l.elementwise(tape.Select, l.lower(e, s), l.number(1), l.number(-1))
 	}
 	if steady(e) {
 		return step(e)
 	}
 	switch e := e.(type) {
-	case *typecheck.Call:
+	case *model.Call:
 		switch e.Fn.Op {
 		case tape.Less, tape.LessEq:
 			return l.elementwise(tape.Sub, l.lower(e.Args[1], s), l.lower(e.Args[0], s))
@@ -488,7 +488,7 @@ func (l *lowerer) root(e typecheck.Expr, s scope) array {
 		case tape.Not:
 			return l.elementwise(tape.Neg, l.root(e.Args[0], s))
 		}
-	case *typecheck.If:
+	case *model.If:
 		if e.Static {
 			mask, ax := l.c.mask(e.Cond, s)
 			return l.split(mask, ax, s, shapeOf(e), func(then bool, s scope) array {
@@ -505,12 +505,12 @@ func (l *lowerer) root(e typecheck.Expr, s scope) array {
 			cond = l.lower(e.Cond, s)
 		}
 		return l.elementwise(tape.Select, cond, l.root(e.Then, s), l.root(e.Else, s))
-	case *typecheck.Access:
+	case *model.Access:
 		x := l.root(e.X, s)
 		if len(x.own) == len(e.Subs) {
 			return l.index(x, l.places(e, x.own, s))
 		}
-	case *typecheck.NoEvent:
+	case *model.NoEvent:
 		s.plain = true
 		return l.root(e.X, s)
 	}
@@ -518,7 +518,7 @@ func (l *lowerer) root(e typecheck.Expr, s scope) array {
 }
 
 // axesInOrder returns the axis of each index, in the order of indices.
-func axesInOrder(s scope, indices []*typecheck.Index) []*axis {
+func axesInOrder(s scope, indices []*model.Index) []*axis {
 	out := make([]*axis, len(indices))
 	for i, ix := range indices {
 		out[i] = s.bind[ix].ax

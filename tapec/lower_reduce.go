@@ -3,12 +3,12 @@ package tapec
 import (
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // reduce lowers `sum(e for i in …)` and the like.
-func (l *lowerer) reduce(e *typecheck.Reduce, s scope) array {
+func (l *lowerer) reduce(e *model.Reduce, s scope) array {
 	if empty(e.Indices) {
 		switch e.Fn.Name {
 		case "prod":
@@ -34,7 +34,7 @@ func (l *lowerer) reduce(e *typecheck.Reduce, s scope) array {
 }
 
 // reduceOver reduces the body of e over the axes of its indices.
-func (l *lowerer) reduceOver(e *typecheck.Reduce, s scope, over []*axis) array {
+func (l *lowerer) reduceOver(e *model.Reduce, s scope, over []*axis) array {
 	total := float64(lengths(over).Size())
 	switch e.Fn.Name {
 	case "sum":
@@ -95,7 +95,7 @@ type factors struct {
 // sum adds body up over the axes. A product is summed axis by axis: factors that do not
 // depend on the axis stay outside, and two factors that have only this axis in common
 // make a product of matrices.
-func (l *lowerer) sum(body typecheck.Expr, s scope, over []*axis) array {
+func (l *lowerer) sum(body model.Expr, s scope, over []*axis) array {
 	var f factors
 	l.factorise(body, s, over, false, &f)
 	// A divisor that varies along these axes is one factor more: its inverse.
@@ -126,8 +126,8 @@ func (l *lowerer) sum(body typecheck.Expr, s scope, over []*axis) array {
 
 // factorise splits the scalar e into factors. It splits off divisors only if they do not
 // vary along the axes of the sum, since x/y is rounded once and x·(1/y) twice.
-func (l *lowerer) factorise(e typecheck.Expr, s scope, over []*axis, inverse bool, f *factors) {
-	if c, ok := e.(*typecheck.Call); ok && len(c.Type().Shape) == 0 {
+func (l *lowerer) factorise(e model.Expr, s scope, over []*axis, inverse bool, f *factors) {
+	if c, ok := e.(*model.Call); ok && len(c.Type().Shape) == 0 {
 		switch c.Fn.Op {
 		case tape.Mul:
 			l.factorise(c.Args[0], s, over, inverse, f)
@@ -138,7 +138,7 @@ func (l *lowerer) factorise(e typecheck.Expr, s scope, over []*axis, inverse boo
 			l.factorise(c.Args[0], s, over, inverse, f)
 			return
 		case tape.Div:
-			if d := c.Args[1]; len(intersect(s.axesOf(typecheck.Free(d)), over)) == 0 {
+			if d := c.Args[1]; len(intersect(s.axesOf(model.Free(d)), over)) == 0 {
 				l.factorise(c.Args[0], s, over, inverse, f)
 				l.factorise(d, s, over, !inverse, f)
 				return

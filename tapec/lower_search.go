@@ -1,14 +1,14 @@
 package tapec
 
 import (
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // search reads a table by a search. It adds up the pieces on both sides of the interval found as well, so that a kink
 // at one of its ends has both of its slopes. Beyond the ends of the table there are none: what stands for them ends
 // before it begins, so that nothing lies in it, and no time is at its end.
-func (l *lowerer) search(t *typecheck.Search, s scope) array {
+func (l *lowerer) search(t *model.Search, s scope) array {
 	q := l.lower(t.Time, s)
 	if l.held {
 		l.c.meet(corner{t.Time, t.Knots, s})
@@ -46,7 +46,7 @@ func (l *lowerer) search(t *typecheck.Search, s scope) array {
 
 // allAlong returns the elements of e, a vector or a matrix, at four places along its last axis. Those of a vector are
 // read at once, so that the transpose of the reading adds to all of e once.
-func (l *lowerer) allAlong(e typecheck.Expr, places array, s scope) (list [4]array) {
+func (l *lowerer) allAlong(e model.Expr, places array, s scope) (list [4]array) {
 	if len(shapeOf(e)) == 1 {
 		return l.apart(l.along(e, places, s))
 	}

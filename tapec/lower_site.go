@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strconv"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // functional is a Functional while a model is compiled: one node of an objective, with
 // the indices of the objective bound in one way.
 type functional struct {
-	node   *typecheck.Functional
+	node   *model.Functional
 	s      scope
 	number int
 	ax     []*axis
@@ -20,8 +20,8 @@ type functional struct {
 }
 
 // functional returns the functional of e in s, and makes it if there is none yet.
-func (c *compiler) functional(e *typecheck.Functional, s scope) *functional {
-	free := typecheck.Free(e)
+func (c *compiler) functional(e *model.Functional, s scope) *functional {
+	free := model.Free(e)
 	key := memoKey{e: e, bound: s.key(free)}
 	f, ok := c.functionalOf[key]
 	if !ok {
@@ -38,8 +38,8 @@ func (f *functional) name() Name { return Functionals.Number(f.number) }
 
 // group is a group of sites: functionals that are read at the same times.
 type group struct {
-	times   typecheck.Expr
-	table   *typecheck.Table
+	times   model.Expr
+	table   *model.Table
 	s       scope
 	members []member
 }
@@ -87,7 +87,7 @@ func (c *compiler) number() {
 	offset := 0
 	for i, f := range c.functionals {
 		f.number = i
-		if f.node.Kind == typecheck.SumAt {
+		if f.node.Kind == model.SumAt {
 			c.join(f, index)
 		}
 		out := Functional{
@@ -105,8 +105,8 @@ func (c *compiler) number() {
 	}
 }
 
-func order(k typecheck.FunctionalKind) int {
-	if k == typecheck.Integral {
+func order(k model.FunctionalKind) int {
+	if k == model.Integral {
 		return 0
 	}
 	return 1
@@ -115,7 +115,7 @@ func order(k typecheck.FunctionalKind) int {
 // join adds f to the group of its times, or to one group for each value of the indices on
 // which its times depend.
 func (c *compiler) join(f *functional, index map[memoKey]int) {
-	vary := f.s.axesOf(typecheck.Free(f.node.Times))
+	vary := f.s.axesOf(model.Free(f.node.Times))
 	for point := range lengths(vary).Size() {
 		m := member{f: f, s: f.s, parts: slices.Clone(f.ax), start: make([]int, len(f.ax)+len(f.own))}
 		rest := point
@@ -127,7 +127,7 @@ func (c *compiler) join(f *functional, index map[memoKey]int) {
 			d := slices.Index(f.ax, a)
 			m.parts[d], m.start[d] = one, at
 		}
-		key := memoKey{e: f.node.Times, bound: m.s.key(typecheck.Free(f.node.Times))}
+		key := memoKey{e: f.node.Times, bound: m.s.key(model.Free(f.node.Times))}
 		g, ok := index[key]
 		if !ok || c.groups[g].table != f.node.Table {
 			g = len(c.groups)
@@ -180,7 +180,7 @@ func (c *compiler) elements(f *functional) ([]int, []*axis) {
 }
 
 // ordinal returns the ordinal of ix that the subscript x selects. Subscripts count from 1.
-func (c *compiler) ordinal(ix *typecheck.Index, x float64, e typecheck.Expr) int {
+func (c *compiler) ordinal(ix *model.Index, x float64, e model.Expr) int {
 	if !(x >= 1 && x <= float64(ix.Count)) {
 		c.diags.Errorf(CodeIndex, e.Span(), "the event has no element %v; it has %d of them", x, ix.Count)
 		return 0
@@ -190,14 +190,14 @@ func (c *compiler) ordinal(ix *typecheck.Index, x float64, e typecheck.Expr) int
 
 // site writes the values of the functionals of one kind at a point of time. It returns
 // nil if there are none.
-func (c *compiler) site(name string, kind typecheck.FunctionalKind) *tape.Tape {
+func (c *compiler) site(name string, kind model.FunctionalKind) *tape.Tape {
 	l := c.lowerer(name)
 	l.limits = true
 	return c.read(l, kind)
 }
 
 // read writes the bodies of the functionals of one kind. It returns nil if there are none.
-func (c *compiler) read(l *lowerer, kind typecheck.FunctionalKind) *tape.Tape {
+func (c *compiler) read(l *lowerer, kind model.FunctionalKind) *tape.Tape {
 	some := false
 	for _, f := range c.functionals {
 		if f.node.Kind == kind {
@@ -218,14 +218,14 @@ func (c *compiler) read(l *lowerer, kind typecheck.FunctionalKind) *tape.Tape {
 func (c *compiler) peaks() *tape.Tape {
 	l := c.lowerer("peaks")
 	l.held, l.rates = true, true
-	return c.read(l, typecheck.MaxOver)
+	return c.read(l, model.MaxOver)
 }
 
 // atTime writes the values of the members of a group at one of its times.
 func (c *compiler) atTime(number int, g *group) *tape.Tape {
 	l := c.lowerer("at." + strconv.Itoa(number))
 	l.limits = true
-	l.row = func(r *typecheck.Row) array {
+	l.row = func(r *model.Row) array {
 		if r.Table != g.table {
 			panic(misplaced{r.Span(), "a data column is read outside the sum over its table"})
 		}
@@ -237,7 +237,7 @@ func (c *compiler) atTime(number int, g *group) *tape.Tape {
 		l.span = f.node.Span()
 		x := l.lower(f.node.Body, m.s)
 		if f.node.ByRow {
-			row := l.row(&typecheck.Row{Table: f.node.Table, Column: len(f.node.Table.Columns) - 1})
+			row := l.row(&model.Row{Table: f.node.Table, Column: len(f.node.Table.Columns) - 1})
 			place := l.elementwise(tape.Sub, row, l.number(1))
 			x = array{v: l.emit().Drop(x.v, place.v, f.own[0]), own: f.own}
 		}
@@ -252,7 +252,7 @@ func (c *compiler) atTime(number int, g *group) *tape.Tape {
 
 // atEvent writes the values of functionals when an element of ev fires. It returns nil if
 // none reads any.
-func (c *compiler) atEvent(ev *typecheck.Event) *tape.Tape {
+func (c *compiler) atEvent(ev *model.Event) *tape.Tape {
 	l := c.lowerer("at." + ev.Name)
 	l.limits = true
 	some := false
@@ -274,7 +274,7 @@ func (c *compiler) atEvent(ev *typecheck.Event) *tape.Tape {
 func (l *lowerer) firing(f *functional) array {
 	ev := f.node.Event
 	body := func(s scope) array {
-		if f.node.Kind == typecheck.EventTime {
+		if f.node.Kind == model.EventTime {
 			return l.ref(l.c.model.Time, s)
 		}
 		return l.lower(f.node.Body, s)

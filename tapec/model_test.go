@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/tape"
@@ -19,11 +20,11 @@ import (
 )
 
 // check parses and checks a model.
-func check(t testing.TB, name, text string) *typecheck.Model {
+func check(t testing.TB, name, text string) *model.Model {
 	t.Helper()
 	var l diag.List
 	tree := parser.Parse(source.NewFile(name, text), &l)
-	var m *typecheck.Model
+	var m *model.Model
 	if l.Err() == nil {
 		m = typecheck.Check(tree, typecheck.Env{Files: os.DirFS(filepath.Dir(name))}, &l)
 	}
@@ -43,7 +44,7 @@ type trial struct {
 }
 
 // try compiles a model, checks its tapes, and compares every one of them with the oracle.
-func try(t *testing.T, m *typecheck.Model) *Compiled {
+func try(t *testing.T, m *model.Model) *Compiled {
 	t.Helper()
 	var l diag.List
 	c := newCompiler(m, &l)
@@ -80,10 +81,10 @@ func (tr *trial) fill(seed uint64) {
 		return float64(seed>>11) / (1 << 53)
 	}
 	m := tr.c.model
-	tr.values["t"] = []float64{tr.o.scalar(&typecheck.Const{Data: []float64{next()}}, nil)}
+	tr.values["t"] = []float64{tr.o.scalar(&model.Const{Data: []float64{next()}}, nil)}
 	for _, s := range slices.Concat(m.Params, m.Totals) {
 		v := []float64{0.5}
-		if k, ok := s.Value.(*typecheck.Const); ok {
+		if k, ok := s.Value.(*model.Const); ok {
 			v = k.Data
 		}
 		v = slices.Clone(stretch(v, s.Type.Shape.Size()))
@@ -92,7 +93,7 @@ func (tr *trial) fill(seed uint64) {
 		}
 		tr.values["p."+s.Name] = v
 	}
-	for role, syms := range map[Role][]*typecheck.Symbol{
+	for role, syms := range map[Role][]*model.Symbol{
 		State: m.States, LeftState: m.States, Discrete: m.Discretes, LeftDiscrete: m.Discretes,
 	} {
 		for _, s := range syms {
@@ -184,7 +185,7 @@ func (tr *trial) rates() {
 	}
 	now := tr.values["t"][0]
 	for _, f := range tr.c.functionals {
-		if f.node.Kind != typecheck.Integral {
+		if f.node.Kind != model.Integral {
 			continue
 		}
 		want := make([]float64, f.shape().Size())
@@ -280,7 +281,7 @@ func (tr *trial) start() {
 }
 
 // fire sets the one-hot input and calls f for every element of ev.
-func (tr *trial) fire(ev *typecheck.Event, f func(elem int, at loops)) {
+func (tr *trial) fire(ev *model.Event, f func(elem int, at loops)) {
 	n := elems(ev)
 	k := 0
 	each(ev.Indices, loops{}, func(at loops) {
@@ -326,21 +327,21 @@ func (tr *trial) events() {
 func (tr *trial) sites() {
 	for _, f := range tr.c.functionals {
 		body := func(at loops) []float64 {
-			if f.node.Kind == typecheck.EventTime {
+			if f.node.Kind == model.EventTime {
 				return tr.values["t"]
 			}
 			return stretch(tr.o.eval(f.node.Body, at), f.own.Size())
 		}
 		want := make([]float64, f.shape().Size())
 		switch f.node.Kind {
-		case typecheck.Initial, typecheck.Final:
+		case model.Initial, model.Final:
 			f.slots(func(first int, at loops) { copy(want[first:], body(at)) })
 			t := tr.out.Final
-			if f.node.Kind == typecheck.Initial {
+			if f.node.Kind == model.Initial {
 				t = tr.out.Initial
 			}
 			tr.same(f.name().String(), t, tr.run(t)(f.name().String()), want)
-		case typecheck.AtEvent, typecheck.EventTime:
+		case model.AtEvent, model.EventTime:
 			ev := f.node.Event
 			k := slices.Index(tr.c.model.Events, ev)
 			tr.fire(ev, func(elem int, fired loops) {
@@ -442,7 +443,7 @@ func (tr *trial) instants() {
 					}
 					tr.same("every", nil, all[k:k+1], tr.o.eval(from, at))
 					for _, p := range []struct {
-						e  typecheck.Expr
+						e  model.Expr
 						at int
 					}{{ev.Every, in.Period}, {ev.To, in.To}, {ev.Count, in.Count}} {
 						if (p.e == nil) != (p.at < 0) {
@@ -484,14 +485,14 @@ func (tr *trial) objectives() {
 		}
 		tr.values[f.name().String()] = v
 	}
-	tr.o.functional = func(e *typecheck.Functional, at loops) []float64 {
+	tr.o.functional = func(e *model.Functional, at loops) []float64 {
 		for _, f := range tr.c.functionals {
 			if f.node != e {
 				continue
 			}
 			var out []float64
 			f.slots(func(first int, here loops) {
-				for _, ix := range typecheck.Free(e) {
+				for _, ix := range model.Free(e) {
 					if here[ix] != at[ix] {
 						return
 					}

@@ -61,7 +61,7 @@ const (
 
 	// What tapes make of it.
 	Rate         // dy.x
-	Residual     // res.0, by the number of the typecheck.Residual
+	Residual     // res.0, by the number of the model.Residual
 	Integrand    // dq.0, by the number of the Functional
 	Functionals  // F.0, by the number of the Functional
 	Objectives   // psi, all elements of all objectives

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // oracle evaluates checked expressions one scalar at a time. Tests compare lowering,
@@ -16,19 +16,19 @@ type oracle struct {
 	left   bool
 
 	row        []float64 // of a data table
-	functional func(e *typecheck.Functional, at loops) []float64
+	functional func(e *model.Functional, at loops) []float64
 
 	memo map[oracleKey][]float64 // of what depends on no loop; the values must not change
 }
 
 type oracleKey struct {
-	e    typecheck.Expr
+	e    model.Expr
 	left bool
 }
 
-type loops map[*typecheck.Index]int // ordinals
+type loops map[*model.Index]int // ordinals
 
-func (o *oracle) scalar(e typecheck.Expr, at loops) float64 {
+func (o *oracle) scalar(e model.Expr, at loops) float64 {
 	v := o.eval(e, at)
 	if len(v) != 1 {
 		panic(fmt.Sprintf("oracle: %d elements where one is wanted", len(v)))
@@ -37,8 +37,8 @@ func (o *oracle) scalar(e typecheck.Expr, at loops) float64 {
 }
 
 // eval returns the elements of e, row-major.
-func (o *oracle) eval(e typecheck.Expr, at loops) []float64 {
-	if len(typecheck.Free(e)) > 0 || typecheck.Depends(e)&typecheck.UsesRow != 0 {
+func (o *oracle) eval(e model.Expr, at loops) []float64 {
+	if len(model.Free(e)) > 0 || model.Depends(e)&model.UsesRow != 0 {
 		return o.node(e, at)
 	}
 	key := oracleKey{e, o.left}
@@ -53,17 +53,17 @@ func (o *oracle) eval(e typecheck.Expr, at loops) []float64 {
 	return v
 }
 
-func (o *oracle) node(e typecheck.Expr, at loops) []float64 {
+func (o *oracle) node(e model.Expr, at loops) []float64 {
 	shape := e.Type().Shape
 	switch e := e.(type) {
-	case *typecheck.Const:
+	case *model.Const:
 		return stretch(e.Data, shape.Size())
-	case *typecheck.Ref:
+	case *model.Ref:
 		prefix := [...]string{"t", "p.", "y.", "d.", "y."}[e.Sym.Kind]
-		if e.Sym.Kind == typecheck.TimeSymbol {
+		if e.Sym.Kind == model.TimeSymbol {
 			return o.values["t"]
 		}
-		if o.left && e.Sym.Kind != typecheck.ParamSymbol {
+		if o.left && e.Sym.Kind != model.ParamSymbol {
 			prefix = prefix[:1] + "m."
 		}
 		v, ok := o.values[prefix+e.Sym.Name]
@@ -71,11 +71,11 @@ func (o *oracle) node(e typecheck.Expr, at loops) []float64 {
 			panic("oracle: no value of " + prefix + e.Sym.Name)
 		}
 		return v
-	case *typecheck.LoopVar:
+	case *model.LoopVar:
 		return []float64{float64(e.Index.Lo + at[e.Index]*e.Index.Step)}
-	case *typecheck.Call:
+	case *model.Call:
 		return o.call(e, at)
-	case *typecheck.Access:
+	case *model.Access:
 		x := o.eval(e.X, at)
 		pos := o.positions(e.Subs, e.X.Type().Shape, at)
 		out := make([]float64, len(pos))
@@ -83,7 +83,7 @@ func (o *oracle) node(e typecheck.Expr, at loops) []float64 {
 			out[i] = x[p]
 		}
 		return out
-	case *typecheck.Assemble:
+	case *model.Assemble:
 		out := make([]float64, shape.Size())
 		seen := make([]bool, len(out))
 		for _, p := range e.Pieces {
@@ -107,11 +107,11 @@ func (o *oracle) node(e typecheck.Expr, at loops) []float64 {
 			}
 		}
 		return out
-	case *typecheck.Reduce:
+	case *model.Reduce:
 		var all []float64
 		each(e.Indices, at, func(at loops) { all = append(all, o.scalar(e.Body, at)) })
 		return []float64{reduceNaive(e.Fn.Name, all)}
-	case *typecheck.If:
+	case *model.If:
 		if e.Static {
 			if o.scalar(e.Cond, at) != 0 {
 				return stretch(o.eval(e.Then, at), shape.Size())
@@ -129,19 +129,19 @@ func (o *oracle) node(e typecheck.Expr, at loops) []float64 {
 			}
 		}
 		return out
-	case *typecheck.Stack:
+	case *model.Stack:
 		var out []float64
 		for _, x := range e.Elems {
 			out = append(out, o.eval(x, at)...)
 		}
 		return out
-	case *typecheck.NoEvent:
+	case *model.NoEvent:
 		return o.eval(e.X, at)
-	case *typecheck.Row:
+	case *model.Row:
 		return []float64{o.row[e.Column]}
-	case *typecheck.Functional:
+	case *model.Functional:
 		return o.functional(e, at)
-	case *typecheck.Limit:
+	case *model.Limit:
 		inner := *o
 		inner.left = !e.Post
 		return inner.eval(e.X, at)
@@ -163,7 +163,7 @@ func stretch(x []float64, n int) []float64 {
 func wholePositions(n int) []int { return count(n) }
 
 // each calls f for all values of indices, beside those in at.
-func each(indices []*typecheck.Index, at loops, f func(loops)) {
+func each(indices []*model.Index, at loops, f func(loops)) {
 	if len(indices) == 0 {
 		f(at)
 		return
@@ -178,7 +178,7 @@ func each(indices []*typecheck.Index, at loops, f func(loops)) {
 	}
 }
 
-func (o *oracle) positions(subs []typecheck.Sub, shape []int, at loops) []int {
+func (o *oracle) positions(subs []model.Sub, shape []int, at loops) []int {
 	pos := []int{0}
 	for k, s := range subs {
 		var list []int
@@ -228,7 +228,7 @@ func reduceNaive(name string, xs []float64) float64 {
 	return out
 }
 
-func (o *oracle) call(e *typecheck.Call, at loops) []float64 {
+func (o *oracle) call(e *model.Call, at loops) []float64 {
 	args := make([][]float64, len(e.Args))
 	shapes := make([][]int, len(e.Args))
 	for i, a := range e.Args {

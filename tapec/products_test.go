@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/tapetest"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/tape/tapetest"
 )
 
 // exactPlaces requires that there is an entry by the first input exactly where the derivative is not zero, and that

@@ -9,49 +9,49 @@ import (
 	"pgregory.net/rapid"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // The nodes of hand-made models.
 
-func base(kind types.Kind, shape ...int) typecheck.Base {
-	return typecheck.Base{T: types.Type{Kind: kind, Shape: shape}}
+func base(kind types.Kind, shape ...int) model.Base {
+	return model.Base{T: types.Type{Kind: kind, Shape: shape}}
 }
 
-func num(x float64) typecheck.Expr {
-	return &typecheck.Const{Base: base(types.Real), Data: []float64{x}}
+func num(x float64) model.Expr {
+	return &model.Const{Base: base(types.Real), Data: []float64{x}}
 }
 
-func whole(n int) typecheck.Expr {
-	return &typecheck.Const{Base: base(types.Int), Data: []float64{float64(n)}}
+func whole(n int) model.Expr {
+	return &model.Const{Base: base(types.Int), Data: []float64{float64(n)}}
 }
 
-func loopVar(ix *typecheck.Index) typecheck.Expr {
-	return &typecheck.LoopVar{Base: base(types.Int), Index: ix}
+func loopVar(ix *model.Index) model.Expr {
+	return &model.LoopVar{Base: base(types.Int), Index: ix}
 }
 
-func symbol(name string, kind typecheck.SymbolKind, shape ...int) *typecheck.Symbol {
-	return &typecheck.Symbol{Name: name, Kind: kind, Type: types.Type{Kind: types.Real, Shape: shape}, Value: num(0)}
+func symbol(name string, kind model.SymbolKind, shape ...int) *model.Symbol {
+	return &model.Symbol{Name: name, Kind: kind, Type: types.Type{Kind: types.Real, Shape: shape}, Value: num(0)}
 }
 
-func ref(s *typecheck.Symbol) typecheck.Expr {
-	return &typecheck.Ref{Base: base(types.Real, s.Type.Shape...), Sym: s}
+func ref(s *model.Symbol) model.Expr {
+	return &model.Ref{Base: base(types.Real, s.Type.Shape...), Sym: s}
 }
 
-func index(name string, lo, step, count int) *typecheck.Index {
-	return &typecheck.Index{Name: name, Lo: lo, Step: step, Count: count}
+func index(name string, lo, step, count int) *model.Index {
+	return &model.Index{Name: name, Lo: lo, Step: step, Count: count}
 }
 
 // structure calls a function that rearranges or contracts arrays.
-func structure(name string, shape []int, args ...typecheck.Expr) typecheck.Expr {
-	return &typecheck.Call{Base: base(types.Real, shape...), Fn: stdlib.Find(name, stdlib.Structure), Args: args}
+func structure(name string, shape []int, args ...model.Expr) model.Expr {
+	return &model.Call{Base: base(types.Real, shape...), Fn: stdlib.Find(name, stdlib.Structure), Args: args}
 }
 
 // apply calls an operator or elementwise function.
-func apply(name string, args ...typecheck.Expr) typecheck.Expr {
+func apply(name string, args ...model.Expr) model.Expr {
 	fn := stdlib.Find(name, stdlib.Elementwise)
 	if fn == nil {
 		fn = stdlib.Operator(name)
@@ -68,22 +68,22 @@ func apply(name string, args ...typecheck.Expr) typecheck.Expr {
 	if fn.Class == stdlib.Comparison || fn.Class == stdlib.Logic {
 		kind = types.Bool
 	}
-	return &typecheck.Call{Base: base(kind, shape...), Fn: fn, Args: args}
+	return &model.Call{Base: base(kind, shape...), Fn: fn, Args: args}
 }
 
-func access(x typecheck.Expr, at ...typecheck.Expr) typecheck.Expr {
-	subs := make([]typecheck.Sub, len(at))
+func access(x model.Expr, at ...model.Expr) model.Expr {
+	subs := make([]model.Sub, len(at))
 	for k, a := range at {
 		subs[k].At = a
 	}
-	return &typecheck.Access{Base: base(x.Type().Kind), X: x, Subs: subs}
+	return &model.Access{Base: base(x.Type().Kind), X: x, Subs: subs}
 }
 
 // gen makes random expressions over a few symbols.
 type gen struct {
 	t       *rapid.T
-	symbols []*typecheck.Symbol
-	time    *typecheck.Symbol
+	symbols []*model.Symbol
+	time    *model.Symbol
 	events  bool // conditions on states, and jumps, are wanted
 	loops   int
 }
@@ -91,15 +91,15 @@ type gen struct {
 func newGen(t *rapid.T) *gen {
 	return &gen{
 		t:    t,
-		time: symbol("t", typecheck.TimeSymbol),
-		symbols: []*typecheck.Symbol{
-			symbol("x", typecheck.StateSymbol, 5),
-			symbol("u", typecheck.StateSymbol, 4, 5),
-			symbol("s", typecheck.StateSymbol),
-			symbol("A", typecheck.ParamSymbol, 5, 5),
-			symbol("c", typecheck.ParamSymbol, 3, 4, 5),
-			symbol("p", typecheck.ParamSymbol),
-			symbol("g", typecheck.DiscreteSymbol, 4),
+		time: symbol("t", model.TimeSymbol),
+		symbols: []*model.Symbol{
+			symbol("x", model.StateSymbol, 5),
+			symbol("u", model.StateSymbol, 4, 5),
+			symbol("s", model.StateSymbol),
+			symbol("A", model.ParamSymbol, 5, 5),
+			symbol("c", model.ParamSymbol, 3, 4, 5),
+			symbol("p", model.ParamSymbol),
+			symbol("g", model.DiscreteSymbol, 4),
 		},
 	}
 }
@@ -107,7 +107,7 @@ func newGen(t *rapid.T) *gen {
 func (g *gen) pick(n int) int { return rapid.IntRange(0, n-1).Draw(g.t, "pick") }
 
 // index returns a subscript within 1:n of the loop variables in scope.
-func (g *gen) index(scope []*typecheck.Index, n int) typecheck.Expr {
+func (g *gen) index(scope []*model.Index, n int) model.Expr {
 	if len(scope) == 0 || g.pick(6) == 0 {
 		return whole(1 + g.pick(n))
 	}
@@ -130,7 +130,7 @@ func (g *gen) index(scope []*typecheck.Index, n int) typecheck.Expr {
 	case 3:
 		return apply("+", whole(1), apply("mod", apply("+", i, whole(g.pick(3))), whole(n)))
 	case 4:
-		list := &typecheck.Const{Base: base(types.Int, 3), Data: []float64{float64(n), 1, float64(1 + n/2)}}
+		list := &model.Const{Base: base(types.Int, 3), Data: []float64{float64(n), 1, float64(1 + n/2)}}
 		return access(list, g.index(scope, 3))
 	}
 	if fits && g.pick(2) == 0 {
@@ -140,7 +140,7 @@ func (g *gen) index(scope []*typecheck.Index, n int) typecheck.Expr {
 }
 
 // static returns a condition on loop variables.
-func (g *gen) static(scope []*typecheck.Index) typecheck.Expr {
+func (g *gen) static(scope []*model.Index) model.Expr {
 	i := loopVar(scope[g.pick(len(scope))])
 	j := loopVar(scope[g.pick(len(scope))])
 	k := whole(1 + g.pick(4))
@@ -160,7 +160,7 @@ func (g *gen) static(scope []*typecheck.Index) typecheck.Expr {
 }
 
 // cond returns a condition on reals.
-func (g *gen) cond(scope []*typecheck.Index, depth int) typecheck.Expr {
+func (g *gen) cond(scope []*model.Index, depth int) model.Expr {
 	op := []string{"<", "<="}[g.pick(2)]
 	c := apply(op, apply("+", num(0.1234567), g.expr(scope, depth-1)), g.expr(scope, depth-2)) // no ties
 	switch g.pick(5) {
@@ -174,13 +174,13 @@ func (g *gen) cond(scope []*typecheck.Index, depth int) typecheck.Expr {
 	return c
 }
 
-func (g *gen) loop() *typecheck.Index {
+func (g *gen) loop() *model.Index {
 	g.loops++
 	return index(fmt.Sprint("k", g.loops), 1+g.pick(2), 1+g.pick(2), 1+g.pick(4))
 }
 
 // expr returns a scalar of the loop variables in scope.
-func (g *gen) expr(scope []*typecheck.Index, depth int) typecheck.Expr {
+func (g *gen) expr(scope []*model.Index, depth int) model.Expr {
 	if depth <= 0 {
 		switch g.pick(7) {
 		case 0:
@@ -194,7 +194,7 @@ func (g *gen) expr(scope []*typecheck.Index, depth int) typecheck.Expr {
 		}
 		return g.leaf(scope)
 	}
-	sub := func() typecheck.Expr { return g.expr(scope, depth-1) }
+	sub := func() model.Expr { return g.expr(scope, depth-1) }
 	switch g.pick(18) {
 	case 0, 1:
 		return apply("+", sub(), sub())
@@ -211,20 +211,20 @@ func (g *gen) expr(scope []*typecheck.Index, depth int) typecheck.Expr {
 	case 8, 9:
 		if len(scope) < 3 {
 			fn := stdlib.Find([]string{"sum", "sum", "sum", "prod", "min", "max"}[g.pick(6)], stdlib.Reduction)
-			ix := []*typecheck.Index{g.loop()}
+			ix := []*model.Index{g.loop()}
 			if len(scope) < 2 && g.pick(3) == 0 {
 				ix = append(ix, g.loop())
 			}
-			inner := append(append([]*typecheck.Index{}, scope...), ix...)
-			return &typecheck.Reduce{Base: base(types.Real), Fn: fn, Indices: ix, Body: g.expr(inner, depth-1)}
+			inner := append(append([]*model.Index{}, scope...), ix...)
+			return &model.Reduce{Base: base(types.Real), Fn: fn, Indices: ix, Body: g.expr(inner, depth-1)}
 		}
 	case 10, 11:
 		if len(scope) > 0 {
-			return &typecheck.If{Base: base(types.Real), Cond: g.static(scope), Then: sub(), Else: sub(), Static: true}
+			return &model.If{Base: base(types.Real), Cond: g.static(scope), Then: sub(), Else: sub(), Static: true}
 		}
 	case 12:
 		if g.events {
-			return &typecheck.If{Base: base(types.Real), Cond: g.cond(scope, depth), Then: sub(), Else: sub()}
+			return &model.If{Base: base(types.Real), Cond: g.cond(scope, depth), Then: sub(), Else: sub()}
 		}
 	case 13:
 		if g.events {
@@ -239,7 +239,7 @@ func (g *gen) expr(scope []*typecheck.Index, depth int) typecheck.Expr {
 			ix := scope[g.pick(len(scope))]
 			i := loopVar(ix)
 			inside := apply("and", apply("<=", whole(2), i), apply("<=", i, whole(6)))
-			return &typecheck.If{
+			return &model.If{
 				Base: base(types.Real), Cond: inside, Static: true,
 				Then: access(ref(g.symbols[0]), apply("-", i, whole(1))), Else: sub(),
 			}
@@ -253,27 +253,27 @@ func (g *gen) expr(scope []*typecheck.Index, depth int) typecheck.Expr {
 	case 17:
 		if v := g.vector(scope, depth); v != nil {
 			fn := stdlib.Find([]string{"sum", "mean", "norm", "min", "max", "prod"}[g.pick(6)], stdlib.Reduction)
-			return &typecheck.Call{Base: base(types.Real), Fn: fn, Args: []typecheck.Expr{v}}
+			return &model.Call{Base: base(types.Real), Fn: fn, Args: []model.Expr{v}}
 		}
 	}
 	return sub()
 }
 
 // leaf reads an element, or a reduction of a part of an array.
-func (g *gen) leaf(scope []*typecheck.Index) typecheck.Expr {
+func (g *gen) leaf(scope []*model.Index) model.Expr {
 	s := g.symbols[g.pick(len(g.symbols))]
 	x := ref(s)
 	if len(s.Type.Shape) == 0 {
 		return x
 	}
-	a := &typecheck.Access{Base: base(types.Real), X: x}
+	a := &model.Access{Base: base(types.Real), X: x}
 	var kept []int
 	for _, n := range s.Type.Shape {
-		sub := typecheck.Sub{}
+		sub := model.Sub{}
 		if len(scope)+len(kept) < 3 && g.pick(5) == 0 {
-			sub = typecheck.Sub{Lo: 1 + g.pick(2), Step: 1, Count: 2}
+			sub = model.Sub{Lo: 1 + g.pick(2), Step: 1, Count: 2}
 			if g.pick(3) == 0 {
-				sub = typecheck.Sub{Lo: n, Step: -1, Count: n}
+				sub = model.Sub{Lo: n, Step: -1, Count: n}
 			}
 			kept = append(kept, sub.Count)
 		} else {
@@ -285,60 +285,60 @@ func (g *gen) leaf(scope []*typecheck.Index) typecheck.Expr {
 		return a
 	}
 	a.T.Shape = kept
-	return &typecheck.Call{Base: base(types.Real), Fn: stdlib.Find("sum", stdlib.Reduction), Args: []typecheck.Expr{a}}
+	return &model.Call{Base: base(types.Real), Fn: stdlib.Find("sum", stdlib.Reduction), Args: []model.Expr{a}}
 }
 
 // vector returns a vector of the loop variables in scope, or nil if it would need too
 // many dimensions.
-func (g *gen) vector(scope []*typecheck.Index, depth int) typecheck.Expr {
+func (g *gen) vector(scope []*model.Index, depth int) model.Expr {
 	if len(scope) > 2 {
 		return nil
 	}
 	mat := ref(g.symbols[3])
 	switch g.pick(6) {
 	case 0: // a row times a number
-		subs := []typecheck.Sub{{At: g.index(scope, 5)}, {Lo: 1, Step: 1, Count: 5}}
-		row := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
+		subs := []model.Sub{{At: g.index(scope, 5)}, {Lo: 1, Step: 1, Count: 5}}
+		row := &model.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
 		return apply("*", row, g.expr(scope, depth-1))
 	case 1: // a comprehension
 		ix := index("c", 1, 1, 5)
-		inner := append(append([]*typecheck.Index{}, scope...), ix)
-		at := []typecheck.Sub{{At: apply("-", whole(6), loopVar(ix))}}
-		return &typecheck.Assemble{Base: base(types.Real, 5), Pieces: []typecheck.Piece{
-			{Indices: []*typecheck.Index{ix}, Subs: at, Value: g.expr(inner, depth-1)},
+		inner := append(append([]*model.Index{}, scope...), ix)
+		at := []model.Sub{{At: apply("-", whole(6), loopVar(ix))}}
+		return &model.Assemble{Base: base(types.Real, 5), Pieces: []model.Piece{
+			{Indices: []*model.Index{ix}, Subs: at, Value: g.expr(inner, depth-1)},
 		}}
 	case 2:
-		s := &typecheck.Stack{Base: base(types.Real, 3)}
+		s := &model.Stack{Base: base(types.Real, 3)}
 		for range 3 {
 			s.Elems = append(s.Elems, g.expr(scope, depth-1))
 		}
 		return s
 	case 3:
-		subs := []typecheck.Sub{{Lo: 5, Step: -1, Count: 5}, {At: g.index(scope, 5)}}
-		column := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
-		return &typecheck.NoEvent{Base: base(types.Real, 5), X: apply("+", column, ref(g.symbols[0]))}
+		subs := []model.Sub{{Lo: 5, Step: -1, Count: 5}, {At: g.index(scope, 5)}}
+		column := &model.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
+		return &model.NoEvent{Base: base(types.Real, 5), X: apply("+", column, ref(g.symbols[0]))}
 	case 4:
 		return structure("diag", []int{5}, mat)
 	}
 	ix := index("f", 1, 1, 4)
-	inner := append(append([]*typecheck.Index{}, scope...), ix)
+	inner := append(append([]*model.Index{}, scope...), ix)
 	wrapped := apply("+", whole(1), apply("mod", apply("*", loopVar(ix), whole(3)), whole(5)))
-	return &typecheck.Assemble{Base: base(types.Real, 5), Pieces: []typecheck.Piece{ // not in order, in two pieces
-		{Indices: []*typecheck.Index{ix}, Subs: []typecheck.Sub{{At: wrapped}}, Value: g.expr(inner, depth-1)},
-		{Subs: []typecheck.Sub{{At: whole(1)}}, Value: g.expr(scope, depth-1)},
+	return &model.Assemble{Base: base(types.Real, 5), Pieces: []model.Piece{ // not in order, in two pieces
+		{Indices: []*model.Index{ix}, Subs: []model.Sub{{At: wrapped}}, Value: g.expr(inner, depth-1)},
+		{Subs: []model.Sub{{At: whole(1)}}, Value: g.expr(scope, depth-1)},
 	}}
 }
 
 // contraction is an inner product, written with functions of whole arrays.
-func (g *gen) contraction(scope []*typecheck.Index, depth int) typecheck.Expr {
+func (g *gen) contraction(scope []*model.Index, depth int) model.Expr {
 	mat, vec := ref(g.symbols[3]), ref(g.symbols[0])
 	at := structure("transpose", []int{5, 5}, mat)
-	mm := func(shape []int, a, b typecheck.Expr) typecheck.Expr {
-		return &typecheck.Call{Base: base(types.Real, shape...), Fn: stdlib.Operator("@"), Args: []typecheck.Expr{a, b}}
+	mm := func(shape []int, a, b model.Expr) model.Expr {
+		return &model.Call{Base: base(types.Real, shape...), Fn: stdlib.Operator("@"), Args: []model.Expr{a, b}}
 	}
 	i, j := g.index(scope, 5), g.index(scope, 5)
-	subs := []typecheck.Sub{{At: i}, {Lo: 1, Step: 1, Count: 5}}
-	row := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
+	subs := []model.Sub{{At: i}, {Lo: 1, Step: 1, Count: 5}}
+	row := &model.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
 	switch g.pick(6) {
 	case 0:
 		return access(mm([]int{5}, mat, vec), i)
@@ -372,14 +372,14 @@ func (g *gen) world() map[string][]float64 {
 }
 
 // model wraps an expression as an output and as the rate of a state.
-func (g *gen) model(e typecheck.Expr) *typecheck.Model {
-	m := &typecheck.Model{Time: g.time, From: num(0), To: num(1)}
-	z := symbol("z", typecheck.StateSymbol, e.Type().Shape...)
+func (g *gen) model(e model.Expr) *model.Model {
+	m := &model.Model{Time: g.time, From: num(0), To: num(1)}
+	z := symbol("z", model.StateSymbol, e.Type().Shape...)
 	for _, s := range append(g.symbols, z) {
 		switch s.Kind {
-		case typecheck.ParamSymbol:
+		case model.ParamSymbol:
 			m.Params = append(m.Params, s)
-		case typecheck.StateSymbol:
+		case model.StateSymbol:
 			rate := num(0)
 			if s == z {
 				rate = e
@@ -389,52 +389,52 @@ func (g *gen) model(e typecheck.Expr) *typecheck.Model {
 			m.Discretes = append(m.Discretes, s)
 		}
 	}
-	m.Outputs = []*typecheck.Output{{Name: "z", Value: e}}
+	m.Outputs = []*model.Output{{Name: "z", Value: e}}
 	return m
 }
 
 // over makes an array of random expressions, put together in one of several ways.
-func (g *gen) over(depth int) typecheck.Expr {
+func (g *gen) over(depth int) model.Expr {
 	i, j := index("i", 1, 1, 6), index("j", 1, 1, 7)
-	two := []*typecheck.Index{i, j}
-	out := &typecheck.Assemble{Base: base(types.Real, 6, 7)}
-	at := func(k typecheck.Expr) typecheck.Sub { return typecheck.Sub{At: k} }
-	piece := func(ix []*typecheck.Index, value typecheck.Expr, subs ...typecheck.Sub) {
-		out.Pieces = append(out.Pieces, typecheck.Piece{Indices: ix, Subs: subs, Value: value})
+	two := []*model.Index{i, j}
+	out := &model.Assemble{Base: base(types.Real, 6, 7)}
+	at := func(k model.Expr) model.Sub { return model.Sub{At: k} }
+	piece := func(ix []*model.Index, value model.Expr, subs ...model.Sub) {
+		out.Pieces = append(out.Pieces, model.Piece{Indices: ix, Subs: subs, Value: value})
 	}
-	rows := typecheck.Sub{Lo: 1, Step: 1, Count: 6}
+	rows := model.Sub{Lo: 1, Step: 1, Count: 6}
 	switch g.pick(6) {
 	case 0:
 		piece(two, g.expr(two, depth), at(loopVar(i)), at(loopVar(j)))
 	case 1: // transposed loops, reversed rows
-		piece([]*typecheck.Index{j, i}, g.expr(two, depth), at(apply("-", whole(7), loopVar(i))), at(loopVar(j)))
+		piece([]*model.Index{j, i}, g.expr(two, depth), at(apply("-", whole(7), loopVar(i))), at(loopVar(j)))
 	case 2: // the west wall, and the rest by odd and even columns
-		piece([]*typecheck.Index{j}, g.expr([]*typecheck.Index{j}, depth), at(whole(1)), at(loopVar(j)))
+		piece([]*model.Index{j}, g.expr([]*model.Index{j}, depth), at(whole(1)), at(loopVar(j)))
 		r, odd, even := index("r", 2, 1, 5), index("o", 1, 2, 4), index("e", 2, 2, 3)
-		for _, c := range []*typecheck.Index{odd, even} {
-			two := []*typecheck.Index{r, c}
+		for _, c := range []*model.Index{odd, even} {
+			two := []*model.Index{r, c}
 			piece(two, g.expr(two, depth), at(loopVar(r)), at(loopVar(c)))
 		}
 	case 3: // the diagonal, and the rest along shifted diagonals
-		piece([]*typecheck.Index{i}, g.expr([]*typecheck.Index{i}, depth), at(loopVar(i)), at(loopVar(i)))
+		piece([]*model.Index{i}, g.expr([]*model.Index{i}, depth), at(loopVar(i)), at(loopVar(i)))
 		k := index("k", 1, 1, 6)
 		shifted := apply("-", apply("+", loopVar(i), loopVar(k)), whole(1))
 		wrapped := apply("+", whole(1), apply("mod", shifted, whole(7)))
-		piece([]*typecheck.Index{i, k}, g.expr([]*typecheck.Index{i, k}, depth), at(loopVar(i)), at(wrapped))
+		piece([]*model.Index{i, k}, g.expr([]*model.Index{i, k}, depth), at(loopVar(i)), at(wrapped))
 	case 4: // whole rows
-		cols := typecheck.Sub{Lo: 2, Step: 1, Count: 4}
-		subs := []typecheck.Sub{at(g.index([]*typecheck.Index{i}, 4)), cols}
-		row := &typecheck.Access{Base: base(types.Real, 4), X: ref(g.symbols[1]), Subs: subs}
-		piece([]*typecheck.Index{i}, apply("*", g.expr([]*typecheck.Index{i}, depth), row), at(loopVar(i)), cols)
+		cols := model.Sub{Lo: 2, Step: 1, Count: 4}
+		subs := []model.Sub{at(g.index([]*model.Index{i}, 4)), cols}
+		row := &model.Access{Base: base(types.Real, 4), X: ref(g.symbols[1]), Subs: subs}
+		piece([]*model.Index{i}, apply("*", g.expr([]*model.Index{i}, depth), row), at(loopVar(i)), cols)
 		piece(nil, g.expr(nil, depth), rows, at(whole(1)))
 		last := index("l", 6, 1, 2)
-		piece([]*typecheck.Index{last}, g.expr([]*typecheck.Index{last}, depth), rows, at(loopVar(last)))
+		piece([]*model.Index{last}, g.expr([]*model.Index{last}, depth), rows, at(loopVar(last)))
 	default:
-		stack := &typecheck.Stack{Base: base(types.Real, 6, 7)}
+		stack := &model.Stack{Base: base(types.Real, 6, 7)}
 		for range 6 {
-			loop := []*typecheck.Index{j}
-			value := typecheck.Piece{Indices: loop, Subs: []typecheck.Sub{at(loopVar(j))}, Value: g.expr(loop, depth)}
-			row := &typecheck.Assemble{Base: base(types.Real, 7), Pieces: []typecheck.Piece{value}}
+			loop := []*model.Index{j}
+			value := model.Piece{Indices: loop, Subs: []model.Sub{at(loopVar(j))}, Value: g.expr(loop, depth)}
+			row := &model.Assemble{Base: base(types.Real, 7), Pieces: []model.Piece{value}}
 			stack.Elems = append(stack.Elems, row)
 		}
 		return stack
@@ -446,7 +446,7 @@ func (g *gen) over(depth int) typecheck.Expr {
 func compileModel(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, m *typecheck.Model,
+}, m *model.Model,
 ) *Compiled {
 	t.Helper()
 	var l diag.List

@@ -3,8 +3,8 @@ package tapec
 import (
 	"math"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // Quotients of exponentials and powers are bounded where their parts are too large for numbers: 1/(1 + exp(1000)) is 0,
@@ -494,8 +494,8 @@ func (c *compiler) highPower(t *tape.Tape) func(in *tape.Instr) bool {
 }
 
 // largestIn returns the largest size of the elements of a constant expression.
-func largestIn(e typecheck.Expr) (x float64, ok bool) {
-	k, ok := e.(*typecheck.Const)
+func largestIn(e model.Expr) (x float64, ok bool) {
+	k, ok := e.(*model.Const)
 	if !ok {
 		return 0, false
 	}

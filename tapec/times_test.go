@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // TestAffineClocks: which margins of conditions are affine in time between two events. Those that are said to be lie on
@@ -243,12 +243,12 @@ func TestCornerTimes(t *testing.T) {
 // TestSharedTimes: functionals that are read at the same times share their sites; those of other times do not.
 func TestSharedTimes(t *testing.T) {
 	m := check(t, "shared.ode", "time t from 0 to 5\nstate x = 1\nx' = -x\nobjective J = final(x)\n")
-	moments := func(at ...float64) typecheck.Expr {
-		return &typecheck.Const{Base: base(types.Real, len(at)), Data: at}
+	moments := func(at ...float64) model.Expr {
+		return &model.Const{Base: base(types.Real, len(at)), Data: at}
 	}
 	x := ref(m.States[0])
-	sum := func(body, times typecheck.Expr) typecheck.Expr {
-		return &typecheck.Functional{Base: base(types.Real), Kind: typecheck.SumAt, Body: body, Times: times}
+	sum := func(body, times model.Expr) model.Expr {
+		return &model.Functional{Base: base(types.Real), Kind: model.SumAt, Body: body, Times: times}
 	}
 	shared := moments(1, 2, 3)
 	m.Objectives[0].Value = apply("+", apply("*", sum(x, shared), sum(apply("*", x, x), shared)),

@@ -16,10 +16,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/tapetest"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/tape/tapetest"
 )
 
 // wholeModels compiles the models of testdata/lower and testdata/whole, and small examples. That is done

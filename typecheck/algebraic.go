@@ -3,14 +3,8 @@ package typecheck
 import (
 	"slices"
 
-	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/model"
 )
-
-// Residual is an algebraic equation `0 = Value`, one for each element of Value.
-type Residual struct {
-	Value Expr
-	Span  source.Span
-}
 
 // checkAlgebraic checks the algebraic equations: their right-hand sides are numbers, and there are as many as unknowns.
 // Which of them determines which unknown is left to the compiler, since it takes all elements.
@@ -38,7 +32,7 @@ func (c *checker) checkAlgebraic() {
 		if isBad(v) || !c.numeric(v, "0 =", v.Span()) {
 			return
 		}
-		if Depends(v)&UsesState == 0 {
+		if model.Depends(v)&model.UsesState == 0 {
 			c.errorf(CodeTarget, v.Span(), "an algebraic equation is about an unknown, and this reads no `alg` and "+
 				"no state")
 			return
@@ -51,7 +45,7 @@ func (c *checker) checkAlgebraic() {
 				return
 			}
 		}
-		c.model.Residuals = append(c.model.Residuals, &Residual{Value: v, Span: it.Span})
+		c.model.Residuals = append(c.model.Residuals, &model.Residual{Value: v, Span: it.Span})
 	}
 	c.initialOfStates()
 	if unknowns == given || c.unparsed {
@@ -70,12 +64,12 @@ func (c *checker) checkAlgebraic() {
 // initialOfStates reports initial values that read an unknown: what that is follows from them.
 func (c *checker) initialOfStates() {
 	for _, s := range slices.Concat(c.model.States, c.model.Discretes) {
-		if s.Kind == AlgSymbol || s.Value == nil {
+		if s.Kind == model.AlgSymbol || s.Value == nil {
 			continue
 		}
-		Walk(func(e Expr) bool {
-			r, ok := e.(*Ref)
-			if ok && r.Sym.Kind == AlgSymbol {
+		model.Walk(func(e model.Expr) bool {
+			r, ok := e.(*model.Ref)
+			if ok && r.Sym.Kind == model.AlgSymbol {
 				c.errorf(CodePlace, r.Span(), "the initial value of %q reads the alg %q, which follows from the "+
 					"initial "+
 					"values; write it with params and states", s.Name, r.Sym.Name).Relate(r.Sym.Span, "declared here")
@@ -85,6 +79,3 @@ func (c *checker) initialOfStates() {
 		}, s.Value)
 	}
 }
-
-// Differential returns the states that have rates, which come before the algebraic unknowns.
-func (m *Model) Differential() []*Symbol { return m.States[:len(m.Rates)] }

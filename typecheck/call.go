@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -15,7 +16,7 @@ import (
 )
 
 // call elaborates the call f(args).
-func (c *checker) call(x context, e *ast.Call) Expr {
+func (c *checker) call(x context, e *ast.Call) model.Expr {
 	fun, ok := strip(e.Fun).(*ast.Name)
 	if !ok {
 		if m, is := e.Fun.(*ast.Member); is {
@@ -94,7 +95,7 @@ func (c *checker) method(x context, e *ast.Call, m *ast.Member) bool {
 }
 
 // applyRow applies an elementwise, reduction, structure or index row.
-func (c *checker) applyRow(x context, s source.Span, row *stdlib.Func, args []Expr) Expr {
+func (c *checker) applyRow(x context, s source.Span, row *stdlib.Func, args []model.Expr) model.Expr {
 	if anyBad(args...) {
 		return bad(s)
 	}
@@ -121,7 +122,7 @@ func (c *checker) applyRow(x context, s source.Span, row *stdlib.Func, args []Ex
 }
 
 // define elaborates a definition of the function table, with its parameters bound in x.
-func (c *checker) define(x context, d *ast.Fn) Expr {
+func (c *checker) define(x context, d *ast.Fn) model.Expr {
 	for _, l := range d.Lets {
 		x = x.with(l.Target.Name.Name, c.expr(x, l.Value), l.Span)
 	}
@@ -129,9 +130,9 @@ func (c *checker) define(x context, d *ast.Fn) Expr {
 }
 
 // at gives a node that is inlined from the function table the place of the call.
-func (c *checker) at(s source.Span, e Expr) Expr {
+func (c *checker) at(s source.Span, e model.Expr) model.Expr {
 	n := retype(e, e.Type())
-	baseOf(n).S = s
+	model.BaseOf(n).S = s
 	return n
 }
 
@@ -191,12 +192,12 @@ func (c *checker) mentionsTime(x context, e ast.Expr) bool {
 }
 
 // arguments elaborates positional arguments and checks their number.
-func (c *checker) arguments(x context, e *ast.Call, row *stdlib.Func) ([]Expr, bool) {
+func (c *checker) arguments(x context, e *ast.Call, row *stdlib.Func) ([]model.Expr, bool) {
 	if len(e.For) > 0 {
 		c.errorf(CodeArguments, e.Span, "%s takes no `for`; only sum, prod, mean, min, max and norm do", row.Name)
 		return nil, false
 	}
-	args := make([]Expr, 0, len(e.Args))
+	args := make([]model.Expr, 0, len(e.Args))
 	ok := true
 	x.sparse = row.Name == "transpose" || row.Name == "rows" || row.Name == "cols"
 	for i := range e.Args {
@@ -299,7 +300,7 @@ func (c *checker) eachCall(g *entity, visit func(e *ast.Call, to *entity)) {
 
 // inline elaborates a call of a user's function: its body, with the arguments in place of the
 // parameters.
-func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
+func (c *checker) inline(x context, e *ast.Call, g *entity) model.Expr {
 	fn := g.fn
 	if c.recursive[fn] {
 		return bad(e.Span)
@@ -309,13 +310,13 @@ func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 		return bad(e.Span)
 	}
 	y := context{place: x.place, guards: x.guards, body: x.body, limits: x.limits, limit: x.limit, module: g.home}
-	args := make([]Expr, 0, len(e.Args))
+	args := make([]model.Expr, 0, len(e.Args))
 	ok := true
 	if len(e.For) > 0 {
 		c.errorf(CodeArguments, e.Span, "%s takes no `for`; put it inside sum(… for …) or an array", fn.Name.Name)
 		return bad(e.Span)
 	}
-	byName := map[string]Expr{}
+	byName := map[string]model.Expr{}
 	for i := range e.Args {
 		a := &e.Args[i]
 		v := c.expr(x, a.Value)
@@ -399,7 +400,7 @@ func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 
 // parameter checks an argument against the shape and unit of its parameter. The map sizes binds the
 // names of dimensions.
-func (c *checker) parameter(x context, fn *ast.Fn, p *ast.FnParam, v Expr, sizes map[string]int) bool {
+func (c *checker) parameter(x context, fn *ast.Fn, p *ast.FnParam, v model.Expr, sizes map[string]int) bool {
 	shape := v.Type().Shape
 	if len(p.Dims) > 0 {
 		match := len(shape) == len(p.Dims)
@@ -411,7 +412,7 @@ func (c *checker) parameter(x context, fn *ast.Fn, p *ast.FnParam, v Expr, sizes
 				want, bound := sizes[d.Name]
 				if g := c.namesOf(x)[d.Name]; !bound && g != nil && g.kind == constName {
 					c.resolve(g)
-					if k, is := g.value.(*Const); is && len(k.Data) == 1 {
+					if k, is := g.value.(*model.Const); is && len(k.Data) == 1 {
 						want, bound = int(k.Data[0]), true
 					}
 				}
@@ -472,7 +473,7 @@ func (c *checker) localLets(x context, lets []*ast.Let) (context, bool) {
 }
 
 // reduceFor elaborates sum(e for i in 1:n) and similar reductions.
-func (c *checker) reduceFor(x context, e *ast.Call, name string) Expr {
+func (c *checker) reduceFor(x context, e *ast.Call, name string) model.Expr {
 	row := stdlib.Find(name, stdlib.Reduction)
 	if row == nil {
 		c.errorf(CodeArguments, e.Span, "%s takes no `for`; only sum, prod, mean, min, max and norm do", name)
@@ -505,10 +506,10 @@ func (c *checker) reduceFor(x context, e *ast.Call, name string) Expr {
 		return bad(e.Span)
 	}
 	t := types.Type{Kind: types.Real, Unit: body.Type().Unit}
-	make1 := func(name string, body Expr, u units.Unit) Expr {
+	make1 := func(name string, body model.Expr, u units.Unit) model.Expr {
 		t.Unit = u
-		node := seal(&Reduce{
-			Base: at(t, e.Span), Fn: stdlib.Find(name, stdlib.Reduction), Indices: indices,
+		node := model.Seal(&model.Reduce{
+			Base: model.NewBase(t, e.Span), Fn: stdlib.Find(name, stdlib.Reduction), Indices: indices,
 			Body: body,
 		})
 		return c.foldReduce(node)
@@ -527,8 +528,8 @@ func (c *checker) reduceFor(x context, e *ast.Call, name string) Expr {
 }
 
 // foldReduce evaluates a reduction of constants.
-func (c *checker) foldReduce(e *Reduce) Expr {
-	if !Static(e) || len(Free(e)) > 0 {
+func (c *checker) foldReduce(e *model.Reduce) model.Expr {
+	if !model.Static(e) || len(model.Free(e)) > 0 {
 		return e
 	}
 	v, ok := c.static(e, nil)
@@ -539,7 +540,7 @@ func (c *checker) foldReduce(e *Reduce) Expr {
 }
 
 // reduction reduces an array to a scalar.
-func (c *checker) reduction(s source.Span, row *stdlib.Func, v Expr) Expr {
+func (c *checker) reduction(s source.Span, row *stdlib.Func, v model.Expr) model.Expr {
 	if isBad(v) || !c.numeric(v, row.Name, v.Span()) {
 		return bad(s)
 	}
@@ -554,14 +555,14 @@ func (c *checker) reduction(s source.Span, row *stdlib.Func, v Expr) Expr {
 		return v
 	}
 	n := v.Type().Shape.Size()
-	of := func(name string, v Expr, u units.Unit) Expr {
-		return seal(&Call{
-			Base: at(types.Type{Kind: types.Real, Unit: u}, s), Fn: stdlib.Find(name, stdlib.Reduction),
-			Args: []Expr{v},
+	of := func(name string, v model.Expr, u units.Unit) model.Expr {
+		return model.Seal(&model.Call{
+			Base: model.NewBase(types.Type{Kind: types.Real, Unit: u}, s), Fn: stdlib.Find(name, stdlib.Reduction),
+			Args: []model.Expr{v},
 		})
 	}
 	u := v.Type().Unit
-	var e Expr
+	var e model.Expr
 	switch row.Name {
 	case "mean":
 		e = c.apply(stdlib.Operator("/"), s, of("sum", v, u), number(float64(n), units.One, s))
@@ -574,7 +575,7 @@ func (c *checker) reduction(s source.Span, row *stdlib.Func, v Expr) Expr {
 	default:
 		e = of(row.Name, v, u)
 	}
-	if Static(e) && len(Free(e)) == 0 {
+	if model.Static(e) && len(model.Free(e)) == 0 {
 		d, ok := c.static(e, nil)
 		if !ok {
 			return bad(s)
@@ -585,7 +586,7 @@ func (c *checker) reduction(s source.Span, row *stdlib.Func, v Expr) Expr {
 }
 
 // structure elaborates dot, outer, transpose and diag.
-func (c *checker) structure(s source.Span, row *stdlib.Func, args []Expr) Expr {
+func (c *checker) structure(s source.Span, row *stdlib.Func, args []model.Expr) model.Expr {
 	for _, a := range args {
 		if !c.numeric(a, row.Name, a.Span()) {
 			return bad(s)
@@ -596,7 +597,7 @@ func (c *checker) structure(s source.Span, row *stdlib.Func, args []Expr) Expr {
 	}
 	t := types.Type{Kind: types.Real, Unit: args[0].Type().Unit}
 	a := args[0].Type().Shape
-	wrong := func(want string) Expr {
+	wrong := func(want string) model.Expr {
 		got := make([]string, len(args))
 		for i, x := range args {
 			got[i] = x.Type().Shape.String()
@@ -635,7 +636,7 @@ func (c *checker) structure(s source.Span, row *stdlib.Func, args []Expr) Expr {
 	if !c.fits(t.Shape, s) {
 		return bad(s)
 	}
-	v := c.fold(&Call{Base: at(t, s), Fn: row, Args: args})
+	v := c.fold(&model.Call{Base: model.NewBase(t, s), Fn: row, Args: args})
 	if m := c.sparse[args[0]]; m != nil && row.Name == "transpose" {
 		return c.markSparse(v, &sparse{m.entries.Transpose(), false})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 )
@@ -21,12 +22,12 @@ type cause struct {
 
 // reportedAs reports whether a contradiction at s between u and v was reported already, and then
 // records its place. The expressions es have the values that take part.
-func (c *checker) reportedAs(s source.Span, u, v units.Unit, es ...Expr) bool {
+func (c *checker) reportedAs(s source.Span, u, v units.Unit, es ...model.Expr) bool {
 	if c.unitMode == "off" || len(c.letOf) == 0 {
 		return false
 	}
 	var lets []*entity
-	Walk(func(e Expr) bool {
+	model.Walk(func(e model.Expr) bool {
 		if l := c.letOf[e]; l != nil {
 			lets = append(lets, l)
 		}

@@ -1,3 +1,6 @@
+// Package typecheck turns the tree of a model file into a checked model.Model: names are resolved,
+// functions inlined, shapes, units and indices verified, equations complete, and dependencies
+// acyclic. It computes nothing at run time, and knows neither tapes nor solvers.
 package typecheck
 
 import (
@@ -8,9 +11,10 @@ import (
 	"strings"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 )
@@ -32,7 +36,7 @@ type Env struct {
 	CheckOnly bool
 	// Settings, when set, reports what is wrong with the values of settings. Only the packages that
 	// act on settings know that.
-	Settings func(Settings, *diag.List)
+	Settings func(model.Settings, *diag.List)
 	// Survey, when set, is filled with what is known of the names. It is filled for a file with
 	// errors as well.
 	Survey *Survey
@@ -58,7 +62,7 @@ type checker struct {
 	order   []*entity // in file order
 	units   map[string]*unitEntity
 	modules map[string]*module // by path
-	model   *Model
+	model   *model.Model
 
 	equations     []*ast.Equation
 	reactions     []*ast.Reaction
@@ -70,25 +74,25 @@ type checker struct {
 	algebraic     []*ast.AlgEq
 	reports       []*ast.Report
 	masses        []*ast.Mass
-	massOf        map[*Symbol]*massMatrix
+	massOf        map[*model.Symbol]*massMatrix
 	settings      []*ast.Settings
 	priors        []prior
 	observed      []*observation
-	asserted      map[Expr]bool // knots of which asserts were made
-	empty         []string      // the columns that are observed and hold nothing
+	asserted      map[model.Expr]bool // knots of which asserts were made
+	empty         []string            // the columns that are observed and hold nothing
 	nodes         int
 	tooMany       bool
 	equilibration *ast.Equilibrate // of this pass; nil for none
-	resumed       *Event           // where the run goes on after it; nil for none
-	settled       *Event           // the steady state after the end; nil where nothing reads it
+	resumed       *model.Event     // where the run goes on after it; nil for none
+	settled       *model.Event     // the steady state after the end; nil where nothing reads it
 	inlining      []*ast.Fn
 	recursive     map[*ast.Fn]bool // those that were reported as calling themselves
 	resolving     []*entity
 	unitMode      string
 	operand       *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
 
-	sparse map[Expr]*sparse              // the values that are sparse matrices
-	letOf  map[Expr]*entity              // by value: the let that has it and has no unit of its own
+	sparse map[model.Expr]*sparse        // the values that are sparse matrices
+	letOf  map[model.Expr]*entity        // by value: the let that has it and has no unit of its own
 	causes map[cause]source.Span         // the places of contradictions that were reported
 	alike  map[source.Span][]source.Span // the places of further contradictions with the same cause
 
@@ -107,15 +111,15 @@ type checker struct {
 	plain       *ast.File          // without experiments, for their passes: each would enter the names of all
 	others      map[string]*entity // in a pass for an experiment: the names of experiments
 	totals      []*total
-	parts       map[Expr]part      // the values of nll() and log_prior()
-	reads       int                // terms of objectives that are known without the run: totals and priors
-	listed      []*trial           // see trials
-	variant     *variant           // the experiment that this pass is for; nil for the model itself
-	chosen      *variant           // the experiment that the model was made that of; nil for none
-	textOf      map[Expr][]string  // by node of texts: the texts
-	read        map[string]csvFile // files read so far, which all passes share
+	parts       map[model.Expr]part     // the values of nll() and log_prior()
+	reads       int                     // terms of objectives that are known without the run: totals and priors
+	listed      []*trial                // see trials
+	variant     *variant                // the experiment that this pass is for; nil for the model itself
+	chosen      *variant                // the experiment that the model was made that of; nil for none
+	textOf      map[model.Expr][]string // by node of texts: the texts
+	read        map[string]csvFile      // files read so far, which all passes share
 	tables      map[*ast.Data]*dataTable
-	numbered    map[*Table]*Table // with the numbers of their rows
+	numbered    map[*model.Table]*model.Table // with the numbers of their rows
 }
 
 // csvFile is a file as it was read, or the reason why it was not.
@@ -128,8 +132,9 @@ func newChecker(f *ast.File, env Env) *checker {
 	return &checker{
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
 		modules: map[string]*module{}, mixtures: map[[2]string]bool{},
-		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{}, parts: map[Expr]part{},
-		tables: map[*ast.Data]*dataTable{}, numbered: map[*Table]*Table{},
+		model: &model.Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[model.Expr]*entity{},
+		parts:  map[model.Expr]part{},
+		tables: map[*ast.Data]*dataTable{}, numbered: map[*model.Table]*model.Table{},
 	}
 }
 
@@ -137,7 +142,7 @@ func newChecker(f *ast.File, env Env) *checker {
 // parser's or its own. If a part of a file did not parse, the rest is checked for errors, and the
 // missing part is taken to be right. Warnings and notes do not matter. Check terminates on any
 // input, and reads no file outside env.Files.
-func Check(f *ast.File, env Env, l *diag.List) *Model {
+func Check(f *ast.File, env Env, l *diag.List) *model.Model {
 	if env.MaxElements == 0 {
 		env.MaxElements = int(min(maxElements, memory.Budget()/bytesPerElement))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 )
@@ -23,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "write what the checker makes into the golden files")
 
 // checkArchive checks the first file of an archive. The others are the files of its folder.
-func checkArchive(t testing.TB, a *txtar.Archive) (*Model, []diag.Diagnostic) {
+func checkArchive(t testing.TB, a *txtar.Archive) (*model.Model, []diag.Diagnostic) {
 	t.Helper()
 	files := fstest.MapFS{}
 	for _, f := range a.Files[1:] {
@@ -75,7 +76,7 @@ func TestCases(t *testing.T) {
 			}
 			got.Files = append(got.Files, txtar.File{Name: "errors", Data: told.Bytes()})
 			if m != nil {
-				if err := Dump(&dump, m); err != nil {
+				if err := model.Dump(&dump, m); err != nil {
 					t.Fatal(err)
 				}
 				got.Files = append(got.Files, txtar.File{Name: "model", Data: dump.Bytes()})
@@ -198,7 +199,7 @@ func TestReferenceModels(t *testing.T) {
 // TestConstOverride checks that an environment replaces scalar consts only.
 func TestConstOverride(t *testing.T) {
 	text := "const n = 3, v[2] = 1\ntime t from 0 to 1\nstate x[n] = 1\nx' = -x*v[1]\n"
-	check := func(consts map[string]float64) (*Model, *diag.List) {
+	check := func(consts map[string]float64) (*model.Model, *diag.List) {
 		var l diag.List
 		return Check(parser.Parse(source.NewFile("m.ode", text), &l), Env{Consts: consts}, &l), &l
 	}
@@ -212,7 +213,7 @@ func TestConstOverride(t *testing.T) {
 }
 
 // sane verifies what every user of a model relies on.
-func sane(t testing.TB, m *Model) {
+func sane(t testing.TB, m *model.Model) {
 	t.Helper()
 	if len(m.Rates) != len(m.Differential()) {
 		t.Fatalf("%d rates for %d states", len(m.Rates), len(m.Differential()))
@@ -222,9 +223,9 @@ func sane(t testing.TB, m *Model) {
 			t.Errorf("rate of %s has shape %v", m.States[i].Name, r.Type().Shape)
 		}
 	}
-	roots := []Expr{m.From, m.To}
+	roots := []model.Expr{m.From, m.To}
 	roots = append(roots, m.Rates...)
-	for _, list := range [][]*Symbol{m.Params, m.States, m.Discretes} {
+	for _, list := range [][]*model.Symbol{m.Params, m.States, m.Discretes} {
 		for _, s := range list {
 			roots = append(roots, s.Value)
 		}
@@ -238,7 +239,7 @@ func sane(t testing.TB, m *Model) {
 	}
 	for _, o := range m.Objectives {
 		roots = append(roots, o.Value)
-		for _, ix := range Free(o.Value) {
+		for _, ix := range model.Free(o.Value) {
 			ok := false
 			for _, b := range o.Indices {
 				ok = ok || b == ix
@@ -248,16 +249,16 @@ func sane(t testing.TB, m *Model) {
 			}
 		}
 	}
-	Walk(func(e Expr) bool {
+	model.Walk(func(e model.Expr) bool {
 		if isBad(e) {
 			t.Errorf("a bad node at %v survived", e.Span().Begin())
 		}
 		switch e := e.(type) {
-		case *Const:
+		case *model.Const:
 			if n := e.T.Shape.Size(); len(e.Data) != n && len(e.Data) != 1 {
 				t.Errorf("const of shape %v with %d numbers", e.T.Shape, len(e.Data))
 			}
-		case *Call:
+		case *model.Call:
 			if e.Fn.Class <= 2 {
 				for _, a := range e.Args {
 					if s := a.Type().Shape; len(s) > 0 && !s.Equal(e.T.Shape) {
@@ -268,14 +269,14 @@ func sane(t testing.TB, m *Model) {
 					t.Errorf("%s has no op", e.Fn.Name)
 				}
 			}
-		case *Access:
+		case *model.Access:
 			if len(e.Subs) != len(e.X.Type().Shape) {
 				t.Errorf("%d subscripts of shape %v", len(e.Subs), e.X.Type().Shape)
 			}
 			k := 0
 			for _, s := range e.Subs {
 				if s.At != nil {
-					if !Static(s.At) {
+					if !model.Static(s.At) {
 						t.Error("a subscript is not static")
 					}
 					continue

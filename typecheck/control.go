@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -12,7 +13,7 @@ import (
 // first. The function is what the name stands for in equations.
 
 // controlGrid elaborates the times on which e is piecewise. The result is bad if there was an error.
-func (c *checker) controlGrid(e *entity) Expr {
+func (c *checker) controlGrid(e *entity) model.Expr {
 	g := c.expr(context{place: placeTime}, e.control.Grid)
 	if isBad(g) || !c.numeric(g, "on", g.Span()) {
 		return bad(e.control.Grid.Pos())
@@ -36,7 +37,7 @@ func (c *checker) controlGrid(e *entity) Expr {
 }
 
 // control makes the function of time that the control e is.
-func (c *checker) control(e *entity, grid Expr) {
+func (c *checker) control(e *entity, grid model.Expr) {
 	t := c.globalTime()
 	if e.sym == nil || isBad(e.sym.Value) || isBad(grid) || t == nil || t.sym == nil ||
 		c.override(e) != nil && (e.value == nil || isBad(e.value)) {
@@ -44,15 +45,15 @@ func (c *checker) control(e *entity, grid Expr) {
 		return
 	}
 	s := e.span
-	y := Expr(seal(&Ref{Base: at(e.sym.Type, s), Sym: e.sym}))
+	y := model.Expr(model.Seal(&model.Ref{Base: model.NewBase(e.sym.Type, s), Sym: e.sym}))
 	switch { // an experiment may give it other values
 	case e.stand != nil:
-		y = seal(&Ref{Base: at(e.stand.Type, s), Sym: e.stand})
+		y = model.Seal(&model.Ref{Base: model.NewBase(e.stand.Type, s), Sym: e.stand})
 	case c.override(e) != nil:
 		y = e.value
 	}
-	q := seal(&Ref{Base: at(t.sym.Type, s), Sym: t.sym})
-	e.value = c.quietly(func() Expr {
+	q := model.Seal(&model.Ref{Base: model.NewBase(t.sym.Type, s), Sym: t.sym})
+	e.value = c.quietly(func() model.Expr {
 		b := &table1{c: c, at: s, t: grid, y: y, n: grid.Type().Shape[0]}
 		v := b.piecewise(q, e.name, e.control.Linear)
 		u := e.sym.Type
@@ -69,7 +70,7 @@ func (c *checker) control(e *entity, grid Expr) {
 //
 // A constant piece begins with its knot. The number of the piece ends steps and has derivatives by the knots, as any
 // function that jumps.
-func (b *table1) piecewise(q Expr, control string, linear bool) Expr {
+func (b *table1) piecewise(q model.Expr, control string, linear bool) model.Expr {
 	m := b.n - 1
 	if linear && len(b.y.Type().Shape) == 1 {
 		return b.through(q, "linear")
@@ -87,46 +88,47 @@ func (b *table1) piecewise(q Expr, control string, linear bool) Expr {
 
 // held is the value at q of what is constant between ends, with one value more than ends. It belongs to a control if
 // that has a name.
-func (b *table1) held(q, ends Expr, control string) Expr {
-	fold := func(e Expr) Expr {
-		if !Static(e) || len(Free(e)) > 0 {
+func (b *table1) held(q, ends model.Expr, control string) model.Expr {
+	fold := func(e model.Expr) model.Expr {
+		if !model.Static(e) || len(model.Free(e)) > 0 {
 			return e
 		}
-		return seal(&Const{Base: at(e.Type(), b.at), Data: Tabulate(e, nil)})
+		return model.Seal(&model.Const{Base: model.NewBase(e.Type(), b.at), Data: Tabulate(e, nil)})
 	}
-	piece := fold(seal(&Call{
-		Base: at(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval, Args: []Expr{q, ends},
+	piece := fold(model.Seal(&model.Call{
+		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval,
+		Args:    []model.Expr{q, ends},
 		Control: control,
 	}))
 	t := b.y.Type()
 	if t.Shape = t.Shape[: len(t.Shape)-1 : len(t.Shape)-1]; len(t.Shape) == 0 {
 		t.Shape = nil
 	}
-	return fold(seal(&Call{Base: at(t, b.at), Fn: stdlib.Pick, Args: []Expr{b.y, piece}}))
+	return fold(model.Seal(&model.Call{Base: model.NewBase(t, b.at), Fn: stdlib.Pick, Args: []model.Expr{b.y, piece}}))
 }
 
 // last is the part of the values that begins at lo along their last axis: n of them, or for 0 one without the axis.
-func (b *table1) last(lo, n int) Expr {
+func (b *table1) last(lo, n int) model.Expr {
 	t := b.y.Type()
-	var subs []Sub
+	var subs []model.Sub
 	for _, k := range t.Shape[:len(t.Shape)-1] {
-		subs = append(subs, Sub{Lo: 1, Step: 1, Count: k})
+		subs = append(subs, model.Sub{Lo: 1, Step: 1, Count: k})
 	}
 	t.Shape = t.Shape[: len(t.Shape)-1 : len(t.Shape)-1]
 	if n > 0 {
 		t.Shape = append(t.Shape, n)
-		subs = append(subs, Sub{Lo: lo, Step: 1, Count: n})
+		subs = append(subs, model.Sub{Lo: lo, Step: 1, Count: n})
 	} else {
-		subs = append(subs, Sub{At: b.num(float64(lo))})
+		subs = append(subs, model.Sub{At: b.num(float64(lo))})
 	}
 	if len(t.Shape) == 0 {
 		t.Shape = nil
 	}
-	return b.c.foldAccess(&Access{Base: at(t, b.at), X: b.y, Subs: subs})
+	return b.c.foldAccess(&model.Access{Base: model.NewBase(t, b.at), X: b.y, Subs: subs})
 }
 
 // controlShape returns the shape of the param behind the control e.
-func (c *checker) controlShape(e *entity, grid Expr) (types.Shape, bool) {
+func (c *checker) controlShape(e *entity, grid model.Expr) (types.Shape, bool) {
 	shape, ok := c.shape(context{place: placeShape}, e.variable.Dims)
 	if !ok || isBad(grid) {
 		return nil, false
@@ -155,7 +157,7 @@ func (c *checker) globalTime() *entity {
 
 // variableGrid is grid(a, b, n) with ends that are not constants: a·(1 − w) + b·w at n points w from 0 to 1, which
 // is a and b exactly at the ends.
-func (c *checker) variableGrid(a, b Expr, n int, s source.Span) Expr {
+func (c *checker) variableGrid(a, b model.Expr, n int, s source.Span) model.Expr {
 	u := c.joinUnits("grid", s, a, b)
 	w, v := make([]float64, n), make([]float64, n)
 	for i := range w {
@@ -163,13 +165,13 @@ func (c *checker) variableGrid(a, b Expr, n int, s source.Span) Expr {
 		v[i] = float64(n-1-i) / float64(n-1)
 	}
 	t := types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: units.One}
-	op := func(name string, x, y Expr) Expr { return c.apply(stdlib.Operator(name), s, x, y) }
-	e := c.quietly(func() Expr {
-		upper := op("*", b, seal(&Const{Base: at(t, s), Data: w}))
-		if k, ok := a.(*Const); ok && k.Data[0] == 0 {
+	op := func(name string, x, y model.Expr) model.Expr { return c.apply(stdlib.Operator(name), s, x, y) }
+	e := c.quietly(func() model.Expr {
+		upper := op("*", b, model.Seal(&model.Const{Base: model.NewBase(t, s), Data: w}))
+		if k, ok := a.(*model.Const); ok && k.Data[0] == 0 {
 			return upper
 		}
-		return op("+", op("*", a, seal(&Const{Base: at(t, s), Data: v})), upper)
+		return op("+", op("*", a, model.Seal(&model.Const{Base: model.NewBase(t, s), Data: v})), upper)
 	})
 	t.Unit = u
 	return retype(e, t)

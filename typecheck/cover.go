@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 )
@@ -37,7 +38,7 @@ func (v *cover) fill() {
 }
 
 // add marks the elements of p. It returns false when that was too much work, which was reported.
-func (v *cover) add(p Piece) bool {
+func (v *cover) add(p model.Piece) bool {
 	v.spans = append(v.spans, p.Span)
 	n := int32(len(v.spans))
 	if n == 1 && coversAll(p, v.shape) {
@@ -58,11 +59,11 @@ func (v *cover) add(p Piece) bool {
 
 // coversAll recognises, by their form, pieces that define every element once: the whole, or u[i,j]
 // for i and j over all values.
-func coversAll(p Piece, shape types.Shape) bool {
+func coversAll(p model.Piece, shape types.Shape) bool {
 	if p.Subs == nil {
 		return len(p.Indices) == 0
 	}
-	var met []*Index
+	var met []*model.Index
 	for k, s := range p.Subs {
 		if s.At == nil {
 			if s.Lo != 1 || s.Step != 1 || s.Count != shape[k] {
@@ -70,7 +71,7 @@ func coversAll(p Piece, shape types.Shape) bool {
 			}
 			continue
 		}
-		v, ok := s.At.(*LoopVar)
+		v, ok := s.At.(*model.LoopVar)
 		if !ok || v.Index.Lo != 1 || v.Index.Step != 1 || v.Index.Count != shape[k] || slices.Contains(met, v.Index) ||
 			!slices.Contains(p.Indices, v.Index) {
 			return false
@@ -81,7 +82,7 @@ func coversAll(p Piece, shape types.Shape) bool {
 }
 
 // free reports whether p overlaps none of the pieces that were added.
-func (v *cover) free(p Piece) bool {
+func (v *cover) free(p model.Piece) bool {
 	if len(v.spans) == 0 {
 		return true
 	}
@@ -148,7 +149,7 @@ func lines(spans []source.Span) string {
 
 // eachElement calls f for every element that subs select for every value of indices, with the
 // number of the iteration and the flat offset of the element. Subscripts are in bounds.
-func (c *checker) eachElement(subs []Sub, shape types.Shape, indices []*Index, s source.Span,
+func (c *checker) eachElement(subs []model.Sub, shape types.Shape, indices []*model.Index, s source.Span,
 	f func(iteration, offset int),
 ) bool {
 	n := 1.0

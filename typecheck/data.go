@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/data"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -16,7 +17,7 @@ import (
 
 // dataTable is a table with the units of its columns. Columns of texts serve only to choose rows.
 type dataTable struct {
-	*Table
+	*model.Table
 	units []units.Unit
 	texts []textColumn
 	// times and timeUnit are the column `time` as it is written, where that is converted to the time of the model; nil
@@ -76,7 +77,7 @@ func (c *checker) resolveData(e *entity) {
 	if e.table = c.tables[e.data]; e.table != nil {
 		return
 	}
-	t := &dataTable{Table: &Table{Name: e.name, Span: e.span}}
+	t := &dataTable{Table: &model.Table{Name: e.name, Span: e.span}}
 	ok := true
 	if e.data.Value != nil {
 		ok = c.csvTable(t, e.data.Value)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 )
@@ -110,7 +111,7 @@ func (c *checker) dims(x context, dims []ast.Expr) (types.Shape, bool) {
 }
 
 // fill checks that a value has the shape of what it is assigned to, or is a scalar that fills it.
-func (c *checker) fill(what string, value Expr, shape types.Shape, declared source.Span) bool {
+func (c *checker) fill(what string, value model.Expr, shape types.Shape, declared source.Span) bool {
 	s := value.Type().Shape
 	if len(s) == 0 || s.Equal(shape) {
 		return true
@@ -178,7 +179,7 @@ func (c *checker) resolveConst(e *entity) {
 		d = []float64{o}
 	}
 	if it := c.override(e); it != nil {
-		e.before = seal(&Const{Base: at(t, v.Name.Span), Data: slices.Clone(d)})
+		e.before = model.Seal(&model.Const{Base: model.NewBase(t, v.Name.Span), Data: slices.Clone(d)})
 		if o := c.overrideConst(it, e, t, d[0]); o != nil {
 			d = o
 		}
@@ -186,7 +187,7 @@ func (c *checker) resolveConst(e *entity) {
 	if matrix == nil && !slices.ContainsFunc(d, func(x float64) bool { return !whole(x) }) {
 		t.Kind = types.Int
 	}
-	e.value = seal(&Const{Base: at(t, v.Name.Span), Data: slices.Clone(d)})
+	e.value = model.Seal(&model.Const{Base: model.NewBase(t, v.Name.Span), Data: slices.Clone(d)})
 	if matrix != nil {
 		c.markSparse(e.value, matrix)
 	}
@@ -206,21 +207,21 @@ func (c *checker) resolveVariable(e *entity) {
 	} else {
 		shape, ok = c.shape(context{place: placeShape}, v.Dims)
 	}
-	sym := &Symbol{Name: e.name, Span: v.Name.Span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
+	sym := &model.Symbol{Name: e.name, Span: v.Name.Span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
 	var where *place
 	what := "the initial value of " + e.name
 	switch e.kind {
 	case paramName:
-		sym.Kind, where, what = ParamSymbol, placeParam, "the default of "+e.name
+		sym.Kind, where, what = model.ParamSymbol, placeParam, "the default of "+e.name
 	case stateName:
-		sym.Kind, where = StateSymbol, placeInitial
+		sym.Kind, where = model.StateSymbol, placeInitial
 	case controlName:
-		sym.Kind, where, what = ParamSymbol, placeParam, "the values of "+e.name
+		sym.Kind, where, what = model.ParamSymbol, placeParam, "the values of "+e.name
 		sym.Control = true
 	case algName:
-		sym.Kind, where, what = AlgSymbol, placeInitial, "the guess of "+e.name
+		sym.Kind, where, what = model.AlgSymbol, placeInitial, "the guess of "+e.name
 	default:
-		sym.Kind, where = DiscreteSymbol, placeInitial
+		sym.Kind, where = model.DiscreteSymbol, placeInitial
 	}
 	if v.Value == nil {
 		word := strings.TrimPrefix(kindWord(e.kind), "the ")
@@ -264,7 +265,7 @@ func (c *checker) resolveVariable(e *entity) {
 		}
 	}
 	sym.Value = value
-	sym.Literal = Static(value)
+	sym.Literal = model.Static(value)
 	e.sym = sym
 	if v.Lo != nil {
 		c.bounds(e, sym, v)
@@ -282,7 +283,7 @@ func (c *checker) resolveVariable(e *entity) {
 	}
 }
 
-func (c *checker) bounds(e *entity, sym *Symbol, v *ast.Var) {
+func (c *checker) bounds(e *entity, sym *model.Symbol, v *ast.Var) {
 	x := context{place: placeBound}
 	one := func(b ast.Expr) (float64, bool) {
 		value := c.expr(x, b)
@@ -338,10 +339,13 @@ func (c *checker) resolveTime(e *entity) {
 	t := e.time
 	x := context{place: placeTime}
 	from, to := c.expr(x, t.From), c.expr(x, t.To)
-	sym := &Symbol{Name: e.name, Kind: TimeSymbol, Span: e.span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
+	sym := &model.Symbol{
+		Name: e.name, Kind: model.TimeSymbol, Span: e.span, Doc: e.doc, Lo: math.Inf(-1),
+		Hi: math.Inf(1),
+	}
 	sym.Type = types.Type{Kind: types.Real}
 	e.sym = sym
-	for _, b := range []Expr{from, to} {
+	for _, b := range []model.Expr{from, to} {
 		if isBad(b) {
 			continue
 		}
@@ -359,13 +363,13 @@ func (c *checker) resolveTime(e *entity) {
 			from = c.written(sym.Type.Unit, from, t.From, t.Unit.Span)
 			to = c.written(sym.Type.Unit, to, t.To, t.Unit.Span)
 		}
-		for _, b := range []Expr{from, to} {
+		for _, b := range []model.Expr{from, to} {
 			if !isBad(b) && !bare(b) {
 				c.expectUnit("a bound of the time", b, sym.Type.Unit, t.Unit.Span)
 			}
 		}
 	} else {
-		for _, b := range []Expr{to, from} {
+		for _, b := range []model.Expr{to, from} {
 			if !isBad(b) && !bare(b) && b.Type().Unit.Known() {
 				sym.Type.Unit = b.Type().Unit
 			}
@@ -375,8 +379,8 @@ func (c *checker) resolveTime(e *entity) {
 		sym.Type.Unit = c.unitOf(e)
 	}
 	c.model.Time, c.model.From, c.model.To = sym, from, to
-	a, ok := from.(*Const)
-	b, is := to.(*Const)
+	a, ok := from.(*model.Const)
+	b, is := to.(*model.Const)
 	ok, is = ok && !isBad(from), is && !isBad(to)
 	switch at := t.From.Pos().To(t.To.Pos()); {
 	case ok && math.IsInf(a.Data[0], 0), is && math.IsInf(b.Data[0], 0):
@@ -388,9 +392,9 @@ func (c *checker) resolveTime(e *entity) {
 }
 
 // letValue elaborates the pieces of one let.
-func (c *checker) letValue(x context, pieces []*ast.Let) Expr {
+func (c *checker) letValue(x context, pieces []*ast.Let) model.Expr {
 	l := pieces[0]
-	var v Expr
+	var v model.Expr
 	if l.Target.Subs == nil {
 		if len(l.For) > 0 {
 			c.errorf(CodeSubscript, l.Target.Span, "%q has no index for the loop over %q; write %s[%s] = …",
@@ -429,7 +433,7 @@ func (c *checker) letValue(x context, pieces []*ast.Let) Expr {
 
 // letPieces makes an array of `w[i] = … for …`. Its shape is the smallest that holds all elements
 // that are defined.
-func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
+func (c *checker) letPieces(x context, pieces []*ast.Let) model.Expr {
 	name := pieces[0].Target.Name.Name
 	rank := len(pieces[0].Target.Subs)
 	ok := true
@@ -437,7 +441,7 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 	type half struct {
 		let     *ast.Let
 		x       context
-		indices []*Index
+		indices []*model.Index
 	}
 	var halves []half
 	for _, p := range pieces {
@@ -471,7 +475,7 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 					ok = false
 					continue
 				}
-				d, good := c.static(at, Free(at))
+				d, good := c.static(at, model.Free(at))
 				ok = ok && good
 				for _, v := range d {
 					if v > float64(shape[k]) && v <= float64(c.env.MaxElements) {
@@ -498,9 +502,9 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 	if !c.fits(shape, pieces[0].Target.Span) {
 		return bad(pieces[0].Span)
 	}
-	var list []Piece
+	var list []model.Piece
 	t := types.Type{Kind: types.Real, Shape: shape}
-	first, head := true, Expr(nil)
+	first, head := true, model.Expr(nil)
 	for _, h := range halves {
 		subs, out, good := c.target(h.x, h.let.Target, shape)
 		value := c.expr(h.x, h.let.Value)
@@ -524,7 +528,7 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 		if empty(h.indices) {
 			continue
 		}
-		list = append(list, Piece{Indices: h.indices, Subs: subs, Value: value, Span: h.let.Target.Span})
+		list = append(list, model.Piece{Indices: h.indices, Subs: subs, Value: value, Span: h.let.Target.Span})
 	}
 	if !ok {
 		return bad(pieces[0].Span)
@@ -547,11 +551,11 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 	if !ok {
 		return bad(pieces[0].Span)
 	}
-	return seal(&Assemble{Base: at(t, pieces[0].Target.Span), Pieces: list})
+	return model.Seal(&model.Assemble{Base: model.NewBase(t, pieces[0].Target.Span), Pieces: list})
 }
 
-func empty(indices []*Index) bool {
-	return slices.ContainsFunc(indices, func(ix *Index) bool { return ix.Count == 0 })
+func empty(indices []*model.Index) bool {
+	return slices.ContainsFunc(indices, func(ix *model.Index) bool { return ix.Count == 0 })
 }
 
 // listSymbols puts the symbols into the model in file order.
@@ -583,13 +587,13 @@ func (c *checker) listSymbols() {
 		}
 	}
 	for _, e := range c.order {
-		named := &Let{Name: e.name, Value: e.value, Doc: e.doc, Span: e.span}
+		named := &model.Let{Name: e.name, Value: e.value, Doc: e.doc, Span: e.span}
 		switch {
 		case e.kind != letName && e.kind != constName || isBad(e.value) || e.value.Type().Kind == types.Bool,
 			c.largeSparse(e.value):
 		case e.kind == constName:
 			c.model.Consts = append(c.model.Consts, named)
-		case !Static(e.value):
+		case !model.Static(e.value):
 			c.model.Lets = append(c.model.Lets, named)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -14,14 +15,14 @@ import (
 
 // change is one contribution to the derivative of a state.
 type change struct {
-	Piece
+	model.Piece
 	add      bool
 	reaction string
 }
 
 // checkEquations gives every state its right-hand side.
 func (c *checker) checkEquations() {
-	changes := map[*Symbol][]change{}
+	changes := map[*model.Symbol][]change{}
 	failed := map[string]bool{}
 	for _, e := range c.equations {
 		c.list.Look()
@@ -33,7 +34,7 @@ func (c *checker) checkEquations() {
 		}
 		x := context{place: placeRun}
 		y, indices, ok := c.binders(x, e.For)
-		var subs []Sub
+		var subs []model.Sub
 		var out types.Shape
 		if ok {
 			subs, out, ok = c.target(y, e.Target, sym.Type.Shape)
@@ -60,7 +61,7 @@ func (c *checker) checkEquations() {
 		if empty(indices) {
 			continue
 		}
-		changes[sym] = append(changes[sym], change{Piece: Piece{
+		changes[sym] = append(changes[sym], change{Piece: model.Piece{
 			Indices: indices, Subs: subs, Value: value,
 			Span: e.Target.Span,
 		}, add: e.Add})
@@ -69,7 +70,7 @@ func (c *checker) checkEquations() {
 		c.reaction(r, changes, failed)
 	}
 	for _, sym := range c.model.States {
-		if sym.Kind == AlgSymbol {
+		if sym.Kind == model.AlgSymbol {
 			break
 		}
 		c.model.Rates = append(c.model.Rates, c.rate(sym, changes[sym], failed[sym.Name]))
@@ -77,7 +78,7 @@ func (c *checker) checkEquations() {
 }
 
 // stateOf returns the state that an equation is for, or reports why there is none.
-func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *Symbol {
+func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *model.Symbol {
 	if name.Name == "" {
 		return nil
 	}
@@ -104,7 +105,7 @@ func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *Symbol {
 
 // rateUnit checks that unit(rhs) = unit(state)/unit(time). It reports a difference and then returns
 // false.
-func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
+func (c *checker) rateUnit(what string, sym *model.Symbol, value model.Expr) bool {
 	if c.model.Time == nil || zero(value) {
 		return true
 	}
@@ -122,20 +123,20 @@ func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
 		c.demand(value, want)
 	default:
 		d := c.wrongUnit(what, value, want, source.Span{})
-		if r, ok := value.(*Ref); !ok || r.Sym != sym {
-			c.declaration(d, &Ref{Base: at(sym.Type, sym.Span), Sym: sym})
+		if r, ok := value.(*model.Ref); !ok || r.Sym != sym {
+			c.declaration(d, &model.Ref{Base: model.NewBase(sym.Type, sym.Span), Sym: sym})
 		}
-		c.declaration(d, &Ref{Base: at(time.Type, time.Span), Sym: time})
+		c.declaration(d, &model.Ref{Base: model.NewBase(time.Type, time.Span), Sym: time})
 		return false
 	}
 	return true
 }
 
 // rate combines the contributions to one state. Every element has one `=`, or additions only.
-func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
+func (c *checker) rate(sym *model.Symbol, changes []change, failed bool) model.Expr {
 	shape := sym.Type.Shape
 	sets, adds := newCover(c, shape), newCover(c, shape)
-	var base []Piece
+	var base []model.Piece
 	var extra []change
 	for _, ch := range changes {
 		ok := true
@@ -227,17 +228,20 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 			return bad(sym.Span)
 		}
 	}
-	var total Expr
+	var total model.Expr
 	for _, l := range layers {
 		term := c.assemble(t, l.pieces[0].Span, c.withZeros(l.pieces, l.cover))
 		if total == nil {
 			total = term
 			continue
 		}
-		total = seal(&Call{Base: at(t, span), Fn: stdlib.Operator("+"), Args: []Expr{total, term}})
+		total = model.Seal(&model.Call{
+			Base: model.NewBase(t, span), Fn: stdlib.Operator("+"),
+			Args: []model.Expr{total, term},
+		})
 	}
 	if total == nil && len(changes) > 0 {
-		total = seal(&Const{Base: at(t, span), Data: []float64{0}})
+		total = model.Seal(&model.Const{Base: model.NewBase(t, span), Data: []float64{0}})
 	}
 	if total == nil {
 		return bad(sym.Span)
@@ -247,7 +251,7 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 
 // layer is a set of contributions that do not overlap.
 type layer struct {
-	pieces []Piece
+	pieces []model.Piece
 	cover  *cover
 }
 
@@ -267,15 +271,15 @@ func bothMissing(a, b *cover) (string, bool) {
 
 // assemble returns the array made of pieces. A single piece for the whole array that has its shape
 // is returned as it is.
-func (c *checker) assemble(t types.Type, s source.Span, pieces []Piece) Expr {
+func (c *checker) assemble(t types.Type, s source.Span, pieces []model.Piece) model.Expr {
 	if len(pieces) == 1 && pieces[0].Subs == nil && pieces[0].Value.Type().Shape.Equal(t.Shape) {
 		return pieces[0].Value
 	}
-	return seal(&Assemble{Base: at(t, s), Pieces: pieces})
+	return model.Seal(&model.Assemble{Base: model.NewBase(t, s), Pieces: pieces})
 }
 
 // withZeros adds zero pieces for the elements that v does not cover.
-func (c *checker) withZeros(pieces []Piece, v *cover) []Piece {
+func (c *checker) withZeros(pieces []model.Piece, v *cover) []model.Piece {
 	if v.whole && v.by == nil {
 		return pieces
 	}
@@ -303,16 +307,19 @@ func (c *checker) withZeros(pieces []Piece, v *cover) []Piece {
 				rows++
 			}
 		}
-		subs := make([]Sub, len(shape))
+		subs := make([]model.Sub, len(shape))
 		for k := range shape {
 			i := o / stride[k] % shape[k]
-			subs[k] = Sub{Lo: i + 1, Step: 1, Count: 1}
+			subs[k] = model.Sub{Lo: i + 1, Step: 1, Count: 1}
 		}
 		subs[len(shape)-1].Count = n
 		if rows > 1 {
 			subs[len(shape)-2].Count = rows
 		}
-		pieces = append(pieces, Piece{Subs: subs, Value: number(0, units.Unit{}, pieces[0].Span), Span: pieces[0].Span})
+		pieces = append(pieces, model.Piece{
+			Subs: subs, Value: number(0, units.Unit{}, pieces[0].Span),
+			Span: pieces[0].Span,
+		})
 		o += n + (rows-1)*last
 	}
 	return pieces
@@ -328,12 +335,12 @@ func allZero(v []int32) bool {
 }
 
 // reaction adds the contributions of one reaction to the derivatives of its species.
-func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed map[string]bool) {
+func (c *checker) reaction(r *ast.Reaction, changes map[*model.Symbol][]change, failed map[string]bool) {
 	x := context{place: placeRun}
 	type side struct {
-		sym   *Symbol
-		value Expr // the species
-		subs  []Sub
+		sym   *model.Symbol
+		value model.Expr // the species
+		subs  []model.Sub
 		n     float64
 		span  source.Span
 	}
@@ -367,11 +374,11 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 				c.errorf(CodeArguments, s.Span, "a stoichiometric coefficient is positive")
 				ok = false
 			}
-			v := Expr(seal(&Ref{Base: at(sym.Type, s.Span), Sym: sym}))
+			v := model.Expr(model.Seal(&model.Ref{Base: model.NewBase(sym.Type, s.Span), Sym: sym}))
 			if subs != nil {
 				t := sym.Type
 				t.Shape = nil
-				v = seal(&Access{Base: at(t, s.Span), X: v, Subs: subs})
+				v = model.Seal(&model.Access{Base: model.NewBase(t, s.Span), X: v, Subs: subs})
 			}
 			out = append(out, side{sym, v, subs, n, s.Span})
 		}
@@ -382,13 +389,13 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 	if len(r.Left)+len(r.Right) == 0 {
 		c.errorf(CodeArguments, r.Span, "reaction %q has no species", r.Name.Name)
 	}
-	var rate Expr
+	var rate model.Expr
 	if call, is := strip(r.Rate).(*ast.Call); is && isName(call.Fun, "mass_action") && c.globals["mass_action"] == nil {
 		if len(call.Args) < 1 || len(call.Args) > 2 || (len(call.Args) == 2) != r.Net {
 			c.errorf(CodeArguments, call.Span, "write mass_action(kf) after ->, and mass_action(kf, kr) after <->")
 			return
 		}
-		product := func(k ast.Expr, species []side) Expr {
+		product := func(k ast.Expr, species []side) model.Expr {
 			v := c.expr(x, k)
 			for _, s := range species {
 				f := s.value
@@ -421,10 +428,10 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 	}
 	// A species on both sides changes by the difference.
 	type key struct {
-		sym *Symbol
+		sym *model.Symbol
 		at  string
 	}
-	written := &Reaction{Name: r.Name.Name, Rate: rate, Span: r.Span}
+	written := &model.Reaction{Name: r.Name.Name, Rate: rate, Span: r.Span}
 	place := map[key]int{} // in written.Species
 	net := map[key]float64{}
 	var order []key
@@ -437,7 +444,7 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 				order = append(order, k)
 				place[k] = len(written.Species)
 				at := elementAt(s.subs, s.sym.Type.Shape)
-				written.Species = append(written.Species, Specie{State: s.sym, Element: at})
+				written.Species = append(written.Species, model.Specie{State: s.sym, Element: at})
 			}
 			net[k] += float64(sign * s.n)
 			if took := &written.Species[place[k]]; sign < 0 {
@@ -465,14 +472,14 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 			v = c.apply(stdlib.Operator("*"), rate.Span(), number(n, units.One, s.span), rate)
 		}
 		changes[s.sym] = append(changes[s.sym], change{
-			Piece: Piece{Subs: s.subs, Value: v, Span: s.span}, add: true,
+			Piece: model.Piece{Subs: s.subs, Value: v, Span: s.span}, add: true,
 			reaction: r.Name.Name,
 		})
 	}
 }
 
 // elementOf names an element by constant subscripts.
-func elementOf(subs []Sub, shape types.Shape) string {
+func elementOf(subs []model.Sub, shape types.Shape) string {
 	if subs == nil {
 		return ""
 	}
@@ -480,7 +487,7 @@ func elementOf(subs []Sub, shape types.Shape) string {
 }
 
 // elementAt returns the number of an element, from 0, by constant subscripts.
-func elementAt(subs []Sub, shape types.Shape) int {
+func elementAt(subs []model.Sub, shape types.Shape) int {
 	return offsets(&evaluator{}, subs, shape, nil).base[0]
 }
 

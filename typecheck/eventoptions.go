@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
@@ -14,12 +15,12 @@ import (
 // eventOptions are what the options of an event, `, delay = 2`, say.
 type eventOptions struct {
 	at         map[string]source.Span // of those that are written
-	delay      Expr                   // nil without a delay
+	delay      model.Expr             // nil without a delay
 	execution  bool                   // values of the execution, not of the trigger
 	transient  bool                   // not persistent
 	pending    int
-	defaultMax bool      // pending is not written
-	kept       []*Assign // what the trigger keeps for the body
+	defaultMax bool            // pending is not written
+	kept       []*model.Assign // what the trigger keeps for the body
 }
 
 // How many executions of an element may be pending where the model does not say.
@@ -29,11 +30,11 @@ const manyPending = 16
 type eventOption struct {
 	name  string
 	words []string
-	set   func(c *checker, x context, e *Event, o *eventOptions, v ast.Expr) bool
+	set   func(c *checker, x context, e *model.Event, o *eventOptions, v ast.Expr) bool
 }
 
 var eventOptionTable = []eventOption{
-	{name: "delay", set: func(c *checker, x context, e *Event, o *eventOptions, a ast.Expr) bool {
+	{name: "delay", set: func(c *checker, x context, e *model.Event, o *eventOptions, a ast.Expr) bool {
 		v := c.expr(x, a)
 		if isBad(v) || !c.numeric(v, "delay", v.Span()) {
 			return false
@@ -43,7 +44,7 @@ var eventOptionTable = []eventOption{
 			return false
 		}
 		c.timeUnit("the delay of event "+e.Name, v)
-		if k, is := v.(*Const); is && !(k.Data[0] >= 0) {
+		if k, is := v.(*model.Const); is && !(k.Data[0] >= 0) {
 			c.errorf(CodeRange, v.Span(), "the delay of an event is not negative, and this is %g", k.Data[0])
 			return false
 		}
@@ -51,23 +52,23 @@ var eventOptionTable = []eventOption{
 		return true
 	}},
 	{name: "values", words: []string{"trigger", "execution"}, set: func(
-		_ *checker, _ context, _ *Event, o *eventOptions, a ast.Expr,
+		_ *checker, _ context, _ *model.Event, o *eventOptions, a ast.Expr,
 	) bool {
 		o.execution = strip(a).(*ast.Name).Name == "execution"
 		return true
 	}},
 	{name: "persistent", words: []string{"true", "false"}, set: func(
-		_ *checker, _ context, _ *Event, o *eventOptions, a ast.Expr,
+		_ *checker, _ context, _ *model.Event, o *eventOptions, a ast.Expr,
 	) bool {
 		o.transient = strip(a).(*ast.Name).Name == "false"
 		return true
 	}},
-	{name: "pending", set: func(c *checker, _ context, _ *Event, o *eventOptions, a ast.Expr) (ok bool) {
+	{name: "pending", set: func(c *checker, _ context, _ *model.Event, o *eventOptions, a ast.Expr) (ok bool) {
 		o.pending, ok = c.integer(context{place: placeConst}, a, "the number of pending executions", 1, 1<<20)
 		o.defaultMax = false
 		return ok
 	}},
-	{name: "tol", set: func(c *checker, _ context, e *Event, _ *eventOptions, a ast.Expr) bool {
+	{name: "tol", set: func(c *checker, _ context, e *model.Event, _ *eventOptions, a ast.Expr) bool {
 		tol, v, ok := c.constant(context{place: placeConst}, a, "the tolerance of an event")
 		if !ok {
 			return false
@@ -93,7 +94,7 @@ func OptionWords(option string) []string {
 }
 
 // options reads the options of an event.
-func (c *checker) options(x context, e *Event, it *ast.Event) (*eventOptions, bool) {
+func (c *checker) options(x context, e *model.Event, it *ast.Event) (*eventOptions, bool) {
 	o := &eventOptions{at: map[string]source.Span{}, pending: manyPending, defaultMax: true}
 	ok := true
 	fail := func(format string, at source.Span, args ...any) {
@@ -146,7 +147,7 @@ func (c *checker) options(x context, e *Event, it *ast.Event) (*eventOptions, bo
 
 // priority elaborates the priority of an event: a number, or an expression that is evaluated when events happen at one
 // time.
-func (c *checker) priority(x context, e *Event, a ast.Expr) bool {
+func (c *checker) priority(x context, e *model.Event, a ast.Expr) bool {
 	v := c.expr(x, a)
 	if isBad(v) || !c.numeric(v, "priority", v.Span()) {
 		return false
@@ -164,8 +165,8 @@ func (c *checker) priority(x context, e *Event, a ast.Expr) bool {
 }
 
 // staticNumber returns the value of a scalar that is known at compile time and depends on no loop variable.
-func (c *checker) staticNumber(v Expr) (float64, bool) {
-	if len(v.Type().Shape) > 0 || !Static(v) || len(Free(v)) > 0 {
+func (c *checker) staticNumber(v model.Expr) (float64, bool) {
+	if len(v.Type().Shape) > 0 || !model.Static(v) || len(model.Free(v)) > 0 {
 		return 0, false
 	}
 	d, ok := c.static(v, nil)
@@ -176,7 +177,7 @@ func (c *checker) staticNumber(v Expr) (float64, bool) {
 }
 
 // slotted returns the type of a value that each slot of each element of an event holds.
-func slotted(e *Event, t types.Type, more ...int) types.Type {
+func slotted(e *model.Event, t types.Type, more ...int) types.Type {
 	t.Kind = types.Real
 	shape := types.Shape{}
 	for _, ix := range e.Axes() {

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
@@ -39,13 +40,13 @@ func (c *checker) checkEvents() {
 	}
 }
 
-func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
-	e := &Event{Span: it.Span, Once: it.Once, Start: it.Start, Doc: it.Doc}
+func (c *checker) oneEvent(it *ast.Event) (*model.Event, *eventOptions) {
+	e := &model.Event{Span: it.Span, Once: it.Once, Start: it.Start, Doc: it.Doc}
 	if it.Name != nil {
 		e.Name, e.Span = it.Name.Name, it.Name.Span
 	} else {
 		e.Name = fmt.Sprintf("event@%d", it.Span.File.LineAt(it.Span.Start))
-		for n := 2; slices.ContainsFunc(c.model.Events, func(o *Event) bool { return o.Name == e.Name }); n++ {
+		for n := 2; slices.ContainsFunc(c.model.Events, func(o *model.Event) bool { return o.Name == e.Name }); n++ {
 			e.Name = fmt.Sprintf("event@%d.%d", it.Span.File.LineAt(it.Span.Start), n)
 		}
 	}
@@ -79,7 +80,7 @@ func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
 	}
 	o, good := c.options(x, e, it)
 	if o.delay != nil {
-		e.Slot = &Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+		e.Slot = &model.Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
 		x.keeper = &keeper{event: e, options: o}
 	}
 	ok = c.body(x, e, it.Body) && good && ok
@@ -93,7 +94,7 @@ func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
 const mostElements = 100_000
 
 // tooMany reports an event that would take much memory for more elements than may ever happen.
-func tooMany(c *checker, e *Event, indices []*Index) bool {
+func tooMany(c *checker, e *model.Event, indices []*model.Index) bool {
 	n, most := 1.0, float64(mostElements)
 	for _, ix := range indices {
 		n *= float64(ix.Count)
@@ -111,7 +112,7 @@ func tooMany(c *checker, e *Event, indices []*Index) bool {
 
 // condition elaborates `when`. It is a combination of comparisons by and/or, with `not` pushed to
 // the leaves, or one `crosses` filtered by others.
-func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
+func (c *checker) condition(x context, e *model.Event, w ast.Expr) bool {
 	var crossing *ast.Binary
 	var filters []ast.Expr
 	var split func(a ast.Expr, top bool) bool
@@ -145,20 +146,20 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 	} else {
 		filters = []ast.Expr{w}
 	}
-	const changing = UsesTime | UsesState | UsesDiscrete
+	const changing = model.UsesTime | model.UsesState | model.UsesDiscrete
 	if crossing != nil {
 		a, b := c.expr(x, crossing.X), c.expr(x, crossing.Y)
 		if isBad(a) || isBad(b) || !c.numeric(a, "crosses", a.Span()) || !c.numeric(b, "crosses", b.Span()) {
 			return false
 		}
 		c.sameUnit("crosses", crossing.Span, a, b)
-		d := c.quietly(func() Expr { return c.apply(stdlib.Operator("-"), crossing.Span, a, b) })
+		d := c.quietly(func() model.Expr { return c.apply(stdlib.Operator("-"), crossing.Span, a, b) })
 		if isBad(d) || !c.scalarCondition(e, d) {
 			return false
 		}
 		e.Crossing = d
 		e.Way = map[string]int8{"up": 1, "down": -1}[crossing.Way]
-		if Depends(d)&changing == 0 {
+		if model.Depends(d)&changing == 0 {
 			c.list.Notef(CodeNeverFires, crossing.Span, "event %q never fires: %s does not change along the run",
 				e.Name, crossing.Span.Text())
 		}
@@ -182,7 +183,7 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 			e.When = c.elementwise(stdlib.Operator("and"), w.Pos(), types.Bool, e.When, v)
 		}
 	}
-	if e.Crossing == nil && !e.Start && Depends(e.When)&changing == 0 {
+	if e.Crossing == nil && !e.Start && model.Depends(e.When)&changing == 0 {
 		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run",
 			e.Name)
 	}
@@ -196,29 +197,29 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 
 // begun reports a condition that time is past a constant which is not after the start. Where the two are equal, only
 // t >= a holds there.
-func (c *checker) begun(when Expr) bool {
-	call, ok := when.(*Call)
-	from, known := c.model.From.(*Const)
+func (c *checker) begun(when model.Expr) bool {
+	call, ok := when.(*model.Call)
+	from, known := c.model.From.(*model.Const)
 	if !ok || !known || isBad(from) || call.Fn.Name != "<" && call.Fn.Name != "<=" {
 		return false
 	}
-	a, isConst := call.Args[0].(*Const)
-	t, isRef := call.Args[1].(*Ref)
-	if !isConst || !isRef || t.Sym.Kind != TimeSymbol || len(a.Data) != 1 {
+	a, isConst := call.Args[0].(*model.Const)
+	t, isRef := call.Args[1].(*model.Ref)
+	if !isConst || !isRef || t.Sym.Kind != model.TimeSymbol || len(a.Data) != 1 {
 		return false
 	}
 	return a.Data[0] < from.Data[0] || a.Data[0] == from.Data[0] && call.Fn.Name == "<="
 }
 
 // quietly builds what was checked already, without reporting it a second time.
-func (c *checker) quietly(f func() Expr) Expr {
+func (c *checker) quietly(f func() model.Expr) model.Expr {
 	mode := c.unitMode
 	c.unitMode = "off"
 	defer func() { c.unitMode = mode }()
 	return f()
 }
 
-func (c *checker) scalarCondition(e *Event, v Expr) bool {
+func (c *checker) scalarCondition(e *model.Event, v model.Expr) bool {
 	if s := v.Type().Shape; len(s) > 0 {
 		c.errorf(CodeCondition, v.Span(), "the condition has shape %s; write one event per element: event %s when "+
 			"x[i] … for i in 1:%d", s, e.Name, s[0])
@@ -240,23 +241,26 @@ func containsCrosses(e ast.Expr) bool {
 }
 
 // pushNot removes `not` by negating comparisons.
-func (c *checker) pushNot(e Expr, negate bool) Expr {
-	k, ok := e.(*Call)
+func (c *checker) pushNot(e model.Expr, negate bool) model.Expr {
+	k, ok := e.(*model.Call)
 	if !ok {
 		if !negate {
 			return e
 		}
-		if k, ok := e.(*Const); ok {
+		if k, ok := e.(*model.Const); ok {
 			d := slices.Clone(k.Data)
 			for i := range d {
 				d[i] = 1 - d[i]
 			}
-			return seal(&Const{Base: at(k.T, k.S), Data: d})
+			return model.Seal(&model.Const{Base: model.NewBase(k.T, k.S), Data: d})
 		}
-		return seal(&Call{Base: at(e.Type(), e.Span()), Fn: stdlib.Operator("not"), Args: []Expr{e}})
+		return model.Seal(&model.Call{
+			Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"),
+			Args: []model.Expr{e},
+		})
 	}
-	remake := func(name string, args ...Expr) Expr {
-		return seal(&Call{Base: at(k.T, k.S), Fn: stdlib.Operator(name), Args: args})
+	remake := func(name string, args ...model.Expr) model.Expr {
+		return model.Seal(&model.Call{Base: model.NewBase(k.T, k.S), Fn: stdlib.Operator(name), Args: args})
 	}
 	switch k.Fn.Name {
 	case "not":
@@ -281,18 +285,21 @@ func (c *checker) pushNot(e Expr, negate bool) Expr {
 	case "!=":
 		return remake("==", k.Args...)
 	}
-	return seal(&Call{Base: at(e.Type(), e.Span()), Fn: stdlib.Operator("not"), Args: []Expr{e}})
+	return model.Seal(&model.Call{
+		Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"),
+		Args: []model.Expr{e},
+	})
 }
 
 // timeUnit checks that a time has the unit of the time.
-func (c *checker) timeUnit(what string, v Expr) {
+func (c *checker) timeUnit(what string, v model.Expr) {
 	if c.model.Time != nil && !bare(v) {
 		c.assume(c.model.Time, v.Type().Unit, v.Span())
 		c.expectUnit(what, v, c.model.Time.Type.Unit, c.model.Time.Span)
 	}
 }
 
-func (c *checker) times(x context, e *Event, it *ast.Event) bool {
+func (c *checker) times(x context, e *model.Event, it *ast.Event) bool {
 	ok := true
 	for _, a := range it.Times {
 		v := c.expr(x.at(placeWhen), a)
@@ -301,7 +308,7 @@ func (c *checker) times(x context, e *Event, it *ast.Event) bool {
 			continue
 		}
 		shape := v.Type().Shape
-		if tooMany(c, e, []*Index{{Count: shape.Size()}}) {
+		if tooMany(c, e, []*model.Index{{Count: shape.Size()}}) {
 			return false
 		}
 		if len(shape) > 1 || len(shape) == 1 && len(e.Indices) > 0 {
@@ -318,13 +325,13 @@ func (c *checker) times(x context, e *Event, it *ast.Event) bool {
 }
 
 // outside reports constant times that the run does not reach.
-func (c *checker) outside(e *Event, v Expr) {
-	from, ok1 := c.model.From.(*Const)
-	to, ok2 := c.model.To.(*Const)
-	if !ok1 || !ok2 || isBad(from) || isBad(to) || !Static(v) {
+func (c *checker) outside(e *model.Event, v model.Expr) {
+	from, ok1 := c.model.From.(*model.Const)
+	to, ok2 := c.model.To.(*model.Const)
+	if !ok1 || !ok2 || isBad(from) || isBad(to) || !model.Static(v) {
 		return
 	}
-	d, ok := c.static(v, Free(v))
+	d, ok := c.static(v, model.Free(v))
 	if !ok {
 		return
 	}
@@ -337,9 +344,9 @@ func (c *checker) outside(e *Event, v Expr) {
 	}
 }
 
-func (c *checker) every(x context, e *Event, it *ast.Event) bool {
+func (c *checker) every(x context, e *model.Event, it *ast.Event) bool {
 	ok := true
-	one := func(a ast.Expr, what string, unit bool) Expr {
+	one := func(a ast.Expr, what string, unit bool) model.Expr {
 		if a == nil {
 			return nil
 		}
@@ -362,11 +369,11 @@ func (c *checker) every(x context, e *Event, it *ast.Event) bool {
 	e.From = one(it.From, "the first time of an event", true)
 	e.To = one(it.To, "the last time of an event", true)
 	e.Count = one(it.Count, "the number of firings", false)
-	if k, is := e.Every.(*Const); is && !(k.Data[0] > 0) {
+	if k, is := e.Every.(*model.Const); is && !(k.Data[0] > 0) {
 		c.errorf(CodeRange, e.Every.Span(), "the period of an event is positive, and this is %g", k.Data[0])
 		ok = false
 	}
-	if k, is := e.Count.(*Const); is && (!whole(k.Data[0]) || k.Data[0] < 0) {
+	if k, is := e.Count.(*model.Const); is && (!whole(k.Data[0]) || k.Data[0] < 0) {
 		c.errorf(CodeRange, e.Count.Span(), "the number of firings is a whole number, and this is %g", k.Data[0])
 		ok = false
 	}
@@ -374,7 +381,7 @@ func (c *checker) every(x context, e *Event, it *ast.Event) bool {
 }
 
 // body elaborates the assignments. All of them read left limits, and each element is assigned once.
-func (c *checker) body(x context, e *Event, list []*ast.Affect) bool {
+func (c *checker) body(x context, e *model.Event, list []*ast.Affect) bool {
 	ok := true
 	var lets []*ast.Let
 	for _, a := range list {
@@ -433,7 +440,7 @@ func (c *checker) undefinedTarget(a *ast.Affect) {
 	})
 }
 
-func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
+func (c *checker) assign(x context, e *model.Event, a *ast.Affect) *model.Assign {
 	name := a.Target.Name
 	if local := x.scope.find(name.Name); local != nil {
 		c.errorf(CodeTarget, a.Target.Span, "%q is a local name of this event; a body changes states and discretes",
@@ -479,14 +486,14 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 	if !c.fill("the new value of "+a.Target.Span.Text(), value, out, sym.Span) {
 		return nil
 	}
-	var old, change Expr
+	var old, change model.Expr
 	operator := ""
 	if a.Op != ast.Set {
 		t := sym.Type
-		old = Expr(seal(&Ref{Base: at(t, a.Target.Span), Sym: sym}))
+		old = model.Expr(model.Seal(&model.Ref{Base: model.NewBase(t, a.Target.Span), Sym: sym}))
 		if subs != nil {
 			t.Shape = out
-			old = seal(&Access{Base: at(t, a.Target.Span), X: old, Subs: subs})
+			old = model.Seal(&model.Access{Base: model.NewBase(t, a.Target.Span), X: old, Subs: subs})
 		}
 		op := map[ast.AssignOp]string{ast.AddTo: "+", ast.SubFrom: "-", ast.MulBy: "*", ast.DivBy: "/"}[a.Op]
 		change, operator = value, op
@@ -498,16 +505,16 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 	if a.Op != ast.AddTo && a.Op != ast.SubFrom && !zero(value) {
 		c.expectUnit("the new value of "+name.Name, value, sym.Type.Unit, sym.Span)
 	}
-	return &Assign{
+	return &model.Assign{
 		Target: sym, Indices: indices, Subs: subs, Value: value, Span: a.Target.Span,
-		old: old, change: change, operator: operator,
+		Old: old, Change: change, Operator: operator,
 	}
 }
 
 // assignedOnce reports two assignments to one element in the body of one element of the event.
-func (c *checker) assignedOnce(e *Event) bool {
+func (c *checker) assignedOnce(e *model.Event) bool {
 	ok := true
-	var targets []*Symbol
+	var targets []*model.Symbol
 	for _, a := range e.Body {
 		if !slices.Contains(targets, a.Target) {
 			targets = append(targets, a.Target)
@@ -515,8 +522,9 @@ func (c *checker) assignedOnce(e *Event) bool {
 	}
 	type hit struct{ element, offset, by int }
 	for _, sym := range targets {
-		if n := slices.IndexFunc(e.Body, func(a *Assign) bool { return a.Target == sym }); e.Body[n].Subs == nil &&
-			!slices.ContainsFunc(e.Body[n+1:], func(a *Assign) bool { return a.Target == sym }) {
+		if n := slices.IndexFunc(e.Body,
+			func(a *model.Assign) bool { return a.Target == sym }); e.Body[n].Subs == nil &&
+			!slices.ContainsFunc(e.Body[n+1:], func(a *model.Assign) bool { return a.Target == sym }) {
 			continue
 		}
 		var hits []hit

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -26,7 +27,7 @@ objective J = final(x)
 	for _, s := range m.States {
 		fmt.Println(s.Name, "in", s.Type.Unit)
 	}
-	if err := typecheck.Dump(os.Stdout, m); err != nil {
+	if err := model.Dump(os.Stdout, m); err != nil {
 		panic(err)
 	}
 	// Output:

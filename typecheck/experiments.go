@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -23,14 +24,6 @@ import (
 // inputs that stand for the sums over the experiments. So an objective may be any smooth expression
 // of them, of log_prior() and of functionals of the unchanged run. Whoever runs the model solves
 // the experiments first and applies the chain rule.
-
-// Experiment is the model with the changes of one experiment.
-type Experiment struct {
-	Name  string
-	Doc   string
-	Span  source.Span
-	Model *Model
-}
 
 // variant is the subject of one pass over the file: the model, or one of its experiments.
 type variant struct {
@@ -91,7 +84,7 @@ func (c *checker) checkExperiments() {
 			continue
 		}
 		c.model.Experiments = append(c.model.Experiments,
-			&Experiment{Name: t.name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
+			&model.Experiment{Name: t.name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 	}
 	tied(c, passes)
 	if !c.lost["experiment"] && c.env.Experiment == "" {
@@ -205,7 +198,7 @@ func (c *checker) uses(table string) bool {
 // sameShapes reports an experiment that changes the shape of a param or state, because derivatives
 // by it could not be added.
 func (c *checker) sameShapes(x *checker) {
-	same := func(mine, its []*Symbol, what string) {
+	same := func(mine, its []*model.Symbol, what string) {
 		for i, s := range mine {
 			if i < len(its) && its[i].Name == s.Name && !its[i].Type.Shape.Equal(s.Type.Shape) {
 				x.errorf(CodeShape, x.variant.item.Span, "%s %q has shape %s here and %s in the model; an experiment "+
@@ -300,8 +293,8 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 
 // overrideParam returns the expression that an experiment gives to a param. In it, the param's own
 // name is its value outside the experiment.
-func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
-	own := seal(&Ref{Base: at(sym.Type, it.Name.Span), Sym: sym})
+func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *model.Symbol) model.Expr {
+	own := model.Seal(&model.Ref{Base: model.NewBase(sym.Type, it.Name.Span), Sym: sym})
 	v := c.expr(context{place: placeOverride, group: c.variant.group}.with(e.name, own, it.Name.Span), it.Value)
 	if isBad(v) || !c.numeric(v, "=", v.Span()) {
 		return bad(it.Value.Pos())
@@ -313,7 +306,7 @@ func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 	if !bare(v) {
 		c.expectUnit("the value of "+e.name, v, sym.Type.Unit, sym.Span)
 	}
-	if k, is := v.(*Const); is {
+	if k, is := v.(*model.Const); is {
 		for _, x := range k.Data {
 			if x < sym.Lo || x > sym.Hi {
 				c.list.Warnf(CodeBounds, v.Span(), "the value %g of %q is outside its bounds [%g, %g]", x, e.name,
@@ -321,19 +314,19 @@ func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 				break
 			}
 		}
-		return seal(&Const{Base: at(sym.Type, v.Span()), Data: k.Data})
+		return model.Seal(&model.Const{Base: model.NewBase(sym.Type, v.Span()), Data: k.Data})
 	}
 	return c.filling(v, sym)
 }
 
 // filling returns v, which has the shape of sym or fills it, with the type of sym.
-func (c *checker) filling(v Expr, sym *Symbol) Expr {
+func (c *checker) filling(v model.Expr, sym *model.Symbol) model.Expr {
 	if !v.Type().Shape.Equal(sym.Type.Shape) {
-		ones := seal(&Const{
-			Base: at(types.Type{Kind: types.Real, Shape: sym.Type.Shape, Unit: units.One}, v.Span()),
+		ones := model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{Kind: types.Real, Shape: sym.Type.Shape, Unit: units.One}, v.Span()),
 			Data: []float64{1},
 		})
-		v = c.quietly(func() Expr { return c.apply(stdlib.Operator("*"), v.Span(), ones, v) })
+		v = c.quietly(func() model.Expr { return c.apply(stdlib.Operator("*"), v.Span(), ones, v) })
 	}
 	t := sym.Type
 	t.Kind = types.Real
@@ -341,12 +334,12 @@ func (c *checker) filling(v Expr, sym *Symbol) Expr {
 }
 
 // beforeExperiment returns the value that e has without the experiment, if that is another one; otherwise nil.
-func (c *checker) beforeExperiment(e *entity) Expr {
+func (c *checker) beforeExperiment(e *entity) model.Expr {
 	switch {
 	case c.override(e) != nil && e.kind == constName:
 		return e.before
 	case c.override(e) != nil && e.sym != nil:
-		return seal(&Ref{Base: at(e.sym.Type, e.span), Sym: e.sym})
+		return model.Seal(&model.Ref{Base: model.NewBase(e.sym.Type, e.span), Sym: e.sym})
 	case !c.readsOverridden(e, map[*entity]bool{}):
 		return nil
 	case e.kind == paramName && e.sym != nil:
@@ -391,10 +384,11 @@ func (c *checker) readsOverridden(e *entity, seen map[*entity]bool) bool {
 
 // stand returns a param that no user knows of, with the value that the experiment gives to sym. What reads it is then
 // the same for all experiments that set sym, and is compiled once.
-func (c *checker) stand(e *entity, sym *Symbol) *Symbol {
-	s := &Symbol{
-		Name: e.name + "'", Kind: ParamSymbol, Type: sym.Type, Span: sym.Span, Value: e.value, Literal: Static(e.value),
-		Lo: math.Inf(-1), Hi: math.Inf(1),
+func (c *checker) stand(e *entity, sym *model.Symbol) *model.Symbol {
+	s := &model.Symbol{
+		Name: e.name + "'", Kind: model.ParamSymbol, Type: sym.Type, Span: sym.Span, Value: e.value,
+		Literal: model.Static(e.value),
+		Lo:      math.Inf(-1), Hi: math.Inf(1),
 	}
 	for c.globals[s.Name] != nil { // the user has a name like this in backquotes
 		s.Name += "'"
@@ -405,20 +399,20 @@ func (c *checker) stand(e *entity, sym *Symbol) *Symbol {
 // total is a sum over the experiments that objectives read.
 type total struct {
 	table string // "" for all tables
-	sym   *Symbol
+	sym   *model.Symbol
 }
 
 // total returns nll() or nll(D) as an input of the model.
-func (c *checker) total(s source.Span, table string) Expr {
+func (c *checker) total(s source.Span, table string) model.Expr {
 	c.reads++
 	t := types.Type{Kind: types.Real, Unit: units.One}
 	for _, o := range c.totals {
 		if o.table == table {
-			return seal(&Ref{Base: at(t, s), Sym: o.sym})
+			return model.Seal(&model.Ref{Base: model.NewBase(t, s), Sym: o.sym})
 		}
 	}
-	sym := &Symbol{
-		Name: "nll(" + table + ")", Kind: ParamSymbol, Type: t, Value: number(0, units.One, s),
+	sym := &model.Symbol{
+		Name: "nll(" + table + ")", Kind: model.ParamSymbol, Type: t, Value: number(0, units.One, s),
 		Literal: true,
 	}
 	for c.globals[sym.Name] != nil { // the user has a name like this in backquotes
@@ -426,7 +420,7 @@ func (c *checker) total(s source.Span, table string) Expr {
 	}
 	c.totals = append(c.totals, &total{table, sym})
 	c.model.Totals = append(c.model.Totals, sym)
-	return seal(&Ref{Base: at(t, s), Sym: sym})
+	return model.Seal(&model.Ref{Base: model.NewBase(t, s), Sym: sym})
 }
 
 // checkTotals makes the objectives of an experiment: its contribution to each total.
@@ -444,7 +438,7 @@ func (c *checker) checkTotals() {
 		}
 	}
 	for i, table := range v.totals {
-		var sum Expr
+		var sum model.Expr
 		for _, o := range c.observed {
 			switch {
 			case table != "" && o.table.Name != table:
@@ -458,7 +452,7 @@ func (c *checker) checkTotals() {
 			sum = number(0, units.One, v.item.Span)
 		}
 		// The place is that of an observation, not of the experiment: experiments share what is alike.
-		c.model.Objectives = append(c.model.Objectives, &Objective{
+		c.model.Objectives = append(c.model.Objectives, &model.Objective{
 			Name: fmt.Sprintf("nll%d", i+1), Value: sum, Span: sum.Span(),
 		})
 	}
@@ -529,8 +523,8 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 	}
 	for k, name := range t.Columns {
 		d, u := t.written(k)
-		x = x.with(name, seal(&Const{
-			Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: u}, t.Span),
+		x = x.with(name, model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: u}, t.Span),
 			Data: d,
 		}), t.Span)
 	}
@@ -557,17 +551,20 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 }
 
 // text makes a value that consists of texts. The texts are stored beside the node.
-func (c *checker) text(cells []string, shape types.Shape, s source.Span) Expr {
-	e := seal(&Const{Base: at(types.Type{Kind: types.String, Shape: shape}, s), Data: []float64{nan}})
+func (c *checker) text(cells []string, shape types.Shape, s source.Span) model.Expr {
+	e := model.Seal(&model.Const{
+		Base: model.NewBase(types.Type{Kind: types.String, Shape: shape}, s),
+		Data: []float64{nan},
+	})
 	if c.textOf == nil {
-		c.textOf = map[Expr][]string{}
+		c.textOf = map[model.Expr][]string{}
 	}
 	c.textOf[e] = cells
 	return e
 }
 
 // compareTexts elaborates a == b or a != b of texts in `where`.
-func (c *checker) compareTexts(e *ast.Binary, a, b Expr) Expr {
+func (c *checker) compareTexts(e *ast.Binary, a, b model.Expr) model.Expr {
 	x, ok1 := c.textOf[a]
 	y, ok2 := c.textOf[b]
 	if !ok1 || !ok2 {
@@ -585,5 +582,5 @@ func (c *checker) compareTexts(e *ast.Binary, a, b Expr) Expr {
 	if len(a.Type().Shape)+len(b.Type().Shape) > 0 {
 		t.Shape = types.Shape{n}
 	}
-	return seal(&Const{Base: at(t, e.Span), Data: d})
+	return model.Seal(&model.Const{Base: model.NewBase(t, e.Span), Data: d})
 }

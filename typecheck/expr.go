@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -35,7 +36,7 @@ func (c *checker) count(s source.Span) bool {
 }
 
 // expr elaborates e. It always returns a node, which is bad after an error.
-func (c *checker) expr(x context, e ast.Expr) Expr {
+func (c *checker) expr(x context, e ast.Expr) model.Expr {
 	if e == nil {
 		return bad(source.Span{File: c.file.Source})
 	}
@@ -53,7 +54,7 @@ func (c *checker) expr(x context, e ast.Expr) Expr {
 	return c.elaborate(x, e)
 }
 
-func (c *checker) elaborate(x context, e ast.Expr) Expr {
+func (c *checker) elaborate(x context, e ast.Expr) model.Expr {
 	switch e := e.(type) {
 	case *ast.Number:
 		u := units.One
@@ -67,7 +68,10 @@ func (c *checker) elaborate(x context, e ast.Expr) Expr {
 		if x.texts() {
 			return c.text([]string{e.Value}, nil, e.Span)
 		}
-		return seal(&Const{Base: at(types.Type{Kind: types.String}, e.Span), Data: []float64{nan}})
+		return model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{Kind: types.String}, e.Span),
+			Data: []float64{nan},
+		})
 	case *ast.Name:
 		return c.name(x, e.Ident)
 	case *ast.Paren:
@@ -98,7 +102,7 @@ func (c *checker) elaborate(x context, e ast.Expr) Expr {
 	panic("typecheck: unknown expression")
 }
 
-func (c *checker) unary(x context, e *ast.Unary) Expr {
+func (c *checker) unary(x context, e *ast.Unary) model.Expr {
 	v := c.expr(x, e.X)
 	switch e.Op {
 	case ast.Not:
@@ -110,7 +114,7 @@ func (c *checker) unary(x context, e *ast.Unary) Expr {
 	return c.apply(stdlib.Operator("neg"), e.Span, v)
 }
 
-func (c *checker) binary(x context, e *ast.Binary) Expr {
+func (c *checker) binary(x context, e *ast.Binary) model.Expr {
 	if e.Op == ast.Crosses {
 		c.errorf(CodeCondition, e.Span, "`crosses` stands only in the condition of an event: event e when x crosses "+
 			"1 { … }")
@@ -153,7 +157,7 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 }
 
 // numeric reports an operand that is not a number.
-func (c *checker) numeric(v Expr, what string, s source.Span) bool {
+func (c *checker) numeric(v model.Expr, what string, s source.Span) bool {
 	switch v.Type().Kind {
 	case types.Bool:
 		d := c.errorf(CodeType, s, "%q needs numbers, and this is a condition; choose with: if … then 1 else 0", what)
@@ -171,7 +175,7 @@ func (c *checker) numeric(v Expr, what string, s source.Span) bool {
 	return !isBad(v)
 }
 
-func (c *checker) logic(op string, s source.Span, args ...Expr) Expr {
+func (c *checker) logic(op string, s source.Span, args ...model.Expr) model.Expr {
 	ok := true
 	for _, a := range args {
 		if k := a.Type().Kind; k != types.Bool && k != types.Invalid {
@@ -185,7 +189,7 @@ func (c *checker) logic(op string, s source.Span, args ...Expr) Expr {
 	return c.elementwise(stdlib.Operator(op), s, types.Bool, args...)
 }
 
-func (c *checker) compare(x context, op string, e *ast.Binary, a, b Expr) Expr {
+func (c *checker) compare(x context, op string, e *ast.Binary, a, b model.Expr) model.Expr {
 	word := e.Op.String()
 	if !c.numeric(a, word, a.Span()) || !c.numeric(b, word, b.Span()) {
 		return bad(e.Span)
@@ -197,7 +201,7 @@ func (c *checker) compare(x context, op string, e *ast.Binary, a, b Expr) Expr {
 }
 
 // apply applies an elementwise row to numbers.
-func (c *checker) apply(fn *stdlib.Func, s source.Span, args ...Expr) Expr {
+func (c *checker) apply(fn *stdlib.Func, s source.Span, args ...model.Expr) model.Expr {
 	what := fn.Name
 	if what == "neg" {
 		what = "-"
@@ -223,7 +227,7 @@ func (c *checker) apply(fn *stdlib.Func, s source.Span, args ...Expr) Expr {
 }
 
 // elementwise checks shapes and units and makes the node.
-func (c *checker) elementwise(fn *stdlib.Func, s source.Span, kind types.Kind, args ...Expr) Expr {
+func (c *checker) elementwise(fn *stdlib.Func, s source.Span, kind types.Kind, args ...model.Expr) model.Expr {
 	shape, ok := c.broadcastShape(fn.Name, s, args...)
 	if !ok {
 		return bad(s)
@@ -235,11 +239,14 @@ func (c *checker) elementwise(fn *stdlib.Func, s source.Span, kind types.Kind, a
 	if kind == types.Bool {
 		u = units.Unit{}
 	}
-	return c.fold(&Call{Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, s), Fn: fn, Args: args})
+	return c.fold(&model.Call{
+		Base: model.NewBase(types.Type{Kind: kind, Shape: shape, Unit: u}, s), Fn: fn,
+		Args: args,
+	})
 }
 
 // broadcastShape returns the common shape of operands: equal shapes, or scalars.
-func (c *checker) broadcastShape(op string, s source.Span, args ...Expr) (types.Shape, bool) {
+func (c *checker) broadcastShape(op string, s source.Span, args ...model.Expr) (types.Shape, bool) {
 	var shape types.Shape
 	for _, a := range args {
 		t := a.Type().Shape
@@ -262,7 +269,7 @@ func (c *checker) broadcastShape(op string, s source.Span, args ...Expr) (types.
 	return shape, true
 }
 
-func shapeOf(e Expr) string {
+func shapeOf(e model.Expr) string {
 	if len(e.Type().Shape) == 0 {
 		return "a scalar"
 	}
@@ -274,35 +281,35 @@ const foldable = 4096
 
 // fold evaluates a call on constants: scalars, small arrays, and, element by element, arrays that
 // one number fills.
-func (c *checker) fold(e *Call) Expr {
+func (c *checker) fold(e *model.Call) model.Expr {
 	all, fills := true, e.Fn.Class <= stdlib.Logic
 	for _, a := range e.Args {
-		k, ok := a.(*Const)
+		k, ok := a.(*model.Const)
 		all = all && ok && (len(k.Data) == 1 || len(k.Data) <= foldable)
 		fills = fills && ok && len(k.Data) == 1
 	}
 	switch {
 	case !all || !fills && (e.T.Shape.Size() > foldable ||
-		slices.ContainsFunc(e.Args, func(a Expr) bool { return a.Type().Shape.Size() > foldable })):
-		return seal(e)
+		slices.ContainsFunc(e.Args, func(a model.Expr) bool { return a.Type().Shape.Size() > foldable })):
+		return model.Seal(e)
 	case fills && len(e.T.Shape) > 0:
 		args := make([]*table, len(e.Args))
 		for i, a := range e.Args {
-			args[i] = &table{data: a.(*Const).Data}
+			args[i] = &table{data: a.(*model.Const).Data}
 		}
-		return seal(&Const{Base: at(e.T, e.S), Data: applyFunc(e.Fn, nil, args).data})
+		return model.Seal(&model.Const{Base: model.NewBase(e.T, e.S), Data: applyFunc(e.Fn, nil, args).data})
 	}
-	v := Tabulate(seal(e), nil)
+	v := Tabulate(model.Seal(e), nil)
 	if len(e.T.Shape) == 0 && e.T.Kind == types.Real && whole(v[0]) && plain(e.T.Unit) {
 		e.T.Kind = types.Int
 	}
-	return seal(&Const{Base: at(e.T, e.S), Data: v})
+	return model.Seal(&model.Const{Base: model.NewBase(e.T, e.S), Data: v})
 }
 
 func plain(u units.Unit) bool { return !u.Known() || u.Plain() }
 
 // ifExpr elaborates arm k of e and the arms after it.
-func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
+func (c *checker) ifExpr(x context, e *ast.If, k int) model.Expr {
 	if k == len(e.Conds) {
 		return c.expr(x, e.Else)
 	}
@@ -313,7 +320,7 @@ func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
 		cond = bad(cond.Span())
 	}
 	yes, no := x, x
-	static := !isBad(cond) && Static(cond)
+	static := !isBad(cond) && model.Static(cond)
 	if static && len(cond.Type().Shape) == 0 {
 		yes, no = x.under(cond, false), x.under(cond, true)
 	}
@@ -341,7 +348,7 @@ func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
 		kind = types.Int
 	}
 	u := c.joinUnits("if", e.Span, then, els)
-	if k, ok := cond.(*Const); ok && len(k.T.Shape) == 0 {
+	if k, ok := cond.(*model.Const); ok && len(k.T.Shape) == 0 {
 		taken := els
 		if k.Data[0] != 0 {
 			taken = then
@@ -350,14 +357,14 @@ func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
 			return taken
 		}
 	}
-	return seal(&If{
-		Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Cond: cond, Then: then, Else: els,
+	return model.Seal(&model.If{
+		Base: model.NewBase(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Cond: cond, Then: then, Else: els,
 		Static: static,
 	})
 }
 
 // matmul checks a matrix product.
-func (c *checker) matmul(e *ast.Binary, a, b Expr) Expr {
+func (c *checker) matmul(e *ast.Binary, a, b model.Expr) model.Expr {
 	if !c.numeric(a, "@", a.Span()) || !c.numeric(b, "@", b.Span()) {
 		return bad(e.Span)
 	}
@@ -385,8 +392,11 @@ func (c *checker) matmul(e *ast.Binary, a, b Expr) Expr {
 	if len(t) == 2 {
 		shape = append(shape, t[1])
 	}
-	return c.fold(&Call{Base: at(types.Type{Kind: types.Real, Shape: shape, Unit: a.Type().Unit.Mul(b.Type().Unit)},
-		e.Span), Fn: stdlib.Operator("@"), Args: []Expr{a, b}})
+	return c.fold(&model.Call{Base: model.NewBase(types.Type{
+		Kind: types.Real, Shape: shape,
+		Unit: a.Type().Unit.Mul(b.Type().Unit),
+	},
+		e.Span), Fn: stdlib.Operator("@"), Args: []model.Expr{a, b}})
 }
 
 func brackets(s types.Shape) string {
@@ -397,8 +407,8 @@ func brackets(s types.Shape) string {
 }
 
 // array elaborates a literal or a comprehension.
-func (c *checker) array(x context, e *ast.Array) Expr {
-	var v Expr
+func (c *checker) array(x context, e *ast.Array) model.Expr {
+	var v model.Expr
 	if len(e.For) > 0 {
 		v = c.comprehension(x, e)
 	} else {
@@ -410,12 +420,12 @@ func (c *checker) array(x context, e *ast.Array) Expr {
 	return c.withUnit(v, c.unit(e.Unit), e.Unit.Span)
 }
 
-func (c *checker) stack(x context, e *ast.Array) Expr {
+func (c *checker) stack(x context, e *ast.Array) model.Expr {
 	if len(e.Elems) == 0 {
 		c.errorf(CodeShape, e.Span, "an array has at least one element")
 		return bad(e.Span)
 	}
-	elems := make([]Expr, len(e.Elems))
+	elems := make([]model.Expr, len(e.Elems))
 	constant, ok := true, true
 	kind := types.Int
 	var u units.Unit
@@ -444,7 +454,7 @@ func (c *checker) stack(x context, e *ast.Array) Expr {
 				Relate(elems[0].Span(), "element 1")
 			ok = false
 		}
-		if _, is := elems[i].(*Const); !is {
+		if _, is := elems[i].(*model.Const); !is {
 			constant = false
 		}
 	}
@@ -460,16 +470,19 @@ func (c *checker) stack(x context, e *ast.Array) Expr {
 		c.errorf(CodeShape, e.Span, "arrays have at most %d dimensions", maxRank)
 		return bad(e.Span)
 	}
-	node := seal(&Stack{Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Elems: elems})
+	node := model.Seal(&model.Stack{
+		Base:  model.NewBase(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span),
+		Elems: elems,
+	})
 	if constant {
-		return seal(&Const{Base: at(node.T, e.Span), Data: Tabulate(node, nil)})
+		return model.Seal(&model.Const{Base: model.NewBase(node.T, e.Span), Data: Tabulate(node, nil)})
 	}
 	return node
 }
 
 // comprehension elaborates [e for i in 1:n, j in 1:m]. Its axes are one for each binder, then those
 // of e.
-func (c *checker) comprehension(x context, e *ast.Array) Expr {
+func (c *checker) comprehension(x context, e *ast.Array) model.Expr {
 	y, indices, ok := c.binders(x, e.For)
 	if !ok || len(e.Elems) != 1 {
 		return bad(e.Span)
@@ -485,20 +498,20 @@ func (c *checker) comprehension(x context, e *ast.Array) Expr {
 }
 
 // assembleOver makes an array of v with one new leading axis for each index.
-func (c *checker) assembleOver(s source.Span, indices []*Index, v Expr) Expr {
+func (c *checker) assembleOver(s source.Span, indices []*model.Index, v model.Expr) model.Expr {
 	var shape types.Shape
-	subs := []Sub{}
+	subs := []model.Sub{}
 	for _, ix := range indices {
 		if ix.Count == 0 {
 			c.errorf(CodeRange, ix.Span, "the range of %q is empty, and an array has at least one element", ix.Name)
 			return bad(s)
 		}
 		shape = append(shape, ix.Count)
-		subs = append(subs, Sub{At: c.position(ix)})
+		subs = append(subs, model.Sub{At: c.position(ix)})
 	}
 	for _, n := range v.Type().Shape {
 		shape = append(shape, n)
-		subs = append(subs, Sub{Lo: 1, Step: 1, Count: n})
+		subs = append(subs, model.Sub{Lo: 1, Step: 1, Count: n})
 	}
 	if len(shape) > maxRank {
 		c.errorf(CodeShape, s, "this makes an array of %d dimensions; arrays have at most %d", len(shape), maxRank)
@@ -509,17 +522,23 @@ func (c *checker) assembleOver(s source.Span, indices []*Index, v Expr) Expr {
 	}
 	t := v.Type()
 	t.Shape = shape
-	return seal(&Assemble{Base: at(t, s), Pieces: []Piece{{Indices: indices, Subs: subs, Value: v, Span: s}}})
+	return model.Seal(&model.Assemble{
+		Base:   model.NewBase(t, s),
+		Pieces: []model.Piece{{Indices: indices, Subs: subs, Value: v, Span: s}},
+	})
 }
 
 // position returns the 1-based position of an index among its values.
-func (c *checker) position(ix *Index) Expr {
-	return c.positionOf(seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix}), ix, ix.Span)
+func (c *checker) position(ix *model.Index) model.Expr {
+	return c.positionOf(model.Seal(&model.LoopVar{
+		Base:  model.NewBase(types.Type{Kind: types.Int}, ix.Span),
+		Index: ix,
+	}), ix, ix.Span)
 }
 
 // positionOf returns the 1-based position of value v among those of ix: (v - Lo)/Step + 1.
-func (c *checker) positionOf(v Expr, ix *Index, s source.Span) Expr {
-	num := func(n int) Expr { return number(float64(n), units.Unit{}, s) }
+func (c *checker) positionOf(v model.Expr, ix *model.Index, s source.Span) model.Expr {
+	num := func(n int) model.Expr { return number(float64(n), units.Unit{}, s) }
 	switch {
 	case ix.Lo == 1 && ix.Step == 1:
 		return v
@@ -546,7 +565,7 @@ func (c *checker) fits(shape types.Shape, s source.Span) bool {
 
 // static evaluates a compile-time expression for all values of axes, or reports that this is too
 // much work.
-func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
+func (c *checker) static(e model.Expr, axes []*model.Index) (v []float64, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			if _, is := r.(tooLarge); !is {
@@ -569,7 +588,7 @@ func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
 }
 
 // constant elaborates a scalar that is known at compile time and depends on no loop variables.
-func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, bool) {
+func (c *checker) constant(x context, e ast.Expr, what string) (float64, model.Expr, bool) {
 	d, v, ok := c.constants(x, e, what)
 	if ok && len(v.Type().Shape) != 0 {
 		c.errorf(CodeShape, v.Span(), "%s is a single number, and this has shape %s", what, v.Type().Shape)
@@ -582,12 +601,12 @@ func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, b
 }
 
 // constants is constant for arrays too: their elements, row by row.
-func (c *checker) constants(x context, e ast.Expr, what string) ([]float64, Expr, bool) {
+func (c *checker) constants(x context, e ast.Expr, what string) ([]float64, model.Expr, bool) {
 	v := c.expr(x.at(&place{name: what, knows: "consts", fixed: true}), e)
 	if isBad(v) || !c.numeric(v, what, v.Span()) {
 		return nil, v, false
 	}
-	if free := Free(v); len(free) > 0 {
+	if free := model.Free(v); len(free) > 0 {
 		c.errorf(CodePlace, v.Span(), "%s is fixed at compile time and cannot use the loop variable %q", what,
 			free[0].Name)
 		return nil, v, false

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 )
@@ -55,7 +56,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		if m != nil && !broken {
 			sane(t, m)
-			if err := Dump(discard{}, m); err != nil {
+			if err := model.Dump(discard{}, m); err != nil {
 				t.Fatal(err)
 			}
 		}

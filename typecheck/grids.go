@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -17,7 +18,7 @@ import (
 )
 
 // grid elaborates the functions that make arrays at compile time.
-func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
+func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	switch row.Name {
 	case "load":
 		return c.load(e)
@@ -114,7 +115,7 @@ func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
 			}
 		}
 	}
-	return seal(&Const{Base: at(t, e.Span), Data: d})
+	return model.Seal(&model.Const{Base: model.NewBase(t, e.Span), Data: d})
 }
 
 func hasKey(e *ast.Call, key string) bool {
@@ -127,13 +128,13 @@ func hasKey(e *ast.Call, key string) bool {
 }
 
 // points elaborates grid, logspace and steps.
-func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
+func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	if len(e.For) > 0 || len(e.Args) != 3 {
 		c.arity(e.Span, row, len(e.Args))
 		return bad(e.Span)
 	}
 	var v [3]float64
-	var nodes [3]Expr
+	var nodes [3]model.Expr
 	for i := range e.Args {
 		if k := e.Args[i].Key; k != nil {
 			c.errorf(CodeArguments, k.Span, "%s takes no named argument %q; write %s", row.Name, k.Name, signature(row))
@@ -144,7 +145,8 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 			if isBad(n) {
 				return bad(e.Span)
 			}
-			if !Static(n) && len(n.Type().Shape) == 0 && len(Free(n)) == 0 && c.numeric(n, "grid", n.Span()) {
+			if !model.Static(n) && len(n.Type().Shape) == 0 && len(model.Free(n)) == 0 &&
+				c.numeric(n, "grid", n.Span()) {
 				nodes[i] = n
 				continue
 			}
@@ -190,7 +192,7 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 			c.errorf(CodeSize, e.Span, "this has %.3g elements; the limit is %d", n, c.env.MaxElements)
 			return bad(e.Span)
 		}
-		if row.Name == "grid" && !(Static(nodes[0]) && Static(nodes[1])) {
+		if row.Name == "grid" && !(model.Static(nodes[0]) && model.Static(nodes[1])) {
 			return c.variableGrid(nodes[0], nodes[1], int(n), e.Span)
 		}
 		d = make([]float64, int(n))
@@ -209,11 +211,14 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 	if u.Plain() {
 		u = units.Unit{} // points that are plain numbers take the unit that their use asks for
 	}
-	return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: u}, e.Span), Data: d})
+	return model.Seal(&model.Const{Base: model.NewBase(types.Type{
+		Kind: types.Real, Shape: types.Shape{len(d)},
+		Unit: u,
+	}, e.Span), Data: d})
 }
 
 // load reads an array from a file in the model's folder.
-func (c *checker) load(e *ast.Call) Expr {
+func (c *checker) load(e *ast.Call) model.Expr {
 	if len(e.Args) != 1 || e.Args[0].Key != nil || len(e.For) > 0 {
 		c.errorf(CodeArguments, e.Span, "load takes the name of a file: load(\"A.csv\")")
 		return bad(e.Span)
@@ -232,7 +237,7 @@ func (c *checker) load(e *ast.Call) Expr {
 	if a.Entries != nil {
 		return c.sparseMatrix(a, t, e.Span)
 	}
-	return seal(&Const{Base: at(t, e.Span), Data: a.Data})
+	return model.Seal(&model.Const{Base: model.NewBase(t, e.Span), Data: a.Data})
 }
 
 // fileError says why a file cannot be read. Too little memory is no fault of the model.
@@ -249,7 +254,7 @@ func (c *checker) fileError(at source.Span, name string, err error) {
 }
 
 // special elaborates noevent, pre, post, at_trigger and functions that are not available.
-func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
+func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	switch row.Name {
 	case "interp":
 		return c.interp(x, e, row)
@@ -282,16 +287,16 @@ func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
 		return atTrigger(c, x, v, e.Span)
 	}
 	if row.Name == "noevent" {
-		if Static(v) {
+		if model.Static(v) {
 			return v
 		}
-		return seal(&NoEvent{Base: at(v.Type(), e.Span), X: v})
+		return model.Seal(&model.NoEvent{Base: model.NewBase(v.Type(), e.Span), X: v})
 	}
-	return seal(&Limit{Base: at(v.Type(), e.Span), X: v, Post: row.Name == "post"})
+	return model.Seal(&model.Limit{Base: model.NewBase(v.Type(), e.Span), X: v, Post: row.Name == "post"})
 }
 
 // member elaborates D.column.
-func (c *checker) member(x context, e *ast.Member) Expr {
+func (c *checker) member(x context, e *ast.Member) model.Expr {
 	if m, known := c.moduleOf(x, e.X); known {
 		if m != nil {
 			if g := c.inModule(m, e.Name, constName); g != nil {
@@ -340,7 +345,7 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 				c.list.Warnf(CodeData, e.Span, "row %d of %q has no %s; what reads it there is not a number", r+1,
 					g.name, e.Name.Name).Relate(g.span, "declared here")
 			}
-			return seal(&Const{Base: at(types.Type{
+			return model.Seal(&model.Const{Base: model.NewBase(types.Type{
 				Kind: types.Real, Shape: types.Shape{len(d)},
 				Unit: u,
 			}, e.Span), Data: d})

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -16,8 +17,8 @@ import (
 
 // binders opens loop variables. Later ranges may not use earlier variables, because an iteration
 // space is a box.
-func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool) {
-	var indices []*Index
+func (c *checker) binders(x context, list []ast.Binder) (context, []*model.Index, bool) {
+	var indices []*model.Index
 	ok := true
 	y := x
 	total := 1.0
@@ -35,7 +36,7 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 			ok = false
 			count = 0
 		}
-		ix := &Index{Name: b.Name.Name, Lo: lo, Step: step, Count: count, Span: b.Name.Span}
+		ix := &model.Index{Name: b.Name.Name, Lo: lo, Step: step, Count: count, Span: b.Name.Span}
 		for _, o := range indices {
 			if o.Name == ix.Name {
 				c.errorf(CodeDuplicate, b.Name.Span, "loop variable %q stands twice; rename one", ix.Name).
@@ -54,7 +55,7 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 				float64(c.env.MaxElements))
 			return y, indices, false
 		}
-		v := seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix})
+		v := model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, ix.Span), Index: ix})
 		y = y.with(ix.Name, v, ix.Span)
 	}
 	return y, indices, ok
@@ -118,7 +119,7 @@ func sign(n int) int {
 }
 
 // index elaborates X[subs].
-func (c *checker) index(x context, e *ast.Index) Expr {
+func (c *checker) index(x context, e *ast.Index) model.Expr {
 	v := c.expr(x, e.X)
 	if isBad(v) {
 		return bad(e.Span)
@@ -184,17 +185,17 @@ func (c *checker) looksLikeUnit(subs []*ast.Sub) bool {
 }
 
 // access builds v[subs]; there is one subscript per axis.
-func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr {
+func (c *checker) access(x context, s source.Span, v model.Expr, list []*ast.Sub) model.Expr {
 	shape := v.Type().Shape
-	subs := make([]Sub, len(list))
+	subs := make([]model.Sub, len(list))
 	var out types.Shape
-	var extra []*Index // axes of gathers: vectors of indices, and ranges that move with a loop
+	var extra []*model.Index // axes of gathers: vectors of indices, and ranges that move with a loop
 	ok, whole := true, true
 	for k, a := range list {
 		y := x
 		y.end = shape[k]
 		if a.All {
-			subs[k] = Sub{Lo: 1, Step: 1, Count: shape[k]}
+			subs[k] = model.Sub{Lo: 1, Step: 1, Count: shape[k]}
 			out = append(out, shape[k])
 			continue
 		}
@@ -220,7 +221,7 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 		}
 		if t := at.Type().Shape; len(t) == 1 {
 			// A vector of indices selects elements, which is one more loop.
-			ix := &Index{Name: "#" + strconv.Itoa(k+1), Lo: 1, Step: 1, Count: t[0], Span: a.Span}
+			ix := &model.Index{Name: "#" + strconv.Itoa(k+1), Lo: 1, Step: 1, Count: t[0], Span: a.Span}
 			at = c.pick(at, ix, a.Span)
 			extra = append(extra, ix)
 			out = append(out, ix.Count)
@@ -230,7 +231,7 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 			continue
 		}
 		ok = c.inBounds(x, at, shape[k], k, len(shape)) && ok
-		subs[k] = Sub{At: at}
+		subs[k] = model.Sub{At: at}
 	}
 	if !ok {
 		return bad(s)
@@ -239,66 +240,70 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 		return v
 	}
 	t := v.Type()
-	if t.Kind != types.Bool && !Static(v) {
+	if t.Kind != types.Bool && !model.Static(v) {
 		t.Kind = types.Real
 	}
 	if len(extra) == 0 {
 		t.Shape = out
-		return c.foldAccess(&Access{Base: at(t, s), X: v, Subs: subs})
+		return c.foldAccess(&model.Access{Base: model.NewBase(t, s), X: v, Subs: subs})
 	}
 	// Gathers become an array over their loops. Slices keep their axes in place.
 	t.Shape = nil
-	inner := &Access{Base: at(t, s), X: v, Subs: subs}
-	place := make([]Sub, 0, len(out))
+	inner := &model.Access{Base: model.NewBase(t, s), X: v, Subs: subs}
+	place := make([]model.Sub, 0, len(out))
 	for k := range subs {
 		switch {
 		case subs[k].At == nil:
 			t.Shape = append(t.Shape, subs[k].Count)
-			place = append(place, Sub{Lo: 1, Step: 1, Count: subs[k].Count})
+			place = append(place, model.Sub{Lo: 1, Step: 1, Count: subs[k].Count})
 		default:
 			for _, ix := range extra {
-				if slices.Contains(Free(subs[k].At), ix) {
-					place = append(place, Sub{At: c.position(ix)})
+				if slices.Contains(model.Free(subs[k].At), ix) {
+					place = append(place, model.Sub{At: c.position(ix)})
 				}
 			}
 		}
 	}
 	inner.T = t
-	value := seal(inner)
+	value := model.Seal(inner)
 	t.Shape = out
 	if !c.fits(out, s) {
 		return bad(s)
 	}
-	return seal(&Assemble{Base: at(t, s), Pieces: []Piece{{Indices: extra, Subs: place, Value: value, Span: s}}})
+	return model.Seal(&model.Assemble{
+		Base:   model.NewBase(t, s),
+		Pieces: []model.Piece{{Indices: extra, Subs: place, Value: value, Span: s}},
+	})
 }
 
 // pick returns element ix of a vector.
-func (c *checker) pick(v Expr, ix *Index, s source.Span) Expr {
+func (c *checker) pick(v model.Expr, ix *model.Index, s source.Span) model.Expr {
 	t := v.Type()
 	t.Shape = nil
-	return seal(&Access{Base: at(t, s), X: v, Subs: []Sub{{At: seal(&LoopVar{
-		Base:  at(types.Type{Kind: types.Int}, s),
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: v, Subs: []model.Sub{{At: model.Seal(&model.LoopVar{
+		Base:  model.NewBase(types.Type{Kind: types.Int}, s),
 		Index: ix,
 	})}}})
 }
 
 // foldAccess evaluates constant elements of a constant array.
-func (c *checker) foldAccess(e *Access) Expr {
-	node := seal(e)
-	if k, ok := e.X.(*Const); ok && len(Free(node)) == 0 && k.T.Shape.Size() <= max(foldable, len(k.Data)) &&
+func (c *checker) foldAccess(e *model.Access) model.Expr {
+	node := model.Seal(e)
+	if k, ok := e.X.(*model.Const); ok && len(model.Free(node)) == 0 &&
+		k.T.Shape.Size() <= max(foldable, len(k.Data)) &&
 		e.T.Shape.Size() <= foldable {
 		t := e.T
 		v := Tabulate(node, nil)
 		if len(t.Shape) == 0 && t.Kind == types.Real && whole(v[0]) && plain(t.Unit) {
 			t.Kind = types.Int
 		}
-		return seal(&Const{Base: at(t, e.S), Data: v})
+		return model.Seal(&model.Const{Base: model.NewBase(t, e.S), Data: v})
 	}
 	return node
 }
 
 // subscript elaborates one index expression, which must be a compile-time number.
-func (c *checker) subscript(x context, e ast.Expr) Expr {
+func (c *checker) subscript(x context, e ast.Expr) model.Expr {
 	x.place = placeShape
 	v := c.expr(x, e)
 	if isBad(v) || !c.numeric(v, "an index", v.Span()) {
@@ -309,43 +314,43 @@ func (c *checker) subscript(x context, e ast.Expr) Expr {
 
 // slice elaborates lo:step:hi. A range whose ends move with a loop, or that runs backwards, becomes
 // a loop of its own (ix).
-func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub Sub, ix *Index, ok bool) {
+func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub model.Sub, ix *model.Index, ok bool) {
 	lo, hi := c.subscript(x, a.Lo), c.subscript(x, a.Hi)
-	var step Expr
+	var step model.Expr
 	by := 1
 	if a.Step != nil {
 		if by, ok = c.integer(x, a.Step, "the step of a range", -c.env.MaxElements, c.env.MaxElements); !ok {
-			return Sub{}, nil, false
+			return model.Sub{}, nil, false
 		}
 		if by == 0 {
 			c.errorf(CodeRange, a.Step.Pos(), "the step of a range cannot be 0")
-			return Sub{}, nil, false
+			return model.Sub{}, nil, false
 		}
 		step = number(float64(by), units.Unit{}, a.Step.Pos())
 	}
 	if isBad(lo) || isBad(hi) {
-		return Sub{}, nil, false
+		return model.Sub{}, nil, false
 	}
-	axes := slices.Clone(Free(lo))
-	for _, f := range Free(hi) {
+	axes := slices.Clone(model.Free(lo))
+	for _, f := range model.Free(hi) {
 		if !slices.Contains(axes, f) {
 			axes = append(axes, f)
 		}
 	}
 	if len(lo.Type().Shape)+len(hi.Type().Shape) > 0 {
 		c.errorf(CodeSubscript, a.Span, "the ends of a range are single numbers")
-		return Sub{}, nil, false
+		return model.Sub{}, nil, false
 	}
 	ls, ok1 := c.static(lo, axes)
 	hs, ok2 := c.static(hi, axes)
 	if !ok1 || !ok2 {
-		return Sub{}, nil, false
+		return model.Sub{}, nil, false
 	}
 	count := -1
 	for i := range ls {
 		if !whole(ls[i]) || !whole(hs[i]) {
 			c.errorf(CodeSubscript, a.Span, "the ends of a range are whole numbers, and this is %g:%g", ls[i], hs[i])
-			return Sub{}, nil, false
+			return model.Sub{}, nil, false
 		}
 		k := 0
 		if d := (hs[i] - ls[i]) / float64(by); d >= 0 {
@@ -354,41 +359,41 @@ func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub Sub, ix *
 		if count >= 0 && k != count {
 			c.errorf(CodeRange, a.Span, "the length of this range changes with the loop (%d and %d); it must be fixed",
 				count, k)
-			return Sub{}, nil, false
+			return model.Sub{}, nil, false
 		}
 		count = k
 	}
 	if count <= 0 {
 		if len(ls) == 0 { // a loop around it is empty
-			return Sub{Lo: 1, Step: 1, Count: n}, nil, true
+			return model.Sub{Lo: 1, Step: 1, Count: n}, nil, true
 		}
 		c.errorf(CodeRange, a.Span, "the range %g:%g is empty", ls[0], hs[0])
-		return Sub{}, nil, false
+		return model.Sub{}, nil, false
 	}
 	ok = c.inBounds(x, lo, n, axis, rank) && c.lastInBounds(x, lo, by, count, n, axis, rank, a.Span)
 	if !ok {
-		return Sub{}, nil, false
+		return model.Sub{}, nil, false
 	}
 	if len(axes) == 0 && by > 0 {
-		return Sub{Lo: int(ls[0]), Step: by, Count: count}, nil, true
+		return model.Sub{Lo: int(ls[0]), Step: by, Count: count}, nil, true
 	}
-	ix = &Index{Name: "#" + strconv.Itoa(axis+1), Lo: 0, Step: 1, Count: count, Span: a.Span}
-	v := Expr(seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, a.Span), Index: ix}))
+	ix = &model.Index{Name: "#" + strconv.Itoa(axis+1), Lo: 0, Step: 1, Count: count, Span: a.Span}
+	v := model.Expr(model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, a.Span), Index: ix}))
 	if step != nil {
 		v = c.apply(stdlib.Operator("*"), a.Span, v, step)
 	}
-	return Sub{At: c.apply(stdlib.Operator("+"), a.Span, lo, v)}, ix, true
+	return model.Sub{At: c.apply(stdlib.Operator("+"), a.Span, lo, v)}, ix, true
 }
 
-func (c *checker) lastInBounds(x context, lo Expr, by, count, n, axis, rank int, s source.Span) bool {
+func (c *checker) lastInBounds(x context, lo model.Expr, by, count, n, axis, rank int, s source.Span) bool {
 	last := c.apply(stdlib.Operator("+"), s, lo, number(float64((count-1)*by), units.Unit{}, s))
 	return c.inBounds(x, last, n, axis, rank)
 }
 
 // inBounds checks an index over the whole iteration space, except where conditions on indices
 // exclude it.
-func (c *checker) inBounds(x context, at Expr, n, axis, rank int) bool {
-	axes := Free(at)
+func (c *checker) inBounds(x context, at model.Expr, n, axis, rank int) bool {
+	axes := model.Free(at)
 	v, ok := c.static(at, axes)
 	if !ok {
 		return false
@@ -421,11 +426,11 @@ func (c *checker) inBounds(x context, at Expr, n, axis, rank int) bool {
 }
 
 // guarded looks for a wrong index where all guards hold.
-func (c *checker) guarded(guards []guard, at Expr, wrong func(float64) bool) (worst float64, found, ok bool) {
-	axes := slices.Clone(Free(at))
+func (c *checker) guarded(guards []guard, at model.Expr, wrong func(float64) bool) (worst float64, found, ok bool) {
+	axes := slices.Clone(model.Free(at))
 	size := 1.0
 	for _, g := range guards {
-		for _, f := range Free(g.cond) {
+		for _, f := range model.Free(g.cond) {
 			if !slices.Contains(axes, f) {
 				axes = append(axes, f)
 			}
@@ -470,7 +475,7 @@ func (c *checker) guarded(guards []guard, at Expr, wrong func(float64) bool) (wo
 // target elaborates the subscripts on the left of an assignment to an array of
 // the given shape. It returns the subscripts (nil for the whole) and the shape
 // of what they select.
-func (c *checker) target(x context, t *ast.LValue, shape types.Shape) (subs []Sub, out types.Shape, ok bool) {
+func (c *checker) target(x context, t *ast.LValue, shape types.Shape) (subs []model.Sub, out types.Shape, ok bool) {
 	if t.Subs == nil {
 		return nil, shape, true
 	}
@@ -485,13 +490,13 @@ func (c *checker) target(x context, t *ast.LValue, shape types.Shape) (subs []Su
 		return nil, nil, false
 	}
 	ok = true
-	subs = make([]Sub, len(t.Subs))
+	subs = make([]model.Sub, len(t.Subs))
 	for k, a := range t.Subs {
 		y := x
 		y.end = shape[k]
 		switch {
 		case a.All:
-			subs[k] = Sub{Lo: 1, Step: 1, Count: shape[k]}
+			subs[k] = model.Sub{Lo: 1, Step: 1, Count: shape[k]}
 			out = append(out, shape[k])
 		case a.Hi != nil:
 			sub, ix, good := c.slice(y, a, shape[k], k, len(shape))
@@ -516,7 +521,7 @@ func (c *checker) target(x context, t *ast.LValue, shape types.Shape) (subs []Su
 				continue
 			}
 			ok = c.inBounds(x, at, shape[k], k, len(shape)) && ok
-			subs[k] = Sub{At: at}
+			subs[k] = model.Sub{At: at}
 		}
 	}
 	return subs, out, ok

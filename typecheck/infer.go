@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -24,17 +25,17 @@ const maxInference = 5
 type inferred struct {
 	unit units.Unit
 	use  source.Span
-	rate Expr // the right-hand side of an equation that gives its state a unit which hides a factor; else nil
+	rate model.Expr // the right-hand side of an equation that gives its state a unit which hides a factor; else nil
 }
 
 // demand is a place that needs a unit, and the expression of unknown unit that stands there.
 type demand struct {
-	e    Expr
+	e    model.Expr
 	unit units.Unit
 }
 
 // demand records that e must have unit u, if that is not known already.
-func (c *checker) demand(e Expr, u units.Unit) {
+func (c *checker) demand(e model.Expr, u units.Unit) {
 	if c.unitMode == "off" || !u.Known() || !unknown(e) {
 		return
 	}
@@ -42,12 +43,12 @@ func (c *checker) demand(e Expr, u units.Unit) {
 }
 
 // unknown reports an expression whose unit could be worked out.
-func unknown(e Expr) bool { return !e.Type().Unit.Known() && !isBad(e) && !Static(e) }
+func unknown(e model.Expr) bool { return !e.Type().Unit.Known() && !isBad(e) && !model.Static(e) }
 
 // infer processes the demands and returns the units found, without those that were known already.
 func (c *checker) infer() map[string]inferred {
 	f := finder{
-		time: c.timeUnitKnown(), written: c.mixtures, found: map[string]inferred{}, seen: map[Expr]bool{},
+		time: c.timeUnitKnown(), written: c.mixtures, found: map[string]inferred{}, seen: map[model.Expr]bool{},
 	}
 	hidden := map[string]inferred{}
 	for name, u := range c.assumed {
@@ -93,14 +94,14 @@ func (c *checker) timeUnitKnown() units.Unit {
 }
 
 // assume records the unit of a symbol that has none.
-func (c *checker) assume(s *Symbol, u units.Unit, use source.Span) {
+func (c *checker) assume(s *model.Symbol, u units.Unit, use source.Span) {
 	if s != nil && u.Known() && !s.Type.Unit.Known() {
 		c.note(s.Name, inferred{unit: u, use: use})
 	}
 }
 
 // assumeRate records the unit that the equation of a state gives it.
-func (c *checker) assumeRate(s *Symbol, u units.Unit, rate Expr) {
+func (c *checker) assumeRate(s *model.Symbol, u units.Unit, rate model.Expr) {
 	if u.Known() && !s.Type.Unit.Known() {
 		c.note(s.Name, inferred{u, rate.Span(), rate})
 	}
@@ -130,20 +131,20 @@ type finder struct {
 	written map[[2]string]bool // mixtures of units that the file writes
 	found   map[string]inferred
 	refused []refusal
-	seen    map[Expr]bool
+	seen    map[model.Expr]bool
 }
 
 // refusal is a unit that is not inferred, because it would hide a factor such as that of h in min.
 type refusal struct {
-	e    Expr // a name
+	e    model.Expr // a name
 	unit units.Unit
 	pair [2]string
 }
 
 // hides returns two units of one kind that u mixes although the file never writes them in one unit. It returns false
 // if there are none, or if value, where it is known, is the factor between them: then it is meant.
-func (f *finder) hides(u units.Unit, value Expr) (pair [2]string, hides bool) {
-	if k, ok := value.(*Const); ok && u.Dimensionless() && len(k.Data) == 1 {
+func (f *finder) hides(u units.Unit, value model.Expr) (pair [2]string, hides bool) {
+	if k, ok := value.(*model.Const); ok && u.Dimensionless() && len(k.Data) == 1 {
 		if x := float64(k.Data[0] * units.Factor(u, units.One)); math.Abs(x-1) <= 1e-6 {
 			return pair, false
 		}
@@ -157,7 +158,7 @@ func (f *finder) hides(u units.Unit, value Expr) (pair [2]string, hides bool) {
 }
 
 // refuse records that e would need the unit u, which hides a factor. It returns false if it does not.
-func (f *finder) refuse(e, value Expr, u units.Unit) bool {
+func (f *finder) refuse(e, value model.Expr, u units.Unit) bool {
 	pair, hides := f.hides(u, value)
 	if hides {
 		f.refused = append(f.refused, refusal{e, u, pair})
@@ -174,7 +175,7 @@ func (c *checker) hidden() {
 			continue // a name beside it says more
 		}
 		name := r.e.Span().Text()
-		ref, isRef := r.e.(*Ref)
+		ref, isRef := r.e.(*model.Ref)
 		if isRef {
 			name = ref.Sym.Name
 		}
@@ -221,11 +222,11 @@ func (c *checker) hiddenByRates() map[string]inferred {
 }
 
 // hand passes to the operands of e the units that they need for e to have unit u.
-func (f *finder) hand(e Expr, u units.Unit) {
+func (f *finder) hand(e model.Expr, u units.Unit) {
 	if !u.Known() || f.seen[e] {
 		return
 	}
-	if k, ok := e.(*Const); ok && bare(k) && !zero(k) { // a const, or a number as it stands in the text
+	if k, ok := e.(*model.Const); ok && bare(k) && !zero(k) { // a const, or a number as it stands in the text
 		f.seen[e] = true
 		f.refuse(e, k, u)
 		return
@@ -235,40 +236,40 @@ func (f *finder) hand(e Expr, u units.Unit) {
 	}
 	f.seen[e] = true
 	switch e := e.(type) {
-	case *Ref:
+	case *model.Ref:
 		if !e.Sym.Type.Unit.Known() && f.refuse(e, e.Sym.Value, u) {
 			return
 		}
 		if _, ok := f.found[e.Sym.Name]; !ok && !e.Sym.Type.Unit.Known() {
 			f.found[e.Sym.Name] = inferred{unit: u, use: e.S}
 		}
-	case *Call:
+	case *model.Call:
 		f.call(e, u)
-	case *Access:
+	case *model.Access:
 		f.hand(e.X, u)
-	case *Assemble:
+	case *model.Assemble:
 		for _, p := range e.Pieces {
 			f.hand(p.Value, u)
 		}
-	case *Reduce:
+	case *model.Reduce:
 		if e.Fn.Name != "prod" {
 			f.hand(e.Body, u)
 		}
-	case *If:
+	case *model.If:
 		f.hand(e.Then, u)
 		f.hand(e.Else, u)
-	case *Stack:
+	case *model.Stack:
 		for _, x := range e.Elems {
 			f.hand(x, u)
 		}
-	case *NoEvent:
+	case *model.NoEvent:
 		f.hand(e.X, u)
-	case *Limit:
+	case *model.Limit:
 		f.hand(e.X, u)
-	case *Functional:
+	case *model.Functional:
 		switch {
-		case e.Table != nil || e.Kind == EventTime:
-		case e.Kind == Integral:
+		case e.Table != nil || e.Kind == model.EventTime:
+		case e.Kind == model.Integral:
 			f.hand(e.Body, u.Div(f.time))
 		default:
 			f.hand(e.Body, u)
@@ -276,7 +277,7 @@ func (f *finder) hand(e Expr, u units.Unit) {
 	}
 }
 
-func (f *finder) call(e *Call, u units.Unit) {
+func (f *finder) call(e *model.Call, u units.Unit) {
 	all := func() {
 		for _, a := range e.Args {
 			f.hand(a, u)
@@ -301,7 +302,7 @@ func (f *finder) call(e *Call, u units.Unit) {
 		r, _ := units.MakeRatio(n, 1)
 		f.hand(e.Args[0], u.Pow(r))
 	case stdlib.UnitsPower:
-		if k, ok := e.Args[1].(*Const); ok && len(k.Data) == 1 {
+		if k, ok := e.Args[1].(*model.Const); ok && len(k.Data) == 1 {
 			if r, ok := exponent(k.Data[0]); ok && r.Num != 0 {
 				inverse, _ := units.MakeRatio(int64(r.Den), int64(r.Num))
 				f.hand(e.Args[0], u.Pow(inverse))
@@ -311,11 +312,11 @@ func (f *finder) call(e *Call, u units.Unit) {
 }
 
 // known returns the unit of a factor. The unit of a whole number is 1.
-func known(e Expr) units.Unit {
+func known(e model.Expr) units.Unit {
 	switch k := e.(type) {
-	case *LoopVar:
+	case *model.LoopVar:
 		return units.One
-	case *Const:
+	case *model.Const:
 		if !k.T.Unit.Known() && len(k.Data) == 1 && whole(k.Data[0]) && k.Data[0] != 0 {
 			return units.One
 		}

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -21,7 +22,7 @@ var interpKinds = []string{"linear", "spline", "monotone", "previous"}
 // constant outside the knots, needs no search, and has kinks only where min and max have them.
 // Where q is an affine function of time, lowering turns these kinks into ends of steps. Long tables
 // that are read at such a q have a Search as well, which lowering takes instead.
-func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
+func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	kind := "linear"
 	positional := *e
 	positional.Args = nil
@@ -63,9 +64,9 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 		return bad(e.Span)
 	}
 	c.sameUnit("interp", e.Span, t, q)
-	return c.quietly(func() Expr {
+	return c.quietly(func() model.Expr {
 		b := &table1{c: c, at: e.Span, t: t, y: y, n: ts[0]}
-		var v Expr
+		var v model.Expr
 		if kind == "previous" {
 			v = b.held(q, b.part(t, 2, b.n-1), "")
 		} else {
@@ -78,11 +79,11 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 }
 
 // tabulated returns e as a constant where it is known at compile time.
-func tabulated(e Expr) Expr {
-	if _, is := e.(*Const); is || isBad(e) || !Static(e) || len(Free(e)) > 0 {
+func tabulated(e model.Expr) model.Expr {
+	if _, is := e.(*model.Const); is || isBad(e) || !model.Static(e) || len(model.Free(e)) > 0 {
 		return e
 	}
-	return seal(&Const{Base: at(e.Type(), e.Span()), Data: Tabulate(e, nil)})
+	return model.Seal(&model.Const{Base: model.NewBase(e.Type(), e.Span()), Data: Tabulate(e, nil)})
 }
 
 func contains(list []string, s string) bool {
@@ -95,12 +96,12 @@ func contains(list []string, s string) bool {
 }
 
 // knots checks the knots of a table, of interp or of a control.
-func (c *checker) knots(t Expr, kind string) bool {
+func (c *checker) knots(t model.Expr, kind string) bool {
 	of := "interp"
 	if kind == "control" {
 		of = "a control"
 	}
-	k, is := t.(*Const)
+	k, is := t.(*model.Const)
 	switch {
 	case is:
 		for i := 1; i < len(k.Data); i++ {
@@ -114,7 +115,7 @@ func (c *checker) knots(t Expr, kind string) bool {
 			c.errorf(CodeArguments, t.Span(), "the knots ascend, but all are %g", k.Data[0])
 			return false
 		}
-	case Depends(t)&^UsesParam != 0:
+	case model.Depends(t)&^model.UsesParam != 0:
 		c.errorf(CodePlace, t.Span(), "the knots of %s are consts or params", of)
 		return false
 	case kind == "spline":
@@ -131,22 +132,22 @@ func (c *checker) knots(t Expr, kind string) bool {
 const mostKnots = 256
 
 // ascend asserts that knots that are params ascend. They belong to what of says.
-func (c *checker) ascend(t Expr, of string) {
+func (c *checker) ascend(t model.Expr, of string) {
 	n := t.Type().Shape[0]
 	if c.asserted[t] {
 		return
 	}
 	if c.asserted == nil {
-		c.asserted = map[Expr]bool{}
+		c.asserted = map[model.Expr]bool{}
 	}
 	c.asserted[t] = true
-	less := func(a, b Expr) Expr {
-		return c.quietly(func() Expr { return c.elementwise(stdlib.Operator("<"), t.Span(), types.Bool, a, b) })
+	less := func(a, b model.Expr) model.Expr {
+		return c.quietly(func() model.Expr { return c.elementwise(stdlib.Operator("<"), t.Span(), types.Bool, a, b) })
 	}
 	if n > mostKnots {
 		b := &table1{c: c, at: t.Span()}
 		if cond := less(b.part(t, 1, n-1), b.part(t, 2, n-1)); !isBad(cond) {
-			c.model.Asserts = append(c.model.Asserts, &Assert{
+			c.model.Asserts = append(c.model.Asserts, &model.Assert{
 				Cond: cond, Span: t.Span(), Implied: true,
 				Text: fmt.Sprintf("the knots of %s ascend, but not all of them do", of),
 			})
@@ -155,22 +156,22 @@ func (c *checker) ascend(t Expr, of string) {
 	}
 	one := t.Type()
 	one.Shape = nil
-	knot := func(i int) (Expr, string) {
+	knot := func(i int) (model.Expr, string) {
 		name := fmt.Sprintf("knot %d", i)
-		if s, ok := t.(*Stack); ok {
+		if s, ok := t.(*model.Stack); ok {
 			return s.Elems[i-1], fmt.Sprintf("%s, %q,", name, s.Elems[i-1].Span().Text())
 		}
-		at := Sub{At: number(float64(i), units.Unit{}, t.Span())}
-		return seal(&Access{Base: Base{T: one, S: t.Span()}, X: t, Subs: []Sub{at}}), name
+		at := model.Sub{At: number(float64(i), units.Unit{}, t.Span())}
+		return model.Seal(&model.Access{Base: model.Base{T: one, S: t.Span()}, X: t, Subs: []model.Sub{at}}), name
 	}
 	for i := 1; i < n; i++ {
 		a, first := knot(i)
 		b, second := knot(i + 1)
 		cond := less(a, b)
-		if isBad(cond) || Static(cond) {
+		if isBad(cond) || model.Static(cond) {
 			continue
 		}
-		c.model.Asserts = append(c.model.Asserts, &Assert{
+		c.model.Asserts = append(c.model.Asserts, &model.Assert{
 			Cond: cond, Span: t.Span(), Implied: true,
 			Text: fmt.Sprintf("the knots of %s ascend, but %s does not lie before %s", of, first,
 				strings.TrimSuffix(second, ",")),
@@ -182,47 +183,52 @@ func (c *checker) ascend(t Expr, of string) {
 type table1 struct {
 	c    *checker
 	at   source.Span
-	t, y Expr // [n]
+	t, y model.Expr // [n]
 	n    int
 }
 
-func (b *table1) op(name string, x, y Expr) Expr { return b.c.apply(stdlib.Operator(name), b.at, x, y) }
+func (b *table1) op(name string, x, y model.Expr) model.Expr {
+	return b.c.apply(stdlib.Operator(name), b.at, x, y)
+}
 
-func (b *table1) of(name string, args ...Expr) Expr {
+func (b *table1) of(name string, args ...model.Expr) model.Expr {
 	return b.c.apply(stdlib.Find(name, stdlib.Elementwise), b.at, args...)
 }
 
-func (b *table1) num(x float64) Expr { return number(x, units.Unit{}, b.at) }
+func (b *table1) num(x float64) model.Expr { return number(x, units.Unit{}, b.at) }
 
 // part is v[lo : lo+n-1].
-func (b *table1) part(v Expr, lo, n int) Expr {
+func (b *table1) part(v model.Expr, lo, n int) model.Expr {
 	u := v.Type()
 	u.Shape = types.Shape{n}
-	return b.c.foldAccess(&Access{Base: at(u, b.at), X: v, Subs: []Sub{{Lo: lo, Step: 1, Count: n}}})
+	return b.c.foldAccess(&model.Access{
+		Base: model.NewBase(u, b.at), X: v,
+		Subs: []model.Sub{{Lo: lo, Step: 1, Count: n}},
+	})
 }
 
 // elem is v[i].
-func (b *table1) elem(v Expr, i int) Expr {
+func (b *table1) elem(v model.Expr, i int) model.Expr {
 	u := v.Type()
 	u.Shape = nil
-	return b.c.foldAccess(&Access{Base: at(u, b.at), X: v, Subs: []Sub{{At: b.num(float64(i))}}})
+	return b.c.foldAccess(&model.Access{Base: model.NewBase(u, b.at), X: v, Subs: []model.Sub{{At: b.num(float64(i))}}})
 }
 
 // choose returns `if x < y then a else b`, without events.
-func (b *table1) choose(x, y, then, els Expr) Expr {
+func (b *table1) choose(x, y, then, els model.Expr) model.Expr {
 	cond := b.c.elementwise(stdlib.Operator("<"), b.at, types.Bool, x, y)
 	shape, _ := b.c.broadcastShape("if", b.at, cond, then, els)
-	e := seal(&If{
-		Base: at(types.Type{Kind: types.Real, Shape: shape}, b.at), Cond: cond, Then: then, Else: els,
-		Static: Static(cond),
+	e := model.Seal(&model.If{
+		Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape}, b.at), Cond: cond, Then: then, Else: els,
+		Static: model.Static(cond),
 	})
-	if Static(e) {
-		return seal(&Const{Base: at(e.T, b.at), Data: Tabulate(e, nil)})
+	if model.Static(e) {
+		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.at), Data: Tabulate(e, nil)})
 	}
-	return seal(&NoEvent{Base: at(e.T, b.at), X: e})
+	return model.Seal(&model.NoEvent{Base: model.NewBase(e.T, b.at), X: e})
 }
 
-func (b *table1) through(q Expr, kind string) Expr {
+func (b *table1) through(q model.Expr, kind string) model.Expr {
 	m := b.n - 1
 	t0, t1 := b.part(b.t, 1, m), b.part(b.t, 2, m)
 	h := b.op("-", t1, t0)
@@ -230,7 +236,7 @@ func (b *table1) through(q Expr, kind string) Expr {
 	// At a knot min and max are both the knot, so only the interval behind it has a slope there:
 	// the one on the right.
 	w := b.op("-", b.of("max", b.of("min", t1, q), t0), t0)
-	var rise, d Expr
+	var rise, d model.Expr
 	if kind == "linear" {
 		rise = b.op("*", slope, w)
 	} else {
@@ -247,9 +253,9 @@ func (b *table1) through(q Expr, kind string) Expr {
 
 // searched returns v, a sum over all rows, with its table, and a search if that is long and can be searched. d is nil
 // for a table that is linear.
-func (b *table1) searched(v, q, d Expr) Expr {
-	if call, is := v.(*Call); is {
-		call.Table = &Search{Knots: b.t, Values: b.y, Slopes: d, Time: q}
+func (b *table1) searched(v, q, d model.Expr) model.Expr {
+	if call, is := v.(*model.Call); is {
+		call.Table = &model.Search{Knots: b.t, Values: b.y, Slopes: d, Time: q}
 		if b.n > mostSummed && rises(q) && held(b.t) && held(b.y) {
 			call.Search = call.Table
 		}
@@ -262,17 +268,19 @@ func (b *table1) searched(v, q, d Expr) Expr {
 const mostSummed = 64
 
 // held reports whether e is the same for all loop variables, and does not change between two events.
-func held(e Expr) bool { return Depends(e)&^(UsesParam|UsesDiscrete) == 0 && len(Free(e)) == 0 }
+func held(e model.Expr) bool {
+	return model.Depends(e)&^(model.UsesParam|model.UsesDiscrete) == 0 && len(model.Free(e)) == 0
+}
 
 // rises reports whether e is an affine function of time that rises at a constant rate.
-func rises(e Expr) bool {
+func rises(e model.Expr) bool {
 	switch e := e.(type) {
-	case *Ref:
-		return e.Sym.Kind == TimeSymbol
-	case *Call:
-		shifts := func(k int) bool { return Depends(e.Args[k])&^(UsesParam|UsesDiscrete) == 0 }
+	case *model.Ref:
+		return e.Sym.Kind == model.TimeSymbol
+	case *model.Call:
+		shifts := func(k int) bool { return model.Depends(e.Args[k])&^(model.UsesParam|model.UsesDiscrete) == 0 }
 		scales := func(k int) bool {
-			f, is := e.Args[k].(*Const)
+			f, is := e.Args[k].(*model.Const)
 			return is && len(f.Data) == 1 && f.Data[0] > 0
 		}
 		switch e.Fn.Name {
@@ -290,7 +298,7 @@ func rises(e Expr) bool {
 }
 
 // slopes returns the derivatives at the knots, [n].
-func (b *table1) slopes(kind string, h, slope Expr) Expr {
+func (b *table1) slopes(kind string, h, slope model.Expr) model.Expr {
 	switch {
 	case b.n == 2:
 		return b.join(b.elem(slope, 1), nil, b.elem(slope, 1))
@@ -301,16 +309,22 @@ func (b *table1) slopes(kind string, h, slope Expr) Expr {
 }
 
 // join returns [first, middle…, last].
-func (b *table1) join(first, middle, last Expr) Expr {
-	one := func(i int) []Sub { return []Sub{{Lo: i, Step: 1, Count: 1}} }
-	pieces := []Piece{{Subs: one(1), Value: first, Span: b.at}}
+func (b *table1) join(first, middle, last model.Expr) model.Expr {
+	one := func(i int) []model.Sub { return []model.Sub{{Lo: i, Step: 1, Count: 1}} }
+	pieces := []model.Piece{{Subs: one(1), Value: first, Span: b.at}}
 	if middle != nil {
-		pieces = append(pieces, Piece{Subs: []Sub{{Lo: 2, Step: 1, Count: b.n - 2}}, Value: middle, Span: b.at})
+		pieces = append(pieces, model.Piece{
+			Subs: []model.Sub{{Lo: 2, Step: 1, Count: b.n - 2}}, Value: middle,
+			Span: b.at,
+		})
 	}
-	pieces = append(pieces, Piece{Subs: one(b.n), Value: last, Span: b.at})
-	e := seal(&Assemble{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at), Pieces: pieces})
-	if Static(e) {
-		return seal(&Const{Base: at(e.T, b.at), Data: Tabulate(e, nil)})
+	pieces = append(pieces, model.Piece{Subs: one(b.n), Value: last, Span: b.at})
+	e := model.Seal(&model.Assemble{
+		Base:   model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at),
+		Pieces: pieces,
+	})
+	if model.Static(e) {
+		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.at), Data: Tabulate(e, nil)})
 	}
 	return e
 }
@@ -318,7 +332,7 @@ func (b *table1) join(first, middle, last Expr) Expr {
 // monotoneSlopes returns the slopes of Fritsch and Butland (doi:10.1137/0905021). At inner knots
 // they are the weighted harmonic mean of the neighbouring slopes, and 0 at an extremum. At the ends
 // they are those of a parabola, limited so that the curve stays monotone.
-func (b *table1) monotoneSlopes(h, slope Expr) Expr {
+func (b *table1) monotoneSlopes(h, slope model.Expr) model.Expr {
 	m := b.n - 1
 	ha, hb := b.part(h, 1, m-1), b.part(h, 2, m-1)
 	sa, sb := b.part(slope, 1, m-1), b.part(slope, 2, m-1)
@@ -329,7 +343,7 @@ func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 	// could be 0.
 	under := b.choose(b.num(0), same, b.op("+", b.op("*", wa, sb), b.op("*", wb, sa)), b.num(1))
 	mean := b.op("/", b.op("*", b.op("+", wa, wb), b.of("max", same, b.num(0))), under)
-	end := func(h0, h1, s0, s1 Expr) Expr {
+	end := func(h0, h1, s0, s1 model.Expr) model.Expr {
 		d := b.op("/", b.op("-", b.op("*", b.op("+", b.op("*", b.num(2), h0), h1), s0), b.op("*", h0, s1)),
 			b.op("+", h0, h1))
 		three := b.op("*", b.num(3), s0)
@@ -345,21 +359,21 @@ func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 }
 
 // times is the product of a matrix and a vector.
-func (b *table1) times(a, v Expr) Expr {
-	return seal(&Call{
-		Base: at(types.Type{Kind: types.Real, Shape: a.Type().Shape[:1:1]}, b.at), Fn: stdlib.Operator("@"),
-		Args: []Expr{a, v},
+func (b *table1) times(a, v model.Expr) model.Expr {
+	return model.Seal(&model.Call{
+		Base: model.NewBase(types.Type{Kind: types.Real, Shape: a.Type().Shape[:1:1]}, b.at), Fn: stdlib.Operator("@"),
+		Args: []model.Expr{a, v},
 	})
 }
 
 // splineSlopes returns the slopes of the natural cubic spline. They are linear in the values, with
 // a matrix that depends on the knots.
-func (b *table1) splineSlopes() Expr {
-	t := b.t.(*Const).Data
-	if k, ok := b.y.(*Const); ok {
+func (b *table1) splineSlopes() model.Expr {
+	t := b.t.(*model.Const).Data
+	if k, ok := b.y.(*model.Const); ok {
 		y := constTable(k).data
-		return seal(&Const{
-			Base: at(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at),
+		return model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at),
 			Data: naturalSlopes(t, y),
 		})
 	}
@@ -376,7 +390,8 @@ func (b *table1) splineSlopes() Expr {
 		}
 		unit[j] = 0
 	}
-	return b.times(seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d}), b.y)
+	return b.times(model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{n, n}},
+		b.at), Data: d}), b.y)
 }
 
 // naturalSlopes solves the tridiagonal system of the spline through (t, y) whose second derivative

@@ -1,6 +1,9 @@
 package typecheck
 
-import "odes.dev/odes/lang/source"
+import (
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+)
 
 // The language is larger than what this version solves. What it does not solve is checked like everything else (names,
 // shapes, units), so that a file will mean the same once it is solved. Then it is reported, once.
@@ -16,7 +19,7 @@ func (c *checker) unavailable(at source.Span, what string) {
 }
 
 // fitted checks the names in a setting of `fit`.
-func (c *checker) fitted(key string, v SettingValue) {
+func (c *checker) fitted(key string, v model.SettingValue) {
 	switch key {
 	case "minimize", "maximize":
 		if v.Array && v.Word == "" || v.Word == "all" {

@@ -10,8 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 )
@@ -65,7 +66,7 @@ func TestMangled(t *testing.T) {
 			if m := Check(tree, Env{Files: files, MaxElements: 10000}, &l); m != nil {
 				correct++
 				sane(t, m)
-				if err := Dump(discard{}, m); err != nil {
+				if err := model.Dump(discard{}, m); err != nil {
 					t.Error(err)
 				}
 			}

@@ -4,26 +4,16 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
 
-// Mass is the singular mass matrix of the elements of State, once the equations have been combined: rows of Unknowns
-// are zero, all others have 1 on the diagonal and Values at Rows and Cols, the columns of unknowns. Elements count from
-// 0.
-type Mass struct {
-	State      *Symbol
-	Unknowns   []int // ascending
-	Rows, Cols []int
-	Values     []float64
-	Span       source.Span
-}
-
 // massMatrix is an item `mass(x) = M`.
 type massMatrix struct {
-	value Expr
+	value model.Expr
 	data  []float64 // [n][n]
 	span  source.Span
 }
@@ -33,7 +23,7 @@ const massLimit = 2000
 
 // readMasses checks the mass matrices: numbers, one for each pair of elements of a state.
 func (c *checker) readMasses() {
-	c.massOf = map[*Symbol]*massMatrix{}
+	c.massOf = map[*model.Symbol]*massMatrix{}
 	for _, it := range c.masses {
 		e, ok := c.globals[it.Name.Name]
 		switch {
@@ -99,7 +89,7 @@ func (c *checker) applyMasses() {
 		}
 		n := sym.Type.Shape.Size()
 		by, left := reduceMass(m.data, n)
-		mass := &Mass{State: sym, Span: m.span}
+		mass := &model.Mass{State: sym, Span: m.span}
 		for j := range n {
 			if left[j*n+j] == 0 {
 				mass.Unknowns = append(mass.Unknowns, j)
@@ -124,13 +114,14 @@ func (c *checker) applyMasses() {
 }
 
 // combined returns the product of by[n][n] and the right-hand sides of a state.
-func (c *checker) combined(by []float64, n int, sym *Symbol, rate Expr, m *massMatrix) Expr {
+func (c *checker) combined(by []float64, n int, sym *model.Symbol, rate model.Expr, m *massMatrix) model.Expr {
 	unit := units.Unit{}
 	if u := m.value.Type().Unit; u.Known() {
 		unit = units.One.Div(u)
 	}
-	constant := func(shape types.Shape, data []float64) Expr {
-		return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: shape, Unit: unit}, m.span), Data: data})
+	constant := func(shape types.Shape, data []float64) model.Expr {
+		return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape, Unit: unit},
+			m.span), Data: data})
 	}
 	same, diagonal := true, true
 	var list []float64
@@ -153,12 +144,15 @@ func (c *checker) combined(by []float64, n int, sym *Symbol, rate Expr, m *massM
 	if len(rate.Type().Shape) == 0 { // a number that fills the state
 		t := rate.Type()
 		t.Shape = types.Shape{n}
-		rate = c.assemble(t, rate.Span(), []Piece{{Value: rate, Span: rate.Span()}})
+		rate = c.assemble(t, rate.Span(), []model.Piece{{Value: rate, Span: rate.Span()}})
 	}
 	t := rate.Type()
 	t.Unit = t.Unit.Mul(unit)
 	matrix := constant(types.Shape{n, n}, by)
-	return seal(&Call{Base: at(t, m.span), Fn: stdlib.Operator("@"), Args: []Expr{matrix, rate}})
+	return model.Seal(&model.Call{
+		Base: model.NewBase(t, m.span), Fn: stdlib.Operator("@"),
+		Args: []model.Expr{matrix, rate},
+	})
 }
 
 // reduceMass returns a regular matrix by[n][n] and left = by·m in the form of Mass, by elimination with complete
@@ -242,6 +236,3 @@ func reduceMass(m []float64, n int) (by, left []float64) {
 	}
 	return by, left
 }
-
-// Algebraic reports whether the model has algebraic equations.
-func (m *Model) Algebraic() bool { return len(m.Residuals) > 0 || len(m.Masses) > 0 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -65,12 +66,12 @@ type entity struct {
 
 	condition bool // a param that `equilibrate` sets
 
-	value  Expr    // of consts and lets, and what an experiment gives to a param
-	sym    *Symbol // of params, states, discretes and the time
-	before Expr    // for a const that the experiment sets: its value without the experiment
-	stand  *Symbol // for a param that the experiment sets
-	held   *Symbol // for a param that `equilibrate` sets: the discrete that holds its value
-	event  *Event
+	value  model.Expr    // of consts and lets, and what an experiment gives to a param
+	sym    *model.Symbol // of params, states, discretes and the time
+	before model.Expr    // for a const that the experiment sets: its value without the experiment
+	stand  *model.Symbol // for a param that the experiment sets
+	held   *model.Symbol // for a param that `equilibrate` sets: the discrete that holds its value
+	event  *model.Event
 	table  *dataTable
 
 	module *module // of an `import … as`
@@ -259,13 +260,13 @@ func predefined(name string) bool {
 }
 
 // bad is the value of an expression with a reported error. It is compatible with everything.
-func bad(s source.Span) Expr {
-	return seal(&Const{Base: at(types.Type{Kind: types.Invalid}, s), Data: []float64{nan}})
+func bad(s source.Span) model.Expr {
+	return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Invalid}, s), Data: []float64{nan}})
 }
 
-func isBad(e Expr) bool { return e.Type().Kind == types.Invalid }
+func isBad(e model.Expr) bool { return e.Type().Kind == types.Invalid }
 
-func anyBad(es ...Expr) bool { return slices.ContainsFunc(es, isBad) }
+func anyBad(es ...model.Expr) bool { return slices.ContainsFunc(es, isBad) }
 
 // noValue reports the name of something that has no value.
 func (c *checker) noValue(id ast.Ident, e *entity) {
@@ -274,25 +275,31 @@ func (c *checker) noValue(id ast.Ident, e *entity) {
 }
 
 // number returns a scalar constant.
-func number(x float64, u units.Unit, s source.Span) Expr {
+func number(x float64, u units.Unit, s source.Span) model.Expr {
 	kind := types.Real
 	if whole(x) && !(u.Known() && !u.Plain()) {
 		kind = types.Int
 	}
-	return seal(&Const{Base: at(types.Type{Kind: kind, Unit: u}, s), Data: []float64{x}})
+	return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: kind, Unit: u}, s), Data: []float64{x}})
 }
 
 // name elaborates a name used as a value.
-func (c *checker) name(x context, id ast.Ident) Expr {
+func (c *checker) name(x context, id ast.Ident) model.Expr {
 	if local := x.scope.find(id.Name); local != nil {
 		return local.value
 	}
 	if !id.Quoted {
 		switch id.Name {
 		case "true":
-			return seal(&Const{Base: at(types.Type{Kind: types.Bool}, id.Span), Data: []float64{1}})
+			return model.Seal(&model.Const{
+				Base: model.NewBase(types.Type{Kind: types.Bool}, id.Span),
+				Data: []float64{1},
+			})
 		case "false":
-			return seal(&Const{Base: at(types.Type{Kind: types.Bool}, id.Span), Data: []float64{0}})
+			return model.Seal(&model.Const{
+				Base: model.NewBase(types.Type{Kind: types.Bool}, id.Span),
+				Data: []float64{0},
+			})
 		case "end":
 			if x.end == 0 {
 				c.errorf(CodeSubscript, id.Span, "`end` is the last index and stands only inside an index, as "+
@@ -348,15 +355,15 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 		if e.value == nil { // part of a cycle, which was reported
 			return bad(id.Span)
 		}
-		if uses := Depends(e.value) &^ x.place.allow; uses != 0 {
+		if uses := model.Depends(e.value) &^ x.place.allow; uses != 0 {
 			c.dependsOn(x, id, e, uses)
 			return bad(id.Span)
 		}
 		c.checkLimit(x, id, e.value)
 		return e.value
 	}
-	if e.held != nil && x.place.allow&UsesDiscrete != 0 {
-		return seal(&Ref{Base: at(e.held.Type, id.Span), Sym: e.held})
+	if e.held != nil && x.place.allow&model.UsesDiscrete != 0 {
+		return model.Seal(&model.Ref{Base: model.NewBase(e.held.Type, id.Span), Sym: e.held})
 	}
 	r := e.current(id.Span)
 	c.checkLimit(x, id, r)
@@ -364,28 +371,28 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 }
 
 // current returns the value of a variable or of the time: for a param, what the experiment gives to it.
-func (e *entity) current(s source.Span) Expr {
+func (e *entity) current(s source.Span) model.Expr {
 	switch {
 	case e.stand != nil:
-		return seal(&Ref{Base: at(e.stand.Type, s), Sym: e.stand})
+		return model.Seal(&model.Ref{Base: model.NewBase(e.stand.Type, s), Sym: e.stand})
 	case e.value != nil:
 		return e.value
 	case e.sym == nil:
 		return bad(s)
 	}
-	return seal(&Ref{Base: at(e.sym.Type, s), Sym: e.sym})
+	return model.Seal(&model.Ref{Base: model.NewBase(e.sym.Type, s), Sym: e.sym})
 }
 
-func usesOf(k entityKind) Uses {
+func usesOf(k entityKind) model.Uses {
 	switch k {
 	case paramName:
-		return UsesParam
+		return model.UsesParam
 	case stateName, algName:
-		return UsesState
+		return model.UsesState
 	case discreteName:
-		return UsesDiscrete
+		return model.UsesDiscrete
 	case timeName, controlName:
-		return UsesTime
+		return model.UsesTime
 	}
 	return 0
 }
@@ -428,9 +435,9 @@ func kindWord(k entityKind) string {
 }
 
 // dependsOn reports a let that depends on something that may not stand in its place.
-func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
+func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses model.Uses) {
 	what := "something that changes"
-	if s := findSymbol(e.value, func(s *Symbol) bool { return symbolUse(s)&uses != 0 }); s != nil {
+	if s := findSymbol(e.value, func(s *model.Symbol) bool { return symbolUse(s)&uses != 0 }); s != nil {
 		what = fmt.Sprintf("%s %q", symbolWord(s), s.Name)
 	}
 	if x.place == placeGoal {
@@ -443,25 +450,26 @@ func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
 		x.place.knows).Relate(e.span, "declared here")
 }
 
-func symbolUse(s *Symbol) Uses {
-	return [...]Uses{
-		TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, DiscreteSymbol: UsesDiscrete,
-		AlgSymbol: UsesState,
+func symbolUse(s *model.Symbol) model.Uses {
+	return [...]model.Uses{
+		model.TimeSymbol: model.UsesTime, model.ParamSymbol: model.UsesParam, model.StateSymbol: model.UsesState,
+		model.DiscreteSymbol: model.UsesDiscrete,
+		model.AlgSymbol:      model.UsesState,
 	}[s.Kind]
 }
 
-func symbolWord(s *Symbol) string {
+func symbolWord(s *model.Symbol) string {
 	return [...]string{
-		TimeSymbol: "the time", ParamSymbol: "the param", StateSymbol: "the state",
-		DiscreteSymbol: "the discrete", AlgSymbol: "the alg",
+		model.TimeSymbol: "the time", model.ParamSymbol: "the param", model.StateSymbol: "the state",
+		model.DiscreteSymbol: "the discrete", model.AlgSymbol: "the alg",
 	}[s.Kind]
 }
 
 // findSymbol returns a symbol that e reads and want accepts, or nil.
-func findSymbol(e Expr, want func(*Symbol) bool) *Symbol {
-	var found *Symbol
-	Walk(func(e Expr) bool {
-		if r, ok := e.(*Ref); ok && found == nil && want(r.Sym) {
+func findSymbol(e model.Expr, want func(*model.Symbol) bool) *model.Symbol {
+	var found *model.Symbol
+	model.Walk(func(e model.Expr) bool {
+		if r, ok := e.(*model.Ref); ok && found == nil && want(r.Sym) {
 			found = r.Sym
 		}
 		return found == nil
@@ -470,12 +478,12 @@ func findSymbol(e Expr, want func(*Symbol) bool) *Symbol {
 }
 
 // checkLimit demands that in at_event, what the event changes is read as pre(…) or post(…).
-func (c *checker) checkLimit(x context, id ast.Ident, value Expr) {
+func (c *checker) checkLimit(x context, id ast.Ident, value model.Expr) {
 	if x.body == nil || x.limit {
 		return
 	}
-	s := findSymbol(value, func(s *Symbol) bool {
-		return slices.ContainsFunc(x.body.Body, func(a *Assign) bool { return a.Target == s })
+	s := findSymbol(value, func(s *model.Symbol) bool {
+		return slices.ContainsFunc(x.body.Body, func(a *model.Assign) bool { return a.Target == s })
 	})
 	switch {
 	case s == nil:

@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
@@ -71,7 +72,7 @@ func (c *checker) objective(it *ast.Objective) {
 		t.Unit = u
 		v = retype(v, t)
 	}
-	c.model.Objectives = append(c.model.Objectives, &Objective{
+	c.model.Objectives = append(c.model.Objectives, &model.Objective{
 		Name: name, Indices: indices, Value: v, Terms: terms, Rises: rises, Doc: it.Doc,
 		Span: it.Target.Span,
 	})
@@ -84,7 +85,7 @@ func orEmpty(e ast.Expr) ast.Expr {
 	return e
 }
 
-func suggestIndices(name string, indices []*Index) string {
+func suggestIndices(name string, indices []*model.Index) string {
 	s := name + "["
 	for i, ix := range indices {
 		if i > 0 {
@@ -97,16 +98,16 @@ func suggestIndices(name string, indices []*Index) string {
 
 // influences reports an objective that does not depend on the run. The times of a run may be what is looked for, and
 // under constraints a cost of params, such as the least dose that suffices.
-func (c *checker) influences(v Expr, reads int, what string, s source.Span) {
-	bounds := func(p *Symbol) bool {
-		same := func(q *Symbol) bool { return p == q }
+func (c *checker) influences(v model.Expr, reads int, what string, s source.Span) {
+	bounds := func(p *model.Symbol) bool {
+		same := func(q *model.Symbol) bool { return p == q }
 		return c.model.Time != nil && (findSymbol(c.model.From, same) != nil || findSymbol(c.model.To, same) != nil)
 	}
 	constrained := slices.ContainsFunc(c.objectives, func(it ast.Item) bool {
 		_, is := it.(*ast.Constraint)
 		return is
 	})
-	if Depends(v)&UsesFunctional == 0 && c.reads == reads && findSymbol(v, bounds) == nil && !constrained {
+	if model.Depends(v)&model.UsesFunctional == 0 && c.reads == reads && findSymbol(v, bounds) == nil && !constrained {
 		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
 	}
 }
@@ -125,19 +126,19 @@ func (c *checker) constraint(it *ast.Constraint) {
 	if anyBad(l, r) || !c.numeric(l, b.Op.String(), l.Span()) || !c.numeric(r, b.Op.String(), r.Span()) {
 		return
 	}
-	c.sameUnitAll(b.Op.String(), b.Span, []Expr{l, r})
-	v := c.quietly(func() Expr { return c.apply(stdlib.Operator("-"), b.Span, l, r) })
+	c.sameUnitAll(b.Op.String(), b.Span, []model.Expr{l, r})
+	v := c.quietly(func() model.Expr { return c.apply(stdlib.Operator("-"), b.Span, l, r) })
 	if isBad(v) || empty(indices) {
 		return
 	}
-	c.model.Objectives = append(c.model.Objectives, &Objective{
+	c.model.Objectives = append(c.model.Objectives, &model.Objective{
 		Name: it.Name.Name, Indices: indices, Value: v,
 		Relation: b.Op.String(), Doc: it.Doc, Span: it.Name.Span,
 	})
 }
 
 // functional elaborates final(e), integral(e, from = a), at_event(ev, e) …
-func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
+func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	name := row.Name
 	if x.place != placeGoal {
 		switch {
@@ -167,27 +168,27 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 	}
 	run := x
 	run.place = &place{name: "the argument of " + name, knows: "everything but functionals", allow: usesRun}
-	f := &Functional{}
+	f := &model.Functional{}
 	switch name {
 	case "final":
-		f.Kind = Final
+		f.Kind = model.Final
 	case "initial":
-		f.Kind = Initial
+		f.Kind = model.Initial
 		if c.resumed != nil { // the run begins there
-			f.Kind, f.Event = AtEvent, c.resumed
+			f.Kind, f.Event = model.AtEvent, c.resumed
 		}
 	case "steady":
-		f.Kind, f.Event = Steady, c.afterwards(e.Span)
+		f.Kind, f.Event = model.Steady, c.afterwards(e.Span)
 	case "max_over":
-		f.Kind = MaxOver
+		f.Kind = model.MaxOver
 	case "integral":
-		f.Kind = Integral
+		f.Kind = model.Integral
 		f.From, ok = c.bound(x, args["from"], "the lower bound of the integral")
 		var ok2 bool
 		f.To, ok2 = c.bound(x, args["to"], "the upper bound of the integral")
 		ok = ok && ok2
 	case "sum_at":
-		f.Kind = SumAt
+		f.Kind = model.SumAt
 		run.limits = true
 		f.Times = c.expr(x.at(placeInterval), args["times"])
 		if isBad(f.Times) || !c.numeric(f.Times, name, f.Times.Span()) {
@@ -211,8 +212,8 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 		t.Unit = t.Unit.Mul(c.model.Time.Type.Unit)
 	}
 	t.Kind = types.Real
-	f.Base = at(t, e.Span)
-	return seal(f)
+	f.Base = model.NewBase(t, e.Span)
+	return model.Seal(f)
 }
 
 // named sorts the arguments of a functional by parameter name.
@@ -259,7 +260,7 @@ func (c *checker) named(e *ast.Call, row *stdlib.Func) (map[string]ast.Expr, boo
 }
 
 // bound elaborates a time of an integral. It returns nil when there is none.
-func (c *checker) bound(x context, e ast.Expr, what string) (Expr, bool) {
+func (c *checker) bound(x context, e ast.Expr, what string) (model.Expr, bool) {
 	if e == nil {
 		return nil, true
 	}
@@ -276,15 +277,15 @@ func (c *checker) bound(x context, e ast.Expr, what string) (Expr, bool) {
 }
 
 // atEvent elaborates at_event(ev, e, nth = k) and event_time(ev, k).
-func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args map[string]ast.Expr) Expr {
+func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args map[string]ast.Expr) model.Expr {
 	ev, elem, ok := c.eventOf(x, args["event"], row.Name)
 	if !ok {
 		return bad(e.Span)
 	}
-	f := &Functional{Kind: AtEvent, Event: ev, Elem: elem}
+	f := &model.Functional{Kind: model.AtEvent, Event: ev, Elem: elem}
 	nth := args["nth"]
 	if row.Name == "event_time" {
-		f.Kind = EventTime
+		f.Kind = model.EventTime
 		nth = args["k"]
 		if len(ev.Indices) > 0 && elem == nil {
 			c.errorf(CodeSubscript, e.Span, "event %q has %s; say which: event_time(%s[1], …)", ev.Name,
@@ -297,17 +298,20 @@ func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args ma
 			return bad(e.Span)
 		}
 	}
-	if f.Kind == EventTime {
+	if f.Kind == model.EventTime {
 		t := types.Type{Kind: types.Real}
 		if c.model.Time != nil {
 			t.Unit = c.model.Time.Type.Unit
 		}
-		f.Base = at(t, e.Span)
-		return seal(f)
+		f.Base = model.NewBase(t, e.Span)
+		return model.Seal(f)
 	}
 	run.limits, run.body = true, ev
 	for _, ix := range ev.Indices {
-		run = run.with(ix.Name, seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix}), ix.Span)
+		run = run.with(ix.Name, model.Seal(&model.LoopVar{
+			Base:  model.NewBase(types.Type{Kind: types.Int}, ix.Span),
+			Index: ix,
+		}), ix.Span)
 	}
 	f.Body = c.expr(run, args["e"])
 	if isBad(f.Body) || !c.numeric(f.Body, row.Name, f.Body.Span()) {
@@ -315,12 +319,12 @@ func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args ma
 	}
 	t := f.Body.Type()
 	t.Kind = types.Real
-	f.Base = at(t, e.Span)
-	return seal(f)
+	f.Base = model.NewBase(t, e.Span)
+	return model.Seal(f)
 }
 
 // eventOf resolves `bounce` or `dose[2]`.
-func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, bool) {
+func (c *checker) eventOf(x context, e ast.Expr, what string) (*model.Event, []model.Expr, bool) {
 	e = strip(e)
 	var subs []*ast.Sub
 	if ix, ok := e.(*ast.Index); ok {
@@ -359,7 +363,7 @@ func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, b
 			plural(len(ev.Indices), "index", "indices"), len(subs), was(len(subs)))
 		return nil, nil, false
 	}
-	var elem []Expr
+	var elem []model.Expr
 	for k, s := range subs {
 		ix := ev.Indices[k]
 		if s.All || s.Hi != nil {
@@ -390,7 +394,7 @@ func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, b
 // checkOutputs lists the outputs, in file order: those that are defined, and names of other items that are reported.
 func (c *checker) checkOutputs() {
 	seen := map[string]source.Span{}
-	add := func(name, doc string, value Expr, at source.Span) {
+	add := func(name, doc string, value model.Expr, at source.Span) {
 		if value == nil || isBad(value) {
 			return
 		}
@@ -408,7 +412,7 @@ func (c *checker) checkOutputs() {
 			return
 		}
 		seen[name] = at
-		c.model.Outputs = append(c.model.Outputs, &Output{Name: name, Value: value, Doc: doc, Span: at})
+		c.model.Outputs = append(c.model.Outputs, &model.Output{Name: name, Value: value, Doc: doc, Span: at})
 	}
 	for _, e := range c.order {
 		if e.output {
@@ -423,7 +427,7 @@ func (c *checker) checkOutputs() {
 			}
 		}
 	}
-	slices.SortStableFunc(c.model.Outputs, func(a, b *Output) int { return a.Span.Start - b.Span.Start })
+	slices.SortStableFunc(c.model.Outputs, func(a, b *model.Output) int { return a.Span.Start - b.Span.Start })
 }
 
 // checkConditions elaborates asserts and invariants.
@@ -441,7 +445,7 @@ func (c *checker) checkConditions() {
 		if it.Text != nil {
 			text = it.Text.Value
 		}
-		if k, is := v.(*Const); is {
+		if k, is := v.(*model.Const); is {
 			if k.Data[0] == 0 {
 				if text == "" {
 					text = it.Cond.Pos().Text()
@@ -450,7 +454,7 @@ func (c *checker) checkConditions() {
 			}
 			continue
 		}
-		c.model.Asserts = append(c.model.Asserts, &Assert{Cond: v, Text: text, Span: it.Span})
+		c.model.Asserts = append(c.model.Asserts, &model.Assert{Cond: v, Text: text, Span: it.Span})
 	}
 	for _, it := range c.invariants {
 		b, is := strip(it.Cond).(*ast.Binary)
@@ -462,9 +466,9 @@ func (c *checker) checkConditions() {
 		if anyBad(l, r) || !c.numeric(l, "==", l.Span()) || !c.numeric(r, "==", r.Span()) {
 			continue
 		}
-		c.sameUnitAll("==", b.Span, []Expr{l, r})
+		c.sameUnitAll("==", b.Span, []model.Expr{l, r})
 		if _, ok := c.broadcastShape("==", b.Span, l, r); ok {
-			c.model.Invariants = append(c.model.Invariants, &Invariant{Left: l, Right: r, Span: it.Span})
+			c.model.Invariants = append(c.model.Invariants, &model.Invariant{Left: l, Right: r, Span: it.Span})
 		}
 	}
 }
@@ -472,9 +476,9 @@ func (c *checker) checkConditions() {
 // notes reports what is correct but may not be meant.
 func (c *checker) notes() {
 	used := map[string]bool{}
-	c.model.reads(used)
+	c.model.Reads(used)
 	for _, x := range c.model.Experiments {
-		x.Model.reads(used)
+		x.Model.Reads(used)
 	}
 	for _, e := range c.order {
 		if u, ok := c.inferred[e.name]; ok && !u.unit.Plain() && e.sym != nil && e.sym.Value != nil &&
@@ -497,39 +501,4 @@ func (c *checker) notes() {
 			c.list.Notef(CodeNoInfluence, p.Span, "param %q is not used; its derivatives are 0", p.Name)
 		}
 	}
-}
-
-// reads enters the names of the symbols that expressions of m read.
-func (m *Model) reads(used map[string]bool) {
-	var roots []Expr
-	roots = append(roots, m.From, m.To)
-	roots = append(roots, m.Rates...)
-	for _, r := range m.Residuals {
-		roots = append(roots, r.Value)
-	}
-	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
-		roots = append(roots, s.Value)
-	}
-	for _, e := range m.Events {
-		roots = append(roots, e.When, e.Crossing, e.Every, e.From, e.To, e.Count, e.Rank, e.Period)
-		roots = append(roots, e.Times...)
-		for _, a := range e.Body {
-			roots = append(roots, a.Value)
-			for _, s := range a.Subs {
-				roots = append(roots, s.At)
-			}
-		}
-	}
-	for _, o := range m.Objectives {
-		roots = append(roots, o.Value)
-	}
-	for _, o := range m.Outputs {
-		roots = append(roots, o.Value)
-	}
-	Walk(func(e Expr) bool {
-		if r, ok := e.(*Ref); ok {
-			used[r.Sym.Name] = true
-		}
-		return true
-	}, roots...)
 }

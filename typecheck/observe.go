@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -16,24 +17,27 @@ import (
 type observation struct {
 	name  string
 	span  source.Span
-	table *Table // as declared
-	term  Expr   // the functional that sums -log density over the rows
+	table *model.Table // as declared
+	term  model.Expr   // the functional that sums -log density over the rows
 }
 
 // rowsOf is the table that an expression may read row by row. Then D.y is the value in the row, not
 // the column.
 type rowsOf struct {
 	from  *dataTable
-	rows  *Table // the rows that count
-	fixed int    // the number of the row whose columns are numbers, from 1; 0: a row after the other
+	rows  *model.Table // the rows that count
+	fixed int          // the number of the row whose columns are numbers, from 1; 0: a row after the other
 }
 
 // row reads column k of the row.
-func (r *rowsOf) row(k int, s source.Span) Expr {
+func (r *rowsOf) row(k int, s source.Span) model.Expr {
 	if r.fixed > 0 {
 		return number(r.rows.Data[k][r.fixed-1], r.from.units[k], s)
 	}
-	return seal(&Row{Base: at(types.Type{Kind: types.Real, Unit: r.from.units[k]}, s), Table: r.rows, Column: k})
+	return model.Seal(&model.Row{
+		Base:  model.NewBase(types.Type{Kind: types.Real, Unit: r.from.units[k]}, s),
+		Table: r.rows, Column: k,
+	})
 }
 
 // checkObserves elaborates observe items.
@@ -106,20 +110,26 @@ func (c *checker) observation(it *ast.Observe) {
 	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
 		return
 	}
-	body := c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+	body := c.quietly(func() model.Expr {
+		return d.logLikelihood(c, it.Noise.Pos(), value,
+			rows.row(k, it.From.Pos()))
+	})
 	if isBad(body) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
 	all, allLimits := table, limits(d.below, table)
-	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) Expr {
+	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) model.Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
 		y.rows = rows
 		d := c.distribution(y, it.Noise, from.units[k], from.Span)
 		if d == nil {
 			return nil
 		}
-		return c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+		return c.quietly(func() model.Expr {
+			return d.logLikelihood(c, it.Noise.Pos(), value,
+				rows.row(k, it.From.Pos()))
+		})
 	})
 	if !c.withinRun(it, from, table.Data[times]) {
 		return
@@ -129,11 +139,14 @@ func (c *checker) observation(it *ast.Observe) {
 		if d = c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, from.units[k], from.Span); d == nil {
 			return
 		}
-		body = c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+		body = c.quietly(func() model.Expr {
+			return d.logLikelihood(c, it.Noise.Pos(), value,
+				rows.row(k, it.From.Pos()))
+		})
 	}
 	byRow := c.rowByRow(x, it, value, from, all, k)
 	byRow.Limits = allLimits
-	c.model.Observations = append(c.model.Observations, &Observation{
+	c.model.Observations = append(c.model.Observations, &model.Observation{
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
 		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: byRow,
@@ -141,17 +154,18 @@ func (c *checker) observation(it *ast.Observe) {
 	})
 	term := steady
 	if len(table.Data[k]) > 0 {
-		f := &Functional{
-			Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body,
+		f := &model.Functional{
+			Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: model.SumAt,
+			Body:  body,
 			Table: table,
 		}
-		f.Times = seal(&Const{Base: at(types.Type{
+		f.Times = model.Seal(&model.Const{Base: model.NewBase(types.Type{
 			Kind: types.Real, Shape: types.Shape{len(table.Data[times])},
 			Unit: from.units[times],
 		}, it.From.Pos()), Data: table.Data[times]})
-		if term = seal(f); steady != nil {
+		if term = model.Seal(f); steady != nil {
 			timed := term
-			term = c.quietly(func() Expr { return c.apply(stdlib.Operator("+"), it.Name.Span, timed, steady) })
+			term = c.quietly(func() model.Expr { return c.apply(stdlib.Operator("+"), it.Name.Span, timed, steady) })
 		}
 	}
 	c.observed = append(c.observed, &observation{
@@ -161,11 +175,11 @@ func (c *checker) observation(it *ast.Observe) {
 
 // limits returns the limits of quantification of the rows of a table, if they are numbers or a
 // column.
-func limits(below Expr, table *Table) []float64 {
+func limits(below model.Expr, table *model.Table) []float64 {
 	switch e := below.(type) {
-	case *Row:
+	case *model.Row:
 		return table.Data[e.Column]
-	case *Const:
+	case *model.Const:
 		return slices.Repeat(e.Data[:1], len(table.Data[0]))
 	}
 	return nil
@@ -210,8 +224,8 @@ func memberOf(e ast.Expr) (of *ast.Name, name ast.Ident) {
 // withinRun reports observations at times that no run reaches, because the likelihood would have no
 // value.
 func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) bool {
-	lo, ok1 := c.model.From.(*Const)
-	hi, ok2 := c.model.To.(*Const)
+	lo, ok1 := c.model.From.(*model.Const)
+	hi, ok2 := c.model.To.(*model.Const)
 	if !ok1 || !ok2 || anyBad(lo, hi) {
 		return true
 	}
@@ -227,7 +241,9 @@ func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) b
 }
 
 // inSupport reports data that are impossible for a distribution.
-func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, table *Table, k int, censored bool) bool {
+func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, table *model.Table, k int,
+	censored bool,
+) bool {
 	for _, y := range table.Data[k] {
 		switch {
 		case math.IsInf(y, 0):
@@ -248,7 +264,7 @@ func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, tabl
 }
 
 // present returns the chosen rows of t (nil for all) whose column k is not missing.
-func present(t *Table, k int, chosen []bool) *Table {
+func present(t *model.Table, k int, chosen []bool) *model.Table {
 	keep := make([]bool, len(t.Data[k]))
 	for r, x := range t.Data[k] {
 		keep[r] = !math.IsNaN(x) && (chosen == nil || chosen[r])
@@ -257,11 +273,11 @@ func present(t *Table, k int, chosen []bool) *Table {
 }
 
 // chosenRows returns the rows of t that keep tells: t itself if it is all.
-func chosenRows(t *Table, keep []bool) *Table {
+func chosenRows(t *model.Table, keep []bool) *model.Table {
 	if !slices.Contains(keep, false) {
 		return t
 	}
-	out := &Table{Name: t.Name, Columns: t.Columns, Data: make([][]float64, len(t.Data)), Span: t.Span}
+	out := &model.Table{Name: t.Name, Columns: t.Columns, Data: make([][]float64, len(t.Data)), Span: t.Span}
 	for r := range keep {
 		if !keep[r] {
 			continue
@@ -282,8 +298,8 @@ func chosenRows(t *Table, keep []bool) *Table {
 // expression gives.
 type distribution struct {
 	row   *stdlib.Func
-	args  map[string]Expr
-	below Expr // nil: not censored
+	args  map[string]model.Expr
+	below model.Expr // nil: not censored
 }
 
 // distribution elaborates the noise of an observation whose unit is of. It returns nil after an
@@ -304,7 +320,7 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			strings.Join(want, ", "))
 		return nil
 	}
-	d := &distribution{row: row, args: map[string]Expr{}}
+	d := &distribution{row: row, args: map[string]model.Expr{}}
 	n := 0
 	for i := range call.Args {
 		a := &call.Args[i]
@@ -382,14 +398,17 @@ func observable() []string {
 
 // logLikelihood is the negative logarithm of the density of y around value, or of the probability
 // of less than the limit where y lies below it.
-func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) Expr {
-	log := func(e Expr) Expr {
+func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.Expr) model.Expr {
+	log := func(e model.Expr) model.Expr {
 		if d.row.Log {
 			return c.apply(stdlib.Find("log", stdlib.Elementwise), s, e)
 		}
 		return e
 	}
-	x := context{place: &place{name: "a distribution", allow: usesRun | UsesRow | UsesLimit}, module: builtin}
+	x := context{
+		place:  &place{name: "a distribution", allow: usesRun | model.UsesRow | model.UsesLimit},
+		module: builtin,
+	}
 	for name, v := range d.args {
 		x = x.with(name, v, s)
 	}
@@ -401,11 +420,14 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) E
 	// logarithm, and a missing limit has none either. A censored value is often recorded as the
 	// limit itself.
 	cond := c.elementwise(stdlib.Operator("<="), s, types.Bool, y, d.below)
-	choose := func(then, els Expr) Expr {
+	choose := func(then, els model.Expr) model.Expr {
 		if anyBad(cond, then, els) {
 			return bad(s)
 		}
-		return seal(&If{Base: at(types.Type{Kind: types.Real, Unit: units.One}, s), Cond: cond, Then: then, Else: els})
+		return model.Seal(&model.If{
+			Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, s), Cond: cond,
+			Then: then, Else: els,
+		})
 	}
 	one := number(1, units.Unit{}, s)
 	density := c.define(x.with("y", choose(one, y), s), d.row.Definition())
@@ -459,8 +481,8 @@ func (c *checker) noise(e ast.Expr) (*ast.Call, *stdlib.Func, bool) {
 }
 
 // nll elaborates nll() and nll(D).
-func (c *checker) nll(e *ast.Call) Expr {
-	var want *Table
+func (c *checker) nll(e *ast.Call) model.Expr {
+	var want *model.Table
 	switch {
 	case len(e.Args) > 1 || len(e.For) > 0 || len(e.Args) == 1 && e.Args[0].Key != nil:
 		c.errorf(CodeArguments, e.Span, "write nll() for all observations, or nll(D) for those in table D")
@@ -493,7 +515,7 @@ func (c *checker) nll(e *ast.Call) Expr {
 		}
 		return c.likelihood(c.total(e.Span, name), want)
 	}
-	var total Expr
+	var total model.Expr
 	for _, o := range c.observed {
 		if want != nil && o.table != want {
 			continue
@@ -515,7 +537,7 @@ func (c *checker) nll(e *ast.Call) Expr {
 
 // nothingObserved reports an nll without observations, unless an observation failed and was
 // reported.
-func (c *checker) nothingObserved(e *ast.Call) Expr {
+func (c *checker) nothingObserved(e *ast.Call) model.Expr {
 	if len(c.empty) > 0 && len(c.empty)+len(c.observed) == len(c.observes) {
 		c.errorf(CodeData, e.Span, "there is nothing to compare with: all values of %s are missing",
 			strings.Join(c.empty, " and "))

@@ -8,7 +8,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/target"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
@@ -19,18 +19,18 @@ const CodeUnknown diag.Code = "unknown-name"
 
 // ReadSettings reads the settings blocks of a file that is no model: overrides from a command line.
 // Names in values are kept as words. Errors go to l.
-func ReadSettings(f *ast.File, l *diag.List) Settings {
+func ReadSettings(f *ast.File, l *diag.List) model.Settings {
 	c := &checker{
-		env: Env{MaxElements: maxElements}, list: l, file: f, model: &Model{}, globals: map[string]*entity{},
+		env: Env{MaxElements: maxElements}, list: l, file: f, model: &model.Model{}, globals: map[string]*entity{},
 		units: map[string]*unitEntity{},
 	}
-	var out Settings
+	var out model.Settings
 	for _, item := range f.Items {
 		s, ok := item.(*ast.Settings)
 		if !ok {
 			continue
 		}
-		b := Block{Kind: s.Block.Name}
+		b := model.Block{Kind: s.Block.Name}
 		for _, k := range s.List {
 			if k.Drawn != nil {
 				l.Errorf(CodeSetting, k.Span, "what is drawn stands in the model, or after the command")
@@ -42,7 +42,7 @@ func ReadSettings(f *ast.File, l *diag.List) Settings {
 				continue
 			}
 			if v, ok := c.setting(b.Kind, k); ok {
-				b.Keys = append(b.Keys, Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
+				b.Keys = append(b.Keys, model.Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
 			}
 		}
 		out.Blocks = append(out.Blocks, b)
@@ -65,44 +65,3 @@ func ReadUnit(text string) (units.Unit, error) {
 	}
 	return unit, nil
 }
-
-// Instead returns what to say of a name that was to be set, or differentiated by, and is neither a param nor the
-// initial value of a state; "" where the model has no such name, or none that it keeps.
-func (m *Model) Instead(name string) string {
-	if m.Time != nil && m.Time.Name == name {
-		return "; it is the time"
-	}
-	for _, list := range [][]*Symbol{m.Params, m.States, m.Discretes} {
-		for _, s := range list {
-			if s.Name != name || s.Hidden {
-				continue
-			}
-			switch s.Kind {
-			case ParamSymbol:
-				return "; it is a param: write " + name
-			case StateSymbol:
-				return "; it is a state: write initial(" + name + ")"
-			case DiscreteSymbol:
-				return fmt.Sprintf("; it is a discrete, which starts as it is declared: for another start declare "+
-					"param %[1]s0 = …, discrete %[1]s = %[1]s0, and take %[1]s0", name)
-			}
-		}
-	}
-	for _, o := range m.Outputs {
-		if o.Name == name {
-			return "; it is an output, which follows from the rest"
-		}
-	}
-	for _, o := range m.Objectives {
-		if o.Name == name {
-			return "; it is an objective, which follows from the run"
-		}
-	}
-	return ""
-}
-
-// Target is what one sets, or differentiates by: target.Target.
-type Target = target.Target
-
-// ParseTarget reads the text of a target.
-func ParseTarget(text string) (Target, bool) { return target.Parse(text) }

@@ -3,6 +3,7 @@ package typecheck
 import (
 	"fmt"
 
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
@@ -19,18 +20,18 @@ type inOwn struct {
 
 // own works out units relative to that of the state sym, which is unknown.
 type own struct {
-	sym  *Symbol
-	seen map[Expr]inOwn
+	sym  *model.Symbol
+	seen map[model.Expr]inOwn
 }
 
 // ownRate reports a term of the right-hand side of a state of unknown unit that is proportional to
 // the state, by a factor that is not in 1/time. It returns false if it reports one.
-func (c *checker) ownRate(what string, sym *Symbol, value Expr) bool {
+func (c *checker) ownRate(what string, sym *model.Symbol, value model.Expr) bool {
 	want := units.One.Div(c.model.Time.Type.Unit)
 	if !want.Known() || sym.Type.Unit.Known() || value.Type().Unit.Known() || c.unitMode == "off" {
 		return true
 	}
-	o := own{sym, map[Expr]inOwn{}}
+	o := own{sym, map[model.Expr]inOwn{}}
 	for _, term := range summands(value, nil) {
 		u := o.of(term)
 		if !u.ok || u.power != 1 || u.times.Same(want) || u.times.Plain() { // a writer who gives no unit means none
@@ -46,21 +47,21 @@ func (c *checker) ownRate(what string, sym *Symbol, value Expr) bool {
 		if text := c.unitsWithin(term); text != "" {
 			d.Relate(term.Span(), "%s", text)
 		}
-		c.declaration(d, &Ref{Base: at(c.model.Time.Type, c.model.Time.Span), Sym: c.model.Time})
+		c.declaration(d, &model.Ref{Base: model.NewBase(c.model.Time.Type, c.model.Time.Span), Sym: c.model.Time})
 		return false
 	}
 	return true
 }
 
 // summands lists the terms of a sum.
-func summands(e Expr, list []Expr) []Expr {
-	if call, ok := e.(*Call); ok && (call.Fn.Name == "+" || call.Fn.Name == "-") && len(call.Args) == 2 {
+func summands(e model.Expr, list []model.Expr) []model.Expr {
+	if call, ok := e.(*model.Call); ok && (call.Fn.Name == "+" || call.Fn.Name == "-") && len(call.Args) == 2 {
 		return summands(call.Args[1], summands(call.Args[0], list))
 	}
 	return append(list, e)
 }
 
-func (o *own) of(e Expr) inOwn {
+func (o *own) of(e model.Expr) inOwn {
 	if u, ok := o.seen[e]; ok {
 		return u
 	}
@@ -70,35 +71,35 @@ func (o *own) of(e Expr) inOwn {
 	return u
 }
 
-func (o *own) work(e Expr) inOwn {
+func (o *own) work(e model.Expr) inOwn {
 	if u := known(e); u.Known() {
 		return inOwn{times: u, ok: true}
 	}
 	switch e := e.(type) {
-	case *Ref:
+	case *model.Ref:
 		return inOwn{power: 1, times: units.One, ok: e.Sym == o.sym}
-	case *Access:
+	case *model.Access:
 		return o.of(e.X)
-	case *Limit:
+	case *model.Limit:
 		return o.of(e.X)
-	case *NoEvent:
+	case *model.NoEvent:
 		return o.of(e.X)
-	case *If:
+	case *model.If:
 		return o.first(e.Then, e.Else)
-	case *Stack:
+	case *model.Stack:
 		return o.first(e.Elems...)
-	case *Reduce:
+	case *model.Reduce:
 		if e.Fn.Name != "prod" {
 			return o.of(e.Body)
 		}
-	case *Call:
+	case *model.Call:
 		return o.call(e)
 	}
 	return inOwn{}
 }
 
 // first returns the first known unit of several expressions, which share one.
-func (o *own) first(list ...Expr) inOwn {
+func (o *own) first(list ...model.Expr) inOwn {
 	for _, e := range list {
 		if u := o.of(e); u.ok {
 			return u
@@ -107,7 +108,7 @@ func (o *own) first(list ...Expr) inOwn {
 	return inOwn{}
 }
 
-func (o *own) call(e *Call) inOwn {
+func (o *own) call(e *model.Call) inOwn {
 	switch e.Fn.Units {
 	case stdlib.UnitsSame:
 		return o.first(e.Args...)
@@ -118,7 +119,7 @@ func (o *own) call(e *Call) inOwn {
 		a, b := o.of(e.Args[0]), o.of(e.Args[1])
 		return inOwn{a.power - b.power, a.times.Div(b.times), a.ok && b.ok}
 	case stdlib.UnitsPower:
-		k, ok := e.Args[1].(*Const)
+		k, ok := e.Args[1].(*model.Const)
 		if !ok || len(k.Data) != 1 {
 			return inOwn{}
 		}

@@ -4,9 +4,12 @@ import (
 	"math"
 	"strings"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/sample"
+	"odes.dev/odes/lang/target"
+
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -14,12 +17,12 @@ import (
 
 // prior is the distribution of a param on a linear scale, truncated by the param's bounds.
 type prior struct {
-	sym  *Symbol
+	sym  *model.Symbol
 	dist ast.Expr
 }
 
 // logPrior elaborates log_prior(): a sum over params, which is known without a run.
-func (c *checker) logPrior(e *ast.Call) Expr {
+func (c *checker) logPrior(e *ast.Call) model.Expr {
 	if len(e.Args) > 0 || len(e.For) > 0 {
 		c.errorf(CodeArguments, e.Span, "log_prior takes no arguments")
 		return bad(e.Span)
@@ -29,7 +32,7 @@ func (c *checker) logPrior(e *ast.Call) Expr {
 		return bad(e.Span)
 	}
 	c.reads++
-	var total Expr
+	var total model.Expr
 	for i := range c.priors {
 		t := c.priorTerm(&c.priors[i])
 		if isBad(t) {
@@ -59,13 +62,13 @@ func (c *checker) checkPriors() {
 }
 
 // drawOf returns how a value of the symbol of p is drawn. It reports arguments that the distribution cannot have.
-func (c *checker) drawOf(p *prior, row *stdlib.Func, values map[string]float64) (d Draw, ok bool) {
+func (c *checker) drawOf(p *prior, row *stdlib.Func, values map[string]float64) (d model.Draw, ok bool) {
 	sym := p.sym
-	d = Draw{
-		Target: Target{Name: sym.Name, Text: sym.Name}, Dist: row.Name, Lo: math.Inf(-1), Hi: math.Inf(1),
+	d = model.Draw{
+		Target: target.Target{Name: sym.Name, Text: sym.Name}, Dist: row.Name, Lo: math.Inf(-1), Hi: math.Inf(1),
 		Unit: sym.Type.Unit,
 	}
-	if sym.Kind == ParamSymbol {
+	if sym.Kind == model.ParamSymbol {
 		d.Lo, d.Hi = sym.Lo, sym.Hi
 	}
 	for _, name := range row.Args {
@@ -81,7 +84,7 @@ func (c *checker) drawOf(p *prior, row *stdlib.Func, values map[string]float64) 
 }
 
 // draw checks `k ~ lognormal(0, 1)` in a settings block.
-func (c *checker) draw(kind string, k *ast.Setting) (d Draw, ok bool) {
+func (c *checker) draw(kind string, k *ast.Setting) (d model.Draw, ok bool) {
 	if kind != "ensemble" {
 		c.errorf(CodeSettingValue, k.Drawn.Pos(), "values are drawn in the block `ensemble`; write %s = …",
 			k.Key.Name)
@@ -93,7 +96,7 @@ func (c *checker) draw(kind string, k *ast.Setting) (d Draw, ok bool) {
 	}
 	before := c.list.Len()
 	c.selected("wrt", "~", v)
-	t, ok := ParseTarget(strings.Join(strings.Fields(k.Drawn.Pos().Text()), ""))
+	t, ok := target.Parse(strings.Join(strings.Fields(k.Drawn.Pos().Text()), ""))
 	if !ok || c.list.Len() > before {
 		return d, false
 	}
@@ -107,7 +110,7 @@ func (c *checker) draw(kind string, k *ast.Setting) (d Draw, ok bool) {
 }
 
 // priorArgs elaborates a distribution with all its numbers, and says how values are drawn from it.
-func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, d Draw, ok bool) {
+func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]model.Expr, d model.Draw, ok bool) {
 	call, row, ok := c.noise(p.dist)
 	s := p.dist.Pos()
 	if !ok {
@@ -117,7 +120,7 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, d
 		c.errorf(CodeArguments, s, "a prior is written with all its numbers: %s", signature(row))
 		return nil, nil, d, false
 	}
-	args = map[string]Expr{}
+	args = map[string]model.Expr{}
 	values := map[string]float64{}
 	n := 0
 	for i := range call.Args {
@@ -170,15 +173,15 @@ func priorUnit(row *stdlib.Func, key string, u units.Unit) units.Unit {
 }
 
 // within returns v, the negative log density of y, where y is within the bounds of the param, and infinity elsewhere.
-func (c *checker) within(p *prior, y, v Expr) Expr {
+func (c *checker) within(p *prior, y, v model.Expr) model.Expr {
 	s := p.dist.Pos()
-	bound := func(x float64) Expr { return number(x, y.Type().Unit, s) }
-	keep := func(x Expr, op string, y Expr) {
+	bound := func(x float64) model.Expr { return number(x, y.Type().Unit, s) }
+	keep := func(x model.Expr, op string, y model.Expr) {
 		cond := c.elementwise(stdlib.Operator(op), s, types.Bool, x, y)
 		els := number(math.Inf(1), units.One, s)
 		shape, _ := c.broadcastShape("if", s, cond, v, els)
 		t := types.Type{Kind: types.Real, Shape: shape, Unit: v.Type().Unit}
-		v = seal(&If{Base: at(t, s), Cond: cond, Then: v, Else: els})
+		v = model.Seal(&model.If{Base: model.NewBase(t, s), Cond: cond, Then: v, Else: els})
 	}
 	if !math.IsInf(p.sym.Lo, -1) {
 		keep(bound(p.sym.Lo), "<=", y)
@@ -190,15 +193,15 @@ func (c *checker) within(p *prior, y, v Expr) Expr {
 }
 
 // priorTerm returns the negative log density of one param, summed over its elements.
-func (c *checker) priorTerm(p *prior) Expr {
+func (c *checker) priorTerm(p *prior) model.Expr {
 	s := p.dist.Pos()
 	row, args, d, ok := c.priorArgs(p)
 	if !ok {
 		return bad(s)
 	}
-	y := seal(&Ref{Base: at(p.sym.Type, s), Sym: p.sym})
-	return c.quietly(func() Expr {
-		x := context{place: &place{name: "a prior", allow: UsesParam}, module: builtin}
+	y := model.Seal(&model.Ref{Base: model.NewBase(p.sym.Type, s), Sym: p.sym})
+	return c.quietly(func() model.Expr {
+		x := context{place: &place{name: "a prior", allow: model.UsesParam}, module: builtin}
 		for _, name := range row.Args {
 			x = x.with(name, args[name], s)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
@@ -12,28 +13,6 @@ import (
 // What fits read of a model besides its objectives: likelihoods row by row, and which objectives are sums of these
 // and of the priors.
 
-// Rows are functionals, each a vector with one number for each row of Table: of the data that count, with those of the
-// steady state, whose time is infinite.
-type Rows struct {
-	Table      *Table
-	Limits     []float64 // of quantification, if they are numbers or a column
-	Prediction Expr      // what is observed
-	Args       []Expr    // the numbers of the distribution, in the order of Noise.Args, without its centre
-	Term       Expr      // the negative logarithm of the likelihood
-}
-
-// Terms are the parts of an objective that is a sum of likelihoods and of a prior, with positive weights.
-type Terms struct {
-	Likelihoods []Likelihood
-	Prior       float64 // weight of the negative logarithm of the prior; 0 for none
-}
-
-// Likelihood is the part of an objective that nll() is, or nll(D).
-type Likelihood struct {
-	Table  string // "" for all tables
-	Weight float64
-}
-
 // part is what the checker knows of the value of nll() or log_prior().
 type part struct {
 	prior bool
@@ -41,7 +20,7 @@ type part struct {
 }
 
 // likelihood notes that e is the value of nll(table), or of nll() if table is nil.
-func (c *checker) likelihood(e Expr, table *Table) Expr {
+func (c *checker) likelihood(e model.Expr, table *model.Table) model.Expr {
 	p := part{}
 	if table != nil {
 		p.table = table.Name
@@ -54,11 +33,11 @@ func (c *checker) likelihood(e Expr, table *Table) Expr {
 }
 
 // terms returns what the value of an objective is a sum of; nil if it is anything else.
-func (c *checker) terms(v Expr) *Terms { return c.weighted(v, 1) }
+func (c *checker) terms(v model.Expr) *model.Terms { return c.weighted(v, 1) }
 
 // weighted is terms of weight times v.
-func (c *checker) weighted(v Expr, weight float64) *Terms {
-	t := &Terms{}
+func (c *checker) weighted(v model.Expr, weight float64) *model.Terms {
+	t := &model.Terms{}
 	if !c.addTerms(t, v, weight) || len(t.Likelihoods) == 0 {
 		return nil
 	}
@@ -66,11 +45,11 @@ func (c *checker) weighted(v Expr, weight float64) *Terms {
 }
 
 // addTerms adds weight times v to t. It reports whether all of v is of the kinds that Terms has.
-func (c *checker) addTerms(t *Terms, v Expr, weight float64) bool {
+func (c *checker) addTerms(t *model.Terms, v model.Expr, weight float64) bool {
 	if p, ok := c.parts[v]; ok {
 		switch {
 		case !p.prior && weight > 0:
-			t.Likelihoods = append(t.Likelihoods, Likelihood{p.table, weight})
+			t.Likelihoods = append(t.Likelihoods, model.Likelihood{Table: p.table, Weight: weight})
 		case p.prior && weight < 0:
 			t.Prior -= weight
 		default:
@@ -78,13 +57,13 @@ func (c *checker) addTerms(t *Terms, v Expr, weight float64) bool {
 		}
 		return true
 	}
-	call, ok := v.(*Call)
+	call, ok := v.(*model.Call)
 	if !ok {
-		k, constant := v.(*Const)
+		k, constant := v.(*model.Const)
 		return constant && len(k.Data) == 1
 	}
-	factor := func(e Expr) (float64, bool) {
-		k, ok := e.(*Const)
+	factor := func(e model.Expr) (float64, bool) {
+		k, ok := e.(*model.Const)
 		return first(k), ok && len(k.Data) == 1
 	}
 	switch call.Fn.Name {
@@ -109,7 +88,7 @@ func (c *checker) addTerms(t *Terms, v Expr, weight float64) bool {
 	return false
 }
 
-func first(k *Const) float64 {
+func first(k *model.Const) float64 {
 	if k == nil || len(k.Data) == 0 {
 		return 0
 	}
@@ -117,45 +96,50 @@ func first(k *Const) float64 {
 }
 
 // rowByRow makes the rows of an observation, whose item was found right, and which counts the rows of table.
-func (c *checker) rowByRow(x context, it *ast.Observe, value Expr, from *dataTable, table *Table, k int) Rows {
+func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *dataTable, table *model.Table,
+	k int,
+) model.Rows {
 	// of returns the numbers of a row: what is observed, those of the distribution, and the term of the likelihood.
-	of := func(rows *rowsOf) []Expr {
+	of := func(rows *rowsOf) []model.Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
 		y.rows = rows
 		d := c.distribution(y, it.Noise, from.units[k], from.Span)
 		if d == nil {
 			return nil
 		}
-		list := []Expr{value}
+		list := []model.Expr{value}
 		for _, name := range d.row.Args {
 			if name != d.row.Centre {
 				list = append(list, d.args[name])
 			}
 		}
 		at := rows.row(k, it.From.Pos())
-		return append(list, c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, at) }))
+		return append(list, c.quietly(func() model.Expr { return d.logLikelihood(c, it.Noise.Pos(), value, at) }))
 	}
 	s := it.Name.Span
 	numbered := c.numbered[table]
 	if numbered == nil {
-		numbered = table.numbered()
+		numbered = table.Numbered()
 		c.numbered[table] = numbered
 	}
 	times := numbered.Data[slices.Index(numbered.Columns, "time")]
 	timed := make([]bool, len(times))
-	var list []Expr
+	var list []model.Expr
 	for i, t := range times {
 		if timed[i] = !isInf(t); !timed[i] {
 			list = c.gather(list, of(&rowsOf{from: from, rows: table, fixed: i + 1}), i, len(times), s)
 		}
 	}
 	for i, e := range list {
-		list[i] = seal(&Functional{Base: at(e.Type(), s), Kind: Steady, Body: e, Event: c.afterwards(s)})
+		list[i] = model.Seal(&model.Functional{
+			Base: model.NewBase(e.Type(), s), Kind: model.Steady, Body: e,
+			Event: c.afterwards(s),
+		})
 	}
 	if slices.Contains(timed, true) {
 		some := chosenRows(numbered, timed)
-		at := seal(&Const{
-			Base: at(types.Type{
+		at := model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{
 				Kind: types.Real, Shape: types.Shape{len(some.Data[0])},
 				Unit: from.units[slices.Index(from.Columns, "time")],
 			}, s),
@@ -171,45 +155,36 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value Expr, from *dataTab
 		}
 	}
 	if len(list) < 2 || slices.ContainsFunc(list, isBad) {
-		return Rows{}
+		return model.Rows{}
 	}
 	last := len(list) - 1
-	return Rows{Table: table, Prediction: list[0], Args: list[1:last], Term: list[last]}
+	return model.Rows{Table: table, Prediction: list[0], Args: list[1:last], Term: list[last]}
 }
 
 // gather makes the numbers of row i those of vectors of n numbers, which are zero where nothing was gathered.
-func (c *checker) gather(vectors, row []Expr, i, n int, s source.Span) []Expr {
+func (c *checker) gather(vectors, row []model.Expr, i, n int, s source.Span) []model.Expr {
 	for k, e := range row {
 		if k == len(vectors) {
 			t := e.Type()
 			t.Shape = types.Shape{n}
-			zeros := &Stack{Base: at(t, s)}
+			zeros := &model.Stack{Base: model.NewBase(t, s)}
 			for range n {
 				zeros.Elems = append(zeros.Elems, number(0, e.Type().Unit, s))
 			}
 			vectors = append(vectors, zeros)
 		}
-		v := vectors[k].(*Stack)
+		v := vectors[k].(*model.Stack)
 		v.Elems[i] = e
 	}
 	return vectors
 }
 
-// numbered returns the table with one more column, the last: the numbers of the rows.
-func (t *Table) numbered() *Table {
-	n := make([]float64, len(t.Data[0]))
-	for i := range n {
-		n[i] = float64(i + 1)
-	}
-	out := *t
-	out.Columns = append(slices.Clone(t.Columns), "row")
-	out.Data = append(slices.Clone(t.Data), n)
-	return &out
-}
-
 // each returns a functional of as many elements as there are rows: the values of e in those that a numbered table has,
 // and zeros.
-func (c *checker) each(e Expr, table *Table, times Expr, rows int, s source.Span) Expr {
+func (c *checker) each(e model.Expr, table *model.Table, times model.Expr, rows int, s source.Span) model.Expr {
 	t := types.Type{Kind: types.Real, Shape: types.Shape{rows}, Unit: e.Type().Unit}
-	return seal(&Functional{Base: at(t, s), Kind: SumAt, Body: e, Times: times, Table: table, ByRow: true})
+	return model.Seal(&model.Functional{
+		Base: model.NewBase(t, s), Kind: model.SumAt, Body: e, Times: times,
+		Table: table, ByRow: true,
+	})
 }

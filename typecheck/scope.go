@@ -1,19 +1,22 @@
 package typecheck
 
-import "odes.dev/odes/lang/source"
+import (
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+)
 
 // place says what an expression may refer to, depending on where it stands.
 type place struct {
 	name  string // "the default of a param"
 	knows string // "consts and other params"
-	allow Uses
+	allow model.Uses
 	fixed bool // it must be known at compile time
 	// instead says what else to write where a param is meant.
 	instead string
 }
 
 const (
-	usesRun = UsesTime | UsesParam | UsesState | UsesDiscrete
+	usesRun = model.UsesTime | model.UsesParam | model.UsesState | model.UsesDiscrete
 )
 
 var (
@@ -24,10 +27,10 @@ var (
 		instead: "write the equations out, with an `alg` for each rate that several of them share",
 	}
 	placeShape   = &place{name: "an index", knows: "consts and loop variables", fixed: true}
-	placeParam   = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
+	placeParam   = &place{name: "the default of a param", knows: "consts and other params", allow: model.UsesParam}
 	placeBound   = &place{name: "a bound of a param", knows: "consts", fixed: true}
-	placeTime    = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
-	placePeriod  = &place{name: "the period of a steady state", knows: "consts and params", allow: UsesParam}
+	placeTime    = &place{name: "a bound of the time", knows: "consts and params", allow: model.UsesParam}
+	placePeriod  = &place{name: "the period of a steady state", knows: "consts and params", allow: model.UsesParam}
 	placeInitial = &place{
 		name: "an initial value", knows: "consts, params, the initial time and other initial values",
 		allow: usesRun,
@@ -37,16 +40,19 @@ var (
 	placeEvent = &place{name: "an event", knows: "everything but functionals", allow: usesRun}
 	placeWhen  = &place{
 		name: "the time of an event", knows: "consts, params and discretes",
-		allow: UsesParam | UsesDiscrete,
+		allow: model.UsesParam | model.UsesDiscrete,
 	}
-	placeInterval = &place{name: "a time of an objective", knows: "consts and params", allow: UsesParam}
+	placeInterval = &place{name: "a time of an objective", knows: "consts and params", allow: model.UsesParam}
 	placeGoal     = &place{
 		name: "an objective", knows: "functionals, consts and params",
-		allow: UsesParam | UsesFunctional,
+		allow: model.UsesParam | model.UsesFunctional,
 	}
-	placeOverride = &place{name: "the value of a param in an experiment", knows: "consts and params", allow: UsesParam}
-	placeWhere    = &place{name: "`where`", knows: "the columns of the table and consts", fixed: true}
-	placeAssert   = &place{name: "an assertion", knows: "consts and params", allow: UsesParam}
+	placeOverride = &place{
+		name: "the value of a param in an experiment", knows: "consts and params",
+		allow: model.UsesParam,
+	}
+	placeWhere  = &place{name: "`where`", knows: "the columns of the table and consts", fixed: true}
+	placeAssert = &place{name: "an assertion", knows: "consts and params", allow: model.UsesParam}
 )
 
 // context is where an expression is elaborated.
@@ -68,9 +74,9 @@ type context struct {
 
 	keeper *keeper // in the body of an event with a delay
 
-	body   *Event // inside at_event, for the rule on limits; nil elsewhere
-	limits bool   // pre and post are allowed
-	limit  bool   // inside pre or post
+	body   *model.Event // inside at_event, for the rule on limits; nil elsewhere
+	limits bool         // pre and post are allowed
+	limit  bool         // inside pre or post
 }
 
 // texts reports whether a text may stand here: where rows are chosen, and where the values of an experiment that is
@@ -84,7 +90,7 @@ func (x *context) texts() bool {
 type scope struct {
 	outer *scope
 	name  string
-	value Expr
+	value model.Expr
 	span  source.Span
 }
 
@@ -97,7 +103,7 @@ func (s *scope) find(name string) *scope {
 	return nil
 }
 
-func (x context) with(name string, value Expr, span source.Span) context {
+func (x context) with(name string, value model.Expr, span source.Span) context {
 	x.scope = &scope{outer: x.scope, name: name, value: value, span: span}
 	return x
 }
@@ -109,11 +115,11 @@ func (x context) at(p *place) context {
 
 // guard is a condition on indices that holds (or, negated, does not) where an expression is evaluated.
 type guard struct {
-	cond   Expr
+	cond   model.Expr
 	negate bool
 }
 
-func (x context) under(cond Expr, negate bool) context {
+func (x context) under(cond model.Expr, negate bool) context {
 	x.guards = append(x.guards[:len(x.guards):len(x.guards)], guard{cond, negate})
 	return x
 }

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 )
 
 // selected checks the names in a setting of key. It selects objectives if selects is `of`, and
 // params and initial values if selects is `wrt`.
-func (c *checker) selected(selects, key string, v SettingValue) {
+func (c *checker) selected(selects, key string, v model.SettingValue) {
 	if v.Array && v.Word == "" {
 		for _, item := range v.List {
 			c.selected(selects, key, item)
@@ -35,7 +36,7 @@ func (c *checker) selected(selects, key string, v SettingValue) {
 }
 
 // selectedName reports a name that is not of the wanted kinds.
-func (c *checker) selectedName(v SettingValue, name, want string, kinds ...entityKind) {
+func (c *checker) selectedName(v model.SettingValue, name, want string, kinds ...entityKind) {
 	g := c.globals[name]
 	if g != nil && (slices.Contains(kinds, g.kind) || g.kind == laterName) {
 		return

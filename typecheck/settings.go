@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
 )
@@ -25,7 +26,7 @@ func (c *checker) checkSettings() {
 	seen := map[string]*ast.Settings{}
 	for _, s := range c.settings {
 		kind := s.Block.Name
-		b := Block{Kind: kind}
+		b := model.Block{Kind: kind}
 		if s.Name != nil {
 			b.Name = s.Name.Name
 		}
@@ -85,7 +86,7 @@ func (c *checker) checkSettings() {
 			if k.Key.Name == "units" && !slices.Contains(unitWords, v.Word) {
 				c.errorf(CodeSettingValue, v.Span, "units is %s", diag.Either(unitWords))
 			}
-			b.Keys = append(b.Keys, Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
+			b.Keys = append(b.Keys, model.Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
 		}
 		c.model.Settings.Blocks = append(c.model.Settings.Blocks, b)
 	}
@@ -98,7 +99,7 @@ func (c *checker) checkSettings() {
 }
 
 // rows reads the file with the rows of an ensemble. It returns nil where it cannot be read.
-func (c *checker) rows(v SettingValue) *Table {
+func (c *checker) rows(v model.SettingValue) *model.Table {
 	if v.Text == "" {
 		c.errorf(CodeSettingValue, v.Span, "rows names a file: rows = \"sets.csv\"")
 		return nil
@@ -108,7 +109,7 @@ func (c *checker) rows(v SettingValue) *Table {
 		c.errorf(CodeData, v.Span, "%v", err)
 		return nil
 	}
-	t := &Table{Name: v.Text, Columns: file.Columns, Span: v.Span}
+	t := &model.Table{Name: v.Text, Columns: file.Columns, Span: v.Span}
 	for k := range file.Columns {
 		numbers, err := file.Numbers(k)
 		if err != nil {
@@ -147,8 +148,8 @@ func blockOf(key string) string {
 }
 
 // setting reads the value of a key of a block. Only tolerances are given by name.
-func (c *checker) setting(kind string, k *ast.Setting) (SettingValue, bool) {
-	var v SettingValue
+func (c *checker) setting(kind string, k *ast.Setting) (model.SettingValue, bool) {
+	var v model.SettingValue
 	var ok bool
 	if _, call := strip(k.Value).(*ast.Call); call && kind == "sens" && k.Key.Name == "hvp" {
 		v, ok = c.settingNumbers(strip(k.Value)) // ones(n); nothing that it takes looks like a call
@@ -164,7 +165,7 @@ func (c *checker) setting(kind string, k *ast.Setting) (SettingValue, bool) {
 }
 
 // entryOf returns the first named element of a list in v, or nil.
-func entryOf(v SettingValue) *Setting {
+func entryOf(v model.SettingValue) *model.Setting {
 	if v.Array && len(v.Keys) > 0 {
 		return &v.Keys[0]
 	}
@@ -182,9 +183,9 @@ func entryOf(v SettingValue) *Setting {
 }
 
 // settingValue reads a value: a word, a text, a number, a list, or a call.
-func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
+func (c *checker) settingValue(e ast.Expr) (model.SettingValue, bool) {
 	e = strip(e)
-	v := SettingValue{Span: e.Pos()}
+	v := model.SettingValue{Span: e.Pos()}
 	switch e := e.(type) {
 	case *ast.BadExpr:
 		return v, false
@@ -206,7 +207,7 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 				return v, false
 			}
 			if named {
-				v.Keys = append(v.Keys, Setting{Key: entry.Key.Name, Span: entry.Key.Span, Value: item})
+				v.Keys = append(v.Keys, model.Setting{Key: entry.Key.Name, Span: entry.Key.Span, Value: item})
 			} else {
 				v.List = append(v.List, item)
 			}
@@ -255,7 +256,7 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 				return v, false
 			}
 			if a.Key != nil {
-				v.Keys = append(v.Keys, Setting{Key: a.Key.Name, Span: a.Key.Span, Value: item})
+				v.Keys = append(v.Keys, model.Setting{Key: a.Key.Name, Span: a.Key.Span, Value: item})
 			} else {
 				v.List = append(v.List, item)
 			}
@@ -266,8 +267,8 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 }
 
 // settingNumbers reads an expression of consts: a number, or an array as the list of its elements, row by row.
-func (c *checker) settingNumbers(e ast.Expr) (SettingValue, bool) {
-	v := SettingValue{Span: e.Pos()}
+func (c *checker) settingNumbers(e ast.Expr) (model.SettingValue, bool) {
+	v := model.SettingValue{Span: e.Pos()}
 	x, node, ok := c.constants(context{place: placeConst}, e, "a setting")
 	switch {
 	case !ok:
@@ -278,7 +279,7 @@ func (c *checker) settingNumbers(e ast.Expr) (SettingValue, bool) {
 	}
 	v.Array = true
 	for i := range x {
-		v.List = append(v.List, SettingValue{Number: &x[i], Span: v.Span})
+		v.List = append(v.List, model.SettingValue{Number: &x[i], Span: v.Span})
 	}
 	return v, true
 }

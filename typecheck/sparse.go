@@ -3,6 +3,7 @@ package typecheck
 import (
 	"odes.dev/odes/data"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -22,30 +23,30 @@ type sparse struct {
 }
 
 // sparseMatrix makes the value of a matrix read from a file.
-func (c *checker) sparseMatrix(a data.Array, t types.Type, s source.Span) Expr {
+func (c *checker) sparseMatrix(a data.Array, t types.Type, s source.Span) model.Expr {
 	large := a.Data == nil
 	if large {
 		a.Data = []float64{0}
 	}
-	return c.markSparse(seal(&Const{Base: at(t, s), Data: a.Data}), &sparse{a.Entries, large})
+	return c.markSparse(model.Seal(&model.Const{Base: model.NewBase(t, s), Data: a.Data}), &sparse{a.Entries, large})
 }
 
-func (c *checker) markSparse(e Expr, s *sparse) Expr {
+func (c *checker) markSparse(e model.Expr, s *sparse) model.Expr {
 	if c.sparse == nil {
-		c.sparse = map[Expr]*sparse{}
+		c.sparse = map[model.Expr]*sparse{}
 	}
 	c.sparse[e] = s
 	return e
 }
 
 // largeSparse reports whether e has no elements besides its entries.
-func (c *checker) largeSparse(e Expr) bool {
+func (c *checker) largeSparse(e model.Expr) bool {
 	s := c.sparse[e]
 	return s != nil && s.large
 }
 
 // onlyMultiplied reports a large sparse matrix in a place where all elements are needed.
-func (c *checker) onlyMultiplied(e ast.Expr, v Expr) Expr {
+func (c *checker) onlyMultiplied(e ast.Expr, v model.Expr) model.Expr {
 	shape := v.Type().Shape
 	c.errorf(CodeSize, e.Pos(), "a sparse matrix of %d × %d can only be multiplied: A @ x, x @ A, transpose(A) @ x; "+
 		"it is declared with const or let", shape[0], shape[1])
@@ -53,16 +54,16 @@ func (c *checker) onlyMultiplied(e ast.Expr, v Expr) Expr {
 }
 
 // transposed is the transpose of a large sparse matrix.
-func (c *checker) transposed(v Expr, s source.Span) Expr {
+func (c *checker) transposed(v model.Expr, s source.Span) model.Expr {
 	t := v.Type()
 	t.Shape = types.Shape{t.Shape[1], t.Shape[0]}
-	return c.markSparse(seal(&Const{Base: at(t, s), Data: []float64{0}}),
+	return c.markSparse(model.Seal(&model.Const{Base: model.NewBase(t, s), Data: []float64{0}}),
 		&sparse{c.sparse[v].entries.Transpose(), true})
 }
 
 // sparseProduct writes a @ b with the entries of the sparse factor. It returns nil where that saves
 // nothing.
-func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
+func (c *checker) sparseProduct(e *ast.Binary, a, b model.Expr) model.Expr {
 	s, x, left := c.sparse[a], b, true
 	if s == nil || c.largeSparse(b) && !s.large {
 		s, x, left = c.sparse[b], a, false
@@ -113,46 +114,55 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
 			columns[i*width+k] = last
 		}
 	}
-	row := &Index{Name: "row", Lo: 1, Step: 1, Count: n, Span: e.Span}
-	entry := &Index{Name: "entry", Lo: 1, Step: 1, Count: width, Span: e.Span}
-	loop := func(ix *Index) Expr { return seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, e.Span), Index: ix}) }
-	table := func(kind types.Kind, u units.Unit, d []float64) Expr {
-		all := seal(&Const{Base: at(types.Type{Kind: kind, Shape: types.Shape{n, width}, Unit: u}, e.Span), Data: d})
-		return seal(&Access{
-			Base: at(types.Type{Kind: kind, Unit: u}, e.Span), X: all,
-			Subs: []Sub{{At: loop(row)}, {At: loop(entry)}},
+	row := &model.Index{Name: "row", Lo: 1, Step: 1, Count: n, Span: e.Span}
+	entry := &model.Index{Name: "entry", Lo: 1, Step: 1, Count: width, Span: e.Span}
+	loop := func(ix *model.Index) model.Expr {
+		return model.Seal(&model.LoopVar{Base: model.NewBase(types.Type{Kind: types.Int}, e.Span), Index: ix})
+	}
+	table := func(kind types.Kind, u units.Unit, d []float64) model.Expr {
+		all := model.Seal(&model.Const{Base: model.NewBase(types.Type{
+			Kind: kind, Shape: types.Shape{n, width},
+			Unit: u,
+		}, e.Span), Data: d})
+		return model.Seal(&model.Access{
+			Base: model.NewBase(types.Type{Kind: kind, Unit: u}, e.Span), X: all,
+			Subs: []model.Sub{{At: loop(row)}, {At: loop(entry)}},
 		})
 	}
-	from := []Sub{{At: table(types.Int, units.Unit{}, columns)}}
-	to := []Sub{{At: loop(row)}}
-	free := []*Index{row}
+	from := []model.Sub{{At: table(types.Int, units.Unit{}, columns)}}
+	to := []model.Sub{{At: loop(row)}}
+	free := []*model.Index{row}
 	shape := types.Shape{n}
 	if rest := x.Type().Shape; len(rest) == 2 { // the other axis of a matrix
 		k := 1
 		if !left {
 			k = 0
 		}
-		other := &Index{Name: "column", Lo: 1, Step: 1, Count: rest[k], Span: e.Span}
+		other := &model.Index{Name: "column", Lo: 1, Step: 1, Count: rest[k], Span: e.Span}
 		free = append(free, other)
 		if left {
-			from, to, shape = append(from, Sub{At: loop(other)}), append(to, Sub{At: loop(other)}),
+			from, to, shape = append(from, model.Sub{At: loop(other)}), append(to, model.Sub{At: loop(other)}),
 				types.Shape{n, rest[k]}
 		} else {
-			from, to, shape = append([]Sub{{At: loop(other)}}, from...), append([]Sub{{At: loop(other)}}, to...),
+			from, to, shape = append([]model.Sub{{At: loop(other)}}, from...),
+				append([]model.Sub{{At: loop(other)}}, to...),
 				types.Shape{rest[k], n}
 		}
 	}
 	t := types.Type{Kind: types.Real, Unit: x.Type().Unit}
 	term := c.apply(stdlib.Operator("*"), e.Span, table(types.Real, matrix.Type().Unit, values),
-		seal(&Access{Base: at(t, e.Span), X: x, Subs: from}))
+		model.Seal(&model.Access{Base: model.NewBase(t, e.Span), X: x, Subs: from}))
 	if isBad(term) {
 		return term
 	}
 	t.Unit = term.Type().Unit
-	sum := seal(&Reduce{
-		Base: at(t, e.Span), Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*Index{entry},
+	sum := model.Seal(&model.Reduce{
+		Base: model.NewBase(t, e.Span), Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*model.Index{entry},
 		Body: term,
 	})
 	t.Shape = shape
-	return seal(&Assemble{Base: at(t, e.Span), Pieces: []Piece{{Indices: free, Subs: to, Value: sum, Span: e.Span}}})
+	return model.Seal(&model.Assemble{
+		Base:   model.NewBase(t, e.Span),
+		Pieces: []model.Piece{{Indices: free, Subs: to, Value: sum, Span: e.Span}},
+	})
 }

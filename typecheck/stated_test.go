@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 )
@@ -18,7 +19,7 @@ state x : [g] = 100 [mg]
 x' = -x/lag*c/(1 [m])*v[1]/w[1]
 experiment a { lag = 45 [min] }
 `
-	check := func(text string) (*Model, *diag.List) {
+	check := func(text string) (*model.Model, *diag.List) {
 		var l diag.List
 		return Check(parser.Parse(source.NewFile("m.ode", text), &l), Env{}, &l), &l
 	}
@@ -26,8 +27,8 @@ experiment a { lag = 45 [min] }
 	if l.HasErrors() {
 		t.Fatal(l.Err())
 	}
-	values := func(e Expr) []float64 {
-		k, ok := e.(*Const)
+	values := func(e model.Expr) []float64 {
+		k, ok := e.(*model.Const)
 		if !ok {
 			t.Fatalf("%v is no constant", e)
 		}
@@ -47,7 +48,7 @@ experiment a { lag = 45 [min] }
 	near("x", values(m.States[0].Value), 0.1)
 	near("bounds of lag", []float64{m.Params[0].Lo, m.Params[0].Hi}, 0.1, 48)
 	var b strings.Builder
-	if err := Dump(&b, m.Experiments[0].Model); err != nil || !strings.Contains(b.String(), "0.75") {
+	if err := model.Dump(&b, m.Experiments[0].Model); err != nil || !strings.Contains(b.String(), "0.75") {
 		t.Errorf("the experiment takes another lag: %v\n%s", err, b.String())
 	}
 	for _, wrong := range []string{

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
@@ -36,17 +37,20 @@ func TestFunctionCases(t *testing.T) {
 		for _, k := range f.Cases {
 			c := &checker{
 				list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{},
-				globals: map[string]*entity{}, model: &Model{},
+				globals: map[string]*entity{}, model: &model.Model{},
 			}
-			args := make([]Expr, len(k.In))
+			args := make([]model.Expr, len(k.In))
 			for i, x := range k.In {
 				kind := types.Real
 				if f.Class == stdlib.Logic {
 					kind = types.Bool
 				}
-				args[i] = seal(&Const{Base: at(types.Type{Kind: kind}, source.Span{}), Data: []float64{x}})
+				args[i] = model.Seal(&model.Const{
+					Base: model.NewBase(types.Type{Kind: kind}, source.Span{}),
+					Data: []float64{x},
+				})
 			}
-			var v Expr
+			var v model.Expr
 			switch f.Class {
 			case stdlib.Logic:
 				v = c.logic(f.Name, source.Span{}, args...)
@@ -80,7 +84,10 @@ func TestFunctionCases(t *testing.T) {
 func distributed(f *stdlib.Func, names []string, values []float64) context {
 	x := context{place: placeConst, module: builtin}
 	for i, name := range names {
-		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real}, source.Span{}), Data: values[i : i+1]}),
+		x = x.with(name, model.Seal(&model.Const{
+			Base: model.NewBase(types.Type{Kind: types.Real}, source.Span{}),
+			Data: values[i : i+1],
+		}),
 			source.Span{})
 	}
 	return x
@@ -107,7 +114,7 @@ func TestBelow(t *testing.T) {
 		f := stdlib.Find(k.name, stdlib.Noise)
 		c := &checker{
 			list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{},
-			model: &Model{},
+			model: &model.Model{},
 		}
 		v := c.define(distributed(f, append(f.Args[:len(f.Args):len(f.Args)], "from"), k.in), f.BelowDefinition())
 		if got := Tabulate(v, nil)[0]; !(math.Abs(got-k.want) <= 4e-15*k.want) || c.list.Len() > 0 {
@@ -199,7 +206,7 @@ func TestDerivatives(t *testing.T) {
 		row := &stdlib.Func{Name: "d" + f.Name, Args: f.Args, Body: text}
 		c := &checker{
 			list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{},
-			model: &Model{},
+			model: &model.Model{},
 		}
 		v := c.define(distributed(f, f.Args, x), row.Definition())
 		if c.list.Len() > 0 {
@@ -222,13 +229,13 @@ func TestDerivatives(t *testing.T) {
 			value := func(h float64) float64 {
 				moved := append([]float64(nil), x[:len(f.Args)]...)
 				moved[k] += h
-				args := make([]Expr, len(moved))
+				args := make([]model.Expr, len(moved))
 				for i := range moved {
-					args[i] = seal(&Const{Base: at0(), Data: moved[i : i+1]})
+					args[i] = model.Seal(&model.Const{Base: at0(), Data: moved[i : i+1]})
 				}
 				c := &checker{
 					list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{},
-					globals: map[string]*entity{}, model: &Model{},
+					globals: map[string]*entity{}, model: &model.Model{},
 				}
 				return Tabulate(c.applyRow(context{place: placeRun}, source.Span{}, f, args), nil)[0]
 			}
@@ -247,4 +254,4 @@ func TestDerivatives(t *testing.T) {
 	}
 }
 
-func at0() Base { return at(types.Type{Kind: types.Real}, source.Span{}) }
+func at0() model.Base { return model.NewBase(types.Type{Kind: types.Real}, source.Span{}) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -48,8 +49,8 @@ func (c *checker) conditions() {
 
 // holdParam declares the discrete that stands for param e while the run reads it.
 func (c *checker) holdParam(e *entity) {
-	e.held = &Symbol{
-		Name: e.name + "°", Kind: DiscreteSymbol, Type: e.sym.Type, Span: e.sym.Span, Doc: e.sym.Doc,
+	e.held = &model.Symbol{
+		Name: e.name + "°", Kind: model.DiscreteSymbol, Type: e.sym.Type, Span: e.sym.Span, Doc: e.sym.Doc,
 		Value: e.current(e.sym.Span), Hidden: true, Lo: math.Inf(-1), Hi: math.Inf(1),
 	}
 	for c.globals[e.held.Name] != nil { // the user has a name like this in backquotes
@@ -63,8 +64,8 @@ func (c *checker) checkEquilibration() {
 	if it == nil || c.model.From == nil {
 		return
 	}
-	e := &Event{
-		Name: "equilibrate", Span: it.Span, Times: []Expr{c.model.From}, Priority: math.Inf(1), Settles: true,
+	e := &model.Event{
+		Name: "equilibrate", Span: it.Span, Times: []model.Expr{c.model.From}, Priority: math.Inf(1), Settles: true,
 	}
 	c.body(context{place: placeEvent}, e, it.Body)
 	for _, a := range it.Body {
@@ -80,7 +81,7 @@ func (c *checker) checkEquilibration() {
 		if e.Period = c.expr(x, it.Every); isBad(e.Period) {
 			return
 		}
-		switch k, is := e.Period.(*Const); {
+		switch k, is := e.Period.(*model.Const); {
 		case !c.numeric(e.Period, "every", e.Period.Span()):
 			return
 		case len(e.Period.Type().Shape) > 0:
@@ -92,22 +93,26 @@ func (c *checker) checkEquilibration() {
 		}
 		c.timeUnit("the period", e.Period)
 	}
-	c.resumed = &Event{
-		Name: "after equilibrate", Span: it.Span, Times: []Expr{c.model.From}, Priority: math.MaxFloat64, Hidden: true,
+	c.resumed = &model.Event{
+		Name: "after equilibrate", Span: it.Span, Times: []model.Expr{c.model.From}, Priority: math.MaxFloat64,
+		Hidden:  true,
 		Resumes: true,
 	}
 	for _, g := range c.order {
 		if g.held != nil {
-			c.resumed.Body = append(c.resumed.Body, &Assign{Target: g.held, Value: g.current(it.Span), Span: it.Span})
+			c.resumed.Body = append(c.resumed.Body, &model.Assign{
+				Target: g.held, Value: g.current(it.Span),
+				Span: it.Span,
+			})
 		}
 	}
 	c.model.Events = append(c.model.Events, e, c.resumed)
 }
 
 // afterwards returns the event of the steady state after the end of the run.
-func (c *checker) afterwards(at source.Span) *Event {
+func (c *checker) afterwards(at source.Span) *model.Event {
 	if c.settled == nil {
-		c.settled = &Event{Name: "steady state", Span: at, Hidden: true, Settles: true, After: true}
+		c.settled = &model.Event{Name: "steady state", Span: at, Hidden: true, Settles: true, After: true}
 		c.model.Events = append(c.model.Events, c.settled)
 	}
 	return c.settled
@@ -115,12 +120,14 @@ func (c *checker) afterwards(at source.Span) *Event {
 
 // steadyRows returns the sum of a term over the rows of a table at its steady state, those with time = inf, and the
 // table of the others. The sum is nil where there are none. row makes the term of a row, with its columns as numbers.
-func (c *checker) steadyRows(from *dataTable, t *Table, s source.Span, row func(r *rowsOf) Expr) (Expr, *Table) {
+func (c *checker) steadyRows(from *dataTable, t *model.Table, s source.Span,
+	row func(r *rowsOf) model.Expr,
+) (model.Expr, *model.Table) {
 	times := t.Data[slices.Index(t.Columns, "time")]
 	if !slices.ContainsFunc(times, isInf) {
 		return nil, t
 	}
-	var sum Expr
+	var sum model.Expr
 	finite := make([]bool, len(times))
 	for i, x := range times {
 		if finite[i] = !isInf(x); finite[i] {
@@ -133,11 +140,12 @@ func (c *checker) steadyRows(from *dataTable, t *Table, s source.Span, row func(
 		if sum == nil {
 			sum = term
 		} else {
-			sum = c.quietly(func() Expr { return c.apply(stdlib.Operator("+"), s, sum, term) })
+			sum = c.quietly(func() model.Expr { return c.apply(stdlib.Operator("+"), s, sum, term) })
 		}
 	}
-	f := seal(&Functional{
-		Base: at(types.Type{Kind: types.Real, Unit: units.One}, s), Kind: Steady, Body: sum, Event: c.afterwards(s),
+	f := model.Seal(&model.Functional{
+		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, s), Kind: model.Steady, Body: sum,
+		Event: c.afterwards(s),
 	})
 	return f, chosenRows(t, finite)
 }

@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -89,7 +90,7 @@ func (c *checker) survey(s *Survey) {
 }
 
 // shaped returns the type of an array that is given by one element.
-func shaped(t types.Type, indices []*Index) types.Type {
+func shaped(t types.Type, indices []*model.Index) types.Type {
 	shape := t.Shape
 	t.Shape = nil
 	for _, ix := range indices {
@@ -136,7 +137,7 @@ func (c *checker) surveyed(e *entity) Name {
 	case e.value != nil:
 		n.Type = e.value.Type()
 	}
-	if k, ok := e.value.(*Const); ok && e.kind == constName && c.sparse[e.value] == nil && !isBad(k) {
+	if k, ok := e.value.(*model.Const); ok && e.kind == constName && c.sparse[e.value] == nil && !isBad(k) {
 		n.Values = k.Data
 	}
 	if t := e.table; t != nil {

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"sort"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 )
@@ -20,14 +21,14 @@ import (
 // Work is shared: a subexpression of one loop variable is evaluated once per value of that
 // variable. Tabulate panics when e is not a compile-time expression, or depends on a loop variable
 // outside axes.
-func Tabulate(e Expr, axes []*Index) []float64 {
+func Tabulate(e model.Expr, axes []*model.Index) []float64 {
 	v := evaluator{}
 	return v.eval(e).over(axes)
 }
 
 // evaluator evaluates compile-time expressions. The map memo holds shared results.
 type evaluator struct {
-	memo  map[Expr]*table
+	memo  map[model.Expr]*table
 	limit int        // bound of the elements of one value, 0 for none: beyond it eval panics with tooLarge
 	list  *diag.List // tells when nobody waits; nil for never
 }
@@ -35,12 +36,12 @@ type evaluator struct {
 // table is a value for all values of its axes. Its data are row-major over the axes, then over
 // shape.
 type table struct {
-	axes  []*Index
+	axes  []*model.Index
 	shape types.Shape
 	data  []float64
 }
 
-func counts(axes []*Index) int {
+func counts(axes []*model.Index) int {
 	n := 1
 	for _, a := range axes {
 		n *= a.Count
@@ -49,8 +50,8 @@ func counts(axes []*Index) int {
 }
 
 // union returns the axes of all tables in order of first occurrence.
-func union(ts ...*table) []*Index {
-	var u []*Index
+func union(ts ...*table) []*model.Index {
+	var u []*model.Index
 	for _, t := range ts {
 		for _, a := range t.axes {
 			if !slices.Contains(u, a) {
@@ -62,7 +63,7 @@ func union(ts ...*table) []*Index {
 }
 
 // over returns the data for exactly axes, in their order.
-func (t *table) over(axes []*Index) []float64 {
+func (t *table) over(axes []*model.Index) []float64 {
 	if slices.Equal(t.axes, axes) {
 		return t.data
 	}
@@ -187,12 +188,12 @@ func broadcast(shape types.Shape, args []*table, f func(x []float64) float64) *t
 	return out
 }
 
-func (v *evaluator) eval(e Expr) *table {
+func (v *evaluator) eval(e model.Expr) *table {
 	switch e := e.(type) {
-	case *Const:
+	case *model.Const:
 		return constTable(e)
-	case *LoopVar:
-		return &table{axes: []*Index{e.Index}, data: e.Index.values()}
+	case *model.LoopVar:
+		return &table{axes: []*model.Index{e.Index}, data: e.Index.Values()}
 	}
 	if t, ok := v.memo[e]; ok {
 		return t
@@ -202,7 +203,7 @@ func (v *evaluator) eval(e Expr) *table {
 	}
 	if v.limit > 0 {
 		n := float64(e.Type().Shape.Size())
-		for _, a := range Free(e) {
+		for _, a := range model.Free(e) {
 			n *= float64(a.Count)
 		}
 		if n > float64(v.limit) {
@@ -210,14 +211,14 @@ func (v *evaluator) eval(e Expr) *table {
 		}
 	}
 	if v.memo == nil {
-		v.memo = map[Expr]*table{}
+		v.memo = map[model.Expr]*table{}
 	}
 	t := v.compute(e)
 	v.memo[e] = t
 	return t
 }
 
-func constTable(e *Const) *table {
+func constTable(e *model.Const) *table {
 	shape := e.T.Shape
 	data := e.Data
 	if n := shape.Size(); len(data) == 1 && n != 1 {
@@ -229,30 +230,21 @@ func constTable(e *Const) *table {
 	return &table{shape: shape, data: data}
 }
 
-// values returns Lo, Lo+Step, ….
-func (x *Index) values() []float64 {
-	v := make([]float64, x.Count)
-	for i := range v {
-		v[i] = float64(x.Lo + i*x.Step)
-	}
-	return v
-}
-
-func (v *evaluator) compute(e Expr) *table {
+func (v *evaluator) compute(e model.Expr) *table {
 	switch e := e.(type) {
-	case *Call:
+	case *model.Call:
 		args := make([]*table, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = v.eval(a)
 		}
 		return applyFunc(e.Fn, e.T.Shape, args)
-	case *Access:
+	case *model.Access:
 		return v.access(e)
-	case *Assemble:
+	case *model.Assemble:
 		return v.assemble(e)
-	case *Reduce:
+	case *model.Reduce:
 		body := v.eval(e.Body)
-		outer := slices.DeleteFunc(slices.Clone(body.axes), func(a *Index) bool {
+		outer := slices.DeleteFunc(slices.Clone(body.axes), func(a *model.Index) bool {
 			return slices.Contains(e.Indices, a)
 		})
 		data := body.over(slices.Concat(outer, e.Indices))
@@ -262,7 +254,7 @@ func (v *evaluator) compute(e Expr) *table {
 			out.data[i] = reduce(e.Fn.Name, data[i*n:(i+1)*n])
 		}
 		return out
-	case *If:
+	case *model.If:
 		return broadcast(e.T.Shape, []*table{v.eval(e.Cond), v.eval(e.Then), v.eval(e.Else)},
 			func(x []float64) float64 {
 				if x[0] != 0 {
@@ -270,7 +262,7 @@ func (v *evaluator) compute(e Expr) *table {
 				}
 				return x[2]
 			})
-	case *Stack:
+	case *model.Stack:
 		elems := make([]*table, len(e.Elems))
 		for i, x := range e.Elems {
 			elems[i] = v.eval(x)
@@ -286,14 +278,14 @@ func (v *evaluator) compute(e Expr) *table {
 			}
 		}
 		return out
-	case *NoEvent:
+	case *model.NoEvent:
 		return v.eval(e.X)
 	}
 	panic(fmt.Sprintf("typecheck: %T is not a compile-time expression", e))
 }
 
 // access gathers elements. A subscript out of bounds gives NaN.
-func (v *evaluator) access(e *Access) *table {
+func (v *evaluator) access(e *model.Access) *table {
 	x := v.eval(e.X)
 	all := []*table{x}
 	ats := make([]*table, len(e.Subs))
@@ -366,9 +358,9 @@ func iota64(n int) []float64 {
 	return v
 }
 
-func (v *evaluator) assemble(e *Assemble) *table {
+func (v *evaluator) assemble(e *model.Assemble) *table {
 	shape := e.T.Shape
-	outer := Free(e)
+	outer := model.Free(e)
 	out := &table{axes: outer, shape: shape, data: make([]float64, counts(outer)*shape.Size())}
 	for i := range out.data {
 		out.data[i] = math.NaN()
@@ -407,7 +399,7 @@ type places struct {
 }
 
 // offsets returns the places of subs in an array of the given shape for all values of axes.
-func offsets(v *evaluator, subs []Sub, shape types.Shape, axes []*Index) places {
+func offsets(v *evaluator, subs []model.Sub, shape types.Shape, axes []*model.Index) places {
 	p := places{base: make([]int, counts(axes)), block: []int{0}}
 	if subs == nil {
 		p.block = make([]int, shape.Size())

@@ -6,41 +6,48 @@ import (
 	"math/rand"
 	"testing"
 
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/testing/seeds"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 )
 
-func num(x float64) Expr {
-	return seal(&Const{Base: at(types.Type{Kind: types.Real}, source.Span{}), Data: []float64{x}})
+func num(x float64) model.Expr {
+	return model.Seal(&model.Const{
+		Base: model.NewBase(types.Type{Kind: types.Real}, source.Span{}),
+		Data: []float64{x},
+	})
 }
 
-func call(fn *stdlib.Func, shape types.Shape, args ...Expr) Expr {
-	return seal(&Call{Base: at(types.Type{Kind: types.Real, Shape: shape}, source.Span{}), Fn: fn, Args: args})
+func call(fn *stdlib.Func, shape types.Shape, args ...model.Expr) model.Expr {
+	return model.Seal(&model.Call{
+		Base: model.NewBase(types.Type{Kind: types.Real, Shape: shape}, source.Span{}),
+		Fn:   fn, Args: args,
+	})
 }
 
 // naive evaluates a scalar expression for one value of the loop variables. It is the specification
 // of Tabulate.
-func naive(e Expr, env map[*Index]float64) float64 {
+func naive(e model.Expr, env map[*model.Index]float64) float64 {
 	switch e := e.(type) {
-	case *Const:
+	case *model.Const:
 		return e.Data[0]
-	case *LoopVar:
+	case *model.LoopVar:
 		return env[e.Index]
-	case *If:
+	case *model.If:
 		if naive(e.Cond, env) != 0 {
 			return naive(e.Then, env)
 		}
 		return naive(e.Else, env)
-	case *Call:
+	case *model.Call:
 		x := make([]*table, len(e.Args))
 		for i, a := range e.Args {
 			x[i] = &table{data: []float64{naive(a, env)}}
 		}
 		return applyFunc(e.Fn, nil, x).data[0]
-	case *Access:
-		c := e.X.(*Const)
+	case *model.Access:
+		c := e.X.(*model.Const)
 		o := 0
 		for k, s := range e.Subs {
 			p := naive(s.At, env)
@@ -50,7 +57,7 @@ func naive(e Expr, env map[*Index]float64) float64 {
 			o = o*c.T.Shape[k] + int(p) - 1
 		}
 		return c.Data[o]
-	case *Reduce:
+	case *model.Reduce:
 		var all []float64
 		var rec func(k int)
 		rec = func(k int) {
@@ -77,31 +84,38 @@ func TestTabulateMatchesNaive(t *testing.T) {
 	for i := range table {
 		table[i] = float64(r.Intn(9) - 2)
 	}
-	arr := seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{5, 7}}, source.Span{}), Data: table})
+	arr := model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{5, 7}},
+		source.Span{}), Data: table})
 	real := types.Type{Kind: types.Real}
-	var gen func(depth int, scope []*Index) Expr
-	gen = func(depth int, scope []*Index) Expr {
+	var gen func(depth int, scope []*model.Index) model.Expr
+	gen = func(depth int, scope []*model.Index) model.Expr {
 		if depth == 0 {
 			if r.Intn(3) > 0 && len(scope) > 0 {
-				return seal(&LoopVar{Base: at(real, source.Span{}), Index: scope[r.Intn(len(scope))]})
+				return model.Seal(&model.LoopVar{
+					Base:  model.NewBase(real, source.Span{}),
+					Index: scope[r.Intn(len(scope))],
+				})
 			}
 			return num(float64(r.Intn(7) - 2))
 		}
 		switch r.Intn(8) {
 		case 0:
-			return seal(&If{Base: at(real, source.Span{}), Cond: call(stdlib.Operator("<="), nil, gen(depth-1, scope),
-				gen(depth-1, scope)), Then: gen(depth-1, scope), Else: gen(depth-1, scope), Static: true})
+			return model.Seal(&model.If{
+				Base: model.NewBase(real, source.Span{}),
+				Cond: call(stdlib.Operator("<="), nil, gen(depth-1, scope),
+					gen(depth-1, scope)), Then: gen(depth-1, scope), Else: gen(depth-1, scope), Static: true,
+			})
 		case 1:
-			return seal(&Access{
-				Base: at(real, source.Span{}), X: arr,
-				Subs: []Sub{{At: gen(depth-1, scope)}, {At: gen(depth-1, scope)}},
+			return model.Seal(&model.Access{
+				Base: model.NewBase(real, source.Span{}), X: arr,
+				Subs: []model.Sub{{At: gen(depth-1, scope)}, {At: gen(depth-1, scope)}},
 			})
 		case 2:
-			ix := &Index{Name: "s", Lo: r.Intn(3), Step: 1 + r.Intn(2), Count: 1 + r.Intn(3)}
-			return seal(&Reduce{
-				Base:    at(real, source.Span{}),
+			ix := &model.Index{Name: "s", Lo: r.Intn(3), Step: 1 + r.Intn(2), Count: 1 + r.Intn(3)}
+			return model.Seal(&model.Reduce{
+				Base:    model.NewBase(real, source.Span{}),
 				Fn:      stdlib.Find([]string{"sum", "max", "min", "prod"}[r.Intn(4)], stdlib.Reduction),
-				Indices: []*Index{ix}, Body: gen(depth-1, append(scope[:len(scope):len(scope)], ix)),
+				Indices: []*model.Index{ix}, Body: gen(depth-1, append(scope[:len(scope):len(scope)], ix)),
 			})
 		case 3:
 			return call(stdlib.Find("mod", stdlib.Elementwise), nil, gen(depth-1, scope), num(float64(1+r.Intn(4))))
@@ -110,7 +124,7 @@ func TestTabulateMatchesNaive(t *testing.T) {
 		}
 		return call(stdlib.Operator([]string{"+", "-", "*"}[r.Intn(3)]), nil, gen(depth-1, scope), gen(depth-1, scope))
 	}
-	axes := []*Index{
+	axes := []*model.Index{
 		{Name: "i", Lo: 1, Step: 1, Count: 4},
 		{Name: "j", Lo: 2, Step: 3, Count: 3},
 		{Name: "k", Lo: 0, Step: 1, Count: 2},
@@ -118,13 +132,13 @@ func TestTabulateMatchesNaive(t *testing.T) {
 	for range 2000 {
 		e := gen(4, axes)
 		order := r.Perm(3)
-		perm := []*Index{axes[order[0]], axes[order[1]], axes[order[2]]}
+		perm := []*model.Index{axes[order[0]], axes[order[1]], axes[order[2]]}
 		got := Tabulate(e, perm)
 		n := 0
-		for _, a := range perm[0].values() {
-			for _, b := range perm[1].values() {
-				for _, c := range perm[2].values() {
-					want := naive(e, map[*Index]float64{perm[0]: a, perm[1]: b, perm[2]: c})
+		for _, a := range perm[0].Values() {
+			for _, b := range perm[1].Values() {
+				for _, c := range perm[2].Values() {
+					want := naive(e, map[*model.Index]float64{perm[0]: a, perm[1]: b, perm[2]: c})
 					if got[n] != want && !(math.IsNaN(got[n]) && math.IsNaN(want)) {
 						t.Fatalf("at %v %v %v: got %g, want %g", a, b, c, got[n], want)
 					}
@@ -139,22 +153,22 @@ func TestTabulateMatchesNaive(t *testing.T) {
 }
 
 func TestFree(t *testing.T) {
-	i, j := &Index{Name: "i", Count: 2}, &Index{Name: "j", Count: 3}
-	li := seal(&LoopVar{Index: i})
-	lj := seal(&LoopVar{Index: j})
-	sum := &Reduce{
-		Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*Index{j},
+	i, j := &model.Index{Name: "i", Count: 2}, &model.Index{Name: "j", Count: 3}
+	li := model.Seal(&model.LoopVar{Index: i})
+	lj := model.Seal(&model.LoopVar{Index: j})
+	sum := &model.Reduce{
+		Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*model.Index{j},
 		Body: call(stdlib.Operator("+"), nil, lj, li),
 	}
-	if got := fmt.Sprint(names(Free(sum))); got != "[i]" {
+	if got := fmt.Sprint(names(model.Free(sum))); got != "[i]" {
 		t.Errorf("free of a node made elsewhere: %s", got)
 	}
-	if got := fmt.Sprint(names(Free(seal(sum)))); got != "[i]" {
+	if got := fmt.Sprint(names(model.Free(model.Seal(sum)))); got != "[i]" {
 		t.Errorf("free of a sealed node: %s", got)
 	}
 }
 
-func names(ix []*Index) (s []string) {
+func names(ix []*model.Index) (s []string) {
 	for _, i := range ix {
 		s = append(s, i.Name)
 	}
@@ -162,10 +176,10 @@ func names(ix []*Index) (s []string) {
 }
 
 func BenchmarkTabulateOneOfTwo(b *testing.B) {
-	i := &Index{Name: "i", Lo: 1, Step: 1, Count: 512}
+	i := &model.Index{Name: "i", Lo: 1, Step: 1, Count: 512}
 	e := call(stdlib.Find("min", stdlib.Elementwise), nil,
-		call(stdlib.Operator("+"), nil, seal(&LoopVar{Index: i}), num(1)), num(512))
+		call(stdlib.Operator("+"), nil, model.Seal(&model.LoopVar{Index: i}), num(1)), num(512))
 	for b.Loop() {
-		Tabulate(e, []*Index{i})
+		Tabulate(e, []*model.Index{i})
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/internal/records"
+	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 )
@@ -184,7 +185,7 @@ func (c *checker) cells(t *dataTable, name ast.Ident) ([]string, bool) {
 
 // covariate elaborates D.column in an item of an experiment that is made from D: the value that the rows have in
 // common. A row without a value says nothing.
-func (c *checker) covariate(x context, t *dataTable, name ast.Ident) Expr {
+func (c *checker) covariate(x context, t *dataTable, name ast.Ident) model.Expr {
 	g := x.group
 	if k := t.text(name.Name); k >= 0 && x.texts() {
 		cell, ok := oneOf(c, g, t, name, t.texts[k].cells, func(s string) bool { return s == "" }, strconv.Quote)
@@ -231,35 +232,36 @@ func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, col
 
 // given returns values of column k of t. Where a run reads them, they are those of a param that no user knows of: what
 // reads them is then the same for all experiments, and is compiled once.
-func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, values []float64, s source.Span) Expr {
+func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, values []float64, s source.Span) model.Expr {
 	typ := types.Type{Kind: types.Real, Shape: shape, Unit: t.units[k]}
-	value := Expr(seal(&Const{Base: at(typ, s), Data: values}))
+	value := model.Expr(model.Seal(&model.Const{Base: model.NewBase(typ, s), Data: values}))
 	if c.variant.alone || x.place != placeEvent {
 		return value
 	}
 	name := t.Name + "." + t.Columns[k]
-	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params, func(p *Symbol) bool { return p.Name == name }) {
+	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params,
+		func(p *model.Symbol) bool { return p.Name == name }) {
 		name += "'"
 	}
-	sym := &Symbol{
-		Name: name, Kind: ParamSymbol, Type: typ, Span: t.Span, Value: value, Literal: true,
+	sym := &model.Symbol{
+		Name: name, Kind: model.ParamSymbol, Type: typ, Span: t.Span, Value: value, Literal: true,
 		Lo: math.Inf(-1), Hi: math.Inf(1),
 	}
 	c.model.Params = append(c.model.Params, sym)
-	return seal(&Ref{Base: at(typ, s), Sym: sym})
+	return model.Seal(&model.Ref{Base: model.NewBase(typ, s), Sym: sym})
 }
 
 // dose is what an event with an element for each row of a table reads of it.
 type dose struct {
 	from   *dataTable
 	rows   []int // from 0
-	index  *Index
-	chosen bool         // some rows were left out by `where`
-	read   map[int]Expr // by column
+	index  *model.Index
+	chosen bool               // some rows were left out by `where`
+	read   map[int]model.Expr // by column
 }
 
 // inRow elaborates D.column in an event with an element for each row of D.
-func (c *checker) inRow(x context, k int, s source.Span) Expr {
+func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	d := x.dose
 	whole, known := d.read[k]
 	if !known || x.place != placeEvent {
@@ -282,7 +284,7 @@ func (c *checker) inRow(x context, k int, s source.Span) Expr {
 	}
 	t := whole.Type()
 	t.Shape = nil
-	return seal(&Access{Base: at(t, s), X: whole, Subs: []Sub{{At: c.position(d.index)}}})
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: c.position(d.index)}}})
 }
 
 // tableOf returns the table that an expression reads; nil for none.
@@ -301,7 +303,7 @@ func tableOf(c *checker, e ast.Expr) (from *entity) {
 // experimentEvent prepares an event of an experiment. With `where`, and if the experiment is made from the table whose
 // column its time reads, it has an element for each row that is chosen. It reports false for an event without rows,
 // and after an error.
-func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context, bool) {
+func (c *checker) experimentEvent(x context, e *model.Event, it *ast.ExpItem) (context, bool) {
 	x.group = c.variant.group
 	from := tableOf(c, it.Time)
 	switch {
@@ -324,7 +326,7 @@ func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context
 	if of, at := memberOf(it.Time); of != nil && at.Name == "time" && x.group.of(from) {
 		c.variant.doses = append(c.variant.doses, dosing{chosen, from.table, it.Time.Pos()})
 	}
-	d := &dose{from: from.table, chosen: it.Where != nil, read: map[int]Expr{}}
+	d := &dose{from: from.table, chosen: it.Where != nil, read: map[int]model.Expr{}}
 	for i, in := range chosen {
 		if in {
 			d.rows = append(d.rows, i)
@@ -333,7 +335,7 @@ func (c *checker) experimentEvent(x context, e *Event, it *ast.ExpItem) (context
 	if len(d.rows) == 0 {
 		return x, false
 	}
-	d.index = &Index{Name: "row", Lo: 1, Step: 1, Count: len(d.rows), Span: it.Span}
+	d.index = &model.Index{Name: "row", Lo: 1, Step: 1, Count: len(d.rows), Span: it.Span}
 	e.Indices = append(e.Indices, d.index)
 	x.dose = d
 	return x, true

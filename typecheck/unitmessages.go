@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 )
@@ -16,7 +17,7 @@ func bracketed(u units.Unit) string { return "[" + u.String() + "]" }
 
 // mixError reports two values whose units should agree. The message has what before "mixes", both
 // sides with their origins, and the fix.
-func (c *checker) mixError(what string, s source.Span, a, b Expr) {
+func (c *checker) mixError(what string, s source.Span, a, b model.Expr) {
 	u, v := a.Type().Unit, b.Type().Unit
 	if c.reportedAs(s, u, v, a, b) {
 		return
@@ -36,7 +37,7 @@ func (c *checker) mixError(what string, s source.Span, a, b Expr) {
 
 // give attaches to d that the number e has unit u, which is that of what stands beside it. That is not offered where u
 // is in another unit of time than the model: the number may be in that of the model.
-func (c *checker) give(d *diag.Diagnostic, e Expr, u units.Unit) {
+func (c *checker) give(d *diag.Diagnostic, e model.Expr, u units.Unit) {
 	if t := c.timeUnitKnown(); t.Known() && len(u.Mul(t).Mixed()) > len(u.Mixed()) {
 		return
 	}
@@ -55,7 +56,7 @@ func mixHint(u, v units.Unit) string {
 }
 
 // wrongUnit reports a value that must have another unit in its place.
-func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared source.Span) *diag.Diagnostic {
+func (c *checker) wrongUnit(what string, value model.Expr, u units.Unit, declared source.Span) *diag.Diagnostic {
 	v := value.Type().Unit
 	if c.reportedAs(value.Span(), v, u, value) {
 		return &diag.Diagnostic{}
@@ -94,7 +95,7 @@ func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared sour
 
 // convert attaches to d the conversion of e to u. Where e has been converted by hand, by a bare number, that number is
 // given the unit that it stands for: to convert e once more would make it too large or too small by as much.
-func (c *checker) convert(d *diag.Diagnostic, e Expr, u units.Unit) {
+func (c *checker) convert(d *diag.Diagnostic, e model.Expr, u units.Unit) {
 	text := e.Span().Text()
 	if len(text) > 60 || strings.ContainsAny(text, "\n#") {
 		return
@@ -111,7 +112,7 @@ func (c *checker) convert(d *diag.Diagnostic, e Expr, u units.Unit) {
 }
 
 // conversion writes a number that converts v to u with its unit.
-func conversion(number Expr, inverse bool, v, u units.Unit) string {
+func conversion(number model.Expr, inverse bool, v, u units.Unit) string {
 	if inverse {
 		u, v = v, u
 	}
@@ -120,8 +121,8 @@ func conversion(number Expr, inverse bool, v, u units.Unit) string {
 
 // byHand returns the bare number by which the product e is multiplied, or divided if inverse is set, to convert it by
 // factor; nil if there is none.
-func byHand(e Expr, factor float64) (number Expr, inverse bool) {
-	call, ok := e.(*Call)
+func byHand(e model.Expr, factor float64) (number model.Expr, inverse bool) {
+	call, ok := e.(*model.Call)
 	if !ok {
 		return nil, false
 	}
@@ -134,7 +135,7 @@ func byHand(e Expr, factor float64) (number Expr, inverse bool) {
 		if inverse {
 			want = 1 / factor
 		}
-		if v, ok := x.(*Const); ok && literalNumber(x) && math.Abs(v.Data[0]-want) <= 1e-3*want {
+		if v, ok := x.(*model.Const); ok && literalNumber(x) && math.Abs(v.Data[0]-want) <= 1e-3*want {
 			return x, inverse
 		}
 		if number, under := byHand(x, factor); number != nil && !inverse {
@@ -163,7 +164,7 @@ func compound(text string) bool {
 }
 
 // origin attaches to d the unit of an operand and where it comes from.
-func (c *checker) origin(d *diag.Diagnostic, e Expr) {
+func (c *checker) origin(d *diag.Diagnostic, e model.Expr) {
 	text := bracketed(e.Type().Unit)
 	if p := c.unitsWithin(e); p != "" {
 		text += ": " + p
@@ -173,8 +174,8 @@ func (c *checker) origin(d *diag.Diagnostic, e Expr) {
 }
 
 // declaration attaches to d where the unit of a name comes from.
-func (c *checker) declaration(d *diag.Diagnostic, e Expr) {
-	r, ok := e.(*Ref)
+func (c *checker) declaration(d *diag.Diagnostic, e model.Expr) {
+	r, ok := e.(*model.Ref)
 	if !ok {
 		c.inferredWithin(d, e)
 		return
@@ -190,8 +191,8 @@ func (c *checker) declaration(d *diag.Diagnostic, e Expr) {
 }
 
 // inferredWithin attaches to d where the inferred unit of the first such name in e comes from.
-func (c *checker) inferredWithin(d *diag.Diagnostic, e Expr) {
-	s := findSymbol(e, func(s *Symbol) bool { _, ok := c.inferred[s.Name]; return ok })
+func (c *checker) inferredWithin(d *diag.Diagnostic, e model.Expr) {
+	s := findSymbol(e, func(s *model.Symbol) bool { _, ok := c.inferred[s.Name]; return ok })
 	if s != nil {
 		u := c.inferred[s.Name]
 		d.Relate(u.use, "%q has unit %s because of its use here", s.Name, bracketed(u.unit))
@@ -199,15 +200,15 @@ func (c *checker) inferredWithin(d *diag.Diagnostic, e Expr) {
 }
 
 // unitsWithin lists the units of the names in a compound expression: "k is [1/h], x is [mg]".
-func (c *checker) unitsWithin(e Expr) string {
-	if _, ok := e.(*Ref); ok {
+func (c *checker) unitsWithin(e model.Expr) string {
+	if _, ok := e.(*model.Ref); ok {
 		return ""
 	}
 	const few = 4
 	var list []string
 	seen := map[string]bool{}
-	Walk(func(x Expr) bool {
-		if r, ok := x.(*Ref); ok && !seen[r.Sym.Name] && r.Sym.Type.Unit.Known() && len(list) <= few {
+	model.Walk(func(x model.Expr) bool {
+		if r, ok := x.(*model.Ref); ok && !seen[r.Sym.Name] && r.Sym.Type.Unit.Known() && len(list) <= few {
 			seen[r.Sym.Name] = true
 			word := "is"
 			if _, ok := c.inferred[r.Sym.Name]; ok {
@@ -224,8 +225,8 @@ func (c *checker) unitsWithin(e Expr) string {
 }
 
 // literalNumber reports whether e is a number as it stands in the text.
-func literalNumber(e Expr) bool {
-	k, ok := e.(*Const)
+func literalNumber(e model.Expr) bool {
+	k, ok := e.(*model.Const)
 	if !ok || len(k.Data) != 1 || e.Span().IsZero() {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
@@ -174,7 +175,7 @@ func (c *checker) unitNamed(name string) units.Unit {
 }
 
 // sameUnit checks that operands share one unit, and reports those that differ with their places.
-func (c *checker) sameUnit(op string, s source.Span, args ...Expr) bool {
+func (c *checker) sameUnit(op string, s source.Span, args ...model.Expr) bool {
 	for _, b := range args[1:] {
 		a := args[0]
 		u, v := a.Type().Unit, b.Type().Unit
@@ -197,14 +198,14 @@ func (c *checker) sameUnit(op string, s source.Span, args ...Expr) bool {
 
 // joinUnits returns the unit of a sum, which is that of the operands that have one. A bare number
 // beside something unknown proves nothing.
-func (c *checker) joinUnits(op string, s source.Span, args ...Expr) units.Unit {
+func (c *checker) joinUnits(op string, s source.Span, args ...model.Expr) units.Unit {
 	if !c.sameUnitAll(op, s, args) {
 		return units.Unit{} // reported, so the unknown unit prevents further reports
 	}
 	return knownUnit(args)
 }
 
-func (c *checker) sameUnitAll(op string, s source.Span, args []Expr) bool {
+func (c *checker) sameUnitAll(op string, s source.Span, args []model.Expr) bool {
 	first := -1
 	for i, a := range args {
 		if a.Type().Unit.Known() && (first < 0 || c.bareBeside(args[first], a)) {
@@ -221,11 +222,11 @@ func (c *checker) sameUnitAll(op string, s source.Span, args []Expr) bool {
 
 // bareBeside reports whether a is a plain number in the text and b has a unit. A message about this
 // says more than one about two units.
-func (c *checker) bareBeside(a, b Expr) bool {
-	return a.Type().Unit.Plain() && Static(a) && !b.Type().Unit.Plain()
+func (c *checker) bareBeside(a, b model.Expr) bool {
+	return a.Type().Unit.Plain() && model.Static(a) && !b.Type().Unit.Plain()
 }
 
-func knownUnit(args []Expr) units.Unit {
+func knownUnit(args []model.Expr) units.Unit {
 	unknown := false
 	var u units.Unit
 	for _, a := range args {
@@ -244,13 +245,13 @@ func knownUnit(args []Expr) units.Unit {
 }
 
 // zero reports whether e is a constant whose value fits every unit.
-func zero(e Expr) bool {
-	k, ok := e.(*Const)
+func zero(e model.Expr) bool {
+	k, ok := e.(*model.Const)
 	return ok && len(k.Data) == 1 && (k.Data[0] == 0 || k.Data[0]-k.Data[0] != 0)
 }
 
 // mergeUnits adds the unit of another element to that of an array.
-func (c *checker) mergeUnits(what string, u units.Unit, first, e Expr) units.Unit {
+func (c *checker) mergeUnits(what string, u units.Unit, first, e model.Expr) units.Unit {
 	v := e.Type().Unit
 	switch {
 	case !v.Known():
@@ -267,7 +268,7 @@ func (c *checker) mergeUnits(what string, u units.Unit, first, e Expr) units.Uni
 }
 
 // resultUnit applies the unit rule of a row.
-func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units.Unit, bool) {
+func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []model.Expr) (units.Unit, bool) {
 	name := fn.Name
 	if name == "neg" {
 		name = "-"
@@ -307,7 +308,7 @@ func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units
 			}
 			c.demand(a, units.One)
 		}
-		if slices.ContainsFunc(args, func(a Expr) bool { return !a.Type().Unit.Known() && !zero(a) }) {
+		if slices.ContainsFunc(args, func(a model.Expr) bool { return !a.Type().Unit.Known() && !zero(a) }) {
 			return units.Unit{}, true
 		}
 	}
@@ -315,7 +316,7 @@ func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units
 }
 
 // powerUnit returns the unit of x^e. A dimensional x needs a constant exponent.
-func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
+func (c *checker) powerUnit(s source.Span, x, e model.Expr) units.Unit {
 	c.demand(e, units.One)
 	if u := e.Type().Unit; u.Known() && !u.Plain() {
 		c.unitErrorf(e.Span(), "an exponent is a pure number, and this has unit %s", bracketed(u))
@@ -325,7 +326,7 @@ func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
 	if !u.Known() || u.Plain() {
 		return u
 	}
-	if k, ok := e.(*Const); ok && len(k.Data) == 1 {
+	if k, ok := e.(*model.Const); ok && len(k.Data) == 1 {
 		if r, ok := exponent(k.Data[0]); ok {
 			return u.Pow(r)
 		}
@@ -352,7 +353,7 @@ func exponent(x float64) (units.Ratio, bool) {
 }
 
 // as elaborates a conversion. It is the one place where a value is rescaled.
-func (c *checker) as(x context, e *ast.As) Expr {
+func (c *checker) as(x context, e *ast.As) model.Expr {
 	v := c.expr(x, e.X)
 	to := c.unit(e.Unit)
 	if isBad(v) || !to.Known() || !c.numeric(v, "as", v.Span()) {
@@ -377,7 +378,7 @@ func (c *checker) as(x context, e *ast.As) Expr {
 }
 
 // rescale returns v, whose unit is known, in the unit to, which is written at stated.
-func (c *checker) rescale(v Expr, to units.Unit, span, stated source.Span) Expr {
+func (c *checker) rescale(v model.Expr, to units.Unit, span, stated source.Span) model.Expr {
 	t := v.Type()
 	from := t.Unit
 	t.Unit = to
@@ -387,14 +388,14 @@ func (c *checker) rescale(v Expr, to units.Unit, span, stated source.Span) Expr 
 	}
 	t.Kind = types.Real
 	f := number(factor, to.Div(from), stated)
-	node := &Call{Base: at(t, span), Fn: stdlib.Operator("*"), Args: []Expr{v, f}}
+	node := &model.Call{Base: model.NewBase(t, span), Fn: stdlib.Operator("*"), Args: []model.Expr{v, f}}
 	if factor < 1 {
 		// Division by a whole number rounds once, where the product with its inverse would round
 		// twice.
 		if inverse := units.Factor(to, from); whole(inverse) {
-			node = &Call{
-				Base: at(t, span), Fn: stdlib.Operator("/"),
-				Args: []Expr{v, number(inverse, from.Div(to), stated)},
+			node = &model.Call{
+				Base: model.NewBase(t, span), Fn: stdlib.Operator("/"),
+				Args: []model.Expr{v, number(inverse, from.Div(to), stated)},
 			}
 		}
 	}
@@ -403,12 +404,12 @@ func (c *checker) rescale(v Expr, to units.Unit, span, stated source.Span) Expr 
 
 // stated converts a value to the unit that its declaration states, if it is written as numbers with units: what
 // `lag : [h] = 30 [min]` means is plain. e is the text of the value. Of expressions nothing is converted.
-func (c *checker) stated(declared *ast.Unit, value Expr, e ast.Expr) Expr {
+func (c *checker) stated(declared *ast.Unit, value model.Expr, e ast.Expr) model.Expr {
 	if declared == nil || isBad(value) || !written(e) {
 		return value
 	}
 	var to units.Unit
-	c.quietly(func() Expr {
+	c.quietly(func() model.Expr {
 		to = c.unit(declared)
 		return value
 	})
@@ -416,7 +417,7 @@ func (c *checker) stated(declared *ast.Unit, value Expr, e ast.Expr) Expr {
 }
 
 // written is stated for a unit that is known already, and declared at a place.
-func (c *checker) written(to units.Unit, value Expr, e ast.Expr, declared source.Span) Expr {
+func (c *checker) written(to units.Unit, value model.Expr, e ast.Expr, declared source.Span) model.Expr {
 	from := value.Type().Unit
 	if !written(e) || bare(value) || !to.Known() || !from.Known() || from.Same(to) || !from.SameDimension(to) {
 		return value
@@ -443,44 +444,47 @@ func written(e ast.Expr) bool {
 }
 
 // retype returns e with another type: the same values in another unit.
-func retype(e Expr, t types.Type) Expr {
+func retype(e model.Expr, t types.Type) model.Expr {
 	switch e := e.(type) {
-	case *Const:
-		return seal(&Const{Base: at(t, e.S), Data: e.Data})
-	case *Ref:
-		return seal(&Ref{Base: at(t, e.S), Sym: e.Sym})
-	case *LoopVar:
-		return seal(&LoopVar{Base: at(t, e.S), Index: e.Index})
-	case *Call:
-		return seal(&Call{
-			Base: at(t, e.S), Fn: e.Fn, Args: e.Args, Search: e.Search, Table: e.Table, Control: e.Control,
+	case *model.Const:
+		return model.Seal(&model.Const{Base: model.NewBase(t, e.S), Data: e.Data})
+	case *model.Ref:
+		return model.Seal(&model.Ref{Base: model.NewBase(t, e.S), Sym: e.Sym})
+	case *model.LoopVar:
+		return model.Seal(&model.LoopVar{Base: model.NewBase(t, e.S), Index: e.Index})
+	case *model.Call:
+		return model.Seal(&model.Call{
+			Base: model.NewBase(t, e.S), Fn: e.Fn, Args: e.Args, Search: e.Search, Table: e.Table, Control: e.Control,
 		})
-	case *Access:
-		return seal(&Access{Base: at(t, e.S), X: e.X, Subs: e.Subs})
-	case *Assemble:
-		return seal(&Assemble{Base: at(t, e.S), Pieces: e.Pieces})
-	case *Reduce:
-		return seal(&Reduce{Base: at(t, e.S), Fn: e.Fn, Indices: e.Indices, Body: e.Body})
-	case *If:
-		return seal(&If{Base: at(t, e.S), Cond: e.Cond, Then: e.Then, Else: e.Else, Static: e.Static})
-	case *Stack:
-		return seal(&Stack{Base: at(t, e.S), Elems: e.Elems})
-	case *NoEvent:
-		return seal(&NoEvent{Base: at(t, e.S), X: e.X})
-	case *Limit:
-		return seal(&Limit{Base: at(t, e.S), X: e.X, Post: e.Post})
-	case *Functional:
+	case *model.Access:
+		return model.Seal(&model.Access{Base: model.NewBase(t, e.S), X: e.X, Subs: e.Subs})
+	case *model.Assemble:
+		return model.Seal(&model.Assemble{Base: model.NewBase(t, e.S), Pieces: e.Pieces})
+	case *model.Reduce:
+		return model.Seal(&model.Reduce{Base: model.NewBase(t, e.S), Fn: e.Fn, Indices: e.Indices, Body: e.Body})
+	case *model.If:
+		return model.Seal(&model.If{
+			Base: model.NewBase(t, e.S), Cond: e.Cond, Then: e.Then, Else: e.Else,
+			Static: e.Static,
+		})
+	case *model.Stack:
+		return model.Seal(&model.Stack{Base: model.NewBase(t, e.S), Elems: e.Elems})
+	case *model.NoEvent:
+		return model.Seal(&model.NoEvent{Base: model.NewBase(t, e.S), X: e.X})
+	case *model.Limit:
+		return model.Seal(&model.Limit{Base: model.NewBase(t, e.S), X: e.X, Post: e.Post})
+	case *model.Functional:
 		f := *e
-		f.Base = at(t, e.S)
-		return seal(&f)
-	case *Row:
-		return seal(&Row{Base: at(t, e.S), Table: e.Table, Column: e.Column})
+		f.Base = model.NewBase(t, e.S)
+		return model.Seal(&f)
+	case *model.Row:
+		return model.Seal(&model.Row{Base: model.NewBase(t, e.S), Table: e.Table, Column: e.Column})
 	}
 	return e
 }
 
 // withUnit gives an array literal the unit written after it.
-func (c *checker) withUnit(v Expr, u units.Unit, s source.Span) Expr {
+func (c *checker) withUnit(v model.Expr, u units.Unit, s source.Span) model.Expr {
 	t := v.Type()
 	if !t.Unit.Same(u) && !t.Unit.Plain() {
 		c.unitErrorf(s, "the elements have unit %s already", bracketed(t.Unit))
@@ -507,14 +511,14 @@ func statesUnit(e ast.Expr) (found bool) {
 
 // bare reports whether e is a plain number that is known at compile time. In a declaration such a
 // number takes the declared unit.
-func bare(e Expr) bool {
+func bare(e model.Expr) bool {
 	u := e.Type().Unit
-	return Static(e) && (!u.Known() || u.Plain())
+	return model.Static(e) && (!u.Known() || u.Plain())
 }
 
 // declaredUnit returns the unit of a name: the declared one, checked against that of the value, or
 // else that of the value, whose text is e.
-func (c *checker) declaredUnit(declared *ast.Unit, value Expr, e ast.Expr, what string) units.Unit {
+func (c *checker) declaredUnit(declared *ast.Unit, value model.Expr, e ast.Expr, what string) units.Unit {
 	if declared == nil {
 		if value == nil || isBad(value) || bare(value) && !statesUnit(e) {
 			return units.Unit{}
@@ -529,7 +533,7 @@ func (c *checker) declaredUnit(declared *ast.Unit, value Expr, e ast.Expr, what 
 }
 
 // expectUnit checks that a value has the unit that its place needs.
-func (c *checker) expectUnit(what string, value Expr, u units.Unit, declared source.Span) {
+func (c *checker) expectUnit(what string, value model.Expr, u units.Unit, declared source.Span) {
 	if value.Type().Unit.Same(u) {
 		c.demand(value, u)
 		return

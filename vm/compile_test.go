@@ -4,9 +4,9 @@ import (
 	"sync"
 	"testing"
 
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // network is a tape of n scalar rate laws gathered into one vector. Contractions in between keep

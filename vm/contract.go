@@ -3,8 +3,8 @@ package vm
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/kernel"
 )

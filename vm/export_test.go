@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"odes.dev/odes/internal/machine"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/machine"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/tape"
 )
 

@@ -3,10 +3,10 @@ package vm_test
 import (
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // TestOpsWithoutKernel takes the kernels of some ops away, of every number of operands. Go then

@@ -7,10 +7,10 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // prSetMDWE and refuseExecGain are the prctl that forbids a process to make memory executable

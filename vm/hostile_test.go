@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/seeds"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/seeds"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 var (

@@ -1,7 +1,7 @@
 package vm
 
 import (
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/kernel"
 )

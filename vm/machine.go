@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"odes.dev/odes/internal/team"
+	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/vm/internal/kernel"
 )
 

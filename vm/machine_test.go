@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 func parse(t testing.TB, text string) *tape.Tape {

@@ -3,7 +3,7 @@ package vm
 import (
 	"slices"
 
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/native"
 )

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // nativeBackends lists the backends with native code.

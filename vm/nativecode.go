@@ -3,8 +3,8 @@ package vm
 import (
 	"runtime"
 
-	"odes.dev/odes/internal/machine"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/machine"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/vm/internal/kernel"
 	"odes.dev/odes/vm/internal/native"
 )

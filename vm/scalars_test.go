@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // randomScalars is a tape of n scalar instructions on random earlier values,

@@ -3,7 +3,7 @@ package vm
 import (
 	"slices"
 
-	"odes.dev/odes/internal/team"
+	"odes.dev/odes/internal/base/team"
 )
 
 // Steps on long arrays are done in parts, which depend on nothing but their place in the arrays: segments of a loop in

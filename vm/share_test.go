@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/simd"
-	"odes.dev/odes/internal/team"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/base/team"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // byTeam is a backend whose machines a team of so many shares. look sees their programs.

@@ -1,6 +1,6 @@
 package vm
 
-import "odes.dev/odes/internal/simd"
+import "odes.dev/odes/internal/base/simd"
 
 // stripLoop is a long loop as threaded code for one strip. Operands that move are read through
 // registers that are set for every strip.

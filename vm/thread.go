@@ -3,7 +3,7 @@ package vm
 import (
 	"strconv"
 
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/kernel"
 )

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // scalars is a tape of many scalar instructions of every elementwise op.

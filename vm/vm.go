@@ -25,8 +25,8 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes/internal/machine"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/machine"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/native"
 )

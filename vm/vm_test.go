@@ -3,9 +3,9 @@ package vm_test
 import (
 	"testing"
 
+	"odes.dev/odes/internal/testing/vmtest"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
-	"odes.dev/odes/vm/vmtest"
 )
 
 // backends lists the backends that run here.

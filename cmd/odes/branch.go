@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/plot"
 	"odes.dev/odes/repl"
 )

@@ -6,7 +6,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 )
 
 // checkCmd is odes check.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/report"
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"odes.dev/odes/help"
-	"odes.dev/odes/internal/report"
-	"odes.dev/odes/internal/screen"
-	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/base/screen"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/plot"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/plot"
 )
 

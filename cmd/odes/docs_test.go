@@ -77,7 +77,7 @@ func TestDocumentedCommands(t *testing.T) {
 			switch {
 			case strings.Contains(line, "model.xml") && args[0] != "export", strings.Contains(line, "problem.yaml"):
 				folder = t.TempDir()
-				problem := os.DirFS(filepath.Join(root, "internal", "petab", "testdata", "decay"))
+				problem := os.DirFS(filepath.Join(root, "internal", "exchange", "petab", "testdata", "decay"))
 				if err := os.CopyFS(folder, problem); err != nil {
 					t.Fatal(err)
 				}

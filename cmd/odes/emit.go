@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/engine/compile"
 )
 
 // emitCmd is odes emit.

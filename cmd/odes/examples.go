@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 )
 
 // example is a command line and what it is for.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/export"
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/exchange/export"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
 )

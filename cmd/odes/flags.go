@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/lazy"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/base/lazy"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/parser"
 )
 

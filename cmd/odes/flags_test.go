@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/typecheck"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"odes.dev/odes/internal/output"
+	"odes.dev/odes/internal/base/output"
 	"odes.dev/odes/parser"
 )
 

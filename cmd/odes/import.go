@@ -9,8 +9,8 @@ import (
 	"os"
 	"strconv"
 
-	"odes.dev/odes/internal/compile"
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/lang/diag"
 )
 

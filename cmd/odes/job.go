@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/memory"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 )
 

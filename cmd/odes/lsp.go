@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/lsp"
 )
 

@@ -13,7 +13,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/output"
+	"odes.dev/odes/internal/base/output"
 )
 
 //go:generate go run . man --write ../../docs/man

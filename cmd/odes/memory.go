@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 )
 
 // errMemory ends what took more memory than there is, before the system ends the process.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 )
 
 // TestExhausted ends a command that takes its memory in small pieces, with the status of a run that failed.

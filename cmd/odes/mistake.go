@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
 )

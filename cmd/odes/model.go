@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/input"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
 )

@@ -4,8 +4,8 @@ import (
 	"io"
 	"os"
 
-	"odes.dev/odes/internal/output"
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/output"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // stream is standard output. It keeps the first error, since much of what is printed there is printed unchecked.

@@ -5,7 +5,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 )
 
 // predictCmd is odes predict.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // progress shows how far a run has come: one line on a terminal, after a second of work. While nothing is reported, the

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // terminal is the far end of a terminal that a command runs on.

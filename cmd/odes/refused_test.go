@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/memory"
+	"odes.dev/odes/internal/base/memory"
 )
 
 // experiments is a model that asks for memory in many places: data, experiments, an implicit method.

@@ -8,8 +8,8 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/memory"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
 	"odes.dev/odes/repl"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 
-	"odes.dev/odes/internal/serve"
+	"odes.dev/odes/internal/front/serve"
 )
 
 // serveCmd is odes serve.

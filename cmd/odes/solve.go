@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 )
 

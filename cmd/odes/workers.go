@@ -22,7 +22,7 @@ import (
 
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
-	"odes.dev/odes/internal/cluster"
+	"odes.dev/odes/internal/front/cluster"
 	"odes.dev/odes/lang/diag"
 )
 

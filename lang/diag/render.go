@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/lang/source"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/internal/base/screen"
 )
 
 // columns is text as a terminal shows it, and how many columns that takes.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 )
 
 // Dims is the number of base dimensions: m, kg, s, A, K, mol, cd. An angle is

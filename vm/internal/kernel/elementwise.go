@@ -7,7 +7,7 @@ package kernel
 import (
 	"math"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/tape"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/tape"
 )
 

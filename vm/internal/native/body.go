@@ -7,8 +7,8 @@
 // threaded program (package vm/internal/kernel): it finds its arrays in the table of slices, and
 // ends by jumping to the handler of the next record.
 //
-// Every operation gives the bits of the function of internal/elem that it stands for, by the
-// instructions that the kernels of internal/simd use. The package knows nothing of tapes or
+// Every operation gives the bits of the function of internal/base/elem that it stands for, by the
+// instructions that the kernels of internal/base/simd use. The package knows nothing of tapes or
 // machines.
 package native
 

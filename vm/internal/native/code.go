@@ -1,7 +1,7 @@
 package native
 
 import (
-	"odes.dev/odes/internal/machine"
+	"odes.dev/odes/internal/base/machine"
 	"odes.dev/odes/vm/internal/kernel"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"odes.dev/odes/internal/machine"
+	"odes.dev/odes/internal/base/machine"
 )
 
 // Fixed is the number from which on the slices of a Loop's places are those of the table. Lower

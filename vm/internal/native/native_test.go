@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
-	"odes.dev/odes/internal/machine"
-	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/machine"
+	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/vm/internal/kernel"
 	"odes.dev/odes/vm/internal/native"
 )

@@ -1,6 +1,6 @@
 package native
 
-import "odes.dev/odes/internal/simd"
+import "odes.dev/odes/internal/base/simd"
 
 // Can reports whether Apply has the operation op.
 func Can(op simd.Op) bool {

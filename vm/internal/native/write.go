@@ -3,7 +3,7 @@ package native
 import (
 	"slices"
 
-	"odes.dev/odes/internal/machine"
+	"odes.dev/odes/internal/base/machine"
 )
 
 // home is a place in memory from which a value can be read.

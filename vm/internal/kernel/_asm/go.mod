@@ -4,7 +4,7 @@ go 1.26.8
 
 require (
 	github.com/mmcloughlin/avo v0.6.0
-	odes.dev/odes/internal/simd/_asm v0.0.0
+	odes.dev/odes/internal/base/simd/_asm v0.0.0
 )
 
 require (
@@ -13,4 +13,4 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 )
 
-replace odes.dev/odes/internal/simd/_asm => ../../../../internal/simd/_asm
+replace odes.dev/odes/internal/base/simd/_asm => ../../../../internal/base/simd/_asm

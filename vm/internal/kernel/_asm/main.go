@@ -1,6 +1,6 @@
 // Command _asm writes the handlers of threaded programs. It is run by go generate in the folder of
 // package kernel. It knows nothing of tapes, and takes the bodies of operations from package emit
-// of internal/simd.
+// of internal/base/simd.
 package main
 
 import (
@@ -15,11 +15,12 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"odes.dev/odes/internal/simd/_asm/emit"
+	"odes.dev/odes/internal/base/simd/_asm/emit"
 )
 
 func main() {
-	coefficients := flag.String("elem", "../../../../internal/elem/coef.go", "coefficients of the elementary functions")
+	coefficients := flag.String("elem", "../../../../internal/base/elem/coef.go",
+		"coefficients of the elementary functions")
 	names := flag.String("names", "", "file for the names of the handlers")
 	flag.Parse()
 	coef, err := emit.LoadCoefficients(*coefficients)

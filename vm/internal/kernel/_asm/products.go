@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"odes.dev/odes/internal/simd/_asm/emit"
+	"odes.dev/odes/internal/base/simd/_asm/emit"
 )
 
 // renamed reads the arguments of a kernel from fields of the record with other names, or computes

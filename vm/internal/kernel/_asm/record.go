@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"odes.dev/odes/internal/simd/_asm/emit"
+	"odes.dev/odes/internal/base/simd/_asm/emit"
 )
 
 // Two registers are kept throughout a program: the record that is executed, and the table of

@@ -1,0 +1,451 @@
+// Package certify says how much better a point near one could be, from exact derivatives at that point alone. It knows
+// nothing of the search that found the point.
+//
+// A linear program asks how far the objective falls, to first order, where no variable moves by more than a part ρ of
+// its size and constraints are kept, for ρ = 1, 0.1 … 1e-8. A step along its solution, as long as the curvature of the
+// objective lets it fall, is a gain; so is a Newton step along what holds the solution. Kinks are rows of the program:
+// absolute values are; where gradients jump, pieces that meet at the point are found by runs nearby, which join the
+// program until it promises no more than there is. At a minimum the largest gain is zero. There are no multipliers,
+// which need not be unique, and nothing depends on the units of variables or of the objective.
+package certify
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/base/optim"
+)
+
+// Point is a value of an objective, F + Σ W|U|, and of constraints, with their derivatives.
+type Point struct {
+	Value       float64
+	Gradient    []float64 // of F
+	Kinks       optim.Kinks
+	Constraints optim.Constraints
+}
+
+// Problem is a point and what may be near it.
+type Problem struct {
+	X, Sizes []float64 // the point, and how far its variables may move
+	Lo, Hi   []float64 // bounds; infinite ones are none
+	Min, Max []float64 // limits of the constraints; those of an equation are equal
+	At       *Point
+	// Hessian is that of F, n × n, or a matrix that stands for it; nil where there is none.
+	Hessian []float64
+	// Size is what gains are relative to.
+	Size float64
+	// Enough is the gain, relative to Size, with which nobody looks further.
+	Enough float64
+	// Noise is the error of a value.
+	Noise float64
+	// Near evaluates at another point; nil: nothing may be.
+	Near func(x []float64) (*Point, error)
+
+	cuts []cut
+}
+
+// cut is a piece of a function: its value at X, by its derivatives elsewhere. Constraint −1 is the objective.
+type cut struct {
+	constraint int
+	value      float64
+	slope      []float64
+}
+
+// Certificate says how good a point is.
+type Certificate struct {
+	Stationarity float64 // what could be gained, relative to Size
+	Feasibility  float64 // the largest violation, relative to how far its constraint moves with the variables
+	Step         []float64
+	Real         bool // a run nearby confirms that Step leads down
+	Pieces       int  // gradients that meet, beyond one for each function
+}
+
+// Minimum returns the certificate of a point.
+func (p *Problem) Minimum() Certificate {
+	c := Certificate{Feasibility: p.Feasibility()}
+	most := min(3*len(p.X)+10, 120)
+	for {
+		gain, step, radius := p.gain()
+		c.Stationarity, c.Step, c.Pieces = gain/p.Size, step, len(p.cuts)
+		if !(c.Stationarity > p.Enough) || step == nil || p.Near == nil || len(p.cuts) >= most {
+			return c
+		}
+		const little = 1e-4 // of sizes
+		met, real := p.probe(step, math.Min(little, radius), true)
+		c.Real = real
+		for far := 10 * little; !met && far <= 10*radius && len(p.Min) > 0; far *= 10 {
+			met, _ = p.probe(step, math.Min(far, radius), false)
+		}
+		if !met {
+			return c
+		}
+	}
+}
+
+// radii are the parts of sizes by which variables may move.
+var radii = []float64{1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}
+
+// gain returns the largest gain, the step that has it and the radius of that.
+func (p *Problem) gain() (gain float64, step []float64, radius float64) {
+	var last []int
+	for k, r := range radii {
+		d, held, missing := p.linear(r)
+		if d == nil {
+			continue
+		} else if math.IsInf(missing, 1) {
+			return missing, d, r
+		}
+		take := func(d []float64) {
+			if g, q := p.along(d); g > gain {
+				gain, radius, step = g, r, scaled(d, q)
+			}
+		}
+		take(d)
+		if missing > gain { // the program was not solved to its end
+			gain, radius, step = missing, r, d
+		}
+		if p.Hessian != nil && (k == 0 || !slices.Equal(held, last)) {
+			if d := p.newton(held); d != nil {
+				take(d)
+			}
+			last = held
+		}
+	}
+	return gain, step, radius
+}
+
+// scaled returns d times q.
+func scaled(d []float64, q float64) []float64 {
+	out := make([]float64, len(d))
+	for i, v := range d {
+		out[i] = float64(q * v)
+	}
+	return out
+}
+
+// row is a linear function v + aᵀd around the point.
+type row struct {
+	v          float64
+	a          []float64
+	min, max   float64 // limits of the function
+	weight     float64 // of its absolute value; 0 for a constraint
+	constraint int     // −1 for a kink
+}
+
+// rows returns the kinks and constraints around the point. A constraint that does not hold may stay as it is.
+func (p *Problem) rows() []row {
+	n := len(p.X)
+	var list []row
+	for k, u := range p.At.Kinks.U {
+		if w := p.At.Kinks.W[k]; w > 0 {
+			list = append(list, row{
+				v: u, a: p.At.Kinks.J[k*n : (k+1)*n], weight: w, constraint: -1, min: math.Inf(-1), max: math.Inf(1),
+			})
+		}
+	}
+	limited := func(i int, v float64, a []float64) {
+		c := p.At.Constraints.C[i]
+		r := row{v: v, a: a, min: math.Min(p.Min[i], c), max: math.Max(p.Max[i], c), constraint: i}
+		if p.Min[i] == p.Max[i] {
+			r.min, r.max = c, c
+		}
+		list = append(list, r)
+	}
+	for i, c := range p.At.Constraints.C {
+		limited(i, c, p.At.Constraints.J[i*n:(i+1)*n])
+	}
+	for _, k := range p.cuts {
+		if k.constraint >= 0 {
+			limited(k.constraint, k.value, k.slope)
+		}
+	}
+	return list
+}
+
+// extent returns how far a function with this slope moves where all variables move by their sizes.
+func (p *Problem) extent(slope []float64) float64 {
+	sum := 0.0
+	for i, a := range slope {
+		sum += math.Abs(float64(a * p.Sizes[i]))
+	}
+	return sum
+}
+
+// Feasibility returns the largest violation, relative to how far its constraint moves with the variables.
+func (p *Problem) Feasibility() float64 {
+	most, n := 0.0, len(p.X)
+	for i, c := range p.At.Constraints.C {
+		off := math.Max(math.Max(p.Min[i]-c, c-p.Max[i]), 0)
+		if off > 0 {
+			most = math.Max(most, off/p.extent(p.At.Constraints.J[i*n:(i+1)*n]))
+		}
+	}
+	return most
+}
+
+// room returns how far variable i may move, within a radius, in units of radius times its size.
+func (p *Problem) room(i int, radius float64) (lo, hi float64) {
+	unit := radius * p.Sizes[i]
+	lo = math.Max(math.Min((p.Lo[i]-p.X[i])/unit, 0), -1)
+	hi = math.Min(math.Max((p.Hi[i]-p.X[i])/unit, 0), 1)
+	return lo, hi
+}
+
+// linear solves the linear program of a radius. It returns the step, what holds it (variables at bounds, then rows of
+// rows() from n on), and how much more than by this step the objective might fall. A nil step is none.
+func (p *Problem) linear(radius float64) (step []float64, held []int, missing float64) {
+	n := len(p.X)
+	all := n
+	var pieces []cut
+	for _, k := range p.cuts {
+		if k.constraint < 0 {
+			pieces = append(pieces, k)
+		}
+	}
+	if len(pieces) > 0 {
+		all++ // the last variable is the largest of the pieces of the objective
+	}
+	l := optim.Linear{C: make([]float64, all), Lo: make([]float64, all), Hi: make([]float64, all)}
+	slope := make([]float64, n)
+	for i := range n {
+		slope[i] = float64(p.At.Gradient[i] * p.Sizes[i] * radius)
+		l.Lo[i], l.Hi[i] = p.room(i, radius)
+	}
+	scale := 0.0 // of the objective
+	for _, v := range slope {
+		scale += math.Abs(v)
+	}
+	rows := p.rows()
+	for _, r := range rows {
+		scale += float64(r.weight * p.extent(r.a) * radius)
+	}
+	for _, k := range pieces {
+		scale = math.Max(scale, float64(p.extent(k.slope)*radius))
+	}
+	if scale == 0 {
+		return nil, nil, 0
+	} else if scale-scale != 0 { // numbers are too large to compute with
+		return make([]float64, n), nil, math.Inf(1)
+	}
+	if len(pieces) == 0 {
+		for i, v := range slope {
+			l.C[i] = v / scale
+		}
+	}
+	var of []int
+	for j, r := range rows {
+		size := float64(p.extent(r.a) * radius)
+		if size == 0 {
+			continue
+		}
+		t := optim.LinearRow{A: make([]float64, all), Min: math.Inf(-1), Max: math.Inf(1)}
+		for i, a := range r.a {
+			t.A[i] = float64(a*p.Sizes[i]*radius) / size
+		}
+		if r.weight > 0 {
+			t.Kink = -r.v / size
+			t.Below = float64(r.weight*size) / scale
+			t.Above = t.Below
+			if math.Abs(t.Kink) > 1 { // out of reach
+				for i, a := range t.A {
+					l.C[i] += float64(math.Copysign(t.Above, r.v) * a)
+				}
+				continue
+			}
+		} else {
+			t.Min, t.Max = math.Min((r.min-r.v)/size, 0), math.Max((r.max-r.v)/size, 0)
+			if t.Min <= -1 && t.Max >= 1 {
+				continue
+			}
+		}
+		l.Rows, of = append(l.Rows, t), append(of, j)
+	}
+	if len(pieces) > 0 {
+		l.C[n], l.Lo[n], l.Hi[n] = 1, -1, 1
+		for _, k := range append([]cut{{constraint: -1, slope: p.At.Gradient, value: p.At.Value}}, pieces...) {
+			t := optim.LinearRow{
+				A: make([]float64, all), Min: math.Min((k.value-p.At.Value)/scale, 0),
+				Max: math.Inf(1),
+			}
+			for i, a := range k.slope {
+				t.A[i] = -float64(a*p.Sizes[i]*radius) / scale
+			}
+			t.A[n] = 1
+			l.Rows, of = append(l.Rows, t), append(of, -1)
+		}
+	}
+	s := l.Solve()
+	step = make([]float64, n)
+	for i := range step {
+		step[i] = float64(s.X[i] * radius * p.Sizes[i])
+	}
+	for _, v := range s.Rests {
+		switch {
+		case v < n:
+			if x := p.X[v] + step[v]; x <= p.Lo[v] || x >= p.Hi[v] {
+				held = append(held, v)
+			}
+		case v >= all && of[v-all] >= 0:
+			held = append(held, n+of[v-all])
+		}
+	}
+	slices.Sort(held)
+	return step, held, float64(math.Max(s.Value-s.Bound, 0) * scale)
+}
+
+// change returns by how much the objective changes along q times d, whose curvature is dHd.
+func (p *Problem) change(q float64, d []float64, dHd float64) float64 {
+	sum := float64(q * dot(p.At.Gradient, d))
+	for _, k := range p.cuts {
+		if k.constraint < 0 {
+			sum = math.Max(sum, k.value-p.At.Value+float64(q*dot(k.slope, d)))
+		}
+	}
+	n := len(d)
+	for k, u := range p.At.Kinks.U {
+		sum += float64(p.At.Kinks.W[k] * (math.Abs(u+float64(q*dot(p.At.Kinks.J[k*n:(k+1)*n], d))) - math.Abs(u)))
+	}
+	return sum + float64(0.5*q*q*math.Max(dHd, 0))
+}
+
+// along returns the largest gain on the way along d, and the part of d that has it.
+func (p *Problem) along(d []float64) (gain, part float64) {
+	if !(p.change(1e-9, d, 0) < 0) {
+		return 0, 0
+	}
+	dHd := p.curvature(d)
+	lo, hi := 0.0, 1.0
+	for range 80 { // it is convex; the minimum may be close to 0
+		a := hi / 4
+		if lo > 0 {
+			a = lo + float64((hi-lo)/3)
+		}
+		b := math.Max(hi-float64((hi-lo)/3), a)
+		if p.change(a, d, dHd) <= p.change(b, d, dHd) {
+			hi = b
+		} else {
+			lo = a
+		}
+	}
+	for _, q := range []float64{1, hi, (lo + hi) / 2} {
+		if g := -p.change(q, d, dHd); g > gain {
+			gain, part = g, q
+		}
+	}
+	return gain, part
+}
+
+// curvature returns that of F along d: by the Hessian, or by the gradient at a point nearby.
+func (p *Problem) curvature(d []float64) float64 {
+	n := len(d)
+	if p.Hessian != nil {
+		sum := 0.0
+		for i, v := range d {
+			sum += float64(v * dot(p.Hessian[i*n:(i+1)*n], d))
+		}
+		return sum
+	}
+	// Of a gain that is enough without curvature there is nothing to know.
+	if p.Near == nil || !(-p.change(1, d, 0) > float64(p.Enough*p.Size)) {
+		return 0
+	}
+	at, part := p.nearby(d, 1e-4)
+	if at == nil {
+		return 0
+	}
+	sum := 0.0
+	for i, v := range d {
+		sum += float64((at.Gradient[i] - p.At.Gradient[i]) * v)
+	}
+	return sum / part
+}
+
+// nearby evaluates where no variable has moved by more than a part of its size along d, which part it returns.
+func (p *Problem) nearby(d []float64, radius float64) (*Point, float64) {
+	length := 0.0
+	for i, v := range d {
+		length = math.Max(length, math.Abs(v)/p.Sizes[i])
+	}
+	part := math.Min(1, radius/length)
+	x := slices.Clone(p.X)
+	for i, v := range d {
+		x[i] = math.Max(p.Lo[i], math.Min(x[i]+float64(part*v), p.Hi[i]))
+	}
+	at, err := p.Near(x)
+	if err != nil {
+		return nil, 0
+	}
+	return at, part
+}
+
+// probe evaluates along d, where no variable has moved by more than a part of its size, and reports whether other
+// pieces of constraints are met there, or of the objective as well, which become part of the problem, and whether the
+// objective falls as it is promised to.
+func (p *Problem) probe(d []float64, radius float64, objective bool) (met, real bool) {
+	const (
+		distinct = 0.999
+		matters  = 1e-7 // of how far a function moves: what is less may be rounding
+	)
+	n := len(d)
+	at, part := p.nearby(d, radius)
+	if at == nil {
+		return false, false
+	}
+	moved := scaled(d, part)
+	// piece keeps a function that was computed to have a value, and of which less was promised.
+	piece := func(i int, promised, value float64, slope, old []float64) {
+		size := math.Max(p.extent(slope), p.extent(old))
+		cosine := dot(slope, old) / math.Sqrt(dot(slope, slope)*dot(old, old))
+		off := math.Abs(value - promised)
+		if !(off > matters*float64(radius*size)) || cosine > distinct {
+			return
+		}
+		// A piece is nowhere beyond the function itself. What seems to be so curves, and is no piece.
+		here, beyond := p.At.Value, value > promised
+		if i >= 0 {
+			here = p.At.Constraints.C[i]
+		}
+		if value -= dot(slope, moved); beyond == (value > here) {
+			if math.Abs(value-here) > 0.1*off {
+				return
+			}
+			value = here
+		}
+		p.cuts = append(p.cuts, cut{constraint: i, value: value, slope: slices.Clone(slope)})
+		met = true
+	}
+	for i, c := range at.Constraints.C {
+		if p.Min[i] == p.Max[i] {
+			continue
+		}
+		a := p.At.Constraints.J[i*n : (i+1)*n]
+		lower := math.IsInf(p.Max[i], 1)
+		value := p.At.Constraints.C[i] + dot(a, moved)
+		for _, k := range p.cuts {
+			if k.constraint == i {
+				if v := k.value + dot(k.slope, moved); lower {
+					value = math.Min(value, v)
+				} else {
+					value = math.Max(value, v)
+				}
+			}
+		}
+		if lower && c < value || !lower && c > value {
+			piece(i, value, c, at.Constraints.J[i*n:(i+1)*n], a)
+		}
+	}
+	promised := p.change(1, moved, p.curvature(moved))
+	fell := at.Value - p.At.Value
+	if kinks := len(p.At.Kinks.U) > 0; objective && !kinks && fell > promised {
+		piece(-1, p.At.Value+promised, at.Value, at.Gradient, p.At.Gradient)
+	}
+	return met, fell < 0.1*promised && -fell > 2*p.Noise
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += float64(v * b[i])
+	}
+	return sum
+}

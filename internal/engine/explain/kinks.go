@@ -1,0 +1,289 @@
+package explain
+
+import (
+	"context"
+	"slices"
+
+	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+)
+
+// Kinks warns of kinks exactly where a recorded run reads its state: at the start, in bodies and after them, and where
+// objectives read; and of kinks in what is computed of params before the run, and in conditions. It ignores the times
+// between, and kinks of rates that the run leaves at once, because a trajectory crosses a kink there in one point,
+// which has no weight. reader reads the run; functionals are what the objectives were computed from, and peaks those of
+// them that are largest values. Those count that one of the variables moves, whose derivatives are that many columns.
+// It returns those, and how many warnings it gave. It warns of kinks that only second derivatives show where these are
+// asked for. rtol is the relative tolerance of the run's steps, within which what is read may tie; 0 where it is not
+// known.
+func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
+	functionals []float64, peaks []sens.Peak, variables []system.Variable, columns int, second bool, rtol float64,
+	l *diag.List,
+) (all []system.Fold, n int, err error) {
+	if find == nil {
+		return nil, 0, nil
+	}
+	spots := newSpots(find, run, peaks)
+	if !find.Any() && len(spots.list) == 0 {
+		return nil, 0, nil
+	}
+	reader.Open(ctx, run)
+	var m solvers.Mark
+	span := 0.0
+	for _, i := range []int{0, run.Marks() - 1} {
+		if _, _, err := reader.LoadMark(i, &m); err != nil {
+			return nil, 0, err
+		}
+		span = m.T - span
+	}
+	spots.list = sens.Meanwhile(spots.list, peaks, float64(0x1p-30*span))
+	look := func(i int) ([]system.Kink, int, error) {
+		after, _, err := reader.LoadMark(i, &m)
+		if err != nil {
+			return nil, 0, err
+		}
+		found := append(find.AtMark(&m, span), spots.at(i, after, &m)...)
+		return slices.DeleteFunc(found, func(k system.Kink) bool {
+			return k.Clock && find.Fixed(&m)
+		}), after, nil
+	}
+	find.Begin(rtol, second)
+	last := -1 // of the marks with kinks
+	for i := range run.Marks() {
+		found, _, err := look(i)
+		if err != nil {
+			return nil, 0, err
+		}
+		find.Meet(&m)
+		if len(found) > 0 {
+			last = i
+		}
+		if err := spots.behind(i, reader, func([]system.Kink, float64) { last = i }); err != nil {
+			return nil, 0, err
+		}
+	}
+	ofValues := find.InValues(&m, functionals)
+	if last < 0 && len(ofValues) == 0 {
+		return nil, 0, nil
+	}
+	if len(ofValues) > 0 {
+		last = run.Marks() - 1
+	}
+	said := map[source.Span]bool{}
+	warn := func(list []system.Kink, t float64) {
+		for _, k := range list {
+			if !k.Moved() || k.Smooth && !second {
+				continue
+			}
+			if all = append(all, k.Fold); !k.Tie && !said[k.Span] { // ties have been told
+				said[k.Span] = true
+				n++
+				x.warnOfKink(&k, t, l)
+			}
+		}
+	}
+	reader.Open(ctx, run)
+	spots.next = 0
+	tangents := find.Tangents(variables, columns)
+	for i := range last + 1 {
+		found, after, err := look(i)
+		if err != nil {
+			return nil, 0, err
+		}
+		t := m.T
+		tangents.Mark(&m)
+		tangents.Weigh(found)
+		if i == run.Marks()-1 {
+			tangents.End()
+			warn(found, t)
+			break
+		}
+		to, _ := run.PeekMark(i+1, &m)
+		if err := x.along(run, reader, tangents, after+1, to); err != nil {
+			return nil, 0, err
+		}
+		warn(found, t)
+		if err := spots.behind(i, reader, func(found []system.Kink, t float64) {
+			tangents.WeighInside(found)
+			warn(found, t)
+		}); err != nil {
+			return nil, 0, err
+		}
+	}
+	if len(ofValues) > 0 {
+		ofValues = find.InValues(&m, functionals) // m was read again
+		tangents.Weigh(ofValues)
+		warn(ofValues, m.T)
+	}
+	return all, n, nil
+}
+
+// spots finds kinks and ties where largest values are read, from mark to mark of a run.
+type spots struct {
+	find *system.Kinks
+	run  *solvers.Trajectory
+	list []sens.Spot
+	next int // of list
+	// first is the first mark at the time of the present one.
+	first solvers.Mark
+}
+
+func newSpots(find *system.Kinks, run *solvers.Trajectory, peaks []sens.Peak) *spots {
+	x := &spots{find: find, run: run}
+	x.list = sens.Spots(peaks)
+	if !find.OfPeaks() {
+		x.list = slices.DeleteFunc(x.list, func(s sens.Spot) bool { return !s.Tie && !s.Kept && !s.Dosed })
+	}
+	return x
+}
+
+func readingOf(s *sens.Spot) system.Reading {
+	return system.Reading{Element: s.Element, Tie: s.Tie, Kept: s.Kept, Last: s.Last, Dosed: s.Dosed, Falls: s.Falls}
+}
+
+// take returns the next spot if it is before a place, or there.
+func (x *spots) take(step int, theta float64) *sens.Spot {
+	if x.next == len(x.list) {
+		return nil
+	}
+	s := &x.list[x.next]
+	if s.Step > step || s.Step == step && s.Theta > theta {
+		return nil
+	}
+	x.next++
+	return s
+}
+
+// at lists the kinks of what is read on either side of mark i, which is m and at the end of step after.
+func (x *spots) at(i, after int, m *solvers.Mark) (found []system.Kink) {
+	if m.Inside || len(x.list) == 0 {
+		return nil
+	}
+	if m.T != x.first.T || i == 0 {
+		x.first = *m
+		x.first.Ym, x.first.Dm, x.first.Mm = slices.Clone(m.Ym), slices.Clone(m.Dm), slices.Clone(m.Mm)
+	}
+	for s := x.take(after, 1); s != nil; s = x.take(after, 1) {
+		found = append(found, x.find.BeforeMark(readingOf(s), m)...)
+	}
+	if i+1 < x.run.Marks() && x.run.After(i+1) == after { // more happens there
+		return found
+	}
+	for s := x.take(after+1, 0); s != nil; s = x.take(after+1, 0) {
+		found = append(found, x.find.BehindMark(readingOf(s), m)...)
+		if x.first.Guard >= 0 && slices.Equal(x.first.Ym, m.Yp) && slices.Equal(x.first.Dm, m.Dp) {
+			found = slices.DeleteFunc(found, func(k system.Kink) bool { return !k.Kept && !k.Tie })
+			r := readingOf(s)
+			r.Kept = false
+			found = append(found, x.find.BeforeMark(r, &x.first)...) // for what brought it about
+		}
+	}
+	return found
+}
+
+// behind visits the kinks of what is read between mark i and the next.
+func (x *spots) behind(i int, reader *solvers.Reader, visit func(found []system.Kink, t float64)) error {
+	if i+1 == x.run.Marks() {
+		return nil
+	}
+	to, theta := x.run.After(i+1), 0x1.fffffffffffffp-1 // before its end, where the mark is
+	if x.run.Inside(i + 1) {
+		to, theta = to-1, 1
+	}
+	for s := x.take(to, theta); s != nil; s = x.take(to, theta) {
+		y, err := reader.Within(s.Step, s.Theta)
+		if err != nil {
+			return err
+		}
+		d, m := x.run.Held(s.Step)
+		if found := x.find.AtPeak(readingOf(s), s.T, y, d, m); len(found) > 0 {
+			visit(found, s.T)
+		}
+	}
+	return nil
+}
+
+// along tells tangents the states of a run at the ends of some steps, and then that the next mark comes.
+func (x *Explainer) along(run *solvers.Trajectory, reader *solvers.Reader, tangents *system.Tangents, from, to int,
+) error {
+	const most = 16
+	var s solvers.Step
+	stride := max(1, (to-from+1)/most)
+	for j := from; j <= to && tangents.Wants(); j += stride {
+		if _, err := reader.Load(j, &s); err != nil {
+			return err
+		}
+		if s.H == 0 {
+			continue
+		}
+		tangents.Point(s.T, s.Y0)
+		if j+stride > to {
+			if j < to {
+				if _, err := reader.Load(to, &s); err != nil {
+					return err
+				}
+			}
+			tangents.Point(s.T1, s.Y1)
+		}
+	}
+	tangents.End()
+	return nil
+}
+
+// warnOfKink warns of a kink that was found at a time.
+func (x *Explainer) warnOfKink(k *system.Kink, t float64, l *diag.List) {
+	what := map[tape.Op]string{
+		tape.Abs: "abs at 0", tape.Hypot: "hypot at 0", tape.Sqrt: "a root at 0", tape.Pow: "a root at 0",
+		tape.Min: "a tie of min", tape.Max: "a tie of max", tape.MinAxes: "a tie of min",
+		tape.MaxAxes: "a tie of max", tape.Less: "a condition at its threshold",
+		tape.LessEq: "a condition at its threshold",
+	}[k.Op]
+	switch {
+	case k.Kept:
+		l.Warnf(CodeKink, k.Span, "the largest value is kept until %s: derivatives by what moves it at some of its "+
+			"times and not at others, or otherwise, are those of one side", x.When(t))
+		return
+	case k.Dosed:
+		l.Warnf(CodeKink, k.Span, "an event that changes nothing comes where the largest value is, at %s: derivatives "+
+			"by what it would change are those of one side", x.When(t))
+		return
+	case k.Set:
+		what = "a condition set to its threshold"
+	case k.Rests:
+		what = "a condition that stands still at its threshold"
+	case k.Corner:
+		what += ", where a condition meets its threshold,"
+	case what == "":
+		what = "a jump"
+	}
+	if k.Still {
+		what += ", of params alone"
+	} else {
+		what += " at " + x.When(t)
+	}
+	if k.Smooth {
+		l.Warnf(CodeKink, k.Span, "%s: there may be no second derivative there; that of one side, or 0, is used", what)
+		return
+	}
+	l.Warnf(CodeKink, k.Span, "%s: there is no derivative there; that of one side, or 0, is used", what)
+}
+
+// Empty warns that a run has no length, where largest values over it depend on whether its end or its start moves.
+func (x *Explainer) Empty(from, to float64, l *diag.List) {
+	c := x.model.Checked
+	if from != to || model.Static(c.From) && model.Static(c.To) {
+		return
+	}
+	for _, f := range x.model.Compiled.Functionals {
+		if f.Kind == model.MaxOver {
+			l.Warnf(CodeKink, f.Span, "the run has no length: the largest value has no derivative by the bounds of "+
+				"time; that of its end is used")
+			return
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package settings
+
+import (
+	"math"
+
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/solvers"
+)
+
+// checkpointUsage explains what solver.checkpoint may be.
+const checkpointUsage = "is all, states, states(k) for one in k, states(every = k, ram = n), binomial, binomial(n), " +
+	"revolve(ram = n, disk = m), stages, stages(n) or stages(ram = n, disk = m), with whole numbers from 1 to " +
+	"2147483647"
+
+// checkpointForms are the forms that solver.checkpoint takes. The numbers of a call go to fields of
+// the result.
+var checkpointForms = []struct {
+	word   string
+	kind   solvers.CheckpointKind
+	stages bool               // of CheckpointBinomial
+	alone  bool               // the word stands for a value by itself
+	number countOf            // where the number of word(n) goes; nil: there is none
+	named  map[string]countOf // where the numbers of word(name = n, …) go
+}{
+	{word: "all", kind: solvers.CheckpointAll, alone: true},
+	{
+		word: "states", kind: solvers.CheckpointEvery, alone: true, number: every,
+		named: map[string]countOf{"every": every, "ram": ram},
+	},
+	{word: "binomial", kind: solvers.CheckpointBinomial, alone: true, number: ram},
+	{
+		word: "revolve", kind: solvers.CheckpointBinomial, number: ram,
+		named: map[string]countOf{"ram": ram, "disk": disk},
+	},
+	{
+		word: "stages", kind: solvers.CheckpointBinomial, stages: true, alone: true, number: ram,
+		named: map[string]countOf{"ram": ram, "disk": disk},
+	},
+}
+
+// countOf is a field of a Checkpoint.
+type countOf func(c *solvers.Checkpoint) *int
+
+func every(c *solvers.Checkpoint) *int { return &c.Every }
+func ram(c *solvers.Checkpoint) *int   { return &c.RAM }
+func disk(c *solvers.Checkpoint) *int  { return &c.Disk }
+
+// checkpointWords are the forms without a number.
+func checkpointWords() []string {
+	var words []string
+	for _, f := range checkpointForms {
+		if f.alone {
+			words = append(words, f.word)
+		}
+	}
+	return words
+}
+
+// setCheckpoint reads which states of a run are kept.
+func setCheckpoint(s *Settings, v model.SettingValue) string {
+	c, ok := readCheckpoint(v)
+	if !ok {
+		return checkpointUsage
+	}
+	s.Checkpoint = c
+	return ""
+}
+
+func readCheckpoint(v model.SettingValue) (c solvers.Checkpoint, ok bool) {
+	if v.Array {
+		return c, false
+	}
+	for _, f := range checkpointForms {
+		if f.word != v.Word {
+			continue
+		}
+		c.Kind, c.Stages = f.kind, f.stages
+		if !v.Call {
+			return c, f.alone
+		}
+		if len(v.List) > 1 || len(v.List)+len(v.Keys) == 0 {
+			return c, false
+		}
+		for _, x := range v.List {
+			if !setCount(f.number, &c, x) {
+				return c, false
+			}
+		}
+		for _, k := range v.Keys {
+			if !setCount(f.named[k.Key], &c, k.Value) {
+				return c, false
+			}
+		}
+		return c, true
+	}
+	return c, false
+}
+
+// setCount writes v to a field that is not set yet. It reports whether v is a whole number that the
+// field can hold.
+func setCount(of countOf, c *solvers.Checkpoint, v model.SettingValue) bool {
+	if of == nil || v.Number == nil {
+		return false
+	}
+	x, field := *v.Number, of(c)
+	if !(x >= 1) || x != math.Floor(x) || x > math.MaxInt32 || *field != 0 {
+		return false
+	}
+	*field = int(x)
+	return true
+}

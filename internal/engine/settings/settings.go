@@ -1,0 +1,324 @@
+// Package settings turns the settings blocks of a model, and what overrides them, into typed values: how to solve,
+// what to differentiate and how. Its tables of keys say which words each key takes.
+//
+// It knows the checked model and the names of methods, controllers and sensitivity modes. It must not know of runs:
+// what a setting asks for is done by those who read it.
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+
+	"odes.dev/odes/lang/target"
+
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
+)
+
+// Codes of diagnostics about settings.
+const (
+	CodeSetting     diag.Code = "setting"
+	CodeUnavailable diag.Code = "unavailable"
+	CodeUnchosen    diag.Code = "unchosen"
+)
+
+// Auto is the method, and the mode, that leaves the choice to odes.
+const Auto = "auto"
+
+// Settings are the resolved solver and sens blocks. What their slices and maps hold is never written
+// to, so a copy is independent: a run that repeats another one changes fields of a copy.
+type Settings struct {
+	Method     string   // "" and Auto: the choice is open, for Decide
+	Stiff      []string // the methods of steps that stability would hold short, where these pay, set by Decide
+	Controller string
+	MaxGrowth  float64            // the most that a step may be longer than the one before; 0: the controller's own
+	OfMethod   map[string]float64 // settings that only some methods take (solvers.Family.Settings), as they were given
+	Algebraic  bool               // the model has algebraic unknowns
+	States     int                // of the model, with all elements of arrays
+	AtMethod   source.Span        // of the last of method and OfMethod; none for an override
+	Solver     solvers.Options
+	Checkpoint solvers.Checkpoint
+	Threads    int
+	Steady     steady.Way // how steady states are found
+	// SteadyStart says at what searches for steady states begin: Auto, "own" or "warm".
+	SteadyStart string
+	SteadyFlow  bool    // their derivatives are integrated in time
+	SteadyTol   float64 // the last step of Newton's method, in units of the tolerances; 0: the default
+	LatePeak    bool    // sens.Options.LatePeak
+	Hermite     bool    // Hermite's cubic takes the place of the method's own dense output
+	Linear      string  // how implicit steps solve their linear equations: one of solvers.LinearMethods
+
+	Of       []string        // names of objectives; nil: all
+	Wrt      []target.Target // variables; nil: all
+	Mode     string          // of sens.Modes, or Auto
+	Order    int             // of the derivatives: 1 or 2; 0 is 1
+	HVP      Vector          // that Hessians are multiplied with
+	Control  Control         // whether derivatives take part in error control
+	Trust    bool            // results are compared with those of an independent run
+	Errors   bool            // of derivatives are shown
+	SensTol  float64         // what the relative accuracy of derivatives must be; 0: not asked
+	Backward Backward
+	Bump     float64        // of the mode differences; 0: a part of each variable
+	Check    *GradientCheck // after the gradient was computed; nil: not asked
+
+	Fit      Fit
+	Ensemble Ensemble
+
+	// Notes tell what the blocks ask for and this version does not do.
+	Notes []diag.Diagnostic
+
+	rtol, atol tolerances // Solver has them for each state
+}
+
+// Fit is the resolved fit block.
+type Fit struct {
+	Objective string // "": the choice is open
+	Maximize  bool
+	Over, Log []target.Target // nil: the choice is open; no param
+	Algorithm string
+	Starts    int
+	Points    string
+	Seed      uint64
+	MaxIter   int
+	Intervals string
+	Bootstrap int // refits
+	Level     float64
+	Scatter   string
+}
+
+// Ensemble says which members an ensemble has.
+type Ensemble struct {
+	N        int // 0: not said
+	Points   string
+	Seed     uint64
+	Rows     *model.Table // nil for none
+	Gradient bool
+	Draws    []model.Draw
+}
+
+// Control says whether derivatives of the states take part in the error control of a run.
+type Control uint8
+
+// The kinds of control.
+const (
+	ControlAuto Control = iota // where an independent run shows that they must
+	ControlOff
+	ControlOn
+)
+
+// Backward are the tolerances of modes that integrate adjoint equations; 0 means their defaults.
+type Backward struct{ RTol, ATol float64 }
+
+// Vector is a vector in the space of the variables: numbers, or the param that holds them.
+type Vector struct {
+	List  []float64
+	Param string
+	Span  source.Span // of the value; none for an override
+}
+
+// GradientCheck says how a gradient is checked along random directions; 0 means the defaults of the
+// check.
+type GradientCheck struct {
+	Directions int
+	Tolerance  float64
+	Span       source.Span // of the value
+}
+
+// defaults are the settings of a model without blocks.
+func defaults() Settings {
+	return Settings{
+		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Linear: Auto, Trust: true,
+		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
+		Fit: Fit{
+			Algorithm: Auto, Starts: 1, Points: "lhs", Seed: 1, Intervals: Auto, Bootstrap: 1000, Level: 0.95,
+			Scatter: "known",
+		},
+		Ensemble: Ensemble{Points: "sobol", Seed: 1, Gradient: true},
+	}
+}
+
+// Rule returns how the lengths of steps are chosen.
+func (s Settings) Rule() solvers.Rule {
+	r, _ := solvers.LookupController(s.Controller)
+	if s.MaxGrowth > 0 {
+		r.Grow = s.MaxGrowth
+	}
+	return r
+}
+
+// Spec returns the method; nil for Auto. The error says which of the method's own settings is wrong.
+func (s Settings) Spec() (*solvers.Spec, error) {
+	if s.Method == Auto && len(s.OfMethod) == 0 {
+		return nil, nil
+	}
+	m, err := solvers.Choose(cmp.Or(s.Method, usual), s.OfMethod)
+	if err != nil {
+		return nil, fmt.Errorf("solver.%w", err)
+	}
+	if s.Hermite {
+		own := m
+		if m = solvers.Hermite(own); m == nil {
+			return nil, fmt.Errorf("solver.dense = hermite is for explicit Runge–Kutta methods; %s has its own",
+				own.Name)
+		}
+	}
+	if len(s.Stiff) == 0 {
+		return m, nil
+	}
+	members := []*solvers.Spec{m}
+	for _, name := range s.Stiff {
+		other, _ := solvers.Lookup(name)
+		members = append(members, other)
+	}
+	return solvers.Switching(m.Name, members...), nil
+}
+
+// usual is the explicit method of models that name none.
+const usual = "dopri5"
+
+// Decide chooses the method where that is open: an explicit one and, for steps that stability would hold short, others.
+// why says why the explicit one, where auto was asked for.
+func (s *Settings) Decide() (why string) {
+	if s.Algebraic && (s.Method == "" || s.Method == Auto) {
+		s.Method = mainStiff
+		return "for a model with algebraic unknowns"
+	}
+	switch s.Method {
+	case "":
+		s.Method = usual
+	case Auto:
+		s.Method, why = s.AutoMethod()
+	default:
+		return ""
+	}
+	if len(s.OfMethod) == 0 {
+		s.Stiff = s.stiff(mainStiff)
+	}
+	return why
+}
+
+// The implicit methods of runs, and of the independent runs that they are compared with.
+const mainStiff, otherStiff = "rodas5p", "rodas4p"
+
+// Where there are that many states on a grid, explicit steps with stages for stability may cost less than others.
+const (
+	manyStates = 4096
+	stabilized = "rkc2"
+)
+
+// stiff returns the methods for what is stiff, of which implicit is one, or none where steps are of fixed length or
+// need not be stable.
+func (s *Settings) stiff(implicit string) []string {
+	switch {
+	case s.Solver.Fixed > 0 || s.Solver.Unbounded:
+		return nil
+	case s.States < manyStates:
+		return []string{implicit}
+	}
+	return []string{implicit, stabilized}
+}
+
+// implicit reports whether the steps of the method solve equations.
+func implicit(method string) bool {
+	m, ok := solvers.Lookup(method)
+	return ok && m.Can.Has(solvers.NeedsJacobian)
+}
+
+// AutoMethod chooses an explicit method by the tolerance: the one that reaches the corresponding accuracy at the
+// least cost, as measured on the examples (docs/methods.md has the table). It reads nothing but the
+// settings.
+func (s Settings) AutoMethod() (name, why string) {
+	switch rtol := s.Solver.RTol; {
+	case s.Solver.Fixed > 0:
+		return "rk4", "for steps of fixed length"
+	case rtol >= 1e-4:
+		return "tsit5", "for rtol = " + diag.Number(rtol) + " (1e-4 and above)"
+	case rtol >= 1e-9:
+		return "dop853", "for rtol = " + diag.Number(rtol) + " (1e-9 to 1e-4)"
+	default:
+		return "vern9", "for rtol = " + diag.Number(rtol) + " (below 1e-9)"
+	}
+}
+
+// FirstOrder turns second derivatives off.
+func (s *Settings) FirstOrder() { s.Order, s.HVP = 1, Vector{} }
+
+// GradientOnly turns second derivatives, estimates of errors and all further runs off.
+func (s *Settings) GradientOnly() {
+	s.FirstOrder()
+	s.Unchecked()
+}
+
+// Unchecked leaves the run without any that check it or improve on it.
+func (s *Settings) Unchecked() {
+	s.Errors, s.SensTol, s.Trust = false, 0, false
+	if s.Control == ControlAuto {
+		s.Control = ControlOff
+	}
+}
+
+// LeastTol is the relative tolerance below which rounding decides.
+const LeastTol = 1e-14
+
+// Refine multiplies all tolerances by factor, or halves fixed steps. It shortens the longest step
+// accordingly, for a method of that order. It applies GradientOnly as well.
+func (s *Settings) Refine(factor float64, order int) {
+	s.GradientOnly()
+	if s.Solver.Fixed > 0 {
+		s.Solver.Fixed /= 2
+		return
+	}
+	if s.Solver.HMax > 0 { // it may be what governs the steps
+		s.Solver.HMax = float64(s.Solver.HMax * elem.Pow(factor, 1/float64(order)))
+	}
+	s.scale(factor)
+}
+
+// scale multiplies all tolerances by factor.
+func (s *Settings) scale(factor float64) {
+	scale := func(x, least float64) float64 {
+		if x < 0 { // it follows rtol
+			return x
+		}
+		// Two digits are as good as all, and easier to read where reports name them.
+		return max(Rounded(float64(x*factor), 2), least)
+	}
+	scaleAll := func(one *float64, each *[]float64, least float64) {
+		if *each == nil {
+			*one = scale(*one, least)
+			return
+		}
+		list := make([]float64, len(*each))
+		*one = math.Inf(1)
+		for i, x := range *each {
+			list[i] = scale(x, least)
+			*one = min(*one, list[i])
+		}
+		*each = list
+	}
+	scaleAll(&s.Solver.RTol, &s.Solver.RTols, LeastTol)
+	scaleAll(&s.Solver.ATol, &s.Solver.ATols, 0)
+	if s.Solver.QuadTol > 0 {
+		s.Solver.QuadTol = scale(s.Solver.QuadTol, LeastTol)
+	}
+	if s.Backward.RTol > 0 {
+		s.Backward.RTol = scale(s.Backward.RTol, LeastTol)
+	}
+	if s.Backward.ATol > 0 {
+		s.Backward.ATol = scale(s.Backward.ATol, 0)
+	}
+}
+
+// Rounded returns x rounded to that many significant digits.
+func Rounded(x float64, digits int) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	return y
+}

@@ -1,0 +1,241 @@
+package system
+
+import (
+	"slices"
+
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// ComplexWorker evaluates a model in complex arithmetic. It uses the tapes as the compiler made them,
+// before hoisting and differentiation, and so is an independent reference for derivatives.
+type ComplexWorker struct {
+	problem *Problem
+	model   *Model
+	parts   *tapec.Parts[*evaluation]
+	vec     [numVectors][]complex128
+	rates   tapec.Part     // see Take
+	flights *orbit.Flights // nil where no state repeats
+}
+
+// evaluation is a tape's evaluator with the places its inputs and outputs bind to.
+type evaluation struct {
+	eval      *tape.Evaluator[complex128]
+	ins, outs []storage
+}
+
+type storage struct {
+	part part
+	data []complex128
+}
+
+// ComplexWorker returns a complex worker for the problem.
+func (p *Problem) ComplexWorker() *ComplexWorker {
+	m := p.Model
+	h := &m.programs.hoisted
+	if p.Jacobian {
+		j, err := m.programs.withJacobian(p.Split)
+		if err != nil {
+			panic("system: " + err.Error()) // the run that is repeated had it
+		}
+		h = &j.hoisted
+	}
+	l := h.layout
+	w := &ComplexWorker{problem: p, model: m, rates: tapec.PartRates, flights: newFlights(m)}
+	tapes := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
+		tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs, tapec.PartInvariants)
+	tapes.Set(tapec.PartRates, h.rates)
+	tapes.Set(tapec.PartJacobian, h.jacobian)
+	w.parts, _ = tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*evaluation, error) {
+		if t == nil {
+			return nil, nil
+		}
+		e := &evaluation{eval: tape.NewEvaluator[complex128](t)}
+		for _, in := range t.Inputs {
+			p := l.part(tapec.MustName(in.Name))
+			e.ins = append(e.ins, storage{p, e.eval.Input(in.Name)})
+		}
+		for _, out := range t.Outputs {
+			p := l.part(tapec.MustName(out.Name))
+			e.outs = append(e.outs, storage{p, e.eval.Output(out.Name)})
+		}
+		return e, nil
+	})
+	for v, n := range map[vector]int{
+		vecT: 1, vecP: l.nP, vecD: l.nD, vecM: l.nM, vecF: l.nF, vecTimes: len(m.Compiled.InstantList),
+		vecRho: len(m.Compiled.GuardList), vecTruth: len(m.Compiled.GuardList), vecPsi: l.objectives,
+	} {
+		w.vec[v] = make([]complex128, n)
+	}
+	return w
+}
+
+// run reads inputs from the vectors of w and writes outputs to out.
+func (w *ComplexWorker) run(e *evaluation, out *[numVectors][]complex128) {
+	for _, s := range e.ins {
+		copy(s.data, w.vec[s.part.vec][s.part.offset:])
+	}
+	e.eval.Run()
+	for _, s := range e.outs {
+		copy(out[s.part.vec][s.part.offset:], s.data)
+	}
+}
+
+// Size implements solvers.ComplexSystem.
+func (w *ComplexWorker) Size() solvers.Size { return w.problem.Size() }
+
+// SetParameters implements solvers.ComplexSystem: p are the active parameters.
+// Defaults that follow other parameters are not recomputed.
+func (w *ComplexWorker) SetParameters(p []complex128) {
+	for i, x := range w.problem.Point.p {
+		w.vec[vecP][i] = complex(x, 0)
+	}
+	for _, name := range w.problem.active {
+		column := w.problem.Column(name)
+		copy(w.vec[vecP][w.model.Param(name).Offset:], p[column.Offset:column.Offset+column.Len])
+	}
+}
+
+// Start implements solvers.ComplexSystem.
+func (w *ComplexWorker) Start(t0 complex128, y, d []complex128) {
+	w.vec[vecT][0] = t0
+	out := [numVectors][]complex128{vecY: y, vecD: d}
+	w.run(w.parts.Get(tapec.PartStart), &out)
+	for i, cut := range w.problem.Point.cut {
+		if cut {
+			y[i] = complex(w.problem.Point.initial[i], 0)
+		}
+	}
+}
+
+// Enter implements solvers.ComplexSystem.
+func (w *ComplexWorker) Enter(d []complex128, m []float64) {
+	copy(w.vec[vecD], d)
+	for i, x := range m {
+		w.vec[vecM][i] = complex(x, 0)
+	}
+}
+
+// Eval implements solvers.ComplexSystem.
+func (w *ComplexWorker) Eval(t complex128, y, k []complex128) {
+	w.vec[vecT][0], w.vec[vecY] = t, y
+	out := [numVectors][]complex128{vecK: k}
+	w.run(w.parts.Get(w.rates), &out)
+}
+
+// Guard implements solvers.ComplexSystem.
+func (w *ComplexWorker) Guard(i int, t complex128, y []complex128) complex128 {
+	w.vec[vecT][0], w.vec[vecY] = t, y
+	w.run(w.parts.Get(tapec.PartGuards), &w.vec)
+	return w.vec[vecRho][i]
+}
+
+// Instant implements solvers.ComplexSystem.
+func (w *ComplexWorker) Instant(i int) complex128 {
+	w.run(w.parts.Get(tapec.PartInstants), &w.vec)
+	times := w.vec[vecTimes]
+	if f := w.flights; f != nil {
+		now := make([]float64, len(times))
+		for j, x := range times {
+			now[j] = real(x)
+		}
+		if f.Shift(now); f.Skip(i) != 0 {
+			return elem.CFMA(complex(float64(f.Skip(i)), 0), times[f.List[i].Period], times[i])
+		}
+	}
+	return times[i]
+}
+
+func (w *ComplexWorker) fire(f solvers.Firing, body bool) {
+	n, at := oneHot(w.model.Checked.Events[f.Event], f, body)
+	w.vec[vecFired] = make([]complex128, n)
+	w.vec[vecFired][at] = 1
+}
+
+// Affect implements solvers.ComplexSystem. The body of an event that settles begins its search at yp.
+func (w *ComplexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
+	guess := slices.Clone(yp)
+	w.assign(f, t, ym, dm, yp, dp)
+	if w.model.Checked.Events[f.Event].Settles {
+		w.settle(f, t, guess, yp, dp)
+	}
+}
+
+// assign executes the assignments of a body.
+func (w *ComplexWorker) assign(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
+	copy(yp, ym)
+	copy(dp, dm)
+	body := w.parts.List(tapec.PartAffects)[f.Event]
+	if body == nil {
+		return
+	}
+	saved := w.vec[vecD]
+	w.fire(f, true)
+	w.vec[vecT][0], w.vec[vecY], w.vec[vecD] = t, ym, dm
+	out := [numVectors][]complex128{vecY: yp, vecD: dp}
+	w.run(body, &out)
+	w.vec[vecD] = saved
+}
+
+// Observe implements sens.ComplexObjectives.
+func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, functionals []complex128) {
+	c := w.model.Compiled
+	var e *evaluation
+	switch s.Kind {
+	case sens.SiteInitial:
+		e = w.parts.Get(tapec.PartInitial)
+	case sens.SiteFinal:
+		e = w.parts.Get(tapec.PartFinal)
+	case sens.SiteTime:
+		e = w.parts.List(tapec.PartAtTimes)[c.InstantList[s.Index].Group]
+		w.vec[vecRow] = nil
+		for _, x := range w.model.rows[s.Index] {
+			w.vec[vecRow] = append(w.vec[vecRow], complex(x, 0))
+		}
+	case sens.SitePeak:
+		e = w.parts.Get(tapec.PartPeaks)
+	case sens.SiteEvent:
+		e = w.parts.List(tapec.PartAtEvents)[s.Firing.Event]
+		w.fire(s.Firing, false)
+	}
+	if e == nil {
+		return
+	}
+	saved := w.vec[vecD]
+	w.vec[vecT][0], w.vec[vecY], w.vec[vecD], w.vec[vecYm], w.vec[vecDm] = t, yp, dp, ym, dm
+	read := [numVectors][]complex128{vecF: make([]complex128, len(functionals))}
+	w.run(e, &read)
+	w.vec[vecD] = saved
+	if s.Kind == sens.SitePeak {
+		for _, p := range s.Peaks {
+			functionals[p.Element] = elem.CFMA(complex(p.Weight, 0), read[vecF][p.Element], functionals[p.Element])
+		}
+		return
+	}
+	for _, o := range e.outs {
+		k := w.model.FunctionalAt(o.part.offset)
+		if f := &c.Functionals[k]; s.Kind == sens.SiteEvent && f.Nth > 0 && f.Nth != s.Firing.Nth+1 {
+			continue
+		}
+		for j := range o.data {
+			functionals[o.part.offset+j] += read[vecF][o.part.offset+j]
+		}
+	}
+}
+
+// Values implements sens.ComplexObjectives.
+func (w *ComplexWorker) Values(functionals, psi []complex128) {
+	c := w.parts.Get(tapec.PartObjective)
+	if c == nil {
+		return
+	}
+	w.vec[vecF] = functionals
+	w.run(c, &w.vec)
+	for i, row := range w.problem.Rows {
+		psi[i] = w.vec[vecPsi][row]
+	}
+}

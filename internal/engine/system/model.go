@@ -1,0 +1,275 @@
+// Package system is the compiled model as solvers and sensitivity methods see it.
+//
+// It lays every named value of a model into a few flat vectors (layout.go), compiles the model's
+// tapes and their derivatives for a number of lanes (kit.go, program.go), and puts them to work: a
+// worker is a solvers.System with its tangents and transposes, and the objectives of package sens.
+// Values of parameters are a Point, and what the workers of one run share is a Problem.
+//
+// It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these
+// are the business of internal/engine/settings, internal/engine/explain and the root package.
+package system
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Model is a compiled model: its tapes, where every name lies, and the programs made of them so far.
+// Goroutines may share it; nothing that they see of it changes.
+type Model struct {
+	Checked  *model.Model
+	Compiled *tapec.Compiled
+
+	layout   *layout
+	programs *programs
+	family   *family // what the model shares with its experiments; nil for nothing
+
+	reads      map[string]part // where the inputs of all tapes lie
+	functional []int           // per element of the functional vector: which functional it is of
+	rows       [][]float64     // per instant: the data row read there
+	atTimes    [][]int         // per group of instants: the functionals that are read there, in ascending order
+	atEvents   [][]int         // likewise per event
+	visits     []int           // per functional: at how many instants it is read
+	fixed      []bool          // per instant: its time depends on nothing
+	unmoved    []bool          // per instant: its time depends on no discrete
+	mass       *solvers.Mass   // nil without algebraic unknowns
+	someNth    bool            // some functional counts only one firing
+	atoms      atoms
+
+	extended func() *extension
+
+	laws  *conserved
+	asked func() asked
+}
+
+// Place is where something lies in a flat vector: elements [Offset, Offset+Len).
+type Place struct{ Offset, Len int }
+
+// New compiles a checked model. It returns nil when it adds errors to list.
+func New(checked *model.Model, list *diag.List) *Model {
+	var f *family
+	if len(checked.Experiments) > 0 {
+		f = newFamily()
+	}
+	return newModel(checked, f, list)
+}
+
+// Experiment compiles one of the experiments of m, which shares with m and the others what they have in common. It
+// returns nil when it adds errors to list.
+func (m *Model) Experiment(checked *model.Model, list *diag.List) *Model {
+	return newModel(checked, m.family, list)
+}
+
+func newModel(checked *model.Model, f *family, list *diag.List) *Model {
+	compiled := tapec.Compile(checked, list)
+	if list.HasErrors() {
+		return nil
+	}
+	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled), family: f}
+	m.mass = newMass(m)
+	var err error
+	if m.programs, err = newPrograms(m, list); err != nil {
+		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
+		return nil
+	}
+	m.index()
+	list.Look()
+	if m.mass != nil && !m.determined(list) {
+		return nil
+	}
+	m.extended = sync.OnceValue(func() *extension { return extend(m) })
+	m.laws = &conserved{of: m}
+	m.asked = sync.OnceValue(m.asks)
+	return m
+}
+
+// index prepares the tables that runs read.
+func (m *Model) index() {
+	c := m.Compiled
+	m.reads = readInputs(m)
+	m.functional = make([]int, m.layout.nF)
+	for k := range c.Functionals {
+		f := &c.Functionals[k]
+		for j := range f.Shape.Size() {
+			m.functional[f.Offset+j] = k
+		}
+		m.someNth = m.someNth || f.Nth > 0
+	}
+	m.atoms = atomsOf(c)
+	m.rows = make([][]float64, len(c.InstantList))
+	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(string) bool { return true })
+	m.unmoved = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
+		return tapec.MustName(name).Role == tapec.Discrete
+	})
+	for _, t := range c.AtTimes {
+		m.atTimes = append(m.atTimes, m.readBy(t))
+	}
+	for _, t := range c.AtEvents {
+		m.atEvents = append(m.atEvents, m.readBy(t))
+	}
+	m.visits = make([]int, len(c.Functionals))
+	tables := map[*model.Table][][]float64{} // observations of several columns read the same rows
+	for i, in := range c.InstantList {
+		for _, k := range m.readAt(&in) {
+			m.visits[k]++
+			if t := c.Functionals[k].Table; t != nil && m.rows[i] == nil {
+				if tables[t] == nil {
+					tables[t] = rowsOf(t)
+				}
+				m.rows[i] = tables[t][in.Row]
+			}
+		}
+	}
+}
+
+// readInputs tells where the inputs of all tapes lie.
+func readInputs(m *Model) map[string]part {
+	reads := map[string]part{}
+	for _, t := range m.Compiled.Tapes() {
+		for _, in := range t.Inputs {
+			if at, ok := m.layout.find(tapec.MustName(in.Name)); ok {
+				reads[in.Name] = at
+			}
+		}
+	}
+	return reads
+}
+
+// rowsOf returns the rows of a table.
+func rowsOf(t *model.Table) [][]float64 {
+	n := len(t.Data)
+	all, rows := make([]float64, n*len(t.Data[0])), make([][]float64, len(t.Data[0]))
+	for i := range rows {
+		rows[i] = all[i*n : (i+1)*n : (i+1)*n]
+		for k, column := range t.Data {
+			rows[i][k] = column[i]
+		}
+	}
+	return rows
+}
+
+// readAt lists the functionals that are read at an instant.
+func (m *Model) readAt(in *tapec.Instant) []int {
+	if in.Kind != tapec.Site {
+		return nil
+	}
+	return m.atTimes[in.Group]
+}
+
+// readBy lists the functionals that a tape reads, in ascending order; nil for no tape.
+func (m *Model) readBy(t *tape.Tape) (list []int) {
+	if t == nil {
+		return nil
+	}
+	for _, out := range t.Outputs {
+		list = append(list, m.FunctionalAt(m.layout.part(tapec.MustName(out.Name)).offset))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Unmoved reports whether no body moves the time of instant i: it depends on no discrete.
+func (m *Model) Unmoved(i int) bool { return m.unmoved[i] }
+
+// instantsWithout says of each instant whether its time depends on none of the inputs that on tells.
+func instantsWithout(t *tape.Tape, n int, on func(input string) bool) []bool {
+	fixed := make([]bool, n)
+	times, ok := t.Output(tapec.Times.Name().String())
+	if !ok {
+		return fixed
+	}
+	moves := tape.DependsOnFunc(t, on)
+	parts := []tape.Value{times}
+	if in := t.Instr(times); in != nil && in.Op == tape.Concat {
+		parts = in.Args
+	}
+	at := 0
+	for _, v := range parts {
+		for range t.Shape(v).Size() {
+			fixed[at] = !moves[v]
+			at++
+		}
+	}
+	return fixed
+}
+
+// FunctionalAt returns which functional holds element offset of the functional vector.
+func (m *Model) FunctionalAt(offset int) int { return m.functional[offset] }
+
+// Param returns where a param, or a total of the experiments, lies among all of them.
+func (m *Model) Param(name string) Place { return m.layout.part(tapec.Param.Called(name)).place() }
+
+// State returns where a state lies in the state vector.
+func (m *Model) State(name string) Place { return m.layout.part(tapec.State.Called(name)).place() }
+
+// FunctionalSpan returns the place of the functional that holds element offset of the functional vector.
+func (m *Model) FunctionalSpan(offset int) source.Span {
+	return m.Compiled.Functionals[m.FunctionalAt(offset)].Span
+}
+
+// Reads reports whether something in the model reads a param.
+func (m *Model) Reads(param string) bool {
+	_, reads := m.reads[tapec.Param.Called(param).String()]
+	return reads
+}
+
+// Outputs returns the number of outputs.
+func (m *Model) Outputs() int { return len(m.Compiled.Outputs.Outputs) }
+
+// Output returns where output i lies among the values of all outputs, and its shape.
+func (m *Model) Output(i int) (Place, tape.Shape) {
+	outs := m.Compiled.Outputs
+	o := outs.Outputs[i]
+	return m.layout.part(tapec.MustName(o.Name)).place(), outs.Shape(o.Value)
+}
+
+// States returns the number of elements of the state vector.
+func (m *Model) States() int { return m.layout.nY }
+
+// Discretes returns the number of elements of the vector of discretes.
+func (m *Model) Discretes() int { return m.layout.nD }
+
+// StateName names element i of the state vector.
+func (m *Model) StateName(i int) string {
+	for k, p := range m.layout.states {
+		if i < p.offset+p.len {
+			s := m.Checked.States[k]
+			return ElementName(s.Name, s.Type.Shape, i-p.offset)
+		}
+	}
+	return "state " + strconv.Itoa(i+1)
+}
+
+// modeName names the mode that holds element i of the mode vector.
+func (m *Model) modeName(i int) string {
+	for _, mode := range m.Compiled.Modes {
+		if n := mode.Shape.Size(); i >= mode.Offset && i < mode.Offset+n {
+			return ElementName(mode.Name, mode.Shape, i-mode.Offset)
+		}
+	}
+	return "mode " + strconv.Itoa(i+1)
+}
+
+// ElementName writes "u[2,5]" for element i, from 0 in row-major order, of an array, and name for a scalar.
+func ElementName(name string, shape []int, i int) string {
+	if len(shape) == 0 {
+		return name
+	}
+	text := "]"
+	for k := len(shape) - 1; k >= 0; k-- {
+		text = strconv.Itoa(i%shape[k]+1) + text
+		i /= shape[k]
+		if k > 0 {
+			text = "," + text
+		}
+	}
+	return name + "[" + text
+}

@@ -1,0 +1,338 @@
+package system
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"odes.dev/odes/lang/target"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// CodeOverride is the code of values set from outside that do not fit.
+const CodeOverride diag.Code = "override"
+
+// Override sets a param, an element of one ("A[1,2]") or an initial value ("initial(x)"). One value fills an array.
+type Override struct {
+	Name   string
+	Values []float64
+}
+
+// Point holds the values of the parameters of a run, and says which of them overrides cut from their
+// defaults.
+type Point struct {
+	model   *Model
+	p       []float64
+	cutP    map[*model.Symbol]bool   // params set from outside: their default does not count
+	cutE    map[*model.Symbol][]bool // single elements set from outside; the others follow their default
+	cut     []bool                   // per state element: initial value set from outside
+	initial []float64                // [N]; read where cut
+	version int                      // counts changes, so that workers redo what they hoisted
+}
+
+// NewPoint computes the parameters: overrides, and where there are none, defaults in the order of
+// their dependencies. It reports mistakes in overrides to l.
+func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
+	pt := &Point{
+		model: m,
+		p:     make([]float64, m.layout.nP),
+		cutP:  map[*model.Symbol]bool{},
+		cutE:  map[*model.Symbol][]bool{},
+		cut:   make([]bool, m.layout.nY), initial: make([]float64, m.layout.nY),
+	}
+	for _, o := range set {
+		pt.assign(o, l)
+	}
+	compiled := map[*model.Symbol]*tapec.Default{}
+	for i := range m.Compiled.Defaults {
+		compiled[m.Compiled.Defaults[i].Param] = &m.Compiled.Defaults[i]
+	}
+	missing := false
+	for _, s := range m.Checked.Params {
+		d := compiled[s]
+		if pt.cutP[s] || d != nil && usesOthers(d) {
+			continue
+		}
+		var value []float64
+		if c, ok := s.Value.(*model.Const); d == nil && ok {
+			value = c.Data
+		} else if d != nil {
+			value = evaluateDefault(m, d, pt.p)
+		} else {
+			l.Errorf(CodeOverride, s.Span, "param %q has no value; give it one here or with --set %s=…", s.Name, s.Name)
+			missing = true
+			continue
+		}
+		to := pt.Param(s.Name)
+		for k := range to {
+			if pt.follows(s, k) {
+				to[k] = value[min(k, len(value)-1)]
+			}
+		}
+	}
+	if !missing {
+		follow(pt, pt.p, func(i int, x float64) { pt.p[i] = x })
+	}
+	return pt
+}
+
+// Param returns the values of a param, row-major: a view.
+func (pt *Point) Param(name string) []float64 {
+	at := pt.model.Param(name)
+	return pt.p[at.Offset : at.Offset+at.Len]
+}
+
+// SetTotal sets the value of total k of the experiments.
+func (pt *Point) SetTotal(k int, x float64) {
+	pt.Param(pt.model.Checked.Totals[k].Name)[0] = x
+}
+
+// Move gives the point the values of another one of the same model. If a param follows others here but
+// is set there, the point does not move, because derivatives take the links that the point had from
+// the start. Move returns these params.
+func (pt *Point) Move(to *Point) (cut []string) {
+	for i := range pt.model.Compiled.Defaults {
+		d := &pt.model.Compiled.Defaults[i]
+		if !usesOthers(d) {
+			continue
+		}
+		for k := range d.Param.Type.Shape.Size() {
+			if pt.follows(d.Param, k) && !to.follows(d.Param, k) {
+				cut = append(cut, d.Param.Name)
+				break
+			}
+		}
+	}
+	if cut != nil {
+		return cut
+	}
+	copy(pt.p, to.p)
+	copy(pt.cut, to.cut)
+	copy(pt.initial, to.initial)
+	maps.Copy(pt.cutP, to.cutP)
+	pt.version++
+	return nil
+}
+
+// Beyond returns a value of s that is outside of its bounds, if there is one beside the numbers of its default.
+func (pt *Point) Beyond(s *model.Symbol) (x float64, ok bool) {
+	if !bounded(s) {
+		return 0, false
+	}
+	declared, _ := s.Value.(*model.Const)
+	for k, x := range pt.Param(s.Name) {
+		if x >= s.Lo && x <= s.Hi || declared != nil && x == declared.Data[min(k, len(declared.Data)-1)] {
+			continue
+		}
+		return x, true
+	}
+	return 0, false
+}
+
+// bounded reports whether a param has bounds.
+func bounded(s *model.Symbol) bool { return !math.IsInf(s.Lo, -1) || !math.IsInf(s.Hi, 1) }
+
+// Bounded lists the params that have bounds.
+func (m *Model) Bounded() (list []*model.Symbol) {
+	for _, s := range m.Checked.Params {
+		if bounded(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Follows reports whether the default of s reads other params.
+func (m *Model) Follows(s *model.Symbol) bool {
+	for i := range m.Compiled.Defaults {
+		if d := &m.Compiled.Defaults[i]; d.Param == s {
+			return usesOthers(d)
+		}
+	}
+	return false
+}
+
+// cutFrom records that n elements of s, starting with element from, are set from outside.
+func (pt *Point) cutFrom(s *model.Symbol, from, n int) {
+	size := s.Type.Shape.Size()
+	if pt.cutE[s] == nil {
+		pt.cutE[s] = make([]bool, size)
+	}
+	for k := range n {
+		pt.cutE[s][from+k] = true
+	}
+	pt.cutP[s] = !slices.Contains(pt.cutE[s], false)
+}
+
+// follows reports whether element k of s has the value of its default.
+func (pt *Point) follows(s *model.Symbol, k int) bool { return pt.cutE[s] == nil || !pt.cutE[s][k] }
+
+// followsOthers reports whether the default of s uses other params and is in force, at least for some of its elements.
+func (pt *Point) followsOthers(s *model.Symbol) bool {
+	return !pt.cutP[s] && slices.ContainsFunc(pt.model.Compiled.Defaults, func(d tapec.Default) bool {
+		return d.Param == s && usesOthers(&d)
+	})
+}
+
+// assign applies one override.
+func (pt *Point) assign(o Override, l *diag.List) {
+	t, ok := target.Parse(o.Name)
+	subs, numbers := t.Index()
+	if !ok || !numbers {
+		l.Errorf(CodeOverride, source.Span{}, "%q is no name with subscripts; write k, A[1,2] or initial(x)", o.Name)
+		return
+	}
+	m := pt.model
+	list, what, vec, place := m.Checked.Params, "param", pt.p, m.Param
+	if t.Initial {
+		list, what, vec, place = m.Checked.States, "state", pt.initial, m.State
+	}
+	i := slices.IndexFunc(list, func(s *model.Symbol) bool { return s.Name == t.Name })
+	if i < 0 {
+		hint := m.Checked.Instead(t.Name)
+		if hint == "" {
+			hint = diag.DidYouMean(t.Name, Names(list))
+		}
+		l.Errorf(typecheck.CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, t.Name,
+			hint)
+		return
+	}
+	s := list[i]
+	part := place(s.Name)
+	at, n := part.Offset, part.Len
+	if len(subs) > 0 {
+		i, wrong := flatIndex(s.Type.Shape, subs)
+		if wrong != "" {
+			l.Errorf(CodeOverride, source.Span{}, "cannot set %q: %s", o.Name, wrong)
+			return
+		}
+		at, n = part.Offset+i, 1
+	}
+	if len(o.Values) != 1 && len(o.Values) != n {
+		l.Errorf(CodeOverride, source.Span{}, "cannot set %q to %d values: it has %d", o.Name, len(o.Values), n)
+		return
+	}
+	if slices.ContainsFunc(o.Values, math.IsNaN) {
+		l.Errorf(CodeOverride, source.Span{}, "%s cannot be nan", o.Name)
+		return
+	}
+	for k := range n {
+		vec[at+k] = o.Values[min(k, len(o.Values)-1)]
+	}
+	if !t.Initial {
+		pt.cutFrom(s, at-part.Offset, n)
+		return
+	}
+	for k := range n {
+		pt.cut[at+k] = true
+	}
+}
+
+// Names lists the names of symbols.
+func Names(list []*model.Symbol) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = s.Name
+	}
+	return out
+}
+
+// flatIndex returns the row-major position of 1-based subscripts, or what is wrong with them.
+func flatIndex(shape []int, subs []int) (int, string) {
+	if len(subs) != len(shape) {
+		return 0, "it has " + strconv.Itoa(len(shape)) + " dimensions, not " + strconv.Itoa(len(subs))
+	}
+	i := 0
+	for k, s := range subs {
+		if s < 1 || s > shape[k] {
+			return 0, "index " + strconv.Itoa(s) + " is outside 1:" + strconv.Itoa(shape[k]) + " (dimension " +
+				strconv.Itoa(k+1) + ")"
+		}
+		i = i*shape[k] + s - 1
+	}
+	return i, ""
+}
+
+// FailedAsserts lists the model's asserts that do not hold at pt, in file order.
+func (pt *Point) FailedAsserts() []int {
+	t := pt.model.Compiled.Asserts
+	if t == nil {
+		return nil
+	}
+	e := tape.NewEvaluator[float64](t)
+	pt.model.load(t, e, &values{vecP: pt.p})
+	e.Run()
+	var failed []int
+	for i, ok := range e.Output(tapec.Holds.Name().String()) {
+		if ok == 0 {
+			failed = append(failed, i)
+		}
+	}
+	return failed
+}
+
+// Setter writes values that were assigned to a Point before.
+type Setter struct {
+	point *Point
+	to    []*float64
+}
+
+// Setter returns what writes other values to pt for the same names, without looking at them again. It is nil if one of
+// them is an array, or if a param follows others.
+func (pt *Point) Setter(names []string) *Setter {
+	m := pt.model
+	if slices.ContainsFunc(m.Compiled.Defaults, func(d tapec.Default) bool { return usesOthers(&d) }) {
+		return nil
+	}
+	s := &Setter{point: pt}
+	for _, name := range names {
+		t, ok := target.Parse(name)
+		subs, numbers := t.Index()
+		list, vec, place := m.Checked.Params, pt.p, m.Param
+		if t.Initial {
+			list, vec, place = m.Checked.States, pt.initial, m.State
+		}
+		i := slices.IndexFunc(list, func(s *model.Symbol) bool { return s.Name == t.Name })
+		if !ok || !numbers || i < 0 {
+			return nil
+		}
+		at := place(t.Name)
+		if len(subs) > 0 {
+			k, wrong := flatIndex(list[i].Type.Shape, subs)
+			if wrong != "" {
+				return nil
+			}
+			at.Offset, at.Len = at.Offset+k, 1
+		}
+		if at.Len != 1 {
+			return nil
+		}
+		s.to = append(s.to, &vec[at.Offset])
+	}
+	return s
+}
+
+// Set writes the value of the k-th name.
+func (s *Setter) Set(k int, x float64) {
+	*s.to[k] = x
+	s.point.version++
+}
+
+// Values returns all values of pt, appended to list.
+func (pt *Point) Values(list []float64) []float64 {
+	return append(append(list, pt.p...), pt.initial...)
+}
+
+// SetValues sets all values.
+func (pt *Point) SetValues(list []float64) {
+	copy(pt.p, list)
+	copy(pt.initial, list[len(pt.p):])
+	pt.version++
+}

@@ -1,0 +1,334 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Apart implements solvers.Separator. It looks where the two causes come about at other values of the
+// variables, and of the states and discretes, which depend on them. What reads a discrete that a body sets to something
+// that moves is apart from what does not read it.
+func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
+	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
+		return false
+	}
+	if a.Guard < 0 {
+		a, b = b, a
+	}
+	sets := w.setMoving
+	if begins := (solvers.Cause{Guard: -1, Instant: int(solvers.InstantStart)}); a == begins || b == begins {
+		sets = w.bodiesMove // what a discrete begins with is moved below
+	}
+	both := w.moving(a, sets)
+	if !slices.Equal(both, w.moving(b, sets)) {
+		return true
+	}
+	c := &neighbour{Worker: w, t: t, y: y, d: d}
+	switch {
+	case a.Guard < 0:
+		c.move(0, 1e-3)
+		c.shift(both, 1e-3) // of times in one array, all seem to read what one reads
+		times := c.times()
+		x, z := c.timeOf(times, a), c.timeOf(times, b)
+		return math.Abs(x-z) > float64(1e-9*max(math.Abs(x), math.Abs(z), math.Abs(times[1]-times[0])))
+	case b.Guard < 0:
+		return c.leaves(a.Guard, b)
+	}
+	return c.parts(a.Guard, b.Guard)
+}
+
+// moving lists, in the order of the model, the discretes that a cause reads and that bodies set to something that
+// moves, as sets tells. They are not moved below.
+func (w *Worker) moving(c solvers.Cause, sets func(s *model.Symbol, seen []*model.Symbol) bool,
+) (list []*model.Symbol) {
+	if len(w.model.Checked.Discretes) == 0 {
+		return nil
+	}
+	reads := w.model.causeInputs(c)
+	for _, s := range w.model.Checked.Discretes {
+		if slices.Contains(reads, tapec.Discrete.Called(s.Name)) && sets(s, nil) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Timed reports whether a cause comes at a time, or when a condition changes that reads nothing but time, params, and
+// discretes that no body sets.
+func (w *Worker) Timed(c solvers.Cause) bool {
+	return c.Guard < 0 || !slices.ContainsFunc(w.model.guardInputs(c.Guard),
+		func(n tapec.Name) bool {
+			switch n.Role {
+			case tapec.Time, tapec.Param:
+				return false
+			case tapec.Discrete:
+				return w.model.assigns(n.Of)
+			}
+			return true
+		})
+}
+
+// assigns reports whether a body sets a discrete.
+func (m *Model) assigns(discrete string) bool {
+	return slices.ContainsFunc(m.Checked.Events, func(e *model.Event) bool {
+		return slices.ContainsFunc(e.Body, func(a *model.Assign) bool { return a.Target.Name == discrete })
+	})
+}
+
+// moves reports whether the time of an event depends on anything. seen are the discretes that are being looked at.
+func (w *Worker) moves(e *model.Event, seen []*model.Symbol) bool {
+	if e.When != nil || e.Crossing != nil {
+		return true
+	}
+	const fixed = model.UsesTime | model.UsesDiscrete
+	return slices.ContainsFunc(append(e.At(), w.model.Checked.From), func(x model.Expr) bool {
+		return x != nil && (model.Depends(x)&^fixed != 0 || w.set(x, seen))
+	})
+}
+
+// set reports whether an expression reads a discrete that a body sets to something that moves.
+func (w *Worker) set(x model.Expr, seen []*model.Symbol) bool {
+	if x == nil || model.Depends(x)&model.UsesDiscrete == 0 {
+		return false
+	}
+	found := false
+	model.Walk(func(x model.Expr) bool {
+		ref, is := x.(*model.Ref)
+		if found || !is || ref.Sym.Kind != model.DiscreteSymbol || slices.Contains(seen, ref.Sym) {
+			return !found
+		}
+		found = w.setMoving(ref.Sym, seen)
+		return !found
+	}, x)
+	return found
+}
+
+// setMoving reports whether a body sets a discrete to something that moves, or sets one that moves from the start on.
+func (w *Worker) setMoving(s *model.Symbol, seen []*model.Symbol) bool {
+	return w.beginsMoving(s) && w.model.assigns(s.Name) || w.bodiesMove(s, seen)
+}
+
+// bodiesMove reports whether a body sets a discrete to something that moves.
+func (w *Worker) bodiesMove(s *model.Symbol, seen []*model.Symbol) (found bool) {
+	within := append(seen, s)
+	for _, e := range w.model.Checked.Events {
+		for _, a := range e.Body {
+			uses := model.Depends(a.Value)
+			const known = model.UsesTime | model.UsesDiscrete | model.UsesParam
+			found = found || a.Target == s && (uses&^known != 0 || w.readsMoving(a.Value) ||
+				uses&model.UsesTime != 0 && w.moves(e, within) || w.set(a.Value, within))
+		}
+	}
+	return found
+}
+
+// readsMoving reports whether an expression reads a param that derivatives are taken by, or that follows such a param.
+func (w *Worker) readsMoving(x model.Expr) (found bool) {
+	model.Walk(func(x model.Expr) bool {
+		if ref, is := x.(*model.Ref); is && ref.Sym.Kind == model.ParamSymbol {
+			_, active := w.problem.plan.columns[ref.Sym.Name]
+			found = found || active || w.problem.Point.followsOthers(ref.Sym) && w.readsMoving(ref.Sym.Value)
+		}
+		return !found
+	}, x)
+	return found
+}
+
+// beginsMoving reports whether what a discrete begins with depends on what derivatives are taken by.
+func (w *Worker) beginsMoving(s *model.Symbol) bool {
+	from := inputsOf(w.model.Compiled.Start, tapec.Discrete.Called(s.Name), -1)
+	return slices.ContainsFunc(from, func(n tapec.Name) bool {
+		_, active := w.problem.plan.columns[n.Of]
+		return n.Role == tapec.Param && active
+	})
+}
+
+// neighbour evaluates times and conditions of a model at parameters and states next to those of a run.
+type neighbour struct {
+	*Worker
+	t       float64
+	y, d    []float64 // of the run
+	p, near []float64 // moved
+}
+
+// ways are irrational, so that their multiples spread over the fractions.
+var ways = [4]float64{0.6180339887498949, 0.4142135623730951, 0.7320508075688772, 0.6457513110645907}
+
+// fraction returns a number between 1/2 and 1, another one for each n: the part by which the n-th number moves one way.
+func fraction(n, way int) float64 {
+	f := float64(float64(n) * ways[way])
+	return 0.5 + float64(0.5*(f-math.Floor(f)))
+}
+
+// move moves the active parameters and all states by at most size of themselves, each way in other
+// proportions. The proportions are such that sums of a few moves do not cancel.
+func (c *neighbour) move(way int, size float64) {
+	pt := c.problem.Point
+	n := 0
+	part := func(x, least float64) float64 {
+		n++
+		return x + float64(size*fraction(n, way))*max(math.Abs(x), least)
+	}
+	c.p = append(c.p[:0], pt.p...)
+	for _, s := range c.model.Checked.Params {
+		if _, active := c.problem.plan.columns[s.Name]; !active || pt.followsOthers(s) {
+			continue
+		}
+		at := c.model.Param(s.Name)
+		for k := range at.Len {
+			x, least := c.p[at.Offset+k], 1e-3
+			if x == 0 { // so that its square moves as well
+				least = 1
+			}
+			c.p[at.Offset+k] = part(x, least)
+		}
+	}
+	follow(pt, c.p, func(i int, x float64) { c.p[i] = x })
+	c.near = append(c.near[:0], c.y...)
+	for i, x := range c.near {
+		c.near[i] = part(x, 1e-3)
+	}
+	c.settle()
+}
+
+// shift moves some discretes by a part of themselves.
+func (c *neighbour) shift(list []*model.Symbol, size float64) {
+	if len(list) == 0 {
+		return
+	}
+	c.d = slices.Clone(c.d)
+	for n, s := range list {
+		at := c.model.layout.part(tapec.Discrete.Called(s.Name))
+		for i, x := range c.d[at.offset : at.offset+at.len] {
+			if math.Abs(x) < 1e300 {
+				c.d[at.offset+i] += float64(size*fraction(n+i, 1)) * max(math.Abs(x), 1e-3)
+			}
+		}
+	}
+}
+
+// settle gives discretes that no body sets what they are at the moved point.
+func (c *neighbour) settle() {
+	if len(c.d) == 0 {
+		return
+	}
+	c.d = slices.Clone(c.d)
+	at := c.times()[solvers.InstantStart]
+	for _, s := range c.model.Checked.Discretes {
+		if !c.model.assigns(s.Name) {
+			name := tapec.Discrete.Called(s.Name)
+			copy(c.d[c.model.layout.part(name).offset:], c.eval(c.model.Compiled.Start, name, at))
+		}
+	}
+}
+
+// eval returns an output of a tape at the moved point.
+func (c *neighbour) eval(t *tape.Tape, output tapec.Name, at float64) []float64 {
+	return slices.Clone(c.evaluate(t, output, at, c.in[tapec.Primal][vecM]))
+}
+
+// evaluate is eval in some modes. The next call overwrites what it returns.
+func (c *neighbour) evaluate(t *tape.Tape, output tapec.Name, at float64, modes []float64) []float64 {
+	e := c.evaluators[t]
+	if e == nil {
+		if c.evaluators == nil {
+			c.evaluators = map[*tape.Tape]*tape.Evaluator[float64]{}
+		}
+		e = tape.NewEvaluator[float64](t)
+		c.evaluators[t] = e
+	}
+	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: modes})
+	e.Run()
+	return e.Output(output.String())
+}
+
+// times returns the instants at the moved point.
+func (c *neighbour) times() []float64 {
+	if c.model.Compiled.Instants == nil {
+		return make([]float64, 2)
+	}
+	times := c.eval(c.model.Compiled.Instants, tapec.Times.Name(), 0)
+	c.flights.Repeat(times)
+	return times
+}
+
+func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
+	if k := c.Instants()[a.Instant].Period; k >= 0 && a.Nth > 0 {
+		return math.FMA(float64(a.Nth), times[k], times[a.Instant])
+	}
+	return times[a.Instant]
+}
+
+// guard returns a root function at the moved point and a time.
+func (c *neighbour) guard(i int, at float64) float64 {
+	return c.evaluate(c.model.Compiled.Guards, tapec.Margins.Name(), at, c.in[tapec.Primal][vecM])[i]
+}
+
+// start puts states and discretes where a run would begin.
+func (c *neighbour) start(at float64) {
+	start := c.model.Compiled.Start
+	c.d = slices.Clone(c.d)
+	for _, o := range start.Outputs {
+		name := tapec.MustName(o.Name)
+		to := c.near
+		if name.Role == tapec.Discrete {
+			to = c.d
+		}
+		copy(to[c.model.layout.part(name).offset:], c.eval(start, name, at))
+	}
+	for i, cut := range c.problem.Point.cut {
+		if cut {
+			c.near[i] = c.problem.Point.initial[i]
+		}
+	}
+}
+
+// leaves reports whether the root of guard i leaves the time of an instant.
+func (c *neighbour) leaves(i int, at solvers.Cause) bool {
+	moved := append([]float64(nil), c.y...)
+	for way := range 3 {
+		c.move(way, 1e-3)
+		times := c.times()
+		t := c.timeOf(times, at)
+		if at.Instant == 0 {
+			copy(moved, c.near)
+			c.start(t)
+			for _, o := range c.problem.Free {
+				copy(c.near[o.Offset:o.Offset+o.Len], moved[o.Offset:])
+			}
+		}
+		off := math.Abs(c.guard(i, t))
+		size := math.Abs(c.guard(i, t+float64(1e-3*(times[1]-times[0])))-c.guard(i, t)) + math.Abs(c.guard(i, c.t))
+		if off > float64(1e-6*size) {
+			return true
+		}
+	}
+	return false
+}
+
+// parts reports whether the roots of guards i and j separate. They do not if the two change in
+// proportion whichever way the point moves.
+func (c *neighbour) parts(i, j int) bool {
+	c.p, c.near = append(c.p[:0], c.problem.Point.p...), append(c.near[:0], c.y...)
+	x0, z0 := c.guard(i, c.t), c.guard(j, c.t)
+	const size = 1e-6
+	span := max(math.Abs(c.t), 1)
+	x, z := c.guard(i, c.t+float64(size*span))-x0, c.guard(j, c.t+float64(size*span))-z0
+	for way := range ways {
+		c.move(way, size)
+		u, v := c.guard(i, c.t)-x0, c.guard(j, c.t)-z0
+		if cross := math.Abs(float64(x*v) - float64(z*u)); cross > float64(1e-3*(math.Abs(x)+math.Abs(u))*
+			(math.Abs(z)+math.Abs(v))) {
+			return true
+		}
+		if math.Abs(u)+math.Abs(v) > math.Abs(x)+math.Abs(z) {
+			x, z = u, v
+		}
+	}
+	return false
+}

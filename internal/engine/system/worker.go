@@ -1,0 +1,312 @@
+package system
+
+import (
+	"slices"
+
+	"odes.dev/odes/internal/base/team"
+	"odes.dev/odes/internal/engine/orbit"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Worker is a model at work in one goroutine. It is the System of package solvers with its tangents and cotangents, and
+// the Objectives of package sens. It owns machines and accumulators; the parameters are shared.
+type Worker struct {
+	problem *Problem
+	model   *Model
+	kit     *Kit
+	lanes   int
+	// version of the point that the hoisted work belongs to
+	version int
+	value   tapec.Parts[*call]
+	pull    tapec.Parts[*call]
+	push    tapec.Parts[*call]
+	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
+	shared *call
+	slopes *call // of the peaks; nil for none
+	// peakCalls read groups of them, by their numbers, and their slopes; nil until they are wanted
+	peakCalls map[int][2]*call
+	// values of stages: those that Eval keeps, and those that Pull reads; nil for none
+	keeping, reading *stageCalls
+	keeper           *stageCalls // what keeping was last
+
+	wholes []*formed // what is known of whole steps, by the arithmetic of their method
+	whole  *formed   // that of the last step
+
+	solveds []*solvedSteps // likewise of steps that solve equations
+	solved  *solvedSteps
+
+	in, out frame
+	small   smallVectors
+	clock   *clock // nil for none
+
+	evaluators map[*tape.Tape]*tape.Evaluator[float64] // of what is looked at next to a run
+
+	watching
+
+	rates   tapec.Part // see Take
+	t       [1]float64
+	started float64 // t0 of the last run
+	fired   []float64
+	truth   []float64
+	rho     []float64
+
+	bar, dot   frameVectors // accumulators and tangents that the worker keeps
+	book       *ledger      // of the cotangents of parameters
+	visits     visits
+	one        []float64 // scratch [max(guards, instants)·L], zero between calls
+	functional []float64 // scratch [F·L]
+	carrying   carrying  // of the block that is swept
+	seen       []int     // per element of the functional vector: how often it was read this run
+	happened   []int     // per such element that reads one firing: how often the event fired before, or without it
+	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds
+
+	met map[uint64]int // how often atoms have met in this run; nil for never
+
+	edging
+	workerTimes
+	keeps   []*call        // that are to be told of new parameters
+	flights *orbit.Flights // nil where no state repeats
+
+	psi []float64 // scratch: the model's objectives, in lanes
+
+	team *team.Team // that shares the work on long arrays; nil for this goroutine alone
+
+	rest  *atRest // nil until a steady state is differentiated
+	rows  [][]float64
+	later []float64 // [P·L] what Finish adds to the rows
+}
+
+// workerTimes are the instants of a Worker.
+type workerTimes struct {
+	instants     []solvers.Instant // nil until somebody asks
+	instantsMove bool              // instants depend on discretes
+	instantTimes []float64         // [instants]: what InstantTimes computes, in a place that stays bound
+	timed        int               // version of the point that it computed these for
+}
+
+// frameVectors are lane vectors of everything that outlives a call.
+type frameVectors struct {
+	p, c, d, e, times []float64
+	sides             []float64
+}
+
+// visits keeps the work of a transpose that is the same in every sweep, for each stage of every step.
+type visits struct {
+	step, stage int         // the next stage to be pulled; step -1: not known
+	kept        [][]float64 // [step·stages + stage][W]; nil where there is no room yet
+	valid       []bool
+	scratch     []float64
+	room        int // doubles that may be kept in addition
+}
+
+// Worker returns a worker for the problem with the programs of k.
+func (p *Problem) Worker(k *Kit) *Worker {
+	m, l := p.Model, k.layout
+	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1, rates: tapec.PartRates}
+	w.timed, w.edging = -1, edging{of: p.edges, model: m}
+	w.psi = make([]float64, l.objectives*k.lanes)
+	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil }
+	for _, s := range []struct {
+		from *tapec.Parts[*program]
+		to   *tapec.Parts[*call]
+	}{{k.value, &w.value}, {k.pull, &w.pull}, {k.push, &w.push}} {
+		if s.from != nil {
+			calls, _ := tapec.Transform(s.from, toCall)
+			*s.to = *calls
+		}
+	}
+	c := m.Compiled
+	lanes := k.lanes
+	for _, f := range []*frame{&w.in, &w.out} {
+		f[tapec.Primal][vecT] = w.t[:]
+		f[tapec.Primal][vecP] = p.Point.p
+		f[tapec.Primal][vecD] = make([]float64, l.nD)
+		f[tapec.Primal][vecM] = make([]float64, l.nM)
+		f[tapec.Primal][vecKept] = make([]float64, l.nM)
+		f[tapec.Primal][vecC] = make([]float64, l.nC)
+		f[tapec.Primal][vecE] = make([]float64, l.nE)
+	}
+	// what calls read and what they write is the same memory, but for discretes and states
+	w.out[tapec.Primal][vecC] = w.in[tapec.Primal][vecC]
+	w.out[tapec.Primal][vecE] = w.in[tapec.Primal][vecE]
+	elems := 1
+	for i := range c.Model.Events {
+		elems = max(elems, eventElems(c.Model.Events[i].Axes()))
+	}
+	w.fired = make([]float64, elems)
+	guards, instants := len(c.GuardList), len(c.InstantList)
+	w.rho, w.truth = make([]float64, guards), make([]float64, guards)
+	w.one = make([]float64, max(guards, instants, 1)*lanes)
+	w.instantTimes = make([]float64, instants)
+	w.functional = make([]float64, l.nF*max(lanes, 1))
+	w.seen, w.happened = make([]int, l.nF), make([]int, l.nF)
+	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
+		w.bounds = make([]float64, instants)
+	}
+	if c.Instants != nil {
+		for _, in := range c.Instants.Inputs {
+			w.instantsMove = w.instantsMove || tapec.MustName(in.Name).Role == tapec.Discrete
+		}
+	}
+	if k.pull != nil || k.push != nil {
+		w.bindDerivatives()
+	}
+	w.flights = newFlights(m)
+	w.slopes = k.slopes.call()
+	if k.shared != nil {
+		w.shared = k.shared.call()
+		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
+	}
+	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+		for _, c := range calls.All() {
+			w.keep(c)
+		}
+	}
+	w.keep(w.slopes)
+	w.keep(w.shared)
+	w.small = newSmallVectors(w)
+	w.clock = newClock(w)
+	w.watching = newWatching(w)
+	return w
+}
+
+// bindDerivatives makes the tangents and cotangents that outlive a call, and binds them.
+func (w *Worker) bindDerivatives() {
+	k, l, lanes := w.kit, w.kit.layout, w.lanes
+	for _, v := range []*frameVectors{&w.bar, &w.dot} {
+		v.c = make([]float64, l.nC*lanes)
+		v.d = make([]float64, l.nD*lanes)
+		v.e = make([]float64, l.nE*lanes)
+		v.times = make([]float64, len(w.instantTimes)*lanes)
+	}
+	w.dot.p = make([]float64, k.plan.width*lanes)
+	w.dot.sides = make([]float64, k.nSides*lanes)
+	w.in[tapec.Primal][vecSides] = w.dot.sides
+	w.book = newLedger(k.plan, lanes)
+	w.out[tapec.Cotangent][vecP], w.out[tapec.Cotangent][vecC] = w.book.sums, w.bar.c
+	w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecE] = w.bar.d, w.bar.e
+	w.in[tapec.Cotangent][vecC], w.in[tapec.Cotangent][vecE] = w.bar.c, w.bar.e
+	w.in[tapec.Tangent][vecP], w.in[tapec.Tangent][vecC] = w.dot.p, w.dot.c
+	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecE] = w.dot.d, w.dot.e
+	w.out[tapec.Tangent][vecC], w.out[tapec.Tangent][vecE] = w.dot.c, w.dot.e
+}
+
+// keep notes a call that is to be told of new parameters.
+func (w *Worker) keep(c *call) {
+	if c != nil && c.machine.Keeps() {
+		w.keeps = append(w.keeps, c)
+	}
+}
+
+// Share lets a team of the worker's goroutine share what the rates and their derivatives do on long arrays, with the
+// same bits; nil for this goroutine alone.
+func (w *Worker) Share(t *team.Team) {
+	w.team = t
+	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+		for _, c := range calls.All() {
+			if c != nil {
+				c.machine.Share(t)
+			}
+		}
+	}
+	if w.shared != nil {
+		w.shared.machine.Share(t)
+	}
+}
+
+// Team returns what Share was given.
+func (w *Worker) Team() *team.Team { return w.team }
+
+// refresh redoes the work that was hoisted on the parameters, after they changed.
+func (w *Worker) refresh() {
+	if w.version != w.problem.Point.version {
+		w.redo()
+	}
+}
+
+func (w *Worker) redo() {
+	w.version = w.problem.Point.version
+	for _, c := range w.keeps {
+		c.machine.Refresh()
+	}
+	for _, f := range w.wholes {
+		for _, v := range f.all() {
+			v.call.refresh()
+		}
+	}
+	for _, v := range w.solveds {
+		v.steps.call.refresh()
+		v.pulls.call.refresh()
+	}
+	if w.value.Get(tapec.PartRunWork) != nil {
+		w.value.Get(tapec.PartRunWork).run(&w.in, &w.out)
+	}
+}
+
+// keptLimit is how many bytes a worker may use to keep work between sweeps.
+const keptLimit = 256 << 20
+
+func eventElems(indices []*model.Index) int {
+	n := 1
+	for _, ix := range indices {
+		n *= ix.Count
+	}
+	return n
+}
+
+// Lanes implements solvers.CotangentField.
+func (w *Worker) Lanes() int { return w.lanes }
+
+// Size implements solvers.Field.
+func (w *Worker) Size() solvers.Size { return w.problem.Size() }
+
+// Started returns the time at which the last run began.
+func (w *Worker) Started() float64 { return w.started }
+
+// Begin implements solvers.CotangentSystem.
+func (w *Worker) Begin(rows [][]float64) {
+	w.refresh()
+	w.book.begin(rows)
+	if w.reading != nil {
+		w.reading.next = w.reading.made
+	}
+	if w.rows = rows; w.model.Settles() {
+		w.later = append(w.later[:0], make([]float64, w.kit.plan.width*w.lanes)...)
+	}
+	w.visits.step = -1
+	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
+		clear(v)
+	}
+}
+
+// Leave implements solvers.CotangentSystem.
+func (w *Worker) Leave(db []float64) {
+	if c := w.pull.Get(tapec.PartSegmentWork); c != nil {
+		c.run(&w.in, &w.out)
+	}
+	clear(w.bar.e)
+	for i, x := range w.bar.d {
+		db[i] += x
+	}
+	clear(w.bar.d)
+}
+
+// Finish implements solvers.CotangentSystem.
+func (w *Worker) Finish() {
+	w.pullInstants()
+	if c := w.pull.Get(tapec.PartRunWork); c != nil {
+		c.run(&w.in, &w.out)
+	}
+	w.book.finish()
+	for j, x := range w.later {
+		if row := w.rows[j%w.lanes]; row != nil && x != 0 {
+			row[j/w.lanes] += x
+		}
+	}
+}
+
+// Sound implements sens.Sounder.
+func (w *Worker) Sound() bool { return w.book.sound() }

@@ -1,0 +1,414 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
+)
+
+// Counts implements sens.Objectives.
+func (w *Worker) Counts() (functionals, objectives int) {
+	return w.kit.layout.nF, len(w.problem.Rows)
+}
+
+// site returns the part of s that reads at site.
+func site(s *tapec.Parts[*call], c *tapec.Compiled, at *sens.Site) *call {
+	switch at.Kind {
+	case sens.SiteInitial:
+		return s.Get(tapec.PartInitial)
+	case sens.SiteFinal:
+		return s.Get(tapec.PartFinal)
+	case sens.SitePeak:
+		return s.Get(tapec.PartPeaks)
+	case sens.SiteTime:
+		if list := s.List(tapec.PartAtTimes); list != nil {
+			return list[c.InstantList[at.Index].Group]
+		}
+		return nil
+	}
+	if list := s.List(tapec.PartAtEvents); list != nil {
+		return list[at.Firing.Event]
+	}
+	return nil
+}
+
+// Observes implements sens.Objectives.
+func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
+	switch kind {
+	case sens.SiteInitial, sens.SiteFinal:
+		return true // the first starts, the last closes the count of what was read
+	case sens.SiteTime:
+		return true
+	case sens.SitePeak:
+		return len(w.problem.Peaks) > 0
+	}
+	return w.value.List(tapec.PartAtEvents)[event] != nil
+}
+
+// enterSite binds what a site reads.
+func (w *Worker) enterSite(pt *sens.Point) {
+	s := &pt.Site
+	w.t[0] = pt.T
+	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecYm] = pt.Yp, pt.Ym
+	w.in[tapec.Primal][vecDm] = pt.Dm
+	switch s.Kind {
+	case sens.SiteEvent:
+		w.fire(s.Firing, false)
+	case sens.SiteTime:
+		w.in[tapec.Primal][vecRow] = w.model.rows[s.Index]
+	}
+}
+
+// reads reports whether functional k is read at site s, given which firing it is.
+func (w *Worker) reads(k int, s *sens.Site) bool {
+	f := &w.model.Compiled.Functionals[k]
+	return s.Kind != sens.SiteEvent || f.Nth == 0 || f.Nth == s.Firing.Nth+1
+}
+
+// alone returns the slot of f that site s reads where it reads no other: in a row of data, what stands for that row.
+// Programs make one number for it; see singled.
+func (w *Worker) alone(f *tapec.Functional, s *sens.Site) (slot int, ok bool) {
+	if s.Kind != sens.SiteTime || !f.ByRow {
+		return 0, false
+	}
+	row := w.model.rows[s.Index]
+	return f.Offset + int(row[len(row)-1]) - 1, true
+}
+
+// Observe implements sens.Objectives.
+func (w *Worker) Observe(pt *sens.Point, functionals []float64) {
+	s := &pt.Site
+	if s.Kind == sens.SiteInitial {
+		clear(w.seen)
+		clear(w.happened)
+		w.problem.origins.clear()
+	}
+	if c := site(&w.value, w.model.Compiled, s); c != nil {
+		saved := w.in[tapec.Primal][vecD]
+		w.enterSite(pt)
+		w.in[tapec.Primal][vecD] = pt.Dp
+		w.out[tapec.Primal][vecF] = w.functional[:w.kit.layout.nF]
+		c.run(&w.in, &w.out)
+		w.in[tapec.Primal][vecD] = saved
+		for i := range c.outs {
+			b := &c.outs[i]
+			k := w.model.FunctionalAt(b.lo)
+			f := &w.model.Compiled.Functionals[k]
+			if !w.reads(k, s) {
+				w.countFiring(f, b.lo, b.hi, s.Firing)
+				continue
+			}
+			if slot, ok := w.alone(f, s); ok {
+				w.seen[f.Offset]++ // for all slots
+				functionals[slot] += w.functional[b.lo]
+				if x := w.functional[b.lo]; x-x != 0 {
+					w.trace(c, i, slot, s)
+				}
+				continue
+			}
+			for j := b.lo; j < b.hi; j++ {
+				functionals[j] += w.functional[j]
+				if x := w.functional[j]; x-x != 0 {
+					w.trace(c, i, j, s)
+				}
+				if elem := selected(f, j-b.lo); elem < 0 || s.Kind != sens.SiteEvent || elem == s.Firing.Elem {
+					w.seen[j]++
+				}
+			}
+		}
+	}
+	if s.Kind == sens.SiteFinal {
+		w.markMissing(functionals)
+		w.markOpen(pt, functionals)
+	}
+}
+
+// countFiring notes for slots lo to hi of f how often the element of the event has fired that they select.
+func (w *Worker) countFiring(f *tapec.Functional, lo, hi int, at solvers.Firing) {
+	for j := lo; j < hi; j++ {
+		if elem := selected(f, j-lo); elem < 0 || elem == at.Elem {
+			w.happened[j] = at.Nth + 1
+		}
+	}
+}
+
+// WindowSlack is how far a bound of an integral may lie outside of the run, relative to its largest time: bounds that
+// are written in another way may differ by rounding.
+const WindowSlack = 1e-12
+
+// markOpen sets the integrals to NaN that have a bound which the run, ended by a stop, did not reach.
+func (w *Worker) markOpen(pt *sens.Point, functionals []float64) {
+	if w.bounds == nil {
+		return
+	}
+	w.InstantTimes(pt.Dp, w.bounds)
+	limit := pt.T + float64(WindowSlack*max(math.Abs(w.bounds[0]), math.Abs(pt.T)))
+	for i, in := range w.model.Compiled.InstantList {
+		if in.Bound == tapec.NoBound || w.bounds[i] <= limit {
+			continue
+		}
+		for k := range w.model.Compiled.Functionals {
+			f := &w.model.Compiled.Functionals[k]
+			for j, mode := range f.Window {
+				if slices.Contains(in.Modes, mode) {
+					functionals[f.Offset+j] = math.NaN()
+				}
+			}
+		}
+	}
+}
+
+// markMissing sets the functionals to NaN that did not come about: an nth firing that did not happen,
+// times after a stop.
+func (w *Worker) markMissing(functionals []float64) {
+	for k := range w.model.Compiled.Functionals {
+		f := &w.model.Compiled.Functionals[k]
+		for j := f.Offset; j < f.Offset+f.Shape.Size(); j++ {
+			switch f.Kind {
+			case model.AtEvent, model.EventTime:
+				if f.Nth > 0 && w.seen[j] == 0 {
+					functionals[j] = math.NaN()
+					e := w.model.Checked.Events[f.Event]
+					w.problem.origins.lack(j, Lack{Event: e.Name, Array: len(e.Indices) > 0, Fired: w.happened[j]})
+				}
+			case model.SumAt:
+				slot := j
+				if f.ByRow {
+					slot = f.Offset
+				}
+				if w.seen[slot] < w.model.visits[k] {
+					functionals[j] = math.NaN()
+					if l, outside := w.outside(k); outside {
+						w.problem.origins.lack(j, l)
+					}
+				}
+			}
+		}
+	}
+}
+
+// outside returns a time outside of the span of the run at which functional k is read, if there is one.
+func (w *Worker) outside(k int) (l Lack, found bool) {
+	l.From, l.To = w.instantTimes[0], w.instantTimes[1]
+	for i, in := range w.model.Compiled.InstantList {
+		l.T = w.instantTimes[i]
+		if in.Kind == tapec.Site && !math.IsInf(l.T, 0) && (l.T < l.From || l.T > l.To) &&
+			slices.Contains(w.model.readAt(&in), k) {
+			return l, true
+		}
+	}
+	return l, false
+}
+
+// selected returns which element of an array event slot j of f counts; -1 for all.
+func selected(f *tapec.Functional, j int) int {
+	if f.Elems != nil {
+		return f.Elems[j]
+	}
+	return f.Elem
+}
+
+// Values implements sens.Objectives.
+func (w *Worker) Values(functionals, psi []float64) {
+	c := w.value.Get(tapec.PartObjective)
+	if c == nil {
+		return
+	}
+	w.in[tapec.Primal][vecF] = functionals
+	w.out[tapec.Primal][vecPsi] = w.psi
+	c.run(&w.in, &w.out)
+	for i, row := range w.problem.Rows {
+		psi[i] = w.psi[row]
+	}
+}
+
+// ValuesPull implements sens.CotangentObjectives.
+func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
+	clear(fb)
+	defer w.carry(fb)
+	c := w.pull.Get(tapec.PartObjective)
+	if c == nil {
+		return
+	}
+	seeds := w.psi
+	clear(seeds)
+	for l := 0; l < w.lanes && first+l < len(w.problem.Rows); l++ {
+		seeds[w.problem.Rows[first+l]*w.lanes+l] = 1
+	}
+	for i, f := range functionals { // an objective without a value must not spoil the others
+		w.functional[i] = f
+		if math.IsNaN(f) {
+			w.functional[i] = 0
+		}
+	}
+	w.in[tapec.Primal][vecF] = w.functional[:len(functionals)]
+	w.in[tapec.Cotangent][vecPsi] = seeds
+	w.out[tapec.Cotangent][vecF] = fb
+	c.run(&w.in, &w.out)
+}
+
+// carrying tells which functionals have cotangents in some lane.
+type carrying struct {
+	numbers  []int  // of the functionals, in ascending order
+	elements []bool // [F]
+}
+
+// carry notes which functionals have cotangents.
+func (w *Worker) carry(fb []float64) {
+	c := &w.carrying
+	if c.elements == nil {
+		c.elements = make([]bool, w.kit.layout.nF)
+	}
+	c.numbers = c.numbers[:0]
+	for j := range c.elements {
+		c.elements[j] = slices.ContainsFunc(fb[j*w.lanes:(j+1)*w.lanes], func(x float64) bool { return x != 0 })
+		if k := w.model.FunctionalAt(j); c.elements[j] && (len(c.numbers) == 0 || c.numbers[len(c.numbers)-1] != k) {
+			c.numbers = append(c.numbers, k)
+		}
+	}
+}
+
+// Pulls implements sens.Selective.
+func (w *Worker) Pulls(s *sens.Site) bool {
+	c := &w.carrying
+	switch s.Kind {
+	case sens.SitePeak:
+		return slices.ContainsFunc(s.Peaks, func(p sens.Share) bool { return c.elements[p.Element] })
+	case sens.SiteEvent:
+		return w.carries(w.model.atEvents[s.Firing.Event], func(k int) bool { return w.reads(k, s) })
+	case sens.SiteTime:
+		return w.carries(w.model.atTimes[w.model.Compiled.InstantList[s.Index].Group], func(k int) bool {
+			slot, ok := w.alone(&w.model.Compiled.Functionals[k], s)
+			return !ok || c.elements[slot]
+		})
+	}
+	return true
+}
+
+// carries reports whether a functional of list, which ascends, has cotangents and is read.
+func (w *Worker) carries(list []int, read func(k int) bool) bool {
+	some := w.carrying.numbers
+	if len(some) > len(list) {
+		some, list = list, some
+	}
+	for _, k := range some {
+		if _, both := slices.BinarySearch(list, k); both && read(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// ObservePull implements sens.CotangentObjectives.
+func (w *Worker) ObservePull(pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
+	c := site(&w.pull, w.model.Compiled, &pt.Site)
+	if c == nil {
+		return
+	}
+	fb = w.maskFunctionals(&pt.Site, c, fb)
+	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
+	w.enterSite(pt)
+	w.in[tapec.Primal][vecD] = pt.Dp
+	w.in[tapec.Cotangent][vecF] = fb
+	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecYm] = ypb, ymb
+	w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecDm] = dpb, dmb
+	w.out[tapec.Cotangent][vecT] = tb
+	c.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
+}
+
+// maskFunctionals returns what c, which transposes the reading at s, is to read of fb: zeros for the functionals that
+// do not count this firing, and for those that have their peak at another site.
+func (w *Worker) maskFunctionals(s *sens.Site, c *call, fb []float64) []float64 {
+	if s.Kind == sens.SitePeak {
+		masked := w.functional[:len(fb)]
+		clear(masked)
+		for _, p := range s.Peaks {
+			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
+				masked[j] = float64(p.Weight * fb[j])
+			}
+		}
+		return masked
+	}
+	if s.Kind != sens.SiteEvent || !w.model.someNth {
+		return fb
+	}
+	masked := w.functional[:len(fb)]
+	for i := range c.ins {
+		b := &c.ins[i]
+		switch {
+		case b.vary != tapec.Cotangent || b.vec != vecF:
+		case w.reads(w.model.FunctionalAt(b.lo/w.lanes), s):
+			copy(masked[b.lo:b.hi], fb[b.lo:b.hi])
+		default:
+			clear(masked[b.lo:b.hi])
+		}
+	}
+	return masked
+}
+
+// ObservePush implements sens.TangentObjectives.
+func (w *Worker) ObservePush(pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+	s := &pt.Site
+	c := site(&w.push, w.model.Compiled, s)
+	if c == nil {
+		return
+	}
+	saved, savedDot := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
+	w.enterSite(pt)
+	w.in[tapec.Primal][vecD] = pt.Dp
+	w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecYm] = ypd, ymd
+	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecDm] = dpd, dmd
+	w.in[tapec.Tangent][vecT] = td
+	w.out[tapec.Tangent][vecF] = w.functional
+	if s.Kind == sens.SitePeak {
+		clear(w.functional) // what does not move is not written
+	}
+	c.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD] = saved, savedDot
+	if s.Kind == sens.SitePeak {
+		for _, p := range s.Peaks {
+			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
+				fd[j] = math.FMA(p.Weight, w.functional[j], fd[j])
+			}
+		}
+		return
+	}
+	for i := range c.outs {
+		b := &c.outs[i]
+		k := w.model.FunctionalAt(b.lo / w.lanes)
+		if !w.reads(k, s) {
+			continue
+		}
+		if slot, ok := w.alone(&w.model.Compiled.Functionals[k], s); ok {
+			for l := range w.lanes {
+				fd[slot*w.lanes+l] += w.functional[b.lo+l]
+			}
+			continue
+		}
+		for j := b.lo; j < b.hi; j++ {
+			fd[j] += w.functional[j]
+		}
+	}
+}
+
+// ValuesPush implements sens.TangentObjectives.
+func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
+	clear(psid)
+	c := w.push.Get(tapec.PartObjective)
+	if c == nil {
+		return
+	}
+	w.in[tapec.Primal][vecF] = functionals
+	w.in[tapec.Tangent][vecF] = fd
+	clear(w.psi) // rows without a derivative are not written
+	w.out[tapec.Tangent][vecPsi] = w.psi
+	c.run(&w.in, &w.out)
+	for i, row := range w.problem.Rows {
+		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
+	}
+}

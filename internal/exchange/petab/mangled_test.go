@@ -1,0 +1,103 @@
+package petab_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/exchange/petab"
+	"odes.dev/odes/internal/testing/seeds"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+// sound reports whether a problem becomes a model that parses, or an error.
+func sound(t *testing.T, files fstest.MapFS) (text string, ok bool) {
+	var list diag.List
+	out := petab.Translate(source.NewFile(problem, string(files[problem].Data)), files, &list)
+	if (out == nil) != list.HasErrors() {
+		t.Errorf("a translation: %v, and errors: %v", out != nil, list.HasErrors())
+		return "", false
+	}
+	for _, d := range list.All() {
+		if strings.Contains(d.String(), "please report") {
+			t.Error(d.String())
+			return "", false
+		}
+	}
+	if out == nil {
+		return "", true
+	}
+	if _, err := odes.Parse("x.ode", out.Text(), odes.ParseOptions{}); err != nil &&
+		strings.Contains(err.Error(), "internal") {
+		t.Errorf("%v\n%s", err, out.Text())
+		return "", false
+	}
+	return out.Text(), true
+}
+
+// TestMangled: of problems with cells, tags and lines that are lost, doubled and exchanged, each becomes a model that
+// parses, or an error.
+func TestMangled(t *testing.T) {
+	pieces := regexp.MustCompile(`[^\t\n<>]+|[\t\n<>]`)
+	values := []string{"", "A", "time", "NaN", "inf", "-1", "1e400", "log", "0.5;A", "\"", "exp(A", "\ufeff", "_", "1"}
+	files := decay(t)
+	names := slices.Sorted(maps.Keys(files))
+	whole := map[string][]string{}
+	for name, f := range files {
+		whole[name] = pieces.FindAllString(string(f.Data), -1)
+	}
+	translated, first := 0, seeds.Of(t, 0)
+	for seed := range uint64(1500) {
+		r := rand.New(rand.NewPCG(first+seed, 1))
+		mangled := maps.Clone(files)
+		for range 1 + r.IntN(3) {
+			name := names[r.IntN(len(names))]
+			list := slices.Clone(whole[name])
+			i, j := r.IntN(len(list)), r.IntN(len(list))
+			switch r.IntN(4) {
+			case 0:
+				list[i] = ""
+			case 1:
+				list[i] += list[j]
+			case 2:
+				list[i], list[j] = list[j], list[i]
+			case 3:
+				list[i] = values[r.IntN(len(values))]
+			}
+			mangled[name] = &fstest.MapFile{Data: []byte(strings.Join(list, ""))}
+		}
+		text, ok := sound(t, mangled)
+		if !ok {
+			t.Fatalf("seed %d", seed)
+		}
+		if text != "" {
+			translated++
+		}
+	}
+	if translated < 150 {
+		t.Errorf("only %d of them were models", translated)
+	}
+}
+
+// FuzzTranslate: whatever files hold, a problem becomes a model that parses, or an error.
+func FuzzTranslate(f *testing.F) {
+	files := fstest.MapFS{}
+	names := []string{problem, "model.xml", "parameters.tsv", "conditions.tsv", "observables.tsv", "measurements.tsv"}
+	texts := make([]string, 0, len(names))
+	for _, name := range names {
+		texts = append(texts, string(decay(f)[name].Data))
+	}
+	f.Add(texts[0], texts[1], texts[2], texts[3], texts[4], texts[5])
+	f.Fuzz(func(t *testing.T, overview, model, parameters, conditions, observables, measurements string) {
+		for i, text := range []string{overview, model, parameters, conditions, observables, measurements} {
+			files[names[i]] = &fstest.MapFile{Data: []byte(text)}
+		}
+		sound(t, files)
+	})
+}

@@ -1,0 +1,482 @@
+// Package model is what the checker makes of a file: the checked model, its expressions, and walks over them. Names are
+// resolved and functions inlined; shapes, units and indices agree; equations are complete, and dependencies acyclic.
+// A Model is immutable. The compiler of tapes and all who ask what a model declares read it.
+package model
+
+import (
+	"slices"
+
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// Model is a checked model.
+type Model struct {
+	Name     string // the file's base name when there is no model item
+	Title    string
+	Source   *source.File
+	Time     *Symbol
+	From, To Expr // bounds of time: scalar expressions of parameters
+	Params   []*Symbol
+	// Totals are inputs besides the params that only objectives read: nll() and nll(D), summed over
+	// the experiments. Every experiment's model has one objective for each of them, in the same
+	// order.
+	Totals      []*Symbol
+	Experiments []*Experiment // in file order; if there are none, nll is a functional of the run
+	States      []*Symbol     // those with rates, then the algebraic unknowns
+	Discretes   []*Symbol
+	// Lets are the definitions that the model names, in file order. Wherever one is used, its Value stands. What is
+	// known at compile time is not among them.
+	Lets   []*Let
+	Consts []*Let // likewise, the consts of the file
+	Rates  []Expr // right-hand sides: one for each state with a rate, with its shape
+	// Reactions are those of the file. Rates contain what they contribute.
+	Reactions []*Reaction
+	// Reacting are the states that reactions alone change.
+	Reacting []*Symbol
+	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form
+	// of solvers.Mass.
+	Masses []*Mass
+	// Residuals are the algebraic equations `0 = …`, in file order. They have as many elements as the algs.
+	Residuals  []*Residual
+	Events     []*Event
+	Outputs    []*Output
+	Objectives []*Objective // including constraints
+	// Observations are compared with data. Objectives read them through nll.
+	Observations []*Observation
+	Priors       []Draw // of params, in file order
+	Asserts      []*Assert
+	Invariants   []*Invariant
+	Settings     Settings
+	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
+	Later []source.Span
+}
+
+// Let is a definition: a name for an expression.
+type Let struct {
+	Name  string
+	Value Expr
+	Doc   string
+	Span  source.Span
+}
+
+// Reaction changes the amounts of its species at a rate.
+type Reaction struct {
+	Name    string
+	Rate    Expr
+	Species []Specie // in the order in which they are first named
+	Span    source.Span
+}
+
+// Specie is an element of a state that takes part in a reaction. It loses Left and gains Right.
+type Specie struct {
+	State       *Symbol
+	Element     int // from 0, row-major
+	Left, Right float64
+}
+
+// SymbolKind is the kind of a declared name that has a value at run time.
+type SymbolKind uint8
+
+// The kinds of symbol.
+const (
+	TimeSymbol SymbolKind = iota
+	ParamSymbol
+	StateSymbol
+	DiscreteSymbol
+	AlgSymbol // an algebraic unknown; Value is where its value at the start is sought from
+)
+
+// Symbol is a declared name.
+type Symbol struct {
+	Name string
+	Kind SymbolKind
+	Type types.Type
+	Span source.Span // the declaration
+	Doc  string
+	// default of a param, or initial value of a state or discrete: with the symbol's shape, or a
+	// scalar that fills it
+	Value Expr
+	// Literal says that Value depends only on compile-time constants.
+	Literal bool
+	// Hidden tells that the model does not declare it: it belongs to an event with a delay.
+	Hidden bool
+	// Control tells that a param is the values of a control.
+	Control bool
+	// Lo and Hi bound a param (±Inf when not written).
+	Lo, Hi float64
+}
+
+// Index is a loop variable. It takes Count values Lo, Lo+Step, …, and is an axis of length Count
+// for everything that depends on it. Its identity is its pointer.
+type Index struct {
+	Name            string
+	Lo, Step, Count int
+	Span            source.Span
+}
+
+// Expr is a checked expression. It is a node of a graph in which shared subexpressions (lets,
+// arguments of inlined functions) are shared pointers. Nodes are immutable.
+type Expr interface {
+	Type() types.Type
+	Span() source.Span
+}
+
+// Base is embedded in every node.
+type Base struct {
+	T types.Type
+	S source.Span
+	f *facts // what the checker knows of the node; nil for nodes that it did not make
+}
+
+// Type returns the type of the node.
+func (b *Base) Type() types.Type { return b.T }
+
+// Span returns the place that the node came from. For an inlined function, that is in the function;
+// the call is found through the caller.
+func (b *Base) Span() source.Span { return b.S }
+
+// The nodes.
+type (
+	// Const is a compile-time array: its elements in row-major order, or one element that fills the
+	// shape. A Bool is 0 or 1.
+	Const struct {
+		Base
+		Data []float64
+	}
+
+	// Ref is the whole value of a param, state or discrete, or the time.
+	Ref struct {
+		Base
+		Sym *Symbol
+	}
+
+	// LoopVar is the value of a loop variable, an Int.
+	LoopVar struct {
+		Base
+		Index *Index
+	}
+
+	// Call applies a row of the function table: elementwise functions and operators, comparisons,
+	// logic, reductions (sum, prod, min, max) and structure. Shapes are checked, and elementwise
+	// operands have equal shapes or are scalars. Rows with a Body are inlined, so every elementwise
+	// row has an Op. The expression `a > b` is Call("<", b, a). Mean and norm are written with sum.
+	// Eye, ones, grids and random arrays are Consts.
+	Call struct {
+		Base
+		Fn      *stdlib.Func
+		Args    []Expr
+		Search  *Search // the same value by a search; nil for none
+		Table   *Search // the table that it is the value of, of any length, at any Time; nil for none
+		Control string  // of an Interval: the control whose pieces it numbers; "" for any other
+	}
+
+	// Access is X[subs]. A Sub with At set takes one position: a scalar Int expression of loop
+	// variables and constants, 1-based. Any other Sub takes Count positions Lo, Lo+Step, … and
+	// keeps an axis.
+	Access struct {
+		Base
+		X    Expr
+		Subs []Sub
+	}
+
+	// Assemble is an array made of pieces that cover it exactly once: `w[i] = … for …`,
+	// comprehensions, and equations of a state.
+	Assemble struct {
+		Base
+		Pieces []Piece
+	}
+
+	// Reduce is the sum, prod, min or max of Body over the values of Indices: `sum(e for i in
+	// 1:n)`. Body is a scalar.
+	Reduce struct {
+		Base
+		Fn      *stdlib.Func
+		Indices []*Index
+		Body    Expr
+	}
+
+	// If takes Then where Cond holds, and Else elsewhere. Static says that Cond depends on loop
+	// variables and constants only. Then it is resolved at compile time, and a branch is evaluated,
+	// and its bounds are checked, only where it is taken.
+	If struct {
+		Base
+		Cond, Then, Else Expr
+		Static           bool
+	}
+
+	// Stack is an array literal: its elements along a new first axis, all of one shape.
+	Stack struct {
+		Base
+		Elems []Expr
+	}
+
+	// NoEvent is X with every If and jump in it taken as it stands, without events.
+	NoEvent struct {
+		Base
+		X Expr
+	}
+
+	// Limit is X at the left (pre) or right (post) limit of the instant where it is read.
+	Limit struct {
+		Base
+		X    Expr
+		Post bool
+	}
+
+	// Row is a column's entry of the data row that a SumAt visits (see Functional.Table).
+	Row struct {
+		Base
+		Table  *Table
+		Column int
+	}
+
+	// Functional is a functional of the trajectory. It stands only in objectives. Its type is that
+	// of Body.
+	Functional struct {
+		Base
+		Kind     FunctionalKind
+		Body     Expr
+		From, To Expr   // Integral: bounds; nil for the start and the end of the run
+		Times    Expr   // SumAt: a vector (or scalar) of times, which may depend on parameters
+		Table    *Table // SumAt over data rows: one row per time; nil otherwise
+		// SumAt: the value of a row stands in the slot that the last column of Table numbers, from 1, and other slots
+		// are 0. Body is the scalar value of a row then.
+		ByRow bool
+		Event *Event // AtEvent, EventTime
+		// AtEvent, EventTime: the 1-based position of the selected element along each of
+		// Event.Indices; nil for all elements
+		Elem []Expr
+		Nth  int // AtEvent, EventTime: which firing, 1-based; 0 for all
+	}
+)
+
+// Search is a table of many rows, read by a search for the two knots around Time instead of a sum over all rows. The
+// value is constant outside the knots, and between two of them a cubic with these slopes, or linear if there are none.
+type Search struct {
+	// They do not change between two events. The last axis is that of the knots; several values share them if there are
+	// no slopes.
+	Knots, Values, Slopes Expr
+	Time                  Expr // an affine function of time that rises at a constant rate
+}
+
+// Sub is a subscript of an Access or a Piece; see Access.
+type Sub struct {
+	At              Expr
+	Lo, Step, Count int
+}
+
+// Piece assigns Value to the elements Subs of an array, for all values of Indices. Subs is nil for
+// the whole array. Value is a scalar, or has the shape of what Subs selects.
+type Piece struct {
+	Indices []*Index
+	Subs    []Sub
+	Value   Expr
+	Span    source.Span
+}
+
+// FunctionalKind is the kind of a Functional.
+type FunctionalKind uint8
+
+// The functionals.
+const (
+	Final FunctionalKind = iota
+	Initial
+	Integral
+	SumAt
+	AtEvent
+	EventTime
+	Steady // at an Event that settles
+	MaxOver
+)
+
+// Table is a data table: columns of numbers of equal length.
+type Table struct {
+	Name    string
+	Columns []string
+	Data    [][]float64 // per column; a missing value is NaN
+	Rows    []int       // from 1: which rows these are of the table as it is declared; nil for all
+	Span    source.Span
+}
+
+// Row returns the number of row i, from 0, in the table as it is declared.
+func (t *Table) Row(i int) int {
+	if t.Rows == nil {
+		return i + 1
+	}
+	return t.Rows[i]
+}
+
+// Event is an event with its elements (the values of Indices, row-major).
+type Event struct {
+	Name     string // "event@12" when unnamed
+	Span     source.Span
+	Indices  []*Index
+	When     Expr // a scalar condition of the element; nil for an explicit event
+	Crossing Expr // for `crosses`: the real whose sign change is the root; When is then the filter, which may be nil
+	Way      int8 // for `crosses`: 1 for up, -1 for down, 0 for either
+	// Times are the explicit times: scalars of the element, or vectors without Indices (an event
+	// with several firings). They depend on parameters and discretes.
+	Times    []Expr
+	Every    Expr // the period; From, To and Count may be nil
+	From, To Expr
+	Count    Expr
+	Priority float64
+	Rank     Expr // the priority, where it is not a number; otherwise nil
+	Once     bool
+	Start    bool    // fires at the start, too, if its condition holds there
+	Tol      float64 // how far in time the root may be missed; 0 for the last digit
+	// Transient tells that a firing does not happen if, while it waits for others at the same time, the condition of
+	// event If ceases to hold.
+	Transient bool
+	If        *Event
+	// An event with a delay is two events and more; see delays.go. Both that which triggers Execution and the execution
+	// have slots. Times of the execution, which is Pending, are those of its slots.
+	Slot      *Index
+	Execution *Event
+	Pending   bool
+	Hidden    bool // not the event that the model declares
+	// Settles tells that the body ends with the steady state that the run would lead to; After, that it is executed
+	// after the end of the run, for what reads it there, and at no time.
+	Settles, After bool
+	Period         Expr // of the steady state; nil where it is a state at rest
+	Resumes        bool // the run proper begins with what it leaves
+	Stop           bool
+	Body           []*Assign // all at once, from left limits
+	Doc            string
+}
+
+// At returns what an explicit event's times are made of.
+func (e *Event) At() []Expr {
+	if e.Every == nil {
+		return slices.Clone(e.Times)
+	}
+	return append([]Expr{e.Every, e.From}, e.Times...)
+}
+
+// Axes returns the indices of the event and, behind them, its slot.
+func (e *Event) Axes() []*Index {
+	if e.Slot == nil {
+		return e.Indices
+	}
+	return append(e.Indices[:len(e.Indices):len(e.Indices)], e.Slot)
+}
+
+// Assign sets the elements Subs of Target to Value, for all values of Indices in addition to those
+// of the event. Operators such as `+=` are already part of Value.
+type Assign struct {
+	Target  *Symbol
+	Indices []*Index
+	Subs    []Sub // nil: the whole
+	Value   Expr
+	Span    source.Span
+
+	// of `x += v`: x, v and the operator; Old is nil for `x = v`
+	Old, Change Expr
+	Operator    string
+}
+
+// Output is a saved quantity. Models without outputs save their states.
+type Output struct {
+	Name  string
+	Value Expr
+	Doc   string
+	Span  source.Span
+}
+
+// Objective is an expression of functionals and parameters. There is one objective for each value
+// of Indices (row-major) and each element of Value.
+type Objective struct {
+	Name    string
+	Indices []*Index
+	Value   Expr
+	// Relation is "" for an objective, and "==", "<=" or ">=" for a constraint, whose Value is left
+	// minus right.
+	Relation string
+	Terms    *Terms // nil where it is not a sum of what Terms has
+	Rises    bool   // its negative would have Terms: it rises with the likelihood
+	Doc      string
+	Span     source.Span
+}
+
+// Observation compares an expression with a column of a table.
+type Observation struct {
+	Name   string
+	Value  Expr
+	As     source.Span // the expression as it is written
+	Table  *Table      // the rows that count: those of the experiment, without missing values
+	Column int
+	Noise  *stdlib.Func    // how the data are distributed around Value
+	Args   map[string]Expr // the arguments of Noise, without its centre
+	Needs  string          // what the noise demands of its arguments: "normal needs sd > 0"
+	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
+	// that is known. Nil means that there are none, or that they are not numbers or a column.
+	Limits   []float64
+	Censored bool // the distribution has a limit of quantification
+	Rows     Rows
+	Doc      string
+	Span     source.Span
+}
+
+// Assert is a condition of parameters and constants, checked at the start of a run.
+type Assert struct {
+	Cond Expr
+	Text string
+	Span source.Span
+	// Implied tells that the model does not write it: Text is the whole message.
+	Implied bool
+}
+
+// Invariant is Left == Right, checked along the run.
+type Invariant struct {
+	Left, Right Expr
+	Span        source.Span
+}
+
+// Settings are the solver, sens, fit and ensemble blocks. A named block is chosen by its name.
+type Settings struct {
+	Blocks []Block
+}
+
+// Block is one settings block.
+type Block struct {
+	Kind  string // "solver", "sens", "fit", "ensemble"
+	Name  string // "" for the unnamed one
+	Keys  []Setting
+	Draws []Draw // of an ensemble
+	Rows  *Table // of an ensemble; nil for none
+}
+
+// Draw says from which distribution of the language a value is drawn.
+type Draw struct {
+	Target target.Target
+	Dist   string
+	Args   []float64 // in the order of the distribution's arguments, in the unit of the target
+	Lo, Hi float64   // the bounds of the param, which cut the distribution off
+	Mass   float64   // the probability of these bounds
+	Unit   units.Unit
+}
+
+// Setting is a key and its value.
+type Setting struct {
+	Key   string
+	Span  source.Span // of the key
+	Value SettingValue
+}
+
+// SettingValue is one of these: a number (with Number set); a word; a text; a list, whose elements
+// have names in Keys; a call such as revolve(ram = 200); or an element such as A[1,2], with Word
+// and Array set and its subscripts in List.
+type SettingValue struct {
+	Span   source.Span
+	Number *float64
+	Word   string         // a name, or the name of a call
+	Text   string         // a string literal
+	List   []SettingValue // elements of an array, or positional arguments of a call
+	Keys   []Setting      // named arguments of a call, named elements of an array
+	Call   bool
+	Array  bool
+}

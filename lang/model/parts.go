@@ -1,0 +1,152 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"odes.dev/odes/lang/source"
+)
+
+// Residual is an algebraic equation `0 = Value`, one for each element of Value.
+type Residual struct {
+	Value Expr
+	Span  source.Span
+}
+
+// Mass is the singular mass matrix of the elements of State, once the equations have been combined: rows of Unknowns
+// are zero, all others have 1 on the diagonal and Values at Rows and Cols, the columns of unknowns. Elements count from
+// 0.
+type Mass struct {
+	State      *Symbol
+	Unknowns   []int // ascending
+	Rows, Cols []int
+	Values     []float64
+	Span       source.Span
+}
+
+// Experiment is the model with the changes of one experiment.
+type Experiment struct {
+	Name  string
+	Doc   string
+	Span  source.Span
+	Model *Model
+}
+
+// Rows are functionals, each a vector with one number for each row of Table: of the data that count, with those of the
+// steady state, whose time is infinite.
+type Rows struct {
+	Table      *Table
+	Limits     []float64 // of quantification, if they are numbers or a column
+	Prediction Expr      // what is observed
+	Args       []Expr    // the numbers of the distribution, in the order of Noise.Args, without its centre
+	Term       Expr      // the negative logarithm of the likelihood
+}
+
+// Terms are the parts of an objective that is a sum of likelihoods and of a prior, with positive weights.
+type Terms struct {
+	Likelihoods []Likelihood
+	Prior       float64 // weight of the negative logarithm of the prior; 0 for none
+}
+
+// Likelihood is the part of an objective that nll() is, or nll(D).
+type Likelihood struct {
+	Table  string // "" for all tables
+	Weight float64
+}
+
+// Differential returns the states that have rates, which come before the algebraic unknowns.
+func (m *Model) Differential() []*Symbol { return m.States[:len(m.Rates)] }
+
+// Algebraic reports whether the model has algebraic equations.
+func (m *Model) Algebraic() bool { return len(m.Residuals) > 0 || len(m.Masses) > 0 }
+
+// Instead returns what to say of a name that was to be set, or differentiated by, and is neither a param nor the
+// initial value of a state; "" where the model has no such name, or none that it keeps.
+func (m *Model) Instead(name string) string {
+	if m.Time != nil && m.Time.Name == name {
+		return "; it is the time"
+	}
+	for _, list := range [][]*Symbol{m.Params, m.States, m.Discretes} {
+		for _, s := range list {
+			if s.Name != name || s.Hidden {
+				continue
+			}
+			switch s.Kind {
+			case ParamSymbol:
+				return "; it is a param: write " + name
+			case StateSymbol:
+				return "; it is a state: write initial(" + name + ")"
+			case DiscreteSymbol:
+				return fmt.Sprintf("; it is a discrete, which starts as it is declared: for another start declare "+
+					"param %[1]s0 = …, discrete %[1]s = %[1]s0, and take %[1]s0", name)
+			}
+		}
+	}
+	for _, o := range m.Outputs {
+		if o.Name == name {
+			return "; it is an output, which follows from the rest"
+		}
+	}
+	for _, o := range m.Objectives {
+		if o.Name == name {
+			return "; it is an objective, which follows from the run"
+		}
+	}
+	return ""
+}
+
+// Reads enters the names of the symbols that expressions of m read.
+func (m *Model) Reads(used map[string]bool) {
+	var roots []Expr
+	roots = append(roots, m.From, m.To)
+	roots = append(roots, m.Rates...)
+	for _, r := range m.Residuals {
+		roots = append(roots, r.Value)
+	}
+	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
+		roots = append(roots, s.Value)
+	}
+	for _, e := range m.Events {
+		roots = append(roots, e.When, e.Crossing, e.Every, e.From, e.To, e.Count, e.Rank, e.Period)
+		roots = append(roots, e.Times...)
+		for _, a := range e.Body {
+			roots = append(roots, a.Value)
+			for _, s := range a.Subs {
+				roots = append(roots, s.At)
+			}
+		}
+	}
+	for _, o := range m.Objectives {
+		roots = append(roots, o.Value)
+	}
+	for _, o := range m.Outputs {
+		roots = append(roots, o.Value)
+	}
+	Walk(func(e Expr) bool {
+		if r, ok := e.(*Ref); ok {
+			used[r.Sym.Name] = true
+		}
+		return true
+	}, roots...)
+}
+
+// Numbered returns the table with one more column, the last: the numbers of the rows.
+func (t *Table) Numbered() *Table {
+	n := make([]float64, len(t.Data[0]))
+	for i := range n {
+		n[i] = float64(i + 1)
+	}
+	out := *t
+	out.Columns = append(slices.Clone(t.Columns), "row")
+	out.Data = append(slices.Clone(t.Data), n)
+	return &out
+}
+
+// Values returns Lo, Lo+Step, ….
+func (x *Index) Values() []float64 {
+	v := make([]float64, x.Count)
+	for i := range v {
+		v[i] = float64(x.Lo + i*x.Step)
+	}
+	return v
+}
