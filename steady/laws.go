@@ -60,7 +60,7 @@ type Rates struct {
 	// Sample writes the rates at random states and parameters, other ones for each k.
 	Sample func(k int, rates []residue.Number)
 	// Entries, if not nil, does the same with the entries of the derivatives of the rates by the states, whose places
-	// are Rows and Cols. Entries at the same place add up; those in columns from N on are not looked at.
+	// are Rows and Cols. Entries at the same place add up; those in rows and columns from N on are not looked at.
 	Entries    func(k int, entries []residue.Number)
 	Rows, Cols []int32
 
@@ -154,7 +154,7 @@ func (r Rates) equations(ctx context.Context) (*echelon, error) {
 	if r.Entries != nil {
 		columns = make([][]int32, r.N)
 		for e, j := range r.Cols {
-			if int(j) < r.N {
+			if int(j) < r.N && int(r.Rows[e]) < r.N {
 				columns[j] = append(columns[j], int32(e))
 			}
 		}

@@ -136,7 +136,7 @@ func (c *client) open(model string) uint32 {
 	c.t.Helper()
 	text, folder := model, ""
 	if !strings.Contains(model, "\n") {
-		path, err := filepath.Abs(filepath.Join("..", "..", "examples", filepath.FromSlash(model)))
+		path, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", filepath.FromSlash(model)))
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ const endless = "model M\ntime t from 0 to 1e9\nparam k = 1\nstate x = 1, v = 0\
 func TestSens(t *testing.T) {
 	c := dial(t)
 	for _, path := range []string{"bounce/bounce.ode", "glv/glv.ode"} {
-		m, err := odes.ParseFile(filepath.Join("..", "..", "examples", filepath.FromSlash(path)))
+		m, err := odes.ParseFile(filepath.Join("..", "..", "..", "examples", filepath.FromSlash(path)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func same(t *testing.T, what string, got, want []float64) {
 // TestRun: runs have the bits that they have in Go, at given times and at the ends of steps.
 func TestRun(t *testing.T) {
 	c := dial(t)
-	m, err := odes.ParseFile(filepath.Join("..", "..", "examples", "bounce", "bounce.ode"))
+	m, err := odes.ParseFile(filepath.Join("..", "..", "..", "examples", "bounce", "bounce.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
