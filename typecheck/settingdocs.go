@@ -16,9 +16,9 @@ var settingRows = map[string][]SettingRow{
 			"stiff; with `auto`, `rtol` chooses the former; docs/methods.md"},
 		{[]string{"stages"}, "of `rkc2`: 2 to 50"},
 		{[]string{"theta"}, "of `theta`: 0.5 to 1"},
-		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = auto` goes by the size of each state; " +
-			"`atol = [x = 1e-9, v = 1e-12]` gives states their own and leaves others as they were (`x = [1e-9, 1e-12]` " +
-			"elements); so does `[1e-9, 1e-12]`, as they are declared; an `rtol` below 1e-15, but 0, is raised to that"},
+		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = auto`: by the size of each state; " +
+			"`atol = [x = 1e-9, v = 1e-12]` gives states their own and leaves others as they were (elements: " +
+			"`x = [1e-9, 1e-12]`); so does `[1e-9, 1e-12]`, as declared; an `rtol` below 1e-15, but 0, is 1e-15"},
 		{[]string{"sens_tol"}, "repeats the run with tighter tolerances until the estimated error of every " +
 			"derivative is at most this, relative to the largest derivative of the same objective by the same " +
 			"variable; docs/methods.md says what of zeros"},
