@@ -8,7 +8,7 @@
 ``odes.jax``, ``odes.torch``, ``odes.pytensor`` and ``odes.scipy`` make functions of a model for these libraries.
 """
 
-from ._ensemble import Compared, Ensemble, Failure, Indices, MemberObjective, MemberOutput
+from ._ensemble import Comparison, Ensemble, Failure, Indices, MemberObjective, MemberOutput
 from ._errors import (
     Diagnostic,
     Interrupted,
@@ -31,8 +31,8 @@ from ._server import shutdown
 
 __all__ = [
     "Compared",
+    "Comparison",
     "Diagnostic",
-    "Compared",
     "Ensemble",
     "Estimate",
     "Event",

@@ -24,7 +24,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """What comparisons of members with independent runs found."""
 
     members: int  #: that were compared
@@ -182,11 +182,11 @@ class Ensemble(Mapping[str, MemberObjective]):
         return [Failure(f["member"], f["code"], f["message"]) for f in self._head["failures"]]
 
     @property
-    def compared(self) -> Compared:
+    def compared(self) -> Comparison:
         """How many members were compared with independent runs, and what was found."""
         h = self._head["compared"]
         list_ = [Failure(f["member"], f["code"], f["message"]) for f in h["unconfirmed"]]
-        return Compared(h["members"], list_, h.get("controlled", False))
+        return Comparison(h["members"], list_, h.get("controlled", False))
 
     @property
     def indices(self) -> Optional[Indices]:

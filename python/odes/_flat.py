@@ -97,7 +97,9 @@ class Flat:
         s = self.model._sens(self.of, wrt, set_, settings, compare, False, None, {}, None, more, at)
         if compare and any(d.code == "trust" and d.level == "note" and "control = on" in d.message for d in s.warnings):
             self._control = {"sens.control": "on"}
-        return {"values": lambda: s.values, "sens": lambda: s, "hessians": lambda: s._arrays["hessian"]}[kind]()
+        if kind == "sens":
+            return s
+        return s.values if kind == "values" else s._arrays["hessian"]
 
     def sens(self, x: npt.ArrayLike) -> Sensitivities:
         """Values and gradients at x [n]."""
