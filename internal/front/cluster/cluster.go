@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -73,15 +74,18 @@ var mostGiven uint64 = attempts
 // ackWait is how long a worker may be silent, before its chunk goes to another one. Tests make it shorter.
 var ackWait = 20 * time.Second
 
-// silence is how long whoever waits for a server says nothing of it. Tests make it shorter.
-var silence = 5 * time.Second
+// silence is how long whoever waits for a server says nothing of it, as a time.Duration. Tests make it shorter, while
+// connections of tests before may still be closing.
+var silence atomic.Int64
+
+func init() { silence.Store(int64(5 * time.Second)) }
 
 // waiting tells notice what is waited for, once it has taken long, until done is called. A nil notice is not told.
 func waiting(notice func(string), what string) (done func()) {
 	if notice == nil {
 		return func() {}
 	}
-	t := time.AfterFunc(silence, func() { notice("waiting for " + what) })
+	t := time.AfterFunc(time.Duration(silence.Load()), func() { notice("waiting for " + what) })
 	return func() { t.Stop() }
 }
 

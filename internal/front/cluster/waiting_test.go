@@ -9,8 +9,8 @@ import (
 
 // TestWaiting: who waits for a server says so, and for what: one that does not answer, one that is lost.
 func TestWaiting(t *testing.T) {
-	defer func(d time.Duration) { silence = d }(silence)
-	silence = 50 * time.Millisecond
+	defer silence.Store(silence.Load())
+	silence.Store(int64(50 * time.Millisecond))
 	heard := make(chan string, 10)
 	notice := func(text string) { heard <- text }
 	hear := func(want string) {
