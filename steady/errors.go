@@ -89,7 +89,7 @@ func (e *Error) Error() string {
 	case Marginal:
 		return fmt.Sprintf("the steady state is marginal: nothing holds %s there, so it depends on the way that led "+
 			"to it, and has no derivative of its own; read the state after a long run with final(…), or add what "+
-			"makes it return; of what is smaller than solver.atol nothing can be told: set that below its size", names)
+			"makes it return; of what is smaller than solver.atol nothing can be told: write atol = auto", names)
 	case Timed:
 		return fmt.Sprintf(none+"the rate of %s depends on time; for a periodic one write "+
 			"equilibrate { … } every T", names)
