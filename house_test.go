@@ -208,7 +208,8 @@ func upward(set *token.FileSet, rooms []*ast.File, imports map[string]map[string
 		v, is := x.(*types.Var)
 		f, method := x.(*types.Func)
 		inside := x.Parent() == p.Scope() || is && v.IsField() || method && f.Signature().Recv() != nil
-		if from, to := set.File(name.Pos()), set.File(x.Pos()); x.Pkg() == p && inside && from != to && at[from] <= at[to] {
+		from, to := set.File(name.Pos()), set.File(x.Pos())
+		if x.Pkg() == p && inside && from != to && at[from] <= at[to] {
 			pairs[[2]*token.File{from, to}] = true
 		}
 	}
