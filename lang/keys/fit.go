@@ -60,7 +60,7 @@ var fit = Block{
 		{Key: "max_iter", Kind: Count},
 		{
 			Key: "intervals", Kind: Word, Default: "auto",
-		Words: []string{"auto", "profile", "wald", "bootstrap", "none"},
+			Words: []string{"auto", "profile", "wald", "bootstrap", "none"},
 			Doc: "`profile`, `wald`, `bootstrap`, `none` or, unless said otherwise, `auto` (`profile` of up to 30 " +
 				"estimates, else `wald`): how intervals are found; their probability (0.95)",
 		},
