@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"odes.dev/odes/internal/engine/judge"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
@@ -20,16 +20,6 @@ func (r *run) refined(opts Options, factor float64) Options {
 	opts.Gradient = nil
 	order := r.specimen().Info().Order
 	return opts.changed(func(s *settings.Settings) { s.Refine(factor, order) })
-}
-
-// opinion is what an independent run says of a result.
-type opinion struct {
-	by     string // the run, in words
-	failed error  // why there is none; nil if there is one
-	// strange describes the first event that one of the runs has and the other lacks, or has at another time; ""
-	// for none.
-	strange string
-	sizes   []float64 // of the variables
 }
 
 // twin returns a Runner that repeats the runs of r by other means. Which part of the error of r its difference to them
@@ -55,10 +45,10 @@ func (r *Runner) twin() (*Runner, error) {
 
 // judged compares s, the result that r made last, with that of an independent run. It writes estimated errors to s,
 // and grades all of its numbers. sizes are those of the variables.
-func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) (*opinion, error) {
+func (r *Runner) judged(ctx context.Context, s *trust.Result, sizes []float64) (*trust.Opinion, error) {
 	start := time.Now()
 	defer func() { s.Stats.Seconds.Check += time.Since(start).Seconds() }()
-	o := &opinion{sizes: sizes}
+	o := &trust.Opinion{Sizes: sizes}
 	if r.other == nil {
 		var err error
 		if r.other, err = r.twin(); err != nil {
@@ -66,7 +56,7 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 		}
 	}
 	b := r.other
-	o.by = b.inWords()
+	o.By = b.inWords()
 	g := r.grader(r.variables, sizes, s.Stats.Steps)
 	if r.errorControl != nil && len(r.parts) == 0 {
 		g.Reached = r.errorControl.Reached(r.res.Functionals)
@@ -77,7 +67,7 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 	if !r.keep {
 		r.makeRoom()
 	}
-	log := s.log != nil
+	log := s.Log != nil
 	b.logged = &log
 	fine, err := b.once(ctx)
 	if !r.keep {
@@ -92,36 +82,22 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 		if !errors.As(err, &failed) {
 			return nil, err
 		}
-		o.failed = err
+		o.Failed = err
 	default:
-		if err := s.compare(fine, b.share); err != nil {
+		if err := s.Compare(fine, b.share); err != nil {
 			return nil, err
 		}
 		if err := r.apart(ctx, s, fine); err != nil {
 			return nil, err
 		}
-		o.strange, _ = r.strange(b)
+		o.Strange, _ = r.strange(b)
 	}
 	if !r.settings.Trust {
-		s.grade(g, false)
+		s.Grade(g, false)
 		return o, nil
 	}
-	s.gradeBy(g, o)
+	s.GradeBy(g, o)
 	return o, nil
-}
-
-// gradeBy grades all numbers of s by what o says, after they were compared.
-func (s *Sensitivities) gradeBy(g *judge.Grader, o *opinion) {
-	s.grade(g, true)
-	for i := range s.Values {
-		switch {
-		case o.failed != nil:
-			s.doubt(i, Loose, true)
-		case o.strange != "":
-			s.doubt(i, max(Loose, s.trust(i)), true)
-			s.doubtZeros(i)
-		}
-	}
 }
 
 // inWords says how r runs, whatever it ran before: "dop853 with rtol 1e-7".
@@ -135,92 +111,20 @@ func (r *run) inWords() string {
 }
 
 // grader returns what grades the result of a run with so many steps. sizes are those of the variables.
-func (r *run) grader(variables []Variable, sizes []float64, steps int) *judge.Grader {
-	g := &judge.Grader{
+func (r *run) grader(variables []Variable, sizes []float64, steps int) *trust.Grader {
+	g := &trust.Grader{
 		Rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))), Promised: 10 * r.settings.LeastAbsolute(r.tolerances),
 	}
 	for n, v := range variables {
-		g.Variables = append(g.Variables, judge.Variable{Offset: v.Offset, Count: v.Size(), Size: sizes[n]})
+		g.Variables = append(g.Variables, trust.Variable{Offset: v.Offset, Count: v.Size(), Size: sizes[n]})
 	}
 	return g
-}
-
-// compare writes the estimated errors of derivatives and values to s. fine is the result of a more
-// accurate run; its difference to s is share of the error.
-func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
-	if len(fine.Gradient) != len(s.Gradient) || len(fine.Values) != len(s.Values) {
-		return fmt.Errorf("the independent run gave %d derivatives instead of %d", len(fine.Gradient), len(s.Gradient))
-	}
-	// The steps round at random, each by about a number's last place.
-	rounding := float64(0x1p-52 * math.Sqrt(float64(s.Stats.Steps+1)))
-	estimate := func(x, y float64) float64 {
-		if x == y {
-			return float64(rounding * math.Abs(x))
-		}
-		return math.Abs(x-y)/share + float64(rounding*math.Abs(x))
-	}
-	if s.held == nil { // a level is so within errors, which the independent run may show to be smaller
-		s.held = fine.held
-	}
-	s.Errors = make([]float64, len(s.Gradient))
-	for i, x := range s.Gradient {
-		s.Errors[i] = estimate(x, fine.Gradient[i])
-	}
-	for i := range s.Values {
-		if x, y := s.Values[i].Value, fine.Values[i].Value; !math.IsNaN(x) || !math.IsNaN(y) {
-			s.Values[i].Error = estimate(x, y)
-		}
-	}
-	if s.log != nil && fine.log != nil {
-		s.log.twin, s.log.estimate = fine.log, estimate
-	}
-	s.compareEvents(fine, estimate)
-	return nil
-}
-
-// occurrence tells an event of a run from all others: by its kind, name and index, and by how many like it came
-// before.
-type occurrence struct {
-	name string
-	nth  int
-}
-
-// occurrences calls f with the events of list and what distinguishes them.
-func occurrences(list []EventRecord, f func(occurrence, *EventRecord)) {
-	count := map[string]int{}
-	for i := range list {
-		name := fmt.Sprint(list[i].Kind, list[i].Name, list[i].Index)
-		f(occurrence{name, count[name]}, &list[i])
-		count[name]++
-	}
-}
-
-// compareEvents writes the estimated errors of events' times, and of the derivatives of these, to the
-// events of s.
-func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y float64) float64) {
-	twins := map[occurrence]*EventRecord{}
-	occurrences(fine.Events, func(o occurrence, e *EventRecord) { twins[o] = e })
-	errors := make([]float64, len(s.Events)*s.Columns)
-	occurrences(s.Events, func(o occurrence, e *EventRecord) {
-		twin := twins[o]
-		if twin == nil {
-			return
-		}
-		e.Error = estimate(e.T, twin.T)
-		if e.Params == nil || len(twin.Params) != len(e.Params) {
-			return
-		}
-		e.Errors, errors = errors[:len(e.Params)], errors[len(e.Params):]
-		for k, x := range e.Params {
-			e.Errors[k] = estimate(x, twin.Params[k])
-		}
-	})
 }
 
 // strange describes the first event in the runs of r and of b, the experiments' among them, that the other one lacks or
 // has at another time. It returns "" where they agree.
 func (r *Runner) strange(b *Runner) (what string, at float64) {
-	if what, at = strangeEvent(&r.happened, &b.happened, r.out.From, r.out.To, b.out.To); what != "" {
+	if what, at = trust.StrangeEvent(&r.happened, &b.happened, r.out.From, r.out.To, b.out.To); what != "" {
 		return what, at
 	}
 	for i, part := range r.parts {
@@ -229,62 +133,6 @@ func (r *Runner) strange(b *Runner) (what string, at float64) {
 		}
 	}
 	return "", 0
-}
-
-func shortly(x float64) string { return diag.Number(settings.Rounded(x, 6)) }
-
-// named names an event with its index: "dose[2]".
-func (e *EventRecord) named() string {
-	if len(e.Index) == 0 {
-		return e.Name
-	}
-	return e.Name + strings.ReplaceAll(fmt.Sprint(e.Index), " ", ",")
-}
-
-// influential is the part of an objective's largest relative derivative below which derivatives need not be accurate
-// to sens_tol of themselves, but only of that part.
-const influential = 1e-6
-
-// accuracy returns the largest of the objectives' estimated relative errors, and says which derivative has it.
-func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) {
-	for i := range s.Values {
-		if rel, by := s.accuracyOf(i, sizes); !(rel <= worst) {
-			worst, where = rel, by
-		}
-	}
-	return worst, where
-}
-
-// accuracyOf returns the largest estimated error of a derivative of objective i and says which derivative it is.
-// Errors are relative to the largest derivative by the same variable, or to the influential part of the objective's
-// derivatives. sizes are those of the variables. Objectives without a value do not count, nor do derivatives that
-// rounding of the value could make of zeros.
-func (s *Sensitivities) accuracyOf(i int, sizes []float64) (worst float64, where string) {
-	v := s.Values[i]
-	if math.IsNaN(v.Value) {
-		return 0, ""
-	}
-	rounding := float64(0x1p-48 * math.Sqrt(float64(s.Stats.Steps+1)))
-	// The largest derivatives and errors by each variable.
-	size, err := make([]float64, len(s.Variables)), make([]float64, len(s.Variables))
-	most := 0.0
-	for n, x := range s.Variables {
-		for k := i*s.Columns + x.Offset; k < i*s.Columns+x.Offset+x.Size(); k++ {
-			size[n] = max(size[n], math.Abs(s.Gradient[k]))
-			err[n] = max(err[n], s.Errors[k])
-		}
-		most = max(most, float64(size[n]*sizes[n]))
-	}
-	for n, x := range s.Variables {
-		if least := float64(rounding * max(most, math.Abs(v.Value))); float64(size[n]*sizes[n]) <= least &&
-			float64(err[n]*sizes[n]) <= least {
-			continue
-		}
-		if rel := err[n] / max(size[n], influential*most/sizes[n]); !(rel <= worst) {
-			worst, where = rel, v.Name+" by "+x.String()
-		}
-	}
-	return worst, where
 }
 
 // sizes returns how large the variables are, by which they might change: the largest absolute value of their elements,
@@ -374,8 +222,8 @@ func (r *Runner) makeRoom() {
 // attempt is a result, the Runner that made it and what an independent run says of it.
 type attempt struct {
 	run     *Runner
-	s       *Sensitivities
-	opinion *opinion
+	s       *trust.Result
+	opinion *trust.Opinion
 }
 
 // attempt solves and differentiates once, and compares the result with an independent run.
@@ -398,7 +246,7 @@ func (r *Runner) attempt(ctx context.Context) (*attempt, error) {
 // checked computes values and first derivatives and compares them with those of an independent run. It repeats them
 // with derivatives under error control where the comparison shows that they need it, and with tighter tolerances as
 // long as sens_tol is not met.
-func (r *Runner) checked(ctx context.Context) (*Sensitivities, error) {
+func (r *Runner) checked(ctx context.Context) (*trust.Result, error) {
 	a, err := r.attempt(ctx)
 	if err != nil {
 		return nil, err
@@ -414,31 +262,9 @@ func (r *Runner) checked(ctx context.Context) (*Sensitivities, error) {
 		s.Gradient = r.gradient[:copy(r.gradient, s.Gradient)]
 		s.Settings.Errors = r.shows()
 	}
-	s.tell(r.model, o)
+	s.Tell(r.model.explain, o)
 	r.opinion = o
 	return s, nil
-}
-
-// tell warns of what o says of s, whose numbers it has graded, and sets the status.
-func (s *Sensitivities) tell(m *Model, o *opinion) {
-	s.Settings.CheckedBy = o.by
-	if o.failed != nil {
-		s.note(m, CodeTrust, diag.Warning, "nothing confirms these numbers: %s failed: %s", o.by, brief(o.failed))
-	}
-	if o.strange != "" {
-		s.note(m, CodeTrust, diag.Warning, "%s (%s): one of them has missed something, and no number that "+
-			"depends on it can be trusted", o.strange, o.by)
-	}
-	s.tellMeetings()
-	s.conclude(m, o)
-}
-
-// brief returns the first line of what an error says.
-func brief(err error) string {
-	if list := diag.Of(err); len(list) > 0 {
-		return list[0].Message
-	}
-	return err.Error()
 }
 
 // shows tells whether results are to show estimated errors.
@@ -456,7 +282,7 @@ const (
 // controlled repeats a, the attempt of r, with derivatives under error control if its derivatives are not sound and
 // that is affordable. It returns the better of the two.
 func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
-	lost, loose := a.s.count()
+	lost, loose := a.s.Count()
 	size := r.problem.Size()
 	per := float64(max(r.problem.Width(), 1)) * float64(size.N+size.Q+1)
 	if r.byInitial {
@@ -503,107 +329,53 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 		a.s.Stats.Seconds.Check += took
 		return a, nil
 	}
-	if lostThen, looseThen := b.s.count(); b.opinion.failed != nil || lostThen > lost ||
+	if lostThen, looseThen := b.s.Count(); b.opinion.Failed != nil || lostThen > lost ||
 		lostThen == lost && looseThen >= loose {
 		a.s.Stats.Seconds.Check += took
 		return a, nil
 	}
 	first := a.s.Stats.Seconds
 	b.s.Stats.Seconds.Check += first.Forward + first.Adjoint + first.Check
-	b.s.note(r.model, CodeTrust, diag.Note, "derivatives needed error control: %s in place of %d (control = on)",
+	b.s.Note(r.model.explain, CodeTrust, diag.Note,
+		"derivatives needed error control: %s in place of %d (control = on)",
 		diag.Count(b.s.Stats.Steps, "step"), a.s.Stats.Steps)
 	return b, nil
 }
 
 // judgeSecond compares the second derivatives of s with those of the independent run, where that is affordable. It
 // warns of what is not right and says where nothing was compared.
-func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
+func (r *Runner) judgeSecond(ctx context.Context, s *trust.Result) error {
 	left := r.model.system.Compiled.KinksLeft
 	if left {
-		s.note(r.model, CodeKink, diag.Warning, "second derivatives lack what kinks contribute: the rates have more "+
-			"of them (min, max, abs, tables of states) than steps end at; `if x > c then x else c` in place of "+
-			"max(x, c) ends steps however many there are")
+		s.Note(r.model.explain, CodeKink, diag.Warning,
+			"second derivatives lack what kinks contribute: the rates have more "+
+				"of them (min, max, abs, tables of states) than steps end at; `if x > c then x else c` in place of "+
+				"max(x, c) ends steps however many there are")
 	}
 	b := r.last.other
-	if !r.settings.Trust || b == nil || r.opinion.failed != nil {
+	if !r.settings.Trust || b == nil || r.opinion.Failed != nil {
 		return nil
 	}
 	if !r.affords(b) {
-		s.note(r.model, CodeTrust, diag.Note, "second derivatives are not compared with those of an independent run, "+
-			"which would take too long")
+		s.Note(r.model.explain, CodeTrust, diag.Note,
+			"second derivatives are not compared with those of an independent run, "+
+				"which would take too long")
 		return nil
 	}
 	start := time.Now()
 	b.curve, b.last = r.curve, b
-	fine := Sensitivities{Columns: r.columns, sides: s.sides}
-	if err := b.differentiateTwice(ctx, &fine); err != nil {
+	fine := Sensitivities{Columns: r.columns}
+	if err := b.differentiateTwice(ctx, &fine, s.Reached); err != nil {
 		return err
 	}
 	s.Stats.Seconds.Check += time.Since(start).Seconds()
 	sizes := make([]float64, 0, r.columns)
 	for n, v := range r.variables {
 		for range v.Size() {
-			sizes = append(sizes, r.opinion.sizes[n])
+			sizes = append(sizes, r.opinion.Sizes[n])
 		}
 	}
-	c := r.columns
-	s.HessianErrors, s.ProductErrors = make([]float64, len(s.Hessian)), make([]float64, len(s.Products))
-	s.HessianTrusts, s.ProductTrusts = make([]Trust, len(s.Hessian)), make([]Trust, len(s.Products))
-	least := Sound
-	if left {
-		least = Loose
-		for _, list := range [][]Trust{s.HessianTrusts, s.ProductTrusts} {
-			for k := range list {
-				list[k] = Loose
-			}
-		}
-	}
-	worst := Sound
-	for i, v := range s.Values {
-		if math.IsNaN(v.Value) {
-			continue
-		}
-		of := least
-		if at := i * c * c; s.Hessian != nil {
-			x := judge.Seconds{
-				Row: s.Hessian[at : at+c*c], Other: fine.Hessian[at:], Errors: s.HessianErrors[at:],
-				Trusts: s.HessianTrusts[at:],
-			}
-			for _, t := range s.turned {
-				x.Turned = append(x.Turned, t.Hessian[at:])
-			}
-			of = max(of, x.Grade(v.Value, func(k int) (size float64, sided, bent bool) {
-				a, b := k/c, k%c
-				jumps := s.jumps(i, a, b)
-				return float64(sizes[a] * sizes[b]), jumps || s.isFirmlySided(i, a) || s.isFirmlySided(i, b), jumps
-			}))
-		}
-		if at := i * c; s.Products != nil {
-			x := judge.Seconds{
-				Row: s.Products[at : at+c], Other: fine.Products[at:], Errors: s.ProductErrors[at:],
-				Trusts: s.ProductTrusts[at:],
-			}
-			for _, t := range s.turned {
-				x.Turned = append(x.Turned, t.Products[at:])
-			}
-			of = max(of, x.Grade(v.Value, func(k int) (float64, bool, bool) {
-				jumps := s.jumpsAlong(i, k)
-				return sizes[k], jumps || s.isFirmlySided(i, k), jumps
-			}))
-		}
-		switch worst = max(worst, of); of {
-		case Lost:
-			s.Status = "partial"
-			s.note(r.model, CodeTrust, diag.Warning, "second derivatives of %s are not to be trusted, by %s", v.Name,
-				r.opinion.by)
-		case Loose:
-			s.note(r.model, CodeTrust, diag.Warning, "few digits of second derivatives of %s are right, by %s", v.Name,
-				r.opinion.by)
-		}
-	}
-	if worst == Sound {
-		s.HessianTrusts, s.ProductTrusts = nil, nil
-	}
+	s.GradeSecond(r.model.explain, &fine, sizes, left, r.opinion)
 	return nil
 }
 
@@ -620,11 +392,11 @@ func (r *Runner) affords(b *Runner) bool {
 // refine repeats a with tighter tolerances until sens_tol is met, if it is asked for.
 func (r *Runner) refine(ctx context.Context, a *attempt) (*attempt, error) {
 	want, first := r.settings.SensTol, a.s.Settings.RTol
-	for round := 0; want > 0 && a.opinion.failed == nil; round++ {
-		reached, where := a.s.accuracy(a.opinion.sizes)
+	for round := 0; want > 0 && a.opinion.Failed == nil; round++ {
+		reached, where := a.s.Accuracy(a.opinion.Sizes)
 		if reached <= want {
 			if round > 0 {
-				a.s.note(r.model, CodeAccuracy, diag.Note,
+				a.s.Note(r.model.explain, CodeAccuracy, diag.Note,
 					"sens_tol = %s is met with rtol = %s in place of %s (estimated %s)", diag.Number(want),
 					diag.Number(a.s.Settings.RTol), diag.Number(first), diag.Number(reached))
 			}
@@ -632,8 +404,9 @@ func (r *Runner) refine(ctx context.Context, a *attempt) (*attempt, error) {
 		}
 		how := a.run.settings.Solver
 		if how.RTol <= 2*settings.LeastTol || how.Fixed > 0 && round > 20 || round > 0 && math.IsNaN(reached) {
-			a.s.note(r.model, CodeAccuracy, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate "+
-				"to %s, and rounding leaves no more to gain", diag.Number(want), where, diag.Number(reached))
+			a.s.Note(r.model.explain, CodeAccuracy, diag.Warning,
+				"sens_tol = %s is not met: the derivative of %s is accurate "+
+					"to %s, and rounding leaves no more to gain", diag.Number(want), where, diag.Number(reached))
 			break
 		}
 		// Errors follow tolerances roughly: aim at half of what is wanted.
@@ -659,39 +432,4 @@ func (r *Runner) refine(ctx context.Context, a *attempt) (*attempt, error) {
 		a.s.Stats.Seconds.Check += seconds.Check
 	}
 	return a, nil
-}
-
-// count returns how many values and derivatives are lost, and how many are loose.
-func (s *Sensitivities) count() (lost, loose int) {
-	add := func(t Trust) {
-		switch t {
-		case Lost:
-			lost++
-		case Loose:
-			loose++
-		}
-	}
-	for _, t := range s.Trusts {
-		add(t)
-	}
-	for _, v := range s.Values {
-		add(v.Trust)
-	}
-	s.everyEvent(func(e *EventRecord) {
-		for _, t := range e.Trusts {
-			add(t)
-		}
-	})
-	return lost, loose
-}
-
-// note adds a diagnostic to a result.
-func (s *Sensitivities) note(m *Model, code diag.Code, level diag.Level, format string, args ...any) {
-	var l diag.List
-	if level == diag.Warning {
-		l.Warnf(code, m.checked.Time.Span, format, args...)
-	} else {
-		l.Notef(code, m.checked.Time.Span, format, args...)
-	}
-	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], l.All()...)
 }

@@ -14,45 +14,6 @@ import (
 	"odes.dev/odes/vm"
 )
 
-// Bench is what Model.Bench measured.
-type Bench struct {
-	Settings RunSettings
-	Runs     int
-	RHS, VJP BenchProgram
-	// Step and StepVJP are a step of the method and its transpose, without the choice of its length.
-	// Their instructions and bytes are zero if the step is not a program of its own.
-	Step, StepVJP BenchProgram
-	// Forward, Adjoint and their sum Gradient are seconds, over all objectives. They do not include
-	// compilation.
-	Forward, Adjoint, Gradient BenchTimes
-	Steps                      int
-	Evaluations, Transposes    int // of the right-hand side in a gradient, including those within steps
-	TransposedSteps            int // in a gradient, over all sweeps
-	RecomputedSteps            int // in a gradient: those that were not kept (solver.checkpoint)
-	PeakTrajectoryBytes        int64
-	// Checksum is the Frobenius norm of the derivatives by params: two programs that agree on it
-	// have computed the same thing.
-	Checksum float64
-}
-
-// BenchProgram is the cost of one evaluation.
-type BenchProgram struct {
-	Nanoseconds  float64
-	Instructions int
-	Bytes        int     // of working memory
-	Native       int     // bytes of machine code that was made for it
-	GFlops       float64 // per second
-}
-
-// BenchTimes are statistics over the runs, in seconds.
-type BenchTimes struct{ Median, Min float64 }
-
-// Share returns which part of the seconds that count evaluations of p take on that many threads; at
-// most 1.
-func (p BenchProgram) Share(count int, seconds float64, threads int) float64 {
-	return min(float64(count)*p.Nanoseconds/1e9/(seconds*float64(threads)), 1)
-}
-
 // Bench measures a model. It computes whole gradients in this process, runs times after a warm-up. At
 // the start of the run it measures single evaluations of the right-hand side and of its transpose (for
 // all lanes together), and a single step and its transpose.
@@ -132,12 +93,12 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	t, size := times[solvers.InstantStart], w.Size()
 	rates, _ := one.Stats()
 	k := make([]float64, size.N+size.Q)
-	b.RHS = measure(func() { w.Eval(t, y, k) }).counts(rates)
+	b.RHS = counted(measure(func() { w.Eval(t, y, k) }), rates)
 	method := solvers.Members(r.method(0))[0]
 	s := smallStep(w, method, times, y)
 	b.Step = measure(func() { method.Step(w, s, method.Info().End >= 0) })
 	if p, _ := w.StepStats(); p != nil {
-		b.Step = b.Step.counts(p)
+		b.Step = counted(b.Step, p)
 	} else {
 		b.Step.GFlops = b.RHS.GFlops * b.RHS.Nanoseconds * float64(method.Info().Evals) / b.Step.Nanoseconds
 	}
@@ -164,7 +125,7 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	for i := range kb {
 		kb[i] = 1 / float64(i+1)
 	}
-	b.VJP = measure(func() { w.Pull(t, y, kb, yb, tb) }).counts(transpose)
+	b.VJP = counted(measure(func() { w.Pull(t, y, kb, yb, tb) }), transpose)
 	method = solvers.Members(r.method(lanes))[0]
 	c := &solvers.StepCotangent{
 		T1: tb, Y1: kb[:len(yb)], DQ: kb[len(yb):], T0: make([]float64, lanes),
@@ -172,7 +133,7 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	}
 	b.StepVJP = measure(func() { method.Pull(w, s, c) })
 	if _, p := w.StepStats(); p != nil {
-		b.StepVJP = b.StepVJP.counts(p)
+		b.StepVJP = counted(b.StepVJP, p)
 	} else {
 		b.StepVJP.GFlops = b.VJP.GFlops * b.VJP.Nanoseconds * float64(method.Info().Stages) / b.StepVJP.Nanoseconds
 	}
@@ -212,8 +173,8 @@ func measure(f func()) BenchProgram {
 	return BenchProgram{Nanoseconds: best}
 }
 
-// counts returns b with the counts of its program.
-func (b BenchProgram) counts(s *vm.Stats) BenchProgram {
+// counted returns b with the counts of its program.
+func counted(b BenchProgram, s *vm.Stats) BenchProgram {
 	b.Instructions, b.Bytes, b.Native, b.GFlops = s.Instructions, s.Bytes, s.Native.Bytes,
 		float64(s.Flops)/b.Nanoseconds
 	return b

@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
@@ -296,7 +297,7 @@ func (c *Comparison) Run(ctx context.Context) error {
 			}
 			to.Slopes = out.Gradient[row*c.Columns : (row+n)*c.Columns]
 			row += n
-			return finite(to.Slopes)
+			return trust.Finite(to.Slopes)
 		}
 		for ; at < len(c.Groups) && c.Groups[at].Experiment == p.name; at++ {
 			g := &c.Groups[at]

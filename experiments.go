@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 )
@@ -30,9 +31,9 @@ type experiment struct {
 // contribution is what one experiment adds to the totals.
 type contribution struct {
 	values   []float64
-	gradient []float64 // [totals][columns]
-	sides    sides     // of the gradient
-	stats    RunStats
+	gradient []float64   // [totals][columns]
+	sides    trust.Sides // of the gradient
+	work
 	warnings []diag.Diagnostic
 	lacking  string // why a value is not a finite number
 	err      error
@@ -48,9 +49,9 @@ func (c *contribution) doubt(v *Value) {
 // totals are the sums over all experiments, taken in file order.
 type totals struct {
 	values   []float64
-	gradient []float64 // [totals][columns]; nil when only values were asked for
-	sides    sides     // of the gradient
-	stats    RunStats
+	gradient []float64   // [totals][columns]; nil when only values were asked for
+	sides    trust.Sides // of the gradient
+	work
 }
 
 // partProgress returns what the i-th experiment tells how far it is, for addUp; nil if nobody wants to know.
@@ -87,7 +88,7 @@ func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	opts.Gradient, opts.Times, opts.Events, opts.EventTimes, opts.Progress = nil, nil, -1, false, nil
 	targets := make([]target.Target, len(wrt))
 	for i, v := range wrt {
-		targets[i] = v.target()
+		targets[i] = v.Target()
 	}
 	opts = opts.changed(func(s *settings.Settings) {
 		s.GradientOnly() // the whole model asks the parts for second derivatives, and checks the sums
@@ -135,7 +136,7 @@ func (r *run) addUp(
 	}
 	one := func(i int) {
 		list[i] = contribute(i)
-		come(i, 1, list[i].stats.Steps)
+		come(i, 1, list[i].Steps)
 	}
 	rest := 0
 	if firstAlone(parts) {
@@ -165,9 +166,9 @@ func (r *run) addUp(
 			sum.gradient[k] += x
 		}
 		for k := range n {
-			sum.sides.join(k, &c.sides, k, columns, n)
+			sum.sides.Join(k, &c.sides, k, columns, n)
 		}
-		sum.stats.add(&c.stats)
+		sum.add(&c.work)
 		if r.lacking == "" && c.lacking != "" {
 			none := ""
 			why, cut := strings.CutPrefix(c.lacking, noValue)
@@ -270,7 +271,7 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 		if err != nil {
 			return contribution{err: err}
 		}
-		c := contribution{gradient: s.Gradient, sides: s.sides, stats: s.Stats, warnings: s.Warnings}
+		c := contribution{gradient: s.Gradient, sides: s.Sides, work: r.parts[i].took, warnings: s.Warnings}
 		for _, v := range s.Values {
 			c.values = append(c.values, v.Value)
 			c.doubt(&v)

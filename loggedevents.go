@@ -3,7 +3,8 @@ package odes
 import (
 	"math"
 
-	"odes.dev/odes/internal/engine/judge"
+	"odes.dev/odes/internal/engine/trust"
+	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -19,7 +20,6 @@ type loggedEvents struct {
 	n     int     // events
 	width int     // of a row
 	lanes int     // params of a block
-	out   *Sensitivities
 
 	file  solvers.Disk
 	buf   []byte
@@ -33,11 +33,27 @@ type loggedEvents struct {
 	// What was compared with it, if anything was.
 	twin     *loggedEvents
 	estimate func(x, y float64) float64
-	grader   *judge.Grader
+	grader   *trust.Grader
 }
 
 // loggedRows is how many rows are in memory at once.
 const loggedRows = 1024
+
+// Compare implements trust.Log.
+func (l *loggedEvents) Compare(twin result.EventLog, estimate func(x, y float64) float64) {
+	l.twin, _ = twin.(*loggedEvents)
+	l.estimate = estimate
+}
+
+// Grade implements trust.Log.
+func (l *loggedEvents) Grade(g *trust.Grader) { l.grader = g }
+
+// Close gives up the file, and that of the twin.
+func (l *loggedEvents) Close() {
+	for ; l != nil; l = l.twin {
+		l.close()
+	}
+}
 
 // close closes the file.
 func (l *loggedEvents) close() {
@@ -50,7 +66,7 @@ func (l *loggedEvents) close() {
 // add adds what is known of an event: the derivatives of its time by the params from first on. Events come in order,
 // for one first after the other.
 func (l *loggedEvents) add(e sens.EventTime, first int, td []float64) {
-	if !l.run.model.shows(e) || l.err != nil {
+	if !l.run.model.Shows(e) || l.err != nil {
 		return
 	}
 	if first != l.first {
@@ -107,7 +123,7 @@ func (l *loggedEvents) row(i int, params, work []float64) {
 
 // record returns what is known of the time of event i.
 func (l *loggedEvents) record(i int) EventRecord {
-	return l.run.model.eventRecord(l.run.happened.list[i].event(), l.run.guards, l.out.From, l.out.To)
+	return l.run.model.Event(l.run.happened.List[i].Event(), l.run.guards, l.run.out.From, l.run.out.To)
 }
 
 // twins returns the number of the event in the twin that each event is, -1 for none: the first of its kind is the first
@@ -118,9 +134,9 @@ func (l *loggedEvents) twins() []int32 {
 		out[i] = -1
 	}
 	mine, other := &l.run.happened, &l.twin.run.happened
-	here, there := mine.byKind(), other.byKind()
+	here, there := mine.ByKind(), other.ByKind()
 	for len(here) > 0 && len(there) > 0 {
-		switch c := kinds(&mine.list[here[0]], &other.list[there[0]]); {
+		switch c := trust.Kinds(&mine.List[here[0]], &other.List[there[0]]); {
 		case c < 0:
 			here = here[1:]
 		case c > 0:
@@ -133,8 +149,8 @@ func (l *loggedEvents) twins() []int32 {
 	return out
 }
 
-// each calls f with each event, which holds until f returns.
-func (l *loggedEvents) each(f func(*EventRecord) error) error {
+// Each calls f with each event, which holds until f returns.
+func (l *loggedEvents) Each(f func(*EventRecord) error) error {
 	l.rewind()
 	var twins []int32
 	if l.twin != nil {
@@ -160,7 +176,7 @@ func (l *loggedEvents) each(f func(*EventRecord) error) error {
 		if l.grader != nil {
 			clear(trusts)
 			e.Trusts = trusts
-			l.out.gradeEvent(l.grader, &e)
+			l.grader.GradeEvent(&e, l.run.out.From, l.run.out.To)
 		}
 		if err := l.failed(); err != nil {
 			return err
@@ -181,30 +197,4 @@ func (l *loggedEvents) failed() error {
 		return l.twin.failed()
 	}
 	return l.err
-}
-
-// EachEvent calls f with each of the events that Options.Events asks for, in order, until f returns an error. The
-// record and its slices hold until f returns.
-func (s *Sensitivities) EachEvent(f func(*EventRecord) error) error {
-	if s.log != nil {
-		return s.log.each(f)
-	}
-	for i := range s.Events {
-		if err := f(&s.Events[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// everyEvent calls f with each event. What goes wrong with the file of a log is told when a result is done.
-func (s *Sensitivities) everyEvent(f func(*EventRecord)) {
-	_ = s.EachEvent(func(e *EventRecord) error { f(e); return nil })
-}
-
-// Close gives up the file of the events of a result, if there is one. They cannot be read any more.
-func (s *Sensitivities) Close() {
-	for l := s.log; l != nil; l = l.twin {
-		l.close()
-	}
 }

@@ -35,13 +35,13 @@ func TestLoggedEvents(t *testing.T) {
 						t.Fatal(name, err)
 					}
 					defer s.Close()
-					if logged != (s.log != nil) || logged != (s.Events == nil) {
-						t.Fatalf("%s: logged %v", name, s.log != nil)
+					if logged != (s.Log != nil) || logged != (s.Events == nil) {
+						t.Fatalf("%s: logged %v", name, s.Log != nil)
 					}
 					for range 2 { // it can be read again
 						list = list[:0]
 						if err := s.EachEvent(func(e *EventRecord) error {
-							worst := e.trust()
+							worst := e.Worst()
 							list = append(list, fmt.Sprint(e.Kind, e.Name, e.Index, e.T, e.Error, e.Trust, worst,
 								e.Params, e.Errors))
 							return nil
@@ -88,8 +88,8 @@ func TestLogWithoutFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.log != nil || len(s.Events) == 0 || s.Events[0].Errors == nil {
-		t.Errorf("logged %v, %d events", s.log != nil, len(s.Events))
+	if s.Log != nil || len(s.Events) == 0 || s.Events[0].Errors == nil {
+		t.Errorf("logged %v, %d events", s.Log != nil, len(s.Events))
 	}
 }
 

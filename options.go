@@ -106,17 +106,6 @@ func (m *Model) Convert(a Assignment) (Assignment, error) {
 // Setting is a key of a settings block and its value, written as in a model.
 type Setting struct{ Key, Value string }
 
-// Progress tells how far a run is.
-type Progress struct {
-	// "forward", "adjoint", "second" (T is 0 then), "experiments" (all runs of which count; T is 0
-	// then), "check", all phases of an independent run, or PhaseRuns
-	Phase  string
-	T      float64
-	Steps  int
-	Done   float64 // fraction
-	Finish bool
-}
-
 // inPhase returns o with all phases of its runs told as one.
 func (o Options) inPhase(phase string) Options {
 	if tell := o.Progress; tell != nil {
@@ -127,9 +116,6 @@ func (o Options) inPhase(phase string) Options {
 	}
 	return o
 }
-
-// PhaseRuns is the phase of a Progress that tells of many runs, one after the other: Steps counts those that are done.
-const PhaseRuns = "runs"
 
 // Memory returns how many bytes solver.memory names; 0 where nothing does.
 func (m *Model) Memory(opts Options) int64 {

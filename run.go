@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/base/memory"
-	"odes.dev/odes/internal/base/simd"
 	"odes.dev/odes/internal/base/team"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/vm"
@@ -523,12 +523,12 @@ func (p *reporter) Step(s *solvers.Step, _ solvers.End) error {
 func (p *reporter) Mark(*solvers.Mark) error { return nil }
 
 // stats gathers the counts of a run.
-func (r *run) stats(s solvers.Stats) RunStats {
-	out := RunStats{
+func (r *run) stats(s solvers.Stats) work {
+	out := work{Stats: result.Stats{
 		Steps: s.Steps, Rejected: s.Rejected, F: s.Evals,
 		NonFinite: s.NotFinite, Singular: s.Singular, Sought: s.Sought,
 		Jacobians: s.Jacobians, Factorisations: s.Factorisations, Solves: s.Solves,
-	}
+	}}
 	if out.Drift = s.Drift; s.Drift > 0 {
 		out.Drifts = r.problem.Model.StateName(s.Drifts)
 	}
@@ -536,13 +536,14 @@ func (r *run) stats(s solvers.Stats) RunStats {
 		out.Changes = s.Changes
 	}
 	var rests []Rest
-	for _, rest := range r.problem.Resting() {
+	states := r.problem.Resting()
+	for _, rest := range states {
 		rests = append(rests, Rest{
 			Eigenvalue: rest.Slowest, NearZero: rest.NearZero, Time: rest.T, Steps: rest.Steps, Newton: rest.Newton,
-			Periods: rest.Periods, Warm: rest.Warm, Saved: rest.Saved, of: rest,
+			Periods: rest.Periods, Warm: rest.Warm, Saved: rest.Saved,
 		})
 	}
-	out.rested(rests)
+	out.rested(rests, states)
 	out.SteadyFlow = r.problem.Flowed()
 	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.parse, r.model.seconds.compile
 	return out
@@ -560,18 +561,6 @@ func (r *run) report(lanes int) RunSettings {
 // which derivatives get a warning. At this slope, a change of the threshold by about a millionth
 // removes the event.
 const grazingLimit = 1e-3
-
-func finite(x []float64) bool {
-	if s := simd.Sum(x); s-s == 0 {
-		return true
-	}
-	for _, v := range x { // or did only the sum overflow?
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}
 
 // chooseLanes returns how many of m objectives to sweep together. Two vectors of four are best, but a
 // few more cost less than another sweep.

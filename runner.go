@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
@@ -28,29 +29,25 @@ type Runner struct {
 	gatherer  system.Gatherer   // by them
 	columns   int               // of a row of the gradient
 	placed    bool              // a row of the sweep's derivatives by params begins a row of the gradient
+	byInitial bool              // some variable is an initial value
+	alone     bool              // nothing is compared with the runs, so what happened in them is only counted
+	keep      bool              // what was recorded is read once more, for second derivatives
+	lanes     int
+	compile   float64 // seconds
+	gradient  []float64
+	curve     curvature
+	parts     []*Runner // of the experiments
+	solver    *solvers.Solver
+	method    sens.Method // nil until it is needed; see differentiator
 
-	byInitial bool // some variable is an initial value
+	tools
+	others
+	outcome
+}
 
-	parts []*Runner // of the experiments
-	sum   *totals   // of the last run
-	// last is the Runner that made the last result: another one where derivatives needed error control, or sens_tol
-	// tighter tolerances.
-	last *Runner
-	// other makes the independent runs that results are compared with, and share is the part of the error of a result
-	// that they show. careful has derivatives under error control. They are made when they are needed first.
-	// parted makes them with what meets apart.
-	other, careful, parted *Runner
-	share                  float64
-	met                    []meeting // in the last run
-	mixed, severed         bool      // as solvers.Stats of it tells
-	opinion                *opinion  // of the last result; nil for none
-	alone                  bool      // nothing is compared with the runs, so what happened in them is only counted
-	keep                   bool      // what was recorded is read once more, for second derivatives
-
-	curve curvature
-
+// tools are what makes the runs of a Runner, and what differentiates them.
+type tools struct {
 	worker     *system.Worker
-	solver     *solvers.Solver
 	trajectory solvers.Trajectory
 	recorder   *sens.Recorder
 	observer   *sens.Observer // of Values; nil until it was called
@@ -59,15 +56,32 @@ type Runner struct {
 	chain      *system.Chain
 	kinks      *system.Kinks
 	search     *system.Derivatives // why some are not finite; nil until one was not
-	method     sens.Method         // nil until it is needed; see differentiator
-	lanes      int
-	compile    float64 // seconds
-	gradient   []float64
-	happened   happenings    // in the last run
-	events     *loggedEvents // of the last run; nil where its events are listed
-	logged     *bool         // whether the run that this one is compared with has a log; nil where it is none of these
-	res        sens.Result
-	out        Sensitivities
+}
+
+// others are the Runners that repeat the runs of a Runner by other means. They are made when they are needed first.
+type others struct {
+	// other makes the independent runs that results are compared with, and share is the part of the error of a result
+	// that they show. careful has derivatives under error control. parted makes the independent runs with what meets
+	// apart.
+	other, careful, parted *Runner
+	share                  float64
+	// last is the Runner that made the last result: another one where derivatives needed error control, or sens_tol
+	// tighter tolerances.
+	last   *Runner
+	logged *bool // whether the run that this one is compared with has a log; nil where it is none of these
+}
+
+// outcome is what the last run of a Runner gave.
+type outcome struct {
+	res            sens.Result
+	out            trust.Result
+	took           work
+	sum            *totals
+	met            []trust.Meeting
+	mixed, severed bool           // as solvers.Stats of it tells
+	opinion        *trust.Opinion // of the result; nil for none
+	happened       trust.Happenings
+	events         *loggedEvents // nil where they are listed
 }
 
 // Prepare returns a Runner for opts. The error carries all that is wrong with them, as diagnostics.
@@ -228,7 +242,7 @@ func (r *Runner) prepareForward() (err error) {
 	}
 	r.worker = r.spread(r.problem.Worker(forward), 1, 1)
 	r.guards, r.observer = r.worker.Guards(), nil
-	r.happened = happenings{}
+	r.happened = trust.Happenings{}
 	r.kinks = r.problem.Kinks()
 	if err := r.controlErrors(r.variables, &r.trajectory); err != nil {
 		return err
@@ -335,7 +349,7 @@ func (r *Runner) SetDirection(v []float64) error {
 	case len(r.opts.Direction) != len(v):
 		l.Errorf(CodeSetting, source.Span{}, "a direction has %s, not %d",
 			diag.Count(len(r.opts.Direction), "number"), len(v))
-	case !finite(v):
+	case !trust.Finite(v):
 		l.Errorf(CodeSetting, source.Span{}, "a direction holds something that is not a finite number")
 	default:
 		r.curve.direction = slices.Clone(v)
@@ -359,21 +373,21 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	if err != nil {
 		return nil, r.refused(err)
 	}
-	if err := s.log.failed(); err != nil {
+	if err := r.last.events.failed(); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
 	if !r.wantsSecond() {
-		return s, nil
+		return &s.Sensitivities, nil
 	}
 	start := time.Now()
-	if err := r.differentiateTwice(ctx, s); err != nil {
+	if err := r.differentiateTwice(ctx, &s.Sensitivities, s.Reached); err != nil {
 		return nil, r.refused(err)
 	}
 	s.Stats.Seconds.Second = time.Since(start).Seconds()
 	if err := r.judgeSecond(ctx, s); err != nil {
 		return nil, r.refused(err)
 	}
-	return s, nil
+	return &s.Sensitivities, nil
 }
 
 // release closes the files of the runs that were recorded.
@@ -390,7 +404,7 @@ func (r *Runner) release() {
 }
 
 // first computes values and first derivatives, with what the settings ask for to check them.
-func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
+func (r *Runner) first(ctx context.Context) (*trust.Result, error) {
 	r.last, r.opinion, r.alone = r, nil, !r.settings.Trust && !r.shows()
 	if !r.alone {
 		return r.checked(ctx)
@@ -399,15 +413,15 @@ func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.finite {
-		s.grade(r.grader(r.variables, r.sizes(), s.Stats.Steps), false)
+	if !s.Finite {
+		s.Grade(r.grader(r.variables, r.sizes(), s.Stats.Steps), false)
 	}
-	s.conclude(r.model, nil)
+	s.Conclude(r.model.explain, nil)
 	return s, nil
 }
 
 // once solves and differentiates once, whatever the accuracy of the result.
-func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
+func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	notes := r.warnings // those of Prepare stay
 	defer func() { r.warnings = notes }()
 	r.model.explain.Bounds(r.problem.Point, &r.warnings)
@@ -436,17 +450,17 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if err := r.differentiable(); err != nil {
 		return nil, err
 	}
-	r.happened.begin(r.model, r.guards, r.lists)
+	r.happened.Begin(r.model, r.guards, r.lists)
 	r.events.close()
 	if r.events, err = r.logOfEvents(); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
 	log := r.events
-	r.happened.read(&r.trajectory, r.alone && log == nil)
+	r.happened.Read(&r.trajectory, r.alone && log == nil)
 	if err := r.trajectory.Err(); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
-	ofRun := doubts(r.warnings.All())
+	ofRun := trust.Doubts(r.warnings.All())
 	ended := time.Now()
 	method, err := r.differentiator()
 	if err != nil {
@@ -462,7 +476,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		r.res.DP, want.Stride = r.gradient, r.columns
 	}
 	if log != nil {
-		log.n = len(r.happened.list)
+		log.n = len(r.happened.List)
 		want.EventTimes, want.Events, want.Time = false, -1, log.add
 	}
 	if err := method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
@@ -481,15 +495,15 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	r.met, r.mixed, r.severed = r.meetingsOf(&stats), stats.Mixed, stats.Severed
 	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
-	*out = Sensitivities{
+	*out = trust.Result{Sensitivities: Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
-		Gradient: r.gradient, finite: true, log: log,
-		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
-	}
+		Gradient: r.gradient, Settings: r.report(r.lanes), Values: out.Values[:0], Events: out.Events[:0],
+	}}
+	out.Finite = true
 	r.addValues(out, want.Stride)
 	r.addEvents(out, want.EventTimes)
 	if log != nil {
-		log.out, out.MoreEvents = out, 0
+		out.Log, out.MoreEvents = log, 0
 	}
 	find := r.kinks
 	if r.share > 0 { // of what a result is compared with, only numbers count
@@ -509,19 +523,21 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	r.model.explain.Empty(out.From, out.To, &r.warnings)
 	r.model.explain.Thinned(&r.trajectory, &r.warnings)
 	out.Settings.Checkpoint = r.trajectory.Kept().String()
-	out.Stats.VJP = r.transposes()
-	out.Stats.RecomputedSteps = r.trajectory.Replayed()
-	out.Stats.PeakTrajectoryBytes = r.trajectory.Bytes()
-	out.Stats.Seconds.Forward = ended.Sub(start).Seconds()
-	out.Stats.Seconds.Adjoint = time.Since(half).Seconds()
-	out.Stats.Seconds.Compile += r.compile + half.Sub(ended).Seconds()
-	out.Stats.add(&sum.stats)
+	took := r.stats(stats)
+	took.VJP = r.transposes()
+	took.RecomputedSteps = r.trajectory.Replayed()
+	took.PeakTrajectoryBytes = r.trajectory.Bytes()
+	took.Seconds.Forward = ended.Sub(start).Seconds()
+	took.Seconds.Adjoint = time.Since(half).Seconds()
+	took.Seconds.Compile += r.compile + half.Sub(ended).Seconds()
+	took.add(&sum.work)
+	out.Stats, r.took = took.Stats, took
 	r.warnWarm(&out.Stats)
 	out.Warnings = r.model.untold(r.warnings.All())
 	if find != nil {
 		located += ties
 	}
-	out.allSided = doubts(out.Warnings)-located > ofRun
+	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
 	firm, open := r.foldsOfTies(&stats)
 	firm = append(kinks, firm...)
 	if r.wantsSecond() {
@@ -534,7 +550,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
 // jump. Of values that read totals, experiments have noted that. About open folds, runs in both orders may decide.
-func (r *Runner) addSides(out *Sensitivities, firm, open []system.Fold) {
+func (r *Runner) addSides(out *trust.Result, firm, open []system.Fold) {
 	if len(firm)+len(open) > 0 {
 		r.foldsOf(out, append(firm, open...), len(firm))
 	}
@@ -545,19 +561,19 @@ func (r *Runner) addSides(out *Sensitivities, firm, open []system.Fold) {
 	for i, o := range r.objectives {
 		for k, reads := range r.worker.ReadsTotals(o.row) {
 			if reads {
-				out.join(i, &r.sum.sides, k, r.columns, n)
+				out.Join(i, &r.sum.sides, k, r.columns, n)
 			}
 		}
 	}
 }
 
 // foldsOf does so for the folds of the run itself, of which the first are firm.
-func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
+func (r *Runner) foldsOf(out *trust.Result, folds []system.Fold, firm int) {
 	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
 	many := n > most || r.columns > mostColumns
-	for _, list := range out.lists() {
-		if !many || list == &out.sided || list == &out.firmlySided {
+	for _, list := range out.Lists() {
+		if !many || list == &out.Sided || list == &out.FirmlySided {
 			*list = make([]bool, n)
 		}
 	}
@@ -573,34 +589,34 @@ func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
 			switch {
 			case many:
 			case f.Meets, j >= firm && !f.Smooth:
-				f.Mark(row(out.met), true)
+				f.Mark(row(out.Met), true)
 			default:
-				f.Mark(row(out.curved), true)
+				f.Mark(row(out.Curved), true)
 			}
 			if f.Smooth || f.Meets {
 				continue
 			}
-			f.Mark(row(out.sided), false)
+			f.Mark(row(out.Sided), false)
 			if j < firm {
-				f.Mark(row(out.firmlySided), false)
+				f.Mark(row(out.FirmlySided), false)
 			}
 			if many {
 				continue
 			}
-			f.Mark(row(out.bent), false)
+			f.Mark(row(out.Bent), false)
 			if j < firm {
-				f.Mark(row(out.firmlyBent), false)
+				f.Mark(row(out.FirmlyBent), false)
 			}
 		}
 		if many {
 			continue
 		}
-		copy(row(out.reached), r.worker.Reaches(o.row, r.places, r.columns))
-		for k, reached := range row(out.reached) {
-			out.bent[at+k] = out.bent[at+k] && reached
-			out.firmlyBent[at+k] = out.firmlyBent[at+k] && reached
-			out.curved[at+k] = (out.curved[at+k] || out.firmlyBent[at+k]) && reached
-			out.met[at+k] = out.met[at+k] && reached
+		copy(row(out.Reached), r.worker.Reaches(o.row, r.places, r.columns))
+		for k, reached := range row(out.Reached) {
+			out.Bent[at+k] = out.Bent[at+k] && reached
+			out.FirmlyBent[at+k] = out.FirmlyBent[at+k] && reached
+			out.Curved[at+k] = (out.Curved[at+k] || out.FirmlyBent[at+k]) && reached
+			out.Met[at+k] = out.Met[at+k] && reached
 		}
 	}
 }
@@ -613,9 +629,9 @@ func (r *Runner) logOfEvents() (*loggedEvents, error) {
 	}
 	many := r.logged != nil && *r.logged
 	if r.logged == nil {
-		r.happened.read(&r.trajectory, true)
-		many = r.happened.n > manyEvents
-		r.happened.begin(r.model, r.guards, r.lists)
+		r.happened.Read(&r.trajectory, true)
+		many = r.happened.N > manyEvents
+		r.happened.Begin(r.model, r.guards, r.lists)
 	}
 	if !many {
 		return nil, nil
@@ -651,12 +667,12 @@ func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) (ties int) {
 
 // addValues adds the values of the objectives to out and gathers the rows of the gradient. stride is
 // the distance of rows that the method wrote straight into the gradient, 0 if it did not.
-func (r *Runner) addValues(out *Sensitivities, stride int) {
+func (r *Runner) addValues(out *trust.Result, stride int) {
 	written := stride > 0
 	stride = max(stride, r.problem.Width())
 	held := slices.ContainsFunc(r.res.Peaks, func(p sens.Peak) bool { return p.Held || p.Level })
 	if held {
-		out.held = make([]bool, len(r.objectives))
+		out.Held = make([]bool, len(r.objectives))
 	}
 	for i, o := range r.objectives {
 		v := o.value
@@ -676,12 +692,12 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		r.sum.chain(r.problem, row, r.res.DP[i*stride:])
 		v = r.valued(v, o, r.res.Functionals)
 		finite := r.finite(i, stride, row, byInitial)
-		out.finite = out.finite && finite && v.Value-v.Value == 0
+		out.Finite = out.Finite && finite && v.Value-v.Value == 0
 		if !math.IsNaN(v.Value) && !finite {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: "+r.whyNoDerivative(&v, o))
 		}
 		if held {
-			out.held[i] = r.model.ReadsLargest(v.Name)
+			out.Held[i] = r.model.ReadsLargest(v.Name)
 		}
 		out.Values = append(out.Values, v)
 	}
@@ -710,37 +726,37 @@ func (r *Runner) whyNoDerivative(v *Value, o objective) string {
 
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted. moving tells
 // that there are derivatives.
-func (r *Runner) addEvents(out *Sensitivities, moving bool) {
+func (r *Runner) addEvents(out *trust.Result, moving bool) {
 	for _, e := range r.res.Events {
 		var moves []float64
 		if moving {
 			r.chain.Pull(e.DP, 1, r.problem.Width())
 			moves = make([]float64, r.columns)
 			r.gatherer.Gather(moves, e.DP, nil)
-			out.fastest = farthest(out.fastest, moves)
+			out.Fastest = trust.Farthest(out.Fastest, moves)
 		}
 		if r.opts.Events != 0 && len(out.Events) >= r.opts.Events || !r.lists(e) {
 			continue
 		}
-		record := r.model.eventRecord(e, r.guards, out.From, out.To)
+		record := r.model.Event(e, r.guards, out.From, out.To)
 		if r.opts.EventTimes {
 			record.Params = moves
 		}
 		out.Events = append(out.Events, record)
 	}
-	if n := r.happened.n; n > 0 {
+	if n := r.happened.N; n > 0 {
 		out.MoreEvents = max(n-len(out.Events), 0)
-		out.LastEvent = r.model.eventRecord(r.happened.last.event(), r.guards, out.From, out.To)
+		out.LastEvent = r.model.Event(r.happened.Last.Event(), r.guards, out.From, out.To)
 	}
-	if r.happened.n > len(r.res.Events) {
-		out.fastest = nil
+	if r.happened.N > len(r.res.Events) {
+		out.Fastest = nil
 	}
 }
 
 // lists reports whether results list an event: all of the model or, if they are to list the first ones, those whose
 // times are not known without a run.
 func (r *Runner) lists(e sens.EventTime) bool {
-	return r.model.shows(e) && !(r.opts.Events > 0 && e.Mode && r.guards[e.Guard].Piece)
+	return r.model.Shows(e) && !(r.opts.Events > 0 && e.Mode && r.guards[e.Guard].Piece)
 }
 
 // grazes reports whether an event hardly meets its condition.
@@ -755,9 +771,9 @@ func (r *Runner) finite(i, stride int, row, byInitial []float64) bool {
 		return false
 	}
 	if i < len(r.res.Sound) && r.res.Sound[i] && len(r.parts) == 0 && r.chain.Empty() {
-		return finite(byInitial)
+		return trust.Finite(byInitial)
 	}
-	return finite(row) && (r.placed || finite(r.res.DP[i*stride:i*stride+r.problem.Width()]))
+	return trust.Finite(row) && (r.placed || trust.Finite(r.res.DP[i*stride:i*stride+r.problem.Width()]))
 }
 
 // Values integrates the model and writes the values of the objectives to to, with the bits that Solve gives. It returns

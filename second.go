@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/internal/base/linalg"
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
@@ -97,8 +98,9 @@ func (m *Model) listed(list []Variable) string {
 
 func (r *Runner) wantsSecond() bool { return r.curve.hessian || len(r.curve.direction) > 0 }
 
-// differentiateTwice adds the second derivatives to s, the result of the run that r made last.
-func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error {
+// differentiateTwice adds the second derivatives to s, the result of the run that r made last. reached is that of
+// trust.Sides.
+func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities, reached []bool) error {
 	c := r.columns
 	count := 0
 	if r.curve.hessian {
@@ -130,8 +132,8 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 	if err != nil {
 		return err
 	}
-	if s.reached != nil && len(r.parts) == 0 { // it may lack what experiments reach
-		s.clearUnreached(products, all, count)
+	if reached != nil && len(r.parts) == 0 { // it may lack what experiments reach
+		trust.ClearUnreached(products, reached, c, all, count)
 	}
 	s.Stats.SecondSteps = stats
 	rows := len(r.objectives)
@@ -162,24 +164,6 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 		s.Asymmetry[i] = linalg.Symmetrize(h, sizes)
 	}
 	return nil
-}
-
-// clearUnreached sets second derivatives to zero that are: those by what a value does not depend on, in products with
-// count unit vectors and, if all is more, a direction. Where such a time comes together with a kink, the end of the
-// step moves with it, and not with the kink.
-func (s *Sensitivities) clearUnreached(products []float64, all, count int) {
-	c := s.Columns
-	for i := range len(s.reached) / c {
-		reached := s.reached[i*c : (i+1)*c]
-		for k := range all {
-			row := products[(i*all+k)*c:][:c]
-			for l := range row {
-				if !reached[l] || k < count && !reached[k] {
-					row[l] = 0
-				}
-			}
-		}
-	}
 }
 
 // products returns the products of the Hessian of each objective with count directions,

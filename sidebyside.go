@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -259,10 +260,10 @@ func (r *Runner) row(res *sens.Result, to []float64, gradient bool) bool {
 	m := len(r.objectives)
 	copy(to[:m], res.Psi)
 	if !gradient {
-		return finite(to[:m])
+		return trust.Finite(to[:m])
 	}
 	width := r.problem.Width()
-	if !finite(res.DP[:m*width]) {
+	if !trust.Finite(res.DP[:m*width]) {
 		return false
 	}
 	r.chain.Pull(res.DP, m, width)
@@ -274,5 +275,5 @@ func (r *Runner) row(res *sens.Result, to []float64, gradient bool) bool {
 		row := to[m+i*r.columns : m+(i+1)*r.columns]
 		r.gatherer.Gather(row, res.DP[i*width:(i+1)*width], byInitial)
 	}
-	return finite(to) && !slices.Contains(res.Suspect, true)
+	return trust.Finite(to) && !slices.Contains(res.Suspect, true)
 }

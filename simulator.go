@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
@@ -24,6 +25,7 @@ type Simulator struct {
 	worker   *system.Worker
 	solver   *solvers.Solver
 	observer *sens.Observer
+	happened trust.Happenings // in the last run
 }
 
 // Simulator returns a Simulator for opts. The error carries all that is wrong with them, as diagnostics.
@@ -72,7 +74,7 @@ func ascending(times []float64) error {
 }
 
 // missed notes how many of the times asked for a run did not reach, and warns where it reached none.
-func (out *Solution) missed(asked []float64) []diag.Diagnostic {
+func missed(out *Solution, asked []float64) []diag.Diagnostic {
 	reached := out.T
 	n, k := 0, 0
 	for _, t := range asked {
@@ -129,7 +131,7 @@ func (s *Simulator) Solve(ctx context.Context, times []float64) (*Solution, erro
 	if err := s.judge(ctx, out); err != nil {
 		return nil, s.refused(err)
 	}
-	out.Warnings = append(out.Warnings, out.missed(times)...)
+	out.Warnings = append(out.Warnings, missed(out, times)...)
 	return out, nil
 }
 
@@ -154,10 +156,11 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*Solution, e
 	out := &Solution{
 		Status: "ok", From: s.worker.Started(), To: stats.T, T: table.t, By: s.by(table),
 		Outputs: m.series(table), Settings: s.report(1),
-		Stats: s.stats(stats),
 	}
-	out.Stats.Seconds.Forward = time.Since(start).Seconds()
-	out.Stats.add(&sum.stats)
+	took := s.stats(stats)
+	took.Seconds.Forward = time.Since(start).Seconds()
+	took.add(&sum.work)
+	out.Stats = took.Stats
 	out.Values = s.values()
 	for i := range out.Values {
 		if v := &out.Values[i]; v.Value-v.Value != 0 {
@@ -166,13 +169,13 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*Solution, e
 	}
 	s.warnWarm(&out.Stats)
 	guards := s.worker.Guards()
-	out.happened.begin(m, guards, m.shows)
+	s.happened.Begin(m, guards, m.Shows)
 	for _, e := range log.events {
-		if !m.shows(e) {
+		if !m.Shows(e) {
 			continue
 		}
-		out.happened.add(e)
-		out.Events = append(out.Events, m.eventRecord(e, guards, out.From, out.To))
+		s.happened.Add(e)
+		out.Events = append(out.Events, m.Event(e, guards, out.From, out.To))
 	}
 	out.Warnings = m.untold(s.warnings.All())
 	return out, nil
@@ -222,7 +225,7 @@ func (s *Simulator) contribute(ctx context.Context) contribution {
 	if err != nil {
 		return contribution{err: err}
 	}
-	c := contribution{stats: s.stats(stats)}
+	c := contribution{work: s.stats(stats)}
 	for _, v := range s.values() {
 		c.values = append(c.values, v.Value)
 		c.doubt(&v)

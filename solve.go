@@ -112,8 +112,8 @@ func (e *eventLog) Mark(m *solvers.Mark) error {
 	return nil
 }
 
-// shows reports whether an event is one of the model, and not a place where steady states are read.
-func (m *Model) shows(e sens.EventTime) bool {
+// Shows reports whether an event is one of the model, and not a place where steady states are read.
+func (m *Model) Shows(e sens.EventTime) bool {
 	if e.Mode {
 		return true
 	}
@@ -121,9 +121,9 @@ func (m *Model) shows(e sens.EventTime) bool {
 	return !ev.Resumes && !ev.After
 }
 
-// eventRecord names an event of a run over a time span. An event within rounding of the start is moved
+// Event names an event of a run over a time span. An event within rounding of the start is moved
 // to the start.
-func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to float64) EventRecord {
+func (m *Model) Event(e sens.EventTime, guards []solvers.Guard, from, to float64) EventRecord {
 	if rounding := 0x1p-52 * max(math.Abs(from), math.Abs(to)); math.Abs(e.T-from) <= rounding {
 		e.T = from
 	}
@@ -309,7 +309,7 @@ func (m *Model) series(r *recorder) []Series {
 			s.Name, s.Doc, s.Unit, s.Shape = o.Name, o.Doc, o.Value.Type().Unit.String(), o.Value.Type().Shape
 		}
 		if b, ok := r.broken[i]; ok && !b.from.Span.IsZero() {
-			s.why = fmt.Sprintf("%v at %s", b.from, m.explain.When(b.at))
+			s.Cause = fmt.Sprintf("%v at %s", b.from, m.explain.When(b.at))
 		}
 		s.Values = make([]float64, 0, len(r.t)*p.Len)
 		for k := range r.t {

@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -27,77 +28,6 @@ type VerifyOptions struct {
 // crossCheckColumns bounds the gradients that are computed by another mode as well, because the cost
 // of tangents grows with the number of columns.
 const crossCheckColumns = 2000
-
-// Verification is what Model.Verify found.
-type Verification struct {
-	Settings   RunSettings
-	Directions int
-	CrossCheck string // the mode of the cross-check: "tangent" or "adjoint"
-	Curvature  bool   // second derivatives were checked as well
-	// Large tells that the gradient is too large to be computed by another mode. The cross-check then
-	// went along the random directions only.
-	Large bool
-	// Steps are the lengths of moves along the first direction, of which the verdicts list remainders.
-	// A move of length 1 changes parameters by about their own size.
-	Steps      []float64
-	Objectives []Verdict
-	// Strange says in words which event the run and the independent one do not have alike; "" for none.
-	Strange  string
-	Warnings []diag.Diagnostic
-}
-
-// Verdict is what was found of one scalar objective. Complex is relative to the sum of the absolute
-// terms of the inner product, CrossCheck to the largest derivative of the row.
-type Verdict struct {
-	Name  string
-	Value float64
-	// Outcome is one of these:
-	//
-	//	"ok"             all comparisons pass: the gradient is right for the model
-	//	"discrete only"  it is the gradient of the computed solution, but an independent run has other
-	//	                 values, derivatives or events, or a warning says that derivatives do not exist
-	//	"wrong"          it is not even the gradient of the computed solution
-	//	"no value"       the objective has no value in this run
-	//	"undecided"      rounding leaves no digits of the derivatives, or they are not finite
-	//	"inaccurate"     a mode that differentiates the equations first converges to the same gradient,
-	//	                 but fewer than three of its digits are right
-	Outcome string
-	Complex float64 // worst error of a derivative along a direction, against complex step
-	// CrossCheck is the worst error of a derivative, against the mode Verification.CrossCheck.
-	CrossCheck float64
-	// Refined is CrossCheck at tighter tolerances. It is computed for a mode that differentiates the
-	// equations first and is off by more than its tolerance: if Refined is smaller than CrossCheck,
-	// both modes converge to one gradient. It is 0 where it was not computed.
-	Refined float64
-	// Independent is the worst error of the value or of a derivative, against the run that
-	// Verification.Settings.CheckedBy names. Derivatives that hardly matter do not count (docs/methods.md).
-	// It is NaN where that run failed.
-	Independent float64
-	// Curvature is the worst error of a second derivative along a direction, where there is a Hessian
-	// or a product with one. The reference is differences of complex steps over the repeated run, and
-	// CurvatureNoise is how accurate these are.
-	Curvature, CurvatureNoise float64
-	// Remainders are |ψ(ε) - ψ(0) - ε·(gradient along the direction)| over the repeated run, for each
-	// ε of Verification.Steps. Where the gradient is right they vanish like ε². Order is the exponent
-	// between the last two remainders above rounding. It is NaN if there are none, for example because
-	// ψ is linear along the direction.
-	Remainders []float64
-	Order      float64
-	// Noise is the larger of two effects of rounding: how far a change of the variables by rounding
-	// moves the derivative along a direction, and how far the repeated run is from the value. Where
-	// small changes grow, as in chaos, no comparison can be much better than Noise.
-	Noise float64
-}
-
-// Wrong reports whether the gradient of some objective is wrong.
-func (v *Verification) Wrong() bool {
-	for _, o := range v.Objectives {
-		if o.Outcome == "wrong" {
-			return true
-		}
-	}
-	return false
-}
 
 // Verify checks the gradient that Sensitivities gives for opts against two others, which share neither
 // its code nor its order of evaluation: complex steps along random directions over the recorded steps,
@@ -136,13 +66,13 @@ func (m *Model) verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	out := &Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
 	trusts := make([]Trust, len(s.Values))
 	for i, v := range s.Values {
-		trusts[i] = s.trust(i)
+		trusts[i] = s.Worst(i)
 		out.Objectives = append(out.Objectives, Verdict{
 			Name: v.Name, Value: v.Value, Independent: r.independentError(s, i),
 		})
 	}
 	if r.opinion != nil {
-		out.Strange = r.opinion.strange
+		out.Strange = r.opinion.Strange
 	}
 	if err := m.verifyAlong(ctx, opts, how, s, out); err != nil {
 		return nil, err
@@ -159,7 +89,7 @@ func (m *Model) verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 			tolerance = max(tolerance, min(digits, max(float64(1e4*s.Settings.RTol),
 				float64(10*max(s.Settings.ATol, 0))/math.Abs(out.Objectives[i].Value))))
 		}
-		out.Objectives[i].judge(tolerance, strict)
+		judge(&out.Objectives[i], tolerance, strict)
 	}
 	if !strict && !modeOf(s.Settings.Mode).Exact && other != nil && out.Wrong() {
 		if err := m.verifyRefined(ctx, opts, s, other, out); err != nil {
@@ -179,7 +109,7 @@ func (r *Runner) independentError(s *Sensitivities, i int) float64 {
 	if s.Errors == nil {
 		return math.NaN()
 	}
-	worst, _ := s.accuracyOf(i, r.opinion.sizes)
+	worst, _ := trust.AccuracyOf(s, i, r.opinion.Sizes)
 	if v := s.Values[i]; v.Error > 0 {
 		worst = math.Max(worst, v.Error/math.Abs(v.Value))
 	}
@@ -226,7 +156,7 @@ func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivitie
 			moved = max(moved, math.Abs(s.Gradient[k]-finer.Gradient[k])+math.Abs(other[k]-otherFiner[k]))
 		}
 		if gap <= float64(explained*moved) {
-			if o.Outcome = "inaccurate"; o.within(digits) {
+			if o.Outcome = "inaccurate"; agrees(o, digits) {
 				o.Outcome = "ok"
 			}
 		}
@@ -247,7 +177,7 @@ const (
 )
 
 // judge fills in the outcome. With strict, rounding excuses nothing.
-func (v *Verdict) judge(tolerance float64, strict bool) {
+func judge(v *Verdict, tolerance float64, strict bool) {
 	slack := float64(noisy * v.Noise)
 	if math.IsNaN(slack) { // rounding leads to where there is no value
 		slack = math.Inf(1)
@@ -262,20 +192,20 @@ func (v *Verdict) judge(tolerance float64, strict bool) {
 	case math.IsNaN(v.Value):
 		v.Outcome, v.Complex, v.CrossCheck, v.Remainders, v.Order = "no value", 0, 0, nil, math.NaN()
 		v.Curvature, v.CurvatureNoise = 0, 0
-	case !math.IsInf(v.Value, 0) && v.within(max(tolerance, min(slack, digits))):
+	case !math.IsInf(v.Value, 0) && agrees(v, max(tolerance, min(slack, digits))):
 		v.Outcome = "ok"
-	case v.within(slack), math.IsInf(v.Value, 0), math.IsNaN(v.Complex), math.IsNaN(v.CrossCheck):
+	case agrees(v, slack), math.IsInf(v.Value, 0), math.IsNaN(v.Complex), math.IsNaN(v.CrossCheck):
 		v.Outcome = "undecided" // numbers that are not finite cannot be compared
 	default:
 		v.Outcome = "wrong"
 	}
 	if v.Outcome == "ok" {
-		v.judgeCurvature(tolerance)
+		judgeCurvature(v, tolerance)
 	}
 }
 
-// within reports whether the errors of both comparisons are at most x. NaN is not.
-func (v *Verdict) within(x float64) bool { return v.Complex <= x && v.CrossCheck <= x }
+// agrees reports whether the errors of both comparisons are at most x. NaN is not.
+func agrees(v *Verdict, x float64) bool { return v.Complex <= x && v.CrossCheck <= x }
 
 // along is a recorded run that complex steps and tangents repeat along directions. Its parts are the
 // runs of a model's experiments.
@@ -472,7 +402,7 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 				if !modeOf(s.Settings.Mode).Exact {
 					exact = psi[i]
 				}
-				out.Objectives[i].taylor(replays, i, slope, exact, out.Steps)
+				taylor(&out.Objectives[i], replays, i, slope, exact, out.Steps)
 			}
 		}
 		for i := range out.Objectives {
@@ -481,7 +411,7 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 				sum += float64(d * v[k])
 				size += math.Abs(float64(d * v[k]))
 			}
-			size = max(size, out.Objectives[i].negligible())
+			size = max(size, negligible(&out.Objectives[i]))
 			out.Objectives[i].Noise = worse(out.Objectives[i].Noise, math.Abs(near[i]-psi[i]), size)
 			out.Objectives[i].Complex = worse(out.Objectives[i].Complex, math.Abs(psi[i]-sum), size)
 			if out.Large {
@@ -506,7 +436,7 @@ const (
 // was not moved, the second by least, the others by steps along a direction. slope is the derivative
 // along it. exact is the same for exact derivatives; for modes that differentiate the equations first
 // it is the derivative of the repeated run, to which slope is only close.
-func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps []float64) {
+func taylor(v *Verdict, replays [][]float64, i int, slope, exact float64, steps []float64) {
 	base := replays[0][i]
 	v.Noise = math.Abs(base-v.Value) / max(math.Abs(v.Value), 1e-300)
 	v.Remainders, v.Order = make([]float64, len(steps)), math.NaN()
@@ -526,7 +456,7 @@ func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps
 // negligible is the size of derivatives that count as zero: what relative changes of order one of the
 // variables make of the objective. Rounding leaves something of derivatives that should be zero, and
 // their digits need not agree.
-func (v *Verdict) negligible() float64 { return float64(1e-6 * math.Abs(v.Value)) }
+func negligible(v *Verdict) float64 { return float64(1e-6 * math.Abs(v.Value)) }
 
 // worse returns the larger of the relative errors err and off/size. NaN is the largest.
 func worse(err, off, size float64) float64 {
@@ -614,7 +544,7 @@ func (m *Model) crossCheck(
 		}
 		worst := 0.0
 		for k, scale := range scales {
-			worst = worse(worst, math.Abs(row[k]-other[k]), max(size, out.Objectives[i].negligible()/scale))
+			worst = worse(worst, math.Abs(row[k]-other[k]), max(size, negligible(&out.Objectives[i])/scale))
 		}
 		out.Objectives[i].CrossCheck = worst
 	}
@@ -784,7 +714,7 @@ func (a *along) verifyCurvature(
 		}
 		for i := range out.Objectives {
 			o := &out.Objectives[i]
-			sum, size := 0.0, o.negligible()
+			sum, size := 0.0, negligible(o)
 			for j, x := range v {
 				term := float64(x * row(i, j))
 				sum += term
@@ -821,7 +751,7 @@ func (a *along) verifyCurvature(
 }
 
 // judgeCurvature fills in the outcome where second derivatives are wrong or undecided.
-func (v *Verdict) judgeCurvature(tolerance float64) {
+func judgeCurvature(v *Verdict, tolerance float64) {
 	slack := float64(20 * v.CurvatureNoise)
 	switch {
 	case v.Curvature <= max(tolerance, min(slack, digits)):

@@ -89,7 +89,7 @@ func TestVerifyCatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range out.Objectives {
-			out.Objectives[i].judge(1e-8, false)
+			judge(&out.Objectives[i], 1e-8, false)
 		}
 		if out.Objectives[0].Outcome != "ok" || out.Objectives[1].Outcome != "wrong" || !out.Wrong() {
 			t.Errorf("column %d: %+v", k, out.Objectives)
@@ -122,7 +122,7 @@ func TestVerifyCatches(t *testing.T) {
 		{Value: math.Inf(1)},
 		{Value: math.Inf(-1), Complex: 2},
 	} {
-		if v.judge(1, false); v.Outcome != "undecided" {
+		if judge(&v, 1, false); v.Outcome != "undecided" {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -344,7 +344,7 @@ func TestVerifyEdge(t *testing.T) {
 		want string
 	}{{1e-12, "ok"}, {1, "undecided"}} {
 		o := Verdict{Value: 1, Complex: c.off, CrossCheck: c.off, Noise: math.NaN()}
-		if o.judge(1e-8, false); o.Outcome != c.want {
+		if judge(&o, 1e-8, false); o.Outcome != c.want {
 			t.Errorf("off by %g: %s", c.off, o.Outcome)
 		}
 	}

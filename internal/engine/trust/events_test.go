@@ -1,4 +1,4 @@
-package odes
+package trust
 
 import (
 	"fmt"
@@ -8,20 +8,20 @@ import (
 
 // TestStrangeEvents compares the events of two runs.
 func TestStrangeEvents(t *testing.T) {
-	named := func(x happening) string {
-		if x.elem > 0 {
-			return fmt.Sprintf("%c[1,%d]", x.what, x.elem)
+	named := func(x Happening) string {
+		if x.Elem > 0 {
+			return fmt.Sprintf("%c[1,%d]", x.What, x.Elem)
 		}
-		return string(rune(x.what))
+		return string(rune(x.What))
 	}
-	at := func(name string, times ...float64) (list []happening) {
+	at := func(name string, times ...float64) (list []Happening) {
 		for _, x := range times {
-			list = append(list, happening{x, int32(name[0]), 0})
+			list = append(list, Happening{x, int32(name[0]), 0})
 		}
 		return list
 	}
 	for _, c := range []struct {
-		a, b []happening
+		a, b []Happening
 		want string // a part of what is said; "" for nothing
 	}{
 		{at("e", 1, 2), at("e", 1, 2), ""},
@@ -34,10 +34,10 @@ func TestStrangeEvents(t *testing.T) {
 		{at("e", 0), nil, ""},                                            // at the start
 		{append(at("e", 1), at("f", 2)...), append(at("f", 1), at("e", 2)...), "e happens at 1"},
 		{append(at("e", 1), at("f", 1)...), append(at("f", 1), at("e", 1)...), ""}, // the order of a tie
-		{[]happening{{3, 'e', 2}}, nil, "e[1,2] at 3"},
+		{[]Happening{{3, 'e', 2}}, nil, "e[1,2] at 3"},
 	} {
-		a, b := &happenings{list: c.a, named: named}, &happenings{list: c.b, named: named}
-		got, _ := strangeEvent(a, b, 0, 10, 10)
+		a, b := &Happenings{List: c.a, named: named}, &Happenings{List: c.b, named: named}
+		got, _ := StrangeEvent(a, b, 0, 10, 10)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%v and %v: %q, want %q", c.a, c.b, got, c.want)
 		}

@@ -1,28 +1,11 @@
-// Package judge grades numbers by their estimated errors: how far they may be relied on.
-//
-// It knows numbers and variables, but no model and no run.
-package judge
+package trust
 
 import (
 	"math"
 	"slices"
+
+	"odes.dev/odes/result"
 )
-
-// Trust says how far a number of a result may be relied on. It comes from an independent run of the model, which
-// shares no step, no method and no located event with the run of the result (docs/methods.md).
-type Trust uint8
-
-// The grades of trust. Numbers of a result are Sound where nothing else is said of them.
-const (
-	Sound Trust = iota // right to about three digits or more: as many as a table prints
-	Loose              // fewer digits are right, or the derivative is one of several, or nothing confirms the number
-	Lost               // not even the first digit is sure, or it is not a finite number
-)
-
-// trusts are the words for grades of trust.
-var trusts = [...]string{Sound: "sound", Loose: "loose", Lost: "lost"}
-
-func (t Trust) String() string { return trusts[t] }
 
 // Relative errors from which numbers are loose and lost.
 const (
@@ -81,10 +64,10 @@ type Numbers struct {
 	// nobody looked.
 	Reached     float64
 	Row, Errors []float64
-	Unlike      []float64 // Row is off by so much on the other side; nil for not at all
-	Parted      []bool    // where that is too much; filled in, may be shared
-	Held        bool      // errors are how far derivatives at other times are off that are as good
-	Trusts      []Trust   // of Row; filled in
+	Unlike      []float64      // Row is off by so much on the other side; nil for not at all
+	Parted      []bool         // where that is too much; filled in, may be shared
+	Held        bool           // errors are how far derivatives at other times are off that are as good
+	Trusts      []result.Trust // of Row; filled in
 }
 
 // Grader grades numbers of one result.
@@ -96,7 +79,7 @@ type Grader struct {
 }
 
 // Grade fills in the grades of derivatives and returns that of the value.
-func (g *Grader) Grade(x *Numbers) Trust {
+func (g *Grader) Grade(x *Numbers) result.Trust {
 	most := 0.0 // what is certain of the largest relative derivative; of one with an error that loses it, nothing is
 	for _, v := range g.Variables {
 		for k, end := v.Offset, x.end(v); k < end; k++ {
@@ -136,13 +119,13 @@ func (g *Grader) Grade(x *Numbers) Trust {
 				if x.Unlike[k] > float64(sureOfErrors*err) { // it is not small for being so beside another derivative
 					least = max(noise, float64(partOfValue*size))
 				}
-				if g.derivative(d, x.Unlike[k], v.Size, most, size, least) > Sound {
-					x.Trusts[k], x.Parted[k] = max(x.Trusts[k], Loose), true
+				if g.derivative(d, x.Unlike[k], v.Size, most, size, least) > result.Sound {
+					x.Trusts[k], x.Parted[k] = max(x.Trusts[k], result.Loose), true
 				}
 			}
 			if float64(math.Abs(d)*v.Size) > least {
 				matter++
-				if x.Trusts[k] > Sound {
+				if x.Trusts[k] > result.Sound {
 					marked++
 				}
 			}
@@ -156,11 +139,11 @@ func (g *Grader) Grade(x *Numbers) Trust {
 	switch {
 	case x.Value-x.Value != 0 || x.Err-x.Err != 0,
 		x.Err > float64(lostValue*size) && x.Err > float64(graveForValue*most) && x.Err > g.Promised:
-		return Lost
+		return result.Lost
 	case x.Err > float64(LooseValue*size) && x.Err > noise:
-		return Loose
+		return result.Loose
 	}
-	return Sound
+	return result.Sound
 }
 
 // chance makes derivatives loose on which two runs may agree by chance, where most of the others are loose: among
@@ -168,8 +151,8 @@ func (g *Grader) Grade(x *Numbers) Trust {
 func (g *Grader) chance(x *Numbers, most, value, least float64) {
 	for _, v := range g.Variables {
 		for k, end := v.Offset, x.end(v); k < end; k++ {
-			if g.derivative(x.Row[k], float64(byChance*x.errorOf(k)), v.Size, most, value, least) > Sound {
-				x.Trusts[k] = max(x.Trusts[k], Loose)
+			if g.derivative(x.Row[k], float64(byChance*x.errorOf(k)), v.Size, most, value, least) > result.Sound {
+				x.Trusts[k] = max(x.Trusts[k], result.Loose)
 			}
 		}
 	}
@@ -177,27 +160,27 @@ func (g *Grader) chance(x *Numbers, most, value, least float64) {
 
 // derivative grades the derivative d with an estimated error by a variable of a size. Below least its effect does not
 // matter.
-func (g *Grader) derivative(d, err, size, most, value, least float64) Trust {
+func (g *Grader) derivative(d, err, size, most, value, least float64) result.Trust {
 	if d-d != 0 || err-err != 0 {
-		return Lost
+		return result.Lost
 	}
 	moved := float64(err * size)
 	switch {
 	case err <= float64(LooseDerivative*math.Abs(d)), moved <= least:
-		return Sound
+		return result.Sound
 	case err > float64(lostDerivative*math.Abs(d)) && moved > g.Promised &&
 		moved > max(float64(graveOfDerivatives*most), float64(graveOfValue*value)):
-		return Lost
+		return result.Lost
 	}
-	return Loose
+	return result.Loose
 }
 
 // OfOneSide makes those derivatives loose that would be lost for being those of one side, as of a largest value that is
 // held: they are right there.
 func (x *Numbers) OfOneSide() {
 	for k, d := range x.Row {
-		if err := x.errorOf(k); x.Trusts[k] == Lost && d-d == 0 && err-err == 0 {
-			x.Trusts[k] = Loose
+		if err := x.errorOf(k); x.Trusts[k] == result.Lost && d-d == 0 && err-err == 0 {
+			x.Trusts[k] = result.Loose
 		}
 	}
 }
@@ -216,12 +199,12 @@ func (x *Numbers) errorOf(k int) float64 {
 type Seconds struct {
 	Row, Other, Errors []float64
 	Turned             [][]float64 // those of runs in which what met comes in another order
-	Trusts             []Trust
+	Trusts             []result.Trust
 }
 
 // Grade fills in errors and grades, and returns the worst grade. of tells the product of the sizes of the variables of
 // element k, whether a derivative by one of them is that of one side, and whether one that is zero may be.
-func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent bool)) Trust {
+func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent bool)) result.Trust {
 	most := 0.0
 	for k, d := range x.Row {
 		size, _, _ := of(k)
@@ -230,7 +213,7 @@ func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent
 			most = sure
 		}
 	}
-	worst, noise := Sound, float64(0x1p-40*math.Abs(value))
+	worst, noise := result.Sound, float64(0x1p-40*math.Abs(value))
 	for k, d := range x.Row {
 		size, sided, bent := of(k)
 		err := x.Errors[k]
@@ -242,18 +225,18 @@ func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent
 		}
 		switch t := &x.Trusts[k]; {
 		case d-d != 0 || err-err != 0:
-			*t = Lost
+			*t = result.Lost
 		case small(err):
 			turns := slices.ContainsFunc(x.Turned, func(row []float64) bool {
 				return !small(math.Abs(row[k] - x.Other[k]))
 			})
 			if sided && d != 0 || bent && d == 0 || turns {
-				*t = Loose
+				*t = result.Loose
 			}
 		case moved > float64(graveOfSecond*most) && err > float64(lostDerivative*math.Abs(d)):
-			*t = Lost
+			*t = result.Lost
 		default:
-			*t = Loose
+			*t = result.Loose
 		}
 		worst = max(worst, x.Trusts[k])
 	}
