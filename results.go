@@ -1,13 +1,11 @@
 package odes
 
 import (
-	"errors"
-	"math"
-
-	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/verify"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/typecheck"
@@ -46,6 +44,10 @@ type (
 	Series = result.Series
 	// EventRecord is an event, or a change of mode, that happened.
 	EventRecord = result.Event
+	// Compared is one observation in one experiment, compared with a model.
+	Compared = result.Compared
+	// Rows are numbers, one for each row of a table, and their derivatives.
+	Rows = result.Rows
 	// Trust says how far a number of a result may be relied on.
 	Trust = result.Trust
 
@@ -75,33 +77,6 @@ const PhaseRuns = result.PhaseRuns
 
 // Interrupted reports whether err comes from a run that its context ended.
 func Interrupted(err error) bool { return explain.Interrupted(err) }
-
-// failed turns an error of a solver or a sensitivity method, in a run of w, into a RunError. It
-// returns other errors as they are.
-func (r *run) failed(err error, w *system.Worker) error {
-	method := r.specimen()
-	if w != nil { // which has the work space of a run; nobody else makes steps to explain the error
-		method = r.method(0)
-	}
-	list, at := r.model.explain.Failure(err, w, method)
-	if list == nil {
-		return err
-	}
-	out := &RunError{List: list, Cause: err, From: math.NaN(), T: math.NaN()}
-	if at != nil && w != nil {
-		out.From, out.T = w.Started(), at.T
-	}
-	return out
-}
-
-// refused explains an error that says that there is not enough memory, and leaves others.
-func (r *run) refused(err error) error {
-	var refused *memory.RefusedError
-	if diag.Of(err) != nil || !errors.As(err, &refused) {
-		return err
-	}
-	return r.failed(err, nil)
-}
 
 // Codes of diagnostics, each with its text; `odes doc <text>` says more.
 const (
@@ -142,9 +117,9 @@ const (
 	CodeUnstable    diag.Code = explain.CodeUnstable    // "unstable": steps of fixed length are not stable
 	CodeNoInfluence diag.Code = explain.CodeNoInfluence // "no-influence": a param that nothing reads
 	CodeKink        diag.Code = explain.CodeKink        // "kink": a value where a function has no derivative
-	CodeAuto        diag.Code = "auto"                  // what auto chose
-	CodeUnused      diag.Code = "unused-experiments"    // nothing that is differentiated has a part in the experiments
-	CodeChecked     diag.Code = "gradient-check"        // what check = fd(…) found
-	CodeAccuracy    diag.Code = "accuracy"              // of derivatives
+	CodeAuto        diag.Code = run.CodeAuto            // what auto chose
+	CodeUnused      diag.Code = run.CodeUnused          // nothing that is differentiated has a part in the experiments
+	CodeChecked     diag.Code = verify.CodeChecked      // what check = fd(…) found
+	CodeAccuracy    diag.Code = run.CodeAccuracy        // of derivatives
 	CodeTrust       diag.Code = result.CodeTrust        // what an independent run says of the numbers
 )
