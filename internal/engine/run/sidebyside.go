@@ -181,9 +181,9 @@ func (r *Runner) directions() int {
 }
 
 // Run runs the model for n sets of values, each of which holds until the next is asked for. It writes a row for each:
-// the values of the objectives, and then, if Lanes has derivatives, those of the first value, of the second and so on. steps[n] says how many steps a run took. It is -1
-// for a run that is to be made by a Runner: it failed, something in it is not a finite number, or it is one of those
-// that cannot be made side by side.
+// the values of the objectives, and then, if Lanes has derivatives, those of the first value, of the second and so on.
+// steps[n] says how many steps a run took. It is -1 for a run that is to be made by a Runner: it failed, something in
+// it is not a finite number, or it is one of those that cannot be made side by side.
 func (l *Lanes) Run(
 	ctx context.Context, n int, set func(i int) ([]system.Override, error), row func(i int) []float64, steps []int,
 ) {
