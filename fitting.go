@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
@@ -13,8 +14,7 @@ import (
 
 // FitSettings are the resolved fit block of a model: what a fit searches for and how. Package fit acts on them.
 type FitSettings struct {
-	Objective string
-	Maximize  bool
+	keys.Fit // how it searches
 	// Unlikely tells that the fit looks for where the data are least likely: the sign of nll() is wrong.
 	Unlikely bool
 	// Unchosen are the names of the model's fit blocks, where each has one and none was chosen: none of them holds.
@@ -22,20 +22,6 @@ type FitSettings struct {
 	// Over is what is searched for, and Log marks what is on a logarithmic scale.
 	Over []Variable
 	Log  []bool // [len(Over)]
-	// Algorithm is "auto", "trust", "lbfgsb" or "sqp".
-	Algorithm string
-	Starts    int
-	// Points is how the starts are chosen after the first: "lhs", "sobol" or "random".
-	Points  string
-	Seed    uint64
-	MaxIter int // of each start; 0 means 300
-	// Intervals are "auto", "profile", "wald", "bootstrap", from so many refits, or "none", at the probability Level.
-	Intervals string
-	Bootstrap int
-	Level     float64
-	// Scatter is "known" where the standard deviations of the model are right, and "estimated" where they are so up to
-	// a common factor, which the residuals tell.
-	Scatter string
 	// Warm tells that runs of a search may begin at the steady states of others: solver { steady_start = … } is not
 	// own, and the model has some.
 	Warm bool
@@ -49,11 +35,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 		return FitSettings{}, err
 	}
 	f := s.Fit
-	out := FitSettings{
-		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Points: f.Points,
-		Seed: f.Seed, MaxIter: f.MaxIter, Intervals: f.Intervals, Bootstrap: f.Bootstrap, Level: f.Level,
-		Scatter: f.Scatter, Warm: m.engine.System.Settles() && s.SteadyStart != settings.OwnStart,
-	}
+	out := FitSettings{Fit: f.Fit, Warm: m.engine.System.Settles() && s.SteadyStart != settings.OwnStart}
 	if opts.Fit == "" {
 		out.Unchosen = settings.Unchosen(m.engine.Checked, "fit")
 	}
@@ -66,7 +48,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	over := f.Over
 	if over == nil {
 		for _, p := range m.engine.Checked.Params {
-			if m.bounded(p) {
+			if bounded(m, p) {
 				over = append(over, target.Target{Name: p.Name, Text: p.Name})
 			}
 		}
@@ -99,8 +81,20 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	return out, l.Err()
 }
 
+// ReadSettings resolves the blocks of a kind without a name, and what opts override, into the struct to: a field is set
+// by the key that it has as its tag, `key:"sample.draws"`. It is for blocks that this package does not act on itself.
+func (m *Model) ReadSettings(block string, opts Options, to any) error {
+	var l diag.List
+	s := m.resolve(opts, &l)
+	if err := l.Err(); err != nil {
+		return err
+	}
+	s.Into(block, to)
+	return nil
+}
+
 // bounded reports whether a param has bounds or a prior, and more than one value.
-func (m *Model) bounded(p *model.Symbol) bool {
+func bounded(m *Model, p *model.Symbol) bool {
 	if p.Lo == p.Hi {
 		return false
 	}

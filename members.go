@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 )
 
@@ -21,10 +22,7 @@ type Draw struct {
 
 // Members is what the ensemble blocks of a model say of the members of an ensemble.
 type Members struct {
-	N        int    // 0: not said
-	Points   string // how points are chosen: "sobol", "lhs" or "random"
-	Seed     uint64
-	Gradient bool
+	keys.Ensemble // how many there are, and how their points are chosen
 	// Draws are those of the block, or the priors of the model where it has none.
 	Draws []Draw
 	// Names and Rows are those of a table whose rows are members; nil for none.
@@ -47,7 +45,7 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 		return nil, err
 	}
 	e := s.Ensemble
-	out := &Members{N: e.N, Points: e.Points, Seed: e.Seed, Gradient: e.Gradient}
+	out := &Members{Ensemble: e.Ensemble}
 	if names := settings.Unchosen(m.engine.Checked, "ensemble"); names != nil && block == "" {
 		out.Notes = append(out.Notes, settings.NoneChosen("ensemble", names))
 	}
