@@ -17,14 +17,19 @@ func TestChance(t *testing.T) {
 		off     float64
 		want    Trust // of the last variable, whose error is off
 		nothing int   // variables without effect
+		value   float64
 	}{
-		{"most are loose", 9, 5, 1e-4, Loose, 0},
-		{"most are right", 9, 4, 1e-4, Sound, 0},
-		{"much nearer than by chance", 9, 8, 1e-5, Sound, 0},
-		{"few", 7, 6, 1e-4, Sound, 0},
-		{"few that matter", 9, 5, 1e-4, Sound, 2},
+		{"most are loose", 9, 5, 1e-4, Loose, 0, 0},
+		{"most are right", 9, 4, 1e-4, Sound, 0, 0},
+		{"much nearer than by chance", 9, 8, 1e-5, Sound, 0, 0},
+		{"few", 7, 6, 1e-4, Sound, 0, 0},
+		{"few that matter", 9, 5, 1e-4, Sound, 2, 0},
+		{"few, with the value", 4, 3, 1e-4, Loose, 0, 1e-2},
+		{"a value with right derivatives", 5, 2, 1e-4, Sound, 0, 1e-2},
+		{"a value with one derivative", 2, 1, 1e-4, Sound, 0, 1e-2},
 	} {
-		x := &Numbers{Value: 1, Row: make([]float64, c.n), Errors: make([]float64, c.n), Trusts: make([]Trust, c.n)}
+		x := &Numbers{Value: 1, Err: c.value, Row: make([]float64, c.n), Errors: make([]float64, c.n)}
+		x.Trusts = make([]Trust, c.n)
 		for i := range c.n {
 			if x.Row[i] = 1; i < c.bad {
 				x.Errors[i] = 5e-3
