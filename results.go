@@ -403,7 +403,7 @@ type sides struct {
 	bent     []bool // derivatives that may be others on the other side, also where they are zero; or nil
 	curved   []bool // where bent is not nil: those by which, and any other, second derivatives may jump
 	met      []bool // where bent is not nil: those by two of which second derivatives may jump
-	reached  []bool // where bent is not nil: derivatives by what the value depends on
+	reached  []bool // where bent is not nil, or something may be unseen: derivatives by what the value depends on
 	// Of sided and bent, those that are so by more than meetings that runs in both orders decide about.
 	firmlySided, firmlyBent []bool
 }

@@ -196,6 +196,7 @@ func (s *Sensitivities) grade(g *judge.Grader, judged bool) {
 	if s.warned(CodeHidden) || s.warned(CodeUnseen) {
 		for i := range s.Values {
 			s.doubt(i, Loose, true)
+			s.doubtZeros(i)
 		}
 	}
 }
