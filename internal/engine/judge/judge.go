@@ -149,7 +149,10 @@ func (g *Grader) Grade(x *Numbers) Trust {
 		}
 	}
 	value := g.value(x, most, noise)
-	if 2*marked > matter && (matter >= manyDerivatives || matter >= someDerivatives && value == Lost) {
+	switch {
+	case matter >= someDerivatives && marked == matter && value > Sound: // none tells which of the others matter
+		g.chance(x, most, size, max(noise, float64(partOfValue*size)))
+	case 2*marked > matter && (matter >= manyDerivatives || matter >= someDerivatives && value == Lost):
 		g.chance(x, most, size, all)
 	}
 	return value

@@ -48,6 +48,21 @@ func TestChance(t *testing.T) {
 	}
 }
 
+// TestNothingSure holds that steep derivatives hide no others where neither they nor the value are right.
+func TestNothingSure(t *testing.T) {
+	g := &Grader{Rounding: 1e-14}
+	for i := range 4 {
+		g.Variables = append(g.Variables, Variable{Offset: i, Count: 1, Size: 1})
+	}
+	for off, want := range map[float64]bool{1e8: true, 1: false} {
+		x := &Numbers{Value: 1, Err: 2e-3, Row: []float64{1e9, 1e9, 1e9, 1e-3}, Errors: []float64{off, off, off, 1e-3}}
+		x.Trusts = make([]Trust, 4)
+		if g.Grade(x); x.Trusts[3] > Sound != want {
+			t.Errorf("others off by %g: %v, want a mark of the last one: %v", off, x.Trusts, want)
+		}
+	}
+}
+
 // TestGrades grades numbers by their errors.
 func TestGrades(t *testing.T) {
 	g := &Grader{
