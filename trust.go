@@ -227,9 +227,8 @@ func (s *Sensitivities) allFinite() bool {
 	return true
 }
 
-// doubtful are the codes of warnings that the derivatives of a run are those of one side. Where an event grazes its
-// condition, or turned back within rounding, it comes or goes with small changes, and so the independent run shows
-// whether that matters.
+// doubtful are the codes of warnings that the derivatives of a run are those of one side. An event that grazes its
+// condition comes or goes with small changes, and so the independent run shows whether that matters.
 var doubtful = []diag.Code{CodeTie, CodeKink}
 
 // doubted reports whether the run of s warned that derivatives are those of one side.
