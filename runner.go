@@ -528,11 +528,6 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		firm = append(firm, r.foldsOfMeetings(&stats)...)
 	}
 	r.addSides(out, firm, open)
-	if out.reached == nil && len(out.Gradient) <= mostSides && out.warned(CodeHidden, CodeUnseen) { // zeros may be none
-		for _, o := range r.objectives {
-			out.reached = append(out.reached, r.worker.Reaches(o.row, r.places, r.columns)...)
-		}
-	}
 	return out, nil
 }
 
@@ -556,14 +551,11 @@ func (r *Runner) addSides(out *Sensitivities, firm, open []system.Fold) {
 	}
 }
 
-// mostSides is how many derivatives a search for what moves them is worth its time for.
-const mostSides = 100_000
-
 // foldsOf does so for the folds of the run itself, of which the first are firm.
 func (r *Runner) foldsOf(out *Sensitivities, folds []system.Fold, firm int) {
-	const mostColumns = 5_000
+	const most, mostColumns = 100_000, 5_000 // beyond that, the search takes longer than it is worth
 	n := len(out.Gradient)
-	many := n > mostSides || r.columns > mostColumns
+	many := n > most || r.columns > mostColumns
 	for _, list := range out.lists() {
 		if !many || list == &out.sided || list == &out.firmlySided {
 			*list = make([]bool, n)
