@@ -48,7 +48,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	over := f.Over
 	if over == nil {
 		for _, p := range m.engine.Checked.Params {
-			if m.bounded(p) {
+			if bounded(m, p) {
 				over = append(over, target.Target{Name: p.Name, Text: p.Name})
 			}
 		}
@@ -81,8 +81,20 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	return out, l.Err()
 }
 
+// ReadSettings resolves the blocks of a kind without a name, and what opts override, into the struct to: a field is set
+// by the key that it has as its tag, `key:"sample.draws"`. It is for blocks that this package does not act on itself.
+func (m *Model) ReadSettings(block string, opts Options, to any) error {
+	var l diag.List
+	s := m.resolve(opts, &l)
+	if err := l.Err(); err != nil {
+		return err
+	}
+	s.Into(block, to)
+	return nil
+}
+
 // bounded reports whether a param has bounds or a prior, and more than one value.
-func (m *Model) bounded(p *model.Symbol) bool {
+func bounded(m *Model, p *model.Symbol) bool {
 	if p.Lo == p.Hi {
 		return false
 	}

@@ -159,6 +159,11 @@ func (m *Model) setup(opts Options) run.Setup {
 		EventLog: opts.EventLog, Progress: opts.Progress,
 	}
 	s.Settings = m.resolve(opts, &s.Wrong)
+	for _, x := range m.engine.Experiments {
+		var its run.PartSettings
+		its.Settings = (&Model{x.Model}).resolve(opts, &its.Wrong)
+		s.Parts = append(s.Parts, its)
+	}
 	s.Set = m.overrides(opts.Set, &s.Wrong)
 	if opts.Sens == "" {
 		s.Unchosen = settings.Unchosen(m.engine.Checked, "sens")

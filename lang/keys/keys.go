@@ -116,30 +116,52 @@ func (r *Row) Takes() string {
 	return text
 }
 
-// blocks are the rows of each block, in the order of the manual. The blocks are those of parser.Blocks.
-var blocks = func() map[string][]Row {
-	all := map[string][]Row{"solver": solver, "sens": sens, "fit": fit, "ensemble": ensemble}
-	for block, rows := range all {
-		for i := range rows {
-			r := &rows[i]
-			r.Block = block
+// Block is a kind of settings blocks.
+type Block struct {
+	Name string
+	Form string // an example
+	Text string // what it is for
+	// Foreign are words that other languages write for it, separated by blanks.
+	Foreign string
+	Rows    []Row
+}
+
+// blocks are in the order of the manual.
+var blocks = filled(solver, sens, fit, ensemble)
+
+// filled fills in what rows leave to others.
+func filled(blocks ...Block) []Block {
+	for _, b := range blocks {
+		for i := range b.Rows {
+			r := &b.Rows[i]
+			r.Block = b.Name
 			if r.Doc == "" && i > 0 {
-				r.Doc = rows[i-1].Doc
+				r.Doc = b.Rows[i-1].Doc
 			}
 			if r.Kind == Switch {
 				r.Words = []string{"on", "off"}
 			}
 		}
 	}
-	return all
-}()
+	return blocks
+}
+
+// Blocks returns the settings blocks of the language. They must not be changed.
+func Blocks() []Block { return blocks }
 
 // Of returns the rows of a block, in the order of the manual. They must not be changed.
-func Of(block string) []Row { return blocks[block] }
+func Of(block string) []Row {
+	for i := range blocks {
+		if blocks[i].Name == block {
+			return blocks[i].Rows
+		}
+	}
+	return nil
+}
 
 // Find returns the row of a key, which must not be changed; nil where the block has no such key.
 func Find(block, key string) *Row {
-	rows := blocks[block]
+	rows := Of(block)
 	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Key == key }); i >= 0 {
 		return &rows[i]
 	}
@@ -149,8 +171,8 @@ func Find(block, key string) *Row {
 // Names returns the keys of a block, in the order of the manual.
 func Names(block string) []string {
 	var names []string
-	for i := range blocks[block] {
-		names = append(names, blocks[block][i].Key)
+	for _, r := range Of(block) {
+		names = append(names, r.Key)
 	}
 	return names
 }
@@ -164,7 +186,7 @@ type Entry struct {
 // Entries explain the keys of a block, in the order of the manual.
 func Entries(block string) []Entry {
 	var list []Entry
-	for _, r := range blocks[block] {
+	for _, r := range Of(block) {
 		if last := len(list) - 1; last >= 0 && list[last].Text == r.Doc {
 			list[last].Keys = append(list[last].Keys, r.Key)
 			continue

@@ -31,9 +31,9 @@ func (m *Model) Along(ctx context.Context, setup Setup, variables []result.Varia
 	}
 	a := &Along{run: r}
 	if r.readsTotals() {
-		its := r.ofParts(setup, variables)
-		its.Progress = setup.Progress
-		for _, x := range m.Experiments {
+		for i, x := range m.Experiments {
+			its := r.ofPart(i, setup, variables)
+			its.Progress = setup.Progress
 			part, err := x.Model.Along(ctx, its, variables)
 			if err != nil {
 				return nil, x.wrap(err)

@@ -40,6 +40,7 @@ type Comparison struct {
 // comparedPart is the runs of one experiment.
 type comparedPart struct {
 	name   string
+	at     int // among the experiments; -1 for the model itself
 	of     *Model
 	runner *Runner
 	err    error
@@ -50,7 +51,7 @@ type comparedPart struct {
 func (m *Model) rowModels() ([]*comparedPart, error) {
 	m.rows.once.Do(func() {
 		var list diag.List
-		add := func(name string, of *Model) {
+		add := func(name string, at int, of *Model) {
 			checked := *of.Checked
 			checked.Objectives, checked.Totals, checked.Experiments = nil, nil, nil
 			for i, o := range checked.Observations {
@@ -72,15 +73,15 @@ func (m *Model) rowModels() ([]*comparedPart, error) {
 			if compiled == nil {
 				return
 			}
-			m.rows.parts = append(m.rows.parts, &comparedPart{name: name, of: &Model{
+			m.rows.parts = append(m.rows.parts, &comparedPart{name: name, at: at, of: &Model{
 				Checked: &checked, System: compiled, Explain: explain.New(compiled), Part: true,
 			}})
 		}
 		if len(m.Experiments) == 0 {
-			add("", m)
+			add("", -1, m)
 		}
-		for _, x := range m.Experiments {
-			add(x.Name, x.Model)
+		for i, x := range m.Experiments {
+			add(x.Name, i, x.Model)
 		}
 		m.rows.err = list.Err()
 	})
@@ -172,6 +173,9 @@ func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error
 	}
 	if first == len(c.Groups) {
 		return nil
+	}
+	if p.at >= 0 {
+		setup = setup.part(p.at)
 	}
 	setup.Gradient, setup.Events, setup.EventTimes, setup.Progress = nil, -1, false, nil
 	setup = setup.With(func(s *settings.Settings) {

@@ -108,8 +108,8 @@ func (r *Runner) partCostates(ctx context.Context) ([]result.ExperimentCostates,
 		stride = max(stride, r.columns)
 	}
 	var list []result.ExperimentCostates
-	for _, x := range r.model.Experiments {
-		c, err := x.Model.Costates(ctx, r.ofParts(r.setup, r.variables))
+	for i, x := range r.model.Experiments {
+		c, err := x.Model.Costates(ctx, r.ofPart(i, r.setup, r.variables))
 		if err != nil {
 			return nil, x.wrap(err)
 		}

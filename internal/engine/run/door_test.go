@@ -86,20 +86,26 @@ func (m *tested) setup(o Options) Setup {
 		choice.Overrides = append(choice.Overrides, settings.Override(x))
 	}
 	s.Settings = settings.Resolve(m.Checked, choice, &s.Wrong)
-	if o.Of != nil {
-		s.Settings.Of = o.Of
+	for _, x := range m.Experiments {
+		var its PartSettings
+		its.Settings = settings.Resolve(x.Model.Checked, choice, &its.Wrong)
+		s.Parts = append(s.Parts, its)
 	}
-	for _, text := range o.Wrt {
-		t, _ := target.Parse(text)
-		s.Settings.Wrt = append(s.Settings.Wrt, t)
-	}
-	if o.Threads > 0 {
-		s.Settings.Threads = o.Threads
-	}
-	if o.Direction != nil {
-		s.Settings.HVP = settings.Vector{List: o.Direction}
-	}
-	return s
+	return s.With(func(s *settings.Settings) {
+		if o.Of != nil {
+			s.Of = o.Of
+		}
+		for _, text := range o.Wrt {
+			t, _ := target.Parse(text)
+			s.Wrt = append(s.Wrt[:len(s.Wrt):len(s.Wrt)], t)
+		}
+		if o.Threads > 0 {
+			s.Threads = o.Threads
+		}
+		if o.Direction != nil {
+			s.HVP = settings.Vector{List: o.Direction}
+		}
+	})
 }
 
 func (m *tested) Prepare(o Options) (*Runner, error) { return m.Model.Prepare(m.setup(o)) }

@@ -84,8 +84,8 @@ func (r *Run) readsTotals() bool {
 	return found
 }
 
-// ofParts returns the setup of a run of one experiment.
-func (r *Run) ofParts(setup Setup, wrt []result.Variable) Setup {
+// ofPart returns the setup of a run of experiment i, differentiated by wrt.
+func (r *Run) ofPart(i int, setup Setup, wrt []result.Variable) Setup {
 	setup.Gradient, setup.Events, setup.EventTimes, setup.Progress = nil, -1, false, nil
 	targets := make([]target.Target, len(wrt))
 	for i, v := range wrt {
@@ -95,7 +95,7 @@ func (r *Run) ofParts(setup Setup, wrt []result.Variable) Setup {
 	for _, o := range r.model.Experiments[0].Model.Checked.Objectives {
 		of = append(of, o.Name)
 	}
-	return setup.With(func(s *settings.Settings) {
+	return setup.part(i).With(func(s *settings.Settings) {
 		s.GradientOnly() // the whole model asks the parts for second derivatives, and checks the sums
 		s.Wrt, s.Of = targets, of
 		s.Threads = max(1, r.settings.Threads/len(r.model.Experiments))
@@ -213,13 +213,12 @@ func (r *Run) simulators(setup Setup) ([]*Simulator, error) {
 	if !r.readsTotals() {
 		return nil, nil
 	}
-	tell := setup.Progress
-	setup = r.ofParts(setup, nil)
 	parts := make([]*Simulator, len(r.model.Experiments))
 	for i, x := range r.model.Experiments {
-		setup.Progress = r.partProgress(i, tell)
+		its := r.ofPart(i, setup, nil)
+		its.Progress = r.partProgress(i, setup.Progress)
 		var err error
-		if parts[i], err = x.Model.Simulator(setup); err != nil {
+		if parts[i], err = x.Model.Simulator(its); err != nil {
 			return nil, x.wrap(err)
 		}
 		parts[i].problem.Answers = r.problem.Answers
@@ -244,11 +243,11 @@ func (r *Runner) prepareParts() error {
 	if !r.readsTotals() {
 		return nil
 	}
-	setup := r.ofParts(r.setup, r.variables)
-	setup = setup.With(func(s *settings.Settings) { s.Solver.Meetings = r.settings.Solver.Meetings })
 	for i, x := range r.model.Experiments {
-		setup.Progress = r.partProgress(i, r.setup.Progress)
-		part, err := x.Model.Prepare(setup)
+		its := r.ofPart(i, r.setup, r.variables)
+		its.Settings.Solver.Meetings = r.settings.Solver.Meetings
+		its.Progress = r.partProgress(i, r.setup.Progress)
+		part, err := x.Model.Prepare(its)
 		if err != nil {
 			return x.wrap(err)
 		}

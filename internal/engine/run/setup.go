@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/internal/engine/settings"
@@ -20,6 +21,8 @@ import (
 type Setup struct {
 	// Settings are as they were asked for: settings.Auto where the choice is open. They name objectives and variables.
 	Settings settings.Settings
+	// Parts are the settings of the experiments, in file order, which may change consts that settings read.
+	Parts []PartSettings
 	// Set overrides parameters and initial values, in order, in the units of the model.
 	Set []system.Override
 	// Lanes is the number of objectives swept together, or of variables; 0 leaves it to the run.
@@ -43,10 +46,26 @@ type Setup struct {
 	CompileAfter *system.CompileAfter
 }
 
+// PartSettings are the settings of an experiment, and what is wrong with them.
+type PartSettings struct {
+	Settings settings.Settings
+	Wrong    diag.List
+}
+
 // With returns a copy with other settings. Runs that the library makes for itself repeat a run with such changes, in a
 // model and in each of its experiments.
 func (s Setup) With(change func(s *settings.Settings)) Setup {
 	change(&s.Settings)
+	s.Parts = slices.Clone(s.Parts)
+	for i := range s.Parts {
+		change(&s.Parts[i].Settings)
+	}
+	return s
+}
+
+// part returns a copy for experiment i.
+func (s Setup) part(i int) Setup {
+	s.Settings, s.Wrong, s.Parts = s.Parts[i].Settings, s.Parts[i].Wrong, nil
 	return s
 }
 

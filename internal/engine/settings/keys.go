@@ -7,7 +7,6 @@ import (
 	"odes.dev/odes/lang/target"
 
 	"odes.dev/odes/internal/base/sample"
-	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
@@ -76,8 +75,6 @@ func Words(block, name string) []string {
 	return nil
 }
 
-func notOne(_ string, words []string) string { return "is " + diag.Either(words) }
-
 // setTies reads `file`, `random` or `random(seed = 7)`.
 func setTies(s *Settings, v model.SettingValue) string {
 	const usage = "is file or random(seed = 7)"
@@ -118,13 +115,11 @@ func tolerance(name string, limit float64, field func(s *Settings) *tolerances) 
 // word reads a name.
 func word(set func(s *Settings, w string) string) setter {
 	return func(s *Settings, v model.SettingValue) string {
-		if v.Word == "" {
-			if v.Text != "" {
-				return "takes a name, without quotes: " + v.Text
-			}
-			return "takes a name"
+		w, wrong := readWord(v)
+		if wrong != "" {
+			return wrong
 		}
-		return set(s, v.Word)
+		return set(s, w)
 	}
 }
 

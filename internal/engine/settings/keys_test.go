@@ -172,6 +172,35 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestInto: blocks that others act on are read into their structs, with defaults.
+func TestInto(t *testing.T) {
+	var s Settings
+	for _, k := range []struct{ key, text string }{{"n", "7"}, {"gradient", "off"}, {"rows", ""}} {
+		v := written(k.text)
+		if k.key == "rows" {
+			v = model.SettingValue{Text: "a.csv"}
+		}
+		if wrong := setOther(keys.Find("ensemble", k.key))(&s, v); wrong != "" {
+			t.Errorf("%s: %s", k.key, wrong)
+		}
+	}
+	if wrong := setOther(keys.Find("ensemble", "n"))(&s, written("0.5")); wrong != "takes a whole number from 1" {
+		t.Errorf("n = 0.5: %q", wrong)
+	}
+	var to struct {
+		N        int32  `key:"ensemble.n"`
+		Points   string `key:"ensemble.points"`
+		Seed     uint64 `key:"ensemble.seed"`
+		Gradient bool   `key:"ensemble.gradient"`
+		File     string `key:"ensemble.rows"`
+		Mine     int
+	}
+	s.Into("ensemble", &to)
+	if to.N != 7 || to.Points != "sobol" || to.Seed != 1 || to.Gradient || to.File != "a.csv" || to.Mine != 0 {
+		t.Errorf("%+v", to)
+	}
+}
+
 // TestLater: what is not available is an error where it is asked for, and a note in a model that makes sense without.
 func TestLater(t *testing.T) {
 	for _, c := range []struct {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/diag"
@@ -40,9 +41,16 @@ func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 		s.States += x.Type.Shape.Size()
 	}
 	var wrong diag.List
-	for _, want := range []struct{ kind, name string }{
+	type wanted struct{ kind, name string }
+	all := []wanted{
 		{"solver", choice.Solver}, {"sens", choice.Sens}, {"fit", choice.Fit}, {"ensemble", choice.Ensemble},
-	} {
+	}
+	for _, b := range keys.Blocks() {
+		if !slices.Contains(known, b.Name) {
+			all = append(all, wanted{b.Name, ""})
+		}
+	}
+	for _, want := range all {
 		found := want.name == ""
 		for _, b := range m.Settings.Blocks {
 			if b.Kind != want.kind || (b.Name != "" && b.Name != want.name) {

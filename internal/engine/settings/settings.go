@@ -77,7 +77,13 @@ type Settings struct {
 	// Notes tell what the blocks ask for and this version does not do.
 	Notes []diag.Diagnostic
 
+	said
+}
+
+// said is what settings say that has no field in Settings.
+type said struct {
 	rtol, atol tolerances // Solver has them for each state
+	others     []other    // of blocks that Settings knows nothing of
 }
 
 // Fit is the resolved fit block.

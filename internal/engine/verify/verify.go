@@ -102,7 +102,7 @@ func verify(ctx context.Context, m *run.Model, setup run.Setup, how Options) (*r
 		return nil, err
 	}
 	setup = setup.InPhase("check")
-	setup.Settings = r.Last().Settings // with the tolerances that sens_tol took
+	setup.Settings, setup.Parts = r.Last().Settings, r.Last().Parts // with the tolerances that sens_tol took
 	setup = setup.With((*settings.Settings).GradientOnly)
 	out := &result.Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
 	trusts := make([]result.Trust, len(s.Values))
