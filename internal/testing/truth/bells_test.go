@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 var (
@@ -313,19 +315,20 @@ func TestSkirtedBells(t *testing.T) {
 // is right or warned.
 func TestBells(t *testing.T) {
 	t.Parallel()
-	t.Logf("seed %d", *bellsSeed)
+	first := seeds.Of(t, *bellsSeed)
+	t.Logf("seed %d", first)
 	var count [Broken + 1]int
 	marked, alarms, numbers := 0, 0, 0
 	for i := range *bells {
-		c, s := drawBells(*bellsSeed + uint64(i))
+		c, s := drawBells(first + uint64(i))
 		o := Judge(context.Background(), c)
 		count[o.Verdict]++
 		marked, alarms, numbers = marked+o.Marked, alarms+len(o.FalseAlarms), numbers+len(c.Numbers)
 		if o.Verdict >= Wrong {
-			t.Errorf("seed %d: %s, s = %.1e: %v (%.3g times what is allowed)\n%s", *bellsSeed+uint64(i), c.Family, s, o,
+			t.Errorf("seed %d: %s, s = %.1e: %v (%.3g times what is allowed)\n%s", first+uint64(i), c.Family, s, o,
 				o.Worst, indent(c.Text))
 		} else if *report && o.Marked > 0 {
-			t.Logf("seed %d: %s, s = %.1e: %d marked, but right: %v\n%s", *bellsSeed+uint64(i), c.Family, s, o.Marked,
+			t.Logf("seed %d: %s, s = %.1e: %d marked, but right: %v\n%s", first+uint64(i), c.Family, s, o.Marked,
 				o.FalseAlarms, indent(c.Text))
 		}
 	}
