@@ -86,6 +86,20 @@ objective X = final(x)
 		"y' = 0\nx' = -k*x\nevent e when x < 0.5 { x = if k < 3 then x + sign(y) else x }": true,
 		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x > 10 then sign(y) else x*x)":    false,
 		"y' = 0\nx' = -k*x\nobjective Z = sum_at([1], if x < 10 then sign(y) else x*x)":    true,
+		// Parts of conditions that the other parts decide.
+		"y' = 0\nx' = if x > 10 and y > 0 then 5 else -k*x":                      false,
+		"y' = -y\nx' = if x > 10 and y >= 0 then 5 else -k*x":                    false,
+		"y' = 0\nx' = if x < 0.5 and y > 0 then 5 else -k*x":                     true,
+		"y' = 0\nx' = if x > 10 or y > 0 then 5 else -k*x":                       true,
+		"y' = 0\nx' = if not (x < 10 or y <= 0) then 5 else -k*x":                false,
+		"y' = 0\nx' = if x > 10 and (y > 0 or v > 0) then 5 else -k*x":           false,
+		"y' = 0\nx' = if t > 5 and y > 0 then 5 else -k*x":                       false,
+		"y' = 0\nx' = if t > 1.9 and y > 0 then 5 else -k*x":                     true,
+		"y' = if t > 1 then 1 else 0\nx' = if x > 10 and y > 0 then 5 else -k*x": false,
+		"y' = if t > 1 then 1 else 0\nx' = if x < 10 and y > 0 then 5 else -k*x": true,
+		"y' = 0\nx' = -k*x\nevent e when x > 10 and y > 0 { x = 1 }":             false,
+		"y' = 0\nx' = -k*x\nevent e when x < 0.5 and y > 0 { x = 1 }":            true,
+		"y' = 0\nx' = if y > 0 and 2*y > w then 5 else -k*x":                     true,
 	} {
 		warnsOfKink(t, text, head+text, want)
 	}

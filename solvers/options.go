@@ -242,6 +242,9 @@ const (
 	// Unresolved: from about T on, part Name of the right-hand side may have been large for a moment without being
 	// seen.
 	Unresolved
+	// Skirted: about T, part Name of the right-hand side is large for states that are not farther away than the run may
+	// be off, but not for those of the run, which turn or end there.
+	Skirted
 )
 
 // Meeting is what met at (T, Y) with discretes D and modes M: a pair of causes, of which the second one of an Edge is

@@ -21,6 +21,9 @@ type Passing interface {
 	// that comes nearer, or shows more of it. part names the part in question. It is not sure where looking took too
 	// long.
 	Look(p *bernstein.Path, times []float64) (end float64, part string, sure bool)
+	// Beside looks for parts that are large within off of the states of a path, but not on it: where the path turns,
+	// and at its end if it is the last one. It returns a time and a part, "" for none.
+	Beside(p *bernstein.Path, off []float64, last bool) (t float64, part string)
 }
 
 // passing is the part of a Solver that keeps steps from passing over narrow parts.
@@ -28,10 +31,14 @@ type passing struct {
 	narrow          Passing // nil for none
 	states          []int
 	y0, least, most []float64
+	off, low, high  []float64 // how far these states may be off, and bounds of them with that
 	path            bernstein.Path
 	bases           []*bernstein.Basis // of each member of the method
 	near            float64            // while a narrow part is: a time as long as some passages take; else 0
 }
+
+// mayBeOff is how many times its tolerance a state may be off in the course of a run.
+const mayBeOff = 10
 
 // passages is how many times longer near is than the shortest step there.
 const passages = 1000
@@ -48,6 +55,7 @@ func newPassing(sys System, members []Info) passing {
 		degree = max(degree, p.bases[i].N)
 	}
 	p.y0, p.least, p.most = make([]float64, n), make([]float64, n), make([]float64, n)
+	p.off, p.low, p.high = make([]float64, n), make([]float64, n), make([]float64, n)
 	for range degree + 1 {
 		p.path.Values = append(p.path.Values, make([]float64, n))
 	}
@@ -62,11 +70,18 @@ func (v *sight) passes(s *Solver) bool {
 	if cheap = cheap && p.between(s, len(k.info.Nodes)); !cheap {
 		p.follow(s)
 	}
-	if p.narrow.Calm(tr.T, tr.T1, p.y0, p.least, p.most) {
+	p.widen(s)
+	if p.narrow.Calm(tr.T, tr.T1, p.y0, p.low, p.high) {
 		p.near = 0
 		return false
-	} else if cheap {
+	}
+	calm := p.narrow.Calm(tr.T, tr.T1, p.y0, p.least, p.most)
+	if cheap {
 		p.follow(s)
+	}
+	if calm {
+		p.near = 0
+		return p.skirts(s)
 	}
 	if near := float64(passages * tr.H); p.near == 0 || near < p.near {
 		p.near = near
@@ -79,7 +94,7 @@ func (v *sight) passes(s *Solver) bool {
 		s.warn(Warning{Kind: Unresolved, T: tr.T, Name: part, Instant: -1})
 		return false
 	case !(end < tr.T1):
-		return false
+		return p.skirts(s)
 	case s.opts.Fixed > 0:
 		s.warn(Warning{Kind: Unseen, T: end, Name: part, Instant: -1})
 		return false
@@ -87,6 +102,22 @@ func (v *sight) passes(s *Solver) bool {
 	s.stats.Rejected++
 	s.cut, s.h, p.near = h, h, float64(passages*h)
 	return true
+}
+
+// skirts warns of parts that are large beside the trial step, where that matters. It returns false.
+func (p *passing) skirts(s *Solver) bool {
+	if t, part := p.narrow.Beside(&p.path, p.off, s.trial.T1 >= s.sched.times[1]); part != "" && s.warns() {
+		s.warn(Warning{Kind: Skirted, T: t, Name: part, Instant: -1})
+	}
+	return false
+}
+
+// widen makes bounds of the states those of the exact solution.
+func (p *passing) widen(s *Solver) {
+	for j, i := range p.states {
+		p.off[j] = float64(mayBeOff * s.tol.scale(i, p.least[j], p.most[j]))
+		p.low[j], p.high[j] = p.least[j]-p.off[j], p.most[j]+p.off[j]
+	}
 }
 
 // between bounds the states over the trial step by their values at its ends and the slopes of its stages, and a little
@@ -100,13 +131,8 @@ func (p *passing) between(s *Solver, stages int) bool {
 			low, high = min(low, tr.K[at]), max(high, tr.K[at])
 		}
 		more := float64(0.25 * (high - low))
-		low, high = low-more, high+more
-		a, b, h := tr.Y0[i], tr.Y1[i], tr.H
-		p.y0[j], p.least[j], p.most[j] = a, min(a, b), max(a, b)
-		if low < 0 && high > 0 { // between lines of these slopes through both ends
-			p.most[j] = max(p.most[j], math.FMA(high/(high-low), b-a-float64(low*h), a))
-			p.least[j] = min(p.least[j], math.FMA(low/(high-low), float64(high*h)-(b-a), a))
-		}
+		p.y0[j] = tr.Y0[i]
+		p.least[j], p.most[j] = bernstein.Between(tr.Y0[i], tr.Y1[i], tr.H, low-more, high+more)
 		if !(p.most[j]-p.least[j] <= math.MaxFloat64) {
 			return false
 		}
@@ -119,9 +145,6 @@ func (p *passing) follow(s *Solver) {
 	s.lane.load()
 	tr := s.trial
 	p.path.T, p.path.H, p.path.T1, p.path.Basis = tr.T, tr.H, tr.T1, p.bases[s.member]
-	for j := range p.states {
-		p.least[j], p.most[j] = math.Inf(1), math.Inf(-1)
-	}
 	for k, theta := range p.path.Nodes {
 		y := s.yi
 		switch theta {
@@ -133,12 +156,9 @@ func (p *passing) follow(s *Solver) {
 			s.interpolate(tr, theta)
 		}
 		for j, i := range p.states {
-			x := y[i]
-			p.path.Values[k][j] = x
-			p.least[j], p.most[j] = min(p.least[j], x), max(p.most[j], x)
-			if k == 0 {
-				p.y0[j] = x
-			}
+			p.path.Values[k][j] = y[i]
 		}
 	}
+	copy(p.y0, p.path.Values[0])
+	p.path.Bounds(p.least, p.most)
 }

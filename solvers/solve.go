@@ -359,7 +359,8 @@ func (s *Solver) warns() bool { return s.lane == nil }
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
 	switch w.Kind {
-	case Tie, OneSided, Together, Past, Hidden, Disputed, Drift, Brink, NearMiss, Unseen, Unresolved:
+	case Tie, OneSided, Together, Past, Hidden, Disputed, Drift, Brink, NearMiss, Unseen, Unresolved,
+		Skirted:
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return

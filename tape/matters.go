@@ -9,27 +9,108 @@ import (
 // another, on whichever sides of theirs the others of jumps are; v is one of these. near is that of Bends. Where there
 // is too much to try, it does.
 func Matters(e *Evaluator[float64], v Value, jumps []Value, near float64) bool {
-	const most = 81 // runs
-	type choice struct {
-		of    int // of jumps
-		elem  int
-		sides []float64
+	list, ok := choices(e, jumps, near, nil)
+	return !ok || tries(e, jumps, list, func(c *choice) bool { return jumps[c.of] == v },
+		func(e *Evaluator[float64]) (all []float64) {
+			for _, out := range e.tape.Outputs {
+				all = append(all, e.values[out.Value]...)
+			}
+			return all
+		})
+}
+
+// Switches reports whether elements of an output of e that count are others with element i of it, which is a
+// comparison, than without, on whichever sides of their jumps other operations are that are near. Where that cannot be
+// told, they are.
+func Switches(e *Evaluator[float64], output string, i int, near float64, counts func(i int) bool) bool {
+	out, _ := e.tape.Output(output)
+	of, elem := e.tape.part(out, i)
+	in := e.tape.Instr(of)
+	if in == nil || in.Op != Less && in.Op != LessEq {
+		return true
 	}
-	var choices []choice
+	var jumps []Value
+	for k := range e.tape.Instrs {
+		if v := Value(len(e.tape.Inputs) + k); e.tape.Instrs[k].Op.HasJump() {
+			jumps = append(jumps, v)
+		}
+	}
+	own := choice{slices.Index(jumps, of), elem, sidesOf(in.Op, 0)}
+	list, ok := choices(e, jumps, near, &own)
+	return !ok || tries(e, jumps, list, func(c *choice) bool { return c.of == own.of && c.elem == elem },
+		func(e *Evaluator[float64]) (some []float64) {
+			for j, x := range e.values[out] {
+				if counts(j) {
+					some = append(some, x)
+				}
+			}
+			return some
+		})
+}
+
+// part returns the value, and its element, that element i of v is, where v is put together of several.
+func (t *Tape) part(v Value, i int) (Value, int) {
+	for in := t.Instr(v); in != nil; in = t.Instr(v) {
+		switch {
+		case in.Op == Reshape:
+			v = in.Args[0]
+		case in.Op == Concat && in.Attr.Axis == 0:
+			k := 0
+			for ; i >= t.Shape(in.Args[k]).Size(); k++ {
+				i -= t.Shape(in.Args[k]).Size()
+			}
+			v = in.Args[k]
+		default:
+			return v, i
+		}
+	}
+	return v, i
+}
+
+// choice is an element of an operation that jumps, and what it may be.
+type choice struct {
+	of    int // of the operations
+	elem  int
+	sides []float64
+}
+
+// choices lists those of operations that are at their jumps, and one more, which may be nil. It is false where there
+// are too many.
+func choices(e *Evaluator[float64], jumps []Value, near float64, own *choice) (list []choice, ok bool) {
+	const most = 81 // runs
 	runs := 1
+	add := func(c choice) bool {
+		list = append(list, c)
+		runs *= len(c.sides)
+		return runs > 0 && runs <= most
+	}
 	for n, j := range jumps {
 		for i, off := range Bends(e, j, near, nil) {
-			if off != 0 {
+			switch in := e.tape.Instr(j); {
+			case own != nil && own.of == n && own.elem == i:
+				ok = add(*own)
+			case off != 0:
 				continue
+			default:
+				x := e.values[in.Args[0]][broadcastIndex(in.Shape, e.tape.Shape(in.Args[0]), i)]
+				ok = add(choice{n, i, sidesOf(in.Op, x)})
 			}
-			in := e.tape.Instr(j)
-			x := e.values[in.Args[0]][broadcastIndex(in.Shape, e.tape.Shape(in.Args[0]), i)]
-			sides := sidesOf(in.Op, x)
-			if runs *= len(sides); runs == 0 || runs > most {
-				return true
+			if !ok {
+				return nil, false
 			}
-			choices = append(choices, choice{n, i, sides})
 		}
+	}
+	return list, true
+}
+
+// tries reports whether what is read is another with another choice of what is varied, and the others the same.
+func tries(
+	e *Evaluator[float64], jumps []Value, list []choice, varied func(c *choice) bool,
+	read func(e *Evaluator[float64]) []float64,
+) bool {
+	runs := 1
+	for _, c := range list {
+		runs *= len(c.sides)
 	}
 	try := NewEvaluator[float64](e.tape)
 	for k := range e.tape.Inputs {
@@ -38,25 +119,23 @@ func Matters(e *Evaluator[float64], v Value, jumps []Value, near float64) bool {
 	seen := map[int][]float64{} // what follows, by what is chosen of the others
 	for run := range runs {
 		others, rest, unit := 0, run, 1
-		for _, c := range choices {
-			if jumps[c.of] != v {
-				others += rest % len(c.sides) * unit
+		for i := range list {
+			n := len(list[i].sides)
+			if !varied(&list[i]) {
+				others += rest % n * unit
 			}
-			rest, unit = rest/len(c.sides), unit*len(c.sides)
+			rest, unit = rest/n, unit*n
 		}
 		Force(try, jumps, func(n int, out []float64) {
 			rest := run
-			for _, c := range choices {
+			for _, c := range list {
 				if c.of == n {
 					out[c.elem] = c.sides[rest%len(c.sides)]
 				}
 				rest /= len(c.sides)
 			}
 		})
-		var outputs []float64
-		for _, out := range e.tape.Outputs {
-			outputs = append(outputs, try.values[out.Value]...)
-		}
+		outputs := read(try)
 		was, ok := seen[others]
 		if !ok {
 			seen[others] = outputs

@@ -119,3 +119,29 @@ func EveryLane(t *Tape) bool {
 	each := PerLane(t)
 	return !slices.ContainsFunc(t.Outputs, func(o Output) bool { return !each[o.Value] })
 }
+
+// Reached visits the elements of the outputs that depend on v; those of an output that is put together of several are
+// told apart.
+func (t *Tape) Reached(v Value, visit func(out Output, i int)) {
+	on := make([]bool, t.Values())
+	on[v] = true
+	for i, in := range t.Instrs {
+		v := len(t.Inputs) + i
+		on[v] = on[v] || slices.ContainsFunc(in.Args, func(a Value) bool { return on[a] })
+	}
+	for _, out := range t.Outputs {
+		parts := []Value{out.Value}
+		if in := t.Instr(out.Value); in != nil && in.Op == Concat && in.Attr.Axis == 0 {
+			parts = in.Args
+		}
+		i := 0
+		for _, p := range parts {
+			for range t.Shape(p).Size() {
+				if on[p] {
+					visit(out, i)
+				}
+				i++
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ package bernstein
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"odes.dev/odes/internal/base/elem"
@@ -204,4 +205,28 @@ type Path struct {
 	T, H, T1 float64 // start, length and end
 	*Basis
 	Values [][]float64 // [N+1][values] at its nodes
+
+	values, coeffs []float64 // scratch
+}
+
+// Bounds bounds the values along the path, which may turn between the nodes.
+func (p *Path) Bounds(least, most []float64) {
+	p.values, p.coeffs = slices.Grow(p.values[:0], p.N+1)[:p.N+1], slices.Grow(p.coeffs[:0], p.N+1)[:p.N+1]
+	for j := range least {
+		for k := range p.values {
+			p.values[k] = p.Values[k][j]
+		}
+		p.Coefficients(p.values, p.coeffs)
+		least[j], most[j] = slices.Min(p.coeffs), slices.Max(p.coeffs)
+	}
+}
+
+// Between bounds what moves from a to b within h by a slope that stays between low and high.
+func Between(a, b, h, low, high float64) (least, most float64) {
+	least, most = min(a, b), max(a, b)
+	if low < 0 && high > 0 { // between lines of these slopes through both ends
+		most = max(most, math.FMA(high/(high-low), b-a-float64(low*h), a))
+		least = min(least, math.FMA(low/(high-low), float64(high*h)-(b-a), a))
+	}
+	return least, most
 }

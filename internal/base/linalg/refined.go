@@ -226,7 +226,7 @@ func (plan *filledPlan) price() int64 {
 }
 
 // filled returns the pattern of the incomplete factors that keep fill up to the level; nil if it has more entries than
-// most. Entries have level 0, and fill the sum of the levels of the two entries that it comes from, and one.
+// most, or so many updates that its factors would have too many, however many entries there are. Entries have level 0, and fill the sum of the levels of the two entries that it comes from, and one.
 func (p *Pattern) filled(level, most int) *Pattern {
 	n := p.N
 	q := &Pattern{N: n, Start: make([]int32, 1, n+1)}
@@ -237,6 +237,7 @@ func (p *Pattern) filled(level, most int) *Pattern {
 		of[i] = -1
 	}
 	var upper rowHeap // above the diagonal, those not yet looked at
+	updates := 0
 	for k := range n {
 		from := len(q.Rows)
 		take := func(i, at int32) {
@@ -261,10 +262,11 @@ func (p *Pattern) filled(level, most int) *Pattern {
 			for e := diagonal[m] + 1; e < int(q.Start[m+1]); e++ {
 				if at := of[m] + levels[e] + 1; int(at) <= level {
 					take(q.Rows[e], at)
+					updates++
 				}
 			}
 		}
-		if len(q.Rows) > most {
+		if len(q.Rows) > most || updates > updatesMost*most {
 			return nil
 		}
 		column := q.Rows[from:]

@@ -148,6 +148,10 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		l.Warnf(CodeUnseen, x.span,
 			"%s may have been large for a moment about %s or later without being seen: it is too "+
 				"narrow to tell, or states cancel in it; a smaller hmax looks closer", w.Name, x.When(w.T))
+	case solvers.Skirted:
+		l.Warnf(CodeUnseen, x.span,
+			"%s is small about %s, but large beside it, nearer than states may be off: "+
+				"whether the solution passes there before it turns or ends, a tighter rtol tells", w.Name, x.When(w.T))
 	case solvers.Hidden:
 		l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
 			"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",

@@ -128,12 +128,7 @@ func (w *Watch) quiet(t0, t1 float64, least, most []float64, wide float64) (now,
 			at++
 		}
 	}
-	w.spreads()
-	copy(w.in, w.ranges)
-	for i := range w.dot {
-		w.dot[i] = tape.Point(0)
-	}
-	w.boxes()
+	w.enclose()
 	now, always = true, true
 	for k, b := range w.bound {
 		size := magnitude(b)
@@ -144,4 +139,14 @@ func (w *Watch) quiet(t0, t1 float64, least, most []float64, wide float64) (now,
 		always = always && size <= float64(calmRatio*max(b.Lo, -b.Hi))
 	}
 	return now || always, always
+}
+
+// enclose bounds the parts over boxes of time and states, as they are set.
+func (w *Watch) enclose() {
+	w.spreads()
+	copy(w.in, w.ranges)
+	for i := range w.dot {
+		w.dot[i] = tape.Point(0)
+	}
+	w.boxes()
 }

@@ -83,23 +83,38 @@ func (w *Watches) Calm(t0, t1 float64, y0, least, most []float64) bool {
 	return true
 }
 
+// path returns p for the states of watch i.
+func (w *Watches) path(i int, p *bernstein.Path) *bernstein.Path {
+	q := &w.paths[i]
+	q.T, q.H, q.T1, q.Basis = p.T, p.H, p.T1, p.Basis
+	for len(q.Values) < len(p.Values) {
+		q.Values = append(q.Values, make([]float64, len(w.of[i])))
+	}
+	for k, y := range p.Values[:p.N+1] {
+		pick(q.Values[k], y, w.of[i])
+	}
+	return q
+}
+
 // Look is Watch.Look of all; the shortest step counts. part names the part in question, "" for none.
 func (w *Watches) Look(p *bernstein.Path, times []float64) (end float64, part string, sure bool) {
 	end, sure = times[len(times)-1], true
 	for i, x := range w.list {
-		q := &w.paths[i]
-		q.T, q.H, q.T1, q.Basis = p.T, p.H, p.T1, p.Basis
-		for len(q.Values) < len(p.Values) {
-			q.Values = append(q.Values, make([]float64, len(w.of[i])))
-		}
-		for k, y := range p.Values[:p.N+1] {
-			pick(q.Values[k], y, w.of[i])
-		}
-		at, k, certain := x.Look(q, times)
+		at, k, certain := x.Look(w.path(i, p), times)
 		if k >= 0 && (at < end || sure && !certain) {
 			part = w.names[i][k]
 		}
 		end, sure = min(end, at), sure && certain
 	}
 	return end, part, sure
+}
+
+// Beside is Watch.Beside of all. off is in the order of NarrowStates.
+func (w *Watches) Beside(p *bernstein.Path, off []float64, last bool) (t float64, part string) {
+	for i, x := range w.list {
+		if t, k := x.Beside(w.path(i, p), pick(w.y[0], off, w.of[i]), last); k >= 0 {
+			return t, w.names[i][k]
+		}
+	}
+	return 0, ""
 }

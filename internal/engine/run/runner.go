@@ -535,7 +535,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 // also notes which derivatives may be zero on one side of a fold and not on the other, and which second derivatives may
 // jump. Of values that read totals, experiments have noted that. About open folds, runs in both orders may decide.
 func (r *Runner) addSides(out *trust.Result, firm, open []system.Fold) {
-	if len(firm)+len(open) > 0 {
+	if len(firm)+len(open) > 0 || out.Unseen() { // zeros may be none
 		r.foldsOf(out, append(firm, open...), len(firm))
 	}
 	if len(r.parts) == 0 {

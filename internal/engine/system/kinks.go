@@ -127,12 +127,9 @@ type Kink struct {
 	nth            float64 // with so many periods
 	again          bool    // and it was the same before: what it makes happen has happened already
 	margins        []int   // of conditions at rest, or one that is set or has a kink: their guards
-	unknown        bool    // that reads algebraic unknowns, whose rates are not known
+	resting                // Rests
 	forks          bool    // rates are others where it holds than where it does not, or all of that is not known
 	parts          []int   // seeds by which they change otherwise there
-	soon           float64 // and is to be looked at so much later at least
-	seen           bool    // and has been looked at later,
-	stays          bool    // where it was still at rest
 	near           float64 // within it
 	guard          int     // the margin that is 0 where it was found, in these modes; or -1
 	modes          []float64

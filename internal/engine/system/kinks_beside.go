@@ -189,7 +189,7 @@ func (kt *kinkTape) slope(o outlet) (to []float64) {
 func reaching(found []Kink, output string, elems []int) []Kink {
 	return slices.DeleteFunc(found, func(k Kink) bool {
 		reaches := false
-		k.reached(func(out tape.Output, i int) {
+		k.of.Reached(k.value, func(out tape.Output, i int) {
 			reaches = reaches || out.Name == output && slices.Contains(elems, i)
 		})
 		return !reaches

@@ -15,6 +15,18 @@ import (
 // A condition may stay exactly at its threshold for a while: T > hi while T is at rest at hi. Whatever moves T or hi at
 // any time of that while takes it to one side, where it holds, or to the other, where it does not.
 
+// resting is how a condition rests at its threshold behind a mark.
+type resting struct {
+	matters bool    // some condition changes with it
+	unknown bool    // it reads algebraic unknowns, whose rates are not known
+	soon    float64 // and is to be looked at so much later at least
+	seen    bool    // and has been looked at later,
+	stays   bool    // where it was still at rest
+}
+
+// ends reports whether it has not rested so that it matters, as far as that was looked at.
+func (r *resting) ends() bool { return r.unknown && !r.stays || !r.matters }
+
 // mayRest reports whether a guard may stay at its threshold: it is that of one comparison. Those of time alone may, as
 // of max(t, p) >= 1.
 func mayRest(g tapec.Guard) bool { return !g.Kink && !g.Compound }
@@ -128,7 +140,7 @@ func (k *Kinks) resting(m *solvers.Mark, span float64) (found []Kink) {
 		found = append(found, Kink{
 			Op: tape.Less, Span: g.Span, Rests: true, From: k.model.guardInputs(i),
 			stuck: stuck, carried: carried, waits: waits, margins: []int{i}, guard: -1, rests: true,
-			soon: eps, unknown: k.model.readsUnknowns(i),
+			resting: resting{soon: eps, unknown: k.model.readsUnknowns(i), matters: g.Event >= 0 || g.Mode >= 0},
 		})
 	}
 	return found
@@ -148,7 +160,7 @@ func (k *Kinks) came(m *solvers.Mark, span float64) (found []Kink) {
 			if !c.Guards.Instr(v).Op.HasKink() {
 				continue
 			}
-			(&Kink{of: c.Guards, value: v}).reached(func(out tape.Output, i int) {
+			c.Guards.Reached(v, func(out tape.Output, i int) {
 				g := c.GuardList[i]
 				k.kinked[i] = k.kinked[i] || out.Name == tapec.Margins.Name().String() && mayRest(g) && g.Event < 0
 			})
@@ -241,6 +253,17 @@ func (k *Kinks) alike(m *solvers.Mark, i int) bool {
 	return linalg.Proportional(slopes[0], slopes[1])
 }
 
+// matter reports whether any condition changes with those at rest in x, at some values. In x > 3 and y > 0, y decides
+// nothing where x is less.
+func (k *Kinks) matter(x *Kink, at *values) bool {
+	list := k.model.Compiled.GuardList
+	whole := func(i int) bool { return list[i].Event >= 0 || list[i].Mode >= 0 }
+	k.peek(at)
+	return slices.ContainsFunc(x.margins, func(i int) bool {
+		return whole(i) || tape.Switches(k.guards, tapec.Truths.Name().String(), i, noise, whole)
+	})
+}
+
 // onlyFlows reports whether only the rates of states and integrals, and other conditions, depend on what a condition
 // decides.
 func (k *Kinks) onlyFlows(into *Into) bool {
@@ -307,6 +330,9 @@ func (x *Tangents) forkOf(open []*Kink, at *values) {
 // is met at another time than that of the mark, where rates may differ. While it rested they need not have.
 func (x *Tangents) weighLeaving(k *Kink) {
 	i := k.margins[0]
+	if !x.kinks.matter(k, &k.at) {
+		return
+	}
 	k.Into.condition(x.kinks.model, i)
 	if !x.exact {
 		return

@@ -608,6 +608,7 @@ func (x *Tangents) Point(t float64, y []float64) {
 		if conditions = conditions || k.Rests; !k.Rests {
 			x.tilt(k, &at)
 		}
+		k.matters = k.matters || k.Rests && x.kinks.matter(k, &at)
 		if k.unknown && t >= x.mark.T+k.soon {
 			here, size := x.kinks.sizes(&at)
 			still := slices.ContainsFunc(k.margins, func(m int) bool {
@@ -686,7 +687,7 @@ func (x *Tangents) End() {
 	}
 	defer func() {
 		for _, k := range x.rest {
-			if x.close(k); k.unknown && !k.stays {
+			if x.close(k); k.Rests && k.ends() {
 				clear(k.Moves)
 			}
 		}

@@ -411,36 +411,11 @@ func (k *Kink) spread(m *Model) {
 	if k.of == nil {
 		return
 	}
-	k.reached(func(out tape.Output, i int) {
+	k.of.Reached(k.value, func(out tape.Output, i int) {
 		if k.counts(m, out, i) {
 			k.Into.add(m, tapec.MustName(out.Name), i)
 		}
 	})
-}
-
-// reached visits the elements of the outputs that depend on the value of a kink.
-func (k *Kink) reached(visit func(out tape.Output, i int)) {
-	on := make([]bool, k.of.Values())
-	on[k.value] = true
-	for i, in := range k.of.Instrs {
-		v := len(k.of.Inputs) + i
-		on[v] = on[v] || slices.ContainsFunc(in.Args, func(a tape.Value) bool { return on[a] })
-	}
-	for _, out := range k.of.Outputs {
-		parts := []tape.Value{out.Value}
-		if in := k.of.Instr(out.Value); in != nil && in.Op == tape.Concat && in.Attr.Axis == 0 {
-			parts = in.Args
-		}
-		i := 0
-		for _, p := range parts {
-			for range k.of.Shape(p).Size() {
-				if on[p] {
-					visit(out, i)
-				}
-				i++
-			}
-		}
-	}
 }
 
 // counts reports whether it matters that a kink bends element i of an output: all that is largest is read by one tape,

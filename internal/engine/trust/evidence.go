@@ -55,7 +55,7 @@ type Sides struct {
 	Bent     []bool // derivatives that may be others on the other side, also where they are zero; or nil
 	Curved   []bool // where Bent is not nil: those by which, and any other, second derivatives may jump
 	Met      []bool // where Bent is not nil: those by two of which second derivatives may jump
-	Reached  []bool // where Bent is not nil: derivatives by what the value depends on
+	Reached  []bool // where Bent is not nil, or something may be unseen: derivatives by what the value depends on
 	// Of Sided and Bent, those that are so by more than meetings that runs in both orders decide about.
 	FirmlySided, FirmlyBent []bool
 }

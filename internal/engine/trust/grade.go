@@ -14,8 +14,8 @@ const (
 )
 
 // Where most of an objective's derivatives are loose, if they are so many, the error of any other may be so many times
-// as large as it seems.
-const manyDerivatives, byChance = 8, 30
+// as large as it seems. Where its value is lost, fewer tell that.
+const manyDerivatives, someDerivatives, byChance = 8, 3, 30
 
 // Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
 // one of these parts: of the objective's largest relative derivative (derivative times the size of its variable), or of
@@ -131,10 +131,19 @@ func (g *Grader) Grade(x *Numbers) result.Trust {
 			}
 		}
 	}
-	if matter >= manyDerivatives && 2*marked > matter {
+	value := g.value(x, most, noise)
+	switch {
+	case matter >= someDerivatives && marked == matter && value > result.Sound: // none tells which of the others matter
+		g.chance(x, most, size, max(noise, float64(partOfValue*size)))
+	case 2*marked > matter && (matter >= manyDerivatives || matter >= someDerivatives && value == result.Lost):
 		g.chance(x, most, size, all)
 	}
-	size = max(size, x.Least)
+	return value
+}
+
+// value grades the value of x. most is the largest of its derivatives, noise what rounding does.
+func (g *Grader) value(x *Numbers, most, noise float64) result.Trust {
+	size := max(math.Abs(x.Value), x.Least)
 	noise = min(noise, g.Promised) // beyond that, rounding has been amplified: digits are wrong all the same
 	switch {
 	case x.Value-x.Value != 0 || x.Err-x.Err != 0,

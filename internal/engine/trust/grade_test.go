@@ -21,17 +21,19 @@ func TestChance(t *testing.T) {
 		off     float64
 		want    result.Trust // of the last variable, whose error is off
 		nothing int          // variables without effect
+		value   float64
 	}{
-		{"most are loose", 9, 5, 1e-4, loose, 0},
-		{"most are right", 9, 4, 1e-4, sound, 0},
-		{"much nearer than by chance", 9, 8, 1e-5, sound, 0},
-		{"few", 7, 6, 1e-4, sound, 0},
-		{"few that matter", 9, 5, 1e-4, sound, 2},
+		{"most are loose", 9, 5, 1e-4, loose, 0, 0},
+		{"most are right", 9, 4, 1e-4, sound, 0, 0},
+		{"much nearer than by chance", 9, 8, 1e-5, sound, 0, 0},
+		{"few", 7, 6, 1e-4, sound, 0, 0},
+		{"few that matter", 9, 5, 1e-4, sound, 2, 0},
+		{"few, with the value", 4, 3, 1e-4, loose, 0, 1e-2},
+		{"a value with right derivatives", 5, 2, 1e-4, sound, 0, 1e-2},
+		{"a value with one derivative", 2, 1, 1e-4, sound, 0, 1e-2},
 	} {
-		x := &Numbers{
-			Value: 1, Row: make([]float64, c.n), Errors: make([]float64, c.n),
-			Trusts: make([]result.Trust, c.n),
-		}
+		x := &Numbers{Value: 1, Err: c.value, Row: make([]float64, c.n), Errors: make([]float64, c.n)}
+		x.Trusts = make([]result.Trust, c.n)
 		for i := range c.n {
 			if x.Row[i] = 1; i < c.bad {
 				x.Errors[i] = 5e-3
@@ -46,6 +48,21 @@ func TestChance(t *testing.T) {
 		y.Grade(x)
 		if got := x.Trusts[c.n-1]; got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+// TestNothingSure holds that steep derivatives hide no others where neither they nor the value are right.
+func TestNothingSure(t *testing.T) {
+	g := &Grader{Rounding: 1e-14}
+	for i := range 4 {
+		g.Variables = append(g.Variables, Variable{Offset: i, Count: 1, Size: 1})
+	}
+	for off, want := range map[float64]bool{1e8: true, 1: false} {
+		x := &Numbers{Value: 1, Err: 2e-3, Row: []float64{1e9, 1e9, 1e9, 1e-3}, Errors: []float64{off, off, off, 1e-3}}
+		x.Trusts = make([]result.Trust, 4)
+		if g.Grade(x); x.Trusts[3] > sound != want {
+			t.Errorf("others off by %g: %v, want a mark of the last one: %v", off, x.Trusts, want)
 		}
 	}
 }

@@ -94,9 +94,10 @@ func (s *Result) Grade(g *Grader, judged bool) {
 			}
 		}
 	}
-	if s.warned(explain.CodeHidden) || s.warned(explain.CodeUnseen) {
+	if s.Unseen() {
 		for i := range s.Values {
 			s.doubt(i, result.Loose, true)
+			s.doubtZeros(i)
 		}
 	}
 }
@@ -139,6 +140,9 @@ func (s *Result) doubt(i int, t result.Trust, value bool) {
 		}
 	}
 }
+
+// Unseen reports whether the run of s warned that something may have happened without being seen.
+func (s *Result) Unseen() bool { return s.warned(explain.CodeHidden, explain.CodeUnseen) }
 
 // doubtZeros makes derivatives of value i loose that are zero and need not be, as far as that is known.
 func (s *Result) doubtZeros(i int) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/internal/testing/seeds"
 )
 
 var (
@@ -297,23 +299,36 @@ func drawBells(seed uint64) (c Case, s float64) {
 	return c, s
 }
 
+// TestSkirtedBells has models of TestBells that were once silently wrong: states turn, or the run ends, beside a bell,
+// nearer than states may be off; and such of which all numbers but one were marked.
+func TestSkirtedBells(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []uint64{5360, 5395, 5461, 5714, 5802, 20007, 20474, 21162, 21438} {
+		c, s := drawBells(seed)
+		if o := Judge(context.Background(), c); o.Verdict >= Failed {
+			t.Errorf("seed %d: %s, s = %.1e: %v\n%s", seed, c.Family, s, o, indent(c.Text))
+		}
+	}
+}
+
 // TestBells draws models with bells of states, which pass within a small part of the run, and demands of each that it
 // is right or warned.
 func TestBells(t *testing.T) {
 	t.Parallel()
-	t.Logf("seed %d", *bellsSeed)
+	first := seeds.Of(t, *bellsSeed)
+	t.Logf("seed %d", first)
 	var count [Broken + 1]int
 	marked, alarms, numbers := 0, 0, 0
 	for i := range *bells {
-		c, s := drawBells(*bellsSeed + uint64(i))
+		c, s := drawBells(first + uint64(i))
 		o := Judge(context.Background(), c)
 		count[o.Verdict]++
 		marked, alarms, numbers = marked+o.Marked, alarms+len(o.FalseAlarms), numbers+len(c.Numbers)
 		if o.Verdict >= Wrong {
-			t.Errorf("seed %d: %s, s = %.1e: %v (%.3g times what is allowed)\n%s", *bellsSeed+uint64(i), c.Family, s, o,
+			t.Errorf("seed %d: %s, s = %.1e: %v (%.3g times what is allowed)\n%s", first+uint64(i), c.Family, s, o,
 				o.Worst, indent(c.Text))
 		} else if *report && o.Marked > 0 {
-			t.Logf("seed %d: %s, s = %.1e: %d marked, but right: %v\n%s", *bellsSeed+uint64(i), c.Family, s, o.Marked,
+			t.Logf("seed %d: %s, s = %.1e: %d marked, but right: %v\n%s", first+uint64(i), c.Family, s, o.Marked,
 				o.FalseAlarms, indent(c.Text))
 		}
 	}
