@@ -219,7 +219,7 @@ func (m *Model) translated(e *element, in scope) (expr, error) {
 		url := e.attr("definitionURL")
 		switch url[strings.LastIndexByte(url, '/')+1:] {
 		case "time":
-			return atom(m.time, false), nil
+			return atom(m.clock, false), nil
 		case "avogadro":
 			return atom("6.02214179e23", false), nil
 		}

@@ -208,6 +208,7 @@ func (m *Model) open(document *element) error {
 		m.time += "_"
 	}
 	m.names[m.time] = true
+	m.clock = m.time
 	return m.packages(document)
 }
 
@@ -532,6 +533,11 @@ func (m *Model) readEvents() error {
 			if s.kind == let {
 				return fail(a.place, "%s has a rule, and an event sets it", s.id)
 			}
+			s.assigned = true
+		}
+	}
+	for id := range m.changed {
+		if s := m.symbols[id]; s != nil && s.kind != let {
 			s.assigned = true
 		}
 	}
