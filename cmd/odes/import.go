@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/engine/compile"
@@ -17,7 +18,7 @@ import (
 // importCmd is odes import.
 type importCmd struct {
 	global
-	File   string  `arg:"" help:"Model in SBML, or the YAML file of a problem in PEtab; - is standard input."`
+	File   string  `arg:"" help:"Model of another program, such as one in SBML; - is standard input."`
 	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file."`
 	To     float64 `placeholder:"TIME" default:"100" help:"End of the run of a model in SBML, which does not say it."`
 	Force  bool    `help:"Replace a model that exists."`
@@ -50,8 +51,8 @@ func (k *importCmd) Run(c *call) error {
 	case err != nil:
 		return c.modelError(err)
 	case language == "":
-		return usagef("%s is neither SBML nor a problem in PEtab; docs/language.md, From other programs, says what "+
-			"others write here", name)
+		return usagef("%s is in none of %s; docs/language.md, From other programs, says what others write here",
+			name, strings.Join(compile.Formats(), ", "))
 	}
 	c.diagnose(list.All())
 	if err := c.write(k.Output, func(w io.Writer) error {

@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/xpp"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -23,19 +24,59 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Import translates a text in another language, and says which it is: "SBML" or "PEtab", and "" for a text that is in
-// none of these. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
+// foreign is a text in another language.
+type foreign struct {
+	file  *source.File
+	files fs.FS  // what it refers to
+	end   string // of the run, where the text does not say it
+}
+
+// formats are the languages of other programs that models are read in, in the order in which texts are tried.
+var formats = []struct {
+	name      string
+	is        func(name, text string) bool
+	translate func(from foreign, list *diag.List) *source.File
+}{
+	{"an archive", func(_, text string) bool {
+		return strings.HasPrefix(text, "PK\x03\x04") || strings.HasPrefix(text, "\x1f\x8b")
+	}, func(from foreign, list *diag.List) *source.File {
+		list.Errorf(parser.CodeForeignFile, source.Span{File: from.file}, "this is an archive: unpack it, as by unzip "+
+			"or gunzip, and name the model in it")
+		return nil
+	}},
+	{"SBML", of(sbml.Is), func(from foreign, list *diag.List) *source.File {
+		return sbml.Translate(from.file, sbml.Options{To: from.end}, list)
+	}},
+	{"PEtab", petab.Is, func(from foreign, list *diag.List) *source.File {
+		return petab.Translate(from.file, from.files, list)
+	}},
+	{"XPPAUT", of(xpp.Is), func(from foreign, list *diag.List) *source.File {
+		return xpp.Translate(from.file, list)
+	}},
+}
+
+// of looks at a text alone, whatever its name is.
+func of(is func(text string) bool) func(name, text string) bool {
+	return func(_, text string) bool { return is(text) }
+}
+
+// Formats returns the names of the languages of other programs that models are read in.
+func Formats() []string {
+	var names []string
+	for _, f := range formats[1:] {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Import translates a text in another language, and says which it is, such as "SBML"; "" for a text that is in none
+// that odes reads. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
 // is "". The translation is nil if list holds an error then.
 func Import(name, text string, files fs.FS, end string, list *diag.List) (translated *source.File, language string) {
-	switch file := source.NewFile(name, text); {
-	case strings.HasPrefix(text, "PK\x03\x04") || strings.HasPrefix(text, "\x1f\x8b"):
-		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "this is an archive: unpack it, as by unzip or "+
-			"gunzip, and name the model in it")
-		return nil, "an archive"
-	case sbml.Is(text):
-		return sbml.Translate(file, sbml.Options{To: end}, list), "SBML"
-	case petab.Is(name, text):
-		return petab.Translate(file, files, list), "PEtab"
+	for _, f := range formats {
+		if f.is(name, text) {
+			return f.translate(foreign{source.NewFile(name, text), files, end}, list), f.name
+		}
 	}
 	return nil, ""
 }

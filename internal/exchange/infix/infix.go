@@ -15,6 +15,7 @@ type Dialect struct {
 	Levels   []Level           // of operators with two operands, from those that bind least
 	Prefixes map[string]string // operators before their operand; they bind less than powers, and more than Levels
 	Powers   []string          // operators of powers, which group to the right
+	OnePower bool              // a power of a power needs brackets, since programs differ
 	Starts   string            // characters that names may begin with, beside letters and _
 	Inside   string            // characters that names may have inside, beside letters, digits and _
 
@@ -146,6 +147,23 @@ func (p *Parser) Take(sign string) bool {
 	return true
 }
 
+// TakeWord passes over a word, in small or capital letters, if it stands next.
+func (p *Parser) TakeWord(word string) bool {
+	p.space()
+	n := p.name()
+	if !strings.EqualFold(p.text[p.pos:p.pos+n], word) {
+		return false
+	}
+	p.pos += n
+	return true
+}
+
+// Mark returns where the parser is, and Back returns there.
+func (p *Parser) Mark() int { return p.pos }
+
+// Back goes back to a mark.
+func (p *Parser) Back(mark int) { p.pos = mark }
+
 // Expect passes over a sign, or fails.
 func (p *Parser) Expect(sign string) error {
 	if p.Take(sign) {
@@ -259,6 +277,9 @@ func (p *Parser) power() (*sbml.Element, error) {
 		exponent, err := p.prefix()
 		if err != nil {
 			return nil, err
+		}
+		if c := exponent.Children(); p.d.OnePower && p.text[p.pos-1] != ')' && len(c) > 0 && c[0].Name() == "power" {
+			return nil, Errorf(p.at(start), "a power of a power: write brackets around one of them")
 		}
 		return sbml.Apply(p.at(start), "power", base, exponent), nil
 	}

@@ -121,7 +121,7 @@ func TestFormulas(t *testing.T) {
 		"piecewise(0, true || false && false, 1)": 1, "piecewise(1, true, 2, true, 0)": 1,
 		"piecewise(1, !(2 < 3), 5)": 5, "3 + true": 4, "2*false + true": 1, "piecewise(1, true == 2, 0)": 0,
 		"sign(-2.5)": -1, "sign(false)": 0, "-!!2": -1, "!1": 0, "piecewise(1, -0.1, 0)": 1,
-		"min(1, 2) - max(3, 4)": -3,
+		"min(1, 2) - max(3, 4)":   -3,
 		"piecewise(1, 2 != 2, 0)": 0, "true ^ true": 1, "time": 2, "inf^-1": 0, ".5e1 - 3.": 2, "8/2/2*3": 6,
 	} {
 		files := folder(t, "testdata/pulse", "observables.tsv", "A + level=>"+formula)

@@ -53,6 +53,14 @@ func Apply(at Place, operator string, operands ...*Element) *Element {
 	return New(at, "apply").Add(New(at, operator)).Add(operands...)
 }
 
+// ownFunction is what the address of a function of the language begins with.
+const ownFunction = "odes:"
+
+// Own makes the call of a function of the language that MathML does not have.
+func Own(at Place, name string, args ...*Element) *Element {
+	return New(at, "apply").Add(New(at, "csymbol", "definitionURL", ownFunction+name)).Add(args...)
+}
+
 // Time makes the symbol of the time.
 func Time(at Place) *Element {
 	return New(at, "csymbol", "definitionURL", "http://www.sbml.org/sbml/symbols/time")
