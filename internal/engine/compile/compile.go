@@ -13,6 +13,7 @@ import (
 
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/exchange/antimony"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/exchange/sbml"
 	"odes.dev/odes/internal/exchange/xpp"
@@ -49,6 +50,9 @@ var formats = []struct {
 	}},
 	{"PEtab", petab.Is, func(from foreign, list *diag.List) *source.File {
 		return petab.Translate(from.file, from.files, list)
+	}},
+	{"Antimony", antimony.Is, func(from foreign, list *diag.List) *source.File {
+		return antimony.Translate(from.file, from.end, list)
 	}},
 	{"XPPAUT", of(xpp.Is), func(from foreign, list *diag.List) *source.File {
 		return xpp.Translate(from.file, list)

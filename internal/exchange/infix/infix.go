@@ -16,6 +16,7 @@ type Dialect struct {
 	Prefixes map[string]string // operators before their operand; they bind less than powers, and more than Levels
 	Powers   []string          // operators of powers, which group to the right
 	OnePower bool              // a power of a power needs brackets, since programs differ
+	Units    bool              // a name behind a number is its unit, which is left out
 	Starts   string            // characters that names may begin with, beside letters and _
 	Inside   string            // characters that names may have inside, beside letters, digits and _
 
@@ -316,7 +317,12 @@ func (p *Parser) operand() (*sbml.Element, error) {
 	}
 	if n := p.number(); n > 0 {
 		p.pos += n
-		return sbml.Leaf(p.at(start), "cn", p.text[start:p.pos]), nil
+		e := sbml.Leaf(p.at(start), "cn", p.text[start:p.pos])
+		if p.d.Units {
+			p.space()
+			p.pos += p.name()
+		}
+		return e, nil
 	}
 	n := p.name()
 	if n == 0 {
