@@ -21,6 +21,7 @@ type importCmd struct {
 	File   string  `arg:"" help:"Model of another program, such as one in SBML; - is standard input."`
 	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file."`
 	To     float64 `placeholder:"TIME" default:"100" help:"End of the run of a model in SBML, which does not say it."`
+	In     string  `placeholder:"TASK" help:"Of the tasks of an archive, translate this one, not the first."`
 	Force  bool    `help:"Replace a model that exists."`
 }
 
@@ -41,7 +42,7 @@ func (k *importCmd) Run(c *call) error {
 	var list diag.List
 	err = c.work(func() error {
 		to := strconv.FormatFloat(k.To, 'g', -1, 64)
-		translated, from := compile.Import(name, text, input.Folder(folder, &c.seen), to, &list)
+		translated, from := compile.ImportTask(name, text, input.Folder(folder, &c.seen), k.In, to, &list)
 		if language = from; translated != nil {
 			model = translated.Text()
 		}

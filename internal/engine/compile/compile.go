@@ -16,6 +16,7 @@ import (
 	"odes.dev/odes/internal/exchange/antimony"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/sedml"
 	"odes.dev/odes/internal/exchange/xpp"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
@@ -29,6 +30,7 @@ import (
 type foreign struct {
 	file  *source.File
 	files fs.FS  // what it refers to
+	task  string // of several that the text has, or "" for the first
 	end   string // of the run, where the text does not say it
 }
 
@@ -38,12 +40,18 @@ var formats = []struct {
 	is        func(name, text string) bool
 	translate func(from foreign, list *diag.List) *source.File
 }{
-	{"an archive", func(_, text string) bool {
-		return strings.HasPrefix(text, "PK\x03\x04") || strings.HasPrefix(text, "\x1f\x8b")
-	}, func(from foreign, list *diag.List) *source.File {
-		list.Errorf(parser.CodeForeignFile, source.Span{File: from.file}, "this is an archive: unpack it, as by unzip "+
-			"or gunzip, and name the model in it")
+	{"a compressed file", of(func(text string) bool {
+		return strings.HasPrefix(text, "\x1f\x8b")
+	}), func(from foreign, list *diag.List) *source.File {
+		list.Errorf(parser.CodeForeignFile, source.Span{File: from.file}, "this is compressed: unpack it, as by "+
+			"gunzip, and name the model in it")
 		return nil
+	}},
+	{"a COMBINE archive", of(sedml.IsArchive), func(from foreign, list *diag.List) *source.File {
+		return sedml.Translate(from.file, nil, from.task, from.end, list)
+	}},
+	{"SED-ML", of(sedml.Is), func(from foreign, list *diag.List) *source.File {
+		return sedml.Translate(from.file, from.files, from.task, from.end, list)
 	}},
 	{"SBML", of(sbml.Is), func(from foreign, list *diag.List) *source.File {
 		return sbml.Translate(from.file, sbml.Options{To: from.end}, list)
@@ -77,9 +85,16 @@ func Formats() []string {
 // that odes reads. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
 // is "". The translation is nil if list holds an error then.
 func Import(name, text string, files fs.FS, end string, list *diag.List) (translated *source.File, language string) {
+	return ImportTask(name, text, files, "", end, list)
+}
+
+// ImportTask is Import of one of the tasks that a text has.
+func ImportTask(
+	name, text string, files fs.FS, task, end string, list *diag.List,
+) (translated *source.File, language string) {
 	for _, f := range formats {
 		if f.is(name, text) {
-			return f.translate(foreign{source.NewFile(name, text), files, end}, list), f.name
+			return f.translate(foreign{source.NewFile(name, text), files, task, end}, list), f.name
 		}
 	}
 	return nil, ""
@@ -93,9 +108,12 @@ func Import(name, text string, files fs.FS, end string, list *diag.List) (transl
 func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model, parsed time.Time) {
 	defer diag.Leave()
 	file := source.NewFile(name, text)
-	if translated, language := Import(name, text, env.Files, "", list); language != "" {
+	if translated, language := ImportTask(name, text, env.Files, env.Experiment, "", list); language != "" {
 		if list.HasErrors() {
 			return nil, time.Now()
+		}
+		if sedml.IsArchive(text) {
+			file = source.NewFile(name, "") // whose bytes no message shows
 		}
 		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: odes reads its translation, which "+
 			"odes import writes", language)

@@ -41,7 +41,8 @@ var (
 		"arcsin", "arccos", "arctan", "arcsec", "arccsc", "arccot", "arcsinh", "arccosh", "arctanh",
 		"arcsech", "arccsch", "arccoth",
 		"floor", "ceiling", "factorial", "plus", "times", "minus", "divide",
-		"and", "or", "not", "xor", "eq", "neq", "gt", "lt", "geq", "leq", "max", "min", "rem", "quotient", "implies", "power",
+		"and", "or", "not", "xor", "eq", "neq", "gt", "lt", "geq", "leq", "max", "min", "rem", "quotient",
+		"implies", "power",
 	}
 	others = map[string]string{
 		"log": "ln", "ceil": "ceiling", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",

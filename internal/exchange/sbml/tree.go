@@ -2,6 +2,7 @@ package sbml
 
 import (
 	"encoding/xml"
+	"slices"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -158,4 +159,16 @@ func Jumps(m *Model, ids []string, values map[string]string) []string {
 		}
 	}
 	return jumps
+}
+
+// Remove takes an attribute away.
+func (e *element) Remove(name string) {
+	e.attrs = slices.DeleteFunc(e.attrs, func(a xml.Attr) bool { return a.Name.Local == name && a.Name.Space == "" })
+}
+
+// Replace puts others in the place of a child.
+func (e *element) Replace(child *Element, by []*Element) {
+	if i := slices.Index(e.children, child); i >= 0 {
+		e.children = slices.Replace(e.children, i, i+1, by...)
+	}
 }
