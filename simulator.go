@@ -40,8 +40,8 @@ func (m *Model) Simulator(opts Options) (*Simulator, error) {
 	return &Simulator{run: r, opts: opts, parts: parts}, nil
 }
 
-// Solve integrates the model: outputs at opts.Times or, if nil, at the ends of steps, and values of objectives. They are
-// compared with an independent run unless trust = off. The error is a RunError, and carries diagnostics (diag.Of).
+// Solve integrates the model: outputs at opts.Times or, if nil, at the ends of steps, and values of objectives. They
+// are compared with an independent run unless trust = off. The error is a RunError, and carries diagnostics (diag.Of).
 func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	opts.Times = m.checked.Source.Asked(opts.Times)
 	if err := ascending(opts.Times); err != nil {
