@@ -22,7 +22,10 @@ type importCmd struct {
 	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file."`
 	To     float64 `placeholder:"TIME" default:"100" help:"End of the run of a model in SBML, which does not say it."`
 	In     string  `placeholder:"TASK" help:"Of the tasks of an archive, translate this one, not the first."`
-	Force  bool    `help:"Replace a model that exists."`
+
+	IgnoreFast bool `help:"Take reactions of SBML that are marked as fast, which are equilibria, by their rate laws."`
+
+	Force bool `help:"Replace a model that exists."`
 }
 
 // Run writes the translation of a model.
@@ -42,7 +45,8 @@ func (k *importCmd) Run(c *call) error {
 	var list diag.List
 	err = c.work(func() error {
 		to := strconv.FormatFloat(k.To, 'g', -1, 64)
-		translated, from := compile.ImportTask(name, text, input.Folder(folder, &c.seen), k.In, to, &list)
+		translated, from := compile.ImportAs(name, text, input.Folder(folder, &c.seen),
+			compile.Asked{Task: k.In, End: to, IgnoreFast: k.IgnoreFast}, &list)
 		if language = from; translated != nil {
 			model = translated.Text()
 		}

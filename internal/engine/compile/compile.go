@@ -29,9 +29,16 @@ import (
 // foreign is a text in another language.
 type foreign struct {
 	file  *source.File
-	files fs.FS  // what it refers to
-	task  string // of several that the text has, or "" for the first
-	end   string // of the run, where the text does not say it
+	files fs.FS // what it refers to
+	Asked
+}
+
+// Asked are what texts in other languages leave open.
+type Asked struct {
+	Task string // of several that the text has, or "" for the first
+	End  string // of the run, where the text does not say it; 100 if it is ""
+	// IgnoreFast takes reactions of SBML that are marked as fast, which are equilibria, by their rate laws.
+	IgnoreFast bool
 }
 
 // formats are the languages of other programs that models are read in, in the order in which texts are tried.
@@ -48,19 +55,19 @@ var formats = []struct {
 		return nil
 	}},
 	{"a COMBINE archive", of(sedml.IsArchive), func(from foreign, list *diag.List) *source.File {
-		return sedml.Translate(from.file, nil, from.task, from.end, list)
+		return sedml.Translate(from.file, nil, from.Task, from.End, list)
 	}},
 	{"SED-ML", of(sedml.Is), func(from foreign, list *diag.List) *source.File {
-		return sedml.Translate(from.file, from.files, from.task, from.end, list)
+		return sedml.Translate(from.file, from.files, from.Task, from.End, list)
 	}},
 	{"SBML", of(sbml.Is), func(from foreign, list *diag.List) *source.File {
-		return sbml.Translate(from.file, sbml.Options{To: from.end}, list)
+		return sbml.Translate(from.file, sbml.Options{To: from.End, IgnoreFast: from.IgnoreFast}, list)
 	}},
 	{"PEtab", petab.Is, func(from foreign, list *diag.List) *source.File {
 		return petab.Translate(from.file, from.files, list)
 	}},
 	{"Antimony", antimony.Is, func(from foreign, list *diag.List) *source.File {
-		return antimony.Translate(from.file, from.end, list)
+		return antimony.Translate(from.file, from.End, list)
 	}},
 	{"XPPAUT", of(xpp.Is), func(from foreign, list *diag.List) *source.File {
 		return xpp.Translate(from.file, list)
@@ -85,16 +92,16 @@ func Formats() []string {
 // that odes reads. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
 // is "". The translation is nil if list holds an error then.
 func Import(name, text string, files fs.FS, end string, list *diag.List) (translated *source.File, language string) {
-	return ImportTask(name, text, files, "", end, list)
+	return ImportAs(name, text, files, Asked{End: end}, list)
 }
 
-// ImportTask is Import of one of the tasks that a text has.
-func ImportTask(
-	name, text string, files fs.FS, task, end string, list *diag.List,
+// ImportAs is Import with more that is asked for.
+func ImportAs(
+	name, text string, files fs.FS, asked Asked, list *diag.List,
 ) (translated *source.File, language string) {
 	for _, f := range formats {
 		if f.is(name, text) {
-			return f.translate(foreign{source.NewFile(name, text), files, task, end}, list), f.name
+			return f.translate(foreign{source.NewFile(name, text), files, asked}, list), f.name
 		}
 	}
 	return nil, ""
@@ -108,7 +115,7 @@ func ImportTask(
 func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model, parsed time.Time) {
 	defer diag.Leave()
 	file := source.NewFile(name, text)
-	if translated, language := ImportTask(name, text, env.Files, env.Experiment, "", list); language != "" {
+	if translated, language := ImportAs(name, text, env.Files, Asked{Task: env.Experiment}, list); language != "" {
 		if list.HasErrors() {
 			return nil, time.Now()
 		}

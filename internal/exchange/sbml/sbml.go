@@ -26,6 +26,7 @@ type Model struct {
 	level     string
 	calls     int // of functions that are written out
 	time      string
+	slow      bool            // fast reactions are taken by their rate laws
 	clock     string          // the time in expressions
 	changed   map[string]bool // ids that others change during runs
 	symbols   map[string]*symbol
@@ -45,6 +46,8 @@ type Options struct {
 	Name     string // of the translation; that of the file where it is empty
 	Bare     bool   // without objectives
 	Tail     *Items // further items, or nil
+	// IgnoreFast takes reactions that are marked as fast, which are equilibria, by their rate laws.
+	IgnoreFast bool
 }
 
 // Is reports whether a text is in SBML, by its first element.
@@ -74,8 +77,13 @@ var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
 // Translate writes a model in SBML in the language of odes, in its normal layout. It reports to list what is wrong
 // with the file or cannot be translated, and returns nil then, and notes of what was left out or assumed.
 func Translate(file *source.File, o Options, list *diag.List) *source.File {
-	m := Read(file, list)
-	if m == nil {
+	m := newModel(file)
+	m.slow = o.IgnoreFast
+	document, err := parse(file.Text())
+	if err == nil {
+		err = take(m, document)
+	}
+	if !m.report(err, list) {
 		return nil
 	}
 	return m.Text(o, list)
