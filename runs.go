@@ -9,10 +9,10 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// Solve integrates the model. It reports outputs at the ends of steps or at opts.Times, and the values
-// of the objectives. Unless the settings say trust = off, it compares them with those of an independent
-// run. The error is a RunError if the run fails, and carries diagnostics (diag.Of).
+// Solve integrates the model: outputs at opts.Times or, if nil, at the ends of steps, and values of objectives. They
+// are compared with an independent run unless trust = off. The error is a RunError, and carries diagnostics (diag.Of).
 func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
+	opts.Times = m.engine.Checked.Source.Asked(opts.Times)
 	if err := run.Ascending(opts.Times); err != nil {
 		return nil, err
 	}

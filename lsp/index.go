@@ -493,7 +493,7 @@ func (x *indexer) experimentItem(n *ast.ExpItem) {
 	if n.Equil != nil {
 		x.node(n.Equil)
 	}
-	x.nodes(n.Time)
+	x.nodes(n.Time, n.Priority)
 	x.body(n.Body, n.Span)
 	x.push()
 	if n.Use != nil {

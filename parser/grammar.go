@@ -176,6 +176,7 @@ type (
 		Equil *equilibrateItem `parser:"( @@"`
 		Time  ast.Expr         `parser:"| 'at' @@"`
 		Rows  ast.Expr         `parser:"('where' @@)?"`
+		First ast.Expr         `parser:"('priority' @@)?"`
 		Body  []*affect        `parser:"'{' @@* '}'"`
 		Use   part[newName]    `parser:"| 'use' @@"`
 		Where ast.Expr         `parser:"('where' @@)?"`

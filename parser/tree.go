@@ -231,7 +231,7 @@ func (p *parse) experiment(n *experimentItem) ast.Item {
 	for _, x := range n.Items {
 		item := &ast.ExpItem{
 			At: ast.At{Span: p.of(x.place)}, Time: x.Time, Body: p.body(x.Body), Where: x.Where,
-			Name: optional(x.Name), Value: x.Value,
+			Priority: x.First, Name: optional(x.Name), Value: x.Value,
 		}
 		if x.Rows != nil {
 			item.Where = x.Rows

@@ -219,7 +219,7 @@ func (c *checker) enterExperiment() {
 		case it.Equil != nil:
 			c.equilibrate(it.Equil)
 		case it.Time != nil:
-			e := &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Body: it.Body}
+			e := &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Priority: it.Priority, Body: it.Body}
 			c.events = append(c.events, e)
 			v.events[e] = it
 		case it.Name != nil:

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/engine/compile"
@@ -17,10 +18,14 @@ import (
 // importCmd is odes import.
 type importCmd struct {
 	global
-	File   string  `arg:"" help:"Model in SBML, or the YAML file of a problem in PEtab; - is standard input."`
+	File   string  `arg:"" help:"Model of another program, such as one in SBML; - is standard input."`
 	Output string  `short:"o" type:"result" placeholder:"MODEL" help:"Write the model to this file."`
 	To     float64 `placeholder:"TIME" default:"100" help:"End of the run of a model in SBML, which does not say it."`
-	Force  bool    `help:"Replace a model that exists."`
+	In     string  `placeholder:"TASK" help:"Of the tasks of an archive, translate this one, not the first."`
+
+	IgnoreFast bool `help:"Take reactions of SBML that are marked as fast, which are equilibria, by their rate laws."`
+
+	Force bool `help:"Replace a model that exists."`
 }
 
 // Run writes the translation of a model.
@@ -40,7 +45,8 @@ func (k *importCmd) Run(c *call) error {
 	var list diag.List
 	err = c.work(func() error {
 		to := strconv.FormatFloat(k.To, 'g', -1, 64)
-		translated, from := compile.Import(name, text, input.Folder(folder, &c.seen), to, &list)
+		translated, from := compile.ImportAs(name, text, input.Folder(folder, &c.seen),
+			compile.Asked{Task: k.In, End: to, IgnoreFast: k.IgnoreFast}, &list)
 		if language = from; translated != nil {
 			model = translated.Text()
 		}
@@ -50,8 +56,8 @@ func (k *importCmd) Run(c *call) error {
 	case err != nil:
 		return c.modelError(err)
 	case language == "":
-		return usagef("%s is neither SBML nor a problem in PEtab; docs/language.md, From other programs, says what "+
-			"others write here", name)
+		return usagef("%s is in none of %s; docs/language.md, From other programs, says what others write here",
+			name, strings.Join(compile.Formats(), ", "))
 	}
 	c.diagnose(list.All())
 	if err := c.write(k.Output, func(w io.Writer) error {

@@ -23,7 +23,6 @@ var snippets = map[string]string{
 	"08_badunit":         "1:16 bad-unit",
 	"09_assign_in_when":  "1:16 assignment-in-condition",
 	"10_python_pow":      "1:9 undefined-name, 1:10 foreign-operator",
-	"11_xpp":             "2:1 foreign-file",
 	"12_modelica":        "1:1 foreign-derivative",
 	"13_ddt":             "1:1 foreign-derivative",
 	"14_missing_brace":   "1:29 unclosed-bracket",

@@ -418,13 +418,14 @@ type (
 	// ExpItem is an item of an experiment: exactly one field group is set.
 	ExpItem struct {
 		At
-		Equil *Equilibrate
-		Time  Expr // `at time where Where { Body }`
-		Body  []*Affect
-		Use   *Ident // `use D where Where`
-		Where Expr
-		Name  *Ident // `Name = Value`
-		Value Expr
+		Equil    *Equilibrate
+		Time     Expr // `at time where Where priority Priority { Body }`
+		Body     []*Affect
+		Use      *Ident // `use D where Where`
+		Where    Expr
+		Priority Expr
+		Name     *Ident // `Name = Value`
+		Value    Expr
 	}
 
 	// Option is `, key = value` of an event.

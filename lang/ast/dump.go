@@ -275,7 +275,7 @@ func (d *dumper) piece(n Node) {
 		case n.Equil != nil:
 			d.node(n.Equil)
 		case n.Time != nil:
-			d.list("at", n.Time, d.keyed("where", n.Where), d.body(n.Body))
+			d.list("at", n.Time, d.keyed("where", n.Where), d.keyed("priority", n.Priority), d.body(n.Body))
 		case n.Use != nil:
 			d.list("use", optName(n.Use), d.keyed("where", n.Where))
 		default:

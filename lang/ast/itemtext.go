@@ -317,6 +317,7 @@ func (t *text) expItem(x *ExpItem) {
 	case x.Time != nil:
 		t.value("at ", x.Time)
 		t.value(" where ", x.Where)
+		t.value(" priority ", x.Priority)
 		t.put(" ")
 		t.body(x.Body)
 	case x.Use != nil:

@@ -199,6 +199,7 @@ func (w *walker) piece(n Node) {
 		w.expr(n.Time)
 		w.ident(n.Use)
 		w.expr(n.Where)
+		w.expr(n.Priority)
 		w.body(n.Body)
 		w.ident(n.Name)
 		w.expr(n.Value)

@@ -17,6 +17,7 @@ type File struct {
 	ascii bool  // one byte a character, so that columns need no counting on a line of a megabyte
 
 	origin func(offset int) (Origin, bool) // of a translation
+	times  []float64                       // that the original asks for
 }
 
 // NewFile returns a file with the given name (a path, or "<stdin>") and text.
@@ -43,6 +44,17 @@ func Translation(name, text string, origin func(offset int) (Origin, bool)) *Fil
 	f := NewFile(name, text)
 	f.origin = origin
 	return f
+}
+
+// Ask notes at which times the original of a translation asks for outputs.
+func (f *File) Ask(times []float64) { f.times = times }
+
+// Asked returns times or, if there are none, those that the original of a translation asks for.
+func (f *File) Asked(times []float64) []float64 {
+	if times == nil && f != nil {
+		return f.times
+	}
+	return times
 }
 
 // IsTranslation reports whether the text was made from other files.

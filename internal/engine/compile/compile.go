@@ -13,8 +13,11 @@ import (
 
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/exchange/antimony"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/sedml"
+	"odes.dev/odes/internal/exchange/xpp"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -23,19 +26,83 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Import translates a text in another language, and says which it is: "SBML" or "PEtab", and "" for a text that is in
-// none of these. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
+// foreign is a text in another language.
+type foreign struct {
+	file  *source.File
+	files fs.FS // what it refers to
+	Asked
+}
+
+// Asked are what texts in other languages leave open.
+type Asked struct {
+	Task string // of several that the text has, or "" for the first
+	End  string // of the run, where the text does not say it; 100 if it is ""
+	// IgnoreFast takes reactions of SBML that are marked as fast, which are equilibria, by their rate laws.
+	IgnoreFast bool
+}
+
+// formats are the languages of other programs that models are read in, in the order in which texts are tried.
+var formats = []struct {
+	name      string
+	is        func(name, text string) bool
+	translate func(from foreign, list *diag.List) *source.File
+}{
+	{"a compressed file", of(func(text string) bool {
+		return strings.HasPrefix(text, "\x1f\x8b")
+	}), func(from foreign, list *diag.List) *source.File {
+		list.Errorf(parser.CodeForeignFile, source.Span{File: from.file}, "this is compressed: unpack it, as by "+
+			"gunzip, and name the model in it")
+		return nil
+	}},
+	{"a COMBINE archive", of(sedml.IsArchive), func(from foreign, list *diag.List) *source.File {
+		return sedml.Translate(from.file, nil, from.Task, from.End, list)
+	}},
+	{"SED-ML", of(sedml.Is), func(from foreign, list *diag.List) *source.File {
+		return sedml.Translate(from.file, from.files, from.Task, from.End, list)
+	}},
+	{"SBML", of(sbml.Is), func(from foreign, list *diag.List) *source.File {
+		return sbml.Translate(from.file, sbml.Options{To: from.End, IgnoreFast: from.IgnoreFast}, list)
+	}},
+	{"PEtab", petab.Is, func(from foreign, list *diag.List) *source.File {
+		return petab.Translate(from.file, from.files, list)
+	}},
+	{"Antimony", antimony.Is, func(from foreign, list *diag.List) *source.File {
+		return antimony.Translate(from.file, from.End, list)
+	}},
+	{"XPPAUT", of(xpp.Is), func(from foreign, list *diag.List) *source.File {
+		return xpp.Translate(from.file, list)
+	}},
+}
+
+// of looks at a text alone, whatever its name is.
+func of(is func(text string) bool) func(name, text string) bool {
+	return func(_, text string) bool { return is(text) }
+}
+
+// Formats returns the names of the languages of other programs that models are read in.
+func Formats() []string {
+	var names []string
+	for _, f := range formats[1:] {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Import translates a text in another language, and says which it is, such as "SBML"; "" for a text that is in none
+// that odes reads. Files has what it refers to. End is the end of the run where the text does not say it, and 100 if it
 // is "". The translation is nil if list holds an error then.
 func Import(name, text string, files fs.FS, end string, list *diag.List) (translated *source.File, language string) {
-	switch file := source.NewFile(name, text); {
-	case strings.HasPrefix(text, "PK\x03\x04") || strings.HasPrefix(text, "\x1f\x8b"):
-		list.Errorf(parser.CodeForeignFile, source.Span{File: file}, "this is an archive: unpack it, as by unzip or "+
-			"gunzip, and name the model in it")
-		return nil, "an archive"
-	case sbml.Is(text):
-		return sbml.Translate(file, sbml.Options{To: end}, list), "SBML"
-	case petab.Is(name, text):
-		return petab.Translate(file, files, list), "PEtab"
+	return ImportAs(name, text, files, Asked{End: end}, list)
+}
+
+// ImportAs is Import with more that is asked for.
+func ImportAs(
+	name, text string, files fs.FS, asked Asked, list *diag.List,
+) (translated *source.File, language string) {
+	for _, f := range formats {
+		if f.is(name, text) {
+			return f.translate(foreign{source.NewFile(name, text), files, asked}, list), f.name
+		}
 	}
 	return nil, ""
 }
@@ -48,9 +115,12 @@ func Import(name, text string, files fs.FS, end string, list *diag.List) (transl
 func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model, parsed time.Time) {
 	defer diag.Leave()
 	file := source.NewFile(name, text)
-	if translated, language := Import(name, text, env.Files, "", list); language != "" {
+	if translated, language := ImportAs(name, text, env.Files, Asked{Task: env.Experiment}, list); language != "" {
 		if list.HasErrors() {
 			return nil, time.Now()
+		}
+		if sedml.IsArchive(text) {
+			file = source.NewFile(name, "") // whose bytes no message shows
 		}
 		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: odes reads its translation, which "+
 			"odes import writes", language)

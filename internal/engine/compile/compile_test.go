@@ -105,7 +105,8 @@ func TestOrigins(t *testing.T) {
 			"m.xml", sbml(parameters + "<listOfRules>\n" + rule("x", deep) + "</listOfRules>"),
 			"m.xml:3:1: rule of x: an expression has more brackets",
 		},
-		{"m.omex", "PK\x03\x04\x14", "m.omex:1:1: this is an archive"},
+		{"m.omex", "PK\x03\x04\x14", "m.omex:1:1: the archive cannot be read"},
+		{"m.xml.gz", "\x1f\x8b\x08", "m.xml.gz:1:1: this is compressed"},
 		{"a/b.yaml", problem, "a/o.tsv:2:1: observable o: min of one scalar"},
 		{"a/b.yaml", problem, "a/p.tsv:2:1: parameter k: "},
 	} {

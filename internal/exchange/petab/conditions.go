@@ -25,6 +25,7 @@ func (p *problem) conditions(list, measurements []row) {
 			}
 		}
 		e := &experiment{conditions: conditionsOf(r), of: byID[r.get("simulationConditionId")]}
+		e.from = e.of.origin("condition %s", e.during)
 		p.bench = append(p.bench, e)
 		p.byConditions[e.conditions] = e
 	}

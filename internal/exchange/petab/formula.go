@@ -41,6 +41,9 @@ var signs = map[string]string{
 
 // formula writes the formula in a column of a table in the language. Of returns what a name stands for.
 func (p *problem) formula(r row, column string, of func(name string) (string, bool)) string {
+	if p.two {
+		return p.formula2(r, column, of)
+	}
 	text := r.get(column)
 	var b strings.Builder
 	list := tokens().FindAllStringIndex(text, -1)

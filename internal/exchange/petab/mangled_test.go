@@ -46,14 +46,22 @@ func sound(t *testing.T, files fstest.MapFS) (text string, ok bool) {
 func TestMangled(t *testing.T) {
 	pieces := regexp.MustCompile(`[^\t\n<>]+|[\t\n<>]`)
 	values := []string{"", "A", "time", "NaN", "inf", "-1", "1e400", "log", "0.5;A", "\"", "exp(A", "\ufeff", "_", "1"}
-	files := decay(t)
+	translated := mangled(t, decay(t), pieces, values, 1500)
+	translated += mangled(t, folder(t, "testdata/pulse"), pieces, values, 500)
+	if translated < 200 {
+		t.Errorf("only %d of them were models", translated)
+	}
+}
+
+// mangled returns how many of n mangled problems became models.
+func mangled(t *testing.T, files fstest.MapFS, pieces *regexp.Regexp, values []string, n uint64) (translated int) {
 	names := slices.Sorted(maps.Keys(files))
 	whole := map[string][]string{}
 	for name, f := range files {
 		whole[name] = pieces.FindAllString(string(f.Data), -1)
 	}
-	translated, first := 0, seeds.Of(t, 0)
-	for seed := range uint64(1500) {
+	first := seeds.Of(t, 0)
+	for seed := range n {
 		r := rand.New(rand.NewPCG(first+seed, 1))
 		mangled := maps.Clone(files)
 		for range 1 + r.IntN(3) {
@@ -80,9 +88,7 @@ func TestMangled(t *testing.T) {
 			translated++
 		}
 	}
-	if translated < 150 {
-		t.Errorf("only %d of them were models", translated)
-	}
+	return translated
 }
 
 // FuzzTranslate: whatever files hold, a problem becomes a model that parses, or an error.

@@ -44,6 +44,9 @@ type slot struct {
 // slots returns the placeholders of an observable. It reports measurements that have nothing for one, or more than
 // there are.
 func (p *problem) slots(o row, rows []row) (slots []*slot, ok bool) {
+	if p.two {
+		return p.slots2(o, rows)
+	}
 	id := o.get("observableId")
 	for _, formula := range []string{"observableFormula", "noiseFormula"} {
 		for _, part := range placeholder().FindAllStringSubmatch(o.get(formula), -1) {
@@ -65,6 +68,11 @@ func (p *problem) slots(o row, rows []row) (slots []*slot, ok bool) {
 			slots = append(slots, s)
 		}
 	}
+	return slots, p.asMany(slots, rows)
+}
+
+// asMany reports measurements that have more for placeholders than there are.
+func (p *problem) asMany(slots []*slot, rows []row) bool {
 	for _, column := range []string{"observableParameters", "noiseParameters"} {
 		n := 0
 		for _, s := range slots {
@@ -75,11 +83,11 @@ func (p *problem) slots(o row, rows []row) (slots []*slot, ok bool) {
 		for _, r := range rows {
 			if given := r.get(column); !missing(given) && strings.Count(given, ";")+1 > n {
 				p.errorAt(r, column, "the measurement has more %s than the %d of the formula", column, n)
-				return nil, false
+				return false
 			}
 		}
 	}
-	return slots, true
+	return true
 }
 
 // areNumbers reports whether all measurements have numbers for a placeholder, which are not all the same.
@@ -112,13 +120,17 @@ func (p *problem) observable(o row, rows []row) {
 		}
 		number, ok := isNumber(r.get("measurement"))
 		x, err := strconv.ParseFloat(number, 64)
-		switch scale := o.get("observableTransformation"); {
+		scale := o.get("observableTransformation")
+		if strings.HasPrefix(o.get("noiseDistribution"), "log") {
+			scale = "log"
+		}
+		switch {
 		case !ok || err != nil || math.IsInf(x, 0):
 			p.errorAt(r, "measurement", "the measurement %q is no finite number", r.get("measurement"))
 			return
 		case x <= 0 && strings.HasPrefix(scale, "log"):
-			p.errorAt(r, "measurement", "the measurement %s has no logarithm, and observableTransformation is %s",
-				number, scale)
+			p.errorAt(r, "measurement", "the measurement %s has no logarithm, which the noise of %s is of", number,
+				o.get("observableId"))
 			return
 		}
 		cells := []string{number}

@@ -15,6 +15,14 @@ import (
 // overview is the file that lists the others.
 type overview struct {
 	Version    version `yaml:"format_version"`
+	Sheets     paths   `yaml:"parameter_files"`
+	Models     models  `yaml:"model_files"`
+	Changes    paths   `yaml:"condition_files"`
+	Courses    paths   `yaml:"experiment_files"`
+	Data       paths   `yaml:"measurement_files"`
+	Observed   paths   `yaml:"observable_files"`
+	Mappings   paths   `yaml:"mapping_files"`
+	Extensions needs   `yaml:"extensions"`
 	Parameters paths   `yaml:"parameter_file"`
 	Problems   []struct {
 		Models       paths `yaml:"sbml_files"`
@@ -101,11 +109,14 @@ func (p *problem) overview() *overview {
 		p.wrong(at, "this is no YAML as PEtab has it: %s", text)
 		return nil
 	}
+	p.two = o.Version == "2" || strings.HasPrefix(string(o.Version), "2.")
 	switch {
+	case p.two:
+		p.check2(o)
 	case o.Version == "":
-		p.wrong(p.whole(), "the problem has no format_version: odes reads version 1")
+		p.wrong(p.whole(), "the problem has no format_version: odes reads versions 1 and 2")
 	case o.Version != "1" && !strings.HasPrefix(string(o.Version), "1."):
-		p.wrong(p.whole(), "this is PEtab of version %v: odes reads version 1", o.Version)
+		p.wrong(p.whole(), "this is PEtab of version %v: odes reads versions 1 and 2", o.Version)
 	case len(o.Problems) != 1:
 		p.wrong(p.whole(), "the file has %d problems: make a file for each", len(o.Problems))
 	case len(o.Problems[0].Models) != 1:

@@ -82,12 +82,17 @@ func (p *problem) bound(r row, column, otherwise string) string {
 func middle(r row) (value string, ok bool) {
 	lower, err := strconv.ParseFloat(r.get("lowerBound"), 64)
 	upper, wrong := strconv.ParseFloat(r.get("upperBound"), 64)
+	value, ok = between(lower, upper, r.get("parameterScale"))
+	return value, ok && err == nil && wrong == nil
+}
+
+// between is the middle between two bounds on a scale, if there is one.
+func between(lower, upper float64, scale string) (value string, ok bool) {
 	at := lower/2 + upper/2
-	if lower > 0 && strings.HasPrefix(r.get("parameterScale"), "log") {
+	if lower > 0 && strings.HasPrefix(scale, "log") {
 		at = math.Sqrt(lower) * math.Sqrt(upper)
 	}
-	ok = err == nil && wrong == nil && !math.IsInf(at, 0) && !math.IsNaN(at)
-	return strconv.FormatFloat(at, 'g', -1, 64), ok
+	return decimal(at), !math.IsInf(at, 0) && !math.IsNaN(at)
 }
 
 // prior returns that of a parameter, as its declaration has it, or adds it to the objective.

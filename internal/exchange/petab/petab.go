@@ -40,6 +40,19 @@ type problem struct {
 	byConditions map[conditions]*experiment
 	changed      map[string]bool   // what is estimated, or set by a condition
 	given        map[string]string // the values of parameters that are not estimated
+
+	second
+}
+
+// second is what problems of version 2 have besides.
+type second struct {
+	two        bool
+	from       string                 // where runs begin
+	shift      string                 // the name of what is added to the time, where runs begin at different times
+	byID       map[string]*experiment // by the experimentId
+	listed     map[string]bool        // ids of the table of parameters
+	made       []made                 // what only conditions know
+	normaliser float64                // what the bounds of parameters add to the objective
 }
 
 // declaration declares a parameter that the model does not have.
@@ -63,6 +76,11 @@ type experiment struct {
 	of    row // of the condition during it
 	name  string
 	items []string
+
+	from    source.Origin
+	start   float64 // of version 2: where the run begins
+	settles bool    // it begins in a steady state
+	periods []*period
 }
 
 // conditions are the ids of those that a measurement is made under: before it, or "", and during it.
@@ -81,7 +99,7 @@ func Is(name, text string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || problems().MatchString(text)
 }
 
-var problems = lazy.Regexp(`(?m)^["']?problems["']?:`)
+var problems = lazy.Regexp(`(?m)^["']?(problems|model_files)["']?:`)
 
 // Translate writes a problem in the language of odes, in its normal layout. Files has those that the text lists. It
 // reports to list what is wrong or cannot be translated, and returns nil then.
@@ -94,6 +112,9 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	o := p.overview()
 	if o == nil {
 		return nil
+	}
+	if p.two {
+		return p.translate2(o)
 	}
 	of := o.Problems[0]
 	text, ok := p.text(of.Models[0])
@@ -132,9 +153,19 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	if list.HasErrors() {
 		return nil
 	}
+	return p.write(end)
+}
+
+// write writes the translation, of runs that end at a time.
+func (p *problem) write(end float64) *source.File {
 	return p.model.Text(sbml.Options{
-		To: strconv.FormatFloat(end, 'g', -1, 64), Name: file.Name(), Bare: true, Tail: p.tail(),
-	}, list)
+		From: p.from, To: decimal(end), Name: p.file.Name(), Bare: true, Tail: p.tail(),
+	}, p.list)
+}
+
+// decimal writes a number with as many digits as it has.
+func decimal(x float64) string {
+	return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(x, 'g', -1, 64), "+")) // +Inf is inf
 }
 
 // end checks the times of measurements, and returns the last one that is finite.

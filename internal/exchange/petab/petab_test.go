@@ -22,13 +22,19 @@ const problem = "problem.yaml"
 // decay returns the files of testdata/decay. Changes are pairs of a file's name and a replacement in it, old=>new.
 func decay(t testing.TB, changes ...string) fstest.MapFS {
 	t.Helper()
+	return folder(t, "testdata/decay", changes...)
+}
+
+// folder returns the files of a folder, with changes.
+func folder(t testing.TB, name string, changes ...string) fstest.MapFS {
+	t.Helper()
 	files := fstest.MapFS{}
-	entries, err := os.ReadDir("testdata/decay")
+	entries, err := os.ReadDir(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		b, err := os.ReadFile("testdata/decay/" + e.Name())
+		b, err := os.ReadFile(name + "/" + e.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +299,7 @@ func TestVariants(t *testing.T) {
 // TestRefused: what is wrong with a problem is said with its place.
 func TestRefused(t *testing.T) {
 	for _, c := range [][3]string{
-		{problem, "format_version: 1=>format_version: 2", "PEtab of version 2"},
+		{problem, "format_version: 1=>format_version: 3", "PEtab of version 3"},
 		{problem, "format_version: 1=>format_version:", "no format_version"},
 		{problem, "model.xml=>other.xml", `problem.yaml:4:1: there is no file "other.xml" where the problem lies`},
 		{problem, "problems:=>problems: [", "no YAML"},

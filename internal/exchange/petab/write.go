@@ -30,7 +30,7 @@ func (p *problem) tail() *sbml.Items {
 	w.Line("")
 	if p.several() {
 		for _, e := range p.bench {
-			w.From(e.of.origin("condition %s", e.during))
+			w.From(e.from)
 			w.Item("experiment %s {", e.name)
 			for _, item := range e.items {
 				w.Line("  %s", item)
@@ -44,6 +44,9 @@ func (p *problem) tail() *sbml.Items {
 	loss := strings.Join(terms, " + ")
 	if p.priors {
 		loss += " - log_prior()"
+	}
+	if p.normaliser != 0 {
+		loss += " + (" + decimal(p.normaliser) + ")"
 	}
 	w.Item("objective %s = %s\n", p.loss, loss)
 	if len(p.estimated) == 0 {
@@ -75,6 +78,19 @@ type place struct {
 	time       string
 }
 
+// place says where a measurement stands.
+func (p *problem) place(r row) place {
+	time, _ := isNumber(r.get("time"))
+	if !p.two {
+		return place{p.byConditions[conditionsOf(r)], time}
+	}
+	e := p.byID[r.get("experimentId")]
+	if t, err := strconv.ParseFloat(time, 64); err == nil && p.shift != "" {
+		time = decimal(t - e.start)
+	}
+	return place{e, time}
+}
+
 // entry is a row of the table of all measurements.
 type entry struct {
 	place
@@ -88,8 +104,7 @@ func (p *problem) entries() []*entry {
 	for _, v := range p.observes {
 		used := map[place]int{}
 		for i, r := range v.rows {
-			time, _ := isNumber(r.get("time"))
-			at := place{p.byConditions[conditionsOf(r)], time}
+			at := p.place(r)
 			n := used[at]
 			used[at]++
 			if n == len(byPlace[at]) {

@@ -219,7 +219,7 @@ func (m *Model) translated(e *element, in scope) (expr, error) {
 		url := e.attr("definitionURL")
 		switch url[strings.LastIndexByte(url, '/')+1:] {
 		case "time":
-			return atom(m.time, false), nil
+			return atom(m.clock, false), nil
 		case "avogadro":
 			return atom("6.02214179e23", false), nil
 		}
@@ -481,6 +481,17 @@ func arithmetic(name string, args []expr, base *expr) (expr, bool) {
 // applied translates a function that is a csymbol.
 func (m *Model) applied(op *element, operands []*element, in scope) (expr, error) {
 	url := op.attr("definitionURL")
+	if name, own := strings.CutPrefix(url, ownFunction); own {
+		var args []expr
+		for _, o := range operands {
+			a, err := m.expression(o, in)
+			if err != nil {
+				return a, err
+			}
+			args = append(args, a)
+		}
+		return call(name, args...), nil
+	}
 	switch url[strings.LastIndexByte(url, '/')+1:] {
 	case "rateOf":
 		if len(operands) != 1 || operands[0].name.Local != "ci" {

@@ -208,6 +208,7 @@ func (m *Model) open(document *element) error {
 		m.time += "_"
 	}
 	m.names[m.time] = true
+	m.clock = m.time
 	return m.packages(document)
 }
 
@@ -219,10 +220,25 @@ func (m *Model) packages(document *element) error {
 			if name == "comp" {
 				continue // its submodels, if any, are looked for
 			}
+			if name == "qual" {
+				return fail(document.place, "this is a logical network (package qual): its levels follow each other "+
+					"by tables in place of rates; odes does not solve it")
+			}
 			return fail(document.place, "the model needs the package %q of SBML, which odes does not read", name)
 		}
 	}
 	return nil
+}
+
+// isBalance reports whether a model has what problems of flux balance have.
+func isBalance(model *element) (found bool) {
+	model.each(func(e *element) {
+		found = found || packageName().ReplaceAllString(e.name.Space, "$1") == "fbc"
+		for _, a := range e.attrs {
+			found = found || packageName().ReplaceAllString(a.Name.Space, "$1") == "fbc"
+		}
+	})
+	return found
 }
 
 // packageName finds the name of a package of SBML in that of its name space.
@@ -535,6 +551,11 @@ func (m *Model) readEvents() error {
 			s.assigned = true
 		}
 	}
+	for id := range m.changed {
+		if s := m.symbols[id]; s != nil && s.kind != let {
+			s.assigned = true
+		}
+	}
 	return nil
 }
 
@@ -542,11 +563,18 @@ func (m *Model) readEvents() error {
 func (m *Model) readReactions() error {
 	for _, r := range m.root.list("listOfReactions") {
 		s := m.symbols[r.attr("id")]
-		if r.is("fast") {
-			return fail(r.place, "the reaction %s is fast, an equilibrium at all times: odes needs its rate law, or "+
-				"its equilibrium as an algebraic rule", s.id)
+		switch {
+		case r.is("fast") && m.slow:
+			m.note(r.place, "the reaction %s is fast, an equilibrium at all times: it is taken by its rate law", s.id)
+		case r.is("fast"):
+			return fail(r.place, "the reaction %s is fast, an equilibrium at all times: write it as an algebraic "+
+				"rule, or take its rate law by odes import --ignore-fast", s.id)
 		}
 		law := r.child("kineticLaw")
+		if law.math() == nil && isBalance(m.root) {
+			return fail(r.place, "this is a problem of flux balance (package fbc): its reactions have bounds in place "+
+				"of rates, and it has no time; odes does not solve it")
+		}
 		if law.math() == nil {
 			return fail(r.place, "the reaction %s has no kinetic law", s.id)
 		}

@@ -26,6 +26,9 @@ type Model struct {
 	level     string
 	calls     int // of functions that are written out
 	time      string
+	slow      bool            // fast reactions are taken by their rate laws
+	clock     string          // the time in expressions
+	changed   map[string]bool // ids that others change during runs
 	symbols   map[string]*symbol
 	order     []*symbol // compartments, species, parameters, stoichiometries, reactions
 	functions map[string]*function
@@ -43,6 +46,8 @@ type Options struct {
 	Name     string // of the translation; that of the file where it is empty
 	Bare     bool   // without objectives
 	Tail     *Items // further items, or nil
+	// IgnoreFast takes reactions that are marked as fast, which are equilibria, by their rate laws.
+	IgnoreFast bool
 }
 
 // Is reports whether a text is in SBML, by its first element.
@@ -72,30 +77,48 @@ var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
 // Translate writes a model in SBML in the language of odes, in its normal layout. It reports to list what is wrong
 // with the file or cannot be translated, and returns nil then, and notes of what was left out or assumed.
 func Translate(file *source.File, o Options, list *diag.List) *source.File {
-	m := Read(file, list)
-	if m == nil {
+	m := newModel(file)
+	m.slow = o.IgnoreFast
+	document, err := parse(file.Text())
+	if err == nil {
+		err = take(m, document)
+	}
+	if !m.report(err, list) {
 		return nil
 	}
 	return m.Text(o, list)
 }
 
 // Read reads a model. It reports to list what is wrong with the file or cannot be translated, and returns nil then.
-func Read(file *source.File, list *diag.List) *Model {
-	m := &Model{
-		file: file, symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
-		static: map[*symbol]bool{},
+// Changed are the ids of what others change during runs.
+func Read(file *source.File, list *diag.List, changed ...string) *Model {
+	m := newModel(file)
+	for _, id := range changed {
+		m.changed[id] = true
 	}
 	document, err := parse(file.Text())
 	if err == nil {
-		err = m.open(document)
-	}
-	if err == nil {
-		err = m.read()
+		err = take(m, document)
 	}
 	if !m.report(err, list) {
 		return nil
 	}
 	return m
+}
+
+func newModel(file *source.File) *Model {
+	return &Model{
+		file: file, symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},
+		static: map[*symbol]bool{}, changed: map[string]bool{},
+	}
+}
+
+// take reads a document into a model.
+func take(m *Model, document *element) error {
+	if err := m.open(document); err != nil {
+		return err
+	}
+	return m.read()
 }
 
 // report adds an error, and all notes so far, to list. It returns whether there was none.
@@ -144,8 +167,8 @@ func (m *Model) IsRule(id string) bool {
 	return s != nil && (s.kind == let || s.kind == alg)
 }
 
-// Time returns the name of the time.
-func (m *Model) Time() string { return m.time }
+// Time returns what the time is in expressions.
+func (m *Model) Time() string { return m.clock }
 
 // Free returns a name for something new, which is like the proposal.
 func (m *Model) Free(proposal string) string { return m.named(proposal) }

@@ -321,6 +321,20 @@ func TestDetermined(t *testing.T) {
 	}
 }
 
+// TestIgnoreFast takes fast reactions by their rate laws where that is asked for, with a note.
+func TestIgnoreFast(t *testing.T) {
+	text := wrap(`<listOfCompartments><compartment id="c" size="1" constant="true"/></listOfCompartments><listOfSpecies>
+		<species id="A" compartment="c" initialAmount="1" hasOnlySubstanceUnits="true"/></listOfSpecies>
+		<listOfReactions><reaction id="r" fast="true"><listOfReactants><speciesReference species="A" stoichiometry="1"/>
+		</listOfReactants><kineticLaw>` + maths("<ci>A</ci>") + `</kineticLaw></reaction></listOfReactions>`)
+	var list diag.List
+	out := sbml.Translate(source.NewFile("m.xml", text), sbml.Options{IgnoreFast: true}, &list)
+	if out == nil || !strings.Contains(out.Text(), "A' = -r") || len(list.All()) != 1 ||
+		!strings.Contains(list.All()[0].Message, "the reaction r is fast") {
+		t.Errorf("%v, %v", out, list.All())
+	}
+}
+
 // TestRefused: what cannot be translated says so.
 func TestRefused(t *testing.T) {
 	species := `<listOfCompartments><compartment id="c" size="1" constant="true"/></listOfCompartments><listOfSpecies>
@@ -348,6 +362,11 @@ func TestRefused(t *testing.T) {
 		{wrap(species + `<listOfReactions><reaction id="r"/></listOfReactions>`), "no kinetic law"},
 		{wrap(species + `<listOfReactions><reaction id="A"/></listOfReactions>`), "declared twice, in line 2"},
 		{wrap(species + `<listOfReactions><reaction id="r" fast="true"/></listOfReactions>`), "r is fast"},
+		{
+			wrap(species + `<listOfReactions><reaction id="r" f:lowerFluxBound="a" ` +
+				`xmlns:f="http://www.sbml.org/sbml/level3/version1/fbc/version2"/></listOfReactions>`),
+			"a problem of flux balance (package fbc)",
+		},
 		{wrap(`<listOfSubmodels/>`), "submodels"},
 		{
 			wrap(`<listOfParameters><parameter id="y" value="1"/></listOfParameters><listOfRules>` + strings.Repeat(
@@ -394,7 +413,7 @@ func TestRefused(t *testing.T) {
 		{
 			`<sbml level="3" xmlns:q="http://www.sbml.org/sbml/level3/version1/qual/version1"
 				q:required="true"><model/></sbml>`,
-			`the package "qual"`,
+			"a logical network (package qual)",
 		},
 	} {
 		doc, want := c[0], c[1]
