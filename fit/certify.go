@@ -284,7 +284,7 @@ func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start
 		q := e.folded()
 		q.Bounds = p.bounds()
 		o := o
-		o.Scale = c.problem.Sizes
+		o.Scale, o.Progress = c.problem.Sizes, e.iterated()
 		return optim.Folded(ctx, q, m.x, o)
 	}) {
 		return true

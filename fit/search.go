@@ -116,6 +116,8 @@ func (p *problem) ended(
 	ctx context.Context, e *evaluator, number int, from []float64, search func() (optim.Result, error),
 ) Start {
 	began := time.Now()
+	e.searching, e.since = number, began
+	defer func() { e.searching = -1 }()
 	s := Start{Number: number, From: from, Value: math.NaN(), Cluster: -1}
 	n, bad, rests := e.n, e.bad, e.steadyWork()
 	e.forget() // a search depends on nothing that was before
@@ -172,6 +174,23 @@ func (p *problem) searchOptions(x []float64) optim.Options {
 	return optim.Options{Scale: p.scales(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
 }
 
+// iterated returns what tells of the iterations of the search that is made now; nil where nobody asks.
+func (e *evaluator) iterated() func(optim.Progress) {
+	p, number, since := e.p, e.searching, e.since
+	if p.opts.Iterated == nil || number < 0 {
+		return nil
+	}
+	return func(at optim.Progress) {
+		p.telling.Lock()
+		defer p.telling.Unlock()
+		p.opts.Iterated(Iteration{
+			Search: number, Iteration: at.Iterations, Evaluations: at.Evaluations,
+			Value: float64(p.sign() * at.Value), Violation: at.Violation, Slope: at.Projected, Promised: at.Reduction,
+			Radius: at.Radius, Seconds: time.Since(since).Seconds(),
+		})
+	}
+}
+
 // minimise searches from x within bounds with the algorithm of the problem.
 func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
 	return p.confirmed(ctx, e, strings.HasPrefix(p.algorithm, "least_"), func() (optim.Result, error) {
@@ -182,6 +201,7 @@ func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b opt
 // descend is the search, whatever the runs begin at.
 func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
 	o := p.searchOptions(x)
+	o.Progress = e.iterated()
 	switch {
 	case p.kinks && p.algorithm != "lbfgsb":
 		q := e.folded()
