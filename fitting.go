@@ -32,6 +32,8 @@ type FitSettings struct {
 	Points  string
 	Seed    uint64
 	MaxIter int // of each start; 0 means 300
+	// MaxTime is how many seconds all searches may take; 0 means any number.
+	MaxTime float64
 	// Intervals are "auto", "profile", "wald", "bootstrap", from so many refits, or "none", at the probability Level.
 	Intervals string
 	Bootstrap int
@@ -54,7 +56,7 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	f := s.Fit
 	out := FitSettings{
 		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Points: f.Points,
-		Seed: f.Seed, MaxIter: f.MaxIter, Intervals: f.Intervals, Bootstrap: f.Bootstrap, Level: f.Level,
+		Seed: f.Seed, MaxIter: f.MaxIter, MaxTime: f.MaxTime, Intervals: f.Intervals, Bootstrap: f.Bootstrap, Level: f.Level,
 		Scatter: f.Scatter, Warm: m.system.Settles() && s.SteadyStart != settings.OwnStart,
 	}
 	if opts.Fit == "" {

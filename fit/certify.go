@@ -258,6 +258,8 @@ func (p judge) extent(ctx context.Context, e *evaluator, c *certify.Problem) flo
 
 // onward searches on from a point that is no minimum, and reports whether it came to a better one.
 func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start, c *certificate) bool {
+	ctx, end := p.within(ctx)
+	defer end()
 	o := p.searchOptions(m.x)
 	try := func(search func() (optim.Result, error)) bool {
 		s := p.ended(ctx, e, best.Number, best.From, search)
@@ -323,8 +325,10 @@ func (c *certificate) words(p judge, best *Start, out *Result) string {
 		if c.infeasible {
 			why = "no point near this one satisfies the constraints better"
 		}
-		if p.settings.Starts == 1 {
-			more = "; a search from elsewhere may find one: --starts 20"
+		if n := len(out.Starts); p.settings.Starts == 1 {
+			if more = "; others may: --starts 50"; n > 1 {
+				more = fmt.Sprintf(", and searches from %s found none either", diag.Count(n-1, "other point")) + more
+			}
 		}
 		return fmt.Sprintf("no feasible point was found: where the best search ended, %s; %s%s",
 			violated(out.Constraints), why, more)

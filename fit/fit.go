@@ -175,6 +175,7 @@ type Start struct {
 	steady SteadyWork
 	err    error // why it failed; nil where that was read
 	lost   bool  // nobody came to an end with it
+	late   bool  // it was ended by max_time
 }
 
 // Cluster is a minimum to which searches came: their values agree, and so do their estimates, as far as data tell them.

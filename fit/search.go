@@ -46,10 +46,12 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		}
 	}
 	p.tell(at)
-	if err := p.make(ctx, all, numbers, func(s Start) {
+	within, end := p.within(ctx)
+	defer end()
+	if err := p.make(within, all, numbers, func(s Start) {
 		add(s)
 		p.tell(at)
-		if p.opts.Found != nil && s.Status != "stopped" && !s.lost {
+		if p.opts.Found != nil && s.Status != "stopped" && !s.lost && !s.late {
 			p.opts.Found(s)
 		}
 	}); err != nil {
@@ -62,12 +64,26 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if len(out.Starts) == 0 {
+			return fmt.Errorf("%w: %w", ErrNoMinimum, errTime)
+		}
 		return p.noMinimum(out.Starts)
 	}
 	if ctx.Err() != nil {
 		out.Status = "partial"
 	}
 	return nil
+}
+
+// errTime ends searches that have taken as long as they may.
+var errTime = errors.New("the limit of time was reached before a minimum")
+
+// within returns a context for searches, which ends when they have taken as long as they may.
+func (p *problem) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p.settings.MaxTime == 0 {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, p.began.Add(time.Duration(p.settings.MaxTime*float64(time.Second))), errTime)
 }
 
 // add counts the work of a piece.
@@ -128,8 +144,15 @@ func (p *problem) ended(
 	s.Why = r.Status.Words()
 	switch {
 	case ctx.Err() != nil && (err != nil || r.Status == optim.Stopped):
-		if s.Status, s.Why = "stopped", optim.Stopped.Words(); err != nil { // before it had a value
+		s.Status, s.Why = "stopped", optim.Stopped.Words()
+		if errors.Is(context.Cause(ctx), errTime) {
+			s.Why, s.late = errTime.Error(), true
+		}
+		if err != nil { // before it had a value
 			return s
+		}
+		if s.late {
+			s.Status = "limit"
 		}
 	case err != nil:
 		s.Status, s.Why, s.err = "failed", reason(err), err

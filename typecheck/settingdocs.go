@@ -106,6 +106,7 @@ var settingRows = map[string][]SettingRow{
 			"from the values in the file, others from points that are drawn from the priors or within the bounds; " +
 			"how: `lhs` (a Latin hypercube) unless said otherwise, `sobol` or `random`; a whole number that changes " +
 			"which; and the iterations of each at most, 300 unless said otherwise"},
+		{[]string{"max_time"}, "the seconds that all searches may take; then the best point so far is what there is"},
 		{[]string{"intervals", "level"}, "`profile`, `wald`, `bootstrap`, `none` or, unless said otherwise, `auto` " +
 			"(`profile` of up to 30 estimates, else `wald`): how intervals are found; their probability (0.95)"},
 		{[]string{"bootstrap"}, "how many refits `intervals = bootstrap` makes, to rows of data drawn with " +

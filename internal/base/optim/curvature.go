@@ -12,8 +12,8 @@ type curvature struct {
 	b       []float64 // n × n, of scaled variables
 	exact   bool
 	fresh   bool
-	off     bool // second derivatives could not be had
-	shift   float64
+	off     bool            // second derivatives could not be had
+	used    []float64       // what the last program had: b, or what is convex of it
 	resting map[holder]bool // kinks and constraints that held the last step
 	bounds  []bool          // and variables
 }
@@ -130,12 +130,12 @@ func (m *curvature) learn(s *sequence, next []float64) {
 // along returns the curvature along a step.
 func (m *curvature) along(d []float64) float64 {
 	out := make([]float64, len(d))
-	multiply(m.b, d, out)
-	return dot(d, out) + float64(m.shift*dot(d, d))
+	multiply(m.used, d, out)
+	return dot(d, out)
 }
 
 // fill makes a program one with this curvature, which is made positive definite: where constraints hold the minimum,
-// by more of it across them, which changes no step that they hold; else everywhere. size is how much the objective
+// by more of it across them, which changes no step that they hold; else without what is negative. size is how much the objective
 // changes by a step as long as the radius. Steps of programs are in units of that.
 func (m *curvature) fill(s *sequence, q *program, size float64) {
 	n, all, square := s.n, q.n, float64(s.radius*s.radius)
@@ -149,14 +149,14 @@ func (m *curvature) fill(s *sequence, q *program, size float64) {
 		least = float64(1e-7 * s.penalty * s.radius)
 	}
 	plain, slopes := slices.Clone(q.g), slices.Clone(q.a)
-	made := func(across, shift float64) bool {
+	made := func(across float64) bool {
 		copy(q.g, plain)
 		copy(q.a, slopes)
 		for i := range n {
 			for j := range n {
-				q.g[i*all+j] = float64(m.b[i*n+j] * square)
+				q.g[i*all+j] = float64(m.used[i*n+j] * square)
 			}
-			q.g[i*all+i] += least + float64(shift*square)
+			q.g[i*all+i] += least
 			if across > 0 && m.bounds[i] {
 				q.g[i*all+i] += float64(across * most * square)
 			}
@@ -168,20 +168,29 @@ func (m *curvature) fill(s *sequence, q *program, size float64) {
 		p.inverse, p.w = make([]float64, all*all), make([]float64, all)
 		return p.invert()
 	}
-	m.shift = 0
-	if made(0, 0) {
-		return
-	}
-	for _, across := range []float64{10, 1e3} {
-		if made(across, 0) {
+	m.used = m.b
+	for _, across := range []float64{0, 10, 1e3} {
+		if made(across) {
 			return
 		}
 	}
-	for shift := 1e-4 * most; shift <= 1e4*most; shift *= 4 {
-		if m.shift = shift; made(10, shift) || made(0, shift) {
-			return
+	m.used = convex(m.b, n)
+	for !made(0) {
+		least = math.Max(10*least, float64(1e-12*most*square))
+	}
+}
+
+// convex returns a matrix without its negative eigenvalues: along their vectors steps are as long as they may be.
+func convex(b []float64, n int) []float64 {
+	vectors, out := slices.Clone(b), make([]float64, n*n)
+	for k, value := range eigen(vectors, n) {
+		if v := vectors[k*n : (k+1)*n]; value > 0 {
+			for i, f := range v {
+				add(out[i*n:(i+1)*n], float64(value*f), v)
+			}
 		}
 	}
+	return out
 }
 
 // stiffen adds curvature across the lines that held the last step.

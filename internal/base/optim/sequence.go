@@ -244,10 +244,14 @@ func (s *sequence) step(ctx context.Context) (status Status, over bool) {
 	case err != nil:
 		s.res.Failure = err
 		s.radius = float64(0.25 * math.Min(s.radius, length))
+	case s.astray():
+		ratio = 0
+		s.penalty *= 10
+		s.radius = float64(0.25 * length)
 	case ratio < 0.25:
 		s.radius = math.Min(0.5*s.radius, math.Max(0.5*length, 0.1*s.radius))
 	case ratio > 0.75 && length > 0.8*s.radius:
-		s.radius = math.Min(4*s.radius, 1e6)
+		s.radius = math.Min(4*s.radius, 1e20)
 	}
 	if err == nil && ratio >= 1e-4 {
 		s.res.Failure = nil
@@ -260,6 +264,13 @@ func (s *sequence) step(ctx context.Context) (status Status, over bool) {
 		return ByNoise, true
 	}
 	return Stuck, true
+}
+
+// astray reports whether the objective falls without end at the trial where constraints do not hold: it may be bounded
+// where they do.
+func (s *sequence) astray() bool {
+	_, most := s.excess(s.trial.c.C)
+	return most > math.Max(s.feasible(), s.trial.c.Noise) && isUnbounded(s.first, s.trial.at.Value)
 }
 
 // shortest returns the length of steps that change nothing.
@@ -354,6 +365,9 @@ func (s *sequence) goesOn(status Status) bool {
 // end returns the result at the current point.
 func (s *sequence) end(status Status) Result {
 	r := &s.res
+	if deep := 1e15; status == Iterations && s.now.at.Value < -float64(deep*math.Max(1, math.Abs(s.first))) {
+		status = Unbounded // slowly, as where constraints are in the way
+	}
 	r.X, r.Value, r.Noise, r.Status = s.x, s.now.at.Value, s.now.at.Noise, status
 	r.Gradient, r.AtBound = make([]float64, s.n), make([]int8, s.n)
 	for i, x := range s.x {

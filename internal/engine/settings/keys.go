@@ -93,6 +93,7 @@ var blocks = map[string][]key{
 		oneOf("points", pointWords, notOne, func(s *Settings, w string) { s.Fit.Points = w }),
 		{name: "seed", set: whole(func(s *Settings, x float64) { s.Fit.Seed = uint64(x) })},
 		{name: "max_iter", set: count(func(s *Settings) *int { return &s.Fit.MaxIter })},
+		{name: "max_time", set: positive(func(s *Settings) *float64 { return &s.Fit.MaxTime })},
 		oneOf("intervals", list(Auto, "profile", "wald", "bootstrap", "none"), notOne,
 			func(s *Settings, w string) { s.Fit.Intervals = w }),
 		{name: "bootstrap", set: count(func(s *Settings) *int { return &s.Fit.Bootstrap })},

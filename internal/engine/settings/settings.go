@@ -88,6 +88,7 @@ type Fit struct {
 	Points    string
 	Seed      uint64
 	MaxIter   int
+	MaxTime   float64 // s; 0: not said
 	Intervals string
 	Bootstrap int // refits
 	Level     float64
