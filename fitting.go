@@ -56,8 +56,8 @@ func (m *Model) FitSettings(opts Options) (FitSettings, error) {
 	f := s.Fit
 	out := FitSettings{
 		Objective: f.Objective, Maximize: f.Maximize, Algorithm: f.Algorithm, Starts: f.Starts, Points: f.Points,
-		Seed: f.Seed, MaxIter: f.MaxIter, MaxTime: f.MaxTime, Intervals: f.Intervals, Bootstrap: f.Bootstrap, Level: f.Level,
-		Scatter: f.Scatter, Warm: m.system.Settles() && s.SteadyStart != settings.OwnStart,
+		Seed: f.Seed, MaxIter: f.MaxIter, MaxTime: f.MaxTime, Intervals: f.Intervals, Bootstrap: f.Bootstrap,
+		Level: f.Level, Scatter: f.Scatter, Warm: m.system.Settles() && s.SteadyStart != settings.OwnStart,
 	}
 	if opts.Fit == "" {
 		out.Unchosen = settings.Unchosen(m.checked, "fit")

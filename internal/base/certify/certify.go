@@ -383,7 +383,7 @@ func (p *Problem) nearby(d []float64, radius float64) (*Point, float64) {
 // objective falls as it is promised to.
 func (p *Problem) probe(d []float64, radius float64, objective bool) (met, real bool) {
 	const (
-		distinct = 0.999
+		distinct = 1e-2 // of how far a function moves: gradients that differ by less are of one piece
 		matters  = 1e-7 // of how far a function moves: what is less may be rounding
 	)
 	n := len(d)
@@ -395,9 +395,12 @@ func (p *Problem) probe(d []float64, radius float64, objective bool) (met, real 
 	// piece keeps a function that was computed to have a value, and of which less was promised.
 	piece := func(i int, promised, value float64, slope, old []float64) {
 		size := math.Max(p.extent(slope), p.extent(old))
-		cosine := dot(slope, old) / math.Sqrt(dot(slope, slope)*dot(old, old))
+		differ := make([]float64, n)
+		for j := range differ {
+			differ[j] = slope[j] - old[j]
+		}
 		off := math.Abs(value - promised)
-		if !(off > matters*float64(radius*size)) || cosine > distinct {
+		if !(off > matters*float64(radius*size)) || p.extent(differ) <= float64(distinct*size) {
 			return
 		}
 		// A piece is nowhere beyond the function itself. What seems to be so curves, and is no piece.

@@ -97,7 +97,14 @@ func (m *curvature) learn(s *sequence, next []float64) {
 		y[j] = s.trial.at.Gradient[j] - s.now.at.Gradient[j]
 	}
 	if s.p.Peaked && cosine(s.trial.at.Gradient, s.now.at.Gradient) < distinct {
-		return // a jump of derivatives is no curvature
+		// A jump of derivatives is no curvature. Where all goes as promised, there may be less of it, as bundle methods
+		// have it.
+		if s.ratio > 0.75 {
+			for i := range m.b {
+				m.b[i] *= 0.5
+			}
+		}
+		return
 	}
 	for i := range s.plan.lines {
 		l, slope := &s.plan.lines[i], s.plan.slopes[i]
@@ -135,8 +142,8 @@ func (m *curvature) along(d []float64) float64 {
 }
 
 // fill makes a program one with this curvature, which is made positive definite: where constraints hold the minimum,
-// by more of it across them, which changes no step that they hold; else without what is negative. size is how much the objective
-// changes by a step as long as the radius. Steps of programs are in units of that.
+// by more of it across them, which changes no step that they hold; else without what is negative. size is how much the
+// objective changes by a step as long as the radius. Steps of programs are in units of that.
 func (m *curvature) fill(s *sequence, q *program, size float64) {
 	n, all, square := s.n, q.n, float64(s.radius*s.radius)
 	most := 0.0

@@ -31,6 +31,7 @@ type sequence struct {
 	cuts       []*cut
 	pieces     []*cut // of the objective, where it is the largest of several functions
 	radius     float64
+	ratio      float64 // of what the last step brought to what was promised
 	first      float64 // value
 	quiet      int     // steps in a row that promised nothing that could be noticed
 	settled    float64 // the value when the curvature was made anew last
@@ -253,7 +254,7 @@ func (s *sequence) step(ctx context.Context) (status Status, over bool) {
 	case ratio > 0.75 && length > 0.8*s.radius:
 		s.radius = math.Min(4*s.radius, 1e20)
 	}
-	if err == nil && ratio >= 1e-4 {
+	if s.ratio = ratio; err == nil && ratio >= 1e-4 {
 		s.res.Failure = nil
 		s.accept(ctx, next)
 	}
