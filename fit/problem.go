@@ -115,7 +115,8 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		s.Starts = opts.Starts
 	}
 	p := &problem{
-		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: m.Priors(), constraints: m.Constraints(), rough: 1,
+		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: m.Priors(),
+		constraints: m.Constraints(), rough: 1,
 	}
 	for _, v := range s.Over {
 		p.names = append(p.names, v.String())

@@ -158,7 +158,8 @@ func drawConvex(seed uint64) *convex {
 	}
 	n := 1 + pick(8)
 	c := &convex{
-		kind: []string{"quadratic", "convex", "degenerate", "absolute", "largest", "peaks"}[pick(6)], n: n, m: vector(n),
+		kind: []string{"quadratic", "convex", "degenerate", "absolute", "largest", "peaks"}[pick(6)],
+		n:    n, m: vector(n),
 		q: make([]float64, n*n), linear: make([]float64, n), units: make([]float64, n), exact: pick(2) == 0,
 	}
 	for i := range n {
