@@ -142,7 +142,7 @@ func (m *curvature) along(d []float64) float64 {
 }
 
 // fill makes a program one with this curvature, which is made positive definite: where constraints hold the minimum,
-// by more of it across them, which changes no step that they hold; else without what is negative. size is how much the
+// by more of it across them, which changes no step that they hold; else by turning what is negative. size is how much the
 // objective changes by a step as long as the radius. Steps of programs are in units of that.
 func (m *curvature) fill(s *sequence, q *program, size float64) {
 	n, all, square := s.n, q.n, float64(s.radius*s.radius)
@@ -187,14 +187,14 @@ func (m *curvature) fill(s *sequence, q *program, size float64) {
 	}
 }
 
-// convex returns a matrix without its negative eigenvalues: along their vectors steps are as long as they may be.
+// convex returns a matrix with the absolute values of its eigenvalues: where it bends down, steps are as long as where
+// it bends up as much.
 func convex(b []float64, n int) []float64 {
 	vectors, out := slices.Clone(b), make([]float64, n*n)
 	for k, value := range eigen(vectors, n) {
-		if v := vectors[k*n : (k+1)*n]; value > 0 {
-			for i, f := range v {
-				add(out[i*n:(i+1)*n], float64(value*f), v)
-			}
+		v := vectors[k*n : (k+1)*n]
+		for i, f := range v {
+			add(out[i*n:(i+1)*n], float64(math.Abs(value)*f), v)
 		}
 	}
 	return out
