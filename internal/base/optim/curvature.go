@@ -142,8 +142,8 @@ func (m *curvature) along(d []float64) float64 {
 }
 
 // fill makes a program one with this curvature, which is made positive definite: where constraints hold the minimum,
-// by more of it across them, which changes no step that they hold; else by turning what is negative. size is how much the
-// objective changes by a step as long as the radius. Steps of programs are in units of that.
+// by more of it across them, which changes no step that they hold; else by turning what is negative. size is how much
+// the objective changes by a step as long as the radius. Steps of programs are in units of that.
 func (m *curvature) fill(s *sequence, q *program, size float64) {
 	n, all, square := s.n, q.n, float64(s.radius*s.radius)
 	most := 0.0
