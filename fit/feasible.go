@@ -12,7 +12,7 @@ import (
 // where violations can be no smaller nearby says nothing of what is far away. It ends where one of them comes to a
 // feasible point, which is the best one then. What is drawn depends on the seed alone, and the elements of an array,
 // the pieces of a control among them, begin at the same part of their ranges.
-func (p *problem) reach(ctx context.Context, out *Result) {
+func (p judge) reach(ctx context.Context, out *Result) {
 	const tries = 8
 	e, err := p.borrow()
 	if err != nil {

@@ -46,7 +46,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		}
 	}
 	p.tell(at)
-	within, end := p.within(ctx)
+	within, end := judge{p}.within(ctx)
 	defer end()
 	if err := p.make(within, all, numbers, func(s Start) {
 		add(s)
@@ -79,7 +79,7 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 var errTime = errors.New("the limit of time was reached before a minimum")
 
 // within returns a context for searches, which ends when they have taken as long as they may.
-func (p *problem) within(ctx context.Context) (context.Context, context.CancelFunc) {
+func (p judge) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if p.settings.MaxTime == 0 {
 		return ctx, func() {}
 	}
