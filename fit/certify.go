@@ -117,12 +117,12 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	var squares []float64
 	q := e.folded()
 	c.Near = func(x []float64) (*certify.Point, error) {
-		to, _, err := nearby(ctx, q, x)
+		to, _, err := nearby(ctx, q, x, p.squares)
 		return to, err
 	}
 	if p.squares {
 		e.forget()
-		near, curvature, err := nearby(ctx, q, m.x)
+		near, curvature, err := nearby(ctx, q, m.x, p.squares)
 		if err != nil {
 			return nil, err
 		}
@@ -171,10 +171,15 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	return out, nil
 }
 
-// nearby evaluates a problem at a point.
-func nearby(ctx context.Context, q optim.KinkedProblem, x []float64) (*certify.Point, []float64, error) {
+// nearby evaluates a problem at a point, and returns the curvature that rows of data have.
+func nearby(
+	ctx context.Context, q optim.KinkedProblem, x []float64, rows bool,
+) (*certify.Point, []float64, error) {
 	n, m, k := q.Variables, q.Kinks, q.Constraints
-	at := optim.Point{Gradient: make([]float64, n), Hessian: make([]float64, n*n)}
+	at := optim.Point{Gradient: make([]float64, n)}
+	if rows {
+		at.Hessian = make([]float64, n*n)
+	}
 	to := &certify.Point{
 		Kinks:       optim.Kinks{U: make([]float64, m), J: make([]float64, m*n), W: make([]float64, m)},
 		Constraints: optim.Constraints{C: make([]float64, k), J: make([]float64, k*n)},
@@ -306,7 +311,7 @@ func (p judge) violations(ctx context.Context, e *evaluator, c *certificate, x [
 	if len(p.constraints) == 0 {
 		return 0, 0
 	}
-	at, _, err := nearby(ctx, e.folded(), x)
+	at, _, err := nearby(ctx, e.folded(), x, p.squares)
 	if err != nil {
 		return 0, math.Inf(1)
 	}
