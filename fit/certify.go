@@ -131,7 +131,10 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 			at.Gradient, at.Kinks = near.Gradient, near.Kinks
 		}
 	}
-	if m.hessian != nil && !p.kinks {
+	// Where the objective folds, second derivatives are those of one side: the gradient nearby tells how it curves.
+	if folds := s.OneSided != nil && slices.Contains(s.OneSided[:s.Columns], true); folds && !p.squares {
+		c.Hessian = nil
+	} else if m.hessian != nil && !p.kinks {
 		c.Hessian = m.hessian
 	} else if !p.squares && n <= many && p.hasHessian() {
 		if h, err := e.run(ctx, m.x, true); err == nil {
@@ -223,7 +226,7 @@ func (p judge) uncertain(s *odes.Sensitivities, c *certify.Problem, x []float64)
 	if !(sum >= 0) {
 		sum = math.Abs(s.Values[0].Value) * s.Settings.RTol * p.rough
 	}
-	if s.Errors == nil || p.kinks { // the derivatives of kinks jump
+	if s.Errors == nil || p.kinks || p.model.ReadsLargest(p.settings.Objective) { // the derivatives of kinks jump
 		return sum
 	}
 	for i := range x {

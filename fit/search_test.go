@@ -68,6 +68,29 @@ func TestIterated(t *testing.T) {
 	}
 }
 
+// TestLeastLargest makes a largest value as small as it can be: it is reached over most of the run. A mass moves by 1 in
+// the time 2, with a force of at most 2, in 20 pieces: its speed is 0.2 and 0.4 after the first two and before the last
+// two, and s after the other 15, and 0.1 (1.2 + 15 s) = 1.
+func TestLeastLargest(t *testing.T) {
+	r := run(t, parse(t, `model LeastSpeed
+time t from 0 to 2
+control u = 0.3 in [-2, 2] piecewise constant on grid(0, 2, 21)
+state x = 0
+state v = 0
+x' = v
+v' = u
+objective J = max_over(v)
+constraint c1: final(x) == 1
+constraint c2: final(v) == 0
+fit { minimize = J  over = [u]  intervals = none }
+solver { rtol = 1e-10  atol = 1e-12 }
+`), fit.Options{})
+	if r.Status != "ok" {
+		t.Errorf("%s: %+v", r.Status, r.KKT)
+	}
+	near(t, "the least largest speed", r.Objective.Value, 8.8/15, 1e-6)
+}
+
 // optima are problems of optimal control with starts and known optima.
 type optima struct {
 	Cases []struct {
