@@ -49,7 +49,8 @@ func TestMaxTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 20*time.Second || len(r.Starts) == 10000 || math.IsNaN(r.Objective.Value) {
+	took := time.Since(began)
+	if took > 20*time.Second || len(r.Starts) == 10000 || math.IsNaN(r.Objective.Value) {
 		t.Errorf("%d searches in %v, %v", len(r.Starts), took, r.Objective.Value)
 	}
 }
@@ -68,9 +69,9 @@ func TestIterated(t *testing.T) {
 	}
 }
 
-// TestLeastLargest makes a largest value as small as it can be: it is reached over most of the run. A mass moves by 1 in
-// the time 2, with a force of at most 2, in 20 pieces: its speed is 0.2 and 0.4 after the first two and before the last
-// two, and s after the other 15, and 0.1 (1.2 + 15 s) = 1.
+// TestLeastLargest makes a largest value as small as it can be: it is reached over most of the run. A mass moves by 1
+// in the time 2, with a force of at most 2, in 20 pieces: its speed is 0.2 and 0.4 after the first two and before the
+// last two, and s after the other 15, and 0.1 (1.2 + 15 s) = 1.
 func TestLeastLargest(t *testing.T) {
 	r := run(t, parse(t, `model LeastSpeed
 time t from 0 to 2
