@@ -22,12 +22,12 @@ type curvature struct {
 type holder struct{ kink, constraint int }
 
 // begin makes the curvature that of the start.
-func (m *curvature) begin(s *sequence) {
+func (m *curvature) begin(ctx context.Context, s *sequence) {
 	m.b, m.bounds = make([]float64, s.n*s.n), make([]bool, s.n)
 	m.start(s)
 	if s.p.Curve != nil && s.p.Cheap {
 		m.exact = true
-		m.look(context.Background(), s)
+		m.look(ctx, s)
 	}
 }
 
@@ -38,9 +38,9 @@ func (m *curvature) start(s *sequence) {
 }
 
 // renew makes the curvature anew at the end of a search: exact if that can be.
-func (m *curvature) renew(s *sequence) {
+func (m *curvature) renew(ctx context.Context, s *sequence) {
 	if m.exact = s.p.Curve != nil && !m.off; m.exact {
-		m.look(context.Background(), s)
+		m.look(ctx, s)
 	}
 	if !m.exact {
 		m.start(s)

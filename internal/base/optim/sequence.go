@@ -140,7 +140,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 	s.first, s.settled = s.now.at.Value, math.Inf(1)
 	s.extents = make([]float64, len(s.now.c.C))
 	s.measure()
-	s.model.begin(s)
+	s.model.begin(ctx, s)
 	s.penalty = math.Max(largest(s.now.at.Gradient), 1e-6*math.Abs(s.now.at.Value))
 	if s.penalty == 0 {
 		s.penalty = 1
@@ -162,7 +162,7 @@ func (s *sequence) run(ctx context.Context, x0 []float64) (Result, error) {
 			return s.end(Iterations), nil
 		}
 		s.res.Iterations++
-		if status, over := s.step(ctx); over && !s.goesOn(status) {
+		if status, over := s.step(ctx); over && !s.goesOn(ctx, status) {
 			return s.end(status), nil
 		}
 	}
@@ -334,7 +334,7 @@ func (s *sequence) kept(slack float64) float64 {
 
 // goesOn reports whether a search that has come to an end goes on all the same: at a higher price of violations, or
 // with another curvature.
-func (s *sequence) goesOn(status Status) bool {
+func (s *sequence) goesOn(ctx context.Context, status Status) bool {
 	if !status.Converged() && status != Stuck {
 		return false
 	}
@@ -359,7 +359,7 @@ func (s *sequence) goesOn(status Status) bool {
 	}
 	s.rounds++
 	s.radius = math.Max(s.radius, 1e-2)
-	s.model.renew(s)
+	s.model.renew(ctx, s)
 	return true
 }
 
