@@ -151,6 +151,11 @@ func (m *Model) Manner(opts Options) Manner {
 	}
 }
 
+// WarmStarts reports whether opts ask for searches for steady states that begin at those of other runs.
+//
+// Deprecated: Manner says so as Warm.
+func (m *Model) WarmStarts(opts Options) bool { return m.Manner(opts).Warm }
+
 // setup resolves opts for runs. Nothing behind it reads options again: a run that repeats another one by other means
 // takes a changed copy of what comes of this. Mistakes are told when the run begins, with those that only it can find.
 func (m *Model) setup(opts Options) run.Setup {

@@ -57,6 +57,8 @@ type (
 	RunStats = result.Stats
 	// Rest says of a steady state that it is stable, and how it was found.
 	Rest = result.Rest
+	// SteadyWork counts searches for steady states over many runs.
+	SteadyWork = result.SteadyWork
 	// MethodSteps says how many steps a method made.
 	MethodSteps = result.MethodSteps
 	// Progress tells how far a run is.

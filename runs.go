@@ -101,9 +101,6 @@ func (r *Runner) Chain() { r.engine.Chain() }
 // Forget forgets the steady states of all runs before, so that the next one depends on nothing that was before.
 func (r *Runner) Forget() { r.engine.Forget() }
 
-// SteadyWork counts searches for steady states.
-type SteadyWork = system.SteadyWork
-
 // SteadyWork returns what all runs so far took to find steady states, without those that check others.
 func (r *Runner) SteadyWork() SteadyWork { return r.engine.SteadyWork() }
 

@@ -31,7 +31,7 @@ type command struct {
 // commands lists all commands in the order of help. It is a function because help reads the table
 // that holds it.
 func commands() []command {
-	return []command{
+	return slices.Concat([]command{
 		{
 			"run", "run [in high]", "solve the model, or one of its experiments: outputs over time, events, objectives",
 			(*Session).doRun,
@@ -66,6 +66,7 @@ func commands() []command {
 				"last fit",
 			(*Session).doFit,
 		},
+	}, described(), []command{
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
 		{
 			"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression",
@@ -101,7 +102,7 @@ func commands() []command {
 		) error {
 			return ErrQuit
 		}},
-	}
+	})
 }
 
 // takeNames lists the commands that take a name, of a file or of a word of the language (doc +), where others take

@@ -34,4 +34,3 @@ type Rows struct {
 func (g *Compared) Terms() bool {
 	return g.Unclear || slices.Contains(g.Below, true) || g.Noise != "normal" && g.Noise != "lognormal"
 }
-

@@ -76,3 +76,33 @@ type MethodSteps struct {
 	Name  string
 	Steps int
 }
+
+// SteadyWork counts searches for steady states over many runs.
+type SteadyWork struct {
+	Searches int // all that runs asked for
+	Known    int // of these: the state was known, and not sought
+	Warm     int // of these: they began at a steady state for other values, and ended close to it
+	// Steps are those of runs, and Newton those of Newton's method, of all searches together; Periods are those of
+	// periodic states. Saved are the steps of runs that Known and Warm searches did without, if these would have taken
+	// as many as the last one of the same kind.
+	Steps, Newton, Periods, Saved int
+}
+
+// Add adds the work o.
+func (w *SteadyWork) Add(o SteadyWork) {
+	w.Searches += o.Searches
+	w.Known += o.Known
+	w.Warm += o.Warm
+	w.Steps += o.Steps
+	w.Newton += o.Newton
+	w.Periods += o.Periods
+	w.Saved += o.Saved
+}
+
+// Less returns what w counted since it was o.
+func (w SteadyWork) Less(o SteadyWork) SteadyWork {
+	return SteadyWork{
+		w.Searches - o.Searches, w.Known - o.Known, w.Warm - o.Warm, w.Steps - o.Steps, w.Newton - o.Newton,
+		w.Periods - o.Periods, w.Saved - o.Saved,
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
@@ -33,12 +34,12 @@ const (
 	exitInterrupted = 130
 )
 
-// commands is the command line as kong reads it. A command's Run does the work.
+// commands is the command line as kong reads it, but for the analyses of package analysis. A command's Run does the
+// work.
 type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Compute objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
 	Fit        fitCmd        `cmd:"" help:"Estimate params from data, with standard errors and intervals."`
-	Predict    predictCmd    `cmd:"" help:"Compare the model with its data, row by row."`
 	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
 	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
 	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
@@ -158,7 +159,7 @@ func (c *call) execute(args []string) int {
 
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
 var settable = []string{
-	"sens", "run", "fit", "predict", "ensemble", "sweep", "plot", "report", "repl", "verify", "bench",
+	"sens", "run", "fit", "ensemble", "sweep", "plot", "report", "repl", "verify", "bench",
 }
 
 // allCommands returns the whole command line, for newParser.
@@ -176,20 +177,27 @@ func only(args []string) any {
 			return one.Interface()
 		}
 	}
+	if len(args) > 0 {
+		if a := analysis.Named(args[0]); a != nil {
+			return newAnalysisCmd(a)
+		}
+	}
 	return allCommands()
 }
 
 // newParser describes commands to kong: allCommands, or only one.
 func newParser(cmd any, out, errs io.Writer) (*kong.Kong, error) {
-	return kong.New(cmd,
+	static, analyses := dynamic(cmd)
+	return kong.New(static, append(analyses,
 		kong.Name("odes"),
 		kong.Description("Gradients of ODE models from a text file.\n\nTry: odes sens examples/bounce/bounce.ode"),
 		kong.Writers(out, errs),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
+		kong.PostBuild(besideFit),
 		kong.PostBuild(fillHelp),
 		kong.NamedMapper("result", kong.MapperFunc(resultFile)),
-	)
+	)...)
 }
 
 // resultFile reads the name of the file that a result goes to. "-" is standard output, as in other programs.

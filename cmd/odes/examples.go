@@ -39,10 +39,6 @@ var examples = map[string][]example{
 		{"odes fit model.ode --draw profiles=p.svg --draw waterfall", "with pictures"},
 		{"odes fit model.ode --set k2=0.3 --format json", "from another start, for other programs"},
 	},
-	"predict": {
-		{"odes predict fitted.ode", "data, what the model says, and residuals"},
-		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
-	},
 	"worker": {
 		{"odes worker --nats nats://host:4222", "compute for those who say --workers nats://host:4222"},
 	},
@@ -139,7 +135,6 @@ func (*sweepCmd) Help() string      { return exampleHelp("sweep") }
 func (*workerCmd) Help() string     { return exampleHelp("worker") }
 func (*queueCmd) Help() string      { return exampleHelp("queue") }
 func (*fitCmd) Help() string        { return exampleHelp("fit") }
-func (*predictCmd) Help() string    { return exampleHelp("predict") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
 func (*reportCmd) Help() string     { return exampleHelp("report") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }

@@ -117,13 +117,12 @@ func (f *formatFlag) UnmarshalText(text []byte) error {
 
 // formatted lists the commands that write in formats, each with a test of which formats it writes.
 var formatted = map[string]func(*report.Format) bool{
-	"sens":    report.HasSensitivities,
-	"run":     report.HasSolution,
-	"verify":  report.HasVerification,
-	"bench":   report.HasBench,
-	"fit":     report.HasFit,
-	"predict": report.HasPredictions,
-	"check":   func(f *report.Format) bool { return f.Messages || f.Name == report.Formats()[0].Name },
+	"sens":   report.HasSensitivities,
+	"run":    report.HasSolution,
+	"verify": report.HasVerification,
+	"bench":  report.HasBench,
+	"fit":    report.HasFit,
+	"check":  func(f *report.Format) bool { return f.Messages || f.Name == report.Formats()[0].Name },
 }
 
 // formatsOf returns the formats that a command writes.

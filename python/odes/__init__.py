@@ -8,6 +8,7 @@
 ``odes.jax``, ``odes.torch``, ``odes.pytensor`` and ``odes.scipy`` make functions of a model for these libraries.
 """
 
+from ._analysis import Analysis, Table
 from ._ensemble import Comparison, Ensemble, Failure, Indices, MemberObjective, MemberOutput
 from ._errors import (
     Diagnostic,
@@ -30,6 +31,7 @@ from ._scipy import scipy_objective
 from ._server import shutdown
 
 __all__ = [
+    "Analysis",
     "Compared",
     "Comparison",
     "Diagnostic",
@@ -59,6 +61,7 @@ __all__ = [
     "ServerError",
     "Start",
     "Symbol",
+    "Table",
     "Trust",
     "TrustWarning",
     "Variable",

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _server
+from ._analysis import Analysis
 from ._ensemble import Ensemble
 from ._errors import Diagnostic, ModelError, OdesWarning, TrustWarning, diagnostic
 from ._fit import Fit, Predictions
@@ -346,6 +347,31 @@ class Model:
         request = {"op": "predict", "settings": _pairs({}, settings)}
         reply = self._ask(_server.current(), request, names, values, progress)
         return Predictions(reply.head["observations"], reply.arrays["predictions"], self.time, self.time_unit)
+
+    def analysis(
+        self,
+        name: str,
+        *,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Analysis:
+        """What an analysis says that the command has and that has no method here.
+
+        Args:
+            name: that of the command.
+            settings: keys of blocks, that of the analysis among them: ``{"sample.draws": 1000}``.
+
+        The other arguments, and what is raised and warned of, are those of sens.
+        """
+        names, values = self._assignments(set, params)
+        request = {"op": name, "settings": _pairs({}, settings)}
+        reply = self._ask(_server.current(), request, names, values, progress)
+        if "tables" not in reply.head:
+            raise TypeError(f"{name} has a method of its own")
+        _warn(reply.head["warnings"], None, 3)
+        return Analysis(name, reply.head, reply.arrays)
 
     def ensemble(
         self,

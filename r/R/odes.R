@@ -250,6 +250,22 @@ odes_predict <- function(model, ..., set = list(), settings = list()) {
   predictions(ask(model, request, c(set, list(...))))
 }
 
+#' What an analysis says that the command has and that has no function here: facts, and tables as data frames.
+odes_analysis <- function(model, name, ..., set = list(), settings = list(), progress = NULL) {
+  r <- ask(model, list(op = name, settings = settings_of(settings)), c(set, list(...)), numeric(), progress)
+  if (is.null(r$head$tables)) stop(name, " has a function of its own")
+  table <- function(t) {
+    columns <- vapply(t$columns, `[[`, "", "name")
+    out <- as.data.frame(matrix(r$arrays[[t$name]], ncol = length(columns), dimnames = list(NULL, columns)))
+    if (!is.null(t$labels)) rownames(out) <- unlist(t$labels)
+    out
+  }
+  tables <- stats::setNames(lapply(r$head$tables, table), vapply(r$head$tables, `[[`, "", "name"))
+  facts <- lapply(r$head$facts, function(f) if (is.null(f$text)) as.double(f$value) else f$text)
+  warn(r$head)
+  list(status = r$head$status, facts = stats::setNames(facts, vapply(r$head$facts, `[[`, "", "name")), tables = tables)
+}
+
 #' Run the model for many sets of values: the rows of a data frame, or what is drawn ("k ~ lognormal(0, 0.3)").
 odes_ensemble <- function(model, n = NULL, ..., draw = NULL, rows = NULL, seed = NULL, points = NULL, of = NULL,
                           wrt = NULL, gradient = TRUE, trust = NULL, set = list(), settings = list(),

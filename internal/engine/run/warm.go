@@ -3,7 +3,6 @@ package run
 import (
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/settings"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/result"
 )
 
@@ -13,9 +12,6 @@ import (
 //     confirms what comes of it by a run that is not warm.
 //   - Chain: likewise, if the settings say steady_start = warm.
 //   - With this setting, experiments begin at the steady states of the first one.
-
-// SteadyWork counts searches for steady states.
-type SteadyWork = system.SteadyWork
 
 // warm lets searches for steady states in the runs to come begin at what the last run found, or ends that.
 func (r *Run) warm(on bool) { r.problem.Warm = on && r.settings.SteadyStart != settings.OwnStart }
@@ -49,7 +45,7 @@ func (r *Runner) Chain() {
 }
 
 // SteadyWork returns what all runs so far took to find steady states, without those that check others.
-func (r *Runner) SteadyWork() SteadyWork { return r.problem.Answers.Work() }
+func (r *Runner) SteadyWork() result.SteadyWork { return r.problem.Answers.Work() }
 
 // Warm is that of a Runner, for the runs of all experiments.
 func (c *Comparison) Warm(on bool) {
@@ -66,7 +62,7 @@ func (c *Comparison) Forget() {
 }
 
 // SteadyWork is that of a Runner.
-func (c *Comparison) SteadyWork() SteadyWork { return c.answers.Work() }
+func (c *Comparison) SteadyWork() result.SteadyWork { return c.answers.Work() }
 
 // fromFirst lets the searches of experiments begin at the steady states of the first one, if the settings say so and
 // there is nothing nearer to begin at. Experiment 0 was run, and list are the runs of all of them.

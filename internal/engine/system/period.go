@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/engine/orbit"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
@@ -694,7 +695,7 @@ func (p *Problem) orbit(f solvers.Firing, t float64, y, d []float64) (*cycle, er
 	}
 	var o *cycle
 	err := error(nil)
-	done := SteadyWork{Searches: 1}
+	done := result.SteadyWork{Searches: 1}
 	if p.Warm && p.Steady.Way != steady.Run && len(near) == len(y) {
 		if o, err = p.shoot(f, t, y, d, near); err == nil {
 			o.state.Warm, done.Warm = true, 1

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"odes.dev/odes/result"
 	"odes.dev/odes/steady"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -28,37 +29,7 @@ type Answers struct {
 	mu    sync.Mutex
 	list  []*answer
 	round int
-	work  SteadyWork
-}
-
-// SteadyWork counts searches for steady states.
-type SteadyWork struct {
-	Searches int // all that runs asked for
-	Known    int // of these: the state was known, and not sought
-	Warm     int // of these: they began at a steady state for other values, and ended close to it
-	// Steps are those of runs, and Newton those of Newton's method, of all searches together; Periods are those of
-	// periodic states. Saved are the steps of runs that Known and Warm searches did without, if these would have taken
-	// as many as the last one of the same kind.
-	Steps, Newton, Periods, Saved int
-}
-
-// Add adds the work o.
-func (w *SteadyWork) Add(o SteadyWork) {
-	w.Searches += o.Searches
-	w.Known += o.Known
-	w.Warm += o.Warm
-	w.Steps += o.Steps
-	w.Newton += o.Newton
-	w.Periods += o.Periods
-	w.Saved += o.Saved
-}
-
-// Less returns what w counted since it was o.
-func (w SteadyWork) Less(o SteadyWork) SteadyWork {
-	return SteadyWork{
-		w.Searches - o.Searches, w.Known - o.Known, w.Warm - o.Warm, w.Steps - o.Steps, w.Newton - o.Newton,
-		w.Periods - o.Periods, w.Saved - o.Saved,
-	}
+	work  result.SteadyWork
 }
 
 // answer is a question with the state that answers it.
@@ -94,14 +65,14 @@ type rest struct {
 }
 
 // Work returns the work of all problems that share a.
-func (a *Answers) Work() SteadyWork {
+func (a *Answers) Work() result.SteadyWork {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.work
 }
 
 // count adds to the work.
-func (a *Answers) count(w SteadyWork) {
+func (a *Answers) count(w result.SteadyWork) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.work.Add(w)
@@ -254,7 +225,7 @@ func (p *Problem) search(at Moment, t float64, y, d []float64) (*steady.State, e
 	q := p.question(t, y, d)
 	from := s.begin(p, at, d)
 	if from != nil && from.same(&q) { // nothing has moved
-		p.Answers.count(SteadyWork{Searches: 1, Known: 1, Saved: from.steps})
+		p.Answers.count(result.SteadyWork{Searches: 1, Known: 1, Saved: from.steps})
 		return from.state, nil
 	}
 	if from != nil {
@@ -263,7 +234,7 @@ func (p *Problem) search(at Moment, t float64, y, d []float64) (*steady.State, e
 	a := p.Answers.about(&q)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	done := SteadyWork{Searches: 1, Known: 1}
+	done := result.SteadyWork{Searches: 1, Known: 1}
 	if a.state == nil {
 		o := p.Steady
 		if q.from != nil {
@@ -277,7 +248,7 @@ func (p *Problem) search(at Moment, t float64, y, d []float64) (*steady.State, e
 		if a.state = state; state.Warm {
 			state.Saved = from.steps
 		}
-		done = SteadyWork{Searches: 1, Steps: state.Steps, Newton: state.Newton}
+		done = result.SteadyWork{Searches: 1, Steps: state.Steps, Newton: state.Newton}
 	}
 	found := rest{q, a.state, a.state.Steps}
 	found.from = nil

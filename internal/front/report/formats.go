@@ -29,13 +29,14 @@ type Format struct {
 	// Messages tells that users who ask for the format by name want diagnostics on standard error as JSON, too.
 	Messages bool
 
-	// Sensitivities and the next five write one kind of result each. Those that the format does not have are nil.
+	// Sensitivities and the next six write one kind of result each. Those that the format does not have are nil.
 	Sensitivities Writer[*odes.Sensitivities]
 	Solution      Writer[*odes.Solution]
 	Verification  Writer[*odes.Verification]
 	Bench         Writer[*odes.Bench]
 	Fit           Writer[*fit.Result]
 	Predictions   Writer[[]fit.Prediction]
+	Tables        Writer[*Tables] // the common form, of everything else
 
 	// FailedSensitivities and FailedSolution tell programs that read standard output that there is no result. They are
 	// nil where nothing is written.
@@ -49,19 +50,22 @@ func Formats() []*Format {
 		{
 			Name: "table", Doc: "for people", Ending: "txt", Abridged: true, EventTimes: true, Remarks: true,
 			Sensitivities: SensTable, Solution: RunTable, Verification: VerifyTable, Bench: benchTable,
-			Fit: FitTable, Predictions: PredictTable,
+			Fit: FitTable, Predictions: PredictTable, Tables: tablesTable,
 		},
 		{
 			Name: "json", Doc: "for programs", EventTimes: true, Remarks: true, Messages: true,
 			Sensitivities: sensJSON, Solution: runJSON, Verification: verifyJSON, Bench: benchJSON,
-			Fit: fitJSON, Predictions: predictJSON,
+			Fit: fitJSON, Predictions: predictJSON, Tables: tablesJSON,
 			FailedSensitivities: failedSensJSON, FailedSolution: failedRunJSON,
 		},
 		{
 			Name: "csv", Doc: "for spreadsheets", Sensitivities: sensCSV, Solution: runCSV, Fit: fitCSV,
-			Predictions: predictCSV,
+			Predictions: predictCSV, Tables: tablesCSV,
 		},
-		{Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ, Fit: fitNPZ},
+		{
+			Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ, Fit: fitNPZ,
+			Tables: tablesNPZ,
+		},
 	}
 }
 

@@ -9,32 +9,33 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/analysis"
 )
 
 // fitHead is the head of the result of a fit. What it says of estimates is in the order of their elements.
 type fitHead struct {
 	listed
-	Status       string            `json:"status"`
-	Objective    objectiveHead     `json:"objective"`
-	Value        number            `json:"value"`
-	Error        number            `json:"value_error"`
-	GradientNorm number            `json:"gradient_norm"`
-	KKT          kktHead           `json:"kkt"`
-	Variables    []fitVariable     `json:"variables"`
-	Open         [][2]string       `json:"open"` // why the interval of an estimate has no end: below, above
-	Starts       []startHead       `json:"starts"`
-	Clusters     []clusterHead     `json:"clusters"`
-	Unidentified []combinationHead `json:"unidentified"`
-	Rows         int               `json:"rows"`
-	NLL          number            `json:"nll"`
-	AIC          number            `json:"aic"`
-	BIC          number            `json:"bic"`
-	Factor       number            `json:"factor"`
-	Constraints  []constraintHead  `json:"constraints"`
-	Observations []observationHead `json:"observations"`
-	Warnings     []json.RawMessage `json:"warnings"`
-	Settings     fitSettingsHead   `json:"settings"`
-	Stats        fitStatsHead      `json:"stats"`
+	Status       string                 `json:"status"`
+	Objective    objectiveHead          `json:"objective"`
+	Value        number                 `json:"value"`
+	Error        number                 `json:"value_error"`
+	GradientNorm number                 `json:"gradient_norm"`
+	KKT          kktHead                `json:"kkt"`
+	Variables    []fitVariable          `json:"variables"`
+	Open         [][2]string            `json:"open"` // why the interval of an estimate has no end: below, above
+	Starts       []startHead            `json:"starts"`
+	Clusters     []clusterHead          `json:"clusters"`
+	Unidentified []combinationHead      `json:"unidentified"`
+	Rows         int                    `json:"rows"`
+	NLL          number                 `json:"nll"`
+	AIC          number                 `json:"aic"`
+	BIC          number                 `json:"bic"`
+	Factor       number                 `json:"factor"`
+	Constraints  []constraintHead       `json:"constraints"`
+	Observations []analysis.Observation `json:"observations"`
+	Warnings     []json.RawMessage      `json:"warnings"`
+	Settings     fitSettingsHead        `json:"settings"`
+	Stats        fitStatsHead           `json:"stats"`
 }
 
 // kktHead says how far the estimates are from a minimum.
@@ -77,14 +78,6 @@ type constraintHead struct {
 	Unit     string `json:"unit"`
 	Relation string `json:"relation"`
 	Value    number `json:"value"`
-}
-
-// observationHead says what so many rows of predictions are of, one after the other.
-type observationHead struct {
-	Experiment  string `json:"experiment"`
-	Observation string `json:"observation"`
-	Unit        string `json:"unit"`
-	Rows        int    `json:"rows"`
 }
 
 type fitSettingsHead struct {
@@ -221,9 +214,9 @@ func fitAnswer(f *fit.Result) answer {
 	for _, c := range f.Constraints {
 		h.Constraints = append(h.Constraints, constraintHead{c.Name, known(c.Unit), c.Relation, number(c.Value)})
 	}
-	list, predictions := observations(f.Predictions)
+	list, predictions := analysis.Observations(f.Predictions)
 	h.Observations = list
-	return answer{head: h, arrays: append(arrays, predictions)}
+	return answer{head: h, arrays: append(arrays, array{predictions.Name, predictions.Shape, predictions.Values})}
 }
 
 // missing returns n numbers that are not there.
@@ -233,57 +226,4 @@ func missing(n int) []float64 {
 		list[i] = math.NaN()
 	}
 	return list
-}
-
-// predictionColumns is how many numbers a row of predictions has.
-const predictionColumns = 7
-
-// observations returns what rows of predictions are of, and the rows: the time, the datum, the prediction, its standard
-// error, the standard deviation of the datum, the residual, and 1 where the datum is a limit from above.
-func observations(list []fit.Prediction) ([]observationHead, array) {
-	heads, rows := []observationHead{}, make([]float64, 0, predictionColumns*len(list))
-	for _, p := range list {
-		of := observationHead{Experiment: p.Experiment, Observation: p.Observation, Unit: known(p.Unit)}
-		last := len(heads) - 1
-		if last >= 0 {
-			of.Rows = heads[last].Rows
-		}
-		if last < 0 || of != heads[last] {
-			of.Rows = 0
-			heads, last = append(heads, of), last+1
-		}
-		heads[last].Rows++
-		below := 0.0
-		if p.Below {
-			below = 1
-		}
-		rows = append(rows, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, below)
-	}
-	return heads, array{"predictions", []int{len(list), predictionColumns}, rows}
-}
-
-// predictHead is the head of the predictions of a model as it stands.
-type predictHead struct {
-	listed
-	Observations []observationHead `json:"observations"`
-}
-
-// predicted compares a model with its data.
-func predicted(
-	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
-) (answer, error) {
-	m, g, err := s.open(r, values)
-	if err != nil {
-		return answer{}, err
-	}
-	opts := r.options()
-	if opts.Set = g.set; r.Progress {
-		opts.Progress = tell
-	}
-	list, err := fit.Predict(ctx, m, opts)
-	if err != nil {
-		return answer{}, err
-	}
-	heads, rows := observations(list)
-	return answer{head: &predictHead{Observations: heads}, arrays: []array{rows}}, nil
 }

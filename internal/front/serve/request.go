@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -96,11 +97,13 @@ func init() { // since the table and its rows refer to each other
 		{"run", append([]string{"times"}, keysOfRuns...), first},
 		{"again", []string{"job", "progress"}, again},
 		{"fit", []string{"model", "set", "solver", "fit", "settings", "progress"}, fitted},
-		{"predict", []string{"model", "set", "solver", "settings", "progress"}, predicted},
 		{"ensemble", append([]string{
 			"wrt", "sens", "ensemble", "draw", "columns", "rows", "indices", "values", "times", "outputs", "trust",
 		}, keysOfRuns...), members},
 		{"close", []string{"model", "job"}, forget},
+	}
+	for _, a := range analysis.Rows() {
+		ops = append(ops, op{a.Name, []string{"model", "set", "solver", "settings", "progress"}, analysed(a)})
 	}
 }
 

@@ -1,0 +1,72 @@
+package analysis
+
+import (
+	"context"
+	"io"
+
+	"odes.dev/odes"
+	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/report"
+)
+
+// predict compares a model with its data.
+var predict = &Row{
+	Name: "predict",
+	Help: "Compare the model with its data, row by row.",
+	Examples: []Example{
+		{"odes predict fitted.ode", "data, what the model says, and residuals"},
+		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
+	},
+	Has: report.HasPredictions,
+	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
+		list, err := fit.Predict(ctx, m, o)
+		if err != nil {
+			return nil, err
+		}
+		of, numbers := Observations(list)
+		return &Result{
+			Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
+				return f.Predictions(w, h, list, opts)
+			},
+			Head: map[string]any{"observations": of}, Arrays: []Array{numbers},
+		}, nil
+	},
+}
+
+// Observation says what so many rows of predictions are of, one after the other.
+type Observation struct {
+	Experiment  string `json:"experiment"`
+	Observation string `json:"observation"`
+	Unit        string `json:"unit"`
+	Rows        int    `json:"rows"`
+}
+
+// predictionColumns is how many numbers a row of predictions has.
+const predictionColumns = 7
+
+// Observations returns what rows of predictions are of, and the rows: the time, the datum, the prediction, its standard
+// error, the standard deviation of the datum, the residual, and 1 where the datum is a limit from above.
+func Observations(list []fit.Prediction) ([]Observation, Array) {
+	heads, rows := []Observation{}, make([]float64, 0, predictionColumns*len(list))
+	for _, p := range list {
+		of := Observation{Experiment: p.Experiment, Observation: p.Observation, Unit: p.Unit}
+		if of.Unit == "unknown" {
+			of.Unit = ""
+		}
+		last := len(heads) - 1
+		if last >= 0 {
+			of.Rows = heads[last].Rows
+		}
+		if last < 0 || of != heads[last] {
+			of.Rows = 0
+			heads, last = append(heads, of), last+1
+		}
+		heads[last].Rows++
+		below := 0.0
+		if p.Below {
+			below = 1
+		}
+		rows = append(rows, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, below)
+	}
+	return heads, Array{"predictions", []int{len(list), predictionColumns}, rows}
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestTables writes the common form in every format.
+func TestTables(t *testing.T) {
+	x := &Tables{
+		Facts: []Fact{{Name: "accepted", Value: 0.25}, {Name: "how", Text: "by <hand>"}},
+		Tables: []Table{{
+			Name: "draws", Labels: []string{"first", "last"},
+			Columns: []TableColumn{
+				{"k", "1/h", []float64{1.5, math.NaN()}}, {"J", "", []float64{-1e-300, math.Inf(1)}},
+			},
+		}, {Name: "long", Columns: []TableColumn{{"n", "", make([]float64, 100)}}}},
+	}
+	wrote := map[string]string{}
+	for _, f := range Formats() {
+		var b bytes.Buffer
+		if err := f.Tables(&b, Heading{Model: "M", File: "m.ode"}, x, TableOptions{}); err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		wrote[f.Name] = b.String()
+		if err := f.Tables(failing{}, Heading{}, x, TableOptions{}); err == nil {
+			t.Errorf("%s: writing fails, and nothing is said", f.Name)
+		}
+	}
+	for _, part := range []string{"M (m.ode)", "accepted = 0.25", "how = by <hand>", "k [1/h]", "first", "nan", "…"} {
+		if !strings.Contains(wrote["table"], part) {
+			t.Errorf("the table lacks %q:\n%s", part, wrote["table"])
+		}
+	}
+	if n := strings.Count(wrote["table"], "\n"); n > 60 {
+		t.Errorf("the table has %d lines", n)
+	}
+	var read struct {
+		Facts  map[string]any
+		Tables map[string]struct {
+			Labels  []string
+			Columns []struct {
+				Name, Unit string
+				Values     []any
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(wrote["json"]), &read); err != nil {
+		t.Fatalf("%v:\n%s", err, wrote["json"])
+	}
+	if d := read.Tables["draws"]; read.Facts["accepted"] != 0.25 || read.Facts["how"] != "by <hand>" ||
+		len(d.Labels) != 2 || d.Columns[0].Values[1] != "nan" || d.Columns[1].Values[0] != -1e-300 {
+		t.Errorf("JSON has %+v", read)
+	}
+	for _, row := range []string{
+		",,,accepted,,0.25", "draws,1,first,k,1/h,1.5", "draws,2,last,J,,inf", "long,100,,n,,0",
+	} {
+		if !strings.Contains(wrote["csv"], row+"\n") {
+			t.Errorf("CSV lacks %q", row)
+		}
+	}
+	z, err := zip.NewReader(strings.NewReader(wrote["npz"]), int64(len(wrote["npz"])))
+	if err != nil || len(z.File) != 6 {
+		t.Errorf("%v: the archive has %d members", err, len(z.File))
+	}
+}

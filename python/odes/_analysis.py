@@ -1,0 +1,68 @@
+"""Results of analyses: facts, and tables of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Union
+
+from ._errors import Diagnostic, diagnostic
+from ._results import Array
+
+
+class Table(Mapping[str, Array]):
+    """Columns of numbers, by name: ``a["draws"]["k"]``."""
+
+    def __init__(self, head: Mapping[str, Any], values: Array) -> None:
+        self.name: str = head["name"]
+        #: Names of the rows; empty where they have none.
+        self.labels: list[str] = list(head.get("labels", []))
+        #: Units of the columns, "" when unknown or dimensionless.
+        self.units: dict[str, str] = {c["name"]: c["unit"] for c in head["columns"]}
+        self._columns = {c["name"]: values[:, i] for i, c in enumerate(head["columns"])}
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self._columns), index=self.labels or None)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name} of {', '.join(self)}>"
+
+
+class Analysis(Mapping[str, Table]):
+    """What an analysis gives: its tables by name."""
+
+    def __init__(self, name: str, head: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.name = name
+        self.status: str = head["status"]
+        #: Numbers and texts about the result as a whole.
+        self.facts: dict[str, Union[float, str]] = {
+            f["name"]: f.get("text") or float(f["value"]) for f in head["facts"]
+        }
+        self.warnings: list[Diagnostic] = [diagnostic(d) for d in head["warnings"]]
+        self._tables = {t["name"]: Table(t, arrays[t["name"]]) for t in head["tables"]}
+
+    def __getitem__(self, name: str) -> Table:
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __repr__(self) -> str:
+        return f"<Analysis {self.name}: {', '.join(self)}>"
+
+
+__all__ = ["Analysis", "Table"]
