@@ -117,12 +117,12 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	var squares []float64
 	q := e.folded()
 	c.Near = func(x []float64) (*certify.Point, error) {
-		to, _, err := nearby(ctx, q, x)
+		to, _, err := nearby(ctx, q, x, p.squares)
 		return to, err
 	}
 	if p.squares {
 		e.forget()
-		near, curvature, err := nearby(ctx, q, m.x)
+		near, curvature, err := nearby(ctx, q, m.x, p.squares)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +131,10 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 			at.Gradient, at.Kinks = near.Gradient, near.Kinks
 		}
 	}
-	if m.hessian != nil && !p.kinks {
+	// Where the objective folds, second derivatives are those of one side: the gradient nearby tells how it curves.
+	if folds := s.OneSided != nil && slices.Contains(s.OneSided[:s.Columns], true); folds && !p.squares {
+		c.Hessian = nil
+	} else if m.hessian != nil && !p.kinks {
 		c.Hessian = m.hessian
 	} else if !p.squares && n <= many && p.hasHessian() {
 		if h, err := e.run(ctx, m.x, true); err == nil {
@@ -171,10 +174,15 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	return out, nil
 }
 
-// nearby evaluates a problem at a point.
-func nearby(ctx context.Context, q optim.KinkedProblem, x []float64) (*certify.Point, []float64, error) {
+// nearby evaluates a problem at a point, and returns the curvature that rows of data have.
+func nearby(
+	ctx context.Context, q optim.KinkedProblem, x []float64, rows bool,
+) (*certify.Point, []float64, error) {
 	n, m, k := q.Variables, q.Kinks, q.Constraints
-	at := optim.Point{Gradient: make([]float64, n), Hessian: make([]float64, n*n)}
+	at := optim.Point{Gradient: make([]float64, n)}
+	if rows {
+		at.Hessian = make([]float64, n*n)
+	}
 	to := &certify.Point{
 		Kinks:       optim.Kinks{U: make([]float64, m), J: make([]float64, m*n), W: make([]float64, m)},
 		Constraints: optim.Constraints{C: make([]float64, k), J: make([]float64, k*n)},
@@ -218,7 +226,7 @@ func (p judge) uncertain(s *odes.Sensitivities, c *certify.Problem, x []float64)
 	if !(sum >= 0) {
 		sum = math.Abs(s.Values[0].Value) * s.Settings.RTol * p.rough
 	}
-	if s.Errors == nil || p.kinks { // the derivatives of kinks jump
+	if s.Errors == nil || p.kinks || p.model.ReadsLargest(p.settings.Objective) { // the derivatives of kinks jump
 		return sum
 	}
 	for i := range x {
@@ -258,6 +266,8 @@ func (p judge) extent(ctx context.Context, e *evaluator, c *certify.Problem) flo
 
 // onward searches on from a point that is no minimum, and reports whether it came to a better one.
 func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start, c *certificate) bool {
+	ctx, end := p.within(ctx)
+	defer end()
 	o := p.searchOptions(m.x)
 	try := func(search func() (optim.Result, error)) bool {
 		s := p.ended(ctx, e, best.Number, best.From, search)
@@ -284,7 +294,7 @@ func (p judge) onward(ctx context.Context, e *evaluator, m *minimum, best *Start
 		q := e.folded()
 		q.Bounds = p.bounds()
 		o := o
-		o.Scale = c.problem.Sizes
+		o.Scale, o.Progress = c.problem.Sizes, e.iterated()
 		return optim.Folded(ctx, q, m.x, o)
 	}) {
 		return true
@@ -304,7 +314,7 @@ func (p judge) violations(ctx context.Context, e *evaluator, c *certificate, x [
 	if len(p.constraints) == 0 {
 		return 0, 0
 	}
-	at, _, err := nearby(ctx, e.folded(), x)
+	at, _, err := nearby(ctx, e.folded(), x, p.squares)
 	if err != nil {
 		return 0, math.Inf(1)
 	}
@@ -323,8 +333,10 @@ func (c *certificate) words(p judge, best *Start, out *Result) string {
 		if c.infeasible {
 			why = "no point near this one satisfies the constraints better"
 		}
-		if p.settings.Starts == 1 {
-			more = "; a search from elsewhere may find one: --starts 20"
+		if n := len(out.Starts); p.settings.Starts == 1 {
+			if more = "; others may: --starts 50"; n > 1 {
+				more = fmt.Sprintf(", and searches from %s found none either", diag.Count(n-1, "other point")) + more
+			}
 		}
 		return fmt.Sprintf("no feasible point was found: where the best search ended, %s; %s%s",
 			violated(out.Constraints), why, more)

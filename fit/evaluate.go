@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/optim"
@@ -19,6 +20,9 @@ type evaluator struct {
 	comparison *odes.Comparison // nil for an objective that is not read row by row
 	gradient   *odes.Runner     // made when it is needed first
 	hessian    *odes.Runner
+	curved     *odes.Runner // second derivatives of the objective and of constraints
+	searching  int          // the number of the search that is made; −1 for none
+	since      time.Time    // it began
 
 	set  []odes.Assignment
 	last []float64 // where comparison ran last; nil for nowhere
@@ -33,7 +37,7 @@ type evaluator struct {
 }
 
 func (p *problem) newEvaluator() (*evaluator, error) {
-	e := &evaluator{p: p}
+	e := &evaluator{p: p, searching: -1}
 	for i, v := range p.settings.Over {
 		e.set = append(e.set, odes.Assignment{Name: p.names[i], Values: make([]float64, v.Size())})
 	}
@@ -311,10 +315,10 @@ func (p *problem) hasHessian() bool {
 	return err == nil
 }
 
-// curved prepares runs with second derivatives of the objective.
-func (p *problem) curved() (*odes.Runner, error) {
+// curved prepares runs with second derivatives of the objective, and of some constraints.
+func (p *problem) curved(constraints ...string) (*odes.Runner, error) {
 	o := p.runOptions()
-	o.Of = []string{p.settings.Objective}
+	o.Of = append([]string{p.settings.Objective}, constraints...)
 	return p.model.Prepare(o.SecondOrder())
 }
 
@@ -328,22 +332,25 @@ func (p *problem) sign() float64 {
 
 // run makes a run at x with first derivatives of the objective and the constraints, or with second ones of the former.
 func (e *evaluator) run(ctx context.Context, x []float64, second bool) (s *odes.Sensitivities, err error) {
-	r := &e.gradient
 	if second {
-		r = &e.hessian
+		return e.runOf(ctx, x, &e.hessian, func() (*odes.Runner, error) { return e.p.curved() })
 	}
-	if *r == nil {
-		if second {
-			*r, err = e.p.curved()
-		} else {
-			o := e.p.runOptions()
-			o.Of = []string{e.p.settings.Objective}
-			for _, c := range e.p.constraints {
-				o.Of = append(o.Of, c.Name)
-			}
-			*r, err = e.p.model.Prepare(o)
+	return e.runOf(ctx, x, &e.gradient, func() (*odes.Runner, error) {
+		o := e.p.runOptions()
+		o.Of = []string{e.p.settings.Objective}
+		for _, c := range e.p.constraints {
+			o.Of = append(o.Of, c.Name)
 		}
-		if err != nil {
+		return e.p.model.Prepare(o)
+	})
+}
+
+// runOf makes a run at x by a Runner, which is made if there is none.
+func (e *evaluator) runOf(
+	ctx context.Context, x []float64, r **odes.Runner, made func() (*odes.Runner, error),
+) (s *odes.Sensitivities, err error) {
+	if *r == nil {
+		if *r, err = made(); err != nil {
 			return nil, err
 		}
 		(*r).Warm(e.warm)
@@ -461,7 +468,68 @@ func (e *evaluator) constrained() optim.ConstrainedProblem {
 		p.Lo, p.Hi = append(p.Lo, lo), append(p.Hi, hi)
 		p.Largest = append(p.Largest, e.p.model.ReadsLargest(c.Name))
 	}
+	p.Peaked = e.p.model.ReadsLargest(e.p.settings.Objective)
+	p.Curve, p.Cheap = e.lagrangian()
 	return p
+}
+
+// lagrangian returns what computes the Hessian of the objective with multiples of the constraints, as
+// optim.ConstrainedProblem has it, and whether it is cheap. Largest values have no second derivatives: where one of
+// them counts, there is none.
+func (e *evaluator) lagrangian() (curve func(ctx context.Context, x, y, h []float64) error, cheap bool) {
+	const (
+		numbers = 100 // of more, the Hessian takes far longer than what it saves
+		columns = 60  // of Hessians of objective and constraints
+	)
+	p, n := e.p, len(e.p.coords)
+	if n > numbers || p.model.ReadsLargest(p.settings.Objective) || !p.hasHessian() {
+		return nil, false
+	}
+	var names []string
+	var of []int
+	for i, c := range p.constraints {
+		if !p.model.ReadsLargest(c.Name) {
+			names, of = append(names, c.Name), append(of, i)
+		}
+	}
+	curve = func(ctx context.Context, x, y, h []float64) error {
+		for i, c := range p.constraints {
+			if y[i] != 0 && !slices.Contains(of, i) {
+				return fmt.Errorf("%s has no second derivatives", c.Name)
+			}
+		}
+		s, err := e.runOf(ctx, x, &e.curved, func() (*odes.Runner, error) { return p.curved(names...) })
+		if err != nil {
+			return err
+		}
+		w, all := s.Columns*s.Columns, make([]float64, s.Columns*s.Columns)
+		gradient := make([]float64, s.Columns)
+		for row := range len(of) + 1 {
+			by := p.sign()
+			if row > 0 {
+				by = y[of[row-1]]
+			}
+			for k, v := range s.Hessian[row*w : (row+1)*w] {
+				all[k] += float64(by * v)
+			}
+			for k, v := range s.Gradient[row*s.Columns : (row+1)*s.Columns] {
+				gradient[k] += float64(by * v)
+			}
+		}
+		for i := range n {
+			a := &p.coords[i]
+			va := a.slope(a.value(x[i]))
+			for j := range n {
+				b := &p.coords[j]
+				h[i*n+j] = float64(all[a.column*s.Columns+b.column] * va * b.slope(b.value(x[j])))
+			}
+			if a.log { // the second derivative of exp is exp
+				h[i*n+i] += float64(gradient[a.column] * va)
+			}
+		}
+		return nil
+	}
+	return curve, n*(len(of)+1) <= columns
 }
 
 // folded returns the problem for optim.Folded: absolute values are kinks.
@@ -497,8 +565,11 @@ func (e *evaluator) folded() optim.KinkedProblem {
 		}
 		return nil
 	}
+	p.Peaked = e.p.model.ReadsLargest(e.p.settings.Objective)
 	if e.comparison != nil {
 		p.Kinks = e.kinks
+	} else {
+		p.Curve, p.Cheap = e.lagrangian()
 	}
 	p.Evaluate = func(
 		ctx context.Context, x []float64, want optim.Want, at *optim.Point, k *optim.Kinks, c *optim.Constraints,

@@ -45,6 +45,8 @@ type Options struct {
 	Done []Start
 	// Found, if set, is called with every search that has ended, one at a time; not with those that a worker lost.
 	Found func(Start)
+	// Iterated, if set, is called after each iteration of the searches of this process, one at a time.
+	Iterated func(Iteration)
 	// Backend, if set, makes searches and refits elsewhere, and needs the Source of the model. Workers does not count
 	// then.
 	Backend Backend
@@ -59,6 +61,20 @@ type Progress struct {
 	Best  float64 // of the objective so far; NaN where no search has come to a value
 	// Evaluations counts the runs of this process, those of searches that go on included.
 	Evaluations int
+}
+
+// Iteration tells how far a search has come. Of minima that were found once more, with estimates held or data drawn
+// again, nothing is told.
+type Iteration struct {
+	Search      int // Number of its Start
+	Iteration   int
+	Evaluations int
+	Value       float64 // of the objective
+	Violation   float64 // the largest of a constraint, relative to its size
+	Slope       float64 // the largest derivative of the Lagrangian that bounds leave, times the size of its estimate
+	Promised    float64 // what the next step promises
+	Radius      float64 // how long that may be, in sizes of the estimates; 0 where that is not told
+	Seconds     float64 // since the search began
 }
 
 // Result is the result of a fit.
@@ -159,6 +175,7 @@ type Start struct {
 	steady SteadyWork
 	err    error // why it failed; nil where that was read
 	lost   bool  // nobody came to an end with it
+	late   bool  // it was ended by max_time
 }
 
 // Cluster is a minimum to which searches came: their values agree, and so do their estimates, as far as data tell them.

@@ -203,8 +203,8 @@ objective J = integral(x^2)
 constraint high: exp(1)*final(x) >= 30
 constraint low: final(x) <= 50
 fit { minimize = J }`, "no feasible point was found: where the best search ended, constraint high is violated " +
-			"by 25; no point near this one satisfies the constraints better; a search from elsewhere may find one: " +
-			"--starts 20"},
+			"by 25; no point near this one satisfies the constraints better, and searches from 8 other points found " +
+			"none either; others may: --starts 50"},
 		{`time t : [s] from 0 to 1
 control u : [m/s^2] = 0 in [-1, 1] piecewise constant on grid(0 [s], 1 [s], 6)
 state x = 0 [m], v = 0 [m/s]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/elem"
@@ -32,6 +33,7 @@ type problem struct {
 	readsPriors bool    // the objective may read priors
 	algorithm   string
 	constraints []odes.Value
+	began       time.Time
 	unasked     bool // nobody asked for profiles, and they would take much longer than the search
 
 	telling sync.Mutex
@@ -113,7 +115,8 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		s.Starts = opts.Starts
 	}
 	p := &problem{
-		model: m, opts: opts, asked: opts, settings: s, priors: m.Priors(), constraints: m.Constraints(), rough: 1,
+		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: m.Priors(),
+		constraints: m.Constraints(), rough: 1,
 	}
 	for _, v := range s.Over {
 		p.names = append(p.names, v.String())

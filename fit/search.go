@@ -46,10 +46,12 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		}
 	}
 	p.tell(at)
-	if err := p.make(ctx, all, numbers, func(s Start) {
+	within, end := judge{p}.within(ctx)
+	defer end()
+	if err := p.make(within, all, numbers, func(s Start) {
 		add(s)
 		p.tell(at)
-		if p.opts.Found != nil && s.Status != "stopped" && !s.lost {
+		if p.opts.Found != nil && s.Status != "stopped" && !s.lost && !s.late {
 			p.opts.Found(s)
 		}
 	}); err != nil {
@@ -62,12 +64,26 @@ func (p *problem) search(ctx context.Context, out *Result) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if len(out.Starts) == 0 {
+			return fmt.Errorf("%w: %w", ErrNoMinimum, errTime)
+		}
 		return p.noMinimum(out.Starts)
 	}
 	if ctx.Err() != nil {
 		out.Status = "partial"
 	}
 	return nil
+}
+
+// errTime ends searches that have taken as long as they may.
+var errTime = errors.New("the limit of time was reached before a minimum")
+
+// within returns a context for searches, which ends when they have taken as long as they may.
+func (p judge) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p.settings.MaxTime == 0 {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, p.began.Add(time.Duration(p.settings.MaxTime*float64(time.Second))), errTime)
 }
 
 // add counts the work of a piece.
@@ -116,6 +132,8 @@ func (p *problem) ended(
 	ctx context.Context, e *evaluator, number int, from []float64, search func() (optim.Result, error),
 ) Start {
 	began := time.Now()
+	e.searching, e.since = number, began
+	defer func() { e.searching = -1 }()
 	s := Start{Number: number, From: from, Value: math.NaN(), Cluster: -1}
 	n, bad, rests := e.n, e.bad, e.steadyWork()
 	e.forget() // a search depends on nothing that was before
@@ -126,8 +144,15 @@ func (p *problem) ended(
 	s.Why = r.Status.Words()
 	switch {
 	case ctx.Err() != nil && (err != nil || r.Status == optim.Stopped):
-		if s.Status, s.Why = "stopped", optim.Stopped.Words(); err != nil { // before it had a value
+		s.Status, s.Why = "stopped", optim.Stopped.Words()
+		if errors.Is(context.Cause(ctx), errTime) {
+			s.Why, s.late = errTime.Error(), true
+		}
+		if err != nil { // before it had a value
 			return s
+		}
+		if s.late {
+			s.Status = "limit"
 		}
 	case err != nil:
 		s.Status, s.Why, s.err = "failed", reason(err), err
@@ -172,6 +197,23 @@ func (p *problem) searchOptions(x []float64) optim.Options {
 	return optim.Options{Scale: p.scales(x), Iterations: cmp.Or(p.settings.MaxIter, most)}
 }
 
+// iterated returns what tells of the iterations of the search that is made now; nil where nobody asks.
+func (e *evaluator) iterated() func(optim.Progress) {
+	p, number, since := e.p, e.searching, e.since
+	if p.opts.Iterated == nil || number < 0 {
+		return nil
+	}
+	return func(at optim.Progress) {
+		p.telling.Lock()
+		defer p.telling.Unlock()
+		p.opts.Iterated(Iteration{
+			Search: number, Iteration: at.Iterations, Evaluations: at.Evaluations,
+			Value: float64(p.sign() * at.Value), Violation: at.Violation, Slope: at.Projected, Promised: at.Reduction,
+			Radius: at.Radius, Seconds: time.Since(since).Seconds(),
+		})
+	}
+}
+
 // minimise searches from x within bounds with the algorithm of the problem.
 func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
 	return p.confirmed(ctx, e, strings.HasPrefix(p.algorithm, "least_"), func() (optim.Result, error) {
@@ -182,6 +224,7 @@ func (p *problem) minimise(ctx context.Context, e *evaluator, x []float64, b opt
 // descend is the search, whatever the runs begin at.
 func (p *problem) descend(ctx context.Context, e *evaluator, x []float64, b optim.Bounds) (optim.Result, error) {
 	o := p.searchOptions(x)
+	o.Progress = e.iterated()
 	switch {
 	case p.kinks && p.algorithm != "lbfgsb":
 		q := e.folded()

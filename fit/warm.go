@@ -26,7 +26,7 @@ func (e *evaluator) setWarm(on bool) {
 	if e.last = nil; e.comparison != nil {
 		e.comparison.Warm(on)
 	}
-	for _, r := range []*odes.Runner{e.gradient, e.hessian} {
+	for _, r := range []*odes.Runner{e.gradient, e.hessian, e.curved} {
 		if r != nil {
 			r.Warm(on)
 		}
@@ -38,7 +38,7 @@ func (e *evaluator) forget() {
 	if e.last = nil; e.comparison != nil {
 		e.comparison.Forget()
 	}
-	for _, r := range []*odes.Runner{e.gradient, e.hessian} {
+	for _, r := range []*odes.Runner{e.gradient, e.hessian, e.curved} {
 		if r != nil {
 			r.Forget()
 		}
@@ -51,7 +51,7 @@ func (e *evaluator) steadyWork() SteadyWork {
 	if e.comparison != nil {
 		w.Add(e.comparison.SteadyWork())
 	}
-	for _, r := range []*odes.Runner{e.gradient, e.hessian} {
+	for _, r := range []*odes.Runner{e.gradient, e.hessian, e.curved} {
 		if r != nil {
 			w.Add(r.SteadyWork())
 		}

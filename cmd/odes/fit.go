@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ type fitCmd struct {
 	Workers string `placeholder:"WHERE" default:"0" help:"{searchers}"`
 	natsFlags
 	Resume string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
+	Log    string     `placeholder:"FILE" help:"Write the iterations of all searches to this file, as lines of JSON."`
 	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw {fitpictures}. May be repeated."`
 	Memory string     `placeholder:"SIZE" help:"The most memory that the process may take, such as 2GB."`
 	Format formatFlag `placeholder:"FORMAT"` // fillHelp adds the help
@@ -92,7 +94,7 @@ func (k *fitCmd) Run(c *call) error {
 		return err
 	}
 	defer out.discard()
-	kept, err := k.resume(source, &opts)
+	kept, err := k.keep(source, &opts)
 	if err != nil {
 		return err
 	}
@@ -379,6 +381,75 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 	kept := &keptStarts{file: file}
 	o.Found = kept.add
 	return kept, nil
+}
+
+// keep opens the files in which a fit keeps what it does, those of --resume and --log; nil for neither.
+func (k *fitCmd) keep(source ensemble.Source, o *fit.Options) (keepers, error) {
+	var all keepers
+	kept, err := k.resume(source, o)
+	if err != nil {
+		return nil, err
+	}
+	if kept != nil {
+		all = append(all, kept)
+	}
+	if k.Log == "" {
+		return all, nil
+	}
+	file, err := os.Create(k.Log)
+	if err != nil {
+		return nil, errors.Join(output.Wrap(k.Log, err), all.close())
+	}
+	log := &iterationLog{file: file}
+	o.Iterated = log.add
+	return append(all, log), nil
+}
+
+// keepers are the files in which a fit keeps what it does.
+type keepers []interface{ close() error }
+
+func (all keepers) close() (err error) {
+	for _, k := range all {
+		if e := k.close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// iterationLog is the file of --log.
+type iterationLog struct {
+	file *os.File
+	err  error
+}
+
+// add writes an iteration as a line of JSON, without the numbers that JSON lacks. It is called by one goroutine at a
+// time.
+func (l *iterationLog) add(at fit.Iteration) {
+	line := map[string]any{
+		"search": at.Search, "iteration": at.Iteration, "evaluations": at.Evaluations, "seconds": at.Seconds,
+	}
+	for name, v := range map[string]float64{
+		"value": at.Value, "violation": at.Violation, "slope": at.Slope, "promised": at.Promised, "radius": at.Radius,
+	} {
+		if v-v == 0 {
+			line[name] = v
+		}
+	}
+	text, err := json.Marshal(line) // keys are sorted
+	if err == nil {
+		_, err = l.file.Write(append(text, '\n'))
+	}
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+func (l *iterationLog) close() error {
+	if err := l.file.Close(); l.err == nil {
+		l.err = err
+	}
+	return output.Wrap(l.file.Name(), l.err)
 }
 
 func (k *keptStarts) add(s fit.Start) {

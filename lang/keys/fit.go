@@ -12,6 +12,8 @@ type Fit struct {
 	Points  string `key:"fit.points"`
 	Seed    uint64 `key:"fit.seed"`
 	MaxIter int    `key:"fit.max_iter"` // of each start; 0 means 300
+	// MaxTime is how many seconds all searches may take; 0 means any number.
+	MaxTime float64 `key:"fit.max_time"`
 	// Intervals are "auto", "profile", "wald", "bootstrap", from so many refits, or "none", at the probability Level.
 	Intervals string  `key:"fit.intervals"`
 	Bootstrap int     `key:"fit.bootstrap"`
@@ -58,6 +60,10 @@ var fit = Block{
 		{Key: "points", Kind: Word, Default: "lhs"},
 		{Key: "seed", Kind: Count, Default: "1"},
 		{Key: "max_iter", Kind: Count},
+		{
+			Key: "max_time", Kind: Number, Range: positive,
+			Doc: "the seconds that all searches may take; then the best point so far is what there is",
+		},
 		{
 			Key: "intervals", Kind: Word, Default: "auto",
 			Words: []string{"auto", "profile", "wald", "bootstrap", "none"},

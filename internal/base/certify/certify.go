@@ -383,7 +383,8 @@ func (p *Problem) nearby(d []float64, radius float64) (*Point, float64) {
 // objective falls as it is promised to.
 func (p *Problem) probe(d []float64, radius float64, objective bool) (met, real bool) {
 	const (
-		distinct = 0.999
+		distinct = 3e-2 // of how far a function moves
+		turned   = 0.999
 		matters  = 1e-7 // of how far a function moves: what is less may be rounding
 	)
 	n := len(d)
@@ -395,9 +396,15 @@ func (p *Problem) probe(d []float64, radius float64, objective bool) (met, real 
 	// piece keeps a function that was computed to have a value, and of which less was promised.
 	piece := func(i int, promised, value float64, slope, old []float64) {
 		size := math.Max(p.extent(slope), p.extent(old))
-		cosine := dot(slope, old) / math.Sqrt(dot(slope, slope)*dot(old, old))
+		differ := make([]float64, n)
+		for j := range differ {
+			differ[j] = slope[j] - old[j]
+		}
 		off := math.Abs(value - promised)
-		if !(off > matters*float64(radius*size)) || cosine > distinct {
+		// Gradients are of one piece where they differ little, in the sizes of variables and as they are: sizes may
+		// hide what differs in a variable that is near zero.
+		cosine := dot(slope, old) / math.Sqrt(dot(slope, slope)*dot(old, old))
+		if !(off > matters*float64(radius*size)) || p.extent(differ) <= float64(distinct*size) && cosine > turned {
 			return
 		}
 		// A piece is nowhere beyond the function itself. What seems to be so curves, and is no piece.

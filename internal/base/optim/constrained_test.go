@@ -474,10 +474,7 @@ func TestPrograms(t *testing.T) {
 	solved := 0
 	for range 300 {
 		n, k := 1+int(r.Uint64()%8), int(r.Uint64()%6)
-		q := program{
-			n: n, k: k, g: make([]float64, n*n), a: make([]float64, n), lo: all(n, -inf), hi: all(n, inf),
-			c: make([]float64, k*n), cLo: all(k, -inf), cHi: all(k, inf),
-		}
+		q := program{n: n, g: make([]float64, n*n), a: make([]float64, n), lo: all(n, -inf), hi: all(n, inf)}
 		for range n + 1 {
 			v := make([]float64, n)
 			for i := range v {
@@ -495,48 +492,52 @@ func TestPrograms(t *testing.T) {
 				q.lo[i], q.hi[i] = inside[i]-r.Float64(), inside[i]+r.Float64()
 			}
 		}
-		for i := range q.c {
-			q.c[i] = r.Norm()
-		}
 		for i := range k {
-			v := dot(q.c[i*n:(i+1)*n], inside)
-			switch r.Uint64() % 3 {
+			l := line{a: make([]float64, n), kink: -1, constraint: i}
+			for j := range l.a {
+				l.a[j] = r.Norm()
+			}
+			l.v = -dot(l.a, inside)
+			switch r.Uint64() % 4 {
 			case 0:
-				if i < n/2 {
-					q.cLo[i], q.cHi[i] = v, v
+				if l.below = inf; i < n/2 {
+					l.above = inf
 				}
 			case 1:
-				q.cLo[i] = v - 0.1*r.Float64()
+				l.v, l.below = l.v+0.1*r.Float64(), inf
+			case 2:
+				l.v, l.above = l.v-0.1*r.Float64(), inf
 			default:
-				q.cHi[i] = v + 0.1*r.Float64()
+				l.v, l.below, l.above, l.kink = l.v+r.Norm(), 2*r.Float64(), 2*r.Float64(), int(r.Uint64()%2)-1
 			}
+			q.lines = append(q.lines, l)
 		}
 		if !q.solve() {
 			t.Fatalf("no solution of a program that has one: n = %d, k = %d", n, k)
 		}
 		solved++
-		// G·x + a = Cᵀy + z, and multipliers only where a limit is reached, of its sign.
+		// G·x + a + Aᵀy = z, slopes between those of the sides, and multipliers only where a bound is reached.
 		residual := make([]float64, n)
 		multiply(q.g, q.x, residual)
 		for i := range n {
 			residual[i] += q.a[i] - q.z[i]
 			for j := range k {
-				residual[i] -= q.c[j*n+i] * q.y[j]
+				residual[i] += q.y[j] * q.lines[j].a[i]
 			}
 			if math.Abs(residual[i]) > 1e-9 {
 				t.Errorf("n = %d, k = %d: residual %g", n, k, residual[i])
 			}
-		}
-		check := func(v, lo, hi, y float64) {
-			if v < lo-1e-10 || v > hi+1e-10 || y > 0 && v > lo+1e-9 || y < 0 && v < hi-1e-9 {
-				t.Errorf("%g in [%g, %g] has the multiplier %g", v, lo, hi, y)
+			v, lo, hi, z := q.x[i], q.lo[i], q.hi[i], q.z[i]
+			if v < lo-1e-10 || v > hi+1e-10 || z > 0 && v > lo+1e-9 || z < 0 && v < hi-1e-9 {
+				t.Errorf("%g in [%g, %g] has the multiplier %g", v, lo, hi, z)
 			}
 		}
-		for i := range n {
-			check(q.x[i], q.lo[i], q.hi[i], q.z[i])
-		}
 		for j := range k {
-			check(dot(q.c[j*n:(j+1)*n], q.x), q.cLo[j], q.cHi[j], q.y[j])
+			l, y := &q.lines[j], q.y[j]
+			v := l.v + dot(l.a, q.x)
+			if y < -l.below || y > l.above || v > 1e-9 && y != l.above || v < -1e-9 && y != -l.below {
+				t.Errorf("n = %d: a line at %g has the slope %g, between %g and %g", n, v, y, -l.below, l.above)
+			}
 		}
 	}
 	if solved < 300 {

@@ -58,6 +58,8 @@ type tableau struct {
 	x       []float64 // n + m
 	lo, hi  []float64 // n + m
 	kink    []float64 // n + m; NaN for none
+
+	slopes, sizes []float64 // n; of step
 }
 
 // wobble is the relative size by which bounds and kinks are moved.
@@ -90,12 +92,34 @@ func (p *Linear) Solve() LinearSolution {
 			t.kink[n+j] = r.Kink + float64(moved()*math.Max(1, math.Abs(r.Kink)))
 		}
 	}
+	t.settle()
 	for range 40 * (n + m + 20) {
 		if !t.step() {
 			break
 		}
 	}
 	return t.solution()
+}
+
+// settle puts variables that no row has at the bound to which the objective falls: without rows that is the solution.
+func (t *tableau) settle() {
+	n := t.n
+	used := make([]bool, n)
+	for i := range t.m {
+		for j, a := range t.t[i*n : (i+1)*n] {
+			used[j] = used[j] || a != 0
+		}
+	}
+	for i, c := range t.p.C {
+		switch {
+		case used[i]:
+		case c > 0:
+			t.x[i] = t.lo[i]
+		case c < 0:
+			t.x[i] = t.hi[i]
+		}
+	}
+	t.slopes, t.sizes = make([]float64, n), make([]float64, n)
 }
 
 // slope returns that of the cost of a variable where it moves in a direction.
@@ -117,7 +141,9 @@ func (t *tableau) step() bool {
 	const small = 1e-11
 	n := t.n
 	best, enter, direction := 0.0, -1, 0.0
-	slopes, sizes := make([]float64, n), make([]float64, n)
+	slopes, sizes := t.slopes, t.sizes
+	clear(slopes)
+	clear(sizes)
 	for i, v := range t.rows {
 		if s := t.slope(v, 1); s != 0 {
 			for j, a := range t.t[i*n : (i+1)*n] {

@@ -3,6 +3,7 @@ package optim
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 func minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, error) {
@@ -263,7 +264,10 @@ type quasiNewton struct {
 	memory int
 	s, y   [][]float64 // scaled steps and differences of slopes
 	a, b   [][]float64
+	stale  bool // a and b are those of other steps
 	gamma  float64
+	// solved is a step whose product with B is known: right.
+	solved, right []float64
 }
 
 func (f *quasiNewton) full() (Want, bool) { return Slopes, true }
@@ -282,18 +286,22 @@ func (f *quasiNewton) accept() {
 			}
 			f.s, f.y = append(f.s, s), append(f.y, y)
 			f.gamma = dot(y, y) / sy
-			f.update()
+			f.stale, f.solved = true, nil
 		}
 	}
 	f.general.accept()
 }
 
-// update makes the vectors a and b anew.
+// update makes the vectors a and b anew, where steps have come since.
 func (f *quasiNewton) update() {
+	if !f.stale {
+		return
+	}
+	f.stale = false
 	f.a, f.b = f.a[:0], f.b[:0]
 	for i, s := range f.s {
 		a, b := make([]float64, len(s)), make([]float64, len(s))
-		f.apply(s, a)
+		f.product(s, a)
 		add(b, 1/math.Sqrt(dot(f.y[i], s)), f.y[i])
 		root := math.Sqrt(dot(s, a))
 		for j := range a {
@@ -317,6 +325,16 @@ func (f *quasiNewton) model(d []float64) quadratic {
 }
 
 func (f *quasiNewton) apply(z, out []float64) {
+	if f.solved != nil && slices.Equal(z, f.solved) {
+		copy(out, f.right)
+		return
+	}
+	f.update()
+	f.product(z, out)
+}
+
+// product is apply by the vectors a and b as they are.
+func (f *quasiNewton) product(z, out []float64) {
 	for i := range z {
 		out[i] = float64(f.gamma * z[i])
 	}
@@ -327,5 +345,36 @@ func (f *quasiNewton) apply(z, out []float64) {
 }
 
 func (f *quasiNewton) minimize(slope []float64, free []int, z []float64, radius float64) bool {
+	if len(free) == len(z) && len(f.s) > 0 && largest(z) == 0 && f.newton(slope, z, radius) {
+		return false
+	}
 	return conjugate(f, slope, free, z, radius, 1e-6)
+}
+
+// newton sets z to −B⁻¹·slope, by two passes over the steps (J. Nocedal, S. J. Wright, Numerical Optimization, 2nd ed.,
+// Springer 2006, algorithm 7.4), and reports whether that is within the radius. Else z remains zero.
+func (f *quasiNewton) newton(slope, z []float64, radius float64) bool {
+	parts := make([]float64, len(f.s))
+	for i, v := range slope {
+		z[i] = -v
+	}
+	for k := len(f.s) - 1; k >= 0; k-- {
+		parts[k] = dot(f.s[k], z) / dot(f.s[k], f.y[k])
+		add(z, -parts[k], f.y[k])
+	}
+	for i := range z {
+		z[i] /= f.gamma
+	}
+	for k, s := range f.s {
+		add(z, parts[k]-dot(f.y[k], z)/dot(s, f.y[k]), s)
+	}
+	if norm(z) <= radius {
+		f.solved, f.right = slices.Clone(z), make([]float64, len(z))
+		for i, v := range slope {
+			f.right[i] = -v
+		}
+		return true
+	}
+	clear(z)
+	return false
 }

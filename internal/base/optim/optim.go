@@ -107,6 +107,12 @@ type ConstrainedProblem struct {
 	// Largest tells of each constraint whether it is the largest (for a lower limit: least) of several functions, whose
 	// derivatives jump where another becomes the largest; nil: none is.
 	Largest []bool
+	// Peaked tells that the objective is so.
+	Peaked bool
+	// Curve sets h, n × n, to the Hessian of F + yᵀC at x; nil: it cannot be had. Cheap tells that it costs little, and
+	// so is asked for at each point; else it is where a search has come to an end without it.
+	Curve func(ctx context.Context, x, y, h []float64) error
+	Cheap bool
 	// Evaluate fills in at and c; see Problem. It is not asked for Curving.
 	Evaluate func(ctx context.Context, x []float64, want Want, at *Point, c *Constraints) error
 }
@@ -141,6 +147,7 @@ type Progress struct {
 	Projected   float64 // as in Result
 	Violation   float64 // as in Result
 	Reduction   float64 // as in Result
+	Radius      float64 // how far the next step may go, in sizes of the variables; 0 where there is none
 	Iterations  int
 	Evaluations int
 }
@@ -262,10 +269,9 @@ func Minimize(ctx context.Context, p Problem, x0 []float64, o Options) (Result, 
 // Constrained searches a minimum of p from x0, which is moved into the bounds and need not satisfy the constraints. The
 // error is one of the start (ErrStart); the result then has status Failed.
 //
-// It is sequential quadratic programming with a damped BFGS approximation of the Lagrangian's Hessian. Quadratic
-// programs are solved by a dual active-set method (D. Goldfarb, A. Idnani, Math. Program. 27 (1983) 1–33,
-// doi:10.1007/BF02591962). An exact penalty function judges the steps, which are corrected to second order where the
-// curvature of constraints spoils them; a step need not be better than the last point, only than the worst of five.
+// It is sequential quadratic programming in a trust region, with an exact penalty function. The curvature is the exact
+// Hessian of the Lagrangian, where the problem has one, or damped BFGS, which is made anew before a search ends. Steps
+// are corrected to second order where the curvature of constraints spoils them.
 func Constrained(ctx context.Context, p ConstrainedProblem, x0 []float64, o Options) (Result, error) {
 	return constrained(ctx, p, x0, o)
 }

@@ -2,169 +2,223 @@ package optim
 
 import "math"
 
-// program is a strictly convex quadratic program: the least ½xᵀGx + aᵀx where lo ≤ x ≤ hi and cLo ≤ Cx ≤ cHi.
+// line is a linear function with a kink at 0: where v + aᵀx is below 0 it costs below for each unit, and above 0 above.
+// An infinite slope makes the kink a limit.
+type line struct {
+	v            float64
+	a            []float64
+	below, above float64
+	kink         int // of the problem; −1 for none
+	constraint   int // −1 for none
+	limit        float64
+	cut          bool // it is what the constraint was like at another point
+}
+
+// cost returns that of a line at v.
+func (l *line) cost(v float64) float64 {
+	switch {
+	case v < 0:
+		return float64(-l.below * v)
+	case v > 0:
+		return float64(l.above * v)
+	}
+	return 0
+}
+
+// program is a strictly convex quadratic program with kinks: the least ½xᵀGx + aᵀx + Σ costs of lines, lo ≤ x ≤ hi.
+//
+// It is solved by the dual active-set method of D. Goldfarb and A. Idnani (Math. Program. 27 (1983) 1–33,
+// doi:10.1007/BF02591962), in which the multiplier of a line has two bounds rather than one: its slopes to both sides
+// of the kink. A line whose multiplier reaches one of them leaves its kink for that side.
 type program struct {
-	n, k       int
+	n          int
 	g          []float64 // n × n, by rows; positive definite
 	a          []float64
 	lo, hi     []float64
-	c          []float64 // k × n, by rows
-	cLo, cHi   []float64
+	lines      []line
 	x          []float64 // the solution
-	y          []float64 // multipliers of the k constraints: positive at their lower limits, negative at the upper
-	z          []float64 // multipliers of the bounds, likewise
+	y          []float64 // slopes of the lines there, each between −below and above
+	z          []float64 // multipliers of the bounds: positive at lower ones
 	inverse    []float64 // J of the paper, by rows: G⁻¹ = J·Jᵀ, the first columns span the active normals
 	r          []float64 // their upper triangle, by rows
 	active     []side
 	u          []float64
+	in         []bool    // what is active: variables, then lines
+	lengths    []float64 // of the slopes of lines
 	normal     []float64
 	d, step, w []float64
 }
 
-// side is a limit of a constraint: of x[i] if i < n, else of the product with row i−n. It is the upper limit where
-// sign is −1, the lower where it is 1.
+// side is what holds a solution: the bound of x[i] if i < n, else the kink of line i−n. sign tells whether it holds it
+// from below (1) or from above (−1). Its multiplier stays between least and most, and the slope of a line is base less
+// sign times that.
 type side struct {
-	i        int
-	sign     float64
-	equality bool
+	i           int
+	sign        float64
+	base        float64
+	least, most float64
 }
 
-// limits returns those of constraint i.
-func (p *program) limits(i int) (lo, hi float64) {
-	if i < p.n {
-		return p.lo[i], p.hi[i]
-	}
-	return p.cLo[i-p.n], p.cHi[i-p.n]
-}
-
-// at returns the value of constraint i.
-func (p *program) at(i int) float64 {
-	if i < p.n {
-		return p.x[i]
-	}
-	i -= p.n
-	return dot(p.c[i*p.n:(i+1)*p.n], p.x)
-}
-
-// solve finds the solution by the dual method of Goldfarb and Idnani, and reports whether there is one.
+// solve finds the solution, and reports whether there is one: G may not be positive definite.
 func (p *program) solve() bool {
-	n := p.n
-	p.x, p.y, p.z = make([]float64, n), make([]float64, p.k), make([]float64, n)
+	n, k := p.n, len(p.lines)
+	p.x, p.y, p.z = make([]float64, n), make([]float64, k), make([]float64, n)
 	p.inverse, p.r = make([]float64, n*n), make([]float64, n*n)
 	p.normal, p.d, p.step, p.w = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	p.active, p.u = nil, nil
+	p.active, p.u, p.in = nil, nil, make([]bool, n+k)
 	if !p.invert() {
 		return false
 	}
-	// x = −J·Jᵀa
-	transposed(p.inverse, p.a, p.d)
-	multiply(p.inverse, p.d, p.x)
-	for i := range p.x {
-		p.x[i] = -p.x[i]
+	p.lengths = make([]float64, k)
+	for j := range p.lines {
+		l := &p.lines[j]
+		p.lengths[j] = norm(l.a)
+		if l.kink >= 0 { // most rows of data are far from their kinks
+			if p.y[j] = l.above; l.v < 0 {
+				p.y[j] = -l.below
+			}
+		}
 	}
-	lengths := make([]float64, p.k)
-	for i := range lengths {
-		lengths[i] = norm(p.c[i*n : (i+1)*n])
-	}
-	in := make([]bool, n+p.k)
-	for range 50 * (n + p.k + 2) {
-		next, worst := side{i: -1}, 0.0
-		for i := n + p.k - 1; i >= 0; i-- {
-			if in[i] {
-				continue
-			}
-			lo, hi := p.limits(i)
-			v := p.at(i)
-			length := 1.0
-			if i >= n {
-				length = lengths[i-n]
-			}
-			size := math.Max(norm(p.x), 1)
-			if i < n {
-				size = math.Max(math.Abs(v), 1e-3)
-			}
-			least := float64(1e-13 * size)
-			if lo == hi {
-				// Equations come first, and are wanted even where they happen to hold.
-				next = side{i: i, sign: 1, equality: true}
-				if v > hi {
-					next.sign = -1
-				}
+	p.place()
+	for range 3 { // what rounding has left of the last digits
+		for range 50 * (n + k + 2) {
+			next, wanted := p.worst()
+			if !wanted {
 				break
 			}
-			below, above := (lo-v)/length, (v-hi)/length
-			if length == 0 {
-				if lo > v || hi < v {
-					return false
-				}
-				continue
-			}
-			if below > worst && below > least {
-				next, worst = side{i: i, sign: 1}, below
-			}
-			if above > worst && above > least {
-				next, worst = side{i: i, sign: -1}, above
+			if !p.enter(next) {
+				return false
 			}
 		}
-		if next.i < 0 {
-			p.refine()
-			for k, s := range p.active {
-				if s.i < n {
-					p.z[s.i] = float64(s.sign * p.u[k])
-					lo, hi := p.limits(s.i)
-					if p.x[s.i] = lo; s.sign < 0 {
-						p.x[s.i] = hi
-					}
-				} else {
-					p.y[s.i-n] = float64(s.sign * p.u[k])
-				}
-			}
-			return true
-		}
-		if !p.enter(next, in) {
-			return false
+		p.place()
+		if _, wanted := p.worst(); !wanted {
+			break
 		}
 	}
-	return false
+	p.conclude()
+	return true
 }
 
-// refine moves x onto the limits of the active constraints, from which rounding has led it where G is badly
-// conditioned.
-func (p *program) refine() {
+// worst returns what is violated most, relative to its length, and whether anything is.
+func (p *program) worst() (next side, wanted bool) {
+	const least = 1e-13
+	n, far, worst := p.n, norm(p.x), 0.0
+	for i, v := range p.x {
+		if p.in[i] {
+			continue
+		}
+		small := float64(least * math.Max(math.Abs(v), 1e-3))
+		if off := p.lo[i] - v; off > worst && off > small {
+			next, worst = side{i: i, sign: 1, most: math.Inf(1)}, off
+		}
+		if off := v - p.hi[i]; off > worst && off > small {
+			next, worst = side{i: i, sign: -1, most: math.Inf(1)}, off
+		}
+	}
+	for j := range p.lines {
+		l, y := &p.lines[j], p.y[j]
+		if p.in[n+j] || p.lengths[j] == 0 {
+			continue
+		}
+		v := l.v + dot(l.a, p.x)
+		off := math.Abs(v) / p.lengths[j]
+		if off <= worst || math.Abs(v) <= float64(least*(math.Abs(l.v)+float64(p.lengths[j]*math.Max(far, 1)))) {
+			continue
+		}
+		switch {
+		case v > 0 && y < l.above:
+			next, worst = side{i: n + j, sign: -1, base: y, least: -(y + l.below), most: l.above - y}, off
+		case v < 0 && y > -l.below:
+			next, worst = side{i: n + j, sign: 1, base: y, least: -(l.above - y), most: y + l.below}, off
+		}
+	}
+	return next, worst > 0
+}
+
+// limit returns what the product of a side's normal with x is to be, at least.
+func (p *program) limit(s side) float64 {
+	switch {
+	case s.i >= p.n:
+		return -float64(s.sign * p.lines[s.i-p.n].v)
+	case s.sign > 0:
+		return p.lo[s.i]
+	}
+	return -p.hi[s.i]
+}
+
+// place moves x to the least point on what is active, and computes the multipliers anew.
+func (p *program) place() {
 	n, q := p.n, len(p.active)
-	for range 2 {
-		for k, s := range p.active {
-			lo, hi := p.limits(s.i)
-			limit := lo
-			if s.sign < 0 {
-				limit = hi
-			}
-			p.w[k] = float64(s.sign * (limit - p.at(s.i)))
+	slope := make([]float64, n)
+	copy(slope, p.a)
+	for j := range p.lines { // a line that is active has the slope with which it joined
+		if y := p.y[j]; y != 0 {
+			add(slope, y, p.lines[j].a)
 		}
-		forward(p.r, n, q, p.w[:q])
-		for i := range n {
-			p.x[i] += dot(p.inverse[i*n:i*n+q], p.w[:q])
-		}
+	}
+	for k, s := range p.active {
+		p.w[k] = p.limit(s)
+	}
+	transposed(p.inverse, slope, p.d)
+	forward(p.r, n, q, p.w[:q])
+	for i := range n {
+		row := p.inverse[i*n : (i+1)*n]
+		p.x[i] = dot(row[:q], p.w[:q]) - dot(row[q:], p.d[q:])
+	}
+	for k := range q {
+		p.w[k] += p.d[k]
+	}
+	backward(p.r, n, q, p.w)
+	for k, s := range p.active {
+		p.u[k] = math.Max(s.least, math.Min(p.w[k], s.most))
 	}
 }
 
-// enter makes s active, and what must be for it inactive. It reports false if no point satisfies s and the equations
-// and inequalities that are active.
-func (p *program) enter(s side, in []bool) bool {
+// conclude sets the multipliers, and what is at a bound to it.
+func (p *program) conclude() {
+	for k, s := range p.active {
+		if s.i >= p.n {
+			p.release(s, p.u[k])
+			continue
+		}
+		p.z[s.i] = float64(s.sign * p.u[k])
+		if p.x[s.i] = p.lo[s.i]; s.sign < 0 {
+			p.x[s.i] = p.hi[s.i]
+		}
+	}
+	for i, v := range p.x {
+		p.x[i] = math.Max(p.lo[i], math.Min(v, p.hi[i]))
+	}
+}
+
+// release sets the slope of the line of s to what a multiplier makes of it.
+func (p *program) release(s side, u float64) {
+	if s.i < p.n {
+		return
+	}
+	l, y := &p.lines[s.i-p.n], &p.y[s.i-p.n]
+	switch {
+	case u == s.least && s.sign < 0, u == s.most && s.sign > 0:
+		*y = -l.below
+	case u == s.least || u == s.most:
+		*y = l.above
+	default:
+		*y = math.Max(-l.below, math.Min(s.base-float64(s.sign*u), l.above))
+	}
+}
+
+// enter makes s active, and what must be for it inactive; or its line leaves the kink for its other side. It reports
+// false if neither can be.
+func (p *program) enter(s side) bool {
 	n := p.n
 	clear(p.normal)
 	if s.i < n {
 		p.normal[s.i] = s.sign
 	} else {
-		add(p.normal, s.sign, p.c[(s.i-n)*n:(s.i-n+1)*n])
+		add(p.normal, s.sign, p.lines[s.i-n].a)
 	}
-	lo, hi := p.limits(s.i)
-	limit := lo
-	if s.sign < 0 {
-		limit = -hi
-	}
-	u := 0.0
-	for {
+	limit, u := p.limit(s), 0.0
+	for range 10 * (n + len(p.lines) + 2) {
 		q := len(p.active)
 		transposed(p.inverse, p.normal, p.d)
 		// The way of x is J₂·d₂, that of the multipliers −R⁻¹d₁.
@@ -173,51 +227,63 @@ func (p *program) enter(s side, in []bool) bool {
 		}
 		copy(p.w[:q], p.d[:q])
 		backward(p.r, n, q, p.w)
-		drop, dual := -1, math.Inf(1)
-		for k, a := range p.active {
-			if !a.equality && p.w[k] > 0 {
-				if t := p.u[k] / p.w[k]; t < dual {
-					drop, dual = k, t
-				}
-			}
-		}
+		drop, dual := p.blocked(s.most - u)
 		missing := limit - dot(p.normal, p.x)
 		primal := math.Inf(1)
-		rest := dot(p.d[q:], p.d[q:])
-		if rest > 1e-24*dot(p.d, p.d) {
-			primal = missing / rest
+		if rest := dot(p.d[q:], p.d[q:]); rest > 1e-24*dot(p.d, p.d) {
+			primal = math.Max(missing, 0) / rest
 		}
 		if missing <= 0 && math.IsInf(primal, 1) {
 			return true // it depends on others, and holds
 		}
 		t := math.Min(dual, primal)
 		if !(t < math.Inf(1)) {
-			return s.equality && math.Abs(missing) <= 1e-9*norm(p.normal)*math.Max(norm(p.x), 1) && p.skip(s, in)
+			return false
 		}
 		if !math.IsInf(primal, 1) {
 			add(p.x, t, p.step)
 		}
-		for k := range p.active {
-			p.u[k] -= float64(t * p.w[k])
-			if !p.active[k].equality {
-				p.u[k] = math.Max(p.u[k], 0)
-			}
+		for k, a := range p.active {
+			p.u[k] = math.Max(a.least, math.Min(p.u[k]-float64(t*p.w[k]), a.most))
 		}
 		u += t
-		if t == primal {
+		switch {
+		case t == primal:
 			p.join(s, u)
-			in[s.i] = true
+			return true
+		case drop < 0:
+			p.release(s, s.most)
 			return true
 		}
-		in[p.active[drop].i] = false
+		a := p.active[drop]
+		end := a.least
+		if p.w[drop] < 0 {
+			end = a.most
+		}
+		p.in[a.i] = false
+		p.release(a, end)
 		p.leave(drop)
 	}
+	return false
 }
 
-// skip leaves out an equation that follows from others.
-func (p *program) skip(s side, in []bool) bool {
-	in[s.i] = true
-	return true
+// blocked returns what leaves first where the multiplier that enters grows, and by how much it may grow until then; −1
+// is what enters itself.
+func (p *program) blocked(most float64) (drop int, dual float64) {
+	drop, dual = -1, most
+	for k, a := range p.active {
+		t := math.Inf(1)
+		switch w := p.w[k]; {
+		case w > 0:
+			t = (p.u[k] - a.least) / w
+		case w < 0:
+			t = (p.u[k] - a.most) / w
+		}
+		if t < dual {
+			drop, dual = k, t
+		}
+	}
+	return drop, dual
 }
 
 // join adds s, whose d was computed last, to the active constraints: rotations of the columns of J make all but the
@@ -235,6 +301,7 @@ func (p *program) join(s side, u float64) {
 	for i := range q + 1 {
 		p.r[i*n+q] = p.d[i]
 	}
+	p.in[s.i] = true
 	p.active, p.u = append(p.active, s), append(p.u, u)
 }
 
