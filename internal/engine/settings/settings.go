@@ -136,7 +136,7 @@ type GradientCheck struct {
 func defaults() Settings {
 	return Settings{
 		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Linear: Auto, Trust: true,
-		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
+		rtol: tolerances{all: 1e-6}, atol: tolerances{all: solvers.BySize},
 		Fit: Fit{
 			Algorithm: Auto, Starts: 1, Points: "lhs", Seed: 1, Intervals: Auto, Bootstrap: 1000, Level: 0.95,
 			Scatter: "known",
