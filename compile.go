@@ -10,9 +10,8 @@ import (
 
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/engine/compile"
-	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/model"
 	"odes.dev/odes/typecheck"
 )
 
@@ -43,16 +42,16 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
-	m := newModel(checked, &list)
+	m := run.NewModel(checked, &list)
 	if list.Ended() {
 		return nil, context.Canceled
 	}
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
-	m.notes = list.All()
-	m.seconds.parse, m.seconds.compile = parsed.Sub(start).Seconds(), time.Since(parsed).Seconds()
-	return m, nil
+	m.Notes = list.All()
+	m.Seconds.Parse, m.Seconds.Compile = parsed.Sub(start).Seconds(), time.Since(parsed).Seconds()
+	return &Model{m}, nil
 }
 
 // ParseFile compiles the model in the file at path. If the file cannot be read, the error is a
@@ -63,20 +62,6 @@ func ParseFile(path string) (*Model, error) {
 		return nil, &FileError{Path: path, Err: err}
 	}
 	return Parse(path, string(text), ParseOptions{Files: input.Folder(filepath.Dir(path), nil)})
-}
-
-// newModel makes a Model, and those of its experiments, from what the checker found.
-func newModel(checked *model.Model, list *diag.List) *Model {
-	whole, parts := compile.Model(checked, list)
-	if whole == nil {
-		return nil
-	}
-	m := &Model{checked: checked, system: whole, explain: explain.New(whole)}
-	for i, x := range checked.Experiments {
-		its := &Model{checked: x.Model, system: parts[i], explain: explain.New(parts[i]), isExperiment: true}
-		m.experiments = append(m.experiments, &experiment{x.Name, its})
-	}
-	return m
 }
 
 // FileError is a file that cannot be read.
@@ -95,6 +80,9 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
+// lawStates is the most states of a model whose conserved quantities are listed without being asked for.
+const lawStates = 400
+
 // Check looks for errors in the text of a model and its settings, without a run in mind. It also
 // checks what the language has but this version does not solve, and warns of it. It returns what the
 // model says about itself, and warnings and notes. The error carries the diagnostics (diag.Of).
@@ -109,10 +97,10 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 		return Info{}, nil, err
 	}
 	found := list.All()
-	m := &Model{checked: checked}
+	m := &Model{&run.Model{Checked: checked, System: whole}}
 	info := m.Info()
-	if m.system = whole; whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
-		info.Conserved = m.conserved(context.Background())
+	if whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
+		info.Conserved = m.engine.Conserved(context.Background())
 	}
 	return info, found, nil
 }

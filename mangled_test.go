@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
-
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/settings"

@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 )
 
@@ -21,10 +22,7 @@ type Draw struct {
 
 // Members is what the ensemble blocks of a model say of the members of an ensemble.
 type Members struct {
-	N        int    // 0: not said
-	Points   string // how points are chosen: "sobol", "lhs" or "random"
-	Seed     uint64
-	Gradient bool
+	keys.Ensemble // how many there are, and how their points are chosen
 	// Draws are those of the block, or the priors of the model where it has none.
 	Draws []Draw
 	// Names and Rows are those of a table whose rows are members; nil for none.
@@ -42,13 +40,13 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 		choice.Overrides = append(choice.Overrides, settings.Override(o))
 	}
 	var l diag.List
-	s := settings.Resolve(m.checked, choice, &l)
+	s := settings.Resolve(m.engine.Checked, choice, &l)
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
 	e := s.Ensemble
-	out := &Members{N: e.N, Points: e.Points, Seed: e.Seed, Gradient: e.Gradient}
-	if names := settings.Unchosen(m.checked, "ensemble"); names != nil && block == "" {
+	out := &Members{Ensemble: e.Ensemble}
+	if names := settings.Unchosen(m.engine.Checked, "ensemble"); names != nil && block == "" {
 		out.Notes = append(out.Notes, settings.NoneChosen("ensemble", names))
 	}
 	if out.Draws = drawsOf(e.Draws); e.Draws == nil && e.Rows == nil {
@@ -70,7 +68,7 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 // Outside warns of params that are outside of their bounds in some of n members: once for each param. Members set what
 // member returns, after set, and all of them the same names.
 func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment) []diag.Diagnostic {
-	bounded := m.system.Bounded()
+	bounded := m.engine.System.Bounded()
 	if len(bounded) == 0 || n == 0 {
 		return nil
 	}
@@ -98,7 +96,7 @@ func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment
 	}
 	for k, s := range bounded {
 		if counts[k] > 0 {
-			m.explain.MembersBounds(s, found[k], counts[k], n, &l)
+			m.engine.Explain.MembersBounds(s, found[k], counts[k], n, &l)
 		}
 	}
 	return l.All()
@@ -108,7 +106,7 @@ func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment
 // are not worked out, which would take a tenth of the time of small members.
 func (m *Model) within(bounded []*model.Symbol, own []Assignment, before []bool) bool {
 	for k, s := range bounded {
-		if m.system.Follows(s) {
+		if m.engine.System.Follows(s) {
 			return false
 		}
 		for _, a := range own {
@@ -128,7 +126,7 @@ func (m *Model) within(bounded []*model.Symbol, own []Assignment, before []bool)
 }
 
 // Priors lists the priors of the params, in file order.
-func (m *Model) Priors() []Draw { return drawsOf(m.checked.Priors) }
+func (m *Model) Priors() []Draw { return drawsOf(m.engine.Checked.Priors) }
 
 func drawsOf(list []model.Draw) (out []Draw) {
 	for _, d := range list {

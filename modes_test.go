@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/examples"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 )
@@ -45,10 +46,10 @@ func TestContinuousModes(t *testing.T) {
 		if strings.Contains(file, "512") || strings.Contains(file, "network100") {
 			continue // takes minutes
 		}
-		if odes.AlgebraicExample(file) {
+		if examples.Algebraic(file) {
 			continue // these modes do not take them
 		}
-		if testing.Short() && odes.StiffExample(file) {
+		if testing.Short() && examples.Stiff(file) {
 			continue // so does the race detector with any of these
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestContinuousModes(t *testing.T) {
 			for _, mode := range []string{"forward", "continuous", "backsolve"} {
 				got := run(mode)
 				if got == nil {
-					if mode == "backsolve" && !odes.StiffExample(file) {
+					if mode == "backsolve" && !examples.Stiff(file) {
 						lost.Add(1)
 					}
 					continue
@@ -115,7 +116,7 @@ func TestContinuousModes(t *testing.T) {
 				switch {
 				case worst <= limit:
 				case mode == "backsolve":
-					if worst > 1e-6 && !odes.StiffExample(file) {
+					if worst > 1e-6 && !examples.Stiff(file) {
 						lost.Add(1)
 					}
 				default:

@@ -97,7 +97,7 @@ func mutate(t *testing.T, name, text string, want func(op tape.Op, before int) b
 	// verify looks at the model with its transposes, numbered in the order in which they are compiled, replaced.
 	verify := func(replace func(k int, transpose *tape.Tape) *tape.Tape) *Verification {
 		n := -1
-		m.system.Mutate(func(transpose *tape.Tape) *tape.Tape {
+		m.engine.System.Mutate(func(transpose *tape.Tape) *tape.Tape {
 			n++
 			return replace(n, transpose)
 		})

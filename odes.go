@@ -38,13 +38,11 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/elem"
-	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
 
@@ -58,37 +56,11 @@ func Backend() string { return vm.Backend() }
 // changes of any experiment. nll() and its derivatives are sums over the experiments, which are solved
 // in parallel.
 type Model struct {
-	checked *model.Model
-	system  *system.Model
-	explain *explain.Explainer
-	notes   []diag.Diagnostic                // warnings and notes of compilation
-	seconds struct{ parse, compile float64 } // that parsing (with checking) and compiling took
-
-	experiments  []*experiment // in file order
-	isExperiment bool          // one of those of another model
-	rows         rowModels
-}
-
-// saidBefore are the codes of what runs tell, each with that of what compilation tells of the same place.
-var saidBefore = map[diag.Code]diag.Code{
-	CodeNoInfluence: typecheck.CodeNoInfluence,
-	CodeOutside:     typecheck.CodeNeverFires,
-
-	typecheck.CodeNeverFires: typecheck.CodeNeverFires,
-}
-
-// untold returns those of the diagnostics of a run that Warnings does not tell already.
-func (m *Model) untold(list []diag.Diagnostic) []diag.Diagnostic {
-	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
-		before, twin := saidBefore[d.Code]
-		return twin && slices.ContainsFunc(m.notes, func(n diag.Diagnostic) bool {
-			return n.Code == before && (n.Level <= d.Level || n.Code == d.Code) && n.Span == d.Span
-		})
-	})
+	engine *run.Model
 }
 
 // Warnings returns the warnings and notes of compilation.
-func (m *Model) Warnings() []diag.Diagnostic { return m.notes }
+func (m *Model) Warnings() []diag.Diagnostic { return m.engine.Notes }
 
 // Info says what a model is called and counts what it declares.
 type Info struct {
@@ -107,7 +79,7 @@ type Info struct {
 
 // Info returns what the model says about itself.
 func (m *Model) Info() Info {
-	c := m.checked
+	c := m.engine.Checked
 	i := Info{
 		Name: c.Name, Title: c.Title,
 		States: len(c.Rates), Algs: len(c.States) - len(c.Rates), Params: len(c.Params),
@@ -152,13 +124,13 @@ type Symbol struct {
 // ("y[3]"). It is "" when the unit is unknown or dimensionless.
 func (m *Model) DerivativeUnit(objective string, v Variable) string {
 	name, _, _ := strings.Cut(objective, "[")
-	for _, o := range m.checked.Objectives {
+	for _, o := range m.engine.Checked.Objectives {
 		if o.Name != name {
 			continue
 		}
-		symbols := m.checked.Params
+		symbols := m.engine.Checked.Params
 		if v.Initial {
-			symbols = m.checked.States
+			symbols = m.engine.Checked.States
 		}
 		for _, s := range symbols {
 			if u := o.Value.Type().Unit.Div(s.Type.Unit); s.Name == v.Name && u.Known() && !u.Plain() {
@@ -177,7 +149,7 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	c := m.checked
+	c := m.engine.Checked
 	var list []Symbol
 	add := func(kind, name, doc string, t types.Type) *Symbol {
 		s := Symbol{Kind: kind, Name: name, Doc: doc, Shape: t.Shape, Lo: math.Inf(-1), Hi: math.Inf(1)}
@@ -268,7 +240,7 @@ func (o Observation) Around(value, width float64) (lo, hi float64) {
 // of its experiments lists those that it uses.
 func (m *Model) Observations() []Observation {
 	var list []Observation
-	for _, o := range m.checked.Observations {
+	for _, o := range m.engine.Checked.Observations {
 		x := Observation{
 			Name: o.Name, Doc: o.Doc, Text: strings.Join(strings.Fields(o.As.Text()), " "), Table: o.Table.Name,
 			Column: o.Table.Columns[o.Column],
@@ -285,7 +257,7 @@ func (m *Model) Observations() []Observation {
 				x.Widths = slices.Clone(o.Table.Data[row.Column])
 			}
 		}
-		for _, out := range m.checked.Outputs {
+		for _, out := range m.engine.Checked.Outputs {
 			if o.Value == out.Value || words(o.As.Text()) == words(out.Value.Span().Text()) ||
 				refersTo(o.Value) != nil && refersTo(o.Value) == refersTo(out.Value) {
 				x.Outputs = append(x.Outputs, out.Name)
@@ -315,20 +287,14 @@ func refersTo(e model.Expr) *model.Symbol {
 }
 
 // Experiments returns the names of the model's experiments, in file order.
-func (m *Model) Experiments() []string {
-	var names []string
-	for _, x := range m.experiments {
-		names = append(names, x.name)
-	}
-	return names
-}
+func (m *Model) Experiments() []string { return m.engine.Names() }
 
 // Experiment returns the model under the changes of an experiment; nil if there is none of that name.
 // Its objectives are what the experiment adds to each negative log likelihood that the model reads.
 func (m *Model) Experiment(name string) *Model {
-	for _, x := range m.experiments {
-		if x.name == name {
-			return x.model
+	for _, x := range m.engine.Experiments {
+		if x.Name == name {
+			return &Model{x.Model}
 		}
 	}
 	return nil

@@ -3,18 +3,16 @@ package odes
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"odes.dev/odes/lang/target"
 
 	"odes.dev/odes/internal/base/simd"
+	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/lang/units"
-	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
@@ -54,10 +52,29 @@ type Options struct {
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)
 
-	compileAfter *system.CompileAfter // when whole steps are compiled; nil: when it pays
-	spec         *solvers.Spec        // of the method; nil: that of the settings
-	// change, if set, changes the resolved settings. The library uses it for runs of its own.
-	change func(s *settings.Settings)
+	only derivatives // are computed, whatever the settings ask for
+}
+
+// derivatives says up to which order derivatives are computed, with no other runs that check them.
+type derivatives uint8
+
+const (
+	asSet      derivatives = iota // what the settings ask for, checked as they ask for it
+	onlyFirst                     // see GradientOnly
+	onlySecond                    // see SecondOrder
+)
+
+// GradientOnly returns o for many runs of a search: values and first derivatives, and no other runs that check them.
+func (o Options) GradientOnly() Options {
+	o.Direction, o.Events, o.EventTimes, o.only = nil, -1, false, onlyFirst
+	return o
+}
+
+// SecondOrder returns o for many runs of a search: values, first derivatives and Hessians, and no other runs that check
+// them.
+func (o Options) SecondOrder() Options {
+	o.Direction, o.Events, o.EventTimes, o.only = nil, -1, false, onlySecond
+	return o
 }
 
 // Assignment sets the parameter Name to Values, row-major. One value fills an array. Name may have
@@ -80,9 +97,9 @@ func (m *Model) Convert(a Assignment) (Assignment, error) {
 		return a, fmt.Errorf("%s in [%s]: %w", a.Name, a.Unit, err)
 	}
 	t, _ := target.Parse(a.Name)
-	symbols := m.checked.Params
+	symbols := m.engine.Checked.Params
 	if t.Initial {
-		symbols = m.checked.States
+		symbols = m.engine.Checked.States
 	}
 	at := slices.IndexFunc(symbols, func(s *model.Symbol) bool { return s.Name == t.Name })
 	if at < 0 {
@@ -106,34 +123,52 @@ func (m *Model) Convert(a Assignment) (Assignment, error) {
 // Setting is a key of a settings block and its value, written as in a model.
 type Setting struct{ Key, Value string }
 
-// Progress tells how far a run is.
-type Progress struct {
-	// "forward", "adjoint", "second" (T is 0 then), "experiments" (all runs of which count; T is 0
-	// then), "check", all phases of an independent run, or PhaseRuns
-	Phase  string
-	T      float64
-	Steps  int
-	Done   float64 // fraction
-	Finish bool
-}
-
-// inPhase returns o with all phases of its runs told as one.
-func (o Options) inPhase(phase string) Options {
-	if tell := o.Progress; tell != nil {
-		o.Progress = func(p Progress) {
-			p.Phase = phase
-			tell(p)
-		}
-	}
-	return o
-}
-
-// PhaseRuns is the phase of a Progress that tells of many runs, one after the other: Steps counts those that are done.
-const PhaseRuns = "runs"
-
 // Memory returns how many bytes solver.memory names; 0 where nothing does.
 func (m *Model) Memory(opts Options) int64 {
 	return m.resolve(opts, &diag.List{}).Solver.Memory
+}
+
+// Wanted returns what runs with opts compute: the objectives, without values, and the variables that they are
+// differentiated by, with the number of columns of a row of the gradient.
+func (m *Model) Wanted(opts Options) (values []Value, variables []Variable, columns int, err error) {
+	var l diag.List
+	s := m.resolve(opts, &l)
+	values = m.engine.Objectives(s.Of, &l)
+	variables, columns = m.engine.Variables(s.Wrt, &l)
+	return values, variables, columns, l.Err()
+}
+
+// Manner is what options say of many runs. Warm: searches for steady states begin at those of other runs. Compared:
+// with independent runs. Derivatives are under error control (Control), or where a comparison shows that (AutoControl).
+type Manner struct{ Warm, Compared, Control, AutoControl bool }
+
+// Manner returns that of runs with opts.
+func (m *Model) Manner(opts Options) Manner {
+	s := m.resolve(opts, &diag.List{}) // what is wrong is told by those who prepare runs
+	return Manner{
+		Warm:     m.engine.System.Settles() && s.SteadyStart == settings.WarmStart,
+		Compared: s.Trust, Control: s.Control == settings.ControlOn, AutoControl: s.Control == settings.ControlAuto,
+	}
+}
+
+// setup resolves opts for runs. Nothing behind it reads options again: a run that repeats another one by other means
+// takes a changed copy of what comes of this. Mistakes are told when the run begins, with those that only it can find.
+func (m *Model) setup(opts Options) run.Setup {
+	s := run.Setup{
+		Lanes: opts.Lanes, Gradient: opts.Gradient, Events: opts.Events, EventTimes: opts.EventTimes,
+		EventLog: opts.EventLog, Progress: opts.Progress,
+	}
+	s.Settings = m.resolve(opts, &s.Wrong)
+	for _, x := range m.engine.Experiments {
+		var its run.PartSettings
+		its.Settings = (&Model{x.Model}).resolve(opts, &its.Wrong)
+		s.Parts = append(s.Parts, its)
+	}
+	s.Set = m.overrides(opts.Set, &s.Wrong)
+	if opts.Sens == "" {
+		s.Unchosen = settings.Unchosen(m.engine.Checked, "sens")
+	}
+	return s
 }
 
 // resolve returns the settings that the blocks of the model and opts lead to. It reports mistakes in
@@ -146,8 +181,8 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	for _, o := range opts.Settings {
 		choice.Overrides = append(choice.Overrides, settings.Override(o))
 	}
-	s := settings.Resolve(m.checked, choice, l)
-	if m.isExperiment { // the text names objectives of the whole
+	s := settings.Resolve(m.engine.Checked, choice, l)
+	if m.engine.Part { // the text names objectives of the whole
 		s.Of = nil
 	}
 	if opts.Of != nil {
@@ -156,7 +191,7 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if opts.Wrt != nil {
 		s.Wrt = make([]target.Target, len(opts.Wrt))
 		for i, text := range opts.Wrt {
-			s.Wrt[i], _ = target.Parse(text) // variables reports what it does not know
+			s.Wrt[i], _ = target.Parse(text) // what is unknown is reported where variables are looked up
 		}
 	}
 	if opts.Threads > 0 {
@@ -165,201 +200,32 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if opts.Direction != nil {
 		s.HVP = settings.Vector{List: opts.Direction}
 	}
-	if opts.change != nil {
-		opts.change(&s)
+	if opts.only != asSet {
+		s.GradientOnly()
+	}
+	if opts.only == onlySecond {
+		s.Order = 2
 	}
 	return s
 }
 
-// Wanted returns what runs with opts compute: the objectives, without values, and the variables that they are
-// differentiated by, with the number of columns of a row of the gradient.
-func (m *Model) Wanted(opts Options) (values []Value, variables []Variable, columns int, err error) {
-	var l diag.List
-	s := m.resolve(opts, &l)
-	for _, o := range m.objectivesOf(s.Of, &l) {
-		values = append(values, o.value)
+// overrides returns assignments in the units of the model.
+func (m *Model) overrides(set []Assignment, l *diag.List) []system.Override {
+	if len(set) == 0 {
+		return nil
 	}
-	variables, columns = m.variables(s.Wrt, &l)
-	return values, variables, columns, l.Err()
-}
-
-// lanes returns how many of m objectives or variables to sweep together.
-func (opts Options) lanes(m int) int {
-	if opts.Lanes <= 0 {
-		return chooseLanes(m)
-	}
-	return min(opts.Lanes, max(m, 1))
-}
-
-// changed returns opts with one more change of the settings that they lead to, in a model and in each
-// of its experiments. Runs that the library makes for itself repeat a run with such changes.
-func (opts Options) changed(change func(s *settings.Settings)) Options {
-	first := opts.change
-	opts.change = func(s *settings.Settings) {
-		if first != nil {
-			first(s)
+	list := make([]system.Override, len(set))
+	for i, a := range set {
+		a, err := m.Convert(a)
+		if err != nil {
+			l.Errorf(CodeOverride, source.Span{}, "%v", err)
 		}
-		change(s)
-	}
-	return opts
-}
-
-// variables resolves wrt: params, initial values and "all". nil means every param, and the
-// initial value of every state whose initial value is a literal. It returns the variables, and the
-// columns of a row of the gradient.
-func (m *Model) variables(wrt []target.Target, l *diag.List) (list []Variable, columns int) {
-	type key struct {
-		name    string
-		initial bool
-	}
-	listed := map[key]bool{}
-	add := func(name string, initial bool, unit string, shape []int) {
-		if listed[key{name, initial}] {
-			return
-		}
-		listed[key{name, initial}] = true
-		v := Variable{Name: name, Initial: initial, Unit: unit, Shape: shape, Offset: columns}
-		list = append(list, v)
-		columns += v.Size()
-	}
-	all := func() {
-		for _, s := range m.checked.Params {
-			add(s.Name, false, s.Type.Unit.String(), s.Type.Shape)
-		}
-		for _, s := range m.checked.States {
-			if s.Literal && s.Kind == model.StateSymbol {
-				add(s.Name, true, s.Type.Unit.String(), s.Type.Shape)
-			}
-		}
-	}
-	if wrt == nil {
-		all()
-	}
-	index := map[key][]int{} // of params and states
-	if len(wrt) > 0 {
-		for i, s := range m.checked.Params {
-			index[key{s.Name, false}] = append(index[key{s.Name, false}], i)
-		}
-		for i, s := range m.checked.States {
-			index[key{s.Name, true}] = append(index[key{s.Name, true}], i)
-		}
-	}
-	for _, t := range wrt {
-		if t.Text == "all" {
-			all()
-			continue
-		}
-		inner := t.Name + t.Subscripts
-		symbols := m.checked.Params
-		if t.Initial {
-			symbols = m.checked.States
-		}
-		found := index[key{inner, t.Initial}]
-		for _, i := range found {
-			s := symbols[i]
-			if s.Kind == model.AlgSymbol {
-				l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the alg %q follows from the "+
-					"algebraic "+
-					"equations at the start as well, and its guess has no influence", t.Text, s.Name)
-				continue
-			}
-			add(s.Name, t.Initial, s.Type.Unit.String(), s.Type.Shape)
-		}
-		if len(found) == 0 {
-			what := "param"
-			if t.Initial {
-				what = "state"
-			}
-			hint := m.checked.Instead(t.Name)
-			if hint == "" {
-				hint = diag.DidYouMean(inner, system.Names(symbols))
-			}
-			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", t.Text,
-				what, inner, hint)
-			for _, s := range symbols {
-				if t.Subscripts != "" && s.Name == t.Name && len(s.Type.Shape) > 0 {
-					whole := target.Target{Name: s.Name, Initial: t.Initial}
-					d.Message = fmt.Sprintf("cannot differentiate by %q: %s is one variable, an array; name the "+
-						"whole: %s", t.Text, s.Name, whole)
-				}
-			}
-			for _, s := range m.checked.States {
-				if !t.Initial && s.Name == inner {
-					d.Message = fmt.Sprintf("cannot differentiate by state %q; write initial(%s) for its initial value",
-						inner, inner)
-				}
-			}
-		}
-	}
-	return list, columns
-}
-
-// objective is a scalar objective: an element of an objective of the model.
-type objective struct {
-	value Value
-	unit  units.Unit
-	row   int // position in psi
-	of    *model.Objective
-}
-
-// objectivesOf resolves of: names of objectives, single elements ("y[3]"), and "all", which nil means
-// as well. Each comes once.
-func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
-	var all []objective
-	bySource := map[string][]objective{}
-	byElement := map[string]objective{}
-	var known []string
-	row := 0
-	for _, o := range m.checked.Objectives {
-		var shape []int
-		for _, ix := range o.Indices {
-			shape = append(shape, ix.Count)
-		}
-		shape = append(shape, o.Value.Type().Shape...)
-		size := 1
-		for _, d := range shape {
-			size *= d
-		}
-		known = append(known, o.Name)
-		for i := range size {
-			e := objective{row: row, of: o, unit: o.Value.Type().Unit, value: Value{
-				Name: system.ElementName(o.Name, shape, i), Doc: o.Doc,
-				Unit: o.Value.Type().Unit.String(), Relation: o.Relation,
-			}}
-			row++
-			all = append(all, e)
-			bySource[o.Name] = append(bySource[o.Name], e)
-			byElement[e.value.Name] = e
-		}
-	}
-	if of == nil {
-		return all
-	}
-	var list []objective
-	listed := map[int]bool{}
-	named := func(name string) []objective {
-		if e, ok := byElement[name]; ok && bySource[name] == nil {
-			return []objective{e}
-		}
-		return bySource[name]
-	}
-	for _, name := range of {
-		found := named(name)
-		if found == nil { // as it stands blanks are a part of the name; else they are those of "y[1, 2]"
-			name = strings.ReplaceAll(name, " ", "")
-			found = named(name)
-		}
-		if found == nil && name == "all" {
-			found = all
-		} else if found == nil {
-			l.Errorf(CodeUnknown, source.Span{}, "the model has no objective %q%s", name, diag.DidYouMean(name, known))
-		}
-		for _, e := range found { // what is named twice is shown once
-			if !listed[e.row] {
-				listed[e.row] = true
-				list = append(list, e)
-			}
-		}
+		list[i] = system.Override{Name: a.Name, Values: a.Values}
 	}
 	return list
+}
+
+// point returns the parameters after assignments.
+func (m *Model) point(set []Assignment, l *diag.List) *system.Point {
+	return m.engine.System.NewPoint(m.overrides(set, l), l)
 }

@@ -1,10 +1,14 @@
 package odes
 
-import "time"
+import (
+	"time"
+
+	"odes.dev/odes/internal/engine/run"
+)
 
 // TellAlways makes every step report progress until back is called.
 func TellAlways() (back func()) {
-	before := tellEvery
-	tellEvery = -time.Nanosecond
-	return func() { tellEvery = before }
+	before := run.TellEvery
+	run.TellEvery = -time.Nanosecond
+	return func() { run.TellEvery = before }
 }

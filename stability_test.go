@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/testing/examples"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -108,7 +109,7 @@ func TestBoundIsCheap(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(text), "fixed_step") || strings.Contains(file, "512") ||
-			odes.StiffExample(file) || strings.Contains(string(text), "\ncontrol ") { // each piece looks anew
+			examples.Stiff(file) || strings.Contains(string(text), "\ncontrol ") { // each piece looks anew
 			continue
 		}
 		m, err := odes.ParseFile(file)

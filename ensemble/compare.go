@@ -10,7 +10,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/sample"
-	"odes.dev/odes/internal/engine/judge"
+	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -526,7 +526,7 @@ func (j *judgement) doubt(member, first int) *Doubt {
 	}
 	for i, v := range j.values {
 		if !math.IsNaN(v.Value) {
-			add(v.Trust, first+i, v.Value, v.Error, judge.LooseValue)
+			add(v.Trust, first+i, v.Value, v.Error, trust.LooseValue)
 		}
 	}
 	for k, t := range j.trusts {
@@ -534,7 +534,7 @@ func (j *judgement) doubt(member, first int) *Doubt {
 		if j.errors != nil {
 			err = j.errors[k]
 		}
-		add(t, first+len(j.values)+k, j.gradient[k], err, judge.LooseDerivative)
+		add(t, first+len(j.values)+k, j.gradient[k], err, trust.LooseDerivative)
 	}
 	for _, o := range j.outputs {
 		if j.wanted == nil || slices.Contains(j.wanted, o.Name) {

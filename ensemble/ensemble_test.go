@@ -254,7 +254,7 @@ func TestSideBySidePanic(t *testing.T) {
 	if err == nil || broken.lanes != nil {
 		t.Fatalf("error %v, lanes %v", err, broken.lanes != nil)
 	}
-	for _, part := range []string{"members 0 to 39", "internal error: runtime error", "(*LaneRuns).Run, lanes.go:"} {
+	for _, part := range []string{"members 0 to 39", "internal error: runtime error", "(*Lanes).Run, runs.go:"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not say %q", err, part)
 		}

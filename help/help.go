@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/screen"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"
@@ -93,7 +94,7 @@ func Names() []string {
 		names = append(names, w.Name)
 	}
 	for _, block := range parser.Blocks() {
-		names = append(names, settingNames(block)...)
+		names = append(names, keys.Names(block)...)
 	}
 	for _, f := range stdlib.Funcs() {
 		names = append(names, f.Name)
@@ -149,7 +150,7 @@ func overview(w io.Writer, formats []Entry) {
 		show(list.title, names)
 	}
 	for _, block := range parser.Blocks() {
-		show("settings of "+block, settingNames(block))
+		show("settings of "+block, keys.Names(block))
 	}
 	for _, k := range classes {
 		names = nil

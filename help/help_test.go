@@ -17,7 +17,6 @@ import (
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck"
 )
 
 // TestCodesAreExplained holds the help on codes against what the packages
@@ -88,27 +87,6 @@ func TestSigns(t *testing.T) {
 		if w := strings.Trim(quoted, `"`); !explained[w] {
 			t.Errorf("there is no help on %q", w)
 		}
-	}
-}
-
-// TestSettingsInManual finds the help on every setting in the manual, as it is.
-func TestSettingsInManual(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "language.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, block := range language.Blocks() {
-		for _, r := range typecheck.SettingRows(block) {
-			n++
-			if row := "| `" + strings.Join(r.Keys, "`, `") + "` | " + r.Text +
-				" |\n"; !strings.Contains(string(text), row) {
-				t.Errorf("docs/language.md lacks the row\n%s", row)
-			}
-		}
-	}
-	if n < 20 {
-		t.Fatalf("found %d rows", n)
 	}
 }
 

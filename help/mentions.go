@@ -5,10 +5,10 @@ import (
 	"unicode"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck"
 )
 
 // Near returns what to say of a name without help: what it is called here, which of the names was meant, what mentions
@@ -49,7 +49,7 @@ func Mentions(word string) []string {
 		}
 	}
 	for _, block := range parser.Blocks() {
-		for _, r := range typecheck.SettingRows(block) {
+		for _, r := range keys.Entries(block) {
 			add(Setting, block+"."+r.Keys[0])
 		}
 	}

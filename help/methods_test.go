@@ -2,13 +2,12 @@ package help
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/typecheck"
 )
 
 // bounds is what the row of a method's setting says: of which method it is, and from where to where it goes.
@@ -19,15 +18,14 @@ var bounds = regexp.MustCompile(`^of .(\w+).: ([\d.]+) to ([\d.]+)$`)
 func TestMethodSettings(t *testing.T) {
 	for _, f := range solvers.Families() {
 		for _, s := range f.Settings {
-			rows := typecheck.SettingRows("solver")
-			i := slices.IndexFunc(rows, func(r typecheck.SettingRow) bool { return slices.Contains(r.Keys, s.Name) })
-			if i < 0 {
+			row := keys.Find("solver", s.Name)
+			if row == nil {
 				t.Errorf("the setting %s of %s methods is not explained", s.Name, f.Name)
 				continue
 			}
-			said := bounds.FindStringSubmatch(rows[i].Text)
+			said := bounds.FindStringSubmatch(row.Doc)
 			if said == nil {
-				t.Errorf("the row of %s does not read %s: %s", s.Name, bounds, rows[i].Text)
+				t.Errorf("the row of %s does not read %s: %s", s.Name, bounds, row.Doc)
 				continue
 			}
 			least, _ := strconv.ParseFloat(said[2], 64)

@@ -6,18 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck"
 )
-
-func settingNames(block string) []string {
-	var names []string
-	for _, r := range typecheck.SettingRows(block) {
-		names = append(names, r.Keys...)
-	}
-	return names
-}
 
 // setting explains a key of a settings block, as rtol or solver.rtol.
 func setting(w io.Writer, name string) bool {
@@ -27,7 +19,7 @@ func setting(w io.Writer, name string) bool {
 	}
 	found := false
 	for _, b := range parser.Blocks() {
-		for _, r := range typecheck.SettingRows(b) {
+		for _, r := range keys.Entries(b) {
 			if slices.Contains(r.Keys, key) && (!qualified || block == b) {
 				if found {
 					fmt.Fprintln(w)
@@ -35,6 +27,9 @@ func setting(w io.Writer, name string) bool {
 				found = true
 				fmt.Fprintf(w, "%s { %s = … }\n\n%s\n", b, strings.Join(r.Keys, " = …  "),
 					wrap(strings.ReplaceAll(sentence(r.Text), "`", ""), ""))
+				if takes := keys.Find(b, key).Takes(); takes != "" {
+					fmt.Fprintf(w, "\n%s takes %s.\n", key, takes)
+				}
 			}
 		}
 	}

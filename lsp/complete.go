@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/help"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/typecheck"
@@ -354,13 +355,11 @@ func (p *completer) words() {
 	case c.inUnit():
 		p.units(survey)
 	case inSettings && key == "":
-		for _, r := range typecheck.SettingRows(block) {
-			for _, k := range r.Keys {
-				p.add("setting", k, "setting of "+block, "", k+" = ", topicOf(help.Setting), block+"."+k)
-			}
+		for _, k := range keys.Names(block) {
+			p.add("setting", k, "setting of "+block, "", k+" = ", topicOf(help.Setting), block+"."+k)
 		}
-	case inSettings && typecheck.SettingNames(block, key) != nil:
-		p.names(survey, typecheck.SettingNames(block, key))
+	case inSettings && keys.Find(block, key).Named() != nil:
+		p.names(survey, keys.Find(block, key).Named())
 	case inSettings:
 		for _, v := range settings.Words(block, key) {
 			p.add("value", v, "", "", "", topicOf(help.Method), v)

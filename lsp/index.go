@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/typecheck"
 )
@@ -520,7 +521,7 @@ func (x *indexer) settings(n *ast.Settings) {
 	block := n.Block.Name
 	for _, s := range n.List {
 		x.add(s.Key.Span, occurrence{b: &binding{name: s.Key.Name, of: block}, role: asSetting})
-		if typecheck.SettingNames(block, s.Key.Name) != nil {
+		if keys.Find(block, s.Key.Name).Named() != nil {
 			x.nodes(s.Value)
 			continue
 		}

@@ -3,6 +3,8 @@ package parser
 import (
 	"slices"
 	"strings"
+
+	"odes.dev/odes/lang/keys"
 )
 
 // Word is a word of the language, as the parser, the help, editors and their grammars know it.
@@ -49,8 +51,11 @@ const (
 )
 
 // language is the table of all words, in the order of the manual: first the reserved ones, then the free ones. The
-// grammar of each item is in grammar.go. What a settings block holds is in package typecheck.
-var language = []Word{
+// grammar of each item is in grammar.go. Settings blocks are those of package keys.
+var language = slices.Concat(starting, blockWords(), inside)
+
+// starting are the words that items start with.
+var starting = []Word{
 	{
 		Name: "model", Kind: ItemWord,
 		Form: `model Name "title"`,
@@ -228,28 +233,18 @@ var language = []Word{
 		Form: `assert n > 1, "too few"`,
 		Text: "Checked before a run.",
 	},
-	{
-		Name: "solver", Kind: BlockWord, foreign: "options settings",
-		Form: "solver { method = dopri5  rtol = 1e-9 }",
-		Text: "Settings of the solver. On the command line: --solver.rtol=1e-9. A named block (solver fast { … " +
-			"}) is chosen by --solver fast.",
-	},
-	{
-		Name: "sens", Kind: BlockWord,
-		Form: "sens { of = [J]  wrt = [k, initial(x)]  mode = adjoint }",
-		Text: "What to differentiate, by what, and how. On the command line: --sens.mode=tangent.",
-	},
-	{
-		Name: "fit", Kind: BlockWord,
-		Form: "fit { minimize = J  over = [k1, k2]  log = [k1] }",
-		Text: "What a fit searches for, and how: see odes fit and docs/fit.md.",
-	},
-	{
-		Name: "ensemble", Kind: BlockWord,
-		Form: "ensemble { n = 1000  k ~ lognormal(0, 1)  seed = 1 }",
-		Text: "What differs between the members that odes ensemble runs: values drawn from distributions (from the " +
-			"priors unless said otherwise), or rows of a table. On the command line: --ensemble.n=1000.",
-	},
+}
+
+// blockWords are the words of settings blocks, which package keys describes.
+func blockWords() (list []Word) {
+	for _, b := range keys.Blocks() {
+		list = append(list, Word{Name: b.Name, Kind: BlockWord, foreign: b.Foreign, Form: b.Form, Text: b.Text})
+	}
+	return list
+}
+
+// inside are the words within items and expressions, and the free ones.
+var inside = []Word{
 	{
 		Name: "if", Kind: PartWord, In: "expression",
 		belongs: aCondition,

@@ -14,9 +14,9 @@ import (
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck"
 )
 
 // keywords returns the words that complete inside of items and commands.
@@ -115,11 +115,9 @@ func (s *Session) fits(before string) (words []string, ok bool) {
 	case !ok:
 		return nil, false
 	case key == "":
-		for _, r := range typecheck.SettingRows(block) {
-			words = append(words, r.Keys...)
-		}
-	case typecheck.SettingNames(block, key) != nil:
-		words = s.named(typecheck.SettingNames(block, key))
+		words = keys.Names(block)
+	case keys.Find(block, key).Named() != nil:
+		words = s.named(keys.Find(block, key).Named())
 	default:
 		words = settings.Words(block, key)
 	}
@@ -141,7 +139,7 @@ func (s *Session) named(kinds []string) (names []string) {
 
 // setting returns in which settings block a text ends, and behind the = of which key; "" where a key may stand.
 func setting(tokens []ast.Token) (block, key string, ok bool) {
-	if len(tokens) < 2 || len(typecheck.SettingRows(tokens[0].Text)) == 0 ||
+	if len(tokens) < 2 || keys.Of(tokens[0].Text) == nil ||
 		tokens[1].Text != "{" && tokens[1].Text != "." {
 		return "", "", false
 	}

@@ -16,8 +16,8 @@ import (
 	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
-	"odes.dev/odes/typecheck"
 )
 
 // assign executes `k1 = 3`, `A[1,2] *= 2`, `initial(x) = 1` or `solver.rtol = 1e-9`. The number
@@ -150,9 +150,7 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 			name)
 	}
 	for _, block := range []string{"solver", "sens", "fit"} {
-		if slices.ContainsFunc(typecheck.SettingRows(block), func(r typecheck.SettingRow) bool {
-			return slices.Contains(r.Keys, name)
-		}) && !t.Initial {
+		if keys.Find(block, name) != nil && !t.Initial {
 			return odes.Symbol{}, fmt.Errorf("%s is a setting of %s: write %[2]s.%[1]s = …", name, block)
 		}
 	}

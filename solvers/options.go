@@ -3,7 +3,7 @@ package solvers
 import "slices"
 
 // Options say how accurately Solve works, and within which limits. The zero value of a field is the default that its
-// comment names.
+// comment names. A tag is the key of a settings block that sets the field.
 type Options struct {
 	RTol float64 // relative tolerance; with ATol and ATols zero too: 1e-6
 	// ATol is the absolute tolerance; with RTol and ATols zero too: 1e-9. Below zero, as BySize, it follows the size of
@@ -35,24 +35,24 @@ type Options struct {
 	// counts.
 	Also func(s *Step) float64
 
-	H0   float64 // first step; 0: chosen from the right-hand side
-	HMin float64 // smallest step that error control may choose; clipped and event-ended steps may be shorter
-	HMax float64 // largest step; 0: none
+	H0   float64 `key:"solver.h0"`   // first step; 0: chosen from the right-hand side
+	HMin float64 `key:"solver.hmin"` // smallest step of error control; those that something ends may be shorter
+	HMax float64 `key:"solver.hmax"` // largest step; 0: none
 	// Fixed is the length of every step in fixed-step mode, without error control; 0: adaptive.
-	Fixed    float64
-	MaxSteps int // accepted and rejected steps together; 0: 1,000,000
+	Fixed    float64 `key:"solver.fixed_step"`
+	MaxSteps int     `key:"solver.max_steps"` // accepted and rejected steps together; 0: 1,000,000
 
 	// Observe says how the run meets its observation sites.
-	Observe ObserveKind
+	Observe ObserveKind `key:"solver.observe"`
 
 	// EventTol is the distance in time within which events form one group. 0: ten units in the last place of |t| or
 	// of the step, whichever is larger.
-	EventTol   float64
-	MaxCascade int // rounds of events that events set off at one time; 0: 100
-	MaxEvents  int // events and mode changes of a run; 0: 10,000
+	EventTol   float64 `key:"solver.event_tol"`
+	MaxCascade int     `key:"solver.max_cascade"` // rounds of events that events set off at one time; 0: 100
+	MaxEvents  int     `key:"solver.max_events"`  // events and mode changes of a run; 0: 10,000
 	// Each evaluates the guards after every body of a group instead of after every round. What becomes true by a body
 	// then competes by priority with what still waits.
-	Each bool
+	Each bool `key:"solver.recheck"`
 	// Shuffled makes events of equal priority, at one time, happen in an order that Seed draws. Otherwise it is that of
 	// the file.
 	Shuffled bool
@@ -64,7 +64,7 @@ type Options struct {
 	Apart    []Parting
 	Reversed bool
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
-	Memory int64
+	Memory int64 `key:"solver.memory"`
 }
 
 // Parting is two causes that come one after another where they meet.

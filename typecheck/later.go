@@ -1,9 +1,6 @@
 package typecheck
 
-import (
-	"odes.dev/odes/lang/model"
-	"odes.dev/odes/lang/source"
-)
+import "odes.dev/odes/lang/source"
 
 // The language is larger than what this version solves. What it does not solve is checked like everything else (names,
 // shapes, units), so that a file will mean the same once it is solved. Then it is reported, once.
@@ -16,18 +13,4 @@ func (c *checker) unavailable(at source.Span, what string) {
 	}
 	c.model.Later = append(c.model.Later, at)
 	c.list.Warnf(CodeUnavailable, at, "%s is checked, but this version does not solve it", what)
-}
-
-// fitted checks the names in a setting of `fit`.
-func (c *checker) fitted(key string, v model.SettingValue) {
-	switch key {
-	case "minimize", "maximize":
-		if v.Array && v.Word == "" || v.Word == "all" {
-			c.errorf(CodeSettingValue, v.Span, "`%s` names one objective", key)
-			return
-		}
-		c.selected("of", key, v)
-	case "over", "log":
-		c.selected("wrt", key, v)
-	}
 }

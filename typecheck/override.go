@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -36,9 +37,9 @@ func ReadSettings(f *ast.File, l *diag.List) model.Settings {
 				l.Errorf(CodeSetting, k.Span, "what is drawn stands in the model, or after the command")
 				continue
 			}
-			if !slices.Contains(settingKeys[b.Kind], k.Key.Name) {
+			if names := keys.Names(b.Kind); !slices.Contains(names, k.Key.Name) {
 				l.Errorf(CodeSetting, k.Key.Span, "`%s` has no setting %q%s; it has %s", b.Kind, k.Key.Name,
-					diag.DidYouMean(k.Key.Name, settingKeys[b.Kind]), strings.Join(settingKeys[b.Kind], ", "))
+					diag.DidYouMean(k.Key.Name, names), strings.Join(names, ", "))
 				continue
 			}
 			if v, ok := c.setting(b.Kind, k); ok {

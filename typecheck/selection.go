@@ -6,8 +6,25 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 )
+
+// settingNames checks the names of the model in a setting that takes some.
+func (c *checker) settingNames(row *keys.Row, v model.SettingValue) {
+	switch row.Kind {
+	case keys.Objective:
+		if v.Array && v.Word == "" || v.Word == "all" {
+			c.errorf(CodeSettingValue, v.Span, "`%s` names one objective", row.Key)
+			return
+		}
+		c.selected("of", row.Key, v)
+	case keys.Objectives:
+		c.selected("of", row.Key, v)
+	case keys.Variables:
+		c.selected("wrt", row.Key, v)
+	}
+}
 
 // selected checks the names in a setting of key. It selects objectives if selects is `of`, and
 // params and initial values if selects is `wrt`.

@@ -8,19 +8,11 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
 )
-
-// SettingKeys returns the keys of a block ("solver", "sens", "fit") in the order of the manual.
-func SettingKeys(block string) []string { return slices.Clone(settingKeys[block]) }
-
-// unitWords are the values of `solver { units = … }`. Contradictions are errors where there is none.
-var unitWords = []string{"off", "warn", "strict"}
-
-// UnitWords returns the words that the key units of a solver block takes.
-func UnitWords() []string { return slices.Clone(unitWords) }
 
 func (c *checker) checkSettings() {
 	seen := map[string]*ast.Settings{}
@@ -37,7 +29,7 @@ func (c *checker) checkSettings() {
 			continue
 		}
 		seen[key] = s
-		keys := map[string]*ast.Setting{}
+		given := map[string]*ast.Setting{}
 		for _, k := range s.List {
 			if k.Drawn != nil {
 				if d, ok := c.draw(kind, k); ok {
@@ -48,43 +40,39 @@ func (c *checker) checkSettings() {
 			if k.Key.Name == "" {
 				continue
 			}
-			if !slices.Contains(settingKeys[kind], k.Key.Name) {
+			row := keys.Find(kind, k.Key.Name)
+			if row == nil {
 				d := c.errorf(CodeSetting, k.Key.Span, "`%s` has no setting %q", kind, k.Key.Name)
 				if other, ok := foreignSettings[strings.ToLower(k.Key.Name)]; ok &&
-					slices.Contains(settingKeys[kind], other.key) {
+					keys.Find(kind, other.key) != nil {
 					d.Message += "; " + other.hint
 					d.Fix(k.Key.Span, other.key, "write "+other.key)
-				} else if best := nearest(k.Key.Name, settingKeys[kind]); best != "" {
+				} else if best := nearest(k.Key.Name, keys.Names(kind)); best != "" {
 					d.Message += fmt.Sprintf("; did you mean %q?", best)
 					d.Fix(k.Key.Span, best, "write "+best)
 				} else if other := blockOf(k.Key.Name); other != "" {
 					d.Message += fmt.Sprintf("; it belongs into the `%s` block", other)
 				} else {
-					d.Message += "; it has " + strings.Join(settingKeys[kind], ", ")
+					d.Message += "; it has " + strings.Join(keys.Names(kind), ", ")
 				}
 				continue
 			}
-			if old := keys[k.Key.Name]; old != nil {
+			if old := given[k.Key.Name]; old != nil {
 				c.errorf(CodeDuplicate, k.Key.Span, "setting %q is given twice", k.Key.Name).
 					Relate(old.Key.Span, "first here")
 				continue
 			}
-			keys[k.Key.Name] = k
+			given[k.Key.Name] = k
 			v, ok := c.setting(kind, k)
 			if !ok {
 				continue
 			}
-			if kind == "sens" && (k.Key.Name == "of" || k.Key.Name == "wrt") {
-				c.selected(k.Key.Name, k.Key.Name, v)
-			}
-			if kind == "fit" {
-				c.fitted(k.Key.Name, v)
-			}
+			c.settingNames(row, v)
 			if kind == "ensemble" && k.Key.Name == "rows" {
 				b.Rows = c.rows(v)
 			}
-			if k.Key.Name == "units" && !slices.Contains(unitWords, v.Word) {
-				c.errorf(CodeSettingValue, v.Span, "units is %s", diag.Either(unitWords))
+			if k.Key.Name == "units" && !slices.Contains(row.Words, v.Word) {
+				c.errorf(CodeSettingValue, v.Span, "units is %s", diag.Either(row.Words))
 			}
 			b.Keys = append(b.Keys, model.Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
 		}
@@ -140,7 +128,7 @@ var foreignSettings = map[string]struct{ key, hint string }{
 
 func blockOf(key string) string {
 	for _, b := range parser.Blocks() {
-		if slices.Contains(settingKeys[b], key) {
+		if keys.Find(b, key) != nil {
 			return b
 		}
 	}

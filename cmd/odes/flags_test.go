@@ -11,7 +11,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/front/report"
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/lang/keys"
 )
 
 func TestSplitSettings(t *testing.T) {
@@ -43,7 +43,7 @@ func TestShorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for flag, keys := range shorts {
+	for flag, settings := range shorts {
 		command, name, own := strings.Cut(flag, " ")
 		if !own {
 			name = command
@@ -54,9 +54,9 @@ func TestShorts(t *testing.T) {
 		}) {
 			t.Errorf("there is no flag %q", flag)
 		}
-		for _, key := range keys {
+		for _, key := range settings {
 			key, _, _ = strings.Cut(key, "=")
-			if block, key, ok := strings.Cut(key, "."); ok && !slices.Contains(typecheck.SettingKeys(block), key) {
+			if block, key, ok := strings.Cut(key, "."); ok && keys.Find(block, key) == nil {
 				t.Errorf("%s is short for no setting, %s.%s", flag, block, key)
 			}
 		}

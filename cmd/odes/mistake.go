@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
-	"odes.dev/odes/typecheck"
 )
 
 // rewordings turn messages of kong's parser into words of ours. A message that none of them matches is shown as it is.
@@ -89,10 +88,8 @@ var rewordings = []struct {
 func flagOfSetting(key string) string {
 	var flags []string
 	for _, block := range parser.Blocks() {
-		for _, r := range typecheck.SettingRows(block) {
-			if slices.Contains(r.Keys, key) {
-				flags = append(flags, fmt.Sprintf("--%s.%s=…", block, key))
-			}
+		if keys.Find(block, key) != nil {
+			flags = append(flags, fmt.Sprintf("--%s.%s=…", block, key))
 		}
 	}
 	if len(flags) == 0 {

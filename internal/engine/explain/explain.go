@@ -58,6 +58,9 @@ func New(m *system.Model) *Explainer {
 	return &Explainer{model: m, time: m.Checked.Time.Name, span: m.Checked.Time.Span}
 }
 
+// Span returns the place at which diagnostics about the whole model stand: the declaration of time.
+func (x *Explainer) Span() source.Span { return x.span }
+
 // When writes "t = 1.5".
 func (x *Explainer) When(t float64) string { return x.time + " = " + diag.Number(t) }
 

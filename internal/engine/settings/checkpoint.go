@@ -45,17 +45,6 @@ func every(c *solvers.Checkpoint) *int { return &c.Every }
 func ram(c *solvers.Checkpoint) *int   { return &c.RAM }
 func disk(c *solvers.Checkpoint) *int  { return &c.Disk }
 
-// checkpointWords are the forms without a number.
-func checkpointWords() []string {
-	var words []string
-	for _, f := range checkpointForms {
-		if f.alone {
-			words = append(words, f.word)
-		}
-	}
-	return words
-}
-
 // setCheckpoint reads which states of a run are kept.
 func setCheckpoint(s *Settings, v model.SettingValue) string {
 	c, ok := readCheckpoint(v)

@@ -1,14 +1,19 @@
 package settings
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/steady"
 	"odes.dev/odes/typecheck"
 )
 
@@ -31,12 +36,12 @@ func checked(t *testing.T, blocks string) (*model.Model, *diag.List) {
 // TestWords: a word that is offered for a key is one that it takes.
 func TestWords(t *testing.T) {
 	n := 0
-	for block, keys := range blocks {
-		for _, k := range keys {
-			for _, word := range Words(block, k.name) {
+	for _, block := range parser.Blocks() {
+		for _, k := range keys.Names(block) {
+			for _, word := range Words(block, k) {
 				n++
-				if _, l := checked(t, block+" { "+k.name+" = "+word+" }"); l.HasErrors() {
-					t.Errorf("%s.%s = %s: %v", block, k.name, word, l.Err())
+				if _, l := checked(t, block+" { "+k+" = "+word+" }"); l.HasErrors() {
+					t.Errorf("%s.%s = %s: %v", block, k, word, l.Err())
 				}
 			}
 		}
@@ -49,17 +54,51 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestDefaults: the manual names the defaults that settings have.
+// TestDefaults: the manual names the method and the mode of models without settings, and every default that a row has
+// is a value that the key takes.
 func TestDefaults(t *testing.T) {
 	s := defaults()
 	for _, c := range []struct{ block, key, value string }{
 		{"solver", "method", usual},
 		{"sens", "mode", s.Mode},
 	} {
-		rows := typecheck.SettingRows(c.block)
-		i := slices.IndexFunc(rows, func(r typecheck.SettingRow) bool { return slices.Contains(r.Keys, c.key) })
-		if i < 0 || !strings.Contains(rows[i].Text, "`"+c.value+"` unless said otherwise") {
+		if r := keys.Find(c.block, c.key); !strings.Contains(r.Doc, "`"+c.value+"` unless said otherwise") {
 			t.Errorf("what is said of %s.%s does not name the default, %s", c.block, c.key, c.value)
+		}
+	}
+	if s.Mode != sens.DefaultMode || s.Controller != solvers.DefaultController || s.Solver.Unbounded || !s.Trust {
+		t.Errorf("the defaults are %+v", s)
+	}
+	for _, block := range parser.Blocks() {
+		for _, r := range keys.Of(block) {
+			if r.Default == "" {
+				continue
+			}
+			if _, l := checked(t, block+" { "+r.Key+" = "+r.Default+" }"); l.HasErrors() {
+				t.Errorf("%s.%s = %s, the default: %v", block, r.Key, r.Default, l.Err())
+			}
+		}
+	}
+}
+
+// TestPlaces: the values of fields that are numbers go with the words of their keys.
+func TestPlaces(t *testing.T) {
+	for key, places := range map[string]map[string]any{
+		"solver.observe": {
+			"auto": solvers.ObserveAuto, "clip": solvers.ObserveClip, "dense": solvers.ObserveDense,
+		},
+		"solver.steady": {"auto": steady.Auto, "newton": steady.Newton, "run": steady.Run},
+		"sens.control":  {"auto": ControlAuto, "on": ControlOn, "off": ControlOff},
+	} {
+		block, name, _ := strings.Cut(key, ".")
+		if words := Words(block, name); len(words) != len(places) {
+			t.Errorf("%s takes %v", key, words)
+		}
+		for word, want := range places {
+			s, err := resolved(t, key, word)
+			if got := reflect.ValueOf(s).FieldByIndex(fields[key]).Interface(); err != nil || got != want {
+				t.Errorf("%s = %s is %v, not %v (%v)", key, word, got, want, err)
+			}
 		}
 	}
 }
@@ -98,26 +137,67 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// TestKeys: every key that the checker documents has a row here, and every row is documented.
+// TestKeys: every key is read, either by its kind into one field or by a function of its own. Fields and functions are
+// of keys.
 func TestKeys(t *testing.T) {
+	known := map[string]bool{}
 	for _, block := range parser.Blocks() {
-		documented := typecheck.SettingKeys(block)
-		if len(documented) == 0 {
-			t.Errorf("block %s has no keys", block)
-		}
-		var rows []string
-		for _, k := range blocks[block] {
-			rows = append(rows, k.name)
-			if k.set == nil && k.later == nil {
-				t.Errorf("%s.%s is neither set nor reserved", block, k.name)
+		for _, r := range keys.Of(block) {
+			name := block + "." + r.Key
+			known[name] = true
+			if setters[name] == nil {
+				t.Errorf("nothing reads %s: no field of Settings has it as its tag", name)
+			}
+			if owns[name].set != nil && fields[name] != nil {
+				t.Errorf("%s is read by a function of its own, and a field has it as its tag", name)
 			}
 		}
-		slices.Sort(documented)
-		slices.Sort(rows)
-		if !slices.Equal(documented, rows) {
-			t.Errorf("block %s: documented are\n%s\nrows are for\n%s", block,
-				strings.Join(documented, " "), strings.Join(rows, " "))
+	}
+	for name := range fields {
+		if !known[name] {
+			t.Errorf("a field has the tag %s, and there is no such key", name)
 		}
+	}
+	for name := range owns {
+		if !known[name] {
+			t.Errorf("owns has %s, and there is no such key", name)
+		}
+	}
+	for _, f := range solvers.Families() {
+		for _, s := range f.Settings {
+			if r := keys.Find("solver", s.Name); r == nil || (r.Kind == keys.Number) != s.Any {
+				t.Errorf("the setting %s of %s methods has the row %+v", s.Name, f.Name, r)
+			}
+		}
+	}
+}
+
+// TestInto: blocks that others act on are read into their structs, with defaults.
+func TestInto(t *testing.T) {
+	var s Settings
+	for _, k := range []struct{ key, text string }{{"n", "7"}, {"gradient", "off"}, {"rows", ""}} {
+		v := written(k.text)
+		if k.key == "rows" {
+			v = model.SettingValue{Text: "a.csv"}
+		}
+		if wrong := setOther(keys.Find("ensemble", k.key))(&s, v); wrong != "" {
+			t.Errorf("%s: %s", k.key, wrong)
+		}
+	}
+	if wrong := setOther(keys.Find("ensemble", "n"))(&s, written("0.5")); wrong != "takes a whole number from 1" {
+		t.Errorf("n = 0.5: %q", wrong)
+	}
+	var to struct {
+		N        int32  `key:"ensemble.n"`
+		Points   string `key:"ensemble.points"`
+		Seed     uint64 `key:"ensemble.seed"`
+		Gradient bool   `key:"ensemble.gradient"`
+		File     string `key:"ensemble.rows"`
+		Mine     int
+	}
+	s.Into("ensemble", &to)
+	if to.N != 7 || to.Points != "sobol" || to.Seed != 1 || to.Gradient || to.File != "a.csv" || to.Mine != 0 {
+		t.Errorf("%+v", to)
 	}
 }
 

@@ -32,17 +32,13 @@ func (s Settings) TrajectoryLimit() int64 {
 	return memory.Budget() / 2
 }
 
-func setMemory(s *Settings, v model.SettingValue) string {
+// readSize reads bytes, as a number or a text.
+func readSize(v model.SettingValue) (int64, bool) {
 	text := v.Text
 	if v.Number != nil {
 		text = strconv.FormatFloat(*v.Number, 'g', -1, 64)
 	}
-	n, ok := parseBytes(text)
-	if !ok {
-		return `takes a size such as "2 GB"`
-	}
-	s.Solver.Memory = n
-	return ""
+	return parseBytes(text)
 }
 
 // byteUnits are the units of sizes. A unit comes before those that it ends with.

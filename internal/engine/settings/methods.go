@@ -8,7 +8,6 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/steady"
 )
 
 // laterMethods are names that the language reserves for methods to come.
@@ -101,16 +100,9 @@ func methodLater(v model.SettingValue) (what string, needed bool) {
 	return "solver.method " + v.Word + " is not available in this version" + leaveIt, true
 }
 
-// steadyWays are the ways to find steady states.
-var steadyWays = map[string]steady.Way{Auto: steady.Auto, "newton": steady.Newton, "run": steady.Run}
-
-func steadyWords() []string { return []string{Auto, "newton", "run"} }
-
 // Where searches for steady states begin: where the run is, or, if they are warm, at steady states for other values.
 // Auto: warm searches are for fits, whose results are confirmed.
 const OwnStart, WarmStart = "own", "warm"
-
-func steadyStarts() []string { return []string{Auto, OwnStart, WarmStart} }
 
 // backwards names the methods that integrate adjoint equations of runs, where that is not the method of the run. The
 // error estimate of ros3p is zero for linear autonomous equations, since both solutions have one stability function;

@@ -2,9 +2,11 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -39,9 +41,16 @@ func Resolve(m *model.Model, choice Choice, l *diag.List) Settings {
 		s.States += x.Type.Shape.Size()
 	}
 	var wrong diag.List
-	for _, want := range []struct{ kind, name string }{
+	type wanted struct{ kind, name string }
+	all := []wanted{
 		{"solver", choice.Solver}, {"sens", choice.Sens}, {"fit", choice.Fit}, {"ensemble", choice.Ensemble},
-	} {
+	}
+	for _, b := range keys.Blocks() {
+		if !slices.Contains(known, b.Name) {
+			all = append(all, wanted{b.Name, ""})
+		}
+	}
+	for _, want := range all {
 		found := want.name == ""
 		for _, b := range m.Settings.Blocks {
 			if b.Kind != want.kind || (b.Name != "" && b.Name != want.name) {
@@ -99,7 +108,7 @@ func NoneChosen(kind string, names []string) diag.Diagnostic {
 // keyForms are the forms of keys that can be overridden: those of all blocks that this version acts on.
 func keyForms() (forms []string) {
 	for _, kind := range parser.Blocks() {
-		if blocks[kind] != nil {
+		if keys.Of(kind) != nil {
 			forms = append(forms, kind+".<key>")
 		}
 	}
@@ -110,7 +119,7 @@ func keyForms() (forms []string) {
 // no file.
 func (s *Settings) override(o Override, l *diag.List) {
 	kind, name, ok := strings.Cut(o.Key, ".")
-	if !ok || blocks[kind] == nil {
+	if !ok || keys.Of(kind) == nil {
 		l.Errorf(CodeSetting, source.Span{}, "%q is no setting; write %s", o.Key, diag.Either(keyForms()))
 		return
 	}
@@ -145,13 +154,13 @@ func (s *Settings) override(o Override, l *diag.List) {
 
 // apply sets one key. It reports a mistake in its value to l.
 func (s *Settings) apply(kind string, k model.Setting, from asked, l *diag.List) {
-	row := find(kind, k.Key)
-	if row == nil { // a value that closes its block and opens another one brings keys of that
+	set := setters[kind+"."+k.Key]
+	if set == nil { // a value that closes its block and opens another one brings keys of that
 		l.Errorf(CodeUnavailable, k.Span, "%s.%s is not available in this version", kind, k.Key)
 		return
 	}
-	if row.later != nil {
-		if text, needed := row.later(k.Value); text != "" {
+	if later := owns[kind+"."+k.Key].later; later != nil {
+		if text, needed := later(k.Value); text != "" {
 			if from == onDemand || needed && from == inModel {
 				l.Errorf(CodeUnavailable, k.Span, "%s", text)
 				return
@@ -163,7 +172,7 @@ func (s *Settings) apply(kind string, k model.Setting, from asked, l *diag.List)
 			return
 		}
 	}
-	if wrong := row.set(s, k.Value); wrong != "" {
+	if wrong := set(s, k.Value); wrong != "" {
 		l.Errorf(CodeSetting, k.Span, "%s.%s %s", kind, k.Key, wrong)
 	}
 	if _, own := s.OfMethod[k.Key]; own || k.Key == "method" {
@@ -176,7 +185,7 @@ func (s *Settings) apply(kind string, k model.Setting, from asked, l *diag.List)
 // CheckBlocks reports what is wrong with the settings blocks of a model, whatever its states.
 func CheckBlocks(all model.Settings, l *diag.List) {
 	for _, b := range all.Blocks {
-		if blocks[b.Kind] == nil {
+		if keys.Of(b.Kind) == nil {
 			if len(b.Keys) > 0 {
 				const say = "`%s` is checked, but this version does not act on it"
 				l.Warnf(typecheck.CodeUnavailable, b.Keys[0].Span, say, b.Kind)
@@ -209,7 +218,7 @@ func CheckStates(m *model.Model, l *diag.List) {
 		s := defaults()
 		for _, k := range b.Keys {
 			if k.Key == "rtol" || k.Key == "atol" {
-				find(b.Kind, k.Key).set(&s, k.Value)
+				setters[b.Kind+"."+k.Key](&s, k.Value)
 			}
 		}
 		s.settle(m, l)

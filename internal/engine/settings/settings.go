@@ -16,9 +16,9 @@ import (
 
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
-	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
 )
@@ -36,37 +36,39 @@ const Auto = "auto"
 // Settings are the resolved solver and sens blocks. What their slices and maps hold is never written
 // to, so a copy is independent: a run that repeats another one changes fields of a copy.
 type Settings struct {
-	Method     string   // "" and Auto: the choice is open, for Decide
+	// Method is "" or Auto where the choice is open, for Decide.
+	Method     string   `key:"solver.method"`
 	Stiff      []string // the methods of steps that stability would hold short, where these pay, set by Decide
-	Controller string
-	MaxGrowth  float64            // the most that a step may be longer than the one before; 0: the controller's own
+	Controller string   `key:"solver.controller"`
+	// MaxGrowth is the most that a step may be longer than the one before; 0: the controller's own.
+	MaxGrowth  float64            `key:"solver.max_growth"`
 	OfMethod   map[string]float64 // settings that only some methods take (solvers.Family.Settings), as they were given
 	Algebraic  bool               // the model has algebraic unknowns
 	States     int                // of the model, with all elements of arrays
 	AtMethod   source.Span        // of the last of method and OfMethod; none for an override
 	Solver     solvers.Options
 	Checkpoint solvers.Checkpoint
-	Threads    int
-	Steady     steady.Way // how steady states are found
+	Threads    int        `key:"solver.threads"`
+	Steady     steady.Way `key:"solver.steady"` // how steady states are found
 	// SteadyStart says at what searches for steady states begin: Auto, "own" or "warm".
-	SteadyStart string
-	SteadyFlow  bool    // their derivatives are integrated in time
-	SteadyTol   float64 // the last step of Newton's method, in units of the tolerances; 0: the default
+	SteadyStart string  `key:"solver.steady_start"`
+	SteadyFlow  bool    `key:"sens.steady"`       // their derivatives are integrated in time
+	SteadyTol   float64 `key:"solver.steady_tol"` // of Newton's last step, in units of the tolerances; 0: the default
 	LatePeak    bool    // sens.Options.LatePeak
-	Hermite     bool    // Hermite's cubic takes the place of the method's own dense output
-	Linear      string  // how implicit steps solve their linear equations: one of solvers.LinearMethods
+	Hermite     bool    `key:"solver.dense"`  // Hermite's cubic takes the place of the method's own dense output
+	Linear      string  `key:"solver.linear"` // how implicit steps solve their equations: one of solvers.LinearMethods
 
-	Of       []string        // names of objectives; nil: all
-	Wrt      []target.Target // variables; nil: all
-	Mode     string          // of sens.Modes, or Auto
+	Of       []string        `key:"sens.of"`   // names of objectives; nil: all
+	Wrt      []target.Target `key:"sens.wrt"`  // variables; nil: all
+	Mode     string          `key:"sens.mode"` // of sens.Modes, or Auto
 	Order    int             // of the derivatives: 1 or 2; 0 is 1
 	HVP      Vector          // that Hessians are multiplied with
-	Control  Control         // whether derivatives take part in error control
-	Trust    bool            // results are compared with those of an independent run
-	Errors   bool            // of derivatives are shown
-	SensTol  float64         // what the relative accuracy of derivatives must be; 0: not asked
+	Control  Control         `key:"sens.control"`    // whether derivatives take part in error control
+	Trust    bool            `key:"sens.trust"`      // results are compared with those of an independent run
+	Errors   bool            `key:"sens.error"`      // of derivatives are shown
+	SensTol  float64         `key:"solver.sens_tol"` // what the relative accuracy of derivatives must be; 0: not asked
 	Backward Backward
-	Bump     float64        // of the mode differences; 0: a part of each variable
+	Bump     float64        `key:"sens.bump"` // of the mode differences; 0: a part of each variable
 	Check    *GradientCheck // after the gradient was computed; nil: not asked
 
 	Fit      Fit
@@ -75,47 +77,44 @@ type Settings struct {
 	// Notes tell what the blocks ask for and this version does not do.
 	Notes []diag.Diagnostic
 
+	said
+}
+
+// said is what settings say that has no field in Settings.
+type said struct {
 	rtol, atol tolerances // Solver has them for each state
+	others     []other    // of blocks that Settings knows nothing of
 }
 
 // Fit is the resolved fit block.
 type Fit struct {
-	Objective string // "": the choice is open
-	Maximize  bool
-	Over, Log []target.Target // nil: the choice is open; no param
-	Algorithm string
-	Starts    int
-	Points    string
-	Seed      uint64
-	MaxIter   int
-	Intervals string
-	Bootstrap int // refits
-	Level     float64
-	Scatter   string
+	keys.Fit
+	Over []target.Target `key:"fit.over"` // nil: the choice is open; no param
+	Log  []target.Target `key:"fit.log"`
 }
 
 // Ensemble says which members an ensemble has.
 type Ensemble struct {
-	N        int // 0: not said
-	Points   string
-	Seed     uint64
-	Rows     *model.Table // nil for none
-	Gradient bool
-	Draws    []model.Draw
+	keys.Ensemble
+	Rows  *model.Table // nil for none
+	Draws []model.Draw
 }
 
 // Control says whether derivatives of the states take part in the error control of a run.
 type Control uint8
 
-// The kinds of control.
+// The kinds of control, in the order of the words of sens.control.
 const (
 	ControlAuto Control = iota // where an independent run shows that they must
-	ControlOff
 	ControlOn
+	ControlOff
 )
 
 // Backward are the tolerances of modes that integrate adjoint equations; 0 means their defaults.
-type Backward struct{ RTol, ATol float64 }
+type Backward struct {
+	RTol float64 `key:"sens.rtol"`
+	ATol float64 `key:"sens.atol"`
+}
 
 // Vector is a vector in the space of the variables: numbers, or the param that holds them.
 type Vector struct {
@@ -134,15 +133,9 @@ type GradientCheck struct {
 
 // defaults are the settings of a model without blocks.
 func defaults() Settings {
-	return Settings{
-		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Linear: Auto, Trust: true,
-		rtol: tolerances{all: 1e-6}, atol: tolerances{all: solvers.BySize},
-		Fit: Fit{
-			Algorithm: Auto, Starts: 1, Points: "lhs", Seed: 1, Intervals: Auto, Bootstrap: 1000, Level: 0.95,
-			Scatter: "known",
-		},
-		Ensemble: Ensemble{Points: "sobol", Seed: 1, Gradient: true},
-	}
+	s := initial
+	s.Threads = runtime.GOMAXPROCS(0)
+	return s
 }
 
 // Rule returns how the lengths of steps are chosen.

@@ -1,0 +1,118 @@
+package odes
+
+import (
+	"context"
+
+	"odes.dev/odes/internal/engine/run"
+	"odes.dev/odes/internal/engine/verify"
+)
+
+// VerifyOptions say how thoroughly a gradient is checked. The zero value is ready to use.
+type VerifyOptions struct {
+	Directions int    // random directions; 0 means 3
+	Seed       uint64 // of their generator
+	// Tolerance is the largest relative error that passes. 0 means 1e-8, and more where rounding, or a
+	// mode that differentiates the equations first, makes larger errors.
+	Tolerance float64
+}
+
+// Verify checks the gradient that Sensitivities gives for opts against two others, which share neither
+// its code nor its order of evaluation: complex steps along random directions over the recorded steps,
+// and another sensitivity mode. It compares values, derivatives and events with those of an independent
+// run. Second derivatives are checked too, where the settings ask for them. The methods are described in
+// docs/methods.md.
+func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*Verification, error) {
+	return verify.Gradient(ctx, m.engine, m.setup(opts), verify.Options(how))
+}
+
+// Bench measures a model. It computes whole gradients in this process, runs times after a warm-up. At
+// the start of the run it measures single evaluations of the right-hand side and of its transpose (for
+// all lanes together), and a single step and its transpose.
+func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, error) {
+	return verify.Bench(ctx, m.engine, runs, m.setup(opts))
+}
+
+// Costates integrates the model and its discrete adjoint, and returns the adjoint states. It ignores
+// the mode and the variables of opts.
+func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
+	return m.engine.Costates(ctx, m.setup(opts))
+}
+
+// Continuation asks for the steady states along a param.
+type Continuation struct {
+	Param    string  // or an element of one, "A[2]", or an initial value, "initial(x)"
+	From, To float64 // where it begins, and the other end of the range, which may be the lower one
+	Points   int     // how many steps the range takes at least; 0: 100
+}
+
+// Continue finds the steady state that a run from the initial values leads to, where the param is at the start of the
+// range, and follows it as the param changes: past folds and through unstable states, until the param leaves the range.
+// Time stands still at the start of the span; what `equilibrate` sets is not looked at.
+func (m *Model) Continue(ctx context.Context, c Continuation, opts Options) (*Branch, error) {
+	return m.engine.Continue(ctx, c.Param, c.From, c.To, c.Points, m.setup(opts))
+}
+
+// A Comparison compares a model with its data, row by row, with derivatives: what methods for least squares need and a
+// likelihood hides. It keeps its memory from run to run, like a Runner. A Comparison belongs to one goroutine.
+type Comparison struct {
+	// Variables are what predictions are differentiated by, and Columns is their number of elements.
+	Variables []Variable
+	Columns   int
+	// Groups are the observations of each experiment, in file order. Each run overwrites their numbers.
+	Groups []Compared
+	// PriorWeight is that of the negative logarithm of the priors in the objective; 0 where it reads none.
+	PriorWeight float64
+	// RTol is the relative tolerance of the runs.
+	RTol float64
+
+	model  *Model
+	engine *run.Comparison
+}
+
+// ErrNoValue says that a run came to its end, but that some number that it was made for is none.
+var ErrNoValue = run.ErrNoValue
+
+// Compare prepares comparisons with the data that an objective reads: one that is a sum of nll() or nll(D), and of
+// -log_prior(), with positive weights. For any other objective it returns nil. The error carries all that is wrong with
+// the options, as diagnostics.
+func (m *Model) Compare(objective string, opts Options) (*Comparison, error) {
+	return m.comparison(m.engine.Compare(objective, m.setup(opts), opts.Threads))
+}
+
+// CompareAll prepares comparisons with all data of the model, whatever its objectives are. It returns nil if there are
+// none.
+func (m *Model) CompareAll(opts Options) (*Comparison, error) {
+	return m.comparison(m.engine.CompareAll(m.setup(opts), opts.Threads))
+}
+
+func (m *Model) comparison(c *run.Comparison, err error) (*Comparison, error) {
+	if c == nil || err != nil {
+		return nil, err
+	}
+	return &Comparison{
+		Variables: c.Variables, Columns: c.Columns, Groups: c.Groups, PriorWeight: c.PriorWeight, RTol: c.RTol,
+		model: m, engine: c,
+	}, nil
+}
+
+// Set gives parameters or initial values other values for the runs to come; see Runner.Set.
+func (c *Comparison) Set(set ...Assignment) error {
+	list, err := c.model.converted(set)
+	if err != nil {
+		return err
+	}
+	return c.engine.Set(list...)
+}
+
+// Run makes the runs of all experiments and fills in the Groups. A run that fails is an error, and so is a prediction
+// without a value.
+func (c *Comparison) Run(ctx context.Context) error { return c.engine.Run(ctx) }
+
+// Warm is that of a Runner, for the runs of all experiments.
+func (c *Comparison) Warm(on bool) { c.engine.Warm(on) }
+
+// Forget is that of a Runner.
+func (c *Comparison) Forget() { c.engine.Forget() }
+
+// SteadyWork is that of a Runner.
+func (c *Comparison) SteadyWork() SteadyWork { return c.engine.SteadyWork() }

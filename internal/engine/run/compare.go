@@ -1,0 +1,302 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/result"
+	"odes.dev/odes/sens"
+)
+
+// A Comparison compares a model with its data, row by row, with derivatives: what methods for least squares need and a
+// likelihood hides. It keeps its memory from run to run, like a Runner. A Comparison belongs to one goroutine.
+type Comparison struct {
+	// Variables are what predictions are differentiated by, and Columns is their number of elements.
+	Variables []result.Variable
+	Columns   int
+	// Groups are the observations of each experiment, in file order.
+	Groups []result.Compared
+	// PriorWeight is that of the negative logarithm of the priors in the objective; 0 where it reads none.
+	PriorWeight float64
+	// RTol is the relative tolerance of the runs.
+	RTol float64
+
+	parts   []*comparedPart
+	threads int
+	answers *system.Answers // of all parts
+}
+
+// comparedPart is the runs of one experiment.
+type comparedPart struct {
+	name   string
+	at     int // among the experiments; -1 for the model itself
+	of     *Model
+	runner *Runner
+	err    error
+}
+
+// rowModels returns the models whose objectives are the rows of observations: of the experiments, or of the model
+// itself where it has none. They are compiled when they are first asked for.
+func (m *Model) rowModels() ([]*comparedPart, error) {
+	m.rows.once.Do(func() {
+		var list diag.List
+		add := func(name string, at int, of *Model) {
+			checked := *of.Checked
+			checked.Objectives, checked.Totals, checked.Experiments = nil, nil, nil
+			for i, o := range checked.Observations {
+				add := func(what string, e model.Expr) {
+					checked.Objectives = append(checked.Objectives, &model.Objective{
+						Name: fmt.Sprintf("%s'%d.%s", o.Name, i, what), Value: e, Span: o.Span,
+					})
+				}
+				add("prediction", o.Rows.Prediction)
+				for k, e := range o.Rows.Args {
+					add(fmt.Sprint(k), e)
+				}
+				add("term", o.Rows.Term)
+			}
+			if len(checked.Objectives) == 0 {
+				return
+			}
+			compiled := compile.Part(m.System, &checked, &list)
+			if compiled == nil {
+				return
+			}
+			m.rows.parts = append(m.rows.parts, &comparedPart{name: name, at: at, of: &Model{
+				Checked: &checked, System: compiled, Explain: explain.New(compiled), Part: true,
+			}})
+		}
+		if len(m.Experiments) == 0 {
+			add("", -1, m)
+		}
+		for i, x := range m.Experiments {
+			add(x.Name, i, x.Model)
+		}
+		m.rows.err = list.Err()
+	})
+	return m.rows.parts, m.rows.err
+}
+
+// rowModels are the models of Model.rowModels.
+type rowModels struct {
+	once  sync.Once
+	parts []*comparedPart
+	err   error
+}
+
+// Compare prepares comparisons with the data that an objective reads: one that is a sum of nll() or nll(D), and of
+// -log_prior(), with positive weights. For any other objective it returns nil. The error carries all that is wrong with
+// the options, as diagnostics.
+func (m *Model) Compare(objective string, setup Setup, threads int) (*Comparison, error) {
+	at := slices.IndexFunc(m.Checked.Objectives, func(o *model.Objective) bool { return o.Name == objective })
+	if at < 0 || m.Checked.Objectives[at].Terms == nil {
+		return nil, nil
+	}
+	return m.compare(m.Checked.Objectives[at].Terms, setup, threads)
+}
+
+// CompareAll prepares comparisons with all data of the model, whatever its objectives are. It returns nil if there are
+// none.
+func (m *Model) CompareAll(setup Setup, threads int) (*Comparison, error) {
+	return m.compare(&model.Terms{Likelihoods: []model.Likelihood{{Weight: 1}}}, setup, threads)
+}
+
+func (m *Model) compare(terms *model.Terms, setup Setup, threads int) (*Comparison, error) {
+	c := &Comparison{PriorWeight: terms.Prior, threads: max(1, threads), answers: &system.Answers{}}
+	parts, err := m.rowModels()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if err := c.add(p, terms, setup); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.parts) == 0 {
+		return nil, nil
+	}
+	return c, nil
+}
+
+// add prepares the runs of an experiment.
+func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error {
+	var names []string
+	first := len(c.Groups)
+	for i, o := range p.of.Checked.Observations {
+		weight := 0.0
+		for _, l := range terms.Likelihoods {
+			if l.Table == "" || l.Table == o.Table.Name {
+				weight += l.Weight
+			}
+		}
+		if weight == 0 {
+			continue
+		}
+		g := result.Compared{
+			Experiment: p.name, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
+			T:    o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
+			Data: slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
+		}
+		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
+			g.Unit = u.String()
+		}
+		g.Below = make([]bool, len(g.Data))
+		for k, y := range g.Data {
+			if g.Below[k] = o.Rows.Limits != nil && y <= o.Rows.Limits[k]; g.Below[k] {
+				g.Data[k] = o.Rows.Limits[k]
+			}
+		}
+		name := func(what string) string { return fmt.Sprintf("%s'%d.%s", o.Name, i, what) }
+		names = append(names, name("prediction"))
+		for _, a := range o.Noise.Args {
+			if a != o.Noise.Centre {
+				names = append(names, name(fmt.Sprint(len(g.Parameters))))
+				g.Parameters = append(g.Parameters, a)
+			}
+		}
+		if g.Terms() {
+			names = append(names, name("term"))
+		}
+		g.Args = make([]result.Rows, len(g.Parameters))
+		c.Groups = append(c.Groups, g)
+	}
+	if first == len(c.Groups) {
+		return nil
+	}
+	if p.at >= 0 {
+		setup = setup.part(p.at)
+	}
+	setup.Gradient, setup.Events, setup.EventTimes, setup.Progress = nil, -1, false, nil
+	setup = setup.With(func(s *settings.Settings) {
+		s.GradientOnly()
+		s.Of, s.Threads = names, 1
+		if s.Mode == sens.DefaultMode {
+			s.Mode = settings.Auto
+		}
+	})
+	r, err := p.of.Prepare(setup)
+	if err != nil {
+		return (&Experiment{Name: p.name}).wrapUnless(p.name == "", err)
+	}
+	r.problem.Answers = c.answers
+	c.Variables, c.Columns, c.RTol = r.variables, r.columns, r.settings.Solver.RTol
+	c.parts = append(c.parts, &comparedPart{name: p.name, runner: r})
+	return nil
+}
+
+// wrapUnless says in an error in which experiment it came up, unless there is none.
+func (x *Experiment) wrapUnless(alone bool, err error) error {
+	if alone {
+		return err
+	}
+	return x.wrap(err)
+}
+
+// Set gives parameters or initial values other values for the runs to come; see Runner.Set.
+func (c *Comparison) Set(set ...system.Override) error {
+	c.answers.Next()
+	for _, p := range c.parts {
+		if err := p.runner.Set(set...); err != nil {
+			return (&Experiment{Name: p.name}).wrapUnless(p.name == "", err)
+		}
+	}
+	return nil
+}
+
+// ErrNoValue says that a run came to its end, but that some number that it was made for is none.
+var ErrNoValue = errors.New("a prediction has no value")
+
+// Run makes the runs of all experiments and fills in the Groups. A run that fails is an error, and so is a prediction
+// without a value.
+func (c *Comparison) Run(ctx context.Context) error {
+	list := make([]*Run, len(c.parts))
+	for i, p := range c.parts {
+		list[i] = p.runner.Run
+	}
+	rest := c.parts
+	if firstAlone(list) {
+		if _, rest[0].err = rest[0].runner.Sensitivities(ctx); rest[0].err == nil {
+			fromFirst(list)
+			rest = rest[1:]
+		} else {
+			rest = nil // the others would be for nothing
+		}
+	}
+	if c.threads == 1 || len(rest) == 1 {
+		for _, p := range rest {
+			if _, p.err = p.runner.Sensitivities(ctx); p.err != nil {
+				break // the others would be for nothing
+			}
+		}
+	} else {
+		var wait sync.WaitGroup
+		places := make(chan struct{}, c.threads)
+		for _, p := range rest {
+			places <- struct{}{}
+			wait.Go(func() {
+				_, p.err = p.runner.Sensitivities(ctx)
+				<-places
+			})
+		}
+		wait.Wait()
+	}
+	at := 0
+	for _, p := range c.parts {
+		if p.err != nil {
+			return (&Experiment{Name: p.name}).wrapUnless(p.name == "", p.err)
+		}
+		row := 0
+		take := func(to *result.Rows, n int) bool {
+			out := &p.runner.out
+			to.Values = to.Values[:0]
+			for _, v := range out.Values[row : row+n] {
+				if v.Value-v.Value != 0 {
+					return false
+				}
+				to.Values = append(to.Values, v.Value)
+			}
+			to.Slopes = out.Gradient[row*c.Columns : (row+n)*c.Columns]
+			row += n
+			return trust.Finite(to.Slopes)
+		}
+		for ; at < len(c.Groups) && c.Groups[at].Experiment == p.name; at++ {
+			g := &c.Groups[at]
+			ok := take(&g.Prediction, len(g.T))
+			for k := range g.Args {
+				ok = ok && take(&g.Args[k], len(g.T))
+			}
+			if g.Terms() {
+				ok = ok && take(&g.Term, len(g.T))
+			}
+			if !ok {
+				return c.noValue(g)
+			}
+		}
+	}
+	return nil
+}
+
+// noValue says which number of g is missing.
+func (c *Comparison) noValue(g *result.Compared) error {
+	where := ""
+	if g.Experiment != "" {
+		where = " in experiment " + g.Experiment
+	}
+	for i, v := range g.Prediction.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%w: %s at %s%s", ErrNoValue, g.Observation, diag.Number(g.T[i]), where)
+		}
+	}
+	return fmt.Errorf("%w: %s%s, or the noise around it", ErrNoValue, g.Observation, where)
+}

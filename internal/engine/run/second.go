@@ -1,0 +1,335 @@
+package run
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"odes.dev/odes/internal/base/linalg"
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/engine/system"
+	"odes.dev/odes/internal/engine/trust"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/result"
+	"odes.dev/odes/sens"
+)
+
+// Second derivatives are products of Hessians with directions in the space of
+// the wanted variables: all unit vectors for the Hessians themselves. sens.Second computes them for the
+// active params and initial values. The chain rule for defaults that follow other params, and for
+// totals of experiments, is applied here.
+
+// curvature says which second derivatives a Runner computes.
+type curvature struct {
+	hessian   bool
+	direction []float64 // [columns]; nil for none
+}
+
+// wantSecond finds out which second derivatives the settings ask for, and reports those that cannot be
+// computed.
+func (r *Runner) wantSecond(l *diag.List) {
+	s, m := r.settings, r.model
+	r.curve = curvature{hessian: s.Order == 2, direction: s.HVP.List}
+	if s.HVP.Param != "" {
+		params := system.Names(m.Checked.Params)
+		if !slices.Contains(params, s.HVP.Param) {
+			l.Errorf(settings.CodeSetting, s.HVP.Span,
+				"sens.hvp names no param %q%s; it takes a list of numbers, or a param "+
+					"that holds one", s.HVP.Param, diag.DidYouMean(s.HVP.Param, params))
+			return
+		}
+		r.curve.direction = slices.Clone(r.problem.Point.Param(s.HVP.Param))
+	}
+	if n := len(r.curve.direction); n > 0 && n != r.columns {
+		l.Errorf(settings.CodeSetting, s.HVP.Span, "sens.hvp has %s for %s (%s); it takes one for each, in this order",
+			diag.Count(n, "number"), diag.Count(r.columns, "element"), m.listed(r.variables))
+		return
+	}
+	if !r.wantsSecond() {
+		return
+	}
+	if slices.ContainsFunc(r.curve.direction, func(x float64) bool { return x-x != 0 }) {
+		l.Errorf(settings.CodeSetting, s.HVP.Span, "sens.hvp holds something that is not a finite number")
+	}
+	if !modeOf(s.Mode).Exact {
+		l.Errorf(settings.CodeSetting, source.Span{},
+			"second derivatives are those of the computed solution, and mode = %s differentiates the equations "+
+				"first; use mode = adjoint or tangent for them, or sens.order = 1 and no hvp",
+			s.Mode)
+	}
+	if len(r.problem.Peaks) > 0 {
+		span := m.System.FunctionalSpan(r.problem.Peaks[0])
+		l.Errorf(settings.CodeUnavailable, span,
+			"max_over has no second derivatives in this version: they ask how the time "+
+				"of the maximum moves; choose other objectives with --of, or the sens block's of")
+	}
+	directions := len(r.curve.direction) / max(r.columns, 1)
+	if r.curve.hessian {
+		directions += r.columns
+	}
+	limit := r.settings.MemoryLimit()
+	// The results, and the rows by active params and initial values that they are gathered from.
+	bytes := 8 * float64(len(r.objectives)) * float64(directions) * float64(2*r.columns+m.System.States()+r.columns)
+	if bytes > float64(limit) {
+		l.Errorf(explain.CodeMemory, source.Span{}, "the Hessians of %s by %s need %s, more than memory = %s; choose "+
+			"fewer with --of and --wrt, ask for products with one direction (hvp) in place of order = 2, or raise "+
+			"solver.memory",
+			diag.Count(len(r.objectives), "objective"), diag.Count(r.columns, "variable"), diag.Bytes(bytes),
+			diag.Bytes(float64(limit)))
+	}
+}
+
+// listed names variables with their sizes: "k, A (4 elements), initial(x)".
+func (m *Model) listed(list []result.Variable) string {
+	var names []string
+	for i, v := range list {
+		if i == 8 && len(list) > 9 {
+			names = append(names, "…")
+			break
+		}
+		name := v.String()
+		if n := v.Size(); n != 1 {
+			name += " (" + diag.Count(n, "element") + ")"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (r *Runner) wantsSecond() bool { return r.curve.hessian || len(r.curve.direction) > 0 }
+
+// differentiateTwice adds the second derivatives to s, the result of the run that r made last. reached is that of
+// trust.Sides.
+func (r *Runner) differentiateTwice(ctx context.Context, s *result.Sensitivities, reached []bool) error {
+	c := r.columns
+	count := 0
+	if r.curve.hessian {
+		count = c
+	}
+	of := func(k int) []float64 {
+		if k == count {
+			return r.curve.direction
+		}
+		v := make([]float64, c)
+		v[k] = 1
+		return v
+	}
+	all := count
+	if len(r.curve.direction) > 0 {
+		all++
+	}
+	var tell func(done float64, steps int)
+	if report := r.setup.Progress; report != nil {
+		var last time.Time
+		tell = func(done float64, steps int) {
+			if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+				last = now
+				report(result.Progress{Phase: "second", Done: done, Steps: steps})
+			}
+		}
+	}
+	products, stats, err := r.products(ctx, all, of, tell, 1)
+	if err != nil {
+		return err
+	}
+	if reached != nil && len(r.parts) == 0 { // it may lack what experiments reach
+		trust.ClearUnreached(products, reached, c, all, count)
+	}
+	s.Stats.SecondSteps = stats
+	rows := len(r.objectives)
+	s.Hessian, s.Asymmetry, s.Products, s.Direction = nil, nil, nil, nil
+	if all > count {
+		s.Direction = slices.Clone(r.curve.direction)
+		s.Products = make([]float64, rows*c)
+		for i := range rows {
+			copy(s.Products[i*c:(i+1)*c], products[(i*all+count)*c:])
+		}
+	}
+	if !r.curve.hessian {
+		return nil
+	}
+	s.Hessian, s.Asymmetry = make([]float64, rows*c*c), make([]float64, rows)
+	sizes := make([]float64, c)
+	for i, size := range r.last.sizes() {
+		v := r.variables[i]
+		for k := range v.Size() {
+			sizes[v.Offset+k] = size
+		}
+	}
+	for i := range rows {
+		h := s.Hessian[i*c*c : (i+1)*c*c]
+		for k := range c {
+			copy(h[k*c:(k+1)*c], products[(i*all+k)*c:])
+		}
+		s.Asymmetry[i] = linalg.Symmetrize(h, sizes)
+	}
+	return nil
+}
+
+// products returns the products of the Hessian of each objective with count directions,
+// [objectives][count][columns], and the number of steps crossed. of(k) is direction k, laid out like a
+// row of the gradient. tell, if not nil, is told how much is done, by one goroutine at a time. sharing Runners share
+// the memory.
+func (r *Runner) products(
+	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int), sharing int,
+) ([]float64, int, error) {
+	r = r.last
+	m, c := r.model, r.columns
+	parts, steps, err := r.productsOfParts(ctx, count, of, tell)
+	if err != nil {
+		return nil, 0, err
+	}
+	move := func(k int) (v, totals []float64) {
+		v = of(k)
+		totals = make([]float64, len(m.Checked.Totals))
+		for j := range totals {
+			if len(r.sum.gradient) > 0 {
+				for i, x := range v {
+					totals[j] = math.FMA(x, r.sum.gradient[j*c+i], totals[j])
+				}
+			}
+		}
+		return v, totals
+	}
+	method, err := r.second(count, sharing)
+	if err != nil {
+		return nil, 0, err
+	}
+	if tell != nil {
+		before, whole := steps, float64(len(r.parts)+1)
+		method.Tell = func(done float64, n int) { tell((whole-1+done)/whole, before+n) }
+	}
+	direction := r.problem.Directions(r.places)
+	its := sens.Directions{Count: count, Write: func(k int, dp, dy0 []float64) {
+		v, totals := move(k)
+		p, y0 := direction(v, totals)
+		copy(dp, p)
+		copy(dy0, y0)
+	}}
+	var res sens.Products
+	if err := method.Products(ctx, &r.trajectory, its, &res); err != nil {
+		return nil, 0, r.failed(err, r.worker)
+	}
+	chain, err := r.problem.Chain(true)
+	if err != nil {
+		return nil, 0, err
+	}
+	width, n := r.problem.Width(), m.System.States()
+	out := make([]float64, len(r.objectives)*count*c)
+	bar := make([]float64, width)
+	dot := make([]float64, width)
+	for k := range count {
+		clear(dot)
+		v, totals := move(k)
+		p, _ := direction(v, totals)
+		copy(dot, p)
+		for i := range r.objectives {
+			copy(bar, res.DP[i*width:(i+1)*width])
+			row := res.HP[(i*count+k)*width:][:width]
+			chain.PullPush(dot, bar, row)
+			to := out[(i*count+k)*c:][:c]
+			var byInitial []float64
+			if r.byInitial {
+				byInitial = res.HY0[(i*count+k)*n:]
+			}
+			r.gatherer.Gather(to, row, byInitial)
+			for j, t := range m.Checked.Totals {
+				if len(parts) == 0 {
+					break
+				}
+				at := r.problem.Column(t.Name).Offset
+				slope, change := bar[at], row[at]
+				for e := range to {
+					if slope != 0 { // a total without a value must not spoil other objectives
+						to[e] = math.FMA(slope, parts[(j*count+k)*c+e], to[e])
+					}
+					if change != 0 {
+						to[e] = math.FMA(change, r.sum.gradient[j*c+e], to[e])
+					}
+				}
+			}
+		}
+	}
+	return out, steps + res.Stats.Steps, nil
+}
+
+// productsOfParts returns the products of the Hessians of the totals, [totals][count][columns], and the number of steps
+// crossed. Experiments are added in file order.
+func (r *Runner) productsOfParts(
+	ctx context.Context, count int, of func(k int) []float64, tell func(done float64, steps int),
+) (sum []float64, steps int, err error) {
+	type contribution struct {
+		products []float64
+		steps    int
+		err      error
+	}
+	threads := max(1, r.settings.Threads)
+	list := make([]contribution, min(4*threads, len(r.parts))) // not those of all, which may be large
+	var telling sync.Mutex
+	done, crossed := make([]float64, len(r.parts)), make([]int, len(r.parts))
+	// come tells how far experiment i has come.
+	come := func(i int) func(part float64, n int) {
+		if tell == nil {
+			return nil
+		}
+		return func(part float64, n int) {
+			telling.Lock()
+			defer telling.Unlock()
+			done[i], crossed[i] = part, n
+			all, made := 0.0, 0
+			for j := range done {
+				all += done[j] / float64(len(r.parts)+1)
+				made += crossed[j]
+			}
+			tell(all, made)
+		}
+	}
+	for from := 0; from < len(r.parts); from += len(list) {
+		some := r.parts[from:min(from+len(list), len(r.parts))]
+		parallel(threads, len(some), func(i int) {
+			c := &list[i]
+			c.products, c.steps, c.err = some[i].products(ctx, count, of, come(from+i), threads)
+		})
+		for i := range some {
+			c := &list[i]
+			if c.err != nil {
+				return nil, 0, r.model.Experiments[from+i].wrap(c.err)
+			}
+			if sum == nil {
+				sum = make([]float64, len(c.products))
+			}
+			for k, x := range c.products {
+				sum[k] += x
+			}
+			steps += c.steps
+		}
+	}
+	return sum, steps, nil
+}
+
+// second makes the method for count directions. It takes fewer lanes, then fewer threads, where the memory for what it
+// keeps along the run asks for that. sharing Runners share the memory.
+func (r *Runner) second(count, sharing int) (*sens.Second, error) {
+	lanes := r.setup.lanes(count)
+	limit := r.settings.MemoryLimit() / int64(sharing)
+	threads := max(1, r.settings.Threads)
+	for lanes > 1 && sens.PathBytes(&r.trajectory, lanes)*int64(threads) > limit {
+		lanes /= 2
+	}
+	k, err := r.problem.Kit(lanes, system.PushPull, false)
+	if err != nil {
+		return nil, err
+	}
+	if need := sens.PathBytes(&r.trajectory, lanes); int64(threads)*need > limit {
+		threads = max(1, int(limit/max(need, 1)))
+	}
+	return &sens.Second{Threads: threads, Memory: limit, New: func() sens.SecondWorker {
+		w := r.problem.SecondWorker(k)
+		return sens.SecondWorker{System: w, Objectives: w, Method: r.Run.method(lanes)}
+	}}, nil
+}

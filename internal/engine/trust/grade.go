@@ -1,0 +1,244 @@
+package trust
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/result"
+)
+
+// Relative errors from which numbers are loose and lost.
+const (
+	LooseValue, lostValue           = 5e-4, 1e-3
+	LooseDerivative, lostDerivative = 1e-3, 0.1
+)
+
+// Where most of an objective's derivatives are loose, if they are so many, the error of any other may be so many times
+// as large as it seems.
+const manyDerivatives, byChance = 8, 30
+
+// Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
+// one of these parts: of the objective's largest relative derivative (derivative times the size of its variable), or of
+// its value. The relative derivatives are compared.
+const (
+	PartOfDerivatives = 1e-7
+	partOfValue       = 1e-9
+)
+
+// What may be zero, by its error, does not matter below this part of the value either, nor of the largest derivative.
+const zeroOfValue = 1e-6
+
+// A derivative whose first digit is sure is no zero. The largest one does not count beside it where it is more than so
+// many times the value: what moves by large parts with one variable may move by small ones with others, and these are
+// wanted.
+const steep = 100
+
+// What is so many times as large as the error of a derivative is no error.
+const sureOfErrors = 1000
+
+// An error must be larger than these to make a number lost, and not only loose: parts of the largest relative
+// derivative, and of the value.
+const (
+	graveOfDerivatives = 1e-4
+	graveOfValue       = 1e-6
+	graveForValue      = 1e-5 // for a value, of the largest relative derivative
+)
+
+// Errors of second derivatives do not matter below the first part of the largest one of an objective, each times the
+// sizes of its variables, nor below the second one if the derivative may be zero. They must be above the third one to
+// make a number lost.
+const partOfSecond, zeroOfSecond, graveOfSecond = 1e-6, 1e-5, 1e-2
+
+// Variable is what a gradient is taken by.
+type Variable struct {
+	Offset, Count int     // of its columns
+	Size          float64 // how large it is
+	Zero          bool    // it is zero; told where Grader.Reached is
+}
+
+// Numbers are a number with its derivatives and, where an independent run estimated them, their errors.
+type Numbers struct {
+	Value, Err float64
+	Least      float64 // size of the value below which relative errors mean nothing
+	// Reached is how far variables that are zero, times their sizes, moved the value in the course of the run; 0 if
+	// nobody looked.
+	Reached     float64
+	Row, Errors []float64
+	Unlike      []float64      // Row is off by so much on the other side; nil for not at all
+	Parted      []bool         // where that is too much; filled in, may be shared
+	Held        bool           // errors are how far derivatives at other times are off that are as good
+	Trusts      []result.Trust // of Row; filled in
+}
+
+// Grader grades numbers of one result.
+type Grader struct {
+	Variables []Variable
+	Rounding  float64   // relative, of numbers that steps sum up
+	Promised  float64   // error of a number that the tolerances allow whatever its size
+	Reached   []float64 // by values; nil if nobody looked
+}
+
+// Grade fills in the grades of derivatives and returns that of the value.
+func (g *Grader) Grade(x *Numbers) result.Trust {
+	most := 0.0 // what is certain of the largest relative derivative; of one with an error that loses it, nothing is
+	for _, v := range g.Variables {
+		for k, end := v.Offset, x.end(v); k < end; k++ {
+			err := x.errorOf(k)
+			if !x.Held {
+				err /= lostDerivative
+			}
+			sure := math.Abs(x.Row[k]) - err
+			if by := float64(sure * v.Size); by > most && sure <= math.MaxFloat64 {
+				most = by
+			}
+		}
+	}
+	size := math.Abs(x.Value)
+	noise := float64(g.Rounding * max(most, size))
+	// What does not matter, of what may be zero and of what is not.
+	all := max(noise, float64(PartOfDerivatives*most), float64(partOfValue*size))
+	zero := max(all, float64(zeroOfValue*min(most, size)))
+	some := max(noise, float64(PartOfDerivatives*min(most, float64(steep*size))), float64(partOfValue*size))
+	matter, marked := 0, 0
+	for _, v := range g.Variables {
+		for k, end := v.Offset, x.end(v); k < end; k++ {
+			d, err := x.Row[k], x.errorOf(k)
+			washed := 0.0 // out, if the tolerances allow it, too
+			if v.Zero {
+				washed = min(float64(partOfValue*x.Reached), g.Promised)
+			}
+			least, own := max(all, washed), max(zero, washed)
+			if err < float64(0.5*math.Abs(d)) {
+				own = max(some, washed)
+			}
+			if !(err <= float64(LooseDerivative*math.Abs(d)) && math.Abs(d) <= math.MaxFloat64) { // else it is sound
+				x.Trusts[k] = max(x.Trusts[k], g.derivative(d, err, v.Size, most, size, own))
+			}
+			if x.Unlike != nil {
+				least := least
+				if x.Unlike[k] > float64(sureOfErrors*err) { // it is not small for being so beside another derivative
+					least = max(noise, float64(partOfValue*size))
+				}
+				if g.derivative(d, x.Unlike[k], v.Size, most, size, least) > result.Sound {
+					x.Trusts[k], x.Parted[k] = max(x.Trusts[k], result.Loose), true
+				}
+			}
+			if float64(math.Abs(d)*v.Size) > least {
+				matter++
+				if x.Trusts[k] > result.Sound {
+					marked++
+				}
+			}
+		}
+	}
+	if matter >= manyDerivatives && 2*marked > matter {
+		g.chance(x, most, size, all)
+	}
+	size = max(size, x.Least)
+	noise = min(noise, g.Promised) // beyond that, rounding has been amplified: digits are wrong all the same
+	switch {
+	case x.Value-x.Value != 0 || x.Err-x.Err != 0,
+		x.Err > float64(lostValue*size) && x.Err > float64(graveForValue*most) && x.Err > g.Promised:
+		return result.Lost
+	case x.Err > float64(LooseValue*size) && x.Err > noise:
+		return result.Loose
+	}
+	return result.Sound
+}
+
+// chance makes derivatives loose on which two runs may agree by chance, where most of the others are loose: among
+// numbers whose errors are alike, one difference in thirty is thirty times less than the others.
+func (g *Grader) chance(x *Numbers, most, value, least float64) {
+	for _, v := range g.Variables {
+		for k, end := v.Offset, x.end(v); k < end; k++ {
+			if g.derivative(x.Row[k], float64(byChance*x.errorOf(k)), v.Size, most, value, least) > result.Sound {
+				x.Trusts[k] = max(x.Trusts[k], result.Loose)
+			}
+		}
+	}
+}
+
+// derivative grades the derivative d with an estimated error by a variable of a size. Below least its effect does not
+// matter.
+func (g *Grader) derivative(d, err, size, most, value, least float64) result.Trust {
+	if d-d != 0 || err-err != 0 {
+		return result.Lost
+	}
+	moved := float64(err * size)
+	switch {
+	case err <= float64(LooseDerivative*math.Abs(d)), moved <= least:
+		return result.Sound
+	case err > float64(lostDerivative*math.Abs(d)) && moved > g.Promised &&
+		moved > max(float64(graveOfDerivatives*most), float64(graveOfValue*value)):
+		return result.Lost
+	}
+	return result.Loose
+}
+
+// OfOneSide makes those derivatives loose that would be lost for being those of one side, as of a largest value that is
+// held: they are right there.
+func (x *Numbers) OfOneSide() {
+	for k, d := range x.Row {
+		if err := x.errorOf(k); x.Trusts[k] == result.Lost && d-d == 0 && err-err == 0 {
+			x.Trusts[k] = result.Loose
+		}
+	}
+}
+
+// end returns where the derivatives by v end.
+func (x *Numbers) end(v Variable) int { return min(v.Offset+v.Count, len(x.Row)) }
+
+func (x *Numbers) errorOf(k int) float64 {
+	if x.Errors == nil {
+		return 0
+	}
+	return x.Errors[k]
+}
+
+// Seconds are second derivatives of one objective, those of an independent run, and what is to be filled in.
+type Seconds struct {
+	Row, Other, Errors []float64
+	Turned             [][]float64 // those of runs in which what met comes in another order
+	Trusts             []result.Trust
+}
+
+// Grade fills in errors and grades, and returns the worst grade. of tells the product of the sizes of the variables of
+// element k, whether a derivative by one of them is that of one side, and whether one that is zero may be.
+func (x *Seconds) Grade(value float64, of func(k int) (size float64, sided, bent bool)) result.Trust {
+	most := 0.0
+	for k, d := range x.Row {
+		size, _, _ := of(k)
+		x.Errors[k] = math.Abs(d - x.Other[k])
+		if sure := float64(size * (math.Abs(d) - x.Errors[k])); sure > most && !math.IsInf(sure, 0) {
+			most = sure
+		}
+	}
+	worst, noise := result.Sound, float64(0x1p-40*math.Abs(value))
+	for k, d := range x.Row {
+		size, sided, bent := of(k)
+		err := x.Errors[k]
+		moved := float64(err * size)
+		small := func(err float64) bool {
+			moved := float64(err * size)
+			return moved <= max(noise, float64(partOfSecond*most)) || err <= float64(LooseDerivative*math.Abs(d)) ||
+				2*err >= math.Abs(d) && moved <= float64(zeroOfSecond*most)
+		}
+		switch t := &x.Trusts[k]; {
+		case d-d != 0 || err-err != 0:
+			*t = result.Lost
+		case small(err):
+			turns := slices.ContainsFunc(x.Turned, func(row []float64) bool {
+				return !small(math.Abs(row[k] - x.Other[k]))
+			})
+			if sided && d != 0 || bent && d == 0 || turns {
+				*t = result.Loose
+			}
+		case moved > float64(graveOfSecond*most) && err > float64(lostDerivative*math.Abs(d)):
+			*t = result.Lost
+		default:
+			*t = result.Loose
+		}
+		worst = max(worst, x.Trusts[k])
+	}
+	return worst
+}

@@ -1,0 +1,75 @@
+package trust
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/engine/explain"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/result"
+)
+
+// GradeSecond estimates errors of the second derivatives of s and grades them, by those of fine, the independent run
+// that gave o. It warns of what is not right. sizes are by columns those of the variables. left tells that they lack
+// something, so that none is sound.
+func (s *Result) GradeSecond(
+	x *explain.Explainer, fine *result.Sensitivities, sizes []float64, left bool, o *Opinion,
+) {
+	c := s.Columns
+	s.HessianErrors, s.ProductErrors = make([]float64, len(s.Hessian)), make([]float64, len(s.Products))
+	s.HessianTrusts, s.ProductTrusts = make([]result.Trust, len(s.Hessian)), make([]result.Trust, len(s.Products))
+	least := result.Sound
+	if left {
+		least = result.Loose
+		for _, list := range [][]result.Trust{s.HessianTrusts, s.ProductTrusts} {
+			for k := range list {
+				list[k] = result.Loose
+			}
+		}
+	}
+	worst := result.Sound
+	for i, v := range s.Values {
+		if math.IsNaN(v.Value) {
+			continue
+		}
+		of := least
+		if at := i * c * c; s.Hessian != nil {
+			n := Seconds{
+				Row: s.Hessian[at : at+c*c], Other: fine.Hessian[at:], Errors: s.HessianErrors[at:],
+				Trusts: s.HessianTrusts[at:],
+			}
+			for _, t := range s.Turned {
+				n.Turned = append(n.Turned, t.Hessian[at:])
+			}
+			of = max(of, n.Grade(v.Value, func(k int) (size float64, sided, bent bool) {
+				a, b := k/c, k%c
+				jumps := s.jumps(i, a, b)
+				return float64(sizes[a] * sizes[b]), jumps || s.isFirmlySided(i, a) || s.isFirmlySided(i, b), jumps
+			}))
+		}
+		if at := i * c; s.Products != nil {
+			n := Seconds{
+				Row: s.Products[at : at+c], Other: fine.Products[at:], Errors: s.ProductErrors[at:],
+				Trusts: s.ProductTrusts[at:],
+			}
+			for _, t := range s.Turned {
+				n.Turned = append(n.Turned, t.Products[at:])
+			}
+			of = max(of, n.Grade(v.Value, func(k int) (float64, bool, bool) {
+				jumps := s.jumpsAlong(i, k)
+				return sizes[k], jumps || s.isFirmlySided(i, k), jumps
+			}))
+		}
+		switch worst = max(worst, of); of {
+		case result.Lost:
+			s.Status = "partial"
+			s.Note(x, result.CodeTrust, diag.Warning, "second derivatives of %s are not to be trusted, by %s", v.Name,
+				o.By)
+		case result.Loose:
+			s.Note(x, result.CodeTrust, diag.Warning, "few digits of second derivatives of %s are right, by %s", v.Name,
+				o.By)
+		}
+	}
+	if worst == result.Sound {
+		s.HessianTrusts, s.ProductTrusts = nil, nil
+	}
+}

@@ -1,0 +1,79 @@
+package keys
+
+// Fit is what a fit block says but for what is searched for, with defaults where it says nothing. The tag of a field is
+// the key that sets it.
+type Fit struct {
+	Objective string // of minimize or maximize; "": the choice is open
+	Maximize  bool
+	// Algorithm is "auto", "trust", "lbfgsb" or "sqp".
+	Algorithm string `key:"fit.algorithm"`
+	Starts    int    `key:"fit.starts"`
+	// Points is how the starts are chosen after the first: "lhs", "sobol" or "random".
+	Points  string `key:"fit.points"`
+	Seed    uint64 `key:"fit.seed"`
+	MaxIter int    `key:"fit.max_iter"` // of each start; 0 means 300
+	// Intervals are "auto", "profile", "wald", "bootstrap", from so many refits, or "none", at the probability Level.
+	Intervals string  `key:"fit.intervals"`
+	Bootstrap int     `key:"fit.bootstrap"`
+	Level     float64 `key:"fit.level"`
+	// Scatter is "known" where the standard deviations of the model are right, and "estimated" where they are so up to
+	// a common factor, which the residuals tell.
+	Scatter string `key:"fit.scatter"`
+}
+
+// fit is the fit block.
+var fit = Block{
+	Name: "fit",
+	Form: "fit { minimize = J  over = [k1, k2]  log = [k1] }",
+	Text: "What a fit searches for, and how: see odes fit and docs/fit.md.",
+	Rows: []Row{
+		{
+			Key: "minimize", Kind: Objective,
+			Doc: "the objective that a fit is of; unless said otherwise the only one, or the only one that is a " +
+				"likelihood",
+		},
+		{Key: "maximize", Kind: Objective},
+		{
+			Key: "over", Kind: Variables,
+			Doc: "params and initial values, `initial(x)`, that are searched for; unless said otherwise all params " +
+				"with bounds or a prior",
+		},
+		{
+			Key: "log", Kind: Variables,
+			Doc: "those of them that are searched for on a logarithmic scale, or `all`",
+		},
+		{
+			Key: "algorithm", Kind: Word, Words: []string{"auto", "trust", "lbfgsb", "sqp"}, Default: "auto",
+			Doc: "`auto` unless said otherwise: `sqp` with constraints, `trust` for likelihoods of data (Gauss and " +
+				"Newton's method in a trust region) and for anything else of up to 30 numbers (with exact second " +
+				"derivatives), `lbfgsb` for more",
+		},
+		{
+			Key: "starts", Kind: Count, Default: "1",
+			Doc: "how many searches (1 unless said otherwise): the first from the values in the file, others from " +
+				"points that are drawn from the priors or within the bounds; how: `lhs` (a Latin hypercube) unless " +
+				"said otherwise, `sobol` or `random`; a whole number that changes which; and the iterations of each " +
+				"at most, 300 unless said otherwise",
+		},
+		{Key: "points", Kind: Word, Default: "lhs"},
+		{Key: "seed", Kind: Count, Default: "1"},
+		{Key: "max_iter", Kind: Count},
+		{
+			Key: "intervals", Kind: Word, Default: "auto",
+			Words: []string{"auto", "profile", "wald", "bootstrap", "none"},
+			Doc: "`profile`, `wald`, `bootstrap`, `none` or, unless said otherwise, `auto` (`profile` of up to 30 " +
+				"estimates, else `wald`): how intervals are found; their probability (0.95)",
+		},
+		{Key: "level", Kind: Number, Range: Range{To: 1}, Default: "0.95"},
+		{
+			Key: "bootstrap", Kind: Count, Default: "1000",
+			Doc: "how many refits `intervals = bootstrap` makes, to rows of data drawn with replacement: 1000 " +
+				"unless said otherwise",
+		},
+		{
+			Key: "scatter", Kind: Word, Words: []string{"known", "estimated"}, Default: "known",
+			Doc: "`known` unless said otherwise: the standard deviations in the model are right; `estimated`: they " +
+				"are so up to one factor, which the residuals tell",
+		},
+	},
+}

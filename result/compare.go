@@ -1,0 +1,37 @@
+package result
+
+import "slices"
+
+// Compared is one observation in one experiment: the rows of its table that count.
+type Compared struct {
+	Experiment  string // "" for a model without experiments
+	Observation string
+	Doc, Unit   string
+	// Noise is the name of the distribution, and Parameters name its numbers besides the centre: normal has "sd".
+	Noise      string
+	Parameters []string
+	Weight     float64   // of the negative log likelihood in the objective
+	T, Data    []float64 // a time is +Inf where the data are of the steady state
+	// Below marks values of which only that is known that they are at most at their limit, which is their Data. Where
+	// Unclear, limits depend on params, and any value may be one of these.
+	Below   []bool
+	Unclear bool
+
+	// The following are overwritten by the next run.
+
+	Prediction Rows   // the centre of the distribution
+	Args       []Rows // its Parameters
+	Term       Rows   // negative log likelihoods; empty unless Terms asks for them
+}
+
+// Rows are numbers, one for each row of a table, and their derivatives.
+type Rows struct {
+	Values []float64
+	Slopes []float64 // [rows][Columns]
+}
+
+// Terms reports whether likelihoods are asked for: those that are more than the distance of data and prediction.
+func (g *Compared) Terms() bool {
+	return g.Unclear || slices.Contains(g.Below, true) || g.Noise != "normal" && g.Noise != "lognormal"
+}
+

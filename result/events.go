@@ -1,0 +1,50 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Event is an event, or a change of mode, that happened.
+type Event struct {
+	Name  string
+	Kind  string // "event", "if", "control" for an end of a piece of a control
+	Index []int  // of an array event's element, 1-based; nil otherwise
+	T     float64
+	// Params are the derivatives of T by the variables, laid out like a row of the gradient. nil
+	// unless Options.EventTimes asks for them.
+	Params []float64
+	// Errors estimate how far each of Params is from the derivative of the exact solution, and Error
+	// how far T is from the exact time. They are nil and 0 where no independent run was made, and where
+	// it lacks the event.
+	Errors []float64
+	Error  float64
+	Trust  Trust   // of T
+	Trusts []Trust // of Params; nil where all are sound
+}
+
+// Label names the event with its index: "dose[2]".
+func (e *Event) Label() string {
+	if len(e.Index) == 0 {
+		return e.Name
+	}
+	return e.Name + strings.ReplaceAll(fmt.Sprint(e.Index), " ", ",")
+}
+
+// Worst returns the worst grade of the time and of its derivatives.
+func (e *Event) Worst() Trust {
+	worst := e.Trust
+	if len(e.Trusts) > 0 {
+		worst = max(worst, slices.Max(e.Trusts))
+	}
+	return worst
+}
+
+// EventLog reads the events of a run that has too many to list them.
+type EventLog interface {
+	// Each calls f with each event, in order, until f returns an error. The event and its slices hold until f returns.
+	Each(f func(*Event) error) error
+	// Close gives up what the events are read from.
+	Close()
+}

@@ -1,0 +1,68 @@
+// Package result holds what runs of models give: Sensitivities, Solution, Costates and Branch, with what these are made
+// of: a Value for each objective, a Variable for what it is differentiated by, a Series for each output, Events, and
+// the Trust in each number. Verification, Bench and Progress tell of runs. A run that fails gives a RunError.
+//
+// These are data and what can be read off them. The package knows no model and makes no run: package odes returns its
+// types, under the names that they have had there, and whatever writes, draws or sends results needs nothing else.
+package result
+
+import "odes.dev/odes/lang/target"
+
+// Value is the value of one scalar objective. Each element of an array objective is a Value of its
+// own, named "y[3]".
+type Value struct {
+	Name     string
+	Doc      string
+	Unit     string
+	Relation string // "", or "==", "<=", ">=" of a constraint
+	Value    float64
+	Error    float64 // estimated, where Sensitivities.Errors are
+	Trust    Trust
+	Warnings []string
+}
+
+// Variable is what objectives are differentiated by: a param, or the initial value of a state.
+type Variable struct {
+	Name    string
+	Initial bool // the initial value of state Name, not a param
+	Unit    string
+	Shape   []int
+	// Offset is the column of the variable's first element in a row of the gradient.
+	Offset int
+}
+
+// String returns "k" or "initial(x)".
+func (v Variable) String() string { return v.Target().String() }
+
+// Target returns what the variable is called where it is set or asked for.
+func (v Variable) Target() target.Target { return target.Target{Name: v.Name, Initial: v.Initial} }
+
+// Size returns the number of elements.
+func (v Variable) Size() int { return size(v.Shape) }
+
+// size returns the number of elements of an array of a shape.
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// Series is one number, or array, over time.
+type Series struct {
+	Name   string
+	Doc    string
+	Unit   string
+	Shape  []int
+	Values []float64 // [len(T)][size of Shape], in Unit
+	Trust  Trust     // of the worst of Values, beside the largest of the same element
+	// Errors estimate how far each of Values is from that of the exact solution. nil where nothing was compared. Next
+	// to events they are those of the next time that was compared.
+	Errors []float64
+	// Cause says why it is not always a finite number; "" where it is, and where that is not known.
+	Cause string
+}
+
+// Size returns the number of elements at one time.
+func (s *Series) Size() int { return size(s.Shape) }
