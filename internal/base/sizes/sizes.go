@@ -109,8 +109,9 @@ func (s *Tolerances) Grown(y []float64) {
 func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rates) (evals int) {
 	s.since, s.span, s.tried, s.Changed = t, 0, 0, true
 	s.Grown(y)
-	rate := 0.0
+	rate, empty := 0.0, false
 	for _, i := range s.Young {
+		empty = empty || y[i] == 0
 		s.base[i] = max(s.base[i], math.Abs(float64(s.per[i]*y[i])))
 		s.Abs[i] = s.base[i]
 	}
@@ -119,7 +120,7 @@ func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rate
 			rate = max(rate, math.Abs(k[i]/v))
 		}
 	}
-	if !s.alike(y) || rates == nil {
+	if !s.alike(y) || !empty || rates == nil {
 		return 0
 	}
 	return s.ahead(t, min(0.1*math.Abs(limit), 1/rate), math.Copysign(1, limit), y, rates)
