@@ -187,7 +187,7 @@ func (c *checker) condition(x context, e *model.Event, w ast.Expr) bool {
 		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run",
 			e.Name)
 	}
-	if c.begun(e.When) && e.Crossing == nil && !e.Start {
+	if _, translated := w.Pos().Origin(); c.begun(e.When) && e.Crossing == nil && !e.Start && !translated {
 		c.list.Warnf(CodeNeverFires, w.Pos(), "event %q never fires: its condition holds from the start on, and so "+
 			"never becomes true; an event at the start is written event at %s { … }", e.Name,
 			c.model.From.Span().Text())
