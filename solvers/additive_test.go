@@ -61,7 +61,7 @@ func TestAdditiveOrders(t *testing.T) {
 					if parts[j] != tr.colour {
 						continue
 					}
-					u := round(v)
+					u := tableau.Round(v)
 					for _, c := range tr.children {
 						u *= phi[c][j]
 					}
@@ -78,7 +78,7 @@ func TestAdditiveOrders(t *testing.T) {
 					if parts[j] != tr.colour {
 						continue
 					}
-					u := round(v)
+					u := tableau.Round(v)
 					for _, c := range tr.children {
 						u *= phi[c][j]
 					}

@@ -69,13 +69,18 @@ func (s *Solver) initialStep(limit float64) float64 {
 	if a.solves == nil {
 		return InitialStep(s.sys, s.info, &s.tol.Tolerance, s.trial, limit, s.work)
 	}
-	f := &slopes{JacobianField: a.field, solves: a.solves, k: make([]float64, s.size.N+s.size.Q)}
+	f := a.slopes(s.size)
 	st := Step{T: s.trial.T, Y0: s.trial.Y0, K: make([]float64, s.size.N+s.size.Q)}
 	f.Eval(st.T, st.Y0, st.K)
 	if !finite(st.K) {
 		return s.least()
 	}
 	return InitialStep(f, s.info, &s.tol.Tolerance, &st, limit, s.work)
+}
+
+// slopes returns the field of the rates of all states.
+func (a *algebra) slopes(z Size) *slopes {
+	return &slopes{JacobianField: a.field, solves: a.solves, k: make([]float64, z.N+z.Q)}
 }
 
 // slopes is a field whose values are the rates of all states, unknowns included.

@@ -102,7 +102,7 @@ func amplification(x *tableau.Coefficients) float64 {
 	for _, row := range append([][]*big.Rat{x.B}, x.A...) {
 		sum := 0.0
 		for _, v := range row {
-			sum += math.Abs(round(v))
+			sum += math.Abs(tableau.Round(v))
 		}
 		most = max(most, sum)
 	}

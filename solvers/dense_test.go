@@ -169,7 +169,7 @@ func TestInterpolantRounding(t *testing.T) {
 				got[0], got[1] = poly(r.beta[j], theta)
 				got[2] = secondDerivative(r.beta[j], theta)
 				for d, v := range got {
-					want := round(derivative(x.DenseB[k], d, new(big.Rat).SetFloat64(theta)))
+					want := tableau.Round(derivative(x.DenseB[k], d, new(big.Rat).SetFloat64(theta)))
 					sum[d] += math.Abs(v - want)
 					large[d] += math.Abs(want)
 				}

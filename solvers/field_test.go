@@ -399,15 +399,15 @@ func complexStep(x *tableau.Coefficients, f *toy, p []complex128, t, h complex12
 		y := append([]complex128(nil), y0...)
 		for j, a := range x.A[i] {
 			for m := range y {
-				y[m] += h * complex(round(a), 0) * k[j][m]
+				y[m] += h * complex(tableau.Round(a), 0) * k[j][m]
 			}
 		}
 		k[i] = make([]complex128, w)
-		f.ceval(p, t+h*complex(round(x.C[i]), 0), y, k[i])
+		f.ceval(p, t+h*complex(tableau.Round(x.C[i]), 0), y, k[i])
 	}
 	for i, b := range x.B {
 		for m := range out {
-			out[m] += h * complex(round(b), 0) * k[i][m]
+			out[m] += h * complex(tableau.Round(b), 0) * k[i][m]
 		}
 	}
 	return out[:n], out[n:]

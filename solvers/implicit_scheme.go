@@ -3,6 +3,8 @@ package solvers
 import (
 	"math/big"
 	"slices"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // implicitScheme is an implicitTable in double precision. Rows are those of K.
@@ -50,7 +52,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 	}
 	n := len(x.a)
 	r := &implicitScheme{
-		tab: t, rows: n, b: sparse(roundAll(x.b)), e: sparse(roundAll(x.e)),
+		tab: t, rows: n, b: sparse(tableau.RoundAll(x.b)), e: sparse(tableau.RoundAll(x.e)),
 		before: make([]terms, n), within: make([]terms, n),
 		live: make([]bool, n), seen: make([]bool, n), plain: make([]bool, n),
 		info: Info{
@@ -65,16 +67,16 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 		r.info.Evals++ // row 0
 	}
 	if x.filter != nil {
-		r.filter, r.filters = []float64{round(x.filter)}, 1
+		r.filter, r.filters = []float64{tableau.Round(x.filter)}, 1
 		if t.Twice {
 			r.filters = 2
 		}
 	}
 	for i := range n {
-		r.c = append(r.c, round(x.c[i]))
-		r.a = append(r.a, sparse(roundAll(x.a[i])))
-		r.bi = append(r.bi, round(x.b[i]))
-		r.seen[i] = r.add(i, centred(x.beta[i])) || r.seen[i]
+		r.c = append(r.c, tableau.Round(x.c[i]))
+		r.a = append(r.a, sparse(tableau.RoundAll(x.a[i])))
+		r.bi = append(r.bi, tableau.Round(x.b[i]))
+		r.seen[i] = r.add(i, tableau.Centred(x.beta[i])) || r.seen[i]
 	}
 	r.info.DenseDegree = r.degree()
 	// A stage may lie beyond the step. Nobody looks there for what happens within it.
@@ -93,7 +95,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 	part := func(row []*big.Rat, from, to int) terms {
 		only := zeros(n)
 		copy(only[from:to], row[from:to])
-		return sparse(roundAll(only))
+		return sparse(tableau.RoundAll(only))
 	}
 	blockOf := make([]int, n)
 	for _, at := range x.blocks {
@@ -103,7 +105,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 			blockOf[i] = b.to
 			r.before[i], r.within[i] = part(x.a[i], 0, b.from), part(x.a[i], b.from, b.to)
 			for j := b.from; j < b.to; j++ {
-				b.a = append(b.a, round(x.a[i][j]))
+				b.a = append(b.a, tableau.Round(x.a[i][j]))
 			}
 		}
 		r.plain[b.from] = b.explicit
@@ -142,7 +144,7 @@ func newImplicitScheme(t *implicitTable) *implicitScheme {
 				after[1+i] = x.a[i][j]
 			}
 		}
-		r.at[j], r.after[j] = sparse(roundAll(all)), sparse(roundAll(after))
+		r.at[j], r.after[j] = sparse(tableau.RoundAll(all)), sparse(tableau.RoundAll(after))
 		r.sum.row, r.sum.c = append(r.sum.row, 1+j), append(r.sum.c, 1)
 	}
 	return r

@@ -33,9 +33,13 @@ type leeway struct {
 }
 
 // follow has absolute tolerances follow the sizes of states, where the options give none.
-func (l *leeway) follow(o *Options, z Size) {
+func (l *leeway) follow(o *Options, sys System) {
 	if l.Tolerance = o.tolerance(); o.Sized() {
-		l.sizes = sizes.New(z.N, z.Q, o.RTol, o.RTols, o.ATols)
+		z, groups := sys.Size(), []int32(nil)
+		if x, ok := sys.(Grouped); ok {
+			groups = x.Groups()
+		}
+		l.sizes = sizes.New(z.N, z.Q, o.RTol, o.RTols, o.ATols, groups)
 		l.Abs = l.sizes.Abs
 	}
 }
@@ -48,17 +52,31 @@ func (l *leeway) starts(s *Solver, limit float64) {
 	if l.sizes == nil {
 		return
 	}
-	k, rates := s.trial.K, sizes.Rates(s.sys.Eval)
-	if s.opts.Fixed > 0 || s.algebra.solves != nil {
-		rates = nil
+	k, rates := s.trial.K, l.rates(s)
+	if s.algebra.solves != nil && rates != nil {
+		k = make([]float64, s.size.N+s.size.Q)
+		rates(s.t, s.y, k)
 	}
 	s.stats.Evals += l.sizes.Starts(s.t, s.y, k, limit, rates)
+}
+
+// rates returns what looking ahead evaluates; nil where steps are not chosen by errors. Algebraic unknowns have the
+// rates that follow from those of the states.
+func (l *leeway) rates(s *Solver) sizes.Rates {
+	switch {
+	case s.opts.Fixed > 0:
+		return nil
+	case s.algebra.solves != nil:
+		return s.algebra.slopes(s.size).Eval
+	}
+	return s.sys.Eval
 }
 
 // accepted takes in an accepted step.
 func (l *leeway) accepted(s *Solver, tr *Step) {
 	if l.sizes != nil {
-		l.sizes.Accepted(tr.T, tr.T1, tr.Y0, tr.Y1, min(s.info.Order, s.info.Embedded))
+		order := min(s.info.Order, s.info.Embedded)
+		s.stats.Evals += l.sizes.Accepted(tr.T, tr.T1, tr.Y0, tr.Y1, order, l.rates(s))
 	}
 }
 

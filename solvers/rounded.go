@@ -35,16 +35,17 @@ func roundedOf(t *tableau.Tableau) *rounded {
 
 func roundedFrom(x *tableau.Coefficients) *rounded {
 	r := &rounded{
-		b: roundAll(x.B), c: append(roundAll(x.C), roundAll(x.DenseC)...), e: roundAll(x.E), e3: roundAll(x.E3),
+		b: tableau.RoundAll(x.B), c: append(tableau.RoundAll(x.C), tableau.RoundAll(x.DenseC)...),
+		e: tableau.RoundAll(x.E), e3: tableau.RoundAll(x.E3),
 		denseOrder: x.DenseOrder, fsal: x.FSAL, end: x.End(),
 	}
 	for _, rows := range [][][]*big.Rat{x.A, x.DenseA} {
 		for _, row := range rows {
-			r.a = append(r.a, roundAll(row))
+			r.a = append(r.a, tableau.RoundAll(row))
 		}
 	}
 	for _, p := range x.DenseB {
-		r.beta = append(r.beta, centred(p))
+		r.beta = append(r.beta, tableau.Centred(p))
 	}
 	return r
 }
@@ -75,32 +76,15 @@ func (t *rosenbrockTable) rounded() *rosenbrockRounded {
 
 func (x *rosenbrockFigures) rounded() *rosenbrockRounded {
 	r := &rosenbrockRounded{
-		gamma: round(x.gamma), inverse: round(new(big.Rat).Inv(x.gamma)), m: roundAll(x.m), e: roundAll(x.e),
-		alpha: roundAll(x.alpha), gammas: roundAll(x.gammas), end: x.end,
+		gamma: tableau.Round(x.gamma), inverse: tableau.Round(new(big.Rat).Inv(x.gamma)), m: tableau.RoundAll(x.m),
+		e:     tableau.RoundAll(x.e),
+		alpha: tableau.RoundAll(x.alpha), gammas: tableau.RoundAll(x.gammas), end: x.end,
 	}
 	for i := range x.a {
-		r.a, r.c = append(r.a, roundAll(x.a[i])), append(r.c, roundAll(x.c[i]))
+		r.a, r.c = append(r.a, tableau.RoundAll(x.a[i])), append(r.c, tableau.RoundAll(x.c[i]))
 	}
 	for _, p := range x.beta {
-		r.beta = append(r.beta, centred(p))
+		r.beta = append(r.beta, tableau.Centred(p))
 	}
 	return r
-}
-
-// round returns the double nearest to x.
-func round(x *big.Rat) float64 {
-	v, _ := x.Float64()
-	return v
-}
-
-// roundAll returns the doubles nearest to figures; nil for nil.
-func roundAll(row []*big.Rat) []float64 {
-	if row == nil {
-		return nil
-	}
-	out := make([]float64, len(row))
-	for i, x := range row {
-		out[i] = round(x)
-	}
-	return out
 }

@@ -99,7 +99,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	}
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
-	s.tol.follow(&s.opts, z)
+	s.tol.follow(&s.opts, sys)
 	s.tol.TakeMost(method)
 	s.choice = newChoice(sys, method, &s.tol.Tolerance, s.opts.Explicit)
 	if s.opts.Fixed == 0 && (!s.choice.kinds || s.opts.Explicit) { // otherwise another member is for stiffness

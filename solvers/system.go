@@ -90,6 +90,13 @@ type System interface {
 	StateName(i int) string
 }
 
+// Grouped is a System some of whose states are elements of one array, and so alike.
+type Grouped interface {
+	System
+	// Groups returns the numbers of the arrays of the states, [N], from 0.
+	Groups() []int32
+}
+
 // Cause is why something happens at a time: the root of a guard, or occurrence Nth of an instant.
 type Cause struct {
 	Guard        int // -1 where it is an instant

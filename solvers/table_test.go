@@ -84,7 +84,7 @@ func leadingError(x *tableau.Coefficients) float64 {
 	for _, row := range append(append([][]*big.Rat(nil), x.A...), x.DenseA...) {
 		r := make([]float64, len(row))
 		for j, v := range row {
-			r[j] = round(v)
+			r[j] = tableau.Round(v)
 		}
 		a = append(a, r)
 	}
@@ -114,7 +114,7 @@ func leadingError(x *tableau.Coefficients) float64 {
 	}
 	var q [][]float64
 	for _, p := range x.DenseB {
-		q = append(q, centred(p))
+		q = append(q, tableau.Centred(p))
 	}
 	worst := 0.0
 	for n := range 65 {

@@ -57,6 +57,16 @@ type Likelihood struct {
 // Differential returns the states that have rates, which come before the algebraic unknowns.
 func (m *Model) Differential() []*Symbol { return m.States[:len(m.Rates)] }
 
+// Arrays returns which state each element of the state vector belongs to.
+func (m *Model) Arrays() (states []int32) {
+	for k, s := range m.States {
+		for range s.Type.Shape.Size() {
+			states = append(states, int32(k))
+		}
+	}
+	return states
+}
+
 // Algebraic reports whether the model has algebraic equations.
 func (m *Model) Algebraic() bool { return len(m.Residuals) > 0 || len(m.Masses) > 0 }
 

@@ -113,7 +113,11 @@ func drawScaled(r *rand.Rand) scaled {
 		c := finish("compartments", want...)
 		for i := range want {
 			want[i] *= u[i]
-			c.least[i] = 1e-6 * u[i] * x[i] // decayed from there
+		}
+		for part := range 50 { // what is small has decayed from there
+			for i, y := range exponential(a, x, end*float64(part)/50) {
+				c.least[i] = max(c.least[i], 1e-8*u[i]*math.Abs(y))
+			}
 		}
 		return c
 	case 2:
@@ -142,7 +146,7 @@ func drawScaled(r *rand.Rand) scaled {
 
 // exponential returns exp(a t) x.
 func exponential(a [][]float64, x []float64, t float64) []float64 {
-	const parts = 1 << 12
+	const parts = 1 << 8
 	y := append([]float64(nil), x...)
 	for range parts {
 		term, sum := y, append([]float64(nil), y...)

@@ -1,10 +1,12 @@
 // Package sizes is absolute tolerances that nobody gave: each follows the size of its state along the run.
 //
 // The tolerance of a state is Part of what its relative tolerance allows at its largest size so far. A state that is
-// zero, or that still multiplies, has no size yet. What others make of it soon stands in for that:
+// zero, or that still grows by more than error estimates see, has no size of its own yet: it is young. What stands in
+// for its size is
 //
-//   - at the start, and after what happens at a time, what it grows to in a span in which nothing else changes much;
-//   - later, what a longer step made of it that was rejected.
+//   - the largest size of the elements of its array, where one has a size: a front that moves over a grid reaches all;
+//   - else what the other states make of it in as long again as the run has taken so far;
+//   - else what a longer step made of it that was rejected.
 //
 // All of it comes from the run up to now, so it is the same whether a run is made alone or beside others.
 package sizes
@@ -19,11 +21,8 @@ const (
 )
 
 const (
-	depth     = 12      // links from a state that has a size to one that has none
-	closer    = 1.0 / 8 // times a span that is too long
-	tries     = 40      // of such spans
-	settles   = 2       // times the size of a state is the most that the span may change it by
-	grid      = 64      // as many states in longer chains are on a grid, and of one kind
+	depth     = 12      // links from states that have sizes to the last young one that is looked at
+	again     = 1       // times the time since something happened is what is looked ahead
 	rejected  = 3       // times in succession, and rounding may be what is seen
 	slightly  = 0x1p-40 // a relative change of states
 	roundings = 10      // units of roundoff that rates are off
@@ -40,18 +39,23 @@ type Tolerances struct {
 	// Changed tells that Abs is other than what Grown makes of it.
 	Changed bool
 
-	given []float64 // [N] or nil; negative for those that follow sizes
-	per   []float64 // [N] tolerance over size; 0 for those that are given
-	base  []float64 // [N] of the young: what they would have without anything that stands in
-	since float64   // when something last happened at a time
-	tried int       // rejected steps in succession
-	y, z  []float64 // [N] work space
-	k     []float64 // [N+Q]
+	given  []float64 // [N] or nil; negative for those that follow sizes
+	per    []float64 // [N] tolerance over size; 0 for those that are given
+	base   []float64 // [N] of the young: what they would have without anything that stands in
+	groups []int32   // [N] numbers of the arrays that states are elements of; nil where each stands alone
+	most   []float64 // [arrays] the largest tolerances of elements that have sizes
+	since  float64   // when something last happened at a time
+	span   float64   // that was last looked ahead
+	tried  int       // rejected steps in succession
+	z, k   []float64 // [N], [N+Q] work space
+	now    []float64 // [N]
+	tau    []float64 // [N] the time that a young state takes
 }
 
 // New returns the tolerances of n states and q quadratures, for relative tolerances rtol, or rtols[n]. Those of given,
-// [n] or nil, that are not negative stay what they are.
-func New(n, q int, rtol float64, rtols, given []float64) *Tolerances {
+// [n] or nil, that are not negative stay what they are. groups[n] numbers the arrays that states are elements of, from
+// 0; with nil each stands alone.
+func New(n, q int, rtol float64, rtols, given []float64, groups []int32) *Tolerances {
 	s := &Tolerances{Abs: make([]float64, n), per: make([]float64, n), base: make([]float64, n), given: given}
 	for i := range s.per {
 		switch {
@@ -62,7 +66,14 @@ func New(n, q int, rtol float64, rtols, given []float64) *Tolerances {
 			s.per[i] = Part * rtol
 		}
 	}
-	s.y, s.z, s.k = make([]float64, n), make([]float64, n), make([]float64, n+q)
+	arrays := 0
+	for _, g := range groups {
+		arrays = max(arrays, int(g)+1)
+	}
+	if arrays < n && groups != nil {
+		s.groups, s.most = groups, make([]float64, arrays)
+	}
+	s.z, s.now, s.tau, s.k = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n+q)
 	s.Reset()
 	return s
 }
@@ -93,139 +104,105 @@ func (s *Tolerances) Grown(y []float64) {
 	}
 }
 
-// Starts takes in the state y[n] at t, where the run begins or something happened. rates are nil where nothing is to
-// be looked at; otherwise k[n+q] are those at y, the first step is one of at most limit, and bound says how fast the
-// fastest changes, 0 for not known. It returns how many rates it took.
+// Starts takes in the state y[n] at t, where the run begins or something happened, with its rates k[n+q]. The first
+// step is one of at most limit. rates are nil where steps are not chosen by errors. It returns how many rates it took.
 func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rates) (evals int) {
-	s.since, s.tried, s.Changed = t, 0, true
+	s.since, s.span, s.tried, s.Changed = t, 0, 0, true
 	s.Grown(y)
-	empty := false
+	rate, empty := 0.0, false
 	for _, i := range s.Young {
-		s.base[i] = max(s.base[i], math.Abs(float64(s.per[i]*y[i])))
-		s.Abs[i] = max(s.base[i], s.Abs[i])
 		empty = empty || y[i] == 0
+		s.base[i] = max(s.base[i], math.Abs(float64(s.per[i]*y[i])))
+		s.Abs[i] = s.base[i]
 	}
-	if empty && rates == nil {
-		s.alike(y)
-	}
-	if !empty || rates == nil || !(limit > 0) {
-		return 0
-	}
-	return s.ahead(t, y, k, limit, rates)
-}
-
-// alike gives states that are zero the largest tolerance of the others: that of a size of 1 where there are none.
-func (s *Tolerances) alike(y []float64) {
-	most := 0.0
-	for i, v := range y {
-		if v != 0 {
-			most = max(most, s.Abs[i])
-		}
-	}
-	for _, i := range s.Young {
-		if y[i] == 0 {
-			s.Abs[i] = max(s.Abs[i], most)
-			if most == 0 {
-				s.Abs[i] = max(s.Abs[i], s.per[i])
-			}
-		}
-	}
-}
-
-// ahead gives the young what they grow to in a span in which nothing else changes much.
-func (s *Tolerances) ahead(t float64, y, k []float64, limit float64, rates Rates) (evals int) {
-	rate := 0.0
 	for i, v := range y {
 		if v != 0 {
 			rate = max(rate, math.Abs(k[i]/v))
 		}
 	}
-	h := 0.1 * limit
-	if x := 1 / rate; x < h {
-		h = x
+	if !s.alike(y) || !empty || rates == nil {
+		return 0
 	}
-	try := func(h float64) bool {
-		n, ok := s.sweeps(t, h, y, k, rates)
-		evals += n
-		return ok
+	return s.ahead(t, min(0.1*math.Abs(limit), 1/rate), math.Copysign(1, limit), y, rates)
+}
+
+// alike gives the young the largest tolerance of the elements of their arrays. It reports whether some stand alone.
+func (s *Tolerances) alike(y []float64) (alone bool) {
+	if s.groups == nil {
+		return len(s.Young) > 0
 	}
-	if try(h) {
-		return evals
+	clear(s.most)
+	for i, g := range s.groups {
+		s.most[g] = max(s.most[g], math.Abs(float64(s.per[i]*y[i])), s.base[i])
 	}
-	for range tries {
-		if h *= closer; try(h) {
-			_ = try(4*h) || try(2*h)
+	for _, i := range s.Young {
+		most := s.most[s.groups[i]]
+		s.Abs[i] = max(s.Abs[i], most)
+		alone = alone || most <= Least
+	}
+	return alone
+}
+
+// ahead has what the other states make of the young in a span stand in for their sizes. Each sweep reaches one link
+// further, from states that have sizes: to young states that were zero, but whose rates are not. A state whose rate
+// falls by more than half where it has what the span makes of it takes less time.
+func (s *Tolerances) ahead(t, span, way float64, y []float64, rates Rates) (evals int) {
+	s.span = span
+	copy(s.now, y)
+	for _, i := range s.Young {
+		if s.tau[i] = span; y[i] == 0 || t != s.since {
+			s.now[i], s.tau[i] = 0, 0
+		}
+	}
+	for range depth {
+		rates(t, s.now, s.k)
+		evals++
+		copy(s.z, s.k) // rates without the sizes that come
+		fresh := false
+		for _, i := range s.Young {
+			if x := s.k[i]; s.tau[i] == 0 && x != 0 && math.Abs(x) <= math.MaxFloat64 {
+				s.tau[i], fresh = -span, true
+				s.now[i] = float64(span*way) * x
+			}
+		}
+		if !fresh {
 			break
+		}
+		rates(t, s.now, s.k)
+		evals++
+		for _, i := range s.Young {
+			if s.tau[i] >= 0 {
+				continue
+			}
+			s.tau[i] = span
+			if loss := math.Abs(s.k[i]-s.z[i]) / math.Abs(s.now[i]); !(float64(loss*span) <= 1) {
+				s.tau[i] = 1 / loss
+				s.now[i] = float64(way/loss) * s.z[i]
+			}
+		}
+	}
+	for _, i := range s.Young {
+		if x := math.Abs(float64(s.now[i] * s.per[i])); x > s.Abs[i] && x <= math.MaxFloat64 {
+			s.Abs[i] = x
 		}
 	}
 	return evals
 }
 
-// sweeps tries a span h. Each sweep reaches one link further: to states that are zero, but whose rates are not.
-// What the span makes of such a state at that rate is its size. With that size, its rate must not be much larger, nor
-// may those of others. The result reports whether that holds.
-func (s *Tolerances) sweeps(t, h float64, y, k []float64, rates Rates) (evals int, ok bool) {
-	now := s.y
-	copy(now, y)
-	last := math.Inf(1) // the least tolerance of those that the last sweep reached
-	most := 0.0         // the largest of those that any did
-	for sweep := range depth {
-		if sweep > 0 {
-			rates(t+h, now, s.k)
-			k = s.k
-			evals++
-		}
-		fresh := false
-		last = math.Inf(1)
-		for i, v := range now {
-			x := math.Abs(float64(h * k[i]))
-			switch {
-			case !(x <= math.MaxFloat64):
-				return evals, false
-			case v == 0 && x > 0:
-				s.z[i] = h * k[i]
-				if fresh = true; s.per[i] > 0 {
-					last, most = min(last, float64(x*s.per[i])), max(most, float64(x*s.per[i]))
-				}
-			default:
-				if s.z[i] = v; sweep > 0 && x > float64(settles*math.Abs(v)) {
-					return evals, false
-				}
-			}
-		}
-		if copy(now, s.z); !fresh && sweep > 0 {
-			break
-		}
-	}
-	for _, i := range s.Young {
-		x := math.Abs(float64(now[i] * s.per[i]))
-		if last <= math.MaxFloat64 && (x == 0 || y[i] == 0 && len(y) >= grid) { // some are further away
-			x = last
-			if len(y) >= grid {
-				x = most
-			}
-		}
-		s.Abs[i] = max(s.Abs[i], x)
-	}
-	return evals, true
-}
-
-// Passed takes in that a step was accepted whose states grew elsewhere.
-func (s *Tolerances) Passed() { s.tried = 0 }
-
-// Accepted takes in an accepted step from (t0, y0) to (t1, y1). A state has a size of its own from where it does not
-// grow by more than a power of time that the estimate of errors, of this order, sees all of.
-func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int) {
+// Accepted takes in an accepted step from (t0, y0) to (t1, y1); rates are nil where nobody looks ahead. A state has a
+// size of its own from where it does not grow by more than a power of time that the estimate of errors, of this order,
+// sees all of. Accepted returns how many rates it took.
+func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates Rates) (evals int) {
 	s.tried, s.Changed = 0, true
 	if len(s.Young) == 0 {
 		s.Grown(y1)
-		return
+		return 0
 	}
 	growth, by := 1.0, (t1-s.since)/(t0-s.since)
 	for range order {
 		growth *= by
 	}
-	if !(t0 > s.since) {
+	if t0 == s.since {
 		growth = 2
 	}
 	keep := s.Young[:0]
@@ -240,7 +217,15 @@ func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int) {
 	}
 	s.Young = keep
 	s.Grown(y1)
+	span := float64(again * math.Abs(t1-s.since))
+	if len(s.Young) == 0 || !s.alike(y1) || rates == nil || span < float64(2*s.span) {
+		return 0
+	}
+	return s.ahead(t1, span, math.Copysign(1, t1-t0), y1, rates)
 }
+
+// Passed takes in that a step was accepted whose states grew elsewhere.
+func (s *Tolerances) Passed() { s.tried = 0 }
 
 // Rejected takes in that a step was rejected that would have ended at y1[n]. It reports whether rounding may be what
 // is seen.
@@ -269,9 +254,9 @@ func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise [
 			if state>>63 != 0 {
 				by = -slightly
 			}
-			s.y[i] = math.FMA(v, by, v)
+			s.now[i] = math.FMA(v, by, v)
 		}
-		rates(t, s.y, s.k)
+		rates(t, s.now, s.k)
 		for i, v := range k {
 			if x := math.Abs(s.k[i] - v); x <= math.MaxFloat64 {
 				gross[i] = max(gross[i], x)

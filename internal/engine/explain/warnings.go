@@ -193,9 +193,13 @@ func (x *Explainer) standing(w *solvers.Warning, at source.Span, l *diag.List) {
 	if w.Kind == solvers.Ended {
 		how = "at the start only, and not again later"
 	}
-	l.Warnf(typecheck.CodeNeverFires, at, "event %q never fires: %s %s; it fires as a condition "+
-		"becomes true, and to fire at the start as well it needs the option at start",
-		strings.TrimSuffix(name, ".trigger"), which, how)
+	text := fmt.Sprintf("event %q never fires: %s %s; it fires as a condition becomes true, and to fire at the start "+
+		"as well it needs the option at start", strings.TrimSuffix(name, ".trigger"), which, how)
+	if _, translated := at.Origin(); translated { // other formats say themselves whether it does
+		l.Notef(typecheck.CodeNeverFires, at, "%s", text)
+		return
+	}
+	l.Warnf(typecheck.CodeNeverFires, at, "%s", text)
 }
 
 // matters reports whether a result would be another one, had an explicit time outside of the run come: that of an event

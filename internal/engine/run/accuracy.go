@@ -121,6 +121,7 @@ func (r *Run) grader(variables []result.Variable, sizes []float64, steps int) *t
 	g := &trust.Grader{
 		Rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))), Promised: 10 * r.settings.LeastAbsolute(r.tolerances),
 	}
+	g.Allowed = r.allowed()
 	for n, v := range variables {
 		g.Variables = append(g.Variables, trust.Variable{Offset: v.Offset, Count: v.Size(), Size: sizes[n]})
 	}

@@ -150,12 +150,6 @@ func (w *ComplexWorker) Instant(i int) complex128 {
 	return times[i]
 }
 
-func (w *ComplexWorker) fire(f solvers.Firing, body bool) {
-	n, at := oneHot(w.model.Checked.Events[f.Event], f, body)
-	w.vec[vecFired] = make([]complex128, n)
-	w.vec[vecFired][at] = 1
-}
-
 // Affect implements solvers.ComplexSystem. The body of an event that settles begins its search at yp.
 func (w *ComplexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
 	guess := slices.Clone(yp)
@@ -174,7 +168,7 @@ func (w *ComplexWorker) assign(f solvers.Firing, t complex128, ym, dm, yp, dp []
 		return
 	}
 	saved := w.vec[vecD]
-	w.fire(f, true)
+	w.vec[vecFired] = fire[complex128](w.model, nil, f, true)
 	w.vec[vecT][0], w.vec[vecY], w.vec[vecD] = t, ym, dm
 	out := [numVectors][]complex128{vecY: yp, vecD: dp}
 	w.run(body, &out)
@@ -200,7 +194,7 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 		e = w.parts.Get(tapec.PartPeaks)
 	case sens.SiteEvent:
 		e = w.parts.List(tapec.PartAtEvents)[s.Firing.Event]
-		w.fire(s.Firing, false)
+		w.vec[vecFired] = fire[complex128](w.model, nil, s.Firing, false)
 	}
 	if e == nil {
 		return

@@ -156,9 +156,7 @@ func (w *Worker) NonFiniteGuards(t float64, y, d, m []float64) (Origin, bool) {
 // where that number comes from. It returns nil if none does.
 func (w *Worker) NonFiniteBody(f solvers.Firing, t float64, y, d []float64) (*model.Assign, Origin) {
 	of, e := w.model.Compiled.Affects[f.Event], w.model.Checked.Events[f.Event]
-	n, at := oneHot(e, f, true)
-	fired := make([]float64, n)
-	fired[at] = 1
+	fired := fire[float64](w.model, nil, f, true)
 	run := tape.NewEvaluator[float64](of)
 	w.model.load(of, run, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecFired: fired})
 	run.Run()

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"odes.dev/odes/lang/model"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -219,26 +218,27 @@ func (w *Worker) Events() []solvers.Event {
 // StateName implements solvers.System.
 func (w *Worker) StateName(i int) string { return w.model.StateName(i) }
 
+// Groups implements solvers.Grouped.
+func (w *Worker) Groups() []int32 { return w.model.Checked.Arrays() }
+
 // Priorities implements solvers.Prioritized.
 func (w *Worker) Priorities(t float64, y, priorities []float64) {
 	w.runAt(w.value.Get(tapec.PartPriorities), vecPriorities, t, y, w.in[tapec.Primal][vecD], priorities)
 }
 
-// fire tells tapes what fires: of a body, with the slot.
-func (w *Worker) fire(f solvers.Firing, body bool) {
-	n, at := oneHot(w.model.Checked.Events[f.Event], f, body)
-	w.in[tapec.Primal][vecFired] = w.fired[:n]
-	clear(w.fired)
-	w.fired[at] = 1
-}
-
-// oneHot returns how many elements the vector fired has, and which of them fires.
-func oneHot(e *model.Event, f solvers.Firing, body bool) (n, at int) {
-	n, at = eventElems(e.Indices), f.Elem
+// fire returns the vector that tells tapes what fires: of a body, with the slot. It lies in x, unless that is nil.
+func fire[F float64 | complex128](m *Model, x []F, f solvers.Firing, body bool) []F {
+	e := m.Checked.Events[f.Event]
+	n, at := eventElems(e.Indices), f.Elem
 	if body && e.Slot != nil {
 		n, at = n*e.Slot.Count, f.Elem*e.Slot.Count+f.Slot
 	}
-	return n, at
+	if x == nil {
+		x = make([]F, n)
+	}
+	clear(x)
+	x[at] = 1
+	return x[:n]
 }
 
 // Affect implements solvers.System.
@@ -258,7 +258,7 @@ func (w *Worker) assign(f solvers.Firing, t float64, ym, dm, yp, dp []float64) {
 	if body != nil {
 		w.t[0] = t
 		saved := w.in[tapec.Primal][vecD]
-		w.fire(f, true)
+		w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
 		w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
 		w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = yp, dp
 		body.run(&w.in, &w.out)
@@ -287,7 +287,7 @@ func (w *Worker) assignPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 	}
 	w.t[0] = t
 	saved, savedTangent := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
-	w.fire(f, true)
+	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
 	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
 	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecD] = td, ymd, dmd
 	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = ypd, dpd
@@ -328,7 +328,7 @@ func (w *Worker) assignPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	}
 	w.t[0] = t
 	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
-	w.fire(f, true)
+	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
 	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
 	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = ypb, dpb
 	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecT] = ymb, dmb, tb

@@ -166,7 +166,7 @@ func (w *SecondWorker) assignPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 		return
 	}
 	in, out := w.in, w.out
-	w.fire(f, true)
+	w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, f, true)
 	w.at(t)
 	w.moves(vecY, ym)
 	w.moves(vecD, dm)

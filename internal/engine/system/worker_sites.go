@@ -57,7 +57,7 @@ func (w *Worker) enterSite(pt *sens.Point) {
 	w.in[tapec.Primal][vecDm] = pt.Dm
 	switch s.Kind {
 	case sens.SiteEvent:
-		w.fire(s.Firing, false)
+		w.in[tapec.Primal][vecFired] = fire(w.model, w.fired, s.Firing, false)
 	case sens.SiteTime:
 		w.in[tapec.Primal][vecRow] = w.model.rows[s.Index]
 	}

@@ -49,6 +49,9 @@ const (
 // make a number lost.
 const partOfSecond, zeroOfSecond, graveOfSecond = 1e-6, 1e-5, 1e-2
 
+// An error of a run is at most so many times the tolerances of its states.
+const promised = 10
+
 // Variable is what a gradient is taken by.
 type Variable struct {
 	Offset, Count int     // of its columns
@@ -60,6 +63,7 @@ type Variable struct {
 type Numbers struct {
 	Value, Err float64
 	Least      float64 // size of the value below which relative errors mean nothing
+	Allowed    float64 // error of the value that tolerances by sizes of states allow
 	// Reached is how far variables that are zero, times their sizes, moved the value in the course of the run; 0 if
 	// nobody looked.
 	Reached     float64
@@ -75,6 +79,7 @@ type Grader struct {
 	Variables []Variable
 	Rounding  float64   // relative, of numbers that steps sum up
 	Promised  float64   // error of a number that the tolerances allow whatever its size
+	Allowed   []float64 // by values, the error that tolerances by sizes of states allow; nil where they are not
 	Reached   []float64 // by values; nil if nobody looked
 }
 
@@ -146,6 +151,8 @@ func (g *Grader) value(x *Numbers, most, noise float64) result.Trust {
 	size := max(math.Abs(x.Value), x.Least)
 	noise = min(noise, g.Promised) // beyond that, rounding has been amplified: digits are wrong all the same
 	switch {
+	case x.Err <= float64(promised*x.Allowed) && x.Value-x.Value == 0:
+		return result.Sound
 	case x.Value-x.Value != 0 || x.Err-x.Err != 0,
 		x.Err > float64(lostValue*size) && x.Err > float64(graveForValue*most) && x.Err > g.Promised:
 		return result.Lost

@@ -55,6 +55,9 @@ func (s *Result) Grade(g *Grader, judged bool) {
 			x.Err = v.Error
 			x.Errors = s.Errors[at:to]
 		}
+		if g.Allowed != nil && judged {
+			x.Allowed = g.Allowed[i]
+		}
 		if g.Reached != nil {
 			x.Reached = g.Reached[i]
 		}

@@ -74,13 +74,19 @@ func common(s, fine *result.Solution) (at [][2]int) {
 }
 
 // ConcludeOutputs warns of the outputs that are not sound, by what o says; nil if nothing was compared. What is not
-// finite is lost, whatever was compared.
+// finite is lost, whatever was compared, but for the first time alone: what is divided by what begins at zero has no
+// value there.
 func ConcludeOutputs(s *result.Solution, x *explain.Explainer, o *Opinion) {
-	names := map[string][]string{}
+	names, undefined := map[string][]string{}, map[string][]string{} // by what is told of them
 	for i := range s.Outputs {
 		out := &s.Outputs[i]
-		text := ""
+		text, from := "", 0
+		if per := out.Size(); per > 0 && len(out.Values) > per && Finite(out.Values[per:]) {
+			from = per
+		}
 		switch {
+		case from > 0 && !Finite(out.Values[:from]):
+			undefined[out.Cause] = append(undefined[out.Cause], out.Name)
 		case !Finite(out.Values):
 			out.Trust, text = result.Lost, "not always a finite number"
 			if out.Cause != "" {
@@ -104,6 +110,13 @@ func ConcludeOutputs(s *result.Solution, x *explain.Explainer, o *Opinion) {
 	var l diag.List
 	for _, text := range slices.Sorted(maps.Keys(names)) {
 		l.Warnf(result.CodeTrust, x.Span(), "%s: %s", text, diag.Some(names[text]))
+	}
+	for _, cause := range slices.Sorted(maps.Keys(undefined)) {
+		text := "not a finite number at the first time"
+		if cause != "" {
+			text += ", since " + cause
+		}
+		l.Notef(result.CodeTrust, x.Span(), "%s: %s", text, diag.Some(undefined[cause]))
 	}
 	s.Warnings = append(s.Warnings, l.All()...)
 }
