@@ -226,8 +226,8 @@ func (plan *filledPlan) price() int64 {
 }
 
 // filled returns the pattern of the incomplete factors that keep fill up to the level; nil if it has more entries than
-// most, or so many updates that its factors would have too many, however many entries there are. Entries have level 0, and
-// fill the sum of the levels of the two entries that it comes from, and one.
+// most, or so many updates that its factors would have too many, however many entries there are. An
+// entry has level 0, and fill that of the two entries that it comes from, added up, and one.
 func (p *Pattern) filled(level, most int) *Pattern {
 	n := p.N
 	q := &Pattern{N: n, Start: make([]int32, 1, n+1)}
