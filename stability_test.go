@@ -77,7 +77,7 @@ objective J = integral(x)`, "x0", 0.5, 0.02, true},
 	} {
 		run := func(stability, method string) (off float64, steps int) {
 			s, err := tolerated(t, c.model, "solver.stability", stability, "solver.method", method, "sens.wrt",
-				"["+c.by+"]", "sens.trust", "off", "sens.control", "off")
+				"["+c.by+"]", "sens.trust", "off", "sens.control", "off", "solver.atol", "1e-9")
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}

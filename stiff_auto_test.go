@@ -291,7 +291,7 @@ objective K = integral(mean(u^2), from = 0, to = T)
 sens { wrt = [alpha, T] }`, n)
 	}
 	run := func(n int, settings ...string) *odes.Sensitivities {
-		return stiffRun(t, cube(n), append(settings, "sens.trust", "off")...)
+		return stiffRun(t, cube(n), append(settings, "sens.trust", "off", "solver.atol", "1e-9")...)
 	}
 	used := func(s *odes.Sensitivities) bool {
 		return slices.ContainsFunc(s.Stats.Methods, func(m odes.MethodSteps) bool {

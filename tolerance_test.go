@@ -247,7 +247,7 @@ objective S = final(sum(q))
 solver loose { rtol = [x = 1e-4] }
 `
 	run := func(settings ...string) *odes.Sensitivities {
-		s, err := tolerated(t, model, settings...)
+		s, err := tolerated(t, model, append([]string{"solver.atol", "1e-9"}, settings...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -127,8 +127,11 @@ func TestTrustOfFaded(t *testing.T) {
 	}{
 		{"param k = 720, c0 = 0\nstate c = c0\nc' = -k*c", true},
 		{"param k = 720, D = 0, td = 1\nstate c = 0\nc' = -k*c\nevent d at td { c += D }", true},
-		{"param k = 0.5, c0 = 1e-12\nstate c = c0\n" + swings, false},
-		{"param k = 0.5, c0 = 1e-12, D = 0\nstate c = c0\n" + swings + "event d at 1 { c += D }", false},
+		{"solver { atol = 1e-9 }\nparam k = 0.5, c0 = 1e-12\nstate c = c0\n" + swings, false},
+		{
+			"solver { atol = 1e-9 }\nparam k = 0.5, c0 = 1e-12, D = 0\nstate c = c0\n" + swings + "event d at 1 { c += D }",
+			false,
+		},
 	} {
 		s := trusted(t, "time t from 0 to 10\n"+test.text+"\nobjective J = final(c)\nobjective H = final(c)/100\n")
 		for i, v := range s.Values {

@@ -95,7 +95,7 @@ func (l *leeway) rejected(s *Solver, bad bool) {
 		s.lane.settle()
 		s.evaluate()
 		l.sizes.Rounding(s.t, tr.H, s.y, s.trial.K[:s.size.N+s.size.Q], s.sys.Eval, s.integrals.noise)
-		s.stats.Evals += 2
+		s.stats.Evals += 3
 	}
 }
 

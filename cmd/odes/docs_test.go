@@ -41,6 +41,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(fits, "model.ode"), theophylline, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	foreign := regexp.MustCompile(`model\.ant|archive\.omex|neuron\.ode`) // models of other programs
 	fit := regexp.MustCompile(`\b(fit|predict|check --identifiable) (model|fitted)\.ode`)
 	ran := 0
 	for _, path := range documents {
@@ -79,6 +80,12 @@ func TestDocumentedCommands(t *testing.T) {
 				folder = t.TempDir()
 				problem := os.DirFS(filepath.Join(root, "internal", "exchange", "petab", "testdata", "decay"))
 				if err := os.CopyFS(folder, problem); err != nil {
+					t.Fatal(err)
+				}
+			case foreign.MatchString(line):
+				folder = t.TempDir()
+				files := os.DirFS(filepath.Join(root, "cmd", "odes", "testdata", "foreign"))
+				if err := os.CopyFS(folder, files); err != nil {
 					t.Fatal(err)
 				}
 			case fit.MatchString(line):

@@ -241,8 +241,9 @@ func (s *Tolerances) Rejected(y1 []float64, count bool) bool {
 	return s.tried == rejected
 }
 
-// Rounding makes no tolerance smaller than what rounding errors of the rates k[n+q] at (t, y) leave of a step h. What
-// the quadratures have of these, over h, is written to noise[q]. It takes two more rates.
+// Rounding makes no tolerance smaller than what rounding errors of the rates k[n+q] at (t, y) leave of a step h, nor
+// than what a state changes by in a rounding error of the time, at which a rate may jump. What the quadratures have of
+// these, over h, is written to noise[q]. It takes three more rates.
 func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise []float64) {
 	n := len(y)
 	gross := make([]float64, len(k))
@@ -264,8 +265,14 @@ func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise [
 		}
 	}
 	const by = roundings * 0x1p-53 / slightly
+	rates(t+h, y, s.k)
+	moment := float64(roundings * 0x1p-53 * math.Max(math.Abs(t), math.Abs(t+h)))
 	for i := range n {
-		if x := float64(float64(by*h) * gross[i]); s.per[i] > 0 && (x > s.base[i] || x > s.Abs[i]) {
+		x := float64(float64(by*h) * gross[i])
+		if late := float64(moment * math.Max(math.Abs(k[i]), math.Abs(s.k[i]))); late <= math.MaxFloat64 {
+			x = max(x, late)
+		}
+		if s.per[i] > 0 && (x > s.base[i] || x > s.Abs[i]) {
 			s.base[i] = max(s.base[i], x)
 			s.Abs[i] = max(s.Abs[i], x)
 		}

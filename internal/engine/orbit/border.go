@@ -24,6 +24,8 @@ type Border struct {
 	Waiting []int
 	// Sizes are the largest values of discretes within the period before; nil where they are not known.
 	Sizes []float64
+	// Abs are the absolute tolerances of the states in that period, which may follow their sizes; likewise.
+	Abs []float64
 }
 
 // Len returns the number of elements of the state that repeats.

@@ -113,7 +113,37 @@ func Find(r Runner, start *Border, o Options) (*Orbit, error) {
 			return found, err
 		}
 	}
+	if err := s.runFree(); err != nil {
+		return nil, err
+	}
 	return nil, s.none()
+}
+
+// runFree makes periods from where the run itself had come, and returns the error that the state keeps moving there. It
+// shows in them, and not where steps of Newton's method led.
+func (s *search) runFree() error {
+	was := *s
+	s.at, s.free = s.past[len(s.past)-1], nil
+	for len(s.free) < more {
+		end, err := s.r.Run(s.n, s.at)
+		if err != nil || !end.Alike(s.at) {
+			break
+		}
+		s.end = end
+		s.measure()
+		s.at, s.n = end, s.n+1
+		s.free = append(s.free, end)
+	}
+	if repeats, apart := s.apart(); apart {
+		return &steady.Error{Fault: steady.Apart, States: s.moving(), Period: s.Period, Repeats: repeats}
+	}
+	*s = was
+	return nil
+}
+
+// moving names what moved most in the last period.
+func (s *search) moving() []string {
+	return s.names(func(i int) float64 { return math.Abs(s.change[i]) / s.tolerance(i) })
 }
 
 // goOn lets the next period begin where the last one ended.
@@ -152,6 +182,9 @@ func (s *search) tolerance(i int) float64 {
 		abs := s.ATol[min(i, len(s.ATol)-1)]
 		if abs < 0 {
 			abs = max(float64(float64(sizes.Part*s.RTol)*math.Max(math.Abs(x), math.Abs(s.end.At(i)))), sizes.Least)
+			if i < len(s.end.Abs) {
+				abs = max(abs, s.end.Abs[i])
+			}
 		}
 		return math.FMA(s.RTol, math.Abs(x), abs)
 	}
@@ -353,14 +386,13 @@ func (s *search) none() error {
 			worst = i
 		}
 	}
-	moving := s.names(func(i int) float64 { return math.Abs(s.change[i]) / s.tolerance(i) })
 	if grows {
-		return &steady.Error{Fault: steady.Growing, States: moving, Linear: true, Rate: s.change[worst] / s.Period}
+		return &steady.Error{Fault: steady.Growing, States: s.moving(), Linear: true, Rate: s.change[worst] / s.Period}
 	}
 	if repeats, apart := s.apart(); apart {
-		return &steady.Error{Fault: steady.Apart, States: moving, Period: s.Period, Repeats: repeats}
+		return &steady.Error{Fault: steady.Apart, States: s.moving(), Period: s.Period, Repeats: repeats}
 	}
-	return &steady.Error{Fault: steady.Slow, States: moving, T: float64(float64(s.count) * s.Period)}
+	return &steady.Error{Fault: steady.Slow, States: s.moving(), T: float64(float64(s.count) * s.Period)}
 }
 
 // apart reports whether the states at the ends of successive periods move on without coming to rest, and after how many

@@ -119,7 +119,7 @@ func (r *Run) inWords() string {
 // grader returns what grades the result of a run with so many steps. sizes are those of the variables.
 func (r *Run) grader(variables []result.Variable, sizes []float64, steps int) *trust.Grader {
 	g := &trust.Grader{
-		Rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))), Promised: 10 * r.settings.LeastAbsolute(r.tolerances),
+		Rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))), Promised: 10 * r.settings.LeastAbsolute(),
 	}
 	g.Allowed = r.allowed()
 	for n, v := range variables {

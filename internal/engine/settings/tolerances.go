@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"odes.dev/odes/internal/base/sizes"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -165,12 +164,13 @@ func (s *Settings) Absolute(run []float64) []float64 {
 	return []float64{s.Solver.ATol}
 }
 
-// LeastAbsolute returns the least of Absolute, of states that have a size.
-func (s *Settings) LeastAbsolute(run []float64) float64 {
+// LeastAbsolute returns the least of Absolute, and where they follow sizes that of states of about 1. What has another
+// size is told by its own tolerance.
+func (s *Settings) LeastAbsolute() float64 {
 	if !s.Solver.Sized() {
 		return s.Solver.ATol
 	}
-	return sizes.Smallest(run)
+	return withoutRTol
 }
 
 // raise makes relative tolerances that rounding keeps from being met as small as it allows, and says so: steps would be

@@ -291,7 +291,10 @@ func (l *leg) record() error {
 	l.run.Replayer = func() (solvers.System, solvers.Method) {
 		return p.overPeriod(p.Worker(k), l), p.Shooting.Method(0)
 	}
-	_, err = solvers.Solve(p.settling.context(), sys, method, ctl, opts, &l.run)
+	solver := solvers.NewSolver(sys, method, ctl, opts)
+	if _, err = solver.Solve(p.settling.context(), &l.run); err == nil && l.end != nil {
+		l.end.Abs = solvers.Tolerances(solver)
+	}
 	return err
 }
 
