@@ -129,7 +129,8 @@ func TestTrustOfFaded(t *testing.T) {
 		{"param k = 720, D = 0, td = 1\nstate c = 0\nc' = -k*c\nevent d at td { c += D }", true},
 		{"solver { atol = 1e-9 }\nparam k = 0.5, c0 = 1e-12\nstate c = c0\n" + swings, false},
 		{
-			"solver { atol = 1e-9 }\nparam k = 0.5, c0 = 1e-12, D = 0\nstate c = c0\n" + swings + "event d at 1 { c += D }",
+			"solver { atol = 1e-9 }\nparam k = 0.5, c0 = 1e-12, D = 0\nstate c = c0\n" + swings +
+				"event d at 1 { c += D }",
 			false,
 		},
 	} {

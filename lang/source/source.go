@@ -127,6 +127,9 @@ type Span struct {
 // IsZero reports whether s is no place.
 func (s Span) IsZero() bool { return s.File == nil }
 
+// Translated reports whether the text of f was made from other files.
+func (f *File) Translated() bool { return f.origin != nil }
+
 // Origin returns what s was made from, if s lies in a translation and this is known.
 func (s Span) Origin() (Origin, bool) {
 	if s.File == nil || s.File.origin == nil {

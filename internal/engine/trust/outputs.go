@@ -74,14 +74,16 @@ func common(s, fine *result.Solution) (at [][2]int) {
 }
 
 // ConcludeOutputs warns of the outputs that are not sound, by what o says; nil if nothing was compared. What is not
-// finite is lost, whatever was compared, but for the first time alone: what is divided by what begins at zero has no
-// value there.
+// finite is lost, whatever was compared, but for the first time alone: 0/0 has no value there, and in models of other
+// programs infinities are no surprise.
 func ConcludeOutputs(s *result.Solution, x *explain.Explainer, o *Opinion) {
+	translated := x.Span().File.Translated()
 	names, undefined := map[string][]string{}, map[string][]string{} // by what is told of them
 	for i := range s.Outputs {
 		out := &s.Outputs[i]
 		text, from := "", 0
-		if per := out.Size(); per > 0 && len(out.Values) > per && Finite(out.Values[per:]) {
+		if per := out.Size(); per > 0 && len(out.Values) > per && Finite(out.Values[per:]) &&
+			(translated || !slices.ContainsFunc(out.Values[:per], func(x float64) bool { return math.IsInf(x, 0) })) {
 			from = per
 		}
 		switch {
