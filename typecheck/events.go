@@ -183,12 +183,10 @@ func (c *checker) condition(x context, e *model.Event, w ast.Expr) bool {
 			e.When = c.elementwise(stdlib.Operator("and"), w.Pos(), types.Bool, e.When, v)
 		}
 	}
-	becomes := e.Crossing == nil && !e.Start // true, for the event to fire
-	if becomes && model.Depends(e.When)&changing == 0 {
+	if becomes := e.Crossing == nil && !e.Start; becomes && model.Depends(e.When)&changing == 0 {
 		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run",
 			e.Name)
-	}
-	if _, translated := w.Pos().Origin(); becomes && !translated && c.begun(e.When) {
+	} else if _, translated := w.Pos().Origin(); becomes && !translated && c.begun(e.When) {
 		c.list.Warnf(CodeNeverFires, w.Pos(), "event %q never fires: its condition holds from the start on, and so "+
 			"never becomes true; an event at the start is written event at %s { … }", e.Name,
 			c.model.From.Span().Text())

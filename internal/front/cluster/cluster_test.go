@@ -237,7 +237,7 @@ func TestCompared(t *testing.T) {
 	address := serve(t)
 	defer work(t, address, &Worker{Threads: 2})()
 	p := compared(t, "param tiny = 1e-13\nstate w = tiny\nw' = -w\nevent grow when w < 0.5e-13 once { w += tiny }\n"+
-		"objective W = final(w)\nsolver { atol = 1e-9 }\n"+model, 60, ensemble.Sample)
+		"objective W = final(w)\n"+strings.Replace(model, "solver { ", "solver { atol = 1e-9 ", 1), 60, ensemble.Sample)
 	run := func(b ensemble.Backend) *ensemble.Findings {
 		f, err := ensemble.Run(t.Context(), p, ensemble.Config{Backend: b})
 		if err != nil {
