@@ -4,6 +4,7 @@ package result
 type Settings struct {
 	Method     string
 	RTol, ATol float64
+	Sized      bool // absolute tolerances follow the sizes of states; ATol is that of a state of size 1
 	Mode       string
 	Checkpoint string // what was kept of the run, as a solver block says it
 	Backend    string

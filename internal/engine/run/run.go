@@ -553,9 +553,9 @@ func (r *Run) stats(s solvers.Stats) work {
 
 func (r *Run) report(lanes int) result.Settings {
 	return result.Settings{
-		Method: r.methods(), RTol: r.settings.Solver.RTol, ATol: r.settings.Solver.ATol,
-		Mode: r.settings.Mode, Checkpoint: r.settings.Checkpoint.String(), Backend: vm.Backend(),
-		Lanes: lanes, Threads: r.settings.Threads, Errors: r.shows(),
+		Method: r.methods(), RTol: r.settings.Solver.RTol, ATol: r.settings.Reported(),
+		Sized: r.settings.Solver.Sized(), Mode: r.settings.Mode, Checkpoint: r.settings.Checkpoint.String(),
+		Backend: vm.Backend(), Lanes: lanes, Threads: r.settings.Threads, Errors: r.shows(),
 	}
 }
 

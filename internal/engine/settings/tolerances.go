@@ -164,6 +164,15 @@ func (s *Settings) Absolute(run []float64) []float64 {
 	return []float64{s.Solver.ATol}
 }
 
+// Reported returns the absolute tolerance that results show: the least, or where they follow sizes that of a state of
+// size 1.
+func (s *Settings) Reported() float64 {
+	if s.Solver.Sized() {
+		return float64(1e-3 * s.Solver.RTol)
+	}
+	return s.Solver.ATol
+}
+
 // LeastAbsolute returns the least of Absolute, and where they follow sizes that of states of about 1. What has another
 // size is told by its own tolerance.
 func (s *Settings) LeastAbsolute() float64 {

@@ -501,10 +501,9 @@ func (j *jsonWriter) settings(s odes.RunSettings) {
 	j.raw(", \"rtol\": ")
 	j.number(s.RTol)
 	j.raw(", \"atol\": ")
-	if s.ATol < 0 {
-		j.text("auto")
-	} else {
-		j.number(s.ATol)
+	j.number(s.ATol)
+	if s.Sized {
+		j.raw(", \"atol_by_size\": true")
 	}
 	j.raw(", \"mode\": ")
 	j.text(s.Mode)

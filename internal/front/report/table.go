@@ -421,7 +421,7 @@ func apart(list []odes.EventRecord, n int) int {
 // settings writes how the result was computed, in one line.
 func (p *printer) settings(s odes.RunSettings, st odes.RunStats) {
 	line := fmt.Sprintf("\n%s, rtol %s", s.Method, plainNumber(s.RTol))
-	if s.ATol < 0 {
+	if s.Sized {
 		line += ", atol by size"
 	} else {
 		line += ", atol " + plainNumber(s.ATol)
@@ -484,7 +484,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 			}
 			c := column{head: withUnit(element(o.Name, o.Shape, k), o.Unit)}
 			noise := s.Settings.ATol // of quantities of that size, anything smaller is rounding
-			if noise < 0 {
+			if s.Settings.Sized {
 				noise = math.Inf(1)
 			}
 			top := 0.0

@@ -132,6 +132,7 @@ type settingsHead struct {
 	Method     string `json:"method"`
 	RTol       number `json:"rtol"`
 	ATol       number `json:"atol"`
+	Sized      bool   `json:"atol_by_size,omitempty"`
 	Mode       string `json:"mode"`
 	Checkpoint string `json:"checkpoint"`
 	Backend    string `json:"backend"`
@@ -154,7 +155,7 @@ type statsHead struct {
 
 func settingsOf(s odes.RunSettings) settingsHead {
 	return settingsHead{
-		s.Method, number(s.RTol), number(s.ATol), s.Mode, s.Checkpoint, s.Backend, s.Lanes, s.Threads, s.CheckedBy,
+		s.Method, number(s.RTol), number(s.ATol), s.Sized, s.Mode, s.Checkpoint, s.Backend, s.Lanes, s.Threads, s.CheckedBy,
 	}
 }
 
