@@ -155,7 +155,8 @@ type statsHead struct {
 
 func settingsOf(s odes.RunSettings) settingsHead {
 	return settingsHead{
-		s.Method, number(s.RTol), number(s.ATol), s.Sized, s.Mode, s.Checkpoint, s.Backend, s.Lanes, s.Threads, s.CheckedBy,
+		s.Method, number(s.RTol), number(s.ATol), s.Sized, s.Mode, s.Checkpoint, s.Backend, s.Lanes, s.Threads,
+		s.CheckedBy,
 	}
 }
 
