@@ -113,7 +113,7 @@ func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rate
 	for _, i := range s.Young {
 		empty = empty || y[i] == 0
 		s.base[i] = max(s.base[i], math.Abs(float64(s.per[i]*y[i])))
-		s.Abs[i] = s.base[i]
+		s.Abs[i] = max(s.base[i], s.Abs[i])
 	}
 	for i, v := range y {
 		if v != 0 {
@@ -123,7 +123,8 @@ func (s *Tolerances) Starts(t float64, y, k []float64, limit float64, rates Rate
 	if !s.alike(y) || !empty || rates == nil {
 		return 0
 	}
-	return s.ahead(t, min(0.1*math.Abs(limit), 1/rate), math.Copysign(1, limit), y, rates)
+	span, way := min(0.1*math.Abs(limit), 1/rate), math.Copysign(1, limit)
+	return s.ahead(t+float64(span*way), true, span, way, y, rates) // what begins to grow may have no rate yet
 }
 
 // alike gives the young the largest tolerance of the elements of their arrays. It reports whether some stand alone.
@@ -145,12 +146,13 @@ func (s *Tolerances) alike(y []float64) (alone bool) {
 
 // ahead has what the other states make of the young in a span stand in for their sizes. Each sweep reaches one link
 // further, from states that have sizes: to young states that were zero, but whose rates are not. A state whose rate
-// falls by more than half where it has what the span makes of it takes less time.
-func (s *Tolerances) ahead(t, span, way float64, y []float64, rates Rates) (evals int) {
+// falls by more than half where it has what the span makes of it takes less time. Rates are those at t; at a start,
+// states that are not zero stay what they are.
+func (s *Tolerances) ahead(t float64, start bool, span, way float64, y []float64, rates Rates) (evals int) {
 	s.span = span
 	copy(s.now, y)
 	for _, i := range s.Young {
-		if s.tau[i] = span; y[i] == 0 || t != s.since {
+		if s.tau[i] = span; y[i] == 0 || !start {
 			s.now[i], s.tau[i] = 0, 0
 		}
 	}
@@ -221,7 +223,7 @@ func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates
 	if len(s.Young) == 0 || !s.alike(y1) || rates == nil || span < float64(2*s.span) {
 		return 0
 	}
-	return s.ahead(t1, span, math.Copysign(1, t1-t0), y1, rates)
+	return s.ahead(t1, false, span, math.Copysign(1, t1-t0), y1, rates)
 }
 
 // Passed takes in that a step was accepted whose states grew elsewhere.

@@ -73,7 +73,7 @@ func (n Number) String() string {
 
 // within returns how far a number is from its truth, 1 being as far as it may be. A truth that is NaN is one that no
 // number can be right for.
-func (n Number) within(got, rtol, atol float64) float64 {
+func (n Number) within(got float64, used odes.RunSettings) float64 {
 	tolerance := valueTolerance
 	if n.Wrt != "" {
 		tolerance = derivativeTolerance
@@ -81,12 +81,12 @@ func (n Number) within(got, rtol, atol float64) float64 {
 	if got == n.Truth {
 		return 0
 	}
-	noise := max(tolerance*cancelled, 10*rtol) * n.Size
-	if atol < 0 { // by size, of states about 1
-		atol = 1e-3 * rtol
-	}
+	noise := max(tolerance*cancelled, 10*used.RTol) * n.Size
 	if n.Scale > 0 {
-		noise += atol / n.Scale
+		noise += used.ATol / n.Scale
+	}
+	if used.Sized && n.Wrt == "" { // what states of about 1 have decayed to
+		noise += 20 * used.ATol
 	}
 	e := math.Abs(got-n.Truth) / max(tolerance*math.Abs(n.Truth), noise)
 	if e != e { // also where there is no number, and one is printed
@@ -124,7 +124,7 @@ func compare(c Case, s *odes.Sensitivities) Outcome {
 		if !ok {
 			return Outcome{Verdict: Broken, Err: fmt.Errorf("no %s by %s", n.Of, n.Wrt)}
 		}
-		e := n.within(p.number, s.Settings.RTol, s.Settings.ATol)
+		e := n.within(p.number, s.Settings)
 		switch {
 		case p.marked:
 			out.Marked++
