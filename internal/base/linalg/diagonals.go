@@ -1,7 +1,6 @@
 package linalg
 
 import (
-
 	"odes.dev/odes/internal/base/simd"
 )
 
