@@ -14,6 +14,8 @@ func (t *text) item(item Item) {
 		}
 	case *Import:
 		t.imports(n)
+	case *Use:
+		t.use(n)
 	case *UnitDecl:
 		t.put("unit ")
 		t.ident(n.Name)
@@ -144,6 +146,10 @@ func (t *text) colon(u *Unit) {
 }
 
 func (t *text) lvalue(v *LValue) {
+	if v.Of != nil {
+		t.expr(v.Of, 0)
+		t.put(".")
+	}
 	t.ident(v.Name)
 	t.subs(v.Subs)
 }
@@ -157,6 +163,9 @@ func (t *text) assignment(target *LValue, u *Unit, op string, value Expr, binder
 
 func (t *text) imports(n *Import) {
 	t.put("import ")
+	if n.Model {
+		t.put("model ")
+	}
 	for i := range n.Names {
 		if i > 0 {
 			t.put(", ")
@@ -170,6 +179,26 @@ func (t *text) imports(n *Import) {
 	if n.As != nil {
 		t.put(" as ")
 		t.ident(*n.As)
+	}
+}
+
+func (t *text) use(n *Use) {
+	t.put("use ")
+	t.ident(n.Component)
+	t.put(" as ")
+	t.lvalue(n.Target)
+	if len(n.List) > 0 {
+		t.put(" {")
+		for _, s := range n.List {
+			t.value(" ", s.Key)
+			t.value(" = ", s.Value)
+			t.put(" ")
+		}
+		t.put("}")
+	}
+	t.binders(n.For)
+	if n.Data {
+		t.put(" with data")
 	}
 }
 

@@ -60,6 +60,13 @@ func (w *walker) item(n Item) {
 		}
 		w.node(&n.Path)
 		w.ident(n.As)
+	case *Use:
+		w.node(&n.Component)
+		w.node(n.Target)
+		for _, s := range n.List {
+			w.node(s)
+		}
+		w.binders(n.For)
 	case *UnitDecl:
 		w.node(&n.Name)
 		w.expr(n.Value)
@@ -166,7 +173,10 @@ func (w *walker) piece(n Node) {
 		w.expr(n.Dims...)
 		w.unit(n.Unit)
 		w.expr(n.Value, n.Lo, n.Hi, n.Prior)
+	case *UseSet:
+		w.expr(n.Key, n.Value)
 	case *LValue:
+		w.expr(n.Of)
 		w.node(&n.Name)
 		w.subs(n.Subs)
 	case *Sub:
