@@ -254,8 +254,8 @@ func (c *composer) read(name ast.String, full string) *ast.File {
 	text, ok := stdlib.Module(full)
 	if !ok {
 		if strings.HasPrefix(full, "std/") {
-			c.list.Errorf(CodeFile, name.Span, "there is no standard module %q%s; there are %s", full,
-				diag.DidYouMean(full, stdlib.Modules()), strings.Join(stdlib.Modules(), ", "))
+			c.list.Errorf(CodeFile, name.Span, "there is no standard component %q%s; there are %s", full,
+				diag.DidYouMean(full, stdlib.Components()), strings.Join(stdlib.Components(), ", "))
 			return nil
 		}
 		b, err := input.Read(c.files, full, input.MaxText)

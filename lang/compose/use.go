@@ -59,6 +59,7 @@ func (o *outer) use(it *ast.Use, components map[string]*component) []ast.Item {
 	}
 	o.uses[name.Name] = u
 	if !u.size() {
+		o.uses[name.Name] = nil
 		return nil
 	}
 	for _, s := range it.List {
