@@ -280,7 +280,8 @@ func (p *parse) postfix(x ast.Expr) ast.Expr {
 						"from 0 to 10")
 					return p.bad()
 				}
-				p.fail(CodeUnexpected, p.at(t), "\".\" follows the name of a table, a module or a component only: D.column")
+				p.fail(CodeUnexpected, p.at(t),
+					"\".\" follows the name of a table, a module or a component only: D.column")
 				return p.bad()
 			}
 			p.i++

@@ -192,7 +192,7 @@ func (p *parse) skip(start int) {
 	for ; p.tokens[p.i].Kind != ast.EOF; p.i++ {
 		t := &p.tokens[p.i]
 		if p.startsItem(p.i) && (t.NewLine || braces+others == 0) &&
-			!(braces > 0 && (slices.Contains(alsoInside, t.Text))) {
+			!(braces > 0 && slices.Contains(alsoInside, t.Text)) {
 			return
 		}
 		if t.NewLine && braces+others == 0 && p.meantItem(p.i) {

@@ -328,7 +328,7 @@ func itemRules() []itemRule {
 		rule((*parse).fn, "fn"),
 		rule((*parse).equation, "Target"),
 		rule((*parse).algEq, "0"),
-		rule((*parse).mass, "mass"),
+		rule(mass, "mass"),
 		rule((*parse).event, "event"),
 		rule((*parse).reaction, "reaction"),
 		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }, "equilibrate"),
@@ -337,7 +337,7 @@ func itemRules() []itemRule {
 		rule((*parse).observe, "observe"),
 		rule((*parse).objective, "objective"),
 		rule((*parse).constraint, "constraint"),
-		rule((*parse).invariant, "invariant"),
+		rule(invariant, "invariant"),
 		rule((*parse).assert, "assert"),
 		rule((*parse).settings, Blocks()...),
 	}

@@ -292,7 +292,7 @@ func (p *parse) constraint(n *constraintItem) ast.Item {
 	return &ast.Constraint{Name: n.Name.get().Ident, Cond: n.Cond, For: value(n.For)}
 }
 
-func (p *parse) invariant(n *invariantItem) ast.Item { return &ast.Invariant{Cond: n.Cond} }
+func invariant(_ *parse, n *invariantItem) ast.Item { return &ast.Invariant{Cond: n.Cond} }
 
 func (p *parse) assert(n *assertItem) ast.Item {
 	return &ast.Assert{Cond: n.Cond, Text: value(n.Text)}
@@ -304,7 +304,7 @@ func (p *parse) settings(n *settingsItem) ast.Item {
 
 func (p *parse) algEq(n *algItem) ast.Item { return &ast.AlgEq{Value: n.Value, For: value(n.For)} }
 
-func (p *parse) mass(n *massItem) ast.Item {
+func mass(_ *parse, n *massItem) ast.Item {
 	return &ast.Mass{Name: n.Name.get().Ident, Value: n.Value}
 }
 

@@ -132,7 +132,8 @@ var starting = []Word{
 		Name: "import", Kind: ItemWord, foreign: "include",
 		Form: `import "lib/hill.ode" as kin`,
 		Text: `Makes fn, const and unit of another file known, as kin.hill; import a, b from "file" takes ` +
-			"single names. `import model \"cell.ode\" as Cell` brings a model to make copies of, by `use`. std/ is built in.",
+			"single names. `import model \"cell.ode\" as Cell` brings a model to make copies of, by `use`. std/ is " +
+			"built in.",
 	},
 	{
 		Name: "event", Kind: ItemWord, body: "an assignment", foreign: "events",

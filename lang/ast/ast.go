@@ -105,7 +105,8 @@ type (
 		Doc   string
 	}
 
-	// Import is `import "path" [as name]`, `import a, b from "path"` or, for a component, `import model "path" as name`.
+	// Import is `import "path" [as name]`, `import a, b from "path"` or, for a component, `import model "path" as
+	// name`.
 	Import struct {
 		At
 		Model bool

@@ -223,6 +223,15 @@ func (d *dumper) item(item Item) {
 	}
 }
 
+// owned writes the name of n, with the component that it is of.
+func (d *dumper) owned(n *LValue) {
+	if n.Of != nil {
+		d.node(n.Of)
+		d.WriteByte('.')
+	}
+	d.WriteString(name(n.Name))
+}
+
 func (d *dumper) piece(n Node) {
 	switch n := n.(type) {
 	case *Ident:
@@ -233,23 +242,12 @@ func (d *dumper) piece(n Node) {
 	case *UseSet:
 		d.list("=", n.Key, n.Value)
 	case *LValue:
-		head := func() {
-			d.WriteByte(' ')
-			if n.Of != nil {
-				d.node(n.Of)
-				d.WriteByte('.')
-			}
-			d.WriteString(name(n.Name))
-		}
 		if len(n.Subs) == 0 {
-			if n.Of != nil {
-				d.node(n.Of)
-				d.WriteByte('.')
-			}
-			d.WriteString(name(n.Name))
+			d.owned(n)
 			return
 		}
-		d.list("index", head, d.each(len(n.Subs), func(i int) Node { return n.Subs[i] }))
+		d.list("index", func() { d.WriteByte(' '); d.owned(n) },
+			d.each(len(n.Subs), func(i int) Node { return n.Subs[i] }))
 	case *Sub:
 		switch {
 		case n.All:

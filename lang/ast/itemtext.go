@@ -1,6 +1,9 @@
 package ast
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // item writes an item as it would stand in a model.
 
@@ -44,12 +47,7 @@ func (t *text) item(item Item) {
 		t.assignment(n.Target, n.Unit, " = ", n.Value, n.For)
 	case *Report:
 		t.put("output ")
-		for i, name := range n.Names {
-			if i > 0 {
-				t.put(", ")
-			}
-			t.ident(name)
-		}
+		t.idents(n.Names, (*text).dotted)
 	case *Fn:
 		t.fn(n)
 	case *Event:
@@ -166,12 +164,7 @@ func (t *text) imports(n *Import) {
 	if n.Model {
 		t.put("model ")
 	}
-	for i := range n.Names {
-		if i > 0 {
-			t.put(", ")
-		}
-		t.ident(n.Names[i])
-	}
+	t.idents(n.Names, (*text).ident)
 	if len(n.Names) > 0 {
 		t.put(" from ")
 	}
@@ -179,6 +172,28 @@ func (t *text) imports(n *Import) {
 	if n.As != nil {
 		t.put(" as ")
 		t.ident(*n.As)
+	}
+}
+
+// idents writes names with commas between them.
+func (t *text) idents(list []Ident, write func(*text, Ident)) {
+	for i, name := range list {
+		if i > 0 {
+			t.put(", ")
+		}
+		write(t, name)
+	}
+}
+
+// dotted writes a name that may be of a component: c.V.
+func (t *text) dotted(n Ident) {
+	for i, part := range strings.Split(n.Name, ".") {
+		if n.Quoted {
+			t.ident(n)
+			return
+		}
+		t.put([2]string{"", "."}[min(i, 1)])
+		t.ident(Ident{Name: part})
 	}
 }
 

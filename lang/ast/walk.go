@@ -55,9 +55,7 @@ func (w *walker) item(n Item) {
 			w.node(n.Title)
 		}
 	case *Import:
-		for i := range n.Names {
-			w.node(&n.Names[i])
-		}
+		w.idents(n.Names)
 		w.node(&n.Path)
 		w.ident(n.As)
 	case *Use:
@@ -86,9 +84,7 @@ func (w *walker) item(n Item) {
 	case *Let:
 		w.assignment(n.Target, n.Unit, n.Value, n.For)
 	case *Report:
-		for i := range n.Names {
-			w.node(&n.Names[i])
-		}
+		w.idents(n.Names)
 	case *Fn:
 		w.node(&n.Name)
 		for _, p := range n.Params {
@@ -289,6 +285,12 @@ func (w *walker) expr(list ...Expr) {
 func (w *walker) ident(n *Ident) {
 	if n != nil {
 		w.node(n)
+	}
+}
+
+func (w *walker) idents(list []Ident) {
+	for i := range list {
+		w.node(&list[i])
 	}
 }
 

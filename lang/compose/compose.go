@@ -2,10 +2,10 @@
 // `import model "cell.ode" as Cell`; `use Cell as c[i] { k = kk[i] } for i in 1:10` makes copies of it. Flatten returns
 // the tree of a model that says the same without `use`.
 //
-// What x is in a component is c.x in the model, a name with a dot, which can be written in backquotes. Of several copies
-// it has their subscripts before its own: c[3].x[2] is c.x[3,2]. So each equation of a component stays one equation,
-// over all copies, however many there are. What a `use` sets becomes a let in place of the param. A component that is
-// itself composed is flattened first; its names with dots are then names as all others.
+// What x is in a component is c.x in the model, a name with a dot, which can be written in backquotes. Of several
+// copies it has their subscripts before its own: c[3].x[2] is c.x[3,2]. So each equation of a component stays one
+// equation, over all copies, however many there are. What a `use` sets becomes a let in place of the param. A component
+// that is itself composed is flattened first; its names with dots are then names as all others.
 //
 // Nothing of the model is seen in a component but what `use` sets, and nothing of a component in the model but by names
 // with dots. Parts of the trees keep their places, so that errors name the file of the component.
@@ -48,7 +48,8 @@ func Flatten(tree *ast.File, files fs.FS, list *diag.List) *ast.File {
 		return tree
 	}
 	c := &composer{
-		files: files, list: list, parsed: map[string]*ast.File{}, flats: map[string]*flat{}, units: map[*ast.UnitDecl]bool{},
+		files: files, list: list, parsed: map[string]*ast.File{}, flats: map[string]*flat{},
+		units: map[*ast.UnitDecl]bool{},
 	}
 	flat := c.model(tree, ".")
 	return &ast.File{Source: tree.Source, Items: flat.items, Comments: tree.Comments, Tokens: tree.Tokens}
@@ -182,7 +183,8 @@ func (c *composer) component(it *ast.Import, dir string) *component {
 		c.list.Errorf(CodeComponent, it.Span, "a component needs a name: import model %q as Name", name)
 		return nil
 	case slices.Contains(c.path, full):
-		c.list.Errorf(CodeComponent, it.Path.Span, "%q is a component of itself, directly or through another file", name)
+		c.list.Errorf(CodeComponent, it.Path.Span, "%q is a component of itself, directly or through another file",
+			name)
 		return nil
 	case len(c.path) >= maxDepth:
 		c.list.Errorf(CodeComponent, it.Path.Span, "components nest more than %d deep", maxDepth)

@@ -27,7 +27,8 @@ func (u *used) called(name ast.Ident) ast.Expr {
 			return &ast.Name{Ident: u.id(name)}
 		}
 	} else if m := u.flat.names[name.Name]; m != nil && m.kind == function {
-		u.list.Errorf(CodeComponent, name.Span, "%s has no function %q: a component sees nothing of the model around it",
+		u.list.Errorf(CodeComponent, name.Span,
+			"%s has no function %q: a component sees nothing of the model around it",
 			u.item.Component.Name, name.Name).Relate(u.item.Span, "used here")
 	}
 	return nil
@@ -131,8 +132,9 @@ func (u *used) each(c *copier, item ast.Item) []ast.Item {
 	for _, d := range u.dims {
 		n, ok := number(d)
 		if count *= n; !ok || count > maxEach {
-			u.list.Errorf(CodeComponent, item.Pos(), "there can be up to %d copies of a component that asserts something, "+
-				"and their number is written as a number", maxEach).Relate(u.item.Span, "used here")
+			u.list.Errorf(CodeComponent, item.Pos(),
+				"there can be up to %d copies of a component that asserts something, "+
+					"and their number is written as a number", maxEach).Relate(u.item.Span, "used here")
 			return nil
 		}
 		at = append(at, 1)
@@ -231,7 +233,8 @@ func (u *used) given(v *ast.Var, g *given) ast.Item {
 	let.For = slices.Clone(loop)
 	for i := range v.Dims { // an element of what is given
 		name := ast.Ident{At: at, Name: freshIn(names(let.For), "q")}
-		let.For = append(let.For, ast.Binder{At: at, Name: name, Lo: literal(at, 1), Hi: copied(u.constants(), v.Dims[i])})
+		let.For = append(let.For, ast.Binder{At: at, Name: name, Lo: literal(at, 1),
+			Hi: copied(u.constants(), v.Dims[i])})
 		let.Target.Subs = append(let.Target.Subs, &ast.Sub{At: at, Lo: &ast.Name{Ident: name}})
 	}
 	if n := len(v.Dims); n > 0 {
@@ -347,7 +350,8 @@ func (u *used) reactions(c *copier, it *ast.Reaction) []ast.Item {
 			if sign == ast.Neg {
 				rate = &ast.Unary{At: it.At, Op: ast.Neg, X: rate}
 			}
-			out = append(out, &ast.Equation{At: it.At, Target: copied(c, s.Name), Add: true, Value: rate, For: u.binders(nil)})
+			out = append(out, &ast.Equation{At: it.At, Target: copied(c, s.Name), Add: true, Value: rate,
+				For: u.binders(nil)})
 		}
 	}
 	side(it.Left, ast.Neg)

@@ -234,7 +234,8 @@ func TestRandomCompositions(t *testing.T) {
 			for _, u := range d.uses {
 				for n := 1; n <= max(u.count, 1); n++ {
 					if u.count > 0 {
-						walk(u.of, fmt.Sprintf("%s%s_%d_", flat, u.name, n), fmt.Sprintf("%s%s[%d].", dotted, u.name, n))
+						walk(u.of, fmt.Sprintf("%s%s_%d_", flat, u.name, n),
+							fmt.Sprintf("%s%s[%d].", dotted, u.name, n))
 					} else {
 						walk(u.of, flat+u.name+"_", dotted+u.name+".")
 					}

@@ -158,8 +158,9 @@ func (u *used) give(s *ast.UseSet) {
 		words := u.inner.words(func(m *meaning) bool { return m.kind == wanted })
 		what := map[kind]string{settable: "param or const", initial: "state"}[wanted]
 		if m != nil {
-			u.list.Errorf(CodeUnknown, s.Key.Pos(), "%q of %s is a %s, not a %s: a use gives values to params, consts and "+
-				"initial(state)", name, u.item.Component.Name, m.what, what).Relate(m.at, "declared here")
+			u.list.Errorf(CodeUnknown, s.Key.Pos(),
+				"%q of %s is a %s, not a %s: a use gives values to params, consts and "+
+					"initial(state)", name, u.item.Component.Name, m.what, what).Relate(m.at, "declared here")
 			return
 		}
 		d := u.list.Errorf(CodeUnknown, s.Key.Pos(), "%s has no %s %q%s", u.item.Component.Name, what, name,
@@ -198,8 +199,9 @@ func (u *used) sameTime() {
 		}
 		return ast.UnitString(t.Unit)
 	}
-	u.list.Errorf(CodeComponent, u.item.Component.Span, "the time of %s has %s, and that of this model %s; write both in "+
-		"one unit", u.item.Component.Name, words(in), words(out)).Relate(in.Span, "the time of the component").
+	u.list.Errorf(CodeComponent, u.item.Component.Span,
+		"the time of %s has %s, and that of this model %s; write both in "+
+			"one unit", u.item.Component.Name, words(in), words(out)).Relate(in.Span, "the time of the component").
 		Relate(out.Span, "the time of this model")
 }
 
@@ -289,8 +291,9 @@ func (u *used) fromOutside(n ast.Name, subs []*ast.Sub) ast.Expr {
 	}
 	_, use := u.uses[n.Name]
 	if use || u.flat.names[n.Name] != nil || u.flat.time != nil && u.flat.time.Name.Name == n.Name {
-		u.list.Errorf(CodeComponent, n.Span, "%s has no %q: a component sees of the model around it only what is given "+
-			"to its params", u.item.Component.Name, n.Name).Relate(u.item.Span, "used here")
+		u.list.Errorf(CodeComponent, n.Span,
+			"%s has no %q: a component sees of the model around it only what is given "+
+				"to its params", u.item.Component.Name, n.Name).Relate(u.item.Span, "used here")
 		return &ast.BadExpr{At: n.At}
 	}
 	return nil

@@ -17,7 +17,8 @@ type Target struct {
 const initialOf = "initial("
 
 // Parse reads "k", "A[1,2]", "initial(x)", "initial(x)[2]" or "initial(x[2])"; names without brackets may stand
-// in backquotes. What is of copy 2 of a component is "c[2].k", or "c.k[2]"; both are the second. It returns false where the text has another form. The name is then what comes closest to one.
+// in backquotes. What is of copy 2 of a component is "c[2].k", or "c.k[2]"; both are read as the second. It returns
+// false where the text has another form. The name is then what comes closest to one.
 func Parse(text string) (t Target, ok bool) {
 	inner, initial := strings.CutPrefix(text, initialOf)
 	outer, ok := "", true
