@@ -30,9 +30,9 @@ import (
 
 // The codes of this package.
 const (
-	CodeComponent diag.Code = "component"     // a component that cannot be used so
-	CodeFile      diag.Code = "missing-file"  // as in package typecheck
-	CodeUnknown   diag.Code = "no-such-param" // what a use sets is not there
+	CodeComponent diag.Code = "component"       // a component that cannot be used so
+	CodeFile      diag.Code = "unreadable-file" // as of data
+	CodeUnknown   diag.Code = "unknown-name"    // a component has no such name
 )
 
 // The most files of a model, and how deep components nest.
@@ -41,18 +41,20 @@ const (
 	maxDepth = 64
 )
 
-// Flatten returns the tree of a model without components, or tree itself if it has none. Errors go to list; what they
-// are about is left out.
-func Flatten(tree *ast.File, files fs.FS, list *diag.List) *ast.File {
+// Flatten returns the tree of a model without components, or tree itself if it has none. It reports whether it could;
+// its errors go to list.
+func Flatten(tree *ast.File, files fs.FS, list *diag.List) (*ast.File, bool) {
 	if !composed(tree) {
-		return tree
+		return tree, true
 	}
+	errors := list.Errors()
 	c := &composer{
 		files: files, list: list, parsed: map[string]*ast.File{}, flats: map[string]*flat{},
 		units: map[*ast.UnitDecl]bool{},
 	}
 	flat := c.model(tree, ".")
-	return &ast.File{Source: tree.Source, Items: flat.items, Comments: tree.Comments, Tokens: tree.Tokens}
+	whole := &ast.File{Source: tree.Source, Items: flat.items, Comments: tree.Comments, Tokens: tree.Tokens}
+	return whole, list.Errors() == errors
 }
 
 // composed reports whether a model has components, or names something of one.
@@ -267,9 +269,9 @@ func (c *composer) read(name ast.String, full string) *ast.File {
 		}
 		text = string(b)
 	}
-	before := c.list.Len()
+	before := c.list.Errors()
 	tree := parser.Parse(source.NewFile(full, text), c.list)
-	if c.list.Len() > before && c.list.HasErrors() {
+	if c.list.Errors() > before {
 		return nil
 	}
 	return tree

@@ -233,8 +233,10 @@ func (u *used) given(v *ast.Var, g *given) ast.Item {
 	let.For = slices.Clone(loop)
 	for i := range v.Dims { // an element of what is given
 		name := ast.Ident{At: at, Name: freshIn(names(let.For), "q")}
-		let.For = append(let.For, ast.Binder{At: at, Name: name, Lo: literal(at, 1),
-			Hi: copied(u.constants(), v.Dims[i])})
+		let.For = append(let.For, ast.Binder{
+			At: at, Name: name, Lo: literal(at, 1),
+			Hi: copied(u.constants(), v.Dims[i]),
+		})
 		let.Target.Subs = append(let.Target.Subs, &ast.Sub{At: at, Lo: &ast.Name{Ident: name}})
 	}
 	if n := len(v.Dims); n > 0 {
@@ -350,8 +352,10 @@ func (u *used) reactions(c *copier, it *ast.Reaction) []ast.Item {
 			if sign == ast.Neg {
 				rate = &ast.Unary{At: it.At, Op: ast.Neg, X: rate}
 			}
-			out = append(out, &ast.Equation{At: it.At, Target: copied(c, s.Name), Add: true, Value: rate,
-				For: u.binders(nil)})
+			out = append(out, &ast.Equation{
+				At: it.At, Target: copied(c, s.Name), Add: true, Value: rate,
+				For: u.binders(nil),
+			})
 		}
 	}
 	side(it.Left, ast.Neg)

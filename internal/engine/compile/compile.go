@@ -133,8 +133,8 @@ func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model
 }
 
 func checked(tree *ast.File, env typecheck.Env, list *diag.List) *model.Model {
-	tree = compose.Flatten(tree, env.Files, list)
-	if list.HasErrors() {
+	tree, ok := compose.Flatten(tree, env.Files, list)
+	if !ok {
 		return nil
 	}
 	m := typecheck.Check(tree, env, list)

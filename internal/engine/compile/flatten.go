@@ -25,7 +25,7 @@ func Flatten(name, text string, files fs.FS, list *diag.List) string {
 	if m := checked(tree, typecheck.Env{Files: files}, list); m == nil || list.HasErrors() {
 		return ""
 	}
-	flat := compose.Flatten(tree, files, list)
+	flat, _ := compose.Flatten(tree, files, list)
 	if flat == tree {
 		return ast.Format(tree)
 	}
