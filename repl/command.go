@@ -60,12 +60,6 @@ func commands() []command {
 			"set results side by side: with the model as it was opened, another model, other values, other methods; " +
 				"or lay curves of each over one another", (*Session).doCompare,
 		},
-		{
-			"fit", "fit [starts n] | waterfall | profiles | data | residuals | predicted [-o file.svg]",
-			"estimate params from data, with standard errors and intervals, and set them; or draw a picture of the " +
-				"last fit",
-			(*Session).doFit,
-		},
 	}, described(), []command{
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
 		{

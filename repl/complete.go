@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/internal/base/lazy"
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
@@ -64,8 +65,9 @@ func (s *Session) argumentWords(c *command) (words []string) {
 		words = []string{"from", "to", "members", "seed"}
 	case "compare":
 		words = append(slices.Clone(s.cfg.Words), "of", "in")
-	case "fit":
-		return []string{"starts", "waterfall", "profiles", "data", "residuals", "predicted"}
+	}
+	if a := analysis.Named(c.name); a != nil {
+		return append(words, wordsBehind(a)...)
 	}
 	return slices.Concat(words, s.declared(), expressionWords())
 }

@@ -39,7 +39,6 @@ const (
 type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Compute objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
-	Fit        fitCmd        `cmd:"" help:"Estimate params from data, with standard errors and intervals."`
 	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
 	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
 	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
@@ -159,7 +158,7 @@ func (c *call) execute(args []string) int {
 
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
 var settable = []string{
-	"sens", "run", "fit", "ensemble", "sweep", "plot", "report", "repl", "verify", "bench",
+	"sens", "run", "ensemble", "sweep", "plot", "report", "repl", "verify", "bench",
 }
 
 // allCommands returns the whole command line, for newParser.
@@ -194,7 +193,7 @@ func newParser(cmd any, out, errs io.Writer) (*kong.Kong, error) {
 		kong.Writers(out, errs),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
-		kong.PostBuild(besideFit),
+		kong.PostBuild(besideRun),
 		kong.PostBuild(fillHelp),
 		kong.NamedMapper("result", kong.MapperFunc(resultFile)),
 	)...)
@@ -231,7 +230,7 @@ func helpTexts() map[string]string {
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
 			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +
 			"'in low, high' at the end draws these experiments only, 'in model' the run without their changes.",
-		"fitpictures": fitPictures(),
+		"fitpictures": picturesHelp(analysis.Named("fit")),
 		"fitoutput": "Write the model with the estimates to this file, if it ends in .ode; otherwise the result. It " +
 			"appears whole or not at all.",
 		"output":  "Write to this file, not to standard output, which - is as well; it appears whole or not at all.",

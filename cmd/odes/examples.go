@@ -33,12 +33,6 @@ var examples = map[string][]example{
 		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg", "over two, as a heat map"},
 		{"odes sweep model.ode k from 0 to 2 --steady --plot folds.svg", "the steady state, past folds"},
 	},
-	"fit": {
-		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},
-		{"odes fit model.ode --starts 50 --resume starts.txt", "from many points; go on from there after Ctrl-C"},
-		{"odes fit model.ode --draw profiles=p.svg --draw waterfall", "with pictures"},
-		{"odes fit model.ode --set k2=0.3 --format json", "from another start, for other programs"},
-	},
 	"worker": {
 		{"odes worker --nats nats://host:4222", "compute for those who say --workers nats://host:4222"},
 	},
@@ -134,7 +128,6 @@ func (*ensembleCmd) Help() string   { return exampleHelp("ensemble") }
 func (*sweepCmd) Help() string      { return exampleHelp("sweep") }
 func (*workerCmd) Help() string     { return exampleHelp("worker") }
 func (*queueCmd) Help() string      { return exampleHelp("queue") }
-func (*fitCmd) Help() string        { return exampleHelp("fit") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
 func (*reportCmd) Help() string     { return exampleHelp("report") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }

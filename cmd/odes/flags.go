@@ -121,7 +121,6 @@ var formatted = map[string]func(*report.Format) bool{
 	"run":    report.HasSolution,
 	"verify": report.HasVerification,
 	"bench":  report.HasBench,
-	"fit":    report.HasFit,
 	"check":  func(f *report.Format) bool { return f.Messages || f.Name == report.Formats()[0].Name },
 }
 

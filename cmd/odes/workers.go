@@ -21,7 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"odes.dev/odes/ensemble"
-	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/cluster"
 	"odes.dev/odes/lang/diag"
 )
@@ -89,8 +89,8 @@ func (f workersFlags) backend(c *call, local ensemble.Backend) (b ensemble.Backe
 	return q, end, nil
 }
 
-// searchers returns who makes the searches of a fit, and what ends it.
-func (f natsFlags) searchers(c *call, where string) (b fit.Backend, end func(), err error) {
+// elsewhere returns who computes at a place, and what ends it.
+func (f natsFlags) elsewhere(c *call, where string) (b analysis.Backend, end func(), err error) {
 	q, end, err := f.queue(c, where)
 	if err != nil {
 		return nil, nil, err

@@ -4,7 +4,7 @@ package main
 
 import (
 	"odes.dev/odes/ensemble"
-	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/analysis"
 )
 
 // workersFlags, natsFlags, workerCmd and queueCmd are not part of this build.
@@ -19,7 +19,7 @@ func (workersFlags) backend(_ *call, local ensemble.Backend) (b ensemble.Backend
 	return local, func() {}, nil
 }
 
-func (natsFlags) searchers(*call, string) (fit.Backend, func(), error) {
+func (natsFlags) elsewhere(*call, string) (analysis.Backend, func(), error) {
 	return nil, nil, usagef("this build of odes has no workers; --workers takes the number of searches at once")
 }
 

@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/front/wire"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -18,9 +19,9 @@ type membersHead struct {
 	Status   string        `json:"status"`
 	Members  int           `json:"members"`
 	Counts   [3]int        `json:"counts"` // members that are ok, partial and failed
-	Params   []columnHead  `json:"params"`
-	Layout   *layout       `json:"layout"`
-	Series   []columnHead  `json:"series"`
+	Params   []wire.Column `json:"params"`
+	Layout   *wire.Layout  `json:"layout"`
+	Series   []wire.Column `json:"series"`
 	Failures []failureHead `json:"failures"`
 	Compared comparedHead  `json:"compared"`
 	Indices  *indicesHead  `json:"indices,omitempty"`
@@ -53,12 +54,6 @@ func (h *membersHead) found(f *ensemble.Findings, statuses []float64) {
 		h.Counts[ensemble.OK]--
 		h.Counts[ensemble.Partial]++
 	}
-}
-
-// columnHead is a number of every member.
-type columnHead struct {
-	Name string `json:"name"`
-	Unit string `json:"unit"`
 }
 
 // failureHead says why a member has no numbers.
@@ -175,7 +170,7 @@ func compute(
 	}
 	h := &membersHead{
 		Members: n, Params: columnsOf(t.Params), Series: columnsOf(t.Series), Failures: []failureHead{},
-		Warnings: diagnostics(slices.Concat(notes, p.Warnings())),
+		Warnings: wire.Diagnostics(slices.Concat(notes, p.Warnings())),
 	}
 	var err error
 	if h.Layout, err = layoutOfMembers(p); err != nil {
@@ -225,7 +220,7 @@ func compute(
 		return answer{}, err
 	}
 	h.found(found, statuses)
-	h.Warnings = append(h.Warnings, diagnostics(found.Warnings())...)
+	h.Warnings = append(h.Warnings, wire.Diagnostics(found.Warnings())...)
 	switch ok, failed := h.Counts[ensemble.OK], h.Counts[ensemble.Failed]; {
 	case ok == n:
 		h.Status = "ok"
@@ -244,16 +239,16 @@ func compute(
 	return answer{head: h, arrays: arrays}, nil
 }
 
-func columnsOf(list []ensemble.Column) []columnHead {
-	out := []columnHead{}
+func columnsOf(list []ensemble.Column) []wire.Column {
+	out := []wire.Column{}
 	for _, c := range list {
-		out = append(out, columnHead(c))
+		out = append(out, wire.Column(c))
 	}
 	return out
 }
 
 // layoutOfMembers says what the rows and columns of the gradients of members are.
-func layoutOfMembers(p *ensemble.Problem) (*layout, error) {
+func layoutOfMembers(p *ensemble.Problem) (*wire.Layout, error) {
 	j := p.Job
 	values, _, _, err := p.Model.Wanted(odes.Options{
 		Solver: j.Solver, Sens: j.Sens, Settings: j.Options, Of: j.Of, Wrt: j.Wrt,
@@ -261,8 +256,8 @@ func layoutOfMembers(p *ensemble.Problem) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &layout{
-		Objectives: objectivesOf(values), Variables: variablesOf(p.Table.Variables), Columns: p.Table.Columns,
+	return &wire.Layout{
+		Objectives: wire.ObjectivesOf(values), Variables: wire.VariablesOf(p.Table.Variables), Columns: p.Table.Columns,
 	}, nil
 }
 
