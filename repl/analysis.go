@@ -11,7 +11,6 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/front/analysis"
-	"odes.dev/odes/internal/front/report"
 )
 
 // described returns the commands of analyses, as package analysis describes them.
@@ -25,7 +24,7 @@ func described() (list []command) {
 			form, help = a.Session.Form, a.Session.Help
 		} else {
 			for _, f := range a.Flags {
-				if word := wordOf(&f); word != "" {
+				if word := wordOf(a, &f); word != "" {
 					form += " [" + word + " " + strings.ToLower(f.Placeholder) + "]"
 				}
 			}
@@ -41,8 +40,8 @@ func described() (list []command) {
 }
 
 // wordOf returns the word of a flag in sessions; "" for one that these do not have.
-func wordOf(f *analysis.Flag) string {
-	if f.Word == "" && f.Key != "" && f.Kind != analysis.Switch {
+func wordOf(a *analysis.Row, f *analysis.Flag) string {
+	if f.Word == "" && a.Run != nil && f.Key != "" && f.Kind != analysis.Switch {
 		return f.Name
 	}
 	return f.Word
@@ -51,14 +50,14 @@ func wordOf(f *analysis.Flag) string {
 // wordsBehind returns what may stand behind the word of an analysis: words of its flags, and its pictures.
 func wordsBehind(a *analysis.Row) (words []string) {
 	for _, f := range a.Flags {
-		if word := wordOf(&f); word != "" {
+		if word := wordOf(a, &f); word != "" {
 			words = append(words, word)
 		}
 	}
 	if a.Behind == nil {
-		words = append(words, a.Drawn()...)
+		return append(words, a.Drawn()...)
 	}
-	return words
+	return append(slices.Clone(a.Behind.Words), words...)
 }
 
 // analyse computes an analysis. Its flags stand behind the word, each with its value: starts 3 seed 1; before them
@@ -82,11 +81,12 @@ func (s *Session) analyse(ctx context.Context, w io.Writer, a *analysis.Row, res
 		}
 		return s.deliver(w, p, l)
 	}
-	ask := &analysis.Ask{Model: m, Options: s.options(), Format: report.Formats()[0]}
+	ask := &analysis.Ask{Model: m, Options: s.options(), Format: a.Written(nil)[0], Seen: s.cfg.Seen}
 	if ask.Behind, ask.Values, err = cutFlags(a, rest); err != nil {
 		return err
 	}
-	if l.path != "" {
+	whole := l.path != "" && len(a.Pictures) == 1 // a picture in place of the table
+	if whole {
 		ask.Values[a.Draw] = l.path
 	}
 	_, done := s.tell()
@@ -106,7 +106,7 @@ func (s *Session) analyse(ctx context.Context, w io.Writer, a *analysis.Row, res
 	}
 	s.results[a.Name] = r
 	s.diagnose(w, r.Warnings)
-	if l.path != "" {
+	if whole {
 		p, err := a.Picture(r.Of, a.Drawn()[0])
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (s *Session) analyse(ctx context.Context, w io.Writer, a *analysis.Row, res
 func cutFlags(a *analysis.Row, rest string) (behind string, values analysis.Values, err error) {
 	var words []string
 	for _, f := range a.Flags {
-		if word := wordOf(&f); word != "" {
+		if word := wordOf(a, &f); word != "" {
 			words = append(words, word)
 		}
 	}
@@ -146,7 +146,7 @@ func cutFlags(a *analysis.Row, rest string) (behind string, values analysis.Valu
 	}
 	values = analysis.Values{}
 	for _, f := range a.Flags {
-		word := wordOf(&f)
+		word := wordOf(a, &f)
 		text, given := by[word]
 		if word == "" || !given {
 			continue

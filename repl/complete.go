@@ -61,13 +61,13 @@ func (s *Session) argumentWords(c *command) (words []string) {
 		return []string{"wrt", "in"}
 	case "sweep":
 		words = []string{"from", "to", "points", "of", "band", "steady", "in"}
-	case "ensemble":
-		words = []string{"from", "to", "members", "seed"}
 	case "compare":
 		words = append(slices.Clone(s.cfg.Words), "of", "in")
 	}
-	if a := analysis.Named(c.name); a != nil {
-		return append(words, wordsBehind(a)...)
+	if a := analysis.Named(c.name); a != nil && words == nil {
+		if words = wordsBehind(a); a.Behind == nil {
+			return words
+		}
 	}
 	return slices.Concat(words, s.declared(), expressionWords())
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/front/analysis"
+	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
@@ -34,7 +37,9 @@ type analysisCmd struct {
 func init() { // what the tables of commands have of analyses
 	for _, a := range analysis.Rows() {
 		settable = append(settable, a.Name)
-		formatted[a.Name] = a.Formatted
+		if a.Formats == nil {
+			formatted[a.Name] = a.Formatted
+		}
 		for _, e := range a.Examples {
 			examples[a.Name] = append(examples[a.Name], example{e.Line, e.Does})
 		}
@@ -91,7 +96,21 @@ func newAnalysisCmd(a *analysis.Row) *analysisCmd {
 		})
 	}
 	fields = append(fields, embedded("Run", reflect.TypeFor[analysisRun]()))
+	tail := []reflect.StructField{embedded("End", reflect.TypeFor[analysisEnd]()), outputField(a)}
+	if a.Formats != nil {
+		tail[0] = reflect.StructField{
+			Name: "Format", Type: reflect.TypeFor[string](),
+			Tag: reflect.StructTag(fmt.Sprintf(`placeholder:"FORMAT" help:%q`, a.FormatHelp)),
+		}
+	}
 	for i, f := range a.All() {
+		if f.Requests {
+			continue
+		}
+		if f.Name == analysis.Output.Name {
+			fields, tail = append(fields, tail...), nil
+			continue
+		}
 		tag := fmt.Sprintf("name:%q placeholder:%q help:%q", f.Name, f.Placeholder, f.Help)
 		if f.Short != "" {
 			tag += fmt.Sprintf(" short:%q", f.Short)
@@ -109,11 +128,14 @@ func newAnalysisCmd(a *analysis.Row) *analysisCmd {
 			fields = append(fields, embedded("Nats", reflect.TypeFor[natsFlags]()))
 		}
 	}
-	tag := fmt.Sprintf(`short:"o" type:"result" placeholder:"FILE" help:%q`, cmp.Or(a.OutputHelp, "{output}"))
-	fields = append(fields, embedded("End", reflect.TypeFor[analysisEnd]()), reflect.StructField{
-		Name: "Output", Type: reflect.TypeFor[string](), Tag: reflect.StructTag(tag),
-	})
+	fields = append(fields, tail...)
 	return &analysisCmd{row: a, Plugins: kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+}
+
+// outputField is the flag of the output.
+func outputField(a *analysis.Row) reflect.StructField {
+	tag := fmt.Sprintf(`short:"o" type:"result" placeholder:"FILE" help:%q`, cmp.Or(a.OutputHelp, "{output}"))
+	return reflect.StructField{Name: "Output", Type: reflect.TypeFor[string](), Tag: reflect.StructTag(tag)}
 }
 
 // part returns a part of the struct of flags.
@@ -163,16 +185,18 @@ func (k *analysisCmd) Run(c *call) error {
 	if k.row.Sets && strings.HasSuffix(output, ".ode") {
 		model, output = output, ""
 	}
-	f, err := c.format(k.row.Name, end.Format, output)
+	values := k.values()
+	f, err := k.format(c, end.Format, output, values)
 	if err != nil {
 		return err
 	}
 	c.configure(begin.global, end.Format)
+	c.json = c.json || part[string](k, "Format") == "json"
 	ask := &analysis.Ask{
-		Values: k.values(), Set: part[analysisRun](k, "Run").Set,
+		Values: values, Seen: &c.seen, Set: part[analysisRun](k, "Run").Set,
 		Behind: strings.Join(part[[]string](k, "Behind"), " "), Format: f, Path: output,
 		Note: func(code, text string) {
-			if !c.quiet {
+			if !c.quiet || !strings.HasPrefix(text, "note: ") {
 				c.complain(diag.Code(code), text)
 			}
 		},
@@ -180,17 +204,17 @@ func (k *analysisCmd) Run(c *call) error {
 			return part[natsFlags](k, "Nats").elsewhere(c, where)
 		},
 	}
+	if k.row.Check != nil {
+		if err := k.row.Check(ask.Values); err != nil {
+			return err
+		}
+	}
 	if ask.Options, err = k.options(c, end.Memory); err != nil {
 		return err
 	}
 	pictures, err := k.pictures(ask.Values)
 	if err != nil {
 		return err
-	}
-	if k.row.Check != nil {
-		if err := k.row.Check(ask.Values); err != nil {
-			return k.wrong(err)
-		}
 	}
 	if err := k.load(c, begin.Model, ask); err != nil {
 		return err
@@ -238,6 +262,43 @@ func (k *analysisCmd) Run(c *call) error {
 		return status(exitRun)
 	}
 	return nil
+}
+
+// format returns the format of the result: of a row with formats of its own, the one of that name or ending.
+func (k *analysisCmd) format(
+	c *call, asked formatFlag, output string, values analysis.Values,
+) (*report.Format, error) {
+	if k.row.Formats == nil {
+		return c.format(k.row.Name, asked, output)
+	}
+	name, list := part[string](k, "Format"), k.row.Written(values)
+	if name == "" && output == "" {
+		return list[0], nil
+	}
+	if name == "" {
+		name = strings.ToLower(strings.TrimPrefix(filepath.Ext(output), "."))
+	}
+	at := slices.IndexFunc(list, func(f *report.Format) bool { return f.Name == name || f.Ending == name &&
+		name != "" })
+	switch {
+	case at < 0:
+		return nil, usagef("cannot write %q: choose %s", name, enumerate(report.Names(list), "or"))
+	case list[at].Rows && output == "":
+		return nil, usagef("%s holds all members: name a file with -o", name)
+	}
+	return list[at], nil
+}
+
+// rowsHelp is the help on formats of an analysis that writes rows to a file.
+func rowsHelp(a *analysis.Row) string {
+	text := "On standard output: table or json, of statistics. In the output file: "
+	var list []string
+	for _, f := range a.Written(nil) {
+		if f.Rows {
+			list = append(list, f.Name+" "+f.Doc)
+		}
+	}
+	return text + enumerate(list, "or") + "; without it, its ending decides."
 }
 
 // options returns those of the runs, but for what flags of the row say of them.
@@ -314,7 +375,7 @@ func (k *analysisCmd) compute(c *call, ask *analysis.Ask, out *sink) (result *an
 	if _, ok := err.(*analysis.NoResultError); ok && c.ctx.Err() == nil {
 		return nil, c.without(k.row.Name, err)
 	}
-	return nil, k.wrong(err)
+	return nil, err
 }
 
 // without tells that an analysis has no result, though nothing is wrong with what was asked for.
@@ -326,14 +387,6 @@ func (c *call) without(name string, err error) error {
 	}
 	c.complain(diag.Code(name), text)
 	return status(exitRun)
-}
-
-// wrong returns err as that of a command line, where it is one.
-func (k *analysisCmd) wrong(err error) error {
-	if e, ok := err.(*analysis.WrongError); ok {
-		return usagef("%s", e.Error())
-	}
-	return err
 }
 
 // save writes the model with the values that were found to out, which is called path.
@@ -375,7 +428,7 @@ func (k *analysisCmd) write(c *call, ask *analysis.Ask, out *sink, r *analysis.R
 	if !ask.Format.Rows || c.quiet {
 		return nil
 	}
-	if err := r.WriteAs(k.row.Written()[0], c.out, about, c.tableOptions(c.out)); err != nil {
+	if err := r.WriteAs(k.row.Written(ask.Values)[0], c.out, about, c.tableOptions(c.out)); err != nil {
 		return cannotPrint(err)
 	}
 	return nil
@@ -421,6 +474,9 @@ func (k *analysisCmd) pictures(values analysis.Values) (list []picture, err erro
 // draw draws the picture.
 func (p picture) draw(c *call, row *analysis.Row, r *analysis.Result) error {
 	drawn, err := row.Picture(r.Of, p.what)
+	if errors.As(err, new(*analysis.WrongError)) {
+		return err
+	}
 	if err != nil {
 		c.complain(diag.Code(row.Name), err.Error())
 		return nil

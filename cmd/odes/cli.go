@@ -39,8 +39,6 @@ const (
 type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Compute objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
-	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
-	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
 	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
 	Queue      queueCmd      `cmd:"" help:"Look after the queue of workers."`
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
@@ -158,7 +156,7 @@ func (c *call) execute(args []string) int {
 
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
 var settable = []string{
-	"sens", "run", "ensemble", "sweep", "plot", "report", "repl", "verify", "bench",
+	"sens", "run", "plot", "report", "repl", "verify", "bench",
 }
 
 // allCommands returns the whole command line, for newParser.
@@ -221,7 +219,7 @@ func helpTexts() map[string]string {
 		"exports":   exportHelp(),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
-		"rows":      rowsHelp(),
+		"rows":      rowsHelp(analysis.Named("ensemble")),
 		"workers":   "Let workers compute: local:8 starts so many here, nats://host asks those of a server.",
 		"searchers": "Searches at once, 0 for one a core; or workers: local:8 here, nats://host elsewhere.",
 		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
@@ -367,6 +365,7 @@ func asksJSON(args []string) bool {
 func (c *call) fail(err error) int {
 	var done status
 	var usage *usageError
+	var wrong *analysis.WrongError
 	switch {
 	case errors.As(err, &done):
 		return int(done)
@@ -383,6 +382,9 @@ func (c *call) fail(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage):
 		c.complain("usage", usage.text)
+		return exitUsage
+	case errors.As(err, &wrong):
+		c.complain("usage", wrong.Error())
 		return exitUsage
 	}
 	if list := diag.Of(err); list != nil {

@@ -20,7 +20,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/cluster"
 	"odes.dev/odes/lang/diag"
@@ -69,24 +68,6 @@ func redacted(address string) string {
 		return scheme + "://" + host
 	}
 	return address
-}
-
-// workersFlags say who computes.
-type workersFlags struct {
-	Workers string `placeholder:"WHERE" help:"{workers}"`
-	natsFlags
-}
-
-// backend returns who computes, and what ends it.
-func (f workersFlags) backend(c *call, local ensemble.Backend) (b ensemble.Backend, end func(), err error) {
-	if f.Workers == "" {
-		return local, func() {}, nil
-	}
-	q, end, err := f.queue(c, f.Workers)
-	if err != nil {
-		return nil, nil, err
-	}
-	return q, end, nil
 }
 
 // elsewhere returns who computes at a place, and what ends it.

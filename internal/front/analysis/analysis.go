@@ -44,7 +44,7 @@ type Row struct {
 	// Has tells which formats its results have; nil: those that have tables. Formats are its own, in place of those of
 	// package report; FormatHelp is then the help on --format.
 	Has        func(f *report.Format) bool
-	Formats    []*report.Format
+	Formats    func(v Values) []*report.Format
 	FormatHelp string
 	// Behind is what may stand behind the model; nil for nothing.
 	Behind *Behind
@@ -56,9 +56,9 @@ type Row struct {
 	// as FILE where there is one picture.
 	Pictures []Picture
 	Draw     string
-	// Sets tells that results have values for the model, which -o writes to a file that ends in .ode. OutputHelp is
-	// then the help on that flag.
-	Sets       bool
+	// Sets tells that results have values for the model, which -o writes to a file that ends in .ode.
+	Sets bool
+	// OutputHelp is the help on -o, where it is not that of all.
 	OutputHelp string
 	// Session is how a session describes its word; nil: as the row does. A row without a Word is none of a session's.
 	Session *Session
@@ -73,7 +73,8 @@ type Row struct {
 // Behind is what stands behind the model: words of a command, or a text of a request.
 type Behind struct {
 	Name, Help string
-	Request    string // the key of requests
+	Request    string   // the key of requests
+	Words      []string // that it has, for completion
 }
 
 // Session describes the word of an analysis in a session.
@@ -143,7 +144,7 @@ type Array struct {
 }
 
 // rows are all analyses, in the order of help.
-var rows = []*Row{fitted, predict}
+var rows = []*Row{fitted, predict, drawn, swept}
 
 // Rows returns all analyses, in the order of help. They must not be changed.
 func Rows() []*Row { return rows }
@@ -157,9 +158,9 @@ func Named(name string) *Row {
 }
 
 // Written returns the formats that results are written in.
-func (r *Row) Written() (list []*report.Format) {
+func (r *Row) Written(v Values) (list []*report.Format) {
 	if r.Formats != nil {
-		return r.Formats
+		return r.Formats(v)
 	}
 	for _, f := range report.Formats() {
 		if r.Formatted(f) {
@@ -173,7 +174,7 @@ func (r *Row) Written() (list []*report.Format) {
 func (r *Row) Formatted(f *report.Format) bool {
 	switch {
 	case r.Formats != nil:
-		return slices.Contains(r.Formats, f)
+		return slices.ContainsFunc(r.Formats(nil), func(own *report.Format) bool { return own.Name == f.Name })
 	case r.Has != nil:
 		return r.Has(f)
 	}

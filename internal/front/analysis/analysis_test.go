@@ -23,12 +23,16 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: there is no block %s", a.Name, a.Block)
 		}
 		for _, f := range a.Flags {
+			if f.Name == Output.Name {
+				continue
+			}
 			block, key, other := strings.Cut(f.Key, ".")
 			if !other {
 				block, key = a.Block, f.Key
 			}
 			if f.Key != "" && keys.Find(block, key) == nil || f.Help == "" ||
-				(f.Kind == Switch) != (f.Placeholder == "") || a.Run != nil && f.Key == "" && f.Option == nil {
+				(f.Kind == Switch || f.Requests) != (f.Placeholder == "") || a.Run != nil && f.Key == "" &&
+					f.Option == nil {
 				t.Errorf("%s: %+v", a.Name, f)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
@@ -28,13 +29,14 @@ type Ask struct {
 	Most    int       // numbers that an answer may have; 0 for as many as there are
 	// Tell is told how far the analysis is, by any goroutine, one at a time; nil for nobody.
 	Tell func(Progress)
-	// Note says something at once: to whom has time to wait, and beside the result. It may be nil.
+	// Note says something at once, beside the result; it may be nil. What begins with "note: " may be kept quiet.
 	Note func(code, text string)
 	// Workers returns who computes elsewhere, and what ends that; nil where there is nobody.
 	Workers func(where string) (Backend, func(), error)
 
-	// Format and Path are where the result goes: a file, or "" for standard output, or none. Direct tells that the file
-	// is a device or a pipe.
+	Seen *input.Seen // the files that are read; it may be nil
+	// Format and Path are where the result goes: a file, or "" for standard output. A client of the server has
+	// none. Direct tells that the file is a device or a pipe.
 	Format *report.Format
 	Path   string
 	Direct bool

@@ -25,7 +25,7 @@ var fitted = &Row{
 			Request: "fit",
 		},
 		{
-			Name: "starts", Key: "starts", Own: true, Kind: Whole, Placeholder: "N",
+			Name: "starts", Key: "starts", Word: "starts", Own: true, Kind: Whole, Placeholder: "N",
 			Help: "How many searches: short for --fit.starts.",
 		},
 		{

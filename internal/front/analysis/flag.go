@@ -37,8 +37,11 @@ type Flag struct {
 	Also    []odes.Setting // made beside its key
 	// Own tells that Do reads the value by itself: its key only says what it contradicts.
 	Own bool
-	// Request is the key of requests, of a flag that is short for none; Word is that of sessions, where it is not Name.
-	Request, Word string
+	// Request is the key of requests, of a flag that is short for none, and Requests tells that there is no such flag
+	// of the command. Word is the word of sessions. Flags of rows with a Run that are short for keys have their names.
+	Request  string
+	Requests bool
+	Word     string
 	// Option writes it into the options of a run; nil for one that is no option of these.
 	Option func(o *odes.Options, value string) error
 	// Workers stands for the flags that say who computes, as the command describes them.
@@ -48,7 +51,8 @@ type Flag struct {
 // Flags that rows share.
 var (
 	Sens = Flag{
-		Name: "sens", Placeholder: "NAME", Help: "Use this sens block. --sens.mode=tangent sets a key of it.",
+		Name: "sens", Placeholder: "NAME", Request: "sens",
+			Help: "Use this sens block. --sens.mode=tangent sets a key of it.",
 		Option: func(o *odes.Options, value string) error { o.Sens = value; return nil },
 	}
 	Of = Flag{
@@ -72,7 +76,9 @@ var (
 			return err
 		},
 	}
-	Lanes = Flag{
+	// Output stands for --format and -o, where these are not the last, and there is no --memory.
+	Output = Flag{Name: "output"}
+	Lanes  = Flag{
 		Name: "lanes", Placeholder: "N", Kind: Whole,
 		Help:   "Objectives in a sweep; 0 leaves it to odes. Results do not depend on it.",
 		Option: func(o *odes.Options, value string) (err error) { o.Lanes, err = strconv.Atoi(value); return err },
@@ -108,7 +114,7 @@ func (v Values) Number(name string) int {
 func (r *Row) settings(values Values) (list []odes.Setting) {
 	for _, f := range r.Flags {
 		v := values[f.Name]
-		if f.Kind == Whole && v == "0" {
+		if f.Kind == Whole && v == "0" || f.Kind == Switch && v != "on" {
 			continue
 		}
 		if v != "" {
@@ -137,40 +143,4 @@ func (r *Row) Apply(o odes.Options, values Values) (odes.Options, error) {
 		}
 	}
 	return r.With(o, values), nil
-}
-
-// List splits the value of a flag at commas outside of brackets.
-func List(flag, text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
-		text = strings.TrimSuffix(inner, "]") // as the language writes it
-	}
-	parts := Outside(text, ',')
-	for i, p := range parts {
-		parts[i] = strings.TrimSpace(p)
-		if parts[i] == "" {
-			return nil, Wrongf("--%s %s: a name is missing", flag, text)
-		}
-	}
-	return parts, nil
-}
-
-// Outside splits text at sep outside of brackets and parentheses.
-func Outside(text string, sep byte) []string {
-	var parts []string
-	depth, from := 0, 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '[' || c == '(':
-			depth++
-		case c == ']' || c == ')':
-			depth--
-		case c == sep && depth == 0:
-			parts = append(parts, text[from:i])
-			from = i + 1
-		}
-	}
-	return append(parts, text[from:])
 }

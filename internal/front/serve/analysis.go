@@ -16,7 +16,7 @@ import (
 // opOf returns what answers requests for an analysis.
 func opOf(a *analysis.Row) op {
 	o := op{name: a.Name, keys: []string{"model", "set", "solver", "settings", "progress"}, do: analysed(a), row: a}
-	for _, f := range a.All() {
+	for _, f := range a.Flags {
 		if f.Request != "" {
 			o.keys = append(o.keys, f.Request)
 		}
@@ -34,7 +34,7 @@ func opOf(a *analysis.Row) op {
 // them.
 func own(a *analysis.Row, given map[string]json.RawMessage) (analysis.Values, error) {
 	values := analysis.Values{}
-	for _, f := range a.All() {
+	for _, f := range a.Flags {
 		text, ok := given[f.Request]
 		if !ok || f.Kind == analysis.Times {
 			continue

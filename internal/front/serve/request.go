@@ -45,15 +45,9 @@ type request struct {
 	Direction  int  `json:"direction"`   // its length; 0 for none
 	EventTimes bool `json:"event_times"` // differentiate the times of events
 
-	// ensemble
-	Ensemble string   `json:"ensemble"` // name of a block
-	Draw     string   `json:"draw"`     // what differs, as it stands behind the command
-	Columns  []string `json:"columns"`  // what the rows of a table set
-	Rows     int      `json:"rows"`     // of that table
-	Indices  string   `json:"indices"`  // which values matter: "sobol", "morris" or "dgsm"
-	Values   bool     `json:"values"`   // without derivatives
-	Outputs  []string `json:"outputs"`
-	Trust    *bool    `json:"trust"` // compare every member, or none; nil: a sample
+	// a table of values
+	Columns []string `json:"columns"` // what its rows set
+	Rows    int      `json:"rows"`
 
 	own analysis.Values // what the row of an analysis has keys for; "": what would stand behind the model
 }
@@ -96,9 +90,6 @@ func init() { // since the table and its rows refer to each other
 		{name: "sens", keys: keysOfSens, do: first},
 		{name: "run", keys: append([]string{"times"}, keysOfRuns...), do: first},
 		{name: "again", keys: []string{"job", "progress"}, do: again},
-		{name: "ensemble", keys: append([]string{
-			"wrt", "sens", "ensemble", "draw", "columns", "rows", "indices", "values", "times", "outputs", "trust",
-		}, keysOfRuns...), do: members},
 		{name: "close", keys: []string{"model", "job"}, do: forget},
 	}
 	for _, a := range analysis.Rows() {
