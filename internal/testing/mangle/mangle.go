@@ -10,7 +10,7 @@ import (
 	"odes.dev/odes"
 )
 
-// Mangle returns a text whose pieces are, in one to three places, lost, doubled or exchanged, or changed by other, which
+// Mangle returns a text whose pieces are, in one to three places, lost, doubled or exchanged, or changed by other, that
 // may be nil. What it does depends on r alone.
 func Mangle(r *rand.Rand, pieces []string, other func(r *rand.Rand, piece string) string) string {
 	list := slices.Clone(pieces)
@@ -68,7 +68,8 @@ func Sound(t *testing.T, input, out, wrong string) bool {
 	if out == "" {
 		return true
 	}
-	if _, err := odes.Parse("x.ode", out, odes.ParseOptions{}); err != nil && strings.Contains(err.Error(), "internal") {
+	if _, err := odes.Parse("x.ode", out, odes.ParseOptions{}); err != nil &&
+		strings.Contains(err.Error(), "internal") {
 		t.Errorf("%v, of\n%s\nmade of\n%s", err, out, input)
 		return false
 	}
