@@ -31,6 +31,7 @@ import (
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
+	"odes.dev/odes/result"
 )
 
 // Row is an analysis.
@@ -118,7 +119,7 @@ type Example struct{ Line, Does string }
 type Result struct {
 	Status   string // "ok", or "partial" where some of it is not to be trusted; "" is "ok"
 	Warnings []diag.Diagnostic
-	// Tables is the common form, which every format and every program can read.
+	// Tables is the common form, which every format and every program can read: result.FormOf a struct with its fields.
 	Tables *report.Tables
 
 	// Write writes a result that has forms of its own, and Head and Arrays are what programs get of it.
@@ -137,11 +138,7 @@ type Result struct {
 }
 
 // Array is numbers with a name and a shape, row by row.
-type Array struct {
-	Name   string
-	Shape  []int
-	Values []float64
-}
+type Array result.Array
 
 // rows are all analyses, in the order of help.
 var rows = []*Row{fitted, predict, drawn, swept}

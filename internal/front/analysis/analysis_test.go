@@ -32,7 +32,7 @@ func TestRows(t *testing.T) {
 			}
 			if f.Key != "" && keys.Find(block, key) == nil || f.Help == "" ||
 				(f.Kind == Switch || f.Requests) != (f.Placeholder == "") || a.Run != nil && f.Key == "" &&
-					f.Option == nil {
+				f.Option == nil {
 				t.Errorf("%s: %+v", a.Name, f)
 			}
 		}

@@ -52,7 +52,7 @@ type Flag struct {
 var (
 	Sens = Flag{
 		Name: "sens", Placeholder: "NAME", Request: "sens",
-			Help: "Use this sens block. --sens.mode=tangent sets a key of it.",
+		Help:   "Use this sens block. --sens.mode=tangent sets a key of it.",
 		Option: func(o *odes.Options, value string) error { o.Sens = value; return nil },
 	}
 	Of = Flag{

@@ -14,7 +14,8 @@ import (
 // A kind of result is told to programs as a struct, whose fields are the members of a JSON object, in their order. Tags
 // say what they are called and how the text is laid out:
 //
-//	json:"name,omitempty,null"  as in encoding/json; null tells that an empty list is null
+//	json:"name,omitempty"  as in encoding/json, but that lists are left out where they are nil
+//	empty:"null"  a list without elements is null
 //	at:"2"      the member begins a line with so many blanks
 //	each:"4"    so does every element of the list; each:"4 " has a blank behind the comma as well
 //	end:"2"     the bracket behind the elements begins a line, too; end:"2?" where there are elements
@@ -139,7 +140,7 @@ func (j *jsonWriter) fields(v reflect.Value, before int) int {
 			continue
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if strings.Contains(options, "omitempty") && x.IsZero() {
+		if options == "omitempty" && x.IsZero() {
 			continue
 		}
 		if at := field.Tag.Get("at"); at != "" {
@@ -150,7 +151,7 @@ func (j *jsonWriter) fields(v reflect.Value, before int) int {
 		before++
 		j.text(name)
 		j.raw(": ")
-		if strings.Contains(options, "null") && x.Len() == 0 {
+		if field.Tag.Get("empty") == "null" && x.Len() == 0 {
 			j.raw("null")
 			continue
 		}

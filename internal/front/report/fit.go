@@ -1,7 +1,6 @@
 package report
 
 import (
-	"archive/zip"
 	"bufio"
 	"encoding/csv"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"odes.dev/odes/data"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
@@ -35,7 +36,7 @@ type fitForm struct {
 		Noise        float64 `json:"noise"`
 	} `json:"kkt" at:"2"`
 	Estimates   []fittedForm  `json:"estimates" at:"2" each:"4 " end:"2"`
-	Correlation [][]float64   `json:"correlation,null" at:"2"`
+	Correlation [][]float64   `json:"correlation" empty:"null" at:"2"`
 	Starts      []startForm   `json:"starts" at:"2" each:"4 " end:"2"`
 	Clusters    []clusterForm `json:"clusters" at:"2"`
 	Bootstrap   [][]float64   `json:"bootstrap,omitempty" at:"2"`
@@ -75,7 +76,7 @@ type fitForm struct {
 type (
 	estimateForm struct {
 		Name   string  `json:"name"`
-		Index  []int   `json:"index,null"`
+		Index  []int   `json:"index" empty:"null"`
 		Value  float64 `json:"value"`
 		StdErr float64 `json:"stderr"`
 		Unit   string  `json:"unit"`
@@ -100,7 +101,7 @@ type (
 		Seconds     float64   `json:"seconds"`
 		Cluster     int       `json:"cluster"`
 		From        []float64 `json:"from" at:"5"`
-		To          []float64 `json:"to,null"`
+		To          []float64 `json:"to" empty:"null"`
 	}
 	clusterForm struct {
 		Value  float64 `json:"value"`
@@ -164,7 +165,7 @@ func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
 		Schema: 1, Status: r.Status, Odes: odes.Version, Model: h.Model, File: h.File, Correlation: r.Correlation,
 		untoldForm: untold(r.Unidentified), Rows: r.Rows, NLL: r.NLL, AIC: r.AIC, BIC: r.BIC, Factor: r.Factor,
 		Bootstrap: r.Bootstrap, Predictions: predictions(r.Predictions),
-			warningsForm: warningsOf(h.Warnings, r.Warnings),
+		warningsForm: warningsOf(h.Warnings, r.Warnings),
 	}
 	o := &f.Objective
 	o.Name, o.Unit, o.Value = r.Objective.Name, known(r.Objective.Unit), r.Objective.Value
@@ -575,7 +576,7 @@ func fitCSV(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 // estimates.txt names; bootstrap[b, n], of refits; starts_value[s] and starts_to[s, n] of the searches; and t, data,
 // prediction, stderr_prediction, sd and residual of the rows of data, of which rows.txt has experiment and observation.
 func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
-	z := zip.NewWriter(w)
+	z := data.NewArchive(w)
 	n := len(r.Estimates)
 	names := make([]string, n)
 	list := map[string][]float64{}
@@ -587,7 +588,7 @@ func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 		list["lower"] = append(list["lower"], x.Lower)
 		list["upper"] = append(list["upper"], x.Upper)
 	}
-	if err := textMember(z, "estimates.txt", names); err != nil {
+	if err := z.Lines("estimates.txt", names); err != nil {
 		return err
 	}
 	for i := range r.Starts {
@@ -605,14 +606,14 @@ func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 			list[name] = append(list[name], x.value)
 		}
 	}
-	if err := textMember(z, "rows.txt", rows); err != nil {
+	if err := z.Lines("rows.txt", rows); err != nil {
 		return err
 	}
 	for _, name := range []string{
 		"value", "stderr", "lower", "upper", "starts_value", "t", "data", "prediction", "stderr_prediction", "sd",
 		"residual",
 	} {
-		if err := listMember(z, name, list[name]); err != nil {
+		if err := z.List(name, list[name]); err != nil {
 			return err
 		}
 	}

@@ -69,6 +69,9 @@ func Formats() []*Format {
 			Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ, Fit: fitNPZ,
 			Tables: tablesNPZ,
 		},
+		{
+			Name: "parquet", Doc: "for tables of any size", Binary: true, Tables: tablesParquet,
+		},
 	}
 }
 

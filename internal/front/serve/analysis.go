@@ -171,15 +171,11 @@ func analysisAnswer(r *analysis.Result) answer {
 	}
 	for _, t := range r.Tables.Tables {
 		head := tableHead{Name: t.Name, Labels: t.Labels, Columns: []wire.Column{}}
-		rows, columns := t.Rows(), len(t.Columns)
-		values := make([]float64, rows*columns)
-		for c, x := range t.Columns {
-			head.Columns = append(head.Columns, wire.Column{x.Name, wire.Known(x.Unit)})
-			for i, v := range x.Values {
-				values[i*columns+c] = v
-			}
+		for _, x := range t.Columns {
+			head.Columns = append(head.Columns, wire.Column{Name: x.Name, Unit: wire.Known(x.Unit)})
 		}
-		h.Tables, arrays = append(h.Tables, head), append(arrays, array{t.Name, []int{rows, columns}, values})
+		a := t.Array()
+		h.Tables, arrays = append(h.Tables, head), append(arrays, array{a.Name, a.Shape, a.Values})
 	}
 	return answer{head: &analysisHead{own: h}, arrays: arrays}
 }
