@@ -69,9 +69,9 @@ type Array struct {
 }
 
 // FormOf returns the common form of a result, a struct. Its exported fields are, in their order, facts where they are
-// numbers, switches or texts, and tables where they are lists: of numbers, or of structs, whose fields are columns, and a
-// numbers, switches or texts, and tables where they are lists: of numbers, or of structs, whose fields are columns, and
-// form:"name,unit" says what a field is called, and form:"-" that it is left out; without a tag, it has its name in
+// numbers, switches or texts, and tables where they are lists: of numbers, or of structs. Fields of these are columns,
+// and a text among them labels the rows. Fields that are Facts or Tables stand for what is known only when it runs. The
+// tag form:"name,unit" says what a field is called, and form:"-" that it is left out; without a tag, it has its name in
 // small letters.
 func FormOf(result any) *Form {
 	form := &Form{}
