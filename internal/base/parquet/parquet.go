@@ -1,6 +1,6 @@
 // Package parquet writes tables as Parquet files, in the plain encoding of version 1 of the format, which every reader
-// knows (https://parquet.apache.org/docs/file-format). A library that writes all of the format would weigh ten times what
-// packages that use this one do.
+// knows (https://parquet.apache.org/docs/file-format). A library that writes all of the format would weigh ten times
+// what packages that use this one do.
 package parquet
 
 import (
