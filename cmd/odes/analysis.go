@@ -415,7 +415,13 @@ func (k *analysisCmd) save(c *call, out *sink, path string, ask *analysis.Ask, r
 // write writes the result, and for people what there is to say beside a file with rows.
 func (k *analysisCmd) write(c *call, ask *analysis.Ask, out *sink, r *analysis.Result) error {
 	about := heading(ask.Model)
-	err := c.work(func() error { return r.WriteAs(ask.Format, out, about, c.tableOptions(out)) })
+	write := func() error { return r.WriteAs(ask.Format, out, about, c.tableOptions(out)) }
+	var err error
+	if ask.Format.Rows { // which may take long
+		err = c.work(write)
+	} else { // all of it, after Ctrl-C as well
+		err = write()
+	}
 	if err != nil {
 		return out.failure(err)
 	}

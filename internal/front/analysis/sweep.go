@@ -19,15 +19,18 @@ var swept = &Row{
 	Help: "Run the model for values along one range or several.",
 	Flags: slices.Concat(ofMembers, []Flag{
 		{
-			Name: "points", Placeholder: "NAME",
+			Name: "points", Placeholder: "NAME", Request: "points",
 			Help: "Choose points within the ranges instead of a grid: {points}.",
 		},
-		{Name: "n", Short: "n", Kind: Whole, Placeholder: "N", Help: "How many points to choose, with --points."},
 		{
-			Name: "seed", Kind: Natural, Default: "1", Placeholder: "N",
+			Name: "n", Short: "n", Kind: Whole, Placeholder: "N", Request: "n",
+			Help: "How many points to choose, with --points.",
+		},
+		{
+			Name: "seed", Kind: Natural, Default: "1", Placeholder: "N", Request: "seed",
 			Help: "Which points are chosen, with --points.",
 		},
-		{Name: "gradient", Kind: Switch, Help: "Compute derivatives as well."},
+		{Name: "gradient", Kind: Switch, Request: "gradient", Help: "Compute derivatives as well."},
 		{
 			Name: "steady", Kind: Switch,
 			Help: "Follow the steady state along one range, past folds and through what is unstable.",
@@ -95,7 +98,7 @@ func planSweep(a *Ask, job *ensemble.Job, block []odes.Setting) (*planned, error
 		}
 		job.Design = ensemble.Design{Points: points, N: n, Seed: seed, Axes: axes}
 	}
-	job.Gradient = a.Values["gradient"] != ""
+	job.Gradient = a.Values["gradient"] == "on"
 	return &planned{}, nil
 }
 
