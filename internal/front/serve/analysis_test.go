@@ -48,7 +48,7 @@ func TestSweep(t *testing.T) {
 	c := dial(t)
 	model := c.open("bounce/bounce.ode")
 	r := c.ask(kindResult, fmt.Sprintf(`{"op":"sweep","model":%d,"draw":"g from 5 to 15 points 3","of":["height"],`+
-		`"wrt":null,"gradient":true,"progress":true}`, model))
+		`"wrt":null,"gradient":true}`, model))
 	if got := r.arrays["param"]; !slices.Equal(got, []float64{5, 10, 15}) || len(r.arrays["gradient"]) == 0 {
 		t.Errorf("param is %v, and there are %v", got, r.head["arrays"])
 	}
