@@ -278,8 +278,10 @@ func (k *analysisCmd) format(
 	if name == "" {
 		name = strings.ToLower(strings.TrimPrefix(filepath.Ext(output), "."))
 	}
-	at := slices.IndexFunc(list, func(f *report.Format) bool { return f.Name == name || f.Ending == name &&
-		name != "" })
+	at := slices.IndexFunc(list, func(f *report.Format) bool {
+		return f.Name == name || f.Ending == name &&
+			name != ""
+	})
 	switch {
 	case at < 0:
 		return nil, usagef("cannot write %q: choose %s", name, enumerate(report.Names(list), "or"))
