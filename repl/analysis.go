@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func described() (list []command) {
 		} else {
 			for _, f := range a.Flags {
 				if word := wordOf(a, &f); word != "" {
-					form += " [" + word + " " + strings.ToLower(f.Placeholder) + "]"
+					form += " [" + word + " " + cmp.Or(strings.ToLower(f.Placeholder), "on") + "]"
 				}
 			}
 		}
@@ -41,7 +42,7 @@ func described() (list []command) {
 
 // wordOf returns the word of a flag in sessions; "" for one that these do not have.
 func wordOf(a *analysis.Row, f *analysis.Flag) string {
-	if f.Word == "" && a.Run != nil && f.Key != "" && f.Kind != analysis.Switch {
+	if f.Word == "" && a.Run != nil && f.Key != "" {
 		return f.Name
 	}
 	return f.Word

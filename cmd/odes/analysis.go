@@ -122,7 +122,7 @@ func newAnalysisCmd(a *analysis.Row) *analysisCmd {
 			tag += ` sep:"none"`
 		}
 		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprintf("Flag%d", i), Type: fieldTypes[f.Kind], Tag: reflect.StructTag(tag),
+			Name: fmt.Sprintf("Flag%d", i), Type: fieldTypes[f.Takes()], Tag: reflect.StructTag(tag),
 		})
 		if f.Workers {
 			fields = append(fields, embedded("Nats", reflect.TypeFor[natsFlags]()))
@@ -353,13 +353,13 @@ func (k *analysisCmd) compute(c *call, ask *analysis.Ask, out *sink) (result *an
 			bar.update(odes.Progress{Phase: p.Phase, Steps: p.Steps, Done: p.Done})
 		}
 	}
-	patience, returned := max(k.row.Patience, time.Second), false
+	patience, returned := max(k.row.Waits(), time.Second), false
 	err, returned = c.workFor(patience, func() (err error) {
 		result, err = k.row.Compute(c.ctx, ask)
 		return err
 	})
 	bar.clear()
-	if returned && err == nil && c.ctx.Err() != nil && k.row.Patience == 0 { // too late for the user
+	if returned && err == nil && c.ctx.Err() != nil && k.row.Waits() == 0 { // too late for the user
 		err = context.Cause(c.ctx)
 	}
 	if err == nil {

@@ -51,8 +51,10 @@ type Row struct {
 	Behind *Behind
 	// Table tells that requests may have a table of values.
 	Table bool
-	// Patience is how long it may take after Ctrl-C to tell what it has found; 0 for one that tells nothing.
+	// Patience is how long it may take after Ctrl-C to tell what it has found; 0 for one that tells nothing. Keeps is
+	// short for a minute.
 	Patience time.Duration
+	Keeps    bool
 	// Pictures are what can be drawn of its results, and Draw is the flag that asks for them: as WHAT or WHAT=FILE, or
 	// as FILE where there is one picture.
 	Pictures []Picture
@@ -152,6 +154,14 @@ func Named(name string) *Row {
 		return rows[i]
 	}
 	return nil
+}
+
+// Waits returns how long the analysis may take after Ctrl-C; 0 where it tells nothing then.
+func (r *Row) Waits() time.Duration {
+	if r.Keeps && r.Patience == 0 {
+		return time.Minute
+	}
+	return r.Patience
 }
 
 // Written returns the formats that results are written in.

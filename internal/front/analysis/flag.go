@@ -31,6 +31,7 @@ type Flag struct {
 	Placeholder string
 	Help        string
 
+	// Kind is what it takes. One without a Placeholder that is short for a key is a Switch; see Takes.
 	Kind    Kind
 	Short   string // its letter; "" for none
 	Default string
@@ -85,6 +86,14 @@ var (
 	}
 )
 
+// Takes returns the kind of a flag.
+func (f *Flag) Takes() Kind {
+	if f.Kind == Text && f.Placeholder == "" && f.Key != "" {
+		return Switch
+	}
+	return f.Kind
+}
+
 // All returns the flags of a row in the order of help. Those of one with a Run are behind Sens, Threads and Lanes.
 func (r *Row) All() []Flag {
 	if r.Do != nil {
@@ -114,7 +123,7 @@ func (v Values) Number(name string) int {
 func (r *Row) settings(values Values) (list []odes.Setting) {
 	for _, f := range r.Flags {
 		v := values[f.Name]
-		if f.Kind == Whole && v == "0" || f.Kind == Switch && v != "on" {
+		if f.Kind == Whole && v == "0" || f.Takes() == Switch && v != "on" && f.Key == "" {
 			continue
 		}
 		if v != "" {
