@@ -54,7 +54,7 @@ func Numbers(text string) ([]float64, error) {
 	text = strings.TrimSpace(text)
 	inner, opened := strings.CutPrefix(text, "[")
 	if !opened {
-		x, err := number(text)
+		x, err := single(text)
 		return []float64{x}, err
 	}
 	inner, closed := strings.CutSuffix(inner, "]")
@@ -77,7 +77,7 @@ func Numbers(text string) ([]float64, error) {
 	return all, nil
 }
 
-func number(text string) (float64, error) {
+func single(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || strings.ContainsAny(text, "xXpP_") {
@@ -123,7 +123,7 @@ func TimesOf(text string) ([]float64, error) {
 	}
 	var x [3]float64
 	for i, p := range parts {
-		v, err := number(p)
+		v, err := single(p)
 		if err != nil {
 			return nil, Wrongf("--times %s: %v", text, err)
 		}
