@@ -137,14 +137,21 @@ func (j *Job) ID() string {
 
 // ReadSource compiles a model and notes which files it reads.
 func ReadSource(name, text string, files fs.FS) (*odes.Model, Source, error) {
-	r := &recorder{inner: files, read: map[string][]byte{}}
-	opts := odes.ParseOptions{}
-	if files != nil {
+	return ParseSource(name, text, odes.ParseOptions{Files: files})
+}
+
+// ParseSource is ReadSource with options.
+func ParseSource(name, text string, opts odes.ParseOptions) (*odes.Model, Source, error) {
+	r := &recorder{inner: opts.Files, read: map[string][]byte{}}
+	if opts.Files != nil {
 		opts.Files = r
 	}
 	m, err := odes.Parse(name, text, opts)
 	return m, Source{Name: name, Text: text, Files: r.read}, err
 }
+
+// FS returns the files that the model reads.
+func (s *Source) FS() fs.FS { return memory(s.Files) }
 
 // Parse compiles the model.
 func (s *Source) Parse() (*odes.Model, error) {

@@ -1,7 +1,6 @@
 package ensemble
 
 import (
-	"archive/zip"
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
@@ -116,16 +115,12 @@ func writeCSV(w io.Writer, p *Problem, chunks Chunks) error {
 // have them, and status[n] (0 ok, 1 partial, 2 failed), steps[n] and time[t]. Members that end in .txt name the
 // columns, and failures.jsonl has a line for each member that failed or is not confirmed.
 func writeNPZ(w io.Writer, p *Problem, chunks Chunks) error {
-	z := zip.NewWriter(w)
+	z := data.NewArchive(w)
 	t := &p.Table
 	width := t.Width()
 	array := func(name string, shape []int, part func(c *Chunk, i int) []float64) error {
-		f, err := z.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
-		if err != nil {
-			return err
-		}
 		var failed error
-		err = data.WriteNPY(f, append([]int{t.Members}, shape...), func(yield func([]float64) bool) {
+		err := z.Array(name, append([]int{t.Members}, shape...), func(yield func([]float64) bool) {
 			for c, err := range chunks {
 				if err != nil {
 					failed = err
@@ -181,12 +176,7 @@ func writeNPZ(w io.Writer, p *Problem, chunks Chunks) error {
 		return err
 	}
 	if len(t.Times) > 0 {
-		f, err := z.CreateHeader(&zip.FileHeader{Name: "time.npy", Method: zip.Store})
-		if err != nil {
-			return err
-		}
-		err = data.WriteNPY(f, []int{len(t.Times)}, func(yield func([]float64) bool) { yield(t.Times) })
-		if err != nil {
+		if err := z.List("time", t.Times); err != nil {
 			return err
 		}
 	}
@@ -213,8 +203,8 @@ func writeNPZ(w io.Writer, p *Problem, chunks Chunks) error {
 }
 
 // lines writes a text into an archive.
-func lines(z *zip.Writer, name string, write func(b *bufio.Writer)) error {
-	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+func lines(z *data.Archive, name string, write func(b *bufio.Writer)) error {
+	f, err := z.Text(name)
 	if err != nil {
 		return err
 	}

@@ -373,10 +373,7 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.unit(n.Unit)
 		x.pop()
 	case *ast.Member:
-		x.nodes(n.X)
-		if of := owner(n.X); of != "" && n.Name.Name != "" {
-			x.add(n.Name.Span, occurrence{b: x.memberOf(of, n.Name.Name)})
-		}
+		x.part(n, asValue)
 	case *ast.Bad:
 		x.broken = append(x.broken, n.Span)
 		return false
@@ -399,6 +396,14 @@ func owner(e ast.Expr) string {
 		}
 	}
 	return ""
+}
+
+// part visits a name of a table, a module or a component.
+func (x *indexer) part(n *ast.Member, r role) {
+	x.nodes(n.X)
+	if of := owner(n.X); of != "" && n.Name.Name != "" {
+		x.add(n.Name.Span, occurrence{b: x.memberOf(of, n.Name.Name), role: r})
+	}
 }
 
 // component visits copies of a component, which are given values of its names.
@@ -488,10 +493,7 @@ func (x *indexer) call(n *ast.Call) {
 		x.use(f.Ident, asFunction, false)
 		function = f.Name
 	case *ast.Member:
-		x.nodes(f.X)
-		if of, ok := f.X.(*ast.Name); ok && f.Name.Name != "" {
-			x.add(f.Name.Span, occurrence{b: x.memberOf(of.Name, f.Name.Name), role: asFunction})
-		}
+		x.part(f, asFunction)
 	default:
 		x.nodes(n.Fun)
 	}

@@ -49,22 +49,10 @@ func commands() []command {
 			(*Session).doSweep,
 		},
 		{
-			"ensemble", "ensemble [k ~ normal(0, 1), e from 0.5 to 1] [members n] [seed n] [--option …] " +
-				"[-o file.svg]",
-			"run for many draws (from the priors, or what the ensemble block says): statistics, or a picture in a file",
-			(*Session).doEnsemble,
-		},
-		{
 			"compare",
 			"compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [in high] [--option …] [-o file.svg]",
 			"set results side by side: with the model as it was opened, another model, other values, other methods; " +
 				"or lay curves of each over one another", (*Session).doCompare,
-		},
-		{
-			"fit", "fit [starts n] | waterfall | profiles | data | residuals | predicted [-o file.svg]",
-			"estimate params from data, with standard errors and intervals, and set them; or draw a picture of the " +
-				"last fit",
-			(*Session).doFit,
 		},
 	}, described(), []command{
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},

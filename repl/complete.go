@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/internal/base/lazy"
 	"odes.dev/odes/internal/engine/compile"
 	"odes.dev/odes/internal/engine/settings"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/parser"
@@ -60,12 +61,13 @@ func (s *Session) argumentWords(c *command) (words []string) {
 		return []string{"wrt", "in"}
 	case "sweep":
 		words = []string{"from", "to", "points", "of", "band", "steady", "in"}
-	case "ensemble":
-		words = []string{"from", "to", "members", "seed"}
 	case "compare":
 		words = append(slices.Clone(s.cfg.Words), "of", "in")
-	case "fit":
-		return []string{"starts", "waterfall", "profiles", "data", "residuals", "predicted"}
+	}
+	if a := analysis.Named(c.name); a != nil && words == nil {
+		if words = wordsBehind(a); a.Behind == nil {
+			return words
+		}
 	}
 	return slices.Concat(words, s.declared(), expressionWords())
 }

@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/internal/base/lazy"
 	"odes.dev/odes/internal/base/screen"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
 )
@@ -20,7 +21,8 @@ type look struct {
 
 // draws tells whether a command draws pictures, and so takes options of these.
 func draws(command string) bool {
-	return slices.Contains([]string{"plot", "sweep", "compare", "fit"}, command)
+	a := analysis.Named(command)
+	return a != nil && a.Pictures != nil || slices.Contains([]string{"plot", "sweep", "compare"}, command)
 }
 
 // optionAtEnd is the last option of a command, with its value where there is one.

@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"odes.dev/odes"
-	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/screen"
 	"odes.dev/odes/internal/engine/compile"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
@@ -70,10 +70,10 @@ type Session struct {
 	future  []state // for redo, next one last
 	opened  state   // as first read; the command compare compares with it
 	history []string
-	draft   string      // an edited text with errors, for the next edit
-	scope   scope       // of the current entry
-	doubts  doubts      // of the last picture
-	fit     *fit.Result // the last; nil for none
+	draft   string                      // an edited text with errors, for the next edit
+	scope   scope                       // of the current entry
+	doubts  doubts                      // of the last picture
+	results map[string]*analysis.Result // the last of each analysis
 
 	progress func(odes.Progress)        // of the current entry
 	confirm  func(question string) bool // nil where nobody can answer

@@ -39,9 +39,6 @@ const (
 type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Compute objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
-	Fit        fitCmd        `cmd:"" help:"Estimate params from data, with standard errors and intervals."`
-	Ensemble   ensembleCmd   `cmd:"" help:"Run the model for many sets of values, with statistics."`
-	Sweep      sweepCmd      `cmd:"" help:"Run the model for values along one range or several."`
 	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
 	Queue      queueCmd      `cmd:"" help:"Look after the queue of workers."`
 	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
@@ -160,7 +157,7 @@ func (c *call) execute(args []string) int {
 
 // settable lists the commands that take --solver.key=value, --sens.key=value, --fit.key=value and --ensemble.key=value.
 var settable = []string{
-	"sens", "run", "fit", "ensemble", "sweep", "plot", "report", "repl", "verify", "bench",
+	"sens", "run", "plot", "report", "repl", "verify", "bench",
 }
 
 // allCommands returns the whole command line, for newParser.
@@ -195,7 +192,7 @@ func newParser(cmd any, out, errs io.Writer) (*kong.Kong, error) {
 		kong.Writers(out, errs),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
-		kong.PostBuild(besideFit),
+		kong.PostBuild(besideRun),
 		kong.PostBuild(fillHelp),
 		kong.NamedMapper("result", kong.MapperFunc(resultFile)),
 	)...)
@@ -223,7 +220,7 @@ func helpTexts() map[string]string {
 		"exports":   exportHelp(),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
-		"rows":      rowsHelp(),
+		"rows":      rowsHelp(analysis.Named("ensemble")),
 		"workers":   "Let workers compute: local:8 starts so many here, nats://host asks those of a server.",
 		"searchers": "Searches at once, 0 for one a core; or workers: local:8 here, nats://host elsewhere.",
 		"points":    enumerate(settings.Words("ensemble", "points"), "or"),
@@ -232,7 +229,7 @@ func helpTexts() map[string]string {
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
 			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +
 			"'in low, high' at the end draws these experiments only, 'in model' the run without their changes.",
-		"fitpictures": fitPictures(),
+		"fitpictures": picturesHelp(analysis.Named("fit")),
 		"fitoutput": "Write the model with the estimates to this file, if it ends in .ode; otherwise the result. It " +
 			"appears whole or not at all.",
 		"output":  "Write to this file, not to standard output, which - is as well; it appears whole or not at all.",
@@ -369,6 +366,7 @@ func asksJSON(args []string) bool {
 func (c *call) fail(err error) int {
 	var done status
 	var usage *usageError
+	var wrong *analysis.WrongError
 	switch {
 	case errors.As(err, &done):
 		return int(done)
@@ -385,6 +383,9 @@ func (c *call) fail(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage):
 		c.complain("usage", usage.text)
+		return exitUsage
+	case errors.As(err, &wrong):
+		c.complain("usage", wrong.Error())
 		return exitUsage
 	}
 	if list := diag.Of(err); list != nil {

@@ -14,25 +14,17 @@ import (
 // shorts says which settings flags are short for. Flags without a value have one here, as do settings that a flag makes
 // beside its own. A flag of one command alone stands behind the name of that.
 var shorts = map[string][]string{
-	"method":          {"solver.method"},
-	"rtol":            {"solver.rtol"},
-	"atol":            {"solver.atol"},
-	"memory":          {"solver.memory"},
-	"of":              {"sens.of"},
-	"wrt":             {"sens.wrt"},
-	"mode":            {"sens.mode"},
-	"error":           {"sens.error=on"},
-	"trust":           {"sens.trust=on"},
-	"fit starts":      {"fit.starts"},
-	"fit seed":        {"fit.seed"},
-	"fit bootstrap":   {"fit.bootstrap", "fit.intervals=bootstrap"},
-	"ensemble n":      {"ensemble.n"},
-	"ensemble seed":   {"ensemble.seed"},
-	"ensemble points": {"ensemble.points"},
-	"ensemble rows":   {"ensemble.rows"},
-	"ensemble values": {"ensemble.gradient=off"},
-	"quiet":           {"what is told=less"},
-	"verbose":         {"what is told=more"},
+	"method":  {"solver.method"},
+	"rtol":    {"solver.rtol"},
+	"atol":    {"solver.atol"},
+	"memory":  {"solver.memory"},
+	"of":      {"sens.of"},
+	"wrt":     {"sens.wrt"},
+	"mode":    {"sens.mode"},
+	"error":   {"sens.error=on"},
+	"trust":   {"sens.trust=on"},
+	"quiet":   {"what is told=less"},
+	"verbose": {"what is told=more"},
 }
 
 // said is one value of a setting, or of a flag that is short for none, as the command line gives it.
@@ -100,12 +92,4 @@ func alike(a, b string) bool {
 	x, wrong := strconv.ParseFloat(a, 64)
 	y, wrongToo := strconv.ParseFloat(b, 64)
 	return wrong == nil && wrongToo == nil && x == y
-}
-
-// unquoted returns the text that quotes may stand around.
-func unquoted(text string) string {
-	if plain, err := strconv.Unquote(text); err == nil {
-		return plain
-	}
-	return text
 }

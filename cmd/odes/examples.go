@@ -22,23 +22,6 @@ var examples = map[string][]example{
 		{"odes run model.ode --times 0:0.1:10", "outputs at these times"},
 		{"odes run model.ode -o run.csv", "at every step, for other programs"},
 	},
-	"ensemble": {
-		{"odes ensemble model.ode", "1000 draws from the priors, or what the ensemble block says"},
-		{"odes ensemble model.ode 'k ~ normal(1, 0.1)' -o out.npz", "every member in a file; if stopped, it goes on"},
-		{"odes ensemble model.ode --times 0:0.1:10 --plot bands.svg", "where the outputs of most members are"},
-		{"odes ensemble model.ode 'k ~ uniform(1, 2)' --sobol -n 1024", "how much each value matters"},
-	},
-	"sweep": {
-		{"odes sweep model.ode k from 0.1 to 10", "results over a param; the spacing is that of its logarithm"},
-		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg", "over two, as a heat map"},
-		{"odes sweep model.ode k from 0 to 2 --steady --plot folds.svg", "the steady state, past folds"},
-	},
-	"fit": {
-		{"odes fit model.ode -o fitted.ode", "estimate params; write the model with the estimates"},
-		{"odes fit model.ode --starts 50 --resume starts.txt", "from many points; go on from there after Ctrl-C"},
-		{"odes fit model.ode --draw profiles=p.svg --draw waterfall", "with pictures"},
-		{"odes fit model.ode --set k2=0.3 --format json", "from another start, for other programs"},
-	},
 	"worker": {
 		{"odes worker --nats nats://host:4222", "compute for those who say --workers nats://host:4222"},
 	},
@@ -133,11 +116,8 @@ func exampleHelp(command string) string {
 // Help is the part of --help that kong asks a command for.
 func (*sensCmd) Help() string       { return exampleHelp("sens") }
 func (*runCmd) Help() string        { return exampleHelp("run") }
-func (*ensembleCmd) Help() string   { return exampleHelp("ensemble") }
-func (*sweepCmd) Help() string      { return exampleHelp("sweep") }
 func (*workerCmd) Help() string     { return exampleHelp("worker") }
 func (*queueCmd) Help() string      { return exampleHelp("queue") }
-func (*fitCmd) Help() string        { return exampleHelp("fit") }
 func (*plotCmd) Help() string       { return exampleHelp("plot") }
 func (*reportCmd) Help() string     { return exampleHelp("report") }
 func (*replCmd) Help() string       { return exampleHelp("repl") }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/lazy"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/parser"
 )
@@ -89,10 +88,10 @@ type derivativeFlags struct {
 
 // derivative writes the flags into options.
 func (f derivativeFlags) derivative(o *odes.Options) (err error) {
-	if o.Of, err = list("of", f.Of); err != nil {
+	if o.Of, err = analysis.List("of", f.Of); err != nil {
 		return err
 	}
-	if o.Wrt, err = list("wrt", f.Wrt); err != nil {
+	if o.Wrt, err = analysis.List("wrt", f.Wrt); err != nil {
 		return err
 	}
 	if f.Mode != "" {
@@ -121,7 +120,6 @@ var formatted = map[string]func(*report.Format) bool{
 	"run":    report.HasSolution,
 	"verify": report.HasVerification,
 	"bench":  report.HasBench,
-	"fit":    report.HasFit,
 	"check":  func(f *report.Format) bool { return f.Messages || f.Name == report.Formats()[0].Name },
 }
 
@@ -259,7 +257,7 @@ func assignment(text string) (odes.Assignment, error) {
 	if m := withUnit().FindStringSubmatch(value); m != nil {
 		value, unit = m[1], m[2]
 	}
-	values, err := numbers(value)
+	values, err := analysis.Numbers(value)
 	if err != nil {
 		return odes.Assignment{}, usagef("--set %s: %v", text, err)
 	}
@@ -268,135 +266,3 @@ func assignment(text string) (odes.Assignment, error) {
 
 // withUnit is a number or a list of them, and a unit behind: 1.62 [m/s^2]. No list of numbers ends like that.
 var withUnit = lazy.Regexp(`^(.*[^\s\[,].*?)\s*\[([^\[\],]*)\]\s*$`)
-
-// unitless is a number with a unit that lacks its brackets.
-var unitless = lazy.Regexp(`^([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\pL[^\s\[\]]*)$`)
-
-// numbers reads a number, or a list of them in brackets; nested lists are read row by row.
-func numbers(text string) ([]float64, error) {
-	text = strings.TrimSpace(text)
-	inner, opened := strings.CutPrefix(text, "[")
-	if !opened {
-		x, err := number(text)
-		return []float64{x}, err
-	}
-	inner, closed := strings.CutSuffix(inner, "]")
-	if !closed {
-		return nil, fmt.Errorf("the bracket of %q is not closed", text)
-	}
-	var all []float64
-	width := -1
-	for _, part := range splitOutside(inner, ',') {
-		x, err := numbers(part)
-		if err != nil {
-			return nil, err
-		}
-		if width >= 0 && len(x) != width {
-			return nil, fmt.Errorf("the rows of %q differ in length", text)
-		}
-		width = len(x)
-		all = append(all, x...)
-	}
-	return all, nil
-}
-
-func number(text string) (float64, error) {
-	text = strings.TrimSpace(text)
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || strings.ContainsAny(text, "xXpP_") {
-		if errors.Is(err, strconv.ErrRange) {
-			return 0, fmt.Errorf("%q is too large for double precision (1.8e308)", text)
-		}
-		hint := ""
-		if m := unitless().FindStringSubmatch(text); m != nil {
-			hint = fmt.Sprintf("; a unit stands in brackets: %s [%s]", m[1], m[2])
-		} else if _, err := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64); err == nil {
-			hint = "; decimals are written with a point"
-		}
-		return 0, fmt.Errorf("%q is not a number%s", text, hint)
-	}
-	return x, nil
-}
-
-// splitOutside splits text at sep outside of brackets and parentheses.
-func splitOutside(text string, sep byte) []string {
-	var parts []string
-	depth, from := 0, 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '[' || c == '(':
-			depth++
-		case c == ']' || c == ')':
-			depth--
-		case c == sep && depth == 0:
-			parts = append(parts, text[from:i])
-			from = i + 1
-		}
-	}
-	return append(parts, text[from:])
-}
-
-// list splits the value of --of and --wrt at commas outside of brackets.
-func list(flag, text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
-		text = strings.TrimSuffix(inner, "]") // as the language writes it
-	}
-	parts := splitOutside(text, ',')
-	for i, p := range parts {
-		parts[i] = strings.TrimSpace(p)
-		if parts[i] == "" {
-			return nil, usagef("--%s %s: a name is missing", flag, text)
-		}
-	}
-	return parts, nil
-}
-
-const maxTimes = 10_000_000
-
-// times reads from:step:to, both ends included, or a list of times.
-func times(text string) ([]float64, error) {
-	if text == "" {
-		return nil, nil
-	}
-	if !strings.Contains(text, ":") {
-		if !strings.HasPrefix(text, "[") {
-			text = "[" + text + "]"
-		}
-		list, err := numbers(text)
-		if err != nil {
-			return nil, usagef("--times: %v", err)
-		}
-		for i, t := range list {
-			if math.IsNaN(t) || math.IsInf(t, 0) || i > 0 && t < list[i-1] {
-				return nil, usagef("--times: times must be finite and ascending")
-			}
-		}
-		return list, nil
-	}
-	parts := strings.Split(text, ":")
-	if len(parts) != 3 {
-		return nil, usagef("--times %s: write from:step:to, or times with commas between", text)
-	}
-	var x [3]float64
-	for i, p := range parts {
-		v, err := number(p)
-		if err != nil {
-			return nil, usagef("--times %s: %v", text, err)
-		}
-		x[i] = v
-	}
-	from, step, to := x[0], x[1], x[2]
-	count := math.Floor((to-from)/step*(1+1e-12)) + 1
-	if !(step > 0) || !(to >= from) || !(count <= maxTimes) {
-		const say = "--times %s: the step must be positive, the end not before the start, at most %d times"
-		return nil, usagef(say, text, maxTimes)
-	}
-	list := make([]float64, int(count))
-	for i := range list {
-		list[i] = min(from+float64(float64(i)*step), to)
-	}
-	return list, nil
-}

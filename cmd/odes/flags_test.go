@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes/internal/front/analysis"
+
 	"github.com/alecthomas/kong"
 
 	"odes.dev/odes"
@@ -99,12 +101,12 @@ func TestList(t *testing.T) {
 		"k1,A,initial(x)":  {"k1", "A", "initial(x)"},
 		"[k1, initial(x)]": {"k1", "initial(x)"},
 	} {
-		got, err := list("of", text)
+		got, err := analysis.List("of", text)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
 		}
 	}
-	if _, err := list("of", "a,,b"); err == nil {
+	if _, err := analysis.List("of", "a,,b"); err == nil {
 		t.Error("a missing name was accepted")
 	}
 }
@@ -119,7 +121,7 @@ func TestTimes(t *testing.T) {
 		"[0,1]":     {0, 1},
 		"0:0.1:0.3": {0, 0.1, 0.2, 0.3},
 	} {
-		got, err := times(text)
+		got, err := analysis.TimesOf(text)
 		if err != nil || len(got) != len(want) {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 			continue
@@ -133,7 +135,7 @@ func TestTimes(t *testing.T) {
 	for _, text := range []string{
 		"0:1", "0:0:1", "0:-1:1", "1:1:0", "0:1e-300:1", "nan:1:2", "2,1", "0,inf", "a", "0:1:2:3", "0::1",
 	} {
-		if got, err := times(text); err == nil {
+		if got, err := analysis.TimesOf(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
@@ -124,7 +125,10 @@ func (r *reporter) fit() error {
 		return fit.Run(r.ctx, r.model, fit.Options{Options: o})
 	})
 	if err != nil {
-		return r.failedFit(err)
+		if errors.Is(err, fit.ErrNoMinimum) && r.ctx.Err() == nil {
+			return r.without("fit", err)
+		}
+		return err
 	}
 	r.doubtful = r.doubtful || result.Status != "ok"
 	r.page.Section("Fit")
@@ -182,7 +186,7 @@ func (r *reporter) draw(p plot.Picture) error {
 
 // drawFit writes a picture of a fit, if it has something to show.
 func (r *reporter) drawFit(result *fit.Result, what string) error {
-	p, err := repl.FitPicture(result, what)
+	p, err := analysis.Named("fit").Picture(result, what)
 	if err != nil {
 		return nil // profiles, for one, need intervals
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 )
@@ -18,7 +19,7 @@ type runCmd struct {
 
 // Run solves a model and writes its outputs.
 func (r *runCmd) Run(c *call) error {
-	asked, err := times(r.Times)
+	asked, err := analysis.TimesOf(r.Times)
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"odes.dev/odes/ensemble"
-	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/analysis"
 	"odes.dev/odes/internal/front/cluster"
 	"odes.dev/odes/lang/diag"
 )
@@ -71,26 +70,8 @@ func redacted(address string) string {
 	return address
 }
 
-// workersFlags say who computes.
-type workersFlags struct {
-	Workers string `placeholder:"WHERE" help:"{workers}"`
-	natsFlags
-}
-
-// backend returns who computes, and what ends it.
-func (f workersFlags) backend(c *call, local ensemble.Backend) (b ensemble.Backend, end func(), err error) {
-	if f.Workers == "" {
-		return local, func() {}, nil
-	}
-	q, end, err := f.queue(c, f.Workers)
-	if err != nil {
-		return nil, nil, err
-	}
-	return q, end, nil
-}
-
-// searchers returns who makes the searches of a fit, and what ends it.
-func (f natsFlags) searchers(c *call, where string) (b fit.Backend, end func(), err error) {
+// elsewhere returns who computes at a place, and what ends it.
+func (f natsFlags) elsewhere(c *call, where string) (b analysis.Backend, end func(), err error) {
 	q, end, err := f.queue(c, where)
 	if err != nil {
 		return nil, nil, err

@@ -3,23 +3,17 @@
 package main
 
 import (
-	"odes.dev/odes/ensemble"
-	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/front/analysis"
 )
 
-// workersFlags, natsFlags, workerCmd and queueCmd are not part of this build.
+// natsFlags, workerCmd and queueCmd are not part of this build.
 type (
-	natsFlags    struct{}
-	workersFlags struct{}
-	workerCmd    struct{}
-	queueCmd     struct{}
+	natsFlags struct{}
+	workerCmd struct{}
+	queueCmd  struct{}
 )
 
-func (workersFlags) backend(_ *call, local ensemble.Backend) (b ensemble.Backend, end func(), err error) {
-	return local, func() {}, nil
-}
-
-func (natsFlags) searchers(*call, string) (fit.Backend, func(), error) {
+func (natsFlags) elsewhere(*call, string) (analysis.Backend, func(), error) {
 	return nil, nil, usagef("this build of odes has no workers; --workers takes the number of searches at once")
 }
 

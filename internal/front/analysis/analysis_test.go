@@ -14,7 +14,7 @@ import (
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range Rows() {
-		if seen[a.Name] || Named(a.Name) != a || !strings.HasSuffix(a.Help, ".") || a.Run == nil ||
+		if seen[a.Name] || Named(a.Name) != a || !strings.HasSuffix(a.Help, ".") || (a.Run == nil) == (a.Do == nil) ||
 			len(a.Examples) == 0 {
 			t.Errorf("%s: %+v", a.Name, a)
 		}
@@ -23,7 +23,16 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: there is no block %s", a.Name, a.Block)
 		}
 		for _, f := range a.Flags {
-			if keys.Find(a.Block, f.Key) == nil || f.Help == "" || f.Placeholder == "" {
+			if f.Name == Output.Name {
+				continue
+			}
+			block, key, other := strings.Cut(f.Key, ".")
+			if !other {
+				block, key = a.Block, f.Key
+			}
+			if f.Key != "" && keys.Find(block, key) == nil || f.Help == "" ||
+				(f.Takes() == Switch || f.Requests) != (f.Placeholder == "") || a.Run != nil && f.Key == "" &&
+				f.Option == nil {
 				t.Errorf("%s: %+v", a.Name, f)
 			}
 		}

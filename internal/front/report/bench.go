@@ -8,62 +8,56 @@ import (
 	"odes.dev/odes"
 )
 
+// benchForm is what a benchmark measured.
+type benchForm struct {
+	Model       string       `json:"model"`
+	Backend     string       `json:"backend"`
+	Lanes       int          `json:"lanes"`
+	Threads     int          `json:"threads"`
+	Runs        int          `json:"runs"`
+	RHS         benchProgram `json:"rhs"`
+	VJP         benchProgram `json:"vjp"`
+	Step        benchProgram `json:"step"`
+	StepVJP     benchProgram `json:"step_vjp"`
+	Forward     benchTimes   `json:"forward"`
+	Adjoint     benchTimes   `json:"adjoint"`
+	Gradient    benchTimes   `json:"gradient"`
+	Steps       int          `json:"steps"`
+	Evaluations int          `json:"evaluations"`
+	Transposes  int          `json:"transposes"`
+	Checkpoint  string       `json:"checkpoint"`
+	Recomputed  int          `json:"recomputed_steps"`
+	PeakBytes   int64        `json:"peak_trajectory_bytes"`
+	Checksum    float64      `json:"checksum"`
+}
+
+type benchProgram struct {
+	Nanoseconds  float64 `json:"ns"`
+	Instructions int     `json:"instructions"`
+	Bytes        int     `json:"bytes"`
+	Native       int     `json:"native_bytes"`
+	GFlops       float64 `json:"gflops"`
+}
+
+type benchTimes struct {
+	Median float64 `json:"median_s"`
+	Min    float64 `json:"min_s"`
+}
+
 // benchJSON writes what a benchmark measured, as one line.
 func benchJSON(w io.Writer, h Heading, b *odes.Bench, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw(`{"model": `)
-	j.text(h.Model)
-	j.raw(`, "backend": `)
-	j.text(b.Settings.Backend)
-	j.raw(`, "lanes": `)
-	j.int(int64(b.Settings.Lanes))
-	j.raw(`, "threads": `)
-	j.int(int64(b.Settings.Threads))
-	j.raw(`, "runs": `)
-	j.int(int64(b.Runs))
-	program := func(name string, p odes.BenchProgram) {
-		j.raw(`, "`, name, `": {"ns": `)
-		j.number(p.Nanoseconds)
-		j.raw(`, "instructions": `)
-		j.int(int64(p.Instructions))
-		j.raw(`, "bytes": `)
-		j.int(int64(p.Bytes))
-		j.raw(`, "native_bytes": `)
-		j.int(int64(p.Native))
-		j.raw(`, "gflops": `)
-		j.number(p.GFlops)
-		j.raw("}")
+	program := func(p odes.BenchProgram) benchProgram {
+		return benchProgram{p.Nanoseconds, p.Instructions, p.Bytes, p.Native, p.GFlops}
 	}
-	program("rhs", b.RHS)
-	program("vjp", b.VJP)
-	program("step", b.Step)
-	program("step_vjp", b.StepVJP)
-	times := func(name string, t odes.BenchTimes) {
-		j.raw(`, "`, name, `": {"median_s": `)
-		j.number(t.Median)
-		j.raw(`, "min_s": `)
-		j.number(t.Min)
-		j.raw("}")
-	}
-	times("forward", b.Forward)
-	times("adjoint", b.Adjoint)
-	times("gradient", b.Gradient)
-	j.raw(`, "steps": `)
-	j.int(int64(b.Steps))
-	j.raw(`, "evaluations": `)
-	j.int(int64(b.Evaluations))
-	j.raw(`, "transposes": `)
-	j.int(int64(b.Transposes))
-	j.raw(`, "checkpoint": `)
-	j.text(b.Settings.Checkpoint)
-	j.raw(`, "recomputed_steps": `)
-	j.int(int64(b.RecomputedSteps))
-	j.raw(`, "peak_trajectory_bytes": `)
-	j.int(b.PeakTrajectoryBytes)
-	j.raw(`, "checksum": `)
-	j.number(b.Checksum)
-	j.raw("}\n")
-	return j.w.Flush()
+	times := func(t odes.BenchTimes) benchTimes { return benchTimes{t.Median, t.Min} }
+	s := b.Settings
+	return writeJSON(w, benchForm{
+		Model: h.Model, Backend: s.Backend, Lanes: s.Lanes, Threads: s.Threads, Runs: b.Runs,
+		RHS: program(b.RHS), VJP: program(b.VJP), Step: program(b.Step), StepVJP: program(b.StepVJP),
+		Forward: times(b.Forward), Adjoint: times(b.Adjoint), Gradient: times(b.Gradient),
+		Steps: b.Steps, Evaluations: b.Evaluations, Transposes: b.Transposes, Checkpoint: s.Checkpoint,
+		Recomputed: b.RecomputedSteps, PeakBytes: b.PeakTrajectoryBytes, Checksum: b.Checksum,
+	})
 }
 
 // benchTable writes what a benchmark measured, for people.

@@ -113,40 +113,34 @@ func BranchCSV(w io.Writer, _ Heading, b *odes.Branch, _ TableOptions) error {
 	return out.Error()
 }
 
+// branchForm is a branch of steady states.
+type branchForm struct {
+	modelForm
+	Param  string      `json:"param" at:"2"`
+	Unit   string      `json:"unit"`
+	States []string    `json:"states"`
+	Units  []string    `json:"units"`
+	End    string      `json:"end"`
+	Places []placeForm `json:"places" at:"2" each:"4"`
+}
+
+type placeForm struct {
+	At         float64    `json:"at"`
+	States     []float64  `json:"states"`
+	Growing    int        `json:"growing"`
+	Eigenvalue [2]float64 `json:"eigenvalue"`
+	Kind       string     `json:"kind,omitempty"`
+}
+
 // BranchJSON writes a branch as JSON.
 func BranchJSON(w io.Writer, h Heading, b *odes.Branch, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw("{\n  \"schema\": 1, \"status\": \"ok\", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"param\": ")
-	j.text(b.Param)
-	j.raw(", \"unit\": ")
-	j.text(b.Unit)
-	j.raw(", \"states\": ")
-	j.texts(b.States)
-	j.raw(", \"units\": ")
-	j.texts(b.Units)
-	j.raw(", \"end\": ")
-	j.text(b.End)
-	j.raw(",\n  \"places\": [")
-	for i, x := range b.Places {
-		j.separate(i, "\n    ")
-		j.raw("{\"at\": ")
-		j.number(x.X)
-		j.raw(", \"states\": ")
-		j.array([]int{len(x.Y)}, x.Y)
-		j.raw(", \"growing\": ")
-		j.int(int64(x.Growing))
-		j.raw(", \"eigenvalue\": ")
-		j.eigenvalue(x.Eigenvalue)
-		if x.Kind != "" {
-			j.raw(", \"kind\": ")
-			j.text(x.Kind)
-		}
-		j.raw("}")
+	f := branchForm{
+		modelForm: modelForm{1, "ok", h.Model, h.File}, Param: b.Param, Unit: b.Unit, States: b.States, Units: b.Units,
+		End: b.End,
 	}
-	j.raw("]\n}\n")
-	return j.w.Flush()
+	for _, x := range b.Places {
+		digits := [2]float64{sixDigits(real(x.Eigenvalue)), sixDigits(imag(x.Eigenvalue))}
+		f.Places = append(f.Places, placeForm{x.X, x.Y, x.Growing, digits, x.Kind})
+	}
+	return writeJSON(w, f)
 }

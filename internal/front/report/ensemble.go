@@ -292,198 +292,128 @@ func (p *printer) global(e *Ensemble) {
 	}
 }
 
-// EnsembleJSON writes statistics for programs.
-func EnsembleJSON(w io.Writer, h Heading, e *Ensemble, _ TableOptions) error {
-	j := newJSON(w)
-	s, t := e.Statistics, &e.Problem.Table
-	j.raw("{\n  \"schema\": 1, \"status\": ")
-	j.text(e.Status)
-	j.raw(", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(", \"job\": ")
-	j.text(e.Problem.ID)
-	j.raw(",\n  \"members\": ")
-	j.int(int64(t.Members))
-	for _, c := range []struct {
-		name string
-		n    int
-	}{{"ok", s.OK}, {"partial", s.Partial}, {"failed", s.Failed}} {
-		j.raw(", ")
-		j.text(c.name)
-		j.raw(": ")
-		j.int(int64(c.n))
-	}
-	j.compared(e.Findings)
-	j.raw(",\n  \"axes\": [")
-	for k, a := range e.Problem.Job.Design.Axes {
-		j.separate(k, "\n    ")
-		j.raw(`{"name": `)
-		j.text(a.Name)
-		j.raw(`, "spacing": `)
-		j.text(cmp.Or(a.Spacing(), a.Dist))
-		j.raw("}")
-	}
-	j.raw("]")
-	j.raw(",\n  \"objectives\": [")
-	for k, c := range t.Values {
-		j.separate(k, "\n    ")
-		j.summary(c, &s.Columns[k])
-	}
-	j.raw("],\n  \"derivatives\": [")
-	for k, c := range t.Gradient {
-		j.separate(k, "\n    ")
-		j.summary(c, &s.Columns[len(t.Values)+k])
-	}
-	j.raw("]")
-	if len(t.Series) > 0 {
-		j.raw(",\n  \"times\": ")
-		j.array([]int{len(t.Times)}, t.Times)
-		j.raw(",\n  \"series\": [")
-		for k, c := range t.Series {
-			j.separate(k, "\n    ")
-			j.raw(`{"name": `)
-			j.text(c.Name)
-			j.raw(`, "unit": `)
-			j.text(c.Unit)
-			j.raw(`, "statistics": [`)
-			for i := range t.Times {
-				j.separate(i, "\n      ")
-				j.summary(Column{}, &s.Columns[len(t.Values)+len(t.Gradient)+i*len(t.Series)+k])
-			}
-			j.raw("]}")
-		}
-		j.raw("]")
-	}
-	j.estimates(e)
-	if list := e.Warnings(); list != nil {
-		j.warnings(list)
-	}
-	j.raw(",\n  \"failures\": [")
-	for k, f := range s.Failures {
-		j.separate(k, "\n    ")
-		j.raw(`{"member": `)
-		j.int(int64(f.Member + 1))
-		j.raw(`, "code": `)
-		j.text(f.Code)
-		j.raw(`, "message": `)
-		j.text(f.Message)
-		j.raw("}")
-	}
-	j.raw("]\n}\n")
-	return j.w.Flush()
+// ensembleForm is statistics of an ensemble.
+type ensembleForm struct {
+	Schema  int    `json:"schema" at:"2"`
+	Status  string `json:"status"`
+	Model   string `json:"model"`
+	File    string `json:"file"`
+	Job     string `json:"job"`
+	Members int    `json:"members" at:"2"`
+	OK      int    `json:"ok"`
+	Partial int    `json:"partial"`
+	Failed  int    `json:"failed"`
+
+	Compared    *comparedForm       `json:"compared,omitempty" at:"2"`
+	Axes        []axisForm          `json:"axes" at:"2" each:"4"`
+	Objectives  []pairs             `json:"objectives" at:"2" each:"4"`
+	Derivatives []pairs             `json:"derivatives" at:"2" each:"4"`
+	Times       []float64           `json:"times,omitempty" at:"2"`
+	Series      []seriesForm        `json:"series,omitempty" at:"2" each:"4"`
+	Sobol       []pairs             `json:"sobol,omitempty" at:"2" each:"4"`
+	Morris      []pairs             `json:"morris,omitempty" at:"2" each:"4"`
+	DGSM        []pairs             `json:"dgsm,omitempty" at:"2" each:"4"`
+	Left        int                 `json:"left_out,omitempty" at:"2"`
+	Warnings    []diag.Diagnostic   `json:"warnings,omitempty" at:"2" each:"4" end:"2?"`
+	Failures    []memberFailureForm `json:"failures" at:"2" each:"4"`
 }
 
-// compared writes what comparisons found.
-func (j *jsonWriter) compared(f *ensemble.Findings) {
-	if f == nil {
-		return
+type (
+	axisForm struct {
+		Name    string `json:"name"`
+		Spacing string `json:"spacing"`
 	}
-	j.raw(",\n  \"compared\": {\"members\": ")
-	j.int(int64(f.Compared))
-	j.raw(`, "unconfirmed": `)
-	j.int(int64(f.Unconfirmed))
-	j.raw(`, "minor": `)
-	j.int(int64(f.Minor))
-	j.raw(`, "controlled": `)
-	j.raw(strconv.FormatBool(f.Controlled))
-	j.raw(`, "doubts": [`)
-	for k, d := range f.Doubts {
-		j.separate(k, "\n    ")
-		j.raw(`{"member": `)
-		j.int(int64(d.Member + 1))
-		j.raw(`, "lost": `)
-		j.raw(strconv.FormatBool(d.Lost))
-		j.raw(`, "minor": `)
-		j.raw(strconv.FormatBool(d.Minor))
-		j.raw(`, "message": `)
-		j.text(d.Message)
-		j.raw("}")
+	seriesForm struct {
+		Name       string  `json:"name"`
+		Unit       string  `json:"unit"`
+		Statistics []pairs `json:"statistics" each:"6"`
 	}
-	j.raw("]}")
+	memberFailureForm struct {
+		Member  int    `json:"member"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	// comparedForm is what comparisons found.
+	comparedForm struct {
+		Members     int         `json:"members"`
+		Unconfirmed int         `json:"unconfirmed"`
+		Minor       int         `json:"minor"`
+		Controlled  bool        `json:"controlled"`
+		Doubts      []doubtForm `json:"doubts" each:"4"`
+	}
+	doubtForm struct {
+		Member  int    `json:"member"`
+		Lost    bool   `json:"lost"`
+		Minor   bool   `json:"minor"`
+		Message string `json:"message"`
+	}
+)
+
+// EnsembleJSON writes statistics for programs.
+func EnsembleJSON(w io.Writer, h Heading, e *Ensemble, _ TableOptions) error {
+	s, t := e.Statistics, &e.Problem.Table
+	f := ensembleForm{
+		Schema: 1, Status: e.Status, Model: h.Model, File: h.File, Job: e.Problem.ID, Members: t.Members, OK: s.OK,
+		Partial: s.Partial, Failed: s.Failed, Left: e.Left, Warnings: e.Warnings(),
+	}
+	if found := e.Findings; found != nil {
+		f.Compared = &comparedForm{found.Compared, found.Unconfirmed, found.Minor, found.Controlled, nil}
+		for _, d := range found.Doubts {
+			f.Compared.Doubts = append(f.Compared.Doubts, doubtForm{d.Member + 1, d.Lost, d.Minor, d.Message})
+		}
+	}
+	for _, a := range e.Problem.Job.Design.Axes {
+		f.Axes = append(f.Axes, axisForm{a.Name, cmp.Or(a.Spacing(), a.Dist)})
+	}
+	for k, c := range t.Values {
+		f.Objectives = append(f.Objectives, summary(c, &s.Columns[k]))
+	}
+	for k, c := range t.Gradient {
+		f.Derivatives = append(f.Derivatives, summary(c, &s.Columns[len(t.Values)+k]))
+	}
+	if len(t.Series) > 0 {
+		f.Times = t.Times
+	}
+	for k, c := range t.Series {
+		x := seriesForm{Name: c.Name, Unit: c.Unit}
+		for i := range t.Times {
+			at := len(t.Values) + len(t.Gradient) + i*len(t.Series) + k
+			x.Statistics = append(x.Statistics, summary(Column{}, &s.Columns[at]))
+		}
+		f.Series = append(f.Series, x)
+	}
+	matter := func(objective, axis string, parts ...pair) pairs {
+		return append(pairs{{"objective", objective}, {"by", axis}}, parts...)
+	}
+	part := func(name string, x ensemble.Estimate) pair { return pair{name, [3]float64{x.Value, x.Lower, x.Upper}} }
+	for _, x := range e.Indices {
+		f.Sobol = append(f.Sobol, matter(x.Objective, x.Axis, part("first", x.First), part("first_jansen", x.Jansen),
+			part("total", x.Total)))
+	}
+	for _, x := range e.Effects {
+		f.Morris = append(f.Morris, matter(x.Objective, x.Axis, part("mean", x.Mean), part("size", x.Size),
+			part("sd", x.SD)))
+	}
+	for _, x := range e.Derivatives {
+		f.DGSM = append(f.DGSM, matter(x.Objective, x.Axis, part("mean", x.Mean), part("bound", x.Bound)))
+	}
+	for _, x := range s.Failures {
+		f.Failures = append(f.Failures, memberFailureForm{x.Member + 1, x.Code, x.Message})
+	}
+	return writeJSON(w, f)
+}
+
+// summary tells statistics of one column.
+func summary(c Column, s *ensemble.Summary) (list pairs) {
+	if c.Name != "" {
+		list = pairs{{"name", c.Name}, {"unit", c.Unit}}
+	}
+	list = append(list, pair{"n", s.N}, pair{"missing", s.Missing})
+	for _, x := range statistics(s) {
+		list = append(list, pair{strings.ReplaceAll(x.name, " ", ""), x.x})
+	}
+	return append(list, pair{"rank_error", s.Sketch.Error()})
 }
 
 // Column is that of an ensemble.
 type Column = ensemble.Column
-
-// separate writes what stands before element k of a list.
-func (j *jsonWriter) separate(k int, before string) {
-	if k > 0 {
-		j.raw(",")
-	}
-	j.raw(before)
-}
-
-// summary writes statistics of one column.
-func (j *jsonWriter) summary(c Column, s *ensemble.Summary) {
-	j.raw("{")
-	if c.Name != "" {
-		j.raw(`"name": `)
-		j.text(c.Name)
-		j.raw(`, "unit": `)
-		j.text(c.Unit)
-		j.raw(", ")
-	}
-	j.raw(`"n": `)
-	j.int(int64(s.N))
-	j.raw(`, "missing": `)
-	j.int(int64(s.Missing))
-	for _, x := range statistics(s) {
-		j.raw(", ")
-		j.text(strings.ReplaceAll(x.name, " ", ""))
-		j.raw(": ")
-		j.number(x.x)
-	}
-	j.raw(`, "rank_error": `)
-	j.number(s.Sketch.Error())
-	j.raw("}")
-}
-
-// estimates writes which values matter.
-func (j *jsonWriter) estimates(e *Ensemble) {
-	type part struct {
-		name string
-		x    ensemble.Estimate
-	}
-	list := func(key string, n int, of func(i int) (objective, axis string, parts []part)) {
-		if n == 0 {
-			return
-		}
-		j.raw(",\n  ")
-		j.text(key)
-		j.raw(": [")
-		for i := range n {
-			j.separate(i, "\n    ")
-			objective, axis, parts := of(i)
-			j.raw(`{"objective": `)
-			j.text(objective)
-			j.raw(`, "by": `)
-			j.text(axis)
-			for _, p := range parts {
-				j.raw(", ")
-				j.text(p.name)
-				j.raw(": ")
-				j.array([]int{3}, []float64{p.x.Value, p.x.Lower, p.x.Upper})
-			}
-			j.raw("}")
-		}
-		j.raw("]")
-	}
-	list("sobol", len(e.Indices), func(i int) (string, string, []part) {
-		x := e.Indices[i]
-		return x.Objective, x.Axis, []part{{"first", x.First}, {"first_jansen", x.Jansen}, {"total", x.Total}}
-	})
-	list("morris", len(e.Effects), func(i int) (string, string, []part) {
-		x := e.Effects[i]
-		return x.Objective, x.Axis, []part{{"mean", x.Mean}, {"size", x.Size}, {"sd", x.SD}}
-	})
-	list("dgsm", len(e.Derivatives), func(i int) (string, string, []part) {
-		x := e.Derivatives[i]
-		return x.Objective, x.Axis, []part{{"mean", x.Mean}, {"bound", x.Bound}}
-	})
-	if e.Left > 0 {
-		j.raw(",\n  \"left_out\": ")
-		j.int(int64(e.Left))
-	}
-}

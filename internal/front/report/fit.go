@@ -1,7 +1,6 @@
 package report
 
 import (
-	"archive/zip"
 	"bufio"
 	"encoding/csv"
 	"fmt"
@@ -11,285 +10,238 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/data"
+
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
 )
 
-// fitJSON writes a fit: schema 1.
+// fitForm is a fit: schema 1.
+type fitForm struct {
+	Schema    int    `json:"schema" at:"2"`
+	Status    string `json:"status"`
+	Odes      string `json:"odes"`
+	Model     string `json:"model"`
+	File      string `json:"file"`
+	Objective struct {
+		Name         string  `json:"name"`
+		Unit         string  `json:"unit"`
+		Value        float64 `json:"value"`
+		Error        float64 `json:"error"`
+		GradientNorm float64 `json:"gradient_norm"`
+	} `json:"objective" at:"2"`
+	KKT struct {
+		Stationarity float64 `json:"stationarity"`
+		Feasibility  float64 `json:"feasibility"`
+		Noise        float64 `json:"noise"`
+	} `json:"kkt" at:"2"`
+	Estimates   []fittedForm  `json:"estimates" at:"2" each:"4 " end:"2"`
+	Correlation [][]float64   `json:"correlation" empty:"null" at:"2"`
+	Starts      []startForm   `json:"starts" at:"2" each:"4 " end:"2"`
+	Clusters    []clusterForm `json:"clusters" at:"2"`
+	Bootstrap   [][]float64   `json:"bootstrap,omitempty" at:"2"`
+	untoldForm
+	Rows        int              `json:"rows" at:"2"`
+	NLL         float64          `json:"nll"`
+	AIC         float64          `json:"aic"`
+	BIC         float64          `json:"bic"`
+	Factor      float64          `json:"factor"`
+	Constraints []constraintForm `json:"constraints" at:"2"`
+	Predictions []predictionForm `json:"predictions" at:"2" each:"4 "`
+	warningsForm
+	Settings struct {
+		Minimize  string       `json:"minimize"`
+		Maximize  bool         `json:"maximize"`
+		Algorithm string       `json:"algorithm"`
+		Starts    int          `json:"starts"`
+		Seed      uint64       `json:"seed"`
+		Intervals string       `json:"intervals"`
+		Level     float64      `json:"level"`
+		Scatter   string       `json:"scatter"`
+		Run       settingsForm `json:"run" at:"4"`
+	} `json:"settings" at:"2"`
+	Stats struct {
+		Evaluations int         `json:"evaluations"`
+		Failures    int         `json:"failures"`
+		Steady      *steadyForm `json:"steady,omitempty"`
+		Seconds     struct {
+			Compile  float64 `json:"compile"`
+			Searches float64 `json:"searches"`
+			Errors   float64 `json:"errors"`
+			Profiles float64 `json:"profiles"`
+		} `json:"seconds"`
+	} `json:"stats" at:"2"`
+}
+
+type (
+	estimateForm struct {
+		Name   string  `json:"name"`
+		Index  []int   `json:"index" empty:"null"`
+		Value  float64 `json:"value"`
+		StdErr float64 `json:"stderr"`
+		Unit   string  `json:"unit"`
+	}
+	fittedForm struct {
+		estimateForm
+		Lower     float64      `json:"lower"`
+		Upper     float64      `json:"upper"`
+		AtBound   bool         `json:"at_bound"`
+		Decided   bool         `json:"decided,omitempty"`
+		OpenLower string       `json:"open_lower,omitempty"`
+		OpenUpper string       `json:"open_upper,omitempty"`
+		Profile   [][2]float64 `json:"profile,omitempty" at:"5"`
+	}
+	startForm struct {
+		Number      int       `json:"number"`
+		Value       float64   `json:"value"`
+		Status      string    `json:"status"`
+		Why         string    `json:"why"`
+		Evaluations int       `json:"evaluations"`
+		Failures    int       `json:"failures"`
+		Seconds     float64   `json:"seconds"`
+		Cluster     int       `json:"cluster"`
+		From        []float64 `json:"from" at:"5"`
+		To          []float64 `json:"to" empty:"null"`
+	}
+	clusterForm struct {
+		Value  float64 `json:"value"`
+		Starts int     `json:"starts"`
+	}
+	// untoldForm is what the data do not tell.
+	untoldForm struct {
+		Identifiable bool              `json:"identifiable" at:"2"`
+		Unidentified []combinationForm `json:"unidentified"`
+	}
+	combinationForm struct {
+		Names      []string  `json:"names"`
+		Weights    []float64 `json:"weights"`
+		Directions int       `json:"directions,omitempty"`
+	}
+	constraintForm struct {
+		Name     string  `json:"name"`
+		Relation string  `json:"relation"`
+		Value    float64 `json:"value"`
+	}
+	steadyForm struct {
+		Searches  int `json:"searches"`
+		Known     int `json:"known"`
+		Warm      int `json:"warm"`
+		Steps     int `json:"steps"`
+		Newton    int `json:"newton"`
+		Periods   int `json:"periods"`
+		Saved     int `json:"saved"`
+		Confirmed int `json:"confirmed"`
+		Repeated  int `json:"repeated"`
+	}
+	// predictionForm is a row of data beside what the model says.
+	predictionForm struct {
+		Experiment  string  `json:"experiment"`
+		Observation string  `json:"observation"`
+		Unit        string  `json:"unit"`
+		T           float64 `json:"t"`
+		Data        float64 `json:"data"`
+		Prediction  float64 `json:"prediction"`
+		StdErr      float64 `json:"stderr"`
+		SD          float64 `json:"sd"`
+		Residual    float64 `json:"residual"`
+		Below       bool    `json:"below"`
+	}
+	predictForm struct {
+		modelForm
+		Predictions []predictionForm `json:"predictions" at:"2" each:"4 "`
+	}
+	identifyForm struct {
+		modelForm
+		Estimates []estimateForm `json:"estimates" at:"2" each:"4 " end:"2"`
+		untoldForm
+		Condition float64 `json:"condition"`
+		Rows      int     `json:"rows"`
+	}
+)
+
+// fitJSON writes a fit.
 func fitJSON(w io.Writer, h Heading, r *fit.Result, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw("{\n  \"schema\": 1, \"status\": ")
-	j.text(r.Status)
-	j.raw(", \"odes\": ")
-	j.text(odes.Version)
-	j.raw(", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"objective\": {\"name\": ")
-	j.text(r.Objective.Name)
-	j.raw(", \"unit\": ")
-	j.text(known(r.Objective.Unit))
-	j.raw(", \"value\": ")
-	j.number(r.Objective.Value)
-	j.raw(", \"error\": ")
-	j.number(r.Objective.Error)
-	j.raw(", \"gradient_norm\": ")
-	j.number(r.GradientNorm)
-	j.raw("},\n  \"kkt\": {\"stationarity\": ")
-	j.number(r.KKT.Stationarity)
-	j.raw(", \"feasibility\": ")
-	j.number(r.KKT.Feasibility)
-	j.raw(", \"noise\": ")
-	j.number(r.KKT.Noise)
-	j.raw("},\n  \"estimates\": [")
+	f := fitForm{
+		Schema: 1, Status: r.Status, Odes: odes.Version, Model: h.Model, File: h.File, Correlation: r.Correlation,
+		untoldForm: untold(r.Unidentified), Rows: r.Rows, NLL: r.NLL, AIC: r.AIC, BIC: r.BIC, Factor: r.Factor,
+		Bootstrap: r.Bootstrap, Predictions: predictions(r.Predictions),
+		warningsForm: warningsOf(h.Warnings, r.Warnings),
+	}
+	o := &f.Objective
+	o.Name, o.Unit, o.Value = r.Objective.Name, known(r.Objective.Unit), r.Objective.Value
+	o.Error, o.GradientNorm = r.Objective.Error, r.GradientNorm
+	f.KKT.Stationarity, f.KKT.Feasibility, f.KKT.Noise = r.KKT.Stationarity, r.KKT.Feasibility, r.KKT.Noise
 	for i := range r.Estimates {
-		j.estimate(i, &r.Estimates[i], true)
-	}
-	j.raw("\n  ],\n  \"correlation\": ")
-	if r.Correlation == nil {
-		j.raw("null")
-	} else {
-		j.raw("[")
-		for i, row := range r.Correlation {
-			j.comma(i)
-			j.array([]int{len(row)}, row)
+		x := &r.Estimates[i]
+		e := fittedForm{
+			estimateForm: estimate(x), Lower: x.Lower, Upper: x.Upper, AtBound: x.AtBound != 0, Decided: x.Decided,
+			OpenLower: x.OpenLower, OpenUpper: x.OpenUpper,
 		}
-		j.raw("]")
+		if len(x.Profile) > 1 {
+			for _, p := range x.Profile {
+				e.Profile = append(e.Profile, [2]float64{p.Value, p.Rise})
+			}
+		}
+		f.Estimates = append(f.Estimates, e)
 	}
-	j.raw(",\n  \"starts\": [")
 	for i := range r.Starts {
 		s := &r.Starts[i]
-		j.comma(i)
-		j.raw("\n    {\"number\": ")
-		j.int(int64(s.Number))
-		j.raw(", \"value\": ")
-		j.number(s.Value)
-		j.raw(", \"status\": ")
-		j.text(s.Status)
-		j.raw(", \"why\": ")
-		j.text(s.Why)
-		j.raw(", \"evaluations\": ")
-		j.int(int64(s.Evaluations))
-		j.raw(", \"failures\": ")
-		j.int(int64(s.Failures))
-		j.raw(", \"seconds\": ")
-		j.number(math.Round(s.Seconds*1e6) / 1e6)
-		j.raw(", \"cluster\": ")
-		j.int(int64(s.Cluster))
-		j.raw(",\n     \"from\": ")
-		j.array([]int{len(s.From)}, s.From)
-		j.raw(", \"to\": ")
-		if s.To == nil {
-			j.raw("null")
-		} else {
-			j.array([]int{len(s.To)}, s.To)
-		}
-		j.raw("}")
+		seconds := math.Round(s.Seconds*1e6) / 1e6
+		f.Starts = append(f.Starts, startForm{
+			s.Number, s.Value, s.Status, s.Why, s.Evaluations, s.Failures, seconds, s.Cluster, s.From, s.To,
+		})
 	}
-	j.raw("\n  ],\n  \"clusters\": [")
-	for i, c := range r.Clusters {
-		j.comma(i)
-		j.raw("{\"value\": ")
-		j.number(c.Value)
-		j.raw(", \"starts\": ")
-		j.int(int64(c.Starts))
-		j.raw("}")
+	for _, c := range r.Clusters {
+		f.Clusters = append(f.Clusters, clusterForm{c.Value, c.Starts})
 	}
-	j.raw("],\n  ")
-	if r.Bootstrap != nil {
-		j.raw("\"bootstrap\": [")
-		for i, x := range r.Bootstrap {
-			j.comma(i)
-			j.array([]int{len(x)}, x)
-		}
-		j.raw("],\n  ")
+	for _, c := range r.Constraints {
+		f.Constraints = append(f.Constraints, constraintForm{c.Name, c.Relation, c.Value})
 	}
-	j.untold(r.Unidentified)
-	j.raw(",\n  \"rows\": ")
-	j.int(int64(r.Rows))
-	for _, x := range []struct {
-		name  string
-		value float64
-	}{{"nll", r.NLL}, {"aic", r.AIC}, {"bic", r.BIC}, {"factor", r.Factor}} {
-		j.raw(", ")
-		j.text(x.name)
-		j.raw(": ")
-		j.number(x.value)
-	}
-	j.raw(",\n  \"constraints\": [")
-	for i, c := range r.Constraints {
-		j.comma(i)
-		j.raw("{\"name\": ")
-		j.text(c.Name)
-		j.raw(", \"relation\": ")
-		j.text(c.Relation)
-		j.raw(", \"value\": ")
-		j.number(c.Value)
-		j.raw("}")
-	}
-	j.raw("],\n  \"predictions\": ")
-	j.predictions(r.Predictions)
-	j.warnings(slices.Concat(h.Warnings, r.Warnings))
-	s := r.Settings
-	j.raw(",\n  \"settings\": {\"minimize\": ")
-	j.text(s.Objective)
-	j.raw(", \"maximize\": ", strconv.FormatBool(s.Maximize), ", \"algorithm\": ")
-	j.text(r.Algorithm)
-	j.raw(", \"starts\": ")
-	j.int(int64(s.Starts))
-	j.raw(", \"seed\": ")
-	j.int(int64(s.Seed))
-	j.raw(", \"intervals\": ")
-	j.text(s.Intervals)
-	j.raw(", \"level\": ")
-	j.number(s.Level)
-	j.raw(", \"scatter\": ")
-	j.text(s.Scatter)
-	j.raw(",\n    \"run\": ")
-	j.settings(r.Run)
-	j.raw("},\n  \"stats\": {\"evaluations\": ")
-	j.int(int64(r.Stats.Evaluations))
-	j.raw(", \"failures\": ")
-	j.int(int64(r.Stats.Failures))
+	s, set := r.Settings, &f.Settings
+	set.Minimize, set.Maximize, set.Algorithm, set.Starts = s.Objective, s.Maximize, r.Algorithm, s.Starts
+	set.Seed, set.Intervals, set.Level, set.Scatter = s.Seed, s.Intervals, s.Level, s.Scatter
+	set.Run = settingsOf(r.Run)
+	f.Stats.Evaluations, f.Stats.Failures = r.Stats.Evaluations, r.Stats.Failures
 	if w := r.Stats.Steady; w.Searches > 0 {
-		for i, c := range []struct {
-			key string
-			n   int
-		}{
-			{"searches", w.Searches},
-			{"known", w.Known},
-			{"warm", w.Warm},
-			{"steps", w.Steps},
-			{"newton", w.Newton},
-			{"periods", w.Periods},
-			{"saved", w.Saved},
-			{"confirmed", w.Confirmed},
-			{"repeated", w.Repeated},
-		} {
-			j.raw([]string{", \"steady\": {", ", "}[min(i, 1)])
-			j.text(c.key)
-			j.raw(": ")
-			j.int(int64(c.n))
+		f.Stats.Steady = &steadyForm{
+			w.Searches, w.Known, w.Warm, w.Steps, w.Newton, w.Periods, w.Saved, w.Confirmed, w.Repeated,
 		}
-		j.raw("}")
 	}
-	spent := r.Stats.Seconds
-	j.raw(", \"seconds\": {\"compile\": ")
-	j.number(spent.Compile)
-	j.raw(", \"searches\": ")
-	j.number(spent.Searches)
-	j.raw(", \"errors\": ")
-	j.number(spent.Errors)
-	j.raw(", \"profiles\": ")
-	j.number(spent.Profiles)
-	j.raw("}}\n}\n")
-	return j.w.Flush()
+	spent, to := r.Stats.Seconds, &f.Stats.Seconds
+	to.Compile, to.Searches, to.Errors, to.Profiles = spent.Compile, spent.Searches, spent.Errors, spent.Profiles
+	return writeJSON(w, f)
 }
 
-// comma separates the elements of a list.
-func (j *jsonWriter) comma(i int) {
-	if i > 0 {
-		j.raw(", ")
-	}
-}
-
-// estimate writes element i of a list of estimates.
-func (j *jsonWriter) estimate(i int, x *fit.Estimate, fitted bool) {
-	j.comma(i)
-	j.raw("\n    {\"name\": ")
+// estimate tells an estimate.
+func estimate(x *fit.Estimate) estimateForm {
 	name := x.Name
 	if x.Initial {
 		name = "initial(" + name + ")"
 	}
-	j.text(name)
-	j.raw(", \"index\": ")
-	if x.Index == nil {
-		j.raw("null")
-	} else {
-		j.raw(strings.ReplaceAll(fmt.Sprint(x.Index), " ", ", "))
-	}
-	for _, n := range []struct {
-		name  string
-		value float64
-	}{{"value", x.Value}, {"stderr", x.StdErr}} {
-		j.raw(", ")
-		j.text(n.name)
-		j.raw(": ")
-		j.number(n.value)
-	}
-	j.raw(", \"unit\": ")
-	j.text(x.Unit)
-	if !fitted {
-		j.raw("}")
-		return
-	}
-	j.raw(", \"lower\": ")
-	j.number(x.Lower)
-	j.raw(", \"upper\": ")
-	j.number(x.Upper)
-	j.raw(", \"at_bound\": ", strconv.FormatBool(x.AtBound != 0))
-	if x.Decided {
-		j.raw(", \"decided\": true")
-	}
-	if x.OpenLower != "" {
-		j.raw(", \"open_lower\": ")
-		j.text(x.OpenLower)
-	}
-	if x.OpenUpper != "" {
-		j.raw(", \"open_upper\": ")
-		j.text(x.OpenUpper)
-	}
-	if len(x.Profile) > 1 {
-		j.raw(",\n     \"profile\": [")
-		for k, p := range x.Profile {
-			j.comma(k)
-			j.array([]int{2}, []float64{p.Value, p.Rise})
-		}
-		j.raw("]")
-	}
-	j.raw("}")
+	return estimateForm{name, x.Index, x.Value, x.StdErr, x.Unit}
 }
 
-// untold writes what the data do not tell.
-func (j *jsonWriter) untold(list []fit.Combination) {
-	j.raw("\"identifiable\": ", strconv.FormatBool(len(list) == 0), ", \"unidentified\": [")
-	for i, u := range list {
-		j.comma(i)
-		j.raw("{\"names\": ")
-		j.texts(u.Names)
-		j.raw(", \"weights\": ")
-		j.array([]int{len(u.Weights)}, u.Weights)
+// untold tells what the data do not tell.
+func untold(list []fit.Combination) untoldForm {
+	f := untoldForm{Identifiable: len(list) == 0}
+	for _, u := range list {
+		c := combinationForm{Names: u.Names, Weights: u.Weights}
 		if u.Directions > 1 {
-			j.raw(", \"directions\": ")
-			j.int(int64(u.Directions))
+			c.Directions = u.Directions
 		}
-		j.raw("}")
+		f.Unidentified = append(f.Unidentified, c)
 	}
-	j.raw("]")
+	return f
 }
 
-// predictions writes rows of data beside what the model says.
-func (j *jsonWriter) predictions(list []fit.Prediction) {
-	j.raw("[")
-	for i := range list {
-		p := &list[i]
-		j.comma(i)
-		j.raw("\n    {\"experiment\": ")
-		j.text(p.Experiment)
-		j.raw(", \"observation\": ")
-		j.text(p.Observation)
-		j.raw(", \"unit\": ")
-		j.text(p.Unit)
-		for _, n := range predictionNumbers(p) {
-			j.raw(", ")
-			j.text(n.name)
-			j.raw(": ")
-			j.number(n.value)
-		}
-		j.raw(", \"below\": ", strconv.FormatBool(p.Below), "}")
+// predictions tells rows of data beside what the model says.
+func predictions(list []fit.Prediction) (rows []predictionForm) {
+	for _, p := range list {
+		rows = append(rows, predictionForm{
+			p.Experiment, p.Observation, p.Unit, p.T, p.Data, p.Value, p.Error, p.Scatter, p.Residual, p.Below,
+		})
 	}
-	j.raw("]")
+	return rows
 }
 
 // namedNumber is a column of a table of predictions.
@@ -312,15 +264,7 @@ func predictionNumbers(p *fit.Prediction) []namedNumber {
 
 // predictJSON writes predictions alone.
 func predictJSON(w io.Writer, h Heading, list []fit.Prediction, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw("{\n  \"schema\": 1, \"status\": \"ok\", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"predictions\": ")
-	j.predictions(list)
-	j.raw("\n}\n")
-	return j.w.Flush()
+	return writeJSON(w, predictForm{modelForm{1, "ok", h.Model, h.File}, predictions(list)})
 }
 
 // predictCSV writes one row for each value: experiment, observation, t, data, prediction, its standard error where
@@ -632,7 +576,7 @@ func fitCSV(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 // estimates.txt names; bootstrap[b, n], of refits; starts_value[s] and starts_to[s, n] of the searches; and t, data,
 // prediction, stderr_prediction, sd and residual of the rows of data, of which rows.txt has experiment and observation.
 func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
-	z := zip.NewWriter(w)
+	z := data.NewArchive(w)
 	n := len(r.Estimates)
 	names := make([]string, n)
 	list := map[string][]float64{}
@@ -644,7 +588,7 @@ func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 		list["lower"] = append(list["lower"], x.Lower)
 		list["upper"] = append(list["upper"], x.Upper)
 	}
-	if err := textMember(z, "estimates.txt", names); err != nil {
+	if err := z.Lines("estimates.txt", names); err != nil {
 		return err
 	}
 	for i := range r.Starts {
@@ -662,14 +606,14 @@ func fitNPZ(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
 			list[name] = append(list[name], x.value)
 		}
 	}
-	if err := textMember(z, "rows.txt", rows); err != nil {
+	if err := z.Lines("rows.txt", rows); err != nil {
 		return err
 	}
 	for _, name := range []string{
 		"value", "stderr", "lower", "upper", "starts_value", "t", "data", "prediction", "stderr_prediction", "sd",
 		"residual",
 	} {
-		if err := listMember(z, name, list[name]); err != nil {
+		if err := z.List(name, list[name]); err != nil {
 			return err
 		}
 	}
@@ -727,21 +671,12 @@ func IdentifyTable(w io.Writer, h Heading, id *fit.Identification, opts TableOpt
 
 // IdentifyJSON writes what data can tell: schema 1.
 func IdentifyJSON(w io.Writer, h Heading, id *fit.Identification, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw("{\n  \"schema\": 1, \"status\": \"ok\", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"estimates\": [")
-	for i := range id.Estimates {
-		j.estimate(i, &id.Estimates[i], false)
+	f := identifyForm{
+		modelForm: modelForm{1, "ok", h.Model, h.File}, untoldForm: untold(id.Unidentified), Condition: id.Condition,
+		Rows: id.Rows,
 	}
-	j.raw("\n  ],\n  ")
-	j.untold(id.Unidentified)
-	j.raw(", \"condition\": ")
-	j.number(id.Condition)
-	j.raw(", \"rows\": ")
-	j.int(int64(id.Rows))
-	j.raw("\n}\n")
-	return j.w.Flush()
+	for i := range id.Estimates {
+		f.Estimates = append(f.Estimates, estimate(&id.Estimates[i]))
+	}
+	return writeJSON(w, f)
 }

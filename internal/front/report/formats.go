@@ -22,6 +22,9 @@ type Format struct {
 
 	Binary   bool // its bytes are no text, and must not go to a terminal
 	Abridged bool // leaves out what does not fit a screen
+	// Rows tells that it has all rows of a result that is shown summed up: in a file, beside which the first format
+	// tells of it.
+	Rows bool
 	// EventTimes tells that results of Sensitivities hold the derivatives of event times, which take extra work.
 	EventTimes bool
 	// Remarks tells that it holds what there is to say of single values.
@@ -65,6 +68,9 @@ func Formats() []*Format {
 		{
 			Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ, Fit: fitNPZ,
 			Tables: tablesNPZ,
+		},
+		{
+			Name: "parquet", Doc: "for tables of any size", Binary: true, Tables: tablesParquet,
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"archive/zip"
 	"io"
 	"math"
 
@@ -15,23 +14,23 @@ import (
 // objectives, one on each line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt
 // names. Their products with a direction are hvp[m, c], and the direction is direction[c].
 func sensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
-	z := zip.NewWriter(w)
+	z := data.NewArchive(w)
 	names := make([]string, len(s.Values))
 	value := make([]float64, len(s.Values))
 	for i, v := range s.Values {
 		names[i], value[i] = v.Name, v.Value
 	}
-	if err := textMember(z, "objectives.txt", names); err != nil {
+	if err := z.Lines("objectives.txt", names); err != nil {
 		return err
 	}
-	if err := listMember(z, "value", value); err != nil {
+	if err := z.List("value", value); err != nil {
 		return err
 	}
 	if s.Trusts != nil {
 		for i, v := range s.Values {
 			value[i] = float64(v.Trust)
 		}
-		if err := listMember(z, "trust_value", value); err != nil {
+		if err := z.List("trust_value", value); err != nil {
 			return err
 		}
 	}
@@ -74,7 +73,7 @@ func sensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 }
 
 // trustMember adds the grades of the derivatives by v, unless everything is sound.
-func trustMember(z *zip.Writer, s *odes.Sensitivities, name string, shape []int, v odes.Variable) error {
+func trustMember(z *data.Archive, s *odes.Sensitivities, name string, shape []int, v odes.Variable) error {
 	if s.Trusts == nil {
 		return nil
 	}
@@ -87,12 +86,12 @@ func trustMember(z *zip.Writer, s *odes.Sensitivities, name string, shape []int,
 	})
 }
 
-func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
+func secondMembers(z *data.Archive, s *odes.Sensitivities) error {
 	if s.Hessian == nil && s.Products == nil {
 		return nil
 	}
 	m, c := len(s.Values), s.Columns
-	if err := textMember(z, "columns.txt", elements(s.Variables)); err != nil {
+	if err := z.Lines("columns.txt", elements(s.Variables)); err != nil {
 		return err
 	}
 	// rows gives those of an array [m, …], n numbers each.
@@ -142,14 +141,14 @@ func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
 	if err := npyMember(z, "hvp", []int{m, c}, rows(s.Products, c)); err != nil {
 		return err
 	}
-	return listMember(z, "direction", s.Direction)
+	return z.List("direction", s.Direction)
 }
 
 // runNPZ writes a NumPy archive: the times t[k], every output [k, …shape], the times of events event_t[e], and
 // events.txt, which names the events. The name of the model's time stands for t.
 func runNPZ(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
-	z := zip.NewWriter(w)
-	if err := listMember(z, h.Time, s.T); err != nil {
+	z := data.NewArchive(w)
+	if err := z.List(h.Time, s.T); err != nil {
 		return err
 	}
 	for _, o := range s.Outputs {
@@ -164,47 +163,24 @@ func runNPZ(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	for i, e := range s.Events {
 		names[i], times[i] = eventElement(e), e.T
 	}
-	if err := listMember(z, "event_"+h.Time, times); err != nil {
+	if err := z.List("event_"+h.Time, times); err != nil {
 		return err
 	}
-	if err := textMember(z, "events.txt", names); err != nil {
+	if err := z.Lines("events.txt", names); err != nil {
 		return err
 	}
 	return z.Close()
 }
 
-func textMember(z *zip.Writer, name string, lines []string) error {
-	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
-	if err != nil {
-		return err
-	}
-	for _, line := range lines {
-		if _, err := io.WriteString(f, line+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// npyMember adds an array of 64-bit floats; row(i) gives what stands at position i of its first axis.
-func npyMember(z *zip.Writer, name string, shape []int, row func(i int) []float64) error {
-	// Stored, not deflated: mantissas of gradients do not compress, and readers can map the file.
-	f, err := z.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
-	if err != nil {
-		return err
-	}
-	return data.WriteNPY(f, shape, func(yield func([]float64) bool) {
+// npyMember adds an array; row(i) gives what stands at position i of its first axis.
+func npyMember(z *data.Archive, name string, shape []int, row func(i int) []float64) error {
+	return z.Array(name, shape, func(yield func([]float64) bool) {
 		for i := range shape[0] {
 			if !yield(row(i)) {
 				return
 			}
 		}
 	})
-}
-
-// listMember adds a list of numbers.
-func listMember(z *zip.Writer, name string, x []float64) error {
-	return npyMember(z, name, []int{len(x)}, func(i int) []float64 { return x[i : i+1] })
 }
 
 func nan(n int) []float64 {

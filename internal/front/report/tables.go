@@ -1,53 +1,23 @@
 package report
 
 import (
-	"archive/zip"
 	"bufio"
 	"encoding/csv"
 	"io"
+	"math"
+
+	"odes.dev/odes/data"
+	"odes.dev/odes/internal/base/parquet"
+	"odes.dev/odes/result"
 )
 
-// Tables are the common form of results: facts, and tables of numbers. Every format writes it.
-type Tables struct {
-	Facts  []Fact
-	Tables []Table
-}
-
-// Fact is a number, or a text, about a result as a whole.
-type Fact struct {
-	Name, Unit string
-	Value      float64
-	Text       string // in place of the number; "" for none
-}
-
-// Table is rows of numbers.
-type Table struct {
-	Name    string
-	Labels  []string // of the rows; nil for none
-	Columns []TableColumn
-}
-
-// TableColumn is a column of a table.
-type TableColumn struct {
-	Name, Unit string
-	Values     []float64
-}
-
-// Rows returns how many rows a table has.
-func (t *Table) Rows() int {
-	if len(t.Columns) == 0 {
-		return 0
-	}
-	return len(t.Columns[0].Values)
-}
-
-// label returns the name of a row; "" for none.
-func (t *Table) label(row int) string {
-	if t.Labels == nil {
-		return ""
-	}
-	return t.Labels[row]
-}
+// Tables and the types of its parts are the common form of results, which every format writes.
+type (
+	Tables      = result.Form
+	Fact        = result.Fact
+	Table       = result.Table
+	TableColumn = result.TableColumn
+)
 
 // HasTables tells whether a format has tables.
 func HasTables(f *Format) bool { return f.Tables != nil }
@@ -86,7 +56,7 @@ func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 			if left > 0 && k >= maxTimes-1 && k < rows-1 {
 				continue
 			}
-			cols[0].cells = append(cols[0].cells, x.label(k))
+			cols[0].cells = append(cols[0].cells, x.Label(k))
 			for c := range x.Columns {
 				cols[1+c].cells = append(cols[1+c].cells, significant(x.Columns[c].Values[k], n))
 			}
@@ -173,7 +143,7 @@ func tablesCSV(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
 		for k := range x.Rows() {
 			for _, c := range x.Columns {
 				row := plainNumber(float64(k + 1))
-				out.Write([]string{x.Name, row, x.label(k), c.Name, c.Unit, plainNumber(c.Values[k])})
+				out.Write([]string{x.Name, row, x.Label(k), c.Name, c.Unit, plainNumber(c.Values[k])})
 			}
 		}
 	}
@@ -183,13 +153,13 @@ func tablesCSV(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
 
 // tablesNPZ writes a NumPy archive: every column as table/column, labels as table.txt.
 func tablesNPZ(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
-	z := zip.NewWriter(w)
+	z := data.NewArchive(w)
 	for _, f := range t.Facts {
 		var err error
 		if f.Text != "" {
-			err = textMember(z, f.Name+".txt", []string{f.Text})
+			err = z.Lines(f.Name+".txt", []string{f.Text})
 		} else {
-			err = listMember(z, f.Name, []float64{f.Value})
+			err = z.List(f.Name, []float64{f.Value})
 		}
 		if err != nil {
 			return err
@@ -198,15 +168,78 @@ func tablesNPZ(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
 	for i := range t.Tables {
 		x := &t.Tables[i]
 		if x.Labels != nil {
-			if err := textMember(z, x.Name+".txt", x.Labels); err != nil {
+			if err := z.Lines(x.Name+".txt", x.Labels); err != nil {
 				return err
 			}
 		}
 		for _, c := range x.Columns {
-			if err := listMember(z, x.Name+"/"+c.Name, c.Values); err != nil {
+			if err := z.List(x.Name+"/"+c.Name, c.Values); err != nil {
 				return err
 			}
 		}
 	}
 	return z.Close()
+}
+
+// tablesParquet writes a Parquet file with the columns of a table; of several tables, and of facts, with those of CSV.
+func tablesParquet(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
+	const most = 1 << 16 // rows that are kept in memory
+	if len(t.Tables) == 1 {
+		x := &t.Tables[0]
+		columns := make([]*parquet.Column, 0, len(x.Columns)+1)
+		if x.Labels != nil {
+			columns = append(columns, &parquet.Column{Name: "label", Kind: parquet.Bytes})
+		}
+		for _, c := range x.Columns {
+			columns = append(columns, &parquet.Column{Name: c.Name, Kind: parquet.Double, Optional: true})
+		}
+		f := parquet.New(w, x.Name, columns)
+		for k := range x.Rows() {
+			first := len(columns) - len(x.Columns)
+			if first > 0 {
+				columns[0].Text(x.Labels[k])
+			}
+			for c := range x.Columns {
+				columns[first+c].Number(x.Columns[c].Values[k])
+			}
+			f.Rows(1, most)
+		}
+		return f.Close()
+	}
+	columns := []*parquet.Column{
+		{Name: "table", Kind: parquet.Bytes},
+		{Name: "row", Kind: parquet.Int64},
+		{Name: "label", Kind: parquet.Bytes},
+		{Name: "column", Kind: parquet.Bytes},
+		{Name: "unit", Kind: parquet.Bytes},
+		{Name: "value", Kind: parquet.Double, Optional: true},
+	}
+	f := parquet.New(w, "result", columns)
+	add := func(table string, row int, label, column, unit string, value float64) {
+		for k, text := range []string{table, "", label, column, unit} {
+			if k == 1 {
+				columns[k].Int(int64(row))
+			} else {
+				columns[k].Text(text)
+			}
+		}
+		columns[5].Number(value)
+		f.Rows(1, most)
+	}
+	for _, x := range t.Facts {
+		if x.Text == "" {
+			add("", 0, "", x.Name, x.Unit, x.Value)
+		} else {
+			add("", 0, x.Text, x.Name, x.Unit, math.NaN())
+		}
+	}
+	for i := range t.Tables {
+		x := &t.Tables[i]
+		for k := range x.Rows() {
+			for _, c := range x.Columns {
+				add(x.Name, k+1, x.Label(k), c.Name, c.Unit, c.Values[k])
+			}
+		}
+	}
+	return f.Close()
 }

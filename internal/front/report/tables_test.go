@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // TestTables writes the common form in every format.
@@ -16,9 +18,10 @@ func TestTables(t *testing.T) {
 		Tables: []Table{{
 			Name: "draws", Labels: []string{"first", "last"},
 			Columns: []TableColumn{
-				{"k", "1/h", []float64{1.5, math.NaN()}}, {"J", "", []float64{-1e-300, math.Inf(1)}},
+				{Name: "k", Unit: "1/h", Values: []float64{1.5, math.NaN()}},
+				{Name: "J", Unit: "", Values: []float64{-1e-300, math.Inf(1)}},
 			},
-		}, {Name: "long", Columns: []TableColumn{{"n", "", make([]float64, 100)}}}},
+		}, {Name: "long", Columns: []TableColumn{{Name: "n", Unit: "", Values: make([]float64, 100)}}}},
 	}
 	wrote := map[string]string{}
 	for _, f := range Formats() {
@@ -67,4 +70,32 @@ func TestTables(t *testing.T) {
 	if err != nil || len(z.File) != 6 {
 		t.Errorf("%v: the archive has %d members", err, len(z.File))
 	}
+	for name, file := range map[string]string{
+		"all": wrote["parquet"],
+		"one": parquetOf(t, &Tables{Tables: x.Tables[:1]}),
+	} {
+		f, err := parquet.OpenFile(strings.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got []string
+		for _, c := range f.Schema().Columns() {
+			got = append(got, c[0])
+		}
+		want, rows := "table row label column unit value", 2+2*2+100
+		if name == "one" {
+			want, rows = "label k J", 2
+		}
+		if strings.Join(got, " ") != want || int(f.NumRows()) != rows {
+			t.Errorf("%s: %d rows of %v", name, f.NumRows(), got)
+		}
+	}
+}
+
+func parquetOf(t *testing.T, x *Tables) string {
+	var b bytes.Buffer
+	if err := tablesParquet(&b, Heading{}, x, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

@@ -9,65 +9,60 @@ import (
 	"odes.dev/odes"
 )
 
+// verifyForm is what a check of gradients found.
+type verifyForm struct {
+	Model      string        `json:"model" at:"2"`
+	Experiment string        `json:"experiment,omitempty"`
+	File       string        `json:"file"`
+	Mode       string        `json:"mode"`
+	Directions int           `json:"directions"`
+	Second     string        `json:"second"`
+	Steps      []float64     `json:"steps"`
+	Objectives []verdictForm `json:"objectives" at:"2" each:"4" end:"2"`
+	CheckedBy  string        `json:"checked_by,omitempty" at:"2"`
+	Strange    *string       `json:"strange_event,omitempty"`
+}
+
+type verdictForm struct {
+	Name        string    `json:"name"`
+	Value       float64   `json:"value"`
+	Outcome     string    `json:"verdict"`
+	Complex     float64   `json:"complex_error"`
+	CrossCheck  *float64  `json:"second_error,omitempty"`
+	Independent *float64  `json:"independent_error,omitempty"`
+	Refined     *float64  `json:"refined_error,omitempty"`
+	Curvature   *float64  `json:"hessian_error,omitempty"`
+	Remainders  []float64 `json:"remainders"`
+	Order       float64   `json:"order"`
+}
+
 // verifyJSON writes what a check of gradients found.
 func verifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw("{\n  \"model\": ")
-	j.named(&h)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(", \"mode\": ")
-	j.text(v.Settings.Mode)
-	j.raw(", \"directions\": ")
-	j.int(int64(v.Directions))
-	j.raw(", \"second\": ")
-	j.text(v.CrossCheck)
-	j.raw(", \"steps\": ")
-	j.array([]int{len(v.Steps)}, v.Steps)
-	j.raw(",\n  \"objectives\": [")
-	for i, o := range v.Objectives {
-		if i > 0 {
-			j.raw(",")
-		}
-		j.raw("\n    {\"name\": ")
-		j.text(o.Name)
-		j.raw(", \"value\": ")
-		j.number(o.Value)
-		j.raw(", \"verdict\": ")
-		j.text(o.Outcome)
-		j.raw(", \"complex_error\": ")
-		j.number(o.Complex)
-		if v.CrossCheck != "" {
-			j.raw(", \"second_error\": ")
-			j.number(o.CrossCheck)
-		}
-		if v.Settings.CheckedBy != "" {
-			j.raw(", \"independent_error\": ")
-			j.number(o.Independent)
-		}
-		if o.Refined > 0 {
-			j.raw(", \"refined_error\": ")
-			j.number(o.Refined)
-		}
-		if v.Curvature {
-			j.raw(", \"hessian_error\": ")
-			j.number(o.Curvature)
-		}
-		j.raw(", \"remainders\": ")
-		j.array([]int{len(o.Remainders)}, o.Remainders)
-		j.raw(", \"order\": ")
-		j.number(o.Order)
-		j.raw("}")
+	f := verifyForm{
+		Model: h.Model, Experiment: h.Experiment, File: h.File, Mode: v.Settings.Mode, Directions: v.Directions,
+		Second: v.CrossCheck, Steps: v.Steps, CheckedBy: v.Settings.CheckedBy,
 	}
-	j.raw("\n  ]")
-	if v.Settings.CheckedBy != "" {
-		j.raw(",\n  \"checked_by\": ")
-		j.text(v.Settings.CheckedBy)
-		j.raw(", \"strange_event\": ")
-		j.text(v.Strange)
+	if f.CheckedBy != "" {
+		f.Strange = &v.Strange
 	}
-	j.raw("\n}\n")
-	return j.w.Flush()
+	where := func(is bool, x *float64) *float64 {
+		if is {
+			return x
+		}
+		return nil
+	}
+	for i := range v.Objectives {
+		o := &v.Objectives[i]
+		f.Objectives = append(f.Objectives, verdictForm{
+			Name: o.Name, Value: o.Value, Outcome: o.Outcome, Complex: o.Complex,
+			CrossCheck:  where(v.CrossCheck != "", &o.CrossCheck),
+			Independent: where(f.CheckedBy != "", &o.Independent),
+			Refined:     where(o.Refined > 0, &o.Refined),
+			Curvature:   where(v.Curvature, &o.Curvature),
+			Remainders:  o.Remainders, Order: o.Order,
+		})
+	}
+	return writeJSON(w, f)
 }
 
 // VerifyTable writes what a check of gradients found, for people.

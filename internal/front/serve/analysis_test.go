@@ -2,8 +2,10 @@ package serve
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes/internal/front/analysis"
@@ -38,5 +40,24 @@ func TestAnalysisAnswer(t *testing.T) {
 	own.list(nil)
 	if text, err := json.Marshal(own); err != nil || string(text) != `{"arrays":[]}` {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestSweep: a client asks for values along a range, as the command does; what it has no key for is told.
+func TestSweep(t *testing.T) {
+	c := dial(t)
+	model := c.open("bounce/bounce.ode")
+	r := c.ask(kindResult, fmt.Sprintf(`{"op":"sweep","model":%d,"draw":"g from 5 to 15 points 3","of":["height"],`+
+		`"wrt":null,"gradient":true}`, model))
+	if got := r.arrays["param"]; !slices.Equal(got, []float64{5, 10, 15}) || len(r.arrays["gradient"]) == 0 {
+		t.Errorf("param is %v, and there are %v", got, r.head["arrays"])
+	}
+	r = c.ask(kindError, fmt.Sprintf(`{"op":"sweep","model":%d,"draw":"g from 5 to 15","indices":"sobol"}`, model))
+	if text := quoted(r.head); !strings.Contains(text, "indices") {
+		t.Errorf("%s", text)
+	}
+	r = c.ask(kindError, fmt.Sprintf(`{"op":"sweep","model":%d,"draw":7}`, model))
+	if text := quoted(r.head); !strings.Contains(text, "draw") {
+		t.Errorf("%s", text)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/front/analysis"
+	"odes.dev/odes/internal/front/wire"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -64,7 +64,7 @@ func described(m *odes.Model) (answer, error) {
 	h := &modelHead{
 		Name: info.Name, Title: info.Title, Time: info.Time, TimeUnit: info.TimeUnit,
 		Symbols: []symbolHead{}, Experiments: append([]string{}, m.Experiments()...),
-		Warnings: diagnostics(m.Warnings()),
+		Warnings: wire.Diagnostics(m.Warnings()),
 	}
 	var values, bounds []float64
 	for _, s := range symbols {
@@ -84,34 +84,13 @@ type resultHead struct {
 	listed
 	Job      uint32              `json:"job,omitempty"`
 	Status   string              `json:"status"`
-	Layout   *layout             `json:"layout,omitempty"`
+	Layout   *wire.Layout        `json:"layout,omitempty"`
 	Outputs  []seriesHead        `json:"outputs,omitempty"`
 	Events   []eventHead         `json:"events"`
 	Remarks  map[string][]string `json:"remarks,omitempty"` // on values
 	Warnings []json.RawMessage   `json:"warnings"`
-	Settings settingsHead        `json:"settings"`
-	Stats    statsHead           `json:"stats"`
-}
-
-// layout says what the rows and columns of a gradient are.
-type layout struct {
-	Objectives []objectiveHead `json:"objectives"`
-	Variables  []variableHead  `json:"variables"`
-	Columns    int             `json:"columns"`
-}
-
-type objectiveHead struct {
-	Name     string `json:"name"`
-	Doc      string `json:"doc,omitempty"`
-	Unit     string `json:"unit"`
-	Relation string `json:"relation,omitempty"`
-}
-
-type variableHead struct {
-	Name   string `json:"name"` // "k", "initial(x)"
-	Unit   string `json:"unit"`
-	Shape  []int  `json:"shape"`
-	Offset int    `json:"offset"`
+	Settings wire.Settings       `json:"settings"`
+	Stats    wire.Stats          `json:"stats"`
 }
 
 type seriesHead struct {
@@ -126,53 +105,6 @@ type eventHead struct {
 	Kind  string `json:"kind"`
 	Index []int  `json:"index,omitempty"`
 	Trust string `json:"trust,omitempty"`
-}
-
-type settingsHead struct {
-	Method     string `json:"method"`
-	RTol       number `json:"rtol"`
-	ATol       number `json:"atol"`
-	Sized      bool   `json:"atol_by_size,omitempty"`
-	Mode       string `json:"mode"`
-	Checkpoint string `json:"checkpoint"`
-	Backend    string `json:"backend"`
-	Lanes      int    `json:"lanes"`
-	Threads    int    `json:"threads"`
-	CheckedBy  string `json:"checked_by,omitempty"`
-}
-
-type statsHead struct {
-	Steps           int    `json:"steps"`
-	Rejected        int    `json:"rejected"`
-	F               int    `json:"f"`
-	VJP             int    `json:"vjp"`
-	RecomputedSteps int    `json:"recomputed_steps"`
-	TrajectoryBytes int64  `json:"peak_trajectory_bytes"`
-	Jacobians       int    `json:"jacobians,omitempty"`
-	Factorisations  int    `json:"factorisations,omitempty"`
-	Seconds         number `json:"seconds"` // that the result took, without what made it ready
-}
-
-func settingsOf(s odes.RunSettings) settingsHead {
-	return settingsHead{
-		s.Method, number(s.RTol), number(s.ATol), s.Sized, s.Mode, s.Checkpoint, s.Backend, s.Lanes, s.Threads,
-		s.CheckedBy,
-	}
-}
-
-func statsOf(s odes.RunStats) statsHead {
-	return statsHead{
-		s.Steps, s.Rejected, s.F, s.VJP, s.RecomputedSteps, s.PeakTrajectoryBytes, s.Jacobians, s.Factorisations,
-		number(s.Seconds.Forward + s.Seconds.Adjoint + s.Seconds.Second + s.Seconds.Check),
-	}
-}
-
-// known returns a unit as users know it: "" for unknown and dimensionless ones.
-func known(unit string) string {
-	if unit == "unknown" {
-		return ""
-	}
-	return unit
 }
 
 // grades are Trusts as numbers: 0 sound, 1 loose, 2 lost.
@@ -219,30 +151,18 @@ func (h *resultHead) eventsOf(list []odes.EventRecord, columns int) []array {
 }
 
 // layoutOf says what the rows and columns of s are.
-func layoutOf(s *odes.Sensitivities) *layout {
-	return &layout{Objectives: objectivesOf(s.Values), Variables: variablesOf(s.Variables), Columns: s.Columns}
-}
-
-func variablesOf(variables []odes.Variable) []variableHead {
-	list := []variableHead{}
-	for _, v := range variables {
-		list = append(list, variableHead{v.String(), known(v.Unit), append([]int{}, v.Shape...), v.Offset})
+func layoutOf(s *odes.Sensitivities) *wire.Layout {
+	return &wire.Layout{
+		Objectives: wire.ObjectivesOf(s.Values), Variables: wire.VariablesOf(s.Variables),
+		Columns: s.Columns,
 	}
-	return list
-}
-
-func objectivesOf(values []odes.Value) []objectiveHead {
-	list := []objectiveHead{}
-	for _, v := range values {
-		list = append(list, objectiveHead{v.Name, v.Doc, known(v.Unit), v.Relation})
-	}
-	return list
 }
 
 // sensitivities is the answer with s, which shows what belongs to s.
 func sensitivities(s *odes.Sensitivities, withLayout bool) answer {
 	h := &resultHead{
-		Status: s.Status, Warnings: diagnostics(s.Warnings), Settings: settingsOf(s.Settings), Stats: statsOf(s.Stats),
+		Status: s.Status, Warnings: wire.Diagnostics(s.Warnings), Settings: wire.SettingsOf(s.Settings),
+		Stats: wire.StatsOf(s.Stats),
 	}
 	if withLayout {
 		h.Layout = layoutOf(s)
@@ -281,30 +201,18 @@ func sensitivities(s *odes.Sensitivities, withLayout bool) answer {
 // solution is the answer with s.
 func solution(s *odes.Solution) answer {
 	h := &resultHead{
-		Status: s.Status, Warnings: diagnostics(s.Warnings), Settings: settingsOf(s.Settings), Stats: statsOf(s.Stats),
-		Layout: &layout{Objectives: objectivesOf(s.Values), Variables: []variableHead{}},
+		Status: s.Status, Warnings: wire.Diagnostics(s.Warnings), Settings: wire.SettingsOf(s.Settings),
+		Stats:  wire.StatsOf(s.Stats),
+		Layout: &wire.Layout{Objectives: wire.ObjectivesOf(s.Values), Variables: []wire.Variable{}},
 	}
 	arrays := []array{{"span", []int{2}, []float64{s.From, s.To}}, {"t", []int{len(s.T)}, s.T}}
 	arrays = append(arrays, h.valuesOf(s.Values)...)
 	arrays = append(arrays, h.eventsOf(s.Events, 0)...)
 	for _, o := range s.Outputs {
-		h.Outputs = append(h.Outputs, seriesHead{o.Name, o.Doc, known(o.Unit), o.Trust.String()})
+		h.Outputs = append(h.Outputs, seriesHead{o.Name, o.Doc, wire.Known(o.Unit), o.Trust.String()})
 		arrays = append(arrays, array{"output", append([]int{len(s.T)}, o.Shape...), o.Values})
 	}
 	return answer{head: h, arrays: arrays}
-}
-
-// diagnostics are in the form that they have everywhere, with the text that the command shows.
-func diagnostics(list []diag.Diagnostic) []json.RawMessage {
-	out := make([]json.RawMessage, len(list))
-	for i := range list {
-		var b strings.Builder
-		_ = diag.Write(&b, list[i:i+1], diag.Plain)
-		text, _ := json.Marshal(strings.TrimSuffix(b.String(), "\n"))
-		object := list[i].JSON()
-		out[i] = json.RawMessage(object[:len(object)-1] + `,"text":` + string(text) + "}")
-	}
-	return out
 }
 
 // errorHead says why there is no result.
@@ -317,12 +225,13 @@ type errorHead struct {
 
 // failure is the answer for err. A failed run says from where to where it came.
 func failure(err error) answer {
-	h := &errorHead{Kind: "request", Message: err.Error(), Diagnostics: diagnostics(diag.Of(err))}
+	h := &errorHead{Kind: "request", Message: err.Error(), Diagnostics: wire.Diagnostics(diag.Of(err))}
 	out := answer{head: h}
 	var request *requestError
 	var run *odes.RunError
 	var model modelError
 	var refused *memory.RefusedError
+	var none *analysis.NoResultError
 	switch {
 	case errors.As(err, &request):
 		h.Kind = request.kind
@@ -337,7 +246,7 @@ func failure(err error) answer {
 		if !math.IsNaN(run.T) {
 			out.arrays = []array{{"span", []int{2}, []float64{run.From, run.T}}}
 		}
-	case errors.Is(err, fit.ErrNoMinimum):
+	case errors.As(err, &none):
 		h.Kind = "run"
 	}
 	return out

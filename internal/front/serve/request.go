@@ -45,18 +45,11 @@ type request struct {
 	Direction  int  `json:"direction"`   // its length; 0 for none
 	EventTimes bool `json:"event_times"` // differentiate the times of events
 
-	// fit
-	Fit string `json:"fit"` // name of a block
+	// a table of values
+	Columns []string `json:"columns"` // what its rows set
+	Rows    int      `json:"rows"`
 
-	// ensemble
-	Ensemble string   `json:"ensemble"` // name of a block
-	Draw     string   `json:"draw"`     // what differs, as it stands behind the command
-	Columns  []string `json:"columns"`  // what the rows of a table set
-	Rows     int      `json:"rows"`     // of that table
-	Indices  string   `json:"indices"`  // which values matter: "sobol", "morris" or "dgsm"
-	Values   bool     `json:"values"`   // without derivatives
-	Outputs  []string `json:"outputs"`
-	Trust    *bool    `json:"trust"` // compare every member, or none; nil: a sample
+	own analysis.Values // what the row of an analysis has keys for; "": what would stand behind the model
 }
 
 // Keys of requests that compute.
@@ -84,6 +77,7 @@ type op struct {
 	name string
 	keys []string // that its head may have
 	do   func(s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress)) (answer, error)
+	row  *analysis.Row // of an analysis; nil for others
 }
 
 // ops are what a request can ask for; docs/serve.md describes them.
@@ -91,19 +85,15 @@ var ops []op
 
 func init() { // since the table and its rows refer to each other
 	ops = []op{
-		{"hello", nil, hello},
-		{"open", []string{"text", "name", "folder", "experiment"}, open},
-		{"sens", keysOfSens, first},
-		{"run", append([]string{"times"}, keysOfRuns...), first},
-		{"again", []string{"job", "progress"}, again},
-		{"fit", []string{"model", "set", "solver", "fit", "settings", "progress"}, fitted},
-		{"ensemble", append([]string{
-			"wrt", "sens", "ensemble", "draw", "columns", "rows", "indices", "values", "times", "outputs", "trust",
-		}, keysOfRuns...), members},
-		{"close", []string{"model", "job"}, forget},
+		{name: "hello", do: hello},
+		{name: "open", keys: []string{"text", "name", "folder", "experiment"}, do: open},
+		{name: "sens", keys: keysOfSens, do: first},
+		{name: "run", keys: append([]string{"times"}, keysOfRuns...), do: first},
+		{name: "again", keys: []string{"job", "progress"}, do: again},
+		{name: "close", keys: []string{"model", "job"}, do: forget},
 	}
 	for _, a := range analysis.Rows() {
-		ops = append(ops, op{a.Name, []string{"model", "set", "solver", "settings", "progress"}, analysed(a)})
+		ops = append(ops, opOf(a))
 	}
 }
 
@@ -128,27 +118,45 @@ func gone(what string, id uint32) error {
 
 // parse reads the head of a request.
 func parse(head []byte) (*request, *op, error) {
-	var r request
-	d := json.NewDecoder(bytes.NewReader(head))
-	d.DisallowUnknownFields() // what is not understood must not be left out
-	if err := d.Decode(&r); err != nil {
+	wrong := func(err error) (*request, *op, error) {
 		return nil, nil, badRequest("cannot read the head of a request: %v", err)
+	}
+	var given map[string]json.RawMessage
+	var r request
+	var name string
+	d := json.NewDecoder(bytes.NewReader(head))
+	if err := d.Decode(&given); err != nil {
+		return wrong(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, nil, badRequest("something follows the head of a request")
 	}
-	at := slices.IndexFunc(ops, func(o op) bool { return o.name == r.Op })
+	if err := json.Unmarshal(given["op"], &name); err != nil && given["op"] != nil {
+		return wrong(err)
+	}
+	at := slices.IndexFunc(ops, func(o op) bool { return o.name == name })
 	if at < 0 {
-		return nil, nil, badRequest("there is no op %q", r.Op)
+		return nil, nil, badRequest("there is no op %q", name)
 	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(head, &given); err != nil {
-		return nil, nil, badRequest("cannot read the head of a request: %v", err)
-	}
-	for _, key := range slices.Sorted(maps.Keys(given)) {
+	for _, key := range slices.Sorted(maps.Keys(given)) { // what is not understood must not be left out
 		if key != "op" && !slices.Contains(ops[at].keys, key) {
-			return nil, nil, badRequest("the op %q has no key %q", r.Op, key)
+			return nil, nil, badRequest("the op %q has no key %q", name, key)
 		}
+	}
+	if row := ops[at].row; row != nil {
+		values, err := own(row, given)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.own = values
+		if head, err = json.Marshal(given); err != nil {
+			return wrong(err)
+		}
+	}
+	d = json.NewDecoder(bytes.NewReader(head))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return wrong(err)
 	}
 	return &r, &ops[at], nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/memory"
+	"odes.dev/odes/internal/front/wire"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -207,16 +208,16 @@ func because(ctx context.Context, err error) error {
 
 // progressHead tells how far a run is.
 type progressHead struct {
-	Phase string `json:"phase"`
-	T     number `json:"t"`
-	Steps int    `json:"steps"`
-	Done  number `json:"done"` // fraction
+	Phase string      `json:"phase"`
+	T     wire.Number `json:"t"`
+	Steps int         `json:"steps"`
+	Done  wire.Number `json:"done"` // fraction
 }
 
 // progress tells the client how far a request is.
 func (s *server) progress(ctx context.Context, id uint32, p odes.Progress) {
 	if ctx.Err() == nil {
-		s.send(kindProgress, id, answer{head: progressHead{p.Phase, number(p.T), p.Steps, number(p.Done)}})
+		s.send(kindProgress, id, answer{head: progressHead{p.Phase, wire.Number(p.T), p.Steps, wire.Number(p.Done)}})
 	}
 }
 

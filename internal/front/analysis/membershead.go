@@ -1,26 +1,24 @@
-package serve
+package analysis
 
 import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/base/memory"
-	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/internal/front/wire"
 )
 
 // membersHead is the head of the result of an ensemble.
 type membersHead struct {
-	listed
 	Status   string        `json:"status"`
 	Members  int           `json:"members"`
 	Counts   [3]int        `json:"counts"` // members that are ok, partial and failed
-	Params   []columnHead  `json:"params"`
-	Layout   *layout       `json:"layout"`
-	Series   []columnHead  `json:"series"`
+	Params   []wire.Column `json:"params"`
+	Layout   *wire.Layout  `json:"layout"`
+	Series   []wire.Column `json:"series"`
 	Failures []failureHead `json:"failures"`
 	Compared comparedHead  `json:"compared"`
 	Indices  *indicesHead  `json:"indices,omitempty"`
@@ -55,12 +53,6 @@ func (h *membersHead) found(f *ensemble.Findings, statuses []float64) {
 	}
 }
 
-// columnHead is a number of every member.
-type columnHead struct {
-	Name string `json:"name"`
-	Unit string `json:"unit"`
-}
-
 // failureHead says why a member has no numbers.
 type failureHead struct {
 	Member  int    `json:"member"` // from 0
@@ -89,109 +81,35 @@ var kindsOfIndices = []kindOfIndices{
 	{"dgsm", "", []string{"mean", "bound"}},
 }
 
-// members computes an ensemble.
-func members(
-	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
-) (answer, error) {
-	m, g, err := s.open(r, values)
-	if err != nil {
-		return answer{}, err
-	}
-	opts := r.options()
-	job := &ensemble.Job{
-		Set: ensemble.Assignments(g.set), Solver: opts.Solver, Sens: opts.Sens, Of: opts.Of, Wrt: opts.Wrt,
-		Times: ensemble.Reals(g.times), Outputs: r.Outputs,
-	}
-	if r.Trust != nil {
-		job.Trust = ensemble.None
-		if *r.Trust {
-			job.Trust = ensemble.All
-		}
-	}
-	var ofBlock []odes.Setting
-	for _, s := range opts.Settings {
-		if strings.HasPrefix(s.Key, "ensemble.") {
-			ofBlock = append(ofBlock, s)
-		} else {
-			job.Options = append(job.Options, s)
-		}
-	}
-	said, err := m.Members(r.Ensemble, ofBlock)
-	if err != nil {
-		return answer{}, err
-	}
-	axes, err := ensemble.ReadAxes(m, g.set, r.Draw)
-	if err != nil {
-		return answer{}, err
-	}
-	if len(r.Columns) > 0 {
-		if len(axes) > 0 {
-			return answer{}, badRequest("values of members are drawn or those of a table, not both")
-		}
-		for k, name := range r.Columns {
-			if slices.Contains(r.Columns[:k], name) {
-				return answer{}, badRequest("column %q is named twice", name)
-			}
-		}
-		said.Draws, said.Names, said.Rows, said.N = nil, r.Columns, [][]float64{}, 0
-		for row := range slices.Chunk(g.table, len(r.Columns)) {
-			said.Rows = append(said.Rows, row)
-		}
-	}
-	if job.Design, err = ensemble.DesignFor(m, said, axes); err != nil {
-		return answer{}, err
-	}
-	kind := slices.IndexFunc(kindsOfIndices, func(k kindOfIndices) bool { return k.name == r.Indices })
-	if r.Indices != "" {
-		if kind < 0 {
-			return answer{}, badRequest("there are no indices %q", r.Indices)
-		}
-		if job.Design.Points == ensemble.Rows {
-			return answer{}, badRequest("indices are those of distributions, which a table has not")
-		}
-		if p := kindsOfIndices[kind].points; p != "" {
-			job.Design.Points = p
-		}
-	}
-	job.Gradient = !r.Values && said.Gradient && len(job.Times) == 0 && (kind < 0 || kindsOfIndices[kind].points == "")
-	p, err := ensemble.OpenModel(job, m)
-	if err != nil {
-		return answer{}, err
-	}
-	return compute(ctx, p, kind, said.Notes, r.Progress, tell)
-}
-
-// compute runs all members of p.
-func compute(
-	ctx context.Context, p *ensemble.Problem, kind int, notes []diag.Diagnostic, progress bool,
-	tell func(odes.Progress),
-) (answer, error) {
+// forPrograms runs all members of p, and returns the numbers of each.
+func forPrograms(ctx context.Context, a *Ask, p *ensemble.Problem, plan *planned) (*Result, error) {
 	t := &p.Table
 	n, width := t.Members, t.Width()
-	if count := float64(n) * float64(width); count > maxValues {
-		return answer{}, badRequest("%d members with %d numbers each are too many for one answer", n, width)
+	if count := float64(n) * float64(width); a.Most > 0 && count > float64(a.Most) {
+		return nil, Wrongf("%d members with %d numbers each are too many for one answer", n, width)
 	} else if err := memory.Ask(8 * count); err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	h := &membersHead{
 		Members: n, Params: columnsOf(t.Params), Series: columnsOf(t.Series), Failures: []failureHead{},
-		Warnings: diagnostics(slices.Concat(notes, p.Warnings())),
+		Warnings: wire.Diagnostics(slices.Concat(plan.notes, p.Warnings())),
 	}
 	var err error
 	if h.Layout, err = layoutOfMembers(p); err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	groups := t.Groups()
-	arrays := make([]array, len(groups), len(groups)+4)
+	arrays := make([]Array, len(groups), len(groups)+4)
 	for i, g := range groups {
-		arrays[i] = array{g.Name, append([]int{n}, g.Shape...), make([]float64, 0, n*g.Size)}
+		arrays[i] = Array{g.Name, append([]int{n}, g.Shape...), make([]float64, 0, n*g.Size)}
 	}
 	statuses, steps := make([]float64, 0, n), make([]float64, 0, n)
 	values := ensemble.NewValues(p)
 	var slopes *ensemble.Slopes
-	if kind >= 0 && kindsOfIndices[kind].points == "" {
+	kind := plan.indices
+	if kind != nil && kind.points == "" {
 		if slopes, err = ensemble.NewSlopes(p); err != nil {
-			return answer{}, err
+			return nil, err
 		}
 	}
 	config := ensemble.Config{Each: func(c *ensemble.Chunk) error {
@@ -200,13 +118,13 @@ func compute(
 			statuses, steps = append(statuses, float64(status)), append(steps, float64(c.Steps[i]))
 			row := c.Rows[i*width : (i+1)*width]
 			for k, g := range groups {
-				arrays[k].values = append(arrays[k].values, row[g.At:g.At+g.Size]...)
+				arrays[k].Values = append(arrays[k].Values, row[g.At:g.At+g.Size]...)
 			}
 		}
 		for _, f := range c.Failures {
 			h.Failures = append(h.Failures, failureHead(f))
 		}
-		if kind >= 0 {
+		if kind != nil {
 			values.Add(c)
 		}
 		if slopes != nil {
@@ -214,18 +132,13 @@ func compute(
 		}
 		return nil
 	}}
-	if progress {
-		tell = seldom(tell)
-		config.Progress = func(done int) {
-			tell(odes.Progress{Phase: odes.PhaseRuns, Steps: done, Done: float64(done) / float64(n)})
-		}
-	}
+	config.Progress = a.members(n)
 	found, err := ensemble.Run(ctx, p, config)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	h.found(found, statuses)
-	h.Warnings = append(h.Warnings, diagnostics(found.Warnings())...)
+	h.Warnings = append(h.Warnings, wire.Diagnostics(found.Warnings())...)
 	switch ok, failed := h.Counts[ensemble.OK], h.Counts[ensemble.Failed]; {
 	case ok == n:
 		h.Status = "ok"
@@ -234,26 +147,26 @@ func compute(
 	default:
 		h.Status = "partial"
 	}
-	arrays = append(arrays, array{"status", []int{n}, statuses}, array{"steps", []int{n}, steps})
+	arrays = append(arrays, Array{"status", []int{n}, statuses}, Array{"steps", []int{n}, steps})
 	if len(t.Times) > 0 {
-		arrays = append(arrays, array{"t", []int{len(t.Times)}, t.Times})
+		arrays = append(arrays, Array{"t", []int{len(t.Times)}, t.Times})
 	}
-	if kind >= 0 {
-		arrays = append(arrays, h.indices(t, &kindsOfIndices[kind], values, slopes))
+	if kind != nil {
+		arrays = append(arrays, h.indices(t, kind, values, slopes))
 	}
-	return answer{head: h, arrays: arrays}, nil
+	return &Result{Status: h.Status, Head: h, Arrays: arrays}, nil
 }
 
-func columnsOf(list []ensemble.Column) []columnHead {
-	out := []columnHead{}
+func columnsOf(list []ensemble.Column) []wire.Column {
+	out := []wire.Column{}
 	for _, c := range list {
-		out = append(out, columnHead(c))
+		out = append(out, wire.Column(c))
 	}
 	return out
 }
 
 // layoutOfMembers says what the rows and columns of the gradients of members are.
-func layoutOfMembers(p *ensemble.Problem) (*layout, error) {
+func layoutOfMembers(p *ensemble.Problem) (*wire.Layout, error) {
 	j := p.Job
 	values, _, _, err := p.Model.Wanted(odes.Options{
 		Solver: j.Solver, Sens: j.Sens, Settings: j.Options, Of: j.Of, Wrt: j.Wrt,
@@ -261,15 +174,15 @@ func layoutOfMembers(p *ensemble.Problem) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &layout{
-		Objectives: objectivesOf(values), Variables: variablesOf(p.Table.Variables), Columns: p.Table.Columns,
+	return &wire.Layout{
+		Objectives: wire.ObjectivesOf(values), Variables: wire.VariablesOf(p.Table.Variables), Columns: p.Table.Columns,
 	}, nil
 }
 
 // indices makes the array that says which values matter: [objectives][axes][what][value, low, high].
 func (h *membersHead) indices(
 	t *ensemble.Table, kind *kindOfIndices, values *ensemble.Values, slopes *ensemble.Slopes,
-) array {
+) Array {
 	x := &indicesHead{What: kind.what}
 	for _, c := range t.Values {
 		x.Of = append(x.Of, c.Name)
@@ -297,9 +210,9 @@ func (h *membersHead) indices(
 		x.Left = left
 	}
 	h.Indices = x
-	out := array{"indices", []int{len(x.Of), len(x.Axes), len(x.What), 3}, nil}
+	out := Array{"indices", []int{len(x.Of), len(x.Axes), len(x.What), 3}, nil}
 	for _, e := range list {
-		out.values = append(out.values, e.Value, e.Lower, e.Upper)
+		out.Values = append(out.Values, e.Value, e.Lower, e.Upper)
 	}
 	return out
 }

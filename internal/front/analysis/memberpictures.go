@@ -1,12 +1,9 @@
-package repl
+package analysis
 
 import (
-	"context"
-	"errors"
-	"io"
 	"slices"
+	"strconv"
 
-	"odes.dev/odes"
 	"odes.dev/odes/ensemble"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/plot"
@@ -18,72 +15,13 @@ const (
 	mostDots   = 4000
 )
 
-// doEnsemble runs an ensemble and shows its statistics.
-func (s *Session) doEnsemble(ctx context.Context, w io.Writer, rest string) error {
-	rest, l, err := s.cutLook(rest)
-	if err != nil {
-		return err
-	}
-	m, err := s.model()
-	if err != nil {
-		return err
-	}
-	what, by := clauses(rest, "members", "seed")
-	opts := s.options()
-	settings := opts.Settings
-	for _, c := range []struct{ word, key string }{{"members", "n"}, {"seed", "seed"}} {
-		if by[c.word] != "" {
-			settings = append(slices.Clip(settings), odes.Setting{Key: "ensemble." + c.key, Value: by[c.word]})
-		}
-	}
-	said, err := m.Members("", settings)
-	if err != nil {
-		return err
-	}
-	job := &ensemble.Job{Set: ensemble.Assignments(opts.Set), Options: opts.Settings, Gradient: said.Gradient}
-	axes, err := ensemble.ReadAxes(m, opts.Set, what)
-	if err == nil {
-		job.Design, err = ensemble.DesignFor(m, said, axes)
-	}
-	if err != nil {
-		return err
-	}
-	p, err := ensemble.OpenModel(job, m)
-	if err != nil {
-		return err
-	}
-	e := &report.Ensemble{
-		Problem: p, Status: "ok", Statistics: ensemble.NewStatistics(&p.Table), Values: ensemble.NewValues(p),
-	}
-	config := ensemble.Config{Each: func(c *ensemble.Chunk) error {
-		e.Statistics.Add(c)
-		e.Values.Add(c)
-		return nil
-	}}
-	if tell := s.progress; tell != nil {
-		config.Progress = func(n int) {
-			tell(odes.Progress{Phase: odes.PhaseRuns, Steps: n, Done: float64(n) / float64(p.Table.Members)})
-		}
-	}
-	if e.Findings, err = ensemble.Run(ctx, p, config); err != nil {
-		return err
-	}
-	e.Statistics.Conclude(e.Findings)
-	e.Status = e.Statistics.Status()
-	s.diagnose(w, slices.Concat(m.Outside(opts.Set, p.Table.Members, p.Assign), e.Findings.Warnings()))
-	if l.path == "" {
-		return report.EnsembleTable(w, s.heading(m), e, s.table())
-	}
-	picture, err := Members(e)
-	if err != nil {
-		return err
-	}
-	return s.deliver(w, picture, l)
-}
+// memberPictures is the picture of members.
+var memberPictures = []Picture{{"members", "lines, heat maps, or bands of outputs", drawMembers}}
 
-// Members draws an ensemble: bands of outputs over time, objectives over the axes of a grid (as lines over one, as heat
-// maps over two), and otherwise over each value that differs. The values must have been kept.
-func Members(e *report.Ensemble) (plot.Picture, error) {
+// drawMembers draws an ensemble: bands of outputs over time, objectives over the axes of a grid (as lines over one, as
+// heat maps over two), and otherwise over each value that differs. The values must have been kept.
+func drawMembers(of any) (plot.Picture, error) {
+	e := of.(*report.Ensemble)
 	t := &e.Problem.Table
 	stack := &plot.Stack{}
 	switch d := e.Problem.Job.Design; {
@@ -94,7 +32,7 @@ func Members(e *report.Ensemble) (plot.Picture, error) {
 	case len(e.Indices) > 0:
 		stack.Panels = shares(e.Indices)
 	case len(t.Values) == 0:
-		return nil, errors.New("there is nothing to draw: the model has no objective; name outputs with --times")
+		return nil, Wrongf("there is nothing to draw: the model has no objective; name outputs with --times")
 	case d.Points == ensemble.Grid && len(d.Axes) == 2:
 		for k, c := range t.Values {
 			stack.Panels = append(stack.Panels, gridOf(e, k, c))
@@ -155,7 +93,7 @@ func gridOf(e *report.Ensemble, k int, c ensemble.Column) plot.Picture {
 	n := d.Axes[1].Count
 	first, last := e.Problem.Assign(0), e.Problem.Assign(n-1)
 	for i := range h.Values {
-		h.RowNames = append(h.RowNames, short(e.Problem.Assign(i * n)[0].Values[0], 3))
+		h.RowNames = append(h.RowNames, strconv.FormatFloat(e.Problem.Assign(i * n)[0].Values[0], 'g', 3, 64))
 	}
 	if !h.Cols.Log {
 		h.From, h.To = first[1].Values[0], last[1].Values[0]

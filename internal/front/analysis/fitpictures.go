@@ -1,0 +1,219 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/fit"
+	"odes.dev/odes/plot"
+)
+
+// fitPictures are the pictures of a fit.
+var fitPictures = []Picture{
+	{"waterfall", "the values that the searches came to, sorted", ofFit(waterfall)},
+	{"profiles", "the profile likelihood of each estimate", ofFit(profiles)},
+	{"data", "the data and what the model says, over time", ofFit(overlay)},
+	{"residuals", "residuals over time", ofFit(residuals)},
+	{"predicted", "the data over what the model says", ofFit(predicted)},
+}
+
+// ofFit returns what draws a picture of the result of a fit.
+func ofFit(draw func(r *fit.Result) plot.Picture) func(of any) (plot.Picture, error) {
+	return func(of any) (plot.Picture, error) { return draw(of.(*fit.Result)), nil }
+}
+
+// waterfall draws the values of the searches, sorted, as how far they are above the best.
+func waterfall(r *fit.Result) plot.Picture {
+	const least = 1e-6 // of a difference that is drawn
+	c := plot.Curve{Name: "searches", Dots: true}
+	for i := range r.Starts {
+		if v := r.Starts[i].Value; v-v == 0 {
+			c.X = append(c.X, float64(i+1))
+			c.Y = append(c.Y, max(math.Abs(v-r.Starts[0].Value), least))
+		}
+	}
+	return &plot.Lines{
+		Title:  fmt.Sprintf("%s of %d searches, above the best", r.Objective.Name, len(r.Starts)),
+		X:      plot.Axis{Label: "search"},
+		Y:      plot.Axis{Label: r.Objective.Name + " − best", Log: true},
+		Curves: []plot.Curve{c},
+	}
+}
+
+// profiles draws how the objective rises as an estimate moves, and the rise at the ends of its interval.
+func profiles(r *fit.Result) plot.Picture {
+	s := &plot.Stack{}
+	for i := range r.Estimates {
+		x := &r.Estimates[i]
+		if len(x.Profile) < 2 {
+			continue
+		}
+		c := plot.Curve{Name: "profile"}
+		top := 0.0
+		for k, p := range x.Profile {
+			if k > 0 {
+				rounded(x.Profile[k-1], p, x.Value, &c)
+			}
+			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Rise)
+			if p.Value == x.Lower && x.OpenLower == "" || p.Value == x.Upper && x.OpenUpper == "" {
+				top = p.Rise
+			}
+		}
+		c.PX, c.PY = []float64{x.Value}, []float64{0}
+		l := &plot.Lines{
+			X:      plot.Axis{Label: x.Text(), Unit: x.Unit, Log: x.Log && c.X[0] > 0},
+			Y:      plot.Axis{Label: "rise of " + r.Objective.Name},
+			Curves: []plot.Curve{c},
+		}
+		if top > 0 {
+			percent := strconv.FormatFloat(100*r.Settings.Level, 'g', 3, 64) + " %"
+			ends := []float64{c.X[0], c.X[len(c.X)-1]}
+			l.Curves = append(l.Curves, plot.Curve{Name: percent, X: ends, Y: []float64{top, top}})
+		}
+		s.Panels = append(s.Panels, l)
+	}
+	if len(s.Panels) == 0 {
+		return nil
+	}
+	return s
+}
+
+// rounded adds points between two of a profile. The root of the rise is almost straight there; at the estimate, it
+// changes its sign.
+func rounded(a, b fit.ProfilePoint, estimate float64, c *plot.Curve) {
+	root := func(p fit.ProfilePoint) float64 {
+		return math.Copysign(math.Sqrt(max(p.Rise, 0)), p.Value-estimate)
+	}
+	const n = 8
+	for i := 1; i < n; i++ {
+		share := float64(i) / n
+		z := root(a) + share*(root(b)-root(a))
+		c.X, c.Y = append(c.X, a.Value+share*(b.Value-a.Value)), append(c.Y, z*z)
+	}
+}
+
+// group is the rows of one observation in one experiment.
+type group struct {
+	name string
+	rows []fit.Prediction
+}
+
+// groups returns the rows of each observation.
+func groups(r *fit.Result) (list []group) {
+	for i, p := range r.Predictions {
+		name := strings.TrimSpace(p.Experiment + " " + p.Observation)
+		if i == 0 || list[len(list)-1].name != name {
+			list = append(list, group{name: name})
+		}
+		g := &list[len(list)-1]
+		g.rows = append(g.rows, p)
+	}
+	return list
+}
+
+// overGroups draws a panel for all groups that have the same observation.
+func overGroups(r *fit.Result, y string, curve func(g *group) plot.Curve, unit bool) plot.Picture {
+	s := &plot.Stack{}
+	for _, g := range groups(r) {
+		name := g.rows[0].Observation
+		k := slices.IndexFunc(s.Panels, func(p plot.Picture) bool { return p.(*plot.Lines).Title == name })
+		if k < 0 {
+			l := &plot.Lines{Title: name, X: plot.Axis{Label: "t"}, Y: plot.Axis{Label: y}}
+			if unit {
+				l.Y.Unit = g.rows[0].Unit
+			}
+			k, s.Panels = len(s.Panels), append(s.Panels, l)
+		}
+		l := s.Panels[k].(*plot.Lines)
+		l.Curves = append(l.Curves, curve(&g))
+	}
+	if len(s.Panels) == 0 {
+		return nil
+	}
+	return s
+}
+
+// inTime returns the rows of g in the order of their times.
+func (g *group) inTime() []fit.Prediction {
+	rows := slices.Clone(g.rows)
+	slices.SortStableFunc(rows, func(a, b fit.Prediction) int { return cmp.Compare(a.T, b.T) })
+	return rows
+}
+
+// overlay draws the data over what the model says, with a band of two standard errors of that.
+func overlay(r *fit.Result) plot.Picture {
+	p := overGroups(r, "value", func(g *group) plot.Curve {
+		c := plot.Curve{Name: g.name}
+		for _, p := range g.inTime() {
+			c.X, c.Y = append(c.X, p.T), append(c.Y, p.Value)
+			c.PX, c.PY = append(c.PX, p.T), append(c.PY, p.Data)
+			side := 0
+			if p.Below {
+				side = -1
+			}
+			c.Side = append(c.Side, side)
+		}
+		return c
+	}, true)
+	if p == nil {
+		return nil
+	}
+	panels := p.(*plot.Stack).Panels
+	for _, g := range groups(r) {
+		band := plot.Band{Name: "± 2 errors of " + g.name}
+		for _, x := range g.inTime() {
+			if x.Error-x.Error == 0 {
+				band.X = append(band.X, x.T)
+				band.Lo = append(band.Lo, x.Value-2*x.Error)
+				band.Hi = append(band.Hi, x.Value+2*x.Error)
+			}
+		}
+		for _, panel := range panels {
+			if l := panel.(*plot.Lines); l.Title == g.rows[0].Observation && len(band.X) > 1 {
+				l.Bands = append(l.Bands, band)
+			}
+		}
+	}
+	return p
+}
+
+func residuals(r *fit.Result) plot.Picture {
+	return overGroups(r, "residual", func(g *group) plot.Curve {
+		c := plot.Curve{Name: g.name, Dots: true}
+		for _, p := range g.rows {
+			if !math.IsNaN(p.Residual) {
+				c.X, c.Y = append(c.X, p.T), append(c.Y, p.Residual)
+			}
+		}
+		return c
+	}, false)
+}
+
+func predicted(r *fit.Result) plot.Picture {
+	p := overGroups(r, "data", func(g *group) plot.Curve {
+		c := plot.Curve{Name: g.name, Dots: true, Loop: true}
+		for _, p := range g.rows {
+			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Data)
+		}
+		return c
+	}, true)
+	if p == nil {
+		return nil
+	}
+	for _, panel := range p.(*plot.Stack).Panels {
+		l := panel.(*plot.Lines)
+		l.X = plot.Axis{Label: "prediction", Unit: l.Y.Unit}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, c := range l.Curves {
+			for _, x := range slices.Concat(c.X, c.Y) {
+				lo, hi = min(lo, x), max(hi, x)
+			}
+		}
+		l.Curves = append(l.Curves, plot.Curve{Name: "equal", X: []float64{lo, hi}, Y: []float64{lo, hi}})
+	}
+	return p
+}
