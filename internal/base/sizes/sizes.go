@@ -23,7 +23,7 @@ const (
 const (
 	depth     = 12      // links from states that have sizes to the last young one that is looked at
 	again     = 1       // times the time since something happened is what is looked ahead
-	rejected  = 3       // times in succession, and rounding may be what is seen
+	rejected  = 3       // times, and rounding may be what is seen
 	slightly  = 0x1p-40 // a relative change of states
 	roundings = 10      // units of roundoff that rates are off
 )
@@ -46,7 +46,8 @@ type Tolerances struct {
 	most   []float64 // [arrays] the largest tolerances of elements that have sizes
 	since  float64   // when something last happened at a time
 	span   float64   // that was last looked ahead
-	tried  int       // rejected steps in succession
+	tried  int       // rejected steps since the run got past the end of such a step
+	end    float64   // of the first of them
 	z, k   []float64 // [N], [N+Q] work space
 	now    []float64 // [N]
 	tau    []float64 // [N] the time that a young state takes
@@ -195,7 +196,8 @@ func (s *Tolerances) ahead(t float64, start bool, span, way float64, y []float64
 // size of its own from where it does not grow by more than a power of time that the estimate of errors, of this order,
 // sees all of. Accepted returns how many rates it took.
 func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates Rates) (evals int) {
-	s.tried, s.Changed = 0, true
+	s.Passed(t1)
+	s.Changed = true
 	if len(s.Young) == 0 {
 		s.Grown(y1)
 		return 0
@@ -226,12 +228,16 @@ func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates
 	return s.ahead(t1, false, span, math.Copysign(1, t1-t0), y1, rates)
 }
 
-// Passed takes in that a step was accepted whose states grew elsewhere.
-func (s *Tolerances) Passed() { s.tried = 0 }
+// Passed takes in that a step to t1 was accepted whose states grew elsewhere.
+func (s *Tolerances) Passed(t1 float64) {
+	if math.Abs(t1-s.since) >= math.Abs(s.end-s.since) {
+		s.tried = 0
+	}
+}
 
-// Rejected takes in that a step was rejected that would have ended at y1[n]. It reports whether rounding may be what
-// is seen.
-func (s *Tolerances) Rejected(y1 []float64, count bool) bool {
+// Rejected takes in that a step to t1 was rejected that would have ended at y1[n]. It reports whether rounding may be
+// what is seen: of each third step that is rejected before the run gets past where the first of them was to end.
+func (s *Tolerances) Rejected(t1 float64, y1 []float64, count bool) bool {
 	if count {
 		for _, i := range s.Young {
 			if x := math.Abs(float64(s.per[i] * y1[i])); x > s.Abs[i] && x <= math.MaxFloat64 {
@@ -239,14 +245,17 @@ func (s *Tolerances) Rejected(y1 []float64, count bool) bool {
 			}
 		}
 	}
-	s.tried++
-	return s.tried == rejected
+	if s.tried++; s.tried == 1 {
+		s.end = t1
+	}
+	return s.tried%rejected == 0
 }
 
 // Rounding makes no tolerance smaller than what rounding errors of the rates k[n+q] at (t, y) leave of a step h, nor
-// than what a state changes by in a rounding error of the time, at which a rate may jump. What the quadratures have of
-// these, over h, is written to noise[q]. It takes three more rates.
-func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise []float64) {
+// than what a state changes by in a rounding error of the time, at which a rate may begin or jump, nor than what such
+// changes make of other states. What the quadratures have of these, over h, is written to noise[q]. It returns how many
+// rates it took.
+func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise []float64) (evals int) {
 	n := len(y)
 	gross := make([]float64, len(k))
 	state := uint64(1)
@@ -267,22 +276,61 @@ func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise [
 		}
 	}
 	const by = roundings * 0x1p-53 / slightly
-	rates(t+h, y, s.k)
+	off := s.z // what states are off by
+	for i := range off {
+		off[i] = float64(float64(by*math.Abs(h)) * gross[i])
+	}
+	// The end of the step may be where an input begins: what it grows to in as long again bounds how fast.
 	moment := float64(roundings * 0x1p-53 * math.Max(math.Abs(t), math.Abs(t+h)))
-	for i := range n {
-		x := float64(float64(by*h) * gross[i])
-		if late := float64(moment * math.Max(math.Abs(k[i]), math.Abs(s.k[i]))); late <= math.MaxFloat64 {
-			x = max(x, late)
+	for part := range 3 {
+		at := k
+		if part > 0 {
+			rates(math.FMA(float64(part), h, t), y, s.k)
+			at = s.k
 		}
-		if s.per[i] > 0 && (x > s.base[i] || x > s.Abs[i]) {
-			s.base[i] = max(s.base[i], x)
-			s.Abs[i] = max(s.Abs[i], x)
+		for i := range off {
+			if late := float64(moment * math.Abs(at[i])); late <= math.MaxFloat64 {
+				off[i] = max(off[i], late)
+			}
 		}
 	}
 	for i := range noise {
 		noise[i] = max(noise[i], float64(by*gross[n+i]))
 	}
 	s.Changed = true
+	return 4 + s.carry(t, h, y, k, rates, off, noise)
+}
+
+// carry makes no tolerance smaller than what states are off by, off[n], and what that makes of the others in a step h
+// from (t, y) with rates k[n+q]. What the quadratures have of it goes to noise[q].
+func (s *Tolerances) carry(t, h float64, y, k []float64, rates Rates, off, noise []float64) (evals int) {
+	more := len(s.Young) > 0 && len(noise) > 0
+	for range depth {
+		for i, x := range off {
+			if s.per[i] > 0 && (x > s.base[i] || x > s.Abs[i]) {
+				more = more || x > float64(2*s.Abs[i])
+				s.base[i] = max(s.base[i], x)
+				s.Abs[i] = max(s.Abs[i], x)
+			}
+			s.now[i] = y[i] + off[i]
+		}
+		if !more {
+			break
+		}
+		rates(t, s.now, s.k)
+		evals, more = evals+1, false
+		for i, v := range s.k {
+			x := math.Abs(v - k[i])
+			switch {
+			case !(x <= math.MaxFloat64):
+			case i < len(off):
+				off[i] = max(off[i], float64(math.Abs(h)*x))
+			default:
+				noise[i-len(off)] = max(noise[i-len(off)], x)
+			}
+		}
+	}
+	return evals
 }
 
 // Smallest returns the least of the tolerances of states that have a size, and 1e-9 if there is none.
