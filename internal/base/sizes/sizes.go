@@ -276,57 +276,87 @@ func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise [
 		}
 	}
 	const by = roundings * 0x1p-53 / slightly
-	off := s.z // what states are off by
+	off := make([]float64, n) // what states are off by
 	for i := range off {
 		off[i] = float64(float64(by*math.Abs(h)) * gross[i])
 	}
-	// The end of the step may be where an input begins: what it grows to in as long again bounds how fast.
 	moment := float64(roundings * 0x1p-53 * math.Max(math.Abs(t), math.Abs(t+h)))
-	for part := range 3 {
-		at := k
-		if part > 0 {
-			rates(math.FMA(float64(part), h, t), y, s.k)
-			at = s.k
+	late := func(i int, rate float64) {
+		if x := float64(moment * math.Abs(rate)); x <= math.MaxFloat64 {
+			off[i] = max(off[i], x)
 		}
-		for i := range off {
-			if late := float64(moment * math.Abs(at[i])); late <= math.MaxFloat64 {
-				off[i] = max(off[i], late)
-			}
-		}
+	}
+	rates(t+h, y, s.k)
+	for i := range off {
+		late(i, k[i])
+		late(i, s.k[i])
 	}
 	for i := range noise {
 		noise[i] = max(noise[i], float64(by*gross[n+i]))
 	}
+	evals = 3
+	if len(s.Young) > 0 {
+		// The end of the step may be where an input begins: what it grows to in as long again bounds how fast.
+		rates(math.FMA(2, h, t), y, s.k)
+		for _, i := range s.Young {
+			late(i, s.k[i])
+		}
+		evals += 1 + s.carry(t, h, y, k, rates, off, noise)
+	}
+	for i, x := range off {
+		if s.per[i] > 0 && (x > s.base[i] || x > s.Abs[i]) {
+			s.base[i] = max(s.base[i], x)
+			s.Abs[i] = max(s.Abs[i], x)
+		}
+	}
 	s.Changed = true
-	return 4 + s.carry(t, h, y, k, rates, off, noise)
+	return evals
 }
 
-// carry makes no tolerance smaller than what states are off by, off[n], and what that makes of the others in a step h
-// from (t, y) with rates k[n+q]. What the quadratures have of it goes to noise[q].
+// carry adds to what states are off by, off[n], what that makes of the young in a step h from (t, y) with rates
+// k[n+q]. Each sweep reaches one link further, and each state is reached once: it loses what it has in a time of its
+// own, if that is shorter than the step. What the quadratures have of it goes to noise[q].
 func (s *Tolerances) carry(t, h float64, y, k []float64, rates Rates, off, noise []float64) (evals int) {
-	more := len(s.Young) > 0 && len(noise) > 0
-	for range depth {
-		for i, x := range off {
-			if s.per[i] > 0 && (x > s.base[i] || x > s.Abs[i]) {
-				more = more || x > float64(2*s.Abs[i])
-				s.base[i] = max(s.base[i], x)
-				s.Abs[i] = max(s.Abs[i], x)
-			}
-			s.now[i] = y[i] + off[i]
+	span := math.Abs(h)
+	for i, v := range y {
+		s.now[i] = v + off[i]
+	}
+	for _, i := range s.Young {
+		s.tau[i] = 0
+		if off[i] > s.Abs[i] {
+			s.tau[i] = span // a link that others hang on
 		}
-		if !more {
+	}
+	for range depth {
+		rates(t, s.now, s.k)
+		evals++
+		for i := range noise {
+			if x := math.Abs(s.k[len(off)+i] - k[len(off)+i]); x <= math.MaxFloat64 {
+				noise[i] = max(noise[i], x)
+			}
+		}
+		copy(s.z, s.k)
+		fresh := false
+		for _, i := range s.Young {
+			x := float64(span * math.Abs(s.k[i]-k[i]))
+			if s.tau[i] == 0 && x > max(s.Abs[i], off[i]) && x <= math.MaxFloat64 {
+				s.tau[i], off[i], fresh = -span, x, true
+				s.now[i] = y[i] + x
+			}
+		}
+		if !fresh {
 			break
 		}
 		rates(t, s.now, s.k)
-		evals, more = evals+1, false
-		for i, v := range s.k {
-			x := math.Abs(v - k[i])
-			switch {
-			case !(x <= math.MaxFloat64):
-			case i < len(off):
-				off[i] = max(off[i], float64(math.Abs(h)*x))
-			default:
-				noise[i-len(off)] = max(noise[i-len(off)], x)
+		evals++
+		for _, i := range s.Young {
+			if s.tau[i] >= 0 {
+				continue
+			}
+			s.tau[i] = span
+			if loss := math.Abs(s.k[i]-s.z[i]) / off[i]; float64(loss*span) > 1 {
+				off[i] /= float64(loss * span)
+				s.now[i] = y[i] + off[i]
 			}
 		}
 	}
