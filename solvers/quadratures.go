@@ -2,9 +2,6 @@ package solvers
 
 import "math"
 
-// leastSize is the least that errors of integrals are divided by.
-const leastSize = 0x1p-1000
-
 // quadratures judges the estimated errors of the quadratures, each by its own size. A quadrature begins at zero and
 // may cross it later, so its size is not its value:
 //
@@ -79,8 +76,7 @@ func (c *quadratures) norm(s *Step, e []float64, span, near float64) float64 {
 		if !(sc <= math.MaxFloat64) {
 			return math.NaN()
 		}
-		// An integral of nothing but rounding has no size; its error is finite all the same.
-		if x := math.Abs(e[n+i]) / max(sc, leastSize); !(x <= worst) {
+		if x := math.Abs(e[n+i]) / max(sc, 0x1p-1000); !(x <= worst) { // finite, too, where all is rounding
 			worst = x
 		}
 	}
