@@ -109,7 +109,7 @@ func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 		a.load()
 	}
 	if sizes := s.tol.sizes; sizes != nil && len(sizes.Young) == 0 {
-		sizes.Passed()
+		sizes.Passed(tr.T1)
 	} else if sizes != nil {
 		a.load()
 		s.tol.accepted(s, tr)

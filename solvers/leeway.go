@@ -91,11 +91,11 @@ func (l *leeway) rejected(s *Solver, bad bool) {
 	}
 	tr := s.trial
 	stable := s.solves != nil || float64(tr.H*s.spectrum.rho) <= 1
-	if l.sizes.Rejected(tr.Y1, stable && !bad) && !bad && s.algebra.solves == nil {
+	if l.sizes.Rejected(tr.T+tr.H, tr.Y1, stable && !bad) && !bad && s.algebra.solves == nil {
 		s.lane.settle()
 		s.evaluate()
-		l.sizes.Rounding(s.t, tr.H, s.y, s.trial.K[:s.size.N+s.size.Q], s.sys.Eval, s.integrals.noise)
-		s.stats.Evals += 3
+		k := s.trial.K[:s.size.N+s.size.Q]
+		s.stats.Evals += l.sizes.Rounding(s.t, tr.H, s.y, k, s.sys.Eval, s.integrals.noise)
 	}
 }
 

@@ -76,7 +76,7 @@ func (c *quadratures) norm(s *Step, e []float64, span, near float64) float64 {
 		if !(sc <= math.MaxFloat64) {
 			return math.NaN()
 		}
-		if x := quotient(e[n+i], sc); !(x <= worst) {
+		if x := math.Abs(e[n+i]) / max(sc, 0x1p-1000); !(x <= worst) { // finite, too, where all is rounding
 			worst = x
 		}
 	}

@@ -412,7 +412,7 @@ func (st *stabilizer) scale(v tape.Value) scaledValue {
 // derivatives.
 func (st *stabilizer) level(z tape.Value) tape.Value {
 	b := st.b
-	const most = 1 << 20
+	const most = 0x1p1000 // so that what scales make of one another is finite
 	return tape.Seamlessly(b, func() tape.Value {
 		within := b.Op2(tape.Max, b.Op2(tape.Min, z, b.Scalar(most)), b.Scalar(-most))
 		return b.Mul(b.Op1(tape.Trunc, b.Mul(within, b.Scalar(1.0/moderate))), b.Scalar(moderate))

@@ -24,11 +24,11 @@ var solver = Block{
 		},
 		{
 			Key: "rtol", Default: "1e-6",
-			Doc: "1e-6 and 1e-9 unless said otherwise; `atol = auto`: by the size of each state; " +
+			Doc: "`rtol` is 1e-6 and `atol` is `auto` unless said otherwise: by the size of each state; " +
 				"`atol = [x = 1e-9, v = 1e-12]` gives states their own and leaves others as they were (elements: " +
 				"`x = [1e-9, 1e-12]`); so does `[1e-9, 1e-12]`, as declared; an `rtol` below 1e-15, but 0, is 1e-15",
 		},
-		{Key: "atol", Default: "1e-9"},
+		{Key: "atol", Default: "auto"},
 		{
 			Key: "sens_tol", Kind: Number, Range: Range{To: 1, With: true},
 			Doc: "repeats the run with tighter tolerances until the estimated error of every derivative is at most " +

@@ -23,7 +23,7 @@ const (
 const (
 	depth     = 12      // links from states that have sizes to the last young one that is looked at
 	again     = 1       // times the time since something happened is what is looked ahead
-	rejected  = 3       // times in succession, and rounding may be what is seen
+	rejected  = 3       // times, and rounding may be what is seen
 	slightly  = 0x1p-40 // a relative change of states
 	roundings = 10      // units of roundoff that rates are off
 )
@@ -46,7 +46,8 @@ type Tolerances struct {
 	most   []float64 // [arrays] the largest tolerances of elements that have sizes
 	since  float64   // when something last happened at a time
 	span   float64   // that was last looked ahead
-	tried  int       // rejected steps in succession
+	tried  int       // rejected steps since the run got past the end of such a step
+	end    float64   // of the first of them
 	z, k   []float64 // [N], [N+Q] work space
 	now    []float64 // [N]
 	tau    []float64 // [N] the time that a young state takes
@@ -195,7 +196,8 @@ func (s *Tolerances) ahead(t float64, start bool, span, way float64, y []float64
 // size of its own from where it does not grow by more than a power of time that the estimate of errors, of this order,
 // sees all of. Accepted returns how many rates it took.
 func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates Rates) (evals int) {
-	s.tried, s.Changed = 0, true
+	s.Passed(t1)
+	s.Changed = true
 	if len(s.Young) == 0 {
 		s.Grown(y1)
 		return 0
@@ -226,12 +228,16 @@ func (s *Tolerances) Accepted(t0, t1 float64, y0, y1 []float64, order int, rates
 	return s.ahead(t1, false, span, math.Copysign(1, t1-t0), y1, rates)
 }
 
-// Passed takes in that a step was accepted whose states grew elsewhere.
-func (s *Tolerances) Passed() { s.tried = 0 }
+// Passed takes in that a step to t1 was accepted whose states grew elsewhere.
+func (s *Tolerances) Passed(t1 float64) {
+	if math.Abs(t1-s.since) >= math.Abs(s.end-s.since) {
+		s.tried = 0
+	}
+}
 
-// Rejected takes in that a step was rejected that would have ended at y1[n]. It reports whether rounding may be what
-// is seen.
-func (s *Tolerances) Rejected(y1 []float64, count bool) bool {
+// Rejected takes in that a step to t1 was rejected that would have ended at y1[n]. It reports whether rounding may be
+// what is seen: of each third step that is rejected before the run gets past where the first of them was to end.
+func (s *Tolerances) Rejected(t1 float64, y1 []float64, count bool) bool {
 	if count {
 		for _, i := range s.Young {
 			if x := math.Abs(float64(s.per[i] * y1[i])); x > s.Abs[i] && x <= math.MaxFloat64 {
@@ -239,14 +245,17 @@ func (s *Tolerances) Rejected(y1 []float64, count bool) bool {
 			}
 		}
 	}
-	s.tried++
-	return s.tried == rejected
+	if s.tried++; s.tried == 1 {
+		s.end = t1
+	}
+	return s.tried%rejected == 0
 }
 
 // Rounding makes no tolerance smaller than what rounding errors of the rates k[n+q] at (t, y) leave of a step h, nor
-// than what a state changes by in a rounding error of the time, at which a rate may jump. What the quadratures have of
-// these, over h, is written to noise[q]. It takes three more rates.
-func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise []float64) {
+// than what a state changes by in a rounding error of the time, at which a rate may begin or jump, nor than what such
+// changes make of other states. What the quadratures have of these, over h, is written to noise[q]. It returns how many
+// rates it took.
+func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise []float64) (evals int) {
 	n := len(y)
 	gross := make([]float64, len(k))
 	state := uint64(1)
@@ -267,22 +276,91 @@ func (s *Tolerances) Rounding(t, h float64, y, k []float64, rates Rates, noise [
 		}
 	}
 	const by = roundings * 0x1p-53 / slightly
-	rates(t+h, y, s.k)
+	off := make([]float64, n) // what states are off by
+	for i := range off {
+		off[i] = float64(float64(by*math.Abs(h)) * gross[i])
+	}
 	moment := float64(roundings * 0x1p-53 * math.Max(math.Abs(t), math.Abs(t+h)))
-	for i := range n {
-		x := float64(float64(by*h) * gross[i])
-		if late := float64(moment * math.Max(math.Abs(k[i]), math.Abs(s.k[i]))); late <= math.MaxFloat64 {
-			x = max(x, late)
+	late := func(i int, rate float64) {
+		if x := float64(moment * math.Abs(rate)); x <= math.MaxFloat64 {
+			off[i] = max(off[i], x)
 		}
+	}
+	rates(t+h, y, s.k)
+	for i := range off {
+		late(i, k[i])
+		late(i, s.k[i])
+	}
+	for i := range noise {
+		noise[i] = max(noise[i], float64(by*gross[n+i]))
+	}
+	evals = 3
+	if len(s.Young) > 0 {
+		// The end of the step may be where an input begins: what it grows to in as long again bounds how fast.
+		rates(math.FMA(2, h, t), y, s.k)
+		for _, i := range s.Young {
+			late(i, s.k[i])
+		}
+		evals += 1 + s.carry(t, h, y, k, rates, off, noise)
+	}
+	for i, x := range off {
 		if s.per[i] > 0 && (x > s.base[i] || x > s.Abs[i]) {
 			s.base[i] = max(s.base[i], x)
 			s.Abs[i] = max(s.Abs[i], x)
 		}
 	}
-	for i := range noise {
-		noise[i] = max(noise[i], float64(by*gross[n+i]))
-	}
 	s.Changed = true
+	return evals
+}
+
+// carry adds to what states are off by, off[n], what that makes of the young in a step h from (t, y) with rates
+// k[n+q]. Each sweep reaches one link further, and each state is reached once: it loses what it has in a time of its
+// own, if that is shorter than the step. What the quadratures have of it goes to noise[q].
+func (s *Tolerances) carry(t, h float64, y, k []float64, rates Rates, off, noise []float64) (evals int) {
+	span := math.Abs(h)
+	for i, v := range y {
+		s.now[i] = v + off[i]
+	}
+	for _, i := range s.Young {
+		s.tau[i] = 0
+		if off[i] > s.Abs[i] {
+			s.tau[i] = span // a link that others hang on
+		}
+	}
+	for range depth {
+		rates(t, s.now, s.k)
+		evals++
+		for i := range noise {
+			if x := math.Abs(s.k[len(off)+i] - k[len(off)+i]); x <= math.MaxFloat64 {
+				noise[i] = max(noise[i], x)
+			}
+		}
+		copy(s.z, s.k)
+		fresh := false
+		for _, i := range s.Young {
+			x := float64(span * math.Abs(s.k[i]-k[i]))
+			if s.tau[i] == 0 && x > max(s.Abs[i], off[i]) && x <= math.MaxFloat64 {
+				s.tau[i], off[i], fresh = -span, x, true
+				s.now[i] = y[i] + x
+			}
+		}
+		if !fresh {
+			break
+		}
+		rates(t, s.now, s.k)
+		evals++
+		for _, i := range s.Young {
+			if s.tau[i] >= 0 {
+				continue
+			}
+			s.tau[i] = span
+			if loss := math.Abs(s.k[i]-s.z[i]) / off[i]; float64(loss*span) > 1 {
+				off[i] /= float64(loss * span)
+				s.now[i] = y[i] + off[i]
+			}
+		}
+	}
+	return evals
 }
 
 // Smallest returns the least of the tolerances of states that have a size, and 1e-9 if there is none.

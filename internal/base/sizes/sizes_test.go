@@ -63,3 +63,45 @@ func TestGroups(t *testing.T) {
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+
+// TestRounding: a chain that a known input sets off at the end of a step has what rounding of the time makes of it, and
+// integrals have it, too; tried again and again before that end, steps ask for it.
+func TestRounding(t *testing.T) {
+	const begins, slope = 1.0, 3.0
+	input := func(at float64, y, k []float64) {
+		k[0] = slope*max(at-begins, 0) - y[0]
+		k[1] = 2*y[0] - y[1]
+		k[2] = y[1]
+	}
+	y, k, noise := make([]float64, 2), make([]float64, 3), make([]float64, 1)
+	s := sizes.New(2, 1, 1e-6, nil, nil, nil)
+	s.Starts(0.5, y, k, 0.25, input)
+	asked, now := 0, 0.5
+	for i := range 6 { // every other step ends short of where the input begins
+		if s.Rejected(begins, y, true) {
+			asked++
+		}
+		next := now + 0.01*float64(i+1)
+		s.Accepted(now, next, y, y, 5, nil)
+		now = next
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times of 6", asked)
+	}
+	h := begins - now
+	evals := s.Rounding(now, h, y, k, input, noise)
+	moment := 10 * 0x1p-53 * begins
+	want := []float64{moment * slope * h, 2 * h * moment * slope * h}
+	for i, x := range s.Abs {
+		if !(x > 0.5*want[i] && x < 2*want[i]) {
+			t.Errorf("state %d has the tolerance %g, not %g", i+1, x, want[i])
+		}
+	}
+	if x := want[1]; !(noise[0] > 0.5*x && noise[0] < 2*x) || evals > 8 {
+		t.Errorf("the integrand is off by %g, not %g; %d rates", noise[0], x, evals)
+	}
+	s.Accepted(now, begins, y, y, 5, nil)
+	if s.Rejected(begins+0.1, y, true) || s.Rejected(begins+0.1, y, true) {
+		t.Error("asked for rounding behind the end of the steps that were rejected")
+	}
+}

@@ -130,3 +130,23 @@ func substitute(text, z string) string {
 func TestLogistics(t *testing.T) {
 	judged(t, *logistics, 40, seeds.Of(t, *seed), logistic)
 }
+
+// TestFarOut: what has died away is zero, and its derivatives are, however far out.
+func TestFarOut(t *testing.T) {
+	for _, k := range []string{"3e6", "1e12", "1e200"} {
+		for _, rate := range []string{
+			"1/cosh(q)^2", "b/cosh(q)^2", "sinh(q)/cosh(q)^2", "4*exp(2*q)/(exp(2*q) + 1)^2", "1/(1 + exp(q))^2",
+			"(1 + exp(q))^(-b)",
+		} {
+			o := Judge(t.Context(), Case{
+				Family: "logistic",
+				Text: "time t from 0 to 1\nparam k = " + k + "\nparam b = 1\nstate x = 1\nlet q = k*(x - 0.3*t)\n" +
+					"x' = " + rate + " + 0.1\nobjective X = final(x)\n",
+				Numbers: []Number{{Of: "X", Truth: 1.1}, {Of: "X", Wrt: "k"}, {Of: "X", Wrt: "b"}},
+			})
+			if o.Verdict != Right {
+				t.Errorf("%s, k = %s: %v", rate, k, o)
+			}
+		}
+	}
+}
