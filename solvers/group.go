@@ -460,8 +460,12 @@ func (s *Solver) rank(i int, t float64, y []float64) {
 // its firing and that of all events before the group. It is the finaliser of SplitMix64 (G. L. Steele, D. Lea,
 // C. H. Flood, OOPSLA 2014).
 func (s *Solver) lot(f Firing) uint64 {
-	x := s.opts.Seed
-	for _, v := range [4]int{s.base[f.Event] + f.Elem, s.historyAt(f).count, f.Slot, s.already} {
+	return Lot(s.opts.Seed, s.base[f.Event]+f.Elem, s.historyAt(f).count, f.Slot, s.already)
+}
+
+// Lot is the number that orders an element, its firing nth, in this slot, after so many events before the group.
+func Lot(x uint64, elem, nth, slot, already int) uint64 {
+	for _, v := range [4]int{elem, nth, slot, already} {
 		x += uint64(v) + 0x9e3779b97f4a7c15
 		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 		x = (x ^ x>>27) * 0x94d049bb133111eb

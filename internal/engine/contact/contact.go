@@ -37,6 +37,7 @@
 package contact
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -95,9 +96,10 @@ type Local interface {
 	// Look returns what holds at z + e x and dt e after the point, with params moved by e times their motion. before
 	// are the modes that hold. The result holds until the next call.
 	Look(z, before, x []float64, dt, e float64) Sight
-	// Fire applies the body of an event to z, and to its motion x where time moves by dt. instant is what sets it off,
-	// or -1. It adds what is read there to the functionals. It reports whether the body stops the run.
-	Fire(event, instant int, z, x []float64, dt float64) (stop bool)
+	// Fire applies the body of an event to z, and to its motion x where time moves by dt. nth is how many times it has
+	// happened before, instant is what sets it off, or -1. It adds what is read there to the functionals. It reports
+	// whether the body stops the run.
+	Fire(event, nth, instant int, z, x []float64, dt float64) (stop bool)
 	// Read adds what an observation reads, or the end of the run, to the functionals in z and x. zm and xm are the left
 	// limits.
 	Read(instant int, zm, xm, z, x []float64, dt float64)
@@ -114,8 +116,9 @@ type Group struct {
 	Near       float64   // how long before or after the point a cause counts as one of the group
 	Reach      float64   // how long before or after it looks are taken; Near is a small part of that
 	Each       bool      // what follows from a body comes right after it
-	// Drawn tells that events of equal priority come in an order that is drawn.
-	Drawn bool
+	// Lot, if not nil, draws the place of an event among those of equal priority that come at one time. nth is how many
+	// times it has happened before, instant what sets it off, or -1, and already how many events have happened.
+	Lot func(event, nth, instant, already int) uint64
 }
 
 // Step is something that happened in a group, with all that came at the same shift of time.
@@ -143,7 +146,6 @@ var (
 	errSlides  = &UnknownError{"modes change without end: the solution slides, or touches its threshold"}
 	errUnclear = &UnknownError{"the modes before the group are not those of the run"}
 	errMany    = &UnknownError{"more happens at one time than is followed"}
-	errDrawn   = &UnknownError{"the order is drawn"}
 	errNaN     = &UnknownError{"a motion is not a number"}
 )
 
@@ -171,6 +173,7 @@ type follower struct {
 	story      []Step
 	now        *Step
 	steps      int
+	already    int // how many events happened before the present shift
 }
 
 // Follow follows the group where z moves by dz, and params as Local has it.
@@ -335,7 +338,10 @@ type member struct{ event, instant int }
 // moment has all happen that comes at the present shift.
 func (f *follower) moment() error {
 	now := Step{}
-	f.now = &now
+	f.now, f.already = &now, 0
+	for _, n := range f.count {
+		f.already += n
+	}
 	left, leftX := slices.Clone(f.z), slices.Clone(f.x)
 	jumped, ends := false, -1
 	var sites []int
@@ -419,16 +425,8 @@ func (f *follower) changing(to []float64) []bool {
 }
 
 // sort puts a wave into the order of a run.
-func (f *follower) sort(wave []member) error {
-	if f.Drawn {
-		for i, a := range wave {
-			for _, b := range wave[:i] {
-				if f.Events[a.event].Priority == f.Events[b.event].Priority {
-					return errDrawn
-				}
-			}
-		}
-	}
+func (f *follower) sort(wave []member) {
+	lot := func(m member) uint64 { return f.Lot(m.event, f.count[m.event], m.instant, f.already) }
 	slices.SortStableFunc(wave, func(a, b member) int {
 		if x, y := f.Events[a.event].Priority, f.Events[b.event].Priority; x != y {
 			if x > y {
@@ -436,16 +434,18 @@ func (f *follower) sort(wave []member) error {
 			}
 			return 1
 		}
-		return a.event - b.event
+		if f.Lot != nil && a.event != b.event {
+			if c := cmp.Compare(lot(a), lot(b)); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(a.event, b.event)
 	})
-	return nil
 }
 
 // wave has the events of a wave happen. Modes that change at the present shift wait until after it.
 func (f *follower) wave(wave []member, held []bool) error {
-	if err := f.sort(wave); err != nil {
-		return err
-	}
+	f.sort(wave)
 	for len(wave) > 0 {
 		m := wave[0]
 		if wave = wave[1:]; f.Events[m.event].Once && f.count[m.event] > 0 {
@@ -456,7 +456,7 @@ func (f *follower) wave(wave []member, held []bool) error {
 		}
 		f.now.Events = append(f.now.Events, m.event)
 		f.count[m.event]++
-		if f.Fire(m.event, m.instant, f.z, f.x, f.s) {
+		if f.Fire(m.event, f.count[m.event]-1, m.instant, f.z, f.x, f.s) {
 			f.over = true
 			return nil
 		}
@@ -471,9 +471,7 @@ func (f *follower) wave(wave []member, held []bool) error {
 				wave = append(wave, member{f.Instants[i].Event, i})
 			}
 			wave = append(wave, f.rising(sight)...)
-			if err := f.sort(wave); err != nil {
-				return err
-			}
+			f.sort(wave)
 		}
 	}
 	return nil
@@ -510,7 +508,7 @@ func (f *follower) choose() error {
 
 // Alike reports whether two sides end in the same values, to rounding: otherwise the result leaps.
 func (a *Side) Alike(b *Side) bool {
-	return a.Over == b.Over && slices.Equal(a.M, b.M) && Close(a.Z, b.Z)
+	return a.Over == b.Over && (a.Over || slices.Equal(a.M, b.M)) && Close(a.Z, b.Z)
 }
 
 // Close reports whether x and y are the same numbers, but for rounding.

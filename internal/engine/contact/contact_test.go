@@ -83,7 +83,7 @@ func (l *closures) Look(z, before, x []float64, dt, e float64) (s Sight) {
 	return s
 }
 
-func (l *closures) Fire(event, _ int, z, x []float64, dt float64) bool {
+func (l *closures) Fire(event, _, _ int, z, x []float64, dt float64) bool {
 	zz := lift(z, x, 1)
 	l.fire[event](complex(l.t, step*dt), zz, lift(l.p, l.pd, 1))
 	lower(zz, z, x)
