@@ -14,6 +14,7 @@ type Meeting struct {
 	Yp, Dp, Mp []float64        // right limits
 	Fired      []solvers.Firing // of all events before it
 	Number     int              // of the meeting
+	Start      bool             // of the run: what comes there is not crossed
 }
 
 // Crosser moves motions through meetings of causes, which may come one after the other on the way.
@@ -85,7 +86,7 @@ func (a *Sided) Along(
 				w.dy0[i*l+j] = x
 			}
 		}
-		if err := w.go_(ctx, first, min(l, n-first)); err != nil {
+		if err := w.cover(ctx, first, min(l, n-first)); err != nil {
 			return nil, err
 		}
 		for j := 0; j < l && first+j < n; j++ {
@@ -110,8 +111,13 @@ func (w *sidedWalk) find() error {
 	for mk := 0; mk < run.Marks(); {
 		after, _ := run.PeekMark(mk, &m)
 		if after < 0 || m.Inside {
-			if m.Kind == solvers.MarkFire {
+			switch m.Kind {
+			case solvers.MarkFire:
 				fired = append(fired, m.Firing)
+			case solvers.MarkStart:
+				if err := w.start(mk); err != nil {
+					return err
+				}
 			}
 			mk++
 			continue
@@ -152,8 +158,18 @@ func (w *sidedWalk) find() error {
 	return nil
 }
 
-// go_ walks the run in the directions that w.pd and w.dy0 have.
-func (w *sidedWalk) go_(ctx context.Context, first, lanes int) error {
+// start shows the crosser what comes at the start of the run.
+func (w *sidedWalk) start(mk int) error {
+	var m solvers.Mark
+	if _, _, err := w.read.LoadMark(mk, &m); err != nil {
+		return err
+	}
+	w.crosser.Meets(&Meeting{T: m.T, Y: m.Yp, D: m.Dp, M: m.Mp, Number: -1, Start: true})
+	return nil
+}
+
+// cover walks the run in the directions that w.pd and w.dy0 have.
+func (w *sidedWalk) cover(ctx context.Context, first, lanes int) error {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
 	run, mk := w.run, 0

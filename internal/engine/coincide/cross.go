@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
 )
 
 // Crossing is a sens.Crosser for the runs of a Model. It keeps what it met.
@@ -15,6 +16,7 @@ type Crossing struct {
 	active  int
 	unknown map[int]bool // directions that cannot be followed
 	leaps   map[int]bool // directions along which the result leaps
+	begins  bool         // with something at its threshold: that is not followed
 }
 
 // Met is a group of causes of the run.
@@ -45,7 +47,12 @@ func (m *Model) Cross(active []string) *Crossing {
 // Meets implements sens.Crosser.
 func (c *Crossing) Meets(at *sens.Meeting) bool {
 	l, g := c.group(at)
-	if c.causes(l, g) < 2 {
+	causes, fixed := c.causes(l, g)
+	if at.Start {
+		c.begins = causes > 0 || fixed > 0 && !c.instants[solvers.InstantStart].Fixed
+		return false
+	}
+	if causes+min(fixed, 1) < 2 {
 		return false
 	}
 	met := Met{T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{}}
@@ -82,15 +89,14 @@ func (c *Crossing) same(s *contact.Side, at *sens.Meeting) bool {
 	return true
 }
 
-// causes counts the causes of a group. Those whose times are fixed count as one.
-func (c *Crossing) causes(l *local, g *contact.Group) (n int) {
-	fixed := 0
+// causes counts the causes of a group, and those whose times are fixed.
+func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
 	after, _ := l.Times(g.Z, nil)
 	for i, t := range after {
 		switch {
 		case !(math.Abs(t) <= g.Near):
 		case c.instants[i].Fixed:
-			fixed = 1
+			fixed++
 		default:
 			n++
 		}
@@ -114,7 +120,7 @@ func (c *Crossing) causes(l *local, g *contact.Group) (n int) {
 			n++
 		}
 	}
-	return n + fixed
+	return n, fixed
 }
 
 // met returns what is known of a meeting.
@@ -162,6 +168,6 @@ func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64)
 func (c *Crossing) Leaps(direction int) bool { return c.leaps[direction] }
 
 // Unknown reports whether a direction could not be followed.
-func (c *Crossing) Unknown(direction int) bool { return c.unknown[direction] }
+func (c *Crossing) Unknown(direction int) bool { return c.begins || c.unknown[direction] }
 
 var _ sens.Crosser = (*Crossing)(nil)
