@@ -2,6 +2,8 @@ package coincide
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/sens"
@@ -28,6 +30,16 @@ type Met struct {
 	local   *local
 	Unknown string // why it is not followed
 	Stories map[int][]contact.Step
+	Causes  []string // in the words of the model
+	Names   []string // of guards among them, as solvers know them
+}
+
+// Differs reports whether what happens along two directions comes in another order.
+func (m *Met) Differs(a, b int) bool {
+	return !slices.EqualFunc(m.Stories[a], m.Stories[b], func(x, y contact.Step) bool {
+		return slices.Equal(x.Events, y.Events) && slices.Equal(x.Instants, y.Instants) &&
+			slices.Equal(x.Modes, y.Modes)
+	})
 }
 
 // Cross begins the crossings of a run. active are the names of the params that derivatives are taken by.
@@ -55,7 +67,10 @@ func (c *Crossing) Meets(at *sens.Meeting) bool {
 	if causes+min(fixed, 1) < 2 {
 		return false
 	}
-	met := Met{T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{}}
+	met := Met{
+		T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{},
+	}
+	met.Causes, met.Names = c.words(l, g)
 	base, err := g.Follow(make([]float64, len(g.Z)))
 	switch {
 	case err != nil:
@@ -171,3 +186,50 @@ func (c *Crossing) Leaps(direction int) bool { return c.leaps[direction] }
 func (c *Crossing) Unknown(direction int) bool { return c.begins || c.unknown[direction] }
 
 var _ sens.Crosser = (*Crossing)(nil)
+
+// words names the causes of a group.
+func (c *Crossing) words(l *local, g *contact.Group) (list, names []string) {
+	add := func(name string) {
+		if _, text, is := strings.Cut(name, "if "); is { // of a choice, its condition
+			name, _, _ = strings.Cut(text, " then ")
+		}
+		if name = strings.Join(strings.Fields(name), " "); name != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	after, _ := l.Times(g.Z, nil)
+	for i, t := range after {
+		if !(math.Abs(t) <= g.Near) {
+			continue
+		}
+		switch c.moments[i].Kind {
+		case contact.Fires:
+			add(c.moments[i].Name)
+		case contact.Reads:
+			add("an observation")
+		case contact.Ends:
+			add("the end")
+		case contact.Rechoose:
+			add("a bound or knot")
+		}
+	}
+	k := make([]float64, len(g.Z))
+	l.Rates(g.Z, g.M, k)
+	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
+	for a, i := range c.atoms {
+		if !(math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a]))) || rate[a] == 0 {
+			continue
+		}
+		if i < len(c.guards) && c.guards[i].Name != "" {
+			names = append(names, c.guards[i].Name)
+		}
+		if first := len(c.compiled.GuardList); i >= first {
+			add(c.compiled.ClockList[i-first].Span.Text())
+		} else if x := c.compiled.GuardList[i]; x.Event >= 0 {
+			add(c.events[c.first[x.Event]+x.Elem].Name)
+		} else {
+			add(x.Span.Text())
+		}
+	}
+	return list, names
+}
