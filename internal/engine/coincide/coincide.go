@@ -86,11 +86,8 @@ func New(p *system.Problem, w *system.Worker, span float64, each bool, seed *uin
 		nY: p.Model.States(), nD: p.Model.Discretes(), each: each, seed: seed,
 		evaluated: map[*tape.Tape]*tape.Evaluator[complex128]{}, looked: map[*tape.Tape]*tape.Evaluator[float64]{},
 	}
-	switch {
-	case p.Model.Algebraic():
+	if p.Model.Algebraic() {
 		return nil, "algebraic equations"
-	case len(p.Peaks) > 0:
-		return nil, "largest values"
 	}
 	m.lay()
 	if why := m.listEvents(w.Events()); why != "" {

@@ -106,6 +106,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 			if err := r.apart(ctx, s, fine); err != nil {
 				return nil, err
 			}
+			s.Agree()
 		}
 		o.Strange, _ = r.strange(b, mine, theirs, decided)
 	}

@@ -81,8 +81,8 @@ type outcome struct {
 	sum            *totals
 	met            []trust.Meeting
 	missed         []solvers.Warning // what it may have missed
-	mixed, severed bool           // as solvers.Stats of it tells
-	opinion        *trust.Opinion // of the result; nil for none
+	mixed, severed bool              // as solvers.Stats of it tells
+	opinion        *trust.Opinion    // of the result; nil for none
 	happened       trust.Happenings
 	events         *loggedEvents // nil where they are listed
 }

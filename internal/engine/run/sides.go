@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/trust"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/result"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -118,15 +119,18 @@ func (r *Runner) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, s
 	}
 	d := &trust.Decision{
 		Left: mine.Left, Right: mine.Right, TwinLeft: theirs.Left, TwinRight: theirs.Right,
-		Known: make([]bool, r.columns), From: make([][]int, r.columns), Sizes: make([]float64, r.columns),
+		Known: make([]bool, len(s.Gradient)), From: make([][]int, r.columns), Sizes: make([]float64, r.columns),
 	}
 	for n, v := range r.variables {
 		for k := range v.Size() {
 			d.Sizes[v.Offset+k] = sizes[n]
 		}
 	}
-	for k := range d.Known {
-		d.Known[k] = !mine.Leaps[k] && !mine.Unknown[k] && !theirs.Leaps[k] && !theirs.Unknown[k]
+	for k := range r.columns {
+		known := !mine.Leaps[k] && !mine.Unknown[k] && !theirs.Leaps[k] && !theirs.Unknown[k]
+		for i, o := range r.objectives {
+			d.Known[i*r.columns+k] = known && len(r.model.System.PeaksOf([]*model.Objective{o.of})) == 0
+		}
 		for c := range mine.Met {
 			if mine.Met[c].Differs(2*k, 2*k+1) {
 				d.From[k] = append(d.From[k], c)
@@ -136,15 +140,16 @@ func (r *Runner) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, s
 	for c := range mine.Met {
 		d.Coincidences = append(d.Coincidences, result.Coincidence{T: mine.Met[c].T, Causes: mine.Met[c].Causes})
 	}
-	if !s.Decide(d, share) {
+	all, some := s.Decide(d, share)
+	if !some {
 		s.Undo()
 		return false
 	}
-	s.TellSides(r.model.Explain)
-	if len(r.missed) > 0 {
+	s.TellSides(r.model.Explain, all)
+	if all && len(r.missed) > 0 {
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
-	return true
+	return all
 }
 
 // explain reports whether all that may have been missed is a cause of a coincidence, which it reaches there.

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/engine/explain"
 	"odes.dev/odes/internal/engine/system"
@@ -13,7 +14,7 @@ import (
 type Decision struct {
 	Left, Right         []float64
 	TwinLeft, TwinRight []float64 // of the independent run
-	Known               []bool    // [columns]
+	Known               []bool    // [values][columns]
 	Sizes               []float64 // [columns] of the variables
 	From                [][]int   // [columns] the coincidences that make sides differ
 	Coincidences        []result.Coincidence
@@ -23,8 +24,8 @@ type Decision struct {
 const little = 1e-7
 
 // Decide takes from d which derivatives are the same on both sides and what the others are: no other run is needed for
-// these. It reports whether that is known of all. share is that of Compare.
-func (s *Result) Decide(d *Decision, share float64) (all bool) {
+// these. It reports whether that is known of all, or of some. share is that of Compare.
+func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 	all = true
 	s.Decided = make([]bool, len(s.Gradient))
 	used := map[int]int{}
@@ -44,7 +45,7 @@ func (s *Result) Decide(d *Decision, share float64) (all bool) {
 		differ := math.Abs(l-r) > float64(little*size)+4*err+noise
 		off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
 		switch {
-		case !d.Known[k] || err-err != 0 || x-x != 0:
+		case !d.Known[at] || err-err != 0 || x-x != 0:
 		case err > float64(1e-4*size)+100*noise:
 		case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise):
 		default:
@@ -62,9 +63,18 @@ func (s *Result) Decide(d *Decision, share float64) (all bool) {
 				s.OneSided.Sides = append(s.OneSided.Sides, side)
 			}
 		}
-		all = all && s.Decided[at]
+		all, some = all && s.Decided[at], some || s.Decided[at]
 	}
-	return all
+	return all, some
+}
+
+// Agree takes back what runs in other orders say of derivatives of which both sides are known.
+func (s *Result) Agree() {
+	for at, known := range s.Decided {
+		if known && s.Unlike != nil {
+			s.Unlike[at] = 0
+		}
+	}
 }
 
 // EventsAt grades the times of events at coincidences of which both sides are known: which of several there a time is,
@@ -89,15 +99,12 @@ func (s *Result) Undo() {
 	s.Decided, s.OneSided = nil, result.OneSided{}
 }
 
-// TellSides notes what derivatives are on both sides, and takes back the warnings that these are not known.
-func (s *Result) TellSides(x *explain.Explainer) {
-	var left []diag.Diagnostic
-	for _, d := range s.Warnings {
-		if d.Code != explain.CodeTie || d.Level != diag.Warning {
-			left = append(left, d)
-		}
-	}
-	s.Warnings = left
+// TellSides notes what derivatives are on both sides. Where that is known of all, it takes back the warnings that some
+// do not exist.
+func (s *Result) TellSides(x *explain.Explainer, all bool) {
+	s.Warnings = slices.DeleteFunc(slices.Clone(s.Warnings), func(d diag.Diagnostic) bool {
+		return all && d.Code == explain.CodeTie && d.Level == diag.Warning
+	})
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]
 		const most = 3
