@@ -21,6 +21,8 @@ type Meeting struct {
 type Crosser interface {
 	// Meets reports whether there are several causes, so that Cross is to be called.
 	Meets(at *Meeting) bool
+	// Start shows the motion of states and discretes at the start of the run, whose time moves by td.
+	Start(direction int, td float64, pd, y, d []float64)
 	// Cross moves the motion of states y[N], discretes d[D] and functionals f[F], all at a fixed time, through the
 	// meeting, where params move by pd[P]. direction numbers the motion.
 	Cross(at *Meeting, direction int, pd, y, d, f []float64) error
@@ -221,10 +223,37 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) error {
 				return err
 			}
 			w.pushMark(mk, left, past)
+			if w.mark.Kind == solvers.MarkStart {
+				w.showStart(first, lanes)
+			}
 		}
 	}
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
 	return nil
+}
+
+// showStart shows the crosser how all lanes move at the start.
+func (w *sidedWalk) showStart(first, lanes int) {
+	for j := range lanes {
+		w.take(w.p, w.pd, j)
+		w.take(w.y, w.yd, j)
+		w.take(w.d, w.dd, j)
+		w.crosser.Start(first+j, w.td[j], w.p, w.y, w.d)
+	}
+}
+
+// take copies lane j.
+func (w *sidedWalk) take(to, from []float64, j int) {
+	for i := range to {
+		to[i] = from[i*w.l+j]
+	}
+}
+
+// give writes lane j.
+func (w *sidedWalk) give(to, from []float64, j int) {
+	for i, x := range from {
+		to[i*w.l+j] = x
+	}
 }
 
 // readInside reads mark k, which lies within the last step.
@@ -241,22 +270,11 @@ func (w *sidedWalk) readInside(k int) error {
 
 // cross moves all lanes through a meeting.
 func (w *sidedWalk) cross(at *meeting, first, lanes int) error {
-	l := w.l
-	take := func(to, from []float64, j int) {
-		for i := range to {
-			to[i] = from[i*l+j]
-		}
-	}
-	give := func(to, from []float64, j int) {
-		for i, x := range from {
-			to[i*l+j] = x
-		}
-	}
 	for j := range lanes {
-		take(w.p, w.pd, j)
-		take(w.y, w.yd, j)
-		take(w.d, w.dd, j)
-		take(w.f, w.fd, j)
+		w.take(w.p, w.pd, j)
+		w.take(w.y, w.yd, j)
+		w.take(w.d, w.dd, j)
+		w.take(w.f, w.fd, j)
 		if err := w.crosser.Cross(&at.Meeting, first+j, w.p, w.y, w.d, w.f); err != nil {
 			for _, of := range [][]float64{w.y, w.d, w.f} {
 				for i := range of {
@@ -264,9 +282,9 @@ func (w *sidedWalk) cross(at *meeting, first, lanes int) error {
 				}
 			}
 		}
-		give(w.yd, w.y, j)
-		give(w.dd, w.d, j)
-		give(w.fd, w.f, j)
+		w.give(w.yd, w.y, j)
+		w.give(w.dd, w.d, j)
+		w.give(w.fd, w.f, j)
 	}
 	clear(w.td)
 	w.open = false

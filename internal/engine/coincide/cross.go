@@ -7,18 +7,16 @@ import (
 
 	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/solvers"
 )
 
 // Crossing is a sens.Crosser for the runs of a Model. It keeps what it met.
 type Crossing struct {
 	*Model
 	Met     []Met
-	columns []place // of active params among all
-	active  int
+	columns []place      // of active params among all
 	unknown map[int]bool // directions that cannot be followed
 	leaps   map[int]bool // directions along which the result leaps
-	begins  bool         // with something at its threshold: that is not followed
+	start   *Met         // what stands at its threshold at the start
 }
 
 // Met is a group of causes of the run.
@@ -45,7 +43,6 @@ func (m *Met) Differs(a, b int) bool {
 // Cross begins the crossings of a run. active are the names of the params that derivatives are taken by.
 func (m *Model) Cross(active []string) *Crossing {
 	c := &Crossing{Model: m, unknown: map[int]bool{}, leaps: map[int]bool{}}
-	c.active = m.problem.Width()
 	for _, name := range active {
 		column, param := m.problem.Column(name), m.problem.Model.Param(name)
 		for i := range column.Len {
@@ -61,7 +58,9 @@ func (c *Crossing) Meets(at *sens.Meeting) bool {
 	l, g := c.group(at)
 	causes, fixed := c.causes(l, g)
 	if at.Start {
-		c.begins = causes > 0 || fixed > 0 && !c.instants[solvers.InstantStart].Fixed
+		if causes+fixed > 0 {
+			c.start = &Met{group: g, local: l}
+		}
 		return false
 	}
 	if causes+min(fixed, 1) < 2 {
@@ -148,6 +147,43 @@ func (c *Crossing) met(at *sens.Meeting) *Met {
 	return nil
 }
 
+// Start implements sens.Crosser. What stands at its threshold at the start, and moves away from there, happens or does
+// not: that is not followed.
+func (c *Crossing) Start(direction int, td float64, pd, y, d []float64) {
+	if c.start == nil {
+		return
+	}
+	l, g := c.start.local, c.start.group
+	c.aim(l, pd)
+	dz := make([]float64, len(g.Z))
+	copy(dz, y)
+	copy(dz[c.nY:], d)
+	k := make([]float64, len(g.Z))
+	l.Rates(g.Z, g.M, k)
+	_, rate := l.Margins(g.Z, g.M, k, 1, 0)
+	rate = slices.Clone(rate)
+	margin, value := l.Margins(g.Z, g.M, dz, td, 1)
+	for a, r := range rate {
+		if math.Abs(margin[a]) <= float64(g.Near*math.Abs(r)) && math.Abs(value[a]) > float64(1e-12*math.Abs(r)) {
+			c.unknown[direction] = true
+		}
+	}
+	after, slope := l.Times(g.Z, dz)
+	for i, t := range after {
+		if math.Abs(t) <= g.Near && math.Abs(slope[i]-td) > 1e-12 {
+			c.unknown[direction] = true
+		}
+	}
+}
+
+// aim has params of a local move as those do that derivatives are by.
+func (c *Crossing) aim(l *local, pd []float64) {
+	clear(l.pd)
+	for i := 0; i < len(c.columns); i += 2 {
+		l.pd[c.columns[i+1].at] = pd[c.columns[i].at]
+	}
+}
+
 // Cross implements sens.Crosser.
 func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64) error {
 	met := c.met(at)
@@ -155,10 +191,7 @@ func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64)
 		c.unknown[direction] = true
 		return &contact.UnknownError{Why: met.Unknown}
 	}
-	clear(met.local.pd)
-	for i := 0; i < len(c.columns); i += 2 {
-		met.local.pd[c.columns[i+1].at] = pd[c.columns[i].at]
-	}
+	c.aim(met.local, pd)
 	dz := make([]float64, len(met.group.Z))
 	copy(dz, y)
 	copy(dz[c.nY:], d)
@@ -183,7 +216,7 @@ func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64)
 func (c *Crossing) Leaps(direction int) bool { return c.leaps[direction] }
 
 // Unknown reports whether a direction could not be followed.
-func (c *Crossing) Unknown(direction int) bool { return c.begins || c.unknown[direction] }
+func (c *Crossing) Unknown(direction int) bool { return c.unknown[direction] }
 
 var _ sens.Crosser = (*Crossing)(nil)
 
