@@ -53,7 +53,12 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 			if differ {
 				s.Errors[at] = err
 				side := result.BothSides{Value: i, Column: k, Left: l, Right: r}
-				for _, c := range d.From[k] {
+				from := d.From[k]
+				for c := 0; len(from) == 0 && c < len(d.Coincidences); c++ { // the same happens, at other times
+					side.Coincidences = append(side.Coincidences, c)
+				}
+				from, side.Coincidences = append(from, side.Coincidences...), nil
+				for _, c := range from {
 					if _, known := used[c]; !known {
 						used[c] = len(s.OneSided.Coincidences)
 						s.OneSided.Coincidences = append(s.OneSided.Coincidences, d.Coincidences[c])
