@@ -49,7 +49,7 @@ type Sensitivities struct {
 	MoreEvents int
 	LastEvent  Event
 	Log        EventLog
-	// OneSided tells which numbers of Gradient are those of one side: at a kink, or where two things happen at one time.
+	// OneSided tells which numbers of Gradient are those of one side: at a kink, or where two things come at one time.
 	OneSided OneSided
 	Settings Settings
 	Stats    Stats

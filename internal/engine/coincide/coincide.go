@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/engine/contact"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/model"
@@ -516,7 +517,7 @@ func (m *Model) group(at *sens.Meeting) (*local, *contact.Group) {
 			if instant >= 0 {
 				slot = m.instants[instant].Slot
 			}
-			return solvers.Lot(*m.seed, event, nth, slot, already)
+			return elem.Lot(*m.seed, event, nth, slot, already)
 		}
 	}
 	return l, g

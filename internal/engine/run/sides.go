@@ -83,8 +83,9 @@ const mostCrossed = 2e6
 
 // crossed returns the sides of the last run of r, whose result is s; nil where nothing coincides, or where they are not
 // followed, or not in short time.
-func (r *Runner) crossed(ctx context.Context, s *trust.Result) (*Sides, error) {
-	if !r.setup.Sides || !s.Crossed || trust.Doubts(s.Warnings) == 0 && len(r.met) == 0 {
+func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) {
+	// Second derivatives may jump where first ones do not, and of them nothing is known here.
+	if !r.setup.Sides || r.wantsSecond() || !s.Crossed || trust.Doubts(s.Warnings) == 0 && len(r.met) == 0 {
 		return nil, nil
 	}
 	size := r.problem.Size()
@@ -112,7 +113,7 @@ func followable(list []solvers.Warning) bool {
 
 // decide has s take derivatives from sides of a run and of its independent run. It reports whether these say all there
 // is to say of meetings.
-func (r *Runner) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
+func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
 	s.Undo()
 	if mine == nil || theirs == nil || !mine.explain(r.missed) {
 		return false

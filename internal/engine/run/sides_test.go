@@ -31,7 +31,8 @@ func sidesOf(t *testing.T, m *tested) (*Runner, *Sides) {
 // worked out by hand; NaN stands for a leap.
 var sideCases = map[string][][2]float64{
 	"a_dose_rate": {
-		{-10.042768462030969, -30.12830538609289}, {-66.23090392064896, -86.31644084471093},
+		{-10.042768462030969, -30.12830538609289},
+		{-66.23090392064896, -86.31644084471093},
 		{238.86378562947561, 238.86378562947561},
 	},
 	"d_two_modes":  {{-2, -4}, {-1, -3}},
@@ -42,7 +43,8 @@ var sideCases = map[string][][2]float64{
 	"i_end_mode":   {{-2, 0}, {1, 3}},
 	"k_mark":       {{0, 0}, {0, 0}},
 	"three": {
-		{-math.Expm1(0.2), -math.Expm1(0.2) - 1}, {-2 * math.Expm1(0.2), -2*math.Expm1(0.2) - 2},
+		{-math.Expm1(0.2), -math.Expm1(0.2) - 1},
+		{-2 * math.Expm1(0.2), -2*math.Expm1(0.2) - 2},
 		{-2 * math.Exp(0.1), -2*math.Exp(0.1) - 3},
 	},
 	"turn":       {{0, 8}, {-8, 0}},
@@ -92,7 +94,8 @@ func TestSidesOfOneCondition(t *testing.T) {
 	}
 	for k, x := range s.Left {
 		if math.Abs(x-s.Right[k])+math.Abs(x-r.gradient[k]) > 1e-5*(1+math.Abs(x)) {
-			t.Errorf("derivative %d: %v from the left, %v from the right, %v of the run", k, x, s.Right[k], r.gradient[k])
+			t.Errorf("derivative %d: %v from the left, %v from the right, %v of the run",
+				k, x, s.Right[k], r.gradient[k])
 		}
 	}
 	for k := range r.columns {
