@@ -1,6 +1,6 @@
 package elem
 
-// Lot draws a number from a seed and a few others: always the same one. It is the finaliser of SplitMix64, once for each
+// Lot draws a number from a seed and a few others: always the same one. For each it is the finaliser of SplitMix64
 // (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014).
 func Lot(seed uint64, of ...int) uint64 {
 	x := seed

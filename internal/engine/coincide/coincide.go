@@ -208,7 +208,6 @@ type local struct {
 	*Model
 	t      float64
 	p, pd  []float64
-	nth    []int // [instants] which occurrence of a periodic one is about the point
 	margin []float64
 	slope  []float64
 	after  []float64
