@@ -160,7 +160,7 @@ func (m *Model) WarmStarts(opts Options) bool { return m.Manner(opts).Warm }
 // takes a changed copy of what comes of this. Mistakes are told when the run begins, with those that only it can find.
 func (m *Model) setup(opts Options) run.Setup {
 	s := run.Setup{
-		Lanes: opts.Lanes, Gradient: opts.Gradient, Events: opts.Events, EventTimes: opts.EventTimes,
+		Sides: true, Lanes: opts.Lanes, Gradient: opts.Gradient, Events: opts.Events, EventTimes: opts.EventTimes,
 		EventLog: opts.EventLog, Progress: opts.Progress,
 	}
 	s.Settings = m.resolve(opts, &s.Wrong)

@@ -15,6 +15,10 @@ import (
 type (
 	// Sensitivities is the result of Model.Sensitivities and of Runner.Sensitivities.
 	Sensitivities = result.Sensitivities
+	// BothSides are derivatives on both sides, where they differ.
+	BothSides = result.BothSides
+	// Coincidence is a time of a run at which several causes come.
+	Coincidence = result.Coincidence
 	// Solution is the result of Model.Solve.
 	Solution = result.Solution
 	// Costates is the result of Model.Costates.

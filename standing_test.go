@@ -12,7 +12,7 @@ import (
 func marked(s *odes.Sensitivities, value int) string {
 	var list []string
 	for _, v := range s.Variables {
-		if s.Trust(value, v) != odes.Sound {
+		if gradeOf(s, value, v) != odes.Sound {
 			list = append(list, v.String())
 		}
 	}

@@ -132,7 +132,10 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 		}
 	}
 	// Where the objective folds, second derivatives are those of one side: the gradient nearby tells how it curves.
-	if folds := s.OneSided != nil && slices.Contains(s.OneSided[:s.Columns], true); folds && !p.squares {
+	of := &s.OneSided
+	folds := of.Doubtful != nil && slices.Contains(of.Doubtful[:s.Columns], true) || slices.ContainsFunc(of.Sides,
+		func(b odes.BothSides) bool { return b.Value == 0 })
+	if folds && !p.squares {
 		c.Hessian = nil
 	} else if m.hessian != nil && !p.kinks {
 		c.Hessian = m.hessian

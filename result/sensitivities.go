@@ -49,10 +49,8 @@ type Sensitivities struct {
 	MoreEvents int
 	LastEvent  Event
 	Log        EventLog
-	// OneSided marks numbers of Gradient that are the derivative of one side, or that may be another one on the other
-	// side: at a kink, or where two things happen at one time. nil where all of Trusts are Sound, and where there are
-	// none.
-	OneSided []bool
+	// OneSided tells which numbers of Gradient are those of one side: at a kink, or where two things come at one time.
+	OneSided OneSided
 	Settings Settings
 	Stats    Stats
 	Warnings []diag.Diagnostic
@@ -132,7 +130,7 @@ func (s *Sensitivities) AtMinimum(i int, by []Variable) {
 	for _, v := range by {
 		for k := v.Offset; k < v.Offset+v.Size() && s.Trusts != nil; k++ {
 			at := i*s.Columns + k
-			if s.Trusts[at] == Loose && (s.OneSided == nil || !s.OneSided[at]) {
+			if s.Trusts[at] == Loose && (s.OneSided.Doubtful == nil || !s.OneSided.Doubtful[at]) {
 				s.Trusts[at] = Sound
 			}
 		}

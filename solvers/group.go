@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"odes.dev/odes/internal/base/elem"
 )
 
 // manyNames is how many events a CascadeError names.
@@ -457,17 +459,9 @@ func (s *Solver) rank(i int, t float64, y []float64) {
 }
 
 // lot draws the place of an event among those of equal priority: always the same for a seed, an element, the number of
-// its firing and that of all events before the group. It is the finaliser of SplitMix64 (G. L. Steele, D. Lea,
-// C. H. Flood, OOPSLA 2014).
+// its firing and that of all events before the group.
 func (s *Solver) lot(f Firing) uint64 {
-	x := s.opts.Seed
-	for _, v := range [4]int{s.base[f.Event] + f.Elem, s.historyAt(f).count, f.Slot, s.already} {
-		x += uint64(v) + 0x9e3779b97f4a7c15
-		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-		x = (x ^ x>>27) * 0x94d049bb133111eb
-		x ^= x >> 31
-	}
-	return x
+	return elem.Lot(s.opts.Seed, s.base[f.Event]+f.Elem, s.historyAt(f).count, f.Slot, s.already)
 }
 
 // order sorts the wave from member i on: events by priority, then by lot or by file and element; then modes; then

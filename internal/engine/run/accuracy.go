@@ -70,12 +70,20 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 			g.Variables[n].Zero = !slices.ContainsFunc(r.valuesOf(v), func(x float64) bool { return x != 0 })
 		}
 	}
+	mine, err := r.crossed(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	if !r.keep {
 		r.makeRoom()
 	}
 	log := s.Log != nil
 	b.logged = &log
 	fine, err := b.once(ctx)
+	var theirs *Sides
+	if err == nil && mine != nil {
+		theirs, _, err = b.Sides(ctx)
+	}
 	if !r.keep {
 		b.release()
 		b.makeRoom()
@@ -93,16 +101,23 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		if err := s.Compare(fine, b.share); err != nil {
 			return nil, err
 		}
-		if err := r.apart(ctx, s, fine); err != nil {
-			return nil, err
+		decided := r.decide(s, mine, theirs, sizes, b.share)
+		if !decided {
+			if err := r.apart(ctx, s, fine); err != nil {
+				return nil, err
+			}
+			s.Agree()
 		}
-		o.Strange, _ = r.strange(b)
+		o.Strange, _ = r.strange(b, mine, theirs, decided)
 	}
 	if !r.settings.Trust {
 		s.Grade(g, false)
 		return o, nil
 	}
 	s.GradeBy(g, o)
+	if s.Decided != nil {
+		s.EventsAt(mine.times())
+	}
 	return o, nil
 }
 
@@ -130,12 +145,16 @@ func (r *Run) grader(variables []result.Variable, sizes []float64, steps int) *t
 
 // strange describes the first event in the runs of r and of b, the experiments' among them, that the other one lacks or
 // has at another time. It returns "" where they agree.
-func (r *Runner) strange(b *Runner) (what string, at float64) {
-	if what, at = trust.StrangeEvent(&r.happened, &b.happened, r.out.From, r.out.To, b.out.To); what != "" {
+func (r *Runner) strange(b *Runner, mine, theirs *Sides, decided bool) (what string, at float64) {
+	here, there := &r.happened, &b.happened
+	if decided { // what comes at coincidences may come once more or not at all, with rounding: sides say what it does
+		here, there = here.Without(mine.times()), there.Without(theirs.times())
+	}
+	if what, at = trust.StrangeEvent(here, there, r.out.From, r.out.To, b.out.To); what != "" {
 		return what, at
 	}
 	for i, part := range r.parts {
-		if what, at = part.strange(b.parts[i]); what != "" {
+		if what, at = part.strange(b.parts[i], nil, nil, false); what != "" {
 			return what + " in experiment " + r.model.Experiments[i].Name, at
 		}
 	}

@@ -80,8 +80,9 @@ type outcome struct {
 	took           work
 	sum            *totals
 	met            []trust.Meeting
-	mixed, severed bool           // as solvers.Stats of it tells
-	opinion        *trust.Opinion // of the result; nil for none
+	missed         []solvers.Warning // what it may have missed
+	mixed, severed bool              // as solvers.Stats of it tells
+	opinion        *trust.Opinion    // of the result; nil for none
 	happened       trust.Happenings
 	events         *loggedEvents // nil where they are listed
 }
@@ -521,6 +522,8 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if find != nil {
 		located += ties
 	}
+	r.missed = nearMisses(stats.Warnings)
+	out.Crossed = len(kinks) == 0 && followable(stats.Warnings)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
 	firm, open := r.foldsOfTies(&stats)
 	firm = append(kinks, firm...)

@@ -116,6 +116,15 @@ func (h *Happenings) Read(run *solvers.Trajectory, count bool) {
 	}
 }
 
+// Without returns h without what happened at some times, or soon before or after.
+func (h *Happenings) Without(times []float64, within float64) *Happenings {
+	c := *h
+	c.List = slices.DeleteFunc(slices.Clone(h.List), func(x Happening) bool {
+		return slices.ContainsFunc(times, func(t float64) bool { return math.Abs(x.T-t) <= within })
+	})
+	return &c
+}
+
 // ByKind returns the places of what happened, first by what it is, then by time.
 func (h *Happenings) ByKind() []int32 {
 	order := make([]int32, len(h.List))

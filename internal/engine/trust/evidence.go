@@ -28,6 +28,10 @@ type Evidence struct {
 	Unlike []float64
 	// Settled marks columns of which Unlike tells all that meetings do; nil for none.
 	Settled []bool
+	// Decided marks derivatives of which package contact knows both sides; nil for none.
+	Decided []bool
+	// Crossed tells that nothing else than ties makes derivatives one-sided, so far as the run tells.
+	Crossed bool
 	// Leapt tells by places in Gradient which derivatives of the value jump where the variable moves what met.
 	Leapt map[int][]bool
 	// Turned are second derivatives of runs with meetings in another order.
@@ -84,11 +88,19 @@ func (s *Sides) Join(i int, o *Sides, k, columns, n int) {
 
 // isSided reports whether the derivative of value i by column k is that of one side.
 func (s *Result) isSided(i, k int) bool {
+	if s.decided(i, k) {
+		return false
+	}
 	return s.AllSided || s.Sided != nil && s.Sided[i*s.Columns+k]
 }
 
 // isBent reports whether the derivative of value i by column k may be another one on the other side of a kink.
-func (s *Result) isBent(i, k int) bool { return s.Bent != nil && s.Bent[i*s.Columns+k] }
+func (s *Result) isBent(i, k int) bool {
+	return s.Bent != nil && s.Bent[i*s.Columns+k] && !s.decided(i, k)
+}
+
+// decided reports whether both sides of the derivative of value i by column k are known.
+func (s *Result) decided(i, k int) bool { return s.Decided != nil && s.Decided[i*s.Columns+k] }
 
 // jumps reports whether the second derivative of value i by two columns may be another one on the other side of a kink.
 // Where the gradient does not jump, second derivatives jump by a multiple of the product of the derivatives of what
@@ -114,6 +126,9 @@ func (s *Result) jumps(i, k, l int) bool {
 
 // isFirmlySided is isSided but where runs in both orders, which have second derivatives as well, decide.
 func (s *Result) isFirmlySided(i, k int) bool {
+	if s.decided(i, k) {
+		return false
+	}
 	if s.Settled != nil && s.Settled[k] && s.FirmlySided != nil {
 		return s.AllSided || s.FirmlySided[i*s.Columns+k]
 	}
@@ -147,7 +162,7 @@ func ClearUnreached(products []float64, reached []bool, columns, all, count int)
 	}
 }
 
-// oneSides returns what Sensitivities.OneSided is; nil where no derivative is one of those.
+// oneSides returns what Doubtful of Sensitivities.OneSided is; nil where no derivative is one of those.
 func (s *Result) oneSides() []bool {
 	if !s.AllSided && s.Sided == nil && s.Bent == nil {
 		return nil

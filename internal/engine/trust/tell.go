@@ -111,7 +111,7 @@ func (s *Result) Conclude(x *explain.Explainer, o *Opinion) {
 		s.Status = "partial"
 	}
 	if worst > result.Sound {
-		s.OneSided = s.oneSides()
+		s.OneSided.Doubtful = s.oneSides()
 		return
 	}
 	s.Warnings = x.Unmoved(s.Warnings, o != nil)

@@ -147,6 +147,7 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 		j.raw(",\n     \"initial\": ")
 		j.derivatives(s.Variables, row, true)
 		j.trust(s, i)
+		j.sides(s, i)
 		if row != nil && s.Errors != nil {
 			j.uncertain(s, i)
 		}
@@ -174,6 +175,7 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 	if err := j.eventsOf(s); err != nil {
 		return err
 	}
+	j.coincidences(s)
 	j.warnings(slices.Concat(h.Warnings, s.Warnings))
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)

@@ -67,6 +67,9 @@ func uncertain(x, e float64, n int) string {
 // marks follow numbers that are not sound.
 var marks = map[odes.Trust]string{odes.Loose: "?", odes.Lost: "!"}
 
+// sidedMark follows derivatives that are others on the other side of the variable, and known on both.
+const sidedMark = "|"
+
 // graded writes x, whose error is estimated as e, with its mark. It has at most n significant digits, and none that the
 // error makes wrong. Errors are not shown. What is zero but for its error is "~0". Where the only digit may be wrong,
 // but not the sign, "~" stands before it.

@@ -193,6 +193,7 @@ func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions)
 	p.sens(s)
 	p.second(s)
 	p.events(h, s)
+	p.bothSides(s)
 	p.legend(s.Settings)
 	p.settings(s.Settings, s.Stats)
 	return p.w.Flush()
@@ -295,6 +296,9 @@ func (p *printer) derivative(s *odes.Sensitivities, i, k, n int) string {
 	if s.Errors != nil {
 		e = s.Errors[at]
 	}
+	if _, sided := s.OnBothSides(i, k); sided && t == odes.Sound {
+		return p.number(s.Gradient[at], e, t, n, s.Settings.Errors && s.Errors != nil) + sidedMark
+	}
 	return p.number(s.Gradient[at], e, t, n, s.Settings.Errors && s.Errors != nil)
 }
 
@@ -310,7 +314,7 @@ func (p *printer) number(x, e float64, t odes.Trust, n int, show bool) string {
 
 // aligned puts marks to the right of the numbers of each column but the first.
 func aligned(cols []column) []column {
-	isMarked := func(text string) bool { return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") }
+	isMarked := func(text string) bool { return strings.ContainsAny(text[max(len(text)-1, 0):], "?!"+sidedMark) }
 	for _, c := range cols[1:] {
 		if !slices.ContainsFunc(c.cells, isMarked) {
 			continue

@@ -164,15 +164,18 @@ func (c *composition) silent(t *testing.T, text string) (list []string) {
 		// with them, as it does for roots, or grows as a jump does of rounding: where a root is double, it is that of
 		// eight digits.
 		both := func(i int, shorter bool) bool {
-			d := s.Derivative(i, v)[0]
-			near := func(x, wide float64) bool {
+			l, r := s.Derivative(i, v)[0], s.Derivative(i, v)[0]
+			if b, known := s.OnBothSides(i, v.Offset); known {
+				l, r = b.Left, b.Right
+			}
+			near := func(d, x, wide float64) bool {
 				off, was := math.Abs(x-d), math.Abs(wide-d)
 				jump := max(was*1e-5, off*1e-7)
 				return math.IsNaN(x) || // there is no value there
 					off <= 1e-3*max(math.Abs(d), math.Abs(x))+noise ||
 					shorter && (off <= 0.2*was || off > 3*was && jump <= 3e-8*(1+math.Abs(s.Values[i].Value)))
 			}
-			return near(left[i], wide[0][i]) && near(right[i], wide[1][i])
+			return near(l, left[i], wide[0][i]) && near(r, right[i], wide[1][i])
 		}
 		var open []int
 		for i := range left {
@@ -191,8 +194,12 @@ func (c *composition) silent(t *testing.T, text string) (list []string) {
 		}
 		for _, i := range open {
 			if len(left) == 0 || !both(i, true) {
-				list = append(list, fmt.Sprintf("%s by %s is %.7g, on the left %.7g, on the right %.7g",
-					s.Values[i].Name, v, s.Derivative(i, v)[0], left[i], right[i]))
+				told := ""
+				if b, known := s.OnBothSides(i, v.Offset); known {
+					told = fmt.Sprintf(" (told: %.7g | %.7g)", b.Left, b.Right)
+				}
+				list = append(list, fmt.Sprintf("%s by %s is %.7g, on the left %.7g, on the right %.7g%s",
+					s.Values[i].Name, v, s.Derivative(i, v)[0], left[i], right[i], told))
 			}
 		}
 	}

@@ -1,0 +1,268 @@
+package coincide
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/internal/engine/contact"
+	"odes.dev/odes/sens"
+)
+
+// Crossing is a sens.Crosser for the runs of a Model. It keeps what it met.
+type Crossing struct {
+	*Model
+	Met     []Met
+	columns []place      // of active params among all
+	unknown map[int]bool // directions that cannot be followed
+	leaps   map[int]bool // directions along which the result leaps
+	start   *Met         // what stands at its threshold at the start
+}
+
+// Met is a group of causes of the run.
+type Met struct {
+	T       float64
+	Number  int // of the meeting
+	base    *contact.Side
+	group   *contact.Group
+	local   *local
+	Unknown string // why it is not followed
+	Stories map[int][]contact.Step
+	Causes  []string // in the words of the model
+	Names   []string // of guards among them, as solvers know them
+}
+
+// Differs reports whether what happens along two directions comes in another order.
+func (m *Met) Differs(a, b int) bool {
+	return !slices.EqualFunc(m.Stories[a], m.Stories[b], func(x, y contact.Step) bool {
+		return slices.Equal(x.Events, y.Events) && slices.Equal(x.Instants, y.Instants) &&
+			slices.Equal(x.Modes, y.Modes)
+	})
+}
+
+// Cross begins the crossings of a run. active are the names of the params that derivatives are taken by.
+func (m *Model) Cross(active []string) *Crossing {
+	c := &Crossing{Model: m, unknown: map[int]bool{}, leaps: map[int]bool{}}
+	for _, name := range active {
+		column, param := m.problem.Column(name), m.problem.Model.Param(name)
+		for i := range column.Len {
+			c.columns = append(c.columns, place{at: column.Offset + i, vec: 0})
+			c.columns = append(c.columns, place{at: param.Offset + i, vec: 0})
+		}
+	}
+	return c
+}
+
+// Meets implements sens.Crosser.
+func (c *Crossing) Meets(at *sens.Meeting) bool {
+	l, g := c.group(at)
+	causes, fixed := c.causes(l, g)
+	if at.Start {
+		if causes+fixed > 0 {
+			c.start = &Met{group: g, local: l}
+		}
+		return false
+	}
+	if causes+min(fixed, 1) < 2 {
+		return false
+	}
+	met := Met{
+		T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{},
+	}
+	met.Causes, met.Names = c.words(l, g)
+	base, err := g.Follow(make([]float64, len(g.Z)))
+	switch {
+	case err != nil:
+		met.Unknown = err.Error()
+	case !c.same(base, at):
+		met.Unknown = "what is followed is not what the run did"
+	}
+	met.base = base
+	c.Met = append(c.Met, met)
+	return true
+}
+
+// same reports whether a side has what the run has behind a meeting.
+func (c *Crossing) same(s *contact.Side, at *sens.Meeting) bool {
+	close := func(x, y []float64) bool {
+		for i, v := range x {
+			if d := math.Abs(v - y[i]); d > float64(1e-6*max(math.Abs(v), math.Abs(y[i]), 1e-3)) {
+				return false
+			}
+		}
+		return true
+	}
+	if !close(s.Z[:c.nY], at.Yp) || !close(s.Z[c.nY:c.nY+c.nD], at.Dp) {
+		return false
+	}
+	for i, m := range at.Mp {
+		if m != s.M[i] && !s.Over {
+			return false
+		}
+	}
+	return true
+}
+
+// causes counts the causes of a group, and those whose times are fixed.
+func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
+	after, _ := l.Times(g.Z, nil)
+	for i, t := range after {
+		switch {
+		case !(math.Abs(t) <= g.Near):
+		case c.instants[i].Fixed:
+			fixed++
+		default:
+			n++
+		}
+	}
+	k := make([]float64, len(g.Z))
+	l.Rates(g.Z, g.M, k)
+	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
+	seen := map[any]bool{}
+	for a, i := range c.atoms {
+		if !(math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a]))) || rate[a] == 0 {
+			continue
+		}
+		var key any = i
+		if first := len(c.compiled.GuardList); i >= first {
+			key = c.compiled.ClockList[i-first].Span
+		} else if x := c.compiled.GuardList[i]; x.Clock {
+			key = x.Span
+		}
+		if !seen[key] {
+			seen[key] = true
+			n++
+		}
+	}
+	return n, fixed
+}
+
+// met returns what is known of a meeting.
+func (c *Crossing) met(at *sens.Meeting) *Met {
+	for i := range c.Met {
+		if c.Met[i].Number == at.Number {
+			return &c.Met[i]
+		}
+	}
+	return nil
+}
+
+// Start implements sens.Crosser. What stands at its threshold at the start, and moves away from there, happens or does
+// not: that is not followed.
+func (c *Crossing) Start(direction int, td float64, pd, y, d []float64) {
+	if c.start == nil {
+		return
+	}
+	l, g := c.start.local, c.start.group
+	c.aim(l, pd)
+	dz := make([]float64, len(g.Z))
+	copy(dz, y)
+	copy(dz[c.nY:], d)
+	k := make([]float64, len(g.Z))
+	l.Rates(g.Z, g.M, k)
+	_, rate := l.Margins(g.Z, g.M, k, 1, 0)
+	rate = slices.Clone(rate)
+	margin, value := l.Margins(g.Z, g.M, dz, td, 1)
+	for a, r := range rate {
+		if math.Abs(margin[a]) <= float64(g.Near*math.Abs(r)) && math.Abs(value[a]) > float64(1e-12*math.Abs(r)) {
+			c.unknown[direction] = true
+		}
+	}
+	after, slope := l.Times(g.Z, dz)
+	for i, t := range after {
+		if math.Abs(t) <= g.Near && math.Abs(slope[i]-td) > 1e-12 {
+			c.unknown[direction] = true
+		}
+	}
+}
+
+// aim has params of a local move as those do that derivatives are by.
+func (c *Crossing) aim(l *local, pd []float64) {
+	clear(l.pd)
+	for i := 0; i < len(c.columns); i += 2 {
+		l.pd[c.columns[i+1].at] = pd[c.columns[i].at]
+	}
+}
+
+// Cross implements sens.Crosser.
+func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64) error {
+	met := c.met(at)
+	if met.Unknown != "" {
+		c.unknown[direction] = true
+		return &contact.UnknownError{Why: met.Unknown}
+	}
+	c.aim(met.local, pd)
+	dz := make([]float64, len(met.group.Z))
+	copy(dz, y)
+	copy(dz[c.nY:], d)
+	s, err := met.group.Follow(dz)
+	if err != nil {
+		c.unknown[direction] = true
+		return err
+	}
+	met.Stories[direction] = s.Story
+	if !s.Alike(met.base) {
+		c.leaps[direction] = true
+	}
+	copy(y, s.DZ)
+	copy(d, s.DZ[c.nY:])
+	for i, x := range s.DZ[c.nY+c.nD:] {
+		f[i] += x
+	}
+	return nil
+}
+
+// Leaps reports whether the result leaps along a direction, and Unknown whether it could not be followed.
+func (c *Crossing) Leaps(direction int) bool { return c.leaps[direction] }
+
+// Unknown reports whether a direction could not be followed.
+func (c *Crossing) Unknown(direction int) bool { return c.unknown[direction] }
+
+var _ sens.Crosser = (*Crossing)(nil)
+
+// words names the causes of a group.
+func (c *Crossing) words(l *local, g *contact.Group) (list, names []string) {
+	add := func(name string) {
+		if _, text, is := strings.Cut(name, "if "); is { // of a choice, its condition
+			name, _, _ = strings.Cut(text, " then ")
+		}
+		if name = strings.Join(strings.Fields(name), " "); name != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	after, _ := l.Times(g.Z, nil)
+	for i, t := range after {
+		if !(math.Abs(t) <= g.Near) {
+			continue
+		}
+		switch c.moments[i].Kind {
+		case contact.Fires:
+			add(c.moments[i].Name)
+		case contact.Reads:
+			add("an observation")
+		case contact.Ends:
+			add("the end")
+		case contact.Rechoose:
+			add("a bound or knot")
+		}
+	}
+	k := make([]float64, len(g.Z))
+	l.Rates(g.Z, g.M, k)
+	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
+	for a, i := range c.atoms {
+		if !(math.Abs(margin[a]) <= float64(g.Near*math.Abs(rate[a]))) || rate[a] == 0 {
+			continue
+		}
+		if i < len(c.guards) && c.guards[i].Name != "" {
+			names = append(names, c.guards[i].Name)
+		}
+		if first := len(c.compiled.GuardList); i >= first {
+			add(c.compiled.ClockList[i-first].Span.Text())
+		} else if x := c.compiled.GuardList[i]; x.Event >= 0 {
+			add(c.events[c.first[x.Event]+x.Elem].Name)
+		} else {
+			add(x.Span.Text())
+		}
+	}
+	return list, names
+}

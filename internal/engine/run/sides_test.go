@@ -1,0 +1,106 @@
+package run
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"testing"
+)
+
+// sidesOf returns what is known of the sides of a model; nil for nothing.
+func sidesOf(t *testing.T, m *tested) (*Runner, *Sides) {
+	t.Helper()
+	r, err := m.Prepare(Options{Settings: []Setting{{"sens.trust", "off"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Sensitivities(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s, why, err := r.Sides(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why != "" {
+		t.Log(why)
+	}
+	return r, s
+}
+
+// sideCases are the derivatives on both sides, by the columns of the models in testdata/coincidences. They were
+// worked out by hand; NaN stands for a leap.
+var sideCases = map[string][][2]float64{
+	"a_dose_rate": {
+		{-10.042768462030969, -30.12830538609289},
+		{-66.23090392064896, -86.31644084471093},
+		{238.86378562947561, 238.86378562947561},
+	},
+	"d_two_modes":  {{-2, -4}, {-1, -3}},
+	"e_bound_mode": {{-2, -2}, {-3, -3}},
+	"f_speeds":     {{-0.3, -0.3}, {1, 1}},
+	"g_obs_mode":   {{-4, -2}, {1, 3}},
+	"h_slopes":     {{2, 1}, {0, 0}, {2, 2}},
+	"i_end_mode":   {{-2, 0}, {1, 3}},
+	"k_mark":       {{0, 0}, {0, 0}},
+	"three": {
+		{-math.Expm1(0.2), -math.Expm1(0.2) - 1},
+		{-2 * math.Expm1(0.2), -2*math.Expm1(0.2) - 2},
+		{-2 * math.Exp(0.1), -2*math.Exp(0.1) - 3},
+	},
+	"turn":       {{0, 8}, {-8, 0}},
+	"two_groups": {{-5, -26.0 / 3}, {-1.0 / 6, -1.5}},
+	"two_times":  {{-4.0 / 3, 0}},
+	"c_obs":      {{math.NaN()}, {math.NaN()}, {15.819291127172352, 15.819291127172352}},
+}
+
+// TestSides compares derivatives on both sides with closed forms.
+func TestSides(t *testing.T) {
+	for name, want := range sideCases {
+		m, err := ParseFile(filepath.Join("testdata", "coincidences", name+".ode"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, s := sidesOf(t, m)
+		if s == nil || r.columns != len(want) {
+			t.Errorf("%s: nothing is known of %d columns", name, r.columns)
+			continue
+		}
+		for k, x := range want {
+			if leaps := x[0] != x[0]; leaps || s.Leaps[k] || s.Unknown[k] {
+				if !leaps || !s.Leaps[k] {
+					t.Errorf("%s, column %d: leaps is %v, unknown is %v", name, k, s.Leaps[k], s.Unknown[k])
+				}
+				continue
+			}
+			for side, got := range [2]float64{s.Left[k], s.Right[k]} {
+				if math.Abs(got-x[side]) > 1e-8*(1+math.Abs(x[side])) {
+					t.Errorf("%s, column %d: side %d is %v, want %v", name, k, side, got, x[side])
+				}
+			}
+		}
+	}
+}
+
+// TestSidesOfOneCondition has two events with one condition, in an order that is drawn: nothing moves them apart, so
+// both sides are the derivative.
+func TestSidesOfOneCondition(t *testing.T) {
+	m, err := ParseFile(filepath.Join("testdata", "coincidences", "same_condition.ode"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, s := sidesOf(t, m)
+	if s == nil {
+		t.Fatal("nothing is known")
+	}
+	for k, x := range s.Left {
+		if math.Abs(x-s.Right[k])+math.Abs(x-r.gradient[k]) > 1e-5*(1+math.Abs(x)) {
+			t.Errorf("derivative %d: %v from the left, %v from the right, %v of the run",
+				k, x, s.Right[k], r.gradient[k])
+		}
+	}
+	for k := range r.columns {
+		if s.Leaps[k] || s.Unknown[k] {
+			t.Errorf("column %d: leaps is %v, unknown is %v", k, s.Leaps[k], s.Unknown[k])
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// columnName names column k of the gradient.
+func columnName(s *odes.Sensitivities, k int) string {
+	for _, v := range s.Variables {
+		if k >= v.Offset && k < v.Offset+v.Size() {
+			return variableElement(v, k-v.Offset)
+		}
+	}
+	return ""
+}
+
+// sides writes the derivatives of objective i that are others on the other side, with both numbers. Nothing is written
+// where there are none.
+func (j *jsonWriter) sides(s *odes.Sensitivities, i int) {
+	n := 0
+	for _, b := range s.OneSided.Sides {
+		if b.Value != i {
+			continue
+		}
+		if n++; n == 1 {
+			j.raw(",\n     \"one_sided\": [")
+		} else {
+			j.raw(", ")
+		}
+		j.raw("{\"by\": ")
+		j.text(columnName(s, b.Column))
+		j.raw(", \"left\": ")
+		j.number(b.Left)
+		j.raw(", \"right\": ")
+		j.number(b.Right)
+		j.raw(fmt.Sprintf(", \"coincidences\": %s}", strings.ReplaceAll(fmt.Sprint(b.Coincidences), " ", ", ")))
+	}
+	if n > 0 {
+		j.raw("]")
+	}
+}
+
+// coincidences writes where causes come at one time so that derivatives are others on the other side.
+func (j *jsonWriter) coincidences(s *odes.Sensitivities) {
+	for k, c := range s.OneSided.Coincidences {
+		if k == 0 {
+			j.raw(",\n  \"coincidences\": [")
+		} else {
+			j.raw(", ")
+		}
+		j.raw("{\"t\": ")
+		j.number(c.T)
+		j.raw(", \"causes\": ")
+		j.texts(c.Causes)
+		j.raw(", \"leap\": false}")
+	}
+	if len(s.OneSided.Coincidences) > 0 {
+		j.raw("]")
+	}
+}
+
+// bothSides says what derivatives with the mark of one side are on both.
+func (p *printer) bothSides(s *odes.Sensitivities) {
+	const most = 6
+	var list []string
+	for _, b := range s.OneSided.Sides {
+		list = append(list, fmt.Sprintf("%s by %s %s | %s", s.Values[b.Value].Name, columnName(s, b.Column),
+			significant(b.Left, 8), significant(b.Right, 8)))
+	}
+	if len(list) == 0 {
+		return
+	}
+	more := ""
+	if n := len(list) - most; n > 0 {
+		list, more = list[:most], fmt.Sprintf(" and %d more: all with --format json", n)
+	}
+	p.prose("\n%s one-sided, left | right: %s%s", sidedMark, strings.Join(list, ", "), more)
+}
