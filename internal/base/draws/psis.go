@@ -13,8 +13,8 @@ func GoodK(n int) float64 { return min(1-1/elem.Log10(float64(n)), 0.7) }
 // PSIS smooths importance weights: the largest are replaced by quantiles of a generalised Pareto distribution that is
 // fitted to them (Vehtari, Simpson, Gelman, Yao and Gabry, JMLR 25(72), 2024). It returns logs of weights that sum to
 // one, and k-hat, the shape of the tail: above GoodK the weights do not help. efficiency is the share of effective
-// draws among all, 1 for independent ones. Weights that are all equal have k-hat 0, since their mean is exact; with too few
-// different ones it is infinite. If a weight is infinite or NaN, so are all, and k-hat is infinite.
+// draws among all, 1 for independent ones. Weights that are all equal have k-hat 0, since their mean is exact; with too
+// few different ones it is infinite. If a weight is infinite or NaN, so are all, and k-hat is infinite.
 func PSIS(logWeights []float64, efficiency float64) (smoothed []float64, k float64) {
 	n := len(logWeights)
 	x := slices.Clone(logWeights)
@@ -153,8 +153,8 @@ type LeftOut struct {
 	Bad       []int     // points whose k-hat is larger
 }
 
-// LOO estimates how well each point would be predicted by the posterior of all others, by PSIS. logLikelihood[point] has
-// those of all draws. efficiency is as in PSIS: MeanESS of the params by the number of draws.
+// LOO estimates how well each point would be predicted by the posterior of all others, by PSIS. logLikelihood[point]
+// has those of all draws. efficiency is as in PSIS: MeanESS of the params by the number of draws.
 func LOO(logLikelihood [][]float64, efficiency float64) LeftOut {
 	var out LeftOut
 	var lppd float64
