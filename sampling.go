@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
 )
@@ -14,6 +15,8 @@ type SampleSettings struct {
 	keys.Sample
 	// Over is what is drawn.
 	Over []Variable
+	// Priorless tells that some of it have priors, which the objective does not read.
+	Priorless bool
 }
 
 // SampleSettings resolves the sample block, and returns it with the model that has its objective: m, or, where the
@@ -45,6 +48,12 @@ func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
 	m, err := m.withPosterior(&out, &l)
 	if err != nil {
 		return out, m, err
+	}
+	for _, o := range m.engine.Checked.Objectives {
+		out.Priorless = out.Priorless || o.Name == out.Objective && o.Terms != nil && o.Terms.Prior == 0 &&
+			slices.ContainsFunc(m.engine.Checked.Priors, func(d model.Draw) bool {
+				return slices.ContainsFunc(over.List, func(t target.Target) bool { return t.Name == d.Target.Name })
+			})
 	}
 	return out, m, l.Err()
 }
@@ -103,4 +112,18 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 		return m, err
 	}
 	return whole, nil
+}
+
+// Refined returns a Runner as Prepare does, with tolerances, or steps of fixed length, that are smaller: factor times
+// those that opts lead to.
+func (m *Model) Refined(factor float64, opts Options) (*Runner, error) {
+	r, err := m.engine.Prepare(m.setup(opts))
+	if err != nil {
+		return nil, err
+	}
+	fine, err := m.engine.Prepare(r.Refined(m.setup(opts), factor))
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{m, fine}, nil
 }
