@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/optim"
 )
 
 // Numbers of dual averaging, those of Hoffman and Gelman.
@@ -99,7 +100,7 @@ func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 	end := it+1 == c.o.Warmup
 	if len(c.windows) > 1 {
 		if it >= c.windows[0] && it < c.windows[len(c.windows)-1] {
-			c.state.Window = append(c.state.Window, slices.Clone(c.now.q))
+			c.state.Window = append(c.state.Window, slices.Concat(c.now.q, c.now.g))
 		}
 		if slices.Contains(c.windows[1:], it+1) {
 			if l := covariance(c.state.Window, c.o, c.state.Scale); l != nil {
@@ -117,16 +118,22 @@ func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 	return nil
 }
 
-// covariance returns L of the covariance that draws [m][n] tell; nil where they tell none.
-func covariance(draws [][]float64, o Options, scale []float64) []float64 {
-	m := len(draws)
+// covariance returns L of the covariance that fits draws and slopes best; nil where they tell none. Each row of the
+// window is a draw q[n] and the slopes g[n] of the density there.
+//
+// Slopes tell more than draws: the metric that makes the Fisher divergence to a normal distribution least is the
+// geometric mean of the covariance of draws and of the inverse of that of slopes, as in nutpie (A. Seyboldt and
+// others, github.com/pymc-devs/nutpie). It is exact for a normal density as soon as there are more draws than numbers, and a tail does not
+// inflate it as it inflates the covariance.
+func covariance(window [][]float64, o Options, scale []float64) []float64 {
+	m := len(window)
 	if m < 5 {
 		return nil
 	}
-	n := len(draws[0])
-	mean := make([]float64, n)
-	for _, q := range draws {
-		for i, x := range q {
+	n := len(window[0]) / 2
+	mean := make([]float64, 2*n)
+	for _, row := range window {
+		for i, x := range row {
 			mean[i] += x
 		}
 	}
@@ -134,91 +141,107 @@ func covariance(draws [][]float64, o Options, scale []float64) []float64 {
 		mean[i] /= float64(m)
 	}
 	l := make([]float64, n*n)
-	if o.Metric != Shrunk || o.Scale == nil {
+	if o.Metric == Shrunk && o.Scale != nil {
+		copy(l, o.Scale)
+	} else {
 		for i := range n {
-			v := 0.0
-			for _, q := range draws {
-				v += float64((q[i] - mean[i]) * (q[i] - mean[i]))
+			q, g := 0.0, 0.0
+			for _, row := range window {
+				q += float64((row[i] - mean[i]) * (row[i] - mean[i]))
+				g += float64((row[n+i] - mean[n+i]) * (row[n+i] - mean[n+i]))
 			}
-			v /= float64(m - 1)
-			before := float64(scale[i*n+i] * scale[i*n+i])
-			k := float64(m)
-			if l[i*n+i] = math.Sqrt(float64(v*k/(k+5)) + float64(1e-3*before*5/(k+5))); !(l[i*n+i] > 0) {
+			before := 0.0
+			for _, x := range scale[i*n : i*n+i+1] {
+				before += float64(x * x)
+			}
+			// Both are compared with what the metric before says, which counts as a draw.
+			w := (float64(q/before) + 1) / (float64(g*before) + 1)
+			if l[i*n+i] = math.Sqrt(float64(before * math.Sqrt(w))); !(l[i*n+i] > 0) || math.IsInf(l[i*n+i], 1) {
 				return nil
 			}
 		}
 		if o.Metric == Diagonal {
 			return l
 		}
-	} else {
-		copy(l, o.Scale)
 	}
-	white := make([][]float64, m)
-	for k, q := range draws {
-		y := make([]float64, n)
+	a, b := make([]float64, n*n), make([]float64, n*n)
+	y, w := make([]float64, n), make([]float64, n)
+	for _, row := range window {
 		for i := range n {
-			y[i] = q[i] - mean[i]
+			y[i] = row[i] - mean[i]
 		}
-		forward(l, y)
-		white[k] = y
+		Whiten(l, y)
+		clear(w)
+		for i := range n {
+			g := row[n+i] - mean[n+i]
+			for j, x := range l[i*n : i*n+i+1] {
+				w[j] += float64(x * g)
+			}
+		}
+		for i := range n {
+			for j := range n {
+				a[i*n+j] += float64(y[i] * y[j])
+				b[i*n+j] += float64(w[i] * w[j])
+			}
+		}
 	}
-	c := Cholesky(shrunk(white), n)
+	for i := range n { // the coordinates of l count as a few draws
+		const as = 3
+		a[i*n+i] += as
+		b[i*n+i] += as
+	}
+	c := between(a, b, n)
 	if c == nil {
 		return nil
 	}
 	return product(l, c, n)
 }
 
-// shrunk returns the covariance of rows whose mean is zero, drawn to a multiple of one by as much as makes its expected
-// error least (Ledoit and Wolf).
-func shrunk(rows [][]float64) []float64 {
-	m, n := float64(len(rows)), len(rows[0])
+// between returns L of the geometric mean of a and the inverse of b, both [n][n] and positive: the covariance C for which
+// C b C = a.
+func between(a, b []float64, n int) []float64 {
+	l := Cholesky(a, n)
+	if l == nil || !finite(b) {
+		return nil
+	}
+	// C = L (Lᵀ b L)^(−1/2) Lᵀ.
+	m := make([]float64, n*n)
+	for i := range n {
+		for j := range n {
+			for k := j; k < n; k++ {
+				m[i*n+j] += float64(b[i*n+k] * l[k*n+j])
+			}
+		}
+	}
 	s := make([]float64, n*n)
-	for _, y := range rows {
-		for i, a := range y {
+	for i := range n {
+		for j := range n {
+			for k := i; k < n; k++ {
+				s[i*n+j] += float64(l[k*n+i] * m[k*n+j])
+			}
+		}
+	}
+	values := optim.Eigen(s, n)
+	c := make([]float64, n*n)
+	u := make([]float64, n)
+	for k, v := range values {
+		if !(v > 0) {
+			return nil
+		}
+		for i := range n {
+			u[i] = 0
 			for j := range i + 1 {
-				s[i*n+j] += float64(a * y[j])
+				u[i] += float64(l[i*n+j] * s[k*n+j])
+			}
+		}
+		root := math.Sqrt(v)
+		for i := range n {
+			for j := range n {
+				c[i*n+j] += float64(u[i] * u[j] / root)
 			}
 		}
 	}
-	mu, far := 0.0, 0.0
-	for i := range n {
-		for j := range i + 1 {
-			s[i*n+j] /= m
-			s[j*n+i] = s[i*n+j]
-		}
-		mu += s[i*n+i] / float64(n)
-	}
-	for i := range n {
-		for j := range n {
-			d := s[i*n+j]
-			if i == j {
-				d -= mu
-			}
-			far += float64(d * d)
-		}
-	}
-	wrong := 0.0
-	for _, y := range rows {
-		for i, a := range y {
-			for j, b := range y {
-				d := float64(a*b) - s[i*n+j]
-				wrong += float64(d * d)
-			}
-		}
-	}
-	wrong /= float64(m * m)
-	keep := 0.0
-	if far > 0 {
-		keep = max(1-wrong/far, 0)
-	}
-	for i := range n {
-		for j := range n {
-			s[i*n+j] = float64(s[i*n+j] * keep)
-		}
-		s[i*n+i] += float64((1 - keep) * mu)
-	}
-	return s
+	return Cholesky(c, n)
 }
 
 // forward solves L x = y in place.

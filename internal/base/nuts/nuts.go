@@ -50,11 +50,9 @@ type Metric uint8
 
 // The metrics.
 const (
-	// Shrunk keeps the Scale as far as the draws agree with it: in the coordinates that it whitens, the covariance of
-	// the draws is drawn to a multiple of one by as much as its own error says (O. Ledoit, M. Wolf, J. Multivar. Anal.
-	// 88:365, 2004).
+	// Shrunk learns a covariance in the coordinates that Scale whitens, which count as some of the draws.
 	Shrunk Metric = iota
-	// Dense does so in the coordinates whose variances are those of the draws.
+	// Dense does so in coordinates whose variances are learned.
 	Dense
 	// Diagonal learns variances.
 	Diagonal
