@@ -122,9 +122,9 @@ func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 // window is a draw q[n] and the slopes g[n] of the density there.
 //
 // Slopes tell more than draws: the metric that makes the Fisher divergence to a normal distribution least is the
-// geometric mean of the covariance of draws and of the inverse of that of slopes, as in nutpie (A. Seyboldt and
-// others, github.com/pymc-devs/nutpie). It is exact for a normal density as soon as there are more draws than numbers, and a tail does not
-// inflate it as it inflates the covariance.
+// geometric mean of the covariance of draws and of the inverse of that of slopes, as in nutpie (A. Seyboldt and others,
+// github.com/pymc-devs/nutpie). It is exact for a normal density as soon as there are more draws than numbers, and a tail
+// does not inflate it as it inflates the covariance.
 func covariance(window [][]float64, o Options, scale []float64) []float64 {
 	m := len(window)
 	if m < 5 {
