@@ -37,7 +37,7 @@ func (a *Averaging) learn(accept, target float64) float64 {
 func windows(warmup int, m Metric) []int {
 	first, last, window := 75, 50, 25
 	if m == Shrunk {
-		first, last, window = 20, 30, 40
+		first, last, window = 20, 40, 30
 	}
 	switch {
 	case warmup < 20:
@@ -56,6 +56,19 @@ func windows(warmup int, m Metric) []int {
 		list = append(list, at)
 	}
 	return list
+}
+
+// deepest is the most doublings of an iteration: fewer while the metric is not known yet, since whole trajectories then
+// cost much and teach little.
+func (c *Chain) deepest(it int) int {
+	const first, later = 6, 8
+	switch w := c.windows; {
+	case len(w) < 2 || it >= w[len(w)-2]:
+		return c.o.Depth
+	case it < w[1]:
+		return min(c.o.Depth, first)
+	}
+	return min(c.o.Depth, later)
 }
 
 // firstStep finds a step whose first trajectory is accepted about as often as half of its tries, from that of now.

@@ -434,7 +434,8 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	copy(rho, start.r)
 	whole := tree{first: start.keep(), last: start.keep(), sample: start.keep(), rho: rho, ok: true}
 	defer c.release(&whole)
-	for d.Depth < c.o.Depth {
+	most := c.deepest(it)
+	for d.Depth < most {
 		back := c.random.Float64() < 0.5
 		from, step := whole.last, c.state.Step
 		if back {
@@ -474,7 +475,7 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 			break
 		}
 	}
-	d.Full, d.Divergent, d.Leapfrogs = d.Depth == c.o.Depth, w.divergent, w.leaps
+	d.Full, d.Divergent, d.Leapfrogs = d.Depth == most, w.divergent, w.leaps
 	d.Accept = w.accept / float64(max(w.leaps, 1))
 	d.Energy = -energy(whole.sample)
 	if whole.sample != c.now {
