@@ -76,6 +76,9 @@ func (k *analysisCmd) Run(c *call) error {
 		},
 		warnings: func(r *analysis.Result) []diag.Diagnostic { return r.Warnings },
 	}.do(c)
+	if err == nil && c.ctx.Err() != nil {
+		return status(exitInterrupted)
+	}
 	if err == nil && result.Status != "" && result.Status != "ok" {
 		return status(exitRun)
 	}

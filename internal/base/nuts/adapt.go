@@ -113,7 +113,13 @@ func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 	end := it+1 == c.o.Warmup
 	if len(c.windows) > 1 {
 		if it >= c.windows[0] && it < c.windows[len(c.windows)-1] {
-			c.state.Window = append(c.state.Window, slices.Concat(c.now.q, c.now.g))
+			row := slices.Concat(c.now.q, c.now.g)
+			if c.o.Centre != nil {
+				for i, x := range c.o.Centre(c.now.q) {
+					row[i] -= x
+				}
+			}
+			c.state.Window = append(c.state.Window, row)
 		}
 		if slices.Contains(c.windows[1:], it+1) {
 			if l := covariance(c.state.Window, c.o, c.state.Scale); l != nil {
@@ -179,7 +185,8 @@ func covariance(window [][]float64, o Options, scale []float64) []float64 {
 	}
 	a, b := make([]float64, n*n), make([]float64, n*n)
 	y, w := make([]float64, n), make([]float64, n)
-	for _, row := range window {
+	var sizes []float64
+	whiten := func(row []float64) {
 		for i := range n {
 			y[i] = row[i] - mean[i]
 		}
@@ -189,6 +196,21 @@ func covariance(window [][]float64, o Options, scale []float64) []float64 {
 			g := row[n+i] - mean[n+i]
 			for j, x := range l[i*n : i*n+i+1] {
 				w[j] += float64(x * g)
+			}
+		}
+	}
+	for _, row := range window {
+		whiten(row)
+		sizes = append(sizes, dot(w, w))
+	}
+	slices.Sort(sizes)
+	// A few places with slopes far larger than most would rule the covariance of all.
+	most := 4 * sizes[m/2]
+	for _, row := range window {
+		whiten(row)
+		if size := dot(w, w); size > most {
+			for i := range w {
+				w[i] = float64(w[i] * math.Sqrt(most/size))
 			}
 		}
 		for i := range n {

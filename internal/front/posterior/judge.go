@@ -221,7 +221,7 @@ func (p *problem) concludeChains(r *Result, total int) {
 		}
 		r.partial("R-hat of %s is up to %.3g (at most 1.01): %s; %s", several(apart), worst, what, advice)
 	} else if heavy > 1 {
-		r.warnf("the posterior has %d modes; chains cross between them, and R-hat does not object", heavy)
+		r.notef("the posterior has %d modes, which chains jump between: see modes", heavy)
 	}
 	for i := heavy; i < len(r.Modes); i++ {
 		r.warnf("there is another mode, at %s, with about %.2g of the mass by Laplace's method: no chain began there",

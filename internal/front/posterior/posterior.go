@@ -47,7 +47,7 @@ type Result struct {
 	Rejections  []Rejection
 	EBFMI       []float64 // of each chain
 	Trust       *Trust    // nil where it was not looked at
-	K           float64   // Pareto's k of the weights of laplace and pathfinder; NaN for chains
+	K           float64   // Pareto's k of the weights of laplace; NaN for chains
 	Interrupted bool
 	Seconds     float64
 	Warnings    []diag.Diagnostic

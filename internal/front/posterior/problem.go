@@ -268,3 +268,9 @@ func (r *Result) warnf(format string, args ...any) {
 		Code: CodeSample, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
 	})
 }
+
+func (r *Result) notef(format string, args ...any) {
+	r.Warnings = append(r.Warnings, diag.Diagnostic{
+		Code: CodeSample, Level: diag.Note, Message: fmt.Sprintf(format, args...),
+	})
+}
