@@ -32,8 +32,8 @@ var sample = Block{
 		},
 		{
 			Key: "method", Kind: Word, Words: []string{"nuts", "laplace"}, Default: "nuts",
-			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `laplace`: normal distributions at " +
-				"the modes, reweighted, with a number (Pareto's k) that says how far they are to be trusted",
+			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `laplace`: normal " +
+				"distributions at the modes, reweighted, with a number (Pareto's k) that says how far they are to be trusted",
 		},
 		{
 			Key: "chains", Kind: Count, Default: "4",
@@ -50,8 +50,8 @@ var sample = Block{
 		},
 		{
 			Key: "target", Kind: Number, Range: Range{To: 1}, Default: "0.8",
-			Doc: "the share of steps that is to be accepted, 0.8 unless said otherwise: 0.95 makes shorter steps, and " +
-				"fewer divergences",
+			Doc: "the share of steps that is to be accepted, 0.8 unless said otherwise: 0.95 makes shorter steps, " +
+				"and fewer divergences",
 		},
 		{
 			Key: "depth", Kind: Count, Default: "10",

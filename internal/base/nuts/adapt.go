@@ -32,8 +32,8 @@ func (a *Averaging) learn(accept, target float64) float64 {
 	return elem.Exp(x)
 }
 
-// windows returns the iterations of warm-up at whose ends the metric is learned; the first one is where the first window
-// begins. A metric that is known at the start needs no time to find the mass.
+// windows returns the iterations of warm-up at whose ends the metric is learned; the first one is where the first
+// window begins. A metric that is known at the start needs no time to find the mass.
 func windows(warmup int, m Metric) []int {
 	first, last, window := 75, 50, 25
 	if m == Shrunk {
@@ -142,8 +142,8 @@ func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 //
 // Slopes tell more than draws: the metric that makes the Fisher divergence to a normal distribution least is the
 // geometric mean of the covariance of draws and of the inverse of that of slopes, as in nutpie (A. Seyboldt and others,
-// github.com/pymc-devs/nutpie). It is exact for a normal density as soon as there are more draws than numbers, and a tail
-// does not inflate it as it inflates the covariance.
+// github.com/pymc-devs/nutpie). It is exact for a normal density as soon as there are more draws than numbers, and a
+// tail does not inflate it as it inflates the covariance.
 func covariance(window [][]float64, o Options, scale []float64) []float64 {
 	m := len(window)
 	if m < 5 {
@@ -232,8 +232,8 @@ func covariance(window [][]float64, o Options, scale []float64) []float64 {
 	return product(l, c, n)
 }
 
-// between returns L of the geometric mean of a and the inverse of b, both [n][n] and positive: the covariance C for which
-// C b C = a.
+// between returns L of the geometric mean of a and the inverse of b, both [n][n] and positive: the covariance C for
+// which C b C = a.
 func between(a, b []float64, n int) []float64 {
 	l := Cholesky(a, n)
 	if l == nil || !finite(b) {

@@ -1,6 +1,6 @@
-// Package nuts draws from densities by Hamiltonian Monte Carlo without U-turns: multinomial trajectories (M. Betancourt,
-// arXiv:1701.02434) that end by the generalised criterion, with the checks across subtrees that Stan makes, steps by
-// dual averaging (M. D. Hoffman, A. Gelman, JMLR 15:1593, 2014), and a metric that warm-up learns in windows.
+// Package nuts draws from densities by Hamiltonian Monte Carlo without U-turns: multinomial trajectories (M.
+// Betancourt, arXiv:1701.02434) that end by the generalised criterion, with the checks across subtrees that Stan makes,
+// steps by dual averaging (M. D. Hoffman, A. Gelman, JMLR 15:1593, 2014), and a metric that warm-up learns in windows.
 //
 // A chain is a pure function of its density, its start, its seed and its number. The numbers of an iteration come from
 // a stream of their own, which the number of the iteration begins; so a chain that goes on from a State makes the draws
@@ -43,8 +43,8 @@ type Options struct {
 	Metric Metric
 	// Scale is L of the first metric, [n][n], lower triangular; nil: that of ones.
 	Scale []float64
-	// Jump, if set, proposes another place behind each trajectory, as between modes; ok is false where it does not. It is
-	// a map whose inverse it proposes as often from there, and grows is the logarithm of its determinant.
+	// Jump, if set, proposes another place behind each trajectory, as between modes; ok is false where it does not. It
+	// is a map whose inverse it proposes as often from there, and grows is the logarithm of its determinant.
 	Jump func(q []float64, random *elem.Rand) (to []float64, grows float64, ok bool)
 	// Centre, if set, returns the centre of the part of the density around q: metrics are learned from distances to it.
 	Centre func(q []float64) []float64

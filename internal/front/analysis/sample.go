@@ -130,8 +130,8 @@ func modesTable(r *posterior.Result) report.Table {
 	return t
 }
 
-// statistics are the columns of draws that are not params, in the order and by the names of CmdStan, and then the number
-// of the chain.
+// statistics are the columns of draws that are not params, in the order and by the names of CmdStan, and then the
+// number of the chain.
 func statistics(c *posterior.Chain, chain, k int) []float64 {
 	divergent := 0.0
 	if c.Divergent[k] {
@@ -183,8 +183,9 @@ func stanName(p *posterior.Param) string {
 // drawsCSV writes draws as CmdStan writes them, all chains one after the other.
 func drawsCSV(to io.Writer, h report.Heading, r *posterior.Result) error {
 	w, s := bufio.NewWriterSize(to, 1<<16), &r.Settings
-	fmt.Fprintf(w, "# model = %s\n# method = sample (Default)\n#   sample\n#     num_samples = %d\n#     num_warmup = %d\n"+
-		"#     save_warmup = 0\n#     thin = 1\n# id = 1\n# random\n#   seed = %d\n",
+	fmt.Fprintf(w,
+		"# model = %s\n# method = sample (Default)\n#   sample\n#     num_samples = %d\n#     num_warmup = %d\n"+
+			"#     save_warmup = 0\n#     thin = 1\n# id = 1\n# random\n#   seed = %d\n",
 		strings.Join(strings.Fields(h.Model), " "), r.Draws(), s.Warmup, s.Seed)
 	names := append([]string{}, statisticNames...)
 	for i := range r.Params {

@@ -108,7 +108,9 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 		return errNowhere
 	}
 	smooth, k := draws.PSIS(logs, 1)
-	r.K = k
+	if r.K = k; slices.Max(logs)-slices.Min(logs) < 0.2 { // of nearly equal weights, the tail says nothing
+		r.K = 0
+	}
 	sums, sum := make([]float64, len(smooth)), 0.0
 	for i, x := range smooth {
 		sum += elem.Exp(x)

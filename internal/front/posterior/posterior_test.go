@@ -112,7 +112,7 @@ sample { draws = 1000  warmup = 300 }`), Options{})
 // TestConstraint: a constraint cuts off.
 func TestConstraint(t *testing.T) {
 	r := drawn(t, prior(`param a = 1 ~ normal(0, 1)
-constraint c = a >= 0
+constraint c: a >= 0
 sample { draws = 1000  warmup = 300 }`), Options{})
 	half := math.Sqrt(2 / math.Pi)
 	near(t, &r.Params[0], half, math.Sqrt(1-half*half))
@@ -193,12 +193,12 @@ func messages(r *Result) string {
 // TestMistakes: what cannot be drawn from is an error that says why, or a warning.
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{prior("param a = 1 in [0, 1]\nsample { of = nothing }"), "no objective"},
+		{prior("param a = 1 in [0, 1]\nsample { of = nothing }"), "not an objective"},
 		{prior("param a = 1"), "nothing to draw"},
 		{prior("param a = 1 in [0, 1]"), "no density to draw from"},
 		{prior("param a = 1 in [1, 1] ~ normal(0, 1)\nsample { over = [a] }"), "a"},
-		{prior("param a = 1 ~ normal(0, 1)\nconstraint c = a == 0"), "no volume"},
-		{prior("param a = 1 ~ normal(0, 1)\nobjective c[2] = [a, a]\nsample { of = c }"), "one number"},
+		{prior("param a = 1 ~ normal(0, 1)\nconstraint c: a == 0"), "no volume"},
+		{prior("param a = 1 ~ normal(0, 1)\nobjective c[i] = i*a for i in 1:2\nsample { of = c }"), "one number"},
 	} {
 		m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})
 		if err == nil {
@@ -208,7 +208,8 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%v, not %q, of\n%s", err, c.want, c.text)
 		}
 	}
-	r := drawn(t, prior("param a = 1\nobjective L = a^2\nsample { of = L  over = [a]  draws = 50  warmup = 50 }"), Options{})
+	r := drawn(t, prior("param a = 1\nobjective L = a^2\nsample { of = L  over = [a]  draws = 50  warmup = 50 }"),
+		Options{})
 	if !strings.Contains(messages(r), "may not exist") {
 		t.Error(r.Warnings)
 	}
@@ -233,8 +234,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestReferences compares with the posteriors of a file that ODES_POSTERIORS names, if it does: all of them, or those of
-// ODES_CASES.
+// TestReferences compares with the posteriors of a file that ODES_POSTERIORS names, if it does: all of them, or those
+// of ODES_CASES.
 func TestReferences(t *testing.T) {
 	path := os.Getenv("ODES_POSTERIORS")
 	if path == "" {
