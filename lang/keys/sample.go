@@ -33,7 +33,8 @@ var sample = Block{
 		{
 			Key: "method", Kind: Word, Words: []string{"nuts", "laplace"}, Default: "nuts",
 			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `laplace`: normal " +
-				"distributions at the modes, reweighted, with a number (Pareto's k) that says how far they are to be trusted",
+				"distributions at the modes, reweighted, with a number (Pareto's k) that says how far they are to be " +
+				"trusted",
 		},
 		{
 			Key: "chains", Kind: Count, Default: "4",
