@@ -438,7 +438,7 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 // foreignNoise maps other names of distributions to ours.
 var foreignNoise = map[string]string{
 	"gaussian": "normal", "Normal": "normal", "gauss": "normal", "N": "normal", "student_t": "student",
-	"cauchy": "student", "exp": "exponential",
+	"exp": "exponential", "inv_gamma": "inverse_gamma", "halfnormal": "half_normal", "halfcauchy": "half_cauchy",
 	"logNormal": "lognormal", "double_exponential": "laplace", "neg_binomial_2": "negbin",
 }
 

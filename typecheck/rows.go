@@ -50,7 +50,7 @@ func (c *checker) addTerms(t *model.Terms, v model.Expr, weight float64) bool {
 		switch {
 		case !p.prior && weight > 0:
 			t.Likelihoods = append(t.Likelihoods, model.Likelihood{Table: p.table, Weight: weight})
-		case p.prior && weight < 0:
+		case p.prior && weight < 0 && !c.hierarchical():
 			t.Prior -= weight
 		default:
 			return false
@@ -86,6 +86,11 @@ func (c *checker) addTerms(t *model.Terms, v model.Expr, weight float64) bool {
 		}
 	}
 	return false
+}
+
+// hierarchical reports whether numbers of priors are functions of params: then priors are not terms of one param each.
+func (c *checker) hierarchical() bool {
+	return slices.ContainsFunc(c.model.Priors, func(d model.Draw) bool { return len(d.Of) > 0 })
 }
 
 func first(k *model.Const) float64 {

@@ -31,6 +31,8 @@ type evaluator struct {
 	memo  map[model.Expr]*table
 	limit int        // bound of the elements of one value, 0 for none: beyond it eval panics with tooLarge
 	list  *diag.List // tells when nobody waits; nil for never
+	// params gives the values of params, for numbers of priors that are functions of them; nil: there are none.
+	params func(name string) []float64
 }
 
 // table is a value for all values of its axes. Its data are row-major over the axes, then over
@@ -280,6 +282,10 @@ func (v *evaluator) compute(e model.Expr) *table {
 		return out
 	case *model.NoEvent:
 		return v.eval(e.X)
+	case *model.Ref:
+		if v.params != nil {
+			return &table{shape: e.T.Shape, data: v.params(e.Sym.Name)}
+		}
 	}
 	panic(fmt.Sprintf("typecheck: %T is not a compile-time expression", e))
 }

@@ -458,6 +458,11 @@ type Draw struct {
 	Lo, Hi float64   // the bounds of the param, which cut the distribution off
 	Mass   float64   // the probability of these bounds
 	Unit   units.Unit
+	// Numbers returns the arguments for each element of the target, where they are not the same constants for all: by
+	// the values of the params Of, and of others that these follow from. Then Mass is 1, and Args nil or those of the
+	// first element.
+	Numbers func(value func(name string) []float64) [][]float64
+	Of      []string
 }
 
 // Setting is a key and its value.

@@ -92,8 +92,8 @@ func TestCannotBeTold(t *testing.T) {
 		"infinite": {{1, 2, math.Inf(1), 4, 5}}, "nan": {{1, 2, 3, 4, math.NaN()}},
 	} {
 		for what, got := range map[string]float64{
-			"R-hat": RHat(x), "bulk": BulkESS(x), "tail": TailESS(x), "mean": MeanESS(x), "quantile": QuantileESS(x, 0.5),
-			"mcse": MCSEMean(x), "mcse sd": MCSESd(x), "mcse quantile": MCSEQuantile(x, 0.1),
+			"R-hat": RHat(x), "bulk": BulkESS(x), "tail": TailESS(x), "mean": MeanESS(x),
+			"quantile": QuantileESS(x, 0.5), "mcse": MCSEMean(x), "mcse sd": MCSESd(x), "mcse quantile": MCSEQuantile(x, 0.1),
 		} {
 			if !math.IsNaN(got) {
 				t.Errorf("%s: %s is %g", name, what, got)
