@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/target"
 
 	"odes.dev/odes/internal/base/elem"
@@ -161,10 +162,10 @@ func cuts(row *stdlib.Func, d *model.Draw) bool {
 
 // evaluateEach returns the numbers of each of size elements.
 func evaluateEach(args []model.Expr, size int, value func(name string) []float64) [][]float64 {
-	v := evaluator{params: value}
+	v := tabulate.Evaluator{Params: value}
 	list := make([][]float64, size)
 	for k, a := range args {
-		data := v.eval(a).over(nil)
+		data := v.Eval(a).Over(nil)
 		for i := range list {
 			if k == 0 {
 				list[i] = make([]float64, len(args))
@@ -198,11 +199,12 @@ func paramsOf(args map[string]model.Expr) []string {
 	return names
 }
 
-// priorOrder reports priors that depend on one another in a circle: they are no distribution.
-func (c *checker) priorOrder() {
+// circle returns a param whose prior depends, by those of others, on the param itself: such priors are no distribution.
+// "" stands for none.
+func circle(priors []model.Draw) string {
 	of := map[string]*model.Draw{}
-	for i := range c.model.Priors {
-		of[c.model.Priors[i].Target.Name] = &c.model.Priors[i]
+	for i := range priors {
+		of[priors[i].Target.Name] = &priors[i]
 	}
 	const entered, left = 1, 2
 	state := map[string]int{}
@@ -224,13 +226,12 @@ func (c *checker) priorOrder() {
 		state[name] = left
 		return true
 	}
-	for i := range c.priors {
-		if p := &c.priors[i]; !visit(p.sym.Name) {
-			c.errorf(CodeArguments, p.dist.Pos(), "the prior of %q depends on the value of %q itself, or in a circle "+
-				"on that of others; a prior reads params whose own priors do not read it", p.sym.Name, p.sym.Name)
-			return
+	for i := range priors {
+		if !visit(priors[i].Target.Name) {
+			return priors[i].Target.Name
 		}
 	}
+	return ""
 }
 
 // priorTerm returns the negative log density of one param, summed over its elements.
@@ -250,7 +251,7 @@ func (c *checker) priorTerm(p *prior) model.Expr {
 		if isBad(v) {
 			return v
 		}
-		if mass := c.logMass(x, n, y.Type().Unit, s); mass != nil {
+		if mass := logMass(c, x, n, y.Type().Unit, s); mass != nil {
 			v = c.apply(stdlib.Operator("+"), s, v, mass)
 		}
 		v = c.within(p, y, v)
@@ -266,7 +267,7 @@ func (c *checker) priorTerm(p *prior) model.Expr {
 
 // logMass returns the logarithm of the probability that the bounds leave, which the density is divided by; nil for one
 // of 1. x has the numbers of the distribution.
-func (c *checker) logMass(x context, n *numbersOf, u units.Unit, s source.Span) model.Expr {
+func logMass(c *checker, x context, n *numbersOf, u units.Unit, s source.Span) model.Expr {
 	if !n.varies {
 		switch len(n.mass) {
 		case 0:

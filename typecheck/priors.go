@@ -57,7 +57,13 @@ func (c *checker) checkPriors() {
 			c.model.Priors = append(c.model.Priors, n.draw)
 		}
 	}
-	c.priorOrder()
+	name := circle(c.model.Priors)
+	for i := range c.priors {
+		if p := &c.priors[i]; p.sym.Name == name {
+			c.errorf(CodeArguments, p.dist.Pos(), "the prior of %q depends on the value of %q itself, or in a circle "+
+				"on that of others; a prior reads params whose own priors do not read it", name, name)
+		}
+	}
 }
 
 // draw checks `k ~ lognormal(0, 1)` in a settings block.
