@@ -51,7 +51,10 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	}
 	m.Notes = list.All()
 	m.Seconds.Parse, m.Seconds.Compile = parsed.Sub(start).Seconds(), time.Since(parsed).Seconds()
-	return &Model{m}, nil
+	return &Model{engine: m, again: func(item string) (*Model, error) {
+		opts.Done = nil
+		return Parse(checked.Source.Name(), checked.Source.Text()+"\n"+item+"\n", opts)
+	}}, nil
 }
 
 // ParseFile compiles the model in the file at path. If the file cannot be read, the error is a
@@ -97,7 +100,7 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 		return Info{}, nil, err
 	}
 	found := list.All()
-	m := &Model{&run.Model{Checked: checked, System: whole}}
+	m := &Model{engine: &run.Model{Checked: checked, System: whole}}
 	info := m.Info()
 	if whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
 		info.Conserved = m.engine.Conserved(context.Background())

@@ -57,6 +57,7 @@ func Backend() string { return vm.Backend() }
 // in parallel.
 type Model struct {
 	engine *run.Model
+	again  func(item string) (*Model, error) // parses the text with an item more; nil: it cannot be parsed again
 }
 
 // Warnings returns the warnings and notes of compilation.
@@ -294,7 +295,7 @@ func (m *Model) Experiments() []string { return m.engine.Names() }
 func (m *Model) Experiment(name string) *Model {
 	for _, x := range m.engine.Experiments {
 		if x.Name == name {
-			return &Model{x.Model}
+			return &Model{engine: x.Model}
 		}
 	}
 	return nil

@@ -429,12 +429,16 @@ func init() {
 		w := &language[i]
 		wordNamed[w.Name] = w
 		itemWords[w.Name] = w.Kind == ItemWord || w.Kind == BlockWord
-		reserved[w.Name] = w.Kind != FreeWord
+		reserved[w.Name] = w.Kind != FreeWord && !lateBlocks[w.Name]
 		for _, other := range strings.Fields(w.foreign) {
 			spellings[other] = w.Name
 		}
 	}
 }
+
+// lateBlocks are the words of settings blocks that came after models used them as names. They start a block where they
+// are the first of a line and a body follows, and are names elsewhere.
+var lateBlocks = map[string]bool{"sample": true}
 
 // Reserved reports whether name is a reserved word, which a model can use as a name only in backquotes.
 func Reserved(name string) bool { return reserved[name] }

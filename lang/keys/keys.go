@@ -127,7 +127,7 @@ type Block struct {
 }
 
 // blocks are in the order of the manual.
-var blocks = filled(solver, sens, fit, ensemble)
+var blocks = filled(solver, sens, fit, sample, ensemble)
 
 // filled fills in what rows leave to others.
 func filled(blocks ...Block) []Block {

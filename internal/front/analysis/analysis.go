@@ -60,7 +60,7 @@ type Array struct {
 }
 
 // rows are all analyses, in the order of help.
-var rows = []*Row{predict}
+var rows = []*Row{sample, predict}
 
 // Rows returns all analyses, in the order of help. They must not be changed.
 func Rows() []*Row { return rows }
