@@ -16,12 +16,31 @@ type Compared struct {
 	// Unclear, limits depend on params, and any value may be one of these.
 	Below   []bool
 	Unclear bool
+	// Table is the data as they are declared, Column that of the observation, and Row which row of it, from 0, each
+	// datum is. Limits are those of quantification; nil for none, or where Unclear.
+	Table  *DataTable
+	Column int
+	Row    []int
+	Limits []float64
 
 	// The following are overwritten by the next run.
 
 	Prediction Rows   // the centre of the distribution
 	Args       []Rows // its Parameters
 	Term       Rows   // negative log likelihoods; empty unless Terms asks for them
+}
+
+// DataTable is a table of data as a model declares it, with all its rows.
+type DataTable struct {
+	Name    string
+	Columns []DataColumn
+}
+
+// DataColumn is a column of numbers, or of texts. Times are in the unit in which they are written.
+type DataColumn struct {
+	Name, Unit string
+	Values     []float64 // NaN where one is missing
+	Texts      []string  // nil for numbers
 }
 
 // Rows are numbers, one for each row of a table, and their derivatives.

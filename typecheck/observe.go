@@ -150,7 +150,7 @@ func (c *checker) observation(it *ast.Observe) {
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
 		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: byRow,
-		Needs: d.row.Name + " needs " + d.row.Domain,
+		Needs: d.row.Name + " needs " + d.row.Domain, From: from.declared(),
 	})
 	term := steady
 	if len(table.Data[k]) > 0 {

@@ -419,6 +419,21 @@ type Observation struct {
 	Rows     Rows
 	Doc      string
 	Span     source.Span
+	From     *Declared // the whole table
+}
+
+// Declared is a table as it is declared, with columns of texts.
+type Declared struct {
+	Name    string
+	Columns []DeclaredColumn
+}
+
+// DeclaredColumn is a column as it is written: of numbers, or of texts.
+type DeclaredColumn struct {
+	Name   string
+	Unit   units.Unit
+	Values []float64
+	Texts  []string // nil for numbers
 }
 
 // Assert is a condition of parameters and constants, checked at the start of a run.

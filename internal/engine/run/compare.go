@@ -151,6 +151,13 @@ func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			g.Unit = u.String()
 		}
+		g.Limits, g.Table = o.Rows.Limits, declared(o.From)
+		g.Column = slices.IndexFunc(g.Table.Columns, func(c result.DataColumn) bool {
+			return c.Name == o.Rows.Table.Columns[o.Column]
+		})
+		for k := range g.Data {
+			g.Row = append(g.Row, o.Rows.Table.Row(k)-1)
+		}
 		g.Below = make([]bool, len(g.Data))
 		for k, y := range g.Data {
 			if g.Below[k] = o.Rows.Limits != nil && y <= o.Rows.Limits[k]; g.Below[k] {
@@ -193,6 +200,19 @@ func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error
 	c.Variables, c.Columns, c.RTol = r.variables, r.columns, r.settings.Solver.RTol
 	c.parts = append(c.parts, &comparedPart{name: p.name, runner: r})
 	return nil
+}
+
+// declared returns a table of a model as results have it.
+func declared(d *model.Declared) *result.DataTable {
+	t := &result.DataTable{Name: d.Name}
+	for _, c := range d.Columns {
+		column := result.DataColumn{Name: c.Name, Values: c.Values, Texts: c.Texts}
+		if c.Unit.Known() && !c.Unit.Plain() {
+			column.Unit = c.Unit.String()
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	return t
 }
 
 // wrapUnless says in an error in which experiment it came up, unless there is none.
