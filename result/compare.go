@@ -22,6 +22,7 @@ type Compared struct {
 	Column int
 	Row    []int
 	Limits []float64
+	Wanted WantedTerms
 
 	// The following are overwritten by the next run.
 
@@ -49,7 +50,20 @@ type Rows struct {
 	Slopes []float64 // [rows][Columns]
 }
 
-// Terms reports whether likelihoods are asked for: those that are more than the distance of data and prediction.
+// WantedTerms says which likelihoods of rows are asked for.
+type WantedTerms uint8
+
+// What is asked for.
+const (
+	NeededTerms WantedTerms = iota // those that are more than the distance of data and prediction
+	NoTerms                        // none: the data do not count
+	AllTerms
+)
+
+// Terms reports whether likelihoods are asked for.
 func (g *Compared) Terms() bool {
+	if g.Wanted != NeededTerms {
+		return g.Wanted == AllTerms
+	}
 	return g.Unclear || slices.Contains(g.Below, true) || g.Noise != "normal" && g.Noise != "lognormal"
 }

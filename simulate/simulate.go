@@ -73,7 +73,7 @@ func Run(ctx context.Context, m *odes.Model, opts odes.Options) (*Result, error)
 			return nil, err
 		}
 	}
-	first, err := m.CompareAll(j.opts)
+	first, err := m.CompareRows(false, j.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (j *job) sideBySide(ctx context.Context, first *odes.Comparison, list []*Re
 		c := first
 		if k > 0 {
 			var err error
-			if c, err = j.model.CompareAll(j.opts); err != nil {
+			if c, err = j.model.CompareRows(false, j.opts); err != nil {
 				stop = err
 				break
 			}

@@ -103,23 +103,23 @@ func (m *Model) Compare(objective string, setup Setup, threads int) (*Comparison
 	if at < 0 || m.Checked.Objectives[at].Terms == nil {
 		return nil, nil
 	}
-	return m.compare(m.Checked.Objectives[at].Terms, setup, threads)
+	return m.compare(m.Checked.Objectives[at].Terms, result.NeededTerms, setup, threads)
 }
 
 // CompareAll prepares comparisons with all data of the model, whatever its objectives are. It returns nil if there are
 // none.
-func (m *Model) CompareAll(setup Setup, threads int) (*Comparison, error) {
-	return m.compare(&model.Terms{Likelihoods: []model.Likelihood{{Weight: 1}}}, setup, threads)
+func (m *Model) CompareAll(wanted result.WantedTerms, setup Setup, threads int) (*Comparison, error) {
+	return m.compare(&model.Terms{Likelihoods: []model.Likelihood{{Weight: 1}}}, wanted, setup, threads)
 }
 
-func (m *Model) compare(terms *model.Terms, setup Setup, threads int) (*Comparison, error) {
+func (m *Model) compare(terms *model.Terms, wanted result.WantedTerms, setup Setup, threads int) (*Comparison, error) {
 	c := &Comparison{PriorWeight: terms.Prior, threads: max(1, threads), answers: &system.Answers{}}
 	parts, err := m.rowModels()
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
-		if err := c.add(p, terms, setup); err != nil {
+		if err := c.add(p, terms, wanted, setup); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +130,9 @@ func (m *Model) compare(terms *model.Terms, setup Setup, threads int) (*Comparis
 }
 
 // add prepares the runs of an experiment.
-func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error {
+func (c *Comparison) add(
+	p *comparedPart, terms *model.Terms, wanted result.WantedTerms, setup Setup,
+) error {
 	var names []string
 	first := len(c.Groups)
 	for i, o := range p.of.Checked.Observations {
@@ -145,8 +147,9 @@ func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error
 		}
 		g := result.Compared{
 			Experiment: p.name, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
-			T:    o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
-			Data: slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
+			Wanted: wanted,
+			T:      o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
+			Data:   slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
 		}
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			g.Unit = u.String()
