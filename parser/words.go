@@ -438,7 +438,7 @@ func init() {
 
 // lateBlocks are the words of settings blocks that came after models used them as names. They start a block where they
 // are the first of a line and a body follows, and are names elsewhere.
-var lateBlocks = map[string]bool{"sample": true}
+var lateBlocks = map[string]bool{"sample": true, "simulate": true}
 
 // Reserved reports whether name is a reserved word, which a model can use as a name only in backquotes.
 func Reserved(name string) bool { return reserved[name] }

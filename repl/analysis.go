@@ -15,7 +15,11 @@ func described() (list []command) {
 	for _, a := range analysis.Rows() {
 		form := a.Name
 		for _, f := range a.Flags {
-			form += " [" + f.Name + " " + strings.ToLower(f.Placeholder) + "]"
+			value := strings.ToLower(f.Placeholder)
+			if value == "" {
+				value = "on"
+			}
+			form += " [" + f.Name + " " + value + "]"
 		}
 		list = append(list, command{
 			a.Name, form, strings.ToLower(a.Help[:1]) + strings.TrimSuffix(a.Help[1:], "."),

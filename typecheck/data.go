@@ -34,6 +34,19 @@ func (t *dataTable) written(k int) ([]float64, units.Unit) {
 	return t.Data[k], t.units[k]
 }
 
+// declared returns the table as it is written.
+func (t *dataTable) declared() *model.Declared {
+	d := &model.Declared{Name: t.Name}
+	for k, name := range t.Columns {
+		values, unit := t.written(k)
+		d.Columns = append(d.Columns, model.DeclaredColumn{Name: name, Unit: unit, Values: values})
+	}
+	for _, c := range t.texts {
+		d.Columns = append(d.Columns, model.DeclaredColumn{Name: c.name, Texts: c.cells})
+	}
+	return d
+}
+
 // textColumn is a column of texts.
 type textColumn struct {
 	name  string

@@ -40,9 +40,12 @@ func init() { // what the tables of commands have of analyses
 func newAnalysisCmd(a *analysis.Row) *analysisCmd {
 	var fields []reflect.StructField
 	for i, f := range a.Flags {
-		tag := fmt.Sprintf("name:%q placeholder:%q help:%q", f.Name, f.Placeholder, f.Help)
+		tag, of := fmt.Sprintf("name:%q help:%q", f.Name, f.Help), reflect.TypeFor[bool]()
+		if f.Placeholder != "" {
+			tag, of = tag+fmt.Sprintf(" placeholder:%q", f.Placeholder), reflect.TypeFor[string]()
+		}
 		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprintf("Flag%d", i), Type: reflect.TypeFor[string](), Tag: reflect.StructTag(tag),
+			Name: fmt.Sprintf("Flag%d", i), Type: of, Tag: reflect.StructTag(tag),
 		})
 	}
 	return &analysisCmd{row: a, Plugins: kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
@@ -52,7 +55,12 @@ func newAnalysisCmd(a *analysis.Row) *analysisCmd {
 func (k *analysisCmd) values() map[string]string {
 	values := map[string]string{}
 	for i, f := range k.row.Flags {
-		values[f.Name] = reflect.ValueOf(k.Plugins[0]).Elem().Field(i).String()
+		switch v := reflect.ValueOf(k.Plugins[0]).Elem().Field(i); {
+		case v.Kind() == reflect.String:
+			values[f.Name] = v.String()
+		case v.Bool():
+			values[f.Name] = "on"
+		}
 	}
 	return values
 }

@@ -93,8 +93,8 @@ func TestCannotBeTold(t *testing.T) {
 	} {
 		for what, got := range map[string]float64{
 			"R-hat": RHat(x), "bulk": BulkESS(x), "tail": TailESS(x), "mean": MeanESS(x),
-			"quantile": QuantileESS(x, 0.5),
-			"mcse": MCSEMean(x), "mcse sd": MCSESd(x), "mcse quantile": MCSEQuantile(x, 0.1),
+			"quantile": QuantileESS(x, 0.5), "mcse": MCSEMean(x), "mcse sd": MCSESd(x),
+			"mcse quantile": MCSEQuantile(x, 0.1),
 		} {
 			if !math.IsNaN(got) {
 				t.Errorf("%s: %s is %g", name, what, got)

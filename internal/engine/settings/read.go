@@ -189,7 +189,7 @@ func read(row *keys.Row, v model.SettingValue, f reflect.Value) string {
 		f.SetBool(on)
 	case keys.Word:
 		return readOne(row, v, f)
-	case keys.Objective:
+	case keys.Objective, keys.Name:
 		w, wrong := readWord(v)
 		if wrong != "" {
 			return wrong

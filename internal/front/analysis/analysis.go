@@ -32,7 +32,7 @@ type Row struct {
 // Flag is short for a key of the block of an analysis.
 type Flag struct {
 	Name, Key   string
-	Placeholder string
+	Placeholder string // "" for a flag without a value, of a key that is on or off
 	Help        string
 }
 
@@ -60,7 +60,7 @@ type Array struct {
 }
 
 // rows are all analyses, in the order of help.
-var rows = []*Row{sample, predict}
+var rows = []*Row{sample, predict, simulated}
 
 // Rows returns all analyses, in the order of help. They must not be changed.
 func Rows() []*Row { return rows }

@@ -23,7 +23,8 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: there is no block %s", a.Name, a.Block)
 		}
 		for _, f := range a.Flags {
-			if keys.Find(a.Block, f.Key) == nil || f.Help == "" || f.Placeholder == "" {
+			if keys.Find(a.Block, f.Key) == nil || f.Help == "" ||
+				(f.Placeholder == "") != (keys.Find(a.Block, f.Key).Kind == keys.Switch) {
 				t.Errorf("%s: %+v", a.Name, f)
 			}
 		}
