@@ -76,7 +76,7 @@ func (k *analysisCmd) Run(c *call) error {
 			*o = k.row.With(*o, k.values())
 			return nil
 		},
-		compute: k.compute,
+		compute: k.compute, keeps: k.row.Keeps,
 		write: func(f *report.Format) report.Writer[*analysis.Result] {
 			return func(w io.Writer, h report.Heading, r *analysis.Result, opts report.TableOptions) error {
 				return r.WriteAs(f, w, h, opts)

@@ -32,6 +32,7 @@ var sample = &Row{
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
 		{"odes sample model.ode --sample.method=laplace", "a quick look, with a number that says how good it is"},
 	},
+	Keeps: true,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		r, err := posterior.Run(ctx, m, posterior.Options{Options: o})
 		if err != nil {
@@ -59,11 +60,17 @@ func sampleTables(r *posterior.Result, programs bool) *report.Tables {
 	s := &r.Settings
 	t := &report.Tables{Facts: []report.Fact{
 		{Name: "method", Text: s.Method},
-		{Name: "draws", Value: float64(r.Draws())},
-		{Name: "chains", Value: float64(s.Chains)},
-		{Name: "gradients", Value: float64(r.Gradients)},
 	}}
-	fact := func(name string, x float64) { t.Facts = append(t.Facts, report.Fact{Name: name, Value: x}) }
+	fact := func(name string, x float64) {
+		f := report.Fact{Name: name, Value: x}
+		if !programs && x == math.Floor(x) {
+			f.Text = strconv.FormatFloat(x, 'f', -1, 64)
+		}
+		t.Facts = append(t.Facts, f)
+	}
+	fact("draws", float64(r.Draws()))
+	fact("chains", float64(s.Chains))
+	fact("gradients", float64(r.Gradients))
 	if s.Method == "nuts" {
 		fact("divergences", float64(r.Divergences))
 	} else {
