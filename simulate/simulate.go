@@ -58,13 +58,20 @@ const CodeSimulate diag.Code = "simulate"
 
 // ErrNothing says that a model observes nothing.
 var ErrNothing = errors.New("the model observes nothing in a table; add: data D { time = [1, 2]  y = [1, 1] } and " +
-	"observe y = … ~ normal(sd) from D.y, with any numbers where there are no data yet")
+	"observe y = … ~ normal(sd) from D.y, with any numbers where there are no data yet; or say when it is observed: --times 0:1:24")
 
 // Run draws data.
 func Run(ctx context.Context, m *odes.Model, opts odes.Options) (*Result, error) {
 	s := keys.Simulate{}
 	if err := m.ReadSettings("simulate", opts, &s); err != nil {
 		return nil, err
+	}
+	if s.Times != nil {
+		whole, err := m.AtTimes(s.Times)
+		if err != nil {
+			return nil, err
+		}
+		m = whole
 	}
 	j := &job{model: m, opts: opts, settings: s}
 	j.opts.Wrt = []string{}
