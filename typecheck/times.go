@@ -13,8 +13,8 @@ import (
 // Tables at other times than those of the data (Env.Times): where data are to be simulated, not read.
 
 // atTimes gives a table a row for each time and each combination of texts that it has. The numbers in it are those of
-// the last row of the same texts up to then, or of the first; a missing one is the nearest of its column, or 1. k is the
-// column of times.
+// the last row of the same texts up to then, or of the first; a missing one is the nearest of its column, or 1. The
+// column of times is k.
 func (t *dataTable) atTimes(times []float64, k int) {
 	ratio := math.NaN() // of times as they are written
 	for i, x := range t.times {
@@ -57,7 +57,7 @@ func (t *dataTable) atTimes(times []float64, k int) {
 			for c := range data {
 				value := at
 				if c != k {
-					value = nearest1(t.Data[c], rows, from)
+					value = nearestNumber(t.Data[c], rows, from)
 				}
 				data[c] = append(data[c], value)
 			}
@@ -77,8 +77,8 @@ func (t *dataTable) atTimes(times []float64, k int) {
 	}
 }
 
-// nearest1 returns the number of rows[from], or one before it, or after it; 1 where all are missing.
-func nearest1(column []float64, rows []int, from int) float64 {
+// nearestNumber returns the number of rows[from], or one before it, or after it; 1 where all are missing.
+func nearestNumber(column []float64, rows []int, from int) float64 {
 	for i := from; i >= 0; i-- {
 		if x := column[rows[i]]; !math.IsNaN(x) {
 			return x
