@@ -68,7 +68,8 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 		switch {
 		case o.Name != s.Objective:
 		case o.Relation != "":
-			l.Errorf(CodeUnknown, o.Span, "sample.of is minus the logarithm of a density, and %q is a constraint", o.Name)
+			l.Errorf(CodeUnknown, o.Span, "sample.of is minus the logarithm of a density, and %q is a constraint",
+				o.Name)
 		case o.Value.Type().Shape.Size() > 1 || len(o.Indices) > 0:
 			l.Errorf(CodeUnknown, o.Span, "sample.of is one number, and objective %q has several", o.Name)
 		}
@@ -100,7 +101,8 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 		text = "-log_prior()"
 	}
 	if m.again == nil {
-		l.Errorf(CodeUnknown, source.Span{}, "the model has no objective that is %s; write one, and sample { of = … }", text)
+		l.Errorf(CodeUnknown, source.Span{}, "the model has no objective that is %s; write one, and sample { of = … }",
+			text)
 		return m, nil
 	}
 	s.Objective = "posterior"

@@ -76,7 +76,7 @@ func (k *analysisCmd) Run(c *call) error {
 			*o = k.row.With(*o, k.values())
 			return nil
 		},
-		compute: k.compute,
+		compute: k.compute, keeps: k.row.Keeps,
 		write: func(f *report.Format) report.Writer[*analysis.Result] {
 			return func(w io.Writer, h report.Heading, r *analysis.Result, opts report.TableOptions) error {
 				return r.WriteAs(f, w, h, opts)
@@ -84,6 +84,9 @@ func (k *analysisCmd) Run(c *call) error {
 		},
 		warnings: func(r *analysis.Result) []diag.Diagnostic { return r.Warnings },
 	}.do(c)
+	if err == nil && c.ctx.Err() != nil {
+		return status(exitInterrupted)
+	}
 	if err == nil && result.Status != "" && result.Status != "ok" {
 		return status(exitRun)
 	}

@@ -31,10 +31,10 @@ var sample = Block{
 				"bounds or a prior",
 		},
 		{
-			Key: "method", Kind: Word, Words: []string{"nuts", "laplace", "pathfinder"}, Default: "nuts",
-			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `laplace`: a normal " +
-				"distribution at the mode, and `pathfinder`: the best of those along a search, both reweighted, with " +
-				"a number (Pareto's k) that says how far they are to be trusted",
+			Key: "method", Kind: Word, Words: []string{"nuts", "laplace"}, Default: "nuts",
+			Doc: "`nuts` unless said otherwise: chains that come to the posterior itself; `laplace`: normal " +
+				"distributions at the modes, reweighted, with a number (Pareto's k) that says how far they are to be " +
+				"trusted",
 		},
 		{
 			Key: "chains", Kind: Count, Default: "4",
@@ -51,8 +51,8 @@ var sample = Block{
 		},
 		{
 			Key: "target", Kind: Number, Range: Range{To: 1}, Default: "0.8",
-			Doc: "the share of steps that is to be accepted, 0.8 unless said otherwise: 0.95 makes shorter steps, and " +
-				"fewer divergences",
+			Doc: "the share of steps that is to be accepted, 0.8 unless said otherwise: 0.95 makes shorter steps, " +
+				"and fewer divergences",
 		},
 		{
 			Key: "depth", Kind: Count, Default: "10",

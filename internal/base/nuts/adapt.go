@@ -32,8 +32,8 @@ func (a *Averaging) learn(accept, target float64) float64 {
 	return elem.Exp(x)
 }
 
-// windows returns the iterations of warm-up at whose ends the metric is learned; the first one is where the first window
-// begins. A metric that is known at the start needs no time to find the mass.
+// windows returns the iterations of warm-up at whose ends the metric is learned; the first one is where the first
+// window begins. A metric that is known at the start needs no time to find the mass.
 func windows(warmup int, m Metric) []int {
 	first, last, window := 75, 50, 25
 	if m == Shrunk {
@@ -113,7 +113,13 @@ func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 	end := it+1 == c.o.Warmup
 	if len(c.windows) > 1 {
 		if it >= c.windows[0] && it < c.windows[len(c.windows)-1] {
-			c.state.Window = append(c.state.Window, slices.Concat(c.now.q, c.now.g))
+			row := slices.Concat(c.now.q, c.now.g)
+			if c.o.Centre != nil {
+				for i, x := range c.o.Centre(c.now.q) {
+					row[i] -= x
+				}
+			}
+			c.state.Window = append(c.state.Window, row)
 		}
 		if slices.Contains(c.windows[1:], it+1) {
 			if l := covariance(c.state.Window, c.o, c.state.Scale); l != nil {
@@ -136,8 +142,8 @@ func (c *Chain) learn(ctx context.Context, it int, accept float64) error {
 //
 // Slopes tell more than draws: the metric that makes the Fisher divergence to a normal distribution least is the
 // geometric mean of the covariance of draws and of the inverse of that of slopes, as in nutpie (A. Seyboldt and others,
-// github.com/pymc-devs/nutpie). It is exact for a normal density as soon as there are more draws than numbers, and a tail
-// does not inflate it as it inflates the covariance.
+// github.com/pymc-devs/nutpie). It is exact for a normal density as soon as there are more draws than numbers, and a
+// tail does not inflate it as it inflates the covariance.
 func covariance(window [][]float64, o Options, scale []float64) []float64 {
 	m := len(window)
 	if m < 5 {
@@ -179,7 +185,8 @@ func covariance(window [][]float64, o Options, scale []float64) []float64 {
 	}
 	a, b := make([]float64, n*n), make([]float64, n*n)
 	y, w := make([]float64, n), make([]float64, n)
-	for _, row := range window {
+	var sizes []float64
+	whiten := func(row []float64) {
 		for i := range n {
 			y[i] = row[i] - mean[i]
 		}
@@ -189,6 +196,21 @@ func covariance(window [][]float64, o Options, scale []float64) []float64 {
 			g := row[n+i] - mean[n+i]
 			for j, x := range l[i*n : i*n+i+1] {
 				w[j] += float64(x * g)
+			}
+		}
+	}
+	for _, row := range window {
+		whiten(row)
+		sizes = append(sizes, dot(w, w))
+	}
+	slices.Sort(sizes)
+	// A few places with slopes far larger than most would rule the covariance of all.
+	most := 4 * sizes[m/2]
+	for _, row := range window {
+		whiten(row)
+		if size := dot(w, w); size > most {
+			for i := range w {
+				w[i] = float64(w[i] * math.Sqrt(most/size))
 			}
 		}
 		for i := range n {
@@ -210,8 +232,8 @@ func covariance(window [][]float64, o Options, scale []float64) []float64 {
 	return product(l, c, n)
 }
 
-// between returns L of the geometric mean of a and the inverse of b, both [n][n] and positive: the covariance C for which
-// C b C = a.
+// between returns L of the geometric mean of a and the inverse of b, both [n][n] and positive: the covariance C for
+// which C b C = a.
 func between(a, b []float64, n int) []float64 {
 	l := Cholesky(a, n)
 	if l == nil || !finite(b) {

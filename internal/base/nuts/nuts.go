@@ -1,6 +1,6 @@
-// Package nuts draws from densities by Hamiltonian Monte Carlo without U-turns: multinomial trajectories (M. Betancourt,
-// arXiv:1701.02434) that end by the generalised criterion, with the checks across subtrees that Stan makes, steps by
-// dual averaging (M. D. Hoffman, A. Gelman, JMLR 15:1593, 2014), and a metric that warm-up learns in windows.
+// Package nuts draws from densities by Hamiltonian Monte Carlo without U-turns: multinomial trajectories (M.
+// Betancourt, arXiv:1701.02434) that end by the generalised criterion, with the checks across subtrees that Stan makes,
+// steps by dual averaging (M. D. Hoffman, A. Gelman, JMLR 15:1593, 2014), and a metric that warm-up learns in windows.
 //
 // A chain is a pure function of its density, its start, its seed and its number. The numbers of an iteration come from
 // a stream of their own, which the number of the iteration begins; so a chain that goes on from a State makes the draws
@@ -43,6 +43,11 @@ type Options struct {
 	Metric Metric
 	// Scale is L of the first metric, [n][n], lower triangular; nil: that of ones.
 	Scale []float64
+	// Jump, if set, proposes another place behind each trajectory, as between modes; ok is false where it does not. It
+	// is a map whose inverse it proposes as often from there, and grows is the logarithm of its determinant.
+	Jump func(q []float64, random *elem.Rand) (to []float64, grows float64, ok bool)
+	// Centre, if set, returns the centre of the part of the density around q: metrics are learned from distances to it.
+	Centre func(q []float64) []float64
 }
 
 // Metric says what warm-up learns of the covariance.
@@ -478,14 +483,50 @@ func (c *Chain) Next(ctx context.Context) (Draw, error) {
 	d.Full, d.Divergent, d.Leapfrogs = d.Depth == most, w.divergent, w.leaps
 	d.Accept = w.accept / float64(max(w.leaps, 1))
 	d.Energy = -energy(whole.sample)
-	if whole.sample != c.now {
+	before := c.now
+	c.now = whole.sample.keep()
+	if err := c.jump(ctx); err != nil {
 		c.drop(c.now)
-		c.now = whole.sample.keep()
+		c.now, c.state.Gradients = before, gradients
+		return d, err
 	}
+	c.drop(before)
 	d.Q, d.LogP = slices.Clone(c.now.q), c.now.logP
 	c.state.Iteration++
 	if warming {
 		return d, c.learn(ctx, it, d.Accept)
 	}
 	return d, nil
+}
+
+// jump goes to the place that Jump proposes, or does not, by Metropolis, Hastings and Green.
+func (c *Chain) jump(ctx context.Context) error {
+	if c.o.Jump == nil {
+		return nil
+	}
+	q, grows, ok := c.o.Jump(c.now.q, c.random)
+	if !ok {
+		return nil
+	}
+	to := c.take()
+	copy(to.q, q)
+	lp, err := c.f(ctx, to.q, to.g)
+	c.state.Gradients++
+	u := elem.Log(c.uniform())
+	var no *Rejection
+	switch {
+	case errors.As(err, &no), err == nil && (!(lp < math.Inf(1)) || !finite(to.g)):
+		c.drop(to) // a place without a density is no better than one where it is small
+		return nil
+	case err != nil:
+		c.drop(to)
+		return err
+	case u < lp+grows-c.now.logP:
+		to.logP = lp
+		c.drop(c.now)
+		c.now = to
+	default:
+		c.drop(to)
+	}
+	return nil
 }

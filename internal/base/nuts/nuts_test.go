@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"odes.dev/odes/internal/base/elem"
 )
 
 // run makes draws[m][n] behind the warm-up, and counts gradients and divergences.
@@ -284,4 +286,36 @@ func TestSoftAbs(t *testing.T) {
 	if SoftAbs([]float64{math.NaN()}, []float64{1}) != nil {
 		t.Error("a Hessian without numbers")
 	}
+}
+
+// TestJump: jumps between two modes of different widths give each its share.
+func TestJump(t *testing.T) {
+	const share, wide = 0.2, 3.0 // of the mode at 20
+	f := func(_ context.Context, q, g []float64) (float64, error) {
+		a, b := (1-share)*math.Exp(-q[0]*q[0]/2), share/wide*math.Exp(-(q[0]-20)*(q[0]-20)/2/wide/wide)
+		g[0] = (-a*q[0] - b*(q[0]-20)/wide/wide) / (a + b)
+		return math.Log(a + b), nil
+	}
+	o := Options{Seed: 8, Warmup: 200}
+	o.Centre = func(q []float64) []float64 {
+		if q[0] > 5 {
+			return []float64{20}
+		}
+		return []float64{0}
+	}
+	o.Jump = func(q []float64, _ *elem.Rand) ([]float64, float64, bool) {
+		if q[0] > 5 {
+			to := (q[0] - 20) / wide
+			return []float64{to}, -math.Log(wide), to <= 5
+		}
+		to := 20 + wide*q[0]
+		return []float64{to}, math.Log(wide), to > 5
+	}
+	draws, _, _ := run(t, f, []float64{0}, o, 6000)
+	moments(t, "jump", draws, func(q []float64) float64 {
+		if q[0] > 5 {
+			return 1
+		}
+		return 0
+	}, share, math.Sqrt(share*(1-share)))
 }

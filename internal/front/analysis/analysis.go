@@ -26,7 +26,9 @@ type Row struct {
 	Examples []Example
 	// Has tells which formats its results have; nil: those that have tables.
 	Has func(f *report.Format) bool
-	Run func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error)
+	// Keeps tells that Run gives what it has, where its context ends.
+	Keeps bool
+	Run   func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error)
 }
 
 // Flag is short for a key of the block of an analysis.

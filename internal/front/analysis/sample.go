@@ -32,6 +32,7 @@ var sample = &Row{
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
 		{"odes sample model.ode --sample.method=laplace", "a quick look, with a number that says how good it is"},
 	},
+	Keeps: true,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		r, err := posterior.Run(ctx, m, posterior.Options{Options: o})
 		if err != nil {
@@ -59,11 +60,17 @@ func sampleTables(r *posterior.Result, programs bool) *report.Tables {
 	s := &r.Settings
 	t := &report.Tables{Facts: []report.Fact{
 		{Name: "method", Text: s.Method},
-		{Name: "draws", Value: float64(r.Draws())},
-		{Name: "chains", Value: float64(s.Chains)},
-		{Name: "gradients", Value: float64(r.Gradients)},
 	}}
-	fact := func(name string, x float64) { t.Facts = append(t.Facts, report.Fact{Name: name, Value: x}) }
+	fact := func(name string, x float64) {
+		f := report.Fact{Name: name, Value: x}
+		if !programs && x == math.Floor(x) {
+			f.Text = strconv.FormatFloat(x, 'f', -1, 64)
+		}
+		t.Facts = append(t.Facts, f)
+	}
+	fact("draws", float64(r.Draws()))
+	fact("chains", float64(s.Chains))
+	fact("gradients", float64(r.Gradients))
 	if s.Method == "nuts" {
 		fact("divergences", float64(r.Divergences))
 	} else {
@@ -130,8 +137,8 @@ func modesTable(r *posterior.Result) report.Table {
 	return t
 }
 
-// statistics are the columns of draws that are not params, in the order and by the names of CmdStan, and then the number
-// of the chain.
+// statistics are the columns of draws that are not params, in the order and by the names of CmdStan, and then the
+// number of the chain.
 func statistics(c *posterior.Chain, chain, k int) []float64 {
 	divergent := 0.0
 	if c.Divergent[k] {
@@ -183,8 +190,9 @@ func stanName(p *posterior.Param) string {
 // drawsCSV writes draws as CmdStan writes them, all chains one after the other.
 func drawsCSV(to io.Writer, h report.Heading, r *posterior.Result) error {
 	w, s := bufio.NewWriterSize(to, 1<<16), &r.Settings
-	fmt.Fprintf(w, "# model = %s\n# method = sample (Default)\n#   sample\n#     num_samples = %d\n#     num_warmup = %d\n"+
-		"#     save_warmup = 0\n#     thin = 1\n# id = 1\n# random\n#   seed = %d\n",
+	fmt.Fprintf(w,
+		"# model = %s\n# method = sample (Default)\n#   sample\n#     num_samples = %d\n#     num_warmup = %d\n"+
+			"#     save_warmup = 0\n#     thin = 1\n# id = 1\n# random\n#   seed = %d\n",
 		strings.Join(strings.Fields(h.Model), " "), r.Draws(), s.Warmup, s.Seed)
 	names := append([]string{}, statisticNames...)
 	for i := range r.Params {

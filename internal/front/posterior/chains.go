@@ -3,8 +3,10 @@ package posterior
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 
+	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/nuts"
 )
 
@@ -35,6 +37,7 @@ func (p *problem) chains(ctx context.Context, r *Result) error {
 		if o.Metric == nuts.Shrunk && mode < 0 {
 			o.Metric = nuts.Dense
 		}
+		p.between(r, &o)
 		chain, err := nuts.New(ctx, e.density, q, o)
 		if err != nil {
 			return orInterrupted(ctx, err)
@@ -140,4 +143,44 @@ func (r *Result) Column(i int) [][]float64 {
 		}
 	}
 	return out
+}
+
+// between lets chains jump between the modes where they begin, so that each has its share of the draws: from around one
+// to the same place around another, in their metrics.
+func (p *problem) between(r *Result, o *nuts.Options) {
+	modes := r.Modes[:r.heavy()]
+	if len(modes) < 2 {
+		return
+	}
+	nearest := func(q []float64) int {
+		best, least := 0, math.Inf(1)
+		for m := range modes {
+			if far := modes[m].far(q); far < least {
+				best, least = m, far
+			}
+		}
+		return best
+	}
+	n := len(p.coords)
+	o.Centre = func(q []float64) []float64 { return modes[nearest(q)].q }
+	o.Jump = func(q []float64, random *elem.Rand) (to []float64, grows float64, ok bool) {
+		i, j := nearest(q), min(int(random.Float64()*float64(len(modes))), len(modes)-1)
+		if i == j {
+			return nil, 0, false
+		}
+		a, b := &modes[i], &modes[j]
+		z := make([]float64, n)
+		for k := range z {
+			z[k] = q[k] - a.q[k]
+		}
+		nuts.Whiten(a.scale, z)
+		to = slices.Clone(b.q)
+		for k := range n {
+			for l := range k + 1 {
+				to[k] += float64(b.scale[k*n+l] * z[l])
+			}
+			grows += elem.Log(b.scale[k*n+k]) - elem.Log(a.scale[k*n+k])
+		}
+		return to, grows, nearest(to) == j
+	}
 }

@@ -139,8 +139,8 @@ func rejected(err error) error {
 	return &nuts.Rejection{Cause: cause, Err: err}
 }
 
-// curvature returns the logarithm of the density of coordinates at q, writes its gradient to g, and returns the Hessian of
-// minus the logarithm: by second derivatives or, if the method has none or they fail, by differences of first ones.
+// curvature returns the logarithm of the density of coordinates at q, writes its gradient to g, and returns the Hessian
+// of minus the logarithm: by second derivatives or, if the method has none or they fail, by differences of first ones.
 func (e *evaluator) curvature(ctx context.Context, q, g []float64) (lp float64, h []float64, err error) {
 	n := len(q)
 	if e.hessian == nil && !e.differs {

@@ -180,8 +180,8 @@ func (p *problem) conclude(r *Result) {
 		more := fmt.Sprintf("; compute more accurately: --rtol %.1g", p.rtol/10)
 		switch {
 		case !(t.Sd <= 0.1):
-			r.partial("errors of the solver are part of what was drawn: %s, logarithms of densities change by %.2g (sd; at "+
-				"most 0.1)%s", lead, t.Sd, more)
+			r.partial("errors of the solver are part of what was drawn: %s, logarithms of densities change by %.2g "+
+				"(sd; at most 0.1)%s", lead, t.Sd, more)
 		case !(t.Shift <= 0.1):
 			r.partial("errors of the solver are part of what was drawn: %s, the mean of %s moves by %.2g sd (at most "+
 				"0.1)%s", lead, r.Params[t.Param].Text(), t.Shift, more)
@@ -212,16 +212,16 @@ func (p *problem) concludeChains(r *Result, total int) {
 	heavy := r.heavy()
 	if len(apart) > 0 {
 		what := "chains have not come to the same distribution"
-		advice := fmt.Sprintf("draw longer (--sample.warmup=%d --sample.draws=%d), and look at what the params that differ "+
-			"have in common", 2*s.Warmup, 4*s.Draws)
+		advice := fmt.Sprintf("draw longer (--sample.warmup=%d --sample.draws=%d), and look at what the params that "+
+			"differ have in common", 2*s.Warmup, 4*s.Draws)
 		if heavy > 1 {
 			what = fmt.Sprintf("the posterior has %d modes, and chains do not cross between them", heavy)
-			advice = "take the numbers of each mode (modes in the table), not those of all chains together, whose shares " +
-				"are an accident; a prior, or an order of the params, may say which mode is meant"
+			advice = "take the numbers of each mode (modes in the table), not those of all chains together, whose " +
+				"shares are an accident; a prior, or an order of the params, may say which mode is meant"
 		}
 		r.partial("R-hat of %s is up to %.3g (at most 1.01): %s; %s", several(apart), worst, what, advice)
 	} else if heavy > 1 {
-		r.warnf("the posterior has %d modes; chains cross between them, and R-hat does not object", heavy)
+		r.notef("the posterior has %d modes, which chains jump between: see modes", heavy)
 	}
 	for i := heavy; i < len(r.Modes); i++ {
 		r.warnf("there is another mode, at %s, with about %.2g of the mass by Laplace's method: no chain began there",
@@ -239,8 +239,8 @@ func (p *problem) concludeChains(r *Result, total int) {
 	}
 	if r.Divergences > 0 {
 		text := fmt.Sprintf("%s diverged: steps are too long for a part of the posterior, which draws then leave out; "+
-			"shorten them (--sample.target=%s), or, where params belong to a population, write them as mu + tau*eta with "+
-			"eta ~ normal(0, 1)", ofAll(r.Divergences, total, "trajectory", "trajectories"),
+			"shorten them (--sample.target=%s), or, where params belong to a population, write them as mu + tau*eta "+
+			"with eta ~ normal(0, 1)", ofAll(r.Divergences, total, "trajectory", "trajectories"),
 			map[bool]string{true: "0.95", false: "0.99"}[s.Target < 0.9])
 		if r.Divergences*100 > total {
 			r.partial("%s", text)
@@ -272,8 +272,8 @@ func (p *problem) concludeChains(r *Result, total int) {
 			strings.Join(causes, ", "))
 	}
 	if p.settings.Metric == "hessian" && len(r.Modes) == 0 {
-		r.warnf("no mode was found, as with params of a population whose width can be zero: chains learned their metric " +
-			"from draws alone, as --sample.metric=dense does")
+		r.warnf("no mode was found, as with params of a population whose width can be zero: chains learned their " +
+			"metric from draws alone, as --sample.metric=dense does")
 	}
 }
 

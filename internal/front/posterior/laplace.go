@@ -35,15 +35,8 @@ func (d *normal) log(q []float64) float64 {
 // approximate draws from a mixture of normal distributions, and reweights.
 func (p *problem) approximate(ctx context.Context, r *Result) error {
 	var parts []normal
-	if r.Settings.Method == "pathfinder" {
-		var err error
-		if parts, err = p.paths(ctx, r); err != nil {
-			return err
-		}
-	} else {
-		for _, m := range r.Modes {
-			parts = append(parts, normal{m.q, m.scale, m.Weight})
-		}
+	for _, m := range r.Modes {
+		parts = append(parts, normal{m.q, m.scale, m.Weight})
 	}
 	if len(parts) == 0 {
 		return errors.New("no mode of the posterior was found, around which it could be approximated; " +
@@ -115,19 +108,22 @@ func (p *problem) approximate(ctx context.Context, r *Result) error {
 		return errNowhere
 	}
 	smooth, k := draws.PSIS(logs, 1)
-	r.K = k
+	if r.K = k; slices.Max(logs)-slices.Min(logs) < 0.2 { // of nearly equal weights, the tail says nothing
+		r.K = 0
+	}
+	sums, sum := make([]float64, len(smooth)), 0.0
+	for i, x := range smooth {
+		sum += elem.Exp(x)
+		sums[i] = sum
+	}
 	random := elem.NewRand(s.Seed*0x94d049bb133111eb + 1)
 	r.Chains = make([]Chain, s.Chains)
 	for c := range r.Chains {
 		chain := &r.Chains[c]
 		chain.Mode, chain.Values = -1, make([][]float64, n)
 		for range s.Draws {
-			u, at := random.Float64(), 0
-			for ; at < len(some)-1; at++ {
-				if u -= elem.Exp(smooth[at]); u < 0 {
-					break
-				}
-			}
+			at, _ := slices.BinarySearch(sums, random.Float64()*sums[len(sums)-1])
+			at = min(at, len(some)-1)
 			chain.add(p, &nuts.Draw{Q: points[some[at]], LogP: logs[at]})
 		}
 	}
@@ -140,9 +136,4 @@ func (p *problem) concludeApproximation(r *Result) {
 		r.partial("Pareto's k is %.2g (at most %.2g): the posterior is not near the approximation, and weights do not "+
 			"mend that; draw by chains (--sample.method=nuts)", r.K, good)
 	}
-}
-
-// paths returns the best normal distributions along searches.
-func (p *problem) paths(context.Context, *Result) ([]normal, error) {
-	return nil, errors.New("sample.method = pathfinder is not there yet")
 }

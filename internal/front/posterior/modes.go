@@ -97,7 +97,8 @@ func (p *problem) search(ctx context.Context, e *evaluator, q []float64) (*Mode,
 		return nil, err
 	}
 	m.LogP = lp
-	// What a step by the Hessian still promises tells whether this is a place of largest density, and not one on the way.
+	// What a step by the Hessian still promises tells whether this is a place of largest density, and not one on the
+	// way.
 	if m.scale = nuts.SoftAbs(h, sizes); m.scale == nil {
 		return nil, nil
 	}

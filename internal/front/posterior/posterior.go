@@ -1,9 +1,9 @@
 // Package posterior draws from the posterior of a model: from a density whose negative logarithm is an objective.
 //
 // Params are moved to all real numbers first: by logarithms where they have one bound, by logits where they have two,
-// with the Jacobians of that. Searches from several starts find the modes, whose exact Hessians are the metric of chains
-// (package nuts), and where chains begin. What the draws are worth is judged by package draws, and what the solver has
-// to do with it by runs at a tenth of the tolerances.
+// with the Jacobians of that. Searches from several starts find the modes, whose exact Hessians are the metric of
+// chains (package nuts), and where chains begin. What the draws are worth is judged by package draws, and what the
+// solver has to do with it by runs at a tenth of the tolerances.
 //
 // A run of the model that fails is a rejection, counted by its cause. Draws depend on nothing but the model, the
 // settings and the seed: not on the number of workers.
@@ -47,7 +47,7 @@ type Result struct {
 	Rejections  []Rejection
 	EBFMI       []float64 // of each chain
 	Trust       *Trust    // nil where it was not looked at
-	K           float64   // Pareto's k of the weights of laplace and pathfinder; NaN for chains
+	K           float64   // Pareto's k of the weights of laplace; NaN for chains
 	Interrupted bool
 	Seconds     float64
 	Warnings    []diag.Diagnostic
@@ -109,8 +109,8 @@ type Trust struct {
 	Factor float64 // by which tolerances were multiplied
 }
 
-// Run draws from the posterior of a model. The error carries all that is wrong with the options, as diagnostics, or says
-// that there is no density anywhere. If ctx ends, the result has the draws made until then, with status "partial".
+// Run draws from the posterior of a model. The error carries all that is wrong with the options, as diagnostics, or
+// says that there is no density anywhere. If ctx ends, the result has the draws made until then, with status "partial".
 func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	began := time.Now()
 	p, err := newProblem(m, opts)

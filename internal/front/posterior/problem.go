@@ -136,8 +136,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	var l diag.List
 	for _, c := range p.constraints {
 		if c.Relation == "==" {
-			l.Errorf(odes.CodeSetting, source.Span{}, "constraint %s is an equation: what satisfies it has no volume to "+
-				"draw from; leave the constraint out, or write a param by the others with let", c.Name)
+			l.Errorf(odes.CodeSetting, source.Span{},
+				"constraint %s is an equation: what satisfies it has no volume to "+
+					"draw from; leave the constraint out, or write a param by the others with let", c.Name)
 		}
 	}
 	priors := m.Priors()
@@ -244,8 +245,8 @@ func (p *problem) values(q []float64) []float64 {
 // warn says what is odd about what is drawn from.
 func (p *problem) warn(r *Result) {
 	if len(p.flat) > 0 {
-		r.warnf("%s: there is no prior, and no end to what %s may be, so the posterior may not exist: draws then wander "+
-			"off without end; give priors (~ lognormal(0, 1)) or bounds (in [0, 10])", several(p.flat),
+		r.warnf("%s: there is no prior, and no end to what %s may be, so the posterior may not exist: draws then "+
+			"wander off without end; give priors (~ lognormal(0, 1)) or bounds (in [0, 10])", several(p.flat),
 			map[bool]string{true: "it", false: "they"}[len(p.flat) == 1])
 	}
 	if p.settings.Priorless {
@@ -266,5 +267,11 @@ func several(names []string) string {
 func (r *Result) warnf(format string, args ...any) {
 	r.Warnings = append(r.Warnings, diag.Diagnostic{
 		Code: CodeSample, Level: diag.Warning, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+func (r *Result) notef(format string, args ...any) {
+	r.Warnings = append(r.Warnings, diag.Diagnostic{
+		Code: CodeSample, Level: diag.Note, Message: fmt.Sprintf(format, args...),
 	})
 }
