@@ -25,8 +25,8 @@ type ParseOptions struct {
 	// experiment alone: with its values, events and rows of data. The objectives are those of the
 	// text, in which nll is the likelihood of these rows. Other experiments are not checked.
 	Experiment string
-	// Times, if there are any, take the place of those of all data tables: for models that are to be simulated. Each table
-	// has them once for each combination of texts in it.
+	// Times, if there are any, take the place of those of all data tables: for models that are to be simulated. Each
+	// table has them once for each combination of texts in it.
 	Times []float64
 	// Done, once closed, ends parsing, checking and compiling soon, with context.Canceled: the Done() of a context.
 	Done <-chan struct{}

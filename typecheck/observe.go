@@ -66,7 +66,7 @@ func (c *checker) observation(it *ast.Observe) {
 	}
 	own := (*dataTable)(nil)
 	if it.From == nil {
-		it, own = c.ownTable(it, value.Type().Unit)
+		it, own = ownTable(c, it, value.Type().Unit)
 	}
 	if it.From == nil {
 		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value.Type().Unit, value.Span())

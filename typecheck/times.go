@@ -97,7 +97,7 @@ const undrawn = "simulated"
 
 // ownTable returns a table with a column for an observation that has no data, and the observation as if it named it.
 // A model with experiments would have to say which of them it belongs to.
-func (c *checker) ownTable(it *ast.Observe, u units.Unit) (*ast.Observe, *dataTable) {
+func ownTable(c *checker, it *ast.Observe, u units.Unit) (*ast.Observe, *dataTable) {
 	if len(c.env.Times) == 0 || c.variant != nil || len(c.experiments) > 0 || c.globals[undrawn] != nil {
 		return it, nil
 	}

@@ -31,8 +31,9 @@ var simulate = Block{
 		},
 		{
 			Key: "times", Kind: Numbers,
-			Doc: "times in place of those of the tables, in the unit of time: `[0, 1, 2]` or `\"0:0.5:24\"`; tables then " +
-				"have these for each combination of texts, and the numbers of other columns as in the last row before",
+			Doc: "times in place of those of the tables, in the unit of time: `[0, 1, 2]` or `\"0:0.5:24\"`; tables " +
+				"then have these for each combination of texts, and the numbers of other columns as in the last row " +
+				"before",
 		},
 		{
 			Key: "table", Kind: Name,
