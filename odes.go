@@ -57,7 +57,8 @@ func Backend() string { return vm.Backend() }
 // in parallel.
 type Model struct {
 	engine *run.Model
-	again  func(item string) (*Model, error) // parses the text with an item more; nil: it cannot be parsed again
+	// again parses the text with an item more, and at other times unless these are nil; nil: it cannot be parsed again.
+	again func(item string, times []float64) (*Model, error)
 }
 
 // Warnings returns the warnings and notes of compilation.

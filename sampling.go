@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"errors"
 	"slices"
 
 	"odes.dev/odes/lang/diag"
@@ -109,11 +110,19 @@ func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
 	for err == nil && slices.ContainsFunc(symbols, func(x Symbol) bool { return x.Name == s.Objective }) {
 		s.Objective += "_"
 	}
-	whole, err := m.again("objective " + s.Objective + " = " + text)
+	whole, err := m.again("objective "+s.Objective+" = "+text, nil)
 	if err != nil {
 		return m, err
 	}
 	return whole, nil
+}
+
+// AtTimes returns the model with its data tables at other times, for simulations: see ParseOptions.Times.
+func (m *Model) AtTimes(times []float64) (*Model, error) {
+	if m.again == nil {
+		return nil, errors.New("the model of one experiment alone has the times of its tables")
+	}
+	return m.again("", times)
 }
 
 // Refined returns a Runner as Prepare does, with tolerances, or steps of fixed length, that are smaller: factor times

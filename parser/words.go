@@ -440,6 +440,9 @@ func init() {
 // are the first of a line and a body follows, and are names elsewhere.
 var lateBlocks = map[string]bool{"sample": true, "simulate": true}
 
+// LateBlock reports whether a word starts a settings block where a body follows, and is a name elsewhere.
+func LateBlock(name string) bool { return lateBlocks[name] }
+
 // Reserved reports whether name is a reserved word, which a model can use as a name only in backquotes.
 func Reserved(name string) bool { return reserved[name] }
 

@@ -16,7 +16,8 @@ import (
 func (j *job) readPriors() error {
 	waiting := j.model.Priors()
 	if len(waiting) == 0 {
-		return errors.New("there is nothing to draw by --prior: no param has a prior; write param k = 1 ~ lognormal(0, 1)")
+		return errors.New("there is nothing to draw by --prior: no param has a prior; write param k = 1 ~ " +
+			"lognormal(0, 1)")
 	}
 	waiting = slices.DeleteFunc(waiting, func(d odes.Draw) bool {
 		return slices.ContainsFunc(j.opts.Set, func(a odes.Assignment) bool { return a.Name == d.Name })

@@ -58,13 +58,21 @@ const CodeSimulate diag.Code = "simulate"
 
 // ErrNothing says that a model observes nothing.
 var ErrNothing = errors.New("the model observes nothing in a table; add: data D { time = [1, 2]  y = [1, 1] } and " +
-	"observe y = … ~ normal(sd) from D.y, with any numbers where there are no data yet")
+	"observe y = … ~ normal(sd) from D.y, with any numbers where there are no data yet; or say when it is " +
+	"observed: --times 0:1:24")
 
 // Run draws data.
 func Run(ctx context.Context, m *odes.Model, opts odes.Options) (*Result, error) {
 	s := keys.Simulate{}
 	if err := m.ReadSettings("simulate", opts, &s); err != nil {
 		return nil, err
+	}
+	if s.Times != nil {
+		whole, err := m.AtTimes(s.Times)
+		if err != nil {
+			return nil, err
+		}
+		m = whole
 	}
 	j := &job{model: m, opts: opts, settings: s}
 	j.opts.Wrt = []string{}
@@ -107,8 +115,8 @@ func (j *job) choose(c *odes.Comparison, out *Result) error {
 		}
 	}
 	if j.table = j.settings.Table; j.table == "" && len(names) > 1 {
-		return fmt.Errorf("the model observes the tables %s, and a file holds one: choose by --table %s; with the same "+
-			"seed, the tables fit together", strings.Join(names, ", "), names[0])
+		return fmt.Errorf("the model observes the tables %s, and a file holds one: choose by --table %s; with the "+
+			"same seed, the tables fit together", strings.Join(names, ", "), names[0])
 	}
 	if j.table == "" {
 		j.table = names[0]
@@ -139,8 +147,8 @@ func (j *job) choose(c *odes.Comparison, out *Result) error {
 		for _, row := range g.Row {
 			at := [2]int{g.Column, row}
 			if other := taken[at]; other != "" {
-				return fmt.Errorf("row %d of %s.%s is observed twice, as %s and as %s: one number cannot be drawn from two "+
-					"distributions", row+1, j.table, g.Table.Columns[g.Column].Name, other, name)
+				return fmt.Errorf("row %d of %s.%s is observed twice, as %s and as %s: one number cannot be drawn "+
+					"from two distributions", row+1, j.table, g.Table.Columns[g.Column].Name, other, name)
 			}
 			taken[at] = name
 		}
@@ -190,8 +198,8 @@ func (j *job) all(ctx context.Context, first *odes.Comparison, out *Result) erro
 	case failed > 0:
 		out.Status = "partial"
 		var l diag.List
-		l.Warnf(CodeSimulate, source.Span{}, "%d of %d replicates have no data and are left out, and a part of the prior "+
-			"with them; %s", failed, n, why)
+		l.Warnf(CodeSimulate, source.Span{}, "%d of %d replicates have no data and are left out, and a part of the "+
+			"prior with them; %s", failed, n, why)
 		out.Warnings = append(out.Warnings, l.All()...)
 	}
 	return nil

@@ -147,6 +147,9 @@ func (c *checker) resolveData(e *entity) {
 	if !c.modelTime(e, t, k) {
 		return
 	}
+	if len(c.env.Times) > 0 {
+		t.atTimes(c.env.Times, k)
+	}
 	e.table = t
 	if c.variant == nil && common(e.data) {
 		c.tables[e.data] = t

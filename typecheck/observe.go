@@ -64,12 +64,21 @@ func (c *checker) observation(it *ast.Observe) {
 			c.expectUnit("observation "+it.Name.Name, value, u, it.Unit.Span)
 		}
 	}
+	own := (*dataTable)(nil)
+	if it.From == nil {
+		it, own = ownTable(c, it, value.Type().Unit)
+	}
 	if it.From == nil {
 		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value.Type().Unit, value.Span())
 		c.list.Warnf(CodeData, it.Span, "observation %q has no data; add: from D.column", it.Name.Name)
 		return
 	}
-	from, k := c.observedColumn(it)
+	from, k := own, 0
+	if own == nil {
+		from, k = c.observedColumn(it)
+	} else {
+		k = slices.Index(own.Columns, it.Name.Name)
+	}
 	if k < 0 {
 		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, units.Unit{}, source.Span{})
 		return

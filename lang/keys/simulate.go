@@ -3,10 +3,11 @@ package keys
 // Simulate is what a simulate block says, with defaults where it says nothing. The tag of a field is the key that sets
 // it.
 type Simulate struct {
-	Replicates int    `key:"simulate.replicates"`
-	Seed       uint64 `key:"simulate.seed"`
-	Prior      bool   `key:"simulate.prior"`
-	Table      string `key:"simulate.table"` // "": the only one
+	Replicates int       `key:"simulate.replicates"`
+	Seed       uint64    `key:"simulate.seed"`
+	Prior      bool      `key:"simulate.prior"`
+	Times      []float64 `key:"simulate.times"` // nil: as the tables have them
+	Table      string    `key:"simulate.table"` // "": the only one
 }
 
 // simulate is the simulate block.
@@ -27,6 +28,12 @@ var simulate = Block{
 			Key: "prior", Kind: Switch, Default: "off",
 			Doc: "`on`: each set of data has params of its own, which are drawn from their priors; `off` unless said " +
 				"otherwise: params are as in the model",
+		},
+		{
+			Key: "times", Kind: Numbers,
+			Doc: "times in place of those of the tables, in the unit of time: `[0, 1, 2]` or `\"0:0.5:24\"`; tables " +
+				"then have these for each combination of texts, and the numbers of other columns as in the last row " +
+				"before",
 		},
 		{
 			Key: "table", Kind: Name,

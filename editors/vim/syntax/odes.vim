@@ -5,8 +5,8 @@ endif
 
 syn case match
 syn keyword odesItem alg assert const constraint control data discrete ensemble equilibrate event experiment fit
-syn keyword odesItem fn import invariant let model objective observe output param reaction sens solver
-syn keyword odesItem state time unit
+syn keyword odesItem fn import invariant let model objective observe output param reaction sample sens
+syn keyword odesItem simulate solver state time unit
 syn keyword odesWord at else elseif end every for if in rate return stop then
 syn keyword odesWord use when
 syn keyword odesOperatorWord and as crosses not or

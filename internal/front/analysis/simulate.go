@@ -23,10 +23,12 @@ var simulated = &Row{
 		{"seed", "seed", "N", "Which data: a whole number from 1."},
 		{"replicates", "replicates", "N", "How many sets of data."},
 		{"prior", "prior", "", "Draw params from their priors first, for each set anew."},
+		{"times", "times", "TIMES", "Times in place of those of the table: 0:1:24 or [0,1,5]."},
 		{"table", "table", "NAME", "Which table of the model, where it observes several."},
 	},
 	Examples: []Example{
 		{"odes simulate model.ode --seed 1 -o data.csv", "data that the model could have given, as its table has them"},
+		{"odes simulate model.ode --times 0:0.5:24", "at these times, from 0 to 24"},
 		{"odes simulate model.ode --prior --replicates 100 -o data.csv", "with params of their own, in columns true_…"},
 	},
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
