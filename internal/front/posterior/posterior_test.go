@@ -158,7 +158,9 @@ func TestLaplace(t *testing.T) {
 	if r.Status != "ok" || !(r.K < 0.5) {
 		t.Error(r.K, r.Warnings)
 	}
-	r = drawn(t, prior("param a = 0, b = 0\nobjective L = a^2/2 + 20*(b - a^2)^2\nsample { of = L  over = [a, b]  method = laplace }"), Options{})
+	r = drawn(t, prior(`param a = 0, b = 0
+objective L = a^2/2 + 20*(b - a^2)^2
+sample { of = L  over = [a, b]  method = laplace }`), Options{})
 	if r.Status != "partial" || !(r.K > 0.7) {
 		t.Error(r.K, r.Warnings)
 	}
