@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/internal/engine/verify"
+	"odes.dev/odes/result"
 )
 
 // VerifyOptions say how thoroughly a gradient is checked. The zero value is ready to use.
@@ -82,7 +83,17 @@ func (m *Model) Compare(objective string, opts Options) (*Comparison, error) {
 // CompareAll prepares comparisons with all data of the model, whatever its objectives are. It returns nil if there are
 // none.
 func (m *Model) CompareAll(opts Options) (*Comparison, error) {
-	return m.comparison(m.engine.CompareAll(m.setup(opts), opts.Threads))
+	return m.comparison(m.engine.CompareAll(result.NeededTerms, m.setup(opts), opts.Threads))
+}
+
+// CompareRows is CompareAll with all likelihoods of rows, or with none of them: then the data do not count, and may be
+// impossible.
+func (m *Model) CompareRows(likelihoods bool, opts Options) (*Comparison, error) {
+	wanted := result.NoTerms
+	if likelihoods {
+		wanted = result.AllTerms
+	}
+	return m.comparison(m.engine.CompareAll(wanted, m.setup(opts), opts.Threads))
 }
 
 func (m *Model) comparison(c *run.Comparison, err error) (*Comparison, error) {

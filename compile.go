@@ -25,6 +25,9 @@ type ParseOptions struct {
 	// experiment alone: with its values, events and rows of data. The objectives are those of the
 	// text, in which nll is the likelihood of these rows. Other experiments are not checked.
 	Experiment string
+	// Times, if there are any, take the place of those of all data tables: for models that are to be simulated. Each
+	// table has them once for each combination of texts in it.
+	Times []float64
 	// Done, once closed, ends parsing, checking and compiling soon, with context.Canceled: the Done() of a context.
 	Done <-chan struct{}
 }
@@ -35,7 +38,9 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	start := time.Now()
 	var list diag.List
 	list.While(opts.Done)
-	checked, parsed := compile.Text(name, text, typecheck.Env{Files: opts.Files, Experiment: opts.Experiment}, &list)
+	checked, parsed := compile.Text(name, text, typecheck.Env{
+		Files: opts.Files, Experiment: opts.Experiment, Times: opts.Times,
+	}, &list)
 	if list.Ended() {
 		return nil, context.Canceled
 	}
@@ -51,7 +56,12 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	}
 	m.Notes = list.All()
 	m.Seconds.Parse, m.Seconds.Compile = parsed.Sub(start).Seconds(), time.Since(parsed).Seconds()
-	return &Model{m}, nil
+	return &Model{engine: m, again: func(item string, times []float64) (*Model, error) {
+		if opts.Done = nil; times != nil {
+			opts.Times = times
+		}
+		return Parse(checked.Source.Name(), checked.Source.Text()+"\n"+item+"\n", opts)
+	}}, nil
 }
 
 // ParseFile compiles the model in the file at path. If the file cannot be read, the error is a
@@ -97,7 +107,7 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 		return Info{}, nil, err
 	}
 	found := list.All()
-	m := &Model{&run.Model{Checked: checked, System: whole}}
+	m := &Model{engine: &run.Model{Checked: checked, System: whole}}
 	info := m.Info()
 	if whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
 		info.Conserved = m.engine.Conserved(context.Background())

@@ -200,6 +200,7 @@ func TestEveryBlockIsRun(t *testing.T) {
 		"docs/cluster.md sh":       "cmd/odes: TestScripts/workers and TestSlurmScript",
 		"docs/python.md python":    "python/tests: test_docs.py", "README.md python": "python/tests: test_docs.py",
 		"docs/fit.md odes":       "TestDocumentsModels",
+		"docs/sample.md odes":    "TestDocumentsModels",
 		"docs/control.md odes":   "TestDocumentsModels",
 		"docs/python.md console": "how to install the package: .ci/run",
 		"docs/r.md r":            "r/tests/odes.R", "docs/r.md console": "how to install the package",

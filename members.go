@@ -1,9 +1,11 @@
 package odes
 
 import (
+	"math"
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
@@ -18,6 +20,28 @@ type Draw struct {
 	Args   []float64 // in the order of the distribution's arguments, in units of what is drawn
 	Lo, Hi float64   // cut the distribution off; ±Inf where nothing does
 	Mass   float64   // the probability of what is between Lo and Hi, by which its density is divided
+	// Of are the params that the arguments are functions of, where they are not constants. Then Args and Mass are those
+	// of no point: At gives them.
+	Of []string
+
+	numbers func(value func(name string) []float64) [][]float64
+}
+
+// Each returns the distributions of the elements of what is drawn, where these differ or depend on params; value gives
+// the values of params, and may be nil where Of is empty. It returns nil where Args are those of all elements.
+func (d *Draw) Each(value func(name string) []float64) []Draw {
+	if d.numbers == nil {
+		return nil
+	}
+	var list []Draw
+	for _, args := range d.numbers(value) {
+		one := Draw{Name: d.Name, Unit: d.Unit, Dist: d.Dist, Args: args, Lo: d.Lo, Hi: d.Hi, Mass: math.NaN()}
+		if dist, err := sample.NewDist(d.Dist, args, d.Lo, d.Hi); err == nil {
+			one.Mass = dist.Mass()
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // Members is what the ensemble blocks of a model say of the members of an ensemble.
@@ -130,7 +154,10 @@ func (m *Model) Priors() []Draw { return drawsOf(m.engine.Checked.Priors) }
 
 func drawsOf(list []model.Draw) (out []Draw) {
 	for _, d := range list {
-		w := Draw{Name: d.Target.String(), Dist: d.Dist, Args: d.Args, Lo: d.Lo, Hi: d.Hi, Mass: d.Mass}
+		w := Draw{
+			Name: d.Target.String(), Dist: d.Dist, Args: d.Args, Lo: d.Lo, Hi: d.Hi, Mass: d.Mass, Of: d.Of,
+			numbers: d.Numbers,
+		}
 		if d.Unit.Known() && !d.Unit.Plain() {
 			w.Unit = d.Unit.String()
 		}

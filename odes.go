@@ -57,6 +57,8 @@ func Backend() string { return vm.Backend() }
 // in parallel.
 type Model struct {
 	engine *run.Model
+	// again parses the text with an item more, and at other times unless these are nil; nil: it cannot be parsed again.
+	again func(item string, times []float64) (*Model, error)
 }
 
 // Warnings returns the warnings and notes of compilation.
@@ -294,7 +296,7 @@ func (m *Model) Experiments() []string { return m.engine.Names() }
 func (m *Model) Experiment(name string) *Model {
 	for _, x := range m.engine.Experiments {
 		if x.Name == name {
-			return &Model{x.Model}
+			return &Model{engine: x.Model}
 		}
 	}
 	return nil

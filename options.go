@@ -166,7 +166,7 @@ func (m *Model) setup(opts Options) run.Setup {
 	s.Settings = m.resolve(opts, &s.Wrong)
 	for _, x := range m.engine.Experiments {
 		var its run.PartSettings
-		its.Settings = (&Model{x.Model}).resolve(opts, &its.Wrong)
+		its.Settings = (&Model{engine: x.Model}).resolve(opts, &its.Wrong)
 		s.Parts = append(s.Parts, its)
 	}
 	s.Set = m.overrides(opts.Set, &s.Wrong)

@@ -50,6 +50,9 @@ type (
 	EventRecord = result.Event
 	// Compared is one observation in one experiment, compared with a model.
 	Compared = result.Compared
+	// DataTable is a table of data as a model declares it, and DataColumn a column of it.
+	DataTable  = result.DataTable
+	DataColumn = result.DataColumn
 	// Rows are numbers, one for each row of a table, and their derivatives.
 	Rows = result.Rows
 	// Trust says how far a number of a result may be relied on.

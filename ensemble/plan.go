@@ -46,6 +46,20 @@ func DesignFor(m *odes.Model, e *odes.Members, axes []Axis) (Design, error) {
 		return d, err
 	}
 	for _, draw := range e.Draws {
+		if len(draw.Of) > 0 {
+			return d, fmt.Errorf("the prior of %s depends on other params (%s), and an ensemble draws each value by "+
+				"itself; say what is drawn in its block, or give the members as rows", draw.Name,
+				strings.Join(draw.Of, ", "))
+		}
+		if each := draw.Each(nil); each != nil {
+			list := elements(Axis{Name: draw.Name, Unit: draw.Unit}, symbols)
+			for i, one := range each {
+				list[i].Dist, list[i].Args = one.Dist, Reals(one.Args)
+				list[i].Lo, list[i].Hi = Real(one.Lo), Real(one.Hi)
+			}
+			d.Axes = append(d.Axes, list...)
+			continue
+		}
 		a := Axis{
 			Name: draw.Name, Unit: draw.Unit, Dist: draw.Dist, Args: Reals(draw.Args), Lo: Real(draw.Lo),
 			Hi: Real(draw.Hi),

@@ -76,17 +76,47 @@ var priorRows = map[string]func(v float64, a []float64) priorRow{
 		}
 		return priorRow{rest: a[0] * v, byRest: a[0]}
 	},
+	"cauchy": func(v float64, a []float64) priorRow { return cauchyRow(v-a[0], a[1]) },
+	"half_cauchy": func(v float64, a []float64) priorRow {
+		if v < 0 {
+			return priorRow{rest: math.Inf(1)}
+		}
+		return cauchyRow(v, a[0])
+	},
+	"half_normal": func(v float64, a []float64) priorRow {
+		if v < 0 {
+			return priorRow{rest: math.Inf(1)}
+		}
+		return priorRow{square: v / a[0], bySquare: 1 / a[0]}
+	},
+	"inverse_gamma": positive(func(v float64, a []float64) priorRow {
+		return priorRow{
+			rest: (a[0]+1)*elem.Log(v) + a[1]/v, byRest: (a[0] + 1 - a[1]/v) / v,
+			curve: max((float64(2*a[1])/v-a[0]-1)/float64(v*v), 0),
+		}
+	}),
+}
+
+func cauchyRow(d, s float64) priorRow {
+	z := d / s
+	return priorRow{
+		rest: elem.Log1p(float64(z * z)), byRest: 2 * z / (1 + float64(z*z)) / s, curve: 0.5 / float64(s*s),
+	}
 }
 
 // priorConstants are the parts of the negative logarithms that do not depend on v.
 var priorConstants = map[string]func(a []float64) float64{
-	"normal":      func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
-	"lognormal":   func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
-	"laplace":     func(a []float64) float64 { return elem.Log(2 * a[1]) },
-	"loglaplace":  func(a []float64) float64 { return elem.Log(2 * a[1]) },
-	"uniform":     func(a []float64) float64 { return elem.Log(a[1] - a[0]) },
-	"gamma":       func(a []float64) float64 { return elem.Lgamma(a[0]) - float64(a[0]*elem.Log(a[1])) },
-	"exponential": func(a []float64) float64 { return -elem.Log(a[0]) },
+	"normal":        func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
+	"lognormal":     func(a []float64) float64 { return elem.Log(a[1]) + logRootTwoPi },
+	"laplace":       func(a []float64) float64 { return elem.Log(2 * a[1]) },
+	"loglaplace":    func(a []float64) float64 { return elem.Log(2 * a[1]) },
+	"uniform":       func(a []float64) float64 { return elem.Log(a[1] - a[0]) },
+	"gamma":         func(a []float64) float64 { return elem.Lgamma(a[0]) - float64(a[0]*elem.Log(a[1])) },
+	"exponential":   func(a []float64) float64 { return -elem.Log(a[0]) },
+	"cauchy":        func(a []float64) float64 { return elem.Log(math.Pi * a[1]) },
+	"half_cauchy":   func(a []float64) float64 { return elem.Log(math.Pi / 2 * a[0]) },
+	"half_normal":   func(a []float64) float64 { return elem.Log(a[0]) + logRootTwoPi - math.Ln2 },
+	"inverse_gamma": func(a []float64) float64 { return elem.Lgamma(a[0]) - float64(a[0]*elem.Log(a[1])) },
 	"beta": func(a []float64) float64 {
 		return elem.Lgamma(a[0]) + elem.Lgamma(a[1]) - elem.Lgamma(a[0]+a[1])
 	},
@@ -110,7 +140,8 @@ func (p *problem) priorsOf() func(func(int, *odes.Draw) bool) {
 	return func(yield func(int, *odes.Draw) bool) {
 		for k := range p.priors {
 			for i := range p.coords {
-				if p.names[p.coords[i].variable] == p.priors[k].Name && !yield(i, &p.priors[k]) {
+				c := &p.coords[i]
+				if (p.names[c.variable] == p.priors[k].Name || c.name == p.priors[k].Name) && !yield(i, &p.priors[k]) {
 					return
 				}
 			}
@@ -119,9 +150,30 @@ func (p *problem) priorsOf() func(func(int, *odes.Draw) bool) {
 }
 
 var (
-	squaredPriors  = []string{"normal", "lognormal"}
+	squaredPriors  = []string{"normal", "lognormal", "half_normal"}
 	absolutePriors = []string{"laplace", "loglaplace"}
 )
+
+// separate returns a prior for each element of those whose arguments differ between elements, and leaves out those that
+// depend on params: these are no terms of one coordinate each, and objectives that read them are not read row by row.
+func separate(priors []odes.Draw, symbols []odes.Symbol) (list []odes.Draw) {
+	for _, prior := range priors {
+		if len(prior.Of) > 0 {
+			continue
+		}
+		each := prior.Each(nil)
+		if each == nil {
+			list = append(list, prior)
+			continue
+		}
+		at := slices.IndexFunc(symbols, func(s odes.Symbol) bool { return s.Kind == "param" && s.Name == prior.Name })
+		for i := range each {
+			each[i].Name = elementName(prior.Name, false, subscripts(symbols[at].Shape, i))
+		}
+		list = append(list, each...)
+	}
+	return list
+}
 
 // support makes the ends of densities that end at a value bounds of the search.
 func (p *problem) support() {
@@ -130,7 +182,7 @@ func (p *problem) support() {
 		switch prior.Dist {
 		case "uniform":
 			lo, hi = prior.Args[0], prior.Args[1]
-		case "exponential":
+		case "exponential", "half_normal", "half_cauchy":
 			lo = 0
 		}
 		x := &p.coords[i]
@@ -221,15 +273,18 @@ func (p *problem) fixedValues(f func(prior *odes.Draw, name string, v float64)) 
 	}
 	for k := range p.priors {
 		prior := &p.priors[k]
-		if slices.Contains(p.names, prior.Name) {
+		base, _, one := strings.Cut(prior.Name, "[")
+		if slices.Contains(p.names, base) {
 			continue
 		}
 		for _, x := range symbols {
-			if x.Kind != "param" || x.Name != prior.Name {
+			if x.Kind != "param" || x.Name != base {
 				continue
 			}
 			for i, v := range x.Values {
-				f(prior, elementName(x.Name, false, subscripts(x.Shape, i)), v)
+				if name := elementName(x.Name, false, subscripts(x.Shape, i)); !one || name == prior.Name {
+					f(prior, name, v)
+				}
 			}
 		}
 	}

@@ -114,8 +114,12 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if opts.Starts > 0 {
 		s.Starts = opts.Starts
 	}
+	symbols, err := m.Symbols(nil)
+	if err != nil {
+		return nil, err
+	}
 	p := &problem{
-		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: m.Priors(),
+		began: time.Now(), model: m, opts: opts, asked: opts, settings: s, priors: separate(m.Priors(), symbols),
 		constraints: m.Constraints(), rough: 1,
 	}
 	for _, v := range s.Over {

@@ -206,10 +206,19 @@ func (s *scanner) name() {
 	}
 	text := foldName(s.text[s.at:i])
 	kind := ast.IdentToken
-	if Reserved(text) {
+	if Reserved(text) || lateBlocks[text] && s.line && opensBlock(s.text[i:]) {
 		kind = ast.KeywordToken
 	}
 	s.emit(kind, text, i)
+}
+
+// opensBlock reports whether what follows the word of a settings block is its body, with or without a name before it.
+func opensBlock(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r")
+	named := strings.TrimLeftFunc(rest, func(r rune) bool {
+		return r == '_' || unicode.In(r, unicode.L, unicode.Nd, unicode.Mn, unicode.Mc)
+	})
+	return strings.HasPrefix(strings.TrimLeft(named, " \t\r\n"), "{")
 }
 
 // number scans 1, 1., .5, 1e3, 2.5e-3. What follows directly is left to the parser, which knows whether "2k" stands

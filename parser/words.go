@@ -435,12 +435,19 @@ func init() {
 		w := &language[i]
 		wordNamed[w.Name] = w
 		itemWords[w.Name] = w.Kind == ItemWord || w.Kind == BlockWord
-		reserved[w.Name] = w.Kind != FreeWord
+		reserved[w.Name] = w.Kind != FreeWord && !lateBlocks[w.Name]
 		for _, other := range strings.Fields(w.foreign) {
 			spellings[other] = w.Name
 		}
 	}
 }
+
+// lateBlocks are the words of settings blocks that came after models used them as names. They start a block where they
+// are the first of a line and a body follows, and are names elsewhere.
+var lateBlocks = map[string]bool{"sample": true, "simulate": true}
+
+// LateBlock reports whether a word starts a settings block where a body follows, and is a name elsewhere.
+func LateBlock(name string) bool { return lateBlocks[name] }
 
 // Reserved reports whether name is a reserved word, which a model can use as a name only in backquotes.
 func Reserved(name string) bool { return reserved[name] }

@@ -16,6 +16,13 @@ type Compared struct {
 	// Unclear, limits depend on params, and any value may be one of these.
 	Below   []bool
 	Unclear bool
+	// Table is the data as they are declared, Column that of the observation, and Row which row of it, from 0, each
+	// datum is. Limits are those of quantification; nil for none, or where Unclear.
+	Table  *DataTable
+	Column int
+	Row    []int
+	Limits []float64
+	Wanted WantedTerms
 
 	// The following are overwritten by the next run.
 
@@ -24,13 +31,39 @@ type Compared struct {
 	Term       Rows   // negative log likelihoods; empty unless Terms asks for them
 }
 
+// DataTable is a table of data as a model declares it, with all its rows.
+type DataTable struct {
+	Name    string
+	Columns []DataColumn
+}
+
+// DataColumn is a column of numbers, or of texts. Times are in the unit in which they are written.
+type DataColumn struct {
+	Name, Unit string
+	Values     []float64 // NaN where one is missing
+	Texts      []string  // nil for numbers
+}
+
 // Rows are numbers, one for each row of a table, and their derivatives.
 type Rows struct {
 	Values []float64
 	Slopes []float64 // [rows][Columns]
 }
 
-// Terms reports whether likelihoods are asked for: those that are more than the distance of data and prediction.
+// WantedTerms says which likelihoods of rows are asked for.
+type WantedTerms uint8
+
+// What is asked for.
+const (
+	NeededTerms WantedTerms = iota // those that are more than the distance of data and prediction
+	NoTerms                        // none: the data do not count
+	AllTerms
+)
+
+// Terms reports whether likelihoods are asked for.
 func (g *Compared) Terms() bool {
+	if g.Wanted != NeededTerms {
+		return g.Wanted == AllTerms
+	}
 	return g.Unclear || slices.Contains(g.Below, true) || g.Noise != "normal" && g.Noise != "lognormal"
 }

@@ -20,6 +20,7 @@ var distributions = []*Func{
 		Value: "exp(-((y - mean)/sd)^2/2)/(sd*sqrt(2*pi))", Domain: "sd > 0", Doc: "normal distribution",
 		Body:  "0.5*((y - mean)/sd)^2 + log(sd) + 0.9189385332046728",
 		Below: "let z = (mean - from)/(sd*1.4142135623730951) " + normalBelow,
+		Mass:  normalMass(),
 		Cases: []Case{{in(1, 2, 4), 2.737085713764618}, {in(0, 1e-3, 0.5), 124994.01118325422}},
 	},
 	{
@@ -29,6 +30,7 @@ var distributions = []*Func{
 		Body: "let logy = log(if y > 0 then y else 1) return if y > 0 then 0.5*((logy - mu)/sd)^2 + log(sd) + logy " +
 			"+ 0.9189385332046728 else inf",
 		Below: "let z = (mu - from)/(sd*1.4142135623730951) " + normalBelow,
+		Mass:  logNormalMass(),
 		Cases: []Case{{in(0, 1, 2), 1.8523122207237186}, {in(0, 1, -1), inf}},
 	},
 	{
@@ -36,6 +38,7 @@ var distributions = []*Func{
 		Value: "exp(-|y - mu|/b)/(2*b)", Domain: "b > 0", Kinks: "y = mu", Doc: "Laplace distribution, with median mu",
 		Body:  "abs(y - mu)/b + log(b) + 0.6931471805599453",
 		Below: laplaceBelow,
+		Mass:  laplaceMass(false),
 		Cases: []Case{{in(1, 2, 4), 2.8862943611198906}},
 	},
 	{
@@ -45,6 +48,7 @@ var distributions = []*Func{
 		Body: "let logy = log(if y > 0 then y else 1) return if y > 0 then abs(logy - mu)/b + log(b) + logy + " +
 			"0.6931471805599453 else inf",
 		Below: laplaceBelow,
+		Mass:  laplaceMass(true),
 		Cases: []Case{{in(0, 1, 2), 2.0794415416798357}, {in(0, 1, 0), inf}},
 	},
 	{
@@ -93,6 +97,7 @@ var distributions = []*Func{
 		Value: "1/(hi - lo) in [lo, hi]", Domain: "lo < hi", Kinks: "the ends",
 		Doc:   "uniform distribution; a prior only",
 		Body:  "if y >= lo and y <= hi then log(hi - lo) else inf",
+		Mass:  uniformMass(),
 		Cases: []Case{{in(1, 3, 2), 0.6931471805599453}, {in(1, 3, 4), inf}},
 	},
 	{
@@ -116,6 +121,39 @@ var distributions = []*Func{
 		Value: "lambda*exp(-lambda*y)", Domain: "y ≥ 0, lambda > 0",
 		Doc:   "exponential distribution with rate lambda; a prior only",
 		Body:  "if y >= 0 then lambda*y - log(lambda) else inf",
+		Mass:  exponentialMass(),
 		Cases: []Case{{in(2, 0.7), 0.7068528194400547}, {in(2, -1), inf}},
+	},
+	{
+		Name: "cauchy", Args: []string{"mu", "s"}, Class: Noise,
+		Value: "1/(pi*s*(1 + ((y - mu)/s)^2))", Domain: "s > 0",
+		Doc:   "Cauchy distribution with centre mu and scale s; a prior only",
+		Body:  "log(s) + 1.1447298858494002 + log1p(((y - mu)/s)^2)",
+		Mass:  cauchyMass(),
+		Cases: []Case{{in(1, 2, 4), 3.0165320627509917}},
+	},
+	{
+		Name: "inverse_gamma", Args: []string{"shape", "scale"}, Class: Noise,
+		Value: "scale^shape*y^(-shape - 1)*exp(-scale/y)/Γ(shape)", Domain: "y > 0, shape > 0, scale > 0",
+		Doc: "distribution whose inverse has a gamma distribution with rate scale; a prior only",
+		Body: "let v = if y > 0 then y else 1 " +
+			"return if y > 0 then lgamma(shape) - shape*log(scale) + (shape + 1)*log(v) + scale/v else inf",
+		Cases: []Case{{in(2.5, 2, 0.7), 0.16059547243034922}, {in(2, 1, -1), inf}},
+	},
+	{
+		Name: "half_normal", Args: []string{"sd"}, Class: Noise,
+		Value: "sqrt(2/pi)/sd*exp(-(y/sd)^2/2)", Domain: "y ≥ 0, sd > 0",
+		Doc:   "distribution of the absolute value of what is normal around 0; a prior only",
+		Body:  "if y >= 0 then 0.5*(y/sd)^2 + log(sd) + 0.2257913526447274 else inf",
+		Mass:  halfNormalMass(),
+		Cases: []Case{{in(2, 0.7), 0.9801885332046727}, {in(2, -1), inf}},
+	},
+	{
+		Name: "half_cauchy", Args: []string{"s"}, Class: Noise,
+		Value: "2/(pi*s*(1 + (y/s)^2))", Domain: "y ≥ 0, s > 0",
+		Doc:   "distribution of the absolute value of what is Cauchy around 0; a prior only",
+		Body:  "if y >= 0 then log(s) + 0.4515827052894549 + log1p((y/s)^2) else inf",
+		Mass:  halfCauchyMass(),
+		Cases: []Case{{in(2, 0.7), 1.2602882264836723}, {in(2, -1), inf}},
 	},
 }

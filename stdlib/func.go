@@ -74,6 +74,7 @@ type Func struct {
 	// the negative logarithm of the probability of less than `from` (with Log, of the logarithm of
 	// y); "" where there is none
 	Below string
+	Mass  *Mass // nil: the probability within bounds has no closed form
 
 	body, below definition
 }

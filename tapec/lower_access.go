@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/typecheck"
 )
 
 // place says which positions of one dimension a subscript takes.
@@ -21,7 +21,7 @@ func (c *compiler) table(e model.Expr, s scope) ([]float64, []*axis) {
 	free := model.Free(e)
 	whole, ok := c.tables[e]
 	if !ok {
-		whole = typecheck.Tabulate(e, free)
+		whole = tabulate.Tabulate(e, free)
 		c.tables[e] = whole
 	}
 	ax := s.axesOf(free)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/tabulate"
 )
 
 // checkAlgebraic checks the algebraic equations: their right-hand sides are numbers, and there are as many as unknowns.
@@ -37,7 +38,7 @@ func (c *checker) checkAlgebraic() {
 				"no state")
 			return
 		}
-		if given += v.Type().Shape.Size() * counts(indices); empty(indices) {
+		if given += v.Type().Shape.Size() * tabulate.Counts(indices); empty(indices) {
 			continue
 		}
 		if len(indices) > 0 {

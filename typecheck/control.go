@@ -3,6 +3,7 @@ package typecheck
 import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -93,7 +94,7 @@ func (b *table1) held(q, ends model.Expr, control string) model.Expr {
 		if !model.Static(e) || len(model.Free(e)) > 0 {
 			return e
 		}
-		return model.Seal(&model.Const{Base: model.NewBase(e.Type(), b.at), Data: Tabulate(e, nil)})
+		return model.Seal(&model.Const{Base: model.NewBase(e.Type(), b.at), Data: tabulate.Tabulate(e, nil)})
 	}
 	piece := fold(model.Seal(&model.Call{
 		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval,

@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 )
 
@@ -173,19 +174,19 @@ func (c *checker) eachElement(subs []model.Sub, shape types.Shape, indices []*mo
 	func() {
 		defer func() {
 			if r := recover(); r != nil {
-				if _, is := r.(tooLarge); !is {
+				if _, is := r.(tabulate.TooLarge); !is {
 					panic(r)
 				}
 				ok = false
 				c.errorf(CodeSize, s, "the indices of this assignment take too much work at compile time")
 			}
 		}()
-		p := offsets(&evaluator{limit: c.env.MaxElements, list: c.list}, subs, shape, indices)
-		for i, base := range p.base {
+		p := tabulate.Offsets(&tabulate.Evaluator{Limit: c.env.MaxElements, List: c.list}, subs, shape, indices)
+		for i, base := range p.Base {
 			if base < 0 {
 				continue
 			}
-			for _, d := range p.block {
+			for _, d := range p.Block {
 				f(i, base+d)
 			}
 		}

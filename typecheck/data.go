@@ -34,6 +34,19 @@ func (t *dataTable) written(k int) ([]float64, units.Unit) {
 	return t.Data[k], t.units[k]
 }
 
+// declared returns the table as it is written.
+func (t *dataTable) declared() *model.Declared {
+	d := &model.Declared{Name: t.Name}
+	for k, name := range t.Columns {
+		values, unit := t.written(k)
+		d.Columns = append(d.Columns, model.DeclaredColumn{Name: name, Unit: unit, Values: values})
+	}
+	for _, c := range t.texts {
+		d.Columns = append(d.Columns, model.DeclaredColumn{Name: c.name, Texts: c.cells})
+	}
+	return d
+}
+
 // textColumn is a column of texts.
 type textColumn struct {
 	name  string
@@ -133,6 +146,9 @@ func (c *checker) resolveData(e *entity) {
 	}
 	if !c.modelTime(e, t, k) {
 		return
+	}
+	if len(c.env.Times) > 0 {
+		t.atTimes(c.env.Times, k)
 	}
 	e.table = t
 	if c.variant == nil && common(e.data) {

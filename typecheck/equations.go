@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -488,7 +489,7 @@ func elementOf(subs []model.Sub, shape types.Shape) string {
 
 // elementAt returns the number of an element, from 0, by constant subscripts.
 func elementAt(subs []model.Sub, shape types.Shape) int {
-	return offsets(&evaluator{}, subs, shape, nil).base[0]
+	return tabulate.Offsets(&tabulate.Evaluator{}, subs, shape, nil).Base[0]
 }
 
 func isName(e ast.Expr, name string) bool {

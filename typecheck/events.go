@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 )
@@ -531,7 +532,7 @@ func (c *checker) assignedOnce(e *model.Event) bool {
 			if a.Target != sym {
 				continue
 			}
-			inner := counts(a.Indices)
+			inner := tabulate.Counts(a.Indices)
 			good := c.eachElement(a.Subs, shape, slices.Concat(e.Indices, a.Indices), a.Span, func(i, o int) {
 				hits = append(hits, hit{i / inner, o, n})
 			})

@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -17,9 +18,6 @@ import (
 var nan = math.NaN()
 
 func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
-
-// tooLarge is the panic of elaboration that exceeds a limit. Both static and Check recover it.
-type tooLarge struct{}
 
 // count counts a node. It stops unlimited expansion, and checks for which nobody waits.
 func (c *checker) count(s source.Span) bool {
@@ -293,13 +291,13 @@ func (c *checker) fold(e *model.Call) model.Expr {
 		slices.ContainsFunc(e.Args, func(a model.Expr) bool { return a.Type().Shape.Size() > foldable })):
 		return model.Seal(e)
 	case fills && len(e.T.Shape) > 0:
-		args := make([]*table, len(e.Args))
+		args := make([]*tabulate.Value, len(e.Args))
 		for i, a := range e.Args {
-			args[i] = &table{data: a.(*model.Const).Data}
+			args[i] = &tabulate.Value{Data: a.(*model.Const).Data}
 		}
-		return model.Seal(&model.Const{Base: model.NewBase(e.T, e.S), Data: applyFunc(e.Fn, nil, args).data})
+		return model.Seal(&model.Const{Base: model.NewBase(e.T, e.S), Data: tabulate.ApplyFunc(e.Fn, nil, args).Data})
 	}
-	v := Tabulate(model.Seal(e), nil)
+	v := tabulate.Tabulate(model.Seal(e), nil)
 	if len(e.T.Shape) == 0 && e.T.Kind == types.Real && whole(v[0]) && plain(e.T.Unit) {
 		e.T.Kind = types.Int
 	}
@@ -475,7 +473,7 @@ func (c *checker) stack(x context, e *ast.Array) model.Expr {
 		Elems: elems,
 	})
 	if constant {
-		return model.Seal(&model.Const{Base: model.NewBase(node.T, e.Span), Data: Tabulate(node, nil)})
+		return model.Seal(&model.Const{Base: model.NewBase(node.T, e.Span), Data: tabulate.Tabulate(node, nil)})
 	}
 	return node
 }
@@ -568,7 +566,7 @@ func (c *checker) fits(shape types.Shape, s source.Span) bool {
 func (c *checker) static(e model.Expr, axes []*model.Index) (v []float64, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			if _, is := r.(tooLarge); !is {
+			if _, is := r.(tabulate.TooLarge); !is {
 				panic(r)
 			}
 			c.errorf(CodeSize, e.Span(), "this takes more than %.3g elements at compile time",
@@ -581,10 +579,10 @@ func (c *checker) static(e model.Expr, axes []*model.Index) (v []float64, ok boo
 		n *= float64(a.Count)
 	}
 	if n > float64(c.env.MaxElements) {
-		panic(tooLarge{})
+		panic(tabulate.TooLarge{})
 	}
-	ev := evaluator{limit: c.env.MaxElements, list: c.list}
-	return ev.eval(e).over(axes), true
+	ev := tabulate.Evaluator{Limit: c.env.MaxElements, List: c.list}
+	return ev.Eval(e).Over(axes), true
 }
 
 // constant elaborates a scalar that is known at compile time and depends on no loop variables.

@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -293,7 +294,7 @@ func (c *checker) foldAccess(e *model.Access) model.Expr {
 		k.T.Shape.Size() <= max(foldable, len(k.Data)) &&
 		e.T.Shape.Size() <= foldable {
 		t := e.T
-		v := Tabulate(node, nil)
+		v := tabulate.Tabulate(node, nil)
 		if len(t.Shape) == 0 && t.Kind == types.Real && whole(v[0]) && plain(t.Unit) {
 			t.Kind = types.Int
 		}

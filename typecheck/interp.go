@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
@@ -83,7 +84,7 @@ func tabulated(e model.Expr) model.Expr {
 	if _, is := e.(*model.Const); is || isBad(e) || !model.Static(e) || len(model.Free(e)) > 0 {
 		return e
 	}
-	return model.Seal(&model.Const{Base: model.NewBase(e.Type(), e.Span()), Data: Tabulate(e, nil)})
+	return model.Seal(&model.Const{Base: model.NewBase(e.Type(), e.Span()), Data: tabulate.Tabulate(e, nil)})
 }
 
 func contains(list []string, s string) bool {
@@ -223,7 +224,7 @@ func (b *table1) choose(x, y, then, els model.Expr) model.Expr {
 		Static: model.Static(cond),
 	})
 	if model.Static(e) {
-		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.at), Data: Tabulate(e, nil)})
+		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.at), Data: tabulate.Tabulate(e, nil)})
 	}
 	return model.Seal(&model.NoEvent{Base: model.NewBase(e.T, b.at), X: e})
 }
@@ -324,7 +325,7 @@ func (b *table1) join(first, middle, last model.Expr) model.Expr {
 		Pieces: pieces,
 	})
 	if model.Static(e) {
-		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.at), Data: Tabulate(e, nil)})
+		return model.Seal(&model.Const{Base: model.NewBase(e.T, b.at), Data: tabulate.Tabulate(e, nil)})
 	}
 	return e
 }
@@ -371,7 +372,7 @@ func (b *table1) times(a, v model.Expr) model.Expr {
 func (b *table1) splineSlopes() model.Expr {
 	t := b.t.(*model.Const).Data
 	if k, ok := b.y.(*model.Const); ok {
-		y := constTable(k).data
+		y := tabulate.ConstTable(k).Data
 		return model.Seal(&model.Const{
 			Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at),
 			Data: naturalSlopes(t, y),

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 )
@@ -289,7 +290,7 @@ func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args ma
 		nth = args["k"]
 		if len(ev.Indices) > 0 && elem == nil {
 			c.errorf(CodeSubscript, e.Span, "event %q has %s; say which: event_time(%s[1], …)", ev.Name,
-				plural(counts(ev.Indices), "element", "elements"), ev.Name)
+				plural(tabulate.Counts(ev.Indices), "element", "elements"), ev.Name)
 			return bad(e.Span)
 		}
 	}

@@ -64,12 +64,21 @@ func (c *checker) observation(it *ast.Observe) {
 			c.expectUnit("observation "+it.Name.Name, value, u, it.Unit.Span)
 		}
 	}
+	own := (*dataTable)(nil)
+	if it.From == nil {
+		it, own = ownTable(c, it, value.Type().Unit)
+	}
 	if it.From == nil {
 		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value.Type().Unit, value.Span())
 		c.list.Warnf(CodeData, it.Span, "observation %q has no data; add: from D.column", it.Name.Name)
 		return
 	}
-	from, k := c.observedColumn(it)
+	from, k := own, 0
+	if own == nil {
+		from, k = c.observedColumn(it)
+	} else {
+		k = slices.Index(own.Columns, it.Name.Name)
+	}
 	if k < 0 {
 		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, units.Unit{}, source.Span{})
 		return
@@ -150,7 +159,7 @@ func (c *checker) observation(it *ast.Observe) {
 		Name: it.Name.Name, Value: value,
 		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
 		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: byRow,
-		Needs: d.row.Name + " needs " + d.row.Domain,
+		Needs: d.row.Name + " needs " + d.row.Domain, From: from.declared(),
 	})
 	term := steady
 	if len(table.Data[k]) > 0 {
@@ -438,7 +447,7 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 // foreignNoise maps other names of distributions to ours.
 var foreignNoise = map[string]string{
 	"gaussian": "normal", "Normal": "normal", "gauss": "normal", "N": "normal", "student_t": "student",
-	"cauchy": "student", "exp": "exponential",
+	"exp": "exponential", "inv_gamma": "inverse_gamma", "halfnormal": "half_normal", "halfcauchy": "half_cauchy",
 	"logNormal": "lognormal", "double_exponential": "laplace", "neg_binomial_2": "negbin",
 }
 

@@ -47,10 +47,12 @@ func (c *checker) weighted(v model.Expr, weight float64) *model.Terms {
 // addTerms adds weight times v to t. It reports whether all of v is of the kinds that Terms has.
 func (c *checker) addTerms(t *model.Terms, v model.Expr, weight float64) bool {
 	if p, ok := c.parts[v]; ok {
+		// Priors whose numbers are functions of params are not terms of one param each.
+		hierarchical := slices.ContainsFunc(c.model.Priors, func(d model.Draw) bool { return len(d.Of) > 0 })
 		switch {
 		case !p.prior && weight > 0:
 			t.Likelihoods = append(t.Likelihoods, model.Likelihood{Table: p.table, Weight: weight})
-		case p.prior && weight < 0:
+		case p.prior && weight < 0 && !hierarchical:
 			t.Prior -= weight
 		default:
 			return false

@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
@@ -59,7 +60,7 @@ func TestFunctionCases(t *testing.T) {
 			default:
 				v = c.applyRow(context{place: placeRun}, source.Span{}, f, args)
 			}
-			got := Tabulate(v, nil)[0]
+			got := tabulate.Tabulate(v, nil)[0]
 			if err := c.list.Err(); err != nil {
 				t.Errorf("%s%v: %v", f.Name, k.In, err)
 			}
@@ -117,7 +118,7 @@ func TestBelow(t *testing.T) {
 			model: &model.Model{},
 		}
 		v := c.define(distributed(f, append(f.Args[:len(f.Args):len(f.Args)], "from"), k.in), f.BelowDefinition())
-		if got := Tabulate(v, nil)[0]; !(math.Abs(got-k.want) <= 4e-15*k.want) || c.list.Len() > 0 {
+		if got := tabulate.Tabulate(v, nil)[0]; !(math.Abs(got-k.want) <= 4e-15*k.want) || c.list.Len() > 0 {
 			t.Errorf("%s%v: %.17g, want %.17g (%v)", k.name, k.in, got, k.want, c.list.Err())
 		}
 	}
@@ -176,7 +177,7 @@ func TestModuleExamples(t *testing.T) {
 					t.Errorf("%s: %s: %v", path, example, l.Err())
 					continue
 				}
-				v := Tabulate(m.Outputs[0].Value, nil)
+				v := tabulate.Tabulate(m.Outputs[0].Value, nil)
 				if !(math.Abs(v[0]-v[1]) <= 1e-14*math.Max(1, math.Abs(v[1]))) {
 					t.Errorf("%s: %s, but it is %.17g", path, example, v[0])
 				}
@@ -212,7 +213,7 @@ func TestDerivatives(t *testing.T) {
 		if c.list.Len() > 0 {
 			t.Fatalf("%s: %v", text, c.list.Err())
 		}
-		return Tabulate(v, nil)[0]
+		return tabulate.Tabulate(v, nil)[0]
 	}
 	n := 0
 	for _, f := range append(append([]*stdlib.Func{}, stdlib.Operators...), stdlib.Funcs()...) {
@@ -237,7 +238,7 @@ func TestDerivatives(t *testing.T) {
 					list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{},
 					globals: map[string]*entity{}, model: &model.Model{},
 				}
-				return Tabulate(c.applyRow(context{place: placeRun}, source.Span{}, f, args), nil)[0]
+				return tabulate.Tabulate(c.applyRow(context{place: placeRun}, source.Span{}, f, args), nil)[0]
 			}
 			const h = 1e-4
 			want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/memory"
@@ -24,6 +25,7 @@ type job[R any] struct {
 	failed   func(f *report.Format) report.Failure
 	warnings func(result R) []diag.Diagnostic // nil for a result that has none
 	values   func(result R) []odes.Value      // nil for a result that has none
+	keeps    bool                             // an interrupted computation has a result
 }
 
 // do computes the result, shows its warnings and writes it.
@@ -55,10 +57,16 @@ func (j job[R]) do(c *call) (result R, err error) {
 	defer out.discard()
 
 	bar := c.attach(&opts)
-	err = c.work(func() (err error) {
+	compute := func() (err error) {
 		result, err = j.compute(c.ctx, m, opts)
 		return err
-	})
+	}
+	if j.keeps {
+		const patience = 10 * time.Second // until what there is has been put together
+		err, _ = c.workFor(patience, compute)
+	} else {
+		err = c.work(compute)
+	}
 	bar.clear()
 	if err != nil {
 		if j.failed != nil && output == "" && c.runFailed(err) {

@@ -32,6 +32,8 @@ const (
 	Variables              // params and initial values of the model
 	Size                   // bytes
 	File                   // the name of a file
+	Name                   // the name of a part of the model
+	Numbers                // a list of numbers, or "from:step:to"
 )
 
 // Row is a key of a block.
@@ -100,6 +102,7 @@ func (r *Row) Takes() string {
 		Number: "a number", Count: "a whole number from 1", Size: "a number of bytes, or a size such as \"2 GB\"",
 		Objective: "an objective", Objectives: "objectives", Variables: "params and initial values",
 		File: "the name of a file, in quotes",
+		Name: "a name of the model", Numbers: "numbers, [1, 2, 5], or \"from:step:to\"",
 	}[r.Kind]
 	switch {
 	case r.Kind == Switch || r.Kind == Word && r.Words != nil:
@@ -127,7 +130,7 @@ type Block struct {
 }
 
 // blocks are in the order of the manual.
-var blocks = filled(solver, sens, fit, ensemble)
+var blocks = filled(solver, sens, fit, sample, simulate, ensemble)
 
 // filled fills in what rows leave to others.
 func filled(blocks ...Block) []Block {

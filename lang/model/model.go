@@ -419,6 +419,21 @@ type Observation struct {
 	Rows     Rows
 	Doc      string
 	Span     source.Span
+	From     *Declared // the whole table
+}
+
+// Declared is a table as it is declared, with columns of texts.
+type Declared struct {
+	Name    string
+	Columns []DeclaredColumn
+}
+
+// DeclaredColumn is a column as it is written: of numbers, or of texts.
+type DeclaredColumn struct {
+	Name   string
+	Unit   units.Unit
+	Values []float64
+	Texts  []string // nil for numbers
 }
 
 // Assert is a condition of parameters and constants, checked at the start of a run.
@@ -458,6 +473,11 @@ type Draw struct {
 	Lo, Hi float64   // the bounds of the param, which cut the distribution off
 	Mass   float64   // the probability of these bounds
 	Unit   units.Unit
+	// Numbers returns the arguments for each element of the target, where they are not the same constants for all: by
+	// the values of the params Of, and of others that these follow from. Then Mass is 1, and Args nil or those of the
+	// first element.
+	Numbers func(value func(name string) []float64) [][]float64
+	Of      []string
 }
 
 // Setting is a key and its value.

@@ -8,7 +8,7 @@
 ``odes.jax``, ``odes.torch``, ``odes.pytensor`` and ``odes.scipy`` make functions of a model for these libraries.
 """
 
-from ._analysis import Analysis, Table
+from ._analysis import Analysis, Sample, Table
 from ._ensemble import Comparison, Ensemble, Failure, Indices, MemberObjective, MemberOutput
 from ._errors import (
     Diagnostic,
@@ -57,6 +57,7 @@ __all__ = [
     "Run",
     "RunError",
     "ScipyObjective",
+    "Sample",
     "Sensitivities",
     "ServerError",
     "Start",

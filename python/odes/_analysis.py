@@ -65,4 +65,34 @@ class Analysis(Mapping[str, Table]):
         return f"<Analysis {self.name}: {', '.join(self)}>"
 
 
-__all__ = ["Analysis", "Table"]
+class Sample(Analysis):
+    """Draws from a posterior: the tables params, modes and draws."""
+
+    def draws(self) -> dict[str, Array]:
+        """The draws of each param by its name, ``"k"`` or ``"A[1,2]"``: arrays of chains and draws."""
+        table = self["draws"]
+        return {name: self._chains(table[name]) for name in table if not name.endswith("__")}
+
+    def _chains(self, column: Array) -> Array:
+        """A column as an array of chains and draws; all chains are cut to the shortest."""
+        import numpy as np
+
+        chain = self["draws"]["chain__"]
+        parts = [column[chain == c] for c in np.unique(chain)]
+        shortest = min(len(x) for x in parts)
+        return np.array([x[:shortest] for x in parts])
+
+    def to_arviz(self) -> Any:
+        """An arviz.InferenceData with the groups posterior and sample_stats."""
+        import arviz as az
+
+        names = {
+            "lp__": "lp", "accept_stat__": "acceptance_rate", "stepsize__": "step_size", "treedepth__": "tree_depth",
+            "n_leapfrog__": "n_steps", "divergent__": "diverging", "energy__": "energy",
+        }
+        stats = {to: self._chains(self["draws"][name]) for name, to in names.items()}
+        stats["diverging"] = stats["diverging"] > 0
+        return az.from_dict(posterior=self.draws(), sample_stats=stats)
+
+
+__all__ = ["Analysis", "Sample", "Table"]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _server
-from ._analysis import Analysis
+from ._analysis import Analysis, Sample
 from ._ensemble import Ensemble
 from ._errors import Diagnostic, ModelError, OdesWarning, TrustWarning, diagnostic
 from ._fit import Fit, Predictions
@@ -372,6 +372,35 @@ class Model:
             raise TypeError(f"{name} has a method of its own")
         _warn(reply.head["warnings"], None, 3)
         return Analysis(name, reply.head, reply.arrays)
+
+    def sample(
+        self,
+        *,
+        draws: Optional[int] = None,
+        chains: Optional[int] = None,
+        warmup: Optional[int] = None,
+        seed: Optional[int] = None,
+        set: Optional[Mapping[str, Value]] = None,
+        settings: Optional[Settings] = None,
+        progress: Optional[Callable[[Progress], None]] = None,
+        **params: Value,
+    ) -> Sample:
+        """Draw from the posterior. docs/sample.md says how, and what the tables have.
+
+        Args:
+            draws: of each chain; what is not given is as the sample block of the model says.
+            warmup: iterations of each chain before its draws.
+            seed: which draws.
+
+        The other arguments, and what is raised and warned of, are those of sens.
+        """
+        names, values = self._assignments(set, params)
+        asked = {"sample.draws": draws, "sample.chains": chains, "sample.warmup": warmup, "sample.seed": seed}
+        given = {key: x for key, x in asked.items() if x is not None}
+        request = {"op": "sample", "settings": _pairs({}, {**dict(settings or {}), **given})}
+        reply = self._ask(_server.current(), request, names, values, progress)
+        _warn(reply.head["warnings"], None, 3)
+        return Sample("sample", reply.head, reply.arrays)
 
     def ensemble(
         self,

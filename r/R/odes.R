@@ -257,7 +257,7 @@ odes_analysis <- function(model, name, ..., set = list(), settings = list(), pro
   table <- function(t) {
     columns <- vapply(t$columns, `[[`, "", "name")
     out <- as.data.frame(matrix(r$arrays[[t$name]], ncol = length(columns), dimnames = list(NULL, columns)))
-    if (!is.null(t$labels)) rownames(out) <- unlist(t$labels)
+    if (!is.null(t$labels)) rownames(out) <- make.unique(as.character(unlist(t$labels)))
     out
   }
   tables <- stats::setNames(lapply(r$head$tables, table), vapply(r$head$tables, `[[`, "", "name"))

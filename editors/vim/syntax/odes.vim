@@ -5,18 +5,18 @@ endif
 
 syn case match
 syn keyword odesItem alg assert const constraint control data discrete ensemble equilibrate event experiment fit
-syn keyword odesItem fn import invariant let model objective observe output param reaction sens solver
-syn keyword odesItem state time unit
+syn keyword odesItem fn import invariant let model objective observe output param reaction sample sens
+syn keyword odesItem simulate solver state time unit
 syn keyword odesWord at else elseif end every for if in rate return stop then
 syn keyword odesWord use when
 syn keyword odesOperatorWord and as crosses not or
 syn keyword odesConstant true false pi inf nan
 syn match odesOther "\<\%(by\|constant\|count\|delay\|down\|from\|linear\|mass\|on\|once\|pending\|persistent\|piecewise\|priority\|start\|to\|tol\|up\|values\|where\)\>\ze\s\+[^= \t]"
-syn match odesFunction "\<\%(abs\|acos\|acosh\|asin\|asinh\|at_event\|at_trigger\|atan\|atan2\|atanh\|beta\|cbrt\|ceil\|clamp\|cols\|cos\|cosh\|csv\|diag\|dot\)\>\ze("
-syn match odesFunction "\<\%(erf\|erfc\|event_time\|exp\|expm1\|exponential\|eye\|final\|floor\|gamma\|grid\|hypot\|initial\|integral\|interp\|laplace\|lgamma\|load\|log\|log10\)\>\ze("
-syn match odesFunction "\<\%(log1p\|log_prior\|loglaplace\|lognormal\|logspace\|mass_action\|max\|max_over\|mean\|min\|mod\|negbin\|nll\|noevent\|norm\|normal\|ones\|outer\|poisson\|post\)\>\ze("
-syn match odesFunction "\<\%(pre\|prod\|rand\|randn\|round\|rows\|sigmoid\|sign\|sin\|sinh\|smoothstep\|sqrt\|steady\|step\|steps\|student\|sum\|sum_at\|tan\|tanh\)\>\ze("
-syn match odesFunction "\<\%(transpose\|trunc\|uniform\|wrap\|zeros\)\>\ze("
+syn match odesFunction "\<\%(abs\|acos\|acosh\|asin\|asinh\|at_event\|at_trigger\|atan\|atan2\|atanh\|beta\|cauchy\|cbrt\|ceil\|clamp\|cols\|cos\|cosh\|csv\|diag\)\>\ze("
+syn match odesFunction "\<\%(dot\|erf\|erfc\|event_time\|exp\|expm1\|exponential\|eye\|final\|floor\|gamma\|grid\|half_cauchy\|half_normal\|hypot\|initial\|integral\|interp\|inverse_gamma\|laplace\)\>\ze("
+syn match odesFunction "\<\%(lgamma\|load\|log\|log10\|log1p\|log_prior\|loglaplace\|lognormal\|logspace\|mass_action\|max\|max_over\|mean\|min\|mod\|negbin\|nll\|noevent\|norm\|normal\)\>\ze("
+syn match odesFunction "\<\%(ones\|outer\|poisson\|post\|pre\|prod\|rand\|randn\|round\|rows\|sigmoid\|sign\|sin\|sinh\|smoothstep\|sqrt\|steady\|step\|steps\|student\)\>\ze("
+syn match odesFunction "\<\%(sum\|sum_at\|tan\|tanh\|transpose\|trunc\|uniform\|wrap\|zeros\)\>\ze("
 syn match odesNumber "\<\d\+\.\=\d*\%([eE][-+]\=\d\+\)\=" nextgroup=odesUnit skipwhite
 syn match odesNumber "\.\d\+\%([eE][-+]\=\d\+\)\=" nextgroup=odesUnit skipwhite
 syn match odesUnit "\[[^\]]*\]" contained

@@ -189,6 +189,75 @@ var distributions = []*distribution{
 		},
 		lo: constant(0), hi: constant(math.Inf(1)),
 	},
+	{
+		name: "cauchy", args: 2, valid: positive(1), need: "s > 0",
+		cdf:      func(x float64, a []float64) (float64, float64) { return cauchyCDF((x - a[0]) / a[1]) },
+		quantile: func(p, q float64, a []float64) float64 { return at(a, cauchyQuantile(p, q)) },
+		lo:       constant(math.Inf(-1)), hi: constant(math.Inf(1)),
+	},
+	{
+		name: "inverse_gamma", args: 2, valid: positive(0), need: "shape > 0 and scale > 0",
+		cdf: func(x float64, a []float64) (float64, float64) {
+			if !(x > 0) {
+				return 0, 1
+			}
+			above, below := gammaCDF(a[1]/x, a[0])
+			return below, above
+		},
+		lo: constant(0), hi: constant(math.Inf(1)),
+	},
+	{
+		name: "half_normal", args: 1, valid: positive(0), need: "sd > 0",
+		cdf: func(x float64, a []float64) (float64, float64) {
+			z := max(x, 0) / a[0] / math.Sqrt2
+			return elem.Erf(z), elem.Erfc(z)
+		},
+		quantile: func(p, q float64, a []float64) float64 {
+			if p < 0.85 {
+				return float64(a[0] * normalCentre(p/2))
+			}
+			return float64(a[0] * NormalQuantile(1-q/2, q/2))
+		},
+		lo: constant(0), hi: constant(math.Inf(1)),
+	},
+	{
+		name: "half_cauchy", args: 1, valid: positive(0), need: "s > 0",
+		cdf: func(x float64, a []float64) (float64, float64) {
+			z := max(x, 0) / a[0]
+			return elem.Atan2(z, 1) * (2 / math.Pi), elem.Atan2(1, z) * (2 / math.Pi)
+		},
+		quantile: func(p, q float64, a []float64) float64 {
+			if p < q {
+				return float64(a[0] * elem.Tan(p*(math.Pi/2)))
+			}
+			return a[0] / elem.Tan(q*(math.Pi/2))
+		},
+		lo: constant(0), hi: constant(math.Inf(1)),
+	},
+}
+
+// cauchyCDF returns the probabilities below and above z of the standard Cauchy distribution.
+func cauchyCDF(z float64) (below, above float64) {
+	return elem.Atan2(1, -z) / math.Pi, elem.Atan2(1, z) / math.Pi
+}
+
+func cauchyQuantile(p, q float64) float64 {
+	switch d := p - 0.5; {
+	case math.Abs(d) < 0.25:
+		return elem.Tan(d * math.Pi)
+	case p < q:
+		return -1 / elem.Tan(p*math.Pi)
+	}
+	return 1 / elem.Tan(q*math.Pi)
+}
+
+// Support returns where a distribution with these arguments has a density; false if there is none of that name.
+func Support(name string, args []float64) (lo, hi float64, ok bool) {
+	at := slices.IndexFunc(distributions, func(d *distribution) bool { return d.name == name })
+	if at < 0 || len(args) != distributions[at].args {
+		return 0, 0, false
+	}
+	return distributions[at].lo(args), distributions[at].hi(args), true
 }
 
 // NewDist returns the distribution of that name with arguments as the language has them, cut off at the bounds lo and
@@ -320,8 +389,7 @@ func unorder(k int64) float64 {
 // doi:10.2307/2347330).
 func NormalQuantile(p, q float64) float64 {
 	if d := p - 0.5; math.Abs(d) <= 0.425 {
-		r := 0.180625 - float64(d*d)
-		return float64(d*polynomial(r, ppndA)) / polynomial(r, ppndB)
+		return normalCentre(d)
 	}
 	tail := min(p, q)
 	if tail <= 0 {
@@ -337,6 +405,12 @@ func NormalQuantile(p, q float64) float64 {
 		z = polynomial(r, ppndE) / polynomial(r, ppndF)
 	}
 	return math.Copysign(z, p-q)
+}
+
+// normalCentre is NormalQuantile of 0.5 + d, for d within 0.425 of 0.
+func normalCentre(d float64) float64 {
+	r := 0.180625 - float64(d*d)
+	return float64(d*polynomial(r, ppndA)) / polynomial(r, ppndB)
 }
 
 // Coefficients of AS 241, from the constant term on.

@@ -103,23 +103,23 @@ func (m *Model) Compare(objective string, setup Setup, threads int) (*Comparison
 	if at < 0 || m.Checked.Objectives[at].Terms == nil {
 		return nil, nil
 	}
-	return m.compare(m.Checked.Objectives[at].Terms, setup, threads)
+	return m.compare(m.Checked.Objectives[at].Terms, result.NeededTerms, setup, threads)
 }
 
 // CompareAll prepares comparisons with all data of the model, whatever its objectives are. It returns nil if there are
 // none.
-func (m *Model) CompareAll(setup Setup, threads int) (*Comparison, error) {
-	return m.compare(&model.Terms{Likelihoods: []model.Likelihood{{Weight: 1}}}, setup, threads)
+func (m *Model) CompareAll(wanted result.WantedTerms, setup Setup, threads int) (*Comparison, error) {
+	return m.compare(&model.Terms{Likelihoods: []model.Likelihood{{Weight: 1}}}, wanted, setup, threads)
 }
 
-func (m *Model) compare(terms *model.Terms, setup Setup, threads int) (*Comparison, error) {
+func (m *Model) compare(terms *model.Terms, wanted result.WantedTerms, setup Setup, threads int) (*Comparison, error) {
 	c := &Comparison{PriorWeight: terms.Prior, threads: max(1, threads), answers: &system.Answers{}}
 	parts, err := m.rowModels()
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
-		if err := c.add(p, terms, setup); err != nil {
+		if err := c.add(p, terms, wanted, setup); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +130,9 @@ func (m *Model) compare(terms *model.Terms, setup Setup, threads int) (*Comparis
 }
 
 // add prepares the runs of an experiment.
-func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error {
+func (c *Comparison) add(
+	p *comparedPart, terms *model.Terms, wanted result.WantedTerms, setup Setup,
+) error {
 	var names []string
 	first := len(c.Groups)
 	for i, o := range p.of.Checked.Observations {
@@ -145,11 +147,19 @@ func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error
 		}
 		g := result.Compared{
 			Experiment: p.name, Observation: o.Name, Doc: o.Doc, Noise: o.Noise.Name, Weight: weight,
-			T:    o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
-			Data: slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
+			Wanted: wanted,
+			T:      o.Rows.Table.Data[slices.Index(o.Rows.Table.Columns, "time")],
+			Data:   slices.Clone(o.Rows.Table.Data[o.Column]), Unclear: o.Censored && o.Rows.Limits == nil,
 		}
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			g.Unit = u.String()
+		}
+		g.Limits, g.Table = o.Rows.Limits, declared(o.From)
+		g.Column = slices.IndexFunc(g.Table.Columns, func(c result.DataColumn) bool {
+			return c.Name == o.Rows.Table.Columns[o.Column]
+		})
+		for k := range g.Data {
+			g.Row = append(g.Row, o.Rows.Table.Row(k)-1)
 		}
 		g.Below = make([]bool, len(g.Data))
 		for k, y := range g.Data {
@@ -193,6 +203,19 @@ func (c *Comparison) add(p *comparedPart, terms *model.Terms, setup Setup) error
 	c.Variables, c.Columns, c.RTol = r.variables, r.columns, r.settings.Solver.RTol
 	c.parts = append(c.parts, &comparedPart{name: p.name, runner: r})
 	return nil
+}
+
+// declared returns a table of a model as results have it.
+func declared(d *model.Declared) *result.DataTable {
+	t := &result.DataTable{Name: d.Name}
+	for _, c := range d.Columns {
+		column := result.DataColumn{Name: c.Name, Values: c.Values, Texts: c.Texts}
+		if c.Unit.Known() && !c.Unit.Plain() {
+			column.Unit = c.Unit.String()
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	return t
 }
 
 // wrapUnless says in an error in which experiment it came up, unless there is none.

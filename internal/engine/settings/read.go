@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
@@ -132,6 +133,8 @@ func natural(kind keys.Kind) reflect.Type {
 		return reflect.TypeFor[[]string]()
 	case keys.Variables:
 		return reflect.TypeFor[[]target.Target]()
+	case keys.Numbers:
+		return reflect.TypeFor[[]float64]()
 	}
 	return reflect.TypeFor[string]()
 }
@@ -189,7 +192,7 @@ func read(row *keys.Row, v model.SettingValue, f reflect.Value) string {
 		f.SetBool(on)
 	case keys.Word:
 		return readOne(row, v, f)
-	case keys.Objective:
+	case keys.Objective, keys.Name:
 		w, wrong := readWord(v)
 		if wrong != "" {
 			return wrong
@@ -201,6 +204,12 @@ func read(row *keys.Row, v model.SettingValue, f reflect.Value) string {
 			return `takes a size such as "2 GB"`
 		}
 		f.SetInt(n)
+	case keys.Numbers:
+		list, wrong := readNumbers(v)
+		if wrong != "" {
+			return wrong
+		}
+		f.Set(reflect.ValueOf(list))
 	case keys.File:
 		if v.Text == "" {
 			return "names a file, in quotes"
@@ -224,6 +233,43 @@ func read(row *keys.Row, v model.SettingValue, f reflect.Value) string {
 		}
 	}
 	return ""
+}
+
+// readNumbers reads a list of numbers, or "from:step:to" with both ends.
+func readNumbers(v model.SettingValue) (list []float64, wrong string) {
+	const takes, most = `takes numbers, [1, 2, 5], or "from:step:to"`, 1_000_000
+	if v.Number != nil {
+		return []float64{*v.Number}, ""
+	}
+	for _, item := range v.List {
+		if item.Number == nil {
+			return nil, takes
+		}
+		list = append(list, *item.Number)
+	}
+	if parts := strings.Split(v.Text, ":"); v.Text != "" {
+		var x [3]float64
+		if len(parts) != 3 {
+			return nil, takes
+		}
+		for i := range x {
+			var err error
+			if x[i], err = strconv.ParseFloat(strings.TrimSpace(parts[i]), 64); err != nil || x[i]-x[i] != 0 {
+				return nil, takes
+			}
+		}
+		n := (x[2] - x[0]) / x[1]
+		if !(x[1] > 0) || !(n >= 0) || n > most {
+			return nil, "takes a step that is positive, and at most a million of them"
+		}
+		for k := 0.0; k <= n+1e-9; k++ {
+			list = append(list, x[0]+float64(k*x[1]))
+		}
+	}
+	if len(list) == 0 {
+		return nil, takes
+	}
+	return list, ""
 }
 
 // readOne reads one of several words.

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes/lang/diag"
@@ -129,7 +130,13 @@ func (s *Settings) override(o Override, l *diag.List) {
 		return
 	}
 	var own diag.List
-	text := source.NewFile("--"+o.Key, kind+" { "+name+" = "+o.Value+" }")
+	value := o.Value
+	if row := keys.Find(kind, name); row != nil && row.Kind == keys.Numbers && !strings.ContainsAny(value, "[\"") {
+		if value = "[" + value + "]"; strings.Contains(value, ":") {
+			value = strconv.Quote(o.Value)
+		}
+	}
+	text := source.NewFile("--"+o.Key, kind+" { "+name+" = "+value+" }")
 	for _, b := range typecheck.ReadSettings(parser.Parse(text, &own), &own).Blocks {
 		for _, k := range b.Keys {
 			s.apply(kind, k, onDemand, &own)

@@ -1,4 +1,5 @@
-package typecheck
+// Package tabulate evaluates expressions that are known at compile time, or once the values of params are known.
+package tabulate
 
 import (
 	"fmt"
@@ -22,26 +23,32 @@ import (
 // variable. Tabulate panics when e is not a compile-time expression, or depends on a loop variable
 // outside axes.
 func Tabulate(e model.Expr, axes []*model.Index) []float64 {
-	v := evaluator{}
-	return v.eval(e).over(axes)
+	v := Evaluator{}
+	return v.Eval(e).Over(axes)
 }
 
-// evaluator evaluates compile-time expressions. The map memo holds shared results.
-type evaluator struct {
-	memo  map[model.Expr]*table
-	limit int        // bound of the elements of one value, 0 for none: beyond it eval panics with tooLarge
-	list  *diag.List // tells when nobody waits; nil for never
+// TooLarge is the panic of elaboration that exceeds a limit. Whoever sets a limit recovers it.
+type TooLarge struct{}
+
+// Evaluator evaluates compile-time expressions. The map memo holds shared results.
+type Evaluator struct {
+	memo  map[model.Expr]*Value
+	Limit int        // bound of the elements of one value, 0 for none: beyond it eval panics with tooLarge
+	List  *diag.List // tells when nobody waits; nil for never
+	// params gives the values of params, for numbers of priors that are functions of them; nil: there are none.
+	Params func(name string) []float64
 }
 
-// table is a value for all values of its axes. Its data are row-major over the axes, then over
+// Value is a value for all values of its axes. Its data are row-major over the axes, then over
 // shape.
-type table struct {
+type Value struct {
 	axes  []*model.Index
 	shape types.Shape
-	data  []float64
+	Data  []float64
 }
 
-func counts(axes []*model.Index) int {
+// Counts returns how many values all axes together have.
+func Counts(axes []*model.Index) int {
 	n := 1
 	for _, a := range axes {
 		n *= a.Count
@@ -50,7 +57,7 @@ func counts(axes []*model.Index) int {
 }
 
 // union returns the axes of all tables in order of first occurrence.
-func union(ts ...*table) []*model.Index {
+func union(ts ...*Value) []*model.Index {
 	var u []*model.Index
 	for _, t := range ts {
 		for _, a := range t.axes {
@@ -62,14 +69,14 @@ func union(ts ...*table) []*model.Index {
 	return u
 }
 
-// over returns the data for exactly axes, in their order.
-func (t *table) over(axes []*model.Index) []float64 {
+// Over returns the data for exactly axes, in their order.
+func (t *Value) Over(axes []*model.Index) []float64 {
 	if slices.Equal(t.axes, axes) {
-		return t.data
+		return t.Data
 	}
 	for _, a := range t.axes {
 		if !slices.Contains(axes, a) {
-			panic("typecheck: expression depends on loop variable " + a.Name + " outside the axes")
+			panic("tabulate: expression depends on loop variable " + a.Name + " outside the axes")
 		}
 	}
 	inner := t.shape.Size()
@@ -79,16 +86,16 @@ func (t *table) over(axes []*model.Index) []float64 {
 		dims = append(dims, a.Count)
 		s := 0
 		if k := slices.Index(t.axes, a); k >= 0 {
-			s = inner * counts(t.axes[k+1:])
+			s = inner * Counts(t.axes[k+1:])
 		}
 		stride = append(stride, s)
 	}
 	dims, stride = append(dims, inner), append(stride, 1)
-	out := make([]float64, counts(axes)*inner)
+	out := make([]float64, Counts(axes)*inner)
 	walk(dims, [][]int{stride}, func(at, n int, off, step []int) {
 		o, s := off[0], step[0]
 		for i := range n {
-			out[at+i] = t.data[o+i*s]
+			out[at+i] = t.Data[o+i*s]
 		}
 	})
 	return out
@@ -148,8 +155,8 @@ func walk(dims []int, strides [][]int, f func(at, n int, off, step []int)) {
 }
 
 // broadcast applies f element by element to args, each of which has the given shape or is a scalar.
-func broadcast(shape types.Shape, args []*table, f func(x []float64) float64) *table {
-	out := &table{axes: union(args...), shape: shape}
+func broadcast(shape types.Shape, args []*Value, f func(x []float64) float64) *Value {
+	out := &Value{axes: union(args...), shape: shape}
 	dims := []int{}
 	for _, a := range out.axes {
 		dims = append(dims, a.Count)
@@ -161,7 +168,7 @@ func broadcast(shape types.Shape, args []*table, f func(x []float64) float64) *t
 		for _, a := range out.axes {
 			s := 0
 			if k := slices.Index(t.axes, a); k >= 0 {
-				s = inner * counts(t.axes[k+1:])
+				s = inner * Counts(t.axes[k+1:])
 			}
 			strides[i] = append(strides[i], s)
 		}
@@ -175,50 +182,52 @@ func broadcast(shape types.Shape, args []*table, f func(x []float64) float64) *t
 	for _, d := range dims {
 		size *= d
 	}
-	out.data = make([]float64, size)
+	out.Data = make([]float64, size)
 	x := make([]float64, len(args))
 	walk(dims, strides, func(at, n int, off, step []int) {
 		for i := range n {
 			for k, t := range args {
-				x[k] = t.data[off[k]+i*step[k]]
+				x[k] = t.Data[off[k]+i*step[k]]
 			}
-			out.data[at+i] = f(x)
+			out.Data[at+i] = f(x)
 		}
 	})
 	return out
 }
 
-func (v *evaluator) eval(e model.Expr) *table {
+// Eval returns the value of an expression.
+func (v *Evaluator) Eval(e model.Expr) *Value {
 	switch e := e.(type) {
 	case *model.Const:
-		return constTable(e)
+		return ConstTable(e)
 	case *model.LoopVar:
-		return &table{axes: []*model.Index{e.Index}, data: e.Index.Values()}
+		return &Value{axes: []*model.Index{e.Index}, Data: e.Index.Values()}
 	}
 	if t, ok := v.memo[e]; ok {
 		return t
 	}
-	if v.list != nil {
-		v.list.Look()
+	if v.List != nil {
+		v.List.Look()
 	}
-	if v.limit > 0 {
+	if v.Limit > 0 {
 		n := float64(e.Type().Shape.Size())
 		for _, a := range model.Free(e) {
 			n *= float64(a.Count)
 		}
-		if n > float64(v.limit) {
-			panic(tooLarge{})
+		if n > float64(v.Limit) {
+			panic(TooLarge{})
 		}
 	}
 	if v.memo == nil {
-		v.memo = map[model.Expr]*table{}
+		v.memo = map[model.Expr]*Value{}
 	}
 	t := v.compute(e)
 	v.memo[e] = t
 	return t
 }
 
-func constTable(e *model.Const) *table {
+// ConstTable returns the value of a constant.
+func ConstTable(e *model.Const) *Value {
 	shape := e.T.Shape
 	data := e.Data
 	if n := shape.Size(); len(data) == 1 && n != 1 {
@@ -227,35 +236,35 @@ func constTable(e *model.Const) *table {
 			data[i] = e.Data[0]
 		}
 	}
-	return &table{shape: shape, data: data}
+	return &Value{shape: shape, Data: data}
 }
 
-func (v *evaluator) compute(e model.Expr) *table {
+func (v *Evaluator) compute(e model.Expr) *Value {
 	switch e := e.(type) {
 	case *model.Call:
-		args := make([]*table, len(e.Args))
+		args := make([]*Value, len(e.Args))
 		for i, a := range e.Args {
-			args[i] = v.eval(a)
+			args[i] = v.Eval(a)
 		}
-		return applyFunc(e.Fn, e.T.Shape, args)
+		return ApplyFunc(e.Fn, e.T.Shape, args)
 	case *model.Access:
 		return v.access(e)
 	case *model.Assemble:
 		return v.assemble(e)
 	case *model.Reduce:
-		body := v.eval(e.Body)
+		body := v.Eval(e.Body)
 		outer := slices.DeleteFunc(slices.Clone(body.axes), func(a *model.Index) bool {
 			return slices.Contains(e.Indices, a)
 		})
-		data := body.over(slices.Concat(outer, e.Indices))
-		n := counts(e.Indices)
-		out := &table{axes: outer, data: make([]float64, counts(outer))}
-		for i := range out.data {
-			out.data[i] = reduce(e.Fn.Name, data[i*n:(i+1)*n])
+		data := body.Over(slices.Concat(outer, e.Indices))
+		n := Counts(e.Indices)
+		out := &Value{axes: outer, Data: make([]float64, Counts(outer))}
+		for i := range out.Data {
+			out.Data[i] = reduce(e.Fn.Name, data[i*n:(i+1)*n])
 		}
 		return out
 	case *model.If:
-		return broadcast(e.T.Shape, []*table{v.eval(e.Cond), v.eval(e.Then), v.eval(e.Else)},
+		return broadcast(e.T.Shape, []*Value{v.Eval(e.Cond), v.Eval(e.Then), v.Eval(e.Else)},
 			func(x []float64) float64 {
 				if x[0] != 0 {
 					return x[1]
@@ -263,48 +272,52 @@ func (v *evaluator) compute(e model.Expr) *table {
 				return x[2]
 			})
 	case *model.Stack:
-		elems := make([]*table, len(e.Elems))
+		elems := make([]*Value, len(e.Elems))
 		for i, x := range e.Elems {
-			elems[i] = v.eval(x)
+			elems[i] = v.Eval(x)
 		}
-		out := &table{axes: union(elems...), shape: e.T.Shape}
+		out := &Value{axes: union(elems...), shape: e.T.Shape}
 		inner := out.shape[1:].Size()
-		n := counts(out.axes)
-		out.data = make([]float64, n*len(elems)*inner)
+		n := Counts(out.axes)
+		out.Data = make([]float64, n*len(elems)*inner)
 		for k, t := range elems {
-			d := t.over(out.axes)
+			d := t.Over(out.axes)
 			for i := range n {
-				copy(out.data[(i*len(elems)+k)*inner:], d[i*inner:(i+1)*inner])
+				copy(out.Data[(i*len(elems)+k)*inner:], d[i*inner:(i+1)*inner])
 			}
 		}
 		return out
 	case *model.NoEvent:
-		return v.eval(e.X)
+		return v.Eval(e.X)
+	case *model.Ref:
+		if v.Params != nil {
+			return &Value{shape: e.T.Shape, Data: v.Params(e.Sym.Name)}
+		}
 	}
-	panic(fmt.Sprintf("typecheck: %T is not a compile-time expression", e))
+	panic(fmt.Sprintf("tabulate: %T is not a compile-time expression", e))
 }
 
 // access gathers elements. A subscript out of bounds gives NaN.
-func (v *evaluator) access(e *model.Access) *table {
-	x := v.eval(e.X)
-	all := []*table{x}
-	ats := make([]*table, len(e.Subs))
+func (v *Evaluator) access(e *model.Access) *Value {
+	x := v.Eval(e.X)
+	all := []*Value{x}
+	ats := make([]*Value, len(e.Subs))
 	for k, s := range e.Subs {
 		if s.At != nil {
-			ats[k] = v.eval(s.At)
+			ats[k] = v.Eval(s.At)
 			all = append(all, ats[k])
 		}
 	}
-	out := &table{axes: union(all...), shape: e.T.Shape}
-	n := counts(out.axes)
-	xs := (&table{axes: x.axes, data: iota64(counts(x.axes))}).over(out.axes) // which block of x
+	out := &Value{axes: union(all...), shape: e.T.Shape}
+	n := Counts(out.axes)
+	xs := (&Value{axes: x.axes, Data: iota64(Counts(x.axes))}).Over(out.axes) // which block of x
 	full := x.shape.Size()
 	block := out.shape.Size()
-	out.data = make([]float64, n*block)
+	out.Data = make([]float64, n*block)
 	at := make([][]float64, len(ats))
 	for k, t := range ats {
 		if t != nil {
-			at[k] = t.over(out.axes)
+			at[k] = t.Over(out.axes)
 		}
 	}
 	stride := x.shape.Strides()
@@ -323,7 +336,7 @@ func (v *evaluator) access(e *model.Access) *table {
 		}
 		if bad {
 			for j := range block {
-				out.data[i*block+j] = math.NaN()
+				out.Data[i*block+j] = math.NaN()
 			}
 			continue
 		}
@@ -335,7 +348,7 @@ func (v *evaluator) access(e *model.Access) *table {
 					o += (s.Lo - 1 + idx[k]*s.Step) * stride[k]
 				}
 			}
-			out.data[i*block+j] = x.data[o]
+			out.Data[i*block+j] = x.Data[o]
 			for k := len(idx) - 1; k >= 0; k-- {
 				if e.Subs[k].At != nil {
 					continue
@@ -358,32 +371,32 @@ func iota64(n int) []float64 {
 	return v
 }
 
-func (v *evaluator) assemble(e *model.Assemble) *table {
+func (v *Evaluator) assemble(e *model.Assemble) *Value {
 	shape := e.T.Shape
 	outer := model.Free(e)
-	out := &table{axes: outer, shape: shape, data: make([]float64, counts(outer)*shape.Size())}
-	for i := range out.data {
-		out.data[i] = math.NaN()
+	out := &Value{axes: outer, shape: shape, Data: make([]float64, Counts(outer)*shape.Size())}
+	for i := range out.Data {
+		out.Data[i] = math.NaN()
 	}
 	full := shape.Size()
 	for _, p := range e.Pieces {
 		axes := slices.Concat(outer, p.Indices)
-		val := v.eval(p.Value)
-		data := val.over(axes)
+		val := v.Eval(p.Value)
+		data := val.Over(axes)
 		inner := val.shape.Size()
-		where := offsets(v, p.Subs, shape, axes)
-		block := where.block
-		per := counts(p.Indices)
-		for i := range where.base {
-			if where.base[i] < 0 {
+		where := Offsets(v, p.Subs, shape, axes)
+		block := where.Block
+		per := Counts(p.Indices)
+		for i := range where.Base {
+			if where.Base[i] < 0 {
 				continue
 			}
-			o := i/per*full + where.base[i]
+			o := i/per*full + where.Base[i]
 			for j, d := range block {
 				if inner == 1 {
-					out.data[o+d] = data[i]
+					out.Data[o+d] = data[i]
 				} else {
-					out.data[o+d] = data[i*inner+j]
+					out.Data[o+d] = data[i*inner+j]
 				}
 			}
 		}
@@ -391,41 +404,41 @@ func (v *evaluator) assemble(e *model.Assemble) *table {
 	return out
 }
 
-// places says where a piece stores its elements: for each value of the axes, at the offset base (-1
+// Places says where a piece stores its elements: for each value of the axes, at the offset base (-1
 // when out of bounds) plus each of block.
-type places struct {
-	base  []int
-	block []int
+type Places struct {
+	Base  []int
+	Block []int
 }
 
-// offsets returns the places of subs in an array of the given shape for all values of axes.
-func offsets(v *evaluator, subs []model.Sub, shape types.Shape, axes []*model.Index) places {
-	p := places{base: make([]int, counts(axes)), block: []int{0}}
+// Offsets returns the places of subs in an array of the given shape for all values of axes.
+func Offsets(v *Evaluator, subs []model.Sub, shape types.Shape, axes []*model.Index) Places {
+	p := Places{Base: make([]int, Counts(axes)), Block: []int{0}}
 	if subs == nil {
-		p.block = make([]int, shape.Size())
-		for i := range p.block {
-			p.block[i] = i
+		p.Block = make([]int, shape.Size())
+		for i := range p.Block {
+			p.Block[i] = i
 		}
 		return p
 	}
 	stride := shape.Strides()
 	for k, s := range subs {
 		if s.At == nil {
-			next := make([]int, 0, len(p.block)*s.Count)
-			for _, b := range p.block {
+			next := make([]int, 0, len(p.Block)*s.Count)
+			for _, b := range p.Block {
 				for i := range s.Count {
 					next = append(next, b+(s.Lo-1+i*s.Step)*stride[k])
 				}
 			}
-			p.block = next
+			p.Block = next
 			continue
 		}
-		at := v.eval(s.At).over(axes)
+		at := v.Eval(s.At).Over(axes)
 		for i, x := range at {
 			if !(x >= 1 && x <= float64(shape[k])) || x != math.Floor(x) {
-				p.base[i] = -1
-			} else if p.base[i] >= 0 {
-				p.base[i] += (int(x) - 1) * stride[k]
+				p.Base[i] = -1
+			} else if p.Base[i] >= 0 {
+				p.Base[i] += (int(x) - 1) * stride[k]
 			}
 		}
 	}
@@ -443,7 +456,7 @@ func reduce(name string, x []float64) float64 {
 	case "max":
 		return fold(x, math.Inf(-1), elem.Max)
 	}
-	panic("typecheck: no reduction " + name)
+	panic("tabulate: no reduction " + name)
 }
 
 func fold(x []float64, empty float64, f func(a, b float64) float64) float64 {
@@ -457,14 +470,14 @@ func fold(x []float64, empty float64, f func(a, b float64) float64) float64 {
 	return m
 }
 
-// applyFunc applies a row of the function table.
-func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
+// ApplyFunc applies a row of the function table.
+func ApplyFunc(fn *stdlib.Func, shape types.Shape, args []*Value) *Value {
 	switch fn.Class {
 	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic:
 		row := fn.Op.Row()
-		if fn.Name == "^" && args[1].axes == nil && len(args[1].data) == 1 {
+		if fn.Name == "^" && args[1].axes == nil && len(args[1].Data) == 1 {
 			// As on the tape, a power with a whole constant exponent is a product.
-			if n := args[1].data[0]; n == math.Trunc(n) && math.Abs(n) <= 64 {
+			if n := args[1].Data[0]; n == math.Trunc(n) && math.Abs(n) <= 64 {
 				return broadcast(shape, args, func(x []float64) float64 { return elem.Powi(x[0], int(n)) })
 			}
 		}
@@ -479,19 +492,19 @@ func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
 	case stdlib.Reduction:
 		x := args[0]
 		n := x.shape.Size()
-		out := &table{axes: x.axes, data: make([]float64, counts(x.axes))}
-		for i := range out.data {
-			out.data[i] = reduce(fn.Name, x.data[i*n:(i+1)*n])
+		out := &Value{axes: x.axes, Data: make([]float64, Counts(x.axes))}
+		for i := range out.Data {
+			out.Data[i] = reduce(fn.Name, x.Data[i*n:(i+1)*n])
 		}
 		return out
 	}
 	// Structure: one value of the axes after the other.
-	out := &table{axes: union(args...), shape: shape}
-	n, size := counts(out.axes), shape.Size()
-	out.data = make([]float64, n*size)
+	out := &Value{axes: union(args...), shape: shape}
+	n, size := Counts(out.axes), shape.Size()
+	out.Data = make([]float64, n*size)
 	data := make([][]float64, len(args))
 	for k, a := range args {
-		data[k] = a.over(out.axes)
+		data[k] = a.Over(out.axes)
 	}
 	x := make([][]float64, len(args))
 	for i := range n {
@@ -499,13 +512,13 @@ func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
 			s := a.shape.Size()
 			x[k] = data[k][i*s : (i+1)*s]
 		}
-		structure(fn.Name, out.data[i*size:(i+1)*size], x, args)
+		structure(fn.Name, out.Data[i*size:(i+1)*size], x, args)
 	}
 	return out
 }
 
 // structure computes one result dst of a Structure row from the elements x of args.
-func structure(name string, dst []float64, x [][]float64, args []*table) {
+func structure(name string, dst []float64, x [][]float64, args []*Value) {
 	switch name {
 	case "interval":
 		dst[0] = float64(sort.Search(len(x[1]), func(i int) bool { return x[1][i] > x[0][0] }))
@@ -565,6 +578,6 @@ func structure(name string, dst []float64, x [][]float64, args []*table) {
 			}
 		}
 	default:
-		panic("typecheck: no structure function " + name)
+		panic("tabulate: no structure function " + name)
 	}
 }

@@ -1,4 +1,4 @@
-package typecheck
+package tabulate
 
 import (
 	"fmt"
@@ -41,11 +41,11 @@ func naive(e model.Expr, env map[*model.Index]float64) float64 {
 		}
 		return naive(e.Else, env)
 	case *model.Call:
-		x := make([]*table, len(e.Args))
+		x := make([]*Value, len(e.Args))
 		for i, a := range e.Args {
-			x[i] = &table{data: []float64{naive(a, env)}}
+			x[i] = &Value{Data: []float64{naive(a, env)}}
 		}
-		return applyFunc(e.Fn, nil, x).data[0]
+		return ApplyFunc(e.Fn, nil, x).Data[0]
 	case *model.Access:
 		c := e.X.(*model.Const)
 		o := 0

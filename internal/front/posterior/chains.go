@@ -1,0 +1,186 @@
+package posterior
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/nuts"
+)
+
+// metrics are what package nuts calls them.
+var metrics = map[string]nuts.Metric{"hessian": nuts.Shrunk, "dense": nuts.Dense, "diag": nuts.Diagonal}
+
+// chains draws by chains.
+func (p *problem) chains(ctx context.Context, r *Result) error {
+	s := &p.settings
+	r.Chains = make([]Chain, s.Chains)
+	counts := make([]int, s.Chains)
+	rejections, early := make([]map[string]int, s.Chains), make([]map[string]int, s.Chains)
+	p.told.begin("runs", s.Chains*(s.Warmup+s.Draws))
+	err := p.each(s.Chains, func(e *evaluator, k int) error {
+		c := &r.Chains[k]
+		c.Mode, c.Values = -1, make([][]float64, len(p.coords))
+		before := e.n
+		defer func() { counts[k] = e.n - before }()
+		q, mode, err := p.begin(ctx, e, k, r)
+		if err != nil {
+			return orInterrupted(ctx, err)
+		}
+		c.Mode = mode
+		o := nuts.Options{
+			Seed: s.Seed, Chain: k, Warmup: s.Warmup, Target: s.Target, Depth: s.Depth, Metric: metrics[s.Metric],
+			Scale: p.scale(r, mode),
+		}
+		if o.Metric == nuts.Shrunk && mode < 0 {
+			o.Metric = nuts.Dense
+		}
+		p.between(r, &o)
+		chain, err := nuts.New(ctx, e.density, q, o)
+		if err != nil {
+			return orInterrupted(ctx, err)
+		}
+		for range s.Warmup + s.Draws {
+			d, err := chain.Next(ctx)
+			if err != nil {
+				rejections[k] = chain.State().Rejections
+				return orInterrupted(ctx, err)
+			}
+			p.told.step(d.Leapfrogs)
+			if d.Warmup {
+				if c.Warmed++; c.Warmed == s.Warmup {
+					early[k] = chain.State().Rejections
+				}
+				continue
+			}
+			c.add(p, &d)
+		}
+		rejections[k] = chain.State().Rejections
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all, late := map[string]int{}, map[string]int{}
+	for k, n := range counts {
+		r.Gradients += n
+		for cause, n := range rejections[k] {
+			all[cause] += n
+			if r.Chains[k].Draws() > 0 {
+				late[cause] += n - early[k][cause]
+			}
+		}
+		if m := r.Chains[k].Mode; m >= 0 {
+			r.Modes[m].Chains = append(r.Modes[m].Chains, k)
+		}
+		for i, d := range r.Chains[k].Divergent {
+			if d {
+				r.Divergences++
+			}
+			if r.Chains[k].Depth[i] >= s.Depth {
+				r.Full++
+			}
+		}
+	}
+	for _, cause := range slices.Sorted(maps.Keys(all)) {
+		r.Rejections = append(r.Rejections, Rejection{cause, all[cause], late[cause]})
+	}
+	if ctx.Err() != nil && r.Draws() == 0 {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// orInterrupted is nil where what ended a chain is that ctx did: what it drew is kept.
+func orInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// scale is L of the first metric of a chain that begins at a mode; nil for the sizes of the coordinates.
+func (p *problem) scale(r *Result, mode int) []float64 {
+	n := len(p.coords)
+	if p.settings.Metric == "hessian" && mode >= 0 {
+		return r.Modes[mode].scale
+	}
+	l := make([]float64, n*n)
+	for i, size := range p.sizes() {
+		l[i*n+i] = size
+	}
+	return l
+}
+
+// add keeps a draw.
+func (c *Chain) add(p *problem, d *nuts.Draw) {
+	for i := range d.Q {
+		x, _, _, _, _, _ := p.coords[i].place(d.Q[i])
+		c.Values[i] = append(c.Values[i], x)
+	}
+	c.LogP = append(c.LogP, d.LogP)
+	c.Accept, c.Step = append(c.Accept, d.Accept), append(c.Step, d.Step)
+	c.Energy, c.Depth = append(c.Energy, d.Energy), append(c.Depth, d.Depth)
+	c.Leapfrogs, c.Divergent = append(c.Leapfrogs, d.Leapfrogs), append(c.Divergent, d.Divergent)
+}
+
+// Draws returns how many draws all chains have.
+func (r *Result) Draws() (n int) {
+	for i := range r.Chains {
+		n += r.Chains[i].Draws()
+	}
+	return n
+}
+
+// Column returns the draws of param i, by chains.
+func (r *Result) Column(i int) [][]float64 {
+	var out [][]float64
+	for k := range r.Chains {
+		if r.Chains[k].Draws() > 0 {
+			out = append(out, r.Chains[k].Values[i])
+		}
+	}
+	return out
+}
+
+// between lets chains jump between the modes where they begin, so that each has its share of the draws: from around one
+// to the same place around another, in their metrics.
+func (p *problem) between(r *Result, o *nuts.Options) {
+	modes := r.Modes[:r.heavy()]
+	if len(modes) < 2 {
+		return
+	}
+	nearest := func(q []float64) int {
+		best, least := 0, math.Inf(1)
+		for m := range modes {
+			if far := modes[m].far(q); far < least {
+				best, least = m, far
+			}
+		}
+		return best
+	}
+	n := len(p.coords)
+	o.Centre = func(q []float64) []float64 { return modes[nearest(q)].q }
+	o.Jump = func(q []float64, random *elem.Rand) (to []float64, grows float64, ok bool) {
+		i, j := nearest(q), min(int(random.Float64()*float64(len(modes))), len(modes)-1)
+		if i == j {
+			return nil, 0, false
+		}
+		a, b := &modes[i], &modes[j]
+		z := make([]float64, n)
+		for k := range z {
+			z[k] = q[k] - a.q[k]
+		}
+		nuts.Whiten(a.scale, z)
+		to = slices.Clone(b.q)
+		for k := range n {
+			for l := range k + 1 {
+				to[k] += float64(b.scale[k*n+l] * z[l])
+			}
+			grows += elem.Log(b.scale[k*n+k]) - elem.Log(a.scale[k*n+k])
+		}
+		return to, grows, nearest(to) == j
+	}
+}

@@ -1,0 +1,303 @@
+package posterior
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/internal/base/draws"
+	"odes.dev/odes/internal/base/elem"
+)
+
+// judge summarises the draws.
+func (p *problem) judge(r *Result) {
+	for i := range p.coords {
+		c := &p.coords[i]
+		x := r.Column(i)
+		a := Param{Name: p.names[c.variable], Index: c.index, Unit: c.unit, Summary: draws.Summarise(x)}
+		a.MCSEQ5, a.MCSEMedian, a.MCSEQ95 = draws.MCSEQuantile(x, 0.05), draws.MCSEQuantile(x, 0.5),
+			draws.MCSEQuantile(x, 0.95)
+		r.Params = append(r.Params, a)
+	}
+	if r.Settings.Method == "nuts" {
+		var energies [][]float64
+		for k := range r.Chains {
+			if r.Chains[k].Draws() > 0 {
+				energies = append(energies, r.Chains[k].Energy)
+			}
+		}
+		r.EBFMI = draws.EBFMI(energies)
+	}
+	p.visits(r)
+}
+
+// visits counts the draws around each mode, with their means and standard deviations.
+func (p *problem) visits(r *Result) {
+	if len(r.Modes) == 0 {
+		return
+	}
+	n := len(p.coords)
+	groups := make([][][]float64, len(r.Modes)) // [mode][param][draw]
+	for m := range groups {
+		groups[m] = make([][]float64, n)
+	}
+	q := make([]float64, n)
+	for k := range r.Chains {
+		for d := range r.Chains[k].Draws() {
+			for i := range q {
+				q[i] = p.coords[i].of(r.Chains[k].Values[i][d])
+			}
+			best, least := 0, math.Inf(1)
+			for m := range r.Modes {
+				if len(r.Modes) == 1 {
+					break
+				}
+				if far := r.Modes[m].far(q); far < least {
+					best, least = m, far
+				}
+			}
+			for i := range q {
+				groups[best][i] = append(groups[best][i], r.Chains[k].Values[i][d])
+			}
+		}
+	}
+	for m := range r.Modes {
+		o := &r.Modes[m]
+		o.Mean, o.Sd = make([]float64, n), make([]float64, n)
+		for i := range n {
+			x := [][]float64{groups[m][i]}
+			if o.Draws = len(x[0]); o.Draws == 0 {
+				o.Mean[i], o.Sd[i] = nan, nan
+				continue
+			}
+			o.Mean[i], o.Sd[i] = draws.Mean(x), draws.Sd(x)
+		}
+	}
+}
+
+// trust computes some of the draws again, with a tenth of the tolerances.
+func (p *problem) trust(ctx context.Context, r *Result) error {
+	const many, factor = 200, 0.1
+	total := r.Draws()
+	n := min(many, total)
+	if n < 2 {
+		return nil
+	}
+	o := p.runOptions()
+	coarse, err := p.model.Prepare(o)
+	if err != nil {
+		return err
+	}
+	fine, err := p.model.Refined(factor, o)
+	if err != nil {
+		return nil // a method whose steps cannot be refined
+	}
+	runs := [2]*evaluator{p.evaluatorOf(coarse), p.evaluatorOf(fine)}
+	t := &Trust{Draws: n, Factor: factor}
+	var weights []float64
+	values := make([][]float64, len(p.coords))
+	to := make([]float64, 1+len(p.constraints))
+	for k := range n {
+		at := k * total / n
+		chain := 0
+		for at >= r.Chains[chain].Draws() {
+			at -= r.Chains[chain].Draws()
+			chain++
+		}
+		var l [2]float64
+		for i, e := range runs {
+			for j := range p.coords {
+				c := &p.coords[j]
+				e.set[c.variable].Values[c.element] = r.Chains[chain].Values[j][at]
+			}
+			err := e.runner.Set(e.set...)
+			if err == nil {
+				_, err = e.runner.Values(ctx, to)
+			}
+			if ctx.Err() != nil {
+				r.Interrupted = true
+				return nil
+			}
+			if l[i] = to[0]; err != nil {
+				l[i] = nan
+			}
+		}
+		w := l[0] - l[1]
+		if w-w != 0 {
+			t.Failed++
+			continue
+		}
+		weights = append(weights, w)
+		for j := range p.coords {
+			values[j] = append(values[j], r.Chains[chain].Values[j][at])
+		}
+	}
+	if r.Trust = t; len(weights) < 2 {
+		t.Sd, t.Shift = nan, nan
+		return nil
+	}
+	t.Sd = draws.Sd([][]float64{weights})
+	most, sum := slices.Max(weights), 0.0
+	for i, w := range weights {
+		weights[i] = elem.Exp(w - most)
+		sum += weights[i]
+	}
+	for j := range values {
+		mean, sd := draws.Mean(values[j:j+1]), draws.Sd(values[j:j+1])
+		moved := 0.0
+		for i, x := range values[j] {
+			moved += float64(weights[i] / sum * (x - mean))
+		}
+		if s := math.Abs(moved) / sd; s > t.Shift {
+			t.Shift, t.Param = s, j
+		}
+	}
+	return nil
+}
+
+// partial says that something is not to be trusted, and why.
+func (r *Result) partial(format string, args ...any) {
+	r.Status = "partial"
+	r.warnf(format, args...)
+}
+
+// conclude says what the draws are worth, and what to do.
+func (p *problem) conclude(r *Result) {
+	s := &r.Settings
+	total := r.Draws()
+	if r.Interrupted {
+		r.partial("interrupted: there are %d draws of %d", total, s.Chains*s.Draws)
+	}
+	if s.Method != "nuts" {
+		p.concludeApproximation(r)
+	} else {
+		p.concludeChains(r, total)
+	}
+	if t := r.Trust; t != nil {
+		lead := fmt.Sprintf("with tolerances of a tenth (%d draws computed again)", t.Draws)
+		more := fmt.Sprintf("; compute more accurately: --rtol %.1g", p.rtol/10)
+		switch {
+		case !(t.Sd <= 0.1):
+			r.partial("errors of the solver are part of what was drawn: %s, logarithms of densities change by %.2g "+
+				"(sd; at most 0.1)%s", lead, t.Sd, more)
+		case !(t.Shift <= 0.1):
+			r.partial("errors of the solver are part of what was drawn: %s, the mean of %s moves by %.2g sd (at most "+
+				"0.1)%s", lead, r.Params[t.Param].Text(), t.Shift, more)
+		}
+		if t.Failed > 0 {
+			r.partial("%d of %d draws have no density %s: their runs fail%s", t.Failed, t.Draws, lead, more)
+		}
+	}
+}
+
+func (p *problem) concludeChains(r *Result, total int) {
+	s := &r.Settings
+	var apart, few, still []string
+	worst, fewest := 1.0, math.Inf(1)
+	for i := range r.Params {
+		a := &r.Params[i]
+		switch least := min(a.BulkESS, a.TailESS); {
+		case math.IsNaN(a.RHat):
+			still = append(still, a.Text())
+		case a.RHat >= 1.01:
+			apart = append(apart, a.Text())
+			worst = max(worst, a.RHat)
+		case least < float64(50*s.Chains):
+			few = append(few, a.Text())
+			fewest = min(fewest, least)
+		}
+	}
+	heavy := r.heavy()
+	if len(apart) > 0 {
+		what := "chains have not come to the same distribution"
+		advice := fmt.Sprintf("draw longer (--sample.warmup=%d --sample.draws=%d), and look at what the params that "+
+			"differ have in common", 2*s.Warmup, 4*s.Draws)
+		if heavy > 1 {
+			what = fmt.Sprintf("the posterior has %d modes, and chains do not cross between them", heavy)
+			advice = "take the numbers of each mode (modes in the table), not those of all chains together, whose " +
+				"shares are an accident; a prior, or an order of the params, may say which mode is meant"
+		}
+		r.partial("R-hat of %s is up to %.3g (at most 1.01): %s; %s", several(apart), worst, what, advice)
+	} else if heavy > 1 {
+		r.notef("the posterior has %d modes, which chains jump between: see modes", heavy)
+	}
+	for i := heavy; i < len(r.Modes); i++ {
+		r.warnf("there is another mode, at %s, with about %.2g of the mass by Laplace's method: no chain began there",
+			p.point(r.Modes[i].At), r.Modes[i].Weight)
+	}
+	if heavy > s.Chains {
+		r.warnf("there are %d modes and %d chains: --sample.chains=%d", heavy, s.Chains, 2*heavy)
+	}
+	if len(few) > 0 {
+		r.partial("%s: only %.0f effective draws of %d, too few to rely on; draw more: --sample.draws=%d", several(few),
+			fewest, total, p.enough(fewest))
+	}
+	if len(still) > 0 && !r.Interrupted {
+		r.partial("nothing can be told of %s: draws are too few, or never moved", several(still))
+	}
+	if r.Divergences > 0 {
+		text := fmt.Sprintf("%s diverged: steps are too long for a part of the posterior, which draws then leave out; "+
+			"shorten them (--sample.target=%s), or, where params belong to a population, write them as mu + tau*eta "+
+			"with eta ~ normal(0, 1)", ofAll(r.Divergences, total, "trajectory", "trajectories"),
+			map[bool]string{true: "0.95", false: "0.99"}[s.Target < 0.9])
+		if r.Divergences*100 > total {
+			r.partial("%s", text)
+		} else {
+			r.warnf("%s", text)
+		}
+	}
+	if r.Full > 0 {
+		r.warnf("%s took as many steps as it may (2^%d): draws are right, but cost more than they need; "+
+			"--sample.metric=dense, a longer warm-up, or --sample.depth=%d", ofAll(r.Full, total, "trajectory",
+			"trajectories"), s.Depth, s.Depth+2)
+	}
+	if low := slices.DeleteFunc(slices.Clone(r.EBFMI), func(x float64) bool { return !(x < 0.3) }); len(low) > 0 {
+		r.warnf("E-BFMI is %.2g (at least 0.3): tails are seldom reached; a prior that holds the widths of "+
+			"populations, or other coordinates, help", slices.Min(low))
+	}
+	failed := 0
+	var causes []string
+	for _, x := range r.Rejections {
+		if !strings.HasPrefix(x.Cause, "constraint ") {
+			failed += x.Late
+			if x.Late > 0 {
+				causes = append(causes, fmt.Sprintf("%s (%d)", x.Cause, x.Late))
+			}
+		}
+	}
+	if failed*200 > total {
+		r.warnf("runs failed near where draws are, and what lies behind is left out: %s; see what odes run says there",
+			strings.Join(causes, ", "))
+	}
+	if p.settings.Metric == "hessian" && len(r.Modes) == 0 {
+		r.warnf("no mode was found, as with params of a population whose width can be zero: chains learned their " +
+			"metric from draws alone, as --sample.metric=dense does")
+	}
+}
+
+// enough is how many draws of each chain give enough effective ones, in round numbers.
+func (p *problem) enough(fewest float64) int {
+	s := &p.settings
+	want := float64(s.Draws) * 100 * float64(s.Chains) / max(fewest, 1)
+	size := math.Pow(10, math.Floor(math.Log10(want)))
+	return int(math.Ceil(want/size) * size)
+}
+
+// point writes where a mode is.
+func (p *problem) point(x []float64) string {
+	var parts []string
+	for i := range x {
+		parts = append(parts, fmt.Sprintf("%s = %.3g", p.coords[i].name, x[i]))
+	}
+	return several(parts)
+}
+
+// ofAll says how many of all.
+func ofAll(n, total int, one, many string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s of %d", one, total)
+	}
+	return fmt.Sprintf("%d %s of %d", n, many, total)
+}

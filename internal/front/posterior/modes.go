@@ -1,0 +1,282 @@
+package posterior
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/base/nuts"
+	"odes.dev/odes/internal/base/optim"
+	"odes.dev/odes/internal/base/sample"
+)
+
+// errNowhere says that the density is zero wherever it was looked for.
+var errNowhere = errors.New("there is no density wherever a search began")
+
+// start returns where search k begins: the first at the values in the model, others at draws from the priors or within
+// the bounds, spread evenly.
+func (p *problem) start(k int, points sample.Points) []float64 {
+	q, u := make([]float64, len(p.coords)), make([]float64, len(p.coords))
+	if k > 0 {
+		points.At(k-1, u)
+	}
+	for i := range q {
+		c := &p.coords[i]
+		q[i] = c.of(c.first)
+		if k == 0 {
+			continue
+		}
+		below, above := !math.IsInf(c.lo, -1), !math.IsInf(c.hi, 1)
+		switch {
+		case c.prior != nil:
+			// Heavy tails are left to the chains: runs that begin there are long, and fail.
+			if x := c.prior.Quantile(0.05 + float64(0.9*u[i])); x > c.lo && x < c.hi {
+				q[i] = c.of(x)
+			}
+		case below && above:
+			q[i] = elem.Log(u[i] / (1 - u[i]))
+		default:
+			q[i] += float64(c.size * sample.NormalQuantile(u[i], 1-u[i]))
+		}
+	}
+	return q
+}
+
+// manyCurved is the most numbers of which searches ask for exact Hessians.
+const manyCurved = 30
+
+// search seeks a mode from q. It returns nil where it comes to none.
+func (p *problem) search(ctx context.Context, e *evaluator, q []float64) (*Mode, error) {
+	n := len(q)
+	sizes := p.sizes()
+	problem := optim.Problem{
+		Variables: n, HasHessian: n <= manyCurved && e.curves(),
+		Evaluate: func(ctx context.Context, x []float64, want optim.Want, at *optim.Point) (err error) {
+			var lp float64
+			var h []float64
+			g := make([]float64, n)
+			if want == optim.Curving {
+				if lp, h, err = e.curvature(ctx, x, g); err == nil {
+					copy(at.Hessian, h)
+				}
+			} else {
+				lp, err = e.density(ctx, x, g)
+			}
+			if err != nil {
+				return err
+			}
+			at.Value, at.Noise = -lp, float64(e.p.rtol*math.Abs(e.value))
+			if want >= optim.Slopes {
+				for i := range g {
+					at.Gradient[i] = -g[i]
+				}
+			}
+			return nil
+		},
+	}
+	found, err := optim.Minimize(ctx, problem, q, optim.Options{Scale: sizes, Iterations: 100, Evaluations: 200})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil && !errors.Is(err, optim.ErrStart) {
+		return nil, err
+	}
+	if err != nil || found.Status == optim.Unbounded || found.Status == optim.Failed {
+		return nil, nil
+	}
+	m := &Mode{q: slices.Clone(found.X), Found: 1}
+	g := make([]float64, n)
+	lp, h, err := e.curvature(ctx, m.q, g)
+	if isRejection(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	m.LogP = lp
+	// What a step by the Hessian still promises tells whether this is a place of largest density, and not one on the
+	// way.
+	if m.scale = nuts.SoftAbs(h, sizes); m.scale == nil {
+		return nil, nil
+	}
+	w := make([]float64, n)
+	for i := range n {
+		for j := range i + 1 {
+			w[j] += float64(m.scale[i*n+j] * g[i])
+		}
+	}
+	promised := 0.0
+	for _, x := range w {
+		promised += float64(x * x / 2)
+	}
+	if promised > 0.5 {
+		return nil, nil
+	}
+	return m, nil
+}
+
+// curves reports whether the method has second derivatives.
+func (e *evaluator) curves() bool {
+	_, err := e.p.model.Prepare(e.p.runOptions().SecondOrder())
+	return err == nil
+}
+
+// sizes are those of the coordinates.
+func (p *problem) sizes() []float64 {
+	out := make([]float64, len(p.coords))
+	for i := range out {
+		out[i] = p.coords[i].size
+	}
+	return out
+}
+
+// mass is the logarithm of the mass that Laplace's method gives a mode.
+func (m *Mode) mass() float64 {
+	n := len(m.q)
+	s := m.LogP
+	for i := range n {
+		s += elem.Log(m.scale[i*n+i])
+	}
+	return s
+}
+
+// far is how far q is from a mode, in its metric.
+func (m *Mode) far(q []float64) float64 {
+	d := make([]float64, len(q))
+	for i := range q {
+		d[i] = q[i] - m.q[i]
+	}
+	nuts.Whiten(m.scale, d)
+	s := 0.0
+	for _, x := range d {
+		s += float64(x * x)
+	}
+	return math.Sqrt(s)
+}
+
+// findModes searches for modes from several starts.
+func (p *problem) findModes(ctx context.Context, r *Result) error {
+	n := p.settings.Starts
+	points, err := sample.Latin(max(n-1, 1), len(p.coords), p.settings.Seed)
+	if err != nil {
+		return err
+	}
+	p.told.begin("searches", n)
+	found, counts := make([]*Mode, n), make([]int, n)
+	err = p.each(n, func(e *evaluator, k int) (err error) {
+		before := e.n
+		found[k], err = p.search(ctx, e, p.start(k, points))
+		counts[k] = e.n - before
+		p.told.step(1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range counts {
+		r.Gradients += c
+	}
+	var modes []*Mode
+	for _, m := range found {
+		if m == nil {
+			continue
+		}
+		same := slices.IndexFunc(modes, func(o *Mode) bool { return o.far(m.q) < 0.5 || m.far(o.q) < 0.5 })
+		if same < 0 {
+			modes = append(modes, m)
+			continue
+		}
+		if o := modes[same]; m.LogP > o.LogP {
+			m.Found = o.Found
+			modes[same] = m
+		}
+		modes[same].Found++
+	}
+	slices.SortStableFunc(modes, func(a, b *Mode) int {
+		switch {
+		case a.mass() > b.mass():
+			return -1
+		case a.mass() < b.mass():
+			return 1
+		}
+		return 0
+	})
+	total := 0.0
+	for _, m := range modes {
+		m.Weight = elem.Exp(m.mass() - modes[0].mass())
+		total += m.Weight
+	}
+	for _, m := range modes {
+		const least = 1e-6
+		if m.Weight /= total; m.Weight >= least {
+			m.At = p.values(m.q)
+			r.Modes = append(r.Modes, *m)
+		}
+	}
+	return nil
+}
+
+// heavy is how many modes have enough mass for a chain to begin there. They are the first.
+func (r *Result) heavy() (n int) {
+	const least = 0.01
+	for i := range r.Modes {
+		if r.Modes[i].Weight >= least {
+			n++
+		}
+	}
+	return n
+}
+
+// begin returns where a chain begins: near a mode, spread as wide as the posterior is there, or near the values in the
+// model where there is no mode.
+func (p *problem) begin(ctx context.Context, e *evaluator, chain int, r *Result) (q []float64, mode int, err error) {
+	n := len(p.coords)
+	random := elem.NewRand(p.settings.Seed*0x9e3779b97f4a7c15 + uint64(chain) + 1)
+	mode = -1
+	centre, scale := p.start(0, nil), []float64(nil)
+	if heavy := r.heavy(); heavy > 0 {
+		mode = chain % heavy
+		centre, scale = r.Modes[mode].q, r.Modes[mode].scale
+	}
+	q, g := make([]float64, n), make([]float64, n)
+	spread := 1.0
+	for range 30 {
+		z := make([]float64, n)
+		for i := range z {
+			z[i] = random.Norm()
+		}
+		for i := range n {
+			q[i] = centre[i]
+			if scale == nil {
+				q[i] += float64(spread * 0.5 * p.coords[i].size * z[i])
+				continue
+			}
+			for j := range i + 1 {
+				q[i] += float64(spread * scale[i*n+j] * z[j])
+			}
+		}
+		_, err := e.density(ctx, q, g)
+		if err == nil {
+			return q, mode, nil
+		}
+		if !isRejection(err) {
+			return nil, 0, err
+		}
+		spread /= 2
+	}
+	copy(q, centre)
+	if _, err := e.density(ctx, q, g); err != nil {
+		var no *nuts.Rejection
+		if errors.As(err, &no) && no.Err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", errNowhere, no.Err)
+		}
+		return nil, 0, fmt.Errorf("%w: %w", errNowhere, err)
+	}
+	return q, mode, nil
+}
+
+// rtolOf is the relative tolerance of the runs.
+func rtolOf(r *odes.Runner) float64 { return r.Settings().RTol }

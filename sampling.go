@@ -1,0 +1,140 @@
+package odes
+
+import (
+	"errors"
+	"slices"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/keys"
+	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
+)
+
+// SampleSettings are the resolved sample block of a model: from which density is drawn, and how.
+type SampleSettings struct {
+	keys.Sample
+	// Over is what is drawn.
+	Over []Variable
+	// Priorless tells that some of it have priors, which the objective does not read.
+	Priorless bool
+}
+
+// SampleSettings resolves the sample block, and returns it with the model that has its objective: m, or, where the
+// block names none and m has none, m with nll() - log_prior(). The error carries all that is wrong, as diagnostics.
+func (m *Model) SampleSettings(opts Options) (SampleSettings, *Model, error) {
+	out, over := SampleSettings{}, struct {
+		List []target.Target `key:"sample.over"`
+	}{}
+	if err := m.ReadSettings("sample", opts, &out.Sample); err != nil {
+		return out, m, err
+	}
+	if err := m.ReadSettings("sample", opts, &over); err != nil {
+		return out, m, err
+	}
+	var l diag.List
+	checked := m.engine.Checked
+	if over.List == nil {
+		for _, p := range checked.Params {
+			if bounded(m, p) {
+				over.List = append(over.List, target.Target{Name: p.Name, Text: p.Name})
+			}
+		}
+		if over.List == nil {
+			l.Errorf(CodeUnknown, checked.Time.Span, "there is nothing to draw: no param has bounds or a prior; write "+
+				"param k = 1 ~ lognormal(0, 1), or sample { over = [k1, k2] }")
+		}
+	}
+	out.Over, _ = m.engine.Variables(over.List, &l)
+	m, err := m.withPosterior(&out, &l)
+	if err != nil {
+		return out, m, err
+	}
+	for _, o := range m.engine.Checked.Objectives {
+		out.Priorless = out.Priorless || o.Name == out.Objective && o.Terms != nil && o.Terms.Prior == 0 &&
+			slices.ContainsFunc(m.engine.Checked.Priors, func(d model.Draw) bool {
+				return slices.ContainsFunc(over.List, func(t target.Target) bool { return t.Name == d.Target.Name })
+			})
+	}
+	return out, m, l.Err()
+}
+
+// withPosterior finds the objective to draw from, or returns a model that has it.
+func (m *Model) withPosterior(s *SampleSettings, l *diag.List) (*Model, error) {
+	checked := m.engine.Checked
+	var names []string
+	for _, o := range checked.Objectives {
+		names = append(names, o.Name)
+		switch {
+		case o.Name != s.Objective:
+		case o.Relation != "":
+			l.Errorf(CodeUnknown, o.Span, "sample.of is minus the logarithm of a density, and %q is a constraint",
+				o.Name)
+		case o.Value.Type().Shape.Size() > 1 || len(o.Indices) > 0:
+			l.Errorf(CodeUnknown, o.Span, "sample.of is one number, and objective %q has several", o.Name)
+		}
+	}
+	if s.Objective != "" {
+		if !slices.Contains(names, s.Objective) {
+			l.Errorf(CodeUnknown, source.Span{}, "the model has no objective %q%s", s.Objective,
+				diag.DidYouMean(s.Objective, names))
+		}
+		return m, nil
+	}
+	priors := len(checked.Priors) > 0
+	for _, o := range checked.Objectives {
+		if t := o.Terms; t != nil && len(t.Likelihoods) == 1 && t.Likelihoods[0].Table == "" &&
+			t.Likelihoods[0].Weight == 1 && (t.Prior == 1 || t.Prior == 0 && !priors) {
+			s.Objective = o.Name
+			return m, nil
+		}
+	}
+	text := "nll() - log_prior()"
+	switch data := len(checked.Observations) > 0; {
+	case !data && !priors:
+		l.Errorf(CodeUnknown, checked.Time.Span, "there is no density to draw from: the model has no data and no "+
+			"priors; write sample { of = L } with an objective L that is minus the logarithm of a density")
+		return m, nil
+	case !priors:
+		text = "nll()"
+	case !data:
+		text = "-log_prior()"
+	}
+	if m.again == nil {
+		l.Errorf(CodeUnknown, source.Span{}, "the model has no objective that is %s; write one, and sample { of = … }",
+			text)
+		return m, nil
+	}
+	s.Objective = "posterior"
+	symbols, err := m.Symbols(nil)
+	for err == nil && slices.ContainsFunc(symbols, func(x Symbol) bool { return x.Name == s.Objective }) {
+		s.Objective += "_"
+	}
+	whole, err := m.again("objective "+s.Objective+" = "+text, nil)
+	if err != nil {
+		return m, err
+	}
+	return whole, nil
+}
+
+// AtTimes returns the model with its data tables at other times, for simulations: see ParseOptions.Times.
+func (m *Model) AtTimes(times []float64) (*Model, error) {
+	if m.again == nil {
+		return nil, errors.New("the model of one experiment alone has the times of its tables")
+	}
+	return m.again("", times)
+}
+
+// Refined returns a Runner as Prepare does, with tolerances, or steps of fixed length, that are smaller: factor times
+// those that opts lead to.
+func (m *Model) Refined(factor float64, opts Options) (*Runner, error) {
+	r, err := m.engine.Prepare(m.setup(opts))
+	if err != nil {
+		return nil, err
+	}
+	fine, err := m.engine.Prepare(r.Refined(m.setup(opts), factor))
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{m, fine}, nil
+}

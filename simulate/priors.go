@@ -1,0 +1,104 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/base/sample"
+)
+
+// readPriors lists what is drawn: params with priors that the options do not set.
+func (j *job) readPriors() error {
+	waiting := j.model.Priors()
+	if len(waiting) == 0 {
+		return errors.New("there is nothing to draw by --prior: no param has a prior; write param k = 1 ~ " +
+			"lognormal(0, 1)")
+	}
+	waiting = slices.DeleteFunc(waiting, func(d odes.Draw) bool {
+		return slices.ContainsFunc(j.opts.Set, func(a odes.Assignment) bool { return a.Name == d.Name })
+	})
+	for len(waiting) > 0 { // those first that others depend on
+		at := slices.IndexFunc(waiting, func(d odes.Draw) bool {
+			return !slices.ContainsFunc(d.Of, func(name string) bool {
+				return slices.ContainsFunc(waiting, func(o odes.Draw) bool { return o.Name == name })
+			})
+		})
+		if at < 0 {
+			return errors.New("priors depend on one another in a circle")
+		}
+		j.priors = append(j.priors, waiting[at])
+		waiting = slices.Delete(waiting, at, at+1)
+	}
+	// What others follow from can be set from run to run only where the options set it, too.
+	symbols, err := j.model.Symbols(j.opts.Set)
+	if err != nil {
+		return err
+	}
+	for _, d := range j.priors {
+		for _, s := range symbols {
+			if s.Kind == "param" && s.Name == d.Name {
+				j.opts.Set = append(slices.Clip(j.opts.Set), odes.Assignment{Name: d.Name, Values: s.Values})
+			}
+		}
+	}
+	return nil
+}
+
+// params draws the params of a replicate.
+func (j *job) params(replicate int) (set []odes.Assignment, list []Param, err error) {
+	base := slices.Clone(j.opts.Set)
+	var symbols []odes.Symbol
+	known := -1 // so many priors were drawn when the symbols were read
+	find := func(name string) *odes.Symbol {
+		at := slices.IndexFunc(symbols, func(s odes.Symbol) bool { return s.Kind == "param" && s.Name == name })
+		return &symbols[at]
+	}
+	for i := range j.priors {
+		d := &j.priors[i]
+		if known < 0 || len(d.Of) > 0 && known < i {
+			if symbols, err = j.model.Symbols(append(slices.Clip(base), set...)); err != nil {
+				return nil, nil, err
+			}
+			known = i
+		}
+		s := find(d.Name)
+		each := d.Each(func(name string) []float64 { return find(name).Values })
+		values := make([]float64, len(s.Values))
+		for k := range values {
+			one := d
+			if each != nil {
+				one = &each[k]
+			}
+			name := element(s, k)
+			dist, err := sample.NewDist(one.Dist, one.Args, one.Lo, one.Hi)
+			if err != nil {
+				return nil, nil, fmt.Errorf("the prior of %s: %w", name, err)
+			}
+			values[k] = dist.Quantile(uniform(j.settings.Seed, replicate, "prior\x00"+d.Name, k))
+			if math.IsInf(values[k], 0) {
+				return nil, nil, fmt.Errorf("the prior of %s gives a number that is too large", name)
+			}
+			list = append(list, Param{name, values[k]})
+		}
+		set = append(set, odes.Assignment{Name: d.Name, Values: values})
+	}
+	return set, list, nil
+}
+
+// element returns "k", or "A[1,2]" for an element, counted from 0.
+func element(s *odes.Symbol, k int) string {
+	if len(s.Shape) == 0 {
+		return s.Name
+	}
+	index := make([]string, len(s.Shape))
+	for axis := len(s.Shape) - 1; axis >= 0; axis-- {
+		index[axis] = strconv.Itoa(k%s.Shape[axis] + 1)
+		k /= s.Shape[axis]
+	}
+	return s.Name + "[" + strings.Join(index, ",") + "]"
+}
