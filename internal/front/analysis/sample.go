@@ -30,7 +30,6 @@ var sample = &Row{
 		{"odes sample model.ode", "means, standard deviations and quantiles of the params, and what they are worth"},
 		{"odes sample model.ode -o draws.csv", "the draws, for ArviZ and other programs that read Stan's"},
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
-		{"odes sample model.ode --sample.method=laplace", "a quick look, with a number that says how good it is"},
 	},
 	Keeps: true,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {

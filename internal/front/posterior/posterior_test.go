@@ -71,8 +71,11 @@ func TestNormal(t *testing.T) {
 
 // TestWorkers: draws do not depend on how many chains go on at once.
 func TestWorkers(t *testing.T) {
-	text := line + "sample { draws = 50  warmup = 50  starts = 2 }"
-	a, b := drawn(t, text, Options{Workers: 1}), drawn(t, text, Options{Workers: 3})
+	text, err := os.ReadFile("testdata/decay.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := drawn(t, string(text), Options{Workers: 1}), drawn(t, string(text), Options{Workers: 3})
 	for k := range a.Chains {
 		for i := range a.Params {
 			if !slices.Equal(a.Chains[k].Values[i], b.Chains[k].Values[i]) {
