@@ -26,6 +26,7 @@ func (h held[T]) get() T { return h.v }
 // Kinds of name, which differ in what they accept.
 type (
 	newName struct{ ast.Ident } // required
+	doseKey struct{ ast.Ident } // before `=` in `doses`: reserved words too
 	optName struct{ ast.Ident } // optional: a reserved word is not meant as a name
 	keyName struct{ ast.Ident } // of a setting: reserved words too
 )
@@ -50,6 +51,9 @@ type drawn struct {
 
 // bounds is `in [lo, hi]`.
 type bounds struct{ lo, hi ast.Expr }
+
+// chosen is `where c`.
+type chosen struct{ ast.Expr }
 
 // place is filled by participle with where a struct starts and what follows it.
 type place struct {
@@ -167,9 +171,10 @@ type (
 	}
 	experimentItem struct {
 		Name  part[newName] `parser:"'experiment' @@"`
-		From  part[newName] `parser:"('from' @@"`
-		By    ast.Expr      `parser:"'by' @@)?"`
-		Items []*expItem    `parser:"'{' @@* '}'"`
+		From  part[newName] `parser:"( 'from' @@"`
+		By    ast.Expr      `parser:"'by' @@"`
+		Some  []*expItem    `parser:"('{' @@* '}')?"`
+		Items []*expItem    `parser:"| '{' @@* '}' )"`
 	}
 	expItem struct {
 		place
@@ -195,12 +200,24 @@ type (
 		Key   part[keyName] `parser:"| @@"`
 		Value ast.Expr      `parser:"'=' @@ ) ';'?"`
 	}
+	dosesItem struct {
+		Table part[newName] `parser:"'doses' @@"`
+		Items []*doseItem   `parser:"'{' @@* '}'"`
+	}
+	doseItem struct {
+		place
+		Key    part[doseKey]     `parser:"( @@"`
+		Value  ast.Expr          `parser:"'=' @@"`
+		Target part[*ast.LValue] `parser:"| @@"`
+		Where  part[chosen]      `parser:"@@? ) ';'?"`
+	}
 	observeItem struct {
 		Name  part[newName]   `parser:"'observe' @@"`
 		Unit  part[*ast.Unit] `parser:"(':' @@)?"`
 		Value ast.Expr        `parser:"'=' @@"`
 		Noise ast.Expr        `parser:"'~' @@"`
-		From  ast.Expr        `parser:"('from' @@)?"`
+		From  ast.Expr        `parser:"('from' @@"`
+		Where part[chosen]    `parser:"@@?)?"`
 	}
 	objectiveItem struct {
 		Target part[*ast.LValue]  `parser:"'objective' @@"`
@@ -317,6 +334,7 @@ func itemRules() []itemRule {
 		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }, "equilibrate"),
 		rule((*parse).experiment, "experiment"),
 		rule((*parse).data, "data"),
+		rule((*parse).doses, "doses"),
 		rule((*parse).observe, "observe"),
 		rule((*parse).objective, "objective"),
 		rule((*parse).constraint, "constraint"),
@@ -369,6 +387,8 @@ func grammarOptions(g *grammar) []participle.Option {
 		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
 		partOf(g, isBlockWord, func(p *parse) blockWord { return blockWord(p.next().Text) }),
 		partOf(g, anywhere, nil, (*parse).drawn),
+		partOf(g, anywhere, nil, (*parse).doseKey),
+		partOf(g, anywhere, nil, (*parse).chosen),
 		partOf(g, anywhere, nil, (*parse).key),
 		partOf(g, anywhere, nil, (*parse).lvalue),
 		partOf(g, anywhere, nil, (*parse).specie),

@@ -107,6 +107,10 @@ type checker struct {
 	lost      map[string]bool // first words of items that did not parse; "" for equations and unknown words
 	lostNames []string        // names that these items are about
 
+	doses []*ast.Doses
+	dosed []*doseTable // the tables whose rows are records
+	early []*early     // what measurements before a record of their time read
+
 	experiments []*ast.Experiment
 	plain       *ast.File          // without experiments, for their passes: each would enter the names of all
 	others      map[string]*entity // in a pass for an experiment: the names of experiments
@@ -259,8 +263,10 @@ func (c *checker) run() {
 	c.checkAlgebraic()
 	c.checkEquilibration()
 	c.checkEvents()
+	c.readDoses()
 	if c.variant != nil {
 		c.chooseRows()
+		c.giveDoses()
 		if c.variant.alone {
 			c.checkPriors()
 		}
@@ -275,6 +281,7 @@ func (c *checker) run() {
 		c.checkSettings()
 		return
 	}
+	c.giveDoses()
 	c.checkPriors()
 	c.checkObserves()
 	c.checkObjectives()

@@ -80,7 +80,21 @@ func (c *checker) observation(it *ast.Observe) {
 			return // the experiment does not use this table
 		}
 	}
-	table := present(from.Table, k, chosen)
+	chosen = c.measured(from, chosen)
+	if it.Where != nil {
+		rows, ok := c.where(from, it.Where)
+		if !ok {
+			return
+		}
+		for i := range rows {
+			rows[i] = rows[i] && (chosen == nil || chosen[i])
+		}
+		if chosen = rows; c.variant == nil && !slices.Contains(rows, true) {
+			c.list.Warnf(CodeData, it.Where.Pos(), "no measurement of %q is like that", from.Name).
+				Relate(from.Span, "declared here")
+		}
+	}
+	table := c.earlyRows(from, present(from.Table, k, chosen))
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
 			if len(from.Data[k]) == 0 {
@@ -111,8 +125,8 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	body := c.quietly(func() model.Expr {
-		return d.logLikelihood(c, it.Noise.Pos(), value,
-			rows.row(k, it.From.Pos()))
+		return c.readEarly(rows, d.logLikelihood(c, it.Noise.Pos(), value,
+			rows.row(k, it.From.Pos())))
 	})
 	if isBad(body) {
 		return
@@ -140,8 +154,8 @@ func (c *checker) observation(it *ast.Observe) {
 			return
 		}
 		body = c.quietly(func() model.Expr {
-			return d.logLikelihood(c, it.Noise.Pos(), value,
-				rows.row(k, it.From.Pos()))
+			return c.readEarly(rows, d.logLikelihood(c, it.Noise.Pos(), value,
+				rows.row(k, it.From.Pos())))
 		})
 	}
 	byRow := c.rowByRow(x, it, value, from, all, k)

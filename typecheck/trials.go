@@ -109,6 +109,9 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 		}
 		o.group.rows[i] = true
 	}
+	if c.doseItem(t.Name) {
+		return c.occasions(it, t, list, names)
+	}
 	times := slices.Index(t.Columns, "time")
 	for _, x := range it.Items {
 		if x.Time == nil || times < 0 || tableOf(c, x.Time) != g {
@@ -234,17 +237,23 @@ func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, col
 // reads them is then the same for all experiments, and is compiled once.
 func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, values []float64, s source.Span) model.Expr {
 	typ := types.Type{Kind: types.Real, Shape: shape, Unit: t.units[k]}
+	return c.literals(x, t.Name+"."+t.Columns[k], typ, values, t.Span, s)
+}
+
+// literals returns numbers of a table, by a name for those who read the model.
+func (c *checker) literals(x context, name string, typ types.Type, values []float64, declared,
+	s source.Span,
+) model.Expr {
 	value := model.Expr(model.Seal(&model.Const{Base: model.NewBase(typ, s), Data: values}))
-	if c.variant.alone || x.place != placeEvent {
+	if c.variant == nil || c.variant.alone || x.place != placeEvent && x.place != placeDose {
 		return value
 	}
-	name := t.Name + "." + t.Columns[k]
 	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params,
 		func(p *model.Symbol) bool { return p.Name == name }) {
 		name += "'"
 	}
 	sym := &model.Symbol{
-		Name: name, Kind: model.ParamSymbol, Type: typ, Span: t.Span, Value: value, Literal: true,
+		Name: name, Kind: model.ParamSymbol, Type: typ, Span: declared, Value: value, Literal: true,
 		Lo: math.Inf(-1), Hi: math.Inf(1),
 	}
 	c.model.Params = append(c.model.Params, sym)
@@ -264,7 +273,7 @@ type dose struct {
 func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	d := x.dose
 	whole, known := d.read[k]
-	if !known || x.place != placeEvent {
+	if !known || x.place != placeEvent && x.place != placeDose {
 		values := make([]float64, len(d.rows))
 		for i, r := range d.rows {
 			if values[i] = d.from.Data[k][r]; math.IsNaN(values[i]) {
@@ -278,7 +287,7 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 			}
 		}
 		whole = c.given(x, d.from, k, types.Shape{len(values)}, values, s)
-		if x.place == placeEvent {
+		if x.place == placeEvent || x.place == placeDose {
 			d.read[k] = whole
 		}
 	}

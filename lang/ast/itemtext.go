@@ -69,6 +69,9 @@ func (t *text) item(item Item) {
 			t.ident(*n.From)
 			t.value(" by ", n.By)
 		}
+		if n.From != nil && len(n.Items) == 0 {
+			return
+		}
 		t.put(" { ")
 		for _, x := range n.Items {
 			t.expItem(x)
@@ -83,6 +86,15 @@ func (t *text) item(item Item) {
 			return
 		}
 		t.settings(n.Settings)
+	case *Doses:
+		t.put("doses ")
+		t.ident(n.Table)
+		t.put(" { ")
+		for _, x := range n.Items {
+			t.doseItem(x)
+			t.put(" ")
+		}
+		t.put("}")
 	case *Observe:
 		t.put("observe ")
 		t.ident(n.Name)
@@ -90,6 +102,7 @@ func (t *text) item(item Item) {
 		t.value(" = ", n.Value)
 		t.value(" ~ ", n.Noise)
 		t.value(" from ", n.From)
+		t.value(" where ", n.Where)
 	case *Objective:
 		t.put("objective ")
 		t.assignment(n.Target, n.Unit, " = ", n.Value, n.For)
@@ -328,6 +341,16 @@ func (t *text) expItem(x *ExpItem) {
 		t.ident(*x.Name)
 		t.value(" = ", x.Value)
 	}
+}
+
+func (t *text) doseItem(x *DoseItem) {
+	if x.Target == nil {
+		t.ident(*x.Key)
+		t.value(" = ", x.Value)
+		return
+	}
+	t.lvalue(x.Target)
+	t.value(" where ", x.Where)
 }
 
 func (t *text) settings(list []*Setting) {

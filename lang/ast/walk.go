@@ -126,10 +126,15 @@ func (w *walker) item(n Item) {
 		w.node(&n.Name)
 		w.expr(n.Value)
 		w.settings(n.Settings)
+	case *Doses:
+		w.node(&n.Table)
+		for _, x := range n.Items {
+			w.node(x)
+		}
 	case *Observe:
 		w.node(&n.Name)
 		w.unit(n.Unit)
-		w.expr(n.Value, n.Noise, n.From)
+		w.expr(n.Value, n.Noise, n.From, n.Where)
 	case *Objective:
 		w.assignment(n.Target, n.Unit, n.Value, n.For)
 	case *Constraint:
@@ -202,6 +207,13 @@ func (w *walker) piece(n Node) {
 		w.expr(n.Priority)
 		w.body(n.Body)
 		w.ident(n.Name)
+		w.expr(n.Value)
+	case *DoseItem:
+		if n.Target != nil {
+			w.node(n.Target)
+		}
+		w.expr(n.Where)
+		w.ident(n.Key)
 		w.expr(n.Value)
 	case *Option:
 		w.node(&n.Key)
