@@ -391,9 +391,6 @@ func (c *checker) doseRows(t *doseTable, course *records.Course) bool {
 		}
 	}
 	for _, d := range course.Doses {
-		if d.Steady > 0 {
-			return fail(d.Row, "records of steady states (SS) are not available")
-		}
 		var takes []*doseLine
 		split := true
 		for _, l := range t.lines {
@@ -437,15 +434,27 @@ type giver struct {
 	x       context
 	ordered bool                            // the order of rows matters
 	rates   map[*model.Symbol]*model.Symbol // by state: what infuses into it
-	life    *model.Symbol                   // the number of resets so far; nil where there are none
+	// life is the number of records so far that ended all that was; nil where there are none.
+	life  *model.Symbol
+	first map[*model.Symbol]*model.Symbol // what states begin with; nil where nothing reads it
+
+	own        map[*model.Event]bool
+	steadyOnes []*steadyRecord
+	copies     []*model.Symbol // of states
+	standing   *model.Symbol   // 1 while the copies are sought; nil without copies
+	began      int             // the row of the record whose steady state the run begins with; -1 for none
 }
 
 // give makes all events.
 func (g *giver) give() {
-	ties := g.findTies()
-	if g.ordered = len(g.course.Ends) > 0 || len(ties) > 0; len(g.course.Ends) > 0 {
+	ties, steady := g.findTies(), g.steadyRecords()
+	g.own, g.began = map[*model.Event]bool{}, -1
+	g.ordered = len(g.course.Ends)+len(ties)+len(steady) > 0
+	if len(g.course.Ends)+len(steady) > 0 {
 		g.life = g.discrete("life", types.Type{Kind: types.Real, Unit: units.One})
 	}
+	period, _ := g.commonPeriod(steady)
+	g.steady(steady)
 	for _, l := range g.table.lines {
 		for form := range records.Forms {
 			g.line(l, form)
@@ -458,6 +467,7 @@ func (g *giver) give() {
 			g.model.Rates[i] = g.op("+", g.model.Rates[i], g.ref(r))
 		}
 	}
+	g.copyRates(period)
 }
 
 // at is where messages about the doses point.
@@ -504,11 +514,11 @@ func (g *giver) given(d *dose, name string, values []float64, u units.Unit) mode
 	whole := g.literals(g.x, g.table.from.Name+"."+name, t, values, g.table.from.Span, g.at())
 	t.Shape = nil
 	return model.Seal(&model.Access{
-		Base: model.NewBase(t, g.at()), X: whole, Subs: []model.Sub{{At: g.position(d.index)}},
+		Base: model.NewBase(t, g.at()), X: whole, Subs: []model.Sub{{At: g.elementAt(d)}},
 	})
 }
 
-// timeUnitOf is the unit of the time.
+// unitOfTime is the unit of the time.
 func (g *giver) unitOfTime() units.Unit {
 	if g.model.Time == nil {
 		return units.Unit{}
@@ -533,6 +543,7 @@ func (g *giver) event(name string, d *dose, times model.Expr, rank model.Expr, b
 	}
 	if !isBad(times) && !slices.ContainsFunc(body, func(a *model.Assign) bool { return isBad(a.Value) }) {
 		g.model.Events = append(g.model.Events, e)
+		g.own[e] = true
 	}
 }
 
@@ -742,31 +753,42 @@ func (g *giver) set(s *model.Symbol, v model.Expr) *model.Assign {
 
 // resets makes the events of EVID 3 and 4.
 func (g *giver) resets() {
-	if len(g.course.Resets) == 0 {
-		return
-	}
 	var rows []int
 	var times, ranks []float64
 	for _, i := range g.course.Resets {
-		rows, times, ranks = append(rows, i), append(times, g.course.Times[i]), append(ranks, g.rank(i)+0.5)
+		if i != g.began {
+			rows, times, ranks = append(rows, i), append(times, g.course.Times[i]), append(ranks, g.rank(i)+0.5)
+		}
 	}
-	begin := &model.Event{
-		Name: g.table.from.Name + ".begin", Span: g.at(), Hidden: true, Times: []model.Expr{g.model.From},
-		Priority: beforeOthers / 2,
+	if len(rows) == 0 {
+		return
+	}
+	if g.first == nil {
+		begin := &model.Event{
+			Name: g.table.from.Name + ".begin", Span: g.at(), Hidden: true, Times: []model.Expr{g.model.From},
+			Priority: beforeOthers / 2,
+		}
+		g.keepFirst(begin)
+		g.model.Events = append(g.model.Events, begin)
+		g.own[begin] = true
 	}
 	var body []*model.Assign
+	runs := g.less(g.ref(g.life), number(whileSteady/2, units.One, g.at()))
+	set := func(s *model.Symbol, v model.Expr) {
+		if len(g.steadyOnes) > 0 { // nothing is reset while steady states are sought
+			v = g.choose(runs, v, g.ref(s))
+		}
+		body = append(body, g.set(s, v))
+	}
 	for _, s := range g.model.Differential() {
-		first := g.discrete("first."+s.Name, s.Type)
-		begin.Body = append(begin.Body, g.set(first, g.ref(s)))
-		body = append(body, g.set(s, g.ref(first)))
+		set(s, g.ref(g.first[s]))
 	}
 	for _, s := range g.model.Differential() {
 		if r := g.rates[s]; r != nil {
-			body = append(body, g.set(r, r.Value))
+			set(r, r.Value)
 		}
 	}
-	body = append(body, g.add(g.life, nil, "+", number(1, units.One, g.at())))
-	g.model.Events = append(g.model.Events, begin)
+	set(g.life, g.op("+", g.ref(g.life), number(1, units.One, g.at())))
 	d := g.elements(rows)
 	g.event("reset", d, g.given(d, "at", times, g.unitOfTime()), g.given(d, "order", ranks, units.One), body)
 }

@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
 )
 
 // `experiment subject from D by D.id { … }` is one experiment for each value in the column id, in the order in which
@@ -264,7 +265,7 @@ func (c *checker) literals(x context, name string, typ types.Type, values []floa
 type dose struct {
 	from   *dataTable
 	rows   []int // from 0
-	index  *model.Index
+	index  *model.Index // nil for the first row alone
 	chosen bool               // some rows were left out by `where`
 	read   map[int]model.Expr // by column
 }
@@ -293,7 +294,15 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	}
 	t := whole.Type()
 	t.Shape = nil
-	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: c.position(d.index)}}})
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: c.elementAt(d)}}})
+}
+
+// elementAt is the position of the element of an event in what it reads of a table.
+func (c *checker) elementAt(d *dose) model.Expr {
+	if d.index == nil {
+		return number(1, units.Unit{}, d.from.Span)
+	}
+	return c.position(d.index)
 }
 
 // tableOf returns the table that an expression reads; nil for none.
