@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -295,6 +296,62 @@ func (c *checker) occasions(it *ast.Experiment, from *dataTable, list []*trial, 
 	return out
 }
 
+// ofRecords reports whether an experiment sets a param, which nothing but doses reads, to a column that changes within
+// its rows. Each dose then has the value of its record.
+func (c *checker) ofRecords(it *ast.ExpItem, e *entity) bool {
+	g := c.variant.group
+	if g == nil || !c.doseItem(g.from) || !c.changes(it.Value, g) {
+		return false
+	}
+	for _, item := range c.file.Items {
+		if _, is := item.(*ast.Doses); is {
+			continue
+		}
+		read := false
+		ast.Inspect(item, func(n ast.Node) bool {
+			name, is := n.(*ast.Name)
+			read = read || is && name.Name == e.name
+			return !read
+		})
+		if read {
+			return false
+		}
+	}
+	return true
+}
+
+// changes reports whether a column that an expression reads has several values in the rows of a group.
+func (c *checker) changes(v ast.Expr, g *group) (several bool) {
+	ast.Inspect(v, func(n ast.Node) bool {
+		m, is := n.(*ast.Member)
+		if !is {
+			return true
+		}
+		of, name := memberOf(m)
+		if of == nil || of.Name != g.from || c.globals[of.Name] == nil {
+			return true
+		}
+		c.resolve(c.globals[of.Name])
+		t := c.globals[of.Name].table
+		if t == nil {
+			return true
+		}
+		k := slices.Index(t.Columns, name.Name)
+		if k < 0 {
+			return true
+		}
+		first := math.NaN()
+		for i, x := range t.Data[k] {
+			if g.rows[i] && x == x {
+				several = several || x != first && first == first
+				first = x
+			}
+		}
+		return true
+	})
+	return several
+}
+
 // measured leaves among the chosen rows of a table (nil for all) those that are measurements.
 func (c *checker) measured(from *dataTable, chosen []bool) []bool {
 	t := c.doseOf(from)
@@ -562,6 +619,22 @@ func (g *giver) said(l *doseLine, d *dose, word string) model.Expr {
 	}
 	x := g.x
 	x.dose = d
+	if g.variant != nil {
+		for _, name := range sortedKeys(g.variant.overrides) {
+			it := g.variant.overrides[name]
+			p := g.globals[name]
+			if p == nil || p.kind != paramName || p.sym == nil || !g.ofRecords(it, p) {
+				continue
+			}
+			own := g.x
+			own.dose = d
+			v := g.expr(own.with(name, g.ref(p.sym), it.Name.Span), it.Value)
+			if !isBad(v) {
+				v = retype(v, types.Type{Kind: types.Real, Shape: v.Type().Shape, Unit: p.sym.Type.Unit})
+			}
+			x = x.with(name, v, it.Name.Span)
+		}
+	}
 	v := g.expr(x, e)
 	what := "the " + word + " of doses into " + l.target.Name.Name
 	if isBad(v) || !g.numeric(v, word, v.Span()) {
@@ -746,6 +819,15 @@ func (g *giver) add(s *model.Symbol, subs []model.Sub, sign string, v model.Expr
 	}
 }
 
+// inRun is an assignment that changes nothing while steady states are sought.
+func (g *giver) inRun(a *model.Assign) *model.Assign {
+	if len(g.steadyOnes) == 0 {
+		return a
+	}
+	runs := g.less(g.ref(g.life), number(whileSteady/2, units.One, g.at()))
+	return g.set(a.Target, g.choose(runs, a.Value, g.ref(a.Target)))
+}
+
 // set assigns a value to a symbol.
 func (g *giver) set(s *model.Symbol, v model.Expr) *model.Assign {
 	return &model.Assign{Target: s, Value: v, Span: g.at()}
@@ -773,13 +855,7 @@ func (g *giver) resets() {
 		g.own[begin] = true
 	}
 	var body []*model.Assign
-	runs := g.less(g.ref(g.life), number(whileSteady/2, units.One, g.at()))
-	set := func(s *model.Symbol, v model.Expr) {
-		if len(g.steadyOnes) > 0 { // nothing is reset while steady states are sought
-			v = g.choose(runs, v, g.ref(s))
-		}
-		body = append(body, g.set(s, v))
-	}
+	set := func(s *model.Symbol, v model.Expr) { body = append(body, g.inRun(g.set(s, v))) }
 	for _, s := range g.model.Differential() {
 		set(s, g.ref(g.first[s]))
 	}

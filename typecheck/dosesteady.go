@@ -83,6 +83,7 @@ func (g *giver) steady(list []*steadyRecord) {
 			}
 		}
 	}
+	g.steadyOnes = list
 	g.settle(list, direct, period)
 	for _, r := range list {
 		for _, t := range r.takes {
@@ -93,7 +94,7 @@ func (g *giver) steady(list []*steadyRecord) {
 			g.steadyArrives(r)
 		}
 	}
-	if g.steadyOnes = list; direct {
+	if direct {
 		g.began = list[0].Row
 	}
 }
@@ -389,6 +390,9 @@ func (g *giver) steadyArrives(r *steadyRecord) {
 	}
 	if r.Steady == 1 && !slices.Contains(g.course.Resets, r.Row) {
 		body = append(body, g.add(g.life, nil, "+", number(1, units.One, g.at())))
+	}
+	for i, a := range body {
+		body[i] = g.inRun(a)
 	}
 	d := g.elements([]int{r.Row})
 	g.event("steady.state", d, g.given(d, "at", []float64{r.Time}, g.unitOfTime()),

@@ -179,7 +179,7 @@ func (e *early) keep(s *model.Symbol, set int) *model.Symbol {
 	if e.kept[set][s] == nil {
 		k := e.g.discrete(fmt.Sprintf("before.%d.%s", set+1, s.Name), s.Type)
 		e.kept[set][s] = k
-		e.from[set].Body = append(e.from[set].Body, e.g.set(k, e.g.ref(s)))
+		e.from[set].Body = append(e.from[set].Body, e.g.inRun(e.g.set(k, e.g.ref(s))))
 	}
 	return e.kept[set][s]
 }

@@ -295,7 +295,12 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 // name is its value outside the experiment.
 func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *model.Symbol) model.Expr {
 	own := model.Seal(&model.Ref{Base: model.NewBase(sym.Type, it.Name.Span), Sym: sym})
-	v := c.expr(context{place: placeOverride, group: c.variant.group}.with(e.name, own, it.Name.Span), it.Value)
+	x := context{place: placeOverride, group: c.variant.group}
+	if c.ofRecords(it, e) {
+		g := *x.group
+		g.any, x.group = true, &g
+	}
+	v := c.expr(x.with(e.name, own, it.Name.Span), it.Value)
 	if isBad(v) || !c.numeric(v, "=", v.Span()) {
 		return bad(it.Value.Pos())
 	}

@@ -32,6 +32,7 @@ type group struct {
 	from string // the table
 	is   string // what the rows have in common, for messages: "id = 3"
 	rows []bool // of all rows of the table
+	any  bool   // a column whose values differ has its first one
 }
 
 // of reports whether e is the table of the group.
@@ -219,7 +220,7 @@ func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, col
 		case i >= len(g.rows) || !g.rows[i] || missing(v):
 		case first < 0:
 			first, value = i, v
-		case v != value:
+		case v != value && !g.any:
 			c.errorf(CodeData, name.Span, "%q of %q changes within %s: it is %s in row %d and %s in row %d; what "+
 				"changes in time is read at the times of the rows: at %s.time { … }",
 				name.Name, t.Name, g.is, text(value), first+1,
