@@ -590,7 +590,7 @@ func (g *giver) rank(i int) float64 { return 1 + float64(g.course.Last-i) }
 func (g *giver) event(name string, d *dose, times model.Expr, rank model.Expr, body []*model.Assign) {
 	e := &model.Event{
 		Name: g.table.from.Name + "." + name, Span: g.at(), Indices: []*model.Index{d.index},
-		Times: []model.Expr{times}, Priority: 1, Body: body,
+		Times: []model.Expr{times}, Priority: 1, Body: body, Dose: true,
 	}
 	for n := 2; slices.ContainsFunc(g.model.Events, func(o *model.Event) bool { return o.Name == e.Name }); n++ {
 		e.Name = fmt.Sprintf("%s.%s.%d", g.table.from.Name, name, n)
