@@ -518,6 +518,11 @@ func (g *giver) give() {
 		}
 	}
 	g.resets()
+	if g.began < 0 {
+		for _, r := range g.steadyOnes {
+			g.steadyArrives(r)
+		}
+	}
 	g.keepTies(ties)
 	for i, s := range g.model.Differential() {
 		if r := g.rates[s]; r != nil && !isBad(g.model.Rates[i]) {

@@ -90,9 +90,6 @@ func (g *giver) steady(list []*steadyRecord) {
 			g.steadyDoses(r, t, period)
 			g.unfinished(r, t)
 		}
-		if !direct {
-			g.steadyArrives(r)
-		}
 	}
 	if direct {
 		g.began = list[0].Row

@@ -138,16 +138,17 @@ func (c *checker) readEarly(rows *rowsOf, v model.Expr) model.Expr {
 			Base:  model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, v.Span()),
 			Table: rows.rows, Column: k,
 		})
+		read := v
 		for set := range e.from {
 			cond := e.g.less(number(float64(set)+0.5, units.One, v.Span()), column)
-			v = e.choose(v, cond, set)
+			v = e.choose(read, v, cond, set)
 		}
 	}
 	return v
 }
 
-// choose returns v with all that changes in a run being what set keeps where cond holds.
-func (e *early) choose(v, cond model.Expr, set int) model.Expr {
+// choose returns v with all that changes in a run being what set keeps, where cond holds, and elsewhere another value.
+func (e *early) choose(v, elsewhere, cond model.Expr, set int) model.Expr {
 	kept := model.Replace(v, func(r *model.Ref) model.Expr {
 		switch r.Sym.Kind {
 		case model.AlgSymbol:
@@ -160,22 +161,15 @@ func (e *early) choose(v, cond model.Expr, set int) model.Expr {
 		return nil
 	})
 	if kept == v {
-		return v
+		return elsewhere
 	}
 	t := v.Type()
 	t.Kind = types.Real
-	return model.Seal(&model.If{Base: model.NewBase(t, v.Span()), Cond: cond, Then: kept, Else: v})
+	return model.Seal(&model.If{Base: model.NewBase(t, v.Span()), Cond: cond, Then: kept, Else: elsewhere})
 }
 
-// keep returns the discrete that holds what a symbol was before a record. A discrete that a set keeps is read as it is.
+// keep returns the discrete that holds what a symbol was before a record.
 func (e *early) keep(s *model.Symbol, set int) *model.Symbol {
-	for _, kept := range e.kept {
-		for _, is := range kept {
-			if is == s {
-				return s
-			}
-		}
-	}
 	if e.kept[set][s] == nil {
 		k := e.g.discrete(fmt.Sprintf("before.%d.%s", set+1, s.Name), s.Type)
 		e.kept[set][s] = k
