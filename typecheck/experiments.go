@@ -161,8 +161,8 @@ func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 		name := o.table.Name
 		rows, used := chosen[name]
 		if !used {
-			if c.uses(name) {
-				continue // reported as an error of `use`
+			if c.uses(name) || c.list.HasErrors() && c.doseItem(name) {
+				continue // reported as an error of `use`, or of `doses`
 			}
 			c.errorf(CodeData, o.span, "no experiment uses the data of %q, so observation %q would not count; write "+
 				"`use %s` in an experiment (an experiment without changes is the model as it stands)", name, o.name,
