@@ -121,7 +121,7 @@ func (c *checker) observation(it *ast.Observe) {
 		d.Relate(from.Span, "the data are declared here")
 	}
 	c.demand(value, from.units[k])
-	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
+	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.censored()) {
 		return
 	}
 	body := c.quietly(func() model.Expr {
@@ -132,7 +132,7 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
-	all, allLimits := table, limits(d.below, table)
+	all, allLimits := table, limits(d.known(), table)
 	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) model.Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
 		y.rows = rows
@@ -162,8 +162,8 @@ func (c *checker) observation(it *ast.Observe) {
 	byRow.Limits = allLimits
 	c.model.Observations = append(c.model.Observations, &model.Observation{
 		Name: it.Name.Name, Value: value,
-		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
-		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: byRow,
+		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.known(), table), Doc: it.Doc, Span: it.Span,
+		Noise: d.row, Args: d.args, Censored: d.censored(), Rows: byRow,
 		Needs: d.row.Name + " needs " + d.row.Domain,
 	})
 	term := steady
@@ -313,7 +313,8 @@ func chosenRows(t *model.Table, keep []bool) *model.Table {
 type distribution struct {
 	row   *stdlib.Func
 	args  map[string]model.Expr
-	below model.Expr // nil: not censored
+	below model.Expr // nil: not censored from below
+	above model.Expr // nil: not censored from above
 }
 
 // distribution elaborates the noise of an observation whose unit is of. It returns nil after an
@@ -346,12 +347,12 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			key = want[n]
 			n++
 		}
-		below := key == "below" && d.below == nil
+		below := key == "below" && d.below == nil || key == "above" && d.above == nil
 		if below && row.Below == "" {
 			c.unavailable(a.Span, "censoring of "+row.Name)
 			return nil
 		}
-		if !below && a.Key != nil && !slices.Contains(want, key) && key != "below" {
+		if !below && a.Key != nil && !slices.Contains(want, key) && key != "below" && key != "above" {
 			said := c.errorf(CodeArguments, a.Key.Span, "%s takes no %q", row.Name, key)
 			if limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}; row.Below != "" &&
 				slices.Contains(limits, strings.ToLower(key)) {
@@ -381,9 +382,12 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			}
 			c.expectUnit("the "+key+" of "+row.Name, v, u, from)
 		}
-		if below {
+		switch {
+		case below && key == "above":
+			d.above = v
+		case below:
 			d.below = v
-		} else {
+		default:
 			d.args[key] = v
 		}
 	}
@@ -426,15 +430,15 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 	for name, v := range d.args {
 		x = x.with(name, v, s)
 	}
-	x = x.with(d.row.Centre, log(value), s)
-	if d.below == nil {
+	centre := log(value)
+	x = x.with(d.row.Centre, centre, s)
+	if d.below == nil && d.above == nil {
 		return c.at(s, c.define(x.with("y", y, s), d.row.Definition()))
 	}
 	// Neither side may see numbers that are meant for the other. A zero for "nothing found" has no
 	// logarithm, and a missing limit has none either. A censored value is often recorded as the
 	// limit itself.
-	cond := c.elementwise(stdlib.Operator("<="), s, types.Bool, y, d.below)
-	choose := func(then, els model.Expr) model.Expr {
+	choose := func(cond, then, els model.Expr) model.Expr {
 		if anyBad(cond, then, els) {
 			return bad(s)
 		}
@@ -444,9 +448,42 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 		})
 	}
 	one := number(1, units.Unit{}, s)
-	density := c.define(x.with("y", choose(one, y), s), d.row.Definition())
-	mass := c.define(x.with("from", log(choose(d.below, one)), s), d.row.BelowDefinition())
-	return choose(mass, density)
+	seen := y
+	out := func(a, b model.Expr) model.Expr {
+		cond := c.elementwise(stdlib.Operator("<="), s, types.Bool, a, b)
+		seen = choose(cond, one, seen)
+		return cond
+	}
+	minus := func(v model.Expr) model.Expr { return c.apply(stdlib.Operator("neg"), s, v) }
+	var conds, masses []model.Expr
+	if d.below != nil {
+		cond := out(y, d.below)
+		conds = append(conds, cond)
+		masses = append(masses, c.define(x.with("from", log(choose(cond, d.below, one)), s), d.row.BelowDefinition()))
+	}
+	if d.above != nil { // these distributions are symmetric
+		cond := out(d.above, y)
+		conds = append(conds, cond)
+		mirrored := x.with(d.row.Centre, minus(centre), s).with("from", minus(log(choose(cond, d.above, one))), s)
+		masses = append(masses, c.define(mirrored, d.row.BelowDefinition()))
+	}
+	sum := c.define(x.with("y", seen, s), d.row.Definition())
+	for i, mass := range masses {
+		sum = choose(conds[i], mass, sum)
+	}
+	return sum
+}
+
+// censored reports whether the distribution has a limit of quantification.
+func (d *distribution) censored() bool { return d.below != nil || d.above != nil }
+
+// known is the limit from below; nil as well where there is one from above, so that what reads the limits knows that
+// they are not all.
+func (d *distribution) known() model.Expr {
+	if d.above != nil {
+		return nil
+	}
+	return d.below
 }
 
 // foreignNoise maps other names of distributions to ours.
