@@ -267,6 +267,7 @@ func (c *checker) run() {
 	if c.variant != nil {
 		c.chooseRows()
 		c.giveDoses()
+		c.tiesOfEvents()
 		if c.variant.alone {
 			c.checkPriors()
 		}

@@ -274,8 +274,8 @@ func (c *checker) occasions(it *ast.Experiment, from *dataTable, list []*trial, 
 	for _, o := range list {
 		pieces, why := t.records.Occasions(o.group.rows)
 		if why != "" {
-			c.errorf(CodeData, it.By.Pos(), "%s, %s of %q is not one course in time: %s; a new occasion, whose clock "+
-				"starts anew, begins with EVID 3 or 4", c.fileOf(from), o.group.is, from.Name, why).
+			c.errorf(CodeData, it.By.Pos(), "%s%s of %q is not one course in time: %s; a new occasion, whose clock "+
+				"starts anew, begins with EVID 3 or 4", c.inFile(from), o.group.is, from.Name, why).
 				Relate(from.Span, "declared here")
 			return nil
 		}
@@ -401,7 +401,7 @@ func (c *checker) giveDoses() {
 		}
 		course, err := t.records.Read(rows)
 		if err != nil {
-			c.errorf(CodeData, t.item.Table.Span, "%s of %q: %s", c.fileOf(t.from), t.from.Name, err).
+			c.errorf(CodeData, t.item.Table.Span, "%s%q, %s", c.inFile(t.from), t.from.Name, err).
 				Relate(t.from.Span, "declared here")
 			continue
 		}
@@ -417,6 +417,14 @@ func (c *checker) giveDoses() {
 	}
 }
 
+// inFile names the file of a table before what is said of it; "" for a table of the model.
+func (c *checker) inFile(t *dataTable) string {
+	if file := c.fileOf(t); file != "" {
+		return file + ", "
+	}
+	return ""
+}
+
 // fileOf names where a table is written.
 func (c *checker) fileOf(t *dataTable) string {
 	if g := c.globals[t.Name]; g != nil && g.data != nil {
@@ -426,7 +434,7 @@ func (c *checker) fileOf(t *dataTable) string {
 			}
 		}
 	}
-	return "a record"
+	return ""
 }
 
 // doseRows reports records that no state takes, or several without a word about it, or that the run does not reach.
@@ -434,7 +442,7 @@ func (c *checker) doseRows(t *doseTable, course *records.Course) bool {
 	from, ok1 := c.model.From.(*model.Const)
 	to, ok2 := c.model.To.(*model.Const)
 	fail := func(row int, format string, args ...any) bool {
-		c.errorf(CodeData, t.item.Table.Span, "%s, row %d of %q: %s", c.fileOf(t.from), row+1, t.from.Name,
+		c.errorf(CodeData, t.item.Table.Span, "%srow %d of %q: %s", c.inFile(t.from), row+1, t.from.Name,
 			fmt.Sprintf(format, args...)).Relate(t.from.Span, "declared here")
 		return false
 	}

@@ -100,7 +100,7 @@ func (g *giver) steady(list []*steadyRecord) {
 func (g *giver) steadyFits(list []*steadyRecord, direct bool) bool {
 	at := list[0].Row
 	fail := func(format string, args ...any) bool {
-		g.errorf(CodeData, g.at(), "%s, row %d of %q: SS: %s", g.fileOf(g.table.from), at+1, g.table.from.Name,
+		g.errorf(CodeData, g.at(), "%srow %d of %q: SS: %s", g.inFile(g.table.from), at+1, g.table.from.Name,
 			fmt.Sprintf(format, args...)).Relate(g.table.from.Span, "declared here")
 		return false
 	}
@@ -144,8 +144,8 @@ func (g *giver) commonPeriod(list []*steadyRecord) (float64, bool) {
 			return period, true
 		}
 	}
-	g.errorf(CodeData, g.at(), "%s: the II of the records of %q with SS have no common multiple below %d of them",
-		g.fileOf(g.table.from), g.table.from.Name, mostPeriods)
+	g.errorf(CodeData, g.at(), "%sthe II of the records of %q with SS have no common multiple below %d of them",
+		g.inFile(g.table.from), g.table.from.Name, mostPeriods)
 	return 0, false
 }
 

@@ -33,6 +33,7 @@ type variant struct {
 	// events has those whose elements are rows of a table, with the items that they were made from.
 	events map[*ast.Event]*ast.ExpItem
 	doses  []dosing
+	early  []*early
 	totals []string // tables whose nll is asked for, "" for all tables
 	alone  bool     // the pass has the objectives of the file, not the totals
 }
@@ -69,14 +70,13 @@ func (c *checker) checkExperiments() {
 			}
 			c.list.Add(d)
 		}
+		x.variant.early = x.early
 		for name, rows := range x.variant.rows {
-			all := chosen[name]
-			if all == nil {
-				all = make([]bool, len(rows))
-				chosen[name] = all
-			}
-			for i, r := range rows {
-				all[i] = all[i] || r
+			mark(chosen, name, rows)
+		}
+		for _, d := range x.variant.doses { // rows of events are in use as well
+			if chosen[d.of.Name] != nil {
+				mark(chosen, d.of.Name, d.rows)
 			}
 		}
 		if x.list.HasErrors() {
@@ -90,6 +90,31 @@ func (c *checker) checkExperiments() {
 	if !c.lost["experiment"] && c.env.Experiment == "" {
 		c.dataInUse(chosen, failed == nil)
 	}
+}
+
+// mark enters rows of a table that are in use.
+func mark(chosen map[string][]bool, table string, rows []bool) {
+	if chosen[table] == nil {
+		chosen[table] = make([]bool, len(rows))
+	}
+	for i, r := range rows {
+		chosen[table][i] = chosen[table][i] || r
+	}
+}
+
+// ofFile returns the rows of a table that are in use, by it or by another one from the same file.
+func (c *checker) ofFile(table string, chosen map[string][]bool) []bool {
+	all := slices.Clone(chosen[table])
+	for name, rows := range chosen {
+		if name != table && len(rows) == len(all) && c.globals[name] != nil && c.globals[table] != nil &&
+			c.globals[name].table != nil && c.globals[table].table != nil &&
+			c.fileOf(c.globals[name].table) == c.fileOf(c.globals[table].table) && c.fileOf(c.globals[name].table) != "" {
+			for i, r := range rows {
+				all[i] = all[i] || r
+			}
+		}
+	}
+	return all
 }
 
 // pass returns a checker for a pass over the file with the changes of an experiment.
@@ -159,7 +184,7 @@ func within(s, outer source.Span) bool {
 func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 	for _, o := range c.observed {
 		name := o.table.Name
-		rows, used := chosen[name]
+		_, used := chosen[name]
 		if !used {
 			if c.uses(name) || c.list.HasErrors() && c.doseItem(name) {
 				continue // reported as an error of `use`, or of `doses`
@@ -171,7 +196,7 @@ func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 			continue
 		}
 		left := 0
-		for _, r := range rows {
+		for _, r := range c.ofFile(name, chosen) {
 			if !r {
 				left++
 			}

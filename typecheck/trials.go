@@ -135,9 +135,10 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 
 // dosing is rows of a table at whose times an experiment has an event.
 type dosing struct {
-	rows []bool
-	of   *dataTable
-	span source.Span
+	rows  []bool
+	of    *dataTable
+	span  source.Span
+	exact bool // at these times, not a lag later
 }
 
 // tied warns of measurements that stand before a dose of the same time, and are read after it.
@@ -146,7 +147,11 @@ func tied(c *checker, passes []*variant) {
 	rows := map[source.Span][]int{}
 	for _, v := range passes {
 		for _, d := range v.doses {
+			if !d.exact {
+				continue
+			}
 			list := records.Tied(v.rows[d.of.Name], d.rows, d.of.Data[slices.Index(d.of.Columns, "time")])
+			list = slices.DeleteFunc(list, func(i int) bool { return v.readEarly(d.of.Name, i) })
 			if len(list) > 0 && rows[d.span] == nil {
 				doses = append(doses, d)
 			}
@@ -164,6 +169,13 @@ func tied(c *checker, passes []*variant) {
 				"%s", records.List(rows[d.span]),
 			d.of.Name, moment)
 	}
+}
+
+// readEarly reports whether a row reads what was before an event of its time.
+func (v *variant) readEarly(table string, row int) bool {
+	return slices.ContainsFunc(v.early, func(e *early) bool {
+		return e.table.from.Name == table && e.set[row] > 0
+	})
 }
 
 // cells returns a column of numbers or texts as texts. A missing value is "".
@@ -342,9 +354,9 @@ func (c *checker) experimentEvent(x context, e *model.Event, it *ast.ExpItem) (c
 		return x, false
 	}
 	x.group.among(from.name, chosen)
-	if of, at := memberOf(it.Time); of != nil && at.Name == "time" && x.group.of(from) {
-		c.variant.doses = append(c.variant.doses, dosing{chosen, from.table, it.Time.Pos()})
-	}
+	of, at := memberOf(it.Time)
+	exact := of != nil && at.Name == "time" && x.group.of(from)
+	c.variant.doses = append(c.variant.doses, dosing{chosen, from.table, it.Time.Pos(), exact})
 	d := &dose{from: from.table, chosen: it.Where != nil, read: map[int]model.Expr{}}
 	for i, in := range chosen {
 		if in {
