@@ -11,7 +11,7 @@ syn keyword odesWord at else elseif end every for if in rate return stop then
 syn keyword odesWord use when
 syn keyword odesOperatorWord and as crosses not or
 syn keyword odesConstant true false pi inf nan
-syn match odesOther "\<\%(by\|constant\|count\|delay\|down\|from\|linear\|mass\|on\|once\|pending\|persistent\|piecewise\|priority\|start\|to\|tol\|up\|values\|where\)\>\ze\s\+[^= \t]"
+syn match odesOther "\<\%(by\|constant\|count\|delay\|doses\|down\|from\|linear\|mass\|on\|once\|pending\|persistent\|piecewise\|priority\|start\|to\|tol\|up\|values\|where\)\>\ze\s\+[^= \t]"
 syn match odesFunction "\<\%(abs\|acos\|acosh\|asin\|asinh\|at_event\|at_trigger\|atan\|atan2\|atanh\|beta\|cbrt\|ceil\|clamp\|cols\|cos\|cosh\|csv\|diag\|dot\)\>\ze("
 syn match odesFunction "\<\%(erf\|erfc\|event_time\|exp\|expm1\|exponential\|eye\|final\|floor\|gamma\|grid\|hypot\|initial\|integral\|interp\|laplace\|lgamma\|load\|log\|log10\)\>\ze("
 syn match odesFunction "\<\%(log1p\|log_prior\|loglaplace\|lognormal\|logspace\|mass_action\|max\|max_over\|mean\|min\|mod\|negbin\|nll\|noevent\|norm\|normal\|ones\|outer\|poisson\|post\)\>\ze("
