@@ -145,7 +145,7 @@ func (p *parse) startsItem(i int) bool {
 		return !isToken(after, "=") && !p.startsPrimed(i) &&
 			(t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
 	case ast.IdentToken, ast.QuotedToken:
-		return p.startsEquation(i) || p.startsMass(i) || p.startsDoses(i)
+		return p.startsEquation(i) || p.startsMass(i) || startsDoses(p, i)
 	case ast.NumberToken:
 		return t.Text == "0" && i+1 < len(p.tokens) && isToken(&p.tokens[i+1], "=")
 	}
@@ -163,7 +163,7 @@ func (p *parse) startsMass(i int) bool {
 }
 
 // startsDoses reports whether token i starts `doses D {`.
-func (p *parse) startsDoses(i int) bool {
+func startsDoses(p *parse, i int) bool {
 	t := &p.tokens[i]
 	return t.Kind == ast.IdentToken && t.Text == "doses" && i+2 < len(p.tokens) && isName(&p.tokens[i+1]) &&
 		isToken(&p.tokens[i+2], "{")

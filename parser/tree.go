@@ -273,7 +273,7 @@ func (p *parse) observe(n *observeItem) ast.Item {
 	}
 }
 
-func (p *parse) doses(n *dosesItem) ast.Item {
+func doses(p *parse, n *dosesItem) ast.Item {
 	d := &ast.Doses{Table: n.Table.get().Ident}
 	for _, x := range n.Items {
 		item := &ast.DoseItem{At: ast.At{Span: p.of(x.place)}, Target: value(x.Target), Where: value(x.Where).Expr}
@@ -286,8 +286,8 @@ func (p *parse) doses(n *dosesItem) ast.Item {
 	return d
 }
 
-// doseKey parses the name before `=` in `doses`, which may be the word `rate`.
-func (p *parse) doseKey() (doseKey, bool) {
+// readDoseKey parses the name before `=` in `doses`, which may be the word `rate`.
+func readDoseKey(p *parse) (doseKey, bool) {
 	t := p.peek()
 	if !isToken(p.ahead(1), "=") || !isName(t) && t.Kind != ast.KeywordToken {
 		return doseKey{}, false
@@ -296,8 +296,8 @@ func (p *parse) doseKey() (doseKey, bool) {
 	return doseKey{p.ident(t)}, true
 }
 
-// chosen parses `where c`, unless a state of this name has its equation here.
-func (p *parse) chosen() (chosen, bool) {
+// readChosen parses `where c`, unless a state of this name has its equation here.
+func readChosen(p *parse) (chosen, bool) {
 	if t := p.peek(); t.Kind != ast.IdentToken || t.Text != "where" || p.startsItem(p.i) || isToken(p.ahead(1), "=") {
 		return chosen{}, false
 	}

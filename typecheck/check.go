@@ -64,32 +64,29 @@ type checker struct {
 	modules map[string]*module // by path
 	model   *model.Model
 
-	equations     []*ast.Equation
-	reactions     []*ast.Reaction
-	events        []*ast.Event
-	objectives    []ast.Item // *ast.Objective, *ast.Constraint
-	observes      []*ast.Observe
-	asserts       []*ast.Assert
-	invariants    []*ast.Invariant
-	algebraic     []*ast.AlgEq
-	reports       []*ast.Report
-	masses        []*ast.Mass
-	massOf        map[*model.Symbol]*massMatrix
-	settings      []*ast.Settings
-	priors        []prior
-	observed      []*observation
-	asserted      map[model.Expr]bool // knots of which asserts were made
-	empty         []string            // the columns that are observed and hold nothing
-	nodes         int
-	tooMany       bool
-	equilibration *ast.Equilibrate // of this pass; nil for none
-	resumed       *model.Event     // where the run goes on after it; nil for none
-	settled       *model.Event     // the steady state after the end; nil where nothing reads it
-	inlining      []*ast.Fn
-	recursive     map[*ast.Fn]bool // those that were reported as calling themselves
-	resolving     []*entity
-	unitMode      string
-	operand       *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
+	equations  []*ast.Equation
+	reactions  []*ast.Reaction
+	events     []*ast.Event
+	objectives []ast.Item // *ast.Objective, *ast.Constraint
+	observes   []*ast.Observe
+	asserts    []*ast.Assert
+	invariants []*ast.Invariant
+	algebraic  []*ast.AlgEq
+	reports    []*ast.Report
+	masses     []*ast.Mass
+	massOf     map[*model.Symbol]*massMatrix
+	settings   []*ast.Settings
+	priors     []prior
+	observed   []*observation
+	asserted   map[model.Expr]bool // knots of which asserts were made
+	empty      []string            // the columns that are observed and hold nothing
+	nodes      int
+	tooMany    bool
+	inlining   []*ast.Fn
+	recursive  map[*ast.Fn]bool // those that were reported as calling themselves
+	resolving  []*entity
+	unitMode   string
+	operand    *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
 
 	sparse map[model.Expr]*sparse        // the values that are sparse matrices
 	letOf  map[model.Expr]*entity        // by value: the let that has it and has no unit of its own
@@ -107,10 +104,8 @@ type checker struct {
 	lost      map[string]bool // first words of items that did not parse; "" for equations and unknown words
 	lostNames []string        // names that these items are about
 
-	doses []*ast.Doses
-	dosed []*doseTable // the tables whose rows are records
-	early []*early     // what measurements before a record of their time read
-
+	dosesOfPass
+	steadyOfPass
 	experiments []*ast.Experiment
 	plain       *ast.File          // without experiments, for their passes: each would enter the names of all
 	others      map[string]*entity // in a pass for an experiment: the names of experiments
@@ -239,6 +234,7 @@ func Check(f *ast.File, env Env, l *diag.List) *model.Model {
 
 func (c *checker) run() {
 	c.collect()
+	c.doses = dosesIn(c.file)
 	if c.variant != nil {
 		c.enterExperiment()
 	}
@@ -263,11 +259,11 @@ func (c *checker) run() {
 	c.checkAlgebraic()
 	c.checkEquilibration()
 	c.checkEvents()
-	c.readDoses()
+	readDoses(c)
 	if c.variant != nil {
 		c.chooseRows()
-		c.giveDoses()
-		c.tiesOfEvents()
+		giveDoses(c)
+		tiesOfEvents(c)
 		if c.variant.alone {
 			c.checkPriors()
 		}
@@ -282,7 +278,7 @@ func (c *checker) run() {
 		c.checkSettings()
 		return
 	}
-	c.giveDoses()
+	giveDoses(c)
 	c.checkPriors()
 	c.checkObserves()
 	c.checkObjectives()

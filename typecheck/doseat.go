@@ -11,9 +11,9 @@ import (
 
 // tiesOfEvents has measurements that stand before the row of an event of the same time, `at D.time`, read what was
 // before it. Those between two such rows are left for tied to warn of.
-func (c *checker) tiesOfEvents() {
+func tiesOfEvents(c *checker) {
 	v := c.variant
-	if v == nil || v.group == nil || c.doseItem(v.group.from) || c.list.HasErrors() {
+	if v == nil || v.group == nil || doseItem(c, v.group.from) || c.list.HasErrors() {
 		return
 	}
 	var from *dataTable
@@ -55,7 +55,7 @@ func (c *checker) tiesOfEvents() {
 	}
 	d := g.elements(rows)
 	keep := &model.Event{
-		Name: from.Name + ".before", Span: at.span, Indices: []*model.Index{d.index}, Hidden: true, Dose: true,
+		Name: model.OfDoses + from.Name + ".before", Span: at.span, Indices: []*model.Index{d.index}, Hidden: true,
 		Times: []model.Expr{g.given(d, "before", when, g.unitOfTime())}, Priority: math.MaxFloat64 / 4,
 	}
 	c.model.Events = append(c.model.Events, keep)

@@ -14,7 +14,7 @@ import (
 // courseOf returns the times and the values of a covariate that changes in time, interp(D.time, D.WT, t), where
 // experiments are made from D: those of the rows of the experiment, and without one those of the first. Rows without a
 // value are left out, and of several at one time the last one counts.
-func (c *checker) courseOf(args []ast.Arg) (t, y model.Expr, ok bool) {
+func courseOf(c *checker, args []ast.Arg) (t, y model.Expr, ok bool) {
 	const least = 2
 	if len(args) < least {
 		return nil, nil, false
@@ -28,10 +28,10 @@ func (c *checker) courseOf(args []ast.Arg) (t, y model.Expr, ok bool) {
 	if g == nil || g.kind != dataName {
 		return nil, nil, false
 	}
-	if c.resolve(g); g.table == nil || !c.doseItem(g.name) {
+	if c.resolve(g); g.table == nil || !doseItem(c, g.name) {
 		return nil, nil, false
 	}
-	k, rows := slices.Index(g.table.Columns, name.Name), c.rowsOfOne(g)
+	k, rows := slices.Index(g.table.Columns, name.Name), rowsOfOne(c, g)
 	if k < 0 || rows == nil {
 		return nil, nil, false
 	}
@@ -57,7 +57,9 @@ func (c *checker) courseOf(args []ast.Arg) (t, y model.Expr, ok bool) {
 	}
 	vector := func(d []float64, k int, e ast.Expr) model.Expr {
 		return model.Seal(&model.Const{
-			Base: model.NewBase(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: g.table.units[k]}, e.Pos()),
+			Base: model.NewBase(types.Type{
+				Kind: types.Real, Shape: types.Shape{len(d)}, Unit: g.table.units[k],
+			}, e.Pos()),
 			Data: d,
 		})
 	}
@@ -66,7 +68,7 @@ func (c *checker) courseOf(args []ast.Arg) (t, y model.Expr, ok bool) {
 
 // rowsOfOne returns the rows of the experiment of this pass, or of the first one, among those that are made from a
 // table; nil where none is.
-func (c *checker) rowsOfOne(table *entity) []bool {
+func rowsOfOne(c *checker, table *entity) []bool {
 	if c.variant != nil {
 		if g := c.variant.group; g.of(table) {
 			return g.rows

@@ -36,6 +36,13 @@ var placeDose = &place{
 // lateDoses is the priority of what comes later than its record: a lag, ADDL, the end of an infusion.
 const lateDoses = 1e9
 
+// dosesOfPass is what a pass over the file knows of doses.
+type dosesOfPass struct {
+	doses []*ast.Doses
+	dosed []*doseTable // the tables whose rows are records
+	early []*early     // what measurements before a record of their time read
+}
+
 // doseTable is a table whose rows are records.
 type doseTable struct {
 	item    *ast.Doses
@@ -65,8 +72,18 @@ const (
 
 var doseWords = []string{doseLag, doseF, doseLength, doseRate}
 
+// dosesIn lists the `doses` items of a file.
+func dosesIn(f *ast.File) (list []*ast.Doses) {
+	for _, item := range f.Items {
+		if it, is := item.(*ast.Doses); is {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
 // doseOf returns how the rows of a table are doses; nil where they are none.
-func (c *checker) doseOf(from *dataTable) *doseTable {
+func doseOf(c *checker, from *dataTable) *doseTable {
 	for _, t := range c.dosed {
 		if t.from == from {
 			return t
@@ -76,7 +93,7 @@ func (c *checker) doseOf(from *dataTable) *doseTable {
 }
 
 // readDoses reads the `doses` items.
-func (c *checker) readDoses() {
+func readDoses(c *checker) {
 	for _, it := range c.doses {
 		g := c.globals[it.Table.Name]
 		if g == nil || g.kind != dataName {
@@ -90,7 +107,7 @@ func (c *checker) readDoses() {
 		if g.table == nil {
 			continue
 		}
-		if old := c.doseOf(g.table); old != nil {
+		if old := doseOf(c, g.table); old != nil {
 			c.errorf(CodeDuplicate, it.Table.Span, "the doses of %q are given twice; put all states into one `doses`",
 				g.name).Relate(old.item.Table.Span, "first here")
 			continue
@@ -99,14 +116,14 @@ func (c *checker) readDoses() {
 		t.records = &records.Table{
 			Times: g.table.Data[slices.Index(g.table.Columns, "time")], Columns: map[string][]float64{},
 		}
-		if c.doseColumns(t) && c.doseLines(t) {
+		if doseColumns(c, t) && doseLines(c, t) {
 			c.dosed = append(c.dosed, t)
 		}
 	}
 }
 
 // doseColumns finds the columns of records: those of these names, or those that the item names.
-func (c *checker) doseColumns(t *doseTable) bool {
+func doseColumns(c *checker, t *doseTable) bool {
 	ok, said := true, map[string]int{}
 	lines := false
 	for _, it := range t.item.Items {
@@ -143,7 +160,7 @@ func (c *checker) doseColumns(t *doseTable) bool {
 		}
 		t.records.Columns[name], t.units[name] = t.from.Data[k], t.from.units[k]
 		if name == records.Period || name == records.Length {
-			ok = c.doseTimes(t, name, t.from.Columns[k]) && ok
+			ok = doseTimes(c, t, name, t.from.Columns[k]) && ok
 		}
 	}
 	if t.records.Columns[records.Amount] == nil && ok {
@@ -166,7 +183,7 @@ func (t *dataTable) textNamed(name string) string {
 }
 
 // doseTimes converts a column of records to the unit of the time of the model.
-func (c *checker) doseTimes(t *doseTable, name, column string) bool {
+func doseTimes(c *checker, t *doseTable, name, column string) bool {
 	u := t.units[name]
 	if c.model.Time == nil || !u.Known() || u.Same(c.model.Time.Type.Unit) {
 		return true
@@ -187,7 +204,7 @@ func (c *checker) doseTimes(t *doseTable, name, column string) bool {
 }
 
 // doseLines reads the states that take doses, and what is said of these.
-func (c *checker) doseLines(t *doseTable) bool {
+func doseLines(c *checker, t *doseTable) bool {
 	ok := true
 	var line *doseLine
 	for _, it := range t.item.Items {
@@ -261,13 +278,13 @@ func (c *checker) doseLines(t *doseTable) bool {
 }
 
 // doseItem reports whether rows of a table are doses.
-func (c *checker) doseItem(table string) bool {
+func doseItem(c *checker, table string) bool {
 	return slices.ContainsFunc(c.doses, func(it *ast.Doses) bool { return it.Table.Name == table })
 }
 
 // occasions makes an experiment of each occasion of those in list, in whose table rows are doses.
-func (c *checker) occasions(it *ast.Experiment, from *dataTable, list []*trial, names map[string]bool) (out []*trial) {
-	t := c.doseOf(from)
+func occasions(c *checker, it *ast.Experiment, from *dataTable, list []*trial, names map[string]bool) (out []*trial) {
+	t := doseOf(c, from)
 	if t == nil {
 		return nil // reported
 	}
@@ -275,7 +292,7 @@ func (c *checker) occasions(it *ast.Experiment, from *dataTable, list []*trial, 
 		pieces, why := t.records.Occasions(o.group.rows)
 		if why != "" {
 			c.errorf(CodeData, it.By.Pos(), "%s%s of %q is not one course in time: %s; a new occasion, whose clock "+
-				"starts anew, begins with EVID 3 or 4", c.inFile(from), o.group.is, from.Name, why).
+				"starts anew, begins with EVID 3 or 4", inFile(c, from), o.group.is, from.Name, why).
 				Relate(from.Span, "declared here")
 			return nil
 		}
@@ -298,9 +315,9 @@ func (c *checker) occasions(it *ast.Experiment, from *dataTable, list []*trial, 
 
 // ofRecords reports whether an experiment sets a param, which nothing but doses reads, to a column that changes within
 // its rows. Each dose then has the value of its record.
-func (c *checker) ofRecords(it *ast.ExpItem, e *entity) bool {
+func ofRecords(c *checker, it *ast.ExpItem, e *entity) bool {
 	g := c.variant.group
-	if g == nil || !c.doseItem(g.from) || !c.changes(it.Value, g) {
+	if g == nil || !doseItem(c, g.from) || !changes(c, it.Value, g) {
 		return false
 	}
 	for _, item := range c.file.Items {
@@ -321,7 +338,7 @@ func (c *checker) ofRecords(it *ast.ExpItem, e *entity) bool {
 }
 
 // changes reports whether a column that an expression reads has several values in the rows of a group.
-func (c *checker) changes(v ast.Expr, g *group) (several bool) {
+func changes(c *checker, v ast.Expr, g *group) (several bool) {
 	ast.Inspect(v, func(n ast.Node) bool {
 		m, is := n.(*ast.Member)
 		if !is {
@@ -353,8 +370,8 @@ func (c *checker) changes(v ast.Expr, g *group) (several bool) {
 }
 
 // measured leaves among the chosen rows of a table (nil for all) those that are measurements.
-func (c *checker) measured(from *dataTable, chosen []bool) []bool {
-	t := c.doseOf(from)
+func measured(c *checker, from *dataTable, chosen []bool) []bool {
+	t := doseOf(c, from)
 	if t == nil {
 		return chosen
 	}
@@ -366,7 +383,7 @@ func (c *checker) measured(from *dataTable, chosen []bool) []bool {
 }
 
 // recordRows returns the rows of a table whose doses this run has; nil for none.
-func (c *checker) recordRows(t *doseTable) []bool {
+func recordRows(c *checker, t *doseTable) []bool {
 	switch {
 	case c.variant != nil && c.variant.group != nil && c.variant.group.from == t.from.Name:
 		return c.variant.group.rows
@@ -383,9 +400,9 @@ func (c *checker) recordRows(t *doseTable) []bool {
 }
 
 // giveDoses makes the events of the records that this run has.
-func (c *checker) giveDoses() {
+func giveDoses(c *checker) {
 	for _, t := range c.dosed {
-		rows := c.recordRows(t)
+		rows := recordRows(c, t)
 		if !slices.Contains(rows, true) || c.list.HasErrors() {
 			continue
 		}
@@ -401,11 +418,11 @@ func (c *checker) giveDoses() {
 		}
 		course, err := t.records.Read(rows)
 		if err != nil {
-			c.errorf(CodeData, t.item.Table.Span, "%s%q, %s", c.inFile(t.from), t.from.Name, err).
+			c.errorf(CodeData, t.item.Table.Span, "%s%q, %s", inFile(c, t.from), t.from.Name, err).
 				Relate(t.from.Span, "declared here")
 			continue
 		}
-		if len(course.Doses)+len(course.Resets) == 0 || !c.doseRows(t, course) {
+		if len(course.Doses)+len(course.Resets) == 0 || !doseRows(c, t, course) {
 			continue
 		}
 		g := &giver{checker: c, table: t, course: course, rates: map[*model.Symbol]*model.Symbol{}}
@@ -418,15 +435,15 @@ func (c *checker) giveDoses() {
 }
 
 // inFile names the file of a table before what is said of it; "" for a table of the model.
-func (c *checker) inFile(t *dataTable) string {
-	if file := c.fileOf(t); file != "" {
+func inFile(c *checker, t *dataTable) string {
+	if file := fileOf(c, t); file != "" {
 		return file + ", "
 	}
 	return ""
 }
 
 // fileOf names where a table is written.
-func (c *checker) fileOf(t *dataTable) string {
+func fileOf(c *checker, t *dataTable) string {
 	if g := c.globals[t.Name]; g != nil && g.data != nil {
 		if call, ok := strip(g.data.Value).(*ast.Call); ok && len(call.Args) > 0 {
 			if file, ok := strip(call.Args[0].Value).(*ast.String); ok {
@@ -438,11 +455,11 @@ func (c *checker) fileOf(t *dataTable) string {
 }
 
 // doseRows reports records that no state takes, or several without a word about it, or that the run does not reach.
-func (c *checker) doseRows(t *doseTable, course *records.Course) bool {
+func doseRows(c *checker, t *doseTable, course *records.Course) bool {
 	from, ok1 := c.model.From.(*model.Const)
 	to, ok2 := c.model.To.(*model.Const)
 	fail := func(row int, format string, args ...any) bool {
-		c.errorf(CodeData, t.item.Table.Span, "%srow %d of %q: %s", c.inFile(t.from), row+1, t.from.Name,
+		c.errorf(CodeData, t.item.Table.Span, "%srow %d of %q: %s", inFile(c, t.from), row+1, t.from.Name,
 			fmt.Sprintf(format, args...)).Relate(t.from.Span, "declared here")
 		return false
 	}
@@ -474,8 +491,8 @@ func (c *checker) doseRows(t *doseTable, course *records.Course) bool {
 			}
 			return fail(d.Row, "no state takes this dose%s; say which rows a state takes: gut where CMT == 1", where)
 		case len(takes) > 1 && !split:
-			return fail(d.Row, "both %s and %s take this dose; say which rows each takes (gut where CMT == 1), or what "+
-				"part of it each gets, by `f`", takes[0].target.Name.Name, takes[1].target.Name.Name)
+			return fail(d.Row, "both %s and %s take this dose; say which rows each takes (gut where CMT == 1), or "+
+				"what part of it each gets, by `f`", takes[0].target.Name.Name, takes[1].target.Name.Name)
 		}
 		for _, l := range takes {
 			switch {
@@ -581,10 +598,10 @@ func (g *giver) ref(s *model.Symbol) model.Expr {
 // given returns the element of an event of a vector of numbers.
 func (g *giver) given(d *dose, name string, values []float64, u units.Unit) model.Expr {
 	t := types.Type{Kind: types.Real, Shape: types.Shape{len(values)}, Unit: u}
-	whole := g.literals(g.x, g.table.from.Name+"."+name, t, values, g.table.from.Span, g.at())
+	whole := literals(g.checker, g.x, g.table.from.Name+"."+name, t, values, g.table.from.Span, g.at())
 	t.Shape = nil
 	return model.Seal(&model.Access{
-		Base: model.NewBase(t, g.at()), X: whole, Subs: []model.Sub{{At: g.elementAt(d)}},
+		Base: model.NewBase(t, g.at()), X: whole, Subs: []model.Sub{{At: rowOf(g.checker, d)}},
 	})
 }
 
@@ -602,11 +619,11 @@ func (g *giver) rank(i int) float64 { return 1 + float64(g.course.Last-i) }
 // event adds a hidden event with an element for each of times.
 func (g *giver) event(name string, d *dose, times model.Expr, rank model.Expr, body []*model.Assign) {
 	e := &model.Event{
-		Name: g.table.from.Name + "." + name, Span: g.at(), Indices: []*model.Index{d.index},
-		Times: []model.Expr{times}, Priority: 1, Body: body, Dose: true,
+		Name: model.OfDoses + g.table.from.Name + "." + name, Span: g.at(), Indices: []*model.Index{d.index},
+		Times: []model.Expr{times}, Priority: 1, Body: body,
 	}
 	for n := 2; slices.ContainsFunc(g.model.Events, func(o *model.Event) bool { return o.Name == e.Name }); n++ {
-		e.Name = fmt.Sprintf("%s.%s.%d", g.table.from.Name, name, n)
+		e.Name = fmt.Sprintf(model.OfDoses+"%s.%s.%d", g.table.from.Name, name, n)
 	}
 	if g.ordered {
 		e.Rank = rank
@@ -636,7 +653,7 @@ func (g *giver) said(l *doseLine, d *dose, word string) model.Expr {
 		for _, name := range sortedKeys(g.variant.overrides) {
 			it := g.variant.overrides[name]
 			p := g.globals[name]
-			if p == nil || p.kind != paramName || p.sym == nil || !g.ofRecords(it, p) {
+			if p == nil || p.kind != paramName || p.sym == nil || !ofRecords(g.checker, it, p) {
 				continue
 			}
 			own := g.x
@@ -860,7 +877,8 @@ func (g *giver) resets() {
 	}
 	if g.first == nil {
 		begin := &model.Event{
-			Name: g.table.from.Name + ".begin", Span: g.at(), Hidden: true, Times: []model.Expr{g.model.From},
+			Name: model.OfDoses + g.table.from.Name + ".begin", Span: g.at(), Hidden: true,
+			Times:    []model.Expr{g.model.From},
 			Priority: beforeOthers / 2,
 		}
 		g.keepFirst(begin)

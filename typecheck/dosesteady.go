@@ -100,7 +100,7 @@ func (g *giver) steady(list []*steadyRecord) {
 func (g *giver) steadyFits(list []*steadyRecord, direct bool) bool {
 	at := list[0].Row
 	fail := func(format string, args ...any) bool {
-		g.errorf(CodeData, g.at(), "%srow %d of %q: SS: %s", g.inFile(g.table.from), at+1, g.table.from.Name,
+		g.errorf(CodeData, g.at(), "%srow %d of %q: SS: %s", inFile(g.checker, g.table.from), at+1, g.table.from.Name,
 			fmt.Sprintf(format, args...)).Relate(g.table.from.Span, "declared here")
 		return false
 	}
@@ -111,8 +111,8 @@ func (g *giver) steadyFits(list []*steadyRecord, direct bool) bool {
 		at = r.Row
 		for _, s := range g.model.Differential() {
 			if r.Steady == 2 && !zero(s.Value) {
-				return fail("with SS = 2 the steady state is added to what is there, and %q does not begin at 0; write "+
-					"SS = 1", s.Name)
+				return fail("with SS = 2 the steady state is added to what is there, and %q does not begin at 0; "+
+					"write SS = 1", s.Name)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (g *giver) commonPeriod(list []*steadyRecord) (float64, bool) {
 		}
 	}
 	g.errorf(CodeData, g.at(), "%sthe II of the records of %q with SS have no common multiple below %d of them",
-		g.inFile(g.table.from), g.table.from.Name, mostPeriods)
+		inFile(g.checker, g.table.from), g.table.from.Name, mostPeriods)
 	return 0, false
 }
 

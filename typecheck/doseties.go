@@ -102,7 +102,7 @@ func (g *giver) keepTies(list []*tie) {
 
 // earlyRows adds a column to the rows of a table that says which of them are read before a record of their time. It
 // returns the table itself where there is nothing to say.
-func (c *checker) earlyRows(from *dataTable, t *model.Table) *model.Table {
+func earlyRows(c *checker, from *dataTable, t *model.Table) *model.Table {
 	for _, e := range c.early {
 		if e.table.from != from {
 			continue
@@ -125,7 +125,7 @@ func (c *checker) earlyRows(from *dataTable, t *model.Table) *model.Table {
 }
 
 // early returns v as the rows of a table read it: those before a record of their time read what an event kept.
-func (c *checker) readEarly(rows *rowsOf, v model.Expr) model.Expr {
+func readEarly(c *checker, rows *rowsOf, v model.Expr) model.Expr {
 	k := len(rows.from.Columns)
 	if isBad(v) || rows.fixed > 0 || k >= len(rows.rows.Columns) || rows.rows.Columns[k] != "before" {
 		return v
@@ -152,8 +152,8 @@ func (e *early) choose(v, elsewhere, cond model.Expr, set int) model.Expr {
 	kept := model.Replace(v, func(r *model.Ref) model.Expr {
 		switch r.Sym.Kind {
 		case model.AlgSymbol:
-			e.g.errorf(CodeData, v.Span(), "%q is an alg, and what it is between two records of one time is not known; "+
-				"a measurement of %q stands before a record of the same time: let its time differ", r.Sym.Name,
+			e.g.errorf(CodeData, v.Span(), "%q is an alg, and what it is between two records of one time is not "+
+				"known; a measurement of %q stands before a record of the same time: let its time differ", r.Sym.Name,
 				e.table.from.Name)
 		case model.StateSymbol, model.DiscreteSymbol:
 			return e.g.ref(e.keep(r.Sym, set))
@@ -177,5 +177,3 @@ func (e *early) keep(s *model.Symbol, set int) *model.Symbol {
 	}
 	return e.kept[set][s]
 }
-
-

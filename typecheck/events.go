@@ -317,7 +317,7 @@ func (c *checker) times(x context, e *model.Event, it *ast.Event) bool {
 			continue
 		}
 		c.timeUnit("the time of event "+e.Name, v)
-		if d := x.dose; d != nil && !c.rowsInside(d, v) {
+		if d := x.dose; d != nil && !rowsInside(c, d, v) {
 			return false
 		}
 		c.outside(e, v)
@@ -327,7 +327,7 @@ func (c *checker) times(x context, e *model.Event, it *ast.Event) bool {
 }
 
 // rowsInside reports a row of a table that would have an event before the run.
-func (c *checker) rowsInside(d *dose, v model.Expr) bool {
+func rowsInside(c *checker, d *dose, v model.Expr) bool {
 	from, ok := c.model.From.(*model.Const)
 	if !ok || isBad(from) || !model.Static(v) {
 		return true
@@ -336,7 +336,7 @@ func (c *checker) rowsInside(d *dose, v model.Expr) bool {
 	for i, t := range times {
 		if ok && i < len(d.rows) && t < from.Data[0] {
 			c.errorf(CodeData, v.Span(), "%srow %d of %q has an event at %g, before the run, which begins at %g",
-				c.inFile(d.from), d.rows[i]+1, d.from.Name, t, from.Data[0]).Relate(d.from.Span, "declared here")
+				inFile(c, d.from), d.rows[i]+1, d.from.Name, t, from.Data[0]).Relate(d.from.Span, "declared here")
 			return false
 		}
 	}

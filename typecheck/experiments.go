@@ -103,12 +103,13 @@ func mark(chosen map[string][]bool, table string, rows []bool) {
 }
 
 // ofFile returns the rows of a table that are in use, by it or by another one from the same file.
-func (c *checker) ofFile(table string, chosen map[string][]bool) []bool {
+func ofFile(c *checker, table string, chosen map[string][]bool) []bool {
 	all := slices.Clone(chosen[table])
 	for name, rows := range chosen {
 		if name != table && len(rows) == len(all) && c.globals[name] != nil && c.globals[table] != nil &&
 			c.globals[name].table != nil && c.globals[table].table != nil &&
-			c.fileOf(c.globals[name].table) == c.fileOf(c.globals[table].table) && c.fileOf(c.globals[name].table) != "" {
+			fileOf(c, c.globals[name].table) == fileOf(c, c.globals[table].table) &&
+			fileOf(c, c.globals[name].table) != "" {
 			for i, r := range rows {
 				all[i] = all[i] || r
 			}
@@ -186,7 +187,7 @@ func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 		name := o.table.Name
 		_, used := chosen[name]
 		if !used {
-			if c.uses(name) || c.list.HasErrors() && c.doseItem(name) {
+			if c.uses(name) || c.list.HasErrors() && doseItem(c, name) {
 				continue // reported as an error of `use`, or of `doses`
 			}
 			c.errorf(CodeData, o.span, "no experiment uses the data of %q, so observation %q would not count; write "+
@@ -196,7 +197,7 @@ func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 			continue
 		}
 		left := 0
-		for _, r := range c.ofFile(name, chosen) {
+		for _, r := range ofFile(c, name, chosen) {
 			if !r {
 				left++
 			}
@@ -321,7 +322,7 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *model.Symbol) model.Expr {
 	own := model.Seal(&model.Ref{Base: model.NewBase(sym.Type, it.Name.Span), Sym: sym})
 	x := context{place: placeOverride, group: c.variant.group}
-	if c.ofRecords(it, e) {
+	if ofRecords(c, it, e) {
 		g := *x.group
 		g.any, x.group = true, &g
 	}

@@ -45,7 +45,7 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 		kind = n.Name
 	}
 	args, ok := []model.Expr(nil), false
-	if t, y, course := c.courseOf(positional.Args); course && len(positional.Args) == 3 && len(positional.For) == 0 {
+	if t, y, course := courseOf(c, positional.Args); course && len(positional.Args) == 3 && len(positional.For) == 0 {
 		args, ok = []model.Expr{t, y, c.expr(x, positional.Args[2].Value)}, true
 	} else {
 		args, ok = c.arguments(x, &positional, row)

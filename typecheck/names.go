@@ -141,8 +141,6 @@ func (c *checker) collect() {
 			if e := c.declare(it.Name, dataName); e != nil {
 				e.data, e.doc = it, it.Doc
 			}
-		case *ast.Doses:
-			c.doses = append(c.doses, it)
 		case *ast.Observe:
 			if e := c.declare(it.Name, observeName); e != nil {
 				e.observe, e.doc = it, it.Doc

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
@@ -80,21 +81,11 @@ func (c *checker) observation(it *ast.Observe) {
 			return // the experiment does not use this table
 		}
 	}
-	chosen = c.measured(from, chosen)
-	if it.Where != nil {
-		rows, ok := c.where(from, it.Where)
-		if !ok {
-			return
-		}
-		for i := range rows {
-			rows[i] = rows[i] && (chosen == nil || chosen[i])
-		}
-		if chosen = rows; c.variant == nil && !slices.Contains(rows, true) {
-			c.list.Warnf(CodeData, it.Where.Pos(), "no measurement of %q is like that", from.Name).
-				Relate(from.Span, "declared here")
-		}
+	chosen, ok := observedRows(c, it, from, chosen)
+	if !ok {
+		return
 	}
-	table := c.earlyRows(from, present(from.Table, k, chosen))
+	table := earlyRows(c, from, present(from.Table, k, chosen))
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
 			if len(from.Data[k]) == 0 {
@@ -125,7 +116,7 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	body := c.quietly(func() model.Expr {
-		return c.readEarly(rows, d.logLikelihood(c, it.Noise.Pos(), value,
+		return readEarly(c, rows, d.logLikelihood(c, it.Noise.Pos(), value,
 			rows.row(k, it.From.Pos())))
 	})
 	if isBad(body) {
@@ -154,7 +145,7 @@ func (c *checker) observation(it *ast.Observe) {
 			return
 		}
 		body = c.quietly(func() model.Expr {
-			return c.readEarly(rows, d.logLikelihood(c, it.Noise.Pos(), value,
+			return readEarly(c, rows, d.logLikelihood(c, it.Noise.Pos(), value,
 				rows.row(k, it.From.Pos())))
 		})
 	}
@@ -185,6 +176,23 @@ func (c *checker) observation(it *ast.Observe) {
 	c.observed = append(c.observed, &observation{
 		name: it.Name.Name, span: it.Name.Span, table: from.Table, term: term,
 	})
+}
+
+// observedRows leaves among the chosen rows of a table (nil for all) those that an observation is about.
+func observedRows(c *checker, it *ast.Observe, from *dataTable, chosen []bool) ([]bool, bool) {
+	chosen = measured(c, from, chosen)
+	if it.Where == nil {
+		return chosen, true
+	}
+	rows, ok := c.where(from, it.Where)
+	for i := range rows {
+		rows[i] = rows[i] && (chosen == nil || chosen[i])
+	}
+	if ok && c.variant == nil && !slices.Contains(rows, true) {
+		c.list.Warnf(CodeData, it.Where.Pos(), "no measurement of %q is like that", from.Name).
+			Relate(from.Span, "declared here")
+	}
+	return rows, ok
 }
 
 // limits returns the limits of quantification of the rows of a table, if they are numbers or a
@@ -347,20 +355,14 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			key = want[n]
 			n++
 		}
-		below := key == "below" && d.below == nil || key == "above" && d.above == nil
+		below := d.limits(key)
 		if below && row.Below == "" {
 			c.unavailable(a.Span, "censoring of "+row.Name)
 			return nil
 		}
 		if !below && a.Key != nil && !slices.Contains(want, key) && key != "below" && key != "above" {
 			said := c.errorf(CodeArguments, a.Key.Span, "%s takes no %q", row.Name, key)
-			if limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}; row.Below != "" &&
-				slices.Contains(limits, strings.ToLower(key)) {
-				said.Message += "; a limit of quantification is written below = …"
-				said.Fix(a.Key.Span, "below", "write below")
-			} else {
-				said.Message += "; write " + row.Name + "(" + strings.Join(want, ", ") + ")"
-			}
+			adviseLimit(said, a.Key.Span, key, row, want)
 			return nil
 		}
 		if !below && (!slices.Contains(want, key) || d.args[key] != nil) {
@@ -382,14 +384,7 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			}
 			c.expectUnit("the "+key+" of "+row.Name, v, u, from)
 		}
-		switch {
-		case below && key == "above":
-			d.above = v
-		case below:
-			d.below = v
-		default:
-			d.args[key] = v
-		}
+		d.set(key, v)
 	}
 	if len(d.args) != len(want) {
 		return wrong()
@@ -472,6 +467,34 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 		sum = choose(conds[i], mass, sum)
 	}
 	return sum
+}
+
+// adviseLimit says what to write instead of an argument that a distribution does not have.
+func adviseLimit(said *diag.Diagnostic, at source.Span, key string, row *stdlib.Func, want []string) {
+	limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}
+	if row.Below != "" && slices.Contains(limits, strings.ToLower(key)) {
+		said.Message += "; a limit of quantification is written below = …"
+		said.Fix(at, "below", "write below")
+		return
+	}
+	said.Message += "; write " + row.Name + "(" + strings.Join(want, ", ") + ")"
+}
+
+// limits reports whether key is a limit of quantification that is not set.
+func (d *distribution) limits(key string) bool {
+	return key == "below" && d.below == nil || key == "above" && d.above == nil
+}
+
+// set sets an argument.
+func (d *distribution) set(key string, v model.Expr) {
+	switch key {
+	case "above":
+		d.above = v
+	case "below":
+		d.below = v
+	default:
+		d.args[key] = v
+	}
 }
 
 // censored reports whether the distribution has a limit of quantification.

@@ -147,7 +147,7 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *d
 		})
 		read := &rowsOf{from: from, rows: some}
 		for i, e := range of(read) {
-			e = c.readEarly(read, e)
+			e = readEarly(c, read, e)
 			e = c.each(e, some, at, len(times), s)
 			if i < len(list) {
 				list[i] = c.apply(stdlib.Operator("+"), s, e, list[i])

@@ -111,8 +111,8 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 		}
 		o.group.rows[i] = true
 	}
-	if c.doseItem(t.Name) {
-		return c.occasions(it, t, list, names)
+	if doseItem(c, t.Name) {
+		return occasions(c, it, t, list, names)
 	}
 	times := slices.Index(t.Columns, "time")
 	for _, x := range it.Items {
@@ -251,11 +251,11 @@ func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, col
 // reads them is then the same for all experiments, and is compiled once.
 func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, values []float64, s source.Span) model.Expr {
 	typ := types.Type{Kind: types.Real, Shape: shape, Unit: t.units[k]}
-	return c.literals(x, t.Name+"."+t.Columns[k], typ, values, t.Span, s)
+	return literals(c, x, t.Name+"."+t.Columns[k], typ, values, t.Span, s)
 }
 
 // literals returns numbers of a table, by a name for those who read the model.
-func (c *checker) literals(x context, name string, typ types.Type, values []float64, declared,
+func literals(c *checker, x context, name string, typ types.Type, values []float64, declared,
 	s source.Span,
 ) model.Expr {
 	value := model.Expr(model.Seal(&model.Const{Base: model.NewBase(typ, s), Data: values}))
@@ -277,8 +277,8 @@ func (c *checker) literals(x context, name string, typ types.Type, values []floa
 // dose is what an event with an element for each row of a table reads of it.
 type dose struct {
 	from   *dataTable
-	rows   []int // from 0
-	index  *model.Index // nil for the first row alone
+	rows   []int              // from 0
+	index  *model.Index       // nil for the first row alone
 	chosen bool               // some rows were left out by `where`
 	read   map[int]model.Expr // by column
 }
@@ -307,11 +307,11 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	}
 	t := whole.Type()
 	t.Shape = nil
-	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: c.elementAt(d)}}})
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: rowOf(c, d)}}})
 }
 
-// elementAt is the position of the element of an event in what it reads of a table.
-func (c *checker) elementAt(d *dose) model.Expr {
+// rowOf is the position of the element of an event in what it reads of a table.
+func rowOf(c *checker, d *dose) model.Expr {
 	if d.index == nil {
 		return number(1, units.Unit{}, d.from.Span)
 	}

@@ -62,22 +62,7 @@ func (t *text) item(item Item) {
 			t.expr(n.Every, 0)
 		}
 	case *Experiment:
-		t.put("experiment ")
-		t.ident(n.Name)
-		if n.From != nil {
-			t.put(" from ")
-			t.ident(*n.From)
-			t.value(" by ", n.By)
-		}
-		if n.From != nil && len(n.Items) == 0 {
-			return
-		}
-		t.put(" { ")
-		for _, x := range n.Items {
-			t.expItem(x)
-			t.put(" ")
-		}
-		t.put("}")
+		t.experiment(n)
 	case *Data:
 		t.put("data ")
 		t.ident(n.Name)
@@ -87,14 +72,7 @@ func (t *text) item(item Item) {
 		}
 		t.settings(n.Settings)
 	case *Doses:
-		t.put("doses ")
-		t.ident(n.Table)
-		t.put(" { ")
-		for _, x := range n.Items {
-			t.doseItem(x)
-			t.put(" ")
-		}
-		t.put("}")
+		t.doses(n)
 	case *Observe:
 		t.put("observe ")
 		t.ident(n.Name)
@@ -341,6 +319,36 @@ func (t *text) expItem(x *ExpItem) {
 		t.ident(*x.Name)
 		t.value(" = ", x.Value)
 	}
+}
+
+func (t *text) experiment(n *Experiment) {
+	t.put("experiment ")
+	t.ident(n.Name)
+	if n.From != nil {
+		t.put(" from ")
+		t.ident(*n.From)
+		t.value(" by ", n.By)
+		if len(n.Items) == 0 {
+			return
+		}
+	}
+	t.put(" { ")
+	for _, x := range n.Items {
+		t.expItem(x)
+		t.put(" ")
+	}
+	t.put("}")
+}
+
+func (t *text) doses(n *Doses) {
+	t.put("doses ")
+	t.ident(n.Table)
+	t.put(" { ")
+	for _, x := range n.Items {
+		t.doseItem(x)
+		t.put(" ")
+	}
+	t.put("}")
 }
 
 func (t *text) doseItem(x *DoseItem) {

@@ -47,6 +47,13 @@ func (w *walker) node(n Node) {
 	}
 }
 
+// nodes visits nodes one after the other.
+func nodes[N Node](w *walker, list []N) {
+	for _, n := range list {
+		w.node(n)
+	}
+}
+
 func (w *walker) item(n Item) {
 	switch n := n.(type) {
 	case *Model:
@@ -119,18 +126,14 @@ func (w *walker) item(n Item) {
 		w.node(&n.Name)
 		w.ident(n.From)
 		w.expr(n.By)
-		for _, x := range n.Items {
-			w.node(x)
-		}
+		nodes(w, n.Items)
 	case *Data:
 		w.node(&n.Name)
 		w.expr(n.Value)
 		w.settings(n.Settings)
 	case *Doses:
 		w.node(&n.Table)
-		for _, x := range n.Items {
-			w.node(x)
-		}
+		nodes(w, n.Items)
 	case *Observe:
 		w.node(&n.Name)
 		w.unit(n.Unit)

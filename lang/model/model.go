@@ -339,7 +339,6 @@ type Event struct {
 	Execution *Event
 	Pending   bool
 	Hidden    bool // not the event that the model declares
-	Dose      bool // made of records of doses, of which those after the end of the run are no news
 	// Settles tells that the body ends with the steady state that the run would lead to; After, that it is executed
 	// after the end of the run, for what reads it there, and at no time.
 	Settles, After bool

@@ -204,6 +204,12 @@ func (t *Table) misfit(i int) string {
 			return fmt.Sprintf("%s is %v, and must be %s", w.name, x, w.what)
 		}
 	}
+	return t.misfitDose(i)
+}
+
+// misfitDose is misfit for what says how a dose is given.
+func (t *Table) misfitDose(i int) string {
+	get := func(name string) float64 { return t.at(name, i) }
 	amount, rate, length, period := get(Amount), get(Rate), get(Length), get(Period)
 	kind := t.KindOf(i)
 	gives := kind == DoseGiven || kind == ResetAndDose
@@ -218,6 +224,13 @@ func (t *Table) misfit(i int) string {
 		return ""
 	case amount == 0 && !constant:
 		return "a dose without an amount: AMT is 0 or missing"
+	}
+	return misfitTimes(amount, rate, length, period, get(More), get(Steady), constant)
+}
+
+// misfitTimes says what is wrong with how long a dose takes and how often it is given.
+func misfitTimes(amount, rate, length, period, more, steady float64, constant bool) string {
+	switch {
 	case rate < 0 && rate != -1 && rate != -2:
 		return fmt.Sprintf("RATE is %v; it is a rate, -1 where the model gives the rate, or -2 where it gives the "+
 			"duration", rate)
@@ -227,13 +240,13 @@ func (t *Table) misfit(i int) string {
 		return fmt.Sprintf("RATE is %v and DUR is %v, which contradict each other; leave one of them 0", rate, length)
 	case period < 0:
 		return fmt.Sprintf("II is %v; an interval is positive", period)
-	case get(More) > 0 && period == 0:
-		return fmt.Sprintf("ADDL is %v, but II, the interval of the further doses, is 0 or missing", get(More))
-	case constant && (period > 0 || get(More) > 0):
+	case more > 0 && period == 0:
+		return fmt.Sprintf("ADDL is %v, but II, the interval of the further doses, is 0 or missing", more)
+	case constant && (period > 0 || more > 0):
 		return "a constant infusion (SS with RATE and without AMT) has no II and no ADDL"
-	case get(Steady) > 0 && !constant && period == 0:
-		return fmt.Sprintf("SS is %v, but II, the interval of the doses before, is 0 or missing", get(Steady))
-	case period > 0 && get(Steady) == 0 && get(More) == 0:
+	case steady > 0 && !constant && period == 0:
+		return fmt.Sprintf("SS is %v, but II, the interval of the doses before, is 0 or missing", steady)
+	case period > 0 && steady == 0 && more == 0:
 		return fmt.Sprintf("II is %v, but neither ADDL nor SS says that doses are repeated", period)
 	}
 	return ""

@@ -221,7 +221,7 @@ func (x *Explainer) isDose(w *solvers.Warning) bool {
 		return false
 	}
 	in := x.model.Compiled.InstantList[w.Instant]
-	return in.Kind == tapec.Fire && x.model.Checked.Events[in.Event].Dose
+	return in.Kind == tapec.Fire && strings.HasPrefix(x.model.Checked.Events[in.Event].Name, model.OfDoses)
 }
 
 // Stopped says what stopped a run before its end; "" for nothing.

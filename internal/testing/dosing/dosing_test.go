@@ -64,8 +64,8 @@ func to(s *dosing.Subject) float64 {
 	return last
 }
 
-// TestRandomRegimens: likelihoods of random regimens and their derivatives, by lags, F, durations and rates as well, are
-// those of superposition.
+// TestRandomRegimens: likelihoods of random regimens and their derivatives, by lags, F, durations and rates as well,
+// are those of superposition.
 //
 //odes:goroutines
 func TestRandomRegimens(t *testing.T) {

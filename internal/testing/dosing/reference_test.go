@@ -217,7 +217,8 @@ func TestReadings(t *testing.T) {
 		},
 		{"text ids", usual, "ID,TIME,DV,AMT\nann,0,.,100\nann,2,3,0\nann,9,1,0\n"},
 		{
-			"kinds", strings.Replace(head, "from D.DV", "from D.DV where D.DVID == \"cp\"", 1) + "doses D { gut }\n" + by,
+			"kinds",
+			strings.Replace(head, "from D.DV", "from D.DV where D.DVID == \"cp\"", 1) + "doses D { gut }\n" + by,
 			"ID,TIME,DV,AMT,DVID\n1,0,.,100,\n1,2,3,0,cp\n1,3,80,0,pca\n1,9,1,0,cp\n",
 		},
 		{"one subject", head + "doses D { gut }\n", "TIME,DV,AMT\n0,.,100\n2,3,0\n9,1,0\n"},
