@@ -47,6 +47,7 @@ var partOfGrammar = lazy.Regexp(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 var manualNames = map[string]string{
 	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
 	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`,
+	"doseKey": "Name", "chosen": `("where" Expr)`,
 	"unitValue": "Expr", "useKey": "Expr", "drawn": "Expr", "FnDim": "Dims", "Expr": "Shape",
 	"blockWord": `("` + strings.Join(Blocks(), `" | "`) + `")`,
 }

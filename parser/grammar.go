@@ -26,6 +26,7 @@ func (h held[T]) get() T { return h.v }
 // Kinds of name, which differ in what they accept.
 type (
 	newName struct{ ast.Ident } // required
+	doseKey struct{ ast.Ident } // before `=` in `doses`: reserved words too
 	optName struct{ ast.Ident } // optional: a reserved word is not meant as a name
 	keyName struct{ ast.Ident } // of a setting: reserved words too
 )
@@ -53,6 +54,9 @@ type useKey struct{ ast.Expr }
 
 // bounds is `in [lo, hi]`.
 type bounds struct{ lo, hi ast.Expr }
+
+// chosen is `where c`.
+type chosen struct{ ast.Expr }
 
 // place is filled by participle with where a struct starts and what follows it.
 type place struct {
@@ -183,9 +187,10 @@ type (
 	}
 	experimentItem struct {
 		Name  part[newName] `parser:"'experiment' @@"`
-		From  part[newName] `parser:"('from' @@"`
-		By    ast.Expr      `parser:"'by' @@)?"`
-		Items []*expItem    `parser:"'{' @@* '}'"`
+		From  part[newName] `parser:"( 'from' @@"`
+		By    ast.Expr      `parser:"'by' @@"`
+		Some  []*expItem    `parser:"('{' @@* '}')?"`
+		Items []*expItem    `parser:"| '{' @@* '}' )"`
 	}
 	expItem struct {
 		place
@@ -211,12 +216,24 @@ type (
 		Key   part[keyName] `parser:"| @@"`
 		Value ast.Expr      `parser:"'=' @@ ) ';'?"`
 	}
+	dosesItem struct {
+		Table part[newName] `parser:"'doses' @@"`
+		Items []*doseItem   `parser:"'{' @@* '}'"`
+	}
+	doseItem struct {
+		place
+		Key    part[doseKey]     `parser:"( @@"`
+		Value  ast.Expr          `parser:"'=' @@"`
+		Target part[*ast.LValue] `parser:"| @@"`
+		Where  part[chosen]      `parser:"@@? ) ';'?"`
+	}
 	observeItem struct {
 		Name  part[newName]   `parser:"'observe' @@"`
 		Unit  part[*ast.Unit] `parser:"(':' @@)?"`
 		Value ast.Expr        `parser:"'=' @@"`
 		Noise ast.Expr        `parser:"'~' @@"`
-		From  ast.Expr        `parser:"('from' @@)?"`
+		From  ast.Expr        `parser:"('from' @@"`
+		Where part[chosen]    `parser:"@@?)?"`
 	}
 	objectiveItem struct {
 		Target part[*ast.LValue]  `parser:"'objective' @@"`
@@ -334,6 +351,7 @@ func itemRules() []itemRule {
 		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }, "equilibrate"),
 		rule((*parse).experiment, "experiment"),
 		rule((*parse).data, "data"),
+		rule(doses, "doses"),
 		rule((*parse).observe, "observe"),
 		rule((*parse).objective, "objective"),
 		rule((*parse).constraint, "constraint"),
@@ -387,6 +405,8 @@ func grammarOptions(g *grammar) []participle.Option {
 		partOf(g, isName, func(p *parse) useKey { return useKey{p.expr(0)} }),
 		partOf(g, isBlockWord, func(p *parse) blockWord { return blockWord(p.next().Text) }),
 		partOf(g, anywhere, nil, (*parse).drawn),
+		partOf(g, anywhere, nil, readDoseKey),
+		partOf(g, anywhere, nil, readChosen),
 		partOf(g, anywhere, nil, (*parse).key),
 		partOf(g, anywhere, nil, (*parse).lvalue),
 		partOf(g, anywhere, nil, (*parse).specie),

@@ -242,7 +242,7 @@ func (p *parse) experiment(n *experimentItem) ast.Item {
 		name := n.From.get().Ident
 		e.From = &name
 	}
-	for _, x := range n.Items {
+	for _, x := range append(n.Some, n.Items...) {
 		item := &ast.ExpItem{
 			At: ast.At{Span: p.of(x.place)}, Time: x.Time, Body: p.body(x.Body), Where: x.Where,
 			Priority: x.First, Name: optional(x.Name), Value: x.Value,
@@ -281,7 +281,42 @@ func (p *parse) list(list []*setting) []*ast.Setting {
 }
 
 func (p *parse) observe(n *observeItem) ast.Item {
-	return &ast.Observe{Name: n.Name.get().Ident, Unit: value(n.Unit), Value: n.Value, Noise: n.Noise, From: n.From}
+	return &ast.Observe{
+		Name: n.Name.get().Ident, Unit: value(n.Unit), Value: n.Value, Noise: n.Noise, From: n.From,
+		Where: value(n.Where).Expr,
+	}
+}
+
+func doses(p *parse, n *dosesItem) ast.Item {
+	d := &ast.Doses{Table: n.Table.get().Ident}
+	for _, x := range n.Items {
+		item := &ast.DoseItem{At: ast.At{Span: p.of(x.place)}, Target: value(x.Target), Where: value(x.Where).Expr}
+		if x.Key != nil {
+			name := x.Key.get().Ident
+			item.Key, item.Value = &name, x.Value
+		}
+		d.Items = append(d.Items, item)
+	}
+	return d
+}
+
+// readDoseKey parses the name before `=` in `doses`, which may be the word `rate`.
+func readDoseKey(p *parse) (doseKey, bool) {
+	t := p.peek()
+	if !isToken(p.ahead(1), "=") || !isName(t) && t.Kind != ast.KeywordToken {
+		return doseKey{}, false
+	}
+	p.i++
+	return doseKey{p.ident(t)}, true
+}
+
+// readChosen parses `where c`, unless a state of this name has its equation here.
+func readChosen(p *parse) (chosen, bool) {
+	if t := p.peek(); t.Kind != ast.IdentToken || t.Text != "where" || p.startsItem(p.i) || isToken(p.ahead(1), "=") {
+		return chosen{}, false
+	}
+	p.i++
+	return chosen{p.expr(0)}, true
 }
 
 func (p *parse) objective(n *objectiveItem) ast.Item {

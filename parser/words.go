@@ -390,7 +390,13 @@ var inside = []Word{
 			"these rows, or in an event at D.time, which has an element for each row, the one of the row.",
 	},
 	{
-		Name: "where", Kind: FreeWord, In: "experiment",
+		Name: "doses", Kind: FreeWord, In: "data",
+		Form: "doses D { gut where CMT == 1  lag = tlag  f = F1 }",
+		Text: "The rows of a table that have an amount are records of doses, as NONMEM reads them: TIME AMT RATE DUR " +
+			"CMT EVID II ADDL SS MDV. Behind each state stand the rows that it takes, and `lag`, `f`, `dur`, `rate`.",
+	},
+	{
+		Name: "where", Kind: FreeWord, In: "experiment observe",
 		Form: `use D where arm == "high"`,
 		Text: "Begins the condition that rows of a table are chosen by: those that an experiment is compared with, " +
 			"and those at whose times an event is (at D.time where amt > 0 { … }).",

@@ -66,32 +66,29 @@ type checker struct {
 	modules map[string]*module // by path
 	model   *model.Model
 
-	equations     []*ast.Equation
-	reactions     []*ast.Reaction
-	events        []*ast.Event
-	objectives    []ast.Item // *ast.Objective, *ast.Constraint
-	observes      []*ast.Observe
-	asserts       []*ast.Assert
-	invariants    []*ast.Invariant
-	algebraic     []*ast.AlgEq
-	reports       []*ast.Report
-	masses        []*ast.Mass
-	massOf        map[*model.Symbol]*massMatrix
-	settings      []*ast.Settings
-	priors        []prior
-	observed      []*observation
-	asserted      map[model.Expr]bool // knots of which asserts were made
-	empty         []string            // the columns that are observed and hold nothing
-	nodes         int
-	tooMany       bool
-	equilibration *ast.Equilibrate // of this pass; nil for none
-	resumed       *model.Event     // where the run goes on after it; nil for none
-	settled       *model.Event     // the steady state after the end; nil where nothing reads it
-	inlining      []*ast.Fn
-	recursive     map[*ast.Fn]bool // those that were reported as calling themselves
-	resolving     []*entity
-	unitMode      string
-	operand       *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
+	equations  []*ast.Equation
+	reactions  []*ast.Reaction
+	events     []*ast.Event
+	objectives []ast.Item // *ast.Objective, *ast.Constraint
+	observes   []*ast.Observe
+	asserts    []*ast.Assert
+	invariants []*ast.Invariant
+	algebraic  []*ast.AlgEq
+	reports    []*ast.Report
+	masses     []*ast.Mass
+	massOf     map[*model.Symbol]*massMatrix
+	settings   []*ast.Settings
+	priors     []prior
+	observed   []*observation
+	asserted   map[model.Expr]bool // knots of which asserts were made
+	empty      []string            // the columns that are observed and hold nothing
+	nodes      int
+	tooMany    bool
+	inlining   []*ast.Fn
+	recursive  map[*ast.Fn]bool // those that were reported as calling themselves
+	resolving  []*entity
+	unitMode   string
+	operand    *ast.Binary // whose right operand is a conversion that is being elaborated; nil for none
 
 	sparse map[model.Expr]*sparse        // the values that are sparse matrices
 	letOf  map[model.Expr]*entity        // by value: the let that has it and has no unit of its own
@@ -109,6 +106,8 @@ type checker struct {
 	lost      map[string]bool // first words of items that did not parse; "" for equations and unknown words
 	lostNames []string        // names that these items are about
 
+	dosesOfPass
+	steadyOfPass
 	experiments []*ast.Experiment
 	plain       *ast.File          // without experiments, for their passes: each would enter the names of all
 	others      map[string]*entity // in a pass for an experiment: the names of experiments
@@ -237,6 +236,7 @@ func Check(f *ast.File, env Env, l *diag.List) *model.Model {
 
 func (c *checker) run() {
 	c.collect()
+	c.doses = dosesIn(c.file)
 	if c.variant != nil {
 		c.enterExperiment()
 	}
@@ -261,8 +261,11 @@ func (c *checker) run() {
 	c.checkAlgebraic()
 	c.checkEquilibration()
 	c.checkEvents()
+	readDoses(c)
 	if c.variant != nil {
 		c.chooseRows()
+		giveDoses(c)
+		tiesOfEvents(c)
 		if c.variant.alone {
 			c.checkPriors()
 		}
@@ -277,6 +280,7 @@ func (c *checker) run() {
 		c.checkSettings()
 		return
 	}
+	giveDoses(c)
 	c.checkPriors()
 	c.checkObserves()
 	c.checkObjectives()

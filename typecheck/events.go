@@ -317,10 +317,30 @@ func (c *checker) times(x context, e *model.Event, it *ast.Event) bool {
 			continue
 		}
 		c.timeUnit("the time of event "+e.Name, v)
+		if d := x.dose; d != nil && !rowsInside(c, d, v) {
+			return false
+		}
 		c.outside(e, v)
 		e.Times = append(e.Times, v)
 	}
 	return ok && len(e.Times) > 0
+}
+
+// rowsInside reports a row of a table that would have an event before the run.
+func rowsInside(c *checker, d *dose, v model.Expr) bool {
+	from, ok := c.model.From.(*model.Const)
+	if !ok || isBad(from) || !model.Static(v) {
+		return true
+	}
+	times, ok := c.static(v, []*model.Index{d.index})
+	for i, t := range times {
+		if ok && i < len(d.rows) && t < from.Data[0] {
+			c.errorf(CodeData, v.Span(), "%srow %d of %q has an event at %g, before the run, which begins at %g",
+				inFile(c, d.from), d.rows[i]+1, d.from.Name, t, from.Data[0]).Relate(d.from.Span, "declared here")
+			return false
+		}
+	}
+	return true
 }
 
 // outside reports constant times that the run does not reach.

@@ -33,6 +33,7 @@ type variant struct {
 	// events has those whose elements are rows of a table, with the items that they were made from.
 	events map[*ast.Event]*ast.ExpItem
 	doses  []dosing
+	early  []*early
 	totals []string // tables whose nll is asked for, "" for all tables
 	alone  bool     // the pass has the objectives of the file, not the totals
 }
@@ -69,14 +70,13 @@ func (c *checker) checkExperiments() {
 			}
 			c.list.Add(d)
 		}
+		x.variant.early = x.early
 		for name, rows := range x.variant.rows {
-			all := chosen[name]
-			if all == nil {
-				all = make([]bool, len(rows))
-				chosen[name] = all
-			}
-			for i, r := range rows {
-				all[i] = all[i] || r
+			mark(chosen, name, rows)
+		}
+		for _, d := range x.variant.doses { // rows of events are in use as well
+			if chosen[d.of.Name] != nil {
+				mark(chosen, d.of.Name, d.rows)
 			}
 		}
 		if x.list.HasErrors() {
@@ -90,6 +90,32 @@ func (c *checker) checkExperiments() {
 	if !c.lost["experiment"] && c.env.Experiment == "" {
 		c.dataInUse(chosen, failed == nil)
 	}
+}
+
+// mark enters rows of a table that are in use.
+func mark(chosen map[string][]bool, table string, rows []bool) {
+	if chosen[table] == nil {
+		chosen[table] = make([]bool, len(rows))
+	}
+	for i, r := range rows {
+		chosen[table][i] = chosen[table][i] || r
+	}
+}
+
+// ofFile returns the rows of a table that are in use, by it or by another one from the same file.
+func ofFile(c *checker, table string, chosen map[string][]bool) []bool {
+	all := slices.Clone(chosen[table])
+	for name, rows := range chosen {
+		if name != table && len(rows) == len(all) && c.globals[name] != nil && c.globals[table] != nil &&
+			c.globals[name].table != nil && c.globals[table].table != nil &&
+			fileOf(c, c.globals[name].table) == fileOf(c, c.globals[table].table) &&
+			fileOf(c, c.globals[name].table) != "" {
+			for i, r := range rows {
+				all[i] = all[i] || r
+			}
+		}
+	}
+	return all
 }
 
 // pass returns a checker for a pass over the file with the changes of an experiment.
@@ -159,10 +185,10 @@ func within(s, outer source.Span) bool {
 func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 	for _, o := range c.observed {
 		name := o.table.Name
-		rows, used := chosen[name]
+		_, used := chosen[name]
 		if !used {
-			if c.uses(name) {
-				continue // reported as an error of `use`
+			if c.uses(name) || c.list.HasErrors() && doseItem(c, name) {
+				continue // reported as an error of `use`, or of `doses`
 			}
 			c.errorf(CodeData, o.span, "no experiment uses the data of %q, so observation %q would not count; write "+
 				"`use %s` in an experiment (an experiment without changes is the model as it stands)", name, o.name,
@@ -171,7 +197,7 @@ func (c *checker) dataInUse(chosen map[string][]bool, complete bool) {
 			continue
 		}
 		left := 0
-		for _, r := range rows {
+		for _, r := range ofFile(c, name, chosen) {
 			if !r {
 				left++
 			}
@@ -295,7 +321,12 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 // name is its value outside the experiment.
 func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *model.Symbol) model.Expr {
 	own := model.Seal(&model.Ref{Base: model.NewBase(sym.Type, it.Name.Span), Sym: sym})
-	v := c.expr(context{place: placeOverride, group: c.variant.group}.with(e.name, own, it.Name.Span), it.Value)
+	x := context{place: placeOverride, group: c.variant.group}
+	if ofRecords(c, it, e) {
+		g := *x.group
+		g.any, x.group = true, &g
+	}
+	v := c.expr(x.with(e.name, own, it.Name.Span), it.Value)
 	if isBad(v) || !c.numeric(v, "=", v.Span()) {
 		return bad(it.Value.Pos())
 	}

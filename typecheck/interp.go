@@ -16,7 +16,7 @@ import (
 )
 
 // interpKinds lists the kinds of interpolation.
-var interpKinds = []string{"linear", "spline", "monotone", "previous"}
+var interpKinds = []string{"linear", "spline", "monotone", "previous", "next"}
 
 // interp elaborates interp(t, y, q, kind = …). Every continuous kind is written as the first value plus, for
 // each interval, a polynomial in the part w of the interval that lies below q. This form is
@@ -45,7 +45,12 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 		}
 		kind = n.Name
 	}
-	args, ok := c.arguments(x, &positional, row)
+	args, ok := []model.Expr(nil), false
+	if t, y, course := courseOf(c, positional.Args); course && len(positional.Args) == 3 && len(positional.For) == 0 {
+		args, ok = []model.Expr{t, y, c.expr(x, positional.Args[2].Value)}, true
+	} else {
+		args, ok = c.arguments(x, &positional, row)
+	}
 	if !ok || anyBad(args...) {
 		return bad(e.Span)
 	}
@@ -68,9 +73,12 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	return c.quietly(func() model.Expr {
 		b := &table1{c: c, at: e.Span, t: t, y: y, n: ts[0]}
 		var v model.Expr
-		if kind == "previous" {
+		switch kind {
+		case "previous":
 			v = b.held(q, b.part(t, 2, b.n-1), "")
-		} else {
+		case "next":
+			v = b.next(q)
+		default:
 			v = b.through(q, kind)
 		}
 		u := y.Type()

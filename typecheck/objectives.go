@@ -492,6 +492,14 @@ func (c *checker) notes() {
 			}
 		}
 	}
+	for _, it := range c.doses { // of a record, whose covariate it may be
+		ast.Inspect(it, func(n ast.Node) bool {
+			if name, is := n.(*ast.Name); is {
+				used[name.Name] = true
+			}
+			return true
+		})
+	}
 	if c.chosen != nil { // what it sets is not read
 		for name := range c.chosen.overrides {
 			used[name] = true

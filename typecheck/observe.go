@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
@@ -89,7 +90,11 @@ func (c *checker) observation(it *ast.Observe) {
 			return // the experiment does not use this table
 		}
 	}
-	table := present(from.Table, k, chosen)
+	chosen, ok := observedRows(c, it, from, chosen)
+	if !ok {
+		return
+	}
+	table := earlyRows(c, from, present(from.Table, k, chosen))
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
 			if len(from.Data[k]) == 0 {
@@ -116,18 +121,18 @@ func (c *checker) observation(it *ast.Observe) {
 		d.Relate(from.Span, "the data are declared here")
 	}
 	c.demand(value, from.units[k])
-	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
+	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.censored()) {
 		return
 	}
 	body := c.quietly(func() model.Expr {
-		return d.logLikelihood(c, it.Noise.Pos(), value,
-			rows.row(k, it.From.Pos()))
+		return readEarly(c, rows, d.logLikelihood(c, it.Noise.Pos(), value,
+			rows.row(k, it.From.Pos())))
 	})
 	if isBad(body) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
-	all, allLimits := table, limits(d.below, table)
+	all, allLimits := table, limits(d.known(), table)
 	steady, table := c.steadyRows(from, table, it.Name.Span, func(rows *rowsOf) model.Expr {
 		y := x.with(it.Name.Name, value, it.Name.Span)
 		y.rows = rows
@@ -149,16 +154,16 @@ func (c *checker) observation(it *ast.Observe) {
 			return
 		}
 		body = c.quietly(func() model.Expr {
-			return d.logLikelihood(c, it.Noise.Pos(), value,
-				rows.row(k, it.From.Pos()))
+			return readEarly(c, rows, d.logLikelihood(c, it.Noise.Pos(), value,
+				rows.row(k, it.From.Pos())))
 		})
 	}
 	byRow := c.rowByRow(x, it, value, from, all, k)
 	byRow.Limits = allLimits
 	c.model.Observations = append(c.model.Observations, &model.Observation{
 		Name: it.Name.Name, Value: value,
-		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
-		Noise: d.row, Args: d.args, Censored: d.below != nil, Rows: byRow,
+		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.known(), table), Doc: it.Doc, Span: it.Span,
+		Noise: d.row, Args: d.args, Censored: d.censored(), Rows: byRow,
 		Needs: d.row.Name + " needs " + d.row.Domain, From: from.declared(),
 	})
 	term := steady
@@ -180,6 +185,23 @@ func (c *checker) observation(it *ast.Observe) {
 	c.observed = append(c.observed, &observation{
 		name: it.Name.Name, span: it.Name.Span, table: from.Table, term: term,
 	})
+}
+
+// observedRows leaves among the chosen rows of a table (nil for all) those that an observation is about.
+func observedRows(c *checker, it *ast.Observe, from *dataTable, chosen []bool) ([]bool, bool) {
+	chosen = measured(c, from, chosen)
+	if it.Where == nil {
+		return chosen, true
+	}
+	rows, ok := c.where(from, it.Where)
+	for i := range rows {
+		rows[i] = rows[i] && (chosen == nil || chosen[i])
+	}
+	if ok && c.variant == nil && !slices.Contains(rows, true) {
+		c.list.Warnf(CodeData, it.Where.Pos(), "no measurement of %q is like that", from.Name).
+			Relate(from.Span, "declared here")
+	}
+	return rows, ok
 }
 
 // limits returns the limits of quantification of the rows of a table, if they are numbers or a
@@ -308,7 +330,8 @@ func chosenRows(t *model.Table, keep []bool) *model.Table {
 type distribution struct {
 	row   *stdlib.Func
 	args  map[string]model.Expr
-	below model.Expr // nil: not censored
+	below model.Expr // nil: not censored from below
+	above model.Expr // nil: not censored from above
 }
 
 // distribution elaborates the noise of an observation whose unit is of. It returns nil after an
@@ -341,20 +364,14 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			key = want[n]
 			n++
 		}
-		below := key == "below" && d.below == nil
+		below := d.limits(key)
 		if below && row.Below == "" {
 			c.unavailable(a.Span, "censoring of "+row.Name)
 			return nil
 		}
-		if !below && a.Key != nil && !slices.Contains(want, key) && key != "below" {
+		if !below && a.Key != nil && !slices.Contains(want, key) && key != "below" && key != "above" {
 			said := c.errorf(CodeArguments, a.Key.Span, "%s takes no %q", row.Name, key)
-			if limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}; row.Below != "" &&
-				slices.Contains(limits, strings.ToLower(key)) {
-				said.Message += "; a limit of quantification is written below = …"
-				said.Fix(a.Key.Span, "below", "write below")
-			} else {
-				said.Message += "; write " + row.Name + "(" + strings.Join(want, ", ") + ")"
-			}
+			adviseLimit(said, a.Key.Span, key, row, want)
 			return nil
 		}
 		if !below && (!slices.Contains(want, key) || d.args[key] != nil) {
@@ -376,11 +393,7 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			}
 			c.expectUnit("the "+key+" of "+row.Name, v, u, from)
 		}
-		if below {
-			d.below = v
-		} else {
-			d.args[key] = v
-		}
+		d.set(key, v)
 	}
 	if len(d.args) != len(want) {
 		return wrong()
@@ -421,15 +434,15 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 	for name, v := range d.args {
 		x = x.with(name, v, s)
 	}
-	x = x.with(d.row.Centre, log(value), s)
-	if d.below == nil {
+	centre := log(value)
+	x = x.with(d.row.Centre, centre, s)
+	if d.below == nil && d.above == nil {
 		return c.at(s, c.define(x.with("y", y, s), d.row.Definition()))
 	}
 	// Neither side may see numbers that are meant for the other. A zero for "nothing found" has no
 	// logarithm, and a missing limit has none either. A censored value is often recorded as the
 	// limit itself.
-	cond := c.elementwise(stdlib.Operator("<="), s, types.Bool, y, d.below)
-	choose := func(then, els model.Expr) model.Expr {
+	choose := func(cond, then, els model.Expr) model.Expr {
 		if anyBad(cond, then, els) {
 			return bad(s)
 		}
@@ -439,9 +452,70 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y model.E
 		})
 	}
 	one := number(1, units.Unit{}, s)
-	density := c.define(x.with("y", choose(one, y), s), d.row.Definition())
-	mass := c.define(x.with("from", log(choose(d.below, one)), s), d.row.BelowDefinition())
-	return choose(mass, density)
+	seen := y
+	out := func(a, b model.Expr) model.Expr {
+		cond := c.elementwise(stdlib.Operator("<="), s, types.Bool, a, b)
+		seen = choose(cond, one, seen)
+		return cond
+	}
+	minus := func(v model.Expr) model.Expr { return c.apply(stdlib.Operator("neg"), s, v) }
+	var conds, masses []model.Expr
+	if d.below != nil {
+		cond := out(y, d.below)
+		conds = append(conds, cond)
+		masses = append(masses, c.define(x.with("from", log(choose(cond, d.below, one)), s), d.row.BelowDefinition()))
+	}
+	if d.above != nil { // these distributions are symmetric
+		cond := out(d.above, y)
+		conds = append(conds, cond)
+		mirrored := x.with(d.row.Centre, minus(centre), s).with("from", minus(log(choose(cond, d.above, one))), s)
+		masses = append(masses, c.define(mirrored, d.row.BelowDefinition()))
+	}
+	sum := c.define(x.with("y", seen, s), d.row.Definition())
+	for i, mass := range masses {
+		sum = choose(conds[i], mass, sum)
+	}
+	return sum
+}
+
+// adviseLimit says what to write instead of an argument that a distribution does not have.
+func adviseLimit(said *diag.Diagnostic, at source.Span, key string, row *stdlib.Func, want []string) {
+	limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}
+	if row.Below != "" && slices.Contains(limits, strings.ToLower(key)) {
+		said.Message += "; a limit of quantification is written below = …"
+		said.Fix(at, "below", "write below")
+		return
+	}
+	said.Message += "; write " + row.Name + "(" + strings.Join(want, ", ") + ")"
+}
+
+// limits reports whether key is a limit of quantification that is not set.
+func (d *distribution) limits(key string) bool {
+	return key == "below" && d.below == nil || key == "above" && d.above == nil
+}
+
+// set sets an argument.
+func (d *distribution) set(key string, v model.Expr) {
+	switch key {
+	case "above":
+		d.above = v
+	case "below":
+		d.below = v
+	default:
+		d.args[key] = v
+	}
+}
+
+// censored reports whether the distribution has a limit of quantification.
+func (d *distribution) censored() bool { return d.below != nil || d.above != nil }
+
+// known is the limit from below; nil as well where there is one from above, so that what reads the limits knows that
+// they are not all.
+func (d *distribution) known() model.Expr {
+	if d.above != nil {
+		return nil
+	}
+	return d.below
 }
 
 // foreignNoise maps other names of distributions to ours.

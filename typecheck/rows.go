@@ -147,7 +147,9 @@ func (c *checker) rowByRow(x context, it *ast.Observe, value model.Expr, from *d
 			}, s),
 			Data: some.Data[slices.Index(some.Columns, "time")],
 		})
-		for i, e := range of(&rowsOf{from: from, rows: some}) {
+		read := &rowsOf{from: from, rows: some}
+		for i, e := range of(read) {
+			e = readEarly(c, read, e)
 			e = c.each(e, some, at, len(times), s)
 			if i < len(list) {
 				list[i] = c.apply(stdlib.Operator("+"), s, e, list[i])

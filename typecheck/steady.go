@@ -21,6 +21,13 @@ import (
 //
 // So whatever runs, repeats or differentiates events knows of steady states.
 
+// steadyOfPass is the steady states of a pass over the file.
+type steadyOfPass struct {
+	equilibration *ast.Equilibrate // nil for none
+	resumed       *model.Event     // where the run goes on after it; nil for none
+	settled       *model.Event     // the steady state after the end; nil where nothing reads it
+}
+
 // equilibrate keeps an `equilibrate` item of this pass. That of an experiment takes the place of the model's.
 func (c *checker) equilibrate(it *ast.Equilibrate) {
 	old := c.equilibration

@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
 )
 
 // `experiment subject from D by D.id { … }` is one experiment for each value in the column id, in the order in which
@@ -31,6 +32,7 @@ type group struct {
 	from string // the table
 	is   string // what the rows have in common, for messages: "id = 3"
 	rows []bool // of all rows of the table
+	any  bool   // a column whose values differ has its first one
 }
 
 // of reports whether e is the table of the group.
@@ -109,6 +111,9 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 		}
 		o.group.rows[i] = true
 	}
+	if doseItem(c, t.Name) {
+		return occasions(c, it, t, list, names)
+	}
 	times := slices.Index(t.Columns, "time")
 	for _, x := range it.Items {
 		if x.Time == nil || times < 0 || tableOf(c, x.Time) != g {
@@ -130,9 +135,10 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 
 // dosing is rows of a table at whose times an experiment has an event.
 type dosing struct {
-	rows []bool
-	of   *dataTable
-	span source.Span
+	rows  []bool
+	of    *dataTable
+	span  source.Span
+	exact bool // at these times, not a lag later
 }
 
 // tied warns of measurements that stand before a dose of the same time, and are read after it.
@@ -141,7 +147,11 @@ func tied(c *checker, passes []*variant) {
 	rows := map[source.Span][]int{}
 	for _, v := range passes {
 		for _, d := range v.doses {
+			if !d.exact {
+				continue
+			}
 			list := records.Tied(v.rows[d.of.Name], d.rows, d.of.Data[slices.Index(d.of.Columns, "time")])
+			list = slices.DeleteFunc(list, func(i int) bool { return v.readEarly(d.of.Name, i) })
 			if len(list) > 0 && rows[d.span] == nil {
 				doses = append(doses, d)
 			}
@@ -159,6 +169,13 @@ func tied(c *checker, passes []*variant) {
 				"%s", records.List(rows[d.span]),
 			d.of.Name, moment)
 	}
+}
+
+// readEarly reports whether a row reads what was before an event of its time.
+func (v *variant) readEarly(table string, row int) bool {
+	return slices.ContainsFunc(v.early, func(e *early) bool {
+		return e.table.from.Name == table && e.set[row] > 0
+	})
 }
 
 // cells returns a column of numbers or texts as texts. A missing value is "".
@@ -215,7 +232,7 @@ func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, col
 		case i >= len(g.rows) || !g.rows[i] || missing(v):
 		case first < 0:
 			first, value = i, v
-		case v != value:
+		case v != value && !g.any:
 			c.errorf(CodeData, name.Span, "%q of %q changes within %s: it is %s in row %d and %s in row %d; what "+
 				"changes in time is read at the times of the rows: at %s.time { … }",
 				name.Name, t.Name, g.is, text(value), first+1,
@@ -234,17 +251,23 @@ func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, col
 // reads them is then the same for all experiments, and is compiled once.
 func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, values []float64, s source.Span) model.Expr {
 	typ := types.Type{Kind: types.Real, Shape: shape, Unit: t.units[k]}
+	return literals(c, x, t.Name+"."+t.Columns[k], typ, values, t.Span, s)
+}
+
+// literals returns numbers of a table, by a name for those who read the model.
+func literals(c *checker, x context, name string, typ types.Type, values []float64, declared,
+	s source.Span,
+) model.Expr {
 	value := model.Expr(model.Seal(&model.Const{Base: model.NewBase(typ, s), Data: values}))
-	if c.variant.alone || x.place != placeEvent {
+	if c.variant == nil || c.variant.alone || x.place != placeEvent && x.place != placeDose {
 		return value
 	}
-	name := t.Name + "." + t.Columns[k]
 	for c.globals[name] != nil || slices.ContainsFunc(c.model.Params,
 		func(p *model.Symbol) bool { return p.Name == name }) {
 		name += "'"
 	}
 	sym := &model.Symbol{
-		Name: name, Kind: model.ParamSymbol, Type: typ, Span: t.Span, Value: value, Literal: true,
+		Name: name, Kind: model.ParamSymbol, Type: typ, Span: declared, Value: value, Literal: true,
 		Lo: math.Inf(-1), Hi: math.Inf(1),
 	}
 	c.model.Params = append(c.model.Params, sym)
@@ -254,8 +277,8 @@ func (c *checker) given(x context, t *dataTable, k int, shape types.Shape, value
 // dose is what an event with an element for each row of a table reads of it.
 type dose struct {
 	from   *dataTable
-	rows   []int // from 0
-	index  *model.Index
+	rows   []int              // from 0
+	index  *model.Index       // nil for the first row alone
 	chosen bool               // some rows were left out by `where`
 	read   map[int]model.Expr // by column
 }
@@ -264,7 +287,7 @@ type dose struct {
 func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	d := x.dose
 	whole, known := d.read[k]
-	if !known || x.place != placeEvent {
+	if !known || x.place != placeEvent && x.place != placeDose {
 		values := make([]float64, len(d.rows))
 		for i, r := range d.rows {
 			if values[i] = d.from.Data[k][r]; math.IsNaN(values[i]) {
@@ -278,13 +301,21 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 			}
 		}
 		whole = c.given(x, d.from, k, types.Shape{len(values)}, values, s)
-		if x.place == placeEvent {
+		if x.place == placeEvent || x.place == placeDose {
 			d.read[k] = whole
 		}
 	}
 	t := whole.Type()
 	t.Shape = nil
-	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: c.position(d.index)}}})
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: rowOf(c, d)}}})
+}
+
+// rowOf is the position of the element of an event in what it reads of a table.
+func rowOf(c *checker, d *dose) model.Expr {
+	if d.index == nil {
+		return number(1, units.Unit{}, d.from.Span)
+	}
+	return c.position(d.index)
 }
 
 // tableOf returns the table that an expression reads; nil for none.
@@ -323,9 +354,9 @@ func (c *checker) experimentEvent(x context, e *model.Event, it *ast.ExpItem) (c
 		return x, false
 	}
 	x.group.among(from.name, chosen)
-	if of, at := memberOf(it.Time); of != nil && at.Name == "time" && x.group.of(from) {
-		c.variant.doses = append(c.variant.doses, dosing{chosen, from.table, it.Time.Pos()})
-	}
+	of, at := memberOf(it.Time)
+	exact := of != nil && at.Name == "time" && x.group.of(from)
+	c.variant.doses = append(c.variant.doses, dosing{chosen, from.table, it.Time.Pos(), exact})
 	d := &dose{from: from.table, chosen: it.Where != nil, read: map[int]model.Expr{}}
 	for i, in := range chosen {
 		if in {

@@ -241,7 +241,14 @@ type (
 		Doc      string
 	}
 
-	// Observe is `observe y = e ~ normal(s) from D.y`.
+	// Doses is `doses D { gut where CMT == 1  lag = tlag }`: rows of a table are records of doses.
+	Doses struct {
+		At
+		Table Ident
+		Items []*DoseItem
+	}
+
+	// Observe is `observe y = e ~ normal(s) from D.y where D.kind == 1`.
 	Observe struct {
 		At
 		Name  Ident
@@ -249,6 +256,7 @@ type (
 		Value Expr
 		Noise Expr
 		From  Expr // may be nil
+		Where Expr // may be nil
 		Doc   string
 	}
 
@@ -339,6 +347,7 @@ func (*Reaction) Keyword() string    { return "reaction" }
 func (*Equilibrate) Keyword() string { return "equilibrate" }
 func (*Experiment) Keyword() string  { return "experiment" }
 func (*Data) Keyword() string        { return "data" }
+func (*Doses) Keyword() string       { return "doses" }
 func (*Observe) Keyword() string     { return "observe" }
 func (*Objective) Keyword() string   { return "objective" }
 func (*Constraint) Keyword() string  { return "constraint" }
@@ -448,6 +457,15 @@ type (
 		Priority Expr
 		Name     *Ident // `Name = Value`
 		Value    Expr
+	}
+
+	// DoseItem is an item of `doses`: `gut where CMT == 1`, or `Key = Value`, about the state before it.
+	DoseItem struct {
+		At
+		Target *LValue
+		Where  Expr // may be nil
+		Key    *Ident
+		Value  Expr
 	}
 
 	// Option is `, key = value` of an event.

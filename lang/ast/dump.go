@@ -201,7 +201,9 @@ func (d *dumper) item(item Item) {
 		d.list("data", name(n.Name), n.Value, d.settings(n.Settings), doc(n.Doc))
 	case *Observe:
 		d.list("observe", name(n.Name), UnitString(n.Unit), n.Value, d.keyed("~", n.Noise), d.keyed("from", n.From),
-			doc(n.Doc))
+			d.keyed("where", n.Where), doc(n.Doc))
+	case *Doses:
+		d.list("doses", name(n.Table), d.each(len(n.Items), func(i int) Node { return n.Items[i] }))
 	case *Objective:
 		d.list("objective", n.Target, UnitString(n.Unit), n.Value, d.loop(n.For), doc(n.Doc))
 	case *Constraint:
@@ -296,6 +298,12 @@ func (d *dumper) piece(n Node) {
 		default:
 			d.list("=", optName(n.Name), n.Value)
 		}
+	case *DoseItem:
+		if n.Target != nil {
+			d.list("into", n.Target, d.keyed("where", n.Where))
+			return
+		}
+		d.list("=", optName(n.Key), n.Value)
 	case *Option:
 		d.list(",", name(n.Key), n.Value)
 	case *Setting:

@@ -90,7 +90,7 @@ func newLayout(f *File) *layout {
 	Inspect(f, func(n Node) bool {
 		at := n.Pos().Start
 		switch n := n.(type) {
-		case *Affect, *ExpItem:
+		case *Affect, *ExpItem, *DoseItem:
 			l.statements[at] = true
 		case *Setting, *UseSet:
 			l.statements[at] = true

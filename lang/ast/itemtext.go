@@ -62,19 +62,7 @@ func (t *text) item(item Item) {
 			t.expr(n.Every, 0)
 		}
 	case *Experiment:
-		t.put("experiment ")
-		t.ident(n.Name)
-		if n.From != nil {
-			t.put(" from ")
-			t.ident(*n.From)
-			t.value(" by ", n.By)
-		}
-		t.put(" { ")
-		for _, x := range n.Items {
-			t.expItem(x)
-			t.put(" ")
-		}
-		t.put("}")
+		t.experiment(n)
 	case *Data:
 		t.put("data ")
 		t.ident(n.Name)
@@ -83,6 +71,8 @@ func (t *text) item(item Item) {
 			return
 		}
 		t.settings(n.Settings)
+	case *Doses:
+		t.doses(n)
 	case *Observe:
 		t.put("observe ")
 		t.ident(n.Name)
@@ -90,6 +80,7 @@ func (t *text) item(item Item) {
 		t.value(" = ", n.Value)
 		t.value(" ~ ", n.Noise)
 		t.value(" from ", n.From)
+		t.value(" where ", n.Where)
 	case *Objective:
 		t.put("objective ")
 		t.assignment(n.Target, n.Unit, " = ", n.Value, n.For)
@@ -372,6 +363,46 @@ func (t *text) expItem(x *ExpItem) {
 		t.ident(*x.Name)
 		t.value(" = ", x.Value)
 	}
+}
+
+func (t *text) experiment(n *Experiment) {
+	t.put("experiment ")
+	t.ident(n.Name)
+	if n.From != nil {
+		t.put(" from ")
+		t.ident(*n.From)
+		t.value(" by ", n.By)
+		if len(n.Items) == 0 {
+			return
+		}
+	}
+	t.put(" { ")
+	for _, x := range n.Items {
+		t.expItem(x)
+		t.put(" ")
+	}
+	t.put("}")
+}
+
+func (t *text) doses(n *Doses) {
+	t.put("doses ")
+	t.ident(n.Table)
+	t.put(" { ")
+	for _, x := range n.Items {
+		t.doseItem(x)
+		t.put(" ")
+	}
+	t.put("}")
+}
+
+func (t *text) doseItem(x *DoseItem) {
+	if x.Target == nil {
+		t.ident(*x.Key)
+		t.value(" = ", x.Value)
+		return
+	}
+	t.lvalue(x.Target)
+	t.value(" where ", x.Where)
 }
 
 func (t *text) settings(list []*Setting) {

@@ -47,6 +47,13 @@ func (w *walker) node(n Node) {
 	}
 }
 
+// nodes visits nodes one after the other.
+func nodes[N Node](w *walker, list []N) {
+	for _, n := range list {
+		w.node(n)
+	}
+}
+
 func (w *walker) item(n Item) {
 	switch n := n.(type) {
 	case *Model:
@@ -122,17 +129,18 @@ func (w *walker) item(n Item) {
 		w.node(&n.Name)
 		w.ident(n.From)
 		w.expr(n.By)
-		for _, x := range n.Items {
-			w.node(x)
-		}
+		nodes(w, n.Items)
 	case *Data:
 		w.node(&n.Name)
 		w.expr(n.Value)
 		w.settings(n.Settings)
+	case *Doses:
+		w.node(&n.Table)
+		nodes(w, n.Items)
 	case *Observe:
 		w.node(&n.Name)
 		w.unit(n.Unit)
-		w.expr(n.Value, n.Noise, n.From)
+		w.expr(n.Value, n.Noise, n.From, n.Where)
 	case *Objective:
 		w.assignment(n.Target, n.Unit, n.Value, n.For)
 	case *Constraint:
@@ -208,6 +216,13 @@ func (w *walker) piece(n Node) {
 		w.expr(n.Priority)
 		w.body(n.Body)
 		w.ident(n.Name)
+		w.expr(n.Value)
+	case *DoseItem:
+		if n.Target != nil {
+			w.node(n.Target)
+		}
+		w.expr(n.Where)
+		w.ident(n.Key)
 		w.expr(n.Value)
 	case *Option:
 		w.node(&n.Key)

@@ -7,6 +7,9 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
+// OfDoses begins the names of events that are made of records of doses. Those after the end of the run are no news.
+const OfDoses = "dose "
+
 // Residual is an algebraic equation `0 = Value`, one for each element of Value.
 type Residual struct {
 	Value Expr

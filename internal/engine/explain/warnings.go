@@ -120,6 +120,8 @@ func (x *Explainer) warning(w *solvers.Warning, at source.Span, l *diag.List) {
 		level := diag.Note
 		if x.matters(w) {
 			level = diag.Warning
+		} else if x.isDose(w) {
+			break
 		}
 		l.Add(diag.Diagnostic{
 			Code: CodeOutside, Level: level, Span: at,
@@ -211,6 +213,15 @@ func (x *Explainer) matters(w *solvers.Warning) bool {
 	in := x.model.Compiled.InstantList[w.Instant]
 	return in.Kind == tapec.Fire && x.model.Unmoved(w.Instant) && (w.Value < w.T ||
 		slices.ContainsFunc(x.model.Compiled.Functionals, func(f tapec.Functional) bool { return f.Event == in.Event }))
+}
+
+// isDose reports whether a warning is about the time of a dose.
+func (x *Explainer) isDose(w *solvers.Warning) bool {
+	if w.Instant < 0 {
+		return false
+	}
+	in := x.model.Compiled.InstantList[w.Instant]
+	return in.Kind == tapec.Fire && strings.HasPrefix(x.model.Checked.Events[in.Event].Name, model.OfDoses)
 }
 
 // Stopped says what stopped a run before its end; "" for nothing.
