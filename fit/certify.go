@@ -132,6 +132,8 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 		}
 	}
 	// Where the objective folds, second derivatives are those of one side: the gradient nearby tells how it curves.
+	jumps := slices.Contains(s.OneSided, true) || q.Peaked || slices.Contains(q.Largest, true)
+	c.Smooth = !jumps
 	if folds := s.OneSided != nil && slices.Contains(s.OneSided[:s.Columns], true); folds && !p.squares {
 		c.Hessian = nil
 	} else if m.hessian != nil && !p.kinks {
