@@ -42,6 +42,8 @@ type fitCmd struct {
 	Refits  int    `name:"bootstrap" placeholder:"N" help:"Intervals from so many refits to rows drawn again."`
 	Workers string `placeholder:"WHERE" default:"0" help:"{searchers}"`
 	natsFlags
+	From   string     `placeholder:"FILE" help:"Begin at the estimates of this result, which odes fit wrote as JSON."`
+	Onward int        `placeholder:"N" help:"Begin with the values that controls have N pieces later."`
 	Resume string     `placeholder:"FILE" help:"Keep searches in this file, and leave out those that it holds."`
 	Log    string     `placeholder:"FILE" help:"Write the iterations of all searches to this file, as lines of JSON."`
 	Draw   []string   `sep:"none" placeholder:"WHAT[=FILE]" help:"Draw {fitpictures}. May be repeated."`
@@ -94,7 +96,7 @@ func (k *fitCmd) Run(c *call) error {
 		return err
 	}
 	defer out.discard()
-	kept, err := k.keep(source, &opts)
+	kept, err := k.keep(m, source, &opts)
 	if err != nil {
 		return err
 	}
@@ -337,6 +339,9 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 	}
 	h := sha256.New()
 	fmt.Fprint(h, source.Text, "\x00", k.Set, o.Settings, o.Solver, o.Fit)
+	if k.From != "" || k.Onward > 0 {
+		fmt.Fprint(h, "\x00", o.Set)
+	}
 	for _, name := range slices.Sorted(maps.Keys(source.Files)) { // data, among others
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(source.Files[name]), source.Files[name])
 	}
@@ -383,8 +388,34 @@ func (k *fitCmd) resume(source ensemble.Source, o *fit.Options) (*keptStarts, er
 	return kept, nil
 }
 
+// begin sets the values at which the first search begins, those of --from and --onward. What --set sets counts more.
+func (k *fitCmd) begin(m *odes.Model, o *fit.Options) error {
+	if k.Onward < 0 {
+		return usagef("--onward %d: it is a number of pieces, at least 0", k.Onward)
+	}
+	var saved []odes.Assignment
+	if k.From != "" {
+		text, err := input.File(k.From, nil)
+		if err != nil {
+			return &odes.FileError{Path: k.From, Err: err}
+		}
+		if saved, err = fit.ReadEstimates(text); err == nil {
+			_, err = m.Symbols(saved)
+		}
+		if err != nil {
+			return usagef("--from %s: %v", k.From, err)
+		}
+	}
+	saved, err := fit.Onward(m, saved, k.Onward)
+	o.Set = append(saved, o.Set...)
+	return err
+}
+
 // keep opens the files in which a fit keeps what it does, those of --resume and --log; nil for neither.
-func (k *fitCmd) keep(source ensemble.Source, o *fit.Options) (keepers, error) {
+func (k *fitCmd) keep(m *odes.Model, source ensemble.Source, o *fit.Options) (keepers, error) {
+	if err := k.begin(m, o); err != nil {
+		return nil, err
+	}
 	var all keepers
 	kept, err := k.resume(source, o)
 	if err != nil {

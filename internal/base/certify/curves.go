@@ -69,6 +69,10 @@ func (p *Problem) differ() bool {
 	if !objective && !constraints || p.Near == nil || n > most {
 		return false
 	}
+	if !objective && p.straight() {
+		p.bends = make([][]float64, k)
+		return false
+	}
 	h := make([][]float64, 1+k)
 	for i := range h {
 		h[i] = make([]float64, n*n)
@@ -102,6 +106,40 @@ func (p *Problem) differ() bool {
 		p.curves = h[0]
 	}
 	p.bends = h[1:]
+	return true
+}
+
+// straight reports whether no constraint curves, as is seen along a direction of which nothing knows.
+func (p *Problem) straight() bool {
+	const little = 1e-8 // of how far a constraint moves
+	n := len(p.X)
+	d := make([]float64, n)
+	random := uint64(0x9e3779b97f4a7c15)
+	for j, size := range p.Sizes {
+		random ^= random << 13
+		random ^= random >> 7
+		random ^= random << 17
+		lo, hi := p.room(j, stretch)
+		part := hi
+		if -lo > hi || -lo == hi && random&1 == 0 {
+			part = lo
+		}
+		d[j] = float64(part * stretch * size * (0.5 + float64(0.5*float64(random>>11)/(1<<53))))
+	}
+	at, _ := p.nearby(d, stretch)
+	if at == nil {
+		return false
+	}
+	differ := make([]float64, n)
+	for i := range p.Min {
+		a, b := p.At.gradient(i, n), at.gradient(i, n)
+		for j := range n {
+			differ[j] = b[j] - a[j]
+		}
+		if !(p.extent(differ) <= float64(little*p.extent(a))) {
+			return false
+		}
+	}
 	return true
 }
 
