@@ -93,6 +93,10 @@ func (c *certificate) decided() bool {
 	return c.sound || c.Noise <= mostGain || c.Stationarity > float64(clear*max(c.Noise, mostGain))
 }
 
+// rough reports whether errors of runs are larger than what there is to tell: then a search follows these errors, and
+// values that it comes to may be those of no point.
+func (c *certificate) rough() bool { return c.known() && !c.sound && !(c.Noise <= mostNoise) }
+
 // certified is certify by runs with that control of errors.
 func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control string) (*certificate, error) {
 	s, err := p.fresh(ctx, m.x, control)
@@ -353,6 +357,10 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	switch {
 	case c.Certified:
 		return ""
+	case c.rough():
+		return fmt.Sprintf("runs with these tolerances are too rough here: their errors change the objective by %s of "+
+			"%s, and a search follows them; smaller ones make that less: solver { rtol = %s  atol = %s }",
+			diag.Number(c.Noise), p.unit(), diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is "+
 			"%s of %s; "+
@@ -451,7 +459,7 @@ func (p judge) locate(
 			best.Why = "it is a minimum by its certificate, though " + best.Why
 		}
 		spent := best.Status == "limit" && p.settings.MaxIter > 0
-		if c.Certified || c.infeasible || falls || spent || round == rounds || !p.onward(ctx, e, m, best, c) {
+		if c.Certified || c.infeasible || c.rough() || falls || spent || round == rounds || !p.onward(ctx, e, m, best, c) {
 			return m, c, nil
 		}
 	}
