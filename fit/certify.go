@@ -459,7 +459,8 @@ func (p judge) locate(
 			best.Why = "it is a minimum by its certificate, though " + best.Why
 		}
 		spent := best.Status == "limit" && p.settings.MaxIter > 0
-		if c.Certified || c.infeasible || c.rough() || falls || spent || round == rounds || !p.onward(ctx, e, m, best, c) {
+		if c.Certified || c.infeasible || c.rough() || falls || spent || round == rounds ||
+			!p.onward(ctx, e, m, best, c) {
 			return m, c, nil
 		}
 	}

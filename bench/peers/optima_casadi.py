@@ -154,7 +154,8 @@ def main():
         for given in c["starts"]:
             mine, theirs = by_odes(sys.argv[2], c["text"], given), problem.solve(given)
             # Of a fixed number of steps the discretisation has an error of its own.
-            rows.append((theirs[3] and near(theirs[0], 1e-4), *theirs[1:3], mine[3] == "ok" and near(mine[0], 1e-6), *mine[1:3]))
+            reached = mine[3] == "ok" and near(mine[0], 1e-6)
+            rows.append((theirs[3] and near(theirs[0], 1e-4), *theirs[1:3], reached, *mine[1:3]))
         middle = lambda k: statistics.median(row[k] for row in rows)
         print(f"| {c['id']} | {len(rows)} | {sum(r[0] for r in rows)} | {middle(2):.0f} | {1e3 * middle(1):.0f} "
               f"| {sum(r[3] for r in rows)} | {middle(5):.0f} | {1e3 * middle(4):.0f} |", flush=True)
