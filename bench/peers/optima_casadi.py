@@ -4,8 +4,8 @@
 
 OPTIMA.json lists problems: a text for odes, and the same as data for programs. Here they are solved by multiple
 shooting on the same grid of the control, with rk_steps steps of the classical Runge–Kutta method in each piece; path
-constraints hold after each of these steps. IPOPT has exact second derivatives, a tolerance of 1e-9 and MUMPS. Both begin
-at the same values: the states of the nodes are those of a run with them. Times are those of the searches, without what
+constraints hold after each of these steps. IPOPT has exact second derivatives, a tolerance of 1e-9 and MUMPS. Both
+begin at the same values: the states of the nodes are those of a run with them. Times are those of the searches, without what
 is compiled or built; that of odes includes its certificate. The table has medians over the starts.
 """
 
