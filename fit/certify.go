@@ -93,9 +93,15 @@ func (c *certificate) decided() bool {
 	return c.sound || c.Noise <= mostGain || c.Stationarity > float64(clear*max(c.Noise, mostGain))
 }
 
-// rough reports whether errors of runs are larger than what there is to tell: then a search follows these errors, and
-// values that it comes to may be those of no point.
-func (c *certificate) rough() bool { return c.known() && !c.sound && !(c.Noise <= mostNoise) }
+// rough reports whether values are so far from confirmed that a search follows the errors of runs: those that it comes
+// to may be values of no point.
+func (c *certificate) rough() bool {
+	const most = 100 * mostNoise
+	return c.known() && !c.sound && !(c.blur() <= most)
+}
+
+// blur is the error of the objective, as gains are measured.
+func (c *certificate) blur() float64 { return c.problem.Noise / c.problem.Size }
 
 // certified is certify by runs with that control of errors.
 func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control string) (*certificate, error) {
@@ -360,7 +366,7 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	case c.rough():
 		return fmt.Sprintf("runs with these tolerances are too rough here: their errors change the objective by %s of "+
 			"%s, and a search follows them; smaller ones make that less: solver { rtol = %s  atol = %s }",
-			diag.Number(c.Noise), p.unit(), diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
+			diag.Number(c.blur()), p.unit(), diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is "+
 			"%s of %s; "+
