@@ -162,6 +162,7 @@ var codes = map[string]string{
 	"unit-mismatch":       "Units differ; nothing is converted unasked: write e as [unit].",
 	"unknown-escape":      `Strings know \", \\ and \n.`,
 	"unknown-item":        "Items start with a reserved word, equations with a name and a prime.",
+	"component":           "A component, or its copies, cannot be used in this way.",
 	"unknown-name":        "The model has nothing of that name.",
 	"unknown-setting":     "There is no such key.",
 	"unknown-unit":        "There is no unit of that name; define it with unit.",

@@ -3,6 +3,7 @@ package lsp
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/keys"
@@ -271,7 +272,12 @@ func (x *indexer) target(t *ast.LValue, write bool) {
 	if t == nil {
 		return
 	}
-	x.use(t.Name, asValue, write)
+	if t.Of != nil {
+		x.nodes(t.Of)
+		x.add(t.Name.Span, occurrence{b: x.memberOf(owner(t.Of), t.Name.Name), write: write})
+	} else {
+		x.use(t.Name, asValue, write)
+	}
 	for _, s := range t.Subs {
 		x.nodes(s.Lo, s.Step, s.Hi)
 	}
@@ -297,6 +303,10 @@ func (x *indexer) enter(n ast.Node) bool {
 		for _, id := range n.Names {
 			x.add(id.Span, occurrence{b: x.find(id.Name), declares: true})
 		}
+	case *ast.Use:
+		x.component(n)
+	case *ast.Report:
+		x.reported(n)
 	case *ast.Let:
 		x.loops(n.For, n.Span)
 		x.target(n.Target, true)
@@ -364,8 +374,8 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.pop()
 	case *ast.Member:
 		x.nodes(n.X)
-		if of, ok := n.X.(*ast.Name); ok && n.Name.Name != "" {
-			x.add(n.Name.Span, occurrence{b: x.memberOf(of.Name, n.Name.Name)})
+		if of := owner(n.X); of != "" && n.Name.Name != "" {
+			x.add(n.Name.Span, occurrence{b: x.memberOf(of, n.Name.Name)})
 		}
 	case *ast.Bad:
 		x.broken = append(x.broken, n.Span)
@@ -374,6 +384,78 @@ func (x *indexer) enter(n ast.Node) bool {
 		return true
 	}
 	return false
+}
+
+// owner returns the name of a table, a module or a component that a member belongs to; "" for other expressions.
+func owner(e ast.Expr) string {
+	switch n := e.(type) {
+	case *ast.Name:
+		return n.Name
+	case *ast.Index:
+		return owner(n.X)
+	case *ast.Member:
+		if of := owner(n.X); of != "" {
+			return of + "." + n.Name.Name
+		}
+	}
+	return ""
+}
+
+// component visits copies of a component, which are given values of its names.
+func (x *indexer) component(n *ast.Use) {
+	x.use(n.Component, asValue, false)
+	x.loops(n.For, n.Span)
+	for _, s := range n.Target.Subs {
+		x.nodes(s.Lo, s.Step, s.Hi)
+	}
+	for _, s := range n.List {
+		key := s.Key
+		if call, ok := key.(*ast.Call); ok && len(call.Args) == 1 {
+			x.nodes(call.Fun)
+			key = call.Args[0].Value
+		}
+		x.key(n.Target.Name.Name, key)
+		x.nodes(s.Value)
+	}
+	x.pop()
+}
+
+// key visits the name of what a component is given, and returns it with a dot before it.
+func (x *indexer) key(of string, e ast.Expr) string {
+	switch k := e.(type) {
+	case *ast.Name:
+		x.add(k.Span, occurrence{b: x.memberOf(of, k.Name), write: true})
+		return of + "." + k.Name
+	case *ast.Member:
+		of = x.key(of, k.X)
+		x.add(k.Name.Span, occurrence{b: x.memberOf(of, k.Name.Name), write: true})
+		return of + "." + k.Name.Name
+	}
+	return of
+}
+
+// reported visits the names of `output x, c.V`.
+func (x *indexer) reported(n *ast.Report) {
+	for _, name := range n.Names {
+		text := name.Span.Text()
+		if name.Quoted || !strings.Contains(text, ".") {
+			x.use(name, asValue, false)
+			continue
+		}
+		of, at := "", name.Span
+		for part := range strings.SplitSeq(text, ".") {
+			id := ast.Ident{At: ast.At{Span: at}, Name: part}
+			id.Span.End = at.Start + len(part)
+			at.Start = id.Span.End + 1
+			if of == "" {
+				x.use(id, asValue, false)
+				of = part
+				continue
+			}
+			x.add(id.Span, occurrence{b: x.memberOf(of, part)})
+			of += "." + part
+		}
+	}
 }
 
 func (x *indexer) memberOf(of, name string) *binding {

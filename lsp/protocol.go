@@ -267,6 +267,7 @@ var shown = map[string]struct {
 	"constraint":    {17, 0, "variable"},
 	"unit":          {11, 11, "type"},
 	"module":        {2, 9, "namespace"},
+	"component":     {19, 9, "namespace"},
 	"loop variable": {0, 6, "variable"},
 	"dimension":     {0, 6, "parameter"},
 	"model":         {2, 0, ""},

@@ -273,14 +273,15 @@ func (p *parse) postfix(x ast.Expr) ast.Expr {
 			x = &ast.Index{At: ast.At{Span: p.since(start)}, X: x, Subs: subs}
 		case isToken(t, "."):
 			switch x.(type) {
-			case *ast.Name, *ast.Member:
+			case *ast.Name, *ast.Member, *ast.Index:
 			default:
 				if n, ok := x.(*ast.Number); ok && (strings.HasSuffix(n.Text, ".") || isToken(p.ahead(1), ".")) {
 					p.fail(CodeUnexpected, p.at(t), "a range is written with a colon, 1:n, and the time span with to: "+
 						"from 0 to 10")
 					return p.bad()
 				}
-				p.fail(CodeUnexpected, p.at(t), "\".\" follows the name of a table or module only: D.column")
+				p.fail(CodeUnexpected, p.at(t),
+					"\".\" follows the name of a table, a module or a component only: D.column")
 				return p.bad()
 			}
 			p.i++

@@ -178,6 +178,9 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 	return item
 }
 
+// alsoInside are words that start items, and parts of items in braces as well.
+var alsoInside = []string{"let", "output", "equilibrate", "use"}
+
 // skip moves to the start of the next item after a failed one, which started
 // at token start.
 func (p *parse) skip(start int) {
@@ -189,7 +192,7 @@ func (p *parse) skip(start int) {
 	for ; p.tokens[p.i].Kind != ast.EOF; p.i++ {
 		t := &p.tokens[p.i]
 		if p.startsItem(p.i) && (t.NewLine || braces+others == 0) &&
-			!(braces > 0 && (t.Text == "let" || t.Text == "output" || t.Text == "equilibrate")) {
+			!(braces > 0 && slices.Contains(alsoInside, t.Text)) {
 			return
 		}
 		if t.NewLine && braces+others == 0 && p.meantItem(p.i) {

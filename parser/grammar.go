@@ -48,6 +48,9 @@ type drawn struct {
 	ast.Expr
 }
 
+// useKey is what a component is given: a name, initial(name), or a name of one of its own components.
+type useKey struct{ ast.Expr }
+
 // bounds is `in [lo, hi]`.
 type bounds struct{ lo, hi ast.Expr }
 
@@ -63,10 +66,23 @@ type (
 		Title part[*ast.String] `parser:"@@?"`
 	}
 	importItem struct {
-		Path  part[*ast.String] `parser:"'import' ( @@"`
+		Model bool              `parser:"'import' @'model'?"`
+		Path  part[*ast.String] `parser:"( @@"`
 		As    part[newName]     `parser:"('as' @@)?"`
 		Names []part[newName]   `parser:"| @@ (',' @@)* 'from'"`
 		From  part[*ast.String] `parser:"@@ )"`
+	}
+	useItem struct {
+		Component part[newName]      `parser:"'use' @@ 'as'"`
+		Target    part[*ast.LValue]  `parser:"@@"`
+		List      []*useSet          `parser:"('{' @@* '}')?"`
+		For       part[[]ast.Binder] `parser:"@@?"`
+		Data      bool               `parser:"(@'with' 'data')?"`
+	}
+	useSet struct {
+		place
+		Key   part[useKey] `parser:"@@"`
+		Value ast.Expr     `parser:"'=' @@ ';'?"`
 	}
 	unitItem struct {
 		Name  part[newName]   `parser:"'unit' @@"`
@@ -104,11 +120,11 @@ type (
 		For    part[[]ast.Binder] `parser:"@@?"`
 	}
 	outputItem struct {
-		Target part[*ast.LValue]  `parser:"'output' @@"`
-		Unit   part[*ast.Unit]    `parser:"( (':' @@)?"`
-		Value  ast.Expr           `parser:"'=' @@"`
-		For    part[[]ast.Binder] `parser:"@@?"`
-		More   []part[newName]    `parser:"| (',' @@)+ )?"`
+		Target part[*ast.LValue]   `parser:"'output' @@"`
+		Unit   part[*ast.Unit]     `parser:"( (':' @@)?"`
+		Value  ast.Expr            `parser:"'=' @@"`
+		For    part[[]ast.Binder]  `parser:"@@?"`
+		More   []part[*ast.LValue] `parser:"| (',' @@)+ )?"`
 	}
 	fnItem struct {
 		Name   part[newName]   `parser:"'fn' @@"`
@@ -302,6 +318,7 @@ func itemRules() []itemRule {
 	return []itemRule{
 		rule((*parse).model, "model"),
 		rule((*parse).imports, "import"),
+		rule((*parse).use, "use"),
 		rule((*parse).unitDecl, "unit"),
 		rule((*parse).time, "time"),
 		rule((*parse).decl, "const", "param", "state", "alg", "discrete"),
@@ -311,7 +328,7 @@ func itemRules() []itemRule {
 		rule((*parse).fn, "fn"),
 		rule((*parse).equation, "Target"),
 		rule((*parse).algEq, "0"),
-		rule((*parse).mass, "mass"),
+		rule(mass, "mass"),
 		rule((*parse).event, "event"),
 		rule((*parse).reaction, "reaction"),
 		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }, "equilibrate"),
@@ -320,7 +337,7 @@ func itemRules() []itemRule {
 		rule((*parse).observe, "observe"),
 		rule((*parse).objective, "objective"),
 		rule((*parse).constraint, "constraint"),
-		rule((*parse).invariant, "invariant"),
+		rule(invariant, "invariant"),
 		rule((*parse).assert, "assert"),
 		rule((*parse).settings, Blocks()...),
 	}
@@ -367,6 +384,7 @@ func grammarOptions(g *grammar) []participle.Option {
 			return newName{name}
 		}),
 		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
+		partOf(g, isName, func(p *parse) useKey { return useKey{p.expr(0)} }),
 		partOf(g, isBlockWord, func(p *parse) blockWord { return blockWord(p.next().Text) }),
 		partOf(g, anywhere, nil, (*parse).drawn),
 		partOf(g, anywhere, nil, (*parse).key),

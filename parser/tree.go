@@ -44,7 +44,7 @@ func (p *parse) model(n *modelItem) ast.Item {
 }
 
 func (p *parse) imports(n *importItem) ast.Item {
-	item := &ast.Import{}
+	item := &ast.Import{Model: n.Model}
 	if n.Path != nil {
 		item.Path = *n.Path.get()
 	} else {
@@ -58,6 +58,16 @@ func (p *parse) imports(n *importItem) ast.Item {
 		item.Names = append(item.Names, name.get().Ident)
 	}
 	return item
+}
+
+func (p *parse) use(n *useItem) ast.Item {
+	u := &ast.Use{
+		Component: n.Component.get().Ident, Target: n.Target.get(), For: value(n.For), Data: n.Data,
+	}
+	for _, s := range n.List {
+		u.List = append(u.List, &ast.UseSet{At: ast.At{Span: p.of(s.place)}, Key: s.Key.get().Expr, Value: s.Value})
+	}
+	return u
 }
 
 func (p *parse) unitDecl(n *unitItem) ast.Item {
@@ -105,11 +115,15 @@ func (p *parse) output(n *outputItem) ast.Item {
 	if n.Value != nil {
 		return &ast.Let{Output: true, Target: target, Unit: value(n.Unit), Value: n.Value, For: value(n.For)}
 	}
-	report := &ast.Report{Names: []ast.Ident{target.Name}}
+	whole, ok := dotted(target)
+	report := &ast.Report{Names: []ast.Ident{whole}}
 	for _, name := range n.More {
-		report.Names = append(report.Names, name.get().Ident)
+		more, whole := dotted(name.get())
+		if report.Names = append(report.Names, more); ok && !whole {
+			target, ok = name.get(), false
+		}
 	}
-	if target.Subs != nil {
+	if !ok {
 		p.fail(CodeUnexpected, target.Span, "an output of one element needs a name, as in: output first = x[1]")
 	}
 	return report
@@ -278,7 +292,7 @@ func (p *parse) constraint(n *constraintItem) ast.Item {
 	return &ast.Constraint{Name: n.Name.get().Ident, Cond: n.Cond, For: value(n.For)}
 }
 
-func (p *parse) invariant(n *invariantItem) ast.Item { return &ast.Invariant{Cond: n.Cond} }
+func invariant(_ *parse, n *invariantItem) ast.Item { return &ast.Invariant{Cond: n.Cond} }
 
 func (p *parse) assert(n *assertItem) ast.Item {
 	return &ast.Assert{Cond: n.Cond, Text: value(n.Text)}
@@ -290,7 +304,7 @@ func (p *parse) settings(n *settingsItem) ast.Item {
 
 func (p *parse) algEq(n *algItem) ast.Item { return &ast.AlgEq{Value: n.Value, For: value(n.For)} }
 
-func (p *parse) mass(n *massItem) ast.Item {
+func mass(_ *parse, n *massItem) ast.Item {
 	return &ast.Mass{Name: n.Name.get().Ident, Value: n.Value}
 }
 
@@ -313,12 +327,53 @@ func (p *parse) lvalue() (*ast.LValue, bool) {
 	}
 	p.i++
 	v := &ast.LValue{Name: p.ident(t)}
+	p.subscripts(v)
+	for !p.failed && p.is(".") && isName(p.ahead(1)) {
+		at := ast.At{Span: p.since(t.Start)}
+		v.Of = component(v, at)
+		p.i++
+		v.Name, v.Subs = p.ident(p.next()), nil
+		p.subscripts(v)
+	}
+	v.At = ast.At{Span: p.since(t.Start)}
+	return v, true
+}
+
+// subscripts parses those of v, if there are any.
+func (p *parse) subscripts(v *ast.LValue) {
 	if open := p.peek(); isToken(open, "[") {
 		p.i++
 		v.Subs = p.subs(open)
 	}
-	v.At = ast.At{Span: p.since(t.Start)}
-	return v, true
+}
+
+// component returns what v names as an expression: what it is part of, at a place.
+func component(v *ast.LValue, at ast.At) ast.Expr {
+	var e ast.Expr = &ast.Name{Ident: v.Name}
+	if v.Of != nil {
+		e = &ast.Member{At: at, X: v.Of, Name: v.Name}
+	}
+	if v.Subs != nil {
+		e = &ast.Index{At: at, X: e, Subs: v.Subs}
+	}
+	return e
+}
+
+// dotted returns the name of what v names in a component, such as c.V; ok is false where v is one element.
+func dotted(v *ast.LValue) (name ast.Ident, ok bool) {
+	name, ok = v.Name, v.Subs == nil
+	for of := v.Of; of != nil; {
+		switch e := of.(type) {
+		case *ast.Member:
+			name.Name, of = e.Name.Name+"."+name.Name, e.X
+		case *ast.Name:
+			name.Name, of = e.Name+"."+name.Name, nil
+		default:
+			return name, false
+		}
+		name.Span = v.Span
+	}
+	return name, ok
 }
 
 // drawn parses what stands before `~` in an ensemble block: k, A[2] or initial(x). It matches where `~` follows.

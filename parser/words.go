@@ -132,7 +132,8 @@ var starting = []Word{
 		Name: "import", Kind: ItemWord, foreign: "include",
 		Form: `import "lib/hill.ode" as kin`,
 		Text: `Makes fn, const and unit of another file known, as kin.hill; import a, b from "file" takes ` +
-			"single names. std/ is built in.",
+			"single names. `import model \"cell.ode\" as Cell` brings a model to make copies of, by `use`. std/ is " +
+			"built in.",
 	},
 	{
 		Name: "event", Kind: ItemWord, body: "an assignment", foreign: "events",
@@ -208,10 +209,10 @@ var starting = []Word{
 			"`every T` behind it, the state is that which repeats after each T: dosing at steady state.",
 	},
 	{
-		Name: "use", Kind: PartWord, In: "experiment",
-		belongs: "data are used in an experiment: experiment e { use D }",
-		Form:    `use D where arm == "high" and dose > 5`,
-		Text:    "Says which rows of a table an experiment is compared with; without where, all.",
+		Name: "use", Kind: ItemWord, body: "a value that the component is given",
+		Form: `use Cell as c[i] { k = kk[i] } for i in 1:10`,
+		Text: "Makes copies of a component, a model that `import model` brings: its states are c[3].V, those of all " +
+			"copies c.V. In an experiment, `use D where dose > 5` says which rows of a table it is compared with.",
 	},
 	{
 		Name: "objective", Kind: ItemWord, gives: one, foreign: "minimize loss",
@@ -393,6 +394,11 @@ var inside = []Word{
 		Form: `use D where arm == "high"`,
 		Text: "Begins the condition that rows of a table are chosen by: those that an experiment is compared with, " +
 			"and those at whose times an event is (at D.time where amt > 0 { … }).",
+	},
+	{
+		Name: "with", Kind: FreeWord, In: "use",
+		Form: "use Patient as a { dose = 3 } with data",
+		Text: "With `with data`, the tables, observations and experiments of a component come along.",
 	},
 	{
 		Name: "piecewise", Kind: FreeWord, In: "control",

@@ -310,9 +310,8 @@ func (c *checker) times(x context, e *model.Event, it *ast.Event) bool {
 		if tooMany(c, e, []*model.Index{{Count: shape.Size()}}) {
 			return false
 		}
-		if len(shape) > 1 || len(shape) == 1 && len(e.Indices) > 0 {
-			c.errorf(CodeShape, v.Span(), "the time of an event is a number or a vector, and this has shape %s; with "+
-				"`for`, write the element: td[k]", shape)
+		if len(shape) > 1 {
+			c.errorf(CodeShape, v.Span(), "the time of an event is a number or a vector, and this has shape %s", shape)
 			ok = false
 			continue
 		}

@@ -53,6 +53,7 @@ type commands struct {
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
 	Verify     verifyCmd     `cmd:"" help:"Check gradients against other methods and an independent run."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
+	Flatten    flattenCmd    `cmd:"" help:"Write a model with components as one text."`
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler makes of a model."`
 	Bench      benchCmd      `cmd:"" help:"Time the right-hand side, its transpose, and whole gradients."`
 	Lsp        lspCmd        `cmd:"" help:"Serve an editor: errors as you type, hovers, completion, renaming."`

@@ -92,6 +92,9 @@ var examples = map[string][]example{
 		{"odes fmt -w model.ode", "format it in place"},
 		{"odes fmt -d *.ode", "show what would change"},
 	},
+	"flatten": {
+		{"odes flatten model.ode -o flat.ode", "what its components are, in one file"},
+	},
 	"emit": {
 		{"odes emit --stage vjp model.ode", "show the transposes of all tapes"},
 	},
@@ -144,6 +147,7 @@ func (*exportCmd) Help() string     { return exampleHelp("export") }
 func (*checkCmd) Help() string      { return exampleHelp("check") }
 func (*verifyCmd) Help() string     { return exampleHelp("verify") }
 func (*fmtCmd) Help() string        { return exampleHelp("fmt") }
+func (*flattenCmd) Help() string    { return exampleHelp("flatten") }
 func (*emitCmd) Help() string       { return exampleHelp("emit") }
 func (*benchCmd) Help() string      { return exampleHelp("bench") }
 func (*docCmd) Help() string        { return exampleHelp("doc") }

@@ -105,12 +105,24 @@ type (
 		Doc   string
 	}
 
-	// Import is `import "path" [as name]` or `import a, b from "path"`.
+	// Import is `import "path" [as name]`, `import a, b from "path"` or, for a component, `import model "path" as
+	// name`.
 	Import struct {
 		At
+		Model bool
 		Path  String
 		As    *Ident
 		Names []Ident
+	}
+
+	// Use is `use Cell as c[i] { k = kk[i] } for i in 1:n with data`: copies of a component.
+	Use struct {
+		At
+		Component Ident
+		Target    *LValue // subscripts are names of For, or numbers of copies
+		List      []*UseSet
+		For       []Binder
+		Data      bool // with data
 	}
 
 	// UnitDecl is `unit uM = 1e-6 [mol/L]`.
@@ -316,6 +328,7 @@ type (
 
 func (*Model) Keyword() string       { return "model" }
 func (*Import) Keyword() string      { return "import" }
+func (*Use) Keyword() string         { return "use" }
 func (*UnitDecl) Keyword() string    { return "unit" }
 func (*Time) Keyword() string        { return "time" }
 func (n *Decl) Keyword() string      { return n.Kind.String() }
@@ -360,9 +373,18 @@ type (
 		Doc    string
 	}
 
-	// LValue is a name with optional subscripts, on the left of an assignment.
+	// UseSet is `Key = Value`, where the key is a name of a component, initial(name), or one of its own components.
+	UseSet struct {
+		At
+		Key   Expr
+		Value Expr
+	}
+
+	// LValue is a name with optional subscripts, on the left of an assignment. Of is `c[2]` of `c[2].V`, which is of a
+	// component.
 	LValue struct {
 		At
+		Of   Expr // may be nil
 		Name Ident
 		Subs []*Sub
 	}

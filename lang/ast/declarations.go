@@ -26,6 +26,8 @@ func Declarations(item Item) []Declaration {
 		if it.As != nil {
 			return one("module", *it.As, nil, nil)
 		}
+	case *Use:
+		return target("component", it.Target, nil, nil)
 	case *UnitDecl:
 		return one("unit", it.Name, &it.Doc, it.Value)
 	case *Time:

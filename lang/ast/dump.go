@@ -149,11 +149,14 @@ func (d *dumper) item(item Item) {
 	case *Model:
 		d.list("model", name(n.Name), str(n.Title), doc(n.Doc))
 	case *Import:
-		d.list("import", str(&n.Path), flag(n.As != nil, "as"), optName(n.As), func() {
+		d.list("import", flag(n.Model, "model"), str(&n.Path), flag(n.As != nil, "as"), optName(n.As), func() {
 			for i := range n.Names {
 				d.part(name(n.Names[i]))
 			}
 		})
+	case *Use:
+		d.list("use", name(n.Component), n.Target, d.each(len(n.List), func(i int) Node { return n.List[i] }),
+			d.loop(n.For), flag(n.Data, "data"))
 	case *UnitDecl:
 		d.list("unit", name(n.Name), n.Value, doc(n.Doc))
 	case *Time:
@@ -220,6 +223,15 @@ func (d *dumper) item(item Item) {
 	}
 }
 
+// owned writes the name of n, with the component that it is of.
+func (d *dumper) owned(n *LValue) {
+	if n.Of != nil {
+		d.node(n.Of)
+		d.WriteByte('.')
+	}
+	d.WriteString(name(n.Name))
+}
+
 func (d *dumper) piece(n Node) {
 	switch n := n.(type) {
 	case *Ident:
@@ -227,12 +239,15 @@ func (d *dumper) piece(n Node) {
 	case *Var:
 		d.list("var", name(n.Name), d.keyed("shape", n.Dims...), UnitString(n.Unit), n.Value, d.keyed("in", n.Lo, n.Hi),
 			d.keyed("~", n.Prior), doc(n.Doc))
+	case *UseSet:
+		d.list("=", n.Key, n.Value)
 	case *LValue:
 		if len(n.Subs) == 0 {
-			d.WriteString(name(n.Name))
+			d.owned(n)
 			return
 		}
-		d.list("index", name(n.Name), d.each(len(n.Subs), func(i int) Node { return n.Subs[i] }))
+		d.list("index", func() { d.WriteByte(' '); d.owned(n) },
+			d.each(len(n.Subs), func(i int) Node { return n.Subs[i] }))
 	case *Sub:
 		switch {
 		case n.All:

@@ -19,6 +19,9 @@ const everyItem = `#!/usr/bin/env odes
 model all "with a title"
 import "lib.ode" as lib
 import "std/kinetics.ode"
+import model "cell.ode" as Cell
+use Cell as c[i] { k = 2*i  initial(V) = -1; m.half = 3 } for i in 1:4
+use Cell as one { k = 1 } with data
 unit M = mol/L
 ## the time
 time t : [h] from 0 to 24 [h]
@@ -32,7 +35,8 @@ control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)
 let c = if x > 1 [mg] and not (k < 2) or false then -x^2 else (x)
 let w[i,j] = sum(A[i,l] * A[j,l] for l in 1:2) for i in 1:n, j in 1:n
 output o : [mg] = x as [mg]
-output c, x
+output c, x, one.V
+event far when c[2].m.x > 1 { c[2].V = 0  c[1].g[2].x += 1 }
 fn f(a, b : [m], v[m]) = a * b + v[1]
 x' = -k*x + table(t)[2]
 y[i]' = y[i-1] - y[i+1] + sum(w @ y) for i in 2:n-1

@@ -92,7 +92,7 @@ func newLayout(f *File) *layout {
 		switch n := n.(type) {
 		case *Affect, *ExpItem:
 			l.statements[at] = true
-		case *Setting:
+		case *Setting, *UseSet:
 			l.statements[at] = true
 			l.settings[at] = true
 		case *Let:

@@ -1,6 +1,9 @@
 package ast
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // item writes an item as it would stand in a model.
 
@@ -14,6 +17,8 @@ func (t *text) item(item Item) {
 		}
 	case *Import:
 		t.imports(n)
+	case *Use:
+		t.use(n)
 	case *UnitDecl:
 		t.put("unit ")
 		t.ident(n.Name)
@@ -42,12 +47,7 @@ func (t *text) item(item Item) {
 		t.assignment(n.Target, n.Unit, " = ", n.Value, n.For)
 	case *Report:
 		t.put("output ")
-		for i, name := range n.Names {
-			if i > 0 {
-				t.put(", ")
-			}
-			t.ident(name)
-		}
+		t.idents(n.Names, (*text).dotted)
 	case *Fn:
 		t.fn(n)
 	case *Event:
@@ -144,6 +144,10 @@ func (t *text) colon(u *Unit) {
 }
 
 func (t *text) lvalue(v *LValue) {
+	if v.Of != nil {
+		t.expr(v.Of, 0)
+		t.put(".")
+	}
 	t.ident(v.Name)
 	t.subs(v.Subs)
 }
@@ -157,12 +161,10 @@ func (t *text) assignment(target *LValue, u *Unit, op string, value Expr, binder
 
 func (t *text) imports(n *Import) {
 	t.put("import ")
-	for i := range n.Names {
-		if i > 0 {
-			t.put(", ")
-		}
-		t.ident(n.Names[i])
+	if n.Model {
+		t.put("model ")
 	}
+	t.idents(n.Names, (*text).ident)
 	if len(n.Names) > 0 {
 		t.put(" from ")
 	}
@@ -170,6 +172,48 @@ func (t *text) imports(n *Import) {
 	if n.As != nil {
 		t.put(" as ")
 		t.ident(*n.As)
+	}
+}
+
+// idents writes names with commas between them.
+func (t *text) idents(list []Ident, write func(*text, Ident)) {
+	for i, name := range list {
+		if i > 0 {
+			t.put(", ")
+		}
+		write(t, name)
+	}
+}
+
+// dotted writes a name that may be of a component: c.V.
+func (t *text) dotted(n Ident) {
+	for i, part := range strings.Split(n.Name, ".") {
+		if n.Quoted {
+			t.ident(n)
+			return
+		}
+		t.put([2]string{"", "."}[min(i, 1)])
+		t.ident(Ident{Name: part})
+	}
+}
+
+func (t *text) use(n *Use) {
+	t.put("use ")
+	t.ident(n.Component)
+	t.put(" as ")
+	t.lvalue(n.Target)
+	if len(n.List) > 0 {
+		t.put(" {")
+		for _, s := range n.List {
+			t.value(" ", s.Key)
+			t.value(" = ", s.Value)
+			t.put(" ")
+		}
+		t.put("}")
+	}
+	t.binders(n.For)
+	if n.Data {
+		t.put(" with data")
 	}
 }
 

@@ -55,11 +55,16 @@ func (w *walker) item(n Item) {
 			w.node(n.Title)
 		}
 	case *Import:
-		for i := range n.Names {
-			w.node(&n.Names[i])
-		}
+		w.idents(n.Names)
 		w.node(&n.Path)
 		w.ident(n.As)
+	case *Use:
+		w.node(&n.Component)
+		w.node(n.Target)
+		for _, s := range n.List {
+			w.node(s)
+		}
+		w.binders(n.For)
 	case *UnitDecl:
 		w.node(&n.Name)
 		w.expr(n.Value)
@@ -79,9 +84,7 @@ func (w *walker) item(n Item) {
 	case *Let:
 		w.assignment(n.Target, n.Unit, n.Value, n.For)
 	case *Report:
-		for i := range n.Names {
-			w.node(&n.Names[i])
-		}
+		w.idents(n.Names)
 	case *Fn:
 		w.node(&n.Name)
 		for _, p := range n.Params {
@@ -166,7 +169,10 @@ func (w *walker) piece(n Node) {
 		w.expr(n.Dims...)
 		w.unit(n.Unit)
 		w.expr(n.Value, n.Lo, n.Hi, n.Prior)
+	case *UseSet:
+		w.expr(n.Key, n.Value)
 	case *LValue:
+		w.expr(n.Of)
 		w.node(&n.Name)
 		w.subs(n.Subs)
 	case *Sub:
@@ -279,6 +285,12 @@ func (w *walker) expr(list ...Expr) {
 func (w *walker) ident(n *Ident) {
 	if n != nil {
 		w.node(n)
+	}
+}
+
+func (w *walker) idents(list []Ident) {
+	for i := range list {
+		w.node(&list[i])
 	}
 }
 

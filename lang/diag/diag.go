@@ -129,15 +129,19 @@ func (l *List) All() []Diagnostic {
 // Len returns the number of diagnostics of any level.
 func (l *List) Len() int { return len(l.all) }
 
-// HasErrors reports whether the list holds a diagnostic of level Error.
-func (l *List) HasErrors() bool {
+// Errors returns how many of them are errors.
+func (l *List) Errors() int {
+	n := 0
 	for i := range l.all {
 		if l.all[i].Level == Error {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
+
+// HasErrors reports whether the list holds a diagnostic of level Error.
+func (l *List) HasErrors() bool { return l.Errors() > 0 }
 
 // Err returns nil when the list holds no error, else a *ListError with the whole list.
 func (l *List) Err() error {

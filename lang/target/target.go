@@ -17,7 +17,8 @@ type Target struct {
 const initialOf = "initial("
 
 // Parse reads "k", "A[1,2]", "initial(x)", "initial(x)[2]" or "initial(x[2])"; names without brackets may stand
-// in backquotes. It returns false where the text has another form. The name is then what comes closest to one.
+// in backquotes. What is of copy 2 of a component is "c[2].k", or "c.k[2]"; both are read as the second. It returns
+// false where the text has another form. The name is then what comes closest to one.
 func Parse(text string) (t Target, ok bool) {
 	inner, initial := strings.CutPrefix(text, initialOf)
 	outer, ok := "", true
@@ -27,9 +28,29 @@ func Parse(text string) (t Target, ok bool) {
 			inner, outer = inner[:end], inner[end+1:]
 		}
 	}
-	name, subscripts := cutName(inner)
+	name, subscripts := cutName(folded(inner))
 	ok = ok && (name != "" || initial) && !strings.Contains(name, "[")
 	return Target{Name: name, Initial: initial, Subscripts: subscripts + outer, Text: text}, ok
+}
+
+// folded moves the subscripts of components to the end: c[2].m.x[1] is c.m.x[2,1].
+func folded(text string) string {
+	if strings.HasPrefix(text, "`") || !strings.Contains(text, "].") {
+		return text
+	}
+	var name strings.Builder
+	var subs []string
+	for part := range strings.SplitSeq(text, ".") {
+		head, sub, ok := strings.Cut(strings.TrimSuffix(part, "]"), "[")
+		if name.Len() > 0 {
+			name.WriteByte('.')
+		}
+		name.WriteString(head)
+		if ok {
+			subs = append(subs, sub)
+		}
+	}
+	return name.String() + "[" + strings.Join(subs, ",") + "]"
 }
 
 func beginSubscripts(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "[") }

@@ -19,11 +19,18 @@ func (a *Analysis) Dependent(values []float64) (rows, cols []int) {
 	}
 	patch := float64(size * 0x1p-46)
 	c := &pivoting{values: values, threshold: 1, patch: patch, x: make([]float64, p.N)}
-	o, err := a.structure.order(c, a.options.Memory)
+	s := a.structure
+	if s == nil {
+		var err error
+		if s, err = newStructure(p); err != nil {
+			return nil, nil
+		}
+	}
+	o, err := s.order(c, a.options.Memory)
 	if err != nil {
 		return nil, nil
 	}
-	f := newSparse(a.structure, o, a.options.Memory)
+	f := newSparse(s, o, a.options.Memory)
 	f.patch = patch
 	if _, err := f.eliminate(values, size, false); err != nil {
 		return nil, nil

@@ -1,9 +1,6 @@
 package linalg
 
 import (
-	"cmp"
-	"slices"
-
 	"odes.dev/odes/internal/base/simd"
 )
 
@@ -22,25 +19,22 @@ const shortRun = 16
 
 // newDiagonals returns nil for a pattern whose runs are short.
 func newDiagonals(p *Pattern) *diagonals {
-	type entry struct{ off, col, place int32 }
-	var entries []entry
+	off, col := make([]int, len(p.Rows)), make([]int, len(p.Rows))
 	for j := range p.N {
 		for e := p.Start[j]; e < p.Start[j+1]; e++ {
-			entries = append(entries, entry{int32(j) - p.Rows[e], int32(j), e})
+			off[e], col[e] = p.N-1+j-int(p.Rows[e]), j
 		}
 	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.col, b.col))
-	})
-	d := &diagonals{}
-	for k, e := range entries {
-		if k == 0 || e.off != entries[k-1].off || e.col != entries[k-1].col+1 {
-			d.runs = append(d.runs, diagonalRun{row: int(e.col - e.off), col: int(e.col), at: k})
+	d := &diagonals{place: sorted(2*p.N, off, nil)}
+	last := int32(-1)
+	for k, e := range d.place {
+		if k == 0 || off[e] != off[last] || col[e] != col[last]+1 {
+			d.runs = append(d.runs, diagonalRun{row: int(p.Rows[e]), col: col[e], at: k})
 		}
 		d.runs[len(d.runs)-1].n++
-		d.place = append(d.place, e.place)
+		last = e
 	}
-	if len(entries) < shortRun*len(d.runs) {
+	if len(d.place) < shortRun*len(d.runs) {
 		return nil
 	}
 	return d

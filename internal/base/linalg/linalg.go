@@ -103,8 +103,8 @@ type LU interface {
 type Analysis struct {
 	p         *Pattern
 	options   Options
-	structure *structure
-	order     *Order // nil for Dense, if dear, and if it would need too much memory, as tooLarge says
+	structure *structure // nil for Dense
+	order     *Order     // nil for Dense, if dear, and if it would need too much memory, as tooLarge says
 	tooLarge  *MemoryError
 	ordered   func() (*Order, error) // finds the order, once; nil for Dense
 	band      *bandwidths
@@ -134,14 +134,18 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 		o.Memory = math.MaxInt32
 	}
 	a := &Analysis{p: p, options: o}
-	var err error
-	if a.structure, err = newStructure(p); err != nil {
-		return nil, err
-	}
 	if n := p.N; o.Method == Auto && n > 60 && 4*len(p.Rows) > n*n {
 		a.options.Method = Dense // nothing else would be chosen
 	}
-	if m := a.options.Method; m != Dense {
+	var err error
+	if m := a.options.Method; m == Dense {
+		if rows, matched := match(p); matched < p.N {
+			return nil, unmatched(p, rows)
+		}
+	} else {
+		if a.structure, err = newStructure(p); err != nil {
+			return nil, err
+		}
 		a.band = newBandwidths(p, identity(p.N))
 		if b := newBandwidths(p, cuthillMcKee(p)); b.flops() < a.band.flops() {
 			a.band = b

@@ -1,0 +1,391 @@
+package compose
+
+import (
+	"slices"
+	"strconv"
+
+	"odes.dev/odes/lang/ast"
+)
+
+// items returns the component's items as they are in the model. Its settings, outputs and objectives stay behind.
+func (u *used) items() []ast.Item {
+	c := &copier{value: u.read, target: u.target, function: u.called, hidden: map[string]int{}}
+	var out []ast.Item
+	for _, item := range u.inner.items {
+		out = append(out, u.copies(c, item)...)
+	}
+	return out
+}
+
+// called returns the name of a function in a call.
+func (u *used) called(name ast.Ident) ast.Expr {
+	if m := u.inner.names[name.Name]; m != nil {
+		switch {
+		case m.from != nil:
+			return &ast.Member{At: name.At, X: &ast.Name{Ident: u.module(m.from)}, Name: name}
+		case m.kind == function:
+			return &ast.Name{Ident: u.id(name)}
+		}
+	} else if m := u.flat.names[name.Name]; m != nil && m.kind == function {
+		u.list.Errorf(CodeComponent, name.Span,
+			"%s has no function %q: a component sees nothing of the model around it",
+			u.item.Component.Name, name.Name).Relate(u.item.Span, "used here")
+	}
+	return nil
+}
+
+func (u *used) target(v *ast.LValue) *ast.LValue {
+	m := u.inner.names[v.Name.Name]
+	if m == nil {
+		return v // the checker says that it is not there
+	}
+	v.Subs = u.element(v.Name, m, v.Subs)
+	v.Name = u.id(v.Name)
+	return v
+}
+
+// copies returns what an item of the component is in the model.
+func (u *used) copies(c *copier, item ast.Item) []ast.Item {
+	several := len(u.dims) > 0
+	refuse := func(what string) []ast.Item {
+		u.list.Errorf(CodeComponent, item.Pos(), "%s cannot be in a component of which there are several copies", what).
+			Relate(u.item.Span, "used here")
+		return nil
+	}
+	switch it := item.(type) {
+	case *ast.Import:
+		return u.imports(it)
+	case *ast.UnitDecl:
+		if u.units[it] {
+			return nil
+		}
+		u.units[it] = true
+		return []ast.Item{it}
+	case *ast.Decl:
+		return u.decl(c, it)
+	case *ast.Control:
+		if g := u.sets[it.Var.Name.Name]; g != nil {
+			return []ast.Item{u.given(it.Var, g)}
+		}
+		return []ast.Item{&ast.Control{
+			At: it.At, Var: u.variable(c, it.Var), Linear: it.Linear, Grid: copied(c, it.Grid),
+		}}
+	case *ast.Let:
+		twin := copied(c, it)
+		twin.Output = false
+		twin.For = u.binders(twin.For)
+		return []ast.Item{twin}
+	case *ast.Fn:
+		return []ast.Item{copied(c, it)}
+	case *ast.Event:
+		twin := copied(c, it)
+		if it.Name != nil {
+			name := u.id(*it.Name)
+			twin.Name = &name
+		}
+		twin.For = u.binders(twin.For)
+		return []ast.Item{twin}
+	case *ast.Reaction:
+		if several {
+			return u.reactions(c, it)
+		}
+		twin := copied(c, it)
+		twin.Name = u.id(it.Name)
+		return []ast.Item{twin}
+	case *ast.Equation:
+		twin := copied(c, it)
+		twin.For = u.binders(twin.For)
+		return []ast.Item{twin}
+	case *ast.AlgEq:
+		twin := copied(c, it)
+		twin.For = u.binders(twin.For)
+		return []ast.Item{twin}
+	case *ast.Mass:
+		if several {
+			return refuse("a mass matrix")
+		}
+		twin := copied(c, it)
+		twin.Name = u.id(it.Name)
+		return []ast.Item{twin}
+	case *ast.Equilibrate:
+		u.list.Errorf(CodeComponent, it.Span, "a component cannot equilibrate: the model that uses it does").
+			Relate(u.item.Span, "used here")
+	case *ast.Invariant, *ast.Assert:
+		return u.each(c, item)
+	case *ast.Data, *ast.Observe, *ast.Experiment:
+		if u.item.Data {
+			return []ast.Item{u.measured(c, it)}
+		}
+	case *ast.Bad:
+		return []ast.Item{it}
+	}
+	return nil
+}
+
+// maxEach is how many copies of asserts there can be.
+const maxEach = 1000
+
+// each returns a copy of an assert or an invariant for each copy of the component.
+func (u *used) each(c *copier, item ast.Item) []ast.Item {
+	at := []int{}
+	count := 1
+	for _, d := range u.dims {
+		n, ok := number(d)
+		if count *= n; !ok || count > maxEach {
+			u.list.Errorf(CodeComponent, item.Pos(),
+				"there can be up to %d copies of a component that asserts something, "+
+					"and their number is written as a number", maxEach).Relate(u.item.Span, "used here")
+			return nil
+		}
+		at = append(at, 1)
+	}
+	var out []ast.Item
+	for range count {
+		fixed := &copier{hidden: map[string]int{}, value: func(n ast.Name, subs []*ast.Sub) ast.Expr {
+			if i := slices.Index(u.loop, n.Name); i >= 0 && subs == nil {
+				return literal(n.At, at[i])
+			}
+			return nil
+		}}
+		out = append(out, copied(fixed, copied(c, item)))
+		for i := len(at) - 1; i >= 0; i-- {
+			if at[i]++; i == 0 {
+				break
+			}
+			if n, _ := number(u.dims[i]); at[i] <= n {
+				break
+			}
+			at[i] = 1
+		}
+	}
+	return out
+}
+
+// imports are those of functions.
+func (u *used) imports(it *ast.Import) []ast.Item {
+	if it.As != nil {
+		name := u.id(*it.As)
+		return []ast.Item{&ast.Import{At: it.At, Path: it.Path, As: &name}}
+	}
+	name := u.module(it)
+	for _, m := range u.inner.names {
+		if m.from == it {
+			return []ast.Item{&ast.Import{At: it.At, Path: it.Path, As: &name}}
+		}
+	}
+	return nil
+}
+
+// decl returns what variables are, those that are given as lets.
+func (u *used) decl(c *copier, it *ast.Decl) []ast.Item {
+	var out []ast.Item
+	rest := &ast.Decl{At: it.At, Kind: it.Kind}
+	for _, v := range it.Vars {
+		g := u.sets[v.Name.Name]
+		switch {
+		case g != nil && it.Kind == ast.Const:
+			rest.Vars = append(rest.Vars, &ast.Var{
+				At: g.At, Name: u.id(v.Name), Dims: copied(c, v.Dims), Unit: unitOf(v), Value: g.Value, Doc: v.Doc,
+			})
+		case g != nil && it.Kind == ast.Param:
+			out = append(out, u.given(v, g))
+		case it.Kind == ast.Const:
+			twin := copied(c, v)
+			twin.Name = u.id(v.Name)
+			rest.Vars = append(rest.Vars, twin)
+		default:
+			rest.Vars = append(rest.Vars, u.variable(c, v))
+		}
+	}
+	if len(rest.Vars) > 0 {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// unitOf returns the unit that a variable is declared with, or that of its number.
+func unitOf(v *ast.Var) *ast.Unit {
+	if v.Unit != nil {
+		return v.Unit
+	}
+	if n, ok := v.Value.(*ast.Number); ok {
+		return n.Unit
+	}
+	return nil
+}
+
+// given is a param that a use gives a value.
+func (u *used) given(v *ast.Var, g *given) ast.Item {
+	at := g.At
+	let := &ast.Let{At: at, Unit: unitOf(v), Value: g.Value, Doc: v.Doc}
+	let.Target = &ast.LValue{At: ast.At{Span: g.Key.Pos()}, Name: u.id(v.Name)}
+	let.Target.Name.At = let.Target.At
+	if len(u.dims) == 0 {
+		return let
+	}
+	loop := u.item.For
+	if len(loop) == 0 {
+		loop = u.binders(nil)
+	}
+	for _, n := range names(loop) {
+		let.Target.Subs = append(let.Target.Subs, &ast.Sub{At: at, Lo: &ast.Name{Ident: ast.Ident{At: at, Name: n}}})
+	}
+	let.For = slices.Clone(loop)
+	for i := range v.Dims { // an element of what is given
+		name := ast.Ident{At: at, Name: freshIn(names(let.For), "q")}
+		let.For = append(let.For, ast.Binder{
+			At: at, Name: name, Lo: literal(at, 1),
+			Hi: copied(u.constants(), v.Dims[i]),
+		})
+		let.Target.Subs = append(let.Target.Subs, &ast.Sub{At: at, Lo: &ast.Name{Ident: name}})
+	}
+	if n := len(v.Dims); n > 0 {
+		let.Value = &ast.Index{At: at, X: &ast.Paren{At: at, X: g.Value}, Subs: let.Target.Subs[len(loop):]}
+	}
+	return let
+}
+
+// constants copies what only consts stand in.
+func (u *used) constants() *copier {
+	return &copier{value: u.read, function: u.called, hidden: map[string]int{}}
+}
+
+func freshIn(taken []string, name string) string {
+	for slices.Contains(taken, name) {
+		name += "_"
+	}
+	return name
+}
+
+func literal(at ast.At, n int) *ast.Number {
+	return &ast.Number{At: at, Text: strconv.Itoa(n), Value: float64(n)}
+}
+
+// variable returns a variable of all copies.
+func (u *used) variable(c *copier, v *ast.Var) *ast.Var {
+	out := copied(c, v)
+	out.Name = u.id(v.Name)
+	value, loop := out.Value, u.binders(nil)
+	if g := u.starts[v.Name.Name]; g != nil {
+		if value = g.Value; len(u.item.For) > 0 {
+			loop = slices.Clone(u.item.For)
+		}
+		if unit := unitOf(v); out.Unit == nil {
+			out.Unit = unit
+		}
+	}
+	out.Value = value
+	if len(u.dims) == 0 {
+		return out
+	}
+	out.Value = u.spread(value, loop, out.Dims)
+	out.Lo, out.Hi = u.spread(out.Lo, u.binders(nil), nil), u.spread(out.Hi, u.binders(nil), nil)
+	if out.Prior != nil && mentions(out.Prior, u.loop) {
+		u.list.Errorf(CodeComponent, out.Prior.Pos(), "the prior of a component of which there are several copies has "+
+			"numbers or consts").Relate(u.item.Span, "used here")
+		out.Prior = nil
+	}
+	out.Dims = append(slices.Clone(u.dims), out.Dims...)
+	return out
+}
+
+// spread returns a value of one copy as one of all. A number counts for all elements.
+func (u *used) spread(e ast.Expr, loop []ast.Binder, dims []ast.Expr) ast.Expr {
+	if e == nil {
+		return nil
+	}
+	array := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Array:
+			array = true
+		case *ast.Sub:
+			array = array || n.All
+		}
+		return true
+	})
+	varies := mentions(e, names(loop))
+	if !varies && !(array && len(dims) > 0) {
+		return e
+	}
+	at := ast.At{Span: e.Pos()}
+	if !array {
+		for i := len(dims) - 1; i >= 0; i-- {
+			name := ast.Ident{At: at, Name: freshIn(names(loop), "q")}
+			e = &ast.Array{At: at, Elems: []ast.Expr{e}, For: []ast.Binder{
+				{At: at, Name: name, Lo: literal(at, 1), Hi: dims[i]},
+			}}
+		}
+	}
+	for i := len(loop) - 1; i >= 0; i-- {
+		e = &ast.Array{At: at, Elems: []ast.Expr{e}, For: loop[i : i+1]}
+	}
+	return e
+}
+
+// mentions reports whether one of some names is read in e.
+func mentions(e ast.Expr, list []string) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Name); ok {
+			found = found || slices.Contains(list, name.Name)
+		}
+		return !found
+	})
+	return found
+}
+
+// reactions writes a reaction of all copies as what it adds to equations, since a reaction has no loop.
+func (u *used) reactions(c *copier, it *ast.Reaction) []ast.Item {
+	out := []ast.Item{&ast.Let{
+		At: it.At, Target: &ast.LValue{At: it.Name.At, Name: u.id(it.Name), Subs: u.subs(it.Name.At)},
+		Value: copied(c, it.Rate), For: u.binders(nil), Doc: it.Doc,
+	}}
+	side := func(list []*ast.Specie, sign ast.Op) {
+		for _, s := range list {
+			var rate ast.Expr = &ast.Index{
+				At: it.At, X: &ast.Name{Ident: u.id(it.Name)}, Subs: u.subs(it.At),
+			}
+			if s.Coeff != nil {
+				rate = &ast.Binary{At: it.At, Op: ast.Mul, OpAt: s.Span, X: copied(c, s.Coeff), Y: rate}
+			}
+			if sign == ast.Neg {
+				rate = &ast.Unary{At: it.At, Op: ast.Neg, X: rate}
+			}
+			out = append(out, &ast.Equation{
+				At: it.At, Target: copied(c, s.Name), Add: true, Value: rate,
+				For: u.binders(nil),
+			})
+		}
+	}
+	side(it.Left, ast.Neg)
+	side(it.Right, ast.Plus)
+	return out
+}
+
+// measured is a table, an observation or an experiment of a component whose data are asked for.
+func (u *used) measured(c *copier, item ast.Item) ast.Item {
+	switch it := copied(c, item).(type) {
+	case *ast.Data:
+		it.Name = u.id(it.Name)
+		return it
+	case *ast.Observe:
+		it.Name = u.id(it.Name)
+		return it
+	case *ast.Experiment:
+		it.Name = u.id(it.Name)
+		rename := func(name *ast.Ident) *ast.Ident {
+			if name == nil || u.inner.names[name.Name] == nil {
+				return name
+			}
+			twin := u.id(*name)
+			return &twin
+		}
+		it.From = rename(it.From)
+		for _, x := range it.Items {
+			x.Use, x.Name = rename(x.Use), rename(x.Name)
+		}
+		return it
+	}
+	return nil
+}
