@@ -98,7 +98,7 @@ func bounded(m *Model, p *model.Symbol) bool {
 	if p.Lo == p.Hi {
 		return false
 	}
-	return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) ||
+	return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) || p.Least != nil || p.Most != nil ||
 		slices.ContainsFunc(m.engine.Checked.Priors, func(d model.Draw) bool { return d.Target.Name == p.Name })
 }
 
@@ -152,8 +152,14 @@ func (m *Model) ValuesOf(opts Options) ([]Variable, []float64, error) {
 	return m.engine.ValuesOf(m.setup(opts.GradientOnly()))
 }
 
-// Bounds returns the bounds of a variable; ±Inf where there is none.
+// Bounds returns the bounds of a variable; ±Inf where there is none, or where params make it (BoundsOf).
 func (m *Model) Bounds(v Variable) (lo, hi float64) { return m.engine.Bounds(v) }
+
+// BoundsOf returns the bounds of the variables that opts.Wrt names, with the params that opts set: bounds may read
+// params that are not among these variables.
+func (m *Model) BoundsOf(opts Options) ([][2]float64, error) {
+	return m.engine.BoundsOf(m.setup(opts.GradientOnly()))
+}
 
 // ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of
 // several maxima becomes the largest.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/sample"
+	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
@@ -92,7 +93,7 @@ func (m *Model) Members(block string, list []Setting) (*Members, error) {
 // Outside warns of params that are outside of their bounds in some of n members: once for each param. Members set what
 // member returns, after set, and all of them the same names.
 func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment) []diag.Diagnostic {
-	bounded := m.engine.System.Bounded()
+	bounded := limits.Bounded(m.engine.System)
 	if len(bounded) == 0 || n == 0 {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment
 				return nil
 			}
 			for k, s := range bounded {
-				x, ok := pt.Beyond(s)
+				x, ok := limits.Beyond(m.engine.System, pt, s)
 				if last[k] = ok; ok && counts[k] == 0 {
 					found[k] = x
 				}
@@ -130,7 +131,7 @@ func (m *Model) Outside(set []Assignment, n int, member func(i int) []Assignment
 // are not worked out, which would take a tenth of the time of small members.
 func (m *Model) within(bounded []*model.Symbol, own []Assignment, before []bool) bool {
 	for k, s := range bounded {
-		if m.engine.System.Follows(s) {
+		if limits.Made(s) || m.engine.System.Follows(s) {
 			return false
 		}
 		for _, a := range own {

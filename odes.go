@@ -38,6 +38,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/elem"
+	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -118,8 +119,10 @@ type Symbol struct {
 	Shape []int
 	// Lo and Hi bound a param; ±Inf where nothing was written.
 	Lo, Hi float64
-	// Values are those of a param, row-major; nil for everything else.
-	Values []float64
+	// Values are those of a param, row-major; nil for everything else. Control tells that they are those of a control:
+	// the last axis has its pieces.
+	Values  []float64
+	Control bool
 }
 
 // DerivativeUnit returns the unit of the derivative by v of an objective, or of an element of one
@@ -166,7 +169,8 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 	}
 	for _, p := range c.Params {
 		s := add("param", p.Name, p.Doc, p.Type)
-		s.Lo, s.Hi, s.Values = p.Lo, p.Hi, pt.Param(p.Name)
+		s.Values, s.Control = pt.Param(p.Name), p.Control
+		s.Lo, s.Hi, _ = limits.At(m.engine.System, pt, p)
 	}
 	for _, x := range c.States {
 		kind := "state"

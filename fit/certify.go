@@ -93,6 +93,16 @@ func (c *certificate) decided() bool {
 	return c.sound || c.Noise <= mostGain || c.Stationarity > float64(clear*max(c.Noise, mostGain))
 }
 
+// rough reports whether values are so far from confirmed that a search follows the errors of runs: those that it comes
+// to may be values of no point.
+func (c *certificate) rough() bool {
+	const most = 100 * mostNoise
+	return c.known() && !c.sound && !(c.blur() <= most)
+}
+
+// blur is the error of the objective, as gains are measured.
+func (c *certificate) blur() float64 { return c.problem.Noise / c.problem.Size }
+
 // certified is certify by runs with that control of errors.
 func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control string) (*certificate, error) {
 	s, err := p.fresh(ctx, m.x, control)
@@ -133,6 +143,8 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	}
 	// Where the objective folds, second derivatives are those of one side: the gradient nearby tells how it curves.
 	of := &s.OneSided
+	jumps := slices.Contains(of.Doubtful, true) || len(of.Sides) > 0 || q.Peaked || slices.Contains(q.Largest, true)
+	c.Smooth = !jumps
 	folds := of.Doubtful != nil && slices.Contains(of.Doubtful[:s.Columns], true) || slices.ContainsFunc(of.Sides,
 		func(b odes.BothSides) bool { return b.Value == 0 })
 	if folds && !p.squares {
@@ -354,6 +366,10 @@ func (c *certificate) doubts(p judge, out *Result) string {
 	switch {
 	case c.Certified:
 		return ""
+	case c.rough():
+		return fmt.Sprintf("runs with these tolerances are too rough here: their errors change the objective by %s of "+
+			"%s, and a search follows them; smaller ones make that less: solver { rtol = %s  atol = %s }",
+			diag.Number(c.blur()), p.unit(), diag.Number(out.Run.RTol/1e4), diag.Number(out.Run.ATol/1e4))
 	case !(c.Noise <= mostNoise) && !(c.Stationarity > c.Noise):
 		return fmt.Sprintf("the error of the objective is too large to tell a minimum: with what it hides it is "+
 			"%s of %s; "+
@@ -452,7 +468,8 @@ func (p judge) locate(
 			best.Why = "it is a minimum by its certificate, though " + best.Why
 		}
 		spent := best.Status == "limit" && p.settings.MaxIter > 0
-		if c.Certified || c.infeasible || falls || spent || round == rounds || !p.onward(ctx, e, m, best, c) {
+		if c.Certified || c.infeasible || c.rough() || falls || spent || round == rounds ||
+			!p.onward(ctx, e, m, best, c) {
 			return m, c, nil
 		}
 	}

@@ -666,6 +666,9 @@ func (p *problem) remarks(m *minimum, c *certificate, out *Result) {
 		note(diag.Note, "%s of %d came to no minimum and %s not count", diag.Count(lost, "refit"),
 			m.refits, map[bool]string{true: "does", false: "do"}[lost == 1])
 	}
+	if c.rough() { // what changes nothing that was measured is not told either
+		out.Unidentified, out.Identifiable = nil, false
+	}
 	for _, u := range out.Unidentified {
 		note(diag.Warning, "%s", u.String())
 	}

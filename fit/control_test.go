@@ -62,9 +62,6 @@ func TestControls(t *testing.T) {
 				within := ""
 				if len(u.Bounds) == 2 {
 					within = fmt.Sprintf("in [%v, %v]", u.Bounds[0], u.Bounds[1])
-					if c.ID == "lqr_bounded" { // bounds are constants
-						within = "in [-2, 2]"
-					}
 				}
 				start := u.Start
 				if start == nil {

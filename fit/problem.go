@@ -130,9 +130,13 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
+	bounds, err := m.BoundsOf(opts.Options)
+	if err != nil {
+		return nil, err
+	}
 	var l diag.List
 	for i, v := range s.Over {
-		lo, hi := m.Bounds(v)
+		lo, hi := bounds[i][0], bounds[i][1]
 		if lo == hi {
 			l.Errorf(odes.CodeSetting, source.Span{}, "%s cannot be searched for: its bounds leave it one value, %s; "+
 				"leave it out of fit.over, or give it other bounds", v.String(), diag.Number(lo))

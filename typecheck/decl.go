@@ -284,13 +284,11 @@ func (c *checker) resolveVariable(e *entity) {
 }
 
 func (c *checker) bounds(e *entity, sym *model.Symbol, v *ast.Var) {
-	x := context{place: placeBound}
-	one := func(b ast.Expr) (float64, bool) {
-		value := c.expr(x, b)
+	one := func(b ast.Expr, open float64, made *model.Expr) (float64, bool) {
+		value := c.expr(context{place: placeBound}, b)
 		if isBad(value) || !c.numeric(value, "in", value.Span()) {
 			return 0, false
-		}
-		if len(value.Type().Shape) > 0 {
+		} else if len(value.Type().Shape) > 0 {
 			c.errorf(CodeBounds, b.Pos(), "a bound is a single number, for all elements")
 			return 0, false
 		}
@@ -298,34 +296,36 @@ func (c *checker) bounds(e *entity, sym *model.Symbol, v *ast.Var) {
 		if !bare(value) {
 			c.expectUnit("a bound of "+e.name, value, sym.Type.Unit, v.Name.Span)
 		}
-		d, ok := c.static(value, nil)
-		if !ok {
-			return 0, false
+		if !model.Static(value) { // it is known when a run begins
+			*made = value
+			return open, true
 		}
-		return d[0], true
+		if d, ok := c.static(value, nil); ok {
+			return d[0], true
+		}
+		return 0, false
 	}
-	lo, ok1 := one(v.Lo)
-	hi, ok2 := one(v.Hi)
-	if !ok1 || !ok2 {
+	lo, ok1 := one(v.Lo, math.Inf(-1), &sym.Least)
+	hi, ok2 := one(v.Hi, math.Inf(1), &sym.Most)
+	at := v.Lo.Pos().To(v.Hi.Pos())
+	switch {
+	case !ok1 || !ok2:
 		return
-	}
-	if lo != lo || hi != hi {
-		c.errorf(CodeBounds, v.Lo.Pos().To(v.Hi.Pos()), "the bounds %g and %g are not both numbers", lo, hi)
+	case v.Prior != nil && (sym.Least != nil || sym.Most != nil):
+		c.errorf(CodeBounds, at, "bounds cut a prior off, and those of a param with one read no params")
 		return
-	}
-	if !(lo <= hi) {
-		c.errorf(CodeBounds, v.Lo.Pos().To(v.Hi.Pos()), "the lower bound %g is above the upper bound %g; exchange them",
-			lo, hi)
+	case lo != lo || hi != hi:
+		c.errorf(CodeBounds, at, "the bounds %g and %g are not both numbers", lo, hi)
+		return
+	case !(lo <= hi):
+		c.errorf(CodeBounds, at, "the lower bound %g is above the upper bound %g; exchange them", lo, hi)
 		return
 	}
 	sym.Lo, sym.Hi = lo, hi
 	if !sym.Literal {
 		return
 	}
-	d, ok := c.static(sym.Value, nil)
-	if !ok {
-		return
-	}
+	d, _ := c.static(sym.Value, nil)
 	for _, x := range d {
 		if x < lo || x > hi {
 			c.list.Warnf(CodeBounds, sym.Value.Span(), "the default %g of %q is outside its bounds [%g, %g]", x, e.name,

@@ -28,7 +28,7 @@ var (
 	}
 	placeShape   = &place{name: "an index", knows: "consts and loop variables", fixed: true}
 	placeParam   = &place{name: "the default of a param", knows: "consts and other params", allow: model.UsesParam}
-	placeBound   = &place{name: "a bound of a param", knows: "consts", fixed: true}
+	placeBound   = &place{name: "a bound of a param", knows: "consts and other params", allow: model.UsesParam}
 	placeTime    = &place{name: "a bound of the time", knows: "consts and params", allow: model.UsesParam}
 	placePeriod  = &place{name: "the period of a steady state", knows: "consts and params", allow: model.UsesParam}
 	placeInitial = &place{

@@ -56,8 +56,14 @@ func (d *dumper) model(m *Model) {
 	d.printf("time %s from %s to %s", symbolText(m.Time), d.expr(m.From), d.expr(m.To))
 	for _, p := range m.Params {
 		bounds := ""
-		if !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) {
-			bounds = fmt.Sprintf(" in [%s, %s]", float(p.Lo), float(p.Hi))
+		if !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) || p.Least != nil || p.Most != nil {
+			one := func(v float64, made Expr) string {
+				if made != nil {
+					return d.expr(made)
+				}
+				return float(v)
+			}
+			bounds = fmt.Sprintf(" in [%s, %s]", one(p.Lo, p.Least), one(p.Hi, p.Most))
 		}
 		d.printf("param %s = %s%s%s", symbolText(p), d.expr(p.Value), bounds, literal(p))
 	}

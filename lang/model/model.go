@@ -106,8 +106,10 @@ type Symbol struct {
 	Hidden bool
 	// Control tells that a param is the values of a control.
 	Control bool
-	// Lo and Hi bound a param (±Inf when not written).
-	Lo, Hi float64
+	// Lo and Hi bound a param (±Inf when not written). Least and Most do where they read params: each is a number that
+	// a run has from its start.
+	Lo, Hi      float64
+	Least, Most Expr
 }
 
 // Index is a loop variable. It takes Count values Lo, Lo+Step, …, and is an axis of length Count

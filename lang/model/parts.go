@@ -117,7 +117,7 @@ func (m *Model) Reads(used map[string]bool) {
 		roots = append(roots, r.Value)
 	}
 	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
-		roots = append(roots, s.Value)
+		roots = append(roots, s.Value, s.Least, s.Most)
 	}
 	for _, e := range m.Events {
 		roots = append(roots, e.When, e.Crossing, e.Every, e.From, e.To, e.Count, e.Rank, e.Period)

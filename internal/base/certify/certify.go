@@ -1,12 +1,13 @@
-// Package certify says how much better a point near one could be, from exact derivatives at that point alone. It knows
-// nothing of the search that found the point.
+// Package certify says how much better a point near one could be, from exact derivatives at that point and, where these
+// leave it open, from some nearby. It knows nothing of the search that found the point.
 //
 // A linear program asks how far the objective falls, to first order, where no variable moves by more than a part ρ of
-// its size and constraints are kept, for ρ = 1, 0.1 … 1e-8. A step along its solution, as long as the curvature of the
-// objective lets it fall, is a gain; so is a Newton step along what holds the solution. Kinks are rows of the program:
-// absolute values are; where gradients jump, pieces that meet at the point are found by runs nearby, which join the
-// program until it promises no more than there is. At a minimum the largest gain is zero. There are no multipliers,
-// which need not be unique, and nothing depends on the units of variables or of the objective.
+// its size and constraints are kept, for ρ = 1, 0.1 … 1e-8. A step along its solution, as long as the curvature lets
+// the objective fall, is a gain; so is a step along the solution of the quadratic program. The curvature is that of the
+// Lagrangian, with the multipliers of the linear program: where constraints bend down, the way along them leads farther
+// than the objective alone tells. Kinks are rows of the programs: absolute values are; where gradients jump, pieces
+// that meet at the point are found by runs nearby, which join the programs until these promise no more than there is.
+// At a minimum the largest gain is zero. Nothing depends on the units of variables or of the objective.
 package certify
 
 import (
@@ -38,10 +39,15 @@ type Problem struct {
 	Enough float64
 	// Noise is the error of a value.
 	Noise float64
+	// Smooth tells that no gradient jumps near the point, beside those of kinks.
+	Smooth bool
 	// Near evaluates at another point; nil: nothing may be.
 	Near func(x []float64) (*Point, error)
 
-	cuts []cut
+	cuts    []cut
+	curves  []float64   // Hessian, or what differences of gradients make of it; during gain, that of the Lagrangian
+	bends   [][]float64 // those of the constraints; nil where they are not known
+	presses bool        // constraints hold the solution of a linear program
 }
 
 // cut is a piece of a function: its value at X, by its derivatives elsewhere. Constraint −1 is the objective.
@@ -63,10 +69,15 @@ type Certificate struct {
 // Minimum returns the certificate of a point.
 func (p *Problem) Minimum() Certificate {
 	c := Certificate{Feasibility: p.Feasibility()}
+	const likely = 1e-3 // of points that are to be good ones
 	most := min(3*len(p.X)+10, 120)
+	p.curves = p.Hessian
 	for {
 		gain, step, radius := p.gain()
 		c.Stationarity, c.Step, c.Pieces = gain/p.Size, step, len(p.cuts)
+		if c.Stationarity <= p.Enough && c.Feasibility <= likely && p.differ() {
+			continue
+		}
 		if !(c.Stationarity > p.Enough) || step == nil || p.Near == nil || len(p.cuts) >= most {
 			return c
 		}
@@ -87,31 +98,69 @@ var radii = []float64{1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}
 
 // gain returns the largest gain, the step that has it and the radius of that.
 func (p *Problem) gain() (gain float64, step []float64, radius float64) {
-	var last []int
-	for k, r := range radii {
-		d, held, missing := p.linear(r)
-		if d == nil {
+	plain := p.curves
+	defer func() { p.curves = plain }()
+	p.presses = false
+	for _, r := range radii {
+		l, of, scale := p.program(r)
+		if l == nil {
 			continue
-		} else if math.IsInf(missing, 1) {
-			return missing, d, r
+		} else if math.IsInf(scale, 1) {
+			return scale, make([]float64, len(p.X)), r
 		}
+		s := l.Solve()
+		p.curves = p.lagrangian(plain, of, s.Multipliers, scale)
 		take := func(d []float64) {
 			if g, q := p.along(d); g > gain {
 				gain, radius, step = g, r, scaled(d, q)
 			}
 		}
+		d := p.whole(s.X, r)
 		take(d)
-		if missing > gain { // the program was not solved to its end
+		// What is missing: the program was not solved to its end.
+		if missing := float64(math.Max(s.Value-s.Bound, 0) * scale); missing > gain {
 			gain, radius, step = missing, r, d
 		}
-		if p.Hessian != nil && (k == 0 || !slices.Equal(held, last)) {
-			if d := p.newton(held); d != nil {
-				take(d)
+		if p.curves != nil {
+			if x := p.curved(l, scale, r).Solve(); x != nil {
+				take(p.whole(x, r))
 			}
-			last = held
 		}
 	}
 	return gain, step, radius
+}
+
+// lagrangian returns the Hessian of F with the constraints that hold the solution of a program, each with its
+// multiplier, as far as theirs are known. It notes whether any does.
+func (p *Problem) lagrangian(f []float64, of []limit, y []float64, scale float64) []float64 {
+	if f == nil {
+		return nil
+	}
+	out := f
+	for j, r := range of {
+		if r.constraint < 0 || y[j] == 0 {
+			continue
+		}
+		p.presses = true
+		if p.bends == nil {
+			continue
+		} else if &out[0] == &f[0] {
+			out = slices.Clone(f)
+		}
+		for k, h := range p.bends[r.constraint] {
+			out[k] += float64(float64(y[j]*scale/r.size) * h)
+		}
+	}
+	return out
+}
+
+// whole returns the step of a solution of a program with that radius.
+func (p *Problem) whole(x []float64, radius float64) []float64 {
+	d := make([]float64, len(p.X))
+	for i := range d {
+		d[i] = float64(x[i] * radius * p.Sizes[i])
+	}
+	return d
 }
 
 // scaled returns d times q.
@@ -191,9 +240,10 @@ func (p *Problem) room(i int, radius float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// linear solves the linear program of a radius. It returns the step, what holds it (variables at bounds, then rows of
-// rows() from n on), and how much more than by this step the objective might fall. A nil step is none.
-func (p *Problem) linear(radius float64) (step []float64, held []int, missing float64) {
+// program returns the linear program of a radius and what its rows are: the sizes by which those of constraints are
+// divided. Its objective is divided by scale. It is nil where nothing changes; an infinite scale is one of numbers that
+// are too large to compute with.
+func (p *Problem) program(radius float64) (l *optim.Linear, of []limit, scale float64) {
 	n := len(p.X)
 	all := n
 	var pieces []cut
@@ -205,13 +255,12 @@ func (p *Problem) linear(radius float64) (step []float64, held []int, missing fl
 	if len(pieces) > 0 {
 		all++ // the last variable is the largest of the pieces of the objective
 	}
-	l := optim.Linear{C: make([]float64, all), Lo: make([]float64, all), Hi: make([]float64, all)}
+	l = &optim.Linear{C: make([]float64, all), Lo: make([]float64, all), Hi: make([]float64, all)}
 	slope := make([]float64, n)
 	for i := range n {
 		slope[i] = float64(p.At.Gradient[i] * p.Sizes[i] * radius)
 		l.Lo[i], l.Hi[i] = p.room(i, radius)
 	}
-	scale := 0.0 // of the objective
 	for _, v := range slope {
 		scale += math.Abs(v)
 	}
@@ -224,16 +273,15 @@ func (p *Problem) linear(radius float64) (step []float64, held []int, missing fl
 	}
 	if scale == 0 {
 		return nil, nil, 0
-	} else if scale-scale != 0 { // numbers are too large to compute with
-		return make([]float64, n), nil, math.Inf(1)
+	} else if scale-scale != 0 {
+		return l, nil, math.Inf(1)
 	}
 	if len(pieces) == 0 {
 		for i, v := range slope {
 			l.C[i] = v / scale
 		}
 	}
-	var of []int
-	for j, r := range rows {
+	for _, r := range rows {
 		size := float64(p.extent(r.a) * radius)
 		if size == 0 {
 			continue
@@ -258,7 +306,7 @@ func (p *Problem) linear(radius float64) (step []float64, held []int, missing fl
 				continue
 			}
 		}
-		l.Rows, of = append(l.Rows, t), append(of, j)
+		l.Rows, of = append(l.Rows, t), append(of, limit{r.constraint, size})
 	}
 	if len(pieces) > 0 {
 		l.C[n], l.Lo[n], l.Hi[n] = 1, -1, 1
@@ -271,26 +319,29 @@ func (p *Problem) linear(radius float64) (step []float64, held []int, missing fl
 				t.A[i] = -float64(a*p.Sizes[i]*radius) / scale
 			}
 			t.A[n] = 1
-			l.Rows, of = append(l.Rows, t), append(of, -1)
+			l.Rows = append(l.Rows, t)
 		}
 	}
-	s := l.Solve()
-	step = make([]float64, n)
-	for i := range step {
-		step[i] = float64(s.X[i] * radius * p.Sizes[i])
-	}
-	for _, v := range s.Rests {
-		switch {
-		case v < n:
-			if x := p.X[v] + step[v]; x <= p.Lo[v] || x >= p.Hi[v] {
-				held = append(held, v)
-			}
-		case v >= all && of[v-all] >= 0:
-			held = append(held, n+of[v-all])
+	return l, of, scale
+}
+
+// limit tells of which constraint a row of a program is, −1 for a kink, and by what it is divided.
+type limit struct {
+	constraint int
+	size       float64
+}
+
+// curved adds the curvature of F to a program.
+func (p *Problem) curved(l *optim.Linear, scale, radius float64) *optim.Quadratic {
+	n, all := len(p.X), len(l.C)
+	q := &optim.Quadratic{Linear: *l, G: make([]float64, all*all)}
+	for i := range n {
+		for j := range n {
+			h := float64(p.curves[i*n+j]+p.curves[j*n+i]) / 2
+			q.G[i*all+j] = float64(h*float64(p.Sizes[i]*radius)*float64(p.Sizes[j]*radius)) / scale
 		}
 	}
-	slices.Sort(held)
-	return step, held, float64(math.Max(s.Value-s.Bound, 0) * scale)
+	return q
 }
 
 // change returns by how much the objective changes along q times d, whose curvature is dHd.
@@ -335,13 +386,13 @@ func (p *Problem) along(d []float64) (gain, part float64) {
 	return gain, part
 }
 
-// curvature returns that of F along d: by the Hessian, or by the gradient at a point nearby.
+// curvature returns that of F along d: by the Hessian, or by gradients at points nearby.
 func (p *Problem) curvature(d []float64) float64 {
 	n := len(d)
-	if p.Hessian != nil {
+	if p.curves != nil {
 		sum := 0.0
 		for i, v := range d {
-			sum += float64(v * dot(p.Hessian[i*n:(i+1)*n], d))
+			sum += float64(v * dot(p.curves[i*n:(i+1)*n], d))
 		}
 		return sum
 	}
@@ -349,15 +400,11 @@ func (p *Problem) curvature(d []float64) float64 {
 	if p.Near == nil || !(-p.change(1, d, 0) > float64(p.Enough*p.Size)) {
 		return 0
 	}
-	at, part := p.nearby(d, 1e-4)
+	at := p.stretches(d)
 	if at == nil {
 		return 0
 	}
-	sum := 0.0
-	for i, v := range d {
-		sum += float64((at.Gradient[i] - p.At.Gradient[i]) * v)
-	}
-	return sum / part
+	return dot(at.bend(p, -1), d)
 }
 
 // nearby evaluates where no variable has moved by more than a part of its size along d, which part it returns.

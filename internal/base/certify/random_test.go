@@ -21,7 +21,8 @@ var problems = flag.Int("problems", 60, "how many random constrained problems Te
 //	½(x − m)ᵀQ(x − m) + Σ exp(aᵀ(x − m)) + linear·x + Σ w|u·(x − m) − v| + the largest of several planes
 //
 // Constraints are quadratic functions q(x − m), at most a limit, and planes, equal to one. Some hold the point with the
-// multiplier 0, some follow from others, and some are there twice.
+// multiplier 0, some follow from others, and some are there twice. Those of the kind "bent" are not convex, but the
+// Lagrangian is.
 type convex struct {
 	kind     string
 	n        int
@@ -145,8 +146,11 @@ func (c *convex) hessian(x, y, h []float64) {
 	}
 }
 
+// kinds are those of problems that have one minimum. Problems of kind "bent" may have others.
+var kinds = []string{"quadratic", "convex", "degenerate", "absolute", "largest", "peaks"}
+
 // drawConvex draws a problem.
-func drawConvex(seed uint64) *convex {
+func drawConvex(seed uint64, kinds []string) *convex {
 	r := elem.NewRand(seed)
 	pick := func(n int) int { return int(r.Uint64() % uint64(n)) }
 	vector := func(n int) []float64 {
@@ -158,7 +162,7 @@ func drawConvex(seed uint64) *convex {
 	}
 	n := 1 + pick(8)
 	c := &convex{
-		kind: []string{"quadratic", "convex", "degenerate", "absolute", "largest", "peaks"}[pick(6)],
+		kind: kinds[pick(len(kinds))],
 		n:    n, m: vector(n),
 		q: make([]float64, n*n), linear: make([]float64, n), units: make([]float64, n), exact: pick(2) == 0,
 	}
@@ -220,6 +224,13 @@ func drawConvex(seed uint64) *convex {
 		limit, bend := 0.0, math.Abs(r.Norm())
 		if equal {
 			bend, y = 0, r.Norm()
+		} else if c.kind == "bent" {
+			// The objective bends up by what the constraint bends down where it holds the point: together they are
+			// convex, with much less curvature than the objective has.
+			bend *= -math.Pow(10, float64(pick(3)))
+			for j := range n {
+				c.q[j*n+j] -= bend * y
+			}
 		} else if pick(3) == 0 {
 			limit, y = r.Float64(), 0 // it holds nothing
 		}
@@ -289,6 +300,24 @@ func (c *convex) problem() optim.KinkedProblem {
 	return p
 }
 
+// near returns what evaluates c for a certificate.
+func (c *convex) near() func(x []float64) (*certify.Point, error) {
+	kinks, constraints := len(c.kinks), len(c.rows)+c.peaks
+	return func(x []float64) (*certify.Point, error) {
+		to := &certify.Point{Gradient: make([]float64, c.n)}
+		to.Kinks = optim.Kinks{
+			U: make([]float64, kinks), J: make([]float64, kinks*c.n), W: make([]float64, kinks),
+		}
+		to.Constraints = optim.Constraints{
+			C: make([]float64, constraints), J: make([]float64, constraints*c.n),
+		}
+		at := optim.Point{Gradient: to.Gradient}
+		c.at(x, &at, &to.Kinks, &to.Constraints)
+		to.Value = at.Value
+		return to, nil
+	}
+}
+
 // TestRandomProblems searches minima that are known, under constraints, with what is degenerate and what has kinks, and
 // certifies where searches end. None that is certified is beyond the minimum, and few are not certified.
 // The flag -problems takes more.
@@ -298,7 +327,7 @@ func TestRandomProblems(t *testing.T) {
 	byKind := map[string][2]int{}
 	for i := range *problems {
 		seed := first + uint64(i)
-		c := drawConvex(seed)
+		c := drawConvex(seed, kinds)
 		r := elem.NewRand(seed + 1e9)
 		p, start, scale := c.problem(), make([]float64, c.n), make([]float64, c.n)
 		for j := range start {
@@ -311,19 +340,7 @@ func TestRandomProblems(t *testing.T) {
 			t.Fatal(err)
 		}
 		evaluations += res.Evaluations
-		near := func(x []float64) (*certify.Point, error) {
-			to := &certify.Point{Gradient: make([]float64, c.n)}
-			to.Kinks = optim.Kinks{
-				U: make([]float64, p.Kinks), J: make([]float64, p.Kinks*c.n), W: make([]float64, p.Kinks),
-			}
-			to.Constraints = optim.Constraints{
-				C: make([]float64, p.Constraints), J: make([]float64, p.Constraints*c.n),
-			}
-			at := optim.Point{Gradient: to.Gradient}
-			c.at(x, &at, &to.Kinks, &to.Constraints)
-			to.Value = at.Value
-			return to, nil
-		}
+		near := c.near()
 		at, _ := near(res.X)
 		from, _ := near(start)
 		best, _ := near(scaledBy(c.m, c.units))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
@@ -246,17 +247,22 @@ func reading(other string) string {
 // Bounds warns of params that are outside of their bounds at pt. Of numbers that are defaults the checker has warned.
 func (x *Explainer) Bounds(pt *system.Point, l *diag.List) {
 	for _, s := range x.model.Checked.Params {
-		if v, ok := pt.Beyond(s); ok {
+		if v, ok := limits.Beyond(x.model, pt, s); ok {
+			lo, hi, _ := limits.At(x.model, pt, s)
 			l.Warnf(typecheck.CodeBounds, s.Span, "the value %s of %q is outside its bounds [%s, %s]", diag.Number(v),
-				s.Name, diag.Number(s.Lo), diag.Number(s.Hi))
+				s.Name, diag.Number(lo), diag.Number(hi))
 		}
 	}
 }
 
 // MembersBounds warns that param s is outside of its bounds, at v among others, in so many of n members.
 func (x *Explainer) MembersBounds(s *model.Symbol, v float64, outside, n int, l *diag.List) {
-	l.Warnf(typecheck.CodeBounds, s.Span, "%q is outside its bounds [%s, %s] in %d of %s, as with %s", s.Name,
-		diag.Number(s.Lo), diag.Number(s.Hi), outside, diag.Count(n, "member"), diag.Number(v))
+	of := fmt.Sprintf(" [%s, %s]", diag.Number(s.Lo), diag.Number(s.Hi))
+	if limits.Made(s) { // each member has its own
+		of = ""
+	}
+	l.Warnf(typecheck.CodeBounds, s.Span, "%q is outside its bounds%s in %d of %s, as with %s", s.Name, of, outside,
+		diag.Count(n, "member"), diag.Number(v))
 }
 
 // Peaks warns of largest values that have no derivative, once for each max_over, and returns how many these are.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/base/sample"
+	"odes.dev/odes/internal/engine/limits"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
@@ -53,7 +54,7 @@ func (m *Model) ValuesOf(setup Setup) ([]result.Variable, []float64, error) {
 	return list, values, nil
 }
 
-// Bounds returns the bounds of a variable; ±Inf where there is none.
+// Bounds returns the bounds of a variable; ±Inf where there is none, or where params make it (BoundsOf).
 func (m *Model) Bounds(v result.Variable) (lo, hi float64) {
 	if !v.Initial {
 		for _, p := range m.Checked.Params {
@@ -63,6 +64,51 @@ func (m *Model) Bounds(v result.Variable) (lo, hi float64) {
 		}
 	}
 	return math.Inf(-1), math.Inf(1)
+}
+
+// BoundsOf returns the lower and upper bounds of the variables that setup differentiates by, as its params make them.
+// An error is of bounds that these variables themselves would move, or that are in the wrong order.
+func (m *Model) BoundsOf(setup Setup) ([][2]float64, error) {
+	r, err := m.Begin(setup.With(func(s *settings.Settings) {
+		s.GradientOnly()
+		s.Of = []string{}
+	}))
+	if err != nil {
+		return nil, err
+	}
+	var l diag.List
+	list, _ := m.Variables(r.settings.Wrt, &l)
+	pt := r.problem.Point
+	var plain []system.Variable
+	for _, v := range list {
+		plain = append(plain, system.Variable{Name: v.Name, Initial: v.Initial})
+	}
+	moved := pt.Active(plain)
+	out := make([][2]float64, len(list))
+	for i, v := range list {
+		lo, hi := m.Bounds(v)
+		for _, s := range m.Checked.Params {
+			if v.Initial || s.Name != v.Name || !limits.Made(s) {
+				continue
+			}
+			var reads []string
+			lo, hi, reads = limits.At(m.System, pt, s)
+			for _, name := range reads {
+				if slices.Contains(moved, name) {
+					l.Errorf(settings.CodeSetting, s.Span, "a bound of %s reads %s, which is searched for as well; "+
+						"write a constraint, such as constraint c: max_over(%s - %s) <= 0, or leave %s out of fit.over",
+						v.Name, name, v.Name, name, name)
+					break
+				}
+			}
+			if !(lo <= hi) {
+				l.Errorf(settings.CodeSetting, s.Span, "the lower bound of %s, %s, is above its upper one, %s; both "+
+					"follow from params", v.Name, diag.Number(lo), diag.Number(hi))
+			}
+		}
+		out[i] = [2]float64{lo, hi}
+	}
+	return out, l.Err()
 }
 
 // ReadsLargest reports whether an objective or a constraint reads max_over. Its derivatives jump where another of

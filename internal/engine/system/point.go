@@ -121,34 +121,6 @@ func (pt *Point) Move(to *Point) (cut []string) {
 	return nil
 }
 
-// Beyond returns a value of s that is outside of its bounds, if there is one beside the numbers of its default.
-func (pt *Point) Beyond(s *model.Symbol) (x float64, ok bool) {
-	if !bounded(s) {
-		return 0, false
-	}
-	declared, _ := s.Value.(*model.Const)
-	for k, x := range pt.Param(s.Name) {
-		if x >= s.Lo && x <= s.Hi || declared != nil && x == declared.Data[min(k, len(declared.Data)-1)] {
-			continue
-		}
-		return x, true
-	}
-	return 0, false
-}
-
-// bounded reports whether a param has bounds.
-func bounded(s *model.Symbol) bool { return !math.IsInf(s.Lo, -1) || !math.IsInf(s.Hi, 1) }
-
-// Bounded lists the params that have bounds.
-func (m *Model) Bounded() (list []*model.Symbol) {
-	for _, s := range m.Checked.Params {
-		if bounded(s) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // Follows reports whether the default of s reads other params.
 func (m *Model) Follows(s *model.Symbol) bool {
 	for i := range m.Compiled.Defaults {

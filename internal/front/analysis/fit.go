@@ -11,6 +11,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/front/report"
 )
 
@@ -38,6 +39,14 @@ var fitted = &Row{
 			Also: []odes.Setting{{Key: "fit.intervals", Value: "bootstrap"}},
 		},
 		{Name: "workers", Workers: true, Default: "0", Placeholder: "WHERE", Help: "{searchers}"},
+		{
+			Name: "from", Kind: File, Placeholder: "FILE",
+			Help: "Begin at the estimates of this result, which odes fit wrote as JSON.",
+		},
+		{
+			Name: "onward", Kind: Whole, Placeholder: "N",
+			Help: "Begin with the values that controls have N pieces later.",
+		},
 		{
 			Name: "resume", Kind: File, Placeholder: "FILE",
 			Help: "Keep searches in this file, and leave out those that it holds.",
@@ -83,6 +92,9 @@ func runFit(ctx context.Context, a *Ask) (*Result, error) {
 	opts := fit.Options{Options: a.Options, Starts: a.Values.Number("starts"), Source: a.Source}
 	opts.Fit = a.Values["fit"]
 	opts.Source.Text, opts.Source.Files = a.Text()
+	if err := begin(a, &opts); err != nil {
+		return nil, err
+	}
 	kept, err := keep(a, &opts)
 	if err != nil {
 		return nil, err
@@ -118,6 +130,30 @@ func runFit(ctx context.Context, a *Ask) (*Result, error) {
 		result.Work = []string{steadyWork(w)}
 	}
 	return result, failed(ctx, err, fit.ErrNoMinimum)
+}
+
+// begin sets the values at which the first search begins, those of --from and --onward. What --set sets counts more.
+func begin(a *Ask, o *fit.Options) error {
+	onward := a.Values.Number("onward")
+	if onward < 0 {
+		return Wrongf("--onward %d: it is a number of pieces, at least 0", onward)
+	}
+	var saved []odes.Assignment
+	if from := a.Values["from"]; from != "" {
+		text, err := input.File(from, nil)
+		if err != nil {
+			return &odes.FileError{Path: from, Err: err}
+		}
+		if saved, err = fit.ReadEstimates(text); err == nil {
+			_, err = a.Model.Symbols(saved)
+		}
+		if err != nil {
+			return Wrongf("--from %s: %v", from, err)
+		}
+	}
+	saved, err := fit.Onward(a.Model, saved, onward)
+	o.Set = append(saved, o.Set...)
+	return err
 }
 
 // fitProgress tells of a fit.

@@ -35,6 +35,9 @@ func resume(a *Ask, o *fit.Options) (*keptStarts, error) {
 	source := o.Source
 	h := sha256.New()
 	fmt.Fprint(h, source.Text, "\x00", a.Set, o.Settings, o.Solver, o.Fit)
+	if a.Values["from"] != "" || a.Values.Number("onward") > 0 {
+		fmt.Fprint(h, "\x00", o.Set)
+	}
 	for _, name := range slices.Sorted(maps.Keys(source.Files)) { // data, among others
 		fmt.Fprintf(h, "\x00%s\x00%d\x00%s", name, len(source.Files[name]), source.Files[name])
 	}

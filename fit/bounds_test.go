@@ -1,0 +1,51 @@
+package fit_test
+
+import (
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/fit"
+)
+
+// TestBoundsOfParams: bounds that read params are what these are in the run, also where they follow others, and a fit
+// searches for none of them.
+func TestBoundsOfParams(t *testing.T) {
+	text := `
+time t from 0 to 2
+param top = 6
+param um = top/2
+control u = 0 in [-um, um] piecewise constant on grid(0, 2, 11)
+state x = 0, v = 0
+x' = v
+v' = u
+objective effort = integral(u^2)
+constraint arrive: final(x) == 1
+constraint halt: final(v) == 0
+fit { minimize = effort }
+solver { rtol = 1e-10 }
+`
+	m := parse(t, text)
+	const free = 1.5151515151515151 // nothing is at a bound: 50/33
+	near(t, "within wide bounds", run(t, m, fit.Options{}).Objective.Value, free, 1e-8)
+	set := func(name string, v float64) fit.Options {
+		return fit.Options{Options: odes.Options{Set: []odes.Assignment{{Name: name, Values: []float64{v}}}}}
+	}
+	want := run(t, parse(t, strings.Replace(text, "[-um, um]", "[-1.2, 1.2]", 1)), fit.Options{}).Objective.Value
+	for _, o := range []fit.Options{set("um", 1.2), set("top", 2.4)} {
+		r := run(t, m, o)
+		near(t, "within narrow bounds", r.Objective.Value, want, 1e-9)
+		if u := estimate(t, r, "u[1]"); u.Value != 1.2 || u.AtBound != 1 {
+			t.Errorf("u[1] = %v, %d", u.Value, u.AtBound)
+		}
+	}
+	refused := func(m *odes.Model, o fit.Options, part string) {
+		t.Helper()
+		if _, err := fit.Run(t.Context(), m, o); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v, not %q", err, part)
+		}
+	}
+	refused(m, set("um", -1), "above its upper one")
+	sought := parse(t, strings.Replace(text, "top = 6", "top = 6 in [1, 8]", 1))
+	refused(sought, fit.Options{}, "is searched for as well")
+}
