@@ -1,0 +1,45 @@
+// Every model of a page gets a link that opens it in the playground.
+"use strict"
+
+;(() => {
+  const script = document.currentScript.src
+  const root = new URL("../../", script)
+  const whole = /^model\s+[\p{L}_]/mu
+  async function pack(value) {
+    const stream = new Blob([JSON.stringify(value)]).stream().pipeThrough(new CompressionStream("deflate-raw"))
+    let text = ""
+    for (const b of new Uint8Array(await new Response(stream).arrayBuffer())) text += String.fromCharCode(b)
+    return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")
+  }
+  const within = (link) => {
+    const at = new URL(link.getAttribute("href"), document.baseURI).href
+    return at.startsWith(root.href) ? at.slice(root.href.length) : ""
+  }
+  async function add(block) {
+    const pre = block.querySelector("pre")
+    const text = pre.textContent
+    if (!whole.test(text)) return
+    const file = block.parentElement.matches(".literal-block-wrapper") &&
+      block.parentElement.querySelector(".code-block-caption a[href$='.ode']")
+    let hash = ""
+    if (file && within(file)) {
+      hash = `e=${encodeURIComponent(within(file))}`
+    } else {
+      const value = { text }
+      // Files that the text names lie where a link of the page says.
+      const name = /\b(?:csv|load)\("([^"\n]+)"/.exec(text)
+      const link = name && [...document.querySelectorAll("article a[href]")].find((a) =>
+        a.getAttribute("href").endsWith(`/${name[1]}`))
+      if (link) value.at = within(link).slice(0, -name[1].length)
+      hash = `m=${await pack(value)}`
+    }
+    const a = document.createElement("a")
+    a.className = "open-in-playground"
+    a.href = new URL(`playground.html#${hash}`, root).href
+    a.textContent = "Open in the playground"
+    if (file) block.parentElement.after(a)
+    else block.after(a)
+  }
+  if (typeof CompressionStream === "undefined") return
+  document.querySelectorAll("article .highlight-odes").forEach((block) => { add(block) })
+})()
