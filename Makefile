@@ -53,7 +53,7 @@ install: all
 SPHINX := site/.build/venv/bin/sphinx-build
 
 site: all $(SPHINX)
-	cd site && go run .
+	cd site && go run . && go run ./playground
 	rm -rf site/public
 	$(SPHINX) -q -W --keep-going -E -a -j auto -c site -d site/.build/doctrees site/.build/content site/public
 

@@ -154,7 +154,7 @@ func (s *site) models(folder string) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString("\n## The model\n")
-	if err := s.addData(folder); err != nil {
+	if err := s.publish(folder); err != nil {
 		return "", err
 	}
 	for _, name := range list {

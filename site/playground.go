@@ -24,22 +24,47 @@ func (s *site) addPlayground() error {
 		if folder := path.Base(path.Dir(name)); folder != shown {
 			shown = folder + ": " + shown
 		}
-		options.WriteString(`<option value="` + html.EscapeString(name) + `">` + html.EscapeString(shown) + "</option>")
+		name, shown = html.EscapeString(name), html.EscapeString(shown)
+		options.WriteString(`<option value="` + name + `">` + shown + "</option>")
 	}
 	page := strings.Replace(playground, "EXAMPLES", options.String(), 1)
-	s.add("", "playground.md", "---\nhide-toc: true\n---\n\n# Playground\n\n```{raw} html\n"+page+"```\n")
+	text := "---\nhide-toc: true\n---\n\n# Playground\n\n```{raw} html\n" + page + "```\n" + aboutPlayground
+	s.add("", "playground.md", text)
+	for _, p := range s.pages {
+		if first := firstParagraph(p.text); p.target == "index.md" && first != "" {
+			p.text = strings.Replace(p.text, first, first+"\n\nTo try it without an installation, move the params of a "+
+				"model in the **[playground](playground.md)**.", 1)
+		}
+	}
 	return nil
 }
 
-// addData copies what the models of a folder read, for the playground, which fetches it.
-func (s *site) addData(folder string) error {
-	for _, pattern := range []string{"*.csv", "*.mtx"} {
+const aboutPlayground = `
+## About this page
+
+Language and solvers run in your browser as WebAssembly: the same code as the command, with the same bits, on one
+thread. The first visit loads 6 MB. Data files stay in the page as well. A link holds the model, its files and the
+values that you moved, compressed, in the part of the address behind the sign #, which browsers send to nobody.
+
+Values are first computed alone, so that pictures follow your hand, and compared with an independent run once nothing
+moves. On pictures, drag to zoom and click twice to see all; by keyboard, arrows read values, + and - zoom, and Escape
+shows all. Fits, ensembles, and models of other programs need the command.
+`
+
+// publish copies models of a folder, and what they read, to where the playground fetches them: conf.py makes files of
+// the site of what lies in _models.
+func (s *site) publish(folder string) error {
+	for _, pattern := range []string{"*.ode", "*.csv", "*.mtx"} {
 		list, err := s.glob(folder, pattern)
 		if err != nil {
 			return err
 		}
 		for _, name := range list {
-			if err := s.copy(folder + "/" + name); err != nil {
+			text, err := s.read(folder + "/" + name)
+			if err != nil {
+				return err
+			}
+			if err := s.write("_models/"+folder+"/"+name, text); err != nil {
 				return err
 			}
 		}

@@ -63,8 +63,8 @@ func build(root, out string) error {
 	}
 	wasm := filepath.Join(work, "odes.wasm")
 	arguments := []string{
-		"build", "-trimpath", "-buildvcs=false", "-tags", "odes_playground", "-overlay", overlay, "-ldflags=-s -w -buildid=",
-		"-gcflags=all=-l",
+		"build", "-trimpath", "-buildvcs=false", "-tags", "odes_playground", "-overlay", overlay,
+		"-ldflags=-s -w -buildid=", "-gcflags=all=-l",
 	}
 	for _, p := range quick {
 		arguments = append(arguments, "-gcflags="+p+"=")
@@ -141,7 +141,8 @@ func merged(was, ours string) (string, error) {
 		return "", fmt.Errorf("math.FMA or elem.MulAdd is not declared as it was")
 	}
 	body = strings.ReplaceAll(strings.ReplaceAll(body, "math.FMA(", "fmaOfIntegers("), "math.", "")
-	return strings.Replace(was, declared, "func fmaOfIntegers(x, y, z float64) float64 {", 1) + "\nfunc FMA(" + body, nil
+	was = strings.Replace(was, declared, "func fmaOfIntegers(x, y, z float64) float64 {", 1)
+	return was + "\nfunc FMA(" + body, nil
 }
 
 // output runs a command and returns what it says.

@@ -9,13 +9,13 @@ import (
 	"odes.dev/odes/internal/testing/seeds"
 )
 
-// TestMulAdd: MulAdd has the bits of math.FMA, at random numbers of all sizes, where products and sums nearly cancel, at
-// halves of the last bit, and at what is no ordinary number.
+// TestMulAdd: MulAdd has the bits of math.FMA, at random numbers of all sizes, where products and sums nearly cancel,
+// at halves of the last bit, and at what is no ordinary number.
 func TestMulAdd(t *testing.T) {
 	odd := []float64{
 		0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, 5e-324, -5e-324,
-		0x1p-1022, 0x1p-1074, 0x1p53, 0x1p53 + 2, 0x1p-53, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p450, 0x1p-450, 0x1p451, 0x1p-451,
-		0x1p-960, 0x1p959, 3, 1.0 / 3,
+		0x1p-1022, 0x1p-1074, 0x1p53, 0x1p53 + 2, 0x1p-53, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p450, 0x1p-450,
+		0x1p451, 0x1p-451, 0x1p-960, 0x1p959, 3, 1.0 / 3,
 	}
 	check := func(x, y, z float64) {
 		got, want := elem.MulAdd(x, y, z), math.FMA(x, y, z)

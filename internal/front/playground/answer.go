@@ -111,6 +111,14 @@ func units(text string, n int) int {
 	return count
 }
 
+// shown returns a unit as pages show it: none for numbers without, and where it is not known.
+func shown(unit string) string {
+	if unit == "1" || unit == "unknown" {
+		return ""
+	}
+	return unit
+}
+
 // Description says what a model declares.
 type Description struct {
 	Name         string     `json:"name"`
@@ -151,7 +159,7 @@ func describe(m *odes.Model, text string) (*Description, error) {
 	}
 	info := m.Info()
 	d := &Description{
-		Name: info.Name, Title: info.Title, Time: info.Time, TimeUnit: info.TimeUnit, Params: []Param{},
+		Name: info.Name, Title: info.Title, Time: info.Time, TimeUnit: shown(info.TimeUnit), Params: []Param{},
 		Experiments: append([]string{}, m.Experiments()...), Observations: []Measured{},
 		Diagnostics: told(m.Warnings(), text), Version: odes.Version,
 	}
@@ -165,7 +173,7 @@ func describe(m *odes.Model, text string) (*Description, error) {
 				continue
 			}
 			d.Params = append(d.Params, Param{
-				element(s.Name, s.Shape, k), s.Doc, s.Unit, number(v), number(s.Lo), number(s.Hi),
+				element(s.Name, s.Shape, k), s.Doc, shown(s.Unit), number(v), number(s.Lo), number(s.Hi),
 			})
 		}
 	}
@@ -259,7 +267,7 @@ func resultOf(solution *odes.Solution, s *odes.Sensitivities, symbols []odes.Sym
 				continue
 			}
 			values := numbers(chosen(o.Values, keep, o.Size(), k))
-			r.Series = append(r.Series, Curve{element(o.Name, o.Shape, k), o.Doc, o.Unit, values})
+			r.Series = append(r.Series, Curve{element(o.Name, o.Shape, k), o.Doc, shown(o.Unit), values})
 		}
 	}
 	for i := range solution.Events {
@@ -278,13 +286,13 @@ func resultOf(solution *odes.Solution, s *odes.Sensitivities, symbols []odes.Sym
 	for i := range values {
 		v := &values[i]
 		o := Objective{
-			v.Name, v.Doc, v.Unit, v.Relation, number(v.Value), v.Trust.String(), []number{}, []string{},
+			v.Name, v.Doc, shown(v.Unit), v.Relation, number(v.Value), v.Trust.String(), []number{}, []string{},
 		}
 		if s != nil {
-			shown := len(r.Columns)
-			o.Gradient = numbers(s.Gradient[i*s.Columns:][:shown])
+			n := len(r.Columns)
+			o.Gradient = numbers(s.Gradient[i*s.Columns:][:n])
 			if s.Trusts != nil {
-				for _, t := range s.Trusts[i*s.Columns:][:shown] {
+				for _, t := range s.Trusts[i*s.Columns:][:n] {
 					o.Trusts = append(o.Trusts, t.String())
 				}
 			}
@@ -303,7 +311,7 @@ func (r *Result) addColumns(s *odes.Sensitivities, symbols []odes.Symbol) {
 				r.MoreColumns++
 				continue
 			}
-			c := Column{element(v.Name, v.Shape, k), v.Unit, number(math.NaN())}
+			c := Column{element(v.Name, v.Shape, k), shown(v.Unit), number(math.NaN())}
 			if v.Initial {
 				c.Name = fmt.Sprintf("initial(%s)", c.Name)
 			} else if at >= 0 && k < len(symbols[at].Values) {

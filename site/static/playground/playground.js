@@ -100,6 +100,7 @@
   // open compiles the text, run computes, compare does so with an independent run once nothing moves any more.
   let typed = 0, still = 0
   function open(soon) {
+    page.dataset.state = "asked"
     clearTimeout(typed)
     typed = setTimeout(async () => {
       if (await fetched()) { /* files of the model are here */ }
@@ -114,12 +115,14 @@
         findings(answer.diagnostics)
         if (answer.failed) {
           page.dataset.state = "wrong"
-          say(`${answer.diagnostics.filter((d) => d.level === "error").length || "An"} error in the model.`)
+          const n = answer.diagnostics.filter((d) => d.level === "error").length
+          say(n > 1 ? `${n} errors in the model.` : "An error in the model.")
           return
         }
-        const before = new Map((model ? model.params : []).map((p) => [p.name, p.value]))
+        // A value that was moved stays, unless the text gives another one to start from.
+        const before = model && new Map(model.params.map((p) => [p.name, p.value]))
         model = answer
-        for (const p of model.params) if (moved.has(p.name) && before.get(p.name) !== p.value) moved.delete(p.name)
+        for (const p of model.params) if (before && moved.has(p.name) && before.get(p.name) !== p.value) moved.delete(p.name)
         for (const name of moved.keys()) if (!model.params.some((p) => p.name === name)) moved.delete(name)
         sliders()
         experiments()
@@ -129,6 +132,8 @@
   }
   function run() {
     clearTimeout(still)
+    if (!model) return
+    page.dataset.state = "asked"
     ask("run", request("run", { set: sets() }), (answer, ms) => {
       take(answer, ms)
       if (!answer.failed && answer.objectives.length > 0 && ms < 2500) {
@@ -143,6 +148,7 @@
     })
   }
   function take(answer, ms) {
+    if (!model) return
     findings([...model.diagnostics, ...answer.diagnostics])
     if (answer.failed) {
       page.dataset.state = "wrong"
@@ -373,7 +379,7 @@
     for (const p of known.patterns) {
       try {
         const kinds = classes.find(([prefix]) => (p.name || p.captures?.["1"]?.name || "").startsWith(prefix))
-        if (kinds) grammar.push([new RegExp(p.match || `${p.begin}(?:\\\\.|[^"\\\\\\n])*"?`, "uy"), kinds[1]])
+        if (kinds) grammar.push([new RegExp(p.match || `${p.begin}(?:\\\\.|[^"\\\\\\n])*"?`, "uym"), kinds[1]])
       } catch { /* a pattern that this browser has not: its words stay plain */ }
     }
     paint()
@@ -445,6 +451,7 @@
   // put shows a model.
   function put(text, its, at) {
     editor.value = text
+    model = null
     files = its
     folder = at
     moved = new Map()
@@ -502,7 +509,11 @@
     link.click()
     URL.revokeObjectURL(link.href)
   })
-  el("reset").addEventListener("click", () => { moved = new Map(); sliders(); run() })
+  el("reset").addEventListener("click", () => {
+    moved = new Map()
+    if (model) sliders()
+    run()
+  })
   el("stop").addEventListener("click", stop)
   el("across").addEventListener("change", (e) => { across = e.target.value; pictures() })
   el("logy").addEventListener("change", (e) => { logy = e.target.checked; pictures() })

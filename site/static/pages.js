@@ -1,9 +1,9 @@
-// Every model of a page gets a link that opens it in the playground.
+// What pages have beside their text: links from models to the playground, and what readers by ear or keyboard need.
 "use strict"
 
 ;(() => {
   const script = document.currentScript.src
-  const root = new URL("../../", script)
+  const root = new URL("../", script)
   const whole = /^model\s+[\p{L}_]/mu
   async function pack(value) {
     const stream = new Blob([JSON.stringify(value)]).stream().pipeThrough(new CompressionStream("deflate-raw"))
@@ -22,8 +22,9 @@
     const file = block.parentElement.matches(".literal-block-wrapper") &&
       block.parentElement.querySelector(".code-block-caption a[href$='.ode']")
     let hash = ""
-    if (file && within(file)) {
-      hash = `e=${encodeURIComponent(within(file))}`
+    if (file) {
+      const folder = new URL(".", location.href).href.slice(root.href.length)
+      hash = `e=${encodeURIComponent(folder + file.textContent.trim())}`
     } else {
       const value = { text }
       // Files that the text names lie where a link of the page says.
@@ -42,4 +43,14 @@
   }
   if (typeof CompressionStream === "undefined") return
   document.querySelectorAll("article .highlight-odes").forEach((block) => { add(block) })
+})()
+
+;(() => {
+  for (const e of document.querySelectorAll(".caption[role=heading]:not([aria-level])")) e.setAttribute("aria-level", "2")
+  const names = { ".sidebar-drawer": "Pages", ".toc-drawer": "On this page" }
+  for (const name in names) document.querySelector(name)?.setAttribute("aria-label", names[name])
+  // What scrolls by itself can be reached by keyboard.
+  for (const e of document.querySelectorAll("article pre:not([aria-hidden]), article table")) {
+    if (e.scrollWidth > e.clientWidth) e.tabIndex = 0
+  }
 })()
