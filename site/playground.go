@@ -32,8 +32,9 @@ func (s *site) addPlayground() error {
 	s.add("", "playground.md", text)
 	for _, p := range s.pages {
 		if first := firstParagraph(p.text); p.target == "index.md" && first != "" {
-			p.text = strings.Replace(p.text, first, first+"\n\nTo try it without an installation, move the params of a "+
-				"model in the **[playground](playground.md)**.", 1)
+			const invitation = "To try it without an installation, move the params of a model in the " +
+				"**[playground](playground.md)**."
+			p.text = strings.Replace(p.text, first, first+"\n\n"+invitation, 1)
 		}
 	}
 	return nil
