@@ -20,7 +20,7 @@ import (
 // fitPictures are the pictures of a fit, by name.
 var fitPictures = []struct {
 	name, doc string
-	draw      func(r *fit.Result) plot.Picture
+	draw      func(of odes.Info, r *fit.Result) plot.Picture
 }{
 	{"waterfall", "the values that the searches came to, sorted", waterfall},
 	{"profiles", "the profile likelihood of each estimate", profiles},
@@ -37,15 +37,15 @@ func FitPictures() (names, docs []string) {
 	return names, docs
 }
 
-// FitPicture draws a picture of a fit. The error says that there is none of that name, or that the fit has nothing for
+// FitPicture draws a picture of a fit of a model. The error says that there is none of that name, or that the fit has nothing for
 // it to show.
-func FitPicture(r *fit.Result, name string) (plot.Picture, error) {
+func FitPicture(of odes.Info, r *fit.Result, name string) (plot.Picture, error) {
 	names, _ := FitPictures()
 	at := slices.Index(names, name)
 	if at < 0 {
 		return nil, fmt.Errorf("a fit has no picture %q; it has %s", name, strings.Join(names, ", "))
 	}
-	p := fitPictures[at].draw(r)
+	p := fitPictures[at].draw(of, r)
 	if p == nil {
 		return nil, fmt.Errorf("the fit has nothing for the picture %q to show", name)
 	}
@@ -53,7 +53,7 @@ func FitPicture(r *fit.Result, name string) (plot.Picture, error) {
 }
 
 // waterfall draws the values of the searches, sorted, as how far they are above the best.
-func waterfall(r *fit.Result) plot.Picture {
+func waterfall(_ odes.Info, r *fit.Result) plot.Picture {
 	const least = 1e-6 // of a difference that is drawn
 	c := plot.Curve{Name: "searches", Dots: true}
 	for i := range r.Starts {
@@ -71,7 +71,7 @@ func waterfall(r *fit.Result) plot.Picture {
 }
 
 // profiles draws how the objective rises as an estimate moves, and the rise at the ends of its interval.
-func profiles(r *fit.Result) plot.Picture {
+func profiles(_ odes.Info, r *fit.Result) plot.Picture {
 	s := &plot.Stack{}
 	for i := range r.Estimates {
 		x := &r.Estimates[i]
@@ -80,9 +80,10 @@ func profiles(r *fit.Result) plot.Picture {
 		}
 		c := plot.Curve{Name: "profile"}
 		top := 0.0
-		for k, p := range x.Profile {
+		points := lowest(x.Profile)
+		for k, p := range points {
 			if k > 0 {
-				rounded(x.Profile[k-1], p, x.Value, &c)
+				rounded(points[k-1], p, x.Value, &c)
 			}
 			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Rise)
 			if p.Value == x.Lower && x.OpenLower == "" || p.Value == x.Upper && x.OpenUpper == "" {
@@ -106,6 +107,21 @@ func profiles(r *fit.Result) plot.Picture {
 		return nil
 	}
 	return s
+}
+
+// lowest returns the points of a profile with one rise for each value: the least that a search came to. The profile
+// likelihood is that of the best of them.
+func lowest(points []fit.ProfilePoint) (list []fit.ProfilePoint) {
+	for _, p := range points {
+		if n := len(list); n > 0 && math.Abs(list[n-1].Value-p.Value) <= 1e-9*math.Abs(p.Value) {
+			if p.Rise < list[n-1].Rise {
+				list[n-1] = p
+			}
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // rounded adds points between two of a profile. The root of the rise is almost straight there; at the estimate, it
@@ -141,14 +157,19 @@ func groups(r *fit.Result) (list []group) {
 	return list
 }
 
+// timeAxis is the axis of time of a model.
+func timeAxis(of odes.Info) plot.Axis {
+	return plot.Axis{Label: cmp.Or(of.Time, "t"), Unit: of.TimeUnit}
+}
+
 // overGroups draws a panel for all groups that have the same observation.
-func overGroups(r *fit.Result, y string, curve func(g *group) plot.Curve, unit bool) plot.Picture {
+func overGroups(of odes.Info, r *fit.Result, y string, curve func(g *group) plot.Curve, unit bool) plot.Picture {
 	s := &plot.Stack{}
 	for _, g := range groups(r) {
 		name := g.rows[0].Observation
 		k := slices.IndexFunc(s.Panels, func(p plot.Picture) bool { return p.(*plot.Lines).Title == name })
 		if k < 0 {
-			l := &plot.Lines{Title: name, X: plot.Axis{Label: "t"}, Y: plot.Axis{Label: y}}
+			l := &plot.Lines{Title: name, X: timeAxis(of), Y: plot.Axis{Label: y}}
 			if unit {
 				l.Y.Unit = g.rows[0].Unit
 			}
@@ -171,8 +192,8 @@ func (g *group) inTime() []fit.Prediction {
 }
 
 // overlay draws the data over what the model says, with a band of two standard errors of that.
-func overlay(r *fit.Result) plot.Picture {
-	p := overGroups(r, "value", func(g *group) plot.Curve {
+func overlay(of odes.Info, r *fit.Result) plot.Picture {
+	p := overGroups(of, r, "value", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name}
 		for _, p := range g.inTime() {
 			c.X, c.Y = append(c.X, p.T), append(c.Y, p.Value)
@@ -199,16 +220,22 @@ func overlay(r *fit.Result) plot.Picture {
 			}
 		}
 		for _, panel := range panels {
-			if l := panel.(*plot.Lines); l.Title == g.rows[0].Observation && len(band.X) > 1 {
-				l.Bands = append(l.Bands, band)
+			l := panel.(*plot.Lines)
+			k := slices.IndexFunc(l.Curves, func(c plot.Curve) bool { return c.Name == g.name })
+			if l.Title != g.rows[0].Observation || k < 0 || len(band.X) < 2 {
+				continue
 			}
+			if len(band.X) == len(l.Curves[k].X) {
+				band.Curve = k + 1 // whose colour it has
+			}
+			l.Bands = append(l.Bands, band)
 		}
 	}
 	return p
 }
 
-func residuals(r *fit.Result) plot.Picture {
-	return overGroups(r, "residual", func(g *group) plot.Curve {
+func residuals(of odes.Info, r *fit.Result) plot.Picture {
+	return overGroups(of, r, "residual", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name, Dots: true}
 		for _, p := range g.rows {
 			if !math.IsNaN(p.Residual) {
@@ -219,8 +246,8 @@ func residuals(r *fit.Result) plot.Picture {
 	}, false)
 }
 
-func predicted(r *fit.Result) plot.Picture {
-	p := overGroups(r, "data", func(g *group) plot.Curve {
+func predicted(of odes.Info, r *fit.Result) plot.Picture {
+	p := overGroups(of, r, "data", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name, Dots: true, Loop: true}
 		for _, p := range g.rows {
 			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Data)
@@ -259,7 +286,7 @@ func (s *Session) doFit(ctx context.Context, w io.Writer, rest string) error {
 		if s.fit == nil {
 			return errors.New("there is no fit yet; write: fit")
 		}
-		p, err := FitPicture(s.fit, rest)
+		p, err := FitPicture(m.Info(), s.fit, rest)
 		if err != nil {
 			return err
 		}

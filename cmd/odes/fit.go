@@ -155,7 +155,7 @@ func (k *fitCmd) Run(c *call) error {
 		}
 	}
 	for _, p := range pictures {
-		if err := p.draw(c, result); err != nil {
+		if err := p.draw(c, m.Info(), result); err != nil {
 			return err
 		}
 	}
@@ -308,8 +308,8 @@ func (k *fitCmd) pictures() (list []fitPicture, err error) {
 }
 
 // draw draws the picture.
-func (p fitPicture) draw(c *call, r *fit.Result) error {
-	picture, err := repl.FitPicture(r, p.what)
+func (p fitPicture) draw(c *call, of odes.Info, r *fit.Result) error {
+	picture, err := repl.FitPicture(of, r, p.what)
 	if err != nil {
 		c.complain("fit", err.Error())
 		return nil
