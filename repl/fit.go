@@ -20,7 +20,7 @@ import (
 // fitPictures are the pictures of a fit, by name.
 var fitPictures = []struct {
 	name, doc string
-	draw      func(of odes.Info, r *fit.Result) plot.Picture
+	draw      func(of odes.Info, c *courses, r *fit.Result) plot.Picture
 }{
 	{"waterfall", "the values that the searches came to, sorted", waterfall},
 	{"profiles", "the profile likelihood of each estimate", profiles},
@@ -39,13 +39,17 @@ func FitPictures() (names, docs []string) {
 
 // FitPicture draws a picture of a fit of a model. The error says that there is none of that name, or that the fit has nothing for
 // it to show.
-func FitPicture(of odes.Info, r *fit.Result, name string) (plot.Picture, error) {
+func FitPicture(ctx context.Context, of Fitted, r *fit.Result, name string) (plot.Picture, error) {
 	names, _ := FitPictures()
 	at := slices.Index(names, name)
 	if at < 0 {
 		return nil, fmt.Errorf("a fit has no picture %q; it has %s", name, strings.Join(names, ", "))
 	}
-	p := fitPictures[at].draw(of, r)
+	var info odes.Info
+	if of.Model != nil {
+		info = of.Model.Info()
+	}
+	p := fitPictures[at].draw(info, of.courses(ctx, r), r)
 	if p == nil {
 		return nil, fmt.Errorf("the fit has nothing for the picture %q to show", name)
 	}
@@ -53,7 +57,7 @@ func FitPicture(of odes.Info, r *fit.Result, name string) (plot.Picture, error) 
 }
 
 // waterfall draws the values of the searches, sorted, as how far they are above the best.
-func waterfall(_ odes.Info, r *fit.Result) plot.Picture {
+func waterfall(_ odes.Info, _ *courses, r *fit.Result) plot.Picture {
 	const least = 1e-6 // of a difference that is drawn
 	c := plot.Curve{Name: "searches", Dots: true}
 	for i := range r.Starts {
@@ -71,7 +75,7 @@ func waterfall(_ odes.Info, r *fit.Result) plot.Picture {
 }
 
 // profiles draws how the objective rises as an estimate moves, and the rise at the ends of its interval.
-func profiles(_ odes.Info, r *fit.Result) plot.Picture {
+func profiles(_ odes.Info, _ *courses, r *fit.Result) plot.Picture {
 	s := &plot.Stack{}
 	for i := range r.Estimates {
 		x := &r.Estimates[i]
@@ -191,8 +195,30 @@ func (g *group) inTime() []fit.Prediction {
 	return rows
 }
 
+// errorBand is how far predictions may be from what they would be of all data, where there are data.
+type errorBand struct {
+	name    string
+	t, half []float64
+}
+
+// around returns the band around a curve. Between data, its width is interpolated; before the first and behind the last
+// ones there is none.
+func (b *errorBand) around(curves []plot.Curve, k int) plot.Band {
+	c := &curves[k]
+	band := plot.Band{Name: b.name, Curve: k + 1} // whose colour it has
+	for i, x := range c.X {
+		half := math.NaN()
+		if x >= b.t[0] && x <= b.t[len(b.t)-1] {
+			half = plot.At(b.t, b.half, x)
+		}
+		band.X = append(band.X, x)
+		band.Lo, band.Hi = append(band.Lo, c.Y[i]-half), append(band.Hi, c.Y[i]+half)
+	}
+	return band
+}
+
 // overlay draws the data over what the model says, with a band of two standard errors of that.
-func overlay(of odes.Info, r *fit.Result) plot.Picture {
+func overlay(of odes.Info, runs *courses, r *fit.Result) plot.Picture {
 	p := overGroups(of, r, "value", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name}
 		for _, p := range g.inTime() {
@@ -204,6 +230,9 @@ func overlay(of odes.Info, r *fit.Result) plot.Picture {
 			}
 			c.Side = append(c.Side, side)
 		}
+		if t, y := runs.curve(g.rows[0].Experiment, g.rows[0].Observation); t != nil {
+			c.X, c.Y = t, y
+		}
 		return c
 	}, true)
 	if p == nil {
@@ -211,30 +240,25 @@ func overlay(of odes.Info, r *fit.Result) plot.Picture {
 	}
 	panels := p.(*plot.Stack).Panels
 	for _, g := range groups(r) {
-		band := plot.Band{Name: "± 2 errors of " + g.name}
+		band := errorBand{name: "± 2 errors of " + g.name}
 		for _, x := range g.inTime() {
 			if x.Error-x.Error == 0 {
-				band.X = append(band.X, x.T)
-				band.Lo = append(band.Lo, x.Value-2*x.Error)
-				band.Hi = append(band.Hi, x.Value+2*x.Error)
+				band.t, band.half = append(band.t, x.T), append(band.half, 2*x.Error)
 			}
 		}
 		for _, panel := range panels {
 			l := panel.(*plot.Lines)
 			k := slices.IndexFunc(l.Curves, func(c plot.Curve) bool { return c.Name == g.name })
-			if l.Title != g.rows[0].Observation || k < 0 || len(band.X) < 2 {
+			if l.Title != g.rows[0].Observation || k < 0 || len(band.t) < 2 {
 				continue
 			}
-			if len(band.X) == len(l.Curves[k].X) {
-				band.Curve = k + 1 // whose colour it has
-			}
-			l.Bands = append(l.Bands, band)
+			l.Bands = append(l.Bands, band.around(l.Curves, k))
 		}
 	}
 	return p
 }
 
-func residuals(of odes.Info, r *fit.Result) plot.Picture {
+func residuals(of odes.Info, _ *courses, r *fit.Result) plot.Picture {
 	return overGroups(of, r, "residual", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name, Dots: true}
 		for _, p := range g.rows {
@@ -246,7 +270,7 @@ func residuals(of odes.Info, r *fit.Result) plot.Picture {
 	}, false)
 }
 
-func predicted(of odes.Info, r *fit.Result) plot.Picture {
+func predicted(of odes.Info, _ *courses, r *fit.Result) plot.Picture {
 	p := overGroups(of, r, "data", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name, Dots: true, Loop: true}
 		for _, p := range g.rows {
@@ -286,7 +310,7 @@ func (s *Session) doFit(ctx context.Context, w io.Writer, rest string) error {
 		if s.fit == nil {
 			return errors.New("there is no fit yet; write: fit")
 		}
-		p, err := FitPicture(m.Info(), s.fit, rest)
+		p, err := FitPicture(ctx, Fitted{m, s}, s.fit, rest)
 		if err != nil {
 			return err
 		}

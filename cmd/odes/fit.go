@@ -154,8 +154,15 @@ func (k *fitCmd) Run(c *call) error {
 			return err
 		}
 	}
+	fitted := repl.Fitted{Model: m}
+	if slices.ContainsFunc(pictures, func(p fitPicture) bool { return p.what == "data" }) && k.Model != "-" {
+		fitted.Session = c.session(false)
+		if err := c.start(fitted.Session, k.Model, k.setFlag, k.solverFlags); err != nil {
+			return err
+		}
+	}
 	for _, p := range pictures {
-		if err := p.draw(c, m.Info(), result); err != nil {
+		if err := p.draw(c, fitted, result); err != nil {
 			return err
 		}
 	}
@@ -308,8 +315,8 @@ func (k *fitCmd) pictures() (list []fitPicture, err error) {
 }
 
 // draw draws the picture.
-func (p fitPicture) draw(c *call, of odes.Info, r *fit.Result) error {
-	picture, err := repl.FitPicture(of, r, p.what)
+func (p fitPicture) draw(c *call, of repl.Fitted, r *fit.Result) error {
+	picture, err := repl.FitPicture(c.ctx, of, r, p.what)
 	if err != nil {
 		c.complain("fit", err.Error())
 		return nil

@@ -182,7 +182,7 @@ func (r *reporter) draw(p plot.Picture) error {
 
 // drawFit writes a picture of a fit, if it has something to show.
 func (r *reporter) drawFit(result *fit.Result, what string) error {
-	p, err := repl.FitPicture(r.model.Info(), result, what)
+	p, err := repl.FitPicture(r.ctx, repl.Fitted{Model: r.model, Session: r.session}, result, what)
 	if err != nil {
 		return nil // profiles, for one, need intervals
 	}
