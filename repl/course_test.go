@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// TestFitCourse: a fit is drawn as the course of what is observed, at the estimates and in the experiment, with the data
-// on it and a band in its colour. The observed expression is no output.
+// TestFitCourse: a fit is drawn as the course of what is observed, at the estimates and in the experiment, with the
+// data on it and a band in its colour. The observed expression is no output.
 func TestFitCourse(t *testing.T) {
 	s := New(Config{})
 	text := "model M\ntime t from 0 to 4\nparam k = 1 in [0.1, 3]\nparam a = 1\nstate x = a\nx' = -k*x\n" +
@@ -54,7 +54,9 @@ func TestFitCourse(t *testing.T) {
 
 // TestLowest: of several searches at one value of a profile, the best counts.
 func TestLowest(t *testing.T) {
-	list := lowest([]fit.ProfilePoint{{Value: 1, Rise: 3}, {Value: 1, Rise: 2}, {Value: 1 + 1e-12, Rise: 4}, {Value: 2}})
+	list := lowest([]fit.ProfilePoint{
+		{Value: 1, Rise: 3}, {Value: 1, Rise: 2}, {Value: 1 + 1e-12, Rise: 4}, {Value: 2},
+	})
 	if len(list) != 2 || list[0].Rise != 2 || list[1].Value != 2 {
 		t.Errorf("%v", list)
 	}

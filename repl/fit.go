@@ -37,8 +37,8 @@ func FitPictures() (names, docs []string) {
 	return names, docs
 }
 
-// FitPicture draws a picture of a fit of a model. The error says that there is none of that name, or that the fit has nothing for
-// it to show.
+// FitPicture draws a picture of a fit of a model. The error says that there is none of that name, or that the fit has
+// nothing for it to show.
 func FitPicture(ctx context.Context, of Fitted, r *fit.Result, name string) (plot.Picture, error) {
 	names, _ := FitPictures()
 	at := slices.Index(names, name)

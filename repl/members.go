@@ -192,7 +192,9 @@ func shares(list []ensemble.Index) (panels []plot.Picture) {
 		to := from
 		for ; to < len(list) && list[to].Objective == list[from].Objective; to++ {
 			total := list[to].Total
-			b.Items = append(b.Items, plot.Bar{Label: list[to].Axis, Value: total.Value, Lo: total.Lower, Hi: total.Upper})
+			b.Items = append(b.Items, plot.Bar{
+				Label: list[to].Axis, Value: total.Value, Lo: total.Lower, Hi: total.Upper,
+			})
 		}
 		panels, from = append(panels, b), to
 	}

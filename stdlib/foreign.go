@@ -5,6 +5,24 @@ import "strings"
 // Foreign returns advice on a name that other languages have for what this one provides, or "".
 func Foreign(name string) string { return foreign[strings.ToLower(name)] }
 
+// ForeignBefore is Foreign for a name with what stands behind it: e^x raises a number that has no name here.
+func ForeignBefore(name, behind string) string {
+	behind = strings.TrimLeft(behind, " \t")
+	if name == "e" && (strings.HasPrefix(behind, "^") || strings.HasPrefix(behind, "**")) {
+		return "write exp(x) for e^x, and exp(1) for the number"
+	}
+	return Foreign(name)
+}
+
+// ForeignModule reports whether other languages keep elementary functions in a module of that name, as in Math.sin(x).
+func ForeignModule(name string) bool {
+	switch strings.ToLower(name) {
+	case "math", "np", "numpy", "jnp", "torch", "tf", "sympy":
+		return true
+	}
+	return false
+}
+
 // foreign gives advice on the names that other languages have for what this one provides.
 var foreign = map[string]string{
 	"ln":         "the natural logarithm is log",

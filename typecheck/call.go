@@ -15,28 +15,6 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// foreignModules are what other languages call the place of their elementary functions.
-var foreignModules = []string{"math", "np", "numpy", "jnp", "torch", "tf", "sympy"}
-
-// foreignMember reports a function that other languages keep in a module, as in Math.sin(x), and whether m names one.
-func (c *checker) foreignMember(m *ast.Member) bool {
-	module := m.X.Pos()
-	if !slices.Contains(foreignModules, strings.ToLower(module.Text())) {
-		return false
-	}
-	name := m.Name.Name
-	d := c.errorf(CodeUndefined, module, "functions stand by themselves")
-	if len(stdlib.Named(name)) == 0 {
-		if hint := stdlib.Foreign(name); hint != "" {
-			d.Message += "; " + hint
-			return true
-		}
-	}
-	d.Message += ": write " + name
-	d.Fix(module.To(m.Name.Span), name, "write "+name)
-	return true
-}
-
 // call elaborates the call f(args).
 func (c *checker) call(x context, e *ast.Call) model.Expr {
 	fun, ok := strip(e.Fun).(*ast.Name)
@@ -45,7 +23,9 @@ func (c *checker) call(x context, e *ast.Call) model.Expr {
 			mod, known := c.moduleOf(x, m.X)
 			switch {
 			case !known && c.method(x, e, m):
-			case !known && c.foreignMember(m):
+			case !known && stdlib.ForeignModule(m.X.Pos().Text()):
+				c.errorf(CodeUndefined, m.X.Pos(), "functions stand by themselves: write %s", m.Name.Name).
+					Fix(m.X.Pos().To(m.Name.Span), m.Name.Name, "write "+m.Name.Name)
 			case !known:
 				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s",
 					m.X.Pos().Text(), m.X.Pos().Text())

@@ -62,9 +62,7 @@ func advise(c *checker, d *diag.Diagnostic, x context, id ast.Ident) {
 		if e, ok := c.namesOf(x)[best]; ok {
 			d.Relate(e.span, "%q is declared here", best)
 		}
-	} else if id.Name == "e" && isRaised(id) {
-		d.Message += "; write exp(x) for e^x, and exp(1) for the number"
-	} else if hint := stdlib.Foreign(id.Name); hint != "" {
+	} else if hint := stdlib.ForeignBefore(id.Name, id.Span.File.Text()[id.Span.End:]); hint != "" {
 		d.Message += "; " + hint
 	} else if c.isUnit(id.Name) && !x.place.fixed {
 		if len(id.Name) == 1 {
@@ -80,12 +78,6 @@ func advise(c *checker, d *diag.Diagnostic, x context, id ast.Ident) {
 	} else {
 		d.Message += declareIt
 	}
-}
-
-// isRaised reports whether a name is followed by a power.
-func isRaised(id ast.Ident) bool {
-	behind := strings.TrimLeft(id.Span.File.Text()[id.Span.End:], " \t")
-	return strings.HasPrefix(behind, "^") || strings.HasPrefix(behind, "**")
 }
 
 // unitInShape returns the brackets of a shape that names a unit, as in param k [1/h] = 2. In n[m], m may be a size.

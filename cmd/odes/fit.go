@@ -154,17 +154,8 @@ func (k *fitCmd) Run(c *call) error {
 			return err
 		}
 	}
-	fitted := repl.Fitted{Model: m}
-	if slices.ContainsFunc(pictures, func(p fitPicture) bool { return p.what == "data" }) && k.Model != "-" {
-		fitted.Session = c.session(false)
-		if err := c.start(fitted.Session, k.Model, k.setFlag, k.solverFlags); err != nil {
-			return err
-		}
-	}
-	for _, p := range pictures {
-		if err := p.draw(c, fitted, result); err != nil {
-			return err
-		}
+	if err := k.drawAll(c, pictures, m, result); err != nil {
+		return err
 	}
 	switch {
 	case c.ctx.Err() != nil:
@@ -312,6 +303,23 @@ func (k *fitCmd) pictures() (list []fitPicture, err error) {
 		list = append(list, p)
 	}
 	return list, nil
+}
+
+// drawAll draws the pictures that were asked for.
+func (k *fitCmd) drawAll(c *call, pictures []fitPicture, m *odes.Model, result *fit.Result) error {
+	fitted := repl.Fitted{Model: m}
+	if slices.ContainsFunc(pictures, func(p fitPicture) bool { return p.what == "data" }) && k.Model != "-" {
+		fitted.Session = c.session(false)
+		if err := c.start(fitted.Session, k.Model, k.setFlag, k.solverFlags); err != nil {
+			return err
+		}
+	}
+	for _, p := range pictures {
+		if err := p.draw(c, fitted, result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // draw draws the picture.

@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/internal/base/screen"
 )
 
-// commandGroups are the groups in which odes --help lists commands, in the order of a user's day. What is in no group is
-// added to the first one. The last one is listed by names alone: few need it, and all fit on one screen.
+// commandGroups are the groups in which odes --help lists commands, in the order of a user's day. What is in no group
+// is added to the first one. The last one is listed by names alone: few need it, and all fit on one screen.
 var commandGroups = []struct {
 	title string
 	names []string
