@@ -24,8 +24,7 @@ func (c *checker) call(x context, e *ast.Call) model.Expr {
 			switch {
 			case !known && c.method(x, e, m):
 			case !known && stdlib.ForeignModule(m.X.Pos().Text()):
-				c.errorf(CodeUndefined, m.X.Pos(), "functions stand by themselves: write %s", m.Name.Name).
-					Fix(m.X.Pos().To(m.Name.Span), m.Name.Name, "write "+m.Name.Name)
+				c.errorf(CodeUndefined, m.X.Pos(), "functions stand by themselves: write %s", m.Name.Name)
 			case !known:
 				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s",
 					m.X.Pos().Text(), m.X.Pos().Text())

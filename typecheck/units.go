@@ -72,9 +72,6 @@ func unitMeant(c *checker, d *diag.Diagnostic, name string, s source.Span) {
 		d.Fix(s, raised, "write "+raised)
 	} else if hint := noUnits[strings.ToLower(name)]; hint != "" {
 		d.Message += "; " + hint
-	} else if one := strings.TrimSuffix(name, "s"); one != name && c.isUnit(one) {
-		d.Message += "; units have no plural: write " + one
-		d.Fix(s, one, "write "+one)
 	} else if litre := strings.TrimSuffix(name, "l") + "L"; strings.HasSuffix(name, "l") && c.isUnit(litre) {
 		d.Message += fmt.Sprintf("; the litre is written %s", litre)
 		d.Fix(s, litre, "write "+litre)

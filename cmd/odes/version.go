@@ -21,8 +21,8 @@ func (versionCmd) Run(c *call) error {
 	return err
 }
 
-// commit is that of the source of a release, whose builds do not depend on the clone that they are made in. The Makefile
-// sets it.
+// commit is that of the source of a release, whose builds do not depend on the clone that they are made in. The
+// Makefile sets it.
 var commit string
 
 // version returns the version and the commit: of a build that is not that of a release as Go names it, with what
