@@ -1,6 +1,9 @@
 package stdlib
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Foreign returns advice on a name that other languages have for what this one provides, or "".
 func Foreign(name string) string { return foreign[strings.ToLower(name)] }
@@ -14,13 +17,14 @@ func ForeignBefore(name, behind string) string {
 	return Foreign(name)
 }
 
-// ForeignModule reports whether other languages keep elementary functions in a module of that name, as in Math.sin(x).
-func ForeignModule(name string) bool {
-	switch strings.ToLower(name) {
+// NoModule says that there is no module of a name, from which a function was to come. Other languages keep elementary
+// functions in one, as in Math.sin(x).
+func NoModule(module, function string) string {
+	switch strings.ToLower(module) {
 	case "math", "np", "numpy", "jnp", "torch", "tf", "sympy":
-		return true
+		return "functions stand by themselves: write " + function
 	}
-	return false
+	return fmt.Sprintf("%q is not an imported module; add: import \"file.ode\" as %s", module, module)
 }
 
 // foreign gives advice on the names that other languages have for what this one provides.

@@ -23,11 +23,8 @@ func (c *checker) call(x context, e *ast.Call) model.Expr {
 			mod, known := c.moduleOf(x, m.X)
 			switch {
 			case !known && c.method(x, e, m):
-			case !known && stdlib.ForeignModule(m.X.Pos().Text()):
-				c.errorf(CodeUndefined, m.X.Pos(), "functions stand by themselves: write %s", m.Name.Name)
 			case !known:
-				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s",
-					m.X.Pos().Text(), m.X.Pos().Text())
+				c.errorf(CodeUndefined, m.X.Pos(), "%s", stdlib.NoModule(m.X.Pos().Text(), m.Name.Name))
 			case mod != nil:
 				if g := c.inModule(mod, m.Name, fnName); g != nil {
 					return c.inline(x, e, g)
