@@ -20,7 +20,8 @@ PYTHON     ?= python3
 export CGO_ENABLED = 0
 # The same source gives the same bytes, wherever it is built. Archives do not depend on the clone either, so they
 # are built with -buildvcs=false.
-BUILD := go build -trimpath -ldflags='-s -w -buildid='
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+BUILD  := go build -trimpath -ldflags='-s -w -buildid= -X main.commit=$(COMMIT)'
 
 .PHONY: all version go-version notes test vet install site release vsix wheels sign image clean $(PLATFORMS)
 
@@ -53,7 +54,7 @@ install: all
 SPHINX := site/.build/venv/bin/sphinx-build
 
 site: all $(SPHINX)
-	cd site && go run .
+	cd site && go run . && go run ./playground
 	rm -rf site/public
 	$(SPHINX) -q -W --keep-going -E -a -j auto -c site -d site/.build/doctrees site/.build/content site/public
 

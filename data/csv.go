@@ -150,9 +150,46 @@ func cells(text []byte) (n int) {
 	return n
 }
 
+// binaries are what files begin with that people take for tables.
+var binaries = []struct{ begins, kind string }{
+	{"PK\x03\x04", "a spreadsheet or another compressed file; save the sheet as CSV (UTF-8)"},
+	{"\xd0\xcf\x11\xe0", "a spreadsheet of an older kind; save the sheet as CSV (UTF-8)"},
+	{"\x1f\x8b", "a compressed file; unpack it"},
+	{"\x89HDF", "a file in HDF5; write the table as CSV"},
+	{"PAR1", "a file in Parquet; write the table as CSV"},
+	{"%PDF", "a document in PDF; copy the table into a CSV file"},
+	{"\x93NUMPY", "an array of NumPy; load reads it from a file that ends in .npy"},
+}
+
+// noText says what a file is that holds no text; "" for a text.
+func noText(text []byte) string {
+	for _, b := range binaries {
+		if bytes.HasPrefix(text, []byte(b.begins)) {
+			return b.kind
+		}
+	}
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return "" // UTF-16, which is told as such
+	}
+	head := text[:min(len(text), 4096)]
+	controls := 0
+	for _, c := range head {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' {
+			controls++
+		}
+	}
+	if controls > 2 && controls*50 > len(head) {
+		return "a binary file"
+	}
+	return ""
+}
+
 // records splits a file into cells.
 func records(name string, text []byte) (rows [][]string, lines []int, err error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if kind := noText(text); kind != "" {
+		return nil, nil, fmt.Errorf("%s: this is no table in text, but %s", name, kind)
+	}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return nil, nil, fmt.Errorf("%s: the text is encoded as UTF-16; save it as UTF-8", name)
 	}

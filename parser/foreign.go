@@ -58,6 +58,13 @@ var otherLanguages = []otherLanguage{
 		},
 	},
 	{
+		"a program in Julia", "write each du[1] = … as x' = …, u0 as `state x = 1`, p as `param`, tspan as `time`", 1,
+		func(p *parse, t, a, b *ast.Token) bool {
+			return !word(&p.tokens[0], "model", "time", "param", "state") && word(t, "function") && isName(a) &&
+				!a.NewLine && (isToken(b, "(") || isToken(b, "!")) && strings.Contains(p.file.Text(), "\nend")
+		},
+	},
+	{
 		"SBML, CellML or other XML", "odes import translates SBML; of others write variables as `state` and `param`, " +
 			"reactions as `reaction r: A -> B rate k*A`, rules as x' = … and `let`", 1,
 		func(p *parse, t, a, _ *ast.Token) bool {

@@ -24,6 +24,7 @@ func nearest(word string) string {
 var (
 	derivative = lazy.Regexp(`^(?:der|dot|ddt|D|Differential)\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
 	quotient   = lazy.Regexp(`^d\s*/\s*dt\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
+	whole      = lazy.Regexp(`^d\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)\s*/\s*d[\pL_]+`) // d(x)/dt
 	leibniz    = lazy.Regexp(`^d([\pL_][\pL\p{Nd}_]*)\s*/\s*d[\pL_]+`)
 	numbered   = lazy.Regexp(`^(?:[dD][\pL_]+_?[dD][tT]|DADT)$`) // what MATLAB and NONMEM number
 	// names of derivatives that are made of the name of a state: dxdt, dx, x_dot
@@ -38,7 +39,7 @@ func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
 	}
 	rest := p.file.Text()[t.Start:]
 	rest = rest[:min(len(rest), 200)]
-	for _, form := range []func() *regexp.Regexp{derivative, quotient, leibniz} {
+	for _, form := range []func() *regexp.Regexp{derivative, quotient, whole, leibniz} {
 		if m := form().FindStringSubmatch(rest); m != nil {
 			return m[1], m[0]
 		}

@@ -24,7 +24,8 @@ func (b *Bars) draw(c canvas) error {
 	s, ok := span{}, false
 	for _, it := range b.Items {
 		if finite(it.Value) {
-			s, ok = span{min(s.lo, it.Value), max(s.hi, it.Value)}, true
+			lo, hi := it.ends()
+			s, ok = span{min(s.lo, lo), max(s.hi, hi)}, true
 		}
 	}
 	if !ok {
@@ -89,6 +90,19 @@ func (b *Bars) draw(c canvas) error {
 			fill, side, place = c.negative, c.style(small, draw.XRight, draw.YCenter), r.Min.X-4
 		}
 		c.FillPolygon(fill, rectangle(r))
+		if lo, hi := it.ends(); it.Lo < it.Hi { // the interval, with a stroke at each end
+			line := draw.LineStyle{Color: c.ink, Width: 1}
+			from, to := at(max(lo, it.Lo)), at(min(hi, it.Hi))
+			c.StrokeLine2(line, from, y, to, y)
+			for _, x := range []vg.Length{from, to} {
+				c.StrokeLine2(line, x, y-half/2, x, y+half/2)
+			}
+			if it.Value < 0 {
+				place = min(place, from-4)
+			} else {
+				place = max(place, to+4)
+			}
+		}
 		c.FillText(side, vg.Point{X: place, Y: y}, it.note())
 	}
 	c.StrokeLine2(draw.LineStyle{Color: c.ink, Width: 0.8}, at(0), bottom, at(0), top)
@@ -111,6 +125,7 @@ func (h *Heat) size() (w, hh vg.Length) {
 const mostCells = 400
 
 func (h *Heat) draw(c canvas) error {
+	h = h.upright()
 	top := c.Max.Y
 	top = c.title(h.Title, top)
 	if len(h.Values) == 0 || len(h.Values[0]) == 0 {
@@ -120,7 +135,7 @@ func (h *Heat) draw(c canvas) error {
 	rows, cols := len(h.Values), len(h.Values[0])
 	grid := h.blocked(mostCells, mostCells)
 	shades := h.shading()
-	left, bottom := c.Min.X+30, c.Min.Y+lineHeight+4
+	left, bottom := c.Min.X+h.rowsMargin(c), c.Min.Y+lineHeight+4
 	if h.Cols.title() != "" {
 		bottom += lineHeight
 	}
@@ -172,6 +187,20 @@ func (h *Heat) draw(c canvas) error {
 	}
 	h.scale(c, right+14, bottom, top, shades)
 	return nil
+}
+
+// rowsMargin returns the room that the names of rows need, and that of their axis beside them.
+func (h *Heat) rowsMargin(c canvas) vg.Length {
+	st := c.style(small, draw.XRight, draw.YCenter)
+	var widest vg.Length
+	for i := range h.Values {
+		widest = max(widest, st.Width(h.rowName(i)))
+	}
+	margin := widest + 8
+	if h.Rows.title() != "" {
+		margin += lineHeight + 2
+	}
+	return min(max(margin, 30), (c.Max.X-c.Min.X)/3)
 }
 
 // mosaic paints the cells as an image, because polygons would show seams.

@@ -63,6 +63,7 @@ func (l *Lines) inkSpans() (x, y span, ok bool) {
 	if x, y, ok = l.spans(); !ok || l.turns() {
 		return x, y, ok
 	}
+	x = l.withPoints(x)
 	wide := y.pad(l.Y)
 	if y.lo == 0 {
 		wide.lo = 0
@@ -71,6 +72,30 @@ func (l *Lines) inkSpans() (x, y span, ok bool) {
 		wide.hi = 0
 	}
 	return x, l.Y.cut(wide), true
+}
+
+// withPoints returns the span of the level axis with room for points at its ends, which are drawn whole.
+func (l *Lines) withPoints(x span) span {
+	if l.X.Range.set() {
+		return x
+	}
+	wide := x.pad(l.X)
+	lo, hi := x.lo, x.hi
+	for _, c := range l.Curves {
+		at := c.PX
+		if c.Dots {
+			at = slices.Concat(c.X, c.PX)
+		}
+		for _, p := range at {
+			if p == x.lo {
+				lo = wide.lo
+			}
+			if p == x.hi {
+				hi = wide.hi
+			}
+		}
+	}
+	return span{lo, hi}
 }
 
 // inkMargin returns the room that the labels of the upright axis need.

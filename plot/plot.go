@@ -114,6 +114,17 @@ type Bar struct {
 	Label string
 	Value float64
 	Note  string // behind the bar; "" for the value
+	// Lo and Hi, where they differ, are the ends of an interval around the value.
+	Lo, Hi float64
+}
+
+// ends returns what the bar and its interval reach.
+func (b *Bar) ends() (lo, hi float64) {
+	lo, hi = min(0, b.Value), max(0, b.Value)
+	if b.Lo < b.Hi && finite(b.Lo) && finite(b.Hi) {
+		lo, hi = min(lo, b.Lo), max(hi, b.Hi)
+	}
+	return lo, hi
 }
 
 // Heat shows a matrix, Values[row][column], in colours from negative to positive.
@@ -127,9 +138,26 @@ type Heat struct {
 	// RowNames, if not nil, are what rows are called instead of their indices.
 	RowNames []string
 	Colours  Colour
+	// Up says that the rows are an axis of numbers, which grow upwards. Without it, the first row is on top, as in a
+	// matrix.
+	Up bool
 	// From and To, where they differ, are what the first and the last column stand for: the axis shows them
 	// instead of indices.
 	From, To float64
+}
+
+// upright returns h with its first row on top: where rows grow upwards, they are reversed, with their names.
+func (h *Heat) upright() *Heat {
+	if !h.Up {
+		return h
+	}
+	turned := *h
+	turned.Up, turned.Values, turned.RowNames = false, slices.Clone(h.Values), nil
+	slices.Reverse(turned.Values)
+	for i := range h.Values {
+		turned.RowNames = append(turned.RowNames, h.rowName(len(h.Values)-1-i))
+	}
+	return &turned
 }
 
 // rowName returns what stands before row i, counted from 0.

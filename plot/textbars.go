@@ -310,6 +310,11 @@ func (s shading) signed(v float64) string {
 const mostNamed = 12
 
 func (h *Heat) text(p *page) {
+	down := "↓ "
+	if h.Up {
+		down = "↑ "
+	}
+	h = h.upright()
 	p.title(h.Title)
 	rows := len(h.Values)
 	if rows == 0 || len(h.Values[0]) == 0 {
@@ -330,7 +335,7 @@ func (h *Heat) text(p *page) {
 	grid := h.blocked(tall, (p.Width-left-1)/cell)
 	shades := h.shading()
 	blocks := len(grid) < rows || len(grid[0]) < cols
-	if t := strings.TrimSpace("↓ " + h.Rows.title() + "   → " + h.Cols.title()); h.Rows.Label+h.Cols.Label != "" {
+	if t := strings.TrimSpace(down + h.Rows.title() + "   → " + h.Cols.title()); h.Rows.Label+h.Cols.Label != "" {
 		p.line(strings.Repeat(" ", left) + screen.Cut(t, p.Width-left))
 	}
 	head := []rune(strings.Repeat(" ", p.Width))

@@ -216,7 +216,7 @@ func TestResiduals(t *testing.T) {
 			line(Curve{PX: []float64{0.5, 1.5, 2}, PY: []float64{6, 3, 20}, Side: []int{0, 1, 0}}), []float64{1, 0},
 		},
 		"phase": {line(Curve{PX: []float64{1}, PY: []float64{3}, Loop: true}), []float64{-7}},
-		"bars":  {&Bars{Items: []Bar{{"a", 1, ""}}}, nil},
+		"bars":  {&Bars{Items: []Bar{{Label: "a", Value: 1}}}, nil},
 	} {
 		err, got := v.Suits(c.p), []float64(nil)
 		if s, ok := v.Of(c.p).(*Stack); ok && len(s.Panels) == 2 {

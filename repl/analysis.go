@@ -76,7 +76,8 @@ func (s *Session) analyse(ctx context.Context, w io.Writer, a *analysis.Row, res
 		if s.results[a.Name] == nil {
 			return fmt.Errorf("there is no %s yet; write: %[1]s", a.Name)
 		}
-		p, err := a.Picture(s.results[a.Name].Of, rest)
+		last := s.results[a.Name]
+		p, err := a.Picture(s.About(ctx, m, last.Found), last.Of, rest)
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (s *Session) analyse(ctx context.Context, w io.Writer, a *analysis.Row, res
 	s.results[a.Name] = r
 	s.diagnose(w, r.Warnings)
 	if whole {
-		p, err := a.Picture(r.Of, a.Drawn()[0])
+		p, err := a.Picture(s.About(ctx, m, r.Found), r.Of, a.Drawn()[0])
 		if err != nil {
 			return err
 		}

@@ -28,8 +28,10 @@ myst_heading_anchors = 4
 
 html_theme = "furo"
 html_title = f"odes {release}"
-html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_static_path = ["static", ".build/playground/static"]
+html_extra_path = [".build/content/_models"]  # models that the playground fetches, where their pages are
+html_css_files = ["site.css", "playground/playground.css"]
+html_js_files = [("pages.js", {"defer": "defer"})]
 html_favicon = "static/logo.svg"
 html_copy_source = False
 html_use_index = False

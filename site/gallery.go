@@ -154,6 +154,9 @@ func (s *site) models(folder string) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString("\n## The model\n")
+	if err := s.publish(folder); err != nil {
+		return "", err
+	}
 	for _, name := range list {
 		if err := s.copy(folder + "/" + name); err != nil {
 			return "", err

@@ -41,6 +41,7 @@ func write(root, out, odes string) error {
 		s.addDocuments,
 		s.addManual,
 		func() error { return s.addExamples(odes) },
+		s.addPlayground,
 		s.addPackages,
 		s.writePages,
 	} {

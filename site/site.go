@@ -33,7 +33,7 @@ var sections = []struct {
 	caption string
 	entries []string
 }{
-	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>"}},
+	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>", "Playground <playground>"}},
 	{"Use", []string{
 		"docs/language", "docs/events", "docs/repl", "docs/fit", "docs/python", "docs/r", "docs/go", "docs/editors",
 		"docs/limits", "docs/serve",

@@ -1,9 +1,31 @@
 package stdlib
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Foreign returns advice on a name that other languages have for what this one provides, or "".
 func Foreign(name string) string { return foreign[strings.ToLower(name)] }
+
+// ForeignBefore is Foreign for a name with what stands behind it: e^x raises a number that has no name here.
+func ForeignBefore(name, behind string) string {
+	behind = strings.TrimLeft(behind, " \t")
+	if name == "e" && (strings.HasPrefix(behind, "^") || strings.HasPrefix(behind, "**")) {
+		return "write exp(x) for e^x, and exp(1) for the number"
+	}
+	return Foreign(name)
+}
+
+// NoModule says that there is no module of a name, from which a function was to come. Other languages keep elementary
+// functions in one, as in Math.sin(x).
+func NoModule(module, function string) string {
+	switch strings.ToLower(module) {
+	case "math", "np", "numpy", "jnp", "torch", "tf", "sympy":
+		return "functions stand by themselves: write " + function
+	}
+	return fmt.Sprintf("%q is not an imported module; add: import \"file.ode\" as %s", module, module)
+}
 
 // foreign gives advice on the names that other languages have for what this one provides.
 var foreign = map[string]string{

@@ -24,8 +24,7 @@ func (c *checker) call(x context, e *ast.Call) model.Expr {
 			switch {
 			case !known && c.method(x, e, m):
 			case !known:
-				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s",
-					m.X.Pos().Text(), m.X.Pos().Text())
+				c.errorf(CodeUndefined, m.X.Pos(), "%s", stdlib.NoModule(m.X.Pos().Text(), m.Name.Name))
 			case mod != nil:
 				if g := c.inModule(mod, m.Name, fnName); g != nil {
 					return c.inline(x, e, g)

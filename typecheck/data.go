@@ -289,7 +289,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 				return false
 			}
 			d := c.errorf(CodeData, at, "%s has no column %q; it has %s", file.Value, bare,
-				strings.Join(table.Columns, ", "))
+				diag.Some(table.Columns))
 			d.Message += diag.DidYouMean(bare, table.Columns)
 			return false
 		}

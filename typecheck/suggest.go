@@ -62,7 +62,7 @@ func advise(c *checker, d *diag.Diagnostic, x context, id ast.Ident) {
 		if e, ok := c.namesOf(x)[best]; ok {
 			d.Relate(e.span, "%q is declared here", best)
 		}
-	} else if hint := stdlib.Foreign(id.Name); hint != "" {
+	} else if hint := stdlib.ForeignBefore(id.Name, id.Span.File.Text()[id.Span.End:]); hint != "" {
 		d.Message += "; " + hint
 	} else if c.isUnit(id.Name) && !x.place.fixed {
 		if len(id.Name) == 1 {

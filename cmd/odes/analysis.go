@@ -250,10 +250,8 @@ func (k *analysisCmd) Run(c *call) error {
 			return err
 		}
 	}
-	for _, p := range pictures {
-		if err := p.draw(c, k.row, result); err != nil {
-			return err
-		}
+	if err := k.draw(c, pictures, ask, result); err != nil {
+		return err
 	}
 	switch {
 	case c.ctx.Err() != nil:
@@ -479,9 +477,30 @@ func (k *analysisCmd) pictures(values analysis.Values) (list []picture, err erro
 	return list, nil
 }
 
+// draw draws the pictures that were asked for.
+func (k *analysisCmd) draw(c *call, list []picture, ask *analysis.Ask, r *analysis.Result) error {
+	if len(list) == 0 {
+		return nil
+	}
+	about := &analysis.About{Info: ask.Model.Info()}
+	if path := part[analysisBegin](k, "Begin").Model; path != "-" && len(r.Found) > 0 { // a pipe is read once
+		session, run := c.session(false), part[analysisRun](k, "Run")
+		if err := c.start(session, path, run.setFlag, run.solverFlags); err != nil {
+			return err
+		}
+		about = session.About(c.ctx, ask.Model, r.Found)
+	}
+	for _, p := range list {
+		if err := p.draw(c, k.row, about, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // draw draws the picture.
-func (p picture) draw(c *call, row *analysis.Row, r *analysis.Result) error {
-	drawn, err := row.Picture(r.Of, p.what)
+func (p picture) draw(c *call, row *analysis.Row, about *analysis.About, r *analysis.Result) error {
+	drawn, err := row.Picture(about, r.Of, p.what)
 	if errors.As(err, new(*analysis.WrongError)) {
 		return err
 	}

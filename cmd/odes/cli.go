@@ -41,8 +41,8 @@ type commands struct {
 	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
 	Worker     workerCmd     `cmd:"" help:"Compute members for others, from a queue."`
 	Queue      queueCmd      `cmd:"" help:"Look after the queue of workers."`
-	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
-	Report     reportCmd     `cmd:"" help:"Write a page about the model: course, derivatives, events, data, a fit."`
+	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps."`
+	Report     reportCmd     `cmd:"" help:"Write a page about the model, with all pictures."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
 	Import     importCmd     `cmd:"" help:"Translate a model of another program."`
@@ -190,6 +190,7 @@ func newParser(cmd any, out, errs io.Writer) (*kong.Kong, error) {
 		kong.Name("odes"),
 		kong.Description("Gradients of ODE models from a text file.\n\nTry: odes sens examples/bounce/bounce.ode"),
 		kong.Writers(out, errs),
+		kong.Help(printHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
 		kong.PostBuild(besideRun),
@@ -259,6 +260,9 @@ func fillHelp(k *kong.Kong) error {
 			for _, f := range at.Flags {
 				if f.Name == "format" && f.Help == "" {
 					f.Help = formatHelp(at.Name)
+				}
+				if ofWorkers(f.Name) {
+					f.Group = workersGroup
 				}
 			}
 		case *kong.Value:

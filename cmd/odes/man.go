@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -84,8 +85,31 @@ func (k *manCmd) Run(c *call) error {
 		all := strings.ReplaceAll(commandNames(root), " ", ", ")
 		return usagef("there is no command %q; there are %s", k.Command, all)
 	}
+	if isTerminal(c.out) && c.readManual(pageName(root, node), manPage(root, node)) {
+		return nil
+	}
 	_, err = io.WriteString(c.out, manPage(root, node))
 	return cannotPrint(err)
+}
+
+// readManual shows a page as man shows those that are installed, with a pager. It reports whether it could.
+func (c *call) readManual(name, page string) bool {
+	reader, err := exec.LookPath("man")
+	if err != nil {
+		return false
+	}
+	folder, err := os.MkdirTemp("", "odes-man-")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, name+".1")
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		return false
+	}
+	show := exec.CommandContext(c.ctx, reader, path)
+	show.Stdin, show.Stdout = os.Stdin, os.Stdout
+	return show.Run() == nil
 }
 
 func pageName(root, n *kong.Node) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -71,6 +72,9 @@ var rewordings = []struct {
 	}},
 	{`^unknown flag ([^,]+)(, did you mean (.+))?$`, func(m []string, _ string) string {
 		text, name := "there is no flag "+m[1], strings.TrimLeft(m[1], "-")
+		if slices.Contains([]string{"json", "csv", "npz", "table"}, name) {
+			return text + "; write --format " + name
+		}
 		if hint := flagOfSetting(name); hint != "" {
 			return text + "; " + hint
 		}

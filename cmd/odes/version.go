@@ -21,16 +21,28 @@ func (versionCmd) Run(c *call) error {
 	return err
 }
 
-// version returns the version and, of a build that is not that of a release, the commit
-// as Go names it: go install and go build in a clone note it.
+// commit is that of the source of a release, whose builds do not depend on the clone that they are made in. The
+// Makefile sets it.
+var commit string
+
+// version returns the version and the commit: of a build that is not that of a release as Go names it, with what
+// go install and go build in a clone note.
 func version(info *debug.BuildInfo) string {
-	if info == nil {
+	known := commit
+	if info != nil {
+		switch v := info.Main.Version; v {
+		case "", "(devel)", "v" + odes.Version:
+		default:
+			return odes.Version + " (" + v + ")"
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				known = s.Value
+			}
+		}
+	}
+	if known == "" {
 		return odes.Version
 	}
-	switch v := info.Main.Version; v {
-	case "", "(devel)", "v" + odes.Version:
-		return odes.Version
-	default:
-		return odes.Version + " (" + v + ")"
-	}
+	return odes.Version + " (" + known[:min(12, len(known))] + ")"
 }

@@ -19,6 +19,11 @@ func TestVersionOfBuilds(t *testing.T) {
 		{build(""), odes.Version},
 		{build("(devel)"), odes.Version},
 		{build("v" + odes.Version), odes.Version},
+		{&debug.BuildInfo{
+			Main: debug.Module{Version: "v" + odes.Version}, Settings: []debug.BuildSetting{
+				{Key: "vcs.revision", Value: "bb83036aa2c1e4dd41f4b6c5a9c0295500000000"},
+			},
+		}, odes.Version + " (bb83036aa2c1)"},
 		{build(commit), odes.Version + " (" + commit + ")"},
 	} {
 		if got := version(c.info); got != c.want {

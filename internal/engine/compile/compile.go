@@ -13,11 +13,6 @@ import (
 
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
-	"odes.dev/odes/internal/exchange/antimony"
-	"odes.dev/odes/internal/exchange/petab"
-	"odes.dev/odes/internal/exchange/sbml"
-	"odes.dev/odes/internal/exchange/sedml"
-	"odes.dev/odes/internal/exchange/xpp"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/compose"
 	"odes.dev/odes/lang/diag"
@@ -42,38 +37,21 @@ type Asked struct {
 	IgnoreFast bool
 }
 
-// formats are the languages of other programs that models are read in, in the order in which texts are tried.
-var formats = []struct {
+// format is a language that models are read in, beside that of odes.
+type format struct {
 	name      string
 	is        func(name, text string) bool
 	translate func(from foreign, list *diag.List) *source.File
-}{
-	{"a compressed file", of(func(text string) bool {
-		return strings.HasPrefix(text, "\x1f\x8b")
-	}), func(from foreign, list *diag.List) *source.File {
-		list.Errorf(parser.CodeForeignFile, source.Span{File: from.file}, "this is compressed: unpack it, as by "+
-			"gunzip, and name the model in it")
-		return nil
-	}},
-	{"a COMBINE archive", of(sedml.IsArchive), func(from foreign, list *diag.List) *source.File {
-		return sedml.Translate(from.file, nil, from.Task, from.End, list)
-	}},
-	{"SED-ML", of(sedml.Is), func(from foreign, list *diag.List) *source.File {
-		return sedml.Translate(from.file, from.files, from.Task, from.End, list)
-	}},
-	{"SBML", of(sbml.Is), func(from foreign, list *diag.List) *source.File {
-		return sbml.Translate(from.file, sbml.Options{To: from.End, IgnoreFast: from.IgnoreFast}, list)
-	}},
-	{"PEtab", petab.Is, func(from foreign, list *diag.List) *source.File {
-		return petab.Translate(from.file, from.files, list)
-	}},
-	{"Antimony", antimony.Is, func(from foreign, list *diag.List) *source.File {
-		return antimony.Translate(from.file, from.End, list)
-	}},
-	{"XPPAUT", of(xpp.Is), func(from foreign, list *diag.List) *source.File {
-		return xpp.Translate(from.file, list)
-	}},
 }
+
+// compressed is no language, and tells so before others look at bytes that mean nothing.
+var compressed = format{"a compressed file", of(func(text string) bool {
+	return strings.HasPrefix(text, "\x1f\x8b")
+}), func(from foreign, list *diag.List) *source.File {
+	list.Errorf(parser.CodeForeignFile, source.Span{File: from.file}, "this is compressed: unpack it, as by "+
+		"gunzip, and name the model in it")
+	return nil
+}}
 
 // of looks at a text alone, whatever its name is.
 func of(is func(text string) bool) func(name, text string) bool {
@@ -83,7 +61,7 @@ func of(is func(text string) bool) func(name, text string) bool {
 // Formats returns the names of the languages of other programs that models are read in.
 func Formats() []string {
 	var names []string
-	for _, f := range formats[1:] {
+	for _, f := range others {
 		names = append(names, f.name)
 	}
 	return names
@@ -100,7 +78,7 @@ func Import(name, text string, files fs.FS, end string, list *diag.List) (transl
 func ImportAs(
 	name, text string, files fs.FS, asked Asked, list *diag.List,
 ) (translated *source.File, language string) {
-	for _, f := range formats {
+	for _, f := range append([]format{compressed}, others...) {
 		if f.is(name, text) {
 			return f.translate(foreign{source.NewFile(name, text), files, asked}, list), f.name
 		}
@@ -120,7 +98,7 @@ func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model
 		if list.HasErrors() {
 			return nil, time.Now()
 		}
-		if sedml.IsArchive(text) {
+		if isArchive(text) {
 			file = source.NewFile(name, "") // whose bytes no message shows
 		}
 		list.Notef(parser.CodeForeignFile, source.Span{File: file}, "this is %s: odes reads its translation, which "+

@@ -90,16 +90,31 @@ type Session struct {
 // Picture is a picture of a result. Of is that of the Result; a picture of nil means that it has nothing to show.
 type Picture struct {
 	Name, Doc string
-	Draw      func(of any) (plot.Picture, error)
+	Draw      func(a *About, of any) (plot.Picture, error)
 }
 
-// Picture draws a picture of a result. The error says that there is none of that name, or nothing for it to show.
-func (r *Row) Picture(of any, name string) (plot.Picture, error) {
+// About is what pictures of a result may show of the model that it is of.
+type About struct {
+	Info odes.Info
+	// Course returns an observed expression over time with the values that the result found, in the run of an experiment,
+	// "" for that without any; nothing where it is not known. It may be nil.
+	Course func(experiment, observation string) (t, y []float64)
+}
+
+func (a *About) course(experiment, observation string) (t, y []float64) {
+	if a.Course == nil {
+		return nil, nil
+	}
+	return a.Course(experiment, observation)
+}
+
+// Picture draws a picture of a result of a model. The error says that there is none of that name, or nothing for it to show.
+func (r *Row) Picture(a *About, of any, name string) (plot.Picture, error) {
 	at := slices.IndexFunc(r.Pictures, func(p Picture) bool { return p.Name == name })
 	if at < 0 {
 		return nil, fmt.Errorf("a %s has no picture %q; it has %s", r.Name, name, strings.Join(r.Drawn(), ", "))
 	}
-	p, err := r.Pictures[at].Draw(of)
+	p, err := r.Pictures[at].Draw(a, of)
 	if err == nil && p == nil {
 		err = fmt.Errorf("the %s has nothing for the picture %q to show", r.Name, name)
 	}

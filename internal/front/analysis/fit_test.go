@@ -19,3 +19,13 @@ func TestSteadyWork(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestLowest: of several searches at one value of a profile, the best counts.
+func TestLowest(t *testing.T) {
+	list := lowest([]fit.ProfilePoint{
+		{Value: 1, Rise: 3}, {Value: 1, Rise: 2}, {Value: 1 + 1e-12, Rise: 4}, {Value: 2},
+	})
+	if len(list) != 2 || list[0].Rise != 2 || list[1].Value != 2 {
+		t.Errorf("%v", list)
+	}
+}

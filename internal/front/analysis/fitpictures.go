@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes"
 	"odes.dev/odes/fit"
 	"odes.dev/odes/plot"
 )
@@ -22,12 +23,12 @@ var fitPictures = []Picture{
 }
 
 // ofFit returns what draws a picture of the result of a fit.
-func ofFit(draw func(r *fit.Result) plot.Picture) func(of any) (plot.Picture, error) {
-	return func(of any) (plot.Picture, error) { return draw(of.(*fit.Result)), nil }
+func ofFit(draw func(a *About, r *fit.Result) plot.Picture) func(a *About, of any) (plot.Picture, error) {
+	return func(a *About, of any) (plot.Picture, error) { return draw(a, of.(*fit.Result)), nil }
 }
 
 // waterfall draws the values of the searches, sorted, as how far they are above the best.
-func waterfall(r *fit.Result) plot.Picture {
+func waterfall(_ *About, r *fit.Result) plot.Picture {
 	const least = 1e-6 // of a difference that is drawn
 	c := plot.Curve{Name: "searches", Dots: true}
 	for i := range r.Starts {
@@ -45,7 +46,7 @@ func waterfall(r *fit.Result) plot.Picture {
 }
 
 // profiles draws how the objective rises as an estimate moves, and the rise at the ends of its interval.
-func profiles(r *fit.Result) plot.Picture {
+func profiles(_ *About, r *fit.Result) plot.Picture {
 	s := &plot.Stack{}
 	for i := range r.Estimates {
 		x := &r.Estimates[i]
@@ -54,9 +55,10 @@ func profiles(r *fit.Result) plot.Picture {
 		}
 		c := plot.Curve{Name: "profile"}
 		top := 0.0
-		for k, p := range x.Profile {
+		points := lowest(x.Profile)
+		for k, p := range points {
 			if k > 0 {
-				rounded(x.Profile[k-1], p, x.Value, &c)
+				rounded(points[k-1], p, x.Value, &c)
 			}
 			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Rise)
 			if p.Value == x.Lower && x.OpenLower == "" || p.Value == x.Upper && x.OpenUpper == "" {
@@ -80,6 +82,21 @@ func profiles(r *fit.Result) plot.Picture {
 		return nil
 	}
 	return s
+}
+
+// lowest returns the points of a profile with one rise for each value: the least that a search came to. The profile
+// likelihood is that of the best of them.
+func lowest(points []fit.ProfilePoint) (list []fit.ProfilePoint) {
+	for _, p := range points {
+		if n := len(list); n > 0 && math.Abs(list[n-1].Value-p.Value) <= 1e-9*math.Abs(p.Value) {
+			if p.Rise < list[n-1].Rise {
+				list[n-1] = p
+			}
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // rounded adds points between two of a profile. The root of the rise is almost straight there; at the estimate, it
@@ -115,14 +132,19 @@ func groups(r *fit.Result) (list []group) {
 	return list
 }
 
+// timeAxis is the axis of time of a model.
+func timeAxis(of odes.Info) plot.Axis {
+	return plot.Axis{Label: cmp.Or(of.Time, "t"), Unit: of.TimeUnit}
+}
+
 // overGroups draws a panel for all groups that have the same observation.
-func overGroups(r *fit.Result, y string, curve func(g *group) plot.Curve, unit bool) plot.Picture {
+func overGroups(a *About, r *fit.Result, y string, curve func(g *group) plot.Curve, unit bool) plot.Picture {
 	s := &plot.Stack{}
 	for _, g := range groups(r) {
 		name := g.rows[0].Observation
 		k := slices.IndexFunc(s.Panels, func(p plot.Picture) bool { return p.(*plot.Lines).Title == name })
 		if k < 0 {
-			l := &plot.Lines{Title: name, X: plot.Axis{Label: "t"}, Y: plot.Axis{Label: y}}
+			l := &plot.Lines{Title: name, X: timeAxis(a.Info), Y: plot.Axis{Label: y}}
 			if unit {
 				l.Y.Unit = g.rows[0].Unit
 			}
@@ -144,9 +166,31 @@ func (g *group) inTime() []fit.Prediction {
 	return rows
 }
 
+// errorBand is how far predictions may be from what they would be of all data, where there are data.
+type errorBand struct {
+	name    string
+	t, half []float64
+}
+
+// around returns the band around a curve. Between data, its width is interpolated; before the first and behind the last
+// ones there is none.
+func (b *errorBand) around(curves []plot.Curve, k int) plot.Band {
+	c := &curves[k]
+	band := plot.Band{Name: b.name, Curve: k + 1} // whose colour it has
+	for i, x := range c.X {
+		half := math.NaN()
+		if x >= b.t[0] && x <= b.t[len(b.t)-1] {
+			half = plot.At(b.t, b.half, x)
+		}
+		band.X = append(band.X, x)
+		band.Lo, band.Hi = append(band.Lo, c.Y[i]-half), append(band.Hi, c.Y[i]+half)
+	}
+	return band
+}
+
 // overlay draws the data over what the model says, with a band of two standard errors of that.
-func overlay(r *fit.Result) plot.Picture {
-	p := overGroups(r, "value", func(g *group) plot.Curve {
+func overlay(a *About, r *fit.Result) plot.Picture {
+	p := overGroups(a, r, "value", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name}
 		for _, p := range g.inTime() {
 			c.X, c.Y = append(c.X, p.T), append(c.Y, p.Value)
@@ -157,6 +201,9 @@ func overlay(r *fit.Result) plot.Picture {
 			}
 			c.Side = append(c.Side, side)
 		}
+		if t, y := a.course(g.rows[0].Experiment, g.rows[0].Observation); t != nil {
+			c.X, c.Y = t, y
+		}
 		return c
 	}, true)
 	if p == nil {
@@ -164,25 +211,26 @@ func overlay(r *fit.Result) plot.Picture {
 	}
 	panels := p.(*plot.Stack).Panels
 	for _, g := range groups(r) {
-		band := plot.Band{Name: "± 2 errors of " + g.name}
+		band := errorBand{name: "± 2 errors of " + g.name}
 		for _, x := range g.inTime() {
 			if x.Error-x.Error == 0 {
-				band.X = append(band.X, x.T)
-				band.Lo = append(band.Lo, x.Value-2*x.Error)
-				band.Hi = append(band.Hi, x.Value+2*x.Error)
+				band.t, band.half = append(band.t, x.T), append(band.half, 2*x.Error)
 			}
 		}
 		for _, panel := range panels {
-			if l := panel.(*plot.Lines); l.Title == g.rows[0].Observation && len(band.X) > 1 {
-				l.Bands = append(l.Bands, band)
+			l := panel.(*plot.Lines)
+			k := slices.IndexFunc(l.Curves, func(c plot.Curve) bool { return c.Name == g.name })
+			if l.Title != g.rows[0].Observation || k < 0 || len(band.t) < 2 {
+				continue
 			}
+			l.Bands = append(l.Bands, band.around(l.Curves, k))
 		}
 	}
 	return p
 }
 
-func residuals(r *fit.Result) plot.Picture {
-	return overGroups(r, "residual", func(g *group) plot.Curve {
+func residuals(a *About, r *fit.Result) plot.Picture {
+	return overGroups(a, r, "residual", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name, Dots: true}
 		for _, p := range g.rows {
 			if !math.IsNaN(p.Residual) {
@@ -193,8 +241,8 @@ func residuals(r *fit.Result) plot.Picture {
 	}, false)
 }
 
-func predicted(r *fit.Result) plot.Picture {
-	p := overGroups(r, "data", func(g *group) plot.Curve {
+func predicted(a *About, r *fit.Result) plot.Picture {
+	p := overGroups(a, r, "data", func(g *group) plot.Curve {
 		c := plot.Curve{Name: g.name, Dots: true, Loop: true}
 		for _, p := range g.rows {
 			c.X, c.Y = append(c.X, p.Value), append(c.Y, p.Data)

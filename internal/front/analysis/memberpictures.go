@@ -20,7 +20,7 @@ var memberPictures = []Picture{{"members", "lines, heat maps, or bands of output
 
 // drawMembers draws an ensemble: bands of outputs over time, objectives over the axes of a grid (as lines over one, as
 // heat maps over two), and otherwise over each value that differs. The values must have been kept.
-func drawMembers(of any) (plot.Picture, error) {
+func drawMembers(_ *About, of any) (plot.Picture, error) {
 	e := of.(*report.Ensemble)
 	t := &e.Problem.Table
 	stack := &plot.Stack{}
@@ -80,11 +80,11 @@ func axisOf(e *report.Ensemble, p int) plot.Axis {
 	return a
 }
 
-// gridOf draws an objective over a grid of two axes: the first goes down, the second to the right.
+// gridOf draws an objective over a grid of two axes: the first goes up, the second to the right.
 func gridOf(e *report.Ensemble, k int, c ensemble.Column) plot.Picture {
 	d := e.Problem.Job.Design
 	h := &plot.Heat{
-		Title: c.Name, Unit: c.Unit, Rows: axisOf(e, 0), Cols: axisOf(e, 1), FirstRow: 1, FirstCol: 1,
+		Title: c.Name, Unit: c.Unit, Rows: axisOf(e, 0), Cols: axisOf(e, 1), FirstRow: 1, FirstCol: 1, Up: true,
 	}
 	values := e.Values.Of(k)
 	for row := range slices.Chunk(values, d.Axes[1].Count) {
@@ -129,7 +129,10 @@ func shares(list []ensemble.Index) (panels []plot.Picture) {
 		}
 		to := from
 		for ; to < len(list) && list[to].Objective == list[from].Objective; to++ {
-			b.Items = append(b.Items, plot.Bar{Label: list[to].Axis, Value: list[to].Total.Value})
+			total := list[to].Total
+			b.Items = append(b.Items, plot.Bar{
+				Label: list[to].Axis, Value: total.Value, Lo: total.Lower, Hi: total.Upper,
+			})
 		}
 		panels, from = append(panels, b), to
 	}

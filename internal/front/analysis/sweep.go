@@ -63,7 +63,7 @@ var swept = &Row{
 }
 
 // drawSweep draws members, or a branch of steady states.
-func drawSweep(of any) (plot.Picture, error) {
+func drawSweep(_ *About, of any) (plot.Picture, error) {
 	if b, ok := of.(*branch); ok {
 		p, err := Branch(b.Branch, b.outputs)
 		if err != nil {
@@ -71,7 +71,7 @@ func drawSweep(of any) (plot.Picture, error) {
 		}
 		return p, nil
 	}
-	return drawMembers(of)
+	return drawMembers(nil, of)
 }
 
 // planSweep says which members a sweep has.
