@@ -45,3 +45,12 @@ func number(x float64, u units.Unit, s source.Span) model.Expr { return terms.Nu
 func retype(e model.Expr, t types.Type) model.Expr { return terms.Retype(e, t) }
 
 func whole(x float64) bool { return terms.Whole(x) }
+
+// zero reports whether e is a constant whose value fits every unit.
+func zero(e model.Expr) bool { return terms.Zero(e) }
+
+// bare reports whether e is a plain number that is known at compile time.
+func bare(e model.Expr) bool { return terms.Bare(e) }
+
+// bracketed returns a unit as messages print it.
+func bracketed(u units.Unit) string { return terms.Bracketed(u) }

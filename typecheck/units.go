@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // unit evaluates a unit as written. It is unknown after an error.
@@ -244,12 +244,6 @@ func knownUnit(args []model.Expr) units.Unit {
 	return u
 }
 
-// zero reports whether e is a constant whose value fits every unit.
-func zero(e model.Expr) bool {
-	k, ok := e.(*model.Const)
-	return ok && len(k.Data) == 1 && (k.Data[0] == 0 || k.Data[0]-k.Data[0] != 0)
-}
-
 // mergeUnits adds the unit of another element to that of an array.
 func (c *checker) mergeUnits(what string, u units.Unit, first, e model.Expr) units.Unit {
 	v := e.Type().Unit
@@ -327,29 +321,13 @@ func (c *checker) powerUnit(s source.Span, x, e model.Expr) units.Unit {
 		return u
 	}
 	if k, ok := e.(*model.Const); ok && len(k.Data) == 1 {
-		if r, ok := exponent(k.Data[0]); ok {
+		if r, ok := terms.Exponent(k.Data[0]); ok {
 			return u.Pow(r)
 		}
 	}
 	c.unitErrorf(s, "%s is raised to a power that is not a constant; divide it by 1 %s first", bracketed(u),
 		bracketed(u))
 	return units.Unit{}
-}
-
-// exponent recognises small fractions.
-func exponent(x float64) (units.Ratio, bool) {
-	for den := int64(1); den <= 12; den++ {
-		if n := x * float64(den); whole(n) && n < 1000 && n > -1000 {
-			return units.MakeRatio(int64(n), den)
-		}
-	}
-	for den := int64(3); den <= 12; den++ {
-		n := int64(math.Floor(float64(x*float64(den)) + 0.5))
-		if n < 1000 && n > -1000 && float64(n)/float64(den) == x {
-			return units.MakeRatio(n, den)
-		}
-	}
-	return units.Ratio{}, false
 }
 
 // as elaborates a conversion. It is the one place where a value is rescaled.
@@ -467,13 +445,6 @@ func statesUnit(e ast.Expr) (found bool) {
 		return !found
 	})
 	return found
-}
-
-// bare reports whether e is a plain number that is known at compile time. In a declaration such a
-// number takes the declared unit.
-func bare(e model.Expr) bool {
-	u := e.Type().Unit
-	return model.Static(e) && (!u.Known() || u.Plain())
 }
 
 // declaredUnit returns the unit of a name: the declared one, checked against that of the value, or
