@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/base/records"
-	"odes.dev/odes/typecheck/dosing"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // tiesOfEvents has measurements that stand before the row of an event of the same time, `at D.time`, read what was
@@ -35,8 +35,8 @@ func tiesOfEvents(c *checker) {
 	for i := range at.rows {
 		at.rows[i] = at.rows[i] && v.group.rows[i]
 	}
-	t := &dosing.Table{Table: from.Table, At: at.span, Records: &records.Table{Times: times}}
-	if e := dosing.Keep(giver{writer{c}, from, at.span}, t, tied, at.rows); e != nil {
+	t := &regimen.Table{Table: from.Table, At: at.span, Records: &records.Table{Times: times}}
+	if e := regimen.Keep(giver{writer{c}, from, at.span}, t, tied, at.rows); e != nil {
 		c.early = append(c.early, e)
 	}
 }

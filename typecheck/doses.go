@@ -10,10 +10,10 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
-	"odes.dev/odes/typecheck/dosing"
+	"odes.dev/odes/typecheck/regimen"
 )
 
-// Rows of a table are records of doses by `doses D { … }`. This reads the item; package dosing makes the events.
+// Rows of a table are records of doses by `doses D { … }`. This reads the item; package regimen makes the events.
 
 // placeDose is what `lag`, `f`, `dur` and `rate` may read.
 var placeDose = &place{
@@ -24,12 +24,12 @@ var placeDose = &place{
 type dosesOfPass struct {
 	doses []*ast.Doses
 	dosed []*doseTable    // the tables whose rows are records
-	early []*dosing.Early // what measurements before a record of their time read
+	early []*regimen.Early // what measurements before a record of their time read
 }
 
 // doseTable is a table whose rows are records.
 type doseTable struct {
-	*dosing.Table
+	*regimen.Table
 	item *ast.Doses
 	from *dataTable
 }
@@ -74,7 +74,7 @@ func readDoses(c *checker) {
 				g.name).Relate(old.item.Table.Span, "first here")
 			continue
 		}
-		t := &doseTable{item: it, from: g.table, Table: &dosing.Table{
+		t := &doseTable{item: it, from: g.table, Table: &regimen.Table{
 			Table: g.table.Table, In: inFile(c, g.table), At: it.Table.Span, Units: map[string]units.Unit{},
 			Records: &records.Table{
 				Times: g.table.Data[slices.Index(g.table.Columns, "time")], Columns: map[string][]float64{},
@@ -95,7 +95,7 @@ func doseColumns(c *checker, t *doseTable) bool {
 			continue
 		}
 		key := strings.ToUpper(it.Key.Name)
-		if !slices.Contains(records.Columns, key) || lines && slices.Contains(dosing.Words, it.Key.Name) {
+		if !slices.Contains(records.Columns, key) || lines && slices.Contains(regimen.Words, it.Key.Name) {
 			continue
 		}
 		of, name := memberOf(it.Value)
@@ -170,19 +170,19 @@ func doseTimes(c *checker, t *doseTable, name, column string) bool {
 // doseLines reads the states that take doses, and what is said of these.
 func doseLines(c *checker, t *doseTable) bool {
 	ok := true
-	var line *dosing.Line
+	var line *regimen.Line
 	for _, it := range t.item.Items {
 		if it.Target == nil {
 			key := it.Key.Name
 			switch {
-			case line != nil && slices.Contains(dosing.Words, key):
+			case line != nil && slices.Contains(regimen.Words, key):
 				if line.Says[key] != nil {
 					c.errorf(CodeDuplicate, it.Key.Span, "`%s` of %q is given twice", key, line.Target.Name.Name)
 					ok = false
 				}
 				line.Says[key] = it.Value
 			case slices.Contains(records.Columns, strings.ToUpper(key)):
-			case line == nil && slices.Contains(dosing.Words, key):
+			case line == nil && slices.Contains(regimen.Words, key):
 				c.errorf(CodeArguments, it.Key.Span, "`%s` stands behind the state that it is about: doses %s { gut "+
 					"%[1]s = … }", key, t.from.Name)
 				ok = false
@@ -193,7 +193,7 @@ func doseLines(c *checker, t *doseTable) bool {
 			}
 			continue
 		}
-		line = &dosing.Line{Target: it.Target, Says: map[string]ast.Expr{}}
+		line = &regimen.Line{Target: it.Target, Says: map[string]ast.Expr{}}
 		name := it.Target.Name
 		switch g := c.globals[name.Name]; {
 		case g == nil:
@@ -380,7 +380,7 @@ func giveDoses(c *checker) {
 				t.from.anyColumn()).Relate(t.Span, "declared here")
 			continue
 		}
-		if e := dosing.Give(giver{writer{c}, t.from, t.At}, t.Table, rows); e != nil {
+		if e := regimen.Give(giver{writer{c}, t.from, t.At}, t.Table, rows); e != nil {
 			c.early = append(c.early, e)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck/dosing"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // How experiments are modelled. Each is a checked model of its own, made from the same text.
@@ -34,7 +34,7 @@ type variant struct {
 	// events has those whose elements are rows of a table, with the items that they were made from.
 	events map[*ast.Event]*ast.ExpItem
 	doses  []eventRows
-	early  []*dosing.Early
+	early  []*regimen.Early
 	totals []string // tables whose nll is asked for, "" for all tables
 	alone  bool     // the pass has the objectives of the file, not the totals
 }

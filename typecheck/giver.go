@@ -6,10 +6,10 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
-	"odes.dev/odes/typecheck/dosing"
+	"odes.dev/odes/typecheck/regimen"
 )
 
-// giver is the checker as package dosing knows it, for the doses of a table.
+// giver is the checker as package regimen knows it, for the doses of a table.
 type giver struct {
 	writer
 	from *dataTable
@@ -50,7 +50,7 @@ func (g giver) place() context {
 }
 
 // Said elaborates what a line says of its doses.
-func (g giver) Said(l *dosing.Line, rows *dosing.Rows, word, what string) (model.Expr, bool) {
+func (g giver) Said(l *regimen.Line, rows *regimen.Rows, word, what string) (model.Expr, bool) {
 	e := l.Says[word]
 	d := &dose{Rows: rows, from: g.from, chosen: true}
 	x := g.place()
@@ -64,7 +64,8 @@ func (g giver) Said(l *dosing.Line, rows *dosing.Rows, word, what string) (model
 			}
 			own := g.place()
 			own.dose = d
-			v := g.expr(own.with(name, model.Seal(&model.Ref{Base: model.NewBase(p.sym.Type, g.at), Sym: p.sym}), it.Name.Span), it.Value)
+			ref := model.Seal(&model.Ref{Base: model.NewBase(p.sym.Type, g.at), Sym: p.sym})
+			v := g.expr(own.with(name, ref, it.Name.Span), it.Value)
 			if !isBad(v) {
 				v = retype(v, types.Type{Kind: types.Real, Shape: v.Type().Shape, Unit: p.sym.Type.Unit})
 			}
@@ -81,9 +82,9 @@ func (g giver) Said(l *dosing.Line, rows *dosing.Rows, word, what string) (model
 	}
 	switch {
 	case bare(v):
-	case word == dosing.F:
+	case word == regimen.F:
 		g.expectUnit(what, v, units.One, source.Span{})
-	case word == dosing.Rate:
+	case word == regimen.Rate:
 		g.expectUnit(what, v, l.Unit.Div(g.timeUnitKnown()), l.Sym.Span)
 	default:
 		g.timeUnit(what, v)
@@ -96,5 +97,5 @@ func readEarly(c *checker, rows *rowsOf, v model.Expr) model.Expr {
 	if rows.fixed > 0 {
 		return v
 	}
-	return dosing.Read(c.early, rows.from.Table, rows.rows, v)
+	return regimen.Read(c.early, rows.from.Table, rows.rows, v)
 }

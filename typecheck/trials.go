@@ -12,7 +12,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
-	"odes.dev/odes/typecheck/dosing"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // `experiment subject from D by D.id { … }` is one experiment for each value in the column id, in the order in which
@@ -173,7 +173,7 @@ func tied(c *checker, passes []*variant) {
 
 // readEarly reports whether a row reads what was before an event of its time.
 func (v *variant) readEarly(table string, row int) bool {
-	return slices.ContainsFunc(v.early, func(e *dosing.Early) bool {
+	return slices.ContainsFunc(v.early, func(e *regimen.Early) bool {
 		return e.Reads(table, row)
 	})
 }
@@ -276,7 +276,7 @@ func literals(c *checker, x context, name string, typ types.Type, values []float
 
 // dose is what an event with an element for each row of a table reads of it.
 type dose struct {
-	*dosing.Rows
+	*regimen.Rows
 	from   *dataTable
 	chosen bool // some rows were left out by `where`
 }
@@ -305,7 +305,8 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	}
 	t := whole.Type()
 	t.Shape = nil
-	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: d.Position(writer{c}, d.from.Span)}}})
+	at := d.Position(writer{c}, d.from.Span)
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: at}}})
 }
 
 // tableOf returns the table that an expression reads; nil for none.
@@ -347,7 +348,7 @@ func (c *checker) experimentEvent(x context, e *model.Event, it *ast.ExpItem) (c
 	of, at := memberOf(it.Time)
 	exact := of != nil && at.Name == "time" && x.group.of(from)
 	c.variant.doses = append(c.variant.doses, eventRows{chosen, from.table, it.Time.Pos(), exact})
-	d := &dose{Rows: &dosing.Rows{Read: map[int]model.Expr{}}, from: from.table, chosen: it.Where != nil}
+	d := &dose{Rows: &regimen.Rows{Read: map[int]model.Expr{}}, from: from.table, chosen: it.Where != nil}
 	for i, in := range chosen {
 		if in {
 			d.List = append(d.List, i)

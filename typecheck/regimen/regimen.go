@@ -1,4 +1,4 @@
-// Package dosing makes the events of records of doses. The rows of a table are such records by `doses D { … }`, an item
+// Package regimen makes the events of records of doses. The rows of a table are such records by `doses D { … }`, an item
 // that the checker reads. What an experiment uses of D becomes events at known times:
 //
 //   - a bolus adds F·AMT to its state at TIME + lag, and II later for each of ADDL;
@@ -11,7 +11,7 @@
 //
 // Where the order of rows matters, it is that of priorities. So all that runs, repeats and differentiates events knows
 // of doses.
-package dosing
+package regimen
 
 import (
 	"odes.dev/odes/internal/base/records"
