@@ -77,7 +77,7 @@ func (s *Session) analyse(ctx context.Context, w io.Writer, a *analysis.Row, res
 			return fmt.Errorf("there is no %s yet; write: %[1]s", a.Name)
 		}
 		last := s.results[a.Name]
-		p, err := a.Picture(s.About(ctx, m, last.Found), last.Of, rest)
+		p, err := a.Picture(About(ctx, s, m, last.Found), last.Of, rest)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (s *Session) analyse(ctx context.Context, w io.Writer, a *analysis.Row, res
 	s.results[a.Name] = r
 	s.diagnose(w, r.Warnings)
 	if whole {
-		p, err := a.Picture(s.About(ctx, m, r.Found), r.Of, a.Drawn()[0])
+		p, err := a.Picture(About(ctx, s, m, r.Found), r.Of, a.Drawn()[0])
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ type courses struct {
 	known map[string]map[string]*curves // by observation and experiment
 }
 
-// About returns what pictures of a result may show of the session's model m, with the values that the result found.
-func (s *Session) About(ctx context.Context, m *odes.Model, found []odes.Assignment) *analysis.About {
+// About returns what pictures of a result may show of m, the model of session s, with the values that the result found.
+func About(ctx context.Context, s *Session, m *odes.Model, found []odes.Assignment) *analysis.About {
 	c := &courses{s, ctx, found, map[string]map[string]*curves{}}
 	return &analysis.About{Info: m.Info(), Course: c.curve}
 }

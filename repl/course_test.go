@@ -31,7 +31,7 @@ func TestFitCourse(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := r.Estimates[0].Value
-	p, err := analysis.Named("fit").Picture(s.About(ctx, m, r.Assignments()), r, "data")
+	p, err := analysis.Named("fit").Picture(About(ctx, s, m, r.Assignments()), r, "data")
 	if err != nil {
 		t.Fatal(err)
 	}

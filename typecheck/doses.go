@@ -23,7 +23,7 @@ var placeDose = &place{
 // dosesOfPass is what a pass over the file knows of doses.
 type dosesOfPass struct {
 	doses []*ast.Doses
-	dosed []*doseTable    // the tables whose rows are records
+	dosed []*doseTable     // the tables whose rows are records
 	early []*regimen.Early // what measurements before a record of their time read
 }
 

@@ -488,7 +488,7 @@ func (k *analysisCmd) draw(c *call, list []picture, ask *analysis.Ask, r *analys
 		if err := c.start(session, path, run.setFlag, run.solverFlags); err != nil {
 			return err
 		}
-		about = session.About(c.ctx, ask.Model, r.Found)
+		about = repl.About(c.ctx, session, ask.Model, r.Found)
 	}
 	for _, p := range list {
 		if err := p.draw(c, k.row, about, r); err != nil {

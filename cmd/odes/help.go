@@ -17,9 +17,9 @@ var commandGroups = []struct {
 	names []string
 }{
 	{"run", []string{"sens", "run", "sweep", "ensemble", "plot", "report"}},
-	{"fit", []string{"fit", "predict"}},
+	{"fit", []string{"fit", "sample", "predict", "simulate"}},
 	{"explore", []string{"repl", "new", "doc", "check", "verify"}},
-	{"exchange", []string{"import", "export"}},
+	{"exchange", []string{"import", "export", "flatten"}},
 	{tools, []string{"fmt", "emit", "bench", "lsp", "serve", "worker", "queue", "version", "completion", "man"}},
 }
 

@@ -186,7 +186,7 @@ func (r *reporter) draw(p plot.Picture) error {
 
 // drawFit writes a picture of a fit, if it has something to show.
 func (r *reporter) drawFit(result *fit.Result, what string) error {
-	p, err := analysis.Named("fit").Picture(r.session.About(r.ctx, r.model, result.Assignments()), result, what)
+	p, err := analysis.Named("fit").Picture(repl.About(r.ctx, r.session, r.model, result.Assignments()), result, what)
 	if err != nil {
 		return nil // profiles, for one, need intervals
 	}

@@ -225,6 +225,17 @@ func (d *dumper) item(item Item) {
 	}
 }
 
+// String returns the dimension as written.
+func (n *FnDim) String() string {
+	switch {
+	case n.All:
+		return ":"
+	case n.Name != "":
+		return n.Name
+	}
+	return strconv.Itoa(n.Size)
+}
+
 // owned writes the name of n, with the component that it is of.
 func (d *dumper) owned(n *LValue) {
 	if n.Of != nil {
@@ -264,14 +275,7 @@ func (d *dumper) piece(n Node) {
 	case *FnParam:
 		d.list("of", name(n.Name), d.each(len(n.Dims), func(i int) Node { return &n.Dims[i] }), UnitString(n.Unit))
 	case *FnDim:
-		switch {
-		case n.All:
-			d.WriteString(":")
-		case n.Name != "":
-			d.WriteString(n.Name)
-		default:
-			d.WriteString(strconv.Itoa(n.Size))
-		}
+		d.WriteString(n.String())
 	case *Affect:
 		switch {
 		case n.Stop:

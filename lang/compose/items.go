@@ -112,7 +112,7 @@ func (u *used) copies(c *copier, item ast.Item) []ast.Item {
 			Relate(u.item.Span, "used here")
 	case *ast.Invariant, *ast.Assert:
 		return u.each(c, item)
-	case *ast.Data, *ast.Observe, *ast.Experiment:
+	case *ast.Data, *ast.Doses, *ast.Observe, *ast.Experiment:
 		if u.item.Data {
 			return []ast.Item{u.measured(c, it)}
 		}
@@ -368,6 +368,9 @@ func (u *used) measured(c *copier, item ast.Item) ast.Item {
 	switch it := copied(c, item).(type) {
 	case *ast.Data:
 		it.Name = u.id(it.Name)
+		return it
+	case *ast.Doses:
+		it.Table = u.id(it.Table)
 		return it
 	case *ast.Observe:
 		it.Name = u.id(it.Name)

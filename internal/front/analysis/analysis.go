@@ -96,8 +96,8 @@ type Picture struct {
 // About is what pictures of a result may show of the model that it is of.
 type About struct {
 	Info odes.Info
-	// Course returns an observed expression over time with the values that the result found, in the run of an experiment,
-	// "" for that without any; nothing where it is not known. It may be nil.
+	// Course returns an observed expression over time with the values that the result found, in the run of an
+	// experiment, "" for that without any; nothing where it is not known. It may be nil.
 	Course func(experiment, observation string) (t, y []float64)
 }
 
@@ -108,7 +108,8 @@ func (a *About) course(experiment, observation string) (t, y []float64) {
 	return a.Course(experiment, observation)
 }
 
-// Picture draws a picture of a result of a model. The error says that there is none of that name, or nothing for it to show.
+// Picture draws a picture of a result of a model. The error says that there is none of that name, or nothing for it to
+// show.
 func (r *Row) Picture(a *About, of any, name string) (plot.Picture, error) {
 	at := slices.IndexFunc(r.Pictures, func(p Picture) bool { return p.Name == name })
 	if at < 0 {

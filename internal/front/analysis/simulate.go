@@ -23,8 +23,14 @@ var simulated = &Row{
 		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Which data: a whole number from 1."},
 		{Name: "replicates", Key: "replicates", Placeholder: "N", Help: "How many sets of data."},
 		{Name: "prior", Key: "prior", Help: "Draw params from their priors first, for each set anew."},
-		{Name: "times", Key: "times", Placeholder: "TIMES", Help: "Times in place of those of the table: 0:1:24 or [0,1,5]."},
-		{Name: "table", Key: "table", Placeholder: "NAME", Help: "Which table of the model, where it observes several."},
+		{
+			Name: "times", Key: "times", Placeholder: "TIMES",
+			Help: "Times in place of those of the table: 0:1:24 or [0,1,5].",
+		},
+		{
+			Name: "table", Key: "table", Placeholder: "NAME",
+			Help: "Which table of the model, where it observes several.",
+		},
 	},
 	Examples: []Example{
 		{"odes simulate model.ode --seed 1 -o data.csv", "data that the model could have given, as its table has them"},
