@@ -2,11 +2,8 @@ package typecheck
 
 import (
 	"odes.dev/odes/lang/model"
-	"odes.dev/odes/lang/source"
-	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
-	"odes.dev/odes/lang/units"
-	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // A control is a param and a function of time. The param has the control's name, unit and bounds, and one value for
@@ -55,8 +52,8 @@ func (c *checker) control(e *entity, grid model.Expr) {
 	}
 	q := model.Seal(&model.Ref{Base: model.NewBase(t.sym.Type, s), Sym: t.sym})
 	e.value = c.quietly(func() model.Expr {
-		b := &table1{c: c, at: s, t: grid, y: y, n: grid.Type().Shape[0]}
-		v := b.piecewise(q, e.name, e.control.Linear)
+		b := &terms.Table{C: writer{c}, At: s, Knots: grid, Values: y, N: grid.Type().Shape[0]}
+		v := b.Piecewise(q, e.name, e.control.Linear)
 		u := e.sym.Type
 		u.Kind, u.Shape = types.Real, u.Shape[:len(u.Shape)-1]
 		if len(u.Shape) == 0 {
@@ -64,68 +61,6 @@ func (c *checker) control(e *entity, grid model.Expr) {
 		}
 		return retype(v, u)
 	})
-}
-
-// piecewise is the value at q of a function that is constant between the knots, or linear. The last axis of the values
-// is that of the knots.
-//
-// A constant piece begins with its knot. The number of the piece ends steps and has derivatives by the knots, as any
-// function that jumps.
-func (b *table1) piecewise(q model.Expr, control string, linear bool) model.Expr {
-	m := b.n - 1
-	if linear && len(b.y.Type().Shape) == 1 {
-		return b.through(q, "linear")
-	}
-	if linear {
-		t0, t1 := b.part(b.t, 1, m), b.part(b.t, 2, m)
-		w := b.op("/", b.op("-", b.of("max", b.of("min", t1, q), t0), t0), b.op("-", t1, t0))
-		return b.searched(b.op("+", b.last(1, 0), b.times(b.op("-", b.last(2, m), b.last(1, m)), w)), q, nil)
-	}
-	if m == 1 {
-		return b.last(1, 0)
-	}
-	return b.held(q, b.part(b.t, 2, m-1), control)
-}
-
-// held is the value at q of what is constant between ends, with one value more than ends. It belongs to a control if
-// that has a name.
-func (b *table1) held(q, ends model.Expr, control string) model.Expr {
-	fold := func(e model.Expr) model.Expr {
-		if !model.Static(e) || len(model.Free(e)) > 0 {
-			return e
-		}
-		return model.Seal(&model.Const{Base: model.NewBase(e.Type(), b.at), Data: tabulate.Tabulate(e, nil)})
-	}
-	piece := fold(model.Seal(&model.Call{
-		Base: model.NewBase(types.Type{Kind: types.Real, Unit: units.One}, b.at), Fn: stdlib.Interval,
-		Args:    []model.Expr{q, ends},
-		Control: control,
-	}))
-	t := b.y.Type()
-	if t.Shape = t.Shape[: len(t.Shape)-1 : len(t.Shape)-1]; len(t.Shape) == 0 {
-		t.Shape = nil
-	}
-	return fold(model.Seal(&model.Call{Base: model.NewBase(t, b.at), Fn: stdlib.Pick, Args: []model.Expr{b.y, piece}}))
-}
-
-// last is the part of the values that begins at lo along their last axis: n of them, or for 0 one without the axis.
-func (b *table1) last(lo, n int) model.Expr {
-	t := b.y.Type()
-	var subs []model.Sub
-	for _, k := range t.Shape[:len(t.Shape)-1] {
-		subs = append(subs, model.Sub{Lo: 1, Step: 1, Count: k})
-	}
-	t.Shape = t.Shape[: len(t.Shape)-1 : len(t.Shape)-1]
-	if n > 0 {
-		t.Shape = append(t.Shape, n)
-		subs = append(subs, model.Sub{Lo: lo, Step: 1, Count: n})
-	} else {
-		subs = append(subs, model.Sub{At: b.num(float64(lo))})
-	}
-	if len(t.Shape) == 0 {
-		t.Shape = nil
-	}
-	return b.c.foldAccess(&model.Access{Base: model.NewBase(t, b.at), X: b.y, Subs: subs})
 }
 
 // controlShape returns the shape of the param behind the control e.
@@ -154,26 +89,4 @@ func (c *checker) globalTime() *entity {
 		}
 	}
 	return nil
-}
-
-// variableGrid is grid(a, b, n) with ends that are not constants: a·(1 − w) + b·w at n points w from 0 to 1, which
-// is a and b exactly at the ends.
-func (c *checker) variableGrid(a, b model.Expr, n int, s source.Span) model.Expr {
-	u := c.joinUnits("grid", s, a, b)
-	w, v := make([]float64, n), make([]float64, n)
-	for i := range w {
-		w[i] = float64(i) / float64(n-1)
-		v[i] = float64(n-1-i) / float64(n-1)
-	}
-	t := types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: units.One}
-	op := func(name string, x, y model.Expr) model.Expr { return c.apply(stdlib.Operator(name), s, x, y) }
-	e := c.quietly(func() model.Expr {
-		upper := op("*", b, model.Seal(&model.Const{Base: model.NewBase(t, s), Data: w}))
-		if k, ok := a.(*model.Const); ok && k.Data[0] == 0 {
-			return upper
-		}
-		return op("+", op("*", a, model.Seal(&model.Const{Base: model.NewBase(t, s), Data: v})), upper)
-	})
-	t.Unit = u
-	return retype(e, t)
 }

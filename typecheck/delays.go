@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // An event with a delay is several events, which share hidden discretes:
@@ -25,10 +26,6 @@ import (
 // Never is what a slot holds while no execution is pending there: the largest number.
 const Never = math.MaxFloat64
 
-// beforeOthers is the priority of triggers and lapses: below those of the two events of `equilibrate`, which stands
-// before the run.
-const beforeOthers = math.MaxFloat64 / 2
-
 // maxSlotted is the largest number of axes of an array of what slots hold.
 const maxSlotted = 4
 
@@ -38,7 +35,7 @@ func (c *checker) delayed(e *model.Event, o *eventOptions) (trigger, lapse *mode
 	trigger = &model.Event{
 		Name: e.Name + ".trigger", Span: e.Span, Hidden: true, Indices: e.Indices, Slot: e.Slot, When: e.When,
 		Crossing: e.Crossing, Way: e.Way, Times: e.Times, Every: e.Every, From: e.From, To: e.To, Count: e.Count,
-		Priority: beforeOthers, Once: e.Once, Start: e.Start, Tol: e.Tol, Execution: e,
+		Priority: terms.BeforeOthers, Once: e.Once, Start: e.Start, Tol: e.Tol, Execution: e,
 	}
 	t := types.Type{Kind: types.Real}
 	if c.model.Time == nil {
@@ -78,8 +75,8 @@ func (c *checker) delayed(e *model.Event, o *eventOptions) (trigger, lapse *mode
 		some := c.elementwise(stdlib.Operator("<"), e.Span, types.Bool, number(0.5), waits)
 		lapse = &model.Event{
 			Name: e.Name + ".lapse", Span: e.Span, Hidden: true, Indices: e.Indices,
-			When:     c.elementwise(stdlib.Operator("and"), e.Span, types.Bool, c.pushNot(e.When, true), some),
-			Priority: beforeOthers, Tol: e.Tol,
+			When:     c.elementwise(stdlib.Operator("and"), e.Span, types.Bool, terms.Not(e.When, true), some),
+			Priority: terms.BeforeOthers, Tol: e.Tol,
 			Body: []*model.Assign{
 				{Target: when, Indices: []*model.Index{free}, Subs: c.slotOf(e, free), Value: never, Span: e.Span},
 				{Target: pending, Subs: element, Value: number(0), Span: e.Span},

@@ -1,12 +1,10 @@
 package typecheck
 
 import (
-	"math"
 	"slices"
 
 	"odes.dev/odes/internal/base/records"
-	"odes.dev/odes/lang/ast"
-	"odes.dev/odes/lang/model"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // tiesOfEvents has measurements that stand before the row of an event of the same time, `at D.time`, read what was
@@ -17,13 +15,13 @@ func tiesOfEvents(c *checker) {
 		return
 	}
 	var from *dataTable
-	var at dosing
+	var at eventRows
 	for _, d := range v.doses {
 		if !d.exact || d.of.Name != v.group.from {
 			continue
 		}
 		if from == nil {
-			from, at = d.of, dosing{rows: make([]bool, len(d.rows)), span: d.span}
+			from, at = d.of, eventRows{rows: make([]bool, len(d.rows)), span: d.span}
 		}
 		for i, in := range d.rows {
 			at.rows[i] = at.rows[i] || in
@@ -33,32 +31,12 @@ func tiesOfEvents(c *checker) {
 		return
 	}
 	times := from.Data[slices.Index(from.Columns, "time")]
-	t := &doseTable{from: from, item: &ast.Doses{Table: ast.Ident{At: ast.At{Span: at.span}}}}
-	g := &giver{checker: c, table: t, course: &records.Course{Times: times}, x: context{place: placeDose}}
-	e := &early{table: t, g: g, set: make([]int, len(times))}
-	var rows []int
-	var when []float64
-	for _, i := range records.Tied(v.rows[from.Name], at.rows, times) {
-		between := false
-		for k := 0; k < i; k++ {
-			between = between || at.rows[k] && v.group.rows[k] && times[k] == times[i]
-		}
-		if between {
-			continue
-		}
-		if e.set[i] = 1; !slices.Contains(when, times[i]) {
-			rows, when = append(rows, i), append(when, times[i])
-		}
+	tied := records.Tied(v.rows[from.Name], at.rows, times)
+	for i := range at.rows {
+		at.rows[i] = at.rows[i] && v.group.rows[i]
 	}
-	if len(rows) == 0 {
-		return
+	t := &regimen.Table{Table: from.Table, At: at.span, Records: &records.Table{Times: times}}
+	if e := regimen.Keep(giver{writer{c}, from, at.span}, t, tied, at.rows); e != nil {
+		c.early = append(c.early, e)
 	}
-	d := g.elements(rows)
-	keep := &model.Event{
-		Name: model.OfDoses + from.Name + ".before", Span: at.span, Indices: []*model.Index{d.index}, Hidden: true,
-		Times: []model.Expr{g.given(d, "before", when, g.unitOfTime())}, Priority: math.MaxFloat64 / 4,
-	}
-	c.model.Events = append(c.model.Events, keep)
-	e.from, e.kept = []*model.Event{keep}, []map[*model.Symbol]*model.Symbol{{}}
-	c.early = append(c.early, e)
 }

@@ -7,8 +7,6 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/types"
-	"odes.dev/odes/lang/units"
-	"odes.dev/odes/stdlib"
 )
 
 // courseOf returns the times and the values of a covariate that changes in time, interp(D.time, D.WT, t), where
@@ -95,27 +93,4 @@ func rowsOfOne(c *checker, table *entity) []bool {
 		}
 	}
 	return nil
-}
-
-// next is the value of the first knot that is not before q: that of the last one before -q of the knots turned round.
-func (b *table1) next(q model.Expr) model.Expr {
-	ix := &model.Index{Name: "knot", Lo: 1, Step: 1, Count: b.n, Span: b.at}
-	turned := func(v model.Expr, sign string) model.Expr {
-		u := v.Type()
-		u.Shape = nil
-		at := b.c.apply(stdlib.Operator("-"), b.at, number(float64(b.n+1), units.Unit{}, b.at), b.c.position(ix))
-		var e model.Expr = model.Seal(&model.Access{
-			Base: model.NewBase(u, b.at), X: v, Subs: []model.Sub{{At: at}},
-		})
-		if sign != "" {
-			e = b.c.apply(stdlib.Operator("neg"), b.at, e)
-		}
-		u.Shape = types.Shape{b.n}
-		all := model.Seal(&model.Assemble{Base: model.NewBase(u, b.at), Pieces: []model.Piece{{
-			Indices: []*model.Index{ix}, Subs: []model.Sub{{At: b.c.position(ix)}}, Value: e, Span: b.at,
-		}}})
-		return tabulated(all)
-	}
-	back := &table1{c: b.c, at: b.at, t: turned(b.t, "neg"), y: turned(b.y, ""), n: b.n}
-	return back.held(b.c.apply(stdlib.Operator("neg"), b.at, q), back.part(back.t, 2, b.n-1), "")
 }

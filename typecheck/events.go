@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // checkEvents elaborates the events in file order.
@@ -91,12 +92,9 @@ func (c *checker) oneEvent(it *ast.Event) (*model.Event, *eventOptions) {
 	return e, o
 }
 
-// mostElements is how many elements an event may have, or times, where max_events of the file is not more.
-const mostElements = 100_000
-
 // tooMany reports an event that would take much memory for more elements than may ever happen.
 func tooMany(c *checker, e *model.Event, indices []*model.Index) bool {
-	n, most := 1.0, float64(mostElements)
+	n, most := 1.0, float64(terms.MostElements)
 	for _, ix := range indices {
 		n *= float64(ix.Count)
 	}
@@ -174,7 +172,7 @@ func (c *checker) condition(x context, e *model.Event, w ast.Expr) bool {
 			c.errorf(CodeCondition, f.Pos(), "an event condition is a comparison: x <= 0, x > 1, or x crosses 0")
 			return false
 		}
-		v = c.pushNot(v, false)
+		v = terms.Not(v, false)
 		if isBad(v) || !c.scalarCondition(e, v) {
 			return false
 		}
@@ -240,57 +238,6 @@ func containsCrosses(e ast.Expr) bool {
 	return false
 }
 
-// pushNot removes `not` by negating comparisons.
-func (c *checker) pushNot(e model.Expr, negate bool) model.Expr {
-	k, ok := e.(*model.Call)
-	if !ok {
-		if !negate {
-			return e
-		}
-		if k, ok := e.(*model.Const); ok {
-			d := slices.Clone(k.Data)
-			for i := range d {
-				d[i] = 1 - d[i]
-			}
-			return model.Seal(&model.Const{Base: model.NewBase(k.T, k.S), Data: d})
-		}
-		return model.Seal(&model.Call{
-			Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"),
-			Args: []model.Expr{e},
-		})
-	}
-	remake := func(name string, args ...model.Expr) model.Expr {
-		return model.Seal(&model.Call{Base: model.NewBase(k.T, k.S), Fn: stdlib.Operator(name), Args: args})
-	}
-	switch k.Fn.Name {
-	case "not":
-		return c.pushNot(k.Args[0], !negate)
-	case "and", "or":
-		name := k.Fn.Name
-		if negate {
-			name = map[string]string{"and": "or", "or": "and"}[name]
-		}
-		return remake(name, c.pushNot(k.Args[0], negate), c.pushNot(k.Args[1], negate))
-	}
-	if !negate {
-		return e
-	}
-	switch k.Fn.Name {
-	case "<":
-		return remake("<=", k.Args[1], k.Args[0])
-	case "<=":
-		return remake("<", k.Args[1], k.Args[0])
-	case "==":
-		return remake("!=", k.Args...)
-	case "!=":
-		return remake("==", k.Args...)
-	}
-	return model.Seal(&model.Call{
-		Base: model.NewBase(e.Type(), e.Span()), Fn: stdlib.Operator("not"),
-		Args: []model.Expr{e},
-	})
-}
-
 // timeUnit checks that a time has the unit of the time.
 func (c *checker) timeUnit(what string, v model.Expr) {
 	if c.model.Time != nil && !bare(v) {
@@ -332,11 +279,11 @@ func rowsInside(c *checker, d *dose, v model.Expr) bool {
 	if !ok || isBad(from) || !model.Static(v) {
 		return true
 	}
-	times, ok := c.static(v, []*model.Index{d.index})
+	times, ok := c.static(v, []*model.Index{d.Index})
 	for i, t := range times {
-		if ok && i < len(d.rows) && t < from.Data[0] {
+		if ok && i < len(d.List) && t < from.Data[0] {
 			c.errorf(CodeData, v.Span(), "%srow %d of %q has an event at %g, before the run, which begins at %g",
-				inFile(c, d.from), d.rows[i]+1, d.from.Name, t, from.Data[0]).Relate(d.from.Span, "declared here")
+				inFile(c, d.from), d.List[i]+1, d.from.Name, t, from.Data[0]).Relate(d.from.Span, "declared here")
 			return false
 		}
 	}

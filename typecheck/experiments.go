@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // How experiments are modelled. Each is a checked model of its own, made from the same text.
@@ -32,8 +33,8 @@ type variant struct {
 	rows      map[string][]bool // per table in use: the chosen rows
 	// events has those whose elements are rows of a table, with the items that they were made from.
 	events map[*ast.Event]*ast.ExpItem
-	doses  []dosing
-	early  []*early
+	doses  []eventRows
+	early  []*regimen.Early
 	totals []string // tables whose nll is asked for, "" for all tables
 	alone  bool     // the pass has the objectives of the file, not the totals
 }

@@ -17,8 +17,6 @@ import (
 
 var nan = math.NaN()
 
-func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
-
 // count counts a node. It stops unlimited expansion, and checks for which nobody waits.
 func (c *checker) count(s source.Span) bool {
 	c.nodes++

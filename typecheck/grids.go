@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // grid elaborates the functions that make arrays at compile time.
@@ -193,7 +194,8 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) model.Expr {
 			return bad(e.Span)
 		}
 		if row.Name == "grid" && !(model.Static(nodes[0]) && model.Static(nodes[1])) {
-			return c.variableGrid(nodes[0], nodes[1], int(n), e.Span)
+			u := c.joinUnits("grid", e.Span, nodes[0], nodes[1])
+			return terms.Grid(writer{c}, nodes[0], nodes[1], u, int(n), e.Span)
 		}
 		d = make([]float64, int(n))
 		for i := range d {

@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // The units of names that were written without one are inferred from their use. An expression of
@@ -288,12 +289,12 @@ func (f *finder) call(e *model.Call, u units.Unit) {
 		all()
 	case stdlib.UnitsProduct:
 		a, b := e.Args[0], e.Args[1]
-		f.hand(b, u.Div(known(a)))
-		f.hand(a, u.Div(known(b)))
+		f.hand(b, u.Div(terms.Known(a)))
+		f.hand(a, u.Div(terms.Known(b)))
 	case stdlib.UnitsQuotient:
 		a, b := e.Args[0], e.Args[1]
-		f.hand(a, u.Mul(known(b)))
-		f.hand(b, known(a).Div(u))
+		f.hand(a, u.Mul(terms.Known(b)))
+		f.hand(b, terms.Known(a).Div(u))
 	case stdlib.UnitsRoot:
 		n := int64(2)
 		if e.Fn.Name == "cbrt" {
@@ -303,23 +304,10 @@ func (f *finder) call(e *model.Call, u units.Unit) {
 		f.hand(e.Args[0], u.Pow(r))
 	case stdlib.UnitsPower:
 		if k, ok := e.Args[1].(*model.Const); ok && len(k.Data) == 1 {
-			if r, ok := exponent(k.Data[0]); ok && r.Num != 0 {
+			if r, ok := terms.Exponent(k.Data[0]); ok && r.Num != 0 {
 				inverse, _ := units.MakeRatio(int64(r.Den), int64(r.Num))
 				f.hand(e.Args[0], u.Pow(inverse))
 			}
 		}
 	}
-}
-
-// known returns the unit of a factor. The unit of a whole number is 1.
-func known(e model.Expr) units.Unit {
-	switch k := e.(type) {
-	case *model.LoopVar:
-		return units.One
-	case *model.Const:
-		if !k.T.Unit.Known() && len(k.Data) == 1 && whole(k.Data[0]) && k.Data[0] != 0 {
-			return units.One
-		}
-	}
-	return e.Type().Unit
 }

@@ -259,28 +259,12 @@ func predefined(name string) bool {
 	return false
 }
 
-// bad is the value of an expression with a reported error. It is compatible with everything.
-func bad(s source.Span) model.Expr {
-	return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: types.Invalid}, s), Data: []float64{nan}})
-}
-
-func isBad(e model.Expr) bool { return e.Type().Kind == types.Invalid }
-
 func anyBad(es ...model.Expr) bool { return slices.ContainsFunc(es, isBad) }
 
 // noValue reports the name of something that has no value.
 func (c *checker) noValue(id ast.Ident, e *entity) {
 	c.errorf(CodeKind, id.Span, "%q is %s and has no value in an expression", id.Name, e.kind).
 		Relate(e.span, "declared here")
-}
-
-// number returns a scalar constant.
-func number(x float64, u units.Unit, s source.Span) model.Expr {
-	kind := types.Real
-	if whole(x) && !(u.Known() && !u.Plain()) {
-		kind = types.Int
-	}
-	return model.Seal(&model.Const{Base: model.NewBase(types.Type{Kind: kind, Unit: u}, s), Data: []float64{x}})
 }
 
 // name elaborates a name used as a value.

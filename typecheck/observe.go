@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // observation is a checked observe item.
@@ -94,7 +95,7 @@ func (c *checker) observation(it *ast.Observe) {
 	if !ok {
 		return
 	}
-	table := earlyRows(c, from, present(from.Table, k, chosen))
+	table := regimen.Mark(c.early, from.Table, present(from.Table, k, chosen))
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
 			if len(from.Data[k]) == 0 {

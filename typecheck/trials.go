@@ -12,7 +12,7 @@ import (
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
-	"odes.dev/odes/lang/units"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // `experiment subject from D by D.id { … }` is one experiment for each value in the column id, in the order in which
@@ -133,8 +133,8 @@ func (c *checker) trialsFrom(it *ast.Experiment) []*trial {
 	return list
 }
 
-// dosing is rows of a table at whose times an experiment has an event.
-type dosing struct {
+// eventRows is rows of a table at whose times an experiment has an event.
+type eventRows struct {
 	rows  []bool
 	of    *dataTable
 	span  source.Span
@@ -143,7 +143,7 @@ type dosing struct {
 
 // tied warns of measurements that stand before a dose of the same time, and are read after it.
 func tied(c *checker, passes []*variant) {
-	var doses []dosing
+	var doses []eventRows
 	rows := map[source.Span][]int{}
 	for _, v := range passes {
 		for _, d := range v.doses {
@@ -173,8 +173,8 @@ func tied(c *checker, passes []*variant) {
 
 // readEarly reports whether a row reads what was before an event of its time.
 func (v *variant) readEarly(table string, row int) bool {
-	return slices.ContainsFunc(v.early, func(e *early) bool {
-		return e.table.from.Name == table && e.set[row] > 0
+	return slices.ContainsFunc(v.early, func(e *regimen.Early) bool {
+		return e.Reads(table, row)
 	})
 }
 
@@ -276,20 +276,18 @@ func literals(c *checker, x context, name string, typ types.Type, values []float
 
 // dose is what an event with an element for each row of a table reads of it.
 type dose struct {
+	*regimen.Rows
 	from   *dataTable
-	rows   []int              // from 0
-	index  *model.Index       // nil for the first row alone
-	chosen bool               // some rows were left out by `where`
-	read   map[int]model.Expr // by column
+	chosen bool // some rows were left out by `where`
 }
 
 // inRow elaborates D.column in an event with an element for each row of D.
 func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 	d := x.dose
-	whole, known := d.read[k]
+	whole, known := d.Read[k]
 	if !known || x.place != placeEvent && x.place != placeDose {
-		values := make([]float64, len(d.rows))
-		for i, r := range d.rows {
+		values := make([]float64, len(d.List))
+		for i, r := range d.List {
 			if values[i] = d.from.Data[k][r]; math.IsNaN(values[i]) {
 				said := c.errorf(CodeData, s, "row %d of %q has no %s", r+1, d.from.Name, d.from.Columns[k]).
 					Relate(d.from.Span, "declared here")
@@ -302,20 +300,13 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 		}
 		whole = c.given(x, d.from, k, types.Shape{len(values)}, values, s)
 		if x.place == placeEvent || x.place == placeDose {
-			d.read[k] = whole
+			d.Read[k] = whole
 		}
 	}
 	t := whole.Type()
 	t.Shape = nil
-	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: rowOf(c, d)}}})
-}
-
-// rowOf is the position of the element of an event in what it reads of a table.
-func rowOf(c *checker, d *dose) model.Expr {
-	if d.index == nil {
-		return number(1, units.Unit{}, d.from.Span)
-	}
-	return c.position(d.index)
+	at := d.Position(writer{c}, d.from.Span)
+	return model.Seal(&model.Access{Base: model.NewBase(t, s), X: whole, Subs: []model.Sub{{At: at}}})
 }
 
 // tableOf returns the table that an expression reads; nil for none.
@@ -356,18 +347,18 @@ func (c *checker) experimentEvent(x context, e *model.Event, it *ast.ExpItem) (c
 	x.group.among(from.name, chosen)
 	of, at := memberOf(it.Time)
 	exact := of != nil && at.Name == "time" && x.group.of(from)
-	c.variant.doses = append(c.variant.doses, dosing{chosen, from.table, it.Time.Pos(), exact})
-	d := &dose{from: from.table, chosen: it.Where != nil, read: map[int]model.Expr{}}
+	c.variant.doses = append(c.variant.doses, eventRows{chosen, from.table, it.Time.Pos(), exact})
+	d := &dose{Rows: &regimen.Rows{Read: map[int]model.Expr{}}, from: from.table, chosen: it.Where != nil}
 	for i, in := range chosen {
 		if in {
-			d.rows = append(d.rows, i)
+			d.List = append(d.List, i)
 		}
 	}
-	if len(d.rows) == 0 {
+	if len(d.List) == 0 {
 		return x, false
 	}
-	d.index = &model.Index{Name: "row", Lo: 1, Step: 1, Count: len(d.rows), Span: it.Span}
-	e.Indices = append(e.Indices, d.index)
+	d.Index = &model.Index{Name: "row", Lo: 1, Step: 1, Count: len(d.List), Span: it.Span}
+	e.Indices = append(e.Indices, d.Index)
 	x.dose = d
 	return x, true
 }

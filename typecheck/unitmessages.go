@@ -12,9 +12,6 @@ import (
 	"odes.dev/odes/lang/units"
 )
 
-// bracketed returns a unit as messages print it.
-func bracketed(u units.Unit) string { return "[" + u.String() + "]" }
-
 // mixError reports two values whose units should agree. The message has what before "mixes", both
 // sides with their origins, and the fix.
 func (c *checker) mixError(what string, s source.Span, a, b model.Expr) {

@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // unit evaluates a unit as written. It is unknown after an error.
@@ -244,12 +244,6 @@ func knownUnit(args []model.Expr) units.Unit {
 	return u
 }
 
-// zero reports whether e is a constant whose value fits every unit.
-func zero(e model.Expr) bool {
-	k, ok := e.(*model.Const)
-	return ok && len(k.Data) == 1 && (k.Data[0] == 0 || k.Data[0]-k.Data[0] != 0)
-}
-
 // mergeUnits adds the unit of another element to that of an array.
 func (c *checker) mergeUnits(what string, u units.Unit, first, e model.Expr) units.Unit {
 	v := e.Type().Unit
@@ -327,29 +321,13 @@ func (c *checker) powerUnit(s source.Span, x, e model.Expr) units.Unit {
 		return u
 	}
 	if k, ok := e.(*model.Const); ok && len(k.Data) == 1 {
-		if r, ok := exponent(k.Data[0]); ok {
+		if r, ok := terms.Exponent(k.Data[0]); ok {
 			return u.Pow(r)
 		}
 	}
 	c.unitErrorf(s, "%s is raised to a power that is not a constant; divide it by 1 %s first", bracketed(u),
 		bracketed(u))
 	return units.Unit{}
-}
-
-// exponent recognises small fractions.
-func exponent(x float64) (units.Ratio, bool) {
-	for den := int64(1); den <= 12; den++ {
-		if n := x * float64(den); whole(n) && n < 1000 && n > -1000 {
-			return units.MakeRatio(int64(n), den)
-		}
-	}
-	for den := int64(3); den <= 12; den++ {
-		n := int64(math.Floor(float64(x*float64(den)) + 0.5))
-		if n < 1000 && n > -1000 && float64(n)/float64(den) == x {
-			return units.MakeRatio(n, den)
-		}
-	}
-	return units.Ratio{}, false
 }
 
 // as elaborates a conversion. It is the one place where a value is rescaled.
@@ -443,46 +421,6 @@ func written(e ast.Expr) bool {
 	return false
 }
 
-// retype returns e with another type: the same values in another unit.
-func retype(e model.Expr, t types.Type) model.Expr {
-	switch e := e.(type) {
-	case *model.Const:
-		return model.Seal(&model.Const{Base: model.NewBase(t, e.S), Data: e.Data})
-	case *model.Ref:
-		return model.Seal(&model.Ref{Base: model.NewBase(t, e.S), Sym: e.Sym})
-	case *model.LoopVar:
-		return model.Seal(&model.LoopVar{Base: model.NewBase(t, e.S), Index: e.Index})
-	case *model.Call:
-		return model.Seal(&model.Call{
-			Base: model.NewBase(t, e.S), Fn: e.Fn, Args: e.Args, Search: e.Search, Table: e.Table, Control: e.Control,
-		})
-	case *model.Access:
-		return model.Seal(&model.Access{Base: model.NewBase(t, e.S), X: e.X, Subs: e.Subs})
-	case *model.Assemble:
-		return model.Seal(&model.Assemble{Base: model.NewBase(t, e.S), Pieces: e.Pieces})
-	case *model.Reduce:
-		return model.Seal(&model.Reduce{Base: model.NewBase(t, e.S), Fn: e.Fn, Indices: e.Indices, Body: e.Body})
-	case *model.If:
-		return model.Seal(&model.If{
-			Base: model.NewBase(t, e.S), Cond: e.Cond, Then: e.Then, Else: e.Else,
-			Static: e.Static,
-		})
-	case *model.Stack:
-		return model.Seal(&model.Stack{Base: model.NewBase(t, e.S), Elems: e.Elems})
-	case *model.NoEvent:
-		return model.Seal(&model.NoEvent{Base: model.NewBase(t, e.S), X: e.X})
-	case *model.Limit:
-		return model.Seal(&model.Limit{Base: model.NewBase(t, e.S), X: e.X, Post: e.Post})
-	case *model.Functional:
-		f := *e
-		f.Base = model.NewBase(t, e.S)
-		return model.Seal(&f)
-	case *model.Row:
-		return model.Seal(&model.Row{Base: model.NewBase(t, e.S), Table: e.Table, Column: e.Column})
-	}
-	return e
-}
-
 // withUnit gives an array literal the unit written after it.
 func (c *checker) withUnit(v model.Expr, u units.Unit, s source.Span) model.Expr {
 	t := v.Type()
@@ -507,13 +445,6 @@ func statesUnit(e ast.Expr) (found bool) {
 		return !found
 	})
 	return found
-}
-
-// bare reports whether e is a plain number that is known at compile time. In a declaration such a
-// number takes the declared unit.
-func bare(e model.Expr) bool {
-	u := e.Type().Unit
-	return model.Static(e) && (!u.Known() || u.Plain())
 }
 
 // declaredUnit returns the unit of a name: the declared one, checked against that of the value, or

@@ -1,4 +1,4 @@
-package typecheck
+package regimen
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/terms"
 )
 
 // How records of steady states (SS) are modelled. Before the run, as for `equilibrate { } every II`, an event finds the
@@ -40,7 +41,7 @@ type steadyRecord struct {
 
 // steadyDose is what one state takes of such a record.
 type steadyDose struct {
-	line         *doseLine
+	line         *Line
 	lag, amount  model.Expr
 	flow, length model.Expr // nil for a bolus
 	running      model.Expr // the rate of the infusions that run at the record; nil for a bolus
@@ -77,8 +78,8 @@ func (g *giver) steady(list []*steadyRecord) {
 				r.states[s] = g.copy(fmt.Sprintf("steady.%d.%s", i+1, s.Name), s)
 			}
 		}
-		for _, l := range g.table.lines {
-			if l.rows[r.Row] {
+		for _, l := range g.table.Lines {
+			if l.Rows[r.Row] {
 				g.steadyDose(r, l, i)
 			}
 		}
@@ -100,17 +101,17 @@ func (g *giver) steady(list []*steadyRecord) {
 func (g *giver) steadyFits(list []*steadyRecord, direct bool) bool {
 	at := list[0].Row
 	fail := func(format string, args ...any) bool {
-		g.errorf(CodeData, g.at(), "%srow %d of %q: SS: %s", inFile(g.checker, g.table.from), at+1, g.table.from.Name,
-			fmt.Sprintf(format, args...)).Relate(g.table.from.Span, "declared here")
+		g.DataErrorf(g.at(), "%srow %d of %q: SS: %s", g.table.In, at+1, g.table.Name,
+			fmt.Sprintf(format, args...)).Relate(g.table.Span, "declared here")
 		return false
 	}
-	if g.equilibration != nil {
+	if g.Equilibrated() {
 		return fail("the run is equilibrated already; leave `equilibrate` out")
 	}
 	for _, r := range list {
 		at = r.Row
 		for _, s := range g.model.Differential() {
-			if r.Steady == 2 && !zero(s.Value) {
+			if r.Steady == 2 && !terms.Zero(s.Value) {
 				return fail("with SS = 2 the steady state is added to what is there, and %q does not begin at 0; "+
 					"write SS = 1", s.Name)
 			}
@@ -144,15 +145,15 @@ func (g *giver) commonPeriod(list []*steadyRecord) (float64, bool) {
 			return period, true
 		}
 	}
-	g.errorf(CodeData, g.at(), "%sthe II of the records of %q with SS have no common multiple below %d of them",
-		inFile(g.checker, g.table.from), g.table.from.Name, mostPeriods)
+	g.DataErrorf(g.at(), "%sthe II of the records of %q with SS have no common multiple below %d of them",
+		g.table.In, g.table.Name, mostPeriods)
 	return 0, false
 }
 
 // copy declares a hidden state that begins as s does.
 func (g *giver) copy(name string, s *model.Symbol) *model.Symbol {
 	c := &model.Symbol{
-		Name: g.table.from.Name + "." + name, Kind: model.StateSymbol, Type: s.Type, Span: g.at(), Value: s.Value,
+		Name: g.table.Name + "." + name, Kind: model.StateSymbol, Type: s.Type, Span: g.at(), Value: s.Value,
 		Hidden: true,
 	}
 	g.copies = append(g.copies, c)
@@ -160,23 +161,23 @@ func (g *giver) copy(name string, s *model.Symbol) *model.Symbol {
 }
 
 // steadyDose elaborates what a state takes of a record. Its numbers are scalars.
-func (g *giver) steadyDose(r *steadyRecord, l *doseLine, i int) {
-	d := &dose{from: g.table.from, chosen: true, read: map[int]model.Expr{}, rows: []int{r.Row}}
-	t := &steadyDose{line: l, lag: g.said(l, d, doseLag)}
+func (g *giver) steadyDose(r *steadyRecord, l *Line, i int) {
+	d := &Rows{List: []int{r.Row}, Read: map[int]model.Expr{}}
+	t := &steadyDose{line: l, lag: g.said(l, d, Lag)}
 	if t.lag == nil {
-		t.lag = number(0, g.unitOfTime(), g.at())
+		t.lag = terms.Number(0, g.unitOfTime(), g.at())
 	}
 	t.amount = g.amount(l, d, []float64{r.Amount})
 	if r.Form != records.Bolus {
 		t.flow, t.length = g.flow(l, d, r.Form, t.amount, []float64{max(r.Rate, r.Length)})
-		if r.rates[l.sym] == nil {
+		if r.rates[l.Sym] == nil {
 			if r.states == nil {
-				g.infuses(l.sym)
+				g.infuses(l.Sym)
 			} else {
-				u := l.sym.Type
+				u := l.Sym.Type
 				u.Unit = u.Unit.Div(g.unitOfTime())
-				r.rates[l.sym] = g.discrete(fmt.Sprintf("steady.%d.into.%s", i+1, l.sym.Name), u)
-				g.infuses(l.sym)
+				r.rates[l.Sym] = g.discrete(fmt.Sprintf("steady.%d.into.%s", i+1, l.Sym.Name), u)
+				g.infuses(l.Sym)
 			}
 		}
 		t.running = t.flow
@@ -190,29 +191,29 @@ func (g *giver) steadyDose(r *steadyRecord, l *doseLine, i int) {
 
 // whole is how many whole periods x holds.
 func (g *giver) whole(x model.Expr, period float64) model.Expr {
-	n := g.op("/", x, number(period, g.unitOfTime(), g.at()))
-	return g.quietly(func() model.Expr { return g.apply(stdlib.Find("floor", stdlib.Elementwise), g.at(), n) })
+	n := g.op("/", x, terms.Number(period, g.unitOfTime(), g.at()))
+	return g.Quietly(func() model.Expr { return g.Apply(stdlib.Find("floor", stdlib.Elementwise), g.at(), n) })
 }
 
 // within is what is left of x without whole periods.
 func (g *giver) within(x model.Expr, period float64) model.Expr {
-	return g.op("-", x, g.op("*", g.whole(x, period), number(period, g.unitOfTime(), g.at())))
+	return g.op("-", x, g.op("*", g.whole(x, period), terms.Number(period, g.unitOfTime(), g.at())))
 }
 
 // settle makes the events that find the steady states and that begin the run with them.
 func (g *giver) settle(list []*steadyRecord, direct bool, period float64) {
 	e := &model.Event{
-		Name: g.table.from.Name + ".steady", Span: g.at(), Times: []model.Expr{g.model.From}, Priority: math.Inf(1),
+		Name: g.table.Name + ".steady", Span: g.at(), Times: []model.Expr{g.model.From}, Priority: math.Inf(1),
 		Settles: true,
 	}
 	if period > 0 {
-		e.Period = number(period, g.unitOfTime(), g.at())
+		e.Period = terms.Number(period, g.unitOfTime(), g.at())
 	}
 	after := &model.Event{
-		Name: g.table.from.Name + ".after", Span: g.at(), Times: []model.Expr{g.model.From}, Hidden: true,
+		Name: g.table.Name + ".after", Span: g.at(), Times: []model.Expr{g.model.From}, Hidden: true,
 		Priority: math.MaxFloat64, Resumes: true,
 	}
-	one := func(x float64) model.Expr { return number(x, units.One, g.at()) }
+	one := func(x float64) model.Expr { return terms.Number(x, units.One, g.at()) }
 	e.Body = append(e.Body, g.set(g.life, one(whileSteady)))
 	first := 0.0
 	if direct && slices.Contains(g.course.Ends, g.course.First) {
@@ -226,10 +227,10 @@ func (g *giver) settle(list []*steadyRecord, direct bool, period float64) {
 			if t.running == nil {
 				continue
 			}
-			sym := r.rates[t.line.sym]
-			sums[sym] = append(sums[sym], g.add(sym, t.line.subs, "+", t.running))
+			sym := r.rates[t.line.Sym]
+			sums[sym] = append(sums[sym], g.add(sym, t.line.Subs, "+", t.running))
 			if e.Body = append(e.Body, sums[sym][len(sums[sym])-1]); r.Constant() && direct {
-				after.Body = append(after.Body, g.add(sym, t.line.subs, "-", t.running))
+				after.Body = append(after.Body, g.add(sym, t.line.Subs, "-", t.running))
 			}
 		}
 	}
@@ -241,7 +242,7 @@ func (g *giver) settle(list []*steadyRecord, direct bool, period float64) {
 			after.Body = append(after.Body, g.set(s, g.ref(g.first[s])))
 		}
 	}
-	g.resumed = after
+	g.Resumed(after)
 	g.model.Events = append(g.model.Events, e, after)
 	g.own[e], g.own[after] = true, true
 }
@@ -267,40 +268,40 @@ func (g *giver) steadyDoses(r *steadyRecord, t *steadyDose, period float64) {
 	}
 	d := g.elements(slices.Repeat([]int{r.Row}, n))
 	begins := g.op("+", g.model.From, g.given(d, "at", shifts, g.unitOfTime()))
-	seeks := g.less(number(whileSteady/2, units.One, g.at()), g.ref(g.life))
-	gate := func(v model.Expr) model.Expr { return g.choose(seeks, v, number(0, v.Type().Unit, g.at())) }
-	rank := number(lateDoses, units.One, g.at())
+	seeks := g.less(terms.Number(whileSteady/2, units.One, g.at()), g.ref(g.life))
+	gate := func(v model.Expr) model.Expr { return g.choose(seeks, v, terms.Number(0, v.Type().Unit, g.at())) }
+	rank := terms.Number(lateDoses, units.One, g.at())
 	l := t.line
 	add := func(name string, after model.Expr, s *model.Symbol, sign string, v model.Expr) {
-		if isBad(v) || isBad(after) {
+		if terms.IsBad(v) || terms.IsBad(after) {
 			return
 		}
 		g.event(name, d, g.op("+", begins, g.within(after, r.Period)), rank,
-			[]*model.Assign{g.add(s, l.subs, sign, gate(v))})
+			[]*model.Assign{g.add(s, l.Subs, sign, gate(v))})
 		g.model.Events[len(g.model.Events)-1].Hidden = true
 	}
 	if t.flow == nil {
-		into := l.sym
+		into := l.Sym
 		if r.states != nil {
-			into = r.states[l.sym]
+			into = r.states[l.Sym]
 		}
-		add("steady."+l.sym.Name, t.lag, into, "+", t.amount)
+		add("steady."+l.Sym.Name, t.lag, into, "+", t.amount)
 		return
 	}
-	add("steady."+l.sym.Name+".on", t.lag, r.rates[l.sym], "+", t.flow)
-	add("steady."+l.sym.Name+".off", g.op("+", t.lag, t.length), r.rates[l.sym], "-", t.flow)
+	add("steady."+l.Sym.Name+".on", t.lag, r.rates[l.Sym], "+", t.flow)
+	add("steady."+l.Sym.Name+".off", g.op("+", t.lag, t.length), r.rates[l.Sym], "-", t.flow)
 }
 
 // unfinished makes the events of the doses before a record that are not over then.
 func (g *giver) unfinished(r *steadyRecord, t *steadyDose) {
-	if r.Constant() || isBad(t.lag) || isBad(t.amount) {
+	if r.Constant() || terms.IsBad(t.lag) || terms.IsBad(t.amount) {
 		return
 	}
 	over := t.lag
 	if t.length != nil {
 		over = g.op("+", t.lag, t.length)
 	}
-	if isBad(over) {
+	if terms.IsBad(over) {
 		return
 	}
 	most := g.atMost(over, r.Period)
@@ -308,10 +309,10 @@ func (g *giver) unfinished(r *steadyRecord, t *steadyDose) {
 		return
 	}
 	if !model.Static(over) {
-		limit := number(float64(float64(most+1)*r.Period), g.unitOfTime(), g.at())
+		limit := terms.Number(float64(float64(most+1)*r.Period), g.unitOfTime(), g.at())
 		g.demandOf(nil, g.less(over, limit), fmt.Sprintf("row %d of %q: SS: more than %d doses before the record are "+
 			"not over at it; the lag and the duration of an infusion may be so many II at most", r.Row+1,
-			g.table.from.Name, most))
+			g.table.Name, most))
 	}
 	before := make([]float64, most)
 	for k := range before {
@@ -319,25 +320,25 @@ func (g *giver) unfinished(r *steadyRecord, t *steadyDose) {
 	}
 	d := g.elements(slices.Repeat([]int{r.Row}, most))
 	ago := g.given(d, "before", before, g.unitOfTime())
-	alive := g.less(g.ref(g.life), number(float64(r.Life)+0.5, units.One, g.at()))
-	zero := number(0, g.unitOfTime(), g.at())
+	alive := g.less(g.ref(g.life), terms.Number(float64(r.Life)+0.5, units.One, g.at()))
+	zero := terms.Number(0, g.unitOfTime(), g.at())
 	add := func(name string, after model.Expr, s *model.Symbol, sign string, v model.Expr) {
 		left := g.op("-", after, ago)
-		none := number(0, v.Type().Unit, g.at())
+		none := terms.Number(0, v.Type().Unit, g.at())
 		v = g.choose(alive, g.choose(g.less(left, zero), none, v), none)
-		at := g.op("+", number(r.Time, g.unitOfTime(), g.at()), g.choose(g.less(left, zero), zero, left))
-		rank := g.choose(g.less(zero, left), number(lateDoses, units.One, g.at()),
-			number(g.rank(r.Row)+0.2, units.One, g.at()))
-		g.event(name, d, at, rank, []*model.Assign{g.add(s, t.line.subs, sign, v)})
+		at := g.op("+", terms.Number(r.Time, g.unitOfTime(), g.at()), g.choose(g.less(left, zero), zero, left))
+		rank := g.choose(g.less(zero, left), terms.Number(lateDoses, units.One, g.at()),
+			terms.Number(g.rank(r.Row)+0.2, units.One, g.at()))
+		g.event(name, d, at, rank, []*model.Assign{g.add(s, t.line.Subs, sign, v)})
 	}
 	l := t.line
-	name := "before." + l.target.Span.Text()
+	name := "before." + l.Target.Span.Text()
 	if t.flow == nil {
-		add(name, t.lag, l.sym, "+", t.amount)
+		add(name, t.lag, l.Sym, "+", t.amount)
 		return
 	}
-	add(name+".on", t.lag, g.infuses(l.sym), "+", t.flow)
-	add(name+".off", over, g.infuses(l.sym), "-", t.flow)
+	add(name+".on", t.lag, g.infuses(l.Sym), "+", t.flow)
+	add(name+".off", over, g.infuses(l.Sym), "-", t.flow)
 }
 
 // atMost returns how many periods before a record a dose may have been given that takes so long; where that hangs on
@@ -352,7 +353,7 @@ func (g *giver) atMost(over model.Expr, period float64) int {
 		}
 		return model.Replace(r.Sym.Value, value)
 	}
-	x, ok := g.staticNumber(model.Replace(over, value))
+	x, ok := g.Constant(model.Replace(over, value))
 	switch {
 	case !ok || !(x >= 0):
 		return unknown
@@ -386,14 +387,14 @@ func (g *giver) steadyArrives(r *steadyRecord) {
 		body = append(body, g.set(g.rates[s], sum))
 	}
 	if r.Steady == 1 && !slices.Contains(g.course.Resets, r.Row) {
-		body = append(body, g.add(g.life, nil, "+", number(1, units.One, g.at())))
+		body = append(body, g.add(g.life, nil, "+", terms.Number(1, units.One, g.at())))
 	}
 	for i, a := range body {
 		body[i] = g.inRun(a)
 	}
 	d := g.elements([]int{r.Row})
 	g.event("steady.state", d, g.given(d, "at", []float64{r.Time}, g.unitOfTime()),
-		number(g.rank(r.Row)+0.4, units.One, g.at()), body)
+		terms.Number(g.rank(r.Row)+0.4, units.One, g.at()), body)
 }
 
 // copyRates gives the copies of states their rates, and lets the states stand still while these are sought.
@@ -406,12 +407,12 @@ func (g *giver) copyRates(period float64) {
 		period = 1
 	}
 	stands := g.ref(g.standing)
-	back := number(fast/period, units.One.Div(g.unitOfTime()), g.at())
+	back := terms.Number(fast/period, units.One.Div(g.unitOfTime()), g.at())
 	states := g.model.Differential()
 	n := len(states)
 	rates := slices.Clone(g.model.Rates)
 	for i, s := range states {
-		runs := g.op("*", g.op("-", number(1, units.One, g.at()), stands), rates[i])
+		runs := g.op("*", g.op("-", terms.Number(1, units.One, g.at()), stands), rates[i])
 		held := g.op("*", g.op("*", stands, back), g.op("-", g.ref(g.first[s]), g.ref(s)))
 		g.model.Rates[i] = g.op("+", runs, held)
 	}
