@@ -31,6 +31,7 @@ var codes = map[string]string{
 		"tighter tolerances. Numbers that both runs have alike are right; those that differ are marked loose or lost.",
 	"fit": "What there is to say of a fit: searches that failed, estimates at a bound, params that are not " +
 		"identifiable from the data (before a fit, odes check --identifiable tells them); docs/fit.md.",
+	"simulate": "What there is to say of data that were drawn.",
 	"sample": "What there is to say of draws from a posterior: chains that differ, too few effective draws, steps " +
 		"that diverged, several modes, a solver that is part of the answer; docs/sample.md.",
 	"assert-failed":    "An assert does not hold for the params of this run.",

@@ -181,7 +181,7 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 }
 
 // alsoInside are words that start items, and parts of items in braces as well.
-var alsoInside = []string{"let", "output", "equilibrate", "use"}
+var alsoInside = []string{"let", "output", "equilibrate"}
 
 // skip moves to the start of the next item after a failed one, which started
 // at token start.

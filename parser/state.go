@@ -138,8 +138,8 @@ func (p *parse) startsItem(i int) bool {
 	t := &p.tokens[i]
 	switch t.Kind {
 	case ast.KeywordToken:
-		if !itemWords[t.Text] {
-			return false
+		if !itemWords[t.Text] || t.Text == "use" && !isToken(&p.tokens[min(i+2, len(p.tokens)-1)], "as") {
+			return false // in an experiment, `use D` is a part of it
 		}
 		after := &p.tokens[min(i+1, len(p.tokens)-1)]
 		return !isToken(after, "=") && !p.startsPrimed(i) &&

@@ -56,6 +56,8 @@ assert k > 0
 solver stiff { rtol = 1e-6  method = auto }
 sens { mode = adjoint }
 fit { starts = 3 }
+sample { draws = 100 }
+simulate { seed = 1 }
 ensemble wide { n = 10  k ~ normal(1, 2)  A[2] ~ uniform(0, 1)  initial(x) ~ exponential(1)  seed = 3 }
 `
 

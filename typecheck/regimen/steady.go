@@ -139,7 +139,7 @@ func (g *giver) commonPeriod(list []*steadyRecord) (float64, bool) {
 	for k := 1; k <= mostPeriods; k++ {
 		period := float64(float64(k) * longest)
 		if !slices.ContainsFunc(list, func(r *steadyRecord) bool {
-			return r.Period > 0 && (math.Abs(math.Round(period/r.Period)-period/r.Period) > 1e-9 ||
+			return r.Period > 0 && (math.Abs(math.RoundToEven(period/r.Period)-period/r.Period) > 1e-9 ||
 				period/r.Period > mostPeriods)
 		}) {
 			return period, true
@@ -261,7 +261,7 @@ func (g *giver) steadyDoses(r *steadyRecord, t *steadyDose, period float64) {
 	if r.Constant() {
 		return
 	}
-	n := int(math.Round(period / r.Period))
+	n := int(math.RoundToEven(period / r.Period))
 	shifts := make([]float64, n)
 	for i := range shifts {
 		shifts[i] = float64(float64(i) * r.Period)
