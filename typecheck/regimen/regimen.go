@@ -1,5 +1,5 @@
-// Package regimen makes the events of records of doses. The rows of a table are such records by `doses D { … }`, an item
-// that the checker reads. What an experiment uses of D becomes events at known times:
+// Package regimen makes the events of records of doses. The rows of a table are such records by `doses D { … }`, an
+// item that the checker reads. What an experiment uses of D becomes events at known times:
 //
 //   - a bolus adds F·AMT to its state at TIME + lag, and II later for each of ADDL;
 //   - an infusion adds its rate, at its start, to a hidden discrete that is part of the rate of its state, and takes it
