@@ -42,7 +42,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := regexp.MustCompile(`model\.ant|archive\.omex|neuron\.ode`) // models of other programs
-	fit := regexp.MustCompile(`\b(fit|predict|check --identifiable) (model|fitted)\.ode`)
+	fit := regexp.MustCompile(`\b(fit|sample|predict|check --identifiable) (model|fitted)\.ode`)
 	ran := 0
 	for _, path := range documents {
 		text, err := os.ReadFile(path)

@@ -135,6 +135,12 @@ func (m *Model) Reads(used map[string]bool) {
 	for _, o := range m.Outputs {
 		roots = append(roots, o.Value)
 	}
+	for _, o := range m.Observations {
+		roots = append(roots, o.Value)
+		for _, e := range o.Args {
+			roots = append(roots, e)
+		}
+	}
 	Walk(func(e Expr) bool {
 		if r, ok := e.(*Ref); ok {
 			used[r.Sym.Name] = true
