@@ -343,8 +343,7 @@ func (g *giver) flow(l *Line, d *Rows, form records.Form, amount model.Expr, giv
 		its := g.table.Units[records.Rate]
 		if its.Known() && !its.Same(u) && !its.Plain() {
 			g.UnitErrorf(g.at(), "RATE of %q has unit %s, and the rate of %s has %s", g.table.Name,
-				terms.Bracketed(its),
-				l.Target.Name.Name, terms.Bracketed(u)).Relate(l.Sym.Span, "declared here")
+				terms.Bracketed(its), l.Target.Name.Name, terms.Bracketed(u)).Relate(l.Sym.Span, "declared here")
 		}
 		flow = g.given(d, "rate", given, u)
 		return flow, g.op("/", amount, flow)

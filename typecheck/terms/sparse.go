@@ -21,7 +21,8 @@ type Sparse struct {
 // Product writes the product of a sparse matrix and x with the entries of the matrix, or calls tooMany where these
 // have no room in most elements. It returns nil where that saves nothing.
 func Product(c Checker, s Sparse, x model.Expr, most int, at source.Span,
-	tooMany func(width int) model.Expr) model.Expr {
+	tooMany func(width int) model.Expr,
+) model.Expr {
 	n, m := s.Rows, s.Columns
 	width := 1 // length of the longest row
 	count := make([]int, n)

@@ -302,8 +302,9 @@ func (b *Table) Held(q, ends model.Expr, control string) model.Expr {
 	if t.Shape = t.Shape[: len(t.Shape)-1 : len(t.Shape)-1]; len(t.Shape) == 0 {
 		t.Shape = nil
 	}
-	return fold(model.Seal(&model.Call{Base: model.NewBase(t, b.At), Fn: stdlib.Pick,
-		Args: []model.Expr{b.Values, piece}}))
+	return fold(model.Seal(&model.Call{
+		Base: model.NewBase(t, b.At), Fn: stdlib.Pick, Args: []model.Expr{b.Values, piece},
+	}))
 }
 
 // last is the part of the values that begins at lo along their last axis: n of them, or for 0 one without the axis.
