@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/data"
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/compose"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -143,7 +144,13 @@ func newChecker(f *ast.File, env Env) *checker {
 // parser's or its own. If a part of a file did not parse, the rest is checked for errors, and the
 // missing part is taken to be right. Warnings and notes do not matter. Check terminates on any
 // input, and reads no file outside env.Files.
+//
+// Components of the file are made part of it first.
 func Check(f *ast.File, env Env, l *diag.List) *model.Model {
+	f, ok := compose.Flatten(f, env.Files, l)
+	if !ok {
+		return nil
+	}
 	if env.MaxElements == 0 {
 		env.MaxElements = int(min(maxElements, memory.Budget()/bytesPerElement))
 	}

@@ -14,7 +14,6 @@ import (
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/ast"
-	"odes.dev/odes/lang/compose"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
@@ -111,10 +110,6 @@ func Text(name, text string, env typecheck.Env, list *diag.List) (m *model.Model
 }
 
 func checked(tree *ast.File, env typecheck.Env, list *diag.List) *model.Model {
-	tree, ok := compose.Flatten(tree, env.Files, list)
-	if !ok {
-		return nil
-	}
 	m := typecheck.Check(tree, env, list)
 	if m == nil {
 		return nil

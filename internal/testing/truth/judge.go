@@ -166,7 +166,8 @@ func find(s *odes.Sensitivities, n Number) (p printed, ok bool) {
 				continue
 			}
 			p = printed{number: s.Derivative(i, x)[n.Index]}
-			p.marked = told || s.Trust(i, x) != odes.Sound || none(p.number, s)
+			_, sides := s.OnBothSides(i, x.Offset+n.Index)
+			p.marked = told || sides || s.Trust(i, x) != odes.Sound || none(p.number, s)
 			if s.Errors != nil {
 				p.err = s.Errors[i*s.Columns+x.Offset+n.Index]
 			}
