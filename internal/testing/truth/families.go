@@ -39,7 +39,7 @@ var Families = []Family{
 	{"wave events", 0.97, spanned((*draw).waveEvents)},
 	{"states switch", 0.9, driven((*draw).byState)},
 	{"kinks of states", 0.9, driven((*draw).ofMotion)},
-	{"many kinks", 0.5, driven((*draw).manyKinks)},
+	{"many kinks", 0.45, driven((*draw).manyKinks)},
 	{"state events", 0.95, spanned(func(d *draw) {
 		c := d.ofState(d.moving())
 		d.counted(c.text, d.risings(c))
