@@ -484,8 +484,9 @@ func TestJacobianPattern(t *testing.T) {
 			sums[[2]int32{places.Rows[e], places.Cols[e]}] += x
 		}
 		for at, x := range sums {
-			level := strings.HasSuffix(t.Name(), "swingup.ode") || strings.HasSuffix(t.Name(), "least_time.ode") // at rest
-			allowed := strings.HasSuffix(t.Name(), "nine_buses.ode") &&                                          // its frequencies cost nothing at first
+			level := strings.HasSuffix(t.Name(), "swingup.ode") || // its control begins so
+				strings.HasSuffix(t.Name(), "least_time.ode") // and this one at rest
+			allowed := strings.HasSuffix(t.Name(), "nine_buses.ode") && // its frequencies cost nothing at first
 				int(at[0]) == w.Size().N
 			if x == 0 && !level && !allowed {
 				t.Errorf("row %d, column %d: an entry that is 0", at[0], at[1])
