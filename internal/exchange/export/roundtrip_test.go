@@ -147,7 +147,7 @@ func joinedName(name string, shape []int, e int) string {
 		text = fmt.Sprintf("_%d", e%shape[k]+1) + text
 		e /= shape[k]
 	}
-	return name + text
+	return strings.ReplaceAll(name, ".", "_") + text // names of components have dots
 }
 
 // run solves a model at eleven times of its own, or at those of another run, from its start.
