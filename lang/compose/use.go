@@ -24,7 +24,6 @@ type used struct {
 type given struct {
 	*ast.UseSet
 	name string
-	used bool
 }
 
 // use makes the items of a component's copies. What a use gives is in the names of the model around it.

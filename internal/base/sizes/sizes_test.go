@@ -101,7 +101,8 @@ func TestRounding(t *testing.T) {
 		t.Errorf("the integrand is off by %g, not %g; %d rates", noise[0], x, evals)
 	}
 	s.Accepted(now, begins, y, y, 5, nil)
-	if s.Rejected(begins+0.1, y, true) || s.Rejected(begins+0.1, y, true) {
+	once, twice := s.Rejected(begins+0.1, y, true), s.Rejected(begins+0.1, y, true)
+	if once || twice {
 		t.Error("asked for rounding behind the end of the steps that were rejected")
 	}
 }
