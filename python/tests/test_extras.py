@@ -89,6 +89,7 @@ state x = 1e-12
 x' = -k*x
 event e when x < 0.5e-12 once { x = x + 0.7e-12 }
 objective J = final(x)
+solver { atol = 1e-9 }
 """
 
 
