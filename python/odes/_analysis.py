@@ -90,7 +90,7 @@ class Sample(Analysis):
             "lp__": "lp", "accept_stat__": "acceptance_rate", "stepsize__": "step_size", "treedepth__": "tree_depth",
             "n_leapfrog__": "n_steps", "divergent__": "diverging", "energy__": "energy",
         }
-        stats = {to: self._chains(self["draws"][name]) for name, to in names.items()}
+        stats: dict[str, Any] = {to: self._chains(self["draws"][name]) for name, to in names.items()}
         stats["diverging"] = stats["diverging"] > 0
         return az.from_dict(posterior=self.draws(), sample_stats=stats)
 
