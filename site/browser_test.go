@@ -216,11 +216,12 @@ const brokenImages = `Promise.all([...document.images].map(i => {
 	return i.decode().then(() => "", () => i.src)
 })).then(list => list.filter(s => s))`
 
-// tooWide lists what reaches beyond the page, but for what lies in something that scrolls by itself.
+// tooWide lists what reaches beyond the page, but for what lies in something that scrolls by itself, or along with it,
+// as the colours of the playground's editor do.
 const tooWide = `[...document.querySelectorAll("article, article *")].filter(e => {
 	if (e.getBoundingClientRect().right <= screen.width + 1) return false
 	for (let around = e.parentElement; around && around.tagName != "ARTICLE"; around = around.parentElement)
-		if (["auto", "scroll"].includes(getComputedStyle(around).overflowX)) return false
+		if (around.matches(".editor pre") || ["auto", "scroll"].includes(getComputedStyle(around).overflowX)) return false
 	return true
 }).map(e => e.outerHTML.slice(0, 80))`
 
