@@ -221,7 +221,8 @@ const brokenImages = `Promise.all([...document.images].map(i => {
 const tooWide = `[...document.querySelectorAll("article, article *")].filter(e => {
 	if (e.getBoundingClientRect().right <= screen.width + 1) return false
 	for (let around = e.parentElement; around && around.tagName != "ARTICLE"; around = around.parentElement)
-		if (around.matches(".editor pre") || ["auto", "scroll"].includes(getComputedStyle(around).overflowX)) return false
+		if (around.matches(".editor pre") ||
+			["auto", "scroll"].includes(getComputedStyle(around).overflowX)) return false
 	return true
 }).map(e => e.outerHTML.slice(0, 80))`
 

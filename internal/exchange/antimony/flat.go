@@ -143,9 +143,18 @@ func (f *flat) enter(m *module, prefix string, bound map[string]string, level in
 	return nil
 }
 
+// firstWord returns the first word of a statement; "" of one without any, such as ":".
+func firstWord(text string) string {
+	words := strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' || c == ':' })
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
 // take takes a statement.
 func (f *flat) take(sc *scope, s statement, level int, in string) error {
-	word := strings.FieldsFunc(s.text, func(c rune) bool { return c == ' ' || c == '\t' || c == ':' })[0]
+	word := firstWord(s.text)
 	if m := moduleForm().FindStringSubmatch(s.text); m != nil && f.modules[m[3]] != nil && word != "at" {
 		return f.submodule(sc, s, m, level)
 	}
