@@ -36,9 +36,14 @@ const judge, simpleJudge = "dop853", "rk4"
 var judges = map[string]string{
 	judge:     "vern9",
 	mainStiff: otherStiff,
-	// Methods of high order would crawl where it is chosen.
+	// Explicit methods of high order would crawl where it is chosen, and implicit ones where there are many states.
 	stabilized: stabilized,
 }
+
+// fewStates is how many states a system has at most whose runs by a stabilized method are compared with one by
+// mainStiff. A run of the same low order tells little of second derivatives by times: each of these derivatives costs
+// an order, so that errors hardly fall with the tolerance.
+const fewStates = 100
 
 // Independent changes s into the settings of a run that shares no discrete decision with that of s, which
 // differentiated in the given mode. kinks tells that some lie inside steps. Independent returns which part of the error
@@ -56,6 +61,9 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		s.Mode = sens.ModeTangent
 	}
 	other := judges[s.Method]
+	if other == s.Method && s.States <= fewStates && s.Solver.Fixed == 0 {
+		other = mainStiff
+	}
 	if other == "" && implicit(s.Method) {
 		other = mainStiff
 	}

@@ -29,12 +29,6 @@ func TestSeconds(t *testing.T) {
 					t.Logf("seed %d: %v", first+uint64(i), err)
 				}
 			}
-			if at := fmt.Sprint(f.Name, " ", first+uint64(i)); knownSeconds[at] {
-				if t.Logf("%s: still %q", at, wrong); wrong == "" {
-					t.Errorf("%s is mended: take it from the list", at)
-				}
-				continue
-			}
 			if wrong != "" {
 				t.Errorf("%s, seed %d: %s\n%s", f.Name, first+uint64(i), wrong, indent(c.Text))
 			}
@@ -42,10 +36,6 @@ func TestSeconds(t *testing.T) {
 		t.Logf("%d second derivatives, %d of them marked; %d of %d models failed", numbers, marked, failed, each)
 	})
 }
-
-// knownSeconds are second derivatives that are wrong without a mark: of a stiff model by rkc2, one that is 0 is
-// 6e-4 of what the others are.
-var knownSeconds = map[string]bool{"mixed rates 4": true}
 
 // judgeSeconds compares second derivatives of a model with their truth.
 func judgeSeconds(c Case, list []Second) (numbers, marked int, wrong string, err error) {
