@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -45,29 +46,30 @@ func TestTrustPrice(t *testing.T) {
 			return err
 		}
 		cost := func(trust string) float64 {
-			least := math.Inf(1)
-			for n := 0; n < 2; n++ { // of which the least counts
-				start, began := cpuSeconds(), time.Now()
-				for k := range *trustPrice {
-					if err := gradient(trust); err != nil { // nothing to differentiate
-						return math.NaN()
-					}
-					if time.Since(began) > 10*time.Second {
-						n = 2
-						least = min(least, (cpuSeconds()-start)/float64(k+1))
-						break
-					}
+			runtime.GC() // what others left is not theirs
+			start, began := cpuSeconds(), time.Now()
+			for k := range *trustPrice {
+				if err := gradient(trust); err != nil { // nothing to differentiate
+					return math.NaN()
 				}
-				least = min(least, (cpuSeconds()-start)/float64(*trustPrice))
+				if time.Since(began) > 10*time.Second {
+					return (cpuSeconds() - start) / float64(k+1)
+				}
 			}
-			return least
+			return (cpuSeconds() - start) / float64(*trustPrice)
 		}
-		off := cost("off")
+		// The least of rounds by turns, so that what else the machine does falls on both.
+		off, on := math.Inf(1), math.Inf(1)
+		for round := 0; round < 3 && !(off > 0.5 && round > 0); round++ {
+			if off = min(off, cost("off")); off <= 0.5 {
+				on = min(on, cost("on"))
+			}
+		}
 		if off > 0.5 { // as an example of a million states
 			t.Logf("%-20s %8.4g s without", name, off)
 			continue
 		}
-		ratio := cost("on") / off
+		ratio := on / off
 		t.Logf("%-20s %8.4g ms %6.2f", name, 1e3*off, ratio)
 		if ratio > 6 {
 			t.Errorf("%s: %.2f times", name, ratio)

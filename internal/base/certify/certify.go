@@ -45,6 +45,7 @@ type Problem struct {
 	Near func(x []float64) (*Point, error)
 
 	cuts    []cut
+	solved  int         // quadratic programs
 	curves  []float64   // Hessian, or what differences of gradients make of it; during gain, that of the Lagrangian
 	bends   [][]float64 // those of the constraints; nil where they are not known
 	presses bool        // constraints hold the solution of a linear program
@@ -64,6 +65,7 @@ type Certificate struct {
 	Step         []float64
 	Real         bool // a run nearby confirms that Step leads down
 	Pieces       int  // gradients that meet, beyond one for each function
+	Programs     int  // quadratic programs that were solved
 }
 
 // Minimum returns the certificate of a point.
@@ -74,7 +76,7 @@ func (p *Problem) Minimum() Certificate {
 	p.curves = p.Hessian
 	for {
 		gain, step, radius := p.gain()
-		c.Stationarity, c.Step, c.Pieces = gain/p.Size, step, len(p.cuts)
+		c.Stationarity, c.Step, c.Pieces, c.Programs = gain/p.Size, step, len(p.cuts), p.solved
 		if c.Stationarity <= p.Enough && c.Feasibility <= likely && p.differ() {
 			continue
 		}
@@ -95,6 +97,10 @@ func (p *Problem) Minimum() Certificate {
 
 // radii are the parts of sizes by which variables may move.
 var radii = []float64{1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}
+
+// Quadratic programs in so many variables take long. Where a straight step gains so many times what is enough, the
+// point is no minimum by that alone, and the gain is a lower bound.
+const manyVariables, clearly = 150, 1e3
 
 // gain returns the largest gain, the step that has it and the radius of that.
 func (p *Problem) gain() (gain float64, step []float64, radius float64) {
@@ -121,7 +127,8 @@ func (p *Problem) gain() (gain float64, step []float64, radius float64) {
 		if missing := float64(math.Max(s.Value-s.Bound, 0) * scale); missing > gain {
 			gain, radius, step = missing, r, d
 		}
-		if p.curves != nil {
+		if p.curves != nil && !(len(p.X) > manyVariables && gain > float64(clearly*p.Enough*p.Size)) {
+			p.solved++
 			if x := p.curved(l, scale, r).Solve(); x != nil {
 				take(p.whole(x, r))
 			}

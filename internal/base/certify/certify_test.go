@@ -37,6 +37,35 @@ func rosenbrock(x, y float64, units [2]float64, factor, shift float64) certify.C
 	return p.Minimum()
 }
 
+// TestManyVariables: far from the minimum of many variables a straight step is proof enough, and no quadratic program
+// is solved. At the minimum it is, and in few variables always.
+func TestManyVariables(t *testing.T) {
+	bowl := func(n int, at float64) certify.Certificate {
+		lo, hi := none(n)
+		p := &certify.Problem{
+			X: make([]float64, n), Sizes: make([]float64, n), Lo: lo, Hi: hi,
+			At: &certify.Point{Gradient: make([]float64, n)}, Hessian: make([]float64, n*n), Size: 1, Enough: 1e-6,
+		}
+		for i := range n {
+			h := 1 + float64(i%7)
+			p.X[i], p.Sizes[i], p.At.Gradient[i], p.Hessian[i*n+i] = 1+at, 1, h*at, h
+			p.At.Value += h * at * at / 2
+		}
+		return p.Minimum()
+	}
+	for _, c := range []struct {
+		n       int
+		at      float64
+		solves  bool
+		minimum bool
+	}{{160, 0.3, false, false}, {160, 1e-5, true, true}, {20, 0.3, true, false}} {
+		got := bowl(c.n, c.at)
+		if got.Programs > 0 != c.solves || got.Stationarity <= 1e-6 != c.minimum {
+			t.Errorf("%d variables, %g away: %d programs, stationarity %g", c.n, c.at, got.Programs, got.Stationarity)
+		}
+	}
+}
+
 // TestUnits: a certificate is nothing at a minimum, tells how far a point is from one, and depends on no units.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct{ x, y, want float64 }{
