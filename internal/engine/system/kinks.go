@@ -54,12 +54,11 @@ type Kinks struct {
 	// near is how near, as parts of their size, operands count as equal: 0 where they are exact but for what rounding
 	// makes of jumps, more where a time was located or where steps made states.
 	near, slack float64
-	reached     map[int]bool     // what reachesAny has found, by events
-	reads       map[int][]string // the inputs of the margins of guards, where reaches has asked for them
-	began       float64          // the time of the start
-	end         float64          // and of the end
-	first       solvers.Mark     // the first mark at the time of the present one
-	last        float64          // the time of the last mark but those of observations
+	memo        memo
+	began       float64      // the time of the start
+	end         float64      // and of the end
+	first       solvers.Mark // the first mark at the time of the present one
+	last        float64      // the time of the last mark but those of observations
 }
 
 // stateInput is the input of an evaluator that holds the states from an offset on.
@@ -214,7 +213,7 @@ func (kt *kinkTape) beside(t *tape.Tape) {
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{
-		reached: map[int]bool{}, reads: map[int][]string{},
+		memo:    memo{reached: map[int]bool{}, reads: map[int][]string{}},
 		problem: p, model: p.Model, point: p.Point, active: map[string]bool{}, tapes: map[*tape.Tape]*kinkTape{},
 		bodies: map[int]*tape.Evaluator[float64]{},
 	}
@@ -324,6 +323,7 @@ func (k *Kinks) addOnce() {
 // derivatives.
 func (k *Kinks) Begin(rtol float64, second bool) {
 	k.happened, k.known, k.second = map[[2]int]bool{}, false, second
+	k.memo.slopes = nil // params may be others
 	for _, kt := range k.tapes {
 		kt.ready, kt.same = false, false
 	}

@@ -85,12 +85,12 @@ func settable(g tapec.Guard) bool { return !g.Watch && !g.Kink }
 
 // reachesAny reports whether the body of an event at a root may set any condition to its threshold.
 func (k *Kinks) reachesAny(event int) bool {
-	does, known := k.reached[event]
+	does, known := k.memo.reached[event]
 	if !known {
 		for i, g := range k.model.Compiled.GuardList {
 			does = does || settable(g) && (g.Clock || k.reaches(event, i))
 		}
-		k.reached[event] = does
+		k.memo.reached[event] = does
 	}
 	return does
 }
@@ -98,12 +98,12 @@ func (k *Kinks) reachesAny(event int) bool {
 // reaches reports whether the body of an event assigns to what the margin of a guard reads.
 func (k *Kinks) reaches(event, guard int) bool {
 	c := k.model.Compiled
-	reads, known := k.reads[guard] // each body asks for each guard
+	reads, known := k.memo.reads[guard] // each body asks for each guard
 	if !known {
 		for _, in := range k.model.guardInputs(guard) {
 			reads = append(reads, in.String())
 		}
-		k.reads[guard] = reads
+		k.memo.reads[guard] = reads
 	}
 	return slices.ContainsFunc(reads, func(in string) bool {
 		_, assigned := c.Affects[event].Output(in)

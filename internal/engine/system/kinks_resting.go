@@ -218,39 +218,65 @@ func (k *Kinks) sizes(at *values) (here, moved []float64) {
 	return here, moved
 }
 
+// memo is what has been found out of guards and is asked for again.
+type memo struct {
+	reached map[int]bool     // what reachesAny has found, by events
+	reads   map[int][]string // the inputs of the margins of guards, where reaches has asked for them
+	// slopes are those of the margins of guards by the elements of inputs, at values; many marks may be at the same.
+	slopes []map[int]float64
+	t      float64
+	at     [3][]float64 // states, discretes and modes
+}
+
 // alike reports whether guard i moves in proportion to the one that caused a mark.
 func (k *Kinks) alike(m *solvers.Mark, i int) bool {
 	if i == m.Guard {
 		return true
 	}
+	slopes := k.slopes(m)
+	return linalg.Proportional(slopes[m.Guard], slopes[i])
+}
+
+// slopes returns the slopes of the margins of all guards before a mark, by the elements of inputs where they are not 0.
+func (k *Kinks) slopes(m *solvers.Mark) []map[int]float64 {
+	now, memo := [3][]float64{m.Ym, m.Dm, m.Mm}, &k.memo
+	if memo.slopes != nil && memo.t == m.T && slices.EqualFunc(now[:], memo.at[:], slices.Equal) {
+		return memo.slopes
+	}
+	memo.t = m.T
+	for j, x := range now {
+		memo.at[j] = append(memo.at[j][:0], x...)
+	}
 	t := k.model.Compiled.Guards
 	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
 	k.model.load(t, k.guards, &at)
 	e := tape.NewEvaluator[complex128](t)
-	var slopes [2]map[int]float64
-	slopes[0], slopes[1] = map[int]float64{}, map[int]float64{}
-	n := 0
 	for _, in := range t.Inputs {
 		for j, x := range k.guards.Input(in.Name) {
 			e.Input(in.Name)[j] = complex(x, 0)
 		}
 	}
+	margins := e.Output(tapec.Margins.Name().String())
+	memo.slopes = make([]map[int]float64, len(margins))
+	n := 0
 	for _, in := range t.Inputs {
 		to := e.Input(in.Name)
 		for j := range to {
 			to[j] += complex(0, tangentStep)
 			e.Run()
 			to[j] = complex(real(to[j]), 0)
-			margins := e.Output(tapec.Margins.Name().String())
-			for side, g := range [2]int{m.Guard, i} {
-				if slope := imag(margins[g]); slope != 0 {
-					slopes[side][n] = slope
+			for g, x := range margins {
+				if slope := imag(x); slope != 0 {
+					if memo.slopes[g] == nil {
+						memo.slopes[g] = map[int]float64{}
+					}
+					memo.slopes[g][n] = slope
 				}
 			}
 			n++
 		}
 	}
-	return linalg.Proportional(slopes[0], slopes[1])
+	return memo.slopes
 }
 
 // matter reports whether any condition changes with those at rest in x, at some values. In x > 3 and y > 0, y decides
