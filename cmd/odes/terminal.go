@@ -60,3 +60,16 @@ func (c *call) width(w io.Writer) int {
 	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return max(0, n)
 }
+
+// rawKeys is the keyboard of a terminal, key by key.
+type rawKeys struct{ in *os.File }
+
+// Open makes the terminal tell keys as they are pressed, and show none of them.
+func (k rawKeys) Open() (io.Reader, func(), error) {
+	fd := int(k.in.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, nil, err
+	}
+	return k.in, func() { _ = term.Restore(fd, before) }, nil
+}
