@@ -158,8 +158,11 @@ var binaries = []struct{ begins, kind string }{
 	{"\x89HDF", "a file in HDF5; write the table as CSV"},
 	{"PAR1", "a file in Parquet; write the table as CSV"},
 	{"%PDF", "a document in PDF; copy the table into a CSV file"},
-	{"\x89PNG", "a picture"}, {"\xff\xd8\xff", "a picture"}, {"GIF8", "a picture"},
-	{"\x7fELF", "a program"}, {"MZ\x90", "a program"},
+	{"\x89PNG", "a picture"},
+	{"\xff\xd8\xff", "a picture"},
+	{"GIF8", "a picture"},
+	{"\x7fELF", "a program"},
+	{"MZ\x90", "a program"},
 	{"SQLite format 3", "a database; write the table as CSV"},
 	{"\x93NUMPY", "an array of NumPy; load reads it from a file that ends in .npy"},
 }

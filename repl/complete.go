@@ -224,7 +224,9 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		}
 		all = append(all, parser.ItemWords()...)
 		all = append(all, s.declared()...)
-		all = append(all, s.cfg.Words...)
+		if word != "" { // before the first letter these would be a screen full of names of functions
+			all = append(all, s.cfg.Words...)
+		}
 	case at >= 0:
 		if c := commands()[at]; c.form != c.name {
 			all = s.argumentWords(&c)

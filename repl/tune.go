@@ -13,10 +13,10 @@ import (
 	"odes.dev/odes/internal/base/screen"
 )
 
-// Keys is a keyboard that tells keys one by one.
+// Keys is a terminal that tells keys one by one.
 type Keys interface {
-	// Open makes the keyboard tell single keys, until close is called.
-	Open() (read io.Reader, close func(), err error)
+	// Open makes the terminal tell single keys, and show what is written as it is, until close is called.
+	Open() (terminal io.ReadWriter, close func(), err error)
 }
 
 // Keys that a tuner knows.
@@ -197,11 +197,12 @@ func tune(s *Session, ctx context.Context, w io.Writer, rest string) error {
 		return fmt.Errorf("tune needs a keyboard, and this session has none: write %s = %s, and then plot %s", t.name,
 			short(t.start, 6), t.of)
 	}
-	if err := t.draw(ctx, w); err != nil {
-		return err
-	}
 	keys, end, err := s.cfg.Keys.Open()
 	if err != nil {
+		return err
+	}
+	if err := t.draw(ctx, keys); err != nil {
+		end()
 		return err
 	}
 	keep := false
@@ -214,7 +215,7 @@ func tune(s *Session, ctx context.Context, w io.Writer, rest string) error {
 		if done, keep = t.move(key); done || t.at == before {
 			continue
 		}
-		if err := t.draw(ctx, w); err != nil {
+		if err := t.draw(ctx, keys); err != nil {
 			end()
 			return err
 		}
@@ -245,10 +246,10 @@ func (t *tuner) draw(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(&b, "%s\n", help)
 	text := b.String()
 	if t.lines > 0 {
-		text = fmt.Sprintf("\x1b[%dA\r\x1b[J", t.lines) + text
+		text = screen.Redraw(t.lines) + text
 	}
 	t.lines = strings.Count(b.String(), "\n")
-	_, err := io.WriteString(w, strings.ReplaceAll(text, "\n", "\r\n"))
+	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -137,7 +137,7 @@ func (c *call) session(dark bool) *repl.Session {
 		},
 	}
 	if in, ok := c.in.(*os.File); ok && isTerminal(in) && isTerminal(c.out) && os.Getenv("TERM") != "dumb" {
-		config.Keys = rawKeys{in}
+		config.Keys = rawKeys{in, file(c.out)}
 	}
 	if editor := editor(); len(editor) > 0 {
 		config.Edit = func(path string) error {
