@@ -179,7 +179,8 @@ func noText(text []byte) string {
 	}
 	head := text[:min(len(text), 4096)]
 	switch begin := bytes.TrimSpace(head); {
-	case bytes.HasPrefix(begin, []byte("{")), bytes.HasPrefix(begin, []byte("[{")), bytes.HasPrefix(begin, []byte("[[")):
+	case bytes.HasPrefix(begin, []byte("{")), bytes.HasPrefix(begin, []byte("[{")),
+		bytes.HasPrefix(begin, []byte("[[")):
 		return "JSON; write the table as CSV"
 	case bytes.HasPrefix(begin, []byte("<")) && bytes.ContainsRune(begin, '>'):
 		return "a page in HTML or XML; write the table as CSV"

@@ -173,15 +173,16 @@ func (d *derivatives) replace(text string) (string, bool, error) {
 			return text, true, nil
 		}
 		if len(d.values) != 1 {
-			return "", false, fmt.Errorf("%s has %d elements; in an expression name one of them, as d(J)/d(k[2])", d.text,
-				len(d.values))
+			return "", false, fmt.Errorf("%s has %d elements; in an expression name one of them, as d(J)/d(k[2])",
+				d.text, len(d.values))
 		}
 		n := d.values[0]
 		if math.IsNaN(n.value) || math.IsInf(n.value, 0) {
 			return "", false, fmt.Errorf("%s is %v", d.text, n.value)
 		}
 		if note := caution(n.trust); note != "" {
-			return "", false, fmt.Errorf("%s: %s, and what is made of it would not say so; ask for it alone", d.text, note)
+			return "", false, fmt.Errorf("%s: %s, and what is made of it would not say so; ask for it alone",
+				d.text, note)
 		}
 		text = text[:tokens[from].Start] + literal(n.value, n.unit) + text[tokens[to].End:]
 	}
@@ -215,8 +216,8 @@ func (d *derivatives) compute(of, by string) error {
 	goals, names, err := d.s.goals(d.model, []string{of})
 	switch {
 	case hasCode(err, codeTrajectory):
-		return fmt.Errorf("%s changes along the run, and so does its derivative: plot d(%[1]s)/d(%s), or ask for that of a "+
-			"number, as d(final(%[1]s))/d(%[2]s)", of, by)
+		return fmt.Errorf("%s changes along the run, and so does its derivative: plot d(%[1]s)/d(%[2]s), or ask for "+
+			"that of a number, as d(final(%[1]s))/d(%[2]s)", of, by)
 	case err != nil:
 		return err
 	}

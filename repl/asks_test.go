@@ -180,12 +180,12 @@ func TestPaint(t *testing.T) {
 	}
 }
 
-// TestUsefulFirst: Tab at the beginning begins with commands as help lists them, and inside of expressions with names of
-// the model.
+// TestUsefulFirst: Tab at the beginning begins with commands as help lists them, and inside of expressions with names
+// of the model.
 func TestUsefulFirst(t *testing.T) {
 	s := decaySession(t, Config{Words: []string{"exp", "abs"}})
 	words, _ := s.Complete("")
-	if len(words) < 20 || slices.Contains(words, "abs") || words[0] != "run" || words[1] != "sens" || words[2] != "plot" {
+	if len(words) < 20 || slices.Contains(words, "abs") || !slices.Equal(words[:3], []string{"run", "sens", "plot"}) {
 		t.Errorf("at the beginning: %q", words)
 	}
 	words, _ = s.Complete("2*")

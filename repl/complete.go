@@ -219,14 +219,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	case strings.HasSuffix(before, "--") || numberAtEnd().MatchString(before) && word == "":
 		// no option, and no more of a number, is known
 	case !spaced && strings.TrimLeft(line, " ") == word:
-		for _, c := range commands() {
-			all = append(all, c.name)
-		}
-		all = append(all, parser.ItemWords()...)
-		all = append(all, s.declared()...)
-		if word != "" { // before the first letter these would be a screen full of names of functions
-			all = append(all, s.cfg.Words...)
-		}
+		all = beginnings(s, word)
 	case at >= 0:
 		if c := commands()[at]; c.form != c.name {
 			all = s.argumentWords(&c)
@@ -246,7 +239,19 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 			words = append(words, w)
 		}
 	}
-	return useful(s, words, !spaced && strings.TrimLeft(line, " ") == word), len(word)
+	return useful(s, words, strings.TrimLeft(line, " ") == word), len(word)
+}
+
+// beginnings are what a line may begin with, if it begins with a word.
+func beginnings(s *Session, word string) (all []string) {
+	for _, c := range commands() {
+		all = append(all, c.name)
+	}
+	all = slices.Concat(all, parser.ItemWords(), s.declared())
+	if word == "" {
+		return all // the others would fill the screen with names of functions
+	}
+	return append(all, s.cfg.Words...)
 }
 
 // useful puts words in the order in which one looks for them: commands as help lists them where a line begins, names of

@@ -201,6 +201,7 @@ func tune(s *Session, ctx context.Context, w io.Writer, rest string) error {
 	if err != nil {
 		return err
 	}
+	_, _ = io.WriteString(w, "") // what tells of progress ends with the first thing that is written
 	if err := t.draw(ctx, keys); err != nil {
 		end()
 		return err

@@ -48,8 +48,8 @@ func notices(root string) (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("odes is linked with the modules below, each under its own licence. Some are linked on some systems " +
-		"alone,\nand the playground has few of them. `go generate ./cmd/release` writes this file.\n")
+	b.WriteString("odes is linked with the modules below, each under its own licence. Some are linked on some " +
+		"systems alone,\nand the playground has few of them. `go generate ./cmd/release` writes this file.\n")
 	for _, l := range all {
 		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(l.of, "\n"), l.text)
 	}

@@ -46,8 +46,8 @@ func wheels(root string) (map[string]string, error) {
 // files are the names of what SHA256SUMS covers: all files of a release but that one and its signature.
 func files(root string) ([]string, error) {
 	names := []string{
-		"odes_" + odes.Version + "_source.tar.gz", "odes_" + odes.Version + ".vsix", "odes_" + odes.Version + ".spdx.json",
-		noticesFile,
+		"odes_" + odes.Version + "_source.tar.gz", "odes_" + odes.Version + ".vsix",
+		"odes_" + odes.Version + ".spdx.json", noticesFile,
 	}
 	python, err := wheels(root)
 	if err != nil {

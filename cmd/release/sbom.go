@@ -80,8 +80,9 @@ func sbom(root string) ([]byte, error) {
 		if i == 0 {
 			version := strings.TrimPrefix(p.version, "go")
 			add(spdxPackage{
-				Name: "go", Version: version, Location: "https://go.dev/dl/go" + version + ".src.tar.gz", Declared: declared,
-				Refs: []reference{{"PACKAGE-MANAGER", "purl", "pkg:golang/stdlib@" + version}},
+				Name: "go", Version: version, Declared: declared,
+				Location: "https://go.dev/dl/go" + version + ".src.tar.gz",
+				Refs:     []reference{{"PACKAGE-MANAGER", "purl", "pkg:golang/stdlib@" + version}},
 			})
 		} else {
 			add(spdxPackage{

@@ -127,7 +127,8 @@ func EnsembleTable(w io.Writer, h Heading, e *Ensemble, opts TableOptions) error
 			p.prose("  member %d: %s", f.Member+1, f.Message)
 		}
 	}
-	if i := slices.IndexFunc(s.Columns, func(c ensemble.Summary) bool { return !c.Sketch.Exact() }); i >= 0 && !e.listed() {
+	estimate := func(c ensemble.Summary) bool { return !c.Sketch.Exact() }
+	if i := slices.IndexFunc(s.Columns, estimate); i >= 0 && !e.listed() {
 		p.line("")
 		p.prose("quantiles are estimates, whose ranks are off by %.2g %% at most", 100*s.Columns[i].Sketch.Error())
 	}
