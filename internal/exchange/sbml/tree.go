@@ -54,7 +54,9 @@ func Errorf(at Place, format string, args ...any) error { return fail(at, format
 func Required(document *Element) error { return newModel(nil).packages(document) }
 
 // Report adds an error of reading a file to list, at its place. It returns whether there was none.
-func Report(file *source.File, err error, list *diag.List) bool { return newModel(file).report(err, list) }
+func Report(file *source.File, err error, list *diag.List) bool {
+	return newModel(file).report(err, list)
+}
 
 // New makes an element with attributes, whose names and values alternate.
 func New(at Place, name string, attrs ...string) *Element {

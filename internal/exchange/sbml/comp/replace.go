@@ -56,8 +56,10 @@ func (f *flat) referred(ref *sbml.Element, in *instance) (e *sbml.Element, moved
 		attribute, what string
 		names           map[string]*sbml.Element
 	}{
-		{"idRef", "nothing with the id", in.ids}, {"portRef", "no port", in.ports},
-		{"unitRef", "no unit", in.units}, {"metaIdRef", "nothing with the metaid", in.metaids},
+		{"idRef", "nothing with the id", in.ids},
+		{"portRef", "no port", in.ports},
+		{"unitRef", "no unit", in.units},
+		{"metaIdRef", "nothing with the metaid", in.metaids},
 	} {
 		id := ref.Of("comp", kind.attribute)
 		if id == "" {
