@@ -142,13 +142,12 @@ func (e *element) Of(name, attribute string) string {
 
 // packageOf returns the package that a name space is of, or "".
 func packageOf(space string) string {
-	if space == "" {
+	_, rest, _ := strings.Cut(space, "/level3/version")
+	name, _, more := strings.Cut(strings.TrimPrefix(strings.TrimLeft(rest, "0123456789"), "/"), "/")
+	if !more {
 		return ""
 	}
-	if found := packageName().FindStringSubmatch(space); found != nil {
-		return found[1]
-	}
-	return ""
+	return name
 }
 
 // Keep leaves those children only that a function reports.

@@ -50,7 +50,8 @@ func (x *experiment) source(m *sbml.Element, name string) (
 	where = name
 	switch {
 	case strings.Contains(name, "://") || strings.HasPrefix(name, "urn:"):
-		return nil, "", nil, x.fail(m, "the model %s lies in the network (%s): put it into the archive", m.Attr("id"), name)
+		return nil, "", nil, x.fail(m, "the model %s lies in the network (%s): put it into the archive", m.Attr("id"),
+			name)
 	case x.zip != nil:
 		where = path.Join(x.folder, name)
 		text, err := x.entry(where)

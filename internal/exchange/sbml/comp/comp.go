@@ -87,7 +87,12 @@ func Flatten(document *sbml.Element, open Open) (*sbml.Element, error) {
 		return nil, err
 	}
 	f := &flat{open: open, facts: map[*sbml.Element]*fact{}, documents: map[string]*library{}}
-	root, err := f.instance(f.library(document, ""), model, nil, nil)
+	own := f.library(document, "")
+	if f.size(own, model, map[*sbml.Element]int{}) > maxElements {
+		return nil, sbml.Errorf(model.Place(), "the submodels have more than %d elements, with all that they contain",
+			maxElements)
+	}
+	root, err := f.instance(own, model, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,8 @@ func (f *flat) library(document *sbml.Element, name string) *library {
 func (f *flat) external(l *library, e *sbml.Element) (*library, error) {
 	at, from := e.Place(), attr(e, "source")
 	if strings.Contains(from, "://") && !strings.HasPrefix(from, "file://") || strings.HasPrefix(from, "urn:") {
-		return nil, sbml.Errorf(at, "the model %s lies in the network (%s): put it beside the file", attr(e, "id"), from)
+		return nil, sbml.Errorf(at, "the model %s lies in the network (%s): put it beside the file",
+			attr(e, "id"), from)
 	}
 	name := strings.TrimPrefix(strings.TrimPrefix(from, "file:"), "//")
 	if name == "" {
@@ -113,8 +114,8 @@ func (f *flat) external(l *library, e *sbml.Element) (*library, error) {
 		return nil, sbml.Errorf(document.Place(), "this is no SBML: its first element is <%s>", document.Name())
 	}
 	if document.Attr("level") != "3" {
-		return nil, sbml.Errorf(document.Place(), "this is SBML of level %s, and others are composed of it: save it as "+
-			"level 3", document.Attr("level"))
+		return nil, sbml.Errorf(document.Place(), "this is SBML of level %s, and others are composed of it: save it "+
+			"as level 3", document.Attr("level"))
 	}
 	if err := sbml.Required(document); err != nil {
 		return nil, err
@@ -149,6 +150,24 @@ func (f *flat) definition(l *library, id string, of *sbml.Element) (*library, *s
 	return nil, nil, sbml.Errorf(of.Place(), "the external model %s leads to itself", attr(of, "id"))
 }
 
+// size returns how many elements a model has with all that it is composed of, or a little more than maxElements. It
+// leaves what is wrong to instance.
+func (f *flat) size(l *library, model *sbml.Element, known map[*sbml.Element]int) int {
+	if n, ok := known[model]; ok {
+		return n
+	}
+	known[model] = 0
+	n := 0
+	model.Each(func(*sbml.Element) { n++ })
+	for _, s := range submodels(model) {
+		if from, of, err := f.definition(l, attr(s, "modelRef"), s); err == nil {
+			n = min(n+f.size(from, of, known), maxElements+1)
+		}
+	}
+	known[model] = n
+	return n
+}
+
 // instance makes a copy of a model, and of all that it is composed of.
 func (f *flat) instance(l *library, model *sbml.Element, up *instance, as *sbml.Element) (*instance, error) {
 	in := &instance{
@@ -165,9 +184,6 @@ func (f *flat) instance(l *library, model *sbml.Element, up *instance, as *sbml.
 	f.all = append(f.all, in)
 	if err := f.know(in, in.model, nil, nil); err != nil {
 		return nil, err
-	}
-	if len(f.facts) > maxElements {
-		return nil, sbml.Errorf(as.Place(), "the submodels have more than %d elements with this one", maxElements)
 	}
 	for _, s := range submodels(in.model) {
 		id := attr(s, "id")

@@ -71,8 +71,8 @@ func (f *flat) referred(ref *sbml.Element, in *instance) (e *sbml.Element, moved
 		}
 	}
 	if found != 1 {
-		return nil, false, sbml.Errorf(ref.Place(), "this <%s> has %d of idRef, portRef, unitRef and metaIdRef, not one",
-			ref.Name(), found)
+		return nil, false, sbml.Errorf(ref.Place(), "this <%s> has %d of idRef, portRef, unitRef and metaIdRef, not "+
+			"one", ref.Name(), found)
 	}
 	if e.Name() == "port" && e.Package() == "comp" && ref.Of("comp", "portRef") != "" {
 		if e, moved, err = f.referred(e, in); err != nil {

@@ -244,27 +244,11 @@ func (w *writer) element(e *sbml.Element) error {
 	case "rateRule":
 		by = product{}.over(w.in.time)
 	}
-	for _, attribute := range refers[kind] {
-		id := e.Attr(attribute)
-		to := w.in.ids[id]
-		if id == "" || to == nil && w.in.up == nil { // the importer tells
-			continue
-		}
-		if to == nil {
-			return sbml.Errorf(e.Place(), "nothing has the id %q%s", id, w.in.within())
-		}
-		v, err := w.read(to, e.Place())
-		if err != nil {
-			return err
-		}
-		switch attribute {
-		case "symbol", "variable":
-			by = by.over(v.by)
-		case "conversionFactor":
-			v.name = w.product(v, e.Place())
-		}
-		e.Set(attribute, v.name)
+	assigned, err := w.references(e)
+	if err != nil {
+		return err
 	}
+	by = by.over(assigned)
 	for _, c := range e.Children() {
 		if c.Name() != "math" {
 			if err := w.element(c); err != nil {
@@ -281,6 +265,33 @@ func (w *writer) element(e *sbml.Element) error {
 		}
 	}
 	return nil
+}
+
+// references writes the attributes that are ids of others. Of an element that
+// assigns, it returns what its symbol is multiplied by.
+func (w *writer) references(e *sbml.Element) (assigned product, err error) {
+	for _, attribute := range refers[e.Name()] {
+		id := e.Attr(attribute)
+		to := w.in.ids[id]
+		if id == "" || to == nil && w.in.up == nil { // the importer tells
+			continue
+		}
+		if to == nil {
+			return product{}, sbml.Errorf(e.Place(), "nothing has the id %q%s", id, w.in.within())
+		}
+		v, err := w.read(to, e.Place())
+		if err != nil {
+			return product{}, err
+		}
+		switch attribute {
+		case "symbol", "variable":
+			assigned = v.by
+		case "conversionFactor":
+			v.name = w.product(v, e.Place())
+		}
+		e.Set(attribute, v.name)
+	}
+	return assigned, nil
 }
 
 // product returns a parameter that is a value.
