@@ -36,7 +36,8 @@ func (c *call) page(text string) error {
 var fonts = regexp.MustCompile(`\\f[BIRP]`)
 
 var escapes = strings.NewReplacer(
-	`\-`, "-", `\(aq`, "'", `\(ga`, "`", `\(ha`, "^", `\(ti`, "~", `\(en`, "–", `\e`, `\`, `\&`, "",
+	`\-`, "-", `\(aq`, "'", `\(ga`, "`", `\(ha`, "^", `\(ti`, "~", `\(en`, "–", `\e`, `\`, `\&...`, "…",
+	`\&`, "",
 )
 
 // plainPage is a manual page as a text of some width, for systems without man.
