@@ -57,7 +57,7 @@ func (k *checkCmd) Run(c *call) error {
 			for _, law := range i.Conserved {
 				fmt.Fprintf(c.out, "conserved: %s\n", law)
 			}
-			c.dosing(i.Doses)
+			c.dosing(i)
 		}
 	}
 	if worst > 0 {
@@ -98,7 +98,8 @@ func (k *checkCmd) identify(c *call, path string) error {
 }
 
 // dosing prints what records of doses give in each run.
-func (c *call) dosing(list []odes.Dosing) {
+func (c *call) dosing(i odes.Info) {
+	list := i.Doses
 	if len(list) == 0 {
 		return
 	}
@@ -108,7 +109,11 @@ func (c *call) dosing(list []odes.Dosing) {
 		list, more = list[:most], len(list)-most
 	}
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "doses\trecords\tdoses\tfirst\tlast\tamount\tinto\t")
+	unit := ""
+	if i.TimeUnit != "" {
+		unit = " [" + i.TimeUnit + "]"
+	}
+	fmt.Fprintf(w, "doses\trecords\tdoses\tfirst%[1]s\tlast%[1]s\tamount\tinto\n", unit)
 	for _, d := range list {
 		name := d.Experiment
 		if name == "" {
@@ -125,11 +130,11 @@ func (c *call) dosing(list []odes.Dosing) {
 			}
 		}
 		if d.Records == 0 {
-			fmt.Fprintf(w, "%s\t0\t0\t\t\t\t\t%s\n", name, strings.Join(how, ", "))
+			fmt.Fprintf(w, "%s\t0\t0\t\t\t\t%s\n", name, strings.Join(how, ", "))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.6g\t%.6g\t%.6g\t%s\t%s\n", name, d.Records, d.Doses, d.First, d.Last, d.Amount, into,
-			strings.Join(how, ", "))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.6g\t%.6g\t%.6g\t%s\n", name, d.Records, d.Doses, d.First, d.Last, d.Amount,
+			strings.Join(append([]string{into}, how...), "; "))
 	}
 	_ = w.Flush() // which c.out remembers
 	if more > 0 {

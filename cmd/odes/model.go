@@ -32,7 +32,7 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		}
 		files := input.Folder(folder, &c.seen)
 		if c.doses != "" {
-			if files, err = c.redosed(files, name, text, experiment); err != nil {
+			if text, files, err = c.redosed(files, name, text, experiment); err != nil {
 				return err
 			}
 		}
@@ -47,27 +47,34 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		return nil, status(exitUsage)
 	}
 	if err != nil {
+		if c.doses != "" {
+			c.complain(typecheck.CodeData, "rows of the table are counted with the doses of "+c.doses+" in the place of those of "+
+				experiment)
+		}
 		return nil, c.modelError(err)
 	}
 	c.diagnose(m.Warnings())
 	return m, nil
 }
 
-// redosed returns the files of a model with the doses of --doses.
-func (c *call) redosed(files fs.FS, name, text, experiment string) (fs.FS, error) {
+// redosed returns the text and the files of a model with the doses of --doses.
+func (c *call) redosed(files fs.FS, name, text, experiment string) (string, fs.FS, error) {
 	var list diag.List
 	tree := parser.Parse(source.NewFile(name, text), &list)
 	if list.HasErrors() {
-		return files, nil // which are reported when it is compiled
+		return text, files, nil // which are reported when it is compiled
 	}
 	doses, err := data.ReadTable(input.Folder(filepath.Dir(c.doses), &c.seen), filepath.Base(c.doses))
 	if err == nil {
-		files, err = redose.Files(tree, files, experiment, doses)
+		text, files, err = redose.Model(tree, files, experiment, doses)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, usagef("--doses: there is no file %s", c.doses)
 	}
 	if err != nil {
-		return nil, usagef("--doses %s: %v", c.doses, err)
+		return "", nil, usagef("--doses: %v", err)
 	}
-	return files, nil
+	return text, files, nil
 }
 
 // reading is watch while a model is read, but for one that is being typed.

@@ -19,21 +19,28 @@ import (
 	"odes.dev/odes/lang/ast"
 )
 
-// Files returns the files of a model, in which the table of the doses holds those of another file. That is about one
-// experiment, or "" for a model without any.
-func Files(f *ast.File, files fs.FS, experiment string, doses *data.Table) (fs.FS, error) {
+// Model returns the text and the files of a model, in which the table of the doses holds those of another file. That is
+// about one experiment, or "" for a model without any. A table that is written in the model becomes one of a file.
+func Model(f *ast.File, files fs.FS, experiment string, doses *data.Table) (text string, with fs.FS, err error) {
 	r := &regimen{model: f, doses: doses}
 	if err := r.find(files, experiment); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := r.read(); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	text, err := r.merge()
+	table, err := r.merge()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return &over{FS: files, name: path.Clean(strings.ReplaceAll(r.table.Name, "\\", "/")), text: text}, nil
+	text = f.Source.Text()
+	if r.written != nil {
+		at := r.written.Span
+		lines := strings.Repeat("\n", strings.Count(at.Text(), "\n")) // what follows stays on its line
+		text = text[:at.Start] + fmt.Sprintf("data %s = csv(%q)", r.written.Name.Span.Text(), r.table.Name) + lines +
+			text[at.End:]
+	}
+	return text, &over{FS: files, name: path.Clean(strings.ReplaceAll(r.table.Name, "\\", "/")), text: table}, nil
 }
 
 // over is files of which one has another text.
@@ -77,6 +84,8 @@ type regimen struct {
 	doses *data.Table
 	item  *ast.Doses
 	table *data.Table    // of the model
+	// written is the table where it is written in the model; nil where it is a file.
+	written *ast.Data
 	named map[string]int // columns of the table by their names in the model
 	rows  []int          // of the subject, from 0
 	of    string         // the subject, for messages
@@ -102,20 +111,26 @@ func (r *regimen) find(files fs.FS, experiment string) error {
 	name := r.item.Table.Name
 	var call *ast.Call
 	for _, it := range r.model.Items {
-		if d, is := it.(*ast.Data); is && d.Name.Name == name && d.Value != nil {
+		d, is := it.(*ast.Data)
+		switch {
+		case !is || d.Name.Name != name:
+		case d.Value == nil:
+			r.written = d
+		default:
 			call, _ = d.Value.(*ast.Call)
 		}
 	}
-	var file *ast.String
-	if call != nil && len(call.Args) > 0 {
-		file, _ = call.Args[0].Value.(*ast.String)
-	}
-	if file == nil {
-		return fmt.Errorf("other doses take the place of those in a file, and %s is no file: data %[1]s = "+
-			"csv(\"patients.csv\", time = \"TIME\")", name)
-	}
 	var err error
-	if r.table, err = data.ReadTable(files, file.Value); err != nil {
+	switch file := fileOf(call); {
+	case r.written != nil:
+		call = &ast.Call{Args: make([]ast.Arg, 1)}
+		r.table, err = inModel(r.written)
+	case file != nil:
+		r.table, err = data.ReadTable(files, file.Value)
+	default:
+		err = fmt.Errorf("there is no table %q that is data %[1]s = csv(…) or data %[1]s { … }", name)
+	}
+	if err != nil {
 		return err
 	}
 	r.named = map[string]int{}
@@ -133,6 +148,47 @@ func (r *regimen) find(files fs.FS, experiment string) error {
 		}
 	}
 	return r.subject(name, experiment)
+}
+
+// fileOf returns the file of csv(…); nil where that is none.
+func fileOf(call *ast.Call) *ast.String {
+	if call == nil || len(call.Args) == 0 {
+		return nil
+	}
+	file, _ := call.Args[0].Value.(*ast.String)
+	return file
+}
+
+// inModel reads a table that is written in the model.
+func inModel(d *ast.Data) (*data.Table, error) {
+	t := &data.Table{Name: "the table " + d.Name.Name}
+	for _, s := range d.Settings {
+		a, is := s.Value.(*ast.Array)
+		if !is || len(a.For) > 0 {
+			return nil, fmt.Errorf("column %s of %s is no list of numbers or texts, so that rows cannot be changed",
+				s.Key.Name, d.Name.Name)
+		}
+		heading := s.Key.Name
+		if a.Unit != nil {
+			heading += " " + a.Unit.Pos().Text()
+		}
+		var cells []string
+		for _, e := range a.Elems {
+			cell := e.Pos().Text()
+			if text, is := e.(*ast.String); is {
+				cell = text.Value
+			}
+			cells = append(cells, cell)
+		}
+		if t.Lines == nil {
+			t.Lines = make([]int, len(cells))
+		}
+		if len(cells) != len(t.Lines) {
+			return nil, fmt.Errorf("the columns of %s differ in length", d.Name.Name)
+		}
+		t.Columns, t.Cells = append(t.Columns, heading), append(t.Cells, cells)
+	}
+	return t, nil
 }
 
 // subject finds the rows of the experiment.
