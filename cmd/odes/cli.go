@@ -77,8 +77,8 @@ type call struct {
 	seen           input.Seen     // what was read
 	settings       []odes.Setting // --solver.key=value and --sens.key=value
 	quiet, verbose bool
-	plain          bool // no colour
-	json           bool // diagnostics as JSON
+	plain          bool   // no colour
+	json           bool   // diagnostics as JSON
 	doses          string // the file of another regimen; "" for none
 }
 

@@ -83,12 +83,12 @@ type regimen struct {
 	model *ast.File
 	doses *data.Table
 	item  *ast.Doses
-	table *data.Table    // of the model
+	table *data.Table // of the model
 	// written is the table where it is written in the model; nil where it is a file.
 	written *ast.Data
-	named map[string]int // columns of the table by their names in the model
-	rows  []int          // of the subject, from 0
-	of    string         // the subject, for messages
+	named   map[string]int // columns of the table by their names in the model
+	rows    []int          // of the subject, from 0
+	of      string         // the subject, for messages
 
 	kinds *records.Table // the rows of the table
 	given *records.Table // those of the doses
