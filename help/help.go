@@ -142,7 +142,13 @@ func overview(w io.Writer, formats []Entry) {
 	for _, list := range []struct {
 		title   string
 		entries []Entry
-	}{{"words", words}, {"words that are free for names", others}, {"signs", signs}, {"marks of numbers", marks}, {"dosing records", columns}} {
+	}{
+		{"words", words},
+		{"words that are free for names", others},
+		{"signs", signs},
+		{"marks of numbers", marks},
+		{"dosing records", columns},
+	} {
 		names = nil
 		for _, e := range list.entries {
 			names = append(names, e.Name)

@@ -305,8 +305,6 @@ func (x *indexer) enter(n ast.Node) bool {
 		}
 	case *ast.Use:
 		x.component(n)
-	case *ast.Report:
-		x.reported(n)
 	case *ast.Let:
 		x.loops(n.For, n.Span)
 		x.target(n.Target, true)
@@ -348,9 +346,7 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.pop()
 	case *ast.Equilibrate:
 		x.body(n.Body, n.Span)
-		if n.Every != nil {
-			x.nodes(n.Every)
-		}
+		x.nodes(n.Every)
 	case *ast.Fn:
 		x.fn(n)
 	case *ast.Data:
@@ -364,6 +360,8 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.rows(n.From, n.Where)
 	case *ast.Doses:
 		x.doses(n)
+	case *ast.Report:
+		x.reported(n)
 	case *ast.ExpItem:
 		x.experimentItem(n)
 	case *ast.Settings:

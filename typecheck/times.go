@@ -79,15 +79,12 @@ func recordsAtTimes(c *checker, t *dataTable, w *regimen.Times) map[string]strin
 			}
 		}
 	}
-	for _, it := range c.experiments {
-		if of, by := memberOf(it.By); it.From != nil && of != nil && of.Name == t.Name {
-			add(w.Subjects, by.Name)
-		}
+	subjects, kinds := regimen.Reading(c.file, t.Name)
+	for _, name := range subjects {
+		add(w.Subjects, name)
 	}
-	for _, it := range c.observes {
-		for _, name := range regimen.Chosen(it.Where) {
-			add(w.Kinds, name)
-		}
+	for _, name := range kinds {
+		add(w.Kinds, name)
 	}
 	return named
 }

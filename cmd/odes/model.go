@@ -48,8 +48,8 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 	}
 	if err != nil {
 		if c.doses != "" {
-			c.complain(typecheck.CodeData, "rows of the table are counted with the doses of "+c.doses+" in the place of those of "+
-				experiment)
+			c.complain(typecheck.CodeData, "rows of the table are counted with the doses of "+c.doses+
+				" in the place of those of "+experiment)
 		}
 		return nil, c.modelError(err)
 	}

@@ -148,20 +148,30 @@ func Named(it *ast.Doses, columns []string) map[string]string {
 	return list
 }
 
-// Chosen lists the columns that a condition on rows reads.
-func Chosen(where ast.Expr) (list []string) {
-	if where == nil {
-		return nil
-	}
-	ast.Inspect(where, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Name:
-			list = append(list, n.Name)
-		case *ast.Member:
-			list = append(list, n.Name.Name)
-			return false
+// Reading lists the columns of a table by whose values experiments are made, and those by which observations choose
+// among its rows.
+func Reading(f *ast.File, table string) (subjects, kinds []string) {
+	for _, item := range f.Items {
+		switch it := item.(type) {
+		case *ast.Experiment:
+			if m, is := it.By.(*ast.Member); is && it.From != nil && it.From.Name == table {
+				subjects = append(subjects, m.Name.Name)
+			}
+		case *ast.Observe:
+			if it.Where == nil {
+				continue
+			}
+			ast.Inspect(it.Where, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.Name:
+					kinds = append(kinds, n.Name)
+				case *ast.Member:
+					kinds = append(kinds, n.Name.Name)
+					return false
+				}
+				return true
+			})
 		}
-		return true
-	})
-	return list
+	}
+	return subjects, kinds
 }

@@ -1,5 +1,5 @@
-// Package redose puts other doses into the table of a model: odes run --in subject_3 --doses new.csv. The records of one
-// subject, or all of a model without experiments, are taken from another file; measurements and covariates stay.
+// Package redose puts other doses into the table of a model: odes run --in subject_3 --doses new.csv. The records of
+// one subject, or all of a model without experiments, are taken from another file; measurements and covariates stay.
 package redose
 
 import (
@@ -262,7 +262,8 @@ func (r *regimen) recordColumn(name string) int {
 func (r *regimen) own(k int, name string) (int, error) {
 	at := -1
 	for i, h := range r.doses.Columns {
-		if k >= 0 && strings.EqualFold(bare(h), bare(r.table.Columns[k])) || name != "" && strings.EqualFold(bare(h), name) {
+		if k >= 0 && strings.EqualFold(bare(h), bare(r.table.Columns[k])) ||
+			name != "" && strings.EqualFold(bare(h), name) {
 			at = i
 		}
 	}

@@ -130,7 +130,10 @@ func TestRefused(t *testing.T) {
 		{model, table, "subject_a", "TIME,AMT,II\n0,1,12\n", "new.csv, row 1: II is 12, but neither ADDL nor SS"},
 		{model, occasions, "subject_a", doses, "several occasions"},
 		{model, occasions, "subject_a_occasion_2", doses, "--in subject_a"},
-		{strings.Replace(model, "doses D { amt = D.mg  gut }\n", "", 1), table, "subject_a", doses, "no records of doses"},
+		{
+			strings.Replace(model, "doses D { amt = D.mg  gut }\n", "", 1), table, "subject_a", doses,
+			"no records of doses",
+		},
 		{inline, table, "subject_1", doses, "column time of D is no list"},
 	} {
 		if _, err := redosed(t, c.model, c.table, c.experiment, c.doses); err == nil ||

@@ -54,8 +54,8 @@ func TestSecondOrder(t *testing.T) {
 			for j := range want {
 				h := got.Hessian[k*got.Columns+j]
 				if w := want[k][j]; math.Abs(h-w) > 2e-5*(math.Abs(w)+1e-2*largest) {
-					t.Errorf("regimen %d: the second derivative by params %d and %d is %v, want %v\n%s%s", seed+uint64(i), k, j,
-						h, w, text, table)
+					t.Errorf("regimen %d: the second derivative by params %d and %d is %v, want %v\n%s%s",
+						seed+uint64(i), k, j, h, w, text, table)
 				}
 			}
 		}
