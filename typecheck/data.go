@@ -151,7 +151,7 @@ func (c *checker) resolveData(e *entity) {
 		t.atTimes(c, k)
 	}
 	e.table = t
-	if c.variant == nil && common(e.data) {
+	if c.variant == nil && (common(e.data) || len(c.env.Times) > 0 && doseItem(c, e.name)) {
 		c.tables[e.data] = t
 	}
 }
