@@ -80,8 +80,8 @@ func (k *importCmd) Run(c *call) error {
 	return nil
 }
 
-// components writes what a model in SBML is composed of as components beside it, and returns the text around them; where
-// they cannot say what the model does, it returns the flat text.
+// components writes what a model in SBML is composed of as components beside it, and returns the text around them.
+// Where they cannot say what the model does, it returns the flat text.
 func (k *importCmd) components(c *call, text, name, folder, flat string) (string, error) {
 	at := filepath.Dir(k.Output)
 	base := strings.TrimSuffix(filepath.Base(k.Output), filepath.Ext(k.Output))
@@ -90,7 +90,8 @@ func (k *importCmd) components(c *call, text, name, folder, flat string) (string
 	})
 	if parts == nil {
 		if why != "" && !c.quiet {
-			fmt.Fprintf(c.err, "the submodels are written out in one text, since components cannot say this: %s\n", why)
+			fmt.Fprintf(c.err, "the submodels are written out in one text, since components cannot say this: %s\n",
+				why)
 		}
 		return flat, nil
 	}

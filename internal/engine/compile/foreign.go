@@ -43,9 +43,9 @@ var others = []format{
 // isArchive reports whether a text is that of a COMBINE archive.
 func isArchive(text string) bool { return sedml.IsArchive(text) }
 
-// Components writes a model in SBML that has submodels as one text that uses components, in files whose names begin with
-// base. It returns nil and the reason where components cannot say what the model does, and an empty reason for other
-// models.
+// Components writes a model in SBML that has submodels as one text that uses components, in files whose names begin
+// with base. It returns nil and the reason where components cannot say what the model does, and an empty reason for
+// other models.
 func Components(name, text string, files fs.FS, base string, asked Asked) (parts *comp.Parts, why string) {
 	if !sbml.Is(text) || asked.IgnoreFast {
 		return nil, ""

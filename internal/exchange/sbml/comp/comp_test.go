@@ -108,7 +108,9 @@ func ends(t *testing.T, text string, files fs.FS) map[string]float64 {
 	if err != nil {
 		t.Fatalf("%v, of\n%s", err, text)
 	}
-	sol, err := m.Solve(context.Background(), odes.Options{Settings: []odes.Setting{{Key: "solver.rtol", Value: "1e-10"}}})
+	sol, err := m.Solve(context.Background(), odes.Options{
+		Settings: []odes.Setting{{Key: "solver.rtol", Value: "1e-10"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

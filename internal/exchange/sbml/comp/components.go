@@ -170,7 +170,8 @@ func (c *composer) connect(*library) error {
 			return nil
 		}
 		if !isParam || u.starts(id) {
-			return fmt.Errorf("%s changes or has a rule there, and is replaced: components can be given params only", what)
+			return fmt.Errorf("%s changes or has a rule there, and is replaced: components can be given params "+
+				"only", what)
 		}
 		if e.Attr("id") == "" {
 			return fmt.Errorf("%s is replaced by what has no name", what)
