@@ -233,50 +233,17 @@ func (k *Kinks) alike(m *solvers.Mark, i int) bool {
 	if i == m.Guard {
 		return true
 	}
-	slopes := k.slopes(m)
-	return linalg.Proportional(slopes[m.Guard], slopes[i])
-}
-
-// slopes returns the slopes of the margins of all guards before a mark, by the elements of inputs where they are not 0.
-func (k *Kinks) slopes(m *solvers.Mark) []map[int]float64 {
 	now, memo := [3][]float64{m.Ym, m.Dm, m.Mm}, &k.memo
-	if memo.slopes != nil && memo.t == m.T && slices.EqualFunc(now[:], memo.at[:], slices.Equal) {
-		return memo.slopes
-	}
-	memo.t = m.T
-	for j, x := range now {
-		memo.at[j] = append(memo.at[j][:0], x...)
-	}
-	t := k.model.Compiled.Guards
-	at := values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p}
-	k.model.load(t, k.guards, &at)
-	e := tape.NewEvaluator[complex128](t)
-	for _, in := range t.Inputs {
-		for j, x := range k.guards.Input(in.Name) {
-			e.Input(in.Name)[j] = complex(x, 0)
+	if memo.slopes == nil || memo.t != m.T || !slices.EqualFunc(now[:], memo.at[:], slices.Equal) {
+		memo.t = m.T
+		for j, x := range now {
+			memo.at[j] = append(memo.at[j][:0], x...)
 		}
+		t := k.model.Compiled.Guards
+		k.model.load(t, k.guards, &values{vecT: {m.T}, vecY: m.Ym, vecD: m.Dm, vecM: m.Mm, vecP: k.point.p})
+		memo.slopes = tape.Slopes(t, tapec.Margins.Name().String(), k.guards.Input)
 	}
-	margins := e.Output(tapec.Margins.Name().String())
-	memo.slopes = make([]map[int]float64, len(margins))
-	n := 0
-	for _, in := range t.Inputs {
-		to := e.Input(in.Name)
-		for j := range to {
-			to[j] += complex(0, tangentStep)
-			e.Run()
-			to[j] = complex(real(to[j]), 0)
-			for g, x := range margins {
-				if slope := imag(x); slope != 0 {
-					if memo.slopes[g] == nil {
-						memo.slopes[g] = map[int]float64{}
-					}
-					memo.slopes[g][n] = slope
-				}
-			}
-			n++
-		}
-	}
-	return memo.slopes
+	return linalg.Proportional(memo.slopes[m.Guard], memo.slopes[i])
 }
 
 // matter reports whether any condition changes with those at rest in x, at some values. In x > 3 and y > 0, y decides
