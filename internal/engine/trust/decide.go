@@ -124,7 +124,7 @@ func (s *Result) TellSides(x *explain.Explainer, all bool) {
 			if text != "" {
 				text += "; "
 			}
-			text += "d" + s.Values[b.Value].Name + "/d" + s.nameOf(b.Column) + " is " + diag.Number(b.Left) +
+			text += "d" + s.Values[b.Value].Name + "/d" + ColumnName(&s.Sensitivities, b.Column) + " is " + diag.Number(b.Left) +
 				" from the left, " + diag.Number(b.Right) + " from the right"
 		}
 		if text == "" {
@@ -138,8 +138,8 @@ func (s *Result) TellSides(x *explain.Explainer, all bool) {
 	}
 }
 
-// nameOf names a column of the gradient.
-func (s *Result) nameOf(k int) string {
+// ColumnName names a column of the gradient.
+func ColumnName(s *result.Sensitivities, k int) string {
 	for _, v := range s.Variables {
 		if k >= v.Offset && k < v.Offset+v.Size() {
 			return system.ElementName(v.String(), v.Shape, k-v.Offset)
