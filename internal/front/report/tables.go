@@ -2,12 +2,9 @@ package report
 
 import (
 	"bufio"
-	"encoding/csv"
 	"io"
-	"math"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/base/parquet"
 	"odes.dev/odes/result"
 )
 
@@ -126,31 +123,6 @@ func tablesJSON(w io.Writer, h Heading, t *Tables, _ TableOptions) error {
 	return j.w.Flush()
 }
 
-// tablesCSV writes a row for each number: the table, the row and its label, the column, its unit, the number. Facts are
-// those of the table "".
-func tablesCSV(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"table", "row", "label", "column", "unit", "value"})
-	for _, f := range t.Facts {
-		text := f.Text
-		if text == "" {
-			text = plainNumber(f.Value)
-		}
-		out.Write([]string{"", "", "", f.Name, f.Unit, text})
-	}
-	for i := range t.Tables {
-		x := &t.Tables[i]
-		for k := range x.Rows() {
-			for _, c := range x.Columns {
-				row := plainNumber(float64(k + 1))
-				out.Write([]string{x.Name, row, x.Label(k), c.Name, c.Unit, plainNumber(c.Values[k])})
-			}
-		}
-	}
-	out.Flush()
-	return out.Error()
-}
-
 // tablesNPZ writes a NumPy archive: every column as table/column, labels as table.txt.
 func tablesNPZ(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
 	z := data.NewArchive(w)
@@ -179,67 +151,4 @@ func tablesNPZ(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
 		}
 	}
 	return z.Close()
-}
-
-// tablesParquet writes a Parquet file with the columns of a table; of several tables, and of facts, with those of CSV.
-func tablesParquet(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
-	const most = 1 << 16 // rows that are kept in memory
-	if len(t.Tables) == 1 {
-		x := &t.Tables[0]
-		columns := make([]*parquet.Column, 0, len(x.Columns)+1)
-		if x.Labels != nil {
-			columns = append(columns, &parquet.Column{Name: "label", Kind: parquet.Bytes})
-		}
-		for _, c := range x.Columns {
-			columns = append(columns, &parquet.Column{Name: c.Name, Kind: parquet.Double, Optional: true})
-		}
-		f := parquet.New(w, x.Name, columns)
-		for k := range x.Rows() {
-			first := len(columns) - len(x.Columns)
-			if first > 0 {
-				columns[0].Text(x.Labels[k])
-			}
-			for c := range x.Columns {
-				columns[first+c].Number(x.Columns[c].Values[k])
-			}
-			f.Rows(1, most)
-		}
-		return f.Close()
-	}
-	columns := []*parquet.Column{
-		{Name: "table", Kind: parquet.Bytes},
-		{Name: "row", Kind: parquet.Int64},
-		{Name: "label", Kind: parquet.Bytes},
-		{Name: "column", Kind: parquet.Bytes},
-		{Name: "unit", Kind: parquet.Bytes},
-		{Name: "value", Kind: parquet.Double, Optional: true},
-	}
-	f := parquet.New(w, "result", columns)
-	add := func(table string, row int, label, column, unit string, value float64) {
-		for k, text := range []string{table, "", label, column, unit} {
-			if k == 1 {
-				columns[k].Int(int64(row))
-			} else {
-				columns[k].Text(text)
-			}
-		}
-		columns[5].Number(value)
-		f.Rows(1, most)
-	}
-	for _, x := range t.Facts {
-		if x.Text == "" {
-			add("", 0, "", x.Name, x.Unit, x.Value)
-		} else {
-			add("", 0, x.Text, x.Name, x.Unit, math.NaN())
-		}
-	}
-	for i := range t.Tables {
-		x := &t.Tables[i]
-		for k := range x.Rows() {
-			for _, c := range x.Columns {
-				add(x.Name, k+1, x.Label(k), c.Name, c.Unit, c.Values[k])
-			}
-		}
-	}
-	return f.Close()
 }
