@@ -28,15 +28,6 @@ func (h *Heading) title() string {
 	return h.Model + ", experiment " + h.Experiment
 }
 
-// named writes the name of the model, and that of the experiment, as members of an object.
-func (j *jsonWriter) named(h *Heading) {
-	j.text(h.Model)
-	if h.Experiment != "" {
-		j.raw(", \"experiment\": ")
-		j.text(h.Experiment)
-	}
-}
-
 // element names element k (0-based, row-major) of an array as users write it: "A[1,2]". A scalar is its name.
 func element(name string, shape []int, k int) string {
 	if len(shape) == 0 {

@@ -70,57 +70,44 @@ func (p *printer) skipped(cols []column) {
 	}
 }
 
-// tablesJSON writes one object: facts by name, and of each table its columns by name.
+// tablesForm is facts by name, and of each table its columns by name.
+type tablesForm struct {
+	modelForm
+	Facts  pairs `json:"facts" at:"2"`
+	Tables pairs `json:"tables" at:"2" each:"4"`
+}
+
+// tableForm is a table.
+type tableForm struct {
+	Labels  []string     `json:"labels,omitempty"`
+	Columns []columnForm `json:"columns" each:"6"`
+}
+
+// columnForm is a column of a table.
+type columnForm struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Values []float64 `json:"values"`
+}
+
+// tablesJSON writes the common form.
 func tablesJSON(w io.Writer, h Heading, t *Tables, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw("{\n  \"schema\": 1, \"status\": \"ok\", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"facts\": {")
-	for i, f := range t.Facts {
-		if i > 0 {
-			j.raw(", ")
-		}
-		j.text(f.Name)
-		j.raw(": ")
+	form := tablesForm{modelForm: modelForm{1, "ok", h.Model, h.File}}
+	for _, f := range t.Facts {
 		if f.Text != "" {
-			j.text(f.Text)
+			form.Facts = append(form.Facts, pair{f.Name, f.Text})
 		} else {
-			j.number(f.Value)
+			form.Facts = append(form.Facts, pair{f.Name, f.Value})
 		}
 	}
-	j.raw("},\n  \"tables\": {")
-	for i := range t.Tables {
-		x := &t.Tables[i]
-		if i > 0 {
-			j.raw(",")
+	for _, x := range t.Tables {
+		table := tableForm{Labels: x.Labels}
+		for _, c := range x.Columns {
+			table.Columns = append(table.Columns, columnForm(c))
 		}
-		j.raw("\n    ")
-		j.text(x.Name)
-		j.raw(": {")
-		if x.Labels != nil {
-			j.raw("\"labels\": ")
-			j.texts(x.Labels)
-			j.raw(", ")
-		}
-		j.raw("\"columns\": [")
-		for k, c := range x.Columns {
-			if k > 0 {
-				j.raw(",")
-			}
-			j.raw("\n      {\"name\": ")
-			j.text(c.Name)
-			j.raw(", \"unit\": ")
-			j.text(c.Unit)
-			j.raw(", \"values\": ")
-			j.array([]int{len(c.Values)}, c.Values)
-			j.raw("}")
-		}
-		j.raw("]}")
+		form.Tables = append(form.Tables, pair{x.Name, table})
 	}
-	j.raw("}\n}\n")
-	return j.w.Flush()
+	return writeJSON(w, form)
 }
 
 // tablesNPZ writes a NumPy archive: every column as table/column, labels as table.txt.
