@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"io"
+	"math"
 
 	"odes.dev/odes/data"
 	"odes.dev/odes/result"
@@ -30,7 +31,7 @@ func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 	for _, f := range t.Facts {
 		text := f.Text
 		if text == "" {
-			text = significant(f.Value, n)
+			text = plain([]float64{f.Value}, n)(f.Value)
 		}
 		p.line("  %s = %s", withUnit(f.Name, f.Unit), text)
 	}
@@ -39,8 +40,9 @@ func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 		p.line("")
 		p.line("%s", x.Name)
 		cols := []column{{left: true}}
+		var write []func(x float64) string
 		for _, c := range x.Columns {
-			cols = append(cols, column{head: withUnit(c.Name, c.Unit)})
+			cols, write = append(cols, column{head: withUnit(c.Name, c.Unit)}), append(write, plain(c.Values, n))
 		}
 		rows, left := x.Rows(), 0
 		if rows > maxTimes && !opts.All {
@@ -55,12 +57,23 @@ func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 			}
 			cols[0].cells = append(cols[0].cells, x.Label(k))
 			for c := range x.Columns {
-				cols[1+c].cells = append(cols[1+c].cells, significant(x.Columns[c].Values[k], n))
+				cols[1+c].cells = append(cols[1+c].cells, write[c](x.Columns[c].Values[k]))
 			}
 		}
 		p.columns(cols)
 	}
 	return p.w.Flush()
+}
+
+// plain returns what writes numbers of a list: as whole ones where all are, else with n digits.
+func plain(list []float64, n int) func(x float64) string {
+	const most = 1e6
+	for _, x := range list {
+		if x != math.Trunc(x) || math.Abs(x) >= most {
+			return func(x float64) string { return significant(x, n) }
+		}
+	}
+	return plainNumber
 }
 
 // skipped marks that rows are left out.
