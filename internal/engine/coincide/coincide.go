@@ -75,6 +75,7 @@ type Model struct {
 	looked    map[*tape.Tape]*tape.Evaluator[float64]
 	rows      [][]float64 // per instant: the row of data that is read there
 	each      bool
+	mayBegin  bool    // a condition that holds at the start may make an event happen there
 	seed      *uint64 // that draws the order of events of equal priority; nil where none is drawn
 }
 
@@ -161,6 +162,7 @@ func (m *Model) listEvents(list []solvers.Event) (why string) {
 		case e.Varies:
 			return "priorities that vary"
 		}
+		m.mayBegin = m.mayBegin || x.Start
 		m.first = append(m.first, len(m.events))
 		for k := range e.Elems {
 			m.of = append(m.of, i)

@@ -523,7 +523,8 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 		located += ties
 	}
 	r.missed = nearMisses(stats.Warnings)
-	out.Crossed = len(kinks) == 0 && followable(stats.Warnings)
+	out.Crossed = followable(stats.Warnings)
+	r.markKinks(out, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
 	firm, open := r.foldsOfTies(&stats)
 	firm = append(kinks, firm...)
@@ -532,6 +533,21 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	r.addSides(out, firm, open)
 	return out, nil
+}
+
+// markKinks notes derivatives that kinks make those of one side; also where a column moves a kink alone.
+func (r *Runner) markKinks(out *trust.Result, kinks []system.Fold) {
+	if out.Kinked = nil; len(kinks) == 0 {
+		return
+	}
+	out.Kinked = make([]bool, len(out.Gradient))
+	for i, o := range r.objectives {
+		for j, bends := range r.worker.Bends(o.row, kinks) {
+			if bends {
+				kinks[j].Mark(out.Kinked[i*r.columns:(i+1)*r.columns], true)
+			}
+		}
+	}
 }
 
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It
