@@ -17,10 +17,10 @@ type Decision struct {
 	TwinLeft, TwinRight []float64 // of the independent run
 	// The values near which sides begin.
 	LeftValues, RightValues, TwinLeftValues, TwinRightValues []float64
-	Known               []bool    // [values][columns]
-	Sizes               []float64 // [columns] of the variables
-	From                [][]int   // [columns] the coincidences that make sides differ
-	Coincidences        []result.Coincidence
+	Known                                                    []bool    // [values][columns]
+	Sizes                                                    []float64 // [columns] of the variables
+	From                                                     [][]int   // [columns] the coincidences that make sides differ
+	Coincidences                                             []result.Coincidence
 }
 
 // little is the part of the larger side within which two sides are one.
