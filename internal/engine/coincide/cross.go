@@ -122,6 +122,7 @@ func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
 			n++
 		}
 	}
+	n += l.last(g)
 	k := make([]float64, len(g.Z))
 	l.Rates(g.Z, g.M, k)
 	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)

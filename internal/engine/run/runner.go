@@ -81,6 +81,7 @@ type outcome struct {
 	sum            *totals
 	met            []trust.Meeting
 	missed         []solvers.Warning // what it may have missed
+	tied           []float64         // when it warned of ties
 	mixed, severed bool              // as solvers.Stats of it tells
 	opinion        *trust.Opinion    // of the result; nil for none
 	happened       trust.Happenings
@@ -522,7 +523,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if find != nil {
 		located += ties
 	}
-	r.missed = nearMisses(stats.Warnings)
+	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
 	out.Crossed = followable(stats.Warnings)
 	r.markKinks(out, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun

@@ -95,7 +95,7 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		s.Unknown[k] = c.Unknown(2*k) || c.Unknown(2*k+1)
 		s.shaken[k] = c.Shaken(2*k) || c.Shaken(2*k+1)
 	}
-	s.settled = s.explain(r.missed)
+	s.settled = s.explain(r.missed) && s.meets(r.tied)
 	r.judgePeaks(s, found.Peaks)
 	s.join(r, parts)
 	return s, "", nil
@@ -270,6 +270,27 @@ func (s *Sides) explain(missed []solvers.Warning) bool {
 		}
 	}
 	return true
+}
+
+// meets reports whether all ties of a run are at coincidences that were met.
+func (s *Sides) meets(tied []float64) bool {
+	for _, t := range tied {
+		if !slices.ContainsFunc(s.runs[0].times, func(x float64) bool { return math.Abs(x-t) <= s.runs[0].within }) {
+			return false
+		}
+	}
+	return true
+}
+
+// tieTimes lists when a run warned of ties.
+func tieTimes(list []solvers.Warning) (times []float64) {
+	for i := range list {
+		switch list[i].Kind {
+		case solvers.Tie, solvers.OneSided, solvers.Together:
+			times = append(times, list[i].T)
+		}
+	}
+	return times
 }
 
 // nearMisses lists what a run may have missed.

@@ -47,6 +47,10 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 		noise := float64(1e-10*most[i]) / d.Sizes[k]
 		differ := math.Abs(l-r) > float64(little*size)+4*err+noise
 		off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
+		own := 0.0 // the error of the number in the result, which is graded by it
+		if s.Errors != nil {
+			own = 2 * s.Errors[at]
+		}
 		leaps, known := d.leaps(at, s.Values[i].Value)
 		switch {
 		case !d.Known[at] || !known || err-err != 0 || x-x != 0:
@@ -59,7 +63,7 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 			}
 			s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 		case err > float64(1e-4*size)+100*noise:
-		case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise):
+		case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise+own):
 		default:
 			s.Decided[at] = true
 			if differ {
