@@ -54,6 +54,8 @@ type sidedWalk struct {
 	tol      float64 // times that differ by no more are one
 	meetings map[int]*meeting
 	begins   *meeting // at the start of the run, if anything is crossed there
+	mk       int      // the next mark
+	peaks    []reading
 	y, d, f  []float64
 	p        []float64
 }
@@ -227,92 +229,109 @@ func (w *sidedWalk) start(mk int, fired *[]solvers.Firing) (end int, err error) 
 }
 
 // cover walks the run in the directions that w.pd and w.dy0 have.
-func (w *sidedWalk) cover(ctx context.Context, first, lanes int) error {
+func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
-	run, mk, peaks := w.run, 0, w.res.readings
-	skipTo := -1
-	var err error
+	run := w.run
+	w.mk, w.peaks = 0, w.res.readings
 	past := run.Size().P + run.Size().N // directions beyond those of params and of initial values alone
 	for i := -1; i < run.Steps(); i++ {
-		if i >= 0 && i > skipTo {
+		if i >= 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if peaks, err = w.pushPeaks(peaks, place{i, 0}); err != nil {
+			if err := w.cross(i); err != nil {
 				return err
-			}
-			inside := mk < run.Marks() && run.After(mk) == i && run.Inside(mk) ||
-				len(peaks) > 0 && peaks[0].step == i && peaks[0].inside()
-			st, err := w.load(i, inside)
-			if err != nil {
-				return err
-			}
-			at := w.meetings[i]
-			w.within(limitsOf(run, i, st))
-			e := run.End(i)
-			if at != nil {
-				e = solvers.End{}
-			}
-			w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
-			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
-				if err := w.pushPeak(&peaks[0]); err != nil {
-					return err
-				}
-			}
-			if at == nil {
-				if peaks, err = w.pushPeaks(peaks, place{i, 1}); err != nil {
-					return err
-				}
-			}
-			if run.Length(i) > 0 {
-				w.predictTimes(i)
-			}
-			if at != nil {
-				for mk < run.Marks() && run.After(mk) == i && run.Inside(mk) {
-					if err := w.readInside(mk); err != nil {
-						return err
-					}
-					mk++
-				}
-				w.cross(at, first, lanes)
-				skipTo, mk = at.last, at.end
-				for len(peaks) > 0 && peaks[0].step <= skipTo { // the caller knows of these
-					peaks = peaks[1:]
-				}
-				continue
 			}
 		}
-		for ; mk < run.Marks() && run.After(mk) == i; mk++ {
-			if run.Inside(mk) {
-				if err := w.readInside(mk); err != nil {
+		if at := w.meetings[i]; at != nil {
+			if err := w.readTo(i); err != nil {
+				return err
+			}
+			w.through(at, first, lanes)
+			i = w.skip(at)
+			continue
+		}
+		for ; w.mk < run.Marks() && run.After(w.mk) == i; w.mk++ {
+			if run.Inside(w.mk) {
+				if err := w.readInside(w.mk); err != nil {
 					return err
 				}
 				continue
 			}
-			_, left, err := w.read.LoadMark(mk, &w.mark)
+			_, left, err := w.read.LoadMark(w.mk, &w.mark)
 			if err != nil {
 				return err
 			}
 			if w.mark.Kind == solvers.MarkFinal {
-				if peaks, err = w.pushPeaks(peaks, place{run.Steps(), 0}); err != nil {
+				if w.peaks, err = w.pushPeaks(w.peaks, place{run.Steps(), 0}); err != nil {
 					return err
 				}
 			}
-			w.pushMark(mk, left, past)
-			if w.mark.Kind != solvers.MarkStart {
+			if w.pushMark(w.mk, left, past); w.mark.Kind != solvers.MarkStart {
 				continue
 			}
 			if w.crossStart(first, lanes); w.begins != nil {
-				skipTo, mk = w.begins.last, w.begins.end
-				for len(peaks) > 0 && peaks[0].step <= skipTo {
-					peaks = peaks[1:]
-				}
+				i = w.skip(w.begins)
 				break
 			}
 		}
 	}
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
+	return nil
+}
+
+// skip goes on behind what belongs to a meeting. It returns the last step of that; of largest values that lie there the
+// caller knows.
+func (w *sidedWalk) skip(at *meeting) (last int) {
+	w.mk = at.end
+	for len(w.peaks) > 0 && w.peaks[0].step <= at.last {
+		w.peaks = w.peaks[1:]
+	}
+	return at.last
+}
+
+// readTo reads the marks within step i.
+func (w *sidedWalk) readTo(i int) error {
+	for ; w.mk < w.run.Marks() && w.run.After(w.mk) == i && w.run.Inside(w.mk); w.mk++ {
+		if err := w.readInside(w.mk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cross moves the derivatives through step i, and reads largest values there. What comes together at its end does not
+// move that.
+func (w *sidedWalk) cross(i int) (err error) {
+	run, at := w.run, w.meetings[i]
+	if w.peaks, err = w.pushPeaks(w.peaks, place{i, 0}); err != nil {
+		return err
+	}
+	within := func() bool { return len(w.peaks) > 0 && w.peaks[0].step == i && w.peaks[0].inside() }
+	st, err := w.load(i, within() || w.mk < run.Marks() && run.After(w.mk) == i && run.Inside(w.mk))
+	if err != nil {
+		return err
+	}
+	w.within(limitsOf(run, i, st))
+	e := run.End(i)
+	if at != nil {
+		e = solvers.End{}
+	}
+	w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
+	for ; within(); w.peaks = w.peaks[1:] {
+		if err := w.pushPeak(&w.peaks[0]); err != nil {
+			return err
+		}
+	}
+	if at == nil {
+		if w.peaks, err = w.pushPeaks(w.peaks, place{i, 1}); err != nil {
+			return err
+		}
+	}
+	if run.Length(i) > 0 {
+		w.predictTimes(i)
+	}
 	return nil
 }
 
@@ -382,8 +401,8 @@ func (w *sidedWalk) readInside(k int) error {
 	return w.inside(&r)
 }
 
-// cross moves all lanes through a meeting.
-func (w *sidedWalk) cross(at *meeting, first, lanes int) {
+// through moves all lanes through a meeting.
+func (w *sidedWalk) through(at *meeting, first, lanes int) {
 	for j := range lanes {
 		w.take(w.p, w.pd, j)
 		w.take(w.y, w.yd, j)

@@ -525,7 +525,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
 	out.Crossed = followable(stats.Warnings)
-	r.markKinks(out, kinks)
+	markKinks(r, out, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
 	firm, open := r.foldsOfTies(&stats)
 	firm = append(kinks, firm...)
@@ -537,7 +537,7 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 }
 
 // markKinks notes derivatives that kinks make those of one side; also where a column moves a kink alone.
-func (r *Runner) markKinks(out *trust.Result, kinks []system.Fold) {
+func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
 	if out.Kinked = nil; len(kinks) == 0 {
 		return
 	}

@@ -70,7 +70,7 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		if v[k/2] = 1; k%2 == 0 {
 			v[k/2] = -1
 		}
-		return directions(v, r.totalsAlong(parts, k))
+		return directions(v, totalsAlong(r, parts, k))
 	}
 	walk := sens.Sided{New: tangent.New, Crosser: c}
 	found, err := walk.Along(ctx, &r.trajectory, 2*r.columns, move, float64(coincide.Near*span))
@@ -80,7 +80,7 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 	if len(c.Met) == 0 && !some {
 		return nil, "", nil
 	}
-	s = r.newSides(c.Met)
+	s = newSides(r, c.Met)
 	s.runs = []sidesRun{{within: float64(10 * coincide.Near * span)}}
 	for i := range c.Met {
 		s.runs[0].times = append(s.runs[0].times, c.Met[i].T)
@@ -96,13 +96,13 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		s.shaken[k] = c.Shaken(2*k) || c.Shaken(2*k+1)
 	}
 	s.settled = s.explain(r.missed) && s.meets(r.tied)
-	r.judgePeaks(s, found.Peaks)
+	s.judgePeaks(r, found.Peaks)
 	s.join(r, parts)
 	return s, "", nil
 }
 
 // newSides returns Sides with memory for all.
-func (r *Runner) newSides(met []coincide.Met) *Sides {
+func newSides(r *Runner, met []coincide.Met) *Sides {
 	numbers := func() []float64 { return make([]float64, len(r.objectives)*r.columns) }
 	return &Sides{
 		Left: numbers(), Right: numbers(), LeftValues: numbers(), RightValues: numbers(), Met: met,
@@ -112,7 +112,7 @@ func (r *Runner) newSides(met []coincide.Met) *Sides {
 }
 
 // totalsAlong returns how totals of experiments move along direction k of Sides.
-func (r *Runner) totalsAlong(parts []*Sides, k int) []float64 {
+func totalsAlong(r *Runner, parts []*Sides, k int) []float64 {
 	totals := make([]float64, len(r.model.Checked.Totals))
 	for j := range totals {
 		for i, part := range r.parts {
@@ -160,7 +160,7 @@ func (s *Sides) join(r *Runner, parts []*Sides) {
 
 // judgePeaks notes which objectives read largest values, and of which of these too little is known: those near a
 // coincidence, and those that are as large elsewhere.
-func (r *Runner) judgePeaks(s *Sides, list []sens.Peak) {
+func (s *Sides) judgePeaks(r *Runner, list []sens.Peak) {
 	for i, o := range r.objectives {
 		for _, element := range r.model.System.PeaksOf([]*model.Objective{o.of}) {
 			s.reads[i] = true

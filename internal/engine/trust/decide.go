@@ -17,10 +17,11 @@ type Decision struct {
 	TwinLeft, TwinRight []float64 // of the independent run
 	// The values near which sides begin.
 	LeftValues, RightValues, TwinLeftValues, TwinRightValues []float64
-	Known                                                    []bool    // [values][columns]
-	Sizes                                                    []float64 // [columns] of the variables
-	From                                                     [][]int   // [columns] the coincidences that make sides differ
-	Coincidences                                             []result.Coincidence
+
+	Known        []bool    // [values][columns]
+	Sizes        []float64 // [columns] of the variables
+	From         [][]int   // [columns] the coincidences that make sides differ
+	Coincidences []result.Coincidence
 }
 
 // little is the part of the larger side within which two sides are one.
@@ -47,7 +48,7 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 		noise := float64(1e-10*most[i]) / d.Sizes[k]
 		differ := math.Abs(l-r) > float64(little*size)+4*err+noise
 		off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
-		own := 0.0 // the error of the number in the result, which is graded by it
+		own := 0.0                               // the error of the number in the result, which is graded by it
 		if s.Errors != nil {
 			own = 2 * s.Errors[at]
 		}
@@ -173,8 +174,8 @@ func (s *Result) TellSides(x *explain.Explainer, all bool) {
 				first(sides, "derivative"))
 		}
 		if len(leaps) > 0 {
-			s.Note(x, explain.CodeTie, diag.Warning, "%s come at the same time, %s, and the value leaps there, so that "+
-				"there is no derivative: %s", diag.All(at.Causes), x.When(at.T), first(leaps, "value"))
+			s.Note(x, explain.CodeTie, diag.Warning, "%s come at the same time, %s, and the value leaps there, so "+
+				"that there is no derivative: %s", diag.All(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
 	}
 }

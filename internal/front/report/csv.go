@@ -12,8 +12,8 @@ import (
 // error where that was asked for, and its trust ("", "loose" or "lost") unless all derivatives are sound. The index of
 // an array element is "1,2"; that of a scalar is empty. Objectives without derivatives have one row, with the value
 // alone. Where derivatives are others on the other side, the columns left and right have both; where values leap,
-// value_left and value_right have these. Second derivatives bring two more columns, wrt2 and index2. They are empty in the rows of first derivatives,
-// and wrt2 is "hvp" in those of products of a Hessian with the direction asked for.
+// value_left and value_right have these. Second derivatives bring two more columns, wrt2 and index2. They are empty in
+// the rows of first derivatives, and wrt2 is "hvp" in those of products of a Hessian with the direction asked for.
 func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative", "value"}
