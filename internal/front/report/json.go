@@ -381,7 +381,7 @@ func eventOf(vars []odes.Variable, e *odes.EventRecord, errors bool) eventForm {
 		form.Params = derivatives(vars, e.Params, false)
 	}
 	for _, v := range vars {
-		if e.Trusts == nil {
+		if len(e.Trusts) == 0 {
 			break
 		}
 		if t := slices.Max(e.Trusts[v.Offset : v.Offset+v.Size()]); t > odes.Sound {

@@ -24,17 +24,17 @@ type verifyForm struct {
 }
 
 type verdictForm struct {
-	Name        string    `json:"name"`
-	Value       float64   `json:"value"`
-	Outcome     string    `json:"verdict"`
-	Complex     float64   `json:"complex_error"`
-	CrossCheck  *float64  `json:"second_error,omitempty"`
-	Independent *float64  `json:"independent_error,omitempty"`
-	Refined     *float64  `json:"refined_error,omitempty"`
-	Curvature   *float64  `json:"hessian_error,omitempty"`
+	Name        string     `json:"name"`
+	Value       float64    `json:"value"`
+	Outcome     string     `json:"verdict"`
+	Complex     float64    `json:"complex_error"`
+	CrossCheck  *float64   `json:"second_error,omitempty"`
+	Independent *float64   `json:"independent_error,omitempty"`
+	Refined     *float64   `json:"refined_error,omitempty"`
+	Curvature   *float64   `json:"hessian_error,omitempty"`
 	OneSided    []sideForm `json:"one_sided,omitempty"`
-	Remainders  []float64 `json:"remainders"`
-	Order       float64   `json:"order"`
+	Remainders  []float64  `json:"remainders"`
+	Order       float64    `json:"order"`
 }
 
 // sideForm is a derivative on both sides; of what leaps, the values.
