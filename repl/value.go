@@ -547,7 +547,7 @@ func (s *Session) showCurve(w io.Writer, c *curves) error {
 	const most = 12
 	width := 0
 	for k := range min(n, most) {
-		width = max(width, screen.Width(elementName(c.Name, c.Shape, k)))
+		width = max(width, screen.Width(c.Element(k)))
 	}
 	for k := range n {
 		if k == most {
@@ -569,7 +569,7 @@ func (s *Session) showCurve(w io.Writer, c *curves) error {
 			continue
 		}
 		last := len(values) - 1
-		name := elementName(c.Name, c.Shape, k)
+		name := c.Element(k)
 		line := fmt.Sprintf("%s%s  %s  %s → %s", name, strings.Repeat(" ", width-screen.Width(name)),
 			plot.Spark(values, min(24, max(8, s.width()-width-4))),
 			short(values[0], digits), withUnit(short(values[last], digits), c.Unit))

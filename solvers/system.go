@@ -14,7 +14,10 @@
 // reads it.
 package solvers
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Size gives the lengths of a System's vectors.
 type Size struct {
@@ -194,6 +197,7 @@ type Event struct {
 	Name     string // "bounce", or "event@12" when unnamed
 	Elems    int    // number of elements; 1 for a plain event
 	Array    bool   // whether elements carry an index in messages
+	Written  string // the form of the name of an element, "c[].spike"; "" for the name with the index behind
 	Priority float64
 	Varies   bool // Priority is that of Prioritized instead
 	Once     bool // each element fires at most once
@@ -233,6 +237,9 @@ type Prioritized interface {
 func (e Event) ElemName(k int) string {
 	if !e.Array {
 		return e.Name
+	}
+	if head, rest, ok := strings.Cut(e.Written, "[]"); ok {
+		return head + "[" + itoa(k+1) + "]" + rest
 	}
 	return e.Name + "[" + itoa(k+1) + "]"
 }

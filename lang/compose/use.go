@@ -57,6 +57,9 @@ func (o *outer) use(it *ast.Use, components map[string]*component) []ast.Item {
 		starts: map[string]*given{},
 	}
 	o.uses[name.Name] = u
+	if _, ok := o.placed[one.file]; !ok {
+		o.placed[one.file], o.composer.uses[one.tree.Source] = true, it.Span
+	}
 	if !u.size() {
 		o.uses[name.Name] = nil
 		return nil
@@ -307,6 +310,12 @@ func (u *used) module(it *ast.Import) ast.Ident {
 func (u *used) export(f *flat) {
 	if u == nil {
 		return
+	}
+	if n := len(u.dims); n > 0 {
+		f.copies[u.item.Target.Name.Name] = n
+	}
+	for name, n := range u.inner.copies {
+		f.copies[u.prefix+name] = n
 	}
 	for name, m := range u.inner.names {
 		if m.from != nil || m.left && !u.item.Data {

@@ -53,7 +53,12 @@ type Model struct {
 	Settings     Settings
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
+	// Copies tells how many subscripts choose a copy of each component: of "c", and of "c.m" next to those of "c".
+	Copies map[string]int
 }
+
+// Written returns the form in which elements of a name are written: "c[].V" for one of the copies c, "" for the name.
+func (m *Model) Written(name string) string { return target.Written(name, m.Copies) }
 
 // Let is a definition: a name for an expression.
 type Let struct {

@@ -200,6 +200,7 @@ func (w *Worker) Events() []solvers.Event {
 	for i, e := range w.model.Checked.Events {
 		list[i] = solvers.Event{
 			Name: e.Name, Elems: eventElems(e.Indices), Array: len(e.Indices) > 0,
+			Written:  w.model.Checked.Written(e.Name),
 			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
 			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
 			Read:    w.model.Compiled.AtEvents[i] != nil,

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 )
@@ -142,7 +141,7 @@ func (s *Result) TellSides(x *explain.Explainer, all bool) {
 func (s *Result) nameOf(k int) string {
 	for _, v := range s.Variables {
 		if k >= v.Offset && k < v.Offset+v.Size() {
-			return system.ElementName(v.String(), v.Shape, k-v.Offset)
+			return v.Element(k - v.Offset)
 		}
 	}
 	return ""
