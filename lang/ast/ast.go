@@ -15,6 +15,8 @@ type File struct {
 	Copies map[string]int
 	// Uses has, of each file whose items are part of Items, where it is used first.
 	Uses map[*source.File]source.Span
+	// Sets has, by the place where a component is given a value, what is given it.
+	Sets map[source.Span]*Var
 }
 
 // Token is one word or sign of a file. Text is what it means: NFC for names,

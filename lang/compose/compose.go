@@ -51,12 +51,12 @@ func Flatten(tree *ast.File, files fs.FS, list *diag.List) (*ast.File, bool) {
 	c := &composer{
 		files: files, list: list, parsed: map[string]*ast.File{}, flats: map[string]*flat{},
 		units: map[*ast.UnitDecl]bool{}, uses: map[*source.File]source.Span{},
-		placed: map[string]bool{},
+		placed: map[string]bool{}, sets: map[source.Span]*ast.Var{},
 	}
 	flat := c.model(tree, ".")
 	whole := &ast.File{
 		Source: tree.Source, Items: flat.items, Comments: tree.Comments, Tokens: tree.Tokens, Copies: flat.copies,
-		Uses: c.uses,
+		Uses: c.uses, Sets: c.sets,
 	}
 	Tell(whole, list)
 	return whole, list.Errors() == errors
@@ -112,6 +112,7 @@ type composer struct {
 	units  map[*ast.UnitDecl]bool
 	uses   map[*source.File]source.Span // where files are used first, or imported
 	placed map[string]bool              // by path: files that are used
+	sets   map[source.Span]*ast.Var     // by the place of a value that a use gives
 }
 
 // flat is a model without components, with what its names are.

@@ -182,6 +182,9 @@ func (u *used) decl(c *copier, it *ast.Decl) []ast.Item {
 	rest := &ast.Decl{At: it.At, Kind: it.Kind}
 	for _, v := range it.Vars {
 		g := u.sets[v.Name.Name]
+		if g != nil {
+			u.composer.sets[g.Key.Pos()] = v
+		}
 		switch {
 		case g != nil && it.Kind == ast.Const:
 			rest.Vars = append(rest.Vars, &ast.Var{
