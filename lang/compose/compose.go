@@ -35,10 +35,11 @@ const (
 	CodeUnknown   diag.Code = "unknown-name"    // a component has no such name
 )
 
-// The most files of a model, and how deep components nest.
+// The most files of a model, how deep components nest, and how many items all components bring.
 const (
 	maxFiles = 1000
 	maxDepth = 64
+	maxItems = 200000
 )
 
 // Flatten returns the tree of a model without components, or tree itself if it has none. It reports whether it could;
@@ -68,15 +69,16 @@ func Tell(f *ast.File, list *diag.List) {
 		return
 	}
 	list.Each(func(d *diag.Diagnostic) {
-		for at := d.Span.File; ; {
-			use, ok := f.Uses[at]
-			if !ok {
-				return
-			}
-			if !slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Span == use }) {
+		var chain []*source.File
+		for at := d.Span.File; f.Uses[at].File != nil; at = f.Uses[at].File {
+			chain = append(chain, at)
+		}
+		for i, at := range chain {
+			use := f.Uses[at]
+			near := i < 3 || i == len(chain)-1 // of many the nearest, and that in the model itself
+			if near && !slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Span == use }) {
 				d.Relate(use, "%s is used here", path.Base(at.Name()))
 			}
-			at = use.File
 		}
 	})
 }
@@ -113,6 +115,9 @@ type composer struct {
 	uses   map[*source.File]source.Span // where files are used first, or imported
 	placed map[string]bool              // by path: files that are used
 	sets   map[source.Span]*ast.Var     // by the place of a value that a use gives
+	// brought counts the items of components; full tells that they are too many.
+	brought int
+	full    bool
 }
 
 // flat is a model without components, with what its names are.

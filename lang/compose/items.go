@@ -14,6 +14,14 @@ func (u *used) items() []ast.Item {
 	for _, item := range u.inner.items {
 		out = append(out, u.copies(c, item)...)
 	}
+	if u.brought += len(out); u.brought > maxItems && !u.full {
+		u.full = true
+		u.list.Errorf(CodeComponent, u.item.Span, "components bring more than %d items; write copies as an array: "+
+			"use %s as %s[…]", maxItems, u.item.Component.Name, u.item.Target.Name.Name)
+	}
+	if u.full {
+		return nil
+	}
 	return out
 }
 

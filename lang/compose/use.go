@@ -109,6 +109,14 @@ func (u *used) size() bool {
 		}
 	}
 	taken := u.inner.identifiers()
+	for _, s := range it.List { // what is given names no copy but by the names of `for`
+		ast.Inspect(s.Value, func(n ast.Node) bool {
+			if name, ok := n.(*ast.Name); ok {
+				taken[name.Name] = true
+			}
+			return true
+		})
+	}
 	for i := range u.dims {
 		loop := []string{"i", "j", "k"}[min(i, 2)]
 		if len(bound) > 0 {
