@@ -165,7 +165,8 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 	var list []Symbol
 	add := func(kind, name, doc string, t types.Type) *Symbol {
 		s := Symbol{
-			Kind: kind, Name: name, Doc: doc, Shape: t.Shape, Lo: math.Inf(-1), Hi: math.Inf(1), Written: c.Written(name),
+			Kind: kind, Name: name, Written: c.Written(name), Doc: doc, Shape: t.Shape,
+			Lo: math.Inf(-1), Hi: math.Inf(1),
 		}
 		if t.Unit.Known() && !t.Unit.Plain() {
 			s.Unit = t.Unit.String()

@@ -327,8 +327,8 @@ var misfits = []advice{
 		after:   ".",
 		when:    func(s *site) bool { return isName(s.next) && isName(s.third) },
 		code:    CodeItem,
-		message: "\"{next}\" starts no item here; equations of a component stand in its file: give it a param for what " +
-			"acts on it, and set that: use Cell as {next} { input = ... }",
+		message: "\"{next}\" starts no item here; equations of a component stand in its file: give it a param for " +
+			"what acts on it, and set that: use Cell as {next} { input = ... }",
 	},
 	{
 		example: "minimize J",

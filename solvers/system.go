@@ -14,10 +14,7 @@
 // reads it.
 package solvers
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // Size gives the lengths of a System's vectors.
 type Size struct {
@@ -194,10 +191,10 @@ type Guard struct {
 
 // Event describes an event for scheduling and messages.
 type Event struct {
-	Name     string // "bounce", or "event@12" when unnamed
+	// Name is "bounce", or "event@12" when unnamed, and Rest what of it stands behind an index: ".spike" of c[2].spike.
+	Name, Rest string
 	Elems    int    // number of elements; 1 for a plain event
 	Array    bool   // whether elements carry an index in messages
-	Written  string // the form of the name of an element, "c[].spike"; "" for the name with the index behind
 	Priority float64
 	Varies   bool // Priority is that of Prioritized instead
 	Once     bool // each element fires at most once
@@ -216,8 +213,7 @@ type Event struct {
 	// Settles tells that a state after a long time comes of the body: guards then stand as they do at the start of a
 	// run. What has After is executed once the run has ended, after everything else, and at no time.
 	Settles, After bool
-	// Silent tells that the body changes nothing that is seen at once: only what is pending.
-	Silent bool
+	Silent bool // the body changes nothing that is seen at once: only what is pending
 	// Read tells that the state is read where the event happens.
 	Read bool
 }
@@ -238,10 +234,7 @@ func (e Event) ElemName(k int) string {
 	if !e.Array {
 		return e.Name
 	}
-	if head, rest, ok := strings.Cut(e.Written, "[]"); ok {
-		return head + "[" + itoa(k+1) + "]" + rest
-	}
-	return e.Name + "[" + itoa(k+1) + "]"
+	return e.Name[:len(e.Name)-len(e.Rest)] + "[" + itoa(k+1) + "]" + e.Rest
 }
 
 // InstantKind says what happens at an instant.

@@ -73,7 +73,8 @@ func TestCopiesAreArrays(t *testing.T) {
 		a, b := results[0], results[1]
 		for i := range b.Values {
 			if a.Values[i].Value != b.Values[i].Value {
-				t.Errorf("%d copies: %s is %v, and %v with arrays", n, b.Values[i].Name, a.Values[i].Value, b.Values[i].Value)
+				t.Errorf("%d copies: %s is %v, and %v with arrays", n, b.Values[i].Name, a.Values[i].Value,
+					b.Values[i].Value)
 			}
 		}
 		if !slices.Equal(a.Gradient, b.Gradient) {

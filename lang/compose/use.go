@@ -48,6 +48,10 @@ func (o *outer) use(it *ast.Use, components map[string]*component) []ast.Item {
 		o.list.Errorf(CodeComponent, it.Target.Span, "copies of a component have a name without dots")
 		return nil
 	}
+	if o.full { // which was reported
+		o.uses[name.Name] = nil
+		return nil
+	}
 	if _, twice := o.uses[name.Name]; twice || o.flat.names[name.Name] != nil {
 		o.list.Errorf(CodeComponent, name.Span, "%q is declared twice; rename one of them", name.Name)
 		return nil
