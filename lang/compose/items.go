@@ -231,7 +231,7 @@ func (u *used) given(v *ast.Var, g *given) ast.Item {
 	let := &ast.Let{At: at, Unit: unitOf(v), Value: g.Value, Doc: v.Doc}
 	let.Target = &ast.LValue{At: ast.At{Span: g.Key.Pos()}, Name: u.id(v.Name)}
 	let.Target.Name.At = let.Target.At
-	if len(u.dims) == 0 {
+	if len(u.dims) == 0 && len(v.Dims) == 0 {
 		return let
 	}
 	loop := u.item.For
