@@ -15,13 +15,14 @@ var others = entries(func(w parser.Word) bool { return w.Kind == parser.FreeWord
 var subjects = []Entry{
 	{
 		"composition", "use Cell as c[i] { k = kk[i] } for i in 1:10",
-		"Models are made of models. `import model \"cell.ode\" as Cell` names a file, or one of std/pk, std/neuro and " +
-			"std/epi, and `use` makes copies of it, `use Cell as a { k = 2 }` a single one. What x is in the file is " +
-			"a.x and c[3].x in the model, and c.x the array of all copies. In the braces stand values of the file's " +
-			"params, consts and initial(x), which may use the model's names and the time; what is not given keeps its " +
-			"value, and is differentiated. Events, invariants and asserts come along, settings and objectives do not, " +
-			"data and experiments with `with data`. Components may use others. `odes flatten` writes one text; " +
-			"docs/composition.md has the rules.",
+		"Models are made of models. `import model \"cell.ode\" as Cell` names a file, or one of std/pk, " +
+			"std/neuro and std/epi, and `use` makes copies of it, `use Cell as a { k = 2 }` a single one. " +
+			"What x is in the file is a.x and c[3].x in the model, and c.x the array of all copies. In the " +
+			"braces stand values of the file's params, consts and initial(x), which may use the model's " +
+			"names and the time; what is not given keeps its value, and is differentiated. Events, " +
+			"invariants and asserts come along, settings and objectives do not, data and experiments with " +
+			"`with data`. Components may use others. `odes flatten` writes one text; docs/composition.md has " +
+			"the rules.",
 	},
 }
 
