@@ -45,7 +45,10 @@ type Options struct {
 	From, To string // the span of time; 0 and 100 where they are empty
 	Name     string // of the translation; that of the file where it is empty
 	Bare     bool   // without objectives
-	Tail     *Items // further items, or nil
+	Head     *Items // further items behind the time, or nil
+	Tail     *Items // further items at the end, or nil
+	// Several is true if others have events, too, and Ordered if these have priorities.
+	Several, Ordered bool
 	// IgnoreFast takes reactions that are marked as fast, which are equilibria, by their rate laws.
 	IgnoreFast bool
 }
@@ -73,38 +76,6 @@ func Is(text string) bool {
 }
 
 var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
-
-// Translate writes a model in SBML in the language of odes, in its normal layout. It reports to list what is wrong
-// with the file or cannot be translated, and returns nil then, and notes of what was left out or assumed.
-func Translate(file *source.File, o Options, list *diag.List) *source.File {
-	m := newModel(file)
-	m.slow = o.IgnoreFast
-	document, err := parse(file.Text())
-	if err == nil {
-		err = take(m, document)
-	}
-	if !m.report(err, list) {
-		return nil
-	}
-	return m.Text(o, list)
-}
-
-// Read reads a model. It reports to list what is wrong with the file or cannot be translated, and returns nil then.
-// Changed are the ids of what others change during runs.
-func Read(file *source.File, list *diag.List, changed ...string) *Model {
-	m := newModel(file)
-	for _, id := range changed {
-		m.changed[id] = true
-	}
-	document, err := parse(file.Text())
-	if err == nil {
-		err = take(m, document)
-	}
-	if !m.report(err, list) {
-		return nil
-	}
-	return m
-}
 
 func newModel(file *source.File) *Model {
 	return &Model{
