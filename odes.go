@@ -175,6 +175,9 @@ type Symbol struct {
 	Written string
 }
 
+// Written returns the form in which elements of a name are written, "c[].V" for one of copies of a component; else "".
+func (m *Model) Written(name string) string { return m.engine.Checked.Written(name) }
+
 // Element returns the name of element k, from 0 and row by row: "k", "A[1,2]", "c[3].V".
 func (s *Symbol) Element(k int) string { return target.Element(cmp.Or(s.Written, s.Name), s.Shape, k) }
 

@@ -335,6 +335,9 @@ func (s *Session) trace(ctx context.Context, m *odes.Model, entry string, n int)
 	}
 	c := &curves{Series: pick(sol, asked), T: sol.T, Events: sol.Events, RTol: sol.Settings.RTol, model: m}
 	c.Name = strings.Join(strings.Fields(entry), " ") // it may have been entered on several lines
+	if !strings.ContainsAny(c.Name, " ()[]+-*/^,") {
+		c.Written = m.Written(c.Name)
+	}
 	c.Unit = known(c.Unit)
 	c.measure(asked)
 	s.heedOutput(sol, c.Series)
