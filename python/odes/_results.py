@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union, overload
@@ -468,14 +469,19 @@ def _marked(x: Any, grade: Any) -> str:
     return text if not grade else f'<span title="{GRADES[int(grade)]}">{text} {"?" * int(grade)}</span>'
 
 
+_NUMBER = re.compile(r"[-+]?(\d|nan|inf)")
+
+
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for people: names to the left, numbers to the right."""
+    """A table for people: texts to the left, numbers to the right."""
     lines = [list(heads), *([*r, *[""] * (len(heads) - len(r))] for r in rows)]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
-    return "\n".join(
-        "  ".join(c.rjust(w) if k else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths))).rstrip()
-        for line in lines
-    )
+    columns = []
+    for k in range(len(heads)):
+        cells = [line[k] for line in lines]
+        width = max(map(len, cells))
+        right = k > 0 and all(c == "" or _NUMBER.match(c) for c in cells[1:]) and any(cells[1:])
+        columns.append([c.rjust(width) if right else c.ljust(width) for c in cells])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
