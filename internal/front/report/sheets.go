@@ -140,7 +140,7 @@ func runSheet(h Heading, s *odes.Solution) *sheet {
 	t.numbers(h.Time)
 	for _, o := range s.Outputs {
 		for k := range size(o.Shape) {
-			t.numbers(element(o.Name, o.Shape, k))
+			t.numbers(o.Element(k))
 		}
 	}
 	t.rows = func(yield func([]cell)) {
