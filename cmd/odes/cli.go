@@ -221,6 +221,8 @@ func helpTexts() map[string]string {
 		"exports":   exportHelp(),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
+		"playground": "Where the link to the playground leads; none leaves it out. The link holds the model and its data " +
+			"behind the sign #, which browsers send to nobody.",
 		"rows":      rowsHelp(analysis.Named("ensemble")),
 		"workers":   "Let workers compute: local:8 starts so many here, nats://host asks those of a server.",
 		"searchers": "Searches at once, 0 for one a core; or workers: local:8 here, nats://host elsewhere.",

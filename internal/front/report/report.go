@@ -37,8 +37,8 @@ func (j *jsonWriter) named(h *Heading) {
 	}
 }
 
-// element names element k (0-based, row-major) of an array as users write it: "A[1,2]". A scalar is its name.
-func element(name string, shape []int, k int) string {
+// Element names element k (0-based, row-major) of an array as users write it: "A[1,2]". A scalar is its name.
+func Element(name string, shape []int, k int) string {
 	if len(shape) == 0 {
 		return name
 	}
@@ -56,7 +56,7 @@ func subscripts(shape []int, k int) string {
 }
 
 // variableElement names element k of a variable: "A[1,2]", "initial(x)[3]".
-func variableElement(v odes.Variable, k int) string { return element(v.String(), v.Shape, k) }
+func variableElement(v odes.Variable, k int) string { return Element(v.String(), v.Shape, k) }
 
 // eventElement names an event with its index: "dose[2]".
 func eventElement(e odes.EventRecord) string {
