@@ -409,8 +409,36 @@ func outline(c *draw.Canvas, s draw.GlyphStyle, filled bool, corners []vg.Point)
 	c.Stroke(path)
 }
 
+// mostDots is how many points of a curve are drawn each by itself, with what it stands for. More are a cloud.
+const mostDots = 300
+
+// cloud draws many points as one path of small squares, so light that one sees where many lie.
+func (l *Lines) cloud(c canvas, k Curve, ink color.NRGBA, at func(x, y float64) vg.Point) {
+	const half = 0.9
+	ink.A = 0x90
+	var path vg.Path
+	for j := range k.X {
+		if !l.X.holds(k.X[j]) || !l.Y.holds(k.Y[j]) {
+			continue
+		}
+		if p := at(k.X[j], k.Y[j]); c.Contains(p) {
+			path.Move(vg.Point{X: p.X - half, Y: p.Y - half})
+			path.Line(vg.Point{X: p.X + half, Y: p.Y - half})
+			path.Line(vg.Point{X: p.X + half, Y: p.Y + half})
+			path.Line(vg.Point{X: p.X - half, Y: p.Y + half})
+			path.Close()
+		}
+	}
+	c.SetColor(ink)
+	c.Fill(path)
+}
+
 func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point) {
 	ls := l.lineStyle(c, i)
+	if k.Dots && len(k.X) > mostDots {
+		l.cloud(c, k, ls.Color.(color.NRGBA), at)
+		return
+	}
 	for _, r := range k.runs(l.X, l.Y) {
 		var points []vg.Point
 		for j := r[0]; j < r[1]; j++ {

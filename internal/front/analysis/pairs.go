@@ -41,7 +41,7 @@ func told(r *fit.Result) (list []int) {
 	return list
 }
 
-// pairs draws where pairs of estimates lie by their standard errors and correlations: on the diagonal the normal density
+// pairs draws where pairs of estimates lie, by their errors and correlations: on the diagonal the normal density
 // of each, below it the ellipses that hold half and 95 % of each pair, with the estimates of refits where there are any.
 func pairs(_ *About, r *fit.Result) plot.Picture {
 	of := told(r)
