@@ -63,6 +63,10 @@ func (r *Runner) Values(ctx context.Context, to []float64) (steps int, err error
 	return r.engine.Values(ctx, to)
 }
 
+// Field returns the names of the states and their rates at any values of these, in that order: the vector field of a
+// phase plane. It returns nil for a model with arrays of states, or whose rates depend on more than states and params.
+func (r *Runner) Field() (states []string, rates func(y []float64) []float64) { return r.engine.Field() }
+
 // Settings returns what the runs to come use, with choices made where the options left them open.
 func (r *Runner) Settings() RunSettings { return r.engine.Report() }
 

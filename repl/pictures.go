@@ -441,6 +441,9 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 	if len(start.X) > 0 {
 		p.Curves = append(p.Curves, start)
 	}
+	if len(runs) == 1 && runs[0] == "" {
+		s.addField(p, x, y)
+	}
 	return p, nil
 }
 
