@@ -590,7 +590,9 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		}
 	}
 	if len(l.lost()) > 0 {
-		entry("", notFinite, 8, func(x0, x1, y vg.Length) { c.DrawGlyph(c.crossStyle(), vg.Point{X: (x0 + x1) / 2, Y: y}) })
+		entry("", notFinite, 8, func(x0, x1, y vg.Length) {
+			c.DrawGlyph(c.crossStyle(), vg.Point{X: (x0 + x1) / 2, Y: y})
+		})
 	}
 	for i, b := range l.Bands {
 		if b.Name == "" {

@@ -11,7 +11,8 @@ import (
 type inks struct {
 	paper, ink, grid, mark color.NRGBA
 	// curves are the colours of Okabe and Ito, which people who do not see red or green can tell
-	// apart; on white paper, those that are too light for lines are darker. Dashes repeat the difference for prints without colour.
+	// apart; on white paper, those that are too light for lines are darker. Dashes repeat the
+	// difference for prints without colour.
 	curves []color.NRGBA
 	// ramp runs evenly in lightness, together with the hue, so that order is visible in grey as
 	// well. All of it stands out from the paper; shades, of areas, run on to the lightest.

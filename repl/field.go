@@ -3,8 +3,8 @@ package repl
 import (
 	"math"
 	"slices"
-	"strings"
 
+	"odes.dev/odes"
 	"odes.dev/odes/plot"
 )
 
@@ -16,17 +16,11 @@ const (
 
 // addField draws the vector field and the nullclines of a model that has the two states x and y and nothing else that
 // moves. Other models have no field in a plane.
-func (s *Session) addField(p *plot.Lines, x, y string) {
-	m, err := s.model()
+func addField(m *odes.Model, set []odes.Assignment, p *plot.Lines, x, y string) {
+	states, rates, err := m.Field(set)
 	if err != nil {
 		return
 	}
-	r, err := m.Prepare(unchecked(s.options()))
-	if err != nil {
-		return
-	}
-	states, rates := r.Field()
-	x, y = strings.TrimSpace(x), strings.TrimSpace(y)
 	i, j := slices.Index(states, x), slices.Index(states, y)
 	if len(states) != 2 || i < 0 || j < 0 || i == j {
 		return

@@ -24,7 +24,8 @@ func TestNullcline(t *testing.T) {
 	if math.Abs(length-2*math.Pi) > 0.01 {
 		t.Errorf("the length is %g", length)
 	}
-	if c := nullcline([2]float64{0, 1}, [2]float64{0, 1}, func(a, _ float64) float64 { return 1 / (a - a) }); c.X != nil {
+	unit := [2]float64{0, 1}
+	if c := nullcline(unit, unit, func(a, _ float64) float64 { return 1 / (a - a) }); c.X != nil {
 		t.Error("there is a line of what is not finite")
 	}
 }

@@ -442,7 +442,9 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 		p.Curves = append(p.Curves, start)
 	}
 	if len(runs) == 1 && runs[0] == "" {
-		s.addField(p, x, y)
+		if m, err := s.model(); err == nil {
+			addField(m, s.now.set, p, strings.TrimSpace(x), strings.TrimSpace(y))
+		}
 	}
 	return p, nil
 }

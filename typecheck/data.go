@@ -148,10 +148,10 @@ func (c *checker) resolveData(e *entity) {
 		return
 	}
 	if len(c.env.Times) > 0 {
-		t.atTimes(c.env.Times, k)
+		t.atTimes(c, k)
 	}
 	e.table = t
-	if c.variant == nil && common(e.data) {
+	if c.variant == nil && (common(e.data) || len(c.env.Times) > 0 && doseItem(c, e.name)) {
 		c.tables[e.data] = t
 	}
 }

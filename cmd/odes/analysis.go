@@ -463,7 +463,8 @@ func (k *analysisCmd) pictures(values analysis.Values) (list []picture, err erro
 			continue
 		}
 		var p picture
-		if p.what, p.path, _ = strings.Cut(text, "="); len(names) == 1 && p.what != names[0] { // nothing else can be meant
+		p.what, p.path, _ = strings.Cut(text, "=")
+		if len(names) == 1 && p.what != names[0] { // nothing else can be meant
 			p.what, p.path = names[0], text
 		} else if !slices.Contains(names, p.what) {
 			return nil, usagef("--%s %s: there are %s", k.row.Draw, text, enumerate(names, "and"))

@@ -42,7 +42,7 @@ func told(r *fit.Result) (list []int) {
 }
 
 // pairs draws where pairs of estimates lie, by their errors and correlations: on the diagonal the normal density
-// of each, below it the ellipses that hold half and 95 % of each pair, with the estimates of refits where there are any.
+// of each, below it the ellipses that hold half and 95 % of each pair, with the estimates of refits.
 func pairs(_ *About, r *fit.Result) plot.Picture {
 	of := told(r)
 	if len(of) < 2 || r.Correlation == nil {

@@ -49,7 +49,8 @@ type Link struct{ Text, To string }
 func NewPage(w io.Writer, head Head) *Page {
 	p := &Page{w: bufio.NewWriter(w), script: head.Script}
 	fmt.Fprintf(p.w, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"+
-		"<meta name=\"viewport\" content=\"width=device-width\"/>\n<meta name=\"color-scheme\" content=\"light dark\"/>\n"+
+		"<meta name=\"viewport\" content=\"width=device-width\"/>\n"+
+		"<meta name=\"color-scheme\" content=\"light dark\"/>\n"+
 		"<title>%s</title>\n<style>%s%s</style>\n</head>\n<body>\n<main>\n",
 		html.EscapeString(head.Title), pageStyle, head.Style)
 	p.element("h1", "", head.Title)
