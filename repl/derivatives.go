@@ -203,6 +203,9 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 					b.Note = caution(odes.Lost)
 				}
 			}
+			if x, sided := res.OnBothSides(i, v.Offset+k); sided && b.Note == "" {
+				b.Note = "left " + short(x.Left, 3) + ", right " + short(x.Right, 3)
+			}
 			items = append(items, b)
 		}
 	}

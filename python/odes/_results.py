@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union, overload
 
@@ -180,6 +181,15 @@ class _ByPair(Mapping[tuple[str, str], Number]):
         return len(self._variables) ** 2
 
 
+@dataclass(frozen=True)
+class Coincidence:
+    """A time at which several causes come."""
+
+    t: float
+    causes: tuple[str, ...]  #: in the words of the model
+    leap: bool  #: whether some value leaps there
+
+
 class Objective:
     """An objective of a result: a scalar, or an array of any shape S."""
 
@@ -269,6 +279,34 @@ class Objective:
         """The grades of the derivatives; of an array, the worst one."""
         trusts = self._arrays.get("trusts")
         return _Trusts(None if trusts is None else trusts[self._rows], self._layout.variables)
+
+    @property
+    def left(self) -> Mapping[str, Number]:
+        """Derivatives on the left of the values that variables have, shaped like d: those of d where both sides agree.
+
+        NaN where the value leaps: see leaps.
+        """
+        return _ByVariable(self._part("left" if "left" in self._arrays else "gradient"), self._shape,
+                           self._layout.variables)
+
+    @property
+    def right(self) -> Mapping[str, Number]:
+        """Derivatives on the right of the values that variables have, shaped like d."""
+        return _ByVariable(self._part("right" if "right" in self._arrays else "gradient"), self._shape,
+                           self._layout.variables)
+
+    @property
+    def leaps(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """By what it leaps: {(element of the objective, element of a variable): (value on the left, on the right)}."""
+        if "values_left" not in self._arrays:
+            return {}
+        columns = [name for v in self._layout.variables for name in v.elements]
+        left, right = self._part("values_left"), self._part("values_right")
+        names = elements(self.name, self._shape)
+        return {
+            (names[i], columns[k]): (float(left[i, k]), float(right[i, k]))
+            for i, k in np.argwhere(~np.isnan(left) | ~np.isnan(right))
+        }
 
     @property
     def error(self) -> Number:
@@ -403,6 +441,11 @@ class Sensitivities(_Result, Mapping[str, Objective]):
         return self._arrays["gradient"]
 
     @property
+    def coincidences(self) -> list[Coincidence]:
+        """Where several causes come at one time, so that derivatives are others on the other side, or values leap."""
+        return [Coincidence(c["t"], tuple(c["causes"]), c["leap"]) for c in self._head.get("coincidences", ())]
+
+    @property
     def trust(self) -> Trust:
         """The worst grade of all numbers."""
         return max((self[k].trust for k in self), default=Trust.SOUND)
@@ -439,17 +482,25 @@ class Sensitivities(_Result, Mapping[str, Objective]):
     def __repr__(self) -> str:
         return f"<Sensitivities of {', '.join(self)} by {', '.join(v.name for v in self._layout.variables)}>"
 
-    def _repr_html_(self) -> str:
+    def _rows(self, marked: Callable[[Any, Any], str]) -> tuple[list[str], list[list[str]]]:
         heads = ["", *(f"{n} [{u}]" if u else n for n, u in zip(self.names, self._layout.units))]
         grades, value_grades = self._arrays.get("trusts"), self._arrays["value_trusts"]
-        rows = [["value", *(_marked(x, value_grades[i]) for i, x in enumerate(self.values))]]
+        rows = [["value", *(marked(x, value_grades[i]) for i, x in enumerate(self.values))]]
         for k, name in enumerate(self.columns[:_MOST]):
             its = np.zeros(len(self.names)) if grades is None else grades[:, k]
-            cells = (_marked(x, grade) for x, grade in zip(self.gradient[:, k], its))
-            rows.append([f"d/d {html.escape(name)}", *cells])
+            cells = (marked(x, grade) for x, grade in zip(self.gradient[:, k], its))
+            rows.append([f"d/d {name}", *cells])
         if len(self.columns) > _MOST:
             rows.append([f"… {len(self.columns) - _MOST} more"])
-        return _table(heads, rows)
+        return heads, rows
+
+    def __str__(self) -> str:
+        heads, rows = self._rows(lambda x, grade: f"{float(x):.8g}{' ?!'[min(2, int(grade or 0))].strip()}")
+        return text_table(heads, rows)
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._rows(_marked)
+        return _table(heads, [[html.escape(r[0]), *r[1:]] for r in rows])
 
 
 _MOST = 40  # rows of a table in a notebook
@@ -458,6 +509,21 @@ _MOST = 40  # rows of a table in a notebook
 def _marked(x: Any, grade: Any) -> str:
     text = f"{float(x):.8g}"
     return text if not grade else f'<span title="{GRADES[int(grade)]}">{text} {"?" * int(grade)}</span>'
+
+
+_NUMBER = re.compile(r"[-+]?(\d|nan|inf)")
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for people: texts to the left, numbers to the right."""
+    lines = [list(heads), *([*r, *[""] * (len(heads) - len(r))] for r in rows)]
+    columns = []
+    for k in range(len(heads)):
+        cells = [line[k] for line in lines]
+        width = max(map(len, cells))
+        right = k > 0 and all(c == "" or _NUMBER.match(c) for c in cells[1:]) and any(cells[1:])
+        columns.append([c.rjust(width) if right else c.ljust(width) for c in cells])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -564,7 +630,7 @@ class Run(_Result, Mapping[str, Output]):
     def __repr__(self) -> str:
         return f"<Run of {', '.join(self)} at {len(self.t)} times from {self.span[0]:g} to {self.span[1]:g}>"
 
-    def _repr_html_(self) -> str:
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
         heads = [f"{self.time} [{self.time_unit}]" if self.time_unit else self.time]
         columns = []
         for o in self._outputs.values():
@@ -575,4 +641,10 @@ class Run(_Result, Mapping[str, Output]):
         rows = [[f"{t:.8g}", *(f"{c[i]:.8g}" for c in columns)] for i, t in enumerate(self.t[:_MOST])]
         if len(self.t) > _MOST:
             rows.append([f"… {len(self.t) - _MOST} more"])
-        return _table(heads, rows)
+        return heads, rows
+
+    def __str__(self) -> str:
+        return text_table(*self._rows())
+
+    def _repr_html_(self) -> str:
+        return _table(*self._rows())
