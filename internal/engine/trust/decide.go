@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 )
@@ -202,7 +201,7 @@ func first(list []string, what string) string {
 func ColumnName(s *result.Sensitivities, k int) string {
 	for _, v := range s.Variables {
 		if k >= v.Offset && k < v.Offset+v.Size() {
-			return system.ElementName(v.String(), v.Shape, k-v.Offset)
+			return v.Element(k - v.Offset)
 		}
 	}
 	return ""
