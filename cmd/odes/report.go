@@ -189,7 +189,7 @@ func (r *reporter) link() string {
 	for i, s := range symbols {
 		for k, v := range s.Values {
 			if s.Kind == "param" && v != before[i].Values[k] {
-				set[report.Element(s.Name, s.Shape, k)] = v
+				set[s.Element(k)] = v
 			}
 		}
 	}

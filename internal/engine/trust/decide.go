@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 )
@@ -107,6 +106,15 @@ func (s *Result) from(d *Decision, k int, used map[int]int) (list []int) {
 	return list
 }
 
+// DoubtLeaps grades derivatives of which sides begin from other states, unless runs in both orders have decided.
+func (s *Result) DoubtLeaps() {
+	for at, doubt := range s.Uncertain {
+		if doubt && s.Trusts != nil && (s.Settled == nil || !s.Settled[at%s.Columns]) {
+			s.Trusts[at] = max(s.Trusts[at], result.Loose)
+		}
+	}
+}
+
 // LoseLeaps grades derivatives of what leaps.
 func (s *Result) LoseLeaps() {
 	for _, x := range s.OneSided.Leaps {
@@ -193,7 +201,7 @@ func first(list []string, what string) string {
 func ColumnName(s *result.Sensitivities, k int) string {
 	for _, v := range s.Variables {
 		if k >= v.Offset && k < v.Offset+v.Size() {
-			return system.ElementName(v.String(), v.Shape, k-v.Offset)
+			return v.Element(k - v.Offset)
 		}
 	}
 	return ""

@@ -144,7 +144,7 @@ func runCSV(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	row := []string{h.Time}
 	for _, o := range s.Outputs {
 		for k := range size(o.Shape) {
-			row = append(row, Element(o.Name, o.Shape, k))
+			row = append(row, o.Element(k))
 		}
 	}
 	out.Write(row)
