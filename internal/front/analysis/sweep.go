@@ -39,8 +39,8 @@ var swept = &Row{
 	}),
 	Examples: []Example{
 		{"odes sweep model.ode k from 0.1 to 10", "results over a param; the spacing is that of its logarithm"},
-		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg", "over two, as a heat map"},
-		{"odes sweep model.ode k from 0 to 2 --steady --plot folds.svg", "the steady state, past folds"},
+		{"odes sweep model.ode k from 1 to 2 points 50 c --draw members=map.svg", "over two, as a heat map"},
+		{"odes sweep model.ode k from 0 to 2 --steady --draw members=folds.svg", "the steady state, past folds"},
 	},
 	Formats: func(v Values) []*report.Format {
 		if v["steady"] != "" {
@@ -52,7 +52,7 @@ var swept = &Row{
 	OutputHelp: "{members}",
 	Behind:     behindMembers,
 	Pictures:   []Picture{{"members", "lines, heat maps, or bands of outputs", drawSweep}},
-	Draw:       "plot",
+	Draw:       "draw",
 	Session:    &Session{None: true},
 	Do: func(ctx context.Context, a *Ask) (*Result, error) {
 		if a.Values["steady"] != "" {
@@ -110,7 +110,7 @@ type branch struct {
 
 // branchFormats are the formats of steady states along a param.
 var branchFormats = func() (list []*report.Format) {
-	for _, name := range []string{"table", "csv", "json"} {
+	for _, name := range []string{"table", "csv", "json", "parquet"} {
 		f := *report.FormatNamed(name)
 		list = append(list, &f)
 	}
@@ -155,6 +155,8 @@ func follow(ctx context.Context, a *Ask) (*Result, error) {
 			switch f.Name {
 			case "csv":
 				return report.BranchCSV(w, h, b, opts)
+			case "parquet":
+				return report.BranchParquet(w, h, b, opts)
 			case "json":
 				return report.BranchJSON(w, h, b, opts)
 			}

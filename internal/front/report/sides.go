@@ -17,59 +17,60 @@ func columnName(s *odes.Sensitivities, k int) string {
 	return ""
 }
 
-// sides writes the derivatives of objective i that are others on the other side, with both numbers. Nothing is written
-// where there are none.
-func (j *jsonWriter) sides(s *odes.Sensitivities, i int) {
-	n := 0
-	for _, b := range s.OneSided.Sides {
-		if b.Value != i {
-			continue
-		}
-		if n++; n == 1 {
-			j.raw(",\n     \"one_sided\": [")
-		} else {
-			j.raw(", ")
-		}
-		j.raw("{\"by\": ")
-		j.text(columnName(s, b.Column))
-		j.raw(", \"left\": ")
-		j.number(b.Left)
-		j.raw(", \"right\": ")
-		j.number(b.Right)
-		j.raw(fmt.Sprintf(", \"coincidences\": %s}", strings.ReplaceAll(fmt.Sprint(b.Coincidences), " ", ", ")))
-	}
-	if n > 0 {
-		j.raw("]")
-	}
+// sidedForm is what an objective has on both sides, and where causes come at one time so.
+type sidedForm struct {
+	sideForm
+	Coincidences []int `json:"coincidences"`
 }
 
-// coincidences writes where causes come at one time so that derivatives are others on the other side.
-func (j *jsonWriter) coincidences(s *odes.Sensitivities) {
-	for k, c := range s.OneSided.Coincidences {
-		if k == 0 {
-			j.raw(",\n  \"coincidences\": [")
-		} else {
-			j.raw(", ")
+// sidedOf returns the derivatives of objective i that are others on the other side, and by what it leaps.
+func sidedOf(s *odes.Sensitivities, i int) (list []sidedForm) {
+	for k := range s.OneSided.Sides {
+		if b := &s.OneSided.Sides[k]; b.Value == i {
+			list = append(list, sidedForm{sideForm{columnName(s, b.Column), &b.Left, &b.Right, nil}, b.Coincidences})
 		}
-		j.raw("{\"t\": ")
-		j.number(c.T)
-		j.raw(", \"causes\": ")
-		j.texts(c.Causes)
-		j.raw(", \"leap\": false}")
 	}
-	if len(s.OneSided.Coincidences) > 0 {
-		j.raw("]")
+	for _, x := range s.OneSided.Leaps {
+		if x.Value == i {
+			side := sideForm{By: columnName(s, x.Column), Values: []float64{x.Left, x.Right}}
+			list = append(list, sidedForm{side, x.Coincidences})
+		}
 	}
+	return list
 }
 
-// bothSides says what derivatives with the mark of one side are on both.
+// coincidenceForm is causes that come at one time, so that derivatives are others on the other side.
+type coincidenceForm struct {
+	T      float64  `json:"t"`
+	Causes []string `json:"causes"`
+	Leap   bool     `json:"leap"`
+}
+
+func coincidencesOf(s *odes.Sensitivities) (list []coincidenceForm) {
+	for _, c := range s.OneSided.Coincidences {
+		list = append(list, coincidenceForm{c.T, c.Causes, c.Leap})
+	}
+	return list
+}
+
+// bothSides says what derivatives with the mark of one side are on both, and what leaps.
 func (p *printer) bothSides(s *odes.Sensitivities) {
-	const most = 6
-	var list []string
+	var list, leaps []string
 	for _, b := range s.OneSided.Sides {
 		list = append(list, fmt.Sprintf("%s by %s %s | %s", s.Values[b.Value].Name, columnName(s, b.Column),
 			significant(b.Left, 8), significant(b.Right, 8)))
 	}
+	for _, x := range s.OneSided.Leaps {
+		leaps = append(leaps, fmt.Sprintf("%s by %s %s | %s", s.Values[x.Value].Name, columnName(s, x.Column),
+			significant(x.Left, 8), significant(x.Right, 8)))
+	}
+	p.someOf(sidedMark+" one-sided, left | right: ", list)
+	p.someOf("leaps, value on the left | on the right: ", leaps)
+}
+
+// someOf writes a list after what it is, and the first of many alone.
+func (p *printer) someOf(what string, list []string) {
+	const most = 6
 	if len(list) == 0 {
 		return
 	}
@@ -77,5 +78,5 @@ func (p *printer) bothSides(s *odes.Sensitivities) {
 	if n := len(list) - most; n > 0 {
 		list, more = list[:most], fmt.Sprintf(" and %d more: all with --format json", n)
 	}
-	p.prose("\n%s one-sided, left | right: %s%s", sidedMark, strings.Join(list, ", "), more)
+	p.prose("\n%s%s%s", what, strings.Join(list, ", "), more)
 }
