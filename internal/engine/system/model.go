@@ -105,7 +105,13 @@ func (m *Model) index() {
 	}
 	m.atoms = atomsOf(c)
 	m.rows = make([][]float64, len(c.InstantList))
-	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(string) bool { return true })
+	still := map[string]bool{}
+	for _, s := range m.Checked.Params {
+		if s.Still {
+			still[tapec.Param.Called(s.Name).String()] = true
+		}
+	}
+	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool { return !still[name] })
 	m.unmoved = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
 		return tapec.MustName(name).Role == tapec.Discrete
 	})
