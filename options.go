@@ -13,7 +13,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
 	"odes.dev/odes/lang/units"
-	"odes.dev/odes/typecheck"
+	"odes.dev/odes/typecheck/unitexpr"
 )
 
 // Options say how to run a model. The zero value follows the model's own solver and sens blocks.
@@ -92,7 +92,7 @@ func (m *Model) Convert(a Assignment) (Assignment, error) {
 	if a.Unit == "" {
 		return a, nil
 	}
-	from, err := typecheck.ReadUnit(a.Unit)
+	from, err := unitexpr.Read(a.Unit)
 	if err != nil {
 		return a, fmt.Errorf("%s in [%s]: %w", a.Name, a.Unit, err)
 	}

@@ -1,8 +1,6 @@
 package typecheck
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,8 +8,6 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/keys"
 	"odes.dev/odes/lang/model"
-	"odes.dev/odes/lang/units"
-	"odes.dev/odes/stdlib"
 )
 
 // CodeUnknown is the code of names from outside, such as those of overrides, that a model does not have. The checker
@@ -49,20 +45,4 @@ func ReadSettings(f *ast.File, l *diag.List) model.Settings {
 		out.Blocks = append(out.Blocks, b)
 	}
 	return out
-}
-
-// ReadUnit reads a unit as a model writes it, without its brackets: "m/s^2". It knows the units of the language, and
-// not those that a model declares.
-func ReadUnit(text string) (units.Unit, error) {
-	u := stdlib.ParseUnit("[" + text + "]")
-	c := &checker{list: new(diag.List), units: map[string]*unitEntity{}, mixtures: map[[2]string]bool{}}
-	if u == nil {
-		return units.Unit{}, fmt.Errorf("%q is not a unit", text)
-	}
-	unit := c.unit(u)
-	for _, d := range c.list.All() {
-		d.Complete()
-		return units.Unit{}, errors.New(d.Message)
-	}
-	return unit, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
@@ -14,121 +13,48 @@ import (
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/typecheck/terms"
+	"odes.dev/odes/typecheck/unitexpr"
 )
 
 // unit evaluates a unit as written. It is unknown after an error.
 func (c *checker) unit(u *ast.Unit) units.Unit {
 	c.anyUnits = true
-	result := units.One
-	for i := range u.Factors {
-		f := &u.Factors[i]
-		var v units.Unit
-		switch {
-		case f.Group != nil:
-			v = c.unit(f.Group)
-		case f.Number != nil:
-			if f.Number.Value != 1 {
-				v = units.New(f.Number.Text, f.Number.Value, units.One)
-			} else {
-				v = units.One
-			}
-		default:
-			v = c.unitName(f.Name, f.Span)
-		}
-		r, ok := units.MakeRatio(int64(f.Num), int64(f.Den))
-		if !ok {
-			c.errorf(CodeUnknownUnit, f.Span, "this exponent is out of range")
-			return units.Unit{}
-		}
-		if f.Div {
-			result = result.Div(v.Pow(r))
-		} else {
-			result = result.Mul(v.Pow(r))
-		}
-	}
-	for _, p := range result.Mixed() {
-		c.mixtures[p] = true
-	}
-	return result
+	return unitexpr.Evaluate(u, unitNames{c})
 }
 
-func (c *checker) unitName(name string, s source.Span) units.Unit {
-	if _, ok := c.units[name]; ok {
-		return c.unitNamed(name)
+// unitNames knows the units of the file and of the language.
+type unitNames struct{ c *checker }
+
+// Unit is that of a name: one of the file, or of the language.
+func (n unitNames) Unit(name string, _ source.Span) (units.Unit, bool) {
+	if _, ok := n.c.units[name]; ok {
+		return n.c.unitNamed(name), true
 	}
-	if u, ok := units.Lookup(name); ok {
-		return u
-	}
-	c.errorf(CodeUnknownUnit, s, "%q is not a unit", name).Later(func(d *diag.Diagnostic) { unitMeant(c, d, name, s) })
-	return units.Unit{}
+	return units.Lookup(name)
 }
 
-// unitMeant says what an unknown unit may mean.
-func unitMeant(c *checker, d *diag.Diagnostic, name string, s source.Span) {
-	known := slices.Concat(units.Names(), sortedKeys(c.units))
-	if base := strings.TrimRight(name, "0123456789"); base != name && c.isUnit(base) {
-		raised := base + "^" + name[len(base):]
-		d.Message += fmt.Sprintf("; a power is written %s", raised)
-		d.Fix(s, raised, "write "+raised)
-	} else if hint := noUnits[strings.ToLower(name)]; hint != "" {
-		d.Message += "; " + hint
-	} else if litre := strings.TrimSuffix(name, "l") + "L"; strings.HasSuffix(name, "l") && c.isUnit(litre) {
-		d.Message += fmt.Sprintf("; the litre is written %s", litre)
-		d.Fix(s, litre, "write "+litre)
-	} else if best := nearest(name, known); best != "" {
-		d.Message += fmt.Sprintf("; did you mean %q?", best)
-	} else if u, ok := spelledUnits[strings.ToLower(name)]; ok {
-		d.Message += fmt.Sprintf("; it is written %s", u)
-		d.Fix(s, u, "write "+u)
-	} else if n := nearest(strings.ToLower(name), sortedKeys(spelledUnits)); n != "" {
-		d.Message += fmt.Sprintf("; %s is written %s", n, spelledUnits[n])
-		d.Fix(s, spelledUnits[n], "write "+spelledUnits[n])
-	} else {
-		d.Message += fmt.Sprintf("; declare it, by units that are known: unit %s = 1e-3 [mol], or 1 [1] for a count",
-			name)
-	}
-	if e, ok := c.globals[name]; ok {
-		d.Relate(e.span, "%q is %s; a bracket after a number is a unit", name, e.kind)
-	}
+// Mixes notes that the file writes two units of one kind in one unit.
+func (n unitNames) Mixes(pair [2]string) { n.c.mixtures[pair] = true }
+
+// OutOfRange reports an exponent.
+func (n unitNames) OutOfRange(at source.Span) {
+	n.c.errorf(CodeUnknownUnit, at, "this exponent is out of range")
+}
+
+// NoUnit reports a name that is no unit.
+func (n unitNames) NoUnit(name string, at source.Span) {
+	n.c.errorf(CodeUnknownUnit, at, "%q is not a unit", name).Later(func(d *diag.Diagnostic) {
+		unitexpr.Meant(d, name, at, sortedKeys(n.c.units))
+		if e, ok := n.c.globals[name]; ok {
+			d.Relate(e.span, "%q is %s; a bracket after a number is a unit", name, e.kind)
+		}
+	})
 }
 
 // isUnit reports whether name is a unit of the language or of the file.
 func (c *checker) isUnit(name string) bool {
 	_, known := units.Lookup(name)
 	return known || c.units[name] != nil
-}
-
-// noUnits gives advice on names that need a definition, or cannot be units.
-var noUnits = map[string]string{
-	"deg":     "declare it: unit deg = pi/180*1 [rad]",
-	"degree":  "declare it: unit degree = pi/180*1 [rad]",
-	"degrees": "declare it: unit degrees = pi/180*1 [rad]",
-	"degc":    "units with another zero are not units: use K, and add 273.15 yourself",
-	"celsius": "units with another zero are not units: use K, and add 273.15 yourself",
-	"degf":    "units with another zero are not units: use K",
-	"percent": "write the number as a fraction, or [1]",
-	"cal":     "declare it: unit cal = 4.184 [J]",
-	"kcal":    "declare it: unit kcal = 4184 [J]",
-	"atm":     "declare it: unit atm = 101325 [Pa]",
-	"mmhg":    "declare it: unit mmHg = 133.322387415 [Pa]",
-	"ev":      "declare it: unit eV = 1.602176634e-19 [J]",
-	"bq":      "declare it: unit Bq = 1 [1/s]",
-	"mbq":     "declare it: unit MBq = 1e6 [1/s]",
-	"rpm":     "declare it: unit rpm = pi/30*1 [rad/s]",
-	"iu":      "what it is depends on the substance; declare it: unit IU = 1 [1]",
-}
-
-// spelledUnits maps units that people write in full to their names.
-var spelledUnits = map[string]string{
-	"second": "s", "seconds": "s", "sec": "s", "secs": "s", "minute": "min", "minutes": "min", "mins": "min",
-	"hour": "h", "hours": "h", "hr": "h", "hrs": "h",
-	"days": "day", "d": "day", "weeks": "week", "years": "year", "yr": "year", "milligram": "mg", "microgram": "ug",
-	"mcg": "ug", "nanogram": "ng",
-	"gram": "g", "grams": "g", "kilogram": "kg", "liter": "L", "litre": "L", "liters": "L", "litres": "L",
-	"milliliter": "mL", "meter": "m", "metre": "m", "meters": "m",
-	"kelvin": "K", "volt": "V", "millivolt": "mV", "ampere": "A", "amp": "A", "mole": "mol", "moles": "mol",
-	"molar": "M", "micromolar": "uM", "nanomolar": "nM",
-	"newton": "N", "joule": "J", "watt": "W", "pascal": "Pa", "hertz": "Hz", "radian": "rad", "radians": "rad",
 }
 
 // unitNamed returns a user's unit, which is worked out on first use.

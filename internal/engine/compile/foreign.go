@@ -6,6 +6,7 @@ import (
 	"odes.dev/odes/internal/exchange/antimony"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/sbml/comp"
 	"odes.dev/odes/internal/exchange/sedml"
 	"odes.dev/odes/internal/exchange/xpp"
 	"odes.dev/odes/lang/diag"
@@ -21,7 +22,8 @@ var others = []format{
 		return sedml.Translate(from.file, from.files, from.Task, from.End, list)
 	}},
 	{"SBML", of(sbml.Is), func(from foreign, list *diag.List) *source.File {
-		return sbml.Translate(from.file, sbml.Options{To: from.End, IgnoreFast: from.IgnoreFast}, list)
+		open := comp.Beside(from.files, from.file, ".")
+		return comp.Translate(from.file, open, sbml.Options{To: from.End, IgnoreFast: from.IgnoreFast}, list)
 	}},
 	{"PEtab", petab.Is, func(from foreign, list *diag.List) *source.File {
 		return petab.Translate(from.file, from.files, list)

@@ -14,6 +14,7 @@ import (
 
 	"odes.dev/odes/internal/base/lazy"
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/sbml/comp"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 )
@@ -121,7 +122,7 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 	if !ok {
 		return nil
 	}
-	if p.model = sbml.Read(text, list); p.model == nil {
+	if p.model = comp.Read(text, comp.Beside(files, text, of.Models[0].name), list); p.model == nil {
 		return nil
 	}
 	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/sbml/comp"
 	"odes.dev/odes/lang/source"
 )
 
@@ -136,7 +137,8 @@ func (p *problem) translate2(o *overview) *source.File {
 	if p.list.HasErrors() {
 		return nil
 	}
-	if p.model = sbml.Read(text, p.list, p.laterTargets()...); p.model == nil {
+	open := comp.Beside(p.files, text, o.Models[0].at.name)
+	if p.model = comp.Read(text, open, p.list, p.laterTargets()...); p.model == nil {
 		return nil
 	}
 	p.measured, p.loss = p.model.Free("D"), p.model.Free("loss")

@@ -43,7 +43,7 @@ func parse(text string) (*element, error) {
 	for {
 		start := int(d.InputOffset())
 		token, err := d.Token()
-		at := place{start, int(d.InputOffset())}
+		at := place{start: start, end: int(d.InputOffset())}
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -56,7 +56,7 @@ func parse(text string) (*element, error) {
 			if errors.As(err, &syntax) {
 				text = syntax.Msg
 			}
-			return nil, fail(place{at.end, at.end}, "this is no XML: %s", text)
+			return nil, fail(place{start: at.end, end: at.end}, "this is no XML: %s", text)
 		}
 		top := open[len(open)-1]
 		switch t := token.(type) {

@@ -10,8 +10,11 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// place is where something stands in the file, in bytes.
-type place struct{ start, end int }
+// place is where something stands in a file, in bytes.
+type place struct {
+	start, end int
+	file       *source.File // nil for that of the model
+}
 
 // finding says what odes cannot translate, what is wrong with the file, or what a user should know.
 type finding struct {
@@ -97,7 +100,21 @@ func (m *Model) origin(e *element, format string, args ...any) source.Origin {
 }
 
 func (m *Model) span(at place) source.Span {
-	return source.Span{File: m.file, Start: at.start, End: at.end}
+	file := m.file
+	if at.file != nil {
+		file = at.file
+	}
+	return source.Span{File: file, Start: at.start, End: at.end}
+}
+
+// lineOf names the line of an element, and its file if that is not the model's.
+func lineOf(m *Model, e *element) string {
+	at := m.span(e.place)
+	line := fmt.Sprintf("line %d", at.File.LineAt(at.Start))
+	if at.File != m.file {
+		line += " of " + at.File.Name()
+	}
+	return line
 }
 
 // declared is what declares a symbol, as an origin.
@@ -247,8 +264,7 @@ var packageName = lazy.Regexp(`^.*/level3/version[0-9]+/([^/]+)/.*$`)
 // read takes what the elements declare, and finds out what everything is.
 func (m *Model) read() error {
 	if c := m.root.child("listOfSubmodels"); c != nil {
-		return fail(c.place, "the model cannot be translated: it is composed of submodels (package comp): flatten it "+
-			"first")
+		return fail(c.place, "the model cannot be translated: it is composed of submodels (package comp)")
 	}
 	if len(m.root.list("listOfConstraints")) > 0 {
 		m.note(m.root.child("listOfConstraints").place, "constraints are left out")
@@ -283,8 +299,7 @@ func (m *Model) readFunctions() error {
 			}
 		}
 		if first := m.declaration(f.attr("id")); first != nil {
-			return fail(f.place, "the function %q is declared twice, in line %d too", f.attr("id"),
-				m.file.LineAt(first.start))
+			return fail(f.place, "the function %q is declared twice, in %s too", f.attr("id"), lineOf(m, first))
 		}
 		m.functions[f.attr("id")] = def
 		def.name = m.named(f.attr("id"))
@@ -425,7 +440,7 @@ func (m *Model) add(e *element) (*symbol, error) {
 		return nil, fail(e.place, "%q is no id of SBML: these have letters without accents, digits and _", id)
 	}
 	if first := m.declaration(id); first != nil {
-		return nil, fail(e.place, "%q is declared twice, in line %d too", id, m.file.LineAt(first.start))
+		return nil, fail(e.place, "%q is declared twice, in %s too", id, lineOf(m, first))
 	}
 	s := &symbol{id: id, name: m.named(id), of: e, doc: docOf(e)}
 	s.fixed = e.name.Local == "compartment" // so that sums of amounts are known to be conserved

@@ -74,38 +74,6 @@ func Is(text string) bool {
 
 var firstTag = lazy.Regexp(`<(\w+:)?sbml\b`)
 
-// Translate writes a model in SBML in the language of odes, in its normal layout. It reports to list what is wrong
-// with the file or cannot be translated, and returns nil then, and notes of what was left out or assumed.
-func Translate(file *source.File, o Options, list *diag.List) *source.File {
-	m := newModel(file)
-	m.slow = o.IgnoreFast
-	document, err := parse(file.Text())
-	if err == nil {
-		err = take(m, document)
-	}
-	if !m.report(err, list) {
-		return nil
-	}
-	return m.Text(o, list)
-}
-
-// Read reads a model. It reports to list what is wrong with the file or cannot be translated, and returns nil then.
-// Changed are the ids of what others change during runs.
-func Read(file *source.File, list *diag.List, changed ...string) *Model {
-	m := newModel(file)
-	for _, id := range changed {
-		m.changed[id] = true
-	}
-	document, err := parse(file.Text())
-	if err == nil {
-		err = take(m, document)
-	}
-	if !m.report(err, list) {
-		return nil
-	}
-	return m
-}
-
 func newModel(file *source.File) *Model {
 	return &Model{
 		file: file, symbols: map[string]*symbol{}, functions: map[string]*function{}, names: map[string]bool{},

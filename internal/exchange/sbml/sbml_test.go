@@ -15,6 +15,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/sbml/comp"
 	"odes.dev/odes/internal/testing/mangle"
 	"odes.dev/odes/internal/testing/seeds"
 	"odes.dev/odes/lang/diag"
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "write the translations anew")
 // translate returns the translation of a text, or the first error.
 func translate(name, text string, o sbml.Options) (string, string) {
 	var list diag.List
-	out := sbml.Translate(source.NewFile(name, text), o, &list)
+	out := comp.Translate(source.NewFile(name, text), nil, o, &list)
 	for _, d := range list.All() {
 		if d.Level == diag.Error {
 			return "", d.Message
@@ -328,7 +329,7 @@ func TestIgnoreFast(t *testing.T) {
 		<listOfReactions><reaction id="r" fast="true"><listOfReactants><speciesReference species="A" stoichiometry="1"/>
 		</listOfReactants><kineticLaw>` + maths("<ci>A</ci>") + `</kineticLaw></reaction></listOfReactions>`)
 	var list diag.List
-	out := sbml.Translate(source.NewFile("m.xml", text), sbml.Options{IgnoreFast: true}, &list)
+	out := comp.Translate(source.NewFile("m.xml", text), nil, sbml.Options{IgnoreFast: true}, &list)
 	if out == nil || !strings.Contains(out.Text(), "A' = -r") || len(list.All()) != 1 ||
 		!strings.Contains(list.All()[0].Message, "the reaction r is fast") {
 		t.Errorf("%v, %v", out, list.All())

@@ -3,6 +3,7 @@ package sbml
 import (
 	"encoding/xml"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -16,10 +17,13 @@ type Element = element
 type Place = place
 
 // At makes a place.
-func At(start, end int) Place { return place{start, end} }
+func At(start, end int) Place { return place{start: start, end: end} }
 
 // Span returns where a place starts, and where it ends.
 func (p place) Span() (start, end int) { return p.start, p.end }
+
+// File returns the file that a place is in, or nil for that of the model.
+func (p place) File() *source.File { return p.file }
 
 // Parse reads a document. Its error says where in the text it is wrong, if Where knows.
 func Parse(text string) (*Element, error) { return parse(text) }
@@ -31,6 +35,27 @@ func Where(err error) (Place, bool) {
 		return place{}, false
 	}
 	return wrong.at, true
+}
+
+// ParseFile is Parse of a file, whose elements know their file.
+func ParseFile(file *source.File) (*Element, error) {
+	document, err := parse(file.Text())
+	if wrong, ok := err.(*finding); ok {
+		wrong.at.file = file
+	}
+	document.each(func(e *element) { e.file = file })
+	return document, err
+}
+
+// Errorf is an error about a place.
+func Errorf(at Place, format string, args ...any) error { return fail(at, format, args...) }
+
+// Required refuses a document that needs packages of SBML which change what a model means, and are not read.
+func Required(document *Element) error { return newModel(nil).packages(document) }
+
+// Report adds an error of reading a file to list, at its place. It returns whether there was none.
+func Report(file *source.File, err error, list *diag.List) bool {
+	return newModel(file).report(err, list)
 }
 
 // New makes an element with attributes, whose names and values alternate.
@@ -88,6 +113,48 @@ func (e *element) Set(name, value string) *Element {
 	return e
 }
 
+// Copy returns a copy of an element and of all that it contains.
+func (e *element) Copy() *Element {
+	c := *e
+	c.attrs = slices.Clone(e.attrs)
+	c.children = make([]*element, len(e.children))
+	for i, x := range e.children {
+		c.children[i] = x.Copy()
+	}
+	return &c
+}
+
+// Place returns where an element stands.
+func (e *element) Place() Place { return e.place }
+
+// Package returns the name of the package of SBML that an element is of, or "".
+func (e *element) Package() string { return packageOf(e.name.Space) }
+
+// Of returns an attribute of a package. An element of that package may leave away the name space of its attributes.
+func (e *element) Of(name, attribute string) string {
+	for _, a := range e.attrs {
+		if a.Name.Local == attribute && (packageOf(a.Name.Space) == name || a.Name.Space == "" && e.Package() == name) {
+			return strings.TrimSpace(a.Value)
+		}
+	}
+	return ""
+}
+
+// packageOf returns the package that a name space is of, or "".
+func packageOf(space string) string {
+	_, rest, _ := strings.Cut(space, "/level3/version")
+	name, _, more := strings.Cut(strings.TrimPrefix(strings.TrimLeft(rest, "0123456789"), "/"), "/")
+	if !more {
+		return ""
+	}
+	return name
+}
+
+// Keep leaves those children only that a function reports.
+func (e *element) Keep(report func(*Element) bool) {
+	e.children = slices.DeleteFunc(e.children, func(c *element) bool { return !report(c) })
+}
+
 // Name returns the name of an element, without its name space.
 func (e *element) Name() string { return e.name.Local }
 
@@ -109,13 +176,28 @@ func (e *element) List(name string) []*Element { return e.list(name) }
 // Each visits e and all that it contains.
 func (e *element) Each(visit func(*Element)) { e.each(visit) }
 
-// ReadTree reads a document as Read does, of a file that says the same in its own way.
-func ReadTree(file *source.File, document *Element, list *diag.List) *Model {
+// ReadTree reads a document: that of a file, or of one that says the same in its own way. It reports to list what is
+// wrong or cannot be translated, and returns nil then. Changed are the ids of what others change during runs.
+func ReadTree(file *source.File, document *Element, list *diag.List, changed ...string) *Model {
 	m := newModel(file)
+	for _, id := range changed {
+		m.changed[id] = true
+	}
 	if !m.report(take(m, document), list) {
 		return nil
 	}
 	return m
+}
+
+// TranslateTree writes the model of a document in the language of odes, in its normal layout. It reports to list what
+// is wrong or cannot be translated, and returns nil then, and notes of what was left out or assumed.
+func TranslateTree(file *source.File, document *Element, o Options, list *diag.List) *source.File {
+	m := newModel(file)
+	m.slow = o.IgnoreFast
+	if !m.report(take(m, document), list) {
+		return nil
+	}
+	return m.Text(o, list)
 }
 
 // Expression writes an expression of MathML in the language. Names are those of ids that the model does not have, or

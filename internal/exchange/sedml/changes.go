@@ -13,63 +13,67 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// changed returns the document of a model, with all changes that the experiment makes to it, and its file.
-func (x *experiment) changed(id string, from *sbml.Element, depth int) (*source.File, *sbml.Element, error) {
+// changed returns the document of a model, with all changes that the experiment makes to it, and its file, with the
+// path of that.
+func (x *experiment) changed(id string, from *sbml.Element, depth int) (
+	file *source.File, where string, document *sbml.Element, err error,
+) {
 	m := x.named("listOfModels", id)
 	switch {
 	case m == nil:
-		return nil, nil, x.fail(from, "there is no model %q", id)
+		return nil, "", nil, x.fail(from, "there is no model %q", id)
 	case depth > 100:
-		return nil, nil, x.fail(m, "the model %s is made from itself", id)
+		return nil, "", nil, x.fail(m, "the model %s is made from itself", id)
 	case m.Attr("language") != "" && !strings.Contains(strings.ToLower(m.Attr("language")), "sbml"):
-		return nil, nil, x.fail(m, "the model %s is in the language %s: odes reads SBML", id, m.Attr("language"))
+		return nil, "", nil, x.fail(m, "the model %s is in the language %s: odes reads SBML", id, m.Attr("language"))
 	}
 	name := m.Attr("source")
-	var file *source.File
-	var document *sbml.Element
-	var err error
 	if of := strings.TrimPrefix(name, "#"); x.named("listOfModels", of) != nil && of != id {
-		if file, document, err = x.changed(of, m, depth+1); err != nil {
-			return nil, nil, err
+		if file, where, document, err = x.changed(of, m, depth+1); err != nil {
+			return nil, "", nil, err
 		}
-	} else if file, document, err = x.source(m, name); err != nil {
-		return nil, nil, err
+	} else if file, where, document, err = x.source(m, name); err != nil {
+		return nil, "", nil, err
 	}
 	for _, c := range m.List("listOfChanges") {
 		if err := x.change(document, c); err != nil {
-			return nil, nil, err
+			return nil, "", nil, err
 		}
 	}
-	return file, document, nil
+	return file, where, document, nil
 }
 
-// source reads a model's file.
-func (x *experiment) source(m *sbml.Element, name string) (*source.File, *sbml.Element, error) {
-	var file *source.File
+// source reads a model's file, which lies where it says.
+func (x *experiment) source(m *sbml.Element, name string) (
+	file *source.File, where string, document *sbml.Element, err error,
+) {
+	where = name
 	switch {
 	case strings.Contains(name, "://") || strings.HasPrefix(name, "urn:"):
-		return nil, nil, x.fail(m, "the model %s lies in the network (%s): put it into the archive", m.Attr("id"), name)
+		return nil, "", nil, x.fail(m, "the model %s lies in the network (%s): put it into the archive", m.Attr("id"),
+			name)
 	case x.zip != nil:
-		text, err := x.entry(path.Join(x.folder, name))
+		where = path.Join(x.folder, name)
+		text, err := x.entry(where)
 		if err != nil {
-			return nil, nil, x.fail(m, "%v", err)
+			return nil, "", nil, x.fail(m, "%v", err)
 		}
-		file = x.inside(path.Join(x.folder, name), text)
+		file = x.inside(where, text)
 	case x.files == nil:
-		return nil, nil, x.fail(m, "there is no file %q where the experiment lies", name)
+		return nil, "", nil, x.fail(m, "there is no file %q where the experiment lies", name)
 	default:
 		b, err := input.ReadAround(x.files, name, input.MaxText, ".xml", ".sbml")
 		if err != nil {
-			return nil, nil, x.fail(m, "%v", err)
+			return nil, "", nil, x.fail(m, "%v", err)
 		}
 		file = source.NewFile(path.Join(path.Dir(x.file.Name()), name), strings.TrimPrefix(string(b), "\ufeff"))
 	}
-	document, err := sbml.Parse(file.Text())
+	document, err = sbml.Parse(file.Text())
 	if err != nil {
 		at, _ := sbml.Where(err)
-		return nil, nil, &failure{file, at, err.Error()}
+		return nil, "", nil, &failure{file, at, err.Error()}
 	}
-	return file, document, nil
+	return file, where, document, nil
 }
 
 // change makes one.

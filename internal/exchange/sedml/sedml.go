@@ -20,6 +20,7 @@ import (
 	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/lazy"
 	"odes.dev/odes/internal/exchange/sbml"
+	"odes.dev/odes/internal/exchange/sbml/comp"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -153,6 +154,17 @@ func (x *experiment) inside(name, text string) *source.File {
 	return source.NewFile(x.file.Name()+"/"+name, strings.TrimPrefix(text, "\ufeff"))
 }
 
+// beside opens what a model refers to. Its path is that in the archive, or from the folder of the script.
+func (x *experiment) beside(model *source.File, at string) comp.Open {
+	if x.zip == nil {
+		return comp.Beside(x.files, model, at)
+	}
+	return func(name string) (*source.File, error) {
+		text, err := x.entry(path.Join(path.Dir(at), name))
+		return x.inside(path.Join(path.Dir(at), name), text), err
+	}
+}
+
 // entry reads a file of the archive.
 func (x *experiment) entry(name string) (string, error) {
 	i := slices.IndexFunc(x.zip.File, func(f *zip.File) bool { return path.Clean(f.Name) == path.Clean(name) })
@@ -174,6 +186,7 @@ func (x *experiment) entry(name string) (string, error) {
 // model translates the only model of an archive without an experiment.
 func (x *experiment) model(end string) (*source.File, error) {
 	var found *source.File
+	var at string
 	for _, f := range x.zip.File {
 		if name := strings.ToLower(f.Name); !strings.HasSuffix(name, ".xml") && !strings.HasSuffix(name, ".sbml") {
 			continue
@@ -189,13 +202,13 @@ func (x *experiment) model(end string) (*source.File, error) {
 			return nil, x.fail(nil, "the archive has several models and no experiment: unpack it, as by unzip, and "+
 				"name the model in it")
 		}
-		found = x.inside(f.Name, text)
+		found, at = x.inside(f.Name, text), f.Name
 	}
 	if found == nil {
 		return nil, x.fail(nil, "this is an archive without an experiment in SED-ML or a model in SBML: unpack it, "+
 			"as by unzip, and name the model in it")
 	}
-	return translated(sbml.Translate(found, sbml.Options{To: end, Name: x.file.Name()}, x.list))
+	return translated(comp.Translate(found, x.beside(found, at), sbml.Options{To: end, Name: x.file.Name()}, x.list))
 }
 
 // errReported stands for what is in the list already.
@@ -254,9 +267,16 @@ func (x *experiment) task(asked string) (*source.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, model, err := x.changed(simple.Attr("modelReference"), simple, 0)
+	m, where, model, err := x.changed(simple.Attr("modelReference"), simple, 0)
 	if err != nil {
 		return nil, err
+	}
+	if model, err = comp.Flatten(model, x.beside(m, where)); err != nil {
+		at, _ := sbml.Where(err)
+		if of := at.File(); of != nil {
+			m = of
+		}
+		return nil, &failure{m, at, err.Error()}
 	}
 	read := sbml.ReadTree(m, model, x.list)
 	if read == nil {
