@@ -46,7 +46,7 @@ func (a *lane) leave() {
 // conclude ends the run of a lane, which has come to its end or has an error.
 func (a *lane) conclude(err error) {
 	if a.tells && err == nil {
-		a.s.conclude(true)
+		conclude(a.s, true)
 	}
 	a.leave()
 }

@@ -157,14 +157,14 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 		}
 		err = s.step()
 	}
-	if s.conclude(err == nil); err != nil {
+	if conclude(s, err == nil); err != nil {
 		return s.stats, s.placed(err)
 	}
 	return s.stats, nil
 }
 
 // conclude completes what there is to tell of a run that has ended, well or not.
-func (s *Solver) conclude(well bool) {
+func conclude(s *Solver, well bool) {
 	s.stats.T = s.t
 	s.stats.Warnings = append(s.stats.Warnings, s.tol.told(s.t)...)
 	s.stats.ImplicitWork = s.implicitWork().minus(s.worked)

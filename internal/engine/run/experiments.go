@@ -266,7 +266,7 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 	for i, part := range r.parts {
 		list[i] = part.Run
 	}
-	made := r.together(ctx)
+	made := runTogether(ctx, r)
 	return r.addUp(r.columns, r.setup.Progress, list, func(i int) contribution {
 		if made != nil && made[i] != nil {
 			return *made[i]

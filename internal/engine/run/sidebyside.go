@@ -91,12 +91,12 @@ func (l *Lanes) equip() error {
 		switch {
 		case !l.back:
 		default:
-			if slopes, err = r.differentiates(&w); err != nil {
+			if slopes, err = (lanePart{r}).differentiates(&w); err != nil {
 				return err
 			}
 		}
 		if i == 0 {
-			if steps, err = r.steppers(slopes, l.back); err != nil || steps == nil {
+			if steps, err = (lanePart{r}).steppers(slopes, l.back); err != nil || steps == nil {
 				return err
 			}
 		}
@@ -110,7 +110,7 @@ func (l *Lanes) equip() error {
 }
 
 // steppers returns what makes the steps of each member of the method, as sens.NewLaneRuns wants it; nil for nothing.
-func (r *Runner) steppers(slopes *system.Kit, back bool) ([]solvers.LaneStepper, error) {
+func (r lanePart) steppers(slopes *system.Kit, back bool) ([]solvers.LaneStepper, error) {
 	values, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (r *Runner) steppers(slopes *system.Kit, back bool) ([]solvers.LaneStepper,
 }
 
 // differentiates gives w what differentiates the runs of a lane, and returns its kit.
-func (r *Runner) differentiates(w *sens.LaneWorker) (slopes *system.Kit, err error) {
+func (r lanePart) differentiates(w *sens.LaneWorker) (slopes *system.Kit, err error) {
 	if r.settings.Mode == sens.ModeAdjoint {
 		lanes := min(chooseLanes(len(r.objectives)), 8)
 		if slopes, err = r.problem.Kit(lanes, system.Pull, false); err != nil {

@@ -31,6 +31,9 @@ const (
 	longestAlone = 64
 )
 
+// lanePart is a Runner whose experiments are run side by side, or that of such an experiment.
+type lanePart struct{ *Runner }
+
 // together makes runs of the experiments of a Runner side by side.
 type together struct {
 	runs  int // of the whole
@@ -77,8 +80,8 @@ type laneSettings struct {
 	Initial, Hermite                 bool
 }
 
-// together makes what runs of the experiments can be made side by side. The others are nil.
-func (r *Runner) together(ctx context.Context) []*contribution {
+// runTogether makes what runs of the experiments can be made side by side. The others are nil.
+func runTogether(ctx context.Context, r *Runner) []*contribution {
 	t := &r.side
 	if t.runs++; r.keep || (t.runs-1)*len(r.parts) < madeAlone || len(r.parts) < fewTogether {
 		return nil
@@ -86,7 +89,7 @@ func (r *Runner) together(ctx context.Context) []*contribution {
 	if !t.made {
 		t.made = true
 		t.alone, t.list = make([]waiting, len(r.parts)), make([]*contribution, len(r.parts))
-		t.slots = r.benches()
+		t.slots = lanePart{r}.benches()
 	}
 	if len(t.slots) == 0 {
 		return nil
@@ -96,7 +99,7 @@ func (r *Runner) together(ctx context.Context) []*contribution {
 	parallel(len(t.slots), len(t.slots), func(i int) {
 		for _, b := range t.slots[i] {
 			if ctx.Err() == nil {
-				r.runBench(ctx, b, list)
+				lanePart{r}.runBench(ctx, b, list)
 			}
 		}
 	})
@@ -104,7 +107,7 @@ func (r *Runner) together(ctx context.Context) []*contribution {
 }
 
 // runBench makes the runs of a bench, and writes what they contribute to list.
-func (r *Runner) runBench(ctx context.Context, b *bench, list []*contribution) {
+func (r lanePart) runBench(ctx context.Context, b *bench, list []*contribution) {
 	start := time.Now()
 	var ran []int
 	var tried [solvers.LaneCount]bool
@@ -116,7 +119,7 @@ func (r *Runner) runBench(ctx context.Context, b *bench, list []*contribution) {
 		tried[lane] = true
 		i := b.parts[lane]
 		part, wait := r.parts[i], &r.side.alone[i]
-		if wait.left > 0 || part.solver != b.solvers[lane] || !part.calm() {
+		if wait.left > 0 || part.solver != b.solvers[lane] || !(lanePart{part}).calm() {
 			wait.left--
 			return false
 		}
@@ -129,7 +132,7 @@ func (r *Runner) runBench(ctx context.Context, b *bench, list []*contribution) {
 	for k, i := range ran {
 		res, _, err := b.runs.Result(k)
 		if err == nil {
-			list[i] = r.parts[i].contributed(res, took)
+			list[i] = lanePart{r.parts[i]}.contributed(res, took)
 		}
 		if wait := &r.side.alone[i]; list[i] == nil {
 			wait.last = min(2*wait.last+1, longestAlone)
@@ -141,7 +144,7 @@ func (r *Runner) runBench(ctx context.Context, b *bench, list []*contribution) {
 }
 
 // calm reports whether there is nothing to tell of the run of an experiment before it begins.
-func (r *Runner) calm() bool {
+func (r lanePart) calm() bool {
 	if !r.shared.bounded {
 		return true
 	}
@@ -151,7 +154,7 @@ func (r *Runner) calm() bool {
 }
 
 // contributed returns what an experiment adds to the totals; nil where there is more to tell of its run than numbers.
-func (r *Runner) contributed(res *sens.Result, took float64) *contribution {
+func (r lanePart) contributed(res *sens.Result, took float64) *contribution {
 	stats := r.solver.Stats()
 	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends)+len(res.Warnings)+len(res.Peaks) > 0 ||
 		stats.Mixed || stats.Severed || stats.Stopped || !trust.Finite(res.Psi) || slices.Contains(res.Suspect, true) {
@@ -172,7 +175,7 @@ func (r *Runner) contributed(res *sens.Result, took float64) *contribution {
 	if !trust.Finite(r.gradient) {
 		return nil
 	}
-	r.last, r.opinion, r.alone, r.sum = r, nil, true, nil
+	r.last, r.opinion, r.alone, r.sum = r.Runner, nil, true, nil
 	r.made, r.stopped = stats.Made, ""
 	r.met, r.missed, r.mixed, r.severed = nil, nil, false, false
 	r.happened.Begin(r.model, r.guards, r.lists)
@@ -190,7 +193,7 @@ func (r *Runner) contributed(res *sens.Result, took float64) *contribution {
 }
 
 // pulled returns how many stages were differentiated, as transposes does after a single run.
-func (r *Runner) pulled() (n int) {
+func (r lanePart) pulled() (n int) {
 	sweeps := (len(r.objectives) + r.lanes - 1) / r.lanes
 	if m := modeOf(r.settings.Mode); m.Lanes == sens.LanesColumns {
 		sweeps = (r.directions() + r.lanes - 1) / r.lanes
@@ -202,7 +205,7 @@ func (r *Runner) pulled() (n int) {
 }
 
 // benches returns what runs the experiments that can be run side by side, those of about as many steps at once.
-func (r *Runner) benches() (slots [][]*bench) {
+func (r lanePart) benches() (slots [][]*bench) {
 	order := make([]int, len(r.parts))
 	for i := range order {
 		order[i] = i
@@ -210,7 +213,7 @@ func (r *Runner) benches() (slots [][]*bench) {
 	slices.SortStableFunc(order, func(a, b int) int { return r.parts[a].took.Steps - r.parts[b].took.Steps })
 	var groups [][]*served
 	for _, i := range order {
-		s := r.parts[i].served(i)
+		s := lanePart{r.parts[i]}.served(i)
 		if s == nil {
 			continue
 		}
@@ -240,8 +243,8 @@ func (r *Runner) benches() (slots [][]*bench) {
 }
 
 // bench returns the benches of one of n slots for experiments of equal programs; nil where they cannot be made.
-func (r *Runner) bench(g []*served, slot, n int) (list []*bench) {
-	first := r.parts[g[0].part]
+func (r lanePart) bench(g []*served, slot, n int) (list []*bench) {
+	first := lanePart{r.parts[g[0].part]}
 	steps, err := first.steppers(g[0].Slopes, g[0].worker.Back.System != nil)
 	if err != nil || steps == nil {
 		return nil
@@ -276,7 +279,7 @@ func (r *Runner) bench(g []*served, slot, n int) (list []*bench) {
 // served prepares an experiment to be run side by side with others. It returns nil where that cannot be, or where runs
 // are watched for what only single ones tell: conditions on states, kinks, what is to be largest, invariants, and how
 // much memory there is.
-func (r *Runner) served(part int) *served {
+func (r lanePart) served(part int) *served {
 	s := &r.settings
 	if !r.sideBySide(true) || len(r.guards) > 0 || r.kinks != nil && r.kinks.Any() || len(r.problem.Peaks) > 0 ||
 		len(r.objectives) == 0 || s.Solver.Memory > 0 || s.Solver.Fixed > 0 || r.setup.Method != nil ||
@@ -284,7 +287,9 @@ func (r *Runner) served(part int) *served {
 		r.model.Explain.Windowed() || r.model.Explain.Invariants(r.worker, s.Solver.RTol, s.Solver.ATol) != nil || r.trace != nil {
 		return nil
 	}
-	bounds := func(p *model.Symbol) bool { return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) || limits.Made(p) }
+	bounds := func(p *model.Symbol) bool {
+		return !math.IsInf(p.Lo, -1) || !math.IsInf(p.Hi, 1) || limits.Made(p)
+	}
 	r.shared.bounded = slices.ContainsFunc(r.model.Checked.Params, bounds)
 	out := &served{part: part, forms: r.solver.Side(), how: laneSettings{
 		Method: s.Method, Controller: s.Controller, Linear: s.Linear, Mode: s.Mode, Stiff: s.Stiff,

@@ -427,14 +427,11 @@ func join(bars [][]float64, at int, from []float64, width int) int {
 func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 {
 	w := sys.(*Worker)
 	if l.of[lane] != w {
-		if l.of[lane] = w; w.laneSums == nil {
-			w.laneSums = make([][]float64, 0, len(l.sums))
-			for _, s := range l.sums {
-				b := w.accumulator(s.name)
-				w.laneSums = append(w.laneSums, w.out[b.vary][b.vec][b.lo:b.hi])
-			}
+		l.of[lane], l.at[lane] = w, l.at[lane][:0]
+		for _, s := range l.sums {
+			b := w.accumulator(s.name)
+			l.at[lane] = append(l.at[lane], w.out[b.vary][b.vec][b.lo:b.hi])
 		}
-		l.at[lane] = w.laneSums
 	}
 	return l.at[lane]
 }

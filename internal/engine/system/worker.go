@@ -70,8 +70,6 @@ type Worker struct {
 	keeps   []*call        // that are to be told of new parameters
 	flights *orbit.Flights // nil where no state repeats
 
-	laneSums [][]float64 // the accumulators, as Lanes has them; nil until these ask
-
 	psi []float64 // scratch: the model's objectives, in lanes
 
 	team *team.Team // that shares the work on long arrays; nil for this goroutine alone
