@@ -1,10 +1,13 @@
 # make test      the tests
 # make install   the command, with its manual pages
 # make site      the documentation site in site/public (with Python)
-# make release   archives for all platforms in dist/, and their checksums (with GNU tar)
+# make release   all files of a release in dist/, and their checksums: the four below
+# make archives  the command for all platforms (with GNU tar), the source, its parts and their licences
 # make vsix      the extension of Visual Studio Code in dist/ (with npm)
 # make wheels    Python packages for all platforms in dist/ (with Python 3.11)
-# make sign      signatures of these checksums (with cosign)
+# make sums      checksums of all of these, which have to be there
+# make sign      a signature of these checksums (with cosign)
+# make files     print the names of the files that have checksums
 # make image     a container image of the command (with Podman or Docker)
 # make version   print the version; go-version, that of Go
 # make notes     print what the list of changes says of the version
@@ -23,7 +26,8 @@ export CGO_ENABLED = 0
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 BUILD  := go build -trimpath -ldflags='-s -w -buildid= -X main.commit=$(COMMIT)'
 
-.PHONY: all version go-version notes test vet install site release vsix wheels sign image clean $(PLATFORMS)
+.PHONY: all version go-version notes test vet install site release archives vsix wheels sums files sign image clean \
+	$(PLATFORMS)
 
 all:
 	$(BUILD) -o odes ./cmd/odes
@@ -63,8 +67,20 @@ $(SPHINX): site/requirements.txt
 	site/.build/venv/bin/pip install -q --disable-pip-version-check --require-hashes -r $<
 	touch $@
 
-release: $(PLATFORMS)
-	cd dist && sha256sum odes_$(VERSION)_*.tar.gz > SHA256SUMS
+release:
+	$(MAKE) archives wheels vsix
+	$(MAKE) sums
+
+archives: $(PLATFORMS)
+	git archive --prefix=odes_$(VERSION)/ HEAD | gzip -n9 > dist/odes_$(VERSION)_source.tar.gz
+	go run ./cmd/release sbom > dist/odes_$(VERSION).spdx.json
+	cp THIRD_PARTY_NOTICES dist/
+
+sums:
+	cd dist && sha256sum $$(cd .. && go run ./cmd/release files) > SHA256SUMS.part && mv SHA256SUMS.part SHA256SUMS
+
+files:
+	@go run ./cmd/release files | sed 's|^|dist/|'
 
 # The packager is pinned; what goes into the package is pinned by its lock file.
 VSCE := @vscode/vsce@3.9.2
@@ -82,7 +98,8 @@ sign:
 	cosign sign-blob --yes --bundle dist/SHA256SUMS.sigstore.json dist/SHA256SUMS
 
 image:
-	$(ENGINE) build --build-arg GO=$(GO_VERSION) --build-arg VERSION=$(VERSION) -t $(IMAGE) -f Containerfile .
+	$(ENGINE) build --build-arg GO=$(GO_VERSION) --build-arg VERSION=$(VERSION) \
+		--build-arg COMMIT=$(COMMIT) -t $(IMAGE) -f Containerfile .
 
 # Processors without AVX2, and those that are not amd64, run the generic kernels: same bits, more time.
 $(PLATFORMS): all
@@ -90,10 +107,11 @@ $(PLATFORMS): all
 	rm -rf dist/$(NAME)
 	mkdir -p dist/$(NAME)/completion
 	GOOS=$(@D) GOARCH=$(@F) $(BUILD) -buildvcs=false -o dist/$(NAME)/ ./cmd/odes
-	cp -r README.md LICENSE CHANGELOG.md docs examples dist/$(NAME)/
+	cp -r README.md LICENSE THIRD_PARTY_NOTICES CHANGELOG.md docs examples dist/$(NAME)/
 	for s in bash zsh fish; do ./odes completion $$s > dist/$(NAME)/completion/odes.$$s || exit 1; done
-	cd dist && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2026-01-01 --mode=a+rX,u+w,go-w \
-		-c $(NAME) | gzip -n9 > $(NAME).tar.gz
+	if [ $(@D) = windows ]; then go run ./cmd/release zip dist/$(NAME) dist/$(NAME).zip; else \
+		cd dist && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2026-01-01 --mode=a+rX,u+w,go-w \
+		-c $(NAME) | gzip -n9 > $(NAME).tar.gz; fi
 	rm -r dist/$(NAME)
 
 clean:

@@ -109,6 +109,10 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 	found := list.All()
 	m := &Model{engine: &run.Model{Checked: checked, System: whole}}
 	info := m.Info()
+	info.Doses = dosing("", checked)
+	for _, x := range checked.Experiments {
+		info.Doses = append(info.Doses, dosing(x.Name, x.Model)...)
+	}
 	if whole != nil && whole.States() >= 2 && whole.States() <= lawStates {
 		info.Conserved = m.engine.Conserved(context.Background())
 	}

@@ -78,6 +78,52 @@ type Info struct {
 	// Conserved are sums of states that no run changes between two events, with their values at the start, as in
 	// "E + ES = 1". Check fills it in for models of up to a few hundred states.
 	Conserved []string
+
+	// Doses are what records of doses give, in each run that has any. Check fills it in.
+	Doses []Dosing
+}
+
+// Dosing is what records of doses in a table give in a run.
+type Dosing struct {
+	Experiment string // "" for the model as it stands
+	Table      string
+	Records    int
+	Doses      int // with those of ADDL, up to the end of the run
+	Infusions  int // of them
+	Steady     int // records of steady states
+	Resets     int
+	First      float64
+	Last       float64
+	Amount     float64  // of all doses
+	Into       []string // states
+}
+
+// dosing sums up the doses of a run.
+func dosing(experiment string, m *model.Model) (list []Dosing) {
+	for _, r := range m.Regimens {
+		d := Dosing{
+			Experiment: experiment, Table: r.Table, Records: len(r.Given), Resets: r.Resets, First: math.Inf(1),
+			Last: math.Inf(-1),
+		}
+		for _, x := range r.Given {
+			d.Doses += x.Doses
+			if x.Infusion {
+				d.Infusions += x.Doses
+			}
+			if x.Steady {
+				d.Steady++
+			}
+			d.First, d.Last = min(d.First, x.Time), max(d.Last, x.Last)
+			d.Amount += float64(float64(x.Doses) * x.Amount)
+			for _, s := range x.Into {
+				if !slices.Contains(d.Into, s) {
+					d.Into = append(d.Into, s)
+				}
+			}
+		}
+		list = append(list, d)
+	}
+	return list
 }
 
 // Info returns what the model says about itself.

@@ -158,6 +158,12 @@ var binaries = []struct{ begins, kind string }{
 	{"\x89HDF", "a file in HDF5; write the table as CSV"},
 	{"PAR1", "a file in Parquet; write the table as CSV"},
 	{"%PDF", "a document in PDF; copy the table into a CSV file"},
+	{"\x89PNG", "a picture"},
+	{"\xff\xd8\xff", "a picture"},
+	{"GIF8", "a picture"},
+	{"\x7fELF", "a program"},
+	{"MZ\x90", "a program"},
+	{"SQLite format 3", "a database; write the table as CSV"},
 	{"\x93NUMPY", "an array of NumPy; load reads it from a file that ends in .npy"},
 }
 
@@ -172,6 +178,13 @@ func noText(text []byte) string {
 		return "" // UTF-16, which is told as such
 	}
 	head := text[:min(len(text), 4096)]
+	switch begin := bytes.TrimSpace(head); {
+	case bytes.HasPrefix(begin, []byte("{")), bytes.HasPrefix(begin, []byte("[{")),
+		bytes.HasPrefix(begin, []byte("[[")):
+		return "JSON; write the table as CSV"
+	case bytes.HasPrefix(begin, []byte("<")) && bytes.ContainsRune(begin, '>'):
+		return "a page in HTML or XML; write the table as CSV"
+	}
 	controls := 0
 	for _, c := range head {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' {
@@ -188,7 +201,7 @@ func noText(text []byte) string {
 func records(name string, text []byte) (rows [][]string, lines []int, err error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if kind := noText(text); kind != "" {
-		return nil, nil, fmt.Errorf("%s: this is no table in text, but %s", name, kind)
+		return nil, nil, fmt.Errorf("%s: this is no table in CSV, but %s", name, kind)
 	}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return nil, nil, fmt.Errorf("%s: the text is encoded as UTF-16; save it as UTF-8", name)

@@ -90,7 +90,7 @@ func Codes() []string { return slices.Sorted(maps.Keys(codes)) }
 // Names lists all names that there is help on.
 func Names() []string {
 	names := Codes()
-	for _, w := range slices.Concat(words, others, signs, marks, modes) {
+	for _, w := range slices.Concat(words, others, signs, marks, modes, columns) {
 		names = append(names, w.Name)
 	}
 	for _, block := range parser.Blocks() {
@@ -142,7 +142,13 @@ func overview(w io.Writer, formats []Entry) {
 	for _, list := range []struct {
 		title   string
 		entries []Entry
-	}{{"words", words}, {"words that are free for names", others}, {"signs", signs}, {"marks of numbers", marks}} {
+	}{
+		{"words", words},
+		{"words that are free for names", others},
+		{"signs", signs},
+		{"marks of numbers", marks},
+		{"dosing records", columns},
+	} {
 		names = nil
 		for _, e := range list.entries {
 			names = append(names, e.Name)
@@ -200,7 +206,7 @@ func (e Entry) write(w io.Writer) {
 }
 
 func word(w io.Writer, name string) bool {
-	for _, e := range slices.Concat(words, others, signs, marks, modes) {
+	for _, e := range slices.Concat(words, others, signs, marks, modes, columns) {
 		if e.Name == name {
 			e.write(w)
 			return true

@@ -52,6 +52,8 @@ func cursorAt(d *document, off int) *cursor {
 		switch t := &c.tokens[i]; {
 		case t.Kind == ast.KeywordToken && parser.StartsItem(t.Text) && !(t.Text == "let" && c.inBody(i)):
 			c.item, c.kind = i, t.Text
+		case c.startsDoses(i):
+			c.item, c.kind = i, ofDoses
 		case t.NewLine && t.Kind != ast.KeywordToken && c.equation(i):
 			c.item, c.kind = i, "equation"
 		}
@@ -72,6 +74,12 @@ func cursorAt(d *document, off int) *cursor {
 		c.kind, c.item = "", -1
 	}
 	return c
+}
+
+// startsDoses reports whether token i starts `doses D {`.
+func (c *cursor) startsDoses(i int) bool {
+	return c.tokens[i].Text == ofDoses && c.tokens[i].Kind == ast.IdentToken && i+2 < len(c.tokens) &&
+		c.tokens[i+2].Text == "{"
 }
 
 // inBody reports whether the token at i stands within braces, as far as the tokens before it tell, back to an item.
@@ -366,10 +374,48 @@ func (p *completer) words() {
 		}
 	case c.kind == "":
 		p.itemStart(survey)
+	case c.brace() == ofDoses && c.before(1) != "=":
+		p.dosesItem(survey)
 	case c.brace() == "data":
 		p.add("column", "time", "the column of times, which every table has", "", "time = ")
 	default:
 		p.expression(survey)
+	}
+}
+
+// dosesItem lists what may stand in `doses D { … }`, but for values: columns of D behind `where`, and else states and
+// what is said of doses.
+func (p *completer) dosesItem(survey *typecheck.Survey) {
+	of := typecheck.Find(survey.Names, p.c.tokens[p.c.item+1].Text)
+	for i := len(p.c.tokens) - 1; i > p.c.item; i-- {
+		switch p.c.tokens[i].Text {
+		case "where":
+			if of != nil {
+				for k := range of.Members {
+					p.name(&of.Members[k])
+				}
+			}
+		case "=", "{":
+		default:
+			continue
+		}
+		break
+	}
+	p.names(survey, []string{"state"})
+	for _, w := range []string{"where", "lag", "f", "dur", "rate"} {
+		insert := w + " = "
+		topic := []string{topicOf(help.Word), recordOf(w)}
+		if w == "where" {
+			insert, topic = w+" ", []string{topicOf(help.Word), w}
+		}
+		p.add("setting", w, "of doses", "", insert, topic...)
+	}
+	if of == nil || p.c.before(1) != "{" {
+		return
+	}
+	for _, name := range []string{"amt", "rate", "dur", "evid", "ii", "addl", "ss", "mdv"} {
+		p.add("setting", name, "the column of "+of.Name+" that it is", "", name+" = "+of.Name+".", topicOf(help.Word),
+			strings.ToUpper(name))
 	}
 }
 

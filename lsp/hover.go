@@ -165,9 +165,14 @@ func (s *Server) explain(p *page, d *document, survey *typecheck.Survey, o *occu
 	b := o.b
 	if n := known(survey, b); n != nil {
 		p.name(d, n)
+		if n.Kind == "column" && d.ofRecords(b.of) {
+			p.topic(help.Word, strings.ToUpper(n.Name))
+		}
 		return
 	}
 	switch {
+	case b.of == ofDoses && o.role == asSetting:
+		p.topic(help.Word, recordOf(b.name))
 	case o.role == asUnit && len(b.decl) == 0:
 		p.topic(help.Unit, b.name)
 	case o.role == asSetting:
@@ -189,6 +194,25 @@ func (s *Server) explain(p *page, d *document, survey *typecheck.Survey, o *occu
 	default:
 		_ = p.topic(help.Constant, b.name) || p.topic(help.Function, b.name)
 	}
+}
+
+// ofRecords reports whether the rows of a table are records of doses.
+func (d *document) ofRecords(table string) bool {
+	return slices.ContainsFunc(d.syntax().tree.Items, func(item ast.Item) bool {
+		it, is := item.(*ast.Doses)
+		return is && it.Table.Name == table
+	})
+}
+
+// recordOf is what of the records of NONMEM a word of `doses` is.
+func recordOf(word string) string {
+	switch word {
+	case "lag":
+		return "ALAG"
+	case "f":
+		return "AMT"
+	}
+	return strings.ToUpper(word)
 }
 
 // known returns what the checker knows of a name, or nil.

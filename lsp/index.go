@@ -305,8 +305,6 @@ func (x *indexer) enter(n ast.Node) bool {
 		}
 	case *ast.Use:
 		x.component(n)
-	case *ast.Report:
-		x.reported(n)
 	case *ast.Let:
 		x.loops(n.For, n.Span)
 		x.target(n.Target, true)
@@ -348,9 +346,7 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.pop()
 	case *ast.Equilibrate:
 		x.body(n.Body, n.Span)
-		if n.Every != nil {
-			x.nodes(n.Every)
-		}
+		x.nodes(n.Every)
 	case *ast.Fn:
 		x.fn(n)
 	case *ast.Data:
@@ -361,6 +357,11 @@ func (x *indexer) enter(n ast.Node) bool {
 	case *ast.Observe:
 		x.unit(n.Unit)
 		x.nodes(n.Value, n.Noise, n.From)
+		x.rows(n.From, n.Where)
+	case *ast.Doses:
+		x.doses(n)
+	case *ast.Report:
+		x.reported(n)
 	case *ast.ExpItem:
 		x.experimentItem(n)
 	case *ast.Settings:
@@ -485,6 +486,46 @@ func (x *indexer) columns(table ast.Expr) {
 		}
 	}
 }
+
+// rows visits a condition on the rows of a table, which is named itself, or by one of its columns.
+func (x *indexer) rows(table, cond ast.Expr) {
+	if cond == nil {
+		return
+	}
+	if m, is := table.(*ast.Member); is {
+		table = m.X
+	}
+	x.push()
+	x.columns(table)
+	if name, is := table.(*ast.Name); is { // columns of a file are known to the checker alone
+		scope := x.scopes[len(x.scopes)-1]
+		ast.Inspect(cond, func(n ast.Node) bool {
+			if v, is := n.(*ast.Name); is && scope[v.Name] == nil && x.globals[v.Name] == nil {
+				scope[v.Name] = x.memberOf(name.Name, v.Name)
+			}
+			return true
+		})
+	}
+	x.nodes(cond)
+	x.pop()
+}
+
+// doses visits the states that take doses, and what is said of these.
+func (x *indexer) doses(n *ast.Doses) {
+	x.use(n.Table, asValue, false)
+	for _, it := range n.Items {
+		if it.Target != nil {
+			x.target(it.Target, false)
+			x.rows(&ast.Name{Ident: n.Table}, it.Where)
+			continue
+		}
+		x.add(it.Key.Span, occurrence{b: x.memberOf(ofDoses, it.Key.Name), role: asSetting})
+		x.nodes(it.Value)
+	}
+}
+
+// ofDoses is what a word of `doses` belongs to.
+const ofDoses = "doses"
 
 func (x *indexer) call(n *ast.Call) {
 	function := ""

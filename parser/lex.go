@@ -60,6 +60,10 @@ func scan(f *source.File, l *diag.List) ([]ast.Token, []ast.Comment) {
 	}
 	s.tokens = make([]ast.Token, 0, len(s.text)/4+1)
 	s.at = len(s.text) - len(strings.TrimPrefix(s.text, "\ufeff"))
+	if isNoText(s.text) {
+		s.encoding(min(len(s.text), 8), "this is a binary file, and no model: models are texts in UTF-8")
+		s.emit(ast.BadToken, s.text, len(s.text))
+	}
 	const often = 1 << 12 // tokens and blanks
 	for k := 0; s.at < len(s.text); k++ {
 		if s.next(); k%often == 0 {

@@ -26,7 +26,7 @@ var noOperands = []advice{
 		when: func(s *site) bool {
 			word := s.next.Text
 			return s.next.Kind == ast.KeywordToken && (s.reservedSeen[word] || !s.atEnd() &&
-				(itemWords[word] || !continues(word) || word == "rate" && s.word() != "reaction"))
+				(itemWords[word] || !continues(word)))
 		},
 		tell: func(s *site) bool { s.reserved(s.next); return true },
 	},
@@ -152,7 +152,7 @@ func isBinary(text string) bool { _, ok := binary[text]; return ok }
 // that the operand is missing.
 func continues(word string) bool {
 	switch word {
-	case "then", "elseif", "else", "and", "or", "crosses", "as", "for", "in", "rate":
+	case "then", "elseif", "else", "and", "or", "crosses", "as", "for", "in":
 		return true
 	}
 	return false

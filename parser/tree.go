@@ -442,7 +442,11 @@ func (p *parse) key() (keyName, bool) {
 	return keyName{p.ident(t)}, true
 }
 
-// specie parses `A`, `2 A` or `2 A[i]` on a side of a reaction.
+// isArrow reports whether a reaction goes to its right side with t.
+func isArrow(t *ast.Token) bool { return isToken(t, "->") || isToken(t, "<->") }
+
+// specie parses `A`, `2 A` or `2 A[i]` on a side of a reaction. There the word `rate` begins the rate, unless an arrow
+// follows.
 func (p *parse) specie() (*ast.Specie, bool) {
 	start := p.peek()
 	s := &ast.Specie{}
@@ -459,7 +463,11 @@ func (p *parse) specie() (*ast.Specie, bool) {
 			return s, true
 		}
 	}
-	name, ok := p.lvalue()
+	var name *ast.LValue
+	ok := false
+	if t := p.peek(); t.Kind != ast.IdentToken || t.Text != "rate" || isArrow(p.ahead(1)) {
+		name, ok = p.lvalue()
+	}
 	if !ok && s.Coeff != nil {
 		if s.Coeff.Value == 0 {
 			p.fail(CodeUnexpected, s.Coeff.Span, "a side without species stays empty: reaction r: A -> rate k*A").

@@ -178,7 +178,7 @@ var starting = []Word{
 			"negative.",
 	},
 	{
-		Name: "rate", Kind: PartWord, In: "reaction",
+		Name: "rate", Kind: FreeWord, In: "reaction",
 		belongs: "a rate belongs to a reaction: reaction r: A -> B rate k*A",
 		Form:    "reaction r: A -> B rate mass_action(k)",
 		Text:    "Begins the rate of a reaction.",

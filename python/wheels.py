@@ -64,6 +64,7 @@ def metadata() -> str:
         f"Summary: {p['description']}",
         f"License-Expression: {p['license']}",
         "License-File: LICENSE",
+        "License-File: THIRD_PARTY_NOTICES",
         f"Keywords: {','.join(p['keywords'])}",
         *(f"Classifier: {c}" for c in p["classifiers"]),
         f"Requires-Python: {p['requires-python']}",
@@ -76,11 +77,21 @@ def metadata() -> str:
     return "\n".join(lines)
 
 
+def commit() -> str:
+    """The commit of the source, which `odes version` tells; "" where there is no git."""
+    try:
+        run = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return run.stdout.strip() if run.returncode == 0 else ""
+
+
 def compile_command(platform: str, to: Path) -> None:
     """Compiles the command as `make release` does."""
     goos, _, goarch = platform.partition("/")
+    flags = f"-ldflags=-s -w -buildid= -X main.commit={commit()}"
     subprocess.run(
-        ["go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", str(to), "./cmd/odes"],
+        ["go", "build", "-trimpath", "-buildvcs=false", flags, "-o", str(to), "./cmd/odes"],
         cwd=ROOT,
         env={**os.environ, "CGO_ENABLED": "0", "GOOS": goos, "GOARCH": goarch},
         check=True,
@@ -128,7 +139,8 @@ def build(platform: str, folder: Path) -> Path:
         w.add(f"odes/bin/{command.name}", command.read_bytes(), 0o755)
     info = f"{stem}.dist-info"
     w.add(f"{info}/METADATA", metadata().encode())
-    w.add(f"{info}/licenses/LICENSE", (ROOT / "LICENSE").read_bytes())
+    for name in ("LICENSE", "THIRD_PARTY_NOTICES"):
+        w.add(f"{info}/licenses/{name}", (ROOT / name).read_bytes())
     scripts = "".join(f"{name} = {to}\n" for name, to in p["scripts"].items())
     w.add(f"{info}/entry_points.txt", f"[console_scripts]\n{scripts}".encode())
     tag_lines = "".join(f"Tag: py3-none-{t}\n" for t in tags)

@@ -49,6 +49,11 @@ func commands() []command {
 			(*Session).doSweep,
 		},
 		{
+			"tune", "tune k [from a to b] [of x, v]",
+			"move a value by the arrow keys, and see pictures and objectives follow",
+			tune,
+		},
+		{
 			"compare",
 			"compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [in high] [--option …] [-o file.svg]",
 			"set results side by side: with the model as it was opened, another model, other values, other methods; " +

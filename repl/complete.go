@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -94,7 +95,7 @@ var fitting = []struct {
 	{`\)\s*/\s*d\(\s*$`, []string{"param"}},
 	{`^\s*sens\s(?:[^{]*,)?\s*$`, []string{"objective"}},
 	{`^\s*sens\s[^{]*\swrt\s(?:[^{]*,)?\s*$`, []string{"param"}},
-	{`^\s*(?:sweep|reset)\s+$`, []string{"param"}},
+	{`^\s*(?:sweep|tune|reset)\s+$`, []string{"param"}},
 }
 
 // fits lists what fits behind a text, where that is names of some kinds, distributions or what a settings block holds.
@@ -218,12 +219,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	case strings.HasSuffix(before, "--") || numberAtEnd().MatchString(before) && word == "":
 		// no option, and no more of a number, is known
 	case !spaced && strings.TrimLeft(line, " ") == word:
-		for _, c := range commands() {
-			all = append(all, c.name)
-		}
-		all = append(all, parser.ItemWords()...)
-		all = append(all, s.declared()...)
-		all = append(all, s.cfg.Words...)
+		all = beginnings(s, word)
 	case at >= 0:
 		if c := commands()[at]; c.form != c.name {
 			all = s.argumentWords(&c)
@@ -243,8 +239,57 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 			words = append(words, w)
 		}
 	}
-	slices.Sort(words)
-	return slices.Compact(words), len(word)
+	return useful(s, words, strings.TrimLeft(line, " ") == word), len(word)
+}
+
+// beginnings are what a line may begin with, if it begins with a word.
+func beginnings(s *Session, word string) (all []string) {
+	for _, c := range commands() {
+		all = append(all, c.name)
+	}
+	all = slices.Concat(all, parser.ItemWords(), s.declared())
+	if word == "" {
+		return all // the others would fill the screen with names of functions
+	}
+	return append(all, s.cfg.Words...)
+}
+
+// useful puts words in the order in which one looks for them: commands as help lists them where a line begins, names of
+// the model, what values are made of, and the rest.
+func useful(s *Session, words []string, begins bool) []string {
+	rank := map[string]int{}
+	put := func(list []string) {
+		for _, w := range list {
+			if _, ok := rank[w]; !ok {
+				rank[w] = len(rank)
+			}
+		}
+	}
+	if begins {
+		for _, c := range commands() {
+			put([]string{c.name})
+		}
+	}
+	names := s.declared()
+	slices.Sort(names)
+	put(names)
+	if begins {
+		put([]string{"param", "state", "let", "event", "objective"})
+		put(parser.ItemWords())
+	} else {
+		put([]string{"wrt", "from", "to", "of", "final", "integral", "max_over", "exp", "log", "sqrt", "sin", "cos"})
+	}
+	last := len(rank)
+	place := func(w string) int {
+		if n, ok := rank[w]; ok {
+			return n
+		}
+		return last
+	}
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
+	})
+	return slices.Compact(words)
 }
 
 var modelEndings = []string{".ode"}

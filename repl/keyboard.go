@@ -23,14 +23,18 @@ func Keyboard(s *Session, in io.ReadCloser, out io.Writer, history string) (Line
 	}
 	keys := readline.NewCancelableStdin(in)
 	paste := &pastes{keys: keys, more: func() bool { return waits(in) }}
-	line, err := readline.NewEx(&readline.Config{
+	config := &readline.Config{
 		Prompt: prompt, HistoryFile: history, HistoryLimit: 2000, HistorySearchFold: true, DisableAutoSaveHistory: true,
 		AutoComplete: completer{s}, InterruptPrompt: "^C", EOFPrompt: "",
 		Stdin: struct {
 			io.Reader
 			io.Closer
 		}{paste, keys}, Stdout: out, Stderr: out, Listener: paste,
-	})
+	}
+	if s.cfg.Colour {
+		config.Painter = painter{s}
+	}
+	line, err := readline.NewEx(config)
 	if err != nil {
 		return nil, err
 	}

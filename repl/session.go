@@ -46,6 +46,8 @@ type Config struct {
 	Words []string
 	// Edit lets the user edit a file. Nil means that there is no editor.
 	Edit func(path string) error
+	// Keys, when set, is the keyboard, for a value that is moved by keys. Nil means that there is none.
+	Keys Keys
 	// Progress, when set, is called before every entry. The function update is told how far runs
 	// are, and done is called at the end.
 	Progress func() (update func(odes.Progress), done func())
@@ -74,6 +76,8 @@ type Session struct {
 	scope   scope                       // of the current entry
 	doubts  doubts                      // of the last picture
 	results map[string]*analysis.Result // the last of each analysis
+	// asWritten is the current entry before names were replaced in it; "" where none were.
+	asWritten string
 
 	progress func(odes.Progress)        // of the current entry
 	confirm  func(question string) bool // nil where nobody can answer
@@ -392,7 +396,7 @@ func execute(ctx context.Context, s *Session, w io.Writer, input string) error {
 		return c.run(s, ctx, w, rest)
 	}
 	switch {
-	case isItem(tokens):
+	case isItem(tokens) && !isRate(tokens):
 		return s.enter(w, input)
 	case isAssignment(tokens) >= 0:
 		return s.assign(ctx, w, input, tokens, isAssignment(tokens))
@@ -401,7 +405,7 @@ func execute(ctx context.Context, s *Session, w io.Writer, input string) error {
 		if err := s.one(); err != nil {
 			return err
 		}
-		return s.show(ctx, w, input)
+		return answer(ctx, s, w, input)
 	})
 }
 

@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -387,6 +388,7 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 			return err
 		}
 		s.diagnose(w, s.doubts.list)
+		c.Name = cmp.Or(s.asWritten, c.Name)
 		return s.showCurve(w, c)
 	}
 	if done, err := s.showConstant(w, m, q); done {

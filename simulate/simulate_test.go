@@ -339,3 +339,60 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesBesideRecords: at other times, records of doses stay what and where they are, measurements of all kinds come
+// at the times for each subject, and what is drawn is the course under these doses.
+func TestTimesBesideRecords(t *testing.T) {
+	const text = `
+time t from 0 to 24
+param CL = 2, V = 20
+state body = 0
+body' = -CL*body/V
+data D {
+  ID   = [1, 1, 1, 1, 2, 2, 2]
+  time = [0, 2, 6, 8, 0, 1, 9]
+  AMT  = [100, 0, 50, 0, 60, 0, 0]
+  KIND = [0, 1, 0, 2, 0, 1, 2]
+  DV   = [nan, 4, nan, 5, nan, 3, 1]
+}
+doses D { body }
+experiment subject from D by D.ID
+observe c = body/V ~ normal(1e-6) from D.DV where D.KIND == 1
+observe n = body ~ normal(1e-6) from D.DV where D.KIND == 2
+`
+	r := drawn(t, text, "times=[0, 6, 12]")
+	c := map[string][]float64{}
+	for _, col := range r.Table.Columns {
+		c[col.Name] = col.Values
+	}
+	want := [][]float64{ // ID, time, AMT, KIND, DV
+		{1, 0, 100, 0, math.NaN()},
+		{1, 0, 0, 1, 5},
+		{1, 0, 0, 2, 100},
+		{1, 6, 50, 0, math.NaN()},
+		{1, 6, 0, 1, (100*math.Exp(-0.6) + 50) / 20},
+		{1, 6, 0, 2, 100*math.Exp(-0.6) + 50},
+		{1, 12, 0, 1, (100*math.Exp(-1.2) + 50*math.Exp(-0.6)) / 20},
+		{1, 12, 0, 2, 100*math.Exp(-1.2) + 50*math.Exp(-0.6)},
+		{2, 0, 60, 0, math.NaN()},
+		{2, 0, 0, 1, 3},
+		{2, 0, 0, 2, 60},
+		{2, 6, 0, 1, 3 * math.Exp(-0.6)},
+		{2, 6, 0, 2, 60 * math.Exp(-0.6)},
+		{2, 12, 0, 1, 3 * math.Exp(-1.2)},
+		{2, 12, 0, 2, 60 * math.Exp(-1.2)},
+	}
+	drawn := r.Replicates[0].Data[0]
+	if r.Rows() != len(want) || len(drawn) != len(want) {
+		t.Fatalf("%d rows, want %d: %v", r.Rows(), len(want), c)
+	}
+	for i, w := range want {
+		got := []float64{c["ID"][i], c["time"][i], c["AMT"][i], c["KIND"][i], drawn[i]}
+		for k := range w {
+			if d := math.Abs(got[k] - w[k]); d > 1e-3 || (got[k] != got[k]) != (w[k] != w[k]) {
+				t.Errorf("row %d: %v, want %v", i+1, got, w)
+				break
+			}
+		}
+	}
+}

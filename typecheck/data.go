@@ -83,7 +83,7 @@ func (t *dataTable) columns() []string {
 	return all
 }
 
-func (t *dataTable) names() string { return strings.Join(t.columns(), ", ") }
+func (t *dataTable) names() string { return diag.Some(t.columns()) }
 
 // resolveData reads a data item.
 func (c *checker) resolveData(e *entity) {
@@ -148,10 +148,10 @@ func (c *checker) resolveData(e *entity) {
 		return
 	}
 	if len(c.env.Times) > 0 {
-		t.atTimes(c.env.Times, k)
+		t.atTimes(c, k)
 	}
 	e.table = t
-	if c.variant == nil && common(e.data) {
+	if c.variant == nil && (common(e.data) || len(c.env.Times) > 0 && doseItem(c, e.name)) {
 		c.tables[e.data] = t
 	}
 }
@@ -288,9 +288,8 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 					table.Columns[0])
 				return false
 			}
-			d := c.errorf(CodeData, at, "%s has no column %q; it has %s", file.Value, bare,
-				diag.Some(table.Columns))
-			d.Message += diag.DidYouMean(bare, table.Columns)
+			c.errorf(CodeData, at, "%s has no column %q; it has %s%s", file.Value, bare,
+				diag.Some(table.Columns), diag.DidYouMean(bare, table.Columns))
 			return false
 		}
 		taken[k] = true
@@ -414,7 +413,8 @@ func (c *checker) column(t *dataTable, name ast.Ident) int {
 		}
 		return -1
 	}
-	d := c.errorf(CodeUndefined, name.Span, "table %q has no column %q; it has %s", t.Name, name.Name, t.names())
+	d := c.errorf(CodeUndefined, name.Span, "table %q has no column %q; it has %s%s", t.Name, name.Name, t.names(),
+		diag.DidYouMean(name.Name, t.columns()))
 	d.Relate(t.Span, "declared here")
 	return -1
 }

@@ -3,93 +3,90 @@ package typecheck
 import (
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 
+	"odes.dev/odes/internal/base/records"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/typecheck/regimen"
 )
 
 // Tables at other times than those of the data (Env.Times): where data are to be simulated, not read.
 
-// atTimes gives a table a row for each time and each combination of texts that it has. The numbers in it are those of
-// the last row of the same texts up to then, or of the first; a missing one is the nearest of its column, or 1. The
-// column of times is k.
-func (t *dataTable) atTimes(times []float64, k int) {
+// atTimes gives a table a row for each time and each combination of texts that it has; where its rows are records of
+// doses, for each subject and each kind that observations choose, besides the records. The column of times is k.
+func (t *dataTable) atTimes(c *checker, k int) {
 	ratio := math.NaN() // of times as they are written
 	for i, x := range t.times {
 		if r := x / t.Data[k][i]; r-r == 0 {
 			ratio = r
 		}
 	}
-	groups := map[string][]int{}
-	var order []string
-	for i := range t.Data[k] {
-		var cells []string
-		for _, c := range t.texts {
-			cells = append(cells, c.cells[i])
+	w := &regimen.Times{Own: t.Data[k], Kinds: make([]string, len(t.Data[k]))}
+	for _, text := range t.texts {
+		for i := range w.Kinds {
+			w.Kinds[i] += "\x00" + text.cells[i]
 		}
-		key := strings.Join(cells, "\x00")
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], i)
 	}
+	named := recordsAtTimes(c, t, w)
 	data, cells, written := make([][]float64, len(t.Data)), make([][]string, len(t.texts)), []float64(nil)
-	for _, key := range order {
-		rows := groups[key]
-		slices.SortStableFunc(rows, func(a, b int) int {
-			switch x, y := t.Data[k][a], t.Data[k][b]; {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
+	for _, p := range w.Picks(c.env.Times) {
+		for i, name := range t.Columns {
+			value := p.Time
+			if i != k {
+				value = p.Number(t.Data[i], named[name] != "")
 			}
-			return 0
-		})
-		for _, at := range times {
-			from := 0
-			for i, row := range rows {
-				if t.Data[k][row] <= at {
-					from = i
-				}
-			}
-			for c := range data {
-				value := at
-				if c != k {
-					value = nearestNumber(t.Data[c], rows, from)
-				}
-				data[c] = append(data[c], value)
-			}
-			for c := range cells {
-				cells[c] = append(cells[c], t.texts[c].cells[rows[from]])
-			}
-			if t.times != nil {
-				written = append(written, at*ratio)
-			}
+			data[i] = append(data[i], value)
+		}
+		for i := range cells {
+			cells[i] = append(cells[i], t.texts[i].cells[p.Rows[p.At]])
+		}
+		if t.times != nil {
+			written = append(written, p.Time*ratio)
 		}
 	}
 	table := *t.Table
 	table.Data, table.Rows = data, nil
 	t.Table, t.times = &table, written
-	for c := range cells {
-		t.texts[c].cells = cells[c]
+	for i := range cells {
+		t.texts[i].cells = cells[i]
 	}
 }
 
-// nearestNumber returns the number of rows[from], or one before it, or after it; 1 where all are missing.
-func nearestNumber(column []float64, rows []int, from int) float64 {
-	for i := from; i >= 0; i-- {
-		if x := column[rows[i]]; !math.IsNaN(x) {
-			return x
+// recordsAtTimes tells w of records of doses in a table, and returns which columns are theirs.
+func recordsAtTimes(c *checker, t *dataTable, w *regimen.Times) map[string]string {
+	at := slices.IndexFunc(c.doses, func(it *ast.Doses) bool { return it.Table.Name == t.Name })
+	if at < 0 {
+		return nil
+	}
+	named := regimen.Named(c.doses[at], t.Columns)
+	w.Subjects, w.Records = make([]string, len(w.Own)), &records.Table{Times: w.Own, Columns: map[string][]float64{}}
+	for i, name := range t.Columns {
+		if named[name] != "" {
+			w.Records.Columns[named[name]] = t.Data[i]
 		}
 	}
-	for _, row := range rows[from:] {
-		if x := column[row]; !math.IsNaN(x) {
-			return x
+	add := func(to []string, name string) {
+		if i := slices.Index(t.Columns, name); i >= 0 {
+			for row, x := range t.Data[i] {
+				to[row] += "\x00" + strconv.FormatFloat(x, 'g', -1, 64)
+			}
+		}
+		if i := t.text(name); i >= 0 {
+			for row, x := range t.texts[i].cells {
+				to[row] += "\x00" + x
+			}
 		}
 	}
-	return 1
+	subjects, kinds := regimen.Reading(c.file, t.Name)
+	for _, name := range subjects {
+		add(w.Subjects, name)
+	}
+	for _, name := range kinds {
+		add(w.Kinds, name)
+	}
+	return named
 }
 
 // undrawn is the table of observations that name none, of a model that is to be simulated at Env.Times.

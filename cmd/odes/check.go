@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"text/tabwriter"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
@@ -55,6 +57,7 @@ func (k *checkCmd) Run(c *call) error {
 			for _, law := range i.Conserved {
 				fmt.Fprintf(c.out, "conserved: %s\n", law)
 			}
+			c.dosing(i)
 		}
 	}
 	if worst > 0 {
@@ -92,6 +95,51 @@ func (k *checkCmd) identify(c *call, path string) error {
 		write = report.IdentifyJSON
 	}
 	return write(c.out, heading(m), id, c.tableOptions(c.out))
+}
+
+// dosing prints what records of doses give in each run.
+func (c *call) dosing(i odes.Info) {
+	list := i.Doses
+	if len(list) == 0 {
+		return
+	}
+	const most = 20
+	more := 0
+	if len(list) > most && !c.verbose {
+		list, more = list[:most], len(list)-most
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	unit := ""
+	if i.TimeUnit != "" {
+		unit = " [" + i.TimeUnit + "]"
+	}
+	fmt.Fprintf(w, "doses\trecords\tdoses\tfirst%[1]s\tlast%[1]s\tamount\tinto\n", unit)
+	for _, d := range list {
+		name := d.Experiment
+		if name == "" {
+			name = d.Table
+		}
+		into := strings.Join(d.Into, ", ")
+		var how []string
+		for _, x := range []struct {
+			n    int
+			noun string
+		}{{d.Infusions, "infusion"}, {d.Steady, "steady state"}, {d.Resets, "reset"}} {
+			if x.n > 0 {
+				how = append(how, count(x.n, x.noun))
+			}
+		}
+		if d.Records == 0 {
+			fmt.Fprintf(w, "%s\t0\t0\t\t\t\t%s\n", name, strings.Join(how, ", "))
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.6g\t%.6g\t%.6g\t%s\n", name, d.Records, d.Doses, d.First, d.Last, d.Amount,
+			strings.Join(append([]string{into}, how...), "; "))
+	}
+	_ = w.Flush() // which c.out remembers
+	if more > 0 {
+		fmt.Fprintf(c.out, "and %d more; -v lists all\n", more)
+	}
 }
 
 func count(n int, noun string) string {

@@ -77,8 +77,9 @@ type call struct {
 	seen           input.Seen     // what was read
 	settings       []odes.Setting // --solver.key=value and --sens.key=value
 	quiet, verbose bool
-	plain          bool // no colour
-	json           bool // diagnostics as JSON
+	plain          bool   // no colour
+	json           bool   // diagnostics as JSON
+	doses          string // the file of another regimen; "" for none
 }
 
 // status is an error that only sets the exit status: everything was said.
@@ -240,6 +241,8 @@ func helpTexts() map[string]string {
 			"leaves fewer digits.",
 		"times": "Times of the outputs: from:step:to, or a list separated by commas; without it, every step.",
 		"in":    "Give the results of this experiment: of its run, with its changes, and its data.",
+		"doses": "Doses from this file, a table with TIME, AMT and others, in the place of those of the subject: " +
+			"--in subject_3 --doses new.csv.",
 		"subject": "A word of the language, a function, a method, a controller, a setting, a format of files or the " +
 			"code of a diagnostic; or a model file, for the names that it declares.",
 	}

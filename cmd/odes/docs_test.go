@@ -41,6 +41,10 @@ func TestDocumentedCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(fits, "model.ode"), theophylline, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	patients := t.TempDir() // likewise
+	if err := os.WriteFile(filepath.Join(patients, "new.csv"), []byte("TIME,AMT\n0,50\n12,80\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	foreign := regexp.MustCompile(`model\.ant|archive\.omex|neuron\.ode`) // models of other programs
 	fit := regexp.MustCompile(`\b(fit|sample|predict|check --identifiable) (model|fitted)\.ode`)
 	ran := 0
@@ -90,6 +94,8 @@ func TestDocumentedCommands(t *testing.T) {
 				}
 			case fit.MatchString(line):
 				folder = fits
+			case strings.Contains(line, "patients.ode"):
+				folder = patients
 			case strings.Contains(line, "model.ode"):
 				folder = t.TempDir()
 				if err := os.WriteFile(filepath.Join(folder, "model.ode"), bounce, 0o666); err != nil {

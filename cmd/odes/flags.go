@@ -56,6 +56,11 @@ type inFlag struct {
 	In string `placeholder:"NAME" help:"{in}"`
 }
 
+// dosesFlag gives another regimen.
+type dosesFlag struct {
+	Doses string `placeholder:"FILE" help:"{doses}"`
+}
+
 // solverFlags are short for keys of the solver block.
 type solverFlags struct {
 	Method string `placeholder:"NAME" help:"Solve with this method: short for --solver.method."`

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,6 +63,11 @@ func (k *importCmd) Run(c *call) error {
 			name, strings.Join(compile.Formats(), ", "))
 	}
 	c.diagnose(list.All())
+	if k.Output != "" {
+		if model, err = k.components(c, text, name, folder, model); err != nil {
+			return err
+		}
+	}
 	if err := c.write(k.Output, func(w io.Writer) error {
 		_, err := io.WriteString(w, model)
 		return err
@@ -70,4 +78,41 @@ func (k *importCmd) Run(c *call) error {
 		fmt.Fprintf(c.err, "wrote %s; next: odes plot %[1]s, odes sens %[1]s, odes repl %[1]s\n", k.Output)
 	}
 	return nil
+}
+
+// components writes what a model in SBML is composed of as components beside it, and returns the text around them.
+// Where they cannot say what the model does, it returns the flat text.
+func (k *importCmd) components(c *call, text, name, folder, flat string) (string, error) {
+	at := filepath.Dir(k.Output)
+	base := strings.TrimSuffix(filepath.Base(k.Output), filepath.Ext(k.Output))
+	parts, why := compile.Components(name, text, input.Folder(folder, &c.seen), base, compile.Asked{
+		End: strconv.FormatFloat(k.To, 'g', -1, 64), IgnoreFast: k.IgnoreFast,
+	})
+	if parts == nil {
+		if why != "" && !c.quiet {
+			fmt.Fprintf(c.err, "the submodels are written out in one text, since components cannot say this: %s\n",
+				why)
+		}
+		return flat, nil
+	}
+	names := slices.Sorted(maps.Keys(parts.Files))
+	for _, file := range names {
+		path := filepath.Join(at, file)
+		if _, err := os.Lstat(path); !k.Force && !errors.Is(err, fs.ErrNotExist) {
+			return "", usagef("%s exists: choose another name, or replace it with --force", path)
+		}
+	}
+	for _, file := range names {
+		path := filepath.Join(at, file)
+		if err := c.write(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, parts.Files[file])
+			return err
+		}); err != nil {
+			return "", err
+		}
+		if !c.quiet {
+			fmt.Fprintf(c.err, "wrote %s\n", path)
+		}
+	}
+	return parts.Main, nil
 }

@@ -17,6 +17,7 @@ type job[R any] struct {
 	command string
 	flags   modelFlags
 	in      string // the experiment that the model is to be; "" for the model as it stands
+	doses   string // the file of another regimen for it; "" for its own
 	// prepare writes what the command's own flags say into the options of the run, whose result goes to a format.
 	prepare func(o *odes.Options, f *report.Format) error
 	compute func(ctx context.Context, m *odes.Model, o odes.Options) (R, error)
@@ -43,6 +44,7 @@ func (j job[R]) do(c *call) (result R, err error) {
 	if err := j.prepare(&opts, f); err != nil {
 		return result, err
 	}
+	c.doses = j.doses
 	m, err := c.load(j.flags.Model, j.in)
 	if err != nil {
 		return result, err

@@ -85,8 +85,11 @@ func (k *manCmd) Run(c *call) error {
 		all := strings.ReplaceAll(commandNames(root), " ", ", ")
 		return usagef("there is no command %q; there are %s", k.Command, all)
 	}
-	if isTerminal(c.out) && c.readManual(pageName(root, node), manPage(root, node)) {
-		return nil
+	if isTerminal(c.out) {
+		if c.readManual(pageName(root, node), manPage(root, node)) {
+			return nil
+		}
+		return c.page(plainPage(manPage(root, node), c.width(c.out)))
 	}
 	_, err = io.WriteString(c.out, manPage(root, node))
 	return cannotPrint(err)

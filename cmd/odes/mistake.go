@@ -62,6 +62,8 @@ var rewordings = []struct {
 		switch {
 		case command == "" && strings.HasSuffix(m[1], ".ode"):
 			return fmt.Sprintf("a command stands before the model: odes sens %s", m[1])
+		case command == "" && otherWords[strings.ToLower(m[1])] != "":
+			return fmt.Sprintf("there is no command %q; write odes %s", m[1], otherWords[strings.ToLower(m[1])])
 		case m[3] == "" && command == "":
 			return fmt.Sprintf("there is no command %q", m[1])
 		case m[3] == "":
@@ -75,6 +77,9 @@ var rewordings = []struct {
 		if slices.Contains([]string{"json", "csv", "npz", "table"}, name) {
 			return text + "; write --format " + name
 		}
+		if hint := otherFlags[name]; hint != "" {
+			return text + "; " + hint
+		}
 		if hint := flagOfSetting(name); hint != "" {
 			return text + "; " + hint
 		}
@@ -86,6 +91,34 @@ var rewordings = []struct {
 		}
 		return text
 	}},
+}
+
+// otherWords are words of other programs for commands.
+var otherWords = map[string]string{
+	"solve": "run", "integrate": "run", "sim": "run", "ode": "run", "exec": "run", "execute": "run", "evaluate": "run",
+	"gradient": "sens", "gradients": "sens", "grad": "sens", "derivative": "sens", "derivatives": "sens",
+	"sensitivity": "sens", "sensitivities": "sens", "diff": "sens", "adjoint": "sens", "jacobian": "sens",
+	"optimize": "fit", "optimise": "fit", "estimate": "fit", "calibrate": "fit", "minimize": "fit", "minimise": "fit",
+	"mcmc": "sample", "posterior": "sample", "draw": "plot", "picture": "plot", "graph": "plot", "show": "plot",
+	"scan": "sweep", "montecarlo": "ensemble", "uncertainty": "ensemble", "sobol": "ensemble MODEL … --sobol",
+	"validate": "check", "lint": "check", "test": "verify", "format": "fmt", "convert": "import", "init": "new",
+	"template": "new", "shell": "repl", "console": "repl", "interactive": "repl", "explain": "doc",
+	"benchmark": "bench", "update": "version",
+}
+
+// otherFlags are flags of other programs, and what to write.
+var otherFlags = map[string]string{
+	"output-format": "write --format json, or another format",
+	"out":           "write -o FILE",
+	"outfile":       "write -o FILE",
+	"svg":           "write -o picture.svg: the ending says the kind",
+	"png":           "write -o picture.png: the ending says the kind",
+	"pdf":           "write -o picture.pdf: the ending says the kind",
+	"tol":           "tolerances are --rtol and --atol",
+	"tolerance":     "tolerances are --rtol and --atol",
+	"param":         "params are set by --set name=value",
+	"params":        "params are set by --set name=value",
+	"debug":         "write -v for more",
 }
 
 // flagOfSetting says how settings with a key are overridden; "" where there are none.

@@ -4,14 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/data"
 	"odes.dev/odes/internal/base/input"
+	"odes.dev/odes/internal/front/redose"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
 )
 
@@ -24,9 +30,13 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		if err != nil {
 			return err
 		}
-		m, err = odes.Parse(name, text, odes.ParseOptions{
-			Files: input.Folder(folder, &c.seen), Experiment: experiment, Done: c.ctx.Done(),
-		})
+		files := input.Folder(folder, &c.seen)
+		if c.doses != "" {
+			if text, files, err = c.redosed(files, name, text, experiment); err != nil {
+				return err
+			}
+		}
+		m, err = odes.Parse(name, text, odes.ParseOptions{Files: files, Experiment: experiment, Done: c.ctx.Done()})
 		return err
 	})
 	bar.clear()
@@ -37,10 +47,34 @@ func (c *call) load(path, experiment string) (m *odes.Model, err error) {
 		return nil, status(exitUsage)
 	}
 	if err != nil {
+		if c.doses != "" {
+			c.complain(typecheck.CodeData, "rows of the table are counted with the doses of "+c.doses+
+				" in the place of those of "+experiment)
+		}
 		return nil, c.modelError(err)
 	}
 	c.diagnose(m.Warnings())
 	return m, nil
+}
+
+// redosed returns the text and the files of a model with the doses of --doses.
+func (c *call) redosed(files fs.FS, name, text, experiment string) (string, fs.FS, error) {
+	var list diag.List
+	tree := parser.Parse(source.NewFile(name, text), &list)
+	if list.HasErrors() {
+		return text, files, nil // which are reported when it is compiled
+	}
+	doses, err := data.ReadTable(input.Folder(filepath.Dir(c.doses), &c.seen), filepath.Base(c.doses))
+	if err == nil {
+		text, files, err = redose.Model(tree, files, experiment, doses)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, usagef("--doses: there is no file %s", c.doses)
+	}
+	if err != nil {
+		return "", nil, usagef("--doses: %v", err)
+	}
+	return text, files, nil
 }
 
 // reading is watch while a model is read, but for one that is being typed.

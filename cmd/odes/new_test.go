@@ -16,7 +16,7 @@ import (
 // without a warning.
 func TestTemplates(t *testing.T) {
 	names := templateNames()
-	for _, want := range strings.Fields("pk epidemic reaction mechanics pde control") {
+	for _, want := range strings.Fields("pk pk-oral epidemic reaction mechanics pde control") {
 		if !slices.Contains(names, want) {
 			t.Errorf("there is no template %s", want)
 		}
@@ -70,7 +70,7 @@ func TestTemplates(t *testing.T) {
 			}
 		})
 	}
-	if fits != 2 {
+	if fits != 3 {
 		t.Errorf("%d templates were fitted", fits)
 	}
 }

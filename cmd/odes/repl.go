@@ -136,6 +136,9 @@ func (c *call) session(dark bool) *repl.Session {
 			return opts.Progress, p.clear
 		},
 	}
+	if in, ok := c.in.(*os.File); ok && isTerminal(in) && isTerminal(c.out) && os.Getenv("TERM") != "dumb" {
+		config.Keys = rawKeys{in, file(c.out)}
+	}
 	if editor := editor(); len(editor) > 0 {
 		config.Edit = func(path string) error {
 			if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {

@@ -19,6 +19,7 @@ import (
 type sensCmd struct {
 	modelFlags
 	inFlag
+	dosesFlag
 	derivativeFlags
 	Stats string `placeholder:"FILE" help:"Write settings, statistics and events to this file, as JSON."`
 }
@@ -26,7 +27,7 @@ type sensCmd struct {
 // Run computes gradients and writes them.
 func (s *sensCmd) Run(c *call) error {
 	result, err := job[*odes.Sensitivities]{
-		command: "sens", flags: s.modelFlags, in: s.In,
+		command: "sens", flags: s.modelFlags, in: s.In, doses: s.Doses,
 		prepare: func(o *odes.Options, f *report.Format) error {
 			if f.Want(o, report.TableOptions{All: c.verbose}); s.Stats != "" {
 				o.Events, o.EventTimes = 0, true

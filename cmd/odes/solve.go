@@ -14,6 +14,7 @@ import (
 type runCmd struct {
 	modelFlags
 	inFlag
+	dosesFlag
 	Times string `placeholder:"FROM:STEP:TO" help:"{times}"`
 }
 
@@ -24,7 +25,7 @@ func (r *runCmd) Run(c *call) error {
 		return err
 	}
 	result, err := job[*odes.Solution]{
-		command: "run", flags: r.modelFlags, in: r.In,
+		command: "run", flags: r.modelFlags, in: r.In, doses: r.Doses,
 		prepare: func(o *odes.Options, _ *report.Format) error {
 			o.Times = asked
 			return nil

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"strconv"
 
 	"golang.org/x/term"
+
+	"odes.dev/odes/internal/base/screen"
 )
 
 // unknownWidth is the number of columns of a terminal that does not tell it.
@@ -59,4 +62,32 @@ func (c *call) width(w io.Writer) int {
 	}
 	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return max(0, n)
+}
+
+// rawKeys is a terminal that tells keys one by one.
+type rawKeys struct{ in, out *os.File }
+
+// Open makes the terminal tell keys as they are pressed, and show none of them.
+func (k rawKeys) Open() (io.ReadWriter, func(), error) {
+	fd := int(k.in.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, nil, err
+	}
+	both := struct {
+		io.Reader
+		io.Writer
+	}{k.in, screen.Guard(fullLines{k.out})}
+	return both, func() { _ = term.Restore(fd, before) }, nil
+}
+
+// fullLines is a terminal that begins no line by itself.
+type fullLines struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (f fullLines) Write(b []byte) (int, error) {
+	if _, err := f.w.Write(bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }

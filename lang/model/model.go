@@ -37,12 +37,9 @@ type Model struct {
 	Reactions []*Reaction
 	// Reacting are the states that reactions alone change.
 	Reacting []*Symbol
-	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form
-	// of solvers.Mass.
-	Masses []*Mass
-	// Residuals are the algebraic equations `0 = …`, in file order. They have as many elements as the algs.
-	Residuals  []*Residual
+	Algebra
 	Events     []*Event
+	Regimens   []*Regimen // that events were made of
 	Outputs    []*Output
 	Objectives []*Objective // including constraints
 	// Observations are compared with data. Objectives read them through nll.

@@ -10,6 +10,32 @@ import (
 // OfDoses begins the names of events that are made of records of doses. Those after the end of the run are no news.
 const OfDoses = "dose "
 
+// Regimen is what records of doses in a table give in a run. Events do that; this is for people to read.
+type Regimen struct {
+	Table  string
+	Given  []Given
+	Resets int
+}
+
+// Given is a record of a dose, with those that follow it in the run.
+type Given struct {
+	Time, Last float64 // of the record, and of the last dose of ADDL
+	Amount     float64 // of each dose
+	Doses      int
+	Into       []string
+	Infusion   bool
+	Steady     bool
+}
+
+// Algebra is what makes a model one of algebraic equations.
+type Algebra struct {
+	// Masses are the singular mass matrices of states. The equations of these are combined so that each is in the form
+	// of solvers.Mass.
+	Masses []*Mass
+	// Residuals are the algebraic equations `0 = …`, in file order. They have as many elements as the algs.
+	Residuals []*Residual
+}
+
 // Residual is an algebraic equation `0 = Value`, one for each element of Value.
 type Residual struct {
 	Value Expr

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
 from ._errors import Diagnostic, diagnostic
-from ._results import Array
+from ._results import Array, _table, text_table
 
 
 class Table(Mapping[str, Array]):
@@ -37,6 +38,25 @@ class Table(Mapping[str, Array]):
 
     def __repr__(self) -> str:
         return f"<Table {self.name} of {', '.join(self)}>"
+
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
+        n = len(next(iter(self._columns.values()), ()))
+        labels = list(self.labels) or [str(i + 1) for i in range(n)]
+        most = 40
+        rows = [
+            [str(labels[i]), *(f"{c[i]:.6g}" if isinstance(c[i], float) else str(c[i]) for c in self._columns.values())]
+            for i in range(min(n, most))
+        ]
+        if n > most:
+            rows.append([f"… {n - most} more"])
+        return ["", *self], rows
+
+    def __str__(self) -> str:
+        return text_table(*self._rows())
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._rows()
+        return _table(heads, [[html.escape(c) for c in r] for r in rows])
 
 
 class Analysis(Mapping[str, Table]):

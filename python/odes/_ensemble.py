@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import Diagnostic, diagnostic
-from ._results import Array, Layout, Number, _axes, _ByVariable, _table, elements
+from ._results import Array, Layout, Number, _axes, _ByVariable, _table, elements, text_table
 
 
 @dataclass(frozen=True)
@@ -279,11 +279,19 @@ class Ensemble(Mapping[str, MemberObjective]):
         n = " × ".join(map(str, self.shape))
         return f"<Ensemble of {n} members over {', '.join(self.params)}: {self.status}>"
 
-    def _repr_html_(self) -> str:
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
         heads = ["", "mean", "sd", "least", "median", "largest"]
         rows = []
         for name, a in self._columns().items():
             a = a[np.isfinite(a)]
             numbers = (np.mean(a), np.std(a), np.min(a), np.median(a), np.max(a)) if a.size else ()
-            rows.append([html.escape(name), *(f"{x:.6g}" for x in numbers)])
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>" + _table(heads, rows[:40])
+            rows.append([name, *(f"{x:.6g}" for x in numbers)])
+        return heads, rows[:40]
+
+    def __str__(self) -> str:
+        return f"{repr(self)[1:-1]}\n{text_table(*self._rows())}"
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._rows()
+        rows = [[html.escape(r[0]), *r[1:]] for r in rows]
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>" + _table(heads, rows)

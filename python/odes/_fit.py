@@ -10,7 +10,7 @@ from typing import Any, Optional, Union, overload
 import numpy as np
 
 from ._errors import Diagnostic, diagnostic
-from ._results import Array, Number, Variable, _axes, _number, _table
+from ._results import Array, Number, Variable, _axes, _number, _table, text_table
 
 
 @dataclass(frozen=True)
@@ -307,13 +307,20 @@ class Fit(Mapping[str, Estimate]):
     def __repr__(self) -> str:
         return f"<Fit of {', '.join(self)}: {self.objective} = {self.value:.8g}, {self.status}>"
 
-    def _repr_html_(self) -> str:
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
         a = self._arrays
         rows = []
         units = [v.unit for v in self.variables for _ in range(v.size)]
         for i, name in enumerate(self.names):
             numbers = (f"{a[p][i]:.6g}" for p in ("estimates", "stderr", "lower", "upper"))
-            rows.append([html.escape(name), *numbers, html.escape(units[i])])
-        head = f"<p>{html.escape(self.objective)} = {self.value:.8g} ({html.escape(self.status)})</p>"
+            rows.append([name, *numbers, units[i]])
         level = f"{100 * self._head['settings']['level']:g} %"
-        return head + _table(["", "estimate", "standard error", f"from ({level})", "to", "unit"], rows)
+        return ["", "estimate", "standard error", f"from ({level})", "to", "unit"], rows
+
+    def __str__(self) -> str:
+        return f"{self.objective} = {self.value:.8g} ({self.status})\n{text_table(*self._rows())}"
+
+    def _repr_html_(self) -> str:
+        head = f"<p>{html.escape(self.objective)} = {self.value:.8g} ({html.escape(self.status)})</p>"
+        heads, rows = self._rows()
+        return head + _table(heads, [[html.escape(c) for c in r] for r in rows])

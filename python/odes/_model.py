@@ -19,7 +19,7 @@ from ._analysis import Analysis, Sample
 from ._ensemble import Ensemble
 from ._errors import Diagnostic, ModelError, OdesWarning, TrustWarning, diagnostic
 from ._fit import Fit, Predictions
-from ._results import Array, Layout, Number, Run, Sensitivities, _table, elements
+from ._results import Array, Layout, Number, Run, Sensitivities, _table, elements, text_table
 
 #: What a param can be set to: numbers, or numbers and their unit: ``(1.62, "m/s^2")``.
 Value = Union[npt.ArrayLike, tuple[npt.ArrayLike, str]]
@@ -648,11 +648,19 @@ class Model:
         title = f" {self.title!r}" if self.title else ""
         return f"<odes.Model {self.name}{title}: {len(self.states)} states, {len(self.params)} params>"
 
-    def _repr_html_(self) -> str:
+    def _rows(self) -> list[list[str]]:
         rows = []
         for s in self.symbols.values():
             value = "" if s.value is None else f"{s.value:.8g}" if not s.shape else f"array {list(s.shape)}"
-            rows.append([html.escape(x) for x in (s.name, s.kind, value, s.unit, s.doc)])
+            rows.append([s.name, s.kind, value, s.unit, s.doc])
+        return rows
+
+    def __str__(self) -> str:
+        head = f"{self.name}: {self.title}" if self.title else self.name
+        return f"{head}\n{text_table(['', 'is', 'value', 'unit', ''], self._rows())}"
+
+    def _repr_html_(self) -> str:
+        rows = [[html.escape(x) for x in r] for r in self._rows()]
         head = f"<p><b>{html.escape(self.name)}</b> {html.escape(self.title)}</p>"
         return head + _table(["", "is", "value", "unit", ""], rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union, overload
 
@@ -439,17 +439,25 @@ class Sensitivities(_Result, Mapping[str, Objective]):
     def __repr__(self) -> str:
         return f"<Sensitivities of {', '.join(self)} by {', '.join(v.name for v in self._layout.variables)}>"
 
-    def _repr_html_(self) -> str:
+    def _rows(self, marked: Callable[[Any, Any], str]) -> tuple[list[str], list[list[str]]]:
         heads = ["", *(f"{n} [{u}]" if u else n for n, u in zip(self.names, self._layout.units))]
         grades, value_grades = self._arrays.get("trusts"), self._arrays["value_trusts"]
-        rows = [["value", *(_marked(x, value_grades[i]) for i, x in enumerate(self.values))]]
+        rows = [["value", *(marked(x, value_grades[i]) for i, x in enumerate(self.values))]]
         for k, name in enumerate(self.columns[:_MOST]):
             its = np.zeros(len(self.names)) if grades is None else grades[:, k]
-            cells = (_marked(x, grade) for x, grade in zip(self.gradient[:, k], its))
-            rows.append([f"d/d {html.escape(name)}", *cells])
+            cells = (marked(x, grade) for x, grade in zip(self.gradient[:, k], its))
+            rows.append([f"d/d {name}", *cells])
         if len(self.columns) > _MOST:
             rows.append([f"… {len(self.columns) - _MOST} more"])
-        return _table(heads, rows)
+        return heads, rows
+
+    def __str__(self) -> str:
+        heads, rows = self._rows(lambda x, grade: f"{float(x):.8g}{' ?!'[min(2, int(grade or 0))].strip()}")
+        return text_table(heads, rows)
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._rows(_marked)
+        return _table(heads, [[html.escape(r[0]), *r[1:]] for r in rows])
 
 
 _MOST = 40  # rows of a table in a notebook
@@ -458,6 +466,16 @@ _MOST = 40  # rows of a table in a notebook
 def _marked(x: Any, grade: Any) -> str:
     text = f"{float(x):.8g}"
     return text if not grade else f'<span title="{GRADES[int(grade)]}">{text} {"?" * int(grade)}</span>'
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for people: names to the left, numbers to the right."""
+    lines = [list(heads), *([*r, *[""] * (len(heads) - len(r))] for r in rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
+    return "\n".join(
+        "  ".join(c.rjust(w) if k else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths))).rstrip()
+        for line in lines
+    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -564,7 +582,7 @@ class Run(_Result, Mapping[str, Output]):
     def __repr__(self) -> str:
         return f"<Run of {', '.join(self)} at {len(self.t)} times from {self.span[0]:g} to {self.span[1]:g}>"
 
-    def _repr_html_(self) -> str:
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
         heads = [f"{self.time} [{self.time_unit}]" if self.time_unit else self.time]
         columns = []
         for o in self._outputs.values():
@@ -575,4 +593,10 @@ class Run(_Result, Mapping[str, Output]):
         rows = [[f"{t:.8g}", *(f"{c[i]:.8g}" for c in columns)] for i, t in enumerate(self.t[:_MOST])]
         if len(self.t) > _MOST:
             rows.append([f"… {len(self.t) - _MOST} more"])
-        return _table(heads, rows)
+        return heads, rows
+
+    def __str__(self) -> str:
+        return text_table(*self._rows())
+
+    def _repr_html_(self) -> str:
+        return _table(*self._rows())

@@ -84,6 +84,13 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "initial"):
             s["J"].d["x"]
         self.assertIn("value", s._repr_html_())
+        text = str(s)  # what print shows: a table, whose columns stand under each other
+        lines = text.splitlines()
+        self.assertRegex(lines[0], r"^ +J \[mg\] +Z\[1\]")
+        self.assertTrue(lines[1].startswith("value  "), text)
+        self.assertTrue(any(line.startswith("d/d k ") for line in lines), text)
+        self.assertNotIn("<", text)
+        self.assertTrue(repr(s).startswith("<Sensitivities"))
 
     def test_arrays_and_units_are_set(self):
         a = np.arange(6.0).reshape(2, 3)
@@ -103,6 +110,8 @@ class Results(unittest.TestCase):
         self.assertGreater(len(self.m.run().t), 2)
         self.assertEqual(len(self.m.run([]).t), 0)
         self.assertIn("X", r._repr_html_())
+        self.assertEqual(str(r).splitlines()[1].split()[:2], ["0", "1"])
+        self.assertIn("Decay", str(self.m))
 
     def test_second(self):
         h = self.m.hessian(of="J", wrt=["k", "a"], k=0.3)["J"]

@@ -94,6 +94,7 @@ type giver struct {
 
 // give makes all events.
 func (g *giver) give() {
+	g.reached()
 	ties, steady := g.findTies(), g.steadyRecords()
 	g.own, g.began = map[*model.Event]bool{}, -1
 	g.ordered = len(g.course.Ends)+len(ties)+len(steady) > 0
@@ -259,10 +260,7 @@ func (g *giver) demandOf(d *Rows, cond model.Expr, text string) {
 
 // line makes the events of the doses of one form that a state takes.
 func (g *giver) line(l *Line, form records.Form) {
-	last := lateDoses
-	if to, ok := g.model.To.(*model.Const); ok && !terms.IsBad(to) {
-		last = to.Data[0]
-	}
+	last := g.end()
 	var rows []int
 	var times, amounts, flows, ranks, lives []float64
 	for _, o := range g.course.Doses {

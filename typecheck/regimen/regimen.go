@@ -106,5 +106,6 @@ func Give(c Checker, t *Table, rows []bool) *Early {
 	}
 	g := &giver{Checker: c, model: c.Model(), table: t, course: course, rates: map[*model.Symbol]*model.Symbol{}}
 	g.give()
+	g.model.Regimens = append(g.model.Regimens, g.tell())
 	return g.early
 }

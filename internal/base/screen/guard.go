@@ -26,6 +26,11 @@ func Style(codes, text string) string {
 // ClearLine goes to the start of the line, and clears it.
 func ClearLine() string { return "\r\x1b[0" + seal + "K" }
 
+// Redraw goes up some lines to the start of one, and clears what is below.
+func Redraw(lines int) string {
+	return "\r\x1b[" + strconv.Itoa(lines) + seal + "A\x1b[0" + seal + "J"
+}
+
 var sealOnce sync.Once
 
 // Guard returns a writer to a terminal. In place of control characters, but for line ends and tabs, and of characters
@@ -117,7 +122,7 @@ func sealed(text []byte) (n int, whole bool) {
 	if end == len(text) {
 		return 0, false
 	}
-	if final := text[end]; final != 'm' && final != 'K' || !bytes.HasSuffix(text[at:end], []byte(seal)) {
+	if bytes.IndexByte([]byte("mKAJ"), text[end]) < 0 || !bytes.HasSuffix(text[at:end], []byte(seal)) {
 		return 0, true
 	}
 	return end + 1, true

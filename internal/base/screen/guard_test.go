@@ -17,7 +17,9 @@ func TestGuard(t *testing.T) {
 		"\x1b[2J\x1b[1;999m\x1b[38;5;1K\r\x9b\u009b31m":             "�[2J�[1;999m�[38;5;1K������31m",
 		"end\r\nof\rline\u202e\u2066\u2028\x7f\x00":                 "end\nof�line�����",
 		"\x1b[" + strings.Repeat("1", 100) + "m\x1b":                "�[" + strings.Repeat("1", 100) + "m",
-		"\x1b[1" + seal + "A \x1b" + seal + "m \x1b[2" + seal + "J": "�[1" + seal + "A �" + seal + "m �[2" + seal + "J",
+		"\x1b[1" + seal + "B \x1b" + seal + "m \x1b[2" + seal + "H": "�[1" + seal + "B �" + seal + "m �[2" + seal + "H",
+		Redraw(12) + "x":                                            "\r\x1b[12A\x1b[0Jx",
+		"\x1b[3A\x1b[J":                                             "�[3A�[J",
 	} {
 		for cut := 1; cut <= len(text); cut++ {
 			var out bytes.Buffer

@@ -3,6 +3,10 @@
 package compile
 
 import (
+	"io/fs"
+	"strings"
+	"time"
+
 	"odes.dev/odes/internal/exchange/antimony"
 	"odes.dev/odes/internal/exchange/petab"
 	"odes.dev/odes/internal/exchange/sbml"
@@ -38,3 +42,59 @@ var others = []format{
 
 // isArchive reports whether a text is that of a COMBINE archive.
 func isArchive(text string) bool { return sedml.IsArchive(text) }
+
+// Components writes a model in SBML that has submodels as one text that uses components, in files whose names begin
+// with base. It returns nil and the reason where components cannot say what the model does, and an empty reason for
+// other models.
+func Components(name, text string, files fs.FS, base string, asked Asked) (parts *comp.Parts, why string) {
+	if !sbml.Is(text) || asked.IgnoreFast {
+		return nil, ""
+	}
+	file := source.NewFile(name, text)
+	parts, why = comp.Components(file, comp.Beside(files, file, "."), base, sbml.Options{To: asked.End})
+	if parts == nil {
+		return nil, why
+	}
+	var list diag.List
+	Check(base+".ode", parts.Main, beside(parts.Files), &list)
+	if err := list.Err(); err != nil {
+		return nil, err.Error()
+	}
+	return parts, ""
+}
+
+// beside are texts as a file system.
+type beside map[string]string
+
+// Open opens one.
+func (b beside) Open(name string) (fs.File, error) {
+	text, ok := b[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return &opened{strings.NewReader(text)}, nil
+}
+
+// opened is an open text.
+type opened struct{ *strings.Reader }
+
+// Close does nothing.
+func (o *opened) Close() error { return nil }
+
+// Stat says that it is a file of its size.
+func (o *opened) Stat() (fs.FileInfo, error) { return o, nil }
+
+// Name is not asked for.
+func (o *opened) Name() string { return "" }
+
+// Mode is that of a file.
+func (o *opened) Mode() fs.FileMode { return 0 }
+
+// ModTime is not known.
+func (o *opened) ModTime() time.Time { return time.Time{} }
+
+// IsDir is false.
+func (o *opened) IsDir() bool { return false }
+
+// Sys is nothing.
+func (o *opened) Sys() any { return nil }

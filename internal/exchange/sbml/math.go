@@ -223,6 +223,9 @@ func (m *Model) translated(e *element, in scope) (expr, error) {
 		case "avogadro":
 			return atom("6.02214179e23", false), nil
 		}
+		if name, ok := strings.CutPrefix(url, outside); ok {
+			return atom(name, false), nil
+		}
 		return expr{}, fail(e.place, "odes has nothing like the symbol %s", url)
 	case "true", "false":
 		return atom(e.name.Local, true), nil

@@ -45,7 +45,10 @@ type Options struct {
 	From, To string // the span of time; 0 and 100 where they are empty
 	Name     string // of the translation; that of the file where it is empty
 	Bare     bool   // without objectives
-	Tail     *Items // further items, or nil
+	Head     *Items // further items behind the time, or nil
+	Tail     *Items // further items at the end, or nil
+	// Several is true if others have events, too, and Ordered if these have priorities.
+	Several, Ordered bool
 	// IgnoreFast takes reactions that are marked as fast, which are equilibria, by their rate laws.
 	IgnoreFast bool
 }

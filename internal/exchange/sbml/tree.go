@@ -87,6 +87,29 @@ func Own(at Place, name string, args ...*Element) *Element {
 	return New(at, "apply").Add(New(at, "csymbol", "definitionURL", ownFunction+name)).Add(args...)
 }
 
+// outside is what the address of a name of the translation begins with.
+const outside = "odes="
+
+// Outside makes a name of the translation that the model does not have.
+func Outside(at Place, name string) *Element {
+	return New(at, "csymbol", "definitionURL", outside+name)
+}
+
+// Changing returns the names of what changes during runs: states, and others. Listed is true if the translation names
+// all of them as outputs.
+func Changing(m *Model) (states, others []string, listed bool) {
+	for _, s := range m.order {
+		switch {
+		case s.kind == param && s.stored == "" || s.locals != nil || m.constant(s):
+		case s.kind == state:
+			states, listed = append(states, s.name), listed || s.stored != ""
+		default:
+			others, listed = append(others, s.name), true
+		}
+	}
+	return states, others, listed
+}
+
 // Time makes the symbol of the time.
 func Time(at Place) *Element {
 	return New(at, "csymbol", "definitionURL", "http://www.sbml.org/sbml/symbols/time")

@@ -50,6 +50,10 @@ func (m *Model) write(o Options) (*Items, error) {
 	w := &writer{}
 	w.Item("model %s%s\n", quoted(name), title)
 	w.Item("time %s from %s to %s\n", m.time, from, to)
+	if o.Head != nil {
+		w.Add(o.Head)
+		w.Line("")
+	}
 	for _, f := range m.kept {
 		w.From(m.origin(f.of, "function %s", f.of.attr("id")))
 		w.Item("%s", f.text)
@@ -60,8 +64,9 @@ func (m *Model) write(o Options) (*Items, error) {
 	m.writeEquations(w)
 	w.Line("")
 	events := m.root.list("listOfEvents")
+	several := len(events) > 1 || o.Several
 	for i, e := range events {
-		m.writeEvent(w, e, i, len(events) > 1)
+		m.writeEvent(w, e, i, several)
 	}
 	w.Line("")
 	w.From(source.Origin{})
@@ -69,9 +74,9 @@ func (m *Model) write(o Options) (*Items, error) {
 	if o.Tail != nil {
 		w.Add(o.Tail)
 	}
-	if len(events) > 1 {
+	if several {
 		ties := "" // SBML draws the order of events of equal priority; of events without, any order is right
-		if slices.ContainsFunc(events, func(e *element) bool { return e.child("priority") != nil }) {
+		if o.Ordered || slices.ContainsFunc(events, func(e *element) bool { return e.child("priority") != nil }) {
 			ties = "  ties = random(seed = 1)"
 		}
 		w.Item("\nsolver { recheck = body%s }", ties)

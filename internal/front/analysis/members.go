@@ -300,8 +300,16 @@ func compute(ctx context.Context, a *Ask, e *report.Ensemble, plan *planned, con
 			return wrong(ctx, err)
 		}
 	}
+	listed := points == ensemble.Grid && p.Table.Members <= report.Readable
 	config.Each = func(chunk *ensemble.Chunk) error {
 		e.Statistics.Add(chunk)
+		if listed {
+			width := p.Table.Width()
+			for i := range chunk.Status {
+				e.Rows = append(e.Rows, slices.Clone(chunk.Rows[i*width:(i+1)*width]))
+			}
+			e.Ends = append(e.Ends, chunk.Status...)
+		}
 		if values != nil {
 			values.Add(chunk)
 		}

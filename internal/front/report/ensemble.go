@@ -29,7 +29,16 @@ type Ensemble struct {
 	Derivatives []ensemble.Derivative
 	Left        int
 	Values      *ensemble.Values // for pictures; nil where nobody asked
+	// Rows are the numbers of the members of a sweep that is short enough to be read, and Ends how they ended.
+	Rows [][]float64
+	Ends []ensemble.Status
 }
+
+// Readable is how many members of a sweep are listed, in place of their statistics.
+const Readable = 50
+
+// listed tells whether the members themselves are shown.
+func (e *Ensemble) listed() bool { return len(e.Rows) > 0 && len(e.Rows) == e.Problem.Table.Members }
 
 // Warnings are those of all members, and what comparisons found.
 func (e *Ensemble) Warnings() []diag.Diagnostic {
@@ -65,21 +74,12 @@ func EnsembleTable(w io.Writer, h Heading, e *Ensemble, opts TableOptions) error
 		p.prose("%s", comparedText(f, t.Members))
 	}
 	values := s.Columns[:len(t.Values)]
-	if len(values) > 0 {
-		p.line("")
-		lead := column{left: true}
-		var cols []column
-		for k, c := range t.Values {
-			head := column{head: withUnit(c.Name, c.Unit)}
-			for _, line := range statistics(&values[k]) {
-				if k == 0 {
-					lead.cells = append(lead.cells, line.name)
-				}
-				head.cells = append(head.cells, rounded(line.x))
-			}
-			cols = append(cols, head)
-		}
-		p.columns(append([]column{lead}, cols...))
+	switch {
+	case len(values) == 0:
+	case e.listed():
+		p.members(e)
+	default:
+		p.statistics(t.Values, values)
 	}
 	if len(t.Gradient) > 0 && e.Derivatives == nil {
 		p.line("")
@@ -113,7 +113,11 @@ func EnsembleTable(w io.Writer, h Heading, e *Ensemble, opts TableOptions) error
 	for k, c := range t.Values {
 		if n := values[k].Missing; n > 0 {
 			p.line("")
-			p.prose("%s has no value in %s, and its statistics are those of the others", c.Name, plural(n, "member"))
+			text := ", and its statistics are those of the others"
+			if e.listed() {
+				text = ""
+			}
+			p.prose("%s has no value in %s%s", c.Name, plural(n, "member"), text)
 		}
 	}
 	if s.Failed > 0 {
@@ -123,11 +127,61 @@ func EnsembleTable(w io.Writer, h Heading, e *Ensemble, opts TableOptions) error
 			p.prose("  member %d: %s", f.Member+1, f.Message)
 		}
 	}
-	if i := slices.IndexFunc(s.Columns, func(c ensemble.Summary) bool { return !c.Sketch.Exact() }); i >= 0 {
+	estimate := func(c ensemble.Summary) bool { return !c.Sketch.Exact() }
+	if i := slices.IndexFunc(s.Columns, estimate); i >= 0 && !e.listed() {
 		p.line("")
 		p.prose("quantiles are estimates, whose ranks are off by %.2g %% at most", 100*s.Columns[i].Sketch.Error())
 	}
 	return p.w.Flush()
+}
+
+// statistics writes means, quantiles and what else there is of the numbers of all members.
+func (p *printer) statistics(of []ensemble.Column, values []ensemble.Summary) {
+	p.line("")
+	lead := column{left: true}
+	var cols []column
+	for k, c := range of {
+		head := column{head: withUnit(c.Name, c.Unit)}
+		for _, line := range statistics(&values[k]) {
+			if k == 0 {
+				lead.cells = append(lead.cells, line.name)
+			}
+			head.cells = append(head.cells, rounded(line.x))
+		}
+		cols = append(cols, head)
+	}
+	p.columns(append([]column{lead}, cols...))
+}
+
+// members writes a line for each member: what it set, and its objectives.
+func (p *printer) members(e *Ensemble) {
+	p.line("")
+	t := &e.Problem.Table
+	notes := make([]string, t.Members)
+	for i, end := range e.Ends {
+		if end == ensemble.Failed {
+			notes[i] = "failed"
+		}
+	}
+	if e.Findings != nil {
+		for _, d := range e.Findings.Doubts {
+			if !d.Minor {
+				notes[d.Member] = "! not confirmed"
+			}
+		}
+	}
+	var cols []column
+	for k, c := range slices.Concat(t.Params, t.Values) {
+		col := column{head: withUnit(c.Name, c.Unit)}
+		for _, row := range e.Rows {
+			col.cells = append(col.cells, rounded(row[k]))
+		}
+		cols = append(cols, col)
+	}
+	if slices.ContainsFunc(notes, func(text string) bool { return text != "" }) {
+		cols = append(cols, column{left: true, cells: notes})
+	}
+	p.columns(cols)
 }
 
 // axesOf says how values lie along ranges; "" where there are none.

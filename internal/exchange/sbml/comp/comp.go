@@ -86,8 +86,16 @@ func Flatten(document *sbml.Element, open Open) (*sbml.Element, error) {
 	if err := sbml.Required(document); err != nil {
 		return nil, err
 	}
-	f := &flat{open: open, facts: map[*sbml.Element]*fact{}, documents: map[string]*library{}}
-	own := f.library(document, "")
+	f := newFlat(open)
+	return f.flatten(f.library(document, ""), model, document)
+}
+
+func newFlat(open Open) *flat {
+	return &flat{open: open, facts: map[*sbml.Element]*fact{}, documents: map[string]*library{}}
+}
+
+// flatten returns a document of a model, which one has, with all that it is composed of written out.
+func (f *flat) flatten(own *library, model, document *sbml.Element) (*sbml.Element, error) {
 	if f.size(own, model, map[*sbml.Element]int{}) > maxElements {
 		return nil, sbml.Errorf(model.Place(), "the submodels have more than %d elements, with all that they contain",
 			maxElements)
@@ -106,11 +114,16 @@ func Flatten(document *sbml.Element, open Open) (*sbml.Element, error) {
 	if err != nil {
 		return nil, err
 	}
+	return alone(document, flattened), nil
+}
+
+// alone is a model as a document like another.
+func alone(document, model *sbml.Element) *sbml.Element {
 	whole := sbml.New(document.Place(), "sbml")
 	for _, name := range []string{"level", "version"} {
 		whole.Set(name, document.Attr(name))
 	}
-	return whole.Add(flattened), nil
+	return whole.Add(model)
 }
 
 // list returns the members of a list of the package.

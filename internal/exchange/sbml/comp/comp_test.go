@@ -102,6 +102,63 @@ func TestFlat(t *testing.T) {
 	}
 }
 
+// ends runs a model and returns the last values of its outputs, by names as those of one model.
+func ends(t *testing.T, text string, files fs.FS) map[string]float64 {
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{Files: files})
+	if err != nil {
+		t.Fatalf("%v, of\n%s", err, text)
+	}
+	sol, err := m.Solve(context.Background(), odes.Options{
+		Settings: []odes.Setting{{Key: "solver.rtol", Value: "1e-10"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, o := range sol.Outputs {
+		values[strings.Replace(o.Name, ".", "__", 1)] = o.Values[len(o.Values)-1]
+	}
+	return values
+}
+
+// TestComponents: a model becomes components that compute what the flat one does, or it is said why not.
+func TestComponents(t *testing.T) {
+	for path, a := range archives(t) {
+		files := filesOf(a)
+		text := string(files["main.xml"].Data)
+		file := source.NewFile("main.xml", text)
+		parts, why := comp.Components(file, comp.Beside(files, file, "."), "main", sbml.Options{To: "6"})
+		want := map[string]string{
+			"ports":   "the submodel b is without something that its model has",
+			"factors": "the submodel line has units of its own", "exchanged": "a submodel stands for another",
+		}[strings.TrimSuffix(filepath.Base(path), ".txtar")]
+		if (parts == nil) != (want != "") || why != want {
+			t.Errorf("%s: %q, want %q", path, why, want)
+		}
+		if parts == nil {
+			continue
+		}
+		beside := fstest.MapFS{}
+		for name, text := range parts.Files {
+			beside[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		flat, _ := translate(files, "main.xml", "6")
+		got := ends(t, parts.Main, beside)
+		for name, want := range ends(t, flat, nil) {
+			name = strings.Replace(name, "a1__", "a__", 1) // which is a name of the file, too
+			if v, ok := got[name]; !ok || !(math.Abs(v-want) <= 1e-9*math.Abs(want)) {
+				t.Errorf("%s: %s ends at %v, not at %v\n%s", path, name, v, want, parts.Main)
+			}
+		}
+		parts.Files["main.ode"] = parts.Main
+		for name, text := range parts.Files {
+			if f := files[name]; f != nil && string(f.Data) != text {
+				t.Errorf("%s: %s is not as in the file:\n%s", path, name, text)
+			}
+		}
+	}
+}
+
 // TestRefused: what is wrong is said of what it is about, in its file.
 func TestRefused(t *testing.T) {
 	all := archives(t)
