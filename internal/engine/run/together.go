@@ -284,7 +284,8 @@ func (r lanePart) served(part int) *served {
 	if !r.sideBySide(true) || len(r.guards) > 0 || r.kinks != nil && r.kinks.Any() || len(r.problem.Peaks) > 0 ||
 		len(r.objectives) == 0 || s.Solver.Memory > 0 || s.Solver.Fixed > 0 || r.setup.Method != nil ||
 		s.Checkpoint.Kind != solvers.CheckpointAuto && s.Checkpoint.Kind != solvers.CheckpointAll ||
-		r.model.Explain.Windowed() || r.model.Explain.Invariants(r.worker, s.Solver.RTol, s.Solver.ATol) != nil || r.trace != nil {
+		r.trace != nil || r.model.Explain.Windowed() ||
+		r.model.Explain.Invariants(r.worker, s.Solver.RTol, s.Solver.ATol) != nil {
 		return nil
 	}
 	bounds := func(p *model.Symbol) bool {

@@ -491,35 +491,24 @@ type Served struct {
 // Like reports whether what Lanes makes for p makes the steps of q as well: whether both have the programs of the same
 // tapes, at the same places. Behind these, what else they have may differ, as numbers of doses.
 func (p *Served) Like(q *Served) bool {
-	if p.Size() != q.Size() || len(p.Peaks)+len(q.Peaks) > 0 {
-		return false
-	}
-	for i, k := range [2]*Kit{p.Values, p.Slopes} {
-		o := [2]*Kit{q.Values, q.Slopes}[i]
-		if k.lanes != o.lanes || k.plan.width != o.plan.width || k.plan.record != o.plan.record ||
-			(k.shared == nil) != (o.shared == nil) {
+	for k, o := range map[*Kit]*Kit{p.Values: q.Values, p.Slopes: q.Slopes} {
+		if p.Size() != q.Size() || k.lanes != o.lanes || k.plan.width != o.plan.width ||
+			k.plan.record != o.plan.record || (k.shared == nil) != (o.shared == nil) ||
+			k.codes() != o.codes() {
 			return false
-		}
-		for j, parts := range [3]*tapec.Parts[*program]{k.value, k.pull, k.push} {
-			others := [3]*tapec.Parts[*program]{o.value, o.pull, o.push}[j]
-			for _, part := range [2]tapec.Part{tapec.PartRates, tapec.PartJacobian} {
-				if codeOf(parts, part) != codeOf(others, part) {
-					return false
-				}
-			}
 		}
 	}
 	return true
 }
 
-// codeOf returns the code of a part, of which a family makes one for the same tapes at the same places; nil for none.
-func codeOf(parts *tapec.Parts[*program], part tapec.Part) *vm.Program {
-	if parts == nil {
-		return nil
+// codes returns the code of what makes steps, of which a family makes one for the same tapes at the same places.
+func (k *Kit) codes() (list [6]*vm.Program) {
+	for i, parts := range [3]*tapec.Parts[*program]{k.value, k.pull, k.push} {
+		for j, part := range [2]tapec.Part{tapec.PartRates, tapec.PartJacobian} {
+			if parts != nil && parts.Get(part) != nil {
+				list[2*i+j] = parts.Get(part).code
+			}
+		}
 	}
-	p := parts.Get(part)
-	if p == nil {
-		return nil
-	}
-	return p.code
+	return list
 }
