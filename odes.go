@@ -33,6 +33,7 @@
 package odes
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ import (
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/vm"
@@ -169,12 +171,20 @@ type Symbol struct {
 	// the last axis has its pieces.
 	Values  []float64
 	Control bool
+	// Written is the form in which elements are written where Name is of copies of a component: "c[].V"; else "".
+	Written string
 }
+
+// Written returns the form in which elements of a name are written, "c[].V" for one of copies of a component; else "".
+func (m *Model) Written(name string) string { return m.engine.Checked.Written(name) }
+
+// Element returns the name of element k, from 0 and row by row: "k", "A[1,2]", "c[3].V".
+func (s *Symbol) Element(k int) string { return target.Element(cmp.Or(s.Written, s.Name), s.Shape, k) }
 
 // DerivativeUnit returns the unit of the derivative by v of an objective, or of an element of one
 // ("y[3]"). It is "" when the unit is unknown or dimensionless.
 func (m *Model) DerivativeUnit(objective string, v Variable) string {
-	name, _, _ := strings.Cut(objective, "[")
+	name := target.Array(objective)
 	for _, o := range m.engine.Checked.Objectives {
 		if o.Name != name {
 			continue
@@ -203,7 +213,10 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 	c := m.engine.Checked
 	var list []Symbol
 	add := func(kind, name, doc string, t types.Type) *Symbol {
-		s := Symbol{Kind: kind, Name: name, Doc: doc, Shape: t.Shape, Lo: math.Inf(-1), Hi: math.Inf(1)}
+		s := Symbol{
+			Kind: kind, Name: name, Written: c.Written(name), Doc: doc, Shape: t.Shape,
+			Lo: math.Inf(-1), Hi: math.Inf(1),
+		}
 		if t.Unit.Known() && !t.Unit.Plain() {
 			s.Unit = t.Unit.String()
 		}

@@ -17,6 +17,8 @@ type (
 	Sensitivities = result.Sensitivities
 	// BothSides are derivatives on both sides, where they differ.
 	BothSides = result.BothSides
+	// Leap is a value that leaps where a variable passes the value that it has.
+	Leap = result.Leap
 	// Coincidence is a time of a run at which several causes come.
 	Coincidence = result.Coincidence
 	// Solution is the result of Model.Solve.

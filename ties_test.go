@@ -48,7 +48,7 @@ objective J = final(x) + final(y) + 0*final(n)
 		{"event a at 4*ts { x += 1 }", 1},
 		{"event a at 2 { x += 1 }", 1}, // tf moves
 		{"event a at 2 { x = x }", 0},
-		{"event a at 2 { n = 1 }", 1},
+		{"event a at 2 { n = 1 }", 0}, // n counts for nothing
 		{"event a every tf/4 from tf/4 { x += 1 }", 0},
 		// the start, before which nothing happens
 		{"event a at ts - tt { x += 1 }", 1},

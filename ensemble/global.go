@@ -237,7 +237,7 @@ func NewSlopes(p *Problem) (*Slopes, error) {
 		at := -1
 		for _, x := range t.Variables {
 			for e := range x.Size() {
-				if name := element(x.String(), x.Shape, e); name == a.Name {
+				if name := x.Element(e); name == a.Name {
 					at = x.Offset + e
 				}
 			}

@@ -79,7 +79,11 @@ func elements(a Axis, symbols []odes.Symbol) []Axis {
 		list := make([]Axis, size(s.Shape))
 		for i := range list {
 			list[i] = a
-			list[i].Name = element(a.Name, s.Shape, i)
+			if list[i].Name = s.Element(i); s.Kind == "state" {
+				list[i].Name = odes.Variable{
+					Name: s.Name, Initial: true, Shape: s.Shape, Written: s.Written,
+				}.Element(i)
+			}
 		}
 		return list
 	}

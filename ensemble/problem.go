@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/target"
 )
 
 // Problem is a job that is ready to be computed. Goroutines may share it.
@@ -226,7 +225,7 @@ func (p *Problem) describe() error {
 		for _, v := range values {
 			for _, x := range variables {
 				for e := range x.Size() {
-					name := "d(" + v.Name + ")/d(" + element(x.String(), x.Shape, e) + ")"
+					name := "d(" + v.Name + ")/d(" + x.Element(e) + ")"
 					t.Gradient = append(t.Gradient, Column{name, p.Model.DerivativeUnit(v.Name, x)})
 				}
 			}
@@ -254,7 +253,7 @@ func (p *Problem) describeSeries(symbols []odes.Symbol) error {
 		}
 		found[s.Name] = true
 		for e := range size(s.Shape) {
-			p.Table.Series = append(p.Table.Series, Column{element(s.Name, s.Shape, e), known(s.Unit)})
+			p.Table.Series = append(p.Table.Series, Column{s.Element(e), known(s.Unit)})
 		}
 	}
 	for _, name := range wanted {
@@ -267,8 +266,7 @@ func (p *Problem) describeSeries(symbols []odes.Symbol) error {
 
 // base returns the name of the array of an element.
 func base(name string) string {
-	name, _, _ = strings.Cut(name, "[")
-	return name
+	return target.Array(name)
 }
 
 // known returns a unit, or "" if it says nothing.
@@ -285,17 +283,4 @@ func size(shape []int) int {
 		n *= d
 	}
 	return n
-}
-
-// element writes "u[2,5]" for element i, row-major, of an array, and the name for a number.
-func element(name string, shape []int, i int) string {
-	if len(shape) == 0 {
-		return name
-	}
-	subs := make([]string, len(shape))
-	for k := len(shape) - 1; k >= 0; k-- {
-		subs[k] = strconv.Itoa(i%shape[k] + 1)
-		i /= shape[k]
-	}
-	return name + "[" + strings.Join(subs, ",") + "]"
 }

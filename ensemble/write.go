@@ -153,7 +153,7 @@ func writeNPZ(w io.Writer, p *Problem, chunks Chunks) error {
 			err = lines(z, g.Name+".txt", func(b *bufio.Writer) {
 				for _, x := range t.Variables {
 					for e := range x.Size() {
-						b.WriteString(element(x.String(), x.Shape, e) + "\n")
+						b.WriteString(x.Element(e) + "\n")
 					}
 				}
 			})

@@ -143,7 +143,8 @@ func (p judge) certified(ctx context.Context, e *evaluator, m *minimum, control 
 	}
 	// Where the objective folds, second derivatives are those of one side: the gradient nearby tells how it curves.
 	of := &s.OneSided
-	jumps := slices.Contains(of.Doubtful, true) || len(of.Sides) > 0 || q.Peaked || slices.Contains(q.Largest, true)
+	jumps := slices.Contains(of.Doubtful, true) || len(of.Sides)+len(of.Leaps) > 0 || q.Peaked ||
+		slices.Contains(q.Largest, true)
 	c.Smooth = !jumps
 	folds := of.Doubtful != nil && slices.Contains(of.Doubtful[:s.Columns], true) || slices.ContainsFunc(of.Sides,
 		func(b odes.BothSides) bool { return b.Value == 0 })

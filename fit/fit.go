@@ -127,6 +127,7 @@ type Estimate struct {
 	Name    string // of the param or state
 	Initial bool   // the initial value of state Name
 	Index   []int  // of an array's element, 1-based; nil for a scalar
+	Written string // the form in which elements are written where Name is of copies of a component; else ""
 	Unit    string
 	Log     bool
 	Start   float64 // the value in the model
@@ -148,7 +149,7 @@ type Estimate struct {
 }
 
 // Text returns "k", "A[1,2]" or "initial(x)".
-func (e *Estimate) Text() string { return elementName(e.Name, e.Initial, e.Index) }
+func (e *Estimate) Text() string { return elementName(e.Name, e.Written, e.Initial, e.Index) }
 
 // ProfilePoint is a point of a profile likelihood: the least value of the objective where an estimate is held at Value,
 // above its minimum.
@@ -249,7 +250,7 @@ func (r *Result) Assignments() []odes.Assignment {
 	last := ""
 	for i := range r.Estimates {
 		x := &r.Estimates[i]
-		name := elementName(x.Name, x.Initial, nil)
+		name := elementName(x.Name, "", x.Initial, nil)
 		if name == last {
 			a := &list[len(list)-1]
 			a.Values = append(a.Values, x.Value)

@@ -401,7 +401,7 @@ func (p *problem) estimates(m *minimum, out *Result) {
 		c := &p.coords[i]
 		v := p.settings.Over[c.variable]
 		x := Estimate{
-			Name: v.Name, Initial: v.Initial, Index: c.index, Unit: known(v.Unit), Log: c.log,
+			Name: v.Name, Initial: v.Initial, Index: c.index, Written: v.Written, Unit: known(v.Unit), Log: c.log,
 			Start: c.first, Value: values[i], StdErr: math.NaN(), Lower: math.NaN(), Upper: math.NaN(),
 			LowBound: c.lo, HighBound: c.hi, AtBound: m.at[i],
 		}

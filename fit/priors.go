@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/internal/base/elem"
 	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/target"
 )
 
 // What priors add to the objective, at a value v of a param: the negative logarithm of the density. Normal and
@@ -168,7 +169,7 @@ func separate(priors []odes.Draw, symbols []odes.Symbol) (list []odes.Draw) {
 		}
 		at := slices.IndexFunc(symbols, func(s odes.Symbol) bool { return s.Kind == "param" && s.Name == prior.Name })
 		for i := range each {
-			each[i].Name = elementName(prior.Name, false, subscripts(symbols[at].Shape, i))
+			each[i].Name = symbols[at].Element(i)
 		}
 		list = append(list, each...)
 	}
@@ -273,7 +274,7 @@ func (p *problem) fixedValues(f func(prior *odes.Draw, name string, v float64)) 
 	}
 	for k := range p.priors {
 		prior := &p.priors[k]
-		base, _, one := strings.Cut(prior.Name, "[")
+		base, one := target.Array(prior.Name), strings.Contains(prior.Name, "[")
 		if slices.Contains(p.names, base) {
 			continue
 		}
@@ -282,7 +283,7 @@ func (p *problem) fixedValues(f func(prior *odes.Draw, name string, v float64)) 
 				continue
 			}
 			for i, v := range x.Values {
-				if name := elementName(x.Name, false, subscripts(x.Shape, i)); !one || name == prior.Name {
+				if name := x.Element(i); !one || name == prior.Name {
 					f(prior, name, v)
 				}
 			}

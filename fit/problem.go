@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/internal/base/optim"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
 )
 
 // problem is a fit as the goroutines share it.
@@ -81,15 +82,16 @@ func (c *coordinate) slope(v float64) float64 {
 	return 1
 }
 
-// elementName returns "k", "A[1,2]", "initial(x)" or "initial(x)[2]".
-func elementName(name string, initial bool, index []int) string {
-	if initial {
-		name = "initial(" + name + ")"
-	}
+// elementName returns "k", "A[1,2]", "initial(x)" or "initial(x)[2]", and "c[3].k" for what is written "c[].k".
+func elementName(name, written string, initial bool, index []int) string {
 	if index == nil {
-		return name
+		return target.Target{Name: name, Initial: initial}.String()
 	}
-	return name + "[" + strings.ReplaceAll(strings.Trim(fmt.Sprint(index), "[]"), " ", ",") + "]"
+	subs := strings.Fields(strings.Trim(fmt.Sprint(index), "[]"))
+	if written != "" {
+		return target.Target{Name: target.Subscripted(written, subs), Initial: initial}.String()
+	}
+	return target.Target{Name: name, Initial: initial, Subscripts: "[" + strings.Join(subs, ",") + "]"}.String()
 }
 
 // subscripts returns the 1-based subscripts of element k; nil for a scalar.
@@ -147,7 +149,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 				variable: i, element: k, column: v.Offset + k, index: subscripts(v.Shape, k),
 				log: s.Log[i], lo: lo, hi: hi,
 			}
-			c.name = elementName(v.Name, v.Initial, c.index)
+			c.name = elementName(v.Name, v.Written, v.Initial, c.index)
 			at := values[c.column]
 			if c.log {
 				if !(c.hi > 0) || !(at > 0) {

@@ -27,7 +27,7 @@ func ReadEstimates(text []byte) ([]odes.Assignment, error) {
 	for _, e := range saved.Estimates {
 		if v, ok := e.Value.(float64); ok && e.Name != "" {
 			list = append(list, odes.Assignment{
-				Name: elementName(e.Name, false, e.Index), Values: []float64{v}, Unit: e.Unit,
+				Name: elementName(e.Name, "", false, e.Index), Values: []float64{v}, Unit: e.Unit,
 			})
 		}
 	}

@@ -90,7 +90,7 @@ func Codes() []string { return slices.Sorted(maps.Keys(codes)) }
 // Names lists all names that there is help on.
 func Names() []string {
 	names := Codes()
-	for _, w := range slices.Concat(words, others, signs, marks, modes, columns) {
+	for _, w := range slices.Concat(words, others, subjects, signs, marks, modes, columns) {
 		names = append(names, w.Name)
 	}
 	for _, block := range parser.Blocks() {
@@ -145,6 +145,7 @@ func overview(w io.Writer, formats []Entry) {
 	}{
 		{"words", words},
 		{"words that are free for names", others},
+		{"subjects", subjects},
 		{"signs", signs},
 		{"marks of numbers", marks},
 		{"dosing records", columns},
@@ -206,7 +207,7 @@ func (e Entry) write(w io.Writer) {
 }
 
 func word(w io.Writer, name string) bool {
-	for _, e := range slices.Concat(words, others, signs, marks, modes, columns) {
+	for _, e := range slices.Concat(words, others, subjects, signs, marks, modes, columns) {
 		if e.Name == name {
 			e.write(w)
 			return true

@@ -43,7 +43,7 @@ func Mentions(word string) []string {
 			}
 		}
 	}
-	for _, entries := range [][]Entry{words, others, signs, marks, modes} {
+	for _, entries := range [][]Entry{words, others, subjects, signs, marks, modes} {
 		for _, e := range entries {
 			add(Word, e.Name)
 		}

@@ -11,6 +11,21 @@ var words = entries(func(w parser.Word) bool { return w.Kind != parser.FreeWord 
 // others are words that mean something in some places, and can be names in all others.
 var others = entries(func(w parser.Word) bool { return w.Kind == parser.FreeWord })
 
+// subjects are explained by a name that is no word of the language.
+var subjects = []Entry{
+	{
+		"composition", "use Cell as c[i] { k = kk[i] } for i in 1:10",
+		"Models are made of models. `import model \"cell.ode\" as Cell` names a file, or one of std/pk, " +
+			"std/neuro and std/epi, and `use` makes copies of it, `use Cell as a { k = 2 }` a single one. " +
+			"What x is in the file is a.x and c[3].x in the model, and c.x the array of all copies. In the " +
+			"braces stand values of the file's params, consts and initial(x), which may use the model's " +
+			"names and the time; what is not given keeps its value, and is differentiated. Events, " +
+			"invariants and asserts come along, settings and objectives do not, data and experiments with " +
+			"`with data`. Components may use others. `odes flatten` writes one text; docs/composition.md has " +
+			"the rules.",
+	},
+}
+
 // entries returns the words of the language for which want is true.
 func entries(want func(parser.Word) bool) []Entry {
 	var list []Entry

@@ -251,7 +251,10 @@ func (p *completer) name(n *typecheck.Name) {
 		detail += " " + n.Type.Shape.String()
 	}
 	insert := ""
-	if n.Kind != "column" && parser.Reserved(n.Name) || nameLength(n.Name) < len(n.Name) {
+	head, _, dotted := strings.Cut(n.Name, ".")
+	if b := p.d.syntax().index.globals[head]; dotted && b != nil && b.kind == "component" {
+		insert = n.Name // of a component
+	} else if n.Kind != "column" && parser.Reserved(n.Name) || nameLength(n.Name) < len(n.Name) {
 		insert = "`" + n.Name + "`"
 	}
 	p.add(n.Kind, n.Name, detail+unitSuffix(n.Type), n.Doc, insert)
@@ -355,6 +358,7 @@ func (p *completer) words() {
 	block, key, inSettings := c.setting()
 	switch {
 	case c.before(1) == ".":
+		p.parts(survey, c.owner())
 		if of := typecheck.Find(survey.Names, c.before(2)); of != nil {
 			for i := range of.Members {
 				p.name(&of.Members[i])
@@ -374,6 +378,11 @@ func (p *completer) words() {
 		}
 	case c.kind == "":
 		p.itemStart(survey)
+	case c.brace() == "use":
+		if c.item+3 < len(c.tokens) {
+			p.given(survey, c.tokens[c.item+3].Text)
+		}
+		p.expression(survey)
 	case c.brace() == ofDoses && c.before(1) != "=":
 		p.dosesItem(survey)
 	case c.brace() == "data":
@@ -381,6 +390,58 @@ func (p *completer) words() {
 	default:
 		p.expression(survey)
 	}
+}
+
+// parts adds what a component has.
+func (p *completer) parts(survey *typecheck.Survey, of string) {
+	for _, n := range survey.Names {
+		if rest, ok := strings.CutPrefix(n.Name, of+"."); ok && of != "" {
+			if n.Name = rest; strings.Contains(rest, ".") { // of a component in it
+				p.add(n.Kind, rest, n.Kind+unitSuffix(n.Type), n.Doc, rest)
+				continue
+			}
+			p.name(&n)
+		}
+	}
+}
+
+// given adds what a component can be given: params, and the initial values of its states.
+func (p *completer) given(survey *typecheck.Survey, of string) {
+	for _, n := range survey.Names {
+		rest, ok := strings.CutPrefix(n.Name, of+".")
+		switch {
+		case !ok:
+		case n.Kind == "param" || n.Kind == "const":
+			p.add(n.Kind, rest, n.Kind+unitSuffix(n.Type), n.Doc, rest+" = ")
+		case n.Kind == "state":
+			p.add("param", "initial("+rest+")", "initial value"+unitSuffix(n.Type), n.Doc, "initial("+rest+") = ")
+		}
+	}
+}
+
+// owner returns the name before a dot: "c.m" in c[2].m.
+func (c *cursor) owner() string {
+	name := ""
+	for i := len(c.tokens) - 1; i > 0 && c.tokens[i].Text == "."; i-- {
+		i--
+		for depth := 0; i >= 0; i-- {
+			if t := c.tokens[i].Text; t == "]" {
+				depth++
+			} else if t == "[" {
+				depth--
+			} else if depth == 0 {
+				break
+			}
+		}
+		if i < 0 {
+			return ""
+		}
+		if name != "" {
+			name = "." + name
+		}
+		name = c.tokens[i].Text + name
+	}
+	return name
 }
 
 // dosesItem lists what may stand in `doses D { … }`, but for values: columns of D behind `where`, and else states and
@@ -449,7 +510,7 @@ func (p *completer) units(survey *typecheck.Survey) {
 // names adds the names of the model that are of some kinds.
 func (p *completer) names(survey *typecheck.Survey, kinds []string) {
 	for i := range survey.Names {
-		if n := &survey.Names[i]; slices.Contains(kinds, n.Kind) {
+		if n := &survey.Names[i]; slices.Contains(kinds, n.Kind) && n.Given.IsZero() {
 			p.name(n)
 		}
 	}

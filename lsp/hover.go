@@ -223,6 +223,9 @@ func known(survey *typecheck.Survey, b *binding) *typecheck.Name {
 	case b.of == "unit":
 		return typecheck.Find(survey.Units, b.name)
 	case b.of != "":
+		if n := typecheck.Find(survey.Names, b.of+"."+b.name); n != nil { // of a component
+			return n
+		}
 		if of := typecheck.Find(survey.Names, b.of); of != nil {
 			return typecheck.Find(of.Members, b.name)
 		}
@@ -344,7 +347,10 @@ func declaration(n ast.Node, kind string) string {
 			text += " … }"
 		}
 	case *ast.Import:
-		text = "import " + n.Path.Span.Text()
+		if text = "import "; n.Model {
+			text += "model "
+		}
+		text += n.Path.Span.Text()
 		if n.As != nil {
 			text += " as " + n.As.Name
 		}

@@ -443,24 +443,29 @@ func (x *indexer) key(of string, e ast.Expr) string {
 // reported visits the names of `output x, c.V`.
 func (x *indexer) reported(n *ast.Report) {
 	for _, name := range n.Names {
-		text := name.Span.Text()
-		if name.Quoted || !strings.Contains(text, ".") {
-			x.use(name, asValue, false)
+		x.dotted(name, false)
+	}
+}
+
+// dotted visits a name, or one of a component, c.V.
+func (x *indexer) dotted(name ast.Ident, write bool) {
+	text := name.Span.Text()
+	if name.Quoted || !strings.Contains(text, ".") {
+		x.use(name, asValue, write)
+		return
+	}
+	of, at := "", name.Span
+	for part := range strings.SplitSeq(text, ".") {
+		id := ast.Ident{At: ast.At{Span: at}, Name: part}
+		id.Span.End = at.Start + len(part)
+		at.Start = id.Span.End + 1
+		if of == "" {
+			x.use(id, asValue, false)
+			of = part
 			continue
 		}
-		of, at := "", name.Span
-		for part := range strings.SplitSeq(text, ".") {
-			id := ast.Ident{At: ast.At{Span: at}, Name: part}
-			id.Span.End = at.Start + len(part)
-			at.Start = id.Span.End + 1
-			if of == "" {
-				x.use(id, asValue, false)
-				of = part
-				continue
-			}
-			x.add(id.Span, occurrence{b: x.memberOf(of, part)})
-			of += "." + part
-		}
+		x.add(id.Span, occurrence{b: x.memberOf(of, part), write: write})
+		of += "." + part
 	}
 }
 
@@ -622,7 +627,7 @@ func (x *indexer) experimentItem(n *ast.ExpItem) {
 	x.body(n.Body, n.Span)
 	x.push()
 	if n.Use != nil {
-		x.use(*n.Use, asValue, false)
+		x.dotted(*n.Use, false)
 		x.columns(&ast.Name{Ident: *n.Use})
 	} else if n.Where != nil { // of the table whose times these are
 		ast.Inspect(n.Time, func(n ast.Node) bool {
@@ -637,7 +642,7 @@ func (x *indexer) experimentItem(n *ast.ExpItem) {
 	x.nodes(n.Where)
 	x.pop()
 	if n.Name != nil {
-		x.use(*n.Name, asValue, true)
+		x.dotted(*n.Name, true)
 	}
 	x.nodes(n.Value)
 }

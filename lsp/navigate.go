@@ -81,11 +81,8 @@ func (s *Server) uses(ctx context.Context, d *document, b *binding) []use {
 	if !ok {
 		return list
 	}
-	for _, other := range s.order {
-		if other == d {
-			continue
-		}
-		seen := map[*binding]bool{}
+	for _, other := range s.order { // d among them, where two components have the name
+		seen := map[*binding]bool{b: true}
 		for _, o := range other.syntax().index.all {
 			if o.b.name != b.name || !shared(o.b) || seen[o.b] {
 				continue
@@ -107,7 +104,7 @@ func (s *Server) uses(ctx context.Context, d *document, b *binding) []use {
 
 // shared reports whether other files may know b as well.
 func shared(b *binding) bool {
-	return b.in.IsZero() && (b.kind == "" || b.kind == "const" || b.kind == "function" || b.kind == "unit") &&
+	return b.in.IsZero() && !slices.Contains([]string{"loop variable", "dimension", "argument", "component"}, b.kind) &&
 		!strings.Contains(b.of, " ")
 }
 
@@ -123,6 +120,12 @@ func (s *Server) references(ctx context.Context, d *document, p *referenceParams
 		}
 	}
 	return list, nil
+}
+
+// opened reports whether the file of a place, which a name of d is declared at, is open in the editor.
+func (s *Server) opened(d *document, at source.Span) bool {
+	place, ok := s.locate(d, at)
+	return ok && slices.ContainsFunc(s.order, func(o *document) bool { return o.uri == place.URI })
 }
 
 // renamable returns the occurrence at off if its name can be changed, or why not.
@@ -141,8 +144,10 @@ func (s *Server) renamable(ctx context.Context, d *document, off int) (*occurren
 			o.b.name, o.b.name)
 	case n != nil && !n.Span.IsZero() && strings.HasPrefix(n.Span.File.Name(), "std/"):
 		return nil, errorf(codeFailed, "%q belongs to %s, which is built in", o.b.name, n.Span.File.Name())
+	case n != nil && !n.Span.IsZero() && s.opened(d, n.Span):
+		return o, nil
 	case n != nil && !n.Span.IsZero():
-		return nil, errorf(codeFailed, "%q is declared in %s; rename it there", o.b.name, n.Span.File.Name())
+		return nil, errorf(codeFailed, "%q is declared in %s; open that file, too", o.b.name, n.Span.File.Name())
 	case len(stdlib.Named(o.b.name)) > 0 || o.b.of == "unit":
 		return nil, errorf(codeFailed, "%q is a name of the language", o.b.name)
 	}

@@ -47,7 +47,7 @@ var partOfGrammar = lazy.Regexp(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 var manualNames = map[string]string{
 	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
 	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`,
-	"doseKey": "Name", "chosen": `("where" Expr)`,
+	"doseKey": "Name", "dotName": "Dotted", "chosen": `("where" Expr)`,
 	"unitValue": "Expr", "useKey": "Expr", "drawn": "Expr", "FnDim": "Dims", "Expr": "Shape",
 	"blockWord": `("` + strings.Join(Blocks(), `" | "`) + `")`,
 }
@@ -71,6 +71,7 @@ func readable(line string) string {
 const byHand = `Shape = "[" Expr ("," Expr)* "]" .
 Bounds = "in" "[" Expr "," Expr "]" .
 Target = Name ("[" Sub ("," Sub)* "]")? ("." Name ("[" Sub ("," Sub)* "]")?)* .
+Dotted = Name ("." Name)* .
 Sub = ":" | Expr (":" Expr (":" Expr)?)? .
 For = "for" Binder ("," Binder)* .
 Binder = Name "in" Expr ":" Expr (":" Expr)? .

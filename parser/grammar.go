@@ -28,6 +28,7 @@ type (
 	newName struct{ ast.Ident } // required
 	doseKey struct{ ast.Ident } // before `=` in `doses`: reserved words too
 	optName struct{ ast.Ident } // optional: a reserved word is not meant as a name
+	dotName struct{ ast.Ident } // likewise; of a component it has dots
 	keyName struct{ ast.Ident } // of a setting: reserved words too
 )
 
@@ -199,9 +200,9 @@ type (
 		Rows  ast.Expr         `parser:"('where' @@)?"`
 		First ast.Expr         `parser:"('priority' @@)?"`
 		Body  []*affect        `parser:"'{' @@* '}'"`
-		Use   part[newName]    `parser:"| 'use' @@"`
+		Use   part[dotName]    `parser:"| 'use' @@"`
 		Where ast.Expr         `parser:"('where' @@)?"`
-		Name  part[optName]    `parser:"| @@"`
+		Name  part[dotName]    `parser:"| @@"`
 		Value ast.Expr         `parser:"'=' @@ ) ';'?"`
 	}
 	dataItem struct {
@@ -402,6 +403,7 @@ func grammarOptions(g *grammar) []participle.Option {
 			return newName{name}
 		}),
 		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
+		partOf(g, isName, readDotted),
 		partOf(g, isName, func(p *parse) useKey { return useKey{p.expr(0)} }),
 		partOf(g, isBlockWord, func(p *parse) blockWord { return blockWord(p.next().Text) }),
 		partOf(g, anywhere, nil, (*parse).drawn),

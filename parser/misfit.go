@@ -323,6 +323,14 @@ var misfits = []advice{
 		message: "a reaction is written reaction r: A -> B rate k*A",
 	},
 	{
+		example: "c.x' += 1",
+		after:   ".",
+		when:    func(s *site) bool { return isName(s.next) && isName(s.third) },
+		code:    CodeItem,
+		message: "\"{next}\" starts no item here; equations of a component stand in its file: give it a param for " +
+			"what acts on it, and set that: use Cell as {next} { input = ... }",
+	},
+	{
 		example: "minimize J",
 		when: func(s *site) bool {
 			return s.meantWord(s.next, s.after) == "objective" && !isToken(s.third, "=")

@@ -13,7 +13,8 @@ import (
 
 // partNames says what the parts of the grammar are, for "expected …".
 var partNames = map[string]string{
-	"newName": "a name", "optName": "a name", "keyName": "a name", "LValue": "a name", "Expr": "an expression",
+	"newName": "a name", "optName": "a name", "dotName": "a name",
+	"keyName": "a name", "LValue": "a name", "Expr": "an expression",
 	"unitValue": "an expression", "Unit": "a unit in brackets", "Specie": "a species",
 	"String":  "a string in double quotes",
 	"VarDecl": "a name", "FnParam": "a parameter", "Prime": "'",

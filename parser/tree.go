@@ -39,6 +39,26 @@ func optional(x part[optName]) *ast.Ident {
 	return &name
 }
 
+func optionalDotted(x part[dotName]) *ast.Ident {
+	if x == nil {
+		return nil
+	}
+	name := x.get().Ident
+	return &name
+}
+
+// readDotted reads a name, or that of a param of a component: c.k.
+func readDotted(p *parse) dotName {
+	name := p.ident(p.next())
+	for p.is(".") && isName(p.ahead(1)) {
+		p.next()
+		t := p.next()
+		name.Name, name.Quoted = name.Name+"."+t.Text, false
+		name.Span.End = t.End
+	}
+	return dotName{name}
+}
+
 func (p *parse) model(n *modelItem) ast.Item {
 	return &ast.Model{Name: n.Name.get().Ident, Title: value(n.Title)}
 }
@@ -245,17 +265,13 @@ func (p *parse) experiment(n *experimentItem) ast.Item {
 	for _, x := range append(n.Some, n.Items...) {
 		item := &ast.ExpItem{
 			At: ast.At{Span: p.of(x.place)}, Time: x.Time, Body: p.body(x.Body), Where: x.Where,
-			Priority: x.First, Name: optional(x.Name), Value: x.Value,
+			Priority: x.First, Name: optionalDotted(x.Name), Value: x.Value, Use: optionalDotted(x.Use),
 		}
 		if x.Rows != nil {
 			item.Where = x.Rows
 		}
 		if x.Equil != nil {
 			item.Equil = p.equilibrate(x.Equil)
-		}
-		if x.Use != nil {
-			name := x.Use.get().Ident
-			item.Use = &name
 		}
 		e.Items = append(e.Items, item)
 	}

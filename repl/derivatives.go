@@ -140,7 +140,7 @@ func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Pictu
 	b := &plot.Bars{Title: title, X: plot.Axis{Label: "derivative", Unit: unit}}
 	for i, value := range res.Values {
 		for k, d := range res.Derivative(i, v) {
-			label := elementName(v.String(), v.Shape, k)
+			label := v.Element(k)
 			if len(res.Values) > 1 {
 				label = value.Name
 			}
@@ -186,7 +186,7 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 	unscaled := 0
 	for _, v := range res.Variables {
 		for k, d := range res.Derivative(i, v) {
-			b := plot.Bar{Label: elementName(v.String(), v.Shape, k), Value: d}
+			b := plot.Bar{Label: v.Element(k), Value: d}
 			if scaled {
 				p := values[v.String()][k]
 				b.Value = d * p / goal.Value
@@ -202,6 +202,9 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 				case odes.Lost:
 					b.Note = caution(odes.Lost)
 				}
+			}
+			if x, sided := res.OnBothSides(i, v.Offset+k); sided && b.Note == "" {
+				b.Note = "left " + short(x.Left, 3) + ", right " + short(x.Right, 3)
 			}
 			items = append(items, b)
 		}
@@ -442,7 +445,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 				break
 			}
 			d := &curves{Events: c.Events, model: m, Gaps: true}
-			d.Name = fmt.Sprintf("d %s / d %s", name, elementName(v.String(), v.Shape, k))
+			d.Name = fmt.Sprintf("d %s / d %s", name, v.Element(k))
 			d.Unit = ask.DerivativeUnit(res.Values[0].Name, v)
 			moves := false
 			for r, t := range times {

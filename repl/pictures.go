@@ -324,7 +324,7 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 			for j := range y {
 				y[j] = c.Values[j*n+k]
 			}
-			curve := plot.Curve{Name: elementName(c.Name, c.Shape, k), X: c.T, Y: y, Gaps: c.Gaps}
+			curve := plot.Curve{Name: c.Element(k), X: c.T, Y: y, Gaps: c.Gaps}
 			if n == 1 {
 				curve.PX, curve.PY, curve.Side, curve.Spread = c.MT, c.Measured, c.Side, c.Spread
 			}
@@ -421,10 +421,10 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 				}
 				xs, ys = append(xs, cx.Values[i*m+k%m]), append(ys, cy.Values[i*n+k%n])
 			}
-			curve := plot.Curve{Name: elementName(y, cy.Shape, k), X: xs, Y: ys, Loop: true}
+			curve := plot.Curve{Name: cy.Element(k), X: xs, Y: ys, Loop: true}
 			if run != "" {
 				if curve.Name = run; max(n, m) > 1 {
-					curve.Name = elementName(y, cy.Shape, k) + " in " + run
+					curve.Name = cy.Element(k) + " in " + run
 				}
 			}
 			p.Curves = append(p.Curves, curve)

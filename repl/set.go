@@ -266,7 +266,7 @@ func rowsOf(sol *odes.Solution) []row {
 		n := len(o.Values) / max(1, len(sol.T))
 		for k := range n {
 			rows = append(rows, row{
-				"final(" + elementName(o.Name, o.Shape, k) + ")", known(o.Unit),
+				"final(" + o.Element(k) + ")", known(o.Unit),
 				o.Values[len(o.Values)-n+k], digits,
 			})
 		}

@@ -335,6 +335,9 @@ func (s *Session) trace(ctx context.Context, m *odes.Model, entry string, n int)
 	}
 	c := &curves{Series: pick(sol, asked), T: sol.T, Events: sol.Events, RTol: sol.Settings.RTol, model: m}
 	c.Name = strings.Join(strings.Fields(entry), " ") // it may have been entered on several lines
+	if !strings.ContainsAny(c.Name, " ()[]+-*/^,") {
+		c.Written = m.Written(c.Name)
+	}
 	c.Unit = known(c.Unit)
 	c.measure(asked)
 	s.heedOutput(sol, c.Series)
@@ -549,7 +552,7 @@ func (s *Session) showCurve(w io.Writer, c *curves) error {
 	const most = 12
 	width := 0
 	for k := range min(n, most) {
-		width = max(width, screen.Width(elementName(c.Name, c.Shape, k)))
+		width = max(width, screen.Width(c.Element(k)))
 	}
 	for k := range n {
 		if k == most {
@@ -571,7 +574,7 @@ func (s *Session) showCurve(w io.Writer, c *curves) error {
 			continue
 		}
 		last := len(values) - 1
-		name := elementName(c.Name, c.Shape, k)
+		name := c.Element(k)
 		line := fmt.Sprintf("%s%s  %s  %s → %s", name, strings.Repeat(" ", width-screen.Width(name)),
 			plot.Spark(values, min(24, max(8, s.width()-width-4))),
 			short(values[0], digits), withUnit(short(values[last], digits), c.Unit))

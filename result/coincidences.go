@@ -1,5 +1,10 @@
 package result
 
+import (
+	"math"
+	"slices"
+)
+
 // OneSided tells of derivatives that are not the same on both sides.
 type OneSided struct {
 	// Doubtful marks numbers of Gradient that are the derivative of one side, or that may be another one on the other
@@ -8,6 +13,9 @@ type OneSided struct {
 	// Sides are the derivatives on both sides where these are known and differ. Those numbers of Gradient are that of
 	// the order in which causes came in the run.
 	Sides []BothSides
+	// Leaps are values that leap where a variable passes the value that it has: they have no derivative by it. Those
+	// numbers of Gradient are Lost.
+	Leaps []Leap
 	// Coincidences are where these come from.
 	Coincidences []Coincidence
 }
@@ -20,10 +28,18 @@ type BothSides struct {
 	Coincidences  []int // that make them differ
 }
 
+// Leap is what Values[Value] comes to where column Column comes near its value from below, and from above.
+type Leap struct {
+	Value, Column int
+	Left, Right   float64
+	Coincidences  []int // that make them differ
+}
+
 // Coincidence is a time of a run at which several causes come.
 type Coincidence struct {
 	T      float64
 	Causes []string // in the words of the model
+	Leap   bool     // some value leaps there
 }
 
 // OnBothSides returns the derivatives of value i by column k on both sides; false where they are one.
@@ -34,4 +50,30 @@ func (s *Sensitivities) OnBothSides(i, k int) (b BothSides, ok bool) {
 		}
 	}
 	return b, false
+}
+
+// Gradients returns derivatives on both sides, laid out like Gradient, and values, [values][columns], near which leaps
+// begin and end. There is no derivative where a value leaps, and these values are NaN where it does not. The latter are
+// nil where nothing leaps, and all are where every derivative is the same on both sides.
+func (s *Sensitivities) Gradients() (left, right, from, to []float64) {
+	if len(s.OneSided.Sides)+len(s.OneSided.Leaps) == 0 {
+		return nil, nil, nil, nil
+	}
+	left, right = slices.Clone(s.Gradient), slices.Clone(s.Gradient)
+	for _, b := range s.OneSided.Sides {
+		at := b.Value*s.Columns + b.Column
+		left[at], right[at] = b.Left, b.Right
+	}
+	for n, x := range s.OneSided.Leaps {
+		at := x.Value*s.Columns + x.Column
+		if n == 0 {
+			from = make([]float64, len(left))
+			for i := range from {
+				from[i] = math.NaN()
+			}
+			to = slices.Clone(from)
+		}
+		left[at], right[at], from[at], to[at] = math.NaN(), math.NaN(), x.Left, x.Right
+	}
+	return left, right, from, to
 }

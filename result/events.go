@@ -1,9 +1,11 @@
 package result
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
+	"strconv"
+
+	"odes.dev/odes/lang/target"
 )
 
 // Event is an event, or a change of mode, that happened.
@@ -22,14 +24,17 @@ type Event struct {
 	Error  float64
 	Trust  Trust   // of T
 	Trusts []Trust // of Params; nil where all are sound
+	// Written is the form in which elements are written where Name is of copies of a component: "c[].spike"; else "".
+	Written string `form:"-"`
 }
 
-// Label names the event with its index: "dose[2]".
+// Label names the event with its index: "dose[2]", "c[3].spike".
 func (e *Event) Label() string {
-	if len(e.Index) == 0 {
-		return e.Name
+	subs := make([]string, len(e.Index))
+	for k, i := range e.Index {
+		subs[k] = strconv.Itoa(i)
 	}
-	return e.Name + strings.ReplaceAll(fmt.Sprint(e.Index), " ", ",")
+	return target.Subscripted(cmp.Or(e.Written, e.Name), subs)
 }
 
 // Worst returns the worst grade of the time and of its derivatives.

@@ -6,7 +6,11 @@
 // types, under the names that they have had there, and whatever writes, draws or sends results needs nothing else.
 package result
 
-import "odes.dev/odes/lang/target"
+import (
+	"cmp"
+
+	"odes.dev/odes/lang/target"
+)
 
 // Value is the value of one scalar objective. Each element of an array objective is a Value of its
 // own, named "y[3]".
@@ -29,6 +33,8 @@ type Variable struct {
 	Shape   []int
 	// Offset is the column of the variable's first element in a row of the gradient.
 	Offset int
+	// Written is the form in which elements are written where Name is of copies of a component: "c[].k"; else "".
+	Written string `form:"-"`
 }
 
 // String returns "k" or "initial(x)".
@@ -36,6 +42,14 @@ func (v Variable) String() string { return v.Target().String() }
 
 // Target returns what the variable is called where it is set or asked for.
 func (v Variable) Target() target.Target { return target.Target{Name: v.Name, Initial: v.Initial} }
+
+// Element returns the name of element k, from 0 and row by row: "k", "A[1,2]", "initial(x)[2]", "c[3].k".
+func (v Variable) Element(k int) string {
+	if v.Written == "" {
+		return target.Element(v.String(), v.Shape, k)
+	}
+	return target.Target{Name: target.Element(v.Written, v.Shape, k), Initial: v.Initial}.String()
+}
 
 // Size returns the number of elements.
 func (v Variable) Size() int { return size(v.Shape) }
@@ -62,7 +76,12 @@ type Series struct {
 	Errors []float64
 	// Cause says why it is not always a finite number; "" where it is, and where that is not known.
 	Cause string
+	// Written is the form in which elements are written where Name is of copies of a component: "c[].V"; else "".
+	Written string `form:"-"`
 }
+
+// Element returns the name of element k, from 0 and row by row: "x", "A[1,2]", "c[3].V".
+func (s *Series) Element(k int) string { return target.Element(cmp.Or(s.Written, s.Name), s.Shape, k) }
 
 // Size returns the number of elements at one time.
 func (s *Series) Size() int { return size(s.Shape) }

@@ -18,6 +18,15 @@ type Verification struct {
 	// Strange says in words which event the run and the independent one do not have alike; "" for none.
 	Strange  string
 	Warnings []diag.Diagnostic
+	OneSided []VerdictSides // derivatives that are others on the other side, and leaps, of all objectives
+}
+
+// VerdictSides is a derivative on both sides, or a value on both where Leap is set.
+type VerdictSides struct {
+	Objective   int
+	By          string // an element of a variable
+	Left, Right float64
+	Leap        bool
 }
 
 // Verdict is what was found of one scalar objective. Complex is relative to the sum of the absolute

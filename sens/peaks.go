@@ -176,6 +176,12 @@ type reading struct {
 	site Site
 }
 
+// Plain reports whether p is a single largest value at a point where the expression has no kink.
+func (p *Peak) Plain() bool {
+	return math.IsNaN(p.Other) && !p.Held && !p.Level && p.share == 0 && len(p.also)+len(p.dosed)+len(p.kept) == 0 &&
+		len(p.ties) == 0
+}
+
 // readings sorts peaks by their places.
 func readings(peaks []Peak) []reading {
 	var all, list []reading

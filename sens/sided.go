@@ -13,19 +13,30 @@ type Meeting struct {
 	Y, D, M    []float64        // left limits
 	Yp, Dp, Mp []float64        // right limits
 	Fired      []solvers.Firing // of all events before it
-	Number     int              // of the meeting
-	Start      bool             // of the run: what comes there is not crossed
+	Number     int              // of the meeting; -1 at the start of the run
+	Start      bool             // Y, D and M are the initial ones
 }
 
 // Crosser moves motions through meetings of causes, which may come one after the other on the way.
 type Crosser interface {
 	// Meets reports whether there are several causes, so that Cross is to be called.
 	Meets(at *Meeting) bool
-	// Start shows the motion of states and discretes at the start of the run, whose time moves by td.
-	Start(direction int, td float64, pd, y, d []float64)
+	// Show shows the motion of states and discretes at the start of a run of which nothing is crossed at the start.
+	Show(direction int, td float64, pd, y, d []float64)
+	// Start moves the motion of the initial states and discretes, at the start of the run, whose time moves by td, to
+	// behind what comes there, and makes it one at a fixed time.
+	Start(at *Meeting, direction int, td float64, pd, y, d, f []float64) error
 	// Cross moves the motion of states y[N], discretes d[D] and functionals f[F], all at a fixed time, through the
 	// meeting, where params move by pd[P]. direction numbers the motion.
 	Cross(at *Meeting, direction int, pd, y, d, f []float64) error
+	// Jump returns by how much functionals are others along a direction than in the run; nil where they are the same.
+	Jump(direction int) []float64
+}
+
+// Sides are derivatives of a run along directions, and the values near which it begins there.
+type Sides struct {
+	Slopes, Values [][]float64 // [directions][objectives]
+	Peaks          []Peak      // largest values of the run
 }
 
 // Sided differentiates a run along directions, with each followed on its own through meetings: there, causes come in
@@ -42,6 +53,9 @@ type sidedWalk struct {
 	crosser  Crosser
 	tol      float64 // times that differ by no more are one
 	meetings map[int]*meeting
+	begins   *meeting // at the start of the run, if anything is crossed there
+	mk       int      // the next mark
+	peaks    []reading
 	y, d, f  []float64
 	p        []float64
 }
@@ -53,11 +67,11 @@ type meeting struct {
 	crosses   bool
 }
 
-// Along returns the derivatives of the objectives along n directions: out[direction][objective]. move returns the
-// motion of params and of initial values (nil for none) of a direction. tol is within which times are one.
+// Along returns the derivatives of the objectives along n directions. move returns the motion of params and of initial
+// values (nil for none) of a direction. tol is within which times are one.
 func (a *Sided) Along(
 	ctx context.Context, run *solvers.Trajectory, n int, move func(k int) (pd, dy0 []float64), tol float64,
-) (out [][]float64, err error) {
+) (out *Sides, err error) {
 	w := &sidedWalk{walk: newWalk(a.New(), run), crosser: a.Crosser, tol: tol}
 	z, l := run.Size(), w.l
 	w.k = make([]float64, z.N+z.Q)
@@ -76,6 +90,7 @@ func (a *Sided) Along(
 		return nil, err
 	}
 	w.dy0 = make([]float64, z.N*l)
+	out = &Sides{Peaks: res.Peaks}
 	for first := 0; first < n; first += l {
 		clear(w.pd)
 		clear(w.dy0)
@@ -96,15 +111,35 @@ func (a *Sided) Along(
 			for o := range row {
 				row[o] = w.psid[o*l+j]
 			}
-			out = append(out, row)
+			values := res.Psi
+			if jump := a.Crosser.Jump(first + j); jump != nil {
+				values = w.beyond(jump, j, row)
+			}
+			out.Slopes, out.Values = append(out.Slopes, row), append(out.Values, values)
 		}
 	}
 	return out, nil
 }
 
+// beyond returns values where functionals have jumped, and writes derivatives there along the direction of lane j.
+func (w *sidedWalk) beyond(jump []float64, j int, slopes []float64) (values []float64) {
+	f := append([]float64(nil), w.res.Functionals...)
+	for i, x := range jump {
+		f[i] += x
+	}
+	values = make([]float64, len(slopes))
+	w.obj.Values(f, values)
+	w.obj.ValuesPush(f, w.fd, w.psid)
+	for o := range slopes {
+		slopes[o] = w.psid[o*w.l+j]
+	}
+	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
+	return values
+}
+
 // find finds the meetings of the run: behind each step of some length whose end has marks, with the steps and marks
 // that follow within the tolerance.
-func (w *sidedWalk) find() error {
+func (w *sidedWalk) find() (err error) {
 	run := w.run
 	w.meetings = map[int]*meeting{}
 	var fired []solvers.Firing
@@ -117,9 +152,10 @@ func (w *sidedWalk) find() error {
 			case solvers.MarkFire:
 				fired = append(fired, m.Firing)
 			case solvers.MarkStart:
-				if err := w.start(mk); err != nil {
+				if mk, err = w.start(mk, &fired); err != nil {
 					return err
 				}
+				continue
 			}
 			mk++
 			continue
@@ -160,71 +196,84 @@ func (w *sidedWalk) find() error {
 	return nil
 }
 
-// start shows the crosser what comes at the start of the run.
-func (w *sidedWalk) start(mk int) error {
+// start shows the crosser what comes at the start of the run, from mark mk on. It returns the mark behind that.
+func (w *sidedWalk) start(mk int, fired *[]solvers.Firing) (end int, err error) {
 	var m solvers.Mark
 	if _, _, err := w.read.LoadMark(mk, &m); err != nil {
-		return err
+		return 0, err
 	}
-	w.crosser.Meets(&Meeting{T: m.T, Y: m.Yp, D: m.Dp, M: m.Mp, Number: -1, Start: true})
-	return nil
+	at := &meeting{Meeting: Meeting{
+		T: m.T, Y: append([]float64(nil), m.Yp...), D: append([]float64(nil), m.Dp...),
+		M: append([]float64(nil), m.Mp...), Number: -1, Start: true,
+	}, last: -1}
+	all := append([]solvers.Firing(nil), *fired...)
+	for at.end = mk + 1; at.end < w.run.Marks(); at.end++ {
+		after, _ := w.run.PeekMark(at.end, &m)
+		if m.Inside || m.T > at.T+w.tol {
+			break
+		}
+		if at.last = after; m.Kind == solvers.MarkFire {
+			all = append(all, m.Firing)
+		}
+	}
+	if _, _, err := w.read.LoadMark(at.end-1, &m); err != nil {
+		return 0, err
+	}
+	at.Yp, at.Dp = append([]float64(nil), m.Yp...), append([]float64(nil), m.Dp...)
+	at.Mp = append([]float64(nil), m.Mp...)
+	if mk > 0 || !w.crosser.Meets(&at.Meeting) {
+		return mk + 1, nil
+	}
+	*fired, w.begins = all, at
+	return at.end, nil
 }
 
 // cover walks the run in the directions that w.pd and w.dy0 have.
-func (w *sidedWalk) cover(ctx context.Context, first, lanes int) error {
+func (w *sidedWalk) cover(ctx context.Context, first, lanes int) (err error) {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
-	run, mk := w.run, 0
-	skipTo := -1
+	run := w.run
+	w.mk, w.peaks = 0, w.res.readings
 	past := run.Size().P + run.Size().N // directions beyond those of params and of initial values alone
 	for i := -1; i < run.Steps(); i++ {
-		if i >= 0 && i > skipTo {
+		if i >= 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			inside := mk < run.Marks() && run.After(mk) == i && run.Inside(mk)
-			st, err := w.load(i, inside)
-			if err != nil {
+			if err := w.cross(i); err != nil {
 				return err
-			}
-			at := w.meetings[i]
-			w.within(limitsOf(run, i, st))
-			e := run.End(i)
-			if at != nil {
-				e = solvers.End{}
-			}
-			w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
-			if run.Length(i) > 0 {
-				w.predictTimes(i)
-			}
-			if at != nil {
-				for mk < run.Marks() && run.After(mk) == i && run.Inside(mk) {
-					if err := w.readInside(mk); err != nil {
-						return err
-					}
-					mk++
-				}
-				if err := w.cross(at, first, lanes); err != nil {
-					return err
-				}
-				skipTo, mk = at.last, at.end
-				continue
 			}
 		}
-		for ; mk < run.Marks() && run.After(mk) == i; mk++ {
-			if run.Inside(mk) {
-				if err := w.readInside(mk); err != nil {
+		if at := w.meetings[i]; at != nil {
+			if err := w.readTo(i); err != nil {
+				return err
+			}
+			w.through(at, first, lanes)
+			i = w.skip(at)
+			continue
+		}
+		for ; w.mk < run.Marks() && run.After(w.mk) == i; w.mk++ {
+			if run.Inside(w.mk) {
+				if err := w.readInside(w.mk); err != nil {
 					return err
 				}
 				continue
 			}
-			_, left, err := w.read.LoadMark(mk, &w.mark)
+			_, left, err := w.read.LoadMark(w.mk, &w.mark)
 			if err != nil {
 				return err
 			}
-			w.pushMark(mk, left, past)
-			if w.mark.Kind == solvers.MarkStart {
-				w.showStart(first, lanes)
+			if w.mark.Kind == solvers.MarkFinal {
+				if w.peaks, err = w.pushPeaks(w.peaks, place{run.Steps(), 0}); err != nil {
+					return err
+				}
+			}
+			if w.pushMark(w.mk, left, past); w.mark.Kind != solvers.MarkStart {
+				continue
+			}
+			if w.crossStart(first, lanes); w.begins != nil {
+				i = w.skip(w.begins)
+				break
 			}
 		}
 	}
@@ -232,14 +281,98 @@ func (w *sidedWalk) cover(ctx context.Context, first, lanes int) error {
 	return nil
 }
 
-// showStart shows the crosser how all lanes move at the start.
-func (w *sidedWalk) showStart(first, lanes int) {
+// skip goes on behind what belongs to a meeting. It returns the last step of that; of largest values that lie there the
+// caller knows.
+func (w *sidedWalk) skip(at *meeting) (last int) {
+	w.mk = at.end
+	for len(w.peaks) > 0 && w.peaks[0].step <= at.last {
+		w.peaks = w.peaks[1:]
+	}
+	return at.last
+}
+
+// readTo reads the marks within step i.
+func (w *sidedWalk) readTo(i int) error {
+	for ; w.mk < w.run.Marks() && w.run.After(w.mk) == i && w.run.Inside(w.mk); w.mk++ {
+		if err := w.readInside(w.mk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cross moves the derivatives through step i, and reads largest values there. What comes together at its end does not
+// move that.
+func (w *sidedWalk) cross(i int) (err error) {
+	run, at := w.run, w.meetings[i]
+	if w.peaks, err = w.pushPeaks(w.peaks, place{i, 0}); err != nil {
+		return err
+	}
+	within := func() bool { return len(w.peaks) > 0 && w.peaks[0].step == i && w.peaks[0].inside() }
+	st, err := w.load(i, within() || w.mk < run.Marks() && run.After(w.mk) == i && run.Inside(w.mk))
+	if err != nil {
+		return err
+	}
+	w.within(limitsOf(run, i, st))
+	e := run.End(i)
+	if at != nil {
+		e = solvers.End{}
+	}
+	w.flow(st, e, w.rates.at(i), w.ahead[i], i == 0 || !run.Free(i-1))
+	for ; within(); w.peaks = w.peaks[1:] {
+		if err := w.pushPeak(&w.peaks[0]); err != nil {
+			return err
+		}
+	}
+	if at == nil {
+		if w.peaks, err = w.pushPeaks(w.peaks, place{i, 1}); err != nil {
+			return err
+		}
+	}
+	if run.Length(i) > 0 {
+		w.predictTimes(i)
+	}
+	return nil
+}
+
+// crossStart moves all lanes through what comes at the start, or shows them there.
+func (w *sidedWalk) crossStart(first, lanes int) {
 	for j := range lanes {
 		w.take(w.p, w.pd, j)
 		w.take(w.y, w.yd, j)
 		w.take(w.d, w.dd, j)
-		w.crosser.Start(first+j, w.td[j], w.p, w.y, w.d)
+		w.take(w.f, w.fd, j)
+		if w.begins == nil {
+			w.crosser.Show(first+j, w.td[j], w.p, w.y, w.d)
+			continue
+		}
+		w.settle(w.crosser.Start(&w.begins.Meeting, first+j, w.td[j], w.p, w.y, w.d, w.f), j)
 	}
+	if w.begins != nil {
+		w.behind(&w.begins.Meeting)
+	}
+}
+
+// settle writes lane j behind what was crossed, or that there is nothing to write.
+func (w *sidedWalk) settle(err error, j int) {
+	if err != nil {
+		for _, of := range [][]float64{w.y, w.d, w.f} {
+			for i := range of {
+				of[i] = math.NaN()
+			}
+		}
+	}
+	w.give(w.yd, w.y, j)
+	w.give(w.dd, w.d, j)
+	w.give(w.fd, w.f, j)
+}
+
+// behind lets the walk go on behind a meeting.
+func (w *sidedWalk) behind(at *Meeting) {
+	clear(w.td)
+	w.open = false
+	w.sys.Enter(at.Dp, at.Mp)
+	w.sys.EnterPush(w.dd)
 }
 
 // take copies lane j.
@@ -268,27 +401,14 @@ func (w *sidedWalk) readInside(k int) error {
 	return w.inside(&r)
 }
 
-// cross moves all lanes through a meeting.
-func (w *sidedWalk) cross(at *meeting, first, lanes int) error {
+// through moves all lanes through a meeting.
+func (w *sidedWalk) through(at *meeting, first, lanes int) {
 	for j := range lanes {
 		w.take(w.p, w.pd, j)
 		w.take(w.y, w.yd, j)
 		w.take(w.d, w.dd, j)
 		w.take(w.f, w.fd, j)
-		if err := w.crosser.Cross(&at.Meeting, first+j, w.p, w.y, w.d, w.f); err != nil {
-			for _, of := range [][]float64{w.y, w.d, w.f} {
-				for i := range of {
-					of[i] = math.NaN()
-				}
-			}
-		}
-		w.give(w.yd, w.y, j)
-		w.give(w.dd, w.d, j)
-		w.give(w.fd, w.f, j)
+		w.settle(w.crosser.Cross(&at.Meeting, first+j, w.p, w.y, w.d, w.f), j)
 	}
-	clear(w.td)
-	w.open = false
-	w.sys.Enter(at.Dp, at.Mp)
-	w.sys.EnterPush(w.dd)
-	return nil
+	w.behind(&at.Meeting)
 }

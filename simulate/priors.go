@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/base/sample"
@@ -74,7 +72,7 @@ func (j *job) params(replicate int) (set []odes.Assignment, list []Param, err er
 			if each != nil {
 				one = &each[k]
 			}
-			name := element(s, k)
+			name := s.Element(k)
 			dist, err := sample.NewDist(one.Dist, one.Args, one.Lo, one.Hi)
 			if err != nil {
 				return nil, nil, fmt.Errorf("the prior of %s: %w", name, err)
@@ -88,17 +86,4 @@ func (j *job) params(replicate int) (set []odes.Assignment, list []Param, err er
 		set = append(set, odes.Assignment{Name: d.Name, Values: values})
 	}
 	return set, list, nil
-}
-
-// element returns "k", or "A[1,2]" for an element, counted from 0.
-func element(s *odes.Symbol, k int) string {
-	if len(s.Shape) == 0 {
-		return s.Name
-	}
-	index := make([]string, len(s.Shape))
-	for axis := len(s.Shape) - 1; axis >= 0; axis-- {
-		index[axis] = strconv.Itoa(k%s.Shape[axis] + 1)
-		k /= s.Shape[axis]
-	}
-	return s.Name + "[" + strings.Join(index, ",") + "]"
 }

@@ -191,7 +191,8 @@ type Guard struct {
 
 // Event describes an event for scheduling and messages.
 type Event struct {
-	Name     string // "bounce", or "event@12" when unnamed
+	// Name is "bounce", or "event@12" when unnamed, and Rest what of it stands behind an index: ".spike" of c[2].spike.
+	Name, Rest string
 	Elems    int    // number of elements; 1 for a plain event
 	Array    bool   // whether elements carry an index in messages
 	Priority float64
@@ -212,8 +213,7 @@ type Event struct {
 	// Settles tells that a state after a long time comes of the body: guards then stand as they do at the start of a
 	// run. What has After is executed once the run has ended, after everything else, and at no time.
 	Settles, After bool
-	// Silent tells that the body changes nothing that is seen at once: only what is pending.
-	Silent bool
+	Silent bool // the body changes nothing that is seen at once: only what is pending
 	// Read tells that the state is read where the event happens.
 	Read bool
 }
@@ -234,7 +234,7 @@ func (e Event) ElemName(k int) string {
 	if !e.Array {
 		return e.Name
 	}
-	return e.Name + "[" + itoa(k+1) + "]"
+	return e.Name[:len(e.Name)-len(e.Rest)] + "[" + itoa(k+1) + "]" + e.Rest
 }
 
 // InstantKind says what happens at an instant.

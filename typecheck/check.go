@@ -133,21 +133,18 @@ type csvFile struct {
 func newChecker(f *ast.File, env Env) *checker {
 	return &checker{
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
-		modules: map[string]*module{}, mixtures: map[[2]string]bool{},
-		model: &model.Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[model.Expr]*entity{},
-		parts:  map[model.Expr]part{},
-		tables: map[*ast.Data]*dataTable{}, numbered: map[*model.Table]*model.Table{},
+		modules: map[string]*module{}, mixtures: map[[2]string]bool{}, read: map[string]csvFile{},
+		model: &model.Model{Source: f.Source, Called: model.Called{Copies: f.Copies}}, parts: map[model.Expr]part{},
+		letOf: map[model.Expr]*entity{}, tables: map[*ast.Data]*dataTable{}, numbered: map[*model.Table]*model.Table{},
 	}
 }
 
-// Check turns a parsed file into a checked model. It returns nil when l holds an error, the
-// parser's or its own. If a part of a file did not parse, the rest is checked for errors, and the
-// missing part is taken to be right. Warnings and notes do not matter. Check terminates on any
-// input, and reads no file outside env.Files.
-//
-// Components of the file are made part of it first.
+// Check turns a parsed file into a checked model. It returns nil when l holds an error, the parser's or its own. If a
+// part of a file did not parse, the rest is checked for errors, and the missing part is taken to be right. Warnings and
+// notes do not matter. Check terminates on any input, and reads no file outside env.Files. Components become part of f.
 func Check(f *ast.File, env Env, l *diag.List) *model.Model {
 	f, ok := compose.Flatten(f, env.Files, l)
+	defer compose.Tell(f, l)
 	if !ok {
 		return nil
 	}

@@ -29,6 +29,7 @@ type Name struct {
 	Inferred   source.Span // the use from which the unit was inferred, where none is written
 	Values     []float64   // of a const: row-major, or one that fills its shape; not to be changed
 	Members    []Name      // columns of a data table, or names of a module
+	Given      source.Span // where a use gives a param of a component a value; Span and Decl are those of the param
 }
 
 // Find returns the name called name, or nil.
@@ -117,7 +118,9 @@ func (c *checker) surveyed(e *entity) Name {
 		kind = "output"
 	}
 	n := Name{Name: e.name, Kind: kind, Span: e.span, Doc: e.doc}
-	switch {
+	switch v := c.file.Sets[e.span]; {
+	case v != nil:
+		n.Kind, n.Span, n.Decl, n.Given = "param", v.Name.Span, v, e.span
 	case e.variable != nil:
 		n.Decl = e.variable
 	case e.time != nil:

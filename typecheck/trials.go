@@ -241,8 +241,8 @@ func oneOf[T comparable](c *checker, g *group, t *dataTable, name ast.Ident, col
 		}
 	}
 	if first < 0 {
-		c.errorf(CodeData, name.Span, "no row of %q with %s has a value of %q", t.Name, g.is, name.Name).
-			Relate(t.Span, "declared here")
+		c.errorf(CodeData, name.Span, "%sno row of %q with %s has a value of %q", inFile(c, t), t.Name, g.is,
+			name.Name).Relate(t.Span, "declared here")
 	}
 	return value, first >= 0
 }
@@ -289,8 +289,8 @@ func (c *checker) inRow(x context, k int, s source.Span) model.Expr {
 		values := make([]float64, len(d.List))
 		for i, r := range d.List {
 			if values[i] = d.from.Data[k][r]; math.IsNaN(values[i]) {
-				said := c.errorf(CodeData, s, "row %d of %q has no %s", r+1, d.from.Name, d.from.Columns[k]).
-					Relate(d.from.Span, "declared here")
+				said := c.errorf(CodeData, s, "%srow %d of %q has no %s", inFile(c, d.from), r+1, d.from.Name,
+					d.from.Columns[k]).Relate(d.from.Span, "declared here")
 				if !d.chosen {
 					said.Message += fmt.Sprintf("; choose rows that have one: at %s.time where %s > 0 { … }",
 						d.from.Name, d.from.Columns[k])

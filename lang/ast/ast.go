@@ -11,6 +11,12 @@ type File struct {
 	Items    []Item
 	Comments []Comment // all of them, in order, doc comments included
 	Tokens   []Token   // all of them, in order, without the final EOF; nil for a tree made by a program
+	// Copies tells how many subscripts choose a copy of each component, "c" or "c.m", whose names are part of Items.
+	Copies map[string]int
+	// Uses has, of each file whose items are part of Items, where it is used first.
+	Uses map[*source.File]source.Span
+	// Sets has, by the place where a component is given a value, what is given it.
+	Sets map[source.Span]*Var
 }
 
 // Token is one word or sign of a file. Text is what it means: NFC for names,

@@ -357,10 +357,10 @@ func (t *text) expItem(x *ExpItem) {
 		t.body(x.Body)
 	case x.Use != nil:
 		t.put("use ")
-		t.ident(*x.Use)
+		t.dotted(*x.Use)
 		t.value(" where ", x.Where)
 	default:
-		t.ident(*x.Name)
+		t.dotted(*x.Name)
 		t.value(" = ", x.Value)
 	}
 }

@@ -35,10 +35,11 @@ const (
 	CodeUnknown   diag.Code = "unknown-name"    // a component has no such name
 )
 
-// The most files of a model, and how deep components nest.
+// The most files of a model, how deep components nest, and how many items all components bring.
 const (
 	maxFiles = 1000
 	maxDepth = 64
+	maxItems = 200000
 )
 
 // Flatten returns the tree of a model without components, or tree itself if it has none. It reports whether it could;
@@ -50,11 +51,36 @@ func Flatten(tree *ast.File, files fs.FS, list *diag.List) (*ast.File, bool) {
 	errors := list.Errors()
 	c := &composer{
 		files: files, list: list, parsed: map[string]*ast.File{}, flats: map[string]*flat{},
-		units: map[*ast.UnitDecl]bool{},
+		units: map[*ast.UnitDecl]bool{}, uses: map[*source.File]source.Span{},
+		placed: map[string]bool{}, sets: map[source.Span]*ast.Var{},
 	}
 	flat := c.model(tree, ".")
-	whole := &ast.File{Source: tree.Source, Items: flat.items, Comments: tree.Comments, Tokens: tree.Tokens}
+	whole := &ast.File{
+		Source: tree.Source, Items: flat.items, Comments: tree.Comments, Tokens: tree.Tokens, Copies: flat.copies,
+		Uses: c.uses, Sets: c.sets,
+	}
+	Tell(whole, list)
 	return whole, list.Errors() == errors
+}
+
+// Tell adds to each error and warning in the file of a component where that is used.
+func Tell(f *ast.File, list *diag.List) {
+	if len(f.Uses) == 0 {
+		return
+	}
+	list.Each(func(d *diag.Diagnostic) {
+		var chain []*source.File
+		for at := d.Span.File; f.Uses[at].File != nil; at = f.Uses[at].File {
+			chain = append(chain, at)
+		}
+		for i, at := range chain {
+			use := f.Uses[at]
+			near := i < 3 || i == len(chain)-1 // of many the nearest, and that in the model itself
+			if near && !slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Span == use }) {
+				d.Relate(use, "%s is used here", path.Base(at.Name()))
+			}
+		}
+	})
 }
 
 // composed reports whether a model has components, or names something of one.
@@ -86,6 +112,12 @@ type composer struct {
 	flats  map[string]*flat     // by path
 	path   []string             // of the files that are being flattened
 	units  map[*ast.UnitDecl]bool
+	uses   map[*source.File]source.Span // where files are used first, or imported
+	placed map[string]bool              // by path: files that are used
+	sets   map[source.Span]*ast.Var     // by the place of a value that a use gives
+	// brought counts the items of components; full tells that they are too many.
+	brought int
+	full    bool
 }
 
 // flat is a model without components, with what its names are.
@@ -93,6 +125,8 @@ type flat struct {
 	items []ast.Item
 	names map[string]*meaning
 	time  *ast.Time // nil without one
+	// copies tells how many subscripts choose a copy of each component, with those of its own components.
+	copies map[string]int
 }
 
 // meaning is what a name of a model stands for.
@@ -126,7 +160,7 @@ type component struct {
 
 // model flattens a tree whose imports are relative to dir.
 func (c *composer) model(tree *ast.File, dir string) *flat {
-	f := &flat{names: map[string]*meaning{}}
+	f := &flat{names: map[string]*meaning{}, copies: map[string]int{}}
 	components := map[string]*component{}
 	var items []ast.Item
 	for _, item := range tree.Items {
@@ -270,7 +304,9 @@ func (c *composer) read(name ast.String, full string) *ast.File {
 		text = string(b)
 	}
 	before := c.list.Errors()
-	tree := parser.Parse(source.NewFile(full, text), c.list)
+	file := source.NewFile(full, text)
+	c.uses[file] = name.Span
+	tree := parser.Parse(file, c.list)
 	if c.list.Errors() > before {
 		return nil
 	}

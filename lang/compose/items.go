@@ -14,6 +14,14 @@ func (u *used) items() []ast.Item {
 	for _, item := range u.inner.items {
 		out = append(out, u.copies(c, item)...)
 	}
+	if u.brought += len(out); u.brought > maxItems && !u.full {
+		u.full = true
+		u.list.Errorf(CodeComponent, u.item.Span, "components bring more than %d items; write copies as an array: "+
+			"use %s as %s[…]", maxItems, u.item.Component.Name, u.item.Target.Name.Name)
+	}
+	if u.full {
+		return nil
+	}
 	return out
 }
 
@@ -182,6 +190,9 @@ func (u *used) decl(c *copier, it *ast.Decl) []ast.Item {
 	rest := &ast.Decl{At: it.At, Kind: it.Kind}
 	for _, v := range it.Vars {
 		g := u.sets[v.Name.Name]
+		if g != nil {
+			u.composer.sets[g.Key.Pos()] = v
+		}
 		switch {
 		case g != nil && it.Kind == ast.Const:
 			rest.Vars = append(rest.Vars, &ast.Var{
@@ -220,7 +231,7 @@ func (u *used) given(v *ast.Var, g *given) ast.Item {
 	let := &ast.Let{At: at, Unit: unitOf(v), Value: g.Value, Doc: v.Doc}
 	let.Target = &ast.LValue{At: ast.At{Span: g.Key.Pos()}, Name: u.id(v.Name)}
 	let.Target.Name.At = let.Target.At
-	if len(u.dims) == 0 {
+	if len(u.dims) == 0 && len(v.Dims) == 0 {
 		return let
 	}
 	loop := u.item.For

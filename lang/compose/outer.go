@@ -43,7 +43,11 @@ func (o *outer) item(item ast.Item, dir string) ast.Item {
 	if dir != "" && dir != "." {
 		c.file = func(name string) string { return inFolder(dir, name) }
 	}
-	return copied(c, item)
+	out := copied(c, item)
+	if it, ok := out.(*ast.Experiment); ok {
+		o.experiment(it)
+	}
+	return out
 }
 
 // bare sees to a name without dots: that of a component is no value.
@@ -206,16 +210,34 @@ func (o *outer) target(v *ast.LValue) *ast.LValue {
 func (o *outer) report(it *ast.Report) ast.Item {
 	twin := *it
 	twin.Names = slices.Clone(it.Names)
-	for i, name := range it.Names {
-		first, rest, dotted := strings.Cut(name.Name, ".")
-		u, ok := o.uses[first]
-		if !dotted || name.Quoted || !ok || u == nil {
-			continue
-		}
-		if m := u.inner.names[rest]; m == nil || m.from != nil {
-			o.list.Errorf(CodeUnknown, name.Span, "%s has no %q", u.item.Component.Name, rest)
-		}
-		twin.Names[i].Quoted = true
+	for i := range twin.Names {
+		o.dotted(&twin.Names[i])
 	}
 	return &twin
+}
+
+// dotted resolves a name with dots where no subscripts can stand, c.V.
+func (o *outer) dotted(name *ast.Ident) {
+	first, rest, dotted := strings.Cut(name.Name, ".")
+	u, ok := o.uses[first]
+	if !dotted || name.Quoted || !ok || u == nil {
+		return
+	}
+	if m := u.inner.names[rest]; m == nil || m.from != nil {
+		o.list.Errorf(CodeUnknown, name.Span, "%s has no %q%s", u.item.Component.Name, rest,
+			diag.DidYouMean(rest, u.inner.words(func(m *meaning) bool { return m.from == nil })))
+	}
+	name.Quoted = true
+}
+
+// experiment resolves the names of what an experiment sets, and of the tables that it uses.
+func (o *outer) experiment(it *ast.Experiment) {
+	for _, x := range it.Items {
+		if x.Use != nil {
+			o.dotted(x.Use)
+		}
+		if x.Name != nil {
+			o.dotted(x.Name)
+		}
+	}
 }

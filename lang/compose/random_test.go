@@ -22,7 +22,17 @@ type drawn struct {
 	lets   []string
 	text   map[string]string // templates: values of params and states, right sides of states, lets
 	event  bool
+	array  bool // it has y[2], with params b[2]
+	units  bool // it has a length m, with a rate r, and times have [s]
 	uses   []placed
+}
+
+// in returns a unit where the model has units.
+func (d *drawn) in(unit string) string {
+	if d.units {
+		return " [" + unit + "]"
+	}
+	return ""
 }
 
 // placed is a component in another one.
@@ -38,6 +48,7 @@ type author struct {
 	*rand.Rand
 	files  fstest.MapFS
 	serial int
+	units  bool
 }
 
 func (a *author) number() string { return fmt.Sprintf("%.2f", 0.2+0.8*a.Float64()) }
@@ -48,6 +59,7 @@ func (a *author) pick(list []string) string { return list[a.IntN(len(list))] }
 func (a *author) component(depth int) *drawn {
 	a.serial++
 	d := &drawn{file: fmt.Sprintf("c%d.ode", a.serial), text: map[string]string{}, event: a.IntN(3) == 0}
+	d.array, d.units = a.IntN(3) == 0, a.units
 	for i := range 1 + a.IntN(3) {
 		d.params = append(d.params, fmt.Sprintf("p%d", i))
 		d.text[d.params[i]] = a.number()
@@ -72,9 +84,13 @@ func (a *author) component(depth int) *drawn {
 	d.text["w"] = "{" + a.pick(known) + "}*{" + a.pick(known) + "}"
 	known = append(known, "w")
 	for _, x := range d.states {
-		d.text[x+"'"] = fmt.Sprintf("-%s*{%s} + 0.3*sin({%s}) + 0.1*{%s}*cos(t)", a.number(), x, a.pick(known),
-			a.pick(d.params))
+		d.text[x+"'"] = fmt.Sprintf("(-%s*{%s} + 0.3*sin({%s}) + 0.1*{%s}*cos(t/(1%s)))/(1%[5]s)", a.number(), x,
+			a.pick(known), a.pick(d.params), d.in("s"))
 	}
+	d.text["b"] = "[" + a.number() + ", " + a.number() + "]"
+	d.text["y'"] = fmt.Sprintf("(-{b}[j]*{y}[j] + 0.2*{%s})/(1%s)", a.pick(known), d.in("s"))
+	d.text["r"] = a.number() + d.in("1/s")
+	d.text["m"] = a.number() + d.in("m")
 	a.files[d.file] = &fstest.MapFile{Data: []byte(d.composed())}
 	return d
 }
@@ -109,6 +125,15 @@ func (a *author) place(name string, of *drawn, around *drawn) placed {
 			u.sets[p] = text + "/{#}"
 		}
 	}
+	if of.array && a.IntN(2) == 0 {
+		u.sets["b"] = "[" + a.number() + ", {p0}]"
+	}
+	if a.IntN(2) == 0 {
+		u.sets["r"] = "{p0}*" + a.number() + "*1" + of.in("1/s")
+	}
+	if a.IntN(2) == 0 {
+		u.sets["initial(m)"] = a.number() + of.in("m")
+	}
 	if a.IntN(2) == 0 {
 		u.sets["initial("+of.states[0]+")"] = a.number()
 	}
@@ -139,7 +164,7 @@ func (d *drawn) composed() string {
 		return s
 	}
 	var b strings.Builder
-	b.WriteString("time t from 0 to 3\n")
+	b.WriteString(d.time())
 	for _, u := range d.uses {
 		fmt.Fprintf(&b, "import model %q as %s\n", u.of.file, strings.ToUpper(u.name))
 	}
@@ -152,7 +177,8 @@ func (d *drawn) composed() string {
 			fmt.Fprintf(&b, "[%d]", u.count)
 		}
 		b.WriteString(" {")
-		for _, key := range append(append([]string{}, u.of.params...), "initial("+u.of.states[0]+")") {
+		for _, key := range append(append([]string{}, u.of.params...), "b", "r", "initial(m)",
+			"initial("+u.of.states[0]+")") {
 			if text, ok := u.sets[key]; ok {
 				fmt.Fprintf(&b, " %s = %s ", key, fill(text, same))
 			}
@@ -168,9 +194,22 @@ func (d *drawn) composed() string {
 	}
 	fmt.Fprintf(&b, "let w = %s\n", fill(d.text["w"], same))
 	if d.event {
-		fmt.Fprintf(&b, "event e at 1.5 + 0.1*%s { %s += 0.2*%s }\n", d.params[0], d.states[0], d.params[0])
+		fmt.Fprintf(&b, "event e at (1.5 + 0.1*%s)*1%s { %s += 0.2*%s }\n", d.params[0], d.in("s"), d.states[0],
+			d.params[0])
 	}
+	if d.array {
+		fmt.Fprintf(&b, "param b[2] = %s\nstate y[2] = 0.5\ny[j]' = %s for j in 1:2\n", d.text["b"],
+			fill(d.text["y'"], same))
+	}
+	fmt.Fprintf(&b, "param r = %s\nstate m = %s\nm' = -r*m\n", d.text["r"], d.text["m"])
 	return b.String()
+}
+
+func (d *drawn) time() string {
+	if d.units {
+		return "time t : [s] from 0 to 3 [s]\n"
+	}
+	return "time t from 0 to 3\n"
 }
 
 // flat writes d with a prefix, each copy by itself; start and given are what is set from outside.
@@ -194,9 +233,26 @@ func (d *drawn) flat(b *strings.Builder, prefix string, given map[string]string)
 	}
 	fmt.Fprintf(b, "let %s = %s\n", name("w"), fill(d.text["w"], name))
 	if d.event {
-		fmt.Fprintf(b, "event %s at 1.5 + 0.1*%s { %s += 0.2*%s }\n", name("e"), name(d.params[0]), name(d.states[0]),
-			name(d.params[0]))
+		fmt.Fprintf(b, "event %s at (1.5 + 0.1*%s)*1%s { %s += 0.2*%s }\n", name("e"), name(d.params[0]), d.in("s"),
+			name(d.states[0]), name(d.params[0]))
 	}
+	param := func(p, shape string) {
+		if text, ok := given[p]; ok {
+			fmt.Fprintf(b, "let %s = %s\n", name(p), text)
+			return
+		}
+		fmt.Fprintf(b, "param %s%s = %s\n", name(p), shape, d.text[p])
+	}
+	if d.array {
+		param("b", "[2]")
+		fmt.Fprintf(b, "state %s[2] = 0.5\n%[1]s[j]' = %s for j in 1:2\n", name("y"), fill(d.text["y'"], name))
+	}
+	param("r", "")
+	length, ok := given["initial(m)"]
+	if !ok {
+		length = d.text["m"]
+	}
+	fmt.Fprintf(b, "state %[1]s = %[2]s\n%[1]s' = -%[3]s*%[1]s\n", name("m"), length, name("r"))
 	for _, u := range d.uses {
 		for n := 1; n <= max(u.count, 1); n++ {
 			inner := prefix + u.name + "_"
@@ -217,12 +273,13 @@ func (d *drawn) flat(b *strings.Builder, prefix string, given map[string]string)
 	}
 }
 
-// TestRandomCompositions draws nested components with copies, params from outside and events, and compares them with
-// the same equations written out one by one.
+// TestRandomCompositions draws nested components with copies, arrays, units, params from outside and events, and
+// compares them with the same equations written out one by one.
 func TestRandomCompositions(t *testing.T) {
 	seed := seeds.Of(t, 1)
 	for k := range *models {
 		a := &author{Rand: rand.New(rand.NewPCG(seed+uint64(k), 1)), files: fstest.MapFS{}}
+		a.units = a.IntN(2) == 0
 		top := a.component(1 + a.IntN(2))
 		var all []string // all states, by both names
 		var written []string
@@ -230,6 +287,10 @@ func TestRandomCompositions(t *testing.T) {
 		walk = func(d *drawn, flat, dotted string) {
 			for _, x := range d.states {
 				all, written = append(all, flat+x), append(written, dotted+x)
+			}
+			all, written = append(all, flat+"m"), append(written, dotted+"m")
+			if d.array {
+				all, written = append(all, flat+"y[2]"), append(written, dotted+"y[2]")
 			}
 			for _, u := range d.uses {
 				for n := 1; n <= max(u.count, 1); n++ {
@@ -252,7 +313,7 @@ func TestRandomCompositions(t *testing.T) {
 			return b.String()
 		}
 		var flat strings.Builder
-		flat.WriteString("time t from 0 to 3\n")
+		flat.WriteString(top.time())
 		top.flat(&flat, "", nil)
 		a.files["main.ode"] = &fstest.MapFile{Data: []byte(top.composed() + end(written))}
 		a.files["flat.ode"] = &fstest.MapFile{Data: []byte(flat.String() + end(all))}

@@ -48,6 +48,10 @@ func (o *outer) use(it *ast.Use, components map[string]*component) []ast.Item {
 		o.list.Errorf(CodeComponent, it.Target.Span, "copies of a component have a name without dots")
 		return nil
 	}
+	if o.full { // which was reported
+		o.uses[name.Name] = nil
+		return nil
+	}
 	if _, twice := o.uses[name.Name]; twice || o.flat.names[name.Name] != nil {
 		o.list.Errorf(CodeComponent, name.Span, "%q is declared twice; rename one of them", name.Name)
 		return nil
@@ -57,6 +61,9 @@ func (o *outer) use(it *ast.Use, components map[string]*component) []ast.Item {
 		starts: map[string]*given{},
 	}
 	o.uses[name.Name] = u
+	if _, ok := o.placed[one.file]; !ok {
+		o.placed[one.file], o.composer.uses[one.tree.Source] = true, it.Span
+	}
 	if !u.size() {
 		o.uses[name.Name] = nil
 		return nil
@@ -106,6 +113,14 @@ func (u *used) size() bool {
 		}
 	}
 	taken := u.inner.identifiers()
+	for _, s := range it.List { // what is given names no copy but by the names of `for`
+		ast.Inspect(s.Value, func(n ast.Node) bool {
+			if name, ok := n.(*ast.Name); ok {
+				taken[name.Name] = true
+			}
+			return true
+		})
+	}
 	for i := range u.dims {
 		loop := []string{"i", "j", "k"}[min(i, 2)]
 		if len(bound) > 0 {
@@ -307,6 +322,12 @@ func (u *used) module(it *ast.Import) ast.Ident {
 func (u *used) export(f *flat) {
 	if u == nil {
 		return
+	}
+	if n := len(u.dims); n > 0 {
+		f.copies[u.item.Target.Name.Name] = n
+	}
+	for name, n := range u.inner.copies {
+		f.copies[u.prefix+name] = n
 	}
 	for name, m := range u.inner.names {
 		if m.from != nil || m.left && !u.item.Data {

@@ -129,6 +129,13 @@ func (l *List) All() []Diagnostic {
 // Len returns the number of diagnostics of any level.
 func (l *List) Len() int { return len(l.all) }
 
+// Each calls f with all of them, which f may add to.
+func (l *List) Each(f func(*Diagnostic)) {
+	for i := range l.all {
+		f(&l.all[i])
+	}
+}
+
 // Errors returns how many of them are errors.
 func (l *List) Errors() int {
 	n := 0

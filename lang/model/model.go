@@ -13,10 +13,17 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
+// Called is what a model and its parts are called.
+type Called struct {
+	Name  string // the file's base name when there is no model item
+	Title string
+	// Copies tells how many subscripts choose a copy of each component: of "c", and of "c.m" next to those of "c".
+	Copies map[string]int
+}
+
 // Model is a checked model.
 type Model struct {
-	Name     string // the file's base name when there is no model item
-	Title    string
+	Called
 	Source   *source.File
 	Time     *Symbol
 	From, To Expr // bounds of time: scalar expressions of parameters
@@ -51,6 +58,9 @@ type Model struct {
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
 }
+
+// Written returns the form in which elements of a name are written: "c[].V" for one of the copies c, "" for the name.
+func (c *Called) Written(name string) string { return target.Written(name, c.Copies) }
 
 // Let is a definition: a name for an expression.
 type Let struct {

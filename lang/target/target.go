@@ -96,3 +96,71 @@ func (t Target) String() string {
 	}
 	return t.Name + t.Subscripts
 }
+
+// Written returns the form in which elements of a name are written: "c[].V", with brackets for the subscripts that
+// choose a copy, where c is a component of which there are copies. It returns "" for other names. copies has the number
+// of subscripts of each component.
+func Written(name string, copies map[string]int) string {
+	if len(copies) == 0 {
+		return ""
+	}
+	out := ""
+	for i, part := range strings.Split(name, ".") {
+		if i > 0 {
+			out += "."
+		}
+		out += part
+		prefix := strings.Join(strings.SplitN(name, ".", i+2)[:i+1], ".")
+		if n := copies[prefix]; n > 0 && prefix != name {
+			out += "[" + strings.Repeat(",", n-1) + "]"
+		}
+	}
+	if out == name {
+		return ""
+	}
+	return out
+}
+
+// Element returns the name of element k, from 0 and row by row, of an array: "u[2,5]", and "c[3].V" for what is written
+// "c[].V". Of a number it is the name.
+func Element(written string, shape []int, k int) string {
+	if len(shape) == 0 {
+		return written
+	}
+	subs := make([]string, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		subs[d] = strconv.Itoa(k%shape[d] + 1)
+		k /= shape[d]
+	}
+	return Subscripted(written, subs)
+}
+
+// Subscripted returns a name with subscripts: those of copies of components where they belong, the rest at the end.
+func Subscripted(written string, subs []string) string {
+	var out strings.Builder
+	for {
+		head, rest, ok := strings.Cut(written, "[")
+		out.WriteString(head)
+		commas, after, closed := strings.Cut(rest, "]")
+		if !ok {
+			break
+		}
+		if n := len(commas) + 1; closed && n <= len(subs) && strings.Trim(commas, ",") == "" {
+			out.WriteString("[" + strings.Join(subs[:n], ",") + "]")
+			subs, written = subs[n:], after
+			continue
+		}
+		out.WriteByte('[')
+		written = rest
+	}
+	if len(subs) > 0 {
+		out.WriteString("[" + strings.Join(subs, ",") + "]")
+	}
+	return out.String()
+}
+
+// Array returns the name of the array that an element is of: "u" of "u[2,5]", "c.V" of "c[3].V".
+func Array(element string) string {
+	name, _, _ := strings.Cut(folded(element), "[")
+	return name
+}

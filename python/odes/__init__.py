@@ -25,13 +25,14 @@ from ._errors import (
 )
 from ._fit import Compared, Estimate, Fit, Predictions, Start
 from ._model import Model, Progress, Symbol, version
-from ._results import Event, Objective, Output, Run, Sensitivities, Variable
+from ._results import Coincidence, Event, Objective, Output, Run, Sensitivities, Variable
 from ._scipy import Objective as ScipyObjective
 from ._scipy import scipy_objective
 from ._server import shutdown
 
 __all__ = [
     "Analysis",
+    "Coincidence",
     "Compared",
     "Comparison",
     "Diagnostic",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union, overload
@@ -180,6 +181,15 @@ class _ByPair(Mapping[tuple[str, str], Number]):
         return len(self._variables) ** 2
 
 
+@dataclass(frozen=True)
+class Coincidence:
+    """A time at which several causes come."""
+
+    t: float
+    causes: tuple[str, ...]  #: in the words of the model
+    leap: bool  #: whether some value leaps there
+
+
 class Objective:
     """An objective of a result: a scalar, or an array of any shape S."""
 
@@ -269,6 +279,34 @@ class Objective:
         """The grades of the derivatives; of an array, the worst one."""
         trusts = self._arrays.get("trusts")
         return _Trusts(None if trusts is None else trusts[self._rows], self._layout.variables)
+
+    @property
+    def left(self) -> Mapping[str, Number]:
+        """Derivatives on the left of the values that variables have, shaped like d: those of d where both sides agree.
+
+        NaN where the value leaps: see leaps.
+        """
+        return _ByVariable(self._part("left" if "left" in self._arrays else "gradient"), self._shape,
+                           self._layout.variables)
+
+    @property
+    def right(self) -> Mapping[str, Number]:
+        """Derivatives on the right of the values that variables have, shaped like d."""
+        return _ByVariable(self._part("right" if "right" in self._arrays else "gradient"), self._shape,
+                           self._layout.variables)
+
+    @property
+    def leaps(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """By what it leaps: {(element of the objective, element of a variable): (value on the left, on the right)}."""
+        if "values_left" not in self._arrays:
+            return {}
+        columns = [name for v in self._layout.variables for name in v.elements]
+        left, right = self._part("values_left"), self._part("values_right")
+        names = elements(self.name, self._shape)
+        return {
+            (names[i], columns[k]): (float(left[i, k]), float(right[i, k]))
+            for i, k in np.argwhere(~np.isnan(left) | ~np.isnan(right))
+        }
 
     @property
     def error(self) -> Number:
@@ -403,6 +441,11 @@ class Sensitivities(_Result, Mapping[str, Objective]):
         return self._arrays["gradient"]
 
     @property
+    def coincidences(self) -> list[Coincidence]:
+        """Where several causes come at one time, so that derivatives are others on the other side, or values leap."""
+        return [Coincidence(c["t"], tuple(c["causes"]), c["leap"]) for c in self._head.get("coincidences", ())]
+
+    @property
     def trust(self) -> Trust:
         """The worst grade of all numbers."""
         return max((self[k].trust for k in self), default=Trust.SOUND)
@@ -468,14 +511,19 @@ def _marked(x: Any, grade: Any) -> str:
     return text if not grade else f'<span title="{GRADES[int(grade)]}">{text} {"?" * int(grade)}</span>'
 
 
+_NUMBER = re.compile(r"[-+]?(\d|nan|inf)")
+
+
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for people: names to the left, numbers to the right."""
+    """A table for people: texts to the left, numbers to the right."""
     lines = [list(heads), *([*r, *[""] * (len(heads) - len(r))] for r in rows)]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
-    return "\n".join(
-        "  ".join(c.rjust(w) if k else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths))).rstrip()
-        for line in lines
-    )
+    columns = []
+    for k in range(len(heads)):
+        cells = [line[k] for line in lines]
+        width = max(map(len, cells))
+        right = k > 0 and all(c == "" or _NUMBER.match(c) for c in cells[1:]) and any(cells[1:])
+        columns.append([c.rjust(width) if right else c.ljust(width) for c in cells])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -136,6 +136,13 @@ of_sens <- function(model, of, wrt, set, settings, trust, progress, values, more
     unit = stats::setNames(vapply(h$layout$objectives, `[[`, "", "unit"), rows),
     gradient = named(a$gradient),
     trust = stats::setNames(grades[1 + worst], rows),
+    left = named(a$left), right = named(a$right), values_left = named(a$values_left),
+    values_right = named(a$values_right),
+    coincidences = data.frame(
+      t = vapply(h$coincidences, function(c) as.double(c$t), 0),
+      causes = vapply(h$coincidences, function(c) paste(unlist(c$causes), collapse = "; "), ""),
+      leap = vapply(h$coincidences, function(c) isTRUE(c$leap), NA)
+    ),
     events = data.frame(name = vapply(h$events, `[[`, "", "name"), t = a$event_times),
     status = h$status, settings = h$settings, stats = h$stats
   )

@@ -75,6 +75,7 @@ type Model struct {
 	looked    map[*tape.Tape]*tape.Evaluator[float64]
 	rows      [][]float64 // per instant: the row of data that is read there
 	each      bool
+	mayBegin  bool    // a condition that holds at the start may make an event happen there
 	seed      *uint64 // that draws the order of events of equal priority; nil where none is drawn
 }
 
@@ -161,6 +162,7 @@ func (m *Model) listEvents(list []solvers.Event) (why string) {
 		case e.Varies:
 			return "priorities that vary"
 		}
+		m.mayBegin = m.mayBegin || x.Start
 		m.first = append(m.first, len(m.events))
 		for k := range e.Elems {
 			m.of = append(m.of, i)
@@ -341,10 +343,34 @@ func (l *local) occurrence(in *solvers.Instant, first complex128, times []comple
 	period := times[in.Period]
 	k := math.Round((l.t - real(first)) / real(period))
 	x := first + complex(k, 0)*period
-	if !(k >= 0) || in.To >= 0 && real(x) > real(times[in.To]) || in.Count >= 0 && k >= real(times[in.Count]) {
+	if !(k >= 0) || in.To >= 0 && l.past(x, times[in.To]) || in.Count >= 0 && k >= real(times[in.Count]) {
 		return none
 	}
 	return x
+}
+
+// past reports whether a time lies behind the last one that it may be: where they are one, whether it moves there.
+func (l *local) past(x, last complex128) bool {
+	d := x - last
+	if math.Abs(real(d)) > float64(Near*l.span) {
+		return real(d) > 0
+	}
+	return imag(d) > float64(1e-9*math.Abs(imag(x)))
+}
+
+// last counts periodic events that come at their last time here: moved, they may come no more.
+func (l *local) last(g *contact.Group) (n int) {
+	after, _ := l.Times(g.Z, nil)
+	times := load(l.Model, l.compiled.Instants, l.evaluated, l.at(g.Z, nil, nil, 0, 1)).
+		Output(tapec.Times.Name().String())
+	for i := range l.instants {
+		in := &l.instants[i]
+		if in.Kind == solvers.InstantEvery && in.To >= 0 && math.Abs(after[i]) <= g.Near &&
+			math.Abs(real(times[in.To])-l.t) <= 2*g.Near {
+			n++
+		}
+	}
+	return n
 }
 
 // Look implements contact.Local.

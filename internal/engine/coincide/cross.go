@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/engine/contact"
+	"odes.dev/odes/lang/model"
 	"odes.dev/odes/sens"
 )
 
@@ -15,8 +16,10 @@ type Crossing struct {
 	Met     []Met
 	columns []place      // of active params among all
 	unknown map[int]bool // directions that cannot be followed
-	leaps   map[int]bool // directions along which the result leaps
-	start   *Met         // what stands at its threshold at the start
+	leaps   map[int]bool // directions along which states, discretes or modes leap
+	shaken  map[int]bool // directions along which values in between may be others than those of the run
+	jumps   map[int][]float64
+	start   *Met // what comes at the start, or stands at its threshold there, of a run that is not followed there
 }
 
 // Met is a group of causes of the run.
@@ -42,7 +45,9 @@ func (m *Met) Differs(a, b int) bool {
 
 // Cross begins the crossings of a run. active are the names of the params that derivatives are taken by.
 func (m *Model) Cross(active []string) *Crossing {
-	c := &Crossing{Model: m, unknown: map[int]bool{}, leaps: map[int]bool{}}
+	c := &Crossing{
+		Model: m, unknown: map[int]bool{}, leaps: map[int]bool{}, shaken: map[int]bool{}, jumps: map[int][]float64{},
+	}
 	for _, name := range active {
 		column, param := m.problem.Column(name), m.problem.Model.Param(name)
 		for i := range column.Len {
@@ -57,21 +62,23 @@ func (m *Model) Cross(active []string) *Crossing {
 func (c *Crossing) Meets(at *sens.Meeting) bool {
 	l, g := c.group(at)
 	causes, fixed := c.causes(l, g)
-	if at.Start {
-		if causes+fixed > 0 {
-			c.start = &Met{group: g, local: l}
-		}
-		return false
-	}
-	if causes+min(fixed, 1) < 2 {
+	if at.Start && causes+fixed == 0 || !at.Start && causes+min(fixed, 1) < 2 {
 		return false
 	}
 	met := Met{
 		T: at.T, Number: at.Number, group: g, local: l, Stories: map[int][]contact.Step{},
 	}
 	met.Causes, met.Names = c.words(l, g)
-	base, err := g.Follow(make([]float64, len(g.Z)))
+	follow := g.Follow
+	if at.Start {
+		met.Causes = append([]string{"the start"}, met.Causes...)
+		follow = func(dz []float64) (*contact.Side, error) { return g.Begin(dz, 0) }
+	}
+	base, err := follow(make([]float64, len(g.Z)))
 	switch {
+	case at.Start && (err != nil || !c.same(base, at) || c.mayBegin):
+		c.start = &met
+		return false
 	case err != nil:
 		met.Unknown = err.Error()
 	case !c.same(base, at):
@@ -115,6 +122,7 @@ func (c *Crossing) causes(l *local, g *contact.Group) (n, fixed int) {
 			n++
 		}
 	}
+	n += l.last(g)
 	k := make([]float64, len(g.Z))
 	l.Rates(g.Z, g.M, k)
 	margin, rate := l.Margins(g.Z, g.M, k, 1, 0)
@@ -147,9 +155,16 @@ func (c *Crossing) met(at *sens.Meeting) *Met {
 	return nil
 }
 
-// Start implements sens.Crosser. What stands at its threshold at the start, and moves away from there, happens or does
-// not: that is not followed.
-func (c *Crossing) Start(direction int, td float64, pd, y, d []float64) {
+// Start implements sens.Crosser.
+func (c *Crossing) Start(at *sens.Meeting, direction int, td float64, pd, y, d, f []float64) error {
+	return c.through(at, direction, pd, y, d, f, func(g *contact.Group, dz []float64) (*contact.Side, error) {
+		return g.Begin(dz, td)
+	})
+}
+
+// Show implements sens.Crosser. What stands at its threshold at the start, and moves away from there, happens or does
+// not: that is not followed here.
+func (c *Crossing) Show(direction int, td float64, pd, y, d []float64) {
 	if c.start == nil {
 		return
 	}
@@ -186,6 +201,13 @@ func (c *Crossing) aim(l *local, pd []float64) {
 
 // Cross implements sens.Crosser.
 func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64) error {
+	return c.through(at, direction, pd, y, d, f, (*contact.Group).Follow)
+}
+
+// through moves a motion through a meeting.
+func (c *Crossing) through(at *sens.Meeting, direction int, pd, y, d, f []float64,
+	follow func(g *contact.Group, dz []float64) (*contact.Side, error),
+) error {
 	met := c.met(at)
 	if met.Unknown != "" {
 		c.unknown[direction] = true
@@ -195,15 +217,13 @@ func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64)
 	dz := make([]float64, len(met.group.Z))
 	copy(dz, y)
 	copy(dz[c.nY:], d)
-	s, err := met.group.Follow(dz)
+	s, err := follow(met.group, dz)
 	if err != nil {
 		c.unknown[direction] = true
 		return err
 	}
 	met.Stories[direction] = s.Story
-	if !s.Alike(met.base) {
-		c.leaps[direction] = true
-	}
+	c.compare(s, met.base, direction)
 	copy(y, s.DZ)
 	copy(d, s.DZ[c.nY:])
 	for i, x := range s.DZ[c.nY+c.nD:] {
@@ -212,8 +232,55 @@ func (c *Crossing) Cross(at *sens.Meeting, direction int, pd, y, d, f []float64)
 	return nil
 }
 
-// Leaps reports whether the result leaps along a direction, and Unknown whether it could not be followed.
+// compare notes what is another one behind a group along a direction than in the run.
+func (c *Crossing) compare(s, base *contact.Side, direction int) {
+	states := c.nY + c.nD
+	if s.Over != base.Over || !s.Over && !(slices.Equal(s.M, base.M) && contact.Close(s.Z[:states], base.Z[:states])) {
+		c.leaps[direction] = true
+	}
+	for i := range c.compiled.Functionals {
+		f := &c.compiled.Functionals[i]
+		for k := states + f.Offset; k < states+f.Offset+f.Shape.Size(); k++ {
+			by := s.Z[k] - base.Z[k]
+			switch {
+			case contact.Close(s.Z[k:k+1], base.Z[k:k+1]):
+				continue
+			case f.Kind == model.AtEvent || f.Kind == model.EventTime: // it may not be there at all
+				c.leaps[direction] = true
+				continue
+			case c.jumps[direction] == nil:
+				c.jumps[direction] = make([]float64, len(s.Z)-states)
+			}
+			c.jumps[direction][k-states] += by
+		}
+	}
+	happened, was := eventsOf(s.Story), eventsOf(base.Story)
+	if len(happened) > 1 || !slices.Equal(happened, was) {
+		c.shaken[direction] = true
+	}
+}
+
+// eventsOf lists the events of a story.
+func eventsOf(story []contact.Step) (list []int) {
+	for _, s := range story {
+		list = append(list, s.Events...)
+	}
+	return list
+}
+
+// Leaps reports whether states leap along a direction: nothing is known of what follows.
 func (c *Crossing) Leaps(direction int) bool { return c.leaps[direction] }
+
+// Shaken reports whether states may go through other values along a direction than in the run.
+func (c *Crossing) Shaken(direction int) bool { return c.shaken[direction] }
+
+// Jump implements sens.Crosser.
+func (c *Crossing) Jump(direction int) []float64 {
+	if c.leaps[direction] || c.unknown[direction] {
+		return nil
+	}
+	return c.jumps[direction]
+}
 
 // Unknown reports whether a direction could not be followed.
 func (c *Crossing) Unknown(direction int) bool { return c.unknown[direction] }

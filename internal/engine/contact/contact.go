@@ -176,17 +176,22 @@ type follower struct {
 	already    int // how many events happened before the present shift
 }
 
-// Follow follows the group where z moves by dz, and params as Local has it.
-func (g *Group) Follow(dz []float64) (*Side, error) {
-	n := len(g.Z)
+// follower returns what begins to follow the group.
+func (g *Group) follower(dz []float64) *follower {
 	f := &follower{
-		Group: g, z: slices.Clone(g.Z), m: slices.Clone(g.M), x: slices.Clone(dz), k: make([]float64, n),
-		done: make([]bool, len(g.Instants)), count: slices.Clone(g.Happened),
+		Group: g, z: slices.Clone(g.Z), m: slices.Clone(g.M), x: slices.Clone(dz), k: make([]float64, len(g.Z)),
+		done: make([]bool, len(g.Instants)), count: slices.Clone(g.Happened), now: &Step{},
 	}
 	if len(f.count) < len(g.Events) {
 		f.count = make([]int, len(g.Events))
 	}
 	f.Rates(f.z, f.m, f.k)
+	return f
+}
+
+// Follow follows the group where z moves by dz, and params as Local has it.
+func (g *Group) Follow(dz []float64) (*Side, error) {
+	f := g.follower(dz)
 	roots, err := f.roots()
 	if err != nil {
 		return nil, err
@@ -196,6 +201,34 @@ func (g *Group) Follow(dz []float64) (*Side, error) {
 		if err := f.run(slices.Min(roots)); err != nil {
 			return nil, err
 		}
+	}
+	return f.side(), nil
+}
+
+// Begin follows the group at the start of a run, which moves by start: dz is the motion of the initial Z at that time.
+// What would come before does not, and a condition that holds as the run begins has not come to hold.
+func (g *Group) Begin(dz []float64, start float64) (*Side, error) {
+	f := g.follower(dz)
+	f.s = start
+	after, slope := f.Times(f.z, f.x)
+	for i, t := range after {
+		f.done[i] = math.Abs(t) <= f.Near && slope[i] < start-float64(1e-9*max(math.Abs(start), math.Abs(slope[i])))
+	}
+	roots, err := f.roots()
+	if err != nil {
+		return nil, err
+	}
+	f.scale(append(roots, start))
+	if err := f.choose(); err != nil {
+		return nil, err
+	}
+	sight, err := f.look()
+	if err != nil {
+		return nil, err
+	}
+	f.holds = slices.Clone(sight.Holds)
+	if err := f.on(); err != nil {
+		return nil, err
 	}
 	return f.side(), nil
 }
@@ -295,7 +328,13 @@ func (f *follower) run(first float64) error {
 		return errUnclear
 	}
 	f.holds = slices.Clone(s.Holds)
-	for f.advance(first); ; {
+	f.advance(first)
+	return f.on()
+}
+
+// on goes on from the present shift, at which something comes.
+func (f *follower) on() error {
+	for {
 		if err := f.moment(); err != nil || f.over {
 			return err
 		}

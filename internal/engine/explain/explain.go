@@ -7,12 +7,11 @@
 package explain
 
 import (
-	"strings"
-
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
 )
 
 // Codes of run-time failures and warnings.
@@ -66,7 +65,7 @@ func (x *Explainer) When(t float64) string { return x.time + " = " + diag.Number
 
 // isMode reports whether name is that of a mode.
 func (x *Explainer) isMode(name string) bool {
-	base, _, _ := strings.Cut(name, "[")
+	base := target.Array(name)
 	for _, mode := range x.model.Compiled.Modes {
 		if mode.Name == base {
 			return true
@@ -85,7 +84,7 @@ func (x *Explainer) condition(name string) string {
 
 // eventSpan returns the place of an event or of the condition of a mode.
 func (x *Explainer) eventSpan(name string) source.Span {
-	base, _, _ := strings.Cut(name, "[")
+	base := target.Array(name)
 	for _, e := range x.model.Checked.Events {
 		if e.Name == base {
 			return e.Span

@@ -16,6 +16,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/steady"
@@ -137,7 +138,7 @@ func (f *failure) atStart(d *diag.Diagnostic, e *solvers.NonFiniteError) bool {
 		return false
 	}
 	name := f.model.StateName(i)
-	base, _, _ := strings.Cut(name, "[")
+	base := target.Array(name)
 	for _, s := range f.model.Checked.States {
 		if s.Name == base && s.Value != nil && !s.Value.Span().IsZero() {
 			d.Span = s.Value.Span()
@@ -552,7 +553,7 @@ func (x *Explainer) blamed(p *solvers.Place) source.Span {
 
 // equation returns the place of the equation of a state.
 func (x *Explainer) equation(state string) source.Span {
-	base, _, _ := strings.Cut(state, "[")
+	base := target.Array(state)
 	for i, s := range x.model.Checked.Differential() {
 		if s.Name == base && !x.model.Checked.Rates[i].Span().IsZero() {
 			return x.model.Checked.Rates[i].Span()

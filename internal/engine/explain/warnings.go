@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
@@ -33,7 +34,7 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 	keys := make([]alike, len(list))
 	count := map[alike]int{}
 	for i, w := range list {
-		other, _, _ := strings.Cut(w.Other, "[")
+		other := target.Array(w.Other)
 		keys[i] = alike{w.Kind, x.matters(&w), x.instantSpan(w.Instant, x.eventSpan(w.Name)), other}
 		count[keys[i]]++
 	}

@@ -109,7 +109,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 			}
 			s.Agree()
 		}
-		o.Strange, _ = r.strange(b, mine, theirs, decided)
+		o.Strange, _ = r.strange(b, mine, theirs, decided, 0)
 	}
 	if !r.settings.Trust {
 		s.Grade(g, false)
@@ -117,7 +117,8 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	}
 	s.GradeBy(g, o)
 	if s.Decided != nil {
-		s.EventsAt(mine.times())
+		s.EventsAt(mine.of(0))
+		s.LoseLeaps()
 	}
 	return o, nil
 }
@@ -146,16 +147,16 @@ func (r *Run) grader(variables []result.Variable, sizes []float64, steps int) *t
 
 // strange describes the first event in the runs of r and of b, the experiments' among them, that the other one lacks or
 // has at another time. It returns "" where they agree.
-func (r *Runner) strange(b *Runner, mine, theirs *Sides, decided bool) (what string, at float64) {
+func (r *Runner) strange(b *Runner, mine, theirs *Sides, decided bool, experiment int) (what string, at float64) {
 	here, there := &r.happened, &b.happened
 	if decided { // what comes at coincidences may come once more or not at all, with rounding: sides say what it does
-		here, there = here.Without(mine.times()), there.Without(theirs.times())
+		here, there = here.Without(mine.of(experiment)), there.Without(theirs.of(experiment))
 	}
 	if what, at = trust.StrangeEvent(here, there, r.out.From, r.out.To, b.out.To); what != "" {
 		return what, at
 	}
 	for i, part := range r.parts {
-		if what, at = part.strange(b.parts[i], nil, nil, false); what != "" {
+		if what, at = part.strange(b.parts[i], mine, theirs, decided, i+1); what != "" {
 			return what + " in experiment " + r.model.Experiments[i].Name, at
 		}
 	}

@@ -85,7 +85,7 @@ func (m *Model) Costates(ctx context.Context, setup Setup) (*result.Costates, er
 		for _, x := range m.Checked.States {
 			p := m.System.State(x.Name)
 			series := result.Series{
-				Name: x.Name, Doc: x.Doc, Shape: x.Type.Shape,
+				Name: x.Name, Doc: x.Doc, Shape: x.Type.Shape, Written: m.Checked.Written(x.Name),
 				Unit: r.objectives[o].unit.Div(x.Type.Unit).String(),
 			}
 			for _, k := range kept {

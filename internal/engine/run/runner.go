@@ -83,6 +83,7 @@ type outcome struct {
 	sum            *totals
 	met            []trust.Meeting
 	missed         []solvers.Warning // what it may have missed
+	tied           []float64         // when it warned of ties
 	mixed, severed bool              // as solvers.Stats of it tells
 	opinion        *trust.Opinion    // of the result; nil for none
 	happened       trust.Happenings
@@ -524,8 +525,9 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	if find != nil {
 		located += ties
 	}
-	r.missed = nearMisses(stats.Warnings)
-	out.Crossed = len(kinks) == 0 && followable(stats.Warnings)
+	r.missed, r.tied = nearMisses(stats.Warnings), tieTimes(stats.Warnings)
+	out.Crossed = followable(stats.Warnings)
+	markKinks(r, out, kinks)
 	out.AllSided = trust.Doubts(out.Warnings)-located > ofRun
 	firm, open := r.foldsOfTies(&stats)
 	firm = append(kinks, firm...)
@@ -534,6 +536,21 @@ func (r *Runner) once(ctx context.Context) (*trust.Result, error) {
 	}
 	r.addSides(out, firm, open)
 	return out, nil
+}
+
+// markKinks notes derivatives that kinks make those of one side; also where a column moves a kink alone.
+func markKinks(r *Runner, out *trust.Result, kinks []system.Fold) {
+	if out.Kinked = nil; len(kinks) == 0 {
+		return
+	}
+	out.Kinked = make([]bool, len(out.Gradient))
+	for i, o := range r.objectives {
+		for j, bends := range r.worker.Bends(o.row, kinks) {
+			if bends {
+				kinks[j].Mark(out.Kinked[i*r.columns:(i+1)*r.columns], true)
+			}
+		}
+	}
 }
 
 // addSides notes which derivatives folds make those of one side: by what moves a fold, of values that it makes bend. It

@@ -104,7 +104,9 @@ func (m *Model) Variables(wrt []target.Target, l *diag.List) (list []result.Vari
 			return
 		}
 		listed[key{name, initial}] = true
-		v := result.Variable{Name: name, Initial: initial, Unit: unit, Shape: shape, Offset: columns}
+		v := result.Variable{
+			Name: name, Initial: initial, Unit: unit, Shape: shape, Offset: columns, Written: m.Checked.Written(name),
+		}
 		list = append(list, v)
 		columns += v.Size()
 	}

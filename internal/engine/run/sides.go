@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"odes.dev/odes/internal/engine/coincide"
@@ -18,18 +19,34 @@ import (
 // Sides are derivatives of objectives on both sides of each element of the variables, where causes of the run
 // coincide.
 type Sides struct {
-	Left, Right []float64 // [objectives][columns]
-	Leaps       []bool    // [columns] the result leaps there
-	Unknown     []bool    // [columns] they are not known
-	Met         []coincide.Met
-	within      float64 // times that differ by no more are one
+	Left, Right             []float64 // [objectives][columns]
+	LeftValues, RightValues []float64 // near which the sides begin
+	Leaps                   []bool    // [columns] states leap there
+	Unknown                 []bool    // [columns] they are not known
+	Met                     []coincide.Met
+	shaken                  []bool     // [columns] states may go through other values than in the run
+	peaks                   []bool     // [objectives] that read largest values of which too little is known
+	reads                   []bool     // [objectives] largest values
+	settled                 bool       // what may have been missed is among the causes
+	runs                    []sidesRun // of the experiments and of the run itself
+}
+
+// sidesRun tells of one run of several when causes coincided there.
+type sidesRun struct {
+	times  []float64
+	within float64 // times that differ by no more are one
 }
 
 // Sides returns derivatives of the last run of r on both sides; nil where no causes coincide, or where package
 // coincide does not follow the model: why says so.
 func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
-	if len(r.parts) > 0 || r.readsTotals() {
-		return nil, "experiments", nil
+	parts := make([]*Sides, len(r.parts))
+	some := false
+	for i, part := range r.parts {
+		if parts[i], why, err = part.Sides(ctx); err != nil || why != "" {
+			return nil, why, err
+		}
+		some = some || parts[i] != nil
 	}
 	span := r.trajectory.Ends() - r.trajectory.Begins()
 	how := &r.settings.Solver
@@ -53,29 +70,107 @@ func (r *Runner) Sides(ctx context.Context) (s *Sides, why string, err error) {
 		if v[k/2] = 1; k%2 == 0 {
 			v[k/2] = -1
 		}
-		return directions(v, nil)
+		return directions(v, totalsAlong(r, parts, k))
 	}
 	walk := sens.Sided{New: tangent.New, Crosser: c}
-	rows, err := walk.Along(ctx, &r.trajectory, 2*r.columns, move, float64(coincide.Near*span))
+	found, err := walk.Along(ctx, &r.trajectory, 2*r.columns, move, float64(coincide.Near*span))
 	if err != nil {
 		return nil, "", r.failed(err, r.worker)
 	}
-	if len(c.Met) == 0 {
+	if len(c.Met) == 0 && !some {
 		return nil, "", nil
 	}
-	n := len(r.objectives) * r.columns
-	s = &Sides{
-		Left: make([]float64, n), Right: make([]float64, n), Leaps: make([]bool, r.columns),
-		Unknown: make([]bool, r.columns), Met: c.Met, within: float64(10 * coincide.Near * span),
+	s = newSides(r, c.Met)
+	s.runs = []sidesRun{{within: float64(10 * coincide.Near * span)}}
+	for i := range c.Met {
+		s.runs[0].times = append(s.runs[0].times, c.Met[i].T)
 	}
 	for k := range r.columns {
-		for o := range r.objectives {
-			s.Left[o*r.columns+k], s.Right[o*r.columns+k] = 0-rows[2*k][o], rows[2*k+1][o]
+		for i := range r.objectives {
+			at := i*r.columns + k
+			s.Left[at], s.Right[at] = 0-found.Slopes[2*k][i], found.Slopes[2*k+1][i]
+			s.LeftValues[at], s.RightValues[at] = found.Values[2*k][i], found.Values[2*k+1][i]
 		}
 		s.Leaps[k] = c.Leaps(2*k) || c.Leaps(2*k+1)
 		s.Unknown[k] = c.Unknown(2*k) || c.Unknown(2*k+1)
+		s.shaken[k] = c.Shaken(2*k) || c.Shaken(2*k+1)
 	}
+	s.settled = s.explain(r.missed) && s.meets(r.tied)
+	s.judgePeaks(r, found.Peaks)
+	s.join(r, parts)
 	return s, "", nil
+}
+
+// newSides returns Sides with memory for all.
+func newSides(r *Runner, met []coincide.Met) *Sides {
+	numbers := func() []float64 { return make([]float64, len(r.objectives)*r.columns) }
+	return &Sides{
+		Left: numbers(), Right: numbers(), LeftValues: numbers(), RightValues: numbers(), Met: met,
+		Leaps: make([]bool, r.columns), Unknown: make([]bool, r.columns), shaken: make([]bool, r.columns),
+		peaks: make([]bool, len(r.objectives)), reads: make([]bool, len(r.objectives)),
+	}
+}
+
+// totalsAlong returns how totals of experiments move along direction k of Sides.
+func totalsAlong(r *Runner, parts []*Sides, k int) []float64 {
+	totals := make([]float64, len(r.model.Checked.Totals))
+	for j := range totals {
+		for i, part := range r.parts {
+			at := j*r.columns + k/2
+			switch s := parts[i]; {
+			case s == nil && k%2 == 0:
+				totals[j] -= part.gradient[at]
+			case s == nil:
+				totals[j] += part.gradient[at]
+			case k%2 == 0:
+				totals[j] -= s.Left[at]
+			default:
+				totals[j] += s.Right[at]
+			}
+		}
+	}
+	return totals
+}
+
+// join adds what is known of the runs of experiments, whose totals s reads.
+func (s *Sides) join(r *Runner, parts []*Sides) {
+	for i, part := range parts {
+		if part == nil {
+			s.runs = append(s.runs, sidesRun{})
+			continue
+		}
+		s.runs = append(s.runs, part.runs[0])
+		s.settled = s.settled && part.settled
+		for k := range r.columns {
+			leaps := part.Leaps[k]
+			for at := k; at < len(part.Left); at += r.columns { // a total that leaps moves all that reads it
+				leaps = leaps || part.LeftValues[at] != part.RightValues[at]
+			}
+			s.Leaps[k] = s.Leaps[k] || leaps
+			s.Unknown[k] = s.Unknown[k] || part.Unknown[k] || slices.Contains(part.reads, true)
+		}
+		for _, met := range part.Met {
+			for c := range met.Causes {
+				met.Causes[c] += " of experiment " + r.model.Experiments[i].Name
+			}
+			s.Met = append(s.Met, met)
+		}
+	}
+}
+
+// judgePeaks notes which objectives read largest values, and of which of these too little is known: those near a
+// coincidence, and those that are as large elsewhere.
+func (s *Sides) judgePeaks(r *Runner, list []sens.Peak) {
+	for i, o := range r.objectives {
+		for _, element := range r.model.System.PeaksOf([]*model.Objective{o.of}) {
+			s.reads[i] = true
+			at := slices.IndexFunc(list, func(p sens.Peak) bool { return p.Element == element })
+			s.peaks[i] = s.peaks[i] || at < 0 || !list[at].Plain() ||
+				slices.ContainsFunc(s.runs[0].times, func(t float64) bool {
+					return !(math.Abs(list[at].T-t) > s.runs[0].within)
+				})
+		}
+	}
 }
 
 // mostCrossed bounds the work of crossing meetings: directions times states times steps.
@@ -87,6 +182,11 @@ func (r checking) crossed(ctx context.Context, s *trust.Result) (*Sides, error) 
 	// Second derivatives may jump where first ones do not, and of them nothing is known here.
 	if !r.setup.Sides || r.wantsSecond() || !s.Crossed || trust.Doubts(s.Warnings) == 0 && len(r.met) == 0 {
 		return nil, nil
+	}
+	for _, part := range r.parts {
+		if !part.out.Crossed || part.out.Kinked != nil {
+			return nil, nil
+		}
 	}
 	size := r.problem.Size()
 	if float64(2*r.columns)*float64(size.N+size.Q+1)*float64(s.Stats.Steps) > mostCrossed {
@@ -115,7 +215,7 @@ func followable(list []solvers.Warning) bool {
 // is to say of meetings.
 func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
 	s.Undo()
-	if mine == nil || theirs == nil || !mine.explain(r.missed) {
+	if mine == nil || theirs == nil || !mine.settled {
 		return false
 	}
 	d := &trust.Decision{
@@ -127,15 +227,21 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 			d.Sizes[v.Offset+k] = sizes[n]
 		}
 	}
+	d.LeftValues, d.RightValues = mine.LeftValues, mine.RightValues
+	d.TwinLeftValues, d.TwinRightValues = theirs.LeftValues, theirs.RightValues
 	for k := range r.columns {
 		known := !mine.Leaps[k] && !mine.Unknown[k] && !theirs.Leaps[k] && !theirs.Unknown[k]
-		for i, o := range r.objectives {
-			d.Known[i*r.columns+k] = known && len(r.model.System.PeaksOf([]*model.Objective{o.of})) == 0
-		}
 		for c := range mine.Met {
 			if mine.Met[c].Differs(2*k, 2*k+1) {
 				d.From[k] = append(d.From[k], c)
 			}
+		}
+		shaken := mine.shaken[k] || theirs.shaken[k]
+		together := mine.together(k) && theirs.together(k)
+		for i := range r.objectives {
+			at := i*r.columns + k
+			kinked := s.Kinked != nil && (s.Kinked[at] || !together)
+			d.Known[at] = known && !kinked && !(mine.reads[i] && (shaken || mine.peaks[i] || theirs.peaks[i]))
 		}
 	}
 	for c := range mine.Met {
@@ -157,13 +263,34 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 func (s *Sides) explain(missed []solvers.Warning) bool {
 	for i := range missed {
 		w := &missed[i]
-		if !(w.Value <= s.within) || !slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
+		if !(w.Value <= s.runs[0].within) || !slices.ContainsFunc(s.Met, func(m coincide.Met) bool {
 			return m.T >= w.T && slices.Contains(m.Names, w.Name)
 		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// meets reports whether all ties of a run are at coincidences that were met.
+func (s *Sides) meets(tied []float64) bool {
+	for _, t := range tied {
+		if !slices.ContainsFunc(s.runs[0].times, func(x float64) bool { return math.Abs(x-t) <= s.runs[0].within }) {
+			return false
+		}
+	}
+	return true
+}
+
+// tieTimes lists when a run warned of ties.
+func tieTimes(list []solvers.Warning) (times []float64) {
+	for i := range list {
+		switch list[i].Kind {
+		case solvers.Tie, solvers.OneSided, solvers.Together:
+			times = append(times, list[i].T)
+		}
+	}
+	return times
 }
 
 // nearMisses lists what a run may have missed.
@@ -176,10 +303,15 @@ func nearMisses(list []solvers.Warning) (missed []solvers.Warning) {
 	return missed
 }
 
-// times returns when causes coincided, and within what.
-func (s *Sides) times() (list []float64, within float64) {
-	for i := range s.Met {
-		list = append(list, s.Met[i].T)
+// together reports whether a move along column k moves no causes apart.
+func (s *Sides) together(k int) bool {
+	for c := range s.Met {
+		if m := &s.Met[c]; len(m.Stories[2*k]) > 1 || len(m.Stories[2*k+1]) > 1 || m.Differs(2*k, 2*k+1) {
+			return false
+		}
 	}
-	return list, s.within
+	return true
 }
+
+// of returns when causes coincided in the run itself, or in experiment i from 1 on, and within what.
+func (s *Sides) of(i int) (times []float64, within float64) { return s.runs[i].times, s.runs[i].within }

@@ -137,7 +137,7 @@ func (m *Model) Event(e sens.EventTime, guards []solvers.Guard, from, to float64
 		return r
 	}
 	ev := m.Checked.Events[e.Firing.Event]
-	r := result.Event{Name: ev.Name, Kind: "event", T: e.T}
+	r := result.Event{Name: ev.Name, Kind: "event", T: e.T, Written: m.Checked.Written(ev.Name)}
 	rest := e.Firing.Elem
 	for k := len(ev.Indices) - 1; k >= 0; k-- {
 		ix := ev.Indices[k]
@@ -308,6 +308,7 @@ func (m *Model) series(r *recorder) []result.Series {
 		if i < len(m.Checked.Outputs) {
 			o := m.Checked.Outputs[i]
 			s.Name, s.Doc, s.Unit, s.Shape = o.Name, o.Doc, o.Value.Type().Unit.String(), o.Value.Type().Shape
+			s.Written = m.Checked.Written(o.Name)
 		}
 		if b, ok := r.broken[i]; ok && !b.from.Span.IsZero() {
 			s.Cause = fmt.Sprintf("%v at %s", b.from, m.Explain.When(b.at))

@@ -3,7 +3,6 @@ package run
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"odes.dev/odes/internal/base/sample"
 	"odes.dev/odes/internal/engine/limits"
@@ -11,6 +10,7 @@ import (
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/result"
 )
 
@@ -131,7 +131,7 @@ func (m *Model) ReadsExperiments(name string) bool {
 
 // reads reports whether is holds for a part of an objective or a constraint.
 func (m *Model) reads(name string, is func(model.Expr) bool) bool {
-	base, _, _ := strings.Cut(name, "[")
+	base := target.Array(name)
 	found := false
 	for _, o := range m.Checked.Objectives {
 		if o.Name != base {

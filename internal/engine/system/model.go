@@ -10,6 +10,7 @@
 package system
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/model"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/target"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -246,7 +248,7 @@ func (m *Model) StateName(i int) string {
 	for k, p := range m.layout.states {
 		if i < p.offset+p.len {
 			s := m.Checked.States[k]
-			return ElementName(s.Name, s.Type.Shape, i-p.offset)
+			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, i-p.offset)
 		}
 	}
 	return "state " + strconv.Itoa(i+1)
@@ -263,17 +265,4 @@ func (m *Model) modeName(i int) string {
 }
 
 // ElementName writes "u[2,5]" for element i, from 0 in row-major order, of an array, and name for a scalar.
-func ElementName(name string, shape []int, i int) string {
-	if len(shape) == 0 {
-		return name
-	}
-	text := "]"
-	for k := len(shape) - 1; k >= 0; k-- {
-		text = strconv.Itoa(i%shape[k]+1) + text
-		i /= shape[k]
-		if k > 0 {
-			text = "," + text
-		}
-	}
-	return name + "[" + text
-}
+func ElementName(name string, shape []int, i int) string { return target.Element(name, shape, i) }

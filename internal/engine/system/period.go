@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -491,7 +492,7 @@ func (o *cycle) Name(b *orbit.Border, i int) string {
 	at := b.Active[i-len(b.Y)]
 	for _, s := range m.Checked.Discretes {
 		if p := m.layout.part(tapec.Discrete.Called(s.Name)); at >= p.offset && at < p.offset+p.len {
-			return ElementName(s.Name, s.Type.Shape, at-p.offset)
+			return ElementName(cmp.Or(m.Checked.Written(s.Name), s.Name), s.Type.Shape, at-p.offset)
 		}
 	}
 	return "a discrete"

@@ -3,9 +3,9 @@ package trust
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/engine/explain"
-	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 )
@@ -14,10 +14,13 @@ import (
 type Decision struct {
 	Left, Right         []float64
 	TwinLeft, TwinRight []float64 // of the independent run
-	Known               []bool    // [values][columns]
-	Sizes               []float64 // [columns] of the variables
-	From                [][]int   // [columns] the coincidences that make sides differ
-	Coincidences        []result.Coincidence
+	// The values near which sides begin.
+	LeftValues, RightValues, TwinLeftValues, TwinRightValues []float64
+
+	Known        []bool    // [values][columns]
+	Sizes        []float64 // [columns] of the variables
+	From         [][]int   // [columns] the coincidences that make sides differ
+	Coincidences []result.Coincidence
 }
 
 // little is the part of the larger side within which two sides are one.
@@ -44,33 +47,73 @@ func (s *Result) Decide(d *Decision, share float64) (all, some bool) {
 		noise := float64(1e-10*most[i]) / d.Sizes[k]
 		differ := math.Abs(l-r) > float64(little*size)+4*err+noise
 		off := min(math.Abs(x-l), math.Abs(x-r)) // of the run, whose order is that of one side if there are two causes
+		own := 0.0                               // the error of the number in the result, which is graded by it
+		if s.Errors != nil {
+			own = 2 * s.Errors[at]
+		}
+		leaps, known := d.leaps(at, s.Values[i].Value)
 		switch {
-		case !d.Known[at] || err-err != 0 || x-x != 0:
+		case !d.Known[at] || !known || err-err != 0 || x-x != 0:
+		case leaps:
+			s.Decided[at] = true
+			leap := result.Leap{Value: i, Column: k, Left: d.LeftValues[at], Right: d.RightValues[at]}
+			leap.Coincidences = s.from(d, k, used)
+			for _, c := range leap.Coincidences {
+				s.OneSided.Coincidences[c].Leap = true
+			}
+			s.OneSided.Leaps = append(s.OneSided.Leaps, leap)
 		case err > float64(1e-4*size)+100*noise:
-		case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise):
+		case !differ && !(off <= float64(1e-5*size)+100*err+1000*noise+own):
 		default:
 			s.Decided[at] = true
 			if differ {
 				s.Errors[at] = err
 				side := result.BothSides{Value: i, Column: k, Left: l, Right: r}
-				from := d.From[k]
-				for c := 0; len(from) == 0 && c < len(d.Coincidences); c++ { // the same happens, at other times
-					side.Coincidences = append(side.Coincidences, c)
-				}
-				from, side.Coincidences = append(from, side.Coincidences...), nil
-				for _, c := range from {
-					if _, known := used[c]; !known {
-						used[c] = len(s.OneSided.Coincidences)
-						s.OneSided.Coincidences = append(s.OneSided.Coincidences, d.Coincidences[c])
-					}
-					side.Coincidences = append(side.Coincidences, used[c])
-				}
+				side.Coincidences = s.from(d, k, used)
 				s.OneSided.Sides = append(s.OneSided.Sides, side)
 			}
 		}
 		all, some = all && s.Decided[at], some || s.Decided[at]
 	}
 	return all, some
+}
+
+// leaps reports whether a value leaps, and whether that is known: whether the independent run says the same.
+func (d *Decision) leaps(at int, value float64) (leaps, known bool) {
+	l, r := d.LeftValues[at], d.RightValues[at]
+	size := math.Max(math.Abs(l), math.Abs(r))
+	if math.Abs(l-value) <= float64(1e-12*size) && math.Abs(r-value) <= float64(1e-12*size) {
+		return false, math.Abs(d.TwinLeftValues[at]-d.TwinRightValues[at]) <= float64(1e-12*size)
+	}
+	most := math.Max(math.Abs(l-r), math.Max(math.Abs(l-value), math.Abs(r-value)))
+	off := math.Max(math.Abs(l-d.TwinLeftValues[at]), math.Abs(r-d.TwinRightValues[at]))
+	return true, off <= float64(0.01*most)
+}
+
+// from returns which coincidences of s make sides by column k differ. used tells the numbers in s of those of d.
+func (s *Result) from(d *Decision, k int, used map[int]int) (list []int) {
+	from := d.From[k]
+	for c := 0; len(d.From[k]) == 0 && c < len(d.Coincidences); c++ { // the same happens, at other times
+		from = append(from, c)
+	}
+	for _, c := range from {
+		if _, known := used[c]; !known {
+			used[c] = len(s.OneSided.Coincidences)
+			s.OneSided.Coincidences = append(s.OneSided.Coincidences, d.Coincidences[c])
+		}
+		list = append(list, used[c])
+	}
+	return list
+}
+
+// LoseLeaps grades derivatives of what leaps.
+func (s *Result) LoseLeaps() {
+	for _, x := range s.OneSided.Leaps {
+		if s.Trusts == nil {
+			s.Trusts = make([]result.Trust, len(s.Gradient))
+		}
+		s.Trusts[x.Value*s.Columns+x.Column] = result.Lost
+	}
 }
 
 // Agree takes back what runs in other orders say of derivatives of which both sides are known.
@@ -112,37 +155,44 @@ func (s *Result) TellSides(x *explain.Explainer, all bool) {
 	})
 	for c := range s.OneSided.Coincidences {
 		at := &s.OneSided.Coincidences[c]
-		const most = 3
-		text, n := "", 0
+		var sides, leaps []string
 		for _, b := range s.OneSided.Sides {
-			if len(b.Coincidences) == 0 || b.Coincidences[0] != c {
-				continue
+			if len(b.Coincidences) > 0 && b.Coincidences[0] == c {
+				sides = append(sides, "d"+s.Values[b.Value].Name+"/d"+ColumnName(&s.Sensitivities, b.Column)+" is "+
+					diag.Number(b.Left)+" from the left, "+diag.Number(b.Right)+" from the right")
 			}
-			if n++; n > most {
-				continue
+		}
+		for _, x := range s.OneSided.Leaps {
+			if len(x.Coincidences) > 0 && x.Coincidences[0] == c {
+				leaps = append(leaps, s.Values[x.Value].Name+" is "+diag.Number(x.Left)+" on the left of "+
+					ColumnName(&s.Sensitivities, x.Column)+", "+diag.Number(x.Right)+" on its right")
 			}
-			if text != "" {
-				text += "; "
-			}
-			text += "d" + s.Values[b.Value].Name + "/d" + s.nameOf(b.Column) + " is " + diag.Number(b.Left) +
-				" from the left, " + diag.Number(b.Right) + " from the right"
 		}
-		if text == "" {
-			continue
+		if len(sides) > 0 {
+			s.Note(x, explain.CodeTie, diag.Note, "%s come at the same time, %s: %s", diag.All(at.Causes), x.When(at.T),
+				first(sides, "derivative"))
 		}
-		if n > most {
-			text += "; and " + diag.Count(n-most, "derivative") + " more"
+		if len(leaps) > 0 {
+			s.Note(x, explain.CodeTie, diag.Warning, "%s come at the same time, %s, and the value leaps there, so "+
+				"that there is no derivative: %s", diag.All(at.Causes), x.When(at.T), first(leaps, "value"))
 		}
-		s.Note(x, explain.CodeTie, diag.Note, "%s come at the same time, %s: %s", diag.All(at.Causes), x.When(at.T),
-			text)
 	}
 }
 
-// nameOf names a column of the gradient.
-func (s *Result) nameOf(k int) string {
+// first joins the first of a list.
+func first(list []string, what string) string {
+	const most = 3
+	if n := len(list) - most; n > 0 {
+		return strings.Join(list[:most], "; ") + "; and " + diag.Count(n, what) + " more"
+	}
+	return strings.Join(list, "; ")
+}
+
+// ColumnName names a column of the gradient.
+func ColumnName(s *result.Sensitivities, k int) string {
 	for _, v := range s.Variables {
 		if k >= v.Offset && k < v.Offset+v.Size() {
-			return system.ElementName(v.String(), v.Shape, k-v.Offset)
+			return v.Element(k - v.Offset)
 		}
 	}
 	return ""

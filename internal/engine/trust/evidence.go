@@ -30,8 +30,10 @@ type Evidence struct {
 	Settled []bool
 	// Decided marks derivatives of which package contact knows both sides; nil for none.
 	Decided []bool
-	// Crossed tells that nothing else than ties makes derivatives one-sided, so far as the run tells.
+	// Crossed tells that nothing else than ties and kinks makes derivatives one-sided, so far as the run tells, and
+	// Kinked for which kinks do; nil for none.
 	Crossed bool
+	Kinked  []bool
 	// Leapt tells by places in Gradient which derivatives of the value jump where the variable moves what met.
 	Leapt map[int][]bool
 	// Turned are second derivatives of runs with meetings in another order.

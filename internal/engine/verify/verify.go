@@ -105,6 +105,16 @@ func verify(ctx context.Context, m *run.Model, setup run.Setup, how Options) (*r
 	setup.Settings, setup.Parts = r.Last().Settings, r.Last().Parts // with the tolerances that sens_tol took
 	setup = setup.With((*settings.Settings).GradientOnly)
 	out := &result.Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
+	for _, x := range s.OneSided.Sides {
+		out.OneSided = append(out.OneSided, result.VerdictSides{
+			Objective: x.Value, By: trust.ColumnName(s, x.Column), Left: x.Left, Right: x.Right,
+		})
+	}
+	for _, x := range s.OneSided.Leaps {
+		out.OneSided = append(out.OneSided, result.VerdictSides{
+			Objective: x.Value, By: trust.ColumnName(s, x.Column), Left: x.Left, Right: x.Right, Leap: true,
+		})
+	}
 	trusts := make([]result.Trust, len(s.Values))
 	for i, v := range s.Values {
 		trusts[i] = s.Worst(i)

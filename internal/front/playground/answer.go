@@ -173,7 +173,7 @@ func describe(m *odes.Model, text string) (*Description, error) {
 				continue
 			}
 			d.Params = append(d.Params, Param{
-				element(s.Name, s.Shape, k), s.Doc, shown(s.Unit), number(v), number(s.Lo), number(s.Hi),
+				s.Element(k), s.Doc, shown(s.Unit), number(v), number(s.Lo), number(s.Hi),
 			})
 		}
 	}
@@ -182,25 +182,6 @@ func describe(m *odes.Model, text string) (*Description, error) {
 		d.Observations = append(d.Observations, Measured{o.Name, outputs, numbers(o.T), numbers(o.Values)})
 	}
 	return d, nil
-}
-
-// element names element k, row-major, of what has a shape.
-func element(name string, shape []int, k int) string {
-	if len(shape) == 0 {
-		return name
-	}
-	at := make([]int, len(shape))
-	for i := len(shape) - 1; i >= 0; i-- {
-		at[i], k = k%shape[i]+1, k/shape[i]
-	}
-	text := name + "["
-	for i, n := range at {
-		if i > 0 {
-			text += ","
-		}
-		text += strconv.Itoa(n)
-	}
-	return text + "]"
 }
 
 // Result is what runs give.
@@ -267,7 +248,7 @@ func resultOf(solution *odes.Solution, s *odes.Sensitivities, symbols []odes.Sym
 				continue
 			}
 			values := numbers(chosen(o.Values, keep, o.Size(), k))
-			r.Series = append(r.Series, Curve{element(o.Name, o.Shape, k), o.Doc, shown(o.Unit), values})
+			r.Series = append(r.Series, Curve{o.Element(k), o.Doc, shown(o.Unit), values})
 		}
 	}
 	for i := range solution.Events {
@@ -311,7 +292,9 @@ func (r *Result) addColumns(s *odes.Sensitivities, symbols []odes.Symbol) {
 				r.MoreColumns++
 				continue
 			}
-			c := Column{element(v.Name, v.Shape, k), shown(v.Unit), number(math.NaN())}
+			of := v
+			of.Initial = false
+			c := Column{of.Element(k), shown(v.Unit), number(math.NaN())}
 			if v.Initial {
 				c.Name = fmt.Sprintf("initial(%s)", c.Name)
 			} else if at >= 0 && k < len(symbols[at].Values) {

@@ -16,7 +16,7 @@ func (p *problem) judge(r *Result) {
 	for i := range p.coords {
 		c := &p.coords[i]
 		x := r.Column(i)
-		a := Param{Name: p.names[c.variable], Index: c.index, Unit: c.unit, Summary: draws.Summarise(x)}
+		a := Param{Name: p.names[c.variable], Index: c.index, Label: c.name, Unit: c.unit, Summary: draws.Summarise(x)}
 		a.MCSEQ5, a.MCSEMedian, a.MCSEQ95 = draws.MCSEQuantile(x, 0.05), draws.MCSEQuantile(x, 0.5),
 			draws.MCSEQuantile(x, 0.95)
 		r.Params = append(r.Params, a)

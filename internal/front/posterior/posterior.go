@@ -12,6 +12,7 @@
 package posterior
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -57,13 +58,14 @@ type Result struct {
 type Param struct {
 	Name  string // of the param, or initial(x)
 	Index []int  // of an array's element, 1-based; nil for a scalar
+	Label string // the name of the element, such as A[1,2] or c[3].k
 	Unit  string
 	draws.Summary
 	MCSEQ5, MCSEMedian, MCSEQ95 float64
 }
 
-// Text returns "k", "A[1,2]" or "initial(x)".
-func (p *Param) Text() string { return elementName(p.Name, p.Index) }
+// Text returns "k", "A[1,2]", "initial(x)" or "c[3].k".
+func (p *Param) Text() string { return cmp.Or(p.Label, p.Name) }
 
 // Chain is what one chain drew. The slices have one number for each draw behind warm-up.
 type Chain struct {

@@ -89,14 +89,6 @@ func (c *coordinate) of(x float64) float64 {
 	return x
 }
 
-// elementName returns "k", "A[1,2]" or "initial(x)[2]".
-func elementName(name string, index []int) string {
-	if index == nil {
-		return name
-	}
-	return name + "[" + strings.ReplaceAll(strings.Trim(fmt.Sprint(index), "[]"), " ", ",") + "]"
-}
-
 // subscripts returns the 1-based subscripts of element k; nil for a scalar.
 func subscripts(shape []int, k int) []int {
 	if len(shape) == 0 {
@@ -145,7 +137,7 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 	for i, v := range s.Over {
 		for k := range v.Size() {
 			c := coordinate{variable: i, element: k, column: v.Offset + k, index: subscripts(v.Shape, k), size: 1}
-			c.name = elementName(p.names[i], c.index)
+			c.name = v.Element(k)
 			c.lo, c.hi = m.Bounds(v)
 			at := slices.IndexFunc(symbols, func(x odes.Symbol) bool {
 				return x.Name == v.Name && (x.Kind == "param") == !v.Initial

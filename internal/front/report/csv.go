@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"math"
 
 	"odes.dev/odes"
 )
@@ -10,8 +11,9 @@ import (
 // sensCSV writes one row per derivative: objective, wrt, index, derivative, the objective's value, the derivative's
 // error where that was asked for, and its trust ("", "loose" or "lost") unless all derivatives are sound. The index of
 // an array element is "1,2"; that of a scalar is empty. Objectives without derivatives have one row, with the value
-// alone. Second derivatives bring two more columns, wrt2 and index2. They are empty in the rows of first derivatives,
-// and wrt2 is "hvp" in those of products of a Hessian with the direction asked for.
+// alone. Where derivatives are others on the other side, the columns left and right have both; where values leap,
+// value_left and value_right have these. Second derivatives bring two more columns, wrt2 and index2. They are empty in
+// the rows of first derivatives, and wrt2 is "hvp" in those of products of a Hessian with the direction asked for.
 func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative", "value"}
@@ -21,6 +23,14 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 	trust := 0
 	if s.Trusts != nil || s.HessianTrusts != nil || s.ProductTrusts != nil {
 		trust, row = len(row), append(row, "trust")
+	}
+	sided := len(row)
+	left, right, from, to := s.Gradients()
+	if left != nil {
+		row = append(row, "left", "right")
+	}
+	if from != nil {
+		row = append(row, "value_left", "value_right")
 	}
 	second := s.Hessian != nil || s.Products != nil
 	if second {
@@ -51,6 +61,11 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 				if s.Trusts != nil {
 					row[trust] = grade(s.Trusts[at])
 				}
+				for n, of := range [][]float64{left, right, from, to} {
+					if of != nil {
+						row[sided+n] = sideNumber(of[at])
+					}
+				}
 				if second {
 					row[len(row)-2], row[len(row)-1] = "", ""
 				}
@@ -61,6 +76,14 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// sideNumber writes what there is on one side, nothing where that is not a number.
+func sideNumber(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return plainNumber(x)
 }
 
 // grade is the word for trust, "" for what is sound.
@@ -121,7 +144,7 @@ func runCSV(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	row := []string{h.Time}
 	for _, o := range s.Outputs {
 		for k := range size(o.Shape) {
-			row = append(row, element(o.Name, o.Shape, k))
+			row = append(row, o.Element(k))
 		}
 	}
 	out.Write(row)

@@ -487,7 +487,7 @@ func (j *jsonWriter) eventTrust(vars []odes.Variable, e *odes.EventRecord) {
 		j.text(t.String())
 	}
 	for _, v := range vars {
-		if e.Trusts != nil {
+		if len(e.Trusts) > 0 {
 			add(v.String(), slices.Max(e.Trusts[v.Offset:v.Offset+v.Size()]))
 		}
 	}

@@ -93,7 +93,7 @@ func (p *Page) Symbols(list []odes.Symbol) {
 	name, value, about := column{head: "name", left: true}, column{head: "value"}, column{head: "", left: true}
 	for _, s := range list {
 		for k, x := range s.Values {
-			name.cells = append(name.cells, withUnit(element(s.Name, s.Shape, k), s.Unit))
+			name.cells = append(name.cells, withUnit(s.Element(k), s.Unit))
 			short, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 10, 64), 64) // estimates have all digits
 			value.cells = append(value.cells, plainNumber(short))
 			text := s.Doc

@@ -37,14 +37,6 @@ func (j *jsonWriter) named(h *Heading) {
 	}
 }
 
-// element names element k (0-based, row-major) of an array as users write it: "A[1,2]". A scalar is its name.
-func element(name string, shape []int, k int) string {
-	if len(shape) == 0 {
-		return name
-	}
-	return name + "[" + subscripts(shape, k) + "]"
-}
-
 // subscripts returns the 1-based subscripts of element k, "1,2"; "" for a scalar.
 func subscripts(shape []int, k int) string {
 	parts := make([]string, len(shape))
@@ -56,19 +48,10 @@ func subscripts(shape []int, k int) string {
 }
 
 // variableElement names element k of a variable: "A[1,2]", "initial(x)[3]".
-func variableElement(v odes.Variable, k int) string { return element(v.String(), v.Shape, k) }
+func variableElement(v odes.Variable, k int) string { return v.Element(k) }
 
 // eventElement names an event with its index: "dose[2]".
-func eventElement(e odes.EventRecord) string {
-	if len(e.Index) == 0 {
-		return e.Name
-	}
-	parts := make([]string, len(e.Index))
-	for i, k := range e.Index {
-		parts[i] = strconv.Itoa(k)
-	}
-	return e.Name + "[" + strings.Join(parts, ",") + "]"
-}
+func eventElement(e odes.EventRecord) string { return e.Label() }
 
 // known returns a unit as results show it: "" for one that is not known.
 func known(unit string) string {

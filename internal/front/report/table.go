@@ -486,7 +486,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 				hidden += per - headOf - 1
 				continue
 			}
-			c := column{head: withUnit(element(o.Name, o.Shape, k), o.Unit)}
+			c := column{head: withUnit(o.Element(k), o.Unit)}
 			noise := s.Settings.ATol // of quantities of that size, anything smaller is rounding
 			if s.Settings.Sized {
 				noise = math.Inf(1)

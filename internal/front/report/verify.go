@@ -24,16 +24,39 @@ type verifyForm struct {
 }
 
 type verdictForm struct {
-	Name        string    `json:"name"`
-	Value       float64   `json:"value"`
-	Outcome     string    `json:"verdict"`
-	Complex     float64   `json:"complex_error"`
-	CrossCheck  *float64  `json:"second_error,omitempty"`
-	Independent *float64  `json:"independent_error,omitempty"`
-	Refined     *float64  `json:"refined_error,omitempty"`
-	Curvature   *float64  `json:"hessian_error,omitempty"`
-	Remainders  []float64 `json:"remainders"`
-	Order       float64   `json:"order"`
+	Name        string     `json:"name"`
+	Value       float64    `json:"value"`
+	Outcome     string     `json:"verdict"`
+	Complex     float64    `json:"complex_error"`
+	CrossCheck  *float64   `json:"second_error,omitempty"`
+	Independent *float64   `json:"independent_error,omitempty"`
+	Refined     *float64   `json:"refined_error,omitempty"`
+	Curvature   *float64   `json:"hessian_error,omitempty"`
+	OneSided    []sideForm `json:"one_sided,omitempty"`
+	Remainders  []float64  `json:"remainders"`
+	Order       float64    `json:"order"`
+}
+
+// sideForm is a derivative on both sides; of what leaps, the values.
+type sideForm struct {
+	By     string    `json:"by"`
+	Left   *float64  `json:"left"`
+	Right  *float64  `json:"right"`
+	Values []float64 `json:"values,omitempty"`
+}
+
+// sidesOf lists what objective i has on both sides.
+func sidesOf(v *odes.Verification, i int) (list []sideForm) {
+	for k := range v.OneSided {
+		switch x := &v.OneSided[k]; {
+		case x.Objective != i:
+		case x.Leap:
+			list = append(list, sideForm{By: x.By, Values: []float64{x.Left, x.Right}})
+		default:
+			list = append(list, sideForm{By: x.By, Left: &x.Left, Right: &x.Right})
+		}
+	}
+	return list
 }
 
 // verifyJSON writes what a check of gradients found.
@@ -59,6 +82,7 @@ func verifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 			Independent: where(f.CheckedBy != "", &o.Independent),
 			Refined:     where(o.Refined > 0, &o.Refined),
 			Curvature:   where(v.Curvature, &o.Curvature),
+			OneSided:    sidesOf(v, i),
 			Remainders:  o.Remainders, Order: o.Order,
 		})
 	}
@@ -131,6 +155,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	if v.Strange != "" {
 		p.prose("%s", v.Strange)
 	}
+	p.verifiedSides(v)
 	if v.Settings.CheckedBy != "" {
 		p.prose("\nindependent run: %s", v.Settings.CheckedBy)
 	}
@@ -140,6 +165,21 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 			"choose with --of and --wrt for every derivative")
 	}
 	return p.w.Flush()
+}
+
+// verifiedSides writes what is another one on the other side: the gradient that is checked is that of the run's order.
+func (p *printer) verifiedSides(v *odes.Verification) {
+	var list, leaps []string
+	for _, x := range v.OneSided {
+		to := &list
+		if x.Leap {
+			to = &leaps
+		}
+		*to = append(*to, v.Objectives[x.Objective].Name+" by "+x.By+" "+significant(x.Left, 8)+" | "+
+			significant(x.Right, 8))
+	}
+	p.someOf("one-sided, left | right (checked is that of the run's order): ", list)
+	p.someOf("leaps, value on the left | on the right: ", leaps)
 }
 
 // remainders writes the Taylor table: one column for each length of a move.

@@ -87,6 +87,7 @@ type resultHead struct {
 	Layout   *wire.Layout        `json:"layout,omitempty"`
 	Outputs  []seriesHead        `json:"outputs,omitempty"`
 	Events   []eventHead         `json:"events"`
+	Met      []coincidenceHead   `json:"coincidences,omitempty"`
 	Remarks  map[string][]string `json:"remarks,omitempty"` // on values
 	Warnings []json.RawMessage   `json:"warnings"`
 	Settings wire.Settings       `json:"settings"`
@@ -105,6 +106,13 @@ type eventHead struct {
 	Kind  string `json:"kind"`
 	Index []int  `json:"index,omitempty"`
 	Trust string `json:"trust,omitempty"`
+}
+
+// coincidenceHead is a time at which several causes come.
+type coincidenceHead struct {
+	T      float64  `json:"t"`
+	Causes []string `json:"causes"`
+	Leap   bool     `json:"leap"`
 }
 
 // grades are Trusts as numbers: 0 sound, 1 loose, 2 lost.
@@ -189,6 +197,14 @@ func sensitivities(s *odes.Sensitivities, withLayout bool) answer {
 	add("gradient", s.Gradient, rows, columns)
 	add("errors", s.Errors, rows, columns)
 	graded("trusts", s.Trusts, rows, columns)
+	left, right, from, to := s.Gradients()
+	add("left", left, rows, columns)
+	add("right", right, rows, columns)
+	add("values_left", from, rows, columns)
+	add("values_right", to, rows, columns)
+	for _, c := range s.OneSided.Coincidences {
+		h.Met = append(h.Met, coincidenceHead(c))
+	}
 	add("hessian", s.Hessian, rows, columns, columns)
 	add("hessian_errors", s.HessianErrors, rows, columns, columns)
 	graded("hessian_trusts", s.HessianTrusts, rows, columns, columns)

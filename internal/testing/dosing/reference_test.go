@@ -172,6 +172,33 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestParamBounds: a record outside of a run whose end is a param is refused when the run begins.
+//
+//odes:goroutines
+func TestParamBounds(t *testing.T) {
+	text := strings.Replace(head, "time t from 0 to 24\nparam ", "time t from t0 to t1\nparam t0 = 0, t1 = 24, ", 1)
+	m, err := parse(text+"doses D { gut }\nexperiment subject from D by D.ID\n",
+		"ID,TIME,DV,AMT\n1,1,.,100\n1,2,3,0\n1,9,.,50\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, want string }{
+		{"", ""},
+		{"t1", `d.csv, row 3 of "D": a record at 9, outside of the run, whose end is a param`},
+		{"t0", `d.csv, row 1 of "D": a record at 1, outside of the run, whose start is a param`},
+	} {
+		var o odes.Options
+		if c.name != "" {
+			at := map[string]float64{"t1": 8.5, "t0": 1.5}[c.name]
+			o.Set = []odes.Assignment{{Name: c.name, Values: []float64{at}}}
+		}
+		_, err := m.Sensitivities(t.Context(), o)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
 // TestFreeWords: what doses are written with is free for other uses.
 func TestFreeWords(t *testing.T) {
 	for _, text := range []string{
@@ -179,6 +206,9 @@ func TestFreeWords(t *testing.T) {
 		"time t from 0 to 1\nstate doses = 1\ndoses' = -doses\nobjective J = final(doses)\n",
 		"time t from 0 to 1\nstate x = 1, where = 2\nx' = -x\ndata D { time = [1] y = [2] }\n" +
 			"observe o = x ~ normal(1) from D.y\nwhere' = -where\nobjective J = nll()\n",
+		"time t from 0 to 1\nparam rate = 2\nstate A = 1, B = 0\nreaction r: A -> B rate rate*A\n" +
+			"reaction q: B -> rate B\nlet other = rate*A\nobjective J = final(other)\n",
+		"time t from 0 to 1\nstate rate = 1, B = 0\nreaction r: rate -> B rate 2*rate\nB' += rate\n",
 	} {
 		if _, err := parse(text, ""); err != nil {
 			t.Errorf("%s: %v", text, err)
