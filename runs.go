@@ -3,6 +3,8 @@ package odes
 import (
 	"context"
 
+	"odes.dev/odes/internal/engine/field"
+
 	"odes.dev/odes/internal/engine/run"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/internal/engine/verify"
@@ -178,4 +180,21 @@ func (l *Lanes) Run(ctx context.Context, n int, set func(i int) []Assignment, ro
 		}
 		return l.set, nil
 	}, row, steps)
+}
+
+// Field returns the names of the states and their rates at any values of these, in that order: the vector field of a
+// phase plane. It returns nil for a model with arrays of states, or whose rates depend on more than states and params.
+func (m *Model) Field(set []Assignment) (states []string, rates func(y []float64) []float64, err error) {
+	symbols, err := m.Symbols(set)
+	if err != nil {
+		return nil, nil, err
+	}
+	params := map[string][]float64{}
+	for _, s := range symbols {
+		if s.Kind == "param" {
+			params[s.Name] = s.Values
+		}
+	}
+	states, rates = field.Of(m.engine.System.Compiled, func(name string) []float64 { return params[name] })
+	return states, rates, nil
 }

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	paint "image/draw"
 	"math"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -81,6 +82,7 @@ func (b *Bars) draw(c canvas) error {
 			continue
 		}
 		half := min(step*0.36, 7)
+		end := c.begin("bar", "name", it.Label, "value", it.told())
 		r := vg.Rectangle{
 			Min: vg.Point{X: at(min(0, it.Value)), Y: y - half},
 			Max: vg.Point{X: at(max(0, it.Value)), Y: y + half},
@@ -103,6 +105,7 @@ func (b *Bars) draw(c canvas) error {
 				place = max(place, to+4)
 			}
 		}
+		end()
 		c.FillText(side, vg.Point{X: place, Y: y}, it.note())
 	}
 	c.StrokeLine2(draw.LineStyle{Color: c.ink, Width: 0.8}, at(0), bottom, at(0), top)
@@ -118,7 +121,11 @@ func (h *Heat) size() (w, hh vg.Length) {
 		return pageWidth, min(max(vg.Length(rows)*26, 60), 260) + 70
 	}
 	side := vg.Length(min(26, 330/float64(max(rows, cols))))
-	return max(vg.Length(cols)*side+126, 260), max(vg.Length(rows)*side+70, 130)
+	below := vg.Length(0)
+	for _, n := range h.ColNames {
+		below = max(below, min(vg.Length(utf8.RuneCountInString(n))*5, mostName))
+	}
+	return max(vg.Length(cols)*side+126, 260), max(vg.Length(rows)*side+70, 130) + below
 }
 
 // mostCells bounds the cells that are drawn on a side. More would be too small to see.
@@ -139,6 +146,8 @@ func (h *Heat) draw(c canvas) error {
 	if h.Cols.title() != "" {
 		bottom += lineHeight
 	}
+	names := h.colsMargin(c)
+	bottom += names
 	right := c.Max.X - 80
 	wide, tall := (right-left)/vg.Length(len(grid[0])), (top-bottom)/vg.Length(len(grid))
 	if min(wide, tall) <= 0 {
@@ -152,6 +161,7 @@ func (h *Heat) draw(c canvas) error {
 	right = left + wide*vg.Length(len(grid[0]))
 	frame := draw.LineStyle{Color: c.mark, Width: 0.6}
 	outline := vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
+	defer c.beginPanel(outline, h.cells()...)()
 	c.DrawImage(outline, c.mosaic(grid, shades))
 	for i, row := range grid { // a cross in each cell without a number
 		for k, v := range row {
@@ -169,16 +179,27 @@ func (h *Heat) draw(c canvas) error {
 		c.FillText(rowStyle, vg.Point{X: left - 4, Y: y}, h.rowName(i))
 	}
 	apart := colStyle.Width(fmt.Sprint(h.FirstCol+cols-1)) + 12
-	if h.From != h.To {
+	switch {
+	case names > 0: // they stand upright
+		apart = 11
+		colStyle = c.style(small, draw.XRight, draw.YCenter)
+		colStyle.Rotation = math.Pi / 2
+	case h.From != h.To:
 		apart = 55
 	}
 	for _, t := range h.columnTicks(cols, int((right-left)/apart)) {
 		x := left + vg.Length(t.at+0.5)*(right-left)/vg.Length(cols)
 		c.StrokeLine2(frame, x, bottom, x, bottom-2)
+		if names > 0 {
+			t.label = fit(colStyle, t.label, names+lineHeight)
+			c.FillText(colStyle, vg.Point{X: x, Y: bottom - 5}, t.label)
+			continue
+		}
 		c.FillText(colStyle, vg.Point{X: x, Y: bottom - 3}, t.label)
 	}
 	if t := h.Cols.title(); t != "" {
-		c.FillText(c.style(normal, draw.XCenter, draw.YTop), vg.Point{X: (left + right) / 2, Y: bottom - lineHeight}, t)
+		c.FillText(c.style(normal, draw.XCenter, draw.YTop),
+			vg.Point{X: (left + right) / 2, Y: bottom - lineHeight - names}, t)
 	}
 	if t := h.Rows.title(); t != "" {
 		st := c.style(normal, draw.XCenter, draw.YBottom)
@@ -201,6 +222,22 @@ func (h *Heat) rowsMargin(c canvas) vg.Length {
 		margin += lineHeight + 2
 	}
 	return min(max(margin, 30), (c.Max.X-c.Min.X)/3)
+}
+
+// mostName is the room for names of columns that stand upright.
+const mostName = 90
+
+// colsMargin returns the room that the names of columns need below that of numbers.
+func (h *Heat) colsMargin(c canvas) vg.Length {
+	if len(h.ColNames) == 0 {
+		return 0
+	}
+	st := c.style(small, draw.XRight, draw.YCenter)
+	var widest vg.Length
+	for _, n := range h.ColNames {
+		widest = max(widest, st.Width(n))
+	}
+	return min(max(widest-lineHeight+8, 0), mostName)
 }
 
 // mosaic paints the cells as an image, because polygons would show seams.
@@ -282,9 +319,9 @@ func (n *inks) heat(v float64, s shading) color.Color {
 	}
 	f := max(-1, min(1, s.to(v)))
 	if !s.diverging {
-		at := f * float64(len(n.ramp)-1)
-		k := min(int(at), len(n.ramp)-2)
-		return blend(n.ramp[k], n.ramp[k+1], at-float64(k))
+		at := f * float64(len(n.shades)-1)
+		k := min(int(at), len(n.shades)-2)
+		return blend(n.shades[k], n.shades[k+1], at-float64(k))
 	}
 	end := n.positive
 	if f < 0 {

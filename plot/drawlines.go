@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot/vg"
@@ -127,8 +128,9 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
 		return nil
 	}
-	rows, offset := l.upright(y, c)
-	top = l.key(c, l.Y.from(offset), top, explain)
+	rows, rowsFrom := l.upright(y, c)
+	head := top
+	top = l.key(c.unseen(), l.Y.from(rowsFrom), top, explain)
 	bottom := c.Min.Y + lineHeight + tickLength
 	left = min(left, (c.Max.X-c.Min.X)/2)
 	columns, offset := x.ticks(l.X, max(2, int((c.Max.X-6-c.Min.X-left)/55)))
@@ -149,6 +151,58 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 			Y: area.Min.Y + vg.Length(y.to(l.Y, py))*(area.Max.Y-area.Min.Y),
 		}
 	}
+	// What stands above the panel is drawn with it, so that a legend belongs to it.
+	defer c.beginPanel(area, l.scales(x, y)...)()
+	l.key(c, l.Y.from(rowsFrom), head, explain)
+	f := frame{c, area, x, y, at, left}
+	l.drawTicks(f, rows, columns)
+	if foot && name != "" {
+		st := c.style(normal, draw.XCenter, draw.YBottom)
+		name = fit(st, name, c.Max.X-c.Min.X)
+		half := st.Width(name) / 2 // it does not leave the page
+		c.FillText(st, vg.Point{X: max(c.Min.X+half, min((area.Min.X+area.Max.X)/2, c.Max.X-half)), Y: c.Min.Y}, name)
+	}
+	l.drawMarks(f)
+	inner := c
+	inner.Rectangle = area // what is drawn below does not leave it
+	for i, b := range l.Bands {
+		end := c.begin("band", "k", fmt.Sprintf("b%d", i))
+		l.fillBand(inner, b, at)
+		end()
+	}
+	l.drawArrows(inner, at)
+	for i, k := range l.Curves {
+		end := c.begin("curve", "k", fmt.Sprint(i), "name", k.Name, "loop", yes(k.Loop))
+		l.stroke(inner, i, k, at)
+		end()
+	}
+	l.drawPoints(f)
+	crosses := map[int]bool{}
+	for _, lost := range l.lost() {
+		place := vg.Point{X: at(lost, y.lo).X, Y: area.Min.Y + 5}
+		if !crosses[int(place.X/6)] && lost >= x.lo && lost <= x.hi {
+			c.DrawGlyph(c.crossStyle(), place)
+		}
+		crosses[int(place.X/6)] = true
+	}
+	axis := draw.LineStyle{Color: c.ink, Width: 0.7}
+	c.StrokeLines(axis, []vg.Point{{X: area.Min.X, Y: area.Max.Y}, area.Min, {X: area.Max.X, Y: area.Min.Y}})
+	return nil
+}
+
+// frame is where a panel is drawn: its area between the axes, what these show, and where a point lies.
+type frame struct {
+	canvas
+	area vg.Rectangle
+	x, y span
+	at   func(x, y float64) vg.Point
+	left vg.Length // room for labels of the upright axis
+}
+
+// drawTicks draws the lines and labels of both axes.
+func (l *Lines) drawTicks(c frame, rows, columns []tick) {
+	area, x, y, at := c.area, c.x, c.y, c.at
+	end := c.begin("ticks y")
 	thin := draw.LineStyle{Color: c.grid, Width: 0.6}
 	axis := draw.LineStyle{Color: c.ink, Width: 0.7}
 	yStyle := c.style(small, draw.XRight, draw.YCenter)
@@ -162,8 +216,10 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 		c.StrokeLine2(axis, area.Min.X-tickLength, p.Y, area.Min.X, p.Y)
 		c.FillText(yStyle, vg.Point{X: area.Min.X - tickLength - 2, Y: p.Y}, t.label)
 	}
+	end()
+	defer c.begin("ticks x")()
 	xStyle := c.style(small, draw.XCenter, draw.YTop)
-	free := area.Min.X - left
+	free := area.Min.X - c.left
 	for _, t := range columns {
 		p := at(t.at, y.lo)
 		if l.Y.Log || y.lo != 0 {
@@ -179,12 +235,37 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 		c.FillText(xStyle, vg.Point{X: place, Y: area.Min.Y - tickLength - 1}, t.label)
 		free = place + half + 4
 	}
-	if foot && name != "" {
-		st := c.style(normal, draw.XCenter, draw.YBottom)
-		name = fit(st, name, c.Max.X-c.Min.X)
-		half := st.Width(name) / 2 // it does not leave the page
-		c.FillText(st, vg.Point{X: max(c.Min.X+half, min((area.Min.X+area.Max.X)/2, c.Max.X-half)), Y: c.Min.Y}, name)
+}
+
+// arrowLength is how long an arrow may be.
+const arrowLength = 13
+
+// drawArrows draws a field of directions: each arrow through its place.
+func (l *Lines) drawArrows(c canvas, at func(x, y float64) vg.Point) {
+	defer c.begin("arrows")()
+	c.SetLineStyle(draw.LineStyle{Color: c.mark, Width: 0.7})
+	for _, a := range l.Arrows {
+		p, v := at(a.X, a.Y), vg.Point{X: arrowLength * vg.Length(a.Across), Y: arrowLength * vg.Length(a.Up)}
+		long := math.Hypot(v.X.Points(), v.Y.Points())
+		if !c.Contains(p) || !(long > 1) {
+			continue
+		}
+		tip := vg.Point{X: p.X + v.X/2, Y: p.Y + v.Y/2}
+		var path vg.Path
+		path.Move(vg.Point{X: p.X - v.X/2, Y: p.Y - v.Y/2})
+		path.Line(tip)
+		const head = 3.2
+		u := vg.Point{X: v.X / vg.Length(long) * head, Y: v.Y / vg.Length(long) * head}
+		path.Move(vg.Point{X: tip.X - u.X - u.Y*0.6, Y: tip.Y - u.Y + u.X*0.6})
+		path.Line(tip)
+		path.Line(vg.Point{X: tip.X - u.X + u.Y*0.6, Y: tip.Y - u.Y - u.X*0.6})
+		c.Stroke(path)
 	}
+}
+
+// drawMarks draws the upright lines.
+func (l *Lines) drawMarks(c frame) {
+	area, x, y, at := c.area, c.x, c.y, c.at
 	names, where := markNames(l.Marks)
 	for i, n := range names {
 		for _, t := range where[n] {
@@ -193,24 +274,26 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 				if len(l.Marks) > mostMarks {
 					top = area.Min.Y + 6
 				}
+				end := c.begin("mark", "name", n, "at", number(t, 6))
 				c.StrokeLine2(c.markStyle(i), p.X, area.Min.Y, p.X, top)
+				end()
 			}
 		}
 	}
-	inner := c
-	inner.Rectangle = area // what is drawn below does not leave it
-	for _, b := range l.Bands {
-		l.fillBand(inner, b, at)
-	}
-	for i, k := range l.Curves {
-		l.stroke(inner, i, k, at)
-	}
+}
+
+// drawPoints draws what was measured, with its signs.
+func (l *Lines) drawPoints(c frame) {
+	inner := c.canvas
+	inner.Rectangle = c.area
+	y, at := c.y, c.at
 	for i, k := range l.Curves {
 		for j := range k.PX {
 			if !l.X.holds(k.PX[j]) || !l.Y.holds(k.PY[j]) {
 				continue
 			}
-			st := l.signStyle(c, i)
+			st := l.signStyle(c.canvas, i)
+			end := c.begin("point", "k", fmt.Sprint(i), "name", k.Name, "at", pair(k.PX[j], k.PY[j]))
 			if side := k.side(j); side != 0 {
 				st = boundStyle(st.Color, side)
 			} else if d := k.spread(j); d > 0 {
@@ -222,18 +305,9 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 				inner.StrokeLines(draw.LineStyle{Color: st.Color, Width: 0.7}, inner.ClipLinesXY(ends)...)
 			}
 			c.DrawGlyph(st, at(k.PX[j], k.PY[j]))
+			end()
 		}
 	}
-	crosses := map[int]bool{}
-	for _, lost := range l.lost() {
-		place := vg.Point{X: at(lost, y.lo).X, Y: area.Min.Y + 5}
-		if !crosses[int(place.X/6)] && lost >= x.lo && lost <= x.hi {
-			c.DrawGlyph(c.crossStyle(), place)
-		}
-		crosses[int(place.X/6)] = true
-	}
-	c.StrokeLines(axis, []vg.Point{{X: area.Min.X, Y: area.Max.Y}, area.Min, {X: area.Max.X, Y: area.Min.Y}})
-	return nil
 }
 
 // leastArea is the least width and height between the axes.
@@ -335,8 +409,36 @@ func outline(c *draw.Canvas, s draw.GlyphStyle, filled bool, corners []vg.Point)
 	c.Stroke(path)
 }
 
+// mostDots is how many points of a curve are drawn each by itself, with what it stands for. More are a cloud.
+const mostDots = 300
+
+// cloud draws many points as one path of small squares, so light that one sees where many lie.
+func (l *Lines) cloud(c canvas, k Curve, ink color.NRGBA, at func(x, y float64) vg.Point) {
+	const half = 0.9
+	ink.A = 0x90
+	var path vg.Path
+	for j := range k.X {
+		if !l.X.holds(k.X[j]) || !l.Y.holds(k.Y[j]) {
+			continue
+		}
+		if p := at(k.X[j], k.Y[j]); c.Contains(p) {
+			path.Move(vg.Point{X: p.X - half, Y: p.Y - half})
+			path.Line(vg.Point{X: p.X + half, Y: p.Y - half})
+			path.Line(vg.Point{X: p.X + half, Y: p.Y + half})
+			path.Line(vg.Point{X: p.X - half, Y: p.Y + half})
+			path.Close()
+		}
+	}
+	c.SetColor(ink)
+	c.Fill(path)
+}
+
 func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point) {
 	ls := l.lineStyle(c, i)
+	if k.Dots && len(k.X) > mostDots {
+		l.cloud(c, k, ls.Color.(color.NRGBA), at)
+		return
+	}
 	for _, r := range k.runs(l.X, l.Y) {
 		var points []vg.Point
 		for j := r[0]; j < r[1]; j++ {
@@ -349,7 +451,9 @@ func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point)
 				if k.few() {
 					radius = 2.6
 				}
+				end := c.begin("point", "k", fmt.Sprint(i), "name", k.Name, "at", pair(k.X[j], k.Y[j]))
 				c.DrawGlyph(draw.GlyphStyle{Color: ls.Color, Radius: radius, Shape: draw.CircleGlyph{}}, p)
+				end()
 				continue
 			}
 			if n := len(points); n > 0 { // smaller differences make files large and lines rough
@@ -430,14 +534,15 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		name          string
 		sample, width vg.Length
 		mark          func(x0, x1, y vg.Length)
+		of            string // the curve or band
 	}
 	var list []legend
 	var whole vg.Length
 	st := c.style(small, draw.XLeft, draw.YTop)
-	entry := func(name string, sample vg.Length, mark func(x0, x1, y vg.Length)) {
+	entry := func(of, name string, sample vg.Length, mark func(x0, x1, y vg.Length)) {
 		name = fit(st, name, c.Max.X-left-sample-4)
 		w := sample + 4 + st.Width(name)
-		list, whole = append(list, legend{name, sample, w, mark}), whole+w+gap
+		list, whole = append(list, legend{name, sample, w, mark, of}), whole+w+gap
 	}
 	lines := 0
 	for _, k := range l.Curves {
@@ -455,11 +560,11 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		}
 		if n := len(l.Curves); n > most && i >= most-1 && i < n-1 {
 			if i == most-1 {
-				entry(fmt.Sprintf("… %d more", n-most), 0, func(_, _, _ vg.Length) {})
+				entry("", fmt.Sprintf("… %d more", n-most), 0, func(_, _, _ vg.Length) {})
 			}
 			continue
 		}
-		entry(k.Name, sample, func(x0, x1, y vg.Length) {
+		entry(fmt.Sprint(i), k.Name, sample, func(x0, x1, y vg.Length) {
 			switch {
 			case k.Dots && len(k.PX) == 0:
 				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2, Shape: draw.CircleGlyph{}},
@@ -479,19 +584,21 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		side  int
 	}{{below, belowLimit, -1}, {above, aboveLimit, 1}} {
 		if b.shown {
-			entry(b.name, 8, func(x0, x1, y vg.Length) {
+			entry("", b.name, 8, func(x0, x1, y vg.Length) {
 				c.DrawGlyph(boundStyle(c.ink, b.side), vg.Point{X: (x0 + x1) / 2, Y: y})
 			})
 		}
 	}
 	if len(l.lost()) > 0 {
-		entry(notFinite, 8, func(x0, x1, y vg.Length) { c.DrawGlyph(c.crossStyle(), vg.Point{X: (x0 + x1) / 2, Y: y}) })
+		entry("", notFinite, 8, func(x0, x1, y vg.Length) {
+			c.DrawGlyph(c.crossStyle(), vg.Point{X: (x0 + x1) / 2, Y: y})
+		})
 	}
-	for _, b := range l.Bands {
+	for i, b := range l.Bands {
 		if b.Name == "" {
 			continue
 		}
-		entry(b.Name, sample, func(x0, x1, y vg.Length) {
+		entry(fmt.Sprintf("b%d", i), b.Name, sample, func(x0, x1, y vg.Length) {
 			c.FillPolygon(l.bandInk(c, b), rectangle(vg.Rectangle{
 				Min: vg.Point{X: x0, Y: y - 4},
 				Max: vg.Point{X: x1, Y: y + 4},
@@ -503,7 +610,7 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		if !marks {
 			break
 		}
-		entry(n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(c.markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
+		entry("", n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(c.markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
 	}
 	x := left
 	name := upright.title()
@@ -526,8 +633,10 @@ func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length
 		if x > left && x+e.width > c.Max.X {
 			x, top = left, top-lineHeight
 		}
+		end := c.begin("key", "k", e.of)
 		e.mark(x, x+e.sample, top-5.5)
 		c.FillText(st, vg.Point{X: x + e.sample + 4, Y: top - 1}, e.name)
+		end()
 		x += e.width + gap
 	}
 	return top - lineHeight

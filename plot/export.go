@@ -27,7 +27,7 @@ var formats = []*format{
 	{name: "svg", write: writeSVG, text: true},
 	{name: "png", write: writePNG},
 	{name: "pdf", write: writePDF},
-	{name: "html", write: writeHTML, text: true},
+	{name: "html", text: true},
 }
 
 // Formats lists the names of the formats of Write, which are the endings of files as well.
@@ -48,20 +48,30 @@ type Page struct {
 	Size Size // in pixels, or with a unit; the zero value leaves it to the picture
 	// Lost, when set, is where Write adds the letters that a png or pdf file shows as boxes: its font lacks them.
 	Lost *[]rune
+	live bool // parts are marked
 }
 
 // Write draws p in the format of a name among Formats.
 func Write(w io.Writer, name string, p Picture, page Page) error {
-	for _, f := range formats {
-		if f.name == name {
-			s, err := f.draw(p, page)
-			if err != nil {
-				return err
-			}
-			return f.write(w, s)
+	if f := formatNamed(name); name == "html" {
+		return writeHTML(w, p, page)
+	} else if f != nil {
+		s, err := f.draw(p, page)
+		if err != nil {
+			return err
 		}
+		return f.write(w, s)
 	}
 	return fmt.Errorf("there is no picture format %q; there are %s", name, strings.Join(Formats(), ", "))
+}
+
+func formatNamed(name string) *format {
+	for _, f := range formats {
+		if f.name == name {
+			return f
+		}
+	}
+	return nil
 }
 
 // draw draws p on a sheet of its size.
@@ -82,7 +92,7 @@ func (f *format) draw(p Picture, look Page) (*sheet, error) {
 		}
 	}
 	s := newSheet(width, height)
-	s.dots = dots
+	s.dots, s.live = dots, look.live
 	s.paper, s.name, s.about = n.paper, nameOf(p), about(p)
 	c := draw.NewCanvas(s, width, height)
 	c.FillPolygon(n.paper, rectangle(c.Rectangle))

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Picture is what can be drawn: *Lines, *Bars, *Heat or *Stack.
+// Picture is what can be drawn: *Lines, *Bars, *Heat, *Stack or *Corner.
 type Picture interface {
 	// text writes the picture as lines of text.
 	text(p *page)
@@ -63,7 +63,12 @@ type Lines struct {
 	Curves []Curve
 	Bands  []Band
 	Marks  []Mark
+	Arrows []Arrow
 }
+
+// Arrow is a direction at a place, as of a vector field: Across and Up are its parts along the axes, each in lengths of
+// the picture, where 1 is as long as an arrow may be.
+type Arrow struct{ X, Y, Across, Up float64 }
 
 // Curve joins the points (X[i], Y[i]), len(X) == len(Y). It is broken where a
 // number is not finite, and where X repeats with another Y: there it jumps. Where
@@ -135,9 +140,11 @@ type Heat struct {
 	Values     [][]float64
 	// FirstRow and FirstCol are the indices of the first row and column (usually 1).
 	FirstRow, FirstCol int
-	// RowNames, if not nil, are what rows are called instead of their indices.
-	RowNames []string
-	Colours  Colour
+	// RowNames, if not nil, are what rows are called instead of their indices; ColNames so for columns.
+	RowNames, ColNames []string
+	Colours            Colour
+	// Range, if set, is what colours stand for whatever the values are: -1 to 1 for correlations.
+	Range Range
 	// Up says that the rows are an axis of numbers, which grow upwards. Without it, the first row is on top, as in a
 	// matrix.
 	Up bool
@@ -168,12 +175,20 @@ func (h *Heat) rowName(i int) string {
 	return fmt.Sprint(h.FirstRow + i)
 }
 
+// colName returns what stands below column j, counted from 0.
+func (h *Heat) colName(j int) string {
+	if j < len(h.ColNames) {
+		return h.ColNames[j]
+	}
+	return fmt.Sprint(h.FirstCol + j)
+}
+
 // columnTicks returns about n labels of columns, at places counted from 0.
 func (h *Heat) columnTicks(cols, n int) []tick {
 	var list []tick
 	if h.To == h.From || cols < 2 {
 		for _, j := range places(cols, n) {
-			list = append(list, tick{float64(j), fmt.Sprint(h.FirstCol + j)})
+			list = append(list, tick{float64(j), h.colName(j)})
 		}
 		return list
 	}

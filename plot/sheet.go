@@ -19,6 +19,8 @@ type sheet struct {
 	items         []item
 	pen           pen
 	pens          []pen
+	live          bool   // parts are marked, for a script of a page
+	panel, part   *group // that what is drawn belongs to
 }
 
 // pen is how a sheet draws at the moment.
@@ -57,6 +59,8 @@ type item struct {
 	text   *line
 	image  image.Image
 	lo, hi point // corners of the image
+	panel  *group
+	part   *group
 }
 
 // segment of a path: to is where it leads, a and b are its control points.
@@ -160,7 +164,7 @@ func (s *sheet) DrawImage(r vg.Rectangle, img image.Image) {
 }
 
 func (s *sheet) add(it item) {
-	it.colour = s.pen.colour
+	it.colour, it.panel, it.part = s.pen.colour, s.panel, s.part
 	s.items = append(s.items, it)
 }
 

@@ -36,15 +36,33 @@ func writeSVG(w io.Writer, s *sheet) error {
 	return err
 }
 
-// writeHTML writes a page with the drawing.
-func writeHTML(w io.Writer, s *sheet) error {
+// writeHTML writes a page with the picture, which lives: it is light or dark as the reader likes, unless it is to be
+// dark.
+func writeHTML(w io.Writer, p Picture, look Page) error {
+	scheme := "light dark"
+	if look.Dark {
+		scheme = "dark"
+	}
+	var b bytes.Buffer
+	if err := Live(&b, p, look); err != nil {
+		return err
+	}
+	light, dark := inksOf(Page{}).paper, inksOf(Page{Dark: true}).paper
 	_, err := fmt.Fprintf(w, `<!doctype html>
+<html lang="en">
 <meta charset="utf-8">
 <title>%s</title>
-<style>svg { max-width: 100%%; height: auto }</style>
-<body style="margin:0;display:grid;place-items:center;min-height:100vh;background:%s">
-%s</body>
-`, html.EscapeString(s.name), hex(s.paper), s.svg())
+<meta name="viewport" content="width=device-width">
+<style>:root{color-scheme:%s}
+body{margin:0;display:grid;place-items:center;min-height:100vh;background:%s;background:light-dark(%[3]s,%s)}
+svg{max-width:100%%;height:auto}
+%s</style>
+<body>
+<main class="picture">%s</main>
+<script>%s</script>
+</body>
+</html>
+`, html.EscapeString(nameOf(p)), scheme, hex(light), hex(dark), liveStyle, b.String(), liveScript)
 	return err
 }
 
@@ -60,31 +78,44 @@ func (s *sheet) svg() string {
 	for _, it := range s.items {
 		switch {
 		case it.text != nil:
-			s.svgText(&b, it)
+			s.svgText(&b, it, lightDark{it.colour, it.colour})
 		case it.image != nil:
-			s.svgImage(&b, it)
-		case it.width > 0:
-			fmt.Fprintf(&b, `<path d="%s" stroke-width="%s"%s`, s.data(it.path), coordinate(it.width),
-				inked("stroke", it.colour))
-			if len(it.dashes) > 0 {
-				fmt.Fprintf(&b, ` stroke-dasharray="%s"`, coordinates(it.dashes...))
-			}
-			b.WriteString("/>\n")
+			s.svgImage(&b, it, "")
 		default:
-			fmt.Fprintf(&b, `<path d="%s"%s/>`+"\n", s.data(it.path), inked("fill", it.colour))
+			s.svgPath(&b, it, lightDark{it.colour, it.colour})
 		}
 	}
 	b.WriteString("</g>\n</svg>\n")
 	return b.String()
 }
 
-// inked writes a colour as an attribute.
-func inked(name string, c color.NRGBA) string {
+// lightDark is a colour on light pages, and that on dark ones.
+type lightDark [2]color.NRGBA
+
+// inked writes a colour as an attribute. Programs that do not know two colours take the light one.
+func inked(name string, both lightDark) string {
+	c := both[0]
 	text := fmt.Sprintf(` %s="%s"`, name, hex(c))
 	if c.A < 255 {
 		text += fmt.Sprintf(` %s-opacity="%s"`, name, coordinate(float64(c.A)/255))
 	}
+	if both[1] != c {
+		text += fmt.Sprintf(` style="%s:light-dark(%s,%s)"`, name, hex(c), hex(both[1]))
+	}
 	return text
+}
+
+// svgPath writes a path that is stroked or filled.
+func (s *sheet) svgPath(b *strings.Builder, it item, both lightDark) {
+	if it.width <= 0 {
+		fmt.Fprintf(b, `<path d="%s"%s/>`+"\n", s.data(it.path), inked("fill", both))
+		return
+	}
+	fmt.Fprintf(b, `<path d="%s" stroke-width="%s"%s`, s.data(it.path), coordinate(it.width), inked("stroke", both))
+	if len(it.dashes) > 0 {
+		fmt.Fprintf(b, ` stroke-dasharray="%s"`, coordinates(it.dashes...))
+	}
+	b.WriteString("/>\n")
 }
 
 // data writes a path. An svg drawing has its origin in the upper left corner.
@@ -108,9 +139,9 @@ func (s *sheet) data(path []segment) string {
 
 // svgText writes a line of text. It keeps as wide as it was meant to be: the program that shows the file draws it,
 // with a font of much the same widths where it has none of this name.
-func (s *sheet) svgText(b *strings.Builder, it item) {
+func (s *sheet) svgText(b *strings.Builder, it item, both lightDark) {
 	m := it.text.turn
-	fmt.Fprintf(b, `<text font-size="%s"%s`, coordinate(it.text.face.Font.Size.Points()), inked("fill", it.colour))
+	fmt.Fprintf(b, `<text font-size="%s"%s`, coordinate(it.text.face.Font.Size.Points()), inked("fill", both))
 	if it.text.width > 0 {
 		fmt.Fprintf(b, ` textLength="%s" lengthAdjust="spacingAndGlyphs"`, coordinate(it.text.width))
 	}
@@ -122,12 +153,13 @@ func (s *sheet) svgText(b *strings.Builder, it item) {
 	fmt.Fprintf(b, ">%s</text>\n", html.EscapeString(it.text.text))
 }
 
-func (s *sheet) svgImage(b *strings.Builder, it item) {
+func (s *sheet) svgImage(b *strings.Builder, it item, class string) {
 	var data bytes.Buffer
 	if err := png.Encode(&data, it.image); err != nil {
 		panic(err) // the image has no size, or memory cannot be written
 	}
 	fmt.Fprintf(b, `<image x="%s" y="%s" width="%s" height="%s" preserveAspectRatio="none" image-rendering="pixelated"`+
-		` xlink:href="data:image/png;base64,%s"/>`+"\n", coordinate(it.lo.x), coordinate(s.height-it.hi.y),
-		coordinate(it.hi.x-it.lo.x), coordinate(it.hi.y-it.lo.y), base64.StdEncoding.EncodeToString(data.Bytes()))
+		` xlink:href="data:image/png;base64,%s"%s/>`+"\n", coordinate(it.lo.x), coordinate(s.height-it.hi.y),
+		coordinate(it.hi.x-it.lo.x), coordinate(it.hi.y-it.lo.y), base64.StdEncoding.EncodeToString(data.Bytes()),
+		class)
 }

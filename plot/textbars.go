@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -167,8 +168,12 @@ func (h *Heat) shading() shading {
 	}
 	slices.Sort(values)
 	slices.Sort(sizes)
-	s = s.centred()
 	how := h.Colours
+	if h.Range.set() {
+		s.lo, s.hi = h.Range.From, h.Range.To
+		how = cmp.Or(how, Linear)
+	}
+	s = s.centred()
 	if how == "" && s.diverging && quantile(sizes, hidden) < s.hi/tooFew {
 		how = Logarithmic
 	}

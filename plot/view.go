@@ -228,6 +228,8 @@ func (v View) Of(p Picture) Picture {
 			p.Title = v.Title
 		case *Heat:
 			p.Title = v.Title
+		case *Corner:
+			p.Title = v.Title
 		case *Stack:
 			p.Title = v.Title
 			if len(p.Panels) == 1 { // its own would repeat it
@@ -269,6 +271,12 @@ func (v View) shown(p Picture) Picture {
 	case *Heat:
 		if v.Colours != "" {
 			p.Colours = v.Colours
+		}
+	case *Corner:
+		for _, row := range p.Rows {
+			for i := range row {
+				row[i] = v.shown(row[i])
+			}
 		}
 	case *Stack:
 		var panels []Picture

@@ -35,6 +35,8 @@ func nameOf(p Picture) string {
 			return nameOf(p.Panels[0])
 		}
 		return p.Title
+	case *Corner:
+		return p.Title
 	}
 	return ""
 }
@@ -67,6 +69,8 @@ func about(p Picture) string {
 			list = append(list, about(q))
 		}
 		return strings.Join(list, ". ")
+	case *Corner:
+		return about(&Stack{Panels: p.panels()})
 	}
 	return ""
 }

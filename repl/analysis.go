@@ -140,7 +140,10 @@ func cutFlags(a *analysis.Row, rest string) (behind string, values analysis.Valu
 	behind, by := clauses(rest, words...)
 	if behind != "" && a.Behind == nil {
 		say := fmt.Sprintf("%s does not take %q; help %[1]s says what it takes", a.Name, behind)
-		if names := a.Drawn(); names != nil {
+		if names := a.Drawn(); names != nil && len(words) == 0 {
+			say = fmt.Sprintf("%s %s? write %[1]s, or %[1]s with the name of a picture: %s", a.Name, behind,
+				strings.Join(names, ", "))
+		} else if names != nil {
 			say = fmt.Sprintf("%s %s? write %[1]s, %[1]s %[3]s 20, or %[1]s with the name of a picture: %[4]s", a.Name,
 				behind, words[0], strings.Join(names, ", "))
 		}

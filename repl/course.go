@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/front/analysis"
 )
 
@@ -22,7 +23,17 @@ type courses struct {
 // About returns what pictures of a result may show of m, the model of session s, with the values that the result found.
 func About(ctx context.Context, s *Session, m *odes.Model, found []odes.Assignment) *analysis.About {
 	c := &courses{s, ctx, found, map[string]map[string]*curves{}}
-	return &analysis.About{Info: m.Info(), Course: c.curve}
+	return &analysis.About{
+		Info: m.Info(), Course: c.curve,
+		Data: func() ([]fit.Prediction, error) {
+			o := s.options()
+			for _, a := range found {
+				o.Set = with(o.Set, a.Name, a.Values)
+			}
+			return fit.Predict(ctx, m, o)
+		},
+		With: func(found []odes.Assignment) *analysis.About { return About(ctx, s, m, found) },
+	}
 }
 
 // curve returns an observed expression over time, in the run of an experiment, "" for that without any; nothing where

@@ -441,6 +441,11 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 	if len(start.X) > 0 {
 		p.Curves = append(p.Curves, start)
 	}
+	if len(runs) == 1 && runs[0] == "" {
+		if m, err := s.model(); err == nil {
+			addField(m, s.now.set, p, strings.TrimSpace(x), strings.TrimSpace(y))
+		}
+	}
 	return p, nil
 }
 

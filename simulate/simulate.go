@@ -141,8 +141,8 @@ func (j *job) choose(c *odes.Comparison, out *Result) error {
 			name += " in experiment " + g.Experiment
 		}
 		if g.Unclear {
-			return fmt.Errorf("data have limits from below that are numbers or a column, below = 0.5 or below = "+
-				"D.lloq, and observation %s has others", name)
+			return fmt.Errorf("the limit of observation %s depends on params or states, or is one from above, and "+
+				"data have limits from below that are numbers or a column: below = 0.5, below = D.lloq", name)
 		}
 		for _, row := range g.Row {
 			at := [2]int{g.Column, row}

@@ -115,6 +115,9 @@ func newAnalysisCmd(a *analysis.Row) *analysisCmd {
 		if f.Short != "" {
 			tag += fmt.Sprintf(" short:%q", f.Short)
 		}
+		if f.Alias != "" {
+			tag += fmt.Sprintf(" aliases:%q", f.Alias)
+		}
 		if f.Default != "" {
 			tag += fmt.Sprintf(" default:%q", f.Default)
 		}
@@ -460,9 +463,10 @@ func (k *analysisCmd) pictures(values analysis.Values) (list []picture, err erro
 			continue
 		}
 		var p picture
-		if len(names) == 1 { // nothing else can be meant
+		p.what, p.path, _ = strings.Cut(text, "=")
+		if len(names) == 1 && p.what != names[0] { // nothing else can be meant
 			p.what, p.path = names[0], text
-		} else if p.what, p.path, _ = strings.Cut(text, "="); !slices.Contains(names, p.what) {
+		} else if !slices.Contains(names, p.what) {
 			return nil, usagef("--%s %s: there are %s", k.row.Draw, text, enumerate(names, "and"))
 		}
 		if p.path != "" {
@@ -483,7 +487,8 @@ func (k *analysisCmd) draw(c *call, list []picture, ask *analysis.Ask, r *analys
 		return nil
 	}
 	about := &analysis.About{Info: ask.Model.Info()}
-	if path := part[analysisBegin](k, "Begin").Model; path != "-" && len(r.Found) > 0 { // a pipe is read once
+	_, members := r.Of.(*report.Ensemble)
+	if path := part[analysisBegin](k, "Begin").Model; path != "-" && !members { // a pipe is read once
 		session, run := c.session(false), part[analysisRun](k, "Run")
 		if err := c.start(session, path, run.setFlag, run.solverFlags); err != nil {
 			return err

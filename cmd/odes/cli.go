@@ -222,6 +222,8 @@ func helpTexts() map[string]string {
 		"exports":   exportHelp(),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
+		"playground": "Where the link to the playground leads; none leaves it out. The link holds the model and its " +
+			"data behind the sign #, which browsers send to nobody.",
 		"rows":      rowsHelp(analysis.Named("ensemble")),
 		"workers":   "Let workers compute: local:8 starts so many here, nats://host asks those of a server.",
 		"searchers": "Searches at once, 0 for one a core; or workers: local:8 here, nats://host elsewhere.",
@@ -231,7 +233,10 @@ func helpTexts() map[string]string {
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
 			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +
 			"'in low, high' at the end draws these experiments only, 'in model' the run without their changes.",
-		"fitpictures": picturesHelp(analysis.Named("fit")),
+		"fitpictures":     picturesHelp(analysis.Named("fit")),
+		"samplepictures":  picturesHelp(analysis.Named("sample")),
+		"memberpictures":  picturesHelp(analysis.Named("ensemble")),
+		"predictpictures": picturesHelp(analysis.Named("predict")),
 		"fitoutput": "Write the model with the estimates to this file, if it ends in .ode; otherwise the result. It " +
 			"appears whole or not at all.",
 		"output":  "Write to this file, not to standard output, which - is as well; it appears whole or not at all.",

@@ -4,12 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
 
 	"odes.dev/odes"
 	"odes.dev/odes/fit"
+	"odes.dev/odes/internal/base/input"
 	"odes.dev/odes/internal/base/memory"
 	"odes.dev/odes/internal/front/analysis"
+	"odes.dev/odes/internal/front/playground"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
@@ -22,8 +31,9 @@ type reportCmd struct {
 	Model string `arg:"" help:"Model file; - is standard input."`
 	setFlag
 	solverFlags
-	Fit    bool   `help:"Estimate params from the data first, as odes fit does; the rest is at the estimates."`
-	Output string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
+	Fit        bool   `help:"Estimate params from the data first, as odes fit does; the rest is at the estimates."`
+	Output     string `short:"o" type:"result" placeholder:"FILE" help:"{output}"`
+	Playground string `default:"https://odes.dev/playground.html" placeholder:"URL" help:"{playground}"`
 }
 
 const (
@@ -53,14 +63,22 @@ func (k *reportCmd) Run(c *call) error {
 	}
 	defer out.discard()
 	r := &reporter{call: c, model: m, session: session, opts: opts, about: heading(m)}
-	r.page = report.NewPage(out, titleOf(m))
+	r.playground = k.Playground
+	r.path = k.Model
+	var fitted *fit.Result
+	if k.Fit { // first: links and all that follows are at the estimates
+		if fitted, err = r.estimate(); err != nil {
+			return err
+		}
+	}
+	r.begin(out)
 	parts := []func() error{r.messages, r.course, r.gradients, r.data, r.params, func() error {
 		r.page.Section("Text")
 		r.page.Source(m.Info().File, session.Text())
 		return nil
 	}}
-	if k.Fit {
-		parts = slices.Insert(parts, 1, r.fit)
+	if fitted != nil {
+		parts = slices.Insert(parts, 1, func() error { return r.fit(fitted) })
 	}
 	for _, part := range parts {
 		if err := part(); err != nil {
@@ -91,12 +109,15 @@ func titleOf(m *odes.Model) string {
 // reporter writes the parts of a page on a model.
 type reporter struct {
 	*call
-	model    *odes.Model
-	session  *repl.Session // that draws
-	opts     odes.Options
-	about    report.Heading
-	page     *report.Page
-	doubtful bool // something is not to be trusted, or no minimum
+	model   *odes.Model
+	session *repl.Session // that draws
+	opts    odes.Options
+	about   report.Heading
+	page    *report.Page
+	path    string // of the model
+	// playground is where links to the page lead on which one tries models; "none" for no link.
+	playground string
+	doubtful   bool // something is not to be trusted, or no minimum
 }
 
 // messages writes what the compiler says.
@@ -119,18 +140,84 @@ func compute[R any](c *call, opts odes.Options, work func(o odes.Options) (R, er
 	return result, err
 }
 
-// fit estimates params, and lets all that follows be at the estimates.
-func (r *reporter) fit() error {
+// begin begins the page: with what made it, when, and a link to the playground.
+func (r *reporter) begin(out io.Writer) {
+	info, _ := debug.ReadBuildInfo()
+	head := report.Head{
+		Title: titleOf(r.model), Style: plot.LiveStyle(), Script: plot.LiveScript(),
+		Made: fmt.Sprintf("%s, by odes %s on %s", filepath.Base(r.model.Info().File), version(info),
+			madeAt().Format("2 January 2006, 15:04 MST")),
+	}
+	if link := r.link(); link != "" {
+		head.Links = []report.Link{{Text: "Open in the playground", To: link}}
+	}
+	r.page = report.NewPage(out, head)
+}
+
+// madeAt is the time at which a page is made, or what SOURCE_DATE_EPOCH says, so that pages can be made again.
+func madeAt() time.Time {
+	if s, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
+		return time.Unix(s, 0).UTC()
+	}
+	return time.Now()
+}
+
+// link returns a link to the playground that holds the model, its files and the values that differ from those of the
+// text; "" where it would be too long, or a file of it is not to be had.
+func (r *reporter) link() string {
+	if r.playground == "none" || r.playground == "" {
+		return ""
+	}
+	text := r.session.Text()
+	files, folder := map[string]string{}, input.Folder(filepath.Dir(r.path), &r.seen)
+	for _, name := range playground.Named(text) {
+		b, err := input.Read(folder, name, playground.MostLink*10)
+		if err != nil || !utf8.Valid(b) {
+			return ""
+		}
+		files[name] = string(b)
+	}
+	set := map[string]float64{}
+	symbols, err := r.model.Symbols(r.opts.Set)
+	if err != nil {
+		return ""
+	}
+	before, err := r.model.Symbols(nil)
+	if err != nil {
+		return ""
+	}
+	for i, s := range symbols {
+		for k, v := range s.Values {
+			if s.Kind == "param" && v != before[i].Values[k] {
+				set[s.Element(k)] = v
+			}
+		}
+	}
+	fragment, err := playground.Link(text, files, set)
+	if err != nil || len(fragment) > playground.MostLink {
+		return ""
+	}
+	return r.playground + "#" + fragment
+}
+
+// estimate estimates params, and lets all that follows be at the estimates; nil where there is no minimum.
+func (r *reporter) estimate() (*fit.Result, error) {
 	result, err := compute(r.call, r.opts, func(o odes.Options) (*fit.Result, error) {
 		return fit.Run(r.ctx, r.model, fit.Options{Options: o})
 	})
 	if err != nil {
 		if errors.Is(err, fit.ErrNoMinimum) && r.ctx.Err() == nil {
-			return r.without("fit", err)
+			return nil, r.without("fit", err)
 		}
-		return err
+		return nil, err
 	}
 	r.doubtful = r.doubtful || result.Status != "ok"
+	r.opts.Set = slices.Concat(r.opts.Set, result.Assignments())
+	return result, r.session.Set(result.Assignments(), nil)
+}
+
+// fit writes what was estimated.
+func (r *reporter) fit(result *fit.Result) error {
 	r.page.Section("Fit")
 	if err := r.warn(result.Warnings); err != nil {
 		return err
@@ -143,11 +230,12 @@ func (r *reporter) fit() error {
 			return err
 		}
 	}
-	if err := r.drawFit(result, "profiles"); err != nil {
-		return err
+	for _, what := range []string{"profiles", "correlation", "pairs"} {
+		if err := r.drawFit(result, what); err != nil {
+			return err
+		}
 	}
-	r.opts.Set = slices.Concat(r.opts.Set, result.Assignments())
-	return r.session.Set(result.Assignments(), nil)
+	return nil
 }
 
 // course draws the outputs over time.
@@ -176,11 +264,10 @@ func (r *reporter) course() error {
 // draw writes a picture.
 func (r *reporter) draw(p plot.Picture) error {
 	var b bytes.Buffer
-	if err := plot.Write(&b, "svg", p, plot.Page{}); err != nil {
+	if err := plot.Live(&b, p, plot.Page{}); err != nil {
 		return err
 	}
-	_, svg, _ := bytes.Cut(b.Bytes(), []byte("?>\n")) // what goes before it belongs to a file of its own
-	r.page.Picture(svg)
+	r.page.Picture(b.Bytes())
 	return nil
 }
 

@@ -116,6 +116,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 		return o, nil
 	}
 	s.GradeBy(g, o)
+	s.DoubtLeaps()
 	if s.Decided != nil {
 		s.EventsAt(mine.of(0))
 		s.LoseLeaps()

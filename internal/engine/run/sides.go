@@ -215,6 +215,7 @@ func followable(list []solvers.Warning) bool {
 // is to say of meetings.
 func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, share float64) bool {
 	s.Undo()
+	s.Uncertain = leapsOf(s, mine, theirs)
 	if mine == nil || theirs == nil || !mine.settled {
 		return false
 	}
@@ -257,6 +258,22 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == explain.CodeHidden })
 	}
 	return all
+}
+
+// leapsOf marks derivatives other than zero by columns along which both runs go on from other states: what the order of
+// the run says of them is one side at best.
+func leapsOf(s *trust.Result, mine, theirs *Sides) []bool {
+	if mine == nil || theirs == nil || !slices.Contains(mine.Leaps, true) {
+		return nil
+	}
+	list := make([]bool, len(s.Gradient))
+	for at := range list {
+		k := at % s.Columns
+		list[at] = mine.Leaps[k] && theirs.Leaps[k] && !mine.Unknown[k] &&
+			math.Abs(mine.Left[at]-mine.Right[at])+math.Abs(mine.Left[at]-s.Gradient[at]) >
+				float64(1e-5*math.Abs(s.Gradient[at]))
+	}
+	return list
 }
 
 // explain reports whether all that may have been missed is a cause of a coincidence, which it reaches there.

@@ -106,6 +106,15 @@ func (s *Result) from(d *Decision, k int, used map[int]int) (list []int) {
 	return list
 }
 
+// DoubtLeaps grades derivatives of which sides begin from other states, unless runs in both orders have decided.
+func (s *Result) DoubtLeaps() {
+	for at, doubt := range s.Uncertain {
+		if doubt && s.Trusts != nil && (s.Settled == nil || !s.Settled[at%s.Columns]) {
+			s.Trusts[at] = max(s.Trusts[at], result.Loose)
+		}
+	}
+}
+
 // LoseLeaps grades derivatives of what leaps.
 func (s *Result) LoseLeaps() {
 	for _, x := range s.OneSided.Leaps {

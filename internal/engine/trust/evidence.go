@@ -30,6 +30,8 @@ type Evidence struct {
 	Settled []bool
 	// Decided marks derivatives of which package contact knows both sides; nil for none.
 	Decided []bool
+	// Uncertain marks derivatives by what makes states leap at a coincidence; nil for none.
+	Uncertain []bool
 	// Crossed tells that nothing else than ties and kinks makes derivatives one-sided, so far as the run tells, and
 	// Kinked for which kinks do; nil for none.
 	Crossed bool

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/fit"
 	"odes.dev/odes/internal/front/report"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
@@ -99,6 +100,10 @@ type About struct {
 	// Course returns an observed expression over time with the values that the result found, in the run of an
 	// experiment, "" for that without any; nothing where it is not known. It may be nil.
 	Course func(experiment, observation string) (t, y []float64)
+	// Data compares the model with its data, with the values that the result found.
+	Data func() ([]fit.Prediction, error)
+	// With is as if the result had found other values. It may be nil.
+	With func(found []odes.Assignment) *About
 }
 
 func (a *About) course(experiment, observation string) (t, y []float64) {

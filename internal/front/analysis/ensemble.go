@@ -44,7 +44,7 @@ var drawn = &Row{
 	Examples: []Example{
 		{"odes ensemble model.ode", "1000 draws from the priors, or what the ensemble block says"},
 		{"odes ensemble model.ode 'k ~ normal(1, 0.1)' -o out.npz", "every member in a file; if stopped, it goes on"},
-		{"odes ensemble model.ode --times 0:0.1:10 --plot bands.svg", "where the outputs of most members are"},
+		{"odes ensemble model.ode --times 0:0.1:10 --draw members=bands.svg", "where the outputs of most members are"},
 		{"odes ensemble model.ode 'k ~ uniform(1, 2)' --sobol -n 1024", "how much each value matters"},
 	},
 	Formats:    formatsOfMembers,
@@ -53,7 +53,7 @@ var drawn = &Row{
 	Behind:     behindMembers,
 	Table:      true,
 	Pictures:   memberPictures,
-	Draw:       "plot",
+	Draw:       "draw",
 	Session: &Session{
 		Form: "ensemble [k ~ normal(0, 1), e from 0.5 to 1] [members n] [seed n] [--option …] [-o file.svg]",
 		Help: "run for many draws (from the priors, or what the ensemble block says): statistics, or a picture in a " +

@@ -20,6 +20,8 @@ var fitPictures = []Picture{
 	{"data", "the data and what the model says, over time", ofFit(overlay)},
 	{"residuals", "residuals over time", ofFit(residuals)},
 	{"predicted", "the data over what the model says", ofFit(predicted)},
+	{"correlation", "how estimates move together", ofFit(correlation)},
+	{"pairs", "where pairs of estimates lie", ofFit(pairs)},
 }
 
 // ofFit returns what draws a picture of the result of a fit.

@@ -34,6 +34,7 @@ type Flag struct {
 	// Kind is what it takes. One without a Placeholder that is short for a key is a Switch; see Takes.
 	Kind    Kind
 	Short   string // its letter; "" for none
+	Alias   string // an older name
 	Default string
 	Also    []odes.Setting // made beside its key
 	// Own tells that Do reads the value by itself: its key only says what it contradicts.

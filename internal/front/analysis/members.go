@@ -48,8 +48,8 @@ var ofMembers = []Flag{
 	},
 	{Name: "workers", Workers: true, Placeholder: "WHERE", Help: "{workers}"},
 	{
-		Name: "plot", Placeholder: "FILE",
-		Help: "Draw a picture: lines, heat maps, or bands of outputs at --times.",
+		Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Alias: "plot",
+		Help: "Draw {memberpictures}. May be repeated.",
 	},
 	Output,
 }
@@ -291,7 +291,7 @@ func compute(ctx context.Context, a *Ask, e *report.Ensemble, plan *planned, con
 	var values *ensemble.Values
 	var slopes *ensemble.Slopes
 	points := p.Job.Design.Points
-	if points == ensemble.Saltelli || points == ensemble.Morris || a.Values["plot"] != "" {
+	if points == ensemble.Saltelli || points == ensemble.Morris || a.Values["draw"] != "" {
 		values = ensemble.NewValues(p)
 	}
 	if plan.indices != nil && plan.indices.points == "" {

@@ -16,8 +16,14 @@ var predict = &Row{
 	Examples: []Example{
 		{"odes predict fitted.ode", "data, what the model says, and residuals"},
 		{"odes predict fitted.ode -o residuals.csv", "for other programs"},
+		{"odes predict fitted.ode --draw data=data.svg --draw residuals", "with pictures"},
 	},
-	Has: report.HasPredictions,
+	Flags: []Flag{
+		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {predictpictures}. May be repeated."},
+	},
+	Pictures: fitPictures[2:5],
+	Draw:     "draw",
+	Has:      report.HasPredictions,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		list, err := fit.Predict(ctx, m, o)
 		if err != nil {
@@ -28,7 +34,7 @@ var predict = &Row{
 			Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
 				return f.Predictions(w, h, list, opts)
 			},
-			Head: map[string]any{"observations": of}, Arrays: []Array{numbers},
+			Head: map[string]any{"observations": of}, Arrays: []Array{numbers}, Of: &fit.Result{Predictions: list},
 		}, nil
 	},
 }

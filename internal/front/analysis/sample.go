@@ -25,20 +25,24 @@ var sample = &Row{
 		{Name: "draws", Key: "draws", Placeholder: "N", Help: "How many draws of each chain."},
 		{Name: "warmup", Key: "warmup", Placeholder: "N", Help: "Iterations of each chain before its draws."},
 		{Name: "seed", Key: "seed", Placeholder: "N", Help: "Which draws."},
+		{Name: "draw", Kind: Many, Placeholder: "WHAT[=FILE]", Help: "Draw {samplepictures}. May be repeated."},
 	},
 	Examples: []Example{
 		{"odes sample model.ode", "means, standard deviations and quantiles of the params, and what they are worth"},
 		{"odes sample model.ode -o draws.csv", "the draws, for ArviZ and other programs that read Stan's"},
+		{"odes sample model.ode --draw trace --draw pairs=p.svg", "with pictures"},
 		{"odes sample model.ode --draws 4000 --format json", "for programs"},
 	},
-	Keeps: true,
+	Pictures: samplePictures,
+	Draw:     "draw",
+	Keeps:    true,
 	Run: func(ctx context.Context, m *odes.Model, o odes.Options) (*Result, error) {
 		r, err := posterior.Run(ctx, m, posterior.Options{Options: o})
 		if err != nil {
 			return nil, err
 		}
 		return &Result{
-			Status: r.Status, Warnings: r.Warnings, Tables: sampleTables(r, true),
+			Status: r.Status, Warnings: r.Warnings, Tables: sampleTables(r, true), Of: r,
 			Write: func(f *report.Format, w io.Writer, h report.Heading, opts report.TableOptions) error {
 				switch f.Name {
 				case "json":

@@ -39,8 +39,8 @@ var swept = &Row{
 	}),
 	Examples: []Example{
 		{"odes sweep model.ode k from 0.1 to 10", "results over a param; the spacing is that of its logarithm"},
-		{"odes sweep model.ode k from 1 to 2 points 50 c --plot map.svg", "over two, as a heat map"},
-		{"odes sweep model.ode k from 0 to 2 --steady --plot folds.svg", "the steady state, past folds"},
+		{"odes sweep model.ode k from 1 to 2 points 50 c --draw members=map.svg", "over two, as a heat map"},
+		{"odes sweep model.ode k from 0 to 2 --steady --draw members=folds.svg", "the steady state, past folds"},
 	},
 	Formats: func(v Values) []*report.Format {
 		if v["steady"] != "" {
@@ -52,7 +52,7 @@ var swept = &Row{
 	OutputHelp: "{members}",
 	Behind:     behindMembers,
 	Pictures:   []Picture{{"members", "lines, heat maps, or bands of outputs", drawSweep}},
-	Draw:       "plot",
+	Draw:       "draw",
 	Session:    &Session{None: true},
 	Do: func(ctx context.Context, a *Ask) (*Result, error) {
 		if a.Values["steady"] != "" {

@@ -62,6 +62,8 @@ type Param struct {
 	Unit  string
 	draws.Summary
 	MCSEQ5, MCSEMedian, MCSEQ95 float64
+	// Prior returns quantiles of its prior; nil where it has none, or one whose numbers are params.
+	Prior func(p float64) float64
 }
 
 // Text returns "k", "A[1,2]", "initial(x)" or "c[3].k".

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"html"
 	"io"
@@ -16,39 +17,53 @@ import (
 // Page writes a page for browsers that needs nothing beside it: headings, paragraphs, the tables of this package and
 // pictures. What it is given are texts; it alone writes marks of HTML. The first error of the writer comes from Close.
 type Page struct {
-	w *bufio.Writer
+	w      *bufio.Writer
+	script string
 }
 
-// style lets a page look well on a screen, light or dark, and on paper.
-const style = `
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; margin-bottom: 0; }
-h2 { font-size: 1.2rem; margin-top: 2.5rem; border-bottom: 1px solid #8886; }
-table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto;
-  font-variant-numeric: tabular-nums; }
-th, td { padding: .15rem .8rem .15rem 0; text-align: right; white-space: pre; border-bottom: 1px solid #8883; }
-th.l, td.l { text-align: left; }
-td.loose { background: #fc06; }
-td.lost { background: #f446; }
-pre.warning { border-left: 4px solid #e80; }
-figure { margin: 1rem 0; background: #fff; }
-figure svg { max-width: 100%; height: auto; }
-pre { overflow-x: auto; padding: .8rem; background: #8882; font-size: 13px; white-space: pre-wrap; }
-@media print {
-  details:not([open]) { display: none; }
-  h2 { break-after: avoid; }
-  figure, tr { break-inside: avoid; }
+// pageStyle lets a page look well on a screen, light or dark, and on paper.
+//
+//go:embed page.css
+var pageStyle string
+
+// pageScript lets tables sort, and chooses light or dark. A page can be read without.
+//
+//go:embed page.js
+var pageScript string
+
+// Head is what a page begins with.
+type Head struct {
+	Title string
+	// Made says by what the page was made and when.
+	Made string
+	// Links lead elsewhere.
+	Links []Link
+	// Style and Script are those of pictures; "" for none.
+	Style, Script string
 }
-`
+
+// Link is a link with its words.
+type Link struct{ Text, To string }
 
 // NewPage begins a page.
-func NewPage(w io.Writer, title string) *Page {
-	p := &Page{bufio.NewWriter(w)}
+func NewPage(w io.Writer, head Head) *Page {
+	p := &Page{w: bufio.NewWriter(w), script: head.Script}
 	fmt.Fprintf(p.w, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"+
 		"<meta name=\"viewport\" content=\"width=device-width\"/>\n"+
-		"<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n", html.EscapeString(title), style)
-	p.element("h1", "", title)
+		"<meta name=\"color-scheme\" content=\"light dark\"/>\n"+
+		"<title>%s</title>\n<style>%s%s</style>\n</head>\n<body>\n<main>\n",
+		html.EscapeString(head.Title), pageStyle, head.Style)
+	p.element("h1", "", head.Title)
+	if head.Made != "" {
+		p.element("p", "made", head.Made)
+	}
+	if len(head.Links) > 0 {
+		fmt.Fprint(p.w, `<p class="links">`)
+		for _, l := range head.Links {
+			fmt.Fprintf(p.w, `<a href="%s">%s</a> `, html.EscapeString(l.To), html.EscapeString(l.Text))
+		}
+		fmt.Fprint(p.w, "</p>\n")
+	}
 	return p
 }
 
@@ -78,11 +93,55 @@ func (p *Page) Messages(list []diag.Diagnostic) error {
 	return nil
 }
 
-// Source writes the text of a file, folded under its name.
+// Source writes the text of a file, folded under its name, with each of its blocks folded under its first line.
 func (p *Page) Source(name, text string) {
-	fmt.Fprintf(p.w, "<details>\n<summary>%s</summary>\n", html.EscapeString(name))
-	p.element("pre", "", text)
-	fmt.Fprint(p.w, "</details>\n")
+	fmt.Fprintf(p.w, "<details>\n<summary>%s</summary>\n<div class=\"source\">", html.EscapeString(name))
+	for _, part := range folds(text) {
+		if len(part) < leastFold {
+			p.element("pre", "", strings.Join(part, "\n"))
+			continue
+		}
+		fmt.Fprintf(p.w, "<details open=\"\"><summary><code>%s</code></summary>\n", html.EscapeString(part[0]))
+		p.element("pre", "", strings.Join(part[1:], "\n"))
+		fmt.Fprint(p.w, "</details>\n")
+	}
+	fmt.Fprint(p.w, "</div>\n</details>\n")
+}
+
+// leastFold is how many lines a block has that is worth a fold.
+const leastFold = 4
+
+// folds cuts a text into blocks, which begin with a line that ends in an open brace and end where a line begins with
+// its end, and the lines between these.
+func folds(text string) (parts [][]string) {
+	var plain, block []string
+	keep := func(lines *[]string) {
+		if len(*lines) > 0 {
+			parts = append(parts, *lines)
+		}
+		*lines = nil
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		switch open := strings.HasSuffix(strings.TrimSpace(line), "{"); {
+		case block != nil:
+			if block = append(block, line); strings.HasPrefix(line, "}") {
+				if len(block) < leastFold { // it stays among its neighbours
+					plain = append(plain, block...)
+					block = nil
+					continue
+				}
+				keep(&plain)
+				keep(&block)
+			}
+		case open && line[0] != ' ' && line[0] != '\t' && line[0] != '#':
+			block = []string{line}
+		default:
+			plain = append(plain, line)
+		}
+	}
+	plain = append(plain, block...) // without an end
+	keep(&plain)
+	return parts
 }
 
 // Picture writes a picture, drawn as SVG.
@@ -117,7 +176,7 @@ func (p *Page) table(cols []column) {
 	if len(shown) == 0 {
 		return
 	}
-	fmt.Fprint(p.w, "<table>\n")
+	fmt.Fprint(p.w, "<div class=\"wide\"><table>\n")
 	row := func(tag string, text func(c column) string) {
 		fmt.Fprint(p.w, "<tr>")
 		for _, c := range shown {
@@ -142,12 +201,15 @@ func (p *Page) table(cols []column) {
 		fmt.Fprint(p.w, "</tr>\n")
 	}
 	if heads {
+		fmt.Fprint(p.w, "<thead>\n")
 		row("th", func(c column) string { return c.head })
+		fmt.Fprint(p.w, "</thead>\n")
 	}
+	fmt.Fprint(p.w, "<tbody>\n")
 	for i := range shown[0].cells {
 		row("td", func(c column) string { return c.cells[i] })
 	}
-	fmt.Fprint(p.w, "</table>\n")
+	fmt.Fprint(p.w, "</tbody>\n</table></div>\n")
 }
 
 // prose writes what a writer of tables says in lines.
@@ -159,7 +221,7 @@ func (p *Page) prose(text string) {
 
 // Close ends the page.
 func (p *Page) Close() error {
-	fmt.Fprint(p.w, "</body>\n</html>\n")
+	fmt.Fprintf(p.w, "</main>\n<script>//<![CDATA[\n%s%s//]]></script>\n</body>\n</html>\n", pageScript, p.script)
 	return p.w.Flush()
 }
 

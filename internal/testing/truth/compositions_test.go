@@ -250,7 +250,7 @@ func TestOnceSilent(t *testing.T) {
 			601959, 602155, 602768, 602924, 800685, 801442, 801561, 802218, 1200019,
 			1302201, 1302227, 1303271, 1400194, 1402687,
 		}},
-		{53, (*composition).variety, []uint64{40, 127, 1326, 1389, 1449}},
+		{53, (*composition).variety, []uint64{40, 127, 1326, 1389, 1449, 83886181}},
 	} {
 		for _, seed := range of.seeds {
 			c := &composition{Rand: rand.New(rand.NewPCG(seed, of.stream))}
