@@ -47,6 +47,30 @@ func Predict(ctx context.Context, m *odes.Model, opts odes.Options) ([]Predictio
 	return list, nil
 }
 
+// Likelihood returns the negative log likelihood of the data of a model as it stands, and how many rows they have: what
+// NLL and Rows of a Result are at its estimates.
+func Likelihood(ctx context.Context, m *odes.Model, opts odes.Options) (nll float64, rows int, err error) {
+	opts.Wrt = []string{}
+	c, err := m.CompareAll(opts)
+	if err != nil {
+		return math.NaN(), 0, err
+	}
+	if c == nil {
+		return math.NaN(), 0, ErrNoData
+	}
+	if err := c.Run(ctx); err != nil {
+		return math.NaN(), 0, err
+	}
+	for i := range c.Groups {
+		for k := range c.Groups[i].T {
+			t := rowOf(&c.Groups[i], k)
+			nll += t.square*t.square/2 + t.rest
+			rows++
+		}
+	}
+	return nll, rows, nil
+}
+
 // Identification says which params the data of a model can tell, near the values in it.
 type Identification struct {
 	Estimates    []Estimate // with the standard errors that a fit would have if these were its estimates

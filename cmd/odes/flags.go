@@ -253,21 +253,9 @@ func assignments(text string, seen *input.Seen) ([]odes.Assignment, error) {
 }
 
 func assignment(text string) (odes.Assignment, error) {
-	name, value, ok := strings.Cut(text, "=")
-	name = strings.TrimSpace(name)
-	if !ok || name == "" {
-		return odes.Assignment{}, usagef("--set %s: write name=value", text)
-	}
-	unit := ""
-	if m := withUnit().FindStringSubmatch(value); m != nil {
-		value, unit = m[1], m[2]
-	}
-	values, err := analysis.Numbers(value)
+	a, err := analysis.ReadAssignment(text)
 	if err != nil {
-		return odes.Assignment{}, usagef("--set %s: %v", text, err)
+		return a, usagef("--set %s: %v", text, err)
 	}
-	return odes.Assignment{Name: name, Values: values, Unit: unit}, nil
+	return a, nil
 }
-
-// withUnit is a number or a list of them, and a unit behind: 1.62 [m/s^2]. No list of numbers ends like that.
-var withUnit = lazy.Regexp(`^(.*[^\s\[,].*?)\s*\[([^\[\],]*)\]\s*$`)

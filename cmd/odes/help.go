@@ -17,7 +17,7 @@ var commandGroups = []struct {
 	names []string
 }{
 	{"run", []string{"sens", "run", "sweep", "ensemble", "plot", "report"}},
-	{"fit", []string{"fit", "sample", "predict", "simulate"}},
+	{"fit", []string{"fit", "select", "sample", "predict", "simulate"}},
 	{"explore", []string{"repl", "new", "doc", "check", "verify"}},
 	{"exchange", []string{"import", "export", "flatten"}},
 	{tools, []string{"fmt", "emit", "bench", "lsp", "serve", "worker", "queue", "version", "completion", "man"}},

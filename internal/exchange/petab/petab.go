@@ -23,6 +23,7 @@ import (
 type problem struct {
 	file  *source.File
 	files fs.FS
+	dir   string // where the files are that it lists; "" for that of the files
 	list  *diag.List
 	model *sbml.Model
 
@@ -93,6 +94,9 @@ func conditionsOf(r row) conditions {
 
 // Is reports whether a file of this name lists the files of a problem. Standard input has no such name.
 func Is(name, text string) bool {
+	if IsSelection(text) {
+		return true
+	}
 	if !strings.Contains(text, "parameter_file") || !strings.Contains(text, "format_version") {
 		return false
 	}
@@ -109,6 +113,11 @@ func Translate(file *source.File, files fs.FS, list *diag.List) *source.File {
 		file: file, files: files, list: list,
 		names: map[string]string{}, added: map[string]string{}, changed: map[string]bool{}, given: map[string]string{},
 		byConditions: map[conditions]*experiment{},
+	}
+	if IsSelection(file.Text()) {
+		if p = p.chosen(); p == nil {
+			return nil
+		}
 	}
 	o := p.overview()
 	if o == nil {

@@ -164,7 +164,7 @@ type Result struct {
 type Array result.Array
 
 // rows are all analyses, in the order of help.
-var rows = []*Row{fitted, sample, predict, simulated, drawn, swept}
+var rows = []*Row{fitted, selected, sample, predict, simulated, drawn, swept}
 
 // Rows returns all analyses, in the order of help. They must not be changed.
 func Rows() []*Row { return rows }

@@ -110,7 +110,7 @@ type branch struct {
 
 // branchFormats are the formats of steady states along a param.
 var branchFormats = func() (list []*report.Format) {
-	for _, name := range []string{"table", "csv", "json"} {
+	for _, name := range []string{"table", "csv", "json", "parquet"} {
 		f := *report.FormatNamed(name)
 		list = append(list, &f)
 	}
@@ -155,6 +155,8 @@ func follow(ctx context.Context, a *Ask) (*Result, error) {
 			switch f.Name {
 			case "csv":
 				return report.BranchCSV(w, h, b, opts)
+			case "parquet":
+				return report.BranchParquet(w, h, b, opts)
 			case "json":
 				return report.BranchJSON(w, h, b, opts)
 			}

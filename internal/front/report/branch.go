@@ -2,10 +2,8 @@ package report
 
 import (
 	"bufio"
-	"encoding/csv"
 	"io"
 	"math/cmplx"
-	"strconv"
 
 	"odes.dev/odes"
 )
@@ -96,22 +94,11 @@ func eigenvalue(x odes.Place) string {
 	return text
 }
 
-// BranchCSV writes a row for each place.
-func BranchCSV(w io.Writer, _ Heading, b *odes.Branch, _ TableOptions) error {
-	out := csv.NewWriter(w)
-	row := append([]string{b.Param}, b.States...)
-	out.Write(append(row, "growing", "eigenvalue", "imaginary", "kind"))
-	for _, x := range b.Places {
-		row := []string{plainNumber(x.X)}
-		for _, y := range x.Y {
-			row = append(row, plainNumber(y))
-		}
-		re, im := plainNumber(sixDigits(real(x.Eigenvalue))), plainNumber(sixDigits(imag(x.Eigenvalue)))
-		out.Write(append(row, strconv.Itoa(x.Growing), re, im, x.Kind))
-	}
-	out.Flush()
-	return out.Error()
-}
+// BranchCSV and BranchParquet write a row for each place.
+var (
+	BranchCSV     = inCSV(branchSheet)
+	BranchParquet = inParquet(branchSheet)
+)
 
 // branchForm is a branch of steady states.
 type branchForm struct {

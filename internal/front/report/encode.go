@@ -73,7 +73,10 @@ func writeJSON(w io.Writer, x any) error {
 	v := reflect.ValueOf(x)
 	j.encode(v, "")
 	j.raw("\n")
-	return j.w.Flush()
+	if err := j.w.Flush(); err != nil {
+		return err
+	}
+	return j.err
 }
 
 // encode writes a value as its tag says.
@@ -85,12 +88,30 @@ func (j *jsonWriter) encode(v reflect.Value, tag reflect.StructTag) {
 	case pairs:
 		j.raw("{")
 		for i, p := range x {
-			j.separate(i, [2]string{"", " "}[min(i, 1)])
+			j.element(i, tag)
 			j.text(p.name)
 			j.raw(": ")
 			j.encode(reflect.ValueOf(p.value), "")
 		}
+		j.end(len(x), tag)
 		j.raw("}")
+		return
+	case nested:
+		j.array(x.shape, x.values)
+		return
+	case stream:
+		n := 0
+		j.raw("[")
+		err := x(func(of any) {
+			j.element(n, tag)
+			j.encode(reflect.ValueOf(of), "")
+			n++
+		})
+		if err != nil && j.err == nil {
+			j.err = err
+		}
+		j.end(n, tag)
+		j.raw("]")
 		return
 	}
 	switch v.Kind() {
@@ -162,23 +183,32 @@ func (j *jsonWriter) fields(v reflect.Value, before int) int {
 
 // list writes a list.
 func (j *jsonWriter) list(v reflect.Value, tag reflect.StructTag) {
-	each := tag.Get("each")
 	j.raw("[")
 	for i := range v.Len() {
-		switch {
-		case each == "" && i > 0:
-			j.raw(", ")
-		case strings.HasSuffix(each, " ") && i > 0:
-			j.raw(", \n", blanks(each))
-		case each != "":
-			j.separate(i, "\n"+blanks(each))
-		}
+		j.element(i, tag)
 		j.encode(v.Index(i), "")
 	}
-	if end := tag.Get("end"); end != "" && (v.Len() > 0 || !strings.HasSuffix(end, "?")) {
+	j.end(v.Len(), tag)
+	j.raw("]")
+}
+
+// element writes what stands before element i of a list.
+func (j *jsonWriter) element(i int, tag reflect.StructTag) {
+	switch each := tag.Get("each"); {
+	case each == "" && i > 0:
+		j.raw(", ")
+	case strings.HasSuffix(each, " ") && i > 0:
+		j.raw(", \n", blanks(each))
+	case each != "":
+		j.separate(i, "\n"+blanks(each))
+	}
+}
+
+// end writes what stands before the bracket behind n elements.
+func (j *jsonWriter) end(n int, tag reflect.StructTag) {
+	if end := tag.Get("end"); end != "" && (n > 0 || !strings.HasSuffix(end, "?")) {
 		j.raw("\n", blanks(end))
 	}
-	j.raw("]")
 }
 
 // blanks returns as many blanks as a tag says.

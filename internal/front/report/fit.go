@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -265,31 +264,6 @@ func predictionNumbers(p *fit.Prediction) []namedNumber {
 // predictJSON writes predictions alone.
 func predictJSON(w io.Writer, h Heading, list []fit.Prediction, _ TableOptions) error {
 	return writeJSON(w, predictForm{modelForm{1, "ok", h.Model, h.File}, predictions(list)})
-}
-
-// predictCSV writes one row for each value: experiment, observation, t, data, prediction, its standard error where
-// there is one, the standard deviation of the data, the residual in units of that, and whether only a bound is known.
-func predictCSV(w io.Writer, _ Heading, list []fit.Prediction, _ TableOptions) error {
-	out := csv.NewWriter(w)
-	row := []string{"experiment", "observation"}
-	for _, n := range predictionNumbers(&fit.Prediction{}) {
-		row = append(row, n.name)
-	}
-	out.Write(append(row, "below"))
-	for i := range list {
-		p := &list[i]
-		row = append(row[:0], p.Experiment, p.Observation)
-		for _, n := range predictionNumbers(p) {
-			cell := plainNumber(n.value)
-			if math.IsNaN(n.value) {
-				cell = ""
-			}
-			row = append(row, cell)
-		}
-		out.Write(append(row, strconv.FormatBool(p.Below)))
-	}
-	out.Flush()
-	return out.Error()
 }
 
 // PredictTable writes predictions for people.
@@ -555,21 +529,6 @@ func countOf(n int, noun string) string {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-// fitCSV writes one row for each estimate.
-func fitCSV(w io.Writer, _ Heading, r *fit.Result, _ TableOptions) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"name", "value", "stderr", "lower", "upper", "unit", "at_bound", "start"})
-	for i := range r.Estimates {
-		x := &r.Estimates[i]
-		out.Write([]string{
-			x.Text(), plainNumber(x.Value), plainNumber(x.StdErr), plainNumber(x.Lower), plainNumber(x.Upper), x.Unit,
-			strconv.FormatBool(x.AtBound != 0), plainNumber(x.Start),
-		})
-	}
-	out.Flush()
-	return out.Error()
 }
 
 // fitNPZ writes a NumPy archive: value[n], stderr[n], lower[n], upper[n] and correlation[n, n] of the estimates that

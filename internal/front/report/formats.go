@@ -62,15 +62,17 @@ func Formats() []*Format {
 			FailedSensitivities: failedSensJSON, FailedSolution: failedRunJSON,
 		},
 		{
-			Name: "csv", Doc: "for spreadsheets", Sensitivities: sensCSV, Solution: runCSV, Fit: fitCSV,
-			Predictions: predictCSV, Tables: tablesCSV,
+			Name: "csv", Doc: "for spreadsheets", Sensitivities: inCSV(sensSheet), Solution: inCSV(runSheet),
+			Fit: inCSV(fitSheet), Predictions: inCSV(predictionSheet), Tables: inCSV(tablesCSV),
 		},
 		{
 			Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ, Fit: fitNPZ,
 			Tables: tablesNPZ,
 		},
 		{
-			Name: "parquet", Doc: "for tables of any size", Binary: true, Tables: tablesParquet,
+			Name: "parquet", Doc: "for tables of any size", Binary: true, Sensitivities: inParquet(sensSheet),
+			Solution: inParquet(runSheet), Fit: inParquet(fitSheet), Predictions: inParquet(predictionSheet),
+			Tables: inParquet(tablesParquet),
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/parquet-go/parquet-go"
 	"odes.dev/odes/data"
 )
 
@@ -80,7 +81,13 @@ func TestGolden(t *testing.T) {
 			ending = f.Ending
 		}
 		if f.Binary {
-			ending, show = ending+".txt", func(b []byte) string { return archive(t, b) }
+			ending += ".txt"
+			switch f.Name {
+			case "npz":
+				show = func(b []byte) string { return archive(t, b) }
+			case "parquet":
+				show = func(b []byte) string { return parquetRows(t, b) }
+			}
 		}
 		for result, write := range results(f, TableOptions{}) {
 			check(result+"."+ending, write, show)
@@ -136,6 +143,38 @@ func archive(t *testing.T, file []byte) string {
 		}
 	}
 	return b.String()
+}
+
+// parquetRows shows a Parquet file, as another program reads it.
+func parquetRows(t *testing.T, file []byte) string {
+	t.Helper()
+	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, c := range f.Schema().Columns() {
+		b.WriteString(strings.Join(c, ".") + ";")
+	}
+	for _, group := range f.RowGroups() {
+		rows, row := group.Rows(), make([]parquet.Row, 1)
+		for {
+			n, err := rows.ReadRows(row)
+			if n == 1 {
+				b.WriteString("\n")
+				for _, v := range row[0] {
+					b.WriteString(v.String() + ";")
+				}
+			}
+			if err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows.Close()
+	}
+	return b.String() + "\n"
 }
 
 // TestFormats: names and endings tell formats apart, and the first format has everything.

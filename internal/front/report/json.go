@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"odes.dev/odes"
-	"odes.dev/odes/lang/diag"
 )
 
 // jsonWriter writes JSON text in the order in which it is told. Maps of encoding/json would sort the names of a model,
@@ -18,6 +17,7 @@ import (
 type jsonWriter struct {
 	w    *bufio.Writer
 	work []byte
+	err  error // of what is written one after the other
 }
 
 func newJSON(w io.Writer) *jsonWriter { return &jsonWriter{w: bufio.NewWriterSize(w, 1<<16)} }
@@ -67,161 +67,162 @@ func (j *jsonWriter) array(shape []int, data []float64) {
 	j.raw("]")
 }
 
-// texts writes a list of strings.
-func (j *jsonWriter) texts(list []string) {
-	j.raw("[")
-	for i, s := range list {
-		if i > 0 {
-			j.raw(", ")
-		}
-		j.text(s)
-	}
-	j.raw("]")
+// nested is an array, as nested lists.
+type nested struct {
+	shape  []int
+	values []float64
 }
 
-// warnings writes what a run warned of and noted, in the form that diagnostics have everywhere.
-func (j *jsonWriter) warnings(list []diag.Diagnostic) {
-	j.raw(",\n  \"warnings\": [")
-	for i := range list {
-		if i > 0 {
-			j.raw(",")
-		}
-		j.raw("\n    ")
-		j.raw(list[i].JSON())
-	}
-	if len(list) > 0 {
-		j.raw("\n  ")
-	}
-	j.raw("]")
+// stream is a list whose elements are made one after the other.
+type stream func(write func(any)) error
+
+// headForm is what the objects of runs begin with: schema 1.
+type headForm struct {
+	Schema     int      `json:"schema" at:"2"`
+	Status     string   `json:"status"`
+	Odes       string   `json:"odes"`
+	Model      string   `json:"model"`
+	Experiment string   `json:"experiment,omitempty"`
+	File       string   `json:"file"`
+	Time       spanForm `json:"time" at:"2"`
 }
 
-// derivatives writes {"name": derivatives, …} of the params, or of the initial values, of a gradient's row.
-func (j *jsonWriter) derivatives(vars []odes.Variable, row []float64, initial bool) {
-	j.raw("{")
-	first := true
+// spanForm is a span of time.
+type spanForm struct {
+	Name string  `json:"name"`
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	Unit string  `json:"unit"`
+}
+
+func headFormOf(h Heading, status string, from, to float64) headForm {
+	return headForm{1, status, odes.Version, h.Model, h.Experiment, h.File, spanForm{h.Time, from, to, h.TimeUnit}}
+}
+
+// tailForm is what the objects of runs end with, but for stats.
+type tailForm struct {
+	warningsForm
+	Settings settingsForm `json:"settings" at:"2"`
+}
+
+// valueForm is an objective and its value.
+type valueForm struct {
+	Name     string  `json:"name"`
+	Relation string  `json:"relation,omitempty"`
+	Unit     string  `json:"unit"`
+	Value    float64 `json:"value"`
+}
+
+func valueOf(v *odes.Value) valueForm { return valueForm{v.Name, v.Relation, known(v.Unit), v.Value} }
+
+// byForm is derivatives by params and by initial values.
+type byForm struct {
+	Params  pairs `json:"params"`
+	Initial pairs `json:"initial"`
+}
+
+func byOf(vars []odes.Variable, row []float64) byForm {
+	return byForm{derivatives(vars, row, false), derivatives(vars, row, true)}
+}
+
+// derivatives returns the derivatives by params, or by initial values, of a gradient's row.
+func derivatives(vars []odes.Variable, row []float64, initial bool) pairs {
+	list := pairs{}
 	for _, v := range vars {
-		if v.Initial != initial || row == nil {
-			continue
+		if v.Initial == initial && row != nil {
+			list = append(list, pair{v.Name, nested{v.Shape, row[v.Offset : v.Offset+v.Size()]}})
 		}
-		if !first {
-			j.raw(", ")
-		}
-		first = false
-		j.text(v.Name)
-		j.raw(": ")
-		j.array(v.Shape, row[v.Offset:v.Offset+v.Size()])
 	}
-	j.raw("}")
+	return list
 }
 
-// value begins the object of an objective.
-func (j *jsonWriter) value(v *odes.Value) {
-	j.raw("\n    {\"name\": ")
-	j.text(v.Name)
-	if v.Relation != "" {
-		j.raw(", \"relation\": ")
-		j.text(v.Relation)
-	}
-	j.raw(", \"unit\": ")
-	j.text(known(v.Unit))
-	j.raw(", \"value\": ")
-	j.number(v.Value)
+// sensForm is a result of Sensitivities. A run that failed has no values, and its status is "failed".
+type sensForm struct {
+	headForm
+	Objectives   []objectiveForm   `json:"objectives" at:"2" each:"4" end:"2?"`
+	Events       stream            `json:"events" at:"2" each:"4" end:"2?"`
+	Coincidences []coincidenceForm `json:"coincidences,omitempty" at:"2"`
+	tailForm
+	Direction *byForm   `json:"direction,omitempty" at:"2"`
+	Stats     statsForm `json:"stats" at:"2"`
 }
 
-// sensJSON writes a result of Sensitivities: schema 1. A run that failed has no values, and its status is "failed".
+// objectiveForm is an objective with its derivatives. Trust has what is not sound, Uncertain what is sound and has no
+// sure digit, both by name.
+type objectiveForm struct {
+	valueForm
+	Params     pairs       `json:"params" at:"5"`
+	Initial    pairs       `json:"initial" at:"5"`
+	Trust      pairs       `json:"trust,omitempty" at:"5"`
+	TrustError pairs       `json:"trust_error,omitempty"`
+	OneSided   []sidedForm `json:"one_sided,omitempty" at:"5"`
+	Uncertain  pairs       `json:"uncertain,omitempty" at:"5"`
+	Error      *errorForm  `json:"error,omitempty" at:"5"`
+	secondForm
+	Warnings []string `json:"warnings" at:"5"`
+}
+
+// errorForm is estimated errors.
+type errorForm struct {
+	Value float64 `json:"value"`
+	byForm
+}
+
+// sensJSON writes a result of Sensitivities.
 func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) error {
-	j := newJSON(w)
-	j.heading(h, s.Status, s.From, s.To)
-	j.raw(",\n  \"objectives\": [")
-	for i, v := range s.Values {
-		if i > 0 {
-			j.raw(",")
-		}
-		var row []float64
-		if hasValue(v) && s.Columns > 0 {
-			row = s.Gradient[i*s.Columns : (i+1)*s.Columns]
-		}
-		j.value(&v)
-		j.raw(",\n     \"params\": ")
-		j.derivatives(s.Variables, row, false)
-		j.raw(",\n     \"initial\": ")
-		j.derivatives(s.Variables, row, true)
-		j.trust(s, i)
-		j.sides(s, i)
-		if row != nil && s.Errors != nil {
-			j.uncertain(s, i)
-		}
-		if row != nil && s.Errors != nil && s.Settings.Errors {
-			errors := s.Errors[i*s.Columns : (i+1)*s.Columns]
-			j.raw(",\n     \"error\": {\"value\": ")
-			j.number(v.Error)
-			j.raw(", \"params\": ")
-			j.derivatives(s.Variables, errors, false)
-			j.raw(", \"initial\": ")
-			j.derivatives(s.Variables, errors, true)
-			j.raw("}")
-		}
-		if row != nil {
-			j.second(s, i)
-		}
-		j.raw(",\n     \"warnings\": ")
-		j.texts(v.Warnings)
-		j.raw("}")
+	form := sensForm{
+		headForm: headFormOf(h, s.Status, s.From, s.To), Events: eventsOf(s), Coincidences: coincidencesOf(s),
+		tailForm: tailForm{warningsOf(h.Warnings, s.Warnings), settingsOf(s.Settings)}, Stats: statsOf(s.Stats),
 	}
-	if len(s.Values) > 0 {
-		j.raw("\n  ")
+	for i := range s.Values {
+		form.Objectives = append(form.Objectives, objectiveOf(s, i))
 	}
-	j.raw("],\n  \"events\": ")
-	if err := j.eventsOf(s); err != nil {
-		return err
-	}
-	j.coincidences(s)
-	j.warnings(slices.Concat(h.Warnings, s.Warnings))
-	j.raw(",\n  \"settings\": ")
-	j.settings(s.Settings)
 	if s.Direction != nil {
-		j.raw(",\n  \"direction\": {\"params\": ")
-		j.derivatives(s.Variables, s.Direction, false)
-		j.raw(", \"initial\": ")
-		j.derivatives(s.Variables, s.Direction, true)
-		j.raw("}")
+		by := byOf(s.Variables, s.Direction)
+		form.Direction = &by
 	}
-	j.raw(",\n  \"stats\": ")
-	j.stats(s.Stats)
-	j.raw("\n}\n")
-	return j.w.Flush()
+	return writeJSON(w, form)
 }
 
-// heading writes what results of runs begin with, in the form of schema 1.
-func (j *jsonWriter) heading(h Heading, status string, from, to float64) {
-	j.raw("{\n  \"schema\": 1, \"status\": ")
-	j.text(status)
-	j.raw(", \"odes\": ")
-	j.text(odes.Version)
-	j.raw(", \"model\": ")
-	j.named(&h)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"time\": ")
-	j.time(h, from, to)
+func objectiveOf(s *odes.Sensitivities, i int) objectiveForm {
+	v := &s.Values[i]
+	var row []float64
+	if hasValue(*v) && s.Columns > 0 {
+		row = s.Gradient[i*s.Columns : (i+1)*s.Columns]
+	}
+	by := byOf(s.Variables, row)
+	o := objectiveForm{valueForm: valueOf(v), Params: by.Params, Initial: by.Initial, Warnings: v.Warnings}
+	o.Trust, o.TrustError = trustOf(s, i)
+	o.OneSided = sidedOf(s, i)
+	if row == nil {
+		return o
+	}
+	if s.Errors != nil {
+		o.Uncertain = uncertainOf(s, i)
+	}
+	if s.Errors != nil && s.Settings.Errors {
+		o.Error = &errorForm{v.Error, byOf(s.Variables, s.Errors[i*s.Columns:(i+1)*s.Columns])}
+	}
+	o.secondForm = secondOf(s, i)
+	return o
 }
 
-// trust writes which numbers of objective i are not sound, {"k": "lost", "initial(x)": "loose", "value": "loose"}, and
-// their estimated errors under the same names. An array has the grade of its worst element and the largest error of
-// those with that grade. Nothing is written where all is sound.
-func (j *jsonWriter) trust(s *odes.Sensitivities, i int) {
+// trustOf returns which numbers of objective i are not sound, {"k": "lost", "initial(x)": "loose", "value": "loose"},
+// and their estimated errors under the same names. An array has the grade of its worst element and the largest error of
+// those with that grade. There is nothing where all is sound.
+func trustOf(s *odes.Sensitivities, i int) (trust, errors pairs) {
 	var names []string
 	var grades []odes.Trust
-	var errors []float64
+	var list []float64
 	add := func(name string, t odes.Trust, e float64) {
 		if t == odes.Sound {
 			return
 		}
 		if k := slices.Index(names, name); k >= 0 { // a param called value
-			grades[k], errors[k] = max(grades[k], t), max(errors[k], e)
+			grades[k], list[k] = max(grades[k], t), max(list[k], e)
 			return
 		}
-		names, grades, errors = append(names, name), append(grades, t), append(errors, e)
+		names, grades, list = append(names, name), append(grades, t), append(list, e)
 	}
 	v := s.Values[i]
 	if hasValue(v) {
@@ -238,45 +239,27 @@ func (j *jsonWriter) trust(s *odes.Sensitivities, i int) {
 		}
 	}
 	add("value", v.Trust, v.Error)
-	if len(names) == 0 {
-		return
-	}
-	j.raw(",\n     \"trust\": {")
 	for k, name := range names {
-		if k > 0 {
-			j.raw(", ")
-		}
-		j.text(name)
-		j.raw(": ")
-		j.text(grades[k].String())
+		trust = append(trust, pair{name, grades[k].String()})
 	}
-	j.raw("}")
-	if s.Errors != nil {
-		j.raw(", \"trust_error\": ")
-		j.numbers(names, errors)
+	if s.Errors == nil {
+		return trust, nil
 	}
+	return trust, numbersOf(names, list)
 }
 
-// numbers writes an object of numbers.
-func (j *jsonWriter) numbers(names []string, list []float64) {
-	j.raw("{")
+// numbersOf returns numbers by name.
+func numbersOf(names []string, list []float64) (all pairs) {
 	for k, name := range names {
-		if k > 0 {
-			j.raw(", ")
-		}
-		j.text(name)
-		j.raw(": ")
-		j.number(list[k])
+		all = append(all, pair{name, list[k]})
 	}
-	j.raw("}")
+	return all
 }
 
-// uncertain writes which numbers of objective i are sound but small beside their estimated errors, so that not even
+// uncertainOf returns which numbers of objective i are sound but small beside their estimated errors, so that not even
 // their first digit is sure, with these errors. Of an array, it is the largest one of such elements. A table shows them
 // as ~0 or ~8e-10.
-func (j *jsonWriter) uncertain(s *odes.Sensitivities, i int) {
-	var names []string
-	var errors []float64
+func uncertainOf(s *odes.Sensitivities, i int) (list pairs) {
 	for _, x := range s.Variables {
 		most := 0.0
 		for k := i*s.Columns + x.Offset; k < i*s.Columns+x.Offset+x.Size(); k++ {
@@ -286,84 +269,63 @@ func (j *jsonWriter) uncertain(s *odes.Sensitivities, i int) {
 			}
 		}
 		if most > 0 {
-			names, errors = append(names, x.String()), append(errors, most)
+			list = append(list, pair{x.String(), most})
 		}
 	}
 	if v := &s.Values[i]; v.Trust == odes.Sound && unsure(v.Value, v.Error) {
-		names, errors = append(names, "value"), append(errors, v.Error)
+		list = append(list, pair{"value", v.Error})
 	}
-	if len(names) > 0 {
-		j.raw(",\n     \"uncertain\": ")
-		j.numbers(names, errors)
-	}
+	return list
 }
 
-// runJSON writes a result of Solve: schema 1. A run that failed has no outputs, and its status is "failed".
+// runForm is a result of Solve. A run that failed has no outputs, and its status is "failed".
+type runForm struct {
+	headForm
+	T          nested    `json:"t" at:"2"`
+	Outputs    pairs     `json:"outputs" at:"2" each:"4" end:"2"`
+	Units      pairs     `json:"units" at:"2"`
+	Trust      pairs     `json:"trust,omitempty" at:"2"`
+	Objectives []endForm `json:"objectives" at:"2" each:"4" end:"2?"`
+	Events     stream    `json:"events" at:"2" each:"4" end:"2?"`
+	tailForm
+	Stats statsForm `json:"stats" at:"2"`
+}
+
+// endForm is an objective of a run without derivatives.
+type endForm struct {
+	valueForm
+	Trust    pairs    `json:"trust,omitempty"`
+	Warnings []string `json:"warnings"`
+}
+
+// runJSON writes a result of Solve.
 func runJSON(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
-	j := newJSON(w)
-	j.heading(h, s.Status, s.From, s.To)
-	j.raw(",\n  \"t\": ")
-	j.array([]int{len(s.T)}, s.T)
-	j.raw(",\n  \"outputs\": {")
-	for i, o := range s.Outputs {
-		if i > 0 {
-			j.raw(",")
-		}
-		j.raw("\n    ")
-		j.text(o.Name)
-		j.raw(": ")
-		j.array(append([]int{len(s.T)}, o.Shape...), o.Values)
+	form := runForm{
+		headForm: headFormOf(h, s.Status, s.From, s.To), T: nested{[]int{len(s.T)}, s.T},
+		Events: func(write func(any)) error {
+			for i := range s.Events {
+				write(eventOf(nil, &s.Events[i], false))
+			}
+			return nil
+		},
+		tailForm: tailForm{warningsOf(h.Warnings, s.Warnings), settingsOf(s.Settings)}, Stats: statsOf(s.Stats),
 	}
-	j.raw("\n  },\n  \"units\": {")
-	for i, o := range s.Outputs {
-		if i > 0 {
-			j.raw(", ")
-		}
-		j.text(o.Name)
-		j.raw(": ")
-		j.text(known(o.Unit))
-	}
-	j.raw("},")
-	sep := "\n  \"trust\": {"
 	for _, o := range s.Outputs {
+		form.Outputs = append(form.Outputs, pair{o.Name, nested{append([]int{len(s.T)}, o.Shape...), o.Values}})
+		form.Units = append(form.Units, pair{o.Name, known(o.Unit)})
 		if o.Trust > odes.Sound {
-			j.raw(sep)
-			sep = ", "
-			j.text(o.Name)
-			j.raw(": ")
-			j.text(o.Trust.String())
+			form.Trust = append(form.Trust, pair{o.Name, o.Trust.String()})
 		}
 	}
-	if sep == ", " {
-		j.raw("},")
-	}
-	j.raw("\n  \"objectives\": [")
-	for i, v := range s.Values {
-		if i > 0 {
-			j.raw(",")
-		}
-		j.value(&v)
+	for i := range s.Values {
+		v := &s.Values[i]
+		end := endForm{valueForm: valueOf(v), Warnings: v.Warnings}
 		if v.Trust > odes.Sound {
-			j.raw(", \"trust\": {\"value\": ")
-			j.text(v.Trust.String())
-			j.raw("}")
+			end.Trust = pairs{{"value", v.Trust.String()}}
 		}
-		j.raw(", \"warnings\": ")
-		j.texts(v.Warnings)
-		j.raw("}")
+		form.Objectives = append(form.Objectives, end)
 	}
-	if len(s.Values) > 0 {
-		j.raw("\n  ")
-	}
-	j.raw("],\n  \"events\": ")
-	j.events(s.Events)
-	j.warnings(slices.Concat(h.Warnings, s.Warnings))
-	j.raw(",\n  \"settings\": ")
-	j.settings(s.Settings)
-	j.raw(",\n  \"stats\": ")
-	j.stats(s.Stats)
-	j.raw("\n}\n")
-	return j.w.Flush()
+	return writeJSON(w, form)
 }
 
 // failedSensJSON writes, in place of a result of Sensitivities, that the run from one time failed at another. Both are
@@ -377,193 +339,138 @@ func failedRunJSON(w io.Writer, h Heading, from, to float64) error {
 	return runJSON(w, h, &odes.Solution{Status: "failed", From: from, To: to}, TableOptions{})
 }
 
-// time writes a time span.
-func (j *jsonWriter) time(h Heading, from, to float64) {
-	j.raw("{\"name\": ")
-	j.text(h.Time)
-	j.raw(", \"from\": ")
-	j.number(from)
-	j.raw(", \"to\": ")
-	j.number(to)
-	j.raw(", \"unit\": ")
-	j.text(h.TimeUnit)
-	j.raw("}")
-}
-
 // Stats writes the settings, stats and events of a run, without its derivatives.
 func Stats(w io.Writer, s *odes.Sensitivities) error {
-	j := newJSON(w)
-	j.raw("{\n  \"settings\": ")
-	j.settings(s.Settings)
-	j.raw(",\n  \"stats\": ")
-	j.stats(s.Stats)
-	j.raw(",\n  \"events\": ")
-	if err := j.eventsOf(s); err != nil {
-		return err
-	}
-	j.raw("\n}\n")
-	return j.w.Flush()
+	return writeJSON(w, struct {
+		Settings settingsForm `json:"settings" at:"2"`
+		Stats    statsForm    `json:"stats" at:"2"`
+		Events   stream       `json:"events" at:"2" each:"4" end:"2?"`
+	}{settingsOf(s.Settings), statsOf(s.Stats), eventsOf(s)})
 }
 
-// eventsOf writes the events of s, one after the other, with estimated errors if they are asked for.
-func (j *jsonWriter) eventsOf(s *odes.Sensitivities) error {
-	j.raw("[")
-	n := 0
-	err := s.EachEvent(func(e *odes.EventRecord) error {
-		j.event(n, s.Variables, e, s.Settings.Errors)
-		n++
-		return nil
-	})
-	j.endOfEvents(n)
-	return err
+// eventForm is an event.
+type eventForm struct {
+	Name   string      `json:"name"`
+	Kind   string      `json:"kind"`
+	Index  []int       `json:"index" empty:"null"`
+	T      float64     `json:"t"`
+	Params pairs       `json:"params,omitempty"`
+	Trust  pairs       `json:"trust,omitempty"`
+	Error  *timeErrors `json:"error,omitempty"`
 }
 
-// events writes the events of a run without derivatives.
-func (j *jsonWriter) events(list []odes.EventRecord) {
-	j.raw("[")
-	for i := range list {
-		j.event(i, nil, &list[i], false)
-	}
-	j.endOfEvents(len(list))
+// timeErrors are the estimated errors of the time of an event, and of its derivatives.
+type timeErrors struct {
+	T      float64 `json:"t"`
+	Params pairs   `json:"params"`
 }
 
-func (j *jsonWriter) endOfEvents(n int) {
-	if n > 0 {
-		j.raw("\n  ")
+// eventsOf gives the events of s one after the other, with estimated errors if they are asked for.
+func eventsOf(s *odes.Sensitivities) stream {
+	return func(write func(any)) error {
+		return s.EachEvent(func(e *odes.EventRecord) error {
+			write(eventOf(s.Variables, e, s.Settings.Errors))
+			return nil
+		})
 	}
-	j.raw("]")
 }
 
-// event writes the event at place i of a list.
-func (j *jsonWriter) event(i int, vars []odes.Variable, e *odes.EventRecord, errors bool) {
-	if i > 0 {
-		j.raw(",")
-	}
-	j.raw("\n    {\"name\": ")
-	j.text(e.Name)
-	j.raw(", \"kind\": ")
-	j.text(e.Kind)
-	j.raw(", \"index\": ")
-	if len(e.Index) == 0 {
-		j.raw("null")
-	} else {
-		j.raw("[")
-		for k, n := range e.Index {
-			if k > 0 {
-				j.raw(", ")
-			}
-			j.int(int64(n))
-		}
-		j.raw("]")
-	}
-	j.raw(", \"t\": ")
-	j.number(e.T)
+func eventOf(vars []odes.Variable, e *odes.EventRecord, errors bool) eventForm {
+	form := eventForm{Name: e.Name, Kind: e.Kind, Index: e.Index, T: e.T}
 	if e.Params != nil {
-		j.raw(", \"params\": ")
-		j.derivatives(vars, e.Params, false)
-	}
-	j.eventTrust(vars, e)
-	if e.Errors != nil && errors {
-		j.raw(", \"error\": {\"t\": ")
-		j.number(e.Error)
-		j.raw(", \"params\": ")
-		j.derivatives(vars, e.Errors, false)
-		j.raw("}")
-	}
-	j.raw("}")
-}
-
-// eventTrust writes which numbers of an event are not sound: {"k": "lost", "t": "loose"}.
-func (j *jsonWriter) eventTrust(vars []odes.Variable, e *odes.EventRecord) {
-	sep := ", \"trust\": {"
-	add := func(name string, t odes.Trust) {
-		if t == odes.Sound {
-			return
-		}
-		j.raw(sep)
-		sep = ", "
-		j.text(name)
-		j.raw(": ")
-		j.text(t.String())
+		form.Params = derivatives(vars, e.Params, false)
 	}
 	for _, v := range vars {
-		if len(e.Trusts) > 0 {
-			add(v.String(), slices.Max(e.Trusts[v.Offset:v.Offset+v.Size()]))
+		if len(e.Trusts) == 0 {
+			break
+		}
+		if t := slices.Max(e.Trusts[v.Offset : v.Offset+v.Size()]); t > odes.Sound {
+			form.Trust = append(form.Trust, pair{v.String(), t.String()})
 		}
 	}
-	add("t", e.Trust)
-	if sep == ", " {
-		j.raw("}")
+	if e.Trust > odes.Sound {
+		form.Trust = append(form.Trust, pair{"t", e.Trust.String()})
 	}
+	if e.Errors != nil && errors {
+		form.Error = &timeErrors{e.Error, derivatives(vars, e.Errors, false)}
+	}
+	return form
 }
 
-func (j *jsonWriter) settings(s odes.RunSettings) {
-	j.raw("{\"method\": ")
-	j.text(s.Method)
-	j.raw(", \"rtol\": ")
-	j.number(s.RTol)
-	j.raw(", \"atol\": ")
-	j.number(s.ATol)
-	if s.Sized {
-		j.raw(", \"atol_by_size\": true")
-	}
-	j.raw(", \"mode\": ")
-	j.text(s.Mode)
-	j.raw(", \"checkpoint\": ")
-	j.text(s.Checkpoint)
-	j.raw(", \"backend\": ")
-	j.text(s.Backend)
-	j.raw(", \"lanes\": ")
-	j.int(int64(s.Lanes))
-	j.raw(", \"threads\": ")
-	j.int(int64(s.Threads))
-	if s.CheckedBy != "" {
-		j.raw(", \"checked_by\": ")
-		j.text(s.CheckedBy)
-	}
-	j.raw("}")
+// statsForm is what a run took. What came to nothing is left out, but for the first six.
+type statsForm struct {
+	Steps               int         `json:"steps"`
+	Rejected            int         `json:"rejected"`
+	F                   int         `json:"f"`
+	VJP                 int         `json:"vjp"`
+	RecomputedSteps     int         `json:"recomputed_steps"`
+	PeakTrajectoryBytes int64       `json:"peak_trajectory_bytes"`
+	NonFinite           int         `json:"rejected_not_finite,omitempty"`
+	Singular            int         `json:"rejected_singular,omitempty"`
+	Sought              int         `json:"rejected_for_events,omitempty"`
+	Jacobians           int         `json:"jacobians,omitempty"`
+	Factorisations      int         `json:"factorisations,omitempty"`
+	Solves              int         `json:"solves,omitempty"`
+	Changes             int         `json:"changes,omitempty"`
+	SteadySteps         int         `json:"steady_steps,omitempty"`
+	SteadyNewton        int         `json:"steady_newton,omitempty"`
+	SteadyPeriods       int         `json:"steady_periods,omitempty"`
+	SteadyWarm          int         `json:"steady_warm,omitempty"`
+	SteadyKnown         int         `json:"steady_known,omitempty"`
+	SteadySaved         int         `json:"steady_saved,omitempty"`
+	SteadyFlow          int         `json:"steady_flow,omitempty"`
+	Methods             pairs       `json:"methods,omitempty"`
+	Steady              []restForm  `json:"steady,omitempty"`
+	Seconds             secondsForm `json:"seconds" at:"12"`
 }
 
-// rests writes what is known of steady states.
-func (j *jsonWriter) rests(list []odes.Rest) {
-	for i, r := range list {
-		j.raw([]string{", \"steady\": [", ", "}[min(i, 1)])
-		key := "eigenvalue"
-		if r.Periods > 0 {
-			key = "multiplier"
-		}
-		j.raw("{")
-		j.text(key)
-		j.raw(": ")
-		j.eigenvalue(r.Eigenvalue)
-		if r.NearZero {
-			j.raw(", \"near_zero\": true")
-		}
-		for _, f := range []struct {
-			key string
-			n   int
-		}{{"steps", r.Steps}, {"newton", r.Newton}, {"periods", r.Periods}} {
-			if f.n > 0 {
-				j.raw(", ")
-				j.text(f.key)
-				j.raw(": ")
-				j.int(int64(f.n))
-			}
-		}
-		j.raw("}")
-	}
-	if len(list) > 0 {
-		j.raw("]")
-	}
+// secondsForm is where time went.
+type secondsForm struct {
+	Parse   float64  `json:"parse"`
+	Compile float64  `json:"compile"`
+	Forward float64  `json:"forward"`
+	Adjoint float64  `json:"adjoint"`
+	Second  *float64 `json:"second,omitempty"`
+	Check   float64  `json:"check,omitempty"`
 }
 
-// eigenvalue writes the real and the imaginary part, to the digits that mean something.
-func (j *jsonWriter) eigenvalue(v complex128) {
-	j.raw("[")
-	j.number(sixDigits(real(v)))
-	j.raw(", ")
-	j.number(sixDigits(imag(v)))
-	j.raw("]")
+// restForm is what is known of a steady state: the eigenvalue, or the multiplier of a period, nearest to growth.
+type restForm struct {
+	Eigenvalue []float64 `json:"eigenvalue,omitempty"`
+	Multiplier []float64 `json:"multiplier,omitempty"`
+	NearZero   bool      `json:"near_zero,omitempty"`
+	Steps      int       `json:"steps,omitempty"`
+	Newton     int       `json:"newton,omitempty"`
+	Periods    int       `json:"periods,omitempty"`
+}
+
+func statsOf(s odes.RunStats) statsForm {
+	form := statsForm{
+		Steps: s.Steps, Rejected: s.Rejected, F: s.F, VJP: s.VJP, RecomputedSteps: s.RecomputedSteps,
+		PeakTrajectoryBytes: s.PeakTrajectoryBytes, NonFinite: s.NonFinite, Singular: s.Singular, Sought: s.Sought,
+		Jacobians: s.Jacobians, Factorisations: s.Factorisations, Solves: s.Solves, Changes: s.Changes,
+		SteadySteps: s.SteadySteps, SteadyNewton: s.Newton, SteadyPeriods: s.Periods, SteadyWarm: s.SteadyWarm,
+		SteadyKnown: s.SteadyKnown, SteadySaved: s.SteadySaved, SteadyFlow: s.SteadyFlow,
+		Seconds: secondsForm{
+			Parse: s.Seconds.Parse, Compile: s.Seconds.Compile, Forward: s.Seconds.Forward, Adjoint: s.Seconds.Adjoint,
+			Check: s.Seconds.Check,
+		},
+	}
+	if s.SecondSteps > 0 {
+		form.Seconds.Second = &s.Seconds.Second
+	}
+	for _, m := range s.Methods {
+		form.Methods = append(form.Methods, pair{m.Name, m.Steps})
+	}
+	for _, r := range s.Rests {
+		rest := restForm{NearZero: r.NearZero, Steps: r.Steps, Newton: r.Newton, Periods: r.Periods}
+		value := []float64{sixDigits(real(r.Eigenvalue)), sixDigits(imag(r.Eigenvalue))}
+		if rest.Eigenvalue = value; r.Periods > 0 {
+			rest.Eigenvalue, rest.Multiplier = nil, value
+		}
+		form.Steady = append(form.Steady, rest)
+	}
+	return form
 }
 
 // sixDigits returns x to six digits: eigenvalues have no more on every machine.
@@ -573,71 +480,4 @@ func sixDigits(x float64) float64 {
 		return x
 	}
 	return y
-}
-
-func (j *jsonWriter) stats(s odes.RunStats) {
-	j.raw("{")
-	counts := []struct {
-		key string
-		n   int64
-	}{
-		{"steps", int64(s.Steps)},
-		{"rejected", int64(s.Rejected)},
-		{"f", int64(s.F)},
-		{"vjp", int64(s.VJP)},
-		{"recomputed_steps", int64(s.RecomputedSteps)},
-		{"peak_trajectory_bytes", s.PeakTrajectoryBytes},
-		{"rejected_not_finite", int64(s.NonFinite)},
-		{"rejected_singular", int64(s.Singular)},
-		{"rejected_for_events", int64(s.Sought)},
-		{"jacobians", int64(s.Jacobians)},
-		{"factorisations", int64(s.Factorisations)},
-		{"solves", int64(s.Solves)},
-		{"changes", int64(s.Changes)},
-		{"steady_steps", int64(s.SteadySteps)},
-		{"steady_newton", int64(s.Newton)},
-		{"steady_periods", int64(s.Periods)},
-		{"steady_warm", int64(s.SteadyWarm)},
-		{"steady_known", int64(s.SteadyKnown)},
-		{"steady_saved", int64(s.SteadySaved)},
-		{"steady_flow", int64(s.SteadyFlow)},
-	}
-	for i, f := range counts {
-		if i > 5 && f.n == 0 {
-			continue
-		}
-		if i > 0 {
-			j.raw(", ")
-		}
-		j.text(f.key)
-		j.raw(": ")
-		j.int(f.n)
-	}
-	for i, m := range s.Methods {
-		j.raw([]string{", \"methods\": {", ", "}[min(i, 1)])
-		j.text(m.Name)
-		j.raw(": ")
-		j.int(int64(m.Steps))
-	}
-	if len(s.Methods) > 0 {
-		j.raw("}")
-	}
-	j.rests(s.Rests)
-	j.raw(",\n            \"seconds\": {\"parse\": ")
-	j.number(s.Seconds.Parse)
-	j.raw(", \"compile\": ")
-	j.number(s.Seconds.Compile)
-	j.raw(", \"forward\": ")
-	j.number(s.Seconds.Forward)
-	j.raw(", \"adjoint\": ")
-	j.number(s.Seconds.Adjoint)
-	if s.SecondSteps > 0 {
-		j.raw(", \"second\": ")
-		j.number(s.Seconds.Second)
-	}
-	if s.Seconds.Check > 0 {
-		j.raw(", \"check\": ")
-		j.number(s.Seconds.Check)
-	}
-	j.raw("}}")
 }

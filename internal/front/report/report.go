@@ -28,15 +28,6 @@ func (h *Heading) title() string {
 	return h.Model + ", experiment " + h.Experiment
 }
 
-// named writes the name of the model, and that of the experiment, as members of an object.
-func (j *jsonWriter) named(h *Heading) {
-	j.text(h.Model)
-	if h.Experiment != "" {
-		j.raw(", \"experiment\": ")
-		j.text(h.Experiment)
-	}
-}
-
 // subscripts returns the 1-based subscripts of element k, "1,2"; "" for a scalar.
 func subscripts(shape []int, k int) string {
 	parts := make([]string, len(shape))

@@ -111,94 +111,80 @@ func (p *printer) second(s *odes.Sensitivities) {
 	}
 }
 
-// second writes the Hessian of objective i over its variables, and its product with the direction.
-func (j *jsonWriter) second(s *odes.Sensitivities, i int) {
+// secondForm is second derivatives of an objective.
+type secondForm struct {
+	Hessian *hessianForm `json:"hessian,omitempty" at:"5"`
+	HVP     *productForm `json:"hvp,omitempty" at:"5"`
+}
+
+// hessianForm is a Hessian over the elements of the variables, with the grades of its numbers where not all are sound.
+// Uncertain are those without a sure digit, with their estimated errors, by rows: {"a": {"a": 3e-17, "b": 1e-16}}.
+type hessianForm struct {
+	Variables []string   `json:"variables"`
+	Values    nested     `json:"values" at:"17"`
+	Trust     [][]string `json:"trust,omitempty" at:"17"`
+	Uncertain pairs      `json:"uncertain,omitempty" at:"17" each:"18"`
+}
+
+// productForm is the product of a Hessian with the direction.
+type productForm struct {
+	byForm
+	Trust     []string `json:"trust,omitempty"`
+	Uncertain pairs    `json:"uncertain,omitempty"`
+}
+
+// secondOf returns the Hessian of objective i over its variables, and its product with the direction.
+func secondOf(s *odes.Sensitivities, i int) (form secondForm) {
 	c := s.Columns
 	if s.Hessian != nil {
-		j.raw(",\n     \"hessian\": {\"variables\": ")
-		j.texts(elements(s.Variables))
-		j.raw(",\n                 \"values\": ")
-		j.array([]int{c, c}, s.Second(i))
-		if s.HessianTrusts != nil {
-			j.raw(",\n                 \"trust\": [")
-			for k := range c {
-				if k > 0 {
-					j.raw(", ")
-				}
-				j.grades(s.HessianTrusts[(i*c+k)*c:][:c])
+		h := &hessianForm{Variables: elements(s.Variables), Values: nested{[]int{c, c}, s.Second(i)}}
+		for k := range c {
+			if s.HessianTrusts != nil {
+				h.Trust = append(h.Trust, gradesOf(s.HessianTrusts[(i*c+k)*c:][:c]))
 			}
-			j.raw("]")
+			if s.HessianErrors == nil {
+				continue
+			}
+			row := unsureOf(s, s.Second(i)[k*c:(k+1)*c], s.HessianErrors, s.HessianTrusts, (i*c+k)*c)
+			if row != nil {
+				h.Uncertain = append(h.Uncertain, pair{h.Variables[k], row})
+			}
 		}
-		if s.HessianErrors != nil {
-			j.uncertainPairs(s, i)
-		}
-		j.raw("}")
+		form.Hessian = h
 	}
 	if s.Products != nil {
 		row := s.Products[i*c : (i+1)*c]
-		j.raw(",\n     \"hvp\": {\"params\": ")
-		j.derivatives(s.Variables, row, false)
-		j.raw(", \"initial\": ")
-		j.derivatives(s.Variables, row, true)
+		p := &productForm{byForm: byOf(s.Variables, row)}
 		if s.ProductTrusts != nil {
-			j.raw(", \"trust\": ")
-			j.grades(s.ProductTrusts[i*c : (i+1)*c])
+			p.Trust = gradesOf(s.ProductTrusts[i*c : (i+1)*c])
 		}
 		if s.ProductErrors != nil {
-			names, errors := unsureOf(s, row, s.ProductErrors, s.ProductTrusts, i*c)
-			if len(names) > 0 {
-				j.raw(", \"uncertain\": ")
-				j.numbers(names, errors)
-			}
+			p.Uncertain = unsureOf(s, row, s.ProductErrors, s.ProductTrusts, i*c)
 		}
-		j.raw("}")
+		form.HVP = p
 	}
+	return form
 }
 
-// uncertainPairs writes which elements of the Hessian of objective i are sound but small beside their estimated errors,
-// with these, by rows: {"a": {"a": 3e-17, "b": 1e-16}}.
-func (j *jsonWriter) uncertainPairs(s *odes.Sensitivities, i int) {
-	c, written := s.Columns, 0
-	for k, name := range elements(s.Variables) {
-		names, errors := unsureOf(s, s.Second(i)[k*c:(k+1)*c], s.HessianErrors, s.HessianTrusts, (i*c+k)*c)
-		if len(names) == 0 {
-			continue
-		}
-		if written == 0 {
-			j.raw(",\n                 \"uncertain\": {")
-		}
-		j.separate(written, "\n                  ")
-		written++
-		j.text(name)
-		j.raw(": ")
-		j.numbers(names, errors)
-	}
-	if written > 0 {
-		j.raw("}")
-	}
-}
-
-// unsureOf names the elements of a row, which has its errors and grades from at on, that are sound but small beside
-// their estimated errors, and lists these.
-func unsureOf(
-	s *odes.Sensitivities, row, errors []float64, trusts []odes.Trust, at int,
-) (names []string, list []float64) {
+// unsureOf returns the elements of a row, which has its errors and grades from at on, that are sound but small beside
+// their estimated errors, with these.
+func unsureOf(s *odes.Sensitivities, row, errors []float64, trusts []odes.Trust, at int) (list pairs) {
 	all := elements(s.Variables)
 	for k, x := range row {
 		if sound := trusts == nil || trusts[at+k] == odes.Sound; sound && unsure(x, errors[at+k]) {
-			names, list = append(names, all[k]), append(list, errors[at+k])
+			list = append(list, pair{all[k], errors[at+k]})
 		}
 	}
-	return names, list
+	return list
 }
 
-// grades writes the grades of one number after the other.
-func (j *jsonWriter) grades(list []odes.Trust) {
+// gradesOf returns the words for grades.
+func gradesOf(list []odes.Trust) []string {
 	names := make([]string, len(list))
 	for k, t := range list {
 		names[k] = t.String()
 	}
-	j.texts(names)
+	return names
 }
 
 // elements names every element of the variables, in the order of a row of the gradient.

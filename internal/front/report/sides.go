@@ -17,67 +17,40 @@ func columnName(s *odes.Sensitivities, k int) string {
 	return ""
 }
 
-// sides writes the derivatives of objective i that are others on the other side, with both numbers, and by what it
-// leaps, with both values. Nothing is written where there are none.
-func (j *jsonWriter) sides(s *odes.Sensitivities, i int) {
-	n := 0
-	begin := func(k int) {
-		if n++; n == 1 {
-			j.raw(",\n     \"one_sided\": [")
-		} else {
-			j.raw(", ")
-		}
-		j.raw("{\"by\": ")
-		j.text(columnName(s, k))
-	}
-	end := func(of []int) {
-		j.raw(fmt.Sprintf(", \"coincidences\": %s}", strings.ReplaceAll(fmt.Sprint(of), " ", ", ")))
-	}
-	for _, b := range s.OneSided.Sides {
-		if b.Value != i {
-			continue
-		}
-		begin(b.Column)
-		j.raw(", \"left\": ")
-		j.number(b.Left)
-		j.raw(", \"right\": ")
-		j.number(b.Right)
-		end(b.Coincidences)
-	}
-	for _, x := range s.OneSided.Leaps {
-		if x.Value != i {
-			continue
-		}
-		begin(x.Column)
-		j.raw(", \"left\": null, \"right\": null, \"values\": [")
-		j.number(x.Left)
-		j.raw(", ")
-		j.number(x.Right)
-		j.raw("]")
-		end(x.Coincidences)
-	}
-	if n > 0 {
-		j.raw("]")
-	}
+// sidedForm is what an objective has on both sides, and where causes come at one time so.
+type sidedForm struct {
+	sideForm
+	Coincidences []int `json:"coincidences"`
 }
 
-// coincidences writes where causes come at one time so that derivatives are others on the other side.
-func (j *jsonWriter) coincidences(s *odes.Sensitivities) {
-	for k, c := range s.OneSided.Coincidences {
-		if k == 0 {
-			j.raw(",\n  \"coincidences\": [")
-		} else {
-			j.raw(", ")
+// sidedOf returns the derivatives of objective i that are others on the other side, and by what it leaps.
+func sidedOf(s *odes.Sensitivities, i int) (list []sidedForm) {
+	for k := range s.OneSided.Sides {
+		if b := &s.OneSided.Sides[k]; b.Value == i {
+			list = append(list, sidedForm{sideForm{columnName(s, b.Column), &b.Left, &b.Right, nil}, b.Coincidences})
 		}
-		j.raw("{\"t\": ")
-		j.number(c.T)
-		j.raw(", \"causes\": ")
-		j.texts(c.Causes)
-		j.raw(fmt.Sprintf(", \"leap\": %t}", c.Leap))
 	}
-	if len(s.OneSided.Coincidences) > 0 {
-		j.raw("]")
+	for _, x := range s.OneSided.Leaps {
+		if x.Value == i {
+			side := sideForm{By: columnName(s, x.Column), Values: []float64{x.Left, x.Right}}
+			list = append(list, sidedForm{side, x.Coincidences})
+		}
 	}
+	return list
+}
+
+// coincidenceForm is causes that come at one time, so that derivatives are others on the other side.
+type coincidenceForm struct {
+	T      float64  `json:"t"`
+	Causes []string `json:"causes"`
+	Leap   bool     `json:"leap"`
+}
+
+func coincidencesOf(s *odes.Sensitivities) (list []coincidenceForm) {
+	for _, c := range s.OneSided.Coincidences {
+		list = append(list, coincidenceForm{c.T, c.Causes, c.Leap})
+	}
+	return list
 }
 
 // bothSides says what derivatives with the mark of one side are on both, and what leaps.

@@ -40,7 +40,7 @@ func TestSidesEverywhere(t *testing.T) {
 		t.Errorf("sides are %v | %v, values %v | %v", both.Left, both.Right, leap.Left, leap.Right)
 	}
 	var b strings.Builder
-	if err := sensCSV(&b, Heading{}, s, TableOptions{}); err != nil {
+	if err := inCSV(sensSheet)(&b, Heading{}, s, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	left, right := plainNumber(both.Left), plainNumber(both.Right)

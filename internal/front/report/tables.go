@@ -2,12 +2,10 @@ package report
 
 import (
 	"bufio"
-	"encoding/csv"
 	"io"
 	"math"
 
 	"odes.dev/odes/data"
-	"odes.dev/odes/internal/base/parquet"
 	"odes.dev/odes/result"
 )
 
@@ -33,7 +31,7 @@ func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 	for _, f := range t.Facts {
 		text := f.Text
 		if text == "" {
-			text = significant(f.Value, n)
+			text = plain([]float64{f.Value}, n)(f.Value)
 		}
 		p.line("  %s = %s", withUnit(f.Name, f.Unit), text)
 	}
@@ -42,8 +40,9 @@ func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 		p.line("")
 		p.line("%s", x.Name)
 		cols := []column{{left: true}}
+		var write []func(x float64) string
 		for _, c := range x.Columns {
-			cols = append(cols, column{head: withUnit(c.Name, c.Unit)})
+			cols, write = append(cols, column{head: withUnit(c.Name, c.Unit)}), append(write, plain(c.Values, n))
 		}
 		rows, left := x.Rows(), 0
 		if rows > maxTimes && !opts.All {
@@ -58,12 +57,23 @@ func tablesTable(w io.Writer, h Heading, t *Tables, opts TableOptions) error {
 			}
 			cols[0].cells = append(cols[0].cells, x.Label(k))
 			for c := range x.Columns {
-				cols[1+c].cells = append(cols[1+c].cells, significant(x.Columns[c].Values[k], n))
+				cols[1+c].cells = append(cols[1+c].cells, write[c](x.Columns[c].Values[k]))
 			}
 		}
 		p.columns(cols)
 	}
 	return p.w.Flush()
+}
+
+// plain returns what writes numbers of a list: as whole ones where all are, else with n digits.
+func plain(list []float64, n int) func(x float64) string {
+	const most = 1e6
+	for _, x := range list {
+		if x != math.Trunc(x) || math.Abs(x) >= most {
+			return func(x float64) string { return significant(x, n) }
+		}
+	}
+	return plainNumber
 }
 
 // skipped marks that rows are left out.
@@ -73,82 +83,44 @@ func (p *printer) skipped(cols []column) {
 	}
 }
 
-// tablesJSON writes one object: facts by name, and of each table its columns by name.
-func tablesJSON(w io.Writer, h Heading, t *Tables, _ TableOptions) error {
-	j := newJSON(w)
-	j.raw("{\n  \"schema\": 1, \"status\": \"ok\", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"facts\": {")
-	for i, f := range t.Facts {
-		if i > 0 {
-			j.raw(", ")
-		}
-		j.text(f.Name)
-		j.raw(": ")
-		if f.Text != "" {
-			j.text(f.Text)
-		} else {
-			j.number(f.Value)
-		}
-	}
-	j.raw("},\n  \"tables\": {")
-	for i := range t.Tables {
-		x := &t.Tables[i]
-		if i > 0 {
-			j.raw(",")
-		}
-		j.raw("\n    ")
-		j.text(x.Name)
-		j.raw(": {")
-		if x.Labels != nil {
-			j.raw("\"labels\": ")
-			j.texts(x.Labels)
-			j.raw(", ")
-		}
-		j.raw("\"columns\": [")
-		for k, c := range x.Columns {
-			if k > 0 {
-				j.raw(",")
-			}
-			j.raw("\n      {\"name\": ")
-			j.text(c.Name)
-			j.raw(", \"unit\": ")
-			j.text(c.Unit)
-			j.raw(", \"values\": ")
-			j.array([]int{len(c.Values)}, c.Values)
-			j.raw("}")
-		}
-		j.raw("]}")
-	}
-	j.raw("}\n}\n")
-	return j.w.Flush()
+// tablesForm is facts by name, and of each table its columns by name.
+type tablesForm struct {
+	modelForm
+	Facts  pairs `json:"facts" at:"2"`
+	Tables pairs `json:"tables" at:"2" each:"4"`
 }
 
-// tablesCSV writes a row for each number: the table, the row and its label, the column, its unit, the number. Facts are
-// those of the table "".
-func tablesCSV(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"table", "row", "label", "column", "unit", "value"})
+// tableForm is a table.
+type tableForm struct {
+	Labels  []string     `json:"labels,omitempty"`
+	Columns []columnForm `json:"columns" each:"6"`
+}
+
+// columnForm is a column of a table.
+type columnForm struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Values []float64 `json:"values"`
+}
+
+// tablesJSON writes the common form.
+func tablesJSON(w io.Writer, h Heading, t *Tables, _ TableOptions) error {
+	form := tablesForm{modelForm: modelForm{1, "ok", h.Model, h.File}}
 	for _, f := range t.Facts {
-		text := f.Text
-		if text == "" {
-			text = plainNumber(f.Value)
-		}
-		out.Write([]string{"", "", "", f.Name, f.Unit, text})
-	}
-	for i := range t.Tables {
-		x := &t.Tables[i]
-		for k := range x.Rows() {
-			for _, c := range x.Columns {
-				row := plainNumber(float64(k + 1))
-				out.Write([]string{x.Name, row, x.Label(k), c.Name, c.Unit, plainNumber(c.Values[k])})
-			}
+		if f.Text != "" {
+			form.Facts = append(form.Facts, pair{f.Name, f.Text})
+		} else {
+			form.Facts = append(form.Facts, pair{f.Name, f.Value})
 		}
 	}
-	out.Flush()
-	return out.Error()
+	for _, x := range t.Tables {
+		table := tableForm{Labels: x.Labels}
+		for _, c := range x.Columns {
+			table.Columns = append(table.Columns, columnForm(c))
+		}
+		form.Tables = append(form.Tables, pair{x.Name, table})
+	}
+	return writeJSON(w, form)
 }
 
 // tablesNPZ writes a NumPy archive: every column as table/column, labels as table.txt.
@@ -179,67 +151,4 @@ func tablesNPZ(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
 		}
 	}
 	return z.Close()
-}
-
-// tablesParquet writes a Parquet file with the columns of a table; of several tables, and of facts, with those of CSV.
-func tablesParquet(w io.Writer, _ Heading, t *Tables, _ TableOptions) error {
-	const most = 1 << 16 // rows that are kept in memory
-	if len(t.Tables) == 1 {
-		x := &t.Tables[0]
-		columns := make([]*parquet.Column, 0, len(x.Columns)+1)
-		if x.Labels != nil {
-			columns = append(columns, &parquet.Column{Name: "label", Kind: parquet.Bytes})
-		}
-		for _, c := range x.Columns {
-			columns = append(columns, &parquet.Column{Name: c.Name, Kind: parquet.Double, Optional: true})
-		}
-		f := parquet.New(w, x.Name, columns)
-		for k := range x.Rows() {
-			first := len(columns) - len(x.Columns)
-			if first > 0 {
-				columns[0].Text(x.Labels[k])
-			}
-			for c := range x.Columns {
-				columns[first+c].Number(x.Columns[c].Values[k])
-			}
-			f.Rows(1, most)
-		}
-		return f.Close()
-	}
-	columns := []*parquet.Column{
-		{Name: "table", Kind: parquet.Bytes},
-		{Name: "row", Kind: parquet.Int64},
-		{Name: "label", Kind: parquet.Bytes},
-		{Name: "column", Kind: parquet.Bytes},
-		{Name: "unit", Kind: parquet.Bytes},
-		{Name: "value", Kind: parquet.Double, Optional: true},
-	}
-	f := parquet.New(w, "result", columns)
-	add := func(table string, row int, label, column, unit string, value float64) {
-		for k, text := range []string{table, "", label, column, unit} {
-			if k == 1 {
-				columns[k].Int(int64(row))
-			} else {
-				columns[k].Text(text)
-			}
-		}
-		columns[5].Number(value)
-		f.Rows(1, most)
-	}
-	for _, x := range t.Facts {
-		if x.Text == "" {
-			add("", 0, "", x.Name, x.Unit, x.Value)
-		} else {
-			add("", 0, x.Text, x.Name, x.Unit, math.NaN())
-		}
-	}
-	for i := range t.Tables {
-		x := &t.Tables[i]
-		for k := range x.Rows() {
-			for _, c := range x.Columns {
-				add(x.Name, k+1, x.Label(k), c.Name, c.Unit, c.Values[k])
-			}
-		}
-	}
-	return f.Close()
 }

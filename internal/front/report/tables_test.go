@@ -94,7 +94,7 @@ func TestTables(t *testing.T) {
 
 func parquetOf(t *testing.T, x *Tables) string {
 	var b bytes.Buffer
-	if err := tablesParquet(&b, Heading{}, x, TableOptions{}); err != nil {
+	if err := FormatNamed("parquet").Tables(&b, Heading{}, x, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
