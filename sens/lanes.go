@@ -16,15 +16,11 @@ import (
 type LaneRuns struct {
 	runs  *solvers.Lanes
 	moves []bool // steps of each member of the method whose ends move are transposed in lanes
-	lanes []LaneWorker
 	opts  Options
 
-	solvers []*solvers.Solver
-	sweeps  []*sweep           // of lanes with a way back
-	walks   []*walk            // of lanes with tangents
+	*LaneSeats
 	record  solvers.Trajectory // for the sweeps, which ask it for sizes
-	at      []*laneRun         // the present run of each lane
-	present []*laneRun         // and on the way back
+	present []*laneRun         // on the way back, the present run of each lane
 	width   int                // objectives that are swept together, or directions
 	ending  []int              // the lanes whose steps of the present block have ends that move
 	apart   []int              // the lanes whose next steps have such ends and are in no block
@@ -36,8 +32,17 @@ type LaneRuns struct {
 	kept int        // bytes of their items
 	next func(lane int) bool
 
+	held []int // lanes whose runs have read peaks within their steps of the present block
+}
+
+// LaneSeats are the systems whose runs are made: one in each lane.
+type LaneSeats struct {
+	lanes   []LaneWorker
+	solvers []*solvers.Solver
+	sweeps  []*sweep      // of lanes with a way back
+	walks   []*walk       // of lanes with tangents
+	at      []*laneRun    // the present run of each lane
 	finders []*peakFinder // of each lane; nil where no functional is a peak
-	held    []int         // lanes whose runs have read peaks within their steps of the present block
 }
 
 // LaneWorker is what makes the runs of a lane.
@@ -199,26 +204,44 @@ const (
 )
 
 // NewLaneRuns returns what makes runs with steps in lanes, as solvers.NewLanes has them. What opts say of events is not
-// for them.
-func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) (*LaneRuns, error) {
+// for them. With tell the solvers have the statistics and warnings of single runs, each until its next one.
+func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options, tell bool) (*LaneRuns, error) {
 	back := len(lanes) > 0 && lanes[0].Back.System != nil
 	forth := len(lanes) > 0 && lanes[0].Forth.System != nil
 	l := &LaneRuns{
-		runs:  solvers.NewLanes(steps, solvers.LaneUse{Back: back, Forth: forth, Own: forth && lanes[0].Flow}),
-		lanes: lanes, opts: opts,
-		at: make([]*laneRun, len(lanes)), finders: make([]*peakFinder, len(lanes)),
+		runs: solvers.NewLanes(steps, solvers.LaneUse{
+			Back: back, Forth: forth, Own: forth && lanes[0].Flow, Tell: tell,
+		}),
+		opts: opts,
 	}
+	seats, err := l.Seats(lanes)
+	if err != nil {
+		return nil, err
+	}
+	l.Take(seats)
+	for _, step := range steps {
+		l.moves = append(l.moves, back && step != nil && step.Ends() != nil)
+	}
+	return l, nil
+}
+
+// Take has the runs to come be those of other systems, for which the steps do as well.
+func (l *LaneRuns) Take(seats *LaneSeats) { l.LaneSeats = seats }
+
+// Seats returns what Take takes. The systems have the sizes of those before.
+func (l *LaneRuns) Seats(lanes []LaneWorker) (*LaneSeats, error) {
+	to := &LaneSeats{lanes: lanes, at: make([]*laneRun, len(lanes)), finders: make([]*peakFinder, len(lanes))}
 	for _, w := range lanes {
-		l.solvers = append(l.solvers, w.Solver)
+		to.solvers = append(to.solvers, w.Solver)
 		if f := w.Forth; f.System != nil {
 			if err := l.record.Begin(f.System, f.Method); err != nil {
 				return nil, err
 			}
-			to := newWalk(f, &l.record)
+			walk := newWalk(f, &l.record)
 			if z := l.record.Size(); w.Flow {
-				to.k = make([]float64, z.N+z.Q)
+				walk.k = make([]float64, z.N+z.Q)
 			}
-			l.walks = append(l.walks, to)
+			to.walks = append(to.walks, walk)
 			l.width = f.System.Lanes()
 		}
 		if w.Back.System == nil {
@@ -227,13 +250,10 @@ func NewLaneRuns(steps []solvers.LaneStepper, lanes []LaneWorker, opts Options) 
 		if err := l.record.Begin(w.Back.System, w.Back.Method); err != nil {
 			return nil, err
 		}
-		l.sweeps = append(l.sweeps, newSweep(w.Back, &l.record))
+		to.sweeps = append(to.sweeps, newSweep(w.Back, &l.record))
 		l.width = w.Back.System.Lanes()
 	}
-	for _, step := range steps {
-		l.moves = append(l.moves, back && step != nil && step.Ends() != nil)
-	}
-	return l, nil
+	return to, nil
 }
 
 // errLane is the error of a run with too many items.

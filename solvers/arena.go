@@ -1,6 +1,10 @@
 package solvers
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"odes.dev/odes/solvers/stock"
+)
 
 // arena hands out slots of equal size from chunks that hold a power of two of them. Full chunks may move to a shelf.
 type arena struct {
@@ -9,7 +13,7 @@ type arena struct {
 	chunks [][]float64 // nil where they are on a shelf, or were given up
 	n      int
 	away   *shelved[float64] // nil while none are on a shelf
-	stock  *Stock            // that chunks are taken from; nil for new ones
+	stock  *stock.Stock      // that chunks are taken from; nil for new ones
 }
 
 func (a *arena) reset(slot int) {
@@ -49,7 +53,7 @@ func (a *arena) grows() int64 {
 
 func (a *arena) next() []float64 {
 	if a.n>>a.shift == len(a.chunks) {
-		a.chunks = append(a.chunks, a.stock.take(a.slot<<a.shift))
+		a.chunks = append(a.chunks, a.stock.Take(a.slot<<a.shift))
 	}
 	a.n++
 	return a.near(a.n - 1)

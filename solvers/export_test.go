@@ -1,7 +1,5 @@
 package solvers
 
-import "math"
-
 // Forget drops the states that tr keeps, but for the one at the start.
 func (tr *Trajectory) Forget() { tr.kept.spread(0, tr.units) }
 
@@ -33,17 +31,6 @@ func Places(units, room int, each func(unit int, kept []int)) {
 		}
 		each(u+1, kept)
 	}
-}
-
-// Spoil makes the memory that s holds mean nothing, and returns the size of each block.
-func (s *Stock) Spoil() (sizes []int) {
-	for _, b := range s.blocks {
-		sizes = append(sizes, len(b))
-		for i := range b {
-			b[i] = math.NaN()
-		}
-	}
-	return sizes
 }
 
 // Times returns the start and the end of step i.

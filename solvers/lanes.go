@@ -118,6 +118,8 @@ type LaneUse struct {
 	// Own makes all steps that end at given times the Solver's: even where the times do not move, what happens to
 	// derivatives there may change the signs of zeros.
 	Own bool
+	// Tell has each run leave the statistics and the warnings that Solver.Solve gives, of a system without guards.
+	Tell bool
 }
 
 // NewLanes returns what makes the runs of solvers with these programs: one for each member of the method, nil for a
@@ -214,8 +216,8 @@ type LaneReader interface {
 func (l *Lanes) Solve(ctx context.Context, solvers []*Solver, from LaneSource) {
 	l.present, l.made = -1, l.made[:0]
 	// The field of a step at whose ends something happens is pushed within limits, which the blocks do not know.
-	l.moves = solvers[0].moves() || l.use.Own || l.use.Forth && l.members[0].rows.Timed
-	l.jumps = solvers[0].jumps()
+	l.moves = slices.ContainsFunc(solvers, (*Solver).moves) || l.use.Own || l.use.Forth && l.members[0].rows.Timed
+	l.jumps = slices.ContainsFunc(solvers, (*Solver).jumps)
 	if sizes := solvers[0].tol.sizes; sizes != nil {
 		l.per = sizes.Per()
 	}
@@ -279,6 +281,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 			return
 		}
 		a.s, a.moved, a.entered, a.chosen, a.own, s.sink, s.lane = s, true, false, true, true, sink, a
+		a.tells = l.use.Tell
 		a.member, a.rows, a.aimed, a.began = 0, l.members[0].rows, false, l.Bytes()
 		a.filter, _ = s.ctl.(*filter)
 		a.reader, _ = sink.(LaneReader)
@@ -287,7 +290,7 @@ func (l *Lanes) next(i int, s *Solver, from LaneSource) {
 		if err == nil && !s.done {
 			return
 		}
-		a.leave()
+		a.conclude(err)
 		from.Done(i, err)
 	}
 }
@@ -382,6 +385,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 			continue
 		}
 		s := a.s
+		s.stats.Evals += s.info.evals(s.fresh)
 		s.fresh = true
 		a.apart, a.loaded, a.extended = false, false, false
 		if a.guards = nil; guards != nil {
@@ -425,7 +429,7 @@ func (l *Lanes) judge(member int, block []float64, from LaneSource) {
 			mask[i] = 1
 		}
 		if err != nil || a.s.done {
-			a.leave()
+			a.conclude(err)
 			from.Done(i, err)
 		}
 		all = all && ok

@@ -18,6 +18,7 @@ type lane struct {
 	clip    bool      // the trial step ends there
 	moved   bool      // the solver has the present state and slope, and the lane does not
 	empty   bool      // there are no more runs for it
+	tells   bool      // see LaneUse.Tell
 	entered bool      // it has the parameters, discretes and modes of its run
 	chosen  bool      // the present step may begin at a time that was chosen: the step before it is in no block
 	own     bool      // the steps that go to the sink are not in blocks
@@ -40,6 +41,14 @@ func (a *lane) leave() {
 	if a.s != nil {
 		a.s.lane, a.s = nil, nil
 	}
+}
+
+// conclude ends the run of a lane, which has come to its end or has an error.
+func (a *lane) conclude(err error) {
+	if a.tells && err == nil {
+		conclude(a.s, true)
+	}
+	a.leave()
 }
 
 // accepts decides about the trial step, whose error has the norm overall, and that of the states has norm. factor is
@@ -84,6 +93,14 @@ func (a *lane) watch() (bool, error) {
 func (a *lane) accept(r *LaneRows, moves bool) (made bool, err error) {
 	s, located := a.s, a.located
 	s.stats.Steps++
+	if a.tells && s.stiff.method != nil {
+		if s.stiff.reads(&s.spectrum) {
+			a.load()
+		}
+		if s.stiff.look(s.trial, &s.spectrum) {
+			s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
+		}
+	}
 	limited := moves && r.Timed && a.chosen
 	if located || a.clip || limited || a.apart {
 		if !located {

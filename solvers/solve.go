@@ -157,18 +157,25 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 		}
 		err = s.step()
 	}
+	if conclude(s, err == nil); err != nil {
+		return s.stats, s.placed(err)
+	}
+	return s.stats, nil
+}
+
+// conclude completes what there is to tell of a run that has ended, well or not.
+func conclude(s *Solver, well bool) {
 	s.stats.T = s.t
 	s.stats.Warnings = append(s.stats.Warnings, s.tol.told(s.t)...)
 	s.stats.ImplicitWork = s.implicitWork().minus(s.worked)
 	s.stats.Evals += s.stats.Further
-	if err != nil {
-		return s.stats, s.placed(err)
+	if !well {
+		return
 	}
 	s.never()
 	if len(s.stats.Ties)+len(s.stats.Meetings)+len(s.stats.Bends) > 0 {
 		s.stats.Fired = s.everFired()
 	}
-	return s.stats, nil
 }
 
 // everFired tells of each event whether it fired.
@@ -352,9 +359,9 @@ func (s *Solver) lastEvent() string {
 	return s.events[s.lastFired.Event].ElemName(s.lastFired.Elem)
 }
 
-// warns reports whether anybody asks for warnings. Of runs side by side nobody does, and what only warnings tell is
-// not looked for there.
-func (s *Solver) warns() bool { return s.lane == nil }
+// warns reports whether anybody asks for warnings. Of runs side by side nobody does, unless LaneUse.Tell is set, and
+// what only warnings tell is not looked for there.
+func (s *Solver) warns() bool { return s.lane == nil || s.lane.tells }
 
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {

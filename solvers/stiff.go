@@ -44,6 +44,11 @@ func (w *stiffness) look(st *Step, bound *spectrum) bool {
 	return w.found
 }
 
+// reads reports whether look reads the stages of the next step.
+func (w *stiffness) reads(bound *spectrum) bool {
+	return !w.found && !(bound.reach > 0) && (w.at > 0 || w.since+1 >= looksEvery)
+}
+
 // count takes a look into account that found the step at the limit of stability, for an eigenvalue of that size, or
 // not.
 func (w *stiffness) count(at bool, rate float64) {

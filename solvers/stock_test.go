@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/stock"
 )
 
 // TestStock holds that runs of several methods that are recorded in turns, each where one before it was, are those that
 // are recorded apart, and that soon no more memory is needed for them.
 func TestStock(t *testing.T) {
 	h := kicked()
-	stock := &solvers.Stock{Most: 1 << 30}
+	kept := &stock.Stock{Most: 1 << 30}
 	methods := []string{"dopri5", "bs3", "dop853", "bs3, tsit5"}
 	runs := map[string]*solvers.Trajectory{}
 	record := func(name string, tr *solvers.Trajectory) {
@@ -25,7 +26,7 @@ func TestStock(t *testing.T) {
 	for round := range 8 {
 		for _, name := range methods {
 			if runs[name] == nil {
-				runs[name] = &solvers.Trajectory{Stock: stock}
+				runs[name] = &solvers.Trajectory{Stock: kept}
 			}
 			tr, apart := runs[name], &solvers.Trajectory{}
 			record(name, tr)
@@ -36,9 +37,9 @@ func TestStock(t *testing.T) {
 			} else {
 				tr.Drop()
 			}
-			stock.Spoil()
+			kept.Spoil()
 		}
-		now := stock.Spoil()
+		now := kept.Spoil()
 		slices.Sort(now)
 		if round == 7 && !slices.Equal(sizes, now) {
 			t.Errorf("the stock had %d blocks, and after another round %d", len(sizes), len(now))
@@ -49,11 +50,11 @@ func TestStock(t *testing.T) {
 		t.Error("nothing was given to the stock")
 	}
 
-	stock.Most = 8 * int64(sizes[0])
-	tr := &solvers.Trajectory{Stock: stock}
+	kept.Most = 8 * int64(sizes[0])
+	tr := &solvers.Trajectory{Stock: kept}
 	record("dopri5", tr)
 	tr.Recycle()
-	if left := stock.Spoil(); len(left) > 1 {
+	if left := kept.Spoil(); len(left) > 1 {
 		t.Errorf("the stock holds blocks of %v where it may have %d numbers", left, sizes[0])
 	}
 }

@@ -93,6 +93,10 @@ func (s *Solver) noteTie(m []float64, w Warning, a, b Cause) {
 
 // apart reports whether a and b can come at different times.
 func (s *Solver) apart(a, b *member) bool {
+	if a.instant >= 0 && b.kind == MarkStart && s.sched.list[a.instant].Fixed && s.sched.list[b.instant].Fixed &&
+		a.at == s.sched.times[b.instant] { // as most first doses
+		return false
+	}
 	if sep, ok := s.sys.(Separator); ok {
 		return sep.Apart(s.t, s.y, s.dg, a.cause(), b.cause())
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"odes.dev/odes/solvers/stock"
 )
 
 // Trajectory is a Sink that records a run: what happened, and as much of the states and stages as its Checkpoint
@@ -29,7 +31,7 @@ type Trajectory struct {
 	// then known if nothing happens on the way, and states of CheckpointBinomial are placed for it from the start.
 	Fixed float64
 	// Stock, if not nil, is where the memory of steps that are kept with their stages comes from.
-	Stock *Stock
+	Stock *stock.Stock
 
 	size   Size
 	info   Info   // of the method
@@ -329,7 +331,7 @@ func (tr *Trajectory) Err() error { return tr.shelf.failed() }
 // Recycle gives the memory of steps that are kept with their stages to Stock; the run cannot be read any more.
 func (tr *Trajectory) Recycle() {
 	for i := range tr.stepAt {
-		tr.Stock.give(tr.stepAt[i].chunks)
+		tr.Stock.Give(tr.stepAt[i].chunks)
 		tr.stepAt[i].drop()
 	}
 }

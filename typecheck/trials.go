@@ -268,7 +268,7 @@ func literals(c *checker, x context, name string, typ types.Type, values []float
 	}
 	sym := &model.Symbol{
 		Name: name, Kind: model.ParamSymbol, Type: typ, Span: declared, Value: value, Literal: true,
-		Lo: math.Inf(-1), Hi: math.Inf(1),
+		Lo: math.Inf(-1), Hi: math.Inf(1), Still: x.place == placeDose,
 	}
 	c.model.Params = append(c.model.Params, sym)
 	return model.Seal(&model.Ref{Base: model.NewBase(typ, s), Sym: sym})

@@ -111,6 +111,9 @@ type Symbol struct {
 	Literal bool
 	// Hidden tells that the model does not declare it: it belongs to an event with a delay.
 	Hidden bool
+	// Still tells that a param stands for numbers of records of doses in an experiment: nobody sets it, and there are
+	// no derivatives by it.
+	Still bool
 	// Control tells that a param is the values of a control.
 	Control bool
 	// Lo and Hi bound a param (±Inf when not written). Least and Most do where they read params: each is a number that

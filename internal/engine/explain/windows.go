@@ -14,7 +14,7 @@ import (
 // order. It returns nil if there are none.
 func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 	list := x.model.Compiled.InstantList
-	if !slices.ContainsFunc(list, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
+	if !x.Windowed() {
 		return nil
 	}
 	times := w.Times(make([]float64, x.model.Discretes()))
@@ -72,4 +72,11 @@ func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 		return nil
 	}
 	return &diag.ListError{Diagnostics: l.All()}
+}
+
+// Windowed reports whether Windows has anything to look at.
+func (x *Explainer) Windowed() bool {
+	return slices.ContainsFunc(x.model.Compiled.InstantList, func(in tapec.Instant) bool {
+		return in.Bound != tapec.NoBound
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/result"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/stock"
 )
 
 // Refined returns opts for a run with tolerances multiplied by factor, or with fixed steps halved.
@@ -43,7 +44,7 @@ func (r checking) twin() (*Runner, error) {
 	}
 	twin.share = share
 	if r.trajectory.Stock == nil {
-		r.drawFrom(&solvers.Stock{Most: 2 * room})
+		r.drawFrom(&stock.Stock{Most: 2 * room})
 	}
 	twin.drawFrom(r.trajectory.Stock)
 	return twin, nil
@@ -227,7 +228,7 @@ func (r *Runner) valuesOf(v result.Variable) []float64 {
 const room, recycled = 16 << 20, 4 << 20
 
 // drawFrom lets the runs of r and its parts be recorded in memory of s.
-func (r *Runner) drawFrom(s *solvers.Stock) {
+func (r *Runner) drawFrom(s *stock.Stock) {
 	r.trajectory.Stock = s
 	for _, part := range r.parts {
 		part.drawFrom(s)

@@ -266,7 +266,11 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 	for i, part := range r.parts {
 		list[i] = part.Run
 	}
+	made := runTogether(ctx, r)
 	return r.addUp(r.columns, r.setup.Progress, list, func(i int) contribution {
+		if made != nil && made[i] != nil {
+			return *made[i]
+		}
 		s, err := r.parts[i].first(ctx)
 		if err != nil {
 			return contribution{err: err}

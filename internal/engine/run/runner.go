@@ -39,6 +39,8 @@ type Runner struct {
 	gradient  []float64
 	curve     curvature
 	parts     []*Runner // of the experiments
+	side      together
+	shared    shared // with other experiments of a Runner
 	solver    *solvers.Solver
 	method    sens.Method // nil until it is needed; see differentiator
 

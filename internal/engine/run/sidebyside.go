@@ -90,24 +90,13 @@ func (l *Lanes) equip() error {
 		var err error
 		switch {
 		case !l.back:
-		case r.settings.Mode == sens.ModeAdjoint:
-			lanes := min(chooseLanes(len(r.objectives)), 8)
-			if slopes, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
-				return err
-			}
-			back := r.problem.Worker(slopes)
-			w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.Run.method(lanes)}
 		default:
-			lanes := min(chooseLanes(r.directions()), 8)
-			if slopes, err = r.problem.Kit(lanes, system.Push, false); err != nil {
+			if slopes, err = (lanePart{r}).differentiates(&w); err != nil {
 				return err
 			}
-			forth := r.problem.Worker(slopes)
-			w.Forth = sens.TangentWorker{System: forth, Objectives: forth, Method: r.Run.method(lanes)}
-			w.Flow = r.settings.Mode == sens.ModeForward
 		}
 		if i == 0 {
-			if steps, err = l.steppers(slopes); err != nil || steps == nil {
+			if steps, err = (lanePart{r}).steppers(slopes, l.back); err != nil || steps == nil {
 				return err
 			}
 		}
@@ -116,13 +105,12 @@ func (l *Lanes) equip() error {
 	first := l.runners[0]
 	want := sens.Options{GrazingLimit: grazingLimit, Tie: first.settings.Solver.RTol, Initial: first.byInitial}
 	var err error
-	l.runs, err = sens.NewLaneRuns(steps, workers, want)
+	l.runs, err = sens.NewLaneRuns(steps, workers, want, false)
 	return err
 }
 
 // steppers returns what makes the steps of each member of the method, as sens.NewLaneRuns wants it; nil for nothing.
-func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
-	r := l.runners[0]
+func (r lanePart) steppers(slopes *system.Kit, back bool) ([]solvers.LaneStepper, error) {
 	values, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
@@ -132,7 +120,7 @@ func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
 	steps := make([]solvers.LaneStepper, len(forms))
 	for k, form := range forms {
 		n := len(r.objectives)
-		if form == nil || l.back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil && form.Full() &&
+		if form == nil || back && r.settings.Mode == sens.ModeAdjoint && form.Solved != nil && form.Full() &&
 			n > solvedFew && r.model.System.States()*n > solvedPairs {
 			continue
 		}
@@ -148,6 +136,27 @@ func (l *Lanes) steppers(slopes *system.Kit) ([]solvers.LaneStepper, error) {
 		return nil, nil
 	}
 	return steps, nil
+}
+
+// differentiates gives w what differentiates the runs of a lane, and returns its kit.
+func (r lanePart) differentiates(w *sens.LaneWorker) (slopes *system.Kit, err error) {
+	if r.settings.Mode == sens.ModeAdjoint {
+		lanes := min(chooseLanes(len(r.objectives)), 8)
+		if slopes, err = r.problem.Kit(lanes, system.Pull, false); err != nil {
+			return nil, err
+		}
+		back := r.problem.Worker(slopes)
+		w.Back = sens.CotangentWorker{System: back, Objectives: back, Method: r.Run.method(lanes)}
+		return slopes, nil
+	}
+	lanes := min(chooseLanes(r.directions()), 8)
+	if slopes, err = r.problem.Kit(lanes, system.Push, false); err != nil {
+		return nil, err
+	}
+	forth := r.problem.Worker(slopes)
+	w.Forth = sens.TangentWorker{System: forth, Objectives: forth, Method: r.Run.method(lanes)}
+	w.Flow = r.settings.Mode == sens.ModeForward
+	return slopes, nil
 }
 
 // solve makes what runs that have turned stiff need, as err tells of one. Without it, lanes are off.

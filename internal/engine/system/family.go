@@ -2,12 +2,11 @@ package system
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"hash"
 	"math"
 	"sync"
 
+	"odes.dev/odes/internal/base/hashing"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
@@ -91,82 +90,45 @@ func (f *family) file(s *source.File) uint64 {
 	return n
 }
 
-// writer writes to a hash.
-type writer struct {
-	hash.Hash
-	b []byte
-}
-
-func (w *writer) num(x uint64) {
-	if w.b = binary.LittleEndian.AppendUint64(w.b, x); len(w.b) >= 4096 {
-		w.flush()
-	}
-}
-
-func (w *writer) flush() {
-	_, _ = w.Write(w.b) // a hash takes everything
-	w.b = w.b[:0]
-}
-
-func (w *writer) text(s string) {
-	w.num(uint64(len(s)))
-	w.b = append(w.b, s...)
-}
-
-func (w *writer) flag(x bool) {
-	if x {
-		w.num(1)
-	} else {
-		w.num(0)
-	}
-}
-
-func ints[T ~int | ~int32](w *writer, list []T) {
-	w.num(uint64(len(list)))
-	for _, x := range list {
-		w.num(uint64(x))
-	}
-}
-
 func digestOf(t *tape.Tape, file func(*source.File) uint64) (d digest) {
-	w := &writer{Hash: sha256.New()}
-	w.text(t.Name)
-	w.num(uint64(len(t.Inputs)))
+	w := hashing.New()
+	w.Text(t.Name)
+	w.Num(uint64(len(t.Inputs)))
 	for i := range t.Inputs {
 		in := &t.Inputs[i]
-		w.text(in.Name)
-		ints(w, in.Shape)
-		w.flag(in.PerLane)
+		w.Text(in.Name)
+		hashing.Ints(w, in.Shape)
+		w.Flag(in.PerLane)
 	}
-	w.num(uint64(len(t.Instrs)))
+	w.Num(uint64(len(t.Instrs)))
 	for i := range t.Instrs {
 		in := &t.Instrs[i]
-		w.num(uint64(in.Op))
-		ints(w, in.Args)
-		ints(w, in.Shape)
+		w.Num(uint64(in.Op))
+		hashing.Ints(w, in.Args)
+		hashing.Ints(w, in.Shape)
 		a := &in.Attr
-		w.num(uint64(len(a.Data)))
+		w.Num(uint64(len(a.Data)))
 		for _, x := range a.Data {
-			w.num(math.Float64bits(x))
+			w.Num(math.Float64bits(x))
 		}
 		for _, list := range [][]int{a.Perm, a.Start, a.Step, a.Index, a.Axes} {
-			w.flag(list == nil)
-			ints(w, list)
+			w.Flag(list == nil)
+			hashing.Ints(w, list)
 		}
-		w.num(uint64(a.Power))
-		w.num(uint64(a.Axis))
-		w.flag(a.TA || in.Seamless) // no op has both
-		w.flag(a.TB)
-		w.num(file(in.Span.File))
-		w.num(uint64(in.Span.Start))
-		w.num(uint64(in.Span.End))
+		w.Num(uint64(a.Power))
+		w.Num(uint64(a.Axis))
+		w.Flag(a.TA || in.Seamless) // no op has both
+		w.Flag(a.TB)
+		w.Num(file(in.Span.File))
+		w.Num(uint64(in.Span.Start))
+		w.Num(uint64(in.Span.End))
 	}
-	w.num(uint64(len(t.Outputs)))
+	w.Num(uint64(len(t.Outputs)))
 	for _, o := range t.Outputs {
-		w.text(o.Name)
-		w.num(uint64(o.Value))
+		w.Text(o.Name)
+		w.Num(uint64(o.Value))
 	}
-	w.flush()
+	w.Flush()
 	w.Sum(d[:0])
 	return d
 }
@@ -184,17 +146,17 @@ func (f *family) placed(lanes int, lists ...[]vm.Place) string {
 	if f == nil {
 		return ""
 	}
-	w := &writer{Hash: sha256.New()}
-	w.num(uint64(lanes))
+	w := hashing.New()
+	w.Num(uint64(lanes))
 	for _, list := range lists {
-		w.num(uint64(len(list)))
+		w.Num(uint64(len(list)))
 		for _, p := range list {
-			w.num(uint64(p.Vector))
-			w.num(uint64(p.Offset))
-			w.flag(p.Constant)
-			w.flag(p.Add)
+			w.Num(uint64(p.Vector))
+			w.Num(uint64(p.Offset))
+			w.Flag(p.Constant)
+			w.Flag(p.Add)
 		}
 	}
-	w.flush()
+	w.Flush()
 	return "program" + string(w.Sum(nil))
 }

@@ -108,7 +108,8 @@ func (l *Lanes) EnterPush(lane int, sys solvers.TangentSystem) {
 			if to == nil {
 				continue
 			}
-			for i, from := 0, w.in[tapec.Tangent][v]; i*w.lanes < len(from); i++ {
+			from := w.in[tapec.Tangent][v]
+			for i := range min(len(from)/w.lanes, len(to)/solvers.LaneCount) {
 				to[i*solvers.LaneCount+lane] = from[i*w.lanes+k]
 			}
 		}
@@ -194,8 +195,8 @@ func (l *Lanes) Rows() *solvers.LaneRows { return &l.rows }
 func (l *Lanes) Enter(lane int, sys solvers.System) {
 	w := sys.(*Worker)
 	for _, v := range laneSteady {
-		to := l.steady[v]
-		for i, x := range w.in[tapec.Primal][v] {
+		to, from := l.steady[v], w.in[tapec.Primal][v]
+		for i, x := range from[:min(len(from), len(to)/solvers.LaneCount)] { // see Served.Like
 			to[i*solvers.LaneCount+lane] = x
 		}
 	}
@@ -426,7 +427,7 @@ func join(bars [][]float64, at int, from []float64, width int) int {
 func (l *Lanes) accumulators(lane int, sys solvers.CotangentSystem) [][]float64 {
 	w := sys.(*Worker)
 	if l.of[lane] != w {
-		l.of[lane], l.at[lane] = w, nil
+		l.of[lane], l.at[lane] = w, l.at[lane][:0]
 		for _, s := range l.sums {
 			b := w.accumulator(s.name)
 			l.at[lane] = append(l.at[lane], w.out[b.vary][b.vec][b.lo:b.hi])

@@ -481,3 +481,34 @@ func (m *stepMaker) combined(e5, e3 tape.Value) tape.Value {
 	root := m.b.Op1(tape.Sqrt, m.b.Op3(tape.FMA, m.b.Mul(m.b.Scalar(0.01), ratio), ratio, m.b.Scalar(1)))
 	return m.b.Select(e5, m.b.Div(size, root), e5)
 }
+
+// Served is what Problem.Lanes makes steps for: a problem with its kits.
+type Served struct {
+	*Problem
+	Values, Slopes *Kit
+}
+
+// Like reports whether what Lanes makes for p makes the steps of q as well: whether both have the programs of the same
+// tapes, at the same places. Behind these, what else they have may differ, as numbers of doses.
+func (p *Served) Like(q *Served) bool {
+	for k, o := range map[*Kit]*Kit{p.Values: q.Values, p.Slopes: q.Slopes} {
+		if p.Size() != q.Size() || k.lanes != o.lanes || k.plan.width != o.plan.width ||
+			k.plan.record != o.plan.record || (k.shared == nil) != (o.shared == nil) ||
+			k.codes() != o.codes() {
+			return false
+		}
+	}
+	return true
+}
+
+// codes returns the code of what makes steps, of which a family makes one for the same tapes at the same places.
+func (k *Kit) codes() (list [6]*vm.Program) {
+	for i, parts := range [3]*tapec.Parts[*program]{k.value, k.pull, k.push} {
+		for j, part := range [2]tapec.Part{tapec.PartRates, tapec.PartJacobian} {
+			if parts != nil && parts.Get(part) != nil {
+				list[2*i+j] = parts.Get(part).code
+			}
+		}
+	}
+	return list
+}

@@ -107,7 +107,11 @@ func (m *Model) index() {
 	}
 	m.atoms = atomsOf(c)
 	m.rows = make([][]float64, len(c.InstantList))
-	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(string) bool { return true })
+	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
+		return !slices.ContainsFunc(m.Checked.Params, func(s *model.Symbol) bool {
+			return s.Still && tapec.Param.Called(s.Name).String() == name
+		})
+	})
 	m.unmoved = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
 		return tapec.MustName(name).Role == tapec.Discrete
 	})

@@ -1,6 +1,8 @@
-package solvers
+// Package stock keeps memory of runs for the next ones.
+package stock
 
 import (
+	"math"
 	"slices"
 	"sync"
 )
@@ -14,8 +16,8 @@ type Stock struct {
 	blocks [][]float64 // the last is taken first
 }
 
-// take returns n numbers of any value.
-func (s *Stock) take(n int) []float64 {
+// Take returns n numbers of any value.
+func (s *Stock) Take(n int) []float64 {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -29,8 +31,8 @@ func (s *Stock) take(n int) []float64 {
 	return make([]float64, n)
 }
 
-// give adds blocks, of which the first will be taken first. Those that came first make room for them.
-func (s *Stock) give(blocks [][]float64) {
+// Give adds blocks, of which the first will be taken first. Those that came first make room for them.
+func (s *Stock) Give(blocks [][]float64) {
 	if s == nil {
 		return
 	}
@@ -48,4 +50,16 @@ func (s *Stock) give(blocks [][]float64) {
 		}
 	}
 	s.blocks = slices.Delete(s.blocks, 0, from)
+}
+
+// Spoil makes the memory that s holds mean nothing, and returns the size of each block: tests
+// ask for it.
+func (s *Stock) Spoil() (sizes []int) {
+	for _, b := range s.blocks {
+		sizes = append(sizes, len(b))
+		for i := range b {
+			b[i] = math.NaN()
+		}
+	}
+	return sizes
 }
