@@ -24,6 +24,7 @@ func Meant(d *diag.Diagnostic, name string, at source.Span, declared []string) {
 	base := strings.TrimRight(name, "0123456789")
 	litre := strings.TrimSuffix(name, "l") + "L"
 	one := strings.TrimSuffix(name, "s")
+	oneLitre := strings.TrimSuffix(one, "l") + "L"
 	near, isNear := diag.Nearest(name, slices.Sorted(slices.Values(slices.Concat(units.Names(), declared))))
 	spelled, isSpelled := spelledUnits[strings.ToLower(name)]
 	word, isWord := diag.Nearest(strings.ToLower(name), spellings)
@@ -37,6 +38,8 @@ func Meant(d *diag.Diagnostic, name string, at source.Span, declared []string) {
 		write(litre, "; the litre is written %s", litre)
 	case one != name && is(one):
 		write(one, "; units have no plural: %s", one)
+	case one != name && strings.HasSuffix(one, "l") && is(oneLitre):
+		write(oneLitre, "; units have no plural, and the litre is written %s", oneLitre)
 	case isNear:
 		d.Message += fmt.Sprintf("; did you mean %q?", near)
 	case isSpelled:
