@@ -69,8 +69,8 @@ func run() error {
 		"its figures")
 	species := flag.String("species", "", "measure networks of 1,000 to 10,000 species drawn with these seeds, with "+
 		"commas between, and write the table of docs/methods.md")
-	drawn := flag.Bool("draw", false, "draw the figures of docs/precision.md, docs/stiff.md and docs/families.md "+
-		"anew, from the tables of numbers beside them")
+	drawn := flag.Bool("draw", false, "draw the figures of docs/precision.md, docs/stiff.md, docs/families.md and "+
+		"growth in docs/benchmarks.md anew, from their tables of numbers")
 	flag.Parse()
 	if *drawn {
 		return redraw("docs/figures")

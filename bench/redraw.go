@@ -10,9 +10,12 @@ import (
 	"strings"
 )
 
-// redraw draws the figures of the pages on precision, stiff models and families of methods anew, from the tables of
-// numbers that lie beside them: what a change of pictures needs, and no quiet machine.
+// redraw draws the figures of the pages on precision, stiff models, families of methods and growth anew, from the
+// tables of numbers that lie beside them or stand on the page: what a change of pictures needs, and no quiet machine.
 func redraw(folder string) error {
+	if err := redrawGrowth(filepath.Join(folder, "..", "benchmarks.md"), folder); err != nil {
+		return err
+	}
 	list := diagrams(&runner{})
 	err := eachCurve(filepath.Join(folder, "precision.csv"), func(problem, n string, c *curve) error {
 		at := slices.IndexFunc(list, func(d *diagram) bool { return d.problem == problem && fmt.Sprint(d.n) == n })
@@ -60,6 +63,38 @@ func redraw(folder string) error {
 			if err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// redrawGrowth draws how time grows, by the tables of the page.
+func redrawGrowth(page, folder string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	for i := range growths {
+		g := &growths[i]
+		_, rows, found := strings.Cut(string(text), "\n| "+g.name+" | compile s |")
+		if !found {
+			return fmt.Errorf("%s has no table of %s", page, g.name)
+		}
+		var list []grown
+		for row := range strings.SplitSeq(rows, "\n") {
+			if row == "" {
+				break
+			}
+			var one grown
+			if n, _ := fmt.Sscanf(row, "| %d | %g | %g |", &one.N, &one.Compile, &one.Gradient); n == 3 {
+				list = append(list, one)
+			}
+		}
+		if len(list) == 0 {
+			return fmt.Errorf("%s: the table of %s is empty", page, g.name)
+		}
+		if err := g.draw(filepath.Join(folder, "growth_"+g.name+".svg"), list); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestRedraw: the figures of three pages are what their tables draw, with a title and roles.
+// TestRedraw: the figures of four pages are what their tables draw, in the colours of today, with a title and roles.
 func TestRedraw(t *testing.T) {
 	const docs = "../docs/figures"
-	folder := t.TempDir()
-	for _, name := range []string{"precision.csv", "stiff.csv", "families.csv"} {
+	folder := filepath.Join(t.TempDir(), "figures")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"precision.csv", "stiff.csv", "families.csv", "../benchmarks.md"} {
 		text, err := os.ReadFile(filepath.Join(docs, name))
 		if err != nil {
 			t.Fatal(err)
@@ -39,10 +44,18 @@ func TestRedraw(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Numbers in the tables are rounded, so that figures which were drawn as they were measured differ a little.
-		if !bytes.Contains(kept, []byte(`role="img"`)) || texts(got) != texts(kept) {
+		if !bytes.Contains(kept, []byte(`role="img"`)) || texts(got) != texts(kept) ||
+			!slices.Equal(colours(got), colours(kept)) {
 			t.Errorf("docs/figures/%s is out of date: go run ./bench -draw", name)
 		}
 	}
+}
+
+// colours returns the colours of a figure, each once.
+func colours(svg []byte) []string {
+	list := regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(string(svg), -1)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // texts returns what is written in a figure.
