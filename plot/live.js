@@ -109,10 +109,15 @@
     }
     if (whole) p.inner.removeAttribute("clip-path")
     else p.inner.setAttribute("clip-path", `url(#${p.clip})`)
+    const screen = p.svg.getScreenCTM().a
     const place = (x, y) => [p.left + (x - view.x0) * sx, p.top + (y - view.y0) * sy]
     for (const g of p.moving) {
       if (whole) {
         g.removeAttribute("transform")
+        for (const e of g.querySelectorAll("[vector-effect]")) {
+          e.removeAttribute("vector-effect")
+          e.style.removeProperty("stroke-width")
+        }
       } else if (g.matches(".point")) {
         const q = p.points.find((q) => q.g === g)
         const [x, y] = place(q.x, q.y)
@@ -122,7 +127,9 @@
         g.setAttribute("transform", `matrix(${sx} 0 0 ${sy} ${x} ${y})`)
         for (const e of g.querySelectorAll("path")) {
           const glyph = g.matches(".curve") && /C/.test(e.getAttribute("d"))
-          if (!glyph) e.setAttribute("vector-effect", "non-scaling-stroke")
+          if (glyph) continue
+          e.setAttribute("vector-effect", "non-scaling-stroke") // its width is one of the screen
+          e.style.strokeWidth = `${e.getAttribute("stroke-width") * screen}px`
         }
       }
     }
@@ -300,13 +307,15 @@
         ["width", Math.abs(from.x - drag.to.x)], ["height", Math.abs(from.y - drag.to.y)]]) box.setAttribute(k, v)
       svg.append(box)
     })
-    svg.addEventListener("pointerleave", () => { if (!drag) hide() })
+    svg.addEventListener("pointerleave", (e) => { if (!drag && e.pointerType !== "touch") hide() })
     svg.addEventListener("pointerdown", (e) => {
       const at = place(e), p = within(at)
+      if (e.pointerType === "touch" && !e.target.closest("g.key")) tell(p, at, { x: e.clientX, y: e.clientY })
       if (e.button !== 0 || e.pointerType === "touch" || !p?.x || e.target.closest("g.key")) return
       drag = { p, from: at, to: at }
       svg.setPointerCapture(e.pointerId)
     })
+    svg.addEventListener("mousedown", (e) => { if (drag) e.preventDefault() }) // no text is selected
     svg.addEventListener("pointerup", () => {
       if (!drag) return
       const { p, from, to } = drag
@@ -359,6 +368,21 @@
       tell(q, at, client)
     })
     svg.addEventListener("blur", hide)
+    document.addEventListener("pointerdown", (e) => { if (!svg.contains(e.target)) hide() }, true)
+
+    // What fingers touch stands below the picture, since its legend is too small for them: a button for each name, which
+    // several panels may have.
+    const named = new Map()
+    const below = document.createElement("div")
+    below.className = "live-keys"
+    const touch = (words, does) => {
+      const button = document.createElement("button")
+      button.type = "button"
+      button.textContent = words
+      button.addEventListener("click", () => does(button))
+      below.append(button)
+      return button
+    }
 
     for (const p of panels) {
       if (!p.curves) continue
@@ -370,8 +394,7 @@
         key.setAttribute("role", "button")
         key.setAttribute("aria-pressed", "true")
         key.tabIndex = 0
-        const flip = () => {
-          const off = !p.off.has(k)
+        const flip = (off = !p.off.has(k)) => {
           p.off[off ? "add" : "delete"](k)
           key.classList.toggle("off", off)
           key.setAttribute("aria-pressed", String(!off))
@@ -379,12 +402,30 @@
             g.classList.toggle("off-curve", off)
           }
         }
-        key.addEventListener("click", flip)
+        key.addEventListener("click", () => flip())
+        const name = key.textContent.trim()
+        named.set(name, [...named.get(name) ?? [], flip])
         key.addEventListener("keydown", (e) => {
           if (e.key === "Enter" || e.key === " ") { e.preventDefault(); flip() }
         })
       }
     }
+    for (const [name, flips] of named) {
+      touch(name, (button) => {
+        const off = button.getAttribute("aria-pressed") === "true"
+        button.setAttribute("aria-pressed", String(!off))
+        for (const flip of flips) flip(off)
+      }).setAttribute("aria-pressed", "true")
+    }
+    if (canZoom) {
+      const middle = (factor) => {
+        for (const p of panels) if (p.x) zoom(p, factor, (p.view.x0 + p.view.x1) / 2, (p.view.y0 + p.view.y1) / 2)
+      }
+      touch("+", () => middle(0.8)).setAttribute("aria-label", "Zoom in")
+      touch("−", () => middle(1.25)).setAttribute("aria-label", "Zoom out")
+      touch("All", () => { reset(); hide() }).setAttribute("aria-label", "Show all")
+    }
+    if (below.firstChild) svg.after(below)
   }
   document.querySelectorAll("svg.live").forEach(live)
 })()

@@ -29,6 +29,7 @@ type browser struct {
 	t    *testing.T
 	ctx  context.Context
 	root string // address of the site
+	made string // folder of pages that a test makes, which are under made/
 
 	mu       sync.Mutex
 	problems []string
@@ -51,7 +52,12 @@ func open(t *testing.T) *browser {
 	if _, err := os.Stat(filepath.Join(public, "index.html")); err != nil {
 		t.Fatalf("%v: make site builds it", err)
 	}
-	server := httptest.NewServer(http.FileServer(http.Dir(public)))
+	made := t.TempDir()
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir(public)))
+	mux.Handle("/made/", http.StripPrefix("/made/", http.FileServer(http.Dir(made))))
+	mux.HandleFunc("/favicon.ico", func(http.ResponseWriter, *http.Request) {})
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(),
@@ -64,7 +70,7 @@ func open(t *testing.T) *browser {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	b := &browser{t: t, ctx: ctx, root: server.URL}
+	b := &browser{t: t, ctx: ctx, root: server.URL, made: made}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatal(err)
 	}

@@ -348,7 +348,7 @@ func TestBrowserPlaygroundPhone(t *testing.T) {
 	b.shot("playground_phone_pictures")
 }
 
-// TestBrowserAccessible lets axe judge pages in light and dark.
+// TestBrowserAccessible lets axe judge pages in light and dark, on wide screens and on phones.
 func TestBrowserAccessible(t *testing.T) {
 	if *axe == "" {
 		t.Skip("no axe.min.js: -axe names it")
@@ -358,7 +358,12 @@ func TestBrowserAccessible(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t)
+	b.report()
 	for _, theme := range []string{"light", "dark"} {
+		b.reportAgain()
+		value[chromedp.Void](b, `document.documentElement.dataset.theme = "`+theme+`"
+			for (const e of document.querySelectorAll("details")) e.open = true`)
+		b.judge(string(script), "report, "+theme)
 		for _, page := range []string{"/index.html", "/playground.html", "/docs/man/odes-sens.html"} {
 			b.visit(page)
 			value[chromedp.Void](b, `localStorage.setItem("theme", "`+theme+`")`)
@@ -367,14 +372,24 @@ func TestBrowserAccessible(t *testing.T) {
 				b.settle()
 				b.shot("playground_" + theme)
 			}
-			value[chromedp.Void](b, string(script)+"\n;0")
-			list := do(b, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ["violations"] }).then(r =>
-				r.violations.filter(v => v.impact != "minor")
-				.flatMap(v => v.nodes.map(n => v.impact + " " + v.id + ": " + n.html.slice(0, 120))))`,
-				chromedp.EvalAwaitPromise))
-			for _, v := range list {
-				t.Errorf("%s, %s: %s", page, theme, v)
-			}
+			b.judge(string(script), page+", "+theme)
 		}
 	}
+}
+
+// judge lets axe judge the page that is shown: on a wide screen, and on a phone.
+func (b *browser) judge(script, what string) {
+	b.t.Helper()
+	value[chromedp.Void](b, script+"\n;0")
+	for _, wide := range []int64{1400, 360} {
+		do(b, chromedp.EmulateViewport(wide, 800))
+		list := do(b, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ["violations"] }).then(r =>
+			r.violations.filter(v => v.impact != "minor")
+			.flatMap(v => v.nodes.map(n => v.impact + " " + v.id + ": " + n.html.slice(0, 120))))`,
+			chromedp.EvalAwaitPromise))
+		for _, v := range list {
+			b.t.Errorf("%s, %d px wide: %s", what, wide, v)
+		}
+	}
+	do(b, chromedp.EmulateViewport(1400, 900))
 }

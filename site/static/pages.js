@@ -50,7 +50,11 @@
   const names = { ".sidebar-drawer": "Pages", ".toc-drawer": "On this page" }
   for (const name in names) document.querySelector(name)?.setAttribute("aria-label", names[name])
   // What scrolls by itself can be reached by keyboard.
-  for (const e of document.querySelectorAll("article pre:not([aria-hidden]), article table")) {
-    if (e.scrollWidth > e.clientWidth) e.tabIndex = 0
+  const reach = () => {
+    for (const e of document.querySelectorAll("article pre:not([aria-hidden]), article table")) {
+      if (e.scrollWidth > e.clientWidth) e.tabIndex = 0
+    }
   }
+  reach()
+  addEventListener("resize", reach)
 })()

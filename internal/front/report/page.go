@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -97,7 +98,7 @@ func (p *Page) Messages(list []diag.Diagnostic) error {
 func (p *Page) Source(name, text string) {
 	fmt.Fprintf(p.w, "<details>\n<summary>%s</summary>\n<div class=\"source\">", html.EscapeString(name))
 	for _, part := range folds(text) {
-		if len(part) < leastFold {
+		if !folded(part) {
 			p.element("pre", "", strings.Join(part, "\n"))
 			continue
 		}
@@ -106,6 +107,12 @@ func (p *Page) Source(name, text string) {
 		fmt.Fprint(p.w, "</details>\n")
 	}
 	fmt.Fprint(p.w, "</div>\n</details>\n")
+}
+
+// folded reports whether a part of folds is a block, not lines between blocks.
+func folded(part []string) bool {
+	end := slices.IndexFunc(part, func(line string) bool { return strings.HasPrefix(line, "}") })
+	return len(part) >= leastFold && strings.HasSuffix(strings.TrimSpace(part[0]), "{") && end == len(part)-1
 }
 
 // leastFold is how many lines a block has that is worth a fold.

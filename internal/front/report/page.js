@@ -34,6 +34,12 @@
       })
     })
   }
+  // What scrolls by itself can be reached by keyboard.
+  const reach = () => {
+    for (const e of document.querySelectorAll("figure, .wide, pre")) if (e.scrollWidth > e.clientWidth) e.tabIndex = 0
+  }
+  reach()
+  addEventListener("resize", reach)
   const links = document.querySelector(".links") ?? document.querySelector("h1")
     .insertAdjacentElement("afterend", Object.assign(document.createElement("p"), { className: "links" }))
   const button = document.createElement("button")

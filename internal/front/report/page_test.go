@@ -79,12 +79,15 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestFolds: blocks of several lines are folded, and no line is lost.
+// TestFolds: blocks of several lines are folded, nothing else is, and no line is lost.
 func TestFolds(t *testing.T) {
 	text := "model M\nevent e {\n  when t > 1\n  x = 2\n}\nparam k = 1\nfit { over = [k] }\nsolver {\n}\nf {\n  a\n  b"
 	var got []int
 	var lines []string
-	for _, part := range folds(text + "\n") {
+	for k, part := range folds(text + "\n") {
+		if folded(part) != (k == 1) {
+			t.Errorf("%q: folded is %v", part, folded(part))
+		}
 		got, lines = append(got, len(part)), append(lines, part...)
 	}
 	if want := []int{1, 4, 7}; !reflect.DeepEqual(got, want) || strings.Join(lines, "\n") != text {
