@@ -270,7 +270,8 @@ var reportScenarios = []scenario{
 		if err != nil {
 			t.Fatal(err)
 		}
-		leave(b, chromedp.Steps(chromedp.ScrollIntoView(chromedp.CSS(".links a")), chromedp.Click(chromedp.CSS(".links a"))))
+		link := chromedp.CSS(".links a")
+		leave(b, chromedp.Steps(chromedp.ScrollIntoView(link), chromedp.Click(link)))
 		b.wait("the playground opens", `location.pathname == "/playground.html"`)
 		b.wait("the model is shown", `document.querySelector(".chart-line")`)
 		if got := value[string](b, `document.querySelector('[data-part="editor"]').value`); got != string(text) {
@@ -338,7 +339,8 @@ func TestBrowserReport(t *testing.T) {
 		t.Error("scripts run")
 	}
 	figures := value[[]int](b, `(() => { const list = [...document.querySelectorAll("figure svg")]
-		return [list.length, list.filter(e => e.getBoundingClientRect().height > 60 && e.querySelector("path")).length] })()`)
+		const seen = list.filter(e => e.getBoundingClientRect().height > 60 && e.querySelector("path"))
+		return [list.length, seen.length] })()`)
 	if figures[0] < 8 || figures[1] != figures[0] {
 		t.Errorf("%d of %d figures are seen", figures[1], figures[0])
 	}

@@ -60,7 +60,7 @@ func TestReportOfFit(t *testing.T) {
 	page := out.String()
 	for _, want := range []string{
 		"fit.ode, by odes " + odes.Version, "November 2026", "UTC", "correlation of estimates", "pairs of estimates",
-		"residual", "<thead>", "<details", `<code>`, `class="curve"`, "light-dark(",
+		"residual", "<thead>", "<details", `class="curve"`, "light-dark(",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)

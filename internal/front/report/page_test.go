@@ -45,6 +45,7 @@ func TestPage(t *testing.T) {
 		{Name: "A", Values: []float64{1, 2}, Shape: []int{2}, Doc: "a < b"},
 	})
 	p.Source("m.ode", "let x = if a < b && c then 1 else 2")
+	p.Source("e.ode", "event e {\n  when t > 1\n  x = 2\n}")
 	p.Picture([]byte("<svg></svg>\n"))
 	s := &odes.Sensitivities{
 		Values:    []odes.Value{{Name: "J", Value: 2, Trust: odes.Loose}},
@@ -66,6 +67,7 @@ func TestPage(t *testing.T) {
 		`<tr><td class="l">A[1]</td><td>1</td><td class="l">a &lt; b</td></tr>`,
 		`<th>value</th>`, `<p class="made">m.ode, by odes</p>`,
 		`<a href="https://a.b/c?d&amp;e">Try &lt;it&gt;</a>`, "<thead>", "svg { color: red }", "if (1 < 2 && 3) f()",
+		`<details open=""><summary><code>event e {</code></summary>`,
 		"<figure>\n<svg></svg>\n</figure>",
 		`<td class="loose">2.0000000?</td>`, `<td class="lost">3.000000!</td>`,
 		"? few digits are right, ! not to be trusted",
