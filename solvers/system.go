@@ -193,13 +193,13 @@ type Guard struct {
 type Event struct {
 	// Name is "bounce", or "event@12" when unnamed, and Rest what of it stands behind an index: ".spike" of c[2].spike.
 	Name, Rest string
-	Elems    int    // number of elements; 1 for a plain event
-	Array    bool   // whether elements carry an index in messages
-	Priority float64
-	Varies   bool // Priority is that of Prioritized instead
-	Once     bool // each element fires at most once
-	Explicit bool // at instants; otherwise by guards
-	Start    bool // fires at the start as well if its condition holds there
+	Elems      int  // number of elements; 1 for a plain event
+	Array      bool // whether elements carry an index in messages
+	Priority   float64
+	Varies     bool // Priority is that of Prioritized instead
+	Once       bool // each element fires at most once
+	Explicit   bool // at instants; otherwise by guards
+	Start      bool // fires at the start as well if its condition holds there
 	// Tol is how far in time the end of the step may lie behind the root; 0 for the last digit. What is left of the
 	// root function there is held fixed by derivatives.
 	Tol float64
@@ -213,7 +213,7 @@ type Event struct {
 	// Settles tells that a state after a long time comes of the body: guards then stand as they do at the start of a
 	// run. What has After is executed once the run has ended, after everything else, and at no time.
 	Settles, After bool
-	Silent bool // the body changes nothing that is seen at once: only what is pending
+	Silent         bool // the body changes nothing that is seen at once: only what is pending
 	// Read tells that the state is read where the event happens.
 	Read bool
 }
