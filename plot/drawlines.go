@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -166,7 +167,15 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 	inner := c
 	inner.Rectangle = area // what is drawn below does not leave it
 	for i, b := range l.Bands {
-		end := c.begin("band", "k", fmt.Sprintf("b%d", i))
+		of := i // a legend names the first of several that are alike, each of which surrounds a curve of its own
+		for b.Name == "" && of > 0 && l.Bands[of].Name == "" {
+			of--
+		}
+		curve := ""
+		if b.Curve > 0 {
+			curve = strconv.Itoa(b.Curve - 1)
+		}
+		end := c.begin("band", "k", fmt.Sprintf("b%d", of), "of", curve)
 		l.fillBand(inner, b, at)
 		end()
 	}

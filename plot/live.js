@@ -370,8 +370,8 @@
     svg.addEventListener("blur", hide)
     document.addEventListener("pointerdown", (e) => { if (!svg.contains(e.target)) hide() }, true)
 
-    // What fingers touch stands below the picture, since its legend is too small for them: a button for each name, which
-    // several panels may have.
+    // What fingers touch stands below the picture, since its legend is too small for them: a button for each
+    // name, which several panels may have.
     const named = new Map()
     const below = document.createElement("div")
     below.className = "live-keys"
@@ -398,9 +398,7 @@
           p.off[off ? "add" : "delete"](k)
           key.classList.toggle("off", off)
           key.setAttribute("aria-pressed", String(!off))
-          for (const g of p.group.querySelectorAll(`g.curve[data-k="${k}"], g.point[data-k="${k}"], g.band[data-k="${k}"]`)) {
-            g.classList.toggle("off-curve", off)
-          }
+          for (const g of p.moving) g.classList.toggle("off-curve", p.off.has(g.dataset.k) || p.off.has(g.dataset.of))
         }
         key.addEventListener("click", () => flip())
         const name = key.textContent.trim()

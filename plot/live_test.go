@@ -113,7 +113,8 @@ func TestLiveParts(t *testing.T) {
 		`<g class="panel" data-area="`, `log" data-xname="t [h]" data-yname="c [mg/L]"`,
 		`<g class="curve" data-k="0" data-name="a &amp; b">`,
 		`<g class="curve" data-k="1" data-name="phase" data-loop="1">`,
-		`<g class="point" data-k="0" data-name="a &amp; b" data-at="1 2.25">`, `<g class="band" data-k="b0">`,
+		`<g class="point" data-k="0" data-name="a &amp; b" data-at="1 2.25">`,
+		`<g class="band" data-k="b0" data-of="0">`,
 		`<g class="key" data-k="0">`, `<g class="key" data-k="b0">`, `<g class="mark" data-name="dose" data-at="1.5">`,
 		`<g class="ticks x">`, `<g class="ticks y">`,
 	} {

@@ -188,6 +188,9 @@ var reportScenarios = []scenario{
 		if now := value[int](b, shownOf); now >= before {
 			t.Errorf("%d curves of %d", now, before)
 		}
+		if bands := value[int](b, `document.querySelectorAll('`+course+` g.band.off-curve').length`); bands != 0 {
+			t.Errorf("%d bands of other panels are hidden", bands)
+		}
 		hidden := value[string](b, `document.querySelector('`+course+` g.curve.off-curve').dataset.name`)
 		b.pointAt(b.area(course, 0.51, 0.4))
 		if told := b.told(); strings.Contains(told, hidden+" ") {
@@ -248,6 +251,21 @@ var reportScenarios = []scenario{
 		b.press(head)
 		if !slices.Equal(b.column(1), was) {
 			t.Errorf("after three clicks: %v, not %v", b.column(1), was)
+		}
+	}},
+	{"rows say whose they are, in every order", func(t *testing.T, b *browser) {
+		const table = `[...document.querySelectorAll("table")].find(e => e.tHead?.textContent.includes("residual"))`
+		text := `[...` + table + `.tBodies[0].rows].map(r => r.textContent).join("|")`
+		was := value[string](b, text)
+		value[chromedp.Void](b, table+`.querySelector("th:nth-child(3) button").click()`)
+		rows := value[[]string](b, `[...`+table+`.tBodies[0].rows].map(r => r.cells[0].textContent.split(" ")[0])`)
+		if n := len(rows); n != 15 || slices.Contains(rows, "") || rows[0] != "low" || rows[n-1] != "high" {
+			t.Errorf("rows of %q", rows)
+		}
+		value[chromedp.Void](b, `(() => { const e = `+table+`.querySelector("th:nth-child(3) button")
+			e.click(); e.click() })()`)
+		if value[string](b, text) != was {
+			t.Error("the table is not as it was")
 		}
 	}},
 	{"a fold opens and closes", func(t *testing.T, b *browser) {
@@ -325,7 +343,8 @@ func TestBrowserReport(t *testing.T) {
 	before := value[int](b, shownOf)
 	touch := `figure:has(` + course + `) .live-keys button[aria-pressed]`
 	do(b, chromedp.Steps(chromedp.ScrollIntoView(chromedp.CSS(touch)), chromedp.Tap(chromedp.CSS(touch))))
-	b.wait("a touch hides a curve", shownOf+" < "+strconv.Itoa(before))
+	b.wait("a touch hides a curve, and its band", shownOf+" < "+strconv.Itoa(before)+
+		` && document.querySelectorAll('`+course+` g.band.off-curve').length == 1`)
 	b.shot("report_phone_keys")
 
 	// Without scripts all can be read.

@@ -11,6 +11,12 @@
     const head = table.tHead?.rows[0], body = table.tBodies[0]
     if (!head || body.rows.length < 2) continue
     const was = [...body.rows]
+    // An empty row divides a table into parts that do not mix.
+    if (was.some((row) => !row.textContent.trim())) continue
+    // What is empty in the first column is as above it, and says so while rows are in another order.
+    let above = ""
+    const firstWas = was.map((row) => row.cells[0].textContent)
+    const first = firstWas.map((text) => { above = text.trim() ? text : above; return above })
     ;[...head.cells].forEach((cell, k) => {
       if (!cell.textContent.trim()) return
       const button = document.createElement("button")
@@ -24,6 +30,7 @@
         for (const c of head.cells) c.removeAttribute("aria-sort")
         if (next) cell.setAttribute("aria-sort", next)
         const side = next === "descending" ? -1 : 1
+        was.forEach((row, i) => { row.cells[0].textContent = (next ? first : firstWas)[i] })
         const rows = next === "" ? was : [...was].sort((a, b) => {
           const [s, t] = [a.cells[k]?.textContent ?? "", b.cells[k]?.textContent ?? ""]
           const [x, y] = [number(s), number(t)]
