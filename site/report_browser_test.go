@@ -93,7 +93,7 @@ func (b *browser) drag(x0, y0, x1, y1 float64) {
 	do(b, chromedp.MouseEvent("mouseReleased", x1, y1, chromedp.ButtonLeft))
 }
 
-// pressed clicks on an element until an expression is true: a click misses what still moves, as a page that is laid out.
+// pressed clicks on an element until an expression is true: a click misses what still moves while a page is laid out.
 func (b *browser) pressed(selector, expression string) {
 	b.t.Helper()
 	for range 5 {
