@@ -9,7 +9,7 @@ import (
 
 // items returns the component's items as they are in the model. Its settings, outputs and objectives stay behind.
 func (u *used) items() []ast.Item {
-	c := &copier{value: u.read, target: u.target, function: u.called, hidden: map[string]int{}}
+	c := &copier{value: u.read, target: u.target, function: u.called, hidden: map[string]int{}, local: u.local()}
 	var out []ast.Item
 	for _, item := range u.inner.items {
 		out = append(out, u.copies(c, item)...)
@@ -23,6 +23,20 @@ func (u *used) items() []ast.Item {
 		return nil
 	}
 	return out
+}
+
+// local gives a loop of the component that has the name of the model's time another: the component's time, which has
+// that name in the model, may be read within.
+func (u *used) local() map[string]string {
+	in, out := u.inner.time, u.flat.time
+	if in == nil || out == nil || in.Name.Name == out.Name.Name {
+		return nil
+	}
+	taken := u.inner.identifiers()
+	for _, n := range u.loop {
+		taken[n] = true
+	}
+	return map[string]string{out.Name.Name: fresh(taken, out.Name.Name+"_")}
 }
 
 // called returns the name of a function in a call.
@@ -243,7 +257,7 @@ func (u *used) given(v *ast.Var, g *given) ast.Item {
 	}
 	let.For = slices.Clone(loop)
 	for i := range v.Dims { // an element of what is given
-		name := ast.Ident{At: at, Name: freshIn(names(let.For), "q")}
+		name := ast.Ident{At: at, Name: freshIn(names(let.For), "q", g.Value)}
 		let.For = append(let.For, ast.Binder{
 			At: at, Name: name, Lo: literal(at, 1),
 			Hi: copied(u.constants(), v.Dims[i]),
@@ -261,11 +275,32 @@ func (u *used) constants() *copier {
 	return &copier{value: u.read, function: u.called, hidden: map[string]int{}}
 }
 
-func freshIn(taken []string, name string) string {
-	for slices.Contains(taken, name) {
+// freshIn returns a name that is neither taken nor read in e, where it would hide what is meant.
+func freshIn(taken []string, name string, e ast.Expr) string {
+	all := read(e)
+	for _, n := range taken {
+		all[n] = true
+	}
+	return fresh(all, name)
+}
+
+func fresh(taken map[string]bool, name string) string {
+	for taken[name] {
 		name += "_"
 	}
 	return name
+}
+
+// read returns the names that stand in an expression.
+func read(e ast.Expr) map[string]bool {
+	found := map[string]bool{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Name); ok {
+			found[name.Name] = true
+		}
+		return true
+	})
+	return found
 }
 
 func literal(at ast.At, n int) *ast.Number {
@@ -322,7 +357,7 @@ func (u *used) spread(e ast.Expr, loop []ast.Binder, dims []ast.Expr) ast.Expr {
 	at := ast.At{Span: e.Pos()}
 	if !array {
 		for i := len(dims) - 1; i >= 0; i-- {
-			name := ast.Ident{At: at, Name: freshIn(names(loop), "q")}
+			name := ast.Ident{At: at, Name: freshIn(names(loop), "q", e)}
 			e = &ast.Array{At: at, Elems: []ast.Expr{e}, For: []ast.Binder{
 				{At: at, Name: name, Lo: literal(at, 1), Hi: dims[i]},
 			}}
