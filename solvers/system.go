@@ -191,10 +191,12 @@ type Guard struct {
 
 // Event describes an event for scheduling and messages.
 type Event struct {
-	// Name is "bounce", or "event@12" when unnamed, and Rest what of it stands behind an index: ".spike" of c[2].spike.
-	Name, Rest string
-	Elems    int    // number of elements; 1 for a plain event
-	Array    bool   // whether elements carry an index in messages
+	// Name is "bounce", or "event@12" when unnamed, and Element what element k of an array is called: "c[2].spike". If it
+	// is nil, the index stands behind the name.
+	Name     string
+	Element  func(k int) string
+	Elems    int  // number of elements; 1 for a plain event
+	Array    bool // whether elements carry an index in messages
 	Priority float64
 	Varies   bool // Priority is that of Prioritized instead
 	Once     bool // each element fires at most once
@@ -213,7 +215,7 @@ type Event struct {
 	// Settles tells that a state after a long time comes of the body: guards then stand as they do at the start of a
 	// run. What has After is executed once the run has ended, after everything else, and at no time.
 	Settles, After bool
-	Silent bool // the body changes nothing that is seen at once: only what is pending
+	Silent         bool // the body changes nothing that is seen at once: only what is pending
 	// Read tells that the state is read where the event happens.
 	Read bool
 }
@@ -234,7 +236,10 @@ func (e Event) ElemName(k int) string {
 	if !e.Array {
 		return e.Name
 	}
-	return e.Name[:len(e.Name)-len(e.Rest)] + "[" + itoa(k+1) + "]" + e.Rest
+	if e.Element != nil {
+		return e.Element(k)
+	}
+	return e.Name + "[" + itoa(k+1) + "]"
 }
 
 // InstantKind says what happens at an instant.
