@@ -3,8 +3,10 @@ package compose
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/stdlib"
 )
 
 // items returns the component's items as they are in the model. Its settings, outputs and objectives stay behind.
@@ -264,7 +266,7 @@ func (u *used) given(v *ast.Var, g *given) ast.Item {
 		})
 		let.Target.Subs = append(let.Target.Subs, &ast.Sub{At: at, Lo: &ast.Name{Ident: name}})
 	}
-	if n := len(v.Dims); n > 0 {
+	if n := len(v.Dims); n > 0 && u.vector(g.Value) { // a number is all elements
 		let.Value = &ast.Index{At: at, X: &ast.Paren{At: at, X: g.Value}, Subs: let.Target.Subs[len(loop):]}
 	}
 	return let
@@ -340,16 +342,7 @@ func (u *used) spread(e ast.Expr, loop []ast.Binder, dims []ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
 	}
-	array := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Array:
-			array = true
-		case *ast.Sub:
-			array = array || n.All
-		}
-		return true
-	})
+	array := u.vector(e)
 	varies := mentions(e, names(loop))
 	if !varies && !(array && len(dims) > 0) {
 		return e
@@ -367,6 +360,82 @@ func (u *used) spread(e ast.Expr, loop []ast.Binder, dims []ast.Expr) ast.Expr {
 		e = &ast.Array{At: at, Elems: []ast.Expr{e}, For: loop[i : i+1]}
 	}
 	return e
+}
+
+// vector reports whether an expression of the model is an array, as far as its names tell.
+func (u *used) vector(e ast.Expr) bool {
+	return vector(e, func(n ast.Node) *meaning {
+		switch n := n.(type) {
+		case *ast.Name:
+			if inner, ok := strings.CutPrefix(n.Name, u.prefix); ok {
+				return u.inner.names[inner]
+			}
+			return u.flat.names[n.Name]
+		case *ast.Member:
+			var parts []string
+			given := 0
+			for _, s := range steps(n) {
+				parts = append(parts, s.name.Name)
+				given += len(s.subs)
+			}
+			if m := u.flat.names[parts[0]]; m != nil && m.left {
+				return &meaning{rank: 1} // a column of a table
+			}
+			if len(parts) < 2 || u.uses[parts[0]] == nil {
+				return nil
+			}
+			of := u.uses[parts[0]]
+			to := of.inner.names[strings.Join(parts[1:], ".")]
+			if to == nil {
+				return nil
+			}
+			m := *to
+			if !m.alone {
+				m.rank += len(of.dims) - given
+			}
+			return &m
+		}
+		return nil
+	})
+}
+
+// vector asks of, which is nil within values, what names are.
+func vector(e ast.Expr, of func(ast.Node) *meaning) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Array:
+			found = true
+		case *ast.Index:
+			found = found || slices.ContainsFunc(n.Subs, func(s *ast.Sub) bool { return s.All || s.Hi != nil })
+			return false
+		case *ast.Call:
+			fun, ok := n.Fun.(*ast.Name)
+			if !ok {
+				return true
+			}
+			switch name := fun.Name; {
+			case stdlib.Find(name, stdlib.Reduction) != nil && len(n.Args) == 1, name == "dot", name == "rows",
+				name == "cols":
+				return false
+			case stdlib.Find(name, stdlib.Grid) != nil:
+				found = true
+			case name == "interp" && len(n.Args) > 0: // of tables, at its last argument
+				found = found || vector(n.Args[len(n.Args)-1].Value, of)
+				return false
+			}
+		case *ast.Name, *ast.Member:
+			if of == nil {
+				return false
+			}
+			if m := of(n); m != nil {
+				found = found || m.rank > 0 || m.value != nil && vector(m.value, nil)
+			}
+			return false
+		}
+		return !found
+	})
+	return found
 }
 
 // mentions reports whether one of some names is read in e.
