@@ -188,7 +188,7 @@ func TestOnce(t *testing.T) {
 func TestElements(t *testing.T) {
 	h := sys()
 	h.Bodies = []solvertest.Event{{
-		Event: solvers.Event{Name: "dose", Elems: 3, Array: true},
+		Event: solvers.Event{Name: "dose", Elems: 3, Element: func(k int) string { return "dose[" + "123"[k:k+1] + "]" }},
 		Body: func(k int, _ C, ym []C, _ *env, yp, _ []C) {
 			yp[0] = ym[0] + C(complex(float64(k), 0))
 		},

@@ -191,12 +191,9 @@ type Guard struct {
 
 // Event describes an event for scheduling and messages.
 type Event struct {
-	// Name is "bounce", or "event@12" when unnamed, and Element what element k of an array is called: "c[2].spike". If it
-	// is nil, the index stands behind the name.
-	Name     string
-	Element  func(k int) string
-	Elems    int  // number of elements; 1 for a plain event
-	Array    bool // whether elements carry an index in messages
+	Name     string             // "bounce", or "event@12" when unnamed
+	Element  func(k int) string // what element k of an array is called in messages, "c[2].spike"; nil for a plain event
+	Elems    int                // number of elements; 1 for a plain event
 	Priority float64
 	Varies   bool // Priority is that of Prioritized instead
 	Once     bool // each element fires at most once
@@ -233,13 +230,10 @@ type Prioritized interface {
 
 // ElemName returns the name of element k as users write it: "dose[2]".
 func (e Event) ElemName(k int) string {
-	if !e.Array {
+	if e.Element == nil {
 		return e.Name
 	}
-	if e.Element != nil {
-		return e.Element(k)
-	}
-	return e.Name + "[" + itoa(k+1) + "]"
+	return e.Element(k)
 }
 
 // InstantKind says what happens at an instant.
@@ -350,11 +344,4 @@ type ComplexSystem interface {
 	Instant(i int) complex128 // at the current discretes
 	// Affect finds the recorded right limits in yp.
 	Affect(f Firing, t complex128, ym, dm, yp, dp []complex128)
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }

@@ -139,7 +139,7 @@ func (m *Model) Event(e sens.EventTime, guards []solvers.Guard, from, to float64
 	ev := m.Checked.Events[e.Firing.Event]
 	r := result.Event{Name: ev.Name, Kind: "event", T: e.T, Written: m.Checked.Written(ev.Name)}
 	if len(ev.Indices) > 0 {
-		r.Index = system.EventIndex(ev, e.Firing.Elem)
+		r.Index = ev.Index(e.Firing.Elem)
 	}
 	return r
 }

@@ -1,13 +1,10 @@
 package system
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
 
-	"odes.dev/odes/lang/model"
-	"odes.dev/odes/lang/target"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -202,7 +199,7 @@ func (w *Worker) Events() []solvers.Event {
 	list := make([]solvers.Event, len(w.model.Checked.Events))
 	for i, e := range w.model.Checked.Events {
 		list[i] = solvers.Event{
-			Name: e.Name, Element: w.model.eventElement(e), Elems: eventElems(e.Indices), Array: len(e.Indices) > 0,
+			Name: e.Name, Element: w.model.Checked.Element(e), Elems: eventElems(e.Indices),
 			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
 			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
 			Read:    w.model.Compiled.AtEvents[i] != nil,
@@ -216,32 +213,6 @@ func (w *Worker) Events() []solvers.Event {
 		}
 	}
 	return list
-}
-
-// eventElement returns what elements of an event are called, "c[2].m[1].spike" in components.
-func (m *Model) eventElement(e *model.Event) func(k int) string {
-	if len(e.Indices) == 0 {
-		return nil
-	}
-	written := cmp.Or(m.Checked.Written(e.Name), e.Name)
-	return func(k int) string {
-		subs := make([]string, len(e.Indices))
-		for i, index := range EventIndex(e, k) {
-			subs[i] = strconv.Itoa(index)
-		}
-		return target.Subscripted(written, subs)
-	}
-}
-
-// EventIndex returns the values of the indices of an event's element k.
-func EventIndex(e *model.Event, k int) []int {
-	index := make([]int, len(e.Indices))
-	for i := len(index) - 1; i >= 0; i-- {
-		ix := e.Indices[i]
-		index[i] = ix.Lo + k%ix.Count*ix.Step
-		k /= ix.Count
-	}
-	return index
 }
 
 // StateName implements solvers.System.
