@@ -59,13 +59,13 @@ func copies(n int) *problem {
 	h.Times = []instant{fixedAt(solvers.InstantStart, 0), fixedAt(solvers.InstantEnd, 2)}
 	h.Bodies = []event{
 		{
-			Event: solvers.Event{Name: "bounce", Elems: n, Array: true},
+			Event: solvers.Event{Name: "bounce", Elems: n},
 			Body: func(i int, _ C, ym []C, e *env, yp, _ []C) {
 				yp[2*i+1] = -par(e, i)[1] * ym[2*i+1]
 			},
 		},
 		{
-			Event: solvers.Event{Name: "kick", Elems: n, Array: true, Explicit: true},
+			Event: solvers.Event{Name: "kick", Elems: n, Explicit: true},
 			Body: func(i int, t C, ym []C, e *env, yp, _ []C) {
 				yp[2*i+1] = ym[2*i+1] + 0.1*t
 			},

@@ -210,7 +210,7 @@ func drawVaried(r *rand.Rand) *varied {
 				g.Filter = func(t float64, _ []C) bool { return t < until }
 			}
 		case 2: // elements, at one time or not
-			n := add(func(ev *solvers.Event) { ev.Elems, ev.Array = 2, true })
+			n := add(func(ev *solvers.Event) { ev.Elems = 2 })
 			first, state, level := r.IntN(2), r.IntN(3), c
 			if state == 2 {
 				level = complex(at, 0)

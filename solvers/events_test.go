@@ -186,9 +186,10 @@ func TestOnce(t *testing.T) {
 }
 
 func TestElements(t *testing.T) {
+	dosed := []string{"dose[1]", "dose[2]", "dose[3]"}
 	h := sys()
 	h.Bodies = []solvertest.Event{{
-		Event: solvers.Event{Name: "dose", Elems: 3, Array: true},
+		Event: solvers.Event{Name: "dose", Elems: 3, Element: func(k int) string { return dosed[k] }},
 		Body: func(k int, _ C, ym []C, _ *env, yp, _ []C) {
 			yp[0] = ym[0] + C(complex(float64(k), 0))
 		},

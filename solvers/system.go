@@ -191,15 +191,14 @@ type Guard struct {
 
 // Event describes an event for scheduling and messages.
 type Event struct {
-	// Name is "bounce", or "event@12" when unnamed, and Rest what of it stands behind an index: ".spike" of c[2].spike.
-	Name, Rest string
-	Elems      int  // number of elements; 1 for a plain event
-	Array      bool // whether elements carry an index in messages
-	Priority   float64
-	Varies     bool // Priority is that of Prioritized instead
-	Once       bool // each element fires at most once
-	Explicit   bool // at instants; otherwise by guards
-	Start      bool // fires at the start as well if its condition holds there
+	Name     string             // "bounce", or "event@12" when unnamed
+	Element  func(k int) string // what element k of an array is called in messages, "c[2].spike"; nil for a plain event
+	Elems    int                // number of elements; 1 for a plain event
+	Priority float64
+	Varies   bool // Priority is that of Prioritized instead
+	Once     bool // each element fires at most once
+	Explicit bool // at instants; otherwise by guards
+	Start    bool // fires at the start as well if its condition holds there
 	// Tol is how far in time the end of the step may lie behind the root; 0 for the last digit. What is left of the
 	// root function there is held fixed by derivatives.
 	Tol float64
@@ -231,10 +230,10 @@ type Prioritized interface {
 
 // ElemName returns the name of element k as users write it: "dose[2]".
 func (e Event) ElemName(k int) string {
-	if !e.Array {
+	if e.Element == nil {
 		return e.Name
 	}
-	return e.Name[:len(e.Name)-len(e.Rest)] + "[" + itoa(k+1) + "]" + e.Rest
+	return e.Element(k)
 }
 
 // InstantKind says what happens at an instant.
@@ -345,11 +344,4 @@ type ComplexSystem interface {
 	Instant(i int) complex128 // at the current discretes
 	// Affect finds the recorded right limits in yp.
 	Affect(f Firing, t complex128, ym, dm, yp, dp []complex128)
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }

@@ -353,7 +353,7 @@ func (c *composer) declare(f *flat, item ast.Item, dir string) {
 	case *ast.Let:
 		enter(it.Target.Name, meaning{what: it.Keyword(), rank: len(it.Target.Subs), value: it.Value})
 	case *ast.Fn:
-		enter(it.Name, meaning{what: "function", kind: function, alone: true})
+		enter(it.Name, meaning{what: "function", kind: function, alone: true, value: it.Result})
 	case *ast.Event:
 		if it.Name != nil {
 			enter(*it.Name, meaning{what: "event", rank: bound(it.For)})

@@ -23,6 +23,15 @@ type copier struct {
 	file func(name string) string
 
 	hidden map[string]int
+	// local says how loops, parameters and lets of bodies with some names are called in the copy.
+	local map[string]string
+}
+
+// called gives a loop, a parameter or a let of a body its name in the copy.
+func (c *copier) called(name *ast.Ident) {
+	if to := c.local[name.Name]; to != "" {
+		name.Name = to
+	}
 }
 
 // within hides names while do copies what they hide them in.
@@ -99,14 +108,23 @@ func (c *copier) copy(v reflect.Value) reflect.Value {
 		out := reflect.New(v.Type()).Elem()
 		out.Set(v)
 		var hides []string
-		if loop := v.FieldByName("For"); loop.IsValid() {
+		loop := v.FieldByName("For")
+		if loop.IsValid() {
 			hides = names(loop.Interface().([]ast.Binder))
+			loop = c.copy(loop) // bounds are outside of the loop: for n in 1:n
 		}
 		c.within(hides, func() {
 			for i := range v.NumField() {
+				if v.Type().Field(i).Name == "For" {
+					out.Field(i).Set(loop)
+					continue
+				}
 				out.Field(i).Set(c.copy(v.Field(i)))
 			}
 		})
+		if b, ok := out.Addr().Interface().(*ast.Binder); ok {
+			c.called(&b.Name)
+		}
 		return out
 	}
 	return v
@@ -122,6 +140,9 @@ func (c *copier) expr(e ast.Expr) ast.Expr {
 			}
 		}
 		twin := *n
+		if c.hidden[n.Name] > 0 {
+			c.called(&twin.Ident)
+		}
 		return &twin
 	case *ast.Index:
 		if to := c.chain(n); to != nil {
@@ -175,8 +196,8 @@ func head(e ast.Expr) *ast.Name {
 
 func (c *copier) call(n *ast.Call) ast.Expr {
 	out := *n
+	out.For = copied(c, n.For)
 	c.within(names(n.For), func() {
-		out.For = copied(c, n.For)
 		out.Args = make([]ast.Arg, len(n.Args))
 		for i, a := range n.Args {
 			out.Args[i] = ast.Arg{At: a.At, Key: a.Key, Value: c.expr(a.Value)}
@@ -219,6 +240,9 @@ func (c *copier) lvalue(n *ast.LValue) *ast.LValue {
 	if n.Of != nil || c.hidden[n.Name.Name] == 0 && c.target != nil {
 		return c.target(&out)
 	}
+	if c.hidden[n.Name.Name] > 0 {
+		c.called(&out.Name)
+	}
 	return &out
 }
 
@@ -234,15 +258,30 @@ func (c *copier) fn(n *ast.Fn) *ast.Fn {
 		}
 	}
 	var hides []string
-	for _, p := range n.Params {
+	out.Params = slices.Clone(n.Params)
+	for i, p := range out.Params {
+		twin := *p
 		hides = append(hides, p.Name.Name)
-	}
-	for _, l := range n.Lets {
-		hides = append(hides, l.Target.Name.Name)
+		c.called(&twin.Name)
+		out.Params[i] = &twin
 	}
 	c.within(hides, func() {
-		out.Lets = copied(c, n.Lets)
+		out.Lets = slices.Clone(n.Lets)
+		for i, l := range n.Lets { // a let hides a name in what follows it
+			value, loop := l.Value, l.For
+			twin := *l
+			twin.For = copied(c, loop)
+			c.within(names(loop), func() { twin.Value = copied(c, value) })
+			target := *l.Target
+			c.called(&target.Name)
+			twin.Target = &target
+			out.Lets[i] = &twin
+			c.hidden[l.Target.Name.Name]++
+		}
 		out.Result = copied(c, n.Result)
+		for _, l := range n.Lets {
+			c.hidden[l.Target.Name.Name]--
+		}
 	})
 	return &out
 }
@@ -254,12 +293,11 @@ func (c *copier) body(list []*ast.Affect) []*ast.Affect {
 	for i, a := range list {
 		if a.Let != nil {
 			let := *a.Let
-			c.within(names(let.For), func() {
-				let.Value = copied(c, a.Let.Value)
-				let.For = copied(c, a.Let.For)
-			})
+			let.For = copied(c, a.Let.For)
+			c.within(names(a.Let.For), func() { let.Value = copied(c, a.Let.Value) })
 			name := let.Target.Name.Name
 			twin := *let.Target
+			c.called(&twin.Name)
 			let.Target = &twin
 			out[i] = &ast.Affect{At: a.At, Let: &let}
 			c.hidden[name]++
@@ -268,8 +306,9 @@ func (c *copier) body(list []*ast.Affect) []*ast.Affect {
 		}
 		out[i] = &ast.Affect{At: a.At, Stop: a.Stop, Op: a.Op}
 		c.within(names(a.For), func() {
-			out[i].Target, out[i].Value, out[i].For = c.lvalue(a.Target), copied(c, a.Value), copied(c, a.For)
+			out[i].Target, out[i].Value = c.lvalue(a.Target), copied(c, a.Value)
 		})
+		out[i].For = copied(c, a.For)
 	}
 	for _, n := range hides {
 		c.hidden[n]--

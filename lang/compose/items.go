@@ -3,13 +3,15 @@ package compose
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/stdlib"
 )
 
 // items returns the component's items as they are in the model. Its settings, outputs and objectives stay behind.
 func (u *used) items() []ast.Item {
-	c := &copier{value: u.read, target: u.target, function: u.called, hidden: map[string]int{}}
+	c := &copier{value: u.read, target: u.target, function: u.called, hidden: map[string]int{}, local: u.local()}
 	var out []ast.Item
 	for _, item := range u.inner.items {
 		out = append(out, u.copies(c, item)...)
@@ -23,6 +25,20 @@ func (u *used) items() []ast.Item {
 		return nil
 	}
 	return out
+}
+
+// local gives a loop of the component that has the name of the model's time another: the component's time, which has
+// that name in the model, may be read within.
+func (u *used) local() map[string]string {
+	in, out := u.inner.time, u.flat.time
+	if in == nil || out == nil || in.Name.Name == out.Name.Name {
+		return nil
+	}
+	taken := u.inner.identifiers()
+	for _, n := range u.loop {
+		taken[n] = true
+	}
+	return map[string]string{out.Name.Name: fresh(taken, out.Name.Name+"_")}
 }
 
 // called returns the name of a function in a call.
@@ -243,14 +259,14 @@ func (u *used) given(v *ast.Var, g *given) ast.Item {
 	}
 	let.For = slices.Clone(loop)
 	for i := range v.Dims { // an element of what is given
-		name := ast.Ident{At: at, Name: freshIn(names(let.For), "q")}
+		name := ast.Ident{At: at, Name: freshIn(names(let.For), "q", g.Value)}
 		let.For = append(let.For, ast.Binder{
 			At: at, Name: name, Lo: literal(at, 1),
 			Hi: copied(u.constants(), v.Dims[i]),
 		})
 		let.Target.Subs = append(let.Target.Subs, &ast.Sub{At: at, Lo: &ast.Name{Ident: name}})
 	}
-	if n := len(v.Dims); n > 0 {
+	if n := len(v.Dims); n > 0 && u.vector(g.Value) { // a number is all elements
 		let.Value = &ast.Index{At: at, X: &ast.Paren{At: at, X: g.Value}, Subs: let.Target.Subs[len(loop):]}
 	}
 	return let
@@ -261,11 +277,32 @@ func (u *used) constants() *copier {
 	return &copier{value: u.read, function: u.called, hidden: map[string]int{}}
 }
 
-func freshIn(taken []string, name string) string {
-	for slices.Contains(taken, name) {
+// freshIn returns a name that is neither taken nor read in e, where it would hide what is meant.
+func freshIn(taken []string, name string, e ast.Expr) string {
+	all := read(e)
+	for _, n := range taken {
+		all[n] = true
+	}
+	return fresh(all, name)
+}
+
+func fresh(taken map[string]bool, name string) string {
+	for taken[name] {
 		name += "_"
 	}
 	return name
+}
+
+// read returns the names that stand in an expression.
+func read(e ast.Expr) map[string]bool {
+	found := map[string]bool{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Name); ok {
+			found[name.Name] = true
+		}
+		return true
+	})
+	return found
 }
 
 func literal(at ast.At, n int) *ast.Number {
@@ -305,16 +342,7 @@ func (u *used) spread(e ast.Expr, loop []ast.Binder, dims []ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
 	}
-	array := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Array:
-			array = true
-		case *ast.Sub:
-			array = array || n.All
-		}
-		return true
-	})
+	array := u.vector(e)
 	varies := mentions(e, names(loop))
 	if !varies && !(array && len(dims) > 0) {
 		return e
@@ -322,7 +350,7 @@ func (u *used) spread(e ast.Expr, loop []ast.Binder, dims []ast.Expr) ast.Expr {
 	at := ast.At{Span: e.Pos()}
 	if !array {
 		for i := len(dims) - 1; i >= 0; i-- {
-			name := ast.Ident{At: at, Name: freshIn(names(loop), "q")}
+			name := ast.Ident{At: at, Name: freshIn(names(loop), "q", e)}
 			e = &ast.Array{At: at, Elems: []ast.Expr{e}, For: []ast.Binder{
 				{At: at, Name: name, Lo: literal(at, 1), Hi: dims[i]},
 			}}
@@ -332,6 +360,82 @@ func (u *used) spread(e ast.Expr, loop []ast.Binder, dims []ast.Expr) ast.Expr {
 		e = &ast.Array{At: at, Elems: []ast.Expr{e}, For: loop[i : i+1]}
 	}
 	return e
+}
+
+// vector reports whether an expression of the model is an array, as far as its names tell.
+func (u *used) vector(e ast.Expr) bool {
+	return vector(e, func(n ast.Node) *meaning {
+		switch n := n.(type) {
+		case *ast.Name:
+			if inner, ok := strings.CutPrefix(n.Name, u.prefix); ok {
+				return u.inner.names[inner]
+			}
+			return u.flat.names[n.Name]
+		case *ast.Member:
+			var parts []string
+			given := 0
+			for _, s := range steps(n) {
+				parts = append(parts, s.name.Name)
+				given += len(s.subs)
+			}
+			if m := u.flat.names[parts[0]]; m != nil && m.left {
+				return &meaning{rank: 1} // a column of a table
+			}
+			if len(parts) < 2 || u.uses[parts[0]] == nil {
+				return nil
+			}
+			of := u.uses[parts[0]]
+			to := of.inner.names[strings.Join(parts[1:], ".")]
+			if to == nil {
+				return nil
+			}
+			m := *to
+			if !m.alone {
+				m.rank += len(of.dims) - given
+			}
+			return &m
+		}
+		return nil
+	})
+}
+
+// vector asks of, which is nil within values, what names are.
+func vector(e ast.Expr, of func(ast.Node) *meaning) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Array:
+			found = true
+		case *ast.Index:
+			found = found || slices.ContainsFunc(n.Subs, func(s *ast.Sub) bool { return s.All || s.Hi != nil })
+			return false
+		case *ast.Call:
+			fun, ok := n.Fun.(*ast.Name)
+			if !ok {
+				return true
+			}
+			switch name := fun.Name; {
+			case stdlib.Find(name, stdlib.Reduction) != nil && len(n.Args) == 1, name == "dot", name == "rows",
+				name == "cols":
+				return false
+			case stdlib.Find(name, stdlib.Grid) != nil:
+				found = true
+			case name == "interp" && len(n.Args) > 0: // of tables, at its last argument
+				found = found || vector(n.Args[len(n.Args)-1].Value, of)
+				return false
+			}
+		case *ast.Name, *ast.Member:
+			if of == nil {
+				return false
+			}
+			if m := of(n); m != nil {
+				found = found || m.rank > 0 || m.value != nil && vector(m.value, nil)
+			}
+			return false
+		}
+		return !found
+	})
+	return found
 }
 
 // mentions reports whether one of some names is read in e.

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,12 +115,10 @@ func (u *used) size() bool {
 	}
 	taken := u.inner.identifiers()
 	for _, s := range it.List { // what is given names no copy but by the names of `for`
-		ast.Inspect(s.Value, func(n ast.Node) bool {
-			if name, ok := n.(*ast.Name); ok {
-				taken[name.Name] = true
-			}
-			return true
-		})
+		maps.Copy(taken, read(s.Value))
+	}
+	if u.flat.time != nil { // which may be read in the loops
+		taken[u.flat.time.Name.Name] = true
 	}
 	for i := range u.dims {
 		loop := []string{"i", "j", "k"}[min(i, 2)]

@@ -4,7 +4,9 @@
 package model
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/target"
@@ -61,6 +63,32 @@ type Model struct {
 
 // Written returns the form in which elements of a name are written: "c[].V" for one of the copies c, "" for the name.
 func (c *Called) Written(name string) string { return target.Written(name, c.Copies) }
+
+// Element returns what elements of an event are called, "c[2].m[1].spike" in components; nil for a plain event.
+func (c *Called) Element(e *Event) func(k int) string {
+	if len(e.Indices) == 0 {
+		return nil
+	}
+	written := cmp.Or(c.Written(e.Name), e.Name)
+	return func(k int) string {
+		subs := make([]string, len(e.Indices))
+		for i, index := range e.Index(k) {
+			subs[i] = strconv.Itoa(index)
+		}
+		return target.Subscripted(written, subs)
+	}
+}
+
+// Index returns the values of the indices of element k, from 0.
+func (e *Event) Index(k int) []int {
+	index := make([]int, len(e.Indices))
+	for i := len(index) - 1; i >= 0; i-- {
+		ix := e.Indices[i]
+		index[i] = ix.Lo + k%ix.Count*ix.Step
+		k /= ix.Count
+	}
+	return index
+}
 
 // Let is a definition: a name for an expression.
 type Let struct {

@@ -138,11 +138,8 @@ func (m *Model) Event(e sens.EventTime, guards []solvers.Guard, from, to float64
 	}
 	ev := m.Checked.Events[e.Firing.Event]
 	r := result.Event{Name: ev.Name, Kind: "event", T: e.T, Written: m.Checked.Written(ev.Name)}
-	rest := e.Firing.Elem
-	for k := len(ev.Indices) - 1; k >= 0; k-- {
-		ix := ev.Indices[k]
-		r.Index = append([]int{ix.Lo + rest%ix.Count*ix.Step}, r.Index...)
-		rest /= ix.Count
+	if len(ev.Indices) > 0 {
+		r.Index = ev.Index(e.Firing.Elem)
 	}
 	return r
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
@@ -199,9 +198,8 @@ func (w *Worker) pullInstants() {
 func (w *Worker) Events() []solvers.Event {
 	list := make([]solvers.Event, len(w.model.Checked.Events))
 	for i, e := range w.model.Checked.Events {
-		_, rest, _ := strings.Cut(w.model.Checked.Written(e.Name), "[]")
 		list[i] = solvers.Event{
-			Name: e.Name, Rest: rest, Elems: eventElems(e.Indices), Array: len(e.Indices) > 0,
+			Name: e.Name, Element: w.model.Checked.Element(e), Elems: eventElems(e.Indices),
 			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
 			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol, Silent: e.Hidden,
 			Read:    w.model.Compiled.AtEvents[i] != nil,
