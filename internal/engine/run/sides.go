@@ -260,18 +260,17 @@ func (r checking) decide(s *trust.Result, mine, theirs *Sides, sizes []float64, 
 	return all
 }
 
-// leapsOf marks derivatives other than zero by columns along which both runs go on from other states: what the order of
-// the run says of them is one side at best.
-func leapsOf(s *trust.Result, mine, theirs *Sides) []bool {
+// leapsOf returns how far derivatives by columns along which both runs go on from other states are from those of the
+// sides: what the order of the run says of them is one side at best. It is 0 for all others.
+func leapsOf(s *trust.Result, mine, theirs *Sides) []float64 {
 	if mine == nil || theirs == nil || !slices.Contains(mine.Leaps, true) {
 		return nil
 	}
-	list := make([]bool, len(s.Gradient))
+	list := make([]float64, len(s.Gradient))
 	for at := range list {
-		k := at % s.Columns
-		list[at] = mine.Leaps[k] && theirs.Leaps[k] && !mine.Unknown[k] &&
-			math.Abs(mine.Left[at]-mine.Right[at])+math.Abs(mine.Left[at]-s.Gradient[at]) >
-				float64(1e-5*math.Abs(s.Gradient[at]))
+		if k := at % s.Columns; mine.Leaps[k] && theirs.Leaps[k] && !mine.Unknown[k] {
+			list[at] = math.Abs(mine.Left[at]-mine.Right[at]) + math.Abs(mine.Left[at]-s.Gradient[at])
+		}
 	}
 	return list
 }

@@ -106,10 +106,15 @@ func (s *Result) from(d *Decision, k int, used map[int]int) (list []int) {
 	return list
 }
 
-// DoubtLeaps grades derivatives of which sides begin from other states, unless runs in both orders have decided.
+// DoubtLeaps grades derivatives of which sides begin from other states, and differ by more than errors of runs, unless
+// runs in both orders have decided.
 func (s *Result) DoubtLeaps() {
-	for at, doubt := range s.Uncertain {
-		if doubt && s.Trusts != nil && (s.Settled == nil || !s.Settled[at%s.Columns]) {
+	for at, differ := range s.Uncertain {
+		noise := float64(1e-5 * math.Abs(s.Gradient[at]))
+		if s.Errors != nil {
+			noise += 10 * s.Errors[at]
+		}
+		if differ > noise && s.Trusts != nil && (s.Settled == nil || !s.Settled[at%s.Columns]) {
 			s.Trusts[at] = max(s.Trusts[at], result.Loose)
 		}
 	}

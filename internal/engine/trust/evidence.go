@@ -30,8 +30,9 @@ type Evidence struct {
 	Settled []bool
 	// Decided marks derivatives of which package contact knows both sides; nil for none.
 	Decided []bool
-	// Uncertain marks derivatives by what makes states leap at a coincidence; nil for none.
-	Uncertain []bool
+	// Uncertain is how far derivatives by what makes states leap at a coincidence are from those of the sides; nil for
+	// none.
+	Uncertain []float64
 	// Crossed tells that nothing else than ties and kinks makes derivatives one-sided, so far as the run tells, and
 	// Kinked for which kinks do; nil for none.
 	Crossed bool
