@@ -210,7 +210,11 @@ func drawVaried(r *rand.Rand) *varied {
 				g.Filter = func(t float64, _ []C) bool { return t < until }
 			}
 		case 2: // elements, at one time or not
-			n := add(func(ev *solvers.Event) { ev.Elems = 2 })
+			n := add(func(ev *solvers.Event) {
+				ev.Elems = 2
+				name := ev.Name
+				ev.Element = func(k int) string { return fmt.Sprintf("%s[%d]", name, k+1) }
+			})
 			first, state, level := r.IntN(2), r.IntN(3), c
 			if state == 2 {
 				level = complex(at, 0)
