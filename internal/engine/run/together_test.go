@@ -64,6 +64,8 @@ objective L = nll()
 
 // TestTogether compares gradients of experiments that are run side by side with those of experiments that are run one
 // by one: numbers, counts and what is told are the same, to the bit.
+//
+//odes:goroutines
 func TestTogether(t *testing.T) {
 	seed := seeds.Of(t, 57)
 	for k, c := range []struct {
