@@ -354,6 +354,7 @@ class Model:
         *,
         set: Optional[Mapping[str, Value]] = None,
         settings: Optional[Settings] = None,
+        options: Optional[Mapping[str, object]] = None,
         progress: Optional[Callable[[Progress], None]] = None,
         **params: Value,
     ) -> Analysis:
@@ -362,11 +363,12 @@ class Model:
         Args:
             name: that of the command.
             settings: keys of blocks, that of the analysis among them: ``{"sample.draws": 1000}``.
+            options: those of the command that are no keys of blocks: ``{"among": ["k3 = 0", "n = 1"]}`` of select.
 
         The other arguments, and what is raised and warned of, are those of sens.
         """
         names, values = self._assignments(set, params)
-        request = {"op": name, "settings": _pairs({}, settings)}
+        request = {**(options or {}), "op": name, "settings": _pairs({}, settings)}
         reply = self._ask(_server.current(), request, names, values, progress)
         if "tables" not in reply.head:
             raise TypeError(f"{name} has a method of its own")

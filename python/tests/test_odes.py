@@ -373,6 +373,13 @@ class Many(unittest.TestCase):
         o.plot("Y")
         matplotlib.pyplot.close("all")
 
+    def test_select(self):
+        a = self.m.analysis("select", options={"among": ["k = 0.5 [1/h]"], "criterion": "aic"})
+        self.assertEqual(a.facts["best"], "k = 0.5 [1/h]")
+        self.assertEqual(list(a["models"]["estimates"]), [2, 3])
+        with self.assertRaises(odes.RequestError):
+            self.m.analysis("select", options={"amung": ["k = 0.5"]})
+
 
 class Errors(unittest.TestCase):
     def test_model_error_has_its_place(self):

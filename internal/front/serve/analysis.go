@@ -51,6 +51,10 @@ func own(a *analysis.Row, given map[string]json.RawMessage) (analysis.Values, er
 			var list []string
 			err = json.Unmarshal(text, &list)
 			values[f.Name] = strings.Join(list, ",")
+		case analysis.Many:
+			var list []string
+			err = json.Unmarshal(text, &list)
+			values[f.Name] = strings.Join(list, "\n")
 		case analysis.Whole, analysis.Natural:
 			var n uint64
 			err = json.Unmarshal(text, &n)
