@@ -87,7 +87,7 @@ func Flatten(document *sbml.Element, open Open) (*sbml.Element, error) {
 		return nil, err
 	}
 	f := newFlat(open)
-	return f.flatten(f.library(document, ""), model, document)
+	return f.flatten(f.definitions(document, ""), model, document)
 }
 
 func newFlat(open Open) *flat {

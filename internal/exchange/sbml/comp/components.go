@@ -31,7 +31,7 @@ func Components(file *source.File, open Open, base string, o sbml.Options) (p *P
 		parts: map[*sbml.Element]*part{}, uses: map[string]*use{}, names: map[string]bool{},
 	}
 	c.options.Bare, c.options.Name = true, base+".ode"
-	own := c.library(document, "")
+	own := c.definitions(document, "")
 	model := document.Child("model")
 	if c.size(own, model, map[*sbml.Element]int{}) > maxElements {
 		return nil, ""
@@ -137,7 +137,7 @@ func (c *composer) part(l *library, of *sbml.Element) (*part, error) {
 	c.names[alias] = true
 	p := &part{alias: alias, file: c.base + "_" + alias + ".ode"}
 	f := newFlat(c.open)
-	flattened, err := f.flatten(f.library(l.document, l.name), of, l.document)
+	flattened, err := f.flatten(f.definitions(l.document, l.name), of, l.document)
 	if err != nil {
 		return nil, err
 	}

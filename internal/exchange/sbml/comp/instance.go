@@ -64,8 +64,8 @@ type fact struct {
 	reading bool
 }
 
-// library returns a file's definitions.
-func (f *flat) library(document *sbml.Element, name string) *library {
+// definitions returns a file's definitions.
+func (f *flat) definitions(document *sbml.Element, name string) *library {
 	l := &library{name, document, map[string]*sbml.Element{}}
 	for _, kind := range []string{"listOfModelDefinitions", "listOfExternalModelDefinitions"} {
 		for _, e := range list(document, kind) {
@@ -120,7 +120,7 @@ func (f *flat) external(l *library, e *sbml.Element) (*library, error) {
 	if err := sbml.Required(document); err != nil {
 		return nil, err
 	}
-	return f.library(document, name), nil
+	return f.definitions(document, name), nil
 }
 
 // definition finds a model by its id in a file.
