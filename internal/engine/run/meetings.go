@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 
 	"odes.dev/odes/internal/engine/explain"
@@ -91,6 +92,9 @@ func (r *Runner) allMet() []trust.Meeting {
 // as they do where a variable is moved a little one way or the other.
 func (r checking) apart(ctx context.Context, s, fine *trust.Result) error {
 	s.Meetings, s.Unlike, s.Settled, s.Leapt, s.Turned = r.allMet(), nil, nil, nil, nil
+	if os.Getenv("NEARBY") != "" {
+		return r.nearby(ctx, s, fine)
+	}
 	lists, by, mixed := trust.Orders(s.Meetings, s.Columns)
 	if len(lists) == 0 {
 		return nil

@@ -28,6 +28,7 @@ type Evidence struct {
 	Unlike []float64
 	// Settled marks columns of which Unlike tells all that meetings do; nil for none.
 	Settled []bool
+	Near    bool
 	// Decided marks derivatives of which package contact knows both sides; nil for none.
 	Decided []bool
 	// Uncertain is how far derivatives by what makes states leap at a coincidence are from those of the sides; nil for
@@ -93,7 +94,7 @@ func (s *Sides) Join(i int, o *Sides, k, columns, n int) {
 
 // isSided reports whether the derivative of value i by column k is that of one side.
 func (s *Result) isSided(i, k int) bool {
-	if s.decided(i, k) {
+	if s.decided(i, k) || s.Near && s.Settled[k] {
 		return false
 	}
 	return s.AllSided || s.Sided != nil && s.Sided[i*s.Columns+k]
@@ -101,7 +102,7 @@ func (s *Result) isSided(i, k int) bool {
 
 // isBent reports whether the derivative of value i by column k may be another one on the other side of a kink.
 func (s *Result) isBent(i, k int) bool {
-	return s.Bent != nil && s.Bent[i*s.Columns+k] && !s.decided(i, k)
+	return s.Bent != nil && s.Bent[i*s.Columns+k] && !s.decided(i, k) && !(s.Near && s.Settled[k])
 }
 
 // decided reports whether both sides of the derivative of value i by column k are known.
@@ -134,7 +135,7 @@ func (s *Result) isFirmlySided(i, k int) bool {
 	if s.decided(i, k) {
 		return false
 	}
-	if s.Settled != nil && s.Settled[k] && s.FirmlySided != nil {
+	if s.Settled != nil && s.Settled[k] && s.FirmlySided != nil && !s.Near {
 		return s.AllSided || s.FirmlySided[i*s.Columns+k]
 	}
 	return s.isSided(i, k)

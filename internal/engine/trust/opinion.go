@@ -171,7 +171,7 @@ func (s *Result) oneSided(i int) {
 	at := i * s.Columns
 	for k, x := range s.Gradient[at : at+s.Columns] {
 		sided, bent := s.isFirmlySided(i, k), s.isBent(i, k)
-		if s.Settled != nil && s.Settled[k] && s.FirmlySided != nil && !s.decided(i, k) {
+		if s.Settled != nil && s.Settled[k] && s.FirmlySided != nil && !s.decided(i, k) && !s.Near {
 			bent = s.FirmlyBent != nil && s.FirmlyBent[at+k]
 		}
 		if sided && x != 0 || x == 0 && bent {

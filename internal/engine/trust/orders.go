@@ -2,6 +2,7 @@ package trust
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/result"
 )
@@ -131,4 +132,18 @@ func (s *Result) leaps(i int, fine, other *result.Sensitivities, sizes []float64
 		}
 	}
 	return some
+}
+
+// Suspects lists columns by which a derivative may be that of one side, as far as that is not decided.
+func (s *Result) Suspects() (list []int) {
+	for k := range s.Columns {
+		suspect := slices.ContainsFunc(s.Meetings, func(m Meeting) bool { return m.Columns[k] })
+		for i := range s.Values {
+			suspect = suspect || s.isSided(i, k) || s.isBent(i, k)
+		}
+		if suspect {
+			list = append(list, k)
+		}
+	}
+	return list
 }
