@@ -176,19 +176,6 @@ func (q *schedule) check() error {
 	return nil
 }
 
-// takeBack has an instant that was taken come at its present time, if a body of the present group of events has set
-// that since, and reports whether it has. A time before t is past.
-func (q *schedule) takeBack(i int, t float64) bool {
-	if !q.here(i) {
-		return false
-	}
-	if q.list[i].Kind == InstantEvery {
-		q.nth[i] = max(q.nth[i]-1, 0)
-		return q.skip(i, t) == nil
-	}
-	return true
-}
-
 // here reports whether the time of instant i was set in the present group of events.
 func (q *schedule) here(i int) bool {
 	in := &q.list[i]

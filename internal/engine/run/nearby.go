@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"odes.dev/odes/internal/engine/explain"
@@ -12,55 +11,90 @@ import (
 	"odes.dev/odes/result"
 )
 
-// Where a derivative may be that of one side, independent runs a little to the left and to the right of the variable
-// decide. They read nothing of what made it suspect: each has derivatives of its own, and where both continue to those
-// of the run, the derivative is that of both sides.
+// Where a derivative may be that of one side, independent runs decide whose variable is a little less, and a little
+// more. They know nothing of what made it suspect: each has derivatives of its own. Where these continue to those of
+// the run on both sides, it has a derivative.
 
-// mostNearby limits how many variables are looked at for one result.
-const mostNearby = 8
+// mostNearby limits how many variables are looked at for one result, and mostBeside the states times steps of runs up to
+// which they are if they move no causes apart.
+const mostNearby, mostBeside = 8, 1e5
 
-// nearbyPart is how far runs are moved, as a part of the size of the variable.
-const nearbyPart = 1e-4
+// A variable is moved by a part of its size: small, and yet more than the tolerance within which times are one.
+const nearbyPart, nearbyTols = 1e-4, 100
 
-// nearby compares s, of which fine is the independent run, with runs beside it.
-func (r checking) nearby(ctx context.Context, s, fine *trust.Result) error {
-	s.Meetings, s.Unlike, s.Settled, s.Leapt, s.Turned, s.Near = r.allMet(), nil, nil, nil, nil, false
-	list := s.Suspects()
+// nearby compares s, of which fine is the independent run, with runs on both sides of what derivatives by it are
+// suspect. sizes are those of the variables.
+func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []float64) error {
+	s.Meetings, s.Unlike, s.Compared, s.Leapt, s.Sideways = r.allMet(), nil, nil, nil, nil
+	second := r.wantsSecond()
+	list, met := s.Suspects(second)
+	size := r.problem.Size()
+	if work := float64(size.N+size.Q+1) * float64(s.Stats.Steps); work > mostBeside {
+		list = list[:met] // what else there is, is marked
+	} else if len(list) > mostNearby {
+		list = list[:max(met, mostNearby)]
+	}
 	if len(list) == 0 {
 		return nil
 	}
-	if r.parted == nil {
+	if r.beside == nil {
 		var err error
-		if r.parted, err = r.twin(); err != nil {
+		if r.beside, err = r.twin(); err != nil {
 			return err
 		}
 	}
-	s.Reorder()
-	s.Near = true
-	sizes := make([]float64, r.columns)
-	for n, x := range r.sizes() {
-		for k := range r.variables[n].Size() {
-			sizes[r.variables[n].Offset+k] = x
+	s.Beside()
+	by := make([]float64, r.columns)
+	for n, v := range r.variables {
+		for k := range v.Size() {
+			by[v.Offset+k] = sizes[n]
 		}
 	}
-	for _, k := range list[:min(len(list), mostNearby)] {
+	second = second && r.affords(r.beside)
+	for n, k := range list {
+		if n >= mostNearby {
+			s.Unsure(k)
+			continue
+		}
 		for _, way := range []float64{-1, 1} {
-			if err := r.onSide(ctx, s, fine, k, way*nearbyPart*sizes[k]); err != nil {
+			h := way * by[k] * max(nearbyPart, float64(nearbyTols*r.beside.settings.Solver.RTol))
+			x, err := r.sideways(ctx, s, k, h, second)
+			switch {
+			case err != nil:
 				return err
+			case x == nil:
+				s.Unsure(k)
+			case second:
+				s.Sideways = append(s.Sideways, *x)
+				s.Side(&fine.Sensitivities, x, k, h, by)
+			default:
+				s.Side(&fine.Sensitivities, x, k, h, nil)
 			}
 		}
-		s.Settled[k] = true
+		s.Compared[k] = true
 	}
 	return nil
 }
 
-// onSide compares s with what two runs on one side of column k continue to.
-func (r checking) onSide(ctx context.Context, s, fine *trust.Result, k int, by float64) error {
-	b := r.parted
-	var near, far *result.Sensitivities
-	for _, x := range []float64{2 * by, by} {
-		back := b.shift(k, x)
+// sideways makes runs whose column k is moved by h, and by twice as much; nil where one fails.
+func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float64, second bool) (*trust.Sideways, error) {
+	b := r.beside
+	var x trust.Sideways
+	for _, side := range []struct {
+		to *result.Sensitivities
+		by float64
+	}{{&x.Near, h}, {&x.Far, 2 * h}} {
+		back := b.shift(k, side.by)
 		other, err := b.once(ctx)
+		if err == nil {
+			*side.to = result.Sensitivities{
+				Columns: r.columns, Gradient: slices.Clone(other.Gradient), Values: slices.Clone(other.Values),
+			}
+			if second {
+				b.curve, b.last = r.curve, b
+				err = b.differentiateTwice(ctx, side.to, s.Reached)
+			}
+		}
 		back()
 		if !r.keep {
 			b.release()
@@ -68,36 +102,16 @@ func (r checking) onSide(ctx context.Context, s, fine *trust.Result, k int, by f
 		}
 		if failed := (*result.RunError)(nil); err != nil &&
 			(explain.Interrupted(err) || ctx.Err() != nil || !errors.As(err, &failed)) {
-			return err
+			return nil, err
 		}
 		if err != nil {
-			s.CompareOrder(&fine.Sensitivities, nil, []int{k}, nil)
-			return nil
-		}
-		copied := &result.Sensitivities{
-			Columns: r.columns, Gradient: slices.Clone(other.Gradient), Values: slices.Clone(other.Values),
-		}
-		if far == nil {
-			far = copied
-		} else {
-			near = copied
+			return nil, nil
 		}
 	}
-	for at := range near.Gradient {
-		x, y := near.Gradient[at], far.Gradient[at]
-		if z := 2*x - y; math.Abs(z-fine.Gradient[at]) < math.Abs(x-fine.Gradient[at]) {
-			near.Gradient[at] = z
-		}
-	}
-	for i := range near.Values {
-		at := i*r.columns + k
-		near.Values[i].Value -= by * near.Gradient[at]
-	}
-	s.CompareOrder(&fine.Sensitivities, near, []int{k}, nil)
-	return nil
+	return &x, nil
 }
 
-// shift moves column k in r and its parts until back is called.
+// shift moves column k of r and its parts until back is called.
 func (r *Runner) shift(k int, by float64) (back func()) {
 	n := slices.IndexFunc(r.places, func(v system.Variable) bool { return k >= v.Offset && k < v.Offset+v.Len })
 	list := []func(){r.problem.Point.Shift(r.places[n], k-r.places[n].Offset, by)}

@@ -157,7 +157,7 @@ func (r lanePart) calm() bool {
 func (r lanePart) contributed(res *sens.Result, took float64) *contribution {
 	stats := r.solver.Stats()
 	if len(stats.Warnings)+len(stats.Ties)+len(stats.Meetings)+len(stats.Bends)+len(res.Warnings)+len(res.Peaks) > 0 ||
-		stats.Mixed || stats.Severed || stats.Stopped || !trust.Finite(res.Psi) || slices.Contains(res.Suspect, true) {
+		stats.Stopped || !trust.Finite(res.Psi) || slices.Contains(res.Suspect, true) {
 		return nil
 	}
 	m, width := len(r.objectives), r.problem.Width()
@@ -177,7 +177,7 @@ func (r lanePart) contributed(res *sens.Result, took float64) *contribution {
 	}
 	r.last, r.opinion, r.alone, r.sum = r.Runner, nil, true, nil
 	r.made, r.stopped = stats.Made, ""
-	r.met, r.missed, r.mixed, r.severed = nil, nil, false, false
+	r.met, r.missed = nil, nil
 	r.happened.Begin(r.model, r.guards, r.lists)
 	r.out.From, r.out.To, r.out.Finite = r.worker.Started(), stats.T, true
 	r.took = r.stats(stats)
