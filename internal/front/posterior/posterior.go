@@ -33,6 +33,8 @@ type Options struct {
 	odes.Options
 	// Workers is how many chains and searches go on at once; 0 means one for each core. Results do not depend on it.
 	Workers int
+	// Keep keeps chains, and has those that go on; nil for none.
+	Keep *File
 }
 
 // Result is what was drawn, and what it is worth.
@@ -48,6 +50,7 @@ type Result struct {
 	Rejections  []Rejection
 	EBFMI       []float64 // of each chain
 	Trust       *Trust    // nil where it was not looked at
+	Bent        bool      // chains moved in coordinates that are bent: see nuts.Warp
 	K           float64   // Pareto's k of the weights of laplace; NaN for chains
 	Interrupted bool
 	Seconds     float64
