@@ -44,6 +44,7 @@ type Result struct {
 	Params      []Param
 	Chains      []Chain
 	Modes       []Mode
+	Quantities  []Quantity
 	Divergences int
 	Full        int // trajectories that were as long as they may be
 	Gradients   int // runs with derivatives: searches and warm-up included, Trust not
@@ -139,6 +140,9 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 		return nil, err
 	}
 	p.judge(r)
+	if err := p.quantities(ctx, r); err != nil {
+		return nil, err
+	}
 	if ctx.Err() != nil {
 		r.Interrupted = true
 	} else if err := p.trust(ctx, r); err != nil {
