@@ -371,6 +371,15 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		Mean   map[string]number `json:"mean"`
 		Sd     map[string]number `json:"sd"`
 	}
+	type wall struct {
+		Event  string   `json:"event"`
+		Nth    int      `json:"nth"`
+		Passes string   `json:"passes,omitempty"`
+		T      number   `json:"t"`
+		Before number   `json:"before"`
+		Across int      `json:"across"`
+		Chains []number `json:"chains"`
+	}
 	type trust struct {
 		Draws  int    `json:"draws"`
 		Failed int    `json:"failed"`
@@ -413,6 +422,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		EBFMI       []number       `json:"e_bfmi"`
 		K           number         `json:"pareto_k"`
 		Modes       []mode         `json:"modes"`
+		Walls       []wall         `json:"walls"`
 		Trust       *trust         `json:"trust"`
 		Seconds     number         `json:"seconds"`
 		Warnings    []warning      `json:"warnings"`
@@ -425,6 +435,7 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 		[]number{},
 		number(r.K),
 		[]mode{},
+		[]wall{},
 		nil, number(r.Seconds),
 		[]warning{},
 	}
@@ -466,6 +477,14 @@ func sampleJSON(w io.Writer, h report.Heading, r *posterior.Result) error {
 			chains = append(chains, c+1)
 		}
 		out.Modes = append(out.Modes, mode{named(m.At), number(m.Weight), chains, m.Draws, named(m.Mean), named(m.Sd)})
+	}
+	for i := range r.Walls {
+		w := &r.Walls[i]
+		x := wall{w.Event, w.Nth, w.Passes, number(w.T), number(w.Before), w.Across, []number{}}
+		for _, share := range w.Chains {
+			x.Chains = append(x.Chains, number(share))
+		}
+		out.Walls = append(out.Walls, x)
 	}
 	if t := r.Trust; t != nil {
 		out.Trust = &trust{t.Draws, t.Failed, number(t.Factor), number(t.Sd), number(t.Shift)}

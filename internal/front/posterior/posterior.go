@@ -45,6 +45,8 @@ type Result struct {
 	Chains      []Chain
 	Modes       []Mode
 	Quantities  []Quantity
+	Walls       []Wall
+	WallsUnseen bool // there may be some, which were not looked for
 	Divergences int
 	Full        int // trajectories that were as long as they may be
 	Gradients   int // runs with derivatives: searches and warm-up included, Trust not
@@ -141,6 +143,9 @@ func Run(ctx context.Context, m *odes.Model, opts Options) (*Result, error) {
 	}
 	p.judge(r)
 	if err := p.quantities(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := p.walls(ctx, r); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
