@@ -17,8 +17,8 @@ import (
 const chainColumn = "chain__"
 
 // drawnName returns what a column of a file of draws is called in a model: x[1,2] for x.1.2, as CmdStan writes it, and
-// whether it is of a value that can be set. Columns that end in __ are statistics of chains; objectives of the model are
-// what draws led to.
+// whether it is of a value that can be set. Columns that end in __ are statistics of chains; objectives of the model
+// are what draws led to.
 func drawnName(m *odes.Model, name string, symbols []odes.Symbol) (string, bool) {
 	if strings.HasSuffix(name, "__") {
 		return name, false

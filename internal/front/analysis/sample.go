@@ -192,8 +192,15 @@ func sampleTables(r *posterior.Result, programs bool) *report.Tables {
 // quantitiesTable has what other objectives are in the draws, as params are told.
 func quantitiesTable(r *posterior.Result, rounded func(x float64) float64) report.Table {
 	t := report.Table{Name: "objectives", Columns: []report.TableColumn{
-		{Name: "mean"}, {Name: "sd"}, {Name: "MCSE"}, {Name: "5 %"}, {Name: "median"}, {Name: "95 %"}, {Name: "R-hat"},
-		{Name: "ESS"}, {Name: "ESS of tails"},
+		{Name: "mean"},
+		{Name: "sd"},
+		{Name: "MCSE"},
+		{Name: "5 %"},
+		{Name: "median"},
+		{Name: "95 %"},
+		{Name: "R-hat"},
+		{Name: "ESS"},
+		{Name: "ESS of tails"},
 	}}
 	for i := range r.Quantities {
 		q := &r.Quantities[i]

@@ -102,7 +102,8 @@ func (c *course) firstOptions() nuts.Options {
 func (c *course) bentOptions(stage, at int) nuts.Options {
 	s := &c.p.settings
 	return nuts.Options{
-		Seed: s.Seed, Chain: c.number + (stage+1)<<32, Warmup: s.Warmup - at, Target: s.Target, Depth: s.Depth, Vary: true,
+		Seed: s.Seed, Chain: c.number + (stage+1)<<32, Warmup: s.Warmup - at, Target: s.Target, Depth: s.Depth,
+		Vary: true,
 	}
 }
 

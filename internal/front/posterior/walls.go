@@ -271,7 +271,11 @@ func (r *Result) concludeWalls() {
 		for i := range r.Walls {
 			across += r.Walls[i].Across
 		}
-		r.notef("%s, which trajectories crossed %d times, such as that %s (%.2g %% of the draws): draws are "+
-			"right there, steps are shorter", counted(n, "wall"), across, w.Text(), 100*w.Before)
+		many := fmt.Sprintf("%d walls", n)
+		if n == 1 {
+			many = "1 wall"
+		}
+		r.notef("%s, which trajectories crossed %d times, such as that %s (%.2g %% of the draws): draws are right "+
+			"there, steps are shorter", many, across, w.Text(), 100*w.Before)
 	}
 }
