@@ -23,6 +23,13 @@ type Random struct {
 	Span   source.Span
 }
 
+// Scales reports whether the distribution of a random effect follows from a param.
+func (d *Drawn) Scales(param string) bool {
+	return slices.ContainsFunc(d.Randoms, func(r *Random) bool {
+		return slices.Contains(ParamsOf(map[string]Expr{"": r.Scale}), param)
+	})
+}
+
 // Random returns the random effect that a name is; nil where it is none.
 func (d *Drawn) Random(name string) *Random {
 	for _, r := range d.Randoms {

@@ -14,6 +14,9 @@ type Marginal struct {
 	Seed uint64 // of imp
 }
 
+// ofPopulations is the relative tolerance of models with random effects, unless they have another one.
+const ofPopulations = 1e-8
+
 // String writes m as a model does.
 func (m Marginal) String() string {
 	switch m.Kind {
