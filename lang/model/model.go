@@ -54,9 +54,9 @@ type Model struct {
 	// Observations are compared with data. Objectives read them through nll.
 	Observations []*Observation
 	Drawn
-	Asserts      []*Assert
-	Invariants   []*Invariant
-	Settings     Settings
+	Asserts    []*Assert
+	Invariants []*Invariant
+	Settings   Settings
 	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
 }

@@ -161,8 +161,10 @@ func (q *problem) points() []node {
 		var next []node
 		for _, n := range list {
 			for k := range x {
-				next = append(next, node{append(slices.Clone(n.z), math.Sqrt2*x[k]),
-					n.weight + logWeight[k] + float64(x[k]*x[k]) + float64(0.5*math.Ln2)})
+				next = append(next, node{
+					append(slices.Clone(n.z), math.Sqrt2*x[k]),
+					n.weight + logWeight[k] + float64(x[k]*x[k]) + float64(0.5*math.Ln2),
+				})
 			}
 		}
 		list = next

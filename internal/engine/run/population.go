@@ -289,7 +289,7 @@ func (r *Run) tellPopulation(sum *totals) {
 	at := r.model.Checked.Randoms[0].Span
 	r.warnings.Notef(CodePopulation, at, "marginal = %s over random effects of %s: OFV = %s (2 nll() - n log(2 pi), n = %d "+
 		"measurements)", r.settings.Marginal, diag.Count(len(l.subjects), "subject"),
-		number(2*sum.values[0]-float64(float64(n)*math.Log(2*math.Pi))), n)
+		number(ofv(sum.values[0], n)), n)
 	if len(doubtful) > 0 {
 		r.warnings.Warnf(CodePopulation, at, "nll() is not to be trusted: %s", strings.Join(doubtful, "; "))
 	}
@@ -592,3 +592,56 @@ func (r *Runner) curvature(ctx context.Context, count int, of func(k int) []floa
 	}
 	return out, r.people.set(set)
 }
+
+// Population integrates over the random effects of all subjects, with the gradient of each by the variables of the
+// setup where that is asked for.
+func (m *Model) Population(ctx context.Context, setup Setup, gradient bool) (*result.Population, error) {
+	if len(m.Checked.Randoms) == 0 || len(m.Checked.Totals) == 0 {
+		var l diag.List
+		l.Errorf(settings.CodeSetting, m.Checked.Time.Span, "the model has no population: no random effects, or no nll()")
+		return nil, l.Err()
+	}
+	r, err := m.Begin(setup)
+	if err != nil {
+		return nil, err
+	}
+	var l diag.List
+	var wrt []result.Variable
+	columns := 0
+	if gradient {
+		if wrt, columns = m.Variables(r.settings.Wrt, &l); l.Err() != nil {
+			return nil, l.Err()
+		}
+	}
+	if err := r.populate(setup, wrt); err != nil {
+		return nil, err
+	}
+	sum, err := r.integrate(ctx, columns, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &result.Population{Method: r.settings.Marginal.String(), Value: sum.values[0]}
+	for _, e := range m.Checked.Randoms {
+		for i := range e.Sym.Type.Shape.Size() {
+			out.Effects = append(out.Effects, system.ElementName(e.Sym.Name, e.Sym.Type.Shape, i))
+		}
+	}
+	for _, q := range r.people.subjects {
+		s := result.Subject{Name: q.name, Value: math.NaN(), Measurements: q.measurementsOf()}
+		if v := q.result; v != nil {
+			s.Value, s.Mode, s.Hessian, s.Gradient = v.Value, v.Mode, v.Hessian, v.Gradient
+			s.Modes, s.Doubt, s.Runs, s.Omega = v.Modes, v.Doubt, v.Runs, v.Omega.W
+			if v.Mode != nil {
+				s.Errors = v.Errors()
+			}
+		}
+		s.OFV = ofv(s.Value, s.Measurements)
+		out.Measurements += s.Measurements
+		out.Subjects = append(out.Subjects, s)
+	}
+	out.OFV = ofv(out.Value, out.Measurements)
+	return out, nil
+}
+
+// ofv is NONMEM's objective of a negative log likelihood of n measurements.
+func ofv(nll float64, n int) float64 { return 2*nll - float64(float64(n)*math.Log(2*math.Pi)) }
