@@ -25,7 +25,8 @@ func Compile(ctx context.Context, fmu string) (string, error) {
 	on, is := platforms[goruntime.GOOS]
 	processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64", "386": "x86"}[goruntime.GOARCH]
 	if !is || processor == "" {
-		return "", fmt.Errorf("FMI has no name for libraries of %s on %s: leave --binary out", goruntime.GOOS, goruntime.GOARCH)
+		return "", fmt.Errorf("FMI has no name for libraries of %s on %s: leave --binary out", goruntime.GOOS,
+			goruntime.GOARCH)
 	}
 	z, err := zip.NewReader(strings.NewReader(fmu), int64(len(fmu)))
 	if err != nil {
@@ -69,5 +70,6 @@ func Compile(ctx context.Context, fmu string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return packed(append(files, [2]string{"binaries/" + processor + "-" + on[0] + "/" + name + on[1], string(library)})), nil
+	at := "binaries/" + processor + "-" + on[0] + "/" + name + on[1]
+	return packed(append(files, [2]string{at, string(library)})), nil
 }

@@ -42,8 +42,8 @@ func init() {
 		},
 		{Name: "c", Doc: "for a solver of yours", Endings: []string{"c"}, title: "C", write: writeC},
 		{
-			Name: "fmu", Doc: "for programs that simulate FMUs", Endings: []string{"fmu"}, title: "FMI", write: writeFMU,
-			Packed: true,
+			Name: "fmu", Doc: "for programs that simulate FMUs", Endings: []string{"fmu"}, title: "FMI",
+			write: writeFMU, Packed: true,
 		},
 		{Name: "latex", Doc: "for a text", Endings: []string{"tex"}, title: "LaTeX", write: writeLaTeX},
 	}

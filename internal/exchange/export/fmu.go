@@ -78,8 +78,8 @@ func writeFMU(x *exporter) string {
 func (x *exporter) continuous() {
 	for _, q := range x.states {
 		if q.symbol.Kind == model.AlgSymbol {
-			x.cannot(q.span, "%s is an algebraic unknown, and an FMU has states with derivatives only: solve its equation "+
-				"for it, with let", q.name)
+			x.cannot(q.span, "%s is an algebraic unknown, and an FMU has states with derivatives only: solve its "+
+				"equation for it, with let", q.name)
 			return
 		}
 		if x.unknown[q] {
@@ -234,8 +234,8 @@ func (w *fmuWriter) derivatives(function string, of []*node, given []*quantity) 
 		}
 		s.assign(fmt.Sprintf("fd[%d]", i), t, nil)
 	}
-	s.end("void", function+"_tangent", at+seeds, "The derivative of "+function+" along td, yd, pd.", "t", "y", "p", "td",
-		"yd", "pd", "fd")
+	s.end("void", function+"_tangent", at+seeds, "The derivative of "+function+" along td, yd, pd.", "t", "y", "p",
+		"td", "yd", "pd", "fd")
 
 	s, d = scope()
 	var cotangents []*node
@@ -257,8 +257,8 @@ func (w *fmuWriter) derivatives(function string, of []*node, given []*quantity) 
 		}
 		s.assign(target, bar, nil)
 	}
-	s.end("void", function+"_adjoint", at+bars, "The cotangents fb of "+function+" times its derivatives.", "t", "y", "p",
-		"fb", "tb", "yb", "pb")
+	s.end("void", function+"_adjoint", at+bars, "The cotangents fb of "+function+" times its derivatives.", "t", "y",
+		"p", "fb", "tb", "yb", "pb")
 }
 
 // dotted is the place of the tangent of what has a place: yd[3].
@@ -283,13 +283,15 @@ func (w *fmuWriter) bindings(token string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n#define MODEL(name) %s_##name\n#define MODEL_TOKEN %s\n", w.prefix, cString(token))
 	fmt.Fprintf(&b, "enum {\n    MODEL_PARAMS = %d,\n    MODEL_VALUES = %d,\n    MODEL_STATES = %d,\n    "+
-		"MODEL_DERIVED = %d,\n    MODEL_ROOTS = %d,\n    MODEL_EVENTS = %d,\n    MODEL_SWITCHES = %d,\n    MODEL_CLOCKS = %d,\n    "+
-		"MODEL_MOMENTS = %d\n};\n", len(w.params), len(w.values), len(w.states), len(w.derived), len(w.roots),
+		"MODEL_DERIVED = %d,\n    MODEL_ROOTS = %d,\n    MODEL_EVENTS = %d,\n    MODEL_SWITCHES = %d,\n    "+
+		"MODEL_CLOCKS = %d,\n    MODEL_MOMENTS = %d\n};\n", len(w.params), len(w.values), len(w.states), len(w.derived), len(w.roots),
 		len(w.list), len(w.jumps.states), len(w.jumps.clocks), len(w.jumps.moments))
 	var ways, starts, transients, order []string
 	timed := len(w.list) > len(w.roots)
 	for _, e := range w.list {
-		ways = append(ways, itoa(e.way()))
+		if e.root != nil {
+			ways = append(ways, itoa(e.way()))
+		}
 		starts = append(starts, flag(e.on.Start))
 		transients = append(transients, flag(!e.persistent))
 		order = append(order, itoa(slices.Index(w.exporter.events, e.event)))
@@ -309,7 +311,8 @@ func (w *fmuWriter) bindings(token string) string {
 		list []string
 	}{{"ways", ways}, {"starts", starts}, {"transients", transients}, {"order", order}} {
 		if len(t.list) > 0 {
-			fmt.Fprintf(&b, "static const int model_%s[] = {\n%s\n};\n", t.name, wrapped("    "+strings.Join(t.list, ", ")))
+			list := wrapped("    " + strings.Join(t.list, ", "))
+			fmt.Fprintf(&b, "static const int model_%s[] = {\n%s\n};\n", t.name, list)
 		}
 	}
 	return b.String() + "\n"

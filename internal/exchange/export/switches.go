@@ -2,7 +2,6 @@ package export
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -36,12 +35,10 @@ func (w *fmuWriter) switches(of []*node) *switches {
 			s.condition(n.args[0])
 		case held, lookup:
 			s.table(n)
-		case "floor", "ceil", "trunc":
-			s.at(w.wave("sin", n.args[0]))
-		case "round":
-			s.at(w.wave("cos", n.args[0]))
+		case "floor", "ceil", "trunc", "round":
+			s.at(w.parity(n))
 		case "mod":
-			s.at(w.wave("sin", w.call("/", n.args[0], n.args[1])))
+			s.at(w.parity(w.call("floor", w.call("/", n.args[0], n.args[1]))))
 		case "sign":
 			s.at(n.args[0])
 		}
@@ -55,9 +52,9 @@ func (w *fmuWriter) switches(of []*node) *switches {
 	return s
 }
 
-// wave is a function that changes its sign where x is whole, or half of an odd number.
-func (w *fmuWriter) wave(of string, x *node) *node {
-	return w.call(of, w.call("*", w.num(math.Pi), x))
+// parity is positive where a whole number is odd, and negative where it is even: it changes its sign where that jumps.
+func (w *fmuWriter) parity(n *node) *node {
+	return w.call("-", w.call("mod", n, w.num(2)), w.num(0.5))
 }
 
 // condition takes the comparisons of a condition.

@@ -184,10 +184,12 @@ static bool crossed(const Instance *m, int event, const double *g)
 }
 #endif
 
+#if MODEL_HAS_EVENTS
 static int sign(double x)
 {
     return (x > 0.0) - (x < 0.0);
 }
+#endif
 
 /* Fires what is due, round by round: what the events of a round set off comes in the next one. */
 static bool fire(Instance *m, bool *stop)
