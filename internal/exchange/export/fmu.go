@@ -282,10 +282,18 @@ func (w *cWriter) seed(of *quantity, place string) *node {
 func (w *fmuWriter) bindings(token string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n#define MODEL(name) %s_##name\n#define MODEL_TOKEN %s\n", w.prefix, cString(token))
-	fmt.Fprintf(&b, "enum {\n    MODEL_PARAMS = %d,\n    MODEL_VALUES = %d,\n    MODEL_STATES = %d,\n    "+
-		"MODEL_DERIVED = %d,\n    MODEL_ROOTS = %d,\n    MODEL_EVENTS = %d,\n    MODEL_SWITCHES = %d,\n    "+
-		"MODEL_CLOCKS = %d,\n    MODEL_MOMENTS = %d\n};\n", len(w.params), len(w.values), len(w.states), len(w.derived), len(w.roots),
-		len(w.list), len(w.jumps.states), len(w.jumps.clocks), len(w.jumps.moments))
+	b.WriteString("enum {")
+	for i, of := range []struct {
+		name string
+		n    int
+	}{
+		{"PARAMS", len(w.params)}, {"VALUES", len(w.values)}, {"STATES", len(w.states)}, {"DERIVED", len(w.derived)},
+		{"ROOTS", len(w.roots)}, {"EVENTS", len(w.list)}, {"SWITCHES", len(w.jumps.states)},
+		{"CLOCKS", len(w.jumps.clocks)}, {"MOMENTS", len(w.jumps.moments)},
+	} {
+		fmt.Fprintf(&b, "%s\n    MODEL_%s = %d", strings.Repeat(",", min(i, 1)), of.name, of.n)
+	}
+	b.WriteString("\n};\n")
 	var ways, starts, transients, order []string
 	timed := len(w.list) > len(w.roots)
 	for _, e := range w.list {
