@@ -287,9 +287,15 @@ func (w *fmuWriter) bindings(token string) string {
 		name string
 		n    int
 	}{
-		{"PARAMS", len(w.params)}, {"VALUES", len(w.values)}, {"STATES", len(w.states)}, {"DERIVED", len(w.derived)},
-		{"ROOTS", len(w.roots)}, {"EVENTS", len(w.list)}, {"SWITCHES", len(w.jumps.states)},
-		{"CLOCKS", len(w.jumps.clocks)}, {"MOMENTS", len(w.jumps.moments)},
+		{"PARAMS", len(w.params)},
+		{"VALUES", len(w.values)},
+		{"STATES", len(w.states)},
+		{"DERIVED", len(w.derived)},
+		{"ROOTS", len(w.roots)},
+		{"EVENTS", len(w.list)},
+		{"SWITCHES", len(w.jumps.states)},
+		{"CLOCKS", len(w.jumps.clocks)},
+		{"MOMENTS", len(w.jumps.moments)},
 	} {
 		fmt.Fprintf(&b, "%s\n    MODEL_%s = %d", strings.Repeat(",", min(i, 1)), of.name, of.n)
 	}
