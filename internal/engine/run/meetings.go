@@ -28,7 +28,7 @@ func (r *Runner) meetingsOf(stats *solvers.Stats) (found []trust.Meeting) {
 }
 
 // foldsOfMeetings returns what meetings of the last run, and these with kinks, fold at least so that second derivatives
-// may jump: where things come in another order, or at two times in place of one.
+// may jump: where things come at two times in place of one.
 func (r *Runner) foldsOfMeetings(stats *solvers.Stats) (list []system.Fold) {
 	for i := range r.met {
 		list = append(list, r.met[i].Fold)
