@@ -23,12 +23,6 @@ func TestBothSides(t *testing.T) {
 			"time t from 0 to 1\nparam c = 0, k = 1\nstate x = 1\nx' = -k*x + abs(c)\nobjective J = final(x)",
 			map[string]bool{"c": false, "k": true},
 		},
-		// Where g comes first, it takes y above the threshold, and e comes later: derivatives by a are those of one side.
-		"an event puts off another": {
-			"time t from 0 to 3\nparam a = 0, k = 0.5\nstate y = 1\nalg z = 1\n0 = z + z^3 - y - 1\ny' = -k*z\n" +
-				"event e when y < 0.5 { y += 1 }\nevent g when y < 0.5 priority 2 { y *= 1 + a }\nobjective J = final(y)",
-			map[string]bool{"a": false, "k": true},
-		},
 	} {
 		m, err := odes.Parse(name+".ode", c.text, odes.ParseOptions{})
 		if err != nil {
