@@ -33,6 +33,7 @@ type stepMaker struct {
 	members bool               // all inputs are per lane
 	tol     *solvers.Tolerance // by which errors are measured
 	abs     int                // where those of the states are, where they follow sizes; else 0
+	errors  bool               // the errors of states are wanted, not their norm alone
 	block   *solvers.LaneRows  // of what reads steps: where they are; nil for a copy
 	mask    tape.Value         // of a transpose: 0 in lanes that make no step
 	moving  bool               // of a transpose: the ends of the steps move
@@ -287,7 +288,7 @@ func (m *stepMaker) forward() *tape.Tape {
 			} else {
 				errors[r.name] = m.sum(m.form.E, m.h, m.zero, row)
 			}
-			if !m.members || quadratures {
+			if !m.members || quadratures || m.errors {
 				m.output(tapec.Primal, "error."+r.name, errors[r.name], r.len, nil)
 			}
 		}
