@@ -155,7 +155,6 @@ func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 	}
 	c.orders = c.turns == 0 && len(c.members) > 1 && c.wide(0) == nil
 	c.guess = slices.Clone(c.price)
-	c.cos, c.reach, c.calm = math.NaN(), make([]float64, len(c.members)), make([]calm, len(c.members))
 	for _, now := range c.members {
 		var row []float64
 		for _, other := range c.members {
@@ -239,10 +238,12 @@ func (c *choice) reset() {
 
 // look makes what is known of the members' stability that for an angle of the spectrum.
 func (c *choice) look(cos float64) {
-	if c.cos == cos {
+	if c.cos == cos && c.reach != nil {
 		return
 	}
-	c.cos = cos
+	if c.cos = cos; c.reach == nil {
+		c.reach, c.calm = make([]float64, len(c.members)), make([]calm, len(c.members))
+	}
 	for m, d := range c.of {
 		c.reach[m] = math.Inf(1)
 		if d != nil {

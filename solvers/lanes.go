@@ -514,8 +514,4 @@ func (l *Lanes) reads(member int) bool {
 }
 
 // jumps reports whether something may change discretes or modes on the way.
-func (s *Solver) jumps() bool {
-	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool {
-		return in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite
-	})
-}
+func (s *Solver) jumps() bool { return len(s.guards) > 0 || s.sched.jumps }

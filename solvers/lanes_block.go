@@ -161,7 +161,7 @@ func (r *LaneRows) Load(b []float64, st *Step) {
 
 // moves reports whether some steps may end at times that depend on something.
 func (s *Solver) moves() bool {
-	return len(s.guards) > 0 || slices.ContainsFunc(s.sched.list, func(in Instant) bool { return !in.Fixed })
+	return len(s.guards) > 0 || s.sched.moves
 }
 
 // readsInside reports whether something is read within steps.
