@@ -16,8 +16,8 @@ func (m lanesMask) has(lane int) bool { return m>>lane&1 != 0 }
 // strides reports whether plain steps of a run may be made by stride at all.
 func (a *lane) strides() bool {
 	s := a.s
-	return a.filter != nil && a.reader == nil && s.clock.sys == nil && s.sight.signals == nil && s.sight.narrow == nil &&
-		len(s.guards) == 0 && s.algebra.solves == nil && !s.choice.orders && s.choice.turns == 0 && s.opts.HMax == 0 &&
+	return a.filter != nil && a.reader == nil && s.clock.sys == nil && s.sight.signals == nil &&
+		s.sight.narrow == nil && len(s.guards) == 0 && s.algebra.solves == nil && !s.choice.orders && s.choice.turns == 0 && s.opts.HMax == 0 &&
 		(!a.tells || s.stiff.method == nil)
 }
 
