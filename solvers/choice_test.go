@@ -80,7 +80,9 @@ func TestCalmChoice(t *testing.T) {
 	for n := range 300 {
 		var members []*Spec
 		for _, name := range [][]string{
-			{"dopri5", "rkc2", "rodas5p"}, {"tsit5", "dopri5"}, {"dopri5", "tsit5", "bs5", "rodas5p"},
+			{"dopri5", "rkc2", "rodas5p"},
+			{"tsit5", "dopri5"},
+			{"dopri5", "tsit5", "bs5", "rodas5p"},
 			{"dop853", "rodas5p"},
 		}[n%4] {
 			m, _ := Lookup(name)
