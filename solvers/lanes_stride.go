@@ -17,8 +17,8 @@ func (m lanesMask) has(lane int) bool { return m>>lane&1 != 0 }
 func (a *lane) strides() bool {
 	s := a.s
 	return a.filter != nil && a.reader == nil && s.clock.sys == nil && s.sight.signals == nil &&
-		s.sight.narrow == nil && len(s.guards) == 0 && s.algebra.solves == nil && !s.choice.orders && s.choice.turns == 0 && s.opts.HMax == 0 &&
-		(!a.tells || s.stiff.method == nil)
+		s.sight.narrow == nil && len(s.guards) == 0 && s.algebra.solves == nil && !s.choice.orders &&
+		s.choice.turns == 0 && s.opts.HMax == 0 && (!a.tells || s.stiff.method == nil)
 }
 
 // stride accepts the plain steps of a block that a member of the method has made, and decides about the next ones where
