@@ -190,7 +190,10 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		p.support()
 	}
 	if p.settings.Intervals == "auto" {
-		if p.settings.Intervals = "profile"; len(p.coords) > many {
+		switch p.settings.Intervals = "profile"; {
+		case len(m.RandomEffects()) > 0: // a profile is many fits
+			p.settings.Intervals = "wald"
+		case len(p.coords) > many:
 			p.settings.Intervals, p.unasked = "wald", true
 		}
 	}
