@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 )
 
 // Population is what a fit says of a model with random effects, at the estimates.
@@ -45,8 +46,8 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 	}
 	none := func() []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 	pop := &Population{
-		Population: list, Shrinkage: list.Shrinkage(), Errors: p.settings.Errors, R: none(), S: none(), Sandwich: none(),
-		Condition: math.NaN(),
+		Population: list, Shrinkage: list.Shrinkage(), Errors: p.settings.Errors,
+		R: none(), S: none(), Sandwich: none(), Condition: math.NaN(),
 	}
 	out.Population = pop
 	pop.Quadrature = compared(ctx, p, o, list, out)
@@ -122,6 +123,19 @@ func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out
 		}
 	}
 	return nil
+}
+
+// freeCovariances reports whether no matrix of covariances is searched for element by element: these are not free.
+func freeCovariances(m *odes.Model, over []odes.Variable, l *diag.List) bool {
+	for _, v := range over {
+		if slices.Contains(m.Covariances(), v.Name) {
+			l.Errorf(odes.CodeSetting, source.Span{}, "the elements of %s cannot be searched for in this version: a "+
+				"matrix of covariances is symmetric and positive definite; write it with standard deviations and "+
+				"correlations, mvnormal([[w1^2, r*w1*w2], [r*w1*w2, w2^2]]) with param r = 0 in [-0.99, 0.99], and "+
+				"search for these", v.Name)
+		}
+	}
+	return !l.HasErrors()
 }
 
 // times returns the product of two square matrices.

@@ -300,3 +300,60 @@ objective J = final(by)
 		t.Error(err)
 	}
 }
+
+// TestPopulationFit: theophylline, from the start that nlmixr2 has. The minimum and the standard errors are published
+// ones; the minimum is a little lower than 116.8036, which was not at a minimum.
+func TestPopulationFit(t *testing.T) {
+	list := references(t)
+	at := slices.IndexFunc(list, func(c reference) bool { return c.ID == "theo_sd_add" })
+	m := population(t, list[at].Text+focei)
+	var opts Options
+	for name, x := range map[string]float64{
+		"tka": 0.45, "tcl": 1, "tv": 3.45, "sd": 0.7, "w_ka": 0.6, "w_cl": 0.3, "w_v": 0.1,
+	} {
+		opts.Set = append(opts.Set, odes.Assignment{Name: name, Values: []float64{x}})
+	}
+	r, err := Run(t.Context(), m, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Population
+	if r.Status != "ok" || p == nil || math.Abs(p.OFV-116.80341) > 2e-5 || r.Rows != 132 {
+		t.Fatalf("%s: %+v", r.Status, p)
+	}
+	for i, want := range []struct{ value, stderr float64 }{
+		{0.46388, 0.1918},
+		{1.01216, 0.0835},
+		{3.45975, 0.0466},
+		{0.69441, 0.0495},
+		{0.63432, 0},
+		{0.26286, 0},
+		{0.13842, 0},
+	} {
+		e := &r.Estimates[i]
+		if math.Abs(e.Value-want.value) > 1e-5 || want.stderr > 0 && math.Abs(e.StdErr-want.stderr) > 1e-4 {
+			t.Errorf("%s is %g ± %g, not %g ± %g", e.Name, e.Value, e.StdErr, want.value, want.stderr)
+		}
+		if !(p.S[i] > 0) || !(p.Sandwich[i] > 0) || p.R[i] != e.StdErr {
+			t.Errorf("%s: standard errors %g, %g, %g", e.Name, p.R[i], p.S[i], p.Sandwich[i])
+		}
+	}
+	if q := p.Quadrature; q == nil || math.Abs(q.OFV-118.1333) > 1e-3 {
+		t.Errorf("%+v", q)
+	}
+	for k, want := range []float64{0.018, 0.039, 0.103} {
+		if math.Abs(p.Shrinkage[k]-want) > 1e-3 {
+			t.Errorf("shrinkage %g, not %g", p.Shrinkage[k], want)
+		}
+	}
+}
+
+// TestMatrixIsNotFitted: elements of a matrix of covariances are not searched for one by one.
+func TestMatrixIsNotFitted(t *testing.T) {
+	text := strings.Replace(wide, "random e ~ normal(0, w)",
+		"param Omega[1,1] = [[0.36]] in [0.01, 1]\nrandom f[1] ~ mvnormal(Omega)\nlet e = f[1]", 1)
+	_, err := Run(t.Context(), population(t, text), Options{})
+	if err == nil || !strings.Contains(err.Error(), "mvnormal([[w1^2") {
+		t.Error(err)
+	}
+}

@@ -137,6 +137,9 @@ func newProblem(m *odes.Model, opts Options) (*problem, error) {
 		return nil, err
 	}
 	var l diag.List
+	if !freeCovariances(m, s.Over, &l) {
+		return nil, l.Err()
+	}
 	for i, v := range s.Over {
 		lo, hi := bounds[i][0], bounds[i][1]
 		if lo == hi {
