@@ -133,10 +133,8 @@ func (p *problem) examine(ctx context.Context, out *Result) (better []float64, e
 			m.cov, out.Correlation = nil, nil
 		}
 	}
-	if len(p.model.RandomEffects()) > 0 && c.known() && !c.violated && m.gradient != nil {
-		if err := inPopulation(whole, p, e, m, out); err != nil && ctx.Err() == nil {
-			return nil, err
-		}
+	if err := population(ctx, whole, p, e, m, c, out); err != nil {
+		return nil, err
 	}
 	p.estimates(m, out)
 	if better, err = p.intervals(ctx, m, out); err != nil {

@@ -28,6 +28,21 @@ type Population struct {
 	Quadrature *odes.Population
 }
 
+// population is inPopulation for models that have random effects, at a point that is worth it. whole is for what was
+// begun when ctx has ended.
+func population(
+	ctx, whole context.Context, p *problem, e *evaluator, m *minimum, c *certificate, out *Result,
+) error {
+	if len(p.model.RandomEffects()) == 0 || !c.known() || c.violated || m.gradient == nil {
+		return nil
+	}
+	err := inPopulation(whole, p, e, m, out)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 // inPopulation finds what there is to know of a population: the covariance of the estimates, and the subjects.
 func inPopulation(ctx context.Context, p *problem, e *evaluator, m *minimum, out *Result) error {
 	n := len(m.x)
