@@ -20,6 +20,8 @@ type schedule struct {
 	queue  []int     // single instants that are still to come, by time; from head on
 	head   int
 	every  []int // instants that repeat
+	moves  bool  // some times depend on something
+	jumps  bool  // something may change discretes or modes
 
 	lost []int // instants of events that the last update found past
 
@@ -43,6 +45,8 @@ func newSchedule(list []Instant, events []Event) schedule {
 		if in.Kind == InstantEvery {
 			q.every = append(q.every, i)
 		}
+		q.moves = q.moves || !in.Fixed
+		q.jumps = q.jumps || in.Kind != InstantStart && in.Kind != InstantEnd && in.Kind != InstantSite
 	}
 	return q
 }

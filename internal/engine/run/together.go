@@ -48,7 +48,8 @@ type waiting struct{ left, last int }
 
 // shared is what an experiment needs to be run side by side with others.
 type shared struct {
-	bounded bool // some param has bounds
+	bounded bool  // some param has bounds
+	stages  []int // of a step of each member of the method
 	adds    contribution
 }
 
@@ -198,8 +199,13 @@ func (r lanePart) pulled() (n int) {
 	if m := modeOf(r.settings.Mode); m.Lanes == sens.LanesColumns {
 		sweeps = (r.directions() + r.lanes - 1) / r.lanes
 	}
-	for i, m := range solvers.Members(r.specimen()) {
-		n += r.made[i] * m.Info().Stages
+	if r.shared.stages == nil {
+		for _, m := range solvers.Members(r.specimen()) {
+			r.shared.stages = append(r.shared.stages, m.Info().Stages)
+		}
+	}
+	for i, stages := range r.shared.stages {
+		n += r.made[i] * stages
 	}
 	return n * sweeps
 }
