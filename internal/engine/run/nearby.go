@@ -15,8 +15,8 @@ import (
 // more. They know nothing of what made it suspect: each has derivatives of its own. Where these continue to those of
 // the run on both sides, it has a derivative.
 
-// mostNearby limits how many variables are looked at for one result, and mostBeside the states times steps of runs up to
-// which they are if they move no causes apart.
+// mostNearby limits how many variables are looked at for one result. Those that move no causes apart are where states
+// times steps of a run are at most mostBeside.
 const mostNearby, mostBeside = 8, 1e5
 
 // A variable is moved by a part of its size: small, and yet more than the tolerance within which times are one.
@@ -77,7 +77,8 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 }
 
 // sideways makes runs whose column k is moved by h, and by twice as much; nil where one fails.
-func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float64, second bool) (*trust.Sideways, error) {
+func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float64, second bool,
+) (*trust.Sideways, error) {
 	b := r.beside
 	var x trust.Sideways
 	for _, side := range []struct {

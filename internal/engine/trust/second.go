@@ -38,7 +38,8 @@ func (s *Result) GradeSecond(
 				Trusts: s.HessianTrusts[at:],
 			}
 			for _, t := range s.Sideways {
-				n.Sideways = append(n.Sideways, t.towards(make([]float64, c*c), fine.Hessian[at:at+c*c], t.Near.Hessian[at:], t.Far.Hessian[at:]))
+				n.Sideways = append(n.Sideways, t.towards(make([]float64, c*c), fine.Hessian[at:at+c*c],
+					t.Near.Hessian[at:], t.Far.Hessian[at:]))
 			}
 			of = max(of, n.Grade(v.Value, func(k int) (size float64, sided, bent bool) {
 				a, b := k/c, k%c
@@ -52,7 +53,8 @@ func (s *Result) GradeSecond(
 				Trusts: s.ProductTrusts[at:],
 			}
 			for _, t := range s.Sideways {
-				n.Sideways = append(n.Sideways, t.towards(make([]float64, c), fine.Products[at:at+c], t.Near.Products[at:], t.Far.Products[at:]))
+				n.Sideways = append(n.Sideways, t.towards(make([]float64, c), fine.Products[at:at+c],
+					t.Near.Products[at:], t.Far.Products[at:]))
 			}
 			of = max(of, n.Grade(v.Value, func(k int) (float64, bool, bool) {
 				jumps := s.jumpsAlong(i, k)
