@@ -522,7 +522,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 		return nil
 	default:
 		s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
-		if !(math.Abs(s.rhoP[m.guard]) <= m.scale) {
+		if !(math.Abs(s.rhoP[m.guard]) <= m.scale) || s.cameWith(m) {
 			return nil
 		}
 	}
@@ -541,6 +541,14 @@ func (s *Solver) until(m *member, pending *bool) error {
 	s.t = t1
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	return s.sink.Step(st, e)
+}
+
+// cameWith reports whether the root of m is that of an event of the group that has happened: it is found before the
+// body of that one, and stays where it was whatever the body does to the condition.
+func (s *Solver) cameWith(m *member) bool {
+	return s.jumped && slices.ContainsFunc(s.fired, func(x member) bool {
+		return x.guard >= 0 && !s.apartAt(s.t, s.yg, s.dg, s.mg, &x, m)
+	})
 }
 
 // holders calls f for what comes later in the group.

@@ -26,8 +26,10 @@ const nearbyPart, nearbyTols = 1e-4, 100
 // suspect. sizes are those of the variables.
 func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []float64) error {
 	s.Meetings, s.Unlike, s.Compared, s.Leapt, s.Sideways = r.allMet(), nil, nil, nil, nil
+	s.Cleared = false
 	second := r.wantsSecond()
 	list, met := s.Suspects(second)
+	suspects := len(list)
 	size := r.problem.Size()
 	if work := float64(size.N+size.Q+1) * float64(s.Stats.Steps); work > mostBeside {
 		list = list[:met] // what else there is, is marked
@@ -73,6 +75,7 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 		}
 		s.Compared[k] = true
 	}
+	s.Cleared = len(list) == suspects && suspects <= mostNearby
 	return nil
 }
 

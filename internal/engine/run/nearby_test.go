@@ -23,6 +23,12 @@ func TestBothSides(t *testing.T) {
 			"time t from 0 to 1\nparam c = 0, k = 1\nstate x = 1\nx' = -k*x + abs(c)\nobjective J = final(x)",
 			map[string]bool{"c": false, "k": true},
 		},
+		// Both events come at the root of one condition, which the body of g moves off it: e comes with g all the same.
+		"one condition": {
+			"time t from 0 to 3\nparam a = 0, k = 0.5\nstate y = 1\nalg z = 1\n0 = z + z^3 - y - 1\ny' = -k*z\n" +
+				"event e when y < 0.5 { y += 1 }\nevent g when y < 0.5 priority 2 { y *= 1 + a }\nobjective J = final(y)",
+			map[string]bool{"a": true, "k": true},
+		},
 	} {
 		m, err := odes.Parse(name+".ode", c.text, odes.ParseOptions{})
 		if err != nil {

@@ -28,6 +28,8 @@ type Evidence struct {
 	Unlike []float64
 	// Compared marks columns with runs on both sides of them, so that Unlike tells all there is; nil for none.
 	Compared []bool
+	// Cleared tells that all suspect columns are Compared.
+	Cleared bool
 	// Decided marks derivatives of which package contact knows both sides; nil for none.
 	Decided []bool
 	// Uncertain is how far derivatives by what makes states leap at a coincidence are from those of the sides; nil for

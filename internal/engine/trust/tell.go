@@ -115,6 +115,11 @@ func (s *Result) Conclude(x *explain.Explainer, o *Opinion) {
 		return
 	}
 	s.Warnings = x.Unmoved(s.Warnings, o != nil)
+	if s.Cleared && s.Hessian == nil && s.Products == nil { // derivatives exist, whatever the run warned of
+		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return d.Level == diag.Warning && slices.Contains(doubtful, d.Code)
+		})
+	}
 	if o != nil && o.Failed == nil && o.Strange == "" {
 		if sudden := s.sudden(o.Sizes); sudden != nil && !slices.Contains(sudden, true) {
 			s.Warnings = slices.DeleteFunc(s.Warnings,
