@@ -30,14 +30,17 @@ func (r *Run) Refined(setup Setup, factor float64) Setup {
 type checking struct{ *Runner }
 
 // twin returns a Runner that repeats the runs of r by other means. Which part of the error of r its difference to them
-// is, it has as its share.
-func (r checking) twin() (*Runner, error) {
+// is, it has as its share. With meets, it tells what comes at one time.
+func (r checking) twin(meets bool) (*Runner, error) {
 	setup := r.setup.InPhase("check")
 	setup.Gradient, setup.Method = nil, nil
 	mode, kinks := r.settings.Mode, r.model.System.Compiled.KinksLeft
 	own := r.settings
 	share := own.Independent(mode, kinks)
-	setup = setup.With(func(s *settings.Settings) { s.Independent(mode, kinks) }) // of experiments as well, at once
+	setup = setup.With(func(s *settings.Settings) { // of experiments as well, at once
+		s.Independent(mode, kinks)
+		s.Solver.Meetings = s.Solver.Meetings || meets
+	})
 	twin, err := r.model.Prepare(setup)
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func (r checking) judged(ctx context.Context, s *trust.Result, sizes []float64) 
 	o := &trust.Opinion{Sizes: sizes}
 	if r.other == nil {
 		var err error
-		if r.other, err = r.twin(); err != nil {
+		if r.other, err = r.twin(false); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // Where a derivative may be that of one side, independent runs decide whose variable is a little less, and a little
 // more. They know nothing of what made it suspect: each has derivatives of its own. Where these continue to those of
-// the run on both sides, it has a derivative.
+// the run on both sides, it has a derivative. A run beside that is still suspect decides nothing.
 
 // mostNearby limits how many variables are looked at for one result. Those that move no causes apart are where states
 // times steps of a run are at most mostBeside.
@@ -41,11 +41,13 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 	}
 	if r.beside == nil {
 		var err error
-		if r.beside, err = r.twin(); err != nil {
+		if r.beside, err = r.twin(true); err != nil {
 			return err
 		}
+		r.beside.seeks()
 	}
 	s.Beside()
+	s.Cleared = len(list) == suspects && suspects <= mostNearby
 	by := make([]float64, r.columns)
 	for n, v := range r.variables {
 		for k := range v.Size() {
@@ -58,6 +60,7 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 			s.Unsure(k)
 			continue
 		}
+		s.Compared[k] = true
 		for _, way := range []float64{-1, 1} {
 			h := way * by[k] * max(nearbyPart, float64(nearbyTols*r.beside.settings.Solver.RTol))
 			x, err := r.sideways(ctx, s, k, h, second)
@@ -72,10 +75,11 @@ func (r checking) nearby(ctx context.Context, s, fine *trust.Result, sizes []flo
 			default:
 				s.Side(&fine.Sensitivities, x, k, h, nil)
 			}
+			if x != nil && x.Suspect {
+				s.Compared[k], s.Cleared = false, false
+			}
 		}
-		s.Compared[k] = true
 	}
-	s.Cleared = len(list) == suspects && suspects <= mostNearby
 	return nil
 }
 
@@ -94,6 +98,7 @@ func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float6
 			*side.to = result.Sensitivities{
 				Columns: r.columns, Gradient: slices.Clone(other.Gradient), Values: slices.Clone(other.Values),
 			}
+			x.Suspect = x.Suspect || other.IsSuspect(k)
 			if second {
 				b.curve, b.last = r.curve, b
 				err = b.differentiateTwice(ctx, side.to, s.Reached)
@@ -113,6 +118,14 @@ func (r checking) sideways(ctx context.Context, s *trust.Result, k int, h float6
 		}
 	}
 	return &x, nil
+}
+
+// seeks has r and its parts look for kinks as the run of a result does, though others are compared with it.
+func (r *Runner) seeks() {
+	r.share = 0
+	for _, part := range r.parts {
+		part.seeks()
+	}
 }
 
 // shift moves column k of r and its parts until back is called.

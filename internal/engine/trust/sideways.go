@@ -7,8 +7,22 @@ import (
 	"odes.dev/odes/result"
 )
 
-// Sideways are runs at two distances on one side of a variable: Near, and Far at twice the distance.
-type Sideways struct{ Near, Far result.Sensitivities }
+// Sideways are runs at two distances on one side of a variable: Near, and Far at twice the distance. Suspect tells that
+// derivatives by the variable may be those of one side there as well: it does not move what makes them so.
+type Sideways struct {
+	Near, Far result.Sensitivities
+	Suspect   bool
+}
+
+// IsSuspect reports whether a derivative by column k may be that of one side.
+func (s *Result) IsSuspect(k int) bool {
+	for i := range s.Values {
+		if s.Kinked != nil && s.Kinked[i*s.Columns+k] && (s.isSided(i, k) || s.isBent(i, k)) {
+			return true
+		}
+	}
+	return false
+}
 
 // Suspects lists columns by which a derivative may be that of one side, as far as that is not decided: first those
 // that move causes apart, in all numbers met, then those by which it is for other reasons. With second, so are those by
@@ -66,7 +80,8 @@ func (s *Result) Side(fine *result.Sensitivities, x *Sideways, k int, by float64
 		// The value at the variable itself, by the derivatives on its side: exact for cubics.
 		y := fine.Values[i].Value
 		there := x.Near.Values[i].Value - by*0.5*(row[k]+x.Near.Gradient[from+k])
-		jumps := !(math.Abs(y-there) <= float64(10*v.Error)+float64(1e-6*math.Abs(y)))
+		noise := min(10*v.Error, float64(LooseValue*math.Abs(y))) // beyond that, runs do not agree on what happens
+		jumps := !(math.Abs(y-there) <= noise+float64(1e-6*math.Abs(y)))
 		off := math.Inf(1)
 		if !jumps {
 			off = math.Abs(fine.Gradient[from+k] - row[k])
