@@ -155,6 +155,8 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 		rule = g.parser("mass")
 	case startsDoses(p, p.i):
 		rule = g.parser("doses")
+	case startsPast(p, p.i):
+		rule = g.parser("past")
 	case isName(t) && isToken(p.ahead(1), "'"):
 		rule = g.parser("Target") // without its "=": the rule says so
 	}

@@ -563,6 +563,11 @@ func (s *Solver) until(m *member, pending *bool) error {
 	s.fresh = s.fresh && t1 == s.t
 	s.t = t1
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
+	if s.lagged != nil {
+		if _, err := s.lagged.Made(st); err != nil {
+			return err
+		}
+	}
 	return s.sink.Step(st, e)
 }
 

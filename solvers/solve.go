@@ -15,6 +15,7 @@ import (
 type Solver struct {
 	sys    System
 	sight  sight
+	lagged Lagged // the system, where it reads the past; otherwise nil
 	method Method
 	solves Implicit   // the present member of the method, where its steps solve equations; otherwise nil
 	ctl    Controller // nil in fixed-step mode
@@ -98,6 +99,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.clock.sys = c
 	}
 	s.sight = newSight(sys, s.members)
+	s.lagged, _ = sys.(Lagged)
 	s.y = s.trial.Y0
 	s.tol.follow(&s.opts, sys)
 	s.tol.TakeMost(method)
@@ -295,8 +297,13 @@ func (s *Solver) begin() error {
 	if err := s.sink.Begin(s.sys, s.method); err != nil {
 		return err
 	}
+	if s.lagged != nil {
+		if err := s.lagged.Opens(s.method, s.t, s.y); err != nil {
+			return err
+		}
+	}
 	s.lender = nil
-	if len(s.guards) == 0 { // with guards, steps are retaken and several are under way at once
+	if len(s.guards) == 0 && s.lagged == nil { // with guards, steps are retaken and several are under way at once
 		if l, ok := s.sink.(Lender); ok && l.Lends() {
 			s.lender = l
 		}
@@ -348,6 +355,11 @@ func (s *Solver) unopened() {
 func (s *Solver) emit(y, d, m []float64) error {
 	s.mark.Ym, s.mark.Dm, s.mark.Mm = y, d, m
 	s.mark.Yp, s.mark.Dp, s.mark.Mp = s.y, s.d, s.m
+	if s.lagged != nil {
+		if err := s.lagged.Marked(&s.mark); err != nil {
+			return err
+		}
+	}
 	return s.sink.Mark(&s.mark)
 }
 
@@ -461,7 +473,17 @@ func (s *Solver) step() error {
 			return err
 		}
 	}
-	clipped := s.aim(tr, stop)
+	broke := math.Inf(1)
+	if s.lagged != nil {
+		var err error
+		if broke, err = s.behind(stop); err != nil {
+			return err
+		}
+	}
+	clipped := s.aim(tr, min(stop, broke)) && !(broke < stop)
+	if s.lagged != nil {
+		s.lagged.Over(tr.T, tr.T1)
+	}
 	if s.sight.signals != nil && s.shorten(tr) {
 		clipped = false
 	}
@@ -551,6 +573,13 @@ func (s *Solver) accept(e End) error {
 	if err := s.sink.Step(tr, e); err != nil {
 		return err
 	}
+	broke := false
+	if s.lagged != nil {
+		var err error
+		if broke, err = s.lagged.Made(tr); err != nil {
+			return err
+		}
+	}
 	if len(s.inner) > 0 {
 		if s.lent { // the dense output needs its rows of K
 			copy(s.own, tr.K)
@@ -564,10 +593,13 @@ func (s *Solver) accept(e End) error {
 	s.integrals.add(tr)
 	s.tol.accepted(s, tr)
 	s.t = tr.T1
-	if s.count++; e.Kind != EndFree || s.cut > 0 {
+	if s.count++; e.Kind != EndFree || s.cut > 0 || broke {
 		s.anchor, s.count, s.cut = s.t, 0, 0
 	}
 	f := s.slope(tr)
+	if broke {
+		f = nil
+	}
 	s.fresh = f != nil
 	s.advance(tr, f)
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed

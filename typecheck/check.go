@@ -78,6 +78,7 @@ type checker struct {
 	reports    []*ast.Report
 	masses     []*ast.Mass
 	massOf     map[*model.Symbol]*massMatrix
+	lags       lagging
 	settings   []*ast.Settings
 	priors     []prior
 	observed   []*observation
@@ -281,6 +282,7 @@ func (c *checker) run() {
 		}
 		c.checkOutputs()
 		c.checkConditions()
+		listLags(c)
 		c.checkSettings()
 		return
 	}
@@ -290,6 +292,7 @@ func (c *checker) run() {
 	c.checkObjectives()
 	c.checkOutputs()
 	c.checkConditions()
+	listLags(c)
 	c.checkSettings()
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"odes.dev/odes/internal/engine/lag"
 	"odes.dev/odes/internal/engine/settings"
 	"odes.dev/odes/internal/engine/system"
 	"odes.dev/odes/lang/diag"
@@ -54,6 +55,10 @@ func (r *Run) adjointMethod(lanes int) (sens.Method, error) {
 	workers := func(k *system.Kit) func() sens.CotangentWorker {
 		return func() sens.CotangentWorker {
 			w := r.spread(r.problem.Worker(k), lanes, r.sweepers(lanes))
+			if r.reading.past != nil {
+				x := lag.Of(w, r.reading.past, r.method(lanes))
+				return sens.CotangentWorker{System: x, Objectives: x, Method: r.method(lanes)}
+			}
 			if k == first {
 				w.ReadStages(r.kept)
 			}
@@ -100,7 +105,7 @@ func (r *Run) tangentMethod(lanes int, dir system.Direction) (*sens.Tangent, err
 		return nil, err
 	}
 	return &sens.Tangent{New: func() sens.TangentWorker {
-		w := r.problem.Worker(k)
+		w := r.over(r.problem.Worker(k), lanes)
 		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 	}}, nil
 }

@@ -23,7 +23,7 @@ type smallVectors struct {
 func newSmallVectors(w *Worker) (s smallVectors) {
 	size := w.Size()
 	n, q, l := size.N, size.Q, w.lanes
-	if n+q <= smallEval {
+	if n+q <= smallEval && w.kit.layout.nLags == 0 {
 		s.y, s.k = make([]float64, n), make([]float64, n+q)
 	}
 	if (n+q)*l <= smallPull && s.y != nil && w.shared == nil && w.book != nil && w.book.record == 0 {
