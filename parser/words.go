@@ -334,8 +334,8 @@ var inside = []Word{
 	{
 		Name: "past", Kind: FreeWord, In: "equation",
 		Form: "past x = exp(t)",
-		Text: "What the state x was before the start, for `delay(x, tau)`: an expression of time and params. Without it " +
-			"the past is the initial value.",
+		Text: "What the state x was before the start, for `delay(x, tau)`: an expression of time and params. " +
+			"Without it the past is the initial value.",
 	},
 	{
 		Name: "priority", Kind: FreeWord, In: "event",

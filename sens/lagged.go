@@ -9,7 +9,8 @@ type past interface {
 	Over(t, t1 float64)
 }
 
-// PastPusher is a TangentSystem that reads the past of a run. It keeps the tangents of steps, for what reads them later.
+// PastPusher is a TangentSystem that reads the past of a run. It keeps the tangents of steps, for what reads them
+// later.
 type PastPusher interface {
 	past
 	// Begins takes the tangents of the initial state.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"odes.dev/odes/solvers/tableau"
 )
 
 // additiveTable is an additive Runge–Kutta method as data: for f = f_I + f_E,
@@ -38,12 +40,12 @@ var additiveFamily = Family{
 func additiveMethods() []*Spec {
 	var list []*Spec
 	for _, a := range []*additiveTable{&ars222, &ars343, &kencarp3, &kencarp4, &kencarp5} {
-		words := implicitTable{
+		words := implicitTable{Implicit: tableau.Implicit{
 			Name: a.Name, Title: a.Title, Source: a.Source, Order: a.Order, Embedded: a.Embedded,
 			Prose: "For large models at " + a.Tolerances + " tolerances whose linear terms are stiff and whose " +
 				"others are not, as diffusion with mild reactions: the matrix of the linear terms is the only one. " +
 				"Steps are as short as keeps the others stable.",
-		}
+		}}
 		m := implicitSpec(words, func(t implicitTable) *implicitTable { return a.expand(t) })
 		m.Can = m.Can&^MassMatrix | SplitRates | StiffnessTest
 		whole := m.New

@@ -2,7 +2,6 @@ package solvers
 
 import (
 	"fmt"
-	"math"
 )
 
 // Lagged is a System whose functions read states at earlier times. It keeps a record of the run, from which it reads
@@ -58,24 +57,31 @@ func (r *rungeKutta) RecallPush(s *Step, d *StepTangent, theta float64, kd, td, 
 	r.denseTangent(s, d, theta, kd, td, yd)
 }
 
-// behind returns the next time at which a step is to end for what is read of the past, where that is before stop or at
-// stop but for rounding; else +Inf. It shortens the step that is to be tried.
-func (s *Solver) behind(stop float64) (float64, error) {
-	longest, at := s.lagged.Next(s.t)
+// aimed aims the trial step towards stop, the next explicit time, and reports whether it ends there. What is read of
+// the past may make it end before.
+func aimed(s *Solver, tr *Step, stop float64) (clipped bool, err error) {
+	past := s.sight.lagged
+	if past == nil {
+		return s.aim(tr, stop), nil
+	}
+	longest, at := past.Next(s.t)
 	switch {
 	case s.opts.Fixed > longest:
-		return 0, &PastError{T: s.t, Message: fmt.Sprintf(
+		return false, &PastError{T: s.t, Message: fmt.Sprintf(
 			"steps of fixed length read what they make themselves, since the shortest delay is %v; set a fixed_step up "+
 				"to that, or leave it to error control", longest)}
 	case longest < s.least():
-		return 0, &PastError{T: s.t, Message: fmt.Sprintf(
+		return false, &PastError{T: s.t, Message: fmt.Sprintf(
 			"a delay of %v is shorter than any step here; write the present value in its place", longest)}
 	}
 	s.h = min(s.h, longest)
-	if at >= stop-s.eventTol(stop, 0) {
-		at = math.Inf(1)
+	before := at < stop-s.eventTol(stop, 0)
+	if before {
+		stop = at
 	}
-	return at, nil
+	clipped = s.aim(tr, stop) && !before
+	past.Over(tr.T, tr.T1)
+	return clipped, nil
 }
 
 // PastError says why something of the past cannot be read.

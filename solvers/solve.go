@@ -15,7 +15,6 @@ import (
 type Solver struct {
 	sys    System
 	sight  sight
-	lagged Lagged // the system, where it reads the past; otherwise nil
 	method Method
 	solves Implicit   // the present member of the method, where its steps solve equations; otherwise nil
 	ctl    Controller // nil in fixed-step mode
@@ -99,7 +98,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.clock.sys = c
 	}
 	s.sight = newSight(sys, s.members)
-	s.lagged, _ = sys.(Lagged)
+	s.sight.lagged, _ = sys.(Lagged)
 	s.y = s.trial.Y0
 	s.tol.follow(&s.opts, sys)
 	s.tol.TakeMost(method)
@@ -297,13 +296,13 @@ func (s *Solver) begin() error {
 	if err := s.sink.Begin(s.sys, s.method); err != nil {
 		return err
 	}
-	if s.lagged != nil {
-		if err := s.lagged.Opens(s.method, s.t, s.y); err != nil {
+	if s.sight.lagged != nil {
+		if err := s.sight.lagged.Opens(s.method, s.t, s.y); err != nil {
 			return err
 		}
 	}
 	s.lender = nil
-	if len(s.guards) == 0 && s.lagged == nil { // with guards, steps are retaken and several are under way at once
+	if len(s.guards) == 0 && s.sight.lagged == nil { // with guards, steps are retaken and several are under way at once
 		if l, ok := s.sink.(Lender); ok && l.Lends() {
 			s.lender = l
 		}
@@ -355,8 +354,8 @@ func (s *Solver) unopened() {
 func (s *Solver) emit(y, d, m []float64) error {
 	s.mark.Ym, s.mark.Dm, s.mark.Mm = y, d, m
 	s.mark.Yp, s.mark.Dp, s.mark.Mp = s.y, s.d, s.m
-	if s.lagged != nil {
-		if err := s.lagged.Marked(&s.mark); err != nil {
+	if s.sight.lagged != nil {
+		if err := s.sight.lagged.Marked(&s.mark); err != nil {
 			return err
 		}
 	}
@@ -473,16 +472,9 @@ func (s *Solver) step() error {
 			return err
 		}
 	}
-	broke := math.Inf(1)
-	if s.lagged != nil {
-		var err error
-		if broke, err = s.behind(stop); err != nil {
-			return err
-		}
-	}
-	clipped := s.aim(tr, min(stop, broke)) && !(broke < stop)
-	if s.lagged != nil {
-		s.lagged.Over(tr.T, tr.T1)
+	clipped, err := aimed(s, tr, stop)
+	if err != nil {
+		return err
 	}
 	if s.sight.signals != nil && s.shorten(tr) {
 		clipped = false
@@ -570,15 +562,15 @@ func (s *Solver) accept(e End) error {
 	tr := s.trial
 	s.again = false
 	s.stats.Made[s.member]++
-	if err := s.sink.Step(tr, e); err != nil {
-		return err
-	}
 	broke := false
-	if s.lagged != nil {
+	if s.sight.lagged != nil { // first, since it makes the rows of the dense output
 		var err error
-		if broke, err = s.lagged.Made(tr); err != nil {
+		if broke, err = s.sight.lagged.Made(tr); err != nil {
 			return err
 		}
+	}
+	if err := s.sink.Step(tr, e); err != nil {
+		return err
 	}
 	if len(s.inner) > 0 {
 		if s.lent { // the dense output needs its rows of K

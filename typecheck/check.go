@@ -78,7 +78,6 @@ type checker struct {
 	reports    []*ast.Report
 	masses     []*ast.Mass
 	massOf     map[*model.Symbol]*massMatrix
-	lags       lagging
 	settings   []*ast.Settings
 	priors     []prior
 	observed   []*observation

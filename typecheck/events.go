@@ -12,6 +12,7 @@ import (
 	"odes.dev/odes/lang/tabulate"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck/cover"
 	"odes.dev/odes/typecheck/terms"
 )
 
@@ -527,11 +528,11 @@ func (c *checker) assignedOnce(e *model.Event) bool {
 			if sym.Hidden { // what stands for a param while `equilibrate` sets it
 				name = strings.TrimRight(name, "°")
 			}
-			if at := element(a.offset, shape); at != "" {
+			if at := cover.Element(a.offset, shape); at != "" {
 				name += "[" + at + "]"
 			}
 			c.errorf(CodeTwice, second, "%q is assigned twice in this event%s; all assignments happen at once", name,
-				lines([]source.Span{first, second})).Relate(first, "first here")
+				cover.Lines([]source.Span{first, second})).Relate(first, "first here")
 			ok = false
 			break
 		}

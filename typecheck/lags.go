@@ -6,7 +6,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/typecheck/lag"
+	"odes.dev/odes/typecheck/earlier"
 )
 
 var placePast = &place{
@@ -15,14 +15,15 @@ var placePast = &place{
 
 // lagging makes what delays read of the past.
 type lagging struct {
-	maker *lag.Maker
+	maker *earlier.Maker
 	pasts map[*model.Symbol]model.Expr
 }
 
 // lagged elaborates delay(e, tau).
 func lagged(c *checker, x context, e *ast.Call, row *stdlib.Func) model.Expr {
 	if x.place.allow&model.UsesState == 0 || x.place == placeInitial {
-		c.errorf(CodePlace, e.Span, "%s has no earlier values; delay stands in equations, lets and events", x.place.name)
+		c.errorf(CodePlace, e.Span, "%s has no earlier values; delay stands in equations, lets and events",
+			x.place.name)
 		return bad(e.Span)
 	}
 	args, ok := c.arguments(x, e, row)
@@ -48,7 +49,7 @@ func readyLags(c *checker) bool {
 	if c.model.Time == nil || isBad(c.model.From) {
 		return false // reported
 	}
-	c.lags.maker = &lag.Maker{
+	c.lags.maker = &earlier.Maker{
 		Time: c.model.Time, From: c.model.From, Position: c.position,
 		Apply: func(op string, at source.Span, args ...model.Expr) model.Expr {
 			return c.quietly(func() model.Expr {

@@ -253,7 +253,8 @@ func (r *Record) at(region int, s float64) (step int, theta float64) {
 	if hi < lo {
 		return max(lo-1, -1), 1
 	}
-	i, _ := slices.BinarySearchFunc(r.steps[lo:hi+1], s, func(x solvers.Step, s float64) int { return cmp.Compare(x.T, s) })
+	begins := func(x solvers.Step, s float64) int { return cmp.Compare(x.T, s) }
+	i, _ := slices.BinarySearchFunc(r.steps[lo:hi+1], s, begins)
 	i = min(max(lo+i-1, lo), hi)
 	for i < hi && r.steps[i].H == 0 {
 		i++

@@ -125,8 +125,12 @@ func TestReference(t *testing.T) {
 			}
 			for _, mode := range []string{"adjoint", "tangent"} {
 				s, err := m.Sensitivities(context.Background(), odes.Options{
-					Wrt:      r.By,
-					Settings: []odes.Setting{{Key: "solver.rtol", Value: "1e-10"}, {Key: "sens.mode", Value: mode}, {Key: "sens.trust", Value: "off"}},
+					Wrt: r.By,
+					Settings: []odes.Setting{
+						{Key: "solver.rtol", Value: "1e-10"},
+						{Key: "sens.mode", Value: mode},
+						{Key: "sens.trust", Value: "off"},
+					},
 				})
 				if err != nil {
 					t.Fatal(mode, err)

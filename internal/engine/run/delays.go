@@ -40,9 +40,9 @@ func (r *Run) over(w *system.Worker, lanes int) whole {
 // tolerances are tight.
 const usualDelayed, exactDelayed, tight = "tsit5", "dop853", 1e-7
 
-// delays makes the choices of a model with delays, and reports what does not go with them. Nothing that would leave a
+// chooseForDelays makes the choices of a model with delays, and reports what does not go with them. Nothing that would leave a
 // delay out is let through.
-func (r *Run) delays(l *diag.List) {
+func chooseForDelays(r *Run, l *diag.List) {
 	m := r.model.Checked
 	if r.reading.past = lag.NewRecord(m); r.reading.past == nil {
 		return
@@ -59,6 +59,9 @@ func (r *Run) delays(l *diag.List) {
 		r.asked.Method = s.Method
 	}
 	s.Stiff, r.asked.Stiff = nil, nil // implicit steps do not read the past yet
+	if s.Control == settings.ControlAuto {
+		s.Control = settings.ControlOff
+	}
 	if s.Mode == settings.Auto {
 		s.Mode, r.asked.Mode = sens.DefaultMode, sens.DefaultMode
 	}
@@ -114,11 +117,22 @@ func reads(e model.Expr) (found bool) {
 	return found
 }
 
-// outputs returns what writes the outputs of w at a time, a state and discretes.
-func (r *Run) outputs(w *system.Worker) func(t float64, y, d, outputs []float64) {
+// outputsOf returns what writes the outputs of w at a time, a state and discretes.
+func outputsOf(r *Run, w *system.Worker) func(t float64, y, d, outputs []float64) {
 	if r.reading.past == nil {
 		return w.Outputs
 	}
 	r.over(w, 0)
 	return r.reading.last.Outputs
+}
+
+// PresentOnly returns an error if the model reads its past, which what cannot do.
+func (r *Run) PresentOnly(what string) error {
+	if r.reading.past == nil {
+		return nil
+	}
+	var l diag.List
+	l.Errorf(settings.CodeSetting, r.model.Checked.Lags[0].Span, "%s does not go with delays yet: only first "+
+		"derivatives, by mode = adjoint or tangent, do", what)
+	return l.Err()
 }

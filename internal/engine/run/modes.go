@@ -118,6 +118,9 @@ func (r *Run) complexStep() (*sens.ComplexStep, error) {
 
 // complexWorkers returns what makes workers that repeat the run in complex arithmetic.
 func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
+	if err := r.PresentOnly("a run in complex arithmetic"); err != nil {
+		return nil, err
+	}
 	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
@@ -134,6 +137,9 @@ func (r *Run) complexWorkers() (func() sens.ComplexWorker, error) {
 
 // forwardMethod makes the continuous forward method.
 func (r *Run) forwardMethod(lanes int) (sens.Method, error) {
+	if err := r.PresentOnly("mode = forward"); err != nil {
+		return nil, err
+	}
 	k, err := r.problem.Kit(lanes, system.PushElements, false)
 	if err != nil {
 		return nil, err
@@ -148,6 +154,9 @@ func (r *Run) forwardMethod(lanes int) (sens.Method, error) {
 // its own, so that results do not depend on the number of lanes. Where the run has steps of fixed length, so has the
 // way back, unless it is stiff: there the adjoint has fast parts that such a step leaves out.
 func (r *Run) continuousMethod(backsolve bool) (sens.Method, error) {
+	if err := r.PresentOnly("a continuous adjoint"); err != nil {
+		return nil, err
+	}
 	counted, err := r.problem.Kit(1, system.Pull, false)
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (m *Model) Begin(setup Setup) (*Run, error) {
 	for _, d := range r.settings.Notes {
 		r.warnings.Add(d)
 	}
-	if r.delays(&l); l.HasErrors() {
+	if chooseForDelays(r, &l); l.HasErrors() {
 		return nil, l.Err()
 	}
 	r.auto()

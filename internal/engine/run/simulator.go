@@ -137,7 +137,7 @@ func (s *Simulator) solution(ctx context.Context, times []float64) (*result.Solu
 	start := time.Now()
 	stats, err := s.forward(ctx, func() solvers.Sink {
 		table = newRecorder(s.worker, times, s.settings.Solver.EventTol)
-		table.outputs = s.Run.outputs(s.worker)
+		table.outputs = outputsOf(s.Run, s.worker)
 		return solvers.Sinks{table, s.observer, log}
 	})
 	if err != nil {

@@ -174,7 +174,8 @@ type broken struct {
 func newRecorder(w *system.Worker, times []float64, tol float64) *recorder {
 	size := w.Size()
 	return &recorder{
-		w: w, outputs: w.Outputs, times: times, tol: tol, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D),
+		w: w, outputs: w.Outputs, times: times, tol: tol, width: w.OutputWidth(),
+		y: make([]float64, size.N), d: make([]float64, size.D),
 	}
 }
 

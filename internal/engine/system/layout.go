@@ -85,9 +85,9 @@ func newLayout(c *tapec.Compiled) *layout {
 		l.states = append(l.states, l.part(tapec.State.Called(s.Name)))
 	}
 	for _, x := range c.Model.Lags { // behind the states
-		size := x.Value.Type.Shape.Size()
-		l.parts[tapec.State.Called(x.Value.Name)] = part{vecY, l.nY + l.nLags, size}
-		l.parts[tapec.LeftState.Called(x.Value.Name)] = part{vecYm, l.nY + l.nLags, size}
+		at, size := l.nY+l.nLags, x.Value.Type.Shape.Size()
+		l.parts[tapec.State.Called(x.Value.Name)] = part{vecY, at, size}
+		l.parts[tapec.LeftState.Called(x.Value.Name)] = part{vecYm, at, size}
 		l.nLags += size
 	}
 	for i, m := range c.Modes {
